@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os/exec"
@@ -68,7 +69,7 @@ func (w *world) remembered(t *testing.T, by agent.Origin) longterm.Written {
 func (w *world) waiting(t *testing.T) int64 {
 	t.Helper()
 	gate := func(value string) {
-		testkit.Must(t, w.Store.WithWorkspace(t.Context(), w.Workspace.ID, func(q postgres.Queries) error {
+		testkit.Must(t, w.Store.InWorkspace(t.Context(), w.Workspace.ID, func(_ context.Context, q postgres.Queries) error {
 			_, err := q.PatchSettings(t.Context(), json.RawMessage(`{"write_approval":{"memory":`+value+`}}`))
 			return err
 		}))

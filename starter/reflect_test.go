@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -83,7 +84,7 @@ func TestAPreviewWithoutADatabaseSaysItsZone(t *testing.T) {
 func TestAPreviewTakesTheWorkspacesZone(t *testing.T) {
 	t.Parallel()
 	w := idle(t)
-	testkit.Must(t, w.Store.WithWorkspace(t.Context(), w.Workspace.ID, func(q postgres.Queries) error {
+	testkit.Must(t, w.Store.InWorkspace(t.Context(), w.Workspace.ID, func(_ context.Context, q postgres.Queries) error {
 		s, err := q.Settings(t.Context())
 		if err != nil {
 			return err

@@ -49,7 +49,7 @@ func (c *cli) listRuns(ctx context.Context, max int) error {
 	}
 	defer s.close()
 	var runs []run.Summary
-	err = s.Store.WithWorkspace(ctx, s.workspace.ID, func(q postgres.Queries) (err error) {
+	err = s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Queries) (err error) {
 		runs, err = q.Runs(ctx, max)
 		return err
 	})

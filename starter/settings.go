@@ -73,7 +73,7 @@ func valueOf(text string) any {
 func (c *cli) settle(ctx context.Context, changed bool, do func(postgres.Queries) (settings.Settings, error)) error {
 	return c.looking(ctx, needs{make: true}, func(s *session) error {
 		var out settings.Settings
-		err := s.Store.WithWorkspace(ctx, s.workspace.ID, func(q postgres.Queries) (err error) {
+		err := s.Store.InWorkspace(ctx, s.workspace.ID, func(_ context.Context, q postgres.Queries) (err error) {
 			if out, err = do(q); err == nil && changed {
 				err = s.Progressive.Registry.Check(out.Memory)
 			}

@@ -86,7 +86,7 @@ func short(s string) string {
 
 // version finds a skill by name or number and reads a version, 0 for the head's.
 func (s *session) version(ctx context.Context, name string, number int) (head skill.Head, v skill.Version, err error) {
-	err = s.Store.WithWorkspace(ctx, s.workspace.ID, func(q postgres.Queries) error {
+	err = s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Queries) error {
 		id, notNumber := strconv.ParseInt(name, 10, 64)
 		if notNumber == nil {
 			head, err = q.SkillHead(ctx, id)

@@ -316,7 +316,7 @@ func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 	testkit.Must(t, err)
 	own, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
 	testkit.Must(t, err)
-	testkit.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q postgres.Queries) error {
+	testkit.Must(t, b.Store.InWorkspace(t.Context(), other.ID, func(_ context.Context, q postgres.Queries) error {
 		for _, bank := range []int64{head.ID, own.ID} {
 			if ids, err := q.Learnable(t.Context(), bank, 0, 100); err != nil || len(ids) != 0 {
 				t.Errorf("another workspace may learn from %d decisions, %v", len(ids), err)

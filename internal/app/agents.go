@@ -58,7 +58,7 @@ func (h *Host) hire() error {
 // The same session is the same request.
 func (h *Host) takeSession(ctx context.Context, a agent.Actor, messages []transcript.Message, text string) (out tools.SessionTaken, err error) {
 	r := memoryagent.Request{Workspace: a.Workspace, Messages: messages, Query: text, Spec: TurnSpec(h.Config)}
-	err = h.Store.WithWorkspace(ctx, a.Workspace, func(q postgres.Queries) error {
+	err = h.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, q postgres.Queries) error {
 		r.WorkspaceKey, err = q.Key(ctx)
 		return err
 	})
@@ -105,7 +105,7 @@ func (h *Host) distillIdle(ctx context.Context, in contract.IdleInput) (int64, e
 	}
 	var c transcript.Conversation
 	var channel string
-	err = h.Store.WithWorkspace(ctx, in.Workspace, func(q postgres.Queries) (err error) {
+	err = h.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, q postgres.Queries) (err error) {
 		if c, err = q.Conversation(ctx, in.Conversation, 0, to); err == nil {
 			channel, err = q.Channel(ctx, in.Conversation)
 		}

@@ -42,7 +42,7 @@ func (h *Host) ShowConversation(ctx context.Context, ws postgres.Workspace, name
 		return out, err
 	}
 	out.Live = h.live(ctx, ws, id)
-	err = h.Store.WithWorkspace(ctx, ws.ID, func(q postgres.Queries) error {
+	err = h.Store.InWorkspace(ctx, ws.ID, func(ctx context.Context, q postgres.Queries) error {
 		if out.View, err = q.ConversationView(ctx, name); err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func (h *Host) CancelTurn(ctx context.Context, ws postgres.Workspace, name, mess
 func (h *Host) cancelMessage(ctx context.Context, ws postgres.Workspace, conversation int64, message string) (bool, error) {
 	var turn run.Run
 	open := false
-	err := h.Store.WithWorkspace(ctx, ws.ID, func(q postgres.Queries) error {
+	err := h.Store.InWorkspace(ctx, ws.ID, func(ctx context.Context, q postgres.Queries) error {
 		t, found, err := q.TurnOf(ctx, conversation, message)
 		if err != nil || !found || t.Ended || t.Mode == contract.Observe {
 			return err
@@ -162,7 +162,7 @@ func (h *Host) endRunning(ctx context.Context, ws postgres.Workspace, id int64) 
 }
 
 func (h *Host) conversationID(ctx context.Context, ws postgres.Workspace, name string) (id int64, err error) {
-	err = h.Store.WithWorkspace(ctx, ws.ID, func(q postgres.Queries) error {
+	err = h.Store.InWorkspace(ctx, ws.ID, func(ctx context.Context, q postgres.Queries) error {
 		v, err := q.ConversationView(ctx, name)
 		id = v.ID
 		return err

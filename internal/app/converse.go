@@ -115,7 +115,7 @@ func (k known) About(ctx context.Context, ws int64) (identity, meta string, err 
 // that is not known holds everything back.
 func (h *Host) skillSettings(ctx context.Context, ws int64) (out library.Settings, err error) {
 	var s settings.Settings
-	err = h.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
+	err = h.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Queries) error {
 		s, err = q.Settings(ctx)
 		return err
 	})

@@ -92,7 +92,7 @@ const (
 // somebody said is noted whether or not this succeeds: the night finds it.
 func (h *Host) learnEarly(ctx context.Context, ws int64) {
 	var of postgres.Workspace
-	err := h.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) (err error) {
+	err := h.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Queries) (err error) {
 		of, err = q.Self(ctx)
 		return err
 	})
@@ -121,7 +121,7 @@ func (h *Host) turnOf(ctx context.Context, ws int64, f Feedback, into *learning.
 		return fault.New(fault.Unavailable, fmt.Sprintf("message %q is being answered still", f.MessageID), "wait for the answer, then rate it")
 	}
 	var c transcript.Conversation
-	err = h.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
+	err = h.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Queries) error {
 		v, err := q.ConversationView(ctx, f.Conversation)
 		if err == nil {
 			into.Conversation = v.ID
@@ -145,7 +145,7 @@ func (h *Host) turnOf(ctx context.Context, ws int64, f Feedback, into *learning.
 // memories are built with the skills that could do better.
 func (h *Host) missed(ctx context.Context, q memoryagent.Question, a memoryagent.Answer) error {
 	builder := ""
-	err := h.Store.WithWorkspace(ctx, q.Workspace, func(tx postgres.Queries) error {
+	err := h.Store.InWorkspace(ctx, q.Workspace, func(ctx context.Context, tx postgres.Queries) error {
 		chosen, err := tx.Settings(ctx)
 		builder = chosen.Memory.Builder
 		return err

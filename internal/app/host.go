@@ -109,7 +109,7 @@ func (h *Host) build(ctx context.Context) (err error) {
 	share := semanticShare
 	if h.Embedder.Model() == embedding.HashingModel {
 		share = hashingShare
-		h.Store.EmbedTurns(h.Space, h.Embedder)
+		h.Store.EmbedTurns(h.Space, embedding.HashingVectors(h.Embedder.Dims()))
 	} else {
 		h.Store.EmbedTurns(h.Space, nil)
 	}

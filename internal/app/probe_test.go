@@ -368,7 +368,7 @@ func TestProbesStayInTheirWorkspace(t *testing.T) {
 	testkit.Must(t, err)
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	testkit.Must(t, err)
-	testkit.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q postgres.Queries) error {
+	testkit.Must(t, b.Store.InWorkspace(t.Context(), other.ID, func(_ context.Context, q postgres.Queries) error {
 		if seen, err := q.ProbesOf(t.Context(), ref.Run); err != nil || len(seen) != 0 {
 			t.Errorf("another workspace sees %d probes, %v", len(seen), err)
 		}

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -102,7 +103,7 @@ func replay(t *testing.T, messages []transcript.Message) {
 		}
 	}
 	var kept []memory.Entry
-	testkit.Must(t, b.Memory.Store.WithMemory(t.Context(), b.Workspace.ID, func(tx longterm.Tx) (err error) {
+	testkit.Must(t, b.Memory.Store.WithMemory(t.Context(), b.Workspace.ID, func(_ context.Context, tx longterm.Tx) (err error) {
 		kept, err = tx.Memories(t.Context(), memory.PromptTypes, false, 1000)
 		return err
 	}))

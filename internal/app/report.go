@@ -39,7 +39,7 @@ type AgentReport struct {
 
 // KindOf tells what sort of work a run is.
 func (h *Host) KindOf(ctx context.Context, ref run.Ref) (kind run.Kind, err error) {
-	err = h.Store.WithWorkspace(ctx, ref.Workspace, func(q postgres.Queries) error {
+	err = h.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, q postgres.Queries) error {
 		r, err := q.RunState(ctx, ref.Run)
 		kind = r.Kind
 		return err
@@ -65,7 +65,7 @@ func (h *Host) RunReport(ctx context.Context, ref run.Ref) (out RunReport, err e
 		out.Report, err = h.Distill.Report(ctx, ref)
 		return out, err
 	}
-	err = h.Store.WithWorkspace(ctx, ref.Workspace, func(q postgres.Queries) error {
+	err = h.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, q postgres.Queries) error {
 		if out.Agent, out.Report, err = agentReport(ctx, q, ref); err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func (h *Host) RunReport(ctx context.Context, ref run.Ref) (out RunReport, err e
 
 // AgentReport tells how a turn or a review stands.
 func (h *Host) AgentReport(ctx context.Context, ref run.Ref) (out *AgentReport, err error) {
-	err = h.Store.WithWorkspace(ctx, ref.Workspace, func(q postgres.Queries) error {
+	err = h.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, q postgres.Queries) error {
 		out, _, err = agentReport(ctx, q, ref)
 		return err
 	})

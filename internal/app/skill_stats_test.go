@@ -158,7 +158,7 @@ func TestMemorySkillsOfAnotherWorkspaceAreNeverSeen(t *testing.T) {
 	testkit.Must(t, err)
 	vectors, err := b.Embedder.Embed(t.Context(), []string{"lemon trees in the greenhouse"})
 	testkit.Must(t, err)
-	testkit.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q postgres.Queries) error {
+	testkit.Must(t, b.Store.InWorkspace(t.Context(), other.ID, func(_ context.Context, q postgres.Queries) error {
 		near, err := q.Neighbours(t.Context(), vectors[0], b.Space, 100)
 		testkit.Must(t, err)
 		_, found, err := q.DecisionAt(t.Context(), decision)

@@ -75,7 +75,7 @@ type shakyStore struct {
 	*shaky
 }
 
-func (s shakyStore) WithEvolve(ctx context.Context, ws int64, fn func(learning.Tx) error) error {
+func (s shakyStore) WithEvolve(ctx context.Context, ws int64, fn func(context.Context, learning.Tx) error) error {
 	return s.through(func() error { return s.Store.WithEvolve(ctx, ws, fn) })
 }
 
@@ -84,7 +84,7 @@ type shakyMemory struct {
 	*shaky
 }
 
-func (s shakyMemory) WithLongTerm(ctx context.Context, ws int64, fn func(longterm.LongTermTx) error) error {
+func (s shakyMemory) WithLongTerm(ctx context.Context, ws int64, fn func(context.Context, longterm.LongTermTx) error) error {
 	return s.through(func() error { return s.LongTermStore.WithLongTerm(ctx, ws, fn) })
 }
 

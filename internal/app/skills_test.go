@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -57,7 +58,7 @@ func TestAWorkspaceDecidesAboutItsSkills(t *testing.T) {
 	b := apptest.OpenIdle(t)
 	choose := func(change func(*postgres.Settings)) {
 		t.Helper()
-		testkit.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) error {
+		testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(_ context.Context, q postgres.Queries) error {
 			s, err := q.Settings(t.Context())
 			if err != nil {
 				return err

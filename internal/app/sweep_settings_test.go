@@ -96,7 +96,7 @@ func TestTheSweepKeepsToWhatAWorkspaceChose(t *testing.T) {
 		}
 		var ws int64
 		testkit.Must(t, b.admin.QueryRow(t.Context(), "select id from workspaces where key = 'wquiet'").Scan(&ws))
-		testkit.Must(t, b.Store.WithWorkspace(t.Context(), ws, func(q postgres.Queries) error {
+		testkit.Must(t, b.Store.InWorkspace(t.Context(), ws, func(_ context.Context, q postgres.Queries) error {
 			_, err := q.PatchSettings(t.Context(), json.RawMessage(`{"quiet_hours":null}`))
 			return err
 		}))

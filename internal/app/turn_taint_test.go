@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -65,7 +66,7 @@ func TestATurnThatReadsATaintedSkillIsTainted(t *testing.T) {
 	}
 	var turns []conversation.Turn
 	id := view(b, "c").ID
-	testkit.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) (err error) {
+	testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(_ context.Context, q postgres.Queries) (err error) {
 		turns, err = q.Turns(t.Context(), id, 1, 3)
 		return err
 	}))

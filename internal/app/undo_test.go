@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -38,7 +39,7 @@ func keepSome(t *testing.T, days int) *undoing {
 	b := apptest.Open(t)
 	b.ScriptR1()
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Hello."})
-	testkit.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) error {
+	testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(_ context.Context, q postgres.Queries) error {
 		_, err := q.PatchSettings(t.Context(), json.RawMessage(fmt.Sprintf(`{"limits":{"undo_days":%d}}`, days)))
 		return err
 	}))

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"cairn/internal/domain/lexical"
+	"cairn/internal/domain/txscope"
 )
 
 // DefaultDims is the length of hashing vectors unless configured otherwise.
@@ -53,17 +54,30 @@ func (h hashed) Model() string { return HashingModel }
 // Dims is the length of the vectors.
 func (h hashed) Dims() int { return h.dims }
 
-// Embed never fails but for a done ctx. A text without words or signs that
+// Embed never fails but for a done ctx and inside a transaction. A text without words or signs that
 // count is the same fixed vector as every other such text.
 func (h hashed) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	vectors := make([][]float32, len(texts))
-	for i, text := range texts {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		vectors[i] = h.vector(text)
+	if err := txscope.Reject(ctx); err != nil {
+		return nil, err
 	}
-	return vectors, nil
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return h.vectors(texts), nil
+}
+
+func (h hashed) vectors(texts []string) [][]float32 {
+	out := make([][]float32, len(texts))
+	for i, text := range texts {
+		out[i] = h.vector(text)
+	}
+	return out
+}
+
+// HashingVectors returns what Hashing embeds with, for use inside a transaction: it
+// only computes.
+func HashingVectors(dims int) func(texts []string) [][]float32 {
+	return hashed{dims: dims}.vectors
 }
 
 func (h hashed) vector(text string) []float32 {

@@ -6,6 +6,7 @@ import (
 	"mime"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/txscope"
 )
 
 // Client is a Model behind an OpenAI-compatible endpoint.
@@ -48,6 +49,9 @@ func (c *Client) Prepare(r Request) (Prepared, error) {
 
 // Send posts p.Body as it is. Refusals are replies, not errors.
 func (c *Client) Send(ctx context.Context, p Prepared) (Reply, error) {
+	if err := txscope.Reject(ctx); err != nil {
+		return Reply{}, err
+	}
 	answer, err := c.endpoint.Post(ctx, p.Body, labelHeaders(p.Label))
 	if err != nil {
 		return Reply{}, err

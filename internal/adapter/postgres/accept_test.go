@@ -189,7 +189,7 @@ func TestARunIsReopenedOnce(t *testing.T) {
 	b := setup(t)
 	r, _ := b.accept(b.wish("k", "hello"))
 	reopen := func() error {
-		return b.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error { return q.Reopen(t.Context(), r, "w/retry") })
+		return b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Queries) error { return q.Reopen(t.Context(), r, "w/retry") })
 	}
 	if err := reopen(); fault.CodeOf(err) != fault.VersionConflict {
 		t.Errorf("a run that has not ended: %v", err)

@@ -16,8 +16,8 @@ type progressiveStore struct{ *Store }
 func (s *Store) Progressive() memoryagent.Store { return progressiveStore{s} }
 
 // WithProgressive runs fn in a transaction that has entered ws.
-func (s progressiveStore) WithProgressive(ctx context.Context, ws int64, fn func(memoryagent.Tx) error) error {
-	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
+func (s progressiveStore) WithProgressive(ctx context.Context, ws int64, fn func(context.Context, memoryagent.Tx) error) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Queries) error { return fn(ctx, q) })
 }
 
 // PutAgentRun records a run of an agent; one that has its key is returned instead.

@@ -29,15 +29,15 @@ func TestABrokenConnectionIsUnavailable(t *testing.T) {
 			return nil
 		},
 	} {
-		err := s.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error { return fn(t.Context(), q) })
+		err := s.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Queries) error { return fn(t.Context(), q) })
 		if fault.CodeOf(err) != fault.Unavailable {
 			t.Errorf("%s: %v, want %s", name, err, fault.Unavailable)
 		}
-		if err := s.WithWorkspace(t.Context(), b.a.ID, func(postgres.Queries) error { return nil }); fault.CodeOf(err) != fault.Unavailable {
+		if err := s.InWorkspace(t.Context(), b.a.ID, func(context.Context, postgres.Queries) error { return nil }); fault.CodeOf(err) != fault.Unavailable {
 			t.Errorf("%s: the next transaction: %v, want %s", name, err, fault.Unavailable)
 		}
 		proxy.Restore()
-		if err := s.WithWorkspace(t.Context(), b.a.ID, func(postgres.Queries) error { return nil }); err != nil {
+		if err := s.InWorkspace(t.Context(), b.a.ID, func(context.Context, postgres.Queries) error { return nil }); err != nil {
 			t.Errorf("%s: after it: %v", name, err)
 		}
 	}
@@ -48,7 +48,7 @@ func TestABrokenConnectionIsUnavailable(t *testing.T) {
 func TestASwallowedFailureCommitsNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *postgres.Options) { o.MaxConns = 1 })
-	err := b.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error {
+	err := b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Queries) error {
 		if err := q.Owe(t.Context(), postgres.DriveRun, "1", 0); err != nil {
 			return err
 		}

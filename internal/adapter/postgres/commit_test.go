@@ -158,7 +158,11 @@ func TestACommitOnACondemnedPackageIsAConflict(t *testing.T) {
 	}
 	collect := func() (removed int) {
 		b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
-			return q.Collect(ctx, idle[0], time.Minute, func(string) error { removed++; return nil })
+			key, err := q.CollectPackage(ctx, idle[0], time.Minute)
+			if key != "" {
+				removed++
+			}
+			return err
 		})
 		return removed
 	}

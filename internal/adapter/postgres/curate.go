@@ -16,8 +16,8 @@ type curateStore struct{ *Store }
 func (s *Store) Curation() curate.Store { return curateStore{s} }
 
 // WithCuration runs fn in a transaction that has entered ws.
-func (s curateStore) WithCuration(ctx context.Context, ws int64, fn func(curate.Tx) error) error {
-	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
+func (s curateStore) WithCuration(ctx context.Context, ws int64, fn func(context.Context, curate.Tx) error) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Queries) error { return fn(ctx, q) })
 }
 
 // CuratedSkills lists active and stale skills, and keeps them as they are to the

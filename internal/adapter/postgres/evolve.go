@@ -16,8 +16,8 @@ type evolveStore struct{ *Store }
 func (s *Store) Evolve() learning.Store { return evolveStore{s} }
 
 // WithEvolve runs fn in a transaction that has entered ws.
-func (s evolveStore) WithEvolve(ctx context.Context, ws int64, fn func(learning.Tx) error) error {
-	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
+func (s evolveStore) WithEvolve(ctx context.Context, ws int64, fn func(context.Context, learning.Tx) error) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Queries) error { return fn(ctx, q) })
 }
 
 // PutDecision keeps the choice of a span; the first one stays.

@@ -32,7 +32,7 @@ func openTalk(t *testing.T) *talk {
 	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := k.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
-	k.EmbedTurns(space, embedder)
+	k.EmbedTurns(space, embedding.HashingVectors(embedding.DefaultDims))
 	k.finder = search.Finder{Index: k.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35, VectorShare: 0.1}
 	return k
 }
@@ -257,7 +257,7 @@ func TestMessagesAndTheirIndexAreOneEffect(t *testing.T) {
 	t.Parallel()
 	k := openTalk(t)
 	boom := errors.New("boom")
-	err := k.WithWorkspace(t.Context(), k.a.ID, func(q postgres.Queries) error {
+	err := k.InWorkspace(t.Context(), k.a.ID, func(_ context.Context, q postgres.Queries) error {
 		if _, err := q.PutConversation(t.Context(), transcript.Conversation{ID: "c", Messages: []transcript.Message{{Role: transcript.User, Content: "the lighthouse keeper's dog"}}}, "import"); err != nil {
 			return err
 		}

@@ -72,7 +72,7 @@ func TestConcurrentIndexingKeepsTheCounts(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, uint64(i)))
 		wait.Go(func() {
 			for range 15 {
-				err := b.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error {
+				err := b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Queries) error {
 					_, err := q.Index(t.Context(), search.NewDoc(search.KindSkill, int64(r.IntN(6)), "active", words(r)))
 					return err
 				})
@@ -100,7 +100,7 @@ func TestIndexingInOppositeDirectionsDoesNotDeadlock(t *testing.T) {
 				if (int64(round)+owner)%2 == 1 {
 					text = right
 				}
-				err := b.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error {
+				err := b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Queries) error {
 					_, err := q.Index(t.Context(), search.NewDoc(search.KindSkill, owner, "active", text))
 					return err
 				})
@@ -126,7 +126,7 @@ func TestABatchOfDocumentsDoesNotDeadlockWithSingleOnes(t *testing.T) {
 	index := func(what string, docs func(round int) []search.Doc) {
 		wait.Go(func() {
 			for round := range rounds {
-				err := b.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error {
+				err := b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Queries) error {
 					_, err := q.IndexAll(t.Context(), docs(round))
 					return err
 				})

@@ -35,7 +35,7 @@ func TestTwoHundredWorkspacesShareFourConnections(t *testing.T) {
 			for range each {
 				ws, ends := ids[draw.IntN(workspaces)], draw.IntN(5)
 				ctx, cancel := context.WithCancel(t.Context())
-				err := b.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
+				err := b.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Queries) error {
 					self, err := q.Self(ctx)
 					if err != nil {
 						return err

@@ -106,7 +106,7 @@ func TestAConnectionNeverCarriesAWorkspaceToTheNextBorrower(t *testing.T) {
 	b.seed(b.a)
 	ctx := t.Context()
 	enter := func(ctx context.Context, fn func() error) error {
-		return b.WithWorkspace(ctx, b.a.ID, func(postgres.Queries) error { return fn() })
+		return b.InWorkspace(ctx, b.a.ID, func(context.Context, postgres.Queries) error { return fn() })
 	}
 	cancelled, cancel := context.WithCancel(ctx)
 	for name, borrow := range map[string]func(){
@@ -117,7 +117,9 @@ func TestAConnectionNeverCarriesAWorkspaceToTheNextBorrower(t *testing.T) {
 			_ = enter(ctx, func() error { panic("no") })
 		},
 		"a failed statement": func() {
-			_ = b.WithWorkspace(ctx, b.a.ID, func(q postgres.Queries) error { return q.Astray(b.b.ID).Owe(ctx, postgres.DriveRun, "1", 0) })
+			_ = b.InWorkspace(ctx, b.a.ID, func(ctx context.Context, q postgres.Queries) error {
+				return q.Astray(b.b.ID).Owe(ctx, postgres.DriveRun, "1", 0)
+			})
 		},
 		"a cancellation": func() { _ = enter(cancelled, func() error { cancel(); return nil }) },
 	} {
@@ -192,7 +194,7 @@ func TestAnInsertForAnotherWorkspaceIsRefused(t *testing.T) {
 	b := setup(t)
 	b.seed(b.b)
 	before := b.number("select count(*) from outbox")
-	err := b.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error {
+	err := b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Queries) error {
 		return q.Astray(b.b.ID).Owe(t.Context(), postgres.EmbedDoc, "1", 0)
 	})
 	if sqlState(err) != "42501" || fault.CodeOf(err) != fault.Unavailable {

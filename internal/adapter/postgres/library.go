@@ -20,8 +20,8 @@ type libraryStore struct{ *Store }
 func (s *Store) Library() library.Store { return libraryStore{s} }
 
 // WithLibrary runs fn in a transaction that has entered ws.
-func (s libraryStore) WithLibrary(ctx context.Context, ws int64, fn func(library.Tx) error) error {
-	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
+func (s libraryStore) WithLibrary(ctx context.Context, ws int64, fn func(context.Context, library.Tx) error) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Queries) error { return fn(ctx, q) })
 }
 
 // LockSkills makes creations and updates of the workspace follow each other:

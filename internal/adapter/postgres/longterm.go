@@ -20,8 +20,8 @@ type longTermStore struct{ *Store }
 func (s *Store) LongTerm() longterm.LongTermStore { return longTermStore{s} }
 
 // WithLongTerm runs fn in a transaction that has entered ws.
-func (s longTermStore) WithLongTerm(ctx context.Context, ws int64, fn func(longterm.LongTermTx) error) error {
-	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
+func (s longTermStore) WithLongTerm(ctx context.Context, ws int64, fn func(context.Context, longterm.LongTermTx) error) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Queries) error { return fn(ctx, q) })
 }
 
 // LongTerm reads entries by their external ids, with their sessions. What is

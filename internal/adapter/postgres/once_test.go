@@ -18,7 +18,7 @@ type outcome struct{ N int }
 // do runs an operation whose effect is one more duty.
 func (b *bundle) do(args any, effect ...func() error) (outcome, error) {
 	var out outcome
-	err := b.WithWorkspace(b.t.Context(), b.a.ID, func(q postgres.Queries) (err error) {
+	err := b.InWorkspace(b.t.Context(), b.a.ID, func(_ context.Context, q postgres.Queries) (err error) {
 		out, err = postgres.Once(b.t.Context(), q, "7/save/0", args, func() (outcome, error) {
 			_, err := b.admin.Exec(b.t.Context(), "select nextval('effects')") // counts what a rollback would hide
 			if err == nil {

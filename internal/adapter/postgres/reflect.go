@@ -22,8 +22,8 @@ type reflectStore struct{ *Store }
 func (s *Store) Reflections() reflection.Store { return reflectStore{s} }
 
 // WithReflections runs fn in a transaction that has entered ws.
-func (s reflectStore) WithReflections(ctx context.Context, ws int64, fn func(reflection.Tx) error) error {
-	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
+func (s reflectStore) WithReflections(ctx context.Context, ws int64, fn func(context.Context, reflection.Tx) error) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Queries) error { return fn(ctx, q) })
 }
 
 // LockReflections lets one reflection of the workspace be opened or closed at a time.

@@ -23,7 +23,7 @@ const driveAfter = 3 * time.Second
 // run is new.
 func (s *Store) Accept(ctx context.Context, a distill.Accepted) (r run.Run, made bool, err error) {
 	a.Key = storable(a.Key)
-	err = s.within(ctx, readCommitted, a.Workspace, func(q Queries) error {
+	err = s.within(ctx, readCommitted, a.Workspace, func(ctx context.Context, q Queries) error {
 		old, exists, err := q.accepted(ctx, a)
 		if err != nil {
 			return err

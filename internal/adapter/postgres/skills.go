@@ -101,19 +101,7 @@ var errConflict = errors.New("the head has moved")
 // package's base any more, when its name was taken meanwhile, when its zip was
 // collected, or when the task has ended or was erased: then it is to be packaged again.
 func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Commit) (out distill.Committed, err error) {
-	err = s.within(ctx, readCommitted, t.Ref.Workspace, func(q Queries) error {
-		if c.Upload != nil {
-			held, err := q.HoldTask(ctx, t)
-			if err == nil && !held {
-				err = errConflict
-			}
-			if err == nil {
-				err = c.Upload(ctx)
-			}
-			if err != nil {
-				return err
-			}
-		}
+	err = s.within(ctx, readCommitted, t.Ref.Workspace, func(ctx context.Context, q Queries) error {
 		// Creations and updates of one workspace follow each other: names, near
 		// duplicates and term counts are decided on rows that stand still.
 		if err := classify("lock the skills", q.q.SkillsLock(ctx, q.ws)); err != nil {
@@ -131,6 +119,13 @@ func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Com
 
 func (q Queries) commitVersion(ctx context.Context, t distill.Task, c distill.Commit) (distill.Committed, error) {
 	p := t.Package
+	held, err := q.HoldTask(ctx, t)
+	if err == nil && !held {
+		err = errConflict
+	}
+	if err != nil {
+		return distill.Committed{}, err
+	}
 	live, err := q.q.PackageLive(ctx, dbsqlc.PackageLiveParams{WorkspaceID: q.ws, Sha256: p.Version.PackageSHA[:]})
 	if err != nil {
 		return distill.Committed{}, classify("make the package live", err)

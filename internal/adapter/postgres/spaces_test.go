@@ -49,7 +49,7 @@ func TestAVectorOfAnotherDimensionIsRefused(t *testing.T) {
 	space, err := b.Space(t.Context(), "m", 3)
 	testkit.Must(t, err)
 	for _, v := range [][]float32{{1, 0}, {1, 0, 0, 0}} {
-		err := b.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error {
+		err := b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Queries) error {
 			return q.PutEmbedding(t.Context(), b.index(t.Context(), q, 1, "text"), space, v)
 		})
 		if sqlState(err) != "23514" {

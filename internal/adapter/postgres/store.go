@@ -1,5 +1,5 @@
 // Package postgres is the one Postgres. All access to a workspace's rows goes
-// through WithWorkspace, which opens a transaction and enters the workspace in
+// through InWorkspace, which opens a transaction and enters the workspace in
 // it; row-level security refuses everything else. SystemTx is for what has no
 // workspace yet: the relay, leases, collection.
 package postgres
@@ -171,10 +171,10 @@ type Queries struct {
 	vectors *turnVectors
 }
 
-// WithWorkspace runs fn in a transaction that has entered ws, commits when fn
+// InWorkspace runs fn in a transaction that has entered ws, commits when fn
 // returns nil and rolls back otherwise. A workspace that is unknown is NotFound,
 // one that is being erased is Erasing.
-func (s *Store) WithWorkspace(ctx context.Context, ws int64, fn func(Queries) error) error {
+func (s *Store) InWorkspace(ctx context.Context, ws int64, fn func(context.Context, Queries) error) error {
 	return s.within(ctx, readCommitted, ws, fn)
 }
 

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -15,7 +16,7 @@ func TestAWriteOfNoRowFailsItsTransaction(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var c conversation.Conversation
-	testkit.Must(t, b.Conversations().WithConversations(t.Context(), b.a.ID, func(tx conversation.Tx) (err error) {
+	testkit.Must(t, b.Conversations().WithConversations(t.Context(), b.a.ID, func(_ context.Context, tx conversation.Tx) (err error) {
 		c, _, _, err = tx.OpenConversation(t.Context(), "c", "chat", "", "m1")
 		return err
 	}))
@@ -30,7 +31,7 @@ func TestAWriteOfNoRowFailsItsTransaction(t *testing.T) {
 			return err
 		},
 	} {
-		err := b.Conversations().WithConversations(t.Context(), b.a.ID, func(tx conversation.Tx) error {
+		err := b.Conversations().WithConversations(t.Context(), b.a.ID, func(_ context.Context, tx conversation.Tx) error {
 			if _, err := tx.PutRun(t.Context(), r); err != nil {
 				return err
 			}
@@ -49,13 +50,13 @@ func TestAWriteOfNoRowFailsItsTransaction(t *testing.T) {
 
 	// A run that ended between two transactions is told to have.
 	var made run.Run
-	testkit.Must(t, b.Conversations().WithConversations(t.Context(), b.a.ID, func(tx conversation.Tx) (err error) {
+	testkit.Must(t, b.Conversations().WithConversations(t.Context(), b.a.ID, func(_ context.Context, tx conversation.Tx) (err error) {
 		if made, err = tx.PutRun(t.Context(), r); err != nil {
 			return err
 		}
 		return tx.EndRun(t.Context(), made.Ref.Run, run.Completed, "", struct{}{})
 	}))
-	testkit.Must(t, b.Conversations().WithConversations(t.Context(), b.a.ID, func(tx conversation.Tx) error {
+	testkit.Must(t, b.Conversations().WithConversations(t.Context(), b.a.ID, func(_ context.Context, tx conversation.Tx) error {
 		open, err := tx.HoldRun(t.Context(), made.Ref.Run)
 		if open {
 			t.Error("a run that has ended is held")

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -15,14 +14,13 @@ import (
 // turnVectors is how what is said gets its vectors.
 type turnVectors struct {
 	space  int16
-	inline search.Embedder
+	inline func(texts []string) [][]float32
 }
 
 // EmbedTurns has what is said from now on embedded into space: in the
-// transaction that stores it when inline, which costs no call to anybody, is
-// given, else by a duty of the outbox. A store that was not told leaves turns to
+// transaction that stores it when inline, which only computes, is given, else by a duty of the outbox. A store that was not told leaves turns to
 // be found by their words. Call it before the store is used.
-func (s *Store) EmbedTurns(space int16, inline search.Embedder) {
+func (s *Store) EmbedTurns(space int16, inline func(texts []string) [][]float32) {
 	s.vectors = &turnVectors{space: space, inline: inline}
 }
 
@@ -98,9 +96,5 @@ func (q Queries) indexWithSpace(ctx context.Context, docs []search.Doc) error {
 	for i, d := range docs {
 		texts[i] = d.Text
 	}
-	vectors, err := q.vectors.inline.Embed(ctx, texts)
-	if err != nil {
-		return fmt.Errorf("embed the turns: %w", err)
-	}
-	return q.indexEmbedded(ctx, docs, q.vectors.space, vectors)
+	return q.indexEmbedded(ctx, docs, q.vectors.space, q.vectors.inline(texts))
 }

@@ -230,5 +230,5 @@ func (b *Bundle) Wait(ref run.Ref) distill.Report {
 // Within reads the test's workspace.
 func (b *Bundle) Within(fn func(context.Context, postgres.Queries) error) {
 	b.T.Helper()
-	testkit.Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q postgres.Queries) error { return fn(b.T.Context(), q) }))
+	testkit.Must(b.T, b.Store.InWorkspace(b.T.Context(), b.Workspace.ID, fn))
 }

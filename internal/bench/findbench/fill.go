@@ -63,7 +63,7 @@ func (b *Bench) store(ctx context.Context, n int, ws int64) error {
 		if err != nil {
 			return err
 		}
-		err = b.Host.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
+		err = b.Host.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Queries) error {
 			ids, err := q.IndexNew(ctx, docs)
 			if err != nil {
 				return err

@@ -117,7 +117,7 @@ func measure(ctx context.Context, h *app.Host, p Profile) (row Row, err error) {
 	if err != nil {
 		return row, err
 	}
-	err = h.Store.WithWorkspace(ctx, ws.ID, func(q postgres.Queries) error {
+	err = h.Store.InWorkspace(ctx, ws.ID, func(ctx context.Context, q postgres.Queries) error {
 		s, err := q.Settings(ctx)
 		if err != nil {
 			return err
@@ -159,7 +159,7 @@ func measure(ctx context.Context, h *app.Host, p Profile) (row Row, err error) {
 		row.Tokens += c.Tokens
 	}
 	row.Seconds = time.Since(began).Seconds()
-	return row, h.Store.WithWorkspace(ctx, ws.ID, func(q postgres.Queries) error { return row.count(ctx, q) })
+	return row, h.Store.InWorkspace(ctx, ws.ID, func(ctx context.Context, q postgres.Queries) error { return row.count(ctx, q) })
 }
 
 // mostRuns are more than one measurement has.

@@ -94,7 +94,7 @@ func Measure(ctx context.Context, h *app.Host, samples []locomo.Sample) (Result,
 }
 
 func put(ctx context.Context, h *app.Host, ws int64, s locomo.Sample) error {
-	return h.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
+	return h.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Queries) error {
 		_, err := q.PutConversation(ctx, s.Conversation, "import")
 		return err
 	})

@@ -153,7 +153,7 @@ func fill(ctx context.Context, h *app.Host, ws int64, n int, random *rand.Rand) 
 	names := make([]string, 0, n)
 	const page = 50
 	for len(names) < n {
-		err := h.Store.Library().WithLibrary(ctx, ws, func(tx library.Tx) error {
+		err := h.Store.Library().WithLibrary(ctx, ws, func(ctx context.Context, tx library.Tx) error {
 			for range min(page, n-len(names)) {
 				d := made(len(names), random)
 				if err := create(ctx, h, tx, d); err != nil {

@@ -44,7 +44,7 @@ func (e *experiment) openWorkspaces(ctx context.Context) (err error) {
 		if e.workspaces[i], err = e.Host.Store.Workspace(ctx, t.name, true); err != nil {
 			return err
 		}
-		if err = e.Host.Store.WithWorkspace(ctx, e.workspaces[i].ID, func(q postgres.Queries) error { return neverIdle(ctx, q) }); err != nil {
+		if err = e.Host.Store.InWorkspace(ctx, e.workspaces[i].ID, func(ctx context.Context, q postgres.Queries) error { return neverIdle(ctx, q) }); err != nil {
 			return err
 		}
 	}

@@ -172,7 +172,7 @@ func (r *Result) add(report distill.Report) {
 // look reads every version of every skill: its texts, its sources.
 func (l Lab) look(ctx context.Context, conversations []transcript.Conversation, r *Result) error {
 	personal := personalOf(conversations)
-	return l.Host.Store.WithWorkspace(ctx, l.Workspace.ID, func(q postgres.Queries) error {
+	return l.Host.Store.InWorkspace(ctx, l.Workspace.ID, func(ctx context.Context, q postgres.Queries) error {
 		const most = 1000
 		heads, err := q.Skills(ctx, library.Listing{Statuses: skill.Statuses(), Max: most})
 		if err != nil {

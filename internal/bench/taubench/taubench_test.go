@@ -2,6 +2,7 @@ package taubench
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"strings"
 	"testing"
@@ -73,7 +74,7 @@ func checkFailedOnes(t *testing.T, b *apptest.Bundle, conversations []transcript
 			}
 		}
 	}
-	testkit.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) error {
+	testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(_ context.Context, q postgres.Queries) error {
 		runs, err := q.Runs(t.Context(), 1000)
 		if err != nil {
 			return err

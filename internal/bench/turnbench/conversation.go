@@ -35,7 +35,7 @@ func (l *lab) open(ctx context.Context, n, series int) ([]*thread, error) {
 		if c.workspace, err = l.host.Store.Workspace(ctx, c.name, true); err != nil {
 			return nil, err
 		}
-		err = l.host.Store.WithWorkspace(ctx, c.workspace.ID, func(q postgres.Queries) error {
+		err = l.host.Store.InWorkspace(ctx, c.workspace.ID, func(ctx context.Context, q postgres.Queries) error {
 			s, err := q.Settings(ctx)
 			if err != nil {
 				return err

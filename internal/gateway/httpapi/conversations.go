@@ -55,7 +55,7 @@ func (g *Gateway) listConversations(ctx context.Context, in *struct {
 		return nil, err
 	}
 	out := &bodyOf[ConversationList]{}
-	err = g.Store.WithWorkspace(ctx, workspace(ctx), func(q postgres.Queries) (err error) {
+	err = g.Store.InWorkspace(ctx, workspace(ctx), func(ctx context.Context, q postgres.Queries) (err error) {
 		out.Body.Conversations, err = q.Conversations(ctx, before, in.Limit+1)
 		return err
 	})
@@ -80,7 +80,7 @@ func (g *Gateway) listMessages(ctx context.Context, in *struct {
 		return nil, err
 	}
 	out := &bodyOf[MessageList]{}
-	err = g.Store.WithWorkspace(ctx, workspace(ctx), func(q postgres.Queries) error {
+	err = g.Store.InWorkspace(ctx, workspace(ctx), func(ctx context.Context, q postgres.Queries) error {
 		v, err := q.ConversationView(ctx, in.ID)
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -160,7 +161,7 @@ func TestABrokenDumpLeavesNothing(t *testing.T) {
 			t.Errorf("%s: %q does not say %q", name, p.Message, c.line)
 		}
 	}
-	testkit.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q postgres.Queries) error {
+	testkit.Must(t, b.Store.InWorkspace(t.Context(), other.ID, func(_ context.Context, q postgres.Queries) error {
 		c, err := q.Counts(t.Context())
 		if c.Memories+c.Targets+c.Histories+c.Conversations+c.Messages+c.Revisions+c.Identities != 0 {
 			t.Errorf("there is %+v", c)

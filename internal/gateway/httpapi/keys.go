@@ -76,7 +76,7 @@ func (k *Keys) Create(ctx context.Context, ws int64, name string, scopes []Scope
 	_, _ = rand.Read(random) // never fails: crypto/rand ends the program instead
 	key = keyPrefix + base64.RawURLEncoding.EncodeToString(random)
 	made.Hint = key[:hintChars]
-	err = k.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
+	err = k.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Queries) error {
 		made, err = q.PutKey(ctx, made, sha256.Sum256([]byte(key)))
 		return err
 	})
@@ -85,7 +85,7 @@ func (k *Keys) Create(ctx context.Context, ws int64, name string, scopes []Scope
 
 // List lists a workspace's keys.
 func (k *Keys) List(ctx context.Context, ws int64) (out []postgres.Key, err error) {
-	err = k.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
+	err = k.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Queries) error {
 		out, err = q.Keys(ctx)
 		return err
 	})
@@ -94,7 +94,7 @@ func (k *Keys) List(ctx context.Context, ws int64) (out []postgres.Key, err erro
 
 // Revoke ends a key. Gateways notice within keyMemory.
 func (k *Keys) Revoke(ctx context.Context, ws, id int64) error {
-	return k.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error { return q.RevokeKey(ctx, id) })
+	return k.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Queries) error { return q.RevokeKey(ctx, id) })
 }
 
 // Holder finds who a key speaks for; NotFound for a key that is no good.

@@ -216,7 +216,7 @@ func (g *Gateway) describeTarget(ctx context.Context, in *struct {
 }
 
 func (g *Gateway) showWorkspace(ctx context.Context, _ *struct{}) (out *bodyOf[WorkspaceView], err error) {
-	err = g.Store.WithWorkspace(ctx, workspace(ctx), func(q postgres.Queries) error {
+	err = g.Store.InWorkspace(ctx, workspace(ctx), func(ctx context.Context, q postgres.Queries) error {
 		c, err := q.Counts(ctx)
 		out = &bodyOf[WorkspaceView]{WorkspaceView(c)}
 		return err

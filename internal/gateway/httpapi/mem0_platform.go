@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"slices"
@@ -91,7 +92,7 @@ const entitiesSeen = 10_000
 
 func (c *mem0Call) known() (out []mem0Entity, err error) {
 	out = []mem0Entity{}
-	err = c.Store.WithWorkspace(c.r.Context(), c.from.Workspace.ID, func(q postgres.Queries) error {
+	err = c.Store.InWorkspace(c.r.Context(), c.from.Workspace.ID, func(_ context.Context, q postgres.Queries) error {
 		all, err := q.Entities(c.r.Context(), entitiesSeen)
 		for _, e := range all {
 			out = append(out, mem0Entity{e.Name, e.Name, e.Kind, e.Memories, e.FirstAt, e.LastAt})

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strconv"
@@ -135,7 +136,7 @@ func (c *mem0Call) requests() (any, error) {
 const runsSeen = 1000
 
 func (c *mem0Call) latestRuns() (out []run.Summary, err error) {
-	err = c.Store.WithWorkspace(c.r.Context(), c.from.Workspace.ID, func(q postgres.Queries) error {
+	err = c.Store.InWorkspace(c.r.Context(), c.from.Workspace.ID, func(_ context.Context, q postgres.Queries) error {
 		out, err = q.Runs(c.r.Context(), runsSeen)
 		return err
 	})

@@ -24,7 +24,7 @@ func (g *Gateway) settingsRoutes() {
 }
 
 func (g *Gateway) showSettings(ctx context.Context, _ *struct{}) (out *bodyOf[WorkspaceSettings], err error) {
-	err = g.Store.WithWorkspace(ctx, workspace(ctx), func(q postgres.Queries) error {
+	err = g.Store.InWorkspace(ctx, workspace(ctx), func(ctx context.Context, q postgres.Queries) error {
 		s, err := q.Settings(ctx)
 		out = &bodyOf[WorkspaceSettings]{WorkspaceSettings(settings.DocumentOf(s))}
 		return err
@@ -33,7 +33,7 @@ func (g *Gateway) showSettings(ctx context.Context, _ *struct{}) (out *bodyOf[Wo
 }
 
 func (g *Gateway) changeSettings(ctx context.Context, in *struct{ RawBody []byte }) (out *bodyOf[WorkspaceSettings], err error) {
-	err = g.Store.WithWorkspace(ctx, workspace(ctx), func(q postgres.Queries) error {
+	err = g.Store.InWorkspace(ctx, workspace(ctx), func(ctx context.Context, q postgres.Queries) error {
 		s, err := q.PatchSettings(ctx, in.RawBody)
 		if err == nil {
 			err = g.Progressive.Registry.Check(s.Memory)

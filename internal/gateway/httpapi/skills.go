@@ -100,7 +100,7 @@ func (g *Gateway) showSkill(ctx context.Context, in *struct {
 
 // version reads a skill and one of its versions, 0 for the one in force.
 func (g *Gateway) version(ctx context.Context, ref string, number int) (head skill.Head, v skill.Version, err error) {
-	err = g.Library.Store.WithLibrary(ctx, workspace(ctx), func(tx library.Tx) error {
+	err = g.Library.Store.WithLibrary(ctx, workspace(ctx), func(ctx context.Context, tx library.Tx) error {
 		id, _ := strconv.ParseInt(ref, 10, 64) // what is no number is a name
 		if head, err = library.Head(ctx, tx, id, ref); err != nil {
 			return err
@@ -119,7 +119,7 @@ func (g *Gateway) skillNumber(ctx context.Context, ref string) (id int64, err er
 	if id, err = strconv.ParseInt(ref, 10, 64); err == nil && id > 0 {
 		return id, nil
 	}
-	err = g.Library.Store.WithLibrary(ctx, workspace(ctx), func(tx library.Tx) error {
+	err = g.Library.Store.WithLibrary(ctx, workspace(ctx), func(ctx context.Context, tx library.Tx) error {
 		head, err := library.Head(ctx, tx, 0, ref)
 		id = head.ID
 		return err
@@ -131,7 +131,7 @@ func (g *Gateway) skillNumber(ctx context.Context, ref string) (id int64, err er
 func (g *Gateway) memory(ctx context.Context, head skill.Head, v skill.Version) (skill.MemoryItem, error) {
 	p := skill.Projected{ID: fmt.Sprint(head.ID), Archived: head.Status == skill.Archived, Uploaded: head.Origin == "import", Version: v.Number,
 		UserID: asking(ctx).Workspace.Name, URL: g.link("/v1/skills/%d/versions/%d/package", head.ID, v.Number), CreatedAt: head.CreatedAt, UpdatedAt: v.CreatedAt, Embedding: []float32{}}
-	err := g.Store.WithWorkspace(ctx, workspace(ctx), func(q postgres.Queries) error {
+	err := g.Store.InWorkspace(ctx, workspace(ctx), func(ctx context.Context, q postgres.Queries) error {
 		for _, s := range v.Sources {
 			c, err := q.Conversation(ctx, s.Conversation, s.From, s.To)
 			if err != nil {

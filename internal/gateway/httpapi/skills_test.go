@@ -232,7 +232,7 @@ func TestAPendingChangeIsApprovedOrRejected(t *testing.T) {
 
 func (b *bundle) library(fn func(context.Context, library.Tx) error) {
 	b.T.Helper()
-	testkit.Must(b.T, b.Library.Store.WithLibrary(b.T.Context(), b.Workspace.ID, func(tx library.Tx) error { return fn(b.T.Context(), tx) }))
+	testkit.Must(b.T, b.Library.Store.WithLibrary(b.T.Context(), b.Workspace.ID, func(_ context.Context, tx library.Tx) error { return fn(b.T.Context(), tx) }))
 }
 
 func TestADraftShowsItsScoreAndIsApproved(t *testing.T) {

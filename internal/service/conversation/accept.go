@@ -160,7 +160,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out Accepted, err erro
 	if err != nil {
 		return out, err
 	}
-	err = s.Store.WithConversations(ctx, r.Workspace, func(tx Tx) error {
+	err = s.Store.WithConversations(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
 		c, known, chosen, err := tx.OpenConversation(ctx, r.Conversation, r.Channel, title(messages), r.MessageID)
 		switch {
 		case err != nil:

@@ -166,7 +166,7 @@ func (s *Service) closeAgent(ctx context.Context, j *job, e ending) (out *Ended,
 	if err != nil {
 		return nil, err
 	}
-	err = s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error {
+	err = s.Store.WithConversations(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
 		over, err := j.settle(ctx, tx, e, nil)
 		if err != nil {
 			return err
@@ -223,7 +223,7 @@ func (s *Service) Tell(ctx context.Context, ref run.Ref, n, position int, result
 		return err
 	}
 	c.Result, c.Code = string(result.JSON), string(result.Code)
-	return s.whileOpen(ctx, j, func(tx Tx) error {
+	return s.whileOpen(ctx, j, func(ctx context.Context, tx Tx) error {
 		_, err := tx.EndCall(ctx, ref.Run, *c)
 		return err
 	})

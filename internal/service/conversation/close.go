@@ -69,7 +69,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, reason agent.Reason, d
 // Unavailable, to be asked again.
 func (s *Service) Await(ctx context.Context, ref run.Ref) (*Ended, error) {
 	j := &job{}
-	err := s.Store.WithConversations(ctx, ref.Workspace, func(tx Tx) (err error) {
+	err := s.Store.WithConversations(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
 		j.run, err = tx.Run(ctx, ref.Run)
 		return err
 	})
@@ -85,7 +85,7 @@ func (s *Service) Await(ctx context.Context, ref run.Ref) (*Ended, error) {
 // CloseConversation writes down where a conversation stands when its workflow
 // ends. A review may have ended meanwhile, whose row knows more than the workflow.
 func (s *Service) CloseConversation(ctx context.Context, ws, conversation int64, c nudge.Counters, byUser bool) error {
-	return s.Store.WithConversations(ctx, ws, func(tx Tx) error {
+	return s.Store.WithConversations(ctx, ws, func(ctx context.Context, tx Tx) error {
 		stored, err := tx.LockConversation(ctx, conversation)
 		if err != nil {
 			return err
@@ -109,7 +109,7 @@ func (s *Service) close(ctx context.Context, j *job, base Base, e ending) (out *
 	if j.agent != nil {
 		return s.closeAgent(ctx, j, e)
 	}
-	err = s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error {
+	err = s.Store.WithConversations(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
 		var c Conversation
 		over, err := j.settle(ctx, tx, e, &c)
 		switch {

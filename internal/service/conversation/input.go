@@ -17,7 +17,7 @@ func (s *Service) overInput(ctx context.Context, j *job, step agent.Step, stored
 		return false, nil
 	}
 	used := 0
-	err = s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error {
+	err = s.Store.WithConversations(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
 		used, err = tx.InputTokens(ctx, j.run.Ref.Run)
 		return err
 	})

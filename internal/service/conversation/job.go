@@ -27,7 +27,7 @@ type job struct {
 // load reads a run with all that its next request is made of.
 func (s *Service) load(ctx context.Context, ref run.Ref) (j *job, err error) {
 	j = &job{}
-	err = s.Store.WithConversations(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithConversations(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		if j.run, j.steps, j.turn, err = tx.Job(ctx, ref.Run); err != nil {
 			return err
 		}

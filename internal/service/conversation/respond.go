@@ -58,7 +58,7 @@ func (s *Service) conclude(ctx context.Context, j *job, r *response, more func(c
 		r.ended, err = s.close(ctx, j, r.base, *e)
 		return err
 	}
-	return s.whileOpen(ctx, j, func(tx Tx) error {
+	return s.whileOpen(ctx, j, func(ctx context.Context, tx Tx) error {
 		if more != nil {
 			if err := more(ctx, tx); err != nil {
 				return err
@@ -111,7 +111,7 @@ func (s *Service) call(ctx context.Context, j *job, k run.CallKey, request func(
 		wish   ledger.Wish
 		ticket ledger.Ticket
 	)
-	err := s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error {
+	err := s.Store.WithConversations(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
 		if err := j.resume(ctx, tx, true); err != nil {
 			return err
 		}

@@ -68,7 +68,7 @@ type Tx interface {
 
 // Store opens transactions.
 type Store interface {
-	WithConversations(ctx context.Context, ws int64, fn func(Tx) error) error
+	WithConversations(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 	Answer(ctx context.Context, ws int64, conversation, message string) (Answered, error) // in one round trip: somebody waits
 }
 

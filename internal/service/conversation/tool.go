@@ -59,7 +59,7 @@ func (s *Service) runCalls(ctx context.Context, j *job, n int, unrun agent.Unrun
 // lost is why a call that only a sandboxed worker runs has no result: it was
 // begun, or it never will be.
 func (s *Service) lost(ctx context.Context, j *job, c Call, last bool) (why agent.Unrun, err error) {
-	err = s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error {
+	err = s.Store.WithConversations(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
 		begun, err := tx.VoidOp(ctx, j.run.Op(stepKey(c.Step), c.Position))
 		switch {
 		case len(begun) > 0:
@@ -121,7 +121,7 @@ func (s *Service) runCall(ctx context.Context, j *job, c *Call, unrun agent.Unru
 		c.Done, j.untold = true, append(j.untold, c)
 		return nil
 	}
-	return s.whileOpen(ctx, j, func(tx Tx) error {
+	return s.whileOpen(ctx, j, func(ctx context.Context, tx Tx) error {
 		*c, err = tx.EndCall(ctx, j.run.Ref.Run, *c)
 		return err
 	})
@@ -132,7 +132,7 @@ func (s *Service) tell(ctx context.Context, j *job) error {
 	if len(j.untold) == 0 {
 		return nil
 	}
-	return s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error { return j.resume(ctx, tx, false) })
+	return s.Store.WithConversations(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error { return j.resume(ctx, tx, false) })
 }
 
 // errRevoked is a turn whose session was revoked since it was read.
@@ -143,8 +143,8 @@ var errEnded = errors.New("the run has ended")
 
 // whileOpen runs fn in a transaction in which the run cannot be ended; when it was
 // before, nothing of fn is kept.
-func (s *Service) whileOpen(ctx context.Context, j *job, fn func(Tx) error) error {
-	return s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error {
+func (s *Service) whileOpen(ctx context.Context, j *job, fn func(context.Context, Tx) error) error {
+	return s.Store.WithConversations(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
 		open, err := tx.HoldRun(ctx, j.run.Ref.Run)
 		if err == nil && !open {
 			err = errEnded
@@ -152,7 +152,7 @@ func (s *Service) whileOpen(ctx context.Context, j *job, fn func(Tx) error) erro
 		if err != nil {
 			return err
 		}
-		return fn(tx)
+		return fn(ctx, tx)
 	})
 }
 

@@ -83,13 +83,13 @@ func (s *Service) askRounds(ctx context.Context, j job, q question) error {
 	if err != nil || saved || q.save == nil {
 		return err
 	}
-	return s.Store.Within(ctx, j.run.Workspace, func(tx Tx) error { return q.save(ctx, tx) })
+	return s.Store.Within(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error { return q.save(ctx, tx) })
 }
 
 // keep stores a reply with what is made of it. One that nothing is made of is the
 // ledger's to store alone.
 func (s *Service) keep(ctx context.Context, q question, k run.CallKey, reply llm.Reply, cost *int64) (stored llm.Reply, err error) {
-	err = s.Store.Within(ctx, k.Workspace, func(tx Tx) error {
+	err = s.Store.Within(ctx, k.Workspace, func(ctx context.Context, tx Tx) error {
 		if stored, err = tx.KeepReply(ctx, k, reply, cost); err != nil {
 			return err
 		}

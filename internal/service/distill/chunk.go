@@ -24,7 +24,7 @@ func (s *Service) Chunk(ctx context.Context, ref run.Ref) ([]string, error) {
 		made  []Task
 		asked []question
 	)
-	j, err := s.load(ctx, ref, func(tx Tx, j job) (err error) {
+	j, err := s.load(ctx, ref, func(ctx context.Context, tx Tx, j job) (err error) {
 		if open, err = j.open(ctx, tx); err != nil || !open {
 			return err
 		}

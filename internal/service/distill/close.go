@@ -26,7 +26,7 @@ type Result struct {
 // stopped it; without a code the task must have ended by itself. An attempt that
 // a retry has followed has no say any more.
 func (s *Service) EndTask(ctx context.Context, ref run.Ref, attempt int, key, code, reason string) (t Task, err error) {
-	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, err := tx.RunState(ctx, ref.Run)
 		if err != nil {
 			return err
@@ -49,7 +49,7 @@ func (s *Service) AwaitTask(ctx context.Context, ref run.Ref, key string) error 
 	const looks, pause = 20, 250 * time.Millisecond
 	for range looks {
 		var t Task
-		err := s.Store.Within(ctx, ref.Workspace, func(tx Tx) (err error) {
+		err := s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
 			t, err = tx.Task(ctx, ref.Run, key)
 			return err
 		})
@@ -70,7 +70,7 @@ func (s *Service) AwaitTask(ctx context.Context, ref run.Ref, key string) error 
 // next attempt has begun: its steps, such as the commit of its last task, may end
 // it before the workflow that ran them comes to close it.
 func (s *Service) Close(ctx context.Context, ref run.Ref, attempt int, code, reason string) (out Result, err error) {
-	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, err := tx.RunState(ctx, ref.Run)
 		if err != nil {
 			return err

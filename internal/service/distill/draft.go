@@ -31,7 +31,7 @@ func (s *Service) Draft(ctx context.Context, ref run.Ref, key string) (plan Plan
 		w wanted
 		d *drafting
 	)
-	j, t, err := s.loadTask(ctx, ref, key, func(tx Tx, j job, t Task) (err error) {
+	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx Tx, j job, t Task) (err error) {
 		switch {
 		case t.Draft != nil: // an earlier attempt was here
 		case t.Stage == Chunked:
@@ -52,7 +52,7 @@ func (s *Service) Draft(ctx context.Context, ref run.Ref, key string) (plan Plan
 		if ended, err = s.wants(ctx, j, t, q, &w); err != nil || ended {
 			return Plan{}, ended, err
 		}
-		err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) (err error) {
+		err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
 			if err = s.recall(ctx, tx, j, &t, w); err != nil {
 				return err
 			}

@@ -48,7 +48,7 @@ func remembered(ctx context.Context, tx Tx, j job, key [sha256.Size]byte) (m Mem
 // not manage, so that the same material is not paid for again at once.
 func (s *Service) failTask(ctx context.Context, t Task, key [sha256.Size]byte, f *fault.Error) error {
 	t.Outcome, t.Reason = Failed, f.Error()
-	return s.Store.Within(ctx, t.Ref.Workspace, func(tx Tx) error {
+	return s.Store.Within(ctx, t.Ref.Workspace, func(ctx context.Context, tx Tx) error {
 		if f.Code == fault.ModelInvalid || f.Code == fault.ModelRefused {
 			if err := tx.PutMemo(ctx, key, Memo{Code: f.Code, Reason: f.Error()}); err != nil {
 				return err

@@ -35,7 +35,7 @@ func (s *Service) Merge(ctx context.Context, ref run.Ref, key string) error {
 	fresh := skill.NewDocument(*t.Draft)
 	vector := s.embed(ctx, fresh.SearchText())
 	var current *skill.Version
-	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		head, _, err := s.target(ctx, tx, j, t, fresh, vector)
 		if err != nil || head == nil {
 			return err
@@ -60,7 +60,7 @@ func (s *Service) Merge(ctx context.Context, ref run.Ref, key string) error {
 		}
 	}
 	t.Based = Base{Skill: current.SkillID, Version: current.Number}
-	return s.Store.Within(ctx, ref.Workspace, func(tx Tx) error { return tx.SaveBase(ctx, t) })
+	return s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error { return tx.SaveBase(ctx, t) })
 }
 
 func (s *Service) merge(ctx context.Context, j job, t Task, current skill.Version) (draft skill.Draft, err error) {

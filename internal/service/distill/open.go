@@ -10,7 +10,7 @@ import (
 // before it divides the conversation. It returns false when there is nothing left
 // to do.
 func (s *Service) Open(ctx context.Context, ref run.Ref) (spec Spec, open bool, err error) {
-	j, err := s.load(ctx, ref, func(tx Tx, j job) error {
+	j, err := s.load(ctx, ref, func(ctx context.Context, tx Tx, j job) error {
 		open, err = j.open(ctx, tx)
 		return err
 	})

@@ -26,18 +26,16 @@ func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) (unseen boo
 	if err != nil || unseen || t.Stage == EndedTask {
 		return unseen, err
 	}
-	return false, s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
-		if held, err := tx.HoldTask(ctx, t); err != nil || !held {
-			return err
-		}
-		return s.upload(ctx, *t.Package, made)
-	})
+	if err := s.upload(ctx, *t.Package, made); err != nil {
+		return false, err
+	}
+	return false, s.discardErased(ctx, t, nil)
 }
 
 // pack is Pack without the upload.
 func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t Task, made parcel, unseen bool, err error) {
 	var written []WrittenFile
-	j, t, err = s.loadTask(ctx, ref, key, func(tx Tx, _ job, t Task) (err error) {
+	j, t, err = s.loadTask(ctx, ref, key, func(ctx context.Context, tx Tx, _ job, t Task) (err error) {
 		written, err = tx.Written(ctx, t)
 		return err
 	})
@@ -54,38 +52,82 @@ func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t T
 	fresh := skill.NewDocument(*t.Draft)
 	vector := s.embed(ctx, fresh.SearchText())
 	var p Package
-	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
-		if p, unseen, err = s.rebase(ctx, tx, j, t, fresh, files, vector); err != nil || unseen {
-			return err
-		}
-		v := &p.Version
-		v.Degraded, v.Violations = degraded, append(violations, v.Violations...)
-		v.Run, v.TaskKey, v.Lang, v.Origin = ref.Run, t.Key, t.Lang, originDistill
-		v.Model, v.PromptSHA = j.spec.Models["extract"], prompt.Hash(j.spec.Instructions[instructionKey(prompt.Extract, t.Lang)])
-		v.Redactions = j.private.redactions
-		v.Quality = t.Quality
-		p.Poor, p.Asks = t.Quality != nil && t.Quality.Score < j.spec.Limits.MinQuality, j.spec.Approval
-		v.Sources = skill.Ranges(j.run.Conversation, t.Draft.Evidence)
-		extra, err := s.carry(ctx, &p)
-		if err != nil {
-			return err
-		}
-		if made.archive, made.markdown, err = v.Pack(ref.Workspace, j.spec.NameStyle, extra...); err != nil {
-			return err
-		}
-		p.Bytes = len(made.archive)
-		// Before its bytes are stored, so that collection waits and an erase knows of them.
-		if err := tx.TouchPackage(ctx, v.PackageSHA, v.PackageKey, p.Bytes); err != nil {
-			return err
-		}
-		t.Package = &p
-		return tx.SavePackage(ctx, t)
+	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		p, unseen, err = s.rebase(ctx, tx, j, t, fresh, files, vector)
+		return err
 	})
 	if errors.Is(err, errNoSkill) {
 		t = t.skipped("the conversation failed: it may add lessons to a skill, but make none")
 		return j, t, made, false, s.endTask(ctx, t, t.Outcome, t.Reason)
 	}
-	return j, t, made, unseen, err
+	if err != nil || unseen {
+		return j, t, made, unseen, err
+	}
+	v := &p.Version
+	v.Degraded, v.Violations = degraded, append(violations, v.Violations...)
+	v.Run, v.TaskKey, v.Lang, v.Origin = ref.Run, t.Key, t.Lang, originDistill
+	v.Model, v.PromptSHA = j.spec.Models["extract"], prompt.Hash(j.spec.Instructions[instructionKey(prompt.Extract, t.Lang)])
+	v.Redactions = j.private.redactions
+	v.Quality = t.Quality
+	p.Poor, p.Asks = t.Quality != nil && t.Quality.Score < j.spec.Limits.MinQuality, j.spec.Approval
+	v.Sources = skill.Ranges(j.run.Conversation, t.Draft.Evidence)
+	extra, err := s.carry(ctx, &p)
+	if err != nil {
+		return j, t, made, false, err
+	}
+	if made.archive, made.markdown, err = v.Pack(ref.Workspace, j.spec.NameStyle, extra...); err != nil {
+		return j, t, made, false, err
+	}
+	p.Bytes, t.Package = len(made.archive), &p
+	return j, t, made, false, s.record(ctx, t)
+}
+
+// record stores a task's package as pending, before its bytes are uploaded: collection
+// waits, and an erase knows of them.
+func (s *Service) record(ctx context.Context, t Task) error {
+	return s.Store.Within(ctx, t.Ref.Workspace, func(ctx context.Context, tx Tx) error {
+		held, err := tx.HoldTask(ctx, t)
+		if err == nil && !held {
+			err = fault.New(fault.Unavailable, "the task has ended or was erased just now", "")
+		}
+		if err != nil {
+			return err
+		}
+		p := t.Package
+		if err := tx.TouchPackage(ctx, p.Version.PackageSHA, p.Version.PackageKey, p.Bytes); err != nil {
+			return err
+		}
+		return tx.SavePackage(ctx, t)
+	})
+}
+
+// discardErased deletes the objects of a package that was erased, itself or its task,
+// while they were uploaded. It returns cause, if there is one.
+func (s *Service) discardErased(ctx context.Context, t Task, cause error) error {
+	ctx = context.WithoutCancel(ctx)
+	ws, sha := t.Ref.Workspace, t.Package.Version.PackageSHA
+	erased := false
+	err := s.Store.Within(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
+		erased, err = tx.AbandonPackage(ctx, t)
+		return err
+	})
+	gone := fault.CodeOf(err) == fault.Erasing || fault.CodeOf(err) == fault.NotFound // the workspace
+	if err != nil && !gone {
+		return errors.Join(cause, err)
+	}
+	if !gone && !erased {
+		return cause
+	}
+	for _, object := range PackageObjects(t.Package.Version.PackageKey) {
+		if err := s.Blobs.Delete(ctx, object); err != nil {
+			return errors.Join(cause, err)
+		}
+	}
+	if gone {
+		return cause
+	}
+	err = s.Store.Within(ctx, ws, func(ctx context.Context, tx Tx) error { return tx.ForgetPackage(ctx, sha) })
+	return errors.Join(cause, err)
 }
 
 // errNoSkill says that a draft's lessons belong to no skill that is there.
@@ -245,8 +287,7 @@ func freeName(ctx context.Context, tx Tx, name string) (string, error) {
 // parcel is the bytes of a package.
 type parcel struct{ archive, markdown []byte }
 
-// upload stores the bytes of p while its task is held: an erase waits until they are
-// there, and finds them.
+// upload stores the bytes of p.
 func (s *Service) upload(ctx context.Context, p Package, made parcel) error {
 	puts, ctx := errgroup.WithContext(ctx)
 	puts.Go(func() error { return s.Blobs.Put(ctx, besidePackage(p.Version.PackageKey), made.markdown) })

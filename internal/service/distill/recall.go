@@ -60,7 +60,7 @@ func (s *Service) Recall(ctx context.Context, ref run.Ref, key string) (candidat
 		q question
 		w wanted
 	)
-	j, t, err := s.loadTask(ctx, ref, key, func(tx Tx, j job, t Task) error {
+	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx Tx, j job, t Task) error {
 		if t.Stage != Chunked {
 			return nil
 		}
@@ -73,7 +73,7 @@ func (s *Service) Recall(ctx context.Context, ref run.Ref, key string) (candidat
 	if ended, err = s.wants(ctx, j, t, q, &w); err != nil || ended {
 		return 0, ended, err
 	}
-	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error { return s.recall(ctx, tx, j, &t, w) })
+	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error { return s.recall(ctx, tx, j, &t, w) })
 	return len(t.Candidates), false, err
 }
 

@@ -72,7 +72,7 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 		return Report{}, fmt.Errorf("decode the result of run %d: %w", ref.Run, err)
 	}
 	out.Code = result.Code
-	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		if out.Usage, err = tx.Usage(ctx, ref.Run); err != nil {
 			return err
 		}

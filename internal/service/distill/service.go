@@ -51,6 +51,8 @@ type Tx interface {
 	HoldTask(ctx context.Context, t Task) (bool, error)
 	EndTask(ctx context.Context, t Task) error
 	TouchPackage(ctx context.Context, sha [32]byte, key string, bytes int) error
+	AbandonPackage(ctx context.Context, t Task) (bool, error) // true when the task or its package was erased
+	ForgetPackage(ctx context.Context, sha [32]byte) error
 	SkillNamed(ctx context.Context, name string) (skill.Head, error)
 	SkillHead(ctx context.Context, id int64) (skill.Head, error)
 	Version(ctx context.Context, id int64, number int) (skill.Version, error)
@@ -59,7 +61,7 @@ type Tx interface {
 
 // Store keeps runs, tasks and skills.
 type Store interface {
-	Within(ctx context.Context, ws int64, fn func(Tx) error) error
+	Within(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 	Accept(ctx context.Context, a Accepted) (r run.Run, made bool, err error)
 	CommitVersion(ctx context.Context, t Task, c Commit) (Committed, error)
 }
@@ -73,6 +75,7 @@ type Embedder interface {
 type Blobs interface {
 	Put(ctx context.Context, key string, data []byte) error
 	Get(ctx context.Context, key string) ([]byte, error)
+	Delete(ctx context.Context, key string) error
 	Locate(key string) string // for people
 }
 
@@ -98,8 +101,8 @@ type job struct {
 
 // load reads a run, its configuration and its messages. What also does is done in
 // the same transaction.
-func (s *Service) load(ctx context.Context, ref run.Ref, also func(tx Tx, j job) error) (j job, err error) {
-	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
+func (s *Service) load(ctx context.Context, ref run.Ref, also func(ctx context.Context, tx Tx, j job) error) (j job, err error) {
+	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, err := tx.RunState(ctx, ref.Run)
 		if err != nil {
 			return err
@@ -107,7 +110,7 @@ func (s *Service) load(ctx context.Context, ref run.Ref, also func(tx Tx, j job)
 		if j, err = s.read(ctx, tx, r); err != nil || also == nil {
 			return err
 		}
-		return also(tx, j)
+		return also(ctx, tx, j)
 	})
 	return j, err
 }
@@ -149,8 +152,8 @@ func (j job) lessonsOnly() bool { return j.conv.Reward != nil && *j.conv.Reward 
 
 // loadTask is load with one of the run's tasks. What also does is left out when the
 // task has ended.
-func (s *Service) loadTask(ctx context.Context, ref run.Ref, key string, also func(tx Tx, j job, t Task) error) (j job, t Task, err error) {
-	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
+func (s *Service) loadTask(ctx context.Context, ref run.Ref, key string, also func(ctx context.Context, tx Tx, j job, t Task) error) (j job, t Task, err error) {
+	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, task, err := tx.RunTask(ctx, ref.Run, key)
 		if err != nil {
 			return err
@@ -159,7 +162,7 @@ func (s *Service) loadTask(ctx context.Context, ref run.Ref, key string, also fu
 		if j, err = s.read(ctx, tx, r); err != nil || t.Stage == EndedTask || also == nil {
 			return err
 		}
-		return also(tx, j, t)
+		return also(ctx, tx, j, t)
 	})
 	return j, t, err
 }
@@ -181,11 +184,11 @@ func (j job) messages(seqs []int) []transcript.Message {
 
 // endRun ends a run that made no tasks.
 func (s *Service) endRun(ctx context.Context, ref run.Ref, outcome run.Outcome, reason string, result any) error {
-	return s.Store.Within(ctx, ref.Workspace, func(tx Tx) error { return tx.EndRun(ctx, ref.Run, outcome, reason, result) })
+	return s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error { return tx.EndRun(ctx, ref.Run, outcome, reason, result) })
 }
 
 // endTask ends a task that made no version.
 func (s *Service) endTask(ctx context.Context, t Task, outcome Outcome, reason string) error {
 	t.Outcome, t.Reason = outcome, reason
-	return s.Store.Within(ctx, t.Ref.Workspace, func(tx Tx) error { return tx.EndTask(ctx, t) })
+	return s.Store.Within(ctx, t.Ref.Workspace, func(ctx context.Context, tx Tx) error { return tx.EndTask(ctx, t) })
 }

@@ -30,7 +30,7 @@ func (s *Service) Write(ctx context.Context, ref run.Ref, key string, doc int) (
 		p part
 		q question
 	)
-	j, t, err := s.loadTask(ctx, ref, key, func(tx Tx, j job, t Task) (err error) {
+	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx Tx, j job, t Task) (err error) {
 		if p, err = t.part(doc); err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func (s *Service) Write(ctx context.Context, ref run.Ref, key string, doc int) (
 	for _, planned := range p.plan {
 		files = append(files, WrittenFile{Name: planned.File, Reason: f.Error()})
 	}
-	return true, s.Store.Within(ctx, ref.Workspace, func(tx Tx) error { return tx.SaveWritten(ctx, t, p.kind, files) })
+	return true, s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error { return tx.SaveWritten(ctx, t, p.kind, files) })
 }
 
 // part is those of a draft's files that one call writes.

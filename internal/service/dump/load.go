@@ -49,8 +49,8 @@ type Indexed struct {
 
 // Store opens both kinds of transactions.
 type Store interface {
-	WithSnapshot(ctx context.Context, ws int64, fn func(Source) error) error
-	WithLoad(ctx context.Context, ws int64, fn func(Destination) error) error
+	WithSnapshot(ctx context.Context, ws int64, fn func(context.Context, Source) error) error
+	WithLoad(ctx context.Context, ws int64, fn func(context.Context, Destination) error) error
 }
 
 // Service dumps and loads.
@@ -107,7 +107,7 @@ func (s *Service) load(ctx context.Context, a agent.Actor, from io.Reader, args 
 		return out, err
 	}
 	same := args(hex.EncodeToString(sum.Sum(nil)))
-	err = s.Store.WithLoad(ctx, a.Workspace, func(to Destination) error {
+	err = s.Store.WithLoad(ctx, a.Workspace, func(ctx context.Context, to Destination) error {
 		return to.Do(ctx, a.Op, same, &out, func() error {
 			if err := again(); err != nil {
 				return err

@@ -57,7 +57,7 @@ func (s *Service) Build(ctx context.Context, r BuildRequest) (out run.Run, err e
 	if r.Trace == "" {
 		r.Trace = fmt.Sprintf("%x", sha[:10])
 	}
-	err = s.Store.WithEvolve(ctx, r.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
 		before, found, err := tx.RunOf(ctx, run.Build, r.Trace)
 		if err != nil {
 			return err
@@ -97,7 +97,7 @@ type Idle struct {
 // Its mark is that of the agents: a workspace that changes its builder goes on
 // where the other one stopped.
 func (s *Service) BuildIdle(ctx context.Context, in Idle) (out *run.Run, err error) {
-	err = s.Store.WithEvolve(ctx, in.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, in.Workspace, func(ctx context.Context, tx Tx) error {
 		out = nil
 		chosen, err := tx.Settings(ctx)
 		if err != nil || chosen.Memory.Builder != settings.BuilderSkills {

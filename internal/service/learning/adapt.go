@@ -52,7 +52,7 @@ type learnt struct {
 // OpenAdapt takes the bank, and the decisions that an update learns from: they are
 // its own from then on. Over is set when an earlier attempt has ended the run.
 func (s *Service) OpenAdapt(ctx context.Context, ref run.Ref) (decisions int, over *Adapted, err error) {
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		decisions, over = 0, nil
 		r, err := tx.Run(ctx, ref.Run)
 		if err != nil {
@@ -134,7 +134,7 @@ func (s *Service) AdaptPolicy(ctx context.Context, ref run.Ref) (trials int, err
 		lost   []string
 		skills []memoryskill.Version
 	)
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		made, lost = nil, nil
 		if spec, from, head, err = s.adapting(ctx, tx, ref); err != nil {
 			return err
@@ -167,7 +167,7 @@ func (s *Service) AdaptPolicy(ctx context.Context, ref run.Ref) (trials int, err
 	if err != nil {
 		return 0, err
 	}
-	return len(from.Held), s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	return len(from.Held), s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		if _, err := s.take(ctx, tx, spec.Bank, holderOf(ref), bankLease); err != nil { // keeps it
 			return err
 		}

@@ -41,7 +41,7 @@ const (
 // learnt from, where memory skills build the memories. It lists what it started. In a
 // frozen workspace it does nothing.
 func (s *Service) AdaptDue(ctx context.Context, d Due) (started []run.Run, err error) {
-	err = s.Store.WithEvolve(ctx, d.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, d.Workspace, func(ctx context.Context, tx Tx) error {
 		started = nil
 		chosen, err := tx.Settings(ctx)
 		if err != nil || chosen.Memory.Builder != settings.BuilderSkills || chosen.Memory.Learning.Frozen {

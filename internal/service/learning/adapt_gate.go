@@ -34,7 +34,7 @@ func (s *Service) ShadowTrial(ctx context.Context, ref run.Ref, n int) error {
 		done bool
 		next Head
 	)
-	err := s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) (err error) {
+	err := s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
 		if done, err = tx.Trained(ctx, ref.Run, shadowStep(n), new(Tried)); err != nil || done {
 			return err
 		}
@@ -65,13 +65,15 @@ func (s *Service) ShadowTrial(ctx context.Context, ref run.Ref, n int) error {
 	if err != nil {
 		return err
 	}
-	return s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error { return tx.PutTrained(ctx, ref.Run, shadowStep(n), t.Conversation, out) })
+	return s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		return tx.PutTrained(ctx, ref.Run, shadowStep(n), t.Conversation, out)
+	})
 }
 
 // CloseAdapt compares both policies, has the new one tried live when it is not
 // worse, and ends the run. Code is set when the workflow gave up.
 func (s *Service) CloseAdapt(ctx context.Context, ref run.Ref, code, reason string) (out Adapted, err error) {
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		out = Adapted{}
 		r, err := tx.Run(ctx, ref.Run)
 		if err != nil {

@@ -83,7 +83,7 @@ func (h Head) Snapshot() memoryskill.Snapshot { return memoryskill.Bind(h.Bank, 
 
 // Bank reads a bank in force; the default one is seeded when it is not there.
 func (s *Service) Bank(ctx context.Context, ws int64, name string) (out Head, err error) {
-	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ws, func(ctx context.Context, tx Tx) error {
 		out, err = s.bank(ctx, tx, name)
 		return err
 	})
@@ -231,7 +231,7 @@ func (s *Service) advance(ctx context.Context, tx BankTx, row BankRow, d Draft) 
 
 // Banks lists the banks of a workspace.
 func (s *Service) Banks(ctx context.Context, ws int64) (out []Listed, err error) {
-	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if _, err := s.bank(ctx, tx, DefaultBank); err != nil {
 			return err
 		}
@@ -243,7 +243,7 @@ func (s *Service) Banks(ctx context.Context, ws int64) (out []Listed, err error)
 
 // At reads a version of a bank; number 0 is the one in force.
 func (s *Service) At(ctx context.Context, ws int64, name string, number int) (out Head, err error) {
-	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if out, err = s.bank(ctx, tx, name); err == nil && number != 0 && number != out.Head {
 			out, err = s.at(ctx, tx, out.BankRow, number)
 		}
@@ -257,7 +257,7 @@ func (s *Service) At(ctx context.Context, ws int64, name string, number int) (ou
 
 // History lists the versions of a bank, the newest first.
 func (s *Service) History(ctx context.Context, ws int64, name string, most int) (out []Version, err error) {
-	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ws, func(ctx context.Context, tx Tx) error {
 		h, err := s.bank(ctx, tx, name)
 		if err == nil {
 			out, err = tx.BankVersions(ctx, h.ID, most)
@@ -269,7 +269,7 @@ func (s *Service) History(ctx context.Context, ws int64, name string, most int) 
 
 // Rollback goes back to what an earlier version was: bank, policy and optimiser.
 func (s *Service) Rollback(ctx context.Context, ws int64, name string, to int) (out Head, err error) {
-	err = s.write(ctx, ws, name, "cairn bank", func(tx Tx, now Head) error {
+	err = s.write(ctx, ws, name, "cairn bank", func(ctx context.Context, tx Tx, now Head) error {
 		before, err := s.at(ctx, tx, now.BankRow, to)
 		if err != nil {
 			return err
@@ -294,7 +294,7 @@ func (s *Service) Import(ctx context.Context, ws int64, name string, files map[s
 	if err != nil {
 		return out, err
 	}
-	err = s.write(ctx, ws, name, "cairn bank", func(tx Tx, now Head) error {
+	err = s.write(ctx, ws, name, "cairn bank", func(ctx context.Context, tx Tx, now Head) error {
 		after, err := now.Bank.Import(files, "import")
 		if f := fault.From(err); f != nil {
 			return fault.New(f.Code, "the files cannot be read in: "+strings.ReplaceAll(err.Error(), "\n", "; "), f.Hint)
@@ -357,8 +357,8 @@ func distinct(b memoryskill.Bank, changes []memoryskill.Difference, described ma
 }
 
 // write runs fn as the bank's one writer, in one transaction.
-func (s *Service) write(ctx context.Context, ws int64, name, holder string, fn func(Tx, Head) error) error {
-	return s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+func (s *Service) write(ctx context.Context, ws int64, name, holder string, fn func(context.Context, Tx, Head) error) error {
+	return s.Store.WithEvolve(ctx, ws, func(ctx context.Context, tx Tx) error {
 		now, err := s.bank(ctx, tx, name)
 		if err != nil {
 			return err
@@ -367,7 +367,7 @@ func (s *Service) write(ctx context.Context, ws int64, name, holder string, fn f
 		if err != nil {
 			return err
 		}
-		if err := fn(tx, now); err != nil {
+		if err := fn(ctx, tx, now); err != nil {
 			return err
 		}
 		return tx.FreeLease(ctx, scopeOf(name), lease)

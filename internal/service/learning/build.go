@@ -26,7 +26,7 @@ type job struct {
 }
 
 func (s *Service) job(ctx context.Context, ref run.Ref) (j job, err error) {
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		if j.run, err = tx.Run(ctx, ref.Run); err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func (s *Service) OpenBuild(ctx context.Context, ref run.Ref) (spans int, over *
 	if _, err := s.LongTerm.AddRange(ctx, j.actor("session", 0), memory.Evidence{Conversation: j.run.Conversation, FromSeq: j.spec.FromSeq, ToSeq: j.spec.ToSeq}); err != nil {
 		return 0, nil, err
 	}
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		_, err := tx.StartRun(ctx, ref.Run)
 		return err
 	})
@@ -104,7 +104,7 @@ func (s *Service) BuildSpan(ctx context.Context, ref run.Ref, number int) (SpanO
 	}
 	span := j.spans[number]
 	var head Head
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		head, err = s.at(ctx, tx, BankRow{ID: j.spec.BankID, Name: j.spec.Bank}, j.spec.Version)
 		return err
 	})
@@ -122,14 +122,14 @@ func (s *Service) BuildSpan(ctx context.Context, ref run.Ref, number int) (SpanO
 	if err != nil {
 		return out, err
 	}
-	return out, s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error { return tx.EndDecision(ctx, d.ID, out) })
+	return out, s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error { return tx.EndDecision(ctx, d.ID, out) })
 }
 
 // decide chooses the skills of a span, or finds what an earlier attempt has chosen.
 func (s *Service) decide(ctx context.Context, j job, span executor.Span, head Head) (d Decision, err error) {
 	id := DecisionID(j.run.Ref, span.Number)
 	found, canary := false, 0
-	err = s.Store.WithEvolve(ctx, j.run.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
 		if d, found, err = tx.DecisionAt(ctx, id); err != nil || found {
 			return err
 		}
@@ -147,7 +147,7 @@ func (s *Service) decide(ctx context.Context, j job, span executor.Span, head He
 	if err != nil {
 		return d, err
 	}
-	err = s.Store.WithEvolve(ctx, j.run.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
 		how, fresh, err := s.explore(ctx, tx, id, j.spec.Keeping.K, head)
 		if err != nil {
 			return err
@@ -191,7 +191,7 @@ func (s *Service) decide(ctx context.Context, j job, span executor.Span, head He
 func (s *Service) carryOut(ctx context.Context, j job, span executor.Span, head Head, d Decision) (out SpanOutcome, err error) {
 	chosen := selected(head.Bank, d.Choice.Chosen)
 	var stored []memory.Entry
-	err = s.LongTerm.Store.WithLongTerm(ctx, j.run.Workspace, func(tx longterm.LongTermTx) error {
+	err = s.LongTerm.Store.WithLongTerm(ctx, j.run.Workspace, func(ctx context.Context, tx longterm.LongTermTx) error {
 		stored, err = tx.LongTerm(ctx, d.Choice.Shown)
 		return err
 	})
@@ -314,7 +314,7 @@ func said(span executor.Span, evidence []int) *time.Time {
 // CloseBuild ends a run with what its decisions say. Code and reason are set when
 // the workflow gave up.
 func (s *Service) CloseBuild(ctx context.Context, ref run.Ref, code, reason string) (out Built, err error) {
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, err := tx.Run(ctx, ref.Run)
 		if err != nil {
 			return err

@@ -103,7 +103,7 @@ func (s *Service) Note(ctx context.Context, ws int64, f Failed) (out Case, err e
 	if err != nil {
 		return out, err
 	}
-	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ws, func(ctx context.Context, tx Tx) error {
 		head, err := s.bank(ctx, tx, bankName(f.Bank))
 		if err != nil {
 			return err
@@ -161,7 +161,7 @@ type Praised struct {
 // it has one, and counts for the skills behind the memories that the answer was
 // given from. The same operation does so once.
 func (s *Service) Succeeded(ctx context.Context, ws int64, p Praised) error {
-	return s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+	return s.Store.WithEvolve(ctx, ws, func(ctx context.Context, tx Tx) error {
 		row, found, err := tx.BankNamed(ctx, bankName(p.Bank))
 		if err != nil || !found {
 			return err
@@ -177,7 +177,7 @@ func (s *Service) Succeeded(ctx context.Context, ws int64, p Praised) error {
 
 // Cases lists the open hard cases of a bank, the latest first.
 func (s *Service) Cases(ctx context.Context, ws int64, bank string, most int) (out []Case, err error) {
-	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ws, func(ctx context.Context, tx Tx) error {
 		head, err := s.bank(ctx, tx, bankName(bank))
 		if err == nil {
 			out, err = open(ctx, tx, head.ID, most)

@@ -20,7 +20,7 @@ type Due struct {
 // under way is left alone, and a frozen workspace starts none.
 func (s *Service) EvolveDue(ctx context.Context, d Due) (started []run.Run, err error) {
 	var due []string
-	err = s.Store.WithEvolve(ctx, d.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, d.Workspace, func(ctx context.Context, tx Tx) error {
 		due = nil
 		chosen, err := tx.Settings(ctx)
 		if err != nil || chosen.Memory.Builder != settings.BuilderSkills || chosen.Memory.Learning.Frozen {

@@ -59,7 +59,7 @@ func (s *Service) Evolve(ctx context.Context, r EvolveRequest) (out run.Run, err
 	if spec.Model, err = spec.Model.instructed(); err != nil {
 		return out, err
 	}
-	err = s.Store.WithEvolve(ctx, r.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
 		head, err := s.bank(ctx, tx, spec.Bank)
 		if err != nil {
 			return err
@@ -106,7 +106,7 @@ func (s *Service) Evolve(ctx context.Context, r EvolveRequest) (out run.Run, err
 // OpenRound takes the bank and opens the round of a run. Over is set when an
 // earlier attempt has ended it.
 func (s *Service) OpenRound(ctx context.Context, ref run.Ref) (over *Round, err error) {
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, err := tx.Run(ctx, ref.Run)
 		if err != nil {
 			return err
@@ -133,7 +133,7 @@ func (s *Service) OpenRound(ctx context.Context, ref run.Ref) (over *Round, err 
 
 // round reads a round with what it is pinned to.
 func (s *Service) round(ctx context.Context, ref run.Ref, also func(Tx, EvolveSpec, Head) error) (r Round, spec EvolveSpec, head Head, err error) {
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		of, err := tx.Run(ctx, ref.Run)
 		if err != nil {
 			return err
@@ -193,7 +193,7 @@ func (s *Service) MineRound(ctx context.Context, ref run.Ref) (n int, err error)
 		r.Conversations = append(r.Conversations, id)
 	}
 	slices.Sort(r.Conversations)
-	return len(r.Mined), s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error { return tx.SaveRound(ctx, r) })
+	return len(r.Mined), s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error { return tx.SaveRound(ctx, r) })
 }
 
 // manyMemories are looked through for the answer of a case.
@@ -212,7 +212,7 @@ func (s *Service) remembered(ctx context.Context, ref run.Ref, cases []Case, top
 	}
 	known, found = map[string][]string{}, map[string][]string{}
 	for i, c := range cases {
-		err := s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+		err := s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 			near, err := tx.Neighbours(ctx, vectors[i], s.Space, manyMemories)
 			for n, one := range near {
 				known[c.Key] = append(known[c.Key], one.Content)
@@ -226,7 +226,7 @@ func (s *Service) remembered(ctx context.Context, ref run.Ref, cases []Case, top
 			return nil, nil, err
 		}
 		if len(c.Retrieved) > 0 {
-			err = s.LongTerm.Store.WithLongTerm(ctx, ref.Workspace, func(tx longterm.LongTermTx) error {
+			err = s.LongTerm.Store.WithLongTerm(ctx, ref.Workspace, func(ctx context.Context, tx longterm.LongTermTx) error {
 				entries, err := tx.LongTerm(ctx, c.Retrieved)
 				for _, e := range entries {
 					found[c.Key] = append(found[c.Key], e.Content)
@@ -283,7 +283,7 @@ func (s *Service) DesignRound(ctx context.Context, ref run.Ref) (found bool, err
 	} else if err != nil {
 		return false, err
 	}
-	return r.Candidate != nil, s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	return r.Candidate != nil, s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		if _, err := s.take(ctx, tx, spec.Bank, holderOf(ref), bankLease); err != nil {
 			return err
 		}

@@ -58,7 +58,9 @@ func (s *Service) Trial(ctx context.Context, ref run.Ref, n int) error {
 	if err != nil {
 		return err
 	}
-	return s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error { return tx.PutTrained(ctx, ref.Run, trialStep(n), t.Conversation, out) })
+	return s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		return tx.PutTrained(ctx, ref.Run, trialStep(n), t.Conversation, out)
+	})
 }
 
 // side is what a trace is played with.
@@ -110,7 +112,7 @@ func (s *Service) CloseRound(ctx context.Context, ref run.Ref, code, reason stri
 		return out, err
 	}
 	first := false
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		first = false
 		of, err := tx.Run(ctx, ref.Run)
 		if err != nil {

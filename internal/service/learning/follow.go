@@ -32,7 +32,7 @@ func (s *Service) Follow(ctx context.Context, r FollowRequest) (out Head, err er
 	}
 	var shared Head
 	ever := map[string]bool{}
-	err = s.Store.WithEvolve(ctx, r.Shared, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, r.Shared, func(ctx context.Context, tx Tx) error {
 		row, found, err := tx.BankNamed(ctx, from)
 		if err != nil {
 			return err
@@ -57,7 +57,7 @@ func (s *Service) Follow(ctx context.Context, r FollowRequest) (out Head, err er
 	if err := s.made(ctx, r.Workspace, name); err != nil {
 		return out, err
 	}
-	err = s.write(ctx, r.Workspace, name, "cairn bank", func(tx Tx, now Head) error {
+	err = s.write(ctx, r.Workspace, name, "cairn bank", func(ctx context.Context, tx Tx, now Head) error {
 		after, err := now.Bank.Over(shared.Bank, func(id string) bool { return ever[id] })
 		if err != nil {
 			return err
@@ -81,7 +81,7 @@ const allVersions = 1 << 30
 
 // made seeds a bank that is not there.
 func (s *Service) made(ctx context.Context, ws int64, name string) error {
-	return s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+	return s.Store.WithEvolve(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if _, found, err := tx.BankNamed(ctx, name); err != nil || found {
 			return err
 		}

@@ -45,7 +45,7 @@ func (s *Service) ImportTraces(ctx context.Context, ws int64, bank string, in []
 		for i := range said {
 			said[i].Seq = i
 		}
-		err := s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+		err := s.Store.WithEvolve(ctx, ws, func(ctx context.Context, tx Tx) error {
 			head, err := s.bank(ctx, tx, bankName(bank))
 			if err != nil {
 				return err

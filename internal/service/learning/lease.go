@@ -26,7 +26,7 @@ func holderOf(ref run.Ref) string { return "run/" + ref.Op("bank", 0) }
 
 // TakeBank takes a run's bank, or keeps it.
 func (s *Service) TakeBank(ctx context.Context, ref run.Ref, name string) (fence int64, err error) {
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		lease, err := s.take(ctx, tx, name, holderOf(ref), bankLease)
 		fence = lease.Fence
 		return err

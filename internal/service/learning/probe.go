@@ -137,7 +137,7 @@ func answered(d Decision) bool {
 // OpenProbe marks a probing as picked up. Over is set when an earlier attempt has
 // brought it to its end.
 func (s *Service) OpenProbe(ctx context.Context, ref run.Ref) (over *Probed, err error) {
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, err := tx.Run(ctx, ref.Run)
 		if err != nil {
 			return err
@@ -156,7 +156,7 @@ func (s *Service) OpenProbe(ctx context.Context, ref run.Ref) (over *Probed, err
 // errors, and teach nothing. Code is set when the workflow gave up.
 func (s *Service) CloseProbe(ctx context.Context, ref run.Ref, code, reason string) (out Probed, err error) {
 	first := false
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		out, first = Probed{}, false
 		r, err := tx.Run(ctx, ref.Run)
 		if err != nil {
@@ -226,7 +226,7 @@ func ended(ctx context.Context, tx Tx, ref run.Ref, reason string) (out Probed, 
 
 // Probes lists the questions that memory has asked itself, of the latest run first.
 func (s *Service) Probes(ctx context.Context, ws int64, name string, most int) (out []Probe, err error) {
-	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ws, func(ctx context.Context, tx Tx) error {
 		head, err := s.bank(ctx, tx, name)
 		if err == nil {
 			out, err = tx.Probes(ctx, head.ID, most)

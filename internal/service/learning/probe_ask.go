@@ -21,7 +21,7 @@ import (
 func (s *Service) AskProbe(ctx context.Context, ref run.Ref, number int) error {
 	var spec ProbeSpec
 	var p Probe
-	err := s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err := s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, err := tx.Run(ctx, ref.Run)
 		if err != nil {
 			return err
@@ -54,7 +54,7 @@ func (s *Service) AskProbe(ctx context.Context, ref run.Ref, number int) error {
 		texts, ids = append(texts, e.Content), append(ids, e.ID)
 	}
 	score := recall([]string{p.Answer}, strings.Join(texts, "\n"))
-	return s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	return s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		p.State, p.Score, p.Note = ProbeScored, &score, ""
 		why, err := s.unscorable(ctx, tx, p)
 		if err != nil {
@@ -87,7 +87,7 @@ func (s *Service) found(ctx context.Context, ws int64, question string, most int
 		ids = append(ids, r.ID)
 	}
 	var entries []memory.Entry
-	err = s.LongTerm.Store.WithLongTerm(ctx, ws, func(tx longterm.LongTermTx) error {
+	err = s.LongTerm.Store.WithLongTerm(ctx, ws, func(ctx context.Context, tx longterm.LongTermTx) error {
 		entries, err = tx.LongTerm(ctx, ids)
 		return err
 	})

@@ -45,7 +45,7 @@ func (s *Service) MakeProbes(ctx context.Context, ref run.Ref) (n int, err error
 		build run.Ref
 		made  []Decision
 	)
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, err := tx.Run(ctx, ref.Run)
 		if err != nil {
 			return err
@@ -94,7 +94,7 @@ func (s *Service) MakeProbes(ctx context.Context, ref run.Ref) (n int, err error
 		return 0, err
 	}
 	probes := usable(pairs, material.Messages, j.spans, made)
-	return n, s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	return n, s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		if err := tx.LockProbes(ctx); err != nil {
 			return err
 		}

@@ -107,7 +107,7 @@ type Tx interface {
 
 // Store opens transactions.
 type Store interface {
-	WithEvolve(ctx context.Context, ws int64, fn func(Tx) error) error
+	WithEvolve(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 }
 
 // Embedder turns texts into vectors.

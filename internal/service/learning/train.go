@@ -95,7 +95,7 @@ func missing(err error, step string) error {
 // OpenTraining marks a run as picked up and takes its bank. Over is set when an
 // earlier attempt has brought it to its end.
 func (s *Service) OpenTraining(ctx context.Context, ref run.Ref) (spec TrainSpec, over *TrainedTo, err error) {
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		var r run.Run
 		if r, spec, err = s.trainSpec(ctx, tx, ref); err != nil {
 			return err
@@ -127,7 +127,7 @@ func (s *Service) Episode(ctx context.Context, ref run.Ref, stage, iteration, ep
 	var t Trace
 	done := false
 	key := keyedrand.Key{Stage: stage, Iteration: iteration, Episode: episode}
-	err := s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) (err error) {
+	err := s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
 		if done, err = tx.Trained(ctx, ref.Run, step, &json.RawMessage{}); err != nil || done {
 			return err
 		}
@@ -172,7 +172,9 @@ func (s *Service) Episode(ctx context.Context, ref run.Ref, stage, iteration, ep
 	for i := range played.Episode.Decisions {
 		played.Episode.Decisions[i].Policy, played.Episode.Decisions[i].Bank = now.policy.Hash(), now.bank.Hash()
 	}
-	return s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error { return tx.PutTrained(ctx, ref.Run, step, t.Conversation, played) })
+	return s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		return tx.PutTrained(ctx, ref.Run, step, t.Conversation, played)
+	})
 }
 
 // Learn updates the policy from the episodes of an iteration, in their order. The
@@ -182,7 +184,7 @@ func (s *Service) Learn(ctx context.Context, ref run.Ref, stage, iteration int) 
 	var now standing
 	var episodes []Played
 	done := false
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		if done, err = tx.Trained(ctx, ref.Run, iterationStep(stage, iteration), &out); err != nil || done {
 			return err
 		}
@@ -209,7 +211,7 @@ func (s *Service) Learn(ctx context.Context, ref run.Ref, stage, iteration int) 
 		return out, err
 	}
 	first := false
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		first = false
 		if _, err := s.take(ctx, tx, spec.Bank, holderOf(ref), bankLease); err != nil { // keeps it
 			return err

@@ -16,7 +16,7 @@ import (
 // set when the workflow gave up: what was best so far is kept for a run that goes
 // on, and nothing is promoted.
 func (s *Service) CloseTraining(ctx context.Context, ref run.Ref, code, reason string) (out TrainedTo, err error) {
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, spec, err := s.trainSpec(ctx, tx, ref)
 		if err != nil {
 			return err
@@ -95,7 +95,7 @@ func (s *Service) TrainTrial(ctx context.Context, ref run.Ref, n int, beat func(
 	var t Trace
 	var incumbent, candidate side
 	done := false
-	err := s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) (err error) {
+	err := s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
 		if done, err = tx.Trained(ctx, ref.Run, trialStep(n), new(Tried)); err != nil || done {
 			return err
 		}
@@ -134,7 +134,7 @@ func (s *Service) TrainTrial(ctx context.Context, ref run.Ref, n int, beat func(
 	if err != nil {
 		return err
 	}
-	return s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	return s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		if _, err := s.take(ctx, tx, spec.Bank, holderOf(ref), bankLease); err != nil { // keeps it
 			return err
 		}

@@ -104,7 +104,7 @@ func (s *Service) Train(ctx context.Context, r TrainRequest) (out run.Run, err e
 	if spec.Model, err = spec.Model.instructed(); err != nil {
 		return out, err
 	}
-	err = s.Store.WithEvolve(ctx, r.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
 		head, err := s.bank(ctx, tx, spec.Bank)
 		if err != nil {
 			return err

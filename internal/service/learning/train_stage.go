@@ -24,7 +24,7 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, stage int, beat f
 	var hard hardCases
 	var stats map[string]memoryskill.Stats
 	done := false
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		if done, err = tx.Trained(ctx, ref.Run, stageStep(stage), &out); err != nil || done {
 			return err
 		}
@@ -107,7 +107,7 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, stage int, beat f
 			return out, err
 		}
 	}
-	return out, s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	return out, s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		if _, err := s.take(ctx, tx, spec.Bank, holderOf(ref), bankLease); err != nil {
 			return err
 		}

@@ -60,7 +60,7 @@ type UpdateTx interface {
 // Updates lists the updates of a bank's policy, the latest first; one on canary
 // shows how it does so far.
 func (s *Service) Updates(ctx context.Context, ws int64, name string, most int) (out []PolicyUpdate, err error) {
-	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ws, func(ctx context.Context, tx Tx) error {
 		head, err := s.bank(ctx, tx, name)
 		if err != nil {
 			return err

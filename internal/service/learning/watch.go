@@ -29,7 +29,7 @@ type Watched struct {
 
 // Watch tells how far a training is.
 func (s *Service) Watch(ctx context.Context, ref run.Ref) (out Watched, err error) {
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, spec, err := s.trainSpec(ctx, tx, ref)
 		if err != nil {
 			return err
@@ -72,7 +72,7 @@ type RoundWatched struct {
 
 // WatchRound tells how far a round of evolution is.
 func (s *Service) WatchRound(ctx context.Context, ref run.Ref) (out RoundWatched, err error) {
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		of, err := tx.Run(ctx, ref.Run)
 		if err != nil {
 			return err

@@ -19,7 +19,7 @@ func (b *bundle) honour(ctx context.Context, step string, keep ledger.Keep) (llm
 	wish, err := b.Wish(run.CallKey{Ref: b.run, Step: step}, llm.Request{Model: "scripted", Messages: llm.User("ask")}, 0)
 	testkit.Must(b.t, err)
 	var ticket ledger.Ticket
-	testkit.Must(b.t, b.store.WithWorkspace(ctx, b.ws.ID, func(q postgres.Queries) error {
+	testkit.Must(b.t, b.store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q postgres.Queries) error {
 		ticket, err = q.AdmitCall(ctx, wish)
 		return err
 	}))
@@ -29,7 +29,7 @@ func (b *bundle) honour(ctx context.Context, step string, keep ledger.Keep) (llm
 // kept keeps a reply with a duty beside it, and fails afterwards with err.
 func (b *bundle) kept(step string, err error) ledger.Keep {
 	return func(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, _ error) {
-		return stored, b.store.WithWorkspace(ctx, b.ws.ID, func(q postgres.Queries) (failed error) {
+		return stored, b.store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q postgres.Queries) (failed error) {
 			if stored, failed = q.KeepReply(ctx, run.CallKey{Ref: b.run, Step: step}, reply, cost); failed != nil {
 				return failed
 			}
@@ -92,7 +92,7 @@ func (b *bundle) question(parallel int) ledger.Question {
 	q := ledger.Question{Run: b.run, Step: "s", Lang: "en", Request: llm.Request{Model: "scripted", Messages: llm.User("ask")}, Parallel: parallel, Repairs: 1, Decode: good}
 	q.Keep = func(k run.CallKey) ledger.Keep {
 		return func(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, _ error) {
-			return stored, b.store.WithWorkspace(ctx, b.ws.ID, func(q postgres.Queries) (err error) {
+			return stored, b.store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q postgres.Queries) (err error) {
 				if stored, err = q.KeepReply(ctx, k, reply, cost); err != nil {
 					return err
 				}
@@ -106,7 +106,7 @@ func (b *bundle) question(parallel int) ledger.Question {
 	wish, err := b.Wish(run.CallKey{Ref: b.run, Step: "s"}, q.Request, parallel)
 	testkit.Must(b.t, err)
 	q.Opened = &ledger.Opened{Wish: wish}
-	testkit.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.ws.ID, func(tx postgres.Queries) error {
+	testkit.Must(b.t, b.store.InWorkspace(b.t.Context(), b.ws.ID, func(_ context.Context, tx postgres.Queries) error {
 		q.Opened.Ticket, err = tx.AdmitCall(b.t.Context(), wish)
 		return err
 	}))

@@ -14,7 +14,7 @@ import (
 // Rollback makes a new version that says what an old one said. Base is the head
 // that the caller has seen; 0 takes the one in force.
 func (l *Library) Rollback(ctx context.Context, ws, id int64, to, base int) (skill.Head, error) {
-	return l.change(ctx, ws, id, func(tx Tx, head skill.Head) (skill.Head, error) {
+	return l.change(ctx, ws, id, func(ctx context.Context, tx Tx, head skill.Head) (skill.Head, error) {
 		if base != 0 && base != head.Version {
 			return head, moved(head, base)
 		}
@@ -51,7 +51,7 @@ func (l *Library) Restore(ctx context.Context, ws, id int64) (skill.Head, error)
 // delete back.
 func (l *Library) RestoreNamed(ctx context.Context, ws int64, ref string) (head skill.Head, err error) {
 	id, _ := strconv.ParseInt(ref, 10, 64) // what is no number is a name
-	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
+	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
 		head, err = Head(ctx, tx, id, ref)
 		return err
 	})
@@ -76,7 +76,7 @@ func (l *Library) Reject(ctx context.Context, ws, id int64) (skill.Head, error) 
 
 // Pin freezes a skill against every change that no person makes.
 func (l *Library) Pin(ctx context.Context, ws, id int64, pinned bool) (skill.Head, error) {
-	return l.change(ctx, ws, id, func(tx Tx, head skill.Head) (skill.Head, error) {
+	return l.change(ctx, ws, id, func(ctx context.Context, tx Tx, head skill.Head) (skill.Head, error) {
 		head.Pinned = pinned
 		return head, tx.SetPinned(ctx, id, pinned)
 	})
@@ -84,7 +84,7 @@ func (l *Library) Pin(ctx context.Context, ws, id int64, pinned bool) (skill.Hea
 
 // Manage gives a skill to the autonomous writers, or takes it from them.
 func (l *Library) Manage(ctx context.Context, ws, id int64, managed bool) (skill.Head, error) {
-	return l.change(ctx, ws, id, func(tx Tx, head skill.Head) (skill.Head, error) {
+	return l.change(ctx, ws, id, func(ctx context.Context, tx Tx, head skill.Head) (skill.Head, error) {
 		head.Managed = managed
 		return head, tx.SetManaged(ctx, id, managed)
 	})
@@ -92,7 +92,7 @@ func (l *Library) Manage(ctx context.Context, ws, id int64, managed bool) (skill
 
 // Trust says that a person has read a skill into which untrusted text went.
 func (l *Library) Trust(ctx context.Context, ws, id int64) (skill.Head, error) {
-	return l.change(ctx, ws, id, func(tx Tx, head skill.Head) (skill.Head, error) {
+	return l.change(ctx, ws, id, func(ctx context.Context, tx Tx, head skill.Head) (skill.Head, error) {
 		head.Tainted = false
 		return head, tx.SetTainted(ctx, id, false)
 	})
@@ -100,7 +100,7 @@ func (l *Library) Trust(ctx context.Context, ws, id int64) (skill.Head, error) {
 
 // setStatus moves a skill between states; being there already is success.
 func (l *Library) setStatus(ctx context.Context, ws, id int64, to skill.Status, from ...skill.Status) (skill.Head, error) {
-	return l.change(ctx, ws, id, func(tx Tx, head skill.Head) (skill.Head, error) {
+	return l.change(ctx, ws, id, func(ctx context.Context, tx Tx, head skill.Head) (skill.Head, error) {
 		if head.Status == to {
 			return head, nil
 		}
@@ -131,15 +131,15 @@ func withdraw(ctx context.Context, tx Tx, was, to skill.Status) error {
 }
 
 // change runs fn on a head that stands still.
-func (l *Library) change(ctx context.Context, ws, id int64, fn func(Tx, skill.Head) (skill.Head, error)) (head skill.Head, err error) {
-	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
+func (l *Library) change(ctx context.Context, ws, id int64, fn func(context.Context, Tx, skill.Head) (skill.Head, error)) (head skill.Head, err error) {
+	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if err := tx.LockSkills(ctx); err != nil {
 			return err
 		}
 		if head, err = tx.SkillHead(ctx, id); err != nil {
 			return err
 		}
-		head, err = fn(tx, head)
+		head, err = fn(ctx, tx, head)
 		return err
 	})
 	return head, err

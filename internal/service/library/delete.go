@@ -39,7 +39,7 @@ func (l *Library) Delete(ctx context.Context, a agent.Actor, in DeleteArgs) (out
 		return out, fault.New(fault.InvalidArgument, "absorbed_into is missing: a run that nobody watches only archives what another skill has absorbed",
 			"put what is worth keeping into another skill, then name that skill in absorbed_into")
 	}
-	err = l.Store.WithLibrary(ctx, a.Workspace, func(tx Tx) error {
+	err = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		if err := tx.LockSkills(ctx); err != nil {
 			return err
 		}
@@ -153,7 +153,7 @@ func (l *Library) undelete(ctx context.Context, ws, id int64, name string) (head
 	if s.UndoDays == 0 {
 		return head, fault.New(fault.NotFound, "this workspace keeps nothing that is deleted", "`cairn settings set limits.undo_days=7` keeps what is deleted from then on")
 	}
-	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
+	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if err := tx.LockSkills(ctx); err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ import (
 // made on.
 func (l *Library) Diff(ctx context.Context, ws, id int64, from, to int) (string, error) {
 	var a, b skill.Version
-	err := l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
+	err := l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
 		head, err := tx.SkillHead(ctx, id)
 		if err != nil {
 			return err

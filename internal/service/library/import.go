@@ -2,6 +2,7 @@ package library
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -37,7 +38,7 @@ func (l *Library) Import(ctx context.Context, ws int64, archive []byte, origin s
 	}
 	text := v.SearchText()
 	vector := l.embed(ctx, text)
-	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
+	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if err := tx.LockSkills(ctx); err != nil {
 			return err
 		}
@@ -100,21 +101,27 @@ func (l *Library) importInto(ctx context.Context, tx Tx, id int64, v skill.Versi
 	return err
 }
 
-// upload records the package, then stores its bytes and, beside them, the
-// SKILL.md for people to open. It stores them inside the workspace: an erase
-// waits until they are there, and finds them.
+// upload records the package as pending, then stores its bytes and, beside them, the
+// SKILL.md for people to open. What is recorded and never committed is collected.
 func (l *Library) upload(ctx context.Context, ws int64, v skill.Version, archive, markdown []byte) error {
-	touch := func(tx Tx) error { return tx.TouchPackage(ctx, v.PackageSHA, v.PackageKey, len(archive)) }
-	if err := l.Store.WithLibrary(ctx, ws, touch); err != nil { // lasting before the bytes are, so that they are collected if this fails
+	record := func(ctx context.Context, tx Tx) error {
+		return tx.TouchPackage(ctx, v.PackageSHA, v.PackageKey, len(archive))
+	}
+	if err := l.Store.WithLibrary(ctx, ws, record); err != nil {
 		return err
 	}
-	return l.Store.WithLibrary(ctx, ws, func(Tx) error {
-		if err := l.Blobs.Put(ctx, path.Join(path.Dir(v.PackageKey), "SKILL.md"), markdown); err != nil {
-			return fmt.Errorf("store SKILL.md: %w", err)
-		}
-		if err := l.Blobs.Put(ctx, v.PackageKey, archive); err != nil {
-			return fmt.Errorf("store the package: %w", err)
-		}
-		return nil
-	})
+	beside := path.Join(path.Dir(v.PackageKey), "SKILL.md")
+	if err := l.Blobs.Put(ctx, beside, markdown); err != nil {
+		return fmt.Errorf("store SKILL.md: %w", err)
+	}
+	if err := l.Blobs.Put(ctx, v.PackageKey, archive); err != nil {
+		return fmt.Errorf("store the package: %w", err)
+	}
+	err := l.Store.WithLibrary(ctx, ws, record)
+	if code := fault.CodeOf(err); code != fault.Erasing && code != fault.NotFound {
+		return err
+	}
+	// The workspace has been erased meanwhile, and nobody else knows of the bytes.
+	ctx = context.WithoutCancel(ctx)
+	return errors.Join(err, l.Blobs.Delete(ctx, beside), l.Blobs.Delete(ctx, v.PackageKey))
 }

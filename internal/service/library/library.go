@@ -66,7 +66,7 @@ type Tx interface {
 
 // Store opens transactions.
 type Store interface {
-	WithLibrary(ctx context.Context, ws int64, fn func(Tx) error) error
+	WithLibrary(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 }
 
 // Embedder turns texts into vectors.
@@ -78,6 +78,7 @@ type Embedder interface {
 type Blobs interface {
 	Put(ctx context.Context, key string, data []byte) error
 	Get(ctx context.Context, key string) ([]byte, error)
+	Delete(ctx context.Context, key string) error
 	Locate(key string) string
 }
 
@@ -165,7 +166,7 @@ func Head(ctx context.Context, tx Tx, id int64, name string) (skill.Head, error)
 
 // History lists the versions of a skill, the latest first.
 func (l *Library) History(ctx context.Context, ws, id int64, max int) (out []VersionInfo, err error) {
-	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
+	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if _, err := tx.SkillHead(ctx, id); err != nil {
 			return err
 		}
@@ -177,7 +178,7 @@ func (l *Library) History(ctx context.Context, ws, id int64, max int) (out []Ver
 
 // RecordUse counts a use of a skill, once for each caller's id.
 func (l *Library) RecordUse(ctx context.Context, ws int64, u Use) error {
-	return l.Store.WithLibrary(ctx, ws, func(tx Tx) error { return tx.Use(ctx, u) })
+	return l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error { return tx.Use(ctx, u) })
 }
 
 // embed returns nil when the embedder is down: the vector follows later.

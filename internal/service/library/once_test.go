@@ -90,10 +90,10 @@ type broken struct {
 	lost *atomic.Bool
 }
 
-func (s broken) WithLibrary(ctx context.Context, ws int64, fn func(library.Tx) error) error {
+func (s broken) WithLibrary(ctx context.Context, ws int64, fn func(context.Context, library.Tx) error) error {
 	wrote := false
-	err := s.Store.WithLibrary(ctx, ws, func(tx library.Tx) error {
-		return fn(watched{tx, &wrote})
+	err := s.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx library.Tx) error {
+		return fn(ctx, watched{tx, &wrote})
 	})
 	if err == nil && wrote && s.lost.CompareAndSwap(false, true) {
 		return errors.New("the connection broke after the commit")

@@ -12,7 +12,7 @@ import (
 // PendingList lists the changes that wait for approval, and after them those for
 // which nobody decided in time.
 func (l *Library) PendingList(ctx context.Context, ws int64, max int) (out []Pending, err error) {
-	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
+	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
 		out, err = tx.PendingList(ctx, max)
 		return err
 	})
@@ -31,7 +31,7 @@ func (l *Library) ApproveChange(ctx context.Context, ws, pending int64) (head sk
 	for range approveRounds {
 		var p Pending
 		over := false
-		err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
+		err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
 			if err := tx.LockSkills(ctx); err != nil {
 				return err
 			}
@@ -75,7 +75,7 @@ func (l *Library) joined(ctx context.Context, ws int64, p Pending, head skill.He
 	if code := fault.CodeOf(err); code != fault.VersionConflict && code != fault.InvalidArgument {
 		return v, err
 	}
-	failed := l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
+	failed := l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if _, err := tx.Pending(ctx, p.ID); err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (l *Library) carryOut(ctx context.Context, tx Tx, head skill.Head, p Pendin
 
 // RejectChange drops a pending change.
 func (l *Library) RejectChange(ctx context.Context, ws, pending int64) error {
-	return l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
+	return l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if _, err := tx.Pending(ctx, pending); err != nil {
 			return err
 		}

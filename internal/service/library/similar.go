@@ -68,7 +68,7 @@ func (l *Library) meant(ctx context.Context, ws int64, v skill.Version, vector [
 		return nil, nil
 	}
 	var heads []skill.Head
-	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
+	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
 		hits, err := tx.Search(ctx, search.Query{Kind: search.KindSkill, States: []string{string(skill.Active), string(skill.Candidate), string(skill.Stale)}, Vector: vector, Space: l.Space, Limit: 2 * maxNamed})
 		if err != nil {
 			return err
@@ -125,7 +125,7 @@ func (l *Library) unknown(ctx context.Context, tx Tx, name string) error {
 }
 
 func (l *Library) unknownNow(ctx context.Context, ws int64, name string) error {
-	return l.Store.WithLibrary(ctx, ws, func(tx Tx) error { return l.unknown(ctx, tx, name) })
+	return l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error { return l.unknown(ctx, tx, name) })
 }
 
 // nearest are the names most like name: by words, or by characters for a typing

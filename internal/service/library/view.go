@@ -61,7 +61,7 @@ func (l *Library) View(ctx context.Context, a agent.Actor, in ViewArgs) (out Vie
 // read finds a version of a skill, 0 for the one in force. Who has read a part
 // may not replace the whole: only a whole one is noted as seen by the run.
 func (l *Library) read(ctx context.Context, a agent.Actor, name string, number int, whole bool) (head skill.Head, v skill.Version, err error) {
-	err = l.Store.WithLibrary(ctx, a.Workspace, func(tx Tx) error {
+	err = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		head, err = Head(ctx, tx, 0, name)
 		if fault.CodeOf(err) == fault.NotFound {
 			return l.unknown(ctx, tx, name)
@@ -151,7 +151,7 @@ func (l *Library) countUse(ctx context.Context, a agent.Actor, head skill.Head) 
 	default:
 		return
 	}
-	_ = l.Store.WithLibrary(ctx, a.Workspace, func(tx Tx) error {
+	_ = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		if err := tx.Use(ctx, Use{Skill: head.ID, ID: id, Version: head.Version}); err != nil || head.Status != skill.Stale {
 			return err
 		}

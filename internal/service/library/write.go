@@ -119,7 +119,7 @@ func (l *Library) round(ctx context.Context, a agent.Actor, s Settings, in inten
 			return out, err
 		}
 	}
-	err = l.Store.WithLibrary(ctx, a.Workspace, func(tx Tx) error {
+	err = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		if err := tx.LockSkills(ctx); err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (l *Library) logOnly(ctx context.Context, a agent.Actor, in intent, result 
 	if a.Op == "" {
 		return result, nil
 	}
-	err = l.Store.WithLibrary(ctx, a.Workspace, func(tx Tx) error {
+	err = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		return once(ctx, tx, a.Op, in.args, &out, func() (Written, error) { return result, nil })
 	})
 	return out, err
@@ -144,7 +144,7 @@ func (l *Library) logOnly(ctx context.Context, a agent.Actor, in intent, result 
 
 // facts reads what a call is decided on, or the result that it had before.
 func (l *Library) facts(ctx context.Context, a agent.Actor, in intent) (f facts, logged json.RawMessage, err error) {
-	err = l.Store.WithLibrary(ctx, a.Workspace, func(tx Tx) error {
+	err = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		if a.Op != "" {
 			if logged, _, err = tx.Logged(ctx, a.Op, in.args); err != nil || logged != nil {
 				return err

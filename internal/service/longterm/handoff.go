@@ -37,7 +37,7 @@ type HandedOff struct {
 // whoever called.
 func (l *LongTerm) HandOff(ctx context.Context, a agent.Actor, in HandOffArgs) (out HandedOff, err error) {
 	out.Tasks = []memory.Task{}
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx LongTermTx) error {
 		g := &writing{LongTerm: l, tx: tx, a: a}
 		for _, one := range in.Tasks {
 			t, err := g.task(ctx, in, one)

@@ -23,7 +23,7 @@ type IdentityWritten struct {
 
 // ReadIdentity reads the version in force; version 0 is none yet.
 func (l *LongTerm) ReadIdentity(ctx context.Context, a agent.Actor) (out memory.IdentityVersion, err error) {
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx LongTermTx) error {
 		out, err = tx.Identity(ctx)
 		return err
 	})
@@ -41,7 +41,7 @@ func (l *LongTerm) IdentityHistory(ctx context.Context, a agent.Actor, max int) 
 	if err := person(a, "the identity's history"); err != nil {
 		return nil, err
 	}
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx LongTermTx) error {
 		out, err = tx.IdentityHistory(ctx, max)
 		return err
 	})
@@ -56,7 +56,7 @@ func (l *LongTerm) UpdateIdentity(ctx context.Context, a agent.Actor, in Identit
 	if refused == nil {
 		refused = mayIdentity(a, content)
 	}
-	return onceIn(ctx, l.Store.WithLongTerm, a, "update_identity_memory", in, func(tx LongTermTx) (IdentityWritten, error) {
+	return onceIn(ctx, l.Store.WithLongTerm, a, "update_identity_memory", in, func(ctx context.Context, tx LongTermTx) (IdentityWritten, error) {
 		if refused != nil {
 			return IdentityWritten{}, refused
 		}
@@ -88,7 +88,7 @@ func (l *LongTerm) RollbackIdentity(ctx context.Context, a agent.Actor, in Rollb
 	if err := person(a, "rolling the identity back"); err != nil {
 		return IdentityWritten{}, err
 	}
-	return onceIn(ctx, l.Store.WithLongTerm, a, "identity_rollback", in, func(tx LongTermTx) (IdentityWritten, error) {
+	return onceIn(ctx, l.Store.WithLongTerm, a, "identity_rollback", in, func(ctx context.Context, tx LongTermTx) (IdentityWritten, error) {
 		old := memory.IdentityVersion{}
 		if in.Version != 0 {
 			var err error

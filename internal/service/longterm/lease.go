@@ -23,7 +23,7 @@ func (l *LongTerm) TakeLease(ctx context.Context, a agent.Actor, holder string, 
 	if holder == "" || lives <= 0 {
 		return out, fault.New(fault.InvalidArgument, "a lease needs a holder and a time to live", "")
 	}
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx LongTermTx) error {
 		s, err := (&writing{LongTerm: l, tx: tx, a: a}).leased(ctx, a)
 		if err != nil {
 			return err
@@ -40,7 +40,7 @@ func (l *LongTerm) TakeLease(ctx context.Context, a agent.Actor, holder string, 
 // FreeLease gives the actor's target back before its time. One that has gone to
 // another stays there.
 func (l *LongTerm) FreeLease(ctx context.Context, a agent.Actor, lease Lease) error {
-	return l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+	return l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx LongTermTx) error {
 		s, err := (&writing{LongTerm: l, tx: tx, a: a}).leased(ctx, a)
 		if err != nil {
 			return err

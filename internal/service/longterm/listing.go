@@ -52,7 +52,7 @@ func (l *LongTerm) page(ctx context.Context, tx LongTermTx, in memory.Filter) (m
 // List lists long-term entries in the order of their making, or from the end of
 // it; the page after it begins after the Key of its last one.
 func (l *LongTerm) List(ctx context.Context, a agent.Actor, in memory.Filter) (out []memory.Entry, err error) {
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx LongTermTx) error {
 		in, err := l.page(ctx, tx, in)
 		if err != nil {
 			return err
@@ -69,7 +69,7 @@ func (l *LongTerm) List(ctx context.Context, a agent.Actor, in memory.Filter) (o
 // Get reads entries of any type and status by their ids, in that order; what is
 // not there is left out.
 func (l *LongTerm) Get(ctx context.Context, a agent.Actor, ids ...string) (out []memory.Entry, err error) {
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx LongTermTx) error {
 		out, err = tx.LongTerm(ctx, ids)
 		return err
 	})
@@ -100,7 +100,7 @@ func (l *LongTerm) DeleteWhere(ctx context.Context, a agent.Actor, in memory.Fil
 	}
 	in.EveryStatus, in.Newest, in.After, in.Limit = false, false, 0, MostListed
 	none := []Item{}
-	return onceIn(ctx, l.Store.WithLongTerm, a, "delete_memories", in, func(tx LongTermTx) ([]Item, error) {
+	return onceIn(ctx, l.Store.WithLongTerm, a, "delete_memories", in, func(ctx context.Context, tx LongTermTx) ([]Item, error) {
 		g := &writing{LongTerm: l, tx: tx, a: a, w: writerOf(a, l.Space), items: none}
 		filter, err := l.page(ctx, tx, in)
 		if err != nil {

@@ -73,7 +73,7 @@ type LongTermTx interface {
 
 // LongTermStore opens transactions.
 type LongTermStore interface {
-	WithLongTerm(ctx context.Context, ws int64, fn func(LongTermTx) error) error
+	WithLongTerm(ctx context.Context, ws int64, fn func(context.Context, LongTermTx) error) error
 }
 
 // LongTerm is the use-case over what is remembered about targets, sessions and
@@ -156,7 +156,7 @@ type writing struct {
 // change runs effect once, with every rule that all writes have: the fence, the
 // index, and that something was done.
 func (l *LongTerm) change(ctx context.Context, a agent.Actor, name string, args any, vectors map[string][]float32, effect func(*writing) error) ([]Item, error) {
-	return onceIn(ctx, l.Store.WithLongTerm, a, name, args, func(tx LongTermTx) ([]Item, error) {
+	return onceIn(ctx, l.Store.WithLongTerm, a, name, args, func(ctx context.Context, tx LongTermTx) ([]Item, error) {
 		g := &writing{LongTerm: l, tx: tx, a: a, w: writerOf(a, l.Space)}
 		g.w.Vectors, g.w.Author = vectors, a.Subject.Author
 		if err := g.fenced(ctx); err != nil {

@@ -47,7 +47,7 @@ func (l *long) add(a agent.Actor, contents ...string) []longterm.Item {
 
 func (l *long) entry(id string) (e memory.Entry) {
 	l.t.Helper()
-	testkit.Must(l.t, l.LongTerm.Store.WithLongTerm(l.t.Context(), l.a.ID, func(tx longterm.LongTermTx) error {
+	testkit.Must(l.t, l.LongTerm.Store.WithLongTerm(l.t.Context(), l.a.ID, func(_ context.Context, tx longterm.LongTermTx) error {
 		found, err := tx.LongTerm(l.t.Context(), []string{id})
 		if err == nil && len(found) == 1 {
 			e = found[0]
@@ -119,7 +119,7 @@ func statuses(items []longterm.Item) string {
 // lostLong is a store whose commits arrive and whose acknowledgements do not.
 type lostLong struct{ longterm.LongTermStore }
 
-func (l lostLong) WithLongTerm(ctx context.Context, ws int64, fn func(longterm.LongTermTx) error) error {
+func (l lostLong) WithLongTerm(ctx context.Context, ws int64, fn func(context.Context, longterm.LongTermTx) error) error {
 	if err := l.LongTermStore.WithLongTerm(ctx, ws, fn); err != nil {
 		return err
 	}

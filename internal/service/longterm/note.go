@@ -45,7 +45,7 @@ func (k *Keeper) AppendNote(ctx context.Context, a agent.Actor, in NoteArgs) (No
 			w.Tainted = w.Tainted || len(risk) > 0 // kept for search; nothing is made of it without a person
 		}
 	}
-	return once(ctx, k, a, "note_append", in, func(tx Tx) (Noted, error) {
+	return once(ctx, k, a, "note_append", in, func(ctx context.Context, tx Tx) (Noted, error) {
 		if refusal != nil {
 			return Noted{}, refusal
 		}

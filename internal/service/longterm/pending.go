@@ -54,7 +54,7 @@ func stage(ctx context.Context, tx Tx, r request, plan memory.Plan, w Writer, re
 
 // PendingList lists the writes that wait, the oldest first.
 func (k *Keeper) PendingList(ctx context.Context, a agent.Actor, max int) (out []Pending, err error) {
-	err = k.Store.WithMemory(ctx, a.Workspace, func(tx Tx) error {
+	err = k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		out, err = tx.PendingMemories(ctx, max)
 		return err
 	})
@@ -79,7 +79,7 @@ func (k *Keeper) Approve(ctx context.Context, a agent.Actor, id int64) (Decided,
 	if waiting, err := k.pending(ctx, a.Workspace, id); err == nil { // a retry finds it decided
 		vectors = k.embed(ctx, contents(waiting.Operations))
 	}
-	out, err := once(ctx, k, a, "memory_approve", id, func(tx Tx) (Decided, error) { return k.approve(ctx, tx, a, id, vectors) })
+	out, err := once(ctx, k, a, "memory_approve", id, func(ctx context.Context, tx Tx) (Decided, error) { return k.approve(ctx, tx, a, id, vectors) })
 	if err == nil && out.State == conflict {
 		return out, fault.New(fault.VersionConflict, fmt.Sprintf("what pending write %d was made on has changed since; it was dropped", id), "let it be written again on what is there now")
 	}
@@ -133,7 +133,7 @@ func (k *Keeper) Reject(ctx context.Context, a agent.Actor, id int64) (Decided, 
 	if err := person(a, "rejecting"); err != nil {
 		return Decided{}, err
 	}
-	return once(ctx, k, a, "memory_reject", id, func(tx Tx) (Decided, error) {
+	return once(ctx, k, a, "memory_reject", id, func(ctx context.Context, tx Tx) (Decided, error) {
 		if _, err := tx.PendingMemory(ctx, id); err != nil {
 			return Decided{}, err
 		}
@@ -142,7 +142,7 @@ func (k *Keeper) Reject(ctx context.Context, a agent.Actor, id int64) (Decided, 
 }
 
 func (k *Keeper) pending(ctx context.Context, ws, id int64) (p Pending, err error) {
-	err = k.Store.WithMemory(ctx, ws, func(tx Tx) error {
+	err = k.Store.WithMemory(ctx, ws, func(ctx context.Context, tx Tx) error {
 		p, err = tx.PendingMemory(ctx, id)
 		return err
 	})

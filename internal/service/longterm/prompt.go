@@ -26,7 +26,7 @@ type Line struct {
 // what untrusted text had a part in is left out until a person has taken the
 // taint away.
 func (k *Keeper) Prompt(ctx context.Context, ws int64) (out PromptMemory, err error) {
-	err = k.Store.WithMemory(ctx, ws, func(tx Tx) error {
+	err = k.Store.WithMemory(ctx, ws, func(ctx context.Context, tx Tx) error {
 		soul, err := tx.Soul(ctx)
 		if err != nil {
 			return err

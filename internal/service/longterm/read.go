@@ -48,7 +48,7 @@ func (k *Keeper) List(ctx context.Context, a agent.Actor, in ListArgs) (Listing,
 		in.Limit = listLimit
 	}
 	out := Listing{Usage: map[memory.Type]int{}}
-	err := k.Store.WithMemory(ctx, a.Workspace, func(tx Tx) error {
+	err := k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		chosen, err := tx.Settings(ctx)
 		if err != nil {
 			return err
@@ -75,7 +75,7 @@ func (k *Keeper) List(ctx context.Context, a agent.Actor, in ListArgs) (Listing,
 
 // Get reads one entry, whatever its status.
 func (k *Keeper) Get(ctx context.Context, a agent.Actor, id string) (e memory.Entry, err error) {
-	err = k.Store.WithMemory(ctx, a.Workspace, func(tx Tx) error {
+	err = k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		e, err = tx.Memory(ctx, id)
 		return err
 	})
@@ -85,7 +85,7 @@ func (k *Keeper) Get(ctx context.Context, a agent.Actor, id string) (e memory.En
 
 // History lists what an entry has said, the latest first.
 func (k *Keeper) History(ctx context.Context, a agent.Actor, id string, max int) (out []memory.Revision, err error) {
-	err = k.Store.WithMemory(ctx, a.Workspace, func(tx Tx) error {
+	err = k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		if _, err := tx.Memory(ctx, id); err != nil {
 			return err
 		}
@@ -243,7 +243,7 @@ func (k *Keeper) recalled(ctx context.Context, a agent.Actor, in SearchArgs, fou
 		return
 	}
 	query := sha256.Sum256([]byte(strings.ToLower(strings.Join(strings.Fields(in.Query), " "))))
-	_ = k.Store.WithMemory(ctx, a.Workspace, func(tx Tx) error {
+	_ = k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		if err := tx.Show(ctx, a.Run, a.Op, longTerm); err != nil || len(notes) == 0 {
 			return err
 		}
@@ -263,7 +263,7 @@ func (k *Keeper) entries(ctx context.Context, ws int64, found []search.Result) (
 			ids = append(ids, f.ID)
 		}
 	}
-	return out, k.Store.WithMemory(ctx, ws, func(tx Tx) error {
+	return out, k.Store.WithMemory(ctx, ws, func(ctx context.Context, tx Tx) error {
 		all, err := tx.LongTerm(ctx, ids)
 		for _, e := range all {
 			out[e.ID] = e

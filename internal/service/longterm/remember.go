@@ -56,7 +56,7 @@ type Tx interface {
 
 // Store opens transactions.
 type Store interface {
-	WithMemory(ctx context.Context, ws int64, fn func(Tx) error) error
+	WithMemory(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 }
 
 // Writer is who stands behind a write, and what goes with it.
@@ -105,20 +105,20 @@ type transaction interface {
 }
 
 // once runs effect once under the actor's operation id.
-func once[T any](ctx context.Context, k *Keeper, a agent.Actor, name string, args any, effect func(Tx) (T, error)) (T, error) {
+func once[T any](ctx context.Context, k *Keeper, a agent.Actor, name string, args any, effect func(context.Context, Tx) (T, error)) (T, error) {
 	return onceIn(ctx, k.Store.WithMemory, a, name, args, effect)
 }
 
-func onceIn[T any, X transaction](ctx context.Context, within func(context.Context, int64, func(X) error) error, a agent.Actor, name string, args any, effect func(X) (T, error)) (out T, err error) {
+func onceIn[T any, X transaction](ctx context.Context, within func(context.Context, int64, func(context.Context, X) error) error, a agent.Actor, name string, args any, effect func(context.Context, X) (T, error)) (out T, err error) {
 	if a.Op == "" {
 		return out, fault.New(fault.InvalidArgument, name+" was called without an operation id", "give each call an id of its own, and its retries the same one")
 	}
-	err = within(ctx, a.Workspace, func(tx X) error {
+	err = within(ctx, a.Workspace, func(ctx context.Context, tx X) error {
 		return tx.Do(ctx, a.Op, call{name, args}, &out, func() (err error) {
 			if err := tx.LockMemories(ctx); err != nil {
 				return err
 			}
-			out, err = effect(tx)
+			out, err = effect(ctx, tx)
 			return err
 		})
 	})

@@ -174,7 +174,7 @@ func (l *LongTerm) present(ctx context.Context, a agent.Actor, in RetrieveArgs, 
 // note leaves out what the run has seen, when that is wanted, and keeps what it
 // sees now. A retry of the call finds what the call found.
 func (l *LongTerm) note(ctx context.Context, a agent.Actor, in RetrieveArgs, out *Retrieved) error {
-	return l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+	return l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx LongTermTx) error {
 		if in.NoRepeats {
 			shown, err := tx.Shown(ctx, a.Run, a.Op)
 			if err != nil {
@@ -211,7 +211,7 @@ func (l *LongTerm) answer(ctx context.Context, a agent.Actor, in RetrieveArgs, w
 		return answer{identity: IdentityText(v), err: err}
 	}
 	var s memory.Scope
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx LongTermTx) error {
 		if _, fixed := memory.FixedTarget(t.Type); !fixed {
 			known, found, err := (&writing{LongTerm: l, tx: tx, a: a}).findTarget(ctx, t)
 			if err != nil {
@@ -251,7 +251,7 @@ func (l *LongTerm) find(ctx context.Context, a agent.Actor, in RetrieveArgs, que
 		ids[i], scores[r.ID] = r.ID, r.Score
 	}
 	var entries []memory.Entry
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) (err error) {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx LongTermTx) (err error) {
 		entries, err = tx.LongTerm(ctx, ids)
 		return err
 	})
@@ -279,7 +279,7 @@ func (l *LongTerm) find(ctx context.Context, a agent.Actor, in RetrieveArgs, que
 
 // guideline is that of the tool that the query names, exactly.
 func (l *LongTerm) guideline(ctx context.Context, a agent.Actor, tool string) (out []memory.Entry, err error) {
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx LongTermTx) error {
 		e, found, err := tx.GuidelineOf(ctx, strings.TrimSpace(tool))
 		if found {
 			out = []memory.Entry{e}

@@ -36,7 +36,7 @@ func (l *LongTerm) AddHistory(ctx context.Context, a agent.Actor, messages []tra
 // they are.
 func (l *LongTerm) AddRange(ctx context.Context, a agent.Actor, in memory.Evidence) (memory.History, error) {
 	var c transcript.Conversation
-	err := l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) (err error) {
+	err := l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx LongTermTx) (err error) {
 		c, err = tx.Conversation(ctx, in.Conversation, in.FromSeq, in.ToSeq)
 		return err
 	})
@@ -68,7 +68,7 @@ func (l *LongTerm) addHistory(ctx context.Context, a agent.Actor, said []transcr
 	}{sum}
 	w := writerOf(a, l.Space)
 	w.Author, w.Vectors = a.Subject.Author, vectors(ctx, l.Embedder, distinct(texts))
-	return onceIn(ctx, l.Store.WithLongTerm, a, "add_history_memory", args, func(tx LongTermTx) (memory.History, error) {
+	return onceIn(ctx, l.Store.WithLongTerm, a, "add_history_memory", args, func(ctx context.Context, tx LongTermTx) (memory.History, error) {
 		if known, found, err := tx.HistoryBySum(ctx, sum); err != nil || found {
 			return known, err
 		}
@@ -122,7 +122,7 @@ func (l *LongTerm) ReadHistory(ctx context.Context, a agent.Actor, in ReadArgs) 
 		vector = vectors(ctx, l.Embedder, []string{in.Query})[in.Query]
 	}
 	var items []Item
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx LongTermTx) error {
 		for i, id := range in.IDs {
 			s, err := l.read(ctx, tx, a, in, strings.ToLower(strings.TrimSpace(id)), vector)
 			if err != nil && !mine(err) {

@@ -108,7 +108,7 @@ func (b *bundle) saysIn(ws postgres.Workspace) string {
 
 func (b *bundle) choose(change func(*settings.Settings)) {
 	b.t.Helper()
-	testkit.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.a.ID, func(q postgres.Queries) error {
+	testkit.Must(b.t, b.store.InWorkspace(b.t.Context(), b.a.ID, func(_ context.Context, q postgres.Queries) error {
 		s, err := q.Settings(b.t.Context())
 		if err != nil {
 			return err
@@ -157,7 +157,7 @@ type lossy struct{ longterm.Store }
 
 var errLost = errors.New("the connection broke after the commit")
 
-func (l lossy) WithMemory(ctx context.Context, ws int64, fn func(longterm.Tx) error) error {
+func (l lossy) WithMemory(ctx context.Context, ws int64, fn func(context.Context, longterm.Tx) error) error {
 	if err := l.Store.WithMemory(ctx, ws, fn); err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ const nextSession = "next_session"
 
 // SoulGet reads the soul in force; version 0 is none yet.
 func (k *Keeper) SoulGet(ctx context.Context, a agent.Actor) (out memory.Soul, err error) {
-	err = k.Store.WithMemory(ctx, a.Workspace, func(tx Tx) error {
+	err = k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		out, err = tx.Soul(ctx)
 		return err
 	})
@@ -44,7 +44,7 @@ func (k *Keeper) SoulHistory(ctx context.Context, a agent.Actor, max int) (out [
 	if err := person(a, "the soul's history"); err != nil {
 		return nil, err
 	}
-	err = k.Store.WithMemory(ctx, a.Workspace, func(tx Tx) error {
+	err = k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		out, err = tx.SoulHistory(ctx, max)
 		return err
 	})
@@ -65,7 +65,7 @@ func (k *Keeper) SoulUpdate(ctx context.Context, a agent.Actor, in SoulArgs) (So
 	default:
 		return SoulWritten{}, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no mode %q", in.Mode), "use replace or append")
 	}
-	return once(ctx, k, a, "soul_update", in, func(tx Tx) (SoulWritten, error) {
+	return once(ctx, k, a, "soul_update", in, func(ctx context.Context, tx Tx) (SoulWritten, error) {
 		content, stripped := memory.CleanSoul(in.Content)
 		if content == "" && (stripped > 0 || action == memory.SoulAppend) {
 			return SoulWritten{}, fault.New(fault.InvalidArgument, "nothing is left of the content without its role headers", "describe the style in plain sentences")
@@ -97,7 +97,7 @@ func (k *Keeper) SoulRollback(ctx context.Context, a agent.Actor, in RollbackArg
 	if err := person(a, "rolling the soul back"); err != nil {
 		return SoulWritten{}, err
 	}
-	return once(ctx, k, a, "soul_rollback", in, func(tx Tx) (SoulWritten, error) {
+	return once(ctx, k, a, "soul_rollback", in, func(ctx context.Context, tx Tx) (SoulWritten, error) {
 		current, err := expect(ctx, tx, in.Expected)
 		if err != nil {
 			return SoulWritten{}, err

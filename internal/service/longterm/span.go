@@ -57,7 +57,7 @@ func (l *LongTerm) ApplySpan(ctx context.Context, a agent.Actor, in SpanChanges)
 		}
 	}
 	found := vectors(ctx, l.Embedder, distinct(texts))
-	return onceIn(ctx, l.Store.WithLongTerm, a, "apply_span", in, func(tx LongTermTx) ([]Item, error) {
+	return onceIn(ctx, l.Store.WithLongTerm, a, "apply_span", in, func(ctx context.Context, tx LongTermTx) ([]Item, error) {
 		g := &writing{LongTerm: l, tx: tx, a: a, w: writerOf(a, l.Space), free: true}
 		g.w.Vectors, g.w.Author, g.w.Decision = found, a.Subject.Author, a.Subject.Decision
 		for _, one := range in.Deletes {

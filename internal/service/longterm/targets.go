@@ -26,7 +26,7 @@ type RegisteredTarget struct {
 
 // AddTargets registers targets. Another spelling of one that is there finds it.
 func (l *LongTerm) AddTargets(ctx context.Context, a agent.Actor, in []NewTarget) (out []RegisteredTarget, err error) {
-	return onceIn(ctx, l.Store.WithLongTerm, a, "add_meta_memory", in, func(tx LongTermTx) (out []RegisteredTarget, err error) {
+	return onceIn(ctx, l.Store.WithLongTerm, a, "add_meta_memory", in, func(ctx context.Context, tx LongTermTx) (out []RegisteredTarget, err error) {
 		g := &writing{LongTerm: l, tx: tx, a: a, w: writerOf(a, l.Space)}
 		for _, one := range in {
 			t, made, err := g.register(ctx, one)
@@ -120,7 +120,7 @@ type Meta struct {
 
 // ReadMeta lists the targets in force; it never fails on what they are called.
 func (l *LongTerm) ReadMeta(ctx context.Context, a agent.Actor, in MetaArgs) (out Meta, err error) {
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx LongTermTx) error {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx LongTermTx) error {
 		if len(in.Only) > 0 {
 			out.Targets, err = (&writing{LongTerm: l, tx: tx, a: a}).targets(ctx, in.Only)
 			out.Total = len(out.Targets)
@@ -182,7 +182,7 @@ func (l *LongTerm) DescribeTarget(ctx context.Context, a agent.Actor, in NewTarg
 	if _, err := inspectAll(description); err != nil {
 		return out, err
 	}
-	return onceIn(ctx, l.Store.WithLongTerm, a, "describe_target", in, func(tx LongTermTx) (RegisteredTarget, error) {
+	return onceIn(ctx, l.Store.WithLongTerm, a, "describe_target", in, func(ctx context.Context, tx LongTermTx) (RegisteredTarget, error) {
 		known, found, err := (&writing{LongTerm: l, tx: tx, a: a}).findTarget(ctx, t)
 		if err == nil && !found {
 			err = notRegistered(memory.Task{Type: in.Type, Target: in.Target})

@@ -94,7 +94,7 @@ func (k *Keeper) write(ctx context.Context, a agent.Actor, name string, args any
 	if refusal == nil { // no secret goes to an embedder's endpoint
 		w.Vectors = k.embed(ctx, contents(r.operations))
 	}
-	return once(ctx, k, a, name, args, func(tx Tx) (Written, error) {
+	return once(ctx, k, a, name, args, func(ctx context.Context, tx Tx) (Written, error) {
 		if refusal != nil { // a retry of what was done before has its result, whatever the rules are now
 			return Written{}, refusal
 		}

@@ -139,7 +139,7 @@ func (s *Service) entries(ctx context.Context, ws int64, ids []string) (out []me
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	err = s.LongTerm.Store.WithLongTerm(ctx, ws, func(tx longterm.LongTermTx) error {
+	err = s.LongTerm.Store.WithLongTerm(ctx, ws, func(ctx context.Context, tx longterm.LongTermTx) error {
 		out, err = tx.LongTerm(ctx, ids)
 		return err
 	})
@@ -150,7 +150,7 @@ func (s *Service) skillsNamed(ctx context.Context, ws int64, names []string) (ou
 	if len(names) == 0 {
 		return nil, nil
 	}
-	err = s.Store.WithProgressive(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithProgressive(ctx, ws, func(ctx context.Context, tx Tx) error {
 		out, err = tx.SkillsNamed(ctx, names)
 		return err
 	})

@@ -43,7 +43,7 @@ func (s Performer) Finish(ctx context.Context, w conversation.Work, e conversati
 		}
 	}
 	digest := func() (found bool, err error) {
-		err = s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(tx longterm.LongTermTx) error {
+		err = s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(ctx context.Context, tx longterm.LongTermTx) error {
 			known, has, err := tx.DigestOf(ctx, out.History, "")
 			out.Digest, found = known.ID, has
 			return err
@@ -67,7 +67,7 @@ func (s Performer) Finish(ctx context.Context, w conversation.Work, e conversati
 		return nil, err
 	}
 	if to, any := readTo(w, p, e.Reason); any {
-		err = s.Store.WithProgressive(ctx, w.Run.Workspace, func(tx Tx) error {
+		err = s.Store.WithProgressive(ctx, w.Run.Workspace, func(ctx context.Context, tx Tx) error {
 			return tx.SetMark(ctx, w.Run.Conversation, run.Summarize, to, w.Run.Ref.Run)
 		})
 		if err != nil {

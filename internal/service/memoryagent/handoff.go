@@ -72,7 +72,7 @@ func (s *Service) HandOff(ctx context.Context, ref run.Ref, n, position int, bas
 	if err != nil {
 		return out, err
 	}
-	err = s.Store.WithProgressive(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithProgressive(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		out.Specialists = nil
 		for _, t := range handed.Tasks {
 			r, err := s.specialist(ctx, tx, w, p, t, history, n)
@@ -163,7 +163,7 @@ func (s *Service) TellHandOff(ctx context.Context, ref run.Ref, n, position int,
 		Tasks    []told          `json:"tasks"`
 		Rejected []longterm.Item `json:"rejected,omitempty"`
 	}{OK: true, Status: OK, Rejected: handed.Rejected}
-	err = s.Store.WithProgressive(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithProgressive(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		out.Tasks = nil
 		for _, id := range runs {
 			r, err := tx.Run(ctx, id)
@@ -247,7 +247,7 @@ func (s *Service) leased(ctx context.Context, ref run.Ref) (r run.Run, a agent.A
 }
 
 func (s *Service) run(ctx context.Context, ref run.Ref) (r run.Run, err error) {
-	err = s.Store.WithProgressive(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithProgressive(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, err = tx.Run(ctx, ref.Run)
 		return err
 	})

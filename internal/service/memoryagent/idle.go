@@ -25,7 +25,7 @@ type Idle struct {
 // there is nothing new, when a run about the conversation is under way, or when
 // the workspace makes its memories in another way.
 func (s *Service) SummarizeIdle(ctx context.Context, in Idle) (out *run.Run, err error) {
-	err = s.Store.WithProgressive(ctx, in.Workspace, func(tx Tx) error {
+	err = s.Store.WithProgressive(ctx, in.Workspace, func(ctx context.Context, tx Tx) error {
 		out = nil
 		chosen, err := tx.Settings(ctx)
 		if err != nil || chosen.Memory.Builder != settings.BuilderAgents {
@@ -68,7 +68,7 @@ func (s *Service) SummarizeIdle(ctx context.Context, in Idle) (out *run.Run, err
 // Unread are the messages of a conversation that were not read for a kind of
 // work; from is above to when there are none. The conversation stays locked.
 func (s *Service) Unread(ctx context.Context, ws, conversation int64, kind run.Kind) (from, to int, err error) {
-	err = s.Store.WithProgressive(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithProgressive(ctx, ws, func(ctx context.Context, tx Tx) error {
 		from, to, err = unread(ctx, tx, conversation, kind)
 		return err
 	})
@@ -86,5 +86,5 @@ func unread(ctx context.Context, tx Tx, conversation int64, kind run.Kind) (from
 
 // Read notes that a run has taken up messages for a kind of work.
 func (s *Service) Read(ctx context.Context, ws, conversation int64, kind run.Kind, to int, id int64) error {
-	return s.Store.WithProgressive(ctx, ws, func(tx Tx) error { return tx.SetMark(ctx, conversation, kind, to, id) })
+	return s.Store.WithProgressive(ctx, ws, func(ctx context.Context, tx Tx) error { return tx.SetMark(ctx, conversation, kind, to, id) })
 }

@@ -191,7 +191,7 @@ func (s *Service) session(ctx context.Context, w conversation.Work, p Pinned, m 
 		part = p.Parts[0]
 	}
 	var c transcript.Conversation
-	err := s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(tx longterm.LongTermTx) (err error) {
+	err := s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(ctx context.Context, tx longterm.LongTermTx) (err error) {
 		c, err = tx.Conversation(ctx, w.Run.Conversation, part.FromSeq, part.ToSeq)
 		return err
 	})

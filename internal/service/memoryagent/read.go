@@ -32,7 +32,7 @@ func actor(w conversation.Work, step string, call int) agent.Actor {
 // said is the session of a run.
 func (s *Service) said(ctx context.Context, w conversation.Work) ([]transcript.Message, error) {
 	var c transcript.Conversation
-	err := s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(tx longterm.LongTermTx) (err error) {
+	err := s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(ctx context.Context, tx longterm.LongTermTx) (err error) {
 		c, err = tx.Conversation(ctx, w.Run.Conversation, w.Spec.FromSeq, w.Spec.ToSeq)
 		return err
 	})
@@ -53,7 +53,7 @@ func (s *Service) history(ctx context.Context, w conversation.Work, p Pinned) (s
 		return "", err
 	}
 	var h memory.History
-	err = s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(tx longterm.LongTermTx) error {
+	err = s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(ctx context.Context, tx longterm.LongTermTx) error {
 		found := false
 		if h, found, err = tx.HistoryBySum(ctx, sum); err == nil && !found {
 			err = fmt.Errorf("the session of run %d is not kept", w.Run.Ref.Run)

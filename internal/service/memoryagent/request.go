@@ -147,7 +147,7 @@ func (s *Service) Summarize(ctx context.Context, r Request) (out run.Run, err er
 		return out, err
 	}
 	conversation := transcript.Conversation{ID: "session/" + memory.HistoryID(sum, 0), Messages: messages}
-	err = s.Store.WithProgressive(ctx, r.Workspace, func(tx Tx) error {
+	err = s.Store.WithProgressive(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
 		before, found, err := tx.RunOf(ctx, run.Summarize, r.ID)
 		if err != nil {
 			return err

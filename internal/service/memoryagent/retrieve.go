@@ -193,7 +193,7 @@ func (s *Service) retrieve(ctx context.Context, q Question) (_ Answer, err error
 func (s *Service) agentic(ctx context.Context, q Question) (out Answer, err error) {
 	out = Answer{Mode: Agentic, Status: NoRelevant, Memories: []Found{}}
 	any := false
-	err = s.Store.WithProgressive(ctx, q.Workspace, func(tx Tx) error {
+	err = s.Store.WithProgressive(ctx, q.Workspace, func(ctx context.Context, tx Tx) error {
 		any, err = tx.AnyLongTerm(ctx)
 		return err
 	})
@@ -257,7 +257,7 @@ func (s *Service) Answered(ctx context.Context, ref run.Ref) (Answer, error) {
 // RequestOf finds the latest run of a request to summarise or to retrieve.
 func (s *Service) RequestOf(ctx context.Context, ws int64, id string) (out run.Run, err error) {
 	found := false
-	err = s.Store.WithProgressive(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithProgressive(ctx, ws, func(ctx context.Context, tx Tx) error {
 		for _, kind := range []run.Kind{run.Summarize, run.Retrieve} {
 			if out, found, err = tx.RunOf(ctx, kind, id); err != nil || found {
 				return err
@@ -287,7 +287,7 @@ func (s *Service) ask(ctx context.Context, q Question) (out run.Run, err error) 
 	if q.ID == "" { // memory changes: the same question may be asked again
 		q.ID = fmt.Sprintf("%x-%d", sha[:6], time.Now().UnixNano())
 	}
-	err = s.Store.WithProgressive(ctx, q.Workspace, func(tx Tx) error {
+	err = s.Store.WithProgressive(ctx, q.Workspace, func(ctx context.Context, tx Tx) error {
 		chosen, err := tx.Settings(ctx)
 		if err != nil {
 			return err

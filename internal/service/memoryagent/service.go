@@ -40,7 +40,7 @@ type Tx interface {
 
 // Store opens transactions.
 type Store interface {
-	WithProgressive(ctx context.Context, ws int64, fn func(Tx) error) error
+	WithProgressive(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 }
 
 // Loop is the part of the agent loop that hands work off.

@@ -25,7 +25,7 @@ type job struct {
 }
 
 func (s *Service) load(ctx context.Context, ref run.Ref) (j job, err error) {
-	err = s.Store.WithOffload(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithOffload(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		if j.run, err = tx.Run(ctx, ref.Run); err != nil || j.run.Status == run.Ended {
 			return err
 		}
@@ -121,7 +121,7 @@ func (s *Service) round(ctx context.Context, j job, group int, ms []transcript.M
 // Await returns what became of a run once it has ended; before that it is
 // Unavailable, to be asked again.
 func (s *Service) Await(ctx context.Context, ref run.Ref) (out Recorded, err error) {
-	err = s.Store.WithOffload(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithOffload(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, err := tx.Run(ctx, ref.Run)
 		if err != nil {
 			return err
@@ -174,7 +174,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, reasons []string, code
 		return out, s.closeCycle(ctx, j, &out)
 	}
 	out.Tokens = workingmemory.Tokens([]transcript.Message{{Content: strings.Join(out.Records, "\n")}})
-	return out, s.Store.WithOffload(ctx, ref.Workspace, func(tx Tx) error {
+	return out, s.Store.WithOffload(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		return tx.EndRun(ctx, ref.Run, outcomeOf(out), out.Degraded, out)
 	})
 }

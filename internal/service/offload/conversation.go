@@ -50,7 +50,7 @@ func (c Cycles) Begin(ctx context.Context, o conversation.Overflow) (out convers
 	key := fmt.Sprintf("%d/%d", o.Conversation, o.Upto)
 	var made run.Run
 	var workspace string
-	err = c.Store.WithOffload(ctx, o.Workspace, func(tx Tx) error {
+	err = c.Store.WithOffload(ctx, o.Workspace, func(ctx context.Context, tx Tx) error {
 		if workspace, err = tx.Key(ctx); err != nil {
 			return err
 		}
@@ -148,7 +148,7 @@ func (s *Service) closeCycle(ctx context.Context, j job, out *Recorded) error {
 	for _, g := range j.spec.Groups {
 		out.Handles = append(out.Handles, g.Handle)
 	}
-	return s.Store.WithOffload(ctx, j.run.Workspace, func(tx Tx) error {
+	return s.Store.WithOffload(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
 		if err := tx.PutCompaction(ctx, Compaction{Conversation: j.run.Conversation, Upto: out.Upto, Run: j.run.Ref.Run, Content: content, Tokens: out.Tokens, Degraded: out.Degraded}); err != nil {
 			return err
 		}

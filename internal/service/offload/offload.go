@@ -149,7 +149,9 @@ func (s *Service) put(ctx context.Context, r Request, blobs []workingmemory.Blob
 	for _, b := range blobs {
 		out.Away = append(out.Away, away(b))
 	}
-	return s.Store.WithOffload(ctx, r.Workspace, func(tx Tx) error { return putAll(ctx, tx, workingmemory.Session{Name: r.Session}, blobs, r.TTL) })
+	return s.Store.WithOffload(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
+		return putAll(ctx, tx, workingmemory.Session{Name: r.Session}, blobs, r.TTL)
+	})
 }
 
 // unnamed is the session of what was put away under no name.
@@ -199,7 +201,7 @@ func (s *Service) records(ctx context.Context, r Request, groups []workingmemory
 }
 
 func (s *Service) result(ctx context.Context, ref run.Ref) (out Recorded, err error) {
-	err = s.Store.WithOffload(context.WithoutCancel(ctx), ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithOffload(context.WithoutCancel(ctx), ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, err := tx.Run(ctx, ref.Run)
 		if err != nil {
 			return err
@@ -239,7 +241,7 @@ func (s *Service) accept(ctx context.Context, r Request, groups []workingmemory.
 	if err != nil {
 		return out, fmt.Errorf("encode the configuration: %w", err)
 	}
-	err = s.Store.WithOffload(ctx, r.Workspace, func(tx Tx) error {
+	err = s.Store.WithOffload(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
 		if err := putAll(ctx, tx, workingmemory.Session{Name: r.Session}, blobs, r.TTL); err != nil {
 			return err
 		}

@@ -44,7 +44,7 @@ type Tx interface {
 
 // Store opens transactions.
 type Store interface {
-	WithOffload(ctx context.Context, ws int64, fn func(Tx) error) error
+	WithOffload(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 }
 
 // Starter brings runs to Temporal.

@@ -90,7 +90,7 @@ func (s Agent) Brief(ctx context.Context, w conversation.Work, short bool) (out 
 		m.Task = fmt.Sprintf("%s (%d/%d)", p.Date, part+1, n)
 	}
 	var said []Message
-	err = s.Store.WithReflections(ctx, w.Run.Workspace, func(tx Tx) error {
+	err = s.Store.WithReflections(ctx, w.Run.Workspace, func(ctx context.Context, tx Tx) error {
 		said = nil
 		for _, span := range inPart(p.Spans, part) {
 			found, err := tx.Range(ctx, Read{Conversation: span.Conversation, FromSeq: span.FromSeq, ToSeq: span.ToSeq})

@@ -35,7 +35,7 @@ func (s Agent) Finish(ctx context.Context, w conversation.Work, e conversation.E
 	if err != nil {
 		return nil, err
 	}
-	err = s.Store.WithReflections(ctx, w.Run.Workspace, func(tx Tx) error {
+	err = s.Store.WithReflections(ctx, w.Run.Workspace, func(ctx context.Context, tx Tx) error {
 		out.Report = p.report()
 		out.Report.done(w.Steps)
 		out.Report.Promoted = promoted

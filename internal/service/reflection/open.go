@@ -78,7 +78,7 @@ func (s *Service) Open(ctx context.Context, r Request) (out Opened, err error) {
 	if err != nil {
 		return out, err
 	}
-	err = s.Store.WithReflections(ctx, r.Workspace, func(tx Tx) error {
+	err = s.Store.WithReflections(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
 		out = Opened{}
 		if err := tx.LockReflections(ctx); err != nil {
 			return err

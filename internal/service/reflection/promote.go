@@ -58,7 +58,7 @@ func (s Agent) promote(ctx context.Context, w conversation.Work, reason agent.Re
 		return 0, nil
 	}
 	var found []Recall
-	err = s.Store.WithReflections(ctx, w.Run.Workspace, func(tx Tx) error {
+	err = s.Store.WithReflections(ctx, w.Run.Workspace, func(ctx context.Context, tx Tx) error {
 		found, err = tx.RecalledNotes(ctx, leastRecalls, leastQueries, leastDays, recallsShown)
 		return err
 	})

@@ -167,7 +167,7 @@ func (s *Service) List(ctx context.Context, ws int64, from, to string, max int) 
 	if to == "" {
 		to = lastDate
 	}
-	err = s.Store.WithReflections(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithReflections(ctx, ws, func(ctx context.Context, tx Tx) error {
 		out, err = tx.Days(ctx, from, to, max)
 		return err
 	})
@@ -179,7 +179,7 @@ func (s *Service) Show(ctx context.Context, ws int64, date string) (out DayDetai
 	if _, err := time.Parse(time.DateOnly, date); err != nil {
 		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("%q is no date", date), "write it as 2026-03-01")
 	}
-	err = s.Store.WithReflections(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithReflections(ctx, ws, func(ctx context.Context, tx Tx) error {
 		out = DayDetail{Runs: []DayRun{}}
 		// The runs first: one that is seen to have ended is told of in the date's row.
 		runs, err := tx.Reflections(ctx, date, runsShown)

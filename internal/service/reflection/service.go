@@ -101,7 +101,7 @@ type Tx interface {
 
 // Store opens transactions.
 type Store interface {
-	WithReflections(ctx context.Context, ws int64, fn func(Tx) error) error
+	WithReflections(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 }
 
 // Keeper adds lasting memories.

@@ -123,7 +123,7 @@ func (r *Relay) drive(ctx context.Context, d postgres.Duty, id int64) error {
 		ws      postgres.Workspace
 		channel string
 	)
-	err := r.Store.WithWorkspace(ctx, d.Workspace, func(q postgres.Queries) (err error) {
+	err := r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q postgres.Queries) (err error) {
 		if todo, err = q.Run(ctx, id); err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func (r *Relay) tell(ctx context.Context, d postgres.Duty) error {
 		chosen  postgres.Settings
 		running []int64
 	)
-	err := r.Store.WithWorkspace(ctx, d.Workspace, func(q postgres.Queries) (err error) {
+	err := r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q postgres.Queries) (err error) {
 		if ws, err = q.Self(ctx); err != nil {
 			return err
 		}
@@ -175,7 +175,7 @@ func (r *Relay) tell(ctx context.Context, d postgres.Duty) error {
 			return err
 		}
 	}
-	return r.Store.WithWorkspace(ctx, d.Workspace, func(q postgres.Queries) error {
+	return r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q postgres.Queries) error {
 		now, err := q.Settings(ctx)
 		if err != nil || now != chosen { // changed meanwhile: the duty is for that change, too
 			return err
@@ -187,7 +187,7 @@ func (r *Relay) tell(ctx context.Context, d postgres.Duty) error {
 // embed gives a document the vector it could not get when it was written.
 func (r *Relay) embed(ctx context.Context, d postgres.Duty, doc int64) error {
 	var text string
-	err := r.Store.WithWorkspace(ctx, d.Workspace, func(q postgres.Queries) (err error) {
+	err := r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q postgres.Queries) (err error) {
 		text, err = q.DocText(ctx, doc)
 		return err
 	})
@@ -198,7 +198,7 @@ func (r *Relay) embed(ctx context.Context, d postgres.Duty, doc int64) error {
 	if err != nil {
 		return fmt.Errorf("embed document %d: %w", doc, err)
 	}
-	return r.Store.WithWorkspace(ctx, d.Workspace, func(q postgres.Queries) error {
+	return r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q postgres.Queries) error {
 		now, err := q.DocText(ctx, doc)
 		if err != nil || now != text { // changed meanwhile: the change left a duty of its own
 			return err
@@ -235,15 +235,36 @@ func (r *Relay) Tidy(ctx context.Context) error {
 		}
 	}
 	for _, p := range idle {
-		err := r.Store.WithWorkspace(ctx, p.Workspace, func(q postgres.Queries) error {
-			return q.Collect(ctx, p, r.Grace, func(key string) error { return r.Remove(ctx, key) })
-		})
-		if err != nil {
+		if err := r.collect(ctx, p); err != nil {
 			errs = append(errs, fmt.Errorf("collect a package of workspace %d: %w", p.Workspace, err))
 		}
 	}
 	return errors.Join(append(errs, r.eraseDeleted(ctx), r.purge(ctx))...)
 }
+
+// collect moves an idle package on. Its object is deleted between two transactions.
+func (r *Relay) collect(ctx context.Context, p postgres.IdlePackage) (err error) {
+	var key string
+	err = r.Store.InWorkspace(ctx, p.Workspace, func(ctx context.Context, q postgres.Queries) error {
+		key, err = q.CollectPackage(ctx, p, r.Grace)
+		return err
+	})
+	if err != nil || key == "" {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, removal)
+	defer cancel()
+	if err := r.Remove(limited, key); err != nil {
+		return err
+	}
+	return r.Store.InWorkspace(ctx, p.Workspace, func(ctx context.Context, q postgres.Queries) error {
+		return q.ForgetPackage(ctx, p.SHA)
+	})
+}
+
+// removal is how long deleting an object may take. It is shorter than any grace, so
+// that no second collector is at the same package.
+const removal = 20 * time.Second
 
 // eraseDeleted takes what was deleted longer ago than it can be taken back away for
 // good. Packages go with the next pass.
@@ -254,7 +275,7 @@ func (r *Relay) eraseDeleted(ctx context.Context) error {
 	}
 	var errs []error
 	for _, ws := range due {
-		err := r.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
+		err := r.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Queries) error {
 			_, err := q.EraseDeleted(ctx, deletedAtOnce)
 			return err
 		})

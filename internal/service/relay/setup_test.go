@@ -76,7 +76,7 @@ func scan[T any](t *testing.T, p *pgxpool.Pool, sql string, args ...any) (v T) {
 // in runs fn in the workspace.
 func (b *bundle) in(fn func(context.Context, postgres.Queries) error) {
 	b.t.Helper()
-	testkit.Must(b.t, b.Store.WithWorkspace(b.t.Context(), b.ws.ID, func(q postgres.Queries) error { return fn(b.t.Context(), q) }))
+	testkit.Must(b.t, b.Store.InWorkspace(b.t.Context(), b.ws.ID, func(_ context.Context, q postgres.Queries) error { return fn(b.t.Context(), q) }))
 }
 
 // pass is one look at the outbox; it returns how many duties it took.

@@ -1,0 +1,17 @@
+package llm
+
+import (
+	"testing"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/txscope"
+)
+
+// Nothing leaves the machine while a transaction is open.
+func TestNothingIsSentInsideATransaction(t *testing.T) {
+	t.Parallel()
+	ctx := txscope.Enter(t.Context())
+	if _, err := OpenAI(Config{}).Send(ctx, Prepared{Body: []byte("{}")}); fault.CodeOf(err) != fault.Internal {
+		t.Errorf("%v, want %s", err, fault.Internal)
+	}
+}
