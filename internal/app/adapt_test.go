@@ -513,7 +513,7 @@ func TestAPolicyThatNobodyCanJudgeIsDropped(t *testing.T) {
 	if adapts(b); state(b).State != learning.OnCanary {
 		t.Errorf("after 29 days: %+v", state(b))
 	}
-	if seen, err := b.Store.Attention(t.Context()); err != nil || seen.Canaries.Count != 1 || seen.Canaries.Oldest < 28*24*time.Hour {
+	if seen, err := b.Store.Backlog(t.Context()); err != nil || seen.Canaries.Count != 1 || seen.Canaries.Oldest < 28*24*time.Hour {
 		t.Errorf("a scrape sees %+v, %v", seen.Canaries, err)
 	}
 	exec(b, "update cairn.policy_updates set canary_at = now() - interval '31 days'")

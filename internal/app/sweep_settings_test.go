@@ -146,7 +146,7 @@ from workspaces w, generate_series(1, 6) n where w.external_id like 'due %' and 
 		if n := b.number("select count(*) from reflection_runs where unheard"); n != 1 || b.number("select count(*) from reflection_runs r join workspaces w on w.id = r.workspace_id where w.external_id = 'due 1' and r.local_date = current_date and r.unheard") != 1 {
 			t.Errorf("%d days say that they should not be empty", n)
 		}
-		if got, err := b.Store.Attention(t.Context()); err != nil || got.Unheard != 1 {
+		if got, err := b.Store.Backlog(t.Context()); err != nil || got.Unheard != 1 {
 			t.Errorf("%d workspaces need a look, %v", got.Unheard, err)
 		}
 	})

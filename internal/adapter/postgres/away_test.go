@@ -49,13 +49,13 @@ func TestASwallowedFailureCommitsNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *postgres.Options) { o.MaxConns = 1 })
 	err := b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Queries) error {
-		if err := q.Owe(t.Context(), postgres.DriveRun, "1", 0); err != nil {
+		if err := q.Enqueue(t.Context(), postgres.DriveRun, "1", 0); err != nil {
 			return err
 		}
 		if _, err := q.Astray(b.b.ID).RunSpec(t.Context(), 1); err == nil { // finds nothing, fails nothing
 			t.Error("a run that is not there was found")
 		}
-		if err := q.Astray(b.b.ID).Owe(t.Context(), postgres.DriveRun, "1", 0); sqlState(err) != "42501" {
+		if err := q.Astray(b.b.ID).Enqueue(t.Context(), postgres.DriveRun, "1", 0); sqlState(err) != "42501" {
 			t.Errorf("a row of another workspace was written: %v", err)
 		}
 		return nil
@@ -66,7 +66,7 @@ func TestASwallowedFailureCommitsNothing(t *testing.T) {
 	if n := b.number("select count(*) from outbox"); n != 0 {
 		t.Errorf("%d rows, want none", n)
 	}
-	b.in(b.a, func(ctx context.Context, q postgres.Queries) error { return q.Owe(ctx, postgres.DriveRun, "2", 0) })
+	b.in(b.a, func(ctx context.Context, q postgres.Queries) error { return q.Enqueue(ctx, postgres.DriveRun, "2", 0) })
 	if n := b.number("select count(*) from outbox"); n != 1 {
 		t.Errorf("%d rows, want 1", n)
 	}

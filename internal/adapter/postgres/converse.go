@@ -50,7 +50,7 @@ func (q Queries) RunOf(ctx context.Context, kind run.Kind, key string) (run.Run,
 
 // OweRun records the duty to drive a run to its end.
 func (q Queries) OweRun(ctx context.Context, id int64) error {
-	return q.Owe(ctx, DriveRun, fmt.Sprint(id), driveAfter)
+	return q.Enqueue(ctx, DriveRun, fmt.Sprint(id), driveAfter)
 }
 
 // OpenConversation makes or finds a conversation and locks it. Turn is nil when it

@@ -70,7 +70,7 @@ func (q Queries) PatchSettings(ctx context.Context, patch json.RawMessage) (Sett
 	if err := q.SetSettings(ctx, now); err != nil || was.Nudge == now.Nudge && was.Memory.IdleMinutes == now.Memory.IdleMinutes {
 		return now, err
 	}
-	return now, q.Owe(ctx, TellSettings, "0", 0)
+	return now, q.Enqueue(ctx, NotifySettings, "0", 0)
 }
 
 // Running lists the conversations in which something was said within a time, the

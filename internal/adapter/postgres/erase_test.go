@@ -163,7 +163,7 @@ func TestWritersInFlightReCreateNothing(t *testing.T) {
 		go func() {
 			for i := 0; ; i++ {
 				err := b.InWorkspace(ctx, b.a.ID, func(ctx context.Context, q postgres.Queries) error {
-					return q.Owe(ctx, postgres.DriveRun, fmt.Sprint(w*1_000_000+i), 0)
+					return q.Enqueue(ctx, postgres.DriveRun, fmt.Sprint(w*1_000_000+i), 0)
 				})
 				if err != nil {
 					ended <- err

@@ -36,7 +36,7 @@ func TestEraseWaitsForWritersAndShutsOutLaterOnes(t *testing.T) {
 		writer <- b.InWorkspace(ctx, b.a.ID, func(ctx context.Context, q postgres.Queries) error {
 			inside <- true
 			<-leave
-			return q.Owe(ctx, postgres.DriveRun, "1", 0)
+			return q.Enqueue(ctx, postgres.DriveRun, "1", 0)
 		})
 	}()
 	<-inside
@@ -65,7 +65,7 @@ func TestEraseWaitsForWritersAndShutsOutLaterOnes(t *testing.T) {
 		t.Errorf("erase sees %d rows of the writer it waited for, want 1", rows)
 	}
 	go func() {
-		late <- b.InWorkspace(ctx, b.a.ID, func(ctx context.Context, q postgres.Queries) error { return q.Owe(ctx, postgres.DriveRun, "2", 0) })
+		late <- b.InWorkspace(ctx, b.a.ID, func(ctx context.Context, q postgres.Queries) error { return q.Enqueue(ctx, postgres.DriveRun, "2", 0) })
 	}()
 	b.untilBlocked(1)
 	_, err = erase.Exec(ctx, "delete from outbox where workspace_id = $1", b.a.ID)

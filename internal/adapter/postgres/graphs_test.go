@@ -60,7 +60,7 @@ func (b *bundle) cloud(ws postgres.Workspace, space int16) [][]float32 {
 
 func (b *bundle) tend(space int16) postgres.Graphs {
 	b.t.Helper()
-	done, err := b.TendGraphs(b.t.Context(), b.url, space, postgres.LeastGraph)
+	done, err := b.MaintainVectorIndexes(b.t.Context(), b.url, space, postgres.LeastGraph)
 	testkit.Must(b.t, err)
 	return done
 }
@@ -229,7 +229,7 @@ func TestOnlyTheOwnerBuildsGraphs(t *testing.T) {
 	b := setup(t)
 	space, err := b.Space(t.Context(), "m", graphDims)
 	testkit.Must(t, err)
-	_, err = b.TendGraphs(t.Context(), b.login(roleName(), "cairn_app", "cairn_system"), space, postgres.LeastGraph)
+	_, err = b.MaintainVectorIndexes(t.Context(), b.login(roleName(), "cairn_app", "cairn_system"), space, postgres.LeastGraph)
 	if fault.CodeOf(err) != fault.Misconfigured {
 		t.Errorf("%v, want a misconfigured login", err)
 	}

@@ -54,9 +54,9 @@ func TestTwoHundredWorkspacesShareFourConnections(t *testing.T) {
 						cancel()
 						return ctx.Err()
 					case 2: // a statement that the policies refuse
-						return q.Astray(ids[draw.IntN(workspaces)]+1_000_000).Owe(ctx, postgres.DriveRun, "1", 0)
+						return q.Astray(ids[draw.IntN(workspaces)]+1_000_000).Enqueue(ctx, postgres.DriveRun, "1", 0)
 					}
-					return q.Owe(ctx, postgres.EmbedDoc, fmt.Sprint(ws), 0)
+					return q.Enqueue(ctx, postgres.EmbedDoc, fmt.Sprint(ws), 0)
 				})
 				cancel()
 				switch {

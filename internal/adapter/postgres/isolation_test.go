@@ -118,7 +118,7 @@ func TestAConnectionNeverCarriesAWorkspaceToTheNextBorrower(t *testing.T) {
 		},
 		"a failed statement": func() {
 			_ = b.InWorkspace(ctx, b.a.ID, func(ctx context.Context, q postgres.Queries) error {
-				return q.Astray(b.b.ID).Owe(ctx, postgres.DriveRun, "1", 0)
+				return q.Astray(b.b.ID).Enqueue(ctx, postgres.DriveRun, "1", 0)
 			})
 		},
 		"a cancellation": func() { _ = enter(cancelled, func() error { cancel(); return nil }) },
@@ -195,7 +195,7 @@ func TestAnInsertForAnotherWorkspaceIsRefused(t *testing.T) {
 	b.seed(b.b)
 	before := b.number("select count(*) from outbox")
 	err := b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Queries) error {
-		return q.Astray(b.b.ID).Owe(t.Context(), postgres.EmbedDoc, "1", 0)
+		return q.Astray(b.b.ID).Enqueue(t.Context(), postgres.EmbedDoc, "1", 0)
 	})
 	if sqlState(err) != "42501" || fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("code %s, %v; want %s for 42501", fault.CodeOf(err), err, fault.Unavailable)

@@ -22,8 +22,8 @@ type Key struct {
 // KeyHash is the SHA-256 of a key: all that is stored of it.
 type KeyHash = [32]byte
 
-// Holder is who a key speaks for.
-type Holder struct {
+// Principal is who a key speaks for.
+type Principal struct {
 	Workspace Workspace
 	Key       int64
 	Scopes    []string
@@ -59,12 +59,12 @@ func (q Queries) RevokeKey(ctx context.Context, id int64) error {
 	return classify("revoke the key", err)
 }
 
-// Holder finds who a key speaks for. An unknown or revoked key, or one of a
+// Principal finds who a key speaks for. An unknown or revoked key, or one of a
 // workspace that is being erased, is NotFound.
-func (s *Store) Holder(ctx context.Context, hash KeyHash) (Holder, error) {
+func (s *Store) Principal(ctx context.Context, hash KeyHash) (Principal, error) {
 	r, err := dbsqlc.New(s.app).KeyResolve(ctx, hash[:])
 	if isNoRows(err) {
-		return Holder{}, fault.New(fault.NotFound, "the key is not known", "`cairn keys create` makes one")
+		return Principal{}, fault.New(fault.NotFound, "the key is not known", "`cairn keys create` makes one")
 	}
-	return Holder{Workspace: Workspace{ID: r.Workspace, Name: r.Name, Key: r.Key}, Key: r.KeyID, Scopes: r.Scopes}, classify("look the key up", err)
+	return Principal{Workspace: Workspace{ID: r.Workspace, Name: r.Name, Key: r.Key}, Key: r.KeyID, Scopes: r.Scopes}, classify("look the key up", err)
 }

@@ -19,7 +19,7 @@ import (
 var _ ledger.Store = (*Store)(nil)
 
 // BeginCall is AdmitCall in a transaction of its own.
-func (s *Store) BeginCall(ctx context.Context, w ledger.Wish) (t ledger.Ticket, err error) {
+func (s *Store) BeginCall(ctx context.Context, w ledger.CallRequest) (t ledger.Admission, err error) {
 	err = s.InWorkspace(ctx, w.Key.Workspace, func(ctx context.Context, q Queries) error {
 		t, err = q.AdmitCall(ctx, w)
 		return err
@@ -30,7 +30,7 @@ func (s *Store) BeginCall(ctx context.Context, w ledger.Wish) (t ledger.Ticket, 
 // AdmitCall decides whether w may be sent. The run's row is locked from then on, so
 // that two calls never both take the last place. The batch saves two round trips
 // for each model call.
-func (q Queries) AdmitCall(ctx context.Context, w ledger.Wish) (t ledger.Ticket, err error) {
+func (q Queries) AdmitCall(ctx context.Context, w ledger.CallRequest) (t ledger.Admission, err error) {
 	var (
 		b      pgx.Batch
 		locked []runLocked
@@ -57,16 +57,16 @@ func (q Queries) AdmitCall(ctx context.Context, w ledger.Wish) (t ledger.Ticket,
 			InputTokens: row.InputTokens, OutputTokens: row.OutputTokens, Estimated: row.Estimated})
 		return t, err
 	case known && rows[0].State == string(run.CallStarted) && rows[0].Leased:
-		return ledger.Ticket{Verdict: ledger.Busy, Wait: time.Duration(rows[0].LeaseSeconds * float64(time.Second))}, nil
+		return ledger.Admission{Verdict: ledger.Busy, Wait: time.Duration(rows[0].LeaseSeconds * float64(time.Second))}, nil
 	case w.Parallel > 0 && room.InFlight >= int64(w.Parallel):
-		return ledger.Ticket{Verdict: ledger.Full}, nil
+		return ledger.Admission{Verdict: ledger.Full}, nil
 	}
 	limits, err := settings.Read(room.Settings)
 	if err != nil {
 		return t, err
 	}
 	if reason, err := q.overBudget(ctx, w, limits); err != nil || reason != "" {
-		return ledger.Ticket{Verdict: ledger.OverBudget, Reason: reason}, err
+		return ledger.Admission{Verdict: ledger.OverBudget, Reason: reason}, err
 	}
 	t.Verdict = ledger.Send
 	if !known {
@@ -86,7 +86,7 @@ func (q Queries) AdmitCall(ctx context.Context, w ledger.Wish) (t ledger.Ticket,
 type runLocked struct{ Status string }
 
 // overBudget says why what w may need does not fit into the workspace's day.
-func (q Queries) overBudget(ctx context.Context, w ledger.Wish, limits Settings) (string, error) {
+func (q Queries) overBudget(ctx context.Context, w ledger.CallRequest, limits Settings) (string, error) {
 	if limits.TokensPerDay == 0 && limits.MicrosPerDay == 0 {
 		return "", nil
 	}
@@ -106,7 +106,7 @@ func (q Queries) overBudget(ctx context.Context, w ledger.Wish, limits Settings)
 	return "", nil
 }
 
-func (q Queries) insertCall(ctx context.Context, w ledger.Wish) error {
+func (q Queries) insertCall(ctx context.Context, w ledger.CallRequest) error {
 	label, err := encode("the label", w.Request.Label)
 	if err != nil {
 		return err
@@ -133,16 +133,16 @@ func (s *Store) ReplaceCall(ctx context.Context, k run.CallKey, h run.Holder, p 
 	})
 }
 
-// KeepReply stores a reply with what else the transaction does. When another was
-// stored before, the transaction fails with ledger.ErrOther.
-func (q Queries) KeepReply(ctx context.Context, k run.CallKey, r llm.Reply, cost *int64) (llm.Reply, error) {
+// StoreReply stores a reply with what else the transaction does. When another was
+// stored before, the transaction fails with ledger.ErrReplyExists.
+func (q Queries) StoreReply(ctx context.Context, k run.CallKey, r llm.Reply, cost *int64) (llm.Reply, error) {
 	stored, calls, err := storableReply(r)
 	if err != nil {
 		return stored, err
 	}
 	n, err := q.q.CallDone(ctx, q.doneParams(k, stored, calls, cost))
 	if err == nil && n != 1 {
-		return stored, ledger.ErrOther
+		return stored, ledger.ErrReplyExists
 	}
 	return stored, classify("store the reply", err)
 }

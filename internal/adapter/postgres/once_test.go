@@ -22,7 +22,7 @@ func (b *bundle) do(args any, effect ...func() error) (outcome, error) {
 		out, err = postgres.Once(b.t.Context(), q, "7/save/0", args, func() (outcome, error) {
 			_, err := b.admin.Exec(b.t.Context(), "select nextval('effects')") // counts what a rollback would hide
 			if err == nil {
-				err = q.Owe(b.t.Context(), postgres.DriveRun, "1", 0)
+				err = q.Enqueue(b.t.Context(), postgres.DriveRun, "1", 0)
 			}
 			for _, f := range effect {
 				err = errors.Join(err, f())

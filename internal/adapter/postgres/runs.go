@@ -48,7 +48,7 @@ func (s *Store) Accept(ctx context.Context, a distill.Accepted) (r run.Run, made
 			return fmt.Errorf("record the run: %w", err)
 		}
 		made = true
-		if err := q.Owe(ctx, DriveRun, fmt.Sprint(id), driveAfter); err != nil {
+		if err := q.Enqueue(ctx, DriveRun, fmt.Sprint(id), driveAfter); err != nil {
 			return err
 		}
 		r, err = q.Run(ctx, id)
@@ -164,7 +164,7 @@ func (q Queries) Reopen(ctx context.Context, r run.Run, workflowID string) error
 	if _, err := q.q.TasksReopen(ctx, dbsqlc.TasksReopenParams{WorkspaceID: q.ws, RunID: r.Ref.Run}); err != nil {
 		return classify("reopen the tasks", err)
 	}
-	return q.Owe(ctx, DriveRun, fmt.Sprint(r.Ref.Run), driveAfter)
+	return q.Enqueue(ctx, DriveRun, fmt.Sprint(r.Ref.Run), driveAfter)
 }
 
 // Progress tells how far a run is, in one small statement.

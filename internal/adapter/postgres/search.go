@@ -143,7 +143,7 @@ func (q Queries) indexWithVectors(ctx context.Context, docs []search.Doc, vector
 			err = q.PutEmbedding(ctx, doc, space, vectors[i])
 		default:
 			if err = q.DropEmbedding(ctx, doc, space); err == nil {
-				err = q.Owe(ctx, EmbedDoc, fmt.Sprint(doc), 0)
+				err = q.Enqueue(ctx, EmbedDoc, fmt.Sprint(doc), 0)
 			}
 		}
 		if err != nil {

@@ -79,12 +79,12 @@ func TestCharactersThatCannotBeStoredAreReplaced(t *testing.T) {
 func TestADutyKeepsWhyItFailed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.in(b.a, func(ctx context.Context, q postgres.Queries) error { return q.Owe(ctx, postgres.EmbedDoc, "1", 0) })
-	duties, err := b.ClaimDuties(t.Context(), 9)
+	b.in(b.a, func(ctx context.Context, q postgres.Queries) error { return q.Enqueue(ctx, postgres.EmbedDoc, "1", 0) })
+	duties, err := b.ClaimOutbox(t.Context(), 9)
 	if err != nil || len(duties) != 1 {
 		t.Fatalf("claimed %v, %v", duties, err)
 	}
-	testkit.Must(t, b.NoteDuty(t.Context(), duties[0], "the endpoint said "+dirty))
+	testkit.Must(t, b.NoteOutboxTask(t.Context(), duties[0], "the endpoint said "+dirty))
 	if got := b.texts("select last_error from outbox")[0]; !strings.HasSuffix(got, clean) {
 		t.Errorf("noted %q", got)
 	}

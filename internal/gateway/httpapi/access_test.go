@@ -94,7 +94,7 @@ func TestOnlyAGoodKeyIsLetIn(t *testing.T) {
 	if err := b.gateway.Keys.Revoke(t.Context(), b.Workspace.ID, keys[0].ID); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("revoked twice: %v", err)
 	}
-	if _, err := (&httpapi.Keys{Store: b.Store}).Holder(t.Context(), b.key); fault.CodeOf(err) != fault.NotFound {
+	if _, err := (&httpapi.Keys{Store: b.Store}).Principal(t.Context(), b.key); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a gateway that has not seen the key before: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // this gateway remembers it for seconds

@@ -21,7 +21,9 @@ const bearer = "key"
 type holderKey struct{}
 
 // asking is who asks: the workspace comes from here and from nowhere else.
-func asking(ctx context.Context) postgres.Holder { return ctx.Value(holderKey{}).(postgres.Holder) }
+func asking(ctx context.Context) postgres.Principal {
+	return ctx.Value(holderKey{}).(postgres.Principal)
+}
 
 // workspace is the number of the asking workspace.
 func workspace(ctx context.Context) int64 { return asking(ctx).Workspace.ID }
@@ -40,7 +42,7 @@ func (g *Gateway) admit(scope Scope) func(huma.Context, func(huma.Context)) {
 	}
 }
 
-func (g *Gateway) authorize(r *http.Request, scope Scope) (postgres.Holder, *Problem) {
+func (g *Gateway) authorize(r *http.Request, scope Scope) (postgres.Principal, *Problem) {
 	h, refused := g.authenticate(r)
 	if refused != nil {
 		return h, refused
@@ -55,20 +57,20 @@ func (g *Gateway) authorize(r *http.Request, scope Scope) (postgres.Holder, *Pro
 	return h, nil
 }
 
-func outOfScope(scope Scope, h postgres.Holder) *Problem {
+func outOfScope(scope Scope, h postgres.Principal) *Problem {
 	return problem(fault.OutOfScope, fmt.Sprintf("this needs the scope %s; the key has %s", scope, strings.Join(h.Scopes, ", ")), "")
 }
 
 // authenticate finds out who asks. It does not tell an unknown key from a
 // revoked one.
-func (g *Gateway) authenticate(r *http.Request) (postgres.Holder, *Problem) {
+func (g *Gateway) authenticate(r *http.Request) (postgres.Principal, *Problem) {
 	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	key = strings.TrimSpace(key)
 	const challenge = "WWW-Authenticate"
 	if key == "" || !strings.EqualFold(scheme, "Bearer") {
-		return postgres.Holder{}, problem(fault.Unauthenticated, "the request has no key", "").with(challenge, `Bearer realm="cairn"`)
+		return postgres.Principal{}, problem(fault.Unauthenticated, "the request has no key", "").with(challenge, `Bearer realm="cairn"`)
 	}
-	h, err := g.Keys.Holder(r.Context(), key)
+	h, err := g.Keys.Principal(r.Context(), key)
 	if fault.CodeOf(err) == fault.NotFound {
 		return h, problem(fault.Unauthenticated, "the key is not good", "it may have been revoked; `cairn keys list` shows the keys of a workspace").with(challenge, `Bearer realm="cairn", error="invalid_token"`)
 	}

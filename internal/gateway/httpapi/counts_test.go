@@ -22,8 +22,8 @@ import (
 // seen is what needs a look, or a database that does not answer.
 type seen struct{ err error }
 
-func (s seen) Attention(context.Context) (postgres.Attention, error) {
-	return postgres.Attention{Runs: map[run.Kind]postgres.Waiting{run.Distill: {Count: 4, Oldest: time.Hour}},
+func (s seen) Backlog(context.Context) (postgres.Backlog, error) {
+	return postgres.Backlog{Runs: map[run.Kind]postgres.Waiting{run.Distill: {Count: 4, Oldest: time.Hour}},
 		Duties: map[string]postgres.Waiting{postgres.DriveRun: {Count: 3, Oldest: time.Minute}, postgres.EmbedDoc: {}}, UnknownCalls: 5,
 		Due: map[schedule.Kind]postgres.Waiting{schedule.Reflection: {Count: 7, Oldest: 90 * time.Second}, schedule.Turn: {}}, FailedDays: 2}, s.err
 }

@@ -90,7 +90,7 @@ func (g *Gateway) copyMemories(ctx context.Context, in *struct {
 		From string `json:"from_key" minLength:"1" doc:"A key of the workspace that is copied, with the scope read"`
 	}
 }) (*bodyOf[LoadedMemories], error) {
-	from, err := g.Keys.Holder(ctx, in.Body.From)
+	from, err := g.Keys.Principal(ctx, in.Body.From)
 	if fault.CodeOf(err) == fault.NotFound || err == nil && !Read.allows(from.Scopes) {
 		return nil, fault.New(fault.OutOfScope, "from_key is not good", "give a key of the workspace that is to be copied, with the scope read")
 	}

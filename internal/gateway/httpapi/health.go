@@ -91,7 +91,7 @@ func (g *Gateway) ready(ctx context.Context, _ *struct{}) (*struct {
 func (g *Gateway) askDatabase(ctx context.Context) error {
 	var nobody postgres.KeyHash
 	_, _ = rand.Read(nobody[:]) // never fails
-	_, err := g.Store.Holder(ctx, nobody)
+	_, err := g.Store.Principal(ctx, nobody)
 	var known *fault.Error
 	if errors.As(err, &known) && known.Code == fault.NotFound {
 		return nil

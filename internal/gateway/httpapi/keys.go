@@ -50,7 +50,7 @@ type Keys struct {
 }
 
 type known struct {
-	postgres.Holder
+	postgres.Principal
 	until time.Time
 }
 
@@ -97,28 +97,28 @@ func (k *Keys) Revoke(ctx context.Context, ws, id int64) error {
 	return k.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Queries) error { return q.RevokeKey(ctx, id) })
 }
 
-// Holder finds who a key speaks for; NotFound for a key that is no good.
-func (k *Keys) Holder(ctx context.Context, key string) (postgres.Holder, error) {
+// Principal finds who a key speaks for; NotFound for a key that is no good.
+func (k *Keys) Principal(ctx context.Context, key string) (postgres.Principal, error) {
 	if !strings.HasPrefix(key, keyPrefix) || len(key) != len(keyPrefix)+base64.RawURLEncoding.EncodedLen(keyBytes) {
-		return postgres.Holder{}, fault.New(fault.NotFound, "this is no key", "")
+		return postgres.Principal{}, fault.New(fault.NotFound, "this is no key", "")
 	}
 	hash := sha256.Sum256([]byte(key))
 	if h, ok := k.remembered(hash); ok {
 		return h, nil
 	}
 	asked := time.Now() // before the look-up: a key that is revoked meanwhile is not remembered for longer
-	h, err := k.Store.Holder(ctx, hash)
+	h, err := k.Store.Principal(ctx, hash)
 	if err == nil {
 		k.remember(hash, known{h, asked.Add(keyMemory)})
 	}
 	return h, err
 }
 
-func (k *Keys) remembered(hash postgres.KeyHash) (postgres.Holder, bool) {
+func (k *Keys) remembered(hash postgres.KeyHash) (postgres.Principal, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	h, ok := k.known[hash]
-	return h.Holder, ok && time.Now().Before(h.until)
+	return h.Principal, ok && time.Now().Before(h.until)
 }
 
 func (k *Keys) remember(hash postgres.KeyHash, h known) {

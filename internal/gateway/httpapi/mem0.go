@@ -25,7 +25,7 @@ import (
 type mem0Call struct {
 	*Gateway
 	r    *http.Request
-	from postgres.Holder
+	from postgres.Principal
 	body []byte
 }
 

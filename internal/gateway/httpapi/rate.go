@@ -29,7 +29,7 @@ func newRates(perSecond float64) *rates {
 }
 
 // take spends one request of h's key, or tells how long to wait for one.
-func (r *rates) take(h postgres.Holder) (wait time.Duration) {
+func (r *rates) take(h postgres.Principal) (wait time.Duration) {
 	if r.perSecond == 0 {
 		return 0
 	}

@@ -43,7 +43,7 @@ type Meter struct {
 
 // Lookout is where what needs a look is counted; *store.Store is one.
 type Lookout interface {
-	Attention(ctx context.Context) (postgres.Attention, error)
+	Backlog(ctx context.Context) (postgres.Backlog, error)
 }
 
 // New makes a meter that also shows what l sees.

@@ -106,10 +106,10 @@ func (s *Service) respond(ctx context.Context, j *job, r *response) error {
 
 // call stores the request with what the model is told by it, sends it and has the
 // reply kept.
-func (s *Service) call(ctx context.Context, j *job, k run.CallKey, request func() (llm.Request, error), keep ledger.Keep) (llm.Reply, error) {
+func (s *Service) call(ctx context.Context, j *job, k run.CallKey, request func() (llm.Request, error), keep ledger.StoreReply) (llm.Reply, error) {
 	var (
-		wish   ledger.Wish
-		ticket ledger.Ticket
+		wanted    ledger.CallRequest
+		admission ledger.Admission
 	)
 	err := s.Store.WithConversations(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
 		if err := j.resume(ctx, tx, true); err != nil {
@@ -119,10 +119,10 @@ func (s *Service) call(ctx context.Context, j *job, k run.CallKey, request func(
 		if err != nil {
 			return err
 		}
-		if wish, err = s.Ledger.Wish(k, asked, 0); err != nil {
+		if wanted, err = s.Ledger.Prepare(k, asked, 0); err != nil {
 			return err
 		}
-		ticket, err = tx.AdmitCall(ctx, wish)
+		admission, err = tx.AdmitCall(ctx, wanted)
 		return err
 	})
 	if err != nil {
@@ -132,7 +132,7 @@ func (s *Service) call(ctx context.Context, j *job, k run.CallKey, request func(
 	if j.run.Kind == run.Turn {
 		metrics.Prefix(j.run.Conversation, j.session.SHA, time.Now())
 	}
-	return s.Ledger.Honour(ctx, wish, ticket, keep)
+	return s.Ledger.Execute(ctx, wanted, admission, keep)
 }
 
 // resume holds a run that goes on, and stores what its next request tells. A turn
@@ -188,7 +188,7 @@ func (j *job) resume(ctx context.Context, tx Tx, asks bool) error {
 // keeper stores a reply with what follows from it, in one transaction. What an
 // agent of long-term memory ends with is read outside of it: its last reply is
 // stored alone.
-func (s *Service) keeper(j *job, r *response, note string, k run.CallKey) ledger.Keep {
+func (s *Service) keeper(j *job, r *response, note string, k run.CallKey) ledger.StoreReply {
 	return func(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, err error) {
 		mine := *r
 		mine.said = j.read(r.step, note, reply)
@@ -197,12 +197,12 @@ func (s *Service) keeper(j *job, r *response, note string, k run.CallKey) ledger
 			return s.Ledger.Store.EndCall(ctx, k, reply, cost)
 		}
 		err = s.conclude(ctx, j, &mine, func(ctx context.Context, tx Tx) error {
-			if stored, err = tx.KeepReply(ctx, k, reply, cost); err != nil {
+			if stored, err = tx.StoreReply(ctx, k, reply, cost); err != nil {
 				return err
 			}
 			// The store leaves out what it cannot hold.
 			if mine.said = j.read(r.step, note, stored); (mine.ends() != nil) != ends {
-				return ledger.ErrOther
+				return ledger.ErrReplyExists
 			}
 			return nil
 		})

@@ -99,7 +99,7 @@ func (s *Service) draft(ctx context.Context, j job, t Task, d *drafting) (plan P
 		return Plan{}, true, s.endTask(ctx, t, Failed, fmt.Sprintf("the same messages failed within the last day, and were not asked about again (%s: %s)", d.failed.Code, d.failed.Reason))
 	}
 	if err := s.ask(ctx, j, d.q); err != nil {
-		if f, over := ledger.Hopeless(err); over {
+		if f, over := ledger.IsPermanent(err); over {
 			return Plan{}, true, s.failTask(ctx, t, d.memo, f)
 		}
 		return Plan{}, false, err

@@ -29,7 +29,7 @@ func (s *Service) Judge(ctx context.Context, ref run.Ref, key string) error {
 	}
 	quality, err := s.judge(ctx, j, t, shown)
 	var notes []string
-	if f, over := ledger.Hopeless(err); over {
+	if f, over := ledger.IsPermanent(err); over {
 		notes = []string{"not judged: " + f.Error()}
 	} else if err != nil {
 		return err

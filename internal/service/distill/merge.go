@@ -49,7 +49,7 @@ func (s *Service) Merge(ctx context.Context, ref run.Ref, key string) error {
 	}
 	if !j.lessonsOnly() { // lessons are added to what is there; nothing is to be weighed
 		merged, err := s.merge(ctx, j, t, *current)
-		if _, over := ledger.Hopeless(err); err != nil && !over {
+		if _, over := ledger.IsPermanent(err); err != nil && !over {
 			return err
 		}
 		if err == nil && merged.Action != skill.Skip {

@@ -32,7 +32,7 @@ func (s *Service) wants(ctx context.Context, j job, t Task, q question, w *wante
 	// A model that cannot say it is not worth failing for: the first request says it too.
 	err = s.ask(ctx, j, q)
 	if code := fault.CodeOf(err); err != nil && code != fault.ModelInvalid && code != fault.ModelRefused {
-		if f, over := ledger.Hopeless(err); over {
+		if f, over := ledger.IsPermanent(err); over {
 			return true, s.endTask(ctx, t, Failed, f.Error())
 		}
 		return false, err

@@ -41,7 +41,7 @@ func (s *Service) Write(ctx context.Context, ref run.Ref, key string, doc int) (
 		return false, err
 	}
 	err = s.ask(ctx, j, q)
-	f, over := ledger.Hopeless(err)
+	f, over := ledger.IsPermanent(err)
 	if !over {
 		return false, err
 	}

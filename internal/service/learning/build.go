@@ -203,7 +203,7 @@ func (s *Service) carryOut(ctx context.Context, j job, span executor.Span, head 
 		contents[e.ID] = e.Content
 	}
 	actions, outcome, err := s.remember(ctx, j.run.Ref, j.spec.Model, fmt.Sprintf("span/%d", span.Number), j.spec.Lang, span, chosen, d.Choice.Shown, contents)
-	if f, over := ledger.Hopeless(err); over {
+	if f, over := ledger.IsPermanent(err); over {
 		return SpanOutcome{Outcome: executor.LLMError, Note: f.Error()}, nil
 	} else if err != nil {
 		return out, err

@@ -278,7 +278,7 @@ func (s *Service) DesignRound(ctx context.Context, ref run.Ref) (found bool, err
 	if r.Analysis, err = s.diagnose(ctx, d); err == nil {
 		r.Proposal, r.Candidate, err = s.propose(ctx, d, r.Analysis)
 	}
-	if f, over := ledger.Hopeless(err); over {
+	if f, over := ledger.IsPermanent(err); over {
 		r.Outcome, r.Note = RoundError, f.Error()
 	} else if err != nil {
 		return false, err

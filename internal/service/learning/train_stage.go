@@ -143,7 +143,7 @@ func (s *Service) evolveStage(ctx context.Context, ref run.Ref, spec TrainSpec, 
 			out.Progress = out.Progress.Evolved(out.Pending, keysOf(cases, mined))
 		}
 	}
-	if f, over := ledger.Hopeless(err); over {
+	if f, over := ledger.IsPermanent(err); over {
 		out.Note = f.Error()
 		return nil
 	}

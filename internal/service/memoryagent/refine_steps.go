@@ -206,7 +206,7 @@ func (s *Service) askRefine(ctx context.Context, w conversation.Work, p Pinned, 
 	req := llm.Request{Model: w.Spec.Model, System: p.Refining.Systems[stage], Messages: llm.User(user), MaxTokens: w.Spec.Limits.MaxTokens,
 		Schema: &llm.Schema{Name: stage.Schema(), JSON: schemas.Model(stage.Schema())}, Label: llm.Label{Stage: string(stage), Run: fmt.Sprint(w.Run.Ref.Run), Task: string(stage)}}
 	_, wrong, err := s.Ledger.Ask(ctx, ledger.Question{Run: w.Run.Ref, Step: string(stage), Lang: w.Spec.Lang, Request: req, Decode: decode})
-	if f, over := ledger.Hopeless(err); over {
+	if f, over := ledger.IsPermanent(err); over {
 		return "the model failed (" + string(f.Code) + ")", nil
 	}
 	if wrong != nil {

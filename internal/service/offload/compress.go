@@ -86,7 +86,7 @@ func (s *Service) ask(ctx context.Context, j job, group int) (out workingmemory.
 	if errors.As(err, &failed) && failed.Class == llm.ContextLength {
 		out, problem, err = s.round(ctx, j, group, ms, "/short", j.spec.Limits.MaterialTokens/4)
 	}
-	if f, over := ledger.Hopeless(err); over {
+	if f, over := ledger.IsPermanent(err); over {
 		return out, string(f.Code) + ": " + f.Message, nil
 	}
 	if err == nil && problem != nil {

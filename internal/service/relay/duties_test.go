@@ -21,7 +21,7 @@ func TestAnEndedRunSettlesItsDuty(t *testing.T) {
 	r := b.accept("k")
 	b.in(func(ctx context.Context, q postgres.Queries) error {
 		testkit.Must(t, q.EndRun(ctx, r.Ref.Run, run.Completed, "", nil))
-		return q.Owe(ctx, postgres.DriveRun, number(r.Ref.Run), 0) // left over, as by a claim that was under way
+		return q.Enqueue(ctx, postgres.DriveRun, number(r.Ref.Run), 0) // left over, as by a claim that was under way
 	})
 	if n := b.pass(); n != 1 { // without a Temporal client a start would panic
 		t.Errorf("took %d duties, want 1", n)
@@ -35,8 +35,8 @@ func TestADutyOfARelayThatDiedComesBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.document(1, "text")
-	claim := func() []postgres.Duty {
-		duties, err := b.Store.ClaimDuties(t.Context(), 9)
+	claim := func() []postgres.OutboxTask {
+		duties, err := b.Store.ClaimOutbox(t.Context(), 9)
 		testkit.Must(t, err)
 		return duties
 	}
@@ -134,7 +134,7 @@ func TestADocumentGetsItsVectorWhenTheEmbedderIsBack(t *testing.T) {
 	if why := scan[string](t, b.admin, "select last_error from outbox where attempts = 3"); !strings.Contains(why, "the embedder is down") {
 		t.Errorf("noted %q", why)
 	}
-	waits, err := b.Store.Attention(t.Context())
+	waits, err := b.Store.Backlog(t.Context())
 	if owed := waits.Duties[postgres.EmbedDoc]; err != nil || owed.Count != 1 || owed.Oldest <= 0 {
 		t.Errorf("embeddings that are owed: %+v, %v", owed, err)
 	}
@@ -191,9 +191,9 @@ func TestOneDutyThatFailsDoesNotKeepTheOthers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.in(func(ctx context.Context, q postgres.Queries) error {
-		testkit.Must(t, q.Owe(ctx, postgres.EmbedDoc, "999", 0)) // of no document
-		testkit.Must(t, q.Owe(ctx, postgres.DriveRun, "999", 0)) // of no run
-		return q.Owe(ctx, postgres.DriveRun, "nonsense", 0)
+		testkit.Must(t, q.Enqueue(ctx, postgres.EmbedDoc, "999", 0)) // of no document
+		testkit.Must(t, q.Enqueue(ctx, postgres.DriveRun, "999", 0)) // of no run
+		return q.Enqueue(ctx, postgres.DriveRun, "nonsense", 0)
 	})
 	b.document(1, "text")
 	if n := b.pass(); n != 4 {

@@ -70,7 +70,7 @@ func (r *Relay) Run(ctx context.Context) {
 // Pass does duties that are due and returns how many it took. They do not wait
 // for each other, since one whose endpoint is down may take all of its claim.
 func (r *Relay) Pass(ctx context.Context) (int, error) {
-	claimed, err := r.Store.ClaimDuties(ctx, duties)
+	claimed, err := r.Store.ClaimOutbox(ctx, duties)
 	if err != nil {
 		return 0, fmt.Errorf("claim duties: %w", err)
 	}
@@ -85,7 +85,7 @@ func (r *Relay) Pass(ctx context.Context) (int, error) {
 
 // attempt does a duty, or notes why it could not. It stops with the claim, so
 // that no two relays are at the same duty.
-func (r *Relay) attempt(ctx context.Context, d postgres.Duty) error {
+func (r *Relay) attempt(ctx context.Context, d postgres.OutboxTask) error {
 	claim, cancel := context.WithTimeout(ctx, d.Claim)
 	defer cancel()
 	err := r.do(claim, d)
@@ -93,13 +93,13 @@ func (r *Relay) attempt(ctx context.Context, d postgres.Duty) error {
 		return nil
 	}
 	r.Log.Warn("relay: not done yet", "duty", d.Kind, "key", d.Key, "workspace", d.Workspace, "attempts", d.Attempts, "error", err)
-	if err := r.Store.NoteDuty(ctx, d, err.Error()); err != nil {
+	if err := r.Store.NoteOutboxTask(ctx, d, err.Error()); err != nil {
 		return fmt.Errorf("note a duty: %w", err)
 	}
 	return nil
 }
 
-func (r *Relay) do(ctx context.Context, d postgres.Duty) error {
+func (r *Relay) do(ctx context.Context, d postgres.OutboxTask) error {
 	id, err := strconv.ParseInt(d.Key, 10, 64)
 	if err != nil {
 		return fmt.Errorf("read the key of a duty: %w", err)
@@ -109,7 +109,7 @@ func (r *Relay) do(ctx context.Context, d postgres.Duty) error {
 		return r.drive(ctx, d, id)
 	case postgres.EmbedDoc:
 		return r.embed(ctx, d, id)
-	case postgres.TellSettings:
+	case postgres.NotifySettings:
 		return r.tell(ctx, d)
 	}
 	return fmt.Errorf("unknown duty %q", d.Kind)
@@ -117,7 +117,7 @@ func (r *Relay) do(ctx context.Context, d postgres.Duty) error {
 
 // drive makes sure that a run's workflow is under way. The duty stays until the
 // run has ended, so a Temporal that forgot the run is given it again.
-func (r *Relay) drive(ctx context.Context, d postgres.Duty, id int64) error {
+func (r *Relay) drive(ctx context.Context, d postgres.OutboxTask, id int64) error {
 	var (
 		todo    run.Run
 		ws      postgres.Workspace
@@ -150,7 +150,7 @@ func (r *Relay) drive(ctx context.Context, d postgres.Duty, id int64) error {
 const tellMost = 1000
 
 // tell brings a change of settings to the conversations that run.
-func (r *Relay) tell(ctx context.Context, d postgres.Duty) error {
+func (r *Relay) tell(ctx context.Context, d postgres.OutboxTask) error {
 	var (
 		ws      postgres.Workspace
 		chosen  postgres.Settings
@@ -185,7 +185,7 @@ func (r *Relay) tell(ctx context.Context, d postgres.Duty) error {
 }
 
 // embed gives a document the vector it could not get when it was written.
-func (r *Relay) embed(ctx context.Context, d postgres.Duty, doc int64) error {
+func (r *Relay) embed(ctx context.Context, d postgres.OutboxTask, doc int64) error {
 	var text string
 	err := r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q postgres.Queries) (err error) {
 		text, err = q.DocText(ctx, doc)

@@ -107,7 +107,7 @@ func (b *bundle) document(owner int64, text string) (doc int64) {
 		if doc, err = q.Index(ctx, search.NewDoc(search.KindSkill, owner, "active", text)); err != nil {
 			return err
 		}
-		return q.Owe(ctx, postgres.EmbedDoc, number(doc), 0)
+		return q.Enqueue(ctx, postgres.EmbedDoc, number(doc), 0)
 	})
 	return doc
 }

@@ -29,7 +29,7 @@ func TestWhatNeedsALookIsCountedAcrossWorkspaces(t *testing.T) {
 	for n := 1; n <= 4; n++ { // days of failures in a row
 		b.exec("insert into reflection_runs (workspace_id, local_date, zone, status, to_at, failures) values ($1, current_date - 100 - $2::int, 'UTC', 'failed', now(), $2)", b.a.ID, n)
 	}
-	got, err := b.Attention(t.Context())
+	got, err := b.Backlog(t.Context())
 	testkit.Must(t, err)
 	around := func(what string, w postgres.Waiting, count int64, oldest time.Duration) {
 		t.Helper()
@@ -65,7 +65,7 @@ func TestARetryCountsTheAgeOfARunAnew(t *testing.T) {
 		}
 		return q.Reopen(ctx, runs[0].Run, "w2")
 	})
-	got, err := b.Attention(t.Context())
+	got, err := b.Backlog(t.Context())
 	if w := got.Runs[run.Distill]; err != nil || w.Count != 1 || w.Oldest > time.Minute {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -76,7 +76,7 @@ func TestARetryCountsTheAgeOfARunAnew(t *testing.T) {
 func TestEachKindIsCountedWhenNothingWaits(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	got, err := b.Attention(t.Context())
+	got, err := b.Backlog(t.Context())
 	testkit.Must(t, err)
 	kinds := func(table string) (out []string) {
 		for _, m := range regexp.MustCompile(`'(\w+)'`).FindAllStringSubmatch(b.texts("select pg_get_constraintdef(oid) from pg_constraint where conname = $1", table+"_kind_check")[0], -1) {
@@ -85,7 +85,7 @@ func TestEachKindIsCountedWhenNothingWaits(t *testing.T) {
 		return out
 	}
 	b.exec("update scheduled_tasks set due_at = now() + interval '1 day', due_date = current_date, due_key = 'k'")
-	if got, err = b.Attention(t.Context()); err != nil {
+	if got, err = b.Backlog(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	var runs, duties, tasks []string
@@ -161,11 +161,11 @@ func TestALookoutGivesUpInTime(t *testing.T) {
 	testkit.Must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := b.Attention(ctx); err == nil || fault.CodeOf(err) == "" {
+	if _, err := b.Backlog(ctx); err == nil || fault.CodeOf(err) == "" {
 		t.Errorf("counted what is locked: %v", err)
 	}
 	testkit.Must(t, tx.Rollback(t.Context()))
-	if _, err := b.Attention(t.Context()); err != nil {
+	if _, err := b.Backlog(t.Context()); err != nil {
 		t.Errorf("after it: %v", err)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"cairn/internal/service/schedule"
 )
 
-// Attention is what needs a look, counted across workspaces.
-type Attention struct {
+// Backlog is what needs a look, counted across workspaces.
+type Backlog struct {
 	Runs         map[run.Kind]Waiting      // open ones; each kind has an entry
 	Duties       map[string]Waiting        // rows of the outbox; each kind has an entry
 	UnknownCalls int64                     // in flight at a crash and not sent again: perhaps paid
@@ -28,9 +28,9 @@ type Waiting struct {
 	Oldest time.Duration // 0 when nothing waits
 }
 
-// Attention asks one statement, outside of a transaction.
-func (s *Store) Attention(ctx context.Context) (Attention, error) {
-	out := Attention{Runs: map[run.Kind]Waiting{run.Distill: {}, run.Turn: {}, run.Nudge: {}, run.Summarize: {}, run.Specialist: {}, run.Retrieve: {}, run.Reflection: {}, run.Build: {}, run.Train: {}, run.Evolve: {}, run.Adapt: {}, run.Probe: {}, run.Offload: {}, run.Flush: {}}, Duties: map[string]Waiting{DriveRun: {}, EmbedDoc: {}, TellSettings: {}},
+// Backlog asks one statement, outside of a transaction.
+func (s *Store) Backlog(ctx context.Context) (Backlog, error) {
+	out := Backlog{Runs: map[run.Kind]Waiting{run.Distill: {}, run.Turn: {}, run.Nudge: {}, run.Summarize: {}, run.Specialist: {}, run.Retrieve: {}, run.Reflection: {}, run.Build: {}, run.Train: {}, run.Evolve: {}, run.Adapt: {}, run.Probe: {}, run.Offload: {}, run.Flush: {}}, Duties: map[string]Waiting{DriveRun: {}, EmbedDoc: {}, NotifySettings: {}},
 		Due: map[schedule.Kind]Waiting{schedule.Reflection: {}, schedule.Curate: {}, schedule.Evolution: {}, schedule.Turn: {}}}
 	rows, err := dbsqlc.New(s.system).Attention(ctx, reflection.Patience)
 	if err != nil {
