@@ -30,7 +30,7 @@ type Principal struct {
 }
 
 // PutKey stores the hash of a new key; k's id and time are filled in.
-func (q Queries) PutKey(ctx context.Context, k Key, hash KeyHash) (Key, error) {
+func (q keyRepository) PutKey(ctx context.Context, k Key, hash KeyHash) (Key, error) {
 	row, err := q.q.KeyInsert(ctx, dbsqlc.KeyInsertParams{WorkspaceID: q.ws, Name: storable(k.Name), Hash: hash[:], Hint: k.Hint, Scopes: texts(k.Scopes)})
 	k.ID, k.CreatedAt = row.ID, row.CreatedAt
 	return k, classify("store the key", err)
@@ -38,7 +38,7 @@ func (q Queries) PutKey(ctx context.Context, k Key, hash KeyHash) (Key, error) {
 
 // Keys lists the keys of the workspace in the order of their making, revoked
 // ones among them.
-func (q Queries) Keys(ctx context.Context) ([]Key, error) {
+func (q keyRepository) Keys(ctx context.Context) ([]Key, error) {
 	rows, err := q.q.KeysList(ctx, q.ws)
 	if err != nil {
 		return nil, classify("list the keys", err)
@@ -51,7 +51,7 @@ func (q Queries) Keys(ctx context.Context) ([]Key, error) {
 }
 
 // RevokeKey ends a key. One that is unknown, or has ended before, is NotFound.
-func (q Queries) RevokeKey(ctx context.Context, id int64) error {
+func (q keyRepository) RevokeKey(ctx context.Context, id int64) error {
 	n, err := q.q.KeyRevoke(ctx, dbsqlc.KeyRevokeParams{WorkspaceID: q.ws, ID: id})
 	if err == nil && n == 0 {
 		return fault.New(fault.NotFound, fmt.Sprintf("there is no key %d that is still good", id), "`cairn keys list` shows them")

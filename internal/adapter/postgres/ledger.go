@@ -30,7 +30,7 @@ func (s *Store) BeginCall(ctx context.Context, w ledger.CallRequest) (t ledger.A
 // AdmitCall decides whether w may be sent. The run's row is locked from then on, so
 // that two calls never both take the last place. The batch saves two round trips
 // for each model call.
-func (q Queries) AdmitCall(ctx context.Context, w ledger.CallRequest) (t ledger.Admission, err error) {
+func (q callRepository) AdmitCall(ctx context.Context, w ledger.CallRequest) (t ledger.Admission, err error) {
 	var (
 		b      pgx.Batch
 		locked []runLocked
@@ -86,7 +86,7 @@ func (q Queries) AdmitCall(ctx context.Context, w ledger.CallRequest) (t ledger.
 type runLocked struct{ Status string }
 
 // overBudget says why what w may need does not fit into the workspace's day.
-func (q Queries) overBudget(ctx context.Context, w ledger.CallRequest, limits Settings) (string, error) {
+func (q callRepository) overBudget(ctx context.Context, w ledger.CallRequest, limits Settings) (string, error) {
 	if limits.TokensPerDay == 0 && limits.MicrosPerDay == 0 {
 		return "", nil
 	}
@@ -106,7 +106,7 @@ func (q Queries) overBudget(ctx context.Context, w ledger.CallRequest, limits Se
 	return "", nil
 }
 
-func (q Queries) insertCall(ctx context.Context, w ledger.CallRequest) error {
+func (q callRepository) insertCall(ctx context.Context, w ledger.CallRequest) error {
 	label, err := encode("the label", w.Request.Label)
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (s *Store) ReplaceCall(ctx context.Context, k run.CallKey, h run.Holder, p 
 
 // StoreReply stores a reply with what else the transaction does. When another was
 // stored before, the transaction fails with ledger.ErrReplyExists.
-func (q Queries) StoreReply(ctx context.Context, k run.CallKey, r llm.Reply, cost *int64) (llm.Reply, error) {
+func (q callRepository) StoreReply(ctx context.Context, k run.CallKey, r llm.Reply, cost *int64) (llm.Reply, error) {
 	stored, calls, err := storableReply(r)
 	if err != nil {
 		return stored, err
@@ -147,7 +147,7 @@ func (q Queries) StoreReply(ctx context.Context, k run.CallKey, r llm.Reply, cos
 	return stored, classify("store the reply", err)
 }
 
-func (q Queries) doneParams(k run.CallKey, r llm.Reply, calls []byte, cost *int64) dbsqlc.CallDoneParams {
+func (q callRepository) doneParams(k run.CallKey, r llm.Reply, calls []byte, cost *int64) dbsqlc.CallDoneParams {
 	return dbsqlc.CallDoneParams{Reply: &r.Text, ToolCalls: calls, Refusal: r.Refusal, Finish: r.Finish, ReplyModel: r.Model,
 		InputTokens: int64(r.Usage.Input), OutputTokens: int64(r.Usage.Output), Estimated: r.Usage.Estimated, CostMicros: cost,
 		WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round)}
@@ -206,7 +206,7 @@ func (s *Store) FailCall(ctx context.Context, k run.CallKey, h run.Holder, class
 }
 
 // Calls lists a run's ledger in the order in which the calls were first made.
-func (q Queries) Calls(ctx context.Context, ref run.Ref) ([]run.Call, error) {
+func (q callRepository) Calls(ctx context.Context, ref run.Ref) ([]run.Call, error) {
 	rows, err := q.q.CallsOfRun(ctx, dbsqlc.CallsOfRunParams{WorkspaceID: q.ws, RunID: ref.Run})
 	if err != nil {
 		return nil, classify("list the calls", err)

@@ -13,7 +13,7 @@ import (
 )
 
 // PutPendingMemory stores a write that waits for a person.
-func (q Queries) PutPendingMemory(ctx context.Context, p longterm.Pending, w longterm.Writer) (int64, error) {
+func (q pendingMemoryRepository) PutPendingMemory(ctx context.Context, p longterm.Pending, w longterm.Writer) (int64, error) {
 	operations, err := encode("the operations", p.Operations)
 	if err != nil {
 		return 0, err
@@ -29,7 +29,7 @@ func (q Queries) PutPendingMemory(ctx context.Context, p longterm.Pending, w lon
 }
 
 // PendingMemory reads and locks a write that waits.
-func (q Queries) PendingMemory(ctx context.Context, id int64) (longterm.Pending, error) {
+func (q pendingMemoryRepository) PendingMemory(ctx context.Context, id int64) (longterm.Pending, error) {
 	r, err := q.q.PendingMemoryGet(ctx, dbsqlc.PendingMemoryGetParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
 		if expired, err := q.q.PendingMemoryExpired(ctx, dbsqlc.PendingMemoryExpiredParams{WorkspaceID: q.ws, ID: id}); err != nil || expired {
@@ -45,7 +45,7 @@ func (q Queries) PendingMemory(ctx context.Context, id int64) (longterm.Pending,
 
 // PendingMemories lists the writes that wait, the oldest first, then those for
 // which nobody decided in time.
-func (q Queries) PendingMemories(ctx context.Context, max int) ([]longterm.Pending, error) {
+func (q pendingMemoryRepository) PendingMemories(ctx context.Context, max int) ([]longterm.Pending, error) {
 	if _, err := q.q.PendingMemoryExpire(ctx, q.ws); err != nil {
 		return nil, classify("expire pending writes", err)
 	}
@@ -63,13 +63,13 @@ func (q Queries) PendingMemories(ctx context.Context, max int) ([]longterm.Pendi
 }
 
 // CountPendingMemories counts the writes that wait.
-func (q Queries) CountPendingMemories(ctx context.Context) (int, error) {
+func (q pendingMemoryRepository) CountPendingMemories(ctx context.Context) (int, error) {
 	n, err := q.q.PendingMemoryCount(ctx, q.ws)
 	return int(n), classify("count the pending writes", err)
 }
 
 // DecideMemory ends a write that waited.
-func (q Queries) DecideMemory(ctx context.Context, id int64, state string) error {
+func (q pendingMemoryRepository) DecideMemory(ctx context.Context, id int64, state string) error {
 	n, err := q.q.PendingMemoryDecide(ctx, dbsqlc.PendingMemoryDecideParams{State: state, WorkspaceID: q.ws, ID: id})
 	return oneRow("decide the pending write", n, err)
 }

@@ -27,12 +27,12 @@ type OutboxTask struct {
 
 // Enqueue records a task in the transaction of what it follows from. The relay looks
 // at it after wait, for whoever recorded it normally does it at once.
-func (q Queries) Enqueue(ctx context.Context, kind, key string, wait time.Duration) error {
+func (q outboxRepository) Enqueue(ctx context.Context, kind, key string, wait time.Duration) error {
 	return classify("record a duty", q.q.OutboxPut(ctx, dbsqlc.OutboxPutParams{WorkspaceID: q.ws, Kind: kind, Key: key, Wait: wait}))
 }
 
 // Settle removes a task that is done; one that is not there is done already.
-func (q Queries) Settle(ctx context.Context, kind, key string) error {
+func (q outboxRepository) Settle(ctx context.Context, kind, key string) error {
 	_, err := q.q.OutboxDone(ctx, dbsqlc.OutboxDoneParams{WorkspaceID: q.ws, Kind: kind, Key: key})
 	return classify("settle a duty", err)
 }

@@ -13,7 +13,7 @@ import (
 // TouchPackage records that a zip is about to be uploaded, so that collection
 // waits. It comes before the upload; the commit makes the package live. While the
 // same bytes are being deleted it is Unavailable.
-func (q Queries) TouchPackage(ctx context.Context, sha [sha256.Size]byte, key string, bytes int) error {
+func (q packageRepository) TouchPackage(ctx context.Context, sha [sha256.Size]byte, key string, bytes int) error {
 	n, err := q.q.PackageTouch(ctx, dbsqlc.PackageTouchParams{WorkspaceID: q.ws, Sha256: sha[:], Key: key, Bytes: int32(bytes)})
 	if err == nil && n == 0 {
 		return fault.New(fault.Unavailable, "the same package is being deleted just now", "")
@@ -43,7 +43,7 @@ func (s *Store) IdlePackages(ctx context.Context, grace time.Duration, max int) 
 // can make it live. A grace later it is being deleted, and key is where its object
 // is: the caller deletes that and then forgets the package. From there on nobody can
 // upload the same bytes until it is forgotten.
-func (q Queries) CollectPackage(ctx context.Context, p IdlePackage, grace time.Duration) (key string, err error) {
+func (q packageRepository) CollectPackage(ctx context.Context, p IdlePackage, grace time.Duration) (key string, err error) {
 	key, err = q.q.PackageDeleting(ctx, dbsqlc.PackageDeletingParams{WorkspaceID: q.ws, Sha256: p.SHA[:], Grace: grace})
 	if err == nil {
 		return key, nil
@@ -56,14 +56,14 @@ func (q Queries) CollectPackage(ctx context.Context, p IdlePackage, grace time.D
 }
 
 // ForgetPackage deletes the row of a package whose object is gone.
-func (q Queries) ForgetPackage(ctx context.Context, sha [sha256.Size]byte) error {
+func (q packageRepository) ForgetPackage(ctx context.Context, sha [sha256.Size]byte) error {
 	err := q.q.PackageForget(ctx, dbsqlc.PackageForgetParams{WorkspaceID: q.ws, Sha256: sha[:]})
 	return classify("forget the package", err)
 }
 
 // AbandonPackage tells whether a task's package, or the task, was erased. A package
 // whose task was erased is being deleted from then on, as after CollectPackage.
-func (q Queries) AbandonPackage(ctx context.Context, t distill.Task) (bool, error) {
+func (q packageRepository) AbandonPackage(ctx context.Context, t distill.Task) (bool, error) {
 	sha := t.Package.Version.PackageSHA
 	n, err := q.q.PackageAbandon(ctx, dbsqlc.PackageAbandonParams{
 		WorkspaceID: q.ws, Sha256: sha[:], RunID: t.Ref.Run, TaskKey: t.Key})
@@ -75,7 +75,7 @@ func (q Queries) AbandonPackage(ctx context.Context, t distill.Task) (bool, erro
 }
 
 // PackageKeys lists where the workspace's packages are kept.
-func (q Queries) PackageKeys(ctx context.Context) ([]string, error) {
+func (q packageRepository) PackageKeys(ctx context.Context) ([]string, error) {
 	keys, err := q.q.PackageKeys(ctx, q.ws)
 	return keys, classify("list the packages", err)
 }

@@ -163,8 +163,8 @@ func checkRole(ctx context.Context, p *pgxpool.Pool) error {
 	return nil
 }
 
-// Queries are a workspace's rows inside one transaction.
-type Queries struct {
+// session is a transaction that has entered a workspace.
+type session struct {
 	ws      int64
 	q       *dbsqlc.Queries
 	tx      pgx.Tx

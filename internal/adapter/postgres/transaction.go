@@ -33,7 +33,7 @@ func (s *Store) within(ctx context.Context, isolation string, ws int64, fn func(
 		return err
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // does nothing after a commit
-	if err := fn(txscope.Enter(ctx), Queries{ws: ws, q: dbsqlc.New(tx), tx: tx, vectors: s.vectors}); err != nil {
+	if err := fn(txscope.Enter(ctx), queriesOf(session{ws: ws, q: dbsqlc.New(tx), tx: tx, vectors: s.vectors})); err != nil {
 		return classify("", err)
 	}
 	return classify("commit", tx.Commit(ctx))
@@ -50,6 +50,6 @@ func collect[T any](b *pgx.Batch, doing string, out *[]T, sql string, args ...an
 
 // send runs the statements of a batch in one round trip and reads their results in
 // order, up to the first that fails.
-func (q Queries) send(ctx context.Context, b *pgx.Batch) error {
+func (q session) send(ctx context.Context, b *pgx.Batch) error {
 	return classify("", q.tx.SendBatch(ctx, b).Close())
 }

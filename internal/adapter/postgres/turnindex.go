@@ -33,14 +33,14 @@ const SittingGap = 30 * time.Minute
 const indexedRunes = 4000
 
 // lastSitting reads where a conversation stood before a message.
-func (q Queries) lastSitting(ctx context.Context, conversationID int64, seq int) (conversation.Sitting, error) {
+func (q documentRepository) lastSitting(ctx context.Context, conversationID int64, seq int) (conversation.Sitting, error) {
 	r, err := q.q.LastSitting(ctx, dbsqlc.LastSittingParams{WorkspaceID: q.ws, ConversationID: conversationID, Before: int32(seq), Message: int32(seq)})
 	return conversation.Sitting(r), classify("read the last sitting", err)
 }
 
 // IndexSaid makes live messages of a conversation findable, each by its Seq. Those
 // without a time are said now.
-func (q Queries) IndexSaid(ctx context.Context, c conversation.Conversation, ms []transcript.Message) (err error) {
+func (q documentRepository) IndexSaid(ctx context.Context, c conversation.Conversation, ms []transcript.Message) (err error) {
 	if c.Last.Now.IsZero() {
 		if c.Last, err = q.lastSitting(ctx, c.ID, c.NextSeq); err != nil {
 			return err
@@ -52,7 +52,7 @@ func (q Queries) IndexSaid(ctx context.Context, c conversation.Conversation, ms 
 // indexTurns makes what users and assistants said after a sitting findable. Tools'
 // results and system messages are not what anybody said. live messages without a
 // time are said now.
-func (q Queries) indexTurns(ctx context.Context, conversationID int64, ms []transcript.Message, last conversation.Sitting, live bool) error {
+func (q documentRepository) indexTurns(ctx context.Context, conversationID int64, ms []transcript.Message, last conversation.Sitting, live bool) error {
 	session, before, docs := int(last.Session), last.EventTime, []search.Doc{}
 	for _, m := range ms {
 		text := transcript.Clip(strings.TrimSpace(storable(m.Content)), indexedRunes)
@@ -84,7 +84,7 @@ func (q Queries) indexTurns(ctx context.Context, conversationID int64, ms []tran
 }
 
 // indexWithSpace indexes what was said and gives it its vectors, or owes them.
-func (q Queries) indexWithSpace(ctx context.Context, docs []search.Doc) error {
+func (q documentRepository) indexWithSpace(ctx context.Context, docs []search.Doc) error {
 	if q.vectors.inline == nil {
 		ids, err := q.IndexNew(ctx, docs)
 		if err != nil || len(ids) == 0 {
