@@ -104,7 +104,7 @@ func replay(t *testing.T, messages []transcript.Message) {
 	}
 	var kept []memory.Entry
 	testkit.Must(t, b.Memory.Store.WithMemory(t.Context(), b.Workspace.ID, func(_ context.Context, tx longterm.Tx) (err error) {
-		kept, err = tx.Memories(t.Context(), memory.PromptTypes, false, 1000)
+		kept, err = tx.Memories().Memories(t.Context(), memory.PromptTypes, false, 1000)
 		return err
 	}))
 	if len(kept) == 0 {

@@ -123,7 +123,7 @@ func TestAPromptIsFrozenForItsSession(t *testing.T) {
 	b.Say("c", 8, "hello")
 	same(second, "within its session")
 	testkit.Must(t, b.Store.Conversations().WithConversations(t.Context(), b.Workspace.ID, func(_ context.Context, tx conversation.Tx) error {
-		_, err := tx.RevokeSessions(t.Context())
+		_, err := tx.Sessions().RevokeSessions(t.Context())
 		return err
 	}))
 	b.Say("c", 9, "hello")

@@ -17,7 +17,13 @@ func (s *Store) Curation() curate.Store { return curateStore{s} }
 
 // WithCuration runs fn in a transaction that has entered ws.
 func (s curateStore) WithCuration(ctx context.Context, ws int64, fn func(context.Context, curate.Tx) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Queries) error { return fn(ctx, q) })
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Queries) error {
+		return fn(ctx, struct {
+			curationRepository
+			skillRepository
+			workspaceRepository
+		}{q.session.curation(), q.session.skills(), q.session.workspaces()})
+	})
 }
 
 // CuratedSkills lists active and stale skills, and keeps them as they are to the

@@ -108,7 +108,7 @@ func (g *Gateway) version(ctx context.Context, ref string, number int) (head ski
 		if number == 0 {
 			number = head.Version
 		}
-		v, err = tx.Version(ctx, head.ID, number)
+		v, err = tx.Versions().Version(ctx, head.ID, number)
 		return err
 	})
 	return head, v, err

@@ -180,7 +180,7 @@ func (s *Service) closeAgent(ctx context.Context, j *job, e ending) (out *Ended,
 		if err != nil {
 			return err
 		}
-		return tx.EndRun(ctx, j.run.Ref.Run, outcome, out.Status, out)
+		return tx.Runs().EndRun(ctx, j.run.Ref.Run, outcome, out.Status, out)
 	})
 	return out, err
 }
@@ -224,7 +224,7 @@ func (s *Service) Tell(ctx context.Context, ref run.Ref, n, position int, result
 	}
 	c.Result, c.Code = string(result.JSON), string(result.Code)
 	return s.whileOpen(ctx, j, func(ctx context.Context, tx Tx) error {
-		_, err := tx.EndCall(ctx, ref.Run, *c)
+		_, err := tx.Steps().EndCall(ctx, ref.Run, *c)
 		return err
 	})
 }

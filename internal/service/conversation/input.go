@@ -18,7 +18,7 @@ func (s *Service) overInput(ctx context.Context, j *job, step agent.Step, stored
 	}
 	used := 0
 	err = s.Store.WithConversations(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
-		used, err = tx.InputTokens(ctx, j.run.Ref.Run)
+		used, err = tx.Runs().InputTokens(ctx, j.run.Ref.Run)
 		return err
 	})
 	return used+tokensOf(j.request(step, "", false)) > limit, err

@@ -161,7 +161,7 @@ func (j *job) overflowing(room int) (upto, tokens int) {
 func (s *Service) pinFlush(ctx context.Context, j *job, o Overflow) (spec Spec, err error) {
 	zone := time.UTC
 	err = s.Store.WithConversations(ctx, o.Workspace, func(ctx context.Context, tx Tx) error {
-		chosen, err := tx.Settings(ctx)
+		chosen, err := tx.Workspace().Settings(ctx)
 		if err == nil {
 			zone, err = time.LoadLocation(chosen.TimeZone)
 		}

@@ -64,7 +64,7 @@ func (s *Service) conclude(ctx context.Context, j *job, r *response, more func(c
 				return err
 			}
 		}
-		return tx.PutStep(ctx, j.run.Ref.Run, r.said)
+		return tx.Steps().PutStep(ctx, j.run.Ref.Run, r.said)
 	})
 }
 
@@ -122,7 +122,7 @@ func (s *Service) call(ctx context.Context, j *job, k run.CallKey, request func(
 		if wanted, err = s.Ledger.Prepare(k, asked, 0); err != nil {
 			return err
 		}
-		admission, err = tx.AdmitCall(ctx, wanted)
+		admission, err = tx.Calls().AdmitCall(ctx, wanted)
 		return err
 	})
 	if err != nil {
@@ -152,7 +152,7 @@ func (j *job) resume(ctx context.Context, tx Tx, asks bool) error {
 	if pins {
 		in.Turn, in.Frozen = &j.turn, j.session.CreatedAt
 	}
-	out, open, err := tx.Resume(ctx, j.run.Ref.Run, in)
+	out, open, err := tx.Steps().Resume(ctx, j.run.Ref.Run, in)
 	switch {
 	case err == nil && !open:
 		err = errEnded
@@ -166,11 +166,11 @@ func (j *job) resume(ctx context.Context, tx Tx, asks bool) error {
 		*j.untold[i] = c
 	}
 	if out.Session != in.Session { // another attempt was first to keep one
-		if j.session, err = tx.SessionByID(ctx, out.Session); err != nil {
+		if j.session, err = tx.Sessions().SessionByID(ctx, out.Session); err != nil {
 			return err
 		}
 		if pins {
-			if out.News, err = tx.News(ctx, j.turn, j.session.CreatedAt); err != nil {
+			if out.News, err = tx.Turns().News(ctx, j.turn, j.session.CreatedAt); err != nil {
 				return err
 			}
 		}
@@ -197,7 +197,7 @@ func (s *Service) keeper(j *job, r *response, note string, k run.CallKey) ledger
 			return s.Ledger.Store.EndCall(ctx, k, reply, cost)
 		}
 		err = s.conclude(ctx, j, &mine, func(ctx context.Context, tx Tx) error {
-			if stored, err = tx.StoreReply(ctx, k, reply, cost); err != nil {
+			if stored, err = tx.Calls().StoreReply(ctx, k, reply, cost); err != nil {
 				return err
 			}
 			// The store leaves out what it cannot hold.

@@ -60,7 +60,7 @@ func (s *Service) runCalls(ctx context.Context, j *job, n int, unrun agent.Unrun
 // begun, or it never will be.
 func (s *Service) lost(ctx context.Context, j *job, c Call, last bool) (why agent.Unrun, err error) {
 	err = s.Store.WithConversations(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
-		begun, err := tx.VoidOp(ctx, j.run.Op(stepKey(c.Step), c.Position))
+		begun, err := tx.Steps().VoidOp(ctx, j.run.Op(stepKey(c.Step), c.Position))
 		switch {
 		case len(begun) > 0:
 			why = agent.UnrunUnknown
@@ -122,7 +122,7 @@ func (s *Service) runCall(ctx context.Context, j *job, c *Call, unrun agent.Unru
 		return nil
 	}
 	return s.whileOpen(ctx, j, func(ctx context.Context, tx Tx) error {
-		*c, err = tx.EndCall(ctx, j.run.Ref.Run, *c)
+		*c, err = tx.Steps().EndCall(ctx, j.run.Ref.Run, *c)
 		return err
 	})
 }
@@ -145,7 +145,7 @@ var errEnded = errors.New("the run has ended")
 // before, nothing of fn is kept.
 func (s *Service) whileOpen(ctx context.Context, j *job, fn func(context.Context, Tx) error) error {
 	return s.Store.WithConversations(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
-		open, err := tx.HoldRun(ctx, j.run.Ref.Run)
+		open, err := tx.Runs().HoldRun(ctx, j.run.Ref.Run)
 		if err == nil && !open {
 			err = errEnded
 		}

@@ -90,7 +90,7 @@ func (s *Service) Retry(ctx context.Context, r RetryRequest) (out run.Run, err e
 	if r.Fresh {
 		var channel string
 		err := s.Store.Within(ctx, r.Workspace, func(ctx context.Context, tx Tx) (err error) {
-			channel, err = tx.Channel(ctx, j.run.Conversation)
+			channel, err = tx.Transcripts().Channel(ctx, j.run.Conversation)
 			return err
 		})
 		if err != nil {
@@ -106,10 +106,10 @@ func (s *Service) Retry(ctx context.Context, r RetryRequest) (out run.Run, err e
 		return out, err
 	}
 	err = s.Store.Within(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
-		if err := tx.Reopen(ctx, j.run, id(j.run.Generation, j.run.Attempt+1)); err != nil {
+		if err := tx.Runs().Reopen(ctx, j.run, id(j.run.Generation, j.run.Attempt+1)); err != nil {
 			return err
 		}
-		out, err = tx.Run(ctx, r.Run)
+		out, err = tx.Runs().Run(ctx, r.Run)
 		return err
 	})
 	return out, err

@@ -39,7 +39,7 @@ func (s *Service) open(ctx context.Context, tx Tx, j job, q *question) error {
 	if o.Request, err = s.Ledger.Prepare(run.CallKey{Ref: j.run.Ref, Step: q.step}, req, j.spec.Limits.Parallel); err != nil {
 		return err
 	}
-	if o.Admission, err = tx.AdmitCall(ctx, o.Request); err != nil {
+	if o.Admission, err = tx.Calls().AdmitCall(ctx, o.Request); err != nil {
 		return fmt.Errorf("open ledger entry %s: %w", q.step, err)
 	}
 	q.opened = &o
@@ -90,7 +90,7 @@ func (s *Service) askRounds(ctx context.Context, j job, q question) error {
 // ledger's to store alone.
 func (s *Service) keep(ctx context.Context, q question, k run.CallKey, reply llm.Reply, cost *int64) (stored llm.Reply, err error) {
 	err = s.Store.Within(ctx, k.Workspace, func(ctx context.Context, tx Tx) error {
-		if stored, err = tx.StoreReply(ctx, k, reply, cost); err != nil {
+		if stored, err = tx.Calls().StoreReply(ctx, k, reply, cost); err != nil {
 			return err
 		}
 		// The store leaves out what it cannot hold.

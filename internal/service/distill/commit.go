@@ -65,7 +65,7 @@ func (s *Service) Commit(ctx context.Context, ref run.Ref, key string) (Committe
 		spec Spec
 	)
 	err := s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
-		if t, err = tx.Task(ctx, ref.Run, key); err != nil {
+		if t, err = tx.Tasks().Task(ctx, ref.Run, key); err != nil {
 			return err
 		}
 		spec, err = s.specs.of(ctx, tx, ref)

@@ -146,9 +146,9 @@ func (j job) extraction(t Task, stage prompt.Stage, candidates []prompt.Candidat
 		},
 		save: func(ctx context.Context, tx Tx) error {
 			if made.task.Stage == EndedTask {
-				return tx.EndTask(ctx, made.task)
+				return tx.Tasks().EndTask(ctx, made.task)
 			}
-			return tx.SaveDraft(ctx, made.task, made.notes)
+			return tx.Drafts().SaveDraft(ctx, made.task, made.notes)
 		}}
 }
 

@@ -37,7 +37,7 @@ func (s *Service) Judge(ctx context.Context, ref run.Ref, key string) error {
 		quality.Reason = j.private.clean(quality.Reason)
 		t.Quality = &quality
 	}
-	return s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error { return tx.SaveQuality(ctx, t, notes) })
+	return s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error { return tx.Drafts().SaveQuality(ctx, t, notes) })
 }
 
 // judged tells whether a run's drafts are judged. Lessons alone are no skill to
@@ -52,7 +52,7 @@ func (s *Service) wouldBe(ctx context.Context, t Task) (shown prompt.Candidate, 
 		return shown, nil
 	}
 	err = s.Store.Within(ctx, t.Ref.Workspace, func(ctx context.Context, tx Tx) error {
-		base, err := tx.Version(ctx, t.Based.Skill, t.Based.Version)
+		base, err := tx.Skills().Version(ctx, t.Based.Skill, t.Based.Version)
 		if isNotFound(err) { // pruned meanwhile: the draft alone has to do
 			return nil
 		}

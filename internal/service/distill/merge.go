@@ -40,7 +40,7 @@ func (s *Service) Merge(ctx context.Context, ref run.Ref, key string) error {
 		if err != nil || head == nil {
 			return err
 		}
-		v, err := tx.Version(ctx, head.ID, head.Version)
+		v, err := tx.Skills().Version(ctx, head.ID, head.Version)
 		current = &v
 		return err
 	})
@@ -60,7 +60,7 @@ func (s *Service) Merge(ctx context.Context, ref run.Ref, key string) error {
 		}
 	}
 	t.Based = Base{Skill: current.SkillID, Version: current.Number}
-	return s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error { return tx.SaveBase(ctx, t) })
+	return s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error { return tx.Drafts().SaveBase(ctx, t) })
 }
 
 func (s *Service) merge(ctx context.Context, j job, t Task, current skill.Version) (draft skill.Draft, err error) {

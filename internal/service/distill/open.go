@@ -21,9 +21,9 @@ func (s *Service) Open(ctx context.Context, ref run.Ref) (spec Spec, open bool, 
 // nothing left to do: the run was gated now, or ended by an earlier attempt.
 func (j job) open(ctx context.Context, tx Tx) (bool, error) {
 	decision := j.spec.Gate.Decide(j.conv.Messages, j.spec.Extract)
-	open, err := tx.StartRun(ctx, j.run.Ref.Run)
+	open, err := tx.Runs().StartRun(ctx, j.run.Ref.Run)
 	if err != nil || !open || decision.Pass {
 		return open, err
 	}
-	return false, tx.EndRun(ctx, j.run.Ref.Run, run.Gated, decision.Reason, Result{Gate: &decision})
+	return false, tx.Runs().EndRun(ctx, j.run.Ref.Run, run.Gated, decision.Reason, Result{Gate: &decision})
 }

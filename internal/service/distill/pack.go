@@ -36,7 +36,7 @@ func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) (unseen boo
 func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t Task, made parcel, unseen bool, err error) {
 	var written []WrittenFile
 	j, t, err = s.loadTask(ctx, ref, key, func(ctx context.Context, tx Tx, _ job, t Task) (err error) {
-		written, err = tx.Written(ctx, t)
+		written, err = tx.Drafts().Written(ctx, t)
 		return err
 	})
 	if err != nil || t.Stage == EndedTask {
@@ -86,7 +86,7 @@ func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t T
 // waits, and an erase knows of them.
 func (s *Service) record(ctx context.Context, t Task) error {
 	return s.Store.Within(ctx, t.Ref.Workspace, func(ctx context.Context, tx Tx) error {
-		held, err := tx.HoldTask(ctx, t)
+		held, err := tx.Tasks().HoldTask(ctx, t)
 		if err == nil && !held {
 			err = fault.New(fault.Unavailable, "the task has ended or was erased just now", "")
 		}
@@ -94,10 +94,10 @@ func (s *Service) record(ctx context.Context, t Task) error {
 			return err
 		}
 		p := t.Package
-		if err := tx.TouchPackage(ctx, p.Version.PackageSHA, p.Version.PackageKey, p.Bytes); err != nil {
+		if err := tx.Packages().TouchPackage(ctx, p.Version.PackageSHA, p.Version.PackageKey, p.Bytes); err != nil {
 			return err
 		}
-		return tx.SavePackage(ctx, t)
+		return tx.Drafts().SavePackage(ctx, t)
 	})
 }
 
@@ -108,7 +108,7 @@ func (s *Service) discardErased(ctx context.Context, t Task, cause error) error 
 	ws, sha := t.Ref.Workspace, t.Package.Version.PackageSHA
 	erased := false
 	err := s.Store.Within(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
-		erased, err = tx.AbandonPackage(ctx, t)
+		erased, err = tx.Packages().AbandonPackage(ctx, t)
 		return err
 	})
 	gone := fault.CodeOf(err) == fault.Erasing || fault.CodeOf(err) == fault.NotFound // the workspace
@@ -126,7 +126,7 @@ func (s *Service) discardErased(ctx context.Context, t Task, cause error) error 
 	if gone {
 		return cause
 	}
-	err = s.Store.Within(ctx, ws, func(ctx context.Context, tx Tx) error { return tx.ForgetPackage(ctx, sha) })
+	err = s.Store.Within(ctx, ws, func(ctx context.Context, tx Tx) error { return tx.Packages().ForgetPackage(ctx, sha) })
 	return errors.Join(cause, err)
 }
 
@@ -198,7 +198,7 @@ func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 	if t.Based != (Base{Skill: head.ID, Version: head.Version}) {
 		return Package{}, true, nil
 	}
-	current, err := tx.Version(ctx, head.ID, head.Version)
+	current, err := tx.Skills().Version(ctx, head.ID, head.Version)
 	if err != nil {
 		return Package{}, false, err
 	}
@@ -229,7 +229,7 @@ func (s *Service) target(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 		head, err = usableHead(ctx, tx, t.Based.Skill)
 		return head, false, err
 	}
-	named, err := tx.SkillNamed(ctx, skill.Canonical(fresh.Name))
+	named, err := tx.Skills().SkillNamed(ctx, skill.Canonical(fresh.Name))
 	if err == nil && usable(&named) != nil {
 		return &named, false, nil
 	}
@@ -237,7 +237,7 @@ func (s *Service) target(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 	if err != nil && !free {
 		return nil, false, err
 	}
-	hits, err := tx.Search(ctx, s.skillQuery(fresh.SearchText(), vector, j.spec.Limits.RecallTopK+1))
+	hits, err := tx.Skills().Search(ctx, s.skillQuery(fresh.SearchText(), vector, j.spec.Limits.RecallTopK+1))
 	if err != nil {
 		return nil, false, err
 	}
@@ -253,7 +253,7 @@ func (s *Service) target(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 // usableHead is the skill of an id when a distillation may change it, nil when
 // not, or when it was deleted meanwhile.
 func usableHead(ctx context.Context, tx Tx, id int64) (*skill.Head, error) {
-	head, err := tx.SkillHead(ctx, id)
+	head, err := tx.Skills().SkillHead(ctx, id)
 	if isNotFound(err) {
 		return nil, nil
 	}
@@ -276,7 +276,7 @@ func freeName(ctx context.Context, tx Tx, name string) (string, error) {
 		if n > 1 {
 			candidate = skill.Numbered(name, n)
 		}
-		if _, err := tx.SkillNamed(ctx, candidate); isNotFound(err) {
+		if _, err := tx.Skills().SkillNamed(ctx, candidate); isNotFound(err) {
 			return candidate, nil
 		} else if err != nil {
 			return "", err

@@ -50,7 +50,7 @@ func (s *Service) recall(ctx context.Context, tx Tx, j job, t *Task, w wanted) (
 	if t.Candidates, err = s.candidates(ctx, tx, j.spec.Limits, w.query, w.vector); err != nil {
 		return err
 	}
-	return tx.SaveRecall(ctx, *t)
+	return tx.Drafts().SaveRecall(ctx, *t)
 }
 
 // Recall is the first half of Draft. It returns how many skills there are, and ended
@@ -101,7 +101,7 @@ func (j job) firstRequest(t Task) string {
 
 // candidates searches and keeps what is near enough to be shown.
 func (s *Service) candidates(ctx context.Context, tx Tx, l Limits, query string, vector []float32) ([]Candidate, error) {
-	hits, err := tx.Search(ctx, s.skillQuery(query, vector, 4*l.RecallTopK))
+	hits, err := tx.Skills().Search(ctx, s.skillQuery(query, vector, 4*l.RecallTopK))
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (s *Service) candidates(ctx context.Context, tx Tx, l Limits, query string,
 		if h.Cosine < l.RecallMinSim && !search.Relevant(h) {
 			continue
 		}
-		head, err := tx.SkillHead(ctx, h.Owner)
+		head, err := tx.Skills().SkillHead(ctx, h.Owner)
 		if isNotFound(err) { // deleted since it was found
 			continue
 		}
@@ -164,7 +164,7 @@ func field(text, name string) string {
 func readCandidates(ctx context.Context, tx Tx, t Task) ([]prompt.Candidate, error) {
 	var out []prompt.Candidate
 	for _, c := range t.Candidates {
-		v, err := tx.Version(ctx, c.Skill, c.Version)
+		v, err := tx.Skills().Version(ctx, c.Skill, c.Version)
 		if isNotFound(err) { // pruned between the search and the row that keeps it
 			continue
 		}

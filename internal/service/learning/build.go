@@ -27,13 +27,13 @@ type job struct {
 
 func (s *Service) job(ctx context.Context, ref run.Ref) (j job, err error) {
 	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
-		if j.run, err = tx.Run(ctx, ref.Run); err != nil {
+		if j.run, err = tx.Runs().Run(ctx, ref.Run); err != nil {
 			return err
 		}
 		if j.spec, err = specOf[BuildSpec](j.run); err != nil {
 			return err
 		}
-		c, err := tx.Conversation(ctx, j.run.Conversation, j.spec.FromSeq, j.spec.ToSeq)
+		c, err := tx.Transcripts().Conversation(ctx, j.run.Conversation, j.spec.FromSeq, j.spec.ToSeq)
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func (s *Service) OpenBuild(ctx context.Context, ref run.Ref) (spans int, over *
 		return 0, nil, err
 	}
 	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
-		_, err := tx.StartRun(ctx, ref.Run)
+		_, err := tx.Runs().StartRun(ctx, ref.Run)
 		return err
 	})
 	return len(j.spans), nil, err
@@ -122,7 +122,7 @@ func (s *Service) BuildSpan(ctx context.Context, ref run.Ref, number int) (SpanO
 	if err != nil {
 		return out, err
 	}
-	return out, s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error { return tx.EndDecision(ctx, d.ID, out) })
+	return out, s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error { return tx.Decisions().EndDecision(ctx, d.ID, out) })
 }
 
 // decide chooses the skills of a span, or finds what an earlier attempt has chosen.
@@ -130,7 +130,7 @@ func (s *Service) decide(ctx context.Context, j job, span executor.Span, head He
 	id := DecisionID(j.run.Ref, span.Number)
 	found, canary := false, 0
 	err = s.Store.WithEvolve(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
-		if d, found, err = tx.DecisionAt(ctx, id); err != nil || found {
+		if d, found, err = tx.Decisions().DecisionAt(ctx, id); err != nil || found {
 			return err
 		}
 		head, canary, err = s.tryOut(ctx, tx, j, head)
@@ -152,10 +152,10 @@ func (s *Service) decide(ctx context.Context, j job, span executor.Span, head He
 		if err != nil {
 			return err
 		}
-		if d, found, err = tx.DecisionAt(ctx, id); err != nil || found { // by another attempt, while this one waited
+		if d, found, err = tx.Decisions().DecisionAt(ctx, id); err != nil || found { // by another attempt, while this one waited
 			return err
 		}
-		near, err := tx.Neighbours(ctx, vectors[0], s.Space, j.spec.Keeping.TopN)
+		near, err := tx.Transcripts().Neighbours(ctx, vectors[0], s.Space, j.spec.Keeping.TopN)
 		if err != nil {
 			return err
 		}
@@ -178,10 +178,10 @@ func (s *Service) decide(ctx context.Context, j job, span executor.Span, head He
 		choice.ID, choice.Policy, choice.Bank = id, head.Version.Policy, head.Version.BankSHA
 		d = Decision{ID: id, Run: j.run.Ref.Run, Conversation: j.run.Conversation, Span: span.Number, FromSeq: span.FromSeq(), ToSeq: span.ToSeq(), Bank: head.ID, Version: head.Version.Number, Canary: canary,
 			Choice: Choice{choice, shown}}
-		if err := tx.PutDecision(ctx, d); err != nil {
+		if err := tx.Decisions().PutDecision(ctx, d); err != nil {
 			return err
 		}
-		d, _, err = tx.DecisionAt(ctx, id) // another attempt may have been first
+		d, _, err = tx.Decisions().DecisionAt(ctx, id) // another attempt may have been first
 		return err
 	})
 	return d, err
@@ -192,7 +192,7 @@ func (s *Service) carryOut(ctx context.Context, j job, span executor.Span, head 
 	chosen := selected(head.Bank, d.Choice.Chosen)
 	var stored []memory.Entry
 	err = s.LongTerm.Store.WithLongTerm(ctx, j.run.Workspace, func(ctx context.Context, tx longterm.LongTermTx) error {
-		stored, err = tx.LongTerm(ctx, d.Choice.Shown)
+		stored, err = tx.Memories().LongTerm(ctx, d.Choice.Shown)
 		return err
 	})
 	if err != nil {
@@ -315,7 +315,7 @@ func said(span executor.Span, evidence []int) *time.Time {
 // the workflow gave up.
 func (s *Service) CloseBuild(ctx context.Context, ref run.Ref, code, reason string) (out Built, err error) {
 	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
-		r, err := tx.Run(ctx, ref.Run)
+		r, err := tx.Runs().Run(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
@@ -330,7 +330,7 @@ func (s *Service) CloseBuild(ctx context.Context, ref run.Ref, code, reason stri
 		if err != nil {
 			return err
 		}
-		decisions, err := tx.Decisions(ctx, ref.Run)
+		decisions, err := tx.Decisions().Decisions(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
@@ -352,14 +352,14 @@ func (s *Service) CloseBuild(ctx context.Context, ref run.Ref, code, reason stri
 			out.Outcome = run.Completed
 		}
 		if out.Outcome != run.Failed && out.Outcome != run.CancelledOutcome {
-			if err := tx.SetMark(ctx, r.Conversation, run.Summarize, spec.ToSeq, ref.Run); err != nil {
+			if err := tx.Workspace().SetMark(ctx, r.Conversation, run.Summarize, spec.ToSeq, ref.Run); err != nil {
 				return err
 			}
 			if err := s.acceptProbe(ctx, tx, r, spec, decisions); err != nil {
 				return err
 			}
 		}
-		return tx.EndRun(ctx, ref.Run, out.Outcome, reason, out)
+		return tx.Runs().EndRun(ctx, ref.Run, out.Outcome, reason, out)
 	})
 	return out, err
 }

@@ -33,7 +33,7 @@ func (s *Service) Follow(ctx context.Context, r FollowRequest) (out Head, err er
 	var shared Head
 	ever := map[string]bool{}
 	err = s.Store.WithEvolve(ctx, r.Shared, func(ctx context.Context, tx Tx) error {
-		row, found, err := tx.BankNamed(ctx, from)
+		row, found, err := tx.Banks().BankNamed(ctx, from)
 		if err != nil {
 			return err
 		}
@@ -43,7 +43,7 @@ func (s *Service) Follow(ctx context.Context, r FollowRequest) (out Head, err er
 		if shared, err = s.at(ctx, tx, row, row.Head); err != nil {
 			return err
 		}
-		versions, err := tx.BankVersions(ctx, row.ID, allVersions)
+		versions, err := tx.Banks().BankVersions(ctx, row.ID, allVersions)
 		for _, v := range versions {
 			for _, id := range v.Members {
 				ever[id] = true
@@ -82,7 +82,7 @@ const allVersions = 1 << 30
 // made seeds a bank that is not there.
 func (s *Service) made(ctx context.Context, ws int64, name string) error {
 	return s.Store.WithEvolve(ctx, ws, func(ctx context.Context, tx Tx) error {
-		if _, found, err := tx.BankNamed(ctx, name); err != nil || found {
+		if _, found, err := tx.Banks().BankNamed(ctx, name); err != nil || found {
 			return err
 		}
 		_, err := s.seed(ctx, tx, name)

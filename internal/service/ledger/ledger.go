@@ -102,7 +102,7 @@ func (l *Ledger) call(ctx context.Context, k run.CallKey, req llm.Request, paral
 }
 
 // Prepare readies a call. A caller that has more to store with the request asks
-// Rows for its Admission, in a transaction of its own, and then Execute.
+// Repository for its Admission, in a transaction of its own, and then Execute.
 func (l *Ledger) Prepare(k run.CallKey, req llm.Request, parallel int) (CallRequest, error) {
 	prepared, err := l.Model.Prepare(req)
 	if err != nil {
@@ -114,8 +114,8 @@ func (l *Ledger) Prepare(k run.CallKey, req llm.Request, parallel int) (CallRequ
 	return request, nil
 }
 
-// Rows are the ledger's rows in a transaction of a caller's.
-type Rows interface {
+// Repository is the ledger's rows in a transaction of a caller's.
+type Repository interface {
 	AdmitCall(ctx context.Context, w CallRequest) (Admission, error)
 	// StoreReply fails the transaction with ErrReplyExists when another reply is stored.
 	StoreReply(ctx context.Context, k run.CallKey, r llm.Reply, costMicros *int64) (llm.Reply, error)

@@ -51,7 +51,7 @@ func (l *Library) Browse(ctx context.Context, a agent.Actor, in BrowseArgs) (out
 	}
 	var counts []CategoryCount
 	err = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		counts, err = tx.Categories(ctx, statuses)
+		counts, err = tx.Skills().Categories(ctx, statuses)
 		return err
 	})
 	if err != nil {
@@ -123,7 +123,7 @@ func (l *Library) shown(ctx context.Context, ws int64, h skill.Head) string {
 	}
 	var v skill.Version
 	err := l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
-		v, err = tx.Version(ctx, h.ID, h.Version)
+		v, err = tx.Versions().Version(ctx, h.ID, h.Version)
 		return err
 	})
 	if err != nil {

@@ -18,11 +18,11 @@ func (l *Library) Rollback(ctx context.Context, ws, id int64, to, base int) (ski
 		if base != 0 && base != head.Version {
 			return head, moved(head, base)
 		}
-		old, err := tx.Version(ctx, id, to)
+		old, err := tx.Versions().Version(ctx, id, to)
 		if err != nil {
 			return head, err
 		}
-		current, err := tx.Version(ctx, id, head.Version)
+		current, err := tx.Versions().Version(ctx, id, head.Version)
 		if err != nil {
 			return head, err
 		}
@@ -78,7 +78,7 @@ func (l *Library) Reject(ctx context.Context, ws, id int64) (skill.Head, error) 
 func (l *Library) Pin(ctx context.Context, ws, id int64, pinned bool) (skill.Head, error) {
 	return l.change(ctx, ws, id, func(ctx context.Context, tx Tx, head skill.Head) (skill.Head, error) {
 		head.Pinned = pinned
-		return head, tx.SetPinned(ctx, id, pinned)
+		return head, tx.States().SetPinned(ctx, id, pinned)
 	})
 }
 
@@ -86,7 +86,7 @@ func (l *Library) Pin(ctx context.Context, ws, id int64, pinned bool) (skill.Hea
 func (l *Library) Manage(ctx context.Context, ws, id int64, managed bool) (skill.Head, error) {
 	return l.change(ctx, ws, id, func(ctx context.Context, tx Tx, head skill.Head) (skill.Head, error) {
 		head.Managed = managed
-		return head, tx.SetManaged(ctx, id, managed)
+		return head, tx.States().SetManaged(ctx, id, managed)
 	})
 }
 
@@ -94,7 +94,7 @@ func (l *Library) Manage(ctx context.Context, ws, id int64, managed bool) (skill
 func (l *Library) Trust(ctx context.Context, ws, id int64) (skill.Head, error) {
 	return l.change(ctx, ws, id, func(ctx context.Context, tx Tx, head skill.Head) (skill.Head, error) {
 		head.Tainted = false
-		return head, tx.SetTainted(ctx, id, false)
+		return head, tx.States().SetTainted(ctx, id, false)
 	})
 }
 
@@ -108,7 +108,7 @@ func (l *Library) setStatus(ctx context.Context, ws, id int64, to skill.Status, 
 			if head.Status == f {
 				was := head.Status
 				head.Status = to
-				if err := tx.SetStatus(ctx, id, was, to); err != nil {
+				if err := tx.States().SetStatus(ctx, id, was, to); err != nil {
 					return head, err
 				}
 				return head, withdraw(ctx, tx, was, to)
@@ -126,17 +126,17 @@ func withdraw(ctx context.Context, tx Tx, was, to skill.Status) error {
 	if !listed(was) || listed(to) {
 		return nil
 	}
-	_, err := tx.RevokeSessions(ctx)
+	_, err := tx.Deleted().RevokeSessions(ctx)
 	return err
 }
 
 // change runs fn on a head that stands still.
 func (l *Library) change(ctx context.Context, ws, id int64, fn func(context.Context, Tx, skill.Head) (skill.Head, error)) (head skill.Head, err error) {
 	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
-		if err := tx.LockSkills(ctx); err != nil {
+		if err := tx.Versions().LockSkills(ctx); err != nil {
 			return err
 		}
-		if head, err = tx.SkillHead(ctx, id); err != nil {
+		if head, err = tx.Skills().SkillHead(ctx, id); err != nil {
 			return err
 		}
 		head, err = fn(ctx, tx, head)
@@ -154,15 +154,15 @@ func (l *Library) advance(ctx context.Context, tx Tx, head skill.Head, v skill.V
 
 // advanceWith is advance with what search will know of the version.
 func (l *Library) advanceWith(ctx context.Context, tx Tx, head skill.Head, v skill.Version, text string, vector []float32) (skill.Head, error) {
-	if err := tx.PublishPackage(ctx, v.PackageSHA); err != nil {
+	if err := tx.Packages().PublishPackage(ctx, v.PackageSHA); err != nil {
 		return head, err
 	}
-	number, err := tx.AdvanceSkill(ctx, head.ID, head.Version, v, search.NewDoc(search.KindSkill, head.ID, string(head.Status), text), vector, l.Space)
+	number, err := tx.Versions().AdvanceSkill(ctx, head.ID, head.Version, v, search.NewDoc(search.KindSkill, head.ID, string(head.Status), text), vector, l.Space)
 	if err != nil {
 		return head, err
 	}
 	head.Version, head.Description, head.Category = number, v.Description, v.Category
-	return head, tx.PruneVersions(ctx, head.ID, l.KeepVersions)
+	return head, tx.Versions().PruneVersions(ctx, head.ID, l.KeepVersions)
 }
 
 func moved(head skill.Head, base int) error {

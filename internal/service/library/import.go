@@ -39,23 +39,23 @@ func (l *Library) Import(ctx context.Context, ws int64, archive []byte, origin s
 	text := v.SearchText()
 	vector := l.embed(ctx, text)
 	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
-		if err := tx.LockSkills(ctx); err != nil {
+		if err := tx.Versions().LockSkills(ctx); err != nil {
 			return err
 		}
-		head, err := tx.SkillNamed(ctx, v.Name)
+		head, err := tx.Skills().SkillNamed(ctx, v.Name)
 		if fault.CodeOf(err) == fault.NotFound {
 			status := skill.Candidate
 			if trusted {
 				status = skill.Active
 			}
-			if err := tx.PublishPackage(ctx, v.PackageSHA); err != nil {
+			if err := tx.Packages().PublishPackage(ctx, v.PackageSHA); err != nil {
 				return err
 			}
-			id, err := tx.CreateSkill(ctx, v, status, search.NewDoc(search.KindSkill, 0, string(status), text), vector, l.Space)
+			id, err := tx.Versions().CreateSkill(ctx, v, status, search.NewDoc(search.KindSkill, 0, string(status), text), vector, l.Space)
 			if err != nil {
 				return err
 			}
-			out.Head, err = tx.SkillHead(ctx, id)
+			out.Head, err = tx.Skills().SkillHead(ctx, id)
 			return err
 		}
 		if err != nil {
@@ -78,10 +78,10 @@ func riskOf(u skill.Unpacked) []string {
 
 // importInto makes an upload a version, or a pending one, of a skill that is there.
 func (l *Library) importInto(ctx context.Context, tx Tx, id int64, v skill.Version, trusted bool, out *Imported) (err error) {
-	if out.Head, err = tx.SkillHead(ctx, id); err != nil {
+	if out.Head, err = tx.Skills().SkillHead(ctx, id); err != nil {
 		return err
 	}
-	current, err := tx.Version(ctx, id, out.Head.Version)
+	current, err := tx.Versions().Version(ctx, id, out.Head.Version)
 	if err != nil {
 		return err
 	}
@@ -94,10 +94,10 @@ func (l *Library) importInto(ctx context.Context, tx Tx, id int64, v skill.Versi
 		out.Head, err = l.advance(ctx, tx, out.Head, v)
 		return err
 	}
-	if err := tx.PublishPackage(ctx, v.PackageSHA); err != nil { // collection must not take what waits
+	if err := tx.Packages().PublishPackage(ctx, v.PackageSHA); err != nil { // collection must not take what waits
 		return err
 	}
-	out.Pending, err = tx.PutPending(ctx, Pending{Skill: id, Base: out.Head.Version, Version: v, Reason: "upload", Origin: v.Origin, Gist: l.gist(current, v)})
+	out.Pending, err = tx.Pending().PutPending(ctx, Pending{Skill: id, Base: out.Head.Version, Version: v, Reason: "upload", Origin: v.Origin, Gist: l.gist(current, v)})
 	return err
 }
 
@@ -105,7 +105,7 @@ func (l *Library) importInto(ctx context.Context, tx Tx, id int64, v skill.Versi
 // SKILL.md for people to open. What is recorded and never committed is collected.
 func (l *Library) upload(ctx context.Context, ws int64, v skill.Version, archive, markdown []byte) error {
 	record := func(ctx context.Context, tx Tx) error {
-		return tx.TouchPackage(ctx, v.PackageSHA, v.PackageKey, len(archive))
+		return tx.Packages().TouchPackage(ctx, v.PackageSHA, v.PackageKey, len(archive))
 	}
 	if err := l.Store.WithLibrary(ctx, ws, record); err != nil {
 		return err

@@ -45,7 +45,7 @@ func (x Index) Text() string { return strings.Join(x.Lines, "\n") }
 func (l *Library) Index(ctx context.Context, ws int64) (Index, error) {
 	var offered []Offered
 	err := l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
-		offered, err = tx.Offered(ctx)
+		offered, err = tx.Skills().Offered(ctx)
 		return err
 	})
 	if err != nil {

@@ -107,9 +107,16 @@ type watched struct {
 	wrote *bool
 }
 
-func (w watched) LockSkills(ctx context.Context) error {
+func (w watched) Versions() library.VersionRepository { return watchedVersions{w.Tx.Versions(), w.wrote} }
+
+type watchedVersions struct {
+	library.VersionRepository
+	wrote *bool
+}
+
+func (w watchedVersions) LockSkills(ctx context.Context) error {
 	*w.wrote = true
-	return w.Tx.LockSkills(ctx)
+	return w.Tx.Versions().LockSkills(ctx)
 }
 
 func TestACallWhoseAnswerWasLostIsDoneOnce(t *testing.T) {

@@ -17,10 +17,10 @@ import (
 func (l *Library) rebased(ctx context.Context, ws int64, p Pending, head skill.Head) (v skill.Version, err error) {
 	var base, now skill.Version
 	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
-		if base, err = tx.Version(ctx, p.Skill, p.Base); err != nil {
+		if base, err = tx.Versions().Version(ctx, p.Skill, p.Base); err != nil {
 			return err
 		}
-		now, err = tx.Version(ctx, p.Skill, head.Version)
+		now, err = tx.Versions().Version(ctx, p.Skill, head.Version)
 		return err
 	})
 	if err != nil {

@@ -72,13 +72,13 @@ func (l *Library) read(ctx context.Context, a agent.Actor, name string, number i
 		if number == 0 {
 			number = head.Version
 		}
-		if v, err = tx.Version(ctx, head.ID, number); err != nil {
+		if v, err = tx.Versions().Version(ctx, head.ID, number); err != nil {
 			return err
 		}
 		if a.Run == 0 || !whole {
 			return nil
 		}
-		return tx.PutView(ctx, a.Run, head.ID, number)
+		return tx.Uses().PutView(ctx, a.Run, head.ID, number)
 	})
 	return head, v, err
 }
@@ -152,10 +152,10 @@ func (l *Library) countUse(ctx context.Context, a agent.Actor, head skill.Head) 
 		return
 	}
 	_ = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		if err := tx.Use(ctx, Use{Skill: head.ID, ID: id, Version: head.Version}); err != nil || head.Status != skill.Stale {
+		if err := tx.States().Use(ctx, Use{Skill: head.ID, ID: id, Version: head.Version}); err != nil || head.Status != skill.Stale {
 			return err
 		}
-		return tx.SetStatus(ctx, head.ID, skill.Stale, skill.Active)
+		return tx.States().SetStatus(ctx, head.ID, skill.Stale, skill.Active)
 	})
 }
 

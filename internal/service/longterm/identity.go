@@ -24,7 +24,7 @@ type IdentityWritten struct {
 // ReadIdentity reads the version in force; version 0 is none yet.
 func (l *LongTerm) ReadIdentity(ctx context.Context, a agent.Actor) (out memory.IdentityVersion, err error) {
 	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx LongTermTx) error {
-		out, err = tx.Identity(ctx)
+		out, err = tx.Identities().Identity(ctx)
 		return err
 	})
 	if err != nil {
@@ -42,7 +42,7 @@ func (l *LongTerm) IdentityHistory(ctx context.Context, a agent.Actor, max int) 
 		return nil, err
 	}
 	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx LongTermTx) error {
-		out, err = tx.IdentityHistory(ctx, max)
+		out, err = tx.Identities().IdentityHistory(ctx, max)
 		return err
 	})
 	return out, err
@@ -92,7 +92,7 @@ func (l *LongTerm) RollbackIdentity(ctx context.Context, a agent.Actor, in Rollb
 		old := memory.IdentityVersion{}
 		if in.Version != 0 {
 			var err error
-			if old, err = tx.IdentityAt(ctx, in.Version); err != nil {
+			if old, err = tx.Identities().IdentityAt(ctx, in.Version); err != nil {
 				return IdentityWritten{}, err
 			}
 		}
@@ -101,7 +101,7 @@ func (l *LongTerm) RollbackIdentity(ctx context.Context, a agent.Actor, in Rollb
 }
 
 func (g *writing) setIdentity(ctx context.Context, content, action string, expected *int) (IdentityWritten, error) {
-	head, err := g.tx.Identity(ctx)
+	head, err := g.tx.Identities().Identity(ctx)
 	if err != nil {
 		return IdentityWritten{}, err
 	}
@@ -111,6 +111,6 @@ func (g *writing) setIdentity(ctx context.Context, content, action string, expec
 	if content == head.Content {
 		return IdentityWritten{Status: Unchanged, Version: head.Version}, nil
 	}
-	version, err := g.tx.AdvanceIdentity(ctx, head.Version, content, action, g.a.Subject.History, g.w)
+	version, err := g.tx.Identities().AdvanceIdentity(ctx, head.Version, content, action, g.a.Subject.History, g.w)
 	return IdentityWritten{Status: Updated, Version: version}, err
 }

@@ -29,7 +29,7 @@ func (l *LongTerm) TakeLease(ctx context.Context, a agent.Actor, holder string, 
 			return err
 		}
 		var taken bool
-		if out, taken, err = tx.TakeLease(ctx, s, holder, lives); err == nil && !taken {
+		if out, taken, err = tx.Leases().TakeLease(ctx, s, holder, lives); err == nil && !taken {
 			err = fault.New(fault.Unavailable, fmt.Sprintf("%s has another writer", s.Name()), "wait until it is done")
 		}
 		return err
@@ -45,7 +45,7 @@ func (l *LongTerm) FreeLease(ctx context.Context, a agent.Actor, lease Lease) er
 		if err != nil {
 			return err
 		}
-		return tx.FreeLease(ctx, s, lease)
+		return tx.Leases().FreeLease(ctx, s, lease)
 	})
 }
 

@@ -34,7 +34,7 @@ func (l *LongTerm) page(ctx context.Context, tx LongTermTx, in memory.Filter) (m
 			if err != nil {
 				return in, err
 			}
-			known, found, err := tx.FindTarget(ctx, wanted)
+			known, found, err := tx.Targets().FindTarget(ctx, wanted)
 			if err != nil {
 				return in, err
 			}
@@ -57,7 +57,7 @@ func (l *LongTerm) List(ctx context.Context, a agent.Actor, in memory.Filter) (o
 		if err != nil {
 			return err
 		}
-		out, err = tx.LongTermList(ctx, in)
+		out, err = tx.Memories().LongTermList(ctx, in)
 		return err
 	})
 	if err != nil {
@@ -70,7 +70,7 @@ func (l *LongTerm) List(ctx context.Context, a agent.Actor, in memory.Filter) (o
 // not there is left out.
 func (l *LongTerm) Get(ctx context.Context, a agent.Actor, ids ...string) (out []memory.Entry, err error) {
 	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx LongTermTx) error {
-		out, err = tx.LongTerm(ctx, ids)
+		out, err = tx.Memories().LongTerm(ctx, ids)
 		return err
 	})
 	if err != nil {
@@ -107,7 +107,7 @@ func (l *LongTerm) DeleteWhere(ctx context.Context, a agent.Actor, in memory.Fil
 			return nil, err
 		}
 		for {
-			entries, err := tx.LongTermList(ctx, filter)
+			entries, err := tx.Memories().LongTermList(ctx, filter)
 			if err != nil {
 				return nil, err
 			}
@@ -120,7 +120,7 @@ func (l *LongTerm) DeleteWhere(ctx context.Context, a agent.Actor, in memory.Fil
 				filter.After = e.Key
 			}
 			if len(entries) < filter.Limit {
-				return g.items, tx.IndexLongTerm(ctx, g.dirty, g.w)
+				return g.items, tx.References().IndexLongTerm(ctx, g.dirty, g.w)
 			}
 		}
 	})

@@ -48,7 +48,7 @@ func (l *long) add(a agent.Actor, contents ...string) []longterm.Item {
 func (l *long) entry(id string) (e memory.Entry) {
 	l.t.Helper()
 	testkit.Must(l.t, l.LongTerm.Store.WithLongTerm(l.t.Context(), l.a.ID, func(_ context.Context, tx longterm.LongTermTx) error {
-		found, err := tx.LongTerm(l.t.Context(), []string{id})
+		found, err := tx.Memories().LongTerm(l.t.Context(), []string{id})
 		if err == nil && len(found) == 1 {
 			e = found[0]
 		}

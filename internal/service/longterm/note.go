@@ -50,7 +50,7 @@ func (k *Keeper) AppendNote(ctx context.Context, a agent.Actor, in NoteArgs) (No
 			return Noted{}, refusal
 		}
 		out := Noted{Action: "unchanged", Date: a.Subject.Target}
-		notes, err := tx.NotesOf(ctx, a.Subject.Target, DayNotes)
+		notes, err := tx.Recalls().NotesOf(ctx, a.Subject.Target, DayNotes)
 		if err != nil {
 			return out, err
 		}
@@ -66,7 +66,7 @@ func (k *Keeper) AppendNote(ctx context.Context, a agent.Actor, in NoteArgs) (No
 		}
 		noon := day.Add(12 * time.Hour)
 		e := &memory.Entry{Type: memory.Note, Target: out.Date, Content: content, EventTime: &noon}
-		if err := tx.WriteMemories(ctx, []memory.Step{{Action: memory.Add, Entry: e, Content: content}}, w); err != nil {
+		if err := tx.Memories().WriteMemories(ctx, []memory.Step{{Action: memory.Add, Entry: e, Content: content}}, w); err != nil {
 			return out, err
 		}
 		out.Action, out.ID, out.Notes = NoteMade, e.ID, len(notes)+1

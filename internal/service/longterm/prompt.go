@@ -27,12 +27,12 @@ type Line struct {
 // taint away.
 func (k *Keeper) Prompt(ctx context.Context, ws int64) (out PromptMemory, err error) {
 	err = k.Store.WithMemory(ctx, ws, func(ctx context.Context, tx Tx) error {
-		soul, err := tx.Soul(ctx)
+		soul, err := tx.Souls().Soul(ctx)
 		if err != nil {
 			return err
 		}
 		out.Soul, out.SoulVersion = sanitise("soul", fmt.Sprint(soul.Version), soul.Content), soul.Version
-		entries, err := tx.Memories(ctx, memory.PromptTypes, false, maxEntries)
+		entries, err := tx.Memories().Memories(ctx, memory.PromptTypes, false, maxEntries)
 		for _, e := range entries {
 			line := Line{ID: e.ID, Text: sanitise(string(e.Type), e.ID, e.Content)}
 			switch {

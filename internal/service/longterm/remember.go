@@ -21,39 +21,6 @@ import (
 	"cairn/internal/service/search"
 )
 
-// Tx is one workspace's memories in one transaction.
-type Tx interface {
-	// Do runs effect, which fills result, once under op. A later call with the
-	// same op and args fills result with what the first one gave.
-	Do(ctx context.Context, op string, args, result any, effect func() error) error
-	Settings(ctx context.Context) (settings.Settings, error)
-
-	LockMemories(ctx context.Context) error
-	Memories(ctx context.Context, types []memory.Type, everyStatus bool, max int) ([]memory.Entry, error)
-	Memory(ctx context.Context, id string) (memory.Entry, error)
-	// LongTerm reads entries of any type and status by their ids.
-	LongTerm(ctx context.Context, ids []string) ([]memory.Entry, error)
-	MemoryHistory(ctx context.Context, id string, max int) ([]memory.Revision, error)
-	AddedBy(ctx context.Context, run int64, types []memory.Type) (int, error)
-	WriteMemories(ctx context.Context, steps []memory.Step, w Writer) error
-	Recalled(ctx context.Context, query [32]byte, keys []int64, relevances []float32) error // notes that a search has brought back
-	Show(ctx context.Context, run int64, op string, keys []int64) error                     // long-term memories that a run is shown
-	NotesOf(ctx context.Context, date string, max int) ([]memory.Entry, error)              // of a local date, in order
-
-	PutPendingMemory(ctx context.Context, p Pending, w Writer) (int64, error)
-	PendingMemory(ctx context.Context, id int64) (Pending, error)
-	PendingMemories(ctx context.Context, max int) ([]Pending, error)
-	CountPendingMemories(ctx context.Context) (int, error)
-	DecideMemory(ctx context.Context, id int64, state string) error
-
-	Soul(ctx context.Context) (memory.Soul, error)
-	SoulAt(ctx context.Context, version int) (memory.Soul, error)
-	SoulHistory(ctx context.Context, max int) ([]memory.Soul, error)
-	AdvanceSoul(ctx context.Context, base int, content string, action memory.SoulAction, w Writer) (int, error)
-
-	RevokeSessions(ctx context.Context) (int, error) // what prompts were frozen to is read again
-}
-
 // Store opens transactions.
 type Store interface {
 	WithMemory(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
@@ -99,10 +66,7 @@ type call struct {
 }
 
 // transaction is what every effect runs in.
-type transaction interface {
-	Do(ctx context.Context, op string, args, result any, effect func() error) error
-	LockMemories(ctx context.Context) error
-}
+type transaction interface{ Operations() OperationRepository }
 
 // once runs effect once under the actor's operation id.
 func once[T any](ctx context.Context, k *Keeper, a agent.Actor, name string, args any, effect func(context.Context, Tx) (T, error)) (T, error) {
@@ -114,8 +78,8 @@ func onceIn[T any, X transaction](ctx context.Context, within func(context.Conte
 		return out, fault.New(fault.InvalidArgument, name+" was called without an operation id", "give each call an id of its own, and its retries the same one")
 	}
 	err = within(ctx, a.Workspace, func(ctx context.Context, tx X) error {
-		return tx.Do(ctx, a.Op, call{name, args}, &out, func() (err error) {
-			if err := tx.LockMemories(ctx); err != nil {
+		return tx.Operations().Do(ctx, a.Op, call{name, args}, &out, func() (err error) {
+			if err := tx.Operations().LockMemories(ctx); err != nil {
 				return err
 			}
 			out, err = effect(ctx, tx)

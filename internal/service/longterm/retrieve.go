@@ -176,7 +176,7 @@ func (l *LongTerm) present(ctx context.Context, a agent.Actor, in RetrieveArgs, 
 func (l *LongTerm) note(ctx context.Context, a agent.Actor, in RetrieveArgs, out *Retrieved) error {
 	return l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx LongTermTx) error {
 		if in.NoRepeats {
-			shown, err := tx.Shown(ctx, a.Run, a.Op)
+			shown, err := tx.Views().Shown(ctx, a.Run, a.Op)
 			if err != nil {
 				return err
 			}
@@ -187,7 +187,7 @@ func (l *LongTerm) note(ctx context.Context, a agent.Actor, in RetrieveArgs, out
 			keys = append(keys, e.Key)
 		}
 		slices.Sort(keys) // every run takes rows in one order
-		return tx.Show(ctx, a.Run, a.Op, keys)
+		return tx.Views().Show(ctx, a.Run, a.Op, keys)
 	})
 }
 
@@ -252,7 +252,7 @@ func (l *LongTerm) find(ctx context.Context, a agent.Actor, in RetrieveArgs, que
 	}
 	var entries []memory.Entry
 	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx LongTermTx) (err error) {
-		entries, err = tx.LongTerm(ctx, ids)
+		entries, err = tx.Memories().LongTerm(ctx, ids)
 		return err
 	})
 	if err != nil {
@@ -280,7 +280,7 @@ func (l *LongTerm) find(ctx context.Context, a agent.Actor, in RetrieveArgs, que
 // guideline is that of the tool that the query names, exactly.
 func (l *LongTerm) guideline(ctx context.Context, a agent.Actor, tool string) (out []memory.Entry, err error) {
 	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx LongTermTx) error {
-		e, found, err := tx.GuidelineOf(ctx, strings.TrimSpace(tool))
+		e, found, err := tx.Views().GuidelineOf(ctx, strings.TrimSpace(tool))
 		if found {
 			out = []memory.Entry{e}
 		}

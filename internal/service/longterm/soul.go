@@ -30,7 +30,7 @@ const nextSession = "next_session"
 // SoulGet reads the soul in force; version 0 is none yet.
 func (k *Keeper) SoulGet(ctx context.Context, a agent.Actor) (out memory.Soul, err error) {
 	err = k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		out, err = tx.Soul(ctx)
+		out, err = tx.Souls().Soul(ctx)
 		return err
 	})
 	if a.Origin != agent.OriginUser {
@@ -45,7 +45,7 @@ func (k *Keeper) SoulHistory(ctx context.Context, a agent.Actor, max int) (out [
 		return nil, err
 	}
 	err = k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		out, err = tx.SoulHistory(ctx, max)
+		out, err = tx.Souls().SoulHistory(ctx, max)
 		return err
 	})
 	return out, err
@@ -104,7 +104,7 @@ func (k *Keeper) SoulRollback(ctx context.Context, a agent.Actor, in RollbackArg
 		}
 		var old memory.Soul
 		if in.Version != 0 {
-			if old, err = tx.SoulAt(ctx, in.Version); err != nil {
+			if old, err = tx.Souls().SoulAt(ctx, in.Version); err != nil {
 				return SoulWritten{}, err
 			}
 		}
@@ -122,16 +122,16 @@ func (k *Keeper) setSoul(ctx context.Context, tx Tx, a agent.Actor, current memo
 		out.Action = Unchanged
 		return out, nil
 	}
-	out.Version, err = tx.AdvanceSoul(ctx, current.Version, content, action, k.writer(a))
+	out.Version, err = tx.Souls().AdvanceSoul(ctx, current.Version, content, action, k.writer(a))
 	if err == nil && a.Origin == agent.OriginUser && !strings.Contains(content, current.Content) { // a person took something out
-		_, err = tx.RevokeSessions(ctx)
+		_, err = tx.Workspace().RevokeSessions(ctx)
 	}
 	return out, err
 }
 
 // expect reads the soul in force and refuses one that the caller has not seen.
 func expect(ctx context.Context, tx Tx, version *int) (memory.Soul, error) {
-	current, err := tx.Soul(ctx)
+	current, err := tx.Souls().Soul(ctx)
 	if err == nil && version != nil && *version != current.Version {
 		return current, fault.New(fault.VersionConflict, fmt.Sprintf("the soul is at version %d, not %d", current.Version, *version), "read the version in force, then decide again")
 	}

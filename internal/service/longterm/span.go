@@ -89,7 +89,7 @@ func (l *LongTerm) ApplySpan(ctx context.Context, a agent.Actor, in SpanChanges)
 			}
 		}
 		slices.SortStableFunc(g.items, func(x, y Item) int { return x.Index - y.Index })
-		return g.items, tx.IndexLongTerm(ctx, g.dirty, g.w)
+		return g.items, tx.References().IndexLongTerm(ctx, g.dirty, g.w)
 	})
 }
 
@@ -124,7 +124,7 @@ func (g *writing) meaning(ctx context.Context, s memory.Scope, content string) (
 			return e, true, nil
 		}
 	}
-	e, cosine, found, err := g.tx.Closest(ctx, s, vector, g.Space)
+	e, cosine, found, err := g.tx.References().Closest(ctx, s, vector, g.Space)
 	if err != nil || !found || cosine < sameMeaning || !sameNumbers(e.Content, content) || e.Content == content {
 		return memory.Entry{}, false, err // equal texts are for add to see
 	}

@@ -73,12 +73,12 @@ func (g *writing) target(ctx context.Context, t memory.Target, make bool) (memor
 	}
 	if found {
 		if known.Key != t.Key && make {
-			if err := g.tx.AliasTarget(ctx, known.Row, t.Key); err != nil {
+			if err := g.tx.Targets().AliasTarget(ctx, known.Row, t.Key); err != nil {
 				return known, false, err
 			}
 		}
 		if make {
-			err = g.tx.TouchTarget(ctx, known.Row, false)
+			err = g.tx.Targets().TouchTarget(ctx, known.Row, false)
 		}
 		return known, false, err
 	}
@@ -86,18 +86,18 @@ func (g *writing) target(ctx context.Context, t memory.Target, make bool) (memor
 		return t, false, nil
 	}
 	t.Run = g.a.Run
-	made, err := g.tx.PutTarget(ctx, t)
+	made, err := g.tx.Targets().PutTarget(ctx, t)
 	return t, made, err
 }
 
 func (g *writing) findTarget(ctx context.Context, t memory.Target) (memory.Target, bool, error) {
-	known, found, err := g.tx.FindTarget(ctx, t)
+	known, found, err := g.tx.Targets().FindTarget(ctx, t)
 	if err != nil || found {
 		return known, found, err
 	}
 	if plain := memory.UnescapeName(t.Display); plain != t.Display {
 		if u, err := memory.NewTarget(t.Type, plain); err == nil {
-			return g.tx.FindTarget(ctx, u)
+			return g.tx.Targets().FindTarget(ctx, u)
 		}
 	}
 	return memory.Target{}, false, nil
@@ -126,7 +126,7 @@ func (l *LongTerm) ReadMeta(ctx context.Context, a agent.Actor, in MetaArgs) (ou
 			out.Total = len(out.Targets)
 			return err
 		}
-		out.Targets, out.Total, err = tx.Targets(ctx, memory.MetaLines)
+		out.Targets, out.Total, err = tx.Targets().Targets(ctx, memory.MetaLines)
 		return err
 	})
 	if err != nil {
@@ -191,7 +191,7 @@ func (l *LongTerm) DescribeTarget(ctx context.Context, a agent.Actor, in NewTarg
 			return out, err
 		}
 		out = RegisteredTarget{Item: Item{Status: Updated}, Target: memory.Task{Type: known.Type, Target: known.Display}}
-		return out, tx.DescribeTarget(ctx, known.Row, description)
+		return out, tx.Targets().DescribeTarget(ctx, known.Row, description)
 	})
 }
 

@@ -147,7 +147,7 @@ func contents(operations []memory.Operation) (out []string) {
 
 // apply plans on rows that stand still, and writes or stages the plan.
 func (k *Keeper) apply(ctx context.Context, tx Tx, a agent.Actor, r request, w Writer) (Written, error) {
-	chosen, err := tx.Settings(ctx)
+	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil {
 		return Written{}, err
 	}
@@ -165,7 +165,7 @@ func (k *Keeper) apply(ctx context.Context, tx Tx, a agent.Actor, r request, w W
 		out.Action, out.Usage = Staged, memory.Usage(plan.Before, budget(chosen, r.store))
 		out.Pending, err = stage(ctx, tx, r, plan, w, reason)
 	} else {
-		if err = tx.WriteMemories(ctx, plan.Steps, w); err == nil && a.Origin == agent.OriginUser {
+		if err = tx.Memories().WriteMemories(ctx, plan.Steps, w); err == nil && a.Origin == agent.OriginUser {
 			err = withdraw(ctx, tx, plan)
 		}
 	}
@@ -189,12 +189,12 @@ func withdraw(ctx context.Context, tx Tx, plan memory.Plan) error {
 	if plan.Count(memory.Remove)+plan.Count(memory.Replace) == 0 {
 		return nil
 	}
-	_, err := tx.RevokeSessions(ctx)
+	_, err := tx.Workspace().RevokeSessions(ctx)
 	return err
 }
 
 func (k *Keeper) plan(ctx context.Context, tx Tx, r request, budget int) (memory.Plan, error) {
-	entries, err := tx.Memories(ctx, []memory.Type{r.store}, false, maxEntries)
+	entries, err := tx.Memories().Memories(ctx, []memory.Type{r.store}, false, maxEntries)
 	if err != nil {
 		return memory.Plan{}, err
 	}
@@ -240,7 +240,7 @@ func quota(ctx context.Context, tx Tx, a agent.Actor, plan memory.Plan) error {
 	if !a.Origin.Autonomous() || adds == 0 {
 		return nil
 	}
-	before, err := tx.AddedBy(ctx, a.Run, memory.PromptTypes)
+	before, err := tx.Memories().AddedBy(ctx, a.Run, memory.PromptTypes)
 	if err != nil {
 		return err
 	}

@@ -140,7 +140,7 @@ func (s *Service) entries(ctx context.Context, ws int64, ids []string) (out []me
 		return nil, nil
 	}
 	err = s.LongTerm.Store.WithLongTerm(ctx, ws, func(ctx context.Context, tx longterm.LongTermTx) error {
-		out, err = tx.LongTerm(ctx, ids)
+		out, err = tx.Memories().LongTerm(ctx, ids)
 		return err
 	})
 	return out, err
@@ -151,7 +151,7 @@ func (s *Service) skillsNamed(ctx context.Context, ws int64, names []string) (ou
 		return nil, nil
 	}
 	err = s.Store.WithProgressive(ctx, ws, func(ctx context.Context, tx Tx) error {
-		out, err = tx.SkillsNamed(ctx, names)
+		out, err = tx.Workspace().SkillsNamed(ctx, names)
 		return err
 	})
 	return out, err

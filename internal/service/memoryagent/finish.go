@@ -44,7 +44,7 @@ func (s Performer) Finish(ctx context.Context, w conversation.Work, e conversati
 	}
 	digest := func() (found bool, err error) {
 		err = s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(ctx context.Context, tx longterm.LongTermTx) error {
-			known, has, err := tx.DigestOf(ctx, out.History, "")
+			known, has, err := tx.Views().DigestOf(ctx, out.History, "")
 			out.Digest, found = known.ID, has
 			return err
 		})
@@ -68,7 +68,7 @@ func (s Performer) Finish(ctx context.Context, w conversation.Work, e conversati
 	}
 	if to, any := readTo(w, p, e.Reason); any {
 		err = s.Store.WithProgressive(ctx, w.Run.Workspace, func(ctx context.Context, tx Tx) error {
-			return tx.SetMark(ctx, w.Run.Conversation, run.Summarize, to, w.Run.Ref.Run)
+			return tx.Agents().SetMark(ctx, w.Run.Conversation, run.Summarize, to, w.Run.Ref.Run)
 		})
 		if err != nil {
 			return nil, err

@@ -91,7 +91,7 @@ func (s *Service) HandOff(ctx context.Context, ref run.Ref, n, position int, bas
 
 // specialist records the run of one task, or finds it.
 func (s *Service) specialist(ctx context.Context, tx Tx, w conversation.Work, p Pinned, t memory.Task, history string, step int) (run.Run, error) {
-	chosen, err := tx.Settings(ctx)
+	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil {
 		return run.Run{}, err
 	}
@@ -105,7 +105,7 @@ func (s *Service) specialist(ctx context.Context, tx Tx, w conversation.Work, p 
 		if number > 1 {
 			key = fmt.Sprintf("%d/part-%d/%s/%s/%d", w.Run.Ref.Run, number, t.Type, t.Target, try)
 		}
-		known, found, err := tx.RunOf(ctx, run.Specialist, key)
+		known, found, err := tx.Runs().RunOf(ctx, run.Specialist, key)
 		if err != nil {
 			return run.Run{}, err
 		}
@@ -137,12 +137,12 @@ func (s *Service) specialist(ctx context.Context, tx Tx, w conversation.Work, p 
 		if err != nil {
 			return run.Run{}, fmt.Errorf("encode the configuration: %w", err)
 		}
-		made, err := tx.PutAgentRun(ctx, NewRun{Kind: run.Specialist, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: w.Run.Conversation, Parent: w.Run.Ref.Run, Spec: raw,
+		made, err := tx.Runs().PutAgentRun(ctx, NewRun{Kind: run.Specialist, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: w.Run.Conversation, Parent: w.Run.Ref.Run, Spec: raw,
 			WorkflowID: contract.SpecialistID(p.Workspace, w.Run.Ref.Run, string(t.Type), t.Target, try, number)})
 		if err != nil {
 			return run.Run{}, err
 		}
-		return made, tx.OweRun(ctx, made.Ref.Run)
+		return made, tx.Runs().OweRun(ctx, made.Ref.Run)
 	}
 }
 
@@ -166,7 +166,7 @@ func (s *Service) TellHandOff(ctx context.Context, ref run.Ref, n, position int,
 	err = s.Store.WithProgressive(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		out.Tasks = nil
 		for _, id := range runs {
-			r, err := tx.Run(ctx, id)
+			r, err := tx.Runs().Run(ctx, id)
 			if err != nil {
 				return err
 			}
@@ -248,7 +248,7 @@ func (s *Service) leased(ctx context.Context, ref run.Ref) (r run.Run, a agent.A
 
 func (s *Service) run(ctx context.Context, ref run.Ref) (r run.Run, err error) {
 	err = s.Store.WithProgressive(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
-		r, err = tx.Run(ctx, ref.Run)
+		r, err = tx.Runs().Run(ctx, ref.Run)
 		return err
 	})
 	return r, err

@@ -192,7 +192,7 @@ func (s *Service) session(ctx context.Context, w conversation.Work, p Pinned, m 
 	}
 	var c transcript.Conversation
 	err := s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(ctx context.Context, tx longterm.LongTermTx) (err error) {
-		c, err = tx.Conversation(ctx, w.Run.Conversation, part.FromSeq, part.ToSeq)
+		c, err = tx.Sessions().Conversation(ctx, w.Run.Conversation, part.FromSeq, part.ToSeq)
 		return err
 	})
 	if err != nil {

@@ -33,7 +33,7 @@ func actor(w conversation.Work, step string, call int) agent.Actor {
 func (s *Service) said(ctx context.Context, w conversation.Work) ([]transcript.Message, error) {
 	var c transcript.Conversation
 	err := s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(ctx context.Context, tx longterm.LongTermTx) (err error) {
-		c, err = tx.Conversation(ctx, w.Run.Conversation, w.Spec.FromSeq, w.Spec.ToSeq)
+		c, err = tx.Sessions().Conversation(ctx, w.Run.Conversation, w.Spec.FromSeq, w.Spec.ToSeq)
 		return err
 	})
 	return memory.Said(c.Messages), err
@@ -55,7 +55,7 @@ func (s *Service) history(ctx context.Context, w conversation.Work, p Pinned) (s
 	var h memory.History
 	err = s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(ctx context.Context, tx longterm.LongTermTx) error {
 		found := false
-		if h, found, err = tx.HistoryBySum(ctx, sum); err == nil && !found {
+		if h, found, err = tx.Sessions().HistoryBySum(ctx, sum); err == nil && !found {
 			err = fmt.Errorf("the session of run %d is not kept", w.Run.Ref.Run)
 		}
 		return err

@@ -170,7 +170,7 @@ func (s *Service) acceptRefine(ctx context.Context, q Question, found Answer) (o
 		q.ID = fmt.Sprintf("%x-%d", sha[:6], time.Now().UnixNano())
 	}
 	err = s.Store.WithProgressive(ctx, q.Workspace, func(ctx context.Context, tx Tx) error {
-		chosen, err := tx.Settings(ctx)
+		chosen, err := tx.Workspace().Settings(ctx)
 		if err != nil {
 			return err
 		}

@@ -47,7 +47,7 @@ func (s *Service) Rerank(ctx context.Context, ref run.Ref) (order []Place, probl
 	if err != nil || w.Run.Status == run.Ended {
 		return nil, "", err
 	}
-	if err := s.Store.WithProgressive(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error { _, err := tx.StartRun(ctx, ref.Run); return err }); err != nil {
+	if err := s.Store.WithProgressive(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error { _, err := tx.Runs().StartRun(ctx, ref.Run); return err }); err != nil {
 		return nil, "", err
 	}
 	shown, err := s.shown(ctx, w, p, everyPlace(p.Refining.Candidates))
@@ -124,7 +124,9 @@ func (s *Service) endRefine(ctx context.Context, w conversation.Work, p Pinned, 
 	if e.Report, err = json.Marshal(Looked{IDs: []string{}, Sessions: []string{}, Operations: []Operation{}, Refined: &report}); err != nil {
 		return fmt.Errorf("encode the report: %w", err)
 	}
-	return s.Store.WithProgressive(ctx, w.Run.Workspace, func(ctx context.Context, tx Tx) error { return tx.EndRun(ctx, w.Run.Ref.Run, outcome, problem, e) })
+	return s.Store.WithProgressive(ctx, w.Run.Workspace, func(ctx context.Context, tx Tx) error {
+		return tx.Runs().EndRun(ctx, w.Run.Ref.Run, outcome, problem, e)
+	})
 }
 
 // kept are the candidates that stay, in the model's order or, without one, in the

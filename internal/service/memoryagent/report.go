@@ -33,10 +33,10 @@ type Report struct {
 func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err error) {
 	var r run.Run
 	err = s.Store.WithProgressive(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
-		if r, err = tx.Run(ctx, ref.Run); err != nil {
+		if r, err = tx.Runs().Run(ctx, ref.Run); err != nil {
 			return err
 		}
-		out.Usage, err = tx.Usage(ctx, ref.Run)
+		out.Usage, err = tx.Runs().Usage(ctx, ref.Run)
 		return err
 	})
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Service) Undo(ctx context.Context, a agent.Actor, id string) (out []lon
 		return nil, fault.New(fault.Unavailable, fmt.Sprintf("request %q has not ended yet", id), "undo it when it has")
 	}
 	err = s.Store.WithProgressive(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		children, err := tx.Children(ctx, r.Ref.Run)
+		children, err := tx.Agents().Children(ctx, r.Ref.Run)
 		in.With = nil
 		for _, c := range children {
 			in.With = append(in.With, c.Ref.Run)

@@ -77,7 +77,7 @@ type Looked struct {
 // tasks are what became of a run's hand-offs.
 func (s *Service) tasks(ctx context.Context, of run.Run) (out []Task, err error) {
 	err = s.Store.WithProgressive(ctx, of.Workspace, func(ctx context.Context, tx Tx) error {
-		children, err := tx.Children(ctx, of.Ref.Run)
+		children, err := tx.Agents().Children(ctx, of.Ref.Run)
 		if err != nil {
 			return err
 		}

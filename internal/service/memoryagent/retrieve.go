@@ -194,7 +194,7 @@ func (s *Service) agentic(ctx context.Context, q Question) (out Answer, err erro
 	out = Answer{Mode: Agentic, Status: NoRelevant, Memories: []Found{}}
 	any := false
 	err = s.Store.WithProgressive(ctx, q.Workspace, func(ctx context.Context, tx Tx) error {
-		any, err = tx.AnyLongTerm(ctx)
+		any, err = tx.Workspace().AnyLongTerm(ctx)
 		return err
 	})
 	if err != nil || !any {
@@ -259,7 +259,7 @@ func (s *Service) RequestOf(ctx context.Context, ws int64, id string) (out run.R
 	found := false
 	err = s.Store.WithProgressive(ctx, ws, func(ctx context.Context, tx Tx) error {
 		for _, kind := range []run.Kind{run.Summarize, run.Retrieve} {
-			if out, found, err = tx.RunOf(ctx, kind, id); err != nil || found {
+			if out, found, err = tx.Runs().RunOf(ctx, kind, id); err != nil || found {
 				return err
 			}
 		}
@@ -288,7 +288,7 @@ func (s *Service) ask(ctx context.Context, q Question) (out run.Run, err error) 
 		q.ID = fmt.Sprintf("%x-%d", sha[:6], time.Now().UnixNano())
 	}
 	err = s.Store.WithProgressive(ctx, q.Workspace, func(ctx context.Context, tx Tx) error {
-		chosen, err := tx.Settings(ctx)
+		chosen, err := tx.Workspace().Settings(ctx)
 		if err != nil {
 			return err
 		}
@@ -319,7 +319,7 @@ func (s *Service) ask(ctx context.Context, q Question) (out run.Run, err error) 
 // put records a run for a question, and owes its workflow unless the run has
 // ended; the same id with other arguments is refused.
 func (q Question) put(ctx context.Context, tx Tx, sha [sha256.Size]byte, spec json.RawMessage) (run.Run, error) {
-	out, err := tx.PutAgentRun(ctx, NewRun{Kind: run.Retrieve, Key: q.ID, Generation: 1, ArgsSHA: sha, Spec: spec, WorkflowID: contract.RetrieveID(q.WorkspaceKey, contract.VisibleKey(q.ID), 1)})
+	out, err := tx.Runs().PutAgentRun(ctx, NewRun{Kind: run.Retrieve, Key: q.ID, Generation: 1, ArgsSHA: sha, Spec: spec, WorkflowID: contract.RetrieveID(q.WorkspaceKey, contract.VisibleKey(q.ID), 1)})
 	switch {
 	case err != nil:
 		return out, err
@@ -328,7 +328,7 @@ func (q Question) put(ctx context.Context, tx Tx, sha [sha256.Size]byte, spec js
 	case out.Status == run.Ended:
 		return out, nil
 	}
-	return out, tx.OweRun(ctx, out.Ref.Run)
+	return out, tx.Runs().OweRun(ctx, out.Ref.Run)
 }
 
 // answer reads what an agent has found.

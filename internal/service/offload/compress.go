@@ -26,20 +26,20 @@ type job struct {
 
 func (s *Service) load(ctx context.Context, ref run.Ref) (j job, err error) {
 	err = s.Store.WithOffload(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
-		if j.run, err = tx.Run(ctx, ref.Run); err != nil || j.run.Status == run.Ended {
+		if j.run, err = tx.Runs().Run(ctx, ref.Run); err != nil || j.run.Status == run.Ended {
 			return err
 		}
 		if j.spec, err = SpecOf(j.run); err != nil {
 			return err
 		}
 		if j.spec.Cycle != nil {
-			before, _, err := tx.CompactionAt(ctx, j.run.Conversation, j.spec.Cycle.After)
+			before, _, err := tx.Items().CompactionAt(ctx, j.run.Conversation, j.spec.Cycle.After)
 			if err != nil {
 				return err
 			}
 			j.record = before.Content
 		}
-		_, err = tx.StartRun(ctx, ref.Run)
+		_, err = tx.Runs().StartRun(ctx, ref.Run)
 		return err
 	})
 	return j, err
@@ -122,7 +122,7 @@ func (s *Service) round(ctx context.Context, j job, group int, ms []transcript.M
 // Unavailable, to be asked again.
 func (s *Service) Await(ctx context.Context, ref run.Ref) (out Recorded, err error) {
 	err = s.Store.WithOffload(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
-		r, err := tx.Run(ctx, ref.Run)
+		r, err := tx.Runs().Run(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
@@ -175,7 +175,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, reasons []string, code
 	}
 	out.Tokens = workingmemory.Tokens([]transcript.Message{{Content: strings.Join(out.Records, "\n")}})
 	return out, s.Store.WithOffload(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
-		return tx.EndRun(ctx, ref.Run, outcomeOf(out), out.Degraded, out)
+		return tx.Runs().EndRun(ctx, ref.Run, outcomeOf(out), out.Degraded, out)
 	})
 }
 

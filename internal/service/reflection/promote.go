@@ -59,7 +59,7 @@ func (s Agent) promote(ctx context.Context, w conversation.Work, reason agent.Re
 	}
 	var found []Recall
 	err = s.Store.WithReflections(ctx, w.Run.Workspace, func(ctx context.Context, tx Tx) error {
-		found, err = tx.RecalledNotes(ctx, leastRecalls, leastQueries, leastDays, recallsShown)
+		found, err = tx.Notes().RecalledNotes(ctx, leastRecalls, leastQueries, leastDays, recallsShown)
 		return err
 	})
 	if err != nil {

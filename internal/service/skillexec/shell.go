@@ -122,7 +122,7 @@ func (s *Service) begin(ctx context.Context, a agent.Actor, in Args) error {
 	}
 	mine, stored := begun{uuid.NewString()}, begun{}
 	return s.Library.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx library.Tx) error {
-		raw, err := tx.Once(ctx, a.Op, in, func() (json.RawMessage, error) { return json.Marshal(mine) })
+		raw, err := tx.Operations().Once(ctx, a.Op, in, func() (json.RawMessage, error) { return json.Marshal(mine) })
 		if err != nil {
 			return err
 		}
