@@ -69,8 +69,8 @@ func (w *world) remembered(t *testing.T, by agent.Origin) longterm.Written {
 func (w *world) waiting(t *testing.T) int64 {
 	t.Helper()
 	gate := func(value string) {
-		testkit.Must(t, w.Store.InWorkspace(t.Context(), w.Workspace.ID, func(_ context.Context, q postgres.Queries) error {
-			_, err := q.PatchSettings(t.Context(), json.RawMessage(`{"write_approval":{"memory":`+value+`}}`))
+		testkit.Must(t, w.Store.InWorkspace(t.Context(), w.Workspace.ID, func(_ context.Context, q postgres.Tx) error {
+			_, err := q.Workspaces().PatchSettings(t.Context(), json.RawMessage(`{"write_approval":{"memory":`+value+`}}`))
 			return err
 		}))
 	}

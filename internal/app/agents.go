@@ -58,8 +58,8 @@ func (h *Host) hire() error {
 // The same session is the same request.
 func (h *Host) takeSession(ctx context.Context, a agent.Actor, messages []transcript.Message, text string) (out tools.SessionTaken, err error) {
 	r := memoryagent.Request{Workspace: a.Workspace, Messages: messages, Query: text, Spec: TurnSpec(h.Config)}
-	err = h.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, q postgres.Queries) error {
-		r.WorkspaceKey, err = q.Key(ctx)
+	err = h.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, q postgres.Tx) error {
+		r.WorkspaceKey, err = q.Workspaces().Key(ctx)
 		return err
 	})
 	if err != nil {
@@ -105,9 +105,9 @@ func (h *Host) distillIdle(ctx context.Context, in contract.IdleInput) (int64, e
 	}
 	var c transcript.Conversation
 	var channel string
-	err = h.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, q postgres.Queries) (err error) {
-		if c, err = q.Conversation(ctx, in.Conversation, 0, to); err == nil {
-			channel, err = q.Channel(ctx, in.Conversation)
+	err = h.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, q postgres.Tx) (err error) {
+		if c, err = q.Transcripts().Conversation(ctx, in.Conversation, 0, to); err == nil {
+			channel, err = q.Transcripts().Channel(ctx, in.Conversation)
 		}
 		return err
 	})

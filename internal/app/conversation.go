@@ -42,11 +42,11 @@ func (h *Host) ShowConversation(ctx context.Context, ws postgres.Workspace, name
 		return out, err
 	}
 	out.Live = h.live(ctx, ws, id)
-	err = h.Store.InWorkspace(ctx, ws.ID, func(ctx context.Context, q postgres.Queries) error {
-		if out.View, err = q.ConversationView(ctx, name); err != nil {
+	err = h.Store.InWorkspace(ctx, ws.ID, func(ctx context.Context, q postgres.Tx) error {
+		if out.View, err = q.ConversationViews().ConversationView(ctx, name); err != nil {
 			return err
 		}
-		out.Nudges, err = q.Reviews(ctx, out.View.ID, nudgesShown)
+		out.Nudges, err = q.ConversationViews().Reviews(ctx, out.View.ID, nudgesShown)
 		return err
 	})
 	return out, err
@@ -96,13 +96,13 @@ func (h *Host) CancelTurn(ctx context.Context, ws postgres.Workspace, name, mess
 func (h *Host) cancelMessage(ctx context.Context, ws postgres.Workspace, conversation int64, message string) (bool, error) {
 	var turn run.Run
 	open := false
-	err := h.Store.InWorkspace(ctx, ws.ID, func(ctx context.Context, q postgres.Queries) error {
-		t, found, err := q.TurnOf(ctx, conversation, message)
+	err := h.Store.InWorkspace(ctx, ws.ID, func(ctx context.Context, q postgres.Tx) error {
+		t, found, err := q.Turns().TurnOf(ctx, conversation, message)
 		if err != nil || !found || t.Ended || t.Mode == contract.Observe {
 			return err
 		}
 		open = true
-		turn, err = q.Run(ctx, t.Run)
+		turn, err = q.Runs().Run(ctx, t.Run)
 		return err
 	})
 	if err != nil || !open || h.Temporal == nil {
@@ -162,8 +162,8 @@ func (h *Host) endRunning(ctx context.Context, ws postgres.Workspace, id int64) 
 }
 
 func (h *Host) conversationID(ctx context.Context, ws postgres.Workspace, name string) (id int64, err error) {
-	err = h.Store.InWorkspace(ctx, ws.ID, func(ctx context.Context, q postgres.Queries) error {
-		v, err := q.ConversationView(ctx, name)
+	err = h.Store.InWorkspace(ctx, ws.ID, func(ctx context.Context, q postgres.Tx) error {
+		v, err := q.ConversationViews().ConversationView(ctx, name)
 		id = v.ID
 		return err
 	})

@@ -115,8 +115,8 @@ func (k known) About(ctx context.Context, ws int64) (identity, meta string, err 
 // that is not known holds everything back.
 func (h *Host) skillSettings(ctx context.Context, ws int64) (out library.Settings, err error) {
 	var s settings.Settings
-	err = h.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Queries) error {
-		s, err = q.Settings(ctx)
+	err = h.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Tx) error {
+		s, err = q.Workspaces().Settings(ctx)
 		return err
 	})
 	out = library.Settings{Approval: library.ApproveAll, MaxSkills: s.Limits.ActiveSkills, WritesPerHour: s.Limits.SkillWritesHour, AutonomousPerHour: s.Limits.AutonomousSkillWritesHour, UndoDays: s.Limits.UndoDays}

@@ -92,8 +92,8 @@ const (
 // somebody said is noted whether or not this succeeds: the night finds it.
 func (h *Host) learnEarly(ctx context.Context, ws int64) {
 	var of postgres.Workspace
-	err := h.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Queries) (err error) {
-		of, err = q.Self(ctx)
+	err := h.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Tx) (err error) {
+		of, err = q.Workspaces().Self(ctx)
 		return err
 	})
 	if err == nil {
@@ -121,11 +121,11 @@ func (h *Host) turnOf(ctx context.Context, ws int64, f Feedback, into *learning.
 		return fault.New(fault.Unavailable, fmt.Sprintf("message %q is being answered still", f.MessageID), "wait for the answer, then rate it")
 	}
 	var c transcript.Conversation
-	err = h.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Queries) error {
-		v, err := q.ConversationView(ctx, f.Conversation)
+	err = h.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Tx) error {
+		v, err := q.ConversationViews().ConversationView(ctx, f.Conversation)
 		if err == nil {
 			into.Conversation = v.ID
-			c, err = q.Conversation(ctx, v.ID, 0, max(answer.ReplySeq, v.Messages))
+			c, err = q.Transcripts().Conversation(ctx, v.ID, 0, max(answer.ReplySeq, v.Messages))
 		}
 		return err
 	})
@@ -145,8 +145,8 @@ func (h *Host) turnOf(ctx context.Context, ws int64, f Feedback, into *learning.
 // memories are built with the skills that could do better.
 func (h *Host) missed(ctx context.Context, q memoryagent.Question, a memoryagent.Answer) error {
 	builder := ""
-	err := h.Store.InWorkspace(ctx, q.Workspace, func(ctx context.Context, tx postgres.Queries) error {
-		chosen, err := tx.Settings(ctx)
+	err := h.Store.InWorkspace(ctx, q.Workspace, func(ctx context.Context, tx postgres.Tx) error {
+		chosen, err := tx.Workspaces().Settings(ctx)
 		builder = chosen.Memory.Builder
 		return err
 	})

@@ -82,8 +82,8 @@ func (h *Host) distillDay(ctx context.Context, ref run.Ref, workspaceKey string)
 		if id == 0 {
 			continue
 		}
-		err = h.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, q postgres.Queries) error {
-			made, err := q.Run(ctx, id)
+		err = h.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, q postgres.Tx) error {
+			made, err := q.Runs().Run(ctx, id)
 			if err == nil && made.Status != run.Ended {
 				out.Distills = append(out.Distills, contract.DistillToStart{WorkflowID: made.WorkflowID, Conversation: made.Conversation, Input: launcher.DistillInput(workspaceKey, made)})
 			}
@@ -126,8 +126,8 @@ func (h *Host) ReflectNow(ctx context.Context, ws postgres.Workspace, r ReflectR
 // reflectionWindow is what belongs to a local date.
 func (h *Host) reflectionWindow(ctx context.Context, ws postgres.Workspace, date string) (in contract.ReflectionInput, err error) {
 	var zoneName string
-	err = h.Store.InWorkspace(ctx, ws.ID, func(ctx context.Context, q postgres.Queries) error {
-		chosen, err := q.Settings(ctx)
+	err = h.Store.InWorkspace(ctx, ws.ID, func(ctx context.Context, q postgres.Tx) error {
+		chosen, err := q.Workspaces().Settings(ctx)
 		if zoneName = chosen.TimeZone; err == nil && !chosen.Reflection {
 			err = fault.New(fault.TurnedOff, "the workspace has turned reflection off in its settings", "turn it on first: cairn settings set reflection=true")
 		}

@@ -39,8 +39,8 @@ type AgentReport struct {
 
 // KindOf tells what sort of work a run is.
 func (h *Host) KindOf(ctx context.Context, ref run.Ref) (kind run.Kind, err error) {
-	err = h.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, q postgres.Queries) error {
-		r, err := q.RunState(ctx, ref.Run)
+	err = h.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, q postgres.Tx) error {
+		r, err := q.Runs().RunState(ctx, ref.Run)
 		kind = r.Kind
 		return err
 	})
@@ -65,12 +65,12 @@ func (h *Host) RunReport(ctx context.Context, ref run.Ref) (out RunReport, err e
 		out.Report, err = h.Distill.Report(ctx, ref)
 		return out, err
 	}
-	err = h.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, q postgres.Queries) error {
+	err = h.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, q postgres.Tx) error {
 		if out.Agent, out.Report, err = agentReport(ctx, q, ref); err != nil {
 			return err
 		}
 		if out.Kind == run.Offload && out.Report.Status == run.Ended {
-			r, err := q.Run(ctx, ref.Run)
+			r, err := q.Runs().Run(ctx, ref.Run)
 			if err != nil {
 				return err
 			}
@@ -78,10 +78,10 @@ func (h *Host) RunReport(ctx context.Context, ref run.Ref) (out RunReport, err e
 				return err
 			}
 		}
-		if out.Report.Usage, err = q.Usage(ctx, ref.Run); err != nil {
+		if out.Report.Usage, err = q.Runs().Usage(ctx, ref.Run); err != nil {
 			return err
 		}
-		out.Report.Calls, err = q.Calls(ctx, ref)
+		out.Report.Calls, err = q.Calls().Calls(ctx, ref)
 		return err
 	})
 	return out, err
@@ -89,25 +89,25 @@ func (h *Host) RunReport(ctx context.Context, ref run.Ref) (out RunReport, err e
 
 // AgentReport tells how a turn or a review stands.
 func (h *Host) AgentReport(ctx context.Context, ref run.Ref) (out *AgentReport, err error) {
-	err = h.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, q postgres.Queries) error {
+	err = h.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, q postgres.Tx) error {
 		out, _, err = agentReport(ctx, q, ref)
 		return err
 	})
 	return out, err
 }
 
-func agentReport(ctx context.Context, q postgres.Queries, ref run.Ref) (*AgentReport, distill.Report, error) {
-	r, err := q.Run(ctx, ref.Run)
+func agentReport(ctx context.Context, q postgres.Tx, ref run.Ref) (*AgentReport, distill.Report, error) {
+	r, err := q.Runs().Run(ctx, ref.Run)
 	if err != nil {
 		return nil, distill.Report{}, err
 	}
 	out := &AgentReport{}
-	if out.Progress, err = q.AgentProgress(ctx, ref.Run); err != nil {
+	if out.Progress, err = q.ConversationViews().AgentProgress(ctx, ref.Run); err != nil {
 		return nil, distill.Report{}, err
 	}
 	var name, title string
 	if r.Conversation != 0 { // a question is about none
-		if name, title, err = q.ConversationName(ctx, r.Conversation); err != nil {
+		if name, title, err = q.ConversationViews().ConversationName(ctx, r.Conversation); err != nil {
 			return nil, distill.Report{}, err
 		}
 	}
@@ -126,18 +126,18 @@ func agentReport(ctx context.Context, q postgres.Queries, ref run.Ref) (*AgentRe
 	if r.Kind != run.Turn {
 		return out, about, nil
 	}
-	t, err := q.TurnOfRun(ctx, ref.Run)
+	t, err := q.Turns().TurnOfRun(ctx, ref.Run)
 	if err != nil {
 		return nil, about, err
 	}
 	out.MessageID, out.Turn = t.MessageID, t.Number
-	record, err := q.Record(ctx, ref.Run)
+	record, err := q.Offloads().Record(ctx, ref.Run)
 	if err != nil {
 		return nil, about, err
 	}
 	out.Record = record.Run
 	if t.ReplySeq >= 0 && r.Status == run.Ended {
-		out.Reply, err = q.MessageText(ctx, t.Conversation, t.ReplySeq)
+		out.Reply, err = q.ConversationViews().MessageText(ctx, t.Conversation, t.ReplySeq)
 	}
 	return out, about, err
 }

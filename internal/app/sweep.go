@@ -77,11 +77,11 @@ func (s starter) say(ctx context.Context, slot schedule.Slot) (outcome, reason s
 		found bool
 		open  bool
 	)
-	err = s.h.Store.InWorkspace(ctx, slot.Workspace, func(ctx context.Context, q postgres.Queries) (err error) {
-		if t, found, err = q.ScheduledTask(ctx, slot.Task); err != nil || !found || t.Overlap != schedule.OverlapSkip || slot.Why == contract.ReflectionOfBackfill {
+	err = s.h.Store.InWorkspace(ctx, slot.Workspace, func(ctx context.Context, q postgres.Tx) (err error) {
+		if t, found, err = q.Schedules().ScheduledTask(ctx, slot.Task); err != nil || !found || t.Overlap != schedule.OverlapSkip || slot.Why == contract.ReflectionOfBackfill {
 			return err
 		}
-		open, err = q.OpenTurn(ctx, t.Conversation(), slot.Key)
+		open, err = q.Schedules().OpenTurn(ctx, t.Conversation(), slot.Key)
 		return err
 	})
 	switch {
@@ -171,8 +171,8 @@ func (h *Host) sweepOptions() client.ScheduleOptions {
 
 // Insights tells what a workspace used and spent within some days up to now.
 func (h *Host) Insights(ctx context.Context, ws int64, days int) (out curate.Insights, err error) {
-	err = h.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Queries) (err error) {
-		out, err = q.Insights(ctx, time.Duration(days)*24*time.Hour)
+	err = h.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Tx) (err error) {
+		out, err = q.Curation().Insights(ctx, time.Duration(days)*24*time.Hour)
 		return err
 	})
 	out.Days = days

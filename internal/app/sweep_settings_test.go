@@ -25,8 +25,8 @@ import (
 // choose changes the settings of the bundle's workspace.
 func choose(b *apptest.Bundle, patch string) {
 	b.T.Helper()
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		_, err := q.PatchSettings(ctx, json.RawMessage(patch))
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		_, err := q.Workspaces().PatchSettings(ctx, json.RawMessage(patch))
 		return err
 	})
 }
@@ -96,8 +96,8 @@ func TestTheSweepKeepsToWhatAWorkspaceChose(t *testing.T) {
 		}
 		var ws int64
 		testkit.Must(t, b.admin.QueryRow(t.Context(), "select id from workspaces where key = 'wquiet'").Scan(&ws))
-		testkit.Must(t, b.Store.InWorkspace(t.Context(), ws, func(_ context.Context, q postgres.Queries) error {
-			_, err := q.PatchSettings(t.Context(), json.RawMessage(`{"quiet_hours":null}`))
+		testkit.Must(t, b.Store.InWorkspace(t.Context(), ws, func(_ context.Context, q postgres.Tx) error {
+			_, err := q.Workspaces().PatchSettings(t.Context(), json.RawMessage(`{"quiet_hours":null}`))
 			return err
 		}))
 		if got := b.sweep(b.Sweeper, 100); got.Started != 1 || !started("wquiet", "2026-11-19") {

@@ -125,8 +125,8 @@ func TestAQuestionIsFoundWithItsAnswer(t *testing.T) {
 				t.Errorf("%d messages are found before the answer", n)
 			}
 			if before {
-				b.Within(func(ctx context.Context, q postgres.Queries) error {
-					return q.IndexSaid(ctx, conversation.Conversation{ID: id}, []transcript.Message{{Role: transcript.User, Content: "What do I drink?"}})
+				b.Within(func(ctx context.Context, q postgres.Tx) error {
+					return q.Documents().IndexSaid(ctx, conversation.Conversation{ID: id}, []transcript.Message{{Role: transcript.User, Content: "What do I drink?"}})
 				})
 			}
 			stepped(b, b.Host.Converse, ref, 1)

@@ -54,7 +54,7 @@ func TestTransactionsMakeNoNetworkCalls(t *testing.T) {
 			return b.Host.Driver.CancelTurn(ctx, b.Workspace.Key, run.Run{Kind: run.Turn})
 		},
 	}
-	b.Within(func(ctx context.Context, _ postgres.Queries) error {
+	b.Within(func(ctx context.Context, _ postgres.Tx) error {
 		for name, call := range calls {
 			if err := call(ctx); err == nil || fault.From(err).Message != "network call inside a transaction" {
 				t.Errorf("%s: %v, want %s", name, err, fault.Internal)

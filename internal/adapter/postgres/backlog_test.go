@@ -55,15 +55,15 @@ func TestARetryCountsTheAgeOfARunAnew(t *testing.T) {
 	b := setup(t)
 	b.seed(b.a)
 	b.exec("update runs set created_at = now() - interval '1 week', opened_at = now() - interval '1 week'")
-	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
-		runs, err := q.Runs(ctx, 1)
+	b.in(b.a, func(ctx context.Context, q postgres.Tx) error {
+		runs, err := q.Runs().Runs(ctx, 1)
 		if err != nil {
 			return err
 		}
-		if err := q.EndRun(ctx, runs[0].Ref.Run, run.Completed, "", nil); err != nil {
+		if err := q.Runs().EndRun(ctx, runs[0].Ref.Run, run.Completed, "", nil); err != nil {
 			return err
 		}
-		return q.Reopen(ctx, runs[0].Run, "w2")
+		return q.Runs().Reopen(ctx, runs[0].Run, "w2")
 	})
 	got, err := b.Backlog(t.Context())
 	if w := got.Runs[run.Distill]; err != nil || w.Count != 1 || w.Oldest > time.Minute {

@@ -17,7 +17,7 @@ func (s *Store) Curation() curate.Store { return curateStore{s} }
 
 // WithCuration runs fn in a transaction that has entered ws.
 func (s curateStore) WithCuration(ctx context.Context, ws int64, fn func(context.Context, curate.Tx) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Queries) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		return fn(ctx, struct {
 			curationRepository
 			skillRepository

@@ -20,12 +20,12 @@ func (s *Store) Dumps() dump.Store { return dumpStore{s} }
 
 // WithSnapshot runs fn over a workspace as it is at one moment.
 func (s dumpStore) WithSnapshot(ctx context.Context, ws int64, fn func(context.Context, dump.Source) error) error {
-	return s.within(ctx, repeatableRead, ws, func(ctx context.Context, q Queries) error { return fn(ctx, q.session.dump()) })
+	return s.within(ctx, repeatableRead, ws, func(ctx context.Context, q Tx) error { return fn(ctx, q.session.dump()) })
 }
 
 // WithLoad runs fn in a transaction that has entered ws.
 func (s dumpStore) WithLoad(ctx context.Context, ws int64, fn func(context.Context, dump.Destination) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Queries) error { return fn(ctx, loadTx{q.session}) })
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, loadTx{q.session}) })
 }
 
 // Counts are how much there is in the workspace.

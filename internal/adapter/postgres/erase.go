@@ -176,7 +176,7 @@ func (s erasures) PlanErasure(ctx context.Context, t erase.Target) (out erase.Pl
 	if err != nil || t.Conversation == 0 {
 		return out, err
 	}
-	err = s.InWorkspace(ctx, t.Workspace, func(ctx context.Context, q Queries) error {
+	err = s.InWorkspace(ctx, t.Workspace, func(ctx context.Context, q Tx) error {
 		rows, err := q.q.DerivedOf(ctx, dbsqlc.DerivedOfParams{WorkspaceID: q.ws, Conversation: t.Conversation})
 		for _, r := range rows {
 			out.Derived = append(out.Derived, erase.Derivation(r))

@@ -129,7 +129,7 @@ func TestEraseLeavesNoRowOfAWorkspaceAndTouchesNoOther(t *testing.T) {
 	if fresh.ID == b.a.ID || fresh.Key == key {
 		t.Errorf("the name stands for %+v still", fresh)
 	}
-	b.in(fresh, func(context.Context, postgres.Queries) error { return nil })
+	b.in(fresh, func(context.Context, postgres.Tx) error { return nil })
 }
 
 // A process that has not heard of the erase finds the fresh workspace, too.
@@ -142,7 +142,7 @@ func TestAnErasedWorkspaceIsForgottenByWhoeverMeetsIt(t *testing.T) {
 	known, err := elsewhere.Workspace(t.Context(), "a", true)
 	testkit.Must(t, err)
 	b.erase(erase.Target{Workspace: b.a.ID, Derived: erase.Keep})
-	if err := elsewhere.InWorkspace(t.Context(), known.ID, func(context.Context, postgres.Queries) error { return nil }); fault.CodeOf(err) != fault.NotFound {
+	if err := elsewhere.InWorkspace(t.Context(), known.ID, func(context.Context, postgres.Tx) error { return nil }); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("entered: %v", err)
 	}
 	if fresh, err := elsewhere.Workspace(t.Context(), "a", true); err != nil || fresh.ID == known.ID {
@@ -162,8 +162,8 @@ func TestWritersInFlightReCreateNothing(t *testing.T) {
 	for w := range writers {
 		go func() {
 			for i := 0; ; i++ {
-				err := b.InWorkspace(ctx, b.a.ID, func(ctx context.Context, q postgres.Queries) error {
-					return q.Enqueue(ctx, postgres.DriveRun, fmt.Sprint(w*1_000_000+i), 0)
+				err := b.InWorkspace(ctx, b.a.ID, func(ctx context.Context, q postgres.Tx) error {
+					return q.Outbox().Enqueue(ctx, postgres.DriveRun, fmt.Sprint(w*1_000_000+i), 0)
 				})
 				if err != nil {
 					ended <- err

@@ -106,7 +106,7 @@ func TestAConnectionNeverCarriesAWorkspaceToTheNextBorrower(t *testing.T) {
 	b.seed(b.a)
 	ctx := t.Context()
 	enter := func(ctx context.Context, fn func() error) error {
-		return b.InWorkspace(ctx, b.a.ID, func(context.Context, postgres.Queries) error { return fn() })
+		return b.InWorkspace(ctx, b.a.ID, func(context.Context, postgres.Tx) error { return fn() })
 	}
 	cancelled, cancel := context.WithCancel(ctx)
 	for name, borrow := range map[string]func(){
@@ -117,8 +117,8 @@ func TestAConnectionNeverCarriesAWorkspaceToTheNextBorrower(t *testing.T) {
 			_ = enter(ctx, func() error { panic("no") })
 		},
 		"a failed statement": func() {
-			_ = b.InWorkspace(ctx, b.a.ID, func(ctx context.Context, q postgres.Queries) error {
-				return q.Astray(b.b.ID).Enqueue(ctx, postgres.DriveRun, "1", 0)
+			_ = b.InWorkspace(ctx, b.a.ID, func(ctx context.Context, q postgres.Tx) error {
+				return q.Astray(b.b.ID).Outbox().Enqueue(ctx, postgres.DriveRun, "1", 0)
 			})
 		},
 		"a cancellation": func() { _ = enter(cancelled, func() error { cancel(); return nil }) },
@@ -181,8 +181,8 @@ where grantee = 'cairn_app' and privilege_type = 'UPDATE' and table_schema = 'ca
 			app.do("rollback")
 		}
 	}
-	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
-		return q.Astray(b.b.ID).Settle(ctx, postgres.DriveRun, "1")
+	b.in(b.a, func(ctx context.Context, q postgres.Tx) error {
+		return q.Astray(b.b.ID).Outbox().Settle(ctx, postgres.DriveRun, "1")
 	})
 	if n := b.number("select count(*) from outbox where workspace_id = $1", b.b.ID); n != 1 {
 		t.Errorf("the other workspace has %d duties left, want 1", n)
@@ -194,8 +194,8 @@ func TestAnInsertForAnotherWorkspaceIsRefused(t *testing.T) {
 	b := setup(t)
 	b.seed(b.b)
 	before := b.number("select count(*) from outbox")
-	err := b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Queries) error {
-		return q.Astray(b.b.ID).Enqueue(t.Context(), postgres.EmbedDoc, "1", 0)
+	err := b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Tx) error {
+		return q.Astray(b.b.ID).Outbox().Enqueue(t.Context(), postgres.EmbedDoc, "1", 0)
 	})
 	if sqlState(err) != "42501" || fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("code %s, %v; want %s for 42501", fault.CodeOf(err), err, fault.Unavailable)

@@ -21,7 +21,7 @@ func (s *Store) LongTerm() longterm.LongTermStore { return longTermStore{s} }
 
 // WithLongTerm runs fn in a transaction that has entered ws.
 func (s longTermStore) WithLongTerm(ctx context.Context, ws int64, fn func(context.Context, longterm.LongTermTx) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Queries) error { return fn(ctx, longTermTx{q.session}) })
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, longTermTx{q.session}) })
 }
 
 // LongTerm reads entries by their external ids, with their sessions. What is

@@ -21,7 +21,7 @@ func (s *Store) Memory() longterm.Store { return memoryStore{s} }
 
 // WithMemory runs fn in a transaction that has entered ws.
 func (s memoryStore) WithMemory(ctx context.Context, ws int64, fn func(context.Context, longterm.Tx) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Queries) error { return fn(ctx, memoryTx{q.session}) })
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, memoryTx{q.session}) })
 }
 
 // Do is Once for use-cases, which know result only as something that JSON fills.

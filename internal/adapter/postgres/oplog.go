@@ -15,7 +15,7 @@ import (
 // first: an attempt beside this one blocks on it, and then, like every later
 // attempt, gets the logged result without running effect. The same id with other
 // arguments is OpReused.
-func Once[T any](ctx context.Context, q Queries, op string, args any, effect func() (T, error)) (T, error) {
+func Once[T any](ctx context.Context, q Tx, op string, args any, effect func() (T, error)) (T, error) {
 	return once(ctx, q.session, op, args, effect)
 }
 

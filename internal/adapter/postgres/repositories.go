@@ -1,98 +1,8 @@
 package postgres
 
-// Queries are a workspace's rows inside one transaction, of all repositories.
-type Queries struct {
-	session
-	agentRunRepository
-	bankRepository
-	callRepository
-	caseRepository
-	conversationRepository
-	conversationViewRepository
-	curationRepository
-	decisionRepository
-	deletedSkillRepository
-	documentRepository
-	dumpRepository
-	historyRepository
-	identityRepository
-	keyRepository
-	leaseRepository
-	loadRepository
-	longTermRepository
-	offloadRepository
-	operationRepository
-	outboxRepository
-	outcomeRepository
-	packageRepository
-	pendingMemoryRepository
-	pendingSkillRepository
-	probeRepository
-	promptMemoryRepository
-	reflectionRepository
-	roundRepository
-	runRepository
-	scheduleRepository
-	sessionRepository
-	skillRepository
-	skillUseRepository
-	soulRepository
-	stepRepository
-	targetRepository
-	taskRepository
-	trainingRepository
-	transcriptRepository
-	turnRepository
-	updateRepository
-	workspaceRepository
-}
-
-func queriesOf(s session) Queries {
-	return Queries{session: s,
-		agentRunRepository:         agentRunRepository{s},
-		bankRepository:             bankRepository{s},
-		callRepository:             callRepository{s},
-		caseRepository:             caseRepository{s},
-		conversationRepository:     conversationRepository{s},
-		conversationViewRepository: conversationViewRepository{s},
-		curationRepository:         curationRepository{s},
-		decisionRepository:         decisionRepository{s},
-		deletedSkillRepository:     deletedSkillRepository{s},
-		documentRepository:         documentRepository{s},
-		dumpRepository:             dumpRepository{s},
-		historyRepository:          historyRepository{s},
-		identityRepository:         identityRepository{s},
-		keyRepository:              keyRepository{s},
-		leaseRepository:            leaseRepository{s},
-		loadRepository:             loadRepository{s},
-		longTermRepository:         longTermRepository{s},
-		offloadRepository:          offloadRepository{s},
-		operationRepository:        operationRepository{s},
-		outboxRepository:           outboxRepository{s},
-		outcomeRepository:          outcomeRepository{s},
-		packageRepository:          packageRepository{s},
-		pendingMemoryRepository:    pendingMemoryRepository{s},
-		pendingSkillRepository:     pendingSkillRepository{s},
-		probeRepository:            probeRepository{s},
-		promptMemoryRepository:     promptMemoryRepository{s},
-		reflectionRepository:       reflectionRepository{s},
-		roundRepository:            roundRepository{s},
-		runRepository:              runRepository{s},
-		scheduleRepository:         scheduleRepository{s},
-		sessionRepository:          sessionRepository{s},
-		skillRepository:            skillRepository{s},
-		skillUseRepository:         skillUseRepository{s},
-		soulRepository:             soulRepository{s},
-		stepRepository:             stepRepository{s},
-		targetRepository:           targetRepository{s},
-		taskRepository:             taskRepository{s},
-		trainingRepository:         trainingRepository{s},
-		transcriptRepository:       transcriptRepository{s},
-		turnRepository:             turnRepository{s},
-		updateRepository:           updateRepository{s},
-		workspaceRepository:        workspaceRepository{s},
-	}
-}
+// Tx is a transaction that has entered a workspace. Its repositories read and write
+// the rows of one subject each.
+type Tx struct{ session }
 
 // Each repository reads and writes the rows of one subject.
 type (
@@ -182,3 +92,129 @@ func (s session) transcripts() transcriptRepository             { return transcr
 func (s session) turns() turnRepository                         { return turnRepository{s} }
 func (s session) updates() updateRepository                     { return updateRepository{s} }
 func (s session) workspaces() workspaceRepository               { return workspaceRepository{s} }
+
+// AgentRuns returns the agent run repository.
+func (t Tx) AgentRuns() agentRunRepository { return t.session.agentRuns() }
+
+// Banks returns the bank repository.
+func (t Tx) Banks() bankRepository { return t.session.banks() }
+
+// Calls returns the call repository.
+func (t Tx) Calls() callRepository { return t.session.calls() }
+
+// Cases returns the case repository.
+func (t Tx) Cases() caseRepository { return t.session.cases() }
+
+// Conversations returns the conversation repository.
+func (t Tx) Conversations() conversationRepository { return t.session.conversations() }
+
+// ConversationViews returns the conversation view repository.
+func (t Tx) ConversationViews() conversationViewRepository { return t.session.conversationViews() }
+
+// Curation returns the curation repository.
+func (t Tx) Curation() curationRepository { return t.session.curation() }
+
+// Decisions returns the decision repository.
+func (t Tx) Decisions() decisionRepository { return t.session.decisions() }
+
+// DeletedSkills returns the deleted skill repository.
+func (t Tx) DeletedSkills() deletedSkillRepository { return t.session.deletedSkills() }
+
+// Documents returns the document repository.
+func (t Tx) Documents() documentRepository { return t.session.documents() }
+
+// Dump returns the dump repository.
+func (t Tx) Dump() dumpRepository { return t.session.dump() }
+
+// Histories returns the history repository.
+func (t Tx) Histories() historyRepository { return t.session.histories() }
+
+// Identity returns the identity repository.
+func (t Tx) Identity() identityRepository { return t.session.identity() }
+
+// Keys returns the key repository.
+func (t Tx) Keys() keyRepository { return t.session.keys() }
+
+// Leases returns the lease repository.
+func (t Tx) Leases() leaseRepository { return t.session.leases() }
+
+// Load returns the load repository.
+func (t Tx) Load() loadRepository { return t.session.load() }
+
+// LongTerm returns the long term repository.
+func (t Tx) LongTerm() longTermRepository { return t.session.longTerm() }
+
+// Offloads returns the offload repository.
+func (t Tx) Offloads() offloadRepository { return t.session.offloads() }
+
+// Operations returns the operation repository.
+func (t Tx) Operations() operationRepository { return t.session.operations() }
+
+// Outbox returns the outbox repository.
+func (t Tx) Outbox() outboxRepository { return t.session.outbox() }
+
+// Outcomes returns the outcome repository.
+func (t Tx) Outcomes() outcomeRepository { return t.session.outcomes() }
+
+// Packages returns the package repository.
+func (t Tx) Packages() packageRepository { return t.session.packages() }
+
+// PendingMemories returns the pending memory repository.
+func (t Tx) PendingMemories() pendingMemoryRepository { return t.session.pendingMemories() }
+
+// PendingSkills returns the pending skill repository.
+func (t Tx) PendingSkills() pendingSkillRepository { return t.session.pendingSkills() }
+
+// Probes returns the probe repository.
+func (t Tx) Probes() probeRepository { return t.session.probes() }
+
+// PromptMemory returns the prompt memory repository.
+func (t Tx) PromptMemory() promptMemoryRepository { return t.session.promptMemory() }
+
+// Reflections returns the reflection repository.
+func (t Tx) Reflections() reflectionRepository { return t.session.reflections() }
+
+// Rounds returns the round repository.
+func (t Tx) Rounds() roundRepository { return t.session.rounds() }
+
+// Runs returns the run repository.
+func (t Tx) Runs() runRepository { return t.session.runs() }
+
+// Schedules returns the schedule repository.
+func (t Tx) Schedules() scheduleRepository { return t.session.schedules() }
+
+// Sessions returns the session repository.
+func (t Tx) Sessions() sessionRepository { return t.session.sessions() }
+
+// Skills returns the skill repository.
+func (t Tx) Skills() skillRepository { return t.session.skills() }
+
+// SkillUses returns the skill use repository.
+func (t Tx) SkillUses() skillUseRepository { return t.session.skillUses() }
+
+// Souls returns the soul repository.
+func (t Tx) Souls() soulRepository { return t.session.souls() }
+
+// Steps returns the step repository.
+func (t Tx) Steps() stepRepository { return t.session.steps() }
+
+// Targets returns the target repository.
+func (t Tx) Targets() targetRepository { return t.session.targets() }
+
+// Tasks returns the task repository.
+func (t Tx) Tasks() taskRepository { return t.session.tasks() }
+
+// Training returns the training repository.
+func (t Tx) Training() trainingRepository { return t.session.training() }
+
+// Transcripts returns the transcript repository.
+func (t Tx) Transcripts() transcriptRepository { return t.session.transcripts() }
+
+// Turns returns the turn repository.
+func (t Tx) Turns() turnRepository { return t.session.turns() }
+
+// Updates returns the update repository.
+func (t Tx) Updates() updateRepository { return t.session.updates() }
+
+// Workspaces returns the workspace repository.
+func (t Tx) Workspaces() workspaceRepository { return t.session.workspaces() }

@@ -23,8 +23,8 @@ const driveAfter = 3 * time.Second
 // run is new.
 func (s *Store) Accept(ctx context.Context, a distill.Accepted) (r run.Run, made bool, err error) {
 	a.Key = storable(a.Key)
-	err = s.within(ctx, readCommitted, a.Workspace, func(ctx context.Context, q Queries) error {
-		old, exists, err := q.accepted(ctx, a)
+	err = s.within(ctx, readCommitted, a.Workspace, func(ctx context.Context, q Tx) error {
+		old, exists, err := q.Runs().accepted(ctx, a)
 		if err != nil {
 			return err
 		}
@@ -34,24 +34,24 @@ func (s *Store) Accept(ctx context.Context, a distill.Accepted) (r run.Run, made
 		}
 		generation, conversation := old.Generation+1, old.Conversation
 		if !exists {
-			if conversation, err = q.PutConversation(ctx, a.Conversation, a.Channel); err != nil {
+			if conversation, err = q.Transcripts().PutConversation(ctx, a.Conversation, a.Channel); err != nil {
 				return err
 			}
 		}
 		id, err := q.q.RunInsert(ctx, dbsqlc.RunInsertParams{WorkspaceID: q.ws, Kind: string(run.Distill), BusinessKey: a.Key, Generation: int32(generation),
 			ArgsSha: a.ArgsSHA[:], ConversationID: &conversation, Spec: a.Spec, WorkflowID: a.WorkflowID(generation, 1)})
 		if isNoRows(err) { // somebody else was first, between our look and our insert
-			r, _, err = q.accepted(ctx, a)
+			r, _, err = q.Runs().accepted(ctx, a)
 			return err
 		}
 		if err != nil {
 			return fmt.Errorf("record the run: %w", err)
 		}
 		made = true
-		if err := q.Enqueue(ctx, DriveRun, fmt.Sprint(id), driveAfter); err != nil {
+		if err := q.Outbox().Enqueue(ctx, DriveRun, fmt.Sprint(id), driveAfter); err != nil {
 			return err
 		}
-		r, err = q.Run(ctx, id)
+		r, err = q.Runs().Run(ctx, id)
 		return err
 	})
 	return r, made, err

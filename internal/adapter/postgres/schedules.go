@@ -17,7 +17,7 @@ func (s *Store) Schedules() schedule.Store { return scheduleStore{s} }
 
 // WithSchedules runs fn in a transaction that has entered ws.
 func (s scheduleStore) WithSchedules(ctx context.Context, ws int64, fn func(context.Context, schedule.Tx) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Queries) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		return fn(ctx, struct {
 			scheduleRepository
 			workspaceRepository

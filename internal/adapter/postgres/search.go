@@ -222,7 +222,7 @@ func (s *Store) SearchIndex() search.Index { return searchIndex{s} }
 // FindSkills ranks and reads in one statement.
 func (s searchIndex) FindSkills(ctx context.Context, ws int64, in search.Query, name string) (out []search.SkillHit, err error) {
 	vector, space := vectorOf(in)
-	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Queries) error {
+	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		rows, err := q.q.SearchSkills(ctx, dbsqlc.SearchSkillsParams{Name: name, WorkspaceID: q.ws, States: in.States, Terms: terms(in.Terms), Query: vector, Space: space, MaxRows: int32(in.Limit)})
 		for _, r := range rows {
 			out = append(out, search.SkillHit{Named: r.Named,

@@ -101,14 +101,14 @@ var errConflict = errors.New("the head has moved")
 // package's base any more, when its name was taken meanwhile, when its zip was
 // collected, or when the task has ended or was erased: then it is to be packaged again.
 func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Commit) (out distill.Committed, err error) {
-	err = s.within(ctx, readCommitted, t.Ref.Workspace, func(ctx context.Context, q Queries) error {
+	err = s.within(ctx, readCommitted, t.Ref.Workspace, func(ctx context.Context, q Tx) error {
 		// Creations and updates of one workspace follow each other: names, near
 		// duplicates and term counts are decided on rows that stand still.
 		if err := classify("lock the skills", q.q.SkillsLock(ctx, q.ws)); err != nil {
 			return err
 		}
 		op := t.Ref.Op(t.Key+"/commit", 0)
-		out, err = Once(ctx, q, op, c.Args(t), func() (distill.Committed, error) { return q.commitVersion(ctx, t, c) })
+		out, err = Once(ctx, q, op, c.Args(t), func() (distill.Committed, error) { return q.Skills().commitVersion(ctx, t, c) })
 		return err
 	})
 	if errors.Is(err, errConflict) {

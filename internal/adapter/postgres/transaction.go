@@ -22,7 +22,7 @@ const (
 // nil and rolls back otherwise. The begin and the entry go out together. When the
 // workspace is refused, the driver drops the connection, as it does whenever a
 // begin fails.
-func (s *Store) within(ctx context.Context, isolation string, ws int64, fn func(context.Context, Queries) error) error {
+func (s *Store) within(ctx context.Context, isolation string, ws int64, fn func(context.Context, Tx) error) error {
 	enter := fmt.Sprintf("%s; select cairn.enter(%d)", isolation, ws)
 	tx, err := s.app.BeginTx(ctx, pgx.TxOptions{BeginQuery: enter})
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Store) within(ctx context.Context, isolation string, ws int64, fn func(
 		return err
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // does nothing after a commit
-	if err := fn(txscope.Enter(ctx), queriesOf(session{ws: ws, q: dbsqlc.New(tx), tx: tx, vectors: s.vectors})); err != nil {
+	if err := fn(txscope.Enter(ctx), Tx{session{ws: ws, q: dbsqlc.New(tx), tx: tx, vectors: s.vectors}}); err != nil {
 		return classify("", err)
 	}
 	return classify("commit", tx.Commit(ctx))

@@ -228,7 +228,7 @@ func (b *Bundle) Wait(ref run.Ref) distill.Report {
 }
 
 // Within reads the test's workspace.
-func (b *Bundle) Within(fn func(context.Context, postgres.Queries) error) {
+func (b *Bundle) Within(fn func(context.Context, postgres.Tx) error) {
 	b.T.Helper()
 	testkit.Must(b.T, b.Store.InWorkspace(b.T.Context(), b.Workspace.ID, fn))
 }

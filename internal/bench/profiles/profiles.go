@@ -117,14 +117,14 @@ func measure(ctx context.Context, h *app.Host, p Profile) (row Row, err error) {
 	if err != nil {
 		return row, err
 	}
-	err = h.Store.InWorkspace(ctx, ws.ID, func(ctx context.Context, q postgres.Queries) error {
-		s, err := q.Settings(ctx)
+	err = h.Store.InWorkspace(ctx, ws.ID, func(ctx context.Context, q postgres.Tx) error {
+		s, err := q.Workspaces().Settings(ctx)
 		if err != nil {
 			return err
 		}
 		mode := settings.Mode{Profile: p.Tools, Thinking: p.Thinking, Calls: p.Calls}
 		s.Memory.Modes = settings.Modes{Summarize: mode, Retrieve: mode, Personal: mode, Procedural: mode, Tool: mode, Identity: mode}
-		return q.SetSettings(ctx, s)
+		return q.Workspaces().SetSettings(ctx, s)
 	})
 	if err != nil {
 		return row, err
@@ -159,20 +159,20 @@ func measure(ctx context.Context, h *app.Host, p Profile) (row Row, err error) {
 		row.Tokens += c.Tokens
 	}
 	row.Seconds = time.Since(began).Seconds()
-	return row, h.Store.InWorkspace(ctx, ws.ID, func(ctx context.Context, q postgres.Queries) error { return row.count(ctx, q) })
+	return row, h.Store.InWorkspace(ctx, ws.ID, func(ctx context.Context, q postgres.Tx) error { return row.count(ctx, q) })
 }
 
 // mostRuns are more than one measurement has.
 const mostRuns = 200
 
 // count counts the calls of tools in all runs of the workspace.
-func (r *Row) count(ctx context.Context, q postgres.Queries) error {
-	runs, err := q.Runs(ctx, mostRuns)
+func (r *Row) count(ctx context.Context, q postgres.Tx) error {
+	runs, err := q.Runs().Runs(ctx, mostRuns)
 	if err != nil {
 		return err
 	}
 	for _, one := range runs {
-		steps, err := q.Steps(ctx, one.Run.Ref.Run)
+		steps, err := q.Steps().Steps(ctx, one.Run.Ref.Run)
 		if err != nil {
 			return err
 		}

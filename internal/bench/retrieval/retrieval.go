@@ -94,8 +94,8 @@ func Measure(ctx context.Context, h *app.Host, samples []locomo.Sample) (Result,
 }
 
 func put(ctx context.Context, h *app.Host, ws int64, s locomo.Sample) error {
-	return h.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Queries) error {
-		_, err := q.PutConversation(ctx, s.Conversation, "import")
+	return h.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Tx) error {
+		_, err := q.Transcripts().PutConversation(ctx, s.Conversation, "import")
 		return err
 	})
 }

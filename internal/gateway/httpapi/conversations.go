@@ -55,8 +55,8 @@ func (g *Gateway) listConversations(ctx context.Context, in *struct {
 		return nil, err
 	}
 	out := &bodyOf[ConversationList]{}
-	err = g.Store.InWorkspace(ctx, workspace(ctx), func(ctx context.Context, q postgres.Queries) (err error) {
-		out.Body.Conversations, err = q.Conversations(ctx, before, in.Limit+1)
+	err = g.Store.InWorkspace(ctx, workspace(ctx), func(ctx context.Context, q postgres.Tx) (err error) {
+		out.Body.Conversations, err = q.ConversationViews().Conversations(ctx, before, in.Limit+1)
 		return err
 	})
 	if all := out.Body.Conversations; len(all) > in.Limit {
@@ -80,12 +80,12 @@ func (g *Gateway) listMessages(ctx context.Context, in *struct {
 		return nil, err
 	}
 	out := &bodyOf[MessageList]{}
-	err = g.Store.InWorkspace(ctx, workspace(ctx), func(ctx context.Context, q postgres.Queries) error {
-		v, err := q.ConversationView(ctx, in.ID)
+	err = g.Store.InWorkspace(ctx, workspace(ctx), func(ctx context.Context, q postgres.Tx) error {
+		v, err := q.ConversationViews().ConversationView(ctx, in.ID)
 		if err != nil {
 			return err
 		}
-		out.Body.Messages, err = q.Lines(ctx, v.ID, int(after), in.Limit+1)
+		out.Body.Messages, err = q.ConversationViews().Lines(ctx, v.ID, int(after), in.Limit+1)
 		return err
 	})
 	if all := out.Body.Messages; len(all) > in.Limit {

@@ -161,8 +161,8 @@ func TestABrokenDumpLeavesNothing(t *testing.T) {
 			t.Errorf("%s: %q does not say %q", name, p.Message, c.line)
 		}
 	}
-	testkit.Must(t, b.Store.InWorkspace(t.Context(), other.ID, func(_ context.Context, q postgres.Queries) error {
-		c, err := q.Counts(t.Context())
+	testkit.Must(t, b.Store.InWorkspace(t.Context(), other.ID, func(_ context.Context, q postgres.Tx) error {
+		c, err := q.Dump().Counts(t.Context())
 		if c.Memories+c.Targets+c.Histories+c.Conversations+c.Messages+c.Revisions+c.Identities != 0 {
 			t.Errorf("there is %+v", c)
 		}

@@ -62,8 +62,8 @@ func (g *Gateway) eraseConversation(ctx context.Context, in *struct {
 	EraseOptions
 }) (*erasedOutput, error) {
 	target := erase.Target{Workspace: workspace(ctx), Derived: in.Derived}
-	err := g.Store.InWorkspace(ctx, target.Workspace, func(ctx context.Context, q postgres.Queries) error {
-		v, err := q.ConversationView(ctx, in.ID)
+	err := g.Store.InWorkspace(ctx, target.Workspace, func(ctx context.Context, q postgres.Tx) error {
+		v, err := q.ConversationViews().ConversationView(ctx, in.ID)
 		target.Conversation = v.ID
 		return err
 	})

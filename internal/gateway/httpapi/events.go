@@ -75,8 +75,8 @@ func (g *Gateway) distillProgress(ref run.Ref) func(context.Context) (any, bool,
 
 func (g *Gateway) agentProgress(ref run.Ref) func(context.Context) (any, bool, error) {
 	return func(ctx context.Context) (p any, ended bool, err error) {
-		err = g.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, q postgres.Queries) error {
-			a, err := q.AgentProgress(ctx, ref.Run)
+		err = g.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, q postgres.Tx) error {
+			a, err := q.ConversationViews().AgentProgress(ctx, ref.Run)
 			p, ended = a, a.Status == run.Ended
 			return err
 		})

@@ -76,8 +76,8 @@ func (k *Keys) Create(ctx context.Context, ws int64, name string, scopes []Scope
 	_, _ = rand.Read(random) // never fails: crypto/rand ends the program instead
 	key = keyPrefix + base64.RawURLEncoding.EncodeToString(random)
 	made.Hint = key[:hintChars]
-	err = k.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Queries) error {
-		made, err = q.PutKey(ctx, made, sha256.Sum256([]byte(key)))
+	err = k.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Tx) error {
+		made, err = q.Keys().PutKey(ctx, made, sha256.Sum256([]byte(key)))
 		return err
 	})
 	return key, made, err
@@ -85,8 +85,8 @@ func (k *Keys) Create(ctx context.Context, ws int64, name string, scopes []Scope
 
 // List lists a workspace's keys.
 func (k *Keys) List(ctx context.Context, ws int64) (out []postgres.Key, err error) {
-	err = k.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Queries) error {
-		out, err = q.Keys(ctx)
+	err = k.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Tx) error {
+		out, err = q.Keys().Keys(ctx)
 		return err
 	})
 	return out, err
@@ -94,7 +94,7 @@ func (k *Keys) List(ctx context.Context, ws int64) (out []postgres.Key, err erro
 
 // Revoke ends a key. Gateways notice within keyMemory.
 func (k *Keys) Revoke(ctx context.Context, ws, id int64) error {
-	return k.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Queries) error { return q.RevokeKey(ctx, id) })
+	return k.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Tx) error { return q.Keys().RevokeKey(ctx, id) })
 }
 
 // Principal finds who a key speaks for; NotFound for a key that is no good.

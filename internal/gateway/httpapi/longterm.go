@@ -216,8 +216,8 @@ func (g *Gateway) describeTarget(ctx context.Context, in *struct {
 }
 
 func (g *Gateway) showWorkspace(ctx context.Context, _ *struct{}) (out *bodyOf[WorkspaceView], err error) {
-	err = g.Store.InWorkspace(ctx, workspace(ctx), func(ctx context.Context, q postgres.Queries) error {
-		c, err := q.Counts(ctx)
+	err = g.Store.InWorkspace(ctx, workspace(ctx), func(ctx context.Context, q postgres.Tx) error {
+		c, err := q.Dump().Counts(ctx)
 		out = &bodyOf[WorkspaceView]{WorkspaceView(c)}
 		return err
 	})

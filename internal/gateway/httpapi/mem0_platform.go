@@ -92,8 +92,8 @@ const entitiesSeen = 10_000
 
 func (c *mem0Call) known() (out []mem0Entity, err error) {
 	out = []mem0Entity{}
-	err = c.Store.InWorkspace(c.r.Context(), c.from.Workspace.ID, func(_ context.Context, q postgres.Queries) error {
-		all, err := q.Entities(c.r.Context(), entitiesSeen)
+	err = c.Store.InWorkspace(c.r.Context(), c.from.Workspace.ID, func(_ context.Context, q postgres.Tx) error {
+		all, err := q.Documents().Entities(c.r.Context(), entitiesSeen)
 		for _, e := range all {
 			out = append(out, mem0Entity{e.Name, e.Name, e.Kind, e.Memories, e.FirstAt, e.LastAt})
 		}

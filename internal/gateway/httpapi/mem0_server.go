@@ -136,8 +136,8 @@ func (c *mem0Call) requests() (any, error) {
 const runsSeen = 1000
 
 func (c *mem0Call) latestRuns() (out []run.Summary, err error) {
-	err = c.Store.InWorkspace(c.r.Context(), c.from.Workspace.ID, func(_ context.Context, q postgres.Queries) error {
-		out, err = q.Runs(c.r.Context(), runsSeen)
+	err = c.Store.InWorkspace(c.r.Context(), c.from.Workspace.ID, func(_ context.Context, q postgres.Tx) error {
+		out, err = q.Runs().Runs(c.r.Context(), runsSeen)
 		return err
 	})
 	return out, err

@@ -80,8 +80,8 @@ func (g *Gateway) listRuns(ctx context.Context, in *struct {
 	Limit int `query:"limit" default:"20" minimum:"1" maximum:"1000"`
 }) (*bodyOf[RunList], error) {
 	out := &bodyOf[RunList]{RunList{Runs: []RunSummary{}}}
-	err := g.Store.InWorkspace(ctx, workspace(ctx), func(ctx context.Context, q postgres.Queries) error {
-		runs, err := q.Runs(ctx, in.Limit)
+	err := g.Store.InWorkspace(ctx, workspace(ctx), func(ctx context.Context, q postgres.Tx) error {
+		runs, err := q.Runs().Runs(ctx, in.Limit)
 		for _, r := range runs {
 			out.Body.Runs = append(out.Body.Runs, RunSummary{Run: r.Ref.Run, Kind: r.Kind, Title: r.Title, Request: r.Key, Generation: r.Generation, Attempt: r.Attempt,
 				Status: r.Status, Outcome: r.Outcome, Reason: r.Reason, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt, Links: g.runLinks(r.Ref.Run, r.WorkflowID)})

@@ -24,8 +24,8 @@ func (g *Gateway) settingsRoutes() {
 }
 
 func (g *Gateway) showSettings(ctx context.Context, _ *struct{}) (out *bodyOf[WorkspaceSettings], err error) {
-	err = g.Store.InWorkspace(ctx, workspace(ctx), func(ctx context.Context, q postgres.Queries) error {
-		s, err := q.Settings(ctx)
+	err = g.Store.InWorkspace(ctx, workspace(ctx), func(ctx context.Context, q postgres.Tx) error {
+		s, err := q.Workspaces().Settings(ctx)
 		out = &bodyOf[WorkspaceSettings]{WorkspaceSettings(settings.DocumentOf(s))}
 		return err
 	})
@@ -33,8 +33,8 @@ func (g *Gateway) showSettings(ctx context.Context, _ *struct{}) (out *bodyOf[Wo
 }
 
 func (g *Gateway) changeSettings(ctx context.Context, in *struct{ RawBody []byte }) (out *bodyOf[WorkspaceSettings], err error) {
-	err = g.Store.InWorkspace(ctx, workspace(ctx), func(ctx context.Context, q postgres.Queries) error {
-		s, err := q.PatchSettings(ctx, in.RawBody)
+	err = g.Store.InWorkspace(ctx, workspace(ctx), func(ctx context.Context, q postgres.Tx) error {
+		s, err := q.Workspaces().PatchSettings(ctx, in.RawBody)
 		if err == nil {
 			err = g.Progressive.Registry.Check(s.Memory)
 		}

@@ -131,9 +131,9 @@ func (g *Gateway) skillNumber(ctx context.Context, ref string) (id int64, err er
 func (g *Gateway) memory(ctx context.Context, head skill.Head, v skill.Version) (skill.MemoryItem, error) {
 	p := skill.Projected{ID: fmt.Sprint(head.ID), Archived: head.Status == skill.Archived, Uploaded: head.Origin == "import", Version: v.Number,
 		UserID: asking(ctx).Workspace.Name, URL: g.link("/v1/skills/%d/versions/%d/package", head.ID, v.Number), CreatedAt: head.CreatedAt, UpdatedAt: v.CreatedAt, Embedding: []float32{}}
-	err := g.Store.InWorkspace(ctx, workspace(ctx), func(ctx context.Context, q postgres.Queries) error {
+	err := g.Store.InWorkspace(ctx, workspace(ctx), func(ctx context.Context, q postgres.Tx) error {
 		for _, s := range v.Sources {
-			c, err := q.Conversation(ctx, s.Conversation, s.From, s.To)
+			c, err := q.Transcripts().Conversation(ctx, s.Conversation, s.From, s.To)
 			if err != nil {
 				return err
 			}

@@ -19,8 +19,8 @@ func (b *bundle) execute(ctx context.Context, step string, keep ledger.StoreRepl
 	request, err := b.Prepare(run.CallKey{Ref: b.run, Step: step}, llm.Request{Model: "scripted", Messages: llm.User("ask")}, 0)
 	testkit.Must(b.t, err)
 	var admission ledger.Admission
-	testkit.Must(b.t, b.store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q postgres.Queries) error {
-		admission, err = q.AdmitCall(ctx, request)
+	testkit.Must(b.t, b.store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q postgres.Tx) error {
+		admission, err = q.Calls().AdmitCall(ctx, request)
 		return err
 	}))
 	return b.Execute(ctx, request, admission, keep)
@@ -29,11 +29,11 @@ func (b *bundle) execute(ctx context.Context, step string, keep ledger.StoreRepl
 // kept keeps a reply with a duty beside it, and fails afterwards with err.
 func (b *bundle) kept(step string, err error) ledger.StoreReply {
 	return func(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, _ error) {
-		return stored, b.store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q postgres.Queries) (failed error) {
-			if stored, failed = q.StoreReply(ctx, run.CallKey{Ref: b.run, Step: step}, reply, cost); failed != nil {
+		return stored, b.store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q postgres.Tx) (failed error) {
+			if stored, failed = q.Calls().StoreReply(ctx, run.CallKey{Ref: b.run, Step: step}, reply, cost); failed != nil {
 				return failed
 			}
-			if failed = q.Enqueue(ctx, postgres.EmbedDoc, step, 0); failed != nil {
+			if failed = q.Outbox().Enqueue(ctx, postgres.EmbedDoc, step, 0); failed != nil {
 				return failed
 			}
 			return err
@@ -92,22 +92,22 @@ func (b *bundle) question(parallel int) ledger.Question {
 	q := ledger.Question{Run: b.run, Step: "s", Lang: "en", Request: llm.Request{Model: "scripted", Messages: llm.User("ask")}, Parallel: parallel, Repairs: 1, Decode: good}
 	q.StoreReply = func(k run.CallKey) ledger.StoreReply {
 		return func(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, _ error) {
-			return stored, b.store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q postgres.Queries) (err error) {
-				if stored, err = q.StoreReply(ctx, k, reply, cost); err != nil {
+			return stored, b.store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q postgres.Tx) (err error) {
+				if stored, err = q.Calls().StoreReply(ctx, k, reply, cost); err != nil {
 					return err
 				}
 				if good(stored.Text) != nil {
 					return ledger.ErrReplyExists
 				}
-				return q.Enqueue(ctx, postgres.EmbedDoc, fmt.Sprintf("s/%d", k.Round), 0)
+				return q.Outbox().Enqueue(ctx, postgres.EmbedDoc, fmt.Sprintf("s/%d", k.Round), 0)
 			})
 		}
 	}
 	request, err := b.Prepare(run.CallKey{Ref: b.run, Step: "s"}, q.Request, parallel)
 	testkit.Must(b.t, err)
 	q.Admitted = &ledger.AdmittedCall{Request: request}
-	testkit.Must(b.t, b.store.InWorkspace(b.t.Context(), b.ws.ID, func(_ context.Context, tx postgres.Queries) error {
-		q.Admitted.Admission, err = tx.AdmitCall(b.t.Context(), request)
+	testkit.Must(b.t, b.store.InWorkspace(b.t.Context(), b.ws.ID, func(_ context.Context, tx postgres.Tx) error {
+		q.Admitted.Admission, err = tx.Calls().AdmitCall(b.t.Context(), request)
 		return err
 	}))
 	return q

@@ -79,8 +79,8 @@ func (b *bundle) ask(ctx context.Context, step, what string, change ...func(*llm
 func (b *bundle) row(step string) run.Call {
 	b.t.Helper()
 	var out run.Call
-	testkit.Must(b.t, b.store.InWorkspace(b.t.Context(), b.ws.ID, func(_ context.Context, q postgres.Queries) error {
-		calls, err := q.Calls(b.t.Context(), b.run)
+	testkit.Must(b.t, b.store.InWorkspace(b.t.Context(), b.ws.ID, func(_ context.Context, q postgres.Tx) error {
+		calls, err := q.Calls().Calls(b.t.Context(), b.run)
 		for _, c := range calls {
 			if c.Key.Step == step && c.Key.Round == 0 {
 				out = c

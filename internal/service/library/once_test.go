@@ -107,7 +107,9 @@ type watched struct {
 	wrote *bool
 }
 
-func (w watched) Versions() library.VersionRepository { return watchedVersions{w.Tx.Versions(), w.wrote} }
+func (w watched) Versions() library.VersionRepository {
+	return watchedVersions{w.Tx.Versions(), w.wrote}
+}
 
 type watchedVersions struct {
 	library.VersionRepository
@@ -116,7 +118,7 @@ type watchedVersions struct {
 
 func (w watchedVersions) LockSkills(ctx context.Context) error {
 	*w.wrote = true
-	return w.Tx.Versions().LockSkills(ctx)
+	return w.VersionRepository.LockSkills(ctx)
 }
 
 func TestACallWhoseAnswerWasLostIsDoneOnce(t *testing.T) {

@@ -108,13 +108,13 @@ func (b *bundle) saysIn(ws postgres.Workspace) string {
 
 func (b *bundle) choose(change func(*settings.Settings)) {
 	b.t.Helper()
-	testkit.Must(b.t, b.store.InWorkspace(b.t.Context(), b.a.ID, func(_ context.Context, q postgres.Queries) error {
-		s, err := q.Settings(b.t.Context())
+	testkit.Must(b.t, b.store.InWorkspace(b.t.Context(), b.a.ID, func(_ context.Context, q postgres.Tx) error {
+		s, err := q.Workspaces().Settings(b.t.Context())
 		if err != nil {
 			return err
 		}
 		change(&s)
-		return q.SetSettings(b.t.Context(), s)
+		return q.Workspaces().SetSettings(b.t.Context(), s)
 	}))
 }
 

@@ -19,9 +19,9 @@ func TestAnEndedRunSettlesItsDuty(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	r := b.accept("k")
-	b.in(func(ctx context.Context, q postgres.Queries) error {
-		testkit.Must(t, q.EndRun(ctx, r.Ref.Run, run.Completed, "", nil))
-		return q.Enqueue(ctx, postgres.DriveRun, number(r.Ref.Run), 0) // left over, as by a claim that was under way
+	b.in(func(ctx context.Context, q postgres.Tx) error {
+		testkit.Must(t, q.Runs().EndRun(ctx, r.Ref.Run, run.Completed, "", nil))
+		return q.Outbox().Enqueue(ctx, postgres.DriveRun, number(r.Ref.Run), 0) // left over, as by a claim that was under way
 	})
 	if n := b.pass(); n != 1 { // without a Temporal client a start would panic
 		t.Errorf("took %d duties, want 1", n)
@@ -142,8 +142,8 @@ func TestADocumentGetsItsVectorWhenTheEmbedderIsBack(t *testing.T) {
 	b.pass()
 	want, err := b.embedder.Embedder.Embed(t.Context(), []string{"text"})
 	testkit.Must(t, err)
-	b.in(func(ctx context.Context, q postgres.Queries) error {
-		hits, err := q.Search(ctx, search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: want[0], Space: b.Space, Limit: 5})
+	b.in(func(ctx context.Context, q postgres.Tx) error {
+		hits, err := q.Documents().Search(ctx, search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: want[0], Space: b.Space, Limit: 5})
 		if len(hits) != 1 || hits[0].Cosine < 0.99 {
 			t.Errorf("found %+v", hits)
 		}
@@ -167,10 +167,10 @@ func TestAVectorBelongsToTheTextInForce(t *testing.T) {
 	go func() { _, err := b.Pass(t.Context()); passed <- err }()
 	<-inside
 	// The change is written, not committed, when the old vector arrives.
-	b.in(func(ctx context.Context, q postgres.Queries) error {
-		_, err := q.Index(ctx, search.NewDoc(search.KindSkill, 1, "active", "entirely new words"))
+	b.in(func(ctx context.Context, q postgres.Tx) error {
+		_, err := q.Documents().Index(ctx, search.NewDoc(search.KindSkill, 1, "active", "entirely new words"))
 		testkit.Must(t, err)
-		testkit.Must(t, q.PutEmbedding(ctx, doc, b.Space, fresh[0]))
+		testkit.Must(t, q.Documents().PutEmbedding(ctx, doc, b.Space, fresh[0]))
 		close(leave)
 		until(t, "the relay to meet the change", func() bool {
 			return scan[int](t, b.admin, "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'") == 1
@@ -178,8 +178,8 @@ func TestAVectorBelongsToTheTextInForce(t *testing.T) {
 		return nil
 	})
 	testkit.Must(t, <-passed)
-	b.in(func(ctx context.Context, q postgres.Queries) error {
-		hits, err := q.Search(ctx, search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: fresh[0], Space: b.Space, Limit: 5})
+	b.in(func(ctx context.Context, q postgres.Tx) error {
+		hits, err := q.Documents().Search(ctx, search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: fresh[0], Space: b.Space, Limit: 5})
 		if len(hits) != 1 || hits[0].Cosine < 0.99 {
 			t.Errorf("the new text has another vector: %+v", hits)
 		}
@@ -190,10 +190,10 @@ func TestAVectorBelongsToTheTextInForce(t *testing.T) {
 func TestOneDutyThatFailsDoesNotKeepTheOthers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.in(func(ctx context.Context, q postgres.Queries) error {
-		testkit.Must(t, q.Enqueue(ctx, postgres.EmbedDoc, "999", 0)) // of no document
-		testkit.Must(t, q.Enqueue(ctx, postgres.DriveRun, "999", 0)) // of no run
-		return q.Enqueue(ctx, postgres.DriveRun, "nonsense", 0)
+	b.in(func(ctx context.Context, q postgres.Tx) error {
+		testkit.Must(t, q.Outbox().Enqueue(ctx, postgres.EmbedDoc, "999", 0)) // of no document
+		testkit.Must(t, q.Outbox().Enqueue(ctx, postgres.DriveRun, "999", 0)) // of no run
+		return q.Outbox().Enqueue(ctx, postgres.DriveRun, "nonsense", 0)
 	})
 	b.document(1, "text")
 	if n := b.pass(); n != 4 {

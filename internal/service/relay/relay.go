@@ -123,20 +123,20 @@ func (r *Relay) drive(ctx context.Context, d postgres.OutboxTask, id int64) erro
 		ws      postgres.Workspace
 		channel string
 	)
-	err := r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q postgres.Queries) (err error) {
-		if todo, err = q.Run(ctx, id); err != nil {
+	err := r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q postgres.Tx) (err error) {
+		if todo, err = q.Runs().Run(ctx, id); err != nil {
 			return err
 		}
 		if todo.Status == run.Ended {
-			return q.Settle(ctx, d.Kind, d.Key)
+			return q.Outbox().Settle(ctx, d.Kind, d.Key)
 		}
-		if ws, err = q.Self(ctx); err != nil {
+		if ws, err = q.Workspaces().Self(ctx); err != nil {
 			return err
 		}
 		if todo.Conversation == 0 { // a question is about none
 			return nil
 		}
-		channel, err = q.Channel(ctx, todo.Conversation)
+		channel, err = q.Transcripts().Channel(ctx, todo.Conversation)
 		return err
 	})
 	if err != nil || todo.Status == run.Ended {
@@ -156,14 +156,14 @@ func (r *Relay) tell(ctx context.Context, d postgres.OutboxTask) error {
 		chosen  postgres.Settings
 		running []int64
 	)
-	err := r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q postgres.Queries) (err error) {
-		if ws, err = q.Self(ctx); err != nil {
+	err := r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q postgres.Tx) (err error) {
+		if ws, err = q.Workspaces().Self(ctx); err != nil {
 			return err
 		}
-		if chosen, err = q.Settings(ctx); err != nil {
+		if chosen, err = q.Workspaces().Settings(ctx); err != nil {
 			return err
 		}
-		running, err = q.Running(ctx, r.Driver.Limits.Close, tellMost)
+		running, err = q.ConversationViews().Running(ctx, r.Driver.Limits.Close, tellMost)
 		return err
 	})
 	if err != nil {
@@ -175,20 +175,20 @@ func (r *Relay) tell(ctx context.Context, d postgres.OutboxTask) error {
 			return err
 		}
 	}
-	return r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q postgres.Queries) error {
-		now, err := q.Settings(ctx)
+	return r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q postgres.Tx) error {
+		now, err := q.Workspaces().Settings(ctx)
 		if err != nil || now != chosen { // changed meanwhile: the duty is for that change, too
 			return err
 		}
-		return q.Settle(ctx, d.Kind, d.Key)
+		return q.Outbox().Settle(ctx, d.Kind, d.Key)
 	})
 }
 
 // embed gives a document the vector it could not get when it was written.
 func (r *Relay) embed(ctx context.Context, d postgres.OutboxTask, doc int64) error {
 	var text string
-	err := r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q postgres.Queries) (err error) {
-		text, err = q.DocText(ctx, doc)
+	err := r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q postgres.Tx) (err error) {
+		text, err = q.Documents().DocText(ctx, doc)
 		return err
 	})
 	if err != nil {
@@ -198,15 +198,15 @@ func (r *Relay) embed(ctx context.Context, d postgres.OutboxTask, doc int64) err
 	if err != nil {
 		return fmt.Errorf("embed document %d: %w", doc, err)
 	}
-	return r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q postgres.Queries) error {
-		now, err := q.DocText(ctx, doc)
+	return r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q postgres.Tx) error {
+		now, err := q.Documents().DocText(ctx, doc)
 		if err != nil || now != text { // changed meanwhile: the change left a duty of its own
 			return err
 		}
-		if err := q.PutEmbedding(ctx, doc, r.Space, vs[0]); err != nil {
+		if err := q.Documents().PutEmbedding(ctx, doc, r.Space, vs[0]); err != nil {
 			return err
 		}
-		return q.Settle(ctx, d.Kind, d.Key)
+		return q.Outbox().Settle(ctx, d.Kind, d.Key)
 	})
 }
 
@@ -245,8 +245,8 @@ func (r *Relay) Tidy(ctx context.Context) error {
 // collect moves an idle package on. Its object is deleted between two transactions.
 func (r *Relay) collect(ctx context.Context, p postgres.IdlePackage) (err error) {
 	var key string
-	err = r.Store.InWorkspace(ctx, p.Workspace, func(ctx context.Context, q postgres.Queries) error {
-		key, err = q.CollectPackage(ctx, p, r.Grace)
+	err = r.Store.InWorkspace(ctx, p.Workspace, func(ctx context.Context, q postgres.Tx) error {
+		key, err = q.Packages().CollectPackage(ctx, p, r.Grace)
 		return err
 	})
 	if err != nil || key == "" {
@@ -257,8 +257,8 @@ func (r *Relay) collect(ctx context.Context, p postgres.IdlePackage) (err error)
 	if err := r.Remove(limited, key); err != nil {
 		return err
 	}
-	return r.Store.InWorkspace(ctx, p.Workspace, func(ctx context.Context, q postgres.Queries) error {
-		return q.ForgetPackage(ctx, p.SHA)
+	return r.Store.InWorkspace(ctx, p.Workspace, func(ctx context.Context, q postgres.Tx) error {
+		return q.Packages().ForgetPackage(ctx, p.SHA)
 	})
 }
 
@@ -275,8 +275,8 @@ func (r *Relay) eraseDeleted(ctx context.Context) error {
 	}
 	var errs []error
 	for _, ws := range due {
-		err := r.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Queries) error {
-			_, err := q.EraseDeleted(ctx, deletedAtOnce)
+		err := r.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Tx) error {
+			_, err := q.DeletedSkills().EraseDeleted(ctx, deletedAtOnce)
 			return err
 		})
 		if err != nil {

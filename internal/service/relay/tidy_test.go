@@ -31,8 +31,8 @@ func TestACallWhoseHolderDiedBecomesUnknown(t *testing.T) {
 	for range 2 {
 		testkit.Must(t, b.Tidy(t.Context()))
 	}
-	b.in(func(ctx context.Context, q postgres.Queries) error {
-		calls, err := q.Calls(ctx, r.Ref)
+	b.in(func(ctx context.Context, q postgres.Tx) error {
+		calls, err := q.Calls().Calls(ctx, r.Ref)
 		for _, c := range calls {
 			want, unknown := run.CallStarted, 0
 			if c.Key.Step == "dead" {
@@ -60,9 +60,9 @@ func sha(name string) [32]byte { return sha256.Sum256([]byte(name)) }
 // touch records a package as an upload does.
 func (b *bundle) touch(names ...string) {
 	b.t.Helper()
-	b.in(func(ctx context.Context, q postgres.Queries) error {
+	b.in(func(ctx context.Context, q postgres.Tx) error {
 		for _, n := range names {
-			testkit.Must(b.t, q.TouchPackage(ctx, sha(n), "key/"+n, 1))
+			testkit.Must(b.t, q.Packages().TouchPackage(ctx, sha(n), "key/"+n, 1))
 		}
 		return nil
 	})
@@ -157,8 +157,8 @@ func TestAnUploadIsRefusedDuringTheDeletionOfTheSameBytes(t *testing.T) {
 	b.tidy()
 	b.later("x")
 	touch := func(ctx context.Context) error {
-		return b.Store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q postgres.Queries) error {
-			return q.TouchPackage(ctx, sha("x"), "key/x", 1)
+		return b.Store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q postgres.Tx) error {
+			return q.Packages().TouchPackage(ctx, sha("x"), "key/x", 1)
 		})
 	}
 	b.Remove = func(ctx context.Context, key string) error {
