@@ -12,8 +12,8 @@ import (
 )
 
 // What a step of an agent reads and holds. These methods, and AdmitCall, send their
-// statements as one batch. A turn of four model calls makes about sixty round trips
-// fewer by it; `bench turns` shows the difference at 64 conversations at once.
+// statements as one batch. Each comment says how many round trips that saves; the
+// benchmark is `bench turns` with 4 model calls and 64 conversations at once.
 
 // Job reads a run with what its model has said, and the turn that it answers when
 // it is one's. The batch saves four round trips.

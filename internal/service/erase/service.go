@@ -10,9 +10,22 @@ import (
 
 // Store is the database. An erasure that has ended has nothing more to delete.
 type Store interface {
+	ErasureStore
+	RowStore
+}
+
+// ErasureStore keeps how far erasures are.
+type ErasureStore interface {
+	PlanErasure(ctx context.Context, t Target) (Plan, error)
 	AcceptErasure(ctx context.Context, t Target) (int64, error)
 	Erasure(ctx context.Context, id int64) (Erasure, error)
 	FenceErasure(ctx context.Context, id int64) error
+	NoteErasure(ctx context.Context, id int64, s Seen) error
+	EndErasure(ctx context.Context, id int64) (bool, error)
+}
+
+// RowStore deletes what an erasure is about.
+type RowStore interface {
 	ErasedTables(ctx context.Context) ([]string, error) // those that refer to others first
 	EraseRows(ctx context.Context, id int64, table string, most int) (int, error)
 	EraseDerived(ctx context.Context, id int64) error
@@ -20,9 +33,6 @@ type Store interface {
 	ErasedPackages(ctx context.Context, id int64, after [32]byte, most int) ([]Package, error)
 	// ErasePackages deletes the rows of packages whose objects are gone.
 	ErasePackages(ctx context.Context, id int64, gone []Package) error
-	NoteErasure(ctx context.Context, id int64, s Seen) error
-	EndErasure(ctx context.Context, id int64) (bool, error)
-	PlanErasure(ctx context.Context, t Target) (Plan, error)
 }
 
 // Blobs is where packages are kept.

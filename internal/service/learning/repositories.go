@@ -57,6 +57,8 @@ type LeaseRepository interface {
 // LearningTx is what is known of how live decisions turned out.
 type LearningTx interface {
 	Outcomes() OutcomeRepository
+	Updates() UpdateRepository
+	Probes() ProbeRepository
 }
 
 // OutcomeRepository reads and writes outcomes of choices.
@@ -80,11 +82,6 @@ type OutcomeRepository interface {
 	Newcomers(ctx context.Context, bank int64, number, most int) ([]Newcomers, error)
 }
 
-// UpdateTx is updates of policies.
-type UpdateTx interface {
-	Updates() UpdateRepository
-}
-
 // UpdateRepository reads and writes updates of policies.
 type UpdateRepository interface {
 	// PutUpdate keeps an update in the shadow; one that the run has made is returned instead.
@@ -100,11 +97,6 @@ type UpdateRepository interface {
 	CanaryScores(ctx context.Context, bank int64, u PolicyUpdate) (candidate, incumbent []float64, err error)
 	// CanaryLate tells whether a canary has gone on for as long as one may.
 	CanaryLate(ctx context.Context, u PolicyUpdate) (bool, error)
-}
-
-// ProbeTx is probes.
-type ProbeTx interface {
-	Probes() ProbeRepository
 }
 
 // ProbeRepository reads and writes probes.
@@ -172,8 +164,6 @@ type TrainingRepository interface {
 type Tx interface {
 	BankTx
 	LearningTx
-	UpdateTx
-	ProbeTx
 	TrainingTx
 	Runs() RunRepository
 	Workspace() WorkspaceRepository
