@@ -28,6 +28,17 @@ func (s *Service) TakeLease(ctx context.Context, tx Tx, name, holder string, liv
 // Holder names a run as the writer of a bank.
 func Holder(ref run.Ref) string { return "run/" + ref.Op("bank", 0) }
 
+// HoldLease takes the bank of a run, or keeps it.
+func (s *Service) HoldLease(ctx context.Context, tx Tx, ref run.Ref, name string) error {
+	_, err := s.TakeLease(ctx, tx, name, Holder(ref), LeaseTime)
+	return err
+}
+
+// ReturnLease frees a lease that was taken.
+func (s *Service) ReturnLease(ctx context.Context, tx Tx, name string, l longterm.Lease) error {
+	return tx.Leases().FreeLease(ctx, scopeOf(name), l)
+}
+
 // FreeLease gives a run's bank back. A lease that has gone to another stays there.
 func (s *Service) FreeLease(ctx context.Context, tx Tx, ref run.Ref, name string) error {
 	fence, err := tx.Leases().FenceOf(ctx, scopeOf(name))

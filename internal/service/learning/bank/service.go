@@ -106,6 +106,6 @@ func (s *Service) write(ctx context.Context, ws int64, name, holder string, fn f
 		if err := fn(tx, now); err != nil {
 			return err
 		}
-		return tx.Leases().FreeLease(ctx, scopeOf(name), lease)
+		return s.ReturnLease(ctx, tx, name, lease)
 	})
 }

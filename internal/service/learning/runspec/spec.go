@@ -4,6 +4,7 @@
 package runspec
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -83,4 +84,20 @@ type Due struct {
 	WorkspaceKey string
 	Spec         Spec
 	Least        int // new cases or outcomes of a bank that make a run, at least 1
+}
+
+// Read reads a run with its configuration, and with its result when it has ended.
+func Read[S, R any](ctx context.Context, tx Tx, ref run.Ref) (r run.Run, spec S, over *R, err error) {
+	if r, err = tx.Runs().Run(ctx, ref.Run); err != nil {
+		return r, spec, nil, err
+	}
+	if r.Status == run.Ended {
+		over = new(R)
+		if err := json.Unmarshal(r.Result, over); err != nil {
+			return r, spec, nil, fmt.Errorf("decode the result of run %d: %w", ref.Run, err)
+		}
+		return r, spec, over, nil
+	}
+	spec, err = Decode[S](r)
+	return r, spec, nil, err
 }

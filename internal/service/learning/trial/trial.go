@@ -9,7 +9,10 @@ import (
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/keyedrand"
 	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/episode"
+	"cairn/internal/service/learning/runspec"
 )
 
 // Result is a held-out trace with both sides.
@@ -75,4 +78,18 @@ func Split(conversations []int64) (train, held []int64) {
 		}
 	}
 	return train, held
+}
+
+// ReadTrace reads a held-out conversation with the questions of a bank about it, and
+// notes that the run shows it to a model.
+func ReadTrace(ctx context.Context, tx cases.Tx, ref run.Ref, bank, conversation int64,
+	o runspec.SpanOptions) (t episode.Trace, err error) {
+	_, questions, err := cases.ByConversation(ctx, tx, bank)
+	if err != nil {
+		return t, err
+	}
+	if t, err = episode.ReadTrace(ctx, tx, conversation, questions[conversation], o.Spanning); err != nil {
+		return t, err
+	}
+	return t, tx.Steps().ShownTo(ctx, ref.Run, t.Conversation)
 }
