@@ -12,7 +12,8 @@ import (
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/conversation"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/memoryagent"
 )
 
@@ -37,7 +38,7 @@ type Feedback struct {
 // Noted is what feedback led to.
 type Noted struct {
 	Question string
-	Case     *learning.Case // of an answer that was bad
+	Case     *cases.Case // of an answer that was bad
 }
 
 // NoteFeedback makes a hard case of a bad answer and lets a good one resolve it.
@@ -53,7 +54,7 @@ func (h *Host) NoteFeedback(ctx context.Context, ws int64, op string, f Feedback
 	if f.Rating != Good && f.Rating != Bad {
 		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("the rating is %q", f.Rating), "use good or bad, or give a correction")
 	}
-	failed := learning.FailedQuestion{Op: op, Bank: f.Bank, Source: learning.FromFeedback, Question: f.Question, Prediction: f.Answer}
+	failed := cases.FailedQuestion{Op: op, Bank: f.Bank, Source: cases.FromFeedback, Question: f.Question, Prediction: f.Answer}
 	if f.MessageID != "" || f.Conversation != "" {
 		if err := h.turnOf(ctx, ws, f, &failed); err != nil {
 			return out, err
@@ -64,16 +65,16 @@ func (h *Host) NoteFeedback(ctx context.Context, ws int64, op string, f Feedback
 		if strings.TrimSpace(out.Question) == "" {
 			return out, fault.New(fault.InvalidArgument, "the feedback is about nothing", "give conversation and message_id, or the question")
 		}
-		err := h.Evolve.Succeeded(ctx, ws, learning.PositiveFeedback{Op: op, Bank: f.Bank, Question: out.Question, Answer: failed.Prediction, Run: failed.Run})
+		err := h.Learning.Cases.RecordSuccess(ctx, ws, cases.PositiveFeedback{Op: op, Bank: f.Bank, Question: out.Question, Answer: failed.Prediction, Run: failed.Run})
 		if err == nil {
 			h.learnEarly(ctx, ws)
 		}
 		return out, err
 	}
 	if f.Correction != "" {
-		failed.Source, failed.Gold = learning.FromCorrection, []string{f.Correction}
+		failed.Source, failed.Gold = cases.FromCorrection, []string{f.Correction}
 	}
-	c, err := h.Evolve.Note(ctx, ws, failed)
+	c, err := h.Learning.Cases.RecordFailure(ctx, ws, failed)
 	out.Case = &c
 	if err == nil {
 		h.learnEarly(ctx, ws)
@@ -97,22 +98,22 @@ func (h *Host) learnEarly(ctx context.Context, ws int64) {
 		return err
 	})
 	if err == nil {
-		_, err = h.Evolve.EvolveDue(ctx, h.evolving(ws, of.Key, manyFailures))
+		_, err = h.Learning.Rounds.AcceptDue(ctx, h.evolving(ws, of.Key, manyFailures))
 	}
 	if err == nil {
-		_, err = h.Evolve.AdaptDue(ctx, h.evolving(ws, of.Key, manyJudged))
+		_, err = h.Learning.Updates.AcceptDue(ctx, h.evolving(ws, of.Key, manyJudged))
 	}
 	if err != nil {
 		h.Log.Warn("nothing could be learnt early; it will be at night", "workspace", ws, "error", err)
 	}
 }
 
-func (h *Host) evolving(ws int64, workspaceKey string, least int) learning.Due {
-	return learning.Due{Workspace: ws, WorkspaceKey: workspaceKey, Spec: EvolveSpec(h.Config), Least: least}
+func (h *Host) evolving(ws int64, workspaceKey string, least int) runspec.Due {
+	return runspec.Due{Workspace: ws, WorkspaceKey: workspaceKey, Spec: EvolveSpec(h.Config), Least: least}
 }
 
 // turnOf fills in what a turn was asked and what it answered.
-func (h *Host) turnOf(ctx context.Context, ws int64, f Feedback, into *learning.FailedQuestion) error {
+func (h *Host) turnOf(ctx context.Context, ws int64, f Feedback, into *cases.FailedQuestion) error {
 	answer, err := h.Converse.Answer(ctx, ws, f.Conversation, f.MessageID)
 	if err != nil {
 		return err
@@ -157,7 +158,7 @@ func (h *Host) missed(ctx context.Context, q memoryagent.Question, a memoryagent
 	if op == "" {
 		op = uuid.NewString() // each time that it is asked is a failure of its own
 	}
-	_, err = h.Evolve.Note(ctx, q.Workspace, learning.FailedQuestion{Op: "retrieve/" + op + "/" + learning.KeyOf(q.Query), Source: learning.FromRetrieval, Question: q.Query, Prediction: a.Text, Run: a.Run})
+	_, err = h.Learning.Cases.RecordFailure(ctx, q.Workspace, cases.FailedQuestion{Op: "retrieve/" + op + "/" + cases.Key(q.Query), Source: cases.FromRetrieval, Question: q.Query, Prediction: a.Text, Run: a.Run})
 	if err == nil {
 		h.learnEarly(ctx, q.Workspace)
 	}

@@ -16,7 +16,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/curate"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/adaptation"
 	"cairn/internal/service/schedule"
 )
 
@@ -55,11 +55,11 @@ func (s starter) StartSlot(ctx context.Context, slot schedule.ClaimedFiring) (ou
 // update of its policy when enough outcomes of live decisions are. They are stored
 // before any workflow starts.
 func (s starter) evolve(ctx context.Context, slot schedule.ClaimedFiring) (outcome, reason string, err error) {
-	rounds, err := s.h.Evolve.EvolveDue(ctx, s.h.evolving(slot.Workspace, slot.WorkspaceKey, 1))
+	rounds, err := s.h.Learning.Rounds.AcceptDue(ctx, s.h.evolving(slot.Workspace, slot.WorkspaceKey, 1))
 	if err != nil {
 		return "", "", fmt.Errorf("start the rounds: %w", err)
 	}
-	updates, err := s.h.Evolve.AdaptDue(ctx, s.h.evolving(slot.Workspace, slot.WorkspaceKey, learning.FewestLearnt))
+	updates, err := s.h.Learning.Updates.AcceptDue(ctx, s.h.evolving(slot.Workspace, slot.WorkspaceKey, adaptation.MinDecisions))
 	switch {
 	case err != nil:
 		return "", "", fmt.Errorf("start the updates: %w", err)

@@ -55,7 +55,7 @@ func (s *Service) choose(ctx context.Context, tx Tx, d decision.Decision, o runs
 	if made, found, err := tx.Decisions().DecisionAt(ctx, d.ID); err != nil || found { // while this one waited
 		return made, err
 	}
-	near, err := tx.Memories().Neighbours(ctx, vector, s.ports.Space, o.TopN)
+	near, err := tx.Memories().Neighbors(ctx, vector, s.ports.Space, o.TopN)
 	if err != nil {
 		return d, err
 	}

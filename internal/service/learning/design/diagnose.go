@@ -16,7 +16,7 @@ const (
 	attempts  = 3 // at a proposal that may be applied
 )
 
-// Diagnose has the cases analysed, and the analysis criticised.
+// Diagnose has the cases analyzed, and the analysis criticised.
 func (s Designer) Diagnose(ctx context.Context, d Input) (out *Analysis, err error) {
 	m, err := d.material()
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"cairn/internal/service/ledger"
 )
 
-// Design has the cases analysed and edits proposed. False means that there is
+// Design has the cases analyzed and edits proposed. False means that there is
 // no candidate to try.
 func (s *Service) Design(ctx context.Context, ref run.Ref) (found bool, err error) {
 	var failed []string
 	var stats map[string]memoryskill.Stats
-	r, spec, head, err := s.read(ctx, ref, func(tx Tx, spec Spec, h bank.Head) error {
+	r, spec, head, err := s.read(ctx, ref, func(tx Tx, _ Spec, h bank.Head) error {
 		earlier, err := tx.Rounds().Rounds(ctx, h.ID, 50)
 		for _, e := range earlier {
 			if e.Outcome == trial.Rejected && e.Candidate != nil {

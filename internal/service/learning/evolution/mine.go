@@ -90,7 +90,7 @@ func (s *Service) searchMemories(ctx context.Context, ref run.Ref, failed []case
 	for i, c := range failed {
 		out[i].Case = c
 		err := s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
-			near, err := tx.Memories().Neighbours(ctx, vectors[i], s.ports.Space, maxMemories)
+			near, err := tx.Memories().Neighbors(ctx, vectors[i], s.ports.Space, maxMemories)
 			if err != nil {
 				return err
 			}

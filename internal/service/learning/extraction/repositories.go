@@ -27,12 +27,12 @@ type TranscriptRepository interface {
 type MemoryRepository interface {
 	// LongTerm reads entries of any status by their ids.
 	LongTerm(ctx context.Context, ids []string) ([]memory.Entry, error)
-	// Neighbours are the memories that come closest to a vector.
-	Neighbours(ctx context.Context, vector []float32, space int16, most int) ([]Neighbour, error)
+	// Neighbors are the memories that come closest to a vector.
+	Neighbors(ctx context.Context, vector []float32, space int16, most int) ([]Neighbor, error)
 }
 
-// Neighbour is a stored memory that is near to a span.
-type Neighbour struct {
+// Neighbor is a stored memory that is near to a span.
+type Neighbor struct {
 	ID      string
 	Content string
 	Vector  []float32

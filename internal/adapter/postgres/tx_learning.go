@@ -1,0 +1,95 @@
+package postgres
+
+import (
+	"context"
+
+	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/adaptation"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/build"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/decision"
+	"cairn/internal/service/learning/evolution"
+	"cairn/internal/service/learning/extraction"
+	"cairn/internal/service/learning/probe"
+	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/learning/training"
+)
+
+// Learning is the store as the services over memory skills see it.
+func (s *Store) Learning() learning.Store { return learningStore{s} }
+
+type learningStore struct{ store *Store }
+
+func (s learningStore) Banks() bank.Store {
+	return learningTransactions[bank.Tx]{s.store, func(t learningTx) bank.Tx { return t }}
+}
+
+func (s learningStore) Builds() build.Store {
+	return learningTransactions[build.Tx]{s.store, func(t learningTx) build.Tx { return t }}
+}
+
+func (s learningStore) Cases() cases.Store {
+	return learningTransactions[cases.Tx]{s.store, func(t learningTx) cases.Tx { return t }}
+}
+
+func (s learningStore) Trainings() training.Store {
+	return learningTransactions[training.Tx]{s.store, func(t learningTx) training.Tx { return t }}
+}
+
+func (s learningStore) Rounds() evolution.Store {
+	return learningTransactions[evolution.Tx]{s.store, func(t learningTx) evolution.Tx { return t }}
+}
+
+func (s learningStore) Updates() adaptation.Store {
+	return learningTransactions[adaptation.Tx]{s.store, func(t learningTx) adaptation.Tx { return t }}
+}
+
+func (s learningStore) Probes() probe.Store {
+	return learningTransactions[probe.Tx]{s.store, func(t learningTx) probe.Tx { return t }}
+}
+
+// learningTransactions opens transactions for one of the services.
+type learningTransactions[T any] struct {
+	store *Store
+	view  func(learningTx) T // as the service sees a transaction
+}
+
+// InWorkspace runs fn in a transaction that has entered ws.
+func (t learningTransactions[T]) InWorkspace(ctx context.Context, ws int64,
+	fn func(ctx context.Context, tx T) error) error {
+	return t.store.WithWorkspace(ctx, ws, func(q Queries) error { return fn(ctx, t.view(learningTx{q})) })
+}
+
+// learningTx is a transaction as the services over memory skills see it.
+type learningTx struct{ q Queries }
+
+func (t learningTx) Banks() bank.Repository { return t.q }
+
+func (t learningTx) BankContents() bank.ContentRepository { return t.q }
+
+func (t learningTx) Leases() bank.LeaseRepository { return t.q }
+
+func (t learningTx) Outcomes() decision.OutcomeRepository { return t.q }
+
+func (t learningTx) Updates() adaptation.Repository { return t.q }
+
+func (t learningTx) Probes() probe.Repository { return t.q }
+
+func (t learningTx) Decisions() decision.Repository { return t.q }
+
+func (t learningTx) Steps() runspec.StepRepository { return t.q }
+
+func (t learningTx) Cases() cases.Repository { return t.q }
+
+func (t learningTx) Rounds() evolution.Repository { return t.q }
+
+func (t learningTx) Runs() runspec.RunRepository { return t.q }
+
+func (t learningTx) Workspace() runspec.WorkspaceRepository { return t.q }
+
+func (t learningTx) Transcripts() extraction.TranscriptRepository { return t.q }
+
+func (t learningTx) Memories() extraction.MemoryRepository { return t.q }
+
+func (t learningTx) Operations() cases.OperationRepository { return t.q }
