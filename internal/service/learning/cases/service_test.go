@@ -65,13 +65,13 @@ func TestAFailureIsChecked(t *testing.T) {
 		f    cases.FailedQuestion
 		code fault.Code
 	}{
-		"no question":      {failed("1", "  "), fault.InvalidArgument},
-		"no operation":     {failed("", "Where?"), fault.InvalidArgument},
-		"a long question":  {failed("1", long), fault.TooLarge},
-		"a long answer":    {cases.FailedQuestion{Op: "1", Question: "Where?", Prediction: long}, fault.TooLarge},
+		"no question":     {failed("1", "  "), fault.InvalidArgument},
+		"no operation":    {failed("", "Where?"), fault.InvalidArgument},
+		"a long question": {failed("1", long), fault.TooLarge},
+		"a long answer":   {cases.FailedQuestion{Op: "1", Question: "Where?", Prediction: long}, fault.TooLarge},
 		"too many answers": {cases.FailedQuestion{Op: "1", Question: "Where?", Gold: make([]string, 99)},
 			fault.TooLarge},
-		"another bank":     {cases.FailedQuestion{Op: "1", Question: "Where?", Bank: "other"}, fault.NotFound},
+		"another bank": {cases.FailedQuestion{Op: "1", Question: "Where?", Bank: "other"}, fault.NotFound},
 	} {
 		_, err := l.Cases.RecordFailure(t.Context(), l.DB.A.ID, c.f)
 		wants(t, what, err, c.code)

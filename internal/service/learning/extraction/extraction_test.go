@@ -33,8 +33,8 @@ func TestAModelIsShownSpanSkillsAndMemories(t *testing.T) {
 		return pgtest.InsertAll(m)
 	})
 	in := extraction.Input{Step: "span/0", Lang: "en", Span: span(), Shown: []string{"gone", "mem-1"},
-		Skills: []memoryskill.Skill{{Name: "insert", Action: memoryskill.Insert}},
-			Contents: map[string]string{"mem-1": "Likes tea"}}
+		Skills:   []memoryskill.Skill{{Name: "insert", Action: memoryskill.Insert}},
+		Contents: map[string]string{"mem-1": "Likes tea"}}
 	for range 2 {
 		actions, outcome, err := extraction.Extract(t.Context(), script, in)
 		if err != nil || outcome != executor.OK || len(actions) != 1 {
@@ -53,7 +53,7 @@ func TestAModelIsShownSpanSkillsAndMemories(t *testing.T) {
 func TestAnAnswerThatCannotBeReadIsAnOutcome(t *testing.T) {
 	t.Parallel()
 	script := pgtest.NewScript()
-	script.Say(prompt.Remember, "I would rather not")
+	script.Say(prompt.Remember, `{"actions": [{"type": 7`)
 	in := extraction.Input{Step: "span/0", Lang: "en", Span: span()}
 	if _, outcome, err := extraction.Extract(t.Context(), script, in); err != nil || outcome != executor.ParseError {
 		t.Errorf("%s, %v", outcome, err)
