@@ -1,16 +1,13 @@
 package e2e_test
 
 import (
-	"context"
 	"reflect"
 	"testing"
 
 	"cairn/internal/adapter/openai/openaitest"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/transcript"
 	"cairn/internal/service/conversation"
 	"cairn/internal/testkit"
 )
@@ -115,29 +112,18 @@ func TestACarriedTurnIsNotBelievedBlindly(t *testing.T) {
 // asked.
 func TestAQuestionIsFoundWithItsAnswer(t *testing.T) {
 	t.Parallel()
-	for name, before := range map[string]bool{"new": false, "indexed before": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := looks(t)
-			ref := begun(b, "c")
-			id := view(b, "c").ID
-			if n := count(b, "select count(*) from cairn.search_docs where kind = 'turn'"); n != 0 {
-				t.Errorf("%d messages are found before the answer", n)
-			}
-			if before {
-				b.Within(func(ctx context.Context, q postgres.Tx) error {
-					return q.Documents().IndexSaid(ctx, conversation.Conversation{ID: id}, []transcript.Message{{Role: transcript.User, Content: "What do I drink?"}})
-				})
-			}
-			stepped(b, b.App.Converse, ref, 1)
-			stepped(b, b.App.Converse, ref, 2)
-			got := text(b, `select string_agg(d.seq || ' ' || d.session || ' ' || d.text || ' ' || (d.event_time = t.accepted_at), ', ' order by d.seq) from cairn.search_docs d, cairn.turns t where d.kind = 'turn'`)
-			if want := "0 0 What do I drink? " + map[bool]string{false: "true", true: "false"}[before] + ", 3 0 All right. false"; got != want {
-				t.Errorf("found %q, want %q", got, want)
-			}
-			if n := count(b, "select count(*) from cairn.embeddings"); n != 2 {
-				t.Errorf("%d vectors", n)
-			}
-		})
+	b := looks(t)
+	ref := begun(b, "c")
+	if n := count(b, "select count(*) from cairn.search_docs where kind = 'turn'"); n != 0 {
+		t.Errorf("%d messages are found before the answer", n)
+	}
+	stepped(b, b.App.Converse, ref, 1)
+	stepped(b, b.App.Converse, ref, 2)
+	got := text(b, `select string_agg(d.seq || ' ' || d.session || ' ' || d.text || ' ' || (d.event_time = t.accepted_at), ', ' order by d.seq) from cairn.search_docs d, cairn.turns t where d.kind = 'turn'`)
+	if want := "0 0 What do I drink? true, 3 0 All right. false"; got != want {
+		t.Errorf("found %q, want %q", got, want)
+	}
+	if n := count(b, "select count(*) from cairn.embeddings"); n != 2 {
+		t.Errorf("%d vectors", n)
 	}
 }
