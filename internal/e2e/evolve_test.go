@@ -27,8 +27,8 @@ func evolveOnce(b *apptest.Bundle, change ...func(*learning.EvolveSpec)) (out le
 	r, err := b.Evolve.Evolve(b.T.Context(), learning.EvolveRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, EvolveSpec: spec})
 	testkit.Must(b.T, err)
 	testkit.Eventually(b.T, "the round ends", func() (over bool) {
-		b.Within(func(ctx context.Context, q postgres.Queries) error {
-			now, err := q.Run(ctx, r.Ref.Run)
+		b.Within(func(ctx context.Context, q postgres.Tx) error {
+			now, err := q.Runs().Run(ctx, r.Ref.Run)
 			if err == nil && now.Status == run.Ended {
 				over, err = true, json.Unmarshal(now.Result, &out)
 			}

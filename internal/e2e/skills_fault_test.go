@@ -75,7 +75,7 @@ type shakyStore struct {
 	*shaky
 }
 
-func (s shakyStore) WithEvolve(ctx context.Context, ws int64, fn func(learning.Tx) error) error {
+func (s shakyStore) WithEvolve(ctx context.Context, ws int64, fn func(context.Context, learning.Tx) error) error {
 	return s.through(func() error { return s.Store.WithEvolve(ctx, ws, fn) })
 }
 
@@ -84,7 +84,7 @@ type shakyMemory struct {
 	*shaky
 }
 
-func (s shakyMemory) WithLongTerm(ctx context.Context, ws int64, fn func(longterm.Tx) error) error {
+func (s shakyMemory) WithLongTerm(ctx context.Context, ws int64, fn func(context.Context, longterm.Tx) error) error {
 	return s.through(func() error { return s.Store.WithLongTerm(ctx, ws, fn) })
 }
 
@@ -230,8 +230,8 @@ func firstEpisode(b *apptest.Bundle, change ...func(*learning.TrainSpec)) (out l
 	_, _, err = service.OpenTraining(b.T.Context(), r.Ref)
 	testkit.Must(b.T, err)
 	testkit.Must(b.T, service.Episode(b.T.Context(), r.Ref, 0, 0, 0, func() {}))
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		found, err := q.Trained(ctx, r.Ref.Run, "episode/0000/00000/000", &out)
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		found, err := q.Training().Trained(ctx, r.Ref.Run, "episode/0000/00000/000", &out)
 		if err == nil && !found {
 			err = errors.New("the episode was not kept")
 		}
@@ -361,8 +361,8 @@ func TestARecipeTrainsAPolicyOfItsKind(t *testing.T) {
 	learnt, err := b.Evolve.Learn(t.Context(), ref, 0, 0)
 	testkit.Must(t, err)
 	var blob []byte
-	b.Within(func(ctx context.Context, q postgres.Queries) (err error) {
-		blob, err = q.Blob(ctx, "policy", learnt.Policy)
+	b.Within(func(ctx context.Context, q postgres.Tx) (err error) {
+		blob, err = q.Banks().Blob(ctx, "policy", learnt.Policy)
 		return err
 	})
 	weights, err := policy.ParsePolicy(blob)

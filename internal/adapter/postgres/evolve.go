@@ -16,12 +16,12 @@ type evolveStore struct{ *Store }
 func (s *Store) Evolve() learning.Store { return evolveStore{s} }
 
 // WithEvolve runs fn in a transaction that has entered ws.
-func (s evolveStore) WithEvolve(ctx context.Context, ws int64, fn func(learning.Tx) error) error {
-	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
+func (s evolveStore) WithEvolve(ctx context.Context, ws int64, fn func(context.Context, learning.Tx) error) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, learningTx{q.session}) })
 }
 
 // PutDecision keeps the choice of a span; the first one stays.
-func (q Queries) PutDecision(ctx context.Context, d learning.Decision) error {
+func (q decisionRepository) PutDecision(ctx context.Context, d learning.Decision) error {
 	choice, err := encode("the choice", d.Choice)
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func (q Queries) PutDecision(ctx context.Context, d learning.Decision) error {
 }
 
 // DecisionAt reads the decision of a span, if it was made.
-func (q Queries) DecisionAt(ctx context.Context, id string) (learning.Decision, bool, error) {
+func (q decisionRepository) DecisionAt(ctx context.Context, id string) (learning.Decision, bool, error) {
 	r, err := q.q.DecisionGet(ctx, dbsqlc.DecisionGetParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
 		return learning.Decision{}, false, nil
@@ -64,7 +64,7 @@ func decisionOf(r dbsqlc.Decision) (d learning.Decision, err error) {
 }
 
 // EndDecision keeps what became of a span; the first outcome stays.
-func (q Queries) EndDecision(ctx context.Context, id string, o learning.SpanOutcome) error {
+func (q decisionRepository) EndDecision(ctx context.Context, id string, o learning.SpanOutcome) error {
 	raw, err := encode("the outcome", o)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (q Queries) EndDecision(ctx context.Context, id string, o learning.SpanOutc
 }
 
 // Decisions are those of a run in the order of its spans.
-func (q Queries) Decisions(ctx context.Context, run int64) ([]learning.Decision, error) {
+func (q decisionRepository) Decisions(ctx context.Context, run int64) ([]learning.Decision, error) {
 	rows, err := q.q.DecisionsOfRun(ctx, dbsqlc.DecisionsOfRunParams{WorkspaceID: q.ws, RunID: run})
 	if err != nil {
 		return nil, classify("list the decisions", err)
@@ -87,8 +87,8 @@ func (q Queries) Decisions(ctx context.Context, run int64) ([]learning.Decision,
 	return out, nil
 }
 
-// Met are the memories that a run was shown, with the decisions behind them.
-func (q Queries) Met(ctx context.Context, run int64) ([]learning.MemoryUse, error) {
+// MemoryUse are the memories that a run was shown, with the decisions behind them.
+func (q decisionRepository) MemoryUse(ctx context.Context, run int64) ([]learning.MemoryUse, error) {
 	rows, err := q.q.DecisionsBehind(ctx, dbsqlc.DecisionsBehindParams{WorkspaceID: q.ws, RunID: run})
 	out := make([]learning.MemoryUse, len(rows))
 	for i, r := range rows {
@@ -98,7 +98,7 @@ func (q Queries) Met(ctx context.Context, run int64) ([]learning.MemoryUse, erro
 }
 
 // PutTrained keeps what a step came to; the first result stays.
-func (q Queries) PutTrained(ctx context.Context, run int64, step string, conversation int64, result any) error {
+func (q trainingRepository) PutTrained(ctx context.Context, run int64, step string, conversation int64, result any) error {
 	raw, err := encode("the result", result)
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (q Queries) PutTrained(ctx context.Context, run int64, step string, convers
 }
 
 // Trained reads what a step came to.
-func (q Queries) Trained(ctx context.Context, run int64, step string, into any) (bool, error) {
+func (q trainingRepository) Trained(ctx context.Context, run int64, step string, into any) (bool, error) {
 	raw, err := q.q.TrainingStepGet(ctx, dbsqlc.TrainingStepGetParams{WorkspaceID: q.ws, RunID: run, Step: step})
 	if isNoRows(err) {
 		return false, nil
@@ -122,7 +122,7 @@ func (q Queries) Trained(ctx context.Context, run int64, step string, into any) 
 }
 
 // TrainedUnder are the results of the steps whose name begins with prefix.
-func (q Queries) TrainedUnder(ctx context.Context, run int64, prefix string) (map[string]json.RawMessage, error) {
+func (q trainingRepository) TrainedUnder(ctx context.Context, run int64, prefix string) (map[string]json.RawMessage, error) {
 	rows, err := q.q.TrainingStepsUnder(ctx, dbsqlc.TrainingStepsUnderParams{WorkspaceID: q.ws, RunID: run, Prefix: &prefix})
 	if err != nil {
 		return nil, classify("read the steps", err)
@@ -135,11 +135,11 @@ func (q Queries) TrainedUnder(ctx context.Context, run int64, prefix string) (ma
 }
 
 // DropTrained forgets the steps whose name begins with prefix.
-func (q Queries) DropTrained(ctx context.Context, run int64, prefix string) error {
+func (q trainingRepository) DropTrained(ctx context.Context, run int64, prefix string) error {
 	return classify("drop the steps", q.q.TrainingStepsDrop(ctx, dbsqlc.TrainingStepsDropParams{WorkspaceID: q.ws, RunID: run, Prefix: &prefix}))
 }
 
 // ShownTo notes that a run has shown a conversation to a model.
-func (q Queries) ShownTo(ctx context.Context, run, conversation int64) error {
+func (q decisionRepository) ShownTo(ctx context.Context, run, conversation int64) error {
 	return classify("note a conversation", q.q.RunConversationPut(ctx, dbsqlc.RunConversationPutParams{WorkspaceID: q.ws, RunID: run, ConversationID: conversation}))
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // PutUpdate keeps an update in the shadow, or finds the one that its run has made.
-func (q Queries) PutUpdate(ctx context.Context, bank int64, u learning.PolicyUpdate) (learning.PolicyUpdate, error) {
+func (q updateRepository) PutUpdate(ctx context.Context, bank int64, u learning.PolicyUpdate) (learning.PolicyUpdate, error) {
 	shadow, err := encode("the comparison", u.Shadow)
 	if err != nil {
 		return u, err
@@ -23,7 +23,7 @@ func (q Queries) PutUpdate(ctx context.Context, bank int64, u learning.PolicyUpd
 }
 
 // MoveUpdate brings an update to another state; false when it is not in before.
-func (q Queries) MoveUpdate(ctx context.Context, bank int64, before string, u learning.PolicyUpdate) (bool, error) {
+func (q updateRepository) MoveUpdate(ctx context.Context, bank int64, before string, u learning.PolicyUpdate) (bool, error) {
 	shadow, err := encode("the comparison", u.Shadow)
 	if err != nil {
 		return false, err
@@ -39,7 +39,7 @@ func (q Queries) MoveUpdate(ctx context.Context, bank int64, before string, u le
 }
 
 // OpenUpdate is the update of a bank that is neither promoted nor dropped.
-func (q Queries) OpenUpdate(ctx context.Context, bank int64) (learning.PolicyUpdate, bool, error) {
+func (q updateRepository) OpenUpdate(ctx context.Context, bank int64) (learning.PolicyUpdate, bool, error) {
 	r, err := q.q.UpdateOpen(ctx, dbsqlc.UpdateOpenParams{WorkspaceID: q.ws, BankID: bank})
 	if isNoRows(err) {
 		return learning.PolicyUpdate{}, false, nil
@@ -52,7 +52,7 @@ func (q Queries) OpenUpdate(ctx context.Context, bank int64) (learning.PolicyUpd
 }
 
 // Updates lists the updates of a bank, the latest first.
-func (q Queries) Updates(ctx context.Context, bank int64, most int) ([]learning.PolicyUpdate, error) {
+func (q updateRepository) Updates(ctx context.Context, bank int64, most int) ([]learning.PolicyUpdate, error) {
 	rows, err := q.q.UpdatesOf(ctx, dbsqlc.UpdatesOfParams{WorkspaceID: q.ws, BankID: bank, MaxRows: int32(most)})
 	if err != nil {
 		return nil, classify("list the updates", err)
@@ -80,7 +80,7 @@ func updateOf(r dbsqlc.PolicyUpdate) (u learning.PolicyUpdate, err error) {
 }
 
 // CanaryScores are what was said of answers on both sides of a canary.
-func (q Queries) CanaryScores(ctx context.Context, bank int64, u learning.PolicyUpdate) (candidate, incumbent []float64, err error) {
+func (q updateRepository) CanaryScores(ctx context.Context, bank int64, u learning.PolicyUpdate) (candidate, incumbent []float64, err error) {
 	if u.CanaryAt == nil {
 		return nil, nil, nil
 	}
@@ -96,7 +96,7 @@ func (q Queries) CanaryScores(ctx context.Context, bank int64, u learning.Policy
 }
 
 // CanaryLate tells whether a canary began more than 30 days ago.
-func (q Queries) CanaryLate(ctx context.Context, u learning.PolicyUpdate) (bool, error) {
+func (q updateRepository) CanaryLate(ctx context.Context, u learning.PolicyUpdate) (bool, error) {
 	if u.CanaryAt == nil {
 		return false, nil
 	}

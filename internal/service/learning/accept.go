@@ -57,8 +57,8 @@ func (s *Service) Build(ctx context.Context, r BuildRequest) (out run.Run, err e
 	if r.Trace == "" {
 		r.Trace = fmt.Sprintf("%x", sha[:10])
 	}
-	err = s.Store.WithEvolve(ctx, r.Workspace, func(tx Tx) error {
-		before, found, err := tx.RunOf(ctx, run.Build, r.Trace)
+	err = s.Store.WithEvolve(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
+		before, found, err := tx.Runs().RunOf(ctx, run.Build, r.Trace)
 		if err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func (s *Service) Build(ctx context.Context, r BuildRequest) (out run.Run, err e
 			out = before
 			return nil
 		}
-		id, err := tx.PutConversation(ctx, transcript.Conversation{ID: "trace/" + r.Trace, Messages: said}, "import")
+		id, err := tx.Transcripts().PutConversation(ctx, transcript.Conversation{ID: "trace/" + r.Trace, Messages: said}, "import")
 		if err != nil {
 			return err
 		}
@@ -97,25 +97,25 @@ type Idle struct {
 // Its mark is that of the agents: a workspace that changes its builder goes on
 // where the other one stopped.
 func (s *Service) BuildIdle(ctx context.Context, in Idle) (out *run.Run, err error) {
-	err = s.Store.WithEvolve(ctx, in.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, in.Workspace, func(ctx context.Context, tx Tx) error {
 		out = nil
-		chosen, err := tx.Settings(ctx)
+		chosen, err := tx.Workspace().Settings(ctx)
 		if err != nil || chosen.Memory.Builder != settings.BuilderSkills {
 			return err
 		}
-		c, err := tx.LockConversation(ctx, in.Conversation)
+		c, err := tx.Workspace().LockConversation(ctx, in.Conversation)
 		if err != nil {
 			return err
 		}
-		read, err := tx.Mark(ctx, in.Conversation, run.Summarize)
+		read, err := tx.Workspace().Mark(ctx, in.Conversation, run.Summarize)
 		if err != nil || read+1 > c.NextSeq-1 {
 			return err
 		}
 		from, to := read+1, c.NextSeq-1
-		if _, open, err := tx.OpenRunOf(ctx, run.Build, in.Conversation); err != nil || open {
+		if _, open, err := tx.Runs().OpenRunOf(ctx, run.Build, in.Conversation); err != nil || open {
 			return err
 		}
-		whole, err := tx.Conversation(ctx, in.Conversation, from, to)
+		whole, err := tx.Transcripts().Conversation(ctx, in.Conversation, from, to)
 		if err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func (s *Service) BuildIdle(ctx context.Context, in Idle) (out *run.Run, err err
 			return err
 		}
 		key := fmt.Sprintf("idle/%d/%d-%d", in.Conversation, from, to)
-		before, _, err := tx.RunOf(ctx, run.Build, key) // one that failed is done again
+		before, _, err := tx.Runs().RunOf(ctx, run.Build, key) // one that failed is done again
 		if err != nil {
 			return err
 		}
@@ -152,7 +152,7 @@ func (s *Service) BuildIdle(ctx context.Context, in Idle) (out *run.Run, err err
 
 // cutting is how the workspace wants its sessions cut; usual where it has not said.
 func cutting(ctx context.Context, tx Tx, usual string) (string, error) {
-	chosen, err := tx.Settings(ctx)
+	chosen, err := tx.Workspace().Settings(ctx)
 	return cmp.Or(chosen.Memory.Spans, usual), err
 }
 
@@ -179,16 +179,16 @@ func (s *Service) acceptBuild(ctx context.Context, tx Tx, r BuildRequest, said [
 	if n.Spec, err = json.Marshal(spec); err != nil {
 		return out, fmt.Errorf("encode the configuration: %w", err)
 	}
-	if out, err = tx.PutAgentRun(ctx, n); err != nil || out.Status == run.Ended {
+	if out, err = tx.Runs().PutAgentRun(ctx, n); err != nil || out.Status == run.Ended {
 		return out, err
 	}
-	return out, tx.OweRun(ctx, out.Ref.Run)
+	return out, tx.Runs().OweRun(ctx, out.Ref.Run)
 }
 
 // pinned is the version that live choices are made with: the one in force, or that
 // which a frozen workspace names for its default bank.
 func (s *Service) pinned(ctx context.Context, tx Tx, head Head) (Head, error) {
-	chosen, err := tx.Settings(ctx)
+	chosen, err := tx.Workspace().Settings(ctx)
 	l := chosen.Memory.Learning
 	if err != nil || !l.Frozen || l.Version == 0 || l.Version == head.Head || head.Name != DefaultBank {
 		return head, err

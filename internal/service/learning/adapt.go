@@ -52,9 +52,9 @@ type learnt struct {
 // OpenAdapt takes the bank, and the decisions that an update learns from: they are
 // its own from then on. Over is set when an earlier attempt has ended the run.
 func (s *Service) OpenAdapt(ctx context.Context, ref run.Ref) (decisions int, over *Adapted, err error) {
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		decisions, over = 0, nil
-		r, err := tx.Run(ctx, ref.Run)
+		r, err := tx.Runs().Run(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
@@ -69,11 +69,11 @@ func (s *Service) OpenAdapt(ctx context.Context, ref run.Ref) (decisions int, ov
 		if _, err := s.take(ctx, tx, spec.Bank, holderOf(ref), bankLease); err != nil {
 			return err
 		}
-		if _, err := tx.StartRun(ctx, ref.Run); err != nil {
+		if _, err := tx.Runs().StartRun(ctx, ref.Run); err != nil {
 			return err
 		}
 		var from taken
-		found, err := tx.Trained(ctx, ref.Run, takenStep, &from)
+		found, err := tx.Training().Trained(ctx, ref.Run, takenStep, &from)
 		if err != nil || found {
 			decisions = len(from.Decisions)
 			return err
@@ -82,31 +82,31 @@ func (s *Service) OpenAdapt(ctx context.Context, ref run.Ref) (decisions int, ov
 			return err
 		}
 		decisions = len(from.Decisions)
-		return tx.PutTrained(ctx, ref.Run, takenStep, 0, from)
+		return tx.Training().PutTrained(ctx, ref.Run, takenStep, 0, from)
 	})
 	return decisions, over, err
 }
 
 func (s *Service) claim(ctx context.Context, tx Tx, ref run.Ref, spec AdaptSpec) (out taken, err error) {
-	head, err := tx.BankOf(ctx, spec.BankID)
+	head, err := tx.Banks().BankOf(ctx, spec.BankID)
 	if err != nil {
 		return out, err
 	}
 	out.Base = head.Head
-	chosen, err := tx.Settings(ctx)
+	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil || chosen.Memory.Learning.Frozen {
 		return out, err
 	}
-	if _, open, err := tx.OpenUpdate(ctx, spec.BankID); err != nil || open { // one at a time
+	if _, open, err := tx.Updates().OpenUpdate(ctx, spec.BankID); err != nil || open { // one at a time
 		return out, err
 	}
-	if out.Decisions, err = tx.Learnable(ctx, spec.BankID, head.Head-mostVersions, mostLearnt); err != nil || len(out.Decisions) == 0 {
+	if out.Decisions, err = tx.Outcomes().Learnable(ctx, spec.BankID, head.Head-mostVersions, mostLearnt); err != nil || len(out.Decisions) == 0 {
 		return out, err
 	}
-	if err := tx.Claim(ctx, ref.Run, out.Decisions); err != nil {
+	if err := tx.Outcomes().Claim(ctx, ref.Run, out.Decisions); err != nil {
 		return out, err
 	}
-	outcomes, err := tx.Outcomes(ctx, out.Decisions)
+	outcomes, err := tx.Outcomes().Outcomes(ctx, out.Decisions)
 	if err != nil {
 		return out, err
 	}
@@ -134,17 +134,17 @@ func (s *Service) AdaptPolicy(ctx context.Context, ref run.Ref) (trials int, err
 		lost   []string
 		skills []memoryskill.Version
 	)
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		made, lost = nil, nil
 		if spec, from, head, err = s.adapting(ctx, tx, ref); err != nil {
 			return err
 		}
-		if done, err = tx.Trained(ctx, ref.Run, policyStep, new(learnt)); err != nil || done {
+		if done, err = tx.Training().Trained(ctx, ref.Run, policyStep, new(learnt)); err != nil || done {
 			return err
 		}
 		var ids []string
 		for _, id := range from.Decisions {
-			d, found, err := tx.DecisionAt(ctx, id)
+			d, found, err := tx.Decisions().DecisionAt(ctx, id)
 			if err != nil {
 				return err
 			}
@@ -157,7 +157,7 @@ func (s *Service) AdaptPolicy(ctx context.Context, ref run.Ref) (trials int, err
 			made, ids = append(made, d.Choice.Decision), append(ids, d.Choice.Candidates...)
 		}
 		slices.Sort(ids)
-		skills, err = tx.MemorySkills(ctx, slices.Compact(ids))
+		skills, err = tx.BankContents().MemorySkills(ctx, slices.Compact(ids))
 		return err
 	})
 	if err != nil || done {
@@ -167,11 +167,11 @@ func (s *Service) AdaptPolicy(ctx context.Context, ref run.Ref) (trials int, err
 	if err != nil {
 		return 0, err
 	}
-	return len(from.Held), s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	return len(from.Held), s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		if _, err := s.take(ctx, tx, spec.Bank, holderOf(ref), bankLease); err != nil { // keeps it
 			return err
 		}
-		if done, err := tx.Trained(ctx, ref.Run, policyStep, new(learnt)); err != nil || done {
+		if done, err := tx.Training().Trained(ctx, ref.Run, policyStep, new(learnt)); err != nil || done {
 			return err
 		}
 		if err := keepWeights(ctx, tx, current, optimiser); err != nil {
@@ -179,24 +179,24 @@ func (s *Service) AdaptPolicy(ctx context.Context, ref run.Ref) (trials int, err
 		}
 		if out.Decisions > 0 {
 			u := PolicyUpdate{Run: ref.Run, Base: from.Base, Policy: out.Policy, Optimiser: out.Optimiser, Decisions: out.Decisions, Shadow: Shadow{Alike: out.Alike}}
-			if _, err := tx.PutUpdate(ctx, spec.BankID, u); err != nil {
+			if _, err := tx.Updates().PutUpdate(ctx, spec.BankID, u); err != nil {
 				return err
 			}
 		}
-		return tx.PutTrained(ctx, ref.Run, policyStep, 0, out)
+		return tx.Training().PutTrained(ctx, ref.Run, policyStep, 0, out)
 	})
 }
 
 // adapting reads an update with the version that it began on.
 func (s *Service) adapting(ctx context.Context, tx Tx, ref run.Ref) (spec AdaptSpec, from taken, head Head, err error) {
-	r, err := tx.Run(ctx, ref.Run)
+	r, err := tx.Runs().Run(ctx, ref.Run)
 	if err != nil {
 		return spec, from, head, err
 	}
 	if spec, err = specOf[AdaptSpec](r); err != nil {
 		return spec, from, head, err
 	}
-	if found, err := tx.Trained(ctx, ref.Run, takenStep, &from); err != nil || !found {
+	if found, err := tx.Training().Trained(ctx, ref.Run, takenStep, &from); err != nil || !found {
 		return spec, from, head, missing(err, takenStep)
 	}
 	head, err = s.at(ctx, tx, BankRow{ID: spec.BankID, Name: spec.Bank, Head: from.Base}, from.Base)

@@ -41,13 +41,13 @@ const (
 // learnt from, where memory skills build the memories. It lists what it started. In a
 // frozen workspace it does nothing.
 func (s *Service) AdaptDue(ctx context.Context, d Due) (started []run.Run, err error) {
-	err = s.Store.WithEvolve(ctx, d.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, d.Workspace, func(ctx context.Context, tx Tx) error {
 		started = nil
-		chosen, err := tx.Settings(ctx)
+		chosen, err := tx.Workspace().Settings(ctx)
 		if err != nil || chosen.Memory.Builder != settings.BuilderSkills || chosen.Memory.Learning.Frozen {
 			return err
 		}
-		banks, err := tx.Banks(ctx)
+		banks, err := tx.Banks().Banks(ctx)
 		if err != nil {
 			return err
 		}
@@ -75,25 +75,25 @@ func (s *Service) AdaptDue(ctx context.Context, d Due) (started []run.Run, err e
 // and none is on canary. Its key is the first decision that waits: the same update
 // until that is taken.
 func (s *Service) acceptAdapt(ctx context.Context, tx Tx, d Due, b BankSummary) (out run.Run, due bool, err error) {
-	row, found, err := tx.BankNamed(ctx, b.Name)
+	row, found, err := tx.Banks().BankNamed(ctx, b.Name)
 	if err != nil || !found || row.Head == 0 {
 		return out, false, err
 	}
 	if err := s.judgeCanary(ctx, tx, row); err != nil {
 		return out, false, err
 	}
-	if row, err = tx.BankOf(ctx, row.ID); err != nil { // it may have come into force
+	if row, err = tx.Banks().BankOf(ctx, row.ID); err != nil { // it may have come into force
 		return out, false, err
 	}
-	if u, open, err := tx.OpenUpdate(ctx, row.ID); err != nil || open && u.State == OnCanary {
+	if u, open, err := tx.Updates().OpenUpdate(ctx, row.ID); err != nil || open && u.State == OnCanary {
 		return out, false, err
 	}
-	waiting, err := tx.Learnable(ctx, row.ID, row.Head-mostVersions, mostLearnt)
+	waiting, err := tx.Outcomes().Learnable(ctx, row.ID, row.Head-mostVersions, mostLearnt)
 	if err != nil || len(waiting) < max(d.Least, 1) {
 		return out, false, err
 	}
 	key := row.Name + "/" + waiting[0]
-	before, found, err := tx.RunOf(ctx, run.Adapt, key)
+	before, found, err := tx.Runs().RunOf(ctx, run.Adapt, key)
 	if err != nil || found && before.Status != run.Ended {
 		return before, err == nil, err
 	}
@@ -108,10 +108,10 @@ func (s *Service) acceptAdapt(ctx context.Context, tx Tx, d Due, b BankSummary) 
 	if err != nil {
 		return out, false, fmt.Errorf("encode the configuration: %w", err)
 	}
-	out, err = tx.PutAgentRun(ctx, memoryagent.NewRun{Kind: run.Adapt, Key: key, Generation: before.Generation + 1, ArgsSHA: sha256.Sum256([]byte(key)), Spec: raw,
+	out, err = tx.Runs().PutAgentRun(ctx, memoryagent.NewRun{Kind: run.Adapt, Key: key, Generation: before.Generation + 1, ArgsSHA: sha256.Sum256([]byte(key)), Spec: raw,
 		WorkflowID: contract.AdaptID(d.WorkspaceKey, row.Name, contract.VisibleKey(key), before.Generation+1)})
 	if err != nil {
 		return out, false, err
 	}
-	return out, true, tx.OweRun(ctx, out.Ref.Run)
+	return out, true, tx.Runs().OweRun(ctx, out.Ref.Run)
 }

@@ -34,8 +34,8 @@ func (s *Service) ShadowTrial(ctx context.Context, ref run.Ref, n int) error {
 		done bool
 		next Head
 	)
-	err := s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) (err error) {
-		if done, err = tx.Trained(ctx, ref.Run, shadowStep(n), new(TrialResult)); err != nil || done {
+	err := s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
+		if done, err = tx.Training().Trained(ctx, ref.Run, shadowStep(n), new(TrialResult)); err != nil || done {
 			return err
 		}
 		var from taken
@@ -43,7 +43,7 @@ func (s *Service) ShadowTrial(ctx context.Context, ref run.Ref, n int) error {
 			return err
 		}
 		var made learnt
-		if found, err := tx.Trained(ctx, ref.Run, policyStep, &made); err != nil || !found {
+		if found, err := tx.Training().Trained(ctx, ref.Run, policyStep, &made); err != nil || !found {
 			return missing(err, policyStep)
 		}
 		if next.Policy, next.Optimiser, err = weights(ctx, tx, made.Policy, made.Optimiser); err != nil {
@@ -56,7 +56,7 @@ func (s *Service) ShadowTrial(ctx context.Context, ref run.Ref, n int) error {
 		if t, err = s.trace(ctx, tx, from.Held[n], questions[from.Held[n]], spec.Keeping.Spanning); err != nil {
 			return err
 		}
-		return tx.ShownTo(ctx, ref.Run, t.Conversation)
+		return tx.Decisions().ShownTo(ctx, ref.Run, t.Conversation)
 	})
 	if err != nil || done {
 		return err
@@ -65,15 +65,17 @@ func (s *Service) ShadowTrial(ctx context.Context, ref run.Ref, n int) error {
 	if err != nil {
 		return err
 	}
-	return s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error { return tx.PutTrained(ctx, ref.Run, shadowStep(n), t.Conversation, out) })
+	return s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		return tx.Training().PutTrained(ctx, ref.Run, shadowStep(n), t.Conversation, out)
+	})
 }
 
 // CloseAdapt compares both policies, has the new one tried live when it is not
 // worse, and ends the run. Code is set when the workflow gave up.
 func (s *Service) CloseAdapt(ctx context.Context, ref run.Ref, code, reason string) (out Adapted, err error) {
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		out = Adapted{}
-		r, err := tx.Run(ctx, ref.Run)
+		r, err := tx.Runs().Run(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
@@ -86,7 +88,7 @@ func (s *Service) CloseAdapt(ctx context.Context, ref run.Ref, code, reason stri
 		}
 		out.Bank = spec.Bank
 		outcome := run.Completed
-		u, open, err := tx.OpenUpdate(ctx, spec.BankID)
+		u, open, err := tx.Updates().OpenUpdate(ctx, spec.BankID)
 		if err != nil {
 			return err
 		}
@@ -104,7 +106,7 @@ func (s *Service) CloseAdapt(ctx context.Context, ref run.Ref, code, reason stri
 		if open {
 			out.Update, u.Shadow, u.Note, u.State = u.Number, out.Shadow, out.Note, OnCanary
 			if out.Outcome == OnCanary {
-				_, err = tx.MoveUpdate(ctx, spec.BankID, InShadow, u)
+				_, err = tx.Updates().MoveUpdate(ctx, spec.BankID, InShadow, u)
 			} else {
 				u.State = Dropped
 				err = s.settle(ctx, tx, spec.BankID, InShadow, u)
@@ -116,7 +118,7 @@ func (s *Service) CloseAdapt(ctx context.Context, ref run.Ref, code, reason stri
 		if err := s.free(ctx, tx, ref, spec.Bank); err != nil {
 			return err
 		}
-		return tx.EndRun(ctx, ref.Run, outcome, out.Note, out)
+		return tx.Runs().EndRun(ctx, ref.Run, outcome, out.Note, out)
 	})
 	return out, err
 }
@@ -127,11 +129,11 @@ func (s *Service) decideAdapt(ctx context.Context, tx Tx, ref run.Ref, out *Adap
 	if err != nil {
 		return err
 	}
-	head, err := tx.BankOf(ctx, spec.BankID)
+	head, err := tx.Banks().BankOf(ctx, spec.BankID)
 	if err != nil {
 		return err
 	}
-	chosen, err := tx.Settings(ctx)
+	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil {
 		return err
 	}
@@ -141,7 +143,7 @@ func (s *Service) decideAdapt(ctx context.Context, tx Tx, ref run.Ref, out *Adap
 		return nil
 	}
 	var made learnt
-	found, err := tx.Trained(ctx, ref.Run, policyStep, &made)
+	found, err := tx.Training().Trained(ctx, ref.Run, policyStep, &made)
 	if err != nil {
 		return err
 	}
@@ -167,7 +169,7 @@ func (s *Service) worse(ctx context.Context, tx Tx, ref run.Ref, held int, out *
 	var candidate, incumbent []float64
 	for n := range held {
 		var one TrialResult
-		found, err := tx.Trained(ctx, ref.Run, shadowStep(n), &one)
+		found, err := tx.Training().Trained(ctx, ref.Run, shadowStep(n), &one)
 		if err != nil {
 			return false, err
 		}

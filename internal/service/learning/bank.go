@@ -83,7 +83,7 @@ func (h Head) Snapshot() memoryskill.Snapshot { return memoryskill.Bind(h.Bank, 
 
 // Bank reads a bank in force; the default one is seeded when it is not there.
 func (s *Service) Bank(ctx context.Context, ws int64, name string) (out Head, err error) {
-	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ws, func(ctx context.Context, tx Tx) error {
 		out, err = s.bank(ctx, tx, name)
 		return err
 	})
@@ -91,7 +91,7 @@ func (s *Service) Bank(ctx context.Context, ws int64, name string) (out Head, er
 }
 
 func (s *Service) bank(ctx context.Context, tx Tx, name string) (Head, error) {
-	row, found, err := tx.BankNamed(ctx, name)
+	row, found, err := tx.Banks().BankNamed(ctx, name)
 	if err != nil {
 		return Head{}, err
 	}
@@ -107,7 +107,7 @@ func (s *Service) bank(ctx context.Context, tx Tx, name string) (Head, error) {
 // seed makes a bank of the primitives with a policy that has not learnt yet. Its
 // weights are drawn for the bank's name, so that equal banks begin equal.
 func (s *Service) seed(ctx context.Context, tx Tx, name string) (Head, error) {
-	row, err := tx.PutBank(ctx, name) // locks the row until the end: who comes later finds the version
+	row, err := tx.Banks().PutBank(ctx, name) // locks the row until the end: who comes later finds the version
 	if err != nil || row.Head > 0 {
 		if err != nil {
 			return Head{}, err
@@ -139,7 +139,7 @@ func (s *Service) fresh(recipe, key string, like policy.Shape) (policy.Policy, e
 
 // at reads a version and checks that its parts are those that were bound.
 func (s *Service) at(ctx context.Context, tx BankTx, row BankRow, number int) (out Head, err error) {
-	v, err := tx.BankVersion(ctx, row.ID, number)
+	v, err := tx.Banks().BankVersion(ctx, row.ID, number)
 	if err != nil {
 		return out, err
 	}
@@ -148,7 +148,7 @@ func (s *Service) at(ctx context.Context, tx BankTx, row BankRow, number int) (o
 
 func (s *Service) load(ctx context.Context, tx BankTx, row BankRow, v Version) (out Head, err error) {
 	out = Head{BankRow: row, Version: v}
-	members, err := tx.MemorySkills(ctx, v.Members)
+	members, err := tx.BankContents().MemorySkills(ctx, v.Members)
 	if err != nil {
 		return out, err
 	}
@@ -163,14 +163,14 @@ func (s *Service) load(ctx context.Context, tx BankTx, row BankRow, v Version) (
 }
 
 func weights(ctx context.Context, tx BankTx, current, optimiser string) (p policy.Policy, o policy.Adam, err error) {
-	blob, err := tx.Blob(ctx, policyBlob, current)
+	blob, err := tx.BankContents().Blob(ctx, policyBlob, current)
 	if err != nil {
 		return p, o, err
 	}
 	if p, err = policy.ParsePolicy(blob); err != nil {
 		return p, o, err
 	}
-	if blob, err = tx.Blob(ctx, optimiserBlob, optimiser); err != nil {
+	if blob, err = tx.BankContents().Blob(ctx, optimiserBlob, optimiser); err != nil {
 		return p, o, err
 	}
 	o, err = policy.ParseAdam(blob)
@@ -178,10 +178,10 @@ func weights(ctx context.Context, tx BankTx, current, optimiser string) (p polic
 }
 
 func keepWeights(ctx context.Context, tx BankTx, p policy.Policy, o policy.Adam) error {
-	if err := tx.PutBlob(ctx, policyBlob, p.Hash(), p.Blob()); err != nil {
+	if err := tx.BankContents().PutBlob(ctx, policyBlob, p.Hash(), p.Blob()); err != nil {
 		return err
 	}
-	return tx.PutBlob(ctx, optimiserBlob, o.Hash(), o.Blob())
+	return tx.BankContents().PutBlob(ctx, optimiserBlob, o.Hash(), o.Blob())
 }
 
 // Draft is a version to be: made on Base, which must be in force still.
@@ -199,7 +199,7 @@ type Draft struct {
 // advance writes a version and moves the head to it, or says that the bank has
 // moved on. All three parts move, or none does.
 func (s *Service) advance(ctx context.Context, tx BankTx, row BankRow, d Draft) (Head, error) {
-	last, err := tx.LastVersion(ctx, row.ID)
+	last, err := tx.Banks().LastVersion(ctx, row.ID)
 	if err != nil {
 		return Head{}, err
 	}
@@ -209,20 +209,20 @@ func (s *Service) advance(ctx context.Context, tx BankTx, row BankRow, d Draft) 
 	for _, one := range d.Bank.Versions() {
 		v.Members = append(v.Members, one.ID)
 	}
-	if err := tx.PutMemorySkills(ctx, d.Bank.Versions()); err != nil {
+	if err := tx.BankContents().PutMemorySkills(ctx, d.Bank.Versions()); err != nil {
 		return Head{}, err
 	}
 	if err := keepWeights(ctx, tx, d.Policy, d.Optimiser); err != nil {
 		return Head{}, err
 	}
-	moved, err := tx.AdvanceBank(ctx, row.ID, d.Base, v.Number)
+	moved, err := tx.Banks().AdvanceBank(ctx, row.ID, d.Base, v.Number)
 	if err != nil {
 		return Head{}, err
 	}
 	if !moved {
 		return Head{}, fault.New(fault.VersionConflict, fmt.Sprintf("bank %q has moved on from version %d", row.Name, d.Base), "look at the version in force, and try again on it")
 	}
-	if err := tx.PutBankVersion(ctx, row.ID, v); err != nil {
+	if err := tx.BankContents().PutBankVersion(ctx, row.ID, v); err != nil {
 		return Head{}, err
 	}
 	row.Head = v.Number
@@ -231,11 +231,11 @@ func (s *Service) advance(ctx context.Context, tx BankTx, row BankRow, d Draft) 
 
 // Banks lists the banks of a workspace.
 func (s *Service) Banks(ctx context.Context, ws int64) (out []BankSummary, err error) {
-	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if _, err := s.bank(ctx, tx, DefaultBank); err != nil {
 			return err
 		}
-		out, err = tx.Banks(ctx)
+		out, err = tx.Banks().Banks(ctx)
 		return err
 	})
 	return out, err
@@ -243,12 +243,12 @@ func (s *Service) Banks(ctx context.Context, ws int64) (out []BankSummary, err e
 
 // At reads a version of a bank; number 0 is the one in force.
 func (s *Service) At(ctx context.Context, ws int64, name string, number int) (out Head, err error) {
-	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if out, err = s.bank(ctx, tx, name); err == nil && number != 0 && number != out.Head {
 			out, err = s.at(ctx, tx, out.BankRow, number)
 		}
 		if err == nil {
-			out.Stats, err = tx.SkillStats(ctx, out.ID)
+			out.Stats, err = tx.BankContents().SkillStats(ctx, out.ID)
 		}
 		return err
 	})
@@ -257,10 +257,10 @@ func (s *Service) At(ctx context.Context, ws int64, name string, number int) (ou
 
 // History lists the versions of a bank, the newest first.
 func (s *Service) History(ctx context.Context, ws int64, name string, most int) (out []Version, err error) {
-	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ws, func(ctx context.Context, tx Tx) error {
 		h, err := s.bank(ctx, tx, name)
 		if err == nil {
-			out, err = tx.BankVersions(ctx, h.ID, most)
+			out, err = tx.Banks().BankVersions(ctx, h.ID, most)
 		}
 		return err
 	})
@@ -269,7 +269,7 @@ func (s *Service) History(ctx context.Context, ws int64, name string, most int) 
 
 // Rollback goes back to what an earlier version was: bank, policy and optimiser.
 func (s *Service) Rollback(ctx context.Context, ws int64, name string, to int) (out Head, err error) {
-	err = s.write(ctx, ws, name, "cairn bank", func(tx Tx, now Head) error {
+	err = s.write(ctx, ws, name, "cairn bank", func(ctx context.Context, tx Tx, now Head) error {
 		before, err := s.at(ctx, tx, now.BankRow, to)
 		if err != nil {
 			return err
@@ -294,7 +294,7 @@ func (s *Service) Import(ctx context.Context, ws int64, name string, files map[s
 	if err != nil {
 		return out, err
 	}
-	err = s.write(ctx, ws, name, "cairn bank", func(tx Tx, now Head) error {
+	err = s.write(ctx, ws, name, "cairn bank", func(ctx context.Context, tx Tx, now Head) error {
 		after, err := now.Bank.Import(files, "import")
 		if f := fault.From(err); f != nil {
 			return fault.New(f.Code, "the files cannot be read in: "+strings.ReplaceAll(err.Error(), "\n", "; "), f.Hint)
@@ -357,8 +357,8 @@ func distinct(b memoryskill.Bank, changes []memoryskill.Difference, described ma
 }
 
 // write runs fn as the bank's one writer, in one transaction.
-func (s *Service) write(ctx context.Context, ws int64, name, holder string, fn func(Tx, Head) error) error {
-	return s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+func (s *Service) write(ctx context.Context, ws int64, name, holder string, fn func(context.Context, Tx, Head) error) error {
+	return s.Store.WithEvolve(ctx, ws, func(ctx context.Context, tx Tx) error {
 		now, err := s.bank(ctx, tx, name)
 		if err != nil {
 			return err
@@ -367,10 +367,10 @@ func (s *Service) write(ctx context.Context, ws int64, name, holder string, fn f
 		if err != nil {
 			return err
 		}
-		if err := fn(tx, now); err != nil {
+		if err := fn(ctx, tx, now); err != nil {
 			return err
 		}
-		return tx.FreeLease(ctx, scopeOf(name), lease)
+		return tx.Leases().FreeLease(ctx, scopeOf(name), lease)
 	})
 }
 

@@ -27,14 +27,14 @@ type job struct {
 }
 
 func (s *Service) job(ctx context.Context, ref run.Ref) (j job, err error) {
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
-		if j.run, err = tx.Run(ctx, ref.Run); err != nil {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		if j.run, err = tx.Runs().Run(ctx, ref.Run); err != nil {
 			return err
 		}
 		if j.spec, err = specOf[BuildSpec](j.run); err != nil {
 			return err
 		}
-		c, err := tx.Conversation(ctx, j.run.Conversation, j.spec.FromSeq, j.spec.ToSeq)
+		c, err := tx.Transcripts().Conversation(ctx, j.run.Conversation, j.spec.FromSeq, j.spec.ToSeq)
 		if err != nil {
 			return err
 		}
@@ -78,8 +78,8 @@ func (s *Service) OpenBuild(ctx context.Context, ref run.Ref) (spans int, over *
 	if _, err := s.LongTerm.AddRange(ctx, j.actor("session", 0), memory.Evidence{Conversation: j.run.Conversation, FromSeq: j.spec.FromSeq, ToSeq: j.spec.ToSeq}); err != nil {
 		return 0, nil, err
 	}
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
-		_, err := tx.StartRun(ctx, ref.Run)
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		_, err := tx.Runs().StartRun(ctx, ref.Run)
 		return err
 	})
 	return len(j.spans), nil, err
@@ -105,7 +105,7 @@ func (s *Service) BuildSpan(ctx context.Context, ref run.Ref, number int) (SpanO
 	}
 	span := j.spans[number]
 	var head Head
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		head, err = s.at(ctx, tx, BankRow{ID: j.spec.BankID, Name: j.spec.Bank}, j.spec.Version)
 		return err
 	})
@@ -123,15 +123,15 @@ func (s *Service) BuildSpan(ctx context.Context, ref run.Ref, number int) (SpanO
 	if err != nil {
 		return out, err
 	}
-	return out, s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error { return tx.EndDecision(ctx, d.ID, out) })
+	return out, s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error { return tx.Decisions().EndDecision(ctx, d.ID, out) })
 }
 
 // decide chooses the skills of a span, or finds what an earlier attempt has chosen.
 func (s *Service) decide(ctx context.Context, j job, span executor.Span, head Head) (d Decision, err error) {
 	id := DecisionID(j.run.Ref, span.Number)
 	found, canary := false, 0
-	err = s.Store.WithEvolve(ctx, j.run.Workspace, func(tx Tx) error {
-		if d, found, err = tx.DecisionAt(ctx, id); err != nil || found {
+	err = s.Store.WithEvolve(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
+		if d, found, err = tx.Decisions().DecisionAt(ctx, id); err != nil || found {
 			return err
 		}
 		head, canary, err = s.tryOut(ctx, tx, j, head)
@@ -148,15 +148,15 @@ func (s *Service) decide(ctx context.Context, j job, span executor.Span, head He
 	if err != nil {
 		return d, err
 	}
-	err = s.Store.WithEvolve(ctx, j.run.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
 		how, fresh, err := s.explore(ctx, tx, id, j.spec.Keeping.K, head)
 		if err != nil {
 			return err
 		}
-		if d, found, err = tx.DecisionAt(ctx, id); err != nil || found { // by another attempt, while this one waited
+		if d, found, err = tx.Decisions().DecisionAt(ctx, id); err != nil || found { // by another attempt, while this one waited
 			return err
 		}
-		near, err := tx.Neighbours(ctx, vectors[0], s.Space, j.spec.Keeping.TopN)
+		near, err := tx.Transcripts().Neighbours(ctx, vectors[0], s.Space, j.spec.Keeping.TopN)
 		if err != nil {
 			return err
 		}
@@ -179,10 +179,10 @@ func (s *Service) decide(ctx context.Context, j job, span executor.Span, head He
 		choice.ID, choice.Policy, choice.Bank = id, head.Version.Policy, head.Version.BankSHA
 		d = Decision{ID: id, Run: j.run.Ref.Run, Conversation: j.run.Conversation, Span: span.Number, FromSeq: span.FromSeq(), ToSeq: span.ToSeq(), Bank: head.ID, Version: head.Version.Number, Canary: canary,
 			Choice: Choice{choice, shown}}
-		if err := tx.PutDecision(ctx, d); err != nil {
+		if err := tx.Decisions().PutDecision(ctx, d); err != nil {
 			return err
 		}
-		d, _, err = tx.DecisionAt(ctx, id) // another attempt may have been first
+		d, _, err = tx.Decisions().DecisionAt(ctx, id) // another attempt may have been first
 		return err
 	})
 	return d, err
@@ -192,8 +192,8 @@ func (s *Service) decide(ctx context.Context, j job, span executor.Span, head He
 func (s *Service) carryOut(ctx context.Context, j job, span executor.Span, head Head, d Decision) (out SpanOutcome, err error) {
 	chosen := selected(head.Bank, d.Choice.Chosen)
 	var stored []memory.Entry
-	err = s.LongTerm.Store.WithLongTerm(ctx, j.run.Workspace, func(tx longterm.Tx) error {
-		stored, err = tx.LongTerm(ctx, d.Choice.Shown)
+	err = s.LongTerm.Store.WithLongTerm(ctx, j.run.Workspace, func(ctx context.Context, tx longterm.Tx) error {
+		stored, err = tx.Memories().LongTerm(ctx, d.Choice.Shown)
 		return err
 	})
 	if err != nil {
@@ -204,7 +204,7 @@ func (s *Service) carryOut(ctx context.Context, j job, span executor.Span, head 
 		contents[e.ID] = e.Content
 	}
 	actions, outcome, err := s.remember(ctx, j.run.Ref, j.spec.Model, fmt.Sprintf("span/%d", span.Number), j.spec.Lang, span, chosen, d.Choice.Shown, contents)
-	if f, over := ledger.Hopeless(err); over {
+	if f, over := ledger.IsPermanent(err); over {
 		return SpanOutcome{Outcome: executor.LLMError, Note: f.Error()}, nil
 	} else if err != nil {
 		return out, err
@@ -315,8 +315,8 @@ func said(span executor.Span, evidence []int) *time.Time {
 // CloseBuild ends a run with what its decisions say. Code and reason are set when
 // the workflow gave up.
 func (s *Service) CloseBuild(ctx context.Context, ref run.Ref, code, reason string) (out Built, err error) {
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
-		r, err := tx.Run(ctx, ref.Run)
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		r, err := tx.Runs().Run(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
@@ -331,7 +331,7 @@ func (s *Service) CloseBuild(ctx context.Context, ref run.Ref, code, reason stri
 		if err != nil {
 			return err
 		}
-		decisions, err := tx.Decisions(ctx, ref.Run)
+		decisions, err := tx.Decisions().Decisions(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
@@ -353,14 +353,14 @@ func (s *Service) CloseBuild(ctx context.Context, ref run.Ref, code, reason stri
 			out.Outcome = run.Completed
 		}
 		if out.Outcome != run.Failed && out.Outcome != run.CancelledOutcome {
-			if err := tx.SetMark(ctx, r.Conversation, run.Summarize, spec.ToSeq, ref.Run); err != nil {
+			if err := tx.Workspace().SetMark(ctx, r.Conversation, run.Summarize, spec.ToSeq, ref.Run); err != nil {
 				return err
 			}
 			if err := s.acceptProbe(ctx, tx, r, spec, decisions); err != nil {
 				return err
 			}
 		}
-		return tx.EndRun(ctx, ref.Run, out.Outcome, reason, out)
+		return tx.Runs().EndRun(ctx, ref.Run, out.Outcome, reason, out)
 	})
 	return out, err
 }

@@ -17,11 +17,11 @@ const fewestJudged = 20
 // of its share: a build is as a whole, and always the same. The number is 0 for the
 // policy of the version.
 func (s *Service) tryOut(ctx context.Context, tx Tx, j job, head Head) (Head, int, error) {
-	chosen, err := tx.Settings(ctx)
+	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil || chosen.Memory.Learning.Frozen {
 		return head, 0, err
 	}
-	u, found, err := tx.OpenUpdate(ctx, head.ID)
+	u, found, err := tx.Updates().OpenUpdate(ctx, head.ID)
 	if err != nil || !found || u.State != OnCanary || u.Base != head.Version.Number {
 		return head, 0, err
 	}
@@ -37,7 +37,7 @@ func (s *Service) tryOut(ctx context.Context, tx Tx, j job, head Head) (Head, in
 // measure compares the live answers of an update with those of the policy in force.
 // Worse is set when it is so sure to be worse as it would have to be not to be.
 func (s *Service) measure(ctx context.Context, tx Tx, bank int64, u PolicyUpdate) (out *Canary, worse bool, err error) {
-	candidate, incumbent, err := tx.CanaryScores(ctx, bank, u)
+	candidate, incumbent, err := tx.Updates().CanaryScores(ctx, bank, u)
 	if err != nil {
 		return nil, false, err
 	}
@@ -58,7 +58,7 @@ func (s *Service) measure(ctx context.Context, tx Tx, bank int64, u PolicyUpdate
 // than the policy there, and drops it when it is, when nobody could tell in 30 days,
 // or when the bank has moved on. A bank that has another writer is left alone.
 func (s *Service) judgeCanary(ctx context.Context, tx Tx, row BankRow) error {
-	u, found, err := tx.OpenUpdate(ctx, row.ID)
+	u, found, err := tx.Updates().OpenUpdate(ctx, row.ID)
 	if err != nil || !found || u.State != OnCanary {
 		return err
 	}
@@ -80,7 +80,7 @@ func (s *Service) judgeCanary(ctx context.Context, tx Tx, row BankRow) error {
 	case worse:
 		return drop("live answers are worse")
 	}
-	late, err := tx.CanaryLate(ctx, u)
+	late, err := tx.Updates().CanaryLate(ctx, u)
 	if err != nil || !late {
 		return err
 	}
@@ -106,26 +106,26 @@ func (s *Service) promoteUpdate(ctx context.Context, tx Tx, row BankRow, u Polic
 		return err
 	}
 	u.State = InForce
-	moved, err := tx.MoveUpdate(ctx, row.ID, OnCanary, u)
+	moved, err := tx.Updates().MoveUpdate(ctx, row.ID, OnCanary, u)
 	if err != nil {
 		return err
 	}
 	if !moved { // another one was first
-		return tx.FreeLease(ctx, scopeOf(row.Name), lease)
+		return tx.Leases().FreeLease(ctx, scopeOf(row.Name), lease)
 	}
 	c := u.Canary.Comparison
 	if _, err := s.advance(ctx, tx, row, Draft{Base: u.Base, Action: Learnt, Bank: head.Bank, Policy: policy, Optimiser: optimiser, Fresh: head.Version.Fresh, Run: u.Run,
 		Reason: fmt.Sprintf("update %d, of %d live decisions: %+.4f on %d judged answers", u.Number, u.Decisions, c.Mean, c.Traces)}); err != nil {
 		return err
 	}
-	return tx.FreeLease(ctx, scopeOf(row.Name), lease)
+	return tx.Leases().FreeLease(ctx, scopeOf(row.Name), lease)
 }
 
 // settle drops an update with its weights, unless a version has them.
 func (s *Service) settle(ctx context.Context, tx Tx, bank int64, before string, u PolicyUpdate) error {
-	moved, err := tx.MoveUpdate(ctx, bank, before, u)
+	moved, err := tx.Updates().MoveUpdate(ctx, bank, before, u)
 	if err != nil || !moved {
 		return err
 	}
-	return tx.DropBlobs(ctx, []string{u.Policy, u.Optimiser})
+	return tx.BankContents().DropBlobs(ctx, []string{u.Policy, u.Optimiser})
 }

@@ -61,10 +61,10 @@ const CaseWindow = 30 * 24 * time.Hour
 // open are the hard cases of a bank that have failed within the window, the latest
 // first. Older ones expire.
 func open(ctx context.Context, tx Tx, bank int64, most int) ([]Case, error) {
-	if _, err := tx.ExpireCases(ctx, bank, CaseWindow); err != nil {
+	if _, err := tx.Cases().ExpireCases(ctx, bank, CaseWindow); err != nil {
 		return nil, err
 	}
-	return tx.OpenCases(ctx, bank, most)
+	return tx.Cases().OpenCases(ctx, bank, most)
 }
 
 // Limits of a case, in runes.
@@ -103,7 +103,7 @@ func (s *Service) Note(ctx context.Context, ws int64, f FailedQuestion) (out Cas
 	if err != nil {
 		return out, err
 	}
-	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ws, func(ctx context.Context, tx Tx) error {
 		head, err := s.bank(ctx, tx, bankName(f.Bank))
 		if err != nil {
 			return err
@@ -122,9 +122,9 @@ func (s *Service) noted(ctx context.Context, tx Tx, c Case) (out Case, err error
 		Case int64 `json:"case"`
 	}
 	c.Failures = 1
-	err = tx.Do(ctx, c.Op, []any{"failed", c.Bank, c.Source, c.Key, c.Gold, c.Conversation}, &done, func() error {
+	err = tx.Operations().Do(ctx, c.Op, []any{"failed", c.Bank, c.Source, c.Key, c.Gold, c.Conversation}, &done, func() error {
 		if c.Run != 0 && len(c.Retrieved) == 0 {
-			met, err := tx.Met(ctx, c.Run)
+			met, err := tx.Decisions().MemoryUse(ctx, c.Run)
 			if err != nil {
 				return err
 			}
@@ -133,7 +133,7 @@ func (s *Service) noted(ctx context.Context, tx Tx, c Case) (out Case, err error
 			}
 			c.Retrieved = slices.Compact(c.Retrieved)
 		}
-		if out, err = tx.PutCase(ctx, c); err != nil {
+		if out, err = tx.Cases().PutCase(ctx, c); err != nil {
 			return err
 		}
 		done.Case = out.ID
@@ -143,7 +143,7 @@ func (s *Service) noted(ctx context.Context, tx Tx, c Case) (out Case, err error
 		return s.recordJudgement(ctx, tx, judgement{op: c.Op, source: c.Source, run: c.Run, question: c.Question, answer: c.Prediction})
 	})
 	if err == nil && out.ID == 0 {
-		out, err = tx.CaseOf(ctx, done.Case)
+		out, err = tx.Cases().CaseOf(ctx, done.Case)
 	}
 	return out, err
 }
@@ -161,13 +161,13 @@ type PositiveFeedback struct {
 // it has one, and counts for the skills behind the memories that the answer was
 // given from. The same operation does so once.
 func (s *Service) Succeeded(ctx context.Context, ws int64, p PositiveFeedback) error {
-	return s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
-		row, found, err := tx.BankNamed(ctx, bankName(p.Bank))
+	return s.Store.WithEvolve(ctx, ws, func(ctx context.Context, tx Tx) error {
+		row, found, err := tx.Banks().BankNamed(ctx, bankName(p.Bank))
 		if err != nil || !found {
 			return err
 		}
-		return tx.Do(ctx, p.Op, []any{"answered", row.ID, KeyOf(p.Question), p.Run}, new(struct{}), func() error {
-			if err := tx.SucceedCase(ctx, row.ID, KeyOf(p.Question), p.Op); err != nil {
+		return tx.Operations().Do(ctx, p.Op, []any{"answered", row.ID, KeyOf(p.Question), p.Run}, new(struct{}), func() error {
+			if err := tx.Cases().SucceedCase(ctx, row.ID, KeyOf(p.Question), p.Op); err != nil {
 				return err
 			}
 			return s.recordJudgement(ctx, tx, judgement{op: p.Op, source: FromPraise, run: p.Run, score: 1, question: p.Question, answer: p.Answer})
@@ -177,7 +177,7 @@ func (s *Service) Succeeded(ctx context.Context, ws int64, p PositiveFeedback) e
 
 // Cases lists the open hard cases of a bank, the latest first.
 func (s *Service) Cases(ctx context.Context, ws int64, bank string, most int) (out []Case, err error) {
-	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ws, func(ctx context.Context, tx Tx) error {
 		head, err := s.bank(ctx, tx, bankName(bank))
 		if err == nil {
 			out, err = open(ctx, tx, head.ID, most)

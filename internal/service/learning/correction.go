@@ -17,7 +17,7 @@ const lookBack = 8
 // corrections makes cases of the answers that the user corrected in messages from
 // on. Each counts once, however often the conversation is read.
 func (s *Service) corrections(ctx context.Context, tx Tx, bank, conversation int64, from, to int) error {
-	c, err := tx.Conversation(ctx, conversation, max(0, from-lookBack), to)
+	c, err := tx.Transcripts().Conversation(ctx, conversation, max(0, from-lookBack), to)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (s *Service) corrected(ctx context.Context, tx Tx, bank, conversation int64
 	if right != "" {
 		f.Gold, f.Evidence = []string{right}, []int{said.Seq}
 	}
-	turn, _, err := tx.TurnOf(ctx, conversation, asked.ID) // none of what was imported
+	turn, _, err := tx.Transcripts().TurnOf(ctx, conversation, asked.ID) // none of what was imported
 	if err != nil {
 		return err
 	}

@@ -20,13 +20,13 @@ type Due struct {
 // under way is left alone, and a frozen workspace starts none.
 func (s *Service) EvolveDue(ctx context.Context, d Due) (started []run.Run, err error) {
 	var due []string
-	err = s.Store.WithEvolve(ctx, d.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, d.Workspace, func(ctx context.Context, tx Tx) error {
 		due = nil
-		chosen, err := tx.Settings(ctx)
+		chosen, err := tx.Workspace().Settings(ctx)
 		if err != nil || chosen.Memory.Builder != settings.BuilderSkills || chosen.Memory.Learning.Frozen {
 			return err
 		}
-		banks, err := tx.Banks(ctx)
+		banks, err := tx.Banks().Banks(ctx)
 		if err != nil {
 			return err
 		}
@@ -57,11 +57,11 @@ func (s *Service) EvolveDue(ctx context.Context, d Due) (started []run.Run, err 
 // news counts the open cases of a bank that have failed since its last round; 0
 // while that is under way.
 func news(ctx context.Context, tx Tx, name string) (n int, err error) {
-	row, found, err := tx.BankNamed(ctx, name)
+	row, found, err := tx.Banks().BankNamed(ctx, name)
 	if err != nil || !found || row.Head == 0 {
 		return 0, err
 	}
-	rounds, err := tx.Rounds(ctx, row.ID, 1)
+	rounds, err := tx.Rounds().Rounds(ctx, row.ID, 1)
 	if err != nil {
 		return 0, err
 	}
@@ -69,7 +69,7 @@ func news(ctx context.Context, tx Tx, name string) (n int, err error) {
 	if err != nil || len(rounds) == 0 {
 		return len(failed), err
 	}
-	last, err := tx.Run(ctx, rounds[0].Run)
+	last, err := tx.Runs().Run(ctx, rounds[0].Run)
 	if err != nil || last.Status != run.Ended {
 		return 0, err
 	}

@@ -107,7 +107,7 @@ func (p playing) play(ctx context.Context, t Trace) (out EpisodeResult, err erro
 		d.ID = fmt.Sprintf("%s/%d", p.step, n)
 		chosen := selected(p.bank, d.Chosen)
 		actions, outcome, err := p.remember(ctx, p.ref, p.model, fmt.Sprintf("%s/span/%d", p.step, n), t.Lang, span, chosen, shown, contents)
-		if _, over := ledger.Hopeless(err); over { // no fault of the choice: it is masked
+		if _, over := ledger.IsPermanent(err); over { // no fault of the choice: it is masked
 			out.Failed++
 			out.Episode.Lost, actions = append(out.Episode.Lost, d.ID), nil
 		} else if err != nil {
@@ -289,7 +289,7 @@ func (p playing) judge(ctx context.Context, t Trace, n int, q Case, asked *Asked
 			asked.Prediction = reply.Answer
 			return nil
 		}})
-	if _, over := ledger.Hopeless(err); over || problem != nil || text == "" && err == nil {
+	if _, over := ledger.IsPermanent(err); over || problem != nil || text == "" && err == nil {
 		asked.Scored = false
 		return nil
 	}

@@ -59,7 +59,7 @@ func (s *Service) Evolve(ctx context.Context, r EvolveRequest) (out run.Run, err
 	if spec.Model, err = spec.Model.instructed(); err != nil {
 		return out, err
 	}
-	err = s.Store.WithEvolve(ctx, r.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
 		head, err := s.bank(ctx, tx, spec.Bank)
 		if err != nil {
 			return err
@@ -75,7 +75,7 @@ func (s *Service) Evolve(ctx context.Context, r EvolveRequest) (out run.Run, err
 			return err
 		}
 		_, spec.Held = split(all)
-		rounds, err := tx.Rounds(ctx, head.ID, 1)
+		rounds, err := tx.Rounds().Rounds(ctx, head.ID, 1)
 		if err != nil {
 			return err
 		}
@@ -91,11 +91,11 @@ func (s *Service) Evolve(ctx context.Context, r EvolveRequest) (out run.Run, err
 		if err != nil {
 			return fmt.Errorf("encode the configuration: %w", err)
 		}
-		out, err = tx.PutAgentRun(ctx, memoryagent.NewRun{Kind: run.Evolve, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Spec: raw, WorkflowID: contract.EvolveID(r.WorkspaceKey, spec.Bank, contract.VisibleKey(key))})
+		out, err = tx.Runs().PutAgentRun(ctx, memoryagent.NewRun{Kind: run.Evolve, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Spec: raw, WorkflowID: contract.EvolveID(r.WorkspaceKey, spec.Bank, contract.VisibleKey(key))})
 		if err != nil || out.Status == run.Ended {
 			return err
 		}
-		return tx.OweRun(ctx, out.Ref.Run)
+		return tx.Runs().OweRun(ctx, out.Ref.Run)
 	})
 	if err == nil {
 		s.start(ctx, r.WorkspaceKey, out)
@@ -106,8 +106,8 @@ func (s *Service) Evolve(ctx context.Context, r EvolveRequest) (out run.Run, err
 // OpenRound takes the bank and opens the round of a run. Over is set when an
 // earlier attempt has ended it.
 func (s *Service) OpenRound(ctx context.Context, ref run.Ref) (over *Round, err error) {
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
-		r, err := tx.Run(ctx, ref.Run)
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		r, err := tx.Runs().Run(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
@@ -122,10 +122,10 @@ func (s *Service) OpenRound(ctx context.Context, ref run.Ref) (over *Round, err 
 		if _, err := s.take(ctx, tx, spec.Bank, holderOf(ref), bankLease); err != nil {
 			return err
 		}
-		if _, err := tx.PutRound(ctx, spec.BankID, ref.Run, spec.Base); err != nil {
+		if _, err := tx.Rounds().PutRound(ctx, spec.BankID, ref.Run, spec.Base); err != nil {
 			return err
 		}
-		_, err = tx.StartRun(ctx, ref.Run)
+		_, err = tx.Runs().StartRun(ctx, ref.Run)
 		return err
 	})
 	return over, err
@@ -133,15 +133,15 @@ func (s *Service) OpenRound(ctx context.Context, ref run.Ref) (over *Round, err 
 
 // round reads a round with what it is pinned to.
 func (s *Service) round(ctx context.Context, ref run.Ref, also func(Tx, EvolveSpec, Head) error) (r Round, spec EvolveSpec, head Head, err error) {
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
-		of, err := tx.Run(ctx, ref.Run)
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		of, err := tx.Runs().Run(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
 		if spec, err = specOf[EvolveSpec](of); err != nil {
 			return err
 		}
-		if r, err = tx.RoundOf(ctx, ref.Run); err != nil {
+		if r, err = tx.Rounds().RoundOf(ctx, ref.Run); err != nil {
 			return err
 		}
 		if head, err = s.at(ctx, tx, BankRow{ID: spec.BankID, Name: spec.Bank, Head: spec.Base}, spec.Base); err != nil || also == nil {
@@ -169,7 +169,7 @@ func (s *Service) MineRound(ctx context.Context, ref run.Ref) (n int, err error)
 			if traces[c.Conversation], err = s.trace(ctx, tx, c.Conversation, nil, spec.Keeping.Spanning); err != nil {
 				return err
 			}
-			if err := tx.ShownTo(ctx, ref.Run, c.Conversation); err != nil {
+			if err := tx.Decisions().ShownTo(ctx, ref.Run, c.Conversation); err != nil {
 				return err
 			}
 		}
@@ -193,7 +193,7 @@ func (s *Service) MineRound(ctx context.Context, ref run.Ref) (n int, err error)
 		r.Conversations = append(r.Conversations, id)
 	}
 	slices.Sort(r.Conversations)
-	return len(r.Mined), s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error { return tx.SaveRound(ctx, r) })
+	return len(r.Mined), s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error { return tx.Rounds().SaveRound(ctx, r) })
 }
 
 // manyMemories are looked through for the answer of a case.
@@ -212,8 +212,8 @@ func (s *Service) remembered(ctx context.Context, ref run.Ref, cases []Case, top
 	}
 	known, found = map[string][]string{}, map[string][]string{}
 	for i, c := range cases {
-		err := s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
-			near, err := tx.Neighbours(ctx, vectors[i], s.Space, manyMemories)
+		err := s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+			near, err := tx.Transcripts().Neighbours(ctx, vectors[i], s.Space, manyMemories)
 			for n, one := range near {
 				known[c.Key] = append(known[c.Key], one.Content)
 				if n < topN && len(c.Retrieved) == 0 {
@@ -226,8 +226,8 @@ func (s *Service) remembered(ctx context.Context, ref run.Ref, cases []Case, top
 			return nil, nil, err
 		}
 		if len(c.Retrieved) > 0 {
-			err = s.LongTerm.Store.WithLongTerm(ctx, ref.Workspace, func(tx longterm.Tx) error {
-				entries, err := tx.LongTerm(ctx, c.Retrieved)
+			err = s.LongTerm.Store.WithLongTerm(ctx, ref.Workspace, func(ctx context.Context, tx longterm.Tx) error {
+				entries, err := tx.Memories().LongTerm(ctx, c.Retrieved)
 				for _, e := range entries {
 					found[c.Key] = append(found[c.Key], e.Content)
 				}
@@ -256,14 +256,14 @@ func (s *Service) DesignRound(ctx context.Context, ref run.Ref) (found bool, err
 	var failed []string
 	var stats map[string]memoryskill.Stats
 	r, spec, head, err := s.round(ctx, ref, func(tx Tx, spec EvolveSpec, h Head) error {
-		earlier, err := tx.Rounds(ctx, h.ID, 50)
+		earlier, err := tx.Rounds().Rounds(ctx, h.ID, 50)
 		for _, e := range earlier {
 			if e.Outcome == Rejected && e.Candidate != nil {
 				failed = append(failed, edits(e.Candidate))
 			}
 		}
 		if err == nil {
-			stats, err = tx.SkillStats(ctx, h.ID)
+			stats, err = tx.BankContents().SkillStats(ctx, h.ID)
 		}
 		return err
 	})
@@ -278,15 +278,15 @@ func (s *Service) DesignRound(ctx context.Context, ref run.Ref) (found bool, err
 	if r.Analysis, err = s.diagnose(ctx, d); err == nil {
 		r.Proposal, r.Candidate, err = s.propose(ctx, d, r.Analysis)
 	}
-	if f, over := ledger.Hopeless(err); over {
+	if f, over := ledger.IsPermanent(err); over {
 		r.Outcome, r.Note = RoundError, f.Error()
 	} else if err != nil {
 		return false, err
 	}
-	return r.Candidate != nil, s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	return r.Candidate != nil, s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		if _, err := s.take(ctx, tx, spec.Bank, holderOf(ref), bankLease); err != nil {
 			return err
 		}
-		return tx.SaveRound(ctx, r)
+		return tx.Rounds().SaveRound(ctx, r)
 	})
 }

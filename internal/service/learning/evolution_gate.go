@@ -35,7 +35,7 @@ func (s *Service) Trial(ctx context.Context, ref run.Ref, n int) error {
 	var t Trace
 	done := false
 	r, spec, head, err := s.round(ctx, ref, func(tx Tx, spec EvolveSpec, h Head) (err error) {
-		if done, err = tx.Trained(ctx, ref.Run, trialStep(n), new(TrialResult)); err != nil || done {
+		if done, err = tx.Training().Trained(ctx, ref.Run, trialStep(n), new(TrialResult)); err != nil || done {
 			return err
 		}
 		_, questions, err := s.traces(ctx, tx, h.ID)
@@ -45,7 +45,7 @@ func (s *Service) Trial(ctx context.Context, ref run.Ref, n int) error {
 		if t, err = s.trace(ctx, tx, spec.Held[n], questions[spec.Held[n]], spec.Keeping.Spanning); err != nil {
 			return err
 		}
-		return tx.ShownTo(ctx, ref.Run, t.Conversation)
+		return tx.Decisions().ShownTo(ctx, ref.Run, t.Conversation)
 	})
 	if err != nil || done || r.Candidate == nil {
 		return err
@@ -58,7 +58,9 @@ func (s *Service) Trial(ctx context.Context, ref run.Ref, n int) error {
 	if err != nil {
 		return err
 	}
-	return s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error { return tx.PutTrained(ctx, ref.Run, trialStep(n), t.Conversation, out) })
+	return s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		return tx.Training().PutTrained(ctx, ref.Run, trialStep(n), t.Conversation, out)
+	})
 }
 
 // side is what a trace is played with.
@@ -110,9 +112,9 @@ func (s *Service) CloseRound(ctx context.Context, ref run.Ref, code, reason stri
 		return out, err
 	}
 	first := false
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		first = false
-		of, err := tx.Run(ctx, ref.Run)
+		of, err := tx.Runs().Run(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
@@ -137,13 +139,13 @@ func (s *Service) CloseRound(ctx context.Context, ref run.Ref, code, reason stri
 				return err
 			}
 		}
-		if err := tx.SaveRound(ctx, out); err != nil {
+		if err := tx.Rounds().SaveRound(ctx, out); err != nil {
 			return err
 		}
 		if err := s.free(ctx, tx, ref, spec.Bank); err != nil {
 			return err
 		}
-		return tx.EndRun(ctx, ref.Run, outcome, out.Note, out)
+		return tx.Runs().EndRun(ctx, ref.Run, outcome, out.Note, out)
 	})
 	if err == nil && first {
 		s.report(ofEvolution, out.Outcomes, "run", ref.Run, "round", out.Number)
@@ -166,7 +168,7 @@ func (s *Service) decideRound(ctx context.Context, tx Tx, ref run.Ref, spec Evol
 	if !c.Promote {
 		return nil
 	}
-	chosen, err := tx.Settings(ctx)
+	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil {
 		return err
 	}

@@ -15,14 +15,14 @@ import (
 // kept, so no two take the last one, nor count the same choices.
 func (s *Service) explore(ctx context.Context, tx Tx, decision string, k int, head Head) (how policy.Choice, fresh []string, err error) {
 	how = policy.Choice{K: k, Greedy: true}
-	chosen, err := tx.Settings(ctx)
+	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil || chosen.Memory.Learning.Frozen || chosen.Memory.Learning.ExplorePerDay == 0 || head.Bank.Len() <= k {
 		return how, nil, err
 	}
-	if err := tx.LockExploration(ctx); err != nil {
+	if err := tx.Outcomes().LockExploration(ctx); err != nil {
 		return how, nil, err
 	}
-	n, err := tx.Explored(ctx)
+	n, err := tx.Outcomes().Explored(ctx)
 	if err != nil || n >= chosen.Memory.Learning.ExplorePerDay {
 		return how, nil, err
 	}
@@ -51,7 +51,7 @@ const mostNewcomers = 32
 // skills falls whether or not anybody says anything of answers, and stands still while
 // nothing is drawn. The target that all new skills share is that of the latest.
 func newcomers(ctx context.Context, tx Tx, head Head, window int) (fresh []string, since int, err error) {
-	brought, err := tx.Newcomers(ctx, head.ID, head.Version.Number, mostNewcomers)
+	brought, err := tx.Outcomes().RecentSkills(ctx, head.ID, head.Version.Number, mostNewcomers)
 	for _, b := range brought {
 		t := b.Explored / FewestLearnt
 		if t >= window { // and so are all before

@@ -32,8 +32,8 @@ func (s *Service) Follow(ctx context.Context, r FollowRequest) (out Head, err er
 	}
 	var shared Head
 	ever := map[string]bool{}
-	err = s.Store.WithEvolve(ctx, r.Shared, func(tx Tx) error {
-		row, found, err := tx.BankNamed(ctx, from)
+	err = s.Store.WithEvolve(ctx, r.Shared, func(ctx context.Context, tx Tx) error {
+		row, found, err := tx.Banks().BankNamed(ctx, from)
 		if err != nil {
 			return err
 		}
@@ -43,7 +43,7 @@ func (s *Service) Follow(ctx context.Context, r FollowRequest) (out Head, err er
 		if shared, err = s.at(ctx, tx, row, row.Head); err != nil {
 			return err
 		}
-		versions, err := tx.BankVersions(ctx, row.ID, allVersions)
+		versions, err := tx.Banks().BankVersions(ctx, row.ID, allVersions)
 		for _, v := range versions {
 			for _, id := range v.Members {
 				ever[id] = true
@@ -57,7 +57,7 @@ func (s *Service) Follow(ctx context.Context, r FollowRequest) (out Head, err er
 	if err := s.made(ctx, r.Workspace, name); err != nil {
 		return out, err
 	}
-	err = s.write(ctx, r.Workspace, name, "cairn bank", func(tx Tx, now Head) error {
+	err = s.write(ctx, r.Workspace, name, "cairn bank", func(ctx context.Context, tx Tx, now Head) error {
 		after, err := now.Bank.Over(shared.Bank, func(id string) bool { return ever[id] })
 		if err != nil {
 			return err
@@ -81,8 +81,8 @@ const allVersions = 1 << 30
 
 // made seeds a bank that is not there.
 func (s *Service) made(ctx context.Context, ws int64, name string) error {
-	return s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
-		if _, found, err := tx.BankNamed(ctx, name); err != nil || found {
+	return s.Store.WithEvolve(ctx, ws, func(ctx context.Context, tx Tx) error {
+		if _, found, err := tx.Banks().BankNamed(ctx, name); err != nil || found {
 			return err
 		}
 		_, err := s.seed(ctx, tx, name)

@@ -14,7 +14,7 @@ func gated(ctx context.Context, tx Tx, ref run.Ref, held int) (c *designer.Compa
 	var candidate, incumbent []float64
 	for n := range held {
 		var one TrialResult
-		found, err := tx.Trained(ctx, ref.Run, trialStep(n), &one)
+		found, err := tx.Training().Trained(ctx, ref.Run, trialStep(n), &one)
 		if err != nil {
 			return nil, o, "", err
 		}

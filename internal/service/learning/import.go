@@ -45,12 +45,12 @@ func (s *Service) ImportTraces(ctx context.Context, ws int64, bank string, in []
 		for i := range said {
 			said[i].Seq = i
 		}
-		err := s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+		err := s.Store.WithEvolve(ctx, ws, func(ctx context.Context, tx Tx) error {
 			head, err := s.bank(ctx, tx, bankName(bank))
 			if err != nil {
 				return err
 			}
-			id, err := tx.PutConversation(ctx, transcript.Conversation{ID: "trace/" + t.ID, Messages: said}, "import")
+			id, err := tx.Transcripts().PutConversation(ctx, transcript.Conversation{ID: "trace/" + t.ID, Messages: said}, "import")
 			if err != nil {
 				return err
 			}
@@ -62,7 +62,7 @@ func (s *Service) ImportTraces(ctx context.Context, ws int64, bank string, in []
 				}
 				c.Bank, c.Category = head.ID, q.Category
 				c.Key = KeyOf(t.ID + "\n" + q.ID + "\n" + q.Question) // two traces may be asked alike
-				if _, err := tx.PutCase(ctx, c); err != nil {
+				if _, err := tx.Cases().PutCase(ctx, c); err != nil {
 					return err
 				}
 				questions++

@@ -43,15 +43,15 @@ func (s *Service) recordJudgement(ctx context.Context, tx Tx, j judgement) error
 	if j.run == 0 {
 		return nil
 	}
-	answered, err := tx.Run(ctx, j.run)
+	answered, err := tx.Runs().Run(ctx, j.run)
 	if err != nil || answered.Outcome == run.Failed {
 		return err
 	}
-	met, err := tx.Met(ctx, j.run)
+	met, err := tx.Decisions().MemoryUse(ctx, j.run)
 	if err != nil {
 		return err
 	}
-	if err := tx.PutOutcomes(ctx, cited(met, j.question, j.answer), Outcome{Op: j.op, Run: j.run, Source: j.source, Score: j.score}); err != nil {
+	if err := tx.Outcomes().PutOutcomes(ctx, cited(met, j.question, j.answer), Outcome{Op: j.op, Run: j.run, Source: j.source, Score: j.score}); err != nil {
 		return err
 	}
 	var decisions []string
@@ -69,7 +69,7 @@ func (s *Service) scored(ctx context.Context, tx Tx, ids []string, score float64
 		if id == "" || slices.Contains(query.Retrieved, id) {
 			continue
 		}
-		d, found, err := tx.DecisionAt(ctx, id)
+		d, found, err := tx.Decisions().DecisionAt(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -121,18 +121,18 @@ func cited(met []MemoryUse, question, answer string) (decisions []string) {
 // observe changes the statistics of a bank's skills. Who else would change them
 // waits until the transaction has ended.
 func (s *Service) observe(ctx context.Context, tx BankTx, bank int64, change func(map[string]memoryskill.Stats) map[string]memoryskill.Stats) error {
-	row, err := tx.BankOf(ctx, bank)
+	row, err := tx.Banks().BankOf(ctx, bank)
 	if err != nil {
 		return err
 	}
-	if _, err := tx.PutBank(ctx, row.Name); err != nil { // locks it
+	if _, err := tx.Banks().PutBank(ctx, row.Name); err != nil { // locks it
 		return err
 	}
-	stats, err := tx.SkillStats(ctx, bank)
+	stats, err := tx.BankContents().SkillStats(ctx, bank)
 	if err != nil {
 		return err
 	}
-	return tx.PutSkillStats(ctx, bank, change(stats))
+	return tx.BankContents().PutSkillStats(ctx, bank, change(stats))
 }
 
 // used counts the choices of a build.

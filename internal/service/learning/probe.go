@@ -46,23 +46,6 @@ type Probe struct {
 	EndedAt      *time.Time `json:"ended_at,omitempty"`
 }
 
-// ProbeTx is probes.
-type ProbeTx interface {
-	// LockProbes makes who else would spend of the day's probes wait until the
-	// transaction ends.
-	LockProbes(ctx context.Context) error
-	// ProbesSpent are those of the last 24 hours; a run that has made none yet is one.
-	ProbesSpent(ctx context.Context) (int, error)
-	PutProbe(ctx context.Context, p Probe) error
-	ProbesOf(ctx context.Context, run int64) ([]Probe, error)
-	// EndProbe brings an open probe to its state; false when it is not open any more.
-	EndProbe(ctx context.Context, p Probe) (bool, error)
-	// Probes are those of a bank, of the latest run first.
-	Probes(ctx context.Context, bank int64, most int) ([]Probe, error)
-	// Behind are memories with the decisions that have written them.
-	Behind(ctx context.Context, memories []string) ([]MemoryUse, error)
-}
-
 // ProbeSpec is what the probing of a build is pinned to.
 type ProbeSpec struct {
 	Spec
@@ -97,14 +80,14 @@ func probing(chosen settings.Settings) int {
 // acceptProbe makes a probing durable when a build has ended and the day has room for
 // one. It is a run of its own: a build does not wait for it, nor fail with it.
 func (s *Service) acceptProbe(ctx context.Context, tx Tx, build run.Run, spec BuildSpec, made []Decision) error {
-	chosen, err := tx.Settings(ctx)
+	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil || probing(chosen) == 0 || !slices.ContainsFunc(made, answered) {
 		return err
 	}
-	if err := tx.LockProbes(ctx); err != nil {
+	if err := tx.Probes().LockProbes(ctx); err != nil {
 		return err
 	}
-	spent, err := tx.ProbesSpent(ctx)
+	spent, err := tx.Probes().ProbesSpent(ctx)
 	if err != nil || spent >= probing(chosen) {
 		return err
 	}
@@ -114,16 +97,16 @@ func (s *Service) acceptProbe(ctx context.Context, tx Tx, build run.Run, spec Bu
 	if err != nil {
 		return fmt.Errorf("encode the configuration: %w", err)
 	}
-	self, err := tx.WorkspaceKey(ctx)
+	self, err := tx.Workspace().WorkspaceKey(ctx)
 	if err != nil {
 		return err
 	}
-	r, err := tx.PutAgentRun(ctx, memoryagent.NewRun{Kind: run.Probe, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: build.Conversation, Spec: raw,
+	r, err := tx.Runs().PutAgentRun(ctx, memoryagent.NewRun{Kind: run.Probe, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: build.Conversation, Spec: raw,
 		WorkflowID: contract.ProbeID(self, build.Ref.Run)})
 	if err != nil || r.Status == run.Ended {
 		return err
 	}
-	return tx.OweRun(ctx, r.Ref.Run)
+	return tx.Runs().OweRun(ctx, r.Ref.Run)
 }
 
 // answered tells of a decision whose span a model has gone through.
@@ -134,8 +117,8 @@ func answered(d Decision) bool {
 // OpenProbe marks a probing as picked up. Over is set when an earlier attempt has
 // brought it to its end.
 func (s *Service) OpenProbe(ctx context.Context, ref run.Ref) (over *Probed, err error) {
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
-		r, err := tx.Run(ctx, ref.Run)
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		r, err := tx.Runs().Run(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
@@ -143,7 +126,7 @@ func (s *Service) OpenProbe(ctx context.Context, ref run.Ref) (over *Probed, err
 			over = new(Probed)
 			return json.Unmarshal(r.Result, over)
 		}
-		_, err = tx.StartRun(ctx, ref.Run)
+		_, err = tx.Runs().StartRun(ctx, ref.Run)
 		return err
 	})
 	return over, err
@@ -153,9 +136,9 @@ func (s *Service) OpenProbe(ctx context.Context, ref run.Ref) (over *Probed, err
 // errors, and teach nothing. Code is set when the workflow gave up.
 func (s *Service) CloseProbe(ctx context.Context, ref run.Ref, code, reason string) (out Probed, err error) {
 	first := false
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		out, first = Probed{}, false
-		r, err := tx.Run(ctx, ref.Run)
+		r, err := tx.Runs().Run(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
@@ -183,7 +166,7 @@ func (s *Service) CloseProbe(ctx context.Context, ref run.Ref, code, reason stri
 			out.Outcome = run.Completed
 		}
 		first = true
-		return tx.EndRun(ctx, ref.Run, out.Outcome, reason, out)
+		return tx.Runs().EndRun(ctx, ref.Run, out.Outcome, reason, out)
 	})
 	if err == nil && first && out.Probes > 0 {
 		s.report(ofProbes, Outcomes{Of: out.Scored + out.Errors, Masked: out.Errors}, "run", ref.Run)
@@ -193,17 +176,17 @@ func (s *Service) CloseProbe(ctx context.Context, ref run.Ref, code, reason stri
 
 // ended ends the probes of a run that are open still, and adds all up.
 func ended(ctx context.Context, tx Tx, ref run.Ref, reason string) (out Probed, err error) {
-	probes, err := tx.ProbesOf(ctx, ref.Run)
+	probes, err := tx.Probes().ProbesOf(ctx, ref.Run)
 	if err != nil {
 		return out, err
 	}
 	for _, p := range probes {
 		p.State, p.Note = ProbeError, reason
-		if _, err := tx.EndProbe(ctx, p); err != nil { // which leaves those alone that have ended
+		if _, err := tx.Probes().EndProbe(ctx, p); err != nil { // which leaves those alone that have ended
 			return out, err
 		}
 	}
-	if probes, err = tx.ProbesOf(ctx, ref.Run); err != nil {
+	if probes, err = tx.Probes().ProbesOf(ctx, ref.Run); err != nil {
 		return out, err
 	}
 	out.Probes = len(probes)
@@ -223,10 +206,10 @@ func ended(ctx context.Context, tx Tx, ref run.Ref, reason string) (out Probed, 
 
 // Probes lists the questions that memory has asked itself, of the latest run first.
 func (s *Service) Probes(ctx context.Context, ws int64, name string, most int) (out []Probe, err error) {
-	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ws, func(ctx context.Context, tx Tx) error {
 		head, err := s.bank(ctx, tx, name)
 		if err == nil {
-			out, err = tx.Probes(ctx, head.ID, most)
+			out, err = tx.Probes().Probes(ctx, head.ID, most)
 		}
 		return err
 	})

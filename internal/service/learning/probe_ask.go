@@ -21,15 +21,15 @@ import (
 func (s *Service) AskProbe(ctx context.Context, ref run.Ref, number int) error {
 	var spec ProbeSpec
 	var p Probe
-	err := s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
-		r, err := tx.Run(ctx, ref.Run)
+	err := s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		r, err := tx.Runs().Run(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
 		if spec, err = specOf[ProbeSpec](r); err != nil {
 			return err
 		}
-		probes, err := tx.ProbesOf(ctx, ref.Run)
+		probes, err := tx.Probes().ProbesOf(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (s *Service) AskProbe(ctx context.Context, ref run.Ref, number int) error {
 		texts, ids = append(texts, e.Content), append(ids, e.ID)
 	}
 	score := recall([]string{p.Answer}, strings.Join(texts, "\n"))
-	return s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	return s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		p.State, p.Score, p.Note = ProbeScored, &score, ""
 		why, err := s.unscorable(ctx, tx, p)
 		if err != nil {
@@ -63,11 +63,11 @@ func (s *Service) AskProbe(ctx context.Context, ref run.Ref, number int) error {
 		if why != "" {
 			p.State, p.Score, p.Note = ProbeUnscored, nil, why
 		}
-		first, err := tx.EndProbe(ctx, p)
+		first, err := tx.Probes().EndProbe(ctx, p)
 		if err != nil || !first || p.State != ProbeScored {
 			return err
 		}
-		met, err := tx.Behind(ctx, ids)
+		met, err := tx.Probes().Behind(ctx, ids)
 		if err != nil {
 			return err
 		}
@@ -87,8 +87,8 @@ func (s *Service) found(ctx context.Context, ws int64, question string, most int
 		ids = append(ids, r.ID)
 	}
 	var entries []memory.Entry
-	err = s.LongTerm.Store.WithLongTerm(ctx, ws, func(tx longterm.Tx) error {
-		entries, err = tx.LongTerm(ctx, ids)
+	err = s.LongTerm.Store.WithLongTerm(ctx, ws, func(ctx context.Context, tx longterm.Tx) error {
+		entries, err = tx.Memories().LongTerm(ctx, ids)
 		return err
 	})
 	left := readTokens
@@ -108,7 +108,7 @@ func (s *Service) found(ctx context.Context, ws int64, question string, most int
 // unscorable says why a probe can have no score: a decision that it is about is gone,
 // or an endpoint kept its span from memory; or learning was frozen meanwhile.
 func (s *Service) unscorable(ctx context.Context, tx Tx, p Probe) (string, error) {
-	chosen, err := tx.Settings(ctx)
+	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -116,7 +116,7 @@ func (s *Service) unscorable(ctx context.Context, tx Tx, p Probe) (string, error
 		return "memory.learning.frozen is true", nil
 	}
 	for _, id := range p.Decisions {
-		d, found, err := tx.DecisionAt(ctx, id)
+		d, found, err := tx.Decisions().DecisionAt(ctx, id)
 		if err != nil {
 			return "", err
 		}
@@ -137,7 +137,7 @@ func (s *Service) probed(ctx context.Context, tx Tx, p Probe, met []MemoryUse) e
 		}
 	}
 	decisions := q.Behind(wellAnswered)
-	if err := tx.PutOutcomes(ctx, decisions, Outcome{Op: fmt.Sprintf("probe/%d/%d", p.Run, p.Number), Run: p.Run, Source: FromProbe, Score: *p.Score}); err != nil {
+	if err := tx.Outcomes().PutOutcomes(ctx, decisions, Outcome{Op: fmt.Sprintf("probe/%d/%d", p.Run, p.Number), Run: p.Run, Source: FromProbe, Score: *p.Score}); err != nil {
 		return err
 	}
 	return s.scored(ctx, tx, decisions, *p.Score)

@@ -45,22 +45,22 @@ func (s *Service) MakeProbes(ctx context.Context, ref run.Ref) (n int, err error
 		build run.Ref
 		made  []Decision
 	)
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
-		r, err := tx.Run(ctx, ref.Run)
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		r, err := tx.Runs().Run(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
 		if spec, err = specOf[ProbeSpec](r); err != nil {
 			return err
 		}
-		if kept, err = tx.ProbesOf(ctx, ref.Run); err != nil {
+		if kept, err = tx.Probes().ProbesOf(ctx, ref.Run); err != nil {
 			return err
 		}
 		if left, err = s.room(ctx, tx); err != nil {
 			return err
 		}
 		build = run.Ref{Workspace: ref.Workspace, Run: spec.Build}
-		made, err = tx.Decisions(ctx, spec.Build)
+		made, err = tx.Decisions().Decisions(ctx, spec.Build)
 		return err
 	})
 	if err != nil || len(kept) > 0 || left == 0 {
@@ -94,11 +94,11 @@ func (s *Service) MakeProbes(ctx context.Context, ref run.Ref) (n int, err error
 		return 0, err
 	}
 	probes := usable(pairs, material.Messages, j.spans, made)
-	return n, s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
-		if err := tx.LockProbes(ctx); err != nil {
+	return n, s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		if err := tx.Probes().LockProbes(ctx); err != nil {
 			return err
 		}
-		if kept, err := tx.ProbesOf(ctx, ref.Run); err != nil || len(kept) > 0 { // another attempt was first
+		if kept, err := tx.Probes().ProbesOf(ctx, ref.Run); err != nil || len(kept) > 0 { // another attempt was first
 			n = len(kept)
 			return err
 		}
@@ -109,7 +109,7 @@ func (s *Service) MakeProbes(ctx context.Context, ref run.Ref) (n int, err error
 		n = min(len(probes), left)
 		for i, p := range probes[:n] {
 			p.Run, p.Number, p.Conversation, p.Bank = ref.Run, i, j.run.Conversation, spec.BankID
-			if err := tx.PutProbe(ctx, p); err != nil {
+			if err := tx.Probes().PutProbe(ctx, p); err != nil {
 				return err
 			}
 		}
@@ -120,11 +120,11 @@ func (s *Service) MakeProbes(ctx context.Context, ref run.Ref) (n int, err error
 // room is how many probes the day leaves to a run that has made none: the one that it
 // stands for, and what others leave.
 func (s *Service) room(ctx context.Context, tx Tx) (int, error) {
-	chosen, err := tx.Settings(ctx)
+	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil || probing(chosen) == 0 {
 		return 0, err
 	}
-	spent, err := tx.ProbesSpent(ctx)
+	spent, err := tx.Probes().ProbesSpent(ctx)
 	return max(0, probing(chosen)-spent+1), err
 }
 

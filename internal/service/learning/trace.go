@@ -25,7 +25,7 @@ type Trace struct {
 
 // traces are the conversations that a bank's known questions are about, ascending.
 func (s *Service) traces(ctx context.Context, tx Tx, bank int64) ([]int64, map[int64][]Case, error) {
-	known, err := tx.KnownCases(ctx, bank)
+	known, err := tx.Cases().KnownCases(ctx, bank)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -82,7 +82,7 @@ func split(conversations []int64) (train, held []int64) {
 // trace reads a conversation as episodes go through it, with secrets taken out.
 func (s *Service) trace(ctx context.Context, tx Tx, conversation int64, questions []Case, how executor.Spanning) (Trace, error) {
 	const all = 1 << 30
-	c, err := tx.Conversation(ctx, conversation, 0, all)
+	c, err := tx.Transcripts().Conversation(ctx, conversation, 0, all)
 	if err != nil {
 		return Trace{}, err
 	}

@@ -22,7 +22,7 @@ type standing struct {
 }
 
 func (s *Service) trainSpec(ctx context.Context, tx Tx, ref run.Ref) (run.Run, TrainSpec, error) {
-	r, err := tx.Run(ctx, ref.Run)
+	r, err := tx.Runs().Run(ctx, ref.Run)
 	if err != nil {
 		return r, TrainSpec{}, err
 	}
@@ -44,7 +44,7 @@ func (s *Service) standing(ctx context.Context, tx Tx, ref run.Ref, spec TrainSp
 	var current, optimiser string
 	if stage > 0 {
 		var before Staged
-		if found, err := tx.Trained(ctx, ref.Run, stageStep(stage-1), &before); err != nil || !found {
+		if found, err := tx.Training().Trained(ctx, ref.Run, stageStep(stage-1), &before); err != nil || !found {
 			return out, missing(err, stageStep(stage-1))
 		}
 		if out.bank, err = before.Bank.Bank(); err != nil {
@@ -55,7 +55,7 @@ func (s *Service) standing(ctx context.Context, tx Tx, ref run.Ref, spec TrainSp
 	}
 	if iteration > 0 {
 		var before IterationResult
-		if found, err := tx.Trained(ctx, ref.Run, iterationStep(stage, iteration-1), &before); err != nil || !found {
+		if found, err := tx.Training().Trained(ctx, ref.Run, iterationStep(stage, iteration-1), &before); err != nil || !found {
 			return out, missing(err, iterationStep(stage, iteration-1))
 		}
 		current, optimiser = before.Policy, before.Optimiser
@@ -95,7 +95,7 @@ func missing(err error, step string) error {
 // OpenTraining marks a run as picked up and takes its bank. Over is set when an
 // earlier attempt has brought it to its end.
 func (s *Service) OpenTraining(ctx context.Context, ref run.Ref) (spec TrainSpec, over *TrainingResult, err error) {
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		var r run.Run
 		if r, spec, err = s.trainSpec(ctx, tx, ref); err != nil {
 			return err
@@ -108,11 +108,11 @@ func (s *Service) OpenTraining(ctx context.Context, ref run.Ref) (spec TrainSpec
 			return err
 		}
 		for _, id := range slices.Concat(spec.Traces, spec.Held) {
-			if err := tx.ShownTo(ctx, ref.Run, id); err != nil {
+			if err := tx.Decisions().ShownTo(ctx, ref.Run, id); err != nil {
 				return err
 			}
 		}
-		_, err := tx.StartRun(ctx, ref.Run)
+		_, err := tx.Runs().StartRun(ctx, ref.Run)
 		return err
 	})
 	return spec, over, err
@@ -127,11 +127,11 @@ func (s *Service) Episode(ctx context.Context, ref run.Ref, stage, iteration, ep
 	var t Trace
 	done := false
 	key := keyedrand.Key{Stage: stage, Iteration: iteration, Episode: episode}
-	err := s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) (err error) {
-		if done, err = tx.Trained(ctx, ref.Run, step, &json.RawMessage{}); err != nil || done {
+	err := s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
+		if done, err = tx.Training().Trained(ctx, ref.Run, step, &json.RawMessage{}); err != nil || done {
 			return err
 		}
-		if done, err = tx.Trained(ctx, ref.Run, iterationStep(stage, iteration), &json.RawMessage{}); err != nil || done {
+		if done, err = tx.Training().Trained(ctx, ref.Run, iterationStep(stage, iteration), &json.RawMessage{}); err != nil || done {
 			return err
 		}
 		if _, spec, err = s.trainSpec(ctx, tx, ref); err != nil {
@@ -172,7 +172,9 @@ func (s *Service) Episode(ctx context.Context, ref run.Ref, stage, iteration, ep
 	for i := range played.Episode.Decisions {
 		played.Episode.Decisions[i].Policy, played.Episode.Decisions[i].Bank = now.policy.Hash(), now.bank.Hash()
 	}
-	return s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error { return tx.PutTrained(ctx, ref.Run, step, t.Conversation, played) })
+	return s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		return tx.Training().PutTrained(ctx, ref.Run, step, t.Conversation, played)
+	})
 }
 
 // Learn updates the policy from the episodes of an iteration, in their order. The
@@ -182,8 +184,8 @@ func (s *Service) Learn(ctx context.Context, ref run.Ref, stage, iteration int) 
 	var now standing
 	var episodes []EpisodeResult
 	done := false
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
-		if done, err = tx.Trained(ctx, ref.Run, iterationStep(stage, iteration), &out); err != nil || done {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		if done, err = tx.Training().Trained(ctx, ref.Run, iterationStep(stage, iteration), &out); err != nil || done {
 			return err
 		}
 		if _, spec, err = s.trainSpec(ctx, tx, ref); err != nil {
@@ -194,7 +196,7 @@ func (s *Service) Learn(ctx context.Context, ref run.Ref, stage, iteration int) 
 		}
 		for e := range spec.Episodes {
 			var one EpisodeResult
-			if found, err := tx.Trained(ctx, ref.Run, episodeStep(stage, iteration, e), &one); err != nil || !found {
+			if found, err := tx.Training().Trained(ctx, ref.Run, episodeStep(stage, iteration, e), &one); err != nil || !found {
 				return missing(err, episodeStep(stage, iteration, e))
 			}
 			episodes = append(episodes, one)
@@ -209,12 +211,12 @@ func (s *Service) Learn(ctx context.Context, ref run.Ref, stage, iteration int) 
 		return out, err
 	}
 	first := false
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		first = false
 		if _, err := s.take(ctx, tx, spec.Bank, holderOf(ref), bankLease); err != nil { // keeps it
 			return err
 		}
-		if done, err := tx.Trained(ctx, ref.Run, iterationStep(stage, iteration), &out); err != nil || done {
+		if done, err := tx.Training().Trained(ctx, ref.Run, iterationStep(stage, iteration), &out); err != nil || done {
 			return err // another attempt was first: the lease has made this one wait for it
 		}
 		if err := keepWeights(ctx, tx, current, optimiser); err != nil {
@@ -223,7 +225,7 @@ func (s *Service) Learn(ctx context.Context, ref run.Ref, stage, iteration int) 
 		if err := s.tally(ctx, tx, spec, episodes); err != nil {
 			return err
 		}
-		if err := tx.PutTrained(ctx, ref.Run, iterationStep(stage, iteration), 0, out); err != nil {
+		if err := tx.Training().PutTrained(ctx, ref.Run, iterationStep(stage, iteration), 0, out); err != nil {
 			return err
 		}
 		first = true
@@ -300,16 +302,16 @@ func (s *Service) forget(ctx context.Context, tx Tx, ref run.Ref, stage, iterati
 		return nil
 	}
 	var old, last IterationResult
-	if found, err := tx.Trained(ctx, ref.Run, iterationStep(stage, iteration-2), &old); err != nil || !found {
+	if found, err := tx.Training().Trained(ctx, ref.Run, iterationStep(stage, iteration-2), &old); err != nil || !found {
 		return err
 	}
-	if _, err := tx.Trained(ctx, ref.Run, iterationStep(stage, iteration-1), &last); err != nil {
+	if _, err := tx.Training().Trained(ctx, ref.Run, iterationStep(stage, iteration-1), &last); err != nil {
 		return err
 	}
 	keep := []string{now.Policy, now.Optimiser, last.Policy, last.Optimiser}
 	if stage > 0 {
 		var before Staged
-		if _, err := tx.Trained(ctx, ref.Run, stageStep(stage-1), &before); err != nil {
+		if _, err := tx.Training().Trained(ctx, ref.Run, stageStep(stage-1), &before); err != nil {
 			return err
 		}
 		keep = append(keep, before.Policy, before.Optimiser)
@@ -323,5 +325,5 @@ func (s *Service) forget(ctx context.Context, tx Tx, ref run.Ref, stage, iterati
 			drop = append(drop, sha)
 		}
 	}
-	return tx.DropBlobs(ctx, drop)
+	return tx.BankContents().DropBlobs(ctx, drop)
 }

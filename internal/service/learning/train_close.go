@@ -16,7 +16,7 @@ import (
 // set when the workflow gave up: what was best so far is kept for a run that goes
 // on, and nothing is promoted.
 func (s *Service) CloseTraining(ctx context.Context, ref run.Ref, code, reason string) (out TrainingResult, err error) {
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, spec, err := s.trainSpec(ctx, tx, ref)
 		if err != nil {
 			return err
@@ -41,7 +41,7 @@ func (s *Service) CloseTraining(ctx context.Context, ref run.Ref, code, reason s
 		if err := s.free(ctx, tx, ref, spec.Bank); err != nil {
 			return err
 		}
-		return tx.EndRun(ctx, ref.Run, out.Outcome, out.Note, out)
+		return tx.Runs().EndRun(ctx, ref.Run, out.Outcome, out.Note, out)
 	})
 	return out, err
 }
@@ -49,7 +49,7 @@ func (s *Service) CloseTraining(ctx context.Context, ref run.Ref, code, reason s
 // trainedSoFar adds up the steps of a training, and reads its last stage.
 func trainedSoFar(ctx context.Context, tx Tx, ref run.Ref, spec TrainSpec) (out TrainingResult, last Staged, err error) {
 	out = TrainingResult{Outcome: run.Completed, Bank: spec.Bank, Rewards: []float64{}}
-	raw, err := tx.TrainedUnder(ctx, ref.Run, "stage/")
+	raw, err := tx.Training().TrainedUnder(ctx, ref.Run, "stage/")
 	if err != nil {
 		return out, last, err
 	}
@@ -95,8 +95,8 @@ func (s *Service) TrainTrial(ctx context.Context, ref run.Ref, n int, beat func(
 	var t Trace
 	var incumbent, candidate side
 	done := false
-	err := s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) (err error) {
-		if done, err = tx.Trained(ctx, ref.Run, trialStep(n), new(TrialResult)); err != nil || done {
+	err := s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
+		if done, err = tx.Training().Trained(ctx, ref.Run, trialStep(n), new(TrialResult)); err != nil || done {
 			return err
 		}
 		if _, spec, err = s.trainSpec(ctx, tx, ref); err != nil {
@@ -125,7 +125,7 @@ func (s *Service) TrainTrial(ctx context.Context, ref run.Ref, n int, beat func(
 		if t, err = s.trace(ctx, tx, spec.Held[n], questions[spec.Held[n]], spec.Keeping.Spanning); err != nil {
 			return err
 		}
-		return tx.ShownTo(ctx, ref.Run, t.Conversation)
+		return tx.Decisions().ShownTo(ctx, ref.Run, t.Conversation)
 	})
 	if err != nil || done {
 		return err
@@ -134,11 +134,11 @@ func (s *Service) TrainTrial(ctx context.Context, ref run.Ref, n int, beat func(
 	if err != nil {
 		return err
 	}
-	return s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	return s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		if _, err := s.take(ctx, tx, spec.Bank, holderOf(ref), bankLease); err != nil { // keeps it
 			return err
 		}
-		return tx.PutTrained(ctx, ref.Run, trialStep(n), t.Conversation, out)
+		return tx.Training().PutTrained(ctx, ref.Run, trialStep(n), t.Conversation, out)
 	})
 }
 

@@ -28,7 +28,7 @@ func (s *Service) hard(ctx context.Context, tx Tx, ref run.Ref, spec TrainSpec, 
 	now := stage * spec.Iterations
 	for i := range spec.Iterations {
 		now = stage*spec.Iterations + i
-		raw, err := tx.TrainedUnder(ctx, ref.Run, fmt.Sprintf("episode/%04d/%05d/", stage, i))
+		raw, err := tx.Training().TrainedUnder(ctx, ref.Run, fmt.Sprintf("episode/%04d/%05d/", stage, i))
 		if err != nil {
 			return out, err
 		}

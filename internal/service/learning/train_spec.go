@@ -103,7 +103,7 @@ func (s *Service) Train(ctx context.Context, r TrainRequest) (out run.Run, err e
 	if spec.Model, err = spec.Model.instructed(); err != nil {
 		return out, err
 	}
-	err = s.Store.WithEvolve(ctx, r.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
 		head, err := s.bank(ctx, tx, spec.Bank)
 		if err != nil {
 			return err
@@ -139,11 +139,11 @@ func (s *Service) Train(ctx context.Context, r TrainRequest) (out run.Run, err e
 			key = fmt.Sprintf("%x", sha256.Sum256(settings))[:20]
 		}
 		key = spec.Bank + "/" + key
-		out, err = tx.PutAgentRun(ctx, memoryagent.NewRun{Kind: run.Train, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Spec: raw, WorkflowID: contract.TrainID(r.WorkspaceKey, spec.Bank, contract.VisibleKey(key))})
+		out, err = tx.Runs().PutAgentRun(ctx, memoryagent.NewRun{Kind: run.Train, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Spec: raw, WorkflowID: contract.TrainID(r.WorkspaceKey, spec.Bank, contract.VisibleKey(key))})
 		if err != nil || out.Status == run.Ended {
 			return err
 		}
-		return tx.OweRun(ctx, out.Ref.Run)
+		return tx.Runs().OweRun(ctx, out.Ref.Run)
 	})
 	if err == nil {
 		s.start(ctx, r.WorkspaceKey, out)

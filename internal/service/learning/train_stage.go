@@ -24,8 +24,8 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, stage int, beat f
 	var hard hardCases
 	var stats map[string]memoryskill.Stats
 	done := false
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
-		if done, err = tx.Trained(ctx, ref.Run, stageStep(stage), &out); err != nil || done {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		if done, err = tx.Training().Trained(ctx, ref.Run, stageStep(stage), &out); err != nil || done {
 			return err
 		}
 		if _, spec, err = s.trainSpec(ctx, tx, ref); err != nil {
@@ -35,13 +35,13 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, stage int, beat f
 			return err
 		}
 		if stage > 0 {
-			if _, err := tx.Trained(ctx, ref.Run, stageStep(stage-1), &before); err != nil {
+			if _, err := tx.Training().Trained(ctx, ref.Run, stageStep(stage-1), &before); err != nil {
 				return err
 			}
 		}
 		for i := range spec.Iterations {
 			var one IterationResult
-			if found, err := tx.Trained(ctx, ref.Run, iterationStep(stage, i), &one); err != nil || !found {
+			if found, err := tx.Training().Trained(ctx, ref.Run, iterationStep(stage, i), &one); err != nil || !found {
 				return missing(err, iterationStep(stage, i))
 			}
 			if outcomes = outcomes.plus(one.Outcomes); one.Known && !one.Outcomes.Useless() { // few questions stand for nothing
@@ -51,7 +51,7 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, stage int, beat f
 		if !spec.Design {
 			return nil
 		}
-		if stats, err = tx.SkillStats(ctx, spec.BankID); err != nil {
+		if stats, err = tx.BankContents().SkillStats(ctx, spec.BankID); err != nil {
 			return err
 		}
 		_, questions, err := s.traces(ctx, tx, spec.BankID)
@@ -107,14 +107,14 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, stage int, beat f
 			return out, err
 		}
 	}
-	return out, s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	return out, s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		if _, err := s.take(ctx, tx, spec.Bank, holderOf(ref), bankLease); err != nil {
 			return err
 		}
-		if err := tx.PutTrained(ctx, ref.Run, stageStep(stage), 0, out); err != nil {
+		if err := tx.Training().PutTrained(ctx, ref.Run, stageStep(stage), 0, out); err != nil {
 			return err
 		}
-		return tx.DropTrained(ctx, ref.Run, fmt.Sprintf("episode/%04d/", stage)) // what was learnt from them stays
+		return tx.Training().DropTrained(ctx, ref.Run, fmt.Sprintf("episode/%04d/", stage)) // what was learnt from them stays
 	})
 }
 
@@ -143,7 +143,7 @@ func (s *Service) evolveStage(ctx context.Context, ref run.Ref, spec TrainSpec, 
 			out.Progress = out.Progress.Evolved(out.Pending, keysOf(cases, mined))
 		}
 	}
-	if f, over := ledger.Hopeless(err); over {
+	if f, over := ledger.IsPermanent(err); over {
 		out.Note = f.Error()
 		return nil
 	}

@@ -40,32 +40,15 @@ type Canary struct {
 	Comparison *designer.Comparison `json:"comparison,omitempty"` // once there are enough of both
 }
 
-// UpdateTx is updates of policies.
-type UpdateTx interface {
-	// PutUpdate keeps an update in the shadow; one that the run has made is returned instead.
-	PutUpdate(ctx context.Context, bank int64, u PolicyUpdate) (PolicyUpdate, error)
-	// MoveUpdate brings an update to its state, with what is known then; false when
-	// it was not in the state before any more.
-	MoveUpdate(ctx context.Context, bank int64, before string, u PolicyUpdate) (bool, error)
-	// OpenUpdate is the one in the shadow or on canary: a bank has one at most.
-	OpenUpdate(ctx context.Context, bank int64) (PolicyUpdate, bool, error)
-	Updates(ctx context.Context, bank int64, most int) ([]PolicyUpdate, error)
-	// CanaryScores are what was said of answers since an update's canary began: of
-	// those that its decisions are behind, and of those of its version's policy.
-	CanaryScores(ctx context.Context, bank int64, u PolicyUpdate) (candidate, incumbent []float64, err error)
-	// CanaryLate tells whether a canary has gone on for as long as one may.
-	CanaryLate(ctx context.Context, u PolicyUpdate) (bool, error)
-}
-
 // Updates lists the updates of a bank's policy, the latest first; one on canary
 // shows how it does so far.
 func (s *Service) Updates(ctx context.Context, ws int64, name string, most int) (out []PolicyUpdate, err error) {
-	err = s.Store.WithEvolve(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ws, func(ctx context.Context, tx Tx) error {
 		head, err := s.bank(ctx, tx, name)
 		if err != nil {
 			return err
 		}
-		if out, err = tx.Updates(ctx, head.ID, most); err != nil {
+		if out, err = tx.Updates().Updates(ctx, head.ID, most); err != nil {
 			return err
 		}
 		for i := range out {

@@ -29,7 +29,7 @@ type TrainingProgress struct {
 
 // Watch tells how far a training is.
 func (s *Service) Watch(ctx context.Context, ref run.Ref) (out TrainingProgress, err error) {
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, spec, err := s.trainSpec(ctx, tx, ref)
 		if err != nil {
 			return err
@@ -39,7 +39,7 @@ func (s *Service) Watch(ctx context.Context, ref run.Ref) (out TrainingProgress,
 			out.Result = new(TrainingResult)
 			return json.Unmarshal(r.Result, out.Result)
 		}
-		raw, err := tx.TrainedUnder(ctx, ref.Run, "stage/")
+		raw, err := tx.Training().TrainedUnder(ctx, ref.Run, "stage/")
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (s *Service) Watch(ctx context.Context, ref run.Ref) (out TrainingProgress,
 			out.Rewards, out.Done = append(out.Rewards, one.Reward), out.Done+1
 			out.Choice, out.Outcomes = one.Choice, out.Outcomes.plus(one.Outcomes)
 		}
-		tried, err := tx.TrainedUnder(ctx, ref.Run, "trial/")
+		tried, err := tx.Training().TrainedUnder(ctx, ref.Run, "trial/")
 		out.Tried = len(tried)
 		return err
 	})
@@ -72,8 +72,8 @@ type RoundWatched struct {
 
 // WatchRound tells how far a round of evolution is.
 func (s *Service) WatchRound(ctx context.Context, ref run.Ref) (out RoundWatched, err error) {
-	err = s.Store.WithEvolve(ctx, ref.Workspace, func(tx Tx) error {
-		of, err := tx.Run(ctx, ref.Run)
+	err = s.Store.WithEvolve(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		of, err := tx.Runs().Run(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (s *Service) WatchRound(ctx context.Context, ref run.Ref) (out RoundWatched
 			out.Doing = "waiting for a worker"
 			return nil
 		}
-		r, err := tx.RoundOf(ctx, ref.Run)
+		r, err := tx.Rounds().RoundOf(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (s *Service) WatchRound(ctx context.Context, ref run.Ref) (out RoundWatched
 			out.Done, out.Doing = 1, fmt.Sprintf("designing from %d cases", len(r.Mined))
 		}
 		if r.Candidate != nil {
-			tried, err := tx.TrainedUnder(ctx, ref.Run, "trial/")
+			tried, err := tx.Training().TrainedUnder(ctx, ref.Run, "trial/")
 			if err != nil {
 				return err
 			}
