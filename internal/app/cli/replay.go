@@ -67,7 +67,8 @@ func (c *cli) runReplay(ctx context.Context, id, runID, save string) error {
 	workflows.Register(replayer)
 	quiet := temporallog.NewStructuredLogger(slog.New(slog.DiscardHandler))
 	if err := replayer.ReplayWorkflowHistory(quiet, h); err != nil {
-		return fault.Wrap(err, fault.VersionConflict, "the history does not replay on this program's code", "guard the change with workflow.GetVersion, or run the version that recorded it")
+		return fault.Wrap(err, fault.VersionConflict, "the history does not replay on this program's code",
+			"run the program version that recorded it; a change to a workflow records the histories again: docs/development.md")
 	}
 	if c.output == "json" {
 		return c.printJSON(map[string]any{"workflow_id": id, "events": len(h.Events), "replayed": true})
