@@ -17,7 +17,7 @@ func (s *Store) Progressive() memoryagent.Store { return progressiveStore{s} }
 
 // WithProgressive runs fn in a transaction that has entered ws.
 func (s progressiveStore) WithProgressive(ctx context.Context, ws int64, fn func(context.Context, memoryagent.Tx) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, memoryAgentTx{q.session}) })
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, memoryAgentTx(q)) })
 }
 
 // PutAgentRun records a run of an agent; one that has its key is returned instead.

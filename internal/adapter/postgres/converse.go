@@ -23,7 +23,7 @@ func (s *Store) Conversations() conversation.Store { return converseStore{s} }
 
 // WithConversations runs fn in a transaction that has entered ws.
 func (s converseStore) WithConversations(ctx context.Context, ws int64, fn func(context.Context, conversation.Tx) error) error {
-	return s.within(ctx, readCommitted, ws, func(ctx context.Context, q Tx) error { return fn(ctx, conversationTx{q.session}) })
+	return s.within(ctx, readCommitted, ws, func(ctx context.Context, q Tx) error { return fn(ctx, conversationTx(q)) })
 }
 
 // PutRun records a run; one that has its key is returned as it is.

@@ -25,7 +25,7 @@ func (s dumpStore) WithSnapshot(ctx context.Context, ws int64, fn func(context.C
 
 // WithLoad runs fn in a transaction that has entered ws.
 func (s dumpStore) WithLoad(ctx context.Context, ws int64, fn func(context.Context, dump.Destination) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, loadTx{q.session}) })
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, loadTx(q)) })
 }
 
 // Counts are how much there is in the workspace.

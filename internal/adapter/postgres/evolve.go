@@ -17,7 +17,7 @@ func (s *Store) Evolve() learning.Store { return evolveStore{s} }
 
 // WithEvolve runs fn in a transaction that has entered ws.
 func (s evolveStore) WithEvolve(ctx context.Context, ws int64, fn func(context.Context, learning.Tx) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, learningTx{q.session}) })
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, learningTx(q)) })
 }
 
 // PutDecision keeps the choice of a span; the first one stays.

@@ -21,7 +21,7 @@ func (s *Store) Library() library.Store { return libraryStore{s} }
 
 // WithLibrary runs fn in a transaction that has entered ws.
 func (s libraryStore) WithLibrary(ctx context.Context, ws int64, fn func(context.Context, library.Tx) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, libraryTx{q.session}) })
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, libraryTx(q)) })
 }
 
 // LockSkills makes creations and updates of the workspace follow each other:

@@ -22,7 +22,7 @@ func (s *Store) LongTerm() longterm.Store { return longTermStore{s} }
 
 // WithLongTerm runs fn in a transaction that has entered ws.
 func (s longTermStore) WithLongTerm(ctx context.Context, ws int64, fn func(context.Context, longterm.Tx) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, longTermTx{q.session}) })
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, longTermTx(q)) })
 }
 
 // LongTerm reads entries by their external ids, with their sessions. What is

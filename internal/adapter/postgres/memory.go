@@ -22,7 +22,7 @@ func (s *Store) Memory() promptmemory.Store { return memoryStore{s} }
 
 // WithMemory runs fn in a transaction that has entered ws.
 func (s memoryStore) WithMemory(ctx context.Context, ws int64, fn func(context.Context, promptmemory.Tx) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, promptMemoryTx{q.session}) })
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, promptMemoryTx(q)) })
 }
 
 // Do is Once for use-cases, which know result only as something that JSON fills.

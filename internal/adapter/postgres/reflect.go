@@ -23,7 +23,7 @@ func (s *Store) Reflections() reflection.Store { return reflectStore{s} }
 
 // WithReflections runs fn in a transaction that has entered ws.
 func (s reflectStore) WithReflections(ctx context.Context, ws int64, fn func(context.Context, reflection.Tx) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, reflectionTx{q.session}) })
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, reflectionTx(q)) })
 }
 
 // LockReflections lets one reflection of the workspace be opened or closed at a time.

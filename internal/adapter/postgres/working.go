@@ -19,7 +19,7 @@ func (s *Store) Offload() offload.Store { return offloadStore{s} }
 
 // WithOffload runs fn in a transaction that has entered ws.
 func (s offloadStore) WithOffload(ctx context.Context, ws int64, fn func(context.Context, offload.Tx) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, offloadTx{q.session}) })
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, offloadTx(q)) })
 }
 
 // Key is the opaque key of the workspace.
