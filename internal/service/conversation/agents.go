@@ -133,8 +133,8 @@ func (s *Service) brief(ctx context.Context, j *runState, step agent.Step, note 
 	if err != nil {
 		return llm.Request{}, err
 	}
-	j.since, _ = j.reached(step.N)
-	r := j.request(step, note, short)
+	since, _ := j.reached(step.N)
+	r := j.request(step, note, since, short)
 	r.NoReasoning = told.Unthinking
 	r.System, r.Tools = told.System, offered(j.offered(step.N))
 	r.Messages = slices.Concat(told.Messages, r.Messages)
@@ -199,7 +199,7 @@ func (s *Service) Reach(ctx context.Context, ref run.Ref, n, position int, base 
 	at := slices.IndexFunc(j.steps, func(s Step) bool { return s.N == n })
 	for _, i := range j.sequence(j.steps[at].Calls) {
 		if before := &j.steps[at].Calls[i]; !before.Done && before.Class == agent.Fast {
-			if err := s.runCall(ctx, j, before, "", false); err != nil {
+			if err := s.runCall(ctx, j, before); err != nil {
 				return j.work(), result, false, err
 			}
 		}
@@ -213,7 +213,7 @@ func (s *Service) Reach(ctx context.Context, ref run.Ref, n, position int, base 
 			return j.work(), result, true, s.Tell(ctx, ref, n, position, result)
 		}
 	}
-	return j.work(), result, true, s.runCall(ctx, j, c, "", false)
+	return j.work(), result, true, s.runCall(ctx, j, c)
 }
 
 // Tell stores what the model is told of a control call.
@@ -230,7 +230,7 @@ func (s *Service) Tell(ctx context.Context, ref run.Ref, n, position int, result
 }
 
 func (s *Service) control(ctx context.Context, ref run.Ref, n, position int) (*runState, *Call, error) {
-	j, err := s.load(ctx, ref)
+	j, err := s.loadRun(ctx, ref)
 	if err != nil || j.run.Status == run.Ended {
 		return j, &Call{}, err
 	}

@@ -55,7 +55,7 @@ type ending struct {
 // was over, its model did not answer. What was committed stays, and a turn is
 // answered all the same.
 func (s *Service) Close(ctx context.Context, ref run.Ref, reason agent.Reason, detail string, base Base) (*Ended, error) {
-	j, err := s.load(ctx, ref)
+	j, err := s.loadRun(ctx, ref)
 	if err != nil {
 		return nil, err
 	}

@@ -11,9 +11,9 @@ import (
 
 // overInput tells that the next request would take a run over what all of its
 // requests may cost together: what they did cost, and a guess at this one.
-func (s *Service) overInput(ctx context.Context, j *runState, step agent.Step, stored bool) (over bool, err error) {
+func (s *Service) overInput(ctx context.Context, j *runState, step agent.Step) (over bool, err error) {
 	limit := j.spec.Limits.InputTokens
-	if limit == 0 || stored {
+	if limit == 0 {
 		return false, nil
 	}
 	used := 0
@@ -21,7 +21,7 @@ func (s *Service) overInput(ctx context.Context, j *runState, step agent.Step, s
 		used, err = tx.Runs().InputTokens(ctx, j.run.Ref.Run)
 		return err
 	})
-	return used+tokensOf(j.request(step, "", false)) > limit, err
+	return used+tokensOf(j.request(step, "", 0, false)) > limit, err
 }
 
 func tokensOf(r llm.Request) int {

@@ -15,17 +15,15 @@ type runState struct {
 	session        Session // of a turn: the one it keeps, else the live one of its channel, else none
 	kept           bool    // it is kept
 	steps          []Step
-	untold         []*Call           // calls of the last response that have run, and whose results are stored with the next request
 	tools          Tools             // that this run has
 	agent          Agent             // nil of turns and reviews
 	subject        agent.MemoryScope // of its calls
-	since          int               // responses up to this one are not shown
 	identity, meta string            // of the agent that answers from long-term memory, for the context of a turn
 	earlier        []TurnMessage     // of the turns before, and of this one what the user said
 }
 
-// load reads a run with all that its next request is made of.
-func (s *Service) load(ctx context.Context, ref run.Ref) (j *runState, err error) {
+// loadRun reads a run with all that its next request is made of.
+func (s *Service) loadRun(ctx context.Context, ref run.Ref) (j *runState, err error) {
 	j = &runState{}
 	err = s.Store.WithConversations(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		if j.run, j.steps, j.turn, err = tx.Steps().Job(ctx, ref.Run); err != nil {

@@ -116,7 +116,7 @@ func (s *Service) shorten(ctx context.Context, j *runState, step agent.Step, bas
 	if err != nil || !out.Done {
 		return &out, err
 	}
-	again, err := s.load(ctx, j.run.Ref)
+	again, err := s.loadRun(ctx, j.run.Ref)
 	if err == nil {
 		*j = *again
 	}

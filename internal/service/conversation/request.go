@@ -9,9 +9,9 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// request is what the model is asked in a step. The ledger keeps the bytes that
+// request is what the model is asked in a step; responses up to since are not shown. The ledger keeps the bytes that
 // were sent first, so a second attempt never asks something else.
-func (j *runState) request(step agent.Step, note string, short bool) llm.Request {
+func (j *runState) request(step agent.Step, note string, since int, short bool) llm.Request {
 	r := llm.Request{Model: j.spec.Model, MaxTokens: j.spec.Limits.MaxTokens, Label: llm.Label{Stage: string(j.run.Kind), Run: fmt.Sprint(j.run.Ref.Run), Task: fmt.Sprintf("step %d", step.N)}}
 	if j.run.Kind == run.Turn {
 		r.System, r.Tools = j.session.Rendered, j.session.Tools
@@ -20,7 +20,7 @@ func (j *runState) request(step agent.Step, note string, short bool) llm.Request
 		r.System, r.Tools = j.spec.System, j.spec.Tools
 		r.Messages = llm.User(j.spec.Material)
 	}
-	r.Messages = append(r.Messages, j.sofar(step.N)...)
+	r.Messages = append(r.Messages, j.sofar(step.N, since)...)
 	if note != "" {
 		r.Messages = append(r.Messages, llm.Message{Role: llm.RoleUser, Content: note})
 	}
@@ -33,10 +33,10 @@ func (j *runState) request(step agent.Step, note string, short bool) llm.Request
 	return r
 }
 
-// sofar is what this run has said and done before step n.
-func (j *runState) sofar(n int) (out []llm.Message) {
+// sofar is what this run has said and done after step since and before step n.
+func (j *runState) sofar(n, since int) (out []llm.Message) {
 	for _, s := range j.steps {
-		if s.N >= n || s.N <= j.since || s.Content == "" && len(s.Calls) == 0 { // an empty response is not shown to its model
+		if s.N >= n || s.N <= since || s.Content == "" && len(s.Calls) == 0 { // an empty response is not shown to its model
 			continue
 		}
 		if s.Note != "" {

@@ -10,109 +10,82 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/metrics"
-	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/ledger"
 )
 
-// response is what a model said in a step, and what follows from it.
+// response is what a model said in a step, and what is stored of it.
 type response struct {
-	step   agent.Step
-	reason agent.Reason // of an end, when the model was told to answer without tools
-	base   Base
-	more   bool // another part of the work comes after the one that it is about
 	said   Step
-	done   bool   // all of it is stored
-	ended  *Ended // with it the run has
+	stored bool
+	ended  *Ended // the run was closed with it
 
 	overflow *CompactionPlan // there is none: the model has said that the conversation is too long for it
 }
 
-// unusable tells that the model has neither answered nor called anything.
-func (r *response) unusable() bool {
-	return r.said.Content == "" && (len(r.said.Calls) == 0 || r.step.Toolless)
-}
-
-// ends is how the response closes its run, nil when it does not.
-func (r *response) ends() *ending {
-	switch {
-	case r.unusable():
-		return nil
-	case r.step.Toolless: // whatever it called will not run
-		return &ending{reason: r.reason, said: &r.said, answer: r.said.Content}
-	case len(r.said.Calls) == 0 && r.more && !r.step.Last:
-		return nil
-	case len(r.said.Calls) == 0 && r.more: // the budget ends before the work does
-		return &ending{reason: agent.Exhausted, said: &r.said}
-	case len(r.said.Calls) == 0:
-		return &ending{reason: agent.Final, said: &r.said, answer: r.said.Content}
-	}
-	return nil
-}
-
 // conclude stores a response and, when it is the last, closes the run; with more
 // in the same transaction, once the run is held.
-func (s *Service) conclude(ctx context.Context, j *runState, r *response, more func(context.Context, Tx) error) (err error) {
-	if e := r.ends(); e != nil {
+func (s *Service) conclude(ctx context.Context, j *runState, plan promptPlan, base Base, said *Step, more func(context.Context, Tx) error) (*Ended, error) {
+	if e := plan.ends(said); e != nil {
 		e.keep = more
-		r.ended, err = s.close(ctx, j, r.base, *e)
-		return err
+		return s.close(ctx, j, base, *e)
 	}
-	return s.whileOpen(ctx, j, func(ctx context.Context, tx Tx) error {
+	return nil, s.whileOpen(ctx, j, func(ctx context.Context, tx Tx) error {
 		if more != nil {
 			if err := more(ctx, tx); err != nil {
 				return err
 			}
 		}
-		return tx.Steps().PutStep(ctx, j.run.Ref.Run, r.said)
+		return tx.Steps().PutStep(ctx, j.run.Ref.Run, *said)
 	})
 }
 
-// respond asks the model. When it was too much a turn's conversation is to be made
-// shorter; what is too much even then is asked once more with less history.
-func (s *Service) respond(ctx context.Context, j *runState, r *response) error {
-	note := ""
-	if r.step.Toolless && r.step.N > 1 {
-		note = prompt.LastCall(j.spec.Lang, j.spec.Channel)
-	} else if r.step.Left > 0 {
-		note = prompt.Checkpoint(j.spec.Lang, r.step.Left)
+// callModel asks the model, unless an earlier attempt has stored its response. When
+// the request was too much a turn's conversation is to be made shorter; what is too
+// much even then is asked once more with less history.
+func (s *Service) callModel(ctx context.Context, j *runState, plan promptPlan, base Base) (response, error) {
+	if plan.response != nil {
+		return response{said: *plan.response}, nil
 	}
-	ask := func(suffix string, short bool) (llm.Reply, error) {
-		request := func() (llm.Request, error) { return j.request(r.step, note, short), nil }
-		if j.agent != nil {
-			brief, err := s.brief(ctx, j, r.step, note, short)
-			if err != nil {
-				return llm.Reply{}, err
-			}
-			request = func() (llm.Request, error) { return brief, nil }
-		}
-		key := run.CallKey{Ref: j.run.Ref, Step: fmt.Sprintf("step/%d%s", r.step.N, suffix)}
-		return s.call(ctx, j, key, request, s.keeper(j, r, note, key))
-	}
-	reply, err := ask("", false)
+	out, err := s.ask(ctx, j, plan, base, "", false)
 	var failed *llm.Error
-	if errors.As(err, &failed) && failed.Class == llm.ContextLength && j.run.Kind != run.Nudge {
-		if over, begun := s.shorten(ctx, j, r.step, r.base, j.spec.Limits.history()/shortPart); begun != nil || over != nil {
-			r.overflow = over
-			return begun
+	if !errors.As(err, &failed) || failed.Class != llm.ContextLength || j.run.Kind == run.Nudge {
+		return out, err
+	}
+	if over, err := s.shorten(ctx, j, plan.step, base, j.spec.Limits.history()/shortPart); err != nil || over != nil {
+		return response{overflow: over}, err
+	}
+	plan.untold = nil // stored with the first request
+	return s.ask(ctx, j, plan, base, "/short", true)
+}
+
+// ask makes one call of the model. Its reply is stored with what follows from it.
+func (s *Service) ask(ctx context.Context, j *runState, plan promptPlan, base Base, suffix string, short bool) (out response, err error) {
+	request := func() (llm.Request, error) { return j.request(plan.step, plan.note, 0, short), nil }
+	if j.agent != nil {
+		brief, err := s.brief(ctx, j, plan.step, plan.note, short)
+		if err != nil {
+			return out, err
 		}
-		reply, err = ask("/short", true)
+		request = func() (llm.Request, error) { return brief, nil }
 	}
-	if err == nil && !r.done {
-		r.said = j.read(r.step, note, reply)
+	key := run.CallKey{Ref: j.run.Ref, Step: fmt.Sprintf("step/%d%s", plan.step.N, suffix)}
+	reply, err := s.call(ctx, j, plan.untold, key, request, s.keeper(j, plan, base, key, &out))
+	if err == nil && !out.stored {
+		out.said = j.read(plan.step, plan.note, reply)
 	}
-	return err
+	return out, err
 }
 
 // call stores the request with what the model is told by it, sends it and has the
 // reply kept.
-func (s *Service) call(ctx context.Context, j *runState, k run.CallKey, request func() (llm.Request, error), keep ledger.StoreReply) (llm.Reply, error) {
+func (s *Service) call(ctx context.Context, j *runState, untold []*Call, k run.CallKey, request func() (llm.Request, error), keep ledger.StoreReply) (llm.Reply, error) {
 	var (
 		wanted    ledger.CallRequest
 		admission ledger.Admission
 	)
 	err := s.Store.WithConversations(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
-		if err := j.resume(ctx, tx, true); err != nil {
+		if err := j.resume(ctx, tx, untold, true); err != nil {
 			return err
 		}
 		asked, err := request()
@@ -128,7 +101,6 @@ func (s *Service) call(ctx context.Context, j *runState, k run.CallKey, request 
 	if err != nil {
 		return llm.Reply{}, fmt.Errorf("store the request of %s: %w", k.Step, err)
 	}
-	j.untold = nil
 	if j.run.Kind == run.Turn {
 		metrics.RecordPromptPrefix(j.run.Conversation, j.session.SHA, time.Now())
 	}
@@ -137,9 +109,9 @@ func (s *Service) call(ctx context.Context, j *runState, k run.CallKey, request 
 
 // resume holds a run that goes on, and stores what its next request tells. A turn
 // that asks with a session that was revoked is refused.
-func (j *runState) resume(ctx context.Context, tx Tx, asks bool) error {
+func (j *runState) resume(ctx context.Context, tx Tx, untold []*Call, asks bool) error {
 	in := StepResume{}
-	for _, c := range j.untold {
+	for _, c := range untold {
 		in.Calls = append(in.Calls, *c)
 	}
 	if j.run.Kind == run.Turn && !j.kept {
@@ -163,7 +135,7 @@ func (j *runState) resume(ctx context.Context, tx Tx, asks bool) error {
 		return err
 	}
 	for i, c := range out.Calls {
-		*j.untold[i] = c
+		*untold[i] = c
 	}
 	if out.Session != in.Session { // another attempt was first to keep one
 		if j.session, err = tx.Sessions().SessionByID(ctx, out.Session); err != nil {
@@ -188,27 +160,25 @@ func (j *runState) resume(ctx context.Context, tx Tx, asks bool) error {
 // keeper stores a reply with what follows from it, in one transaction. What an
 // agent of long-term memory ends with is read outside of it: its last reply is
 // stored alone.
-func (s *Service) keeper(j *runState, r *response, note string, k run.CallKey) ledger.StoreReply {
+func (s *Service) keeper(j *runState, plan promptPlan, base Base, k run.CallKey, out *response) ledger.StoreReply {
 	return func(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, err error) {
-		mine := *r
-		mine.said = j.read(r.step, note, reply)
-		ends := mine.ends() != nil
+		said := j.read(plan.step, plan.note, reply)
+		ends := plan.ends(&said) != nil
 		if ends && j.agent != nil {
 			return s.Ledger.Store.EndCall(ctx, k, reply, cost)
 		}
-		err = s.conclude(ctx, j, &mine, func(ctx context.Context, tx Tx) error {
+		ended, err := s.conclude(ctx, j, plan, base, &said, func(ctx context.Context, tx Tx) error {
 			if stored, err = tx.Calls().StoreReply(ctx, k, reply, cost); err != nil {
 				return err
 			}
 			// The store leaves out what it cannot hold.
-			if mine.said = j.read(r.step, note, stored); (mine.ends() != nil) != ends {
+			if said = j.read(plan.step, plan.note, stored); (plan.ends(&said) != nil) != ends {
 				return ledger.ErrReplyExists
 			}
 			return nil
 		})
 		if err == nil {
-			mine.done = true
-			*r = mine
+			*out = response{said: said, stored: true, ended: ended}
 		}
 		return stored, err
 	}

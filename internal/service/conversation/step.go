@@ -34,113 +34,102 @@ type Stepped struct {
 // that the budget allows, closes the run in the same transaction.
 func (s *Service) Step(ctx context.Context, ref run.Ref, step agent.Step, base Base) (Stepped, error) {
 	for {
-		j, err := s.load(ctx, ref)
-		if err != nil {
-			return Stepped{}, err
-		}
-		if j.run.Status == run.Ended {
-			out := Stepped{StepDone: agent.StepDone{Final: true}}
-			out.Ended, err = j.ended()
-			return out, err
-		}
-		out, err := s.step(ctx, j, step, base)
+		out, err := s.attempt(ctx, ref, step, base)
 		if !errors.Is(err, errEnded) && !errors.Is(err, errRevoked) {
 			return out, err
 		}
 	}
 }
 
-func (s *Service) step(ctx context.Context, j *runState, step agent.Step, base Base) (out Stepped, err error) {
-	if out.Overflow, err = s.overflow(ctx, j, step, base); err != nil || out.Overflow != nil {
-		return out, err
-	}
-	if j.run.Kind == run.Turn && j.session.ID == 0 {
-		if err := s.freezeSession(ctx, j); err != nil {
-			return out, err
-		}
-	}
-	if err := s.loadMemoryContext(ctx, j); err != nil {
-		return out, err
-	}
-	if err := s.subject(ctx, j, base); err != nil {
-		return out, err
-	}
-	before, err := s.runCalls(ctx, j, step.N-1, step.Unrun, false)
+// attempt makes a step in five phases. It fails with errEnded or errRevoked when
+// what it has read is no longer true; then the step is attempted anew.
+func (s *Service) attempt(ctx context.Context, ref run.Ref, step agent.Step, base Base) (out Stepped, err error) {
+	j, err := s.loadRun(ctx, ref)
 	if err != nil {
 		return out, err
 	}
-	out.AllUnavailable, out.Tripped = before.unavailable, before.tripped
-	reason := agent.Exhausted
-	if step.Unrun == agent.SkipGuardrail {
-		reason = agent.Guardrail
+	if j.run.Status == run.Ended {
+		out.Final = true
+		out.Ended, err = j.ended()
+		return out, err
 	}
-	said, stored := j.step(step.N)
-	if stored || before.tripped && j.spec.Budget.RunLast {
-		if err := s.storeToolResults(ctx, j); err != nil {
-			return out, err
-		}
+	if out.Overflow, err = s.overflow(ctx, j, step, base); err != nil || out.Overflow != nil {
+		return out, err
 	}
+	calls, err := s.runPendingCalls(ctx, j, step, base)
+	if err != nil {
+		return out, err
+	}
+	out.AllUnavailable, out.Tripped = calls.unavailable, calls.tripped
+	plan, err := s.buildPrompt(ctx, j, step, calls)
+	if err != nil {
+		return out, err
+	}
+	if plan.end != nil {
+		return s.endStep(ctx, j, base, out, *plan.end)
+	}
+	answer, err := s.callModel(ctx, j, plan, base)
 	switch {
-	case before.tripped && j.spec.Budget.RunLast: // nobody waits for an answer
-		out.Final = true
-		out.Ended, err = s.close(ctx, j, base, ending{reason: agent.Guardrail})
+	case fault.CodeOf(err) == fault.QuotaExceeded:
+		out.OverBudget = true
+		return s.endStep(ctx, j, base, out, ending{reason: agent.OverBudget, detail: fault.From(err).Message})
+	case err != nil:
 		return out, err
-	case before.tripped:
-		step.Toolless, reason = true, agent.Guardrail
+	case answer.overflow != nil:
+		out.Overflow = answer.overflow
+		return out, nil
 	}
-	if over, err := s.overInput(ctx, j, step, stored); err != nil {
-		return out, err
-	} else if over { // what it has saved stays
-		if err := s.storeToolResults(ctx, j); err != nil {
-			return out, err
-		}
-		out.Final = true
-		out.Ended, err = s.close(ctx, j, base, ending{reason: agent.Exhausted, detail: "input_tokens"})
-		return out, err
+	return s.storeStep(ctx, j, plan, base, out, answer)
+}
+
+// runPendingCalls runs the calls that the response before a step has made.
+func (s *Service) runPendingCalls(ctx context.Context, j *runState, step agent.Step, base Base) (callResults, error) {
+	if err := s.subject(ctx, j, base); err != nil {
+		return callResults{}, err
 	}
-	r := response{step: step, reason: reason, base: base, said: said}
-	_, r.more = j.reached(step.N)
-	if !stored {
-		if err = s.respond(ctx, j, &r); fault.CodeOf(err) == fault.QuotaExceeded {
-			out.Final, out.OverBudget = true, true
-			out.Ended, err = s.close(ctx, j, base, ending{reason: agent.OverBudget, detail: fault.From(err).Message})
-			return out, err
-		} else if err != nil {
-			return out, err
-		}
-		if r.overflow != nil {
-			out.Overflow = r.overflow
-			return out, nil
-		}
-		if _, there := j.step(step.N); !there {
-			j.steps = append(j.steps, r.said)
-		}
+	return s.runCalls(ctx, j, step.N-1, step.Unrun, false)
+}
+
+// storeStep stores a response, unless that was done with its reply, and tells what
+// follows from it.
+func (s *Service) storeStep(ctx context.Context, j *runState, plan promptPlan, base Base, out Stepped, answer response) (Stepped, error) {
+	var err error
+	if _, found := j.step(plan.step.N); !found {
+		j.steps = append(j.steps, answer.said)
 	}
-	if !r.done {
-		if err := s.conclude(ctx, j, &r, nil); err != nil {
+	if !answer.stored {
+		if answer.ended, err = s.conclude(ctx, j, plan, base, &answer.said, nil); err != nil {
 			return out, err
 		}
 	}
-	said, out.Ended = r.said, r.ended
+	said := answer.said
+	out.Ended = answer.ended
 	switch {
-	case r.ends() != nil:
+	case plan.ends(&said) != nil:
 		out.Final = true
-	case r.unusable(): // the loop decides whether to ask again
+	case plan.unusable(said): // the loop decides whether to ask again
 		out.Unusable = true
 	case len(said.Calls) == 0: // about a part of the work, and there is another
 		out.More = true
-	case step.Last: // the writes of the last response are paid for
-		if _, err = s.runCalls(ctx, j, step.N, "", true); err != nil {
+	case plan.step.Last: // the writes of the last response are paid for
+		if _, err := s.runCalls(ctx, j, plan.step.N, "", true); err != nil {
 			return out, err
 		}
-		out.Final = true
-		out.Ended, err = s.close(ctx, j, base, ending{reason: agent.Exhausted})
+		return s.endStep(ctx, j, base, out, ending{reason: agent.Exhausted})
 	default:
 		for _, i := range j.sequence(said.Calls) {
 			c := said.Calls[i]
 			out.Calls = append(out.Calls, agent.CallRef{Index: c.Position, Tool: s.shown(j, c.Tool), Class: c.Class})
 		}
 	}
+	return out, nil
+}
+
+// endStep closes the run with a step.
+func (s *Service) endStep(ctx context.Context, j *runState, base Base, out Stepped, e ending) (Stepped, error) {
+	var err error
+	out.Final = true
+	out.Ended, err = s.close(ctx, j, base, e)
 	return out, err
 }
 

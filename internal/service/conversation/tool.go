@@ -16,10 +16,11 @@ import (
 	"cairn/internal/service/tools"
 )
 
-// ran is what became of the calls of one response.
-type ran struct {
-	unavailable bool // every one of them: no fault of the task
-	tripped     bool // the loop guard wants an answer now
+// callResults is what became of the calls of one response.
+type callResults struct {
+	unavailable bool    // every one of them: no fault of the task
+	tripped     bool    // the loop guard wants an answer now
+	untold      []*Call // those whose results are stored with the request that tells them
 }
 
 // runCalls runs the calls of response n that have not run, in their order, each
@@ -27,7 +28,7 @@ type ran struct {
 // step follows. With unrun nothing runs, and that is what the model is told. What
 // the model is told of the last call is left to be stored with the request that
 // tells it, when one follows.
-func (s *Service) runCalls(ctx context.Context, j *runState, n int, unrun agent.SkipReason, last bool) (out ran, err error) {
+func (s *Service) runCalls(ctx context.Context, j *runState, n int, unrun agent.SkipReason, last bool) (out callResults, err error) {
 	at := slices.IndexFunc(j.steps, func(s Step) bool { return s.N == n })
 	if at < 0 || len(j.steps[at].Calls) == 0 {
 		return out, nil
@@ -46,7 +47,12 @@ func (s *Service) runCalls(ctx context.Context, j *runState, n int, unrun agent.
 					return out, err
 				}
 			}
-			if err := s.runCall(ctx, j, c, why, n == len(order)-1 && !last && j.agent == nil); err != nil {
+			if err := s.execute(ctx, j, c, why); err != nil {
+				return out, err
+			}
+			if n == len(order)-1 && !last && j.agent == nil {
+				c.Done, out.untold = true, append(out.untold, c)
+			} else if err := s.storeCall(ctx, j, c); err != nil {
 				return out, err
 			}
 		}
@@ -76,7 +82,7 @@ func (s *Service) lost(ctx context.Context, j *runState, c Call, last bool) (why
 
 // RunTool runs one slow call of a response.
 func (s *Service) RunTool(ctx context.Context, ref run.Ref, n, position int, base Base) error {
-	j, err := s.load(ctx, ref)
+	j, err := s.loadRun(ctx, ref)
 	if err != nil || j.run.Status == run.Ended {
 		return err
 	}
@@ -88,7 +94,7 @@ func (s *Service) RunTool(ctx context.Context, ref run.Ref, n, position int, bas
 		return fault.Newf(fault.NotFound, "run %d has no call %d in step %d", ref.Run, position, n)
 	}
 	if c := step.Calls[position]; !c.Done {
-		err = s.runCall(ctx, j, &c, "", false)
+		err = s.runCall(ctx, j, &c)
 	}
 	if errors.Is(err, errEnded) {
 		return nil
@@ -96,10 +102,18 @@ func (s *Service) RunTool(ctx context.Context, ref run.Ref, n, position int, bas
 	return err
 }
 
-// runCall runs one call and stores what the model is told of it, or puts that off
-// to the next request. An attempt that never comes so far leaves the effect in the
-// operation log, where the next one finds it.
-func (s *Service) runCall(ctx context.Context, j *runState, c *Call, unrun agent.SkipReason, off bool) (err error) {
+// runCall runs one call and stores what the model is told of it. An attempt that never
+// comes so far leaves the effect in the operation log, where the next one finds it.
+func (s *Service) runCall(ctx context.Context, j *runState, c *Call) error {
+	if err := s.execute(ctx, j, c, ""); err != nil {
+		return err
+	}
+	return s.storeCall(ctx, j, c)
+}
+
+// execute runs a call, unless something speaks against it, and finds out what the
+// model is told of it.
+func (s *Service) execute(ctx context.Context, j *runState, c *Call, unrun agent.SkipReason) error {
 	if unrun == "" {
 		unrun = j.judge(*c)
 		if unrun == "" && j.withdrawn(c.Tool, c.Step) {
@@ -117,22 +131,25 @@ func (s *Service) runCall(ctx context.Context, j *runState, c *Call, unrun agent
 	if unrun != "" {
 		c.Result, c.Code = c.result(unrun), string(unrun)
 	}
-	if off {
-		c.Done, j.untold = true, append(j.untold, c)
-		return nil
-	}
-	return s.whileOpen(ctx, j, func(ctx context.Context, tx Tx) error {
+	return nil
+}
+
+// storeCall stores what the model is told of a call.
+func (s *Service) storeCall(ctx context.Context, j *runState, c *Call) error {
+	return s.whileOpen(ctx, j, func(ctx context.Context, tx Tx) (err error) {
 		*c, err = tx.Steps().EndCall(ctx, j.run.Ref.Run, *c)
 		return err
 	})
 }
 
 // storeToolResults stores what the model is told of calls when no request follows them.
-func (s *Service) storeToolResults(ctx context.Context, j *runState) error {
-	if len(j.untold) == 0 {
+func (s *Service) storeToolResults(ctx context.Context, j *runState, untold []*Call) error {
+	if len(untold) == 0 {
 		return nil
 	}
-	return s.Store.WithConversations(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error { return j.resume(ctx, tx, false) })
+	return s.Store.WithConversations(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
+		return j.resume(ctx, tx, untold, false)
+	})
 }
 
 // errRevoked is a turn whose session was revoked since it was read.
