@@ -29,7 +29,7 @@ type AgentService interface {
 }
 
 // Agents are the activities of the agents of long-term memory; their steps are
-// those of Converse.
+// those of AgentRuns.
 type Agents struct {
 	Service AgentService
 	Idle    func(ctx context.Context, in contract.IdleInput) (contract.IdleResult, error)

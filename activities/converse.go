@@ -12,8 +12,8 @@ import (
 	"cairn/internal/service/conversation"
 )
 
-// ConversationService answers turns and runs the agents in conversations.
-type ConversationService interface {
+// AgentRunService answers turns and runs the agents in conversations.
+type AgentRunService interface {
 	Step(ctx context.Context, ref run.Ref, step agent.Step, base conversation.Base) (conversation.Stepped, error)
 	RunTool(ctx context.Context, ref run.Ref, step, position int, base conversation.Base) error
 	Close(
@@ -21,12 +21,17 @@ type ConversationService interface {
 	) (*conversation.Ended, error)
 	Await(ctx context.Context, ref run.Ref) (*conversation.Ended, error)
 	OpenNudge(ctx context.Context, r conversation.Review) (conversation.Reviewing, error)
+}
+
+// ConversationCloser writes down where a conversation stands when its workflow ends.
+type ConversationCloser interface {
 	CloseConversation(ctx context.Context, workspace, id int64, counters nudge.Counters, byUser bool) error
 }
 
-// Converse are the activities of conversations and of the agents in them.
-type Converse struct {
-	Service  ConversationService
+// AgentRuns are the activities of conversations and of the agents in them.
+type AgentRuns struct {
+	Service  AgentRunService
+	Closer   ConversationCloser
 	Approver Approver
 	Spec     func() conversation.Spec // the configuration that a review is pinned to
 	// Built hears of each review: a workspace may have its memories built then.
@@ -39,7 +44,7 @@ type Approver interface {
 }
 
 // RegisterMain makes w host the database steps.
-func (a Converse) RegisterMain(w worker.ActivityRegistry) {
+func (a AgentRuns) RegisterMain(w worker.ActivityRegistry) {
 	register(w, contract.CloseAgent, a.CloseAgent)
 	register(w, contract.CountTurn, a.CountTurn)
 	register(w, contract.AwaitTurn, a.AwaitTurn)
@@ -49,30 +54,30 @@ func (a Converse) RegisterMain(w worker.ActivityRegistry) {
 
 // RegisterLLM makes w host the steps of turns, with what closes those whose workflow
 // runs beside them.
-func (a Converse) RegisterLLM(w worker.ActivityRegistry) {
+func (a AgentRuns) RegisterLLM(w worker.ActivityRegistry) {
 	a.registerAgent(w)
 	register(w, contract.CloseAgent, a.CloseAgent)
 }
 
 // RegisterBatch makes w host the steps of reviews: nobody waits for those.
-func (a Converse) RegisterBatch(w worker.ActivityRegistry) {
+func (a AgentRuns) RegisterBatch(w worker.ActivityRegistry) {
 	a.registerAgent(w)
 	register(w, contract.OpenNudge, a.OpenNudge)
 }
 
-func (a Converse) registerAgent(w worker.ActivityRegistry) {
+func (a AgentRuns) registerAgent(w worker.ActivityRegistry) {
 	register(w, contract.Step, a.Step)
 	register(w, contract.RunTool, a.RunTool)
 }
 
 // RegisterSandbox makes w host the calls that run in a sandbox.
-func (a Converse) RegisterSandbox(w worker.ActivityRegistry) {
+func (a AgentRuns) RegisterSandbox(w worker.ActivityRegistry) {
 	register(w, contract.RunTool, a.RunTool)
 }
 
 // Step makes one model response of a run, and runs the tools that the last one
 // called.
-func (a Converse) Step(ctx context.Context, in contract.StepInput) (contract.StepResult, error) {
+func (a AgentRuns) Step(ctx context.Context, in contract.StepInput) (contract.StepResult, error) {
 	defer heartbeat(ctx)()
 	out, err := a.Service.Step(ctx, ref(in.RunRef), in.Step, conversation.Base(in.Base))
 	return contract.StepResult{
@@ -81,32 +86,32 @@ func (a Converse) Step(ctx context.Context, in contract.StepInput) (contract.Ste
 }
 
 // RunTool runs one slow or isolated tool call.
-func (a Converse) RunTool(ctx context.Context, in contract.ToolInput) error {
+func (a AgentRuns) RunTool(ctx context.Context, in contract.ToolInput) error {
 	defer heartbeat(ctx)()
 	return temporalError(a.Service.RunTool(
 		ctx, ref(in.RunRef), in.Step, in.Position, conversation.Base(in.Base)))
 }
 
 // CloseAgent ends a run that no step has ended.
-func (a Converse) CloseAgent(ctx context.Context, in contract.CloseAgentInput) (contract.AgentResult, error) {
+func (a AgentRuns) CloseAgent(ctx context.Context, in contract.CloseAgentInput) (contract.AgentResult, error) {
 	e, err := a.Service.Close(ctx, ref(in.RunRef), in.Reason, in.Detail, conversation.Base(in.Base))
 	return resultOf(e), temporalError(err)
 }
 
 // CountTurn ends a turn that a gateway's own agent has answered.
-func (a Converse) CountTurn(ctx context.Context, in contract.CountInput) (contract.AgentResult, error) {
+func (a AgentRuns) CountTurn(ctx context.Context, in contract.CountInput) (contract.AgentResult, error) {
 	e, err := a.Service.Close(ctx, ref(in.RunRef), contract.Observed, "", conversation.Base(in.Base))
 	return resultOf(e), temporalError(err)
 }
 
 // AwaitTurn returns when a turn has ended.
-func (a Converse) AwaitTurn(ctx context.Context, in contract.RunRef) (contract.AgentResult, error) {
+func (a AgentRuns) AwaitTurn(ctx context.Context, in contract.RunRef) (contract.AgentResult, error) {
 	e, err := a.Service.Await(ctx, ref(in))
 	return resultOf(e), temporalError(err)
 }
 
 // OpenNudge records a review and pins what its model is told.
-func (a Converse) OpenNudge(ctx context.Context, in contract.NudgeInput) (contract.OpenNudgeResult, error) {
+func (a AgentRuns) OpenNudge(ctx context.Context, in contract.NudgeInput) (contract.OpenNudgeResult, error) {
 	r, err := a.Service.OpenNudge(ctx, conversation.Review{
 		Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation,
 		Number: in.Number, Turn: in.Turn, Memory: in.Memory, Skill: in.Skill, Counters: in.Counters, Spec: a.Spec(),
@@ -129,7 +134,7 @@ func openNudgeResult(in contract.NudgeInput, r conversation.Reviewing) contract.
 }
 
 // ApproveWrite decides about a change that waits for approval.
-func (a Converse) ApproveWrite(
+func (a AgentRuns) ApproveWrite(
 	ctx context.Context, in contract.ApproveWriteInput,
 ) (contract.ApproveWriteResult, error) {
 	skill, version, err := a.Approver.Decide(ctx, in.Workspace, in.Pending, in.Approve)
@@ -137,8 +142,8 @@ func (a Converse) ApproveWrite(
 }
 
 // CloseConversation writes down where a conversation stands.
-func (a Converse) CloseConversation(ctx context.Context, in contract.CloseConversationInput) error {
-	return temporalError(a.Service.CloseConversation(ctx, in.Workspace, in.Conversation, in.Counters, in.Ended))
+func (a AgentRuns) CloseConversation(ctx context.Context, in contract.CloseConversationInput) error {
+	return temporalError(a.Closer.CloseConversation(ctx, in.Workspace, in.Conversation, in.Counters, in.Ended))
 }
 
 // resultOf is what a run has ended with, empty beside an error.

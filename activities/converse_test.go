@@ -67,7 +67,7 @@ func (s *conversationService) CloseConversation(
 func TestConversationActivitiesTranslate(t *testing.T) {
 	t.Parallel()
 	s := &conversationService{}
-	a, c := activities.Converse{Service: s}, &s.calls
+	a, c := activities.AgentRuns{Service: s}, &s.calls
 	known := contract.ConversationBase{Known: true, Fence: 8, Compacts: true}
 	step := contract.StepInput{RunRef: runRef, Step: agent.Step{N: 2}, Base: known}
 	s.stepped.Calls = []agent.CallRef{{Index: 1, Tool: "fetch", Class: agent.Slow}}
@@ -95,7 +95,7 @@ func TestConversationActivitiesTranslate(t *testing.T) {
 func TestARunThatCannotBeClosedIsToldAsItsFault(t *testing.T) {
 	t.Parallel()
 	s := &conversationService{calls: calls{err: fault.New(fault.NotFound, "no run 7", "")}}
-	_, err := execute(t, activities.Converse{Service: s}.CloseAgent, contract.CloseAgentInput{RunRef: runRef})
+	_, err := execute(t, activities.AgentRuns{Service: s}.CloseAgent, contract.CloseAgentInput{RunRef: runRef})
 	checkError(t, "close", err, string(fault.NotFound), true, false, 0)
 }
 
@@ -105,7 +105,7 @@ func TestOpenNudgePinsAReview(t *testing.T) {
 	s.reviewing.Run = run.Run{Ref: run.Ref{Workspace: 1, Run: 9}, Attempt: 3}
 	s.reviewing.Spec.Budget = agent.ForNudge()
 	var built calls
-	a := activities.Converse{
+	a := activities.AgentRuns{
 		Service: s, Spec: func() conversation.Spec { return conversation.Spec{} },
 		Built: func(_ context.Context, in contract.IdleInput) error {
 			return built.note("built %d %s %d", in.Workspace, in.WorkspaceKey, in.Conversation)
@@ -139,7 +139,7 @@ func (a *approver) Decide(_ context.Context, ws, pending int64, approve bool) (i
 func TestApproveWriteTranslates(t *testing.T) {
 	t.Parallel()
 	p := &approver{}
-	a := activities.Converse{Approver: p}
+	a := activities.AgentRuns{Approver: p}
 	in := contract.ApproveWriteInput{Workspace: 1, Pending: 6, Approve: true}
 	translates(t, a.ApproveWrite, in, &p.calls, "decide 1 6 true", contract.ApproveWriteResult{Skill: 3, Version: 4})
 }

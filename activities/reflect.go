@@ -11,7 +11,7 @@ import (
 	"cairn/internal/service/reflection"
 )
 
-// Reflect are the activities of reflections; their steps are those of Converse.
+// Reflect are the activities of reflections; their steps are those of AgentRuns.
 type Reflect struct {
 	Open    func(ctx context.Context, in contract.ReflectionInput, workflowID string) (reflection.Opened, error)
 	Distill func(ctx context.Context, ref run.Ref, workspaceKey string) (contract.DistillDayResult, error)

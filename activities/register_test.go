@@ -33,14 +33,14 @@ func TestWhatClosesARunIsBesideItsWorkflow(t *testing.T) {
 	t.Parallel()
 	main := registered(func(r *registry) {
 		activities.Distill{}.RegisterMain(r)
-		activities.Converse{}.RegisterMain(r)
+		activities.AgentRuns{}.RegisterMain(r)
 		activities.MemorySkills{}.RegisterMain(r)
 		activities.Agents{}.RegisterMain(r)
 		activities.Offload{}.RegisterMain(r)
 	})
 	near := registered(func(r *registry) {
 		activities.Distill{}.RegisterLLM(r)
-		activities.Converse{}.RegisterLLM(r)
+		activities.AgentRuns{}.RegisterLLM(r)
 	})
 	for _, name := range []string{
 		contract.CloseRun, contract.EndTask, contract.CloseAgent, contract.CloseBuild, contract.CloseTraining,
@@ -65,7 +65,7 @@ func TestQueuesHostTheirActivities(t *testing.T) {
 	}{
 		contract.QueueBatch: {func(r *registry) {
 			activities.Distill{}.RegisterBatch(r)
-			activities.Converse{}.RegisterBatch(r)
+			activities.AgentRuns{}.RegisterBatch(r)
 			activities.MemorySkills{}.RegisterBatch(r)
 			activities.Agents{}.RegisterSteps(r)
 		}, []string{
@@ -74,7 +74,7 @@ func TestQueuesHostTheirActivities(t *testing.T) {
 			contract.RunTool, contract.ShadowTrial, contract.Step, contract.TrainTrial, contract.Trial,
 		}},
 		contract.QueueSandbox: {
-			func(r *registry) { activities.Converse{}.RegisterSandbox(r) }, []string{contract.RunTool},
+			func(r *registry) { activities.AgentRuns{}.RegisterSandbox(r) }, []string{contract.RunTool},
 		},
 		contract.QueueMain: {func(r *registry) {
 			activities.Erase{}.RegisterMain(r)

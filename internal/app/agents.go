@@ -20,9 +20,9 @@ import (
 
 // registerAgents brings the agents of long-term memory into the loop.
 func (h *App) registerAgents() error {
-	h.Progressive = &memoryagent.Service{Store: h.Store.Progressive(), LongTerm: h.LongTerm, Loop: h.Converse, Registry: memoryagent.NewRegistry(), Ledger: h.Converse.Ledger}
+	h.Progressive = &memoryagent.Service{Store: h.Store.Progressive(), LongTerm: h.LongTerm, Loop: h.AgentRuns, Registry: memoryagent.NewRegistry(), Ledger: h.AgentRuns.Ledger}
 	performer := memoryagent.AgentHooks{Service: h.Progressive}
-	h.Converse.Agents = map[run.Kind]conversation.Agent{run.Summarize: performer, run.Specialist: performer, run.Retrieve: performer}
+	h.AgentRuns.Agents = map[run.Kind]conversation.Agent{run.Summarize: performer, run.Specialist: performer, run.Retrieve: performer}
 	if err := h.registerReflection(); err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (h *App) registerAgents() error {
 	if err != nil {
 		return err
 	}
-	if h.Converse.MemoryAgentTools, err = tools.NewRegistry(slices.Concat(answering, look)...); err != nil {
+	if h.AgentRuns.MemoryAgentTools, err = tools.NewRegistry(slices.Concat(answering, look)...); err != nil {
 		return err
 	}
 	read, err := tools.RetrievalServer().Tools(h.LongTerm)

@@ -68,7 +68,8 @@ type App struct {
 	LongTerm    *longterm.Service
 	Tools       *tools.Registry
 	Offered     *tools.Registry // Tools, and what other programs may read of long-term memory
-	Converse    *conversation.Service
+	Inbox       *conversation.Inbox
+	AgentRuns   *conversation.Service
 	Progressive *memoryagent.Service
 	Reflect     *reflection.Service
 	Evolve      *learning.Service
@@ -146,7 +147,8 @@ func (h *App) build(ctx context.Context) (err error) {
 	if h.Tools, err = h.registry(); err != nil {
 		return err
 	}
-	h.Converse = &conversation.Service{Store: h.Store.Conversations(), Ledger: calls, Tools: h.Tools, Memory: promptContext{h.Memory, h.Library, h.LongTerm},
+	h.Inbox = &conversation.Inbox{Store: h.Store.Conversations()}
+	h.AgentRuns = &conversation.Service{Store: h.Store.AgentRuns(), Ledger: calls, Tools: h.Tools, Memory: promptContext{h.Memory, h.Library, h.LongTerm},
 		Compactor: offload.ConversationCompactor{Service: h.Offload, Spec: func() offload.Spec { return OffloadSpec(c) }}, FlushSpec: func() conversation.Spec { return FlushSpec(c) }}
 	if err := h.registerAgents(); err != nil {
 		return err

@@ -39,9 +39,9 @@ func (h *App) registerReflection() error {
 		return err
 	}
 	h.Reflect = &reflection.Service{Store: h.Store.Reflections(), Keeper: h.Memory, Memory: promptContext{h.Memory, h.Library, h.LongTerm}, Tools: all, Log: h.Log}
-	h.Converse.Agents[run.Reflection] = reflection.Agent{Service: h.Reflect}
+	h.AgentRuns.Agents[run.Reflection] = reflection.Agent{Service: h.Reflect}
 	noting, err := tools.NewRegistry(notes...)
-	h.Converse.Agents[run.Flush] = conversation.Flush{Notes: noting}
+	h.AgentRuns.Agents[run.Flush] = conversation.Flush{Notes: noting}
 	return err
 }
 

@@ -16,11 +16,11 @@ import (
 func (h *App) buildViews() {
 	h.Keys = &apikey.Service{Store: h.Store.Keys()}
 	h.Runs = &inspect.Runs{Store: h.Store.Runs(), Distill: h.Distill}
-	h.Conversations = &inspect.Conversations{Store: h.Store.Threads(), Closer: h.Converse}
+	h.Conversations = &inspect.Conversations{Store: h.Store.Threads(), Closer: h.Inbox}
 	h.Workspaces = &inspect.Workspaces{Store: h.Store.Workspaces(), Check: h.Progressive.Registry.Check}
 	h.Waiter = inspect.Waiter{Endings: h.Store}
-	h.Messages = &conversation.Sender{Service: h.Converse, Waiter: h.Waiter, Timeout: h.Config.DatabaseStep, Log: h.Log}
-	h.Feedback = &feedback.Service{Store: h.Store.Workspaces(), Answers: h.Converse, Learning: h.Evolve, Spec: h.learnSpec, Log: h.Log}
+	h.Messages = &conversation.Sender{Inbox: h.Inbox, Waiter: h.Waiter, Timeout: h.Config.DatabaseStep, Log: h.Log}
+	h.Feedback = &feedback.Service{Store: h.Store.Workspaces(), Answers: h.Inbox, Learning: h.Evolve, Spec: h.learnSpec, Log: h.Log}
 	h.Progressive.OnNoAnswer = h.Feedback.Missed
 	h.Reflections = &reflection.Requests{Service: h.Reflect, Workspaces: h.Store.Workspaces(), Spec: h.reflectionSpec, Log: h.Log}
 	if h.Temporal != nil {
@@ -31,7 +31,7 @@ func (h *App) buildViews() {
 // dispatcher starts what schedules have due.
 func (h *App) dispatcher() *schedule.Dispatcher {
 	pace := contract.StepTimeouts{Database: h.Config.DatabaseStep, Heartbeat: h.Config.Heartbeat, GiveUp: giveUp}
-	d := &schedule.Dispatcher{Store: h.Store.Slots(), Learning: h.Evolve, Messages: h.Converse, Timeouts: pace,
+	d := &schedule.Dispatcher{Store: h.Store.Slots(), Learning: h.Evolve, Messages: h.Inbox, Timeouts: pace,
 		TurnSpec: h.turnSpec, LearnSpec: h.learnSpec, Log: h.Log}
 	if h.Temporal != nil {
 		d.Workflows = h.Driver

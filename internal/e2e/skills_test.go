@@ -84,7 +84,7 @@ func TestASessionIsToldOfSkillsAndTheirTools(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	use(b, "skill_save", teaching("bake-bread"))
-	got, err := b.Converse.Memory.Remembered(t.Context(), b.Workspace.ID)
+	got, err := b.AgentRuns.Memory.Remembered(t.Context(), b.Workspace.ID)
 	testkit.Must(t, err)
 	if want := "- bake-bread: All about bake-bread"; got.Skills != want {
 		t.Errorf("told of %q, want %q", got.Skills, want)

@@ -110,7 +110,7 @@ func TestWhatAPersonTakesAwayIsGoneFromPromptsAtOnce(t *testing.T) {
 func TestAPromptFrozenDuringARevocationIsReadAgain(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
-	testkit.Must(t, b.Store.Conversations().WithConversations(t.Context(), b.Workspace.ID, func(_ context.Context, tx conversation.Tx) error {
+	testkit.Must(t, b.Store.AgentRuns().WithRuns(t.Context(), b.Workspace.ID, func(_ context.Context, tx conversation.Tx) error {
 		s := conversation.Session{Channel: "chat", Lang: "en", Rendered: "old"}
 		var err error
 		if s.Epoch, err = tx.Sessions().SessionEpoch(t.Context()); err != nil {

@@ -107,7 +107,7 @@ func answered(b *apptest.Bundle, conversationID, message string) (out conversati
 	b.T.Helper()
 	testkit.Eventually(b.T, message+" of "+conversationID+" is answered", func() bool {
 		var err error
-		out, err = b.App.Converse.Answer(b.T.Context(), b.Workspace.ID, conversationID, message)
+		out, err = b.App.Inbox.Answer(b.T.Context(), b.Workspace.ID, conversationID, message)
 		return err == nil && out.Status == "ended"
 	})
 	return out

@@ -15,14 +15,23 @@ import (
 	"cairn/internal/service/relay"
 )
 
-// converseStore is the store as the use-case converse sees it.
-type converseStore struct{ *Store }
+type agentRunStore struct{ *Store }
 
-// Conversations is the store for the use-case converse.
-func (s *Store) Conversations() conversation.Store { return converseStore{s} }
+// AgentRuns is the store of the agent loop.
+func (s *Store) AgentRuns() conversation.Store { return agentRunStore{s} }
+
+// WithRuns runs fn in a transaction that has entered ws.
+func (s agentRunStore) WithRuns(ctx context.Context, ws int64, fn func(context.Context, conversation.Tx) error) error {
+	return s.within(ctx, readCommitted, ws, func(ctx context.Context, q Tx) error { return fn(ctx, agentRunTx(q)) })
+}
+
+type conversationStore struct{ *Store }
+
+// Conversations is the store of what accepts messages.
+func (s *Store) Conversations() conversation.InboxStore { return conversationStore{s} }
 
 // WithConversations runs fn in a transaction that has entered ws.
-func (s converseStore) WithConversations(ctx context.Context, ws int64, fn func(context.Context, conversation.Tx) error) error {
+func (s conversationStore) WithConversations(ctx context.Context, ws int64, fn func(context.Context, conversation.InboxTx) error) error {
 	return s.within(ctx, readCommitted, ws, func(ctx context.Context, q Tx) error { return fn(ctx, conversationTx(q)) })
 }
 

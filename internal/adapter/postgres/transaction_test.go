@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/conversation"
 	"cairn/internal/testkit"
@@ -16,22 +17,22 @@ func TestAWriteOfNoRowFailsItsTransaction(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var c conversation.Conversation
-	testkit.Must(t, b.Conversations().WithConversations(t.Context(), b.a.ID, func(_ context.Context, tx conversation.Tx) (err error) {
+	testkit.Must(t, b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, tx postgres.Tx) (err error) {
 		c, _, _, err = tx.Conversations().OpenConversation(t.Context(), "c", "chat", "", "m1")
 		return err
 	}))
 	spec := []byte("{}")
 	r := conversation.NewRun{Kind: run.Turn, Key: "k", Conversation: c.ID, Spec: spec, WorkflowID: "w"}
-	for name, fails := range map[string]func(conversation.Tx) error{
-		"0 rows changed, not 1": func(tx conversation.Tx) error {
+	for name, fails := range map[string]func(postgres.Tx) error{
+		"0 rows changed, not 1": func(tx postgres.Tx) error {
 			return tx.Conversations().Said(t.Context(), conversation.Conversation{ID: c.ID + 1})
 		},
-		"there is no run": func(tx conversation.Tx) error {
+		"there is no run": func(tx postgres.Tx) error {
 			_, err := tx.Runs().HoldRun(t.Context(), 1<<40)
 			return err
 		},
 	} {
-		err := b.Conversations().WithConversations(t.Context(), b.a.ID, func(_ context.Context, tx conversation.Tx) error {
+		err := b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, tx postgres.Tx) error {
 			if _, err := tx.Runs().PutRun(t.Context(), r); err != nil {
 				return err
 			}
@@ -50,13 +51,13 @@ func TestAWriteOfNoRowFailsItsTransaction(t *testing.T) {
 
 	// A run that ended between two transactions is told to have.
 	var made run.Run
-	testkit.Must(t, b.Conversations().WithConversations(t.Context(), b.a.ID, func(_ context.Context, tx conversation.Tx) (err error) {
+	testkit.Must(t, b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, tx postgres.Tx) (err error) {
 		if made, err = tx.Runs().PutRun(t.Context(), r); err != nil {
 			return err
 		}
 		return tx.Runs().EndRun(t.Context(), made.Ref.Run, run.Completed, "", struct{}{})
 	}))
-	testkit.Must(t, b.Conversations().WithConversations(t.Context(), b.a.ID, func(_ context.Context, tx conversation.Tx) error {
+	testkit.Must(t, b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, tx postgres.Tx) error {
 		open, err := tx.Runs().HoldRun(t.Context(), made.Ref.Run)
 		if open {
 			t.Error("a run that has ended is held")

@@ -69,7 +69,7 @@ func (c *thread) turn(ctx context.Context, calls int) (p Parts, workflow string,
 	r := conversation.Request{Workspace: c.workspace.ID, WorkspaceKey: c.workspace.Key, Conversation: c.name, Channel: "chat", MessageID: fmt.Sprintf("m%d", c.said),
 		Text: message(calls), Spec: app.TurnSpec(h.Config)}
 	began := time.Now()
-	accepted, err := h.Converse.Accept(ctx, r)
+	accepted, err := h.Inbox.Accept(ctx, r)
 	if err != nil {
 		return p, "", err
 	}

@@ -36,7 +36,7 @@ type Services struct {
 	Conversations *inspect.Conversations
 	Workspaces    *inspect.Workspaces
 	Waiter        inspect.Waiter
-	Converse      *conversation.Service
+	Inbox         *conversation.Inbox
 	Distill       *distill.Service
 	Library       *library.Library
 	Curator       *curate.Service

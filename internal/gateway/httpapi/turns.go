@@ -73,7 +73,7 @@ func (g *Gateway) turn(ctx context.Context, in *struct{ Body TurnRequest }) (*tu
 		return nil, err
 	}
 	r.Workspace, r.WorkspaceKey, r.Spec = from.Workspace.ID, from.Workspace.Key, g.Options.TurnSpec()
-	accepted, err := g.Converse.Accept(ctx, r)
+	accepted, err := g.Inbox.Accept(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (g *Gateway) answer(ctx context.Context, r conversation.Request, accepted r
 		return nil
 	}
 	_, err := g.await(ctx, accepted.Ref, wait, told, func() (run.Status, error) {
-		a, err := g.Converse.Answer(ctx, r.Workspace, r.Conversation, r.MessageID)
+		a, err := g.Inbox.Answer(ctx, r.Workspace, r.Conversation, r.MessageID)
 		return run.Status(a.Status), err
 	})
 	return err
@@ -152,7 +152,7 @@ func (g *Gateway) showTurn(ctx context.Context, in *struct {
 
 // answered reads what became of a message.
 func (g *Gateway) answered(ctx context.Context, conversation, message string) (*turnOutput, error) {
-	a, err := g.Converse.Answer(ctx, workspace(ctx), conversation, message)
+	a, err := g.Inbox.Answer(ctx, workspace(ctx), conversation, message)
 	if err != nil {
 		return nil, err
 	}

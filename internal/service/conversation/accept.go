@@ -137,7 +137,7 @@ func checkText(text string) error {
 // Accept makes a message durable, with its turn, its run and the duty to drive
 // it. The same message gives the same turn; another text under its id is
 // OpReused.
-func (s *Service) Accept(ctx context.Context, r Request) (out Accepted, err error) {
+func (s *Inbox) Accept(ctx context.Context, r Request) (out Accepted, err error) {
 	if err := r.check(); err != nil {
 		return out, err
 	}
@@ -160,7 +160,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out Accepted, err erro
 	if err != nil {
 		return out, err
 	}
-	err = s.Store.WithConversations(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.WithConversations(ctx, r.Workspace, func(ctx context.Context, tx InboxTx) error {
 		c, known, chosen, err := tx.Conversations().OpenConversation(ctx, r.Conversation, r.Channel, title(messages), r.MessageID)
 		switch {
 		case err != nil:
@@ -175,7 +175,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out Accepted, err erro
 	return out, err
 }
 
-func acceptedBefore(ctx context.Context, tx Tx, t Turn, sha [32]byte) (Accepted, error) {
+func acceptedBefore(ctx context.Context, tx InboxTx, t Turn, sha [32]byte) (Accepted, error) {
 	if t.ArgsSHA != sha {
 		return Accepted{}, fault.New(fault.OpReused, fmt.Sprintf("message %q was accepted before with another text or other options", t.MessageID), "give each message the id that its channel gave it")
 	}
@@ -183,12 +183,12 @@ func acceptedBefore(ctx context.Context, tx Tx, t Turn, sha [32]byte) (Accepted,
 	return Accepted{Run: r, Conversation: t.Conversation, Turn: t}, err
 }
 
-func accept(ctx context.Context, tx Tx, r Request, c Conversation, chosen settings.Settings, spec Spec, sha [32]byte, messages []transcript.Message) (out Accepted, err error) {
+func accept(ctx context.Context, tx InboxTx, r Request, c Conversation, chosen settings.Settings, spec Spec, sha [32]byte, messages []transcript.Message) (out Accepted, err error) {
 	spec.Number, spec.Settings, spec.Agent = c.NextTurn, chosen.Nudge, chosen.Agent
 	spec.Toolsets = chosen.Tools.Chosen()
 	spec.Budget.Checkpoint = chosen.ScheduledCheckpoint && spec.Channel == agent.ChannelScheduled
 	spec.Idle = time.Duration(chosen.Memory.IdleMinutes) * time.Minute
-	raw, err := spec.encode()
+	raw, err := spec.Encode()
 	if err != nil {
 		return out, err
 	}
@@ -199,7 +199,7 @@ func accept(ctx context.Context, tx Tx, r Request, c Conversation, chosen settin
 		out.Turn.ReplySeq, out.Turn.Facts = observed(out.Turn, messages)
 	}
 	for i := range messages {
-		messages[i].ID = messageID(r.MessageID, i)
+		messages[i].ID = MessageID(r.MessageID, i)
 	}
 	out.Run, err = tx.Turns().PutTurn(ctx, out.Turn, NewRun{Key: fmt.Sprintf("%d/%s", c.ID, r.MessageID), ArgsSHA: sha, Conversation: c.ID, Spec: raw,
 		WorkflowID: contract.TurnID(r.WorkspaceKey, c.ID, contract.VisibleKey(r.MessageID), 1)})
@@ -207,7 +207,7 @@ func accept(ctx context.Context, tx Tx, r Request, c Conversation, chosen settin
 		return out, err
 	}
 	out.Turn.Run = out.Run.Ref.Run
-	number(messages, c.NextSeq)
+	Number(messages, c.NextSeq)
 	if err := tx.Transcripts().PutMessages(ctx, c, c.NextTurn, messages); err != nil {
 		return out, err
 	}
@@ -227,7 +227,7 @@ func observed(t Turn, messages []transcript.Message) (reply int, facts nudge.Tur
 	called := map[string]string{}
 	var writes []Write
 	for i, m := range messages {
-		if w, ok := wrote(called[m.ToolCallID], m.Content); ok && m.Role == transcript.Tool {
+		if w, ok := Wrote(called[m.ToolCallID], m.Content); ok && m.Role == transcript.Tool {
 			writes = append(writes, w)
 		}
 		if m.Role != transcript.Assistant {
@@ -243,24 +243,7 @@ func observed(t Turn, messages []transcript.Message) (reply int, facts nudge.Tur
 			reply, facts.Delivered = t.FirstSeq+i, true
 		}
 	}
-	return reply, saves(facts, writes)
-}
-
-// messageID names a message inside its conversation: the first of a turn has
-// the channel's id. The others' cannot be one, for it has no such character.
-func messageID(of string, i int) string {
-	if i == 0 {
-		return of
-	}
-	return fmt.Sprintf("%s%s%d", of, withinTurn, i)
-}
-
-const withinTurn = "\x1f"
-
-// TurnMessageID is the channel's id of the message that the turn of a message answers.
-func TurnMessageID(id string) string {
-	of, _, _ := strings.Cut(id, withinTurn)
-	return of
+	return reply, Saves(facts, writes)
 }
 
 func (r Request) sha() (sum [32]byte, err error) {

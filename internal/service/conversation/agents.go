@@ -166,7 +166,7 @@ func (s *Service) closeAgent(ctx context.Context, j *runState, e ending) (out *E
 	if err != nil {
 		return nil, err
 	}
-	err = s.Store.WithConversations(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.WithRuns(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
 		over, err := j.settle(ctx, tx, e, nil)
 		if err != nil {
 			return err

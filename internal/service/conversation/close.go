@@ -69,7 +69,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, reason agent.Reason, d
 // Unavailable, to be asked again.
 func (s *Service) Await(ctx context.Context, ref run.Ref) (*Ended, error) {
 	j := &runState{}
-	err := s.Store.WithConversations(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
+	err := s.Store.WithRuns(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
 		j.run, err = tx.Runs().Run(ctx, ref.Run)
 		return err
 	})
@@ -80,18 +80,6 @@ func (s *Service) Await(ctx context.Context, ref run.Ref) (*Ended, error) {
 		return nil, fault.New(fault.Unavailable, fmt.Sprintf("run %d has not ended yet", ref.Run), "")
 	}
 	return j.ended()
-}
-
-// CloseConversation writes down where a conversation stands when its workflow
-// ends. A review may have ended meanwhile, whose row knows more than the workflow.
-func (s *Service) CloseConversation(ctx context.Context, ws, conversation int64, c nudge.Counters, byUser bool) error {
-	return s.Store.WithConversations(ctx, ws, func(ctx context.Context, tx Tx) error {
-		stored, err := tx.Conversations().LockConversation(ctx, conversation)
-		if err != nil {
-			return err
-		}
-		return tx.Conversations().CloseConversation(ctx, conversation, nudge.Join(c, stored.Counters), byUser)
-	})
 }
 
 // ended reads what became of a run that has ended.
@@ -109,7 +97,7 @@ func (s *Service) close(ctx context.Context, j *runState, base Base, e ending) (
 	if j.agent != nil {
 		return s.closeAgent(ctx, j, e)
 	}
-	err = s.Store.WithConversations(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.WithRuns(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
 		var c Conversation
 		over, err := j.settle(ctx, tx, e, &c)
 		switch {
@@ -211,7 +199,7 @@ func (j *runState) closeTurn(ctx context.Context, tx Tx, c Conversation, base Ba
 	t := j.turn
 	if t.Mode != contract.Observe {
 		messages := j.answer(e, c.Notice)
-		number(messages, c.NextSeq)
+		Number(messages, c.NextSeq)
 		if err := tx.Transcripts().PutMessages(ctx, c, t.Number, messages); err != nil {
 			return nil, err
 		}
@@ -275,11 +263,11 @@ func (j *runState) facts(e ending, writes []Write) nudge.Turn {
 			f.ToolIters++
 		}
 	}
-	return saves(f, writes)
+	return Saves(f, writes)
 }
 
-// saves adds to the facts of a turn what its writes saved.
-func saves(f nudge.Turn, writes []Write) nudge.Turn {
+// Saves adds to the facts of a turn what its writes saved.
+func Saves(f nudge.Turn, writes []Write) nudge.Turn {
 	for _, w := range writes {
 		f.SavedMemory = f.SavedMemory || strings.HasPrefix(w.Tool, "memory_")
 		f.SavedSkill = f.SavedSkill || w.Tool == "skill_save" || w.Tool == "skill_patch"
@@ -291,7 +279,7 @@ func saves(f nudge.Turn, writes []Write) nudge.Turn {
 func (j *runState) writes() (out []Write) {
 	for _, s := range j.steps {
 		for _, c := range s.Calls {
-			if w, ok := wrote(c.Tool, c.Result); ok && c.Done {
+			if w, ok := Wrote(c.Tool, c.Result); ok && c.Done {
 				out = append(out, w)
 			}
 		}
@@ -314,9 +302,9 @@ func (j *runState) staged() (n int) {
 	return n
 }
 
-// wrote reads from a tool's result what it changed: a staged, an unchanged and a
+// Wrote reads from a tool's result what it changed: a staged, an unchanged and a
 // failed write changed nothing.
-func wrote(tool, result string) (Write, bool) {
+func Wrote(tool, result string) (Write, bool) {
 	w, ok := said(tool, result)
 	switch w.Action {
 	case "", waits, "unchanged", "noop":

@@ -17,7 +17,7 @@ func (s *Service) overInput(ctx context.Context, j *runState, step agent.Step) (
 		return false, nil
 	}
 	used := 0
-	err = s.Store.WithConversations(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.WithRuns(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
 		used, err = tx.Runs().InputTokens(ctx, j.run.Ref.Run)
 		return err
 	})

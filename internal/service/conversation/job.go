@@ -25,7 +25,7 @@ type runState struct {
 // loadRun reads a run with all that its next request is made of.
 func (s *Service) loadRun(ctx context.Context, ref run.Ref) (j *runState, err error) {
 	j = &runState{}
-	err = s.Store.WithConversations(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.WithRuns(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		if j.run, j.steps, j.turn, err = tx.Steps().Job(ctx, ref.Run); err != nil {
 			return err
 		}

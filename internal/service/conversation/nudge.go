@@ -46,7 +46,7 @@ func (s *Service) OpenNudge(ctx context.Context, r Review) (out Reviewing, err e
 		found bool
 	)
 	spec.Origin, spec.Budget, spec.Number, spec.Turn = agent.OriginNudge, agent.ForNudge(), r.Number, r.Turn
-	err = s.Store.WithConversations(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.WithRuns(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
 		if out.Run, found, err = tx.Runs().RunOf(ctx, run.Nudge, key); err != nil || found {
 			return err
 		}
@@ -98,11 +98,11 @@ func (s *Service) recordReview(ctx context.Context, r Review, key string, spec S
 	if err := s.pinReview(ctx, r, &spec, said); err != nil {
 		return made, err
 	}
-	raw, err := spec.encode()
+	raw, err := spec.Encode()
 	if err != nil {
 		return made, err
 	}
-	err = s.Store.WithConversations(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.WithRuns(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
 		made, err = tx.Runs().PutRun(ctx, NewRun{Kind: run.Nudge, Key: key, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: r.Conversation, Spec: raw,
 			WorkflowID: contract.NudgeID(r.WorkspaceKey, r.Conversation, r.Number)})
 		if err != nil || made.Status == run.Ended {

@@ -1,7 +1,6 @@
 package conversation
 
 import (
-	"context"
 	"time"
 
 	"cairn/internal/domain/nudge"
@@ -49,9 +48,4 @@ type ReviewView struct {
 	Steps     int        `json:"steps"`
 	CreatedAt time.Time  `json:"created_at"`
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
-}
-
-// Answer reads what became of a message.
-func (s *Service) Answer(ctx context.Context, ws int64, conversation, message string) (Answered, error) {
-	return s.Store.Answer(ctx, ws, conversation, message)
 }

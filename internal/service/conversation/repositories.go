@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
@@ -50,19 +49,13 @@ type StepRepository interface {
 
 // Repository is conversations.
 type Repository interface {
-	// OpenConversation makes or finds a conversation and locks it, with the turn of
-	// a message, if it has one, and what its workspace chose.
-	OpenConversation(ctx context.Context, name, channel, title, message string) (Conversation, *Turn, settings.Settings, error)
 	LockConversation(ctx context.Context, id int64) (Conversation, error)
-	Said(ctx context.Context, c Conversation) error
 	Counted(ctx context.Context, c Conversation) error
 	SetNotice(ctx context.Context, conversation int64, notice string) error
-	CloseConversation(ctx context.Context, conversation int64, c nudge.Counters, ended bool) error
 }
 
 // TurnRepository reads and writes turns.
 type TurnRepository interface {
-	PutTurn(ctx context.Context, t Turn, n NewRun) (run.Run, error) // with its run
 	EndTurn(ctx context.Context, t Turn) error
 	News(ctx context.Context, t Turn, frozen time.Time) (SessionChanges, error)
 	PinContext(ctx context.Context, t Turn, told string) (string, error) // as it is stored; of a turn that has none and whose run is held

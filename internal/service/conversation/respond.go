@@ -84,7 +84,7 @@ func (s *Service) call(ctx context.Context, j *runState, untold []*Call, k run.C
 		wanted    ledger.CallRequest
 		admission ledger.Admission
 	)
-	err := s.Store.WithConversations(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
+	err := s.Store.WithRuns(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
 		if err := j.resume(ctx, tx, untold, true); err != nil {
 			return err
 		}

@@ -1,6 +1,10 @@
 package conversation
 
-import "cairn/internal/domain/transcript"
+import (
+	"cairn/internal/domain/transcript"
+	"fmt"
+	"strings"
+)
 
 // asked is what the user said in this turn, at its time. It becomes findable with
 // the answer: what looks something up for the turn is not shown the turn itself.
@@ -14,8 +18,8 @@ func (j *runState) asked() (out []transcript.Message) {
 	return out
 }
 
-// number gives messages their places in the transcript.
-func number(ms []transcript.Message, from int) {
+// Number gives messages their places in the transcript.
+func Number(ms []transcript.Message, from int) {
 	for i := range ms {
 		ms[i].Seq = from + i
 	}
@@ -43,7 +47,24 @@ func (j *runState) answer(e ending, notice string) (out []transcript.Message) {
 	}
 	out = append(out, transcript.Message{Role: transcript.Assistant, Content: text})
 	for i := range out {
-		out[i].ID = messageID(j.turn.MessageID, i+1)
+		out[i].ID = MessageID(j.turn.MessageID, i+1)
 	}
 	return out
+}
+
+// MessageID names a message inside its conversation: the first of a turn has
+// the channel's id. The others' cannot be one, for it has no such character.
+func MessageID(of string, i int) string {
+	if i == 0 {
+		return of
+	}
+	return fmt.Sprintf("%s%s%d", of, withinTurn, i)
+}
+
+const withinTurn = "\x1f"
+
+// TurnMessageID is the channel's id of the message that the turn of a message answers.
+func TurnMessageID(id string) string {
+	of, _, _ := strings.Cut(id, withinTurn)
+	return of
 }

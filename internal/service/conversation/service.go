@@ -16,8 +16,7 @@ import (
 
 // Store opens transactions.
 type Store interface {
-	WithConversations(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
-	Answer(ctx context.Context, ws int64, conversation, message string) (Answered, error) // in one round trip: somebody waits
+	WithRuns(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 }
 
 // Tools are what agents can do.

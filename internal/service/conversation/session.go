@@ -72,7 +72,7 @@ func (s *Service) tryFreeze(ctx context.Context, j *runState) (stored bool, err 
 	if err != nil {
 		return false, err
 	}
-	err = s.Store.WithConversations(ctx, ws, func(ctx context.Context, tx Tx) error {
+	err = s.Store.WithRuns(ctx, ws, func(ctx context.Context, tx Tx) error {
 		// Whoever froze one while we rendered ours was first.
 		if err := tx.Sessions().LockSessions(ctx, j.sessions()); err != nil {
 			return err
@@ -98,7 +98,7 @@ func (s *Service) tryFreeze(ctx context.Context, j *runState) (stored bool, err 
 func (s *Service) freeze(ctx context.Context, ws int64, spec Spec, offloaded bool) (Session, error) {
 	specs := slices.DeleteFunc(s.turnTools(spec).Offered(spec.Origin), func(t agent.ToolSpec) bool { return !offloaded && slices.Contains(tools.Working, t.Name) })
 	out := Session{Channel: spec.sessions(offloaded), Lang: spec.Lang, Tools: offered(specs)}
-	err := s.Store.WithConversations(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
+	err := s.Store.WithRuns(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
 		out.Epoch, err = tx.Sessions().SessionEpoch(ctx)
 		return err
 	})

@@ -77,7 +77,8 @@ func (s Spec) Pace() contract.StepTimeouts {
 	return contract.StepTimeouts{Model: t.Model, Heartbeat: t.Heartbeat, Database: t.Database, GiveUp: t.GiveUp}
 }
 
-func (s Spec) encode() (json.RawMessage, error) {
+// Encode is the form that a run is pinned to.
+func (s Spec) Encode() (json.RawMessage, error) {
 	raw, err := json.Marshal(s)
 	if err != nil {
 		return nil, fmt.Errorf("encode the configuration: %w", err)

@@ -65,7 +65,7 @@ func (s *Service) runCalls(ctx context.Context, j *runState, n int, unrun agent.
 // lost is why a call that only a sandboxed worker runs has no result: it was
 // begun, or it never will be.
 func (s *Service) lost(ctx context.Context, j *runState, c Call, last bool) (why agent.SkipReason, err error) {
-	err = s.Store.WithConversations(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.WithRuns(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
 		begun, err := tx.Steps().VoidOp(ctx, j.run.Op(stepKey(c.Step), c.Position))
 		switch {
 		case len(begun) > 0:
@@ -147,7 +147,7 @@ func (s *Service) storeToolResults(ctx context.Context, j *runState, untold []*C
 	if len(untold) == 0 {
 		return nil
 	}
-	return s.Store.WithConversations(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
+	return s.Store.WithRuns(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
 		return j.resume(ctx, tx, untold, false)
 	})
 }
@@ -161,7 +161,7 @@ var errEnded = errors.New("the run has ended")
 // whileOpen runs fn in a transaction in which the run cannot be ended; when it was
 // before, nothing of fn is kept.
 func (s *Service) whileOpen(ctx context.Context, j *runState, fn func(context.Context, Tx) error) error {
-	return s.Store.WithConversations(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
+	return s.Store.WithRuns(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
 		open, err := tx.Runs().HoldRun(ctx, j.run.Ref.Run)
 		if err == nil && !open {
 			err = errEnded

@@ -1,0 +1,70 @@
+package conversation
+
+import (
+	"context"
+
+	"cairn/internal/domain/nudge"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
+	"cairn/internal/domain/transcript"
+)
+
+// InboxStore opens transactions.
+type InboxStore interface {
+	WithConversations(ctx context.Context, ws int64, fn func(context.Context, InboxTx) error) error
+	Answer(ctx context.Context, ws int64, conversation, message string) (Answered, error) // in one round trip: somebody waits
+}
+
+// InboxTx is one workspace's conversations in one transaction.
+type InboxTx interface {
+	Conversations() InboxRepository
+	Turns() InboxTurns
+	Transcripts() TranscriptWriter
+	Runs() RunReader
+}
+
+// InboxRepository reads and writes conversations.
+type InboxRepository interface {
+	// OpenConversation makes or finds a conversation and locks it, with the turn of
+	// a message, if it has one, and what its workspace chose.
+	OpenConversation(ctx context.Context, name, channel, title, message string) (Conversation, *Turn, settings.Settings, error)
+	LockConversation(ctx context.Context, id int64) (Conversation, error)
+	Said(ctx context.Context, c Conversation) error
+	CloseConversation(ctx context.Context, conversation int64, c nudge.Counters, ended bool) error
+}
+
+// InboxTurns writes turns.
+type InboxTurns interface {
+	PutTurn(ctx context.Context, t Turn, n NewRun) (run.Run, error) // with its run
+}
+
+// TranscriptWriter writes messages.
+type TranscriptWriter interface {
+	PutMessages(ctx context.Context, c Conversation, turn int, ms []transcript.Message) error // of a turn, after those that c has
+	IndexSaid(ctx context.Context, c Conversation, ms []transcript.Message) error
+}
+
+// RunReader reads runs.
+type RunReader interface {
+	Run(ctx context.Context, id int64) (run.Run, error)
+}
+
+// Inbox accepts messages and tells what became of them.
+type Inbox struct{ Store InboxStore }
+
+// Answer reads what became of a message.
+func (s *Inbox) Answer(ctx context.Context, ws int64, conversation, message string) (Answered, error) {
+	return s.Store.Answer(ctx, ws, conversation, message)
+}
+
+// CloseConversation writes down where a conversation stands when its workflow
+// ends. A review may have ended meanwhile, whose row knows more than the workflow.
+func (s *Inbox) CloseConversation(ctx context.Context, ws, conversation int64, c nudge.Counters, byUser bool) error {
+	return s.Store.WithConversations(ctx, ws, func(ctx context.Context, tx InboxTx) error {
+		stored, err := tx.Conversations().LockConversation(ctx, conversation)
+		if err != nil {
+			return err
+		}
+		return tx.Conversations().CloseConversation(ctx, conversation, nudge.Join(c, stored.Counters), byUser)
+	})
+}
