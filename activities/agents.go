@@ -9,7 +9,7 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/memoryagent"
 )
 
@@ -17,10 +17,10 @@ import (
 type AgentService interface {
 	KeepSession(ctx context.Context, ref run.Ref) (over *run.Run, err error)
 	HandOff(
-		ctx context.Context, ref run.Ref, step, position int, base conversation.Base,
+		ctx context.Context, ref run.Ref, step, position int, base agentrun.Base,
 	) (memoryagent.HandedOff, error)
 	RecordHandOff(
-		ctx context.Context, ref run.Ref, step, position int, runs []int64, base conversation.Base,
+		ctx context.Context, ref run.Ref, step, position int, runs []int64, base agentrun.Base,
 	) error
 	TakeTarget(ctx context.Context, ref run.Ref) (fence int64, over *run.Run, err error)
 	FreeTarget(ctx context.Context, ref run.Ref, fence int64) error
@@ -63,7 +63,7 @@ func (a Agents) KeepSession(ctx context.Context, in contract.AgentInput) (contra
 
 // HandOff makes the runs of a call to hands_off.
 func (a Agents) HandOff(ctx context.Context, in contract.ToolInput) (contract.HandOffResult, error) {
-	handed, err := a.Service.HandOff(ctx, ref(in.RunRef), in.Step, in.Position, conversation.Base(in.Base))
+	handed, err := a.Service.HandOff(ctx, ref(in.RunRef), in.Step, in.Position, agentrun.Base(in.Base))
 	if err != nil {
 		return contract.HandOffResult{}, temporalError(err)
 	}
@@ -85,7 +85,7 @@ func agentsToStart(workspaceKey string, runs []run.Run) (out []contract.AgentToS
 // RecordHandOff stores what became of them.
 func (a Agents) RecordHandOff(ctx context.Context, in contract.RecordHandOffInput) error {
 	return temporalError(a.Service.RecordHandOff(
-		ctx, ref(in.RunRef), in.Step, in.Position, in.Runs, conversation.Base(in.Base)))
+		ctx, ref(in.RunRef), in.Step, in.Position, in.Runs, agentrun.Base(in.Base)))
 }
 
 // TakeTarget takes the target of a specialist, or says that another has it.
@@ -121,7 +121,7 @@ func (a Agents) ReadIdle(ctx context.Context, in contract.IdleInput) (contract.I
 
 // endedRun decodes what the row of a run says.
 func endedRun(r run.Run) (contract.AgentResult, error) {
-	var e conversation.Ended
+	var e agentrun.Ended
 	if err := json.Unmarshal(r.Result, &e); err != nil {
 		return contract.AgentResult{}, fmt.Errorf("decode the result of run %d: %w", r.Ref.Run, err)
 	}

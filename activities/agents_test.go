@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/memoryagent"
 )
 
@@ -27,13 +27,13 @@ func (s *agentService) KeepSession(_ context.Context, ref run.Ref) (*run.Run, er
 }
 
 func (s *agentService) HandOff(
-	_ context.Context, ref run.Ref, step, position int, base conversation.Base,
+	_ context.Context, ref run.Ref, step, position int, base agentrun.Base,
 ) (memoryagent.HandedOff, error) {
 	return s.handed, s.note("hand off %s %d %d %d", of(ref), step, position, base.Fence)
 }
 
 func (s *agentService) RecordHandOff(
-	_ context.Context, ref run.Ref, step, position int, runs []int64, base conversation.Base,
+	_ context.Context, ref run.Ref, step, position int, runs []int64, base agentrun.Base,
 ) error {
 	return s.note("record %s %d %d %v %d", of(ref), step, position, runs, base.Fence)
 }
@@ -73,8 +73,8 @@ var ended = contract.AgentResult{Reason: agent.Final, Steps: 3, Saved: 1, ReplyS
 
 func endedRun(t *testing.T) *run.Run {
 	t.Helper()
-	raw, err := json.Marshal(conversation.Ended{
-		Reason: agent.Final, Steps: 3, Writes: make([]conversation.Write, 1), ReplySeq: 4, Status: "saved",
+	raw, err := json.Marshal(agentrun.Ended{
+		Reason: agent.Final, Steps: 3, Writes: make([]agentrun.Write, 1), ReplySeq: 4, Status: "saved",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -9,18 +9,18 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 )
 
 // AgentRunService answers turns and runs the agents in conversations.
 type AgentRunService interface {
-	Step(ctx context.Context, ref run.Ref, step agent.Step, base conversation.Base) (conversation.Stepped, error)
-	RunTool(ctx context.Context, ref run.Ref, step, position int, base conversation.Base) error
+	Step(ctx context.Context, ref run.Ref, step agent.Step, base agentrun.Base) (agentrun.Stepped, error)
+	RunTool(ctx context.Context, ref run.Ref, step, position int, base agentrun.Base) error
 	Close(
-		ctx context.Context, ref run.Ref, reason agent.Reason, detail string, base conversation.Base,
-	) (*conversation.Ended, error)
-	Await(ctx context.Context, ref run.Ref) (*conversation.Ended, error)
-	OpenNudge(ctx context.Context, r conversation.Review) (conversation.Reviewing, error)
+		ctx context.Context, ref run.Ref, reason agent.Reason, detail string, base agentrun.Base,
+	) (*agentrun.Ended, error)
+	Await(ctx context.Context, ref run.Ref) (*agentrun.Ended, error)
+	OpenNudge(ctx context.Context, r agentrun.Review) (agentrun.Reviewing, error)
 }
 
 // ConversationCloser writes down where a conversation stands when its workflow ends.
@@ -33,7 +33,7 @@ type AgentRuns struct {
 	Service  AgentRunService
 	Closer   ConversationCloser
 	Approver Approver
-	Spec     func() conversation.Spec // the configuration that a review is pinned to
+	Spec     func() agentrun.Spec // the configuration that a review is pinned to
 	// Built hears of each review: a workspace may have its memories built then.
 	Built func(ctx context.Context, in contract.IdleInput) error
 }
@@ -79,7 +79,7 @@ func (a AgentRuns) RegisterSandbox(w worker.ActivityRegistry) {
 // called.
 func (a AgentRuns) Step(ctx context.Context, in contract.StepInput) (contract.StepResult, error) {
 	defer heartbeat(ctx)()
-	out, err := a.Service.Step(ctx, ref(in.RunRef), in.Step, conversation.Base(in.Base))
+	out, err := a.Service.Step(ctx, ref(in.RunRef), in.Step, agentrun.Base(in.Base))
 	return contract.StepResult{
 		StepDone: out.StepDone, Ended: encoded(out.Ended, agentResult), Overflow: encoded(out.Overflow, offloadToStart),
 	}, temporalError(err)
@@ -89,18 +89,18 @@ func (a AgentRuns) Step(ctx context.Context, in contract.StepInput) (contract.St
 func (a AgentRuns) RunTool(ctx context.Context, in contract.ToolInput) error {
 	defer heartbeat(ctx)()
 	return temporalError(a.Service.RunTool(
-		ctx, ref(in.RunRef), in.Step, in.Position, conversation.Base(in.Base)))
+		ctx, ref(in.RunRef), in.Step, in.Position, agentrun.Base(in.Base)))
 }
 
 // CloseAgent ends a run that no step has ended.
 func (a AgentRuns) CloseAgent(ctx context.Context, in contract.CloseAgentInput) (contract.AgentResult, error) {
-	e, err := a.Service.Close(ctx, ref(in.RunRef), in.Reason, in.Detail, conversation.Base(in.Base))
+	e, err := a.Service.Close(ctx, ref(in.RunRef), in.Reason, in.Detail, agentrun.Base(in.Base))
 	return resultOf(e), temporalError(err)
 }
 
 // CountTurn ends a turn that a gateway's own agent has answered.
 func (a AgentRuns) CountTurn(ctx context.Context, in contract.CountInput) (contract.AgentResult, error) {
-	e, err := a.Service.Close(ctx, ref(in.RunRef), contract.Observed, "", conversation.Base(in.Base))
+	e, err := a.Service.Close(ctx, ref(in.RunRef), contract.Observed, "", agentrun.Base(in.Base))
 	return resultOf(e), temporalError(err)
 }
 
@@ -112,7 +112,7 @@ func (a AgentRuns) AwaitTurn(ctx context.Context, in contract.RunRef) (contract.
 
 // OpenNudge records a review and pins what its model is told.
 func (a AgentRuns) OpenNudge(ctx context.Context, in contract.NudgeInput) (contract.OpenNudgeResult, error) {
-	r, err := a.Service.OpenNudge(ctx, conversation.Review{
+	r, err := a.Service.OpenNudge(ctx, agentrun.Review{
 		Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation,
 		Number: in.Number, Turn: in.Turn, Memory: in.Memory, Skill: in.Skill, Counters: in.Counters, Spec: a.Spec(),
 	})
@@ -124,7 +124,7 @@ func (a AgentRuns) OpenNudge(ctx context.Context, in contract.NudgeInput) (contr
 	return openNudgeResult(in, r), temporalError(err)
 }
 
-func openNudgeResult(in contract.NudgeInput, r conversation.Reviewing) contract.OpenNudgeResult {
+func openNudgeResult(in contract.NudgeInput, r agentrun.Reviewing) contract.OpenNudgeResult {
 	return contract.OpenNudgeResult{
 		RunRef: contract.RunRef{
 			Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Run: r.Run.Ref.Run, Attempt: r.Run.Attempt,
@@ -147,14 +147,14 @@ func (a AgentRuns) CloseConversation(ctx context.Context, in contract.CloseConve
 }
 
 // resultOf is what a run has ended with, empty beside an error.
-func resultOf(e *conversation.Ended) (out contract.AgentResult) {
+func resultOf(e *agentrun.Ended) (out contract.AgentResult) {
 	if e != nil {
 		out = agentResult(*e)
 	}
 	return out
 }
 
-func agentResult(e conversation.Ended) contract.AgentResult {
+func agentResult(e agentrun.Ended) contract.AgentResult {
 	return contract.AgentResult{
 		Reason: e.Reason, Steps: e.Steps, Saved: len(e.Writes), ReplySeq: e.ReplySeq,
 		Counters: e.Counters, MayNudge: e.MayNudge, Status: e.Status,

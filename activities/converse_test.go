@@ -10,50 +10,50 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 )
 
 // conversationService does what a test wants of it.
 type conversationService struct {
 	calls
-	stepped   conversation.Stepped
-	reviewing conversation.Reviewing
+	stepped   agentrun.Stepped
+	reviewing agentrun.Reviewing
 }
 
-func (s *conversationService) ended() *conversation.Ended {
-	return &conversation.Ended{
-		Reason: agent.Final, Steps: 3, Writes: make([]conversation.Write, 1), ReplySeq: 4, Status: "saved",
+func (s *conversationService) ended() *agentrun.Ended {
+	return &agentrun.Ended{
+		Reason: agent.Final, Steps: 3, Writes: make([]agentrun.Write, 1), ReplySeq: 4, Status: "saved",
 	}
 }
 
 func (s *conversationService) Step(
-	_ context.Context, ref run.Ref, step agent.Step, base conversation.Base,
-) (conversation.Stepped, error) {
+	_ context.Context, ref run.Ref, step agent.Step, base agentrun.Base,
+) (agentrun.Stepped, error) {
 	return s.stepped, s.note("step %s %d %t", of(ref), step.N, base.Compacts)
 }
 
 func (s *conversationService) RunTool(
-	_ context.Context, ref run.Ref, step, position int, base conversation.Base,
+	_ context.Context, ref run.Ref, step, position int, base agentrun.Base,
 ) error {
 	return s.note("tool %s %d %d %d", of(ref), step, position, base.Fence)
 }
 
 func (s *conversationService) Close(
-	_ context.Context, ref run.Ref, reason agent.Reason, detail string, base conversation.Base,
-) (*conversation.Ended, error) {
+	_ context.Context, ref run.Ref, reason agent.Reason, detail string, base agentrun.Base,
+) (*agentrun.Ended, error) {
 	if err := s.note("close %s %s %q %t", of(ref), reason, detail, base.Known); err != nil {
 		return nil, err
 	}
 	return s.ended(), nil
 }
 
-func (s *conversationService) Await(_ context.Context, ref run.Ref) (*conversation.Ended, error) {
+func (s *conversationService) Await(_ context.Context, ref run.Ref) (*agentrun.Ended, error) {
 	return s.ended(), s.note("await %s", of(ref))
 }
 
 func (s *conversationService) OpenNudge(
-	_ context.Context, r conversation.Review,
-) (conversation.Reviewing, error) {
+	_ context.Context, r agentrun.Review,
+) (agentrun.Reviewing, error) {
 	return s.reviewing, s.note("review %d %s %d %d %d %t %t %d", r.Workspace, r.WorkspaceKey, r.Conversation,
 		r.Number, r.Turn, r.Memory, r.Skill, r.Counters.Total)
 }
@@ -74,11 +74,11 @@ func TestConversationActivitiesTranslate(t *testing.T) {
 	var more contract.StepResult
 	more.Calls = s.stepped.Calls
 	translates(t, a.Step, step, c, "step 1/7 2 true", more)
-	s.stepped = conversation.Stepped{Ended: s.ended()}
+	s.stepped = agentrun.Stepped{Ended: s.ended()}
 	translates(t, a.Step, step, c, "step 1/7 2 true", contract.StepResult{Ended: &ended})
 	offload := contract.OffloadToStart{WorkflowID: "offload/w1/o", Input: contract.OffloadInput{Groups: 3}}
-	s.stepped = conversation.Stepped{
-		Overflow: &conversation.CompactionPlan{WorkflowID: offload.WorkflowID, Input: offload.Input},
+	s.stepped = agentrun.Stepped{
+		Overflow: &agentrun.CompactionPlan{WorkflowID: offload.WorkflowID, Input: offload.Input},
 	}
 	translates(t, a.Step, step, c, "step 1/7 2 true", contract.StepResult{Overflow: &offload})
 	calling(t, a.RunTool, contract.ToolInput{RunRef: runRef, Step: 2, Position: 1, Base: known}, c, "tool 1/7 2 1 8")
@@ -106,7 +106,7 @@ func TestOpenNudgePinsAReview(t *testing.T) {
 	s.reviewing.Spec.Budget = agent.ForNudge()
 	var built calls
 	a := activities.AgentRuns{
-		Service: s, Spec: func() conversation.Spec { return conversation.Spec{} },
+		Service: s, Spec: func() agentrun.Spec { return agentrun.Spec{} },
 		Built: func(_ context.Context, in contract.IdleInput) error {
 			return built.note("built %d %s %d", in.Workspace, in.WorkspaceKey, in.Conversation)
 		},

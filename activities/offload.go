@@ -7,7 +7,7 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/offload"
 )
 
@@ -55,6 +55,6 @@ func offloadResult(r offload.CompactionResult) contract.OffloadResult {
 	}
 }
 
-func offloadToStart(o conversation.CompactionPlan) contract.OffloadToStart {
+func offloadToStart(o agentrun.CompactionPlan) contract.OffloadToStart {
 	return contract.OffloadToStart{WorkflowID: o.WorkflowID, Input: o.Input}
 }

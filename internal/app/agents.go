@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/learning"
 	"cairn/internal/service/memoryagent"
@@ -22,7 +22,7 @@ import (
 func (h *App) registerAgents() error {
 	h.Progressive = &memoryagent.Service{Store: h.Store.Progressive(), LongTerm: h.LongTerm, Loop: h.AgentRuns, Registry: memoryagent.NewRegistry(), Ledger: h.AgentRuns.Ledger}
 	performer := memoryagent.AgentHooks{Service: h.Progressive}
-	h.AgentRuns.Agents = map[run.Kind]conversation.Agent{run.Summarize: performer, run.Specialist: performer, run.Retrieve: performer}
+	h.AgentRuns.Agents = map[run.Kind]agentrun.Agent{run.Summarize: performer, run.Specialist: performer, run.Retrieve: performer}
 	if err := h.registerReflection(); err != nil {
 		return err
 	}

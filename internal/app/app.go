@@ -28,6 +28,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/skill"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/curate"
@@ -69,7 +70,7 @@ type App struct {
 	Tools       *tools.Registry
 	Offered     *tools.Registry // Tools, and what other programs may read of long-term memory
 	Inbox       *conversation.Inbox
-	AgentRuns   *conversation.Service
+	AgentRuns   *agentrun.Service
 	Progressive *memoryagent.Service
 	Reflect     *reflection.Service
 	Evolve      *learning.Service
@@ -148,8 +149,8 @@ func (h *App) build(ctx context.Context) (err error) {
 		return err
 	}
 	h.Inbox = &conversation.Inbox{Store: h.Store.Conversations()}
-	h.AgentRuns = &conversation.Service{Store: h.Store.AgentRuns(), Ledger: calls, Tools: h.Tools, Memory: promptContext{h.Memory, h.Library, h.LongTerm},
-		Compactor: offload.ConversationCompactor{Service: h.Offload, Spec: func() offload.Spec { return OffloadSpec(c) }}, FlushSpec: func() conversation.Spec { return FlushSpec(c) }}
+	h.AgentRuns = &agentrun.Service{Store: h.Store.AgentRuns(), Ledger: calls, Tools: h.Tools, Memory: promptContext{h.Memory, h.Library, h.LongTerm},
+		Compactor: offload.ConversationCompactor{Service: h.Offload, Spec: func() offload.Spec { return OffloadSpec(c) }}, FlushSpec: func() agentrun.Spec { return FlushSpec(c) }}
 	if err := h.registerAgents(); err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/settings"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/library"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/offload"
@@ -21,30 +21,30 @@ import (
 )
 
 // TurnSpec is the configuration that a new turn is pinned to.
-func TurnSpec(c config.Config) conversation.Spec {
-	return conversation.Spec{
+func TurnSpec(c config.Config) agentrun.Spec {
+	return agentrun.Spec{
 		Model:  cmp.Or(c.Model, offlineModel),
 		Limits: agentLimits(c),
-		Timing: conversation.Timing{Model: c.Timeout + time.Minute, Tool: c.ToolTimeout, Heartbeat: c.Heartbeat, Database: c.DatabaseStep, GiveUp: giveUp},
+		Timing: agentrun.Timing{Model: c.Timeout + time.Minute, Tool: c.ToolTimeout, Heartbeat: c.Heartbeat, Database: c.DatabaseStep, GiveUp: giveUp},
 
 		SessionTTL: c.SessionTTL,
 	}
 }
 
 // NudgeSpec is the configuration that a new review is pinned to.
-func NudgeSpec(c config.Config) conversation.Spec {
+func NudgeSpec(c config.Config) agentrun.Spec {
 	s := TurnSpec(c)
 	s.Model = cmp.Or(c.ModelNudge, s.Model)
 	s.Limits.InputTokens = nudgeInputTokens
 	return s
 }
 
-func agentLimits(c config.Config) conversation.Limits {
-	return conversation.Limits{Window: c.ModelWindow, HistoryTokens: c.TurnHistoryTokens, ResultChars: c.ToolResultChars, MaxTokens: c.ReplyTokens, NudgeMessages: nudgeMessages}
+func agentLimits(c config.Config) agentrun.Limits {
+	return agentrun.Limits{Window: c.ModelWindow, HistoryTokens: c.TurnHistoryTokens, ResultChars: c.ToolResultChars, MaxTokens: c.ReplyTokens, NudgeMessages: nudgeMessages}
 }
 
 // FlushSpec is the configuration that a review before a compaction is pinned to.
-func FlushSpec(c config.Config) conversation.Spec {
+func FlushSpec(c config.Config) agentrun.Spec {
 	s := NudgeSpec(c)
 	s.Limits.Window = cmp.Or(c.ModelWindowNudge, c.ModelWindow)
 	s.Limits.InputTokens = min(s.Limits.InputTokens, s.Limits.Window)
@@ -186,4 +186,4 @@ func (a approver) Decide(ctx context.Context, ws, pending int64, approve bool) (
 	return head.ID, head.Version, err
 }
 
-var _ conversation.Tools = (*tools.Registry)(nil)
+var _ agentrun.Tools = (*tools.Registry)(nil)

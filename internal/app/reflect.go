@@ -11,13 +11,13 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/reflection"
 	"cairn/internal/service/tools"
 )
 
 // ReflectionSpec is the configuration that a new reflection is pinned to.
-func ReflectionSpec(c config.Config) conversation.Spec {
+func ReflectionSpec(c config.Config) agentrun.Spec {
 	s := TurnSpec(c)
 	s.Model = cmp.Or(c.ModelReflection, c.ModelNudge, s.Model)
 	return s
@@ -41,7 +41,7 @@ func (h *App) registerReflection() error {
 	h.Reflect = &reflection.Service{Store: h.Store.Reflections(), Keeper: h.Memory, Memory: promptContext{h.Memory, h.Library, h.LongTerm}, Tools: all, Log: h.Log}
 	h.AgentRuns.Agents[run.Reflection] = reflection.Agent{Service: h.Reflect}
 	noting, err := tools.NewRegistry(notes...)
-	h.AgentRuns.Agents[run.Flush] = conversation.Flush{Notes: noting}
+	h.AgentRuns.Agents[run.Flush] = agentrun.Flush{Notes: noting}
 	return err
 }
 

@@ -2,6 +2,7 @@ package app
 
 import (
 	"cairn/internal/domain/contract"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/feedback"
@@ -42,8 +43,8 @@ func (h *App) dispatcher() *schedule.Dispatcher {
 // The configuration that new runs are pinned to is read when they are made: a test may
 // change it between two runs.
 
-func (h *App) turnSpec() conversation.Spec { return TurnSpec(h.Config) }
+func (h *App) turnSpec() agentrun.Spec { return TurnSpec(h.Config) }
 
 func (h *App) learnSpec() learning.Spec { return EvolveSpec(h.Config) }
 
-func (h *App) reflectionSpec() conversation.Spec { return ReflectionSpec(h.Config) }
+func (h *App) reflectionSpec() agentrun.Spec { return ReflectionSpec(h.Config) }

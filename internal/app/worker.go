@@ -15,7 +15,7 @@ import (
 	"cairn/activities"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/workflows"
 )
 
@@ -94,7 +94,7 @@ func (h *App) classifyTemporalError(err error, message string) error {
 
 func (h *App) worker(queue string, failed chan<- error) worker.Worker {
 	tasks := activities.Distill{Service: h.Distill}
-	conversations := activities.AgentRuns{Service: h.AgentRuns, Closer: h.Inbox, Approver: approver{h}, Spec: func() conversation.Spec { return NudgeSpec(h.Config) },
+	conversations := activities.AgentRuns{Service: h.AgentRuns, Closer: h.Inbox, Approver: approver{h}, Spec: func() agentrun.Spec { return NudgeSpec(h.Config) },
 		Built: func(ctx context.Context, in contract.IdleInput) error { _, err := h.buildIdle(ctx, in); return err }}
 	erasing := activities.Erase{Service: h.Erase}
 	due := activities.Sweep{Sweeper: h.Sweeper, Curator: h.Curator}

@@ -8,20 +8,20 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/testkit"
 )
 
 // another is the service of another worker, which has made none of a turn's steps.
-func another(b *apptest.Bundle) *conversation.Service {
+func another(b *apptest.Bundle) *agentrun.Service {
 	c := b.App.AgentRuns
-	return &conversation.Service{Store: c.Store, Ledger: c.Ledger, Tools: c.Tools, Memory: c.Memory, Agents: c.Agents, MemoryAgentTools: c.MemoryAgentTools, Compactor: c.Compactor, FlushSpec: c.FlushSpec}
+	return &agentrun.Service{Store: c.Store, Ledger: c.Ledger, Tools: c.Tools, Memory: c.Memory, Agents: c.Agents, MemoryAgentTools: c.MemoryAgentTools, Compactor: c.Compactor, FlushSpec: c.FlushSpec}
 }
 
 // stepped makes one step of a run.
-func stepped(b *apptest.Bundle, at *conversation.Service, ref run.Ref, n int) conversation.Stepped {
+func stepped(b *apptest.Bundle, at *agentrun.Service, ref run.Ref, n int) agentrun.Stepped {
 	b.T.Helper()
-	out, err := at.Step(b.T.Context(), ref, agent.Step{N: n}, conversation.Base{})
+	out, err := at.Step(b.T.Context(), ref, agent.Step{N: n}, agentrun.Base{})
 	testkit.Must(b.T, err)
 	return out
 }
@@ -49,7 +49,7 @@ func TestAStepIsTheSameOnAnyWorker(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := looks(t)
-	for conversationID, second := range map[string]*conversation.Service{"same": b.App.AgentRuns, "other": another(b)} {
+	for conversationID, second := range map[string]*agentrun.Service{"same": b.App.AgentRuns, "other": another(b)} {
 		ref := begun(b, conversationID)
 		if out := stepped(b, b.App.AgentRuns, ref, 1); len(out.Calls) != 1 || out.Final {
 			t.Fatalf("%s: the first step %+v", conversationID, out)
@@ -77,7 +77,7 @@ func TestACarriedTurnIsNotBelievedBlindly(t *testing.T) {
 		b := looks(t)
 		ref := begun(b, "c")
 		stepped(b, b.App.AgentRuns, ref, 1)
-		_, err := another(b).Close(t.Context(), ref, agent.Interrupted, "", conversation.Base{})
+		_, err := another(b).Close(t.Context(), ref, agent.Interrupted, "", agentrun.Base{})
 		testkit.Must(t, err)
 		if out := stepped(b, b.App.AgentRuns, ref, 2); !out.Final || out.Ended == nil || out.Ended.Reason != agent.Interrupted || b.Model.Count("turn") != 1 {
 			t.Errorf("after %d requests %+v", b.Model.Count("turn"), out)

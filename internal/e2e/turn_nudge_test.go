@@ -18,6 +18,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
 	"cairn/internal/testkit"
 	"cairn/workflows"
@@ -95,7 +96,7 @@ func TestReviewsComeExactlyWhenTheyAreDue(t *testing.T) {
 	say("hello") // 10
 	first := reviews(b, "c", 1)
 	quiet(b, "c")
-	if r := first[0]; len(first) != 1 || r.Turn != 10 || r.Status != conversation.NudgeSaved || len(r.Writes) != 1 {
+	if r := first[0]; len(first) != 1 || r.Turn != 10 || r.Status != agentrun.NudgeSaved || len(r.Writes) != 1 {
 		t.Fatalf("reviews %+v", first)
 	}
 	if got := say("remember Ada likes tea."); !strings.HasSuffix(got.Reply, "(Saved: 1 memory)") { // 11: saved by itself
@@ -204,7 +205,7 @@ func TestWhatAnotherAgentAnsweredIsCountedAndReviewed(t *testing.T) {
 			t.Fatalf("exchange %d: %+v", i, got)
 		}
 	}
-	if got := reviews(b, "c", 1); len(got) != 1 || got[0].Turn != 10 || got[0].Status != conversation.NudgeNothing {
+	if got := reviews(b, "c", 1); len(got) != 1 || got[0].Turn != 10 || got[0].Status != agentrun.NudgeNothing {
 		t.Errorf("reviews %+v", got)
 	}
 	if n := b.Model.Count("turn"); n != 0 {
@@ -280,7 +281,7 @@ func TestWhatAReviewProposesIsTold(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 	scriptSaves(b)
 	b.Say("c", 1, "hello")
-	if got := reviews(b, "c", 1)[0]; got.Status != conversation.NudgeNothing || got.Staged != 1 || len(got.Writes) != 0 {
+	if got := reviews(b, "c", 1)[0]; got.Status != agentrun.NudgeNothing || got.Staged != 1 || len(got.Writes) != 0 {
 		t.Errorf("review %+v", got)
 	}
 	if got := b.Say("c", 2, "hello"); !strings.HasSuffix(got.Reply, "\n\n(Waiting for approval: 1)") {
@@ -300,7 +301,7 @@ func TestAReviewStopsAfterFiveCalls(t *testing.T) {
 	scriptSaves(b)
 	b.Say("c", 1, "hello")
 	got := reviews(b, "c", 1)
-	if r := got[0]; r.Status != conversation.NudgeBudget || r.Steps != 5 || b.Model.Count("nudge") != 5 || len(r.Writes) == 0 {
+	if r := got[0]; r.Status != agentrun.NudgeBudget || r.Steps != 5 || b.Model.Count("nudge") != 5 || len(r.Writes) == 0 {
 		t.Errorf("review %+v after %d requests", r, b.Model.Count("nudge"))
 	}
 	if n := count(b, "select count(*) from cairn.agent_calls where result is null"); n != 0 {

@@ -16,6 +16,7 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/llm"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
 	"cairn/internal/testkit"
 )
@@ -313,7 +314,7 @@ func TestANewTemporalFinishesWhatTheOldOneLost(t *testing.T) {
 		t.Errorf("answered %+v", got)
 	}
 	got := reviews(b, "c", 1)
-	if got[0].Turn != 1 || got[0].Status != conversation.NudgeNothing {
+	if got[0].Turn != 1 || got[0].Status != agentrun.NudgeNothing {
 		t.Errorf("reviews %+v", got)
 	}
 	if n := count(b, "select count(*) from cairn.memories"); n != 1 {

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/llm"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
 	"cairn/internal/testkit"
 )
@@ -21,7 +22,7 @@ func everyTurn(b *apptest.Bundle) {
 func TestAReviewThatEndsDuringATurnIsHeardOf(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	for name, status := range map[string]int{conversation.NudgeNothing: 0, conversation.NudgeFailed: 401} {
+	for name, status := range map[string]int{agentrun.NudgeNothing: 0, agentrun.NudgeFailed: 401} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := apptest.Open(t)
@@ -51,7 +52,7 @@ func TestAReviewThatEndsDuringATurnIsHeardOf(t *testing.T) {
 			}
 			// What a failed review should have read is read by the next.
 			requests := asked(b, "nudge")
-			if last := requests[len(requests)-1].Last; strings.Contains(last, `"first"`) != (name == conversation.NudgeFailed) || !strings.Contains(last, `"second"`) {
+			if last := requests[len(requests)-1].Last; strings.Contains(last, `"first"`) != (name == agentrun.NudgeFailed) || !strings.Contains(last, `"second"`) {
 				t.Errorf("the second review is shown %s", last)
 			}
 		})
@@ -72,7 +73,7 @@ func TestATerminatedReviewIsFinished(t *testing.T) {
 	testkit.Must(t, b.Temporal.TerminateWorkflow(t.Context(), contract.NudgeID(b.Workspace.Key, view(b, "c").ID, 1), "", "test"))
 	b.Model.Release("review")
 	exec(b, "update cairn.outbox set due_at = now()")
-	if got := reviews(b, "c", 1); len(got) != 1 || got[0].Status != conversation.NudgeSaved || len(got[0].Writes) != 1 {
+	if got := reviews(b, "c", 1); len(got) != 1 || got[0].Status != agentrun.NudgeSaved || len(got[0].Writes) != 1 {
 		t.Errorf("reviews %+v", got)
 	}
 	// Whoever has finished it, the conversation knows by its next turn.

@@ -10,7 +10,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/llm"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/testkit"
 )
 
@@ -22,7 +22,7 @@ func TestAReviewIsAskedAtTemperatureZeroAndFiveTimesAtMost(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 	b.Model.On(openaitest.Rule{Stage: "nudge", CallsFunc: looking})
 	b.Say("c", 1, "Hello")
-	if got := reviews(b, "c", 1); got[0].Status != conversation.NudgeBudget || got[0].Steps != 5 {
+	if got := reviews(b, "c", 1); got[0].Status != agentrun.NudgeBudget || got[0].Steps != 5 {
 		t.Errorf("reviews %+v", got)
 	}
 	if n := len(asked(b, "nudge")); n != 5 {
@@ -57,7 +57,7 @@ func TestAReviewStaysUnderItsInputTokens(t *testing.T) {
 	b.Say("c", 6, "the last")
 	got := reviews(b, "c", 1)[0]
 	requests := asked(b, "nudge")
-	if got.Status != conversation.NudgeBudget || len(requests) != 2 || len(got.Writes) != 2 {
+	if got.Status != agentrun.NudgeBudget || len(requests) != 2 || len(got.Writes) != 2 {
 		t.Errorf("after %d requests the review is %+v", len(requests), got)
 	}
 	if n := llm.EstimateTokens(requests[0].Last); n > 16_000 || !strings.Contains(requests[0].Last, "the last") || !strings.Contains(requests[0].Last, "characters left out") {

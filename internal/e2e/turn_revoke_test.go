@@ -10,7 +10,7 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/agent"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/library"
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/testkit"
@@ -110,8 +110,8 @@ func TestWhatAPersonTakesAwayIsGoneFromPromptsAtOnce(t *testing.T) {
 func TestAPromptFrozenDuringARevocationIsReadAgain(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
-	testkit.Must(t, b.Store.AgentRuns().WithRuns(t.Context(), b.Workspace.ID, func(_ context.Context, tx conversation.Tx) error {
-		s := conversation.Session{Channel: "chat", Lang: "en", Rendered: "old"}
+	testkit.Must(t, b.Store.AgentRuns().WithRuns(t.Context(), b.Workspace.ID, func(_ context.Context, tx agentrun.Tx) error {
+		s := agentrun.Session{Channel: "chat", Lang: "en", Rendered: "old"}
 		var err error
 		if s.Epoch, err = tx.Sessions().SessionEpoch(t.Context()); err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/testkit"
 )
 
@@ -64,7 +64,7 @@ func TestATurnThatReadsATaintedSkillIsTainted(t *testing.T) {
 	if got := text(b, "select string_agg(content, ',') from cairn.memories"); got != "Ada likes tea." {
 		t.Errorf("remembered %q", got)
 	}
-	var turns []conversation.Turn
+	var turns []agentrun.Turn
 	id := view(b, "c").ID
 	testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(_ context.Context, q postgres.Tx) (err error) {
 		turns, err = q.Turns().Turns(t.Context(), id, 1, 3)

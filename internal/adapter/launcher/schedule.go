@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/txscope"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 )
 
 // Reflect starts the reflection on a local date; false when that date has, or
@@ -54,7 +54,7 @@ func (d Driver) Bring(ctx context.Context, workspaceKey string, r run.Run) error
 	if err := txscope.Reject(ctx); err != nil {
 		return err
 	}
-	spec, err := conversation.SpecOf(r)
+	spec, err := agentrun.SpecOf(r)
 	if err != nil {
 		return err
 	}

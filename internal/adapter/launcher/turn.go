@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/txscope"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 )
 
 // Answer brings a turn to its conversation, which starts when it is not there,
@@ -32,7 +32,7 @@ func (d Driver) Answer(ctx context.Context, workspaceKey string, r run.Run) (con
 const again = 50 * time.Millisecond
 
 func (d Driver) send(ctx context.Context, workspaceKey string, r run.Run, suffix string) (out contract.TurnResult, err error) {
-	spec, err := conversation.SpecOf(r)
+	spec, err := agentrun.SpecOf(r)
 	if err != nil {
 		return out, err
 	}
@@ -57,7 +57,7 @@ func notTaken(err error) bool {
 	return errors.As(err, &app) && app.Type() == contract.RollingOver || errors.As(err, &ended) || errors.As(err, &late)
 }
 
-func (d Driver) update(ctx context.Context, workspaceKey string, r run.Run, spec conversation.Spec, suffix string, out *contract.TurnResult) error {
+func (d Driver) update(ctx context.Context, workspaceKey string, r run.Run, spec agentrun.Spec, suffix string, out *contract.TurnResult) error {
 	handle, err := d.offer(ctx, workspaceKey, r, spec, suffix, client.WorkflowUpdateStageCompleted)
 	if err != nil {
 		return sending(ctx, err)
@@ -66,7 +66,7 @@ func (d Driver) update(ctx context.Context, workspaceKey string, r run.Run, spec
 }
 
 // offer gives a turn to its conversation and waits until the update is at a stage.
-func (d Driver) offer(ctx context.Context, workspaceKey string, r run.Run, spec conversation.Spec, suffix string, stage client.WorkflowUpdateStage) (client.WorkflowUpdateHandle, error) {
+func (d Driver) offer(ctx context.Context, workspaceKey string, r run.Run, spec agentrun.Spec, suffix string, stage client.WorkflowUpdateStage) (client.WorkflowUpdateHandle, error) {
 	o, in := d.conversation(workspaceKey, r, spec.Channel)
 	start := d.Client.NewWithStartWorkflowOperation(o, contract.Conversation, in)
 	return d.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: start, UpdateOptions: client.UpdateWorkflowOptions{
@@ -115,7 +115,7 @@ func (d Driver) resume(ctx context.Context, workspaceKey string, r run.Run) erro
 
 // review starts a nudge that Temporal has lost.
 func (d Driver) review(ctx context.Context, workspaceKey string, r run.Run) error {
-	spec, err := conversation.SpecOf(r)
+	spec, err := agentrun.SpecOf(r)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (d Driver) CancelTurn(ctx context.Context, workspaceKey string, r run.Run) 
 	if err := txscope.Reject(ctx); err != nil {
 		return err
 	}
-	spec, err := conversation.SpecOf(r)
+	spec, err := agentrun.SpecOf(r)
 	if err != nil {
 		return err
 	}

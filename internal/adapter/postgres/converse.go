@@ -11,6 +11,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/relay"
 )
@@ -18,10 +19,10 @@ import (
 type agentRunStore struct{ *Store }
 
 // AgentRuns is the store of the agent loop.
-func (s *Store) AgentRuns() conversation.Store { return agentRunStore{s} }
+func (s *Store) AgentRuns() agentrun.Store { return agentRunStore{s} }
 
 // WithRuns runs fn in a transaction that has entered ws.
-func (s agentRunStore) WithRuns(ctx context.Context, ws int64, fn func(context.Context, conversation.Tx) error) error {
+func (s agentRunStore) WithRuns(ctx context.Context, ws int64, fn func(context.Context, agentrun.Tx) error) error {
 	return s.within(ctx, readCommitted, ws, func(ctx context.Context, q Tx) error { return fn(ctx, agentRunTx(q)) })
 }
 
@@ -36,7 +37,7 @@ func (s conversationStore) WithConversations(ctx context.Context, ws int64, fn f
 }
 
 // PutRun records a run; one that has its key is returned as it is.
-func (q runRepository) PutRun(ctx context.Context, n conversation.NewRun) (run.Run, error) {
+func (q runRepository) PutRun(ctx context.Context, n agentrun.NewRun) (run.Run, error) {
 	r, err := q.q.RunInsertKind(ctx, dbsqlc.RunInsertKindParams{WorkspaceID: q.ws, Kind: string(n.Kind), BusinessKey: storable(n.Key), ArgsSha: n.ArgsSHA[:],
 		ConversationID: &n.Conversation, Spec: n.Spec, WorkflowID: n.WorkflowID})
 	if err != nil {
@@ -65,7 +66,7 @@ func (q runRepository) OweRun(ctx context.Context, id int64) error {
 
 // OpenConversation makes or finds a conversation and locks it. Turn is nil when it
 // has none of the message.
-func (q conversationRepository) OpenConversation(ctx context.Context, name, channel, title, message string) (c conversation.Conversation, known *conversation.Turn, chosen Settings, err error) {
+func (q conversationRepository) OpenConversation(ctx context.Context, name, channel, title, message string) (c agentrun.Conversation, known *agentrun.Turn, chosen Settings, err error) {
 	r, err := q.q.ConversationOpen(ctx, dbsqlc.ConversationOpenParams{
 		WorkspaceID: q.ws, ExternalID: storable(name), Channel: channel, Title: storable(title)})
 	if err != nil {
@@ -95,13 +96,13 @@ func (q conversationRepository) OpenConversation(ctx context.Context, name, chan
 }
 
 // LockConversation reads a conversation and holds it to the end of the transaction.
-func (q conversationRepository) LockConversation(ctx context.Context, id int64) (conversation.Conversation, error) {
+func (q conversationRepository) LockConversation(ctx context.Context, id int64) (agentrun.Conversation, error) {
 	r, err := q.q.ConversationLock(ctx, dbsqlc.ConversationLockParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
-		return conversation.Conversation{}, noConversationOf(id)
+		return agentrun.Conversation{}, noConversationOf(id)
 	}
 	if err != nil {
-		return conversation.Conversation{}, classify("lock the conversation", err)
+		return agentrun.Conversation{}, classify("lock the conversation", err)
 	}
 	return conversationLocked(id, r)
 }
@@ -110,12 +111,12 @@ func noConversationOf(id int64) error {
 	return fault.New(fault.NotFound, fmt.Sprintf("there is no conversation %d", id), "`cairn conversations list` shows them")
 }
 
-func conversationLocked(id int64, r dbsqlc.ConversationLockRow) (conversation.Conversation, error) {
+func conversationLocked(id int64, r dbsqlc.ConversationLockRow) (agentrun.Conversation, error) {
 	return conversationOf(id, r.ExternalID, r.Channel, r.NextSeq, r.NextTurn, r.Counters, r.Counted, r.ReviewedTurn, r.Notice)
 }
 
-func conversationOf(id int64, name, channel string, seq, turn int32, counters json.RawMessage, counted, reviewed int32, notice string) (conversation.Conversation, error) {
-	c := conversation.Conversation{ID: id, Name: name, Channel: channel, NextSeq: int(seq), NextTurn: int(turn), Counts: int(counted), Reviewed: int(reviewed), Notice: notice}
+func conversationOf(id int64, name, channel string, seq, turn int32, counters json.RawMessage, counted, reviewed int32, notice string) (agentrun.Conversation, error) {
+	c := agentrun.Conversation{ID: id, Name: name, Channel: channel, NextSeq: int(seq), NextTurn: int(turn), Counts: int(counted), Reviewed: int(reviewed), Notice: notice}
 	if err := json.Unmarshal(counters, &c.Counters); err != nil {
 		return c, fmt.Errorf("decode the counters of conversation %d: %w", id, err)
 	}
@@ -123,13 +124,13 @@ func conversationOf(id int64, name, channel string, seq, turn int32, counters js
 }
 
 // Said writes down how far a conversation is numbered.
-func (q conversationRepository) Said(ctx context.Context, c conversation.Conversation) error {
+func (q conversationRepository) Said(ctx context.Context, c agentrun.Conversation) error {
 	n, err := q.q.ConversationSaid(ctx, dbsqlc.ConversationSaidParams{NextSeq: int32(c.NextSeq), NextTurn: int32(c.NextTurn), WorkspaceID: q.ws, ID: c.ID})
 	return oneRow("number the conversation", n, err)
 }
 
 // Counted writes down the counters of a conversation and where its messages end.
-func (q conversationRepository) Counted(ctx context.Context, c conversation.Conversation) error {
+func (q conversationRepository) Counted(ctx context.Context, c agentrun.Conversation) error {
 	raw, err := encode("the counters", c.Counters)
 	if err != nil {
 		return err
@@ -167,13 +168,13 @@ func (q runRepository) InputTokens(ctx context.Context, id int64) (int, error) {
 }
 
 // LiveSession finds the session of a channel that is in force.
-func (q sessionRepository) LiveSession(ctx context.Context, channel, lang string) (conversation.Session, bool, error) {
+func (q sessionRepository) LiveSession(ctx context.Context, channel, lang string) (agentrun.Session, bool, error) {
 	r, err := q.q.SessionLive(ctx, dbsqlc.SessionLiveParams{WorkspaceID: q.ws, Channel: channel, Lang: lang})
 	if isNoRows(err) {
-		return conversation.Session{}, false, nil
+		return agentrun.Session{}, false, nil
 	}
 	if err != nil {
-		return conversation.Session{}, false, classify("find the session", err)
+		return agentrun.Session{}, false, classify("find the session", err)
 	}
 	s, err := sessionOf(dbsqlc.SessionGetRow(r))
 	return s, err == nil, err
@@ -192,7 +193,7 @@ func (q sessionRepository) SessionEpoch(ctx context.Context) (int64, error) {
 
 // PutSession stores a frozen session that lives for a while. It is false when
 // sessions were revoked since its epoch.
-func (q sessionRepository) PutSession(ctx context.Context, s conversation.Session, lives time.Duration) (conversation.Session, bool, error) {
+func (q sessionRepository) PutSession(ctx context.Context, s agentrun.Session, lives time.Duration) (agentrun.Session, bool, error) {
 	raw, err := encode("the tools", s.Tools)
 	if err != nil {
 		return s, false, err
@@ -209,10 +210,10 @@ func (q sessionRepository) PutSession(ctx context.Context, s conversation.Sessio
 }
 
 // KeepSession gives a run its session, unless it has one, and marks it as picked up.
-func (q sessionRepository) KeepSession(ctx context.Context, id int64, s conversation.Session) (conversation.Session, error) {
+func (q sessionRepository) KeepSession(ctx context.Context, id int64, s agentrun.Session) (agentrun.Session, error) {
 	kept, err := q.q.RunSession(ctx, dbsqlc.RunSessionParams{SessionID: &s.ID, WorkspaceID: q.ws, ID: id})
 	if err != nil {
-		return conversation.Session{}, classify("keep the session", err)
+		return agentrun.Session{}, classify("keep the session", err)
 	}
 	if *kept == s.ID {
 		return s, nil
@@ -221,10 +222,10 @@ func (q sessionRepository) KeepSession(ctx context.Context, id int64, s conversa
 }
 
 // SessionByID reads one session.
-func (q sessionRepository) SessionByID(ctx context.Context, id int64) (conversation.Session, error) {
+func (q sessionRepository) SessionByID(ctx context.Context, id int64) (agentrun.Session, error) {
 	r, err := q.q.SessionGet(ctx, dbsqlc.SessionGetParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
-		return conversation.Session{}, classify("read the session", err)
+		return agentrun.Session{}, classify("read the session", err)
 	}
 	return sessionOf(r)
 }
@@ -238,8 +239,8 @@ func (q sessionRepository) RevokeSessions(ctx context.Context) (int, error) {
 	return int(n), classify("revoke the sessions", err)
 }
 
-func sessionOf(r dbsqlc.SessionGetRow) (conversation.Session, error) {
-	s := conversation.Session{ID: r.ID, Rendered: r.Rendered, SHA: [sha256.Size]byte(r.Sha256), CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt}
+func sessionOf(r dbsqlc.SessionGetRow) (agentrun.Session, error) {
+	s := agentrun.Session{ID: r.ID, Rendered: r.Rendered, SHA: [sha256.Size]byte(r.Sha256), CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt}
 	if err := json.Unmarshal(r.Tools, &s.Tools); err != nil {
 		return s, fmt.Errorf("decode the tools of session %d: %w", r.ID, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/relay"
 )
@@ -22,7 +23,7 @@ func (q conversationViewRepository) Lines(ctx context.Context, conversationID in
 	}
 	out := make([]conversation.Line, len(rows))
 	for i, r := range rows {
-		l := conversation.Line{Seq: int(r.Seq), ID: conversation.TurnMessageID(r.ExternalID), Role: transcript.Role(r.Role), Content: r.Content, Name: r.Name, ToolCallID: r.ToolCallID, CreatedAt: r.CreatedAt}
+		l := conversation.Line{Seq: int(r.Seq), ID: agentrun.TurnMessageID(r.ExternalID), Role: transcript.Role(r.Role), Content: r.Content, Name: r.Name, ToolCallID: r.ToolCallID, CreatedAt: r.CreatedAt}
 		if r.Turn != nil {
 			l.Turn = int(*r.Turn)
 		}

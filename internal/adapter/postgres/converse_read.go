@@ -8,6 +8,7 @@ import (
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
 )
 
@@ -58,7 +59,7 @@ func (q conversationViewRepository) Reviews(ctx context.Context, conversationID 
 		if run.Status(r.Status) != run.Ended {
 			continue
 		}
-		var e conversation.Ended
+		var e agentrun.Ended
 		if err := json.Unmarshal(r.Result, &e); err != nil {
 			return nil, fmt.Errorf("decode the result of run %d: %w", r.ID, err)
 		}

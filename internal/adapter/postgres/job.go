@@ -8,7 +8,7 @@ import (
 
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 )
 
 // What a step of an agent reads and holds. These methods, and AdmitCall, send their
@@ -17,12 +17,12 @@ import (
 
 // Job reads a run with what its model has said, and the turn that it answers when
 // it is one's. The batch saves four round trips.
-func (q stepRepository) Job(ctx context.Context, id int64) (r run.Run, steps []conversation.Step, t conversation.Turn, err error) {
+func (q stepRepository) Job(ctx context.Context, id int64) (r run.Run, steps []agentrun.Step, t agentrun.Turn, err error) {
 	var (
 		b       pgx.Batch
 		runs    []dbsqlc.Run
 		turns   []dbsqlc.Turn
-		records []conversation.Record
+		records []agentrun.Record
 		said    stepRows
 	)
 	collect(&b, "read the run", &runs, dbsqlc.RunGet, q.ws, id)
@@ -47,7 +47,7 @@ func (q stepRepository) Job(ctx context.Context, id int64) (r run.Run, steps []c
 // Thread reads the session of a turn, the one that its run keeps, unless it was
 // revoked, or else the live one of a channel, if there is one; and the messages of
 // the turns after one, up to the turn itself. The batch saves two round trips.
-func (q stepRepository) Thread(ctx context.Context, id int64, channel, lang string, t conversation.Turn, after int) (s conversation.Session, kept bool, ms []conversation.TurnMessage, err error) {
+func (q stepRepository) Thread(ctx context.Context, id int64, channel, lang string, t agentrun.Turn, after int) (s agentrun.Session, kept bool, ms []agentrun.TurnMessage, err error) {
 	var (
 		b         pgx.Batch
 		own, live []dbsqlc.SessionGetRow
@@ -85,7 +85,7 @@ type resumeRows struct {
 // Resume holds a run and stores what its next request tells; with the session it
 // is marked as picked up. As everywhere the run is locked before its calls. The
 // batch saves two to five round trips.
-func (q stepRepository) Resume(ctx context.Context, id int64, in conversation.StepResume) (out conversation.StepResume, open bool, err error) {
+func (q stepRepository) Resume(ctx context.Context, id int64, in agentrun.StepResume) (out agentrun.StepResume, open bool, err error) {
 	var b pgx.Batch
 	rows := resumeRows{told: make([][]dbsqlc.AgentCallEndRow, len(in.Calls))}
 	collect(&b, "lock the run", &rows.locked, dbsqlc.RunLock, q.ws, id)
@@ -119,7 +119,7 @@ func (q stepRepository) Resume(ctx context.Context, id int64, in conversation.St
 }
 
 // resumed is what was stored first, of what was to be stored.
-func (r resumeRows) resumed(in conversation.StepResume) (out conversation.StepResume, err error) {
+func (r resumeRows) resumed(in agentrun.StepResume) (out agentrun.StepResume, err error) {
 	for i, c := range in.Calls {
 		if len(r.told[i]) == 0 {
 			return out, classify("store the result of a call", pgx.ErrNoRows)
@@ -142,11 +142,11 @@ func (r resumeRows) resumed(in conversation.StepResume) (out conversation.StepRe
 
 // LockTurn is LockRun of a turn, after its conversation.
 // The batch saves four round trips.
-func (q stepRepository) LockTurn(ctx context.Context, conversationID, id int64, first int) (c conversation.Conversation, r run.Run, steps []conversation.Step, err error) {
+func (q stepRepository) LockTurn(ctx context.Context, conversationID, id int64, first int) (c agentrun.Conversation, r run.Run, steps []agentrun.Step, err error) {
 	var (
 		b      pgx.Batch
 		locked []dbsqlc.ConversationLockRow
-		last   []conversation.ActivityWindow
+		last   []agentrun.ActivityWindow
 		runs   []dbsqlc.Run
 		said   stepRows
 	)
@@ -170,7 +170,7 @@ func (q stepRepository) LockTurn(ctx context.Context, conversationID, id int64, 
 
 // LockRun keeps a run as it is until the transaction is over, and reads what its
 // model has said by then. The batch saves two round trips.
-func (q stepRepository) LockRun(ctx context.Context, id int64) (run.Run, []conversation.Step, error) {
+func (q stepRepository) LockRun(ctx context.Context, id int64) (run.Run, []agentrun.Step, error) {
 	var (
 		b    pgx.Batch
 		runs []dbsqlc.Run

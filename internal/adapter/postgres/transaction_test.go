@@ -7,7 +7,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/testkit"
 )
 
@@ -16,16 +16,16 @@ import (
 func TestAWriteOfNoRowFailsItsTransaction(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	var c conversation.Conversation
+	var c agentrun.Conversation
 	testkit.Must(t, b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, tx postgres.Tx) (err error) {
 		c, _, _, err = tx.Conversations().OpenConversation(t.Context(), "c", "chat", "", "m1")
 		return err
 	}))
 	spec := []byte("{}")
-	r := conversation.NewRun{Kind: run.Turn, Key: "k", Conversation: c.ID, Spec: spec, WorkflowID: "w"}
+	r := agentrun.NewRun{Kind: run.Turn, Key: "k", Conversation: c.ID, Spec: spec, WorkflowID: "w"}
 	for name, fails := range map[string]func(postgres.Tx) error{
 		"0 rows changed, not 1": func(tx postgres.Tx) error {
-			return tx.Conversations().Said(t.Context(), conversation.Conversation{ID: c.ID + 1})
+			return tx.Conversations().Said(t.Context(), agentrun.Conversation{ID: c.ID + 1})
 		},
 		"there is no run": func(tx postgres.Tx) error {
 			_, err := tx.Runs().HoldRun(t.Context(), 1<<40)
@@ -36,7 +36,7 @@ func TestAWriteOfNoRowFailsItsTransaction(t *testing.T) {
 			if _, err := tx.Runs().PutRun(t.Context(), r); err != nil {
 				return err
 			}
-			if err := tx.Conversations().Said(t.Context(), conversation.Conversation{ID: c.ID, NextSeq: 7, NextTurn: 3}); err != nil {
+			if err := tx.Conversations().Said(t.Context(), agentrun.Conversation{ID: c.ID, NextSeq: 7, NextTurn: 3}); err != nil {
 				return err
 			}
 			return fails(tx)

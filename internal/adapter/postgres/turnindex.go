@@ -7,7 +7,7 @@ import (
 
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/search"
 )
 
@@ -33,14 +33,14 @@ const SittingGap = 30 * time.Minute
 const indexedRunes = 4000
 
 // lastSitting reads where a conversation stood before a message.
-func (q documentRepository) lastSitting(ctx context.Context, conversationID int64, seq int) (conversation.ActivityWindow, error) {
+func (q documentRepository) lastSitting(ctx context.Context, conversationID int64, seq int) (agentrun.ActivityWindow, error) {
 	r, err := q.q.LastSitting(ctx, dbsqlc.LastSittingParams{WorkspaceID: q.ws, ConversationID: conversationID, Before: int32(seq)})
-	return conversation.ActivityWindow(r), classify("read the last sitting", err)
+	return agentrun.ActivityWindow(r), classify("read the last sitting", err)
 }
 
 // IndexSaid makes live messages of a conversation findable, each by its Seq. Those
 // without a time are said now.
-func (q documentRepository) IndexSaid(ctx context.Context, c conversation.Conversation, ms []transcript.Message) (err error) {
+func (q documentRepository) IndexSaid(ctx context.Context, c agentrun.Conversation, ms []transcript.Message) (err error) {
 	if c.Last.Now.IsZero() {
 		if c.Last, err = q.lastSitting(ctx, c.ID, c.NextSeq); err != nil {
 			return err
@@ -52,7 +52,7 @@ func (q documentRepository) IndexSaid(ctx context.Context, c conversation.Conver
 // indexTurns makes what users and assistants said after a sitting findable. Tools'
 // results and system messages are not what anybody said. live messages without a
 // time are said now.
-func (q documentRepository) indexTurns(ctx context.Context, conversationID int64, ms []transcript.Message, last conversation.ActivityWindow, live bool) error {
+func (q documentRepository) indexTurns(ctx context.Context, conversationID int64, ms []transcript.Message, last agentrun.ActivityWindow, live bool) error {
 	session, before, docs := int(last.Session), last.EventTime, []search.Doc{}
 	for _, m := range ms {
 		text := transcript.Clip(strings.TrimSpace(storable(m.Content)), indexedRunes)

@@ -8,11 +8,11 @@ import (
 
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 )
 
 // PutMessages stores the messages of a turn from seq on.
-func (q transcriptRepository) PutMessages(ctx context.Context, c conversation.Conversation, turn int, ms []transcript.Message) error {
+func (q transcriptRepository) PutMessages(ctx context.Context, c agentrun.Conversation, turn int, ms []transcript.Message) error {
 	conversation, seq := c.ID, c.NextSeq
 	p := dbsqlc.TurnMessagesPutParams{WorkspaceID: q.ws, ConversationID: conversation, Turn: int32(turn)}
 	for i, m := range ms {
@@ -36,7 +36,7 @@ func (q transcriptRepository) PutMessages(ctx context.Context, c conversation.Co
 }
 
 // Messages reads the messages of the turns after one, up to another, turn by turn.
-func (q transcriptRepository) Messages(ctx context.Context, conversation int64, after, to int) ([]conversation.TurnMessage, error) {
+func (q transcriptRepository) Messages(ctx context.Context, conversation int64, after, to int) ([]agentrun.TurnMessage, error) {
 	rows, err := q.q.TurnMessages(ctx, dbsqlc.TurnMessagesParams{WorkspaceID: q.ws, ConversationID: conversation, AfterTurn: int32(after), ToTurn: int32(to)})
 	if err != nil {
 		return nil, classify("read the messages", err)
@@ -44,8 +44,8 @@ func (q transcriptRepository) Messages(ctx context.Context, conversation int64, 
 	return turnMessagesOf(rows)
 }
 
-func turnMessagesOf(rows []dbsqlc.TurnMessagesRow) ([]conversation.TurnMessage, error) {
-	out := make([]conversation.TurnMessage, len(rows))
+func turnMessagesOf(rows []dbsqlc.TurnMessagesRow) ([]agentrun.TurnMessage, error) {
+	out := make([]agentrun.TurnMessage, len(rows))
 	for i, r := range rows {
 		m := transcript.Message{ID: r.ExternalID, Seq: int(r.Seq), Role: transcript.Role(r.Role), Content: r.Content, Name: r.Name, ToolCallID: r.ToolCallID}
 		if r.EventTime != nil {
@@ -56,7 +56,7 @@ func turnMessagesOf(rows []dbsqlc.TurnMessagesRow) ([]conversation.TurnMessage, 
 				return out, fmt.Errorf("decode the tool calls of message %d: %w", r.Seq, err)
 			}
 		}
-		out[i] = conversation.TurnMessage{Turn: int(*r.Turn), Message: m}
+		out[i] = agentrun.TurnMessage{Turn: int(*r.Turn), Message: m}
 	}
 	return out, nil
 }

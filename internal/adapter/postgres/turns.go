@@ -11,39 +11,39 @@ import (
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/relay"
 )
 
 // TurnOf finds the turn of a channel's message.
-func (q turnRepository) TurnOf(ctx context.Context, conversationID int64, message string) (conversation.Turn, bool, error) {
+func (q turnRepository) TurnOf(ctx context.Context, conversationID int64, message string) (agentrun.Turn, bool, error) {
 	r, err := q.q.TurnByMessage(ctx, dbsqlc.TurnByMessageParams{WorkspaceID: q.ws, ConversationID: conversationID, MessageID: storable(message)})
 	if isNoRows(err) {
-		return conversation.Turn{}, false, nil
+		return agentrun.Turn{}, false, nil
 	}
 	if err != nil {
-		return conversation.Turn{}, false, classify("look for the message", err)
+		return agentrun.Turn{}, false, classify("look for the message", err)
 	}
 	t, err := turnOf(r)
 	return t, err == nil, err
 }
 
 // TurnOfRun reads the turn that a run answers.
-func (q turnRepository) TurnOfRun(ctx context.Context, id int64) (conversation.Turn, error) {
+func (q turnRepository) TurnOfRun(ctx context.Context, id int64) (agentrun.Turn, error) {
 	r, err := q.q.TurnByRun(ctx, dbsqlc.TurnByRunParams{WorkspaceID: q.ws, RunID: &id})
 	if err != nil {
-		return conversation.Turn{}, classify("read the turn", err)
+		return agentrun.Turn{}, classify("read the turn", err)
 	}
 	return turnOf(r)
 }
 
 // Turns reads turns by their numbers, both ends included.
-func (q turnRepository) Turns(ctx context.Context, conversationID int64, from, to int) ([]conversation.Turn, error) {
+func (q turnRepository) Turns(ctx context.Context, conversationID int64, from, to int) ([]agentrun.Turn, error) {
 	rows, err := q.q.TurnsRange(ctx, dbsqlc.TurnsRangeParams{WorkspaceID: q.ws, ConversationID: conversationID, FromNumber: int32(from), ToNumber: int32(to)})
 	if err != nil {
 		return nil, classify("read the turns", err)
 	}
-	out := make([]conversation.Turn, len(rows))
+	out := make([]agentrun.Turn, len(rows))
 	for i, r := range rows {
 		if out[i], err = turnOf(r); err != nil {
 			return nil, err
@@ -53,7 +53,7 @@ func (q turnRepository) Turns(ctx context.Context, conversationID int64, from, t
 }
 
 // PutTurn stores a turn that is accepted, with its run and the duty to drive that.
-func (q turnRepository) PutTurn(ctx context.Context, t conversation.Turn, n conversation.NewRun) (run.Run, error) {
+func (q turnRepository) PutTurn(ctx context.Context, t agentrun.Turn, n agentrun.NewRun) (run.Run, error) {
 	made := run.Run{Kind: run.Turn, Key: n.Key, Generation: 1, ArgsSHA: n.ArgsSHA, Conversation: n.Conversation,
 		WorkflowID: n.WorkflowID}
 	facts, err := encode("the facts of a turn", t.Facts)
@@ -73,7 +73,7 @@ func (q turnRepository) PutTurn(ctx context.Context, t conversation.Turn, n conv
 }
 
 // EndTurn ends an accepted turn; one that has ended is an error.
-func (q turnRepository) EndTurn(ctx context.Context, t conversation.Turn) error {
+func (q turnRepository) EndTurn(ctx context.Context, t agentrun.Turn) error {
 	facts, err := encode("the facts of a turn", t.Facts)
 	if err != nil {
 		return err
@@ -83,12 +83,12 @@ func (q turnRepository) EndTurn(ctx context.Context, t conversation.Turn) error 
 }
 
 // News reads what a turn is told beside its session, frozen at a time.
-func (q turnRepository) News(ctx context.Context, t conversation.Turn, frozen time.Time) (conversation.SessionChanges, error) {
+func (q turnRepository) News(ctx context.Context, t agentrun.Turn, frozen time.Time) (agentrun.SessionChanges, error) {
 	rows, err := q.q.TurnNews(ctx, dbsqlc.TurnNewsParams{WorkspaceID: q.ws, Conversation: t.Conversation, Before: int32(t.Number - 1), Frozen: frozen})
 	return newsOf(rows), classify("read what is new to a turn", err)
 }
 
-func newsOf(rows []dbsqlc.TurnNewsRow) (out conversation.SessionChanges) {
+func newsOf(rows []dbsqlc.TurnNewsRow) (out agentrun.SessionChanges) {
 	for _, r := range rows {
 		out.Zone = r.TimeZone
 		switch {
@@ -108,7 +108,7 @@ func newsOf(rows []dbsqlc.TurnNewsRow) (out conversation.SessionChanges) {
 
 // PinContext gives a turn that has none its context, and returns it as it is
 // stored. Whoever does it holds the turn's run.
-func (q turnRepository) PinContext(ctx context.Context, t conversation.Turn, told string) (string, error) {
+func (q turnRepository) PinContext(ctx context.Context, t agentrun.Turn, told string) (string, error) {
 	kept := storable(told)
 	n, err := q.q.TurnContextPin(ctx, dbsqlc.TurnContextPinParams{Context: kept, WorkspaceID: q.ws, ConversationID: t.Conversation, Number: int32(t.Number)})
 	return kept, oneRow("pin what a turn is told", n, err)
@@ -122,8 +122,8 @@ func seqOrNull(seq int) *int32 {
 	return &n
 }
 
-func turnOf(r dbsqlc.Turn) (conversation.Turn, error) {
-	t := conversation.Turn{Conversation: r.ConversationID, Number: int(r.Number), MessageID: r.MessageID, Mode: r.Mode, Origin: r.Origin, ArgsSHA: [32]byte(r.ArgsSha), Context: r.Context,
+func turnOf(r dbsqlc.Turn) (agentrun.Turn, error) {
+	t := agentrun.Turn{Conversation: r.ConversationID, Number: int(r.Number), MessageID: r.MessageID, Mode: r.Mode, Origin: r.Origin, ArgsSHA: [32]byte(r.ArgsSha), Context: r.Context,
 		FirstSeq: int(r.FirstSeq), ReplySeq: -1, Ended: r.Status == "ended", Reason: r.Reason, Tainted: r.Tainted, AcceptedAt: r.AcceptedAt, EndedAt: r.EndedAt}
 	if r.RunID != nil {
 		t.Run = *r.RunID
@@ -138,7 +138,7 @@ func turnOf(r dbsqlc.Turn) (conversation.Turn, error) {
 }
 
 // Steps reads what a run's model has said, with the calls of each response.
-func (q stepRepository) Steps(ctx context.Context, id int64) ([]conversation.Step, error) {
+func (q stepRepository) Steps(ctx context.Context, id int64) ([]agentrun.Step, error) {
 	rows, err := q.q.StepsOf(ctx, dbsqlc.StepsOfParams{WorkspaceID: q.ws, RunID: id})
 	if err != nil {
 		return nil, classify("read the steps", err)
@@ -162,10 +162,10 @@ func (s *stepRows) queue(b *pgx.Batch, ws, id int64) {
 	collect(b, "read the calls", &s.calls, dbsqlc.AgentCallsOf, ws, id)
 }
 
-func (s stepRows) all() []conversation.Step {
-	out, calls := make([]conversation.Step, len(s.steps)), s.calls
+func (s stepRows) all() []agentrun.Step {
+	out, calls := make([]agentrun.Step, len(s.steps)), s.calls
 	for i, r := range s.steps {
-		out[i] = conversation.Step{N: int(r.Step), Note: r.Note, Content: r.Content, Finish: r.Finish}
+		out[i] = agentrun.Step{N: int(r.Step), Note: r.Note, Content: r.Content, Finish: r.Finish}
 		for len(calls) > 0 && calls[0].Step == r.Step {
 			out[i].Calls, calls = append(out[i].Calls, callOf(calls[0])), calls[1:]
 		}
@@ -173,8 +173,8 @@ func (s stepRows) all() []conversation.Step {
 	return out
 }
 
-func callOf(c dbsqlc.AgentCallsOfRow) conversation.Call {
-	out := conversation.Call{Step: int(c.Step), Position: int(c.Position), ID: c.CallID, Tool: c.Tool,
+func callOf(c dbsqlc.AgentCallsOfRow) agentrun.Call {
+	out := agentrun.Call{Step: int(c.Step), Position: int(c.Position), ID: c.CallID, Tool: c.Tool,
 		Class: agent.Class(c.Class), Arguments: c.Arguments, Done: c.Result != nil, Code: c.Code}
 	if c.Result != nil {
 		out.Result = *c.Result
@@ -183,7 +183,7 @@ func callOf(c dbsqlc.AgentCallsOfRow) conversation.Call {
 }
 
 // PutStep stores a response with its calls; one that is stored stays as it is.
-func (q stepRepository) PutStep(ctx context.Context, id int64, s conversation.Step) error {
+func (q stepRepository) PutStep(ctx context.Context, id int64, s agentrun.Step) error {
 	p := dbsqlc.StepPutParams{WorkspaceID: q.ws, RunID: id, Step: int32(s.N), Note: s.Note, Content: storable(s.Content), Finish: s.Finish}
 	for _, c := range s.Calls {
 		p.Positions = append(p.Positions, int32(c.Position))
@@ -197,7 +197,7 @@ func (q stepRepository) PutStep(ctx context.Context, id int64, s conversation.St
 
 // EndCall stores what a model is told of a call, once and for all, and returns
 // the call with it.
-func (q stepRepository) EndCall(ctx context.Context, id int64, c conversation.Call) (conversation.Call, error) {
+func (q stepRepository) EndCall(ctx context.Context, id int64, c agentrun.Call) (agentrun.Call, error) {
 	result := storable(c.Result)
 	r, err := q.q.AgentCallEnd(ctx, dbsqlc.AgentCallEndParams{Result: &result, Code: c.Code, WorkspaceID: q.ws, RunID: id, Step: int32(c.Step), Position: int32(c.Position)})
 	c.Done, c.Result, c.Code = true, r.Told, r.Code

@@ -1,36 +1,36 @@
 package postgres
 
 import (
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/ledger"
 )
 
 // agentRunTx is a transaction as the service agentrun sees it.
 type agentRunTx struct{ session }
 
-func (t agentRunTx) Runs() conversation.RunRepository { return t.runs() }
+func (t agentRunTx) Runs() agentrun.RunRepository { return t.runs() }
 
-func (t agentRunTx) Steps() conversation.StepRepository {
+func (t agentRunTx) Steps() agentrun.StepRepository {
 	return struct {
 		stepRepository
 		operationRepository
 	}{t.steps(), t.operations()}
 }
 
-func (t agentRunTx) Conversations() conversation.Repository { return t.conversations() }
+func (t agentRunTx) Conversations() agentrun.Repository { return t.conversations() }
 
-func (t agentRunTx) Turns() conversation.TurnRepository { return t.turns() }
+func (t agentRunTx) Turns() agentrun.TurnRepository { return t.turns() }
 
-func (t agentRunTx) Transcripts() conversation.TranscriptRepository {
+func (t agentRunTx) Transcripts() agentrun.TranscriptRepository {
 	return struct {
 		transcriptRepository
 		documentRepository
 	}{t.transcripts(), t.documents()}
 }
 
-func (t agentRunTx) Sessions() conversation.SessionRepository { return t.sessions() }
+func (t agentRunTx) Sessions() agentrun.SessionRepository { return t.sessions() }
 
-func (t agentRunTx) Workspace() conversation.WorkspaceRepository {
+func (t agentRunTx) Workspace() agentrun.WorkspaceRepository {
 	return struct {
 		workspaceRepository
 		conversationRepository

@@ -7,7 +7,7 @@ import (
 
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/workingmemory"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/offload"
 )
 
@@ -72,12 +72,12 @@ func (q offloadRepository) CompactionAt(ctx context.Context, conversation int64,
 }
 
 // Record is what the turn of a run begins with.
-func (q offloadRepository) Record(ctx context.Context, id int64) (conversation.Record, error) {
+func (q offloadRepository) Record(ctx context.Context, id int64) (agentrun.Record, error) {
 	r, err := q.q.CompactionOfTurn(ctx, dbsqlc.CompactionOfTurnParams{WorkspaceID: q.ws, RunID: &id})
 	if isNoRows(err) {
-		return conversation.Record{}, nil
+		return agentrun.Record{}, nil
 	}
-	return conversation.Record{Upto: int(r.UptoTurn), Content: r.Content, Run: r.RunID}, classify("read the record", err)
+	return agentrun.Record{Upto: int(r.UptoTurn), Content: r.Content, Run: r.RunID}, classify("read the record", err)
 }
 
 // purgeAtOnce bounds one deletion of what has expired.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/adapter/postgres"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/inspect"
 )
@@ -120,7 +121,7 @@ func (c *cli) printConversation(d inspect.ConversationDetail, lines []conversati
 	return nil
 }
 
-func written(writes []conversation.Write, staged int) string {
+func written(writes []agentrun.Write, staged int) string {
 	out := ""
 	for _, w := range writes {
 		out += fmt.Sprintf("; %s %s", w.Tool, w.Action)

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/bench/audit"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/prompt"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 )
 
 type reviewRow struct {
@@ -48,7 +48,7 @@ func (e *experiment) countReviews(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if r.System != told || r.Status != "ended" || r.Reason != conversation.NudgeSaved {
+		if r.System != told || r.Status != "ended" || r.Reason != agentrun.NudgeSaved {
 			e.found(&out.Astray, "the review after %s is %s (%s), or looked for something else than memories %t, skills %t", mark, r.Status, r.Reason, w.memory, w.skill)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/curate"
@@ -108,6 +109,6 @@ type Options struct {
 	WorkflowLink func(workflowID string) string
 	// What new runs are pinned to; empty arguments mean what is configured.
 	DistillSpec func(mode, gate, extract string) distill.Spec
-	TurnSpec    func() conversation.Spec
+	TurnSpec    func() agentrun.Spec
 	OffloadSpec func() offload.Spec
 }

@@ -11,8 +11,8 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/apikey"
-	"cairn/internal/service/conversation"
 	"cairn/internal/service/inspect"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memoryagent"
@@ -42,7 +42,7 @@ type Embedder interface {
 type Options struct {
 	Root     bool   // the routes are without the prefix /mem0, too
 	Model    string // that answers, for display
-	TurnSpec func() conversation.Spec
+	TurnSpec func() agentrun.Spec
 }
 
 // Door is what the gateway does for every request, whoever's client sends it.

@@ -19,6 +19,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/service/agentrun"
 )
 
 // Request is one incoming message, or one exchange that a gateway's own agent
@@ -33,15 +34,15 @@ type Request struct {
 	Text         string               // what was said, in mode answer
 	Messages     []transcript.Message // what was said, in mode observe
 	Mode         string
-	MaxTurns     int  // overrides the channel's budget, 1 to 50; 0 leaves it
-	Spec         Spec // configuration to pin; of its budget the wall clock, unless 0, replaces the channel's
+	MaxTurns     int           // overrides the channel's budget, 1 to 50; 0 leaves it
+	Spec         agentrun.Spec // configuration to pin; of its budget the wall clock, unless 0, replaces the channel's
 }
 
 // Accepted is a turn that is durable.
 type Accepted struct {
 	Run          run.Run
 	Conversation int64
-	Turn         Turn
+	Turn         agentrun.Turn
 	Made         bool // now; else it was accepted before
 }
 
@@ -175,7 +176,7 @@ func (s *Inbox) Accept(ctx context.Context, r Request) (out Accepted, err error)
 	return out, err
 }
 
-func acceptedBefore(ctx context.Context, tx InboxTx, t Turn, sha [32]byte) (Accepted, error) {
+func acceptedBefore(ctx context.Context, tx InboxTx, t agentrun.Turn, sha [32]byte) (Accepted, error) {
 	if t.ArgsSHA != sha {
 		return Accepted{}, fault.New(fault.OpReused, fmt.Sprintf("message %q was accepted before with another text or other options", t.MessageID), "give each message the id that its channel gave it")
 	}
@@ -183,7 +184,7 @@ func acceptedBefore(ctx context.Context, tx InboxTx, t Turn, sha [32]byte) (Acce
 	return Accepted{Run: r, Conversation: t.Conversation, Turn: t}, err
 }
 
-func accept(ctx context.Context, tx InboxTx, r Request, c Conversation, chosen settings.Settings, spec Spec, sha [32]byte, messages []transcript.Message) (out Accepted, err error) {
+func accept(ctx context.Context, tx InboxTx, r Request, c agentrun.Conversation, chosen settings.Settings, spec agentrun.Spec, sha [32]byte, messages []transcript.Message) (out Accepted, err error) {
 	spec.Number, spec.Settings, spec.Agent = c.NextTurn, chosen.Nudge, chosen.Agent
 	spec.Toolsets = chosen.Tools.Chosen()
 	spec.Budget.Checkpoint = chosen.ScheduledCheckpoint && spec.Channel == agent.ChannelScheduled
@@ -193,21 +194,21 @@ func accept(ctx context.Context, tx InboxTx, r Request, c Conversation, chosen s
 		return out, err
 	}
 	out = Accepted{Conversation: c.ID, Made: true}
-	out.Turn = Turn{Conversation: c.ID, Number: c.NextTurn, MessageID: r.MessageID, Mode: r.Mode, Origin: r.Origin, ArgsSHA: sha, FirstSeq: c.NextSeq, ReplySeq: -1,
+	out.Turn = agentrun.Turn{Conversation: c.ID, Number: c.NextTurn, MessageID: r.MessageID, Mode: r.Mode, Origin: r.Origin, ArgsSHA: sha, FirstSeq: c.NextSeq, ReplySeq: -1,
 		Facts: nudge.Turn{Origin: agent.Origin(r.Origin), Role: "user"}}
 	if r.Mode == contract.Observe {
 		out.Turn.ReplySeq, out.Turn.Facts = observed(out.Turn, messages)
 	}
 	for i := range messages {
-		messages[i].ID = MessageID(r.MessageID, i)
+		messages[i].ID = agentrun.MessageID(r.MessageID, i)
 	}
-	out.Run, err = tx.Turns().PutTurn(ctx, out.Turn, NewRun{Key: fmt.Sprintf("%d/%s", c.ID, r.MessageID), ArgsSHA: sha, Conversation: c.ID, Spec: raw,
+	out.Run, err = tx.Turns().PutTurn(ctx, out.Turn, agentrun.NewRun{Key: fmt.Sprintf("%d/%s", c.ID, r.MessageID), ArgsSHA: sha, Conversation: c.ID, Spec: raw,
 		WorkflowID: contract.TurnID(r.WorkspaceKey, c.ID, contract.VisibleKey(r.MessageID), 1)})
 	if err != nil {
 		return out, err
 	}
 	out.Turn.Run = out.Run.Ref.Run
-	Number(messages, c.NextSeq)
+	agentrun.Number(messages, c.NextSeq)
 	if err := tx.Transcripts().PutMessages(ctx, c, c.NextTurn, messages); err != nil {
 		return out, err
 	}
@@ -222,12 +223,12 @@ func accept(ctx context.Context, tx InboxTx, r Request, c Conversation, chosen s
 
 // observed tells what a gateway's own agent did: the answer's place, and what
 // the counters follow from.
-func observed(t Turn, messages []transcript.Message) (reply int, facts nudge.Turn) {
+func observed(t agentrun.Turn, messages []transcript.Message) (reply int, facts nudge.Turn) {
 	reply, facts = -1, t.Facts
 	called := map[string]string{}
-	var writes []Write
+	var writes []agentrun.Write
 	for i, m := range messages {
-		if w, ok := Wrote(called[m.ToolCallID], m.Content); ok && m.Role == transcript.Tool {
+		if w, ok := agentrun.Wrote(called[m.ToolCallID], m.Content); ok && m.Role == transcript.Tool {
 			writes = append(writes, w)
 		}
 		if m.Role != transcript.Assistant {
@@ -243,7 +244,7 @@ func observed(t Turn, messages []transcript.Message) (reply int, facts nudge.Tur
 			reply, facts.Delivered = t.FirstSeq+i, true
 		}
 	}
-	return reply, Saves(facts, writes)
+	return reply, agentrun.Saves(facts, writes)
 }
 
 func (r Request) sha() (sum [32]byte, err error) {

@@ -7,6 +7,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/service/agentrun"
 )
 
 // InboxStore opens transactions.
@@ -27,21 +28,21 @@ type InboxTx interface {
 type InboxRepository interface {
 	// OpenConversation makes or finds a conversation and locks it, with the turn of
 	// a message, if it has one, and what its workspace chose.
-	OpenConversation(ctx context.Context, name, channel, title, message string) (Conversation, *Turn, settings.Settings, error)
-	LockConversation(ctx context.Context, id int64) (Conversation, error)
-	Said(ctx context.Context, c Conversation) error
+	OpenConversation(ctx context.Context, name, channel, title, message string) (agentrun.Conversation, *agentrun.Turn, settings.Settings, error)
+	LockConversation(ctx context.Context, id int64) (agentrun.Conversation, error)
+	Said(ctx context.Context, c agentrun.Conversation) error
 	CloseConversation(ctx context.Context, conversation int64, c nudge.Counters, ended bool) error
 }
 
 // InboxTurns writes turns.
 type InboxTurns interface {
-	PutTurn(ctx context.Context, t Turn, n NewRun) (run.Run, error) // with its run
+	PutTurn(ctx context.Context, t agentrun.Turn, n agentrun.NewRun) (run.Run, error) // with its run
 }
 
 // TranscriptWriter writes messages.
 type TranscriptWriter interface {
-	PutMessages(ctx context.Context, c Conversation, turn int, ms []transcript.Message) error // of a turn, after those that c has
-	IndexSaid(ctx context.Context, c Conversation, ms []transcript.Message) error
+	PutMessages(ctx context.Context, c agentrun.Conversation, turn int, ms []transcript.Message) error // of a turn, after those that c has
+	IndexSaid(ctx context.Context, c agentrun.Conversation, ms []transcript.Message) error
 }
 
 // RunReader reads runs.

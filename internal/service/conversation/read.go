@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/nudge"
+	"cairn/internal/service/agentrun"
 )
 
 // Statuses of a turn.
@@ -40,12 +41,12 @@ type View struct {
 
 // ReviewView is a nudge as lists show it.
 type ReviewView struct {
-	Run       int64      `json:"run"`
-	Status    string     `json:"status"` // open, saved, nothing, budget, failed
-	Turn      int        `json:"turn"`   // its number among the turns that count
-	Writes    []Write    `json:"writes,omitempty"`
-	Staged    int        `json:"staged,omitempty" doc:"Changes that it has proposed and a person is to decide about"`
-	Steps     int        `json:"steps"`
-	CreatedAt time.Time  `json:"created_at"`
-	EndedAt   *time.Time `json:"ended_at,omitempty"`
+	Run       int64            `json:"run"`
+	Status    string           `json:"status"` // open, saved, nothing, budget, failed
+	Turn      int              `json:"turn"`   // its number among the turns that count
+	Writes    []agentrun.Write `json:"writes,omitempty"`
+	Staged    int              `json:"staged,omitempty" doc:"Changes that it has proposed and a person is to decide about"`
+	Steps     int              `json:"steps"`
+	CreatedAt time.Time        `json:"created_at"`
+	EndedAt   *time.Time       `json:"ended_at,omitempty"`
 }

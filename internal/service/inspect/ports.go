@@ -11,6 +11,7 @@ import (
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/curate"
 	"cairn/internal/service/dump"
@@ -40,8 +41,8 @@ type RunReader interface {
 // TurnReader reads what belongs to the run of a turn.
 type TurnReader interface {
 	ConversationName(ctx context.Context, id int64) (name, title string, err error)
-	TurnOfRun(ctx context.Context, id int64) (conversation.Turn, error)
-	Record(ctx context.Context, id int64) (conversation.Record, error)
+	TurnOfRun(ctx context.Context, id int64) (agentrun.Turn, error)
+	Record(ctx context.Context, id int64) (agentrun.Record, error)
 	MessageText(ctx context.Context, conversation int64, seq int) (string, error)
 }
 
@@ -57,7 +58,7 @@ type ConversationTx interface {
 	Reviews(ctx context.Context, conversation int64, max int) ([]conversation.ReviewView, error)
 	Lines(ctx context.Context, conversation int64, after, max int) ([]conversation.Line, error)
 	Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error)
-	TurnOf(ctx context.Context, conversation int64, message string) (conversation.Turn, bool, error)
+	TurnOf(ctx context.Context, conversation int64, message string) (agentrun.Turn, bool, error)
 	Run(ctx context.Context, id int64) (run.Run, error)
 }
 

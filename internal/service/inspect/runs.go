@@ -7,6 +7,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/offload"
@@ -24,16 +25,16 @@ type RunReport struct {
 // AgentReport is what an agent did in a turn or a review.
 type AgentReport struct {
 	conversation.Progress
-	Conversation string               `json:"conversation"`
-	MessageID    string               `json:"message_id,omitempty"` // of a turn
-	Turn         int                  `json:"turn,omitempty"`
-	Record       int64                `json:"record_run,omitempty"` // of a turn: the run that made the record in front of what it was shown
-	Reason       string               `json:"reason,omitempty"`     // why it ended
-	Detail       string               `json:"detail,omitempty"`
-	Result       string               `json:"result,omitempty"` // of a review: saved, nothing, budget, failed
-	Reply        string               `json:"reply,omitempty"`
-	Writes       []conversation.Write `json:"writes,omitempty"`
-	Staged       int                  `json:"staged,omitempty" doc:"Changes that it has proposed and a person is to decide about"`
+	Conversation string           `json:"conversation"`
+	MessageID    string           `json:"message_id,omitempty"` // of a turn
+	Turn         int              `json:"turn,omitempty"`
+	Record       int64            `json:"record_run,omitempty"` // of a turn: the run that made the record in front of what it was shown
+	Reason       string           `json:"reason,omitempty"`     // why it ended
+	Detail       string           `json:"detail,omitempty"`
+	Result       string           `json:"result,omitempty"` // of a review: saved, nothing, budget, failed
+	Reply        string           `json:"reply,omitempty"`
+	Writes       []agentrun.Write `json:"writes,omitempty"`
+	Staged       int              `json:"staged,omitempty" doc:"Changes that it has proposed and a person is to decide about"`
 }
 
 // Runs shows runs of all kinds.
@@ -139,7 +140,7 @@ func agentReport(ctx context.Context, q RunTx, ref run.Ref) (*AgentReport, disti
 		about.Seconds = r.EndedAt.Sub(*r.StartedAt).Seconds()
 	}
 	out.Conversation = name
-	var ended conversation.Ended
+	var ended agentrun.Ended
 	if r.Status == run.Ended {
 		if err := json.Unmarshal(r.Result, &ended); err != nil {
 			return nil, about, fmt.Errorf("decode the result of run %d: %w", ref.Run, err)

@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memoryagent"
 )
@@ -190,14 +190,14 @@ type WorkspaceRepository interface {
 	WorkspaceKey(ctx context.Context) (string, error)
 	Mark(ctx context.Context, conversation int64, kind run.Kind) (int, error)
 	SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id int64) error
-	LockConversation(ctx context.Context, id int64) (conversation.Conversation, error)
+	LockConversation(ctx context.Context, id int64) (agentrun.Conversation, error)
 }
 
 // TranscriptRepository reads and writes what was said, and what is remembered near it.
 type TranscriptRepository interface {
 	PutConversation(ctx context.Context, c transcript.Conversation, channel string) (int64, error)
 	Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error)
-	TurnOf(ctx context.Context, conversation int64, message string) (conversation.Turn, bool, error)
+	TurnOf(ctx context.Context, conversation int64, message string) (agentrun.Turn, bool, error)
 	Neighbours(ctx context.Context, vector []float32, space int16, most int) ([]Neighbour, error)
 }
 

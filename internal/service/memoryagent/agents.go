@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/tools"
 )
@@ -19,12 +19,12 @@ import (
 type AgentHooks struct{ *Service }
 
 var (
-	_ conversation.Agent          = AgentHooks{}
-	_ conversation.MultipartAgent = AgentHooks{}
+	_ agentrun.Agent          = AgentHooks{}
+	_ agentrun.MultipartAgent = AgentHooks{}
 )
 
 // Tools of a run are those of its profile.
-func (s AgentHooks) Tools(w conversation.RunView) (conversation.Tools, error) {
+func (s AgentHooks) Tools(w agentrun.RunView) (agentrun.Tools, error) {
 	p, err := pinned(w)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (s AgentHooks) Tools(w conversation.RunView) (conversation.Tools, error) {
 // Subject is the run's target, session and author. A specialist keeps its lease
 // by each step; when another has taken the target meanwhile, what it has read of
 // it may be wrong, and it ends.
-func (s AgentHooks) Subject(ctx context.Context, w conversation.RunView, fence int64) (out agent.MemoryScope, err error) {
+func (s AgentHooks) Subject(ctx context.Context, w agentrun.RunView, fence int64) (out agent.MemoryScope, err error) {
 	p, err := pinned(w)
 	if err != nil {
 		return out, err
@@ -59,7 +59,7 @@ func (s AgentHooks) Subject(ctx context.Context, w conversation.RunView, fence i
 }
 
 // Brief is the prompt with what is known now, and what the run works on.
-func (s AgentHooks) Brief(ctx context.Context, w conversation.RunView, short bool) (out conversation.PromptInput, err error) {
+func (s AgentHooks) Brief(ctx context.Context, w agentrun.RunView, short bool) (out agentrun.PromptInput, err error) {
 	p, err := pinned(w)
 	if err != nil {
 		return out, err
@@ -84,7 +84,7 @@ func (s AgentHooks) Brief(ctx context.Context, w conversation.RunView, short boo
 }
 
 // known is the state that a prompt shows.
-func (s AgentHooks) known(ctx context.Context, w conversation.RunView, p PinnedSpec) (out prompt.Known, err error) {
+func (s AgentHooks) known(ctx context.Context, w agentrun.RunView, p PinnedSpec) (out prompt.Known, err error) {
 	out = prompt.Known{Now: time.Now().UTC().Format("2006-01-02 15:04 (Monday)"), Type: string(p.Type), Target: p.Target, Guidance: p.choices().Guidance}
 	if w.Run.Kind == run.Specialist {
 		return out, nil

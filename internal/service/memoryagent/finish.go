@@ -13,13 +13,13 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/longterm"
 )
 
 // Finish leaves a digest where the agent left none, and tells whom the session
 // was about: what is known of a session stays findable.
-func (s AgentHooks) Finish(ctx context.Context, w conversation.RunView, e conversation.Ended) (json.RawMessage, error) {
+func (s AgentHooks) Finish(ctx context.Context, w agentrun.RunView, e agentrun.Ended) (json.RawMessage, error) {
 	if w.Run.Kind != run.Summarize {
 		return nil, nil
 	}
@@ -79,7 +79,7 @@ func (s AgentHooks) Finish(ctx context.Context, w conversation.RunView, e conver
 
 // fallback is a digest that needs no model: who spoke, and how it began. What
 // may not be kept of the beginning is left out.
-func (s AgentHooks) fallback(ctx context.Context, w conversation.RunView, a agent.Actor, about []memory.Task) error {
+func (s AgentHooks) fallback(ctx context.Context, w agentrun.RunView, a agent.Actor, about []memory.Task) error {
 	said, err := s.said(ctx, w)
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/tools"
 )
@@ -55,7 +55,7 @@ const tries = 2
 // HandOff does what stands before a call to hands_off in its response, and makes
 // the runs that it asks for. A pair that was looked after in this run already is
 // not looked after twice, unless that failed.
-func (s *Service) HandOff(ctx context.Context, ref run.Ref, n, position int, base conversation.Base) (out HandedOff, err error) {
+func (s *Service) HandOff(ctx context.Context, ref run.Ref, n, position int, base agentrun.Base) (out HandedOff, err error) {
 	w, result, told, err := s.Loop.Reach(ctx, ref, n, position, base)
 	if err != nil || told {
 		return HandedOff{Told: true}, err
@@ -90,7 +90,7 @@ func (s *Service) HandOff(ctx context.Context, ref run.Ref, n, position int, bas
 }
 
 // specialist records the run of one task, or finds it.
-func (s *Service) specialist(ctx context.Context, tx Tx, w conversation.RunView, p PinnedSpec, t memory.Task, history string, step int) (run.Run, error) {
+func (s *Service) specialist(ctx context.Context, tx Tx, w agentrun.RunView, p PinnedSpec, t memory.Task, history string, step int) (run.Run, error) {
 	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil {
 		return run.Run{}, err
@@ -147,7 +147,7 @@ func (s *Service) specialist(ctx context.Context, tx Tx, w conversation.RunView,
 }
 
 // RecordHandOff stores what became of the runs of a call to hands_off.
-func (s *Service) RecordHandOff(ctx context.Context, ref run.Ref, n, position int, runs []int64, base conversation.Base) error {
+func (s *Service) RecordHandOff(ctx context.Context, ref run.Ref, n, position int, runs []int64, base agentrun.Base) error {
 	_, result, over, err := s.Loop.Reach(ctx, ref, n, position, base)
 	if err != nil || over {
 		return err
@@ -230,7 +230,7 @@ func (s *Service) FreeTarget(ctx context.Context, ref run.Ref, fence int64) erro
 	return s.LongTerm.FreeLease(ctx, a, longterm.Lease{Holder: holder(r), Fence: fence})
 }
 
-func (s *Service) leased(ctx context.Context, ref run.Ref) (r run.Run, a agent.Actor, w conversation.RunView, err error) {
+func (s *Service) leased(ctx context.Context, ref run.Ref) (r run.Run, a agent.Actor, w agentrun.RunView, err error) {
 	if r, err = s.run(ctx, ref); err != nil {
 		return r, a, w, err
 	}

@@ -9,7 +9,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/longterm"
 )
 
@@ -18,7 +18,7 @@ type Idle struct {
 	Workspace    int64
 	WorkspaceKey string
 	Conversation int64
-	Spec         conversation.Spec
+	Spec         agentrun.Spec
 }
 
 // SummarizeIdle has what was said since the last time summarised. Out is nil when

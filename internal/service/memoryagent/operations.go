@@ -6,7 +6,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/tools"
@@ -22,7 +22,7 @@ type Operation struct {
 }
 
 // operations reads what calls did from what they were answered with.
-func operations(steps []conversation.Step) []Operation {
+func operations(steps []agentrun.Step) []Operation {
 	out := []Operation{}
 	for _, s := range steps {
 		for _, c := range s.Calls {
@@ -51,7 +51,7 @@ func operations(steps []conversation.Step) []Operation {
 }
 
 // registered are the targets that the run has added.
-func registered(steps []conversation.Step) []memory.Task {
+func registered(steps []agentrun.Step) []memory.Task {
 	out := []memory.Task{}
 	for _, s := range steps {
 		for _, c := range s.Calls {

@@ -14,7 +14,7 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/longterm"
 )
 
@@ -31,7 +31,7 @@ type Part struct {
 const frameTokens = 12
 
 // partTokens is how much of a session one request shows.
-func partTokens(l conversation.Limits) int {
+func partTokens(l agentrun.Limits) int {
 	if room := l.Room(); room > 0 {
 		return min(sessionTokens, room)
 	}
@@ -121,13 +121,13 @@ func (p PinnedSpec) parts(kind run.Kind) int {
 
 // divided tells which part each response of a run is about, which one the next,
 // and the last response about an earlier one.
-func divided(w conversation.RunView, p PinnedSpec) (of []int, next, since int) {
+func divided(w agentrun.RunView, p PinnedSpec) (of []int, next, since int) {
 	n := p.parts(w.Run.Kind)
-	return conversation.Divided(w.Steps, n, max(2, w.Spec.Budget.Max/n))
+	return agentrun.Divided(w.Steps, n, max(2, w.Spec.Budget.Max/n))
 }
 
 // Reached tells how far into a long session the next response is.
-func (s AgentHooks) Reached(w conversation.RunView) (since int, more bool) {
+func (s AgentHooks) Reached(w agentrun.RunView) (since int, more bool) {
 	p, err := pinned(w)
 	if err != nil {
 		return 0, false
@@ -138,11 +138,11 @@ func (s AgentHooks) Reached(w conversation.RunView) (since int, more bool) {
 
 // partOf is the part that response n of a meta-summarizer is about, nil of a
 // session that one request shows. What it asks for in the end is about the last.
-func partOf(w conversation.RunView, p PinnedSpec, n int) (number int, part *Part) {
+func partOf(w agentrun.RunView, p PinnedSpec, n int) (number int, part *Part) {
 	if len(p.Parts) < 2 {
 		return 0, nil
 	}
-	w.Steps = slices.DeleteFunc(slices.Clone(w.Steps), func(s conversation.Step) bool { return s.N >= n })
+	w.Steps = slices.DeleteFunc(slices.Clone(w.Steps), func(s agentrun.Step) bool { return s.N >= n })
 	_, next, _ := divided(w, p)
 	next = min(next, len(p.Parts)-1)
 	return next + 1, &p.Parts[next]
@@ -150,7 +150,7 @@ func partOf(w conversation.RunView, p PinnedSpec, n int) (number int, part *Part
 
 // readTo is the last message that a run is through with, if there is one: of a
 // session in parts, of the part before the one that it has come to.
-func readTo(w conversation.RunView, p PinnedSpec, reason agent.Reason) (seq int, any bool) {
+func readTo(w agentrun.RunView, p PinnedSpec, reason agent.Reason) (seq int, any bool) {
 	if len(p.Parts) < 2 || reason == agent.Final {
 		return w.Spec.ToSeq, reason == agent.Final || reason == agent.Exhausted || reason == agent.Guardrail
 	}
@@ -163,7 +163,7 @@ func readTo(w conversation.RunView, p PinnedSpec, reason agent.Reason) (seq int,
 }
 
 // lookedBack is what the agent said at the end of each part.
-func lookedBack(w conversation.RunView, p PinnedSpec) (out []string) {
+func lookedBack(w agentrun.RunView, p PinnedSpec) (out []string) {
 	of, _, _ := divided(w, p)
 	for n := range p.Parts {
 		last := ""
@@ -179,7 +179,7 @@ func lookedBack(w conversation.RunView, p PinnedSpec) (out []string) {
 
 // session is what a request of a run shows of its session. Short asks for less: an
 // endpoint has said that it was too much.
-func (s *Service) session(ctx context.Context, w conversation.RunView, p PinnedSpec, m *prompt.Material, short bool) error {
+func (s *Service) session(ctx context.Context, w agentrun.RunView, p PinnedSpec, m *prompt.Material, short bool) error {
 	part := Part{FromSeq: w.Spec.FromSeq, ToSeq: w.Spec.ToSeq}
 	switch _, next, _ := divided(w, p); {
 	case len(p.Parts) > 1 && next == len(p.Parts):
@@ -203,7 +203,7 @@ func (s *Service) session(ctx context.Context, w conversation.RunView, p PinnedS
 		m.Messages[0].Content = pieceOf(m.Messages[0].Content, part.Piece, part.Pieces)
 	}
 	if short {
-		m.Messages = newest(conversation.Fitted(*m, shortTokens).Messages, shortTokens)
+		m.Messages = newest(agentrun.Fitted(*m, shortTokens).Messages, shortTokens)
 	} else if len(p.Parts) == 0 {
 		m.Messages = newest(m.Messages, sessionTokens)
 	}

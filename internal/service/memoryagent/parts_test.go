@@ -9,7 +9,7 @@ import (
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 )
 
 // talk is a session of turns with two messages each.
@@ -95,21 +95,21 @@ func TestPiecesAreAllOfAText(t *testing.T) {
 // A run that breaks off is through with the parts that it has finished.
 func TestARunIsThroughWithTheFinishedParts(t *testing.T) {
 	t.Parallel()
-	text, call := conversation.Step{Content: "So much for that."}, conversation.Step{Calls: []conversation.Call{{Tool: "hands_off"}}}
+	text, call := agentrun.Step{Content: "So much for that."}, agentrun.Step{Calls: []agentrun.Call{{Tool: "hands_off"}}}
 	p := PinnedSpec{Parts: []Part{{FromSeq: 3, ToSeq: 5}, {FromSeq: 6, ToSeq: 6, Piece: 1, Pieces: 2}, {FromSeq: 6, ToSeq: 6, Piece: 2, Pieces: 2}}}
 	for name, c := range map[string]struct {
-		steps  []conversation.Step
+		steps  []agentrun.Step
 		reason agent.Reason
 		to     int
 		any    bool
 	}{
-		"in the first part":    {[]conversation.Step{call}, agent.ProviderError, 2, false},
-		"after the first part": {[]conversation.Step{call, text, call}, agent.ProviderError, 5, true},
-		"within a message":     {[]conversation.Step{text, text}, agent.Exhausted, 5, true},
-		"after all parts":      {[]conversation.Step{text, text, text}, agent.OverBudget, 6, true},
-		"at its end":           {[]conversation.Step{text, text, text, text}, agent.Final, 6, true},
+		"in the first part":    {[]agentrun.Step{call}, agent.ProviderError, 2, false},
+		"after the first part": {[]agentrun.Step{call, text, call}, agent.ProviderError, 5, true},
+		"within a message":     {[]agentrun.Step{text, text}, agent.Exhausted, 5, true},
+		"after all parts":      {[]agentrun.Step{text, text, text}, agent.OverBudget, 6, true},
+		"at its end":           {[]agentrun.Step{text, text, text, text}, agent.Final, 6, true},
 	} {
-		w := conversation.RunView{Run: run.Run{Kind: run.Summarize}}
+		w := agentrun.RunView{Run: run.Run{Kind: run.Summarize}}
 		w.Spec.FromSeq, w.Spec.ToSeq, w.Spec.Budget.Max = 3, 6, 80
 		for i, s := range c.steps {
 			s.N = i + 1

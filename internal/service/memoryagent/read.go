@@ -13,7 +13,7 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/longterm"
 )
 
@@ -24,13 +24,13 @@ const (
 )
 
 // actor is on whose behalf a run does something that no call of its model asks for.
-func actor(w conversation.RunView, step string, call int) agent.Actor {
+func actor(w agentrun.RunView, step string, call int) agent.Actor {
 	return agent.Actor{Workspace: w.Run.Workspace, Origin: w.Spec.Origin, Run: w.Run.Ref.Run, Conversation: w.Run.Conversation, FromSeq: w.Spec.FromSeq, ToSeq: w.Spec.ToSeq,
 		Op: w.Run.Op(step, call), Tainted: w.Spec.Tainted}
 }
 
 // said is the session of a run.
-func (s *Service) said(ctx context.Context, w conversation.RunView) ([]transcript.Message, error) {
+func (s *Service) said(ctx context.Context, w agentrun.RunView) ([]transcript.Message, error) {
 	var c transcript.Conversation
 	err := s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(ctx context.Context, tx longterm.Tx) (err error) {
 		c, err = tx.Sessions().Conversation(ctx, w.Run.Conversation, w.Spec.FromSeq, w.Spec.ToSeq)
@@ -40,7 +40,7 @@ func (s *Service) said(ctx context.Context, w conversation.RunView) ([]transcrip
 }
 
 // history finds the session as it is kept.
-func (s *Service) history(ctx context.Context, w conversation.RunView, p PinnedSpec) (string, error) {
+func (s *Service) history(ctx context.Context, w agentrun.RunView, p PinnedSpec) (string, error) {
 	if p.History != "" || w.Run.Kind == run.Retrieve {
 		return p.History, nil
 	}

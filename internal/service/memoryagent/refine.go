@@ -19,7 +19,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/longterm"
 )
 
@@ -221,7 +221,7 @@ func (r Refine) stages() (out []prompt.Stage) {
 }
 
 // refinedAnswer is what such a run has left, with the memories as they are now.
-func (s *Service) refinedAnswer(ctx context.Context, r run.Run, p PinnedSpec, in Refined, e conversation.Ended) (Answer, error) {
+func (s *Service) refinedAnswer(ctx context.Context, r run.Run, p PinnedSpec, in Refined, e agentrun.Ended) (Answer, error) {
 	out := Answer{Mode: Fast, Status: e.Status, Text: e.Text, Run: r.Ref.Run, Memories: []Found{}, Note: in.Note, Metadata: p.Metadata}
 	var ranked []longterm.Ranked
 	for _, c := range in.Candidates {

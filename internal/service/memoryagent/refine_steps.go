@@ -16,7 +16,7 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/ledger"
 	"cairn/internal/service/longterm"
 )
@@ -28,7 +28,7 @@ type Place struct {
 }
 
 // refineWork reads a run that refines.
-func (s *Service) refineWork(ctx context.Context, ref run.Ref) (w conversation.RunView, p PinnedSpec, err error) {
+func (s *Service) refineWork(ctx context.Context, ref run.Ref) (w agentrun.RunView, p PinnedSpec, err error) {
 	r, err := s.run(ctx, ref)
 	if err != nil {
 		return w, p, err
@@ -94,7 +94,7 @@ func (s *Service) CloseRefine(ctx context.Context, ref run.Ref, order []Place, p
 	return s.endRefine(ctx, w, p, order, "", problem)
 }
 
-func (s *Service) endRefine(ctx context.Context, w conversation.RunView, p PinnedSpec, order []Place, text, problem string) error {
+func (s *Service) endRefine(ctx context.Context, w agentrun.RunView, p PinnedSpec, order []Place, text, problem string) error {
 	report := Refined{Candidates: []RefinedCandidate{}}
 	for _, at := range p.Refining.kept(order) {
 		c := RefinedCandidate{Candidate: p.Refining.Candidates[at.Candidate]}
@@ -103,7 +103,7 @@ func (s *Service) endRefine(ctx context.Context, w conversation.RunView, p Pinne
 		}
 		report.Candidates = append(report.Candidates, c)
 	}
-	e := conversation.Ended{Reason: agent.Final, Status: OK, Text: text}
+	e := agentrun.Ended{Reason: agent.Final, Status: OK, Text: text}
 	outcome := run.Completed
 	if problem != "" {
 		done := "neither reranked nor rewritten"
@@ -168,7 +168,7 @@ type shownText struct {
 }
 
 // shown are candidates as far as they are still there.
-func (s *Service) shown(ctx context.Context, w conversation.RunView, p PinnedSpec, places []Place) (out []shownText, err error) {
+func (s *Service) shown(ctx context.Context, w agentrun.RunView, p PinnedSpec, places []Place) (out []shownText, err error) {
 	var ranked []longterm.Ranked
 	for _, at := range places {
 		c := p.Refining.Candidates[at.Candidate]
@@ -195,7 +195,7 @@ func (s *Service) shown(ctx context.Context, w conversation.RunView, p PinnedSpe
 
 // askRefine pays for one reply. What another attempt would only meet again is a
 // problem; anything else is an error, to be tried again.
-func (s *Service) askRefine(ctx context.Context, w conversation.RunView, p PinnedSpec, stage prompt.Stage, shown []shownText, decode func(string) error) (problem string, err error) {
+func (s *Service) askRefine(ctx context.Context, w agentrun.RunView, p PinnedSpec, stage prompt.Stage, shown []shownText, decode func(string) error) (problem string, err error) {
 	m := prompt.Material{Question: p.Question, Messages: p.Messages, Language: w.Spec.Lang, Limits: map[string]int{"max_memories": p.Refining.TopK}}
 	for _, one := range shown {
 		m.Stored = append(m.Stored, one.stored)

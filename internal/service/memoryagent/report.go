@@ -8,7 +8,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/longterm"
 )
 
@@ -55,7 +55,7 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 		out.Tasks, err = s.tasks(ctx, r)
 		return out, err
 	}
-	var e conversation.Ended
+	var e agentrun.Ended
 	if err := json.Unmarshal(r.Result, &e); err != nil {
 		return out, fmt.Errorf("decode the result of run %d: %w", ref.Run, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 )
 
 // Tx is one workspace's rows in one transaction.
@@ -27,7 +27,7 @@ type RunRepository interface {
 	StartRun(ctx context.Context, id int64) (bool, error)
 	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
 	PutAgentRun(ctx context.Context, r NewRun) (run.Run, error)
-	Steps(ctx context.Context, id int64) ([]conversation.Step, error)
+	Steps(ctx context.Context, id int64) ([]agentrun.Step, error)
 }
 
 // AgentRepository reads and writes runs that belong together, and how far they have read.
@@ -44,7 +44,7 @@ type WorkspaceRepository interface {
 	AnyLongTerm(ctx context.Context) (bool, error)
 	// SkillsNamed reads the active skills of some names, in any order.
 	SkillsNamed(ctx context.Context, names []string) ([]skill.Head, error)
-	LockConversation(ctx context.Context, id int64) (conversation.Conversation, error)
+	LockConversation(ctx context.Context, id int64) (agentrun.Conversation, error)
 }
 
 // TranscriptRepository reads and writes conversations.

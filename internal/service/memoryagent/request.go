@@ -16,7 +16,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/longterm"
 )
 
@@ -32,9 +32,9 @@ type Request struct {
 	Targets      []memory.Task // registered before the agent begins
 	KnownOnly    bool          // the agent registers no targets of its own
 	Choices      RequestOptions
-	Metadata     map[string]any    // facts about the session, given back with its report
-	Fresh        bool              // do it again although the request was made before, and pay again
-	Spec         conversation.Spec // configuration to pin
+	Metadata     map[string]any // facts about the session, given back with its report
+	Fresh        bool           // do it again although the request was made before, and pay again
+	Spec         agentrun.Spec  // configuration to pin
 }
 
 // Trajectory is one attempt of an agent at a task.

@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memorywrite"
 )
@@ -105,7 +105,7 @@ func taskOf(r run.Run) (Task, error) {
 	if r.Status != run.Ended {
 		return t, nil
 	}
-	var e conversation.Ended
+	var e agentrun.Ended
 	if err := json.Unmarshal(r.Result, &e); err != nil {
 		return t, fmt.Errorf("decode the result of run %d: %w", r.Ref.Run, err)
 	}
@@ -122,7 +122,7 @@ func taskOf(r run.Run) (Task, error) {
 }
 
 // Result makes the report of a run from what its calls came to.
-func (s AgentHooks) Result(w conversation.RunView, finished json.RawMessage, e *conversation.Ended) (outcome run.Outcome, err error) {
+func (s AgentHooks) Result(w agentrun.RunView, finished json.RawMessage, e *agentrun.Ended) (outcome run.Outcome, err error) {
 	done := operations(w.Steps)
 	switch w.Run.Kind {
 	case run.Specialist:
@@ -135,7 +135,7 @@ func (s AgentHooks) Result(w conversation.RunView, finished json.RawMessage, e *
 	return outcomeOf(e), err
 }
 
-func outcomeOf(e *conversation.Ended) run.Outcome {
+func outcomeOf(e *agentrun.Ended) run.Outcome {
 	switch {
 	case e.Reason == agent.OverBudget:
 		return run.OverBudget
@@ -156,7 +156,7 @@ func broken(r agent.Reason) bool {
 	return r == agent.ProviderError || r == agent.Interrupted || r == agent.OverBudget || r == agent.WallClock
 }
 
-func specialist(w conversation.RunView, done []Operation, e *conversation.Ended) (json.RawMessage, string, error) {
+func specialist(w agentrun.RunView, done []Operation, e *agentrun.Ended) (json.RawMessage, string, error) {
 	p, err := pinned(w)
 	if err != nil {
 		return nil, "", err
@@ -190,7 +190,7 @@ func specialist(w conversation.RunView, done []Operation, e *conversation.Ended)
 	return raw, status, err
 }
 
-func summarised(w conversation.RunView, done []Operation, finished json.RawMessage, e *conversation.Ended) (json.RawMessage, string, error) {
+func summarised(w agentrun.RunView, done []Operation, finished json.RawMessage, e *agentrun.Ended) (json.RawMessage, string, error) {
 	out := Summary{}
 	if err := json.Unmarshal(finished, &out); err != nil {
 		return nil, "", fmt.Errorf("decode what was finished of run %d: %w", w.Run.Ref.Run, err)
@@ -220,7 +220,7 @@ func summarised(w conversation.RunView, done []Operation, finished json.RawMessa
 	return raw, status, err
 }
 
-func looked(w conversation.RunView, done []Operation, e *conversation.Ended) (json.RawMessage, string, error) {
+func looked(w agentrun.RunView, done []Operation, e *agentrun.Ended) (json.RawMessage, string, error) {
 	out := RetrievalReport{IDs: []string{}, Sessions: []string{}, Operations: done}
 	for _, s := range w.Steps {
 		for _, c := range s.Calls {

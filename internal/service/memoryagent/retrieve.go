@@ -18,7 +18,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memorywrite"
 )
@@ -43,10 +43,10 @@ type Question struct {
 	Targets      []memory.Task        // that a fast search is about; empty for all
 	TimeFilter   string               // of a fast search: YYYYMMDD, or YYYYMMDD,YYYYMMDD with both days included
 	Choices      RequestOptions
-	Refine       Refine            // what is done with what a fast search found
-	TopK         int               // memories at most; 0 means 20, and 5 of what is refined
-	Spec         conversation.Spec // configuration to pin
-	Begun        func(run.Ref)     // hears of the run that is waited for, once it is durable, once at most; nil for nobody
+	Refine       Refine        // what is done with what a fast search found
+	TopK         int           // memories at most; 0 means 20, and 5 of what is refined
+	Spec         agentrun.Spec // configuration to pin
+	Begun        func(run.Ref) // hears of the run that is waited for, once it is durable, once at most; nil for nobody
 }
 
 // Found is a memory or a skill that answers a question.
@@ -344,7 +344,7 @@ func (s *Service) answer(ctx context.Context, ref run.Ref) (Answer, error) {
 		return out, err
 	}
 	out.Metadata = p.Metadata
-	var e conversation.Ended
+	var e agentrun.Ended
 	var l RetrievalReport
 	if err := json.Unmarshal(r.Result, &e); err != nil {
 		return out, fmt.Errorf("decode the result of run %d: %w", ref.Run, err)

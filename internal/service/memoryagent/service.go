@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"cairn/internal/domain/run"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/ledger"
 	"cairn/internal/service/longterm"
 )
@@ -17,7 +17,7 @@ type Store interface {
 
 // Delegator is the part of the agent loop that hands work off.
 type Delegator interface {
-	Reach(ctx context.Context, ref run.Ref, n, position int, base conversation.Base) (conversation.RunView, Result, bool, error)
+	Reach(ctx context.Context, ref run.Ref, n, position int, base agentrun.Base) (agentrun.RunView, Result, bool, error)
 	Tell(ctx context.Context, ref run.Ref, n, position int, result Result) error
 }
 

@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/tools"
 )
 
@@ -44,7 +44,7 @@ type PinnedSpec struct {
 }
 
 // pin makes the configuration of a run.
-func pin(base conversation.Spec, d Definition, p PinnedSpec, s settings.LongTerm) (conversation.Spec, error) {
+func pin(base agentrun.Spec, d Definition, p PinnedSpec, s settings.LongTerm) (agentrun.Spec, error) {
 	base.Origin, base.Channel = agent.OriginDistill, "chat"
 	base.Budget = agent.ForAgent(d.Steps, d.Wall)
 	base.Ordered = d.Kind == run.Summarize
@@ -66,7 +66,7 @@ func (p PinnedSpec) choices() RequestOptions {
 	return *p.Choices
 }
 
-func pinned(w conversation.RunView) (p PinnedSpec, err error) {
+func pinned(w agentrun.RunView) (p PinnedSpec, err error) {
 	if err = json.Unmarshal(w.Spec.Pinned, &p); err != nil {
 		err = fmt.Errorf("decode what run %d is pinned to: %w", w.Run.Ref.Run, err)
 	}
@@ -74,12 +74,12 @@ func pinned(w conversation.RunView) (p PinnedSpec, err error) {
 }
 
 // pinnedOf reads both parts of a run's configuration.
-func pinnedOf(r run.Run) (conversation.RunView, PinnedSpec, error) {
-	spec, err := conversation.SpecOf(r)
+func pinnedOf(r run.Run) (agentrun.RunView, PinnedSpec, error) {
+	spec, err := agentrun.SpecOf(r)
 	if err != nil {
-		return conversation.RunView{}, PinnedSpec{}, err
+		return agentrun.RunView{}, PinnedSpec{}, err
 	}
-	w := conversation.RunView{Run: r, Spec: spec}
+	w := agentrun.RunView{Run: r, Spec: spec}
 	p, err := pinned(w)
 	return w, p, err
 }

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/workingmemory"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/ledger"
 )
 
@@ -101,7 +101,7 @@ func (s *Service) round(ctx context.Context, j job, group int, ms []transcript.M
 	for i := range material.Messages {
 		material.Messages[i].Index = i
 	}
-	user, err := prompt.User(conversation.Fitted(material, tokens))
+	user, err := prompt.User(agentrun.Fitted(material, tokens))
 	if err != nil {
 		return out, nil, err
 	}

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/workingmemory"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/memoryagent"
 )
 
@@ -22,13 +22,13 @@ type ConversationCompactor struct {
 	Spec func() Spec // the configuration that a new run is pinned to
 }
 
-var _ conversation.Compactor = ConversationCompactor{}
+var _ agentrun.Compactor = ConversationCompactor{}
 
 // Begin records that the turns of a conversation up to one are to be stood for by
 // records: what was said is put away word for word, and the run of the work with
 // that of the review before it is made, all or nothing, once for each turn. Of a
 // conversation that cannot wait for a model the work is done at once, by rule.
-func (c ConversationCompactor) Begin(ctx context.Context, o conversation.Overflow) (out conversation.CompactionPlan, err error) {
+func (c ConversationCompactor) Begin(ctx context.Context, o agentrun.Overflow) (out agentrun.CompactionPlan, err error) {
 	spec := c.Spec()
 	spec.Lang = o.Lang
 	if spec.System, err = prompt.Instructions(prompt.Compress, spec.Lang); err != nil {
@@ -73,7 +73,7 @@ func (c ConversationCompactor) Begin(ctx context.Context, o conversation.Overflo
 	}
 	if made.Status != run.Ended && o.AtOnce {
 		_, err := c.Close(ctx, made.Ref, nil, "wall_clock", "nobody can wait for a model here")
-		return conversation.CompactionPlan{Done: true}, err
+		return agentrun.CompactionPlan{Done: true}, err
 	}
 	out.Done = made.Status == run.Ended
 	out.WorkflowID = made.WorkflowID
@@ -84,7 +84,7 @@ func (c ConversationCompactor) Begin(ctx context.Context, o conversation.Overflo
 }
 
 // record makes the run of a cycle, and that of its review.
-func (c ConversationCompactor) record(ctx context.Context, tx Tx, o conversation.Overflow, key, workspace string, spec Spec) (out run.Run, err error) {
+func (c ConversationCompactor) record(ctx context.Context, tx Tx, o agentrun.Overflow, key, workspace string, spec Spec) (out run.Run, err error) {
 	put := func(kind run.Kind, parent int64, spec any, workflow string) (run.Run, error) {
 		raw, err := json.Marshal(spec)
 		if err != nil {
@@ -113,10 +113,10 @@ func Input(workspaceKey string, r run.Run) (in contract.OffloadInput, err error)
 		return in, err
 	}
 	ref := contract.RunRef{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}
-	in = contract.OffloadInput{RunRef: ref, Groups: len(spec.Groups), Timeouts: conversation.Spec{Timing: spec.Timing}.Pace()}
+	in = contract.OffloadInput{RunRef: ref, Groups: len(spec.Groups), Timeouts: agentrun.Spec{Timing: spec.Timing}.Pace()}
 	if c := spec.Cycle; c != nil && c.Flush != 0 {
 		ref.Run = c.Flush
-		in.Flush = &contract.AgentInput{RunRef: ref, Kind: string(run.Flush), Conversation: r.Conversation, Number: c.Upto, Budget: c.Budget, Timeouts: conversation.Spec{Timing: c.Pace}.Pace(), Queue: contract.QueueBatch}
+		in.Flush = &contract.AgentInput{RunRef: ref, Kind: string(run.Flush), Conversation: r.Conversation, Number: c.Upto, Budget: c.Budget, Timeouts: agentrun.Spec{Timing: c.Pace}.Pace(), Queue: contract.QueueBatch}
 	}
 	return in, nil
 }

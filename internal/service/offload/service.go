@@ -13,7 +13,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/ledger"
 )
 
@@ -37,13 +37,13 @@ type Service struct {
 
 // Spec is a run's configuration, pinned when the run is made.
 type Spec struct {
-	Model  string              `json:"model"`
-	Lang   string              `json:"lang"`
-	System string              `json:"system"` // the instructions as they are sent
-	Limits Limits              `json:"limits"`
-	Timing conversation.Timing `json:"timing"`
-	Groups []Group             `json:"groups"`
-	Cycle  *Cycle              `json:"cycle,omitempty"` // of a conversation
+	Model  string          `json:"model"`
+	Lang   string          `json:"lang"`
+	System string          `json:"system"` // the instructions as they are sent
+	Limits Limits          `json:"limits"`
+	Timing agentrun.Timing `json:"timing"`
+	Groups []Group         `json:"groups"`
+	Cycle  *Cycle          `json:"cycle,omitempty"` // of a conversation
 }
 
 // Limits bound what a model is told and asked for.
@@ -63,12 +63,12 @@ type Group struct {
 // Cycle is the turn of a conversation up to which records stand for it, and the
 // review that comes before.
 type Cycle struct {
-	After  int                 `json:"after,omitempty"` // the turn up to which the record before stands, 0 without one
-	Upto   int                 `json:"upto"`
-	Tokens int                 `json:"tokens"`          // of what goes
-	Flush  int64               `json:"flush,omitempty"` // run of the review, 0 without one
-	Budget agent.Budget        `json:"budget,omitzero"` // of the review
-	Pace   conversation.Timing `json:"pace,omitzero"`   // of the review
+	After  int             `json:"after,omitempty"` // the turn up to which the record before stands, 0 without one
+	Upto   int             `json:"upto"`
+	Tokens int             `json:"tokens"`          // of what goes
+	Flush  int64           `json:"flush,omitempty"` // run of the review, 0 without one
+	Budget agent.Budget    `json:"budget,omitzero"` // of the review
+	Pace   agentrun.Timing `json:"pace,omitzero"`   // of the review
 }
 
 // Compaction is the record that a conversation's requests begin with.

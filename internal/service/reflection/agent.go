@@ -13,30 +13,30 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 )
 
 // Agent is a reflection as the loop drives it.
 type Agent struct{ *Service }
 
 var (
-	_ conversation.Agent          = Agent{}
-	_ conversation.MultipartAgent = Agent{}
+	_ agentrun.Agent          = Agent{}
+	_ agentrun.MultipartAgent = Agent{}
 )
 
 // Tools of a run: what is written points to messages of the day.
-func (s Agent) Tools(w conversation.RunView) (conversation.Tools, error) {
+func (s Agent) Tools(w agentrun.RunView) (agentrun.Tools, error) {
 	p, err := pinned(w)
 	return citing{Tools: s.Service.Tools, spans: p.Spans, date: p.Date}, err
 }
 
 // Subject is set by the tools, from the messages that a call cites.
-func (s Agent) Subject(context.Context, conversation.RunView, int64) (out agent.MemoryScope, err error) {
+func (s Agent) Subject(context.Context, agentrun.RunView, int64) (out agent.MemoryScope, err error) {
 	return out, nil
 }
 
 // Reached tells how far into the day the next response is.
-func (s Agent) Reached(w conversation.RunView) (since int, more bool) {
+func (s Agent) Reached(w agentrun.RunView) (since int, more bool) {
 	p, err := pinned(w)
 	if err != nil {
 		return 0, false
@@ -47,17 +47,17 @@ func (s Agent) Reached(w conversation.RunView) (since int, more bool) {
 
 // reached is the part that the next response is about, and the last response
 // about the one before.
-func reached(w conversation.RunView, p Pinned) (part, since int) {
+func reached(w agentrun.RunView, p Pinned) (part, since int) {
 	n := parts(p.Spans)
 	if n < 2 {
 		return 0, 0
 	}
-	_, part, since = conversation.Divided(w.Steps, n, max(2, w.Spec.Budget.Max/n))
+	_, part, since = agentrun.Divided(w.Steps, n, max(2, w.Spec.Budget.Max/n))
 	return part, since
 }
 
 // shownParts is how many parts the model has said something about.
-func shownParts(w conversation.RunView, p Pinned) int {
+func shownParts(w agentrun.RunView, p Pinned) int {
 	if len(w.Steps) == 0 {
 		return 0
 	}
@@ -71,7 +71,7 @@ func shownParts(w conversation.RunView, p Pinned) int {
 const shortRunes = 400
 
 // Brief is the part of the day that is looked at now, with what is kept already.
-func (s Agent) Brief(ctx context.Context, w conversation.RunView, short bool) (out conversation.PromptInput, err error) {
+func (s Agent) Brief(ctx context.Context, w agentrun.RunView, short bool) (out agentrun.PromptInput, err error) {
 	p, err := pinned(w)
 	if err != nil {
 		return out, err

@@ -9,14 +9,14 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/tools"
 )
 
 // citing are tools whose writes say which messages they rest on: one argument
 // more, by which the evidence of what is written is found.
 type citing struct {
-	conversation.Tools
+	agentrun.Tools
 	spans []Span
 	date  string // of the run
 }

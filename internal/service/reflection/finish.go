@@ -8,7 +8,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 )
 
 // Patience is how many runs in a row may fail before what the first of them
@@ -24,7 +24,7 @@ type finished struct {
 
 // Finish moves the marks of what was read, or gives it back when the run has
 // failed.
-func (s Agent) Finish(ctx context.Context, w conversation.RunView, e conversation.Ended) (json.RawMessage, error) {
+func (s Agent) Finish(ctx context.Context, w agentrun.RunView, e agentrun.Ended) (json.RawMessage, error) {
 	p, err := pinned(w)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (s Agent) Finish(ctx context.Context, w conversation.RunView, e conversatio
 
 // failed counts the failures in a row and, when there are too many, passes over
 // what the first of them was to read. A run that somebody cancelled is none.
-func (s Agent) failed(ctx context.Context, tx Tx, w conversation.RunView, p Pinned, reason agent.Reason, r *Report) error {
+func (s Agent) failed(ctx context.Context, tx Tx, w agentrun.RunView, p Pinned, reason agent.Reason, r *Report) error {
 	if reason == agent.Interrupted {
 		return nil
 	}
@@ -201,7 +201,7 @@ func day(ctx context.Context, tx Tx, id int64, p Pinned, status string, r Report
 
 // Result is what Finish has decided. No word of the model's is kept: a result is
 // of no single conversation, and outlives those that are erased.
-func (s Agent) Result(_ conversation.RunView, raw json.RawMessage, e *conversation.Ended) (run.Outcome, error) {
+func (s Agent) Result(_ agentrun.RunView, raw json.RawMessage, e *agentrun.Ended) (run.Outcome, error) {
 	var f finished
 	if err := json.Unmarshal(raw, &f); err != nil {
 		return "", fmt.Errorf("decode what the reflection came to: %w", err)

@@ -16,7 +16,7 @@ import (
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/memoryagent"
 )
 
@@ -30,15 +30,15 @@ type Request struct {
 	Why          string    // sweep, now, backfill
 	Generation   int       // above 1 a deliberate redo
 	WorkflowID   string    // of the workflow that asks; empty when it is still to be started
-	Spec         conversation.Spec
+	Spec         agentrun.Spec
 }
 
 // Opened is a reflection's run.
 type Opened struct {
 	Run   run.Run
-	Spec  conversation.Spec
-	Ended *conversation.Ended // it has ended
-	Made  bool                // now; else it was there
+	Spec  agentrun.Spec
+	Ended *agentrun.Ended // it has ended
+	Made  bool            // now; else it was there
 }
 
 // Pinned is what a reflection is pinned to, beside what any run is.
@@ -95,10 +95,10 @@ func (s *Service) Open(ctx context.Context, r Request) (out Opened, err error) {
 	if err != nil {
 		return out, fmt.Errorf("open the reflection of %s: %w", r.Date, err)
 	}
-	if out.Spec, err = conversation.SpecOf(out.Run); err != nil || out.Run.Status != run.Ended {
+	if out.Spec, err = agentrun.SpecOf(out.Run); err != nil || out.Run.Status != run.Ended {
 		return out, err
 	}
-	out.Ended = &conversation.Ended{}
+	out.Ended = &agentrun.Ended{}
 	if err := json.Unmarshal(out.Run.Result, out.Ended); err != nil {
 		return out, fmt.Errorf("decode the result of run %d: %w", out.Run.Ref.Run, err)
 	}
@@ -204,7 +204,7 @@ func record(ctx context.Context, tx Tx, r Request, zone *time.Location, at place
 	return made, true, tx.Runs().OweRun(ctx, made.Ref.Run)
 }
 
-func put(ctx context.Context, tx Tx, r Request, spec conversation.Spec, p Pinned, generation int) (made run.Run, err error) {
+func put(ctx context.Context, tx Tx, r Request, spec agentrun.Spec, p Pinned, generation int) (made run.Run, err error) {
 	if spec.Pinned, err = json.Marshal(p); err != nil {
 		return made, fmt.Errorf("encode what the reflection is pinned to: %w", err)
 	}
@@ -250,7 +250,7 @@ func recordEmpty(ctx context.Context, tx Tx, made run.Run, p Pinned) (run.Run, e
 	if err != nil {
 		return made, fmt.Errorf("encode the report: %w", err)
 	}
-	e := conversation.Ended{Reason: agent.Final, Status: Empty, ReplySeq: -1, Report: raw}
+	e := agentrun.Ended{Reason: agent.Final, Status: Empty, ReplySeq: -1, Report: raw}
 	if err := tx.Runs().EndRun(ctx, id, run.NothingToExtract, Empty, e); err != nil {
 		return made, err
 	}
@@ -259,7 +259,7 @@ func recordEmpty(ctx context.Context, tx Tx, made run.Run, p Pinned) (run.Run, e
 
 // budget is that of a nightly review, unless the configuration gives another
 // wall clock.
-func budget(s conversation.Spec) agent.Budget {
+func budget(s agentrun.Spec) agent.Budget {
 	b := agent.ForReflection()
 	if s.Budget.Wall > 0 {
 		b.Wall = s.Budget.Wall
@@ -325,7 +325,7 @@ func Input(r run.Run) (contract.ReflectionInput, error) {
 	return contract.ReflectionInput{Workspace: p.Workspace, Date: p.Date, Zone: p.Zone, From: p.From, To: p.To, Why: p.Why, Generation: r.Generation}, err
 }
 
-func pinned(w conversation.RunView) (p Pinned, err error) {
+func pinned(w agentrun.RunView) (p Pinned, err error) {
 	if err = json.Unmarshal(w.Spec.Pinned, &p); err != nil {
 		err = fmt.Errorf("decode what run %d is pinned to: %w", w.Run.Ref.Run, err)
 	}
@@ -333,9 +333,9 @@ func pinned(w conversation.RunView) (p Pinned, err error) {
 }
 
 func pinnedOf(r run.Run) (Pinned, error) {
-	spec, err := conversation.SpecOf(r)
+	spec, err := agentrun.SpecOf(r)
 	if err != nil {
 		return Pinned{}, err
 	}
-	return pinned(conversation.RunView{Run: r, Spec: spec})
+	return pinned(agentrun.RunView{Run: r, Spec: spec})
 }

@@ -8,7 +8,7 @@ import (
 
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 )
 
 // said makes messages of a conversation, a turn of two every minute.
@@ -77,20 +77,20 @@ func TestWhatIsMoreThanARunTakesUpIsLeft(t *testing.T) {
 func TestPartsFollowFromResponses(t *testing.T) {
 	t.Parallel()
 	p := Pinned{Spans: []Span{{Part: 0}, {Part: 1}, {Part: 2}}}
-	call := conversation.Step{Calls: []conversation.Call{{Tool: "note_append"}}}
-	text := conversation.Step{Content: "Nothing more."}
+	call := agentrun.Step{Calls: []agentrun.Call{{Tool: "note_append"}}}
+	text := agentrun.Step{Content: "Nothing more."}
 	for name, c := range map[string]struct {
-		steps       []conversation.Step
+		steps       []agentrun.Step
 		part, since int
 	}{
 		"in the beginning":          {nil, 0, 0},
-		"while it calls":            {[]conversation.Step{call, call}, 0, 0},
-		"when it is through":        {[]conversation.Step{call, text}, 1, 2},
-		"an empty response is none": {[]conversation.Step{call, {}}, 0, 0},
-		"after its share":           {[]conversation.Step{call, call, call, call, call}, 1, 5},
-		"the last goes on":          {[]conversation.Step{text, text, text, call}, 2, 2},
+		"while it calls":            {[]agentrun.Step{call, call}, 0, 0},
+		"when it is through":        {[]agentrun.Step{call, text}, 1, 2},
+		"an empty response is none": {[]agentrun.Step{call, {}}, 0, 0},
+		"after its share":           {[]agentrun.Step{call, call, call, call, call}, 1, 5},
+		"the last goes on":          {[]agentrun.Step{text, text, text, call}, 2, 2},
 	} {
-		w := conversation.RunView{}
+		w := agentrun.RunView{}
 		w.Spec.Budget.Max = 15
 		for i, s := range c.steps {
 			s.N = i + 1

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/promptmemory"
 )
@@ -54,7 +54,7 @@ func (r Recall) Score() float64 {
 
 // promote makes a memory of the note that was looked for most, if any was often
 // enough. It only adds: what is remembered is never pushed out by a note.
-func (s Agent) promote(ctx context.Context, w conversation.RunView, reason agent.Reason) (n int, err error) {
+func (s Agent) promote(ctx context.Context, w agentrun.RunView, reason agent.Reason) (n int, err error) {
 	if reason != agent.Final && reason != agent.Exhausted {
 		return 0, nil
 	}

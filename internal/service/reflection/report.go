@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/tools"
 )
 
@@ -48,7 +48,7 @@ func (p Pinned) report() Report {
 func (r Report) Wrote() int { return r.Notes + r.Memories + r.Skills + r.Promoted }
 
 // done adds what the calls of a run came to.
-func (r *Report) done(steps []conversation.Step) {
+func (r *Report) done(steps []agentrun.Step) {
 	for _, s := range steps {
 		for _, c := range s.Calls {
 			if c.Done {
@@ -58,7 +58,7 @@ func (r *Report) done(steps []conversation.Step) {
 	}
 }
 
-func (r *Report) call(c conversation.Call) {
+func (r *Report) call(c agentrun.Call) {
 	var result struct {
 		OK     bool   `json:"ok"`
 		Action string `json:"action"`
@@ -218,7 +218,7 @@ func reportOf(r run.Run) (out DayRun, err error) {
 	if out.Report = p.report(); err != nil || r.Status != run.Ended {
 		return out, err
 	}
-	var e conversation.Ended
+	var e agentrun.Ended
 	if err := json.Unmarshal(r.Result, &e); err != nil {
 		return out, fmt.Errorf("decode the result of run %d: %w", r.Ref.Run, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/memoryagent"
 )
 
@@ -65,6 +65,6 @@ type RunRepository interface {
 type WorkspaceRepository interface {
 	Settings(ctx context.Context) (settings.Settings, error)
 	SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id int64) error
-	LockConversation(ctx context.Context, id int64) (conversation.Conversation, error)
-	Counted(ctx context.Context, c conversation.Conversation) error
+	LockConversation(ctx context.Context, id int64) (agentrun.Conversation, error)
+	Counted(ctx context.Context, c agentrun.Conversation) error
 }

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/tenancy"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 )
 
 // Workspaces tell what reflections of a workspace go by.
@@ -30,8 +30,8 @@ type Starter interface {
 type Requests struct {
 	Service    *Service
 	Workspaces Workspaces
-	Starter    Starter                  // nil without Temporal
-	Spec       func() conversation.Spec // that a new reflection is pinned to
+	Starter    Starter              // nil without Temporal
+	Spec       func() agentrun.Spec // that a new reflection is pinned to
 	Log        *slog.Logger
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/promptmemory"
 )
 
@@ -73,7 +73,7 @@ type Keeper interface {
 type Service struct {
 	Store  Store
 	Keeper Keeper
-	Memory conversation.Memory // what is remembered already
-	Tools  conversation.Tools  // of the agent: those of reviews, and note_append
+	Memory agentrun.Memory // what is remembered already
+	Tools  agentrun.Tools  // of the agent: those of reviews, and note_append
 	Log    *slog.Logger
 }

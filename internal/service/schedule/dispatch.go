@@ -4,6 +4,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/learning"
 	"context"
@@ -47,9 +48,9 @@ type Dispatcher struct {
 	Workflows Workflows // nil without Temporal
 	Learning  Learning
 	Messages  Messages
-	Timeouts  contract.StepTimeouts    // of a curation
-	TurnSpec  func() conversation.Spec // that a new turn is pinned to
-	LearnSpec func() learning.Spec     // that a new run that learns is pinned to
+	Timeouts  contract.StepTimeouts // of a curation
+	TurnSpec  func() agentrun.Spec  // that a new turn is pinned to
+	LearnSpec func() learning.Spec  // that a new run that learns is pinned to
 	Log       *slog.Logger
 }
 

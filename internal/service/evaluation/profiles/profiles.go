@@ -20,7 +20,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
-	"cairn/internal/service/conversation"
+	"cairn/internal/service/agentrun"
 	"cairn/internal/service/curate"
 	"cairn/internal/service/memoryagent"
 )
@@ -117,7 +117,7 @@ type Cairn struct {
 	Workspaces Workspaces
 	Agents     Agents
 	Wait       func(ctx context.Context, workflowID string) error // until a workflow has ended
-	Spec       conversation.Spec                                  // of every run
+	Spec       agentrun.Spec                                      // of every run
 }
 
 // Measure has each profile remember the session and answer the questions, in a
