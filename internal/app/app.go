@@ -69,7 +69,7 @@ type App struct {
 	LongTerm    *longterm.Service
 	Tools       *tools.Registry
 	Offered     *tools.Registry // Tools, and what other programs may read of long-term memory
-	Inbox       *conversation.Inbox
+	Inbox       *conversation.Service
 	AgentRuns   *agentrun.Service
 	Progressive *memoryagent.Service
 	Reflect     *reflection.Service
@@ -148,7 +148,7 @@ func (h *App) build(ctx context.Context) (err error) {
 	if h.Tools, err = h.registry(); err != nil {
 		return err
 	}
-	h.Inbox = &conversation.Inbox{Store: h.Store.Conversations()}
+	h.Inbox = &conversation.Service{Store: h.Store.Conversations()}
 	h.AgentRuns = &agentrun.Service{Store: h.Store.AgentRuns(), Ledger: calls, Tools: h.Tools, Memory: promptContext{h.Memory, h.Library, h.LongTerm},
 		Compactor: offload.ConversationCompactor{Service: h.Offload, Spec: func() offload.Spec { return OffloadSpec(c) }}, FlushSpec: func() agentrun.Spec { return FlushSpec(c) }}
 	if err := h.registerAgents(); err != nil {

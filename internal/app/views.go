@@ -20,7 +20,7 @@ func (h *App) buildViews() {
 	h.Conversations = &inspect.Conversations{Store: h.Store.Threads(), Closer: h.Inbox}
 	h.Workspaces = &inspect.Workspaces{Store: h.Store.Workspaces(), Check: h.Progressive.Registry.Check}
 	h.Waiter = inspect.Waiter{Endings: h.Store}
-	h.Messages = &conversation.Sender{Inbox: h.Inbox, Waiter: h.Waiter, Timeout: h.Config.DatabaseStep, Log: h.Log}
+	h.Messages = &conversation.Sender{Service: h.Inbox, Waiter: h.Waiter, Timeout: h.Config.DatabaseStep, Log: h.Log}
 	h.Feedback = &feedback.Service{Store: h.Store.Workspaces(), Answers: h.Inbox, Learning: h.Evolve, Spec: h.learnSpec, Log: h.Log}
 	h.Progressive.OnNoAnswer = h.Feedback.Missed
 	h.Reflections = &reflection.Requests{Service: h.Reflect, Workspaces: h.Store.Workspaces(), Spec: h.reflectionSpec, Log: h.Log}

@@ -29,10 +29,10 @@ func (s agentRunStore) WithRuns(ctx context.Context, ws int64, fn func(context.C
 type conversationStore struct{ *Store }
 
 // Conversations is the store of what accepts messages.
-func (s *Store) Conversations() conversation.InboxStore { return conversationStore{s} }
+func (s *Store) Conversations() conversation.Store { return conversationStore{s} }
 
 // WithConversations runs fn in a transaction that has entered ws.
-func (s conversationStore) WithConversations(ctx context.Context, ws int64, fn func(context.Context, conversation.InboxTx) error) error {
+func (s conversationStore) WithConversations(ctx context.Context, ws int64, fn func(context.Context, conversation.Tx) error) error {
 	return s.within(ctx, readCommitted, ws, func(ctx context.Context, q Tx) error { return fn(ctx, conversationTx(q)) })
 }
 
@@ -59,8 +59,8 @@ func (q runRepository) RunOf(ctx context.Context, kind run.Kind, key string) (ru
 	return runOf(row), true, nil
 }
 
-// OweRun records the duty to drive a run to its end.
-func (q runRepository) OweRun(ctx context.Context, id int64) error {
+// EnqueueRun records the duty to drive a run to its end.
+func (q runRepository) EnqueueRun(ctx context.Context, id int64) error {
 	return q.outbox().Enqueue(ctx, relay.DriveRun, fmt.Sprint(id), driveAfter)
 }
 
@@ -123,14 +123,14 @@ func conversationOf(id int64, name, channel string, seq, turn int32, counters js
 	return c, nil
 }
 
-// Said writes down how far a conversation is numbered.
-func (q conversationRepository) Said(ctx context.Context, c agentrun.Conversation) error {
+// SaveSequence writes down how far a conversation is numbered.
+func (q conversationRepository) SaveSequence(ctx context.Context, c agentrun.Conversation) error {
 	n, err := q.q.ConversationSaid(ctx, dbsqlc.ConversationSaidParams{NextSeq: int32(c.NextSeq), NextTurn: int32(c.NextTurn), WorkspaceID: q.ws, ID: c.ID})
 	return oneRow("number the conversation", n, err)
 }
 
-// Counted writes down the counters of a conversation and where its messages end.
-func (q conversationRepository) Counted(ctx context.Context, c agentrun.Conversation) error {
+// SaveCounters writes down the counters of a conversation and where its messages end.
+func (q conversationRepository) SaveCounters(ctx context.Context, c agentrun.Conversation) error {
 	raw, err := encode("the counters", c.Counters)
 	if err != nil {
 		return err

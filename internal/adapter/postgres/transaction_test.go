@@ -25,10 +25,10 @@ func TestAWriteOfNoRowFailsItsTransaction(t *testing.T) {
 	r := agentrun.NewRun{Kind: run.Turn, Key: "k", Conversation: c.ID, Spec: spec, WorkflowID: "w"}
 	for name, fails := range map[string]func(postgres.Tx) error{
 		"0 rows changed, not 1": func(tx postgres.Tx) error {
-			return tx.Conversations().Said(t.Context(), agentrun.Conversation{ID: c.ID + 1})
+			return tx.Conversations().SaveSequence(t.Context(), agentrun.Conversation{ID: c.ID + 1})
 		},
 		"there is no run": func(tx postgres.Tx) error {
-			_, err := tx.Runs().HoldRun(t.Context(), 1<<40)
+			_, err := tx.Runs().RequireOpenRun(t.Context(), 1<<40)
 			return err
 		},
 	} {
@@ -36,7 +36,7 @@ func TestAWriteOfNoRowFailsItsTransaction(t *testing.T) {
 			if _, err := tx.Runs().PutRun(t.Context(), r); err != nil {
 				return err
 			}
-			if err := tx.Conversations().Said(t.Context(), agentrun.Conversation{ID: c.ID, NextSeq: 7, NextTurn: 3}); err != nil {
+			if err := tx.Conversations().SaveSequence(t.Context(), agentrun.Conversation{ID: c.ID, NextSeq: 7, NextTurn: 3}); err != nil {
 				return err
 			}
 			return fails(tx)
@@ -58,7 +58,7 @@ func TestAWriteOfNoRowFailsItsTransaction(t *testing.T) {
 		return tx.Runs().EndRun(t.Context(), made.Ref.Run, run.Completed, "", struct{}{})
 	}))
 	testkit.Must(t, b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, tx postgres.Tx) error {
-		open, err := tx.Runs().HoldRun(t.Context(), made.Ref.Run)
+		open, err := tx.Runs().RequireOpenRun(t.Context(), made.Ref.Run)
 		if open {
 			t.Error("a run that has ended is held")
 		}

@@ -204,9 +204,9 @@ func (q stepRepository) EndCall(ctx context.Context, id int64, c agentrun.Call) 
 	return c, classify("store the result of a call", err)
 }
 
-// HoldRun keeps a run from being ended until the transaction is over. It is false
+// RequireOpenRun keeps a run from being ended until the transaction is over. It is false
 // when the run has ended.
-func (q runRepository) HoldRun(ctx context.Context, id int64) (bool, error) {
+func (q runRepository) RequireOpenRun(ctx context.Context, id int64) (bool, error) {
 	status, err := q.q.RunHold(ctx, dbsqlc.RunHoldParams{WorkspaceID: q.ws, ID: id})
 	return run.Status(status) != run.Ended, noRun(id, err)
 }

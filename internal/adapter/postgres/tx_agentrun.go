@@ -17,7 +17,7 @@ func (t agentRunTx) Steps() agentrun.StepRepository {
 	}{t.steps(), t.operations()}
 }
 
-func (t agentRunTx) Conversations() agentrun.Repository { return t.conversations() }
+func (t agentRunTx) Conversations() agentrun.ConversationRepository { return t.conversations() }
 
 func (t agentRunTx) Turns() agentrun.TurnRepository { return t.turns() }
 

@@ -5,15 +5,15 @@ import "cairn/internal/service/conversation"
 // conversationTx is a transaction as the service conversation sees it.
 type conversationTx struct{ session }
 
-func (t conversationTx) Conversations() conversation.InboxRepository { return t.conversations() }
+func (t conversationTx) Conversations() conversation.Repository { return t.conversations() }
 
-func (t conversationTx) Turns() conversation.InboxTurns { return t.turns() }
+func (t conversationTx) Turns() conversation.TurnRepository { return t.turns() }
 
-func (t conversationTx) Transcripts() conversation.TranscriptWriter {
+func (t conversationTx) Transcripts() conversation.TranscriptRepository {
 	return struct {
 		transcriptRepository
 		documentRepository
 	}{t.transcripts(), t.documents()}
 }
 
-func (t conversationTx) Runs() conversation.RunReader { return t.runs() }
+func (t conversationTx) Runs() conversation.RunRepository { return t.runs() }

@@ -37,7 +37,7 @@ type Services struct {
 	Conversations *inspect.Conversations
 	Workspaces    *inspect.Workspaces
 	Waiter        inspect.Waiter
-	Inbox         *conversation.Inbox
+	Inbox         *conversation.Service
 	Distill       *distill.Service
 	Library       *library.Library
 	Curator       *curate.Service

@@ -48,14 +48,14 @@ type PromptInput struct {
 	Unthinking bool // the endpoint is asked not to reason before it answers
 }
 
-func (j *runState) work() RunView { return RunView{j.run, j.spec, j.steps} }
+func (st *runState) work() RunView { return RunView{st.run, st.spec, st.steps} }
 
 // resolveAgent finds out whose run it is.
-func (s *Service) resolveAgent(j *runState) (err error) {
-	j.tools = s.turnTools(j.spec)
-	if a, found := s.Agents[j.run.Kind]; found {
-		j.agent = a
-		j.tools, err = a.Tools(j.work())
+func (s *Service) resolveAgent(st *runState) (err error) {
+	st.tools = s.turnTools(st.spec)
+	if a, found := s.Agents[st.run.Kind]; found {
+		st.agent = a
+		st.tools, err = a.Tools(st.work())
 	}
 	return err
 }
@@ -87,23 +87,23 @@ func (c chosen) Call(ctx context.Context, a agent.Actor, name string, arguments 
 
 // withdrawn tells whether a tool is not offered in step n: nobody reflects twice
 // in a row.
-func (j *runState) withdrawn(tool string, n int) bool {
-	if j.agent == nil || tool != tools.Think {
+func (st *runState) withdrawn(tool string, n int) bool {
+	if st.agent == nil || tool != tools.Think {
 		return false
 	}
-	before, _ := j.step(n - 1)
+	before, _ := st.step(n - 1)
 	return slices.ContainsFunc(before.Calls, func(c Call) bool { return c.Tool == tools.Think && c.Code != string(agent.SkipUnknownTool) })
 }
 
 // offered are the tools of step n.
-func (j *runState) offered(n int) []agent.ToolSpec {
-	return slices.DeleteFunc(j.tools.Offered(j.spec.Origin), func(t agent.ToolSpec) bool { return j.withdrawn(t.Name, n) })
+func (st *runState) offered(n int) []agent.ToolSpec {
+	return slices.DeleteFunc(st.tools.Offered(st.spec.Origin), func(t agent.ToolSpec) bool { return st.withdrawn(t.Name, n) })
 }
 
 // class is how a tool runs in this run. With a pause between them calls are
 // activities, which the workflow can put a timer between.
-func (j *runState) class(c agent.Class) agent.Class {
-	if j.spec.Interval > 0 && c == agent.Fast {
+func (st *runState) class(c agent.Class) agent.Class {
+	if st.spec.Interval > 0 && c == agent.Fast {
 		return agent.Slow
 	}
 	return c
@@ -111,15 +111,15 @@ func (j *runState) class(c agent.Class) agent.Class {
 
 // sequence is the order in which calls run, by their positions: as the model made
 // them, or in the order of the tools.
-func (j *runState) sequence(calls []Call) []int {
+func (st *runState) sequence(calls []Call) []int {
 	out := make([]int, len(calls))
 	for i := range out {
 		out[i] = i
 	}
-	if !j.spec.Ordered {
+	if !st.spec.Ordered {
 		return out
 	}
-	specs := j.tools.Offered(j.spec.Origin)
+	specs := st.tools.Offered(st.spec.Origin)
 	place := func(tool string) int {
 		return slices.IndexFunc(specs, func(t agent.ToolSpec) bool { return t.Name == tool })
 	}
@@ -128,59 +128,59 @@ func (j *runState) sequence(calls []Call) []int {
 }
 
 // brief asks for the request of a run that has an Agent.
-func (s *Service) brief(ctx context.Context, j *runState, step agent.Step, note string, short bool) (llm.Request, error) {
-	told, err := j.agent.Brief(ctx, j.work(), short)
+func (s *Service) brief(ctx context.Context, st *runState, step agent.Step, note string, short bool) (llm.Request, error) {
+	told, err := st.agent.Brief(ctx, st.work(), short)
 	if err != nil {
 		return llm.Request{}, err
 	}
-	since, _ := j.reached(step.N)
-	r := j.request(step, note, since, short)
+	since, _ := st.reached(step.N)
+	r := st.request(step, note, since, short)
 	r.NoReasoning = told.Unthinking
-	r.System, r.Tools = told.System, offered(j.offered(step.N))
+	r.System, r.Tools = told.System, offered(st.offered(step.N))
 	r.Messages = slices.Concat(told.Messages, r.Messages)
 	return r, nil
 }
 
 // subject reads what the run works on, once for each activity.
-func (s *Service) subject(ctx context.Context, j *runState, base Base) (err error) {
-	if j.agent != nil {
-		j.subject, err = j.agent.Subject(ctx, j.work(), base.Fence)
+func (s *Service) subject(ctx context.Context, st *runState, base Base) (err error) {
+	if st.agent != nil {
+		st.subject, err = st.agent.Subject(ctx, st.work(), base.Fence)
 	}
 	return err
 }
 
 // closeAgent ends a run that has an Agent.
-func (s *Service) closeAgent(ctx context.Context, j *runState, e ending) (out *Ended, err error) {
+func (s *Service) closeAgent(ctx context.Context, st *runState, e ending) (out *Ended, err error) {
 	text := func() string {
 		if e.answer != "" {
 			return e.answer
 		}
-		for _, s := range slices.Backward(j.steps) {
+		for _, s := range slices.Backward(st.steps) {
 			if s.Content != "" {
 				return s.Content
 			}
 		}
 		return ""
 	}
-	finished, err := j.agent.Finish(ctx, j.work(), Ended{Reason: e.reason, Detail: e.detail, Text: text()})
+	finished, err := st.agent.Finish(ctx, st.work(), Ended{Reason: e.reason, Detail: e.detail, Text: text()})
 	if err != nil {
 		return nil, err
 	}
-	err = s.Store.WithRuns(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
-		over, err := j.settle(ctx, tx, e, nil)
+	err = s.Store.WithRuns(ctx, st.run.Workspace, func(ctx context.Context, tx Tx) error {
+		over, err := st.settle(ctx, tx, e, nil)
 		if err != nil {
 			return err
 		}
 		if over {
-			out, err = j.ended()
+			out, err = st.ended()
 			return err
 		}
-		out = &Ended{Reason: e.reason, Detail: e.detail, Steps: len(j.steps), ReplySeq: -1, Text: text()}
-		outcome, err := j.agent.Result(j.work(), finished, out)
+		out = &Ended{Reason: e.reason, Detail: e.detail, Steps: len(st.steps), ReplySeq: -1, Text: text()}
+		outcome, err := st.agent.Result(st.work(), finished, out)
 		if err != nil {
 			return err
 		}
-		return tx.Runs().EndRun(ctx, j.run.Ref.Run, outcome, out.Status, out)
+		return tx.Runs().EndRun(ctx, st.run.Ref.Run, outcome, out.Status, out)
 	})
 	return out, err
 }
@@ -189,54 +189,54 @@ func (s *Service) closeAgent(ctx context.Context, j *runState, e ending) (out *E
 // call, and returns its result without storing it: what follows from it is for
 // the workflow. Told is true when the call has a result already.
 func (s *Service) Reach(ctx context.Context, ref run.Ref, n, position int, base Base) (w RunView, result tools.Result, told bool, err error) {
-	j, c, err := s.control(ctx, ref, n, position)
-	if err != nil || j.run.Status == run.Ended || c.Done {
-		return j.work(), result, true, err
+	st, c, err := s.control(ctx, ref, n, position)
+	if err != nil || st.run.Status == run.Ended || c.Done {
+		return st.work(), result, true, err
 	}
-	if err = s.subject(ctx, j, base); err != nil {
-		return j.work(), result, false, err
+	if err = s.subject(ctx, st, base); err != nil {
+		return st.work(), result, false, err
 	}
-	at := slices.IndexFunc(j.steps, func(s Step) bool { return s.N == n })
-	for _, i := range j.sequence(j.steps[at].Calls) {
-		if before := &j.steps[at].Calls[i]; !before.Done && before.Class == agent.Fast {
-			if err := s.runCall(ctx, j, before); err != nil {
-				return j.work(), result, false, err
+	at := slices.IndexFunc(st.steps, func(s Step) bool { return s.N == n })
+	for _, i := range st.sequence(st.steps[at].Calls) {
+		if before := &st.steps[at].Calls[i]; !before.Done && before.Class == agent.Fast {
+			if err := s.runCall(ctx, st, before); err != nil {
+				return st.work(), result, false, err
 			}
 		}
 	}
-	if j.judge(*c) == "" {
+	if st.judge(*c) == "" {
 		var unrun agent.SkipReason
-		if result, unrun, err = s.use(ctx, j, *c); err != nil || result.OK {
-			return j.work(), result, false, err
+		if result, unrun, err = s.use(ctx, st, *c); err != nil || result.OK {
+			return st.work(), result, false, err
 		}
 		if unrun == "" {
-			return j.work(), result, true, s.Tell(ctx, ref, n, position, result)
+			return st.work(), result, true, s.Tell(ctx, ref, n, position, result)
 		}
 	}
-	return j.work(), result, true, s.runCall(ctx, j, c)
+	return st.work(), result, true, s.runCall(ctx, st, c)
 }
 
 // Tell stores what the model is told of a control call.
 func (s *Service) Tell(ctx context.Context, ref run.Ref, n, position int, result tools.Result) error {
-	j, c, err := s.control(ctx, ref, n, position)
-	if err != nil || j.run.Status == run.Ended || c.Done {
+	st, c, err := s.control(ctx, ref, n, position)
+	if err != nil || st.run.Status == run.Ended || c.Done {
 		return err
 	}
 	c.Result, c.Code = string(result.JSON), string(result.Code)
-	return s.whileOpen(ctx, j, func(ctx context.Context, tx Tx) error {
+	return s.whileOpen(ctx, st, func(ctx context.Context, tx Tx) error {
 		_, err := tx.Steps().EndCall(ctx, ref.Run, *c)
 		return err
 	})
 }
 
 func (s *Service) control(ctx context.Context, ref run.Ref, n, position int) (*runState, *Call, error) {
-	j, err := s.loadRun(ctx, ref)
-	if err != nil || j.run.Status == run.Ended {
-		return j, &Call{}, err
+	st, err := s.loadRun(ctx, ref)
+	if err != nil || st.run.Status == run.Ended {
+		return st, &Call{}, err
 	}
-	at := slices.IndexFunc(j.steps, func(s Step) bool { return s.N == n })
-	if at < 0 || position >= len(j.steps[at].Calls) {
-		return j, &Call{}, fault.New(fault.NotFound, fmt.Sprintf("run %d has no call %d in step %d", ref.Run, position, n), "")
+	at := slices.IndexFunc(st.steps, func(s Step) bool { return s.N == n })
+	if at < 0 || position >= len(st.steps[at].Calls) {
+		return st, &Call{}, fault.New(fault.NotFound, fmt.Sprintf("run %d has no call %d in step %d", ref.Run, position, n), "")
 	}
-	return j, &j.steps[at].Calls[position], nil
+	return st, &st.steps[at].Calls[position], nil
 }

@@ -55,60 +55,60 @@ type ending struct {
 // was over, its model did not answer. What was committed stays, and a turn is
 // answered all the same.
 func (s *Service) Close(ctx context.Context, ref run.Ref, reason agent.Reason, detail string, base Base) (*Ended, error) {
-	j, err := s.loadRun(ctx, ref)
+	st, err := s.loadRun(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	if j.run.Status == run.Ended {
-		return j.ended()
+	if st.run.Status == run.Ended {
+		return st.ended()
 	}
-	return s.close(ctx, j, base, ending{reason: reason, detail: detail})
+	return s.close(ctx, st, base, ending{reason: reason, detail: detail})
 }
 
 // Await returns what became of a run once it has ended; before that it is
 // Unavailable, to be asked again.
 func (s *Service) Await(ctx context.Context, ref run.Ref) (*Ended, error) {
-	j := &runState{}
+	st := &runState{}
 	err := s.Store.WithRuns(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
-		j.run, err = tx.Runs().Run(ctx, ref.Run)
+		st.run, err = tx.Runs().Run(ctx, ref.Run)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if j.run.Status != run.Ended {
+	if st.run.Status != run.Ended {
 		return nil, fault.New(fault.Unavailable, fmt.Sprintf("run %d has not ended yet", ref.Run), "")
 	}
-	return j.ended()
+	return st.ended()
 }
 
 // ended reads what became of a run that has ended.
-func (j *runState) ended() (*Ended, error) {
+func (st *runState) ended() (*Ended, error) {
 	out := &Ended{}
-	if err := json.Unmarshal(j.run.Result, out); err != nil {
-		return nil, fmt.Errorf("decode the result of run %d: %w", j.run.Ref.Run, err)
+	if err := json.Unmarshal(st.run.Result, out); err != nil {
+		return nil, fmt.Errorf("decode the result of run %d: %w", st.run.Ref.Run, err)
 	}
 	return out, nil
 }
 
 // close ends a run. When another attempt has ended it, what that one made of it
 // is returned.
-func (s *Service) close(ctx context.Context, j *runState, base Base, e ending) (out *Ended, err error) {
-	if j.agent != nil {
-		return s.closeAgent(ctx, j, e)
+func (s *Service) close(ctx context.Context, st *runState, base Base, e ending) (out *Ended, err error) {
+	if st.agent != nil {
+		return s.closeAgent(ctx, st, e)
 	}
-	err = s.Store.WithRuns(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
+	err = s.Store.WithRuns(ctx, st.run.Workspace, func(ctx context.Context, tx Tx) error {
 		var c Conversation
-		over, err := j.settle(ctx, tx, e, &c)
+		over, err := st.settle(ctx, tx, e, &c)
 		switch {
 		case err != nil:
 			return err
 		case over:
-			out, err = j.ended()
-		case j.run.Kind == run.Nudge:
-			out, err = j.closeNudge(ctx, tx, c, e)
+			out, err = st.ended()
+		case st.run.Kind == run.Nudge:
+			out, err = st.closeNudge(ctx, tx, c, e)
 		default:
-			out, err = j.closeTurn(ctx, tx, c, base, e)
+			out, err = st.closeTurn(ctx, tx, c, base, e)
 		}
 		return err
 	})
@@ -119,17 +119,17 @@ func (s *Service) close(ctx context.Context, j *runState, base Base, e ending) (
 // out what became of calls whose result was never stored: an effect that took
 // place is told, any other will never take place. Over is true when the run had
 // ended before. Its conversation is locked first, where somebody asks for it.
-func (j *runState) settle(ctx context.Context, tx Tx, e ending, c *Conversation) (over bool, err error) {
-	id := j.run.Ref.Run
+func (st *runState) settle(ctx context.Context, tx Tx, e ending, c *Conversation) (over bool, err error) {
+	id := st.run.Ref.Run
 	if c != nil {
-		*c, j.run, j.steps, err = tx.Steps().LockTurn(ctx, j.run.Conversation, id, j.turn.FirstSeq)
+		*c, st.run, st.steps, err = tx.Steps().LockTurn(ctx, st.run.Conversation, id, st.turn.FirstSeq)
 	} else {
-		j.run, j.steps, err = tx.Steps().LockRun(ctx, id)
+		st.run, st.steps, err = tx.Steps().LockRun(ctx, id)
 	}
 	if err != nil {
 		return false, err
 	}
-	if j.run.Status == run.Ended {
+	if st.run.Status == run.Ended {
 		if e.keep != nil {
 			err = errEnded
 		}
@@ -141,19 +141,19 @@ func (j *runState) settle(ctx context.Context, tx Tx, e ending, c *Conversation)
 		}
 	}
 	if e.said != nil {
-		if _, stored := j.step(e.said.N); !stored {
+		if _, stored := st.step(e.said.N); !stored {
 			if err := tx.Steps().PutStep(ctx, id, *e.said); err != nil {
 				return false, err
 			}
-			j.steps = append(j.steps, *e.said)
+			st.steps = append(st.steps, *e.said)
 		}
 	}
-	for _, s := range j.steps {
+	for _, s := range st.steps {
 		for i, c := range s.Calls {
 			if c.Done {
 				continue
 			}
-			effect, err := tx.Steps().VoidOp(ctx, j.run.Op(stepKey(c.Step), c.Position))
+			effect, err := tx.Steps().VoidOp(ctx, st.run.Op(stepKey(c.Step), c.Position))
 			if err != nil {
 				return false, err
 			}
@@ -194,21 +194,21 @@ func mayNudge(ctx context.Context, tx Tx, s nudge.Settings, c nudge.Counters) (b
 }
 
 // closeTurn answers, counts and ends a turn, all or nothing.
-func (j *runState) closeTurn(ctx context.Context, tx Tx, c Conversation, base Base, e ending) (*Ended, error) {
-	out := &Ended{Reason: e.reason, Detail: e.detail, Steps: len(j.steps), Writes: j.writes(), Staged: j.staged(), ReplySeq: j.turn.ReplySeq, Number: j.turn.Number}
-	t := j.turn
+func (st *runState) closeTurn(ctx context.Context, tx Tx, c Conversation, base Base, e ending) (*Ended, error) {
+	out := &Ended{Reason: e.reason, Detail: e.detail, Steps: len(st.steps), Writes: st.writes(), Staged: st.staged(), ReplySeq: st.turn.ReplySeq, Number: st.turn.Number}
+	t := st.turn
 	if t.Mode != contract.Observe {
-		messages := j.answer(e, c.Notice)
+		messages := st.answer(e, c.Notice)
 		Number(messages, c.NextSeq)
 		if err := tx.Transcripts().PutMessages(ctx, c, t.Number, messages); err != nil {
 			return nil, err
 		}
-		if err := tx.Transcripts().IndexSaid(ctx, c, append(j.asked(), messages...)); err != nil {
+		if err := tx.Transcripts().IndexSaid(ctx, c, append(st.asked(), messages...)); err != nil {
 			return nil, err
 		}
 		c.NextSeq += len(messages)
 		out.ReplySeq = c.NextSeq - 1
-		t.Facts = j.facts(e, out.Writes)
+		t.Facts = st.facts(e, out.Writes)
 	}
 	counters := c.Counters
 	if base.Known {
@@ -216,49 +216,49 @@ func (j *runState) closeTurn(ctx context.Context, tx Tx, c Conversation, base Ba
 	}
 	out.Counters = nudge.After(counters, t.Facts)
 	c.Counters, c.Counts = out.Counters, c.Counts+1
-	if err := tx.Conversations().Counted(ctx, c); err != nil {
+	if err := tx.Conversations().SaveCounters(ctx, c); err != nil {
 		return nil, err
 	}
-	if t.Mode != contract.Observe && c.Notice != "" && j.spec.Channel != "voice" {
+	if t.Mode != contract.Observe && c.Notice != "" && st.spec.Channel != "voice" {
 		if err := tx.Conversations().SetNotice(ctx, t.Conversation, ""); err != nil {
 			return nil, err
 		}
 	}
-	t.ReplySeq, t.Reason, t.Tainted = out.ReplySeq, string(e.reason), j.tainted()
+	t.ReplySeq, t.Reason, t.Tainted = out.ReplySeq, string(e.reason), st.tainted()
 	if err := tx.Turns().EndTurn(ctx, t); err != nil {
 		return nil, err
 	}
-	may, err := mayNudge(ctx, tx, j.spec.Settings, out.Counters)
+	may, err := mayNudge(ctx, tx, st.spec.Settings, out.Counters)
 	if err != nil {
 		return nil, err
 	}
 	out.MayNudge = may
-	return out, tx.Runs().EndRun(ctx, j.run.Ref.Run, outcomeOf(e.reason), e.detail, out)
+	return out, tx.Runs().EndRun(ctx, st.run.Ref.Run, outcomeOf(e.reason), e.detail, out)
 }
 
 // words are what the person reads: the model's answer, else what it said before
 // it had to stop, else words of our own with what was done. Silence is no answer.
-func (j *runState) words(e ending) string {
+func (st *runState) words(e ending) string {
 	if e.answer != "" {
 		return e.answer
 	}
-	for _, s := range slices.Backward(j.steps) {
+	for _, s := range slices.Backward(st.steps) {
 		if s.Content != "" && e.reason != agent.ProviderError {
 			return s.Content
 		}
 	}
 	var done []string
-	for _, w := range j.writes() {
+	for _, w := range st.writes() {
 		done = append(done, strings.TrimSpace(w.Tool+" "+w.Name))
 	}
-	return prompt.Canned(j.spec.Lang, j.spec.Channel, string(e.reason), done)
+	return prompt.Canned(st.spec.Lang, st.spec.Channel, string(e.reason), done)
 }
 
 // facts are what the counters of the nudge follow from.
-func (j *runState) facts(e ending, writes []Write) nudge.Turn {
-	f := nudge.Turn{Origin: agent.Origin(j.turn.Origin), Role: "user", Delivered: true,
+func (st *runState) facts(e ending, writes []Write) nudge.Turn {
+	f := nudge.Turn{Origin: agent.Origin(st.turn.Origin), Role: "user", Delivered: true,
 		Interrupted: e.reason == agent.Interrupted, Failed: e.reason == agent.ProviderError || e.reason == agent.OverBudget}
-	for _, s := range j.steps {
+	for _, s := range st.steps {
 		if slices.ContainsFunc(s.Calls, Call.ran) {
 			f.ToolIters++
 		}
@@ -276,8 +276,8 @@ func Saves(f nudge.Turn, writes []Write) nudge.Turn {
 }
 
 // writes are the calls of the run that changed something.
-func (j *runState) writes() (out []Write) {
-	for _, s := range j.steps {
+func (st *runState) writes() (out []Write) {
+	for _, s := range st.steps {
 		for _, c := range s.Calls {
 			if w, ok := Wrote(c.Tool, c.Result); ok && c.Done {
 				out = append(out, w)
@@ -291,8 +291,8 @@ func (j *runState) writes() (out []Write) {
 const waits = "staged"
 
 // staged is how many calls of the run have proposed a change that waits.
-func (j *runState) staged() (n int) {
-	for _, s := range j.steps {
+func (st *runState) staged() (n int) {
+	for _, s := range st.steps {
 		for _, c := range s.Calls {
 			if w, ok := said(c.Tool, c.Result); ok && c.Done && w.Action == waits {
 				n++

@@ -11,17 +11,17 @@ import (
 
 // overInput tells that the next request would take a run over what all of its
 // requests may cost together: what they did cost, and a guess at this one.
-func (s *Service) overInput(ctx context.Context, j *runState, step agent.Step) (over bool, err error) {
-	limit := j.spec.Limits.InputTokens
+func (s *Service) overInput(ctx context.Context, st *runState, step agent.Step) (over bool, err error) {
+	limit := st.spec.Limits.InputTokens
 	if limit == 0 {
 		return false, nil
 	}
 	used := 0
-	err = s.Store.WithRuns(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
-		used, err = tx.Runs().InputTokens(ctx, j.run.Ref.Run)
+	err = s.Store.WithRuns(ctx, st.run.Workspace, func(ctx context.Context, tx Tx) error {
+		used, err = tx.Runs().InputTokens(ctx, st.run.Ref.Run)
 		return err
 	})
-	return used+tokensOf(j.request(step, "", 0, false)) > limit, err
+	return used+tokensOf(st.request(step, "", 0, false)) > limit, err
 }
 
 func tokensOf(r llm.Request) int {

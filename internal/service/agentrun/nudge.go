@@ -60,7 +60,7 @@ func (s *Service) OpenNudge(ctx context.Context, r Review) (out Reviewing, err e
 		}
 		// Turns may have been counted since the review was started.
 		spec.Channel, spec.After, c.Counters = c.Channel, c.Reviewed, nudge.Join(r.Counters, c.Counters)
-		if err := tx.Conversations().Counted(ctx, c); err != nil {
+		if err := tx.Conversations().SaveCounters(ctx, c); err != nil {
 			return err
 		}
 		said, err = tx.Transcripts().Messages(ctx, r.Conversation, spec.After, r.Turn)
@@ -79,8 +79,8 @@ func (s *Service) OpenNudge(ctx context.Context, r Review) (out Reviewing, err e
 		return out, err
 	}
 	if out.Run.Status == run.Ended {
-		j := &runState{run: out.Run}
-		out.Ended, err = j.ended()
+		st := &runState{run: out.Run}
+		out.Ended, err = st.ended()
 	}
 	return out, err
 }
@@ -109,14 +109,14 @@ func (s *Service) recordReview(ctx context.Context, r Review, key string, spec S
 			return err
 		}
 		if len(said) > 0 {
-			return tx.Runs().OweRun(ctx, made.Ref.Run)
+			return tx.Runs().EnqueueRun(ctx, made.Ref.Run)
 		}
 		c, err := tx.Conversations().LockConversation(ctx, r.Conversation)
 		if err != nil {
 			return err
 		}
-		j := &runState{run: made, spec: spec} // nothing is left to read, so nothing is paid for
-		if _, err := j.closeNudge(ctx, tx, c, ending{reason: agent.Final}); err != nil {
+		st := &runState{run: made, spec: spec} // nothing is left to read, so nothing is paid for
+		if _, err := st.closeNudge(ctx, tx, c, ending{reason: agent.Final}); err != nil {
 			return err
 		}
 		made, err = tx.Runs().Run(ctx, made.Ref.Run)
@@ -198,22 +198,22 @@ func reviewStatus(reason agent.Reason, writes int) string {
 
 // closeNudge ends a review. What it saved, and what waits for a person, is said with
 // the next answer.
-func (j *runState) closeNudge(ctx context.Context, tx Tx, c Conversation, e ending) (*Ended, error) {
-	out := &Ended{Reason: e.reason, Detail: e.detail, Steps: len(j.steps), Writes: j.writes(), Staged: j.staged(), ReplySeq: -1, Number: j.spec.Number}
+func (st *runState) closeNudge(ctx context.Context, tx Tx, c Conversation, e ending) (*Ended, error) {
+	out := &Ended{Reason: e.reason, Detail: e.detail, Steps: len(st.steps), Writes: st.writes(), Staged: st.staged(), ReplySeq: -1, Number: st.spec.Number}
 	out.Status = reviewStatus(e.reason, len(out.Writes))
 	c.Counters = reviewed(c.Counters, out)
 	if out.Status != NudgeFailed {
-		c.Reviewed = max(c.Reviewed, j.spec.Turn)
+		c.Reviewed = max(c.Reviewed, st.spec.Turn)
 	}
-	if err := tx.Conversations().Counted(ctx, c); err != nil {
+	if err := tx.Conversations().SaveCounters(ctx, c); err != nil {
 		return nil, err
 	}
 	if len(out.Writes) > 0 || out.Staged > 0 {
-		if err := tx.Conversations().SetNotice(ctx, j.run.Conversation, notice(j.spec.Lang, out.Writes, out.Staged)); err != nil {
+		if err := tx.Conversations().SetNotice(ctx, st.run.Conversation, notice(st.spec.Lang, out.Writes, out.Staged)); err != nil {
 			return nil, err
 		}
 	}
-	return out, tx.Runs().EndRun(ctx, j.run.Ref.Run, outcomeOf(e.reason), out.Status, out)
+	return out, tx.Runs().EndRun(ctx, st.run.Ref.Run, outcomeOf(e.reason), out.Status, out)
 }
 
 // reviewed is the counters after a review: what a failed one should have read

@@ -81,32 +81,32 @@ const urgent = 15 * time.Second
 
 // overflow finds out, before a turn asks anything, whether what was said before
 // fits its model. What does not is to be made shorter: never is it cut.
-func (s *Service) overflow(ctx context.Context, j *runState, step agent.Step, base Base) (*CompactionPlan, error) {
-	if j.kept { // it was asked already
+func (s *Service) overflow(ctx context.Context, st *runState, step agent.Step, base Base) (*CompactionPlan, error) {
+	if st.kept { // it was asked already
 		return nil, nil
 	}
-	return s.shorten(ctx, j, step, base, j.spec.Limits.history())
+	return s.shorten(ctx, st, step, base, st.spec.Limits.history())
 }
 
 // shorten begins the work on a conversation that has more than so many tokens, if
 // it is a turn's that has not asked anything yet.
-func (s *Service) shorten(ctx context.Context, j *runState, step agent.Step, base Base, room int) (*CompactionPlan, error) {
-	if j.run.Kind != run.Turn || s.Compactor == nil || !base.Compacts || step.N != 1 || len(j.steps) > 0 || j.spec.Limits.Window == 0 {
+func (s *Service) shorten(ctx context.Context, st *runState, step agent.Step, base Base, room int) (*CompactionPlan, error) {
+	if st.run.Kind != run.Turn || s.Compactor == nil || !base.Compacts || step.N != 1 || len(st.steps) > 0 || st.spec.Limits.Window == 0 {
 		return nil, nil
 	}
-	upto, tokens := j.overflowing(room)
+	upto, tokens := st.overflowing(room)
 	if upto == 0 {
 		return nil, nil
 	}
-	o := Overflow{Workspace: j.run.Workspace, Conversation: j.run.Conversation, After: j.turn.Record.Upto, Upto: upto, Tokens: tokens, Lang: j.spec.Lang,
-		AtOnce: j.spec.Budget.Wall > 0 && j.spec.Budget.Wall <= urgent}
-	for _, m := range j.earlier {
+	o := Overflow{Workspace: st.run.Workspace, Conversation: st.run.Conversation, After: st.turn.Record.Upto, Upto: upto, Tokens: tokens, Lang: st.spec.Lang,
+		AtOnce: st.spec.Budget.Wall > 0 && st.spec.Budget.Wall <= urgent}
+	for _, m := range st.earlier {
 		if m.Turn <= upto {
 			o.Said = append(o.Said, m)
 		}
 	}
 	if !o.AtOnce {
-		flush, err := s.pinFlush(ctx, j, o)
+		flush, err := s.pinFlush(ctx, st, o)
 		if err != nil {
 			return nil, err
 		}
@@ -116,26 +116,26 @@ func (s *Service) shorten(ctx context.Context, j *runState, step agent.Step, bas
 	if err != nil || !out.Done {
 		return &out, err
 	}
-	again, err := s.loadRun(ctx, j.run.Ref)
+	again, err := s.loadRun(ctx, st.run.Ref)
 	if err == nil {
-		*j = *again
+		*st = *again
 	}
 	return nil, err
 }
 
 // overflowing is the last turn that has to go for what was said before to have at
 // most so many tokens, 0 when it has, and how many go.
-func (j *runState) overflowing(room int) (upto, tokens int) {
-	total := llm.EstimateTokens(j.turn.Record.Content)
+func (st *runState) overflowing(room int) (upto, tokens int) {
+	total := llm.EstimateTokens(st.turn.Record.Content)
 	sizes := map[int]int{}
 	var turns []int
-	for i := 0; i < len(j.earlier); {
+	for i := 0; i < len(st.earlier); {
 		to := i + 1
-		for to < len(j.earlier) && j.earlier[to].Turn == j.earlier[i].Turn {
+		for to < len(st.earlier) && st.earlier[to].Turn == st.earlier[i].Turn {
 			to++
 		}
-		if turn := j.earlier[i].Turn; turn != j.turn.Number {
-			_, sizes[turn] = j.thread(j.earlier[i:to])
+		if turn := st.earlier[i].Turn; turn != st.turn.Number {
+			_, sizes[turn] = st.thread(st.earlier[i:to])
 			total += sizes[turn]
 			turns = append(turns, turn)
 		}
@@ -158,7 +158,7 @@ func (j *runState) overflowing(room int) (upto, tokens int) {
 // pinFlush renders what a review is told that comes before turns become a record:
 // all that goes, and what is kept already. It adds to the day's notes and changes
 // nothing.
-func (s *Service) pinFlush(ctx context.Context, j *runState, o Overflow) (spec Spec, err error) {
+func (s *Service) pinFlush(ctx context.Context, st *runState, o Overflow) (spec Spec, err error) {
 	zone := time.UTC
 	err = s.Store.WithRuns(ctx, o.Workspace, func(ctx context.Context, tx Tx) error {
 		chosen, err := tx.Workspace().Settings(ctx)
@@ -175,7 +175,7 @@ func (s *Service) pinFlush(ctx context.Context, j *runState, o Overflow) (spec S
 		return spec, fmt.Errorf("read what is remembered: %w", err)
 	}
 	spec = s.FlushSpec()
-	spec.Origin, spec.Budget, spec.Channel, spec.Lang, spec.Turn = agent.OriginNudge, agent.ForFlush(), j.spec.Channel, o.Lang, o.Upto
+	spec.Origin, spec.Budget, spec.Channel, spec.Lang, spec.Turn = agent.OriginNudge, agent.ForFlush(), st.spec.Channel, o.Lang, o.Upto
 	var messages []transcript.Message
 	for _, m := range o.Said {
 		if m.Role == transcript.Tool && attacks(m.Content) {
@@ -189,7 +189,7 @@ func (s *Service) pinFlush(ctx context.Context, j *runState, o Overflow) (spec S
 	if spec.Material, err = prompt.User(Fitted(material, spec.Limits.InputTokens/(spec.Budget.Max+2))); err != nil {
 		return spec, err
 	}
-	spec.Date = j.turn.AcceptedAt.In(zone).Format(time.DateOnly)
+	spec.Date = st.turn.AcceptedAt.In(zone).Format(time.DateOnly)
 	spec.System, err = prompt.Flush(spec.Lang, spec.Budget.Max)
 	return spec, err
 }

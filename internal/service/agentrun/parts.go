@@ -31,12 +31,12 @@ func Divided(steps []Step, parts, share int) (of []int, next, since int) {
 }
 
 // reached asks the Agent about response n.
-func (j *runState) reached(n int) (since int, more bool) {
-	c, ok := j.agent.(MultipartAgent)
+func (st *runState) reached(n int) (since int, more bool) {
+	c, ok := st.agent.(MultipartAgent)
 	if !ok {
 		return 0, false
 	}
-	w := j.work()
+	w := st.work()
 	w.Steps = slices.DeleteFunc(slices.Clone(w.Steps), func(s Step) bool { return s.N >= n })
 	return c.Reached(w)
 }

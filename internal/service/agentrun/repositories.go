@@ -15,7 +15,7 @@ import (
 type Tx interface {
 	Runs() RunRepository
 	Steps() StepRepository
-	Conversations() Repository
+	Conversations() ConversationRepository
 	Turns() TurnRepository
 	Transcripts() TranscriptRepository
 	Sessions() SessionRepository
@@ -29,9 +29,9 @@ type RunRepository interface {
 	PutRun(ctx context.Context, r NewRun) (run.Run, error)
 	RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error)
 	StartRun(ctx context.Context, id int64) (bool, error)
-	HoldRun(ctx context.Context, id int64) (bool, error) // the same against its end only; false when it has ended
+	RequireOpenRun(ctx context.Context, id int64) (bool, error) // the same against its end only; false when it has ended
 	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
-	OweRun(ctx context.Context, id int64) error
+	EnqueueRun(ctx context.Context, id int64) error
 	InputTokens(ctx context.Context, id int64) (int, error) // that a run's requests have cost
 }
 
@@ -47,10 +47,10 @@ type StepRepository interface {
 	VoidOp(ctx context.Context, op string) (json.RawMessage, error) // the effect of an operation; one without can have none any more
 }
 
-// Repository is conversations.
-type Repository interface {
+// ConversationRepository is conversations.
+type ConversationRepository interface {
 	LockConversation(ctx context.Context, id int64) (Conversation, error)
-	Counted(ctx context.Context, c Conversation) error
+	SaveCounters(ctx context.Context, c Conversation) error
 	SetNotice(ctx context.Context, conversation int64, notice string) error
 }
 

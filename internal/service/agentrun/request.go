@@ -11,20 +11,20 @@ import (
 
 // request is what the model is asked in a step; responses up to since are not shown. The ledger keeps the bytes that
 // were sent first, so a second attempt never asks something else.
-func (j *runState) request(step agent.Step, note string, since int, short bool) llm.Request {
-	r := llm.Request{Model: j.spec.Model, MaxTokens: j.spec.Limits.MaxTokens, Label: llm.Label{Stage: string(j.run.Kind), Run: fmt.Sprint(j.run.Ref.Run), Task: fmt.Sprintf("step %d", step.N)}}
-	if j.run.Kind == run.Turn {
-		r.System, r.Tools = j.session.Rendered, j.session.Tools
-		r.Messages = j.conversation(short)
-	} else if j.agent == nil {
-		r.System, r.Tools = j.spec.System, j.spec.Tools
-		r.Messages = llm.User(j.spec.Material)
+func (st *runState) request(step agent.Step, note string, since int, short bool) llm.Request {
+	r := llm.Request{Model: st.spec.Model, MaxTokens: st.spec.Limits.MaxTokens, Label: llm.Label{Stage: string(st.run.Kind), Run: fmt.Sprint(st.run.Ref.Run), Task: fmt.Sprintf("step %d", step.N)}}
+	if st.run.Kind == run.Turn {
+		r.System, r.Tools = st.session.Rendered, st.session.Tools
+		r.Messages = st.conversation(short)
+	} else if st.agent == nil {
+		r.System, r.Tools = st.spec.System, st.spec.Tools
+		r.Messages = llm.User(st.spec.Material)
 	}
-	r.Messages = append(r.Messages, j.sofar(step.N, since)...)
+	r.Messages = append(r.Messages, st.sofar(step.N, since)...)
 	if note != "" {
 		r.Messages = append(r.Messages, llm.Message{Role: llm.RoleUser, Content: note})
 	}
-	if j.spec.Origin.Autonomous() { // nobody is there to like one wording better than another
+	if st.spec.Origin.Autonomous() { // nobody is there to like one wording better than another
 		r.Temperature = new(0.0)
 	}
 	if step.Toolless {
@@ -34,8 +34,8 @@ func (j *runState) request(step agent.Step, note string, since int, short bool) 
 }
 
 // sofar is what this run has said and done after step since and before step n.
-func (j *runState) sofar(n, since int) (out []llm.Message) {
-	for _, s := range j.steps {
+func (st *runState) sofar(n, since int) (out []llm.Message) {
+	for _, s := range st.steps {
 		if s.N >= n || s.N <= since || s.Content == "" && len(s.Calls) == 0 { // an empty response is not shown to its model
 			continue
 		}
@@ -48,7 +48,7 @@ func (j *runState) sofar(n, since int) (out []llm.Message) {
 		}
 		out = append(out, m)
 		for _, c := range s.Calls {
-			out = append(out, llm.Message{Role: llm.RoleTool, CallID: c.ID, Content: transcript.Clip(c.result(agent.SkipInterrupted), j.spec.Limits.ResultChars)})
+			out = append(out, llm.Message{Role: llm.RoleTool, CallID: c.ID, Content: transcript.Clip(c.result(agent.SkipInterrupted), st.spec.Limits.ResultChars)})
 		}
 	}
 	return out
@@ -57,19 +57,19 @@ func (j *runState) sofar(n, since int) (out []llm.Message) {
 // conversation is the thread up to the message that is being answered: the record
 // of its beginning, if there is one, and whole turns, the newest that fit. All do,
 // but when a model has said that it was too much, or none has made a record.
-func (j *runState) conversation(short bool) []llm.Message {
-	left := j.spec.Limits.history() - llm.EstimateTokens(j.turn.Record.Content)
+func (st *runState) conversation(short bool) []llm.Message {
+	left := st.spec.Limits.history() - llm.EstimateTokens(st.turn.Record.Content)
 	if short { // the model said that it was too much
 		left /= shortPart
 	}
 	var turns [][]llm.Message
-	for i := len(j.earlier); i > 0; {
+	for i := len(st.earlier); i > 0; {
 		from := i - 1
-		for from > 0 && j.earlier[from-1].Turn == j.earlier[i-1].Turn {
+		for from > 0 && st.earlier[from-1].Turn == st.earlier[i-1].Turn {
 			from--
 		}
-		turn, tokens := j.thread(j.earlier[from:i])
-		if j.earlier[from].Turn != j.turn.Number {
+		turn, tokens := st.thread(st.earlier[from:i])
+		if st.earlier[from].Turn != st.turn.Number {
 			if left -= tokens; left < 0 {
 				break
 			}
@@ -78,8 +78,8 @@ func (j *runState) conversation(short bool) []llm.Message {
 		i = from
 	}
 	var out []llm.Message
-	if j.turn.Record.Upto > 0 {
-		out = append(out, llm.Message{Role: llm.RoleUser, Content: j.turn.Record.Content})
+	if st.turn.Record.Upto > 0 {
+		out = append(out, llm.Message{Role: llm.RoleUser, Content: st.turn.Record.Content})
 	}
 	for i := len(turns) - 1; i >= 0; i-- {
 		out = append(out, turns[i]...)
@@ -93,7 +93,7 @@ const shortPart = 4
 // thread renders the messages of one turn. The record of a gateway's own agent
 // may lack results, or calls; endpoints refuse a call without its result next to
 // it, and a result without its call.
-func (j *runState) thread(ms []TurnMessage) (out []llm.Message, tokens int) {
+func (st *runState) thread(ms []TurnMessage) (out []llm.Message, tokens int) {
 	told := make([]bool, len(ms)) // results that stand beside their call
 	for i, m := range ms {
 		r := llm.Message{Role: string(m.Role), Content: m.Content}
@@ -102,10 +102,10 @@ func (j *runState) thread(ms []TurnMessage) (out []llm.Message, tokens int) {
 			if told[i] {
 				continue
 			}
-			r.Role, r.Content = llm.RoleUser, transcript.Clip(m.Content, j.spec.Limits.ResultChars)
+			r.Role, r.Content = llm.RoleUser, transcript.Clip(m.Content, st.spec.Limits.ResultChars)
 		case transcript.User:
-			if m.Turn == j.turn.Number && j.turn.Context != "" {
-				r.Content = j.turn.Context + m.Content
+			if m.Turn == st.turn.Number && st.turn.Context != "" {
+				r.Content = st.turn.Context + m.Content
 			}
 		case transcript.System:
 			r.Role = llm.RoleUser
@@ -115,7 +115,7 @@ func (j *runState) thread(ms []TurnMessage) (out []llm.Message, tokens int) {
 			answer := llm.Message{Role: llm.RoleTool, CallID: c.ID, Content: noResult}
 			for k := i + 1; k < len(ms); k++ {
 				if ms[k].Role == transcript.Tool && ms[k].ToolCallID == c.ID && !told[k] {
-					told[k], answer.Content = true, transcript.Clip(ms[k].Content, j.spec.Limits.ResultChars)
+					told[k], answer.Content = true, transcript.Clip(ms[k].Content, st.spec.Limits.ResultChars)
 					break
 				}
 			}

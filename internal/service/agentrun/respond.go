@@ -25,67 +25,67 @@ type response struct {
 
 // conclude stores a response and, when it is the last, closes the run; with more
 // in the same transaction, once the run is held.
-func (s *Service) conclude(ctx context.Context, j *runState, plan promptPlan, base Base, said *Step, more func(context.Context, Tx) error) (*Ended, error) {
+func (s *Service) conclude(ctx context.Context, st *runState, plan promptPlan, base Base, said *Step, more func(context.Context, Tx) error) (*Ended, error) {
 	if e := plan.ends(said); e != nil {
 		e.keep = more
-		return s.close(ctx, j, base, *e)
+		return s.close(ctx, st, base, *e)
 	}
-	return nil, s.whileOpen(ctx, j, func(ctx context.Context, tx Tx) error {
+	return nil, s.whileOpen(ctx, st, func(ctx context.Context, tx Tx) error {
 		if more != nil {
 			if err := more(ctx, tx); err != nil {
 				return err
 			}
 		}
-		return tx.Steps().PutStep(ctx, j.run.Ref.Run, *said)
+		return tx.Steps().PutStep(ctx, st.run.Ref.Run, *said)
 	})
 }
 
 // callModel asks the model, unless an earlier attempt has stored its response. When
 // the request was too much a turn's conversation is to be made shorter; what is too
 // much even then is asked once more with less history.
-func (s *Service) callModel(ctx context.Context, j *runState, plan promptPlan, base Base) (response, error) {
+func (s *Service) callModel(ctx context.Context, st *runState, plan promptPlan, base Base) (response, error) {
 	if plan.response != nil {
 		return response{said: *plan.response}, nil
 	}
-	out, err := s.ask(ctx, j, plan, base, "", false)
+	out, err := s.ask(ctx, st, plan, base, "", false)
 	var failed *llm.Error
-	if !errors.As(err, &failed) || failed.Class != llm.ContextLength || j.run.Kind == run.Nudge {
+	if !errors.As(err, &failed) || failed.Class != llm.ContextLength || st.run.Kind == run.Nudge {
 		return out, err
 	}
-	if over, err := s.shorten(ctx, j, plan.step, base, j.spec.Limits.history()/shortPart); err != nil || over != nil {
+	if over, err := s.shorten(ctx, st, plan.step, base, st.spec.Limits.history()/shortPart); err != nil || over != nil {
 		return response{overflow: over}, err
 	}
 	plan.untold = nil // stored with the first request
-	return s.ask(ctx, j, plan, base, "/short", true)
+	return s.ask(ctx, st, plan, base, "/short", true)
 }
 
 // ask makes one call of the model. Its reply is stored with what follows from it.
-func (s *Service) ask(ctx context.Context, j *runState, plan promptPlan, base Base, suffix string, short bool) (out response, err error) {
-	request := func() (llm.Request, error) { return j.request(plan.step, plan.note, 0, short), nil }
-	if j.agent != nil {
-		brief, err := s.brief(ctx, j, plan.step, plan.note, short)
+func (s *Service) ask(ctx context.Context, st *runState, plan promptPlan, base Base, suffix string, short bool) (out response, err error) {
+	request := func() (llm.Request, error) { return st.request(plan.step, plan.note, 0, short), nil }
+	if st.agent != nil {
+		brief, err := s.brief(ctx, st, plan.step, plan.note, short)
 		if err != nil {
 			return out, err
 		}
 		request = func() (llm.Request, error) { return brief, nil }
 	}
-	key := run.CallKey{Ref: j.run.Ref, Step: fmt.Sprintf("step/%d%s", plan.step.N, suffix)}
-	reply, err := s.call(ctx, j, plan.untold, key, request, s.keeper(j, plan, base, key, &out))
+	key := run.CallKey{Ref: st.run.Ref, Step: fmt.Sprintf("step/%d%s", plan.step.N, suffix)}
+	reply, err := s.call(ctx, st, plan.untold, key, request, s.keeper(st, plan, base, key, &out))
 	if err == nil && !out.stored {
-		out.said = j.read(plan.step, plan.note, reply)
+		out.said = st.read(plan.step, plan.note, reply)
 	}
 	return out, err
 }
 
 // call stores the request with what the model is told by it, sends it and has the
 // reply kept.
-func (s *Service) call(ctx context.Context, j *runState, untold []*Call, k run.CallKey, request func() (llm.Request, error), keep ledger.StoreReply) (llm.Reply, error) {
+func (s *Service) call(ctx context.Context, st *runState, untold []*Call, k run.CallKey, request func() (llm.Request, error), keep ledger.StoreReply) (llm.Reply, error) {
 	var (
 		wanted    ledger.CallRequest
 		admission ledger.Admission
 	)
-	err := s.Store.WithRuns(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
-		if err := j.resume(ctx, tx, untold, true); err != nil {
+	err := s.Store.WithRuns(ctx, st.run.Workspace, func(ctx context.Context, tx Tx) error {
+		if err := st.resume(ctx, tx, untold, true); err != nil {
 			return err
 		}
 		asked, err := request()
@@ -101,30 +101,30 @@ func (s *Service) call(ctx context.Context, j *runState, untold []*Call, k run.C
 	if err != nil {
 		return llm.Reply{}, fmt.Errorf("store the request of %s: %w", k.Step, err)
 	}
-	if j.run.Kind == run.Turn {
-		metrics.RecordPromptPrefix(j.run.Conversation, j.session.SHA, time.Now())
+	if st.run.Kind == run.Turn {
+		metrics.RecordPromptPrefix(st.run.Conversation, st.session.SHA, time.Now())
 	}
 	return s.Ledger.Execute(ctx, wanted, admission, keep)
 }
 
 // resume holds a run that goes on, and stores what its next request tells. A turn
 // that asks with a session that was revoked is refused.
-func (j *runState) resume(ctx context.Context, tx Tx, untold []*Call, asks bool) error {
+func (st *runState) resume(ctx context.Context, tx Tx, untold []*Call, asks bool) error {
 	in := StepResume{}
 	for _, c := range untold {
 		in.Calls = append(in.Calls, *c)
 	}
-	if j.run.Kind == run.Turn && !j.kept {
-		in.Session = j.session.ID
+	if st.run.Kind == run.Turn && !st.kept {
+		in.Session = st.session.ID
 	}
-	if asks && j.kept {
-		in.Kept = j.session.ID
+	if asks && st.kept {
+		in.Kept = st.session.ID
 	}
-	pins := j.run.Kind == run.Turn && j.turn.Context == ""
+	pins := st.run.Kind == run.Turn && st.turn.Context == ""
 	if pins {
-		in.Turn, in.Frozen = &j.turn, j.session.CreatedAt
+		in.Turn, in.Frozen = &st.turn, st.session.CreatedAt
 	}
-	out, open, err := tx.Steps().Resume(ctx, j.run.Ref.Run, in)
+	out, open, err := tx.Steps().Resume(ctx, st.run.Ref.Run, in)
 	switch {
 	case err == nil && !open:
 		err = errEnded
@@ -138,11 +138,11 @@ func (j *runState) resume(ctx context.Context, tx Tx, untold []*Call, asks bool)
 		*untold[i] = c
 	}
 	if out.Session != in.Session { // another attempt was first to keep one
-		if j.session, err = tx.Sessions().SessionByID(ctx, out.Session); err != nil {
+		if st.session, err = tx.Sessions().SessionByID(ctx, out.Session); err != nil {
 			return err
 		}
 		if pins {
-			if out.News, err = tx.Turns().News(ctx, j.turn, j.session.CreatedAt); err != nil {
+			if out.News, err = tx.Turns().News(ctx, st.turn, st.session.CreatedAt); err != nil {
 				return err
 			}
 		}
@@ -151,28 +151,28 @@ func (j *runState) resume(ctx context.Context, tx Tx, untold []*Call, asks bool)
 	case !pins:
 		return nil
 	case out.Context != "": // by another attempt
-		j.turn.Context = out.Context
+		st.turn.Context = out.Context
 		return nil
 	}
-	return j.pinContext(ctx, tx, out.News)
+	return st.pinContext(ctx, tx, out.News)
 }
 
 // keeper stores a reply with what follows from it, in one transaction. What an
 // agent of long-term memory ends with is read outside of it: its last reply is
 // stored alone.
-func (s *Service) keeper(j *runState, plan promptPlan, base Base, k run.CallKey, out *response) ledger.StoreReply {
+func (s *Service) keeper(st *runState, plan promptPlan, base Base, k run.CallKey, out *response) ledger.StoreReply {
 	return func(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, err error) {
-		said := j.read(plan.step, plan.note, reply)
+		said := st.read(plan.step, plan.note, reply)
 		ends := plan.ends(&said) != nil
-		if ends && j.agent != nil {
+		if ends && st.agent != nil {
 			return s.Ledger.Store.EndCall(ctx, k, reply, cost)
 		}
-		ended, err := s.conclude(ctx, j, plan, base, &said, func(ctx context.Context, tx Tx) error {
+		ended, err := s.conclude(ctx, st, plan, base, &said, func(ctx context.Context, tx Tx) error {
 			if stored, err = tx.Calls().StoreReply(ctx, k, reply, cost); err != nil {
 				return err
 			}
 			// The store leaves out what it cannot hold.
-			if said = j.read(plan.step, plan.note, stored); (plan.ends(&said) != nil) != ends {
+			if said = st.read(plan.step, plan.note, stored); (plan.ends(&said) != nil) != ends {
 				return ledger.ErrReplyExists
 			}
 			return nil
@@ -185,7 +185,7 @@ func (s *Service) keeper(j *runState, plan promptPlan, base Base, k run.CallKey,
 }
 
 // read is a reply as a response of the run.
-func (j *runState) read(step agent.Step, note string, reply llm.Reply) Step {
+func (st *runState) read(step agent.Step, note string, reply llm.Reply) Step {
 	out := Step{N: step.N, Note: note, Content: strings.TrimSpace(reply.Text), Finish: reply.Finish}
 	if reply.Refusal != "" { // the person is told, in the endpoint's words
 		out.Content = strings.TrimSpace(reply.Refusal)
@@ -195,8 +195,8 @@ func (j *runState) read(step agent.Step, note string, reply llm.Reply) Step {
 		return out
 	}
 	classes := map[string]agent.Class{}
-	for _, t := range j.tools.Offered(j.spec.Origin) {
-		classes[t.Name] = j.class(t.Class)
+	for _, t := range st.tools.Offered(st.spec.Origin) {
+		classes[t.Name] = st.class(t.Class)
 	}
 	for i, c := range reply.Calls {
 		class, known := classes[c.Name]

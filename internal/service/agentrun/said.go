@@ -8,10 +8,10 @@ import (
 
 // asked is what the user said in this turn, at its time. It becomes findable with
 // the answer: what looks something up for the turn is not shown the turn itself.
-func (j *runState) asked() (out []transcript.Message) {
-	for _, m := range j.earlier {
-		if m.Turn == j.turn.Number {
-			m.Time = j.turn.AcceptedAt
+func (st *runState) asked() (out []transcript.Message) {
+	for _, m := range st.earlier {
+		if m.Turn == st.turn.Number {
+			m.Time = st.turn.AcceptedAt
 			out = append(out, m.Message)
 		}
 	}
@@ -27,8 +27,8 @@ func Number(ms []transcript.Message, from int) {
 
 // answer is everything that the transcript keeps of a turn after what its user
 // said: calls and their results, then the answer.
-func (j *runState) answer(e ending, notice string) (out []transcript.Message) {
-	for _, s := range j.steps {
+func (st *runState) answer(e ending, notice string) (out []transcript.Message) {
+	for _, s := range st.steps {
 		if len(s.Calls) == 0 {
 			continue
 		}
@@ -41,13 +41,13 @@ func (j *runState) answer(e ending, notice string) (out []transcript.Message) {
 			out = append(out, transcript.Message{Role: transcript.Tool, Name: c.Tool, ToolCallID: c.ID, Content: c.result(e.reason.SkipReason())})
 		}
 	}
-	text := j.words(e)
-	if notice != "" && j.spec.Channel != "voice" {
+	text := st.words(e)
+	if notice != "" && st.spec.Channel != "voice" {
 		text += "\n\n" + notice
 	}
 	out = append(out, transcript.Message{Role: transcript.Assistant, Content: text})
 	for i := range out {
-		out[i].ID = MessageID(j.turn.MessageID, i+1)
+		out[i].ID = MessageID(st.turn.MessageID, i+1)
 	}
 	return out
 }

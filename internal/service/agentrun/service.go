@@ -33,7 +33,7 @@ type Memory interface {
 	About(ctx context.Context, ws int64) (identity, meta string, err error)
 }
 
-// Service is the use-case.
+// Service runs agents. Each of its ports but Compactor is required.
 type Service struct {
 	Store            Store
 	Ledger           *ledger.Ledger

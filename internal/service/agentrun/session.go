@@ -49,7 +49,7 @@ func (s Spec) sessions(offloaded bool) string {
 	return name
 }
 
-func (j *runState) sessions() string { return j.spec.sessions(j.turn.Record.Upto > 0) }
+func (st *runState) sessions() string { return st.spec.sessions(st.turn.Record.Upto > 0) }
 
 // freezeRounds bounds how often a session is rendered anew because something
 // was taken away meanwhile.
@@ -57,38 +57,38 @@ const freezeRounds = 5
 
 // freezeSession gives a turn a fresh session, or the one that somebody else froze
 // meanwhile.
-func (s *Service) freezeSession(ctx context.Context, j *runState) error {
+func (s *Service) freezeSession(ctx context.Context, st *runState) error {
 	for range freezeRounds {
-		if stored, err := s.tryFreeze(ctx, j); err != nil || stored {
+		if stored, err := s.tryFreeze(ctx, st); err != nil || stored {
 			return err
 		}
 	}
 	return fault.New(fault.Unavailable, "what the session tells is being taken away faster than it can be read", "")
 }
 
-func (s *Service) tryFreeze(ctx context.Context, j *runState) (stored bool, err error) {
-	ws := j.run.Workspace
-	fresh, err := s.freeze(ctx, ws, j.spec, j.turn.Record.Upto > 0)
+func (s *Service) tryFreeze(ctx context.Context, st *runState) (stored bool, err error) {
+	ws := st.run.Workspace
+	fresh, err := s.freeze(ctx, ws, st.spec, st.turn.Record.Upto > 0)
 	if err != nil {
 		return false, err
 	}
 	err = s.Store.WithRuns(ctx, ws, func(ctx context.Context, tx Tx) error {
 		// Whoever froze one while we rendered ours was first.
-		if err := tx.Sessions().LockSessions(ctx, j.sessions()); err != nil {
+		if err := tx.Sessions().LockSessions(ctx, st.sessions()); err != nil {
 			return err
 		}
-		live, found, err := tx.Sessions().LiveSession(ctx, j.sessions(), j.spec.Lang)
+		live, found, err := tx.Sessions().LiveSession(ctx, st.sessions(), st.spec.Lang)
 		if err == nil && !found {
-			if live, found, err = tx.Sessions().PutSession(ctx, fresh, j.spec.SessionTTL); err == nil && !found {
+			if live, found, err = tx.Sessions().PutSession(ctx, fresh, st.spec.SessionTTL); err == nil && !found {
 				return nil
 			}
 		}
 		if err != nil {
 			return err
 		}
-		j.session, err = tx.Sessions().KeepSession(ctx, j.run.Ref.Run, live)
-		j.kept = err == nil
-		stored = j.kept
+		st.session, err = tx.Sessions().KeepSession(ctx, st.run.Ref.Run, live)
+		st.kept = err == nil
+		stored = st.kept
 		return err
 	})
 	return stored, err

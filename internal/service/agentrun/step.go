@@ -44,61 +44,61 @@ func (s *Service) Step(ctx context.Context, ref run.Ref, step agent.Step, base B
 // attempt makes a step in five phases. It fails with errEnded or errRevoked when
 // what it has read is no longer true; then the step is attempted anew.
 func (s *Service) attempt(ctx context.Context, ref run.Ref, step agent.Step, base Base) (out Stepped, err error) {
-	j, err := s.loadRun(ctx, ref)
+	st, err := s.loadRun(ctx, ref)
 	if err != nil {
 		return out, err
 	}
-	if j.run.Status == run.Ended {
+	if st.run.Status == run.Ended {
 		out.Final = true
-		out.Ended, err = j.ended()
+		out.Ended, err = st.ended()
 		return out, err
 	}
-	if out.Overflow, err = s.overflow(ctx, j, step, base); err != nil || out.Overflow != nil {
+	if out.Overflow, err = s.overflow(ctx, st, step, base); err != nil || out.Overflow != nil {
 		return out, err
 	}
-	calls, err := s.runPendingCalls(ctx, j, step, base)
+	calls, err := s.runPendingCalls(ctx, st, step, base)
 	if err != nil {
 		return out, err
 	}
 	out.AllUnavailable, out.Tripped = calls.unavailable, calls.tripped
-	plan, err := s.buildPrompt(ctx, j, step, calls)
+	plan, err := s.buildPrompt(ctx, st, step, calls)
 	if err != nil {
 		return out, err
 	}
 	if plan.end != nil {
-		return s.endStep(ctx, j, base, out, *plan.end)
+		return s.endStep(ctx, st, base, out, *plan.end)
 	}
-	answer, err := s.callModel(ctx, j, plan, base)
+	answer, err := s.callModel(ctx, st, plan, base)
 	switch {
 	case fault.CodeOf(err) == fault.QuotaExceeded:
 		out.OverBudget = true
-		return s.endStep(ctx, j, base, out, ending{reason: agent.OverBudget, detail: fault.From(err).Message})
+		return s.endStep(ctx, st, base, out, ending{reason: agent.OverBudget, detail: fault.From(err).Message})
 	case err != nil:
 		return out, err
 	case answer.overflow != nil:
 		out.Overflow = answer.overflow
 		return out, nil
 	}
-	return s.storeStep(ctx, j, plan, base, out, answer)
+	return s.storeStep(ctx, st, plan, base, out, answer)
 }
 
 // runPendingCalls runs the calls that the response before a step has made.
-func (s *Service) runPendingCalls(ctx context.Context, j *runState, step agent.Step, base Base) (callResults, error) {
-	if err := s.subject(ctx, j, base); err != nil {
+func (s *Service) runPendingCalls(ctx context.Context, st *runState, step agent.Step, base Base) (callResults, error) {
+	if err := s.subject(ctx, st, base); err != nil {
 		return callResults{}, err
 	}
-	return s.runCalls(ctx, j, step.N-1, step.Unrun, false)
+	return s.runCalls(ctx, st, step.N-1, step.Unrun, false)
 }
 
 // storeStep stores a response, unless that was done with its reply, and tells what
 // follows from it.
-func (s *Service) storeStep(ctx context.Context, j *runState, plan promptPlan, base Base, out Stepped, answer response) (Stepped, error) {
+func (s *Service) storeStep(ctx context.Context, st *runState, plan promptPlan, base Base, out Stepped, answer response) (Stepped, error) {
 	var err error
-	if _, found := j.step(plan.step.N); !found {
-		j.steps = append(j.steps, answer.said)
+	if _, found := st.step(plan.step.N); !found {
+		st.steps = append(st.steps, answer.said)
 	}
 	if !answer.stored {
-		if answer.ended, err = s.conclude(ctx, j, plan, base, &answer.said, nil); err != nil {
+		if answer.ended, err = s.conclude(ctx, st, plan, base, &answer.said, nil); err != nil {
 			return out, err
 		}
 	}
@@ -112,32 +112,32 @@ func (s *Service) storeStep(ctx context.Context, j *runState, plan promptPlan, b
 	case len(said.Calls) == 0: // about a part of the work, and there is another
 		out.More = true
 	case plan.step.Last: // the writes of the last response are paid for
-		if _, err := s.runCalls(ctx, j, plan.step.N, "", true); err != nil {
+		if _, err := s.runCalls(ctx, st, plan.step.N, "", true); err != nil {
 			return out, err
 		}
-		return s.endStep(ctx, j, base, out, ending{reason: agent.Exhausted})
+		return s.endStep(ctx, st, base, out, ending{reason: agent.Exhausted})
 	default:
-		for _, i := range j.sequence(said.Calls) {
+		for _, i := range st.sequence(said.Calls) {
 			c := said.Calls[i]
-			out.Calls = append(out.Calls, agent.CallRef{Index: c.Position, Tool: s.shown(j, c.Tool), Class: c.Class})
+			out.Calls = append(out.Calls, agent.CallRef{Index: c.Position, Tool: s.shown(st, c.Tool), Class: c.Class})
 		}
 	}
 	return out, nil
 }
 
 // endStep closes the run with a step.
-func (s *Service) endStep(ctx context.Context, j *runState, base Base, out Stepped, e ending) (Stepped, error) {
+func (s *Service) endStep(ctx context.Context, st *runState, base Base, out Stepped, e ending) (Stepped, error) {
 	var err error
 	out.Final = true
-	out.Ended, err = s.close(ctx, j, base, e)
+	out.Ended, err = s.close(ctx, st, base, e)
 	return out, err
 }
 
 // shown is a tool's name as a workflow knows it: a typed one is the tool that it
 // stands for, and one that the model has made
 // up is its words, of any length.
-func (s *Service) shown(j *runState, tool string) string {
-	if len(j.tools.Offered(j.spec.Origin, tool)) == 0 {
+func (s *Service) shown(st *runState, tool string) string {
+	if len(st.tools.Offered(st.spec.Origin, tool)) == 0 {
 		return string(fault.UnknownTool)
 	}
 	return tools.Base(tool)

@@ -12,18 +12,18 @@ import (
 // tainted tells that untrusted text has entered the window of a run: what it
 // writes then waits for a person, and is marked. What people say is their word;
 // what tools bring in is nobody's, and an instruction in it is an attack.
-func (j *runState) tainted() bool {
-	if j.spec.Tainted || j.turn.Tainted || j.run.Kind != run.Turn {
-		return j.spec.Tainted || j.turn.Tainted
+func (st *runState) tainted() bool {
+	if st.spec.Tainted || st.turn.Tainted || st.run.Kind != run.Turn {
+		return st.spec.Tainted || st.turn.Tainted
 	}
-	for _, m := range j.earlier {
-		if m.Role == transcript.Tool && j.foreign(m.Name) && attacks(m.Content) {
+	for _, m := range st.earlier {
+		if m.Role == transcript.Tool && st.foreign(m.Name) && attacks(m.Content) {
 			return true
 		}
 	}
-	for _, s := range j.steps {
+	for _, s := range st.steps {
 		for _, c := range s.Calls {
-			if c.Done && (j.foreign(c.Tool) && attacks(c.Result) || strings.Contains(c.Result, markTainted)) {
+			if c.Done && (st.foreign(c.Tool) && attacks(c.Result) || strings.Contains(c.Result, markTainted)) {
 				return true
 			}
 		}
@@ -38,8 +38,8 @@ const markTainted = `"tainted":true`
 // foreign tells that a tool brings in what we have not kept: one of a gateway's own
 // agent, or a program. What ours show was scanned when it was kept, and is again
 // when it is shown.
-func (j *runState) foreign(tool string) bool {
-	specs := j.tools.Offered(j.spec.Origin, tool)
+func (st *runState) foreign(tool string) bool {
+	specs := st.tools.Offered(st.spec.Origin, tool)
 	return len(specs) != 1 || specs[0].Class == agent.Isolated
 }
 

@@ -28,31 +28,31 @@ type callResults struct {
 // step follows. With unrun nothing runs, and that is what the model is told. What
 // the model is told of the last call is left to be stored with the request that
 // tells it, when one follows.
-func (s *Service) runCalls(ctx context.Context, j *runState, n int, unrun agent.SkipReason, last bool) (out callResults, err error) {
-	at := slices.IndexFunc(j.steps, func(s Step) bool { return s.N == n })
-	if at < 0 || len(j.steps[at].Calls) == 0 {
+func (s *Service) runCalls(ctx context.Context, st *runState, n int, unrun agent.SkipReason, last bool) (out callResults, err error) {
+	at := slices.IndexFunc(st.steps, func(s Step) bool { return s.N == n })
+	if at < 0 || len(st.steps[at].Calls) == 0 {
 		return out, nil
 	}
 	out.unavailable = true
-	order := j.sequence(j.steps[at].Calls)
+	order := st.sequence(st.steps[at].Calls)
 	for n, i := range order {
-		c := &j.steps[at].Calls[i]
+		c := &st.steps[at].Calls[i]
 		if !c.Done {
 			why := unrun
 			if why == "" && !last && c.Class != agent.Fast && c.Class != agent.Isolated && c.Tool != tools.Think { // its own activity has given up
 				why = agent.SkipTimeout
 			}
 			if why == "" && c.Class == agent.Isolated {
-				if why, err = s.lost(ctx, j, *c, last); err != nil {
+				if why, err = s.lost(ctx, st, *c, last); err != nil {
 					return out, err
 				}
 			}
-			if err := s.execute(ctx, j, c, why); err != nil {
+			if err := s.execute(ctx, st, c, why); err != nil {
 				return out, err
 			}
-			if n == len(order)-1 && !last && j.agent == nil {
+			if n == len(order)-1 && !last && st.agent == nil {
 				c.Done, out.untold = true, append(out.untold, c)
-			} else if err := s.storeCall(ctx, j, c); err != nil {
+			} else if err := s.storeCall(ctx, st, c); err != nil {
 				return out, err
 			}
 		}
@@ -64,9 +64,9 @@ func (s *Service) runCalls(ctx context.Context, j *runState, n int, unrun agent.
 
 // lost is why a call that only a sandboxed worker runs has no result: it was
 // begun, or it never will be.
-func (s *Service) lost(ctx context.Context, j *runState, c Call, last bool) (why agent.SkipReason, err error) {
-	err = s.Store.WithRuns(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
-		begun, err := tx.Steps().VoidOp(ctx, j.run.Op(stepKey(c.Step), c.Position))
+func (s *Service) lost(ctx context.Context, st *runState, c Call, last bool) (why agent.SkipReason, err error) {
+	err = s.Store.WithRuns(ctx, st.run.Workspace, func(ctx context.Context, tx Tx) error {
+		begun, err := tx.Steps().VoidOp(ctx, st.run.Op(stepKey(c.Step), c.Position))
 		switch {
 		case len(begun) > 0:
 			why = agent.SkipUnknown
@@ -82,19 +82,19 @@ func (s *Service) lost(ctx context.Context, j *runState, c Call, last bool) (why
 
 // RunTool runs one slow call of a response.
 func (s *Service) RunTool(ctx context.Context, ref run.Ref, n, position int, base Base) error {
-	j, err := s.loadRun(ctx, ref)
-	if err != nil || j.run.Status == run.Ended {
+	st, err := s.loadRun(ctx, ref)
+	if err != nil || st.run.Status == run.Ended {
 		return err
 	}
-	if err := s.subject(ctx, j, base); err != nil {
+	if err := s.subject(ctx, st, base); err != nil {
 		return err
 	}
-	step, found := j.step(n)
+	step, found := st.step(n)
 	if !found || position >= len(step.Calls) {
 		return fault.Newf(fault.NotFound, "run %d has no call %d in step %d", ref.Run, position, n)
 	}
 	if c := step.Calls[position]; !c.Done {
-		err = s.runCall(ctx, j, &c)
+		err = s.runCall(ctx, st, &c)
 	}
 	if errors.Is(err, errEnded) {
 		return nil
@@ -104,24 +104,24 @@ func (s *Service) RunTool(ctx context.Context, ref run.Ref, n, position int, bas
 
 // runCall runs one call and stores what the model is told of it. An attempt that never
 // comes so far leaves the effect in the operation log, where the next one finds it.
-func (s *Service) runCall(ctx context.Context, j *runState, c *Call) error {
-	if err := s.execute(ctx, j, c, ""); err != nil {
+func (s *Service) runCall(ctx context.Context, st *runState, c *Call) error {
+	if err := s.execute(ctx, st, c, ""); err != nil {
 		return err
 	}
-	return s.storeCall(ctx, j, c)
+	return s.storeCall(ctx, st, c)
 }
 
 // execute runs a call, unless something speaks against it, and finds out what the
 // model is told of it.
-func (s *Service) execute(ctx context.Context, j *runState, c *Call, unrun agent.SkipReason) error {
+func (s *Service) execute(ctx context.Context, st *runState, c *Call, unrun agent.SkipReason) error {
 	if unrun == "" {
-		unrun = j.judge(*c)
-		if unrun == "" && j.withdrawn(c.Tool, c.Step) {
+		unrun = st.judge(*c)
+		if unrun == "" && st.withdrawn(c.Tool, c.Step) {
 			unrun = agent.SkipUnknownTool
 		}
 	}
 	if unrun == "" {
-		result, why, err := s.use(ctx, j, *c)
+		result, why, err := s.use(ctx, st, *c)
 		if err != nil {
 			return err
 		}
@@ -135,20 +135,20 @@ func (s *Service) execute(ctx context.Context, j *runState, c *Call, unrun agent
 }
 
 // storeCall stores what the model is told of a call.
-func (s *Service) storeCall(ctx context.Context, j *runState, c *Call) error {
-	return s.whileOpen(ctx, j, func(ctx context.Context, tx Tx) (err error) {
-		*c, err = tx.Steps().EndCall(ctx, j.run.Ref.Run, *c)
+func (s *Service) storeCall(ctx context.Context, st *runState, c *Call) error {
+	return s.whileOpen(ctx, st, func(ctx context.Context, tx Tx) (err error) {
+		*c, err = tx.Steps().EndCall(ctx, st.run.Ref.Run, *c)
 		return err
 	})
 }
 
 // storeToolResults stores what the model is told of calls when no request follows them.
-func (s *Service) storeToolResults(ctx context.Context, j *runState, untold []*Call) error {
+func (s *Service) storeToolResults(ctx context.Context, st *runState, untold []*Call) error {
 	if len(untold) == 0 {
 		return nil
 	}
-	return s.Store.WithRuns(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
-		return j.resume(ctx, tx, untold, false)
+	return s.Store.WithRuns(ctx, st.run.Workspace, func(ctx context.Context, tx Tx) error {
+		return st.resume(ctx, tx, untold, false)
 	})
 }
 
@@ -160,9 +160,9 @@ var errEnded = errors.New("the run has ended")
 
 // whileOpen runs fn in a transaction in which the run cannot be ended; when it was
 // before, nothing of fn is kept.
-func (s *Service) whileOpen(ctx context.Context, j *runState, fn func(context.Context, Tx) error) error {
-	return s.Store.WithRuns(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
-		open, err := tx.Runs().HoldRun(ctx, j.run.Ref.Run)
+func (s *Service) whileOpen(ctx context.Context, st *runState, fn func(context.Context, Tx) error) error {
+	return s.Store.WithRuns(ctx, st.run.Workspace, func(ctx context.Context, tx Tx) error {
+		open, err := tx.Runs().RequireOpenRun(ctx, st.run.Ref.Run)
 		if err == nil && !open {
 			err = errEnded
 		}
@@ -174,8 +174,8 @@ func (s *Service) whileOpen(ctx context.Context, j *runState, fn func(context.Co
 }
 
 // judge tells why a call is not to run.
-func (j *runState) judge(c Call) agent.SkipReason {
-	switch agent.Judge(j.history(c.Step), c.Tool, agent.ArgsSHA([]byte(c.Arguments))) {
+func (st *runState) judge(c Call) agent.SkipReason {
+	switch agent.Judge(st.history(c.Step), c.Tool, agent.ArgsSHA([]byte(c.Arguments))) {
 	case agent.Repeat:
 		return agent.SkipRepeated
 	case agent.Trip:
@@ -189,10 +189,10 @@ func (j *runState) judge(c Call) agent.SkipReason {
 
 // use calls the tool. One that takes too long is not waited for: what it did is
 // under its operation id.
-func (s *Service) use(ctx context.Context, j *runState, c Call) (tools.Result, agent.SkipReason, error) {
-	limit, cancel := context.WithTimeout(ctx, j.spec.Timing.Tool)
+func (s *Service) use(ctx context.Context, st *runState, c Call) (tools.Result, agent.SkipReason, error) {
+	limit, cancel := context.WithTimeout(ctx, st.spec.Timing.Tool)
 	defer cancel()
-	result, err := attempts(limit, j.tools, j.actor(c), c)
+	result, err := attempts(limit, st.tools, st.actor(c), c)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
@@ -202,7 +202,7 @@ func (s *Service) use(ctx context.Context, j *runState, c Call) (tools.Result, a
 	default: // a tool that does not work is told; when it is the database, telling fails as well
 		result = tools.Failure(fault.New(fault.Unavailable, c.Tool+" does not work just now", "go on without it, and say what is still open"))
 	}
-	failing := append(j.history(c.Step), agent.CallRecord{Tool: c.Tool, Target: target(c), Failed: true})
+	failing := append(st.history(c.Step), agent.CallRecord{Tool: c.Tool, Target: target(c), Failed: true})
 	if !result.OK && agent.Done(failing, c.Tool, target(c)) {
 		result = tools.Terminal(result)
 	}

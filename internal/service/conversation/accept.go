@@ -138,7 +138,7 @@ func checkText(text string) error {
 // Accept makes a message durable, with its turn, its run and the duty to drive
 // it. The same message gives the same turn; another text under its id is
 // OpReused.
-func (s *Inbox) Accept(ctx context.Context, r Request) (out Accepted, err error) {
+func (s *Service) Accept(ctx context.Context, r Request) (out Accepted, err error) {
 	if err := r.check(); err != nil {
 		return out, err
 	}
@@ -161,7 +161,7 @@ func (s *Inbox) Accept(ctx context.Context, r Request) (out Accepted, err error)
 	if err != nil {
 		return out, err
 	}
-	err = s.Store.WithConversations(ctx, r.Workspace, func(ctx context.Context, tx InboxTx) error {
+	err = s.Store.WithConversations(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
 		c, known, chosen, err := tx.Conversations().OpenConversation(ctx, r.Conversation, r.Channel, title(messages), r.MessageID)
 		switch {
 		case err != nil:
@@ -176,7 +176,7 @@ func (s *Inbox) Accept(ctx context.Context, r Request) (out Accepted, err error)
 	return out, err
 }
 
-func acceptedBefore(ctx context.Context, tx InboxTx, t agentrun.Turn, sha [32]byte) (Accepted, error) {
+func acceptedBefore(ctx context.Context, tx Tx, t agentrun.Turn, sha [32]byte) (Accepted, error) {
 	if t.ArgsSHA != sha {
 		return Accepted{}, fault.New(fault.OpReused, fmt.Sprintf("message %q was accepted before with another text or other options", t.MessageID), "give each message the id that its channel gave it")
 	}
@@ -184,7 +184,7 @@ func acceptedBefore(ctx context.Context, tx InboxTx, t agentrun.Turn, sha [32]by
 	return Accepted{Run: r, Conversation: t.Conversation, Turn: t}, err
 }
 
-func accept(ctx context.Context, tx InboxTx, r Request, c agentrun.Conversation, chosen settings.Settings, spec agentrun.Spec, sha [32]byte, messages []transcript.Message) (out Accepted, err error) {
+func accept(ctx context.Context, tx Tx, r Request, c agentrun.Conversation, chosen settings.Settings, spec agentrun.Spec, sha [32]byte, messages []transcript.Message) (out Accepted, err error) {
 	spec.Number, spec.Settings, spec.Agent = c.NextTurn, chosen.Nudge, chosen.Agent
 	spec.Toolsets = chosen.Tools.Chosen()
 	spec.Budget.Checkpoint = chosen.ScheduledCheckpoint && spec.Channel == agent.ChannelScheduled
@@ -218,7 +218,7 @@ func accept(ctx context.Context, tx InboxTx, r Request, c agentrun.Conversation,
 		}
 	}
 	c.NextSeq, c.NextTurn = c.NextSeq+len(messages), c.NextTurn+1
-	return out, tx.Conversations().Said(ctx, c)
+	return out, tx.Conversations().SaveSequence(ctx, c)
 }
 
 // observed tells what a gateway's own agent did: the answer's place, and what

@@ -1,7 +1,5 @@
-// Package conversation answers people. A message is accepted once and is durable
-// before it is acknowledged; its turn is a run of the agent loop, whose steps
-// and tool calls are rows; its answer joins the transcript in the transaction
-// that ends the turn. Now and then a nudge reviews what was said since the last
-// one, with the tools that remember. Each method is one step that may be run
-// again at any time.
+// Package conversation accepts messages and tells what became of them. A message is
+// accepted once and is durable before it is acknowledged; its turn is a run of the
+// agent loop in package agentrun, whose answer joins the transcript in the
+// transaction that ends the turn.
 package conversation

@@ -22,7 +22,7 @@ type Waiter interface {
 
 // Sender sends messages and waits for their answers.
 type Sender struct {
-	Inbox     *Inbox
+	Service     *Service
 	Workflows TurnWorkflows // nil without Temporal
 	Waiter    Waiter
 	Timeout   time.Duration // of reading an answer
@@ -33,7 +33,7 @@ type Sender struct {
 // answer until ctx ends. A message that is stored and not answered yet is no
 // error: its status tells, and it will be.
 func (s *Sender) SendMessage(ctx context.Context, r Request) (out Answered, err error) {
-	accepted, err := s.Inbox.Accept(ctx, r)
+	accepted, err := s.Service.Accept(ctx, r)
 	if err != nil {
 		return out, err
 	}
@@ -72,5 +72,5 @@ func (s *Sender) Answer(ctx context.Context, r Request, turn run.Run) (out Answe
 func (s *Sender) answerOf(ctx context.Context, r Request) (Answered, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 	defer cancel()
-	return s.Inbox.Answer(ctx, r.Workspace, r.Conversation, r.MessageID)
+	return s.Service.Answer(ctx, r.Workspace, r.Conversation, r.MessageID)
 }

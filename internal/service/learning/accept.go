@@ -182,7 +182,7 @@ func (s *Service) acceptBuild(ctx context.Context, tx Tx, r BuildRequest, said [
 	if out, err = tx.Runs().PutAgentRun(ctx, n); err != nil || out.Status == run.Ended {
 		return out, err
 	}
-	return out, tx.Runs().OweRun(ctx, out.Ref.Run)
+	return out, tx.Runs().EnqueueRun(ctx, out.Ref.Run)
 }
 
 // pinned is the version that live choices are made with: the one in force, or that

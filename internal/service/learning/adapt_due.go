@@ -113,5 +113,5 @@ func (s *Service) acceptAdapt(ctx context.Context, tx Tx, d Due, b BankSummary) 
 	if err != nil {
 		return out, false, err
 	}
-	return out, true, tx.Runs().OweRun(ctx, out.Ref.Run)
+	return out, true, tx.Runs().EnqueueRun(ctx, out.Ref.Run)
 }

@@ -95,7 +95,7 @@ func (s *Service) Evolve(ctx context.Context, r EvolveRequest) (out run.Run, err
 		if err != nil || out.Status == run.Ended {
 			return err
 		}
-		return tx.Runs().OweRun(ctx, out.Ref.Run)
+		return tx.Runs().EnqueueRun(ctx, out.Ref.Run)
 	})
 	if err == nil {
 		s.start(ctx, r.WorkspaceKey, out)

@@ -106,7 +106,7 @@ func (s *Service) acceptProbe(ctx context.Context, tx Tx, build run.Run, spec Bu
 	if err != nil || r.Status == run.Ended {
 		return err
 	}
-	return tx.Runs().OweRun(ctx, r.Ref.Run)
+	return tx.Runs().EnqueueRun(ctx, r.Ref.Run)
 }
 
 // answered tells of a decision whose span a model has gone through.

@@ -143,7 +143,7 @@ func (s *Service) Train(ctx context.Context, r TrainRequest) (out run.Run, err e
 		if err != nil || out.Status == run.Ended {
 			return err
 		}
-		return tx.Runs().OweRun(ctx, out.Ref.Run)
+		return tx.Runs().EnqueueRun(ctx, out.Ref.Run)
 	})
 	if err == nil {
 		s.start(ctx, r.WorkspaceKey, out)

@@ -142,7 +142,7 @@ func (s *Service) specialist(ctx context.Context, tx Tx, w agentrun.RunView, p P
 		if err != nil {
 			return run.Run{}, err
 		}
-		return made, tx.Runs().OweRun(ctx, made.Ref.Run)
+		return made, tx.Runs().EnqueueRun(ctx, made.Ref.Run)
 	}
 }
 

@@ -22,7 +22,7 @@ type Tx interface {
 type RunRepository interface {
 	Run(ctx context.Context, id int64) (run.Run, error)
 	RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error)
-	OweRun(ctx context.Context, id int64) error
+	EnqueueRun(ctx context.Context, id int64) error
 	Usage(ctx context.Context, id int64) (run.Usage, error)
 	StartRun(ctx context.Context, id int64) (bool, error)
 	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error

@@ -206,7 +206,7 @@ func (s *Service) accept(ctx context.Context, tx Tx, r Request, conversation int
 	if out, err = tx.Runs().PutAgentRun(ctx, n); err != nil || out.Status == run.Ended {
 		return out, err
 	}
-	return out, tx.Runs().OweRun(ctx, out.Ref.Run)
+	return out, tx.Runs().EnqueueRun(ctx, out.Ref.Run)
 }
 
 // start saves the wait for the relay, which starts what this could not.

@@ -329,7 +329,7 @@ func (q Question) put(ctx context.Context, tx Tx, sha [sha256.Size]byte, spec js
 	case out.Status == run.Ended:
 		return out, nil
 	}
-	return out, tx.Runs().OweRun(ctx, out.Ref.Run)
+	return out, tx.Runs().EnqueueRun(ctx, out.Ref.Run)
 }
 
 // answer reads what an agent has found.

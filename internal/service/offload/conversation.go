@@ -103,7 +103,7 @@ func (c ConversationCompactor) record(ctx context.Context, tx Tx, o agentrun.Ove
 	if out, err = put(run.Offload, 0, spec, workflow); err != nil || out.Status == run.Ended {
 		return out, err
 	}
-	return out, tx.Runs().OweRun(ctx, out.Ref.Run)
+	return out, tx.Runs().EnqueueRun(ctx, out.Ref.Run)
 }
 
 // Input is what the workflow of a run starts with.

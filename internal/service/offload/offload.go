@@ -267,7 +267,7 @@ func (s *Service) accept(ctx context.Context, r Request, groups []workingmemory.
 		if out.Status == run.Ended { // by whoever was first
 			return nil
 		}
-		return tx.Runs().OweRun(ctx, out.Ref.Run)
+		return tx.Runs().EnqueueRun(ctx, out.Ref.Run)
 	})
 	return out, err
 }

@@ -23,7 +23,7 @@ type RunRepository interface {
 	RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error)
 	StartRun(ctx context.Context, id int64) (bool, error)
 	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
-	OweRun(ctx context.Context, id int64) error
+	EnqueueRun(ctx context.Context, id int64) error
 	PutAgentRun(ctx context.Context, r memoryagent.NewRun) (run.Run, error)
 }
 

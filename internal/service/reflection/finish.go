@@ -163,7 +163,7 @@ func mark(ctx context.Context, tx Tx, id int64, reviewed bool) error {
 		}
 		if turn > c.Reviewed {
 			c.Reviewed = turn
-			if err := tx.Workspace().Counted(ctx, c); err != nil {
+			if err := tx.Workspace().SaveCounters(ctx, c); err != nil {
 				return err
 			}
 		}

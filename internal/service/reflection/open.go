@@ -201,7 +201,7 @@ func record(ctx context.Context, tx Tx, r Request, zone *time.Location, at place
 	if err := tx.Days().PutDay(ctx, made.Ref.Run, statusStarted, p.report()); err != nil {
 		return made, false, err
 	}
-	return made, true, tx.Runs().OweRun(ctx, made.Ref.Run)
+	return made, true, tx.Runs().EnqueueRun(ctx, made.Ref.Run)
 }
 
 func put(ctx context.Context, tx Tx, r Request, spec agentrun.Spec, p Pinned, generation int) (made run.Run, err error) {

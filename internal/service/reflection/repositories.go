@@ -55,7 +55,7 @@ type NoteRepository interface {
 type RunRepository interface {
 	Run(ctx context.Context, id int64) (run.Run, error)
 	RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error)
-	OweRun(ctx context.Context, id int64) error
+	EnqueueRun(ctx context.Context, id int64) error
 	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
 	Usage(ctx context.Context, id int64) (run.Usage, error)
 	PutAgentRun(ctx context.Context, r memoryagent.NewRun) (run.Run, error)
@@ -66,5 +66,5 @@ type WorkspaceRepository interface {
 	Settings(ctx context.Context) (settings.Settings, error)
 	SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id int64) error
 	LockConversation(ctx context.Context, id int64) (agentrun.Conversation, error)
-	Counted(ctx context.Context, c agentrun.Conversation) error
+	SaveCounters(ctx context.Context, c agentrun.Conversation) error
 }

@@ -23,39 +23,39 @@ type runState struct {
 }
 
 // loadRun reads a run with all that its next request is made of.
-func (s *Service) loadRun(ctx context.Context, ref run.Ref) (j *runState, err error) {
-	j = &runState{}
+func (s *Service) loadRun(ctx context.Context, ref run.Ref) (st *runState, err error) {
+	st = &runState{}
 	err = s.Store.WithRuns(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
-		if j.run, j.steps, j.turn, err = tx.Steps().Job(ctx, ref.Run); err != nil {
+		if st.run, st.steps, st.turn, err = tx.Steps().Job(ctx, ref.Run); err != nil {
 			return err
 		}
-		if j.spec, err = SpecOf(j.run); err != nil || j.run.Status == run.Ended {
+		if st.spec, err = SpecOf(st.run); err != nil || st.run.Status == run.Ended {
 			return err
 		}
-		if err = s.resolveAgent(j); err != nil {
+		if err = s.resolveAgent(st); err != nil {
 			return err
 		}
-		if j.run.Kind != run.Turn {
+		if st.run.Kind != run.Turn {
 			_, err = tx.Runs().StartRun(ctx, ref.Run)
 			return err
 		}
-		j.session, j.kept, j.earlier, err = tx.Steps().Thread(ctx, ref.Run, j.sessions(), j.spec.Lang, j.turn, j.after())
+		st.session, st.kept, st.earlier, err = tx.Steps().Thread(ctx, ref.Run, st.sessions(), st.spec.Lang, st.turn, st.after())
 		return err
 	})
-	return j, err
+	return st, err
 }
 
 // after is the turn after which what was said is shown word for word.
-func (j *runState) after() int {
-	if j.spec.Limits.Window > 0 {
-		return j.turn.Record.Upto
+func (st *runState) after() int {
+	if st.spec.Limits.Window > 0 {
+		return st.turn.Record.Upto
 	}
-	return max(j.turn.Number-1-j.spec.Limits.HistoryTurns, j.turn.Record.Upto)
+	return max(st.turn.Number-1-st.spec.Limits.HistoryTurns, st.turn.Record.Upto)
 }
 
 // step finds a response that is stored.
-func (j *runState) step(n int) (Step, bool) {
-	for _, s := range j.steps {
+func (st *runState) step(n int) (Step, bool) {
+	for _, s := range st.steps {
 		if s.N == n {
 			return s, true
 		}
@@ -66,10 +66,10 @@ func (j *runState) step(n int) (Step, bool) {
 // history is every call that has run up to response n and is about the same part
 // of the work, in order, as the loop guard looks at it: what was the same for
 // another part is no repetition.
-func (j *runState) history(n int) []agent.CallRecord {
+func (st *runState) history(n int) []agent.CallRecord {
 	var out []agent.CallRecord
-	since, _ := j.reached(n)
-	for _, s := range j.steps {
+	since, _ := st.reached(n)
+	for _, s := range st.steps {
 		for _, c := range s.Calls {
 			if c.Done && s.N > since {
 				out = append(out, record(c))
@@ -80,11 +80,11 @@ func (j *runState) history(n int) []agent.CallRecord {
 }
 
 // actor is on whose behalf a call of this run acts.
-func (j *runState) actor(c Call) agent.Actor {
-	a := agent.Actor{Workspace: j.run.Workspace, Origin: j.spec.Origin, Run: j.run.Ref.Run, Conversation: j.run.Conversation, Channel: j.spec.Channel,
-		FromSeq: j.spec.FromSeq, ToSeq: j.spec.ToSeq, Op: j.run.Op(stepKey(c.Step), c.Position), Tainted: j.tainted(), Subject: j.subject}
-	if j.run.Kind == run.Turn {
-		a.FromSeq, a.ToSeq = j.turn.FirstSeq, j.turn.FirstSeq
+func (st *runState) actor(c Call) agent.Actor {
+	a := agent.Actor{Workspace: st.run.Workspace, Origin: st.spec.Origin, Run: st.run.Ref.Run, Conversation: st.run.Conversation, Channel: st.spec.Channel,
+		FromSeq: st.spec.FromSeq, ToSeq: st.spec.ToSeq, Op: st.run.Op(stepKey(c.Step), c.Position), Tainted: st.tainted(), Subject: st.subject}
+	if st.run.Kind == run.Turn {
+		a.FromSeq, a.ToSeq = st.turn.FirstSeq, st.turn.FirstSeq
 	}
 	return a
 }

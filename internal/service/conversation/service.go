@@ -10,58 +10,58 @@ import (
 	"cairn/internal/service/agentrun"
 )
 
-// InboxStore opens transactions.
-type InboxStore interface {
-	WithConversations(ctx context.Context, ws int64, fn func(context.Context, InboxTx) error) error
+// Store opens transactions.
+type Store interface {
+	WithConversations(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 	Answer(ctx context.Context, ws int64, conversation, message string) (Answered, error) // in one round trip: somebody waits
 }
 
-// InboxTx is one workspace's conversations in one transaction.
-type InboxTx interface {
-	Conversations() InboxRepository
-	Turns() InboxTurns
-	Transcripts() TranscriptWriter
-	Runs() RunReader
+// Tx is one workspace's conversations in one transaction.
+type Tx interface {
+	Conversations() Repository
+	Turns() TurnRepository
+	Transcripts() TranscriptRepository
+	Runs() RunRepository
 }
 
-// InboxRepository reads and writes conversations.
-type InboxRepository interface {
+// Repository reads and writes conversations.
+type Repository interface {
 	// OpenConversation makes or finds a conversation and locks it, with the turn of
 	// a message, if it has one, and what its workspace chose.
 	OpenConversation(ctx context.Context, name, channel, title, message string) (agentrun.Conversation, *agentrun.Turn, settings.Settings, error)
 	LockConversation(ctx context.Context, id int64) (agentrun.Conversation, error)
-	Said(ctx context.Context, c agentrun.Conversation) error
+	SaveSequence(ctx context.Context, c agentrun.Conversation) error
 	CloseConversation(ctx context.Context, conversation int64, c nudge.Counters, ended bool) error
 }
 
-// InboxTurns writes turns.
-type InboxTurns interface {
+// TurnRepository writes turns.
+type TurnRepository interface {
 	PutTurn(ctx context.Context, t agentrun.Turn, n agentrun.NewRun) (run.Run, error) // with its run
 }
 
-// TranscriptWriter writes messages.
-type TranscriptWriter interface {
+// TranscriptRepository writes messages.
+type TranscriptRepository interface {
 	PutMessages(ctx context.Context, c agentrun.Conversation, turn int, ms []transcript.Message) error // of a turn, after those that c has
 	IndexSaid(ctx context.Context, c agentrun.Conversation, ms []transcript.Message) error
 }
 
-// RunReader reads runs.
-type RunReader interface {
+// RunRepository reads runs.
+type RunRepository interface {
 	Run(ctx context.Context, id int64) (run.Run, error)
 }
 
-// Inbox accepts messages and tells what became of them.
-type Inbox struct{ Store InboxStore }
+// Service accepts messages and tells what became of them.
+type Service struct{ Store Store }
 
 // Answer reads what became of a message.
-func (s *Inbox) Answer(ctx context.Context, ws int64, conversation, message string) (Answered, error) {
+func (s *Service) Answer(ctx context.Context, ws int64, conversation, message string) (Answered, error) {
 	return s.Store.Answer(ctx, ws, conversation, message)
 }
 
 // CloseConversation writes down where a conversation stands when its workflow
 // ends. A review may have ended meanwhile, whose row knows more than the workflow.
-func (s *Inbox) CloseConversation(ctx context.Context, ws, conversation int64, c nudge.Counters, byUser bool) error {
-	return s.Store.WithConversations(ctx, ws, func(ctx context.Context, tx InboxTx) error {
+func (s *Service) CloseConversation(ctx context.Context, ws, conversation int64, c nudge.Counters, byUser bool) error {
+	return s.Store.WithConversations(ctx, ws, func(ctx context.Context, tx Tx) error {
 		stored, err := tx.Conversations().LockConversation(ctx, conversation)
 		if err != nil {
 			return err

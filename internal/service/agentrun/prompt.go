@@ -47,30 +47,30 @@ func (p promptPlan) ends(said *Step) *ending {
 
 // buildPrompt finds out what the model is to be asked, from what became of the calls
 // before. Results that no request follows are stored.
-func (s *Service) buildPrompt(ctx context.Context, j *runState, step agent.Step, calls callResults) (plan promptPlan, err error) {
-	if j.run.Kind == run.Turn && j.session.ID == 0 {
-		if err := s.freezeSession(ctx, j); err != nil {
+func (s *Service) buildPrompt(ctx context.Context, st *runState, step agent.Step, calls callResults) (plan promptPlan, err error) {
+	if st.run.Kind == run.Turn && st.session.ID == 0 {
+		if err := s.freezeSession(ctx, st); err != nil {
 			return plan, err
 		}
 	}
-	if err := s.loadMemoryContext(ctx, j); err != nil {
+	if err := s.loadMemoryContext(ctx, st); err != nil {
 		return plan, err
 	}
 	plan = promptPlan{step: step, reason: agent.Exhausted, untold: calls.untold}
-	if _, plan.more = j.reached(step.N); step.Unrun == agent.SkipGuardrail {
+	if _, plan.more = st.reached(step.N); step.Unrun == agent.SkipGuardrail {
 		plan.reason = agent.Guardrail
 	}
-	if said, found := j.step(step.N); found {
+	if said, found := st.step(step.N); found {
 		plan.response = &said
 	}
 	switch {
-	case calls.tripped && j.spec.Budget.RunLast: // nobody waits for an answer
+	case calls.tripped && st.spec.Budget.RunLast: // nobody waits for an answer
 		plan.end = &ending{reason: agent.Guardrail}
 	case calls.tripped:
 		plan.step.Toolless, plan.reason = true, agent.Guardrail
 	}
 	if plan.end == nil && plan.response == nil {
-		over, err := s.overInput(ctx, j, plan.step)
+		over, err := s.overInput(ctx, st, plan.step)
 		if err != nil {
 			return plan, err
 		}
@@ -79,23 +79,23 @@ func (s *Service) buildPrompt(ctx context.Context, j *runState, step agent.Step,
 		}
 	}
 	if plan.step.Toolless && step.N > 1 {
-		plan.note = prompt.LastCall(j.spec.Lang, j.spec.Channel)
+		plan.note = prompt.LastCall(st.spec.Lang, st.spec.Channel)
 	} else if step.Left > 0 {
-		plan.note = prompt.Checkpoint(j.spec.Lang, step.Left)
+		plan.note = prompt.Checkpoint(st.spec.Lang, step.Left)
 	}
 	if plan.end == nil && plan.response == nil {
 		return plan, nil
 	}
-	return plan, s.storeToolResults(ctx, j, plan.untold)
+	return plan, s.storeToolResults(ctx, st, plan.untold)
 }
 
 // loadMemoryContext reads, for a turn that is answered from long-term memory, who the agent
 // is and whom there are memories about: its context tells what its session does not.
-func (s *Service) loadMemoryContext(ctx context.Context, j *runState) (err error) {
-	if j.run.Kind != run.Turn || j.turn.Context != "" || j.spec.Agent != settings.Remy {
+func (s *Service) loadMemoryContext(ctx context.Context, st *runState) (err error) {
+	if st.run.Kind != run.Turn || st.turn.Context != "" || st.spec.Agent != settings.Remy {
 		return nil
 	}
-	if j.identity, j.meta, err = s.Memory.About(ctx, j.run.Workspace); err != nil {
+	if st.identity, st.meta, err = s.Memory.About(ctx, st.run.Workspace); err != nil {
 		return fmt.Errorf("read what there are memories about: %w", err)
 	}
 	return nil
@@ -104,18 +104,18 @@ func (s *Service) loadMemoryContext(ctx context.Context, j *runState) (err error
 // pinContext gives a turn, once, what is volatile and so may not stand in its
 // session: the time at which it was accepted, and what has changed since the
 // session was frozen. It is told with the message in every request of the turn.
-func (j *runState) pinContext(ctx context.Context, tx Tx, news SessionChanges) error {
+func (st *runState) pinContext(ctx context.Context, tx Tx, news SessionChanges) error {
 	zone, err := time.LoadLocation(news.Zone)
 	if err != nil {
 		return fmt.Errorf("load the workspace's time zone: %w", err)
 	}
-	m := prompt.Moment{Now: j.turn.AcceptedAt.In(zone), Zone: news.Zone, Changed: news.Changed, Approved: news.Approved, Rejected: news.Rejected, Memories: news.Memories}
-	if !strings.Contains(j.session.Rendered, strings.TrimSpace(j.identity)) {
-		m.Identity = j.identity
+	m := prompt.Moment{Now: st.turn.AcceptedAt.In(zone), Zone: news.Zone, Changed: news.Changed, Approved: news.Approved, Rejected: news.Rejected, Memories: news.Memories}
+	if !strings.Contains(st.session.Rendered, strings.TrimSpace(st.identity)) {
+		m.Identity = st.identity
 	}
-	if !strings.Contains(j.session.Rendered, strings.TrimSpace(j.meta)) {
-		m.Meta = j.meta
+	if !strings.Contains(st.session.Rendered, strings.TrimSpace(st.meta)) {
+		m.Meta = st.meta
 	}
-	j.turn.Context, err = tx.Turns().PinContext(ctx, j.turn, prompt.Context(j.spec.Lang, m))
+	st.turn.Context, err = tx.Turns().PinContext(ctx, st.turn, prompt.Context(st.spec.Lang, m))
 	return err
 }
