@@ -34,7 +34,13 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 			}
 		})
 	}
-	for _, name := range []string{contract.Distill, contract.DistillSkill, contract.Conversation, contract.Turn, contract.Nudge, contract.Erase, contract.Summarize, contract.Specialist, contract.Retrieve, contract.Refine, contract.Sweep, contract.Curate, contract.ReflectionWorkflow, contract.Build, contract.Train, contract.TrainStage, contract.TrainIteration, contract.TrainEpisode, contract.Evolve, contract.Adapt, contract.Probe, contract.Offload} {
+	for _, name := range []string{
+		contract.Adapt, contract.Build, contract.Conversation, contract.Curate, contract.Distill,
+		contract.DistillSkill, contract.Erase, contract.Evolve, contract.Nudge, contract.Offload, contract.Probe,
+		contract.Refine, contract.ReflectionWorkflow, contract.Retrieve, contract.Specialist, contract.Summarize,
+		contract.Sweep, contract.Train, contract.TrainEpisode, contract.TrainIteration, contract.TrainStage,
+		contract.Turn,
+	} {
 		if !recorded[name] {
 			t.Errorf("no history of %s is kept", name)
 		}

@@ -19,13 +19,12 @@ import (
 	"cairn/internal/service/tools"
 )
 
-// hire brings the agents of long-term memory into the loop.
-func (h *Host) hire() error {
+// registerAgents brings the agents of long-term memory into the loop.
+func (h *App) registerAgents() error {
 	h.Progressive = &memoryagent.Service{Store: h.Store.Progressive(), LongTerm: h.LongTerm, Loop: h.Converse, Registry: memoryagent.NewRegistry(), Ledger: h.Converse.Ledger}
-	h.Progressive.OnNoAnswer = h.missed
 	performer := memoryagent.AgentHooks{Service: h.Progressive}
 	h.Converse.Agents = map[run.Kind]conversation.Agent{run.Summarize: performer, run.Specialist: performer, run.Retrieve: performer}
-	if err := h.hireReflection(); err != nil {
+	if err := h.registerReflection(); err != nil {
 		return err
 	}
 	look, err := tools.Retriever().Tools(h.LongTerm)
@@ -57,7 +56,7 @@ func (h *Host) hire() error {
 
 // takeSession has a session made memories of that an agent of another program tells.
 // The same session is the same request.
-func (h *Host) takeSession(ctx context.Context, a agent.Actor, messages []transcript.Message, text string) (out tools.SessionTaken, err error) {
+func (h *App) takeSession(ctx context.Context, a agent.Actor, messages []transcript.Message, text string) (out tools.SessionTaken, err error) {
 	r := memoryagent.Request{Workspace: a.Workspace, Messages: messages, Query: text, Spec: TurnSpec(h.Config)}
 	err = h.Store.WithWorkspace(ctx, a.Workspace, func(q postgres.Queries) error {
 		r.WorkspaceKey, err = q.Key(ctx)
@@ -73,7 +72,7 @@ func (h *Host) takeSession(ctx context.Context, a agent.Actor, messages []transc
 // readIdle has an idle conversation remembered, by agents or with memory skills as
 // its workspace chose, and distilled when there is
 // enough in it: the gate is asked when the distillation opens.
-func (h *Host) readIdle(ctx context.Context, in contract.IdleInput) (out contract.IdleResult, err error) {
+func (h *App) readIdle(ctx context.Context, in contract.IdleInput) (out contract.IdleResult, err error) {
 	made, err := h.Progressive.SummarizeIdle(ctx, memoryagent.Idle{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation, Spec: TurnSpec(h.Config)})
 	if err != nil {
 		return out, err
@@ -90,16 +89,16 @@ func (h *Host) readIdle(ctx context.Context, in contract.IdleInput) (out contrac
 
 // buildIdle has what nobody has read yet remembered with memory skills, where the
 // workspace chose them; 0 is no run.
-func (h *Host) buildIdle(ctx context.Context, in contract.IdleInput) (int64, error) {
+func (h *App) buildIdle(ctx context.Context, in contract.IdleInput) (int64, error) {
 	made, err := h.Learning.Builds.AcceptIdle(ctx, memorybuild.IdleRequest{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation, Spec: EvolveSpec(h.Config), Keeping: runspec.DefaultSpanOptions()})
 	if err != nil || made == nil {
 		return 0, err
 	}
-	h.learnEarly(ctx, in.Workspace) // corrections in what was said are failures, too
+	h.Feedback.LearnEarly(ctx, in.Workspace) // corrections in what was said are failures, too
 	return made.Ref.Run, nil
 }
 
-func (h *Host) distillIdle(ctx context.Context, in contract.IdleInput) (int64, error) {
+func (h *App) distillIdle(ctx context.Context, in contract.IdleInput) (int64, error) {
 	from, to, err := h.Progressive.Unread(ctx, in.Workspace, in.Conversation, run.Distill)
 	if err != nil || from > to {
 		return 0, err
@@ -131,6 +130,6 @@ func (h *Host) distillIdle(ctx context.Context, in contract.IdleInput) (int64, e
 }
 
 // ReadIdle has a conversation read as if it had gone idle now.
-func (h *Host) ReadIdle(ctx context.Context, workspaceKey string, ws, conversation int64) (contract.IdleResult, error) {
+func (h *App) ReadIdle(ctx context.Context, workspaceKey string, ws, conversation int64) (contract.IdleResult, error) {
 	return h.readIdle(ctx, contract.IdleInput{Workspace: ws, WorkspaceKey: workspaceKey, Conversation: conversation})
 }

@@ -76,15 +76,15 @@ func conversationLimits(c config.Config) contract.ConversationLimits {
 	return contract.ConversationLimits{Close: c.ConversationClose, Turns: c.ConversationTurns}
 }
 
-// known is what a session is told of its workspace.
-type known struct {
+// promptContext is what a session is told of its workspace.
+type promptContext struct {
 	memory *promptmemory.Service
 	skills *library.Library
 	about  *longterm.Service
 }
 
 // Remembered reads the soul, the prompt memories and the index of skills.
-func (k known) Remembered(ctx context.Context, ws int64) (out prompt.Remembered, err error) {
+func (k promptContext) Remembered(ctx context.Context, ws int64) (out prompt.Remembered, err error) {
 	m, err := k.memory.Prompt(ctx, ws)
 	if err != nil {
 		return out, err
@@ -102,7 +102,7 @@ func (k known) Remembered(ctx context.Context, ws int64) (out prompt.Remembered,
 }
 
 // About reads who the agent is, and whom there are memories about.
-func (k known) About(ctx context.Context, ws int64) (identity, meta string, err error) {
+func (k promptContext) About(ctx context.Context, ws int64) (identity, meta string, err error) {
 	a := agent.Actor{Workspace: ws, Origin: agent.OriginAgent}
 	v, err := k.about.ReadIdentity(ctx, a)
 	if err != nil {
@@ -114,7 +114,7 @@ func (k known) About(ctx context.Context, ws int64) (identity, meta string, err 
 
 // skillSettings are what a workspace decides about changes of its skills. A gate
 // that is not known holds everything back.
-func (h *Host) skillSettings(ctx context.Context, ws int64) (out library.Settings, err error) {
+func (h *App) skillSettings(ctx context.Context, ws int64) (out library.Settings, err error) {
 	var s settings.Settings
 	err = h.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
 		s, err = q.Settings(ctx)
@@ -131,7 +131,7 @@ func (h *Host) skillSettings(ctx context.Context, ws int64) (out library.Setting
 }
 
 // registry is every tool, in the order in which models are told of them.
-func (h *Host) registry() (*tools.Registry, error) {
+func (h *App) registry() (*tools.Registry, error) {
 	all, err := h.answering()
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (h *Host) registry() (*tools.Registry, error) {
 
 // usual are the tools of the agent that answers turns, with those that a
 // workspace has to choose.
-func (h *Host) usual() ([]tools.Tool, error) {
+func (h *App) usual() ([]tools.Tool, error) {
 	skills, err := tools.Skills(h.Library)
 	if err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func (h *Host) usual() ([]tools.Tool, error) {
 
 // answering are the tools of turns: the usual ones, those that look into what a
 // conversation has put away, and commands where they are on.
-func (h *Host) answering() ([]tools.Tool, error) {
+func (h *App) answering() ([]tools.Tool, error) {
 	usual, err := h.usual()
 	if err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func (h *Host) answering() ([]tools.Tool, error) {
 }
 
 // approver decides about changes of skills that wait.
-type approver struct{ h *Host }
+type approver struct{ h *App }
 
 func (a approver) Decide(ctx context.Context, ws, pending int64, approve bool) (skill int64, version int, err error) {
 	if !approve {

@@ -8,6 +8,7 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/service/curate"
 	"cairn/internal/service/evaluation"
 	"cairn/internal/service/evaluation/profiles"
 	"cairn/internal/service/evaluation/retrieval"
@@ -33,12 +34,12 @@ func OfflineAnswering() *evaluation.Answering {
 }
 
 // Retrieval is this Cairn as retrieval is measured in it.
-func (h *Host) Retrieval() retrieval.Cairn {
+func (h *App) Retrieval() retrieval.Cairn {
 	return retrieval.Cairn{Store: imports{h}, Finder: h.Finder, Embedder: h.Embedder.Model(), Dims: h.Embedder.Dims()}
 }
 
 // imports keeps conversations of data sets.
-type imports struct{ h *Host }
+type imports struct{ h *App }
 
 func (i imports) MakeWorkspace(ctx context.Context, name string) (int64, error) {
 	ws, err := i.h.Store.Workspace(ctx, name, true)
@@ -53,12 +54,12 @@ func (i imports) PutConversation(ctx context.Context, ws int64, c transcript.Con
 }
 
 // Profiles is this Cairn as profiles of agents are measured in it.
-func (h *Host) Profiles() profiles.Cairn {
+func (h *App) Profiles() profiles.Cairn {
 	return profiles.Cairn{Workspaces: profiled{h}, Agents: h.Progressive, Wait: h.Driver.Ended, Spec: TurnSpec(h.Config)}
 }
 
 // profiled are the workspaces that profiles are measured in.
-type profiled struct{ *Host }
+type profiled struct{ *App }
 
 func (p profiled) MakeWorkspace(ctx context.Context, name string, modes settings.Modes) (int64, string, error) {
 	ws, err := p.Store.Workspace(ctx, name, true)
@@ -77,6 +78,10 @@ func (p profiled) MakeWorkspace(ctx context.Context, name string, modes settings
 
 // mostRuns are more than one measurement has.
 const mostRuns = 200
+
+func (p profiled) Insights(ctx context.Context, ws int64, days int) (curate.Insights, error) {
+	return p.App.Workspaces.Insights(ctx, ws, days)
+}
 
 func (p profiled) ToolCalls(ctx context.Context, ws int64) (all, failed int, err error) {
 	err = p.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {

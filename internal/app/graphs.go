@@ -15,7 +15,7 @@ const graphsEvery = 10 * time.Minute
 
 // tendGraphs keeps the graphs over the vectors of big workspaces until ctx ends,
 // or the login turns out not to be allowed to.
-func (h *Host) tendGraphs(ctx context.Context) {
+func (h *App) tendGraphs(ctx context.Context) {
 	if h.Config.GraphFrom == 0 {
 		return
 	}

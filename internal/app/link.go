@@ -8,7 +8,7 @@ import (
 
 // WorkflowLink is a workflow's page in Temporal UI, empty when nobody knows the
 // UI or the workflow.
-func (h *Host) WorkflowLink(id string) string {
+func (h *App) WorkflowLink(id string) string {
 	if h.Config.TemporalUI == "" || id == "" {
 		return ""
 	}

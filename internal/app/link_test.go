@@ -15,7 +15,7 @@ func TestAWorkflowHasOnePageInTheUI(t *testing.T) {
 		{"", "x", ""},
 		{"http://ui.example", "", ""},
 	} {
-		h := &app.Host{Config: config.Config{TemporalUI: c.ui, TemporalNamespace: "n.acc"}}
+		h := &app.App{Config: config.Config{TemporalUI: c.ui, TemporalNamespace: "n.acc"}}
 		if got := h.WorkflowLink(c.id); got != c.want {
 			t.Errorf("UI %q, workflow %q: %q, want %q", c.ui, c.id, got, c.want)
 		}

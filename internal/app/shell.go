@@ -16,7 +16,7 @@ import (
 
 // withShell adds the tool that runs commands of skills, where the deployment has
 // workers for it. Other programs are not offered it.
-func (h *Host) withShell(all []tools.Tool) ([]tools.Tool, error) {
+func (h *App) withShell(all []tools.Tool) ([]tools.Tool, error) {
 	if !h.Config.Shell {
 		return all, nil
 	}
@@ -39,7 +39,7 @@ func Programs(c config.Config) (out []string) {
 
 // runCommands makes this process run commands. A machine that lets it make no
 // sandbox is told now, and then to each call: none is run without one.
-func (h *Host) runCommands(ctx context.Context) error {
+func (h *App) runCommands(ctx context.Context) error {
 	if h.Shell == nil {
 		return fault.New(fault.Misconfigured, "a sandboxed worker is asked for, and commands are off", "set CAIRN_SHELL=on here and where turns are answered")
 	}

@@ -34,7 +34,7 @@ func allQueues() []string { return append(Queues(), contract.QueueSandbox) }
 // lets what is under way finish for the configured time. The relay runs beside
 // the main queue. It fails when a queue cannot be started, or is turned down by
 // the server for longer than the SDK bears it.
-func (h *Host) Work(ctx context.Context, queues []string) error {
+func (h *App) Work(ctx context.Context, queues []string) error {
 	var workers []worker.Worker
 	failed := make(chan error, len(queues)) // one each: the SDK tells of the first only
 	for _, q := range queues {
@@ -57,7 +57,7 @@ func (h *Host) Work(ctx context.Context, queues []string) error {
 	}
 	for i, w := range workers {
 		if err := w.Start(); err != nil {
-			return h.refused(err, "the worker cannot start on queue "+queues[i])
+			return h.classifyTemporalError(err, "the worker cannot start on queue "+queues[i])
 		}
 		defer w.Stop()
 	}
@@ -68,14 +68,14 @@ func (h *Host) Work(ctx context.Context, queues []string) error {
 	case <-ctx.Done():
 		return nil
 	case err := <-failed:
-		return h.refused(err, "Temporal gives the worker no more tasks")
+		return h.classifyTemporalError(err, "Temporal gives the worker no more tasks")
 	}
 }
 
-// refused classes an error of Temporal's: what only an operator can mend, and
+// classifyTemporalError classes an error of Temporal's: what only an operator can mend, and
 // what passes. A namespace that is not there may be on its way: a server that is
 // set up registers it after it has begun to answer.
-func (h *Host) refused(err error, message string) error {
+func (h *App) classifyTemporalError(err error, message string) error {
 	var (
 		missing *serviceerror.NamespaceNotFound
 		denied  *serviceerror.PermissionDenied
@@ -92,17 +92,17 @@ func (h *Host) refused(err error, message string) error {
 	return fault.Wrap(err, fault.Unavailable, message, "start it, or use the development stack: cairn dev")
 }
 
-func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
+func (h *App) worker(queue string, failed chan<- error) worker.Worker {
 	tasks := activities.Distill{Service: h.Distill}
-	talks := activities.Converse{Service: h.Converse, Approver: approver{h}, Spec: func() conversation.Spec { return NudgeSpec(h.Config) },
+	conversations := activities.Converse{Service: h.Converse, Approver: approver{h}, Spec: func() conversation.Spec { return NudgeSpec(h.Config) },
 		Built: func(ctx context.Context, in contract.IdleInput) error { _, err := h.buildIdle(ctx, in); return err }}
 	erasing := activities.Erase{Service: h.Erase}
 	due := activities.Sweep{Sweeper: h.Sweeper, Curator: h.Curator}
 	skills := activities.MemorySkills{Builds: h.Learning.Builds, Trainings: h.Learning.Trainings, Rounds: h.Learning.Rounds,
 		Updates: h.Learning.Updates, Probes: h.Learning.Probes}
-	minds := activities.Agents{Service: h.Progressive, Idle: h.readIdle}
-	days := activities.Reflect{Open: h.openReflection, Distill: h.distillDay}
-	away := activities.Offload{Service: h.Offload}
+	memoryAgents := activities.Agents{Service: h.Progressive, Idle: h.readIdle}
+	reflections := activities.Reflect{Open: h.Reflections.Open, Distill: h.distillDay}
+	offloads := activities.Offload{Service: h.Offload}
 	options := worker.Options{WorkerStopTimeout: h.Config.StopTimeout, StickyScheduleToStartTimeout: stickyTimeout, MaxConcurrentActivityExecutionSize: databaseSlots(h.Config.DatabaseConns),
 		// The SDK gives all but one of them to workflows that are in the cache once
 		// there are some: with two, every new workflow waits for a single one.
@@ -124,30 +124,30 @@ func (h *Host) worker(queue string, failed chan<- error) worker.Worker {
 	case contract.QueueMain:
 		workflows.Register(w)
 		tasks.RegisterMain(w)
-		talks.RegisterMain(w)
+		conversations.RegisterMain(w)
 		erasing.RegisterMain(w)
 		due.RegisterMain(w)
-		minds.RegisterMain(w)
-		days.RegisterMain(w)
+		memoryAgents.RegisterMain(w)
+		reflections.RegisterMain(w)
 		skills.RegisterMain(w)
-		away.RegisterMain(w)
+		offloads.RegisterMain(w)
 	case contract.QueueLLM:
 		// A turn and a distillation run where their steps run: the server then hands a step out with
 		// its answer to the workflow task that asked for it, and nobody has to poll for it.
 		workflows.RegisterNearModels(w)
 		tasks.RegisterLLM(w)
-		talks.RegisterLLM(w)
+		conversations.RegisterLLM(w)
 		skills.RegisterLLM(w)
-		minds.RegisterSteps(w)
-		away.RegisterLLM(w)
-		minds.RegisterLLM(w)
+		memoryAgents.RegisterSteps(w)
+		offloads.RegisterLLM(w)
+		memoryAgents.RegisterLLM(w)
 	case contract.QueueBatch:
 		tasks.RegisterBatch(w)
-		talks.RegisterBatch(w)
+		conversations.RegisterBatch(w)
 		skills.RegisterBatch(w)
-		minds.RegisterSteps(w)
+		memoryAgents.RegisterSteps(w)
 	case contract.QueueSandbox:
-		talks.RegisterSandbox(w)
+		conversations.RegisterSandbox(w)
 	}
 	return w
 }

@@ -20,6 +20,7 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/erase"
+	"cairn/internal/service/feedback"
 	"cairn/internal/service/learning/adaptation"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/build"
@@ -209,9 +210,9 @@ func TestTheDecisionsThatAnAnswerCitesHaveItsOutcome(t *testing.T) {
 		t.Fatalf("%d decisions are behind what the turn was shown, want those of both memories", shown)
 	}
 	for range 2 {
-		for op, f := range map[string]app.Feedback{"1": {Rating: app.Good}, "2": {Rating: app.Bad}, "3": {Correction: "nine"}} {
+		for op, f := range map[string]feedback.Input{"1": {Rating: feedback.Good}, "2": {Rating: feedback.Bad}, "3": {Correction: "nine"}} {
 			f.Conversation, f.MessageID = "c", "m1"
-			_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, op, f)
+			_, err := b.Feedback.Note(t.Context(), b.Workspace.ID, op, f)
 			testkit.Must(t, err)
 		}
 		if got, want := outcomesOf(b), []string{"0 praise 1", "1 praise 1", "0 feedback 0", "1 feedback 0", "0 correction 0", "1 correction 0"}; !slices.Equal(got, want) {
@@ -220,7 +221,7 @@ func TestTheDecisionsThatAnAnswerCitesHaveItsOutcome(t *testing.T) {
 	}
 	// An answer that an endpoint's failure cut off says nothing of anybody.
 	exec(b, "update cairn.runs set outcome = 'failed' where kind = 'turn'")
-	_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, "4", app.Feedback{Rating: app.Bad, Conversation: "c", MessageID: "m1"})
+	_, err := b.Feedback.Note(t.Context(), b.Workspace.ID, "4", feedback.Input{Rating: feedback.Bad, Conversation: "c", MessageID: "m1"})
 	testkit.Must(t, err)
 	if n := len(outcomesOf(b)); n != 6 {
 		t.Errorf("%d outcomes after a failed turn was rated", n)

@@ -178,7 +178,7 @@ func TestAVeryLongConversationIsReadInSessions(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
-	accepted, err := b.Host.Converse.Accept(t.Context(), b.Message("c", "m1", "first"))
+	accepted, err := b.App.Converse.Accept(t.Context(), b.Message("c", "m1", "first"))
 	testkit.Must(t, err)
 	conversation := accepted.Run.Conversation
 	exec(b, `insert into cairn.messages (workspace_id, conversation_id, seq, external_id, role, content)

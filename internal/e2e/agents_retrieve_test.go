@@ -122,7 +122,7 @@ func TestAnIdleConversationIsReadOnce(t *testing.T) {
 	say(2, "And goats.")
 	id := view(b, "c").ID
 	read := func() { // what the workflow does when the silence is long enough
-		_, err := b.Host.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, id)
+		_, err := b.App.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, id)
 		testkit.Must(t, err)
 	}
 	runs := func(kind run.Kind) []int64 {
@@ -159,7 +159,7 @@ func TestSilenceHasAConversationRead(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
 	perform(b, "summarize", "", does(addSummary("Somebody talked.")), says("Done."))
 	request := b.Message("c", "m1", "I keep bees.")
-	accepted, err := b.Host.Converse.Accept(t.Context(), request)
+	accepted, err := b.App.Converse.Accept(t.Context(), request)
 	testkit.Must(t, err)
 	exec(b, `update cairn.runs set spec = jsonb_set(spec, '{idle}', '200000000') where id = $1`, accepted.Run.Ref.Run)
 	b.Say("c", 1, "I keep bees.") // the same message: its run says what silence is long

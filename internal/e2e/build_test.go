@@ -23,6 +23,7 @@ import (
 	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/learning/decision"
 	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/reflection"
 	"cairn/internal/testkit"
 )
 
@@ -222,7 +223,7 @@ func TestAReflectionHasMemoriesBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	scriptReflection(b)
 	imported(b, "march", talk(t, "2026-03-03 09:00", "The greenhouse has nine lemon trees.", "Good to know.")...)
 	for range 2 {
-		reflectOn(b, app.ReflectRequest{Date: "2026-03-03"})
+		reflectOn(b, reflection.DateRequest{Date: "2026-03-03"})
 		testkit.Eventually(t, "the day is remembered", func() bool { return len(remembers(b, memory.Personal)) == 1 })
 		if n := count(b, "select count(*) from cairn.runs where kind = 'build'"); n != 1 {
 			t.Errorf("%d builds", n)

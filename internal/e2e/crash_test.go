@@ -162,7 +162,7 @@ func count(b *apptest.Bundle, query string) int {
 // attempts is the highest attempt of the activities that the run's workflows wait for.
 func attempts(b *apptest.Bundle, ref run.Ref) int {
 	b.T.Helper()
-	report, err := b.Host.Distill.Report(b.T.Context(), ref)
+	report, err := b.App.Distill.Report(b.T.Context(), ref)
 	testkit.Must(b.T, err)
 	most := 0
 	for _, task := range report.Tasks {

@@ -104,7 +104,7 @@ func TestInsightsTellWhatIsUsedAndWhatItCost(t *testing.T) {
 	b.ScriptR1()
 	b.Distill(apptest.C1())
 	exec(b, "update cairn.llm_calls set cost_micros = 500")
-	i, err := b.Insights(t.Context(), b.Workspace.ID, 30)
+	i, err := b.Workspaces.Insights(t.Context(), b.Workspace.ID, 30)
 	testkit.Must(t, err)
 	if len(i.Used()) != 0 || len(i.NeverUsed()) != 1 || len(i.Runs) != 1 || i.Runs[0].Kind != "distill" || i.Runs[0].Calls == 0 || i.Runs[0].Micros != int64(500*i.Runs[0].Calls) {
 		t.Errorf("%+v", i)
@@ -114,7 +114,7 @@ func TestInsightsTellWhatIsUsedAndWhatItCost(t *testing.T) {
 	}
 	exec(b, "insert into cairn.skill_uses (workspace_id, skill_id, use_id, version, outcome) select workspace_id, id, 'u', 1, 'pass' from cairn.skills")
 	exec(b, "update cairn.skills set uses = 1")
-	i, err = b.Insights(t.Context(), b.Workspace.ID, 1)
+	i, err = b.Workspaces.Insights(t.Context(), b.Workspace.ID, 1)
 	testkit.Must(t, err)
 	if len(i.NeverUsed()) != 0 || len(i.Used()) != 1 || i.Used()[0].Passes != 1 {
 		t.Errorf("after a use: %+v", i)

@@ -34,7 +34,7 @@ func (p *protocol) divided() (run.Ref, string) {
 	p.t.Helper()
 	p.ScriptR1()
 	r := p.Accept(apptest.C1())
-	keys, err := p.Host.Distill.Chunk(p.t.Context(), r.Ref)
+	keys, err := p.App.Distill.Chunk(p.t.Context(), r.Ref)
 	testkit.Must(p.t, err)
 	if len(keys) != 1 {
 		p.t.Fatalf("divided into %q", keys)
@@ -48,14 +48,14 @@ func TestADraftThatIsCutOffIsPaidOnce(t *testing.T) {
 	p := openProtocol(t)
 	ref, key := p.divided()
 	for cut := range 2 { // before anything; with the query paid, and nothing recalled
-		s := &distill.Service{Store: &cutStore{p.Host.Distill.Store, cut}, Ledger: p.Host.Distill.Ledger, Embedder: p.Host.Distill.Embedder, Space: p.Host.Distill.Space, Blobs: p.Host.Distill.Blobs}
+		s := &distill.Service{Store: &cutStore{p.App.Distill.Store, cut}, Ledger: p.App.Distill.Ledger, Embedder: p.App.Distill.Embedder, Space: p.App.Distill.Space, Blobs: p.App.Distill.Blobs}
 		if _, _, err := s.Draft(t.Context(), ref, key); !errors.Is(err, errCut) {
 			t.Fatalf("cut off after %d transactions: %v", cut, err)
 		}
 	}
 	p.asked("chunk 1, rewrite 1")
 	for range 2 { // the second finds the first one's draft
-		plan, ended, err := p.Host.Distill.Draft(t.Context(), ref, key)
+		plan, ended, err := p.App.Distill.Draft(t.Context(), ref, key)
 		if err != nil || ended || plan.Scripts+plan.Docs == 0 {
 			t.Fatalf("drafted %+v, ended %t: %v", plan, ended, err)
 		}
@@ -90,7 +90,7 @@ func TestNothingIsUploadedForATaskThatIsGone(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
 	ref, key := p.divided()
-	_, _, err := p.Host.Distill.Draft(t.Context(), ref, key)
+	_, _, err := p.App.Distill.Draft(t.Context(), ref, key)
 	testkit.Must(t, err)
 	gone := func() {
 		for _, table := range []string{"distill_files", "distill_tasks"} {
@@ -98,7 +98,7 @@ func TestNothingIsUploadedForATaskThatIsGone(t *testing.T) {
 			testkit.Must(t, err)
 		}
 	}
-	s := &distill.Service{Store: &overtakenStore{p.Host.Distill.Store, gone}, Ledger: p.Host.Distill.Ledger, Embedder: p.Host.Distill.Embedder, Space: p.Host.Distill.Space, Blobs: p.Host.Distill.Blobs}
+	s := &distill.Service{Store: &overtakenStore{p.App.Distill.Store, gone}, Ledger: p.App.Distill.Ledger, Embedder: p.App.Distill.Embedder, Space: p.App.Distill.Space, Blobs: p.App.Distill.Blobs}
 	if c, unseen, err := s.Publish(t.Context(), ref, key); err != nil || unseen || !c.Conflict {
 		t.Errorf("published %+v, unseen %t: %v", c, unseen, err)
 	}

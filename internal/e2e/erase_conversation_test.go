@@ -106,7 +106,7 @@ func TestATurnInFlightDoesNotBringItsConversationBack(t *testing.T) {
 	b := apptest.Open(t)
 	full(b)
 	before := rows(b, b.Workspace)
-	accepted, err := b.Host.Converse.Accept(t.Context(), b.Message("open", "m1", "linger"))
+	accepted, err := b.App.Converse.Accept(t.Context(), b.Message("open", "m1", "linger"))
 	testkit.Must(t, err)
 	exec(b, "update cairn.outbox set due_at = 'infinity'") // the relay would bring the turn again, once its workflow was stopped
 	hang(b)

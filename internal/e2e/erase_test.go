@@ -47,7 +47,7 @@ func hang(b *apptest.Bundle) {
 	ctx, cancel := context.WithCancel(b.T.Context())
 	said := make(chan bool)
 	go func() {
-		_, _ = b.Host.Say(ctx, b.Message("open", "m1", "linger"))
+		_, _ = b.App.Messages.SendMessage(ctx, b.Message("open", "m1", "linger"))
 		said <- true
 	}()
 	testkit.Must(b.T, b.Model.AwaitBarrier(b.T.Context(), "hang", 1))

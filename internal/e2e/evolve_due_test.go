@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/app"
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/run"
+	"cairn/internal/service/feedback"
 	"cairn/internal/service/schedule"
 	"cairn/internal/testkit"
 )
@@ -42,7 +42,7 @@ func TestABankEvolvesInTheNightAfterAFailure(t *testing.T) {
 	}
 	fail := func(op string) {
 		t.Helper()
-		_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, op, app.Feedback{Rating: app.Bad, Question: "Where does Vera live?"})
+		_, err := b.Feedback.Note(t.Context(), b.Workspace.ID, op, feedback.Input{Rating: feedback.Bad, Question: "Where does Vera live?"})
 		testkit.Must(t, err)
 	}
 	fail("1")
@@ -96,7 +96,7 @@ func TestTheSweepPassesOverBanksThatNothingFailed(t *testing.T) {
 	if got := sweep("one"); got != schedule.Empty || evolutions(b) != 0 {
 		t.Errorf("without a failure: %s, %d rounds", got, evolutions(b))
 	}
-	_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, "1", app.Feedback{Rating: app.Bad, Question: "Where does Vera live?"})
+	_, err := b.Feedback.Note(t.Context(), b.Workspace.ID, "1", feedback.Input{Rating: feedback.Bad, Question: "Where does Vera live?"})
 	testkit.Must(t, err)
 	if got := sweep("two"); got != schedule.Started || evolutions(b) != 1 {
 		t.Errorf("after one: %s, %d rounds", got, evolutions(b))
@@ -110,7 +110,7 @@ func TestManyFailuresStartARoundAtOnce(t *testing.T) {
 	b := apptest.OpenIdle(t)
 	withSkills(b)
 	for n := 1; n <= 21; n++ {
-		_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, fmt.Sprint(n), app.Feedback{Rating: app.Bad, Question: fmt.Sprintf("Which tree did Vera plant in %d?", n)})
+		_, err := b.Feedback.Note(t.Context(), b.Workspace.ID, fmt.Sprint(n), feedback.Input{Rating: feedback.Bad, Question: fmt.Sprintf("Which tree did Vera plant in %d?", n)})
 		testkit.Must(t, err)
 		want := 0
 		if n >= 20 {

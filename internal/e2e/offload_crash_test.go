@@ -258,7 +258,7 @@ func TestAConversationIsNeverCutWithoutARecordOfAModel(t *testing.T) {
 	t.Run("an exchange of another agent that is longer than the window", func(t *testing.T) {
 		r := observed(b, "watched", 0, "hi")
 		r.Messages[len(r.Messages)-1].Content = strings.Repeat(chatter(2)+"\n", 40)
-		_, err := b.Host.Say(t.Context(), r)
+		_, err := b.App.Messages.SendMessage(t.Context(), r)
 		testkit.Must(t, err)
 		finds(t, "watched", 1)
 	})

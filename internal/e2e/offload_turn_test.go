@@ -127,11 +127,11 @@ func TestALongConversationIsFlushedAndCompactedAndNeverCut(t *testing.T) {
 	}
 	var id int64
 	testkit.Must(t, b.Admin().QueryRow(t.Context(), "select run_id from cairn.compactions").Scan(&id))
-	made, err := b.Host.RunReport(t.Context(), run.Ref{Workspace: b.Workspace.ID, Run: id})
+	made, err := b.Runs.Report(t.Context(), run.Ref{Workspace: b.Workspace.ID, Run: id})
 	if err != nil || made.Offload == nil || made.Offload.Upto == 0 || made.Offload.Tokens >= made.Offload.Was || len(made.Offload.Handles) == 0 || made.Offload.Flush == 0 {
 		t.Errorf("the record's run is told as %+v, %v", made.Offload, err)
 	}
-	turn, err := b.Host.RunReport(t.Context(), run.Ref{Workspace: b.Workspace.ID, Run: got.Run})
+	turn, err := b.Runs.Report(t.Context(), run.Ref{Workspace: b.Workspace.ID, Run: got.Run})
 	if err != nil || turn.Agent.Record != id {
 		t.Errorf("the turn's run is told as %+v, %v", turn.Agent, err)
 	}

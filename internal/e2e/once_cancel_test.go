@@ -146,7 +146,7 @@ func TestARunThatHasNotEndedCannotBeRetried(t *testing.T) {
 	r := p.begin(apptest.C1())
 	p.atBarrier("chunk", 1)
 	for _, fresh := range []bool{false, true} {
-		_, err := p.Host.Distill.Retry(t.Context(), distill.RetryRequest{Ref: r.Ref, WorkspaceKey: p.Workspace.Key, Fresh: fresh})
+		_, err := p.App.Distill.Retry(t.Context(), distill.RetryRequest{Ref: r.Ref, WorkspaceKey: p.Workspace.Key, Fresh: fresh})
 		if fault.CodeOf(err) != fault.VersionConflict {
 			t.Errorf("fresh %t: %v, want %s", fresh, err, fault.VersionConflict)
 		}

@@ -94,7 +94,7 @@ func (p *protocol) scheduled(workflowID, execution, activity string) bool {
 
 func (p *protocol) report(ref run.Ref) distill.Report {
 	p.t.Helper()
-	r, err := p.Host.Distill.Report(p.t.Context(), ref)
+	r, err := p.App.Distill.Report(p.t.Context(), ref)
 	testkit.Must(p.t, err)
 	return r
 }

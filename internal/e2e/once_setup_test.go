@@ -56,7 +56,7 @@ func (p *protocol) begin(c transcript.Conversation, change ...func(*distill.Requ
 // retry takes an ended run up again and waits for its end.
 func (p *protocol) retry(ref run.Ref, fresh bool) distill.Report {
 	p.t.Helper()
-	r, err := p.Host.Distill.Retry(p.t.Context(), distill.RetryRequest{Ref: ref, WorkspaceKey: p.Workspace.Key, Fresh: fresh, Spec: app.DistillSpec(p.Config, transcript.ExtractAuto)})
+	r, err := p.App.Distill.Retry(p.t.Context(), distill.RetryRequest{Ref: ref, WorkspaceKey: p.Workspace.Key, Fresh: fresh, Spec: app.DistillSpec(p.Config, transcript.ExtractAuto)})
 	testkit.Must(p.t, err)
 	testkit.Must(p.t, p.Driver.Start(p.t.Context(), p.Workspace.Key, "import", r))
 	return p.Wait(r.Ref)

@@ -34,7 +34,7 @@ func TestTypedToolsRememberAndAnswer(t *testing.T) {
 	}
 	chosen, err := profiles.Named([]string{"typed/none/single"})
 	testkit.Must(t, err)
-	rows, err := profiles.Measure(t.Context(), b.Host.Profiles(), chosen, t.Output())
+	rows, err := profiles.Measure(t.Context(), b.App.Profiles(), chosen, t.Output())
 	testkit.Must(t, err)
 	if r := rows[0]; r.Status != "ok" || r.Memories != 1 || r.Failed > 0 || r.ToolCalls != 8 || r.Answered != 1 || r.ModelCalls != 12 || r.Tokens == 0 {
 		t.Errorf("%+v", r)
@@ -58,7 +58,7 @@ func TestProfilesRememberAndAnswerWithoutAModel(t *testing.T) {
 	b := apptest.Open(t, func(c *config.Config) { c.BaseURL, c.APIKey, c.Model = "", "", "" })
 	chosen, err := profiles.Named([]string{"usual/param/multiple", "usual/native/single", "typed/param/single", "typed/tool/single"})
 	testkit.Must(t, err)
-	rows, err := profiles.Measure(t.Context(), b.Host.Profiles(), chosen, t.Output())
+	rows, err := profiles.Measure(t.Context(), b.App.Profiles(), chosen, t.Output())
 	testkit.Must(t, err)
 	for _, r := range rows {
 		// One call registers and one hands off. Three memories are added, and three questions looked up with two targets each.

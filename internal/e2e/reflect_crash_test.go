@@ -9,7 +9,6 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"cairn/internal/adapter/openai/openaitest"
-	"cairn/internal/app"
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/llm"
@@ -41,7 +40,7 @@ func TestAWorkerThatDiesAfterANoteDoublesNothing(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "reflection", Reply: "Nothing to save."})
 	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
 	worker := b.StartProcess()
-	opened, err := b.ReflectNow(t.Context(), b.Workspace, app.ReflectRequest{Date: "2026-03-01"})
+	opened, err := b.Reflections.Now(t.Context(), b.Workspace, reflection.DateRequest{Date: "2026-03-01"})
 	testkit.Must(t, err)
 	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 	if n := count(b, "select count(*) from cairn.memories where type = 'note'"); n != 1 {
@@ -79,7 +78,7 @@ func TestWhatNoNightCanReadIsPassedOver(t *testing.T) {
 			t.Errorf("%d marks after %d failures", marks, n+1)
 		}
 	}
-	failed, err := b.Host.Reflect.Show(t.Context(), b.Workspace.ID, "2026-03-03")
+	failed, err := b.App.Reflect.Show(t.Context(), b.Workspace.ID, "2026-03-03")
 	testkit.Must(t, err)
 	if r := failed.Runs[0]; !r.Alert || r.Failures != 3 || r.Skipped != 2 || failed.Failures != 3 || !strings.Contains(failed.Day.Reason, "2 messages were passed over") {
 		t.Errorf("the third failure came to %+v", failed)
@@ -95,7 +94,7 @@ func TestWhatNoNightCanReadIsPassedOver(t *testing.T) {
 	if marks := count(b, "select count(*) from cairn.conversation_marks where kind = 'reflection' and seq = 1"); marks != 4 {
 		t.Errorf("%d conversations are read", marks)
 	}
-	if got := reflectOn(b, app.ReflectRequest{Date: "2026-03-01"}); got.Status != reflection.Saved && got.Status != reflection.Nothing {
+	if got := reflectOn(b, reflection.DateRequest{Date: "2026-03-01"}); got.Status != reflection.Saved && got.Status != reflection.Nothing {
 		t.Errorf("the day that was passed over cannot be made up for: %+v", got)
 	}
 }
@@ -107,7 +106,7 @@ func TestACancelledReflectionGivesBackWhatItTook(t *testing.T) {
 	imported(b, "c", talk(t, "2026-03-01 10:00", "We have picked the blue tiles.", "Noted.")...)
 	b.Model.On(openaitest.Rule{Stage: "reflection", Times: 1, Barrier: "held", Drop: true})
 	scriptReflection(b, noting("Blue tiles were picked.", 1))
-	opened, err := b.ReflectNow(t.Context(), b.Workspace, app.ReflectRequest{Date: "2026-03-01"})
+	opened, err := b.Reflections.Now(t.Context(), b.Workspace, reflection.DateRequest{Date: "2026-03-01"})
 	testkit.Must(t, err)
 	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
 	testkit.Must(t, b.Temporal.CancelWorkflow(t.Context(), opened.Run.WorkflowID, ""))
@@ -120,7 +119,7 @@ func TestACancelledReflectionGivesBackWhatItTook(t *testing.T) {
 		t.Errorf("%d rows say that it was read", n)
 	}
 	b.Record(opened.Run.WorkflowID, "Reflection/cancelled")
-	if again := reflectOn(b, app.ReflectRequest{Date: "2026-03-01"}); again.Status != reflection.Saved || again.Runs[0].Generation != 2 {
+	if again := reflectOn(b, reflection.DateRequest{Date: "2026-03-01"}); again.Status != reflection.Saved || again.Runs[0].Generation != 2 {
 		t.Errorf("done again it came to %+v", again)
 	}
 }
@@ -139,7 +138,7 @@ func TestALongDayIsShownInParts(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "reflection", Match: `Report number 0 says`, Calls: []llm.ToolCall{noting("All was well in the beginning.", 1)}})
 	b.Model.On(openaitest.Rule{Stage: "reflection", Reply: "Nothing more to save."})
 	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
-	got := reflectOn(b, app.ReflectRequest{Date: "2026-03-01"})
+	got := reflectOn(b, reflection.DateRequest{Date: "2026-03-01"})
 	r := got.Runs[0]
 	if got.Status != reflection.Saved || r.Parts < 2 || r.PartsRead != r.Parts || r.Steps != r.Parts+1 {
 		t.Fatalf("the day came to %+v", r)
@@ -173,7 +172,7 @@ func TestTheSweepReadsWhatCameAfterwards(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 	scriptReflection(b)
 	b.Say("c", 1, "We fly on Friday.")
-	if got := reflectOn(b, app.ReflectRequest{}); got.Status != reflection.Nothing {
+	if got := reflectOn(b, reflection.DateRequest{}); got.Status != reflection.Nothing {
 		t.Fatalf("so far the day came to %+v", got)
 	}
 	b.Say("c", 2, "No, on Saturday.")
@@ -182,7 +181,7 @@ func TestTheSweepReadsWhatCameAfterwards(t *testing.T) {
 	w, err := b.Temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: contract.ReflectionID(b.Workspace.Key, date), TaskQueue: contract.QueueMain}, contract.ReflectionWorkflow, in)
 	testkit.Must(t, err)
 	testkit.Must(t, w.Get(t.Context(), nil))
-	got, err := b.Host.Reflect.Show(t.Context(), b.Workspace.ID, date)
+	got, err := b.App.Reflect.Show(t.Context(), b.Workspace.ID, date)
 	testkit.Must(t, err)
 	if len(got.Runs) != 2 || got.Runs[0].Messages != 2 || got.Runs[0].WorkflowID != contract.ReflectionID(b.Workspace.Key, date) {
 		t.Errorf("the day came to %+v", got)
@@ -223,15 +222,15 @@ func TestErasingAConversationErasesWhatAReflectionWasTold(t *testing.T) {
 	id := imported(b, "secret", talk(t, "2026-03-01 10:00", "The password of the vault is a zebra.", "Noted.")...)
 	imported(b, "plain", talk(t, "2026-03-01 10:00", "The weather is fine.", "Noted.")...)
 	scriptReflection(b, noting("The vault opens by a zebra.", 1), noting("The weather was fine.", 3))
-	got := reflectOn(b, app.ReflectRequest{Date: "2026-03-01"})
+	got := reflectOn(b, reflection.DateRequest{Date: "2026-03-01"})
 	if len(got.Notes) != 2 {
 		t.Fatalf("the day came to %+v", got)
 	}
-	e, err := b.Host.Erase.Accept(t.Context(), erase.Target{Workspace: b.Workspace.ID, Conversation: id, Derived: "delete"})
+	e, err := b.App.Erase.Accept(t.Context(), erase.Target{Workspace: b.Workspace.ID, Conversation: id, Derived: "delete"})
 	testkit.Must(t, err)
 	testkit.Must(t, b.Driver.Erase(t.Context(), e.WorkspaceKey, e.ID, e.Conversation))
 	testkit.Eventually(t, "it is erased", func() bool {
-		now, err := b.Host.Erase.Report(t.Context(), b.Workspace.ID, e.ID)
+		now, err := b.App.Erase.Report(t.Context(), b.Workspace.ID, e.ID)
 		return err == nil && now.Ended
 	})
 	for _, column := range []string{"llm_calls.request", "llm_calls.tool_calls", "agent_steps.content", "agent_calls.arguments", "memories.content", "search_docs.text", "runs.result", "runs.spec", "messages.content"} {
@@ -240,7 +239,7 @@ func TestErasingAConversationErasesWhatAReflectionWasTold(t *testing.T) {
 			t.Errorf("%d rows of %s hold words of it", n, column)
 		}
 	}
-	if left := reflectOn(b, app.ReflectRequest{Date: "2026-03-01"}); len(left.Notes) != 1 || left.Runs[0].State != run.Ended {
+	if left := reflectOn(b, reflection.DateRequest{Date: "2026-03-01"}); len(left.Notes) != 1 || left.Runs[0].State != run.Ended {
 		t.Errorf("the day is now %+v", left)
 	}
 }

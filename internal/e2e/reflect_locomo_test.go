@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/app"
 	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/app/samples"
@@ -93,7 +92,7 @@ func replay(t *testing.T, messages []transcript.Message) {
 		}
 	}
 	for _, date := range dates {
-		got := reflectOn(b, app.ReflectRequest{Date: date})
+		got := reflectOn(b, reflection.DateRequest{Date: date})
 		if got.Status != reflection.Saved || len(got.Notes) == 0 {
 			t.Errorf("%s came to %s with %d notes: %+v", date, got.Status, len(got.Notes), got.Runs)
 		}
@@ -116,7 +115,7 @@ func replay(t *testing.T, messages []transcript.Message) {
 	rows := "select (select count(*) from cairn.runs) + (select count(*) from cairn.memories) + (select count(*) from cairn.memory_revisions) + (select count(*) from cairn.llm_calls)"
 	before := count(b, rows)
 	for _, date := range dates {
-		reflectOn(b, app.ReflectRequest{Date: date})
+		reflectOn(b, reflection.DateRequest{Date: date})
 	}
 	if n := count(b, rows); n != before {
 		t.Errorf("a second time left %d rows more", n-before)

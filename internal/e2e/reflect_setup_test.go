@@ -8,7 +8,6 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/app"
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
@@ -44,9 +43,9 @@ func talk(t testing.TB, when, text, answer string) []transcript.Message {
 }
 
 // reflectOn has a date looked back on, and waits until that is over.
-func reflectOn(b *apptest.Bundle, r app.ReflectRequest) reflection.DayDetail {
+func reflectOn(b *apptest.Bundle, r reflection.DateRequest) reflection.DayDetail {
 	b.T.Helper()
-	opened, err := b.ReflectNow(b.T.Context(), b.Workspace, r)
+	opened, err := b.Reflections.Now(b.T.Context(), b.Workspace, r)
 	testkit.Must(b.T, err)
 	return reflected(b, opened.Run)
 }
@@ -57,7 +56,7 @@ func reflected(b *apptest.Bundle, r run.Run) reflection.DayDetail {
 	testkit.Eventually(b.T, fmt.Sprintf("run %d of %s has ended", r.Ref.Run, r.Key), func() bool {
 		return count(b, fmt.Sprintf("select count(*) from cairn.runs where id = %d and status = 'ended'", r.Ref.Run)) == 1
 	})
-	out, err := b.Host.Reflect.Show(b.T.Context(), b.Workspace.ID, r.Key)
+	out, err := b.App.Reflect.Show(b.T.Context(), b.Workspace.ID, r.Key)
 	testkit.Must(b.T, err)
 	return out
 }

@@ -8,9 +8,9 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/app"
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/fault"
+	"cairn/internal/service/feedback"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/training"
 	"cairn/internal/testkit"
@@ -69,20 +69,20 @@ func TestWhatPeopleSayOfAnAnswerCountsForTheSkillsBehindIt(t *testing.T) {
 	}
 	say := func(op, rating string) {
 		t.Helper()
-		_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, op, app.Feedback{Rating: rating, Conversation: "c", MessageID: "m1"})
+		_, err := b.Feedback.Note(t.Context(), b.Workspace.ID, op, feedback.Input{Rating: rating, Conversation: "c", MessageID: "m1"})
 		testkit.Must(t, err)
 	}
 	for i, c := range []struct {
 		op, rating string
 		count      int
 		mean       float64
-	}{{"1", app.Bad, shown, 0}, {"1", app.Bad, shown, 0}, {"2", app.Good, 2 * shown, .5}, {"1", app.Bad, 2 * shown, .5}, {"2", app.Good, 2 * shown, .5}, {"3", app.Good, 3 * shown, 2. / 3}} {
+	}{{"1", feedback.Bad, shown, 0}, {"1", feedback.Bad, shown, 0}, {"2", feedback.Good, 2 * shown, .5}, {"1", feedback.Bad, 2 * shown, .5}, {"2", feedback.Good, 2 * shown, .5}, {"3", feedback.Good, 3 * shown, 2. / 3}} {
 		say(c.op, c.rating)
 		if n, mean, _ := scored(b); n != c.count || math.Abs(mean-c.mean) > 1e-9 {
 			t.Errorf("%d, %s %s: scored %d times, mean %v; want %d and %v", i, c.op, c.rating, n, mean, c.count, c.mean)
 		}
 	}
-	if _, err := b.NoteFeedback(t.Context(), b.Workspace.ID, "1", app.Feedback{Rating: app.Bad, Question: "Something else?"}); fault.CodeOf(err) != fault.OpReused {
+	if _, err := b.Feedback.Note(t.Context(), b.Workspace.ID, "1", feedback.Input{Rating: feedback.Bad, Question: "Something else?"}); fault.CodeOf(err) != fault.OpReused {
 		t.Errorf("another question under the same operation: %v", err)
 	}
 	// Its case tells the designer what the answer was given from.
@@ -90,7 +90,7 @@ func TestWhatPeopleSayOfAnAnswerCountsForTheSkillsBehindIt(t *testing.T) {
 		t.Errorf("%d cases know what was retrieved and are resolved", n)
 	}
 	// A question in words is about no memory that is known.
-	if _, err := b.NoteFeedback(t.Context(), b.Workspace.ID, "4", app.Feedback{Rating: app.Bad, Question: "Where is the key?"}); err != nil {
+	if _, err := b.Feedback.Note(t.Context(), b.Workspace.ID, "4", feedback.Input{Rating: feedback.Bad, Question: "Where is the key?"}); err != nil {
 		t.Error(err)
 	}
 	if n, _, _ := scored(b); n != 3*shown {
@@ -107,7 +107,7 @@ func TestACorrectionInTalkCountsAndMayStartARound(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "diagnose", Reply: `{"failure_patterns": [], "recommendations": [], "summary": "numbers are lost"}`})
 	b.Model.On(openaitest.Rule{Stage: "propose", Reply: `{"summary": "nothing", "changes": []}`})
 	for n := range 19 {
-		_, err := b.NoteFeedback(t.Context(), b.Workspace.ID, fmt.Sprint("early", n), app.Feedback{Rating: app.Bad, Question: fmt.Sprintf("Which tree did Vera plant in %d?", 2000+n)})
+		_, err := b.Feedback.Note(t.Context(), b.Workspace.ID, fmt.Sprint("early", n), feedback.Input{Rating: feedback.Bad, Question: fmt.Sprintf("Which tree did Vera plant in %d?", 2000+n)})
 		testkit.Must(t, err)
 	}
 	b.Say("c", 1, "How many lemon trees are there?")

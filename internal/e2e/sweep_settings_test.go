@@ -177,12 +177,15 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 		t.Errorf("turned off it swept %+v", got)
 	}
 	for what, ask := range map[string]func() error{
-		"now": func() error { _, err := b.ReflectNow(t.Context(), b.Workspace, app.ReflectRequest{}); return err },
-		"a date": func() error {
-			_, err := b.ReflectNow(t.Context(), b.Workspace, app.ReflectRequest{Date: day(3)})
+		"now": func() error {
+			_, err := b.Reflections.Now(t.Context(), b.Workspace, reflection.DateRequest{})
 			return err
 		},
-		"backfill": func() error { return b.ReflectBackfill(t.Context(), b.Workspace, day(3), day(2), false, nil) },
+		"a date": func() error {
+			_, err := b.Reflections.Now(t.Context(), b.Workspace, reflection.DateRequest{Date: day(3)})
+			return err
+		},
+		"backfill": func() error { return b.Reflections.Backfill(t.Context(), b.Workspace, day(3), day(2), false, nil) },
 		"trigger": func() error {
 			_, err := b.Schedules.Trigger(t.Context(), b.Workspace.ID, b.Workspace.Key, "daily-reflection", "")
 			return err
@@ -209,7 +212,7 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 	}
 	var out contract.ReflectionResult
 	testkit.Must(t, b.Temporal.GetWorkflow(t.Context(), contract.ReflectionID(b.Workspace.Key, day(1)), "").Get(t.Context(), &out))
-	got, err := b.Host.Reflect.Show(t.Context(), b.Workspace.ID, day(1))
+	got, err := b.App.Reflect.Show(t.Context(), b.Workspace.ID, day(1))
 	testkit.Must(t, err)
 	if r := got.Runs[0]; out.Status != reflection.Saved || r.Messages != 2 || r.Skipped != 2 || got.Day.Notes != 1 {
 		t.Errorf("on again the day came to %+v", got)
@@ -218,12 +221,12 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 		t.Errorf("what has no time is waited for: %+v", got)
 	}
 	var dates []string
-	testkit.Must(t, b.ReflectBackfill(t.Context(), b.Workspace, day(31), day(29), false, func(o reflection.Opened) error {
+	testkit.Must(t, b.Reflections.Backfill(t.Context(), b.Workspace, day(31), day(29), false, func(o reflection.Opened) error {
 		dates = append(dates, o.Run.Key)
 		reflected(b, o.Run)
 		return nil
 	}))
-	made, err := b.Host.Reflect.Show(t.Context(), b.Workspace.ID, day(30))
+	made, err := b.App.Reflect.Show(t.Context(), b.Workspace.ID, day(30))
 	testkit.Must(t, err)
 	if len(dates) != 3 || made.Status != reflection.Saved || made.Messages != 2 {
 		t.Errorf("made up for %v: %+v", dates, made)
@@ -240,10 +243,10 @@ func TestARunThatIsEmptyForAWeekSaysSo(t *testing.T) {
 insert into cairn.turns (workspace_id, conversation_id, number, message_id, mode, origin, args_sha, first_seq, accepted_at) select $1, id, 1, 'm', 'observe', 'user', 'x', 0, now() - interval '2 days' from c`, b.Workspace.ID)
 	exec(b, `insert into cairn.reflection_runs (workspace_id, local_date, zone, status, to_at) select $1, current_date - n, 'UTC', 'empty', now() - make_interval(days => n) from generate_series(1, 6) n`, b.Workspace.ID)
 	date := time.Now().UTC().Format(time.DateOnly)
-	o, err := b.Host.Reflect.Open(t.Context(), reflection.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Date: date, Zone: "UTC", To: time.Now(), Why: contract.ReflectionOfSweep,
+	o, err := b.App.Reflect.Open(t.Context(), reflection.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Date: date, Zone: "UTC", To: time.Now(), Why: contract.ReflectionOfSweep,
 		WorkflowID: "w", Spec: app.ReflectionSpec(b.Config)})
 	testkit.Must(t, err)
-	day, err := b.Host.Reflect.Show(t.Context(), b.Workspace.ID, date)
+	day, err := b.App.Reflect.Show(t.Context(), b.Workspace.ID, date)
 	if err != nil || o.Ended == nil || day.Status != reflection.Empty || day.Reason != reflection.UnheardReason || !day.Runs[0].Unheard {
 		t.Errorf("the day came to %+v, %v", day, err)
 	}

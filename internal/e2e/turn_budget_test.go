@@ -89,7 +89,7 @@ func TestAnOverrideOutsideItsBoundsIsRefused(t *testing.T) {
 	for _, n := range []int{-1, 51} {
 		r := b.Message("c", "m", "hello")
 		r.MaxTurns = n
-		if _, err := b.Host.Say(t.Context(), r); fault.CodeOf(err) != fault.InvalidArgument {
+		if _, err := b.App.Messages.SendMessage(t.Context(), r); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("override %d: %v", n, err)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 // another is the service of another worker, which has made none of a turn's steps.
 func another(b *apptest.Bundle) *conversation.Service {
-	c := b.Host.Converse
+	c := b.App.Converse
 	return &conversation.Service{Store: c.Store, Ledger: c.Ledger, Tools: c.Tools, Memory: c.Memory, Agents: c.Agents, MemoryAgentTools: c.MemoryAgentTools, Compactor: c.Compactor, FlushSpec: c.FlushSpec}
 }
 
@@ -38,7 +38,7 @@ func looks(t *testing.T) *apptest.Bundle {
 // begun is the run of a new turn.
 func begun(b *apptest.Bundle, conversationID string) run.Ref {
 	b.T.Helper()
-	a, err := b.Host.Converse.Accept(b.T.Context(), b.Message(conversationID, "m1", "What do I drink?"))
+	a, err := b.App.Converse.Accept(b.T.Context(), b.Message(conversationID, "m1", "What do I drink?"))
 	testkit.Must(b.T, err)
 	return a.Run.Ref
 }
@@ -49,9 +49,9 @@ func TestAStepIsTheSameOnAnyWorker(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := looks(t)
-	for conversationID, second := range map[string]*conversation.Service{"same": b.Host.Converse, "other": another(b)} {
+	for conversationID, second := range map[string]*conversation.Service{"same": b.App.Converse, "other": another(b)} {
 		ref := begun(b, conversationID)
-		if out := stepped(b, b.Host.Converse, ref, 1); len(out.Calls) != 1 || out.Final {
+		if out := stepped(b, b.App.Converse, ref, 1); len(out.Calls) != 1 || out.Final {
 			t.Fatalf("%s: the first step %+v", conversationID, out)
 		}
 		if out := stepped(b, second, ref, 2); !out.Final || out.Ended == nil || out.Ended.Reason != agent.Final || out.Ended.Steps != 2 {
@@ -76,10 +76,10 @@ func TestACarriedTurnIsNotBelievedBlindly(t *testing.T) {
 		t.Parallel()
 		b := looks(t)
 		ref := begun(b, "c")
-		stepped(b, b.Host.Converse, ref, 1)
+		stepped(b, b.App.Converse, ref, 1)
 		_, err := another(b).Close(t.Context(), ref, agent.Interrupted, "", conversation.Base{})
 		testkit.Must(t, err)
-		if out := stepped(b, b.Host.Converse, ref, 2); !out.Final || out.Ended == nil || out.Ended.Reason != agent.Interrupted || b.Model.Count("turn") != 1 {
+		if out := stepped(b, b.App.Converse, ref, 2); !out.Final || out.Ended == nil || out.Ended.Reason != agent.Interrupted || b.Model.Count("turn") != 1 {
 			t.Errorf("after %d requests %+v", b.Model.Count("turn"), out)
 		}
 	})
@@ -87,11 +87,11 @@ func TestACarriedTurnIsNotBelievedBlindly(t *testing.T) {
 		t.Parallel()
 		b := looks(t)
 		ref := begun(b, "c")
-		stepped(b, b.Host.Converse, ref, 1)
+		stepped(b, b.App.Converse, ref, 1)
 		exec(b, "insert into cairn.soul_versions (workspace_id, version, content, action, origin, op_id) values ($1, 1, 'Speak like a pirate.', 'replace', 'user', 'test')", b.Workspace.ID)
 		exec(b, "update cairn.workspaces set soul_version = 1 where id = $1", b.Workspace.ID)
 		exec(b, "update cairn.frozen_sessions set revoked_at = now()")
-		stepped(b, b.Host.Converse, ref, 2)
+		stepped(b, b.App.Converse, ref, 2)
 		if both := asked(b, "turn"); len(both) != 2 || prefix(t, both[0]) == prefix(t, both[1]) {
 			t.Errorf("%d requests, and the last begins with the session that was revoked", len(both))
 		}
@@ -100,9 +100,9 @@ func TestACarriedTurnIsNotBelievedBlindly(t *testing.T) {
 		t.Parallel()
 		b := looks(t)
 		ref := begun(b, "c")
-		stepped(b, b.Host.Converse, ref, 1)
+		stepped(b, b.App.Converse, ref, 1)
 		stepped(b, another(b), ref, 2)
-		if out := stepped(b, b.Host.Converse, ref, 2); !out.Final || out.Ended == nil || out.Ended.Reason != agent.Final || b.Model.Count("turn") != 2 {
+		if out := stepped(b, b.App.Converse, ref, 2); !out.Final || out.Ended == nil || out.Ended.Reason != agent.Final || b.Model.Count("turn") != 2 {
 			t.Errorf("a step that another worker has made: %+v after %d requests", out, b.Model.Count("turn"))
 		}
 	})
@@ -117,8 +117,8 @@ func TestAQuestionIsFoundWithItsAnswer(t *testing.T) {
 	if n := count(b, "select count(*) from cairn.search_docs where kind = 'turn'"); n != 0 {
 		t.Errorf("%d messages are found before the answer", n)
 	}
-	stepped(b, b.Host.Converse, ref, 1)
-	stepped(b, b.Host.Converse, ref, 2)
+	stepped(b, b.App.Converse, ref, 1)
+	stepped(b, b.App.Converse, ref, 2)
 	got := text(b, `select string_agg(d.seq || ' ' || d.session || ' ' || d.text || ' ' || (d.event_time = t.accepted_at), ', ' order by d.seq) from cairn.search_docs d, cairn.turns t where d.kind = 'turn'`)
 	if want := "0 0 What do I drink? true, 3 0 All right. false"; got != want {
 		t.Errorf("found %q, want %q", got, want)

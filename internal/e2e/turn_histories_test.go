@@ -78,7 +78,7 @@ func TestConversationsEndInEachWay(t *testing.T) {
 				t.Errorf("answered %+v", got)
 			}
 		}
-		if _, err := b.Host.Say(t.Context(), observedOn(b, "voice")); err != nil {
+		if _, err := b.App.Messages.SendMessage(t.Context(), observedOn(b, "voice")); err != nil {
 			t.Error(err)
 		}
 		record(b, "continued", "m0")

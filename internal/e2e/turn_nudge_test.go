@@ -198,7 +198,7 @@ func TestWhatAnotherAgentAnsweredIsCountedAndReviewed(t *testing.T) {
 		if i == 4 {
 			answer = "" // never delivered
 		}
-		got, err := b.Host.Say(t.Context(), observed(b, "c", i, answer))
+		got, err := b.App.Messages.SendMessage(t.Context(), observed(b, "c", i, answer))
 		testkit.Must(t, err)
 		if got.Status != "ended" || got.Reason != "observed" || got.Reply != answer {
 			t.Fatalf("exchange %d: %+v", i, got)
@@ -229,7 +229,7 @@ func TestWhileAReviewRunsNoOtherStarts(t *testing.T) {
 	if c := view(b, "c").Counters; c.InFlight != 2 || c.Memory != 3 || c.Total != 5 {
 		t.Errorf("while it runs the row counts %+v", c)
 	}
-	shown, err := b.ShowConversation(t.Context(), b.Workspace, "c")
+	shown, err := b.Conversations.Show(t.Context(), b.Workspace, "c")
 	testkit.Must(t, err)
 	if n := shown.Nudges; len(n) != 1 || n[0].Status != "open" || n[0].Turn != 2 {
 		t.Errorf("while it runs it is shown as %+v", n)

@@ -199,7 +199,7 @@ func TestAMessageSentByManyAtOnceIsOneTurn(t *testing.T) {
 	got := make([]conversation.Answered, senders)
 	var sending sync.WaitGroup
 	for i := range senders {
-		sending.Go(func() { got[i], _ = b.Host.Say(t.Context(), b.Message("c", "m1", "I like tea.")) })
+		sending.Go(func() { got[i], _ = b.App.Messages.SendMessage(t.Context(), b.Message("c", "m1", "I like tea.")) })
 	}
 	sending.Wait()
 	for i, a := range got {

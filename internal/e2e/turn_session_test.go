@@ -194,7 +194,7 @@ func TestAnUnknownChannelIsTreatedAsSMS(t *testing.T) {
 	b := apptest.OpenIdle(t)
 	r := b.Message("c", "m1", "hello")
 	for _, r.Channel = range []string{"telegram", "sms", "fax"} { // all of them the same message
-		if _, err := b.Host.Converse.Accept(t.Context(), r); err != nil {
+		if _, err := b.App.Converse.Accept(t.Context(), r); err != nil {
 			t.Errorf("%s: %v", r.Channel, err)
 		}
 	}
@@ -245,7 +245,7 @@ func TestABadMessageIsRefusedBeforeAnythingIsStored(t *testing.T) {
 	} {
 		r := b.Message("c", "m1", "hello")
 		c.change(&r)
-		if _, err := b.Host.Converse.Accept(t.Context(), r); fault.CodeOf(err) != c.code || fault.From(err).Hint == "" {
+		if _, err := b.App.Converse.Accept(t.Context(), r); fault.CodeOf(err) != c.code || fault.From(err).Hint == "" {
 			t.Errorf("%s: %v, want %s", name, err, c.code)
 		}
 	}
@@ -257,9 +257,9 @@ func TestABadMessageIsRefusedBeforeAnythingIsStored(t *testing.T) {
 func TestAnIdServesOneMessage(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
-	first, err := b.Host.Converse.Accept(t.Context(), b.Message("c", "m1", "hello"))
+	first, err := b.App.Converse.Accept(t.Context(), b.Message("c", "m1", "hello"))
 	testkit.Must(t, err)
-	again, err := b.Host.Converse.Accept(t.Context(), b.Message("c", "m1", "hello"))
+	again, err := b.App.Converse.Accept(t.Context(), b.Message("c", "m1", "hello"))
 	if err != nil || again.Made || again.Run.Ref != first.Run.Ref {
 		t.Errorf("the same message: %+v, %v", again, err)
 	}
@@ -270,17 +270,17 @@ func TestAnIdServesOneMessage(t *testing.T) {
 	} {
 		r := b.Message("c", "m1", "hello")
 		change(&r)
-		if _, err := b.Host.Converse.Accept(t.Context(), r); fault.CodeOf(err) != fault.OpReused {
+		if _, err := b.App.Converse.Accept(t.Context(), r); fault.CodeOf(err) != fault.OpReused {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	r := b.Message("c", "m2", "hello")
 	r.Channel = "sms"
-	if _, err := b.Host.Converse.Accept(t.Context(), r); fault.CodeOf(err) != fault.VersionConflict {
+	if _, err := b.App.Converse.Accept(t.Context(), r); fault.CodeOf(err) != fault.VersionConflict {
 		t.Errorf("another channel: %v", err)
 	}
 	// An id that looks like the one of our answer is a message like any other.
-	if _, err := b.Host.Converse.Accept(t.Context(), b.Message("c", "m1/1", "hello")); err != nil {
+	if _, err := b.App.Converse.Accept(t.Context(), b.Message("c", "m1/1", "hello")); err != nil {
 		t.Error(err)
 	}
 }

@@ -83,7 +83,7 @@ func send(b *apptest.Bundle, r conversation.Request) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = b.Host.Say(ctx, r) // what becomes of it is read from Postgres
+		_, _ = b.App.Messages.SendMessage(ctx, r) // what becomes of it is read from Postgres
 	}()
 	b.T.Cleanup(func() { cancel(); <-done })
 }
@@ -97,7 +97,7 @@ func recordTurn(b *apptest.Bundle, conversationID, message, name string) {
 // cancel cancels the turn of a message that is being answered, or waits.
 func cancel(b *apptest.Bundle, conversationID, message string) {
 	b.T.Helper()
-	if asked, err := b.CancelTurn(b.T.Context(), b.Workspace, conversationID, message); err != nil || !asked {
+	if asked, err := b.Conversations.Cancel(b.T.Context(), b.Workspace, conversationID, message); err != nil || !asked {
 		b.T.Fatalf("cancelling %q came to %t, %v", message, asked, err)
 	}
 }
@@ -107,7 +107,7 @@ func answered(b *apptest.Bundle, conversationID, message string) (out conversati
 	b.T.Helper()
 	testkit.Eventually(b.T, message+" of "+conversationID+" is answered", func() bool {
 		var err error
-		out, err = b.Host.Converse.Answer(b.T.Context(), b.Workspace.ID, conversationID, message)
+		out, err = b.App.Converse.Answer(b.T.Context(), b.Workspace.ID, conversationID, message)
 		return err == nil && out.Status == "ended"
 	})
 	return out

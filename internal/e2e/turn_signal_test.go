@@ -23,7 +23,7 @@ func TestATurnThatWaitsIsCancelledAndAnswered(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Not wanted."})
 	cancel := func(message string, want bool) {
 		t.Helper()
-		if got, err := b.Host.CancelTurn(t.Context(), b.Workspace, "c", message); err != nil || got != want {
+		if got, err := b.Conversations.Cancel(t.Context(), b.Workspace, "c", message); err != nil || got != want {
 			t.Errorf("cancel %q: %t, %v", message, got, err)
 		}
 	}
@@ -38,7 +38,7 @@ func TestATurnThatWaitsIsCancelledAndAnswered(t *testing.T) {
 	cancel("m2", true)
 	cancel("m2", true) // asked twice
 	third := b.Message("c", "m3", "the third")
-	_, err := b.Host.Converse.Accept(t.Context(), third) // stored, and nobody has told the conversation
+	_, err := b.App.Converse.Accept(t.Context(), third) // stored, and nobody has told the conversation
 	testkit.Must(t, err)
 	cancel("m3", true)
 	cancel("m4", false) // nobody sent it
@@ -69,9 +69,9 @@ func TestACancellationSurvivesAContinueAsNew(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Yes."})
 	b.Say("c", 1, "the first")
 	next := b.Message("c", "m2", "the second")
-	_, err := b.Host.Converse.Accept(t.Context(), next)
+	_, err := b.App.Converse.Accept(t.Context(), next)
 	testkit.Must(t, err)
-	if got, err := b.Host.CancelTurn(t.Context(), b.Workspace, "c", "m2"); err != nil || !got {
+	if got, err := b.Conversations.Cancel(t.Context(), b.Workspace, "c", "m2"); err != nil || !got {
 		t.Fatalf("cancelled: %t, %v", got, err)
 	}
 	send(b, next)
@@ -88,9 +88,9 @@ func TestACancellationThatComesWithTheMessageComesFirst(t *testing.T) {
 	b := apptest.OpenIdle(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Yes."})
 	first := b.Message("c", "m1", "the first")
-	_, err := b.Host.Converse.Accept(t.Context(), first)
+	_, err := b.App.Converse.Accept(t.Context(), first)
 	testkit.Must(t, err)
-	if got, err := b.Host.CancelTurn(t.Context(), b.Workspace, "c", "m1"); err != nil || !got {
+	if got, err := b.Conversations.Cancel(t.Context(), b.Workspace, "c", "m1"); err != nil || !got {
 		t.Fatalf("cancelled %t, %v", got, err)
 	}
 	send(b, first)

@@ -51,7 +51,7 @@ func TestASlowToolIsAnActivityOfItsOwn(t *testing.T) {
 		b := apptest.OpenIdle(t, func(c *config.Config) { c.ToolTimeout = time.Second })
 		memories, err := tools.Memory(b.Memory)
 		testkit.Must(t, err)
-		b.Host.Converse.Tools, err = tools.NewRegistry(append(memories, slowTool(t))...)
+		b.App.Converse.Tools, err = tools.NewRegistry(append(memories, slowTool(t))...)
 		testkit.Must(t, err)
 		b.Start()
 		fast := saying("memory_search", map[string]string{"query": "tea"})

@@ -146,7 +146,7 @@ func TestWhatIsDeletedIsGoneAtOnceWhereNothingIsKept(t *testing.T) {
 	if fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("taking the memory back: %v", err)
 	}
-	if _, err := b.Host.Distill.Report(t.Context(), k.ref); err != nil {
+	if _, err := b.App.Distill.Report(t.Context(), k.ref); err != nil {
 		t.Errorf("the run that made the skill cannot be shown: %v", err)
 	}
 	if got := b.Say("c", 2, "Hello again."); got.Reason != "final" {

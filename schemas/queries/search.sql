@@ -64,9 +64,8 @@ order by named desc, score desc, doc;
 delete from search_docs where workspace_id = @workspace_id and doc = @doc;
 
 -- name: LastSitting :one
--- Where the latest turn of a conversation stands, by the database's clock, and whether a message is indexed.
-select now()::timestamptz as now, coalesce(s.session, -1)::int as session, s.event_time, exists (select from search_docs d
-  where d.workspace_id = @workspace_id and d.kind = 'turn' and d.owner_id = @conversation_id and d.seq = @message::int) as indexed
+-- Where the latest turn of a conversation stands, by the database's clock.
+select now()::timestamptz as now, coalesce(s.session, -1)::int as session, s.event_time
 from (select 1) one left join lateral (
   select l.session, l.event_time from search_docs l where l.workspace_id = @workspace_id and l.kind = 'turn' and l.owner_id = @conversation_id and l.seq < @before::int order by l.seq desc limit 1
 ) s on true;

@@ -18,6 +18,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/llm"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 	"cairn/starter/client"
 )
@@ -34,11 +35,11 @@ type bundle struct {
 func setup(t *testing.T, options ...client.Option) *bundle {
 	t.Helper()
 	b := &bundle{Bundle: apptest.OpenIdle(t)}
-	b.gateway = httpapi.New(b.Host, httpapi.NoMeter)
+	b.gateway = b.App.Gateway(httpapi.NoMeter)
 	b.server = httptest.NewServer(b.gateway)
 	t.Cleanup(b.server.Close)
 	var err error
-	b.key, _, err = b.gateway.Keys.Create(t.Context(), b.Workspace.ID, "client", []httpapi.Scope{httpapi.Admin})
+	b.key, _, err = b.gateway.Keys.Create(t.Context(), b.Workspace.ID, "client", []apikey.Scope{apikey.Admin})
 	testkit.Must(t, err)
 	b.client = b.open(client.Config{URL: b.server.URL, Key: b.key}, options...)
 	return b
@@ -384,7 +385,7 @@ func TestAQuestionTakesItsContextAlong(t *testing.T) {
 func TestAHookGivesItsAgentTools(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	reader, _, err := b.gateway.Keys.Create(t.Context(), b.Workspace.ID, "reader", []httpapi.Scope{httpapi.Read})
+	reader, _, err := b.gateway.Keys.Create(t.Context(), b.Workspace.ID, "reader", []apikey.Scope{apikey.Read})
 	testkit.Must(t, err)
 	told := func(c *client.Client, mode client.HookMode, calls ...client.ToolCall) (out []string, names []string, fails int) {
 		agent := func(ctx context.Context, messages []client.Message) ([]client.Message, error) {

@@ -2,19 +2,13 @@ package postgres
 
 import (
 	"context"
-	"time"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/service/inspect"
 )
 
-// Entity is one whom memories are for, as clients of mem0 name it.
-type Entity struct {
-	Kind     string // user, agent, app or run
-	Name     string
-	Memories int64 // active ones
-	FirstAt  time.Time
-	LastAt   time.Time
-}
+// Entity is one whom memories are for.
+type Entity = inspect.Entity
 
 // Entities lists whom the workspace's personal and procedural memories are for,
 // by kind and name.

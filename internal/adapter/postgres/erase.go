@@ -8,6 +8,7 @@ import (
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/erase"
+	"cairn/internal/service/relay"
 )
 
 // erasures is the store as the use-case erase sees it.
@@ -198,12 +199,7 @@ func (s erasures) PlanErasure(ctx context.Context, t erase.Target) (out erase.Pl
 }
 
 // OpenErasure is one that has not ended.
-type OpenErasure struct {
-	ID           int64
-	Workspace    int64
-	WorkspaceKey string
-	Conversation int64 // 0 for the whole workspace
-}
+type OpenErasure = relay.OpenErasure
 
 // OpenErasures lists erasures that are to be driven to their end.
 func (s *Store) OpenErasures(ctx context.Context, max int) (out []OpenErasure, err error) {

@@ -140,9 +140,9 @@ func (r resumeRows) resumed(in conversation.StepResume) (out conversation.StepRe
 	return out, nil
 }
 
-// LockTurn is LockRun of a turn that begins with a message, after its conversation.
+// LockTurn is LockRun of a turn, after its conversation.
 // The batch saves four round trips.
-func (q Queries) LockTurn(ctx context.Context, conversationID, id int64, first int) (c conversation.Conversation, r run.Run, steps []conversation.Step, err error) {
+func (q Queries) LockTurn(ctx context.Context, conversationID, id int64) (c conversation.Conversation, r run.Run, steps []conversation.Step, err error) {
 	var (
 		b      pgx.Batch
 		locked []dbsqlc.ConversationLockRow
@@ -151,7 +151,7 @@ func (q Queries) LockTurn(ctx context.Context, conversationID, id int64, first i
 		said   stepRows
 	)
 	collect(&b, "lock the conversation", &locked, dbsqlc.ConversationLock, q.ws, conversationID)
-	collect(&b, "read the last sitting", &last, dbsqlc.LastSitting, q.ws, conversationID, first, math.MaxInt32)
+	collect(&b, "read the last sitting", &last, dbsqlc.LastSitting, q.ws, conversationID, math.MaxInt32)
 	collect(&b, "lock the run", &runs, dbsqlc.RunGetLocked, q.ws, id)
 	said.queue(&b, q.ws, id)
 	if err = q.send(ctx, &b); err != nil {

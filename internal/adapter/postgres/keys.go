@@ -3,31 +3,20 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/fault"
+	"cairn/internal/service/apikey"
 )
 
-// Key is an API key as it may be shown: of the key itself only the hint is left.
-type Key struct {
-	ID        int64      `json:"id"`
-	Name      string     `json:"name"`
-	Hint      string     `json:"hint"` // the first characters, to tell keys apart
-	Scopes    []string   `json:"scopes"`
-	CreatedAt time.Time  `json:"created_at"`
-	RevokedAt *time.Time `json:"revoked_at,omitempty"`
-}
+// Key is an API key as it may be shown.
+type Key = apikey.Key
 
 // KeyHash is the SHA-256 of a key: all that is stored of it.
-type KeyHash = [32]byte
+type KeyHash = apikey.Hash
 
 // Holder is who a key speaks for.
-type Holder struct {
-	Workspace Workspace
-	Key       int64
-	Scopes    []string
-}
+type Holder = apikey.Principal
 
 // PutKey stores the hash of a new key; k's id and time are filled in.
 func (q Queries) PutKey(ctx context.Context, k Key, hash KeyHash) (Key, error) {

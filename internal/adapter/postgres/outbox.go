@@ -5,25 +5,18 @@ import (
 	"time"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/service/relay"
 )
 
 // Kinds of outbox rows.
 const (
-	DriveRun = "drive" // key: run id; stays until the run has ended
-	EmbedDoc = "embed" // key: document id; stays until the vector is stored
-
-	TellSettings = "settings" // key: 0; stays until the running conversations have heard
+	DriveRun     = relay.DriveRun
+	EmbedDoc     = relay.EmbedDoc
+	TellSettings = relay.TellSettings
 )
 
 // Duty is a row of the outbox: something that was accepted and is not done yet.
-type Duty struct {
-	Workspace int64
-	ID        int64
-	Kind      string
-	Key       string
-	Attempts  int
-	Claim     time.Duration // after it, another relay may take the duty up
-}
+type Duty = relay.Duty
 
 // Owe records a duty in the transaction of what it follows from. The relay looks
 // at it after wait, for whoever recorded it normally does it at once.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/service/relay"
 )
 
 // TouchPackage records that a zip is about to be uploaded, so that collection
@@ -15,10 +16,7 @@ func (q Queries) TouchPackage(ctx context.Context, sha [sha256.Size]byte, key st
 }
 
 // IdlePackage is an upload that no version refers to.
-type IdlePackage struct {
-	Workspace int64
-	SHA       [sha256.Size]byte
-}
+type IdlePackage = relay.IdlePackage
 
 // IdlePackages lists uploads that have not become live for grace.
 func (s *Store) IdlePackages(ctx context.Context, grace time.Duration, max int) (out []IdlePackage, err error) {

@@ -36,7 +36,7 @@ const indexedRunes = 4000
 
 // lastSitting reads where a conversation stood before a message.
 func (q Queries) lastSitting(ctx context.Context, conversationID int64, seq int) (conversation.ActivityWindow, error) {
-	r, err := q.q.LastSitting(ctx, dbsqlc.LastSittingParams{WorkspaceID: q.ws, ConversationID: conversationID, Before: int32(seq), Message: int32(seq)})
+	r, err := q.q.LastSitting(ctx, dbsqlc.LastSittingParams{WorkspaceID: q.ws, ConversationID: conversationID, Before: int32(seq)})
 	return conversation.ActivityWindow(r), classify("read the last sitting", err)
 }
 

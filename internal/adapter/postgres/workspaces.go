@@ -7,15 +7,11 @@ import (
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/settings"
+	"cairn/internal/domain/tenancy"
 )
 
-// Workspace is the isolation boundary. Key stands for it in workflow ids and
-// search attributes, where its name must not be seen.
-type Workspace struct {
-	ID   int64
-	Name string
-	Key  string
-}
+// Workspace is the isolation boundary.
+type Workspace = tenancy.Workspace
 
 // Settings are what a workspace chose for itself.
 type Settings = settings.Settings

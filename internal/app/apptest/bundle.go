@@ -41,7 +41,7 @@ func init() { worker.SetBinaryChecksum("test") }
 
 // Bundle is an open Cairn.
 type Bundle struct {
-	*app.Host
+	*app.App
 	T         testing.TB
 	Model     *openaitest.Server
 	Workspace postgres.Workspace
@@ -112,13 +112,13 @@ func OpenIdle(t testing.TB, change ...func(*config.Config)) *Bundle {
 		f(&c)
 	}
 	var err error
-	b.Host, err = app.Open(t.Context(), c, slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: app.Level(c.LogLevel)})))
+	b.App, err = app.Open(t.Context(), c, slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: app.Level(c.LogLevel)})))
 	testkit.Must(t, err)
 	b.Packages = c.SkillsDir
 	b.admin = sync.OnceValues(func() (*pgxpool.Pool, error) { return openAdmin(b.AdminURL) })
 	t.Cleanup(func() {
 		b.Stop()
-		b.Host.Close()
+		b.App.Close()
 		if admin, err := b.admin(); err == nil {
 			admin.Close()
 		}
@@ -187,7 +187,7 @@ func (b *Bundle) Accept(c transcript.Conversation, change ...func(*distill.Reque
 	for _, f := range change {
 		f(&r)
 	}
-	out, _, err := b.Host.Distill.Accept(b.T.Context(), r)
+	out, _, err := b.App.Distill.Accept(b.T.Context(), r)
 	testkit.Must(b.T, err)
 	return out
 }
@@ -218,7 +218,7 @@ func (b *Bundle) Wait(ref run.Ref) distill.Report {
 		if ctx.Err() == nil {
 			testkit.Must(b.T, err)
 		}
-		r, err := b.Host.Distill.Report(b.T.Context(), ref)
+		r, err := b.App.Distill.Report(b.T.Context(), ref)
 		testkit.Must(b.T, err)
 		if r.Status != run.Ended {
 			b.T.Fatalf("run %d is stuck: %+v", ref.Run, r)

@@ -23,7 +23,7 @@ func (b *Bundle) Say(conversationID string, n int, text string, change ...func(*
 	}
 	ctx, cancel := context.WithTimeout(b.T.Context(), patience)
 	defer cancel()
-	out, err := b.Host.Say(ctx, r)
+	out, err := b.App.Messages.SendMessage(ctx, r)
 	testkit.Must(b.T, err)
 	if out.Status != "ended" {
 		b.T.Fatalf("message %s of %s is %s after %s", r.MessageID, conversationID, out.Status, patience)

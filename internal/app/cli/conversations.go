@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/app"
 	"cairn/internal/service/conversation"
+	"cairn/internal/service/inspect"
 )
 
 func (c *cli) conversations() *cobra.Command {
@@ -72,7 +72,7 @@ func (c *cli) listConversations(ctx context.Context, max int) error {
 
 func (c *cli) showConversation(ctx context.Context, name string, messages int) error {
 	return c.looking(ctx, needs{temporal: true}, func(s *session) error {
-		detail, err := s.ShowConversation(ctx, s.workspace, name)
+		detail, err := s.Conversations.Show(ctx, s.workspace, name)
 		if err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (c *cli) showConversation(ctx context.Context, name string, messages int) e
 		}
 		if c.output == "json" {
 			return c.printJSON(struct {
-				app.ConversationDetail
+				inspect.ConversationDetail
 				Lines []conversation.Line `json:"transcript"`
 			}{detail, lines})
 		}
@@ -96,7 +96,7 @@ func (c *cli) showConversation(ctx context.Context, name string, messages int) e
 	})
 }
 
-func (c *cli) printConversation(d app.ConversationDetail, lines []conversation.Line) error {
+func (c *cli) printConversation(d inspect.ConversationDetail, lines []conversation.Line) error {
 	fmt.Fprintf(c.out, "%s · %s · %d turns, %d messages\n", d.Name, d.Channel, d.Turns, d.Messages)
 	for _, l := range lines {
 		for _, call := range l.ToolCalls {
@@ -136,7 +136,7 @@ func written(writes []conversation.Write, staged int) string {
 
 func (c *cli) cancelTurn(ctx context.Context, name, message string) error {
 	return c.looking(ctx, needs{temporal: true}, func(s *session) error {
-		cancelled, err := s.CancelTurn(ctx, s.workspace, name, message)
+		cancelled, err := s.Conversations.Cancel(ctx, s.workspace, name, message)
 		if err != nil {
 			return err
 		}
@@ -154,7 +154,7 @@ func (c *cli) cancelTurn(ctx context.Context, name, message string) error {
 
 func (c *cli) endConversation(ctx context.Context, name string) error {
 	return c.looking(ctx, needs{temporal: true}, func(s *session) error {
-		detail, err := s.EndConversation(ctx, s.workspace, name)
+		detail, err := s.Conversations.End(ctx, s.workspace, name)
 		if err != nil {
 			return err
 		}

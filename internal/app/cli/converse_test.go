@@ -12,13 +12,13 @@ import (
 
 	"cairn/internal/adapter/devstack/devtest"
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/app"
 	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/settings"
 	"cairn/internal/gateway/mcpserver"
 	"cairn/internal/service/conversation"
+	"cairn/internal/service/inspect"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/testkit"
@@ -108,7 +108,7 @@ func TestATurnIsAnsweredOnceInTheTerminal(t *testing.T) {
 		t.Errorf("exit %d: %q, %q", code, out, errs)
 	}
 	var shown struct {
-		app.ConversationDetail
+		inspect.ConversationDetail
 		Transcript []conversation.Line
 	}
 	if w.must(&shown, "", "conversations", "show", "c", "--messages", "2"); shown.Turns != 2 || len(shown.Transcript) != 2 || shown.Transcript[0].Content != "And now?" {
@@ -117,7 +117,7 @@ func TestATurnIsAnsweredOnceInTheTerminal(t *testing.T) {
 	var run struct {
 		Run struct {
 			Kind  string
-			Agent app.AgentReport
+			Agent inspect.AgentReport
 		}
 	}
 	if w.must(&run, "", "runs", "show", fmt.Sprint(first.Run)); run.Run.Kind != "turn" || run.Run.Agent.Reply != first.Reply {

@@ -61,7 +61,7 @@ func (c *cli) insights() *cobra.Command {
 				return usageError{fmt.Errorf("--days %d: use 1 to %d", days, maxPreviewDays)}
 			}
 			return c.looking(cmd.Context(), needs{make: true}, func(s *session) error {
-				i, err := s.Insights(cmd.Context(), s.workspace.ID, days)
+				i, err := s.Workspaces.Insights(cmd.Context(), s.workspace.ID, days)
 				if err != nil {
 					return err
 				}

@@ -1,17 +1,16 @@
 package cli
 
 import (
+	"cairn/internal/service/feedback"
 	"context"
 	"fmt"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
-
-	"cairn/internal/app"
 )
 
 func (c *cli) feedback() *cobra.Command {
-	var f app.Feedback
+	var f feedback.Input
 	var once string
 	cmd := &cobra.Command{Use: "feedback good|bad", Short: "Say whether an answer was good, and what would have been right",
 		Long:    "Say whether an answer was good, and what would have been right. A bad answer becomes a hard case, from which the\nbank of memory skills evolves; a good one halves the failures of its question. Of a turn both count for the memory\nskills behind what it was shown.",
@@ -31,12 +30,12 @@ func (c *cli) feedback() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) runFeedback(ctx context.Context, once string, f app.Feedback) error {
+func (c *cli) runFeedback(ctx context.Context, once string, f feedback.Input) error {
 	if once == "" {
 		once = uuid.NewString()
 	}
 	return c.withBanks(ctx, func(s *session) error {
-		noted, err := s.NoteFeedback(ctx, s.workspace.ID, "feedback/"+once, f)
+		noted, err := s.Feedback.Note(ctx, s.workspace.ID, "feedback/"+once, f)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cairn/internal/service/apikey"
 	"context"
 	"fmt"
 	"strconv"
@@ -9,8 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"cairn/internal/gateway/httpapi"
 )
 
 func (c *cli) keys() *cobra.Command {
@@ -40,11 +39,11 @@ func (c *cli) createKey(ctx context.Context, name string, scopes []string) error
 		return err
 	}
 	defer s.close()
-	var wanted []httpapi.Scope
+	var wanted []apikey.Scope
 	for _, scope := range scopes {
-		wanted = append(wanted, httpapi.Scope(scope))
+		wanted = append(wanted, apikey.Scope(scope))
 	}
-	keys := httpapi.Keys{Store: s.Store}
+	keys := apikey.Service{Store: s.Store.Keys()}
 	key, made, err := keys.Create(ctx, s.workspace.ID, name, wanted)
 	if err != nil {
 		return err
@@ -67,7 +66,7 @@ func (c *cli) listKeys(ctx context.Context) error {
 		return err
 	}
 	defer s.close()
-	keys := httpapi.Keys{Store: s.Store}
+	keys := apikey.Service{Store: s.Store.Keys()}
 	all, err := keys.List(ctx, s.workspace.ID)
 	if err != nil {
 		return err
@@ -101,7 +100,7 @@ func (c *cli) revokeKey(ctx context.Context, number string) error {
 		return err
 	}
 	defer s.close()
-	keys := httpapi.Keys{Store: s.Store}
+	keys := apikey.Service{Store: s.Store.Keys()}
 	if err := keys.Revoke(ctx, s.workspace.ID, id); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
-	"cairn/internal/gateway/httpapi"
+	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -102,7 +102,7 @@ func TestWhatTheReadmeSaysOfHTTPWorks(t *testing.T) {
 			t.Errorf("runs %+v", runs)
 		}
 		keys, err := q.Keys(ctx)
-		if len(keys) != 1 || keys[0].Name != "laptop" || !slices.Equal(keys[0].Scopes, []string{string(httpapi.Write)}) {
+		if len(keys) != 1 || keys[0].Name != "laptop" || !slices.Equal(keys[0].Scopes, []string{string(apikey.Write)}) {
 			t.Errorf("keys %+v", keys)
 		}
 		return err
@@ -223,7 +223,7 @@ func TestTheGatewayOfTheReadmeWorks(t *testing.T) {
 // reviewed checks that the tenth turn of a conversation was followed by a review.
 func (w *world) reviewed(t *testing.T, conversation string, turns int) {
 	t.Helper()
-	detail, err := w.ShowConversation(t.Context(), w.Workspace, conversation)
+	detail, err := w.Conversations.Show(t.Context(), w.Workspace, conversation)
 	testkit.Must(t, err)
 	if detail.Turns != turns || len(detail.Nudges) != 1 || detail.Nudges[0].Turn != 10 || detail.Nudges[0].EndedAt == nil || detail.Counters.Total != turns {
 		t.Errorf("conversation %+v", detail)

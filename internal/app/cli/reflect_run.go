@@ -10,14 +10,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/app"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/reflection"
 )
 
 // reflectRuns are the commands that reflect, and tell what it came to.
 func (c *cli) reflectRuns() []*cobra.Command {
-	var r app.ReflectRequest
+	var r reflection.DateRequest
 	var wait bool
 	now := &cobra.Command{Use: "now", Short: "Look back on a day now: notes, memories and skills of its conversations",
 		Long: "Look back on a local date of the workspace. Of today what is unread so far is read, the rest when the day is over; of an\n" +
@@ -55,13 +54,13 @@ func (c *cli) reflectRuns() []*cobra.Command {
 	return []*cobra.Command{now, status, backfill}
 }
 
-func (c *cli) reflectNow(ctx context.Context, r app.ReflectRequest, wait bool) error {
+func (c *cli) reflectNow(ctx context.Context, r reflection.DateRequest, wait bool) error {
 	s, err := c.open(ctx, needs{temporal: true})
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	opened, err := s.ReflectNow(ctx, s.workspace, r)
+	opened, err := s.Reflections.Now(ctx, s.workspace, r)
 	if err != nil {
 		return err
 	}
@@ -94,14 +93,14 @@ func (c *cli) reflectBackfill(ctx context.Context, from, to string, redo bool) e
 		return err
 	}
 	defer s.close()
-	err = s.ReflectBackfill(ctx, s.workspace, from, to, redo, func(o reflection.Opened) error {
+	err = s.Reflections.Backfill(ctx, s.workspace, from, to, redo, func(o reflection.Opened) error {
 		fmt.Fprintf(c.errs, "%s: run %d\n", o.Run.Key, o.Run.Ref.Run)
 		return s.reflected(ctx, o.Run)
 	})
 	if err != nil {
 		return err
 	}
-	days, err := s.Reflect.List(ctx, s.workspace.ID, from, to, app.MaxReflections)
+	days, err := s.Reflect.List(ctx, s.workspace.ID, from, to, reflection.MaxReflections)
 	if err != nil {
 		return err
 	}
@@ -109,8 +108,8 @@ func (c *cli) reflectBackfill(ctx context.Context, from, to string, redo bool) e
 }
 
 func (c *cli) reflectStatus(ctx context.Context, date string, max int) error {
-	if max < 1 || max > app.MaxReflections {
-		return usageError{fmt.Errorf("--max %d: use 1 to %d", max, app.MaxReflections)}
+	if max < 1 || max > reflection.MaxReflections {
+		return usageError{fmt.Errorf("--max %d: use 1 to %d", max, reflection.MaxReflections)}
 	}
 	s, err := c.open(ctx, needs{})
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/distill"
+	"cairn/internal/service/inspect"
 )
 
 // printReports prints how runs ended, and fails when one of them failed.
@@ -104,7 +104,7 @@ func printReport(w io.Writer, r distill.Report) {
 }
 
 // printAgent prints what an agent did in a turn or a review.
-func printAgent(w io.Writer, r app.RunReport) {
+func printAgent(w io.Writer, r inspect.RunReport) {
 	a := r.Agent
 	fmt.Fprintf(w, "run %d · %s of %s\n", r.Run, r.Kind, a.Conversation)
 	status := string(r.Status)

@@ -98,7 +98,7 @@ func (c *cli) showRun(ctx context.Context, number string) error {
 		return err
 	}
 	defer s.close()
-	whole, err := s.RunReport(ctx, run.Ref{Workspace: s.workspace.ID, Run: id})
+	whole, err := s.Runs.Report(ctx, run.Ref{Workspace: s.workspace.ID, Run: id})
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (c *cli) retryRun(ctx context.Context, number string, fresh bool) error {
 		return err
 	}
 	defer s.close()
-	if err := s.Retriable(ctx, run.Ref{Workspace: s.workspace.ID, Run: id}); err != nil {
+	if err := s.Runs.Retriable(ctx, run.Ref{Workspace: s.workspace.ID, Run: id}); err != nil {
 		return err
 	}
 	r, err := s.Distill.Retry(ctx, distill.RetryRequest{Ref: run.Ref{Workspace: s.workspace.ID, Run: id}, WorkspaceKey: s.workspace.Key, Fresh: fresh, Spec: app.DistillSpec(s.Config, "")})

@@ -57,7 +57,7 @@ func (c *cli) runServe(ctx context.Context, listen string) error {
 		fmt.Fprintln(c.errs, "model: "+s.models())
 	}
 	fmt.Fprintf(c.out, "ready: http://%s answers; /openapi.json describes it, `cairn keys create` makes a key for it\n", l.Addr())
-	return httpapi.New(s.Host, prometheus.New(s.Store)).Serve(ctx, l)
+	return s.Gateway(prometheus.New(s.Store)).Serve(ctx, l)
 }
 
 // describe writes the OpenAPI document. It needs no server: the document is
@@ -67,7 +67,7 @@ func (c *cli) describe(file string) error {
 	if err != nil {
 		return err
 	}
-	document, err := httpapi.New(&app.Host{Config: cfg, Log: c.logger(cfg)}, httpapi.NoMeter).OpenAPI()
+	document, err := app.Describe(cfg)
 	if err != nil {
 		return err
 	}

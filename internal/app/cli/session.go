@@ -16,11 +16,11 @@ import (
 	"cairn/internal/domain/run"
 )
 
-// session is an open host with the servers under it: those that are configured,
+// session is an open App with the servers under it: those that are configured,
 // those of a `cairn dev` that runs on the same folder, or a development stack of
 // this command's own, with a worker in this process.
 type session struct {
-	*app.Host
+	*app.App
 	workspace postgres.Workspace
 	stack     *devstack.Stack // nil when the servers are not ours
 	attached  bool            // to the stack of a `cairn dev` on the same folder
@@ -75,7 +75,7 @@ func (c *cli) open(ctx context.Context, n needs) (*session, error) {
 			return fail(err)
 		}
 	}
-	if s.Host, err = app.Open(ctx, cfg, c.logger(cfg)); err != nil {
+	if s.App, err = app.Open(ctx, cfg, c.logger(cfg)); err != nil {
 		return fail(err)
 	}
 	if s.workspace, err = s.Store.Workspace(ctx, cfg.Workspace, n.make); err != nil {
@@ -162,8 +162,8 @@ func (s *session) close() {
 		s.settle()
 		s.stopWork()
 	}
-	if s.Host != nil {
-		s.Host.Close()
+	if s.App != nil {
+		s.App.Close()
 	}
 	if s.stack != nil {
 		_ = s.stack.Close() // what it could not stop, its watchdog will

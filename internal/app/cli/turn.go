@@ -67,7 +67,7 @@ func (s *session) ask(ctx context.Context, f turnFlags, text string) (conversati
 	}
 	waiting, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()
-	out, err := s.Say(waiting, conversation.Request{Workspace: s.workspace.ID, WorkspaceKey: s.workspace.Key, Conversation: f.conversation, Channel: f.channel, MessageID: f.message,
+	out, err := s.Messages.SendMessage(waiting, conversation.Request{Workspace: s.workspace.ID, WorkspaceKey: s.workspace.Key, Conversation: f.conversation, Channel: f.channel, MessageID: f.message,
 		Origin: f.origin, Text: text, Mode: contract.Answer, MaxTurns: f.maxTurns, Spec: app.TurnSpec(s.Config)})
 	if out.Status == conversation.StatusEnded {
 		s.awaited = []run.Ref{{Workspace: s.workspace.ID, Run: out.Run}} // those before it in a chat have ended

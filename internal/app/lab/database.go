@@ -23,7 +23,7 @@ type Options struct {
 }
 
 // OpenDatabase opens a throw-away database with the hashing embedder over it.
-func OpenDatabase(ctx context.Context, o Options, progress io.Writer) (h *app.Host, done func(), err error) {
+func OpenDatabase(ctx context.Context, o Options, progress io.Writer) (h *app.App, done func(), err error) {
 	home, err := os.MkdirTemp("", "cairn-eval")
 	if err != nil {
 		return nil, nil, err

@@ -17,7 +17,7 @@ import (
 
 // OpenStack opens a throw-away stack with the offline rules and workers in this
 // process. Every version of a skill is kept. Call done at the end.
-func OpenStack(ctx context.Context, progress io.Writer) (h *app.Host, done func(), err error) {
+func OpenStack(ctx context.Context, progress io.Writer) (h *app.App, done func(), err error) {
 	home, err := os.MkdirTemp("", "cairn-lab")
 	if err != nil {
 		return nil, nil, err
@@ -28,7 +28,7 @@ func OpenStack(ctx context.Context, progress io.Writer) (h *app.Host, done func(
 			closers[i]()
 		}
 	}
-	fail := func(err error) (*app.Host, func(), error) { done(); return nil, nil, err }
+	fail := func(err error) (*app.App, func(), error) { done(); return nil, nil, err }
 	stack, err := devstack.Start(ctx, devstack.Options{Log: progress, SearchAttributes: contract.SearchAttributes()})
 	if err != nil {
 		return fail(err)

@@ -60,7 +60,7 @@ func (e *experiment) send(ctx context.Context, wanted []request) (refused []stri
 func (e *experiment) request(ctx context.Context, r request) error {
 	var accepted run.Run
 	err := insist(ctx, func(ctx context.Context) (err error) {
-		accepted, _, err = e.Host.Distill.Accept(ctx, e.asked(r))
+		accepted, _, err = e.App.Distill.Accept(ctx, e.asked(r))
 		return err
 	})
 	if err != nil {
@@ -69,7 +69,7 @@ func (e *experiment) request(ctx context.Context, r request) error {
 	if !r.driven {
 		return nil
 	}
-	err = insist(ctx, func(ctx context.Context) error { return e.Host.Driver.Start(ctx, e.workspace.Key, channel, accepted) })
+	err = insist(ctx, func(ctx context.Context) error { return e.App.Driver.Start(ctx, e.workspace.Key, channel, accepted) })
 	if err != nil {
 		return fmt.Errorf("start: %w", err)
 	}
@@ -77,7 +77,7 @@ func (e *experiment) request(ctx context.Context, r request) error {
 }
 
 func (e *experiment) asked(r request) distill.Request {
-	spec := app.DistillSpec(e.Host.Config, transcript.ExtractAuto)
+	spec := app.DistillSpec(e.App.Config, transcript.ExtractAuto)
 	if e.options.DatabaseStep > 0 {
 		spec.Timing.Database = e.options.DatabaseStep
 	}

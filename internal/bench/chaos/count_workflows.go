@@ -12,7 +12,7 @@ import (
 // outbox is the other half: nothing may be left to be driven.
 func (e *experiment) countWorkflows(ctx context.Context, _ []request) error {
 	s := &e.result.Stuck
-	all, err := audit.Workflows(ctx, e.Host.Temporal, e.Stack.TemporalNamespace(), "")
+	all, err := audit.Workflows(ctx, e.App.Temporal, e.Stack.TemporalNamespace(), "")
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func open(ctx context.Context, o Options) (*experiment, error) {
 	}
 	script(g.Model, o.Reply)
 	e := &experiment{Ground: g, options: o, draw: rand.New(rand.NewPCG(o.Seed, 0)), result: Result{Seed: o.Seed, Distillations: o.Distillations}}
-	if e.workspace, err = g.Host.Store.Workspace(ctx, "chaos", true); err != nil {
+	if e.workspace, err = g.App.Store.Workspace(ctx, "chaos", true); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil

@@ -69,7 +69,7 @@ type bench struct {
 	*lab
 	temporal *devstack.Stack
 	worker   *workerproc.Process
-	host     *app.Host
+	host     *app.App
 	made     int // conversations so far, for names of their own
 }
 
@@ -92,7 +92,7 @@ func (b *bench) start(ctx context.Context, server string) (err error) {
 	}
 	at := ground.Servers{Database: b.postgres.DatabaseURL(), Temporal: b.temporal.TemporalAddress(), Namespace: b.temporal.TemporalNamespace(), Folder: b.folder}
 	settings := append(at.Settings(ground.Scripted(b.model.URL)...), "SKILL_QUALITY=off")
-	if b.host, err = ground.OpenHost(ctx, settings); err != nil {
+	if b.host, err = ground.OpenApp(ctx, settings); err != nil {
 		return err
 	}
 	b.worker, err = workerproc.Start(b.program, settings, b.options.Log)
@@ -123,7 +123,7 @@ func (b *bench) distil(ctx context.Context, ws postgres.Workspace, c transcript.
 		return r, err
 	}
 	var p distill.Progress
-	err = b.host.Await(ctx, r.Ref.Run, nil, func() (run.Status, error) {
+	err = b.host.Waiter.Await(ctx, r.Ref.Run, nil, func() (run.Status, error) {
 		p, err = b.host.Distill.Progress(ctx, r.Ref)
 		return p.Status, err
 	})

@@ -21,7 +21,7 @@ import (
 // connect logs in as the superuser of a throw-away database: COPY knows no
 // row-level security.
 func (b *Bench) connect(ctx context.Context) (*pgx.Conn, error) {
-	c, err := pgx.ParseConfig(b.Host.Config.DatabaseURL)
+	c, err := pgx.ParseConfig(b.App.Config.DatabaseURL)
 	if err != nil {
 		return nil, err
 	}
@@ -42,10 +42,10 @@ func (b *Bench) bytes(ctx context.Context) (all, graph int64, err error) {
 	}
 	defer conn.Close(ctx)
 	q := dbsqlc.New(conn)
-	if all, err = q.SearchBytes(ctx, dbsqlc.SearchBytesParams{WorkspaceID: b.ids[0], Space: b.Host.Space}); err != nil {
+	if all, err = q.SearchBytes(ctx, dbsqlc.SearchBytesParams{WorkspaceID: b.ids[0], Space: b.App.Space}); err != nil {
 		return 0, 0, err
 	}
-	graph, err = q.GraphBytes(ctx, dbsqlc.GraphBytesParams{WorkspaceID: b.ids[0], Space: b.Host.Space})
+	graph, err = q.GraphBytes(ctx, dbsqlc.GraphBytesParams{WorkspaceID: b.ids[0], Space: b.App.Space})
 	return all, graph, err
 }
 
@@ -68,7 +68,7 @@ type posting struct {
 // others are the same again, in rows of their own.
 const distinct = 20
 
-func (b *Bench) batch(ctx context.Context, hosts []*app.Host, n int) (*batch, error) {
+func (b *Bench) batch(ctx context.Context, hosts []*app.App, n int) (*batch, error) {
 	docs, texts := memories(newWords(n, b.Memories, textSeed), 0, b.Memories)
 	out := &batch{docs: docs, df: map[int32]int32{}, vectors: make([][][]float32, len(hosts))}
 	for at, d := range docs {
@@ -90,7 +90,7 @@ func (b *Bench) batch(ctx context.Context, hosts []*app.Host, n int) (*batch, er
 
 // copy fills the tables that the store has not filled, and leaves them as
 // autovacuum would.
-func (b *Bench) copy(ctx context.Context, hosts []*app.Host) error {
+func (b *Bench) copy(ctx context.Context, hosts []*app.App) error {
 	for n := range min(distinct, len(b.ids)) {
 		made, err := b.batch(ctx, hosts, n)
 		if err != nil {
@@ -120,7 +120,7 @@ func (b *Bench) copy(ctx context.Context, hosts []*app.Host) error {
 }
 
 // copyWorkspace fills the k-th workspace.
-func (b *Bench) copyWorkspace(ctx context.Context, hosts []*app.Host, from *batch, k int) error {
+func (b *Bench) copyWorkspace(ctx context.Context, hosts []*app.App, from *batch, k int) error {
 	conn, err := b.connect(ctx)
 	if err != nil {
 		return err

@@ -21,10 +21,10 @@ const (
 
 // Fill makes workspaces of memories, with vectors for each of hosts, which share
 // a database and differ in dimensions.
-func Fill(ctx context.Context, hosts []*app.Host, workspaces, memories int) ([]*Bench, error) {
-	one := &Bench{Host: hosts[0], Memories: memories, copied: workspaces*memories >= copyFrom}
+func Fill(ctx context.Context, hosts []*app.App, workspaces, memories int) ([]*Bench, error) {
+	one := &Bench{App: hosts[0], Memories: memories, copied: workspaces*memories >= copyFrom}
 	for n := range workspaces {
-		ws, err := one.Host.Store.Workspace(ctx, fmt.Sprintf("find-%d-%d", memories, n), true)
+		ws, err := one.App.Store.Workspace(ctx, fmt.Sprintf("find-%d-%d", memories, n), true)
 		if err != nil {
 			return nil, err
 		}
@@ -48,7 +48,7 @@ func Fill(ctx context.Context, hosts []*app.Host, workspaces, memories int) ([]*
 	benches := make([]*Bench, len(hosts))
 	for i, h := range hosts {
 		b := *one
-		b.Host = h
+		b.App = h
 		benches[i] = &b
 	}
 	return benches, nil
@@ -59,16 +59,16 @@ func (b *Bench) store(ctx context.Context, n int, ws int64) error {
 	w := newWords(n%distinct, b.Memories, textSeed)
 	for at := 0; at < b.Memories; at += page {
 		docs, texts := memories(w, at, min(page, b.Memories-at))
-		vectors, err := b.Host.Embedder.Embed(ctx, texts)
+		vectors, err := b.App.Embedder.Embed(ctx, texts)
 		if err != nil {
 			return err
 		}
-		err = b.Host.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
+		err = b.App.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
 			ids, err := q.IndexNew(ctx, docs)
 			if err != nil {
 				return err
 			}
-			return q.PutEmbeddings(ctx, ids, b.Host.Space, vectors)
+			return q.PutEmbeddings(ctx, ids, b.App.Space, vectors)
 		})
 		if err != nil {
 			return err

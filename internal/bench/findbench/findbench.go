@@ -42,7 +42,7 @@ const (
 // Bench is one database with workspaces of one size, seen with vectors of some
 // dimensions.
 type Bench struct {
-	Host     *app.Host
+	App      *app.App
 	Memories int // in each workspace
 	ids      []int64
 	stored   time.Duration
@@ -54,7 +54,7 @@ type Bench struct {
 // touched.
 func (b *Bench) Measure(ctx context.Context) (Row, error) {
 	all := b.Memories * len(b.ids)
-	r := Row{Memories: b.Memories, Workspaces: len(b.ids), Dims: b.Host.Embedder.Dims(), Filled: b.stored.Seconds()}
+	r := Row{Memories: b.Memories, Workspaces: len(b.ids), Dims: b.App.Embedder.Dims(), Filled: b.stored.Seconds()}
 	if !b.copied {
 		r.PerSecond = float64(all) / b.stored.Seconds()
 	}
@@ -75,7 +75,7 @@ func (b *Bench) Measure(ctx context.Context) (Row, error) {
 			ask  func() error
 		}{
 			{&ours, func() error {
-				_, err := b.Host.Finder.Find(ctx, ws, search.Request{Query: question, Limit: limit})
+				_, err := b.App.Finder.Find(ctx, ws, search.Request{Query: question, Limit: limit})
 				return err
 			}},
 			{&bare, func() error {
@@ -107,7 +107,7 @@ func (b *Bench) question(i int) (int64, string) {
 }
 
 func (b *Bench) vector(ctx context.Context, question string) ([]float32, error) {
-	vs, err := b.Host.Embedder.Embed(ctx, []string{question})
+	vs, err := b.App.Embedder.Embed(ctx, []string{question})
 	if err != nil {
 		return nil, err
 	}
@@ -116,11 +116,11 @@ func (b *Bench) vector(ctx context.Context, question string) ([]float32, error) 
 
 // nearest are the ids of the nearest, exactly or by the workspace's graph.
 func (b *Bench) nearest(ctx context.Context, ws int64, v []float32, graph bool) (docs []int64, err error) {
-	err = b.Host.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
+	err = b.App.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
 		if graph {
-			docs, err = q.NearestInGraph(ctx, b.Host.Space, v, limit)
+			docs, err = q.NearestInGraph(ctx, b.App.Space, v, limit)
 		} else {
-			docs, err = q.Nearest(ctx, b.Host.Space, v, limit)
+			docs, err = q.Nearest(ctx, b.App.Space, v, limit)
 		}
 		return err
 	})
@@ -134,7 +134,7 @@ func (b *Bench) Graph(ctx context.Context) (Row, error) {
 		return Row{}, err
 	}
 	started := time.Now()
-	if err := postgres.GraphVectors(ctx, b.Host.Config.DatabaseURL, b.ids[0], b.Host.Space); err != nil {
+	if err := postgres.GraphVectors(ctx, b.App.Config.DatabaseURL, b.ids[0], b.App.Space); err != nil {
 		return Row{}, err
 	}
 	build := time.Since(started)
@@ -169,7 +169,7 @@ func (b *Bench) answers(ctx context.Context) ([][]string, error) {
 	var out [][]string
 	for i := range queries {
 		_, question := b.question(i)
-		found, err := b.Host.Finder.Find(ctx, b.ids[0], search.Request{Query: question, Limit: limit})
+		found, err := b.App.Finder.Find(ctx, b.ids[0], search.Request{Query: question, Limit: limit})
 		if err != nil {
 			return nil, err
 		}

@@ -47,7 +47,7 @@ type Ground struct {
 	Folder string // of its own, which goes with Close
 	Stack  *devstack.Stack
 	Model  *openaitest.Server
-	Host   *app.Host // the gateway's side: accepts, and starts workflows
+	App    *app.App // the gateway's side: accepts, and starts workflows
 	Audit  *audit.Audit
 
 	options   Options
@@ -100,7 +100,7 @@ func (g *Ground) start(ctx context.Context) (err error) {
 	}
 	at := Servers{g.Stack.DatabaseURL(), g.Stack.TemporalAddress(), g.Stack.TemporalNamespace(), g.Folder}
 	g.settings = slices.Concat(at.Settings(Scripted(g.Model.URL)...), []string{"CAIRN_LLM_LEASE=" + lease, "CAIRN_HEARTBEAT=" + heartbeat}, g.options.Settings)
-	g.Host, err = OpenHost(ctx, g.settings)
+	g.App, err = OpenApp(ctx, g.settings)
 	return err
 }
 
@@ -116,8 +116,8 @@ func (g *Ground) Say(format string, args ...any) {
 
 // Close ends everything that Open began and removes the folder.
 func (g *Ground) Close() error {
-	if g.Host != nil {
-		g.Host.Close()
+	if g.App != nil {
+		g.App.Close()
 	}
 	if g.Audit != nil {
 		g.Audit.Close()

@@ -50,10 +50,10 @@ func Scripted(url string) []string {
 	return []string{"OPENAI_BASE_URL=" + url, "OPENAI_API_KEY=none", "CAIRN_MODEL=scripted"}
 }
 
-// OpenHost opens the gateway's side with settings and nothing that the
+// OpenApp opens the gateway's side with settings and nothing that the
 // environment says. What the SDK says about workers and servers that are away is
 // what is wanted here, and is not logged.
-func OpenHost(ctx context.Context, settings []string) (*app.Host, error) {
+func OpenApp(ctx context.Context, settings []string) (*app.App, error) {
 	c, err := config.Load(append([]string{"CAIRN_CONFIG=" + os.DevNull}, settings...), nil)
 	if err != nil {
 		return nil, err

@@ -99,7 +99,7 @@ func (t *tally) wrong(crossing bool, format string, args ...any) {
 }
 
 // Run does the experiment on h, whose rate limit must be off.
-func Run(ctx context.Context, h *app.Host, o Options) (Result, error) {
+func Run(ctx context.Context, h *app.App, o Options) (Result, error) {
 	if o.Workspaces == 0 {
 		o.Workspaces = 50
 	}
@@ -114,13 +114,12 @@ func Run(ctx context.Context, h *app.Host, o Options) (Result, error) {
 	}
 	each := o.Operations / o.Workspaces
 	t := &tally{result: Result{Seed: o.Seed, Workspaces: o.Workspaces, Wanted: each * o.Workspaces, By: map[string]int{}}}
-	g := httpapi.New(h, httpapi.NoMeter)
-	server := httptest.NewServer(g)
+	server := httptest.NewServer(h.Gateway(httpapi.NoMeter))
 	defer server.Close()
 	worlds := make([]*world, o.Workspaces)
 	for i := range worlds {
 		var err error
-		if worlds[i], err = open(ctx, g, server.URL, i, o.Seed, t); err != nil {
+		if worlds[i], err = open(ctx, h, server.URL, i, o.Seed, t); err != nil {
 			return t.result, err
 		}
 		defer worlds[i].close()

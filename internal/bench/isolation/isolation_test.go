@@ -13,7 +13,7 @@ import (
 func TestWorkspacesNeverSeeEachOther(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t, func(c *config.Config) { c.RateLimit = 0 })
-	r, err := Run(t.Context(), b.Host, Options{Workspaces: 10, Operations: 500})
+	r, err := Run(t.Context(), b.App, Options{Workspaces: 10, Operations: 500})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"cairn/internal/gateway/httpapi"
+	"cairn/internal/app"
+	"cairn/internal/service/apikey"
 	"cairn/starter/client"
 )
 
@@ -38,13 +39,13 @@ type entry struct {
 	gone            bool
 }
 
-func open(ctx context.Context, g *httpapi.Gateway, url string, n int, seed uint64, t *tally) (*world, error) {
+func open(ctx context.Context, h *app.App, url string, n int, seed uint64, t *tally) (*world, error) {
 	w := &world{tally: t, name: fmt.Sprintf("w%d", n), url: url, random: rand.New(rand.NewPCG(seed, uint64(n))), entries: map[string]*entry{}}
-	ws, err := g.Store.Workspace(ctx, w.name, true)
+	ws, err := h.Store.Workspace(ctx, w.name, true)
 	if err != nil {
 		return nil, err
 	}
-	if w.key, _, err = g.Keys.Create(ctx, ws.ID, "isolation", []httpapi.Scope{httpapi.Write}); err != nil {
+	if w.key, _, err = h.Keys.Create(ctx, ws.ID, "isolation", []apikey.Scope{apikey.Write}); err != nil {
 		return nil, err
 	}
 	if w.library, err = client.New(client.Config{URL: url, Key: w.key}); err != nil {

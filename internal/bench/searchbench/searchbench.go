@@ -43,7 +43,7 @@ const (
 )
 
 // Measure fills a workspace with skills and searches it both ways, in turn.
-func Measure(ctx context.Context, h *app.Host, databaseURL string, skills int, seed uint64) (Row, error) {
+func Measure(ctx context.Context, h *app.App, databaseURL string, skills int, seed uint64) (Row, error) {
 	row := Row{Skills: skills}
 	ws, err := h.Store.Workspace(ctx, fmt.Sprintf("search-%d", skills), true)
 	if err != nil {
@@ -87,7 +87,7 @@ func Measure(ctx context.Context, h *app.Host, databaseURL string, skills int, s
 	return row, nil
 }
 
-func timeOurs(ctx context.Context, h *app.Host, ws int64, text string) (time.Duration, string, error) {
+func timeOurs(ctx context.Context, h *app.App, ws int64, text string) (time.Duration, string, error) {
 	started := time.Now()
 	found, err := h.Finder.Skills(ctx, ws, text, limit)
 	took := time.Since(started)
@@ -99,7 +99,7 @@ func timeOurs(ctx context.Context, h *app.Host, ws int64, text string) (time.Dur
 
 // timeBare runs the statement that search runs, begin, enter and commit as
 // search does them. Terms and vector are made before the clock starts.
-func timeBare(ctx context.Context, h *app.Host, c *pgx.Conn, ws int64, text string) (time.Duration, error) {
+func timeBare(ctx context.Context, h *app.App, c *pgx.Conn, ws int64, text string) (time.Duration, error) {
 	terms := []int32{}
 	for _, t := range lexical.Terms(text) {
 		terms = append(terms, t.Hash)
@@ -149,7 +149,7 @@ func connect(ctx context.Context, url string) (*pgx.Conn, error) {
 }
 
 // fill makes skills with names of their own.
-func fill(ctx context.Context, h *app.Host, ws int64, n int, random *rand.Rand) ([]string, error) {
+func fill(ctx context.Context, h *app.App, ws int64, n int, random *rand.Rand) ([]string, error) {
 	names := make([]string, 0, n)
 	const page = 50
 	for len(names) < n {
@@ -170,7 +170,7 @@ func fill(ctx context.Context, h *app.Host, ws int64, n int, random *rand.Rand) 
 	return names, nil
 }
 
-func create(ctx context.Context, h *app.Host, tx library.Tx, d skill.Document) error {
+func create(ctx context.Context, h *app.App, tx library.Tx, d skill.Document) error {
 	v := skill.Version{Name: skill.Canonical(d.Name), DisplayName: d.Name, Description: d.Description, Body: string(skill.RenderBody(d)), Lang: "en", Origin: "import"}
 	v.ContentSHA, v.PackageSHA = skill.ContentHash(d, nil), sha256.Sum256([]byte(d.Name))
 	if err := tx.TouchPackage(ctx, v.PackageSHA, "bench/"+v.Name+".zip", 1); err != nil {

@@ -94,7 +94,7 @@ func (e *experiment) countCalls(ctx context.Context) (err error) {
 // the outbox are the other half: nothing may be left to be driven.
 func (e *experiment) countWorkflows(ctx context.Context) error {
 	s := &e.result.Stuck
-	all, err := audit.Workflows(ctx, e.Host.Temporal, e.Stack.TemporalNamespace(), "")
+	all, err := audit.Workflows(ctx, e.App.Temporal, e.Stack.TemporalNamespace(), "")
 	if err != nil {
 		return err
 	}

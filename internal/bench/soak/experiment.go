@@ -41,10 +41,10 @@ func open(ctx context.Context, o Options, talks []talk) (*experiment, error) {
 func (e *experiment) openWorkspaces(ctx context.Context) (err error) {
 	e.workspaces = make([]postgres.Workspace, len(e.talks))
 	for i, t := range e.talks {
-		if e.workspaces[i], err = e.Host.Store.Workspace(ctx, t.name, true); err != nil {
+		if e.workspaces[i], err = e.App.Store.Workspace(ctx, t.name, true); err != nil {
 			return err
 		}
-		if err = e.Host.Store.WithWorkspace(ctx, e.workspaces[i].ID, func(q postgres.Queries) error { return neverIdle(ctx, q) }); err != nil {
+		if err = e.App.Store.WithWorkspace(ctx, e.workspaces[i].ID, func(q postgres.Queries) error { return neverIdle(ctx, q) }); err != nil {
 			return err
 		}
 	}

@@ -67,11 +67,11 @@ func (e *experiment) each(ctx context.Context, one func(ctx context.Context, i i
 // not answered yet is sent again, as a gateway would.
 func (e *experiment) turn(ctx context.Context, i, n int) error {
 	ws, t := e.workspaces[i], &e.talks[i]
-	spec := app.TurnSpec(e.Host.Config)
+	spec := app.TurnSpec(e.App.Config)
 	spec.Timing.Model = e.options.Step
 	r := conversation.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: t.name, Channel: "chat", MessageID: fmt.Sprintf("m%02d", n), Text: t.says(n), Spec: spec}
 	return e.insist(ctx, sayPatience, func(ctx context.Context) (bool, error) {
-		a, err := e.Host.Say(ctx, r)
+		a, err := e.App.Messages.SendMessage(ctx, r)
 		return a.Status == "ended", err
 	})
 }
@@ -85,7 +85,7 @@ func (e *experiment) awaitReview(ctx context.Context, i int) {
 		return // it has not begun
 	}
 	_ = e.insist(ctx, askPatience, func(ctx context.Context) (bool, error) { // the audit finds what did not end
-		v, err := e.Host.Driver.State(ctx, e.workspaces[i].Key, id)
+		v, err := e.App.Driver.State(ctx, e.workspaces[i].Key, id)
 		return err == nil && v.Busy == 0 && v.Counters.InFlight == 0, err
 	})
 }
@@ -97,7 +97,7 @@ func (e *experiment) end(ctx context.Context, i int) error {
 		return fmt.Errorf("end %s: %w", e.talks[i].name, err)
 	}
 	e.awaitReview(ctx, i)
-	if _, err := e.Host.Driver.End(ctx, e.workspaces[i].Key, id); err != nil {
+	if _, err := e.App.Driver.End(ctx, e.workspaces[i].Key, id); err != nil {
 		return fmt.Errorf("end %s: %w", e.talks[i].name, err)
 	}
 	return nil
@@ -105,7 +105,7 @@ func (e *experiment) end(ctx context.Context, i int) error {
 
 // conversation is a talk's row.
 func (e *experiment) conversation(ctx context.Context, i int) (id int64, err error) {
-	err = e.Host.Store.WithWorkspace(ctx, e.workspaces[i].ID, func(q postgres.Queries) error {
+	err = e.App.Store.WithWorkspace(ctx, e.workspaces[i].ID, func(q postgres.Queries) error {
 		v, err := q.ConversationView(ctx, e.talks[i].name)
 		id = v.ID
 		return err

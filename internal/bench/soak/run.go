@@ -55,7 +55,7 @@ func (e *experiment) run(ctx context.Context) error {
 		open, err := e.Audit.Number(ctx, "open_runs")
 		return open == 0, err
 	})
-	audit.AwaitClosed(ctx, e.Host.Temporal, e.Stack.TemporalNamespace())
+	audit.AwaitClosed(ctx, e.App.Temporal, e.Stack.TemporalNamespace())
 	e.result.Drained = time.Since(calmSince)
 	return e.count(ctx)
 }

@@ -23,7 +23,7 @@ type lab struct {
 	folder   string
 	postgres *devstack.Stack
 	temporal *devstack.Stack
-	host     *app.Host
+	host     *app.App
 	admin    *pgxpool.Pool
 	settings []string
 	worker   *workerproc.Process
@@ -56,7 +56,7 @@ func (l *lab) start(ctx context.Context, at ground.Servers) (err error) {
 	}
 	at.Folder = l.folder
 	l.settings = at.Settings("CAIRN_SWEEP_JITTER=0s", roleVariable+"=worker", startsVariable+"="+l.starts())
-	if l.host, err = ground.OpenHost(ctx, l.settings); err != nil {
+	if l.host, err = ground.OpenApp(ctx, l.settings); err != nil {
 		return err
 	}
 	admin, err := pgxpool.ParseConfig(at.Database)

@@ -50,16 +50,16 @@ type Leak struct {
 
 // Lab is an open Cairn to distil in.
 type Lab struct {
-	Host      *app.Host
+	App       *app.App
 	Workspace postgres.Workspace
 }
 
 // OpenLab opens a throw-away Cairn to distil in. Call done at the end.
 func OpenLab(ctx context.Context, log io.Writer) (l Lab, done func(), err error) {
-	if l.Host, done, err = lab.OpenStack(ctx, log); err != nil {
+	if l.App, done, err = lab.OpenStack(ctx, log); err != nil {
 		return Lab{}, nil, err
 	}
-	if l.Workspace, err = l.Host.Store.Workspace(ctx, "tau", true); err != nil {
+	if l.Workspace, err = l.App.Store.Workspace(ctx, "tau", true); err != nil {
 		done()
 		return Lab{}, nil, err
 	}
@@ -94,16 +94,16 @@ func (l Lab) Distil(ctx context.Context, conversations []transcript.Conversation
 }
 
 func (l Lab) one(ctx context.Context, c transcript.Conversation) (distill.Report, error) {
-	accepted, _, err := l.Host.Distill.Accept(ctx, distill.Request{Workspace: l.Workspace.ID, WorkspaceKey: l.Workspace.Key, Conversation: c, Channel: "import",
-		Spec: app.DistillSpec(l.Host.Config, transcript.ExtractAuto)})
+	accepted, _, err := l.App.Distill.Accept(ctx, distill.Request{Workspace: l.Workspace.ID, WorkspaceKey: l.Workspace.Key, Conversation: c, Channel: "import",
+		Spec: app.DistillSpec(l.App.Config, transcript.ExtractAuto)})
 	if err != nil {
 		return distill.Report{}, fmt.Errorf("%s: %w", c.Title, err)
 	}
-	if err := l.Host.Driver.Start(ctx, l.Workspace.Key, "import", accepted); err != nil {
+	if err := l.App.Driver.Start(ctx, l.Workspace.Key, "import", accepted); err != nil {
 		return distill.Report{}, fmt.Errorf("%s: %w", c.Title, err)
 	}
 	for {
-		report, err := l.Host.Distill.Report(ctx, accepted.Ref)
+		report, err := l.App.Distill.Report(ctx, accepted.Ref)
 		if err != nil || report.Status == run.Ended {
 			return report, err
 		}
@@ -136,7 +136,7 @@ func (r *Result) add(report distill.Report) {
 // look reads every version of every skill: its texts, its sources.
 func (l Lab) look(ctx context.Context, conversations []transcript.Conversation, r *Result) error {
 	personal := personalOf(conversations)
-	return l.Host.Store.WithWorkspace(ctx, l.Workspace.ID, func(q postgres.Queries) error {
+	return l.App.Store.WithWorkspace(ctx, l.Workspace.ID, func(q postgres.Queries) error {
 		const most = 1000
 		heads, err := q.Skills(ctx, library.Listing{Statuses: skill.Statuses(), Max: most})
 		if err != nil {

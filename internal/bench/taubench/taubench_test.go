@@ -43,7 +43,7 @@ func sample(t *testing.T) []transcript.Conversation {
 func TestSkillsOfRealConversationsAreGeneral(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t, func(c *config.Config) { c.BaseURL, c.APIKey, c.Model, c.NameStyle = "", "", "", "hyphen" })
-	lab := Lab{Host: b.Host, Workspace: b.Workspace}
+	lab := Lab{App: b.App, Workspace: b.Workspace}
 	conversations := sample(t)
 	r, err := lab.Distil(t.Context(), conversations, 2)
 	testkit.Must(t, err)

@@ -74,7 +74,7 @@ func (c *thread) turn(ctx context.Context, calls int) (p Parts, workflow string,
 		return p, "", err
 	}
 	p.Accept = time.Since(began)
-	answered, err := h.Answer(ctx, r, accepted.Run)
+	answered, err := h.Messages.Answer(ctx, r, accepted.Run)
 	if err != nil {
 		return p, "", err
 	}

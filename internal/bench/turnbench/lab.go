@@ -21,7 +21,7 @@ type lab struct {
 	postgres *devstack.Stack
 	temporal *devstack.Stack
 	model    *model
-	host     *app.Host // the gateway's side
+	host     *app.App // the gateway's side
 	worker   *workerproc.Process
 	stopBare func()
 }
@@ -59,7 +59,7 @@ func (l *lab) start(ctx context.Context) (err error) {
 	}
 	at := ground.Servers{Database: l.postgres.DatabaseURL(), Temporal: l.temporal.TemporalAddress(), Namespace: l.temporal.TemporalNamespace(), Folder: l.folder}
 	settings := at.Settings(ground.Scripted(l.model.http.URL + "/v1")...)
-	if l.host, err = ground.OpenHost(ctx, settings); err != nil {
+	if l.host, err = ground.OpenApp(ctx, settings); err != nil {
 		return err
 	}
 	if l.stopBare, err = serveBare(l.host.Temporal); err != nil {

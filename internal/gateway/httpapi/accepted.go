@@ -29,12 +29,12 @@ type RunLinks struct {
 
 func (g *Gateway) runLinks(id int64, workflowID string) RunLinks {
 	self := g.link("/v1/runs/%d", id)
-	return RunLinks{Self: self, Events: self + "/events", Temporal: g.WorkflowLink(workflowID)}
+	return RunLinks{Self: self, Events: self + "/events", Temporal: g.Options.WorkflowLink(workflowID)}
 }
 
 // link is the address of a path, relative without PUBLIC_BASE_URL.
 func (g *Gateway) link(format string, args ...any) string {
-	return strings.TrimRight(g.Config.PublicBaseURL, "/") + fmt.Sprintf(format, args...)
+	return strings.TrimRight(g.Options.PublicBaseURL, "/") + fmt.Sprintf(format, args...)
 }
 
 // accepted starts the workflow of a durable run, and waits for its end as long
@@ -69,7 +69,7 @@ func (g *Gateway) accepted(ctx context.Context, r run.Run, made bool, wait time.
 
 // start saves the wait for the relay, which drives what is stored in any case.
 func (g *Gateway) start(ctx context.Context, r run.Run) {
-	if g.Temporal == nil {
+	if g.Driver == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
@@ -89,7 +89,7 @@ func (g *Gateway) await(ctx context.Context, ref run.Ref, patience time.Duration
 	if status, err = look(); err != nil || status == run.Ended {
 		return status, err
 	}
-	err = g.Await(waiting, ref.Run, told, func() (run.Status, error) {
+	err = g.Waiter.Await(waiting, ref.Run, told, func() (run.Status, error) {
 		status, err = look()
 		return status, err
 	})
@@ -109,10 +109,10 @@ func (g *Gateway) report(ctx context.Context, ref run.Ref) (distill.Report, erro
 }
 
 func (g *Gateway) linked(r distill.Report) distill.Report {
-	r.Link = g.WorkflowLink(r.WorkflowID)
+	r.Link = g.Options.WorkflowLink(r.WorkflowID)
 	for i := range r.Tasks {
 		t := &r.Tasks[i]
-		t.Link = g.WorkflowLink(t.WorkflowID)
+		t.Link = g.Options.WorkflowLink(t.WorkflowID)
 		if t.SkillID != 0 {
 			t.SkillMD = g.link("/v1/skills/%d/versions/%d", t.SkillID, t.Version)
 			t.Package = t.SkillMD + "/package"

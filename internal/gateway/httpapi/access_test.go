@@ -13,6 +13,7 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -32,7 +33,7 @@ func TestAThingOfAnotherWorkspaceIsNotThere(t *testing.T) {
 	b.waiting("Works at night.")
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	testkit.Must(t, err)
-	key := b.makeKey(other, httpapi.Admin)
+	key := b.makeKey(other, apikey.Admin)
 	raw, err := b.gateway.OpenAPI()
 	testkit.Must(t, err)
 	var described struct {
@@ -94,7 +95,7 @@ func TestOnlyAGoodKeyIsLetIn(t *testing.T) {
 	if err := b.gateway.Keys.Revoke(t.Context(), b.Workspace.ID, keys[0].ID); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("revoked twice: %v", err)
 	}
-	if _, err := (&httpapi.Keys{Store: b.Store}).Holder(t.Context(), b.key); fault.CodeOf(err) != fault.NotFound {
+	if _, err := (&apikey.Service{Store: b.Store.Keys()}).Principal(t.Context(), b.key); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a gateway that has not seen the key before: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // this gateway remembers it for seconds
@@ -113,7 +114,7 @@ func TestAKeyDoesWhatItsScopesSay(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	var distill, look, approve = request{method: http.MethodPost, path: "/v1/distill", body: sampleConversation()}, request{path: "/v1/skills"}, request{method: http.MethodPost, path: "/v1/pending/1/approve"}
-	for scope, may := range map[httpapi.Scope][3]bool{httpapi.Read: {false, true, false}, httpapi.Write: {true, true, false}, httpapi.Admin: {true, true, true}} {
+	for scope, may := range map[apikey.Scope][3]bool{apikey.Read: {false, true, false}, apikey.Write: {true, true, false}, apikey.Admin: {true, true, true}} {
 		key := b.makeKey(b.Workspace, scope)
 		for i, r := range []request{distill, look, approve} {
 			r.key = key
@@ -126,7 +127,7 @@ func TestAKeyDoesWhatItsScopesSay(t *testing.T) {
 			}
 		}
 	}
-	for name, scopes := range map[string][]httpapi.Scope{"unknown": {"everything"}, "none": nil} {
+	for name, scopes := range map[string][]apikey.Scope{"unknown": {"everything"}, "none": nil} {
 		if _, _, err := b.gateway.Keys.Create(t.Context(), b.Workspace.ID, "x", scopes); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%s scope: %v", name, err)
 		}
@@ -150,7 +151,7 @@ func TestOnlyTheHashOfAKeyIsStored(t *testing.T) {
 func TestAKeyThatAsksTooOftenWaits(t *testing.T) {
 	t.Parallel()
 	b := idle(t, func(c *config.Config) { c.RateLimit = 0.5 }) // one at once, then one every two seconds
-	other := b.makeKey(b.Workspace, httpapi.Read)
+	other := b.makeKey(b.Workspace, apikey.Read)
 	b.get("/v1/runs").into(http.StatusOK, nil)
 	res := b.get("/v1/runs")
 	if p := res.refused(fault.RateLimited); res.status != http.StatusTooManyRequests || !p.Retryable || res.header.Get("Retry-After") != "2" {

@@ -11,8 +11,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
+	"cairn/internal/service/apikey"
 )
 
 // bearer is the name of the security scheme in the description.
@@ -21,14 +21,14 @@ const bearer = "key"
 type holderKey struct{}
 
 // asking is who asks: the workspace comes from here and from nowhere else.
-func asking(ctx context.Context) postgres.Holder { return ctx.Value(holderKey{}).(postgres.Holder) }
+func asking(ctx context.Context) apikey.Principal { return ctx.Value(holderKey{}).(apikey.Principal) }
 
 // workspace is the number of the asking workspace.
 func workspace(ctx context.Context) int64 { return asking(ctx).Workspace.ID }
 
 // admit lets a request through whose key is good, has the scope, and has not
 // asked too often. It runs before the body is read.
-func (g *Gateway) admit(scope Scope) func(huma.Context, func(huma.Context)) {
+func (g *Gateway) admit(scope apikey.Scope) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		r, w := humago.Unwrap(ctx)
 		h, refused := g.authorize(r, scope)
@@ -40,40 +40,40 @@ func (g *Gateway) admit(scope Scope) func(huma.Context, func(huma.Context)) {
 	}
 }
 
-func (g *Gateway) authorize(r *http.Request, scope Scope) (postgres.Holder, *Problem) {
+func (g *Gateway) authorize(r *http.Request, scope apikey.Scope) (apikey.Principal, *Problem) {
 	h, refused := g.authenticate(r)
 	if refused != nil {
 		return h, refused
 	}
 	if wait := g.rates.take(h); wait > 0 {
 		seconds := int(math.Ceil(wait.Seconds()))
-		return h, problem(fault.RateLimited, fmt.Sprintf("this key may send %v requests a second", g.Config.RateLimit), "").with("Retry-After", strconv.Itoa(seconds))
+		return h, problem(fault.RateLimited, fmt.Sprintf("this key may send %v requests a second", g.Options.RateLimit), "").with("Retry-After", strconv.Itoa(seconds))
 	}
-	if !scope.allows(h.Scopes) {
+	if !scope.Allows(h.Scopes) {
 		return h, outOfScope(scope, h)
 	}
 	return h, nil
 }
 
-func outOfScope(scope Scope, h postgres.Holder) *Problem {
+func outOfScope(scope apikey.Scope, h apikey.Principal) *Problem {
 	return problem(fault.OutOfScope, fmt.Sprintf("this needs the scope %s; the key has %s", scope, strings.Join(h.Scopes, ", ")), "")
 }
 
 // authenticate finds out who asks. It does not tell an unknown key from a
 // revoked one.
-func (g *Gateway) authenticate(r *http.Request) (postgres.Holder, *Problem) {
+func (g *Gateway) authenticate(r *http.Request) (apikey.Principal, *Problem) {
 	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	key = strings.TrimSpace(key)
 	const challenge = "WWW-Authenticate"
 	if key == "" || !strings.EqualFold(scheme, "Bearer") {
-		return postgres.Holder{}, problem(fault.Unauthenticated, "the request has no key", "").with(challenge, `Bearer realm="cairn"`)
+		return apikey.Principal{}, problem(fault.Unauthenticated, "the request has no key", "").with(challenge, `Bearer realm="cairn"`)
 	}
-	h, err := g.Keys.Holder(r.Context(), key)
+	h, err := g.Keys.Principal(r.Context(), key)
 	if fault.CodeOf(err) == fault.NotFound {
 		return h, problem(fault.Unauthenticated, "the key is not good", "it may have been revoked; `cairn keys list` shows the keys of a workspace").with(challenge, `Bearer realm="cairn", error="invalid_token"`)
 	}
 	if err != nil {
-		return h, g.told(r.Context(), "authenticate", err)
+		return h, g.problemFrom(r.Context(), "authenticate", err)
 	}
 	return h, nil
 }

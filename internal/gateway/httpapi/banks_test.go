@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/testkit"
 )
@@ -69,7 +70,7 @@ func TestABankIsCarriedOutChangedAndTakenBack(t *testing.T) {
 
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	testkit.Must(t, err)
-	b.do(request{path: "/v1/banks/default", key: b.makeKey(other, httpapi.Read)}).into(http.StatusOK, &changed)
+	b.do(request{path: "/v1/banks/default", key: b.makeKey(other, apikey.Read)}).into(http.StatusOK, &changed)
 	if changed.Version.Number != 1 {
 		t.Errorf("another workspace has version %d", changed.Version.Number)
 	}
@@ -78,7 +79,7 @@ func TestABankIsCarriedOutChangedAndTakenBack(t *testing.T) {
 func TestABankThatCannotBeChangedSaysWhy(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
-	writer := b.makeKey(b.Workspace, httpapi.Write)
+	writer := b.makeKey(b.Workspace, apikey.Write)
 	for name, c := range map[string]struct {
 		request
 		code fault.Code
@@ -128,8 +129,8 @@ func TestABankFollowsASharedOne(t *testing.T) {
 	}
 	b.post("/v1/banks/default/follow", map[string]any{"shared": "none"}).refused(fault.NotFound)
 	b.post("/v1/banks/default/follow", map[string]any{"shared": "A b"}).refused(fault.InvalidArgument)
-	b.do(request{method: http.MethodPost, path: "/v1/banks/default/follow", body: map[string]any{}, key: b.makeKey(b.Workspace, httpapi.Write)}).refused(fault.OutOfScope)
-	b.do(request{method: http.MethodPost, path: "/v1/banks/default/follow", body: map[string]any{}, key: b.makeKey(shared, httpapi.Admin)}).refused(fault.InvalidArgument)
+	b.do(request{method: http.MethodPost, path: "/v1/banks/default/follow", body: map[string]any{}, key: b.makeKey(b.Workspace, apikey.Write)}).refused(fault.OutOfScope)
+	b.do(request{method: http.MethodPost, path: "/v1/banks/default/follow", body: map[string]any{}, key: b.makeKey(shared, apikey.Admin)}).refused(fault.InvalidArgument)
 	if head, err := b.Learning.Banks.Head(t.Context(), shared.ID, "default"); err != nil || head.Head != 2 || head.Bank.Len() != 5 {
 		t.Errorf("the shared bank is version %d with %d skills, %v", head.Head, head.Bank.Len(), err)
 	}
@@ -178,7 +179,7 @@ select $1, made.id, n, said.id, b.id, 'How many?', 'nine', '{2}', '{1/0}', case 
 	}
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	testkit.Must(t, err)
-	b.do(request{path: "/v1/banks/default/probes", key: b.makeKey(other, httpapi.Read)}).into(http.StatusOK, &none)
+	b.do(request{path: "/v1/banks/default/probes", key: b.makeKey(other, apikey.Read)}).into(http.StatusOK, &none)
 	if len(none.Probes) != 0 {
 		t.Errorf("another workspace sees %+v", none.Probes)
 	}

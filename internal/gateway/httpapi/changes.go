@@ -5,31 +5,32 @@ import (
 	"net/http"
 
 	"cairn/internal/domain/skill"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/library"
 )
 
 func (g *Gateway) changeRoutes() {
-	handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/rollback", id: "rollbackSkill", tag: tagSkills, scope: Write, summary: "Make a new version that says what an old one said"}, g.rollback)
-	handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/pin", id: "pinSkill", tag: tagSkills, scope: Write, summary: "Freeze a skill against every change that no person makes, or let it go"}, g.pin)
-	handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/uses", id: "useSkill", tag: tagSkills, scope: Write, summary: "Record that a skill was used, and how it went",
+	handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/rollback", id: "rollbackSkill", tag: tagSkills, scope: apikey.Write, summary: "Make a new version that says what an old one said"}, g.rollback)
+	handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/pin", id: "pinSkill", tag: tagSkills, scope: apikey.Write, summary: "Freeze a skill against every change that no person makes, or let it go"}, g.pin)
+	handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/uses", id: "useSkill", tag: tagSkills, scope: apikey.Write, summary: "Record that a skill was used, and how it went",
 		about: "The same use_id counts once, so a retry does no harm; the outcome may follow in a later call and moves the skill's reliability."}, g.use)
-	handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/restore", id: "restoreSkill", tag: tagSkills, scope: Write, summary: "Put a skill back into use that was archived, quarantined or deleted",
+	handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/restore", id: "restoreSkill", tag: tagSkills, scope: apikey.Write, summary: "Put a skill back into use that was archived, quarantined or deleted",
 		about: "A delete can be taken back for the workspace's `limits.undo_days`, seven unless it chose others, by the number or the name that the skill had."}, g.restore)
 	for _, c := range []struct {
 		verb, id, tag, summary string
-		scope                  Scope
+		scope                  apikey.Scope
 		do                     func(l *library.Library, ctx context.Context, ws, id int64) (skill.Head, error)
 	}{
-		{"archive", "archiveSkill", tagSkills, "Take a skill out of use; it keeps its name and its history", Write, (*library.Library).Archive},
-		{"adopt", "adoptSkill", tagSkills, "Let autonomous writers change a skill", Write, func(l *library.Library, ctx context.Context, ws, id int64) (skill.Head, error) {
+		{"archive", "archiveSkill", tagSkills, "Take a skill out of use; it keeps its name and its history", apikey.Write, (*library.Library).Archive},
+		{"adopt", "adoptSkill", tagSkills, "Let autonomous writers change a skill", apikey.Write, func(l *library.Library, ctx context.Context, ws, id int64) (skill.Head, error) {
 			return l.Manage(ctx, ws, id, true)
 		}},
-		{"release", "releaseSkill", tagSkills, "Take a skill from the autonomous writers", Write, func(l *library.Library, ctx context.Context, ws, id int64) (skill.Head, error) {
+		{"release", "releaseSkill", tagSkills, "Take a skill from the autonomous writers", apikey.Write, func(l *library.Library, ctx context.Context, ws, id int64) (skill.Head, error) {
 			return l.Manage(ctx, ws, id, false)
 		}},
-		{"trust", "trustSkill", tagApproval, "Say that untrusted text in a skill has been looked at", Admin, (*library.Library).Trust},
-		{"approve", "approveSkill", tagApproval, "Make a candidate or a draft active", Admin, (*library.Library).Approve},
-		{"reject", "rejectSkill", tagApproval, "Archive a candidate or a draft", Admin, (*library.Library).Reject},
+		{"trust", "trustSkill", tagApproval, "Say that untrusted text in a skill has been looked at", apikey.Admin, (*library.Library).Trust},
+		{"approve", "approveSkill", tagApproval, "Make a candidate or a draft active", apikey.Admin, (*library.Library).Approve},
+		{"reject", "rejectSkill", tagApproval, "Archive a candidate or a draft", apikey.Admin, (*library.Library).Reject},
 	} {
 		handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/" + c.verb, id: c.id, tag: c.tag, scope: c.scope, summary: c.summary},
 			func(ctx context.Context, in *SkillPath) (*bodyOf[SkillSummary], error) {

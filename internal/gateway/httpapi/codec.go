@@ -8,9 +8,8 @@ import (
 	"net/url"
 	"strings"
 
-	"go.temporal.io/sdk/converter"
-
 	"cairn/internal/domain/fault"
+	"cairn/internal/service/apikey"
 )
 
 // CodecPath is where Temporal's programs have payloads encrypted and decrypted:
@@ -23,7 +22,7 @@ func (g *Gateway) codecRoutes() {
 	if g.Codec == nil {
 		return
 	}
-	c := &codec{Gateway: g, convert: converter.NewPayloadCodecHTTPHandler(g.Codec), ui: originOf(g.Config.TemporalUI)}
+	c := &codec{Gateway: g, convert: g.Codec, ui: originOf(g.Options.TemporalUI)}
 	for _, does := range []string{"/encode", "/decode"} {
 		g.mux.HandleFunc("POST "+CodecPath+does, c.serve)
 		g.mux.HandleFunc("OPTIONS "+CodecPath+does, c.preflight)
@@ -89,8 +88,8 @@ func (c *codec) operator(r *http.Request) *Problem {
 		r.Header.Set("Authorization", "Bearer "+key)
 	}
 	h, refused := c.authenticate(r)
-	if refused == nil && !Admin.allows(h.Scopes) {
-		refused = outOfScope(Admin, h)
+	if refused == nil && !apikey.Admin.Allows(h.Scopes) {
+		refused = outOfScope(apikey.Admin, h)
 	}
 	return refused
 }

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -50,7 +51,7 @@ func TestTemporalsProgramsDecryptWithAnAdminKey(t *testing.T) {
 	if err := b.Payloads.FromPayload(again[0], &said); err != nil || said != "back" || strings.Contains(string(again[0].Data), "back") {
 		t.Errorf("encoded %s, read as %q, %v", again[0].Data, said, err)
 	}
-	for _, authorization := range []string{"", "Bearer cairn_none", "Bearer " + b.makeKey(b.Workspace, httpapi.Write), "Basic " + base64.StdEncoding.EncodeToString([]byte(b.key+":"))} {
+	for _, authorization := range []string{"", "Bearer cairn_none", "Bearer " + b.makeKey(b.Workspace, apikey.Write), "Basic " + base64.StdEncoding.EncodeToString([]byte(b.key+":"))} {
 		if plain, err := remote(authorization).Decode(stored.Payloads); err == nil {
 			t.Errorf("%.12q decodes %v", authorization, plain)
 		}

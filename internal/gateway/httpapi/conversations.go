@@ -6,10 +6,10 @@ import (
 	"net/http"
 	"strconv"
 
-	"cairn/internal/adapter/postgres"
-	"cairn/internal/app"
 	"cairn/internal/domain/fault"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/conversation"
+	"cairn/internal/service/inspect"
 )
 
 // ConversationPath names a conversation.
@@ -36,13 +36,13 @@ type Cancelled struct {
 
 func (g *Gateway) conversationRoutes() {
 	const path = "/v1/conversations/{id}"
-	handle(g, route{method: http.MethodGet, path: "/v1/conversations", id: "listConversations", tag: tagTurns, scope: Read, summary: "List the conversations, the latest first"}, g.listConversations)
-	handle(g, route{method: http.MethodGet, path: path, id: "showConversation", tag: tagTurns, scope: Read, summary: "Show a conversation with its counters and reviews",
+	handle(g, route{method: http.MethodGet, path: "/v1/conversations", id: "listConversations", tag: tagTurns, scope: apikey.Read, summary: "List the conversations, the latest first"}, g.listConversations)
+	handle(g, route{method: http.MethodGet, path: path, id: "showConversation", tag: tagTurns, scope: apikey.Read, summary: "Show a conversation with its counters and reviews",
 		about: "Of each nudge, the review in the background, with what it wrote. While the conversation runs, live is what its workflow knows."}, g.showConversation)
-	handle(g, route{method: http.MethodGet, path: path + "/messages", id: "listMessages", tag: tagTurns, scope: Read, summary: "List the messages of a conversation in the order in which they were said"}, g.listMessages)
-	handle(g, route{method: http.MethodPost, path: path + "/cancel", id: "cancelTurn", tag: tagTurns, scope: Write, status: http.StatusAccepted, summary: "Stop the turn that is being answered",
+	handle(g, route{method: http.MethodGet, path: path + "/messages", id: "listMessages", tag: tagTurns, scope: apikey.Read, summary: "List the messages of a conversation in the order in which they were said"}, g.listMessages)
+	handle(g, route{method: http.MethodPost, path: path + "/cancel", id: "cancelTurn", tag: tagTurns, scope: apikey.Write, status: http.StatusAccepted, summary: "Stop the turn that is being answered",
 		about: "It is answered with what is there. What it has written stays."}, g.cancelTurn)
-	handle(g, route{method: http.MethodPost, path: path + "/end", id: "endConversation", tag: tagTurns, scope: Write, summary: "End a conversation",
+	handle(g, route{method: http.MethodPost, path: path + "/end", id: "endConversation", tag: tagTurns, scope: apikey.Write, summary: "End a conversation",
 		about: "What was not reviewed yet is, when it is worth it. The next message begins the conversation again, with its history."}, g.endConversation)
 }
 
@@ -55,19 +55,16 @@ func (g *Gateway) listConversations(ctx context.Context, in *struct {
 		return nil, err
 	}
 	out := &bodyOf[ConversationList]{}
-	err = g.Store.WithWorkspace(ctx, workspace(ctx), func(q postgres.Queries) (err error) {
-		out.Body.Conversations, err = q.Conversations(ctx, before, in.Limit+1)
-		return err
-	})
+	out.Body.Conversations, err = g.Conversations.List(ctx, workspace(ctx), before, in.Limit+1)
 	if all := out.Body.Conversations; len(all) > in.Limit {
 		out.Body.Conversations, out.Body.NextCursor = all[:in.Limit], fmt.Sprint(all[in.Limit-1].ID)
 	}
 	return out, err
 }
 
-func (g *Gateway) showConversation(ctx context.Context, in *ConversationPath) (*bodyOf[app.ConversationDetail], error) {
-	out, err := g.ShowConversation(ctx, asking(ctx).Workspace, in.ID)
-	return &bodyOf[app.ConversationDetail]{out}, err
+func (g *Gateway) showConversation(ctx context.Context, in *ConversationPath) (*bodyOf[inspect.ConversationDetail], error) {
+	out, err := g.Conversations.Show(ctx, asking(ctx).Workspace, in.ID)
+	return &bodyOf[inspect.ConversationDetail]{out}, err
 }
 
 func (g *Gateway) listMessages(ctx context.Context, in *struct {
@@ -80,14 +77,7 @@ func (g *Gateway) listMessages(ctx context.Context, in *struct {
 		return nil, err
 	}
 	out := &bodyOf[MessageList]{}
-	err = g.Store.WithWorkspace(ctx, workspace(ctx), func(q postgres.Queries) error {
-		v, err := q.ConversationView(ctx, in.ID)
-		if err != nil {
-			return err
-		}
-		out.Body.Messages, err = q.Lines(ctx, v.ID, int(after), in.Limit+1)
-		return err
-	})
+	out.Body.Messages, err = g.Conversations.Lines(ctx, workspace(ctx), in.ID, int(after), in.Limit+1)
 	if all := out.Body.Messages; len(all) > in.Limit {
 		out.Body.Messages, out.Body.NextCursor = all[:in.Limit], fmt.Sprint(all[in.Limit-1].Seq)
 	}
@@ -98,13 +88,13 @@ func (g *Gateway) cancelTurn(ctx context.Context, in *struct {
 	ConversationPath
 	MessageID string `query:"message_id" maxLength:"200" doc:"The turn of this message, whether it is being answered or waits; without it, whichever is being answered"`
 }) (*bodyOf[Cancelled], error) {
-	asked, err := g.CancelTurn(ctx, asking(ctx).Workspace, in.ID, in.MessageID)
+	asked, err := g.Conversations.Cancel(ctx, asking(ctx).Workspace, in.ID, in.MessageID)
 	return &bodyOf[Cancelled]{Cancelled{asked}}, err
 }
 
-func (g *Gateway) endConversation(ctx context.Context, in *ConversationPath) (*bodyOf[app.ConversationDetail], error) {
-	out, err := g.EndConversation(ctx, asking(ctx).Workspace, in.ID)
-	return &bodyOf[app.ConversationDetail]{out}, err
+func (g *Gateway) endConversation(ctx context.Context, in *ConversationPath) (*bodyOf[inspect.ConversationDetail], error) {
+	out, err := g.Conversations.End(ctx, asking(ctx).Workspace, in.ID)
+	return &bodyOf[inspect.ConversationDetail]{out}, err
 }
 
 // cursor reads a place in a list; the empty one is where the list begins.

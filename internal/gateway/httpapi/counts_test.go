@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/app"
-	"cairn/internal/app/config"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/gateway/prometheus"
@@ -30,7 +28,7 @@ func (s seen) Attention(context.Context) (postgres.Attention, error) {
 
 func scrape(t *testing.T, m httpapi.Meter, requests ...string) string {
 	t.Helper()
-	g := httpapi.New(&app.Host{Config: config.Config{RequestBytes: 1000, Metrics: "open"}, Log: slog.New(slog.DiscardHandler)}, m)
+	g := httpapi.New(httpapi.Services{Log: slog.New(slog.DiscardHandler)}, httpapi.Options{RequestBytes: 1000, Metrics: "open"}, m)
 	ask := func(path string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
 		g.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))

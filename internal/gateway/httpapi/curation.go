@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/curate"
 )
 
@@ -14,9 +15,9 @@ type (
 )
 
 func (g *Gateway) curationRoutes() {
-	handle(g, route{method: http.MethodPost, path: "/v1/curation", id: "curateSkills", tag: tagSkills, scope: Admin, summary: "Put skills that nobody uses out of use, and report near duplicates",
+	handle(g, route{method: http.MethodPost, path: "/v1/curation", id: "curateSkills", tag: tagSkills, scope: apikey.Admin, summary: "Put skills that nobody uses out of use, and report near duplicates",
 		about: "What weekly-curation does. Skills of a person, pinned ones and those that a scheduled prompt names are left alone; nothing is deleted."}, g.curateSkills)
-	handle(g, route{method: http.MethodGet, path: "/v1/insights", id: "showInsights", tag: tagSkills, scope: Read, summary: "Tell which skills are used, which are not, and what was spent"}, g.showInsights)
+	handle(g, route{method: http.MethodGet, path: "/v1/insights", id: "showInsights", tag: tagSkills, scope: apikey.Read, summary: "Tell which skills are used, which are not, and what was spent"}, g.showInsights)
 }
 
 func (g *Gateway) curateSkills(ctx context.Context, in *struct {
@@ -29,6 +30,6 @@ func (g *Gateway) curateSkills(ctx context.Context, in *struct {
 func (g *Gateway) showInsights(ctx context.Context, in *struct {
 	Days int `query:"days" default:"30" minimum:"1" maximum:"3660" doc:"Up to now"`
 }) (*bodyOf[Insights], error) {
-	r, err := g.Host.Insights(ctx, workspace(ctx), in.Days)
+	r, err := g.Workspaces.Insights(ctx, workspace(ctx), in.Days)
 	return &bodyOf[Insights]{Insights(r)}, err
 }

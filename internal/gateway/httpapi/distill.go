@@ -14,10 +14,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/distill"
 )
 
@@ -72,7 +72,7 @@ type acceptedOutput struct {
 
 func (g *Gateway) distillRoutes() {
 	accepted := content("application/json", schemaOf[Accepted](g))
-	handle(g, route{method: http.MethodPost, path: "/v1/distill", id: "distill", tag: tagDistill, scope: Write, status: http.StatusAccepted,
+	handle(g, route{method: http.MethodPost, path: "/v1/distill", id: "distill", tag: tagDistill, scope: apikey.Write, status: http.StatusAccepted,
 		summary: "Distil a conversation into skills",
 		about: "Takes one conversation: an object with OpenAI chat messages and options, a bare array of messages, one message a line, a τ-bench trajectory, or text with `name: text` lines. " +
 			"Answers when the request is durable; from then on it is driven to its end. The same request, by its id or else by its content, is the same run.",
@@ -93,10 +93,9 @@ func (g *Gateway) distill(ctx context.Context, in *distillInput) (*acceptedOutpu
 	if err != nil {
 		return nil, err
 	}
-	cfg, from := g.Config, asking(ctx)
-	cfg.Mode, cfg.Gate = cmp.Or(options.Mode, cfg.Mode), cmp.Or(options.Gate, cfg.Gate)
+	from := asking(ctx)
 	r, made, err := g.Distill.Accept(ctx, distill.Request{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, ID: options.RequestID, Conversation: conversation,
-		Channel: importChannel, Spec: app.DistillSpec(cfg, cmp.Or(options.Extract, transcript.ExtractAuto)), Fresh: options.Fresh})
+		Channel: importChannel, Spec: g.Options.DistillSpec(options.Mode, options.Gate, cmp.Or(options.Extract, transcript.ExtractAuto)), Fresh: options.Fresh})
 	if err != nil {
 		return nil, err
 	}

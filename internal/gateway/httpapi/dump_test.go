@@ -16,6 +16,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/longterm"
 	"cairn/internal/testkit"
 )
@@ -69,7 +70,7 @@ func TestADumpIsLoadedAsItWas(t *testing.T) {
 	b.mixed(500)
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	testkit.Must(t, err)
-	key := b.makeKey(other, httpapi.Admin)
+	key := b.makeKey(other, apikey.Admin)
 	dumped := b.get("/v1/memories/dump?vectors=true")
 	dumped.into(http.StatusOK, nil)
 	if n := bytes.Count(dumped.body, []byte(`"kind":"memory"`)); n != 506 {
@@ -109,7 +110,7 @@ func TestADumpIsLoadedAsItWas(t *testing.T) {
 	// What is sent again, as a session, is known where it was loaded.
 	third, err := b.Store.Workspace(t.Context(), "third", true)
 	testkit.Must(t, err)
-	copies := request{method: http.MethodPost, path: "/v1/memories/copy", key: b.makeKey(third, httpapi.Admin), body: object{"from_key": key}, header: map[string]string{"Idempotency-Key": "c"}}
+	copies := request{method: http.MethodPost, path: "/v1/memories/copy", key: b.makeKey(third, apikey.Admin), body: object{"from_key": key}, header: map[string]string{"Idempotency-Key": "c"}}
 	b.do(copies).into(http.StatusOK, &loaded)
 	if loaded.Memories != 506 || loaded.Embedding != 30 {
 		t.Errorf("copied %+v", loaded)
@@ -123,7 +124,7 @@ func TestADumpIsLoadedAsItWas(t *testing.T) {
 	if !strings.Contains(string(dumped.body), h.ID) {
 		t.Errorf("the session is kept twice, as %s", h.ID)
 	}
-	b.do(request{method: http.MethodPost, path: "/v1/memories/copy", key: b.makeKey(third, httpapi.Admin), body: object{"from_key": "cairn_nothing"}}).refused(fault.OutOfScope)
+	b.do(request{method: http.MethodPost, path: "/v1/memories/copy", key: b.makeKey(third, apikey.Admin), body: object{"from_key": "cairn_nothing"}}).refused(fault.OutOfScope)
 }
 
 // A broken file is one clear error with its line, and leaves nothing.
@@ -142,7 +143,7 @@ func TestABrokenDumpLeavesNothing(t *testing.T) {
 	}
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	testkit.Must(t, err)
-	key := b.makeKey(other, httpapi.Admin)
+	key := b.makeKey(other, apikey.Admin)
 	end := len(lines) - 2 // after the last line feed there is nothing
 	for name, c := range map[string]struct{ file, line string }{
 		"no JSON":      {replaced(at, "{", "{{"), fmt.Sprintf("line %d:", at+1)},
@@ -167,7 +168,7 @@ func TestABrokenDumpLeavesNothing(t *testing.T) {
 		}
 		return err
 	}))
-	b.do(request{method: http.MethodPost, path: "/v1/memories/load", key: b.makeKey(other, httpapi.Write), body: dumped}).refused(fault.OutOfScope)
+	b.do(request{method: http.MethodPost, path: "/v1/memories/load", key: b.makeKey(other, apikey.Write), body: dumped}).refused(fault.OutOfScope)
 }
 
 func TestDumpsOfReMeAreRead(t *testing.T) {
@@ -283,7 +284,7 @@ func TestMemoriesAreChosenByTheirMetadata(t *testing.T) {
 	if b.do(gather).into(http.StatusOK, &again); !slices.Equal(again.Deleted, gone.Deleted) || !slices.Equal(list(`{"topic":"animals"}`), []string{"Keeps hens."}) {
 		t.Errorf("sent again: %+v", again)
 	}
-	b.do(request{method: http.MethodDelete, path: path(`{"topic":"sport"}`), key: b.makeKey(b.Workspace, httpapi.Write)}).refused(fault.OutOfScope)
+	b.do(request{method: http.MethodDelete, path: path(`{"topic":"sport"}`), key: b.makeKey(b.Workspace, apikey.Write)}).refused(fault.OutOfScope)
 	if b.do(request{method: http.MethodDelete, path: path(`{"topic":"sport"}`)}).into(http.StatusOK, &gone); len(gone.Deleted) != 1 {
 		t.Errorf("deleted %+v", gone)
 	}
@@ -298,7 +299,7 @@ func TestALoadThatDiesIsSentAgain(t *testing.T) {
 	dumped := b.get("/v1/memories/dump?vectors=true").body
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	testkit.Must(t, err)
-	key := b.makeKey(other, httpapi.Admin)
+	key := b.makeKey(other, apikey.Admin)
 	load := request{method: http.MethodPost, path: "/v1/memories/load", key: key, body: dumped, header: map[string]string{"Idempotency-Key": "k"}}
 	conn := b.connect()
 	tx, err := conn.Begin(t.Context())

@@ -7,7 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/adapter/postgres"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/erase"
 )
 
@@ -43,13 +43,13 @@ func (g *Gateway) eraseRoutes() {
 		return map[string]*huma.Response{"202": {Description: "Accepted", Content: accepted},
 			"200": {Description: "The erase has ended, or with dry_run the plan", Content: content("application/json", &huma.Schema{OneOf: []*huma.Schema{schemaOf[ErasureReport](g), schemaOf[erase.Plan](g)}})}}
 	}
-	handle(g, route{method: http.MethodDelete, path: "/v1/workspace", id: "eraseWorkspace", tag: tagErase, scope: Admin, status: http.StatusAccepted, responses: responses(),
+	handle(g, route{method: http.MethodDelete, path: "/v1/workspace", id: "eraseWorkspace", tag: tagErase, scope: apikey.Admin, status: http.StatusAccepted, responses: responses(),
 		summary: "Erase the workspace of the key, with everything in it",
 		about:   "From the answer on nobody enters it; its keys end with it. What was deleted is counted, and what is left, which must be nothing."}, g.eraseWorkspace)
-	handle(g, route{method: http.MethodDelete, path: "/v1/conversations/{id}", id: "eraseConversation", tag: tagErase, scope: Admin, status: http.StatusAccepted, responses: responses(),
+	handle(g, route{method: http.MethodDelete, path: "/v1/conversations/{id}", id: "eraseConversation", tag: tagErase, scope: apikey.Admin, status: http.StatusAccepted, responses: responses(),
 		summary: "Erase a conversation: messages, turns, runs, calls of models and tools",
 		about:   "What came of it and of nothing else, memories and skills, is kept without its source, quarantined or deleted. A skill with other sources stays."}, g.eraseConversation)
-	handle(g, route{method: http.MethodGet, path: "/v1/erasures/{id}", id: "showErasure", tag: tagErase, scope: Admin, summary: "Show how far an erase is"}, g.showErasure)
+	handle(g, route{method: http.MethodGet, path: "/v1/erasures/{id}", id: "showErasure", tag: tagErase, scope: apikey.Admin, summary: "Show how far an erase is"}, g.showErasure)
 }
 
 func (g *Gateway) eraseWorkspace(ctx context.Context, in *struct{ EraseOptions }) (*erasedOutput, error) {
@@ -61,16 +61,11 @@ func (g *Gateway) eraseConversation(ctx context.Context, in *struct {
 	Derived string `query:"derived" enum:"keep,quarantine,delete" default:"keep" doc:"What happens to memories and skills that came of it"`
 	EraseOptions
 }) (*erasedOutput, error) {
-	target := erase.Target{Workspace: workspace(ctx), Derived: in.Derived}
-	err := g.Store.WithWorkspace(ctx, target.Workspace, func(q postgres.Queries) error {
-		v, err := q.ConversationView(ctx, in.ID)
-		target.Conversation = v.ID
-		return err
-	})
+	id, err := g.Conversations.Find(ctx, workspace(ctx), in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return g.erase(ctx, target, in.EraseOptions)
+	return g.erase(ctx, erase.Target{Workspace: workspace(ctx), Conversation: id, Derived: in.Derived}, in.EraseOptions)
 }
 
 func (g *Gateway) erase(ctx context.Context, t erase.Target, o EraseOptions) (*erasedOutput, error) {
@@ -95,7 +90,7 @@ func (g *Gateway) erase(ctx context.Context, t erase.Target, o EraseOptions) (*e
 
 // startErase saves the wait for the relay, which drives what is accepted.
 func (g *Gateway) startErase(ctx context.Context, e erase.Erasure) {
-	if g.Temporal == nil || e.Ended {
+	if g.Driver == nil || e.Ended {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
@@ -133,7 +128,7 @@ func (g *Gateway) awaitErase(ctx context.Context, e erase.Erasure, patience time
 func (g *Gateway) erasure(e erase.Erasure) ErasureReport {
 	out := ErasureReport{Erasure: e}
 	if e.Conversation != 0 {
-		out.Links = &ErasureLinks{Self: g.link("/v1/erasures/%d", e.ID), Temporal: g.WorkflowLink(e.WorkflowID())}
+		out.Links = &ErasureLinks{Self: g.link("/v1/erasures/%d", e.ID), Temporal: g.Options.WorkflowLink(e.WorkflowID())}
 	}
 	return out
 }

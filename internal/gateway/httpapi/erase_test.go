@@ -9,6 +9,7 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/erase"
 )
 
@@ -16,7 +17,7 @@ func TestAWorkspaceIsErasedOverHTTP(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.distilled()
-	for _, scope := range []httpapi.Scope{httpapi.Read, httpapi.Write} {
+	for _, scope := range []apikey.Scope{apikey.Read, apikey.Write} {
 		b.do(request{method: http.MethodDelete, path: "/v1/workspace", key: b.makeKey(b.Workspace, scope)}).refused(fault.OutOfScope)
 	}
 	var plan erase.Plan
@@ -44,7 +45,7 @@ func TestAWorkspaceIsErasedOverHTTP(t *testing.T) {
 		t.Fatalf("the name stands for %+v, %v", fresh, err)
 	}
 	var list httpapi.SkillList
-	b.do(request{path: "/v1/skills?status=all", key: b.makeKey(fresh, httpapi.Read)}).into(http.StatusOK, &list)
+	b.do(request{path: "/v1/skills?status=all", key: b.makeKey(fresh, apikey.Read)}).into(http.StatusOK, &list)
 	if len(list.Skills) != 0 {
 		t.Errorf("the fresh workspace has %+v", list.Skills)
 	}
@@ -59,7 +60,7 @@ func TestAConversationIsErasedOverHTTP(t *testing.T) {
 	const path = "/v1/conversations/a%2Fb%20c"
 	b.do(request{method: http.MethodDelete, path: "/v1/conversations/unknown"}).refused(fault.NotFound)
 	b.do(request{method: http.MethodDelete, path: path + "?derived=burn"}).refused(fault.InvalidArgument)
-	b.do(request{method: http.MethodDelete, path: path, key: b.makeKey(b.Workspace, httpapi.Write)}).refused(fault.OutOfScope)
+	b.do(request{method: http.MethodDelete, path: path, key: b.makeKey(b.Workspace, apikey.Write)}).refused(fault.OutOfScope)
 
 	var e httpapi.ErasureReport
 	b.do(request{method: http.MethodDelete, path: path}).into(http.StatusAccepted, &e)
@@ -79,5 +80,5 @@ func TestAConversationIsErasedOverHTTP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.do(request{path: e.Links.Self, key: b.makeKey(other, httpapi.Admin)}).refused(fault.NotFound)
+	b.do(request{path: e.Links.Self, key: b.makeKey(other, apikey.Admin)}).refused(fault.NotFound)
 }

@@ -4,7 +4,8 @@ import (
 	"context"
 	"net/http"
 
-	"cairn/internal/app"
+	"cairn/internal/service/apikey"
+	"cairn/internal/service/feedback"
 )
 
 // FeedbackGiven is what somebody says of an answer.
@@ -26,16 +27,16 @@ type FeedbackNoted struct {
 }
 
 func (g *Gateway) feedbackRoutes() {
-	handle(g, route{method: http.MethodPost, path: "/v1/feedback", id: "giveFeedback", tag: tagMemory, scope: Write, bytes: smallBody, summary: "Say whether an answer was good, and what would have been right",
+	handle(g, route{method: http.MethodPost, path: "/v1/feedback", id: "giveFeedback", tag: tagMemory, scope: apikey.Write, bytes: smallBody, summary: "Say whether an answer was good, and what would have been right",
 		about: "A bad answer becomes a hard case, from which the bank of memory skills evolves; a good one halves the failures of its question. Of a turn both count for the memory skills behind what it was shown."}, g.giveFeedback)
 }
 
 func (g *Gateway) giveFeedback(ctx context.Context, in *struct {
-	OnceKey
+	IdempotencyKey
 	Body FeedbackGiven
 }) (*bodyOf[FeedbackNoted], error) {
-	who := person(ctx, in.OnceKey)
-	noted, err := g.NoteFeedback(ctx, who.Workspace, who.Op, app.Feedback(in.Body))
+	who := person(ctx, in.IdempotencyKey)
+	noted, err := g.Feedback.Note(ctx, who.Workspace, who.Op, feedback.Input(in.Body))
 	out := &bodyOf[FeedbackNoted]{FeedbackNoted{Question: noted.Question}}
 	if noted.Case != nil {
 		out.Body.Case, out.Body.Failures = noted.Case.ID, noted.Case.Failures

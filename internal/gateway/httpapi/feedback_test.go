@@ -7,6 +7,7 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -76,7 +77,7 @@ func TestFeedbackThatCannotBeNotedSaysWhy(t *testing.T) {
 		t.Log(name)
 		b.post("/v1/feedback", c.body).refused(c.code)
 	}
-	reader := b.makeKey(b.Workspace, httpapi.Read)
+	reader := b.makeKey(b.Workspace, apikey.Read)
 	b.do(request{method: http.MethodPost, path: "/v1/feedback", key: reader, body: map[string]any{"rating": "bad", "question": "Who?"}}).refused(fault.OutOfScope)
 	if n := b.cases(); n != 0 {
 		t.Errorf("%d cases were made", n)

@@ -8,16 +8,12 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
-
-	"cairn/internal/app"
 )
 
-// Gateway is the HTTP API over a host.
+// Gateway is the HTTP API over services.
 type Gateway struct {
-	*app.Host
-	Keys *Keys
-	// Fetch downloads a package by its URL; New sets the guarded one of internal/adapter/fetch.
-	Fetch func(ctx context.Context, url string) ([]byte, error)
+	Services
+	Options Options
 
 	mux     *http.ServeMux
 	api     huma.API
@@ -45,10 +41,9 @@ type noMeter struct{}
 func (noMeter) Request(string, int, time.Duration) {}
 func (noMeter) Handler() http.Handler              { return nil }
 
-// New makes the gateway of a host. To describe the routes, a host without
-// adapters is enough.
-func New(h *app.Host, m Meter) *Gateway {
-	g := &Gateway{Host: h, Keys: &Keys{Store: h.Store}, Fetch: fetchPackage, mux: http.NewServeMux(), meter: m, rates: newRates(h.Config.RateLimit)}
+// New makes the gateway of services.
+func New(s Services, o Options, m Meter) *Gateway {
+	g := &Gateway{Services: s, Options: o, mux: http.NewServeMux(), meter: m, rates: newRates(o.RateLimit)}
 	g.closing, g.stop = context.WithCancel(context.Background())
 	g.api = humago.New(g.mux, description())
 	g.turnRoutes()

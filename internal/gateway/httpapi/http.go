@@ -43,12 +43,12 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.mux.ServeHTTP(answer, r)
 		return
 	}
-	if r.ContentLength > g.Config.RequestBytes {
-		tooLong(g.Config.RequestBytes).with("Connection", "close").write(answer)
+	if r.ContentLength > g.Options.RequestBytes {
+		tooLong(g.Options.RequestBytes).with("Connection", "close").write(answer)
 		return
 	}
 	if r.Body != nil && r.Body != http.NoBody {
-		limited := http.MaxBytesReader(w, r.Body, g.Config.RequestBytes+1)
+		limited := http.MaxBytesReader(w, r.Body, g.Options.RequestBytes+1)
 		r.Body = body(limited, http.NewResponseController(w))
 	}
 	g.mux.ServeHTTP(answer, r)

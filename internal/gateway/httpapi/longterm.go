@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/dump"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memorywrite"
@@ -87,16 +87,16 @@ type DeletedMemories struct {
 type WorkspaceView dump.Counts
 
 func (g *Gateway) longTermRoutes() {
-	handle(g, route{method: http.MethodDelete, path: "/v1/memories", id: "deleteMemories", tag: tagMemory, scope: Admin, summary: "Forget all long-term memories that a filter chooses; their history stays"}, g.deleteMemories)
-	handle(g, route{method: http.MethodPost, path: "/v1/memories/{id}/restore", id: "restoreMemory", tag: tagMemory, scope: Write, bytes: smallBody, summary: "Have a long-term memory say again what it said, whatever its status"}, g.restoreMemory)
-	handle(g, route{method: http.MethodGet, path: "/v1/targets", id: "listTargets", tag: tagMemory, scope: Read, summary: "List whom and what there are memories about"}, g.listTargets)
-	handle(g, route{method: http.MethodPut, path: "/v1/targets/{type}/{target}", id: "describeTarget", tag: tagMemory, scope: Write, bytes: smallBody, summary: "Register a target, or say what is remembered about it"}, g.describeTarget)
-	handle(g, route{method: http.MethodGet, path: "/v1/workspace", id: "showWorkspace", tag: tagMemory, scope: Read, summary: "Show the workspace of the key, with how much there is in it"}, g.showWorkspace)
+	handle(g, route{method: http.MethodDelete, path: "/v1/memories", id: "deleteMemories", tag: tagMemory, scope: apikey.Admin, summary: "Forget all long-term memories that a filter chooses; their history stays"}, g.deleteMemories)
+	handle(g, route{method: http.MethodPost, path: "/v1/memories/{id}/restore", id: "restoreMemory", tag: tagMemory, scope: apikey.Write, bytes: smallBody, summary: "Have a long-term memory say again what it said, whatever its status"}, g.restoreMemory)
+	handle(g, route{method: http.MethodGet, path: "/v1/targets", id: "listTargets", tag: tagMemory, scope: apikey.Read, summary: "List whom and what there are memories about"}, g.listTargets)
+	handle(g, route{method: http.MethodPut, path: "/v1/targets/{type}/{target}", id: "describeTarget", tag: tagMemory, scope: apikey.Write, bytes: smallBody, summary: "Register a target, or say what is remembered about it"}, g.describeTarget)
+	handle(g, route{method: http.MethodGet, path: "/v1/workspace", id: "showWorkspace", tag: tagMemory, scope: apikey.Read, summary: "Show the workspace of the key, with how much there is in it"}, g.showWorkspace)
 }
 
 // entry reads a memory of any type, long-term ones whole.
 func (g *Gateway) entry(ctx context.Context, id string) (memory.Entry, error) {
-	found, err := g.LongTerm.Get(ctx, person(ctx, OnceKey{}), id)
+	found, err := g.LongTerm.Get(ctx, person(ctx, IdempotencyKey{}), id)
 	if err != nil || len(found) == 1 {
 		return first(found), err
 	}
@@ -112,7 +112,7 @@ func first[T any](all []T) (out T) {
 
 func (g *Gateway) listLongTerm(ctx context.Context, in LongTermQuery, all bool, limit int) (*bodyOf[MemoryList], error) {
 	out := &bodyOf[MemoryList]{MemoryList{Memories: []Memory{}, Usage: map[memory.Type]int{}}}
-	who := person(ctx, OnceKey{})
+	who := person(ctx, IdempotencyKey{})
 	if len(in.IDs) > 0 {
 		entries, err := g.LongTerm.Get(ctx, who, in.IDs...)
 		for _, e := range entries {
@@ -135,7 +135,7 @@ func (g *Gateway) listLongTerm(ctx context.Context, in LongTermQuery, all bool, 
 	return out, err
 }
 
-func (g *Gateway) addLongTerm(ctx context.Context, once OnceKey, m NewMemory) (promptmemory.Written, error) {
+func (g *Gateway) addLongTerm(ctx context.Context, once IdempotencyKey, m NewMemory) (promptmemory.Written, error) {
 	who := person(ctx, once)
 	who.Subject = agent.MemoryScope{Type: m.Type, Target: m.Target}
 	w, err := written(memory.Type(m.Type))(g.LongTerm.AddMemories(ctx, who, []longterm.NewMemory{{Content: m.Content, WhenToUse: m.WhenToUse, Metadata: m.Metadata, EventTime: m.EventTime, Importance: m.Importance}}))
@@ -164,7 +164,7 @@ func written(t memory.Type) func([]longterm.ItemResult, error) (*bodyOf[MemoryWr
 }
 
 func (g *Gateway) deleteMemories(ctx context.Context, in *struct {
-	OnceKey
+	IdempotencyKey
 	Types   []string `query:"memory_types" enum:"personal,procedural,tool,summary"`
 	Targets []string `query:"targets,explode"`
 	MetadataQuery
@@ -173,7 +173,7 @@ func (g *Gateway) deleteMemories(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	items, err := g.LongTerm.DeleteWhere(ctx, person(ctx, in.OnceKey), f)
+	items, err := g.LongTerm.DeleteWhere(ctx, person(ctx, in.IdempotencyKey), f)
 	out := &bodyOf[DeletedMemories]{DeletedMemories{[]string{}}}
 	for _, i := range items {
 		out.Body.Deleted = append(out.Body.Deleted, i.ID)
@@ -183,30 +183,30 @@ func (g *Gateway) deleteMemories(ctx context.Context, in *struct {
 
 func (g *Gateway) restoreMemory(ctx context.Context, in *struct {
 	MemoryPath
-	OnceKey
+	IdempotencyKey
 	Version int `query:"version" minimum:"0" doc:"What it said at this version; what it said last when left out"`
 }) (*bodyOf[MemoryWritten], error) {
 	e, err := g.entry(ctx, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return written(e.Type)(g.LongTerm.Restore(ctx, person(ctx, in.OnceKey), longterm.RestoreArgs{ID: in.ID, Version: in.Version}))
+	return written(e.Type)(g.LongTerm.Restore(ctx, person(ctx, in.IdempotencyKey), longterm.RestoreArgs{ID: in.ID, Version: in.Version}))
 }
 
 func (g *Gateway) listTargets(ctx context.Context, _ *struct{}) (*bodyOf[MemoryTargets], error) {
-	meta, err := g.LongTerm.ReadMeta(ctx, person(ctx, OnceKey{}), longterm.MetaArgs{})
+	meta, err := g.LongTerm.ReadMeta(ctx, person(ctx, IdempotencyKey{}), longterm.MetaArgs{})
 	return &bodyOf[MemoryTargets]{MemoryTargets{append([]memory.Target{}, meta.Targets...), meta.Total}}, err
 }
 
 func (g *Gateway) describeTarget(ctx context.Context, in *struct {
-	OnceKey
+	IdempotencyKey
 	Type   string `path:"type" enum:"personal,procedural"`
 	Target string `path:"target" maxLength:"200"`
 	Body   struct {
 		Description string `json:"description" maxLength:"1000" doc:"One sentence; empty goes back to the sentence of the type"`
 	}
 }) (*bodyOf[longterm.RegisteredTarget], error) {
-	who := person(ctx, in.OnceKey)
+	who := person(ctx, in.IdempotencyKey)
 	one := longterm.NewTarget{Type: memory.Type(in.Type), Target: in.Target, Description: in.Body.Description}
 	made, err := g.LongTerm.AddTargets(ctx, who, []longterm.NewTarget{one})
 	if err != nil || made[0].Status == memorywrite.Added {
@@ -217,11 +217,7 @@ func (g *Gateway) describeTarget(ctx context.Context, in *struct {
 	return &bodyOf[longterm.RegisteredTarget]{out}, err
 }
 
-func (g *Gateway) showWorkspace(ctx context.Context, _ *struct{}) (out *bodyOf[WorkspaceView], err error) {
-	err = g.Store.WithWorkspace(ctx, workspace(ctx), func(q postgres.Queries) error {
-		c, err := q.Counts(ctx)
-		out = &bodyOf[WorkspaceView]{WorkspaceView(c)}
-		return err
-	})
-	return out, err
+func (g *Gateway) showWorkspace(ctx context.Context, _ *struct{}) (*bodyOf[WorkspaceView], error) {
+	c, err := g.Workspaces.Counts(ctx, workspace(ctx))
+	return &bodyOf[WorkspaceView]{WorkspaceView(c)}, err
 }

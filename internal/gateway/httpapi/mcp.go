@@ -11,6 +11,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/mcpserver"
+	"cairn/internal/service/apikey"
 )
 
 type serverKey struct{}
@@ -22,7 +23,7 @@ func (g *Gateway) mcpRoute() {
 	handler := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
 		s, _ := r.Context().Value(serverKey{}).(*mcp.Server)
 		return s
-	}, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: min(g.Config.RequestBytes, mcpBody),
+	}, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: min(g.Options.RequestBytes, mcpBody),
 		DisableLocalhostProtection: true}) // it guards servers without keys
 	g.mux.HandleFunc("POST /mcp", func(w http.ResponseWriter, r *http.Request) {
 		refused := g.foreign(r)
@@ -47,7 +48,7 @@ func (g *Gateway) foreign(r *http.Request) *Problem {
 		return nil
 	}
 	page, err := url.Parse(origin)
-	own, _ := url.Parse(g.Config.PublicBaseURL)
+	own, _ := url.Parse(g.Options.PublicBaseURL)
 	if err == nil && (page.Hostname() == "localhost" || net.ParseIP(page.Hostname()).IsLoopback() || own != nil && own.Host != "" && page.Scheme == own.Scheme && page.Host == own.Host) {
 		return nil
 	}
@@ -59,14 +60,14 @@ const mcpBody = 2 * smallBody
 
 // mcpServer is the server that a request's key may use.
 func (g *Gateway) mcpServer(r *http.Request) (*mcp.Server, *Problem) {
-	h, refused := g.authorize(r, Read)
+	h, refused := g.authorize(r, apikey.Read)
 	if refused != nil {
 		return nil, refused
 	}
-	s, err := mcpserver.New(mcpserver.Options{Name: g.Config.MCPName, Registry: g.Offered, Profile: r.URL.Query().Get("profile"), Workspace: h.Workspace.ID, MayWrite: Write.allows(h.Scopes), Log: g.Log})
+	s, err := mcpserver.New(mcpserver.Options{Name: g.Options.MCPName, Registry: g.Offered, Profile: r.URL.Query().Get("profile"), Workspace: h.Workspace.ID, MayWrite: apikey.Write.Allows(h.Scopes), Log: g.Log})
 	if err != nil {
 		if fault.CodeOf(err) == fault.Internal {
-			return nil, g.told(r.Context(), "mcp", err)
+			return nil, g.problemFrom(r.Context(), "mcp", err)
 		}
 		return nil, problemOf(err)
 	}

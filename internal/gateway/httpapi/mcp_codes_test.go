@@ -152,7 +152,7 @@ func TestAToolThatCannotReachTheStoreSaysUnavailable(t *testing.T) {
 	h, err := app.Open(t.Context(), c, b.Log)
 	testkit.Must(t, err)
 	t.Cleanup(h.Close)
-	server := httptest.NewServer(httpapi.New(h, httpapi.NoMeter))
+	server := httptest.NewServer(h.Gateway(httpapi.NoMeter))
 	t.Cleanup(server.Close)
 	b.url = server.URL
 	s, err := b.speak(b.key, "")

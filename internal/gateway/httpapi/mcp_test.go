@@ -15,6 +15,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/gateway/mcpserver"
+	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -141,7 +142,7 @@ func TestTheDefaultProfileIsTheDesignsList(t *testing.T) {
 	if want := "memory_save memory_search read_history_memory read_meta_memory skill_delete skill_list skill_patch skill_save skill_view soul_update vector_retrieve_memory"; strings.Join(all, " ") != want {
 		t.Errorf("by default it offers %v", all)
 	}
-	for _, name := range names(b.makeKey(b.Workspace, httpapi.Read), mcpserver.All) {
+	for _, name := range names(b.makeKey(b.Workspace, apikey.Read), mcpserver.All) {
 		if !b.Offered.Offered(agent.OriginAgent, name)[0].ReadOnly {
 			t.Errorf("a key that only looks is offered %s", name)
 		}
@@ -154,7 +155,7 @@ func TestTheRetrievalProfileReadsLongTermMemory(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	id := b.remembers("personal", "alice", "Alice flies from Osaka only.")
-	s, err := b.speak(b.makeKey(b.Workspace, httpapi.Read), mcpserver.Retrieval)
+	s, err := b.speak(b.makeKey(b.Workspace, apikey.Read), mcpserver.Retrieval)
 	testkit.Must(t, err)
 	listed, err := s.ListTools(t.Context(), nil)
 	testkit.Must(t, err)
@@ -244,7 +245,7 @@ func TestTheMemoryProfileChangesLongTermMemory(t *testing.T) {
 			t.Errorf("%v: %v", bad, said(r))
 		}
 	}
-	look, err := b.speak(b.makeKey(b.Workspace, httpapi.Read), mcpserver.Memory)
+	look, err := b.speak(b.makeKey(b.Workspace, apikey.Read), mcpserver.Memory)
 	testkit.Must(t, err)
 	if listed, err := look.ListTools(t.Context(), nil); err != nil || len(listed.Tools) != 3 {
 		t.Errorf("a key that only looks is offered %+v, %v", listed, err)
@@ -283,7 +284,7 @@ func TestOverMCPAKeySpeaksForItsWorkspaceOnly(t *testing.T) {
 	testkit.Must(t, err)
 	ours, err := b.speak(b.key, "")
 	testkit.Must(t, err)
-	theirs, err := b.speak(b.makeKey(other, httpapi.Write), "")
+	theirs, err := b.speak(b.makeKey(other, apikey.Write), "")
 	testkit.Must(t, err)
 	b.call(ours, "memory_save", map[string]any{"content": "The cat is called Miso."}, mcp.Meta{mcpserver.OnceKey: "k"})
 	look := map[string]any{"query": "What is the cat called?"}

@@ -1,184 +1,43 @@
 package httpapi
 
 import (
-	"cmp"
-	"crypto/rand"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
+	"context"
 	"net/http"
-	"strings"
+	"time"
 
-	"cairn/internal/adapter/postgres"
-	"cairn/internal/domain/agent"
-	"cairn/internal/domain/fault"
-	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
+	"cairn/internal/gateway/mem0api"
+	"cairn/internal/service/apikey"
 )
 
-// Clients of mem0 speak to a workspace as they speak to a mem0 server: the
-// routes of its self-hosted server, and those of its platform that its clients
-// use. The workspace is the key's; what mem0 calls user_id, agent_id and run_id
-// is data: whom a memory is about, and members of its metadata.
-
-// mem0Call is one request of a mem0 client.
-type mem0Call struct {
-	*Gateway
-	r    *http.Request
-	from postgres.Holder
-	body []byte
+// mem0Routes serve clients of mem0.
+func (g *Gateway) mem0Routes() {
+	s := mem0api.Services{Keys: g.Keys, Runs: g.Runs, Workspaces: g.Workspaces, Memory: g.Memory, LongTerm: g.LongTerm, Progressive: g.Progressive,
+		Finder: g.Finder, Embedder: g.Embedder}
+	o := mem0api.Options{Root: g.Options.Mem0Compat == "root", Model: g.Options.Model, TurnSpec: g.Options.TurnSpec}
+	mem0api.Mount(g.mux, s, o, door{g})
 }
 
-// mem0 answers one request in the form that mem0's clients know, errors too:
-// {"detail": …}. The id in X-Request-ID stands in the log beside a failure.
-func (g *Gateway) mem0(w http.ResponseWriter, r *http.Request, route mem0Route) {
-	id := rand.Text()[:16]
-	w.Header().Set("X-Request-ID", id)
-	c := &mem0Call{Gateway: g, r: r}
-	out, err := c.answered(route)
-	if err == nil {
-		answerJSON(w, max(route.status, http.StatusOK), out)
-		return
+// door lets requests of mem0's clients in as any others.
+type door struct{ g *Gateway }
+
+func (d door) Authorize(r *http.Request, scope apikey.Scope) (apikey.Principal, error) {
+	from, refused := d.g.authorize(r, scope)
+	if refused != nil {
+		return from, refused
 	}
-	p := g.told(r.Context(), "mem0 "+route.pattern+" "+id, err)
-	for name := range p.header {
-		w.Header().Set(name, p.header.Get(name))
-	}
-	told := map[string]any{"detail": p.Message, "code": p.Code, "hint": p.Hint}
-	status := p.status
-	if upstream := mem0Upstream[p.Code]; upstream != "" {
-		status, told["code"], told["request_id"] = http.StatusBadGateway, upstream, id
-	}
-	answerJSON(w, status, told)
+	return from, nil
 }
 
-// mem0Upstream are mem0's names of what goes wrong behind the server.
-var mem0Upstream = map[fault.Code]string{
-	fault.ModelAuth: "provider_auth_failed", fault.ModelRejected: "provider_bad_request", fault.ModelRefused: "provider_bad_request", fault.ModelContext: "provider_bad_request",
-	fault.ModelInvalid: "provider_unavailable", fault.Unavailable: "datastore_unavailable",
+func (d door) Refuse(ctx context.Context, doing string, err error) mem0api.Refusal {
+	p := d.g.problemFrom(ctx, doing, err)
+	return mem0api.Refusal{Status: p.status, Header: p.header, Code: p.Code, Message: p.Message, Hint: p.Hint}
 }
 
-func (c *mem0Call) answered(route mem0Route) (any, error) {
-	if route.scope != "" {
-		from, refused := c.authorize(c.keyed(), route.scope)
-		if refused != nil {
-			return nil, refused
-		}
-		c.from = from
-	}
-	var err error
-	if c.body, err = io.ReadAll(c.r.Body); err != nil {
-		return nil, err
-	}
-	return route.answer(c)
+func (d door) Await(ctx context.Context, ref run.Ref, patience time.Duration, look func() (run.Status, error)) (run.Status, error) {
+	return d.g.await(ctx, ref, patience, nil, look)
 }
 
-// keyed is the request with its key where Cairn looks for it.
-func (c *mem0Call) keyed() *http.Request {
-	out := c.r.Clone(c.r.Context())
-	if key := c.r.Header.Get("X-API-Key"); key != "" {
-		out.Header.Set("Authorization", "Bearer "+key)
-	} else if scheme, key, _ := strings.Cut(c.r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Token") {
-		out.Header.Set("Authorization", "Bearer "+key)
-	}
-	return out
-}
+func (d door) Operation(chosen string) string { return operation("key", chosen) }
 
-func answerJSON(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // who does not read it has gone
-}
-
-// read decodes the body; members that Cairn does not know are not heard.
-func (c *mem0Call) read(into any) error {
-	if len(c.body) == 0 {
-		return nil
-	}
-	var typed *json.UnmarshalTypeError
-	if err := json.Unmarshal(c.body, into); errors.As(err, &typed) {
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("%s is a %s", typed.Field, typed.Value), "")
-	} else if err != nil {
-		return fault.New(fault.InvalidArgument, "the body is no JSON: "+err.Error(), "")
-	}
-	return nil
-}
-
-// person is who holds the key.
-func (c *mem0Call) person() agent.Actor {
-	return agent.Actor{Workspace: c.from.Workspace.ID, Origin: agent.OriginUser, Op: operation("key", c.r.Header.Get("Idempotency-Key"))}
-}
-
-// entity is whom mem0 keeps memories for.
-type entity struct {
-	User  string `json:"user_id,omitempty"`
-	Agent string `json:"agent_id,omitempty"`
-	App   string `json:"app_id,omitempty"`
-	Run   string `json:"run_id,omitempty"`
-}
-
-// named is the entity of a kind: user, agent, app or run.
-func (e *entity) named(kind string) *string {
-	return map[string]*string{"user": &e.User, "agent": &e.Agent, "app": &e.App, "run": &e.Run}[strings.TrimSuffix(kind, "_id")]
-}
-
-var entityKinds = []string{"user", "agent", "app", "run"}
-
-func (e entity) none() bool { return e == entity{} }
-
-// target is where the memories of an entity lie: a user's are facts about a
-// person, an agent's are how things are done, an app or a run of nobody is a
-// person that has its name.
-func (e entity) target() memory.Task {
-	switch {
-	case e.User != "":
-		return memory.Task{Type: memory.Personal, Target: e.User}
-	case e.Agent != "":
-		return memory.Task{Type: memory.Procedural, Target: e.Agent}
-	}
-	return memory.Task{Type: memory.Personal, Target: cmp.Or(e.App, e.Run)}
-}
-
-var noEntity = fault.New(fault.InvalidArgument, "At least one identifier (user_id, agent_id, app_id, run_id) is required.", "")
-
-// mem0Facts is the member of the metadata under which an entry keeps what mem0
-// says of it.
-const mem0Facts = "mem0"
-
-// facts are what mem0 says of a memory beside its text.
-type facts struct {
-	entity
-	Expires  string `json:"expiration_date,omitempty"`
-	Role     string `json:"role,omitempty"`
-	Feedback string `json:"feedback,omitempty"` // POSITIVE, NEGATIVE or VERY_NEGATIVE
-	Reason   string `json:"feedback_reason,omitempty"`
-}
-
-// stamp adds the facts to the caller's metadata.
-func (f facts) stamp(metadata memory.Metadata) memory.Metadata {
-	out := memory.Metadata{}.With(metadata)
-	raw, _ := json.Marshal(f) // texts
-	var plain map[string]any
-	_ = json.Unmarshal(raw, &plain)
-	out[mem0Facts] = plain
-	return out
-}
-
-func factsOf(e memory.Entry) (out facts) {
-	if held, ok := e.Metadata[mem0Facts]; ok {
-		raw, _ := json.Marshal(held)
-		_ = json.Unmarshal(raw, &out)
-	}
-	if out.none() { // it was remembered by another way
-		switch e.Type {
-		case memory.Personal:
-			out.User = e.Target
-		case memory.Procedural:
-			out.Agent = e.Target
-		}
-	}
-	return out
-}
-
-// mem0Types are the types of memories that mem0's clients see.
-var mem0Types = []memory.Type{memory.Personal, memory.Procedural}
+func (d door) Link(format string, args ...any) string { return d.g.link(format, args...) }

@@ -1,11 +1,10 @@
 package httpapi_test
 
 import (
+	"cairn/internal/service/apikey"
 	"net/http"
 	"strings"
 	"testing"
-
-	"cairn/internal/gateway/httpapi"
 )
 
 // The calls of mem0's npm client as it sends them, with what it reads of the
@@ -131,7 +130,7 @@ func TestMem0ServersKeysAreCairns(t *testing.T) {
 	m.detail(m.do(http.MethodDelete, "/api-keys/"+made.ID, nil), http.StatusNotFound)
 	m.detail(m.do(http.MethodDelete, "/api-keys/x", nil), http.StatusNotFound)
 	m.detail(m.do(http.MethodPost, "/api-keys", object{"label": ""}), http.StatusBadRequest)
-	m.detail(m.do(http.MethodPost, "/api-keys", object{"label": "x", "scopes": []httpapi.Scope{"root"}}), http.StatusBadRequest)
+	m.detail(m.do(http.MethodPost, "/api-keys", object{"label": "x", "scopes": []apikey.Scope{"root"}}), http.StatusBadRequest)
 	nobody := mem0{b, "/mem0", map[string]string{"Authorization": ""}}
 	nobody.do(http.MethodGet, "/auth/setup-status", nil).into(http.StatusOK, nil)
 	nobody.detail(nobody.do(http.MethodPost, "/auth/login", object{}), http.StatusNotImplemented)

@@ -9,7 +9,7 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/config"
-	"cairn/internal/gateway/httpapi"
+	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -155,7 +155,7 @@ func TestMem0ClientsAreToldWhatIsWrong(t *testing.T) {
 	m.detail(m.do(http.MethodGet, "/memories/0000000000000000", nil), http.StatusNotFound)
 	m.auth = map[string]string{"Authorization": "Token m0-nothing"}
 	m.detail(m.do(http.MethodGet, "/v1/ping/", nil), http.StatusUnauthorized)
-	m.auth = map[string]string{"Authorization": "Token " + b.makeKey(b.Workspace, httpapi.Write)}
+	m.auth = map[string]string{"Authorization": "Token " + b.makeKey(b.Workspace, apikey.Write)}
 	m.detail(m.do(http.MethodPost, "/reset", nil), http.StatusForbidden)
 	if r := b.get("/memories?user_id=ada"); r.status != http.StatusNotFound { // the root is for those who ask for it
 		t.Errorf("at the root: %d", r.status)

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"cairn/internal/domain/memory"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/promptmemory"
@@ -48,14 +49,14 @@ type MemoryPath struct {
 func (g *Gateway) memoryRoutes() {
 	const path = "/v1/memories/{id}"
 	written := content("application/json", schemaOf[MemoryWritten](g))
-	handle(g, route{method: http.MethodGet, path: "/v1/memories", id: "listMemories", tag: tagMemory, scope: Read, summary: "List the memories that stand in every prompt, and how full their stores are; with memory_types, targets or ids, long-term ones"}, g.listMemories)
-	handle(g, route{method: http.MethodPost, path: "/v1/memories", id: "addMemory", tag: tagMemory, scope: Write, status: http.StatusCreated, bytes: smallBody, summary: "Remember a fact",
+	handle(g, route{method: http.MethodGet, path: "/v1/memories", id: "listMemories", tag: tagMemory, scope: apikey.Read, summary: "List the memories that stand in every prompt, and how full their stores are; with memory_types, targets or ids, long-term ones"}, g.listMemories)
+	handle(g, route{method: http.MethodPost, path: "/v1/memories", id: "addMemory", tag: tagMemory, scope: apikey.Write, status: http.StatusCreated, bytes: smallBody, summary: "Remember a fact",
 		about:     "A fact that is known already changes nothing. A secret, or a text that reads like an attack, is refused.",
 		responses: map[string]*huma.Response{"200": {Description: "It was known already", Content: written}, "201": {Description: "It is remembered", Content: written}}}, g.addMemory)
-	handle(g, route{method: http.MethodGet, path: path, id: "showMemory", tag: tagMemory, scope: Read, summary: "Show a memory, whatever its status"}, g.showMemory)
-	handle(g, route{method: http.MethodPut, path: path, id: "updateMemory", tag: tagMemory, scope: Write, bytes: smallBody, summary: "Change what a memory says"}, g.updateMemory)
-	handle(g, route{method: http.MethodDelete, path: path, id: "deleteMemory", tag: tagMemory, scope: Write, summary: "Forget a memory; its history stays"}, g.deleteMemory)
-	handle(g, route{method: http.MethodGet, path: path + "/history", id: "memoryHistory", tag: tagMemory, scope: Read, summary: "Show what a memory has said, the latest first"}, g.memoryHistory)
+	handle(g, route{method: http.MethodGet, path: path, id: "showMemory", tag: tagMemory, scope: apikey.Read, summary: "Show a memory, whatever its status"}, g.showMemory)
+	handle(g, route{method: http.MethodPut, path: path, id: "updateMemory", tag: tagMemory, scope: apikey.Write, bytes: smallBody, summary: "Change what a memory says"}, g.updateMemory)
+	handle(g, route{method: http.MethodDelete, path: path, id: "deleteMemory", tag: tagMemory, scope: apikey.Write, summary: "Forget a memory; its history stays"}, g.deleteMemory)
+	handle(g, route{method: http.MethodGet, path: path + "/history", id: "memoryHistory", tag: tagMemory, scope: apikey.Read, summary: "Show what a memory has said, the latest first"}, g.memoryHistory)
 }
 
 func (g *Gateway) listMemories(ctx context.Context, in *struct {
@@ -67,7 +68,7 @@ func (g *Gateway) listMemories(ctx context.Context, in *struct {
 	if in.given() {
 		return g.listLongTerm(ctx, in.LongTermQuery, in.All, in.Limit)
 	}
-	listing, err := g.Memory.List(ctx, person(ctx, OnceKey{}), promptmemory.ListArgs{Store: in.Store, All: in.All, Limit: in.Limit})
+	listing, err := g.Memory.List(ctx, person(ctx, IdempotencyKey{}), promptmemory.ListArgs{Store: in.Store, All: in.All, Limit: in.Limit})
 	out := &bodyOf[MemoryList]{MemoryList{Memories: []Memory{}, Usage: listing.Usage}}
 	for _, e := range listing.Entries {
 		out.Body.Memories = append(out.Body.Memories, Memory(e))
@@ -76,17 +77,17 @@ func (g *Gateway) listMemories(ctx context.Context, in *struct {
 }
 
 func (g *Gateway) addMemory(ctx context.Context, in *struct {
-	OnceKey
+	IdempotencyKey
 	Body NewMemory
 }) (*struct {
 	Status int
 	Body   MemoryWritten
 }, error) {
 	save := func() (promptmemory.Written, error) {
-		return g.Memory.Save(ctx, person(ctx, in.OnceKey), promptmemory.SaveArgs{Content: in.Body.Content, Store: in.Body.Store})
+		return g.Memory.Save(ctx, person(ctx, in.IdempotencyKey), promptmemory.SaveArgs{Content: in.Body.Content, Store: in.Body.Store})
 	}
 	if in.Body.Type != "" {
-		save = func() (promptmemory.Written, error) { return g.addLongTerm(ctx, in.OnceKey, in.Body) }
+		save = func() (promptmemory.Written, error) { return g.addLongTerm(ctx, in.IdempotencyKey, in.Body) }
 	}
 	w, err := save()
 	out := &struct {
@@ -106,14 +107,14 @@ func (g *Gateway) showMemory(ctx context.Context, in *MemoryPath) (*bodyOf[Memor
 
 func (g *Gateway) updateMemory(ctx context.Context, in *struct {
 	MemoryPath
-	OnceKey
+	IdempotencyKey
 	Body struct {
 		Content  string          `json:"content" minLength:"1" doc:"All of what it says from now on"`
 		Metadata memory.Metadata `json:"metadata,omitempty" doc:"Of a long-term memory: members that change; null takes one away"`
 		Expected *int            `json:"expected_version,omitempty" doc:"Of a long-term memory: the version that the change was made on"`
 	}
 }) (*bodyOf[MemoryWritten], error) {
-	who := person(ctx, in.OnceKey)
+	who := person(ctx, in.IdempotencyKey)
 	e, err := g.entry(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -127,9 +128,9 @@ func (g *Gateway) updateMemory(ctx context.Context, in *struct {
 
 func (g *Gateway) deleteMemory(ctx context.Context, in *struct {
 	MemoryPath
-	OnceKey
+	IdempotencyKey
 }) (*bodyOf[MemoryWritten], error) {
-	who := person(ctx, in.OnceKey)
+	who := person(ctx, in.IdempotencyKey)
 	e, err := g.entry(ctx, in.ID)
 	if err != nil {
 		return nil, err
@@ -145,7 +146,7 @@ func (g *Gateway) memoryHistory(ctx context.Context, in *struct {
 	MemoryPath
 	Limit int `query:"limit" default:"100" minimum:"1" maximum:"1000"`
 }) (*bodyOf[MemoryHistory], error) {
-	revisions, err := g.Memory.History(ctx, person(ctx, OnceKey{}), in.ID, in.Limit)
+	revisions, err := g.Memory.History(ctx, person(ctx, IdempotencyKey{}), in.ID, in.Limit)
 	out := &bodyOf[MemoryHistory]{MemoryHistory{ID: in.ID, Revisions: []MemoryRevision{}}}
 	for _, r := range revisions {
 		out.Body.Revisions = append(out.Body.Revisions, MemoryRevision(r))

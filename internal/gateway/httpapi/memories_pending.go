@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/promptmemory"
 )
 
@@ -21,7 +22,7 @@ type PendingMemories struct {
 
 type pendingMemoryInput struct {
 	PendingMemoryPath
-	OnceKey
+	IdempotencyKey
 }
 
 // PendingMemoryPath names a write that waits.
@@ -31,16 +32,16 @@ type PendingMemoryPath struct {
 
 func (g *Gateway) pendingMemoryRoutes() {
 	const path = "/v1/memories/pending"
-	handle(g, route{method: http.MethodGet, path: path, id: "listPendingMemories", tag: tagApproval, scope: Read, summary: "List the memory writes that wait for approval, the oldest first"}, g.listPendingMemories)
-	handle(g, route{method: http.MethodPost, path: path + "/{id}/approve", id: "approveMemory", tag: tagApproval, scope: Admin, summary: "Do what a memory write that waits wanted",
+	handle(g, route{method: http.MethodGet, path: path, id: "listPendingMemories", tag: tagApproval, scope: apikey.Read, summary: "List the memory writes that wait for approval, the oldest first"}, g.listPendingMemories)
+	handle(g, route{method: http.MethodPost, path: path + "/{id}/approve", id: "approveMemory", tag: tagApproval, scope: apikey.Admin, summary: "Do what a memory write that waits wanted",
 		about: "It is a conflict, and the write is dropped, when an entry that it changes has moved on since."}, g.approveMemory)
-	handle(g, route{method: http.MethodPost, path: path + "/{id}/reject", id: "rejectMemory", tag: tagApproval, scope: Admin, summary: "Drop a memory write that waits"}, g.rejectMemory)
+	handle(g, route{method: http.MethodPost, path: path + "/{id}/reject", id: "rejectMemory", tag: tagApproval, scope: apikey.Admin, summary: "Drop a memory write that waits"}, g.rejectMemory)
 }
 
 func (g *Gateway) listPendingMemories(ctx context.Context, in *struct {
 	Limit int `query:"limit" default:"200" minimum:"1" maximum:"1000"`
 }) (*bodyOf[PendingMemories], error) {
-	waiting, err := g.Memory.PendingList(ctx, person(ctx, OnceKey{}), in.Limit)
+	waiting, err := g.Memory.PendingList(ctx, person(ctx, IdempotencyKey{}), in.Limit)
 	out := &bodyOf[PendingMemories]{PendingMemories{[]PendingMemory{}}}
 	for _, p := range waiting {
 		out.Body.Pending = append(out.Body.Pending, PendingMemory(p))
@@ -57,6 +58,6 @@ func (g *Gateway) rejectMemory(ctx context.Context, in *pendingMemoryInput) (*bo
 }
 
 func decided(decide func(context.Context, agent.Actor, int64) (promptmemory.Decided, error), ctx context.Context, in *pendingMemoryInput) (*bodyOf[DecidedPending], error) {
-	d, err := decide(ctx, person(ctx, in.OnceKey), in.ID)
+	d, err := decide(ctx, person(ctx, in.IdempotencyKey), in.ID)
 	return &bodyOf[DecidedPending]{DecidedPending(d)}, err
 }

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/settings"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/testkit"
@@ -76,7 +77,7 @@ func TestAMemoryWriteWaitsForAPerson(t *testing.T) {
 	if b.get("/v1/memories/pending").into(http.StatusOK, &list); len(list.Pending) != 2 || list.Pending[0].ID != yes || list.Pending[0].Gist == "" || list.Pending[0].Origin != "agent" {
 		t.Fatalf("pending %+v", list)
 	}
-	b.do(request{method: http.MethodPost, path: fmt.Sprintf("/v1/memories/pending/%d/approve", yes), key: b.makeKey(b.Workspace, httpapi.Write)}).refused(fault.OutOfScope)
+	b.do(request{method: http.MethodPost, path: fmt.Sprintf("/v1/memories/pending/%d/approve", yes), key: b.makeKey(b.Workspace, apikey.Write)}).refused(fault.OutOfScope)
 	var d httpapi.DecidedPending
 	if b.post(fmt.Sprintf("/v1/memories/pending/%d/approve", yes), nil).into(http.StatusOK, &d); d.State != "approved" {
 		t.Errorf("approved: %+v", d)
@@ -137,5 +138,5 @@ func TestSettingsAreChangedByWhatIsNamed(t *testing.T) {
 	if b.get("/v1/settings").into(http.StatusOK, &s); s.Memory.Agents.Personal != "v1" || s.Memory.Agents.Summarize != "" || s.Memory.Modes.Retrieve.Profile != settings.Typed {
 		t.Errorf("settings %+v", s.Memory)
 	}
-	b.do(request{method: http.MethodPatch, path: "/v1/settings", body: `{}`, key: b.makeKey(b.Workspace, httpapi.Write)}).refused(fault.OutOfScope)
+	b.do(request{method: http.MethodPatch, path: "/v1/settings", body: `{}`, key: b.makeKey(b.Workspace, apikey.Write)}).refused(fault.OutOfScope)
 }

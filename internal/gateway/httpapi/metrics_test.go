@@ -7,9 +7,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"cairn/internal/app"
-	"cairn/internal/app/config"
 )
 
 // tally is a meter that keeps what it is told.
@@ -23,7 +20,7 @@ func (m *tally) Handler() http.Handler {
 func TestTheCountsAreShownToWhomTheyShallBe(t *testing.T) {
 	for who, status := range map[string]int{"open": http.StatusOK, "key": http.StatusUnauthorized, "off": http.StatusNotFound} {
 		m := &tally{}
-		g := New(&app.Host{Config: config.Config{RequestBytes: 1000, Metrics: who}, Log: slog.New(slog.DiscardHandler)}, m)
+		g := New(Services{Log: slog.New(slog.DiscardHandler)}, Options{RequestBytes: 1000, Metrics: who}, m)
 		for _, path := range []string{"/healthz", "/v1/runs/1", "/v1/runs/2", "/lost/1"} {
 			g.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil))
 		}

@@ -3,14 +3,12 @@ package httpapi_test
 import (
 	"bytes"
 	"encoding/json"
-	"log/slog"
 	"os"
 	"strings"
 	"testing"
 
 	"cairn/internal/app"
 	"cairn/internal/app/config"
-	"cairn/internal/gateway/httpapi"
 	"cairn/internal/testkit"
 )
 
@@ -19,7 +17,7 @@ func TestTheDescriptionIsWhatTheHandlersAre(t *testing.T) {
 	t.Parallel()
 	c, err := config.Load([]string{"CAIRN_CONFIG=" + os.DevNull}, nil)
 	testkit.Must(t, err)
-	got, err := httpapi.New(&app.Host{Config: c, Log: slog.New(slog.DiscardHandler)}, httpapi.NoMeter).OpenAPI()
+	got, err := app.Describe(c)
 	testkit.Must(t, err)
 	want, err := os.ReadFile("../../../schemas/openapi.json")
 	testkit.Must(t, err)

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/service/apikey"
 )
 
 // route is what a route's description says beside its types.
@@ -16,9 +17,9 @@ type route struct {
 	summary      string
 	about        string
 	tag          string
-	scope        Scope // that a key needs; empty is open to everybody
-	status       int   // of success; 0 is 200
-	bytes        int64 // of the body at most; 0 is what every request may have
+	scope        apikey.Scope // that a key needs; empty is open to everybody
+	status       int          // of success; 0 is 200
+	bytes        int64        // of the body at most; 0 is what every request may have
 	body         *huma.RequestBody
 	responses    map[string]*huma.Response // where the types do not tell
 }
@@ -29,7 +30,7 @@ const smallBody = 512 << 10
 // handle adds a route to the gateway. An error of fn becomes a Problem; what is
 // ours to mend is logged.
 func handle[I, O any](g *Gateway, r route, fn func(context.Context, *I) (*O, error)) {
-	limit := g.Config.RequestBytes
+	limit := g.Options.RequestBytes
 	if r.bytes > 0 {
 		limit = min(limit, r.bytes)
 	}
@@ -49,14 +50,14 @@ func handle[I, O any](g *Gateway, r route, fn func(context.Context, *I) (*O, err
 	huma.Register(g.api, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := fn(ctx, in)
 		if err != nil {
-			return nil, g.told(ctx, r.id, err)
+			return nil, g.problemFrom(ctx, r.id, err)
 		}
 		return out, nil
 	})
 }
 
-// told is err as the caller sees it. What the caller cannot mend is logged.
-func (g *Gateway) told(ctx context.Context, doing string, err error) *Problem {
+// problemFrom is err as the caller sees it. What the caller cannot mend is logged.
+func (g *Gateway) problemFrom(ctx context.Context, doing string, err error) *Problem {
 	p := problemOf(err)
 	if p.status >= http.StatusInternalServerError && p.Code != fault.NotImplemented && ctx.Err() == nil {
 		g.Log.Error("request failed", "operation", doing, "code", p.Code, "error", err)

@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/service/apikey"
 )
 
 // PackageQuery says in which form a package is wanted.
@@ -32,7 +33,7 @@ func (g *Gateway) packageRoutes() {
 				Headers: map[string]*huma.Param{"ETag": header("SHA-256 of the bytes"), "Content-Disposition": header("The file's name")}},
 			"304": {Description: "It is the package of If-None-Match"}}
 	}
-	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/package", id: "packageOfSkill", tag: tagSkills, scope: Read, responses: responses(),
+	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/package", id: "packageOfSkill", tag: tagSkills, scope: apikey.Read, responses: responses(),
 		summary: "Download the package of the version in force", about: about},
 		func(ctx context.Context, in *struct {
 			SkillPath
@@ -40,7 +41,7 @@ func (g *Gateway) packageRoutes() {
 		}) (*packageOutput, error) {
 			return g.download(ctx, in.ID, 0, in.PackageQuery)
 		})
-	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/versions/{n}/package", id: "packageOfVersion", tag: tagSkills, scope: Read, responses: responses(),
+	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/versions/{n}/package", id: "packageOfVersion", tag: tagSkills, scope: apikey.Read, responses: responses(),
 		summary: "Download the package of a version", about: about},
 		func(ctx context.Context, in *struct {
 			VersionPath

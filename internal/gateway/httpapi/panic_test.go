@@ -7,15 +7,12 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"cairn/internal/app"
-	"cairn/internal/app/config"
 )
 
 // What went wrong inside is for the log, not for the caller.
 func TestAPanicIsAnInternalErrorWithoutDetail(t *testing.T) {
 	var logged bytes.Buffer
-	g := New(&app.Host{Config: config.Config{RequestBytes: 1000}, Log: slog.New(slog.NewTextHandler(&logged, nil))}, NoMeter)
+	g := New(Services{Log: slog.New(slog.NewTextHandler(&logged, nil))}, Options{RequestBytes: 1000}, NoMeter)
 	g.mux.HandleFunc("GET /panic", func(http.ResponseWriter, *http.Request) { panic("the secret reason") })
 	w := httptest.NewRecorder()
 	g.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/panic", nil))

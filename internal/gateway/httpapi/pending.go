@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/library"
 )
 
@@ -36,10 +37,10 @@ type pendingInput struct {
 }
 
 func (g *Gateway) pendingRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/v1/pending", id: "listPending", tag: tagApproval, scope: Read, summary: "List the changes that wait for approval, the oldest first"}, g.listPending)
-	handle(g, route{method: http.MethodPost, path: "/v1/pending/{id}/approve", id: "approveChange", tag: tagApproval, scope: Admin,
+	handle(g, route{method: http.MethodGet, path: "/v1/pending", id: "listPending", tag: tagApproval, scope: apikey.Read, summary: "List the changes that wait for approval, the oldest first"}, g.listPending)
+	handle(g, route{method: http.MethodPost, path: "/v1/pending/{id}/approve", id: "approveChange", tag: tagApproval, scope: apikey.Admin,
 		summary: "Make a pending change the version in force", about: "When the skill has moved on since, the change is joined with what it says now; it is a conflict where both have changed the same."}, g.approveChange)
-	handle(g, route{method: http.MethodPost, path: "/v1/pending/{id}/reject", id: "rejectChange", tag: tagApproval, scope: Admin, status: http.StatusNoContent, summary: "Drop a pending change"}, g.rejectChange)
+	handle(g, route{method: http.MethodPost, path: "/v1/pending/{id}/reject", id: "rejectChange", tag: tagApproval, scope: apikey.Admin, status: http.StatusNoContent, summary: "Drop a pending change"}, g.rejectChange)
 }
 
 func (g *Gateway) listPending(ctx context.Context, in *struct {

@@ -1,16 +1,18 @@
 package httpapi
 
 import (
+	"cairn/internal/service/apikey"
 	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
-
-	"cairn/internal/adapter/postgres"
 )
 
 // burst is how many seconds' worth of requests may come at once.
 const burst = 2
+
+// limitersKept are as many keys as are told apart at once.
+const limitersKept = 10_000
 
 // rates bounds how often each key asks, in this process. Two gateways let twice
 // as much through.
@@ -29,7 +31,7 @@ func newRates(perSecond float64) *rates {
 }
 
 // take spends one request of h's key, or tells how long to wait for one.
-func (r *rates) take(h postgres.Holder) (wait time.Duration) {
+func (r *rates) take(h apikey.Principal) (wait time.Duration) {
 	if r.perSecond == 0 {
 		return 0
 	}
@@ -45,7 +47,7 @@ func (r *rates) of(k keyNumber) *rate.Limiter {
 	defer r.mu.Unlock()
 	l, ok := r.keys[k]
 	if !ok {
-		if len(r.keys) >= keysKept { // forgetting is generous, and happens to be cheap
+		if len(r.keys) >= limitersKept { // forgetting is generous, and happens to be cheap
 			clear(r.keys)
 		}
 		l = rate.NewLimiter(rate.Limit(r.perSecond), max(1, int(burst*r.perSecond)))

@@ -7,9 +7,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/reflection"
 )
 
@@ -49,10 +49,10 @@ type reflectedOutput struct {
 }
 
 func (g *Gateway) reflectionRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/v1/reflections", id: "listReflections", tag: tagReflections, scope: Read, summary: "List what local dates came to, the latest first"}, g.listReflections)
-	handle(g, route{method: http.MethodGet, path: "/v1/reflections/{date}", id: "showReflection", tag: tagReflections, scope: Read, summary: "Show a local date with its runs and notes"}, g.showReflection)
+	handle(g, route{method: http.MethodGet, path: "/v1/reflections", id: "listReflections", tag: tagReflections, scope: apikey.Read, summary: "List what local dates came to, the latest first"}, g.listReflections)
+	handle(g, route{method: http.MethodGet, path: "/v1/reflections/{date}", id: "showReflection", tag: tagReflections, scope: apikey.Read, summary: "Show a local date with its runs and notes"}, g.showReflection)
 	accepted := content("application/json", schemaOf[ReflectionsAccepted](g))
-	handle(g, route{method: http.MethodPost, path: "/v1/reflections", id: "reflect", tag: tagReflections, scope: Write, status: http.StatusAccepted,
+	handle(g, route{method: http.MethodPost, path: "/v1/reflections", id: "reflect", tag: tagReflections, scope: apikey.Write, status: http.StatusAccepted,
 		responses: map[string]*huma.Response{"200": {Description: "All of them have ended", Content: accepted}, "202": {Description: "Accepted", Content: accepted}},
 		summary:   "Look back on a day: notes, memories and skills of its conversations",
 		about:     "Of today what is unread so far is read, of an earlier date what was said on it. A date that is done stays as it is; one that failed is done again. A workspace that has turned reflection off in its settings is refused: turned_off."}, g.reflect)
@@ -89,13 +89,13 @@ func (g *Gateway) reflect(ctx context.Context, in *struct {
 	switch {
 	case in.Body.From == "" && in.Body.To == "":
 		var o reflection.Opened
-		if o, err = g.ReflectNow(ctx, from.Workspace, app.ReflectRequest{Date: in.Body.Date, Redo: in.Body.Redo}); err == nil {
+		if o, err = g.Reflections.Now(ctx, from.Workspace, reflection.DateRequest{Date: in.Body.Date, Redo: in.Body.Redo}); err == nil {
 			err = add(o)
 		}
 	case in.Body.Date != "":
 		err = fault.New(fault.InvalidArgument, "both a date and several are given", "send date, or from and to")
 	default:
-		err = g.ReflectBackfill(ctx, from.Workspace, in.Body.From, in.Body.To, in.Body.Redo, add)
+		err = g.Reflections.Backfill(ctx, from.Workspace, in.Body.From, in.Body.To, in.Body.Redo, add)
 	}
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/reflection"
 	"cairn/internal/testkit"
 )
@@ -28,7 +29,7 @@ func TestADayIsLookedBackOnOverHTTP(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "reflection", Reply: "Nothing to save."})
 	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
 
-	b.do(request{method: http.MethodPost, path: "/v1/reflections", key: b.makeKey(b.Workspace, httpapi.Read), body: `{}`}).refused(fault.OutOfScope)
+	b.do(request{method: http.MethodPost, path: "/v1/reflections", key: b.makeKey(b.Workspace, apikey.Read), body: `{}`}).refused(fault.OutOfScope)
 	b.do(request{method: http.MethodPost, path: "/v1/reflections", body: `{"date":"yesterday"}`}).refused(fault.InvalidArgument)
 	b.do(request{method: http.MethodPost, path: "/v1/reflections", body: `{"date":"2999-01-01"}`}).refused(fault.InvalidArgument)
 	b.do(request{method: http.MethodPost, path: "/v1/reflections", body: `{"from":"2026-03-02","to":"2026-03-01"}`}).refused(fault.InvalidArgument)

@@ -9,9 +9,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/memoryagent"
 )
 
@@ -86,14 +86,14 @@ type memoryAnswerOutput struct {
 
 func (g *Gateway) retrieveRoutes() {
 	body := content("application/json", schemaOf[MemoryAnswer](g))
-	handle(g, route{method: http.MethodPost, path: "/v1/retrieve_memory", id: "retrieveMemory", tag: tagMemory, scope: Read, status: http.StatusOK, bytes: smallBody,
+	handle(g, route{method: http.MethodPost, path: "/v1/retrieve_memory", id: "retrieveMemory", tag: tagMemory, scope: apikey.Read, status: http.StatusOK, bytes: smallBody,
 		summary:   "Ask long-term memory",
 		about:     "Mode fast needs neither a model nor Temporal, unless it is to rerank or rewrite. It finds skills beside memories. An agent that is not done in time is answered for by a search; its run goes on, and /v1/requests/{id} has its answer." + streamAbout,
 		responses: map[string]*huma.Response{"200": {Description: "The answer. With stream, the events", Content: events[MemoryAnswer](g)}, "202": {Description: "Accepted, with wait 0", Content: body}}}, g.retrieveMemory)
 }
 
 type retrieveInput struct {
-	OnceKey
+	IdempotencyKey
 	Body RetrieveRequest
 }
 
@@ -123,9 +123,9 @@ func (in *retrieveInput) question(ctx context.Context, g *Gateway) (q memoryagen
 	}
 	from := asking(ctx)
 	q = memoryagent.Question{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, Query: in.Body.Query, Mode: in.Body.Mode, Targets: targetsOf(in.Body.Targets), Choices: in.Body.choices(),
-		TimeFilter: in.Body.Time, Refine: in.Body.refine(), TopK: in.Body.TopK, Metadata: in.Body.Metadata, Spec: app.TurnSpec(g.Config)}
+		TimeFilter: in.Body.Time, Refine: in.Body.refine(), TopK: in.Body.TopK, Metadata: in.Body.Metadata, Spec: g.Options.TurnSpec()}
 	q.Choices.SkillMemory = in.Body.Skills
-	if q.ID, err = oneID(in.IdempotencyKey, in.Body.RequestID); err != nil {
+	if q.ID, err = oneID(in.IdempotencyKey.Key, in.Body.RequestID); err != nil {
 		return q, err
 	}
 	if q.Messages, err = sessionOf("messages", in.Body.Messages); err != nil {

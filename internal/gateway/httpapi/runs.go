@@ -7,10 +7,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/adapter/postgres"
-	"cairn/internal/app"
 	"cairn/internal/domain/run"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/distill"
+	"cairn/internal/service/inspect"
 )
 
 // RunSummary is a run as the list shows it.
@@ -32,7 +32,7 @@ type RunSummary struct {
 // RunDetail is a run's report with every model call. A turn or a review has no
 // tasks; what its agent did is in agent.
 type RunDetail struct {
-	app.RunReport
+	inspect.RunReport
 	ModelCalls []RunCall `json:"calls"`
 	Links      RunLinks  `json:"links"`
 }
@@ -67,10 +67,10 @@ type RunList struct {
 }
 
 func (g *Gateway) runRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/v1/runs", id: "listRuns", tag: tagRuns, scope: Read, summary: "List the latest runs, newest first"}, g.listRuns)
-	handle(g, route{method: http.MethodGet, path: "/v1/runs/{id}", id: "showRun", tag: tagRuns, scope: Read, summary: "Show a run with its tasks, or what its agent did, and every model call"}, g.showRun)
+	handle(g, route{method: http.MethodGet, path: "/v1/runs", id: "listRuns", tag: tagRuns, scope: apikey.Read, summary: "List the latest runs, newest first"}, g.listRuns)
+	handle(g, route{method: http.MethodGet, path: "/v1/runs/{id}", id: "showRun", tag: tagRuns, scope: apikey.Read, summary: "Show a run with its tasks, or what its agent did, and every model call"}, g.showRun)
 	accepted := content("application/json", schemaOf[Accepted](g))
-	handle(g, route{method: http.MethodPost, path: "/v1/runs/{id}/retry", id: "retryRun", tag: tagRuns, scope: Write, status: http.StatusAccepted,
+	handle(g, route{method: http.MethodPost, path: "/v1/runs/{id}/retry", id: "retryRun", tag: tagRuns, scope: apikey.Write, status: http.StatusAccepted,
 		responses: map[string]*huma.Response{"200": {Description: "The run has ended; its report", Content: accepted}, "202": {Description: "Accepted", Content: accepted}},
 		summary:   "Go on with an ended run from its stored replies, or do it again",
 		about:     "Failed tasks are tried again, and only what is missing is paid for. With fresh, the run's next generation asks everything again and pays again."}, g.retryRun)
@@ -80,19 +80,16 @@ func (g *Gateway) listRuns(ctx context.Context, in *struct {
 	Limit int `query:"limit" default:"20" minimum:"1" maximum:"1000"`
 }) (*bodyOf[RunList], error) {
 	out := &bodyOf[RunList]{RunList{Runs: []RunSummary{}}}
-	err := g.Store.WithWorkspace(ctx, workspace(ctx), func(q postgres.Queries) error {
-		runs, err := q.Runs(ctx, in.Limit)
-		for _, r := range runs {
-			out.Body.Runs = append(out.Body.Runs, RunSummary{Run: r.Ref.Run, Kind: r.Kind, Title: r.Title, Request: r.Key, Generation: r.Generation, Attempt: r.Attempt,
-				Status: r.Status, Outcome: r.Outcome, Reason: r.Reason, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt, Links: g.runLinks(r.Ref.Run, r.WorkflowID)})
-		}
-		return err
-	})
+	runs, err := g.Runs.List(ctx, workspace(ctx), in.Limit)
+	for _, r := range runs {
+		out.Body.Runs = append(out.Body.Runs, RunSummary{Run: r.Ref.Run, Kind: r.Kind, Title: r.Title, Request: r.Key, Generation: r.Generation, Attempt: r.Attempt,
+			Status: r.Status, Outcome: r.Outcome, Reason: r.Reason, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt, Links: g.runLinks(r.Ref.Run, r.WorkflowID)})
+	}
 	return out, err
 }
 
 func (g *Gateway) showRun(ctx context.Context, in *RunPath) (*bodyOf[RunDetail], error) {
-	r, err := g.RunReport(ctx, run.Ref{Workspace: workspace(ctx), Run: in.ID})
+	r, err := g.Runs.Report(ctx, run.Ref{Workspace: workspace(ctx), Run: in.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -111,10 +108,10 @@ func (g *Gateway) retryRun(ctx context.Context, in *struct {
 	Wait  int  `query:"wait" minimum:"0" maximum:"60" doc:"Seconds to wait for the report"`
 }) (*acceptedOutput, error) {
 	from := asking(ctx)
-	if err := g.Retriable(ctx, run.Ref{Workspace: from.Workspace.ID, Run: in.ID}); err != nil {
+	if err := g.Runs.Retriable(ctx, run.Ref{Workspace: from.Workspace.ID, Run: in.ID}); err != nil {
 		return nil, err
 	}
-	r, err := g.Distill.Retry(ctx, distill.RetryRequest{Ref: run.Ref{Workspace: from.Workspace.ID, Run: in.ID}, WorkspaceKey: from.Workspace.Key, Fresh: in.Fresh, Spec: app.DistillSpec(g.Config, "")})
+	r, err := g.Distill.Retry(ctx, distill.RetryRequest{Ref: run.Ref{Workspace: from.Workspace.ID, Run: in.ID}, WorkspaceKey: from.Workspace.Key, Fresh: in.Fresh, Spec: g.Options.DistillSpec("", "", "")})
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/search"
 )
 
@@ -33,7 +34,7 @@ type searchInput struct {
 }
 
 func (g *Gateway) searchRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/v1/search", id: "search", tag: tagSkills, scope: Read, summary: "Search the workspace",
+	handle(g, route{method: http.MethodGet, path: "/v1/search", id: "search", tag: tagSkills, scope: apikey.Read, summary: "Search the workspace",
 		about: "An exact name or id comes first; an unrelated query finds nothing."}, g.search)
 }
 

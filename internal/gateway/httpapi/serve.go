@@ -31,10 +31,10 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener) error {
 	case <-ctx.Done():
 	}
 	g.stop()
-	finishing, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.Config.StopTimeout)
+	finishing, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.Options.StopTimeout)
 	defer cancel()
 	if err := server.Shutdown(finishing); err != nil {
-		g.Log.Warn("requests under way were cut off", "after", g.Config.StopTimeout, "error", err)
+		g.Log.Warn("requests under way were cut off", "after", g.Options.StopTimeout, "error", err)
 		return server.Close()
 	}
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {

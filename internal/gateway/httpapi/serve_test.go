@@ -148,7 +148,7 @@ func TestAScrapeIsBoundedByItsPatience(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := idle(t, func(c *config.Config) { c.Metrics = "open" })
-	g := httpapi.New(b.Host, prometheus.New(b.Store))
+	g := b.App.Gateway(prometheus.New(b.Store))
 	scrape := func() string {
 		w := httptest.NewRecorder()
 		g.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))

@@ -18,6 +18,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -41,15 +42,15 @@ func setup(t *testing.T, change ...func(*config.Config)) *bundle {
 func idle(t *testing.T, change ...func(*config.Config)) *bundle {
 	t.Helper()
 	b := &bundle{Bundle: apptest.OpenIdle(t, change...)}
-	b.gateway = httpapi.New(b.Host, httpapi.NoMeter)
+	b.gateway = b.App.Gateway(httpapi.NoMeter)
 	server := httptest.NewServer(b.gateway)
 	t.Cleanup(server.Close)
 	b.url = server.URL
-	b.key = b.makeKey(b.Workspace, httpapi.Admin)
+	b.key = b.makeKey(b.Workspace, apikey.Admin)
 	return b
 }
 
-func (b *bundle) makeKey(ws postgres.Workspace, scopes ...httpapi.Scope) string {
+func (b *bundle) makeKey(ws postgres.Workspace, scopes ...apikey.Scope) string {
 	b.T.Helper()
 	key, _, err := b.gateway.Keys.Create(b.T.Context(), ws.ID, "test", scopes)
 	testkit.Must(b.T, err)

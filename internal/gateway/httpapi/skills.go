@@ -8,8 +8,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/skill"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/library"
 )
 
@@ -44,9 +44,9 @@ type SkillPath struct {
 }
 
 func (g *Gateway) skillRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/v1/skills", id: "listSkills", tag: tagSkills, scope: Read, summary: "List skills by category and name, in pages",
+	handle(g, route{method: http.MethodGet, path: "/v1/skills", id: "listSkills", tag: tagSkills, scope: apikey.Read, summary: "List skills by category and name, in pages",
 		about: "Active, candidate and draft skills, unless a status is named. q keeps those whose name or description holds it; to search by meaning, use /v1/search."}, g.listSkills)
-	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}", id: "showSkill", tag: tagSkills, scope: Read, summary: "Show a skill with its body and files",
+	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}", id: "showSkill", tag: tagSkills, scope: apikey.Read, summary: "Show a skill with its body and files",
 		about: "With view=memory it has the form of a MemOS memory item.",
 		responses: map[string]*huma.Response{"200": {Description: "OK", Content: content("application/json", &huma.Schema{
 			OneOf: []*huma.Schema{schemaOf[SkillDetail](g), schemaOf[skill.MemoryItem](g)}})}},
@@ -131,16 +131,7 @@ func (g *Gateway) skillNumber(ctx context.Context, ref string) (id int64, err er
 func (g *Gateway) memory(ctx context.Context, head skill.Head, v skill.Version) (skill.MemoryItem, error) {
 	p := skill.Projected{ID: fmt.Sprint(head.ID), Archived: head.Status == skill.Archived, Uploaded: head.Origin == "import", Version: v.Number,
 		UserID: asking(ctx).Workspace.Name, URL: g.link("/v1/skills/%d/versions/%d/package", head.ID, v.Number), CreatedAt: head.CreatedAt, UpdatedAt: v.CreatedAt, Embedding: []float32{}}
-	err := g.Store.WithWorkspace(ctx, workspace(ctx), func(q postgres.Queries) error {
-		for _, s := range v.Sources {
-			c, err := q.Conversation(ctx, s.Conversation, s.From, s.To)
-			if err != nil {
-				return err
-			}
-			p.SessionID = c.ID
-			p.Sources = append(p.Sources, c.Messages...)
-		}
-		return nil
-	})
+	var err error
+	p.Sources, p.SessionID, err = g.Conversations.Sources(ctx, workspace(ctx), v.Sources)
 	return skill.Project(v.Document(), v.Files, p), err
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"cairn/internal/domain/memory"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/promptmemory"
 )
@@ -35,30 +36,30 @@ type SoulRollback struct {
 
 func (g *Gateway) soulRoutes() {
 	const path = "/v1/soul"
-	handle(g, route{method: http.MethodGet, path: path, id: "showSoul", tag: tagMemory, scope: Read, summary: "Show how the user wants to be answered", about: "Version 0 is none yet."}, g.showSoul)
-	handle(g, route{method: http.MethodPut, path: path, id: "updateSoul", tag: tagMemory, scope: Write, bytes: smallBody, summary: "Change how the user wants to be answered",
+	handle(g, route{method: http.MethodGet, path: path, id: "showSoul", tag: tagMemory, scope: apikey.Read, summary: "Show how the user wants to be answered", about: "Version 0 is none yet."}, g.showSoul)
+	handle(g, route{method: http.MethodPut, path: path, id: "updateSoul", tag: tagMemory, scope: apikey.Write, bytes: smallBody, summary: "Change how the user wants to be answered",
 		about: "It takes effect in the next session: within half an hour, unless CAIRN_SESSION_TTL says otherwise."}, g.updateSoul)
-	handle(g, route{method: http.MethodGet, path: path + "/history", id: "soulHistory", tag: tagMemory, scope: Read, summary: "List the versions of the soul, the latest first"}, g.soulHistory)
-	handle(g, route{method: http.MethodPost, path: path + "/rollback", id: "rollbackSoul", tag: tagMemory, scope: Write, bytes: smallBody, summary: "Make a new version of the soul that says what an old one said"}, g.rollbackSoul)
+	handle(g, route{method: http.MethodGet, path: path + "/history", id: "soulHistory", tag: tagMemory, scope: apikey.Read, summary: "List the versions of the soul, the latest first"}, g.soulHistory)
+	handle(g, route{method: http.MethodPost, path: path + "/rollback", id: "rollbackSoul", tag: tagMemory, scope: apikey.Write, bytes: smallBody, summary: "Make a new version of the soul that says what an old one said"}, g.rollbackSoul)
 }
 
 func (g *Gateway) showSoul(ctx context.Context, _ *struct{}) (*bodyOf[Soul], error) {
-	s, err := g.Memory.SoulGet(ctx, person(ctx, OnceKey{}))
+	s, err := g.Memory.SoulGet(ctx, person(ctx, IdempotencyKey{}))
 	return &bodyOf[Soul]{Soul(s)}, err
 }
 
 func (g *Gateway) updateSoul(ctx context.Context, in *struct {
-	OnceKey
+	IdempotencyKey
 	Body SoulChange
 }) (*bodyOf[SoulWritten], error) {
-	w, err := g.Memory.SoulUpdate(ctx, person(ctx, in.OnceKey), promptmemory.SoulArgs(in.Body))
+	w, err := g.Memory.SoulUpdate(ctx, person(ctx, in.IdempotencyKey), promptmemory.SoulArgs(in.Body))
 	return &bodyOf[SoulWritten]{SoulWritten(w)}, err
 }
 
 func (g *Gateway) soulHistory(ctx context.Context, in *struct {
 	Limit int `query:"limit" default:"100" minimum:"1" maximum:"1000"`
 }) (*bodyOf[SoulHistory], error) {
-	versions, err := g.Memory.SoulHistory(ctx, person(ctx, OnceKey{}), in.Limit)
+	versions, err := g.Memory.SoulHistory(ctx, person(ctx, IdempotencyKey{}), in.Limit)
 	out := &bodyOf[SoulHistory]{SoulHistory{[]Soul{}}}
 	for _, v := range versions {
 		out.Body.Versions = append(out.Body.Versions, Soul(v))
@@ -67,9 +68,9 @@ func (g *Gateway) soulHistory(ctx context.Context, in *struct {
 }
 
 func (g *Gateway) rollbackSoul(ctx context.Context, in *struct {
-	OnceKey
+	IdempotencyKey
 	Body SoulRollback
 }) (*bodyOf[SoulWritten], error) {
-	w, err := g.Memory.SoulRollback(ctx, person(ctx, in.OnceKey), memorywrite.RollbackArgs(in.Body))
+	w, err := g.Memory.SoulRollback(ctx, person(ctx, in.IdempotencyKey), memorywrite.RollbackArgs(in.Body))
 	return &bodyOf[SoulWritten]{SoulWritten(w)}, err
 }

@@ -108,7 +108,7 @@ func (g *Gateway) streamed(doing, seen string, w watched, first event) func(huma
 			err = g.follow(c.Context(), s, w, first)
 		}
 		if err != nil && !errors.Is(err, errGone) && c.Context().Err() == nil {
-			err = s.fail(g.told(c.Context(), doing, err))
+			err = s.fail(g.problemFrom(c.Context(), doing, err))
 		}
 		if err != nil && c.Context().Err() == nil {
 			g.Log.Warn("a stream of events broke off", "operation", doing, "error", err) // what it tells of goes on, and the client asks again

@@ -10,10 +10,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/app"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/memoryagent"
 )
 
@@ -130,18 +130,18 @@ type memoryRequestOutput struct {
 
 func (g *Gateway) summaryRoutes() {
 	body := content("application/json", schemaOf[MemoryRequest](g))
-	handle(g, route{method: http.MethodPost, path: "/v1/summary_memory", id: "summaryMemory", tag: tagMemory, scope: Write, status: http.StatusAccepted,
+	handle(g, route{method: http.MethodPost, path: "/v1/summary_memory", id: "summaryMemory", tag: tagMemory, scope: apikey.Write, status: http.StatusAccepted,
 		summary: "Make long-term memories of a session",
 		about: "Answers when the session is durable; from then on it is driven to its end. wait blocks; /v1/requests/{id} tells what came of it." + streamAbout +
 			" The same request, by its id or else by its content, is the same run.",
 		responses: map[string]*huma.Response{"200": {Description: "It has ended; what came of it. With stream, the events", Content: events[MemoryRequest](g)}, "202": {Description: "Accepted", Content: body}}}, g.summaryMemory)
-	handle(g, route{method: http.MethodGet, path: "/v1/requests/{id}", id: "showMemoryRequest", tag: tagMemory, scope: Read, summary: "Show what became of a request to summarise or to retrieve"}, g.showMemoryRequest)
-	handle(g, route{method: http.MethodPost, path: "/v1/requests/{id}/undo", id: "undoMemoryRequest", tag: tagMemory, scope: Write, bytes: smallBody, summary: "Take back what a request to summarise did to long-term memory",
+	handle(g, route{method: http.MethodGet, path: "/v1/requests/{id}", id: "showMemoryRequest", tag: tagMemory, scope: apikey.Read, summary: "Show what became of a request to summarise or to retrieve"}, g.showMemoryRequest)
+	handle(g, route{method: http.MethodPost, path: "/v1/requests/{id}/undo", id: "undoMemoryRequest", tag: tagMemory, scope: apikey.Write, bytes: smallBody, summary: "Take back what a request to summarise did to long-term memory",
 		about: "Memories say again what they said before it, those that it added are gone, with its digest, its targets and its change of the identity; the session itself stays. What was changed since is left alone, and told as failed."}, g.undoMemoryRequest)
 }
 
 func (g *Gateway) summaryMemory(ctx context.Context, in *struct {
-	OnceKey
+	IdempotencyKey
 	Body SummaryRequest
 }) (*repliedOutput, error) {
 	if err := in.Body.OwnWorkspace.check(ctx); err != nil {
@@ -149,9 +149,9 @@ func (g *Gateway) summaryMemory(ctx context.Context, in *struct {
 	}
 	from := asking(ctx)
 	r := memoryagent.Request{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, ID: in.Body.RequestID, Query: in.Body.Query, KnownOnly: in.Body.NewTargets != nil && !*in.Body.NewTargets,
-		Targets: targetsOf(in.Body.Targets), Choices: in.Body.choices(), Metadata: in.Body.Metadata, Fresh: in.Body.Fresh, Spec: app.TurnSpec(g.Config)}
+		Targets: targetsOf(in.Body.Targets), Choices: in.Body.choices(), Metadata: in.Body.Metadata, Fresh: in.Body.Fresh, Spec: g.Options.TurnSpec()}
 	var err error
-	if r.ID, err = oneID(in.IdempotencyKey, r.ID); err != nil {
+	if r.ID, err = oneID(in.IdempotencyKey.Key, r.ID); err != nil {
 		return nil, err
 	}
 	if r.Messages, err = sessionOf("messages", in.Body.Messages); err != nil {
@@ -230,9 +230,9 @@ type UndoneRequest struct {
 
 func (g *Gateway) undoMemoryRequest(ctx context.Context, in *struct {
 	ID string `path:"id" maxLength:"200" doc:"The request's id"`
-	OnceKey
+	IdempotencyKey
 }) (*bodyOf[UndoneRequest], error) {
-	items, err := g.Progressive.Undo(ctx, person(ctx, in.OnceKey), in.ID)
+	items, err := g.Progressive.Undo(ctx, person(ctx, in.IdempotencyKey), in.ID)
 	out := &bodyOf[UndoneRequest]{UndoneRequest{in.ID, []MemoryOperation{}}}
 	for _, i := range items {
 		out.Body.Operations = append(out.Body.Operations, MemoryOperation{Tool: "undo", Status: i.Status, ID: i.ID, Code: i.Code, Message: i.Message})

@@ -13,6 +13,7 @@ import (
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/longterm"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/memorywrite"
@@ -172,7 +173,7 @@ func TestBadRequestsOfLongTermMemoryAreRefused(t *testing.T) {
 	}
 	b.do(request{method: http.MethodPost, path: "/v1/retrieve_memory", body: object{"query": "x", "request_id": "a"}, header: map[string]string{"Idempotency-Key": "b"}}).refused(fault.InvalidArgument)
 	b.get("/v1/requests/none").refused(fault.NotFound)
-	b.do(request{method: http.MethodPost, path: "/v1/summary_memory", key: b.makeKey(b.Workspace, httpapi.Read), body: object{"query": "x"}}).refused(fault.OutOfScope)
+	b.do(request{method: http.MethodPost, path: "/v1/summary_memory", key: b.makeKey(b.Workspace, apikey.Read), body: object{"query": "x"}}).refused(fault.OutOfScope)
 }
 
 // A question may stand on attempts at its task: whoever looks is shown them, what
@@ -324,7 +325,7 @@ func TestARequestIsUndone(t *testing.T) {
 		t.Errorf("a second time: %+v", again)
 	}
 	b.post("/v1/requests/none/undo", nil).refused(fault.NotFound)
-	b.do(request{method: http.MethodPost, path: "/v1/requests/s%201/undo", key: b.makeKey(b.Workspace, httpapi.Read)}).refused(fault.OutOfScope)
+	b.do(request{method: http.MethodPost, path: "/v1/requests/s%201/undo", key: b.makeKey(b.Workspace, apikey.Read)}).refused(fault.OutOfScope)
 	b.Model.On(openaitest.Rule{Stage: "retrieve", Reply: "From Tokyo."})
 	b.post("/v1/retrieve_memory", object{"query": "where?", "mode": "agentic", "request_id": "q"}).into(http.StatusOK, nil)
 	b.post("/v1/requests/q/undo", nil).refused(fault.InvalidArgument)

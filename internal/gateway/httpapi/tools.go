@@ -13,6 +13,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/mcpserver"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/tools"
 )
 
@@ -35,8 +36,8 @@ func (g *Gateway) toolRoutes() {
 	free := func(about string) *huma.Schema {
 		return &huma.Schema{Type: huma.TypeObject, Description: about, AdditionalProperties: true}
 	}
-	handle(g, route{method: http.MethodGet, path: "/v1/tools", id: "listTools", tag: tagTools, scope: Read, summary: "List what agents can do"}, g.listTools)
-	handle(g, route{method: http.MethodPost, path: "/v1/tools/{name}", id: "callTool", tag: tagTools, scope: Read, bytes: smallBody, summary: "Do what an agent could do, as the user",
+	handle(g, route{method: http.MethodGet, path: "/v1/tools", id: "listTools", tag: tagTools, scope: apikey.Read, summary: "List what agents can do"}, g.listTools)
+	handle(g, route{method: http.MethodPost, path: "/v1/tools/{name}", id: "callTool", tag: tagTools, scope: apikey.Read, bytes: smallBody, summary: "Do what an agent could do, as the user",
 		about:     "The body holds the tool's arguments. A tool that changes something needs the scope write. GET /v1/tools has the schemas.",
 		body:      &huma.RequestBody{Required: true, Content: content("application/json", free("The arguments"))},
 		responses: map[string]*huma.Response{"200": {Description: "The tool's result", Content: content("application/json", free("ok, and what the tool's output schema says"))}}}, g.callTool)
@@ -53,7 +54,7 @@ func (g *Gateway) listTools(context.Context, *struct{}) (*bodyOf[ToolList], erro
 type toolOutput struct{ Body json.RawMessage }
 
 func (g *Gateway) callTool(ctx context.Context, in *struct {
-	OnceKey
+	IdempotencyKey
 	Name    string `path:"name" maxLength:"100"`
 	RawBody []byte
 }) (*toolOutput, error) {
@@ -63,7 +64,7 @@ func (g *Gateway) callTool(ctx context.Context, in *struct {
 	if err := mcpserver.Shallow(in.RawBody); err != nil {
 		return nil, err
 	}
-	r, err := g.Offered.Call(ctx, person(ctx, in.OnceKey), in.Name, in.RawBody)
+	r, err := g.Offered.Call(ctx, person(ctx, in.IdempotencyKey), in.Name, in.RawBody)
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +77,8 @@ func (g *Gateway) callTool(ctx context.Context, in *struct {
 // mayCall refuses a change to a key that only looks.
 func mayCall(scopes []string, named []agent.ToolSpec) error {
 	writes := func(t agent.ToolSpec) bool { return !t.ReadOnly }
-	if slices.ContainsFunc(named, writes) && !Write.allows(scopes) {
-		return fault.New(fault.OutOfScope, fmt.Sprintf("this needs the scope %s; the key has %s", Write, strings.Join(scopes, ", ")), "")
+	if slices.ContainsFunc(named, writes) && !apikey.Write.Allows(scopes) {
+		return fault.New(fault.OutOfScope, fmt.Sprintf("this needs the scope %s; the key has %s", apikey.Write, strings.Join(scopes, ", ")), "")
 	}
 	return nil
 }

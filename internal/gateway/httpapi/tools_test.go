@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/service/apikey"
 )
 
 func TestAToolIsCalledOnceAsTheUser(t *testing.T) {
@@ -39,7 +40,7 @@ func TestAToolIsCalledOnceAsTheUser(t *testing.T) {
 	b.post("/v1/tools/memory_save", strings.Repeat(`{"content":`, 40)).refused(fault.InvalidArgument)
 	b.post("/v1/tools/launch", map[string]any{}).refused(fault.UnknownTool)
 
-	look := b.makeKey(b.Workspace, httpapi.Read)
+	look := b.makeKey(b.Workspace, apikey.Read)
 	b.do(request{method: http.MethodPost, path: "/v1/tools/memory_search", key: look, body: map[string]any{"query": "Osaka"}}).into(http.StatusOK, nil)
 	b.do(request{method: http.MethodPost, path: "/v1/tools/memory_save", key: look, body: map[string]any{"content": "x"}}).refused(fault.OutOfScope)
 }

@@ -11,11 +11,11 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/app"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/conversation"
 )
 
@@ -57,13 +57,13 @@ const usualWait = 60 * time.Second
 
 func (g *Gateway) turnRoutes() {
 	answer := content("application/json", schemaOf[TurnAnswer](g))
-	handle(g, route{method: http.MethodPost, path: "/v1/turns", id: "turn", tag: tagTurns, scope: Write, status: http.StatusOK, bytes: smallBody,
+	handle(g, route{method: http.MethodPost, path: "/v1/turns", id: "turn", tag: tagTurns, scope: apikey.Write, status: http.StatusOK, bytes: smallBody,
 		summary: "Answer one message of a conversation",
 		about: "The message is durable before it is acknowledged, and is answered whatever happens to the caller; turns of a conversation follow each other. " +
 			"The same message gives the same answer, at any time; another text under its id is refused.",
 		responses: map[string]*huma.Response{"200": {Description: "The answer", Content: answer}, "202": {Description: "Accepted, and not answered yet", Content: answer}},
 	}, g.turn)
-	handle(g, route{method: http.MethodGet, path: "/v1/conversations/{id}/messages/{message_id}", id: "showTurn", tag: tagTurns, scope: Read, summary: "Show what became of a message"}, g.showTurn)
+	handle(g, route{method: http.MethodGet, path: "/v1/conversations/{id}/messages/{message_id}", id: "showTurn", tag: tagTurns, scope: apikey.Read, summary: "Show what became of a message"}, g.showTurn)
 }
 
 func (g *Gateway) turn(ctx context.Context, in *struct{ Body TurnRequest }) (*turnOutput, error) {
@@ -72,7 +72,7 @@ func (g *Gateway) turn(ctx context.Context, in *struct{ Body TurnRequest }) (*tu
 	if err != nil {
 		return nil, err
 	}
-	r.Workspace, r.WorkspaceKey, r.Spec = from.Workspace.ID, from.Workspace.Key, app.TurnSpec(g.Config)
+	r.Workspace, r.WorkspaceKey, r.Spec = from.Workspace.ID, from.Workspace.Key, g.Options.TurnSpec()
 	accepted, err := g.Converse.Accept(ctx, r)
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (b TurnRequest) request() (conversation.Request, error) {
 // answer brings a stored turn to its conversation and waits for its answer as long
 // as the caller wishes to. The relay brings what could not be brought.
 func (g *Gateway) answer(ctx context.Context, r conversation.Request, accepted run.Run, wait time.Duration) error {
-	if g.Temporal == nil {
+	if g.Driver == nil {
 		return nil
 	}
 	bringing, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(wait, startPatience))

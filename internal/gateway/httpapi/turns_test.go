@@ -11,11 +11,12 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
-	"cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/service/apikey"
+	"cairn/internal/service/inspect"
 	"cairn/internal/testkit"
 )
 
@@ -49,7 +50,7 @@ func TestAMessageIsAnsweredOnceOverHTTP(t *testing.T) {
 	}
 	b.post("/v1/turns", message("thread/1", 1, "Something else.")).refused(fault.OpReused)
 
-	var detail app.ConversationDetail
+	var detail inspect.ConversationDetail
 	for end := time.Now().Add(30 * time.Second); detail.Live == nil || detail.Live.Busy > 0; { // it hears of the answer a moment later
 		if b.get(first.Links.Conversation).into(http.StatusOK, &detail); time.Now().After(end) {
 			t.Fatalf("conversation %+v", detail)
@@ -80,7 +81,7 @@ func TestATurnThatNobodyWaitsForIsAnswered(t *testing.T) {
 		t.Fatalf("accepted %+v, Location %q", a, res.header.Get("Location"))
 	}
 	b.Start()
-	var report app.AgentReport
+	var report inspect.AgentReport
 	b.watch(a.Links.Events, "", func(e sent) {
 		if e.name == "end" {
 			testkit.Must(t, json.Unmarshal([]byte(e.data), &report))
@@ -173,7 +174,7 @@ func TestAnObservedExchangeIsRecordedAndCounted(t *testing.T) {
 	if len(page.Messages) != 4 || len(page.Messages[1].ToolCalls) != 1 || page.Messages[1].ToolCalls[0].Name != "track" || page.Messages[2].Role != transcript.Tool {
 		t.Errorf("recorded %+v", page.Messages)
 	}
-	var detail app.ConversationDetail
+	var detail inspect.ConversationDetail
 	b.get("/v1/conversations/o").into(http.StatusOK, &detail)
 	if detail.Counters.Total != 1 || detail.Counters.ToolIters != 1 {
 		t.Errorf("counted %+v", detail.Counters)
@@ -199,7 +200,7 @@ func TestATurnThatCannotBeMeantIsRefused(t *testing.T) {
 	}
 	b.post("/v1/turns", message("c", 1, strings.Repeat("x", 40_000))).refused(fault.TooLarge)
 	b.post("/v1/turns", message("c", 1, strings.Repeat("x", 600_000))).refused(fault.TooLarge)
-	b.do(request{method: http.MethodPost, path: "/v1/turns", key: b.makeKey(b.Workspace, httpapi.Read), body: message("c", 1, "Hello.")}).refused(fault.OutOfScope)
+	b.do(request{method: http.MethodPost, path: "/v1/turns", key: b.makeKey(b.Workspace, apikey.Read), body: message("c", 1, "Hello.")}).refused(fault.OutOfScope)
 	b.Within(func(ctx context.Context, q postgres.Queries) error {
 		all, err := q.Conversations(ctx, 0, 10)
 		if len(all) != 0 {
@@ -242,7 +243,7 @@ func TestATurnIsCancelledAndAConversationEnds(t *testing.T) {
 		b.post("/v1/conversations/c/end", nil).into(http.StatusOK, nil)
 	}
 	for {
-		var detail app.ConversationDetail
+		var detail inspect.ConversationDetail
 		if b.get("/v1/conversations/c").into(http.StatusOK, &detail); detail.ClosedAt != nil && detail.Live == nil {
 			break
 		}

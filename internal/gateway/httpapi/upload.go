@@ -13,9 +13,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"cairn/internal/adapter/fetch"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
+	"cairn/internal/service/apikey"
 )
 
 // UploadURL names a package to be fetched.
@@ -47,7 +47,7 @@ type uploadOutput struct {
 
 func (g *Gateway) uploadRoutes() {
 	uploaded := content("application/json", schemaOf[Uploaded](g))
-	handle(g, route{method: http.MethodPost, path: "/v1/skills/upload", id: "uploadSkill", tag: tagSkills, scope: Write, status: http.StatusAccepted,
+	handle(g, route{method: http.MethodPost, path: "/v1/skills/upload", id: "uploadSkill", tag: tagSkills, scope: apikey.Write, status: http.StatusAccepted,
 		summary: "Take a skill package that was made elsewhere",
 		about: "A zip as the body, as the field `file` of a form, or behind a URL. Its bytes are kept as they are. " +
 			"A new skill is a candidate, a change of one that is there is pending: both wait for approval, and no search for agents finds them before.",
@@ -119,9 +119,4 @@ func fileOf(body []byte, boundary string) ([]byte, error) {
 		}
 		return archive, nil
 	}
-}
-
-// fetchPackage is what Fetch is unless a test says otherwise.
-func fetchPackage(ctx context.Context, url string) ([]byte, error) {
-	return fetch.Get(ctx, url, fetch.Options{MaxBytes: skill.MaxPackage})
 }

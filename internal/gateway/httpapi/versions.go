@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/skill"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/library"
 )
 
@@ -66,14 +67,14 @@ type VersionPath struct {
 }
 
 func (g *Gateway) versionRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/versions", id: "listVersions", tag: tagSkills, scope: Read, summary: "List a skill's versions, the latest first"}, g.listVersions)
-	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/versions/{n}", id: "showVersion", tag: tagSkills, scope: Read, summary: "Show one version of a skill"}, g.showVersion)
-	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/diff", id: "diffVersions", tag: tagSkills, scope: Read, summary: "Show what changed between two versions",
+	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/versions", id: "listVersions", tag: tagSkills, scope: apikey.Read, summary: "List a skill's versions, the latest first"}, g.listVersions)
+	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/versions/{n}", id: "showVersion", tag: tagSkills, scope: apikey.Read, summary: "Show one version of a skill"}, g.showVersion)
+	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/diff", id: "diffVersions", tag: tagSkills, scope: apikey.Read, summary: "Show what changed between two versions",
 		about: "Without to, it is the version in force; without from, the version that to was made on."}, g.diff)
 }
 
 func (g *Gateway) contentOf(v skill.Version) Content {
-	c := Content{DisplayName: v.DisplayName, Body: v.Body, SkillMD: string(skill.Compose(v.Name, v.Description, []byte(v.Body), skill.RenderOptions{NameStyle: g.Config.NameStyle})),
+	c := Content{DisplayName: v.DisplayName, Body: v.Body, SkillMD: string(skill.Compose(v.Name, v.Description, []byte(v.Body), skill.RenderOptions{NameStyle: g.Options.NameStyle})),
 		Files: []ContentFile{}, Sources: append([]skill.Source{}, v.Sources...), Run: v.Run, Model: v.Model, ChangeSummary: v.ChangeSummary,
 		Violations: v.Violations, Risk: v.Risk, Redactions: v.Redactions, Quality: v.Quality, Extra: v.Extra, PackageSHA256: hex.EncodeToString(v.PackageSHA[:])}
 	for _, f := range v.Files {

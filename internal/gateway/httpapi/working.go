@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"time"
 
-	"cairn/internal/app"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/domain/workingmemory"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/offload"
 )
 
@@ -87,26 +87,26 @@ type ReadAnswer workingmemory.Page
 const tagWorking = "working memory"
 
 func (g *Gateway) workingRoutes() {
-	handle(g, route{method: http.MethodPost, path: "/v1/working/offload", id: "offloadMessages", tag: tagWorking, scope: Write, summary: "Make a thread shorter without losing a word of it",
+	handle(g, route{method: http.MethodPost, path: "/v1/working/offload", id: "offloadMessages", tag: tagWorking, scope: apikey.Write, summary: "Make a thread shorter without losing a word of it",
 		about: "A tool call is never parted from its results, and the last user's turn is never touched. What a model makes is checked; where it is no record of the messages they come back as they were, with degraded. " +
 			"The same request gives the same answer and is paid once."}, g.offload)
-	handle(g, route{method: http.MethodPost, path: "/v1/working/reload", id: "reloadMessages", tag: tagWorking, scope: Read, summary: "Have back what was put away"}, g.reload)
-	handle(g, route{method: http.MethodPost, path: "/v1/working/grep", id: "grepContent", tag: tagWorking, scope: Read, bytes: smallBody, summary: "Look for something in what was put away"}, g.grep)
-	handle(g, route{method: http.MethodPost, path: "/v1/working/read", id: "readContent", tag: tagWorking, scope: Read, bytes: smallBody, summary: "Read lines of what was put away"}, g.readLines)
+	handle(g, route{method: http.MethodPost, path: "/v1/working/reload", id: "reloadMessages", tag: tagWorking, scope: apikey.Read, summary: "Have back what was put away"}, g.reload)
+	handle(g, route{method: http.MethodPost, path: "/v1/working/grep", id: "grepContent", tag: tagWorking, scope: apikey.Read, bytes: smallBody, summary: "Look for something in what was put away"}, g.grep)
+	handle(g, route{method: http.MethodPost, path: "/v1/working/read", id: "readContent", tag: tagWorking, scope: apikey.Read, bytes: smallBody, summary: "Read lines of what was put away"}, g.readLines)
 }
 
 func (g *Gateway) offload(ctx context.Context, in *struct {
-	OnceKey
+	IdempotencyKey
 	Body OffloadRequest
 }) (*bodyOf[OffloadAnswer], error) {
 	from, b := asking(ctx), in.Body
-	r := offload.Request{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, Session: b.Session, TTL: g.Config.OffloadTTL, Wait: usualWait, Spec: app.OffloadSpec(g.Config),
+	r := offload.Request{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, Session: b.Session, TTL: g.Options.OffloadTTL, Wait: usualWait, Spec: g.Options.OffloadSpec(),
 		Options: workingmemory.Options{Mode: workingmemory.Mode(b.Mode), TotalTokens: b.TotalTokens, ToolTokens: b.ToolTokens, KeepRecent: orUsual(b.KeepRecent, -1), Preview: orUsual(b.Preview, -1), GroupTokens: b.GroupTokens, Ratio: b.Ratio}}
 	if b.TTL > 0 {
 		r.TTL = time.Duration(b.TTL) * time.Second
 	}
 	var err error
-	if r.ID, err = oneID(in.IdempotencyKey, b.RequestID); err != nil {
+	if r.ID, err = oneID(in.IdempotencyKey.Key, b.RequestID); err != nil {
 		return nil, err
 	}
 	if r.Messages, err = threadOf(b.Messages); err != nil {

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 )
 
@@ -94,7 +95,7 @@ func TestWorkingMemoryOverHTTP(t *testing.T) {
 		ws, err := b.Store.Workspace(t.Context(), "another", true)
 		testkit.Must(t, err)
 		other := *b
-		other.key = b.makeKey(ws, httpapi.Admin)
+		other.key = b.makeKey(ws, apikey.Admin)
 		other.post("/v1/working/read", object{"handle": handle}).refused(fault.NotFound)
 		other.post("/v1/working/reload", object{"messages": got.Messages}).refused(fault.NotFound)
 		other.post("/v1/working/grep", object{"session": "s1", "pattern": "port"}).refused(fault.NotFound)

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"cairn/internal/adapter/postgres"
+	"cairn/internal/service/inspect"
 )
 
 // Meter is a gateway.Meter. Its series:
@@ -41,20 +41,20 @@ type Meter struct {
 	seconds  *prometheus.HistogramVec
 }
 
-// Lookout is where what needs a look is counted; *store.Store is one.
-type Lookout interface {
-	Attention(ctx context.Context) (postgres.Attention, error)
+// BacklogReader counts what needs a look.
+type BacklogReader interface {
+	Attention(ctx context.Context) (inspect.Backlog, error)
 }
 
 // New makes a meter that also shows what l sees.
-func New(l Lookout) *Meter {
+func New(l BacklogReader) *Meter {
 	m := &Meter{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "cairn_http_requests_total", Help: "Answered requests."}, []string{"route", "status"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "cairn_http_request_seconds", Help: "How long requests took.",
 			Buckets: []float64{.005, .02, .1, .5, 2, 10, 60}}, []string{"route"}),
 	}
-	m.registry.MustRegister(m.requests, m.seconds, lookout{l}, process{}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.requests, m.seconds, backlog{l}, process{}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 

@@ -134,7 +134,7 @@ func (s *Service) close(ctx context.Context, j *runState, base Base, e ending) (
 func (j *runState) settle(ctx context.Context, tx Tx, e ending, c *Conversation) (over bool, err error) {
 	id := j.run.Ref.Run
 	if c != nil {
-		*c, j.run, j.steps, err = tx.LockTurn(ctx, j.run.Conversation, id, j.turn.FirstSeq)
+		*c, j.run, j.steps, err = tx.LockTurn(ctx, j.run.Conversation, id)
 	} else {
 		j.run, j.steps, err = tx.LockRun(ctx, id)
 	}

@@ -25,7 +25,7 @@ type Tx interface {
 	Settings(ctx context.Context) (settings.Settings, error)
 	StartRun(ctx context.Context, id int64) (bool, error)
 	LockRun(ctx context.Context, id int64) (run.Run, []Step, error) // until the transaction is over
-	LockTurn(ctx context.Context, conversation, id int64, first int) (Conversation, run.Run, []Step, error)
+	LockTurn(ctx context.Context, conversation, id int64) (Conversation, run.Run, []Step, error)
 	HoldRun(ctx context.Context, id int64) (bool, error) // the same against its end only; false when it has ended
 	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
 	OweRun(ctx context.Context, id int64) error
@@ -119,7 +119,6 @@ type ActivityWindow struct {
 	Now       time.Time  // by the database's clock
 	Session   int32      // the message that it began with, -1 when nobody has said anything
 	EventTime *time.Time // of the last message
-	Indexed   bool       // the first message of the turn, that was asked about, is
 }
 
 // Turn is one message with what was done to answer it.

@@ -2,10 +2,15 @@ package ledger
 
 import (
 	"log/slog"
-	"net/http"
 
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
+)
+
+// HTTP statuses of a request that the endpoint could not read.
+const (
+	badRequest    = 400
+	unprocessable = 422
 )
 
 // tellRejected logs a request that its endpoint calls bad, with the hashes of
@@ -13,7 +18,7 @@ import (
 // wording, and by comparing hashes with those of a request that went through one
 // sees which part it is. The text itself stays in the ledger's row.
 func (l *Ledger) tellRejected(w Wish, failed *llm.Error) {
-	if l.Log == nil || failed.Status != http.StatusBadRequest && failed.Status != http.StatusUnprocessableEntity {
+	if l.Log == nil || failed.Status != badRequest && failed.Status != unprocessable {
 		return
 	}
 	var sections []any

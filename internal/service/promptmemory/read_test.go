@@ -97,7 +97,7 @@ func TestWithoutAnEmbedderAMemoryIsKeptAndEmbeddedLater(t *testing.T) {
 	if n := b.Number("select count(*) from outbox where kind = 'embed'"); n != 1 {
 		t.Errorf("%d duties to embed, want 1: what is removed needs no vector", n)
 	}
-	r := &relay.Relay{Store: b.db.Store, Embedder: embedder.(embedding.Embedder), Space: b.Space, Log: slog.New(slog.DiscardHandler)}
+	r := &relay.Relay{Store: b.db.Store.Outbox(), Embedder: embedder.(embedding.Embedder), Space: b.Space, Log: slog.New(slog.DiscardHandler)}
 	n, err := r.Pass(t.Context())
 	testkit.Must(t, err)
 	if vectors := b.Number("select count(*) from embeddings e join search_docs d using (workspace_id, doc) join memories m on m.workspace_id = d.workspace_id and m.id = d.owner_id where d.kind = 'memory' and m.external_id = $1", id); n != 1 || vectors != 1 {

@@ -13,23 +13,24 @@ import (
 	"sync"
 	"time"
 
-	"cairn/internal/adapter/embedding"
-	"cairn/internal/adapter/launcher"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
+	"cairn/internal/domain/tenancy"
 )
 
 // Relay is the loop and what it works with.
 type Relay struct {
-	Store    *postgres.Store
-	Driver   launcher.Driver
-	Embedder embedding.Embedder
-	Space    int16
-	Remove   func(ctx context.Context, key string) error // an object of the package store
-	Every    time.Duration                               // between looks at an empty outbox
-	Grace    time.Duration                               // of a package that no version refers to
-	Log      *slog.Logger
+	Store     Store
+	Leftovers Leftovers
+	Driver    Driver
+	Embedder  Embedder
+	Space     int16
+	Remove    func(ctx context.Context, key string) error // an object of the package store
+	Close     time.Duration                               // after which a conversation without messages has ended
+	Every     time.Duration                               // between looks at an empty outbox
+	Grace     time.Duration                               // of a package that no version refers to
+	Log       *slog.Logger
 }
 
 const (
@@ -85,7 +86,7 @@ func (r *Relay) Pass(ctx context.Context) (int, error) {
 
 // attempt does a duty, or notes why it could not. It stops with the claim, so
 // that no two relays are at the same duty.
-func (r *Relay) attempt(ctx context.Context, d postgres.Duty) error {
+func (r *Relay) attempt(ctx context.Context, d Duty) error {
 	claim, cancel := context.WithTimeout(ctx, d.Claim)
 	defer cancel()
 	err := r.do(claim, d)
@@ -99,17 +100,17 @@ func (r *Relay) attempt(ctx context.Context, d postgres.Duty) error {
 	return nil
 }
 
-func (r *Relay) do(ctx context.Context, d postgres.Duty) error {
+func (r *Relay) do(ctx context.Context, d Duty) error {
 	id, err := strconv.ParseInt(d.Key, 10, 64)
 	if err != nil {
 		return fmt.Errorf("read the key of a duty: %w", err)
 	}
 	switch d.Kind {
-	case postgres.DriveRun:
+	case DriveRun:
 		return r.drive(ctx, d, id)
-	case postgres.EmbedDoc:
+	case EmbedDoc:
 		return r.embed(ctx, d, id)
-	case postgres.TellSettings:
+	case TellSettings:
 		return r.tell(ctx, d)
 	}
 	return fmt.Errorf("unknown duty %q", d.Kind)
@@ -117,13 +118,13 @@ func (r *Relay) do(ctx context.Context, d postgres.Duty) error {
 
 // drive makes sure that a run's workflow is under way. The duty stays until the
 // run has ended, so a Temporal that forgot the run is given it again.
-func (r *Relay) drive(ctx context.Context, d postgres.Duty, id int64) error {
+func (r *Relay) drive(ctx context.Context, d Duty, id int64) error {
 	var (
 		todo    run.Run
-		ws      postgres.Workspace
+		ws      tenancy.Workspace
 		channel string
 	)
-	err := r.Store.WithWorkspace(ctx, d.Workspace, func(q postgres.Queries) (err error) {
+	err := r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) (err error) {
 		if todo, err = q.Run(ctx, id); err != nil {
 			return err
 		}
@@ -150,20 +151,20 @@ func (r *Relay) drive(ctx context.Context, d postgres.Duty, id int64) error {
 const tellMost = 1000
 
 // tell brings a change of settings to the conversations that run.
-func (r *Relay) tell(ctx context.Context, d postgres.Duty) error {
+func (r *Relay) tell(ctx context.Context, d Duty) error {
 	var (
-		ws      postgres.Workspace
-		chosen  postgres.Settings
+		ws      tenancy.Workspace
+		chosen  settings.Settings
 		running []int64
 	)
-	err := r.Store.WithWorkspace(ctx, d.Workspace, func(q postgres.Queries) (err error) {
+	err := r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) (err error) {
 		if ws, err = q.Self(ctx); err != nil {
 			return err
 		}
 		if chosen, err = q.Settings(ctx); err != nil {
 			return err
 		}
-		running, err = q.Running(ctx, r.Driver.Limits.Close, tellMost)
+		running, err = q.Running(ctx, r.Close, tellMost)
 		return err
 	})
 	if err != nil {
@@ -175,7 +176,7 @@ func (r *Relay) tell(ctx context.Context, d postgres.Duty) error {
 			return err
 		}
 	}
-	return r.Store.WithWorkspace(ctx, d.Workspace, func(q postgres.Queries) error {
+	return r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) error {
 		now, err := q.Settings(ctx)
 		if err != nil || now != chosen { // changed meanwhile: the duty is for that change, too
 			return err
@@ -185,9 +186,9 @@ func (r *Relay) tell(ctx context.Context, d postgres.Duty) error {
 }
 
 // embed gives a document the vector it could not get when it was written.
-func (r *Relay) embed(ctx context.Context, d postgres.Duty, doc int64) error {
+func (r *Relay) embed(ctx context.Context, d Duty, doc int64) error {
 	var text string
-	err := r.Store.WithWorkspace(ctx, d.Workspace, func(q postgres.Queries) (err error) {
+	err := r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) (err error) {
 		text, err = q.DocText(ctx, doc)
 		return err
 	})
@@ -198,7 +199,7 @@ func (r *Relay) embed(ctx context.Context, d postgres.Duty, doc int64) error {
 	if err != nil {
 		return fmt.Errorf("embed document %d: %w", doc, err)
 	}
-	return r.Store.WithWorkspace(ctx, d.Workspace, func(q postgres.Queries) error {
+	return r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) error {
 		now, err := q.DocText(ctx, doc)
 		if err != nil || now != text { // changed meanwhile: the change left a duty of its own
 			return err
@@ -217,15 +218,15 @@ const callGrace = time.Minute
 // Tidy makes abandoned calls visible, drives erasures to their end, and collects
 // packages without a version.
 func (r *Relay) Tidy(ctx context.Context) error {
-	if _, err := r.Store.ExpireCalls(ctx, callGrace); err != nil {
+	if _, err := r.Leftovers.ExpireCalls(ctx, callGrace); err != nil {
 		return fmt.Errorf("expire calls: %w", err)
 	}
-	idle, err := r.Store.IdlePackages(ctx, r.Grace, packages)
+	idle, err := r.Leftovers.IdlePackages(ctx, r.Grace, packages)
 	if err != nil {
 		return fmt.Errorf("list idle packages: %w", err)
 	}
 	var errs []error // one that cannot be done now must not keep the others
-	open, err := r.Store.OpenErasures(ctx, packages)
+	open, err := r.Leftovers.OpenErasures(ctx, packages)
 	if err != nil {
 		return fmt.Errorf("list open erasures: %w", err)
 	}
@@ -235,9 +236,7 @@ func (r *Relay) Tidy(ctx context.Context) error {
 		}
 	}
 	for _, p := range idle {
-		err := r.Store.WithWorkspace(ctx, p.Workspace, func(q postgres.Queries) error {
-			return q.Collect(ctx, p, r.Grace, func(key string) error { return r.Remove(ctx, key) })
-		})
+		err := r.Leftovers.Collect(ctx, p, r.Grace, func(key string) error { return r.Remove(ctx, key) })
 		if err != nil {
 			errs = append(errs, fmt.Errorf("collect a package of workspace %d: %w", p.Workspace, err))
 		}
@@ -248,17 +247,13 @@ func (r *Relay) Tidy(ctx context.Context) error {
 // eraseDeleted takes what was deleted longer ago than it can be taken back away for
 // good. Packages go with the next pass.
 func (r *Relay) eraseDeleted(ctx context.Context) error {
-	due, err := r.Store.DeletedLong(ctx, packages)
+	due, err := r.Leftovers.DeletedLong(ctx, packages)
 	if err != nil {
 		return fmt.Errorf("list what was deleted: %w", err)
 	}
 	var errs []error
 	for _, ws := range due {
-		err := r.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
-			_, err := q.EraseDeleted(ctx, deletedAtOnce)
-			return err
-		})
-		if err != nil {
+		if err := r.Leftovers.EraseDeleted(ctx, ws, deletedAtOnce); err != nil {
 			errs = append(errs, fmt.Errorf("erase what workspace %d has deleted: %w", ws, err))
 		}
 	}
@@ -272,7 +267,7 @@ const deletedAtOnce = 500
 // purge takes away what callers have put away for a time that is over.
 func (r *Relay) purge(ctx context.Context) error {
 	for {
-		n, err := r.Store.PurgeBlobs(ctx)
+		n, err := r.Leftovers.PurgeBlobs(ctx)
 		if err != nil || n == 0 {
 			return err
 		}

@@ -26,6 +26,7 @@ type bundle struct {
 	*relay.Relay
 	t        *testing.T
 	admin    *pgxpool.Pool
+	Store    *postgres.Store
 	ws       postgres.Workspace
 	embedder *embedder
 	removed  *removals
@@ -37,12 +38,12 @@ func setup(t *testing.T) *bundle {
 	s, err := postgres.Open(t.Context(), url, postgres.Options{MaxConns: 10})
 	testkit.Must(t, err)
 	t.Cleanup(s.Close)
-	b := &bundle{t: t, admin: connect(t, url), embedder: &embedder{Embedder: embedding.Hashing(8)}, removed: &removals{}}
+	b := &bundle{t: t, Store: s, admin: connect(t, url), embedder: &embedder{Embedder: embedding.Hashing(8)}, removed: &removals{}}
 	b.ws, err = s.Workspace(t.Context(), "test", true)
 	testkit.Must(t, err)
 	space, err := s.Space(t.Context(), "hashing", 8)
 	testkit.Must(t, err)
-	b.Relay = &relay.Relay{Store: s, Embedder: b.embedder, Space: space, Remove: b.removed.remove, Every: time.Millisecond, Grace: time.Minute, Log: slog.New(slog.DiscardHandler)}
+	b.Relay = &relay.Relay{Store: s.Outbox(), Leftovers: s.Leftovers(), Embedder: b.embedder, Space: space, Remove: b.removed.remove, Every: time.Millisecond, Grace: time.Minute, Log: slog.New(slog.DiscardHandler)}
 	return b
 }
 

@@ -449,17 +449,15 @@ func (q *Queries) GraphsUnlock(ctx context.Context) error {
 }
 
 const LastSitting = `-- name: LastSitting :one
-select now()::timestamptz as now, coalesce(s.session, -1)::int as session, s.event_time, exists (select from search_docs d
-  where d.workspace_id = $1 and d.kind = 'turn' and d.owner_id = $2 and d.seq = $3::int) as indexed
+select now()::timestamptz as now, coalesce(s.session, -1)::int as session, s.event_time
 from (select 1) one left join lateral (
-  select l.session, l.event_time from search_docs l where l.workspace_id = $1 and l.kind = 'turn' and l.owner_id = $2 and l.seq < $4::int order by l.seq desc limit 1
+  select l.session, l.event_time from search_docs l where l.workspace_id = $1 and l.kind = 'turn' and l.owner_id = $2 and l.seq < $3::int order by l.seq desc limit 1
 ) s on true
 `
 
 type LastSittingParams struct {
 	WorkspaceID    int64
 	ConversationID int64
-	Message        int32
 	Before         int32
 }
 
@@ -467,24 +465,13 @@ type LastSittingRow struct {
 	Now       time.Time
 	Session   int32
 	EventTime *time.Time
-	Indexed   bool
 }
 
-// Where the latest turn of a conversation stands, by the database's clock, and whether a message is indexed.
+// Where the latest turn of a conversation stands, by the database's clock.
 func (q *Queries) LastSitting(ctx context.Context, arg LastSittingParams) (LastSittingRow, error) {
-	row := q.db.QueryRow(ctx, LastSitting,
-		arg.WorkspaceID,
-		arg.ConversationID,
-		arg.Message,
-		arg.Before,
-	)
+	row := q.db.QueryRow(ctx, LastSitting, arg.WorkspaceID, arg.ConversationID, arg.Before)
 	var i LastSittingRow
-	err := row.Scan(
-		&i.Now,
-		&i.Session,
-		&i.EventTime,
-		&i.Indexed,
-	)
+	err := row.Scan(&i.Now, &i.Session, &i.EventTime)
 	return i, err
 }
 

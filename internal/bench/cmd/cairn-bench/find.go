@@ -86,7 +86,7 @@ func (p *program) measureSize(ctx context.Context, o findOptions, workspaces, me
 		return err
 	}
 	defer done()
-	hosts := []*app.Host{first}
+	hosts := []*app.App{first}
 	for _, d := range o.dims[1:] {
 		config := first.Config
 		config.EmbeddingDimensions = d

@@ -48,7 +48,7 @@ func (p *program) runSearch(ctx context.Context, sizes []int, seed uint64) error
 	var rows []searchbench.Row
 	var slow []error
 	for _, n := range sizes {
-		row, err := searchbench.Measure(ctx, lab.Host, lab.Host.Config.DatabaseURL, n, seed)
+		row, err := searchbench.Measure(ctx, lab.App, lab.App.Config.DatabaseURL, n, seed)
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,255 @@
+package activities_test
+
+import (
+	"context"
+	"testing"
+
+	"cairn/activities"
+	"cairn/internal/domain/contract"
+	"cairn/internal/domain/memoryskill/designer"
+	"cairn/internal/domain/memoryskill/executor"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/adaptation"
+	"cairn/internal/service/learning/build"
+	"cairn/internal/service/learning/decision"
+	"cairn/internal/service/learning/design"
+	"cairn/internal/service/learning/evolution"
+	"cairn/internal/service/learning/probe"
+	"cairn/internal/service/learning/training"
+)
+
+// learningService has ended every run before, or none.
+type learningService struct {
+	calls
+	over  bool
+	found bool // an edit of the bank
+}
+
+// Each service of learning, as the fake answers for it.
+type (
+	builds    struct{ *learningService }
+	trainings struct{ *learningService }
+	rounds    struct{ *learningService }
+	updates   struct{ *learningService }
+	probes    struct{ *learningService }
+)
+
+func skillsOf(s *learningService) activities.MemorySkills {
+	return activities.MemorySkills{
+		Builds: builds{s}, Trainings: trainings{s}, Rounds: rounds{s}, Updates: updates{s}, Probes: probes{s},
+	}
+}
+
+func unless[T any](over bool, v T) *T {
+	if over {
+		return &v
+	}
+	return nil
+}
+
+func (s builds) Open(_ context.Context, ref run.Ref) (int, *build.Result, error) {
+	return 5, unless(s.over, s.built()), s.note("open build %s", of(ref))
+}
+
+func (s *learningService) built() build.Result {
+	return build.Result{
+		Outcome: run.CompletedPartial, Spans: 5, Failed: 1, Added: []string{"a", "b"}, Updated: []string{"c"},
+	}
+}
+
+func (s builds) BuildSpan(_ context.Context, ref run.Ref, n int) (decision.SpanOutcome, error) {
+	actions := []executor.Resolved{{Outcome: executor.OK}, {Outcome: executor.Refused}, {Outcome: executor.OK}}
+	return decision.SpanOutcome{Outcome: executor.OK, Actions: actions}, s.note("span %s %d", of(ref), n)
+}
+
+func (s builds) Close(_ context.Context, ref run.Ref, code, reason string) (build.Result, error) {
+	return s.built(), s.note("close build %s %s %s", of(ref), code, reason)
+}
+
+func (s *learningService) trained() training.Result {
+	return training.Result{Outcome: run.Completed, Version: 2, Policy: "p", Stages: 3, Iterations: 9, Best: 0.5}
+}
+
+func (s trainings) Open(
+	_ context.Context, ref run.Ref,
+) (training.Spec, *training.Result, error) {
+	return training.Spec{Stages: 2, Iterations: 3, Episodes: 4, Parallel: 5, Held: []int64{1, 2}},
+		unless(s.over, s.trained()), s.note("open training %s", of(ref))
+}
+
+func (s trainings) PlayEpisode(_ context.Context, ref run.Ref, stage, iteration, episode int) error {
+	return s.note("episode %s %d %d %d", of(ref), stage, iteration, episode)
+}
+
+func (s trainings) Learn(_ context.Context, ref run.Ref, stage, iteration int) (training.IterationResult, error) {
+	return training.IterationResult{Reward: 0.25, Policy: "p"}, s.note("learn %s %d %d", of(ref), stage, iteration)
+}
+
+func (s trainings) CloseStage(_ context.Context, ref run.Ref, stage int) (training.StageResult, error) {
+	progress := designer.Progress{Best: 1, Stages: []designer.Stage{{Score: 0.1}, {Score: 0.75}}}
+	return training.StageResult{Stop: true, Progress: progress}, s.note("close stage %s %d", of(ref), stage)
+}
+
+func (s trainings) PlayTrial(_ context.Context, ref run.Ref, n int) error {
+	return s.note("train trial %s %d", of(ref), n)
+}
+
+func (s trainings) Close(
+	_ context.Context, ref run.Ref, code, reason string,
+) (training.Result, error) {
+	return s.trained(), s.note("close training %s %s %s", of(ref), code, reason)
+}
+
+func (s *learningService) round() evolution.Round {
+	return evolution.Round{
+		Outcome: "promoted", Cases: make([]design.MinedCase, 3), Comparison: &designer.Comparison{Traces: 6, Mean: 0.5},
+	}
+}
+
+func (s rounds) Open(_ context.Context, ref run.Ref) (*evolution.Round, error) {
+	return unless(s.over, s.round()), s.note("open round %s", of(ref))
+}
+
+func (s rounds) Mine(_ context.Context, ref run.Ref) (int, error) {
+	return 3, s.note("mine %s", of(ref))
+}
+
+func (s rounds) Design(_ context.Context, ref run.Ref) (bool, error) {
+	return s.found, s.note("design %s", of(ref))
+}
+
+func (s rounds) Trials(context.Context, run.Ref) (int, error) { return 6, nil }
+
+func (s rounds) PlayTrial(_ context.Context, ref run.Ref, n int) error {
+	return s.note("trial %s %d", of(ref), n)
+}
+
+func (s rounds) Close(_ context.Context, ref run.Ref, code, reason string) (evolution.Round, error) {
+	return s.round(), s.note("close round %s %s %s", of(ref), code, reason)
+}
+
+func (s *learningService) adapted() adaptation.Result {
+	return adaptation.Result{Outcome: "canary", Decisions: 9, Update: 2, Policy: "p"}
+}
+
+func (s updates) Open(_ context.Context, ref run.Ref) (int, *adaptation.Result, error) {
+	return 9, unless(s.over, s.adapted()), s.note("open adapt %s", of(ref))
+}
+
+func (s updates) Adapt(_ context.Context, ref run.Ref) (int, error) {
+	return 4, s.note("adapt %s", of(ref))
+}
+
+func (s updates) PlayTrial(_ context.Context, ref run.Ref, n int) error {
+	return s.note("shadow trial %s %d", of(ref), n)
+}
+
+func (s updates) Close(_ context.Context, ref run.Ref, code, reason string) (adaptation.Result, error) {
+	return s.adapted(), s.note("close adapt %s %s %s", of(ref), code, reason)
+}
+
+func (s *learningService) probed() probe.Result {
+	return probe.Result{Outcome: run.Completed, Probes: 3, Scored: 2, Mean: 0.5}
+}
+
+func (s probes) Open(_ context.Context, ref run.Ref) (*probe.Result, error) {
+	return unless(s.over, s.probed()), s.note("open probe %s", of(ref))
+}
+
+func (s probes) Make(_ context.Context, ref run.Ref) (int, error) {
+	return 3, s.note("make %s", of(ref))
+}
+
+func (s probes) Ask(_ context.Context, ref run.Ref, n int) error {
+	return s.note("ask %s %d", of(ref), n)
+}
+
+func (s probes) Close(_ context.Context, ref run.Ref, code, reason string) (probe.Result, error) {
+	return s.probed(), s.note("close probe %s %s %s", of(ref), code, reason)
+}
+
+// What runs are closed with, and what they come to.
+var (
+	closing     = contract.CloseInput{RunRef: runRef, Code: "cancelled", Reason: "asked"}
+	buildResult = contract.BuildResult{Outcome: string(run.CompletedPartial), Spans: 5, Failed: 1, Added: 2, Updated: 1}
+	trainResult = contract.TrainResult{
+		Outcome: "completed", Version: 2, Policy: "p", Stages: 3, Iterations: 9, Best: 0.5,
+	}
+	trainingOpened = contract.OpenTrainingResult{Stages: 2, Iterations: 3, Episodes: 4, Parallel: 5, Trials: 2}
+	evolveResult   = contract.EvolveResult{Outcome: "promoted", Cases: 3, Traces: 6, Mean: 0.5}
+	adaptResult    = contract.AdaptResult{Outcome: "canary", Decisions: 9, Update: 2, Policy: "p"}
+	probeResult    = contract.ProbeResult{Outcome: "completed", Probes: 3, Scored: 2, Mean: 0.5}
+)
+
+func TestBuildActivitiesTranslate(t *testing.T) {
+	t.Parallel()
+	s := &learningService{}
+	a, c := skillsOf(s), &s.calls
+	in := contract.BuildInput{RunRef: runRef}
+	translates(t, a.OpenBuild, in, c, "open build 1/7", contract.OpenBuildResult{Spans: 5})
+	translates(t, a.BuildSpan, contract.SpanInput{RunRef: runRef, Span: 4}, c, "span 1/7 4",
+		contract.BuildSpanResult{Outcome: "ok", Done: 2, Refused: 1})
+	translates(t, a.CloseBuild, closing, c, "close build 1/7 cancelled asked", buildResult)
+	s.over = true
+	translates(t, a.OpenBuild, in, c, "open build 1/7", contract.OpenBuildResult{Spans: 5, Ended: &buildResult})
+}
+
+func TestTrainActivitiesTranslate(t *testing.T) {
+	t.Parallel()
+	s := &learningService{}
+	a, c := skillsOf(s), &s.calls
+	in := contract.TrainInput{RunRef: runRef}
+	stage := contract.StageInput{TrainInput: in, Stage: 1}
+	iteration := contract.IterationInput{StageInput: stage, Iteration: 2}
+	translates(t, a.OpenTraining, in, c, "open training 1/7", trainingOpened)
+	calling(t, a.PlayEpisode, contract.EpisodeInput{IterationInput: iteration, Episode: 3}, c, "episode 1/7 1 2 3")
+	translates(t, a.Learn, iteration, c, "learn 1/7 1 2", contract.IterationResult{Reward: 0.25, Policy: "p"})
+	translates(t, a.CloseStage, stage, c, "close stage 1/7 1", contract.StageResult{Stop: true, Best: 0.75})
+	calling(t, a.TrainTrial, contract.TrialInput{RunRef: runRef, Trial: 5}, c, "train trial 1/7 5")
+	translates(t, a.CloseTraining, closing, c, "close training 1/7 cancelled asked", trainResult)
+	s.over = true
+	over := trainingOpened
+	over.Ended = &trainResult
+	translates(t, a.OpenTraining, in, c, "open training 1/7", over)
+}
+
+func TestEvolveActivitiesTranslate(t *testing.T) {
+	t.Parallel()
+	s := &learningService{}
+	a, c := skillsOf(s), &s.calls
+	in := contract.EvolveInput{RunRef: runRef}
+	translates(t, a.OpenRound, in, c, "open round 1/7", contract.OpenRoundResult{})
+	translates(t, a.MineRound, in, c, "mine 1/7", contract.MineRoundResult{Cases: 3})
+	translates(t, a.DesignRound, in, c, "design 1/7", contract.DesignRoundResult{})
+	calling(t, a.Trial, contract.TrialInput{RunRef: runRef, Trial: 5}, c, "trial 1/7 5")
+	translates(t, a.CloseRound, closing, c, "close round 1/7 cancelled asked", evolveResult)
+	s.over, s.found = true, true
+	translates(t, a.DesignRound, in, c, "design 1/7", contract.DesignRoundResult{Trials: 6})
+	translates(t, a.OpenRound, in, c, "open round 1/7", contract.OpenRoundResult{Ended: &evolveResult})
+}
+
+func TestAdaptActivitiesTranslate(t *testing.T) {
+	t.Parallel()
+	s := &learningService{}
+	a, c := skillsOf(s), &s.calls
+	in := contract.AdaptInput{RunRef: runRef}
+	translates(t, a.OpenAdapt, in, c, "open adapt 1/7", contract.OpenAdaptResult{Decisions: 9})
+	translates(t, a.AdaptPolicy, in, c, "adapt 1/7", contract.AdaptPolicyResult{Trials: 4})
+	calling(t, a.ShadowTrial, contract.TrialInput{RunRef: runRef, Trial: 5}, c, "shadow trial 1/7 5")
+	translates(t, a.CloseAdapt, closing, c, "close adapt 1/7 cancelled asked", adaptResult)
+	s.over = true
+	translates(t, a.OpenAdapt, in, c, "open adapt 1/7", contract.OpenAdaptResult{Decisions: 9, Ended: &adaptResult})
+}
+
+func TestProbeActivitiesTranslate(t *testing.T) {
+	t.Parallel()
+	s := &learningService{}
+	a, c := skillsOf(s), &s.calls
+	in := contract.ProbeInput{RunRef: runRef}
+	translates(t, a.OpenProbe, in, c, "open probe 1/7", contract.OpenProbeResult{})
+	translates(t, a.MakeProbes, in, c, "make 1/7", contract.MakeProbesResult{Probes: 3})
+	calling(t, a.AskProbe, contract.AskInput{RunRef: runRef, Probe: 1}, c, "ask 1/7 1")
+	translates(t, a.CloseProbe, closing, c, "close probe 1/7 cancelled asked", probeResult)
+	s.over = true
+	translates(t, a.OpenProbe, in, c, "open probe 1/7", contract.OpenProbeResult{Ended: &probeResult})
+}

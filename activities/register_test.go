@@ -1,0 +1,93 @@
+package activities_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"go.temporal.io/sdk/activity"
+
+	"cairn/activities"
+	"cairn/internal/domain/contract"
+)
+
+// registry notes what is registered.
+type registry struct{ names map[string]bool }
+
+func (r *registry) RegisterActivity(any) {}
+
+func (r *registry) RegisterActivityWithOptions(_ any, o activity.RegisterOptions) {
+	r.names[o.Name] = true
+}
+
+func (r *registry) RegisterDynamicActivity(any, activity.DynamicRegisterOptions) {}
+
+func registered(register func(r *registry)) []string {
+	r := &registry{map[string]bool{}}
+	register(r)
+	return slices.Sorted(maps.Keys(r.names))
+}
+
+// What closes a run is where its workflow may run: closeRun asks for it there.
+func TestWhatClosesARunIsBesideItsWorkflow(t *testing.T) {
+	t.Parallel()
+	main := registered(func(r *registry) {
+		activities.Distill{}.RegisterMain(r)
+		activities.Converse{}.RegisterMain(r)
+		activities.MemorySkills{}.RegisterMain(r)
+		activities.Agents{}.RegisterMain(r)
+		activities.Offload{}.RegisterMain(r)
+	})
+	near := registered(func(r *registry) {
+		activities.Distill{}.RegisterLLM(r)
+		activities.Converse{}.RegisterLLM(r)
+	})
+	for _, name := range []string{
+		contract.CloseRun, contract.EndTask, contract.CloseAgent, contract.CloseBuild, contract.CloseTraining,
+		contract.CloseRound, contract.CloseAdapt, contract.CloseProbe, contract.CloseOffload, contract.CloseRefine,
+	} {
+		if !slices.Contains(main, name) {
+			t.Errorf("%s is not on %s", name, contract.QueueMain)
+		}
+	}
+	for _, name := range []string{contract.CloseRun, contract.EndTask, contract.CloseAgent} { // of RegisterNearModels
+		if !slices.Contains(near, name) {
+			t.Errorf("%s is not on %s", name, contract.QueueLLM)
+		}
+	}
+}
+
+func TestQueuesHostTheirActivities(t *testing.T) {
+	t.Parallel()
+	for queue, c := range map[string]struct {
+		register func(r *registry)
+		want     []string
+	}{
+		contract.QueueBatch: {func(r *registry) {
+			activities.Distill{}.RegisterBatch(r)
+			activities.Converse{}.RegisterBatch(r)
+			activities.MemorySkills{}.RegisterBatch(r)
+			activities.Agents{}.RegisterSteps(r)
+		}, []string{
+			contract.AdaptPolicy, contract.CloseStage, contract.DesignRound, contract.HandOff, contract.Learn,
+			contract.MineRound, contract.OpenNudge, contract.PlayEpisode, contract.Publish, contract.RecordHandOff,
+			contract.RunTool, contract.ShadowTrial, contract.Step, contract.TrainTrial, contract.Trial,
+		}},
+		contract.QueueSandbox: {
+			func(r *registry) { activities.Converse{}.RegisterSandbox(r) }, []string{contract.RunTool},
+		},
+		contract.QueueMain: {func(r *registry) {
+			activities.Erase{}.RegisterMain(r)
+			activities.Sweep{}.RegisterMain(r)
+			activities.Reflect{}.RegisterMain(r)
+		}, []string{
+			contract.CurateSkills, contract.DistillDay, contract.EraseCount, contract.EraseDerived, contract.EraseEnd,
+			contract.EraseFence, contract.EraseObjects, contract.EraseRows, contract.EraseStop,
+			contract.OpenReflection, contract.SweepPage,
+		}},
+	} {
+		if got := registered(c.register); !slices.Equal(got, c.want) {
+			t.Errorf("%s hosts %v, want %v", queue, got, c.want)
+		}
+	}
+}

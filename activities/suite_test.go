@@ -1,0 +1,86 @@
+package activities_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"testing"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/testsuite"
+
+	"cairn/internal/domain/contract"
+	"cairn/internal/domain/run"
+)
+
+// calls notes how a service was called, and what it fails with.
+type calls struct {
+	last string
+	err  error
+}
+
+func (c *calls) note(format string, args ...any) error {
+	c.last = fmt.Sprintf(format, args...)
+	return c.err
+}
+
+// environment runs activities.
+func environment(t *testing.T) *testsuite.TestActivityEnvironment {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	return suite.NewTestActivityEnvironment()
+}
+
+// execute runs an activity that has a result.
+func execute[I, R any](t *testing.T, fn func(context.Context, I) (R, error), in I) (out R, err error) {
+	t.Helper()
+	e := environment(t)
+	e.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: "Activity"})
+	value, err := e.ExecuteActivity("Activity", in)
+	if err != nil {
+		return out, err
+	}
+	return out, value.Get(&out)
+}
+
+// perform runs an activity that has none.
+func perform[I any](t *testing.T, fn func(context.Context, I) error, in I) error {
+	t.Helper()
+	e := environment(t)
+	e.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: "Activity"})
+	_, err := e.ExecuteActivity("Activity", in)
+	return err
+}
+
+// translates holds that an activity calls its service with what it was given, and
+// returns what the service did.
+func translates[I, R any](
+	t *testing.T, fn func(context.Context, I) (R, error), in I, c *calls, called string, want R,
+) {
+	t.Helper()
+	out, err := execute(t, fn, in)
+	if err != nil || !reflect.DeepEqual(out, want) {
+		t.Errorf("%s gives %+v, %v; want %+v", called, out, err, want)
+	}
+	if c.last != called {
+		t.Errorf("called %q, want %q", c.last, called)
+	}
+}
+
+// calling holds that an activity without a result calls its service with what it was
+// given.
+func calling[I any](t *testing.T, fn func(context.Context, I) error, in I, c *calls, called string) {
+	t.Helper()
+	if err := perform(t, fn, in); err != nil || c.last != called {
+		t.Errorf("called %q, %v; want %q", c.last, err, called)
+	}
+}
+
+// runRef is run 7 of workspace 1.
+var runRef = contract.RunRef{Workspace: 1, WorkspaceKey: "w1", Run: 7, Attempt: 2}
+
+// of names a run.
+func of(ref run.Ref) string { return fmt.Sprintf("%d/%d", ref.Workspace, ref.Run) }

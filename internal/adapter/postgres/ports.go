@@ -1,0 +1,166 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"cairn/internal/domain/settings"
+	"cairn/internal/domain/tenancy"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/apikey"
+	"cairn/internal/service/curate"
+	"cairn/internal/service/dump"
+	"cairn/internal/service/feedback"
+	"cairn/internal/service/inspect"
+	"cairn/internal/service/reflection"
+	"cairn/internal/service/relay"
+	"cairn/internal/service/schedule"
+)
+
+// Outbox is the store of the relay.
+func (s *Store) Outbox() relay.Store { return outbox{s} }
+
+// Leftovers are what the relay looks over from time to time.
+func (s *Store) Leftovers() relay.Leftovers { return outbox{s} }
+
+type outbox struct{ *Store }
+
+func (s outbox) InWorkspace(ctx context.Context, ws int64, fn func(context.Context, relay.Tx) error) error {
+	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(ctx, q) })
+}
+
+func (s outbox) Collect(ctx context.Context, p relay.IdlePackage, grace time.Duration, remove func(key string) error) error {
+	return s.WithWorkspace(ctx, p.Workspace, func(q Queries) error { return q.Collect(ctx, p, grace, remove) })
+}
+
+func (s outbox) EraseDeleted(ctx context.Context, ws int64, max int) error {
+	return s.WithWorkspace(ctx, ws, func(q Queries) error {
+		_, err := q.EraseDeleted(ctx, max)
+		return err
+	})
+}
+
+// Keys keeps the hashes of API keys.
+func (s *Store) Keys() apikey.Store { return keyStore{s} }
+
+type keyStore struct{ *Store }
+
+func (s keyStore) PutKey(ctx context.Context, ws int64, k apikey.Key, hash apikey.Hash) (out apikey.Key, err error) {
+	err = s.WithWorkspace(ctx, ws, func(q Queries) error {
+		out, err = q.PutKey(ctx, k, hash)
+		return err
+	})
+	return out, err
+}
+
+func (s keyStore) Keys(ctx context.Context, ws int64) (out []apikey.Key, err error) {
+	err = s.WithWorkspace(ctx, ws, func(q Queries) error {
+		out, err = q.Keys(ctx)
+		return err
+	})
+	return out, err
+}
+
+func (s keyStore) RevokeKey(ctx context.Context, ws, id int64) error {
+	return s.WithWorkspace(ctx, ws, func(q Queries) error { return q.RevokeKey(ctx, id) })
+}
+
+func (s keyStore) Principal(ctx context.Context, hash apikey.Hash) (apikey.Principal, error) {
+	return s.Holder(ctx, hash)
+}
+
+// Runs is the store of those who look at runs.
+func (s *Store) Runs() inspect.RunStore { return looks{s} }
+
+// Threads is the store of those who look at conversations.
+func (s *Store) Threads() inspect.ConversationStore { return looks{s} }
+
+type looks struct{ *Store }
+
+func (s looks) ReadRuns(ctx context.Context, ws int64, fn func(context.Context, inspect.RunTx) error) error {
+	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(ctx, q) })
+}
+
+func (s looks) ReadConversations(ctx context.Context, ws int64, fn func(context.Context, inspect.ConversationTx) error) error {
+	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(ctx, q) })
+}
+
+// Workspaces reads what belongs to whole workspaces, each in a transaction of its own.
+func (s *Store) Workspaces() Workspaces { return Workspaces{s} }
+
+// Workspaces implements inspect.WorkspaceStore, feedback.Store and reflection.Workspaces.
+type Workspaces struct{ *Store }
+
+var (
+	_ inspect.WorkspaceStore = Workspaces{}
+	_ feedback.Store         = Workspaces{}
+	_ reflection.Workspaces  = Workspaces{}
+)
+
+// Self is a workspace by its number.
+func (s Workspaces) Self(ctx context.Context, ws int64) (tenancy.Workspace, error) {
+	return inWorkspace(ctx, s.Store, ws, func(q Queries) (tenancy.Workspace, error) { return q.Self(ctx) })
+}
+
+// Insights tells what a workspace used and spent within a span up to now.
+func (s Workspaces) Insights(ctx context.Context, ws int64, span time.Duration) (curate.Insights, error) {
+	return inWorkspace(ctx, s.Store, ws, func(q Queries) (curate.Insights, error) { return q.Insights(ctx, span) })
+}
+
+// Counts tells how much a workspace remembers.
+func (s Workspaces) Counts(ctx context.Context, ws int64) (dump.Counts, error) {
+	return inWorkspace(ctx, s.Store, ws, func(q Queries) (dump.Counts, error) { return q.Counts(ctx) })
+}
+
+// Entities lists whom memories are for.
+func (s Workspaces) Entities(ctx context.Context, ws int64, max int) ([]inspect.Entity, error) {
+	return inWorkspace(ctx, s.Store, ws, func(q Queries) ([]inspect.Entity, error) { return q.Entities(ctx, max) })
+}
+
+// Settings reads what a workspace chose, with the defaults of what it did not.
+func (s Workspaces) Settings(ctx context.Context, ws int64) (settings.Settings, error) {
+	return inWorkspace(ctx, s.Store, ws, func(q Queries) (settings.Settings, error) { return q.Settings(ctx) })
+}
+
+// PatchSettings applies a JSON merge patch that check lets pass.
+func (s Workspaces) PatchSettings(ctx context.Context, ws int64, patch json.RawMessage, check func(settings.Settings) error) (settings.Settings, error) {
+	return inWorkspace(ctx, s.Store, ws, func(q Queries) (settings.Settings, error) {
+		all, err := q.PatchSettings(ctx, patch)
+		if err == nil {
+			err = check(all)
+		}
+		return all, err
+	})
+}
+
+// Transcript reads a conversation with at least the messages up to seq.
+func (s Workspaces) Transcript(ctx context.Context, ws int64, name string, seq int) (id int64, c transcript.Conversation, err error) {
+	err = s.WithWorkspace(ctx, ws, func(q Queries) error {
+		v, err := q.ConversationView(ctx, name)
+		if err == nil {
+			id = v.ID
+			c, err = q.Conversation(ctx, v.ID, 0, max(seq, v.Messages))
+		}
+		return err
+	})
+	return id, c, err
+}
+
+// inWorkspace returns what fn reads in a transaction that has entered ws.
+func inWorkspace[T any](ctx context.Context, s *Store, ws int64, fn func(Queries) (T, error)) (out T, err error) {
+	err = s.WithWorkspace(ctx, ws, func(q Queries) (err error) {
+		out, err = fn(q)
+		return err
+	})
+	return out, err
+}
+
+// Slots reads what slots of schedules are about.
+func (s *Store) Slots() schedule.SlotStore { return slots{s} }
+
+type slots struct{ *Store }
+
+func (s slots) ReadSlot(ctx context.Context, ws int64, fn func(context.Context, schedule.SlotTx) error) error {
+	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(ctx, q) })
+}

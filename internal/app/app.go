@@ -1,0 +1,301 @@
+// Package app puts the parts together: adapters are made from the
+// configuration and handed to the use-cases. The worker and the command line
+// are thin mains over an App.
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strings"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/envconfig"
+	"go.temporal.io/sdk/converter"
+	temporallog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+
+	"cairn/internal/adapter/embedding"
+	"cairn/internal/adapter/launcher"
+	"cairn/internal/adapter/objectstore"
+	"cairn/internal/adapter/offlinemodel"
+	"cairn/internal/adapter/openai"
+	"cairn/internal/adapter/payloadcodec"
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/app/config"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
+	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/skill"
+	"cairn/internal/service/apikey"
+	"cairn/internal/service/conversation"
+	"cairn/internal/service/curate"
+	"cairn/internal/service/distill"
+	"cairn/internal/service/dump"
+	"cairn/internal/service/erase"
+	"cairn/internal/service/feedback"
+	"cairn/internal/service/inspect"
+	"cairn/internal/service/learning"
+	"cairn/internal/service/ledger"
+	"cairn/internal/service/library"
+	"cairn/internal/service/longterm"
+	"cairn/internal/service/memoryagent"
+	"cairn/internal/service/offload"
+	"cairn/internal/service/promptmemory"
+	"cairn/internal/service/reflection"
+	"cairn/internal/service/relay"
+	"cairn/internal/service/schedule"
+	"cairn/internal/service/search"
+	"cairn/internal/service/skillexec"
+	"cairn/internal/service/tools"
+)
+
+// App is an open set of adapters with the use-cases over them.
+type App struct {
+	Config      config.Config
+	Log         *slog.Logger
+	Store       *postgres.Store
+	Temporal    client.Client           // nil without Temporal
+	Payloads    converter.DataConverter // of what workflows carry
+	Failures    converter.FailureConverter
+	Codec       converter.PayloadCodec // that Payloads encrypt with; nil without keys
+	Blobs       objectstore.Store
+	Distill     *distill.Service
+	Library     *library.Library
+	Finder      search.Finder
+	Memory      *promptmemory.Service
+	LongTerm    *longterm.Service
+	Tools       *tools.Registry
+	Offered     *tools.Registry // Tools, and what other programs may read of long-term memory
+	Converse    *conversation.Service
+	Progressive *memoryagent.Service
+	Reflect     *reflection.Service
+	Learning    *learning.Service
+	Shell       *skillexec.Service // nil unless commands of skills are on
+	Erase       *erase.Service
+	Offload     *offload.Service
+	Dumps       *dump.Service
+	Relay       *relay.Relay
+	Driver      launcher.Driver
+	Schedules   *schedule.Service
+	Sweeper     *schedule.Sweeper
+	Curator     *curate.Service
+	Embedder    embedding.Embedder
+	Space       int16
+
+	Keys          *apikey.Service
+	Runs          *inspect.Runs
+	Conversations *inspect.Conversations
+	Workspaces    *inspect.Workspaces
+	Waiter        inspect.Waiter
+	Messages      *conversation.Sender
+	Feedback      *feedback.Service
+	Reflections   *reflection.Requests
+}
+
+// Open connects to Postgres and, unless the address is empty, to Temporal.
+func Open(ctx context.Context, c config.Config, log *slog.Logger) (*App, error) {
+	if c.DatabaseURL == "" {
+		return nil, fault.New(fault.Misconfigured, "there is no database", "set DATABASE_URL, or start the development stack: cairn dev")
+	}
+	h := &App{Config: c, Log: log}
+	var err error
+	if h.Store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: int32(c.DatabaseConns)}); err != nil {
+		return nil, err
+	}
+	if err := h.build(ctx); err != nil {
+		h.Close()
+		return nil, err
+	}
+	return h, nil
+}
+
+func (h *App) build(ctx context.Context) (err error) {
+	c := h.Config
+	if h.Blobs, err = blobs(c); err != nil {
+		return fmt.Errorf("open the package store: %w", err)
+	}
+	h.Embedder = embedder(c)
+	if h.Space, err = h.Store.Space(ctx, h.Embedder.Model(), h.Embedder.Dims()); err != nil {
+		return err
+	}
+	share := semanticShare
+	if h.Embedder.Model() == embedding.HashingModel {
+		share = hashingShare
+		h.Store.EmbedTurns(h.Space, h.Embedder)
+	} else {
+		h.Store.EmbedTurns(h.Space, nil)
+	}
+	model, err := model(c)
+	if err != nil {
+		return err
+	}
+	prices, err := prices(c)
+	if err != nil {
+		return err
+	}
+	calls := &ledger.Ledger{Store: h.Store, Model: model, Prices: prices, Lease: c.Lease, Hold: c.Hold, Log: h.Log}
+	h.Distill = &distill.Service{Store: h.Store.Distill(), Ledger: calls, Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs}
+	h.Finder = search.Finder{Index: h.Store.SearchIndex(), Embedder: h.Embedder, Space: h.Space, MinCosine: c.RecallMinSim, VectorShare: share}
+	h.Library = &library.Library{Store: h.Store.Library(), Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs, NameStyle: c.NameStyle, Finder: h.Finder,
+		KeepVersions: c.KeepVersions, Settings: h.skillSettings}
+	h.Memory = &promptmemory.Service{Store: h.Store.Memory(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
+	h.LongTerm = &longterm.Service{Store: h.Store.LongTerm(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
+	h.Offload = &offload.Service{Store: h.Store.Offload(), Ledger: calls}
+	if h.Tools, err = h.registry(); err != nil {
+		return err
+	}
+	h.Converse = &conversation.Service{Store: h.Store.Conversations(), Ledger: calls, Tools: h.Tools, Memory: promptContext{h.Memory, h.Library, h.LongTerm},
+		Compactor: offload.ConversationCompactor{Service: h.Offload, Spec: func() offload.Spec { return OffloadSpec(c) }}, FlushSpec: func() conversation.Spec { return FlushSpec(c) }}
+	if err := h.registerAgents(); err != nil {
+		return err
+	}
+	if c.TemporalAddress != "" {
+		if err := h.dial(ctx); err != nil {
+			return err
+		}
+	}
+	if h.Learning, err = h.learning(calls); err != nil {
+		return err
+	}
+	h.buildViews()
+	planner := schedule.Planner{Jitter: c.SweepJitter}
+	dispatcher := h.dispatcher()
+	h.Schedules = &schedule.Service{Store: h.Store.Schedules(), Starter: dispatcher, Planner: planner}
+	h.Sweeper = &schedule.Sweeper{Claims: h.Store.Claims(), Starter: dispatcher, Planner: planner, Log: h.Log}
+	h.Curator = &curate.Service{Store: h.Store.Curation(), Embedder: h.Embedder}
+	h.Erase = &erase.Service{Store: h.Store.Erasures(), Blobs: h.Blobs, Workflows: h.Driver, ObjectsOf: distill.PackageObjects, Empty: h.emptyPackages}
+	h.Dumps = &dump.Service{Store: h.Store.Dumps(), Model: h.Embedder.Model(), Dims: h.Embedder.Dims(), Space: h.Space}
+	h.Relay = &relay.Relay{Store: h.Store.Outbox(), Leftovers: h.Store.Leftovers(), Driver: h.Driver, Embedder: h.Embedder, Space: h.Space,
+		Remove: h.removePackage, Close: conversationLimits(c).Close, Every: relayEvery, Grace: c.PackageGrace, Log: h.Log}
+	return nil
+}
+
+// learning wires the services over memory skills.
+func (h *App) learning(calls *ledger.Ledger) (*learning.Service, error) {
+	p := learning.Ports{Store: h.Store.Learning(), Memories: h.LongTerm, Asker: calls, Embedder: h.Embedder,
+		Learner: policy.PPOLearner{}, Space: h.Space, Log: h.Log}
+	if h.Temporal != nil {
+		p.Starter = h.Driver
+	}
+	return learning.New(p)
+}
+
+// What the first place by vector counts beside the first by words. Hashed vectors
+// know the words once more; a model's know what they mean.
+const (
+	hashingShare  = 0.1
+	semanticShare = 0.8
+)
+
+// removePackage deletes the objects of a package.
+func (h *App) removePackage(ctx context.Context, key string) error {
+	for _, object := range distill.PackageObjects(key) {
+		if err := h.Blobs.Delete(ctx, object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// emptyPackages removes what is left of a workspace's place in the package
+// store: folders, which a bucket does not have.
+func (h *App) emptyPackages(ctx context.Context, workspace int64) error {
+	if folders, ok := h.Blobs.(interface {
+		Empty(ctx context.Context, folder string) error
+	}); ok {
+		return folders.Empty(ctx, skill.PackageFolder(workspace))
+	}
+	return nil
+}
+
+// dial connects to Temporal with the usual TEMPORAL_* variables for what our own
+// settings leave open: TLS, API key, headers.
+func (h *App) dial(ctx context.Context) error {
+	options, err := envconfig.LoadDefaultClientOptions()
+	if err != nil {
+		return fault.Wrap(err, fault.Misconfigured, "the Temporal settings cannot be read", "check the TEMPORAL_* variables")
+	}
+	options.HostPort, options.Namespace = h.Config.TemporalAddress, h.Config.TemporalNamespace
+	// Requests carry ids and counts: packing each costs more time than it saves.
+	options.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
+	options.Logger = temporallog.NewStructuredLogger(h.Log)
+	codec, err := payloadcodec.New(h.Config.PayloadKeys)
+	if err != nil {
+		return err
+	}
+	h.Payloads = converter.GetDefaultDataConverter()
+	if codec != nil {
+		h.Codec, h.Payloads = codec, converter.NewCodecDataConverter(h.Payloads, codec)
+	}
+	h.Failures = temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: h.Payloads, EncodeCommonAttributes: codec != nil})
+	options.DataConverter, options.FailureConverter = h.Payloads, h.Failures
+	if h.Temporal, err = client.DialContext(ctx, options); err != nil {
+		return h.classifyTemporalError(err, "Temporal does not answer at "+h.Config.TemporalAddress)
+	}
+	h.Driver = launcher.Driver{Client: h.Temporal, Limits: conversationLimits(h.Config), Heartbeat: h.Config.Heartbeat}
+	h.Progressive.Starter, h.Offload.Starter = h.Driver, h.Driver
+	return nil
+}
+
+// Close gives everything back.
+func (h *App) Close() {
+	if h.Temporal != nil {
+		h.Temporal.Close()
+	}
+	if folder, ok := h.Blobs.(io.Closer); ok {
+		_ = folder.Close() // only ever read through or written through: nothing is held back
+	}
+	h.Store.Close()
+}
+
+// blobs is where packages are kept.
+func blobs(c config.Config) (objectstore.Store, error) {
+	if strings.EqualFold(c.Backend, "oss") {
+		return objectstore.OSS(objectstore.OSSConfig{Endpoint: c.OSSEndpoint, Region: c.OSSRegion, Bucket: c.OSSBucket, AccessKeyID: c.OSSKeyID, AccessKeySecret: c.OSSKeySecret,
+			SessionToken: c.OSSSessionToken, Dir: c.OSSDir, Signature: c.OSSSignature})
+	}
+	return objectstore.Local(skillsDir(c))
+}
+
+func skillsDir(c config.Config) string {
+	if c.SkillsDir != "" {
+		return c.SkillsDir
+	}
+	return filepath.Join(c.Home, "packages")
+}
+
+func embedder(c config.Config) embedding.Embedder {
+	if c.EmbeddingModel == "" {
+		return embedding.Hashing(c.EmbeddingDimensions)
+	}
+	e := embedding.Config{BaseURL: c.EmbeddingBaseURL, APIKey: c.EmbeddingAPIKey, Model: c.EmbeddingModel, Dims: c.EmbeddingDimensions, Timeout: c.Timeout}
+	if e.BaseURL == "" {
+		e.BaseURL = c.BaseURL
+	}
+	if e.APIKey == "" {
+		e.APIKey = c.APIKey
+	}
+	return embedding.OpenAI(e)
+}
+
+// model is the configured endpoint, or the offline rules in this process.
+func model(c config.Config) (llm.Model, error) {
+	if c.Offline() {
+		return offlinemodel.New(c.Timeout), openai.Config{Timeout: c.Timeout}.Validate()
+	}
+	m := openai.Config{BaseURL: c.BaseURL, APIKey: c.APIKey, Structured: c.Structured, Timeout: c.Timeout}
+	if err := m.Validate(); err != nil {
+		return nil, err
+	}
+	return openai.New(m), nil
+}
+
+func prices(c config.Config) (llm.Prices, error) {
+	if c.Prices == "" {
+		return llm.ListPrices(), nil
+	}
+	return llm.ParsePrices([]byte(c.Prices))
+}

@@ -1,0 +1,95 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+
+	"cairn/internal/adapter/fetch"
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/app/config"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/skill"
+	"cairn/internal/gateway/httpapi"
+	"cairn/internal/service/distill"
+	"cairn/internal/service/offload"
+)
+
+// Gateway is the HTTP API of this Cairn.
+func (h *App) Gateway(m httpapi.Meter) *httpapi.Gateway {
+	s := httpapi.Services{Log: h.Log, Keys: h.Keys, Runs: h.Runs, Conversations: h.Conversations, Workspaces: h.Workspaces,
+		Waiter: h.Waiter, Converse: h.Converse, Distill: h.Distill, Library: h.Library, Curator: h.Curator, Finder: h.Finder,
+		Memory: h.Memory, LongTerm: h.LongTerm, Progressive: h.Progressive, Offload: h.Offload, Dumps: h.Dumps, Learning: h.Learning,
+		Feedback: h.Feedback, Reflect: h.Reflect, Reflections: h.Reflections, Schedules: h.Schedules, Erase: h.Erase,
+		Offered: h.Offered, Embedder: h.Embedder, Fetch: fetchPackage,
+		Probes: httpapi.Probes{Database: h.askDatabase, Temporal: h.askTemporal, Schema: h.askSchema}}
+	if h.Temporal != nil {
+		s.Driver = h.Driver
+	}
+	if h.Codec != nil {
+		s.Codec = converter.NewPayloadCodecHTTPHandler(h.Codec)
+	}
+	return httpapi.New(s, h.gatewayOptions(), m)
+}
+
+// Describe is the OpenAPI document of the gateway, for which no server is needed.
+func Describe(c config.Config) ([]byte, error) {
+	return (&App{Config: c, Log: slog.New(slog.DiscardHandler)}).Gateway(httpapi.NoMeter).OpenAPI()
+}
+
+func (h *App) gatewayOptions() httpapi.Options {
+	c := h.Config
+	return httpapi.Options{RequestBytes: c.RequestBytes, RateLimit: c.RateLimit, StopTimeout: c.StopTimeout, PublicBaseURL: c.PublicBaseURL,
+		Metrics: c.Metrics, TemporalUI: c.TemporalUI, MCPName: c.MCPName, NameStyle: c.NameStyle, Model: c.Model,
+		OffloadTTL: c.OffloadTTL, Mem0Compat: c.Mem0Compat, WorkflowLink: h.WorkflowLink,
+		TurnSpec:    h.turnSpec,
+		OffloadSpec: func() offload.Spec { return OffloadSpec(h.Config) },
+		DistillSpec: func(mode, gate, extract string) distill.Spec {
+			c := h.Config
+			c.Mode, c.Gate = cmp.Or(mode, c.Mode), cmp.Or(gate, c.Gate)
+			return DistillSpec(c, extract)
+		}}
+}
+
+// fetchPackage downloads a package from a public address.
+func fetchPackage(ctx context.Context, url string) ([]byte, error) {
+	return fetch.Get(ctx, url, fetch.Options{MaxBytes: skill.MaxPackage})
+}
+
+// askDatabase looks for a key that nobody has. That asks what serving asks: the
+// login, its role, and the schema's own function.
+func (h *App) askDatabase(ctx context.Context) error {
+	var nobody postgres.KeyHash
+	_, _ = rand.Read(nobody[:]) // never fails
+	_, err := h.Store.Holder(ctx, nobody)
+	var known *fault.Error
+	if errors.As(err, &known) && known.Code == fault.NotFound {
+		return nil
+	}
+	return err
+}
+
+// askSchema compares the database's schema with what this program was built for.
+func (h *App) askSchema(ctx context.Context) (*httpapi.Schema, error) {
+	v, err := h.Store.Schema(ctx)
+	if err != nil {
+		return nil, err
+	}
+	shown := httpapi.Schema(v)
+	return &shown, v.Check()
+}
+
+func (h *App) askTemporal(ctx context.Context) error {
+	if h.Temporal == nil {
+		return fault.New(fault.Unavailable, "there is no Temporal server", "set TEMPORAL_ADDRESS")
+	}
+	if _, err := h.Temporal.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
+		return fault.Wrap(err, fault.Unavailable, "Temporal does not answer", "what is accepted meanwhile is kept, and driven when it does")
+	}
+	return nil
+}

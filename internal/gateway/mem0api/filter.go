@@ -1,0 +1,399 @@
+package mem0api
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/service/longterm"
+	"cairn/internal/service/search"
+)
+
+// mem0Query is what a search, a list or a deletion is about.
+type mem0Query struct {
+	entity
+	Query       string         `json:"query"`
+	Filters     map[string]any `json:"filters"`
+	TopK        int            `json:"top_k"`
+	Limit       int            `json:"limit"` // top_k, as it was called
+	Page        int            `json:"page"`
+	PageSize    int            `json:"page_size"`
+	Threshold   *float64       `json:"threshold"`
+	ShowExpired bool           `json:"show_expired"`
+	Explain     bool           `json:"explain"`    // tells what a score is made of
+	Metadata    map[string]any `json:"metadata"`   // members that a memory must have
+	From        string         `json:"start_date"` // of its making, both ends included
+	To          string         `json:"end_date"`
+}
+
+const (
+	mem0TopK = 20
+	mem0Most = 1000
+)
+
+// query reads the body or the parameters.
+func (c *call) query() (q mem0Query, err error) {
+	if err = c.read(&q); err != nil {
+		return q, err
+	}
+	given := c.r.URL.Query()
+	number := func(name string) int { n, _ := strconv.Atoi(given.Get(name)); return n }
+	q.TopK = cmp.Or(q.TopK, q.Limit, q.PageSize, number("top_k"), number("limit"), number("page_size"), mem0TopK)
+	q.Page = max(cmp.Or(q.Page, number("page")), 1)
+	q.ShowExpired = q.ShowExpired || given.Get("show_expired") == "true"
+	if q.TopK < 1 || q.TopK > mem0Most {
+		return q, fault.Newf(fault.InvalidArgument, "top_k is %d, and must be 1 to %d", q.TopK, mem0Most)
+	}
+	if q.Filters == nil {
+		q.Filters = map[string]any{}
+	}
+	for _, kind := range entityKinds {
+		if name := cmp.Or(*q.entity.named(kind), given.Get(kind+"_id")); name != "" {
+			q.Filters[kind+"_id"] = name
+		}
+	}
+	if !named(q.Filters) {
+		return q, noEntity
+	}
+	for name, value := range q.Metadata {
+		if _, taken := q.Filters[name]; !taken {
+			q.Filters[name] = value
+		}
+	}
+	q.between()
+	_, err = fits(q.Filters, memory.Entry{}) // what it cannot read is refused, not passed over
+	return q, err
+}
+
+// between makes filters of the dates that a list is bounded by.
+func (q mem0Query) between() {
+	var bounds []any
+	if q.From != "" {
+		bounds = append(bounds, map[string]any{"created_at": map[string]any{"gte": q.From}})
+	}
+	if q.To != "" {
+		bounds = append(bounds, map[string]any{"created_at": map[string]any{"lt": q.To + "~"}}) // a date alone holds its whole day
+	}
+	if len(bounds) == 0 {
+		return
+	}
+	if others, ok := q.Filters["AND"]; ok {
+		bounds = append(bounds, map[string]any{"AND": others})
+	}
+	q.Filters["AND"] = bounds
+}
+
+// isEntity tells whether a member of a filter names an entity.
+func isEntity(name string) bool {
+	kind, ok := strings.CutSuffix(name, "_id")
+	return ok && slices.Contains(entityKinds, kind)
+}
+
+// named tells whether a filter says whose memories are meant.
+func named(filter any) bool {
+	switch f := filter.(type) {
+	case map[string]any:
+		for name, v := range f {
+			if isEntity(name) || (name == "AND" || name == "OR") && named(v) {
+				return true
+			}
+		}
+	case []any:
+		for _, one := range f {
+			if named(one) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// targets are those that all of the memories have which a filter can choose;
+// none when it may be any.
+func (q mem0Query) targets() []string {
+	text := func(name string) string { v, _ := q.Filters[name].(string); return v }
+	if user := text("user_id"); user != "" && user != "*" {
+		return []string{user}
+	}
+	return nil // an agent's and a run's may be about users, too
+}
+
+// stamped are facts that all of the memories have in their metadata.
+func (q mem0Query) stamped() memory.Metadata {
+	for _, name := range []string{"run_id", "app_id"} {
+		if v, _ := q.Filters[name].(string); v != "" && v != "*" {
+			return memory.Metadata{mem0Facts: map[string]any{name: v}}
+		}
+	}
+	return nil
+}
+
+// holds tells whether an entry is one that the query may find.
+func (q mem0Query) holds(e memory.Entry) bool {
+	if e.Status != memory.Active || !slices.Contains(mem0Types, e.Type) {
+		return false
+	}
+	if until := factsOf(e).Expires; until != "" && !q.ShowExpired && until < time.Now().UTC().Format(time.DateOnly) {
+		return false
+	}
+	ok, err := fits(q.Filters, e)
+	return ok && err == nil
+}
+
+// all lists the entries of a query in the order of their making.
+func (c *call) all(q mem0Query, most int) (out []memory.Entry, err error) {
+	f := memory.Filter{Types: mem0Types, Targets: q.targets(), Metadata: q.stamped(), Limit: longterm.MostListed}
+	for {
+		page, err := c.LongTerm.List(c.r.Context(), c.person(), f)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range page {
+			f.After = e.Key
+			if q.holds(e) {
+				if out = append(out, e); len(out) == most {
+					return out, nil
+				}
+			}
+		}
+		if len(page) < f.Limit {
+			return out, nil
+		}
+	}
+}
+
+func (c *call) getAll() (any, error) {
+	q, err := c.query()
+	if err != nil {
+		return nil, err
+	}
+	entries, err := c.all(q, q.Page*q.TopK)
+	results := []mem0Memory{}
+	for _, e := range entries[min((q.Page-1)*q.TopK, len(entries)):] {
+		results = append(results, mem0Of(e))
+	}
+	return map[string]any{"results": results}, err
+}
+
+func (c *call) deleteAll() (any, error) {
+	q, err := c.query()
+	if err != nil {
+		return nil, err
+	}
+	_, err = c.forget(q)
+	return message("All relevant memories deleted"), err
+}
+
+// forget deletes what a query holds, and tells how many there were.
+func (c *call) forget(q mem0Query) (int, error) {
+	q.ShowExpired = true
+	entries, err := c.all(q, -1)
+	if err != nil || len(entries) == 0 {
+		return 0, err
+	}
+	var gone []longterm.DeleteRequest
+	for i, e := range entries {
+		gone = append(gone, longterm.DeleteRequest{Index: i, ID: e.ID})
+	}
+	_, err = c.LongTerm.DeleteMemories(c.r.Context(), c.person(), gone)
+	return len(gone), err
+}
+
+func (c *call) search() (any, error) {
+	q, err := c.query()
+	if err != nil {
+		return nil, err
+	}
+	ctx, ws := c.r.Context(), c.from.Workspace.ID
+	r := search.Request{Query: q.Query, Kinds: []string{search.KindMemory}, Types: mem0Types, Limit: search.MostFound}
+	for _, name := range q.targets() {
+		if t, err := memory.NewTarget(memory.Personal, name); err == nil {
+			r.Targets = append(r.Targets, t.Key)
+		}
+	}
+	found, err := c.Finder.Find(ctx, ws, r)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	scores, near := map[string]float64{}, map[string]float64{}
+	for _, f := range found {
+		near[f.ID] = f.Cosine
+		ids, scores[f.ID] = append(ids, f.ID), max(f.Cosine, 0.1) // what words have found is found
+		if f.Exact {
+			scores[f.ID] = 1
+		}
+	}
+	entries, err := c.LongTerm.Get(ctx, c.person(), ids...)
+	results := []mem0Memory{}
+	for _, e := range entries {
+		score := scores[e.ID]
+		if len(results) == q.TopK || !q.holds(e) || q.Threshold != nil && score < *q.Threshold {
+			continue
+		}
+		m := mem0Of(e)
+		m.Score = &score
+		if q.Explain {
+			m.Details = map[string]any{"semantic_score": near[e.ID], "final_score": score, "threshold": q.Threshold}
+		}
+		results = append(results, m)
+	}
+	return map[string]any{"results": results}, err
+}
+
+// fits evaluates a filter of mem0: members are and-ed; AND, OR and NOT nest;
+// a member's value is one to equal, * for any, or operators.
+func fits(filter any, e memory.Entry) (bool, error) {
+	members, ok := filter.(map[string]any)
+	if !ok {
+		return false, fault.New(fault.InvalidArgument, "a filter is no object", "")
+	}
+	all := true
+	for name, want := range members { // all are looked at, so that a wrong one is told of
+		var ok bool
+		var err error
+		switch name {
+		case "AND", "OR", "NOT":
+			ok, err = combined(name, want, e)
+		case "user_id", "agent_id", "app_id", "run_id":
+			ok, err = compared(mem0Value(e, name), want)
+			if id, text := want.(string); text && e.Metadata[mem0Facts] == nil { // known by its target, which has no case
+				held, _ := mem0Value(e, name).(string)
+				ok = ok || held != "" && strings.EqualFold(held, id)
+			}
+		default:
+			ok, err = compared(mem0Value(e, name), want)
+		}
+		if err != nil {
+			return false, err
+		}
+		all = all && ok
+	}
+	return all, nil
+}
+
+func combined(how string, want any, e memory.Entry) (bool, error) {
+	list, ok := want.([]any)
+	if !ok {
+		list = []any{want}
+	}
+	some, every := false, true
+	for _, one := range list {
+		ok, err := fits(one, e)
+		if err != nil {
+			return false, err
+		}
+		some, every = some || ok, every && ok
+	}
+	switch how {
+	case "AND":
+		return every, nil
+	case "OR":
+		return some, nil
+	}
+	return !some, nil
+}
+
+// mem0Value is what an entry has under a name; nil is nothing.
+func mem0Value(e memory.Entry, name string) any {
+	f := factsOf(e)
+	switch name {
+	case "user_id", "agent_id", "app_id", "run_id":
+		return orNothing(*f.entity.named(name))
+	case "created_at":
+		return e.CreatedAt.UTC().Format(time.RFC3339)
+	case "updated_at":
+		return e.UpdatedAt.UTC().Format(time.RFC3339)
+	case "memory":
+		return e.Content
+	}
+	return e.Metadata[name]
+}
+
+func orNothing(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+func compared(has, want any) (bool, error) {
+	if want == "*" {
+		return has != nil, nil
+	}
+	operators, ok := want.(map[string]any)
+	if !ok {
+		if list, ok := want.([]any); ok {
+			return within(has, list), nil
+		}
+		return same(has, want), nil
+	}
+	all := true
+	for op, value := range operators {
+		ok, err := operated(op, has, value)
+		if err != nil {
+			return false, err
+		}
+		all = all && ok
+	}
+	return all, nil
+}
+
+func operated(op string, has, value any) (bool, error) {
+	list, isList := value.([]any)
+	if (op == "in" || op == "nin") && !isList {
+		return false, fault.New(fault.InvalidArgument, fmt.Sprintf("the value of %q is no list", op), "")
+	}
+	switch op {
+	case "eq":
+		return same(has, value), nil
+	case "ne":
+		return !same(has, value), nil
+	case "in":
+		return within(has, list), nil
+	case "nin":
+		return !within(has, list), nil
+	case "contains":
+		return has != nil && strings.Contains(fmt.Sprint(has), fmt.Sprint(value)), nil
+	case "icontains":
+		return has != nil && strings.Contains(strings.ToLower(fmt.Sprint(has)), strings.ToLower(fmt.Sprint(value))), nil
+	case "gt", "gte", "lt", "lte":
+		if has == nil {
+			return false, nil
+		}
+		n := order(has, value)
+		return op == "gt" && n > 0 || op == "gte" && n >= 0 || op == "lt" && n < 0 || op == "lte" && n <= 0, nil
+	}
+	return false, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no operator %q", op), "use eq ne gt gte lt lte in nin contains icontains")
+}
+
+func within(has any, list []any) bool {
+	for _, v := range list {
+		if same(has, v) {
+			return true
+		}
+	}
+	return false
+}
+
+// same compares as JSON does.
+func same(has, want any) bool {
+	a, _ := json.Marshal(has)
+	b, _ := json.Marshal(want)
+	return string(a) == string(b)
+}
+
+func order(a, b any) int {
+	x, isNumber := a.(float64)
+	y, both := b.(float64)
+	if isNumber && both {
+		return cmp.Compare(x, y)
+	}
+	return strings.Compare(fmt.Sprint(a), fmt.Sprint(b))
+}

@@ -1,0 +1,377 @@
+package mem0api
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/md5"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/longterm"
+	"cairn/internal/service/memoryagent"
+)
+
+// patience is how long an add waits for what is inferred; an event tells of
+// what takes longer.
+const patience = 100 * time.Second
+
+// mem0Memory is a memory as mem0's clients read it.
+type mem0Memory struct {
+	ID       string         `json:"id"`
+	Memory   string         `json:"memory"`
+	Hash     string         `json:"hash"`
+	Metadata map[string]any `json:"metadata"`
+	Score    *float64       `json:"score,omitempty"`
+	Details  map[string]any `json:"score_details,omitempty"`
+	Created  time.Time      `json:"created_at"`
+	Updated  time.Time      `json:"updated_at"`
+	facts
+}
+
+func mem0Of(e memory.Entry) mem0Memory {
+	metadata := memory.Metadata{}.With(e.Metadata)
+	delete(metadata, mem0Facts)
+	return mem0Memory{ID: e.ID, Memory: e.Content, Hash: fmt.Sprintf("%x", md5.Sum([]byte(e.Content))), Metadata: metadata, Created: e.CreatedAt, Updated: e.UpdatedAt, facts: factsOf(e)}
+}
+
+// mem0Event is what was done to one memory.
+type mem0Event struct {
+	ID     string   `json:"id"`
+	Memory string   `json:"memory"`
+	Event  string   `json:"event"` // ADD UPDATE DELETE NONE
+	Role   string   `json:"role,omitempty"`
+	Data   mem0Said `json:"data"` // the text again, where the platform's clients look
+}
+
+type mem0Said struct {
+	Memory string `json:"memory"`
+}
+
+type mem0Add struct {
+	entity
+	Messages json.RawMessage `json:"messages"`
+	Metadata memory.Metadata `json:"metadata"`
+	Expires  string          `json:"expiration_date"`
+	Infer    *bool           `json:"infer"`
+	Type     string          `json:"memory_type"`
+	At       int64           `json:"timestamp"`           // when it was said, in seconds since 1970
+	Async    *bool           `json:"async_mode"`          // of the platform; false waits
+	Prompt   string          `json:"prompt"`              // what is to be remembered, in words
+	Custom   string          `json:"custom_instructions"` // the same, as the platform calls it
+}
+
+func (c *call) added() (in mem0Add, messages []transcript.Message, err error) {
+	if err = c.read(&in); err != nil {
+		return in, nil, err
+	}
+	if in.none() {
+		return in, nil, noEntity
+	}
+	if err := checkDate(in.Expires); err != nil {
+		return in, nil, err
+	}
+	if in.Type != "" && in.Type != "procedural_memory" {
+		return in, nil, fault.New(fault.InvalidArgument, fmt.Sprintf("memory_type is %q", in.Type), "leave it out, or use procedural_memory")
+	}
+	var text string
+	if json.Unmarshal(in.Messages, &text) == nil && text != "" {
+		return in, []transcript.Message{{Role: transcript.User, Content: text}}, nil
+	}
+	raw := bytes.TrimSpace(in.Messages)
+	if bytes.HasPrefix(raw, []byte("{")) { // one message alone
+		raw = slicesOf(raw)
+	}
+	all, err := transcript.Parse("messages", bytes.NewReader(raw), int64(len(raw)))
+	if err != nil {
+		return in, nil, err
+	}
+	if len(all) == 1 {
+		messages = memory.Said(all[0].Messages)
+	}
+	if len(messages) == 0 {
+		return in, nil, fault.New(fault.InvalidArgument, "messages is empty", "send what was said")
+	}
+	return in, messages, nil
+}
+
+// when tells the time of what was said, if the caller told it.
+func (in mem0Add) when() *time.Time {
+	if in.At <= 0 {
+		return nil
+	}
+	t := time.Unix(in.At, 0).UTC()
+	return &t
+}
+
+func checkDate(text string) error {
+	if _, err := time.Parse(time.DateOnly, text); text != "" && err != nil {
+		return fault.New(fault.InvalidArgument, "expiration_date is no YYYY-MM-DD", "")
+	}
+	return nil
+}
+
+func slicesOf(one []byte) []byte { return append(append([]byte("["), one...), ']') }
+
+// add remembers what was said and waits for what comes of it.
+func (c *call) add() (any, error) { return c.remember(patience) }
+
+// addLater is add as the platform has it: an event tells what came of it.
+func (c *call) addLater() (any, error) { return c.remember(0) }
+
+func (c *call) remember(wait time.Duration) (any, error) {
+	in, messages, err := c.added()
+	if err != nil {
+		return nil, err
+	}
+	if in.Infer != nil && !*in.Infer {
+		return c.addAsIs(in, messages)
+	}
+	if in.Async != nil && !*in.Async {
+		wait = patience
+	}
+	if t := in.when(); t != nil {
+		for i := range messages {
+			if messages[i].Time.IsZero() {
+				messages[i].Time = *t
+			}
+		}
+	}
+	r, err := c.summarize(in, messages)
+	if err != nil {
+		return nil, err
+	}
+	if wait > 0 {
+		if _, err := c.door.Await(c.r.Context(), r.Ref, wait, func() (run.Status, error) {
+			now, err := c.Progressive.RequestOf(c.r.Context(), r.Workspace, r.Key)
+			return now.Status, err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	out, err := c.came(r)
+	if err != nil {
+		return nil, err
+	}
+	if wait > 0 && out.Status == mem0Status(run.Ended, true) {
+		return nil, out.failure
+	}
+	if wait > 0 && out.Status == mem0Status(run.Ended, false) {
+		return map[string]any{"results": out.Results}, nil
+	}
+	return mem0Queued{out.Status, r.Key, "Memory processing has been queued for background execution", out.Results}, nil
+}
+
+// mem0Queued is the answer to an add that goes on.
+type mem0Queued struct {
+	Status  string      `json:"status"`
+	Event   string      `json:"event_id"`
+	Message string      `json:"message"`
+	Results []mem0Event `json:"results"`
+}
+
+// summarize has memories made of what was said. Sent again while it is under
+// way, or with the same Idempotency-Key, it is the same request; sent again
+// later it is looked at again, as mem0 does.
+func (c *call) summarize(in mem0Add, messages []transcript.Message) (run.Run, error) {
+	where := in.target()
+	choices := memoryagent.RequestOptions{Types: mem0Types, Metadata: facts{entity: in.entity, Expires: in.Expires}.stamp(in.Metadata), Guidance: cmp.Or(in.Prompt, in.Custom)}
+	if in.Type != "" {
+		where.Type, choices.Types = memory.Procedural, []memory.Type{memory.Procedural}
+	}
+	choices.Only = []memory.Task{where} // nobody else's memories come of what one user said
+	wanted := memoryagent.Request{Workspace: c.from.Workspace.ID, WorkspaceKey: c.from.Workspace.Key, ID: c.r.Header.Get("Idempotency-Key"), Messages: messages,
+		Targets: []memory.Task{where}, KnownOnly: true, Choices: choices, Spec: c.options.TurnSpec()}
+	r, err := c.Progressive.Summarize(c.r.Context(), wanted)
+	if err == nil && r.Status == run.Ended && wanted.ID == "" {
+		wanted.Fresh = true
+		return c.Progressive.Summarize(c.r.Context(), wanted)
+	}
+	return r, err
+}
+
+// mem0Came is what a request to remember has come to.
+type mem0Came struct {
+	mem0EventRow
+	Results []mem0Event `json:"results"`
+	Detail  string      `json:"detail,omitempty"`
+	failure error
+}
+
+func (c *call) came(r run.Run) (out mem0Came, err error) {
+	report, err := c.Progressive.Report(c.r.Context(), r.Ref)
+	if err != nil {
+		return out, err
+	}
+	out.Results = []mem0Event{}
+	out.mem0EventRow = mem0EventRow{ID: r.Key, Type: "ADD", Status: mem0Status(report.State, report.Status == memoryagent.Failed), Created: r.CreatedAt, Updated: r.CreatedAt}
+	if report.State != run.Ended {
+		return out, nil
+	}
+	if report.Status == memoryagent.Failed {
+		out.failure = failureOf(report)
+		out.Detail = out.failure.Error()
+		return out, nil
+	}
+	kinds := map[string]string{}
+	var ids []string
+	for _, t := range report.Tasks {
+		for kind, some := range map[string][]string{"ADD": t.Added, "UPDATE": t.Updated, "DELETE": t.Deleted} {
+			for _, id := range some {
+				if kinds[id] == "" {
+					ids = append(ids, id)
+				}
+				kinds[id] = kind
+			}
+		}
+	}
+	entries, err := c.LongTerm.Get(c.r.Context(), c.person(), ids...)
+	for _, e := range entries {
+		out.Results = append(out.Results, mem0Event{ID: e.ID, Memory: e.Content, Event: kinds[e.ID], Data: mem0Said{e.Content}})
+	}
+	return out, err
+}
+
+// failureOf is why a request came to nothing, as an error of its caller.
+func failureOf(r memoryagent.Report) error {
+	switch code := fault.Code(r.Detail); {
+	case r.Reason == agent.OverBudget:
+		return fault.New(fault.QuotaExceeded, "the budget for models is used up", "")
+	case r.Reason == agent.Interrupted:
+		return fault.New(fault.Cancelled, "the request was cancelled", "")
+	case upstreams[code] != "" && code != fault.Unavailable:
+		return fault.New(code, "the model endpoint refused: "+r.Detail, "")
+	}
+	return fault.New(fault.ModelInvalid, "the model could not be had: "+string(r.Reason)+" "+r.Detail, "`cairn runs show` tells what happened; send it again")
+}
+
+// addAsIs remembers each message as it stands.
+func (c *call) addAsIs(in mem0Add, messages []transcript.Message) (any, error) {
+	where := in.target()
+	who := c.person()
+	who.Subject = agent.MemoryScope{Type: string(where.Type), Target: where.Target}
+	var wanted []longterm.NewMemory
+	for i, m := range messages {
+		f := facts{entity: in.entity, Expires: in.Expires, Role: string(m.Role)}
+		wanted = append(wanted, longterm.NewMemory{Index: i, Content: m.Content, Metadata: f.stamp(in.Metadata), EventTime: in.when()})
+	}
+	items, err := c.LongTerm.AddMemories(c.r.Context(), who, wanted)
+	results := []mem0Event{}
+	for _, i := range items {
+		event := "ADD"
+		switch i.Status {
+		case longterm.Failed:
+			continue
+		case longterm.AlreadyExists:
+			event = "NONE"
+		}
+		results = append(results, mem0Event{ID: i.ID, Memory: wanted[i.Index].Content, Event: event, Role: string(messages[i.Index].Role), Data: mem0Said{wanted[i.Index].Content}})
+	}
+	return map[string]any{"results": results}, err
+}
+
+// event tells what came of one add.
+func (c *call) event() (any, error) {
+	r, err := c.Progressive.RequestOf(c.r.Context(), c.from.Workspace.ID, c.r.PathValue("id"))
+	if err != nil {
+		return nil, err
+	}
+	return c.came(r)
+}
+
+// entry is the memory that the path names, if it is one that mem0 sees.
+func (c *call) entry() (memory.Entry, error) { return c.entryOf(c.r.PathValue("id")) }
+
+func (c *call) get() (any, error) {
+	e, err := c.entry()
+	return mem0Of(e), err
+}
+
+func (c *call) update() (any, error) {
+	var in struct {
+		Text     string          `json:"text"`
+		Data     string          `json:"data"`
+		Memory   string          `json:"memory"`
+		Metadata memory.Metadata `json:"metadata"`
+		Expires  json.RawMessage `json:"expiration_date"` // null takes it away
+	}
+	e, err := c.entry()
+	if err == nil {
+		err = c.read(&in)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if delete(in.Metadata, mem0Facts); len(in.Expires) > 0 { // whom a memory is for does not change
+		f := factsOf(e)
+		f.Expires = ""
+		if err := json.Unmarshal(in.Expires, &f.Expires); err != nil {
+			return nil, fault.New(fault.InvalidArgument, "expiration_date is no text", "")
+		}
+		if err := checkDate(f.Expires); err != nil {
+			return nil, err
+		}
+		in.Metadata = f.stamp(in.Metadata)
+	}
+	text := cmp.Or(in.Text, in.Data, in.Memory, e.Content)
+	if _, err := c.LongTerm.UpdateMemories(c.r.Context(), c.person(), []longterm.ChangedMemory{{ID: e.ID, Content: text, Metadata: in.Metadata}}); err != nil {
+		return nil, err
+	}
+	if e, err = c.entry(); fault.CodeOf(err) == fault.NotFound { // another says it already, and has become this one's place
+		return message("Memory updated successfully!"), nil
+	}
+	return struct {
+		mem0Memory
+		Message string `json:"message"`
+	}{mem0Of(e), "Memory updated successfully!"}, err
+}
+
+func (c *call) remove() (any, error) {
+	e, err := c.entry()
+	if err == nil {
+		_, err = c.LongTerm.DeleteMemories(c.r.Context(), c.person(), []longterm.DeleteRequest{{ID: e.ID}})
+	}
+	return message("Memory deleted successfully!"), err
+}
+
+func (c *call) history() (any, error) {
+	id := c.r.PathValue("id")
+	const most = 1000
+	found, err := c.LongTerm.Get(c.r.Context(), c.person(), id)
+	if err == nil && (len(found) == 0 || !slices.Contains(mem0Types, found[0].Type)) {
+		err = fault.New(fault.NotFound, "Memory not found", "")
+	}
+	if err != nil {
+		return nil, err
+	}
+	revisions, err := c.Memory.History(c.r.Context(), c.person(), id, most)
+	if err != nil {
+		return nil, err
+	}
+	out, before := []map[string]any{}, any(nil)
+	for i := len(revisions) - 1; i >= 0; i-- { // mem0 tells the first first
+		r := revisions[i]
+		event, after := "UPDATE", any(r.Content)
+		switch r.Action {
+		case memory.Add:
+			event = "ADD"
+		case memory.Remove, memory.Merge:
+			event, after = "DELETE", nil
+		}
+		out = append(out, map[string]any{"id": fmt.Sprintf("%s-%d", id, r.Version), "memory_id": id, "old_memory": before, "new_memory": after, "event": event, "created_at": r.CreatedAt, "updated_at": r.CreatedAt,
+			"is_deleted": after == nil, "actor_id": nil, "role": nil})
+		before = after
+	}
+	return out, nil
+}
+
+func (c *call) reset() (any, error) {
+	_, err := c.LongTerm.DeleteWhere(c.r.Context(), c.person(), memory.Filter{Types: memory.LongTermTypes})
+	return message("All memories reset"), err
+}

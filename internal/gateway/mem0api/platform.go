@@ -1,0 +1,278 @@
+package mem0api
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/longterm"
+)
+
+// What mem0's platform has beside the routes of its self-hosted server.
+
+func (c *call) ping() (any, error) {
+	return map[string]any{"status": "ok", "org_id": nil, "project_id": c.from.Workspace.Name, "user_email": nil}, nil
+}
+
+// mem0Page is a page of a list.
+type mem0Page struct {
+	Count    int     `json:"count"` // of all pages
+	Next     *string `json:"next"`
+	Previous *string `json:"previous"`
+	Results  any     `json:"results"`
+}
+
+// mem0PageSize is the length of a page that does not say its own.
+const mem0PageSize = 50
+
+// pageOf cuts the page out of all that its address names.
+func pageOf[T any](c *call, all []T, size, page int) mem0Page {
+	from := min((page-1)*size, len(all))
+	to := min(from+size, len(all))
+	out := mem0Page{Count: len(all), Results: append([]T{}, all[from:to]...)}
+	if to < len(all) {
+		out.Next = c.pageLink(page + 1)
+	}
+	if from > 0 {
+		out.Previous = c.pageLink(page - 1)
+	}
+	return out
+}
+
+func (c *call) pageLink(page int) *string {
+	q := c.r.URL.Query()
+	q.Set("page", strconv.Itoa(page))
+	link := (&url.URL{Path: c.r.URL.Path, RawQuery: q.Encode()}).String()
+	if base := c.door.Link(""); base != "" {
+		link = base + link
+	}
+	return &link
+}
+
+func (c *call) addressed() (size, page int, err error) {
+	if size, err = c.number("page_size", mem0PageSize, mem0Most); err == nil {
+		page, err = c.number("page", 1, 1_000_000)
+	}
+	return size, page, err
+}
+
+// page lists memories with how many there are.
+func (c *call) page() (any, error) {
+	q, err := c.query()
+	if err != nil {
+		return nil, err
+	}
+	entries, err := c.all(q, -1)
+	all := make([]mem0Memory, len(entries))
+	for i, e := range entries {
+		all[i] = mem0Of(e)
+	}
+	return pageOf(c, all, q.TopK, q.Page), err
+}
+
+// mem0Entity is whom memories are for.
+type mem0Entity struct {
+	ID      string    `json:"id"`
+	Name    string    `json:"name"`
+	Type    string    `json:"type"`
+	Total   int64     `json:"total_memories"`
+	Created time.Time `json:"created_at"`
+	Updated time.Time `json:"updated_at"`
+}
+
+// entitiesSeen bounds a list of entities, as mem0's server does.
+const entitiesSeen = 10_000
+
+func (c *call) known() (out []mem0Entity, err error) {
+	out = []mem0Entity{}
+	all, err := c.Workspaces.Entities(c.r.Context(), c.from.Workspace.ID, entitiesSeen)
+	for _, e := range all {
+		out = append(out, mem0Entity{e.Name, e.Name, e.Kind, e.Memories, e.FirstAt, e.LastAt})
+	}
+	return out, err
+}
+
+func (c *call) entities() (any, error) { return c.known() }
+
+func (c *call) entityPage() (any, error) {
+	size, page, err := c.addressed()
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.known()
+	return pageOf(c, all, size, page), err
+}
+
+// removeEntity forgets all memories of an entity.
+func (c *call) removeEntity() (any, error) {
+	kind, name := c.r.PathValue("type"), c.r.PathValue("id")
+	if !slices.Contains(entityKinds, kind) {
+		return nil, fault.Newf(fault.InvalidArgument, "Invalid entity type %q", kind)
+	}
+	q := mem0Query{Filters: map[string]any{kind + "_id": name}}
+	_, err := c.forget(q)
+	return message("Entity deleted successfully!"), err
+}
+
+// mem0Batch is a change of many memories.
+type mem0Batch struct {
+	Memories []struct {
+		ID   string `json:"memory_id"`
+		Text string `json:"text"`
+	} `json:"memories"`
+}
+
+// batch reads the memories that a request names. One that is not there ends the
+// request before anything is done.
+func (c *call) batch() (in mem0Batch, err error) {
+	if err = c.read(&in); err != nil {
+		return in, err
+	}
+	if n := len(in.Memories); n == 0 || n > mem0Most {
+		return in, fault.Newf(fault.InvalidArgument, "memories has %d members, and must have 1 to %d", n, mem0Most)
+	}
+	for _, m := range in.Memories {
+		if _, err = c.entryOf(m.ID); err != nil {
+			return in, err
+		}
+	}
+	return in, nil
+}
+
+func (c *call) updateMany() (any, error) {
+	in, err := c.batch()
+	if err != nil {
+		return nil, err
+	}
+	var changes []longterm.ChangedMemory
+	for i, m := range in.Memories {
+		changes = append(changes, longterm.ChangedMemory{Index: i, ID: m.ID, Content: m.Text})
+	}
+	items, err := c.LongTerm.UpdateMemories(c.r.Context(), c.person(), changes)
+	return mem0Done("updated", items, err)
+}
+
+func (c *call) removeMany() (any, error) {
+	in, err := c.batch()
+	if err != nil {
+		return nil, err
+	}
+	var gone []longterm.DeleteRequest
+	for i, m := range in.Memories {
+		gone = append(gone, longterm.DeleteRequest{Index: i, ID: m.ID})
+	}
+	items, err := c.LongTerm.DeleteMemories(c.r.Context(), c.person(), gone)
+	return mem0Done("deleted", items, err)
+}
+
+// mem0Done tells how many of a batch were done, and why the others were not.
+func mem0Done(what string, items []longterm.ItemResult, err error) (any, error) {
+	done, failed := 0, []longterm.ItemResult{}
+	for _, i := range items {
+		if i.Status == longterm.Failed {
+			failed = append(failed, i)
+		} else {
+			done++
+		}
+	}
+	out := map[string]any{"message": fmt.Sprintf("Successfully %s %d memories", what, done)}
+	if len(failed) > 0 {
+		out["failed"] = failed
+	}
+	return out, err
+}
+
+// rate keeps what somebody thinks of a memory with it.
+func (c *call) rate() (any, error) {
+	var in struct {
+		ID       string  `json:"memory_id"`
+		Feedback *string `json:"feedback"` // null takes it back
+		Reason   *string `json:"feedback_reason"`
+	}
+	if err := c.read(&in); err != nil {
+		return nil, err
+	}
+	e, err := c.entryOf(in.ID)
+	if err != nil {
+		return nil, err
+	}
+	f := factsOf(e)
+	f.Feedback, f.Reason = "", ""
+	if in.Feedback != nil {
+		f.Feedback = *in.Feedback
+	}
+	if in.Reason != nil {
+		f.Reason = *in.Reason
+	}
+	if !slices.Contains([]string{"", "POSITIVE", "NEGATIVE", "VERY_NEGATIVE"}, f.Feedback) {
+		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("feedback is %q", f.Feedback), "use POSITIVE, NEGATIVE, VERY_NEGATIVE or null")
+	}
+	_, err = c.LongTerm.UpdateMemories(c.r.Context(), c.person(), []longterm.ChangedMemory{{ID: e.ID, Content: e.Content, Metadata: f.stamp(nil)}})
+	return map[string]any{"message": "Feedback saved", "memory_id": e.ID, "feedback": in.Feedback, "feedback_reason": in.Reason}, err
+}
+
+// mem0EventRow is what became of one add.
+type mem0EventRow struct {
+	ID      string     `json:"id"`
+	Type    string     `json:"event_type"`
+	Status  string     `json:"status"` // PENDING RUNNING SUCCEEDED FAILED
+	Created time.Time  `json:"created_at"`
+	Updated time.Time  `json:"updated_at"`
+	Ended   *time.Time `json:"completed_at"`
+	Latency *float64   `json:"latency"` // ms
+}
+
+func eventOf(r run.Summary) mem0EventRow {
+	out := mem0EventRow{ID: r.Key, Type: "ADD", Status: mem0Status(r.Status, r.Outcome == run.Failed), Created: r.CreatedAt, Updated: r.CreatedAt, Ended: r.EndedAt}
+	if r.EndedAt != nil {
+		took := float64(r.EndedAt.Sub(r.CreatedAt).Microseconds()) / 1000
+		out.Updated, out.Latency = *r.EndedAt, &took
+	}
+	return out
+}
+
+// mem0Status is how far a run is in mem0's words.
+func mem0Status(s run.Status, failed bool) string {
+	switch {
+	case s == run.Running:
+		return "RUNNING"
+	case s != run.Ended:
+		return "PENDING"
+	case failed:
+		return "FAILED"
+	}
+	return "SUCCEEDED"
+}
+
+// events lists the latest adds, the newest first.
+func (c *call) events() (any, error) {
+	size, page, err := c.addressed()
+	if err != nil {
+		return nil, err
+	}
+	runs, err := c.latestRuns()
+	all := []mem0EventRow{}
+	for _, r := range runs {
+		if r.Kind == run.Summarize {
+			all = append(all, eventOf(r))
+		}
+	}
+	return pageOf(c, all, size, page), err
+}
+
+// entryOf is a memory by its id, if it is one that mem0 sees.
+func (c *call) entryOf(id string) (memory.Entry, error) {
+	found, err := c.LongTerm.Get(c.r.Context(), c.person(), id)
+	if err != nil {
+		return memory.Entry{}, err
+	}
+	if len(found) == 0 || found[0].Status != memory.Active || !slices.Contains(mem0Types, found[0].Type) {
+		return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("Memory not found: %.40q", id), "GET /memories lists them")
+	}
+	return found[0], nil
+}

@@ -1,0 +1,97 @@
+package mem0api
+
+import (
+	"net/http"
+	"strings"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/service/apikey"
+)
+
+// route is a route under a prefix of each mount.
+type route struct {
+	pattern string
+	scope   apikey.Scope // that a key needs; empty is open to everybody
+	status  int          // of success; 0 is 200
+	answer  func(*call) (any, error)
+}
+
+// Mount adds the routes of mem0 to mux, below /mem0 and with Root without that, too.
+func Mount(mux *http.ServeMux, s Services, o Options, d Door) {
+	a := &api{Services: s, options: o, door: d}
+	mounts := []string{"/mem0"}
+	if o.Root {
+		mounts = append(mounts, "")
+	}
+	for _, mount := range mounts {
+		for _, r := range table {
+			at := strings.Replace(r.pattern, "/", mount+"/", 1)
+			mux.HandleFunc(at, func(w http.ResponseWriter, req *http.Request) { a.serve(w, req, r) })
+		}
+	}
+	unknown := route{pattern: "unknown", answer: (*call).unknown}
+	mux.HandleFunc("/mem0/", func(w http.ResponseWriter, req *http.Request) { a.serve(w, req, unknown) })
+}
+
+func (c *call) unknown() (any, error) {
+	return nil, fault.New(fault.NotFound, "Not Found: "+c.r.Method+" "+c.r.URL.Path, "the routes of mem0 that Cairn has are listed in README.md")
+}
+
+// Accounts, webhooks and whatever else only mem0 has.
+const (
+	noAccounts = "Cairn has keys and no accounts: `cairn keys create`, or POST /api-keys with a key of the scope admin"
+	noProfiles = "GET /v1/memories with memory_targets shows what is known of a user"
+	noExport   = "GET /v1/memories/dump streams all memories"
+	noHooks    = "GET /v1/runs/{id}/events streams what happens in a run"
+	noProjects = "PATCH /v1/settings changes a workspace"
+)
+
+var table = []route{ // what the self-hosted server has
+	{"POST /memories", apikey.Write, 0, (*call).add},
+	{"GET /memories", apikey.Read, 0, (*call).getAll},
+	{"DELETE /memories", apikey.Admin, 0, (*call).deleteAll},
+	{"GET /memories/{id}", apikey.Read, 0, (*call).get},
+	{"PUT /memories/{id}", apikey.Write, 0, (*call).update},
+	{"DELETE /memories/{id}", apikey.Write, 0, (*call).remove},
+	{"GET /memories/{id}/history", apikey.Read, 0, (*call).history},
+	{"POST /search", apikey.Read, 0, (*call).search},
+	{"POST /reset", apikey.Admin, 0, (*call).reset},
+	{"GET /configure", apikey.Read, 0, (*call).configuration},
+	{"POST /configure", apikey.Admin, 0, (*call).configure},
+	{"GET /configure/providers", apikey.Read, 0, (*call).providers},
+	{"GET /entities", apikey.Read, 0, (*call).entities},
+	{"DELETE /entities/{type}/{id}", apikey.Admin, 0, (*call).removeEntity},
+	{"GET /api-keys", apikey.Admin, 0, (*call).keys},
+	{"POST /api-keys", apikey.Admin, http.StatusCreated, (*call).makeKey},
+	{"DELETE /api-keys/{id}", apikey.Admin, 0, (*call).revokeKey},
+	{"GET /requests", apikey.Admin, 0, (*call).requests},
+	{"GET /auth/setup-status", "", 0, (*call).setupStatus},
+	{"GET /auth/me", apikey.Read, 0, (*call).me},
+	{"PATCH /auth/me", "", 0, notOffered(noAccounts)},
+	{"POST /auth/{what}", "", 0, notOffered(noAccounts)},
+	{"POST /generate-instructions", "", 0, notOffered("the prompts are Cairn's; memory skills (`cairn bank`) say what is remembered")},
+
+	// What the platform has, and its clients call.
+	{"GET /v1/ping/{$}", apikey.Read, 0, (*call).ping},
+	{"POST /v3/memories/add/{$}", apikey.Write, 0, (*call).addLater},
+	{"POST /v3/memories/search/{$}", apikey.Read, 0, (*call).search},
+	{"POST /v3/memories/{$}", apikey.Read, 0, (*call).page},
+	{"GET /v1/memories/{id}/{$}", apikey.Read, 0, (*call).get},
+	{"PUT /v1/memories/{id}/{$}", apikey.Write, 0, (*call).update},
+	{"DELETE /v1/memories/{id}/{$}", apikey.Write, 0, (*call).remove},
+	{"GET /v1/memories/{id}/history/{$}", apikey.Read, 0, (*call).history},
+	{"DELETE /v1/memories/{$}", apikey.Admin, 0, (*call).deleteAll},
+	{"PUT /v1/batch/{$}", apikey.Write, 0, (*call).updateMany},
+	{"DELETE /v1/batch/{$}", apikey.Write, 0, (*call).removeMany},
+	{"POST /v1/feedback/{$}", apikey.Write, 0, (*call).rate},
+	{"GET /v1/event/{id}/{$}", apikey.Read, 0, (*call).event},
+	{"GET /v1/events/{$}", apikey.Read, 0, (*call).events},
+	{"GET /v1/entities/{$}", apikey.Read, 0, (*call).entityPage},
+	{"DELETE /v1/entities/{type}/{id}/{$}", apikey.Admin, 0, (*call).removeEntity},
+	{"DELETE /v2/entities/{type}/{id}/{$}", apikey.Admin, 0, (*call).removeEntity},
+	{"GET /v2/entities/{type}/{id}/profile/{$}", "", 0, notOffered(noProfiles)},
+	{"/v2/profiles/", "", 0, notOffered(noProfiles)},
+	{"/v1/exports/", "", 0, notOffered(noExport)},
+	{"/api/v1/webhooks/", "", 0, notOffered(noHooks)},
+	{"/api/v1/orgs/", "", 0, notOffered(noProjects)},
+}

@@ -1,0 +1,163 @@
+package mem0api
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/apikey"
+)
+
+// What mem0's self-hosted server tells of itself, of its keys and of what was
+// asked of it.
+
+func (c *call) configuration() (any, error) {
+	return map[string]any{"version": "v1.1", "vector_store": map[string]any{"provider": "pgvector"}, "llm": map[string]any{"provider": "openai", "config": map[string]any{"model": c.options.Model}},
+		"embedder": map[string]any{"provider": "openai", "config": map[string]any{"model": c.Embedder.Model(), "embedding_dims": c.Embedder.Dims()}}}, nil
+}
+
+func (c *call) configure() (any, error) {
+	return nil, fault.New(fault.OutOfScope, "models and stores are configured by whoever runs Cairn, for all workspaces", "set them in the environment, see `cairn config`; PATCH /v1/settings changes a workspace")
+}
+
+func (c *call) providers() (any, error) {
+	return map[string]any{"llm": []string{"openai"}, "embedder": []string{"openai"}, "vector_store": []string{"pgvector"}}, nil
+}
+
+// setupStatus never asks for an account to be made: there are keys and no accounts.
+func (c *call) setupStatus() (any, error) { return map[string]bool{"needsSetup": false}, nil }
+
+// me is who holds the key.
+func (c *call) me() (any, error) {
+	role := "member"
+	if apikey.Admin.Allows(c.from.Scopes) {
+		role = "admin"
+	}
+	return map[string]any{"id": c.from.Workspace.Key, "name": c.from.Workspace.Name, "email": nil, "role": role, "scopes": c.from.Scopes}, nil
+}
+
+// mem0Key is a key as mem0 shows it.
+type mem0Key struct {
+	ID      string    `json:"id"`
+	Key     string    `json:"key,omitempty"` // of a new one only
+	Label   string    `json:"label"`
+	Prefix  string    `json:"key_prefix"`
+	Scopes  []string  `json:"scopes"`
+	Created time.Time `json:"created_at"`
+	Used    *string   `json:"last_used_at"` // is not kept
+}
+
+func mem0KeyOf(k apikey.Key) mem0Key {
+	return mem0Key{ID: strconv.FormatInt(k.ID, 10), Label: k.Name, Prefix: k.Hint, Scopes: k.Scopes, Created: k.CreatedAt}
+}
+
+func (c *call) keys() (any, error) {
+	all, err := c.Keys.List(c.r.Context(), c.from.Workspace.ID)
+	out := []mem0Key{}
+	for _, k := range slices.Backward(all) { // the newest first
+		if k.RevokedAt == nil {
+			out = append(out, mem0KeyOf(k))
+		}
+	}
+	return out, err
+}
+
+// makeKey makes a key that may read and write, unless scopes says otherwise.
+func (c *call) makeKey() (any, error) {
+	in := struct {
+		Label  string         `json:"label"`
+		Scopes []apikey.Scope `json:"scopes"`
+	}{Scopes: []apikey.Scope{apikey.Read, apikey.Write}}
+	if err := c.read(&in); err != nil {
+		return nil, err
+	}
+	key, made, err := c.Keys.Create(c.r.Context(), c.from.Workspace.ID, in.Label, in.Scopes)
+	out := mem0KeyOf(made)
+	out.Key = key
+	return out, err
+}
+
+func (c *call) revokeKey() (any, error) {
+	id, err := strconv.ParseInt(c.r.PathValue("id"), 10, 64)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "API key not found.", "GET /api-keys lists them")
+	}
+	return message("API key revoked."), c.Keys.Revoke(c.r.Context(), c.from.Workspace.ID, id)
+}
+
+// mem0Request is a run as mem0 shows requests.
+type mem0Request struct {
+	ID      string    `json:"id"`
+	Method  string    `json:"method"`
+	Path    string    `json:"path"` // of the route that makes runs of this kind
+	Status  int       `json:"status_code"`
+	Latency float64   `json:"latency_ms"` // until it had ended, or until now
+	Auth    string    `json:"auth_type"`
+	Created time.Time `json:"created_at"`
+}
+
+// startedBy are the routes that make runs.
+var startedBy = map[run.Kind]string{run.Summarize: "/memories", run.Retrieve: "/v1/retrieve_memory", run.Turn: "/v1/turns", run.Distill: "/v1/distill"}
+
+// requests are the runs that somebody asked for. Cairn keeps no other log of requests.
+func (c *call) requests() (any, error) {
+	limit, err := c.number("limit", 50, 200)
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.latestRuns()
+	out := []mem0Request{}
+	for _, r := range all {
+		path, asked := startedBy[r.Kind]
+		if !asked || len(out) == limit {
+			continue
+		}
+		one := mem0Request{ID: r.Key, Method: http.MethodPost, Path: path, Status: http.StatusAccepted, Auth: "api_key", Created: r.CreatedAt, Latency: float64(time.Since(r.CreatedAt).Milliseconds())}
+		if r.Status == run.Ended {
+			one.Status = http.StatusOK
+			if r.Outcome == run.Failed {
+				one.Status = http.StatusInternalServerError
+			}
+			if r.EndedAt != nil {
+				one.Latency = float64(r.EndedAt.Sub(r.CreatedAt).Microseconds()) / 1000
+			}
+		}
+		out = append(out, one)
+	}
+	return out, err
+}
+
+// runsSeen is how many of a workspace's latest runs are looked through.
+const runsSeen = 1000
+
+func (c *call) latestRuns() (out []run.Summary, err error) {
+	return c.Runs.List(c.r.Context(), c.from.Workspace.ID, runsSeen)
+}
+
+// number reads a parameter of the address.
+func (c *call) number(name string, otherwise, most int) (int, error) {
+	given := c.r.URL.Query().Get(name)
+	if given == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(given)
+	if err != nil || n < 1 || n > most {
+		return 0, fault.Newf(fault.InvalidArgument, "%s is %q, and must be 1 to %d", name, given, most)
+	}
+	return n, nil
+}
+
+func message(text string) map[string]string { return map[string]string{"message": text} }
+
+// notOffered answers for a route of mem0 whose work Cairn does not do, with what
+// does it instead.
+func notOffered(instead string) func(*call) (any, error) {
+	return func(c *call) (any, error) {
+		path := c.r.URL.Path
+		return nil, fault.New(fault.NotImplemented, strings.TrimPrefix(path, "/mem0")+" is not offered by Cairn", instead)
+	}
+}

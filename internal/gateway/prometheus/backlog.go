@@ -1,0 +1,73 @@
+package prometheus
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"cairn/internal/service/inspect"
+)
+
+var (
+	runsOpen     = ofKind("cairn_runs_open", "Runs that have not ended.")
+	runsOldest   = ofKind("cairn_runs_open_oldest_seconds", "For how long the oldest open run has been open.")
+	rowsOwed     = ofKind("cairn_outbox_rows", "What was accepted and is not done yet.")
+	oldestOwed   = ofKind("cairn_outbox_oldest_seconds", "Age of the oldest row of the outbox.")
+	callsUnknown = prometheus.NewDesc("cairn_model_calls_unknown", "Model calls in flight at a crash and not sent again: perhaps paid.", nil, nil)
+	tasksDue     = ofKind("cairn_tasks_due", "Scheduled tasks that have come due and wait for the sweep.")
+	oldestDue    = ofKind("cairn_tasks_due_oldest_seconds", "For how long the oldest due task has waited.")
+	canaries     = prometheus.NewDesc("cairn_policy_canaries", "Updated policies that a share of the live builds tries.", nil, nil)
+	oldestCanary = prometheus.NewDesc("cairn_policy_canaries_oldest_seconds", "For how long the oldest of them has been tried.", nil, nil)
+	daysFailed   = prometheus.NewDesc("cairn_reflections_given_up", "Days whose reflection failed three times in a row.", nil, nil)
+	unheard      = prometheus.NewDesc("cairn_reflections_unheard", "Workspaces whose days were empty for a week although people talked.", nil, nil)
+	databaseUp   = prometheus.NewDesc("cairn_database_up", "Whether the database answered this scrape.", nil, nil)
+)
+
+func ofKind(name, help string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, []string{"kind"}, nil)
+}
+
+// scrapePatience is how long a scrape waits for the database.
+const scrapePatience = 2 * time.Second
+
+// backlog asks when it is scraped, one statement.
+type backlog struct{ BacklogReader }
+
+func (l backlog) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{runsOpen, runsOldest, rowsOwed, oldestOwed, callsUnknown, tasksDue, oldestDue, canaries, oldestCanary, daysFailed, unheard, databaseUp} {
+		out <- d
+	}
+}
+
+func (l backlog) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
+	defer cancel()
+	show := func(d *prometheus.Desc, value float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	seen, err := l.Attention(ctx)
+	if err != nil { // old numbers would look like new ones
+		show(databaseUp, 0)
+		return
+	}
+	waiting := func(count, oldest *prometheus.Desc, kind string, w inspect.Waiting) {
+		show(count, float64(w.Count), kind)
+		show(oldest, w.Oldest.Seconds(), kind)
+	}
+	for kind, w := range seen.Runs {
+		waiting(runsOpen, runsOldest, string(kind), w)
+	}
+	for kind, w := range seen.Duties {
+		waiting(rowsOwed, oldestOwed, kind, w)
+	}
+	for kind, w := range seen.Due {
+		waiting(tasksDue, oldestDue, string(kind), w)
+	}
+	show(canaries, float64(seen.Canaries.Count))
+	show(oldestCanary, seen.Canaries.Oldest.Seconds())
+	show(daysFailed, float64(seen.FailedDays))
+	show(unheard, float64(seen.Unheard))
+	show(callsUnknown, float64(seen.UnknownCalls))
+	show(databaseUp, 1)
+}

@@ -1,0 +1,85 @@
+// Package inspect shows runs, conversations and workspaces as people and programs look
+// at them.
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
+	"cairn/internal/domain/tenancy"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/conversation"
+	"cairn/internal/service/curate"
+	"cairn/internal/service/dump"
+)
+
+// RunStore opens transactions in which runs are read.
+type RunStore interface {
+	ReadRuns(ctx context.Context, ws int64, fn func(ctx context.Context, tx RunTx) error) error
+}
+
+// RunTx reads runs and what belongs to them.
+type RunTx interface {
+	RunReader
+	TurnReader
+}
+
+// RunReader reads runs.
+type RunReader interface {
+	Run(ctx context.Context, id int64) (run.Run, error)
+	RunState(ctx context.Context, id int64) (run.Run, error)
+	Runs(ctx context.Context, max int) ([]run.Summary, error)
+	Usage(ctx context.Context, id int64) (run.Usage, error)
+	Calls(ctx context.Context, ref run.Ref) ([]run.Call, error)
+	AgentProgress(ctx context.Context, id int64) (conversation.Progress, error)
+}
+
+// TurnReader reads what belongs to the run of a turn.
+type TurnReader interface {
+	ConversationName(ctx context.Context, id int64) (name, title string, err error)
+	TurnOfRun(ctx context.Context, id int64) (conversation.Turn, error)
+	Record(ctx context.Context, id int64) (conversation.Record, error)
+	MessageText(ctx context.Context, conversation int64, seq int) (string, error)
+}
+
+// ConversationStore opens transactions in which conversations are read.
+type ConversationStore interface {
+	ReadConversations(ctx context.Context, ws int64, fn func(ctx context.Context, tx ConversationTx) error) error
+}
+
+// ConversationTx reads conversations.
+type ConversationTx interface {
+	Conversations(ctx context.Context, before int64, max int) ([]conversation.View, error)
+	ConversationView(ctx context.Context, name string) (conversation.View, error)
+	Reviews(ctx context.Context, conversation int64, max int) ([]conversation.ReviewView, error)
+	Lines(ctx context.Context, conversation int64, after, max int) ([]conversation.Line, error)
+	Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error)
+	TurnOf(ctx context.Context, conversation int64, message string) (conversation.Turn, bool, error)
+	Run(ctx context.Context, id int64) (run.Run, error)
+}
+
+// WorkspaceStore reads what belongs to a whole workspace, and its settings.
+type WorkspaceStore interface {
+	// Workspace finds a workspace by the caller's name for it, and makes it when make
+	// is set.
+	Workspace(ctx context.Context, name string, make bool) (tenancy.Workspace, error)
+	Insights(ctx context.Context, ws int64, span time.Duration) (curate.Insights, error)
+	Counts(ctx context.Context, ws int64) (dump.Counts, error)
+	Entities(ctx context.Context, ws int64, max int) ([]Entity, error)
+	Settings(ctx context.Context, ws int64) (settings.Settings, error)
+	// PatchSettings applies a JSON merge patch; check sees what it leads to before that
+	// is committed.
+	PatchSettings(ctx context.Context, ws int64, patch json.RawMessage, check func(settings.Settings) error) (settings.Settings, error)
+}
+
+// Entity is one whom memories are for, as clients of mem0 name it.
+type Entity struct {
+	Kind     string // user, agent, app or run
+	Name     string
+	Memories int64 // active ones
+	FirstAt  time.Time
+	LastAt   time.Time
+}

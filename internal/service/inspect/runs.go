@@ -1,0 +1,166 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/conversation"
+	"cairn/internal/service/distill"
+	"cairn/internal/service/offload"
+)
+
+// RunReport is a run of any kind as people and programs are told of it.
+type RunReport struct {
+	distill.Report
+	Kind  run.Kind     `json:"kind"`
+	Agent *AgentReport `json:"agent,omitempty"` // of a turn or a review
+
+	Offload *offload.CompactionResult `json:"offload,omitempty"` // of a thread that was made shorter, once it has ended
+}
+
+// AgentReport is what an agent did in a turn or a review.
+type AgentReport struct {
+	conversation.Progress
+	Conversation string               `json:"conversation"`
+	MessageID    string               `json:"message_id,omitempty"` // of a turn
+	Turn         int                  `json:"turn,omitempty"`
+	Record       int64                `json:"record_run,omitempty"` // of a turn: the run that made the record in front of what it was shown
+	Reason       string               `json:"reason,omitempty"`     // why it ended
+	Detail       string               `json:"detail,omitempty"`
+	Result       string               `json:"result,omitempty"` // of a review: saved, nothing, budget, failed
+	Reply        string               `json:"reply,omitempty"`
+	Writes       []conversation.Write `json:"writes,omitempty"`
+	Staged       int                  `json:"staged,omitempty" doc:"Changes that it has proposed and a person is to decide about"`
+}
+
+// Runs shows runs of all kinds.
+type Runs struct {
+	Store   RunStore
+	Distill *distill.Service
+}
+
+// List is the latest runs, the newest first.
+func (s *Runs) List(ctx context.Context, ws int64, max int) (out []run.Summary, err error) {
+	err = s.Store.ReadRuns(ctx, ws, func(ctx context.Context, q RunTx) error {
+		out, err = q.Runs(ctx, max)
+		return err
+	})
+	return out, err
+}
+
+// Progress tells how far the agent of a turn or a review is.
+func (s *Runs) Progress(ctx context.Context, ref run.Ref) (out conversation.Progress, err error) {
+	err = s.Store.ReadRuns(ctx, ref.Workspace, func(ctx context.Context, q RunTx) error {
+		out, err = q.AgentProgress(ctx, ref.Run)
+		return err
+	})
+	return out, err
+}
+
+// KindOf tells what sort of work a run is.
+func (s *Runs) KindOf(ctx context.Context, ref run.Ref) (kind run.Kind, err error) {
+	err = s.Store.ReadRuns(ctx, ref.Workspace, func(ctx context.Context, q RunTx) error {
+		r, err := q.RunState(ctx, ref.Run)
+		kind = r.Kind
+		return err
+	})
+	return kind, err
+}
+
+// Retriable refuses runs that are not done again by their number.
+func (s *Runs) Retriable(ctx context.Context, ref run.Ref) error {
+	kind, err := s.KindOf(ctx, ref)
+	if err == nil && kind != run.Distill {
+		err = fault.New(fault.InvalidArgument, fmt.Sprintf("run %d is a %s, which is not done again", ref.Run, kind), "say it again, as a new message")
+	}
+	return err
+}
+
+// Report tells how a run of any kind stands.
+func (s *Runs) Report(ctx context.Context, ref run.Ref) (out RunReport, err error) {
+	if out.Kind, err = s.KindOf(ctx, ref); err != nil {
+		return out, err
+	}
+	if out.Kind == run.Distill {
+		out.Report, err = s.Distill.Report(ctx, ref)
+		return out, err
+	}
+	err = s.Store.ReadRuns(ctx, ref.Workspace, func(ctx context.Context, q RunTx) error {
+		if out.Agent, out.Report, err = agentReport(ctx, q, ref); err != nil {
+			return err
+		}
+		if out.Kind == run.Offload && out.Report.Status == run.Ended {
+			r, err := q.Run(ctx, ref.Run)
+			if err != nil {
+				return err
+			}
+			if out.Offload, err = offload.ResultOf(r); err != nil {
+				return err
+			}
+		}
+		if out.Report.Usage, err = q.Usage(ctx, ref.Run); err != nil {
+			return err
+		}
+		out.Report.Calls, err = q.Calls(ctx, ref)
+		return err
+	})
+	return out, err
+}
+
+// AgentReport tells how a turn or a review stands.
+func (s *Runs) AgentReport(ctx context.Context, ref run.Ref) (out *AgentReport, err error) {
+	err = s.Store.ReadRuns(ctx, ref.Workspace, func(ctx context.Context, q RunTx) error {
+		out, _, err = agentReport(ctx, q, ref)
+		return err
+	})
+	return out, err
+}
+
+func agentReport(ctx context.Context, q RunTx, ref run.Ref) (*AgentReport, distill.Report, error) {
+	r, err := q.Run(ctx, ref.Run)
+	if err != nil {
+		return nil, distill.Report{}, err
+	}
+	out := &AgentReport{}
+	if out.Progress, err = q.AgentProgress(ctx, ref.Run); err != nil {
+		return nil, distill.Report{}, err
+	}
+	var name, title string
+	if r.Conversation != 0 { // a question is about none
+		if name, title, err = q.ConversationName(ctx, r.Conversation); err != nil {
+			return nil, distill.Report{}, err
+		}
+	}
+	about := distill.Report{Run: ref.Run, Request: r.Key, Title: title, Status: r.Status, Outcome: r.Outcome, Reason: r.Reason, WorkflowID: r.WorkflowID, CreatedAt: r.CreatedAt, Tasks: []distill.TaskReport{}}
+	if r.StartedAt != nil && r.EndedAt != nil {
+		about.Seconds = r.EndedAt.Sub(*r.StartedAt).Seconds()
+	}
+	out.Conversation = name
+	var ended conversation.Ended
+	if r.Status == run.Ended {
+		if err := json.Unmarshal(r.Result, &ended); err != nil {
+			return nil, about, fmt.Errorf("decode the result of run %d: %w", ref.Run, err)
+		}
+		out.Reason, out.Detail, out.Writes, out.Staged, out.Result = string(ended.Reason), ended.Detail, ended.Writes, ended.Staged, ended.Status
+	}
+	if r.Kind != run.Turn {
+		return out, about, nil
+	}
+	t, err := q.TurnOfRun(ctx, ref.Run)
+	if err != nil {
+		return nil, about, err
+	}
+	out.MessageID, out.Turn = t.MessageID, t.Number
+	record, err := q.Record(ctx, ref.Run)
+	if err != nil {
+		return nil, about, err
+	}
+	out.Record = record.Run
+	if t.ReplySeq >= 0 && r.Status == run.Ended {
+		out.Reply, err = q.MessageText(ctx, t.Conversation, t.ReplySeq)
+	}
+	return out, about, err
+}
