@@ -58,8 +58,8 @@ func (h *App) registerAgents() error {
 // The same session is the same request.
 func (h *App) takeSession(ctx context.Context, a agent.Actor, messages []transcript.Message, text string) (out tools.SessionTaken, err error) {
 	r := memoryagent.Request{Workspace: a.Workspace, Messages: messages, Query: text, Spec: TurnSpec(h.Config)}
-	err = h.Store.WithWorkspace(ctx, a.Workspace, func(q postgres.Queries) error {
-		r.WorkspaceKey, err = q.Key(ctx)
+	err = h.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, q postgres.Tx) error {
+		r.WorkspaceKey, err = q.Workspaces().Key(ctx)
 		return err
 	})
 	if err != nil {
@@ -105,9 +105,9 @@ func (h *App) distillIdle(ctx context.Context, in contract.IdleInput) (int64, er
 	}
 	var c transcript.Conversation
 	var channel string
-	err = h.Store.WithWorkspace(ctx, in.Workspace, func(q postgres.Queries) (err error) {
-		if c, err = q.Conversation(ctx, in.Conversation, 0, to); err == nil {
-			channel, err = q.Channel(ctx, in.Conversation)
+	err = h.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, q postgres.Tx) (err error) {
+		if c, err = q.Transcripts().Conversation(ctx, in.Conversation, 0, to); err == nil {
+			channel, err = q.Transcripts().Channel(ctx, in.Conversation)
 		}
 		return err
 	})

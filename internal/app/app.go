@@ -124,7 +124,7 @@ func (h *App) build(ctx context.Context) (err error) {
 	share := semanticShare
 	if h.Embedder.Model() == embedding.HashingModel {
 		share = hashingShare
-		h.Store.EmbedTurns(h.Space, h.Embedder)
+		h.Store.EmbedTurns(h.Space, embedding.HashingVectors(h.Embedder.Dims()))
 	} else {
 		h.Store.EmbedTurns(h.Space, nil)
 	}
@@ -136,7 +136,7 @@ func (h *App) build(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	calls := &ledger.Ledger{Store: h.Store, Model: model, Prices: prices, Lease: c.Lease, Hold: c.Hold, Log: h.Log}
+	calls := &ledger.Ledger{Store: h.Store, Model: model, Prices: prices, Lease: c.Lease, StoreRetryFor: c.Hold, Log: h.Log}
 	h.Distill = &distill.Service{Store: h.Store.Distill(), Ledger: calls, Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs}
 	h.Finder = search.Finder{Index: h.Store.SearchIndex(), Embedder: h.Embedder, Space: h.Space, MinCosine: c.RecallMinSim, VectorShare: share}
 	h.Library = &library.Library{Store: h.Store.Library(), Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs, NameStyle: c.NameStyle, Finder: h.Finder,

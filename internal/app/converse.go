@@ -116,8 +116,8 @@ func (k promptContext) About(ctx context.Context, ws int64) (identity, meta stri
 // that is not known holds everything back.
 func (h *App) skillSettings(ctx context.Context, ws int64) (out library.Settings, err error) {
 	var s settings.Settings
-	err = h.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
-		s, err = q.Settings(ctx)
+	err = h.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Tx) error {
+		s, err = q.Workspaces().Settings(ctx)
 		return err
 	})
 	out = library.Settings{Approval: library.ApproveAll, MaxSkills: s.Limits.ActiveSkills, WritesPerHour: s.Limits.SkillWritesHour, AutonomousPerHour: s.Limits.AutonomousSkillWritesHour, UndoDays: s.Limits.UndoDays}

@@ -47,8 +47,8 @@ func (i imports) MakeWorkspace(ctx context.Context, name string) (int64, error) 
 }
 
 func (i imports) PutConversation(ctx context.Context, ws int64, c transcript.Conversation) error {
-	return i.h.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
-		_, err := q.PutConversation(ctx, c, "import")
+	return i.h.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Tx) error {
+		_, err := q.Transcripts().PutConversation(ctx, c, "import")
 		return err
 	})
 }
@@ -66,13 +66,13 @@ func (p profiled) MakeWorkspace(ctx context.Context, name string, modes settings
 	if err != nil {
 		return 0, "", err
 	}
-	return ws.ID, ws.Key, p.Store.WithWorkspace(ctx, ws.ID, func(q postgres.Queries) error {
-		s, err := q.Settings(ctx)
+	return ws.ID, ws.Key, p.Store.InWorkspace(ctx, ws.ID, func(ctx context.Context, q postgres.Tx) error {
+		s, err := q.Workspaces().Settings(ctx)
 		if err != nil {
 			return err
 		}
 		s.Memory.Modes = modes
-		return q.SetSettings(ctx, s)
+		return q.Workspaces().SetSettings(ctx, s)
 	})
 }
 
@@ -84,13 +84,13 @@ func (p profiled) Insights(ctx context.Context, ws int64, days int) (curate.Insi
 }
 
 func (p profiled) ToolCalls(ctx context.Context, ws int64) (all, failed int, err error) {
-	err = p.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
-		runs, err := q.Runs(ctx, mostRuns)
+	err = p.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Tx) error {
+		runs, err := q.Runs().Runs(ctx, mostRuns)
 		if err != nil {
 			return err
 		}
 		for _, one := range runs {
-			steps, err := q.Steps(ctx, one.Run.Ref.Run)
+			steps, err := q.Steps().Steps(ctx, one.Run.Ref.Run)
 			if err != nil {
 				return err
 			}

@@ -66,7 +66,7 @@ func fetchPackage(ctx context.Context, url string) ([]byte, error) {
 func (h *App) askDatabase(ctx context.Context) error {
 	var nobody postgres.KeyHash
 	_, _ = rand.Read(nobody[:]) // never fails
-	_, err := h.Store.Holder(ctx, nobody)
+	_, err := h.Store.Keys().Principal(ctx, nobody)
 	var known *fault.Error
 	if errors.As(err, &known) && known.Code == fault.NotFound {
 		return nil

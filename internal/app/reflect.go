@@ -70,8 +70,8 @@ func (h *App) distillDay(ctx context.Context, ref run.Ref, workspaceKey string) 
 		if id == 0 {
 			continue
 		}
-		err = h.Store.WithWorkspace(ctx, ref.Workspace, func(q postgres.Queries) error {
-			made, err := q.Run(ctx, id)
+		err = h.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, q postgres.Tx) error {
+			made, err := q.Runs().Run(ctx, id)
 			if err == nil && made.Status != run.Ended {
 				out.Distills = append(out.Distills, contract.DistillToStart{WorkflowID: made.WorkflowID, Conversation: made.Conversation, Input: launcher.DistillInput(workspaceKey, made)})
 			}

@@ -33,8 +33,8 @@ import (
 // learning sets what the workspace's policy may do.
 func setLearning(b *apptest.Bundle, settings string) {
 	b.T.Helper()
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		_, err := q.PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"skills","learning":`+settings+`}}`))
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		_, err := q.Workspaces().PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"skills","learning":`+settings+`}}`))
 		return err
 	})
 }
@@ -52,8 +52,8 @@ func live(b *apptest.Bundle, trace string, spans int) (made []decision.Decision)
 	if got := builtBy(b, r.Ref); got.Spans != spans || got.Failed > 0 {
 		b.T.Fatalf("%+v", got)
 	}
-	b.Within(func(ctx context.Context, q postgres.Queries) (err error) {
-		made, err = q.Decisions(ctx, r.Ref.Run)
+	b.Within(func(ctx context.Context, q postgres.Tx) (err error) {
+		made, err = q.Decisions().Decisions(ctx, r.Ref.Run)
 		return err
 	})
 	return made
@@ -69,13 +69,13 @@ func chose(d decision.Decision, skill string) bool {
 // outcomes says of each decision whether it was right.
 func outcomes(b *apptest.Bundle, made []decision.Decision) {
 	b.T.Helper()
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
 		for _, d := range made {
 			o := decision.Outcome{Op: "says/" + d.ID, Run: d.Run, Source: decision.FromPraise}
 			if chose(d, right(d)) {
 				o.Score = 1
 			}
-			if err := q.PutOutcomes(ctx, []string{d.ID}, o); err != nil {
+			if err := q.Outcomes().PutOutcomes(ctx, []string{d.ID}, o); err != nil {
 				return err
 			}
 		}
@@ -94,8 +94,8 @@ func adapts(b *apptest.Bundle) []run.Run {
 func adaptedTo(b *apptest.Bundle, ref run.Ref) (out adaptation.Result) {
 	b.T.Helper()
 	testkit.Eventually(b.T, "the update ends", func() (over bool) {
-		b.Within(func(ctx context.Context, q postgres.Queries) error {
-			r, err := q.Run(ctx, ref.Run)
+		b.Within(func(ctx context.Context, q postgres.Tx) error {
+			r, err := q.Runs().Run(ctx, ref.Run)
 			if err == nil && r.Status == run.Ended {
 				over, err = true, json.Unmarshal(r.Result, &out)
 			}
@@ -322,19 +322,19 @@ func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 	testkit.Must(t, err)
 	own, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default)
 	testkit.Must(t, err)
-	testkit.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q postgres.Queries) error {
+	testkit.Must(t, b.Store.InWorkspace(t.Context(), other.ID, func(_ context.Context, q postgres.Tx) error {
 		for _, bank := range []int64{head.ID, own.ID} {
-			if ids, err := q.Learnable(t.Context(), bank, 0, 100); err != nil || len(ids) != 0 {
+			if ids, err := q.Outcomes().Learnable(t.Context(), bank, 0, 100); err != nil || len(ids) != 0 {
 				t.Errorf("another workspace may learn from %d decisions, %v", len(ids), err)
 			}
 		}
-		if seen, err := q.Outcomes(t.Context(), []string{made[10].ID}); err != nil || len(seen) != 0 {
+		if seen, err := q.Outcomes().Outcomes(t.Context(), []string{made[10].ID}); err != nil || len(seen) != 0 {
 			t.Errorf("another workspace sees %+v, %v", seen, err)
 		}
-		if err := q.PutOutcomes(t.Context(), []string{made[0].ID}, decision.Outcome{Op: "theirs", Run: made[0].Run, Source: decision.FromPraise, Score: 1}); err != nil {
+		if err := q.Outcomes().PutOutcomes(t.Context(), []string{made[0].ID}, decision.Outcome{Op: "theirs", Run: made[0].Run, Source: decision.FromPraise, Score: 1}); err != nil {
 			t.Error(err)
 		}
-		return q.Claim(t.Context(), made[0].Run, []string{made[10].ID})
+		return q.Outcomes().Claim(t.Context(), made[0].Run, []string{made[10].ID})
 	}))
 	if n := count(b, "select count(*) from cairn.decisions where update_run is not null") + count(b, "select count(*) from cairn.decision_outcomes where op_id = 'theirs'"); n != 0 {
 		t.Errorf("another workspace took or rated %d decisions", n)
@@ -352,8 +352,8 @@ func takes(b *apptest.Bundle) (n int) {
 	b.T.Helper()
 	head, err := b.Learning.Banks.Head(b.T.Context(), b.Workspace.ID, bank.Default)
 	testkit.Must(b.T, err)
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		ids, err := q.Learnable(ctx, head.ID, head.Head-2, 1000)
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		ids, err := q.Outcomes().Learnable(ctx, head.ID, head.Head-2, 1000)
 		n = len(ids)
 		return err
 	})
@@ -448,9 +448,9 @@ func arms(b *apptest.Bundle, of adaptation.Result) (candidate, incumbent []decis
 // rated says the same of what came of all decisions of a side.
 func rated(b *apptest.Bundle, made []decision.Decision, score float64) {
 	b.T.Helper()
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
 		for _, d := range made {
-			if err := q.PutOutcomes(ctx, []string{d.ID}, decision.Outcome{Op: "live/" + d.ID, Run: d.Run, Source: cases.FromFeedback, Score: score}); err != nil {
+			if err := q.Outcomes().PutOutcomes(ctx, []string{d.ID}, decision.Outcome{Op: "live/" + d.ID, Run: d.Run, Source: cases.FromFeedback, Score: score}); err != nil {
 				return err
 			}
 		}
@@ -519,7 +519,7 @@ func TestAPolicyThatNobodyCanJudgeIsDropped(t *testing.T) {
 	if adapts(b); state(b).State != adaptation.OnCanary {
 		t.Errorf("after 29 days: %+v", state(b))
 	}
-	if seen, err := b.Store.Attention(t.Context()); err != nil || seen.Canaries.Count != 1 || seen.Canaries.Oldest < 28*24*time.Hour {
+	if seen, err := b.Store.Backlog(t.Context()); err != nil || seen.Canaries.Count != 1 || seen.Canaries.Oldest < 28*24*time.Hour {
 		t.Errorf("a scrape sees %+v, %v", seen.Canaries, err)
 	}
 	exec(b, "update cairn.policy_updates set canary_at = now() - interval '31 days'")

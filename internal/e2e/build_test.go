@@ -57,8 +57,8 @@ func buildSession(b *apptest.Bundle, messages []transcript.Message, change ...fu
 func builtBy(b *apptest.Bundle, ref run.Ref) (out build.Result) {
 	b.T.Helper()
 	testkit.Eventually(b.T, "the session is remembered", func() (over bool) {
-		b.Within(func(ctx context.Context, q postgres.Queries) error {
-			r, err := q.Run(ctx, ref.Run)
+		b.Within(func(ctx context.Context, q postgres.Tx) error {
+			r, err := q.Runs().Run(ctx, ref.Run)
 			if err == nil && r.Status == run.Ended {
 				over, err = true, json.Unmarshal(r.Result, &out)
 			}
@@ -108,8 +108,8 @@ join cairn.memories m on m.workspace_id = v.workspace_id and m.id = v.memory_id 
 		t.Errorf("led by %q, want %q", led, expect)
 	}
 	var decided []decision.Decision
-	b.Within(func(ctx context.Context, q postgres.Queries) (err error) {
-		decided, err = q.Decisions(ctx, r.Ref.Run)
+	b.Within(func(ctx context.Context, q postgres.Tx) (err error) {
+		decided, err = q.Decisions().Decisions(ctx, r.Ref.Run)
 		return err
 	})
 	if len(decided) != 3 || len(decided[0].Choice.Chosen) != 4 || !decided[0].Choice.Greedy || decided[1].Choice.Shown[0] != got.Added[0] || decided[1].Outcome.Actions[0].Skill != "update" {
@@ -171,13 +171,13 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t, func(c *config.Config) { c.Model, c.BaseURL, c.APIKey = "", "", "" }) // the offline rules
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		_, err := q.PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"skills"}}`))
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		_, err := q.Workspaces().PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"skills"}}`))
 		return err
 	})
 	var id int64
-	b.Within(func(ctx context.Context, q postgres.Queries) (err error) {
-		id, err = q.PutConversation(ctx, transcript.Conversation{ID: "c", Messages: []transcript.Message{
+	b.Within(func(ctx context.Context, q postgres.Tx) (err error) {
+		id, err = q.Transcripts().PutConversation(ctx, transcript.Conversation{ID: "c", Messages: []transcript.Message{
 			{Seq: 0, Role: transcript.User, Name: "Vera", Content: "Hello! I planted nine lemon trees in the greenhouse last spring."}, {Seq: 1, Role: transcript.Assistant, Content: "How nice! Shall I remind you to water them?"}}}, "chat")
 		return err
 	})
@@ -193,8 +193,8 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 		t.Errorf("remembered %q", rows)
 	}
 	// A correction in talk becomes a case, once, with what would have been right.
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		return q.PutMessages(ctx, conversation.Conversation{ID: id, NextSeq: 2}, 1, []transcript.Message{{ID: "2", Role: transcript.User, Content: "How many lemon trees are there?"}, {ID: "3", Role: transcript.Assistant, Content: "There are two."},
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		return q.Transcripts().PutMessages(ctx, conversation.Conversation{ID: id, NextSeq: 2}, 1, []transcript.Message{{ID: "2", Role: transcript.User, Content: "How many lemon trees are there?"}, {ID: "3", Role: transcript.Assistant, Content: "There are two."},
 			{ID: "4", Role: transcript.User, Content: "No, it's nine!"}})
 	})
 	exec(b, "update cairn.conversations set next_seq = 5 where id = $1", id)

@@ -62,8 +62,8 @@ func TestDistillCreatesASkillPackage(t *testing.T) {
 	if !bytes.Equal(beside, members["service_deployment_rollback/SKILL.md"]) {
 		t.Error("the SKILL.md beside the zip is not the one inside")
 	}
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		v, err := q.Version(ctx, task.SkillID, 1)
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		v, err := q.Skills().Version(ctx, task.SkillID, 1)
 		if err != nil {
 			return err
 		}

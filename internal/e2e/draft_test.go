@@ -21,7 +21,7 @@ type cutStore struct {
 
 var errCut = errors.New("cut off")
 
-func (s *cutStore) Within(ctx context.Context, ws int64, fn func(distill.Tx) error) error {
+func (s *cutStore) Within(ctx context.Context, ws int64, fn func(context.Context, distill.Tx) error) error {
 	if s.left == 0 {
 		return errCut
 	}

@@ -174,8 +174,8 @@ func TestADistilledSkillIsErasedWithItsConversation(t *testing.T) {
 
 func conversationNumber(b *apptest.Bundle, name string) (id int64) {
 	b.T.Helper()
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		v, err := q.ConversationView(ctx, name)
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		v, err := q.ConversationViews().ConversationView(ctx, name)
 		id = v.ID
 		return err
 	})

@@ -21,8 +21,8 @@ func evolutions(b *apptest.Bundle) int {
 
 func withSkills(b *apptest.Bundle) {
 	b.T.Helper()
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		_, err := q.PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"skills"}}`))
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		_, err := q.Workspaces().PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"skills"}}`))
 		return err
 	})
 }
@@ -51,8 +51,8 @@ func TestABankEvolvesInTheNightAfterAFailure(t *testing.T) {
 	night("1", schedule.Started, 1)
 	night("1, again", schedule.Started, 1) // the round has not begun: it is the same one
 	var id int64
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		runs, err := q.Runs(ctx, 10)
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		runs, err := q.Runs().Runs(ctx, 10)
 		for _, r := range runs {
 			if r.Kind == run.Evolve {
 				id = r.Ref.Run
@@ -65,8 +65,8 @@ func TestABankEvolvesInTheNightAfterAFailure(t *testing.T) {
 	testkit.Must(t, err)
 	fail("2")
 	night("while it runs", schedule.Empty, 1)
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		return q.EndRun(ctx, id, run.Completed, "", map[string]any{})
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		return q.Runs().EndRun(ctx, id, run.Completed, "", map[string]any{})
 	})
 	night("2", schedule.Started, 2)
 	exec(b, "update cairn.cases set state = 'resolved'")

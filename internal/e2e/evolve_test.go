@@ -31,8 +31,8 @@ func evolveOnce(b *apptest.Bundle, change ...func(*evolution.Spec)) (out evoluti
 	r, err := b.Learning.Rounds.Accept(b.T.Context(), evolution.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
 	testkit.Must(b.T, err)
 	testkit.Eventually(b.T, "the round ends", func() (over bool) {
-		b.Within(func(ctx context.Context, q postgres.Queries) error {
-			now, err := q.Run(ctx, r.Ref.Run)
+		b.Within(func(ctx context.Context, q postgres.Tx) error {
+			now, err := q.Runs().Run(ctx, r.Ref.Run)
 			if err == nil && now.Status == run.Ended {
 				over, err = true, json.Unmarshal(now.Result, &out)
 			}

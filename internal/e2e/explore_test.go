@@ -219,8 +219,8 @@ func TestABiasedChoiceIsMadeOnce(t *testing.T) {
 			testkit.Must(t, err)
 		}
 		var now []string
-		b.Within(func(ctx context.Context, q postgres.Queries) error {
-			made, err := q.Decisions(ctx, r.Ref.Run)
+		b.Within(func(ctx context.Context, q postgres.Tx) error {
+			made, err := q.Decisions().Decisions(ctx, r.Ref.Run)
 			for _, d := range made {
 				now = append(now, fmt.Sprintf("%+v", d.Choice))
 			}

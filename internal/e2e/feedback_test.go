@@ -70,8 +70,8 @@ func TestARetrievalThatFindsNothingBecomesACase(t *testing.T) {
 	if got := openCases(b); len(got) != 0 {
 		t.Errorf("agents build this workspace's memories: %+v", got)
 	}
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		_, err := q.PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"skills"}}`))
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		_, err := q.Workspaces().PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"skills"}}`))
 		return err
 	})
 	ask()

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -71,8 +72,8 @@ func TestABankFollowsASharedOne(t *testing.T) {
 		t.Errorf("the shared workspace has changed: %q, then %q", before, after)
 	}
 	// Following opens nothing: neither the bank there nor what it learns from is seen from here.
-	testkit.Must(t, b.Store.WithWorkspace(ctx, b.Workspace.ID, func(q postgres.Queries) error {
-		known, err := q.KnownCases(ctx, second.ID)
+	testkit.Must(t, b.Store.InWorkspace(ctx, b.Workspace.ID, func(ctx context.Context, q postgres.Tx) error {
+		known, err := q.Cases().KnownCases(ctx, second.ID)
 		if err == nil && len(known) != 0 {
 			t.Errorf("%d questions of another workspace are seen", len(known))
 		}

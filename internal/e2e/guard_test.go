@@ -46,15 +46,15 @@ func TestSecretsAndInjectionsAreKeptOutOfUse(t *testing.T) {
 		}
 	}
 	var head skill.Head
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		v, err := q.Version(ctx, task.SkillID, 1)
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		v, err := q.Skills().Version(ctx, task.SkillID, 1)
 		if err != nil {
 			return err
 		}
 		if len(v.Risk) == 0 || v.Redactions == 0 || strings.Contains(strings.Join(v.Risk, " "), "evil") {
 			t.Errorf("risk %q, %d redactions", v.Risk, v.Redactions)
 		}
-		head, err = q.SkillHead(ctx, task.SkillID)
+		head, err = q.Skills().SkillHead(ctx, task.SkillID)
 		return err
 	})
 	if head.Status != skill.Candidate {

@@ -79,8 +79,8 @@ func TestARejectedChangeLeavesNothing(t *testing.T) {
 	if n := count(b, "select count(*) from cairn.packages where state = 'live'"); n != 1 {
 		t.Errorf("%d packages are live, want the one in force: the other is for collection", n)
 	}
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		head, err := q.SkillHead(ctx, first.Head.ID)
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		head, err := q.Skills().SkillHead(ctx, first.Head.ID)
 		if head.Version != 1 {
 			t.Errorf("head %+v", head)
 		}
@@ -122,8 +122,8 @@ func TestUsesCountOnce(t *testing.T) {
 	if n := count(b, "select uses * 100 + trials * 10 + passes from cairn.skills"); n != 3*100+2*10+1 {
 		t.Errorf("uses, trials, passes read as digits: %d, want 321", n)
 	}
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		h, err := q.SkillHead(ctx, got.Head.ID)
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		h, err := q.Skills().SkillHead(ctx, got.Head.ID)
 		if h.Eta != 0.5 { // (0.5 + 1 + 0) / 3
 			t.Errorf("reliability %v, want 0.5", h.Eta)
 		}

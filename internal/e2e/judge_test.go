@@ -41,11 +41,11 @@ func scriptJudge(b *apptest.Bundle, rules ...openaitest.Rule) {
 // standing is a skill with its version in force.
 func standing(b *apptest.Bundle, id int64) (head skill.Head, v skill.Version) {
 	b.T.Helper()
-	b.Within(func(ctx context.Context, q postgres.Queries) (err error) {
-		if head, err = q.SkillHead(ctx, id); err != nil {
+	b.Within(func(ctx context.Context, q postgres.Tx) (err error) {
+		if head, err = q.Skills().SkillHead(ctx, id); err != nil {
 			return err
 		}
-		v, err = q.Version(ctx, id, head.Version)
+		v, err = q.Skills().Version(ctx, id, head.Version)
 		return err
 	})
 	return head, v

@@ -197,8 +197,8 @@ func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 	learnt, err := b.Learning.Trainings.Learn(t.Context(), ref, 0, 0)
 	testkit.Must(t, err)
 	var blob []byte
-	b.Within(func(ctx context.Context, q postgres.Queries) (err error) {
-		blob, err = q.Blob(ctx, "policy", learnt.Policy)
+	b.Within(func(ctx context.Context, q postgres.Tx) (err error) {
+		blob, err = q.Banks().Blob(ctx, "policy", learnt.Policy)
 		return err
 	})
 	weights, err := policy.ParsePolicy(blob)

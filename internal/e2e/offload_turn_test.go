@@ -108,12 +108,12 @@ func TestALongConversationIsFlushedAndCompactedAndNeverCut(t *testing.T) {
 	if offloaded < 2 {
 		t.Errorf("%d requests have a record", offloaded)
 	}
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		ms, err := q.Messages(ctx, view(b, "c").ID, 0, 100)
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		ms, err := q.Transcripts().Messages(ctx, view(b, "c").ID, 0, 100)
 		if err != nil || len(ms) != 2*turns+4 || ms[0].Content != chatter(0) {
 			t.Errorf("the transcript has %d messages, %v", len(ms), err)
 		}
-		notes, err := q.NotesOf(ctx, time.Now().UTC().Format(time.DateOnly), 10)
+		notes, err := q.Reflections().NotesOf(ctx, time.Now().UTC().Format(time.DateOnly), 10)
 		if err != nil || len(notes) != 1 {
 			t.Errorf("notes %+v, %v", notes, err)
 		}

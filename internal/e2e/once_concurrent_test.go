@@ -20,12 +20,12 @@ func held(r *openaitest.Rule) { r.Barrier = "extract" }
 // lessons are what the head of the only skill has learnt.
 func (p *protocol) lessons() (out []string) {
 	p.t.Helper()
-	p.Within(func(ctx context.Context, q postgres.Queries) error {
-		head, err := q.SkillNamed(ctx, "service-deployment-rollback")
+	p.Within(func(ctx context.Context, q postgres.Tx) error {
+		head, err := q.Skills().SkillNamed(ctx, "service-deployment-rollback")
 		if err != nil {
 			return err
 		}
-		v, err := q.Version(ctx, head.ID, head.Version)
+		v, err := q.Skills().Version(ctx, head.ID, head.Version)
 		out = skill.ParseBody(v.Body).Experience
 		return err
 	})
@@ -46,16 +46,16 @@ func (p *protocol) linear(versions int) {
 		p.t.Errorf("the head is version %d, want %d", n, versions)
 	}
 	for v := 2; v <= versions; v++ { // nothing that a version knew is missing in the next
-		p.Within(func(ctx context.Context, q postgres.Queries) error {
-			head, err := q.SkillNamed(ctx, "service-deployment-rollback")
+		p.Within(func(ctx context.Context, q postgres.Tx) error {
+			head, err := q.Skills().SkillNamed(ctx, "service-deployment-rollback")
 			if err != nil {
 				return err
 			}
-			before, err := q.Version(ctx, head.ID, v-1)
+			before, err := q.Skills().Version(ctx, head.ID, v-1)
 			if err != nil {
 				return err
 			}
-			after, err := q.Version(ctx, head.ID, v)
+			after, err := q.Skills().Version(ctx, head.ID, v)
 			for _, l := range skill.ParseBody(before.Body).Experience {
 				if !slices.Contains(skill.ParseBody(after.Body).Experience, l) {
 					p.t.Errorf("version %d lost %q", v, l)

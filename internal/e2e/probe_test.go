@@ -107,8 +107,8 @@ func TestMemoryAsksItselfWhatItHasRemembered(t *testing.T) {
 		t.Errorf("%d calls in the ledger", n)
 	}
 	var conversation int64
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		of, err := q.Run(ctx, r.Ref.Run)
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		of, err := q.Runs().Run(ctx, r.Ref.Run)
 		conversation = of.Conversation
 		return err
 	})
@@ -165,8 +165,8 @@ func TestProbesKeepToTheirBudget(t *testing.T) {
 		builtBy(b, remembers())
 		setLearning(b, `{"frozen":false,"explore_per_day":20,"probes_per_day":0}`)
 	}
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		_, err := q.PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"agents","learning":{"probes_per_day":5}}}`))
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		_, err := q.Workspaces().PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"agents","learning":{"probes_per_day":5}}}`))
 		return err
 	})
 	builtBy(b, remembers())
@@ -375,14 +375,14 @@ func TestProbesStayInTheirWorkspace(t *testing.T) {
 	testkit.Must(t, err)
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	testkit.Must(t, err)
-	testkit.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q postgres.Queries) error {
-		if seen, err := q.ProbesOf(t.Context(), ref.Run); err != nil || len(seen) != 0 {
+	testkit.Must(t, b.Store.InWorkspace(t.Context(), other.ID, func(_ context.Context, q postgres.Tx) error {
+		if seen, err := q.Probes().ProbesOf(t.Context(), ref.Run); err != nil || len(seen) != 0 {
 			t.Errorf("another workspace sees %d probes, %v", len(seen), err)
 		}
-		if n, err := q.ProbesSpent(t.Context()); err != nil || n != 0 {
+		if n, err := q.Probes().ProbesSpent(t.Context()); err != nil || n != 0 {
 			t.Errorf("another workspace has spent %d, %v", n, err)
 		}
-		if ended, err := q.EndProbe(t.Context(), probe.Probe{Run: ref.Run, State: probe.StateError}); err != nil || ended {
+		if ended, err := q.Probes().EndProbe(t.Context(), probe.Probe{Run: ref.Run, State: probe.StateError}); err != nil || ended {
 			t.Errorf("another workspace ended one: %v, %v", ended, err)
 		}
 		return nil

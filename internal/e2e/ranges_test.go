@@ -35,8 +35,8 @@ func TestDistillClampsAndMergesTheRangesOfTasks(t *testing.T) {
 		t.Errorf("%d chunk requests, want 1: nothing here needs a repair", n)
 	}
 	got := map[string][]int{}
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		tasks, err := q.Tasks(ctx, r.Run)
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		tasks, err := q.Tasks().Tasks(ctx, r.Run)
 		for _, task := range tasks {
 			got[task.Name] = task.Seqs
 			if task.Outcome != distill.Skipped {

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -101,8 +102,8 @@ func replay(t *testing.T, messages []transcript.Message) {
 		}
 	}
 	var kept []memory.Entry
-	testkit.Must(t, b.Memory.Store.WithMemory(t.Context(), b.Workspace.ID, func(tx promptmemory.Tx) (err error) {
-		kept, err = tx.Memories(t.Context(), memory.PromptTypes, false, 1000)
+	testkit.Must(t, b.Memory.Store.WithMemory(t.Context(), b.Workspace.ID, func(_ context.Context, tx promptmemory.Tx) (err error) {
+		kept, err = tx.Memories().Memories(t.Context(), memory.PromptTypes, false, 1000)
 		return err
 	}))
 	if len(kept) == 0 {

@@ -20,8 +20,8 @@ import (
 // its messages were said.
 func imported(b *apptest.Bundle, name string, messages ...transcript.Message) (id int64) {
 	b.T.Helper()
-	b.Within(func(ctx context.Context, q postgres.Queries) (err error) {
-		id, err = q.PutConversation(ctx, transcript.Conversation{ID: name, Messages: messages}, "import")
+	b.Within(func(ctx context.Context, q postgres.Tx) (err error) {
+		id, err = q.Transcripts().PutConversation(ctx, transcript.Conversation{ID: name, Messages: messages}, "import")
 		return err
 	})
 	return id

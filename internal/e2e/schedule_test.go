@@ -21,8 +21,8 @@ func TestTheReflectionFollowsTheWorkspacesClock(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	set := func(patch string) (out settings.Settings, err error) {
-		err = b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) (err error) {
-			out, err = q.PatchSettings(t.Context(), json.RawMessage(patch))
+		err = b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(_ context.Context, q postgres.Tx) (err error) {
+			out, err = q.Workspaces().PatchSettings(t.Context(), json.RawMessage(patch))
 			return err
 		})
 		return out, err

@@ -145,9 +145,9 @@ func TestMemorySkillsOfAnotherWorkspaceAreNeverSeen(t *testing.T) {
 	b.Say("c", 1, "How many lemon trees are there?")
 	var decision string
 	var shown int64
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
 		decision, shown = column[string](b, "select id from cairn.decisions order by id limit 1")[0], column[int64](b, "select max(run_id) from cairn.turns")[0]
-		met, err := q.MemoryUses(ctx, shown)
+		met, err := q.Decisions().MemoryUses(ctx, shown)
 		if len(met) == 0 {
 			t.Error("its own workspace does not see what the turn was shown")
 		}
@@ -159,16 +159,16 @@ func TestMemorySkillsOfAnotherWorkspaceAreNeverSeen(t *testing.T) {
 	testkit.Must(t, err)
 	vectors, err := b.Embedder.Embed(t.Context(), []string{"lemon trees in the greenhouse"})
 	testkit.Must(t, err)
-	testkit.Must(t, b.Store.WithWorkspace(t.Context(), other.ID, func(q postgres.Queries) error {
-		near, err := q.Neighbors(t.Context(), vectors[0], b.Space, 100)
+	testkit.Must(t, b.Store.InWorkspace(t.Context(), other.ID, func(_ context.Context, q postgres.Tx) error {
+		near, err := q.Documents().Neighbors(t.Context(), vectors[0], b.Space, 100)
 		testkit.Must(t, err)
-		_, found, err := q.DecisionAt(t.Context(), decision)
+		_, found, err := q.Decisions().DecisionAt(t.Context(), decision)
 		testkit.Must(t, err)
-		met, err := q.MemoryUses(t.Context(), shown)
+		met, err := q.Decisions().MemoryUses(t.Context(), shown)
 		testkit.Must(t, err)
-		known, err := q.KnownCases(t.Context(), head.ID)
+		known, err := q.Cases().KnownCases(t.Context(), head.ID)
 		testkit.Must(t, err)
-		stats, err := q.SkillStats(t.Context(), head.ID)
+		stats, err := q.Banks().SkillStats(t.Context(), head.ID)
 		testkit.Must(t, err)
 		if len(near)+len(met)+len(known)+len(stats) > 0 || found {
 			t.Errorf("seen: %d memories, decision %v, %d met, %d cases, statistics of %d skills", len(near), found, len(met), len(known), len(stats))

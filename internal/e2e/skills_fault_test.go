@@ -112,7 +112,7 @@ type shakyMemory struct {
 	*shaky
 }
 
-func (s shakyMemory) WithLongTerm(ctx context.Context, ws int64, fn func(longterm.Tx) error) error {
+func (s shakyMemory) WithLongTerm(ctx context.Context, ws int64, fn func(context.Context, longterm.Tx) error) error {
 	return s.through(func() error { return s.Store.WithLongTerm(ctx, ws, fn) })
 }
 
@@ -265,8 +265,8 @@ func firstEpisode(b *apptest.Bundle, change ...func(*training.Spec)) (out episod
 	_, _, err = service.Trainings.Open(b.T.Context(), r.Ref)
 	testkit.Must(b.T, err)
 	testkit.Must(b.T, service.Trainings.PlayEpisode(b.T.Context(), r.Ref, 0, 0, 0))
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		raw, found, err := q.StepResult(ctx, r.Ref.Run, "episode/0000/00000/000")
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		raw, found, err := q.Training().StepResult(ctx, r.Ref.Run, "episode/0000/00000/000")
 		if err == nil && !found {
 			err = errors.New("the episode was not kept")
 		}
@@ -399,8 +399,8 @@ func TestARecipeTrainsAPolicyOfItsKind(t *testing.T) {
 	learnt, err := b.Learning.Trainings.Learn(t.Context(), ref, 0, 0)
 	testkit.Must(t, err)
 	var blob []byte
-	b.Within(func(ctx context.Context, q postgres.Queries) (err error) {
-		blob, err = q.Blob(ctx, "policy", learnt.Policy)
+	b.Within(func(ctx context.Context, q postgres.Tx) (err error) {
+		blob, err = q.Banks().Blob(ctx, "policy", learnt.Policy)
 		return err
 	})
 	weights, err := policy.ParsePolicy(blob)

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -57,13 +58,13 @@ func TestAWorkspaceDecidesAboutItsSkills(t *testing.T) {
 	b := apptest.OpenIdle(t)
 	choose := func(change func(*postgres.Settings)) {
 		t.Helper()
-		testkit.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) error {
-			s, err := q.Settings(t.Context())
+		testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(_ context.Context, q postgres.Tx) error {
+			s, err := q.Workspaces().Settings(t.Context())
 			if err != nil {
 				return err
 			}
 			change(&s)
-			return q.SetSettings(t.Context(), s)
+			return q.Workspaces().SetSettings(t.Context(), s)
 		}))
 	}
 	if got := use(b, "skill_save", teaching("bake-bread")); got.Action != "created" {

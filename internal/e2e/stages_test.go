@@ -36,8 +36,8 @@ func TestGateSaysWhyNothingIsDistilled(t *testing.T) {
 	if r.Outcome != run.Gated || !strings.Contains(r.Reason, "4 < 5 tool messages") || len(b.Model.Requests()) != 0 {
 		t.Errorf("ended as %q (%s) after %d requests", r.Outcome, r.Reason, len(b.Model.Requests()))
 	}
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		heads, err := q.Skills(ctx, library.Listing{Statuses: skill.Statuses(), Max: 10})
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		heads, err := q.Skills().Skills(ctx, library.Listing{Statuses: skill.Statuses(), Max: 10})
 		if len(heads) != 0 {
 			t.Errorf("skills %+v", heads)
 		}
@@ -80,8 +80,8 @@ func TestBrokenJSONIsRepaired(t *testing.T) {
 			t.Errorf("a repair does not say what was wrong: %s", call.Last)
 		}
 	}
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		v, err := q.Version(ctx, r.Tasks[0].SkillID, 1)
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		v, err := q.Skills().Version(ctx, r.Tasks[0].SkillID, 1)
 		if err == nil && !slices.Contains(v.Document().Examples, "Before\n```json\n{\"a\": 1}\n```\nafter") {
 			t.Errorf("examples %q", v.Document().Examples)
 		}
@@ -191,8 +191,8 @@ func TestHistoryFillsGapsAndIsNotTheSource(t *testing.T) {
 			t.Error("the history was divided into tasks")
 		}
 	}
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		v, err := q.Version(ctx, r.Tasks[0].SkillID, 1)
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		v, err := q.Skills().Version(ctx, r.Tasks[0].SkillID, 1)
 		for _, s := range v.Sources {
 			if s.From < 6 {
 				t.Errorf("the skill rests on message %d, which is history", s.From)
@@ -224,8 +224,8 @@ func TestAFailedConversationTeachesLessonsOnly(t *testing.T) {
 	if r.Outcome != distill.Updated || r.SkillID != first.SkillID {
 		t.Fatalf("task %+v", r)
 	}
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		v, err := q.Version(ctx, r.SkillID, r.Version)
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		v, err := q.Skills().Version(ctx, r.SkillID, r.Version)
 		d := v.Document()
 		if !slices.Contains(d.Experience, "Never skip the probe") || strings.Contains(d.Procedure, "wrong") || slices.Contains(d.Trigger, "wrong") || d.Description == "wrong" {
 			t.Errorf("version %d: %+v", r.Version, d)

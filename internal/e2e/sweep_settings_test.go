@@ -25,8 +25,8 @@ import (
 // choose changes the settings of the bundle's workspace.
 func choose(b *apptest.Bundle, patch string) {
 	b.T.Helper()
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		_, err := q.PatchSettings(ctx, json.RawMessage(patch))
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		_, err := q.Workspaces().PatchSettings(ctx, json.RawMessage(patch))
 		return err
 	})
 }
@@ -96,8 +96,8 @@ func TestTheSweepKeepsToWhatAWorkspaceChose(t *testing.T) {
 		}
 		var ws int64
 		testkit.Must(t, b.admin.QueryRow(t.Context(), "select id from workspaces where key = 'wquiet'").Scan(&ws))
-		testkit.Must(t, b.Store.WithWorkspace(t.Context(), ws, func(q postgres.Queries) error {
-			_, err := q.PatchSettings(t.Context(), json.RawMessage(`{"quiet_hours":null}`))
+		testkit.Must(t, b.Store.InWorkspace(t.Context(), ws, func(_ context.Context, q postgres.Tx) error {
+			_, err := q.Workspaces().PatchSettings(t.Context(), json.RawMessage(`{"quiet_hours":null}`))
 			return err
 		}))
 		if got := b.sweep(b.Sweeper, 100); got.Started != 1 || !started("wquiet", "2026-11-19") {
@@ -146,7 +146,7 @@ from workspaces w, generate_series(1, 6) n where w.external_id like 'due %' and 
 		if n := b.number("select count(*) from reflection_runs where unheard"); n != 1 || b.number("select count(*) from reflection_runs r join workspaces w on w.id = r.workspace_id where w.external_id = 'due 1' and r.local_date = current_date and r.unheard") != 1 {
 			t.Errorf("%d days say that they should not be empty", n)
 		}
-		if got, err := b.Store.Attention(t.Context()); err != nil || got.Unheard != 1 {
+		if got, err := b.Store.Backlog(t.Context()); err != nil || got.Unheard != 1 {
 			t.Errorf("%d workspaces need a look, %v", got.Unheard, err)
 		}
 	})

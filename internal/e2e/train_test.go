@@ -57,8 +57,8 @@ func train(b *apptest.Bundle, change ...func(*training.Request)) run.Run {
 func trainedTo(b *apptest.Bundle, ref run.Ref) (out training.Result) {
 	b.T.Helper()
 	testkit.Eventually(b.T, "the training ends", func() (over bool) {
-		b.Within(func(ctx context.Context, q postgres.Queries) error {
-			r, err := q.Run(ctx, ref.Run)
+		b.Within(func(ctx context.Context, q postgres.Tx) error {
+			r, err := q.Runs().Run(ctx, ref.Run)
 			if err == nil && r.Status == run.Ended {
 				over, err = true, json.Unmarshal(r.Result, &out)
 			}

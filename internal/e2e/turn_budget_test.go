@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -272,8 +273,8 @@ func TestAScheduledTurnIsToldOfItsCheckpoint(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "That is all that I know.", CallsFunc: looking})
 	b.Model.On(openaitest.Rule{Stage: "turn", CallsFunc: looking})
 	choose := func(patch string) {
-		testkit.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) error {
-			_, err := q.PatchSettings(t.Context(), json.RawMessage(patch))
+		testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(_ context.Context, q postgres.Tx) error {
+			_, err := q.Workspaces().PatchSettings(t.Context(), json.RawMessage(patch))
 			return err
 		}))
 	}

@@ -110,20 +110,20 @@ func TestWhatAPersonTakesAwayIsGoneFromPromptsAtOnce(t *testing.T) {
 func TestAPromptFrozenDuringARevocationIsReadAgain(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
-	testkit.Must(t, b.Store.Conversations().WithConversations(t.Context(), b.Workspace.ID, func(tx conversation.Tx) error {
+	testkit.Must(t, b.Store.Conversations().WithConversations(t.Context(), b.Workspace.ID, func(_ context.Context, tx conversation.Tx) error {
 		s := conversation.Session{Channel: "chat", Lang: "en", Rendered: "old"}
 		var err error
-		if s.Epoch, err = tx.SessionEpoch(t.Context()); err != nil {
+		if s.Epoch, err = tx.Sessions().SessionEpoch(t.Context()); err != nil {
 			return err
 		}
-		if _, err := tx.RevokeSessions(t.Context()); err != nil {
+		if _, err := tx.Sessions().RevokeSessions(t.Context()); err != nil {
 			return err
 		}
-		if _, put, err := tx.PutSession(t.Context(), s, time.Minute); err != nil || put {
+		if _, put, err := tx.Sessions().PutSession(t.Context(), s, time.Minute); err != nil || put {
 			t.Errorf("stored: %t, %v", put, err)
 		}
 		s.Epoch++
-		if _, put, err := tx.PutSession(t.Context(), s, time.Minute); err != nil || !put {
+		if _, put, err := tx.Sessions().PutSession(t.Context(), s, time.Minute); err != nil || !put {
 			t.Errorf("read again, it is stored: %t, %v", put, err)
 		}
 		return nil

@@ -116,8 +116,8 @@ func answered(b *apptest.Bundle, conversationID, message string) (out conversati
 // view is a conversation's row.
 func view(b *apptest.Bundle, conversationID string) (v conversation.View) {
 	b.T.Helper()
-	testkit.Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q postgres.Queries) (err error) {
-		v, err = q.ConversationView(b.T.Context(), conversationID)
+	testkit.Must(b.T, b.Store.InWorkspace(b.T.Context(), b.Workspace.ID, func(_ context.Context, q postgres.Tx) (err error) {
+		v, err = q.ConversationViews().ConversationView(b.T.Context(), conversationID)
 		return err
 	}))
 	return v
@@ -128,8 +128,8 @@ func reviews(b *apptest.Bundle, conversationID string, n int) (out []conversatio
 	b.T.Helper()
 	id := view(b, conversationID).ID
 	testkit.Eventually(b.T, fmt.Sprintf("%d reviews have ended", n), func() bool {
-		testkit.Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q postgres.Queries) (err error) {
-			out, err = q.Reviews(b.T.Context(), id, 100)
+		testkit.Must(b.T, b.Store.InWorkspace(b.T.Context(), b.Workspace.ID, func(_ context.Context, q postgres.Tx) (err error) {
+			out, err = q.ConversationViews().Reviews(b.T.Context(), id, 100)
 			return err
 		}))
 		return len(out) >= n && !slices.ContainsFunc(out, func(r conversation.ReviewView) bool { return r.Status == "open" })

@@ -112,8 +112,8 @@ func TestAChangeOfSettingsReachesRunningConversations(t *testing.T) {
 	for _, name := range names {
 		b.Say(name, 1, "Hello")
 	}
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		_, err := q.PatchSettings(ctx, json.RawMessage(`{"nudge":{"every":3,"on_end":false}}`))
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		_, err := q.Workspaces().PatchSettings(ctx, json.RawMessage(`{"nudge":{"every":3,"on_end":false}}`))
 		return err
 	})
 	testkit.Eventually(t, "every conversation knows", func() bool {
@@ -123,8 +123,8 @@ func TestAChangeOfSettingsReachesRunningConversations(t *testing.T) {
 		})
 	})
 	testkit.Eventually(t, "the duty is done", func() bool { return count(b, "select count(*) from cairn.outbox where kind = 'settings'") == 0 })
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		_, err := q.PatchSettings(ctx, json.RawMessage(`{"limits":{"core_runes":3000}}`))
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		_, err := q.Workspaces().PatchSettings(ctx, json.RawMessage(`{"limits":{"core_runes":3000}}`))
 		return err
 	})
 	if n := count(b, "select count(*) from cairn.outbox where kind = 'settings'"); n != 0 {

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -65,8 +66,8 @@ func TestATurnThatReadsATaintedSkillIsTainted(t *testing.T) {
 	}
 	var turns []conversation.Turn
 	id := view(b, "c").ID
-	testkit.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) (err error) {
-		turns, err = q.Turns(t.Context(), id, 1, 3)
+	testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(_ context.Context, q postgres.Tx) (err error) {
+		turns, err = q.Turns().Turns(t.Context(), id, 1, 3)
 		return err
 	}))
 	for i, want := range []bool{false, true, false} {

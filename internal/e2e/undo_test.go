@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -39,8 +40,8 @@ func keepSome(t *testing.T, days int) *undoing {
 	b := apptest.Open(t)
 	b.ScriptR1()
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Hello."})
-	testkit.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) error {
-		_, err := q.PatchSettings(t.Context(), json.RawMessage(fmt.Sprintf(`{"limits":{"undo_days":%d}}`, days)))
+	testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(_ context.Context, q postgres.Tx) error {
+		_, err := q.Workspaces().PatchSettings(t.Context(), json.RawMessage(fmt.Sprintf(`{"limits":{"undo_days":%d}}`, days)))
 		return err
 	}))
 	k := &undoing{b: b}

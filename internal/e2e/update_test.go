@@ -39,8 +39,8 @@ func TestDistillUpdatesAnExistingSkill(t *testing.T) {
 	b.ScriptR1()
 	first := b.Distill(apptest.C1()).Tasks[0]
 	var created skill.Head
-	b.Within(func(ctx context.Context, q postgres.Queries) (err error) {
-		created, err = q.SkillHead(ctx, first.SkillID)
+	b.Within(func(ctx context.Context, q postgres.Tx) (err error) {
+		created, err = q.Skills().SkillHead(ctx, first.SkillID)
 		return err
 	})
 	second := b.Distill(c2("second")).Tasks[0]
@@ -58,8 +58,8 @@ func TestDistillUpdatesAnExistingSkill(t *testing.T) {
 	if old := unzip(t, readFile(t, first.Package)); hash(old["service_deployment_rollback/SKILL.md"]) != "c09c8b76cf5c33b0a38dfc131626279bf2fac250cd28cd5b2241ea85b0866063" {
 		t.Error("the package of version 1 is not what it was")
 	}
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		head, err := q.SkillHead(ctx, first.SkillID)
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		head, err := q.Skills().SkillHead(ctx, first.SkillID)
 		if !head.CreatedAt.Equal(created.CreatedAt) || head.Version != 2 {
 			t.Errorf("head %+v, created %v", head, created.CreatedAt)
 		}
@@ -81,10 +81,10 @@ func TestDistillUpdatesAnExistingSkill(t *testing.T) {
 	}
 	head, err := b.Library.Rollback(t.Context(), b.Workspace.ID, first.SkillID, 1, 2)
 	testkit.Must(t, err)
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		one, err := q.Version(ctx, first.SkillID, 1)
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		one, err := q.Skills().Version(ctx, first.SkillID, 1)
 		testkit.Must(t, err)
-		three, err := q.Version(ctx, first.SkillID, 3)
+		three, err := q.Skills().Version(ctx, first.SkillID, 3)
 		if head.Version != 3 || three.Body != one.Body || three.ContentSHA != one.ContentSHA || !slices.Equal(three.Files, one.Files) {
 			t.Errorf("version 3 is not version 1: %+v", three)
 		}
@@ -123,8 +123,8 @@ func TestDistillNeverTakesATargetFromTheModel(t *testing.T) {
 		}
 	}
 	b.Workspace = other
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		heads, err := q.Skills(ctx, library.Listing{Statuses: skill.Statuses(), Max: 10})
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		heads, err := q.Skills().Skills(ctx, library.Listing{Statuses: skill.Statuses(), Max: 10})
 		if len(heads) != 1 || heads[0].Version != 1 {
 			t.Errorf("the other workspace has %+v", heads)
 		}
@@ -182,8 +182,8 @@ func TestConcurrentUpdatesFollowEachOther(t *testing.T) {
 			t.Errorf("version %d on base %d, want %d on %d", v.Number, v.Base, want, want-1)
 		}
 	}
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		v, err := q.Version(ctx, first.SkillID, 3)
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		v, err := q.Skills().Version(ctx, first.SkillID, 3)
 		if err != nil {
 			return err
 		}

@@ -31,8 +31,8 @@ func TestAWorkspaceChoosesItsAgentsOneByOne(t *testing.T) {
 		t.Errorf("the same version twice: %v", err)
 	}
 	b.Start()
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		s, err := q.PatchSettings(ctx, json.RawMessage(`{"memory":{"agents":{"personal":"brief"},"modes":{"personal":{"profile":"typed","thinking":"param"},"summarize":{"thinking":"none","calls":"single"}}}}`))
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		s, err := q.Workspaces().PatchSettings(ctx, json.RawMessage(`{"memory":{"agents":{"personal":"brief"},"modes":{"personal":{"profile":"typed","thinking":"param"},"summarize":{"thinking":"none","calls":"single"}}}}`))
 		if err != nil {
 			return err
 		}

@@ -42,7 +42,7 @@ create table packages (
   sha256       bytea not null,                          -- of the zip
   key          text not null,                           -- where the object store keeps it
   bytes        int not null,
-  state        text not null default 'pending' check (state in ('pending', 'live', 'condemned')),
+  state        text not null default 'pending' check (state in ('pending', 'live', 'condemned', 'deleting')),
   touched_at   timestamptz not null default now(),      -- before each upload: collection waits from here
   primary key (workspace_id, sha256)
 );

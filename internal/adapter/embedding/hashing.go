@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"cairn/internal/domain/lexical"
+	"cairn/internal/domain/txscope"
 )
 
 // DefaultDims is the length of hashing vectors unless configured otherwise.
@@ -30,15 +31,26 @@ func (h hashed) Model() string { return HashingModel }
 // Dims is the length of the vectors.
 func (h hashed) Dims() int { return h.dims }
 
-// Embed never fails but for a done ctx. A text without words or signs that
-// count is the same fixed vector as every other such text.
+// Embed never fails but for a done ctx and inside a transaction. A text without
+// words or signs that count is the same fixed vector as every other such text.
 func (h hashed) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	vectors := make([][]float32, len(texts))
-	for i, text := range texts {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		vectors[i] = lexical.Vector(text, h.dims)
+	if err := txscope.Reject(ctx); err != nil {
+		return nil, err
 	}
-	return vectors, nil
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return HashingVectors(h.dims)(texts), nil
+}
+
+// HashingVectors returns what Hashing embeds with, for use inside a transaction: it
+// only computes.
+func HashingVectors(dims int) func(texts []string) [][]float32 {
+	return func(texts []string) [][]float32 {
+		vectors := make([][]float32, len(texts))
+		for i, text := range texts {
+			vectors[i] = lexical.Vector(text, dims)
+		}
+		return vectors
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/llm"
+	"cairn/internal/domain/txscope"
 )
 
 // batchSize is how many texts one request carries. Endpoints limit both the
@@ -55,6 +56,9 @@ func (e *endpoint) Dims() int { return e.config.Dims }
 // the endpoint does wrong is an *llm.Error; vectors that do not fit the
 // configuration are fault.Misconfigured.
 func (e *endpoint) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	if err := txscope.Reject(ctx); err != nil {
+		return nil, err
+	}
 	if e.config.Model == "" || e.config.Dims <= 0 {
 		return nil, fault.New(fault.Misconfigured, "the embedding endpoint has no model or no dimension",
 			"set CAIRN_EMBEDDING_MODEL and CAIRN_EMBEDDING_DIMENSIONS")

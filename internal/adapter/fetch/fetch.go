@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/txscope"
 )
 
 const (
@@ -56,6 +57,9 @@ const uploadHint = "use a public https address, or upload the file itself"
 // may help. They name the host and never the rest of the URL, which may be a
 // secret.
 func Get(ctx context.Context, address string, o Options) ([]byte, error) {
+	if err := txscope.Reject(ctx); err != nil {
+		return nil, err
+	}
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = maxBytes
 	}

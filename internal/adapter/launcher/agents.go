@@ -10,6 +10,7 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/txscope"
 	"cairn/internal/service/memoryagent"
 )
 
@@ -35,6 +36,9 @@ func (d Driver) agent(ctx context.Context, workspaceKey, channel string, r run.R
 // Ended waits until a workflow has ended. How it ended is for its run's row to
 // tell; a failed wait is trouble with Temporal or with ctx.
 func (d Driver) Ended(ctx context.Context, workflowID string) error {
+	if err := txscope.Reject(ctx); err != nil {
+		return err
+	}
 	err := d.Client.GetWorkflow(ctx, workflowID, "").Get(ctx, nil)
 	var ended *temporal.WorkflowExecutionError
 	var late *serviceerror.DeadlineExceeded

@@ -17,6 +17,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/txscope"
 	"cairn/internal/service/distill"
 )
 
@@ -30,6 +31,9 @@ type Driver struct {
 
 // Start makes sure that r's workflow runs, or has run.
 func (d Driver) Start(ctx context.Context, workspaceKey, channel string, r run.Run) error {
+	if err := txscope.Reject(ctx); err != nil {
+		return err
+	}
 	switch r.Kind {
 	case run.Distill:
 		return d.distill(ctx, workspaceKey, channel, r)

@@ -11,18 +11,25 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/txscope"
 	"cairn/internal/service/conversation"
 )
 
 // Reflect starts the reflection on a local date; false when that date has, or
 // had, one already.
 func (d Driver) Reflect(ctx context.Context, in contract.ReflectionInput) (bool, error) {
+	if err := txscope.Reject(ctx); err != nil {
+		return false, err
+	}
 	o := options(in.Workspace, "", "reflection", contract.ReflectionID(in.Workspace, in.Date), 0, "reflect on "+in.Date+" · "+in.Why)
 	return d.once(ctx, o, contract.ReflectionWorkflow, in)
 }
 
 // Curate starts a curation; false when the firing has, or had, one already.
 func (d Driver) Curate(ctx context.Context, slot string, in contract.CurateInput) (bool, error) {
+	if err := txscope.Reject(ctx); err != nil {
+		return false, err
+	}
 	return d.once(ctx, options(in.WorkspaceKey, "", "curate", contract.CurateID(in.WorkspaceKey, slot), 0, "curate skills"), contract.Curate, in)
 }
 
@@ -44,6 +51,9 @@ func (d Driver) once(ctx context.Context, o client.StartWorkflowOptions, workflo
 
 // Bring brings a turn to its conversation without waiting for the answer.
 func (d Driver) Bring(ctx context.Context, workspaceKey string, r run.Run) error {
+	if err := txscope.Reject(ctx); err != nil {
+		return err
+	}
 	spec, err := conversation.SpecOf(r)
 	if err != nil {
 		return err

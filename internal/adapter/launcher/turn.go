@@ -14,6 +14,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/txscope"
 	"cairn/internal/service/conversation"
 )
 
@@ -21,6 +22,9 @@ import (
 // and waits for what becomes of it. Sending it again is safe: the update's id is
 // the channel's id of the message.
 func (d Driver) Answer(ctx context.Context, workspaceKey string, r run.Run) (contract.TurnResult, error) {
+	if err := txscope.Reject(ctx); err != nil {
+		return contract.TurnResult{}, err
+	}
 	return d.send(ctx, workspaceKey, r, "")
 }
 
@@ -132,6 +136,9 @@ func (d Driver) conversation(workspaceKey string, r run.Run, channel string) (cl
 // CancelTurn asks for one turn to be answered with what is there, also when its
 // conversation has not heard of it yet: it will have been told then.
 func (d Driver) CancelTurn(ctx context.Context, workspaceKey string, r run.Run) error {
+	if err := txscope.Reject(ctx); err != nil {
+		return err
+	}
 	spec, err := conversation.SpecOf(r)
 	if err != nil {
 		return err
@@ -144,6 +151,9 @@ func (d Driver) CancelTurn(ctx context.Context, workspaceKey string, r run.Run) 
 // Tell brings a change of settings to a conversation that runs. One that does not
 // learns of it with its next turn.
 func (d Driver) Tell(ctx context.Context, workspaceKey string, conversation int64, s contract.SettingsInput) error {
+	if err := txscope.Reject(ctx); err != nil {
+		return err
+	}
 	err := d.Client.SignalWorkflow(ctx, contract.ConversationID(workspaceKey, conversation), "", contract.SignalSettings, s)
 	var missing *serviceerror.NotFound
 	if errors.As(err, &missing) {
@@ -154,6 +164,9 @@ func (d Driver) Tell(ctx context.Context, workspaceKey string, conversation int6
 
 // End ends a conversation: what was not reviewed is, when it is worth it.
 func (d Driver) End(ctx context.Context, workspaceKey string, conversation int64) (out contract.ConversationView, err error) {
+	if err := txscope.Reject(ctx); err != nil {
+		return out, err
+	}
 	handle, err := d.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: contract.ConversationID(workspaceKey, conversation), UpdateName: contract.UpdateEnd,
 		WaitForStage: client.WorkflowUpdateStageCompleted})
 	if err != nil {
@@ -164,6 +177,9 @@ func (d Driver) End(ctx context.Context, workspaceKey string, conversation int64
 
 // State asks a conversation that runs for what it knows.
 func (d Driver) State(ctx context.Context, workspaceKey string, conversation int64) (out contract.ConversationView, err error) {
+	if err := txscope.Reject(ctx); err != nil {
+		return out, err
+	}
 	value, err := d.Client.QueryWorkflow(ctx, contract.ConversationID(workspaceKey, conversation), "", contract.QueryState)
 	if err != nil {
 		return out, sending(ctx, err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/txscope"
 )
 
 const (
@@ -173,6 +174,9 @@ func (s *LocalStore) isFile(key string) (bool, error) {
 }
 
 func check(ctx context.Context, key string) error {
+	if err := txscope.Reject(ctx); err != nil {
+		return err
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}

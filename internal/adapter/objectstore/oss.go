@@ -16,6 +16,7 @@ import (
 	"github.com/aliyun/aliyun-oss-go-sdk/oss"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/txscope"
 )
 
 const (
@@ -69,6 +70,9 @@ func openOSS(c OSSConfig, transport http.RoundTripper) (*OSSStore, error) {
 // Put writes an object unless its key is taken. OSS checks the bytes against
 // their MD5 before it keeps them.
 func (s *OSSStore) Put(ctx context.Context, key string, data []byte) error {
+	if err := txscope.Reject(ctx); err != nil {
+		return err
+	}
 	call, err := s.call(ctx, "write object", key)
 	if err != nil {
 		return err
@@ -113,6 +117,9 @@ func (s *OSSStore) same(ctx context.Context, key string, data []byte, sum [sha25
 
 // Get reads the whole object and checks it against the CRC that OSS sends.
 func (s *OSSStore) Get(ctx context.Context, key string) ([]byte, error) {
+	if err := txscope.Reject(ctx); err != nil {
+		return nil, err
+	}
 	call, err := s.call(ctx, "read object", key)
 	if err != nil {
 		return nil, err
@@ -137,6 +144,9 @@ func (s *OSSStore) Get(ctx context.Context, key string) ([]byte, error) {
 
 // Exists asks for the object's head.
 func (s *OSSStore) Exists(ctx context.Context, key string) (bool, error) {
+	if err := txscope.Reject(ctx); err != nil {
+		return false, err
+	}
 	call, err := s.call(ctx, "look for object", key)
 	if err != nil {
 		return false, err
@@ -150,6 +160,9 @@ func (s *OSSStore) Exists(ctx context.Context, key string) (bool, error) {
 
 // Delete removes the object; OSS answers the same when there is none.
 func (s *OSSStore) Delete(ctx context.Context, key string) error {
+	if err := txscope.Reject(ctx); err != nil {
+		return err
+	}
 	call, err := s.call(ctx, "delete object", key)
 	if err != nil {
 		return err
@@ -174,6 +187,9 @@ func (s *OSSStore) Locate(key string) string {
 // to 7 days, rounded down to seconds. It makes no request and does not look
 // whether the object is there.
 func (s *OSSStore) Sign(ctx context.Context, key string, ttl time.Duration) (string, error) {
+	if err := txscope.Reject(ctx); err != nil {
+		return "", err
+	}
 	call, err := s.call(ctx, "sign object", key)
 	if err != nil {
 		return "", err

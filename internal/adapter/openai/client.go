@@ -8,6 +8,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
+	"cairn/internal/domain/txscope"
 )
 
 // Client is a Model behind an OpenAI-compatible endpoint.
@@ -50,6 +51,9 @@ func (c *Client) Prepare(r llm.Request) (llm.Prepared, error) {
 
 // Send posts p.Body as it is. Refusals are replies, not errors.
 func (c *Client) Send(ctx context.Context, p llm.Prepared) (llm.Reply, error) {
+	if err := txscope.Reject(ctx); err != nil {
+		return llm.Reply{}, err
+	}
 	answer, err := c.endpoint.Post(ctx, p.Body, labelHeaders(p.Label))
 	if err != nil {
 		return llm.Reply{}, err

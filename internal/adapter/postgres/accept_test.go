@@ -189,13 +189,13 @@ func TestARunIsReopenedOnce(t *testing.T) {
 	b := setup(t)
 	r, _ := b.accept(b.wish("k", "hello"))
 	reopen := func() error {
-		return b.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error { return q.Reopen(t.Context(), r, "w/retry") })
+		return b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Tx) error { return q.Runs().Reopen(t.Context(), r, "w/retry") })
 	}
 	if err := reopen(); fault.CodeOf(err) != fault.VersionConflict {
 		t.Errorf("a run that has not ended: %v", err)
 	}
-	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
-		return q.EndRun(ctx, r.Ref.Run, run.Failed, "no", nil)
+	b.in(b.a, func(ctx context.Context, q postgres.Tx) error {
+		return q.Runs().EndRun(ctx, r.Ref.Run, run.Failed, "no", nil)
 	})
 	if n := b.number("select count(*) from outbox"); n != 0 {
 		t.Errorf("%d duties after the end", n)

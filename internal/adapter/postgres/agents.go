@@ -16,22 +16,22 @@ type progressiveStore struct{ *Store }
 func (s *Store) Progressive() memoryagent.Store { return progressiveStore{s} }
 
 // WithProgressive runs fn in a transaction that has entered ws.
-func (s progressiveStore) WithProgressive(ctx context.Context, ws int64, fn func(memoryagent.Tx) error) error {
-	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
+func (s progressiveStore) WithProgressive(ctx context.Context, ws int64, fn func(context.Context, memoryagent.Tx) error) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, memoryAgentTx{q.session}) })
 }
 
 // PutAgentRun records a run of an agent; one that has its key is returned instead.
-func (q Queries) PutAgentRun(ctx context.Context, n memoryagent.NewRun) (run.Run, error) {
+func (q agentRunRepository) PutAgentRun(ctx context.Context, n memoryagent.NewRun) (run.Run, error) {
 	id, err := q.q.AgentRunPut(ctx, dbsqlc.AgentRunPutParams{WorkspaceID: q.ws, Kind: string(n.Kind), BusinessKey: storable(n.Key), Generation: int32(n.Generation), ArgsSha: n.ArgsSHA[:],
 		ConversationID: keyOrNull(n.Conversation), ParentID: keyOrNull(n.Parent), Spec: n.Spec, WorkflowID: n.WorkflowID})
 	if err != nil {
 		return run.Run{}, classify("record the run", err)
 	}
-	return q.Run(ctx, id)
+	return q.runs().Run(ctx, id)
 }
 
 // Children are the runs that a run has handed work off to, the first one first.
-func (q Queries) Children(ctx context.Context, parent int64) ([]run.Run, error) {
+func (q agentRunRepository) Children(ctx context.Context, parent int64) ([]run.Run, error) {
 	rows, err := q.q.RunsOfParent(ctx, dbsqlc.RunsOfParentParams{WorkspaceID: q.ws, ParentID: &parent})
 	if err != nil {
 		return nil, classify("list the runs of a run", err)
@@ -44,7 +44,7 @@ func (q Queries) Children(ctx context.Context, parent int64) ([]run.Run, error) 
 }
 
 // OpenRunOf finds a run about a conversation that has not ended.
-func (q Queries) OpenRunOf(ctx context.Context, kind run.Kind, conversation int64) (int64, bool, error) {
+func (q agentRunRepository) OpenRunOf(ctx context.Context, kind run.Kind, conversation int64) (int64, bool, error) {
 	id, err := q.q.RunOpenOf(ctx, dbsqlc.RunOpenOfParams{WorkspaceID: q.ws, Kind: string(kind), ConversationID: &conversation})
 	if isNoRows(err) {
 		return 0, false, nil
@@ -54,7 +54,7 @@ func (q Queries) OpenRunOf(ctx context.Context, kind run.Kind, conversation int6
 
 // Mark is the last message of a conversation that was read for a kind of work, -1
 // for none.
-func (q Queries) Mark(ctx context.Context, conversation int64, kind run.Kind) (int, error) {
+func (q agentRunRepository) Mark(ctx context.Context, conversation int64, kind run.Kind) (int, error) {
 	seq, err := q.q.MarkGet(ctx, dbsqlc.MarkGetParams{WorkspaceID: q.ws, ConversationID: conversation, Kind: string(kind)})
 	if isNoRows(err) {
 		return -1, nil
@@ -63,18 +63,18 @@ func (q Queries) Mark(ctx context.Context, conversation int64, kind run.Kind) (i
 }
 
 // SetMark moves a mark forward.
-func (q Queries) SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id int64) error {
+func (q agentRunRepository) SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id int64) error {
 	return classify("set a mark", q.q.MarkSet(ctx, dbsqlc.MarkSetParams{WorkspaceID: q.ws, ConversationID: conversation, Kind: string(kind), Seq: int32(seq), RunID: keyOrNull(id)}))
 }
 
 // AnyLongTerm tells whether there is anything to answer a question from.
-func (q Queries) AnyLongTerm(ctx context.Context) (bool, error) {
+func (q agentRunRepository) AnyLongTerm(ctx context.Context) (bool, error) {
 	found, err := q.q.LongTermAny(ctx, q.ws)
 	return found, classify("look for memories", err)
 }
 
 // SkillsNamed reads the active skills of some names.
-func (q Queries) SkillsNamed(ctx context.Context, names []string) ([]skill.Head, error) {
+func (q skillRepository) SkillsNamed(ctx context.Context, names []string) ([]skill.Head, error) {
 	rows, err := q.q.SkillsNamed(ctx, dbsqlc.SkillsNamedParams{WorkspaceID: q.ws, Names: names})
 	if err != nil {
 		return nil, classify("read skills by name", err)

@@ -6,6 +6,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
+	"cairn/internal/service/relay"
 	"cairn/internal/testkit"
 )
 
@@ -18,26 +19,26 @@ func TestABrokenConnectionIsUnavailable(t *testing.T) {
 	s, err := postgres.Open(t.Context(), url, postgres.Options{MaxConns: 1})
 	testkit.Must(t, err)
 	t.Cleanup(s.Close)
-	for name, fn := range map[string]func(context.Context, postgres.Queries) error{
-		"in a statement": func(ctx context.Context, q postgres.Queries) error {
+	for name, fn := range map[string]func(context.Context, postgres.Tx) error{
+		"in a statement": func(ctx context.Context, q postgres.Tx) error {
 			proxy.Cut()
-			_, err := q.Settings(ctx)
+			_, err := q.Workspaces().Settings(ctx)
 			return err
 		},
-		"in the commit": func(context.Context, postgres.Queries) error {
+		"in the commit": func(context.Context, postgres.Tx) error {
 			proxy.Cut()
 			return nil
 		},
 	} {
-		err := s.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error { return fn(t.Context(), q) })
+		err := s.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Tx) error { return fn(t.Context(), q) })
 		if fault.CodeOf(err) != fault.Unavailable {
 			t.Errorf("%s: %v, want %s", name, err, fault.Unavailable)
 		}
-		if err := s.WithWorkspace(t.Context(), b.a.ID, func(postgres.Queries) error { return nil }); fault.CodeOf(err) != fault.Unavailable {
+		if err := s.InWorkspace(t.Context(), b.a.ID, func(context.Context, postgres.Tx) error { return nil }); fault.CodeOf(err) != fault.Unavailable {
 			t.Errorf("%s: the next transaction: %v, want %s", name, err, fault.Unavailable)
 		}
 		proxy.Restore()
-		if err := s.WithWorkspace(t.Context(), b.a.ID, func(postgres.Queries) error { return nil }); err != nil {
+		if err := s.InWorkspace(t.Context(), b.a.ID, func(context.Context, postgres.Tx) error { return nil }); err != nil {
 			t.Errorf("%s: after it: %v", name, err)
 		}
 	}
@@ -48,14 +49,14 @@ func TestABrokenConnectionIsUnavailable(t *testing.T) {
 func TestASwallowedFailureCommitsNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *postgres.Options) { o.MaxConns = 1 })
-	err := b.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error {
-		if err := q.Owe(t.Context(), postgres.DriveRun, "1", 0); err != nil {
+	err := b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Tx) error {
+		if err := q.Outbox().Enqueue(t.Context(), relay.DriveRun, "1", 0); err != nil {
 			return err
 		}
-		if _, err := q.Astray(b.b.ID).RunSpec(t.Context(), 1); err == nil { // finds nothing, fails nothing
+		if _, err := q.Astray(b.b.ID).Runs().RunSpec(t.Context(), 1); err == nil { // finds nothing, fails nothing
 			t.Error("a run that is not there was found")
 		}
-		if err := q.Astray(b.b.ID).Owe(t.Context(), postgres.DriveRun, "1", 0); sqlState(err) != "42501" {
+		if err := q.Astray(b.b.ID).Outbox().Enqueue(t.Context(), relay.DriveRun, "1", 0); sqlState(err) != "42501" {
 			t.Errorf("a row of another workspace was written: %v", err)
 		}
 		return nil
@@ -66,7 +67,9 @@ func TestASwallowedFailureCommitsNothing(t *testing.T) {
 	if n := b.number("select count(*) from outbox"); n != 0 {
 		t.Errorf("%d rows, want none", n)
 	}
-	b.in(b.a, func(ctx context.Context, q postgres.Queries) error { return q.Owe(ctx, postgres.DriveRun, "2", 0) })
+	b.in(b.a, func(ctx context.Context, q postgres.Tx) error {
+		return q.Outbox().Enqueue(ctx, relay.DriveRun, "2", 0)
+	})
 	if n := b.number("select count(*) from outbox"); n != 1 {
 		t.Errorf("%d rows, want 1", n)
 	}

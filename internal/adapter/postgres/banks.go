@@ -12,13 +12,13 @@ import (
 )
 
 // PutBank makes a bank or finds it, and locks it until the transaction ends.
-func (q Queries) PutBank(ctx context.Context, name string) (bank.Row, error) {
+func (q bankRepository) PutBank(ctx context.Context, name string) (bank.Row, error) {
 	r, err := q.q.BankPut(ctx, dbsqlc.BankPutParams{WorkspaceID: q.ws, Name: name})
 	return bank.Row{ID: r.ID, Name: name, Head: int(r.Head)}, classify("make the bank", err)
 }
 
 // BankNamed finds a bank.
-func (q Queries) BankNamed(ctx context.Context, name string) (bank.Row, bool, error) {
+func (q bankRepository) BankNamed(ctx context.Context, name string) (bank.Row, bool, error) {
 	r, err := q.q.BankGet(ctx, dbsqlc.BankGetParams{WorkspaceID: q.ws, Name: storable(name)})
 	if isNoRows(err) {
 		return bank.Row{}, false, nil
@@ -27,13 +27,13 @@ func (q Queries) BankNamed(ctx context.Context, name string) (bank.Row, bool, er
 }
 
 // BankOf reads a bank by its number.
-func (q Queries) BankOf(ctx context.Context, id int64) (bank.Row, error) {
+func (q bankRepository) BankOf(ctx context.Context, id int64) (bank.Row, error) {
 	r, err := q.q.BankByID(ctx, dbsqlc.BankByIDParams{WorkspaceID: q.ws, ID: id})
 	return bank.Row{ID: r.ID, Name: r.Name, Head: int(r.Head)}, classify("read the bank", err)
 }
 
 // Banks lists them by name.
-func (q Queries) Banks(ctx context.Context) ([]bank.Summary, error) {
+func (q bankRepository) Banks(ctx context.Context) ([]bank.Summary, error) {
 	rows, err := q.q.BanksList(ctx, q.ws)
 	if err != nil {
 		return nil, classify("list the banks", err)
@@ -49,19 +49,19 @@ func (q Queries) Banks(ctx context.Context) ([]bank.Summary, error) {
 }
 
 // AdvanceBank moves the head from base to number; false when it is not at base.
-func (q Queries) AdvanceBank(ctx context.Context, id int64, base, number int) (bool, error) {
+func (q bankRepository) AdvanceBank(ctx context.Context, id int64, base, number int) (bool, error) {
 	n, err := q.q.BankAdvance(ctx, dbsqlc.BankAdvanceParams{Number: int32(number), WorkspaceID: q.ws, ID: id, Base: int32(base)})
 	return n == 1, classify("move the bank's head", err)
 }
 
 // LastVersion is the highest number of a bank's versions.
-func (q Queries) LastVersion(ctx context.Context, id int64) (int, error) {
+func (q bankRepository) LastVersion(ctx context.Context, id int64) (int, error) {
 	n, err := q.q.BankVersionLast(ctx, dbsqlc.BankVersionLastParams{WorkspaceID: q.ws, BankID: id})
 	return int(n), classify("read the bank's versions", err)
 }
 
 // BankVersion reads one version.
-func (q Queries) BankVersion(ctx context.Context, id int64, number int) (bank.Version, error) {
+func (q bankRepository) BankVersion(ctx context.Context, id int64, number int) (bank.Version, error) {
 	r, err := q.q.BankVersionAt(ctx, dbsqlc.BankVersionAtParams{WorkspaceID: q.ws, BankID: id, Number: int32(number)})
 	if isNoRows(err) {
 		return bank.Version{}, fault.New(fault.NotFound, fmt.Sprintf("the bank has no version %d", number), "`cairn bank show --history` lists the versions")
@@ -70,7 +70,7 @@ func (q Queries) BankVersion(ctx context.Context, id int64, number int) (bank.Ve
 }
 
 // BankVersions lists versions, the newest first.
-func (q Queries) BankVersions(ctx context.Context, id int64, most int) ([]bank.Version, error) {
+func (q bankRepository) BankVersions(ctx context.Context, id int64, most int) ([]bank.Version, error) {
 	rows, err := q.q.BankVersions(ctx, dbsqlc.BankVersionsParams{WorkspaceID: q.ws, BankID: id, MaxRows: int32(most)})
 	out := make([]bank.Version, len(rows))
 	for i, r := range rows {
@@ -89,7 +89,7 @@ func versionOfBank(r dbsqlc.BankVersion) bank.Version {
 }
 
 // PutBankVersion writes a version.
-func (q Queries) PutBankVersion(ctx context.Context, id int64, v bank.Version) error {
+func (q bankRepository) PutBankVersion(ctx context.Context, id int64, v bank.Version) error {
 	var parent *int32
 	if v.Parent != 0 {
 		p := int32(v.Parent)
@@ -100,7 +100,7 @@ func (q Queries) PutBankVersion(ctx context.Context, id int64, v bank.Version) e
 }
 
 // PutMemorySkills keeps versions of skills; those that are there stay.
-func (q Queries) PutMemorySkills(ctx context.Context, versions []memoryskill.Version) error {
+func (q bankRepository) PutMemorySkills(ctx context.Context, versions []memoryskill.Version) error {
 	for _, v := range versions {
 		raw, err := encode("the memory skill", v)
 		if err != nil {
@@ -114,7 +114,7 @@ func (q Queries) PutMemorySkills(ctx context.Context, versions []memoryskill.Ver
 }
 
 // MemorySkills reads versions of skills, all of those that are asked for.
-func (q Queries) MemorySkills(ctx context.Context, ids []string) ([]memoryskill.Version, error) {
+func (q bankRepository) MemorySkills(ctx context.Context, ids []string) ([]memoryskill.Version, error) {
 	rows, err := q.q.MemorySkillsByID(ctx, dbsqlc.MemorySkillsByIDParams{WorkspaceID: q.ws, Ids: texts(ids)})
 	if err != nil {
 		return nil, classify("read the memory skills", err)
@@ -132,12 +132,12 @@ func (q Queries) MemorySkills(ctx context.Context, ids []string) ([]memoryskill.
 }
 
 // PutBlob keeps weights under their hash.
-func (q Queries) PutBlob(ctx context.Context, kind, sha string, blob []byte) error {
+func (q bankRepository) PutBlob(ctx context.Context, kind, sha string, blob []byte) error {
 	return classify("keep the weights", q.q.PolicyPut(ctx, dbsqlc.PolicyPutParams{WorkspaceID: q.ws, Sha: sha, Kind: kind, Blob: blob}))
 }
 
 // Blob reads weights.
-func (q Queries) Blob(ctx context.Context, kind, sha string) ([]byte, error) {
+func (q bankRepository) Blob(ctx context.Context, kind, sha string) ([]byte, error) {
 	blob, err := q.q.PolicyGet(ctx, dbsqlc.PolicyGetParams{WorkspaceID: q.ws, Sha: sha, Kind: kind})
 	if isNoRows(err) {
 		return nil, fault.Newf(fault.NotFound, "there is no %s %.12s", kind, sha)
@@ -146,12 +146,12 @@ func (q Queries) Blob(ctx context.Context, kind, sha string) ([]byte, error) {
 }
 
 // DropBlobs forgets weights that no version has.
-func (q Queries) DropBlobs(ctx context.Context, shas []string) error {
+func (q bankRepository) DropBlobs(ctx context.Context, shas []string) error {
 	return classify("drop the weights", q.q.PolicyDrop(ctx, dbsqlc.PolicyDropParams{WorkspaceID: q.ws, Shas: shas}))
 }
 
 // PutSkillStats replaces what is known of how versions of skills have done.
-func (q Queries) PutSkillStats(ctx context.Context, bank int64, stats map[string]memoryskill.Stats) error {
+func (q bankRepository) PutSkillStats(ctx context.Context, bank int64, stats map[string]memoryskill.Stats) error {
 	raw, err := encode("the statistics", stats)
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func (q Queries) PutSkillStats(ctx context.Context, bank int64, stats map[string
 }
 
 // SkillStats is how the versions of a bank's skills have done, by version id.
-func (q Queries) SkillStats(ctx context.Context, bank int64) (map[string]memoryskill.Stats, error) {
+func (q bankRepository) SkillStats(ctx context.Context, bank int64) (map[string]memoryskill.Stats, error) {
 	rows, err := q.q.SkillStatsOf(ctx, dbsqlc.SkillStatsOfParams{WorkspaceID: q.ws, BankID: bank})
 	if err != nil {
 		return nil, classify("read the statistics", err)

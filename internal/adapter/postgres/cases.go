@@ -12,14 +12,14 @@ import (
 )
 
 // PutCase makes a case of a question, or adds to the one that it has.
-func (q Queries) PutCase(ctx context.Context, c cases.Case) (cases.Case, error) {
+func (q caseRepository) PutCase(ctx context.Context, c cases.Case) (cases.Case, error) {
 	r, err := q.q.CasePut(ctx, dbsqlc.CasePutParams{WorkspaceID: q.ws, BankID: c.Bank, Key: storable(c.Key), Source: c.Source, Question: storable(c.Question), Gold: texts(c.Gold), Evidence: int32s(c.Evidence), Category: storable(c.Category),
 		Prediction: storable(c.Prediction), Retrieved: texts(c.Retrieved), Score: c.Score, Failures: int32(c.Failures), Iteration: int32(c.Iteration), ConversationID: keyOrNull(c.Conversation), RunID: keyOrNull(c.Run), OpID: c.Op})
 	return caseOf(r), classify("keep the case", err)
 }
 
 // CaseOf reads a case by its number; one without a key is gone.
-func (q Queries) CaseOf(ctx context.Context, id int64) (cases.Case, error) {
+func (q caseRepository) CaseOf(ctx context.Context, id int64) (cases.Case, error) {
 	r, err := q.q.CaseGet(ctx, dbsqlc.CaseGetParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
 		return cases.Case{ID: id}, nil
@@ -37,19 +37,19 @@ func caseOf(r dbsqlc.Case) cases.Case {
 }
 
 // SucceedCase notes that a question was answered well.
-func (q Queries) SucceedCase(ctx context.Context, bank int64, key, op string) error {
+func (q caseRepository) SucceedCase(ctx context.Context, bank int64, key, op string) error {
 	return classify("note a success", q.q.CaseSucceed(ctx, dbsqlc.CaseSucceedParams{OpID: op, WorkspaceID: q.ws, BankID: bank, Key: storable(key)}))
 }
 
 // ExpireCases ends the hard cases of a bank that have not failed within a window,
 // on the database's clock, and counts them.
-func (q Queries) ExpireCases(ctx context.Context, bank int64, window time.Duration) (int64, error) {
+func (q caseRepository) ExpireCases(ctx context.Context, bank int64, window time.Duration) (int64, error) {
 	n, err := q.q.CasesExpire(ctx, dbsqlc.CasesExpireParams{WorkspaceID: q.ws, BankID: bank, Seconds: window.Seconds()})
 	return n, classify("expire the cases", err)
 }
 
 // OpenCases are the hard cases of a bank, the latest first.
-func (q Queries) OpenCases(ctx context.Context, bank int64, most int) ([]cases.Case, error) {
+func (q caseRepository) OpenCases(ctx context.Context, bank int64, most int) ([]cases.Case, error) {
 	rows, err := q.q.CasesOpen(ctx, dbsqlc.CasesOpenParams{WorkspaceID: q.ws, BankID: bank, MaxRows: int32(most)})
 	out := make([]cases.Case, len(rows))
 	for i, r := range rows {
@@ -59,7 +59,7 @@ func (q Queries) OpenCases(ctx context.Context, bank int64, most int) ([]cases.C
 }
 
 // KnownCases are questions of a bank whose answers and conversations are known.
-func (q Queries) KnownCases(ctx context.Context, bank int64) ([]cases.Case, error) {
+func (q caseRepository) KnownCases(ctx context.Context, bank int64) ([]cases.Case, error) {
 	rows, err := q.q.CasesKnown(ctx, dbsqlc.CasesKnownParams{WorkspaceID: q.ws, BankID: bank})
 	out := make([]cases.Case, len(rows))
 	for i, r := range rows {
@@ -69,7 +69,7 @@ func (q Queries) KnownCases(ctx context.Context, bank int64) ([]cases.Case, erro
 }
 
 // PutRound opens a round, or finds the one of the run.
-func (q Queries) PutRound(ctx context.Context, bank, run int64, base int) (evolution.Round, error) {
+func (q roundRepository) PutRound(ctx context.Context, bank, run int64, base int) (evolution.Round, error) {
 	r, err := q.q.RoundPut(ctx, dbsqlc.RoundPutParams{WorkspaceID: q.ws, BankID: bank, RunID: run, Base: int32(base)})
 	if err != nil {
 		return evolution.Round{}, classify("open the round", err)
@@ -78,7 +78,7 @@ func (q Queries) PutRound(ctx context.Context, bank, run int64, base int) (evolu
 }
 
 // RoundOf reads the round of a run.
-func (q Queries) RoundOf(ctx context.Context, run int64) (evolution.Round, error) {
+func (q roundRepository) RoundOf(ctx context.Context, run int64) (evolution.Round, error) {
 	r, err := q.q.RoundOfRun(ctx, dbsqlc.RoundOfRunParams{WorkspaceID: q.ws, RunID: run})
 	if err != nil {
 		return evolution.Round{}, classify("read the round", err)
@@ -87,7 +87,7 @@ func (q Queries) RoundOf(ctx context.Context, run int64) (evolution.Round, error
 }
 
 // Rounds lists the rounds of a bank, the newest first.
-func (q Queries) Rounds(ctx context.Context, bank int64, most int) ([]evolution.Round, error) {
+func (q roundRepository) Rounds(ctx context.Context, bank int64, most int) ([]evolution.Round, error) {
 	rows, err := q.q.RoundsOf(ctx, dbsqlc.RoundsOfParams{WorkspaceID: q.ws, BankID: bank, MaxRows: int32(most)})
 	if err != nil {
 		return nil, classify("list the rounds", err)
@@ -102,7 +102,7 @@ func (q Queries) Rounds(ctx context.Context, bank int64, most int) ([]evolution.
 }
 
 // SaveRound keeps how far a round is. One that has ended stays as it is.
-func (q Queries) SaveRound(ctx context.Context, r evolution.Round) error {
+func (q roundRepository) SaveRound(ctx context.Context, r evolution.Round) error {
 	p := dbsqlc.RoundSaveParams{WorkspaceID: q.ws, RunID: r.Run, Conversations: r.Conversations, Outcome: r.Outcome, Note: storable(r.Note)}
 	if p.Conversations == nil {
 		p.Conversations = []int64{}

@@ -21,16 +21,16 @@ func (b *bundle) packaged(request, name, body string, skillID int64, base int) d
 	r, _ := b.accept(b.wish(request, request))
 	sum := sha256.Sum256([]byte(name + body))
 	t := distill.Task{Ref: r.Ref, Key: "t-" + request, Name: name, Lang: "en"}
-	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
-		testkit.Must(b.t, q.PutTasks(ctx, []distill.Task{t}))
-		testkit.Must(b.t, q.SaveRecall(ctx, t))
+	b.in(b.a, func(ctx context.Context, q postgres.Tx) error {
+		testkit.Must(b.t, q.Tasks().PutTasks(ctx, []distill.Task{t}))
+		testkit.Must(b.t, q.Tasks().SaveRecall(ctx, t))
 		t.Draft = &skill.Draft{Name: name}
-		testkit.Must(b.t, q.SaveDraft(ctx, t, nil))
+		testkit.Must(b.t, q.Tasks().SaveDraft(ctx, t, nil))
 		t.Package = &distill.Package{Skill: skillID, Base: base, Bytes: len(body), Version: skill.Version{Name: name, DisplayName: name, Description: body, Body: body, Lang: "en",
 			ContentSHA: sum, PackageSHA: sum, PackageKey: "key/" + request, Origin: "distill",
 			Sources: []skill.Source{{Conversation: r.Conversation, From: 0, To: 0}}, Files: []skill.File{{Path: "scripts/x.py", Content: body}}}}
-		testkit.Must(b.t, q.TouchPackage(ctx, sum, t.Package.Version.PackageKey, len(body)))
-		return q.SavePackage(ctx, t)
+		testkit.Must(b.t, q.Packages().TouchPackage(ctx, sum, t.Package.Version.PackageKey, len(body)))
+		return q.Tasks().SavePackage(ctx, t)
 	})
 	return t
 }
@@ -69,8 +69,8 @@ func TestACommitIsWrittenOnce(t *testing.T) {
 	if got := b.texts("select state from packages"); got[0] != "live" {
 		t.Errorf("the package is %s", got[0])
 	}
-	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
-		ended, err := q.Task(ctx, task.Ref.Run, task.Key)
+	b.in(b.a, func(ctx context.Context, q postgres.Tx) error {
+		ended, err := q.Tasks().Task(ctx, task.Ref.Run, task.Key)
 		if ended.Stage != distill.EndedTask || ended.Outcome != distill.Created || ended.Version != 1 {
 			t.Errorf("task %+v", ended)
 		}
@@ -157,8 +157,12 @@ func TestACommitOnACondemnedPackageIsAConflict(t *testing.T) {
 		t.Fatalf("idle %v, %v", idle, err)
 	}
 	collect := func() (removed int) {
-		b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
-			return q.Collect(ctx, idle[0], time.Minute, func(string) error { removed++; return nil })
+		b.in(b.a, func(ctx context.Context, q postgres.Tx) error {
+			key, err := q.Packages().CollectPackage(ctx, idle[0], time.Minute)
+			if key != "" {
+				removed++
+			}
+			return err
 		})
 		return removed
 	}
@@ -172,8 +176,8 @@ func TestACommitOnACondemnedPackageIsAConflict(t *testing.T) {
 		t.Error("removed before its grace")
 	}
 	touch := func() {
-		b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
-			return q.TouchPackage(ctx, task.Package.Version.PackageSHA, task.Package.Version.PackageKey, 3)
+		b.in(b.a, func(ctx context.Context, q postgres.Tx) error {
+			return q.Packages().TouchPackage(ctx, task.Package.Version.PackageSHA, task.Package.Version.PackageKey, 3)
 		})
 	}
 	touch() // packaged again

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/conversation"
+	"cairn/internal/service/relay"
 )
 
 // converseStore is the store as the use-case converse sees it.
@@ -21,12 +22,12 @@ type converseStore struct{ *Store }
 func (s *Store) Conversations() conversation.Store { return converseStore{s} }
 
 // WithConversations runs fn in a transaction that has entered ws.
-func (s converseStore) WithConversations(ctx context.Context, ws int64, fn func(conversation.Tx) error) error {
-	return s.within(ctx, readCommitted, ws, func(q Queries) error { return fn(q) })
+func (s converseStore) WithConversations(ctx context.Context, ws int64, fn func(context.Context, conversation.Tx) error) error {
+	return s.within(ctx, readCommitted, ws, func(ctx context.Context, q Tx) error { return fn(ctx, conversationTx{q.session}) })
 }
 
 // PutRun records a run; one that has its key is returned as it is.
-func (q Queries) PutRun(ctx context.Context, n conversation.NewRun) (run.Run, error) {
+func (q runRepository) PutRun(ctx context.Context, n conversation.NewRun) (run.Run, error) {
 	r, err := q.q.RunInsertKind(ctx, dbsqlc.RunInsertKindParams{WorkspaceID: q.ws, Kind: string(n.Kind), BusinessKey: storable(n.Key), ArgsSha: n.ArgsSHA[:],
 		ConversationID: &n.Conversation, Spec: n.Spec, WorkflowID: n.WorkflowID})
 	if err != nil {
@@ -37,7 +38,7 @@ func (q Queries) PutRun(ctx context.Context, n conversation.NewRun) (run.Run, er
 }
 
 // RunOf finds the latest run of a key.
-func (q Queries) RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error) {
+func (q runRepository) RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error) {
 	row, err := q.q.RunByKey(ctx, dbsqlc.RunByKeyParams{WorkspaceID: q.ws, Kind: string(kind), BusinessKey: storable(key)})
 	if isNoRows(err) {
 		return run.Run{}, false, nil
@@ -49,13 +50,13 @@ func (q Queries) RunOf(ctx context.Context, kind run.Kind, key string) (run.Run,
 }
 
 // OweRun records the duty to drive a run to its end.
-func (q Queries) OweRun(ctx context.Context, id int64) error {
-	return q.Owe(ctx, DriveRun, fmt.Sprint(id), driveAfter)
+func (q runRepository) OweRun(ctx context.Context, id int64) error {
+	return q.outbox().Enqueue(ctx, relay.DriveRun, fmt.Sprint(id), driveAfter)
 }
 
 // OpenConversation makes or finds a conversation and locks it. Turn is nil when it
 // has none of the message.
-func (q Queries) OpenConversation(ctx context.Context, name, channel, title, message string) (c conversation.Conversation, known *conversation.Turn, chosen Settings, err error) {
+func (q conversationRepository) OpenConversation(ctx context.Context, name, channel, title, message string) (c conversation.Conversation, known *conversation.Turn, chosen Settings, err error) {
 	r, err := q.q.ConversationOpen(ctx, dbsqlc.ConversationOpenParams{
 		WorkspaceID: q.ws, ExternalID: storable(name), Channel: channel, Title: storable(title)})
 	if err != nil {
@@ -67,7 +68,7 @@ func (q Queries) OpenConversation(ctx context.Context, name, channel, title, mes
 	if err != nil && !isNoRows(err) {
 		return c, nil, chosen, classify("look for the message", err)
 	}
-	if chosen, err = q.Settings(ctx); err != nil {
+	if chosen, err = q.workspaces().Settings(ctx); err != nil {
 		return c, nil, chosen, err
 	}
 	if r.Channel != channel {
@@ -85,7 +86,7 @@ func (q Queries) OpenConversation(ctx context.Context, name, channel, title, mes
 }
 
 // LockConversation reads a conversation and holds it to the end of the transaction.
-func (q Queries) LockConversation(ctx context.Context, id int64) (conversation.Conversation, error) {
+func (q conversationRepository) LockConversation(ctx context.Context, id int64) (conversation.Conversation, error) {
 	r, err := q.q.ConversationLock(ctx, dbsqlc.ConversationLockParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
 		return conversation.Conversation{}, noConversationOf(id)
@@ -113,13 +114,13 @@ func conversationOf(id int64, name, channel string, seq, turn int32, counters js
 }
 
 // Said writes down how far a conversation is numbered.
-func (q Queries) Said(ctx context.Context, c conversation.Conversation) error {
+func (q conversationRepository) Said(ctx context.Context, c conversation.Conversation) error {
 	n, err := q.q.ConversationSaid(ctx, dbsqlc.ConversationSaidParams{NextSeq: int32(c.NextSeq), NextTurn: int32(c.NextTurn), WorkspaceID: q.ws, ID: c.ID})
 	return oneRow("number the conversation", n, err)
 }
 
 // Counted writes down the counters of a conversation and where its messages end.
-func (q Queries) Counted(ctx context.Context, c conversation.Conversation) error {
+func (q conversationRepository) Counted(ctx context.Context, c conversation.Conversation) error {
 	raw, err := encode("the counters", c.Counters)
 	if err != nil {
 		return err
@@ -129,13 +130,13 @@ func (q Queries) Counted(ctx context.Context, c conversation.Conversation) error
 }
 
 // SetNotice sets the line that the next answer ends with.
-func (q Queries) SetNotice(ctx context.Context, conversation int64, notice string) error {
+func (q conversationRepository) SetNotice(ctx context.Context, conversation int64, notice string) error {
 	n, err := q.q.ConversationNotice(ctx, dbsqlc.ConversationNoticeParams{Notice: storable(notice), WorkspaceID: q.ws, ID: conversation})
 	return oneRow("set the notice", n, err)
 }
 
 // CloseConversation writes down where a conversation stands when its workflow ends.
-func (q Queries) CloseConversation(ctx context.Context, conversation int64, c nudge.Counters, ended bool) error {
+func (q conversationRepository) CloseConversation(ctx context.Context, conversation int64, c nudge.Counters, ended bool) error {
 	raw, err := encode("the counters", c)
 	if err != nil {
 		return err
@@ -145,19 +146,19 @@ func (q Queries) CloseConversation(ctx context.Context, conversation int64, c nu
 }
 
 // NudgesToday counts the reviews that began today, by the database's clock.
-func (q Queries) NudgesToday(ctx context.Context) (int, error) {
+func (q conversationRepository) NudgesToday(ctx context.Context) (int, error) {
 	n, err := q.q.NudgesToday(ctx, q.ws)
 	return int(n), classify("count the nudges", err)
 }
 
 // InputTokens is what the requests of a run have cost, by the endpoint's count.
-func (q Queries) InputTokens(ctx context.Context, id int64) (int, error) {
+func (q runRepository) InputTokens(ctx context.Context, id int64) (int, error) {
 	n, err := q.q.RunInputTokens(ctx, dbsqlc.RunInputTokensParams{WorkspaceID: q.ws, RunID: id})
 	return int(n), classify("count the tokens of the run", err)
 }
 
 // LiveSession finds the session of a channel that is in force.
-func (q Queries) LiveSession(ctx context.Context, channel, lang string) (conversation.Session, bool, error) {
+func (q sessionRepository) LiveSession(ctx context.Context, channel, lang string) (conversation.Session, bool, error) {
 	r, err := q.q.SessionLive(ctx, dbsqlc.SessionLiveParams{WorkspaceID: q.ws, Channel: channel, Lang: lang})
 	if isNoRows(err) {
 		return conversation.Session{}, false, nil
@@ -170,19 +171,19 @@ func (q Queries) LiveSession(ctx context.Context, channel, lang string) (convers
 }
 
 // LockSessions lets one at a time freeze a session of a channel.
-func (q Queries) LockSessions(ctx context.Context, channel string) error {
+func (q sessionRepository) LockSessions(ctx context.Context, channel string) error {
 	return classify("lock the sessions", q.q.SessionLock(ctx, dbsqlc.SessionLockParams{WorkspaceID: q.ws, Channel: channel}))
 }
 
 // SessionEpoch counts how often the workspace's sessions were revoked.
-func (q Queries) SessionEpoch(ctx context.Context) (int64, error) {
+func (q sessionRepository) SessionEpoch(ctx context.Context) (int64, error) {
 	n, err := q.q.SessionEpoch(ctx, q.ws)
 	return n, classify("read the epoch of the sessions", err)
 }
 
 // PutSession stores a frozen session that lives for a while. It is false when
 // sessions were revoked since its epoch.
-func (q Queries) PutSession(ctx context.Context, s conversation.Session, lives time.Duration) (conversation.Session, bool, error) {
+func (q sessionRepository) PutSession(ctx context.Context, s conversation.Session, lives time.Duration) (conversation.Session, bool, error) {
 	raw, err := encode("the tools", s.Tools)
 	if err != nil {
 		return s, false, err
@@ -199,7 +200,7 @@ func (q Queries) PutSession(ctx context.Context, s conversation.Session, lives t
 }
 
 // KeepSession gives a run its session, unless it has one, and marks it as picked up.
-func (q Queries) KeepSession(ctx context.Context, id int64, s conversation.Session) (conversation.Session, error) {
+func (q sessionRepository) KeepSession(ctx context.Context, id int64, s conversation.Session) (conversation.Session, error) {
 	kept, err := q.q.RunSession(ctx, dbsqlc.RunSessionParams{SessionID: &s.ID, WorkspaceID: q.ws, ID: id})
 	if err != nil {
 		return conversation.Session{}, classify("keep the session", err)
@@ -211,7 +212,7 @@ func (q Queries) KeepSession(ctx context.Context, id int64, s conversation.Sessi
 }
 
 // SessionByID reads one session.
-func (q Queries) SessionByID(ctx context.Context, id int64) (conversation.Session, error) {
+func (q sessionRepository) SessionByID(ctx context.Context, id int64) (conversation.Session, error) {
 	r, err := q.q.SessionGet(ctx, dbsqlc.SessionGetParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
 		return conversation.Session{}, classify("read the session", err)
@@ -220,7 +221,7 @@ func (q Queries) SessionByID(ctx context.Context, id int64) (conversation.Sessio
 }
 
 // RevokeSessions makes every run freeze a session anew before its next request.
-func (q Queries) RevokeSessions(ctx context.Context) (int, error) {
+func (q sessionRepository) RevokeSessions(ctx context.Context) (int, error) {
 	if n, err := q.q.SessionsEpochNext(ctx, q.ws); err != nil || n != 1 {
 		return 0, oneRow("count a revocation of the sessions", n, err)
 	}

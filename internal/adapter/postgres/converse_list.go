@@ -11,10 +11,11 @@ import (
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/conversation"
+	"cairn/internal/service/relay"
 )
 
 // Lines reads a page of a conversation's messages, those after a number.
-func (q Queries) Lines(ctx context.Context, conversationID int64, after, max int) ([]conversation.Line, error) {
+func (q conversationViewRepository) Lines(ctx context.Context, conversationID int64, after, max int) ([]conversation.Line, error) {
 	rows, err := q.q.MessagesPage(ctx, dbsqlc.MessagesPageParams{WorkspaceID: q.ws, ConversationID: conversationID, After: int32(after), MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("read the messages", err)
@@ -34,7 +35,7 @@ func (q Queries) Lines(ctx context.Context, conversationID int64, after, max int
 }
 
 // AgentProgress tells how far a turn or a review is.
-func (q Queries) AgentProgress(ctx context.Context, id int64) (conversation.Progress, error) {
+func (q conversationViewRepository) AgentProgress(ctx context.Context, id int64) (conversation.Progress, error) {
 	r, err := q.q.AgentProgress(ctx, dbsqlc.AgentProgressParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
 		return conversation.Progress{}, noRun(id, err)
@@ -53,7 +54,7 @@ func (q Queries) AgentProgress(ctx context.Context, id int64) (conversation.Prog
 
 // PatchSettings changes what the workspace chose, as settings.Patch does, and
 // returns what holds then. Two that come at once both take effect.
-func (q Queries) PatchSettings(ctx context.Context, patch json.RawMessage) (Settings, error) {
+func (q workspaceRepository) PatchSettings(ctx context.Context, patch json.RawMessage) (Settings, error) {
 	row, err := q.q.WorkspaceSettingsLock(ctx, q.ws)
 	if err != nil {
 		return Settings{}, classify("read the settings", err)
@@ -70,18 +71,18 @@ func (q Queries) PatchSettings(ctx context.Context, patch json.RawMessage) (Sett
 	if err := q.SetSettings(ctx, now); err != nil || was.Nudge == now.Nudge && was.Memory.IdleMinutes == now.Memory.IdleMinutes {
 		return now, err
 	}
-	return now, q.Owe(ctx, TellSettings, "0", 0)
+	return now, q.outbox().Enqueue(ctx, relay.NotifySettings, "0", 0)
 }
 
 // Running lists the conversations in which something was said within a time, the
 // latest first: those whose workflow may run.
-func (q Queries) Running(ctx context.Context, within time.Duration, max int) ([]int64, error) {
+func (q conversationViewRepository) Running(ctx context.Context, within time.Duration, max int) ([]int64, error) {
 	ids, err := q.q.ConversationsRunning(ctx, dbsqlc.ConversationsRunningParams{WorkspaceID: q.ws, Within: within, MaxRows: int32(max)})
 	return ids, classify("list the conversations that run", err)
 }
 
 // ConversationName is the gateway's id of a conversation, and its title.
-func (q Queries) ConversationName(ctx context.Context, id int64) (name, title string, err error) {
+func (q conversationViewRepository) ConversationName(ctx context.Context, id int64) (name, title string, err error) {
 	r, err := q.q.ConversationName(ctx, dbsqlc.ConversationNameParams{WorkspaceID: q.ws, ID: id})
 	return r.ExternalID, r.Title, classify("read the conversation's name", err)
 }

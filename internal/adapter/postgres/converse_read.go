@@ -12,7 +12,7 @@ import (
 )
 
 // ConversationView finds a conversation by the gateway's id of it.
-func (q Queries) ConversationView(ctx context.Context, name string) (conversation.View, error) {
+func (q conversationViewRepository) ConversationView(ctx context.Context, name string) (conversation.View, error) {
 	r, err := q.q.ConversationByName(ctx, dbsqlc.ConversationByNameParams{WorkspaceID: q.ws, ExternalID: storable(name)})
 	if isNoRows(err) {
 		return conversation.View{}, noConversation(name)
@@ -24,7 +24,7 @@ func (q Queries) ConversationView(ctx context.Context, name string) (conversatio
 }
 
 // Conversations lists conversations, the latest first, before one of them.
-func (q Queries) Conversations(ctx context.Context, before int64, max int) ([]conversation.View, error) {
+func (q conversationViewRepository) Conversations(ctx context.Context, before int64, max int) ([]conversation.View, error) {
 	rows, err := q.q.ConversationsList(ctx, dbsqlc.ConversationsListParams{WorkspaceID: q.ws, Before: before, MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list the conversations", err)
@@ -47,7 +47,7 @@ func viewOf(r dbsqlc.ConversationByNameRow) (conversation.View, error) {
 }
 
 // Reviews lists the nudges of a conversation, the latest first.
-func (q Queries) Reviews(ctx context.Context, conversationID int64, max int) ([]conversation.ReviewView, error) {
+func (q conversationViewRepository) Reviews(ctx context.Context, conversationID int64, max int) ([]conversation.ReviewView, error) {
 	rows, err := q.q.NudgesOf(ctx, dbsqlc.NudgesOfParams{WorkspaceID: q.ws, ConversationID: &conversationID, MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list the nudges", err)
@@ -69,7 +69,7 @@ func (q Queries) Reviews(ctx context.Context, conversationID int64, max int) ([]
 
 // Answer reads what became of a channel's message.
 func (s converseStore) Answer(ctx context.Context, ws int64, conversationID, message string) (out conversation.Answered, err error) {
-	err = s.within(ctx, readCommitted, ws, func(q Queries) error {
+	err = s.within(ctx, readCommitted, ws, func(ctx context.Context, q Tx) error {
 		r, err := q.q.AnswerGet(ctx, dbsqlc.AnswerGetParams{MessageID: storable(message), WorkspaceID: ws, ExternalID: storable(conversationID)})
 		switch {
 		case isNoRows(err):
@@ -103,7 +103,7 @@ func noConversation(name string) error {
 }
 
 // MessageText reads one message.
-func (q Queries) MessageText(ctx context.Context, conversationID int64, seq int) (string, error) {
+func (q conversationViewRepository) MessageText(ctx context.Context, conversationID int64, seq int) (string, error) {
 	r, err := q.q.MessageGet(ctx, dbsqlc.MessageGetParams{WorkspaceID: q.ws, ConversationID: conversationID, Seq: int32(seq)})
 	return r.Content, classify("read the message", err)
 }

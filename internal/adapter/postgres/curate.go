@@ -16,13 +16,19 @@ type curateStore struct{ *Store }
 func (s *Store) Curation() curate.Store { return curateStore{s} }
 
 // WithCuration runs fn in a transaction that has entered ws.
-func (s curateStore) WithCuration(ctx context.Context, ws int64, fn func(curate.Tx) error) error {
-	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
+func (s curateStore) WithCuration(ctx context.Context, ws int64, fn func(context.Context, curate.Tx) error) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
+		return fn(ctx, struct {
+			curationRepository
+			skillRepository
+			workspaceRepository
+		}{q.session.curation(), q.session.skills(), q.session.workspaces()})
+	})
 }
 
 // CuratedSkills lists active and stale skills, and keeps them as they are to the
 // end of the transaction.
-func (q Queries) CuratedSkills(ctx context.Context) ([]curate.Skill, error) {
+func (q curationRepository) CuratedSkills(ctx context.Context) ([]curate.Skill, error) {
 	rows, err := q.q.SkillsToCurate(ctx, q.ws)
 	out := make([]curate.Skill, len(rows))
 	for i, r := range rows {
@@ -36,7 +42,7 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 
 // Insights tells what was used, what was not, and what it cost, within a span up
 // to now.
-func (q Queries) Insights(ctx context.Context, span time.Duration) (out curate.Insights, err error) {
+func (q curationRepository) Insights(ctx context.Context, span time.Duration) (out curate.Insights, err error) {
 	out = curate.Insights{Skills: []curate.SkillUsage{}, Runs: []curate.KindSpent{}, Saves: []curate.DaySaved{}}
 	skills, err := q.q.SkillInsights(ctx, dbsqlc.SkillInsightsParams{WorkspaceID: q.ws, Span: span})
 	if err != nil {

@@ -19,24 +19,24 @@ type dumpStore struct{ *Store }
 func (s *Store) Dumps() dump.Store { return dumpStore{s} }
 
 // WithSnapshot runs fn over a workspace as it is at one moment.
-func (s dumpStore) WithSnapshot(ctx context.Context, ws int64, fn func(dump.Source) error) error {
-	return s.within(ctx, repeatableRead, ws, func(q Queries) error { return fn(q) })
+func (s dumpStore) WithSnapshot(ctx context.Context, ws int64, fn func(context.Context, dump.Source) error) error {
+	return s.within(ctx, repeatableRead, ws, func(ctx context.Context, q Tx) error { return fn(ctx, q.session.dump()) })
 }
 
 // WithLoad runs fn in a transaction that has entered ws.
-func (s dumpStore) WithLoad(ctx context.Context, ws int64, fn func(dump.Destination) error) error {
-	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
+func (s dumpStore) WithLoad(ctx context.Context, ws int64, fn func(context.Context, dump.Destination) error) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, loadTx{q.session}) })
 }
 
 // Counts are how much there is in the workspace.
-func (q Queries) Counts(ctx context.Context) (dump.Counts, error) {
+func (q dumpRepository) Counts(ctx context.Context) (dump.Counts, error) {
 	r, err := q.q.DumpCounts(ctx, q.ws)
 	return dump.Counts{Workspace: r.Workspace, Targets: r.Targets, Histories: r.Histories, Memories: r.Memories, Active: r.Active, Revisions: r.Revisions, Identities: r.Identities, Souls: r.Souls,
 		Conversations: r.Conversations, Messages: r.Messages}, classify("count what there is", err)
 }
 
 // DumpTargets reads a page of targets.
-func (q Queries) DumpTargets(ctx context.Context, after int64, max int) ([]dump.Target, error) {
+func (q dumpRepository) DumpTargets(ctx context.Context, after int64, max int) ([]dump.Target, error) {
 	rows, err := q.q.DumpTargets(ctx, dbsqlc.DumpTargetsParams{WorkspaceID: q.ws, After: after, MaxRows: int32(max)})
 	out := make([]dump.Target, len(rows))
 	for i, r := range rows {
@@ -46,7 +46,7 @@ func (q Queries) DumpTargets(ctx context.Context, after int64, max int) ([]dump.
 }
 
 // DumpConversations reads a page of the conversations that memories lead to.
-func (q Queries) DumpConversations(ctx context.Context, after int64, max int) ([]dump.Conversation, error) {
+func (q dumpRepository) DumpConversations(ctx context.Context, after int64, max int) ([]dump.Conversation, error) {
 	rows, err := q.q.DumpConversations(ctx, dbsqlc.DumpConversationsParams{WorkspaceID: q.ws, After: after, MaxRows: int32(max)})
 	out := make([]dump.Conversation, len(rows))
 	for i, r := range rows {
@@ -56,8 +56,8 @@ func (q Queries) DumpConversations(ctx context.Context, after int64, max int) ([
 }
 
 // DumpMessages reads messages from..to of a conversation, both included.
-func (q Queries) DumpMessages(ctx context.Context, conversation int64, from, to int) ([]dump.Message, error) {
-	c, err := q.Conversation(ctx, conversation, from, to)
+func (q dumpRepository) DumpMessages(ctx context.Context, conversation int64, from, to int) ([]dump.Message, error) {
+	c, err := q.transcripts().Conversation(ctx, conversation, from, to)
 	out := make([]dump.Message, len(c.Messages))
 	for i, m := range c.Messages {
 		out[i] = dump.Message{Seq: m.Seq, ID: m.ID, Role: m.Role, Content: m.Content, Name: m.Name, ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID}
@@ -69,7 +69,7 @@ func (q Queries) DumpMessages(ctx context.Context, conversation int64, from, to 
 }
 
 // DumpHistories reads a page of sessions.
-func (q Queries) DumpHistories(ctx context.Context, after string, max int) ([]dump.History, error) {
+func (q dumpRepository) DumpHistories(ctx context.Context, after string, max int) ([]dump.History, error) {
 	rows, err := q.q.DumpHistories(ctx, dbsqlc.DumpHistoriesParams{WorkspaceID: q.ws, After: after, MaxRows: int32(max)})
 	out := make([]dump.History, len(rows))
 	for i, r := range rows {
@@ -81,7 +81,7 @@ func (q Queries) DumpHistories(ctx context.Context, after string, max int) ([]du
 
 // DumpMemories reads a page of entries of all types with what they have said;
 // with vectors they have those of that space.
-func (q Queries) DumpMemories(ctx context.Context, after int64, max int, vectors *int16) ([]dump.Memory, error) {
+func (q dumpRepository) DumpMemories(ctx context.Context, after int64, max int, vectors *int16) ([]dump.Memory, error) {
 	rows, err := q.q.DumpMemories(ctx, dbsqlc.DumpMemoriesParams{WorkspaceID: q.ws, After: after, MaxRows: int32(max)})
 	if err != nil || len(rows) == 0 {
 		return nil, classify("dump the memories", err)
@@ -115,7 +115,7 @@ func (q Queries) DumpMemories(ctx context.Context, after int64, max int, vectors
 	return out, classify("dump the vectors", err)
 }
 
-func (q Queries) dumpRevisions(ctx context.Context, out []dump.Memory, keys []int64, place map[int64]int) error {
+func (q dumpRepository) dumpRevisions(ctx context.Context, out []dump.Memory, keys []int64, place map[int64]int) error {
 	rows, err := q.q.DumpRevisions(ctx, dbsqlc.DumpRevisionsParams{WorkspaceID: q.ws, Ids: keys})
 	if err != nil {
 		return classify("dump what the memories have said", err)
@@ -141,7 +141,7 @@ func dumpedEvidence(conversation string, from, to *int32) *dump.Evidence {
 }
 
 // DumpIdentities reads a page of versions of the identity.
-func (q Queries) DumpIdentities(ctx context.Context, after, max int) ([]dump.Document, error) {
+func (q dumpRepository) DumpIdentities(ctx context.Context, after, max int) ([]dump.Document, error) {
 	rows, err := q.q.DumpIdentities(ctx, dbsqlc.DumpIdentitiesParams{WorkspaceID: q.ws, After: int32(after), MaxRows: int32(max)})
 	out := make([]dump.Document, len(rows))
 	for i, r := range rows {
@@ -151,7 +151,7 @@ func (q Queries) DumpIdentities(ctx context.Context, after, max int) ([]dump.Doc
 }
 
 // DumpSouls reads a page of versions of the soul.
-func (q Queries) DumpSouls(ctx context.Context, after, max int) ([]dump.Document, error) {
+func (q dumpRepository) DumpSouls(ctx context.Context, after, max int) ([]dump.Document, error) {
 	rows, err := q.q.DumpSouls(ctx, dbsqlc.DumpSoulsParams{WorkspaceID: q.ws, After: int32(after), MaxRows: int32(max)})
 	out := make([]dump.Document, len(rows))
 	for i, r := range rows {
@@ -161,8 +161,8 @@ func (q Queries) DumpSouls(ctx context.Context, after, max int) ([]dump.Document
 }
 
 // LoadMessages stores messages that follow those of a conversation.
-func (q Queries) LoadMessages(ctx context.Context, conversation int64, from int, ms []transcript.Message) error {
-	if err := q.putMessagesFrom(ctx, conversation, from, ms); err != nil {
+func (q dumpRepository) LoadMessages(ctx context.Context, conversation int64, from int, ms []transcript.Message) error {
+	if err := q.transcripts().putMessagesFrom(ctx, conversation, from, ms); err != nil {
 		return err
 	}
 	n, err := q.q.ConversationAdvance(ctx, dbsqlc.ConversationAdvanceParams{NextSeq: int32(from + len(ms)), Dated: dated(ms), WorkspaceID: q.ws, ID: conversation, Was: int32(from)})

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -34,8 +35,8 @@ func TestWhoWaitsForARunIsToldOfItsEnd(t *testing.T) {
 		return r.Ref.Run
 	}
 	end := func(id int64, also error) error {
-		return b.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error {
-			return errors.Join(q.EndRun(t.Context(), id, run.Completed, "", nil), also)
+		return b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Tx) error {
+			return errors.Join(q.Runs().EndRun(t.Context(), id, run.Completed, "", nil), also)
 		})
 	}
 	first, second := accept("first"), accept("second")

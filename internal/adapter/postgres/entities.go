@@ -12,7 +12,7 @@ type Entity = inspect.Entity
 
 // Entities lists whom the workspace's personal and procedural memories are for,
 // by kind and name.
-func (q Queries) Entities(ctx context.Context, max int) ([]Entity, error) {
+func (q documentRepository) Entities(ctx context.Context, max int) ([]Entity, error) {
 	rows, err := q.q.MemoryEntities(ctx, dbsqlc.MemoryEntitiesParams{WorkspaceID: q.ws, MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list whom memories are for", err)

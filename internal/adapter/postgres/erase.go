@@ -115,39 +115,28 @@ func (s erasures) EraseConversation(ctx context.Context, id int64) error {
 
 // ErasedPackages lists packages that go, in the order of their hashes.
 func (s erasures) ErasedPackages(ctx context.Context, id int64, after [32]byte, most int) (out []erase.Package, err error) {
-	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) (err error) {
-		out, err = erasedPackages(ctx, q, id, after[:], most)
-		return err
+	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		rows, err := q.ErasePackages(ctx, dbsqlc.ErasePackagesParams{ID: id, After: after[:], Most: int32(most)})
+		for _, r := range rows {
+			out = append(out, erase.Package{SHA: [32]byte(r.Sha256), Key: r.Key})
+		}
+		return classify("list the packages", err)
 	})
 	return out, err
 }
 
-func erasedPackages(ctx context.Context, q *dbsqlc.Queries, id int64, after []byte, most int) (out []erase.Package, err error) {
-	rows, err := q.ErasePackages(ctx, dbsqlc.ErasePackagesParams{ID: id, After: after, Most: int32(most)})
-	for _, r := range rows {
-		out = append(out, erase.Package{SHA: [32]byte(r.Sha256), Key: r.Key})
+// ErasePackages deletes the rows of packages whose objects are gone.
+func (s erasures) ErasePackages(ctx context.Context, id int64, gone []erase.Package) error {
+	if len(gone) == 0 {
+		return nil
 	}
-	return out, classify("list the packages", err)
-}
-
-// ErasePackages deletes the rows of packages whose objects remove has deleted.
-// Nobody uploads meanwhile: the transaction is alone in the workspace.
-func (s erasures) ErasePackages(ctx context.Context, id int64, most int, remove func([]erase.Package) error) (n int, err error) {
-	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
-		found, err := erasedPackages(ctx, q, id, []byte{}, most)
-		if n = len(found); err != nil || n == 0 {
-			return err
-		}
-		if err := remove(found); err != nil {
-			return err
-		}
-		gone := make([][]byte, n)
-		for i, p := range found {
-			gone[i] = p.SHA[:]
-		}
-		return classify("delete the packages", q.ErasePackageRows(ctx, dbsqlc.ErasePackageRowsParams{ID: id, Gone: gone}))
+	sums := make([][]byte, len(gone))
+	for i, p := range gone {
+		sums[i] = p.SHA[:]
+	}
+	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		return classify("delete the packages", q.ErasePackageRows(ctx, dbsqlc.ErasePackageRowsParams{ID: id, Gone: sums}))
 	})
-	return n, err
 }
 
 // NoteErasure keeps what was seen outside of the database.
@@ -188,7 +177,7 @@ func (s erasures) PlanErasure(ctx context.Context, t erase.Target) (out erase.Pl
 	if err != nil || t.Conversation == 0 {
 		return out, err
 	}
-	err = s.WithWorkspace(ctx, t.Workspace, func(q Queries) error {
+	err = s.InWorkspace(ctx, t.Workspace, func(ctx context.Context, q Tx) error {
 		rows, err := q.q.DerivedOf(ctx, dbsqlc.DerivedOfParams{WorkspaceID: q.ws, Conversation: t.Conversation})
 		for _, r := range rows {
 			out.Derived = append(out.Derived, erase.Derivation(r))

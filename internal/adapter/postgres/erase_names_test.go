@@ -46,12 +46,12 @@ func TestTheIdentityThatAConversationWroteGoesWithIt(t *testing.T) {
 		if want := int64(3 - len(c.versions)); e.Deleted["identity_versions"] != want || e.Remaining["identity_versions"] != 0 {
 			t.Errorf("%s: it tells of %d deleted and %d left", c.derived, e.Deleted["identity_versions"], e.Remaining["identity_versions"])
 		}
-		b.in(ws, func(ctx context.Context, q postgres.Queries) error {
-			head, err := q.Identity(ctx)
+		b.in(ws, func(ctx context.Context, q postgres.Tx) error {
+			head, err := q.Identity().Identity(ctx)
 			if err != nil || head.Version != c.head {
 				t.Errorf("%s: in force is %+v, %v", c.derived, head, err)
 			}
-			next, err := q.AdvanceIdentity(ctx, head.Version, "anew", "replace", "", memorywrite.Writer{Origin: "user", Op: "op2"})
+			next, err := q.Identity().AdvanceIdentity(ctx, head.Version, "anew", "replace", "", memorywrite.Writer{Origin: "user", Op: "op2"})
 			if err != nil || next != c.next {
 				t.Errorf("%s: the next version is %d, %v", c.derived, next, err)
 			}
@@ -68,12 +68,12 @@ func TestAnIdentityWrittenSinceStaysInForce(t *testing.T) {
 	b.exec("insert into identity_versions (workspace_id, version, content, action, origin, op_id, run_id) values ($1, 1, 'of the talk', 'replace', 'agent', 'op', $2), ($1, 2, 'since', 'replace', 'agent', 'op', null)", b.a.ID, run)
 	b.exec("update workspaces set identity_version = 2 where id = $1", b.a.ID)
 	b.erase(erase.Target{Workspace: b.a.ID, Conversation: talk, Derived: erase.Delete})
-	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
-		head, err := q.Identity(ctx)
+	b.in(b.a, func(ctx context.Context, q postgres.Tx) error {
+		head, err := q.Identity().Identity(ctx)
 		if err != nil || head.Version != 2 || head.Content != "since" {
 			t.Errorf("in force is %+v, %v", head, err)
 		}
-		versions, err := q.IdentityHistory(ctx, 10)
+		versions, err := q.Identity().IdentityHistory(ctx, 10)
 		if len(versions) != 1 {
 			t.Errorf("versions %+v", versions)
 		}
@@ -102,8 +102,8 @@ func TestTheNamesOfSpeakersGoWithTheirConversation(t *testing.T) {
 		for i, name := range names {
 			said = append(said, transcript.Message{Role: transcript.User, Name: name, Content: fmt.Sprintf("Ornithopter number %d flies.", i), Time: time.Unix(int64(i), 0)})
 		}
-		b.in(b.a, func(ctx context.Context, q postgres.Queries) (err error) {
-			out, err = q.PutConversation(ctx, transcript.Conversation{ID: id, Messages: said}, "import")
+		b.in(b.a, func(ctx context.Context, q postgres.Tx) (err error) {
+			out, err = q.Transcripts().PutConversation(ctx, transcript.Conversation{ID: id, Messages: said}, "import")
 			return err
 		})
 		return out

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/erase"
+	"cairn/internal/service/relay"
 	"cairn/internal/testkit"
 )
 
@@ -49,8 +50,9 @@ func (b *bundle) erase(t erase.Target, between ...func()) erase.Erasure {
 		}
 	}
 	testkit.Must(b.t, s.EraseConversation(ctx, id))
-	_, err = s.ErasePackages(ctx, id, 1000, func([]erase.Package) error { return nil })
+	gone, err := s.ErasedPackages(ctx, id, [32]byte{}, 1000)
 	testkit.Must(b.t, err)
+	testkit.Must(b.t, s.ErasePackages(ctx, id, gone))
 	none := 0
 	testkit.Must(b.t, s.NoteErasure(ctx, id, erase.Seen{Objects: &none, ObjectsLeft: &none, WorkflowsLeft: &none}))
 	ended, err := s.EndErasure(ctx, id)
@@ -128,7 +130,7 @@ func TestEraseLeavesNoRowOfAWorkspaceAndTouchesNoOther(t *testing.T) {
 	if fresh.ID == b.a.ID || fresh.Key == key {
 		t.Errorf("the name stands for %+v still", fresh)
 	}
-	b.in(fresh, func(context.Context, postgres.Queries) error { return nil })
+	b.in(fresh, func(context.Context, postgres.Tx) error { return nil })
 }
 
 // A process that has not heard of the erase finds the fresh workspace, too.
@@ -141,7 +143,7 @@ func TestAnErasedWorkspaceIsForgottenByWhoeverMeetsIt(t *testing.T) {
 	known, err := elsewhere.Workspace(t.Context(), "a", true)
 	testkit.Must(t, err)
 	b.erase(erase.Target{Workspace: b.a.ID, Derived: erase.Keep})
-	if err := elsewhere.WithWorkspace(t.Context(), known.ID, func(postgres.Queries) error { return nil }); fault.CodeOf(err) != fault.NotFound {
+	if err := elsewhere.InWorkspace(t.Context(), known.ID, func(context.Context, postgres.Tx) error { return nil }); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("entered: %v", err)
 	}
 	if fresh, err := elsewhere.Workspace(t.Context(), "a", true); err != nil || fresh.ID == known.ID {
@@ -161,7 +163,9 @@ func TestWritersInFlightReCreateNothing(t *testing.T) {
 	for w := range writers {
 		go func() {
 			for i := 0; ; i++ {
-				err := b.WithWorkspace(ctx, b.a.ID, func(q postgres.Queries) error { return q.Owe(ctx, postgres.DriveRun, fmt.Sprint(w*1_000_000+i), 0) })
+				err := b.InWorkspace(ctx, b.a.ID, func(ctx context.Context, q postgres.Tx) error {
+					return q.Outbox().Enqueue(ctx, relay.DriveRun, fmt.Sprint(w*1_000_000+i), 0)
+				})
 				if err != nil {
 					ended <- err
 					return

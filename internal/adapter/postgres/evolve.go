@@ -10,7 +10,7 @@ import (
 )
 
 // PutDecision keeps the choice of a span; the first one stays.
-func (q Queries) PutDecision(ctx context.Context, d decision.Decision) error {
+func (q decisionRepository) PutDecision(ctx context.Context, d decision.Decision) error {
 	choice, err := encode("the choice", d.Choice)
 	if err != nil {
 		return err
@@ -25,7 +25,7 @@ func (q Queries) PutDecision(ctx context.Context, d decision.Decision) error {
 }
 
 // DecisionAt reads the decision of a span, if it was made.
-func (q Queries) DecisionAt(ctx context.Context, id string) (decision.Decision, bool, error) {
+func (q decisionRepository) DecisionAt(ctx context.Context, id string) (decision.Decision, bool, error) {
 	r, err := q.q.DecisionGet(ctx, dbsqlc.DecisionGetParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
 		return decision.Decision{}, false, nil
@@ -53,7 +53,7 @@ func decisionOf(r dbsqlc.Decision) (d decision.Decision, err error) {
 }
 
 // EndDecision keeps what became of a span; the first outcome stays.
-func (q Queries) EndDecision(ctx context.Context, id string, o decision.SpanOutcome) error {
+func (q decisionRepository) EndDecision(ctx context.Context, id string, o decision.SpanOutcome) error {
 	raw, err := encode("the outcome", o)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func (q Queries) EndDecision(ctx context.Context, id string, o decision.SpanOutc
 }
 
 // Decisions are those of a run in the order of its spans.
-func (q Queries) Decisions(ctx context.Context, run int64) ([]decision.Decision, error) {
+func (q decisionRepository) Decisions(ctx context.Context, run int64) ([]decision.Decision, error) {
 	rows, err := q.q.DecisionsOfRun(ctx, dbsqlc.DecisionsOfRunParams{WorkspaceID: q.ws, RunID: run})
 	if err != nil {
 		return nil, classify("list the decisions", err)
@@ -77,7 +77,7 @@ func (q Queries) Decisions(ctx context.Context, run int64) ([]decision.Decision,
 }
 
 // MemoryUses are the memories that a run was shown, with the decisions behind them.
-func (q Queries) MemoryUses(ctx context.Context, run int64) ([]decision.MemoryUse, error) {
+func (q decisionRepository) MemoryUses(ctx context.Context, run int64) ([]decision.MemoryUse, error) {
 	rows, err := q.q.DecisionsBehind(ctx, dbsqlc.DecisionsBehindParams{WorkspaceID: q.ws, RunID: run})
 	out := make([]decision.MemoryUse, len(rows))
 	for i, r := range rows {
@@ -87,14 +87,14 @@ func (q Queries) MemoryUses(ctx context.Context, run int64) ([]decision.MemoryUs
 }
 
 // SaveStepResult keeps what a step came to; the first result stays.
-func (q Queries) SaveStepResult(ctx context.Context, run int64, step string, conversation int64,
+func (q trainingRepository) SaveStepResult(ctx context.Context, run int64, step string, conversation int64,
 	result json.RawMessage) error {
 	return classify("keep a step", q.q.TrainingStepPut(ctx, dbsqlc.TrainingStepPutParams{WorkspaceID: q.ws, RunID: run,
 		Step: step, ConversationID: keyOrNull(conversation), Result: result}))
 }
 
 // StepResult reads what a step came to.
-func (q Queries) StepResult(ctx context.Context, run int64, step string) (json.RawMessage, bool, error) {
+func (q trainingRepository) StepResult(ctx context.Context, run int64, step string) (json.RawMessage, bool, error) {
 	raw, err := q.q.TrainingStepGet(ctx, dbsqlc.TrainingStepGetParams{WorkspaceID: q.ws, RunID: run, Step: step})
 	if isNoRows(err) {
 		return nil, false, nil
@@ -103,7 +103,7 @@ func (q Queries) StepResult(ctx context.Context, run int64, step string) (json.R
 }
 
 // StepResults are the results of the steps whose name begins with prefix.
-func (q Queries) StepResults(ctx context.Context, run int64, prefix string) (map[string]json.RawMessage, error) {
+func (q trainingRepository) StepResults(ctx context.Context, run int64, prefix string) (map[string]json.RawMessage, error) {
 	rows, err := q.q.TrainingStepsUnder(ctx, dbsqlc.TrainingStepsUnderParams{WorkspaceID: q.ws, RunID: run, Prefix: &prefix})
 	if err != nil {
 		return nil, classify("read the steps", err)
@@ -116,11 +116,11 @@ func (q Queries) StepResults(ctx context.Context, run int64, prefix string) (map
 }
 
 // DropStepResults forgets the steps whose name begins with prefix.
-func (q Queries) DropStepResults(ctx context.Context, run int64, prefix string) error {
+func (q trainingRepository) DropStepResults(ctx context.Context, run int64, prefix string) error {
 	return classify("drop the steps", q.q.TrainingStepsDrop(ctx, dbsqlc.TrainingStepsDropParams{WorkspaceID: q.ws, RunID: run, Prefix: &prefix}))
 }
 
 // ShownTo notes that a run has shown a conversation to a model.
-func (q Queries) ShownTo(ctx context.Context, run, conversation int64) error {
+func (q trainingRepository) ShownTo(ctx context.Context, run, conversation int64) error {
 	return classify("note a conversation", q.q.RunConversationPut(ctx, dbsqlc.RunConversationPutParams{WorkspaceID: q.ws, RunID: run, ConversationID: conversation}))
 }

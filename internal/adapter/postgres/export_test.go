@@ -23,4 +23,4 @@ func (s *Store) AppPool() *pgxpool.Pool { return s.app }
 func (s *Store) SystemPool() *pgxpool.Pool { return s.system }
 
 // Astray is q with its statements about another workspace than the one entered.
-func (q Queries) Astray(ws int64) Queries { return Queries{ws: ws, q: q.q, tx: q.tx} }
+func (q Tx) Astray(ws int64) Tx { return Tx{session{ws: ws, q: q.q, tx: q.tx}} }

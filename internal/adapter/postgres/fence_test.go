@@ -6,6 +6,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
+	"cairn/internal/service/relay"
 	"cairn/internal/testkit"
 )
 
@@ -19,7 +20,7 @@ func TestAWorkspaceThatIsErasedOrUnknownCannotBeEntered(t *testing.T) {
 	b.exec("update workspaces set state = 'erasing' where id = $1", b.a.ID)
 	for ws, want := range map[int64]fault.Code{b.a.ID: fault.Erasing, b.b.ID: "", 999: fault.NotFound} {
 		ran := false
-		err := b.WithWorkspace(t.Context(), ws, func(postgres.Queries) error { ran = true; return nil })
+		err := b.InWorkspace(t.Context(), ws, func(context.Context, postgres.Tx) error { ran = true; return nil })
 		if fault.CodeOf(err) != want || ran != (want == "") {
 			t.Errorf("workspace %d: code %q (%v), entered %t; want %q", ws, fault.CodeOf(err), err, ran, want)
 		}
@@ -33,10 +34,10 @@ func TestEraseWaitsForWritersAndShutsOutLaterOnes(t *testing.T) {
 	inside, leave := make(chan bool), make(chan bool)
 	writer := make(chan error, 1)
 	go func() {
-		writer <- b.WithWorkspace(ctx, b.a.ID, func(q postgres.Queries) error {
+		writer <- b.InWorkspace(ctx, b.a.ID, func(ctx context.Context, q postgres.Tx) error {
 			inside <- true
 			<-leave
-			return q.Owe(ctx, postgres.DriveRun, "1", 0)
+			return q.Outbox().Enqueue(ctx, relay.DriveRun, "1", 0)
 		})
 	}()
 	<-inside
@@ -53,7 +54,7 @@ func TestEraseWaitsForWritersAndShutsOutLaterOnes(t *testing.T) {
 		locked <- err
 	}()
 	b.untilBlocked(1)
-	b.in(b.b, func(context.Context, postgres.Queries) error { return nil }) // nobody else waits
+	b.in(b.b, func(context.Context, postgres.Tx) error { return nil }) // nobody else waits
 
 	late := make(chan error, 1)
 	close(leave)
@@ -65,7 +66,9 @@ func TestEraseWaitsForWritersAndShutsOutLaterOnes(t *testing.T) {
 		t.Errorf("erase sees %d rows of the writer it waited for, want 1", rows)
 	}
 	go func() {
-		late <- b.WithWorkspace(ctx, b.a.ID, func(q postgres.Queries) error { return q.Owe(ctx, postgres.DriveRun, "2", 0) })
+		late <- b.InWorkspace(ctx, b.a.ID, func(ctx context.Context, q postgres.Tx) error {
+			return q.Outbox().Enqueue(ctx, relay.DriveRun, "2", 0)
+		})
 	}()
 	b.untilBlocked(1)
 	_, err = erase.Exec(ctx, "delete from outbox where workspace_id = $1", b.a.ID)

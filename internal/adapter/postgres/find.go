@@ -15,7 +15,7 @@ func (s searchIndex) Find(ctx context.Context, ws int64, in search.Probe) (out [
 		VectorShare: in.VectorShare, MinCosine: in.MinCosine, Since: timeOrNull(in.After), Until: timeOrNull(in.Before), Within: storable(in.Conversation),
 		Year: int32(in.Date.Year), Month: int32(in.Date.Month), Day: int32(in.Date.Day), AsksWhen: in.AsksWhen, MaxRows: int32(in.Limit),
 		SkillName: storable(in.Named.Skill), MemoryID: storable(in.Named.Memory), TurnSeq: int32(in.Named.Seq), TurnConversation: storable(in.Named.Conversation)}
-	err = s.WithWorkspace(ctx, ws, func(q Queries) error {
+	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		rows, err := q.q.FindDocs(ctx, p)
 		for _, r := range rows {
 			out = append(out, resultOf(r))

@@ -32,7 +32,7 @@ func openTalk(t *testing.T) *talk {
 	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := k.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
-	k.EmbedTurns(space, embedder)
+	k.EmbedTurns(space, embedding.HashingVectors(embedding.DefaultDims))
 	k.finder = search.Finder{Index: k.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35, VectorShare: 0.1}
 	return k
 }
@@ -57,8 +57,8 @@ func (k *talk) say(ws postgres.Workspace, id string, from time.Time, lines ...st
 		from = from.Add(time.Minute)
 		c.Messages = append(c.Messages, transcript.Message{Seq: len(c.Messages), Role: role, Name: name, Content: text, Time: from})
 	}
-	k.in(ws, func(ctx context.Context, q postgres.Queries) error {
-		_, err := q.PutConversation(ctx, c, "import")
+	k.in(ws, func(ctx context.Context, q postgres.Tx) error {
+		_, err := q.Transcripts().PutConversation(ctx, c, "import")
 		return err
 	})
 }
@@ -67,8 +67,8 @@ func (k *talk) say(ws postgres.Workspace, id string, from time.Time, lines ...st
 func (k *talk) remember(ws postgres.Workspace, kind memory.Type, target, content string) string {
 	k.t.Helper()
 	e := &memory.Entry{Type: kind, Target: target}
-	k.in(ws, func(ctx context.Context, q postgres.Queries) error {
-		return q.WriteMemories(ctx, []memory.Step{{Action: memory.Add, Entry: e, Content: content}}, memorywrite.Writer{Origin: "user", Op: "op-" + content, Space: k.finder.Space})
+	k.in(ws, func(ctx context.Context, q postgres.Tx) error {
+		return q.PromptMemory().WriteMemories(ctx, []memory.Step{{Action: memory.Add, Entry: e, Content: content}}, memorywrite.Writer{Origin: "user", Op: "op-" + content, Space: k.finder.Space})
 	})
 	return e.ID
 }
@@ -257,8 +257,8 @@ func TestMessagesAndTheirIndexAreOneEffect(t *testing.T) {
 	t.Parallel()
 	k := openTalk(t)
 	boom := errors.New("boom")
-	err := k.WithWorkspace(t.Context(), k.a.ID, func(q postgres.Queries) error {
-		if _, err := q.PutConversation(t.Context(), transcript.Conversation{ID: "c", Messages: []transcript.Message{{Role: transcript.User, Content: "the lighthouse keeper's dog"}}}, "import"); err != nil {
+	err := k.InWorkspace(t.Context(), k.a.ID, func(_ context.Context, q postgres.Tx) error {
+		if _, err := q.Transcripts().PutConversation(t.Context(), transcript.Conversation{ID: "c", Messages: []transcript.Message{{Role: transcript.User, Content: "the lighthouse keeper's dog"}}}, "import"); err != nil {
 			return err
 		}
 		return boom
@@ -280,8 +280,8 @@ func TestOnlyWhatPeopleAndAgentsSayIsIndexed(t *testing.T) {
 		ms = append(ms, transcript.Message{Seq: i, Role: role, Content: fmt.Sprintf("lighthouse %d", i)})
 	}
 	ms[4].Content = "  "
-	k.in(k.a, func(ctx context.Context, q postgres.Queries) error {
-		_, err := q.PutConversation(ctx, transcript.Conversation{ID: "c", Messages: ms}, "import")
+	k.in(k.a, func(ctx context.Context, q postgres.Tx) error {
+		_, err := q.Transcripts().PutConversation(ctx, transcript.Conversation{ID: "c", Messages: ms}, "import")
 		return err
 	})
 	got := k.find(k.a, search.Request{Query: "lighthouse"})
@@ -324,12 +324,12 @@ func TestAForgottenTurnLeavesNoTrace(t *testing.T) {
 	k.counts()
 	k.speakers()
 	garden := int64(k.number("select id from conversations where external_id = 'garden'"))
-	k.in(k.a, func(ctx context.Context, q postgres.Queries) error {
+	k.in(k.a, func(ctx context.Context, q postgres.Tx) error {
 		var gone []search.Doc
 		for seq := range 7 {
 			gone = append(gone, search.Doc{Kind: search.KindTurn, Owner: garden, Seq: seq, Gone: true})
 		}
-		_, err := q.IndexAll(ctx, gone)
+		_, err := q.Documents().IndexAll(ctx, gone)
 		return err
 	})
 	k.counts()

@@ -23,12 +23,12 @@ const LeastGraph = 20_000
 // Graphs are workspaces whose graph was built, and whose was dropped.
 type Graphs struct{ Built, Dropped []int64 }
 
-// TendGraphs builds the missing graphs of workspaces that have come to from
+// MaintainVectorIndexes builds the missing graphs of workspaces that have come to from
 // documents, and drops those of workspaces that have less than half of it, or
 // are gone. What a build that did not end has left is dropped and built anew. url is
 // a login that may act as the owner of the tables. When another process is at it
 // nothing is done.
-func (s *Store) TendGraphs(ctx context.Context, url string, space int16, from int) (done Graphs, err error) {
+func (s *Store) MaintainVectorIndexes(ctx context.Context, url string, space int16, from int) (done Graphs, err error) {
 	conn, err := ownerOf(ctx, url)
 	if err != nil {
 		return done, err

@@ -47,12 +47,12 @@ func (b *bundle) cloud(ws postgres.Workspace, space int16) [][]float32 {
 		d.Type = "personal"
 		docs, vectors = append(docs, d), append(vectors, point(asks[len(asks)-1], 0.1))
 	}
-	b.in(ws, func(ctx context.Context, q postgres.Queries) error {
-		ids, err := q.IndexNew(ctx, docs)
+	b.in(ws, func(ctx context.Context, q postgres.Tx) error {
+		ids, err := q.Documents().IndexNew(ctx, docs)
 		if err != nil {
 			return err
 		}
-		return q.PutEmbeddings(ctx, ids, space, vectors)
+		return q.Documents().PutEmbeddings(ctx, ids, space, vectors)
 	})
 	b.exec("update lex_stats set docs = $2 where workspace_id = $1", ws.ID, postgres.LeastGraph)
 	return asks
@@ -60,7 +60,7 @@ func (b *bundle) cloud(ws postgres.Workspace, space int16) [][]float32 {
 
 func (b *bundle) tend(space int16) postgres.Graphs {
 	b.t.Helper()
-	done, err := b.TendGraphs(b.t.Context(), b.url, space, postgres.LeastGraph)
+	done, err := b.MaintainVectorIndexes(b.t.Context(), b.url, space, postgres.LeastGraph)
 	testkit.Must(b.t, err)
 	return done
 }
@@ -72,12 +72,12 @@ func TestABigWorkspaceIsSearchedByItsGraph(t *testing.T) {
 	space, err := b.Space(t.Context(), "m", graphDims)
 	testkit.Must(t, err)
 	asks := b.cloud(b.a, space)
-	b.in(b.b, func(ctx context.Context, q postgres.Queries) error {
-		return q.PutEmbedding(ctx, b.index(ctx, q, 1, "someone else's"), space, asks[0])
+	b.in(b.b, func(ctx context.Context, q postgres.Tx) error {
+		return q.Documents().PutEmbedding(ctx, b.index(ctx, q, 1, "someone else's"), space, asks[0])
 	})
-	nearest := func(ctx context.Context, q postgres.Queries) (out [][]int64) {
+	nearest := func(ctx context.Context, q postgres.Tx) (out [][]int64) {
 		for _, v := range asks {
-			docs, err := q.Nearest(ctx, space, v, 10)
+			docs, err := q.Documents().Nearest(ctx, space, v, 10)
 			testkit.Must(t, err)
 			out = append(out, docs)
 		}
@@ -109,9 +109,9 @@ func TestABigWorkspaceIsSearchedByItsGraph(t *testing.T) {
 		t.Errorf("scans of the graph, of the vectors' key: %s, want 1 0", scans)
 	}
 	same, all := 0, 0
-	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
+	b.in(b.a, func(ctx context.Context, q postgres.Tx) error {
 		for i, want := range nearest(ctx, q) {
-			got, err := q.NearestInGraph(ctx, space, asks[i], 10)
+			got, err := q.Documents().NearestInGraph(ctx, space, asks[i], 10)
 			testkit.Must(t, err)
 			for _, doc := range want {
 				all++
@@ -185,8 +185,8 @@ func TestAWorkspaceThatShrinksLosesItsGraph(t *testing.T) {
 		}
 	}
 	b.exec("update lex_stats set docs = $2 where workspace_id = $1", b.a.ID, postgres.LeastGraph)
-	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
-		docs, err := q.Nearest(ctx, space, asks[0], 10)
+	b.in(b.a, func(ctx context.Context, q postgres.Tx) error {
+		docs, err := q.Documents().Nearest(ctx, space, asks[0], 10)
 		if len(docs) != 10 {
 			t.Errorf("without its graph %d are found", len(docs))
 		}
@@ -224,7 +224,7 @@ func TestOnlyTheOwnerBuildsGraphs(t *testing.T) {
 	b := setup(t)
 	space, err := b.Space(t.Context(), "m", graphDims)
 	testkit.Must(t, err)
-	_, err = b.TendGraphs(t.Context(), b.login(roleName(), "cairn_app", "cairn_system"), space, postgres.LeastGraph)
+	_, err = b.MaintainVectorIndexes(t.Context(), b.login(roleName(), "cairn_app", "cairn_system"), space, postgres.LeastGraph)
 	if fault.CodeOf(err) != fault.Misconfigured {
 		t.Errorf("%v, want a misconfigured login", err)
 	}

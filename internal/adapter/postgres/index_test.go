@@ -51,7 +51,7 @@ func TestDocumentFrequenciesEqualARecount(t *testing.T) {
 	t.Logf("seed %d", seed)
 	for range 60 {
 		ws := []postgres.Workspace{b.a, b.b}[r.IntN(2)]
-		b.in(ws, func(ctx context.Context, q postgres.Queries) error {
+		b.in(ws, func(ctx context.Context, q postgres.Tx) error {
 			b.index(ctx, q, int64(r.IntN(8)), words(r))
 			return nil
 		})
@@ -72,8 +72,8 @@ func TestConcurrentIndexingKeepsTheCounts(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, uint64(i)))
 		wait.Go(func() {
 			for range 15 {
-				err := b.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error {
-					_, err := q.Index(t.Context(), search.NewDoc(search.KindSkill, int64(r.IntN(6)), "active", words(r)))
+				err := b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Tx) error {
+					_, err := q.Documents().Index(t.Context(), search.NewDoc(search.KindSkill, int64(r.IntN(6)), "active", words(r)))
 					return err
 				})
 				if err != nil {
@@ -100,8 +100,8 @@ func TestIndexingInOppositeDirectionsDoesNotDeadlock(t *testing.T) {
 				if (int64(round)+owner)%2 == 1 {
 					text = right
 				}
-				err := b.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error {
-					_, err := q.Index(t.Context(), search.NewDoc(search.KindSkill, owner, "active", text))
+				err := b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Tx) error {
+					_, err := q.Documents().Index(t.Context(), search.NewDoc(search.KindSkill, owner, "active", text))
 					return err
 				})
 				if err != nil {
@@ -126,8 +126,8 @@ func TestABatchOfDocumentsDoesNotDeadlockWithSingleOnes(t *testing.T) {
 	index := func(what string, docs func(round int) []search.Doc) {
 		wait.Go(func() {
 			for round := range rounds {
-				err := b.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error {
-					_, err := q.IndexAll(t.Context(), docs(round))
+				err := b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Tx) error {
+					_, err := q.Documents().IndexAll(t.Context(), docs(round))
 					return err
 				})
 				if err != nil {

@@ -16,7 +16,7 @@ import (
 // statements however many they are, and returns their ids in order. As in
 // IndexAll the counts that writers share move first, the workspace's before the
 // terms', so that no two writers wait for each other.
-func (q Queries) IndexNew(ctx context.Context, docs []search.Doc) ([]int64, error) {
+func (q documentRepository) IndexNew(ctx context.Context, docs []search.Doc) ([]int64, error) {
 	if len(docs) == 0 {
 		return nil, nil
 	}
@@ -32,7 +32,7 @@ func (q Queries) IndexNew(ctx context.Context, docs []search.Doc) ([]int64, erro
 }
 
 // indexEmbedded is IndexNew with the documents' vectors, in the same statement.
-func (q Queries) indexEmbedded(ctx context.Context, docs []search.Doc, space int16, vectors [][]float32) error {
+func (q documentRepository) indexEmbedded(ctx context.Context, docs []search.Doc, space int16, vectors [][]float32) error {
 	if len(docs) == 0 {
 		return nil
 	}
@@ -46,7 +46,7 @@ func (q Queries) indexEmbedded(ctx context.Context, docs []search.Doc, space int
 }
 
 // newDocs counts documents, and holds them as they are put.
-func (q Queries) newDocs(ctx context.Context, docs []search.Doc) (dbsqlc.DocsPutParams, error) {
+func (q documentRepository) newDocs(ctx context.Context, docs []search.Doc) (dbsqlc.DocsPutParams, error) {
 	p, moves := dbsqlc.DocsPutParams{WorkspaceID: q.ws}, termMoves{}
 	for at, d := range docs {
 		addDoc(&p, at, d)
@@ -79,7 +79,7 @@ func addDoc(p *dbsqlc.DocsPutParams, at int, d search.Doc) {
 }
 
 // PutEmbeddings stores the vectors of new documents.
-func (q Queries) PutEmbeddings(ctx context.Context, docs []int64, space int16, vectors [][]float32) error {
+func (q documentRepository) PutEmbeddings(ctx context.Context, docs []int64, space int16, vectors [][]float32) error {
 	return classify("store the vectors", q.q.EmbeddingsPut(ctx, dbsqlc.EmbeddingsPutParams{WorkspaceID: q.ws, Space: space, Docs: docs, Vectors: halves(vectors)}))
 }
 

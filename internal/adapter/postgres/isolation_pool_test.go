@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/postgres"
+	"cairn/internal/service/relay"
 	"cairn/internal/testkit"
 )
 
@@ -35,12 +36,12 @@ func TestTwoHundredWorkspacesShareFourConnections(t *testing.T) {
 			for range each {
 				ws, ends := ids[draw.IntN(workspaces)], draw.IntN(5)
 				ctx, cancel := context.WithCancel(t.Context())
-				err := b.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
-					self, err := q.Self(ctx)
+				err := b.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Tx) error {
+					self, err := q.Workspaces().Self(ctx)
 					if err != nil {
 						return err
 					}
-					list, err := q.Conversations(ctx, 0, workspaces)
+					list, err := q.ConversationViews().Conversations(ctx, 0, workspaces)
 					if err != nil {
 						return err
 					}
@@ -54,9 +55,9 @@ func TestTwoHundredWorkspacesShareFourConnections(t *testing.T) {
 						cancel()
 						return ctx.Err()
 					case 2: // a statement that the policies refuse
-						return q.Astray(ids[draw.IntN(workspaces)]+1_000_000).Owe(ctx, postgres.DriveRun, "1", 0)
+						return q.Astray(ids[draw.IntN(workspaces)]+1_000_000).Outbox().Enqueue(ctx, relay.DriveRun, "1", 0)
 					}
-					return q.Owe(ctx, postgres.EmbedDoc, fmt.Sprint(ws), 0)
+					return q.Outbox().Enqueue(ctx, relay.EmbedDoc, fmt.Sprint(ws), 0)
 				})
 				cancel()
 				switch {

@@ -10,6 +10,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
+	"cairn/internal/service/relay"
 	"cairn/internal/testkit"
 )
 
@@ -106,7 +107,7 @@ func TestAConnectionNeverCarriesAWorkspaceToTheNextBorrower(t *testing.T) {
 	b.seed(b.a)
 	ctx := t.Context()
 	enter := func(ctx context.Context, fn func() error) error {
-		return b.WithWorkspace(ctx, b.a.ID, func(postgres.Queries) error { return fn() })
+		return b.InWorkspace(ctx, b.a.ID, func(context.Context, postgres.Tx) error { return fn() })
 	}
 	cancelled, cancel := context.WithCancel(ctx)
 	for name, borrow := range map[string]func(){
@@ -117,7 +118,9 @@ func TestAConnectionNeverCarriesAWorkspaceToTheNextBorrower(t *testing.T) {
 			_ = enter(ctx, func() error { panic("no") })
 		},
 		"a failed statement": func() {
-			_ = b.WithWorkspace(ctx, b.a.ID, func(q postgres.Queries) error { return q.Astray(b.b.ID).Owe(ctx, postgres.DriveRun, "1", 0) })
+			_ = b.InWorkspace(ctx, b.a.ID, func(ctx context.Context, q postgres.Tx) error {
+				return q.Astray(b.b.ID).Outbox().Enqueue(ctx, relay.DriveRun, "1", 0)
+			})
 		},
 		"a cancellation": func() { _ = enter(cancelled, func() error { cancel(); return nil }) },
 	} {
@@ -179,8 +182,8 @@ where grantee = 'cairn_app' and privilege_type = 'UPDATE' and table_schema = 'ca
 			app.do("rollback")
 		}
 	}
-	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
-		return q.Astray(b.b.ID).Settle(ctx, postgres.DriveRun, "1")
+	b.in(b.a, func(ctx context.Context, q postgres.Tx) error {
+		return q.Astray(b.b.ID).Outbox().Settle(ctx, relay.DriveRun, "1")
 	})
 	if n := b.number("select count(*) from outbox where workspace_id = $1", b.b.ID); n != 1 {
 		t.Errorf("the other workspace has %d duties left, want 1", n)
@@ -192,8 +195,8 @@ func TestAnInsertForAnotherWorkspaceIsRefused(t *testing.T) {
 	b := setup(t)
 	b.seed(b.b)
 	before := b.number("select count(*) from outbox")
-	err := b.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error {
-		return q.Astray(b.b.ID).Owe(t.Context(), postgres.EmbedDoc, "1", 0)
+	err := b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Tx) error {
+		return q.Astray(b.b.ID).Outbox().Enqueue(t.Context(), relay.EmbedDoc, "1", 0)
 	})
 	if sqlState(err) != "42501" || fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("code %s, %v; want %s for 42501", fault.CodeOf(err), err, fault.Unavailable)

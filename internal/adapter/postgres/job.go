@@ -12,12 +12,12 @@ import (
 )
 
 // What a step of an agent reads and holds. These methods, and AdmitCall, send their
-// statements as one batch. A turn of four model calls makes about sixty round trips
-// fewer by it; `bench turns` shows the difference at 64 conversations at once.
+// statements as one batch. Each comment says how many round trips that saves; the
+// benchmark is `bench turns` with 4 model calls and 64 conversations at once.
 
 // Job reads a run with what its model has said, and the turn that it answers when
 // it is one's. The batch saves four round trips.
-func (q Queries) Job(ctx context.Context, id int64) (r run.Run, steps []conversation.Step, t conversation.Turn, err error) {
+func (q stepRepository) Job(ctx context.Context, id int64) (r run.Run, steps []conversation.Step, t conversation.Turn, err error) {
 	var (
 		b       pgx.Batch
 		runs    []dbsqlc.Run
@@ -47,7 +47,7 @@ func (q Queries) Job(ctx context.Context, id int64) (r run.Run, steps []conversa
 // Thread reads the session of a turn, the one that its run keeps, unless it was
 // revoked, or else the live one of a channel, if there is one; and the messages of
 // the turns after one, up to the turn itself. The batch saves two round trips.
-func (q Queries) Thread(ctx context.Context, id int64, channel, lang string, t conversation.Turn, after int) (s conversation.Session, kept bool, ms []conversation.TurnMessage, err error) {
+func (q stepRepository) Thread(ctx context.Context, id int64, channel, lang string, t conversation.Turn, after int) (s conversation.Session, kept bool, ms []conversation.TurnMessage, err error) {
 	var (
 		b         pgx.Batch
 		own, live []dbsqlc.SessionGetRow
@@ -85,7 +85,7 @@ type resumeRows struct {
 // Resume holds a run and stores what its next request tells; with the session it
 // is marked as picked up. As everywhere the run is locked before its calls. The
 // batch saves two to five round trips.
-func (q Queries) Resume(ctx context.Context, id int64, in conversation.StepResume) (out conversation.StepResume, open bool, err error) {
+func (q stepRepository) Resume(ctx context.Context, id int64, in conversation.StepResume) (out conversation.StepResume, open bool, err error) {
 	var b pgx.Batch
 	rows := resumeRows{told: make([][]dbsqlc.AgentCallEndRow, len(in.Calls))}
 	collect(&b, "lock the run", &rows.locked, dbsqlc.RunLock, q.ws, id)
@@ -142,7 +142,7 @@ func (r resumeRows) resumed(in conversation.StepResume) (out conversation.StepRe
 
 // LockTurn is LockRun of a turn, after its conversation.
 // The batch saves four round trips.
-func (q Queries) LockTurn(ctx context.Context, conversationID, id int64) (c conversation.Conversation, r run.Run, steps []conversation.Step, err error) {
+func (q stepRepository) LockTurn(ctx context.Context, conversationID, id int64, first int) (c conversation.Conversation, r run.Run, steps []conversation.Step, err error) {
 	var (
 		b      pgx.Batch
 		locked []dbsqlc.ConversationLockRow
@@ -170,7 +170,7 @@ func (q Queries) LockTurn(ctx context.Context, conversationID, id int64) (c conv
 
 // LockRun keeps a run as it is until the transaction is over, and reads what its
 // model has said by then. The batch saves two round trips.
-func (q Queries) LockRun(ctx context.Context, id int64) (run.Run, []conversation.Step, error) {
+func (q stepRepository) LockRun(ctx context.Context, id int64) (run.Run, []conversation.Step, error) {
 	var (
 		b    pgx.Batch
 		runs []dbsqlc.Run

@@ -15,11 +15,8 @@ type Key = apikey.Key
 // KeyHash is the SHA-256 of a key: all that is stored of it.
 type KeyHash = apikey.Hash
 
-// Holder is who a key speaks for.
-type Holder = apikey.Principal
-
 // PutKey stores the hash of a new key; k's id and time are filled in.
-func (q Queries) PutKey(ctx context.Context, k Key, hash KeyHash) (Key, error) {
+func (q keyRepository) PutKey(ctx context.Context, k Key, hash KeyHash) (Key, error) {
 	row, err := q.q.KeyInsert(ctx, dbsqlc.KeyInsertParams{WorkspaceID: q.ws, Name: storable(k.Name), Hash: hash[:], Hint: k.Hint, Scopes: texts(k.Scopes)})
 	k.ID, k.CreatedAt = row.ID, row.CreatedAt
 	return k, classify("store the key", err)
@@ -27,7 +24,7 @@ func (q Queries) PutKey(ctx context.Context, k Key, hash KeyHash) (Key, error) {
 
 // Keys lists the keys of the workspace in the order of their making, revoked
 // ones among them.
-func (q Queries) Keys(ctx context.Context) ([]Key, error) {
+func (q keyRepository) Keys(ctx context.Context) ([]Key, error) {
 	rows, err := q.q.KeysList(ctx, q.ws)
 	if err != nil {
 		return nil, classify("list the keys", err)
@@ -40,7 +37,7 @@ func (q Queries) Keys(ctx context.Context) ([]Key, error) {
 }
 
 // RevokeKey ends a key. One that is unknown, or has ended before, is NotFound.
-func (q Queries) RevokeKey(ctx context.Context, id int64) error {
+func (q keyRepository) RevokeKey(ctx context.Context, id int64) error {
 	n, err := q.q.KeyRevoke(ctx, dbsqlc.KeyRevokeParams{WorkspaceID: q.ws, ID: id})
 	if err == nil && n == 0 {
 		return fault.New(fault.NotFound, fmt.Sprintf("there is no key %d that is still good", id), "`cairn keys list` shows them")
@@ -48,12 +45,12 @@ func (q Queries) RevokeKey(ctx context.Context, id int64) error {
 	return classify("revoke the key", err)
 }
 
-// Holder finds who a key speaks for. An unknown or revoked key, or one of a
+// principal finds who a key speaks for. An unknown or revoked key, or one of a
 // workspace that is being erased, is NotFound.
-func (s *Store) Holder(ctx context.Context, hash KeyHash) (Holder, error) {
+func (s *Store) principal(ctx context.Context, hash KeyHash) (apikey.Principal, error) {
 	r, err := dbsqlc.New(s.app).KeyResolve(ctx, hash[:])
 	if isNoRows(err) {
-		return Holder{}, fault.New(fault.NotFound, "the key is not known", "`cairn keys create` makes one")
+		return apikey.Principal{}, fault.New(fault.NotFound, "the key is not known", "`cairn keys create` makes one")
 	}
-	return Holder{Workspace: Workspace{ID: r.Workspace, Name: r.Name, Key: r.Key}, Key: r.KeyID, Scopes: r.Scopes}, classify("look the key up", err)
+	return apikey.Principal{Workspace: Workspace{ID: r.Workspace, Name: r.Name, Key: r.Key}, Key: r.KeyID, Scopes: r.Scopes}, classify("look the key up", err)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // PutOutcomes notes what somebody said of what came of decisions.
-func (q Queries) PutOutcomes(ctx context.Context, decisions []string, o decision.Outcome) error {
+func (q outcomeRepository) PutOutcomes(ctx context.Context, decisions []string, o decision.Outcome) error {
 	if len(decisions) == 0 {
 		return nil
 	}
@@ -16,7 +16,7 @@ func (q Queries) PutOutcomes(ctx context.Context, decisions []string, o decision
 }
 
 // Outcomes are those of decisions, by operation and decision.
-func (q Queries) Outcomes(ctx context.Context, decisions []string) ([]decision.Outcome, error) {
+func (q outcomeRepository) Outcomes(ctx context.Context, decisions []string) ([]decision.Outcome, error) {
 	rows, err := q.q.OutcomesOf(ctx, dbsqlc.OutcomesOfParams{WorkspaceID: q.ws, Ids: texts(decisions)})
 	out := make([]decision.Outcome, len(rows))
 	for i, r := range rows {
@@ -26,30 +26,30 @@ func (q Queries) Outcomes(ctx context.Context, decisions []string) ([]decision.O
 }
 
 // Learnable are the decisions that an update may learn from.
-func (q Queries) Learnable(ctx context.Context, bank int64, oldest, most int) ([]string, error) {
+func (q outcomeRepository) Learnable(ctx context.Context, bank int64, oldest, most int) ([]string, error) {
 	ids, err := q.q.DecisionsLearnable(ctx, dbsqlc.DecisionsLearnableParams{WorkspaceID: q.ws, BankID: bank, Oldest: int32(oldest), MaxRows: int32(most)})
 	return ids, classify("look for what to learn from", err)
 }
 
 // Claim gives decisions to an update.
-func (q Queries) Claim(ctx context.Context, run int64, decisions []string) error {
+func (q outcomeRepository) Claim(ctx context.Context, run int64, decisions []string) error {
 	_, err := q.q.DecisionsClaim(ctx, dbsqlc.DecisionsClaimParams{RunID: &run, WorkspaceID: q.ws, Ids: texts(decisions)})
 	return classify("take the decisions", err)
 }
 
 // LockExploration lets one explore at a time in the workspace.
-func (q Queries) LockExploration(ctx context.Context) error {
+func (q outcomeRepository) LockExploration(ctx context.Context) error {
 	return classify("wait to explore", q.q.ExplorationLock(ctx, q.ws))
 }
 
 // Explored counts the sampled decisions of the last 24 hours.
-func (q Queries) Explored(ctx context.Context) (int, error) {
+func (q outcomeRepository) Explored(ctx context.Context) (int, error) {
 	n, err := q.q.ExploredLately(ctx, q.ws)
 	return int(n), classify("count what was explored", err)
 }
 
 // RecentSkills are the skills that versions of a bank brought, the latest first.
-func (q Queries) RecentSkills(ctx context.Context, bank int64, number, most int) (out []decision.RecentSkills, err error) {
+func (q outcomeRepository) RecentSkills(ctx context.Context, bank int64, number, most int) (out []decision.RecentSkills, err error) {
 	rows, err := q.q.VersionNewcomers(ctx, dbsqlc.VersionNewcomersParams{WorkspaceID: q.ws, BankID: bank, Number: int32(number), MaxRows: int32(most)})
 	for _, r := range rows {
 		out = append(out, decision.RecentSkills{Version: int(r.Number), Skills: r.Fresh, Explored: int(r.Explored)})

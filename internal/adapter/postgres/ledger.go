@@ -19,9 +19,9 @@ import (
 var _ ledger.Store = (*Store)(nil)
 
 // BeginCall is AdmitCall in a transaction of its own.
-func (s *Store) BeginCall(ctx context.Context, w ledger.Wish) (t ledger.Ticket, err error) {
-	err = s.WithWorkspace(ctx, w.Key.Workspace, func(q Queries) error {
-		t, err = q.AdmitCall(ctx, w)
+func (s *Store) BeginCall(ctx context.Context, w ledger.CallRequest) (t ledger.Admission, err error) {
+	err = s.InWorkspace(ctx, w.Key.Workspace, func(ctx context.Context, q Tx) error {
+		t, err = q.Calls().AdmitCall(ctx, w)
 		return err
 	})
 	return t, err
@@ -30,7 +30,7 @@ func (s *Store) BeginCall(ctx context.Context, w ledger.Wish) (t ledger.Ticket, 
 // AdmitCall decides whether w may be sent. The run's row is locked from then on, so
 // that two calls never both take the last place. The batch saves two round trips
 // for each model call.
-func (q Queries) AdmitCall(ctx context.Context, w ledger.Wish) (t ledger.Ticket, err error) {
+func (q callRepository) AdmitCall(ctx context.Context, w ledger.CallRequest) (t ledger.Admission, err error) {
 	var (
 		b      pgx.Batch
 		locked []runLocked
@@ -57,16 +57,16 @@ func (q Queries) AdmitCall(ctx context.Context, w ledger.Wish) (t ledger.Ticket,
 			InputTokens: row.InputTokens, OutputTokens: row.OutputTokens, Estimated: row.Estimated})
 		return t, err
 	case known && rows[0].State == string(run.CallStarted) && rows[0].Leased:
-		return ledger.Ticket{Verdict: ledger.Busy, Wait: time.Duration(rows[0].LeaseSeconds * float64(time.Second))}, nil
+		return ledger.Admission{Verdict: ledger.Busy, Wait: time.Duration(rows[0].LeaseSeconds * float64(time.Second))}, nil
 	case w.Parallel > 0 && room.InFlight >= int64(w.Parallel):
-		return ledger.Ticket{Verdict: ledger.Full}, nil
+		return ledger.Admission{Verdict: ledger.Full}, nil
 	}
 	limits, err := settings.Read(room.Settings)
 	if err != nil {
 		return t, err
 	}
 	if reason, err := q.overBudget(ctx, w, limits); err != nil || reason != "" {
-		return ledger.Ticket{Verdict: ledger.OverBudget, Reason: reason}, err
+		return ledger.Admission{Verdict: ledger.OverBudget, Reason: reason}, err
 	}
 	t.Verdict = ledger.Send
 	if !known {
@@ -86,7 +86,7 @@ func (q Queries) AdmitCall(ctx context.Context, w ledger.Wish) (t ledger.Ticket,
 type runLocked struct{ Status string }
 
 // overBudget says why what w may need does not fit into the workspace's day.
-func (q Queries) overBudget(ctx context.Context, w ledger.Wish, limits Settings) (string, error) {
+func (q callRepository) overBudget(ctx context.Context, w ledger.CallRequest, limits Settings) (string, error) {
 	if limits.TokensPerDay == 0 && limits.MicrosPerDay == 0 {
 		return "", nil
 	}
@@ -106,7 +106,7 @@ func (q Queries) overBudget(ctx context.Context, w ledger.Wish, limits Settings)
 	return "", nil
 }
 
-func (q Queries) insertCall(ctx context.Context, w ledger.Wish) error {
+func (q callRepository) insertCall(ctx context.Context, w ledger.CallRequest) error {
 	label, err := encode("the label", w.Request.Label)
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (q Queries) insertCall(ctx context.Context, w ledger.Wish) error {
 
 // ExtendCall keeps the lease of h alive; a lease that was lost stays lost.
 func (s *Store) ExtendCall(ctx context.Context, k run.CallKey, h run.Holder, lease time.Duration) error {
-	return s.WithWorkspace(ctx, k.Workspace, func(q Queries) error {
+	return s.InWorkspace(ctx, k.Workspace, func(ctx context.Context, q Tx) error {
 		_, err := q.q.CallExtend(ctx, dbsqlc.CallExtendParams{Lease: lease, WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round), Holder: h})
 		return err
 	})
@@ -126,28 +126,28 @@ func (s *Store) ExtendCall(ctx context.Context, k run.CallKey, h run.Holder, lea
 
 // ReplaceCall stores what is sent instead of a request that was turned down unread.
 func (s *Store) ReplaceCall(ctx context.Context, k run.CallKey, h run.Holder, p llm.Prepared, sha [sha256.Size]byte) error {
-	return s.WithWorkspace(ctx, k.Workspace, func(q Queries) error {
+	return s.InWorkspace(ctx, k.Workspace, func(ctx context.Context, q Tx) error {
 		n, err := q.q.CallReplaceRequest(ctx, dbsqlc.CallReplaceRequestParams{Request: string(p.Body), RequestSha: sha[:],
 			WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round), Holder: h})
 		return oneRow("replace the request", n, err)
 	})
 }
 
-// KeepReply stores a reply with what else the transaction does. When another was
-// stored before, the transaction fails with ledger.ErrOther.
-func (q Queries) KeepReply(ctx context.Context, k run.CallKey, r llm.Reply, cost *int64) (llm.Reply, error) {
+// StoreReply stores a reply with what else the transaction does. When another was
+// stored before, the transaction fails with ledger.ErrReplyExists.
+func (q callRepository) StoreReply(ctx context.Context, k run.CallKey, r llm.Reply, cost *int64) (llm.Reply, error) {
 	stored, calls, err := storableReply(r)
 	if err != nil {
 		return stored, err
 	}
 	n, err := q.q.CallDone(ctx, q.doneParams(k, stored, calls, cost))
 	if err == nil && n != 1 {
-		return stored, ledger.ErrOther
+		return stored, ledger.ErrReplyExists
 	}
 	return stored, classify("store the reply", err)
 }
 
-func (q Queries) doneParams(k run.CallKey, r llm.Reply, calls []byte, cost *int64) dbsqlc.CallDoneParams {
+func (q callRepository) doneParams(k run.CallKey, r llm.Reply, calls []byte, cost *int64) dbsqlc.CallDoneParams {
 	return dbsqlc.CallDoneParams{Reply: &r.Text, ToolCalls: calls, Refusal: r.Refusal, Finish: r.Finish, ReplyModel: r.Model,
 		InputTokens: int64(r.Usage.Input), OutputTokens: int64(r.Usage.Output), Estimated: r.Usage.Estimated, CostMicros: cost,
 		WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round)}
@@ -172,15 +172,15 @@ func (s *Store) EndCall(ctx context.Context, k run.CallKey, r llm.Reply, cost *i
 		return stored, err
 	}
 	first := false
-	err = s.WithWorkspace(ctx, k.Workspace, func(q Queries) error {
-		n, err := q.q.CallDone(ctx, q.doneParams(k, stored, calls, cost))
+	err = s.InWorkspace(ctx, k.Workspace, func(ctx context.Context, q Tx) error {
+		n, err := q.q.CallDone(ctx, q.Calls().doneParams(k, stored, calls, cost))
 		first = n == 1
 		return err
 	})
 	if err != nil || first {
 		return stored, err
 	}
-	err = s.WithWorkspace(ctx, k.Workspace, func(q Queries) error {
+	err = s.InWorkspace(ctx, k.Workspace, func(ctx context.Context, q Tx) error {
 		row, err := q.q.CallReply(ctx, dbsqlc.CallReplyParams{WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round)})
 		if err != nil {
 			return fmt.Errorf("read the reply: %w", err)
@@ -198,7 +198,7 @@ func (s *Store) FailCall(ctx context.Context, k run.CallKey, h run.Holder, class
 	if unknown {
 		n = 1
 	}
-	return s.WithWorkspace(ctx, k.Workspace, func(q Queries) error {
+	return s.InWorkspace(ctx, k.Workspace, func(ctx context.Context, q Tx) error {
 		_, err := q.q.CallFailed(ctx, dbsqlc.CallFailedParams{ErrorClass: class, Error: storable(message), Unknown: n,
 			WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round), Holder: h})
 		return err
@@ -206,7 +206,7 @@ func (s *Store) FailCall(ctx context.Context, k run.CallKey, h run.Holder, class
 }
 
 // Calls lists a run's ledger in the order in which the calls were first made.
-func (q Queries) Calls(ctx context.Context, ref run.Ref) ([]run.Call, error) {
+func (q callRepository) Calls(ctx context.Context, ref run.Ref) ([]run.Call, error) {
 	rows, err := q.q.CallsOfRun(ctx, dbsqlc.CallsOfRunParams{WorkspaceID: q.ws, RunID: ref.Run})
 	if err != nil {
 		return nil, classify("list the calls", err)

@@ -20,18 +20,18 @@ type libraryStore struct{ *Store }
 func (s *Store) Library() library.Store { return libraryStore{s} }
 
 // WithLibrary runs fn in a transaction that has entered ws.
-func (s libraryStore) WithLibrary(ctx context.Context, ws int64, fn func(library.Tx) error) error {
-	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
+func (s libraryStore) WithLibrary(ctx context.Context, ws int64, fn func(context.Context, library.Tx) error) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, libraryTx{q.session}) })
 }
 
 // LockSkills makes creations and updates of the workspace follow each other:
 // names, near duplicates and term counts are decided on rows that stand still.
-func (q Queries) LockSkills(ctx context.Context) error {
+func (q skillRepository) LockSkills(ctx context.Context) error {
 	return classify("lock the skills", q.q.SkillsLock(ctx, q.ws))
 }
 
 // Versions lists the versions of a skill, the latest first.
-func (q Queries) Versions(ctx context.Context, id int64, max int) ([]library.VersionInfo, error) {
+func (q skillRepository) Versions(ctx context.Context, id int64, max int) ([]library.VersionInfo, error) {
 	rows, err := q.q.VersionsList(ctx, dbsqlc.VersionsListParams{WorkspaceID: q.ws, SkillID: id, MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list the versions", err)
@@ -51,23 +51,23 @@ func (q Queries) Versions(ctx context.Context, id int64, max int) ([]library.Ver
 }
 
 // SetStatus moves a skill, and what search finds of it, to another state.
-func (q Queries) SetStatus(ctx context.Context, id int64, was, status skill.Status) error {
+func (q skillRepository) SetStatus(ctx context.Context, id int64, was, status skill.Status) error {
 	n, err := q.q.SkillStatusSet(ctx, dbsqlc.SkillStatusSetParams{Status: string(status), WorkspaceID: q.ws, ID: id, Was: string(was)})
 	if err := oneRow("set the status", n, err); err != nil {
 		return err
 	}
-	return q.setDocStatus(ctx, id, string(status))
+	return q.deletedSkills().setDocStatus(ctx, id, string(status))
 }
 
 // SetPinned freezes a skill, or lets it go.
-func (q Queries) SetPinned(ctx context.Context, id int64, pinned bool) error {
+func (q skillRepository) SetPinned(ctx context.Context, id int64, pinned bool) error {
 	n, err := q.q.SkillPinSet(ctx, dbsqlc.SkillPinSetParams{Pinned: pinned, WorkspaceID: q.ws, ID: id})
 	return oneRow("pin the skill", n, err)
 }
 
 // PublishPackage makes an uploaded package live. One that was collected
 // meanwhile is VersionConflict: upload it again.
-func (q Queries) PublishPackage(ctx context.Context, sha [32]byte) error {
+func (q packageRepository) PublishPackage(ctx context.Context, sha [32]byte) error {
 	n, err := q.q.PackageLive(ctx, dbsqlc.PackageLiveParams{WorkspaceID: q.ws, Sha256: sha[:]})
 	if err == nil && n != 1 {
 		return fault.New(fault.VersionConflict, "the package is not there any more", "upload it again")
@@ -76,7 +76,7 @@ func (q Queries) PublishPackage(ctx context.Context, sha [32]byte) error {
 }
 
 // CreateSkill makes a skill with its first version and returns its id.
-func (q Queries) CreateSkill(ctx context.Context, v skill.Version, status skill.Status, d search.Doc, vector []float32, space int16) (int64, error) {
+func (q skillRepository) CreateSkill(ctx context.Context, v skill.Version, status skill.Status, d search.Doc, vector []float32, space int16) (int64, error) {
 	id, err := q.q.SkillInsert(ctx, dbsqlc.SkillInsertParams{WorkspaceID: q.ws, Name: v.Name, Category: v.Category, Status: string(status), Origin: v.Origin,
 		Managed: agent.Origin(v.Origin).Autonomous(), Tainted: v.Tainted})
 	if err != nil {
@@ -91,13 +91,13 @@ func (q Queries) CreateSkill(ctx context.Context, v skill.Version, status skill.
 	}
 	if status == skill.Active && len(vector) > 0 {
 		d.Owner = id
-		return id, q.indexEmbedded(ctx, []search.Doc{d}, space, [][]float32{vector})
+		return id, q.documents().indexEmbedded(ctx, []search.Doc{d}, space, [][]float32{vector})
 	}
 	return id, q.indexSkill(ctx, id, d, vector, space)
 }
 
 // AdvanceSkill makes v the version after base, which must be the head.
-func (q Queries) AdvanceSkill(ctx context.Context, id int64, base int, v skill.Version, d search.Doc, vector []float32, space int16) (int, error) {
+func (q skillRepository) AdvanceSkill(ctx context.Context, id int64, base int, v skill.Version, d search.Doc, vector []float32, space int16) (int, error) {
 	number := base + 1
 	n, err := q.q.SkillAdvance(ctx, dbsqlc.SkillAdvanceParams{Version: int32(number), Category: v.Category, Tainted: v.Tainted, WorkspaceID: q.ws, ID: id, BaseVersion: int32(base)})
 	if err == nil && n != 1 {
@@ -119,7 +119,7 @@ func (q Queries) AdvanceSkill(ctx context.Context, id int64, base int, v skill.V
 // PruneVersions drops all but the newest keep versions of a skill, and but those
 // that somebody still needs. Packages that no version has any more are left to
 // the collector. Keep 0 drops nothing.
-func (q Queries) PruneVersions(ctx context.Context, id int64, keep int) error {
+func (q skillRepository) PruneVersions(ctx context.Context, id int64, keep int) error {
 	if keep == 0 {
 		return nil
 	}
@@ -131,7 +131,7 @@ func (q Queries) PruneVersions(ctx context.Context, id int64, keep int) error {
 }
 
 // PutPending stores a change that waits for approval.
-func (q Queries) PutPending(ctx context.Context, p library.Pending) (int64, error) {
+func (q pendingSkillRepository) PutPending(ctx context.Context, p library.Pending) (int64, error) {
 	raw, err := encode("the pending version", p.Version)
 	if err != nil {
 		return 0, err
@@ -155,7 +155,7 @@ func changeOp(v skill.Version) string {
 
 // Pending reads and locks a change that waits for approval, or that could not be
 // approved any more.
-func (q Queries) Pending(ctx context.Context, id int64) (library.Pending, error) {
+func (q pendingSkillRepository) Pending(ctx context.Context, id int64) (library.Pending, error) {
 	r, err := q.q.PendingGet(ctx, dbsqlc.PendingGetParams{WorkspaceID: q.ws, ID: id})
 	if err == nil && r.Expired && r.State != "approved" && r.State != "rejected" {
 		return library.Pending{}, fault.New(fault.NotFound, fmt.Sprintf("change %d has expired: nobody decided about it within 30 days", id), "have it proposed again on the version in force").With("state", "expired")
@@ -172,7 +172,7 @@ func (q Queries) Pending(ctx context.Context, id int64) (library.Pending, error)
 
 // PendingList lists the changes that wait for approval, the oldest first, then
 // those for which nobody decided in time.
-func (q Queries) PendingList(ctx context.Context, max int) ([]library.Pending, error) {
+func (q pendingSkillRepository) PendingList(ctx context.Context, max int) ([]library.Pending, error) {
 	expired, err := q.q.PendingExpire(ctx, q.ws)
 	if err != nil {
 		return nil, classify("expire pending changes", err)
@@ -208,7 +208,7 @@ func pendingOf(r dbsqlc.PendingListRow) (library.Pending, error) {
 
 // Decide ends a pending change. The package of a rejected one goes back to
 // collection, unless a version has it.
-func (q Queries) Decide(ctx context.Context, id int64, state string) error {
+func (q pendingSkillRepository) Decide(ctx context.Context, id int64, state string) error {
 	n, err := q.q.PendingDecide(ctx, dbsqlc.PendingDecideParams{State: state, WorkspaceID: q.ws, ID: id})
 	if err := oneRow("decide the pending change", n, err); err != nil {
 		return err
@@ -218,7 +218,7 @@ func (q Queries) Decide(ctx context.Context, id int64, state string) error {
 
 // Use counts a use of a skill once for each caller's id; an outcome may follow
 // later and counts once, too.
-func (q Queries) Use(ctx context.Context, u library.Use) error {
+func (q skillRepository) Use(ctx context.Context, u library.Use) error {
 	fresh, err := q.q.UseInsert(ctx, dbsqlc.UseInsertParams{WorkspaceID: q.ws, SkillID: u.Skill, UseID: storable(u.ID), Version: int32(u.Version), Outcome: u.Outcome})
 	if err != nil {
 		return classify("record the use", err)

@@ -13,7 +13,7 @@ import (
 )
 
 // LoadTarget makes a target as it was dumped; one that is there stays.
-func (q Queries) LoadTarget(ctx context.Context, t dump.Target) (bool, error) {
+func (q loadRepository) LoadTarget(ctx context.Context, t dump.Target) (bool, error) {
 	key := memory.Target{Key: t.Key}
 	n, err := q.q.TargetLoad(ctx, dbsqlc.TargetLoadParams{WorkspaceID: q.ws, Type: t.Type, TargetKey: storable(t.Key), MatchKey: storable(key.MatchKey()), Target: storable(t.Display), Description: storable(t.Description),
 		Aliases: texts(t.Aliases), CreatedAt: t.CreatedAt, LastUsedAt: t.LastUsedAt, LastSummaryAt: t.SummaryAt})
@@ -21,13 +21,13 @@ func (q Queries) LoadTarget(ctx context.Context, t dump.Target) (bool, error) {
 }
 
 // LoadConversation makes a conversation, or finds it.
-func (q Queries) LoadConversation(ctx context.Context, c dump.Conversation) (int64, int, error) {
+func (q loadRepository) LoadConversation(ctx context.Context, c dump.Conversation) (int64, int, error) {
 	row, err := q.q.ConversationPut(ctx, dbsqlc.ConversationPutParams{WorkspaceID: q.ws, ExternalID: storable(c.ID), Channel: c.Channel, Title: storable(c.Title), Reward: c.Reward})
 	return row.ID, int(row.NextSeq), classify("load the conversation", err)
 }
 
 // FindConversation finds a conversation by its name.
-func (q Queries) FindConversation(ctx context.Context, name string) (int64, bool, error) {
+func (q loadRepository) FindConversation(ctx context.Context, name string) (int64, bool, error) {
 	row, err := q.q.ConversationOf(ctx, dbsqlc.ConversationOfParams{WorkspaceID: q.ws, ExternalID: storable(name)})
 	if isNoRows(err) {
 		return 0, false, nil
@@ -37,7 +37,7 @@ func (q Queries) FindConversation(ctx context.Context, name string) (int64, bool
 
 // LoadHistory keeps a session under the id that it had; where another has that
 // id, under a new one. Its chunks are found by words at once, by meaning later.
-func (q Queries) LoadHistory(ctx context.Context, h *memory.History, id string, chunks []memory.Chunk, op string) error {
+func (q loadRepository) LoadHistory(ctx context.Context, h *memory.History, id string, chunks []memory.Chunk, op string) error {
 	p := dbsqlc.HistoryLoadParams{WorkspaceID: q.ws, ID: id, ContentSha256: h.SHA[:], ConversationID: h.Conversation, FromSeq: int32(h.FromSeq), ToSeq: int32(h.ToSeq), Messages: int32(h.Messages),
 		Tokens: int32(h.Tokens), Author: storable(h.Author), OpID: op, CreatedAt: h.CreatedAt}
 	for salt := 0; ; salt++ {
@@ -66,7 +66,7 @@ func (q Queries) LoadHistory(ctx context.Context, h *memory.History, id string, 
 }
 
 // LoadMemory writes an entry as it was dumped.
-func (q Queries) LoadMemory(ctx context.Context, m dump.Memory, e *memory.Evidence, op string) (int64, bool, error) {
+func (q loadRepository) LoadMemory(ctx context.Context, m dump.Memory, e *memory.Evidence, op string) (int64, bool, error) {
 	metadata, err := encode("the metadata", memory.Metadata{}.With(m.Metadata))
 	if err != nil {
 		return 0, false, err
@@ -86,7 +86,7 @@ func (q Queries) LoadMemory(ctx context.Context, m dump.Memory, e *memory.Eviden
 }
 
 // LoadRevision writes what an entry said at a version.
-func (q Queries) LoadRevision(ctx context.Context, key int64, r dump.Revision, e *memory.Evidence, op string) error {
+func (q loadRepository) LoadRevision(ctx context.Context, key int64, r dump.Revision, e *memory.Evidence, op string) error {
 	metadata, err := encode("the metadata", memory.Metadata{}.With(r.Metadata))
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func columns(e *memory.Evidence) (conversation *int64, from, to *int32) {
 }
 
 // IndexLoaded makes new entries what search finds.
-func (q Queries) IndexLoaded(ctx context.Context, all []dump.Indexed, space int16) error {
+func (q loadRepository) IndexLoaded(ctx context.Context, all []dump.Indexed, space int16) error {
 	docs, vectors := make([]search.Doc, len(all)), make([][]float32, len(all))
 	for i, one := range all {
 		docs[i], vectors[i] = longTermDoc(one.Entry), one.Vector
@@ -114,8 +114,8 @@ func (q Queries) IndexLoaded(ctx context.Context, all []dump.Indexed, space int1
 }
 
 // indexOwing indexes new documents; those without a vector are owed one.
-func (q Queries) indexOwing(ctx context.Context, docs []search.Doc, vectors [][]float32, space int16) error {
-	ids, err := q.IndexNew(ctx, docs)
+func (q loadRepository) indexOwing(ctx context.Context, docs []search.Doc, vectors [][]float32, space int16) error {
+	ids, err := q.documents().IndexNew(ctx, docs)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
@@ -129,7 +129,7 @@ func (q Queries) indexOwing(ctx context.Context, docs []search.Doc, vectors [][]
 		have, given = append(have, id), append(given, vectors[i])
 	}
 	if len(have) > 0 {
-		if err := q.PutEmbeddings(ctx, have, space, given); err != nil {
+		if err := q.documents().PutEmbeddings(ctx, have, space, given); err != nil {
 			return err
 		}
 	}
@@ -140,8 +140,8 @@ func (q Queries) indexOwing(ctx context.Context, docs []search.Doc, vectors [][]
 }
 
 // HasDocuments tells whether the workspace has an identity, or a soul.
-func (q Queries) HasDocuments(ctx context.Context, kind string) (bool, error) {
-	c, err := q.Counts(ctx)
+func (q loadRepository) HasDocuments(ctx context.Context, kind string) (bool, error) {
+	c, err := q.dump().Counts(ctx)
 	if kind == dump.KindIdentity {
 		return c.Identities > 0, err
 	}
@@ -149,7 +149,7 @@ func (q Queries) HasDocuments(ctx context.Context, kind string) (bool, error) {
 }
 
 // LoadDocument writes a version of the identity or the soul.
-func (q Queries) LoadDocument(ctx context.Context, d dump.Document, op string) error {
+func (q loadRepository) LoadDocument(ctx context.Context, d dump.Document, op string) error {
 	if d.Kind == dump.KindSoul {
 		return classify("load the soul", q.q.SoulLoad(ctx, dbsqlc.SoulLoadParams{WorkspaceID: q.ws, Version: int32(d.Version), Content: storable(d.Content), Action: d.Action, Origin: d.Origin, OpID: op, CreatedAt: d.CreatedAt}))
 	}
@@ -158,7 +158,7 @@ func (q Queries) LoadDocument(ctx context.Context, d dump.Document, op string) e
 }
 
 // SetHead puts a version of the identity or the soul in force, where there was none.
-func (q Queries) SetHead(ctx context.Context, kind string, version int) (err error) {
+func (q loadRepository) SetHead(ctx context.Context, kind string, version int) (err error) {
 	var n int64
 	if kind == dump.KindSoul {
 		n, err = q.q.SoulAdvance(ctx, dbsqlc.SoulAdvanceParams{Version: int32(version), WorkspaceID: q.ws, BaseVersion: 0})
@@ -170,7 +170,7 @@ func (q Queries) SetHead(ctx context.Context, kind string, version int) (err err
 
 // LongTermList lists long-term entries in the order of their making, or from the
 // end of it.
-func (q Queries) LongTermList(ctx context.Context, in memory.Filter) ([]memory.Entry, error) {
+func (q loadRepository) LongTermList(ctx context.Context, in memory.Filter) ([]memory.Entry, error) {
 	facts, err := encode("the metadata", memory.Metadata{}.With(in.Metadata))
 	if err != nil {
 		return nil, err
@@ -185,5 +185,5 @@ func (q Queries) LongTermList(ctx context.Context, in memory.Filter) ([]memory.E
 	if err != nil {
 		return nil, classify("list the memories", err)
 	}
-	return q.whole(ctx, rows)
+	return q.longTerm().whole(ctx, rows)
 }

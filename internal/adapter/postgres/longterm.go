@@ -21,13 +21,13 @@ type longTermStore struct{ *Store }
 func (s *Store) LongTerm() longterm.Store { return longTermStore{s} }
 
 // WithLongTerm runs fn in a transaction that has entered ws.
-func (s longTermStore) WithLongTerm(ctx context.Context, ws int64, fn func(longterm.Tx) error) error {
-	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
+func (s longTermStore) WithLongTerm(ctx context.Context, ws int64, fn func(context.Context, longterm.Tx) error) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, longTermTx{q.session}) })
 }
 
 // LongTerm reads entries by their external ids, with their sessions. What is
 // not there is left out.
-func (q Queries) LongTerm(ctx context.Context, ids []string) ([]memory.Entry, error) {
+func (q longTermRepository) LongTerm(ctx context.Context, ids []string) ([]memory.Entry, error) {
 	rows, err := q.q.LongTermByID(ctx, dbsqlc.LongTermByIDParams{WorkspaceID: q.ws, ExternalIds: texts(ids)})
 	if err != nil {
 		return nil, classify("read the memories", err)
@@ -36,26 +36,26 @@ func (q Queries) LongTerm(ctx context.Context, ids []string) ([]memory.Entry, er
 }
 
 // Saying finds the active entry of a scope that says content.
-func (q Queries) Saying(ctx context.Context, s memory.Scope, content string) (memory.Entry, bool, error) {
+func (q longTermRepository) Saying(ctx context.Context, s memory.Scope, content string) (memory.Entry, bool, error) {
 	sum := sha256.Sum256([]byte(content))
 	r, err := q.q.LongTermSaying(ctx, dbsqlc.LongTermSayingParams{WorkspaceID: q.ws, Type: string(s.Type), Target: s.Target, ContentSha256: sum[:]})
 	return q.one(ctx, "look for the content", r, err)
 }
 
 // GuidelineOf finds the active guideline of a tool.
-func (q Queries) GuidelineOf(ctx context.Context, tool string) (memory.Entry, bool, error) {
+func (q longTermRepository) GuidelineOf(ctx context.Context, tool string) (memory.Entry, bool, error) {
 	r, err := q.q.LongTermGuideline(ctx, dbsqlc.LongTermGuidelineParams{WorkspaceID: q.ws, WhenToUse: storable(tool)})
 	return q.one(ctx, "look for the guideline", r, err)
 }
 
 // DigestOf finds the active summary of a session; of none, the one that says content.
-func (q Queries) DigestOf(ctx context.Context, history, content string) (memory.Entry, bool, error) {
+func (q longTermRepository) DigestOf(ctx context.Context, history, content string) (memory.Entry, bool, error) {
 	sum := sha256.Sum256([]byte(content))
 	r, err := q.q.LongTermDigest(ctx, dbsqlc.LongTermDigestParams{WorkspaceID: q.ws, HistoryID: orNull(history), ContentSha256: sum[:]})
 	return q.one(ctx, "look for the summary", r, err)
 }
 
-func (q Queries) one(ctx context.Context, doing string, r dbsqlc.Memory, err error) (memory.Entry, bool, error) {
+func (q longTermRepository) one(ctx context.Context, doing string, r dbsqlc.Memory, err error) (memory.Entry, bool, error) {
 	if isNoRows(err) {
 		return memory.Entry{}, false, nil
 	}
@@ -70,7 +70,7 @@ func (q Queries) one(ctx context.Context, doing string, r dbsqlc.Memory, err err
 }
 
 // whole adds to rows what lies beside them.
-func (q Queries) whole(ctx context.Context, rows []dbsqlc.Memory) ([]memory.Entry, error) {
+func (q longTermRepository) whole(ctx context.Context, rows []dbsqlc.Memory) ([]memory.Entry, error) {
 	out, keys, place := make([]memory.Entry, len(rows)), make([]int64, len(rows)), map[int64]int{}
 	for i, r := range rows {
 		out[i], keys[i], place[r.ID] = entryOf(r), r.ID, i
@@ -95,7 +95,7 @@ func (q Queries) whole(ctx context.Context, rows []dbsqlc.Memory) ([]memory.Entr
 }
 
 // AddLongTerm adds an entry and its first revision, and gives e its ids.
-func (q Queries) AddLongTerm(ctx context.Context, e *memory.Entry, w memorywrite.Writer) error {
+func (q longTermRepository) AddLongTerm(ctx context.Context, e *memory.Entry, w memorywrite.Writer) error {
 	metadata, err := encode("the metadata", memory.Metadata{}.With(e.Metadata))
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (q Queries) AddLongTerm(ctx context.Context, e *memory.Entry, w memorywrite
 }
 
 // Revise writes e as the version after the one that it was read at.
-func (q Queries) Revise(ctx context.Context, e *memory.Entry, action memory.Action, w memorywrite.Writer) error {
+func (q longTermRepository) Revise(ctx context.Context, e *memory.Entry, action memory.Action, w memorywrite.Writer) error {
 	metadata, err := encode("the metadata", memory.Metadata{}.With(e.Metadata))
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (q Queries) Revise(ctx context.Context, e *memory.Entry, action memory.Acti
 }
 
 // keepRevision keeps what e is now.
-func (q Queries) keepRevision(ctx context.Context, e *memory.Entry, action memory.Action, w memorywrite.Writer) error {
+func (q longTermRepository) keepRevision(ctx context.Context, e *memory.Entry, action memory.Action, w memorywrite.Writer) error {
 	metadata, err := encode("the metadata", memory.Metadata{}.With(e.Metadata))
 	if err != nil {
 		return err
@@ -172,25 +172,25 @@ func revisionOf(r dbsqlc.MemoryRevision) (memory.Revision, error) {
 }
 
 // Refer adds a session to those that an entry was drawn from.
-func (q Queries) Refer(ctx context.Context, key int64, history string, run int64) error {
+func (q longTermRepository) Refer(ctx context.Context, key int64, history string, run int64) error {
 	_, err := q.q.LongTermRefPut(ctx, dbsqlc.LongTermRefPutParams{WorkspaceID: q.ws, MemoryID: key, HistoryID: history, RunID: keyOrNull(run)})
 	return classify("refer to the session", err)
 }
 
 // CopyReferences gives one entry the sessions of another.
-func (q Queries) CopyReferences(ctx context.Context, from, to, run int64) error {
+func (q longTermRepository) CopyReferences(ctx context.Context, from, to, run int64) error {
 	return classify("copy the sessions", q.q.LongTermRefsCopy(ctx, dbsqlc.LongTermRefsCopyParams{ToMemory: to, RunID: keyOrNull(run), WorkspaceID: q.ws, FromMemory: from}))
 }
 
 // DropReferencesOf takes back the sessions that a run found entries in.
-func (q Queries) DropReferencesOf(ctx context.Context, run int64) error {
+func (q longTermRepository) DropReferencesOf(ctx context.Context, run int64) error {
 	_, err := q.q.LongTermRefsOfRunDrop(ctx, dbsqlc.LongTermRefsOfRunDropParams{WorkspaceID: q.ws, RunID: &run})
 	return classify("drop the sessions", err)
 }
 
 // IndexLongTerm makes entries what search finds: by all of their words, and by
 // the meaning of what is embedded of them.
-func (q Queries) IndexLongTerm(ctx context.Context, entries []memory.Entry, w memorywrite.Writer) error {
+func (q longTermRepository) IndexLongTerm(ctx context.Context, entries []memory.Entry, w memorywrite.Writer) error {
 	var docs []search.Doc
 	var vectors [][]float32
 	for _, e := range entries {
@@ -198,7 +198,7 @@ func (q Queries) IndexLongTerm(ctx context.Context, entries []memory.Entry, w me
 		d := longTermDoc(e)
 		docs, vectors = append(docs, d), append(vectors, w.Vectors[embedded])
 	}
-	return q.indexWithVectors(ctx, docs, vectors, w.Space)
+	return q.documents().indexWithVectors(ctx, docs, vectors, w.Space)
 }
 
 // longTermDoc is an entry as search has it.
@@ -213,7 +213,7 @@ func longTermDoc(e memory.Entry) search.Doc {
 }
 
 // Shown tells what a run was shown by other calls than one.
-func (q Queries) Shown(ctx context.Context, run int64, op string) (map[int64]bool, error) {
+func (q longTermRepository) Shown(ctx context.Context, run int64, op string) (map[int64]bool, error) {
 	keys, err := q.q.MemoryViews(ctx, dbsqlc.MemoryViewsParams{WorkspaceID: q.ws, RunID: run, OpID: op})
 	out := map[int64]bool{}
 	for _, key := range keys {
@@ -223,7 +223,7 @@ func (q Queries) Shown(ctx context.Context, run int64, op string) (map[int64]boo
 }
 
 // Show keeps what a run is shown; each entry is counted once a run.
-func (q Queries) Show(ctx context.Context, run int64, op string, keys []int64) error {
+func (q longTermRepository) Show(ctx context.Context, run int64, op string, keys []int64) error {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -232,7 +232,7 @@ func (q Queries) Show(ctx context.Context, run int64, op string, keys []int64) e
 }
 
 // WrittenBy lists the long-term entries that a run has written.
-func (q Queries) WrittenBy(ctx context.Context, runs []int64) ([]longterm.WrittenEntry, error) {
+func (q longTermRepository) WrittenBy(ctx context.Context, runs []int64) ([]longterm.WrittenEntry, error) {
 	rows, err := q.q.LongTermOfRuns(ctx, dbsqlc.LongTermOfRunsParams{WorkspaceID: q.ws, RunIds: runs})
 	if err != nil {
 		return nil, classify("list what the runs have written", err)
@@ -253,7 +253,7 @@ func (q Queries) WrittenBy(ctx context.Context, runs []int64) ([]longterm.Writte
 }
 
 // RevisionAt reads one revision of an entry.
-func (q Queries) RevisionAt(ctx context.Context, key int64, version int) (memory.Revision, error) {
+func (q longTermRepository) RevisionAt(ctx context.Context, key int64, version int) (memory.Revision, error) {
 	r, err := q.q.LongTermRevision(ctx, dbsqlc.LongTermRevisionParams{WorkspaceID: q.ws, MemoryID: key, Version: int32(version)})
 	if isNoRows(err) {
 		return memory.Revision{}, fault.New(fault.NotFound, fmt.Sprintf("the memory has no version %d", version), "look at its history and use one of those versions")
@@ -265,7 +265,7 @@ func (q Queries) RevisionAt(ctx context.Context, key int64, version int) (memory
 }
 
 // Park takes entries out of each other's way until they are revised.
-func (q Queries) Park(ctx context.Context, keys []int64) error {
+func (q longTermRepository) Park(ctx context.Context, keys []int64) error {
 	if len(keys) == 0 {
 		return nil
 	}

@@ -21,13 +21,13 @@ type memoryStore struct{ *Store }
 func (s *Store) Memory() promptmemory.Store { return memoryStore{s} }
 
 // WithMemory runs fn in a transaction that has entered ws.
-func (s memoryStore) WithMemory(ctx context.Context, ws int64, fn func(promptmemory.Tx) error) error {
-	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
+func (s memoryStore) WithMemory(ctx context.Context, ws int64, fn func(context.Context, promptmemory.Tx) error) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, promptMemoryTx{q.session}) })
 }
 
 // Do is Once for use-cases, which know result only as something that JSON fills.
-func (q Queries) Do(ctx context.Context, op string, args, result any, effect func() error) error {
-	raw, err := Once(ctx, q, op, args, func() (json.RawMessage, error) {
+func (q operationRepository) Do(ctx context.Context, op string, args, result any, effect func() error) error {
+	raw, err := once(ctx, q.session, op, args, func() (json.RawMessage, error) {
 		if err := effect(); err != nil {
 			return nil, err
 		}
@@ -44,12 +44,12 @@ func (q Queries) Do(ctx context.Context, op string, args, result any, effect fun
 
 // LockMemories makes writers of the workspace follow each other: budgets,
 // duplicates and quotas are decided on rows that stand still.
-func (q Queries) LockMemories(ctx context.Context) error {
+func (q promptMemoryRepository) LockMemories(ctx context.Context) error {
 	return classify("lock the memories", q.q.MemoryLock(ctx, q.ws))
 }
 
 // Memories lists memories of some types in the order of their making.
-func (q Queries) Memories(ctx context.Context, types []memory.Type, everyStatus bool, max int) ([]memory.Entry, error) {
+func (q promptMemoryRepository) Memories(ctx context.Context, types []memory.Type, everyStatus bool, max int) ([]memory.Entry, error) {
 	rows, err := q.q.MemoriesList(ctx, dbsqlc.MemoriesListParams{WorkspaceID: q.ws, Types: typeNames(types), EveryStatus: everyStatus, MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list the memories", err)
@@ -62,7 +62,7 @@ func (q Queries) Memories(ctx context.Context, types []memory.Type, everyStatus 
 }
 
 // Memory reads an entry by its external id.
-func (q Queries) Memory(ctx context.Context, id string) (memory.Entry, error) {
+func (q promptMemoryRepository) Memory(ctx context.Context, id string) (memory.Entry, error) {
 	r, err := q.q.MemoryGet(ctx, dbsqlc.MemoryGetParams{WorkspaceID: q.ws, ExternalID: storable(id)})
 	if isNoRows(err) {
 		return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("there is no memory %q", id), "`cairn memories list` shows them")
@@ -71,7 +71,7 @@ func (q Queries) Memory(ctx context.Context, id string) (memory.Entry, error) {
 }
 
 // MemoryHistory lists the revisions of an entry, the latest first.
-func (q Queries) MemoryHistory(ctx context.Context, id string, max int) ([]memory.Revision, error) {
+func (q promptMemoryRepository) MemoryHistory(ctx context.Context, id string, max int) ([]memory.Revision, error) {
 	rows, err := q.q.MemoryRevisions(ctx, dbsqlc.MemoryRevisionsParams{WorkspaceID: q.ws, ExternalID: id, MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list the revisions", err)
@@ -87,14 +87,14 @@ func (q Queries) MemoryHistory(ctx context.Context, id string, max int) ([]memor
 
 // AddedBy counts the entries of some types that a run has added, with those of
 // it that wait for approval.
-func (q Queries) AddedBy(ctx context.Context, run int64, types []memory.Type) (int, error) {
+func (q promptMemoryRepository) AddedBy(ctx context.Context, run int64, types []memory.Type) (int, error) {
 	n, err := q.q.MemoryAddedByRun(ctx, dbsqlc.MemoryAddedByRunParams{WorkspaceID: q.ws, RunID: &run, Types: typeNames(types)})
 	return int(n), classify("count what the run has added", err)
 }
 
 // WriteMemories does the steps of a plan, keeps every version, and makes what is
 // there in the end what search finds.
-func (q Queries) WriteMemories(ctx context.Context, steps []memory.Step, w memorywrite.Writer) error {
+func (q promptMemoryRepository) WriteMemories(ctx context.Context, steps []memory.Step, w memorywrite.Writer) error {
 	var changed []*memory.Entry
 	seen := map[*memory.Entry]bool{}
 	for _, s := range steps {
@@ -111,11 +111,11 @@ func (q Queries) WriteMemories(ctx context.Context, steps []memory.Step, w memor
 	for _, e := range changed {
 		docs, vectors = append(docs, memoryDoc(*e, e.Content)), append(vectors, w.Vectors[e.Content])
 	}
-	return q.indexWithVectors(ctx, docs, vectors, w.Space)
+	return q.documents().indexWithVectors(ctx, docs, vectors, w.Space)
 }
 
 // writeStep writes one version of an entry and brings e up to it.
-func (q Queries) writeStep(ctx context.Context, s memory.Step, w memorywrite.Writer) error {
+func (q promptMemoryRepository) writeStep(ctx context.Context, s memory.Step, w memorywrite.Writer) error {
 	e := s.Entry
 	if s.Action == memory.Add {
 		if err := q.addMemory(ctx, e, s.Content, w); err != nil {
@@ -138,14 +138,14 @@ func (q Queries) writeStep(ctx context.Context, s memory.Step, w memorywrite.Wri
 		}
 		e.Content, e.Version, e.Status, e.Tainted = s.Content, e.Version+1, status, tainted
 	}
-	return q.keepRevision(ctx, e, s.Action, w)
+	return q.longTerm().keepRevision(ctx, e, s.Action, w)
 }
 
 // salts is how many ids are tried for one content: each removal and new adding of
 // the same sentence takes one.
 const salts = 10_000
 
-func (q Queries) addMemory(ctx context.Context, e *memory.Entry, content string, w memorywrite.Writer) error {
+func (q promptMemoryRepository) addMemory(ctx context.Context, e *memory.Entry, content string, w memorywrite.Writer) error {
 	run, conversation, from, to := whence(w)
 	sum := sha256.Sum256([]byte(content))
 	p := dbsqlc.MemoryInsertParams{WorkspaceID: q.ws, Type: string(e.Type), Target: e.Target, Content: content, ContentSha256: sum[:], Origin: w.Origin, Tainted: w.Tainted,

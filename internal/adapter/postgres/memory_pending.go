@@ -14,7 +14,7 @@ import (
 )
 
 // PutPendingMemory stores a write that waits for a person.
-func (q Queries) PutPendingMemory(ctx context.Context, p promptmemory.Pending, w memorywrite.Writer) (int64, error) {
+func (q pendingMemoryRepository) PutPendingMemory(ctx context.Context, p promptmemory.Pending, w memorywrite.Writer) (int64, error) {
 	operations, err := encode("the operations", p.Operations)
 	if err != nil {
 		return 0, err
@@ -30,7 +30,7 @@ func (q Queries) PutPendingMemory(ctx context.Context, p promptmemory.Pending, w
 }
 
 // PendingMemory reads and locks a write that waits.
-func (q Queries) PendingMemory(ctx context.Context, id int64) (promptmemory.Pending, error) {
+func (q pendingMemoryRepository) PendingMemory(ctx context.Context, id int64) (promptmemory.Pending, error) {
 	r, err := q.q.PendingMemoryGet(ctx, dbsqlc.PendingMemoryGetParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
 		if expired, err := q.q.PendingMemoryExpired(ctx, dbsqlc.PendingMemoryExpiredParams{WorkspaceID: q.ws, ID: id}); err != nil || expired {
@@ -46,7 +46,7 @@ func (q Queries) PendingMemory(ctx context.Context, id int64) (promptmemory.Pend
 
 // PendingMemories lists the writes that wait, the oldest first, then those for
 // which nobody decided in time.
-func (q Queries) PendingMemories(ctx context.Context, max int) ([]promptmemory.Pending, error) {
+func (q pendingMemoryRepository) PendingMemories(ctx context.Context, max int) ([]promptmemory.Pending, error) {
 	if _, err := q.q.PendingMemoryExpire(ctx, q.ws); err != nil {
 		return nil, classify("expire pending writes", err)
 	}
@@ -64,13 +64,13 @@ func (q Queries) PendingMemories(ctx context.Context, max int) ([]promptmemory.P
 }
 
 // CountPendingMemories counts the writes that wait.
-func (q Queries) CountPendingMemories(ctx context.Context) (int, error) {
+func (q pendingMemoryRepository) CountPendingMemories(ctx context.Context) (int, error) {
 	n, err := q.q.PendingMemoryCount(ctx, q.ws)
 	return int(n), classify("count the pending writes", err)
 }
 
 // DecideMemory ends a write that waited.
-func (q Queries) DecideMemory(ctx context.Context, id int64, state string) error {
+func (q pendingMemoryRepository) DecideMemory(ctx context.Context, id int64, state string) error {
 	n, err := q.q.PendingMemoryDecide(ctx, dbsqlc.PendingMemoryDecideParams{State: state, WorkspaceID: q.ws, ID: id})
 	return oneRow("decide the pending write", n, err)
 }

@@ -8,6 +8,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
+	"cairn/internal/service/relay"
 	"cairn/internal/testkit"
 )
 
@@ -18,11 +19,11 @@ type outcome struct{ N int }
 // do runs an operation whose effect is one more duty.
 func (b *bundle) do(args any, effect ...func() error) (outcome, error) {
 	var out outcome
-	err := b.WithWorkspace(b.t.Context(), b.a.ID, func(q postgres.Queries) (err error) {
+	err := b.InWorkspace(b.t.Context(), b.a.ID, func(_ context.Context, q postgres.Tx) (err error) {
 		out, err = postgres.Once(b.t.Context(), q, "7/save/0", args, func() (outcome, error) {
 			_, err := b.admin.Exec(b.t.Context(), "select nextval('effects')") // counts what a rollback would hide
 			if err == nil {
-				err = q.Owe(b.t.Context(), postgres.DriveRun, "1", 0)
+				err = q.Outbox().Enqueue(b.t.Context(), relay.DriveRun, "1", 0)
 			}
 			for _, f := range effect {
 				err = errors.Join(err, f())
@@ -110,7 +111,7 @@ func TestOperationsOfTwoWorkspacesDoNotMeet(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for _, ws := range []postgres.Workspace{b.a, b.b} {
-		b.in(ws, func(ctx context.Context, q postgres.Queries) error {
+		b.in(ws, func(ctx context.Context, q postgres.Tx) error {
 			out, err := postgres.Once(ctx, q, "1/x/0", ws.Name, func() (string, error) { return ws.Name, nil })
 			if out != ws.Name {
 				t.Errorf("workspace %s got the result of %s", ws.Name, out)

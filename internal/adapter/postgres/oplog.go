@@ -15,7 +15,11 @@ import (
 // first: an attempt beside this one blocks on it, and then, like every later
 // attempt, gets the logged result without running effect. The same id with other
 // arguments is OpReused.
-func Once[T any](ctx context.Context, q Queries, op string, args any, effect func() (T, error)) (T, error) {
+func Once[T any](ctx context.Context, q Tx, op string, args any, effect func() (T, error)) (T, error) {
+	return once(ctx, q.session, op, args, effect)
+}
+
+func once[T any](ctx context.Context, q session, op string, args any, effect func() (T, error)) (T, error) {
 	var result T
 	sha, err := argsSHA(op, args)
 	if err != nil {
@@ -26,7 +30,7 @@ func Once[T any](ctx context.Context, q Queries, op string, args any, effect fun
 		return result, classify("begin "+op, err)
 	}
 	if n == 0 {
-		raw, _, err := q.logged(ctx, op, sha)
+		raw, _, err := q.operations().logged(ctx, op, sha)
 		if err != nil {
 			return result, err
 		}
@@ -48,7 +52,7 @@ func Once[T any](ctx context.Context, q Queries, op string, args any, effect fun
 
 // Logged is the result of an operation that was done before. What an attempt
 // prepares may no longer fit what it has done itself, so it asks first.
-func (q Queries) Logged(ctx context.Context, op string, args any) (result json.RawMessage, done bool, err error) {
+func (q operationRepository) Logged(ctx context.Context, op string, args any) (result json.RawMessage, done bool, err error) {
 	sha, err := argsSHA(op, args)
 	if err != nil {
 		return nil, false, err
@@ -56,7 +60,7 @@ func (q Queries) Logged(ctx context.Context, op string, args any) (result json.R
 	return q.logged(ctx, op, sha)
 }
 
-func (q Queries) logged(ctx context.Context, op string, sha [sha256.Size]byte) (json.RawMessage, bool, error) {
+func (q operationRepository) logged(ctx context.Context, op string, sha [sha256.Size]byte) (json.RawMessage, bool, error) {
 	row, err := q.q.OpGet(ctx, dbsqlc.OpGetParams{WorkspaceID: q.ws, OpID: op})
 	if isNoRows(err) {
 		return nil, false, nil
@@ -84,7 +88,7 @@ var void = sha256.Sum256(nil)
 
 // VoidOp returns the effect of an operation. One that has none cannot have any
 // from now on: an attempt that is still under way fails.
-func (q Queries) VoidOp(ctx context.Context, op string) (json.RawMessage, error) {
+func (q operationRepository) VoidOp(ctx context.Context, op string) (json.RawMessage, error) {
 	n, err := q.q.OpBegin(ctx, dbsqlc.OpBeginParams{WorkspaceID: q.ws, OpID: op, ArgsSha: void[:]})
 	if err != nil || n == 1 {
 		return nil, classify("void "+op, err)

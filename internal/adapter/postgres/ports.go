@@ -27,16 +27,33 @@ func (s *Store) Leftovers() relay.Leftovers { return outbox{s} }
 type outbox struct{ *Store }
 
 func (s outbox) InWorkspace(ctx context.Context, ws int64, fn func(context.Context, relay.Tx) error) error {
-	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(ctx, q) })
+	return s.Store.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
+		return fn(ctx, struct {
+			runRepository
+			workspaceRepository
+			transcriptRepository
+			conversationViewRepository
+			documentRepository
+			outboxRepository
+		}{q.Runs(), q.Workspaces(), q.Transcripts(), q.ConversationViews(), q.Documents(), q.Outbox()})
+	})
 }
 
-func (s outbox) Collect(ctx context.Context, p relay.IdlePackage, grace time.Duration, remove func(key string) error) error {
-	return s.WithWorkspace(ctx, p.Workspace, func(q Queries) error { return q.Collect(ctx, p, grace, remove) })
+func (s outbox) CollectPackage(ctx context.Context, p relay.IdlePackage, grace time.Duration) (string, error) {
+	return inWorkspace(ctx, s.Store, p.Workspace, func(ctx context.Context, q Tx) (string, error) {
+		return q.Packages().CollectPackage(ctx, p, grace)
+	})
+}
+
+func (s outbox) ForgetPackage(ctx context.Context, p relay.IdlePackage) error {
+	return s.Store.InWorkspace(ctx, p.Workspace, func(ctx context.Context, q Tx) error {
+		return q.Packages().ForgetPackage(ctx, p.SHA)
+	})
 }
 
 func (s outbox) EraseDeleted(ctx context.Context, ws int64, max int) error {
-	return s.WithWorkspace(ctx, ws, func(q Queries) error {
-		_, err := q.EraseDeleted(ctx, max)
+	return s.Store.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
+		_, err := q.DeletedSkills().EraseDeleted(ctx, max)
 		return err
 	})
 }
@@ -46,28 +63,20 @@ func (s *Store) Keys() apikey.Store { return keyStore{s} }
 
 type keyStore struct{ *Store }
 
-func (s keyStore) PutKey(ctx context.Context, ws int64, k apikey.Key, hash apikey.Hash) (out apikey.Key, err error) {
-	err = s.WithWorkspace(ctx, ws, func(q Queries) error {
-		out, err = q.PutKey(ctx, k, hash)
-		return err
-	})
-	return out, err
+func (s keyStore) PutKey(ctx context.Context, ws int64, k apikey.Key, hash apikey.Hash) (apikey.Key, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (apikey.Key, error) { return q.Keys().PutKey(ctx, k, hash) })
 }
 
-func (s keyStore) Keys(ctx context.Context, ws int64) (out []apikey.Key, err error) {
-	err = s.WithWorkspace(ctx, ws, func(q Queries) error {
-		out, err = q.Keys(ctx)
-		return err
-	})
-	return out, err
+func (s keyStore) Keys(ctx context.Context, ws int64) ([]apikey.Key, error) {
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]apikey.Key, error) { return q.Keys().Keys(ctx) })
 }
 
 func (s keyStore) RevokeKey(ctx context.Context, ws, id int64) error {
-	return s.WithWorkspace(ctx, ws, func(q Queries) error { return q.RevokeKey(ctx, id) })
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return q.Keys().RevokeKey(ctx, id) })
 }
 
 func (s keyStore) Principal(ctx context.Context, hash apikey.Hash) (apikey.Principal, error) {
-	return s.Holder(ctx, hash)
+	return s.principal(ctx, hash)
 }
 
 // Runs is the store of those who look at runs.
@@ -79,11 +88,26 @@ func (s *Store) Threads() inspect.ConversationStore { return looks{s} }
 type looks struct{ *Store }
 
 func (s looks) ReadRuns(ctx context.Context, ws int64, fn func(context.Context, inspect.RunTx) error) error {
-	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(ctx, q) })
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
+		return fn(ctx, struct {
+			runRepository
+			callRepository
+			conversationViewRepository
+			turnRepository
+			offloadRepository
+		}{q.Runs(), q.Calls(), q.ConversationViews(), q.Turns(), q.Offloads()})
+	})
 }
 
 func (s looks) ReadConversations(ctx context.Context, ws int64, fn func(context.Context, inspect.ConversationTx) error) error {
-	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(ctx, q) })
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
+		return fn(ctx, struct {
+			conversationViewRepository
+			transcriptRepository
+			turnRepository
+			runRepository
+		}{q.ConversationViews(), q.Transcripts(), q.Turns(), q.Runs()})
+	})
 }
 
 // Workspaces reads what belongs to whole workspaces, each in a transaction of its own.
@@ -100,33 +124,33 @@ var (
 
 // Self is a workspace by its number.
 func (s Workspaces) Self(ctx context.Context, ws int64) (tenancy.Workspace, error) {
-	return inWorkspace(ctx, s.Store, ws, func(q Queries) (tenancy.Workspace, error) { return q.Self(ctx) })
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (tenancy.Workspace, error) { return q.Workspaces().Self(ctx) })
 }
 
 // Insights tells what a workspace used and spent within a span up to now.
 func (s Workspaces) Insights(ctx context.Context, ws int64, span time.Duration) (curate.Insights, error) {
-	return inWorkspace(ctx, s.Store, ws, func(q Queries) (curate.Insights, error) { return q.Insights(ctx, span) })
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (curate.Insights, error) { return q.Curation().Insights(ctx, span) })
 }
 
 // Counts tells how much a workspace remembers.
 func (s Workspaces) Counts(ctx context.Context, ws int64) (dump.Counts, error) {
-	return inWorkspace(ctx, s.Store, ws, func(q Queries) (dump.Counts, error) { return q.Counts(ctx) })
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (dump.Counts, error) { return q.Dump().Counts(ctx) })
 }
 
 // Entities lists whom memories are for.
 func (s Workspaces) Entities(ctx context.Context, ws int64, max int) ([]inspect.Entity, error) {
-	return inWorkspace(ctx, s.Store, ws, func(q Queries) ([]inspect.Entity, error) { return q.Entities(ctx, max) })
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]inspect.Entity, error) { return q.Documents().Entities(ctx, max) })
 }
 
 // Settings reads what a workspace chose, with the defaults of what it did not.
 func (s Workspaces) Settings(ctx context.Context, ws int64) (settings.Settings, error) {
-	return inWorkspace(ctx, s.Store, ws, func(q Queries) (settings.Settings, error) { return q.Settings(ctx) })
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (settings.Settings, error) { return q.Workspaces().Settings(ctx) })
 }
 
 // PatchSettings applies a JSON merge patch that check lets pass.
 func (s Workspaces) PatchSettings(ctx context.Context, ws int64, patch json.RawMessage, check func(settings.Settings) error) (settings.Settings, error) {
-	return inWorkspace(ctx, s.Store, ws, func(q Queries) (settings.Settings, error) {
-		all, err := q.PatchSettings(ctx, patch)
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (settings.Settings, error) {
+		all, err := q.Workspaces().PatchSettings(ctx, patch)
 		if err == nil {
 			err = check(all)
 		}
@@ -136,11 +160,11 @@ func (s Workspaces) PatchSettings(ctx context.Context, ws int64, patch json.RawM
 
 // Transcript reads a conversation with at least the messages up to seq.
 func (s Workspaces) Transcript(ctx context.Context, ws int64, name string, seq int) (id int64, c transcript.Conversation, err error) {
-	err = s.WithWorkspace(ctx, ws, func(q Queries) error {
-		v, err := q.ConversationView(ctx, name)
+	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
+		v, err := q.ConversationViews().ConversationView(ctx, name)
 		if err == nil {
 			id = v.ID
-			c, err = q.Conversation(ctx, v.ID, 0, max(seq, v.Messages))
+			c, err = q.Transcripts().Conversation(ctx, v.ID, 0, max(seq, v.Messages))
 		}
 		return err
 	})
@@ -148,9 +172,10 @@ func (s Workspaces) Transcript(ctx context.Context, ws int64, name string, seq i
 }
 
 // inWorkspace returns what fn reads in a transaction that has entered ws.
-func inWorkspace[T any](ctx context.Context, s *Store, ws int64, fn func(Queries) (T, error)) (out T, err error) {
-	err = s.WithWorkspace(ctx, ws, func(q Queries) (err error) {
-		out, err = fn(q)
+func inWorkspace[T any](ctx context.Context, s *Store, ws int64,
+	fn func(context.Context, Tx) (T, error)) (out T, err error) {
+	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) (err error) {
+		out, err = fn(ctx, q)
 		return err
 	})
 	return out, err
@@ -162,5 +187,10 @@ func (s *Store) Slots() schedule.SlotStore { return slots{s} }
 type slots struct{ *Store }
 
 func (s slots) ReadSlot(ctx context.Context, ws int64, fn func(context.Context, schedule.SlotTx) error) error {
-	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(ctx, q) })
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
+		return fn(ctx, struct {
+			taskRepository
+			scheduleRepository
+		}{q.Tasks(), q.Schedules()})
+	})
 }

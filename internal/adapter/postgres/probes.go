@@ -9,42 +9,42 @@ import (
 )
 
 // WorkspaceKey stands for the workspace in workflows.
-func (q Queries) WorkspaceKey(ctx context.Context) (string, error) {
+func (q workspaceRepository) WorkspaceKey(ctx context.Context) (string, error) {
 	self, err := q.Self(ctx)
 	return self.Key, err
 }
 
 // LockProbes lets one spend of the day's probes at a time.
-func (q Queries) LockProbes(ctx context.Context) error {
+func (q probeRepository) LockProbes(ctx context.Context) error {
 	return classify("wait to probe", q.q.ProbeLock(ctx, q.ws))
 }
 
 // ProbesSpent are those of the last 24 hours.
-func (q Queries) ProbesSpent(ctx context.Context) (int, error) {
+func (q probeRepository) ProbesSpent(ctx context.Context) (int, error) {
 	n, err := q.q.ProbesSpent(ctx, q.ws)
 	return int(n), classify("count the probes", err)
 }
 
 // PutProbe keeps an open probe; the first one of its number stays.
-func (q Queries) PutProbe(ctx context.Context, p probe.Probe) error {
+func (q probeRepository) PutProbe(ctx context.Context, p probe.Probe) error {
 	return classify("keep a probe", q.q.ProbePut(ctx, dbsqlc.ProbePutParams{WorkspaceID: q.ws, RunID: p.Run, Number: int32(p.Number), ConversationID: p.Conversation, BankID: p.Bank,
 		Question: storable(p.Question), Answer: storable(p.Answer), Evidence: int32s(p.Evidence), Decisions: texts(p.Decisions)}))
 }
 
 // ProbesOf are those of a run, by number.
-func (q Queries) ProbesOf(ctx context.Context, run int64) ([]probe.Probe, error) {
+func (q probeRepository) ProbesOf(ctx context.Context, run int64) ([]probe.Probe, error) {
 	rows, err := q.q.ProbesOfRun(ctx, dbsqlc.ProbesOfRunParams{WorkspaceID: q.ws, RunID: run})
 	return probesOf(rows), classify("list the probes", err)
 }
 
 // EndProbe brings an open probe to its state.
-func (q Queries) EndProbe(ctx context.Context, p probe.Probe) (bool, error) {
+func (q probeRepository) EndProbe(ctx context.Context, p probe.Probe) (bool, error) {
 	n, err := q.q.ProbeEnd(ctx, dbsqlc.ProbeEndParams{State: p.State, Score: p.Score, Note: storable(p.Note), WorkspaceID: q.ws, RunID: p.Run, Number: int32(p.Number)})
 	return n == 1, classify("end a probe", err)
 }
 
 // Probes are those of a bank, of the latest run first.
-func (q Queries) Probes(ctx context.Context, bank int64, most int) ([]probe.Probe, error) {
+func (q probeRepository) Probes(ctx context.Context, bank int64, most int) ([]probe.Probe, error) {
 	rows, err := q.q.ProbesOf(ctx, dbsqlc.ProbesOfParams{WorkspaceID: q.ws, BankID: bank, MaxRows: int32(most)})
 	return probesOf(rows), classify("list the probes", err)
 }
@@ -59,7 +59,7 @@ func probesOf(rows []dbsqlc.Probe) []probe.Probe {
 }
 
 // Behind are memories with the decisions that have written them.
-func (q Queries) Behind(ctx context.Context, memories []string) ([]decision.MemoryUse, error) {
+func (q probeRepository) Behind(ctx context.Context, memories []string) ([]decision.MemoryUse, error) {
 	rows, err := q.q.DecisionsOfMemories(ctx, dbsqlc.DecisionsOfMemoriesParams{WorkspaceID: q.ws, Ids: texts(memories)})
 	out := make([]decision.MemoryUse, len(rows))
 	for i, r := range rows {

@@ -22,17 +22,17 @@ type reflectStore struct{ *Store }
 func (s *Store) Reflections() reflection.Store { return reflectStore{s} }
 
 // WithReflections runs fn in a transaction that has entered ws.
-func (s reflectStore) WithReflections(ctx context.Context, ws int64, fn func(reflection.Tx) error) error {
-	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
+func (s reflectStore) WithReflections(ctx context.Context, ws int64, fn func(context.Context, reflection.Tx) error) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, reflectionTx{q.session}) })
 }
 
 // LockReflections lets one reflection of the workspace be opened or closed at a time.
-func (q Queries) LockReflections(ctx context.Context) error {
+func (q reflectionRepository) LockReflections(ctx context.Context) error {
 	return classify("lock the reflections", q.q.ReflectionLock(ctx, q.ws))
 }
 
 // Unread lists messages that a reflection may take up, conversation by conversation.
-func (q Queries) Unread(ctx context.Context, w reflection.Window) ([]reflection.Message, error) {
+func (q reflectionRepository) Unread(ctx context.Context, w reflection.Window) ([]reflection.Message, error) {
 	rows, err := q.q.ReflectionUnread(ctx, dbsqlc.ReflectionUnreadParams{WorkspaceID: q.ws, PastMark: w.PastMark, Since: w.Since, Until: w.Until, Again: w.Again, MaxRows: int32(w.Max)})
 	if err != nil {
 		return nil, classify("read what was said", err)
@@ -47,7 +47,7 @@ func (q Queries) Unread(ctx context.Context, w reflection.Window) ([]reflection.
 }
 
 // Range reads the messages of a range.
-func (q Queries) Range(ctx context.Context, r reflection.Read) ([]reflection.Message, error) {
+func (q reflectionRepository) Range(ctx context.Context, r reflection.Read) ([]reflection.Message, error) {
 	rows, err := q.q.ReflectionRange(ctx, dbsqlc.ReflectionRangeParams{WorkspaceID: q.ws, ConversationID: r.Conversation, FromSeq: int32(r.FromSeq), ToSeq: int32(r.ToSeq)})
 	if err != nil {
 		return nil, classify("read what was said", err)
@@ -71,7 +71,7 @@ func saidOf(r dbsqlc.ReflectionRangeRow) (reflection.Message, error) {
 }
 
 // Stale lists ranges that lie before a window and were never read.
-func (q Queries) Stale(ctx context.Context, before time.Time) ([]reflection.Read, error) {
+func (q reflectionRepository) Stale(ctx context.Context, before time.Time) ([]reflection.Read, error) {
 	rows, err := q.q.ReflectionStale(ctx, dbsqlc.ReflectionStaleParams{WorkspaceID: q.ws, Before: before})
 	if err != nil {
 		return nil, classify("look for what is too old", err)
@@ -84,7 +84,7 @@ func (q Queries) Stale(ctx context.Context, before time.Time) ([]reflection.Read
 }
 
 // PutReads notes what a run takes up.
-func (q Queries) PutReads(ctx context.Context, id int64, reads []reflection.Read) error {
+func (q reflectionRepository) PutReads(ctx context.Context, id int64, reads []reflection.Read) error {
 	for _, r := range reads {
 		err := q.q.ReflectionReadPut(ctx, dbsqlc.ReflectionReadPutParams{WorkspaceID: q.ws, RunID: id, ConversationID: r.Conversation, FromSeq: int32(r.FromSeq), ToSeq: int32(r.ToSeq),
 			Part: int32(r.Part), State: r.State})
@@ -96,7 +96,7 @@ func (q Queries) PutReads(ctx context.Context, id int64, reads []reflection.Read
 }
 
 // Reads lists what a run has taken up.
-func (q Queries) Reads(ctx context.Context, id int64) ([]reflection.Read, error) {
+func (q reflectionRepository) Reads(ctx context.Context, id int64) ([]reflection.Read, error) {
 	rows, err := q.q.ReflectionReads(ctx, dbsqlc.ReflectionReadsParams{WorkspaceID: q.ws, RunID: id})
 	if err != nil {
 		return nil, classify("list what is read", err)
@@ -109,37 +109,37 @@ func (q Queries) Reads(ctx context.Context, id int64) ([]reflection.Read, error)
 }
 
 // EndReads closes the ranges of the first parts of a run.
-func (q Queries) EndReads(ctx context.Context, id int64, parts int, state string) error {
+func (q reflectionRepository) EndReads(ctx context.Context, id int64, parts int, state string) error {
 	_, err := q.q.ReflectionReadsEnd(ctx, dbsqlc.ReflectionReadsEndParams{State: state, WorkspaceID: q.ws, RunID: id, Parts: int32(parts)})
 	return classify("end what is read", err)
 }
 
 // SkipRead passes over a range, from its beginning to where r ends.
-func (q Queries) SkipRead(ctx context.Context, id int64, r reflection.Read) error {
+func (q reflectionRepository) SkipRead(ctx context.Context, id int64, r reflection.Read) error {
 	n, err := q.q.ReflectionReadsSkip(ctx, dbsqlc.ReflectionReadsSkipParams{ToSeq: int32(r.ToSeq), WorkspaceID: q.ws, RunID: id, ConversationID: r.Conversation, FromSeq: int32(r.FromSeq)})
 	return oneRow("pass over what could not be read", n, classify("pass over what could not be read", err))
 }
 
 // FreeReads gives back what a run has not got to.
-func (q Queries) FreeReads(ctx context.Context, id int64) error {
+func (q reflectionRepository) FreeReads(ctx context.Context, id int64) error {
 	_, err := q.q.ReflectionReadsFree(ctx, dbsqlc.ReflectionReadsFreeParams{WorkspaceID: q.ws, RunID: id})
 	return classify("give back what was not read", err)
 }
 
 // ContiguousMark is the last message of a conversation before the first unread one.
-func (q Queries) ContiguousMark(ctx context.Context, conversation int64) (int, error) {
+func (q reflectionRepository) ContiguousMark(ctx context.Context, conversation int64) (int, error) {
 	seq, err := q.q.ReflectionMark(ctx, dbsqlc.ReflectionMarkParams{WorkspaceID: q.ws, ConversationID: conversation})
 	return int(seq), classify("find how far was read", err)
 }
 
 // LastTurn is the last turn of a conversation up to a message.
-func (q Queries) LastTurn(ctx context.Context, conversation int64, seq int) (int, error) {
+func (q reflectionRepository) LastTurn(ctx context.Context, conversation int64, seq int) (int, error) {
 	turn, err := q.q.ReflectionTurns(ctx, dbsqlc.ReflectionTurnsParams{WorkspaceID: q.ws, ConversationID: conversation, Seq: int32(seq)})
 	return int(turn), classify("find the last turn", err)
 }
 
 // ReflectionOf finds a generation of a date.
-func (q Queries) ReflectionOf(ctx context.Context, date string, generation int) (run.Run, bool, error) {
+func (q reflectionRepository) ReflectionOf(ctx context.Context, date string, generation int) (run.Run, bool, error) {
 	r, err := q.q.ReflectionOf(ctx, dbsqlc.ReflectionOfParams{WorkspaceID: q.ws, Date: date, Generation: int32(generation)})
 	if isNoRows(err) {
 		return run.Run{}, false, nil
@@ -151,7 +151,7 @@ func (q Queries) ReflectionOf(ctx context.Context, date string, generation int) 
 }
 
 // Reflections lists runs of a date, of all dates when it is empty, the latest first.
-func (q Queries) Reflections(ctx context.Context, date string, max int) ([]run.Run, error) {
+func (q reflectionRepository) Reflections(ctx context.Context, date string, max int) ([]run.Run, error) {
 	rows, err := q.q.ReflectionsRecent(ctx, dbsqlc.ReflectionsRecentParams{WorkspaceID: q.ws, Date: date, MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list the reflections", err)
@@ -164,7 +164,7 @@ func (q Queries) Reflections(ctx context.Context, date string, max int) ([]run.R
 }
 
 // PutDay says what a local date has come to.
-func (q Queries) PutDay(ctx context.Context, id int64, status string, r reflection.Report) error {
+func (q reflectionRepository) PutDay(ctx context.Context, id int64, status string, r reflection.Report) error {
 	date, err := dayOf(r.Date)
 	if err != nil {
 		return err
@@ -183,13 +183,13 @@ func (q Queries) PutDay(ctx context.Context, id int64, status string, r reflecti
 
 // Unheard tells whether the day at an instant, if it was empty, is the seventh in
 // a row although people talked.
-func (q Queries) Unheard(ctx context.Context, at time.Time) (bool, error) {
+func (q reflectionRepository) Unheard(ctx context.Context, at time.Time) (bool, error) {
 	unheard, err := q.q.ReflectionUnheard(ctx, dbsqlc.ReflectionUnheardParams{WorkspaceID: q.ws, At: at})
 	return unheard, classify("look at the days before", err)
 }
 
 // Days lists dates, the latest first.
-func (q Queries) Days(ctx context.Context, from, to string, max int) ([]reflection.Day, error) {
+func (q reflectionRepository) Days(ctx context.Context, from, to string, max int) ([]reflection.Day, error) {
 	first, err := dayOf(from)
 	if err != nil {
 		return nil, err
@@ -222,12 +222,12 @@ func dayOf(date string) (pgtype.Date, error) {
 }
 
 // Recalled counts notes that a search has brought back.
-func (q Queries) Recalled(ctx context.Context, query [32]byte, keys []int64, relevances []float32) error {
+func (q reflectionRepository) Recalled(ctx context.Context, query [32]byte, keys []int64, relevances []float32) error {
 	return classify("count what was recalled", q.q.NoteRecalled(ctx, dbsqlc.NoteRecalledParams{WorkspaceID: q.ws, Keys: keys, QuerySha: query[:], Relevances: relevances}))
 }
 
 // RecalledNotes lists notes that were brought back at least so often.
-func (q Queries) RecalledNotes(ctx context.Context, recalls, queries, days, max int) ([]reflection.Recall, error) {
+func (q reflectionRepository) RecalledNotes(ctx context.Context, recalls, queries, days, max int) ([]reflection.Recall, error) {
 	rows, err := q.q.NotesRecalled(ctx, dbsqlc.NotesRecalledParams{WorkspaceID: q.ws, Recalls: int32(recalls), Queries: int32(queries), Days: int32(days), MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list what was recalled", err)
@@ -241,7 +241,7 @@ func (q Queries) RecalledNotes(ctx context.Context, recalls, queries, days, max 
 }
 
 // NotesOf lists the notes of a local date, in the order in which they were made.
-func (q Queries) NotesOf(ctx context.Context, date string, max int) ([]memory.Entry, error) {
+func (q reflectionRepository) NotesOf(ctx context.Context, date string, max int) ([]memory.Entry, error) {
 	rows, err := q.q.ReflectionNotes(ctx, dbsqlc.ReflectionNotesParams{WorkspaceID: q.ws, Date: date, MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list the notes", err)

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/distill"
+	"cairn/internal/service/relay"
 )
 
 // driveAfter is how long the relay leaves a fresh run to the caller who
@@ -23,8 +24,8 @@ const driveAfter = 3 * time.Second
 // run is new.
 func (s *Store) Accept(ctx context.Context, a distill.Accepted) (r run.Run, made bool, err error) {
 	a.Key = storable(a.Key)
-	err = s.within(ctx, readCommitted, a.Workspace, func(q Queries) error {
-		old, exists, err := q.accepted(ctx, a)
+	err = s.within(ctx, readCommitted, a.Workspace, func(ctx context.Context, q Tx) error {
+		old, exists, err := q.Runs().accepted(ctx, a)
 		if err != nil {
 			return err
 		}
@@ -34,31 +35,31 @@ func (s *Store) Accept(ctx context.Context, a distill.Accepted) (r run.Run, made
 		}
 		generation, conversation := old.Generation+1, old.Conversation
 		if !exists {
-			if conversation, err = q.PutConversation(ctx, a.Conversation, a.Channel); err != nil {
+			if conversation, err = q.Transcripts().PutConversation(ctx, a.Conversation, a.Channel); err != nil {
 				return err
 			}
 		}
 		id, err := q.q.RunInsert(ctx, dbsqlc.RunInsertParams{WorkspaceID: q.ws, Kind: string(run.Distill), BusinessKey: a.Key, Generation: int32(generation),
 			ArgsSha: a.ArgsSHA[:], ConversationID: &conversation, Spec: a.Spec, WorkflowID: a.WorkflowID(generation, 1)})
 		if isNoRows(err) { // somebody else was first, between our look and our insert
-			r, _, err = q.accepted(ctx, a)
+			r, _, err = q.Runs().accepted(ctx, a)
 			return err
 		}
 		if err != nil {
 			return fmt.Errorf("record the run: %w", err)
 		}
 		made = true
-		if err := q.Owe(ctx, DriveRun, fmt.Sprint(id), driveAfter); err != nil {
+		if err := q.Outbox().Enqueue(ctx, relay.DriveRun, fmt.Sprint(id), driveAfter); err != nil {
 			return err
 		}
-		r, err = q.Run(ctx, id)
+		r, err = q.Runs().Run(ctx, id)
 		return err
 	})
 	return r, made, err
 }
 
 // accepted looks for the latest run of a's key, which must be of the same request.
-func (q Queries) accepted(ctx context.Context, a distill.Accepted) (r run.Run, exists bool, err error) {
+func (q runRepository) accepted(ctx context.Context, a distill.Accepted) (r run.Run, exists bool, err error) {
 	row, err := q.q.RunByKey(ctx, dbsqlc.RunByKeyParams{WorkspaceID: q.ws, Kind: string(run.Distill), BusinessKey: a.Key})
 	if isNoRows(err) {
 		return run.Run{}, false, nil
@@ -73,7 +74,7 @@ func (q Queries) accepted(ctx context.Context, a distill.Accepted) (r run.Run, e
 }
 
 // Run reads one run.
-func (q Queries) Run(ctx context.Context, id int64) (run.Run, error) {
+func (q runRepository) Run(ctx context.Context, id int64) (run.Run, error) {
 	row, err := q.q.RunGet(ctx, dbsqlc.RunGetParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
 		return run.Run{}, noRun(id, err)
@@ -82,7 +83,7 @@ func (q Queries) Run(ctx context.Context, id int64) (run.Run, error) {
 }
 
 // RunState reads one run without its configuration.
-func (q Queries) RunState(ctx context.Context, id int64) (run.Run, error) {
+func (q runRepository) RunState(ctx context.Context, id int64) (run.Run, error) {
 	r, err := q.q.RunState(ctx, dbsqlc.RunStateParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
 		return run.Run{}, noRun(id, err)
@@ -91,8 +92,8 @@ func (q Queries) RunState(ctx context.Context, id int64) (run.Run, error) {
 }
 
 // RunTask is RunState with one of the run's tasks.
-func (q Queries) RunTask(ctx context.Context, id int64, key string) (run.Run, distill.Task, error) {
-	r, err := q.RunState(ctx, id)
+func (q taskRepository) RunTask(ctx context.Context, id int64, key string) (run.Run, distill.Task, error) {
+	r, err := q.runs().RunState(ctx, id)
 	if err != nil {
 		return r, distill.Task{}, err
 	}
@@ -107,7 +108,7 @@ func stateOf(r dbsqlc.RunStateRow) run.Run {
 }
 
 // RunSpec reads the configuration that a run was pinned to.
-func (q Queries) RunSpec(ctx context.Context, id int64) (json.RawMessage, error) {
+func (q runRepository) RunSpec(ctx context.Context, id int64) (json.RawMessage, error) {
 	raw, err := q.q.RunSpec(ctx, dbsqlc.RunSpecParams{WorkspaceID: q.ws, ID: id})
 	return raw, noRun(id, err)
 }
@@ -121,7 +122,7 @@ func noRun(id int64, err error) error {
 }
 
 // Runs lists the latest runs, newest first.
-func (q Queries) Runs(ctx context.Context, max int) ([]run.Summary, error) {
+func (q runRepository) Runs(ctx context.Context, max int) ([]run.Summary, error) {
 	rows, err := q.q.RunsRecent(ctx, dbsqlc.RunsRecentParams{WorkspaceID: q.ws, MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list the runs", err)
@@ -135,14 +136,14 @@ func (q Queries) Runs(ctx context.Context, max int) ([]run.Summary, error) {
 }
 
 // StartRun marks a run as picked up. It returns false when the run has ended.
-func (q Queries) StartRun(ctx context.Context, id int64) (bool, error) {
+func (q runRepository) StartRun(ctx context.Context, id int64) (bool, error) {
 	n, err := q.q.RunStart(ctx, dbsqlc.RunStartParams{WorkspaceID: q.ws, ID: id})
 	return n == 1, classify("start the run", err)
 }
 
 // EndRun ends a run, the tasks of it that are still open, and the duty to drive
 // it. A run that has ended stays as it is.
-func (q Queries) EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error {
+func (q runRepository) EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error {
 	raw, err := encode("the result", result)
 	if err != nil {
 		return err
@@ -153,7 +154,7 @@ func (q Queries) EndRun(ctx context.Context, id int64, outcome run.Outcome, reas
 
 // Reopen lets an ended run go on from its stored replies: its failed tasks are
 // open again. WorkflowID is the id of the attempt that follows.
-func (q Queries) Reopen(ctx context.Context, r run.Run, workflowID string) error {
+func (q runRepository) Reopen(ctx context.Context, r run.Run, workflowID string) error {
 	n, err := q.q.RunReopen(ctx, dbsqlc.RunReopenParams{WorkflowID: workflowID, WorkspaceID: q.ws, ID: r.Ref.Run, Attempt: int32(r.Attempt)})
 	if err == nil && n == 0 {
 		return fault.New(fault.VersionConflict, fmt.Sprintf("run %d is not ended, or was retried by somebody else just now", r.Ref.Run), "`cairn runs show` tells how it stands")
@@ -164,11 +165,11 @@ func (q Queries) Reopen(ctx context.Context, r run.Run, workflowID string) error
 	if _, err := q.q.TasksReopen(ctx, dbsqlc.TasksReopenParams{WorkspaceID: q.ws, RunID: r.Ref.Run}); err != nil {
 		return classify("reopen the tasks", err)
 	}
-	return q.Owe(ctx, DriveRun, fmt.Sprint(r.Ref.Run), driveAfter)
+	return q.outbox().Enqueue(ctx, relay.DriveRun, fmt.Sprint(r.Ref.Run), driveAfter)
 }
 
 // Progress tells how far a run is, in one small statement.
-func (q Queries) Progress(ctx context.Context, id int64) (distill.Progress, error) {
+func (q runRepository) Progress(ctx context.Context, id int64) (distill.Progress, error) {
 	r, err := q.q.RunProgress(ctx, dbsqlc.RunProgressParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
 		return distill.Progress{}, noRun(id, err)
@@ -181,7 +182,7 @@ func (q Queries) Progress(ctx context.Context, id int64) (distill.Progress, erro
 }
 
 // Usage adds up a run's model calls.
-func (q Queries) Usage(ctx context.Context, id int64) (run.Usage, error) {
+func (q runRepository) Usage(ctx context.Context, id int64) (run.Usage, error) {
 	u, err := q.q.RunUsage(ctx, dbsqlc.RunUsageParams{WorkspaceID: q.ws, RunID: id})
 	if err != nil {
 		return run.Usage{}, classify("add up the calls", err)

@@ -16,25 +16,30 @@ type scheduleStore struct{ *Store }
 func (s *Store) Schedules() schedule.Store { return scheduleStore{s} }
 
 // WithSchedules runs fn in a transaction that has entered ws.
-func (s scheduleStore) WithSchedules(ctx context.Context, ws int64, fn func(schedule.Tx) error) error {
-	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
+func (s scheduleStore) WithSchedules(ctx context.Context, ws int64, fn func(context.Context, schedule.Tx) error) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
+		return fn(ctx, struct {
+			scheduleRepository
+			workspaceRepository
+		}{q.session.schedules(), q.session.workspaces()})
+	})
 }
 
 // ScheduledTasks lists the workspace's scheduled tasks, or finds the one of a name.
-func (q Queries) ScheduledTasks(ctx context.Context, name string) ([]schedule.Task, error) {
-	return q.tasks(ctx, name, 0)
+func (q scheduleRepository) ScheduledTasks(ctx context.Context, name string) ([]schedule.Task, error) {
+	return q.queryTasks(ctx, name, 0)
 }
 
 // ScheduledTask finds a scheduled task; false when it was removed.
-func (q Queries) ScheduledTask(ctx context.Context, id int64) (schedule.Task, bool, error) {
-	found, err := q.tasks(ctx, "", id)
+func (q scheduleRepository) ScheduledTask(ctx context.Context, id int64) (schedule.Task, bool, error) {
+	found, err := q.queryTasks(ctx, "", id)
 	if err != nil || len(found) == 0 {
 		return schedule.Task{}, false, err
 	}
 	return found[0], true, nil
 }
 
-func (q Queries) tasks(ctx context.Context, name string, id int64) ([]schedule.Task, error) {
+func (q scheduleRepository) queryTasks(ctx context.Context, name string, id int64) ([]schedule.Task, error) {
 	rows, err := q.q.SchedulesList(ctx, dbsqlc.SchedulesListParams{WorkspaceID: q.ws, Name: storable(name), ID: id})
 	out := make([]schedule.Task, len(rows))
 	for i, r := range rows {
@@ -50,7 +55,7 @@ func (q Queries) tasks(ctx context.Context, name string, id int64) ([]schedule.T
 }
 
 // PutTask records a task; false when its name is taken.
-func (q Queries) PutTask(ctx context.Context, d schedule.Draft, next schedule.Firing) (bool, error) {
+func (q scheduleRepository) PutTask(ctx context.Context, d schedule.Draft, next schedule.Firing) (bool, error) {
 	_, err := q.q.SchedulePut(ctx, dbsqlc.SchedulePutParams{WorkspaceID: q.ws, Name: d.Name, Cron: &d.Cron, TimeZone: orNil(d.Zone), Prompt: storable(d.Prompt), Channel: d.Channel,
 		MaxTurns: int32(d.MaxTurns), CatchUp: d.CatchUp, Overlap: d.Overlap, DueAt: &next.At, DueDate: next.Date, DueKey: &next.Key})
 	if isNoRows(err) {
@@ -60,25 +65,25 @@ func (q Queries) PutTask(ctx context.Context, d schedule.Draft, next schedule.Fi
 }
 
 // PauseTask keeps a task from coming due.
-func (q Queries) PauseTask(ctx context.Context, id int64) error {
+func (q scheduleRepository) PauseTask(ctx context.Context, id int64) error {
 	n, err := q.q.SchedulePause(ctx, dbsqlc.SchedulePauseParams{WorkspaceID: q.ws, ID: id})
 	return oneRow("pause the scheduled task", n, err)
 }
 
 // ResumeTask lets a task come due again.
-func (q Queries) ResumeTask(ctx context.Context, id int64, next schedule.Firing) error {
+func (q scheduleRepository) ResumeTask(ctx context.Context, id int64, next schedule.Firing) error {
 	n, err := q.q.ScheduleResume(ctx, dbsqlc.ScheduleResumeParams{WorkspaceID: q.ws, ID: id, DueAt: &next.At, DueDate: next.Date, DueKey: &next.Key})
 	return oneRow("resume the scheduled task", n, err)
 }
 
 // RemoveTask deletes a task that is not built in.
-func (q Queries) RemoveTask(ctx context.Context, id int64) error {
+func (q scheduleRepository) RemoveTask(ctx context.Context, id int64) error {
 	n, err := q.q.ScheduleRemove(ctx, dbsqlc.ScheduleRemoveParams{WorkspaceID: q.ws, ID: id})
 	return oneRow("remove the scheduled task", n, err)
 }
 
 // Clock is the database's time and the workspace's zone.
-func (q Queries) Clock(ctx context.Context) (time.Time, string, error) {
+func (q workspaceRepository) Clock(ctx context.Context) (time.Time, string, error) {
 	now, err := q.q.DatabaseTime(ctx)
 	if err != nil {
 		return now, "", classify("read the clock", err)
@@ -88,7 +93,7 @@ func (q Queries) Clock(ctx context.Context) (time.Time, string, error) {
 }
 
 // ReflectedTo is how far the workspace's days have been reflected on.
-func (q Queries) ReflectedTo(ctx context.Context) (time.Time, error) {
+func (q scheduleRepository) ReflectedTo(ctx context.Context) (time.Time, error) {
 	at, err := q.q.ReflectedTo(ctx, q.ws)
 	if isNoRows(err) {
 		return time.Time{}, nil
@@ -98,14 +103,14 @@ func (q Queries) ReflectedTo(ctx context.Context) (time.Time, error) {
 
 // OpenTurn tells whether a conversation has a turn without an answer, other than
 // one message's.
-func (q Queries) OpenTurn(ctx context.Context, conversation, message string) (bool, error) {
+func (q scheduleRepository) OpenTurn(ctx context.Context, conversation, message string) (bool, error) {
 	open, err := q.q.ScheduleOpenTurn(ctx, dbsqlc.ScheduleOpenTurnParams{WorkspaceID: q.ws, Conversation: storable(conversation), MessageID: storable(message)})
 	return open, classify("look for an open turn", err)
 }
 
 // replan moves the tasks that follow the workspace's clock to their next firing
 // by the new one: all of them when the zone has changed, else the reflection.
-func (q Queries) replan(ctx context.Context, all bool) error {
+func (q scheduleRepository) replan(ctx context.Context, all bool) error {
 	tasks, err := q.ScheduledTasks(ctx, "")
 	if err != nil {
 		return err

@@ -9,12 +9,13 @@ import (
 
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/skill"
+	"cairn/internal/service/relay"
 	"cairn/internal/service/search"
 )
 
 // Index puts d in place of what was indexed for the same owner, and returns the
 // document's id.
-func (q Queries) Index(ctx context.Context, d search.Doc) (int64, error) {
+func (q documentRepository) Index(ctx context.Context, d search.Doc) (int64, error) {
 	ids, err := q.IndexAll(ctx, []search.Doc{d})
 	if err != nil {
 		return 0, err
@@ -26,7 +27,7 @@ func (q Queries) Index(ctx context.Context, d search.Doc) (int64, error) {
 // the counts that writers share are moved in one statement each, the workspace's
 // before the terms', so that no two writers wait for each other. The documents
 // have different owners. One that is Gone is taken out; its id is 0.
-func (q Queries) IndexAll(ctx context.Context, docs []search.Doc) ([]int64, error) {
+func (q documentRepository) IndexAll(ctx context.Context, docs []search.Doc) ([]int64, error) {
 	ids, moves, count := make([]int64, len(docs)), termMoves{}, int32(0)
 	for i, d := range docs {
 		var by int32
@@ -57,7 +58,7 @@ func (q Queries) IndexAll(ctx context.Context, docs []search.Doc) ([]int64, erro
 
 // putDoc writes or drops the row of a document and adds to moves what that does
 // to the terms' document frequencies; by is what it does to the count of documents.
-func (q Queries) putDoc(ctx context.Context, d search.Doc, moves termMoves) (id int64, by int32, err error) {
+func (q documentRepository) putDoc(ctx context.Context, d search.Doc, moves termMoves) (id int64, by int32, err error) {
 	if !d.Gone {
 		fresh, err := q.q.DocOpen(ctx, dbsqlc.DocOpenParams{WorkspaceID: q.ws, Kind: d.Kind, OwnerID: d.Owner, Seq: int32(d.Seq), Status: d.Status})
 		if err != nil {
@@ -88,7 +89,7 @@ func (q Queries) putDoc(ctx context.Context, d search.Doc, moves termMoves) (id 
 		if err := q.q.DocDrop(ctx, dbsqlc.DocDropParams{WorkspaceID: q.ws, Doc: old.Doc}); err != nil {
 			return 0, 0, classify("drop the indexed document", err)
 		}
-		return 0, -1, q.Settle(ctx, EmbedDoc, fmt.Sprint(old.Doc)) // there is nothing left to embed
+		return 0, -1, q.outbox().Settle(ctx, relay.EmbedDoc, fmt.Sprint(old.Doc)) // there is nothing left to embed
 	}
 	err = classify("index the document", q.q.DocPut(ctx, dbsqlc.DocPutParams{Status: d.Status, Text: storable(d.Text), Terms: terms(d.Terms), Type: d.Type, Target: storable(d.Target), TargetTerms: terms(d.TargetTerms),
 		Asks: d.Asks, Dated: d.Dated, ConversationID: d.Conversation, EventTime: d.EventTime, WorkspaceID: q.ws, Doc: old.Doc}))
@@ -116,7 +117,7 @@ func (m termMoves) speakers(terms []int32, by int32) {
 }
 
 // moveTerms keeps document frequencies right.
-func (q Queries) moveTerms(ctx context.Context, moves termMoves) error {
+func (q documentRepository) moveTerms(ctx context.Context, moves termMoves) error {
 	p := dbsqlc.TermsMoveParams{WorkspaceID: q.ws}
 	for term, by := range moves {
 		if by.documents != 0 || by.speakers != 0 {
@@ -131,7 +132,7 @@ func (q Queries) moveTerms(ctx context.Context, moves termMoves) error {
 
 // indexWithVectors makes documents what search finds. A text without its vector,
 // nil in vectors, leaves the duty to embed it.
-func (q Queries) indexWithVectors(ctx context.Context, docs []search.Doc, vectors [][]float32, space int16) error {
+func (q documentRepository) indexWithVectors(ctx context.Context, docs []search.Doc, vectors [][]float32, space int16) error {
 	ids, err := q.IndexAll(ctx, docs)
 	if err != nil {
 		return err
@@ -143,7 +144,7 @@ func (q Queries) indexWithVectors(ctx context.Context, docs []search.Doc, vector
 			err = q.PutEmbedding(ctx, doc, space, vectors[i])
 		default:
 			if err = q.DropEmbedding(ctx, doc, space); err == nil {
-				err = q.Owe(ctx, EmbedDoc, fmt.Sprint(doc), 0)
+				err = q.outbox().Enqueue(ctx, relay.EmbedDoc, fmt.Sprint(doc), 0)
 			}
 		}
 		if err != nil {
@@ -154,17 +155,17 @@ func (q Queries) indexWithVectors(ctx context.Context, docs []search.Doc, vector
 }
 
 // PutEmbedding stores a document's vector.
-func (q Queries) PutEmbedding(ctx context.Context, doc int64, space int16, v []float32) error {
+func (q documentRepository) PutEmbedding(ctx context.Context, doc int64, space int16, v []float32) error {
 	return classify("store the vector", q.q.EmbeddingPut(ctx, dbsqlc.EmbeddingPutParams{WorkspaceID: q.ws, Doc: doc, Space: space, V: pgvector.NewHalfVector(v)}))
 }
 
 // DropEmbedding removes a vector whose text has changed.
-func (q Queries) DropEmbedding(ctx context.Context, doc int64, space int16) error {
+func (q documentRepository) DropEmbedding(ctx context.Context, doc int64, space int16) error {
 	return classify("drop the vector", q.q.EmbeddingDrop(ctx, dbsqlc.EmbeddingDropParams{WorkspaceID: q.ws, Doc: doc, Space: space}))
 }
 
 // DocText is what is embedded for a document.
-func (q Queries) DocText(ctx context.Context, doc int64) (string, error) {
+func (q documentRepository) DocText(ctx context.Context, doc int64) (string, error) {
 	text, err := q.q.DocText(ctx, dbsqlc.DocTextParams{WorkspaceID: q.ws, Doc: doc})
 	return text, classify("read the document's text", err)
 }
@@ -173,7 +174,7 @@ func (q Queries) DocText(ctx context.Context, doc int64) (string, error) {
 const noSpace = -1
 
 // Search ranks the workspace's documents.
-func (q Queries) Search(ctx context.Context, in search.Query) ([]search.Hit, error) {
+func (q documentRepository) Search(ctx context.Context, in search.Query) ([]search.Hit, error) {
 	vector, space := vectorOf(in)
 	rows, err := q.q.SearchRanked(ctx, dbsqlc.SearchRankedParams{WorkspaceID: q.ws, MaxRows: int32(in.Limit), Terms: terms(in.Terms), Kind: in.Kind, States: in.States, Space: space, Query: vector})
 	if err != nil {
@@ -222,7 +223,7 @@ func (s *Store) SearchIndex() search.Index { return searchIndex{s} }
 // FindSkills ranks and reads in one statement.
 func (s searchIndex) FindSkills(ctx context.Context, ws int64, in search.Query, name string) (out []search.SkillHit, err error) {
 	vector, space := vectorOf(in)
-	err = s.WithWorkspace(ctx, ws, func(q Queries) error {
+	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		rows, err := q.q.SearchSkills(ctx, dbsqlc.SearchSkillsParams{Name: name, WorkspaceID: q.ws, States: in.States, Terms: terms(in.Terms), Query: vector, Space: space, MaxRows: int32(in.Limit)})
 		for _, r := range rows {
 			out = append(out, search.SkillHit{Named: r.Named,

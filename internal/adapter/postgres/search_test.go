@@ -53,8 +53,8 @@ with package as (
 )
 insert into skill_versions (workspace_id, skill_id, version, base_version, display_name, description, body, lang, content_sha256, package_sha256, origin)
 select $1, id, 1, 0, $2, $3, $3, 'en', sha256('x'), sha256($2::text::bytea), 'distill' from skill returning skill_id`, ws.ID, name, text))
-	l.in(ws, func(ctx context.Context, q postgres.Queries) error {
-		return q.PutEmbedding(ctx, l.index(ctx, q, id, text), l.finder.Space, vs[0])
+	l.in(ws, func(ctx context.Context, q postgres.Tx) error {
+		return q.Documents().PutEmbedding(ctx, l.index(ctx, q, id, text), l.finder.Space, vs[0])
 	})
 	return id
 }
@@ -185,9 +185,9 @@ func TestAnotherWorkspacesDocumentsNeverAppear(t *testing.T) {
 // index1 indexes words of a skill that search does not offer.
 func (l *stacks) index1(ws postgres.Workspace, text string) {
 	l.t.Helper()
-	l.in(ws, func(ctx context.Context, q postgres.Queries) error {
+	l.in(ws, func(ctx context.Context, q postgres.Tx) error {
 		owner := int64(1000 + l.number("select count(*) from search_docs"))
-		_, err := q.Index(ctx, search.NewDoc(search.KindSkill, owner, "archived", text))
+		_, err := q.Documents().Index(ctx, search.NewDoc(search.KindSkill, owner, "archived", text))
 		return err
 	})
 }

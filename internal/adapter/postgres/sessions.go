@@ -15,13 +15,13 @@ import (
 )
 
 // HistoryBySum finds a session by what was said in it.
-func (q Queries) HistoryBySum(ctx context.Context, sum [32]byte) (memory.History, bool, error) {
+func (q historyRepository) HistoryBySum(ctx context.Context, sum [32]byte) (memory.History, bool, error) {
 	r, err := q.q.HistoryBySum(ctx, dbsqlc.HistoryBySumParams{WorkspaceID: q.ws, ContentSha256: sum[:]})
 	return historyOf(r, err)
 }
 
 // History finds a session by its id.
-func (q Queries) History(ctx context.Context, id string) (memory.History, bool, error) {
+func (q historyRepository) History(ctx context.Context, id string) (memory.History, bool, error) {
 	r, err := q.q.HistoryGet(ctx, dbsqlc.HistoryGetParams{WorkspaceID: q.ws, ID: storable(id)})
 	return historyOf(r, err)
 }
@@ -39,7 +39,7 @@ func historyOf(r dbsqlc.MemoryHistory, err error) (memory.History, bool, error) 
 
 // PutHistory keeps a session, gives it its id, and makes its chunks what search
 // finds.
-func (q Queries) PutHistory(ctx context.Context, h *memory.History, chunks []memory.Chunk, w memorywrite.Writer) error {
+func (q historyRepository) PutHistory(ctx context.Context, h *memory.History, chunks []memory.Chunk, w memorywrite.Writer) error {
 	run, _, _, _ := whence(w)
 	p := dbsqlc.HistoryInsertParams{WorkspaceID: q.ws, ContentSha256: h.SHA[:], ConversationID: h.Conversation, FromSeq: int32(h.FromSeq), ToSeq: int32(h.ToSeq), Messages: int32(h.Messages),
 		Tokens: int32(h.Tokens), Author: storable(h.Author), RunID: run, OpID: w.Op}
@@ -70,11 +70,11 @@ func (q Queries) PutHistory(ctx context.Context, h *memory.History, chunks []mem
 		return err
 	}
 	*h = kept
-	return q.indexWithVectors(ctx, docs, vectors, w.Space)
+	return q.documents().indexWithVectors(ctx, docs, vectors, w.Space)
 }
 
 // RankChunks ranks the parts of one session, the best first.
-func (q Queries) RankChunks(ctx context.Context, history, query string, vector []float32, space int16) ([]memory.Chunk, error) {
+func (q historyRepository) RankChunks(ctx context.Context, history, query string, vector []float32, space int16) ([]memory.Chunk, error) {
 	in := search.Query{Vector: vector, Space: space}
 	for _, t := range lexical.Terms(query) {
 		in.Terms = append(in.Terms, t.Hash)
@@ -92,7 +92,7 @@ func (q Queries) RankChunks(ctx context.Context, history, query string, vector [
 }
 
 // Identity is the version in force, version 0 when there is none yet.
-func (q Queries) Identity(ctx context.Context) (memory.IdentityVersion, error) {
+func (q identityRepository) Identity(ctx context.Context) (memory.IdentityVersion, error) {
 	r, err := q.q.IdentityGet(ctx, q.ws)
 	if isNoRows(err) {
 		return memory.IdentityVersion{}, nil
@@ -101,7 +101,7 @@ func (q Queries) Identity(ctx context.Context) (memory.IdentityVersion, error) {
 }
 
 // IdentityAt is one version.
-func (q Queries) IdentityAt(ctx context.Context, version int) (memory.IdentityVersion, error) {
+func (q identityRepository) IdentityAt(ctx context.Context, version int) (memory.IdentityVersion, error) {
 	r, err := q.q.IdentityAt(ctx, dbsqlc.IdentityAtParams{WorkspaceID: q.ws, Version: int32(version)})
 	if isNoRows(err) {
 		return memory.IdentityVersion{}, fault.New(fault.NotFound, fmt.Sprintf("the identity has no version %d", version), "look at its history and use one of those versions")
@@ -110,7 +110,7 @@ func (q Queries) IdentityAt(ctx context.Context, version int) (memory.IdentityVe
 }
 
 // IdentityHistory lists the versions, the latest first.
-func (q Queries) IdentityHistory(ctx context.Context, max int) ([]memory.IdentityVersion, error) {
+func (q identityRepository) IdentityHistory(ctx context.Context, max int) ([]memory.IdentityVersion, error) {
 	rows, err := q.q.IdentityHistory(ctx, dbsqlc.IdentityHistoryParams{WorkspaceID: q.ws, MaxRows: int32(max)})
 	out := make([]memory.IdentityVersion, len(rows))
 	for i, r := range rows {
@@ -121,7 +121,7 @@ func (q Queries) IdentityHistory(ctx context.Context, max int) ([]memory.Identit
 
 // AdvanceIdentity makes content the next version; base must be the head. They are
 // not neighbours when an erase put an earlier one in force.
-func (q Queries) AdvanceIdentity(ctx context.Context, base int, content, action, history string, w memorywrite.Writer) (int, error) {
+func (q identityRepository) AdvanceIdentity(ctx context.Context, base int, content, action, history string, w memorywrite.Writer) (int, error) {
 	latest, err := q.q.IdentityLatest(ctx, q.ws)
 	if err != nil {
 		return 0, classify("find the last identity", err)
@@ -145,7 +145,7 @@ func identityOf(r dbsqlc.IdentityVersion) memory.IdentityVersion {
 }
 
 // TakeLease takes a target for a while; taken is false while another has it.
-func (q Queries) TakeLease(ctx context.Context, s memory.Scope, holder string, lives time.Duration) (longterm.Lease, bool, error) {
+func (q leaseRepository) TakeLease(ctx context.Context, s memory.Scope, holder string, lives time.Duration) (longterm.Lease, bool, error) {
 	r, err := q.q.LeaseTake(ctx, dbsqlc.LeaseTakeParams{WorkspaceID: q.ws, Type: string(s.Type), TargetKey: s.Target, Holder: storable(holder), Lives: lives})
 	if isNoRows(err) {
 		return longterm.Lease{}, false, nil
@@ -154,14 +154,14 @@ func (q Queries) TakeLease(ctx context.Context, s memory.Scope, holder string, l
 }
 
 // FreeLease gives a target back; one that another has stays with it.
-func (q Queries) FreeLease(ctx context.Context, s memory.Scope, l longterm.Lease) error {
+func (q leaseRepository) FreeLease(ctx context.Context, s memory.Scope, l longterm.Lease) error {
 	_, err := q.q.LeaseFree(ctx, dbsqlc.LeaseFreeParams{WorkspaceID: q.ws, Type: string(s.Type), TargetKey: s.Target, Holder: storable(l.Holder), Fence: l.Fence})
 	return classify("give the target back", err)
 }
 
 // FenceOf is the fence of a target's latest lease, 0 before the first. It stands
 // still until the transaction ends.
-func (q Queries) FenceOf(ctx context.Context, s memory.Scope) (int64, error) {
+func (q leaseRepository) FenceOf(ctx context.Context, s memory.Scope) (int64, error) {
 	fence, err := q.q.LeaseHeld(ctx, dbsqlc.LeaseHeldParams{WorkspaceID: q.ws, Type: string(s.Type), TargetKey: s.Target})
 	if isNoRows(err) {
 		return 0, nil

@@ -51,9 +51,9 @@ func setup(t *testing.T, change ...func(*postgres.Options)) *bundle {
 }
 
 // in runs fn in a workspace and ends the test when it fails.
-func (b *bundle) in(ws postgres.Workspace, fn func(context.Context, postgres.Queries) error) {
+func (b *bundle) in(ws postgres.Workspace, fn func(context.Context, postgres.Tx) error) {
 	b.t.Helper()
-	testkit.Must(b.t, b.WithWorkspace(b.t.Context(), ws.ID, func(q postgres.Queries) error { return fn(b.t.Context(), q) }))
+	testkit.Must(b.t, b.InWorkspace(b.t.Context(), ws.ID, func(_ context.Context, q postgres.Tx) error { return fn(b.t.Context(), q) }))
 }
 
 // exec runs a statement as the superuser.

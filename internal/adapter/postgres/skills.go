@@ -15,7 +15,7 @@ import (
 )
 
 // Skills lists a page of skills in the order of their categories and names.
-func (q Queries) Skills(ctx context.Context, l library.Listing) ([]skill.Head, error) {
+func (q skillRepository) Skills(ctx context.Context, l library.Listing) ([]skill.Head, error) {
 	rows, err := q.q.SkillsPage(ctx, dbsqlc.SkillsPageParams{WorkspaceID: q.ws, States: statusNames(l.Statuses), Category: storable(l.Category), Holds: storable(l.Holds),
 		AfterCategory: l.After.Category, AfterName: l.After.Name, MaxRows: int32(l.Max)})
 	if err != nil {
@@ -38,7 +38,7 @@ func statusNames(statuses []skill.Status) []string {
 }
 
 // SkillNamed finds a skill by its canonical name.
-func (q Queries) SkillNamed(ctx context.Context, name string) (skill.Head, error) {
+func (q skillRepository) SkillNamed(ctx context.Context, name string) (skill.Head, error) {
 	r, err := q.q.SkillByName(ctx, dbsqlc.SkillByNameParams{WorkspaceID: q.ws, Name: name})
 	if isNoRows(err) {
 		return skill.Head{}, fault.New(fault.NotFound, fmt.Sprintf("there is no skill %q", name), "`cairn skills list` shows them")
@@ -47,7 +47,7 @@ func (q Queries) SkillNamed(ctx context.Context, name string) (skill.Head, error
 }
 
 // SkillHead finds a skill by its id.
-func (q Queries) SkillHead(ctx context.Context, id int64) (skill.Head, error) {
+func (q skillRepository) SkillHead(ctx context.Context, id int64) (skill.Head, error) {
 	r, err := q.q.SkillGet(ctx, dbsqlc.SkillGetParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
 		return skill.Head{}, fault.New(fault.NotFound, fmt.Sprintf("there is no skill %d", id), "`cairn skills list` shows them")
@@ -58,7 +58,7 @@ func (q Queries) SkillHead(ctx context.Context, id int64) (skill.Head, error) {
 }
 
 // Version reads one version of a skill with its files and sources.
-func (q Queries) Version(ctx context.Context, id int64, number int) (skill.Version, error) {
+func (q skillRepository) Version(ctx context.Context, id int64, number int) (skill.Version, error) {
 	r, err := q.q.VersionGet(ctx, dbsqlc.VersionGetParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number)})
 	if isNoRows(err) {
 		return skill.Version{}, fault.New(fault.NotFound, fmt.Sprintf("skill %d has no version %d", id, number), "`cairn skills history` lists the versions that are kept")
@@ -101,26 +101,14 @@ var errConflict = errors.New("the head has moved")
 // package's base any more, when its name was taken meanwhile, when its zip was
 // collected, or when the task has ended or was erased: then it is to be packaged again.
 func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Commit) (out distill.Committed, err error) {
-	err = s.within(ctx, readCommitted, t.Ref.Workspace, func(q Queries) error {
-		if c.Upload != nil {
-			held, err := q.HoldTask(ctx, t)
-			if err == nil && !held {
-				err = errConflict
-			}
-			if err == nil {
-				err = c.Upload(ctx)
-			}
-			if err != nil {
-				return err
-			}
-		}
+	err = s.within(ctx, readCommitted, t.Ref.Workspace, func(ctx context.Context, q Tx) error {
 		// Creations and updates of one workspace follow each other: names, near
 		// duplicates and term counts are decided on rows that stand still.
 		if err := classify("lock the skills", q.q.SkillsLock(ctx, q.ws)); err != nil {
 			return err
 		}
 		op := t.Ref.Op(t.Key+"/commit", 0)
-		out, err = Once(ctx, q, op, c.Args(t), func() (distill.Committed, error) { return q.commitVersion(ctx, t, c) })
+		out, err = Once(ctx, q, op, c.Args(t), func() (distill.Committed, error) { return q.Skills().commitVersion(ctx, t, c) })
 		return err
 	})
 	if errors.Is(err, errConflict) {
@@ -129,8 +117,15 @@ func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Com
 	return out, err
 }
 
-func (q Queries) commitVersion(ctx context.Context, t distill.Task, c distill.Commit) (distill.Committed, error) {
+func (q skillRepository) commitVersion(ctx context.Context, t distill.Task, c distill.Commit) (distill.Committed, error) {
 	p := t.Package
+	held, err := q.tasks().HoldTask(ctx, t)
+	if err == nil && !held {
+		err = errConflict
+	}
+	if err != nil {
+		return distill.Committed{}, err
+	}
 	live, err := q.q.PackageLive(ctx, dbsqlc.PackageLiveParams{WorkspaceID: q.ws, Sha256: p.Version.PackageSHA[:]})
 	if err != nil {
 		return distill.Committed{}, classify("make the package live", err)
@@ -149,7 +144,7 @@ func (q Queries) commitVersion(ctx context.Context, t distill.Task, c distill.Co
 	case p.Staged:
 		out.Version, out.Outcome = p.Base, distill.Staged
 		var id int64
-		id, err = q.PutPending(ctx, library.Pending{Skill: p.Skill, Base: p.Base, Version: p.Version, Reason: p.WaitsFor(), Origin: p.Version.Origin})
+		id, err = q.pendingSkills().PutPending(ctx, library.Pending{Skill: p.Skill, Base: p.Base, Version: p.Version, Reason: p.WaitsFor(), Origin: p.Version.Origin})
 		p.Version.ChangeSummary = fmt.Sprintf("waits for approval as change %d", id)
 	default:
 		err = q.advanceHead(ctx, p, c)
@@ -158,7 +153,7 @@ func (q Queries) commitVersion(ctx context.Context, t distill.Task, c distill.Co
 		return out, err
 	}
 	t.Outcome, t.Skill, t.Version, t.Reason = out.Outcome, out.Skill, out.Version, p.Version.ChangeSummary
-	if err := q.EndTask(ctx, t); err != nil {
+	if err := q.tasks().EndTask(ctx, t); err != nil {
 		return out, err
 	}
 	if out.Version > c.Keep { // what the task was shown is not needed any more
@@ -171,7 +166,7 @@ func (q Queries) commitVersion(ctx context.Context, t distill.Task, c distill.Co
 
 // endWithTask ends a run whose other tasks had ended before t: who waits for it
 // need not wait for its workflow, too, which finds it ended then.
-func (q Queries) endWithTask(ctx context.Context, t distill.Task) error {
+func (q skillRepository) endWithTask(ctx context.Context, t distill.Task) error {
 	all, err := q.q.TaskOutcomes(ctx, dbsqlc.TaskOutcomesParams{WorkspaceID: q.ws, RunID: t.Ref.Run})
 	if err != nil {
 		return classify("read the tasks' outcomes", err)
@@ -187,12 +182,12 @@ func (q Queries) endWithTask(ctx context.Context, t distill.Task) error {
 		}
 	}
 	result := distill.AddUp(outcomes)
-	return q.EndRun(ctx, t.Ref.Run, result.Outcome, "", result)
+	return q.runs().EndRun(ctx, t.Ref.Run, result.Outcome, "", result)
 }
 
 // advanceHead moves the head that a package was made on; one that has moved is
 // a conflict.
-func (q Queries) advanceHead(ctx context.Context, p *distill.Package, c distill.Commit) error {
+func (q skillRepository) advanceHead(ctx context.Context, p *distill.Package, c distill.Commit) error {
 	head, err := q.SkillHead(ctx, p.Skill)
 	if fault.CodeOf(err) == fault.NotFound { // deleted meanwhile
 		return errConflict
@@ -216,7 +211,7 @@ func (q Queries) advanceHead(ctx context.Context, p *distill.Package, c distill.
 
 // createFound makes a skill, unless one has its name or is too similar that was not
 // there when it was packaged.
-func (q Queries) createFound(ctx context.Context, p *distill.Package, c distill.Commit) (int64, error) {
+func (q skillRepository) createFound(ctx context.Context, p *distill.Package, c distill.Commit) (int64, error) {
 	_, err := q.q.SkillByName(ctx, dbsqlc.SkillByNameParams{WorkspaceID: q.ws, Name: p.Version.Name})
 	if err == nil {
 		return 0, errConflict
@@ -224,7 +219,7 @@ func (q Queries) createFound(ctx context.Context, p *distill.Package, c distill.
 	if !isNoRows(err) {
 		return 0, classify("look for the name", err)
 	}
-	near, err := q.Search(ctx, c.Near)
+	near, err := q.documents().Search(ctx, c.Near)
 	if err != nil {
 		return 0, err
 	}
@@ -235,7 +230,7 @@ func (q Queries) createFound(ctx context.Context, p *distill.Package, c distill.
 }
 
 // putVersion writes v as a version of a skill, made on the one before it.
-func (q Queries) putVersion(ctx context.Context, id int64, number int, v skill.Version) error {
+func (q skillRepository) putVersion(ctx context.Context, id int64, number int, v skill.Version) error {
 	body := skill.BodyHash(v.Body)
 	p := dbsqlc.VersionInsertParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number), BaseVersion: int32(number - 1),
 		DisplayName: v.DisplayName, Description: v.Description, Body: v.Body, Lang: v.Lang, ContentSha256: v.ContentSHA[:],
@@ -259,7 +254,7 @@ func (q Queries) putVersion(ctx context.Context, id int64, number int, v skill.V
 	return classify("write the files", q.q.FilesPut(ctx, files))
 }
 
-func (q Queries) putSources(ctx context.Context, id int64, number int, sources []skill.Source) error {
+func (q skillRepository) putSources(ctx context.Context, id int64, number int, sources []skill.Source) error {
 	for _, s := range sources {
 		err := classify("write the sources", q.q.SourcesPut(ctx, dbsqlc.SourcesPutParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number), ConversationID: s.Conversation,
 			FromSeqs: []int32{int32(s.From)}, ToSeqs: []int32{int32(s.To)}}))
@@ -271,9 +266,9 @@ func (q Queries) putSources(ctx context.Context, id int64, number int, sources [
 }
 
 // indexSkill makes the new version what search finds.
-func (q Queries) indexSkill(ctx context.Context, id int64, d search.Doc, vector []float32, space int16) error {
+func (q skillRepository) indexSkill(ctx context.Context, id int64, d search.Doc, vector []float32, space int16) error {
 	d.Owner = id
-	return q.indexWithVectors(ctx, []search.Doc{d}, [][]float32{vector}, space)
+	return q.documents().indexWithVectors(ctx, []search.Doc{d}, [][]float32{vector}, space)
 }
 
 func headOf(r dbsqlc.Skill) skill.Head {

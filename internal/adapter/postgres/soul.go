@@ -11,7 +11,7 @@ import (
 )
 
 // Soul is the version in force, version 0 when there is none yet.
-func (q Queries) Soul(ctx context.Context) (memory.Soul, error) {
+func (q soulRepository) Soul(ctx context.Context) (memory.Soul, error) {
 	r, err := q.q.SoulGet(ctx, q.ws)
 	if isNoRows(err) {
 		return memory.Soul{}, nil
@@ -20,7 +20,7 @@ func (q Queries) Soul(ctx context.Context) (memory.Soul, error) {
 }
 
 // SoulAt is one version.
-func (q Queries) SoulAt(ctx context.Context, version int) (memory.Soul, error) {
+func (q soulRepository) SoulAt(ctx context.Context, version int) (memory.Soul, error) {
 	r, err := q.q.SoulAt(ctx, dbsqlc.SoulAtParams{WorkspaceID: q.ws, Version: int32(version)})
 	if isNoRows(err) {
 		return memory.Soul{}, fault.New(fault.NotFound, fmt.Sprintf("the soul has no version %d", version), "look at its history and use one of those versions")
@@ -29,7 +29,7 @@ func (q Queries) SoulAt(ctx context.Context, version int) (memory.Soul, error) {
 }
 
 // SoulHistory lists the versions, the latest first.
-func (q Queries) SoulHistory(ctx context.Context, max int) ([]memory.Soul, error) {
+func (q soulRepository) SoulHistory(ctx context.Context, max int) ([]memory.Soul, error) {
 	rows, err := q.q.SoulHistory(ctx, dbsqlc.SoulHistoryParams{WorkspaceID: q.ws, MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list the souls", err)
@@ -42,7 +42,7 @@ func (q Queries) SoulHistory(ctx context.Context, max int) ([]memory.Soul, error
 }
 
 // AdvanceSoul makes content the version after base, which must be the head.
-func (q Queries) AdvanceSoul(ctx context.Context, base int, content string, action memory.SoulAction, w memorywrite.Writer) (int, error) {
+func (q soulRepository) AdvanceSoul(ctx context.Context, base int, content string, action memory.SoulAction, w memorywrite.Writer) (int, error) {
 	version := base + 1
 	n, err := q.q.SoulAdvance(ctx, dbsqlc.SoulAdvanceParams{Version: int32(version), WorkspaceID: q.ws, BaseVersion: int32(base)})
 	if err == nil && n != 1 {

@@ -19,12 +19,12 @@ func TestTwoEmbeddingSpacesLiveSideBySide(t *testing.T) {
 	large, err := b.Space(t.Context(), "large", 3)
 	testkit.Must(t, err)
 	var first, second int64
-	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
+	b.in(b.a, func(ctx context.Context, q postgres.Tx) error {
 		first = b.index(ctx, q, 1, "first")
 		second = b.index(ctx, q, 2, "second")
 		for doc, vs := range map[int64][2][]float32{first: {{1, 0}, {0, 0, 1}}, second: {{0, 1}, {1, 0, 0}}} {
-			testkit.Must(t, q.PutEmbedding(ctx, doc, small, vs[0]))
-			testkit.Must(t, q.PutEmbedding(ctx, doc, large, vs[1]))
+			testkit.Must(t, q.Documents().PutEmbedding(ctx, doc, small, vs[0]))
+			testkit.Must(t, q.Documents().PutEmbedding(ctx, doc, large, vs[1]))
 		}
 		return nil
 	})
@@ -33,8 +33,8 @@ func TestTwoEmbeddingSpacesLiveSideBySide(t *testing.T) {
 		vector []float32
 		want   int64
 	}{{small, []float32{1, 0}, first}, {large, []float32{1, 0, 0}, second}} {
-		b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
-			hits, err := q.Search(ctx, search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: ask.vector, Space: ask.space, Limit: 5})
+		b.in(b.a, func(ctx context.Context, q postgres.Tx) error {
+			hits, err := q.Documents().Search(ctx, search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: ask.vector, Space: ask.space, Limit: 5})
 			if err == nil && (len(hits) != 2 || hits[0].Doc != ask.want || hits[0].Cosine < 0.99) {
 				t.Errorf("space %d: %+v, want document %d first", ask.space, hits, ask.want)
 			}
@@ -49,8 +49,8 @@ func TestAVectorOfAnotherDimensionIsRefused(t *testing.T) {
 	space, err := b.Space(t.Context(), "m", 3)
 	testkit.Must(t, err)
 	for _, v := range [][]float32{{1, 0}, {1, 0, 0, 0}} {
-		err := b.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error {
-			return q.PutEmbedding(t.Context(), b.index(t.Context(), q, 1, "text"), space, v)
+		err := b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Tx) error {
+			return q.Documents().PutEmbedding(t.Context(), b.index(t.Context(), q, 1, "text"), space, v)
 		})
 		if sqlState(err) != "23514" {
 			t.Errorf("%d numbers: %v, want the partition's check to refuse them", len(v), err)
@@ -114,9 +114,9 @@ func TestAnUnusableDimensionIsRefused(t *testing.T) {
 }
 
 // index makes a document of owner's.
-func (b *bundle) index(ctx context.Context, q postgres.Queries, owner int64, text string) int64 {
+func (b *bundle) index(ctx context.Context, q postgres.Tx, owner int64, text string) int64 {
 	b.t.Helper()
-	doc, err := q.Index(ctx, search.NewDoc(search.KindSkill, owner, "active", text))
+	doc, err := q.Documents().Index(ctx, search.NewDoc(search.KindSkill, owner, "active", text))
 	testkit.Must(b.t, err)
 	return doc
 }

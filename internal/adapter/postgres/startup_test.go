@@ -118,12 +118,12 @@ func TestADatabaseThatWasNotMigratedSaysSo(t *testing.T) {
 	misses("an empty database", err)
 
 	b.exec("alter table runs rename column reason to excuse")
-	misses("a column of another version", b.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error {
-		_, err := q.Run(t.Context(), 1)
+	misses("a column of another version", b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Tx) error {
+		_, err := q.Runs().Run(t.Context(), 1)
 		return err
 	}))
 	b.exec("drop table tool_op_log")
-	misses("a missing table", b.WithWorkspace(t.Context(), b.a.ID, func(q postgres.Queries) error {
+	misses("a missing table", b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Tx) error {
 		_, err := postgres.Once(t.Context(), q, "op", nil, func() (int, error) { return 1, nil })
 		return err
 	}))

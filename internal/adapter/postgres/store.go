@@ -1,7 +1,19 @@
 // Package postgres is the one Postgres. All access to a workspace's rows goes
-// through WithWorkspace, which opens a transaction and enters the workspace in
-// it; row-level security refuses everything else. SystemTx is for what has no
+// through InWorkspace, which opens a transaction and enters the workspace in
+// it; row-level security refuses everything else. WithSystem is for what has no
 // workspace yet: the relay, leases, collection.
+//
+// A session is such a transaction. Each subject has a repository: an unexported type
+// around the session, with the methods of that subject. Tx returns all of them.
+//
+// A service declares what it needs: repositories of at most 8 methods, and a Tx that
+// returns them. The file tx_<service>.go makes such a Tx of a session. Each method of
+// it returns a repository of this package, or a struct that embeds several, as an
+// interface of the service:
+//
+//	func (t offloadTx) Items() offload.ItemRepository { return t.offloads() }
+//
+// A method of a repository reaches another subject by q.outbox(), q.runs() and so on.
 package postgres
 
 import (
@@ -163,18 +175,18 @@ func checkRole(ctx context.Context, p *pgxpool.Pool) error {
 	return nil
 }
 
-// Queries are a workspace's rows inside one transaction.
-type Queries struct {
+// session is a transaction that has entered a workspace.
+type session struct {
 	ws      int64
 	q       *dbsqlc.Queries
 	tx      pgx.Tx
 	vectors *turnVectors
 }
 
-// WithWorkspace runs fn in a transaction that has entered ws, commits when fn
+// InWorkspace runs fn in a transaction that has entered ws, commits when fn
 // returns nil and rolls back otherwise. A workspace that is unknown is NotFound,
 // one that is being erased is Erasing.
-func (s *Store) WithWorkspace(ctx context.Context, ws int64, fn func(Queries) error) error {
+func (s *Store) InWorkspace(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error {
 	return s.within(ctx, readCommitted, ws, fn)
 }
 

@@ -9,7 +9,7 @@ import (
 
 // FindTarget finds what is meant by a target: by its key, another name, or the
 // same letters.
-func (q Queries) FindTarget(ctx context.Context, t memory.Target) (memory.Target, bool, error) {
+func (q targetRepository) FindTarget(ctx context.Context, t memory.Target) (memory.Target, bool, error) {
 	rows, err := q.q.TargetFind(ctx, dbsqlc.TargetFindParams{WorkspaceID: q.ws, Type: string(t.Type), TargetKey: storable(t.Key), MatchKey: storable(t.MatchKey())})
 	if err != nil || len(rows) == 0 {
 		return memory.Target{}, false, classify("find the target", err)
@@ -18,31 +18,31 @@ func (q Queries) FindTarget(ctx context.Context, t memory.Target) (memory.Target
 }
 
 // PutTarget registers a target; one that has its key stays as it is.
-func (q Queries) PutTarget(ctx context.Context, t memory.Target) (bool, error) {
+func (q targetRepository) PutTarget(ctx context.Context, t memory.Target) (bool, error) {
 	n, err := q.q.TargetInsert(ctx, dbsqlc.TargetInsertParams{WorkspaceID: q.ws, Type: string(t.Type), TargetKey: storable(t.Key), MatchKey: storable(t.MatchKey()), Target: storable(t.Display),
 		Description: storable(t.Description), RunID: keyOrNull(t.Run)})
 	return n == 1, classify("register the target", err)
 }
 
 // AliasTarget keeps another name of a target.
-func (q Queries) AliasTarget(ctx context.Context, row int64, alias string) error {
+func (q targetRepository) AliasTarget(ctx context.Context, row int64, alias string) error {
 	return classify("keep the target's other name", q.q.TargetAlias(ctx, dbsqlc.TargetAliasParams{Alias: storable(alias), WorkspaceID: q.ws, ID: row}))
 }
 
 // TouchTarget notes that a target was used.
-func (q Queries) TouchTarget(ctx context.Context, row int64, summarised bool) error {
+func (q targetRepository) TouchTarget(ctx context.Context, row int64, summarised bool) error {
 	return classify("note the target's use", q.q.TargetTouch(ctx, dbsqlc.TargetTouchParams{Summarised: summarised, WorkspaceID: q.ws, ID: row}))
 }
 
 // DescribeTarget sets what a target's line says.
-func (q Queries) DescribeTarget(ctx context.Context, row int64, description string) error {
+func (q targetRepository) DescribeTarget(ctx context.Context, row int64, description string) error {
 	n, err := q.q.TargetDescribe(ctx, dbsqlc.TargetDescribeParams{Description: storable(description), WorkspaceID: q.ws, ID: row})
 	return oneRow("describe the target", n, err)
 }
 
 // Targets lists the targets that were used last, in the order of their making,
 // and counts all.
-func (q Queries) Targets(ctx context.Context, max int) ([]memory.Target, int, error) {
+func (q targetRepository) Targets(ctx context.Context, max int) ([]memory.Target, int, error) {
 	rows, err := q.q.TargetsList(ctx, dbsqlc.TargetsListParams{WorkspaceID: q.ws, MaxRows: int32(max)})
 	if err != nil {
 		return nil, 0, classify("list the targets", err)
@@ -52,13 +52,13 @@ func (q Queries) Targets(ctx context.Context, max int) ([]memory.Target, int, er
 }
 
 // TargetsBy lists the targets that a run has registered.
-func (q Queries) TargetsBy(ctx context.Context, run int64) ([]memory.Target, error) {
+func (q targetRepository) TargetsBy(ctx context.Context, run int64) ([]memory.Target, error) {
 	rows, err := q.q.TargetsOfRun(ctx, dbsqlc.TargetsOfRunParams{WorkspaceID: q.ws, RunID: &run})
 	return targetsOf(rows), classify("list the run's targets", err)
 }
 
 // DropTarget takes a target out that has no active entries.
-func (q Queries) DropTarget(ctx context.Context, row int64) (bool, error) {
+func (q targetRepository) DropTarget(ctx context.Context, row int64) (bool, error) {
 	n, err := q.q.TargetDrop(ctx, dbsqlc.TargetDropParams{WorkspaceID: q.ws, ID: row})
 	return n == 1, classify("drop the target", err)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // PutTasks stores a run's tasks; those that are there stay as they are.
-func (q Queries) PutTasks(ctx context.Context, ts []distill.Task) error {
+func (q taskRepository) PutTasks(ctx context.Context, ts []distill.Task) error {
 	for _, t := range ts {
 		err := classify("store a task", q.q.TaskInsert(ctx, dbsqlc.TaskInsertParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key, Position: int32(t.Position), Name: storable(t.Name), Seqs: int32s(t.Seqs), Lang: t.Lang}))
 		if err != nil {
@@ -25,7 +25,7 @@ func (q Queries) PutTasks(ctx context.Context, ts []distill.Task) error {
 }
 
 // Tasks lists a run's tasks in their order.
-func (q Queries) Tasks(ctx context.Context, id int64) ([]distill.Task, error) {
+func (q taskRepository) Tasks(ctx context.Context, id int64) ([]distill.Task, error) {
 	rows, err := q.q.TasksOfRun(ctx, dbsqlc.TasksOfRunParams{WorkspaceID: q.ws, RunID: id})
 	if err != nil {
 		return nil, classify("list the tasks", err)
@@ -40,7 +40,7 @@ func (q Queries) Tasks(ctx context.Context, id int64) ([]distill.Task, error) {
 }
 
 // Task reads one task.
-func (q Queries) Task(ctx context.Context, id int64, key string) (distill.Task, error) {
+func (q taskRepository) Task(ctx context.Context, id int64, key string) (distill.Task, error) {
 	row, err := q.q.TaskGet(ctx, dbsqlc.TaskGetParams{WorkspaceID: q.ws, RunID: id, TaskKey: key})
 	if err != nil {
 		return distill.Task{}, classify("read the task", err)
@@ -49,7 +49,7 @@ func (q Queries) Task(ctx context.Context, id int64, key string) (distill.Task, 
 }
 
 // SaveRecall stores what a task's model is shown of what is known already.
-func (q Queries) SaveRecall(ctx context.Context, t distill.Task) error {
+func (q taskRepository) SaveRecall(ctx context.Context, t distill.Task) error {
 	raw, err := encode("the candidates", t.Candidates)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (q Queries) SaveRecall(ctx context.Context, t distill.Task) error {
 }
 
 // SaveDraft stores what was extracted, with the version that it was written on.
-func (q Queries) SaveDraft(ctx context.Context, t distill.Task, notes []string) error {
+func (q taskRepository) SaveDraft(ctx context.Context, t distill.Task, notes []string) error {
 	raw, err := encode("the draft", t.Draft)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (q Queries) SaveDraft(ctx context.Context, t distill.Task, notes []string) 
 }
 
 // SaveBase stores a draft with the version that it was written on.
-func (q Queries) SaveBase(ctx context.Context, t distill.Task) error {
+func (q taskRepository) SaveBase(ctx context.Context, t distill.Task) error {
 	raw, err := json.Marshal(t.Draft)
 	if err != nil {
 		return fmt.Errorf("encode the draft: %w", err)
@@ -77,7 +77,7 @@ func (q Queries) SaveBase(ctx context.Context, t distill.Task) error {
 }
 
 // SaveQuality stores what the judge said of a task's draft, or why it did not.
-func (q Queries) SaveQuality(ctx context.Context, t distill.Task, notes []string) error {
+func (q taskRepository) SaveQuality(ctx context.Context, t distill.Task, notes []string) error {
 	raw, err := encodeQuality(t.Quality)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func (q Queries) SaveQuality(ctx context.Context, t distill.Task, notes []string
 }
 
 // SaveWritten stores files as they were written. A file that was written stays.
-func (q Queries) SaveWritten(ctx context.Context, t distill.Task, kind string, files []distill.WrittenFile) error {
+func (q taskRepository) SaveWritten(ctx context.Context, t distill.Task, kind string, files []distill.WrittenFile) error {
 	p := dbsqlc.TaskFilesPutParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key, Kind: kind}
 	for _, f := range files {
 		p.Names, p.Contents, p.Reasons = append(p.Names, storable(f.Name)), append(p.Contents, storable(f.Content)), append(p.Reasons, storable(f.Reason))
@@ -95,7 +95,7 @@ func (q Queries) SaveWritten(ctx context.Context, t distill.Task, kind string, f
 }
 
 // Written lists the files that were written for a task.
-func (q Queries) Written(ctx context.Context, t distill.Task) ([]distill.WrittenFile, error) {
+func (q taskRepository) Written(ctx context.Context, t distill.Task) ([]distill.WrittenFile, error) {
 	rows, err := q.q.TaskFilesGet(ctx, dbsqlc.TaskFilesGetParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key})
 	if err != nil {
 		return nil, classify("read the written files", err)
@@ -109,7 +109,7 @@ func (q Queries) Written(ctx context.Context, t distill.Task) ([]distill.Written
 
 // HoldTask keeps a task as it is until the transaction ends; false when it has ended,
 // or was erased. Nothing of it is erased in between.
-func (q Queries) HoldTask(ctx context.Context, t distill.Task) (bool, error) {
+func (q taskRepository) HoldTask(ctx context.Context, t distill.Task) (bool, error) {
 	_, err := q.q.TaskHold(ctx, dbsqlc.TaskHoldParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key})
 	if isNoRows(err) {
 		return false, nil
@@ -118,7 +118,7 @@ func (q Queries) HoldTask(ctx context.Context, t distill.Task) (bool, error) {
 }
 
 // SavePackage stores the version that is ready to be committed.
-func (q Queries) SavePackage(ctx context.Context, t distill.Task) error {
+func (q taskRepository) SavePackage(ctx context.Context, t distill.Task) error {
 	raw, err := encode("the package", t.Package)
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (q Queries) SavePackage(ctx context.Context, t distill.Task) error {
 }
 
 // EndTask ends a task; one that has ended stays as it is.
-func (q Queries) EndTask(ctx context.Context, t distill.Task) error {
+func (q taskRepository) EndTask(ctx context.Context, t distill.Task) error {
 	p := dbsqlc.TaskEndParams{Outcome: string(t.Outcome), Reason: storable(t.Reason), WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}
 	if t.Skill != 0 {
 		version := int32(t.Version)
@@ -183,7 +183,7 @@ func ints(in []int32) []int {
 }
 
 // Memo looks for why the same material failed for good not longer than fresh ago.
-func (q Queries) Memo(ctx context.Context, key [32]byte, fresh time.Duration) (distill.CachedFailure, bool, error) {
+func (q taskRepository) Memo(ctx context.Context, key [32]byte, fresh time.Duration) (distill.CachedFailure, bool, error) {
 	row, err := q.q.MemoGet(ctx, dbsqlc.MemoGetParams{WorkspaceID: q.ws, Key: key[:], Fresh: fresh})
 	if isNoRows(err) {
 		return distill.CachedFailure{}, false, nil
@@ -192,6 +192,6 @@ func (q Queries) Memo(ctx context.Context, key [32]byte, fresh time.Duration) (d
 }
 
 // PutMemo remembers why material failed for good.
-func (q Queries) PutMemo(ctx context.Context, key [32]byte, m distill.CachedFailure) error {
+func (q taskRepository) PutMemo(ctx context.Context, key [32]byte, m distill.CachedFailure) error {
 	return classify("store the memo", q.q.MemoPut(ctx, dbsqlc.MemoPutParams{WorkspaceID: q.ws, Key: key[:], Code: string(m.Code), Reason: storable(m.Reason)}))
 }

@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
+	"cairn/internal/service/relay"
 	"cairn/internal/testkit"
 )
 
@@ -35,8 +36,8 @@ func TestCharactersThatCannotBeStoredAreReplaced(t *testing.T) {
 		t.Errorf("runs, conversations, messages, duties: %s", got)
 	}
 	var got []string
-	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
-		c, err := q.Conversation(ctx, r.Conversation, 0, 9)
+	b.in(b.a, func(ctx context.Context, q postgres.Tx) error {
+		c, err := q.Transcripts().Conversation(ctx, r.Conversation, 0, 9)
 		testkit.Must(t, err)
 		m := c.Messages[1]
 		got = append(got, c.ID, c.Title, c.Messages[0].Content, m.ID, m.Name, m.ToolCallID, m.Content, m.ToolCalls[0].ID, m.ToolCalls[0].Name, m.ToolCalls[0].Arguments)
@@ -44,26 +45,26 @@ func TestCharactersThatCannotBeStoredAreReplaced(t *testing.T) {
 	})
 
 	task := distill.Task{Ref: r.Ref, Key: "t", Name: dirty, Lang: "en"}
-	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
-		testkit.Must(t, q.PutTasks(ctx, []distill.Task{task}))
+	b.in(b.a, func(ctx context.Context, q postgres.Tx) error {
+		testkit.Must(t, q.Tasks().PutTasks(ctx, []distill.Task{task}))
 		task.Query = dirty
-		testkit.Must(t, q.SaveRecall(ctx, task))
+		testkit.Must(t, q.Tasks().SaveRecall(ctx, task))
 		task.Draft = &skill.Draft{Name: dirty, Procedure: dirty, Examples: []string{dirty}}
-		testkit.Must(t, q.SaveDraft(ctx, task, []string{dirty}))
-		testkit.Must(t, q.SaveWritten(ctx, task, distill.Scripts, []distill.WrittenFile{{Name: dirty, Content: dirty, Reason: dirty}}))
+		testkit.Must(t, q.Tasks().SaveDraft(ctx, task, []string{dirty}))
+		testkit.Must(t, q.Tasks().SaveWritten(ctx, task, distill.Scripts, []distill.WrittenFile{{Name: dirty, Content: dirty, Reason: dirty}}))
 		task.Package = &distill.Package{Version: skill.Version{Body: dirty}}
-		testkit.Must(t, q.SavePackage(ctx, task))
+		testkit.Must(t, q.Tasks().SavePackage(ctx, task))
 		task.Outcome, task.Reason = distill.Failed, dirty
-		testkit.Must(t, q.EndTask(ctx, task))
-		testkit.Must(t, q.EndRun(ctx, r.Ref.Run, run.Failed, dirty, distill.Result{Code: dirty}))
+		testkit.Must(t, q.Tasks().EndTask(ctx, task))
+		testkit.Must(t, q.Runs().EndRun(ctx, r.Ref.Run, run.Failed, dirty, distill.Result{Code: dirty}))
 		return nil
 	})
-	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
-		back, err := q.Task(ctx, r.Ref.Run, "t")
+	b.in(b.a, func(ctx context.Context, q postgres.Tx) error {
+		back, err := q.Tasks().Task(ctx, r.Ref.Run, "t")
 		testkit.Must(t, err)
-		files, err := q.Written(ctx, back)
+		files, err := q.Tasks().Written(ctx, back)
 		testkit.Must(t, err)
-		ended, err := q.Run(ctx, r.Ref.Run)
+		ended, err := q.Runs().Run(ctx, r.Ref.Run)
 		testkit.Must(t, err)
 		got = append(got, back.Name, back.Query, back.Draft.Name, back.Draft.Procedure, back.Draft.Examples[0], back.Notes[0], back.Package.Version.Body, back.Reason,
 			files[0].Name, files[0].Content, files[0].Reason, ended.Reason)
@@ -79,12 +80,14 @@ func TestCharactersThatCannotBeStoredAreReplaced(t *testing.T) {
 func TestADutyKeepsWhyItFailed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.in(b.a, func(ctx context.Context, q postgres.Queries) error { return q.Owe(ctx, postgres.EmbedDoc, "1", 0) })
-	duties, err := b.ClaimDuties(t.Context(), 9)
+	b.in(b.a, func(ctx context.Context, q postgres.Tx) error {
+		return q.Outbox().Enqueue(ctx, relay.EmbedDoc, "1", 0)
+	})
+	duties, err := b.ClaimOutbox(t.Context(), 9)
 	if err != nil || len(duties) != 1 {
 		t.Fatalf("claimed %v, %v", duties, err)
 	}
-	testkit.Must(t, b.NoteDuty(t.Context(), duties[0], "the endpoint said "+dirty))
+	testkit.Must(t, b.NoteOutboxTask(t.Context(), duties[0], "the endpoint said "+dirty))
 	if got := b.texts("select last_error from outbox")[0]; !strings.HasSuffix(got, clean) {
 		t.Errorf("noted %q", got)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/txscope"
 )
 
 // Isolation of transactions.
@@ -16,11 +17,12 @@ const (
 	repeatableRead = "begin isolation level repeatable read"
 )
 
-// within runs fn in a transaction that has entered ws. It commits when fn returns
+// within runs fn in a transaction that has entered ws. The context of fn says so, and
+// adapters of networks refuse it. It commits when fn returns
 // nil and rolls back otherwise. The begin and the entry go out together. When the
 // workspace is refused, the driver drops the connection, as it does whenever a
 // begin fails.
-func (s *Store) within(ctx context.Context, isolation string, ws int64, fn func(Queries) error) error {
+func (s *Store) within(ctx context.Context, isolation string, ws int64, fn func(context.Context, Tx) error) error {
 	enter := fmt.Sprintf("%s; select cairn.enter(%d)", isolation, ws)
 	tx, err := s.app.BeginTx(ctx, pgx.TxOptions{BeginQuery: enter})
 	if err != nil {
@@ -31,7 +33,7 @@ func (s *Store) within(ctx context.Context, isolation string, ws int64, fn func(
 		return err
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // does nothing after a commit
-	if err := fn(Queries{ws: ws, q: dbsqlc.New(tx), tx: tx, vectors: s.vectors}); err != nil {
+	if err := fn(txscope.Enter(ctx), Tx{session{ws: ws, q: dbsqlc.New(tx), tx: tx, vectors: s.vectors}}); err != nil {
 		return classify("", err)
 	}
 	return classify("commit", tx.Commit(ctx))
@@ -48,6 +50,6 @@ func collect[T any](b *pgx.Batch, doing string, out *[]T, sql string, args ...an
 
 // send runs the statements of a batch in one round trip and reads their results in
 // order, up to the first that fails.
-func (q Queries) send(ctx context.Context, b *pgx.Batch) error {
+func (q session) send(ctx context.Context, b *pgx.Batch) error {
 	return classify("", q.tx.SendBatch(ctx, b).Close())
 }

@@ -15,7 +15,7 @@ import (
 // PutConversation stores a conversation that is handed in as a whole, and
 // returns its id. One that is stored already, under the same id, must have the
 // same messages.
-func (q Queries) PutConversation(ctx context.Context, c transcript.Conversation, channel string) (int64, error) {
+func (q transcriptRepository) PutConversation(ctx context.Context, c transcript.Conversation, channel string) (int64, error) {
 	row, err := q.q.ConversationPut(ctx, dbsqlc.ConversationPutParams{WorkspaceID: q.ws, ExternalID: storable(c.ID), Channel: channel, Title: storable(c.Title), Reward: c.Reward})
 	if err != nil {
 		return 0, classify("store the conversation", err)
@@ -36,7 +36,7 @@ func dated(ms []transcript.Message) bool {
 }
 
 // sameMessages refuses to take what is stored for something else.
-func (q Queries) sameMessages(ctx context.Context, id int64, stored int, c transcript.Conversation) error {
+func (q transcriptRepository) sameMessages(ctx context.Context, id int64, stored int, c transcript.Conversation) error {
 	other := func(why string) error {
 		return fault.New(fault.VersionConflict, fmt.Sprintf("conversation %q is stored already, %s", c.ID, why), "give it another id")
 	}
@@ -55,12 +55,12 @@ func (q Queries) sameMessages(ctx context.Context, id int64, stored int, c trans
 	return nil
 }
 
-func (q Queries) putMessages(ctx context.Context, conversation int64, ms []transcript.Message) error {
+func (q transcriptRepository) putMessages(ctx context.Context, conversation int64, ms []transcript.Message) error {
 	return q.putMessagesFrom(ctx, conversation, 0, ms)
 }
 
 // putMessagesFrom stores messages whose first has the number from.
-func (q Queries) putMessagesFrom(ctx context.Context, conversation int64, from int, ms []transcript.Message) error {
+func (q transcriptRepository) putMessagesFrom(ctx context.Context, conversation int64, from int, ms []transcript.Message) error {
 	p := dbsqlc.MessagesPutParams{WorkspaceID: q.ws, ConversationID: conversation}
 	for i, m := range ms {
 		calls := []byte("[]")
@@ -91,7 +91,7 @@ func (q Queries) putMessagesFrom(ctx context.Context, conversation int64, from i
 	if err := someRows("store the messages", n, int64(len(ms)), err); err != nil {
 		return err
 	}
-	last, err := q.lastSitting(ctx, conversation, from)
+	last, err := q.documents().lastSitting(ctx, conversation, from)
 	if err != nil {
 		return err
 	}
@@ -99,11 +99,11 @@ func (q Queries) putMessagesFrom(ctx context.Context, conversation int64, from i
 	for i := range said {
 		said[i].Seq = from + i
 	}
-	return q.indexTurns(ctx, conversation, said, last, false)
+	return q.documents().indexTurns(ctx, conversation, said, last, false)
 }
 
 // Conversation reads a conversation with the messages from..to, both included.
-func (q Queries) Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error) {
+func (q transcriptRepository) Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error) {
 	head, err := q.q.ConversationGet(ctx, dbsqlc.ConversationGetParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
 		return transcript.Conversation{}, classify("read the conversation", err)
@@ -127,7 +127,7 @@ func (q Queries) Conversation(ctx context.Context, id int64, from, to int) (tran
 }
 
 // Channel is the channel of a conversation.
-func (q Queries) Channel(ctx context.Context, id int64) (string, error) {
+func (q transcriptRepository) Channel(ctx context.Context, id int64) (string, error) {
 	channel, err := q.q.ConversationChannel(ctx, dbsqlc.ConversationChannelParams{WorkspaceID: q.ws, ID: id})
 	return channel, classify("read the conversation", err)
 }

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -15,14 +14,13 @@ import (
 // turnVectors is how what is said gets its vectors.
 type turnVectors struct {
 	space  int16
-	inline search.Embedder
+	inline func(texts []string) [][]float32
 }
 
 // EmbedTurns has what is said from now on embedded into space: in the
-// transaction that stores it when inline, which costs no call to anybody, is
-// given, else by a duty of the outbox. A store that was not told leaves turns to
+// transaction that stores it when inline, which only computes, is given, else by a duty of the outbox. A store that was not told leaves turns to
 // be found by their words. Call it before the store is used.
-func (s *Store) EmbedTurns(space int16, inline search.Embedder) {
+func (s *Store) EmbedTurns(space int16, inline func(texts []string) [][]float32) {
 	s.vectors = &turnVectors{space: space, inline: inline}
 }
 
@@ -35,14 +33,14 @@ const SittingGap = 30 * time.Minute
 const indexedRunes = 4000
 
 // lastSitting reads where a conversation stood before a message.
-func (q Queries) lastSitting(ctx context.Context, conversationID int64, seq int) (conversation.ActivityWindow, error) {
+func (q documentRepository) lastSitting(ctx context.Context, conversationID int64, seq int) (conversation.ActivityWindow, error) {
 	r, err := q.q.LastSitting(ctx, dbsqlc.LastSittingParams{WorkspaceID: q.ws, ConversationID: conversationID, Before: int32(seq)})
 	return conversation.ActivityWindow(r), classify("read the last sitting", err)
 }
 
 // IndexSaid makes live messages of a conversation findable, each by its Seq. Those
 // without a time are said now.
-func (q Queries) IndexSaid(ctx context.Context, c conversation.Conversation, ms []transcript.Message) (err error) {
+func (q documentRepository) IndexSaid(ctx context.Context, c conversation.Conversation, ms []transcript.Message) (err error) {
 	if c.Last.Now.IsZero() {
 		if c.Last, err = q.lastSitting(ctx, c.ID, c.NextSeq); err != nil {
 			return err
@@ -54,7 +52,7 @@ func (q Queries) IndexSaid(ctx context.Context, c conversation.Conversation, ms 
 // indexTurns makes what users and assistants said after a sitting findable. Tools'
 // results and system messages are not what anybody said. live messages without a
 // time are said now.
-func (q Queries) indexTurns(ctx context.Context, conversationID int64, ms []transcript.Message, last conversation.ActivityWindow, live bool) error {
+func (q documentRepository) indexTurns(ctx context.Context, conversationID int64, ms []transcript.Message, last conversation.ActivityWindow, live bool) error {
 	session, before, docs := int(last.Session), last.EventTime, []search.Doc{}
 	for _, m := range ms {
 		text := transcript.Clip(strings.TrimSpace(storable(m.Content)), indexedRunes)
@@ -86,7 +84,7 @@ func (q Queries) indexTurns(ctx context.Context, conversationID int64, ms []tran
 }
 
 // indexWithSpace indexes what was said and gives it its vectors, or owes them.
-func (q Queries) indexWithSpace(ctx context.Context, docs []search.Doc) error {
+func (q documentRepository) indexWithSpace(ctx context.Context, docs []search.Doc) error {
 	if q.vectors.inline == nil {
 		ids, err := q.IndexNew(ctx, docs)
 		if err != nil || len(ids) == 0 {
@@ -98,9 +96,5 @@ func (q Queries) indexWithSpace(ctx context.Context, docs []search.Doc) error {
 	for i, d := range docs {
 		texts[i] = d.Text
 	}
-	vectors, err := q.vectors.inline.Embed(ctx, texts)
-	if err != nil {
-		return fmt.Errorf("embed the turns: %w", err)
-	}
-	return q.indexEmbedded(ctx, docs, q.vectors.space, vectors)
+	return q.indexEmbedded(ctx, docs, q.vectors.space, q.vectors.inline(texts))
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // PutMessages stores the messages of a turn from seq on.
-func (q Queries) PutMessages(ctx context.Context, c conversation.Conversation, turn int, ms []transcript.Message) error {
+func (q transcriptRepository) PutMessages(ctx context.Context, c conversation.Conversation, turn int, ms []transcript.Message) error {
 	conversation, seq := c.ID, c.NextSeq
 	p := dbsqlc.TurnMessagesPutParams{WorkspaceID: q.ws, ConversationID: conversation, Turn: int32(turn)}
 	for i, m := range ms {
@@ -36,7 +36,7 @@ func (q Queries) PutMessages(ctx context.Context, c conversation.Conversation, t
 }
 
 // Messages reads the messages of the turns after one, up to another, turn by turn.
-func (q Queries) Messages(ctx context.Context, conversation int64, after, to int) ([]conversation.TurnMessage, error) {
+func (q transcriptRepository) Messages(ctx context.Context, conversation int64, after, to int) ([]conversation.TurnMessage, error) {
 	rows, err := q.q.TurnMessages(ctx, dbsqlc.TurnMessagesParams{WorkspaceID: q.ws, ConversationID: conversation, AfterTurn: int32(after), ToTurn: int32(to)})
 	if err != nil {
 		return nil, classify("read the messages", err)

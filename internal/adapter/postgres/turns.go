@@ -12,10 +12,11 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/conversation"
+	"cairn/internal/service/relay"
 )
 
 // TurnOf finds the turn of a channel's message.
-func (q Queries) TurnOf(ctx context.Context, conversationID int64, message string) (conversation.Turn, bool, error) {
+func (q turnRepository) TurnOf(ctx context.Context, conversationID int64, message string) (conversation.Turn, bool, error) {
 	r, err := q.q.TurnByMessage(ctx, dbsqlc.TurnByMessageParams{WorkspaceID: q.ws, ConversationID: conversationID, MessageID: storable(message)})
 	if isNoRows(err) {
 		return conversation.Turn{}, false, nil
@@ -28,7 +29,7 @@ func (q Queries) TurnOf(ctx context.Context, conversationID int64, message strin
 }
 
 // TurnOfRun reads the turn that a run answers.
-func (q Queries) TurnOfRun(ctx context.Context, id int64) (conversation.Turn, error) {
+func (q turnRepository) TurnOfRun(ctx context.Context, id int64) (conversation.Turn, error) {
 	r, err := q.q.TurnByRun(ctx, dbsqlc.TurnByRunParams{WorkspaceID: q.ws, RunID: &id})
 	if err != nil {
 		return conversation.Turn{}, classify("read the turn", err)
@@ -37,7 +38,7 @@ func (q Queries) TurnOfRun(ctx context.Context, id int64) (conversation.Turn, er
 }
 
 // Turns reads turns by their numbers, both ends included.
-func (q Queries) Turns(ctx context.Context, conversationID int64, from, to int) ([]conversation.Turn, error) {
+func (q turnRepository) Turns(ctx context.Context, conversationID int64, from, to int) ([]conversation.Turn, error) {
 	rows, err := q.q.TurnsRange(ctx, dbsqlc.TurnsRangeParams{WorkspaceID: q.ws, ConversationID: conversationID, FromNumber: int32(from), ToNumber: int32(to)})
 	if err != nil {
 		return nil, classify("read the turns", err)
@@ -52,7 +53,7 @@ func (q Queries) Turns(ctx context.Context, conversationID int64, from, to int) 
 }
 
 // PutTurn stores a turn that is accepted, with its run and the duty to drive that.
-func (q Queries) PutTurn(ctx context.Context, t conversation.Turn, n conversation.NewRun) (run.Run, error) {
+func (q turnRepository) PutTurn(ctx context.Context, t conversation.Turn, n conversation.NewRun) (run.Run, error) {
 	made := run.Run{Kind: run.Turn, Key: n.Key, Generation: 1, ArgsSHA: n.ArgsSHA, Conversation: n.Conversation,
 		WorkflowID: n.WorkflowID}
 	facts, err := encode("the facts of a turn", t.Facts)
@@ -62,7 +63,7 @@ func (q Queries) PutTurn(ctx context.Context, t conversation.Turn, n conversatio
 	r, err := q.q.TurnAccept(ctx, dbsqlc.TurnAcceptParams{WorkspaceID: q.ws, BusinessKey: storable(n.Key),
 		ArgsSha: n.ArgsSHA[:], ConversationID: &n.Conversation, Spec: n.Spec, WorkflowID: n.WorkflowID,
 		Number: int32(t.Number), MessageID: storable(t.MessageID), Mode: t.Mode, Origin: t.Origin,
-		FirstSeq: int32(t.FirstSeq), ReplySeq: seqOrNull(t.ReplySeq), Facts: facts, Duty: DriveRun, Wait: driveAfter})
+		FirstSeq: int32(t.FirstSeq), ReplySeq: seqOrNull(t.ReplySeq), Facts: facts, Duty: relay.DriveRun, Wait: driveAfter})
 	if err != nil {
 		return made, classify("store the turn", err)
 	}
@@ -72,7 +73,7 @@ func (q Queries) PutTurn(ctx context.Context, t conversation.Turn, n conversatio
 }
 
 // EndTurn ends an accepted turn; one that has ended is an error.
-func (q Queries) EndTurn(ctx context.Context, t conversation.Turn) error {
+func (q turnRepository) EndTurn(ctx context.Context, t conversation.Turn) error {
 	facts, err := encode("the facts of a turn", t.Facts)
 	if err != nil {
 		return err
@@ -82,7 +83,7 @@ func (q Queries) EndTurn(ctx context.Context, t conversation.Turn) error {
 }
 
 // News reads what a turn is told beside its session, frozen at a time.
-func (q Queries) News(ctx context.Context, t conversation.Turn, frozen time.Time) (conversation.SessionChanges, error) {
+func (q turnRepository) News(ctx context.Context, t conversation.Turn, frozen time.Time) (conversation.SessionChanges, error) {
 	rows, err := q.q.TurnNews(ctx, dbsqlc.TurnNewsParams{WorkspaceID: q.ws, Conversation: t.Conversation, Before: int32(t.Number - 1), Frozen: frozen})
 	return newsOf(rows), classify("read what is new to a turn", err)
 }
@@ -107,7 +108,7 @@ func newsOf(rows []dbsqlc.TurnNewsRow) (out conversation.SessionChanges) {
 
 // PinContext gives a turn that has none its context, and returns it as it is
 // stored. Whoever does it holds the turn's run.
-func (q Queries) PinContext(ctx context.Context, t conversation.Turn, told string) (string, error) {
+func (q turnRepository) PinContext(ctx context.Context, t conversation.Turn, told string) (string, error) {
 	kept := storable(told)
 	n, err := q.q.TurnContextPin(ctx, dbsqlc.TurnContextPinParams{Context: kept, WorkspaceID: q.ws, ConversationID: t.Conversation, Number: int32(t.Number)})
 	return kept, oneRow("pin what a turn is told", n, err)
@@ -137,7 +138,7 @@ func turnOf(r dbsqlc.Turn) (conversation.Turn, error) {
 }
 
 // Steps reads what a run's model has said, with the calls of each response.
-func (q Queries) Steps(ctx context.Context, id int64) ([]conversation.Step, error) {
+func (q stepRepository) Steps(ctx context.Context, id int64) ([]conversation.Step, error) {
 	rows, err := q.q.StepsOf(ctx, dbsqlc.StepsOfParams{WorkspaceID: q.ws, RunID: id})
 	if err != nil {
 		return nil, classify("read the steps", err)
@@ -182,7 +183,7 @@ func callOf(c dbsqlc.AgentCallsOfRow) conversation.Call {
 }
 
 // PutStep stores a response with its calls; one that is stored stays as it is.
-func (q Queries) PutStep(ctx context.Context, id int64, s conversation.Step) error {
+func (q stepRepository) PutStep(ctx context.Context, id int64, s conversation.Step) error {
 	p := dbsqlc.StepPutParams{WorkspaceID: q.ws, RunID: id, Step: int32(s.N), Note: s.Note, Content: storable(s.Content), Finish: s.Finish}
 	for _, c := range s.Calls {
 		p.Positions = append(p.Positions, int32(c.Position))
@@ -196,7 +197,7 @@ func (q Queries) PutStep(ctx context.Context, id int64, s conversation.Step) err
 
 // EndCall stores what a model is told of a call, once and for all, and returns
 // the call with it.
-func (q Queries) EndCall(ctx context.Context, id int64, c conversation.Call) (conversation.Call, error) {
+func (q stepRepository) EndCall(ctx context.Context, id int64, c conversation.Call) (conversation.Call, error) {
 	result := storable(c.Result)
 	r, err := q.q.AgentCallEnd(ctx, dbsqlc.AgentCallEndParams{Result: &result, Code: c.Code, WorkspaceID: q.ws, RunID: id, Step: int32(c.Step), Position: int32(c.Position)})
 	c.Done, c.Result, c.Code = true, r.Told, r.Code
@@ -205,7 +206,7 @@ func (q Queries) EndCall(ctx context.Context, id int64, c conversation.Call) (co
 
 // HoldRun keeps a run from being ended until the transaction is over. It is false
 // when the run has ended.
-func (q Queries) HoldRun(ctx context.Context, id int64) (bool, error) {
+func (q runRepository) HoldRun(ctx context.Context, id int64) (bool, error) {
 	status, err := q.q.RunHold(ctx, dbsqlc.RunHoldParams{WorkspaceID: q.ws, ID: id})
 	return run.Status(status) != run.Ended, noRun(id, err)
 }

@@ -58,38 +58,61 @@ type learningTransactions[T any] struct {
 // InWorkspace runs fn in a transaction that has entered ws.
 func (t learningTransactions[T]) InWorkspace(ctx context.Context, ws int64,
 	fn func(ctx context.Context, tx T) error) error {
-	return t.store.WithWorkspace(ctx, ws, func(q Queries) error { return fn(ctx, t.view(learningTx{q})) })
+	return t.store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+		return fn(ctx, t.view(learningTx{tx.session}))
+	})
 }
 
 // learningTx is a transaction as the services over memory skills see it.
-type learningTx struct{ q Queries }
+type learningTx struct{ session }
 
-func (t learningTx) Banks() bank.Repository { return t.q }
+func (t learningTx) Banks() bank.Repository { return t.banks() }
 
-func (t learningTx) BankContents() bank.ContentRepository { return t.q }
+func (t learningTx) BankContents() bank.ContentRepository { return t.banks() }
 
-func (t learningTx) Leases() bank.LeaseRepository { return t.q }
+func (t learningTx) Leases() bank.LeaseRepository { return t.leases() }
 
-func (t learningTx) Outcomes() decision.OutcomeRepository { return t.q }
+func (t learningTx) Outcomes() decision.OutcomeRepository { return t.outcomes() }
 
-func (t learningTx) Updates() adaptation.Repository { return t.q }
+func (t learningTx) Updates() adaptation.Repository { return t.updates() }
 
-func (t learningTx) Probes() probe.Repository { return t.q }
+func (t learningTx) Probes() probe.Repository { return t.probes() }
 
-func (t learningTx) Decisions() decision.Repository { return t.q }
+func (t learningTx) Decisions() decision.Repository { return t.decisions() }
 
-func (t learningTx) Steps() runspec.StepRepository { return t.q }
+func (t learningTx) Steps() runspec.StepRepository { return t.training() }
 
-func (t learningTx) Cases() cases.Repository { return t.q }
+func (t learningTx) Cases() cases.Repository { return t.cases() }
 
-func (t learningTx) Rounds() evolution.Repository { return t.q }
+func (t learningTx) Rounds() evolution.Repository { return t.rounds() }
 
-func (t learningTx) Runs() runspec.RunRepository { return t.q }
+func (t learningTx) Runs() runspec.RunRepository {
+	return struct {
+		runRepository
+		agentRunRepository
+	}{t.runs(), t.agentRuns()}
+}
 
-func (t learningTx) Workspace() runspec.WorkspaceRepository { return t.q }
+func (t learningTx) Workspace() runspec.WorkspaceRepository {
+	return struct {
+		workspaceRepository
+		agentRunRepository
+		conversationRepository
+	}{t.workspaces(), t.agentRuns(), t.conversations()}
+}
 
-func (t learningTx) Transcripts() extraction.TranscriptRepository { return t.q }
+func (t learningTx) Transcripts() extraction.TranscriptRepository {
+	return struct {
+		transcriptRepository
+		turnRepository
+	}{t.transcripts(), t.turns()}
+}
 
-func (t learningTx) Memories() extraction.MemoryRepository { return t.q }
+func (t learningTx) Memories() extraction.MemoryRepository {
+	return struct {
+		longTermRepository
+		documentRepository
+	}{t.longTerm(), t.documents()}
+}
 
-func (t learningTx) Operations() cases.OperationRepository { return t.q }
+func (t learningTx) Operations() cases.OperationRepository { return t.operations() }

@@ -10,7 +10,7 @@ import (
 )
 
 // PutUpdate keeps an update in the shadow, or finds the one that its run has made.
-func (q Queries) PutUpdate(ctx context.Context, bank int64, u adaptation.Update) (adaptation.Update, error) {
+func (q updateRepository) PutUpdate(ctx context.Context, bank int64, u adaptation.Update) (adaptation.Update, error) {
 	shadow, err := encode("the comparison", u.Shadow)
 	if err != nil {
 		return u, err
@@ -23,7 +23,7 @@ func (q Queries) PutUpdate(ctx context.Context, bank int64, u adaptation.Update)
 }
 
 // MoveUpdate brings an update to another state; false when it is not in before.
-func (q Queries) MoveUpdate(ctx context.Context, bank int64, before string, u adaptation.Update) (bool, error) {
+func (q updateRepository) MoveUpdate(ctx context.Context, bank int64, before string, u adaptation.Update) (bool, error) {
 	shadow, err := encode("the comparison", u.Shadow)
 	if err != nil {
 		return false, err
@@ -39,7 +39,7 @@ func (q Queries) MoveUpdate(ctx context.Context, bank int64, before string, u ad
 }
 
 // OpenUpdate is the update of a bank that is neither promoted nor dropped.
-func (q Queries) OpenUpdate(ctx context.Context, bank int64) (adaptation.Update, bool, error) {
+func (q updateRepository) OpenUpdate(ctx context.Context, bank int64) (adaptation.Update, bool, error) {
 	r, err := q.q.UpdateOpen(ctx, dbsqlc.UpdateOpenParams{WorkspaceID: q.ws, BankID: bank})
 	if isNoRows(err) {
 		return adaptation.Update{}, false, nil
@@ -52,7 +52,7 @@ func (q Queries) OpenUpdate(ctx context.Context, bank int64) (adaptation.Update,
 }
 
 // Updates lists the updates of a bank, the latest first.
-func (q Queries) Updates(ctx context.Context, bank int64, most int) ([]adaptation.Update, error) {
+func (q updateRepository) Updates(ctx context.Context, bank int64, most int) ([]adaptation.Update, error) {
 	rows, err := q.q.UpdatesOf(ctx, dbsqlc.UpdatesOfParams{WorkspaceID: q.ws, BankID: bank, MaxRows: int32(most)})
 	if err != nil {
 		return nil, classify("list the updates", err)
@@ -80,7 +80,7 @@ func updateOf(r dbsqlc.PolicyUpdate) (u adaptation.Update, err error) {
 }
 
 // CanaryScores are what was said of answers on both sides of a canary.
-func (q Queries) CanaryScores(ctx context.Context, bank int64, u adaptation.Update) (candidate, incumbent []float64, err error) {
+func (q updateRepository) CanaryScores(ctx context.Context, bank int64, u adaptation.Update) (candidate, incumbent []float64, err error) {
 	if u.CanaryAt == nil {
 		return nil, nil, nil
 	}
@@ -96,7 +96,7 @@ func (q Queries) CanaryScores(ctx context.Context, bank int64, u adaptation.Upda
 }
 
 // CanaryLate tells whether a canary began more than 30 days ago.
-func (q Queries) CanaryLate(ctx context.Context, u adaptation.Update) (bool, error) {
+func (q updateRepository) CanaryLate(ctx context.Context, u adaptation.Update) (bool, error) {
 	if u.CanaryAt == nil {
 		return false, nil
 	}

@@ -10,7 +10,7 @@ import (
 
 // Nearest is the exact search by vector and nothing else: what Find is measured
 // against.
-func (q Queries) Nearest(ctx context.Context, space int16, v []float32, limit int) ([]int64, error) {
+func (q documentRepository) Nearest(ctx context.Context, space int16, v []float32, limit int) ([]int64, error) {
 	rows, err := q.q.NearestBare(ctx, dbsqlc.NearestBareParams{WorkspaceID: q.ws, Space: space, Query: pgvector.NewHalfVector(v), MaxRows: int32(limit)})
 	docs := make([]int64, len(rows))
 	for i, r := range rows {
@@ -20,7 +20,7 @@ func (q Queries) Nearest(ctx context.Context, space int16, v []float32, limit in
 }
 
 // NearestInGraph is the search by the workspace's graph, which it must have.
-func (q Queries) NearestInGraph(ctx context.Context, space int16, v []float32, limit int) ([]int64, error) {
+func (q documentRepository) NearestInGraph(ctx context.Context, space int16, v []float32, limit int) ([]int64, error) {
 	rows, err := q.q.NearestInGraph(ctx, dbsqlc.NearestInGraphParams{WorkspaceID: q.ws, Space: space, Query: pgvector.NewHalfVector(v), MaxRows: int32(limit)})
 	docs := make([]int64, len(rows))
 	for i, r := range rows {

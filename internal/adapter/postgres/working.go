@@ -18,18 +18,18 @@ type offloadStore struct{ *Store }
 func (s *Store) Offload() offload.Store { return offloadStore{s} }
 
 // WithOffload runs fn in a transaction that has entered ws.
-func (s offloadStore) WithOffload(ctx context.Context, ws int64, fn func(offload.Tx) error) error {
-	return s.WithWorkspace(ctx, ws, func(q Queries) error { return fn(q) })
+func (s offloadStore) WithOffload(ctx context.Context, ws int64, fn func(context.Context, offload.Tx) error) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, offloadTx{q.session}) })
 }
 
 // Key is the opaque key of the workspace.
-func (q Queries) Key(ctx context.Context) (string, error) {
+func (q workspaceRepository) Key(ctx context.Context) (string, error) {
 	ws, err := q.Self(ctx)
 	return ws.Key, err
 }
 
 // PutOffloaded puts something away for a session.
-func (q Queries) PutOffloaded(ctx context.Context, s workingmemory.Session, b workingmemory.Blob, ttl time.Duration) error {
+func (q offloadRepository) PutOffloaded(ctx context.Context, s workingmemory.Session, b workingmemory.Blob, ttl time.Duration) error {
 	err := q.q.BlobPut(ctx, dbsqlc.BlobPutParams{WorkspaceID: q.ws, Sha256: b.SHA[:], Kind: string(b.Kind), Content: storable(b.Content), Ttl: ttl})
 	if err != nil {
 		return classify("put something away", err)
@@ -38,7 +38,7 @@ func (q Queries) PutOffloaded(ctx context.Context, s workingmemory.Session, b wo
 }
 
 // Offloaded finds what was put away.
-func (q Queries) Offloaded(ctx context.Context, s workingmemory.Session, sha [sha256.Size]byte) (workingmemory.Blob, bool, error) {
+func (q offloadRepository) Offloaded(ctx context.Context, s workingmemory.Session, sha [sha256.Size]byte) (workingmemory.Blob, bool, error) {
 	r, err := q.q.BlobGet(ctx, dbsqlc.BlobGetParams{WorkspaceID: q.ws, Sha256: sha[:], Session: storable(s.Key())})
 	if isNoRows(err) {
 		return workingmemory.Blob{}, false, nil
@@ -47,7 +47,7 @@ func (q Queries) Offloaded(ctx context.Context, s workingmemory.Session, sha [sh
 }
 
 // OffloadedBy lists what a session has put away, in its order.
-func (q Queries) OffloadedBy(ctx context.Context, s workingmemory.Session, most int) ([][sha256.Size]byte, error) {
+func (q offloadRepository) OffloadedBy(ctx context.Context, s workingmemory.Session, most int) ([][sha256.Size]byte, error) {
 	rows, err := q.q.BlobsOf(ctx, dbsqlc.BlobsOfParams{WorkspaceID: q.ws, Session: storable(s.Key()), MaxRows: int32(most)})
 	out := make([][sha256.Size]byte, len(rows))
 	for i, r := range rows {
@@ -57,13 +57,13 @@ func (q Queries) OffloadedBy(ctx context.Context, s workingmemory.Session, most 
 }
 
 // PutCompaction stores a record of a conversation; the first up to a turn stays.
-func (q Queries) PutCompaction(ctx context.Context, c offload.Compaction) error {
+func (q offloadRepository) PutCompaction(ctx context.Context, c offload.Compaction) error {
 	return classify("store the record", q.q.CompactionPut(ctx, dbsqlc.CompactionPutParams{WorkspaceID: q.ws, ConversationID: c.Conversation, UptoTurn: int32(c.Upto), RunID: c.Run,
 		Content: storable(c.Content), Tokens: int32(c.Tokens), Degraded: storable(c.Degraded)}))
 }
 
 // CompactionAt is the record of a conversation up to a turn.
-func (q Queries) CompactionAt(ctx context.Context, conversation int64, upto int) (offload.Compaction, bool, error) {
+func (q offloadRepository) CompactionAt(ctx context.Context, conversation int64, upto int) (offload.Compaction, bool, error) {
 	r, err := q.q.CompactionAt(ctx, dbsqlc.CompactionAtParams{WorkspaceID: q.ws, ConversationID: conversation, UptoTurn: int32(upto)})
 	if isNoRows(err) {
 		return offload.Compaction{}, false, nil
@@ -72,7 +72,7 @@ func (q Queries) CompactionAt(ctx context.Context, conversation int64, upto int)
 }
 
 // Record is what the turn of a run begins with.
-func (q Queries) Record(ctx context.Context, id int64) (conversation.Record, error) {
+func (q offloadRepository) Record(ctx context.Context, id int64) (conversation.Record, error) {
 	r, err := q.q.CompactionOfTurn(ctx, dbsqlc.CompactionOfTurnParams{WorkspaceID: q.ws, RunID: &id})
 	if isNoRows(err) {
 		return conversation.Record{}, nil

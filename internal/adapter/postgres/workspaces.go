@@ -62,13 +62,13 @@ func (s *Store) forget(id int64) {
 }
 
 // Self is the workspace that was entered.
-func (q Queries) Self(ctx context.Context) (Workspace, error) {
+func (q workspaceRepository) Self(ctx context.Context) (Workspace, error) {
 	row, err := q.q.WorkspaceKey(ctx, q.ws)
 	return Workspace{ID: q.ws, Name: row.ExternalID, Key: row.Key}, classify("read the workspace", err)
 }
 
 // Settings reads what the workspace chose, with the defaults of what it did not.
-func (q Queries) Settings(ctx context.Context) (Settings, error) {
+func (q workspaceRepository) Settings(ctx context.Context) (Settings, error) {
 	row, err := q.q.WorkspaceSettings(ctx, q.ws)
 	if err != nil {
 		return Settings{}, classify("read the settings", err)
@@ -80,7 +80,7 @@ func (q Queries) Settings(ctx context.Context) (Settings, error) {
 
 // SetSettings replaces what the workspace chose. An empty time zone or cron
 // leaves the one it has; tasks that follow another clock now are planned by it.
-func (q Queries) SetSettings(ctx context.Context, v Settings) error {
+func (q workspaceRepository) SetSettings(ctx context.Context, v Settings) error {
 	if err := v.Validate(); err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (q Queries) SetSettings(ctx context.Context, v Settings) error {
 	if !moved && (v.ReflectionCron == "" || v.ReflectionCron == before.ReflectionCron) {
 		return nil
 	}
-	return q.replan(ctx, moved)
+	return q.schedules().replan(ctx, moved)
 }
 
 // Space finds or makes the embedding space of a model.

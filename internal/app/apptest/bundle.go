@@ -228,9 +228,9 @@ func (b *Bundle) Wait(ref run.Ref) distill.Report {
 }
 
 // Within reads the test's workspace.
-func (b *Bundle) Within(fn func(context.Context, postgres.Queries) error) {
+func (b *Bundle) Within(fn func(context.Context, postgres.Tx) error) {
 	b.T.Helper()
-	testkit.Must(b.T, b.Store.WithWorkspace(b.T.Context(), b.Workspace.ID, func(q postgres.Queries) error { return fn(b.T.Context(), q) }))
+	testkit.Must(b.T, b.Store.InWorkspace(b.T.Context(), b.Workspace.ID, fn))
 }
 
 // StartDistill starts the distillation of the sample conversation C1 and does not wait for it.

@@ -43,8 +43,8 @@ func (c *cli) listConversations(ctx context.Context, max int) error {
 	}
 	return c.looking(ctx, needs{}, func(s *session) error {
 		var views []conversation.View
-		err := s.Store.WithWorkspace(ctx, s.workspace.ID, func(q postgres.Queries) (err error) {
-			views, err = q.Conversations(ctx, 0, max)
+		err := s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Tx) (err error) {
+			views, err = q.ConversationViews().Conversations(ctx, 0, max)
 			return err
 		})
 		if err != nil {
@@ -78,8 +78,8 @@ func (c *cli) showConversation(ctx context.Context, name string, messages int) e
 		}
 		lines := []conversation.Line{}
 		if messages > 0 {
-			err = s.Store.WithWorkspace(ctx, s.workspace.ID, func(q postgres.Queries) (err error) {
-				lines, err = q.Lines(ctx, detail.ID, detail.Messages-messages-1, messages)
+			err = s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Tx) (err error) {
+				lines, err = q.ConversationViews().Lines(ctx, detail.ID, detail.Messages-messages-1, messages)
 				return err
 			})
 		}

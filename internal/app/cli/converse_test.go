@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os/exec"
@@ -69,8 +70,8 @@ func (w *world) remembered(t *testing.T, by agent.Origin) promptmemory.Written {
 func (w *world) waiting(t *testing.T) int64 {
 	t.Helper()
 	gate := func(value string) {
-		testkit.Must(t, w.Store.WithWorkspace(t.Context(), w.Workspace.ID, func(q postgres.Queries) error {
-			_, err := q.PatchSettings(t.Context(), json.RawMessage(`{"write_approval":{"memory":`+value+`}}`))
+		testkit.Must(t, w.Store.InWorkspace(t.Context(), w.Workspace.ID, func(ctx context.Context, q postgres.Tx) error {
+			_, err := q.Workspaces().PatchSettings(t.Context(), json.RawMessage(`{"write_approval":{"memory":`+value+`}}`))
 			return err
 		}))
 	}

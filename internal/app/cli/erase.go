@@ -62,8 +62,8 @@ func (c *cli) runErase(ctx context.Context, f eraseFlags) error {
 	target, name := erase.Target{Workspace: s.workspace.ID, Derived: f.derived}, s.workspace.Name
 	if f.conversation != "" {
 		name = f.conversation
-		err := s.Store.WithWorkspace(ctx, s.workspace.ID, func(q postgres.Queries) error {
-			v, err := q.ConversationView(ctx, f.conversation)
+		err := s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Tx) error {
+			v, err := q.ConversationViews().ConversationView(ctx, f.conversation)
 			target.Conversation = v.ID
 			return err
 		})

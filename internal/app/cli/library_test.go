@@ -130,8 +130,8 @@ func TestAPersonWritesSkillsAtTheCommandLine(t *testing.T) {
 // restored makes a skill active, or archived, before an example changes it.
 func (w *world) restored(t *testing.T, name string, archived bool) {
 	t.Helper()
-	w.Within(func(ctx context.Context, q postgres.Queries) error {
-		head, err := q.SkillNamed(ctx, name)
+	w.Within(func(ctx context.Context, q postgres.Tx) error {
+		head, err := q.Skills().SkillNamed(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -142,7 +142,7 @@ func (w *world) restored(t *testing.T, name string, archived bool) {
 		if head.Status == want {
 			return nil
 		}
-		return q.SetStatus(ctx, head.ID, head.Status, want)
+		return q.Skills().SetStatus(ctx, head.ID, head.Status, want)
 	})
 }
 

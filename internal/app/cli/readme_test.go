@@ -93,15 +93,15 @@ func TestWhatTheReadmeSaysOfHTTPWorks(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, printed)
 		}
 	}
-	w.Within(func(ctx context.Context, q postgres.Queries) error {
-		runs, err := q.Runs(ctx, 10)
+	w.Within(func(ctx context.Context, q postgres.Tx) error {
+		runs, err := q.Runs().Runs(ctx, 10)
 		if err != nil {
 			return err
 		}
 		if len(runs) != 1 || runs[0].Outcome != run.Completed {
 			t.Errorf("runs %+v", runs)
 		}
-		keys, err := q.Keys(ctx)
+		keys, err := q.Keys().Keys(ctx)
 		if len(keys) != 1 || keys[0].Name != "laptop" || !slices.Equal(keys[0].Scopes, []string{string(apikey.Write)}) {
 			t.Errorf("keys %+v", keys)
 		}
@@ -130,8 +130,8 @@ func TestWhatTheReadmeSaysOfAConversationWorks(t *testing.T) {
 		}
 	}
 	w.reviewed(t, "kitchen", 11)
-	w.Within(func(ctx context.Context, q postgres.Queries) error {
-		all, err := q.Memories(ctx, memory.PromptTypes, false, 100)
+	w.Within(func(ctx context.Context, q postgres.Tx) error {
+		all, err := q.PromptMemory().Memories(ctx, memory.PromptTypes, false, 100)
 		if len(all) != 1 || all[0].Origin != string(agent.OriginNudge) {
 			t.Errorf("remembered %+v", all)
 		}
@@ -171,8 +171,8 @@ func TestTheHookOfTheReadmeWorks(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, printed)
 		}
 	}
-	w.Within(func(ctx context.Context, q postgres.Queries) error {
-		c, err := q.Counts(ctx)
+	w.Within(func(ctx context.Context, q postgres.Tx) error {
+		c, err := q.Dump().Counts(ctx)
 		if c.Messages != 4 { // of the first session: the other one's agent has the tools alone
 			t.Errorf("%d messages were recorded", c.Messages)
 		}

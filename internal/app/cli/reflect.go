@@ -108,8 +108,8 @@ func (c *cli) workspaceZone(ctx context.Context) (zone string, err error) {
 		return "", err
 	}
 	defer s.close()
-	err = s.Store.WithWorkspace(ctx, s.workspace.ID, func(q postgres.Queries) error {
-		chosen, err := q.Settings(ctx)
+	err = s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Tx) error {
+		chosen, err := q.Workspaces().Settings(ctx)
 		zone = chosen.TimeZone
 		return err
 	})

@@ -131,8 +131,8 @@ func (c *cli) reflectStatus(ctx context.Context, date string, max int) error {
 
 // tellOff says why no more dates come.
 func (c *cli) tellOff(ctx context.Context, s *session) error {
-	return s.Store.WithWorkspace(ctx, s.workspace.ID, func(q postgres.Queries) error {
-		chosen, err := q.Settings(ctx)
+	return s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Tx) error {
+		chosen, err := q.Workspaces().Settings(ctx)
 		if err == nil && !chosen.Reflection {
 			fmt.Fprintln(c.errs, "reflection is turned off in the workspace's settings; cairn settings set reflection=true turns it on")
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -83,13 +84,13 @@ func TestAPreviewWithoutADatabaseSaysItsZone(t *testing.T) {
 func TestAPreviewTakesTheWorkspacesZone(t *testing.T) {
 	t.Parallel()
 	w := idle(t)
-	testkit.Must(t, w.Store.WithWorkspace(t.Context(), w.Workspace.ID, func(q postgres.Queries) error {
-		s, err := q.Settings(t.Context())
+	testkit.Must(t, w.Store.InWorkspace(t.Context(), w.Workspace.ID, func(ctx context.Context, q postgres.Tx) error {
+		s, err := q.Workspaces().Settings(t.Context())
 		if err != nil {
 			return err
 		}
 		s.TimeZone = "Asia/Kathmandu"
-		return q.SetSettings(t.Context(), s)
+		return q.Workspaces().SetSettings(t.Context(), s)
 	}))
 	code, out, errs := w.run("", "reflect", "preview", "--days", "2", "-o", "json")
 	var p previewed

@@ -49,8 +49,8 @@ func (c *cli) listRuns(ctx context.Context, max int) error {
 	}
 	defer s.close()
 	var runs []run.Summary
-	err = s.Store.WithWorkspace(ctx, s.workspace.ID, func(q postgres.Queries) (err error) {
-		runs, err = q.Runs(ctx, max)
+	err = s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Tx) (err error) {
+		runs, err = q.Runs().Runs(ctx, max)
 		return err
 	})
 	if err != nil {

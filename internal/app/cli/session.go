@@ -139,8 +139,8 @@ func (s *session) settle() {
 	defer cancel()
 	for _, ref := range s.awaited {
 		var r run.Run
-		err := s.Store.WithWorkspace(ctx, ref.Workspace, func(q postgres.Queries) (err error) {
-			r, err = q.Run(ctx, ref.Run)
+		err := s.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, q postgres.Tx) (err error) {
+			r, err = q.Runs().Run(ctx, ref.Run)
 			return err
 		})
 		if err != nil {

@@ -18,7 +18,9 @@ func (c *cli) settings() *cobra.Command {
 	cmd := &cobra.Command{Use: "settings", Short: "Show and change what the workspace chose for itself", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	show := &cobra.Command{Use: "show", Short: "Show the workspace's settings, defaults included", Example: "  cairn settings show", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.settle(cmd.Context(), false, func(q postgres.Queries) (settings.Settings, error) { return q.Settings(cmd.Context()) })
+			return c.settle(cmd.Context(), false, func(ctx context.Context, q postgres.Tx) (settings.Settings, error) {
+				return q.Workspaces().Settings(ctx)
+			})
 		}}
 	set := &cobra.Command{Use: "set NAME=VALUE...", Short: "Change settings of the workspace; the value default gives one its default back",
 		Long:    "Change settings of the workspace. `cairn settings show` has their names. With - instead of names, standard input holds\na JSON merge patch.",
@@ -28,7 +30,9 @@ func (c *cli) settings() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.settle(cmd.Context(), true, func(q postgres.Queries) (settings.Settings, error) { return q.PatchSettings(cmd.Context(), patch) })
+			return c.settle(cmd.Context(), true, func(ctx context.Context, q postgres.Tx) (settings.Settings, error) {
+				return q.Workspaces().PatchSettings(cmd.Context(), patch)
+			})
 		}}
 	cmd.AddCommand(show, set)
 	return cmd
@@ -70,11 +74,11 @@ func valueOf(text string) any {
 	return text
 }
 
-func (c *cli) settle(ctx context.Context, changed bool, do func(postgres.Queries) (settings.Settings, error)) error {
+func (c *cli) settle(ctx context.Context, changed bool, do func(context.Context, postgres.Tx) (settings.Settings, error)) error {
 	return c.looking(ctx, needs{make: true}, func(s *session) error {
 		var out settings.Settings
-		err := s.Store.WithWorkspace(ctx, s.workspace.ID, func(q postgres.Queries) (err error) {
-			if out, err = do(q); err == nil && changed {
+		err := s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Tx) (err error) {
+			if out, err = do(ctx, q); err == nil && changed {
 				err = s.Progressive.Registry.Check(out.Memory)
 			}
 			return err

@@ -86,12 +86,12 @@ func short(s string) string {
 
 // version finds a skill by name or number and reads a version, 0 for the head's.
 func (s *session) version(ctx context.Context, name string, number int) (head skill.Head, v skill.Version, err error) {
-	err = s.Store.WithWorkspace(ctx, s.workspace.ID, func(q postgres.Queries) error {
+	err = s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Tx) error {
 		id, notNumber := strconv.ParseInt(name, 10, 64)
 		if notNumber == nil {
-			head, err = q.SkillHead(ctx, id)
+			head, err = q.Skills().SkillHead(ctx, id)
 		} else {
-			head, err = q.SkillNamed(ctx, skill.Canonical(strings.TrimSpace(name)))
+			head, err = q.Skills().SkillNamed(ctx, skill.Canonical(strings.TrimSpace(name)))
 		}
 		if err != nil {
 			return err
@@ -99,7 +99,7 @@ func (s *session) version(ctx context.Context, name string, number int) (head sk
 		if number == 0 {
 			number = head.Version
 		}
-		v, err = q.Version(ctx, head.ID, number)
+		v, err = q.Skills().Version(ctx, head.ID, number)
 		return err
 	})
 	return head, v, err

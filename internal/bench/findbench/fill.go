@@ -63,12 +63,12 @@ func (b *Bench) store(ctx context.Context, n int, ws int64) error {
 		if err != nil {
 			return err
 		}
-		err = b.App.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
-			ids, err := q.IndexNew(ctx, docs)
+		err = b.App.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Tx) error {
+			ids, err := q.Documents().IndexNew(ctx, docs)
 			if err != nil {
 				return err
 			}
-			return q.PutEmbeddings(ctx, ids, b.App.Space, vectors)
+			return q.Documents().PutEmbeddings(ctx, ids, b.App.Space, vectors)
 		})
 		if err != nil {
 			return err

@@ -116,11 +116,11 @@ func (b *Bench) vector(ctx context.Context, question string) ([]float32, error) 
 
 // nearest are the ids of the nearest, exactly or by the workspace's graph.
 func (b *Bench) nearest(ctx context.Context, ws int64, v []float32, graph bool) (docs []int64, err error) {
-	err = b.App.Store.WithWorkspace(ctx, ws, func(q postgres.Queries) error {
+	err = b.App.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Tx) error {
 		if graph {
-			docs, err = q.NearestInGraph(ctx, b.App.Space, v, limit)
+			docs, err = q.Documents().NearestInGraph(ctx, b.App.Space, v, limit)
 		} else {
-			docs, err = q.Nearest(ctx, b.App.Space, v, limit)
+			docs, err = q.Documents().Nearest(ctx, b.App.Space, v, limit)
 		}
 		return err
 	})

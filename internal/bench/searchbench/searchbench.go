@@ -153,7 +153,7 @@ func fill(ctx context.Context, h *app.App, ws int64, n int, random *rand.Rand) (
 	names := make([]string, 0, n)
 	const page = 50
 	for len(names) < n {
-		err := h.Store.Library().WithLibrary(ctx, ws, func(tx library.Tx) error {
+		err := h.Store.Library().WithLibrary(ctx, ws, func(ctx context.Context, tx library.Tx) error {
 			for range min(page, n-len(names)) {
 				d := made(len(names), random)
 				if err := create(ctx, h, tx, d); err != nil {
@@ -173,10 +173,10 @@ func fill(ctx context.Context, h *app.App, ws int64, n int, random *rand.Rand) (
 func create(ctx context.Context, h *app.App, tx library.Tx, d skill.Document) error {
 	v := skill.Version{Name: skill.Canonical(d.Name), DisplayName: d.Name, Description: d.Description, Body: string(skill.RenderBody(d)), Lang: "en", Origin: "import"}
 	v.ContentSHA, v.PackageSHA = skill.ContentHash(d, nil), sha256.Sum256([]byte(d.Name))
-	if err := tx.TouchPackage(ctx, v.PackageSHA, "bench/"+v.Name+".zip", 1); err != nil {
+	if err := tx.Packages().TouchPackage(ctx, v.PackageSHA, "bench/"+v.Name+".zip", 1); err != nil {
 		return err
 	}
-	if err := tx.PublishPackage(ctx, v.PackageSHA); err != nil {
+	if err := tx.Packages().PublishPackage(ctx, v.PackageSHA); err != nil {
 		return err
 	}
 	text := v.SearchText()
@@ -184,7 +184,7 @@ func create(ctx context.Context, h *app.App, tx library.Tx, d skill.Document) er
 	if err != nil {
 		return err
 	}
-	_, err = tx.CreateSkill(ctx, v, skill.Active, search.NewDoc(search.KindSkill, 0, string(skill.Active), text), vs[0], h.Space)
+	_, err = tx.Versions().CreateSkill(ctx, v, skill.Active, search.NewDoc(search.KindSkill, 0, string(skill.Active), text), vs[0], h.Space)
 	return err
 }
 

@@ -44,7 +44,7 @@ func (e *experiment) openWorkspaces(ctx context.Context) (err error) {
 		if e.workspaces[i], err = e.App.Store.Workspace(ctx, t.name, true); err != nil {
 			return err
 		}
-		if err = e.App.Store.WithWorkspace(ctx, e.workspaces[i].ID, func(q postgres.Queries) error { return neverIdle(ctx, q) }); err != nil {
+		if err = e.App.Store.InWorkspace(ctx, e.workspaces[i].ID, func(ctx context.Context, q postgres.Tx) error { return neverIdle(ctx, q) }); err != nil {
 			return err
 		}
 	}
@@ -53,11 +53,11 @@ func (e *experiment) openWorkspaces(ctx context.Context) (err error) {
 
 // neverIdle keeps conversations from being read for long-term memory when they
 // end: what is counted here is turns and reviews.
-func neverIdle(ctx context.Context, q postgres.Queries) error {
-	s, err := q.Settings(ctx)
+func neverIdle(ctx context.Context, q postgres.Tx) error {
+	s, err := q.Workspaces().Settings(ctx)
 	if err != nil {
 		return err
 	}
 	s.Memory.IdleMinutes = 0
-	return q.SetSettings(ctx, s)
+	return q.Workspaces().SetSettings(ctx, s)
 }

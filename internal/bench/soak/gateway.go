@@ -105,8 +105,8 @@ func (e *experiment) end(ctx context.Context, i int) error {
 
 // conversation is a talk's row.
 func (e *experiment) conversation(ctx context.Context, i int) (id int64, err error) {
-	err = e.App.Store.WithWorkspace(ctx, e.workspaces[i].ID, func(q postgres.Queries) error {
-		v, err := q.ConversationView(ctx, e.talks[i].name)
+	err = e.App.Store.InWorkspace(ctx, e.workspaces[i].ID, func(ctx context.Context, q postgres.Tx) error {
+		v, err := q.ConversationViews().ConversationView(ctx, e.talks[i].name)
 		id = v.ID
 		return err
 	})

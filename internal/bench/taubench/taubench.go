@@ -136,9 +136,9 @@ func (r *Result) add(report distill.Report) {
 // look reads every version of every skill: its texts, its sources.
 func (l Lab) look(ctx context.Context, conversations []transcript.Conversation, r *Result) error {
 	personal := personalOf(conversations)
-	return l.App.Store.WithWorkspace(ctx, l.Workspace.ID, func(q postgres.Queries) error {
+	return l.App.Store.InWorkspace(ctx, l.Workspace.ID, func(ctx context.Context, q postgres.Tx) error {
 		const most = 1000
-		heads, err := q.Skills(ctx, library.Listing{Statuses: skill.Statuses(), Max: most})
+		heads, err := q.Skills().Skills(ctx, library.Listing{Statuses: skill.Statuses(), Max: most})
 		if err != nil {
 			return err
 		}
@@ -146,7 +146,7 @@ func (l Lab) look(ctx context.Context, conversations []transcript.Conversation, 
 			s := Skill{Name: h.Name, Versions: h.Version}
 			seen := map[int64]bool{}
 			for n := 1; n <= h.Version; n++ {
-				v, err := q.Version(ctx, h.ID, n)
+				v, err := q.Skills().Version(ctx, h.ID, n)
 				if err != nil {
 					return err
 				}

@@ -2,6 +2,7 @@ package taubench
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"strings"
 	"testing"
@@ -73,24 +74,24 @@ func checkFailedOnes(t *testing.T, b *apptest.Bundle, conversations []transcript
 			}
 		}
 	}
-	testkit.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) error {
-		runs, err := q.Runs(t.Context(), 1000)
+	testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(_ context.Context, q postgres.Tx) error {
+		runs, err := q.Runs().Runs(t.Context(), 1000)
 		if err != nil {
 			return err
 		}
 		for _, r := range runs {
-			full, err := q.Run(t.Context(), r.Ref.Run)
+			full, err := q.Runs().Run(t.Context(), r.Ref.Run)
 			if err != nil {
 				return err
 			}
-			c, err := q.Conversation(t.Context(), full.Conversation, 0, 0)
+			c, err := q.Transcripts().Conversation(t.Context(), full.Conversation, 0, 0)
 			if err != nil {
 				return err
 			}
 			if full.Outcome == run.Failed {
 				t.Errorf("run %d failed: %s", r.Ref.Run, full.Reason)
 			}
-			tasks, err := q.Tasks(t.Context(), r.Ref.Run)
+			tasks, err := q.Tasks().Tasks(t.Context(), r.Ref.Run)
 			if err != nil {
 				return err
 			}
@@ -101,7 +102,7 @@ func checkFailedOnes(t *testing.T, b *apptest.Bundle, conversations []transcript
 				if task.Outcome != distill.Created && task.Outcome != distill.Updated {
 					continue
 				}
-				v, err := q.Version(t.Context(), task.Skill, task.Version)
+				v, err := q.Skills().Version(t.Context(), task.Skill, task.Version)
 				if err != nil {
 					return err
 				}
@@ -111,7 +112,7 @@ func checkFailedOnes(t *testing.T, b *apptest.Bundle, conversations []transcript
 					}
 				}
 				if failed[c.ID] && v.Base > 0 {
-					before, err := q.Version(t.Context(), task.Skill, v.Base)
+					before, err := q.Skills().Version(t.Context(), task.Skill, v.Base)
 					if err != nil {
 						return err
 					}

@@ -35,13 +35,13 @@ func (l *lab) open(ctx context.Context, n, series int) ([]*thread, error) {
 		if c.workspace, err = l.host.Store.Workspace(ctx, c.name, true); err != nil {
 			return nil, err
 		}
-		err = l.host.Store.WithWorkspace(ctx, c.workspace.ID, func(q postgres.Queries) error {
-			s, err := q.Settings(ctx)
+		err = l.host.Store.InWorkspace(ctx, c.workspace.ID, func(ctx context.Context, q postgres.Tx) error {
+			s, err := q.Workspaces().Settings(ctx)
 			if err != nil {
 				return err
 			}
 			s.Nudge = nudge.Settings{Off: true}
-			return q.SetSettings(ctx, s)
+			return q.Workspaces().SetSettings(ctx, s)
 		})
 		if err != nil {
 			return nil, err

@@ -138,8 +138,8 @@ func TestAKeyDoesWhatItsScopesSay(t *testing.T) {
 func TestOnlyTheHashOfAKeyIsStored(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		keys, err := q.Keys(ctx)
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		keys, err := q.Keys().Keys(ctx)
 		raw, _ := json.Marshal(keys)
 		if strings.Contains(string(raw), b.key[:20]) {
 			t.Errorf("the store gives the key away: %s", raw)

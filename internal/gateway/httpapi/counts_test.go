@@ -10,20 +10,21 @@ import (
 	"testing"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/gateway/prometheus"
+	"cairn/internal/service/inspect"
+	"cairn/internal/service/relay"
 	"cairn/internal/service/schedule"
 )
 
 // seen is what needs a look, or a database that does not answer.
 type seen struct{ err error }
 
-func (s seen) Attention(context.Context) (postgres.Attention, error) {
-	return postgres.Attention{Runs: map[run.Kind]postgres.Waiting{run.Distill: {Count: 4, Oldest: time.Hour}},
-		Duties: map[string]postgres.Waiting{postgres.DriveRun: {Count: 3, Oldest: time.Minute}, postgres.EmbedDoc: {}}, UnknownCalls: 5,
-		Due: map[schedule.Kind]postgres.Waiting{schedule.Reflection: {Count: 7, Oldest: 90 * time.Second}, schedule.Turn: {}}, FailedDays: 2}, s.err
+func (s seen) Backlog(context.Context) (inspect.Backlog, error) {
+	return inspect.Backlog{Runs: map[run.Kind]inspect.Waiting{run.Distill: {Count: 4, Oldest: time.Hour}},
+		Duties: map[string]inspect.Waiting{relay.DriveRun: {Count: 3, Oldest: time.Minute}, relay.EmbedDoc: {}}, UnknownCalls: 5,
+		Due: map[schedule.Kind]inspect.Waiting{schedule.Reflection: {Count: 7, Oldest: 90 * time.Second}, schedule.Turn: {}}, FailedDays: 2}, s.err
 }
 
 func scrape(t *testing.T, m httpapi.Meter, requests ...string) string {

@@ -21,8 +21,8 @@ func TestADayIsLookedBackOnOverHTTP(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	said := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
-	testkit.Must(t, b.Store.WithWorkspace(t.Context(), b.Workspace.ID, func(q postgres.Queries) error {
-		_, err := q.PutConversation(context.Background(), transcript.Conversation{ID: "c", Messages: []transcript.Message{{Role: transcript.User, Content: "We picked the blue tiles.", Time: said}}}, "import")
+	testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(ctx context.Context, q postgres.Tx) error {
+		_, err := q.Transcripts().PutConversation(context.Background(), transcript.Conversation{ID: "c", Messages: []transcript.Message{{Role: transcript.User, Content: "We picked the blue tiles.", Time: said}}}, "import")
 		return err
 	}))
 	b.Model.On(openaitest.Rule{Stage: "reflection", Last: llm.RoleUser, Calls: []llm.ToolCall{{ID: "1", Name: "note_append", Arguments: `{"observation":"Blue tiles were picked.","messages":[1]}`}}})

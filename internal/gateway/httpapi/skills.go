@@ -100,7 +100,7 @@ func (g *Gateway) showSkill(ctx context.Context, in *struct {
 
 // version reads a skill and one of its versions, 0 for the one in force.
 func (g *Gateway) version(ctx context.Context, ref string, number int) (head skill.Head, v skill.Version, err error) {
-	err = g.Library.Store.WithLibrary(ctx, workspace(ctx), func(tx library.Tx) error {
+	err = g.Library.Store.WithLibrary(ctx, workspace(ctx), func(ctx context.Context, tx library.Tx) error {
 		id, _ := strconv.ParseInt(ref, 10, 64) // what is no number is a name
 		if head, err = library.Head(ctx, tx, id, ref); err != nil {
 			return err
@@ -108,7 +108,7 @@ func (g *Gateway) version(ctx context.Context, ref string, number int) (head ski
 		if number == 0 {
 			number = head.Version
 		}
-		v, err = tx.Version(ctx, head.ID, number)
+		v, err = tx.Versions().Version(ctx, head.ID, number)
 		return err
 	})
 	return head, v, err
@@ -119,7 +119,7 @@ func (g *Gateway) skillNumber(ctx context.Context, ref string) (id int64, err er
 	if id, err = strconv.ParseInt(ref, 10, 64); err == nil && id > 0 {
 		return id, nil
 	}
-	err = g.Library.Store.WithLibrary(ctx, workspace(ctx), func(tx library.Tx) error {
+	err = g.Library.Store.WithLibrary(ctx, workspace(ctx), func(ctx context.Context, tx library.Tx) error {
 		head, err := library.Head(ctx, tx, 0, ref)
 		id = head.ID
 		return err

@@ -176,7 +176,7 @@ func TestASkillIsChangedThroughTheAPI(t *testing.T) {
 
 	for verb, status := range map[string]skill.Status{"approve": skill.Active, "reject": skill.Archived} {
 		b.library(func(ctx context.Context, tx library.Tx) error {
-			return tx.SetStatus(ctx, 1, skill.Active, skill.Candidate)
+			return tx.States().SetStatus(ctx, 1, skill.Active, skill.Candidate)
 		})
 		if step(verb, nil); head.Status != status {
 			t.Errorf("%s: %+v", verb, head)
@@ -193,12 +193,12 @@ func TestAPendingChangeIsApprovedOrRejected(t *testing.T) {
 	propose := func(base int, description string) {
 		t.Helper()
 		b.library(func(ctx context.Context, tx library.Tx) error {
-			v, err := tx.Version(ctx, 1, base)
+			v, err := tx.Versions().Version(ctx, 1, base)
 			if err != nil {
 				return err
 			}
 			v.Description, v.ContentSHA[0], v.Run = description, v.ContentSHA[0]+1, 0
-			_, err = tx.PutPending(ctx, library.Pending{Skill: 1, Base: base, Version: v, Reason: "upload", Origin: "import"})
+			_, err = tx.Pending().PutPending(ctx, library.Pending{Skill: 1, Base: base, Version: v, Reason: "upload", Origin: "import"})
 			return err
 		})
 	}
@@ -232,7 +232,7 @@ func TestAPendingChangeIsApprovedOrRejected(t *testing.T) {
 
 func (b *bundle) library(fn func(context.Context, library.Tx) error) {
 	b.T.Helper()
-	testkit.Must(b.T, b.Library.Store.WithLibrary(b.T.Context(), b.Workspace.ID, func(tx library.Tx) error { return fn(b.T.Context(), tx) }))
+	testkit.Must(b.T, b.Library.Store.WithLibrary(b.T.Context(), b.Workspace.ID, fn))
 }
 
 func TestADraftShowsItsScoreAndIsApproved(t *testing.T) {

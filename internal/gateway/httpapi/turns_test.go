@@ -201,8 +201,8 @@ func TestATurnThatCannotBeMeantIsRefused(t *testing.T) {
 	b.post("/v1/turns", message("c", 1, strings.Repeat("x", 40_000))).refused(fault.TooLarge)
 	b.post("/v1/turns", message("c", 1, strings.Repeat("x", 600_000))).refused(fault.TooLarge)
 	b.do(request{method: http.MethodPost, path: "/v1/turns", key: b.makeKey(b.Workspace, apikey.Read), body: message("c", 1, "Hello.")}).refused(fault.OutOfScope)
-	b.Within(func(ctx context.Context, q postgres.Queries) error {
-		all, err := q.Conversations(ctx, 0, 10)
+	b.Within(func(ctx context.Context, q postgres.Tx) error {
+		all, err := q.ConversationViews().Conversations(ctx, 0, 10)
 		if len(all) != 0 {
 			t.Errorf("something was written: %+v", all)
 		}

@@ -46,7 +46,7 @@ func (l backlog) Collect(out chan<- prometheus.Metric) {
 	show := func(d *prometheus.Desc, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
-	seen, err := l.Attention(ctx)
+	seen, err := l.Backlog(ctx)
 	if err != nil { // old numbers would look like new ones
 		show(databaseUp, 0)
 		return

@@ -43,7 +43,7 @@ type Meter struct {
 
 // BacklogReader counts what needs a look.
 type BacklogReader interface {
-	Attention(ctx context.Context) (inspect.Backlog, error)
+	Backlog(ctx context.Context) (inspect.Backlog, error)
 }
 
 // New makes a meter that also shows what l sees.

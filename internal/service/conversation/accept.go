@@ -160,8 +160,8 @@ func (s *Service) Accept(ctx context.Context, r Request) (out Accepted, err erro
 	if err != nil {
 		return out, err
 	}
-	err = s.Store.WithConversations(ctx, r.Workspace, func(tx Tx) error {
-		c, known, chosen, err := tx.OpenConversation(ctx, r.Conversation, r.Channel, title(messages), r.MessageID)
+	err = s.Store.WithConversations(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
+		c, known, chosen, err := tx.Conversations().OpenConversation(ctx, r.Conversation, r.Channel, title(messages), r.MessageID)
 		switch {
 		case err != nil:
 			return err
@@ -179,7 +179,7 @@ func acceptedBefore(ctx context.Context, tx Tx, t Turn, sha [32]byte) (Accepted,
 	if t.ArgsSHA != sha {
 		return Accepted{}, fault.New(fault.OpReused, fmt.Sprintf("message %q was accepted before with another text or other options", t.MessageID), "give each message the id that its channel gave it")
 	}
-	r, err := tx.Run(ctx, t.Run)
+	r, err := tx.Runs().Run(ctx, t.Run)
 	return Accepted{Run: r, Conversation: t.Conversation, Turn: t}, err
 }
 
@@ -201,23 +201,23 @@ func accept(ctx context.Context, tx Tx, r Request, c Conversation, chosen settin
 	for i := range messages {
 		messages[i].ID = messageID(r.MessageID, i)
 	}
-	out.Run, err = tx.PutTurn(ctx, out.Turn, NewRun{Key: fmt.Sprintf("%d/%s", c.ID, r.MessageID), ArgsSHA: sha, Conversation: c.ID, Spec: raw,
+	out.Run, err = tx.Turns().PutTurn(ctx, out.Turn, NewRun{Key: fmt.Sprintf("%d/%s", c.ID, r.MessageID), ArgsSHA: sha, Conversation: c.ID, Spec: raw,
 		WorkflowID: contract.TurnID(r.WorkspaceKey, c.ID, contract.VisibleKey(r.MessageID), 1)})
 	if err != nil {
 		return out, err
 	}
 	out.Turn.Run = out.Run.Ref.Run
 	number(messages, c.NextSeq)
-	if err := tx.PutMessages(ctx, c, c.NextTurn, messages); err != nil {
+	if err := tx.Transcripts().PutMessages(ctx, c, c.NextTurn, messages); err != nil {
 		return out, err
 	}
 	if r.Mode == contract.Observe { // what is answered here is indexed with its answer
-		if err := tx.IndexSaid(ctx, c, messages); err != nil {
+		if err := tx.Transcripts().IndexSaid(ctx, c, messages); err != nil {
 			return out, err
 		}
 	}
 	c.NextSeq, c.NextTurn = c.NextSeq+len(messages), c.NextTurn+1
-	return out, tx.Said(ctx, c)
+	return out, tx.Conversations().Said(ctx, c)
 }
 
 // observed tells what a gateway's own agent did: the answer's place, and what

@@ -166,7 +166,7 @@ func (s *Service) closeAgent(ctx context.Context, j *runState, e ending) (out *E
 	if err != nil {
 		return nil, err
 	}
-	err = s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error {
+	err = s.Store.WithConversations(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
 		over, err := j.settle(ctx, tx, e, nil)
 		if err != nil {
 			return err
@@ -180,7 +180,7 @@ func (s *Service) closeAgent(ctx context.Context, j *runState, e ending) (out *E
 		if err != nil {
 			return err
 		}
-		return tx.EndRun(ctx, j.run.Ref.Run, outcome, out.Status, out)
+		return tx.Runs().EndRun(ctx, j.run.Ref.Run, outcome, out.Status, out)
 	})
 	return out, err
 }
@@ -223,8 +223,8 @@ func (s *Service) Tell(ctx context.Context, ref run.Ref, n, position int, result
 		return err
 	}
 	c.Result, c.Code = string(result.JSON), string(result.Code)
-	return s.whileOpen(ctx, j, func(tx Tx) error {
-		_, err := tx.EndCall(ctx, ref.Run, *c)
+	return s.whileOpen(ctx, j, func(ctx context.Context, tx Tx) error {
+		_, err := tx.Steps().EndCall(ctx, ref.Run, *c)
 		return err
 	})
 }

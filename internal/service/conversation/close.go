@@ -69,8 +69,8 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, reason agent.Reason, d
 // Unavailable, to be asked again.
 func (s *Service) Await(ctx context.Context, ref run.Ref) (*Ended, error) {
 	j := &runState{}
-	err := s.Store.WithConversations(ctx, ref.Workspace, func(tx Tx) (err error) {
-		j.run, err = tx.Run(ctx, ref.Run)
+	err := s.Store.WithConversations(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
+		j.run, err = tx.Runs().Run(ctx, ref.Run)
 		return err
 	})
 	if err != nil {
@@ -85,12 +85,12 @@ func (s *Service) Await(ctx context.Context, ref run.Ref) (*Ended, error) {
 // CloseConversation writes down where a conversation stands when its workflow
 // ends. A review may have ended meanwhile, whose row knows more than the workflow.
 func (s *Service) CloseConversation(ctx context.Context, ws, conversation int64, c nudge.Counters, byUser bool) error {
-	return s.Store.WithConversations(ctx, ws, func(tx Tx) error {
-		stored, err := tx.LockConversation(ctx, conversation)
+	return s.Store.WithConversations(ctx, ws, func(ctx context.Context, tx Tx) error {
+		stored, err := tx.Conversations().LockConversation(ctx, conversation)
 		if err != nil {
 			return err
 		}
-		return tx.CloseConversation(ctx, conversation, nudge.Join(c, stored.Counters), byUser)
+		return tx.Conversations().CloseConversation(ctx, conversation, nudge.Join(c, stored.Counters), byUser)
 	})
 }
 
@@ -109,7 +109,7 @@ func (s *Service) close(ctx context.Context, j *runState, base Base, e ending) (
 	if j.agent != nil {
 		return s.closeAgent(ctx, j, e)
 	}
-	err = s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error {
+	err = s.Store.WithConversations(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
 		var c Conversation
 		over, err := j.settle(ctx, tx, e, &c)
 		switch {
@@ -134,9 +134,9 @@ func (s *Service) close(ctx context.Context, j *runState, base Base, e ending) (
 func (j *runState) settle(ctx context.Context, tx Tx, e ending, c *Conversation) (over bool, err error) {
 	id := j.run.Ref.Run
 	if c != nil {
-		*c, j.run, j.steps, err = tx.LockTurn(ctx, j.run.Conversation, id)
+		*c, j.run, j.steps, err = tx.Steps().LockTurn(ctx, j.run.Conversation, id, j.turn.FirstSeq)
 	} else {
-		j.run, j.steps, err = tx.LockRun(ctx, id)
+		j.run, j.steps, err = tx.Steps().LockRun(ctx, id)
 	}
 	if err != nil {
 		return false, err
@@ -154,7 +154,7 @@ func (j *runState) settle(ctx context.Context, tx Tx, e ending, c *Conversation)
 	}
 	if e.said != nil {
 		if _, stored := j.step(e.said.N); !stored {
-			if err := tx.PutStep(ctx, id, *e.said); err != nil {
+			if err := tx.Steps().PutStep(ctx, id, *e.said); err != nil {
 				return false, err
 			}
 			j.steps = append(j.steps, *e.said)
@@ -165,14 +165,14 @@ func (j *runState) settle(ctx context.Context, tx Tx, e ending, c *Conversation)
 			if c.Done {
 				continue
 			}
-			effect, err := tx.VoidOp(ctx, j.run.Op(stepKey(c.Step), c.Position))
+			effect, err := tx.Steps().VoidOp(ctx, j.run.Op(stepKey(c.Step), c.Position))
 			if err != nil {
 				return false, err
 			}
 			if c, err = c.told(effect, e.reason.SkipReason()); err != nil {
 				return false, err
 			}
-			if s.Calls[i], err = tx.EndCall(ctx, id, c); err != nil {
+			if s.Calls[i], err = tx.Steps().EndCall(ctx, id, c); err != nil {
 				return false, err
 			}
 		}
@@ -201,7 +201,7 @@ func mayNudge(ctx context.Context, tx Tx, s nudge.Settings, c nudge.Counters) (b
 	if memory, skill := nudge.Due(c, s); s.Off || !memory && !skill {
 		return !s.Off, nil
 	}
-	today, err := tx.NudgesToday(ctx)
+	today, err := tx.Workspace().NudgesToday(ctx)
 	return today < s.DailyCap, err
 }
 
@@ -212,10 +212,10 @@ func (j *runState) closeTurn(ctx context.Context, tx Tx, c Conversation, base Ba
 	if t.Mode != contract.Observe {
 		messages := j.answer(e, c.Notice)
 		number(messages, c.NextSeq)
-		if err := tx.PutMessages(ctx, c, t.Number, messages); err != nil {
+		if err := tx.Transcripts().PutMessages(ctx, c, t.Number, messages); err != nil {
 			return nil, err
 		}
-		if err := tx.IndexSaid(ctx, c, append(j.asked(), messages...)); err != nil {
+		if err := tx.Transcripts().IndexSaid(ctx, c, append(j.asked(), messages...)); err != nil {
 			return nil, err
 		}
 		c.NextSeq += len(messages)
@@ -228,16 +228,16 @@ func (j *runState) closeTurn(ctx context.Context, tx Tx, c Conversation, base Ba
 	}
 	out.Counters = nudge.After(counters, t.Facts)
 	c.Counters, c.Counts = out.Counters, c.Counts+1
-	if err := tx.Counted(ctx, c); err != nil {
+	if err := tx.Conversations().Counted(ctx, c); err != nil {
 		return nil, err
 	}
 	if t.Mode != contract.Observe && c.Notice != "" && j.spec.Channel != "voice" {
-		if err := tx.SetNotice(ctx, t.Conversation, ""); err != nil {
+		if err := tx.Conversations().SetNotice(ctx, t.Conversation, ""); err != nil {
 			return nil, err
 		}
 	}
 	t.ReplySeq, t.Reason, t.Tainted = out.ReplySeq, string(e.reason), j.tainted()
-	if err := tx.EndTurn(ctx, t); err != nil {
+	if err := tx.Turns().EndTurn(ctx, t); err != nil {
 		return nil, err
 	}
 	may, err := mayNudge(ctx, tx, j.spec.Settings, out.Counters)
@@ -245,7 +245,7 @@ func (j *runState) closeTurn(ctx context.Context, tx Tx, c Conversation, base Ba
 		return nil, err
 	}
 	out.MayNudge = may
-	return out, tx.EndRun(ctx, j.run.Ref.Run, outcomeOf(e.reason), e.detail, out)
+	return out, tx.Runs().EndRun(ctx, j.run.Ref.Run, outcomeOf(e.reason), e.detail, out)
 }
 
 // words are what the person reads: the model's answer, else what it said before

@@ -38,6 +38,6 @@ func (j *runState) pinContext(ctx context.Context, tx Tx, news SessionChanges) e
 	if !strings.Contains(j.session.Rendered, strings.TrimSpace(j.meta)) {
 		m.Meta = j.meta
 	}
-	j.turn.Context, err = tx.PinContext(ctx, j.turn, prompt.Context(j.spec.Lang, m))
+	j.turn.Context, err = tx.Turns().PinContext(ctx, j.turn, prompt.Context(j.spec.Lang, m))
 	return err
 }

@@ -17,8 +17,8 @@ func (s *Service) overInput(ctx context.Context, j *runState, step agent.Step, s
 		return false, nil
 	}
 	used := 0
-	err = s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error {
-		used, err = tx.InputTokens(ctx, j.run.Ref.Run)
+	err = s.Store.WithConversations(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
+		used, err = tx.Runs().InputTokens(ctx, j.run.Ref.Run)
 		return err
 	})
 	return used+tokensOf(j.request(step, "", false)) > limit, err

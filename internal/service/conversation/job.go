@@ -27,8 +27,8 @@ type runState struct {
 // load reads a run with all that its next request is made of.
 func (s *Service) load(ctx context.Context, ref run.Ref) (j *runState, err error) {
 	j = &runState{}
-	err = s.Store.WithConversations(ctx, ref.Workspace, func(tx Tx) error {
-		if j.run, j.steps, j.turn, err = tx.Job(ctx, ref.Run); err != nil {
+	err = s.Store.WithConversations(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		if j.run, j.steps, j.turn, err = tx.Steps().Job(ctx, ref.Run); err != nil {
 			return err
 		}
 		if j.spec, err = SpecOf(j.run); err != nil || j.run.Status == run.Ended {
@@ -38,10 +38,10 @@ func (s *Service) load(ctx context.Context, ref run.Ref) (j *runState, err error
 			return err
 		}
 		if j.run.Kind != run.Turn {
-			_, err = tx.StartRun(ctx, ref.Run)
+			_, err = tx.Runs().StartRun(ctx, ref.Run)
 			return err
 		}
-		j.session, j.kept, j.earlier, err = tx.Thread(ctx, ref.Run, j.sessions(), j.spec.Lang, j.turn, j.after())
+		j.session, j.kept, j.earlier, err = tx.Steps().Thread(ctx, ref.Run, j.sessions(), j.spec.Lang, j.turn, j.after())
 		return err
 	})
 	return j, err

@@ -46,24 +46,24 @@ func (s *Service) OpenNudge(ctx context.Context, r Review) (out Reviewing, err e
 		found bool
 	)
 	spec.Origin, spec.Budget, spec.Number, spec.Turn = agent.OriginNudge, agent.ForNudge(), r.Number, r.Turn
-	err = s.Store.WithConversations(ctx, r.Workspace, func(tx Tx) error {
-		if out.Run, found, err = tx.RunOf(ctx, run.Nudge, key); err != nil || found {
+	err = s.Store.WithConversations(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
+		if out.Run, found, err = tx.Runs().RunOf(ctx, run.Nudge, key); err != nil || found {
 			return err
 		}
 		if capped, err := cappedToday(ctx, tx); err != nil || capped {
 			out.Ended = &Ended{Status: NudgeCapped, Reason: agent.OverBudget, Number: r.Number, ReplySeq: -1}
 			return err
 		}
-		c, err := tx.LockConversation(ctx, r.Conversation)
+		c, err := tx.Conversations().LockConversation(ctx, r.Conversation)
 		if err != nil {
 			return err
 		}
 		// Turns may have been counted since the review was started.
 		spec.Channel, spec.After, c.Counters = c.Channel, c.Reviewed, nudge.Join(r.Counters, c.Counters)
-		if err := tx.Counted(ctx, c); err != nil {
+		if err := tx.Conversations().Counted(ctx, c); err != nil {
 			return err
 		}
-		said, err = tx.Messages(ctx, r.Conversation, spec.After, r.Turn)
+		said, err = tx.Transcripts().Messages(ctx, r.Conversation, spec.After, r.Turn)
 		return err
 	})
 	if err != nil || out.Ended != nil {
@@ -86,11 +86,11 @@ func (s *Service) OpenNudge(ctx context.Context, r Review) (out Reviewing, err e
 }
 
 func cappedToday(ctx context.Context, tx Tx) (bool, error) {
-	chosen, err := tx.Settings(ctx)
+	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil {
 		return false, err
 	}
-	today, err := tx.NudgesToday(ctx)
+	today, err := tx.Workspace().NudgesToday(ctx)
 	return chosen.Nudge.Capped(today), err
 }
 
@@ -102,16 +102,16 @@ func (s *Service) recordReview(ctx context.Context, r Review, key string, spec S
 	if err != nil {
 		return made, err
 	}
-	err = s.Store.WithConversations(ctx, r.Workspace, func(tx Tx) error {
-		made, err = tx.PutRun(ctx, NewRun{Kind: run.Nudge, Key: key, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: r.Conversation, Spec: raw,
+	err = s.Store.WithConversations(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
+		made, err = tx.Runs().PutRun(ctx, NewRun{Kind: run.Nudge, Key: key, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: r.Conversation, Spec: raw,
 			WorkflowID: contract.NudgeID(r.WorkspaceKey, r.Conversation, r.Number)})
 		if err != nil || made.Status == run.Ended {
 			return err
 		}
 		if len(said) > 0 {
-			return tx.OweRun(ctx, made.Ref.Run)
+			return tx.Runs().OweRun(ctx, made.Ref.Run)
 		}
-		c, err := tx.LockConversation(ctx, r.Conversation)
+		c, err := tx.Conversations().LockConversation(ctx, r.Conversation)
 		if err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func (s *Service) recordReview(ctx context.Context, r Review, key string, spec S
 		if _, err := j.closeNudge(ctx, tx, c, ending{reason: agent.Final}); err != nil {
 			return err
 		}
-		made, err = tx.Run(ctx, made.Ref.Run)
+		made, err = tx.Runs().Run(ctx, made.Ref.Run)
 		return err
 	})
 	return made, err
@@ -205,15 +205,15 @@ func (j *runState) closeNudge(ctx context.Context, tx Tx, c Conversation, e endi
 	if out.Status != NudgeFailed {
 		c.Reviewed = max(c.Reviewed, j.spec.Turn)
 	}
-	if err := tx.Counted(ctx, c); err != nil {
+	if err := tx.Conversations().Counted(ctx, c); err != nil {
 		return nil, err
 	}
 	if len(out.Writes) > 0 || out.Staged > 0 {
-		if err := tx.SetNotice(ctx, j.run.Conversation, notice(j.spec.Lang, out.Writes, out.Staged)); err != nil {
+		if err := tx.Conversations().SetNotice(ctx, j.run.Conversation, notice(j.spec.Lang, out.Writes, out.Staged)); err != nil {
 			return nil, err
 		}
 	}
-	return out, tx.EndRun(ctx, j.run.Ref.Run, outcomeOf(e.reason), out.Status, out)
+	return out, tx.Runs().EndRun(ctx, j.run.Ref.Run, outcomeOf(e.reason), out.Status, out)
 }
 
 // reviewed is the counters after a review: what a failed one should have read

@@ -160,8 +160,8 @@ func (j *runState) overflowing(room int) (upto, tokens int) {
 // nothing.
 func (s *Service) pinFlush(ctx context.Context, j *runState, o Overflow) (spec Spec, err error) {
 	zone := time.UTC
-	err = s.Store.WithConversations(ctx, o.Workspace, func(tx Tx) error {
-		chosen, err := tx.Settings(ctx)
+	err = s.Store.WithConversations(ctx, o.Workspace, func(ctx context.Context, tx Tx) error {
+		chosen, err := tx.Workspace().Settings(ctx)
 		if err == nil {
 			zone, err = time.LoadLocation(chosen.TimeZone)
 		}

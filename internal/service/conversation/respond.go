@@ -58,13 +58,13 @@ func (s *Service) conclude(ctx context.Context, j *runState, r *response, more f
 		r.ended, err = s.close(ctx, j, r.base, *e)
 		return err
 	}
-	return s.whileOpen(ctx, j, func(tx Tx) error {
+	return s.whileOpen(ctx, j, func(ctx context.Context, tx Tx) error {
 		if more != nil {
 			if err := more(ctx, tx); err != nil {
 				return err
 			}
 		}
-		return tx.PutStep(ctx, j.run.Ref.Run, r.said)
+		return tx.Steps().PutStep(ctx, j.run.Ref.Run, r.said)
 	})
 }
 
@@ -106,12 +106,12 @@ func (s *Service) respond(ctx context.Context, j *runState, r *response) error {
 
 // call stores the request with what the model is told by it, sends it and has the
 // reply kept.
-func (s *Service) call(ctx context.Context, j *runState, k run.CallKey, request func() (llm.Request, error), keep ledger.Keep) (llm.Reply, error) {
+func (s *Service) call(ctx context.Context, j *runState, k run.CallKey, request func() (llm.Request, error), keep ledger.StoreReply) (llm.Reply, error) {
 	var (
-		wish   ledger.Wish
-		ticket ledger.Ticket
+		wanted    ledger.CallRequest
+		admission ledger.Admission
 	)
-	err := s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error {
+	err := s.Store.WithConversations(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
 		if err := j.resume(ctx, tx, true); err != nil {
 			return err
 		}
@@ -119,10 +119,10 @@ func (s *Service) call(ctx context.Context, j *runState, k run.CallKey, request 
 		if err != nil {
 			return err
 		}
-		if wish, err = s.Ledger.Wish(k, asked, 0); err != nil {
+		if wanted, err = s.Ledger.Prepare(k, asked, 0); err != nil {
 			return err
 		}
-		ticket, err = tx.AdmitCall(ctx, wish)
+		admission, err = tx.Calls().AdmitCall(ctx, wanted)
 		return err
 	})
 	if err != nil {
@@ -132,7 +132,7 @@ func (s *Service) call(ctx context.Context, j *runState, k run.CallKey, request 
 	if j.run.Kind == run.Turn {
 		metrics.RecordPromptPrefix(j.run.Conversation, j.session.SHA, time.Now())
 	}
-	return s.Ledger.Honour(ctx, wish, ticket, keep)
+	return s.Ledger.Execute(ctx, wanted, admission, keep)
 }
 
 // resume holds a run that goes on, and stores what its next request tells. A turn
@@ -152,7 +152,7 @@ func (j *runState) resume(ctx context.Context, tx Tx, asks bool) error {
 	if pins {
 		in.Turn, in.Frozen = &j.turn, j.session.CreatedAt
 	}
-	out, open, err := tx.Resume(ctx, j.run.Ref.Run, in)
+	out, open, err := tx.Steps().Resume(ctx, j.run.Ref.Run, in)
 	switch {
 	case err == nil && !open:
 		err = errEnded
@@ -166,11 +166,11 @@ func (j *runState) resume(ctx context.Context, tx Tx, asks bool) error {
 		*j.untold[i] = c
 	}
 	if out.Session != in.Session { // another attempt was first to keep one
-		if j.session, err = tx.SessionByID(ctx, out.Session); err != nil {
+		if j.session, err = tx.Sessions().SessionByID(ctx, out.Session); err != nil {
 			return err
 		}
 		if pins {
-			if out.News, err = tx.News(ctx, j.turn, j.session.CreatedAt); err != nil {
+			if out.News, err = tx.Turns().News(ctx, j.turn, j.session.CreatedAt); err != nil {
 				return err
 			}
 		}
@@ -188,7 +188,7 @@ func (j *runState) resume(ctx context.Context, tx Tx, asks bool) error {
 // keeper stores a reply with what follows from it, in one transaction. What an
 // agent of long-term memory ends with is read outside of it: its last reply is
 // stored alone.
-func (s *Service) keeper(j *runState, r *response, note string, k run.CallKey) ledger.Keep {
+func (s *Service) keeper(j *runState, r *response, note string, k run.CallKey) ledger.StoreReply {
 	return func(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, err error) {
 		mine := *r
 		mine.said = j.read(r.step, note, reply)
@@ -197,12 +197,12 @@ func (s *Service) keeper(j *runState, r *response, note string, k run.CallKey) l
 			return s.Ledger.Store.EndCall(ctx, k, reply, cost)
 		}
 		err = s.conclude(ctx, j, &mine, func(ctx context.Context, tx Tx) error {
-			if stored, err = tx.KeepReply(ctx, k, reply, cost); err != nil {
+			if stored, err = tx.Calls().StoreReply(ctx, k, reply, cost); err != nil {
 				return err
 			}
 			// The store leaves out what it cannot hold.
 			if mine.said = j.read(r.step, note, stored); (mine.ends() != nil) != ends {
-				return ledger.ErrOther
+				return ledger.ErrReplyExists
 			}
 			return nil
 		})

@@ -72,21 +72,21 @@ func (s *Service) tryFreeze(ctx context.Context, j *runState) (stored bool, err 
 	if err != nil {
 		return false, err
 	}
-	err = s.Store.WithConversations(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithConversations(ctx, ws, func(ctx context.Context, tx Tx) error {
 		// Whoever froze one while we rendered ours was first.
-		if err := tx.LockSessions(ctx, j.sessions()); err != nil {
+		if err := tx.Sessions().LockSessions(ctx, j.sessions()); err != nil {
 			return err
 		}
-		live, found, err := tx.LiveSession(ctx, j.sessions(), j.spec.Lang)
+		live, found, err := tx.Sessions().LiveSession(ctx, j.sessions(), j.spec.Lang)
 		if err == nil && !found {
-			if live, found, err = tx.PutSession(ctx, fresh, j.spec.SessionTTL); err == nil && !found {
+			if live, found, err = tx.Sessions().PutSession(ctx, fresh, j.spec.SessionTTL); err == nil && !found {
 				return nil
 			}
 		}
 		if err != nil {
 			return err
 		}
-		j.session, err = tx.KeepSession(ctx, j.run.Ref.Run, live)
+		j.session, err = tx.Sessions().KeepSession(ctx, j.run.Ref.Run, live)
 		j.kept = err == nil
 		stored = j.kept
 		return err
@@ -98,8 +98,8 @@ func (s *Service) tryFreeze(ctx context.Context, j *runState) (stored bool, err 
 func (s *Service) freeze(ctx context.Context, ws int64, spec Spec, offloaded bool) (Session, error) {
 	specs := slices.DeleteFunc(s.turnTools(spec).Offered(spec.Origin), func(t agent.ToolSpec) bool { return !offloaded && slices.Contains(tools.Working, t.Name) })
 	out := Session{Channel: spec.sessions(offloaded), Lang: spec.Lang, Tools: offered(specs)}
-	err := s.Store.WithConversations(ctx, ws, func(tx Tx) (err error) {
-		out.Epoch, err = tx.SessionEpoch(ctx)
+	err := s.Store.WithConversations(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
+		out.Epoch, err = tx.Sessions().SessionEpoch(ctx)
 		return err
 	})
 	if err != nil {

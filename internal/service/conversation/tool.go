@@ -59,8 +59,8 @@ func (s *Service) runCalls(ctx context.Context, j *runState, n int, unrun agent.
 // lost is why a call that only a sandboxed worker runs has no result: it was
 // begun, or it never will be.
 func (s *Service) lost(ctx context.Context, j *runState, c Call, last bool) (why agent.SkipReason, err error) {
-	err = s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error {
-		begun, err := tx.VoidOp(ctx, j.run.Op(stepKey(c.Step), c.Position))
+	err = s.Store.WithConversations(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
+		begun, err := tx.Steps().VoidOp(ctx, j.run.Op(stepKey(c.Step), c.Position))
 		switch {
 		case len(begun) > 0:
 			why = agent.SkipUnknown
@@ -121,8 +121,8 @@ func (s *Service) runCall(ctx context.Context, j *runState, c *Call, unrun agent
 		c.Done, j.untold = true, append(j.untold, c)
 		return nil
 	}
-	return s.whileOpen(ctx, j, func(tx Tx) error {
-		*c, err = tx.EndCall(ctx, j.run.Ref.Run, *c)
+	return s.whileOpen(ctx, j, func(ctx context.Context, tx Tx) error {
+		*c, err = tx.Steps().EndCall(ctx, j.run.Ref.Run, *c)
 		return err
 	})
 }
@@ -132,7 +132,7 @@ func (s *Service) storeToolResults(ctx context.Context, j *runState) error {
 	if len(j.untold) == 0 {
 		return nil
 	}
-	return s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error { return j.resume(ctx, tx, false) })
+	return s.Store.WithConversations(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error { return j.resume(ctx, tx, false) })
 }
 
 // errRevoked is a turn whose session was revoked since it was read.
@@ -143,16 +143,16 @@ var errEnded = errors.New("the run has ended")
 
 // whileOpen runs fn in a transaction in which the run cannot be ended; when it was
 // before, nothing of fn is kept.
-func (s *Service) whileOpen(ctx context.Context, j *runState, fn func(Tx) error) error {
-	return s.Store.WithConversations(ctx, j.run.Workspace, func(tx Tx) error {
-		open, err := tx.HoldRun(ctx, j.run.Ref.Run)
+func (s *Service) whileOpen(ctx context.Context, j *runState, fn func(context.Context, Tx) error) error {
+	return s.Store.WithConversations(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
+		open, err := tx.Runs().HoldRun(ctx, j.run.Ref.Run)
 		if err == nil && !open {
 			err = errEnded
 		}
 		if err != nil {
 			return err
 		}
-		return fn(tx)
+		return fn(ctx, tx)
 	})
 }
 

@@ -82,7 +82,7 @@ type Tx interface {
 
 // Store opens transactions.
 type Store interface {
-	WithCuration(ctx context.Context, ws int64, fn func(Tx) error) error
+	WithCuration(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 }
 
 // Service is the use-case.
@@ -95,7 +95,7 @@ type Service struct {
 // second time right after the first changes nothing.
 func (s *Service) Curate(ctx context.Context, ws int64, dryRun bool) (out Report, err error) {
 	var skills []Skill
-	err = s.Store.WithCuration(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithCuration(ctx, ws, func(ctx context.Context, tx Tx) error {
 		chosen, err := tx.Settings(ctx)
 		if err != nil {
 			return err

@@ -89,8 +89,8 @@ func (s *Service) Retry(ctx context.Context, r RetryRequest) (out run.Run, err e
 	}
 	if r.Fresh {
 		var channel string
-		err := s.Store.Within(ctx, r.Workspace, func(tx Tx) (err error) {
-			channel, err = tx.Channel(ctx, j.run.Conversation)
+		err := s.Store.Within(ctx, r.Workspace, func(ctx context.Context, tx Tx) (err error) {
+			channel, err = tx.Transcripts().Channel(ctx, j.run.Conversation)
 			return err
 		})
 		if err != nil {
@@ -105,11 +105,11 @@ func (s *Service) Retry(ctx context.Context, r RetryRequest) (out run.Run, err e
 		out, _, err = s.Store.Accept(ctx, Accepted{Workspace: r.Workspace, Key: j.run.Key, ArgsSHA: j.run.ArgsSHA, Spec: raw, Conversation: j.conv, Channel: channel, Fresh: true, WorkflowID: id})
 		return out, err
 	}
-	err = s.Store.Within(ctx, r.Workspace, func(tx Tx) error {
-		if err := tx.Reopen(ctx, j.run, id(j.run.Generation, j.run.Attempt+1)); err != nil {
+	err = s.Store.Within(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
+		if err := tx.Runs().Reopen(ctx, j.run, id(j.run.Generation, j.run.Attempt+1)); err != nil {
 			return err
 		}
-		out, err = tx.Run(ctx, r.Run)
+		out, err = tx.Runs().Run(ctx, r.Run)
 		return err
 	})
 	return out, err

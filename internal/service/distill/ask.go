@@ -24,7 +24,7 @@ type question struct {
 	material prompt.Material
 	decode   func(text string) error                // says what is wrong with an answer, in words for the model
 	save     func(ctx context.Context, tx Tx) error // what is made of the answer that was decoded last; nil when that takes more than writing it down
-	opened   *ledger.Opened                         // in the transaction that read what is asked about
+	opened   *ledger.AdmittedCall                   // in the transaction that read what is asked about
 }
 
 // open stores q's request with what its transaction does, unless it has to wait
@@ -34,11 +34,11 @@ func (s *Service) open(ctx context.Context, tx Tx, j job, q *question) error {
 	if err != nil {
 		return err
 	}
-	var o ledger.Opened
-	if o.Wish, err = s.Ledger.Wish(run.CallKey{Ref: j.run.Ref, Step: q.step}, req, j.spec.Limits.Parallel); err != nil {
+	var o ledger.AdmittedCall
+	if o.Request, err = s.Ledger.Prepare(run.CallKey{Ref: j.run.Ref, Step: q.step}, req, j.spec.Limits.Parallel); err != nil {
 		return err
 	}
-	if o.Ticket, err = tx.AdmitCall(ctx, o.Wish); err != nil {
+	if o.Admission, err = tx.Calls().AdmitCall(ctx, o.Request); err != nil {
 		return fmt.Errorf("open ledger entry %s: %w", q.step, err)
 	}
 	q.opened = &o
@@ -64,10 +64,10 @@ func (s *Service) askRounds(ctx context.Context, j job, q question) error {
 	if err != nil {
 		return err
 	}
-	asked := ledger.Question{Run: j.run.Ref, Step: q.step, Lang: q.lang, Request: req, Parallel: j.spec.Limits.Parallel, Repairs: j.spec.Limits.Repairs, Decode: q.decode, Opened: q.opened}
+	asked := ledger.Question{Run: j.run.Ref, Step: q.step, Lang: q.lang, Request: req, Parallel: j.spec.Limits.Parallel, Repairs: j.spec.Limits.Repairs, Decode: q.decode, Admitted: q.opened}
 	saved := false
 	if q.save != nil {
-		asked.Keep = func(k run.CallKey) ledger.Keep {
+		asked.StoreReply = func(k run.CallKey) ledger.StoreReply {
 			return func(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, err error) {
 				stored, err = s.keep(ctx, q, k, reply, cost)
 				saved = err == nil
@@ -82,19 +82,19 @@ func (s *Service) askRounds(ctx context.Context, j job, q question) error {
 	if err != nil || saved || q.save == nil {
 		return err
 	}
-	return s.Store.Within(ctx, j.run.Workspace, func(tx Tx) error { return q.save(ctx, tx) })
+	return s.Store.Within(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error { return q.save(ctx, tx) })
 }
 
 // keep stores a reply with what is made of it. One that nothing is made of is the
 // ledger's to store alone.
 func (s *Service) keep(ctx context.Context, q question, k run.CallKey, reply llm.Reply, cost *int64) (stored llm.Reply, err error) {
-	err = s.Store.Within(ctx, k.Workspace, func(tx Tx) error {
-		if stored, err = tx.KeepReply(ctx, k, reply, cost); err != nil {
+	err = s.Store.Within(ctx, k.Workspace, func(ctx context.Context, tx Tx) error {
+		if stored, err = tx.Calls().StoreReply(ctx, k, reply, cost); err != nil {
 			return err
 		}
 		// The store leaves out what it cannot hold.
 		if stored.Refusal != "" || q.decode(stored.Text) != nil {
-			return ledger.ErrOther
+			return ledger.ErrReplyExists
 		}
 		return q.save(ctx, tx)
 	})

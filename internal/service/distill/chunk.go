@@ -24,11 +24,11 @@ func (s *Service) Chunk(ctx context.Context, ref run.Ref) ([]string, error) {
 		made  []Task
 		asked []question
 	)
-	j, err := s.load(ctx, ref, func(tx Tx, j job) (err error) {
+	j, err := s.load(ctx, ref, func(ctx context.Context, tx Tx, j job) (err error) {
 		if open, err = j.open(ctx, tx); err != nil || !open {
 			return err
 		}
-		if tasks, err = tx.Tasks(ctx, ref.Run); err != nil || len(tasks) > 0 {
+		if tasks, err = tx.Tasks().Tasks(ctx, ref.Run); err != nil || len(tasks) > 0 {
 			return err
 		}
 		if asked = j.division(&made); len(asked) == 0 {
@@ -41,7 +41,7 @@ func (s *Service) Chunk(ctx context.Context, ref run.Ref) ([]string, error) {
 	}
 	for _, q := range asked {
 		err := s.ask(ctx, j, q)
-		if f, ended := ledger.Hopeless(err); ended {
+		if f, ended := ledger.IsPermanent(err); ended {
 			return nil, s.endRun(ctx, ref, outcomeOf(f), f.Error(), Result{Code: string(f.Code)})
 		}
 		if err != nil {
@@ -53,7 +53,7 @@ func (s *Service) Chunk(ctx context.Context, ref run.Ref) ([]string, error) {
 
 // endEmpty ends a run whose conversation nothing can be learnt from.
 func endEmpty(ctx context.Context, tx Tx, ref run.Ref) error {
-	return tx.EndRun(ctx, ref.Run, run.NothingToExtract, "the conversation holds no task that could be learnt from", Result{})
+	return tx.Runs().EndRun(ctx, ref.Run, run.NothingToExtract, "the conversation holds no task that could be learnt from", Result{})
 }
 
 // division asks for the tasks, window by window when the transcript is too long
@@ -90,7 +90,7 @@ func (j job) division(made *[]Task) []question {
 		if len(*made) == 0 {
 			return endEmpty(ctx, tx, j.run.Ref)
 		}
-		return tx.PutTasks(ctx, *made)
+		return tx.Tasks().PutTasks(ctx, *made)
 	}
 	return out
 }

@@ -26,19 +26,19 @@ type Result struct {
 // stopped it; without a code the task must have ended by itself. An attempt that
 // a retry has followed has no say any more.
 func (s *Service) EndTask(ctx context.Context, ref run.Ref, attempt int, key, code, reason string) (t Task, err error) {
-	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
-		r, err := tx.RunState(ctx, ref.Run)
+	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		r, err := tx.Runs().RunState(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
-		if t, err = tx.Task(ctx, ref.Run, key); err != nil || t.Stage == EndedTask || r.Attempt != attempt {
+		if t, err = tx.Tasks().Task(ctx, ref.Run, key); err != nil || t.Stage == EndedTask || r.Attempt != attempt {
 			return err
 		}
 		if code == "" {
 			return fmt.Errorf("end task %s: it is only %s", key, t.Stage)
 		}
 		t.Outcome, t.Reason = Failed, code+": "+reason
-		return tx.EndTask(ctx, t)
+		return tx.Tasks().EndTask(ctx, t)
 	})
 	return t, err
 }
@@ -49,8 +49,8 @@ func (s *Service) AwaitTask(ctx context.Context, ref run.Ref, key string) error 
 	const looks, pause = 20, 250 * time.Millisecond
 	for range looks {
 		var t Task
-		err := s.Store.Within(ctx, ref.Workspace, func(tx Tx) (err error) {
-			t, err = tx.Task(ctx, ref.Run, key)
+		err := s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
+			t, err = tx.Tasks().Task(ctx, ref.Run, key)
 			return err
 		})
 		if err != nil || t.Stage == EndedTask {
@@ -70,8 +70,8 @@ func (s *Service) AwaitTask(ctx context.Context, ref run.Ref, key string) error 
 // next attempt has begun: its steps, such as the commit of its last task, may end
 // it before the workflow that ran them comes to close it.
 func (s *Service) Close(ctx context.Context, ref run.Ref, attempt int, code, reason string) (out Result, err error) {
-	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
-		r, err := tx.RunState(ctx, ref.Run)
+	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		r, err := tx.Runs().RunState(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
@@ -79,7 +79,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, attempt int, code, rea
 			out.Outcome = r.Outcome
 			return json.Unmarshal(r.Result, &out)
 		}
-		tasks, err := tx.Tasks(ctx, ref.Run)
+		tasks, err := tx.Tasks().Tasks(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
@@ -94,7 +94,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, attempt int, code, rea
 				out.Outcome = run.CancelledOutcome
 			}
 		}
-		return tx.EndRun(ctx, ref.Run, out.Outcome, reason, out)
+		return tx.Runs().EndRun(ctx, ref.Run, out.Outcome, reason, out)
 	})
 	return out, err
 }

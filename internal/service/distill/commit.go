@@ -14,8 +14,6 @@ type Commit struct {
 	Near     search.Query // finds what is too similar to create beside
 	MergeSim float64      // cosine from which it is
 	Keep     int          // versions of the skill, 0 for all
-
-	Upload func(context.Context) error // stores the package, while the task is held; nil when it is there
 }
 
 // Args are a commit's arguments, as the log of operations remembers them.
@@ -49,11 +47,38 @@ func (s *Service) Publish(ctx context.Context, ref run.Ref, key string) (c Commi
 	if err != nil || unseen {
 		return c, unseen, err
 	}
-	c, err = s.commit(ctx, t, j.spec, func(ctx context.Context) error { return s.upload(ctx, *t.Package, made) })
+	if t.Stage != EndedTask {
+		if err := s.upload(ctx, *t.Package, made); err != nil {
+			return c, false, err
+		}
+	}
+	c, err = s.commit(ctx, t, j.spec)
+	if t.Package != nil && (err != nil || c.Conflict) {
+		err = s.discardErased(ctx, t, err)
+	}
 	return c, false, err
 }
 
-func (s *Service) commit(ctx context.Context, t Task, spec Spec, upload func(context.Context) error) (Committed, error) {
+// Commit makes a task's package the head of its skill, once.
+func (s *Service) Commit(ctx context.Context, ref run.Ref, key string) (Committed, error) {
+	var (
+		t    Task
+		spec Spec
+	)
+	err := s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
+		if t, err = tx.Tasks().Task(ctx, ref.Run, key); err != nil {
+			return err
+		}
+		spec, err = s.specs.of(ctx, tx, ref)
+		return err
+	})
+	if err != nil {
+		return Committed{}, err
+	}
+	return s.commit(ctx, t, spec)
+}
+
+func (s *Service) commit(ctx context.Context, t Task, spec Spec) (Committed, error) {
 	if t.Stage == EndedTask {
 		return Committed{Outcome: t.Outcome, Skill: t.Skill, Version: t.Version}, nil
 	}
@@ -67,6 +92,5 @@ func (s *Service) commit(ctx context.Context, t Task, spec Spec, upload func(con
 		Near:     s.skillQuery(text, vector, spec.Limits.RecallTopK+1),
 		MergeSim: spec.Limits.MergeSim,
 		Keep:     spec.Limits.KeepVersions,
-		Upload:   upload,
 	})
 }

@@ -31,7 +31,7 @@ func (s *Service) Draft(ctx context.Context, ref run.Ref, key string) (plan Plan
 		w wanted
 		d *drafting
 	)
-	j, t, err := s.loadTask(ctx, ref, key, func(tx Tx, j job, t Task) (err error) {
+	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx Tx, j job, t Task) (err error) {
 		switch {
 		case t.Draft != nil: // an earlier attempt was here
 		case t.Stage == Chunked:
@@ -52,7 +52,7 @@ func (s *Service) Draft(ctx context.Context, ref run.Ref, key string) (plan Plan
 		if ended, err = s.wants(ctx, j, t, q, &w); err != nil || ended {
 			return Plan{}, ended, err
 		}
-		err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) (err error) {
+		err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
 			if err = s.recall(ctx, tx, j, &t, w); err != nil {
 				return err
 			}
@@ -99,7 +99,7 @@ func (s *Service) draft(ctx context.Context, j job, t Task, d *drafting) (plan P
 		return Plan{}, true, s.endTask(ctx, t, Failed, fmt.Sprintf("the same messages failed within the last day, and were not asked about again (%s: %s)", d.failed.Code, d.failed.Reason))
 	}
 	if err := s.ask(ctx, j, d.q); err != nil {
-		if f, over := ledger.Hopeless(err); over {
+		if f, over := ledger.IsPermanent(err); over {
 			return Plan{}, true, s.failTask(ctx, t, d.memo, f)
 		}
 		return Plan{}, false, err
@@ -146,9 +146,9 @@ func (j job) extraction(t Task, stage prompt.Stage, candidates []prompt.Candidat
 		},
 		save: func(ctx context.Context, tx Tx) error {
 			if made.task.Stage == EndedTask {
-				return tx.EndTask(ctx, made.task)
+				return tx.Tasks().EndTask(ctx, made.task)
 			}
-			return tx.SaveDraft(ctx, made.task, made.notes)
+			return tx.Drafts().SaveDraft(ctx, made.task, made.notes)
 		}}
 }
 

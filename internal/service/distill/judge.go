@@ -29,7 +29,7 @@ func (s *Service) Judge(ctx context.Context, ref run.Ref, key string) error {
 	}
 	quality, err := s.judge(ctx, j, t, shown)
 	var notes []string
-	if f, over := ledger.Hopeless(err); over {
+	if f, over := ledger.IsPermanent(err); over {
 		notes = []string{"not judged: " + f.Error()}
 	} else if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (s *Service) Judge(ctx context.Context, ref run.Ref, key string) error {
 		quality.Reason = j.private.clean(quality.Reason)
 		t.Quality = &quality
 	}
-	return s.Store.Within(ctx, ref.Workspace, func(tx Tx) error { return tx.SaveQuality(ctx, t, notes) })
+	return s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error { return tx.Drafts().SaveQuality(ctx, t, notes) })
 }
 
 // judged tells whether a run's drafts are judged. Lessons alone are no skill to
@@ -51,8 +51,8 @@ func (s *Service) wouldBe(ctx context.Context, t Task) (shown prompt.Candidate, 
 	if t.Based.Skill == 0 {
 		return shown, nil
 	}
-	err = s.Store.Within(ctx, t.Ref.Workspace, func(tx Tx) error {
-		base, err := tx.Version(ctx, t.Based.Skill, t.Based.Version)
+	err = s.Store.Within(ctx, t.Ref.Workspace, func(ctx context.Context, tx Tx) error {
+		base, err := tx.Skills().Version(ctx, t.Based.Skill, t.Based.Version)
 		if isNotFound(err) { // pruned meanwhile: the draft alone has to do
 			return nil
 		}

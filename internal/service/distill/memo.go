@@ -41,19 +41,19 @@ func remembered(ctx context.Context, tx Tx, j job, key [sha256.Size]byte) (m Cac
 	if j.run.Generation > 1 {
 		return m, false, nil
 	}
-	return tx.Memo(ctx, key, memoFresh)
+	return tx.Tasks().Memo(ctx, key, memoFresh)
 }
 
 // failTask ends a task that no model could do, and remembers what the model did
 // not manage, so that the same material is not paid for again at once.
 func (s *Service) failTask(ctx context.Context, t Task, key [sha256.Size]byte, f *fault.Error) error {
 	t.Outcome, t.Reason = Failed, f.Error()
-	return s.Store.Within(ctx, t.Ref.Workspace, func(tx Tx) error {
+	return s.Store.Within(ctx, t.Ref.Workspace, func(ctx context.Context, tx Tx) error {
 		if f.Code == fault.ModelInvalid || f.Code == fault.ModelRefused {
-			if err := tx.PutMemo(ctx, key, CachedFailure{Code: f.Code, Reason: f.Error()}); err != nil {
+			if err := tx.Tasks().PutMemo(ctx, key, CachedFailure{Code: f.Code, Reason: f.Error()}); err != nil {
 				return err
 			}
 		}
-		return tx.EndTask(ctx, t)
+		return tx.Tasks().EndTask(ctx, t)
 	})
 }

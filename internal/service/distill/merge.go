@@ -35,12 +35,12 @@ func (s *Service) Merge(ctx context.Context, ref run.Ref, key string) error {
 	fresh := skill.NewDocument(*t.Draft)
 	vector := s.embed(ctx, fresh.SearchText())
 	var current *skill.Version
-	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		head, _, err := s.target(ctx, tx, j, t, fresh, vector)
 		if err != nil || head == nil {
 			return err
 		}
-		v, err := tx.Version(ctx, head.ID, head.Version)
+		v, err := tx.Skills().Version(ctx, head.ID, head.Version)
 		current = &v
 		return err
 	})
@@ -49,7 +49,7 @@ func (s *Service) Merge(ctx context.Context, ref run.Ref, key string) error {
 	}
 	if !j.lessonsOnly() { // lessons are added to what is there; nothing is to be weighed
 		merged, err := s.merge(ctx, j, t, *current)
-		if _, over := ledger.Hopeless(err); err != nil && !over {
+		if _, over := ledger.IsPermanent(err); err != nil && !over {
 			return err
 		}
 		if err == nil && merged.Action != skill.Skip {
@@ -60,7 +60,7 @@ func (s *Service) Merge(ctx context.Context, ref run.Ref, key string) error {
 		}
 	}
 	t.Based = Base{Skill: current.SkillID, Version: current.Number}
-	return s.Store.Within(ctx, ref.Workspace, func(tx Tx) error { return tx.SaveBase(ctx, t) })
+	return s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error { return tx.Drafts().SaveBase(ctx, t) })
 }
 
 func (s *Service) merge(ctx context.Context, j job, t Task, current skill.Version) (draft skill.Draft, err error) {

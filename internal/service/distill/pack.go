@@ -16,14 +16,27 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// pack makes a task's draft and files into a version on the head that is in force
-// now, and renders and zips it. It may be run again at any time before the commit;
-// the last package counts. Unseen is set, and nothing done, when the draft's model
-// has not seen that head: it is to be merged first.
+// Pack makes a task's draft and files into a version on the head that is in
+// force now, renders and zips it, and uploads the zip. It may be run again at
+// any time before the commit; the last package counts. Unseen is set, and
+// nothing done, when the draft's model has not seen that head: it is to be
+// merged first.
+func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) (unseen bool, err error) {
+	_, t, made, unseen, err := s.pack(ctx, ref, key)
+	if err != nil || unseen || t.Stage == EndedTask {
+		return unseen, err
+	}
+	if err := s.upload(ctx, *t.Package, made); err != nil {
+		return false, err
+	}
+	return false, s.discardErased(ctx, t, nil)
+}
+
+// pack is Pack without the upload.
 func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t Task, made packageBytes, unseen bool, err error) {
 	var written []WrittenFile
-	j, t, err = s.loadTask(ctx, ref, key, func(tx Tx, _ job, t Task) (err error) {
-		written, err = tx.Written(ctx, t)
+	j, t, err = s.loadTask(ctx, ref, key, func(ctx context.Context, tx Tx, _ job, t Task) (err error) {
+		written, err = tx.Drafts().Written(ctx, t)
 		return err
 	})
 	if err != nil || t.Stage == EndedTask {
@@ -39,38 +52,82 @@ func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t T
 	fresh := skill.NewDocument(*t.Draft)
 	vector := s.embed(ctx, fresh.SearchText())
 	var p Package
-	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
-		if p, unseen, err = s.rebase(ctx, tx, j, t, fresh, files, vector); err != nil || unseen {
-			return err
-		}
-		v := &p.Version
-		v.Degraded, v.Violations = degraded, append(violations, v.Violations...)
-		v.Run, v.TaskKey, v.Lang, v.Origin = ref.Run, t.Key, t.Lang, originDistill
-		v.Model, v.PromptSHA = j.spec.Models["extract"], prompt.Hash(j.spec.Instructions[instructionKey(prompt.Extract, t.Lang)])
-		v.Redactions = j.private.redactions
-		v.Quality = t.Quality
-		p.Poor, p.Asks = t.Quality != nil && t.Quality.Score < j.spec.Limits.MinQuality, j.spec.Approval
-		v.Sources = skill.Ranges(j.run.Conversation, t.Draft.Evidence)
-		extra, err := s.carry(ctx, &p)
-		if err != nil {
-			return err
-		}
-		if made.archive, made.markdown, err = v.Pack(ref.Workspace, j.spec.NameStyle, extra...); err != nil {
-			return err
-		}
-		p.Bytes = len(made.archive)
-		// Before its bytes are stored, so that collection waits and an erase knows of them.
-		if err := tx.TouchPackage(ctx, v.PackageSHA, v.PackageKey, p.Bytes); err != nil {
-			return err
-		}
-		t.Package = &p
-		return tx.SavePackage(ctx, t)
+	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		p, unseen, err = s.rebase(ctx, tx, j, t, fresh, files, vector)
+		return err
 	})
 	if errors.Is(err, errNoSkill) {
 		t = t.skipped("the conversation failed: it may add lessons to a skill, but make none")
 		return j, t, made, false, s.endTask(ctx, t, t.Outcome, t.Reason)
 	}
-	return j, t, made, unseen, err
+	if err != nil || unseen {
+		return j, t, made, unseen, err
+	}
+	v := &p.Version
+	v.Degraded, v.Violations = degraded, append(violations, v.Violations...)
+	v.Run, v.TaskKey, v.Lang, v.Origin = ref.Run, t.Key, t.Lang, originDistill
+	v.Model, v.PromptSHA = j.spec.Models["extract"], prompt.Hash(j.spec.Instructions[instructionKey(prompt.Extract, t.Lang)])
+	v.Redactions = j.private.redactions
+	v.Quality = t.Quality
+	p.Poor, p.Asks = t.Quality != nil && t.Quality.Score < j.spec.Limits.MinQuality, j.spec.Approval
+	v.Sources = skill.Ranges(j.run.Conversation, t.Draft.Evidence)
+	extra, err := s.carry(ctx, &p)
+	if err != nil {
+		return j, t, made, false, err
+	}
+	if made.archive, made.markdown, err = v.Pack(ref.Workspace, j.spec.NameStyle, extra...); err != nil {
+		return j, t, made, false, err
+	}
+	p.Bytes, t.Package = len(made.archive), &p
+	return j, t, made, false, s.record(ctx, t)
+}
+
+// record stores a task's package as pending, before its bytes are uploaded: collection
+// waits, and an erase knows of them.
+func (s *Service) record(ctx context.Context, t Task) error {
+	return s.Store.Within(ctx, t.Ref.Workspace, func(ctx context.Context, tx Tx) error {
+		held, err := tx.Tasks().HoldTask(ctx, t)
+		if err == nil && !held {
+			err = fault.New(fault.Unavailable, "the task has ended or was erased just now", "")
+		}
+		if err != nil {
+			return err
+		}
+		p := t.Package
+		if err := tx.Packages().TouchPackage(ctx, p.Version.PackageSHA, p.Version.PackageKey, p.Bytes); err != nil {
+			return err
+		}
+		return tx.Drafts().SavePackage(ctx, t)
+	})
+}
+
+// discardErased deletes the objects of a package that was erased, itself or its task,
+// while they were uploaded. It returns cause, if there is one.
+func (s *Service) discardErased(ctx context.Context, t Task, cause error) error {
+	ctx = context.WithoutCancel(ctx)
+	ws, sha := t.Ref.Workspace, t.Package.Version.PackageSHA
+	erased := false
+	err := s.Store.Within(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
+		erased, err = tx.Packages().AbandonPackage(ctx, t)
+		return err
+	})
+	gone := fault.CodeOf(err) == fault.Erasing || fault.CodeOf(err) == fault.NotFound // the workspace
+	if err != nil && !gone {
+		return errors.Join(cause, err)
+	}
+	if !gone && !erased {
+		return cause
+	}
+	for _, object := range PackageObjects(t.Package.Version.PackageKey) {
+		if err := s.Blobs.Delete(ctx, object); err != nil {
+			return errors.Join(cause, err)
+		}
+	}
+	if gone {
+		return cause
+	}
+	err = s.Store.Within(ctx, ws, func(ctx context.Context, tx Tx) error { return tx.Packages().ForgetPackage(ctx, sha) })
+	return errors.Join(cause, err)
 }
 
 // errNoSkill says that a draft's lessons belong to no skill that is there.
@@ -141,7 +198,7 @@ func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 	if t.Based != (Base{Skill: head.ID, Version: head.Version}) {
 		return Package{}, true, nil
 	}
-	current, err := tx.Version(ctx, head.ID, head.Version)
+	current, err := tx.Skills().Version(ctx, head.ID, head.Version)
 	if err != nil {
 		return Package{}, false, err
 	}
@@ -172,7 +229,7 @@ func (s *Service) target(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 		head, err = usableHead(ctx, tx, t.Based.Skill)
 		return head, false, err
 	}
-	named, err := tx.SkillNamed(ctx, skill.Canonical(fresh.Name))
+	named, err := tx.Skills().SkillNamed(ctx, skill.Canonical(fresh.Name))
 	if err == nil && usable(&named) != nil {
 		return &named, false, nil
 	}
@@ -180,7 +237,7 @@ func (s *Service) target(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 	if err != nil && !free {
 		return nil, false, err
 	}
-	hits, err := tx.Search(ctx, s.skillQuery(fresh.SearchText(), vector, j.spec.Limits.RecallTopK+1))
+	hits, err := tx.Skills().Search(ctx, s.skillQuery(fresh.SearchText(), vector, j.spec.Limits.RecallTopK+1))
 	if err != nil {
 		return nil, false, err
 	}
@@ -196,7 +253,7 @@ func (s *Service) target(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 // usableHead is the skill of an id when a distillation may change it, nil when
 // not, or when it was deleted meanwhile.
 func usableHead(ctx context.Context, tx Tx, id int64) (*skill.Head, error) {
-	head, err := tx.SkillHead(ctx, id)
+	head, err := tx.Skills().SkillHead(ctx, id)
 	if isNotFound(err) {
 		return nil, nil
 	}
@@ -219,7 +276,7 @@ func freeName(ctx context.Context, tx Tx, name string) (string, error) {
 		if n > 1 {
 			candidate = skill.Numbered(name, n)
 		}
-		if _, err := tx.SkillNamed(ctx, candidate); isNotFound(err) {
+		if _, err := tx.Skills().SkillNamed(ctx, candidate); isNotFound(err) {
 			return candidate, nil
 		} else if err != nil {
 			return "", err
@@ -230,8 +287,7 @@ func freeName(ctx context.Context, tx Tx, name string) (string, error) {
 // packageBytes is the bytes of a package.
 type packageBytes struct{ archive, markdown []byte }
 
-// upload stores the bytes of p while its task is held: an erase waits until they are
-// there, and finds them.
+// upload stores the bytes of p.
 func (s *Service) upload(ctx context.Context, p Package, made packageBytes) error {
 	puts, ctx := errgroup.WithContext(ctx)
 	puts.Go(func() error { return s.Blobs.Put(ctx, besidePackage(p.Version.PackageKey), made.markdown) })

@@ -28,8 +28,8 @@ type TaskProgress struct {
 
 // Progress tells how far a run is. It may be asked several times a second.
 func (s *Service) Progress(ctx context.Context, ref run.Ref) (p Progress, err error) {
-	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
-		p, err = tx.Progress(ctx, ref.Run)
+	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		p, err = tx.Runs().Progress(ctx, ref.Run)
 		return err
 	})
 	return p, err

@@ -11,6 +11,7 @@ import (
 	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/ledger"
@@ -31,7 +32,7 @@ func (s *Service) wants(ctx context.Context, j job, t Task, q question, w *wante
 	// A model that cannot say it is not worth failing for: the first request says it too.
 	err = s.ask(ctx, j, q)
 	if code := fault.CodeOf(err); err != nil && code != fault.ModelInvalid && code != fault.ModelRefused {
-		if f, over := ledger.Hopeless(err); over {
+		if f, over := ledger.IsPermanent(err); over {
 			return true, s.endTask(ctx, t, Failed, f.Error())
 		}
 		return false, err
@@ -49,7 +50,31 @@ func (s *Service) recall(ctx context.Context, tx Tx, j job, t *Task, w wanted) (
 	if t.Candidates, err = s.candidates(ctx, tx, j.spec.Limits, w.query, w.vector); err != nil {
 		return err
 	}
-	return tx.SaveRecall(ctx, *t)
+	return tx.Drafts().SaveRecall(ctx, *t)
+}
+
+// Recall is the first half of Draft. It returns how many skills there are, and ended
+// when the task is over.
+func (s *Service) Recall(ctx context.Context, ref run.Ref, key string) (candidates int, ended bool, err error) {
+	var (
+		q question
+		w wanted
+	)
+	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx Tx, j job, t Task) error {
+		if t.Stage != Chunked {
+			return nil
+		}
+		q = j.rewriting(t, &w.query)
+		return s.open(ctx, tx, j, &q)
+	})
+	if err != nil || t.Stage != Chunked {
+		return len(t.Candidates), t.Stage == EndedTask, err
+	}
+	if ended, err = s.wants(ctx, j, t, q, &w); err != nil || ended {
+		return 0, ended, err
+	}
+	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error { return s.recall(ctx, tx, j, &t, w) })
+	return len(t.Candidates), false, err
 }
 
 func rewriteStep(t Task) string { return t.Key + "/rewrite" }
@@ -76,7 +101,7 @@ func (j job) firstRequest(t Task) string {
 
 // candidates searches and keeps what is near enough to be shown.
 func (s *Service) candidates(ctx context.Context, tx Tx, l Limits, query string, vector []float32) ([]Candidate, error) {
-	hits, err := tx.Search(ctx, s.skillQuery(query, vector, 4*l.RecallTopK))
+	hits, err := tx.Skills().Search(ctx, s.skillQuery(query, vector, 4*l.RecallTopK))
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +110,7 @@ func (s *Service) candidates(ctx context.Context, tx Tx, l Limits, query string,
 		if h.Cosine < l.RecallMinSim && !search.Relevant(h) {
 			continue
 		}
-		head, err := tx.SkillHead(ctx, h.Owner)
+		head, err := tx.Skills().SkillHead(ctx, h.Owner)
 		if isNotFound(err) { // deleted since it was found
 			continue
 		}
@@ -139,7 +164,7 @@ func field(text, name string) string {
 func readCandidates(ctx context.Context, tx Tx, t Task) ([]prompt.Candidate, error) {
 	var out []prompt.Candidate
 	for _, c := range t.Candidates {
-		v, err := tx.Version(ctx, c.Skill, c.Version)
+		v, err := tx.Skills().Version(ctx, c.Skill, c.Version)
 		if isNotFound(err) { // pruned between the search and the row that keeps it
 			continue
 		}

@@ -72,14 +72,14 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 		return Report{}, fmt.Errorf("decode the result of run %d: %w", ref.Run, err)
 	}
 	out.Code = result.Code
-	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
-		if out.Usage, err = tx.Usage(ctx, ref.Run); err != nil {
+	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		if out.Usage, err = tx.Runs().Usage(ctx, ref.Run); err != nil {
 			return err
 		}
-		if out.Calls, err = tx.Calls(ctx, ref); err != nil {
+		if out.Calls, err = tx.Calls().Calls(ctx, ref); err != nil {
 			return err
 		}
-		tasks, err := tx.Tasks(ctx, ref.Run)
+		tasks, err := tx.Tasks().Tasks(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func (s *Service) reportTask(ctx context.Context, tx Tx, t Task, calls []run.Cal
 	if t.Skill == 0 {
 		return r, nil
 	}
-	head, err := tx.SkillHead(ctx, t.Skill)
+	head, err := tx.Skills().SkillHead(ctx, t.Skill)
 	if isNotFound(err) { // deleted since
 		return r, nil
 	}
@@ -115,7 +115,7 @@ func (s *Service) reportTask(ctx context.Context, tx Tx, t Task, calls []run.Cal
 		return r, err
 	}
 	r.Skill, r.SkillID, r.Version, r.Status = head.Name, t.Skill, t.Version, head.Status
-	v, err := tx.Version(ctx, t.Skill, t.Version)
+	v, err := tx.Skills().Version(ctx, t.Skill, t.Version)
 	if isNotFound(err) { // pruned since
 		return r, nil
 	}

@@ -8,58 +8,18 @@ package distill
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
-	"time"
 	"unicode/utf8"
 
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/ledger"
-	"cairn/internal/service/search"
 )
-
-// Tx is one workspace's rows in one transaction.
-type Tx interface {
-	ledger.Rows
-	Run(ctx context.Context, id int64) (run.Run, error)
-	RunState(ctx context.Context, id int64) (run.Run, error) // without the configuration
-	RunTask(ctx context.Context, id int64, key string) (run.Run, Task, error)
-	RunSpec(ctx context.Context, id int64) (json.RawMessage, error)
-	StartRun(ctx context.Context, id int64) (bool, error)
-	Reopen(ctx context.Context, r run.Run, workflowID string) error
-	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
-	Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error)
-	Channel(ctx context.Context, conversation int64) (string, error)
-	PutTasks(ctx context.Context, ts []Task) error
-	Tasks(ctx context.Context, id int64) ([]Task, error)
-	Progress(ctx context.Context, id int64) (Progress, error)
-	Usage(ctx context.Context, id int64) (run.Usage, error)
-	Calls(ctx context.Context, ref run.Ref) ([]run.Call, error)
-	Task(ctx context.Context, id int64, key string) (Task, error)
-	SaveRecall(ctx context.Context, t Task) error
-	SaveDraft(ctx context.Context, t Task, notes []string) error
-	SaveBase(ctx context.Context, t Task) error
-	Memo(ctx context.Context, key [32]byte, fresh time.Duration) (CachedFailure, bool, error)
-	PutMemo(ctx context.Context, key [32]byte, m CachedFailure) error
-	SaveQuality(ctx context.Context, t Task, notes []string) error
-	SaveWritten(ctx context.Context, t Task, kind string, files []WrittenFile) error
-	Written(ctx context.Context, t Task) ([]WrittenFile, error)
-	SavePackage(ctx context.Context, t Task) error
-	HoldTask(ctx context.Context, t Task) (bool, error)
-	EndTask(ctx context.Context, t Task) error
-	TouchPackage(ctx context.Context, sha [32]byte, key string, bytes int) error
-	SkillNamed(ctx context.Context, name string) (skill.Head, error)
-	SkillHead(ctx context.Context, id int64) (skill.Head, error)
-	Version(ctx context.Context, id int64, number int) (skill.Version, error)
-	Search(ctx context.Context, q search.Query) ([]search.Hit, error)
-}
 
 // Store keeps runs, tasks and skills.
 type Store interface {
-	Within(ctx context.Context, ws int64, fn func(Tx) error) error
+	Within(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 	Accept(ctx context.Context, a Accepted) (r run.Run, made bool, err error)
 	CommitVersion(ctx context.Context, t Task, c Commit) (Committed, error)
 }
@@ -73,6 +33,7 @@ type Embedder interface {
 type Blobs interface {
 	Put(ctx context.Context, key string, data []byte) error
 	Get(ctx context.Context, key string) ([]byte, error)
+	Delete(ctx context.Context, key string) error
 	Locate(key string) string // for people
 }
 
@@ -98,16 +59,16 @@ type job struct {
 
 // load reads a run, its configuration and its messages. What also does is done in
 // the same transaction.
-func (s *Service) load(ctx context.Context, ref run.Ref, also func(tx Tx, j job) error) (j job, err error) {
-	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
-		r, err := tx.RunState(ctx, ref.Run)
+func (s *Service) load(ctx context.Context, ref run.Ref, also func(ctx context.Context, tx Tx, j job) error) (j job, err error) {
+	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		r, err := tx.Runs().RunState(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
 		if j, err = s.read(ctx, tx, r); err != nil || also == nil {
 			return err
 		}
-		return also(tx, j)
+		return also(ctx, tx, j)
 	})
 	return j, err
 }
@@ -119,7 +80,7 @@ func (s *Service) read(ctx context.Context, tx Tx, r run.Run) (j job, err error)
 	if j.spec, err = s.specs.of(ctx, tx, ref); err != nil {
 		return j, err
 	}
-	j.conv, err = tx.Conversation(ctx, j.run.Conversation, max(0, j.spec.From-j.spec.Limits.HistoryMessages), j.spec.To)
+	j.conv, err = tx.Transcripts().Conversation(ctx, j.run.Conversation, max(0, j.spec.From-j.spec.Limits.HistoryMessages), j.spec.To)
 	if err != nil {
 		return j, err
 	}
@@ -149,9 +110,9 @@ func (j job) lessonsOnly() bool { return j.conv.Reward != nil && *j.conv.Reward 
 
 // loadTask is load with one of the run's tasks. What also does is left out when the
 // task has ended.
-func (s *Service) loadTask(ctx context.Context, ref run.Ref, key string, also func(tx Tx, j job, t Task) error) (j job, t Task, err error) {
-	err = s.Store.Within(ctx, ref.Workspace, func(tx Tx) error {
-		r, task, err := tx.RunTask(ctx, ref.Run, key)
+func (s *Service) loadTask(ctx context.Context, ref run.Ref, key string, also func(ctx context.Context, tx Tx, j job, t Task) error) (j job, t Task, err error) {
+	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		r, task, err := tx.Tasks().RunTask(ctx, ref.Run, key)
 		if err != nil {
 			return err
 		}
@@ -159,7 +120,7 @@ func (s *Service) loadTask(ctx context.Context, ref run.Ref, key string, also fu
 		if j, err = s.read(ctx, tx, r); err != nil || t.Stage == EndedTask || also == nil {
 			return err
 		}
-		return also(tx, j, t)
+		return also(ctx, tx, j, t)
 	})
 	return j, t, err
 }
@@ -181,11 +142,11 @@ func (j job) messages(seqs []int) []transcript.Message {
 
 // endRun ends a run that made no tasks.
 func (s *Service) endRun(ctx context.Context, ref run.Ref, outcome run.Outcome, reason string, result any) error {
-	return s.Store.Within(ctx, ref.Workspace, func(tx Tx) error { return tx.EndRun(ctx, ref.Run, outcome, reason, result) })
+	return s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error { return tx.Runs().EndRun(ctx, ref.Run, outcome, reason, result) })
 }
 
 // endTask ends a task that made no version.
 func (s *Service) endTask(ctx context.Context, t Task, outcome Outcome, reason string) error {
 	t.Outcome, t.Reason = outcome, reason
-	return s.Store.Within(ctx, t.Ref.Workspace, func(tx Tx) error { return tx.EndTask(ctx, t) })
+	return s.Store.Within(ctx, t.Ref.Workspace, func(ctx context.Context, tx Tx) error { return tx.Tasks().EndTask(ctx, t) })
 }

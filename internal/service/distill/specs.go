@@ -28,7 +28,7 @@ func (s *specs) of(ctx context.Context, tx Tx, ref run.Ref) (Spec, error) {
 	if spec, ok := s.held(ref); ok {
 		return spec, nil
 	}
-	raw, err := tx.RunSpec(ctx, ref.Run)
+	raw, err := tx.Runs().RunSpec(ctx, ref.Run)
 	if err != nil {
 		return Spec{}, err
 	}

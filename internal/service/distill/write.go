@@ -30,7 +30,7 @@ func (s *Service) Write(ctx context.Context, ref run.Ref, key string, doc int) (
 		p part
 		q question
 	)
-	j, t, err := s.loadTask(ctx, ref, key, func(tx Tx, j job, t Task) (err error) {
+	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx Tx, j job, t Task) (err error) {
 		if p, err = t.part(doc); err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func (s *Service) Write(ctx context.Context, ref run.Ref, key string, doc int) (
 		return false, err
 	}
 	err = s.ask(ctx, j, q)
-	f, over := ledger.Hopeless(err)
+	f, over := ledger.IsPermanent(err)
 	if !over {
 		return false, err
 	}
@@ -49,7 +49,7 @@ func (s *Service) Write(ctx context.Context, ref run.Ref, key string, doc int) (
 	for _, planned := range p.plan {
 		files = append(files, WrittenFile{Name: planned.File, Reason: f.Error()})
 	}
-	return true, s.Store.Within(ctx, ref.Workspace, func(tx Tx) error { return tx.SaveWritten(ctx, t, p.kind, files) })
+	return true, s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error { return tx.Drafts().SaveWritten(ctx, t, p.kind, files) })
 }
 
 // part is those of a draft's files that one call writes.
@@ -95,7 +95,7 @@ func (j job) writing(t Task, p part) question {
 			}
 			return nil
 		},
-		save: func(ctx context.Context, tx Tx) error { return tx.SaveWritten(ctx, t, p.kind, files) }}
+		save: func(ctx context.Context, tx Tx) error { return tx.Drafts().SaveWritten(ctx, t, p.kind, files) }}
 	if p.kind == Reference {
 		name := p.plan[0].File
 		q.stage, q.role, q.file = prompt.Doc, "doc", name

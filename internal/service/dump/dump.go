@@ -49,7 +49,7 @@ type Options struct {
 // Dump writes a workspace as it is at one moment. What is written when it fails
 // has no last line, and is refused by Load.
 func (s *Service) Dump(ctx context.Context, ws int64, to io.Writer, o Options) error {
-	err := s.Store.WithSnapshot(ctx, ws, func(from Source) error {
+	err := s.Store.WithSnapshot(ctx, ws, func(ctx context.Context, from Source) error {
 		w := &writer{to: to, sum: sha256.New()}
 		if err := s.head(ctx, from, w, o); err != nil {
 			return err

@@ -109,13 +109,13 @@ func (l *loading) foreign(ctx context.Context, n int, raw []byte) error {
 		if err != nil {
 			return wrong(n, "%v", err)
 		}
-		known, found, err := l.to.FindTarget(ctx, t)
+		known, found, err := l.to.Present().FindTarget(ctx, t)
 		if err != nil {
 			return err
 		}
 		if found {
 			t = known
-		} else if _, err := l.to.LoadTarget(ctx, Target{Type: string(t.Type), Key: t.Key, Display: t.Display, CreatedAt: m.CreatedAt, LastUsedAt: m.CreatedAt}); err != nil {
+		} else if _, err := l.to.Rows().LoadTarget(ctx, Target{Type: string(t.Type), Key: t.Key, Display: t.Display, CreatedAt: m.CreatedAt, LastUsedAt: m.CreatedAt}); err != nil {
 			return err
 		}
 		l.count(&l.out.Targets, !found)

@@ -13,33 +13,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/domain/transcript"
 )
-
-// Destination is a workspace in the one transaction that loads into it.
-type Destination interface {
-	Do(ctx context.Context, op string, args, result any, effect func() error) error
-	LockMemories(ctx context.Context) error
-
-	LoadTarget(ctx context.Context, t Target) (made bool, err error)
-	// LoadConversation makes a conversation, or finds it; it has so many messages.
-	LoadConversation(ctx context.Context, c Conversation) (id int64, messages int, err error)
-	LoadMessages(ctx context.Context, conversation int64, from int, ms []transcript.Message) error
-	Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error)
-	FindConversation(ctx context.Context, name string) (id int64, found bool, err error)
-	HistoryBySum(ctx context.Context, sum [32]byte) (memory.History, bool, error)
-	LoadHistory(ctx context.Context, h *memory.History, id string, chunks []memory.Chunk, op string) error
-	FindTarget(ctx context.Context, t memory.Target) (memory.Target, bool, error)
-	// LoadMemory gives the key of a new entry; made is false for one that is there.
-	LoadMemory(ctx context.Context, m Memory, evidence *memory.Evidence, op string) (key int64, made bool, err error)
-	LoadRevision(ctx context.Context, key int64, r Revision, evidence *memory.Evidence, op string) error
-	Refer(ctx context.Context, key int64, history string, run int64) error
-	IndexLoaded(ctx context.Context, all []Indexed, space int16) error
-	// LoadDocuments writes versions of the identity or the soul, unless there are some.
-	HasDocuments(ctx context.Context, kind string) (bool, error)
-	LoadDocument(ctx context.Context, d Document, op string) error
-	SetHead(ctx context.Context, kind string, version int) error
-}
 
 // Indexed is an entry that is to be found, with its vector where there is one.
 type Indexed struct {
@@ -49,8 +23,8 @@ type Indexed struct {
 
 // Store opens both kinds of transactions.
 type Store interface {
-	WithSnapshot(ctx context.Context, ws int64, fn func(Source) error) error
-	WithLoad(ctx context.Context, ws int64, fn func(Destination) error) error
+	WithSnapshot(ctx context.Context, ws int64, fn func(context.Context, Source) error) error
+	WithLoad(ctx context.Context, ws int64, fn func(context.Context, Destination) error) error
 }
 
 // Service dumps and loads.
@@ -107,12 +81,12 @@ func (s *Service) load(ctx context.Context, a agent.Actor, from io.Reader, args 
 		return out, err
 	}
 	same := args(hex.EncodeToString(sum.Sum(nil)))
-	err = s.Store.WithLoad(ctx, a.Workspace, func(to Destination) error {
-		return to.Do(ctx, a.Op, same, &out, func() error {
+	err = s.Store.WithLoad(ctx, a.Workspace, func(ctx context.Context, to Destination) error {
+		return to.Operations().Do(ctx, a.Op, same, &out, func() error {
 			if err := again(); err != nil {
 				return err
 			}
-			if err := to.LockMemories(ctx); err != nil {
+			if err := to.Operations().LockMemories(ctx); err != nil {
 				return err
 			}
 			l := &loading{Service: s, to: to, ws: a.Workspace, op: a.Op, checked: known, renamed: map[string]string{}}

@@ -59,7 +59,7 @@ func (l *loading) line(ctx context.Context, n int, raw []byte) error {
 func (l *loading) one(ctx context.Context, o one) error {
 	switch {
 	case o.Target != nil:
-		made, err := l.to.LoadTarget(ctx, *o.Target)
+		made, err := l.to.Rows().LoadTarget(ctx, *o.Target)
 		l.count(&l.out.Targets, made)
 		return err
 	case o.Conversation != nil:
@@ -85,7 +85,7 @@ func (l *loading) count(what *int, made bool) {
 }
 
 func (l *loading) open(ctx context.Context, c Conversation) error {
-	id, has, err := l.to.LoadConversation(ctx, c)
+	id, has, err := l.to.Rows().LoadConversation(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -106,9 +106,9 @@ func (l *loading) message(ctx context.Context, m transcript.Message) error {
 	l.messages = nil
 	if !l.kept {
 		l.out.Messages += len(batch)
-		return l.to.LoadMessages(ctx, l.conversation, batch[0].Seq, batch)
+		return l.to.Rows().LoadMessages(ctx, l.conversation, batch[0].Seq, batch)
 	}
-	there, err := l.to.Conversation(ctx, l.conversation, batch[0].Seq, batch[len(batch)-1].Seq)
+	there, err := l.to.Present().Conversation(ctx, l.conversation, batch[0].Seq, batch[len(batch)-1].Seq)
 	if err != nil {
 		return err
 	}
@@ -121,11 +121,11 @@ func (l *loading) message(ctx context.Context, m transcript.Message) error {
 // history finds a session by what was said, or keeps it under the id that it has
 // in the file.
 func (l *loading) history(ctx context.Context, h History) error {
-	id, found, err := l.to.FindConversation(ctx, h.Range.Conversation)
+	id, found, err := l.to.Rows().FindConversation(ctx, h.Range.Conversation)
 	if err != nil || !found {
 		return errors.Join(err, fault.New(fault.InvalidArgument, fmt.Sprintf("session %s is about conversation %q, which is not in the file", h.ID, h.Range.Conversation), ""))
 	}
-	c, err := l.to.Conversation(ctx, id, h.Range.FromSeq, h.Range.ToSeq)
+	c, err := l.to.Present().Conversation(ctx, id, h.Range.FromSeq, h.Range.ToSeq)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (l *loading) history(ctx context.Context, h History) error {
 	if err != nil {
 		return err
 	}
-	known, found, err := l.to.HistoryBySum(ctx, sum)
+	known, found, err := l.to.Present().HistoryBySum(ctx, sum)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (l *loading) history(ctx context.Context, h History) error {
 	for _, part := range chunks {
 		made.Tokens += part.Tokens
 	}
-	if err := l.to.LoadHistory(ctx, &made, h.ID, chunks, l.op); err != nil {
+	if err := l.to.Rows().LoadHistory(ctx, &made, h.ID, chunks, l.op); err != nil {
 		return err
 	}
 	l.rename(h.ID, made.ID)
@@ -179,7 +179,7 @@ func (l *loading) memory(ctx context.Context, m Memory) error {
 		m.Status = memory.Quarantined
 		l.out.Quarantined++
 	}
-	key, made, err := l.to.LoadMemory(ctx, m, evidence, l.op)
+	key, made, err := l.to.Rows().LoadMemory(ctx, m, evidence, l.op)
 	l.count(&l.out.Memories, made)
 	if err != nil || !made {
 		return err
@@ -189,12 +189,12 @@ func (l *loading) memory(ctx context.Context, m Memory) error {
 		if err != nil {
 			return err
 		}
-		if err := l.to.LoadRevision(ctx, key, r, evidence, l.op); err != nil {
+		if err := l.to.Rows().LoadRevision(ctx, key, r, evidence, l.op); err != nil {
 			return err
 		}
 	}
 	for _, id := range m.Histories {
-		if err := l.to.Refer(ctx, key, l.session(id), 0); err != nil {
+		if err := l.to.Present().Refer(ctx, key, l.session(id), 0); err != nil {
 			return err
 		}
 	}
@@ -217,7 +217,7 @@ func (l *loading) memory(ctx context.Context, m Memory) error {
 func (l *loading) flush(ctx context.Context) error {
 	all := l.index
 	l.index = nil
-	return l.to.IndexLoaded(ctx, all, l.Space)
+	return l.to.Documents().IndexLoaded(ctx, all, l.Space)
 }
 
 // poisoned tells that a text would not have been remembered here: whoever reads
@@ -237,7 +237,7 @@ func (l *loading) evidence(ctx context.Context, e *Evidence) (*memory.Evidence, 
 	if e == nil {
 		return nil, nil
 	}
-	id, found, err := l.to.FindConversation(ctx, e.Conversation)
+	id, found, err := l.to.Rows().FindConversation(ctx, e.Conversation)
 	if err != nil || !found {
 		return nil, err
 	}
@@ -251,7 +251,7 @@ func (l *loading) document(ctx context.Context, d Document, which int, count *in
 	had, asked := l.had[d.Kind]
 	if !asked {
 		var err error
-		if had, err = l.to.HasDocuments(ctx, d.Kind); err != nil {
+		if had, err = l.to.Documents().HasDocuments(ctx, d.Kind); err != nil {
 			return err
 		}
 		l.had[d.Kind] = had
@@ -262,7 +262,7 @@ func (l *loading) document(ctx context.Context, d Document, which int, count *in
 	}
 	d.History = l.session(d.History)
 	l.heads[which] = max(l.heads[which], d.Version)
-	return l.to.LoadDocument(ctx, d, l.op)
+	return l.to.Documents().LoadDocument(ctx, d, l.op)
 }
 
 func (l *loading) finish(ctx context.Context, out *Loaded) error {
@@ -271,7 +271,7 @@ func (l *loading) finish(ctx context.Context, out *Loaded) error {
 	}
 	for which, kind := range []string{KindIdentity, KindSoul} {
 		if l.heads[which] > 0 {
-			if err := l.to.SetHead(ctx, kind, l.heads[which]); err != nil {
+			if err := l.to.Rows().SetHead(ctx, kind, l.heads[which]); err != nil {
 				return err
 			}
 		}

@@ -10,20 +10,29 @@ import (
 
 // Store is the database. An erasure that has ended has nothing more to delete.
 type Store interface {
+	ErasureStore
+	RowStore
+}
+
+// ErasureStore keeps how far erasures are.
+type ErasureStore interface {
+	PlanErasure(ctx context.Context, t Target) (Plan, error)
 	AcceptErasure(ctx context.Context, t Target) (int64, error)
 	Erasure(ctx context.Context, id int64) (Erasure, error)
 	FenceErasure(ctx context.Context, id int64) error
+	NoteErasure(ctx context.Context, id int64, s Seen) error
+	EndErasure(ctx context.Context, id int64) (bool, error)
+}
+
+// RowStore deletes what an erasure is about.
+type RowStore interface {
 	ErasedTables(ctx context.Context) ([]string, error) // those that refer to others first
 	EraseRows(ctx context.Context, id int64, table string, most int) (int, error)
 	EraseDerived(ctx context.Context, id int64) error
 	EraseConversation(ctx context.Context, id int64) error
 	ErasedPackages(ctx context.Context, id int64, after [32]byte, most int) ([]Package, error)
-	// ErasePackages deletes the rows of up to most packages for which remove has
-	// deleted the objects, while nobody else is in the workspace.
-	ErasePackages(ctx context.Context, id int64, most int, remove func([]Package) error) (int, error)
-	NoteErasure(ctx context.Context, id int64, s Seen) error
-	EndErasure(ctx context.Context, id int64) (bool, error)
-	PlanErasure(ctx context.Context, t Target) (Plan, error)
+	// ErasePackages deletes the rows of packages whose objects are gone.
+	ErasePackages(ctx context.Context, id int64, gone []Package) error
 }
 
 // Blobs is where packages are kept.
@@ -52,7 +61,7 @@ type Service struct {
 
 const (
 	rows     = 5000 // deleted in one transaction, which keeps everybody else out of the workspace
-	packages = 10   // the same
+	packages = 10   // whose objects are deleted before their rows
 	page     = 200  // packages looked at in one query
 )
 
@@ -180,16 +189,25 @@ func (s *Service) Rows(ctx context.Context, id int64) error {
 	return s.Store.EraseConversation(ctx, id)
 }
 
-// Objects deletes packages, their objects first.
+// Objects deletes packages, their objects first. Nobody uploads one again meanwhile:
+// a package that is being erased is refused.
 func (s *Service) Objects(ctx context.Context, id int64) error {
 	e, err := s.Store.Erasure(ctx, id)
 	if err != nil || e.Ended {
 		return err
 	}
 	for n := packages; n == packages; {
-		if n, err = s.Store.ErasePackages(ctx, id, packages, func(ps []Package) error { return s.remove(ctx, ps) }); err != nil {
+		gone, err := s.Store.ErasedPackages(ctx, id, [32]byte{}, packages)
+		if err != nil {
 			return err
 		}
+		if err := s.remove(ctx, gone); err != nil {
+			return err
+		}
+		if err := s.Store.ErasePackages(ctx, id, gone); err != nil {
+			return err
+		}
+		n = len(gone)
 	}
 	if e.Conversation == 0 {
 		if err := s.Empty(ctx, e.Workspace); err != nil {

@@ -92,7 +92,7 @@ func (b *bundle) budget(of postgres.Settings) {
 	b.t.Helper()
 	s := settings.Default()
 	s.TokensPerDay, s.MicrosPerDay = of.TokensPerDay, of.MicrosPerDay
-	testkit.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.ws.ID, func(q postgres.Queries) error { return q.SetSettings(b.t.Context(), s) }))
+	testkit.Must(b.t, b.store.InWorkspace(b.t.Context(), b.ws.ID, func(_ context.Context, q postgres.Tx) error { return q.Workspaces().SetSettings(b.t.Context(), s) }))
 }
 
 // Case E14.

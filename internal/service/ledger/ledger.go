@@ -21,19 +21,19 @@ import (
 	"cairn/internal/domain/run"
 )
 
-// Verdict is what the ledger answers to a wish to call.
+// Verdict is what the ledger answers to a request.
 type Verdict string
 
 const (
-	Send       Verdict = "send"        // the row is ours: send Ticket.Request
-	Stored     Verdict = "stored"      // the reply is known: Ticket.Reply
+	Send       Verdict = "send"        // the row is ours: send Admission.Request
+	Stored     Verdict = "stored"      // the reply is known: Admission.Reply
 	Busy       Verdict = "busy"        // another attempt holds a live lease
 	Full       Verdict = "full"        // as many calls of this run as allowed are in flight
 	OverBudget Verdict = "over_budget" // the workspace's day is spent
 )
 
-// Wish is what a caller wants to send.
-type Wish struct {
+// CallRequest is what a caller wants to send.
+type CallRequest struct {
 	Asked    llm.Request
 	Key      run.CallKey
 	Holder   run.Holder
@@ -45,8 +45,8 @@ type Wish struct {
 	Parallel int   // calls of this run in flight at once, 0 for any number
 }
 
-// Ticket is the ledger's answer to a Wish.
-type Ticket struct {
+// Admission is the ledger's answer to a CallRequest.
+type Admission struct {
 	Verdict Verdict
 	Request llm.Prepared  // what is to be sent: the stored bytes, when there were some
 	Reply   llm.Reply     // with Stored
@@ -57,7 +57,7 @@ type Ticket struct {
 // Store keeps the ledger's rows. Each method is one transaction, and the clock
 // of leases is the database's.
 type Store interface {
-	BeginCall(ctx context.Context, w Wish) (Ticket, error)
+	BeginCall(ctx context.Context, w CallRequest) (Admission, error)
 	ExtendCall(ctx context.Context, k run.CallKey, h run.Holder, lease time.Duration) error
 	ReplaceCall(ctx context.Context, k run.CallKey, h run.Holder, p llm.Prepared, sha [sha256.Size]byte) error
 	EndCall(ctx context.Context, k run.CallKey, r llm.Reply, costMicros *int64) (llm.Reply, error) // the first stored reply
@@ -74,12 +74,12 @@ func (e *BusyError) Error() string {
 
 // Ledger calls one model once.
 type Ledger struct {
-	Store  Store
-	Model  llm.Model
-	Prices llm.Prices
-	Lease  time.Duration // renewed every third of it while a call is open
-	Hold   time.Duration // how long a paid reply is held while the database is away; 0 gives it up at once
-	Log    *slog.Logger  // hears of requests that were turned down; nil keeps them quiet
+	Store         Store
+	Model         llm.Model
+	Prices        llm.Prices
+	Lease         time.Duration // renewed every third of it while a call is open
+	StoreRetryFor time.Duration // how long a paid reply is held while the database is away; 0 gives it up at once
+	Log           *slog.Logger  // hears of requests that were turned down; nil keeps them quiet
 }
 
 // Call returns the reply to req under key k, paying at most once for each reply
@@ -89,48 +89,48 @@ func (l *Ledger) Call(ctx context.Context, k run.CallKey, req llm.Request, paral
 	return l.call(ctx, k, req, parallel, nil)
 }
 
-func (l *Ledger) call(ctx context.Context, k run.CallKey, req llm.Request, parallel int, keep Keep) (llm.Reply, error) {
-	wish, err := l.Wish(k, req, parallel)
+func (l *Ledger) call(ctx context.Context, k run.CallKey, req llm.Request, parallel int, keep StoreReply) (llm.Reply, error) {
+	request, err := l.Prepare(k, req, parallel)
 	if err != nil {
 		return llm.Reply{}, err
 	}
-	ticket, err := l.admit(ctx, wish)
+	admission, err := l.admit(ctx, request)
 	if err != nil {
 		return llm.Reply{}, fmt.Errorf("open ledger entry %s: %w", k.Step, err)
 	}
-	return l.Honour(ctx, wish, ticket, keep)
+	return l.Execute(ctx, request, admission, keep)
 }
 
-// Wish prepares a call. A caller that has more to store with the request asks
-// Rows for its Ticket, in a transaction of its own, and then Honour.
-func (l *Ledger) Wish(k run.CallKey, req llm.Request, parallel int) (Wish, error) {
+// Prepare readies a call. A caller that has more to store with the request asks
+// Repository for its Admission, in a transaction of its own, and then Execute.
+func (l *Ledger) Prepare(k run.CallKey, req llm.Request, parallel int) (CallRequest, error) {
 	prepared, err := l.Model.Prepare(req)
 	if err != nil {
-		return Wish{}, fmt.Errorf("prepare %s: %w", k.Step, err)
+		return CallRequest{}, fmt.Errorf("prepare %s: %w", k.Step, err)
 	}
 	most := reserve(prepared, req.MaxTokens)
-	wish := Wish{Asked: req, Key: k, Holder: uuid.New(), Lease: l.Lease, Request: prepared, SHA: sha256.Sum256(prepared.Body), Reserve: int64(most.Input + most.Output), Parallel: parallel}
-	wish.Micros, _ = l.Prices.Cost(prepared.Model, most)
-	return wish, nil
+	request := CallRequest{Asked: req, Key: k, Holder: uuid.New(), Lease: l.Lease, Request: prepared, SHA: sha256.Sum256(prepared.Body), Reserve: int64(most.Input + most.Output), Parallel: parallel}
+	request.Micros, _ = l.Prices.Cost(prepared.Model, most)
+	return request, nil
 }
 
-// Rows are the ledger's rows in a transaction of a caller's.
-type Rows interface {
-	AdmitCall(ctx context.Context, w Wish) (Ticket, error)
-	// KeepReply fails the transaction with ErrOther when another reply is stored.
-	KeepReply(ctx context.Context, k run.CallKey, r llm.Reply, costMicros *int64) (llm.Reply, error)
+// Repository is the ledger's rows in a transaction of a caller's.
+type Repository interface {
+	AdmitCall(ctx context.Context, w CallRequest) (Admission, error)
+	// StoreReply fails the transaction with ErrReplyExists when another reply is stored.
+	StoreReply(ctx context.Context, k run.CallKey, r llm.Reply, costMicros *int64) (llm.Reply, error)
 }
 
-// ErrOther is a reply that another attempt was first to store.
-var ErrOther = errors.New("another attempt has stored a reply")
+// ErrReplyExists is a reply that another attempt was first to store.
+var ErrReplyExists = errors.New("another attempt has stored a reply")
 
-// Keep stores a reply with what its caller makes of it, all or nothing, and
+// StoreReply stores a reply with what its caller makes of it, all or nothing, and
 // returns it as it is stored.
-type Keep func(ctx context.Context, reply llm.Reply, costMicros *int64) (llm.Reply, error)
+type StoreReply func(ctx context.Context, reply llm.Reply, costMicros *int64) (llm.Reply, error)
 
 // try is keep for replies that may be more than their caller can bear: one that
 // makes it panic is an error, or each further attempt would pay for it again.
-func (keep Keep) try(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, err error) {
+func (keep StoreReply) try(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("keep a reply: %v", r)
@@ -139,20 +139,20 @@ func (keep Keep) try(ctx context.Context, reply llm.Reply, cost *int64) (stored 
 	return keep(ctx, reply, cost)
 }
 
-// Honour returns the reply to a wish that got its ticket. With keep the reply is
+// Execute returns the reply to a request that got its admission. With keep the reply is
 // stored by it; what keep cannot store is stored alone, so that a reply that its
 // caller can make nothing of is not lost.
-func (l *Ledger) Honour(ctx context.Context, wish Wish, ticket Ticket, keep Keep) (llm.Reply, error) {
-	k, req := wish.Key, wish.Asked
-	switch ticket.Verdict {
+func (l *Ledger) Execute(ctx context.Context, request CallRequest, admission Admission, keep StoreReply) (llm.Reply, error) {
+	k, req := request.Key, request.Asked
+	switch admission.Verdict {
 	case Stored:
-		return ticket.Reply, nil
+		return admission.Reply, nil
 	case Busy:
-		return llm.Reply{}, &BusyError{After: ticket.Wait}
+		return llm.Reply{}, &BusyError{After: admission.Wait}
 	case OverBudget:
-		return llm.Reply{}, fault.New(fault.QuotaExceeded, ticket.Reason, "raise the workspace's budget, or retry the run tomorrow: cairn runs retry")
+		return llm.Reply{}, fault.New(fault.QuotaExceeded, admission.Reason, "raise the workspace's budget, or retry the run tomorrow: cairn runs retry")
 	}
-	reply, err := l.send(ctx, wish, req, ticket.Request)
+	reply, err := l.send(ctx, request, req, admission.Request)
 	if err != nil {
 		return llm.Reply{}, err
 	}
@@ -167,10 +167,10 @@ func (l *Ledger) Honour(ctx context.Context, wish Wish, ticket Ticket, keep Keep
 
 // keep stores a reply. It is paid, so a database that is away for a moment is
 // waited for.
-func (l *Ledger) keep(ctx context.Context, k run.CallKey, reply llm.Reply, cost *int64, with Keep) (llm.Reply, error) {
+func (l *Ledger) keep(ctx context.Context, k run.CallKey, reply llm.Reply, cost *int64, with StoreReply) (llm.Reply, error) {
 	ctx = context.WithoutCancel(ctx)
 	const first, most = 50 * time.Millisecond, time.Second
-	for wait, until := first, time.Now().Add(l.Hold); ; wait = min(2*wait, most) {
+	for wait, until := first, time.Now().Add(l.StoreRetryFor); ; wait = min(2*wait, most) {
 		var stored llm.Reply
 		var err error
 		if with != nil {
@@ -192,7 +192,7 @@ func (l *Ledger) keep(ctx context.Context, k run.CallKey, reply llm.Reply, cost 
 }
 
 // admit asks until a place among the run's calls is free.
-func (l *Ledger) admit(ctx context.Context, w Wish) (Ticket, error) {
+func (l *Ledger) admit(ctx context.Context, w CallRequest) (Admission, error) {
 	const first, most = 5 * time.Millisecond, 100 * time.Millisecond
 	for wait := first; ; wait = min(2*wait, most) {
 		t, err := l.Store.BeginCall(ctx, w)
@@ -201,7 +201,7 @@ func (l *Ledger) admit(ctx context.Context, w Wish) (Ticket, error) {
 		}
 		select {
 		case <-ctx.Done():
-			return Ticket{}, ctx.Err()
+			return Admission{}, ctx.Err()
 		case <-time.After(wait):
 		}
 	}
@@ -210,7 +210,7 @@ func (l *Ledger) admit(ctx context.Context, w Wish) (Ticket, error) {
 // send makes the request under a lease that it keeps alive, and writes down a
 // failure. An endpoint that does not know something of the request gets it once
 // more without.
-func (l *Ledger) send(ctx context.Context, w Wish, req llm.Request, p llm.Prepared) (llm.Reply, error) {
+func (l *Ledger) send(ctx context.Context, w CallRequest, req llm.Request, p llm.Prepared) (llm.Reply, error) {
 	stop := l.keepLease(ctx, w)
 	defer stop()
 	reply, err := l.Model.Send(ctx, p)
@@ -224,7 +224,7 @@ func (l *Ledger) send(ctx context.Context, w Wish, req llm.Request, p llm.Prepar
 	class, unknown := "", true // a cancelled caller cannot tell what the endpoint did
 	if errors.As(err, &failed) {
 		class, unknown = string(failed.Class), failed.Sent && failed.Status == 0
-		l.tellRejected(w, failed)
+		l.logRejected(w, failed)
 	}
 	if storeErr := l.Store.FailCall(context.WithoutCancel(ctx), w.Key, w.Holder, class, err.Error(), unknown); storeErr != nil {
 		return llm.Reply{}, errors.Join(err, storeErr)
@@ -233,7 +233,7 @@ func (l *Ledger) send(ctx context.Context, w Wish, req llm.Request, p llm.Prepar
 }
 
 // sendInstead stores and sends a plainer request than the one that was turned down.
-func (l *Ledger) sendInstead(ctx context.Context, w Wish, plainer llm.Request) (llm.Reply, error) {
+func (l *Ledger) sendInstead(ctx context.Context, w CallRequest, plainer llm.Request) (llm.Reply, error) {
 	prepared, err := l.Model.Prepare(plainer)
 	if err != nil {
 		return llm.Reply{}, fmt.Errorf("prepare a plainer request: %w", err)
@@ -245,7 +245,7 @@ func (l *Ledger) sendInstead(ctx context.Context, w Wish, plainer llm.Request) (
 }
 
 // keepLease extends the lease until the returned function is called.
-func (l *Ledger) keepLease(ctx context.Context, w Wish) (stop func()) {
+func (l *Ledger) keepLease(ctx context.Context, w CallRequest) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {

@@ -12,21 +12,21 @@ import (
 
 // Question is a request whose answer has to decode, with its repairs.
 type Question struct {
-	Run      run.Ref
-	Step     string // its place in the ledger; each repair is another round of it
-	Lang     string // of what a repair says
-	Request  llm.Request
-	Parallel int                     // as of Call
-	Repairs  int                     // further rounds at most
-	Decode   func(text string) error // says what is wrong with an answer, in words for the model; nil takes any
-	Opened   *Opened                 // of the first round, when a transaction of the caller's has asked for its ticket
-	Keep     func(run.CallKey) Keep  // stores the reply to a round; nil has it stored alone
+	Run        run.Ref
+	Step       string // its place in the ledger; each repair is another round of it
+	Lang       string // of what a repair says
+	Request    llm.Request
+	Parallel   int                          // as of Call
+	Repairs    int                          // further rounds at most
+	Decode     func(text string) error      // says what is wrong with an answer, in words for the model; nil takes any
+	Admitted   *AdmittedCall                // of the first round, when a transaction of the caller's has asked for its admission
+	StoreReply func(run.CallKey) StoreReply // stores the reply to a round; nil has it stored alone
 }
 
-// Opened is a wish with the ticket that it got in a transaction of its caller's.
-type Opened struct {
-	Wish   Wish
-	Ticket Ticket
+// AdmittedCall is a request with the admission that it got in a transaction of its caller's.
+type AdmittedCall struct {
+	Request   CallRequest
+	Admission Admission
 }
 
 // Ask puts q to its model, once more for each repair that is allowed while the
@@ -53,19 +53,19 @@ func (l *Ledger) Ask(ctx context.Context, q Question) (text string, problem, err
 
 func (l *Ledger) round(ctx context.Context, q Question, n int, req llm.Request) (llm.Reply, error) {
 	k := run.CallKey{Ref: q.Run, Step: q.Step, Round: n}
-	var keep Keep
-	if q.Keep != nil {
-		keep = q.Keep(k)
+	var keep StoreReply
+	if q.StoreReply != nil {
+		keep = q.StoreReply(k)
 	}
-	if n == 0 && q.Opened != nil && q.Opened.Ticket.Verdict != Full {
-		return l.Honour(ctx, q.Opened.Wish, q.Opened.Ticket, keep)
+	if n == 0 && q.Admitted != nil && q.Admitted.Admission.Verdict != Full {
+		return l.Execute(ctx, q.Admitted.Request, q.Admitted.Admission, keep)
 	}
 	return l.call(ctx, k, req, q.Parallel, keep)
 }
 
-// Hopeless tells trouble that another attempt would only meet again, as the code
+// IsPermanent tells trouble that another attempt would only meet again, as the code
 // and the reason with which a task or a run ends.
-func Hopeless(err error) (*fault.Error, bool) {
+func IsPermanent(err error) (*fault.Error, bool) {
 	var model *llm.Error
 	if errors.As(err, &model) {
 		f := model.Fault()

@@ -13,11 +13,11 @@ const (
 	unprocessable = 422
 )
 
-// tellRejected logs a request that its endpoint calls bad, with the hashes of
+// logRejected logs a request that its endpoint calls bad, with the hashes of
 // its system message's sections: some endpoints turn a prompt down for its
 // wording, and by comparing hashes with those of a request that went through one
 // sees which part it is. The text itself stays in the ledger's row.
-func (l *Ledger) tellRejected(w Wish, failed *llm.Error) {
+func (l *Ledger) logRejected(w CallRequest, failed *llm.Error) {
 	if l.Log == nil || failed.Status != badRequest && failed.Status != unprocessable {
 		return
 	}

@@ -53,7 +53,7 @@ func setup(t *testing.T) *bundle {
 	b.ws, err = b.store.Workspace(t.Context(), "test", true)
 	testkit.Must(t, err)
 	b.run = b.newRun("first")
-	b.Ledger = &ledger.Ledger{Store: b.store, Model: b.model, Prices: llm.Prices{"priced": {InputMicros: 1_000_000, OutputMicros: 1_000_000}}, Lease: lease, Hold: 20 * time.Second}
+	b.Ledger = &ledger.Ledger{Store: b.store, Model: b.model, Prices: llm.Prices{"priced": {InputMicros: 1_000_000, OutputMicros: 1_000_000}}, Lease: lease, StoreRetryFor: 20 * time.Second}
 	return b
 }
 
@@ -79,8 +79,8 @@ func (b *bundle) ask(ctx context.Context, step, what string, change ...func(*llm
 func (b *bundle) row(step string) run.Call {
 	b.t.Helper()
 	var out run.Call
-	testkit.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.ws.ID, func(q postgres.Queries) error {
-		calls, err := q.Calls(b.t.Context(), b.run)
+	testkit.Must(b.t, b.store.InWorkspace(b.t.Context(), b.ws.ID, func(_ context.Context, q postgres.Tx) error {
+		calls, err := q.Calls().Calls(b.t.Context(), b.run)
 		for _, c := range calls {
 			if c.Key.Step == step && c.Key.Round == 0 {
 				out = c

@@ -77,7 +77,7 @@ func CountedOrigins() []string { return toolOrigins }
 var unwatchedOrigins = []string{string(agent.OriginNudge), string(agent.OriginReflection), string(agent.OriginDesigner)}
 
 func withinRates(ctx context.Context, tx Tx, a agent.Actor, s Settings) error {
-	n, err := tx.RecentWrites(ctx, toolOrigins, unwatchedOrigins)
+	n, err := tx.Uses().RecentWrites(ctx, toolOrigins, unwatchedOrigins)
 	if err != nil {
 		return err
 	}

@@ -50,8 +50,8 @@ func (l *Library) Browse(ctx context.Context, a agent.Actor, in BrowseArgs) (out
 		statuses = append(statuses, skill.Archived)
 	}
 	var counts []CategoryCount
-	err = l.Store.WithLibrary(ctx, a.Workspace, func(tx Tx) error {
-		counts, err = tx.Categories(ctx, statuses)
+	err = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+		counts, err = tx.Skills().Categories(ctx, statuses)
 		return err
 	})
 	if err != nil {
@@ -122,8 +122,8 @@ func (l *Library) shown(ctx context.Context, ws int64, h skill.Head) string {
 		return text
 	}
 	var v skill.Version
-	err := l.Store.WithLibrary(ctx, ws, func(tx Tx) (err error) {
-		v, err = tx.Version(ctx, h.ID, h.Version)
+	err := l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
+		v, err = tx.Versions().Version(ctx, h.ID, h.Version)
 		return err
 	})
 	if err != nil {

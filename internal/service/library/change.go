@@ -14,15 +14,15 @@ import (
 // Rollback makes a new version that says what an old one said. Base is the head
 // that the caller has seen; 0 takes the one in force.
 func (l *Library) Rollback(ctx context.Context, ws, id int64, to, base int) (skill.Head, error) {
-	return l.change(ctx, ws, id, func(tx Tx, head skill.Head) (skill.Head, error) {
+	return l.change(ctx, ws, id, func(ctx context.Context, tx Tx, head skill.Head) (skill.Head, error) {
 		if base != 0 && base != head.Version {
 			return head, moved(head, base)
 		}
-		old, err := tx.Version(ctx, id, to)
+		old, err := tx.Versions().Version(ctx, id, to)
 		if err != nil {
 			return head, err
 		}
-		current, err := tx.Version(ctx, id, head.Version)
+		current, err := tx.Versions().Version(ctx, id, head.Version)
 		if err != nil {
 			return head, err
 		}
@@ -51,7 +51,7 @@ func (l *Library) Restore(ctx context.Context, ws, id int64) (skill.Head, error)
 // delete back.
 func (l *Library) RestoreNamed(ctx context.Context, ws int64, ref string) (head skill.Head, err error) {
 	id, _ := strconv.ParseInt(ref, 10, 64) // what is no number is a name
-	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
+	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
 		head, err = Head(ctx, tx, id, ref)
 		return err
 	})
@@ -76,31 +76,31 @@ func (l *Library) Reject(ctx context.Context, ws, id int64) (skill.Head, error) 
 
 // Pin freezes a skill against every change that no person makes.
 func (l *Library) Pin(ctx context.Context, ws, id int64, pinned bool) (skill.Head, error) {
-	return l.change(ctx, ws, id, func(tx Tx, head skill.Head) (skill.Head, error) {
+	return l.change(ctx, ws, id, func(ctx context.Context, tx Tx, head skill.Head) (skill.Head, error) {
 		head.Pinned = pinned
-		return head, tx.SetPinned(ctx, id, pinned)
+		return head, tx.States().SetPinned(ctx, id, pinned)
 	})
 }
 
 // Manage gives a skill to the autonomous writers, or takes it from them.
 func (l *Library) Manage(ctx context.Context, ws, id int64, managed bool) (skill.Head, error) {
-	return l.change(ctx, ws, id, func(tx Tx, head skill.Head) (skill.Head, error) {
+	return l.change(ctx, ws, id, func(ctx context.Context, tx Tx, head skill.Head) (skill.Head, error) {
 		head.Managed = managed
-		return head, tx.SetManaged(ctx, id, managed)
+		return head, tx.States().SetManaged(ctx, id, managed)
 	})
 }
 
 // Trust says that a person has read a skill into which untrusted text went.
 func (l *Library) Trust(ctx context.Context, ws, id int64) (skill.Head, error) {
-	return l.change(ctx, ws, id, func(tx Tx, head skill.Head) (skill.Head, error) {
+	return l.change(ctx, ws, id, func(ctx context.Context, tx Tx, head skill.Head) (skill.Head, error) {
 		head.Tainted = false
-		return head, tx.SetTainted(ctx, id, false)
+		return head, tx.States().SetTainted(ctx, id, false)
 	})
 }
 
 // setStatus moves a skill between states; being there already is success.
 func (l *Library) setStatus(ctx context.Context, ws, id int64, to skill.Status, from ...skill.Status) (skill.Head, error) {
-	return l.change(ctx, ws, id, func(tx Tx, head skill.Head) (skill.Head, error) {
+	return l.change(ctx, ws, id, func(ctx context.Context, tx Tx, head skill.Head) (skill.Head, error) {
 		if head.Status == to {
 			return head, nil
 		}
@@ -108,7 +108,7 @@ func (l *Library) setStatus(ctx context.Context, ws, id int64, to skill.Status, 
 			if head.Status == f {
 				was := head.Status
 				head.Status = to
-				if err := tx.SetStatus(ctx, id, was, to); err != nil {
+				if err := tx.States().SetStatus(ctx, id, was, to); err != nil {
 					return head, err
 				}
 				return head, withdraw(ctx, tx, was, to)
@@ -126,20 +126,20 @@ func withdraw(ctx context.Context, tx Tx, was, to skill.Status) error {
 	if !listed(was) || listed(to) {
 		return nil
 	}
-	_, err := tx.RevokeSessions(ctx)
+	_, err := tx.Deleted().RevokeSessions(ctx)
 	return err
 }
 
 // change runs fn on a head that stands still.
-func (l *Library) change(ctx context.Context, ws, id int64, fn func(Tx, skill.Head) (skill.Head, error)) (head skill.Head, err error) {
-	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
-		if err := tx.LockSkills(ctx); err != nil {
+func (l *Library) change(ctx context.Context, ws, id int64, fn func(context.Context, Tx, skill.Head) (skill.Head, error)) (head skill.Head, err error) {
+	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
+		if err := tx.Versions().LockSkills(ctx); err != nil {
 			return err
 		}
-		if head, err = tx.SkillHead(ctx, id); err != nil {
+		if head, err = tx.Skills().SkillHead(ctx, id); err != nil {
 			return err
 		}
-		head, err = fn(tx, head)
+		head, err = fn(ctx, tx, head)
 		return err
 	})
 	return head, err
@@ -154,15 +154,15 @@ func (l *Library) advance(ctx context.Context, tx Tx, head skill.Head, v skill.V
 
 // advanceWith is advance with what search will know of the version.
 func (l *Library) advanceWith(ctx context.Context, tx Tx, head skill.Head, v skill.Version, text string, vector []float32) (skill.Head, error) {
-	if err := tx.PublishPackage(ctx, v.PackageSHA); err != nil {
+	if err := tx.Packages().PublishPackage(ctx, v.PackageSHA); err != nil {
 		return head, err
 	}
-	number, err := tx.AdvanceSkill(ctx, head.ID, head.Version, v, search.NewDoc(search.KindSkill, head.ID, string(head.Status), text), vector, l.Space)
+	number, err := tx.Versions().AdvanceSkill(ctx, head.ID, head.Version, v, search.NewDoc(search.KindSkill, head.ID, string(head.Status), text), vector, l.Space)
 	if err != nil {
 		return head, err
 	}
 	head.Version, head.Description, head.Category = number, v.Description, v.Category
-	return head, tx.PruneVersions(ctx, head.ID, l.KeepVersions)
+	return head, tx.Versions().PruneVersions(ctx, head.ID, l.KeepVersions)
 }
 
 func moved(head skill.Head, base int) error {

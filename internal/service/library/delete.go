@@ -39,8 +39,8 @@ func (l *Library) Delete(ctx context.Context, a agent.Actor, in DeleteArgs) (out
 		return out, fault.New(fault.InvalidArgument, "absorbed_into is missing: a run that nobody watches only archives what another skill has absorbed",
 			"put what is worth keeping into another skill, then name that skill in absorbed_into")
 	}
-	err = l.Store.WithLibrary(ctx, a.Workspace, func(tx Tx) error {
-		if err := tx.LockSkills(ctx); err != nil {
+	err = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+		if err := tx.Versions().LockSkills(ctx); err != nil {
 			return err
 		}
 		return once(ctx, tx, a.Op, in, &out, func() (Deleted, error) { return l.remove(ctx, tx, a, s, in) })
@@ -83,14 +83,14 @@ func (l *Library) remove(ctx context.Context, tx Tx, a agent.Actor, s Settings, 
 		if a.Origin.Autonomous() {
 			op = OpArchive
 		}
-		out.PendingID, err = tx.PutPending(ctx, Pending{Skill: f.head.ID, Base: f.head.Version, Version: f.current, Op: op, Gist: op + " " + f.head.Name, Reason: in.Reason, Origin: string(a.Origin), AbsorbedInto: into})
+		out.PendingID, err = tx.Pending().PutPending(ctx, Pending{Skill: f.head.ID, Base: f.head.Version, Version: f.current, Op: op, Gist: op + " " + f.head.Name, Reason: in.Reason, Origin: string(a.Origin), AbsorbedInto: into})
 	case a.Origin.Autonomous():
 		out.Action = Shelved
 		_, err = shelve(ctx, tx, f.head, into)
 	default:
 		out.Action = Removed
 		var until time.Time
-		if until, err = tx.DeleteSkill(ctx, f.head.ID, into, s.undo()); s.UndoDays > 0 {
+		if until, err = tx.Deleted().DeleteSkill(ctx, f.head.ID, into, s.undo()); s.UndoDays > 0 {
 			out.UndoUntil = &until
 		}
 		if err == nil && a.Origin == agent.OriginUser {
@@ -103,7 +103,7 @@ func (l *Library) remove(ctx context.Context, tx Tx, a agent.Actor, s Settings, 
 // stillNamed tells of the scheduled tasks whose prompts name a skill. They are a
 // person's words, so nobody rewrites them.
 func stillNamed(ctx context.Context, tx Tx, name, into string) (warnings []string, err error) {
-	tasks, err := tx.TasksNaming(ctx, name)
+	tasks, err := tx.Uses().TasksNaming(ctx, name)
 	for _, task := range tasks {
 		w := fmt.Sprintf("the prompt of the scheduled task %q names %s: change it", task, name)
 		if into != "" {
@@ -116,12 +116,12 @@ func stillNamed(ctx context.Context, tx Tx, name, into string) (warnings []strin
 
 // shelve archives a skill that another one has absorbed.
 func shelve(ctx context.Context, tx Tx, head skill.Head, into int64) (skill.Head, error) {
-	if err := tx.SetAbsorbed(ctx, head.ID, into); err != nil || head.Status == skill.Archived {
+	if err := tx.Deleted().SetAbsorbed(ctx, head.ID, into); err != nil || head.Status == skill.Archived {
 		return head, err
 	}
 	was := head.Status
 	head.Status = skill.Archived
-	return head, tx.SetStatus(ctx, head.ID, was, skill.Archived)
+	return head, tx.States().SetStatus(ctx, head.ID, was, skill.Archived)
 }
 
 // absorber is the id of the skill that took over, 0 when none is named.
@@ -153,23 +153,23 @@ func (l *Library) undelete(ctx context.Context, ws, id int64, name string) (head
 	if s.UndoDays == 0 {
 		return head, fault.New(fault.NotFound, "this workspace keeps nothing that is deleted", "`cairn settings set limits.undo_days=7` keeps what is deleted from then on")
 	}
-	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
-		if err := tx.LockSkills(ctx); err != nil {
+	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
+		if err := tx.Versions().LockSkills(ctx); err != nil {
 			return err
 		}
-		gone, err := tx.Deleted(ctx, id, skill.Canonical(name), s.undo())
+		gone, err := tx.Deleted().Deleted(ctx, id, skill.Canonical(name), s.undo())
 		if err != nil {
 			return err
 		}
-		if _, err := tx.SkillNamed(ctx, gone.Name); err == nil {
+		if _, err := tx.Skills().SkillNamed(ctx, gone.Name); err == nil {
 			return fault.New(fault.AlreadyExists, fmt.Sprintf("another skill is called %q by now", gone.Name), "delete or archive that one first")
 		} else if fault.CodeOf(err) != fault.NotFound {
 			return err
 		}
-		if err := tx.Undelete(ctx, gone.ID, gone.Status); err != nil {
+		if err := tx.Deleted().Undelete(ctx, gone.ID, gone.Status); err != nil {
 			return err
 		}
-		head, err = tx.SkillHead(ctx, gone.ID)
+		head, err = tx.Skills().SkillHead(ctx, gone.ID)
 		return err
 	})
 	return head, err

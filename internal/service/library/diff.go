@@ -17,15 +17,15 @@ import (
 // made on.
 func (l *Library) Diff(ctx context.Context, ws, id int64, from, to int) (string, error) {
 	var a, b skill.Version
-	err := l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
-		head, err := tx.SkillHead(ctx, id)
+	err := l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
+		head, err := tx.Skills().SkillHead(ctx, id)
 		if err != nil {
 			return err
 		}
 		if to == 0 {
 			to = head.Version
 		}
-		if b, err = tx.Version(ctx, id, to); err != nil {
+		if b, err = tx.Versions().Version(ctx, id, to); err != nil {
 			return err
 		}
 		if from == 0 {
@@ -34,7 +34,7 @@ func (l *Library) Diff(ctx context.Context, ws, id int64, from, to int) (string,
 		if from == 0 { // a first version: everything is new
 			return nil
 		}
-		a, err = tx.Version(ctx, id, from)
+		a, err = tx.Versions().Version(ctx, id, from)
 		return err
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package library
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -37,24 +38,24 @@ func (l *Library) Import(ctx context.Context, ws int64, archive []byte, origin s
 	}
 	text := v.SearchText()
 	vector := l.embed(ctx, text)
-	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
-		if err := tx.LockSkills(ctx); err != nil {
+	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
+		if err := tx.Versions().LockSkills(ctx); err != nil {
 			return err
 		}
-		head, err := tx.SkillNamed(ctx, v.Name)
+		head, err := tx.Skills().SkillNamed(ctx, v.Name)
 		if fault.CodeOf(err) == fault.NotFound {
 			status := skill.Candidate
 			if trusted {
 				status = skill.Active
 			}
-			if err := tx.PublishPackage(ctx, v.PackageSHA); err != nil {
+			if err := tx.Packages().PublishPackage(ctx, v.PackageSHA); err != nil {
 				return err
 			}
-			id, err := tx.CreateSkill(ctx, v, status, search.NewDoc(search.KindSkill, 0, string(status), text), vector, l.Space)
+			id, err := tx.Versions().CreateSkill(ctx, v, status, search.NewDoc(search.KindSkill, 0, string(status), text), vector, l.Space)
 			if err != nil {
 				return err
 			}
-			out.Head, err = tx.SkillHead(ctx, id)
+			out.Head, err = tx.Skills().SkillHead(ctx, id)
 			return err
 		}
 		if err != nil {
@@ -77,10 +78,10 @@ func riskOf(u skill.Unpacked) []string {
 
 // importInto makes an upload a version, or a pending one, of a skill that is there.
 func (l *Library) importInto(ctx context.Context, tx Tx, id int64, v skill.Version, trusted bool, out *Imported) (err error) {
-	if out.Head, err = tx.SkillHead(ctx, id); err != nil {
+	if out.Head, err = tx.Skills().SkillHead(ctx, id); err != nil {
 		return err
 	}
-	current, err := tx.Version(ctx, id, out.Head.Version)
+	current, err := tx.Versions().Version(ctx, id, out.Head.Version)
 	if err != nil {
 		return err
 	}
@@ -93,28 +94,34 @@ func (l *Library) importInto(ctx context.Context, tx Tx, id int64, v skill.Versi
 		out.Head, err = l.advance(ctx, tx, out.Head, v)
 		return err
 	}
-	if err := tx.PublishPackage(ctx, v.PackageSHA); err != nil { // collection must not take what waits
+	if err := tx.Packages().PublishPackage(ctx, v.PackageSHA); err != nil { // collection must not take what waits
 		return err
 	}
-	out.Pending, err = tx.PutPending(ctx, Pending{Skill: id, Base: out.Head.Version, Version: v, Reason: "upload", Origin: v.Origin, Gist: l.gist(current, v)})
+	out.Pending, err = tx.Pending().PutPending(ctx, Pending{Skill: id, Base: out.Head.Version, Version: v, Reason: "upload", Origin: v.Origin, Gist: l.gist(current, v)})
 	return err
 }
 
-// upload records the package, then stores its bytes and, beside them, the
-// SKILL.md for people to open. It stores them inside the workspace: an erase
-// waits until they are there, and finds them.
+// upload records the package as pending, then stores its bytes and, beside them, the
+// SKILL.md for people to open. What is recorded and never committed is collected.
 func (l *Library) upload(ctx context.Context, ws int64, v skill.Version, archive, markdown []byte) error {
-	touch := func(tx Tx) error { return tx.TouchPackage(ctx, v.PackageSHA, v.PackageKey, len(archive)) }
-	if err := l.Store.WithLibrary(ctx, ws, touch); err != nil { // lasting before the bytes are, so that they are collected if this fails
+	record := func(ctx context.Context, tx Tx) error {
+		return tx.Packages().TouchPackage(ctx, v.PackageSHA, v.PackageKey, len(archive))
+	}
+	if err := l.Store.WithLibrary(ctx, ws, record); err != nil {
 		return err
 	}
-	return l.Store.WithLibrary(ctx, ws, func(Tx) error {
-		if err := l.Blobs.Put(ctx, path.Join(path.Dir(v.PackageKey), "SKILL.md"), markdown); err != nil {
-			return fmt.Errorf("store SKILL.md: %w", err)
-		}
-		if err := l.Blobs.Put(ctx, v.PackageKey, archive); err != nil {
-			return fmt.Errorf("store the package: %w", err)
-		}
-		return nil
-	})
+	beside := path.Join(path.Dir(v.PackageKey), "SKILL.md")
+	if err := l.Blobs.Put(ctx, beside, markdown); err != nil {
+		return fmt.Errorf("store SKILL.md: %w", err)
+	}
+	if err := l.Blobs.Put(ctx, v.PackageKey, archive); err != nil {
+		return fmt.Errorf("store the package: %w", err)
+	}
+	err := l.Store.WithLibrary(ctx, ws, record)
+	if code := fault.CodeOf(err); code != fault.Erasing && code != fault.NotFound {
+		return err
+	}
+	// The workspace has been erased meanwhile, and nobody else knows of the bytes.
+	ctx = context.WithoutCancel(ctx)
+	return errors.Join(err, l.Blobs.Delete(ctx, beside), l.Blobs.Delete(ctx, v.PackageKey))
 }

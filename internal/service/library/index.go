@@ -44,8 +44,8 @@ func (x Index) Text() string { return strings.Join(x.Lines, "\n") }
 // too many, it keeps pinned ones and those that were used last.
 func (l *Library) Index(ctx context.Context, ws int64) (Index, error) {
 	var offered []Offered
-	err := l.Store.WithLibrary(ctx, ws, func(tx Tx) (err error) {
-		offered, err = tx.Offered(ctx)
+	err := l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
+		offered, err = tx.Skills().Offered(ctx)
 		return err
 	})
 	if err != nil {

@@ -15,58 +15,15 @@ package library
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/search"
 )
 
-// Tx is one workspace's skills in one transaction.
-type Tx interface {
-	LockSkills(ctx context.Context) error
-	SkillHead(ctx context.Context, id int64) (skill.Head, error)
-	SkillNamed(ctx context.Context, name string) (skill.Head, error)
-	Skills(ctx context.Context, l Listing) ([]skill.Head, error)
-	Categories(ctx context.Context, statuses []skill.Status) ([]CategoryCount, error)
-	Version(ctx context.Context, id int64, number int) (skill.Version, error)
-	Versions(ctx context.Context, id int64, max int) ([]VersionInfo, error)
-	SetStatus(ctx context.Context, id int64, was, status skill.Status) error
-	SetPinned(ctx context.Context, id int64, pinned bool) error
-	CreateSkill(ctx context.Context, v skill.Version, status skill.Status, d search.Doc, vector []float32, space int16) (int64, error)
-	AdvanceSkill(ctx context.Context, id int64, base int, v skill.Version, d search.Doc, vector []float32, space int16) (number int, err error)
-	PruneVersions(ctx context.Context, id int64, keep int) error
-	PutPending(ctx context.Context, p Pending) (int64, error)
-	Pending(ctx context.Context, id int64) (Pending, error)
-	PendingList(ctx context.Context, max int) ([]Pending, error)
-	Decide(ctx context.Context, id int64, state string) error
-	TouchPackage(ctx context.Context, sha [32]byte, key string, bytes int) error
-	PublishPackage(ctx context.Context, sha [32]byte) error
-	Use(ctx context.Context, u Use) error
-
-	Once(ctx context.Context, op string, args any, effect func() (json.RawMessage, error)) (json.RawMessage, error)
-	Logged(ctx context.Context, op string, args any) (result json.RawMessage, done bool, err error)
-	SkillNames(ctx context.Context) ([]skill.Head, error)
-	SkillsOfBody(ctx context.Context, sha [32]byte) ([]string, error)
-	SkillCount(ctx context.Context) (int, error)
-	Search(ctx context.Context, q search.Query) ([]search.Hit, error)
-	Offered(ctx context.Context) ([]Offered, error)
-	RecentWrites(ctx context.Context, tools, autonomous []string) (Writes, error)
-	PutView(ctx context.Context, run, skill int64, version int) error
-	LastView(ctx context.Context, run, skill int64) (version int, err error)
-	SetManaged(ctx context.Context, id int64, managed bool) error
-	SetTainted(ctx context.Context, id int64, tainted bool) error
-	SetAbsorbed(ctx context.Context, id, into int64) error
-	TasksNaming(ctx context.Context, skill string) ([]string, error) // scheduled tasks whose prompts hold its name
-	DeleteSkill(ctx context.Context, id, absorbedInto int64, window time.Duration) (undoUntil time.Time, err error)
-	Deleted(ctx context.Context, id int64, name string, window time.Duration) (skill.Head, error)
-	Undelete(ctx context.Context, id int64, status skill.Status) error
-	RevokeSessions(ctx context.Context) (int, error) // what prompts were frozen to is read again
-}
-
 // Store opens transactions.
 type Store interface {
-	WithLibrary(ctx context.Context, ws int64, fn func(Tx) error) error
+	WithLibrary(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 }
 
 // Embedder turns texts into vectors.
@@ -78,6 +35,7 @@ type Embedder interface {
 type Blobs interface {
 	Put(ctx context.Context, key string, data []byte) error
 	Get(ctx context.Context, key string) ([]byte, error)
+	Delete(ctx context.Context, key string) error
 	Locate(key string) string
 }
 
@@ -154,22 +112,22 @@ type Use struct {
 // Head finds a skill by its number or, when id is 0, by its name.
 func Head(ctx context.Context, tx Tx, id int64, name string) (skill.Head, error) {
 	if id != 0 {
-		return tx.SkillHead(ctx, id)
+		return tx.Skills().SkillHead(ctx, id)
 	}
-	head, err := tx.SkillNamed(ctx, skill.Canonical(name))
+	head, err := tx.Skills().SkillNamed(ctx, skill.Canonical(name))
 	if err != nil {
 		return head, err
 	}
-	return tx.SkillHead(ctx, head.ID)
+	return tx.Skills().SkillHead(ctx, head.ID)
 }
 
 // History lists the versions of a skill, the latest first.
 func (l *Library) History(ctx context.Context, ws, id int64, max int) (out []VersionInfo, err error) {
-	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
-		if _, err := tx.SkillHead(ctx, id); err != nil {
+	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
+		if _, err := tx.Skills().SkillHead(ctx, id); err != nil {
 			return err
 		}
-		out, err = tx.Versions(ctx, id, max)
+		out, err = tx.Versions().Versions(ctx, id, max)
 		return err
 	})
 	return out, err
@@ -177,7 +135,7 @@ func (l *Library) History(ctx context.Context, ws, id int64, max int) (out []Ver
 
 // RecordUse counts a use of a skill, once for each caller's id.
 func (l *Library) RecordUse(ctx context.Context, ws int64, u Use) error {
-	return l.Store.WithLibrary(ctx, ws, func(tx Tx) error { return tx.Use(ctx, u) })
+	return l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error { return tx.States().Use(ctx, u) })
 }
 
 // embed returns nil when the embedder is down: the vector follows later.

@@ -66,8 +66,8 @@ func (l *Library) List(ctx context.Context, ws int64, f Filter) (out Page, err e
 	if listing.After, err = placeOf(f.Cursor); err != nil {
 		return out, err
 	}
-	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
-		out.Skills, err = tx.Skills(ctx, listing)
+	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
+		out.Skills, err = tx.Skills().Skills(ctx, listing)
 		return err
 	})
 	if err == nil && len(out.Skills) > limit {

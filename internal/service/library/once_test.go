@@ -90,10 +90,10 @@ type broken struct {
 	lost *atomic.Bool
 }
 
-func (s broken) WithLibrary(ctx context.Context, ws int64, fn func(library.Tx) error) error {
+func (s broken) WithLibrary(ctx context.Context, ws int64, fn func(context.Context, library.Tx) error) error {
 	wrote := false
-	err := s.Store.WithLibrary(ctx, ws, func(tx library.Tx) error {
-		return fn(watched{tx, &wrote})
+	err := s.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx library.Tx) error {
+		return fn(ctx, watched{tx, &wrote})
 	})
 	if err == nil && wrote && s.lost.CompareAndSwap(false, true) {
 		return errors.New("the connection broke after the commit")
@@ -107,9 +107,18 @@ type watched struct {
 	wrote *bool
 }
 
-func (w watched) LockSkills(ctx context.Context) error {
+func (w watched) Versions() library.VersionRepository {
+	return watchedVersions{w.Tx.Versions(), w.wrote}
+}
+
+type watchedVersions struct {
+	library.VersionRepository
+	wrote *bool
+}
+
+func (w watchedVersions) LockSkills(ctx context.Context) error {
 	*w.wrote = true
-	return w.Tx.LockSkills(ctx)
+	return w.VersionRepository.LockSkills(ctx)
 }
 
 func TestACallWhoseAnswerWasLostIsDoneOnce(t *testing.T) {

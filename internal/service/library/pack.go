@@ -11,15 +11,15 @@ import (
 // Package reads the zip of a version, 0 for the head. In another name style
 // than it was made in, it is packed anew.
 func (l *Library) Package(ctx context.Context, ws, id int64, number int, style string) (name string, archive []byte, v skill.Version, err error) {
-	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
-		head, err := tx.SkillHead(ctx, id)
+	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
+		head, err := tx.Skills().SkillHead(ctx, id)
 		if err != nil {
 			return err
 		}
 		if number == 0 {
 			number = head.Version
 		}
-		v, err = tx.Version(ctx, id, number)
+		v, err = tx.Versions().Version(ctx, id, number)
 		return err
 	})
 	if err != nil {

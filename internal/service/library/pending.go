@@ -12,8 +12,8 @@ import (
 // PendingList lists the changes that wait for approval, and after them those for
 // which nobody decided in time.
 func (l *Library) PendingList(ctx context.Context, ws int64, max int) (out []Pending, err error) {
-	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
-		out, err = tx.PendingList(ctx, max)
+	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
+		out, err = tx.Pending().PendingList(ctx, max)
 		return err
 	})
 	return out, err
@@ -31,14 +31,14 @@ func (l *Library) ApproveChange(ctx context.Context, ws, pending int64) (head sk
 	for range approveRounds {
 		var p Pending
 		over := false
-		err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
-			if err := tx.LockSkills(ctx); err != nil {
+		err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
+			if err := tx.Versions().LockSkills(ctx); err != nil {
 				return err
 			}
-			if p, err = tx.Pending(ctx, pending); err != nil {
+			if p, err = tx.Pending().Pending(ctx, pending); err != nil {
 				return err
 			}
-			if head, err = tx.SkillHead(ctx, p.Skill); err != nil {
+			if head, err = tx.Skills().SkillHead(ctx, p.Skill); err != nil {
 				return err
 			}
 			if joined != nil && joined.Base == head.Version {
@@ -50,7 +50,7 @@ func (l *Library) ApproveChange(ctx context.Context, ws, pending int64) (head sk
 			if head, err = l.carryOut(ctx, tx, head, p); err != nil {
 				return err
 			}
-			return tx.Decide(ctx, pending, "approved")
+			return tx.Pending().Decide(ctx, pending, "approved")
 		})
 		if err != nil || over {
 			return head, err
@@ -75,11 +75,11 @@ func (l *Library) joined(ctx context.Context, ws int64, p Pending, head skill.He
 	if code := fault.CodeOf(err); code != fault.VersionConflict && code != fault.InvalidArgument {
 		return v, err
 	}
-	failed := l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
-		if _, err := tx.Pending(ctx, p.ID); err != nil {
+	failed := l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
+		if _, err := tx.Pending().Pending(ctx, p.ID); err != nil {
 			return err
 		}
-		return tx.Decide(ctx, p.ID, "failed")
+		return tx.Pending().Decide(ctx, p.ID, "failed")
 	})
 	if failed != nil {
 		return v, failed
@@ -91,7 +91,7 @@ func (l *Library) joined(ctx context.Context, ws int64, p Pending, head skill.He
 func (l *Library) carryOut(ctx context.Context, tx Tx, head skill.Head, p Pending) (skill.Head, error) {
 	switch p.Op {
 	case OpDelete:
-		_, err := tx.DeleteSkill(ctx, head.ID, p.AbsorbedInto, 0) // until when it can be taken back is nobody's answer
+		_, err := tx.Deleted().DeleteSkill(ctx, head.ID, p.AbsorbedInto, 0) // until when it can be taken back is nobody's answer
 		return head, err
 	case OpArchive:
 		return shelve(ctx, tx, head, p.AbsorbedInto)
@@ -101,11 +101,11 @@ func (l *Library) carryOut(ctx context.Context, tx Tx, head skill.Head, p Pendin
 
 // RejectChange drops a pending change.
 func (l *Library) RejectChange(ctx context.Context, ws, pending int64) error {
-	return l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
-		if _, err := tx.Pending(ctx, pending); err != nil {
+	return l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
+		if _, err := tx.Pending().Pending(ctx, pending); err != nil {
 			return err
 		}
-		return tx.Decide(ctx, pending, "rejected")
+		return tx.Pending().Decide(ctx, pending, "rejected")
 	})
 }
 

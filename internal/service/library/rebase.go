@@ -16,11 +16,11 @@ import (
 // refused where both have changed the same.
 func (l *Library) rebased(ctx context.Context, ws int64, p Pending, head skill.Head) (v skill.Version, err error) {
 	var base, now skill.Version
-	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
-		if base, err = tx.Version(ctx, p.Skill, p.Base); err != nil {
+	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
+		if base, err = tx.Versions().Version(ctx, p.Skill, p.Base); err != nil {
 			return err
 		}
-		now, err = tx.Version(ctx, p.Skill, head.Version)
+		now, err = tx.Versions().Version(ctx, p.Skill, head.Version)
 		return err
 	})
 	if err != nil {

@@ -44,7 +44,7 @@ func (l *Library) settle(ctx context.Context, tx Tx, a agent.Actor, s Settings, 
 		}
 		out.Version = head.Version
 		if a.Run != 0 { // a run knows what it has written
-			return out, tx.PutView(ctx, a.Run, f.head.ID, out.Version)
+			return out, tx.Uses().PutView(ctx, a.Run, f.head.ID, out.Version)
 		}
 	}
 	return out, err
@@ -52,7 +52,7 @@ func (l *Library) settle(ctx context.Context, tx Tx, a agent.Actor, s Settings, 
 
 // settleNew makes a skill, a candidate when it has to wait.
 func (l *Library) settleNew(ctx context.Context, tx Tx, a agent.Actor, s Settings, p plan, d decision, x indexed, out *Written) error {
-	n, err := tx.SkillCount(ctx)
+	n, err := tx.Versions().SkillCount(ctx)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (l *Library) settleNew(ctx context.Context, tx Tx, a agent.Actor, s Setting
 			out.Notes = append(out.Notes, n.note())
 		}
 	}
-	if err := tx.PublishPackage(ctx, p.version.PackageSHA); err != nil {
+	if err := tx.Packages().PublishPackage(ctx, p.version.PackageSHA); err != nil {
 		return err
 	}
 	status := skill.Active
@@ -79,13 +79,13 @@ func (l *Library) settleNew(ctx context.Context, tx Tx, a agent.Actor, s Setting
 		status = skill.Candidate
 		out.Action, out.Notes = Staged, append(out.Notes, "it is a candidate until a person approves it: "+d.reason)
 	}
-	id, err := tx.CreateSkill(ctx, p.version, status, search.NewDoc(search.KindSkill, 0, string(status), x.text), x.vector, l.Space)
+	id, err := tx.Versions().CreateSkill(ctx, p.version, status, search.NewDoc(search.KindSkill, 0, string(status), x.text), x.vector, l.Space)
 	if err != nil {
 		return err
 	}
 	out.Version = 1
 	if a.Run != 0 {
-		return tx.PutView(ctx, a.Run, id, 1)
+		return tx.Uses().PutView(ctx, a.Run, id, 1)
 	}
 	return nil
 }
@@ -93,11 +93,11 @@ func (l *Library) settleNew(ctx context.Context, tx Tx, a agent.Actor, s Setting
 // settlePending keeps a change for a person to decide on. Its package is live,
 // for collection must not take what waits.
 func (l *Library) settlePending(ctx context.Context, tx Tx, f facts, p plan, d decision, out *Written) (err error) {
-	if err := tx.PublishPackage(ctx, p.version.PackageSHA); err != nil {
+	if err := tx.Packages().PublishPackage(ctx, p.version.PackageSHA); err != nil {
 		return err
 	}
 	out.Action, out.Version = Staged, f.head.Version
-	out.Pending, err = tx.PutPending(ctx, Pending{Skill: f.head.ID, Base: f.head.Version, Version: p.version, Reason: d.reason, Origin: p.version.Origin, Gist: l.gist(f.current, p.version)})
+	out.Pending, err = tx.Pending().PutPending(ctx, Pending{Skill: f.head.ID, Base: f.head.Version, Version: p.version, Reason: d.reason, Origin: p.version.Origin, Gist: l.gist(f.current, p.version)})
 	return err
 }
 
@@ -108,7 +108,7 @@ func once[T any](ctx context.Context, tx Tx, op string, args any, out *T, effect
 		*out = result
 		return err
 	}
-	raw, err := tx.Once(ctx, op, args, func() (json.RawMessage, error) {
+	raw, err := tx.Operations().Once(ctx, op, args, func() (json.RawMessage, error) {
 		result, err := effect()
 		if err != nil {
 			return nil, err

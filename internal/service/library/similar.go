@@ -38,14 +38,14 @@ func (l *Library) near(ctx context.Context, tx Tx, v skill.Version, meant []Simi
 			out = append(out, s)
 		}
 	}
-	same, err := tx.SkillsOfBody(ctx, skill.BodyHash(v.Body))
+	same, err := tx.Skills().SkillsOfBody(ctx, skill.BodyHash(v.Body))
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range same {
 		add(Similar{name, 1, "body"})
 	}
-	all, err := tx.SkillNames(ctx)
+	all, err := tx.Skills().SkillNames(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -68,13 +68,13 @@ func (l *Library) meant(ctx context.Context, ws int64, v skill.Version, vector [
 		return nil, nil
 	}
 	var heads []skill.Head
-	err = l.Store.WithLibrary(ctx, ws, func(tx Tx) error {
-		hits, err := tx.Search(ctx, search.Query{Kind: search.KindSkill, States: []string{string(skill.Active), string(skill.Candidate), string(skill.Stale)}, Vector: vector, Space: l.Space, Limit: 2 * maxNamed})
+	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
+		hits, err := tx.Skills().Search(ctx, search.Query{Kind: search.KindSkill, States: []string{string(skill.Active), string(skill.Candidate), string(skill.Stale)}, Vector: vector, Space: l.Space, Limit: 2 * maxNamed})
 		if err != nil {
 			return err
 		}
 		for _, h := range hits {
-			head, err := tx.SkillHead(ctx, h.Owner)
+			head, err := tx.Skills().SkillHead(ctx, h.Owner)
 			if err != nil {
 				return err
 			}
@@ -112,7 +112,7 @@ func duplicate(name string, near []Similar) error {
 
 // unknown says that there is no skill of a name, and which names are nearest.
 func (l *Library) unknown(ctx context.Context, tx Tx, name string) error {
-	all, err := tx.SkillNames(ctx)
+	all, err := tx.Skills().SkillNames(ctx)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (l *Library) unknown(ctx context.Context, tx Tx, name string) error {
 }
 
 func (l *Library) unknownNow(ctx context.Context, ws int64, name string) error {
-	return l.Store.WithLibrary(ctx, ws, func(tx Tx) error { return l.unknown(ctx, tx, name) })
+	return l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error { return l.unknown(ctx, tx, name) })
 }
 
 // nearest are the names most like name: by words, or by characters for a typing

@@ -61,7 +61,7 @@ func (l *Library) View(ctx context.Context, a agent.Actor, in ViewArgs) (out Vie
 // read finds a version of a skill, 0 for the one in force. Who has read a part
 // may not replace the whole: only a whole one is noted as seen by the run.
 func (l *Library) read(ctx context.Context, a agent.Actor, name string, number int, whole bool) (head skill.Head, v skill.Version, err error) {
-	err = l.Store.WithLibrary(ctx, a.Workspace, func(tx Tx) error {
+	err = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		head, err = Head(ctx, tx, 0, name)
 		if fault.CodeOf(err) == fault.NotFound {
 			return l.unknown(ctx, tx, name)
@@ -72,13 +72,13 @@ func (l *Library) read(ctx context.Context, a agent.Actor, name string, number i
 		if number == 0 {
 			number = head.Version
 		}
-		if v, err = tx.Version(ctx, head.ID, number); err != nil {
+		if v, err = tx.Versions().Version(ctx, head.ID, number); err != nil {
 			return err
 		}
 		if a.Run == 0 || !whole {
 			return nil
 		}
-		return tx.PutView(ctx, a.Run, head.ID, number)
+		return tx.Uses().PutView(ctx, a.Run, head.ID, number)
 	})
 	return head, v, err
 }
@@ -151,11 +151,11 @@ func (l *Library) countUse(ctx context.Context, a agent.Actor, head skill.Head) 
 	default:
 		return
 	}
-	_ = l.Store.WithLibrary(ctx, a.Workspace, func(tx Tx) error {
-		if err := tx.Use(ctx, Use{Skill: head.ID, ID: id, Version: head.Version}); err != nil || head.Status != skill.Stale {
+	_ = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+		if err := tx.States().Use(ctx, Use{Skill: head.ID, ID: id, Version: head.Version}); err != nil || head.Status != skill.Stale {
 			return err
 		}
-		return tx.SetStatus(ctx, head.ID, skill.Stale, skill.Active)
+		return tx.States().SetStatus(ctx, head.ID, skill.Stale, skill.Active)
 	})
 }
 

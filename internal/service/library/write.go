@@ -119,8 +119,8 @@ func (l *Library) round(ctx context.Context, a agent.Actor, s Settings, in inten
 			return out, err
 		}
 	}
-	err = l.Store.WithLibrary(ctx, a.Workspace, func(tx Tx) error {
-		if err := tx.LockSkills(ctx); err != nil {
+	err = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+		if err := tx.Versions().LockSkills(ctx); err != nil {
 			return err
 		}
 		return once(ctx, tx, a.Op, in.args, &out, func() (Written, error) {
@@ -136,7 +136,7 @@ func (l *Library) logOnly(ctx context.Context, a agent.Actor, in intent, result 
 	if a.Op == "" {
 		return result, nil
 	}
-	err = l.Store.WithLibrary(ctx, a.Workspace, func(tx Tx) error {
+	err = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		return once(ctx, tx, a.Op, in.args, &out, func() (Written, error) { return result, nil })
 	})
 	return out, err
@@ -144,9 +144,9 @@ func (l *Library) logOnly(ctx context.Context, a agent.Actor, in intent, result 
 
 // facts reads what a call is decided on, or the result that it had before.
 func (l *Library) facts(ctx context.Context, a agent.Actor, in intent) (f facts, logged json.RawMessage, err error) {
-	err = l.Store.WithLibrary(ctx, a.Workspace, func(tx Tx) error {
+	err = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		if a.Op != "" {
-			if logged, _, err = tx.Logged(ctx, a.Op, in.args); err != nil || logged != nil {
+			if logged, _, err = tx.Operations().Logged(ctx, a.Op, in.args); err != nil || logged != nil {
 				return err
 			}
 		}
@@ -165,10 +165,10 @@ func readFacts(ctx context.Context, tx Tx, a agent.Actor, name string) (f facts,
 		return f, err
 	}
 	f.found = true
-	if f.current, err = tx.Version(ctx, f.head.ID, f.head.Version); err != nil || a.Run == 0 {
+	if f.current, err = tx.Versions().Version(ctx, f.head.ID, f.head.Version); err != nil || a.Run == 0 {
 		return f, err
 	}
-	f.viewed, err = tx.LastView(ctx, a.Run, f.head.ID)
+	f.viewed, err = tx.Uses().LastView(ctx, a.Run, f.head.ID)
 	return f, err
 }
 

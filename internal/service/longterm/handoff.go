@@ -37,7 +37,7 @@ type HandedOff struct {
 // whoever called.
 func (l *Service) HandOff(ctx context.Context, a agent.Actor, in HandOffArgs) (out HandedOff, err error) {
 	out.Tasks = []memory.Task{}
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) error {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		g := &writing{Service: l, tx: tx, a: a}
 		for _, one := range in.Tasks {
 			t, err := g.task(ctx, in, one)

@@ -24,8 +24,8 @@ type IdentityWritten struct {
 
 // ReadIdentity reads the version in force; version 0 is none yet.
 func (l *Service) ReadIdentity(ctx context.Context, a agent.Actor) (out memory.IdentityVersion, err error) {
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) error {
-		out, err = tx.Identity(ctx)
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+		out, err = tx.Identities().Identity(ctx)
 		return err
 	})
 	if err != nil {
@@ -42,8 +42,8 @@ func (l *Service) IdentityHistory(ctx context.Context, a agent.Actor, max int) (
 	if err := memorywrite.RequirePerson(a, "the identity's history"); err != nil {
 		return nil, err
 	}
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) error {
-		out, err = tx.IdentityHistory(ctx, max)
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+		out, err = tx.Identities().IdentityHistory(ctx, max)
 		return err
 	})
 	return out, err
@@ -57,7 +57,7 @@ func (l *Service) UpdateIdentity(ctx context.Context, a agent.Actor, in Identity
 	if refused == nil {
 		refused = mayIdentity(a, content)
 	}
-	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "update_identity_memory", in, func(tx Tx) (IdentityWritten, error) {
+	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "update_identity_memory", in, func(ctx context.Context, tx Tx) (IdentityWritten, error) {
 		if refused != nil {
 			return IdentityWritten{}, refused
 		}
@@ -89,11 +89,11 @@ func (l *Service) RollbackIdentity(ctx context.Context, a agent.Actor, in memory
 	if err := memorywrite.RequirePerson(a, "rolling the identity back"); err != nil {
 		return IdentityWritten{}, err
 	}
-	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "identity_rollback", in, func(tx Tx) (IdentityWritten, error) {
+	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "identity_rollback", in, func(ctx context.Context, tx Tx) (IdentityWritten, error) {
 		old := memory.IdentityVersion{}
 		if in.Version != 0 {
 			var err error
-			if old, err = tx.IdentityAt(ctx, in.Version); err != nil {
+			if old, err = tx.Identities().IdentityAt(ctx, in.Version); err != nil {
 				return IdentityWritten{}, err
 			}
 		}
@@ -102,7 +102,7 @@ func (l *Service) RollbackIdentity(ctx context.Context, a agent.Actor, in memory
 }
 
 func (g *writing) setIdentity(ctx context.Context, content, action string, expected *int) (IdentityWritten, error) {
-	head, err := g.tx.Identity(ctx)
+	head, err := g.tx.Identities().Identity(ctx)
 	if err != nil {
 		return IdentityWritten{}, err
 	}
@@ -112,6 +112,6 @@ func (g *writing) setIdentity(ctx context.Context, content, action string, expec
 	if content == head.Content {
 		return IdentityWritten{Status: memorywrite.Unchanged, Version: head.Version}, nil
 	}
-	version, err := g.tx.AdvanceIdentity(ctx, head.Version, content, action, g.a.Subject.History, g.w)
+	version, err := g.tx.Identities().AdvanceIdentity(ctx, head.Version, content, action, g.a.Subject.History, g.w)
 	return IdentityWritten{Status: Updated, Version: version}, err
 }

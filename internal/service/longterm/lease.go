@@ -23,13 +23,13 @@ func (l *Service) TakeLease(ctx context.Context, a agent.Actor, holder string, l
 	if holder == "" || lives <= 0 {
 		return out, fault.New(fault.InvalidArgument, "a lease needs a holder and a time to live", "")
 	}
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) error {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		s, err := (&writing{Service: l, tx: tx, a: a}).leased(ctx, a)
 		if err != nil {
 			return err
 		}
 		var taken bool
-		if out, taken, err = tx.TakeLease(ctx, s, holder, lives); err == nil && !taken {
+		if out, taken, err = tx.Leases().TakeLease(ctx, s, holder, lives); err == nil && !taken {
 			err = fault.New(fault.Unavailable, fmt.Sprintf("%s has another writer", s.Name()), "wait until it is done")
 		}
 		return err
@@ -40,12 +40,12 @@ func (l *Service) TakeLease(ctx context.Context, a agent.Actor, holder string, l
 // FreeLease gives the actor's target back before its time. One that has gone to
 // another stays there.
 func (l *Service) FreeLease(ctx context.Context, a agent.Actor, lease Lease) error {
-	return l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) error {
+	return l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		s, err := (&writing{Service: l, tx: tx, a: a}).leased(ctx, a)
 		if err != nil {
 			return err
 		}
-		return tx.FreeLease(ctx, s, lease)
+		return tx.Leases().FreeLease(ctx, s, lease)
 	})
 }
 

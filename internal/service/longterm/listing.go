@@ -35,7 +35,7 @@ func (l *Service) page(ctx context.Context, tx Tx, in memory.Filter) (memory.Fil
 			if err != nil {
 				return in, err
 			}
-			known, found, err := tx.FindTarget(ctx, wanted)
+			known, found, err := tx.Targets().FindTarget(ctx, wanted)
 			if err != nil {
 				return in, err
 			}
@@ -53,12 +53,12 @@ func (l *Service) page(ctx context.Context, tx Tx, in memory.Filter) (memory.Fil
 // List lists long-term entries in the order of their making, or from the end of
 // it; the page after it begins after the Key of its last one.
 func (l *Service) List(ctx context.Context, a agent.Actor, in memory.Filter) (out []memory.Entry, err error) {
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) error {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		in, err := l.page(ctx, tx, in)
 		if err != nil {
 			return err
 		}
-		out, err = tx.LongTermList(ctx, in)
+		out, err = tx.Memories().LongTermList(ctx, in)
 		return err
 	})
 	if err != nil {
@@ -70,8 +70,8 @@ func (l *Service) List(ctx context.Context, a agent.Actor, in memory.Filter) (ou
 // Get reads entries of any type and status by their ids, in that order; what is
 // not there is left out.
 func (l *Service) Get(ctx context.Context, a agent.Actor, ids ...string) (out []memory.Entry, err error) {
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) error {
-		out, err = tx.LongTerm(ctx, ids)
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+		out, err = tx.Memories().LongTerm(ctx, ids)
 		return err
 	})
 	if err != nil {
@@ -101,14 +101,14 @@ func (l *Service) DeleteWhere(ctx context.Context, a agent.Actor, in memory.Filt
 	}
 	in.EveryStatus, in.Newest, in.After, in.Limit = false, false, 0, MostListed
 	none := []ItemResult{}
-	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "delete_memories", in, func(tx Tx) ([]ItemResult, error) {
+	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "delete_memories", in, func(ctx context.Context, tx Tx) ([]ItemResult, error) {
 		g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space), items: none}
 		filter, err := l.page(ctx, tx, in)
 		if err != nil {
 			return nil, err
 		}
 		for {
-			entries, err := tx.LongTermList(ctx, filter)
+			entries, err := tx.Memories().LongTermList(ctx, filter)
 			if err != nil {
 				return nil, err
 			}
@@ -121,7 +121,7 @@ func (l *Service) DeleteWhere(ctx context.Context, a agent.Actor, in memory.Filt
 				filter.After = e.Key
 			}
 			if len(entries) < filter.Limit {
-				return g.items, tx.IndexLongTerm(ctx, g.dirty, g.w)
+				return g.items, tx.References().IndexLongTerm(ctx, g.dirty, g.w)
 			}
 		}
 	})

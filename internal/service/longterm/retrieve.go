@@ -175,9 +175,9 @@ func (l *Service) present(ctx context.Context, a agent.Actor, in RetrieveArgs, a
 // note leaves out what the run has seen, when that is wanted, and keeps what it
 // sees now. A retry of the call finds what the call found.
 func (l *Service) note(ctx context.Context, a agent.Actor, in RetrieveArgs, out *Retrieved) error {
-	return l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) error {
+	return l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		if in.NoRepeats {
-			shown, err := tx.Shown(ctx, a.Run, a.Op)
+			shown, err := tx.Views().Shown(ctx, a.Run, a.Op)
 			if err != nil {
 				return err
 			}
@@ -188,7 +188,7 @@ func (l *Service) note(ctx context.Context, a agent.Actor, in RetrieveArgs, out 
 			keys = append(keys, e.Key)
 		}
 		slices.Sort(keys) // every run takes rows in one order
-		return tx.Show(ctx, a.Run, a.Op, keys)
+		return tx.Views().Show(ctx, a.Run, a.Op, keys)
 	})
 }
 
@@ -212,7 +212,7 @@ func (l *Service) answer(ctx context.Context, a agent.Actor, in RetrieveArgs, wa
 		return answer{identity: IdentityText(v), err: err}
 	}
 	var s memory.Scope
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) error {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		if _, fixed := memory.FixedTarget(t.Type); !fixed {
 			known, found, err := (&writing{Service: l, tx: tx, a: a}).findTarget(ctx, t)
 			if err != nil {
@@ -252,8 +252,8 @@ func (l *Service) find(ctx context.Context, a agent.Actor, in RetrieveArgs, quer
 		ids[i], scores[r.ID] = r.ID, r.Score
 	}
 	var entries []memory.Entry
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) (err error) {
-		entries, err = tx.LongTerm(ctx, ids)
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) (err error) {
+		entries, err = tx.Memories().LongTerm(ctx, ids)
 		return err
 	})
 	if err != nil {
@@ -280,8 +280,8 @@ func (l *Service) find(ctx context.Context, a agent.Actor, in RetrieveArgs, quer
 
 // guideline is that of the tool that the query names, exactly.
 func (l *Service) guideline(ctx context.Context, a agent.Actor, tool string) (out []memory.Entry, err error) {
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) error {
-		e, found, err := tx.GuidelineOf(ctx, strings.TrimSpace(tool))
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+		e, found, err := tx.Views().GuidelineOf(ctx, strings.TrimSpace(tool))
 		if found {
 			out = []memory.Entry{e}
 		}

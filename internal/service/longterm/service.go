@@ -8,77 +8,16 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
-	"cairn/internal/domain/transcript"
 	"cairn/internal/service/memorywrite"
 )
 
-// Tx is one workspace's long-term memory in one transaction.
-type Tx interface {
-	memorywrite.Transaction
-
-	// LongTerm reads entries of any type and status by their ids, with the
-	// sessions that they were drawn from.
-	LongTerm(ctx context.Context, ids []string) ([]memory.Entry, error)
-	Saying(ctx context.Context, s memory.Scope, content string) (memory.Entry, bool, error)
-	GuidelineOf(ctx context.Context, tool string) (memory.Entry, bool, error)
-	// DigestOf finds the summary of a session; of none, the one that says content.
-	DigestOf(ctx context.Context, history, content string) (memory.Entry, bool, error)
-	LongTermList(ctx context.Context, in memory.Filter) ([]memory.Entry, error)
-	AddLongTerm(ctx context.Context, e *memory.Entry, w memorywrite.Writer) error
-	// Revise writes e as the version after the one that it was read at.
-	Revise(ctx context.Context, e *memory.Entry, action memory.Action, w memorywrite.Writer) error
-	Refer(ctx context.Context, key int64, history string, run int64) error
-	CopyReferences(ctx context.Context, from, to, run int64) error
-	// Closest is the active entry of a scope whose meaning is nearest to a vector.
-	Closest(ctx context.Context, s memory.Scope, vector []float32, space int16) (memory.Entry, float64, bool, error)
-	// IndexLongTerm makes entries what search finds, once in a transaction.
-	IndexLongTerm(ctx context.Context, entries []memory.Entry, w memorywrite.Writer) error
-	Shown(ctx context.Context, run int64, op string) (map[int64]bool, error)
-	Show(ctx context.Context, run int64, op string, keys []int64) error
-	MemoryHistory(ctx context.Context, id string, max int) ([]memory.Revision, error)
-
-	WrittenBy(ctx context.Context, runs []int64) ([]WrittenEntry, error)
-	RevisionAt(ctx context.Context, key int64, version int) (memory.Revision, error)
-	Park(ctx context.Context, keys []int64) error
-	DropReferencesOf(ctx context.Context, run int64) error
-	// EraseDeleted takes what can be taken back no more away for good, up to most
-	// skills and memories, and returns how many there were.
-	EraseDeleted(ctx context.Context, most int) (int, error)
-
-	FindTarget(ctx context.Context, t memory.Target) (memory.Target, bool, error)
-	PutTarget(ctx context.Context, t memory.Target) (made bool, err error)
-	AliasTarget(ctx context.Context, row int64, alias string) error
-	TouchTarget(ctx context.Context, row int64, summarised bool) error
-	DescribeTarget(ctx context.Context, row int64, description string) error
-	Targets(ctx context.Context, max int) (shown []memory.Target, all int, err error)
-	TargetsBy(ctx context.Context, run int64) ([]memory.Target, error)
-	DropTarget(ctx context.Context, row int64) (bool, error)
-
-	PutConversation(ctx context.Context, c transcript.Conversation, channel string) (int64, error)
-	Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error)
-	HistoryBySum(ctx context.Context, sum [32]byte) (memory.History, bool, error)
-	History(ctx context.Context, id string) (memory.History, bool, error)
-	PutHistory(ctx context.Context, h *memory.History, chunks []memory.Chunk, w memorywrite.Writer) error
-	RankChunks(ctx context.Context, history, query string, vector []float32, space int16) ([]memory.Chunk, error)
-
-	Identity(ctx context.Context) (memory.IdentityVersion, error)
-	IdentityAt(ctx context.Context, version int) (memory.IdentityVersion, error)
-	IdentityHistory(ctx context.Context, max int) ([]memory.IdentityVersion, error)
-	AdvanceIdentity(ctx context.Context, base int, content, action, history string, w memorywrite.Writer) (int, error)
-
-	TakeLease(ctx context.Context, s memory.Scope, holder string, lives time.Duration) (Lease, bool, error)
-	FreeLease(ctx context.Context, s memory.Scope, l Lease) error
-	FenceOf(ctx context.Context, s memory.Scope) (int64, error)
-}
-
 // Store opens transactions.
 type Store interface {
-	WithLongTerm(ctx context.Context, ws int64, fn func(Tx) error) error
+	WithLongTerm(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 }
 
 // Service is the use-case over what is remembered about targets, sessions and
@@ -161,7 +100,7 @@ type writing struct {
 // change runs effect once, with every rule that all writes have: the fence, the
 // index, and that something was done.
 func (l *Service) change(ctx context.Context, a agent.Actor, name string, args any, vectors map[string][]float32, effect func(*writing) error) ([]ItemResult, error) {
-	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, name, args, func(tx Tx) ([]ItemResult, error) {
+	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, name, args, func(ctx context.Context, tx Tx) ([]ItemResult, error) {
 		g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space)}
 		g.w.Vectors, g.w.Author = vectors, a.Subject.Author
 		if err := g.fenced(ctx); err != nil {
@@ -169,7 +108,7 @@ func (l *Service) change(ctx context.Context, a agent.Actor, name string, args a
 		}
 		if a.Subject.ShownOnly && a.Run != 0 {
 			var err error
-			if g.shown, err = tx.Shown(ctx, a.Run, a.Op); err != nil {
+			if g.shown, err = tx.Views().Shown(ctx, a.Run, a.Op); err != nil {
 				return nil, err
 			}
 		}
@@ -179,7 +118,7 @@ func (l *Service) change(ctx context.Context, a agent.Actor, name string, args a
 		if err := AllFailed(g.items); err != nil {
 			return nil, err
 		}
-		return g.items, tx.IndexLongTerm(ctx, g.dirty, g.w)
+		return g.items, tx.References().IndexLongTerm(ctx, g.dirty, g.w)
 	})
 }
 
@@ -210,7 +149,7 @@ func (g *writing) refer(ctx context.Context, key int64) error {
 	if g.a.Subject.History == "" {
 		return nil
 	}
-	return g.tx.Refer(ctx, key, g.a.Subject.History, g.a.Run)
+	return g.tx.References().Refer(ctx, key, g.a.Subject.History, g.a.Run)
 }
 
 // scoped are the types whose entries an agent adds to one target.
@@ -251,7 +190,7 @@ func (g *writing) fenced(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fence, err := g.tx.FenceOf(ctx, s)
+	fence, err := g.tx.Leases().FenceOf(ctx, s)
 	if err == nil && fence != g.a.Subject.Fence {
 		return fault.New(fault.VersionConflict, fmt.Sprintf("%s has another writer now", s.Name()), "end this run: the other has what it needs")
 	}
@@ -263,7 +202,7 @@ func (g *writing) leased(ctx context.Context, a agent.Actor) (memory.Scope, erro
 	if err != nil {
 		return memory.Scope{}, err
 	}
-	if known, found, err := g.tx.FindTarget(ctx, t); err != nil || found {
+	if known, found, err := g.tx.Targets().FindTarget(ctx, t); err != nil || found {
 		return known.Scope(), err
 	}
 	return t.Scope(), nil

@@ -29,7 +29,7 @@ func (l *Service) AddHistory(ctx context.Context, a agent.Actor, messages []tran
 		said[i].Seq = i
 	}
 	return l.addHistory(ctx, a, said, func(tx Tx, sum [32]byte) (int64, error) {
-		return tx.PutConversation(ctx, transcript.Conversation{ID: "session/" + memory.HistoryID(sum, 0), Messages: said}, imported)
+		return tx.Sessions().PutConversation(ctx, transcript.Conversation{ID: "session/" + memory.HistoryID(sum, 0), Messages: said}, imported)
 	})
 }
 
@@ -37,8 +37,8 @@ func (l *Service) AddHistory(ctx context.Context, a agent.Actor, messages []tran
 // they are.
 func (l *Service) AddRange(ctx context.Context, a agent.Actor, in memory.Evidence) (memory.History, error) {
 	var c transcript.Conversation
-	err := l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) (err error) {
-		c, err = tx.Conversation(ctx, in.Conversation, in.FromSeq, in.ToSeq)
+	err := l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) (err error) {
+		c, err = tx.Sessions().Conversation(ctx, in.Conversation, in.FromSeq, in.ToSeq)
 		return err
 	})
 	if err != nil {
@@ -69,8 +69,8 @@ func (l *Service) addHistory(ctx context.Context, a agent.Actor, said []transcri
 	}{sum}
 	w := memorywrite.WriterFor(a, l.Space)
 	w.Author, w.Vectors = a.Subject.Author, memorywrite.Vectors(ctx, l.Embedder, distinct(texts))
-	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "add_history_memory", args, func(tx Tx) (memory.History, error) {
-		if known, found, err := tx.HistoryBySum(ctx, sum); err != nil || found {
+	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "add_history_memory", args, func(ctx context.Context, tx Tx) (memory.History, error) {
+		if known, found, err := tx.Sessions().HistoryBySum(ctx, sum); err != nil || found {
 			return known, err
 		}
 		conversation, err := keep(tx, sum)
@@ -78,7 +78,7 @@ func (l *Service) addHistory(ctx context.Context, a agent.Actor, said []transcri
 			return memory.History{}, err
 		}
 		h := memory.History{SHA: sum, Conversation: conversation, FromSeq: said[0].Seq, ToSeq: said[len(said)-1].Seq, Messages: len(said), Tokens: tokens, Author: w.Author}
-		err = tx.PutHistory(ctx, &h, chunks, w)
+		err = tx.Sessions().PutHistory(ctx, &h, chunks, w)
 		return h, err
 	})
 }
@@ -123,7 +123,7 @@ func (l *Service) ReadHistory(ctx context.Context, a agent.Actor, in ReadArgs) (
 		vector = memorywrite.Vectors(ctx, l.Embedder, []string{in.Query})[in.Query]
 	}
 	var items []ItemResult
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) error {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		for i, id := range in.IDs {
 			s, err := l.read(ctx, tx, a, in, strings.ToLower(strings.TrimSpace(id)), vector)
 			if err != nil && !mine(err) {
@@ -149,7 +149,7 @@ func (l *Service) read(ctx context.Context, tx Tx, a agent.Actor, in ReadArgs, i
 	if err != nil {
 		return Session{}, err
 	}
-	c, err := tx.Conversation(ctx, h.Conversation, h.FromSeq, h.ToSeq)
+	c, err := tx.Sessions().Conversation(ctx, h.Conversation, h.FromSeq, h.ToSeq)
 	if err != nil {
 		return Session{}, err
 	}
@@ -157,7 +157,7 @@ func (l *Service) read(ctx context.Context, tx Tx, a agent.Actor, in ReadArgs, i
 	if in.Query == "" {
 		out.Text, out.NextOffset = memory.Page(memory.RenderedAll(c.Messages), in.Offset, in.MaxTokens, llm.EstimateTokens)
 	} else {
-		chunks, err := tx.RankChunks(ctx, h.ID, in.Query, vector, l.Space)
+		chunks, err := tx.Sessions().RankChunks(ctx, h.ID, in.Query, vector, l.Space)
 		if err != nil {
 			return Session{}, err
 		}
@@ -197,17 +197,17 @@ func best(chunks []memory.Chunk, messages []transcript.Message, tokens int) stri
 // session finds the session of an id, or the latest one that a memory was drawn
 // from.
 func (l *Service) session(ctx context.Context, tx Tx, id string) (memory.History, error) {
-	h, found, err := tx.History(ctx, id)
+	h, found, err := tx.Sessions().History(ctx, id)
 	if err != nil || found {
 		return h, err
 	}
-	entries, err := tx.LongTerm(ctx, []string{id})
+	entries, err := tx.Memories().LongTerm(ctx, []string{id})
 	if err != nil {
 		return h, err
 	}
 	if len(entries) == 1 && slices.Contains(memory.LongTermTypes, entries[0].Type) {
 		if n := len(entries[0].Histories); n > 0 {
-			h, found, err = tx.History(ctx, entries[0].Histories[n-1])
+			h, found, err = tx.Sessions().History(ctx, entries[0].Histories[n-1])
 			if err != nil || found {
 				return h, err
 			}

@@ -61,8 +61,8 @@ func (l *long) add(a agent.Actor, contents ...string) []longterm.ItemResult {
 
 func (l *long) entry(id string) (e memory.Entry) {
 	l.t.Helper()
-	testkit.Must(l.t, l.db.LongTerm().WithLongTerm(l.t.Context(), l.A.ID, func(tx longterm.Tx) error {
-		found, err := tx.LongTerm(l.t.Context(), []string{id})
+	testkit.Must(l.t, l.db.LongTerm().WithLongTerm(l.t.Context(), l.A.ID, func(ctx context.Context, tx longterm.Tx) error {
+		found, err := tx.Memories().LongTerm(l.t.Context(), []string{id})
 		if err == nil && len(found) == 1 {
 			e = found[0]
 		}
@@ -133,7 +133,7 @@ func statuses(items []longterm.ItemResult) string {
 // lostLong is a store whose commits arrive and whose acknowledgements do not.
 type lostLong struct{ longterm.Store }
 
-func (l lostLong) WithLongTerm(ctx context.Context, ws int64, fn func(longterm.Tx) error) error {
+func (l lostLong) WithLongTerm(ctx context.Context, ws int64, fn func(context.Context, longterm.Tx) error) error {
 	if err := l.Store.WithLongTerm(ctx, ws, fn); err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func (l *Service) ApplySpan(ctx context.Context, a agent.Actor, in SpanChanges) 
 		}
 	}
 	found := memorywrite.Vectors(ctx, l.Embedder, distinct(texts))
-	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "apply_span", in, func(tx Tx) ([]ItemResult, error) {
+	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "apply_span", in, func(ctx context.Context, tx Tx) ([]ItemResult, error) {
 		g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space), free: true}
 		g.w.Vectors, g.w.Author, g.w.Decision = found, a.Subject.Author, a.Subject.Decision
 		for _, one := range in.Deletes {
@@ -90,7 +90,7 @@ func (l *Service) ApplySpan(ctx context.Context, a agent.Actor, in SpanChanges) 
 			}
 		}
 		slices.SortStableFunc(g.items, func(x, y ItemResult) int { return x.Index - y.Index })
-		return g.items, tx.IndexLongTerm(ctx, g.dirty, g.w)
+		return g.items, tx.References().IndexLongTerm(ctx, g.dirty, g.w)
 	})
 }
 
@@ -125,7 +125,7 @@ func (g *writing) meaning(ctx context.Context, s memory.Scope, content string) (
 			return e, true, nil
 		}
 	}
-	e, cosine, found, err := g.tx.Closest(ctx, s, vector, g.Space)
+	e, cosine, found, err := g.tx.References().Closest(ctx, s, vector, g.Space)
 	if err != nil || !found || cosine < sameMeaning || !sameNumbers(e.Content, content) || e.Content == content {
 		return memory.Entry{}, false, err // equal texts are for add to see
 	}

@@ -42,7 +42,7 @@ func (l *Service) AddSummary(ctx context.Context, a agent.Actor, in SummaryArgs)
 }
 
 func (g *writing) summarise(ctx context.Context, m NewMemory, targets []string, risky bool) (ItemResult, error) {
-	known, found, err := g.tx.DigestOf(ctx, g.a.Subject.History, m.Content)
+	known, found, err := g.tx.Views().DigestOf(ctx, g.a.Subject.History, m.Content)
 	if err != nil {
 		return ItemResult{}, err
 	}
@@ -71,7 +71,7 @@ func (l *Service) SummaryTargets(ctx context.Context, a agent.Actor, targets []m
 		if err != nil {
 			return err
 		}
-		known, found, err := g.tx.DigestOf(ctx, a.Subject.History, "")
+		known, found, err := g.tx.Views().DigestOf(ctx, a.Subject.History, "")
 		if err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func (l *Service) SummaryTargets(ctx context.Context, a agent.Actor, targets []m
 func (g *writing) summaryTargets(ctx context.Context, tasks []memory.Task) (out []string, err error) {
 	var all []memory.Target
 	if g.a.Run != 0 {
-		if all, err = g.tx.TargetsBy(ctx, g.a.Run); err != nil {
+		if all, err = g.tx.Targets().TargetsBy(ctx, g.a.Run); err != nil {
 			return nil, err
 		}
 	}
@@ -112,7 +112,7 @@ func (g *writing) summaryTargets(ctx context.Context, tasks []memory.Task) (out 
 	}
 	for _, t := range all {
 		if t.Row != 0 {
-			if err := g.tx.TouchTarget(ctx, t.Row, true); err != nil {
+			if err := g.tx.Targets().TouchTarget(ctx, t.Row, true); err != nil {
 				return nil, fmt.Errorf("note the summary of %s: %w", t.Scope().Name(), err)
 			}
 		}

@@ -27,7 +27,7 @@ type RegisteredTarget struct {
 
 // AddTargets registers targets. Another spelling of one that is there finds it.
 func (l *Service) AddTargets(ctx context.Context, a agent.Actor, in []NewTarget) (out []RegisteredTarget, err error) {
-	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "add_meta_memory", in, func(tx Tx) (out []RegisteredTarget, err error) {
+	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "add_meta_memory", in, func(ctx context.Context, tx Tx) (out []RegisteredTarget, err error) {
 		g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space)}
 		for _, one := range in {
 			t, made, err := g.register(ctx, one)
@@ -74,12 +74,12 @@ func (g *writing) target(ctx context.Context, t memory.Target, make bool) (memor
 	}
 	if found {
 		if known.Key != t.Key && make {
-			if err := g.tx.AliasTarget(ctx, known.Row, t.Key); err != nil {
+			if err := g.tx.Targets().AliasTarget(ctx, known.Row, t.Key); err != nil {
 				return known, false, err
 			}
 		}
 		if make {
-			err = g.tx.TouchTarget(ctx, known.Row, false)
+			err = g.tx.Targets().TouchTarget(ctx, known.Row, false)
 		}
 		return known, false, err
 	}
@@ -87,18 +87,18 @@ func (g *writing) target(ctx context.Context, t memory.Target, make bool) (memor
 		return t, false, nil
 	}
 	t.Run = g.a.Run
-	made, err := g.tx.PutTarget(ctx, t)
+	made, err := g.tx.Targets().PutTarget(ctx, t)
 	return t, made, err
 }
 
 func (g *writing) findTarget(ctx context.Context, t memory.Target) (memory.Target, bool, error) {
-	known, found, err := g.tx.FindTarget(ctx, t)
+	known, found, err := g.tx.Targets().FindTarget(ctx, t)
 	if err != nil || found {
 		return known, found, err
 	}
 	if plain := memory.UnescapeName(t.Display); plain != t.Display {
 		if u, err := memory.NewTarget(t.Type, plain); err == nil {
-			return g.tx.FindTarget(ctx, u)
+			return g.tx.Targets().FindTarget(ctx, u)
 		}
 	}
 	return memory.Target{}, false, nil
@@ -121,13 +121,13 @@ type Meta struct {
 
 // ReadMeta lists the targets in force; it never fails on what they are called.
 func (l *Service) ReadMeta(ctx context.Context, a agent.Actor, in MetaArgs) (out Meta, err error) {
-	err = l.Store.WithLongTerm(ctx, a.Workspace, func(tx Tx) error {
+	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		if len(in.Only) > 0 {
 			out.Targets, err = (&writing{Service: l, tx: tx, a: a}).targets(ctx, in.Only)
 			out.Total = len(out.Targets)
 			return err
 		}
-		out.Targets, out.Total, err = tx.Targets(ctx, memory.MetaLines)
+		out.Targets, out.Total, err = tx.Targets().Targets(ctx, memory.MetaLines)
 		return err
 	})
 	if err != nil {
@@ -183,7 +183,7 @@ func (l *Service) DescribeTarget(ctx context.Context, a agent.Actor, in NewTarge
 	if _, err := inspectAll(description); err != nil {
 		return out, err
 	}
-	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "describe_target", in, func(tx Tx) (RegisteredTarget, error) {
+	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "describe_target", in, func(ctx context.Context, tx Tx) (RegisteredTarget, error) {
 		known, found, err := (&writing{Service: l, tx: tx, a: a}).findTarget(ctx, t)
 		if err == nil && !found {
 			err = notRegistered(memory.Task{Type: in.Type, Target: in.Target})
@@ -192,7 +192,7 @@ func (l *Service) DescribeTarget(ctx context.Context, a agent.Actor, in NewTarge
 			return out, err
 		}
 		out = RegisteredTarget{ItemResult: ItemResult{Status: Updated}, Target: memory.Task{Type: known.Type, Target: known.Display}}
-		return out, tx.DescribeTarget(ctx, known.Row, description)
+		return out, tx.Targets().DescribeTarget(ctx, known.Row, description)
 	})
 }
 

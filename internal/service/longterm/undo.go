@@ -27,10 +27,10 @@ func (l *Service) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) ([
 		return nil, err
 	}
 	return l.change(ctx, a, "restore_memory", in, nil, func(g *writing) error {
-		if _, err := g.tx.EraseDeleted(ctx, erasedAtOnce); err != nil { // nothing comes back after its time
+		if _, err := g.tx.References().EraseDeleted(ctx, erasedAtOnce); err != nil { // nothing comes back after its time
 			return err
 		}
-		found, err := g.tx.LongTerm(ctx, []string{in.ID})
+		found, err := g.tx.Memories().LongTerm(ctx, []string{in.ID})
 		if err != nil {
 			return err
 		}
@@ -42,7 +42,7 @@ func (l *Service) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) ([
 		if version == 0 {
 			version = e.Version
 		}
-		r, err := g.tx.RevisionAt(ctx, e.Key, version)
+		r, err := g.tx.Memories().RevisionAt(ctx, e.Key, version)
 		if err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (g *writing) back(ctx context.Context, e memory.Entry, r memory.Revision, a
 	}
 	g.w.Author = r.Author
 	e.Author = r.Author
-	if err := g.tx.Revise(ctx, &e, action, g.w); err != nil {
+	if err := g.tx.Memories().Revise(ctx, &e, action, g.w); err != nil {
 		return err
 	}
 	g.changed(e)
@@ -77,15 +77,15 @@ func (g *writing) back(ctx context.Context, e memory.Entry, r memory.Revision, a
 func (g *writing) inPlaceOf(ctx context.Context, e memory.Entry) (memory.Entry, bool, error) {
 	switch e.Type {
 	case memory.Guideline:
-		return g.tx.GuidelineOf(ctx, e.WhenToUse)
+		return g.tx.Views().GuidelineOf(ctx, e.WhenToUse)
 	case memory.Summary:
 		history := ""
 		if len(e.Histories) > 0 {
 			history = e.Histories[0]
 		}
-		return g.tx.DigestOf(ctx, history, e.Content)
+		return g.tx.Views().DigestOf(ctx, history, e.Content)
 	}
-	return g.tx.Saying(ctx, memory.Scope{Type: e.Type, Target: e.Target}, e.Content)
+	return g.tx.Views().Saying(ctx, memory.Scope{Type: e.Type, Target: e.Target}, e.Content)
 }
 
 // UndoArgs name a run, and those that did a part of its work.
@@ -104,7 +104,7 @@ func (l *Service) Undo(ctx context.Context, a agent.Actor, in UndoArgs) ([]ItemR
 	}
 	return l.change(ctx, a, "undo_run", in, nil, func(g *writing) error {
 		runs := append([]int64{in.Run}, in.With...)
-		touched, err := g.tx.WrittenBy(ctx, runs)
+		touched, err := g.tx.Memories().WrittenBy(ctx, runs)
 		if err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (l *Service) Undo(ctx context.Context, a agent.Actor, in UndoArgs) ([]ItemR
 			return err
 		}
 		for _, run := range runs {
-			if err := g.tx.DropReferencesOf(ctx, run); err != nil {
+			if err := g.tx.References().DropReferencesOf(ctx, run); err != nil {
 				return err
 			}
 			if err := g.undoTargets(ctx, run); err != nil {
@@ -138,7 +138,7 @@ func (g *writing) undoEntries(ctx context.Context, touched []WrittenEntry) error
 			keys = append(keys, t.Entry.Key)
 		}
 	}
-	if err := g.tx.Park(ctx, keys); err != nil {
+	if err := g.tx.Memories().Park(ctx, keys); err != nil {
 		return err
 	}
 	for i, t := range touched {
@@ -163,7 +163,7 @@ func (g *writing) undoEntries(ctx context.Context, touched []WrittenEntry) error
 
 func (g *writing) undoEntry(ctx context.Context, t WrittenEntry) error {
 	at := max(t.First-1, 1)
-	r, err := g.tx.RevisionAt(ctx, t.Entry.Key, at)
+	r, err := g.tx.Memories().RevisionAt(ctx, t.Entry.Key, at)
 	if err != nil {
 		return err
 	}
@@ -183,12 +183,12 @@ func (g *writing) undoEntry(ctx context.Context, t WrittenEntry) error {
 }
 
 func (g *writing) undoTargets(ctx context.Context, run int64) error {
-	targets, err := g.tx.TargetsBy(ctx, run)
+	targets, err := g.tx.Targets().TargetsBy(ctx, run)
 	if err != nil {
 		return err
 	}
 	for _, t := range targets {
-		gone, err := g.tx.DropTarget(ctx, t.Row)
+		gone, err := g.tx.Targets().DropTarget(ctx, t.Row)
 		if err != nil {
 			return err
 		}
@@ -205,7 +205,7 @@ func (g *writing) undoTargets(ctx context.Context, run int64) error {
 const identityLimit = 1000
 
 func (g *writing) undoIdentity(ctx context.Context, runs []int64) error {
-	versions, err := g.tx.IdentityHistory(ctx, identityLimit)
+	versions, err := g.tx.Identities().IdentityHistory(ctx, identityLimit)
 	theirs := func(v memory.IdentityVersion) bool { return slices.Contains(runs, v.Run) }
 	if err != nil || !slices.ContainsFunc(versions, theirs) {
 		return err

@@ -149,9 +149,9 @@ func CheckMetadata(m memory.Metadata) error {
 // known is the entry in whose place a new one would stand.
 func (g *writing) known(ctx context.Context, s memory.Scope, m NewMemory) (memory.Entry, bool, error) {
 	if s.Type == memory.Guideline {
-		return g.tx.GuidelineOf(ctx, m.WhenToUse)
+		return g.tx.Views().GuidelineOf(ctx, m.WhenToUse)
 	}
-	return g.tx.Saying(ctx, s, m.Content)
+	return g.tx.Views().Saying(ctx, s, m.Content)
 }
 
 // create adds an entry with the session of the call.
@@ -159,7 +159,7 @@ func (g *writing) create(ctx context.Context, e *memory.Entry) error {
 	if g.a.Subject.History != "" {
 		e.Histories = []string{g.a.Subject.History}
 	}
-	if err := g.tx.AddLongTerm(ctx, e, g.w); err != nil {
+	if err := g.tx.Memories().AddLongTerm(ctx, e, g.w); err != nil {
 		return err
 	}
 	g.changed(*e)
@@ -170,7 +170,7 @@ func (g *writing) create(ctx context.Context, e *memory.Entry) error {
 func (g *writing) revise(ctx context.Context, e *memory.Entry, action memory.Action, risky bool) error {
 	e.Tainted = !g.w.Person && (e.Tainted || g.tainted(risky))
 	e.Author = g.w.Author
-	if err := g.tx.Revise(ctx, e, action, g.w); err != nil {
+	if err := g.tx.Memories().Revise(ctx, e, action, g.w); err != nil {
 		return err
 	}
 	g.changed(*e)
@@ -227,7 +227,7 @@ func (g *writing) update(ctx context.Context, m ChangedMemory, risky bool) (Item
 		return ItemResult{ID: e.ID, Status: memorywrite.Unchanged}, g.refer(ctx, e.Key)
 	}
 	if e.Type != memory.Guideline && e.Type != memory.Summary {
-		other, found, err := g.tx.Saying(ctx, memory.Scope{Type: e.Type, Target: e.Target}, m.Content)
+		other, found, err := g.tx.Views().Saying(ctx, memory.Scope{Type: e.Type, Target: e.Target}, m.Content)
 		if err != nil {
 			return ItemResult{}, err
 		}
@@ -249,7 +249,7 @@ func (g *writing) merge(ctx context.Context, e, other memory.Entry, change memor
 	if err := g.revise(ctx, &e, memory.Merge, risky); err != nil {
 		return ItemResult{}, err
 	}
-	if err := g.tx.CopyReferences(ctx, e.Key, other.Key, g.a.Run); err != nil {
+	if err := g.tx.References().CopyReferences(ctx, e.Key, other.Key, g.a.Run); err != nil {
 		return ItemResult{}, err
 	}
 	if len(change) > 0 {
@@ -281,12 +281,12 @@ func (l *Service) DeleteMemories(ctx context.Context, a agent.Actor, in []Delete
 
 // own reads an active entry that the call may change.
 func (g *writing) own(ctx context.Context, id string) (memory.Entry, error) {
-	found, err := g.tx.LongTerm(ctx, []string{id})
+	found, err := g.tx.Memories().LongTerm(ctx, []string{id})
 	if err != nil {
 		return memory.Entry{}, err
 	}
 	if len(found) == 0 {
-		if _, session, err := g.tx.History(ctx, id); err != nil || session {
+		if _, session, err := g.tx.Sessions().History(ctx, id); err != nil || session {
 			return memory.Entry{}, either(err, fault.New(fault.OutOfScope, fmt.Sprintf("%q is a session, and what was said stays", id), "use the id of a memory"))
 		}
 		return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("there is no memory %q", id), "look for it with vector_retrieve_memory and use the id that it shows")

@@ -139,8 +139,8 @@ func (s *Service) entries(ctx context.Context, ws int64, ids []string) (out []me
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	err = s.LongTerm.Store.WithLongTerm(ctx, ws, func(tx longterm.Tx) error {
-		out, err = tx.LongTerm(ctx, ids)
+	err = s.LongTerm.Store.WithLongTerm(ctx, ws, func(ctx context.Context, tx longterm.Tx) error {
+		out, err = tx.Memories().LongTerm(ctx, ids)
 		return err
 	})
 	return out, err
@@ -150,8 +150,8 @@ func (s *Service) skillsNamed(ctx context.Context, ws int64, names []string) (ou
 	if len(names) == 0 {
 		return nil, nil
 	}
-	err = s.Store.WithProgressive(ctx, ws, func(tx Tx) error {
-		out, err = tx.SkillsNamed(ctx, names)
+	err = s.Store.WithProgressive(ctx, ws, func(ctx context.Context, tx Tx) error {
+		out, err = tx.Workspace().SkillsNamed(ctx, names)
 		return err
 	})
 	return out, err

@@ -43,8 +43,8 @@ func (s AgentHooks) Finish(ctx context.Context, w conversation.RunView, e conver
 		}
 	}
 	digest := func() (found bool, err error) {
-		err = s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(tx longterm.Tx) error {
-			known, has, err := tx.DigestOf(ctx, out.History, "")
+		err = s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(ctx context.Context, tx longterm.Tx) error {
+			known, has, err := tx.Views().DigestOf(ctx, out.History, "")
 			out.Digest, found = known.ID, has
 			return err
 		})
@@ -67,8 +67,8 @@ func (s AgentHooks) Finish(ctx context.Context, w conversation.RunView, e conver
 		return nil, err
 	}
 	if to, any := readTo(w, p, e.Reason); any {
-		err = s.Store.WithProgressive(ctx, w.Run.Workspace, func(tx Tx) error {
-			return tx.SetMark(ctx, w.Run.Conversation, run.Summarize, to, w.Run.Ref.Run)
+		err = s.Store.WithProgressive(ctx, w.Run.Workspace, func(ctx context.Context, tx Tx) error {
+			return tx.Agents().SetMark(ctx, w.Run.Conversation, run.Summarize, to, w.Run.Ref.Run)
 		})
 		if err != nil {
 			return nil, err

@@ -72,7 +72,7 @@ func (s *Service) HandOff(ctx context.Context, ref run.Ref, n, position int, bas
 	if err != nil {
 		return out, err
 	}
-	err = s.Store.WithProgressive(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithProgressive(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		out.Specialists = nil
 		for _, t := range handed.Tasks {
 			r, err := s.specialist(ctx, tx, w, p, t, history, n)
@@ -91,7 +91,7 @@ func (s *Service) HandOff(ctx context.Context, ref run.Ref, n, position int, bas
 
 // specialist records the run of one task, or finds it.
 func (s *Service) specialist(ctx context.Context, tx Tx, w conversation.RunView, p PinnedSpec, t memory.Task, history string, step int) (run.Run, error) {
-	chosen, err := tx.Settings(ctx)
+	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil {
 		return run.Run{}, err
 	}
@@ -105,7 +105,7 @@ func (s *Service) specialist(ctx context.Context, tx Tx, w conversation.RunView,
 		if number > 1 {
 			key = fmt.Sprintf("%d/part-%d/%s/%s/%d", w.Run.Ref.Run, number, t.Type, t.Target, try)
 		}
-		known, found, err := tx.RunOf(ctx, run.Specialist, key)
+		known, found, err := tx.Runs().RunOf(ctx, run.Specialist, key)
 		if err != nil {
 			return run.Run{}, err
 		}
@@ -137,12 +137,12 @@ func (s *Service) specialist(ctx context.Context, tx Tx, w conversation.RunView,
 		if err != nil {
 			return run.Run{}, fmt.Errorf("encode the configuration: %w", err)
 		}
-		made, err := tx.PutAgentRun(ctx, NewRun{Kind: run.Specialist, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: w.Run.Conversation, Parent: w.Run.Ref.Run, Spec: raw,
+		made, err := tx.Runs().PutAgentRun(ctx, NewRun{Kind: run.Specialist, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: w.Run.Conversation, Parent: w.Run.Ref.Run, Spec: raw,
 			WorkflowID: contract.SpecialistID(p.Workspace, w.Run.Ref.Run, string(t.Type), t.Target, try, number)})
 		if err != nil {
 			return run.Run{}, err
 		}
-		return made, tx.OweRun(ctx, made.Ref.Run)
+		return made, tx.Runs().OweRun(ctx, made.Ref.Run)
 	}
 }
 
@@ -163,10 +163,10 @@ func (s *Service) RecordHandOff(ctx context.Context, ref run.Ref, n, position in
 		Tasks    []told                `json:"tasks"`
 		Rejected []longterm.ItemResult `json:"rejected,omitempty"`
 	}{OK: true, Status: OK, Rejected: handed.Rejected}
-	err = s.Store.WithProgressive(ctx, ref.Workspace, func(tx Tx) error {
+	err = s.Store.WithProgressive(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		out.Tasks = nil
 		for _, id := range runs {
-			r, err := tx.Run(ctx, id)
+			r, err := tx.Runs().Run(ctx, id)
 			if err != nil {
 				return err
 			}
@@ -247,8 +247,8 @@ func (s *Service) leased(ctx context.Context, ref run.Ref) (r run.Run, a agent.A
 }
 
 func (s *Service) run(ctx context.Context, ref run.Ref) (r run.Run, err error) {
-	err = s.Store.WithProgressive(ctx, ref.Workspace, func(tx Tx) error {
-		r, err = tx.Run(ctx, ref.Run)
+	err = s.Store.WithProgressive(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		r, err = tx.Runs().Run(ctx, ref.Run)
 		return err
 	})
 	return r, err

@@ -25,9 +25,9 @@ type Idle struct {
 // there is nothing new, when a run about the conversation is under way, or when
 // the workspace makes its memories in another way.
 func (s *Service) SummarizeIdle(ctx context.Context, in Idle) (out *run.Run, err error) {
-	err = s.Store.WithProgressive(ctx, in.Workspace, func(tx Tx) error {
+	err = s.Store.WithProgressive(ctx, in.Workspace, func(ctx context.Context, tx Tx) error {
 		out = nil
-		chosen, err := tx.Settings(ctx)
+		chosen, err := tx.Workspace().Settings(ctx)
 		if err != nil || chosen.Memory.Builder != settings.BuilderAgents {
 			return err
 		}
@@ -36,10 +36,10 @@ func (s *Service) SummarizeIdle(ctx context.Context, in Idle) (out *run.Run, err
 			return err
 		}
 		to = min(to, from+longterm.SessionMessages-1) // the rest is read when it is idle again
-		if _, open, err := tx.OpenRunOf(ctx, run.Summarize, in.Conversation); err != nil || open {
+		if _, open, err := tx.Agents().OpenRunOf(ctx, run.Summarize, in.Conversation); err != nil || open {
 			return err
 		}
-		c, err := tx.Conversation(ctx, in.Conversation, from, to)
+		c, err := tx.Transcripts().Conversation(ctx, in.Conversation, from, to)
 		if err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (s *Service) SummarizeIdle(ctx context.Context, in Idle) (out *run.Run, err
 			return nil
 		}
 		key := fmt.Sprintf("idle/%d/%d-%d", in.Conversation, from, to)
-		before, _, err := tx.RunOf(ctx, run.Summarize, key) // one that failed is done again
+		before, _, err := tx.Runs().RunOf(ctx, run.Summarize, key) // one that failed is done again
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func (s *Service) SummarizeIdle(ctx context.Context, in Idle) (out *run.Run, err
 // Unread are the messages of a conversation that were not read for a kind of
 // work; from is above to when there are none. The conversation stays locked.
 func (s *Service) Unread(ctx context.Context, ws, conversation int64, kind run.Kind) (from, to int, err error) {
-	err = s.Store.WithProgressive(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithProgressive(ctx, ws, func(ctx context.Context, tx Tx) error {
 		from, to, err = unread(ctx, tx, conversation, kind)
 		return err
 	})
@@ -76,15 +76,15 @@ func (s *Service) Unread(ctx context.Context, ws, conversation int64, kind run.K
 }
 
 func unread(ctx context.Context, tx Tx, conversation int64, kind run.Kind) (from, to int, err error) {
-	c, err := tx.LockConversation(ctx, conversation)
+	c, err := tx.Workspace().LockConversation(ctx, conversation)
 	if err != nil {
 		return 0, -1, err
 	}
-	read, err := tx.Mark(ctx, conversation, kind)
+	read, err := tx.Agents().Mark(ctx, conversation, kind)
 	return read + 1, c.NextSeq - 1, err
 }
 
 // Read notes that a run has taken up messages for a kind of work.
 func (s *Service) Read(ctx context.Context, ws, conversation int64, kind run.Kind, to int, id int64) error {
-	return s.Store.WithProgressive(ctx, ws, func(tx Tx) error { return tx.SetMark(ctx, conversation, kind, to, id) })
+	return s.Store.WithProgressive(ctx, ws, func(ctx context.Context, tx Tx) error { return tx.Agents().SetMark(ctx, conversation, kind, to, id) })
 }

@@ -191,8 +191,8 @@ func (s *Service) session(ctx context.Context, w conversation.RunView, p PinnedS
 		part = p.Parts[0]
 	}
 	var c transcript.Conversation
-	err := s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(tx longterm.Tx) (err error) {
-		c, err = tx.Conversation(ctx, w.Run.Conversation, part.FromSeq, part.ToSeq)
+	err := s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(ctx context.Context, tx longterm.Tx) (err error) {
+		c, err = tx.Sessions().Conversation(ctx, w.Run.Conversation, part.FromSeq, part.ToSeq)
 		return err
 	})
 	if err != nil {

@@ -32,8 +32,8 @@ func actor(w conversation.RunView, step string, call int) agent.Actor {
 // said is the session of a run.
 func (s *Service) said(ctx context.Context, w conversation.RunView) ([]transcript.Message, error) {
 	var c transcript.Conversation
-	err := s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(tx longterm.Tx) (err error) {
-		c, err = tx.Conversation(ctx, w.Run.Conversation, w.Spec.FromSeq, w.Spec.ToSeq)
+	err := s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(ctx context.Context, tx longterm.Tx) (err error) {
+		c, err = tx.Sessions().Conversation(ctx, w.Run.Conversation, w.Spec.FromSeq, w.Spec.ToSeq)
 		return err
 	})
 	return memory.Said(c.Messages), err
@@ -53,9 +53,9 @@ func (s *Service) history(ctx context.Context, w conversation.RunView, p PinnedS
 		return "", err
 	}
 	var h memory.History
-	err = s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(tx longterm.Tx) error {
+	err = s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(ctx context.Context, tx longterm.Tx) error {
 		found := false
-		if h, found, err = tx.HistoryBySum(ctx, sum); err == nil && !found {
+		if h, found, err = tx.Sessions().HistoryBySum(ctx, sum); err == nil && !found {
 			err = fmt.Errorf("the session of run %d is not kept", w.Run.Ref.Run)
 		}
 		return err

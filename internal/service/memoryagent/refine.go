@@ -169,8 +169,8 @@ func (s *Service) acceptRefine(ctx context.Context, q Question, found Answer) (o
 	if q.ID == "" { // memory changes: the same question may be asked again
 		q.ID = fmt.Sprintf("%x-%d", sha[:6], time.Now().UnixNano())
 	}
-	err = s.Store.WithProgressive(ctx, q.Workspace, func(tx Tx) error {
-		chosen, err := tx.Settings(ctx)
+	err = s.Store.WithProgressive(ctx, q.Workspace, func(ctx context.Context, tx Tx) error {
+		chosen, err := tx.Workspace().Settings(ctx)
 		if err != nil {
 			return err
 		}

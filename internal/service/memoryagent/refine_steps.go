@@ -46,7 +46,7 @@ func (s *Service) Rerank(ctx context.Context, ref run.Ref) (order []Place, probl
 	if err != nil || w.Run.Status == run.Ended {
 		return nil, "", err
 	}
-	if err := s.Store.WithProgressive(ctx, ref.Workspace, func(tx Tx) error { _, err := tx.StartRun(ctx, ref.Run); return err }); err != nil {
+	if err := s.Store.WithProgressive(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error { _, err := tx.Runs().StartRun(ctx, ref.Run); return err }); err != nil {
 		return nil, "", err
 	}
 	shown, err := s.shown(ctx, w, p, everyPlace(p.Refining.Candidates))
@@ -123,7 +123,9 @@ func (s *Service) endRefine(ctx context.Context, w conversation.RunView, p Pinne
 	if e.Report, err = json.Marshal(RetrievalReport{IDs: []string{}, Sessions: []string{}, Operations: []Operation{}, Refined: &report}); err != nil {
 		return fmt.Errorf("encode the report: %w", err)
 	}
-	return s.Store.WithProgressive(ctx, w.Run.Workspace, func(tx Tx) error { return tx.EndRun(ctx, w.Run.Ref.Run, outcome, problem, e) })
+	return s.Store.WithProgressive(ctx, w.Run.Workspace, func(ctx context.Context, tx Tx) error {
+		return tx.Runs().EndRun(ctx, w.Run.Ref.Run, outcome, problem, e)
+	})
 }
 
 // kept are the candidates that stay, in the model's order or, without one, in the
@@ -205,7 +207,7 @@ func (s *Service) askRefine(ctx context.Context, w conversation.RunView, p Pinne
 	req := llm.Request{Model: w.Spec.Model, System: p.Refining.Systems[stage], Messages: llm.User(user), MaxTokens: w.Spec.Limits.MaxTokens,
 		Schema: &llm.Schema{Name: stage.Schema(), JSON: prompt.Schema(stage)}, Label: llm.Label{Stage: string(stage), Run: fmt.Sprint(w.Run.Ref.Run), Task: string(stage)}}
 	_, wrong, err := s.Ledger.Ask(ctx, ledger.Question{Run: w.Run.Ref, Step: string(stage), Lang: w.Spec.Lang, Request: req, Decode: decode})
-	if f, over := ledger.Hopeless(err); over {
+	if f, over := ledger.IsPermanent(err); over {
 		return "the model failed (" + string(f.Code) + ")", nil
 	}
 	if wrong != nil {

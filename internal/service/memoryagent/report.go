@@ -32,11 +32,11 @@ type Report struct {
 // Report tells how far a request is and what came of it.
 func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err error) {
 	var r run.Run
-	err = s.Store.WithProgressive(ctx, ref.Workspace, func(tx Tx) error {
-		if r, err = tx.Run(ctx, ref.Run); err != nil {
+	err = s.Store.WithProgressive(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		if r, err = tx.Runs().Run(ctx, ref.Run); err != nil {
 			return err
 		}
-		out.Usage, err = tx.Usage(ctx, ref.Run)
+		out.Usage, err = tx.Runs().Usage(ctx, ref.Run)
 		return err
 	})
 	if err != nil {
@@ -83,8 +83,8 @@ func (s *Service) Undo(ctx context.Context, a agent.Actor, id string) (out []lon
 	case r.Status != run.Ended:
 		return nil, fault.New(fault.Unavailable, fmt.Sprintf("request %q has not ended yet", id), "undo it when it has")
 	}
-	err = s.Store.WithProgressive(ctx, a.Workspace, func(tx Tx) error {
-		children, err := tx.Children(ctx, r.Ref.Run)
+	err = s.Store.WithProgressive(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+		children, err := tx.Agents().Children(ctx, r.Ref.Run)
 		in.With = nil
 		for _, c := range children {
 			in.With = append(in.With, c.Ref.Run)

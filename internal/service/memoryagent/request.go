@@ -147,8 +147,8 @@ func (s *Service) Summarize(ctx context.Context, r Request) (out run.Run, err er
 		return out, err
 	}
 	conversation := transcript.Conversation{ID: "session/" + memory.HistoryID(sum, 0), Messages: messages}
-	err = s.Store.WithProgressive(ctx, r.Workspace, func(tx Tx) error {
-		before, found, err := tx.RunOf(ctx, run.Summarize, r.ID)
+	err = s.Store.WithProgressive(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
+		before, found, err := tx.Runs().RunOf(ctx, run.Summarize, r.ID)
 		if err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func (s *Service) Summarize(ctx context.Context, r Request) (out run.Run, err er
 			out = before
 			return nil
 		}
-		id, err := tx.PutConversation(ctx, conversation, importChannel)
+		id, err := tx.Transcripts().PutConversation(ctx, conversation, importChannel)
 		if err != nil {
 			return err
 		}
@@ -175,7 +175,7 @@ func (s *Service) Summarize(ctx context.Context, r Request) (out run.Run, err er
 
 // accept records a run over messages of a conversation, with the duty to drive it.
 func (s *Service) accept(ctx context.Context, tx Tx, r Request, conversation int64, messages []transcript.Message, n NewRun, idle bool) (out run.Run, err error) {
-	chosen, err := tx.Settings(ctx)
+	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -203,10 +203,10 @@ func (s *Service) accept(ctx context.Context, tx Tx, r Request, conversation int
 	if n.Spec, err = json.Marshal(spec); err != nil {
 		return out, fmt.Errorf("encode the configuration: %w", err)
 	}
-	if out, err = tx.PutAgentRun(ctx, n); err != nil || out.Status == run.Ended {
+	if out, err = tx.Runs().PutAgentRun(ctx, n); err != nil || out.Status == run.Ended {
 		return out, err
 	}
-	return out, tx.OweRun(ctx, out.Ref.Run)
+	return out, tx.Runs().OweRun(ctx, out.Ref.Run)
 }
 
 // start saves the wait for the relay, which starts what this could not.

@@ -77,8 +77,8 @@ type RetrievalReport struct {
 
 // tasks are what became of a run's hand-offs.
 func (s *Service) tasks(ctx context.Context, of run.Run) (out []Task, err error) {
-	err = s.Store.WithProgressive(ctx, of.Workspace, func(tx Tx) error {
-		children, err := tx.Children(ctx, of.Ref.Run)
+	err = s.Store.WithProgressive(ctx, of.Workspace, func(ctx context.Context, tx Tx) error {
+		children, err := tx.Agents().Children(ctx, of.Ref.Run)
 		if err != nil {
 			return err
 		}

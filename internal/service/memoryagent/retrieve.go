@@ -194,8 +194,8 @@ func (s *Service) retrieve(ctx context.Context, q Question) (_ Answer, err error
 func (s *Service) agentic(ctx context.Context, q Question) (out Answer, err error) {
 	out = Answer{Mode: Agentic, Status: NoRelevant, Memories: []Found{}}
 	any := false
-	err = s.Store.WithProgressive(ctx, q.Workspace, func(tx Tx) error {
-		any, err = tx.AnyLongTerm(ctx)
+	err = s.Store.WithProgressive(ctx, q.Workspace, func(ctx context.Context, tx Tx) error {
+		any, err = tx.Workspace().AnyLongTerm(ctx)
 		return err
 	})
 	if err != nil || !any {
@@ -258,9 +258,9 @@ func (s *Service) Answered(ctx context.Context, ref run.Ref) (Answer, error) {
 // RequestOf finds the latest run of a request to summarise or to retrieve.
 func (s *Service) RequestOf(ctx context.Context, ws int64, id string) (out run.Run, err error) {
 	found := false
-	err = s.Store.WithProgressive(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithProgressive(ctx, ws, func(ctx context.Context, tx Tx) error {
 		for _, kind := range []run.Kind{run.Summarize, run.Retrieve} {
-			if out, found, err = tx.RunOf(ctx, kind, id); err != nil || found {
+			if out, found, err = tx.Runs().RunOf(ctx, kind, id); err != nil || found {
 				return err
 			}
 		}
@@ -288,8 +288,8 @@ func (s *Service) ask(ctx context.Context, q Question) (out run.Run, err error) 
 	if q.ID == "" { // memory changes: the same question may be asked again
 		q.ID = fmt.Sprintf("%x-%d", sha[:6], time.Now().UnixNano())
 	}
-	err = s.Store.WithProgressive(ctx, q.Workspace, func(tx Tx) error {
-		chosen, err := tx.Settings(ctx)
+	err = s.Store.WithProgressive(ctx, q.Workspace, func(ctx context.Context, tx Tx) error {
+		chosen, err := tx.Workspace().Settings(ctx)
 		if err != nil {
 			return err
 		}
@@ -320,7 +320,7 @@ func (s *Service) ask(ctx context.Context, q Question) (out run.Run, err error) 
 // put records a run for a question, and owes its workflow unless the run has
 // ended; the same id with other arguments is refused.
 func (q Question) put(ctx context.Context, tx Tx, sha [sha256.Size]byte, spec json.RawMessage) (run.Run, error) {
-	out, err := tx.PutAgentRun(ctx, NewRun{Kind: run.Retrieve, Key: q.ID, Generation: 1, ArgsSHA: sha, Spec: spec, WorkflowID: contract.RetrieveID(q.WorkspaceKey, contract.VisibleKey(q.ID), 1)})
+	out, err := tx.Runs().PutAgentRun(ctx, NewRun{Kind: run.Retrieve, Key: q.ID, Generation: 1, ArgsSHA: sha, Spec: spec, WorkflowID: contract.RetrieveID(q.WorkspaceKey, contract.VisibleKey(q.ID), 1)})
 	switch {
 	case err != nil:
 		return out, err
@@ -329,7 +329,7 @@ func (q Question) put(ctx context.Context, tx Tx, sha [sha256.Size]byte, spec js
 	case out.Status == run.Ended:
 		return out, nil
 	}
-	return out, tx.OweRun(ctx, out.Ref.Run)
+	return out, tx.Runs().OweRun(ctx, out.Ref.Run)
 }
 
 // answer reads what an agent has found.

@@ -5,42 +5,14 @@ import (
 	"encoding/json"
 
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/settings"
-	"cairn/internal/domain/skill"
-	"cairn/internal/domain/transcript"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/ledger"
 	"cairn/internal/service/longterm"
 )
 
-// Tx is one workspace's rows in one transaction.
-type Tx interface {
-	Run(ctx context.Context, id int64) (run.Run, error)
-	RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error)
-	PutAgentRun(ctx context.Context, r NewRun) (run.Run, error)
-	Children(ctx context.Context, parent int64) ([]run.Run, error)
-	OpenRunOf(ctx context.Context, kind run.Kind, conversation int64) (int64, bool, error)
-	OweRun(ctx context.Context, id int64) error
-	Usage(ctx context.Context, id int64) (run.Usage, error)
-	Steps(ctx context.Context, id int64) ([]conversation.Step, error)
-
-	PutConversation(ctx context.Context, c transcript.Conversation, channel string) (int64, error)
-	Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error)
-	LockConversation(ctx context.Context, id int64) (conversation.Conversation, error)
-	Mark(ctx context.Context, conversation int64, kind run.Kind) (int, error)
-	SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id int64) error
-
-	Settings(ctx context.Context) (settings.Settings, error)
-	AnyLongTerm(ctx context.Context) (bool, error)
-	// SkillsNamed reads the active skills of some names, in any order.
-	SkillsNamed(ctx context.Context, names []string) ([]skill.Head, error)
-	StartRun(ctx context.Context, id int64) (bool, error)
-	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
-}
-
 // Store opens transactions.
 type Store interface {
-	WithProgressive(ctx context.Context, ws int64, fn func(Tx) error) error
+	WithProgressive(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 }
 
 // Delegator is the part of the agent loop that hands work off.

@@ -19,21 +19,29 @@ type call struct {
 }
 
 // Transaction is what every effect runs in.
-type Transaction interface {
+type Transaction interface{ Operations() OperationRepository }
+
+// OperationRepository is the log of operations.
+type OperationRepository interface {
+	// Do runs effect, which fills result, once under op. A later call with the
+	// same op and args fills result with what the first one gave.
 	Do(ctx context.Context, op string, args, result any, effect func() error) error
 	LockMemories(ctx context.Context) error
 }
 
-func Once[T any, X Transaction](ctx context.Context, within func(context.Context, int64, func(X) error) error, a agent.Actor, name string, args any, effect func(X) (T, error)) (out T, err error) {
+// Once runs effect once under the actor's operation ID.
+func Once[T any, X Transaction](ctx context.Context,
+	within func(context.Context, int64, func(context.Context, X) error) error,
+	a agent.Actor, name string, args any, effect func(context.Context, X) (T, error)) (out T, err error) {
 	if a.Op == "" {
 		return out, fault.New(fault.InvalidArgument, name+" was called without an operation id", "give each call an id of its own, and its retries the same one")
 	}
-	err = within(ctx, a.Workspace, func(tx X) error {
-		return tx.Do(ctx, a.Op, call{name, args}, &out, func() (err error) {
-			if err := tx.LockMemories(ctx); err != nil {
+	err = within(ctx, a.Workspace, func(ctx context.Context, tx X) error {
+		return tx.Operations().Do(ctx, a.Op, call{name, args}, &out, func() (err error) {
+			if err := tx.Operations().LockMemories(ctx); err != nil {
 				return err
 			}
-			out, err = effect(tx)
+			out, err = effect(ctx, tx)
 			return err
 		})
 	})

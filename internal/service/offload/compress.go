@@ -24,21 +24,21 @@ type job struct {
 }
 
 func (s *Service) load(ctx context.Context, ref run.Ref) (j job, err error) {
-	err = s.Store.WithOffload(ctx, ref.Workspace, func(tx Tx) error {
-		if j.run, err = tx.Run(ctx, ref.Run); err != nil || j.run.Status == run.Ended {
+	err = s.Store.WithOffload(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		if j.run, err = tx.Runs().Run(ctx, ref.Run); err != nil || j.run.Status == run.Ended {
 			return err
 		}
 		if j.spec, err = SpecOf(j.run); err != nil {
 			return err
 		}
 		if j.spec.Cycle != nil {
-			before, _, err := tx.CompactionAt(ctx, j.run.Conversation, j.spec.Cycle.After)
+			before, _, err := tx.Items().CompactionAt(ctx, j.run.Conversation, j.spec.Cycle.After)
 			if err != nil {
 				return err
 			}
 			j.record = before.Content
 		}
-		_, err = tx.StartRun(ctx, ref.Run)
+		_, err = tx.Runs().StartRun(ctx, ref.Run)
 		return err
 	})
 	return j, err
@@ -85,7 +85,7 @@ func (s *Service) ask(ctx context.Context, j job, group int) (out workingmemory.
 	if errors.As(err, &failed) && failed.Class == llm.ContextLength {
 		out, problem, err = s.round(ctx, j, group, ms, "/short", j.spec.Limits.MaterialTokens/4)
 	}
-	if f, over := ledger.Hopeless(err); over {
+	if f, over := ledger.IsPermanent(err); over {
 		return out, string(f.Code) + ": " + f.Message, nil
 	}
 	if err == nil && problem != nil {
@@ -120,8 +120,8 @@ func (s *Service) round(ctx context.Context, j job, group int, ms []transcript.M
 // Await returns what became of a run once it has ended; before that it is
 // Unavailable, to be asked again.
 func (s *Service) Await(ctx context.Context, ref run.Ref) (out CompactionResult, err error) {
-	err = s.Store.WithOffload(ctx, ref.Workspace, func(tx Tx) error {
-		r, err := tx.Run(ctx, ref.Run)
+	err = s.Store.WithOffload(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		r, err := tx.Runs().Run(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
@@ -173,8 +173,8 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, reasons []string, code
 		return out, s.closeCycle(ctx, j, &out)
 	}
 	out.Tokens = workingmemory.Tokens([]transcript.Message{{Content: strings.Join(out.Records, "\n")}})
-	return out, s.Store.WithOffload(ctx, ref.Workspace, func(tx Tx) error {
-		return tx.EndRun(ctx, ref.Run, outcomeOf(out), out.Degraded, out)
+	return out, s.Store.WithOffload(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		return tx.Runs().EndRun(ctx, ref.Run, outcomeOf(out), out.Degraded, out)
 	})
 }
 

@@ -50,12 +50,12 @@ func (c ConversationCompactor) Begin(ctx context.Context, o conversation.Overflo
 	key := fmt.Sprintf("%d/%d", o.Conversation, o.Upto)
 	var made run.Run
 	var workspace string
-	err = c.Store.WithOffload(ctx, o.Workspace, func(tx Tx) error {
-		if workspace, err = tx.Key(ctx); err != nil {
+	err = c.Store.WithOffload(ctx, o.Workspace, func(ctx context.Context, tx Tx) error {
+		if workspace, err = tx.Workspace().Key(ctx); err != nil {
 			return err
 		}
 		var found bool
-		if made, found, err = tx.RunOf(ctx, run.Offload, key); err != nil || found {
+		if made, found, err = tx.Runs().RunOf(ctx, run.Offload, key); err != nil || found {
 			return err
 		}
 		blobs := make([]workingmemory.Blob, len(groups))
@@ -90,7 +90,7 @@ func (c ConversationCompactor) record(ctx context.Context, tx Tx, o conversation
 		if err != nil {
 			return run.Run{}, fmt.Errorf("encode the configuration: %w", err)
 		}
-		return tx.PutAgentRun(ctx, memoryagent.NewRun{Kind: kind, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: o.Conversation, Parent: parent, Spec: raw, WorkflowID: workflow})
+		return tx.Runs().PutAgentRun(ctx, memoryagent.NewRun{Kind: kind, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: o.Conversation, Parent: parent, Spec: raw, WorkflowID: workflow})
 	}
 	workflow := contract.OffloadID(workspace, fmt.Sprintf("%d-%d", o.Conversation, o.Upto), 1)
 	if o.Flush != nil && !o.AtOnce {
@@ -103,7 +103,7 @@ func (c ConversationCompactor) record(ctx context.Context, tx Tx, o conversation
 	if out, err = put(run.Offload, 0, spec, workflow); err != nil || out.Status == run.Ended {
 		return out, err
 	}
-	return out, tx.OweRun(ctx, out.Ref.Run)
+	return out, tx.Runs().OweRun(ctx, out.Ref.Run)
 }
 
 // Input is what the workflow of a run starts with.
@@ -148,11 +148,11 @@ func (s *Service) closeCycle(ctx context.Context, j job, out *CompactionResult) 
 	for _, g := range j.spec.Groups {
 		out.Handles = append(out.Handles, g.Handle)
 	}
-	return s.Store.WithOffload(ctx, j.run.Workspace, func(tx Tx) error {
-		if err := tx.PutCompaction(ctx, Compaction{Conversation: j.run.Conversation, Upto: out.Upto, Run: j.run.Ref.Run, Content: content, Tokens: out.Tokens, Degraded: out.Degraded}); err != nil {
+	return s.Store.WithOffload(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
+		if err := tx.Items().PutCompaction(ctx, Compaction{Conversation: j.run.Conversation, Upto: out.Upto, Run: j.run.Ref.Run, Content: content, Tokens: out.Tokens, Degraded: out.Degraded}); err != nil {
 			return err
 		}
-		return tx.EndRun(ctx, j.run.Ref.Run, outcomeOf(*out), out.Degraded, out)
+		return tx.Runs().EndRun(ctx, j.run.Ref.Run, outcomeOf(*out), out.Degraded, out)
 	})
 }
 

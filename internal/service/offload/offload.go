@@ -149,7 +149,9 @@ func (s *Service) put(ctx context.Context, r Request, blobs []workingmemory.Blob
 	for _, b := range blobs {
 		out.Away = append(out.Away, away(b))
 	}
-	return s.Store.WithOffload(ctx, r.Workspace, func(tx Tx) error { return putAll(ctx, tx, workingmemory.Session{Name: r.Session}, blobs, r.TTL) })
+	return s.Store.WithOffload(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
+		return putAll(ctx, tx, workingmemory.Session{Name: r.Session}, blobs, r.TTL)
+	})
 }
 
 // unnamed is the session of what was put away under no name.
@@ -160,7 +162,7 @@ func putAll(ctx context.Context, tx Tx, session workingmemory.Session, blobs []w
 		session.Name = unnamed
 	}
 	for _, b := range blobs {
-		if err := tx.PutOffloaded(ctx, session, b, ttl); err != nil {
+		if err := tx.Items().PutOffloaded(ctx, session, b, ttl); err != nil {
 			return err
 		}
 	}
@@ -199,8 +201,8 @@ func (s *Service) records(ctx context.Context, r Request, groups []workingmemory
 }
 
 func (s *Service) result(ctx context.Context, ref run.Ref) (out CompactionResult, err error) {
-	err = s.Store.WithOffload(context.WithoutCancel(ctx), ref.Workspace, func(tx Tx) error {
-		r, err := tx.Run(ctx, ref.Run)
+	err = s.Store.WithOffload(context.WithoutCancel(ctx), ref.Workspace, func(ctx context.Context, tx Tx) error {
+		r, err := tx.Runs().Run(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
@@ -239,11 +241,11 @@ func (s *Service) accept(ctx context.Context, r Request, groups []workingmemory.
 	if err != nil {
 		return out, fmt.Errorf("encode the configuration: %w", err)
 	}
-	err = s.Store.WithOffload(ctx, r.Workspace, func(tx Tx) error {
+	err = s.Store.WithOffload(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
 		if err := putAll(ctx, tx, workingmemory.Session{Name: r.Session}, blobs, r.TTL); err != nil {
 			return err
 		}
-		known, found, err := tx.RunOf(ctx, run.Offload, key)
+		known, found, err := tx.Runs().RunOf(ctx, run.Offload, key)
 		if err != nil {
 			return err
 		}
@@ -258,14 +260,14 @@ func (s *Service) accept(ctx context.Context, r Request, groups []workingmemory.
 			}
 			generation = known.Generation + 1
 		}
-		out, err = tx.PutAgentRun(ctx, memoryagent.NewRun{Kind: run.Offload, Key: key, Generation: generation, ArgsSHA: sha, Spec: raw, WorkflowID: contract.OffloadID(r.WorkspaceKey, contract.VisibleKey(key), generation)})
+		out, err = tx.Runs().PutAgentRun(ctx, memoryagent.NewRun{Kind: run.Offload, Key: key, Generation: generation, ArgsSHA: sha, Spec: raw, WorkflowID: contract.OffloadID(r.WorkspaceKey, contract.VisibleKey(key), generation)})
 		if err != nil {
 			return err
 		}
 		if out.Status == run.Ended { // by whoever was first
 			return nil
 		}
-		return tx.OweRun(ctx, out.Ref.Run)
+		return tx.Runs().OweRun(ctx, out.Ref.Run)
 	})
 	return out, err
 }

@@ -99,8 +99,8 @@ func (s *Service) Grep(ctx context.Context, ws int64, at workingmemory.Where, p 
 	if at.Session.Key() == "" {
 		return workingmemory.Hits{}, fault.New(fault.InvalidArgument, "there is neither a handle nor a session", "name one of them")
 	}
-	err = s.Store.WithOffload(ctx, ws, func(tx Tx) error {
-		all, err := tx.OffloadedBy(ctx, at.Session, mostBlobs)
+	err = s.Store.WithOffload(ctx, ws, func(ctx context.Context, tx Tx) error {
+		all, err := tx.Items().OffloadedBy(ctx, at.Session, mostBlobs)
 		if err == nil && len(all) == 0 {
 			err = fault.New(fault.NotFound, "nothing was put away here, or it has expired", "look at what the conversation itself says")
 		}
@@ -108,7 +108,7 @@ func (s *Service) Grep(ctx context.Context, ws int64, at workingmemory.Where, p 
 			return err
 		}
 		for _, sha := range all {
-			b, found, err := tx.Offloaded(ctx, at.Session, sha)
+			b, found, err := tx.Items().Offloaded(ctx, at.Session, sha)
 			if err != nil {
 				return err
 			}
@@ -132,9 +132,9 @@ func (s *Service) blob(ctx context.Context, ws int64, at workingmemory.Where) (b
 	if err := checkSession(at.Session.Name); err != nil {
 		return b, err
 	}
-	err = s.Store.WithOffload(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithOffload(ctx, ws, func(ctx context.Context, tx Tx) error {
 		found := false
-		if b, found, err = tx.Offloaded(ctx, at.Session, sha); err == nil && !found {
+		if b, found, err = tx.Items().Offloaded(ctx, at.Session, sha); err == nil && !found {
 			err = fault.New(fault.NotFound, fmt.Sprintf("nothing stands behind %s", at.Handle), "it was never put away here, or its time is over")
 		}
 		return err

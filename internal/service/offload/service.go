@@ -8,43 +8,18 @@ package offload
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/workingmemory"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/ledger"
-	"cairn/internal/service/memoryagent"
 )
-
-// Tx is one workspace's rows in one transaction.
-type Tx interface {
-	Key(ctx context.Context) (string, error) // of the workspace
-	Run(ctx context.Context, id int64) (run.Run, error)
-	RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error)
-	PutAgentRun(ctx context.Context, r memoryagent.NewRun) (run.Run, error)
-	StartRun(ctx context.Context, id int64) (bool, error)
-	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
-	OweRun(ctx context.Context, id int64) error
-
-	// PutOffloaded puts something away for a session; a ttl of 0 is for as long as the
-	// session's conversation lives.
-	PutOffloaded(ctx context.Context, s workingmemory.Session, b workingmemory.Blob, ttl time.Duration) error
-	// Offloaded finds what was put away and has not expired; with a session, by that one.
-	Offloaded(ctx context.Context, s workingmemory.Session, sha [sha256.Size]byte) (workingmemory.Blob, bool, error)
-	OffloadedBy(ctx context.Context, s workingmemory.Session, most int) ([][sha256.Size]byte, error)
-
-	PutCompaction(ctx context.Context, c Compaction) error
-	CompactionAt(ctx context.Context, conversation int64, upto int) (Compaction, bool, error)
-}
 
 // Store opens transactions.
 type Store interface {
-	WithOffload(ctx context.Context, ws int64, fn func(Tx) error) error
+	WithOffload(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 }
 
 // Starter brings runs to Temporal.

@@ -46,12 +46,12 @@ func (k *Service) AppendNote(ctx context.Context, a agent.Actor, in NoteArgs) (N
 			w.Tainted = w.Tainted || len(risk) > 0 // kept for search; nothing is made of it without a person
 		}
 	}
-	return doOnce(ctx, k, a, "note_append", in, func(tx Tx) (Noted, error) {
+	return doOnce(ctx, k, a, "note_append", in, func(ctx context.Context, tx Tx) (Noted, error) {
 		if refusal != nil {
 			return Noted{}, refusal
 		}
 		out := Noted{Action: "unchanged", Date: a.Subject.Target}
-		notes, err := tx.NotesOf(ctx, a.Subject.Target, DayNotes)
+		notes, err := tx.Recalls().NotesOf(ctx, a.Subject.Target, DayNotes)
 		if err != nil {
 			return out, err
 		}
@@ -67,7 +67,7 @@ func (k *Service) AppendNote(ctx context.Context, a agent.Actor, in NoteArgs) (N
 		}
 		noon := day.Add(12 * time.Hour)
 		e := &memory.Entry{Type: memory.Note, Target: out.Date, Content: content, EventTime: &noon}
-		if err := tx.WriteMemories(ctx, []memory.Step{{Action: memory.Add, Entry: e, Content: content}}, w); err != nil {
+		if err := tx.Memories().WriteMemories(ctx, []memory.Step{{Action: memory.Add, Entry: e, Content: content}}, w); err != nil {
 			return out, err
 		}
 		out.Action, out.ID, out.Notes = NoteMade, e.ID, len(notes)+1

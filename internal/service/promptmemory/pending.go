@@ -43,20 +43,20 @@ const (
 )
 
 func stage(ctx context.Context, tx Tx, r request, plan memory.Plan, w memorywrite.Writer, reason string) (int64, error) {
-	n, err := tx.CountPendingMemories(ctx)
+	n, err := tx.Pending().CountPendingMemories(ctx)
 	if err != nil {
 		return 0, err
 	}
 	if n >= maxPending {
 		return 0, fault.New(fault.QuotaExceeded, fmt.Sprintf("%d writes wait for approval already", n), "leave it until somebody has decided about those")
 	}
-	return tx.PutPendingMemory(ctx, Pending{Store: r.store, Operations: plan.Resolved, Base: plan.Base(), Adds: plan.Count(memory.Add), Gist: plan.Gist(r.store), Risk: r.risk, Reason: reason}, w)
+	return tx.Pending().PutPendingMemory(ctx, Pending{Store: r.store, Operations: plan.Resolved, Base: plan.Base(), Adds: plan.Count(memory.Add), Gist: plan.Gist(r.store), Risk: r.risk, Reason: reason}, w)
 }
 
 // PendingList lists the writes that wait, the oldest first.
 func (k *Service) PendingList(ctx context.Context, a agent.Actor, max int) (out []Pending, err error) {
-	err = k.Store.WithMemory(ctx, a.Workspace, func(tx Tx) error {
-		out, err = tx.PendingMemories(ctx, max)
+	err = k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+		out, err = tx.Pending().PendingMemories(ctx, max)
 		return err
 	})
 	return out, err
@@ -80,7 +80,7 @@ func (k *Service) Approve(ctx context.Context, a agent.Actor, id int64) (Decided
 	if waiting, err := k.pending(ctx, a.Workspace, id); err == nil { // a retry finds it decided
 		vectors = k.embed(ctx, contents(waiting.Operations))
 	}
-	out, err := doOnce(ctx, k, a, "memory_approve", id, func(tx Tx) (Decided, error) { return k.approve(ctx, tx, a, id, vectors) })
+	out, err := doOnce(ctx, k, a, "memory_approve", id, func(ctx context.Context, tx Tx) (Decided, error) { return k.approve(ctx, tx, a, id, vectors) })
 	if err == nil && out.State == conflict {
 		return out, fault.New(fault.VersionConflict, fmt.Sprintf("what pending write %d was made on has changed since; it was dropped", id), "let it be written again on what is there now")
 	}
@@ -88,20 +88,20 @@ func (k *Service) Approve(ctx context.Context, a agent.Actor, id int64) (Decided
 }
 
 func (k *Service) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, vectors map[string][]float32) (Decided, error) {
-	p, err := tx.PendingMemory(ctx, id)
+	p, err := tx.Pending().PendingMemory(ctx, id)
 	if err != nil {
 		return Decided{}, err
 	}
 	for entry, version := range p.Base {
-		e, err := tx.Memory(ctx, entry)
+		e, err := tx.Memories().Memory(ctx, entry)
 		if err != nil {
 			return Decided{}, err
 		}
 		if e.Version != version || e.Status != memory.Active {
-			return Decided{Pending: id, State: conflict}, tx.DecideMemory(ctx, id, conflict)
+			return Decided{Pending: id, State: conflict}, tx.Pending().DecideMemory(ctx, id, conflict)
 		}
 	}
-	chosen, err := tx.Settings(ctx)
+	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil {
 		return Decided{}, err
 	}
@@ -111,7 +111,7 @@ func (k *Service) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, v
 	}
 	w := k.writer(a) // who has read it takes the taint away
 	w.Origin, w.Run, w.Evidence, w.Vectors = p.Origin, p.Run, p.Evidence, vectors
-	if err := tx.WriteMemories(ctx, plan.Steps, w); err != nil {
+	if err := tx.Memories().WriteMemories(ctx, plan.Steps, w); err != nil {
 		return Decided{}, err
 	}
 	if err := withdraw(ctx, tx, plan); err != nil {
@@ -126,7 +126,7 @@ func (k *Service) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, v
 			out.Written.IDs = append(out.Written.IDs, e.ID)
 		}
 	}
-	return out, tx.DecideMemory(ctx, id, approved)
+	return out, tx.Pending().DecideMemory(ctx, id, approved)
 }
 
 // Reject drops a pending write.
@@ -134,17 +134,17 @@ func (k *Service) Reject(ctx context.Context, a agent.Actor, id int64) (Decided,
 	if err := memorywrite.RequirePerson(a, "rejecting"); err != nil {
 		return Decided{}, err
 	}
-	return doOnce(ctx, k, a, "memory_reject", id, func(tx Tx) (Decided, error) {
-		if _, err := tx.PendingMemory(ctx, id); err != nil {
+	return doOnce(ctx, k, a, "memory_reject", id, func(ctx context.Context, tx Tx) (Decided, error) {
+		if _, err := tx.Pending().PendingMemory(ctx, id); err != nil {
 			return Decided{}, err
 		}
-		return Decided{Pending: id, State: rejected}, tx.DecideMemory(ctx, id, rejected)
+		return Decided{Pending: id, State: rejected}, tx.Pending().DecideMemory(ctx, id, rejected)
 	})
 }
 
 func (k *Service) pending(ctx context.Context, ws, id int64) (p Pending, err error) {
-	err = k.Store.WithMemory(ctx, ws, func(tx Tx) error {
-		p, err = tx.PendingMemory(ctx, id)
+	err = k.Store.WithMemory(ctx, ws, func(ctx context.Context, tx Tx) error {
+		p, err = tx.Pending().PendingMemory(ctx, id)
 		return err
 	})
 	return p, err

@@ -27,13 +27,13 @@ type Line struct {
 // what untrusted text had a part in is left out until a person has taken the
 // taint away.
 func (k *Service) Prompt(ctx context.Context, ws int64) (out PromptMemory, err error) {
-	err = k.Store.WithMemory(ctx, ws, func(tx Tx) error {
-		soul, err := tx.Soul(ctx)
+	err = k.Store.WithMemory(ctx, ws, func(ctx context.Context, tx Tx) error {
+		soul, err := tx.Souls().Soul(ctx)
 		if err != nil {
 			return err
 		}
 		out.Soul, out.SoulVersion = memorywrite.Sanitize("soul", fmt.Sprint(soul.Version), soul.Content), soul.Version
-		entries, err := tx.Memories(ctx, memory.PromptTypes, false, maxEntries)
+		entries, err := tx.Memories().Memories(ctx, memory.PromptTypes, false, maxEntries)
 		for _, e := range entries {
 			line := Line{ID: e.ID, Text: memorywrite.Sanitize(string(e.Type), e.ID, e.Content)}
 			switch {

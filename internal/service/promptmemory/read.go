@@ -50,13 +50,13 @@ func (k *Service) List(ctx context.Context, a agent.Actor, in ListArgs) (Listing
 		in.Limit = listLimit
 	}
 	out := Listing{Usage: map[memory.Type]int{}}
-	err := k.Store.WithMemory(ctx, a.Workspace, func(tx Tx) error {
-		chosen, err := tx.Settings(ctx)
+	err := k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+		chosen, err := tx.Workspace().Settings(ctx)
 		if err != nil {
 			return err
 		}
 		for _, t := range types {
-			active, err := tx.Memories(ctx, []memory.Type{t}, false, maxEntries)
+			active, err := tx.Memories().Memories(ctx, []memory.Type{t}, false, maxEntries)
 			if err != nil {
 				return err
 			}
@@ -66,7 +66,7 @@ func (k *Service) List(ctx context.Context, a agent.Actor, in ListArgs) (Listing
 			}
 			out.Usage[t] = memory.Usage(runes, budget(chosen, t))
 		}
-		out.Entries, err = tx.Memories(ctx, types, in.All, in.Limit)
+		out.Entries, err = tx.Memories().Memories(ctx, types, in.All, in.Limit)
 		return err
 	})
 	for i := range out.Entries {
@@ -77,8 +77,8 @@ func (k *Service) List(ctx context.Context, a agent.Actor, in ListArgs) (Listing
 
 // Get reads one entry, whatever its status.
 func (k *Service) Get(ctx context.Context, a agent.Actor, id string) (e memory.Entry, err error) {
-	err = k.Store.WithMemory(ctx, a.Workspace, func(tx Tx) error {
-		e, err = tx.Memory(ctx, id)
+	err = k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+		e, err = tx.Memories().Memory(ctx, id)
 		return err
 	})
 	show(a, &e)
@@ -87,11 +87,11 @@ func (k *Service) Get(ctx context.Context, a agent.Actor, id string) (e memory.E
 
 // History lists what an entry has said, the latest first.
 func (k *Service) History(ctx context.Context, a agent.Actor, id string, max int) (out []memory.Revision, err error) {
-	err = k.Store.WithMemory(ctx, a.Workspace, func(tx Tx) error {
-		if _, err := tx.Memory(ctx, id); err != nil {
+	err = k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+		if _, err := tx.Memories().Memory(ctx, id); err != nil {
 			return err
 		}
-		out, err = tx.MemoryHistory(ctx, id, max)
+		out, err = tx.Memories().MemoryHistory(ctx, id, max)
 		return err
 	})
 	if a.Origin != agent.OriginUser {
@@ -244,11 +244,11 @@ func (k *Service) recalled(ctx context.Context, a agent.Actor, in SearchArgs, fo
 		return
 	}
 	query := sha256.Sum256([]byte(strings.ToLower(strings.Join(strings.Fields(in.Query), " "))))
-	_ = k.Store.WithMemory(ctx, a.Workspace, func(tx Tx) error {
-		if err := tx.Show(ctx, a.Run, a.Op, longTerm); err != nil || len(notes) == 0 {
+	_ = k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+		if err := tx.Recalls().Show(ctx, a.Run, a.Op, longTerm); err != nil || len(notes) == 0 {
 			return err
 		}
-		return tx.Recalled(ctx, query, notes, relevances)
+		return tx.Recalls().Recalled(ctx, query, notes, relevances)
 	})
 }
 
@@ -264,8 +264,8 @@ func (k *Service) entries(ctx context.Context, ws int64, found []search.Result) 
 			ids = append(ids, f.ID)
 		}
 	}
-	return out, k.Store.WithMemory(ctx, ws, func(tx Tx) error {
-		all, err := tx.LongTerm(ctx, ids)
+	return out, k.Store.WithMemory(ctx, ws, func(ctx context.Context, tx Tx) error {
+		all, err := tx.Recalls().LongTerm(ctx, ids)
 		for _, e := range all {
 			out[e.ID] = e
 		}

@@ -6,6 +6,7 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/longterm"
 	"cairn/internal/testkit"
+	"context"
 	"testing"
 )
 
@@ -43,8 +44,8 @@ func (l *long) add(a agent.Actor, contents ...string) []longterm.ItemResult {
 
 func (l *long) entry(id string) (e memory.Entry) {
 	l.t.Helper()
-	testkit.Must(l.t, l.db.LongTerm().WithLongTerm(l.t.Context(), l.A.ID, func(tx longterm.Tx) error {
-		found, err := tx.LongTerm(l.t.Context(), []string{id})
+	testkit.Must(l.t, l.db.LongTerm().WithLongTerm(l.t.Context(), l.A.ID, func(ctx context.Context, tx longterm.Tx) error {
+		found, err := tx.Memories().LongTerm(l.t.Context(), []string{id})
 		if err == nil && len(found) == 1 {
 			e = found[0]
 		}

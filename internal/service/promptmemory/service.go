@@ -21,42 +21,9 @@ import (
 	"cairn/internal/service/memorywrite"
 )
 
-// Tx is one workspace's memories in one transaction.
-type Tx interface {
-	// Do runs effect, which fills result, once under op. A later call with the
-	// same op and args fills result with what the first one gave.
-	Do(ctx context.Context, op string, args, result any, effect func() error) error
-	Settings(ctx context.Context) (settings.Settings, error)
-
-	LockMemories(ctx context.Context) error
-	Memories(ctx context.Context, types []memory.Type, everyStatus bool, max int) ([]memory.Entry, error)
-	Memory(ctx context.Context, id string) (memory.Entry, error)
-	// LongTerm reads entries of any type and status by their ids.
-	LongTerm(ctx context.Context, ids []string) ([]memory.Entry, error)
-	MemoryHistory(ctx context.Context, id string, max int) ([]memory.Revision, error)
-	AddedBy(ctx context.Context, run int64, types []memory.Type) (int, error)
-	WriteMemories(ctx context.Context, steps []memory.Step, w memorywrite.Writer) error
-	Recalled(ctx context.Context, query [32]byte, keys []int64, relevances []float32) error // notes that a search has brought back
-	Show(ctx context.Context, run int64, op string, keys []int64) error                     // long-term memories that a run is shown
-	NotesOf(ctx context.Context, date string, max int) ([]memory.Entry, error)              // of a local date, in order
-
-	PutPendingMemory(ctx context.Context, p Pending, w memorywrite.Writer) (int64, error)
-	PendingMemory(ctx context.Context, id int64) (Pending, error)
-	PendingMemories(ctx context.Context, max int) ([]Pending, error)
-	CountPendingMemories(ctx context.Context) (int, error)
-	DecideMemory(ctx context.Context, id int64, state string) error
-
-	Soul(ctx context.Context) (memory.Soul, error)
-	SoulAt(ctx context.Context, version int) (memory.Soul, error)
-	SoulHistory(ctx context.Context, max int) ([]memory.Soul, error)
-	AdvanceSoul(ctx context.Context, base int, content string, action memory.SoulAction, w memorywrite.Writer) (int, error)
-
-	RevokeSessions(ctx context.Context) (int, error) // what prompts were frozen to is read again
-}
-
 // Store opens transactions.
 type Store interface {
-	WithMemory(ctx context.Context, ws int64, fn func(Tx) error) error
+	WithMemory(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 }
 
 // Service is the use-case.
@@ -68,7 +35,7 @@ type Service struct {
 }
 
 // doOnce runs effect once under the actor's operation id.
-func doOnce[T any](ctx context.Context, k *Service, a agent.Actor, name string, args any, effect func(Tx) (T, error)) (T, error) {
+func doOnce[T any](ctx context.Context, k *Service, a agent.Actor, name string, args any, effect func(context.Context, Tx) (T, error)) (T, error) {
 	return memorywrite.Once(ctx, k.Store.WithMemory, a, name, args, effect)
 }
 

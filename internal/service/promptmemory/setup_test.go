@@ -94,7 +94,7 @@ type lossy struct{ promptmemory.Store }
 
 var errLost = errors.New("the connection broke after the commit")
 
-func (l lossy) WithMemory(ctx context.Context, ws int64, fn func(promptmemory.Tx) error) error {
+func (l lossy) WithMemory(ctx context.Context, ws int64, fn func(context.Context, promptmemory.Tx) error) error {
 	if err := l.Store.WithMemory(ctx, ws, fn); err != nil {
 		return err
 	}

@@ -30,8 +30,8 @@ const nextSession = "next_session"
 
 // SoulGet reads the soul in force; version 0 is none yet.
 func (k *Service) SoulGet(ctx context.Context, a agent.Actor) (out memory.Soul, err error) {
-	err = k.Store.WithMemory(ctx, a.Workspace, func(tx Tx) error {
-		out, err = tx.Soul(ctx)
+	err = k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+		out, err = tx.Souls().Soul(ctx)
 		return err
 	})
 	if a.Origin != agent.OriginUser {
@@ -45,8 +45,8 @@ func (k *Service) SoulHistory(ctx context.Context, a agent.Actor, max int) (out 
 	if err := memorywrite.RequirePerson(a, "the soul's history"); err != nil {
 		return nil, err
 	}
-	err = k.Store.WithMemory(ctx, a.Workspace, func(tx Tx) error {
-		out, err = tx.SoulHistory(ctx, max)
+	err = k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
+		out, err = tx.Souls().SoulHistory(ctx, max)
 		return err
 	})
 	return out, err
@@ -66,7 +66,7 @@ func (k *Service) SoulUpdate(ctx context.Context, a agent.Actor, in SoulArgs) (S
 	default:
 		return SoulWritten{}, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no mode %q", in.Mode), "use replace or append")
 	}
-	return doOnce(ctx, k, a, "soul_update", in, func(tx Tx) (SoulWritten, error) {
+	return doOnce(ctx, k, a, "soul_update", in, func(ctx context.Context, tx Tx) (SoulWritten, error) {
 		content, stripped := memory.CleanSoul(in.Content)
 		if content == "" && (stripped > 0 || action == memory.SoulAppend) {
 			return SoulWritten{}, fault.New(fault.InvalidArgument, "nothing is left of the content without its role headers", "describe the style in plain sentences")
@@ -92,14 +92,14 @@ func (k *Service) SoulRollback(ctx context.Context, a agent.Actor, in memorywrit
 	if err := memorywrite.RequirePerson(a, "rolling the soul back"); err != nil {
 		return SoulWritten{}, err
 	}
-	return doOnce(ctx, k, a, "soul_rollback", in, func(tx Tx) (SoulWritten, error) {
+	return doOnce(ctx, k, a, "soul_rollback", in, func(ctx context.Context, tx Tx) (SoulWritten, error) {
 		current, err := expect(ctx, tx, in.Expected)
 		if err != nil {
 			return SoulWritten{}, err
 		}
 		var old memory.Soul
 		if in.Version != 0 {
-			if old, err = tx.SoulAt(ctx, in.Version); err != nil {
+			if old, err = tx.Souls().SoulAt(ctx, in.Version); err != nil {
 				return SoulWritten{}, err
 			}
 		}
@@ -117,16 +117,16 @@ func (k *Service) setSoul(ctx context.Context, tx Tx, a agent.Actor, current mem
 		out.Action = memorywrite.Unchanged
 		return out, nil
 	}
-	out.Version, err = tx.AdvanceSoul(ctx, current.Version, content, action, k.writer(a))
+	out.Version, err = tx.Souls().AdvanceSoul(ctx, current.Version, content, action, k.writer(a))
 	if err == nil && a.Origin == agent.OriginUser && !strings.Contains(content, current.Content) { // a person took something out
-		_, err = tx.RevokeSessions(ctx)
+		_, err = tx.Workspace().RevokeSessions(ctx)
 	}
 	return out, err
 }
 
 // expect reads the soul in force and refuses one that the caller has not seen.
 func expect(ctx context.Context, tx Tx, version *int) (memory.Soul, error) {
-	current, err := tx.Soul(ctx)
+	current, err := tx.Souls().Soul(ctx)
 	if err == nil && version != nil && *version != current.Version {
 		return current, fault.New(fault.VersionConflict, fmt.Sprintf("the soul is at version %d, not %d", current.Version, *version), "read the version in force, then decide again")
 	}

@@ -85,7 +85,7 @@ func (k *Service) write(ctx context.Context, a agent.Actor, name string, args an
 	if refusal == nil { // no secret goes to an embedder's endpoint
 		w.Vectors = k.embed(ctx, contents(r.operations))
 	}
-	return doOnce(ctx, k, a, name, args, func(tx Tx) (Written, error) {
+	return doOnce(ctx, k, a, name, args, func(ctx context.Context, tx Tx) (Written, error) {
 		if refusal != nil { // a retry of what was done before has its result, whatever the rules are now
 			return Written{}, refusal
 		}
@@ -138,7 +138,7 @@ func contents(operations []memory.Operation) (out []string) {
 
 // apply plans on rows that stand still, and writes or stages the plan.
 func (k *Service) apply(ctx context.Context, tx Tx, a agent.Actor, r request, w memorywrite.Writer) (Written, error) {
-	chosen, err := tx.Settings(ctx)
+	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil {
 		return Written{}, err
 	}
@@ -156,7 +156,7 @@ func (k *Service) apply(ctx context.Context, tx Tx, a agent.Actor, r request, w 
 		out.Action, out.Usage = memorywrite.Staged, memory.Usage(plan.Before, budget(chosen, r.store))
 		out.Pending, err = stage(ctx, tx, r, plan, w, reason)
 	} else {
-		if err = tx.WriteMemories(ctx, plan.Steps, w); err == nil && a.Origin == agent.OriginUser {
+		if err = tx.Memories().WriteMemories(ctx, plan.Steps, w); err == nil && a.Origin == agent.OriginUser {
 			err = withdraw(ctx, tx, plan)
 		}
 	}
@@ -180,12 +180,12 @@ func withdraw(ctx context.Context, tx Tx, plan memory.Plan) error {
 	if plan.Count(memory.Remove)+plan.Count(memory.Replace) == 0 {
 		return nil
 	}
-	_, err := tx.RevokeSessions(ctx)
+	_, err := tx.Workspace().RevokeSessions(ctx)
 	return err
 }
 
 func (k *Service) plan(ctx context.Context, tx Tx, r request, budget int) (memory.Plan, error) {
-	entries, err := tx.Memories(ctx, []memory.Type{r.store}, false, maxEntries)
+	entries, err := tx.Memories().Memories(ctx, []memory.Type{r.store}, false, maxEntries)
 	if err != nil {
 		return memory.Plan{}, err
 	}
@@ -231,7 +231,7 @@ func quota(ctx context.Context, tx Tx, a agent.Actor, plan memory.Plan) error {
 	if !a.Origin.Autonomous() || adds == 0 {
 		return nil
 	}
-	before, err := tx.AddedBy(ctx, a.Run, memory.PromptTypes)
+	before, err := tx.Memories().AddedBy(ctx, a.Run, memory.PromptTypes)
 	if err != nil {
 		return err
 	}

@@ -90,16 +90,16 @@ func (s Agent) Brief(ctx context.Context, w conversation.RunView, short bool) (o
 		m.Task = fmt.Sprintf("%s (%d/%d)", p.Date, part+1, n)
 	}
 	var said []Message
-	err = s.Store.WithReflections(ctx, w.Run.Workspace, func(tx Tx) error {
+	err = s.Store.WithReflections(ctx, w.Run.Workspace, func(ctx context.Context, tx Tx) error {
 		said = nil
 		for _, span := range inPart(p.Spans, part) {
-			found, err := tx.Range(ctx, Read{Conversation: span.Conversation, FromSeq: span.FromSeq, ToSeq: span.ToSeq})
+			found, err := tx.Reads().Range(ctx, Read{Conversation: span.Conversation, FromSeq: span.FromSeq, ToSeq: span.ToSeq})
 			if err != nil {
 				return err
 			}
 			said = append(said, found...)
 		}
-		notes, err := tx.NotesOf(ctx, p.Date, notesShown)
+		notes, err := tx.Notes().NotesOf(ctx, p.Date, notesShown)
 		for _, n := range notes {
 			safe, finding := guard.Sanitize("note", n.ID, n.Content)
 			if finding != nil {

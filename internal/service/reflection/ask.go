@@ -9,8 +9,8 @@ import (
 // Generation is the one that a person who asks for a date means: the latest, and
 // the next when that one failed or is to be redone.
 func (s *Service) Generation(ctx context.Context, ws int64, date string, redo bool) (n int, err error) {
-	err = s.Store.WithReflections(ctx, ws, func(tx Tx) error {
-		latest, found, err := tx.RunOf(ctx, run.Reflection, date)
+	err = s.Store.WithReflections(ctx, ws, func(ctx context.Context, tx Tx) error {
+		latest, found, err := tx.Runs().RunOf(ctx, run.Reflection, date)
 		if n = 0; err != nil || !found {
 			return err
 		}
@@ -24,8 +24,8 @@ func (s *Service) Generation(ctx context.Context, ws int64, date string, redo bo
 
 // Conversations are those that a run reads.
 func (s *Service) Conversations(ctx context.Context, ref run.Ref) (out []int64, err error) {
-	err = s.Store.WithReflections(ctx, ref.Workspace, func(tx Tx) error {
-		r, err := tx.Run(ctx, ref.Run)
+	err = s.Store.WithReflections(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		r, err := tx.Runs().Run(ctx, ref.Run)
 		if err != nil {
 			return err
 		}
@@ -38,8 +38,8 @@ func (s *Service) Conversations(ctx context.Context, ref run.Ref) (out []int64, 
 
 // Run reads a run.
 func (s *Service) Run(ctx context.Context, ref run.Ref) (r run.Run, err error) {
-	err = s.Store.WithReflections(ctx, ref.Workspace, func(tx Tx) error {
-		r, err = tx.Run(ctx, ref.Run)
+	err = s.Store.WithReflections(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		r, err = tx.Runs().Run(ctx, ref.Run)
 		return err
 	})
 	return r, err

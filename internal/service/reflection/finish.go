@@ -35,14 +35,14 @@ func (s Agent) Finish(ctx context.Context, w conversation.RunView, e conversatio
 	if err != nil {
 		return nil, err
 	}
-	err = s.Store.WithReflections(ctx, w.Run.Workspace, func(tx Tx) error {
+	err = s.Store.WithReflections(ctx, w.Run.Workspace, func(ctx context.Context, tx Tx) error {
 		out.Report = p.report()
 		out.Report.done(w.Steps)
 		out.Report.Promoted = promoted
 		out.Report.PartsRead = shownParts(w, p)
 		out.Report.Left = p.Left || out.Report.PartsRead < out.Report.Parts
 		out.Status = out.Report.status(e.Reason)
-		if err := tx.LockReflections(ctx); err != nil {
+		if err := tx.Reads().LockReflections(ctx); err != nil {
 			return err
 		}
 		if out.Status == Failed {
@@ -50,10 +50,10 @@ func (s Agent) Finish(ctx context.Context, w conversation.RunView, e conversatio
 			if err := s.failed(ctx, tx, w, p, e.Reason, &out.Report); err != nil {
 				return err
 			}
-		} else if err := tx.EndReads(ctx, id, out.Report.PartsRead, readDone); err != nil {
+		} else if err := tx.Reads().EndReads(ctx, id, out.Report.PartsRead, readDone); err != nil {
 			return err
 		}
-		if err := tx.FreeReads(ctx, id); err != nil {
+		if err := tx.Days().FreeReads(ctx, id); err != nil {
 			return err
 		}
 		if err := mark(ctx, tx, id, out.Status != Failed); err != nil {
@@ -77,7 +77,7 @@ func (s Agent) failed(ctx context.Context, tx Tx, w conversation.RunView, p Pinn
 	if reason == agent.Interrupted {
 		return nil
 	}
-	recent, err := tx.Reflections(ctx, "", 2*Patience)
+	recent, err := tx.Days().Reflections(ctx, "", 2*Patience)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (s Agent) failed(ctx context.Context, tx Tx, w conversation.RunView, p Pinn
 		return nil
 	}
 	r.Alert = true
-	reads, err := tx.Reads(ctx, w.Run.Ref.Run)
+	reads, err := tx.Reads().Reads(ctx, w.Run.Ref.Run)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (s Agent) failed(ctx context.Context, tx Tx, w conversation.RunView, p Pinn
 		if read.State != readOpen {
 			continue
 		}
-		messages, err := tx.Range(ctx, read)
+		messages, err := tx.Reads().Range(ctx, read)
 		if err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (s Agent) failed(ctx context.Context, tx Tx, w conversation.RunView, p Pinn
 			read.ToSeq, messages = messages[later].Seq-1, messages[:later]
 		}
 		r.Skipped += len(messages)
-		if err := tx.SkipRead(ctx, w.Run.Ref.Run, read); err != nil {
+		if err := tx.Reads().SkipRead(ctx, w.Run.Ref.Run, read); err != nil {
 			return err
 		}
 	}
@@ -130,7 +130,7 @@ func (s Agent) failed(ctx context.Context, tx Tx, w conversation.RunView, p Pinn
 // mark moves the mark of each conversation of a run as far as nothing is left
 // unread before it. After a run that was looked through, reviews need not read it either.
 func mark(ctx context.Context, tx Tx, id int64, reviewed bool) error {
-	reads, err := tx.Reads(ctx, id)
+	reads, err := tx.Reads().Reads(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -140,30 +140,30 @@ func mark(ctx context.Context, tx Tx, id int64, reviewed bool) error {
 			continue
 		}
 		done = append(done, r.Conversation)
-		c, err := tx.LockConversation(ctx, r.Conversation)
+		c, err := tx.Workspace().LockConversation(ctx, r.Conversation)
 		if err != nil {
 			return err
 		}
-		seq, err := tx.ContiguousMark(ctx, r.Conversation)
+		seq, err := tx.Days().ContiguousMark(ctx, r.Conversation)
 		if err != nil {
 			return err
 		}
 		if seq < 0 {
 			continue
 		}
-		if err := tx.SetMark(ctx, r.Conversation, run.Reflection, seq, id); err != nil {
+		if err := tx.Workspace().SetMark(ctx, r.Conversation, run.Reflection, seq, id); err != nil {
 			return err
 		}
 		if !reviewed {
 			continue
 		}
-		turn, err := tx.LastTurn(ctx, r.Conversation, seq)
+		turn, err := tx.Days().LastTurn(ctx, r.Conversation, seq)
 		if err != nil {
 			return err
 		}
 		if turn > c.Reviewed {
 			c.Reviewed = turn
-			if err := tx.Counted(ctx, c); err != nil {
+			if err := tx.Workspace().Counted(ctx, c); err != nil {
 				return err
 			}
 		}
@@ -174,7 +174,7 @@ func mark(ctx context.Context, tx Tx, id int64, reviewed bool) error {
 // day writes down what a date has come to: all that its runs have written, and
 // the messages that they were shown first.
 func day(ctx context.Context, tx Tx, id int64, p Pinned, status string, r Report) error {
-	runs, err := tx.Reflections(ctx, p.Date, runsShown)
+	runs, err := tx.Days().Reflections(ctx, p.Date, runsShown)
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func day(ctx context.Context, tx Tx, id int64, p Pinned, status string, r Report
 			status = one.Status
 		}
 	}
-	return tx.PutDay(ctx, id, status, r)
+	return tx.Days().PutDay(ctx, id, status, r)
 }
 
 // Result is what Finish has decided. No word of the model's is kept: a result is

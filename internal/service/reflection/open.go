@@ -78,9 +78,9 @@ func (s *Service) Open(ctx context.Context, r Request) (out Opened, err error) {
 	if err != nil {
 		return out, err
 	}
-	err = s.Store.WithReflections(ctx, r.Workspace, func(tx Tx) error {
+	err = s.Store.WithReflections(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
 		out = Opened{}
-		if err := tx.LockReflections(ctx); err != nil {
+		if err := tx.Reads().LockReflections(ctx); err != nil {
 			return err
 		}
 		at, err := place(ctx, tx, r)
@@ -130,7 +130,7 @@ type placed struct {
 // place finds the run that is meant, or the generation of the one to be made.
 func place(ctx context.Context, tx Tx, r Request) (placed, error) {
 	if r.WorkflowID != "" { // the run that this workflow, or an earlier one of its id, has opened
-		runs, err := tx.Reflections(ctx, r.Date, runsShown)
+		runs, err := tx.Days().Reflections(ctx, r.Date, runsShown)
 		if err != nil {
 			return placed{}, err
 		}
@@ -140,7 +140,7 @@ func place(ctx context.Context, tx Tx, r Request) (placed, error) {
 			}
 		}
 	}
-	latest, any, err := tx.RunOf(ctx, run.Reflection, r.Date)
+	latest, any, err := tx.Runs().RunOf(ctx, run.Reflection, r.Date)
 	next := placed{found: latest, generation: latest.Generation + 1}
 	switch {
 	case err != nil:
@@ -149,7 +149,7 @@ func place(ctx context.Context, tx Tx, r Request) (placed, error) {
 		next.again = any && latest.Status == run.Ended && latest.Reason != Failed
 		return next, nil
 	case r.Generation > 1:
-		found, _, err := tx.ReflectionOf(ctx, r.Date, r.Generation)
+		found, _, err := tx.Days().ReflectionOf(ctx, r.Date, r.Generation)
 		return placed{found: found}, err
 	case !any:
 		return next, nil
@@ -191,17 +191,17 @@ func record(ctx context.Context, tx Tx, r Request, zone *time.Location, at place
 	if made, err = put(ctx, tx, r, spec, p, at.generation); err != nil {
 		return made, false, err
 	}
-	if err := tx.PutReads(ctx, made.Ref.Run, slices.Concat(reads(spans), stale)); err != nil {
+	if err := tx.Reads().PutReads(ctx, made.Ref.Run, slices.Concat(reads(spans), stale)); err != nil {
 		return made, false, err
 	}
 	if len(said) == 0 {
 		made, err = recordEmpty(ctx, tx, made, p)
 		return made, true, err
 	}
-	if err := tx.PutDay(ctx, made.Ref.Run, statusStarted, p.report()); err != nil {
+	if err := tx.Days().PutDay(ctx, made.Ref.Run, statusStarted, p.report()); err != nil {
 		return made, false, err
 	}
-	return made, true, tx.OweRun(ctx, made.Ref.Run)
+	return made, true, tx.Runs().OweRun(ctx, made.Ref.Run)
 }
 
 func put(ctx context.Context, tx Tx, r Request, spec conversation.Spec, p Pinned, generation int) (made run.Run, err error) {
@@ -212,7 +212,7 @@ func put(ctx context.Context, tx Tx, r Request, spec conversation.Spec, p Pinned
 	if err != nil {
 		return made, fmt.Errorf("encode the configuration: %w", err)
 	}
-	return tx.PutAgentRun(ctx, memoryagent.NewRun{Kind: run.Reflection, Key: r.Date, Generation: generation, ArgsSHA: sha256.Sum256([]byte(r.Date)), Spec: raw,
+	return tx.Runs().PutAgentRun(ctx, memoryagent.NewRun{Kind: run.Reflection, Key: r.Date, Generation: generation, ArgsSHA: sha256.Sum256([]byte(r.Date)), Spec: raw,
 		WorkflowID: r.workflowID(generation)})
 }
 
@@ -230,7 +230,7 @@ func (r Request) workflowID(generation int) string {
 // with.
 func recordEmpty(ctx context.Context, tx Tx, made run.Run, p Pinned) (run.Run, error) {
 	id := made.Ref.Run
-	if err := tx.EndReads(ctx, id, parts(p.Spans), readDone); err != nil {
+	if err := tx.Reads().EndReads(ctx, id, parts(p.Spans), readDone); err != nil {
 		return made, err
 	}
 	if err := mark(ctx, tx, id, false); err != nil {
@@ -239,7 +239,7 @@ func recordEmpty(ctx context.Context, tx Tx, made run.Run, p Pinned) (run.Run, e
 	report := p.report()
 	var err error
 	if p.Why == contract.ReflectionOfSweep {
-		if report.Unheard, err = tx.Unheard(ctx, p.To); err != nil {
+		if report.Unheard, err = tx.Days().Unheard(ctx, p.To); err != nil {
 			return made, err
 		}
 	}
@@ -251,10 +251,10 @@ func recordEmpty(ctx context.Context, tx Tx, made run.Run, p Pinned) (run.Run, e
 		return made, fmt.Errorf("encode the report: %w", err)
 	}
 	e := conversation.Ended{Reason: agent.Final, Status: Empty, ReplySeq: -1, Report: raw}
-	if err := tx.EndRun(ctx, id, run.NothingToExtract, Empty, e); err != nil {
+	if err := tx.Runs().EndRun(ctx, id, run.NothingToExtract, Empty, e); err != nil {
 		return made, err
 	}
-	return tx.Run(ctx, id)
+	return tx.Runs().Run(ctx, id)
 }
 
 // budget is that of a nightly review, unless the configuration gives another
@@ -273,12 +273,12 @@ func collect(ctx context.Context, tx Tx, r Request, again bool) (messages []Mess
 	w := Window{Until: r.To, Max: maxMessages}
 	if again || r.Why == contract.ReflectionOfBackfill {
 		w.Since, w.Again = r.From, again
-		messages, err = tx.Unread(ctx, w)
+		messages, err = tx.Reads().Unread(ctx, w)
 		return messages, nil, err
 	}
 	w.Since, w.PastMark = r.To.Add(-maxAge), true
-	if messages, err = tx.Unread(ctx, w); err == nil {
-		stale, err = tx.Stale(ctx, w.Since)
+	if messages, err = tx.Reads().Unread(ctx, w); err == nil {
+		stale, err = tx.Reads().Stale(ctx, w.Since)
 	}
 	return messages, stale, err
 }

@@ -59,8 +59,8 @@ func (s Agent) promote(ctx context.Context, w conversation.RunView, reason agent
 		return 0, nil
 	}
 	var found []Recall
-	err = s.Store.WithReflections(ctx, w.Run.Workspace, func(tx Tx) error {
-		found, err = tx.RecalledNotes(ctx, leastRecalls, leastQueries, leastDays, recallsShown)
+	err = s.Store.WithReflections(ctx, w.Run.Workspace, func(ctx context.Context, tx Tx) error {
+		found, err = tx.Notes().RecalledNotes(ctx, leastRecalls, leastQueries, leastDays, recallsShown)
 		return err
 	})
 	if err != nil {

@@ -167,8 +167,8 @@ func (s *Service) List(ctx context.Context, ws int64, from, to string, max int) 
 	if to == "" {
 		to = lastDate
 	}
-	err = s.Store.WithReflections(ctx, ws, func(tx Tx) error {
-		out, err = tx.Days(ctx, from, to, max)
+	err = s.Store.WithReflections(ctx, ws, func(ctx context.Context, tx Tx) error {
+		out, err = tx.Days().Days(ctx, from, to, max)
 		return err
 	})
 	return out, err
@@ -179,14 +179,14 @@ func (s *Service) Show(ctx context.Context, ws int64, date string) (out DayDetai
 	if _, err := time.Parse(time.DateOnly, date); err != nil {
 		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("%q is no date", date), "write it as 2026-03-01")
 	}
-	err = s.Store.WithReflections(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithReflections(ctx, ws, func(ctx context.Context, tx Tx) error {
 		out = DayDetail{Runs: []DayRun{}}
 		// The runs first: one that is seen to have ended is told of in the date's row.
-		runs, err := tx.Reflections(ctx, date, runsShown)
+		runs, err := tx.Days().Reflections(ctx, date, runsShown)
 		if err != nil {
 			return err
 		}
-		days, err := tx.Days(ctx, date, date, 1)
+		days, err := tx.Days().Days(ctx, date, date, 1)
 		if err != nil {
 			return err
 		}
@@ -194,7 +194,7 @@ func (s *Service) Show(ctx context.Context, ws int64, date string) (out DayDetai
 			return fault.New(fault.NotFound, "nothing has been reflected on "+date, "`cairn reflect now --date "+date+"` does it")
 		}
 		out.Day = days[0]
-		if out.Notes, err = tx.NotesOf(ctx, date, notesShown); err != nil {
+		if out.Notes, err = tx.Notes().NotesOf(ctx, date, notesShown); err != nil {
 			return err
 		}
 		for _, r := range runs {
@@ -202,7 +202,7 @@ func (s *Service) Show(ctx context.Context, ws int64, date string) (out DayDetai
 			if err != nil {
 				return err
 			}
-			if one.Usage, err = tx.Usage(ctx, r.Ref.Run); err != nil {
+			if one.Usage, err = tx.Runs().Usage(ctx, r.Ref.Run); err != nil {
 				return err
 			}
 			out.Runs = append(out.Runs, one)

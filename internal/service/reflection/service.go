@@ -6,12 +6,8 @@ import (
 	"time"
 
 	"cairn/internal/domain/agent"
-	"cairn/internal/domain/memory"
-	"cairn/internal/domain/run"
-	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/conversation"
-	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/promptmemory"
 )
 
@@ -63,45 +59,9 @@ type Window struct {
 	Max      int
 }
 
-// Tx is one workspace's rows in one transaction.
-type Tx interface {
-	LockReflections(ctx context.Context) error
-	Unread(ctx context.Context, w Window) ([]Message, error)
-	Range(ctx context.Context, r Read) ([]Message, error)
-	Stale(ctx context.Context, before time.Time) ([]Read, error)
-	PutReads(ctx context.Context, id int64, reads []Read) error
-	Reads(ctx context.Context, id int64) ([]Read, error)
-	EndReads(ctx context.Context, id int64, parts int, state string) error // of the parts before
-	SkipRead(ctx context.Context, id int64, r Read) error
-	FreeReads(ctx context.Context, id int64) error
-	PutDay(ctx context.Context, id int64, status string, r Report) error // what a local date has come to so far
-	Unheard(ctx context.Context, at time.Time) (bool, error)             // whether the day is the seventh that is empty although people talked
-	Days(ctx context.Context, from, to string, max int) ([]Day, error)
-	ContiguousMark(ctx context.Context, conversation int64) (int, error)
-	LastTurn(ctx context.Context, conversation int64, seq int) (int, error)
-	SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id int64) error
-
-	Run(ctx context.Context, id int64) (run.Run, error)
-	RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error)
-	ReflectionOf(ctx context.Context, date string, generation int) (run.Run, bool, error)
-	Reflections(ctx context.Context, date string, max int) ([]run.Run, error)
-	PutAgentRun(ctx context.Context, r memoryagent.NewRun) (run.Run, error)
-	OweRun(ctx context.Context, id int64) error
-	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
-	Usage(ctx context.Context, id int64) (run.Usage, error)
-
-	LockConversation(ctx context.Context, id int64) (conversation.Conversation, error)
-	Counted(ctx context.Context, c conversation.Conversation) error
-	NotesOf(ctx context.Context, date string, max int) ([]memory.Entry, error)
-	Settings(ctx context.Context) (settings.Settings, error)
-
-	// RecalledNotes lists notes that searches have brought back at least so often.
-	RecalledNotes(ctx context.Context, recalls, queries, days, max int) ([]Recall, error)
-}
-
 // Store opens transactions.
 type Store interface {
-	WithReflections(ctx context.Context, ws int64, fn func(Tx) error) error
+	WithReflections(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 }
 
 // Keeper adds lasting memories.

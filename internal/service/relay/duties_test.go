@@ -9,6 +9,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/run"
+	"cairn/internal/service/relay"
 	"cairn/internal/service/search"
 	"cairn/internal/testkit"
 )
@@ -19,9 +20,9 @@ func TestAnEndedRunSettlesItsDuty(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	r := b.accept("k")
-	b.in(func(ctx context.Context, q postgres.Queries) error {
-		testkit.Must(t, q.EndRun(ctx, r.Ref.Run, run.Completed, "", nil))
-		return q.Owe(ctx, postgres.DriveRun, number(r.Ref.Run), 0) // left over, as by a claim that was under way
+	b.in(func(ctx context.Context, q postgres.Tx) error {
+		testkit.Must(t, q.Runs().EndRun(ctx, r.Ref.Run, run.Completed, "", nil))
+		return q.Outbox().Enqueue(ctx, relay.DriveRun, number(r.Ref.Run), 0) // left over, as by a claim that was under way
 	})
 	if n := b.pass(); n != 1 { // without a Temporal client a start would panic
 		t.Errorf("took %d duties, want 1", n)
@@ -35,8 +36,8 @@ func TestADutyOfARelayThatDiedComesBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.document(1, "text")
-	claim := func() []postgres.Duty {
-		duties, err := b.Store.ClaimDuties(t.Context(), 9)
+	claim := func() []relay.OutboxTask {
+		duties, err := b.Store.ClaimOutbox(t.Context(), 9)
 		testkit.Must(t, err)
 		return duties
 	}
@@ -134,16 +135,16 @@ func TestADocumentGetsItsVectorWhenTheEmbedderIsBack(t *testing.T) {
 	if why := scan[string](t, b.admin, "select last_error from outbox where attempts = 3"); !strings.Contains(why, "the embedder is down") {
 		t.Errorf("noted %q", why)
 	}
-	waits, err := b.Store.Attention(t.Context())
-	if owed := waits.Duties[postgres.EmbedDoc]; err != nil || owed.Count != 1 || owed.Oldest <= 0 {
+	waits, err := b.Store.Backlog(t.Context())
+	if owed := waits.Duties[relay.EmbedDoc]; err != nil || owed.Count != 1 || owed.Oldest <= 0 {
 		t.Errorf("embeddings that are owed: %+v, %v", owed, err)
 	}
 	b.embedder.set(false)
 	b.pass()
 	want, err := b.embedder.Embedder.Embed(t.Context(), []string{"text"})
 	testkit.Must(t, err)
-	b.in(func(ctx context.Context, q postgres.Queries) error {
-		hits, err := q.Search(ctx, search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: want[0], Space: b.Space, Limit: 5})
+	b.in(func(ctx context.Context, q postgres.Tx) error {
+		hits, err := q.Documents().Search(ctx, search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: want[0], Space: b.Space, Limit: 5})
 		if len(hits) != 1 || hits[0].Cosine < 0.99 {
 			t.Errorf("found %+v", hits)
 		}
@@ -167,10 +168,10 @@ func TestAVectorBelongsToTheTextInForce(t *testing.T) {
 	go func() { _, err := b.Pass(t.Context()); passed <- err }()
 	<-inside
 	// The change is written, not committed, when the old vector arrives.
-	b.in(func(ctx context.Context, q postgres.Queries) error {
-		_, err := q.Index(ctx, search.NewDoc(search.KindSkill, 1, "active", "entirely new words"))
+	b.in(func(ctx context.Context, q postgres.Tx) error {
+		_, err := q.Documents().Index(ctx, search.NewDoc(search.KindSkill, 1, "active", "entirely new words"))
 		testkit.Must(t, err)
-		testkit.Must(t, q.PutEmbedding(ctx, doc, b.Space, fresh[0]))
+		testkit.Must(t, q.Documents().PutEmbedding(ctx, doc, b.Space, fresh[0]))
 		close(leave)
 		until(t, "the relay to meet the change", func() bool {
 			return scan[int](t, b.admin, "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'") == 1
@@ -178,8 +179,8 @@ func TestAVectorBelongsToTheTextInForce(t *testing.T) {
 		return nil
 	})
 	testkit.Must(t, <-passed)
-	b.in(func(ctx context.Context, q postgres.Queries) error {
-		hits, err := q.Search(ctx, search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: fresh[0], Space: b.Space, Limit: 5})
+	b.in(func(ctx context.Context, q postgres.Tx) error {
+		hits, err := q.Documents().Search(ctx, search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: fresh[0], Space: b.Space, Limit: 5})
 		if len(hits) != 1 || hits[0].Cosine < 0.99 {
 			t.Errorf("the new text has another vector: %+v", hits)
 		}
@@ -190,10 +191,10 @@ func TestAVectorBelongsToTheTextInForce(t *testing.T) {
 func TestOneDutyThatFailsDoesNotKeepTheOthers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.in(func(ctx context.Context, q postgres.Queries) error {
-		testkit.Must(t, q.Owe(ctx, postgres.EmbedDoc, "999", 0)) // of no document
-		testkit.Must(t, q.Owe(ctx, postgres.DriveRun, "999", 0)) // of no run
-		return q.Owe(ctx, postgres.DriveRun, "nonsense", 0)
+	b.in(func(ctx context.Context, q postgres.Tx) error {
+		testkit.Must(t, q.Outbox().Enqueue(ctx, relay.EmbedDoc, "999", 0)) // of no document
+		testkit.Must(t, q.Outbox().Enqueue(ctx, relay.DriveRun, "999", 0)) // of no run
+		return q.Outbox().Enqueue(ctx, relay.DriveRun, "nonsense", 0)
 	})
 	b.document(1, "text")
 	if n := b.pass(); n != 4 {

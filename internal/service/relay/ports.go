@@ -11,22 +11,22 @@ import (
 	"cairn/internal/domain/tenancy"
 )
 
-// Kinds of duties.
+// Kinds of outbox tasks.
 const (
 	DriveRun = "drive" // key: run id; stays until the run has ended
 	EmbedDoc = "embed" // key: document id; stays until the vector is stored
 
-	TellSettings = "settings" // key: 0; stays until the running conversations have heard
+	NotifySettings = "settings" // key: 0; stays until the running conversations have heard
 )
 
-// Duty is a row of the outbox: something that was accepted and is not done yet.
-type Duty struct {
+// OutboxTask is a row of the outbox: something that was accepted and is not done yet.
+type OutboxTask struct {
 	Workspace int64
 	ID        int64
 	Kind      string
 	Key       string
 	Attempts  int
-	Claim     time.Duration // after it, another relay may take the duty up
+	Claim     time.Duration // after it, another relay may take the task up
 }
 
 // IdlePackage is an upload that no version refers to.
@@ -45,10 +45,10 @@ type OpenErasure struct {
 
 // Store is the outbox.
 type Store interface {
-	// ClaimDuties takes up to max duties that are due, each for the time of its claim.
-	ClaimDuties(ctx context.Context, max int) ([]Duty, error)
-	// NoteDuty keeps why a duty could not be done yet.
-	NoteDuty(ctx context.Context, d Duty, why string) error
+	// ClaimOutbox takes up to max tasks that are due, each for the time of its claim.
+	ClaimOutbox(ctx context.Context, max int) ([]OutboxTask, error)
+	// NoteOutboxTask keeps why a task could not be done yet.
+	NoteOutboxTask(ctx context.Context, d OutboxTask, why string) error
 	// InWorkspace runs fn in a transaction that has entered ws.
 	InWorkspace(ctx context.Context, ws int64, fn func(ctx context.Context, tx Tx) error) error
 }
@@ -64,7 +64,7 @@ type Tx interface {
 	Running(ctx context.Context, within time.Duration, max int) ([]int64, error)
 	DocText(ctx context.Context, doc int64) (string, error)
 	PutEmbedding(ctx context.Context, doc int64, space int16, v []float32) error
-	// Settle removes a duty that is done.
+	// Settle removes a task that is done.
 	Settle(ctx context.Context, kind, key string) error
 }
 
@@ -75,8 +75,10 @@ type Leftovers interface {
 	OpenErasures(ctx context.Context, max int) ([]OpenErasure, error)
 	// IdlePackages lists uploads that have not become live for grace.
 	IdlePackages(ctx context.Context, grace time.Duration, max int) ([]IdlePackage, error)
-	// Collect moves an idle package on: it is condemned, and a grace later deleted.
-	Collect(ctx context.Context, p IdlePackage, grace time.Duration, remove func(key string) error) error
+	// CollectPackage moves an idle package on: it is condemned, and a grace later its
+	// object, whose key it returns, is to be deleted and the package forgotten.
+	CollectPackage(ctx context.Context, p IdlePackage, grace time.Duration) (key string, err error)
+	ForgetPackage(ctx context.Context, p IdlePackage) error
 	// DeletedLong lists workspaces with skills that can no longer be restored.
 	DeletedLong(ctx context.Context, max int) ([]int64, error)
 	// EraseDeleted erases up to max such skills of a workspace.

@@ -71,7 +71,7 @@ func (r *Relay) Run(ctx context.Context) {
 // Pass does duties that are due and returns how many it took. They do not wait
 // for each other, since one whose endpoint is down may take all of its claim.
 func (r *Relay) Pass(ctx context.Context) (int, error) {
-	claimed, err := r.Store.ClaimDuties(ctx, duties)
+	claimed, err := r.Store.ClaimOutbox(ctx, duties)
 	if err != nil {
 		return 0, fmt.Errorf("claim duties: %w", err)
 	}
@@ -86,7 +86,7 @@ func (r *Relay) Pass(ctx context.Context) (int, error) {
 
 // attempt does a duty, or notes why it could not. It stops with the claim, so
 // that no two relays are at the same duty.
-func (r *Relay) attempt(ctx context.Context, d Duty) error {
+func (r *Relay) attempt(ctx context.Context, d OutboxTask) error {
 	claim, cancel := context.WithTimeout(ctx, d.Claim)
 	defer cancel()
 	err := r.do(claim, d)
@@ -94,13 +94,13 @@ func (r *Relay) attempt(ctx context.Context, d Duty) error {
 		return nil
 	}
 	r.Log.Warn("relay: not done yet", "duty", d.Kind, "key", d.Key, "workspace", d.Workspace, "attempts", d.Attempts, "error", err)
-	if err := r.Store.NoteDuty(ctx, d, err.Error()); err != nil {
+	if err := r.Store.NoteOutboxTask(ctx, d, err.Error()); err != nil {
 		return fmt.Errorf("note a duty: %w", err)
 	}
 	return nil
 }
 
-func (r *Relay) do(ctx context.Context, d Duty) error {
+func (r *Relay) do(ctx context.Context, d OutboxTask) error {
 	id, err := strconv.ParseInt(d.Key, 10, 64)
 	if err != nil {
 		return fmt.Errorf("read the key of a duty: %w", err)
@@ -110,7 +110,7 @@ func (r *Relay) do(ctx context.Context, d Duty) error {
 		return r.drive(ctx, d, id)
 	case EmbedDoc:
 		return r.embed(ctx, d, id)
-	case TellSettings:
+	case NotifySettings:
 		return r.tell(ctx, d)
 	}
 	return fmt.Errorf("unknown duty %q", d.Kind)
@@ -118,7 +118,7 @@ func (r *Relay) do(ctx context.Context, d Duty) error {
 
 // drive makes sure that a run's workflow is under way. The duty stays until the
 // run has ended, so a Temporal that forgot the run is given it again.
-func (r *Relay) drive(ctx context.Context, d Duty, id int64) error {
+func (r *Relay) drive(ctx context.Context, d OutboxTask, id int64) error {
 	var (
 		todo    run.Run
 		ws      tenancy.Workspace
@@ -151,7 +151,7 @@ func (r *Relay) drive(ctx context.Context, d Duty, id int64) error {
 const tellMost = 1000
 
 // tell brings a change of settings to the conversations that run.
-func (r *Relay) tell(ctx context.Context, d Duty) error {
+func (r *Relay) tell(ctx context.Context, d OutboxTask) error {
 	var (
 		ws      tenancy.Workspace
 		chosen  settings.Settings
@@ -186,7 +186,7 @@ func (r *Relay) tell(ctx context.Context, d Duty) error {
 }
 
 // embed gives a document the vector it could not get when it was written.
-func (r *Relay) embed(ctx context.Context, d Duty, doc int64) error {
+func (r *Relay) embed(ctx context.Context, d OutboxTask, doc int64) error {
 	var text string
 	err := r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) (err error) {
 		text, err = q.DocText(ctx, doc)
@@ -236,13 +236,30 @@ func (r *Relay) Tidy(ctx context.Context) error {
 		}
 	}
 	for _, p := range idle {
-		err := r.Leftovers.Collect(ctx, p, r.Grace, func(key string) error { return r.Remove(ctx, key) })
-		if err != nil {
+		if err := r.collect(ctx, p); err != nil {
 			errs = append(errs, fmt.Errorf("collect a package of workspace %d: %w", p.Workspace, err))
 		}
 	}
 	return errors.Join(append(errs, r.eraseDeleted(ctx), r.purge(ctx))...)
 }
+
+// collect moves an idle package on. Its object is deleted between two transactions.
+func (r *Relay) collect(ctx context.Context, p IdlePackage) error {
+	key, err := r.Leftovers.CollectPackage(ctx, p, r.Grace)
+	if err != nil || key == "" {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, removal)
+	defer cancel()
+	if err := r.Remove(limited, key); err != nil {
+		return err
+	}
+	return r.Leftovers.ForgetPackage(ctx, p)
+}
+
+// removal is how long deleting an object may take. It is shorter than any grace, so
+// that no second collector is at the same package.
+const removal = 20 * time.Second
 
 // eraseDeleted takes what was deleted longer ago than it can be taken back away for
 // good. Packages go with the next pass.

@@ -75,9 +75,9 @@ func scan[T any](t *testing.T, p *pgxpool.Pool, sql string, args ...any) (v T) {
 }
 
 // in runs fn in the workspace.
-func (b *bundle) in(fn func(context.Context, postgres.Queries) error) {
+func (b *bundle) in(fn func(context.Context, postgres.Tx) error) {
 	b.t.Helper()
-	testkit.Must(b.t, b.Store.WithWorkspace(b.t.Context(), b.ws.ID, func(q postgres.Queries) error { return fn(b.t.Context(), q) }))
+	testkit.Must(b.t, b.Store.InWorkspace(b.t.Context(), b.ws.ID, func(_ context.Context, q postgres.Tx) error { return fn(b.t.Context(), q) }))
 }
 
 // pass is one look at the outbox; it returns how many duties it took.
@@ -104,11 +104,11 @@ func (b *bundle) accept(key string) run.Run {
 // document is one that waits for its vector.
 func (b *bundle) document(owner int64, text string) (doc int64) {
 	b.t.Helper()
-	b.in(func(ctx context.Context, q postgres.Queries) (err error) {
-		if doc, err = q.Index(ctx, search.NewDoc(search.KindSkill, owner, "active", text)); err != nil {
+	b.in(func(ctx context.Context, q postgres.Tx) (err error) {
+		if doc, err = q.Documents().Index(ctx, search.NewDoc(search.KindSkill, owner, "active", text)); err != nil {
 			return err
 		}
-		return q.Owe(ctx, postgres.EmbedDoc, number(doc), 0)
+		return q.Outbox().Enqueue(ctx, relay.EmbedDoc, number(doc), 0)
 	})
 	return doc
 }

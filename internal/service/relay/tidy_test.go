@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"cairn/internal/adapter/postgres"
+	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/ledger"
@@ -22,7 +23,7 @@ func TestACallWhoseHolderDiedBecomesUnknown(t *testing.T) {
 	b := setup(t)
 	r := b.accept("k")
 	for _, step := range []string{"dead", "alive", "just now"} {
-		_, err := b.Store.BeginCall(t.Context(), ledger.Wish{Key: run.CallKey{Ref: r.Ref, Step: step}, Holder: uuid.New(), Lease: time.Hour, Request: llm.Prepared{Model: "m", Body: []byte("{}")}})
+		_, err := b.Store.BeginCall(t.Context(), ledger.CallRequest{Key: run.CallKey{Ref: r.Ref, Step: step}, Holder: uuid.New(), Lease: time.Hour, Request: llm.Prepared{Model: "m", Body: []byte("{}")}})
 		testkit.Must(t, err)
 	}
 	exec(t, b.admin, "update llm_calls set lease_until = now() - interval '2 minutes' where step = 'dead'")
@@ -30,8 +31,8 @@ func TestACallWhoseHolderDiedBecomesUnknown(t *testing.T) {
 	for range 2 {
 		testkit.Must(t, b.Tidy(t.Context()))
 	}
-	b.in(func(ctx context.Context, q postgres.Queries) error {
-		calls, err := q.Calls(ctx, r.Ref)
+	b.in(func(ctx context.Context, q postgres.Tx) error {
+		calls, err := q.Calls().Calls(ctx, r.Ref)
 		for _, c := range calls {
 			want, unknown := run.CallStarted, 0
 			if c.Key.Step == "dead" {
@@ -43,7 +44,7 @@ func TestACallWhoseHolderDiedBecomesUnknown(t *testing.T) {
 		}
 		return err
 	})
-	ticket, err := b.Store.BeginCall(t.Context(), ledger.Wish{Key: run.CallKey{Ref: r.Ref, Step: "dead"}, Holder: uuid.New(), Lease: time.Hour, Request: llm.Prepared{Model: "m", Body: []byte("{}")}})
+	ticket, err := b.Store.BeginCall(t.Context(), ledger.CallRequest{Key: run.CallKey{Ref: r.Ref, Step: "dead"}, Holder: uuid.New(), Lease: time.Hour, Request: llm.Prepared{Model: "m", Body: []byte("{}")}})
 	if err != nil || ticket.Verdict != ledger.Send {
 		t.Errorf("a retry after that: %+v, %v", ticket, err)
 	}
@@ -59,9 +60,9 @@ func sha(name string) [32]byte { return sha256.Sum256([]byte(name)) }
 // touch records a package as an upload does.
 func (b *bundle) touch(names ...string) {
 	b.t.Helper()
-	b.in(func(ctx context.Context, q postgres.Queries) error {
+	b.in(func(ctx context.Context, q postgres.Tx) error {
 		for _, n := range names {
-			testkit.Must(b.t, q.TouchPackage(ctx, sha(n), "key/"+n, 1))
+			testkit.Must(b.t, q.Packages().TouchPackage(ctx, sha(n), "key/"+n, 1))
 		}
 		return nil
 	})
@@ -146,27 +147,28 @@ select $1, id, 1, 0, 's', 's', 's', 'en', '', sha256('referenced'), 'distill' fr
 	}
 }
 
-// Whoever uploads the same bytes while they are deleted waits, and uploads them
-// after the deletion.
-func TestAnUploadWaitsForTheDeletionOfTheSameBytes(t *testing.T) {
+// Whoever uploads the same bytes while they are deleted is to try again, and uploads
+// them after the deletion.
+func TestAnUploadIsRefusedDuringTheDeletionOfTheSameBytes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.touch("x")
 	b.later("x")
 	b.tidy()
 	b.later("x")
-	touched := make(chan error, 1)
-	b.Remove = func(ctx context.Context, key string) error {
-		go func() {
-			touched <- b.Store.WithWorkspace(ctx, b.ws.ID, func(q postgres.Queries) error { return q.TouchPackage(ctx, sha("x"), key, 1) })
-		}()
-		until(t, "the upload to wait", func() bool {
-			return scan[int](t, b.admin, "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'") == 1
+	touch := func(ctx context.Context) error {
+		return b.Store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q postgres.Tx) error {
+			return q.Packages().TouchPackage(ctx, sha("x"), "key/x", 1)
 		})
+	}
+	b.Remove = func(ctx context.Context, key string) error {
+		if err := touch(ctx); fault.CodeOf(err) != fault.Unavailable {
+			t.Errorf("recorded during the deletion: %v", err)
+		}
 		return b.removed.remove(ctx, key)
 	}
 	b.tidy()
-	testkit.Must(t, <-touched)
+	testkit.Must(t, touch(t.Context()))
 	if b.state("x") != "pending" || len(b.removed.list()) != 1 {
 		t.Errorf("state %q, removed %v", b.state("x"), b.removed.list())
 	}
@@ -188,10 +190,11 @@ func TestAnObjectThatCannotBeDeletedKeepsItsRowAndNobodyElses(t *testing.T) {
 	if err := b.Tidy(t.Context()); err == nil {
 		t.Error("the failure was swallowed")
 	}
-	if b.state("0") != "condemned" || len(b.removed.list()) != 4 {
+	if b.state("0") != "deleting" || len(b.removed.list()) != 4 {
 		t.Errorf("state %q, removed %v", b.state("0"), b.removed.list())
 	}
 	b.removed.fail = ""
+	b.later("0")
 	b.tidy()
 	if b.state("0") != "" || len(b.removed.list()) != 5 {
 		t.Errorf("afterwards: state %q, removed %v", b.state("0"), b.removed.list())

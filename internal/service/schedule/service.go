@@ -23,7 +23,7 @@ type Tx interface {
 
 // Store opens transactions.
 type Store interface {
-	WithSchedules(ctx context.Context, ws int64, fn func(Tx) error) error
+	WithSchedules(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 }
 
 // Service is what people and programs do with a workspace's tasks.
@@ -35,7 +35,7 @@ type Service struct {
 
 // List has the built-in tasks first.
 func (s *Service) List(ctx context.Context, ws int64) (out []Task, err error) {
-	err = s.Store.WithSchedules(ctx, ws, func(tx Tx) (err error) {
+	err = s.Store.WithSchedules(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
 		out, err = tx.ScheduledTasks(ctx, "")
 		return err
 	})
@@ -49,7 +49,7 @@ func (s *Service) List(ctx context.Context, ws int64) (out []Task, err error) {
 
 // Get reads one task.
 func (s *Service) Get(ctx context.Context, ws int64, name string) (t Task, err error) {
-	err = s.Store.WithSchedules(ctx, ws, func(tx Tx) (err error) {
+	err = s.Store.WithSchedules(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
 		t, err = s.find(ctx, tx, name)
 		return err
 	})
@@ -83,7 +83,7 @@ func (s *Service) Add(ctx context.Context, ws int64, d Draft) (t Task, err error
 	if d, err = d.settle(); err != nil {
 		return t, err
 	}
-	err = s.Store.WithSchedules(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithSchedules(ctx, ws, func(ctx context.Context, tx Tx) error {
 		now, zone, err := tx.Clock(ctx)
 		if err != nil {
 			return err
@@ -136,7 +136,7 @@ func (s *Service) Resume(ctx context.Context, ws int64, name string) (Task, erro
 }
 
 func (s *Service) change(ctx context.Context, ws int64, name string, do func(Tx, Task) error) (t Task, err error) {
-	err = s.Store.WithSchedules(ctx, ws, func(tx Tx) error {
+	err = s.Store.WithSchedules(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if t, err = s.find(ctx, tx, name); err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func (s *Service) change(ctx context.Context, ws int64, name string, do func(Tx,
 
 // Remove deletes a task. What it has started goes on; its conversation stays.
 func (s *Service) Remove(ctx context.Context, ws int64, name string) error {
-	return s.Store.WithSchedules(ctx, ws, func(tx Tx) error {
+	return s.Store.WithSchedules(ctx, ws, func(ctx context.Context, tx Tx) error {
 		t, err := s.find(ctx, tx, name)
 		if err != nil {
 			return err
@@ -168,7 +168,7 @@ func (s *Service) Remove(ctx context.Context, ws int64, name string) error {
 func (s *Service) Trigger(ctx context.Context, ws int64, workspaceKey, name, id string) (f FiringRecord, err error) {
 	var t Task
 	var reflected time.Time
-	err = s.Store.WithSchedules(ctx, ws, func(tx Tx) (err error) {
+	err = s.Store.WithSchedules(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
 		if t, err = s.find(ctx, tx, name); err == nil {
 			err = t.wanted()
 		}

@@ -121,8 +121,8 @@ func (s *Service) begin(ctx context.Context, a agent.Actor, in Args) error {
 		Begun string `json:"begun"`
 	}
 	mine, stored := begun{uuid.NewString()}, begun{}
-	return s.Library.Store.WithLibrary(ctx, a.Workspace, func(tx library.Tx) error {
-		raw, err := tx.Once(ctx, a.Op, in, func() (json.RawMessage, error) { return json.Marshal(mine) })
+	return s.Library.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx library.Tx) error {
+		raw, err := tx.Operations().Once(ctx, a.Op, in, func() (json.RawMessage, error) { return json.Marshal(mine) })
 		if err != nil {
 			return err
 		}

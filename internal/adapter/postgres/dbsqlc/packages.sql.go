@@ -11,6 +11,33 @@ import (
 	"time"
 )
 
+const PackageAbandon = `-- name: PackageAbandon :execrows
+update packages p set state = 'deleting', touched_at = now() where p.workspace_id = $1 and p.sha256 = $2 and p.state = 'pending'
+  and not exists (select from skill_versions v where v.workspace_id = p.workspace_id and v.package_sha256 = p.sha256)
+  and not exists (select from distill_tasks t where t.workspace_id = p.workspace_id and t.run_id = $3 and t.task_key = $4)
+`
+
+type PackageAbandonParams struct {
+	WorkspaceID int64
+	Sha256      []byte
+	RunID       int64
+	TaskKey     string
+}
+
+// A package that was uploaded for a task that has been erased meanwhile.
+func (q *Queries) PackageAbandon(ctx context.Context, arg PackageAbandonParams) (int64, error) {
+	result, err := q.db.Exec(ctx, PackageAbandon,
+		arg.WorkspaceID,
+		arg.Sha256,
+		arg.RunID,
+		arg.TaskKey,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const PackageCondemn = `-- name: PackageCondemn :execrows
 update packages p set state = 'condemned', touched_at = now() where p.workspace_id = $1 and p.sha256 = $2 and p.state = 'pending'
   and p.touched_at < now() - $3::interval
@@ -31,23 +58,39 @@ func (q *Queries) PackageCondemn(ctx context.Context, arg PackageCondemnParams) 
 	return result.RowsAffected(), nil
 }
 
-const PackageDelete = `-- name: PackageDelete :one
-delete from packages p where p.workspace_id = $1 and p.sha256 = $2 and p.state = 'condemned' and p.touched_at < now() - $3::interval
+const PackageDeleting = `-- name: PackageDeleting :one
+update packages p set state = 'deleting', touched_at = now() where p.workspace_id = $1 and p.sha256 = $2
+  and p.state in ('condemned', 'deleting') and p.touched_at < now() - $3::interval
   and not exists (select from skill_versions v where v.workspace_id = p.workspace_id and v.package_sha256 = p.sha256)
 returning p.key
 `
 
-type PackageDeleteParams struct {
+type PackageDeletingParams struct {
 	WorkspaceID int64
 	Sha256      []byte
 	Grace       time.Duration
 }
 
-func (q *Queries) PackageDelete(ctx context.Context, arg PackageDeleteParams) (string, error) {
-	row := q.db.QueryRow(ctx, PackageDelete, arg.WorkspaceID, arg.Sha256, arg.Grace)
+// A collector that stopped half-way is followed by another a grace later.
+func (q *Queries) PackageDeleting(ctx context.Context, arg PackageDeletingParams) (string, error) {
+	row := q.db.QueryRow(ctx, PackageDeleting, arg.WorkspaceID, arg.Sha256, arg.Grace)
 	var key string
 	err := row.Scan(&key)
 	return key, err
+}
+
+const PackageForget = `-- name: PackageForget :exec
+delete from packages where workspace_id = $1 and sha256 = $2 and state = 'deleting'
+`
+
+type PackageForgetParams struct {
+	WorkspaceID int64
+	Sha256      []byte
+}
+
+func (q *Queries) PackageForget(ctx context.Context, arg PackageForgetParams) error {
+	_, err := q.db.Exec(ctx, PackageForget, arg.WorkspaceID, arg.Sha256)
+	return err
 }
 
 const PackageKeys = `-- name: PackageKeys :many
@@ -91,10 +134,27 @@ func (q *Queries) PackageLive(ctx context.Context, arg PackageLiveParams) (int64
 	return result.RowsAffected(), nil
 }
 
-const PackageTouch = `-- name: PackageTouch :exec
+const PackageThere = `-- name: PackageThere :one
+select exists (select from packages where workspace_id = $1 and sha256 = $2)
+`
+
+type PackageThereParams struct {
+	WorkspaceID int64
+	Sha256      []byte
+}
+
+func (q *Queries) PackageThere(ctx context.Context, arg PackageThereParams) (bool, error) {
+	row := q.db.QueryRow(ctx, PackageThere, arg.WorkspaceID, arg.Sha256)
+	var exists bool
+	err := row.Scan(&exists)
+	return exists, err
+}
+
+const PackageTouch = `-- name: PackageTouch :execrows
 insert into packages (workspace_id, sha256, key, bytes) values ($1, $2, $3, $4)
 on conflict (workspace_id, sha256) do update set touched_at = now(),
   state = case packages.state when 'live' then 'live' else 'pending' end
+where packages.state <> 'deleting' and not (packages.state = 'condemned' and packages.touched_at = 'epoch')
 `
 
 type PackageTouchParams struct {
@@ -104,15 +164,19 @@ type PackageTouchParams struct {
 	Bytes       int32
 }
 
-// Before an upload: from here the collector waits again. A live package stays live.
-func (q *Queries) PackageTouch(ctx context.Context, arg PackageTouchParams) error {
-	_, err := q.db.Exec(ctx, PackageTouch,
+// Before an upload: from here the collector waits again. A live package stays live; one that is being deleted, by the
+// collector or by an erase, stays as it is.
+func (q *Queries) PackageTouch(ctx context.Context, arg PackageTouchParams) (int64, error) {
+	result, err := q.db.Exec(ctx, PackageTouch,
 		arg.WorkspaceID,
 		arg.Sha256,
 		arg.Key,
 		arg.Bytes,
 	)
-	return err
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const PackagesIdle = `-- name: PackagesIdle :many

@@ -1,6 +1,7 @@
 package pgtest
 
 import (
+	"context"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -65,13 +66,13 @@ func (s *Store) Run() int64 {
 // Choose changes the settings of workspace A.
 func (s *Store) Choose(change func(*settings.Settings)) {
 	s.T.Helper()
-	testkit.Must(s.T, s.WithWorkspace(s.T.Context(), s.A.ID, func(q postgres.Queries) error {
-		chosen, err := q.Settings(s.T.Context())
+	testkit.Must(s.T, s.InWorkspace(s.T.Context(), s.A.ID, func(ctx context.Context, tx postgres.Tx) error {
+		chosen, err := tx.Workspaces().Settings(ctx)
 		if err != nil {
 			return err
 		}
 		change(&chosen)
-		return q.SetSettings(s.T.Context(), chosen)
+		return tx.Workspaces().SetSettings(ctx, chosen)
 	}))
 }
 

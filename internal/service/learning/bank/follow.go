@@ -37,7 +37,7 @@ func (s *Service) Follow(ctx context.Context, r FollowRequest) (out Head, err er
 	if err := s.ensure(ctx, r.Workspace, name); err != nil {
 		return out, err
 	}
-	err = s.write(ctx, r.Workspace, name, "cairn bank", func(tx Tx, now Head) error {
+	err = s.write(ctx, r.Workspace, name, "cairn bank", func(ctx context.Context, tx Tx, now Head) error {
 		after, err := now.Bank.Over(shared.Bank, func(id string) bool { return ever[id] })
 		if err != nil {
 			return err

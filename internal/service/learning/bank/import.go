@@ -21,7 +21,7 @@ func (s *Service) Import(ctx context.Context, ws int64, name string, files map[s
 	if err != nil {
 		return out, err
 	}
-	err = s.write(ctx, ws, name, "cairn bank", func(tx Tx, now Head) error {
+	err = s.write(ctx, ws, name, "cairn bank", func(ctx context.Context, tx Tx, now Head) error {
 		after, err := now.Bank.Import(files, "import")
 		if f := fault.From(err); f != nil {
 			return fault.New(f.Code, "the files cannot be read in: "+strings.ReplaceAll(err.Error(), "\n", "; "),

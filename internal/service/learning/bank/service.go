@@ -76,7 +76,7 @@ func (s *Service) History(ctx context.Context, ws int64, name string, most int) 
 
 // Rollback goes back to what an earlier version was: bank, policy and optimiser.
 func (s *Service) Rollback(ctx context.Context, ws int64, name string, to int) (out Head, err error) {
-	err = s.write(ctx, ws, name, "cairn bank", func(tx Tx, now Head) error {
+	err = s.write(ctx, ws, name, "cairn bank", func(ctx context.Context, tx Tx, now Head) error {
 		before, err := s.ReadVersion(ctx, tx, now.Row, to)
 		if err != nil {
 			return err
@@ -93,7 +93,8 @@ func (s *Service) Rollback(ctx context.Context, ws int64, name string, to int) (
 }
 
 // write runs fn as the bank's one writer, in one transaction.
-func (s *Service) write(ctx context.Context, ws int64, name, holder string, fn func(Tx, Head) error) error {
+func (s *Service) write(ctx context.Context, ws int64, name, holder string,
+	fn func(ctx context.Context, tx Tx, now Head) error) error {
 	return s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
 		now, err := s.ReadHead(ctx, tx, name)
 		if err != nil {
@@ -103,7 +104,7 @@ func (s *Service) write(ctx context.Context, ws int64, name, holder string, fn f
 		if err != nil {
 			return err
 		}
-		if err := fn(tx, now); err != nil {
+		if err := fn(ctx, tx, now); err != nil {
 			return err
 		}
 		return s.ReturnLease(ctx, tx, name, lease)

@@ -67,7 +67,7 @@ func (s *Service) carryOut(ctx context.Context, session extraction.Session, span
 	actions, outcome, err := extraction.Extract(ctx, s.ports.Asker, extraction.Input{Ref: session.Run.Ref,
 		Model: session.Spec.Model, Step: fmt.Sprintf("span/%d", span.Number), Lang: session.Spec.Lang, Span: span,
 		Skills: skills, Shown: d.Choice.Shown, Contents: contents})
-	if f, over := ledger.Hopeless(err); over {
+	if f, over := ledger.IsPermanent(err); over {
 		return decision.SpanOutcome{Outcome: executor.LLMError, Note: f.Error()}, nil
 	} else if err != nil {
 		return out, err

@@ -102,7 +102,7 @@ func (g *game) remember(ctx context.Context, n int, vector []float32) error {
 	actions, outcome, err := extraction.Extract(ctx, g.Asker, extraction.Input{Ref: g.Ref, Model: g.Model,
 		Step: fmt.Sprintf("%s/span/%d", g.Step, n), Lang: g.trace.Lang, Span: span, Skills: skills, Shown: shown,
 		Contents: contents})
-	if _, over := ledger.Hopeless(err); over { // no fault of the choice: it is masked
+	if _, over := ledger.IsPermanent(err); over { // no fault of the choice: it is masked
 		out.Failed++
 		out.Episode.Lost, actions = append(out.Episode.Lost, d.ID), nil
 	} else if err != nil {

@@ -78,7 +78,7 @@ func (g *game) judge(ctx context.Context, n int, q cases.Case, result *QuestionR
 			result.Prediction, err = decodeAnswer(text)
 			return err
 		}})
-	if _, over := ledger.Hopeless(err); over || problem != nil || text == "" && err == nil {
+	if _, over := ledger.IsPermanent(err); over || problem != nil || text == "" && err == nil {
 		result.Scored = false
 		return nil
 	}

@@ -40,7 +40,7 @@ func (s *Service) Design(ctx context.Context, ref run.Ref) (found bool, err erro
 	if r.Analysis, err = s.designer.Diagnose(ctx, d); err == nil {
 		r.Proposal, r.Candidate, err = s.designer.Propose(ctx, d, r.Analysis)
 	}
-	if f, over := ledger.Hopeless(err); over {
+	if f, over := ledger.IsPermanent(err); over {
 		r.Outcome, r.Note = trial.Failed, f.Error()
 	} else if err != nil {
 		return false, err

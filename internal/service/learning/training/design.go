@@ -36,7 +36,7 @@ func (s *Service) design(ctx context.Context, ref run.Ref, st stage, again []str
 			out.Progress = out.Progress.Evolved(out.Pending, caseKeys(failed, mined))
 		}
 	}
-	if f, over := ledger.Hopeless(err); over {
+	if f, over := ledger.IsPermanent(err); over {
 		out.Note = f.Error()
 		return nil
 	}

@@ -10,30 +10,31 @@ import (
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/ledger"
+	"cairn/internal/service/relay"
 	"cairn/internal/testkit"
 )
 
-// honour has a call admitted in a transaction and its reply kept by keep.
-func (b *bundle) honour(ctx context.Context, step string, keep ledger.Keep) (llm.Reply, error) {
+// execute has a call admitted in a transaction and its reply kept by keep.
+func (b *bundle) execute(ctx context.Context, step string, keep ledger.StoreReply) (llm.Reply, error) {
 	b.t.Helper()
-	wish, err := b.Wish(run.CallKey{Ref: b.run, Step: step}, llm.Request{Model: "scripted", Messages: llm.User("ask")}, 0)
+	request, err := b.Prepare(run.CallKey{Ref: b.run, Step: step}, llm.Request{Model: "scripted", Messages: llm.User("ask")}, 0)
 	testkit.Must(b.t, err)
-	var ticket ledger.Ticket
-	testkit.Must(b.t, b.store.WithWorkspace(ctx, b.ws.ID, func(q postgres.Queries) error {
-		ticket, err = q.AdmitCall(ctx, wish)
+	var admission ledger.Admission
+	testkit.Must(b.t, b.store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q postgres.Tx) error {
+		admission, err = q.Calls().AdmitCall(ctx, request)
 		return err
 	}))
-	return b.Honour(ctx, wish, ticket, keep)
+	return b.Execute(ctx, request, admission, keep)
 }
 
 // kept keeps a reply with a duty beside it, and fails afterwards with err.
-func (b *bundle) kept(step string, err error) ledger.Keep {
+func (b *bundle) kept(step string, err error) ledger.StoreReply {
 	return func(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, _ error) {
-		return stored, b.store.WithWorkspace(ctx, b.ws.ID, func(q postgres.Queries) (failed error) {
-			if stored, failed = q.KeepReply(ctx, run.CallKey{Ref: b.run, Step: step}, reply, cost); failed != nil {
+		return stored, b.store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q postgres.Tx) (failed error) {
+			if stored, failed = q.Calls().StoreReply(ctx, run.CallKey{Ref: b.run, Step: step}, reply, cost); failed != nil {
 				return failed
 			}
-			if failed = q.Owe(ctx, postgres.EmbedDoc, step, 0); failed != nil {
+			if failed = q.Outbox().Enqueue(ctx, relay.EmbedDoc, step, 0); failed != nil {
 				return failed
 			}
 			return err
@@ -44,7 +45,7 @@ func (b *bundle) kept(step string, err error) ledger.Keep {
 func TestAReplyIsKeptWithWhatFollowsFromIt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	reply, err := b.honour(t.Context(), "s", b.kept("s", nil))
+	reply, err := b.execute(t.Context(), "s", b.kept("s", nil))
 	if err != nil || reply.Text != "reply 1" || b.row("s").State != run.CallDone {
 		t.Errorf("reply %q, %v; the call is %s", reply.Text, err, b.row("s").State)
 	}
@@ -57,7 +58,7 @@ func TestAReplyIsKeptWithWhatFollowsFromIt(t *testing.T) {
 func TestAReplyThatNothingFollowsFromIsKeptAlone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	reply, err := b.honour(t.Context(), "s", b.kept("s", errors.New("this cannot be decoded")))
+	reply, err := b.execute(t.Context(), "s", b.kept("s", errors.New("this cannot be decoded")))
 	if err != nil || reply.Text != "reply 1" || b.row("s").State != run.CallDone {
 		t.Errorf("reply %q, %v; the call is %s", reply.Text, err, b.row("s").State)
 	}
@@ -73,7 +74,7 @@ func TestAReplyThatNothingFollowsFromIsKeptAlone(t *testing.T) {
 func TestAReplyThatMakesItsCallerPanicIsKeptAlone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	reply, err := b.honour(t.Context(), "s", func(context.Context, llm.Reply, *int64) (llm.Reply, error) { panic("no index 7") })
+	reply, err := b.execute(t.Context(), "s", func(context.Context, llm.Reply, *int64) (llm.Reply, error) { panic("no index 7") })
 	if err != nil || reply.Text != "reply 1" || b.row("s").State != run.CallDone {
 		t.Errorf("reply %q, %v; the call is %s", reply.Text, err, b.row("s").State)
 	}
@@ -90,24 +91,24 @@ func (b *bundle) question(parallel int) ledger.Question {
 		return nil
 	}
 	q := ledger.Question{Run: b.run, Step: "s", Lang: "en", Request: llm.Request{Model: "scripted", Messages: llm.User("ask")}, Parallel: parallel, Repairs: 1, Decode: good}
-	q.Keep = func(k run.CallKey) ledger.Keep {
+	q.StoreReply = func(k run.CallKey) ledger.StoreReply {
 		return func(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, _ error) {
-			return stored, b.store.WithWorkspace(ctx, b.ws.ID, func(q postgres.Queries) (err error) {
-				if stored, err = q.KeepReply(ctx, k, reply, cost); err != nil {
+			return stored, b.store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q postgres.Tx) (err error) {
+				if stored, err = q.Calls().StoreReply(ctx, k, reply, cost); err != nil {
 					return err
 				}
 				if good(stored.Text) != nil {
-					return ledger.ErrOther
+					return ledger.ErrReplyExists
 				}
-				return q.Owe(ctx, postgres.EmbedDoc, fmt.Sprintf("s/%d", k.Round), 0)
+				return q.Outbox().Enqueue(ctx, relay.EmbedDoc, fmt.Sprintf("s/%d", k.Round), 0)
 			})
 		}
 	}
-	wish, err := b.Wish(run.CallKey{Ref: b.run, Step: "s"}, q.Request, parallel)
+	request, err := b.Prepare(run.CallKey{Ref: b.run, Step: "s"}, q.Request, parallel)
 	testkit.Must(b.t, err)
-	q.Opened = &ledger.Opened{Wish: wish}
-	testkit.Must(b.t, b.store.WithWorkspace(b.t.Context(), b.ws.ID, func(tx postgres.Queries) error {
-		q.Opened.Ticket, err = tx.AdmitCall(b.t.Context(), wish)
+	q.Admitted = &ledger.AdmittedCall{Request: request}
+	testkit.Must(b.t, b.store.InWorkspace(b.t.Context(), b.ws.ID, func(_ context.Context, tx postgres.Tx) error {
+		q.Admitted.Admission, err = tx.Calls().AdmitCall(b.t.Context(), request)
 		return err
 	}))
 	return q
@@ -144,8 +145,8 @@ func TestAQuestionThatFoundNoPlaceWaitsForOne(t *testing.T) {
 	}()
 	until(t, "the only place to be taken", func() bool { return g.held.Load() == 1 })
 	q := b.question(1)
-	if q.Opened.Ticket.Verdict != ledger.Full || b.number("select count(*) from llm_calls where step = 's'") != 0 {
-		t.Errorf("verdict %s", q.Opened.Ticket.Verdict)
+	if q.Admitted.Admission.Verdict != ledger.Full || b.number("select count(*) from llm_calls where step = 's'") != 0 {
+		t.Errorf("verdict %s", q.Admitted.Admission.Verdict)
 	}
 	asked := make(chan string, 1)
 	go func() {
@@ -171,7 +172,7 @@ func TestTheFirstReplyIsTheOneThatCounts(t *testing.T) {
 		_, err := b.store.EndCall(ctx, run.CallKey{Ref: b.run, Step: "s"}, said("first"), nil)
 		return said("second"), err
 	})
-	reply, err := b.honour(t.Context(), "s", b.kept("s", nil))
+	reply, err := b.execute(t.Context(), "s", b.kept("s", nil))
 	if err != nil || reply.Text != "first" {
 		t.Errorf("reply %q, %v; want the first that was stored", reply.Text, err)
 	}

@@ -10,6 +10,8 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
+	"cairn/internal/service/inspect"
+	"cairn/internal/service/relay"
 	"cairn/internal/service/schedule"
 	"cairn/internal/testkit"
 )
@@ -29,17 +31,17 @@ func TestWhatNeedsALookIsCountedAcrossWorkspaces(t *testing.T) {
 	for n := 1; n <= 4; n++ { // days of failures in a row
 		b.exec("insert into reflection_runs (workspace_id, local_date, zone, status, to_at, failures) values ($1, current_date - 100 - $2::int, 'UTC', 'failed', now(), $2)", b.a.ID, n)
 	}
-	got, err := b.Attention(t.Context())
+	got, err := b.Backlog(t.Context())
 	testkit.Must(t, err)
-	around := func(what string, w postgres.Waiting, count int64, oldest time.Duration) {
+	around := func(what string, w inspect.Waiting, count int64, oldest time.Duration) {
 		t.Helper()
 		if w.Count != count || w.Oldest < oldest || w.Oldest > oldest+time.Minute {
 			t.Errorf("%s: %+v, want %d of %s", what, w, count, oldest)
 		}
 	}
 	around("open runs", got.Runs[run.Distill], 2, time.Hour)
-	around("runs to drive", got.Duties[postgres.DriveRun], 2, time.Minute)
-	around("texts to embed", got.Duties[postgres.EmbedDoc], 1, 0)
+	around("runs to drive", got.Duties[relay.DriveRun], 2, time.Minute)
+	around("texts to embed", got.Duties[relay.EmbedDoc], 1, 0)
 	around("tasks due", got.Due[schedule.Curate], 1, 10*time.Minute)
 	if got.FailedDays != 2 {
 		t.Errorf("%d days were given up, want 2", got.FailedDays)
@@ -55,17 +57,17 @@ func TestARetryCountsTheAgeOfARunAnew(t *testing.T) {
 	b := setup(t)
 	b.seed(b.a)
 	b.exec("update runs set created_at = now() - interval '1 week', opened_at = now() - interval '1 week'")
-	b.in(b.a, func(ctx context.Context, q postgres.Queries) error {
-		runs, err := q.Runs(ctx, 1)
+	b.in(b.a, func(ctx context.Context, q postgres.Tx) error {
+		runs, err := q.Runs().Runs(ctx, 1)
 		if err != nil {
 			return err
 		}
-		if err := q.EndRun(ctx, runs[0].Ref.Run, run.Completed, "", nil); err != nil {
+		if err := q.Runs().EndRun(ctx, runs[0].Ref.Run, run.Completed, "", nil); err != nil {
 			return err
 		}
-		return q.Reopen(ctx, runs[0].Run, "w2")
+		return q.Runs().Reopen(ctx, runs[0].Run, "w2")
 	})
-	got, err := b.Attention(t.Context())
+	got, err := b.Backlog(t.Context())
 	if w := got.Runs[run.Distill]; err != nil || w.Count != 1 || w.Oldest > time.Minute {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -76,7 +78,7 @@ func TestARetryCountsTheAgeOfARunAnew(t *testing.T) {
 func TestEachKindIsCountedWhenNothingWaits(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	got, err := b.Attention(t.Context())
+	got, err := b.Backlog(t.Context())
 	testkit.Must(t, err)
 	kinds := func(table string) (out []string) {
 		for _, m := range regexp.MustCompile(`'(\w+)'`).FindAllStringSubmatch(b.texts("select pg_get_constraintdef(oid) from pg_constraint where conname = $1", table+"_kind_check")[0], -1) {
@@ -85,23 +87,23 @@ func TestEachKindIsCountedWhenNothingWaits(t *testing.T) {
 		return out
 	}
 	b.exec("update scheduled_tasks set due_at = now() + interval '1 day', due_date = current_date, due_key = 'k'")
-	if got, err = b.Attention(t.Context()); err != nil {
+	if got, err = b.Backlog(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	var runs, duties, tasks []string
 	for kind, w := range got.Due {
-		if tasks = append(tasks, string(kind)); w != (postgres.Waiting{}) {
+		if tasks = append(tasks, string(kind)); w != (inspect.Waiting{}) {
 			t.Errorf("%s: %+v", kind, w)
 		}
 	}
 	compare(t, "kinds of scheduled tasks", tasks, kinds("scheduled_tasks"))
 	for kind, w := range got.Runs {
-		if runs = append(runs, string(kind)); w != (postgres.Waiting{}) {
+		if runs = append(runs, string(kind)); w != (inspect.Waiting{}) {
 			t.Errorf("%s: %+v", kind, w)
 		}
 	}
 	for kind, w := range got.Duties {
-		if duties = append(duties, kind); w != (postgres.Waiting{}) {
+		if duties = append(duties, kind); w != (inspect.Waiting{}) {
 			t.Errorf("%s: %+v", kind, w)
 		}
 	}
@@ -161,11 +163,11 @@ func TestALookoutGivesUpInTime(t *testing.T) {
 	testkit.Must(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := b.Attention(ctx); err == nil || fault.CodeOf(err) == "" {
+	if _, err := b.Backlog(ctx); err == nil || fault.CodeOf(err) == "" {
 		t.Errorf("counted what is locked: %v", err)
 	}
 	testkit.Must(t, tx.Rollback(t.Context()))
-	if _, err := b.Attention(t.Context()); err != nil {
+	if _, err := b.Backlog(t.Context()); err != nil {
 		t.Errorf("after it: %v", err)
 	}
 }

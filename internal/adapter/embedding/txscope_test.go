@@ -1,0 +1,19 @@
+package embedding
+
+import (
+	"testing"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/txscope"
+)
+
+// Nothing leaves the machine while a transaction is open.
+func TestNothingIsEmbeddedInsideATransaction(t *testing.T) {
+	t.Parallel()
+	ctx := txscope.Enter(t.Context())
+	for _, e := range []Embedder{Hashing(8), OpenAI(Config{Model: "m", Dims: 8})} {
+		if _, err := e.Embed(ctx, []string{"a"}); fault.CodeOf(err) != fault.Internal {
+			t.Errorf("%v, want %s", err, fault.Internal)
+		}
+	}
+}

@@ -1,0 +1,17 @@
+package fetch
+
+import (
+	"testing"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/txscope"
+)
+
+// Nothing leaves the machine while a transaction is open.
+func TestNothingIsFetchedInsideATransaction(t *testing.T) {
+	t.Parallel()
+	ctx := txscope.Enter(t.Context())
+	if _, err := Get(ctx, "https://example.org/a.zip", Options{}); fault.CodeOf(err) != fault.Internal {
+		t.Errorf("%v, want %s", err, fault.Internal)
+	}
+}

@@ -1,0 +1,46 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/inspect"
+	"cairn/internal/service/reflection"
+	"cairn/internal/service/relay"
+	"cairn/internal/service/schedule"
+)
+
+// Backlog asks one statement, outside of a transaction.
+func (s *Store) Backlog(ctx context.Context) (inspect.Backlog, error) {
+	out := inspect.Backlog{Runs: map[run.Kind]inspect.Waiting{run.Distill: {}, run.Turn: {}, run.Nudge: {}, run.Summarize: {}, run.Specialist: {}, run.Retrieve: {}, run.Reflection: {}, run.Build: {}, run.Train: {}, run.Evolve: {}, run.Adapt: {}, run.Probe: {}, run.Offload: {}, run.Flush: {}}, Duties: map[string]inspect.Waiting{relay.DriveRun: {}, relay.EmbedDoc: {}, relay.NotifySettings: {}},
+		Due: map[schedule.Kind]inspect.Waiting{schedule.Reflection: {}, schedule.Curate: {}, schedule.Evolution: {}, schedule.Turn: {}}}
+	rows, err := dbsqlc.New(s.system).Attention(ctx, reflection.Patience)
+	if err != nil {
+		return out, classify("count what needs a look", err)
+	}
+	for _, r := range rows {
+		w := inspect.Waiting{Count: r.Rows, Oldest: time.Duration(r.OldestSeconds * float64(time.Second))}
+		switch r.What {
+		case "run":
+			out.Runs[run.Kind(r.Kind)] = w
+		case "duty":
+			out.Duties[r.Kind] = w
+		case "unknown call":
+			out.UnknownCalls = w.Count
+		case "due task":
+			out.Due[schedule.Kind(r.Kind)] = w
+		case "canary":
+			out.Canaries = w
+		case "failed day":
+			out.FailedDays = w.Count
+		case "unheard workspace":
+			out.Unheard = w.Count
+		default:
+			return out, fmt.Errorf("count what needs a look: %q is nothing we know", r.What)
+		}
+	}
+	return out, nil
+}

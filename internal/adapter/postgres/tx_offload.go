@@ -1,0 +1,19 @@
+package postgres
+
+import (
+	"cairn/internal/service/offload"
+)
+
+// offloadTx is a transaction as the service offload sees it.
+type offloadTx struct{ session }
+
+func (t offloadTx) Runs() offload.RunRepository {
+	return struct {
+		runRepository
+		agentRunRepository
+	}{t.runs(), t.agentRuns()}
+}
+
+func (t offloadTx) Items() offload.ItemRepository { return t.offloads() }
+
+func (t offloadTx) Workspace() offload.WorkspaceRepository { return t.workspaces() }

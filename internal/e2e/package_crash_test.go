@@ -1,0 +1,60 @@
+package e2e_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/internal/service/distill"
+	"cairn/internal/testkit"
+)
+
+// packed lists what there is in the package store.
+func packed(t *testing.T, p *protocol) (out []string) {
+	for path := range tree(t, p.Packages) {
+		if strings.HasSuffix(path, ".zip") || strings.HasSuffix(path, ".md") {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+// A worker that dies between the upload of a package and its commit leaves objects
+// that no version has. The collector removes them.
+func TestAnUploadThatIsNeverCommittedIsCollected(t *testing.T) {
+	t.Parallel()
+	p := openProtocol(t)
+	ref, key := p.divided()
+	_, _, err := p.App.Distill.Draft(t.Context(), ref, key)
+	testkit.Must(t, err)
+	died := &distill.Service{Store: &deadStore{p.App.Distill.Store}, Ledger: p.App.Distill.Ledger,
+		Embedder: p.App.Distill.Embedder, Space: p.App.Distill.Space, Blobs: p.App.Distill.Blobs}
+	if _, _, err := died.Publish(t.Context(), ref, key); err == nil {
+		t.Fatal("committed")
+	}
+	if n := len(packed(t, p)); n != 2 {
+		t.Fatalf("%d objects are uploaded, want 2", n)
+	}
+	tidier := *p.App.Relay
+	tidier.Grace = time.Minute
+	for range 2 { // condemned, then deleted
+		_, err := p.admin.Exec(t.Context(), "update packages set touched_at = touched_at - interval '2 minutes'")
+		testkit.Must(t, err)
+		testkit.Must(t, tidier.Tidy(t.Context()))
+	}
+	if left := packed(t, p); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+	// The next attempt uploads it anew.
+	if c, _, err := p.App.Distill.Publish(t.Context(), ref, key); err != nil || c.Outcome != distill.Created {
+		t.Errorf("published %+v: %v", c, err)
+	}
+}
+
+// deadStore is the store of a worker that dies before it commits a version.
+type deadStore struct{ distill.Store }
+
+func (s *deadStore) CommitVersion(context.Context, distill.Task, distill.Commit) (distill.Committed, error) {
+	return distill.Committed{}, errCut
+}

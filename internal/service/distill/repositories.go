@@ -1,0 +1,86 @@
+package distill
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/ledger"
+	"cairn/internal/service/search"
+)
+
+// Tx is one workspace's rows in one transaction.
+type Tx interface {
+	Runs() RunRepository
+	Tasks() TaskRepository
+	Drafts() DraftRepository
+	Transcripts() TranscriptRepository
+	Packages() PackageRepository
+	Skills() SkillRepository
+	Calls() CallRepository
+}
+
+// RunRepository reads and writes runs.
+type RunRepository interface {
+	Run(ctx context.Context, id int64) (run.Run, error)
+	RunState(ctx context.Context, id int64) (run.Run, error) // without the configuration
+	RunSpec(ctx context.Context, id int64) (json.RawMessage, error)
+	StartRun(ctx context.Context, id int64) (bool, error)
+	Reopen(ctx context.Context, r run.Run, workflowID string) error
+	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
+	Progress(ctx context.Context, id int64) (Progress, error)
+	Usage(ctx context.Context, id int64) (run.Usage, error)
+}
+
+// TaskRepository reads and writes the tasks of runs, and why material failed.
+type TaskRepository interface {
+	RunTask(ctx context.Context, id int64, key string) (run.Run, Task, error)
+	PutTasks(ctx context.Context, ts []Task) error
+	Tasks(ctx context.Context, id int64) ([]Task, error)
+	Task(ctx context.Context, id int64, key string) (Task, error)
+	HoldTask(ctx context.Context, t Task) (bool, error)
+	EndTask(ctx context.Context, t Task) error
+	Memo(ctx context.Context, key [32]byte, fresh time.Duration) (CachedFailure, bool, error)
+	PutMemo(ctx context.Context, key [32]byte, m CachedFailure) error
+}
+
+// DraftRepository reads and writes what is made for a task.
+type DraftRepository interface {
+	SaveRecall(ctx context.Context, t Task) error
+	SaveDraft(ctx context.Context, t Task, notes []string) error
+	SaveBase(ctx context.Context, t Task) error
+	SaveQuality(ctx context.Context, t Task, notes []string) error
+	SaveWritten(ctx context.Context, t Task, kind string, files []WrittenFile) error
+	Written(ctx context.Context, t Task) ([]WrittenFile, error)
+	SavePackage(ctx context.Context, t Task) error
+}
+
+// TranscriptRepository reads and writes conversations.
+type TranscriptRepository interface {
+	Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error)
+	Channel(ctx context.Context, conversation int64) (string, error)
+}
+
+// PackageRepository reads and writes packages.
+type PackageRepository interface {
+	TouchPackage(ctx context.Context, sha [32]byte, key string, bytes int) error
+	AbandonPackage(ctx context.Context, t Task) (bool, error) // true when the task or its package was erased
+	ForgetPackage(ctx context.Context, sha [32]byte) error
+}
+
+// SkillRepository reads and writes skills.
+type SkillRepository interface {
+	SkillNamed(ctx context.Context, name string) (skill.Head, error)
+	SkillHead(ctx context.Context, id int64) (skill.Head, error)
+	Version(ctx context.Context, id int64, number int) (skill.Version, error)
+	Search(ctx context.Context, q search.Query) ([]search.Hit, error)
+}
+
+// CallRepository reads and writes model calls.
+type CallRepository interface {
+	ledger.Repository
+	Calls(ctx context.Context, ref run.Ref) ([]run.Call, error)
+}

@@ -1,0 +1,91 @@
+package library
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"cairn/internal/domain/skill"
+	"cairn/internal/service/search"
+)
+
+// Tx is one workspace's skills in one transaction.
+type Tx interface {
+	Skills() SkillRepository
+	Versions() VersionRepository
+	States() StateRepository
+	Pending() PendingRepository
+	Packages() PackageRepository
+	Uses() UseRepository
+	Deleted() DeletedRepository
+	Operations() OperationRepository
+}
+
+// SkillRepository reads and writes what there is.
+type SkillRepository interface {
+	SkillHead(ctx context.Context, id int64) (skill.Head, error)
+	SkillNamed(ctx context.Context, name string) (skill.Head, error)
+	Skills(ctx context.Context, l Listing) ([]skill.Head, error)
+	Categories(ctx context.Context, statuses []skill.Status) ([]CategoryCount, error)
+	SkillNames(ctx context.Context) ([]skill.Head, error)
+	SkillsOfBody(ctx context.Context, sha [32]byte) ([]string, error)
+	Offered(ctx context.Context) ([]Offered, error)
+	Search(ctx context.Context, q search.Query) ([]search.Hit, error)
+}
+
+// VersionRepository reads and writes versions of skills.
+type VersionRepository interface {
+	LockSkills(ctx context.Context) error
+	SkillCount(ctx context.Context) (int, error)
+	Version(ctx context.Context, id int64, number int) (skill.Version, error)
+	Versions(ctx context.Context, id int64, max int) ([]VersionInfo, error)
+	CreateSkill(ctx context.Context, v skill.Version, status skill.Status, d search.Doc, vector []float32, space int16) (int64, error)
+	AdvanceSkill(ctx context.Context, id int64, base int, v skill.Version, d search.Doc, vector []float32, space int16) (number int, err error)
+	PruneVersions(ctx context.Context, id int64, keep int) error
+}
+
+// StateRepository reads and writes the states of skills.
+type StateRepository interface {
+	SetStatus(ctx context.Context, id int64, was, status skill.Status) error
+	SetPinned(ctx context.Context, id int64, pinned bool) error
+	SetManaged(ctx context.Context, id int64, managed bool) error
+	SetTainted(ctx context.Context, id int64, tainted bool) error
+	Use(ctx context.Context, u Use) error
+}
+
+// PendingRepository reads and writes changes that wait for a person.
+type PendingRepository interface {
+	PutPending(ctx context.Context, p Pending) (int64, error)
+	Pending(ctx context.Context, id int64) (Pending, error)
+	PendingList(ctx context.Context, max int) ([]Pending, error)
+	Decide(ctx context.Context, id int64, state string) error
+}
+
+// PackageRepository reads and writes packages.
+type PackageRepository interface {
+	TouchPackage(ctx context.Context, sha [32]byte, key string, bytes int) error
+	PublishPackage(ctx context.Context, sha [32]byte) error
+}
+
+// UseRepository reads and writes who reads and names skills.
+type UseRepository interface {
+	RecentWrites(ctx context.Context, tools, autonomous []string) (Writes, error)
+	PutView(ctx context.Context, run, skill int64, version int) error
+	LastView(ctx context.Context, run, skill int64) (version int, err error)
+	TasksNaming(ctx context.Context, skill string) ([]string, error) // scheduled tasks whose prompts hold its name
+}
+
+// DeletedRepository reads and writes skills that are deleted.
+type DeletedRepository interface {
+	SetAbsorbed(ctx context.Context, id, into int64) error
+	DeleteSkill(ctx context.Context, id, absorbedInto int64, window time.Duration) (undoUntil time.Time, err error)
+	Deleted(ctx context.Context, id int64, name string, window time.Duration) (skill.Head, error)
+	Undelete(ctx context.Context, id int64, status skill.Status) error
+	RevokeSessions(ctx context.Context) (int, error) // what prompts were frozen to is read again
+}
+
+// OperationRepository reads and writes the log of operations.
+type OperationRepository interface {
+	Once(ctx context.Context, op string, args any, effect func() (json.RawMessage, error)) (json.RawMessage, error)
+	Logged(ctx context.Context, op string, args any) (result json.RawMessage, done bool, err error)
+}

@@ -1,0 +1,98 @@
+package longterm
+
+import (
+	"context"
+	"time"
+
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/memorywrite"
+)
+
+// Tx is one workspace's long-term memory in one transaction.
+type Tx interface {
+	Operations() memorywrite.OperationRepository
+	Memories() LongTermRepository
+	Views() ViewRepository
+	References() ReferenceRepository
+	Targets() TargetRepository
+	Sessions() SessionRepository
+	Identities() IdentityRepository
+	Leases() LeaseRepository
+}
+
+// LongTermRepository reads and writes long-term memories and their revisions.
+type LongTermRepository interface {
+	// LongTerm reads entries of any type and status by their ids, with the
+	// sessions that they were drawn from.
+	LongTerm(ctx context.Context, ids []string) ([]memory.Entry, error)
+	AddLongTerm(ctx context.Context, e *memory.Entry, w memorywrite.Writer) error
+	// Revise writes e as the version after the one that it was read at.
+	Revise(ctx context.Context, e *memory.Entry, action memory.Action, w memorywrite.Writer) error
+	RevisionAt(ctx context.Context, key int64, version int) (memory.Revision, error)
+	Park(ctx context.Context, keys []int64) error
+	WrittenBy(ctx context.Context, runs []int64) ([]WrittenEntry, error)
+	LongTermList(ctx context.Context, in memory.Filter) ([]memory.Entry, error)
+	MemoryHistory(ctx context.Context, id string, max int) ([]memory.Revision, error)
+}
+
+// ViewRepository reads and writes what agents were shown.
+type ViewRepository interface {
+	Shown(ctx context.Context, run int64, op string) (map[int64]bool, error)
+	Show(ctx context.Context, run int64, op string, keys []int64) error
+	Saying(ctx context.Context, s memory.Scope, content string) (memory.Entry, bool, error)
+	GuidelineOf(ctx context.Context, tool string) (memory.Entry, bool, error)
+	// DigestOf finds the summary of a session; of none, the one that says content.
+	DigestOf(ctx context.Context, history, content string) (memory.Entry, bool, error)
+}
+
+// ReferenceRepository reads and writes where memories come from, and how they are found.
+type ReferenceRepository interface {
+	Refer(ctx context.Context, key int64, history string, run int64) error
+	CopyReferences(ctx context.Context, from, to, run int64) error
+	DropReferencesOf(ctx context.Context, run int64) error
+	// IndexLongTerm makes entries what search finds, once in a transaction.
+	IndexLongTerm(ctx context.Context, entries []memory.Entry, w memorywrite.Writer) error
+	// Closest is the active entry of a scope whose meaning is nearest to a vector.
+	Closest(ctx context.Context, s memory.Scope, vector []float32, space int16) (memory.Entry, float64, bool, error)
+	// EraseDeleted takes what can be taken back no more away for good, up to most
+	// skills and memories, and returns how many there were.
+	EraseDeleted(ctx context.Context, most int) (int, error)
+}
+
+// TargetRepository reads and writes targets.
+type TargetRepository interface {
+	FindTarget(ctx context.Context, t memory.Target) (memory.Target, bool, error)
+	PutTarget(ctx context.Context, t memory.Target) (made bool, err error)
+	AliasTarget(ctx context.Context, row int64, alias string) error
+	TouchTarget(ctx context.Context, row int64, summarised bool) error
+	DescribeTarget(ctx context.Context, row int64, description string) error
+	Targets(ctx context.Context, max int) (shown []memory.Target, all int, err error)
+	TargetsBy(ctx context.Context, run int64) ([]memory.Target, error)
+	DropTarget(ctx context.Context, row int64) (bool, error)
+}
+
+// SessionRepository reads and writes sessions.
+type SessionRepository interface {
+	PutConversation(ctx context.Context, c transcript.Conversation, channel string) (int64, error)
+	Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error)
+	HistoryBySum(ctx context.Context, sum [32]byte) (memory.History, bool, error)
+	History(ctx context.Context, id string) (memory.History, bool, error)
+	PutHistory(ctx context.Context, h *memory.History, chunks []memory.Chunk, w memorywrite.Writer) error
+	RankChunks(ctx context.Context, history, query string, vector []float32, space int16) ([]memory.Chunk, error)
+}
+
+// IdentityRepository reads and writes versions of the identity.
+type IdentityRepository interface {
+	Identity(ctx context.Context) (memory.IdentityVersion, error)
+	IdentityAt(ctx context.Context, version int) (memory.IdentityVersion, error)
+	IdentityHistory(ctx context.Context, max int) ([]memory.IdentityVersion, error)
+	AdvanceIdentity(ctx context.Context, base int, content, action, history string, w memorywrite.Writer) (int, error)
+}
+
+// LeaseRepository reads and writes leases of targets.
+type LeaseRepository interface {
+	TakeLease(ctx context.Context, s memory.Scope, holder string, lives time.Duration) (Lease, bool, error)
+	FreeLease(ctx context.Context, s memory.Scope, l Lease) error
+	FenceOf(ctx context.Context, s memory.Scope) (int64, error)
+}

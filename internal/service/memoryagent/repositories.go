@@ -1,0 +1,54 @@
+package memoryagent
+
+import (
+	"context"
+
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
+	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/conversation"
+)
+
+// Tx is one workspace's rows in one transaction.
+type Tx interface {
+	Runs() RunRepository
+	Agents() AgentRepository
+	Workspace() WorkspaceRepository
+	Transcripts() TranscriptRepository
+}
+
+// RunRepository reads and writes runs.
+type RunRepository interface {
+	Run(ctx context.Context, id int64) (run.Run, error)
+	RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error)
+	OweRun(ctx context.Context, id int64) error
+	Usage(ctx context.Context, id int64) (run.Usage, error)
+	StartRun(ctx context.Context, id int64) (bool, error)
+	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
+	PutAgentRun(ctx context.Context, r NewRun) (run.Run, error)
+	Steps(ctx context.Context, id int64) ([]conversation.Step, error)
+}
+
+// AgentRepository reads and writes runs that belong together, and how far they have read.
+type AgentRepository interface {
+	Children(ctx context.Context, parent int64) ([]run.Run, error)
+	OpenRunOf(ctx context.Context, kind run.Kind, conversation int64) (int64, bool, error)
+	Mark(ctx context.Context, conversation int64, kind run.Kind) (int, error)
+	SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id int64) error
+}
+
+// WorkspaceRepository reads and writes the workspace.
+type WorkspaceRepository interface {
+	Settings(ctx context.Context) (settings.Settings, error)
+	AnyLongTerm(ctx context.Context) (bool, error)
+	// SkillsNamed reads the active skills of some names, in any order.
+	SkillsNamed(ctx context.Context, names []string) ([]skill.Head, error)
+	LockConversation(ctx context.Context, id int64) (conversation.Conversation, error)
+}
+
+// TranscriptRepository reads and writes conversations.
+type TranscriptRepository interface {
+	PutConversation(ctx context.Context, c transcript.Conversation, channel string) (int64, error)
+	Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error)
+}

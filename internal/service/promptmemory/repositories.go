@@ -1,0 +1,60 @@
+package promptmemory
+
+import (
+	"context"
+
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/settings"
+	"cairn/internal/service/memorywrite"
+)
+
+// Tx is one workspace's memories in one transaction.
+type Tx interface {
+	Workspace() WorkspaceRepository
+	Memories() MemoryRepository
+	Recalls() RecallRepository
+	Pending() PendingRepository
+	Souls() SoulRepository
+	Operations() memorywrite.OperationRepository
+}
+
+// WorkspaceRepository reads and writes the workspace.
+type WorkspaceRepository interface {
+	Settings(ctx context.Context) (settings.Settings, error)
+	RevokeSessions(ctx context.Context) (int, error) // what prompts were frozen to is read again
+}
+
+// MemoryRepository reads and writes memories of prompts.
+type MemoryRepository interface {
+	Memories(ctx context.Context, types []memory.Type, everyStatus bool, max int) ([]memory.Entry, error)
+	Memory(ctx context.Context, id string) (memory.Entry, error)
+	MemoryHistory(ctx context.Context, id string, max int) ([]memory.Revision, error)
+	AddedBy(ctx context.Context, run int64, types []memory.Type) (int, error)
+	WriteMemories(ctx context.Context, steps []memory.Step, w memorywrite.Writer) error
+}
+
+// RecallRepository reads and writes what is remembered elsewhere.
+type RecallRepository interface {
+	// LongTerm reads entries of any type and status by their ids.
+	LongTerm(ctx context.Context, ids []string) ([]memory.Entry, error)
+	Show(ctx context.Context, run int64, op string, keys []int64) error                     // long-term memories that a run is shown
+	Recalled(ctx context.Context, query [32]byte, keys []int64, relevances []float32) error // notes that a search has brought back
+	NotesOf(ctx context.Context, date string, max int) ([]memory.Entry, error)              // of a local date, in order
+}
+
+// PendingRepository reads and writes changes that wait for a person.
+type PendingRepository interface {
+	PutPendingMemory(ctx context.Context, p Pending, w memorywrite.Writer) (int64, error)
+	PendingMemory(ctx context.Context, id int64) (Pending, error)
+	PendingMemories(ctx context.Context, max int) ([]Pending, error)
+	CountPendingMemories(ctx context.Context) (int, error)
+	DecideMemory(ctx context.Context, id int64, state string) error
+}
+
+// SoulRepository reads and writes versions of the soul.
+type SoulRepository interface {
+	Soul(ctx context.Context) (memory.Soul, error)
+	SoulAt(ctx context.Context, version int) (memory.Soul, error)
+	SoulHistory(ctx context.Context, max int) ([]memory.Soul, error)
+	AdvanceSoul(ctx context.Context, base int, content string, action memory.SoulAction, w memorywrite.Writer) (int, error)
+}
