@@ -20,7 +20,8 @@ func (h *App) buildViews() {
 	h.Workspaces = &inspect.Workspaces{Store: h.Store.Workspaces(), Check: h.Progressive.Registry.Check}
 	h.Waiter = inspect.Waiter{Endings: h.Store}
 	h.Messages = &conversation.Sender{Service: h.Converse, Waiter: h.Waiter, Timeout: h.Config.DatabaseStep, Log: h.Log}
-	h.Feedback = &feedback.Service{Store: h.Store.Workspaces(), Answers: h.Converse, Learning: h.Learning, Spec: h.learnSpec, Log: h.Log}
+	h.Feedback = &feedback.Service{Store: h.Store.Workspaces(), Answers: h.Converse,
+		Cases: h.Learning.Cases, Rounds: h.Learning.Rounds, Updates: h.Learning.Updates, Spec: h.learnSpec, Log: h.Log}
 	h.Progressive.OnNoAnswer = h.Feedback.Missed
 	h.Reflections = &reflection.Requests{Service: h.Reflect, Workspaces: h.Store.Workspaces(), Spec: h.reflectionSpec, Log: h.Log}
 	if h.Temporal != nil {
