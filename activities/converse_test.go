@@ -67,7 +67,7 @@ func (s *conversationService) CloseConversation(
 func TestConversationActivitiesTranslate(t *testing.T) {
 	t.Parallel()
 	s := &conversationService{}
-	a, c := activities.AgentRuns{Service: s}, &s.calls
+	a, c := activities.AgentRuns{Service: s, Closer: s}, &s.calls
 	known := contract.ConversationBase{Known: true, Fence: 8, Compacts: true}
 	step := contract.StepInput{RunRef: runRef, Step: agent.Step{N: 2}, Base: known}
 	s.stepped.Calls = []agent.CallRef{{Index: 1, Tool: "fetch", Class: agent.Slow}}

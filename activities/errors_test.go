@@ -75,7 +75,7 @@ func TestACancelledActivityIsCancelled(t *testing.T) {
 func TestWaitingForATurnIsNoFailure(t *testing.T) {
 	t.Parallel()
 	taken := calls{err: fault.New(fault.Unavailable, "another has it", "")}
-	skills := activities.MemorySkills{Service: &learningService{calls: taken}}
+	skills := skillsOf(&learningService{calls: taken})
 	agents := activities.Agents{Service: &agentService{calls: taken}}
 	_, round := execute(t, skills.OpenRound, contract.EvolveInput{RunRef: runRef})
 	_, update := execute(t, skills.OpenAdapt, contract.AdaptInput{RunRef: runRef})
@@ -84,7 +84,7 @@ func TestWaitingForATurnIsNoFailure(t *testing.T) {
 	for name, err := range map[string]error{"round": round, "update": update, "training": training, "target": target} {
 		checkError(t, name, err, string(fault.Unavailable), false, true, 0)
 	}
-	skills.Service = &learningService{calls: calls{err: fault.New(fault.NotFound, "no such run", "")}}
+	skills = skillsOf(&learningService{calls: calls{err: fault.New(fault.NotFound, "no such run", "")}})
 	_, err := execute(t, skills.OpenRound, contract.EvolveInput{RunRef: runRef})
 	checkError(t, "another failure", err, string(fault.NotFound), true, false, 0)
 }

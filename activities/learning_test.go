@@ -9,7 +9,13 @@ import (
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/adaptation"
+	"cairn/internal/service/learning/build"
+	"cairn/internal/service/learning/decision"
+	"cairn/internal/service/learning/design"
+	"cairn/internal/service/learning/evolution"
+	"cairn/internal/service/learning/probe"
+	"cairn/internal/service/learning/training"
 )
 
 // learningService has ended every run before, or none.
@@ -19,6 +25,21 @@ type learningService struct {
 	found bool // an edit of the bank
 }
 
+// Each service of learning, as the fake answers for it.
+type (
+	builds    struct{ *learningService }
+	trainings struct{ *learningService }
+	rounds    struct{ *learningService }
+	updates   struct{ *learningService }
+	probes    struct{ *learningService }
+)
+
+func skillsOf(s *learningService) activities.MemorySkills {
+	return activities.MemorySkills{
+		Builds: builds{s}, Trainings: trainings{s}, Rounds: rounds{s}, Updates: updates{s}, Probes: probes{s},
+	}
+}
+
 func unless[T any](over bool, v T) *T {
 	if over {
 		return &v
@@ -26,124 +47,124 @@ func unless[T any](over bool, v T) *T {
 	return nil
 }
 
-func (s *learningService) OpenBuild(_ context.Context, ref run.Ref) (int, *learning.Built, error) {
+func (s builds) Open(_ context.Context, ref run.Ref) (int, *build.Result, error) {
 	return 5, unless(s.over, s.built()), s.note("open build %s", of(ref))
 }
 
-func (s *learningService) built() learning.Built {
-	return learning.Built{
+func (s *learningService) built() build.Result {
+	return build.Result{
 		Outcome: run.CompletedPartial, Spans: 5, Failed: 1, Added: []string{"a", "b"}, Updated: []string{"c"},
 	}
 }
 
-func (s *learningService) BuildSpan(_ context.Context, ref run.Ref, n int) (learning.SpanOutcome, error) {
+func (s builds) BuildSpan(_ context.Context, ref run.Ref, n int) (decision.SpanOutcome, error) {
 	actions := []executor.Resolved{{Outcome: executor.OK}, {Outcome: executor.Refused}, {Outcome: executor.OK}}
-	return learning.SpanOutcome{Outcome: executor.OK, Actions: actions}, s.note("span %s %d", of(ref), n)
+	return decision.SpanOutcome{Outcome: executor.OK, Actions: actions}, s.note("span %s %d", of(ref), n)
 }
 
-func (s *learningService) CloseBuild(_ context.Context, ref run.Ref, code, reason string) (learning.Built, error) {
+func (s builds) Close(_ context.Context, ref run.Ref, code, reason string) (build.Result, error) {
 	return s.built(), s.note("close build %s %s %s", of(ref), code, reason)
 }
 
-func (s *learningService) trained() learning.TrainingResult {
-	return learning.TrainingResult{Outcome: run.Completed, Version: 2, Policy: "p", Stages: 3, Iterations: 9, Best: 0.5}
+func (s *learningService) trained() training.Result {
+	return training.Result{Outcome: run.Completed, Version: 2, Policy: "p", Stages: 3, Iterations: 9, Best: 0.5}
 }
 
-func (s *learningService) OpenTraining(
+func (s trainings) Open(
 	_ context.Context, ref run.Ref,
-) (learning.TrainSpec, *learning.TrainingResult, error) {
-	return learning.TrainSpec{Stages: 2, Iterations: 3, Episodes: 4, Parallel: 5, Held: []int64{1, 2}},
+) (training.Spec, *training.Result, error) {
+	return training.Spec{Stages: 2, Iterations: 3, Episodes: 4, Parallel: 5, Held: []int64{1, 2}},
 		unless(s.over, s.trained()), s.note("open training %s", of(ref))
 }
 
-func (s *learningService) Episode(_ context.Context, ref run.Ref, stage, iteration, episode int, _ func()) error {
+func (s trainings) PlayEpisode(_ context.Context, ref run.Ref, stage, iteration, episode int) error {
 	return s.note("episode %s %d %d %d", of(ref), stage, iteration, episode)
 }
 
-func (s *learningService) Learn(_ context.Context, ref run.Ref, stage, iteration int) (learning.IterationResult, error) {
-	return learning.IterationResult{Reward: 0.25, Policy: "p"}, s.note("learn %s %d %d", of(ref), stage, iteration)
+func (s trainings) Learn(_ context.Context, ref run.Ref, stage, iteration int) (training.IterationResult, error) {
+	return training.IterationResult{Reward: 0.25, Policy: "p"}, s.note("learn %s %d %d", of(ref), stage, iteration)
 }
 
-func (s *learningService) CloseStage(_ context.Context, ref run.Ref, stage int, _ func()) (learning.Staged, error) {
+func (s trainings) CloseStage(_ context.Context, ref run.Ref, stage int) (training.StageResult, error) {
 	progress := designer.Progress{Best: 1, Stages: []designer.Stage{{Score: 0.1}, {Score: 0.75}}}
-	return learning.Staged{Stop: true, Progress: progress}, s.note("close stage %s %d", of(ref), stage)
+	return training.StageResult{Stop: true, Progress: progress}, s.note("close stage %s %d", of(ref), stage)
 }
 
-func (s *learningService) TrainTrial(_ context.Context, ref run.Ref, n int, _ func()) error {
+func (s trainings) PlayTrial(_ context.Context, ref run.Ref, n int) error {
 	return s.note("train trial %s %d", of(ref), n)
 }
 
-func (s *learningService) CloseTraining(
+func (s trainings) Close(
 	_ context.Context, ref run.Ref, code, reason string,
-) (learning.TrainingResult, error) {
+) (training.Result, error) {
 	return s.trained(), s.note("close training %s %s %s", of(ref), code, reason)
 }
 
-func (s *learningService) round() learning.Round {
-	return learning.Round{
-		Outcome: "promoted", Mined: make([]learning.Mined, 3), Comparison: &designer.Comparison{Traces: 6, Mean: 0.5},
+func (s *learningService) round() evolution.Round {
+	return evolution.Round{
+		Outcome: "promoted", Cases: make([]design.MinedCase, 3), Comparison: &designer.Comparison{Traces: 6, Mean: 0.5},
 	}
 }
 
-func (s *learningService) OpenRound(_ context.Context, ref run.Ref) (*learning.Round, error) {
+func (s rounds) Open(_ context.Context, ref run.Ref) (*evolution.Round, error) {
 	return unless(s.over, s.round()), s.note("open round %s", of(ref))
 }
 
-func (s *learningService) MineRound(_ context.Context, ref run.Ref) (int, error) {
+func (s rounds) Mine(_ context.Context, ref run.Ref) (int, error) {
 	return 3, s.note("mine %s", of(ref))
 }
 
-func (s *learningService) DesignRound(_ context.Context, ref run.Ref) (bool, error) {
+func (s rounds) Design(_ context.Context, ref run.Ref) (bool, error) {
 	return s.found, s.note("design %s", of(ref))
 }
 
-func (s *learningService) Trials(context.Context, run.Ref) (int, error) { return 6, nil }
+func (s rounds) Trials(context.Context, run.Ref) (int, error) { return 6, nil }
 
-func (s *learningService) Trial(_ context.Context, ref run.Ref, n int) error {
+func (s rounds) PlayTrial(_ context.Context, ref run.Ref, n int) error {
 	return s.note("trial %s %d", of(ref), n)
 }
 
-func (s *learningService) CloseRound(_ context.Context, ref run.Ref, code, reason string) (learning.Round, error) {
+func (s rounds) Close(_ context.Context, ref run.Ref, code, reason string) (evolution.Round, error) {
 	return s.round(), s.note("close round %s %s %s", of(ref), code, reason)
 }
 
-func (s *learningService) adapted() learning.Adapted {
-	return learning.Adapted{Outcome: "canary", Decisions: 9, Update: 2, Policy: "p"}
+func (s *learningService) adapted() adaptation.Result {
+	return adaptation.Result{Outcome: "canary", Decisions: 9, Update: 2, Policy: "p"}
 }
 
-func (s *learningService) OpenAdapt(_ context.Context, ref run.Ref) (int, *learning.Adapted, error) {
+func (s updates) Open(_ context.Context, ref run.Ref) (int, *adaptation.Result, error) {
 	return 9, unless(s.over, s.adapted()), s.note("open adapt %s", of(ref))
 }
 
-func (s *learningService) AdaptPolicy(_ context.Context, ref run.Ref) (int, error) {
+func (s updates) Adapt(_ context.Context, ref run.Ref) (int, error) {
 	return 4, s.note("adapt %s", of(ref))
 }
 
-func (s *learningService) ShadowTrial(_ context.Context, ref run.Ref, n int) error {
+func (s updates) PlayTrial(_ context.Context, ref run.Ref, n int) error {
 	return s.note("shadow trial %s %d", of(ref), n)
 }
 
-func (s *learningService) CloseAdapt(_ context.Context, ref run.Ref, code, reason string) (learning.Adapted, error) {
+func (s updates) Close(_ context.Context, ref run.Ref, code, reason string) (adaptation.Result, error) {
 	return s.adapted(), s.note("close adapt %s %s %s", of(ref), code, reason)
 }
 
-func (s *learningService) probed() learning.Probed {
-	return learning.Probed{Outcome: run.Completed, Probes: 3, Scored: 2, Mean: 0.5}
+func (s *learningService) probed() probe.Result {
+	return probe.Result{Outcome: run.Completed, Probes: 3, Scored: 2, Mean: 0.5}
 }
 
-func (s *learningService) OpenProbe(_ context.Context, ref run.Ref) (*learning.Probed, error) {
+func (s probes) Open(_ context.Context, ref run.Ref) (*probe.Result, error) {
 	return unless(s.over, s.probed()), s.note("open probe %s", of(ref))
 }
 
-func (s *learningService) MakeProbes(_ context.Context, ref run.Ref) (int, error) {
+func (s probes) Make(_ context.Context, ref run.Ref) (int, error) {
 	return 3, s.note("make %s", of(ref))
 }
 
-func (s *learningService) AskProbe(_ context.Context, ref run.Ref, n int) error {
+func (s probes) Ask(_ context.Context, ref run.Ref, n int) error {
 	return s.note("ask %s %d", of(ref), n)
 }
 
-func (s *learningService) CloseProbe(_ context.Context, ref run.Ref, code, reason string) (learning.Probed, error) {
+func (s probes) Close(_ context.Context, ref run.Ref, code, reason string) (probe.Result, error) {
 	return s.probed(), s.note("close probe %s %s %s", of(ref), code, reason)
 }
 
@@ -163,7 +184,7 @@ var (
 func TestBuildActivitiesTranslate(t *testing.T) {
 	t.Parallel()
 	s := &learningService{}
-	a, c := activities.MemorySkills{Service: s}, &s.calls
+	a, c := skillsOf(s), &s.calls
 	in := contract.BuildInput{RunRef: runRef}
 	translates(t, a.OpenBuild, in, c, "open build 1/7", contract.OpenBuildResult{Spans: 5})
 	translates(t, a.BuildSpan, contract.SpanInput{RunRef: runRef, Span: 4}, c, "span 1/7 4",
@@ -176,7 +197,7 @@ func TestBuildActivitiesTranslate(t *testing.T) {
 func TestTrainActivitiesTranslate(t *testing.T) {
 	t.Parallel()
 	s := &learningService{}
-	a, c := activities.MemorySkills{Service: s}, &s.calls
+	a, c := skillsOf(s), &s.calls
 	in := contract.TrainInput{RunRef: runRef}
 	stage := contract.StageInput{TrainInput: in, Stage: 1}
 	iteration := contract.IterationInput{StageInput: stage, Iteration: 2}
@@ -195,7 +216,7 @@ func TestTrainActivitiesTranslate(t *testing.T) {
 func TestEvolveActivitiesTranslate(t *testing.T) {
 	t.Parallel()
 	s := &learningService{}
-	a, c := activities.MemorySkills{Service: s}, &s.calls
+	a, c := skillsOf(s), &s.calls
 	in := contract.EvolveInput{RunRef: runRef}
 	translates(t, a.OpenRound, in, c, "open round 1/7", contract.OpenRoundResult{})
 	translates(t, a.MineRound, in, c, "mine 1/7", contract.MineRoundResult{Cases: 3})
@@ -210,7 +231,7 @@ func TestEvolveActivitiesTranslate(t *testing.T) {
 func TestAdaptActivitiesTranslate(t *testing.T) {
 	t.Parallel()
 	s := &learningService{}
-	a, c := activities.MemorySkills{Service: s}, &s.calls
+	a, c := skillsOf(s), &s.calls
 	in := contract.AdaptInput{RunRef: runRef}
 	translates(t, a.OpenAdapt, in, c, "open adapt 1/7", contract.OpenAdaptResult{Decisions: 9})
 	translates(t, a.AdaptPolicy, in, c, "adapt 1/7", contract.AdaptPolicyResult{Trials: 4})
@@ -223,7 +244,7 @@ func TestAdaptActivitiesTranslate(t *testing.T) {
 func TestProbeActivitiesTranslate(t *testing.T) {
 	t.Parallel()
 	s := &learningService{}
-	a, c := activities.MemorySkills{Service: s}, &s.calls
+	a, c := skillsOf(s), &s.calls
 	in := contract.ProbeInput{RunRef: runRef}
 	translates(t, a.OpenProbe, in, c, "open probe 1/7", contract.OpenProbeResult{})
 	translates(t, a.MakeProbes, in, c, "make 1/7", contract.MakeProbesResult{Probes: 3})

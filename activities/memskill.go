@@ -7,27 +7,25 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/build"
+	"cairn/internal/service/learning/decision"
 )
 
-// LearningService looks after memory skills: what remembers with them, and what they
-// learn from.
-type LearningService interface {
-	BuildService
-	TrainService
-	EvolveService
-	AdaptService
-	ProbeService
+// MemorySkills are the activities of memory skills: what remembers with them, and what
+// they learn from.
+type MemorySkills struct {
+	Builds    BuildService
+	Trainings TrainService
+	Rounds    EvolveService
+	Updates   AdaptService
+	Probes    ProbeService
 }
-
-// MemorySkills are the activities of memory skills.
-type MemorySkills struct{ Service LearningService }
 
 // BuildService makes memories of sessions.
 type BuildService interface {
-	OpenBuild(ctx context.Context, ref run.Ref) (spans int, over *learning.Built, err error)
-	BuildSpan(ctx context.Context, ref run.Ref, number int) (learning.SpanOutcome, error)
-	CloseBuild(ctx context.Context, ref run.Ref, code, reason string) (learning.Built, error)
+	Open(ctx context.Context, ref run.Ref) (spans int, over *build.Result, err error)
+	BuildSpan(ctx context.Context, ref run.Ref, number int) (decision.SpanOutcome, error)
+	Close(ctx context.Context, ref run.Ref, code, reason string) (build.Result, error)
 }
 
 // RegisterMain makes w host the database steps.
@@ -53,7 +51,7 @@ func (a MemorySkills) RegisterLLM(w worker.ActivityRegistry) {
 
 // OpenBuild keeps the session of a build and counts its spans.
 func (a MemorySkills) OpenBuild(ctx context.Context, in contract.BuildInput) (contract.OpenBuildResult, error) {
-	spans, over, err := a.Service.OpenBuild(ctx, ref(in.RunRef))
+	spans, over, err := a.Builds.Open(ctx, ref(in.RunRef))
 	return contract.OpenBuildResult{Spans: spans, Ended: encoded(over, buildResult)}, temporalError(err)
 }
 
@@ -69,7 +67,7 @@ func encoded[T, R any](over *T, encode func(T) R) *R {
 // BuildSpan remembers one span.
 func (a MemorySkills) BuildSpan(ctx context.Context, in contract.SpanInput) (out contract.BuildSpanResult, err error) {
 	defer heartbeat(ctx)()
-	o, err := a.Service.BuildSpan(ctx, ref(in.RunRef), in.Span)
+	o, err := a.Builds.BuildSpan(ctx, ref(in.RunRef), in.Span)
 	if err != nil {
 		return out, temporalError(err)
 	}
@@ -86,11 +84,11 @@ func (a MemorySkills) BuildSpan(ctx context.Context, in contract.SpanInput) (out
 
 // CloseBuild ends a build.
 func (a MemorySkills) CloseBuild(ctx context.Context, in contract.CloseInput) (contract.BuildResult, error) {
-	out, err := a.Service.CloseBuild(ctx, ref(in.RunRef), in.Code, in.Reason)
+	out, err := a.Builds.Close(ctx, ref(in.RunRef), in.Code, in.Reason)
 	return buildResult(out), temporalError(err)
 }
 
-func buildResult(b learning.Built) contract.BuildResult {
+func buildResult(b build.Result) contract.BuildResult {
 	return contract.BuildResult{
 		Outcome: string(b.Outcome), Spans: b.Spans, Failed: b.Failed,
 		Added: len(b.Added), Updated: len(b.Updated), Deleted: len(b.Deleted),

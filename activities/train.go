@@ -7,17 +7,17 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/training"
 )
 
 // TrainService trains policies.
 type TrainService interface {
-	OpenTraining(ctx context.Context, ref run.Ref) (spec learning.TrainSpec, over *learning.TrainingResult, err error)
-	Episode(ctx context.Context, ref run.Ref, stage, iteration, episode int, beat func()) error
-	Learn(ctx context.Context, ref run.Ref, stage, iteration int) (learning.IterationResult, error)
-	CloseStage(ctx context.Context, ref run.Ref, stage int, beat func()) (learning.Staged, error)
-	TrainTrial(ctx context.Context, ref run.Ref, n int, beat func()) error
-	CloseTraining(ctx context.Context, ref run.Ref, code, reason string) (learning.TrainingResult, error)
+	Open(ctx context.Context, ref run.Ref) (spec training.Spec, over *training.Result, err error)
+	PlayEpisode(ctx context.Context, ref run.Ref, stage, iteration, episode int) error
+	Learn(ctx context.Context, ref run.Ref, stage, iteration int) (training.IterationResult, error)
+	CloseStage(ctx context.Context, ref run.Ref, stage int) (training.StageResult, error)
+	PlayTrial(ctx context.Context, ref run.Ref, n int) error
+	Close(ctx context.Context, ref run.Ref, code, reason string) (training.Result, error)
 }
 
 // RegisterBatch makes w host the steps that compute.
@@ -35,7 +35,7 @@ func (a MemorySkills) RegisterBatch(w worker.ActivityRegistry) {
 
 // OpenTraining takes a bank for a training, or says that another has it.
 func (a MemorySkills) OpenTraining(ctx context.Context, in contract.TrainInput) (contract.OpenTrainingResult, error) {
-	spec, over, err := a.Service.OpenTraining(ctx, ref(in.RunRef))
+	spec, over, err := a.Trainings.Open(ctx, ref(in.RunRef))
 	return contract.OpenTrainingResult{
 		Stages: spec.Stages, Iterations: spec.Iterations, Episodes: spec.Episodes, Parallel: spec.Parallel,
 		Trials: len(spec.Held), Ended: encoded(over, trainResult),
@@ -45,21 +45,21 @@ func (a MemorySkills) OpenTraining(ctx context.Context, in contract.TrainInput) 
 // PlayEpisode plays one episode.
 func (a MemorySkills) PlayEpisode(ctx context.Context, in contract.EpisodeInput) error {
 	defer heartbeat(ctx)()
-	return temporalError(a.Service.Episode(
-		ctx, ref(in.RunRef), in.Stage, in.Iteration, in.Episode, func() {}))
+	return temporalError(a.Trainings.PlayEpisode(
+		ctx, ref(in.RunRef), in.Stage, in.Iteration, in.Episode))
 }
 
 // Learn updates the policy from an iteration's episodes.
 func (a MemorySkills) Learn(ctx context.Context, in contract.IterationInput) (contract.IterationResult, error) {
 	defer heartbeat(ctx)()
-	out, err := a.Service.Learn(ctx, ref(in.RunRef), in.Stage, in.Iteration)
+	out, err := a.Trainings.Learn(ctx, ref(in.RunRef), in.Stage, in.Iteration)
 	return contract.IterationResult{Reward: out.Reward, Policy: out.Policy}, temporalError(err)
 }
 
 // CloseStage scores a stage and prepares the next.
 func (a MemorySkills) CloseStage(ctx context.Context, in contract.StageInput) (out contract.StageResult, err error) {
 	defer heartbeat(ctx)()
-	staged, err := a.Service.CloseStage(ctx, ref(in.RunRef), in.Stage, func() {})
+	staged, err := a.Trainings.CloseStage(ctx, ref(in.RunRef), in.Stage)
 	if err != nil {
 		return out, temporalError(err)
 	}
@@ -70,16 +70,16 @@ func (a MemorySkills) CloseStage(ctx context.Context, in contract.StageInput) (o
 // in force.
 func (a MemorySkills) TrainTrial(ctx context.Context, in contract.TrialInput) error {
 	defer heartbeat(ctx)()
-	return temporalError(a.Service.TrainTrial(ctx, ref(in.RunRef), in.Trial, func() {}))
+	return temporalError(a.Trainings.PlayTrial(ctx, ref(in.RunRef), in.Trial))
 }
 
 // CloseTraining promotes what was best, if it is better, and ends the run.
 func (a MemorySkills) CloseTraining(ctx context.Context, in contract.CloseInput) (contract.TrainResult, error) {
-	out, err := a.Service.CloseTraining(ctx, ref(in.RunRef), in.Code, in.Reason)
+	out, err := a.Trainings.Close(ctx, ref(in.RunRef), in.Code, in.Reason)
 	return trainResult(out), temporalError(err)
 }
 
-func trainResult(t learning.TrainingResult) contract.TrainResult {
+func trainResult(t training.Result) contract.TrainResult {
 	return contract.TrainResult{
 		Outcome: string(t.Outcome), Version: t.Version, Policy: t.Policy,
 		Stages: t.Stages, Iterations: t.Iterations, Best: t.Best,

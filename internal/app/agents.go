@@ -13,7 +13,8 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/distill"
-	"cairn/internal/service/learning"
+	memorybuild "cairn/internal/service/learning/build"
+	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/service/tools"
 )
@@ -89,7 +90,7 @@ func (h *App) readIdle(ctx context.Context, in contract.IdleInput) (out contract
 // buildIdle has what nobody has read yet remembered with memory skills, where the
 // workspace chose them; 0 is no run.
 func (h *App) buildIdle(ctx context.Context, in contract.IdleInput) (int64, error) {
-	made, err := h.Evolve.BuildIdle(ctx, learning.Idle{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation, Spec: EvolveSpec(h.Config), Keeping: learning.DefaultKeeping()})
+	made, err := h.Learning.Builds.AcceptIdle(ctx, memorybuild.IdleRequest{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation, Spec: EvolveSpec(h.Config), Keeping: runspec.DefaultSpanOptions()})
 	if err != nil || made == nil {
 		return 0, err
 	}

@@ -27,6 +27,7 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
+	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/apikey"
@@ -73,7 +74,7 @@ type App struct {
 	AgentRuns   *agentrun.Service
 	Progressive *memoryagent.Service
 	Reflect     *reflection.Service
-	Evolve      *learning.Service
+	Learning    *learning.Service
 	Shell       *skillexec.Service // nil unless commands of skills are on
 	Erase       *erase.Service
 	Offload     *offload.Service
@@ -154,11 +155,13 @@ func (h *App) build(ctx context.Context) (err error) {
 	if err := h.registerAgents(); err != nil {
 		return err
 	}
-	h.Evolve = &learning.Service{Store: h.Store.Evolve(), LongTerm: h.LongTerm, Ledger: calls, Embedder: h.Embedder, Space: h.Space, Log: h.Log}
 	if c.TemporalAddress != "" {
 		if err := h.dial(ctx); err != nil {
 			return err
 		}
+	}
+	if h.Learning, err = h.learning(calls); err != nil {
+		return err
 	}
 	h.buildViews()
 	planner := schedule.Planner{Jitter: c.SweepJitter}
@@ -171,6 +174,16 @@ func (h *App) build(ctx context.Context) (err error) {
 	h.Relay = &relay.Relay{Store: h.Store.Outbox(), Leftovers: h.Store.Leftovers(), Driver: h.Driver, Embedder: h.Embedder, Space: h.Space,
 		Remove: h.removePackage, Close: conversationLimits(c).Close, Every: relayEvery, Grace: c.PackageGrace, Log: h.Log}
 	return nil
+}
+
+// learning wires the services over memory skills.
+func (h *App) learning(calls *ledger.Ledger) (*learning.Service, error) {
+	p := learning.Ports{Store: h.Store.Learning(), Memories: h.LongTerm, Asker: calls, Embedder: h.Embedder,
+		Learner: policy.PPOLearner{}, Space: h.Space, Log: h.Log}
+	if h.Temporal != nil {
+		p.Starter = h.Driver
+	}
+	return learning.New(p)
 }
 
 // What the first place by vector counts beside the first by words. Hashed vectors
@@ -226,7 +239,7 @@ func (h *App) dial(ctx context.Context) error {
 		return h.classifyTemporalError(err, "Temporal does not answer at "+h.Config.TemporalAddress)
 	}
 	h.Driver = launcher.Driver{Client: h.Temporal, Limits: conversationLimits(h.Config), Heartbeat: h.Config.Heartbeat}
-	h.Progressive.Starter, h.Evolve.Starter, h.Offload.Starter = h.Driver, h.Driver, h.Driver
+	h.Progressive.Starter, h.Offload.Starter = h.Driver, h.Driver
 	return nil
 }
 

@@ -24,7 +24,7 @@ import (
 func (h *App) Gateway(m httpapi.Meter) *httpapi.Gateway {
 	s := httpapi.Services{Log: h.Log, Keys: h.Keys, Runs: h.Runs, Conversations: h.Conversations, Workspaces: h.Workspaces,
 		Waiter: h.Waiter, Inbox: h.Inbox, Distill: h.Distill, Library: h.Library, Curator: h.Curator, Finder: h.Finder,
-		Memory: h.Memory, LongTerm: h.LongTerm, Progressive: h.Progressive, Offload: h.Offload, Dumps: h.Dumps, Evolve: h.Evolve,
+		Memory: h.Memory, LongTerm: h.LongTerm, Progressive: h.Progressive, Offload: h.Offload, Dumps: h.Dumps, Learning: h.Learning,
 		Feedback: h.Feedback, Reflect: h.Reflect, Reflections: h.Reflections, Schedules: h.Schedules, Erase: h.Erase,
 		Offered: h.Offered, Embedder: h.Embedder, Fetch: fetchPackage,
 		Probes: httpapi.Probes{Database: h.askDatabase, Temporal: h.askTemporal, Schema: h.askSchema}}

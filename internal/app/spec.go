@@ -7,7 +7,7 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/runspec"
 )
 
 // giveUp bounds a step with all its retries: an endpoint may be down overnight.
@@ -36,9 +36,9 @@ func DistillSpec(c config.Config, extract string) distill.Spec {
 }
 
 // EvolveSpec is the configuration that a new run of memory skills is pinned to.
-func EvolveSpec(c config.Config) learning.Spec {
-	return learning.Spec{Model: learning.Model{Name: cmp.Or(c.Model, offlineModel), Repairs: min(c.Repairs, 1)},
-		Timing: learning.Timing{Model: 2*c.Timeout + time.Minute, Heartbeat: c.Heartbeat, Database: c.DatabaseStep, GiveUp: giveUp}}
+func EvolveSpec(c config.Config) runspec.Spec {
+	return runspec.Spec{Model: runspec.Model{Name: cmp.Or(c.Model, offlineModel), Repairs: min(c.Repairs, 1)},
+		Timing: runspec.Timing{Model: 2*c.Timeout + time.Minute, Heartbeat: c.Heartbeat, Database: c.DatabaseStep, GiveUp: giveUp}}
 }
 
 // offlineModel is the name under which the offline rules answer.

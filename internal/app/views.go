@@ -7,7 +7,7 @@ import (
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/inspect"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/reflection"
 	"cairn/internal/service/schedule"
 )
@@ -21,7 +21,8 @@ func (h *App) buildViews() {
 	h.Workspaces = &inspect.Workspaces{Store: h.Store.Workspaces(), Check: h.Progressive.Registry.Check}
 	h.Waiter = inspect.Waiter{Endings: h.Store}
 	h.Messages = &conversation.Sender{Service: h.Inbox, Waiter: h.Waiter, Timeout: h.Config.DatabaseStep, Log: h.Log}
-	h.Feedback = &feedback.Service{Store: h.Store.Workspaces(), Answers: h.Inbox, Learning: h.Evolve, Spec: h.learnSpec, Log: h.Log}
+	h.Feedback = &feedback.Service{Store: h.Store.Workspaces(), Answers: h.Inbox,
+		Cases: h.Learning.Cases, Rounds: h.Learning.Rounds, Updates: h.Learning.Updates, Spec: h.learnSpec, Log: h.Log}
 	h.Progressive.OnNoAnswer = h.Feedback.Missed
 	h.Reflections = &reflection.Requests{Service: h.Reflect, Workspaces: h.Store.Workspaces(), Spec: h.reflectionSpec, Log: h.Log}
 	if h.Temporal != nil {
@@ -32,7 +33,7 @@ func (h *App) buildViews() {
 // dispatcher starts what schedules have due.
 func (h *App) dispatcher() *schedule.Dispatcher {
 	pace := contract.StepTimeouts{Database: h.Config.DatabaseStep, Heartbeat: h.Config.Heartbeat, GiveUp: giveUp}
-	d := &schedule.Dispatcher{Store: h.Store.Slots(), Learning: h.Evolve, Messages: h.Inbox, Timeouts: pace,
+	d := &schedule.Dispatcher{Store: h.Store.Slots(), Rounds: h.Learning.Rounds, Updates: h.Learning.Updates, Messages: h.Inbox, Timeouts: pace,
 		TurnSpec: h.turnSpec, LearnSpec: h.learnSpec, Log: h.Log}
 	if h.Temporal != nil {
 		d.Workflows = h.Driver
@@ -45,6 +46,6 @@ func (h *App) dispatcher() *schedule.Dispatcher {
 
 func (h *App) turnSpec() agentrun.Spec { return TurnSpec(h.Config) }
 
-func (h *App) learnSpec() learning.Spec { return EvolveSpec(h.Config) }
+func (h *App) learnSpec() runspec.Spec { return EvolveSpec(h.Config) }
 
 func (h *App) reflectionSpec() agentrun.Spec { return ReflectionSpec(h.Config) }

@@ -98,7 +98,8 @@ func (h *App) worker(queue string, failed chan<- error) worker.Worker {
 		Built: func(ctx context.Context, in contract.IdleInput) error { _, err := h.buildIdle(ctx, in); return err }}
 	erasing := activities.Erase{Service: h.Erase}
 	due := activities.Sweep{Sweeper: h.Sweeper, Curator: h.Curator}
-	skills := activities.MemorySkills{Service: h.Evolve}
+	skills := activities.MemorySkills{Builds: h.Learning.Builds, Trainings: h.Learning.Trainings, Rounds: h.Learning.Rounds,
+		Updates: h.Learning.Updates, Probes: h.Learning.Probes}
 	memoryAgents := activities.Agents{Service: h.Progressive, Idle: h.readIdle}
 	reflections := activities.Reflect{Open: h.Reflections.Open, Distill: h.distillDay}
 	offloads := activities.Offload{Service: h.Offload}

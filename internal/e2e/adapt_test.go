@@ -21,7 +21,12 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/erase"
 	"cairn/internal/service/feedback"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/adaptation"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/build"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/decision"
+	"cairn/internal/service/learning/runspec"
 	"cairn/internal/testkit"
 )
 
@@ -36,14 +41,14 @@ func setLearning(b *apptest.Bundle, settings string) {
 
 // live has a session remembered whose spans tell of trees and of keys by turns, one
 // skill for each.
-func live(b *apptest.Bundle, trace string, spans int) (made []learning.Decision) {
+func live(b *apptest.Bundle, trace string, spans int) (made []decision.Decision) {
 	b.T.Helper()
 	var said []transcript.Message
 	for i := range spans {
 		fact := []string{"The greenhouse has lemon trees, walnut trees and cherry trees in row", "The cellar key hangs by the door with the other keys on hook"}[i%2]
 		said = append(said, transcript.Message{Role: transcript.User, Name: "Vera", Content: fmt.Sprintf("%s %s%d.", fact, trace, i), Time: time.Date(2026, 1, 1+i, 9, 0, 0, 0, time.UTC)})
 	}
-	r := build(b, said, func(r *learning.BuildRequest) { r.Trace, r.Keeping.K = trace, 1 })
+	r := buildSession(b, said, func(r *build.Request) { r.Trace, r.Keeping.K = trace, 1 })
 	if got := builtBy(b, r.Ref); got.Spans != spans || got.Failed > 0 {
 		b.T.Fatalf("%+v", got)
 	}
@@ -55,18 +60,18 @@ func live(b *apptest.Bundle, trace string, spans int) (made []learning.Decision)
 }
 
 // right is the skill that a span of live needs.
-func right(d learning.Decision) string { return []string{"insert", "noop"}[d.Span%2] }
+func right(d decision.Decision) string { return []string{"insert", "noop"}[d.Span%2] }
 
-func chose(d learning.Decision, skill string) bool {
+func chose(d decision.Decision, skill string) bool {
 	return strings.HasPrefix(d.Choice.Chosen[0], skill+"@")
 }
 
 // outcomes says of each decision whether it was right.
-func outcomes(b *apptest.Bundle, made []learning.Decision) {
+func outcomes(b *apptest.Bundle, made []decision.Decision) {
 	b.T.Helper()
 	b.Within(func(ctx context.Context, q postgres.Tx) error {
 		for _, d := range made {
-			o := learning.Outcome{Op: "says/" + d.ID, Run: d.Run, Source: learning.FromPraise}
+			o := decision.Outcome{Op: "says/" + d.ID, Run: d.Run, Source: decision.FromPraise}
 			if chose(d, right(d)) {
 				o.Score = 1
 			}
@@ -81,12 +86,12 @@ func outcomes(b *apptest.Bundle, made []learning.Decision) {
 // adapts starts the updates that are due.
 func adapts(b *apptest.Bundle) []run.Run {
 	b.T.Helper()
-	started, err := b.Evolve.AdaptDue(b.T.Context(), learning.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: learning.FewestLearnt})
+	started, err := b.Learning.Updates.AcceptDue(b.T.Context(), runspec.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: adaptation.MinDecisions})
 	testkit.Must(b.T, err)
 	return started
 }
 
-func adaptedTo(b *apptest.Bundle, ref run.Ref) (out learning.Adapted) {
+func adaptedTo(b *apptest.Bundle, ref run.Ref) (out adaptation.Result) {
 	b.T.Helper()
 	testkit.Eventually(b.T, "the update ends", func() (over bool) {
 		b.Within(func(ctx context.Context, q postgres.Tx) error {
@@ -102,7 +107,7 @@ func adaptedTo(b *apptest.Bundle, ref run.Ref) (out learning.Adapted) {
 }
 
 // adaptOnce waits for the one update that is due.
-func adaptOnce(b *apptest.Bundle) (learning.Adapted, run.Run) {
+func adaptOnce(b *apptest.Bundle) (adaptation.Result, run.Run) {
 	b.T.Helper()
 	started := adapts(b)
 	if len(started) != 1 {
@@ -113,17 +118,17 @@ func adaptOnce(b *apptest.Bundle) (learning.Adapted, run.Run) {
 
 // probable is the mean probability that a policy of version gives the right skill
 // of live decisions.
-func probable(b *apptest.Bundle, version int, made []learning.Decision) float64 {
+func probable(b *apptest.Bundle, version int, made []decision.Decision) float64 {
 	b.T.Helper()
-	head, err := b.Evolve.At(b.T.Context(), b.Workspace.ID, learning.DefaultBank, version)
+	head, err := b.Learning.Banks.At(b.T.Context(), b.Workspace.ID, bank.Default, version)
 	testkit.Must(b.T, err)
 	var candidates []policy.Candidate
 	for _, v := range head.Bank.Versions() {
 		vectors, err := b.Embedder.Embed(b.T.Context(), []string{v.Skill.Description})
 		testkit.Must(b.T, err)
-		candidates = append(candidates, policy.Candidate{ID: v.ID, Vector: policy.Fold(vectors[0], head.Policy.Shape().Dim)})
+		candidates = append(candidates, policy.Candidate{ID: v.ID, Vector: head.Policy.Vector(vectors[0])})
 	}
-	scorer, err := head.Policy.Scorer(candidates)
+	scorer, err := head.Policy.(policy.Policy).Scorer(candidates)
 	testkit.Must(b.T, err)
 	sum := 0.0
 	for _, d := range made {
@@ -143,7 +148,7 @@ func TestAPolicyLearnsFromLiveDecisions(t *testing.T) {
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	setLearning(b, `{"explore_per_day":1000}`)
-	var first []learning.Decision
+	var first []decision.Decision
 	var last run.Run
 	const updates = 2
 	for n := range updates {
@@ -156,11 +161,11 @@ func TestAPolicyLearnsFromLiveDecisions(t *testing.T) {
 		}
 		outcomes(b, made)
 		got, r := adaptOnce(b)
-		if got.Outcome != learning.OnCanary || got.Decisions != 40 || got.Update != n+1 || got.Base != n+1 || got.Report == nil {
+		if got.Outcome != adaptation.OnCanary || got.Decisions != 40 || got.Update != n+1 || got.Base != n+1 || got.Report == nil {
 			t.Fatalf("update %d: %+v", n, got)
 		}
 		last = r
-		if now := judgedLive(b, got, 1, 1); now.State != learning.InForce {
+		if now := judgedLive(b, got, 1, 1); now.State != adaptation.InForce {
 			t.Fatalf("an update that is as good: %+v", now)
 		}
 	}
@@ -172,16 +177,16 @@ func TestAPolicyLearnsFromLiveDecisions(t *testing.T) {
 	if n := count(b, "select count(*) from cairn.decisions where update_run is not null"); n != updates*40 {
 		t.Errorf("%d decisions were learnt from", n)
 	}
-	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
+	head, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default)
 	testkit.Must(t, err)
-	if head.Version.Action != learning.Learnt || head.Version.Run != last.Ref.Run || head.Bank.Len() != 4 {
+	if head.Version.Action != bank.ActionAdapt || head.Version.Run != last.Ref.Run || head.Bank.Len() != 4 {
 		t.Errorf("in force: %+v", head.Version)
 	}
 	if again := adapts(b); len(again) != 0 {
 		t.Errorf("decisions were taken twice: %+v", again)
 	}
 	b.Record(last.WorkflowID, "Adapt/canary")
-	back, err := b.Evolve.Rollback(t.Context(), b.Workspace.ID, learning.DefaultBank, 1)
+	back, err := b.Learning.Banks.Rollback(t.Context(), b.Workspace.ID, bank.Default, 1)
 	testkit.Must(t, err)
 	if back.Version.Policy == head.Version.Policy {
 		t.Error("the rollback left the policy that was learnt")
@@ -233,9 +238,9 @@ func TestTheDecisionsThatAnAnswerCitesHaveItsOutcome(t *testing.T) {
 func TestAKilledWorkerChangesNothingInAnUpdate(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	update := func(b *apptest.Bundle, between func()) learning.Adapted {
+	update := func(b *apptest.Bundle, between func()) adaptation.Result {
 		t.Helper()
-		_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
+		_, err := b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", lessons(4))
 		testkit.Must(t, err)
 		setLearning(b, `{"explore_per_day":1000}`)
 		made := live(b, "t", 20)
@@ -254,7 +259,7 @@ func TestAKilledWorkerChangesNothingInAnUpdate(t *testing.T) {
 	}
 	whole := apptest.Open(t, offlineRules)
 	want := update(whole, func() {})
-	if want.Outcome != learning.OnCanary || want.Decisions != 20 || want.Shadow.Comparison == nil || want.Shadow.Comparison.Traces != 1 {
+	if want.Outcome != adaptation.OnCanary || want.Decisions != 20 || want.Shadow.Comparison == nil || want.Shadow.Comparison.Traces != 1 {
 		t.Fatalf("%+v", want)
 	}
 	b := apptest.OpenIdle(t, offlineRules)
@@ -313,9 +318,9 @@ func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	testkit.Must(t, err)
-	head, err := b.Evolve.Bank(t.Context(), other.ID, learning.DefaultBank)
+	head, err := b.Learning.Banks.Head(t.Context(), other.ID, bank.Default)
 	testkit.Must(t, err)
-	own, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
+	own, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default)
 	testkit.Must(t, err)
 	testkit.Must(t, b.Store.InWorkspace(t.Context(), other.ID, func(_ context.Context, q postgres.Tx) error {
 		for _, bank := range []int64{head.ID, own.ID} {
@@ -326,7 +331,7 @@ func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 		if seen, err := q.Outcomes().Outcomes(t.Context(), []string{made[10].ID}); err != nil || len(seen) != 0 {
 			t.Errorf("another workspace sees %+v, %v", seen, err)
 		}
-		if err := q.Outcomes().PutOutcomes(t.Context(), []string{made[0].ID}, learning.Outcome{Op: "theirs", Run: made[0].Run, Source: learning.FromPraise, Score: 1}); err != nil {
+		if err := q.Outcomes().PutOutcomes(t.Context(), []string{made[0].ID}, decision.Outcome{Op: "theirs", Run: made[0].Run, Source: decision.FromPraise, Score: 1}); err != nil {
 			t.Error(err)
 		}
 		return q.Outcomes().Claim(t.Context(), made[0].Run, []string{made[10].ID})
@@ -334,7 +339,7 @@ func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 	if n := count(b, "select count(*) from cairn.decisions where update_run is not null") + count(b, "select count(*) from cairn.decision_outcomes where op_id = 'theirs'"); n != 0 {
 		t.Errorf("another workspace took or rated %d decisions", n)
 	}
-	if _, err := b.Evolve.AdaptDue(t.Context(), learning.Due{Workspace: other.ID, WorkspaceKey: other.Key, Spec: app.EvolveSpec(b.Config)}); err != nil || count(b, "select count(*) from cairn.runs where kind = 'adapt'") != 0 {
+	if _, err := b.Learning.Updates.AcceptDue(t.Context(), runspec.Due{Workspace: other.ID, WorkspaceKey: other.Key, Spec: app.EvolveSpec(b.Config)}); err != nil || count(b, "select count(*) from cairn.runs where kind = 'adapt'") != 0 {
 		t.Errorf("an update in a workspace without decisions: %v", err)
 	}
 	if got, _ := adaptOnce(b); got.Decisions != 19 {
@@ -345,7 +350,7 @@ func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 // takes counts what an update would take.
 func takes(b *apptest.Bundle) (n int) {
 	b.T.Helper()
-	head, err := b.Evolve.Bank(b.T.Context(), b.Workspace.ID, learning.DefaultBank)
+	head, err := b.Learning.Banks.Head(b.T.Context(), b.Workspace.ID, bank.Default)
 	testkit.Must(b.T, err)
 	b.Within(func(ctx context.Context, q postgres.Tx) error {
 		ids, err := q.Outcomes().Learnable(ctx, head.ID, head.Head-2, 1000)
@@ -362,7 +367,7 @@ func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
-	_, err := b.Evolve.Import(t.Context(), b.Workspace.ID, learning.DefaultBank, skillFile("capture_dates", "Adds dates."))
+	_, err := b.Learning.Banks.Import(t.Context(), b.Workspace.ID, bank.Default, skillFile("capture_dates", "Adds dates."))
 	testkit.Must(t, err)
 	b.Start()
 	setLearning(b, `{"explore_per_day":1000}`)
@@ -374,7 +379,7 @@ func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
 		t.Errorf("%d updates are due", len(again))
 	}
 	b.Start()
-	if got := adaptedTo(b, started[0].Ref); got.Outcome != learning.Frozen || got.Update != 0 {
+	if got := adaptedTo(b, started[0].Ref); got.Outcome != adaptation.Frozen || got.Update != 0 {
 		t.Errorf("an update that was under way: %+v", got)
 	}
 	for _, d := range live(b, "frozen", 4) {
@@ -386,12 +391,12 @@ func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
 		t.Errorf("%d decisions were learnt from, or versions made", n)
 	}
 	setLearning(b, `{"version":9}`)
-	if _, err := b.Evolve.Build(t.Context(), learning.BuildRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: building(), Spec: app.EvolveSpec(b.Config), Keeping: keeping()}); fault.CodeOf(err) != fault.NotFound || !strings.Contains(err.Error(), "memory.learning.version") {
+	if _, err := b.Learning.Builds.Accept(t.Context(), build.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: building(), Spec: app.EvolveSpec(b.Config), Keeping: keeping()}); fault.CodeOf(err) != fault.NotFound || !strings.Contains(err.Error(), "memory.learning.version") {
 		t.Errorf("a version that is not there: %v", err)
 	}
 	setLearning(b, `{"frozen":false,"version":0}`)
 	got, _ := adaptOnce(b)
-	if got.Outcome != learning.OnCanary || got.Decisions != 20 {
+	if got.Outcome != adaptation.OnCanary || got.Decisions != 20 {
 		t.Errorf("thawed: %+v", got)
 	}
 	// Frozen again, nobody meets the policy that is on canary, and nobody judges it.
@@ -404,15 +409,15 @@ func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
 		}
 	}
 	exec(b, "update cairn.policy_updates set canary_at = now() - interval '31 days'")
-	if adapts(b); state(b).State != learning.OnCanary {
+	if adapts(b); state(b).State != adaptation.OnCanary {
 		t.Errorf("%+v", state(b))
 	}
 }
 
 // state is the latest update.
-func state(b *apptest.Bundle) learning.PolicyUpdate {
+func state(b *apptest.Bundle) adaptation.Update {
 	b.T.Helper()
-	all, err := b.Evolve.Updates(b.T.Context(), b.Workspace.ID, learning.DefaultBank, 1)
+	all, err := b.Learning.Updates.List(b.T.Context(), b.Workspace.ID, bank.Default, 1)
 	testkit.Must(b.T, err)
 	if len(all) != 1 {
 		b.T.Fatalf("%d updates", len(all))
@@ -421,7 +426,7 @@ func state(b *apptest.Bundle) learning.PolicyUpdate {
 }
 
 // arms has sessions remembered until both sides of a canary have 20 decisions.
-func arms(b *apptest.Bundle, of learning.Adapted) (candidate, incumbent []learning.Decision) {
+func arms(b *apptest.Bundle, of adaptation.Result) (candidate, incumbent []decision.Decision) {
 	b.T.Helper()
 	setLearning(b, `{"explore_per_day":0,"canary_percent":50}`)
 	for n := 0; len(candidate) == 0 || len(incumbent) == 0; n++ {
@@ -441,11 +446,11 @@ func arms(b *apptest.Bundle, of learning.Adapted) (candidate, incumbent []learni
 }
 
 // rated says the same of what came of all decisions of a side.
-func rated(b *apptest.Bundle, made []learning.Decision, score float64) {
+func rated(b *apptest.Bundle, made []decision.Decision, score float64) {
 	b.T.Helper()
 	b.Within(func(ctx context.Context, q postgres.Tx) error {
 		for _, d := range made {
-			if err := q.Outcomes().PutOutcomes(ctx, []string{d.ID}, learning.Outcome{Op: "live/" + d.ID, Run: d.Run, Source: learning.FromFeedback, Score: score}); err != nil {
+			if err := q.Outcomes().PutOutcomes(ctx, []string{d.ID}, decision.Outcome{Op: "live/" + d.ID, Run: d.Run, Source: cases.FromFeedback, Score: score}); err != nil {
 				return err
 			}
 		}
@@ -454,12 +459,12 @@ func rated(b *apptest.Bundle, made []learning.Decision, score float64) {
 }
 
 // judgedLive has an update on canary judged by what is said of both sides.
-func judgedLive(b *apptest.Bundle, of learning.Adapted, candidate, incumbent float64) learning.PolicyUpdate {
+func judgedLive(b *apptest.Bundle, of adaptation.Result, candidate, incumbent float64) adaptation.Update {
 	b.T.Helper()
 	theirs, ours := arms(b, of)
 	rated(b, theirs[:19], candidate)
 	rated(b, ours, incumbent)
-	if adapts(b); state(b).State != learning.OnCanary {
+	if adapts(b); state(b).State != adaptation.OnCanary {
 		b.T.Errorf("judged by 19 answers: %+v", state(b))
 	}
 	rated(b, theirs, candidate)
@@ -469,14 +474,14 @@ func judgedLive(b *apptest.Bundle, of learning.Adapted, candidate, incumbent flo
 }
 
 // onCanary has a policy learn from 16 decisions and come on canary.
-func onCanary(t *testing.T) (*apptest.Bundle, learning.Adapted) {
+func onCanary(t *testing.T) (*apptest.Bundle, adaptation.Result) {
 	t.Helper()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	setLearning(b, `{"explore_per_day":1000}`)
 	outcomes(b, live(b, "t", 16))
 	got, _ := adaptOnce(b)
-	if got.Outcome != learning.OnCanary {
+	if got.Outcome != adaptation.OnCanary {
 		t.Fatalf("%+v", got)
 	}
 	return b, got
@@ -490,10 +495,10 @@ func TestAPolicyThatIsWorseLiveIsDropped(t *testing.T) {
 	b, got := onCanary(t)
 	weights := count(b, "select count(*) from cairn.policies")
 	now := judgedLive(b, got, 0, 1)
-	if now.State != learning.Dropped || now.Canary.Comparison == nil || now.Canary.Comparison.Mean != -1 || now.EndedAt == nil {
+	if now.State != adaptation.Dropped || now.Canary.Comparison == nil || now.Canary.Comparison.Mean != -1 || now.EndedAt == nil {
 		t.Errorf("%+v", now)
 	}
-	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
+	head, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default)
 	testkit.Must(t, err)
 	if left := count(b, "select count(*) from cairn.policies"); head.Head != 1 || left != weights-2 {
 		t.Errorf("version %d, %d sets of weights of %d", head.Head, left, weights)
@@ -511,14 +516,14 @@ func TestAPolicyThatNobodyCanJudgeIsDropped(t *testing.T) {
 	b, _ := onCanary(t)
 	adapts(b)
 	exec(b, "update cairn.policy_updates set canary_at = now() - interval '29 days'")
-	if adapts(b); state(b).State != learning.OnCanary {
+	if adapts(b); state(b).State != adaptation.OnCanary {
 		t.Errorf("after 29 days: %+v", state(b))
 	}
 	if seen, err := b.Store.Backlog(t.Context()); err != nil || seen.Canaries.Count != 1 || seen.Canaries.Oldest < 28*24*time.Hour {
 		t.Errorf("a scrape sees %+v, %v", seen.Canaries, err)
 	}
 	exec(b, "update cairn.policy_updates set canary_at = now() - interval '31 days'")
-	if adapts(b); state(b).State != learning.Dropped || !strings.Contains(state(b).Note, "30 days") {
+	if adapts(b); state(b).State != adaptation.Dropped || !strings.Contains(state(b).Note, "30 days") {
 		t.Errorf("after 31 days: %+v", state(b))
 	}
 	outcomes(b, live(b, "u", 16))
@@ -526,9 +531,9 @@ func TestAPolicyThatNobodyCanJudgeIsDropped(t *testing.T) {
 	if len(adapts(b)) != 0 || got.Update != 2 {
 		t.Errorf("%+v", got)
 	}
-	_, err := b.Evolve.Import(t.Context(), b.Workspace.ID, learning.DefaultBank, skillFile("capture_dates", "Adds dates."))
+	_, err := b.Learning.Banks.Import(t.Context(), b.Workspace.ID, bank.Default, skillFile("capture_dates", "Adds dates."))
 	testkit.Must(t, err)
-	if adapts(b); state(b).State != learning.Dropped || !strings.Contains(state(b).Note, "moved on") {
+	if adapts(b); state(b).State != adaptation.Dropped || !strings.Contains(state(b).Note, "moved on") {
 		t.Errorf("after an import: %+v", state(b))
 	}
 }
@@ -543,19 +548,19 @@ func TestACanaryIsPromotedOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 6 {
 		all.Go(func() {
-			_, err := b.Evolve.AdaptDue(t.Context(), learning.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: learning.FewestLearnt})
+			_, err := b.Learning.Updates.AcceptDue(t.Context(), runspec.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: adaptation.MinDecisions})
 			if err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	all.Wait()
-	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
+	head, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default)
 	testkit.Must(t, err)
-	if now := state(b); now.State != learning.InForce || head.Head != 2 || head.Version.Policy != got.Policy || head.Version.Action != learning.Learnt {
+	if now := state(b); now.State != adaptation.InForce || head.Head != 2 || head.Version.Policy != got.Policy || head.Version.Action != bank.ActionAdapt {
 		t.Errorf("%+v, in force %+v", now, head.Version)
 	}
-	if _, err := b.Evolve.Rollback(t.Context(), b.Workspace.ID, learning.DefaultBank, 1); err != nil {
+	if _, err := b.Learning.Banks.Rollback(t.Context(), b.Workspace.ID, bank.Default, 1); err != nil {
 		t.Errorf("the bank was not given back: %v", err)
 	}
 }
@@ -575,7 +580,7 @@ func TestExplorationKeepsToItsBudget(t *testing.T) {
 		for i := range 6 {
 			said = append(said, transcript.Message{Role: transcript.User, Content: fmt.Sprintf("Row %d of session %d.", i, n), Time: time.Date(2026, 1, 1+i, 9, 0, 0, 0, time.UTC)})
 		}
-		runs = append(runs, build(b, said, func(r *learning.BuildRequest) { r.Keeping.K = k }).Ref)
+		runs = append(runs, buildSession(b, said, func(r *build.Request) { r.Keeping.K = k }).Ref)
 		if k == 7 {
 			if builtBy(b, runs[0]); sampled() != 0 {
 				t.Errorf("%d choices were drawn where all skills are chosen", sampled())

@@ -8,7 +8,7 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/bank"
 	"cairn/internal/testkit"
 )
 
@@ -23,34 +23,34 @@ func TestABankGoesBackTogetherWithItsPolicy(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	ws := b.Workspace.ID
-	first, err := b.Evolve.Bank(t.Context(), ws, learning.DefaultBank)
+	first, err := b.Learning.Banks.Head(t.Context(), ws, bank.Default)
 	testkit.Must(t, err)
-	if first.Head != 1 || first.Bank.Len() != 4 || first.Version.Action != learning.Seeded {
+	if first.Head != 1 || first.Bank.Len() != 4 || first.Version.Action != bank.ActionSeed {
 		t.Fatalf("%+v", first.Version)
 	}
-	second, err := b.Evolve.Import(t.Context(), ws, learning.DefaultBank, skillFile("capture_dates", "Adds dates."))
+	second, err := b.Learning.Banks.Import(t.Context(), ws, bank.Default, skillFile("capture_dates", "Adds dates."))
 	testkit.Must(t, err)
 	if second.Head != 2 || second.Bank.Len() != 5 || second.Version.Parent != 1 || len(second.Version.Fresh) != 1 {
 		t.Errorf("%+v", second.Version)
 	}
-	third, err := b.Evolve.Rollback(t.Context(), ws, learning.DefaultBank, 1)
+	third, err := b.Learning.Banks.Rollback(t.Context(), ws, bank.Default, 1)
 	testkit.Must(t, err)
-	if third.Head != 3 || third.Snapshot() != first.Snapshot() || third.Version.Action != learning.RolledBack {
+	if third.Head != 3 || third.Snapshot() != first.Snapshot() || third.Version.Action != bank.ActionRollback {
 		t.Errorf("%+v", third.Version)
 	}
-	if again, err := b.Evolve.Rollback(t.Context(), ws, learning.DefaultBank, 1); err != nil || again.Head != 3 {
+	if again, err := b.Learning.Banks.Rollback(t.Context(), ws, bank.Default, 1); err != nil || again.Head != 3 {
 		t.Errorf("back to what is in force: version %d, %v", again.Head, err)
 	}
-	if _, err := b.Evolve.Rollback(t.Context(), ws, learning.DefaultBank, 9); fault.CodeOf(err) != fault.NotFound {
+	if _, err := b.Learning.Banks.Rollback(t.Context(), ws, bank.Default, 9); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a version that is not there: %v", err)
 	}
-	if _, err := b.Evolve.Import(t.Context(), ws, learning.DefaultBank, map[string][]byte{"a.md": []byte("# Broken"), "b.md": skillFile("capture_b", "Adds b.")["capture_b.md"]}); err == nil || !strings.Contains(err.Error(), "a.md") {
+	if _, err := b.Learning.Banks.Import(t.Context(), ws, bank.Default, map[string][]byte{"a.md": []byte("# Broken"), "b.md": skillFile("capture_b", "Adds b.")["capture_b.md"]}); err == nil || !strings.Contains(err.Error(), "a.md") {
 		t.Errorf("a broken file: %v", err)
 	}
-	if now, err := b.Evolve.Bank(t.Context(), ws, learning.DefaultBank); err != nil || now.Head != 3 {
+	if now, err := b.Learning.Banks.Head(t.Context(), ws, bank.Default); err != nil || now.Head != 3 {
 		t.Errorf("version %d, %v", now.Head, err)
 	}
-	if _, err := b.Evolve.Bank(t.Context(), ws, "nobody"); fault.CodeOf(err) != fault.NotFound {
+	if _, err := b.Learning.Banks.Head(t.Context(), ws, "nobody"); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a bank that is not there: %v", err)
 	}
 }
@@ -69,7 +69,7 @@ func TestAnImportOfANearDuplicateIsRefused(t *testing.T) {
 				all[name] = markdown
 			}
 		}
-		_, err := b.Evolve.Import(t.Context(), ws, learning.DefaultBank, all)
+		_, err := b.Learning.Banks.Import(t.Context(), ws, bank.Default, all)
 		return err
 	}
 	if err := read(skillFile("capture_dates", "Adds dates and times.")); err != nil {
@@ -84,7 +84,7 @@ func TestAnImportOfANearDuplicateIsRefused(t *testing.T) {
 	if err := read(skillFile("capture_dates", "Adds dates and times.")); err != nil {
 		t.Errorf("the skill itself: %v", err)
 	}
-	if now, err := b.Evolve.Bank(t.Context(), ws, learning.DefaultBank); err != nil || now.Head != 2 {
+	if now, err := b.Learning.Banks.Head(t.Context(), ws, bank.Default); err != nil || now.Head != 2 {
 		t.Errorf("version %d, %v", now.Head, err)
 	}
 }
@@ -95,14 +95,14 @@ func TestABankHasOneWriterAtATime(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	ws := b.Workspace.ID
-	_, err := b.Evolve.Bank(t.Context(), ws, learning.DefaultBank)
+	_, err := b.Learning.Banks.Head(t.Context(), ws, bank.Default)
 	testkit.Must(t, err)
 	var writing sync.WaitGroup
 	errs := make([]error, 4)
 	for i := range errs {
 		writing.Go(func() {
 			name := "capture_" + string(rune('a'+i))
-			_, errs[i] = b.Evolve.Import(t.Context(), ws, learning.DefaultBank, skillFile(name, "Adds what is about "+name))
+			_, errs[i] = b.Learning.Banks.Import(t.Context(), ws, bank.Default, skillFile(name, "Adds what is about "+name))
 		})
 	}
 	writing.Wait()
@@ -116,7 +116,7 @@ func TestABankHasOneWriterAtATime(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	now, err := b.Evolve.Bank(t.Context(), ws, learning.DefaultBank)
+	now, err := b.Learning.Banks.Head(t.Context(), ws, bank.Default)
 	testkit.Must(t, err)
 	if done == 0 || now.Bank.Len() != 4+done || now.Head != 1+done {
 		t.Errorf("%d of 4 were done; the bank has %d skills at version %d", done, now.Bank.Len(), now.Head)

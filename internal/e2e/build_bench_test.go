@@ -41,7 +41,7 @@ func BenchmarkSpans(b *testing.B) {
 					for i := range messages {
 						said = append(said, transcript.Message{Role: transcript.User, Name: "Vera", Content: fmt.Sprintf("Box %d of %d.", i, number) + strings.Repeat(" padding", 80)})
 					}
-					begun = append(begun, build(bundle, said))
+					begun = append(begun, buildSession(bundle, said))
 				}
 				for _, r := range begun {
 					got := builtBy(bundle, r.Ref)

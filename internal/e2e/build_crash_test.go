@@ -54,7 +54,7 @@ func TestABuildSurvivesACrashAtEveryPoint(t *testing.T) {
 			}
 			b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
 			worker := b.StartProcess()
-			r := build(b, building())
+			r := buildSession(b, building())
 			if !choosing {
 				testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "second", 1))
 				release = hold(b, c.lock)

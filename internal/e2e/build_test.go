@@ -19,7 +19,10 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/build"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/decision"
+	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/reflection"
 	"cairn/internal/testkit"
 )
@@ -33,25 +36,25 @@ func building() (out []transcript.Message) {
 }
 
 // keeping cuts at each of these messages.
-func keeping() learning.SpanOptions {
-	k := learning.DefaultKeeping()
+func keeping() runspec.SpanOptions {
+	k := runspec.DefaultSpanOptions()
 	k.Tokens, k.Overlap = 170, 0
 	return k
 }
 
-func build(b *apptest.Bundle, messages []transcript.Message, change ...func(*learning.BuildRequest)) run.Run {
+func buildSession(b *apptest.Bundle, messages []transcript.Message, change ...func(*build.Request)) run.Run {
 	b.T.Helper()
-	r := learning.BuildRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: messages, Spec: app.EvolveSpec(b.Config), Keeping: keeping()}
+	r := build.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: messages, Spec: app.EvolveSpec(b.Config), Keeping: keeping()}
 	for _, f := range change {
 		f(&r)
 	}
-	out, err := b.Evolve.Build(b.T.Context(), r)
+	out, err := b.Learning.Builds.Accept(b.T.Context(), r)
 	testkit.Must(b.T, err)
 	return out
 }
 
 // builtBy waits for the end of a build.
-func builtBy(b *apptest.Bundle, ref run.Ref) (out learning.Built) {
+func builtBy(b *apptest.Bundle, ref run.Ref) (out build.Result) {
 	b.T.Helper()
 	testkit.Eventually(b.T, "the session is remembered", func() (over bool) {
 		b.Within(func(ctx context.Context, q postgres.Tx) error {
@@ -88,7 +91,7 @@ func TestASessionIsRememberedSpanBySpan(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
-	r := build(b, building())
+	r := buildSession(b, building())
 	got := builtBy(b, r.Ref)
 	if got.Outcome != run.Completed || got.Spans != 3 || len(got.Added) != 2 || len(got.Updated) != 1 || got.Actions[executor.OutOfRange] != 3 {
 		t.Fatalf("%+v", got)
@@ -104,7 +107,7 @@ join cairn.memories m on m.workspace_id = v.workspace_id and m.id = v.memory_id 
 	if !slices.Equal(led, expect) {
 		t.Errorf("led by %q, want %q", led, expect)
 	}
-	var decided []learning.Decision
+	var decided []decision.Decision
 	b.Within(func(ctx context.Context, q postgres.Tx) (err error) {
 		decided, err = q.Decisions().Decisions(ctx, r.Ref.Run)
 		return err
@@ -117,7 +120,7 @@ join cairn.memories m on m.workspace_id = v.workspace_id and m.id = v.memory_id 
 			t.Errorf("asked with another temperature than 0: %.200s", c.Body)
 		}
 	}
-	if again := build(b, building()); again.Ref != r.Ref {
+	if again := buildSession(b, building()); again.Ref != r.Ref {
 		t.Errorf("the same session is run %d, then %d", r.Ref.Run, again.Ref.Run)
 	}
 	b.Record(r.WorkflowID, "Build/completed")
@@ -132,7 +135,7 @@ func TestABuildSurvivesACrash(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "remember", Task: "span/1", Times: 1, Barrier: "second", Drop: true})
 	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
 	worker := b.StartProcess()
-	r := build(b, building())
+	r := buildSession(b, building())
 	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "second", 1))
 	worker.Kill()
 	b.Model.Release("second")
@@ -156,7 +159,7 @@ func TestASpanThatFailsLeavesTheOthersAlone(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "remember", Task: "span/0", Reply: `{"actions": [{"type": "insert", "cont`})
 	b.Model.On(openaitest.Rule{Stage: "remember", Task: "span/1", Refusal: "no"})
 	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
-	r := build(b, building())
+	r := buildSession(b, building())
 	if got := builtBy(b, r.Ref); got.Outcome != run.CompletedPartial || got.Failed != 2 || len(got.Added) != 1 {
 		t.Errorf("%+v", got)
 	}
@@ -198,7 +201,7 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	read, err = b.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, id)
 	testkit.Must(t, err)
 	builtBy(b, run.Ref{Workspace: b.Workspace.ID, Run: read.Build})
-	if open := cases(b); len(open) != 1 || open[0].Source != learning.FromCorrection || open[0].Question != "How many lemon trees are there?" || open[0].Prediction != "There are two." ||
+	if open := openCases(b); len(open) != 1 || open[0].Source != cases.FromCorrection || open[0].Question != "How many lemon trees are there?" || open[0].Prediction != "There are two." ||
 		!slices.Equal(open[0].Gold, []string{"nine"}) || !slices.Equal(open[0].Evidence, []int{4}) || open[0].Conversation != id || open[0].Failures != 1 {
 		t.Errorf("%+v", open)
 	}

@@ -61,7 +61,7 @@ func TestABankEvolvesInTheNightAfterAFailure(t *testing.T) {
 		return err
 	})
 	ref := run.Ref{Workspace: b.Workspace.ID, Run: id}
-	_, err := b.Evolve.OpenRound(t.Context(), ref)
+	_, err := b.Learning.Rounds.Open(t.Context(), ref)
 	testkit.Must(t, err)
 	fail("2")
 	night("while it runs", schedule.Empty, 1)

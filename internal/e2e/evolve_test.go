@@ -12,19 +12,23 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/evolution"
+	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/learning/trial"
 	"cairn/internal/testkit"
 )
 
-func evolveOnce(b *apptest.Bundle, change ...func(*learning.EvolveSpec)) (out learning.Round, r run.Run) {
+func evolveOnce(b *apptest.Bundle, change ...func(*evolution.Spec)) (out evolution.Round, r run.Run) {
 	b.T.Helper()
-	spec := learning.EvolveSpec{Spec: app.EvolveSpec(b.Config)}
-	spec.Keeping = learning.DefaultKeeping()
+	spec := evolution.Spec{Spec: app.EvolveSpec(b.Config)}
+	spec.Keeping = runspec.DefaultSpanOptions()
 	spec.Keeping.Tokens, spec.Keeping.Overlap = 24, 0
 	for _, f := range change {
 		f(&spec)
 	}
-	r, err := b.Evolve.Evolve(b.T.Context(), learning.EvolveRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, EvolveSpec: spec})
+	r, err := b.Learning.Rounds.Accept(b.T.Context(), evolution.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
 	testkit.Must(b.T, err)
 	testkit.Eventually(b.T, "the round ends", func() (over bool) {
 		b.Within(func(ctx context.Context, q postgres.Tx) error {
@@ -43,9 +47,9 @@ func evolveOnce(b *apptest.Bundle, change ...func(*learning.EvolveSpec)) (out le
 func failing(b *apptest.Bundle) {
 	b.T.Helper()
 	traces := lessons(4)
-	_, err := b.Evolve.ImportTraces(b.T.Context(), b.Workspace.ID, "", traces)
+	_, err := b.Learning.Cases.Import(b.T.Context(), b.Workspace.ID, "", traces)
 	testkit.Must(b.T, err)
-	_, err = b.Evolve.Note(b.T.Context(), b.Workspace.ID, learning.FailedQuestion{Op: "1", Source: learning.FromFeedback, Question: "Which tree did Vera plant?", Gold: []string{"lemon tree"}})
+	_, err = b.Learning.Cases.RecordFailure(b.T.Context(), b.Workspace.ID, cases.FailedQuestion{Op: "1", Source: cases.FromFeedback, Question: "Which tree did Vera plant?", Gold: []string{"lemon tree"}})
 	testkit.Must(b.T, err)
 }
 
@@ -84,20 +88,20 @@ func TestABetterBankIsPromoted(t *testing.T) {
 	designs(b, true)
 	failing(b)
 	got, r := evolveOnce(b)
-	if got.Outcome != learning.Promoted || got.Comparison == nil || got.Comparison.Mean <= 0 || got.Comparison.Traces != 1 || len(got.Mined) != 1 {
+	if got.Outcome != trial.Promoted || got.Comparison == nil || got.Comparison.Mean <= 0 || got.Comparison.Traces != 1 || len(got.Cases) != 1 {
 		t.Fatalf("%+v", got)
 	}
-	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
+	head, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default)
 	testkit.Must(t, err)
-	if _, there := head.Bank.Get("capture_trees"); !there || head.Version.Action != learning.Evolved || head.Head != 2 {
+	if _, there := head.Bank.Get("capture_trees"); !there || head.Version.Action != bank.ActionEvolve || head.Head != 2 {
 		t.Errorf("in force: %+v", head.Version)
 	}
 	b.Record(r.WorkflowID, "Evolve/promoted")
 
 	// One command takes back both, bank and policy.
-	back, err := b.Evolve.Rollback(t.Context(), b.Workspace.ID, learning.DefaultBank, 1)
+	back, err := b.Learning.Banks.Rollback(t.Context(), b.Workspace.ID, bank.Default, 1)
 	testkit.Must(t, err)
-	first, err := b.Evolve.At(t.Context(), b.Workspace.ID, learning.DefaultBank, 1)
+	first, err := b.Learning.Banks.At(t.Context(), b.Workspace.ID, bank.Default, 1)
 	testkit.Must(t, err)
 	if _, there := back.Bank.Get("capture_trees"); there || back.Snapshot() != first.Snapshot() {
 		t.Errorf("after the rollback: %+v", back.Version)
@@ -115,13 +119,13 @@ func TestARoundSurvivesACrash(t *testing.T) {
 	failing(b)
 	exec(b, "update cairn.cases set question = '维拉在棚子后面种了哪一种树？' where failures > 0")
 	worker := b.StartProcess()
-	round := make(chan learning.Round, 1)
+	round := make(chan evolution.Round, 1)
 	go func() { out, _ := evolveOnce(b); round <- out }()
 	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "trial", 1))
 	worker.Kill()
 	b.Model.Release("trial")
 	b.StartProcess()
-	if got := <-round; got.Outcome != learning.Promoted || got.Number != 1 {
+	if got := <-round; got.Outcome != trial.Promoted || got.Number != 1 {
 		t.Errorf("%+v", got)
 	}
 	if n := count(b, "select count(*) from cairn.bank_versions"); n != 2 {
@@ -152,10 +156,10 @@ func TestAWorseBankIsRejected(t *testing.T) {
 	designs(b, false)
 	failing(b)
 	got, r := evolveOnce(b)
-	if got.Outcome != learning.Rejected || got.Comparison.Mean >= 0 {
+	if got.Outcome != trial.Rejected || got.Comparison.Mean >= 0 {
 		t.Fatalf("%+v", got)
 	}
-	if head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank); err != nil || head.Head != 1 || head.Bank.Len() != 4 {
+	if head, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default); err != nil || head.Head != 1 || head.Bank.Len() != 4 {
 		t.Errorf("version %d, %v", head.Head, err)
 	}
 	b.Record(r.WorkflowID, "Evolve/rejected")
@@ -178,7 +182,7 @@ func TestARoundWithoutCasesChangesNothing(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
 	got, _ := evolveOnce(b)
-	if got.Outcome != learning.NoCases || len(b.Model.Requests()) != 0 {
+	if got.Outcome != evolution.NoCases || len(b.Model.Requests()) != 0 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -192,14 +196,14 @@ func TestAFrozenBankEvolvesOnlyWhenAskedTo(t *testing.T) {
 	designs(b, true)
 	failing(b)
 	setLearning(b, `{"frozen":true}`)
-	started, err := b.Evolve.EvolveDue(t.Context(), learning.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config)})
+	started, err := b.Learning.Rounds.AcceptDue(t.Context(), runspec.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config)})
 	if err != nil || len(started) != 0 {
 		t.Errorf("%d rounds are due, %v", len(started), err)
 	}
-	if got, _ := evolveOnce(b, func(s *learning.EvolveSpec) { s.Due = true }); got.Outcome != learning.Rejected || got.Comparison == nil || !got.Comparison.Promote {
+	if got, _ := evolveOnce(b, func(s *evolution.Spec) { s.Due = true }); got.Outcome != trial.Rejected || got.Comparison == nil || !got.Comparison.Promote {
 		t.Errorf("a round that was under way: %+v", got)
 	}
-	if got, _ := evolveOnce(b); got.Outcome != learning.Promoted {
+	if got, _ := evolveOnce(b); got.Outcome != trial.Promoted {
 		t.Errorf("a round that was asked for: %+v", got)
 	}
 }

@@ -12,25 +12,28 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/memoryskill/policy"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/adaptation"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/build"
+	"cairn/internal/service/learning/decision"
 	"cairn/internal/testkit"
 )
 
 // brought has a skill come into the default bank, and gives its id.
 func brought(b *apptest.Bundle, name, description string) string {
 	b.T.Helper()
-	head, err := b.Evolve.Import(b.T.Context(), b.Workspace.ID, learning.DefaultBank, skillFile(name, description))
+	head, err := b.Learning.Banks.Import(b.T.Context(), b.Workspace.ID, bank.Default, skillFile(name, description))
 	testkit.Must(b.T, err)
 	v, _ := head.Bank.Get(name)
 	return v.ID
 }
 
 // unbiased tells whether a choice was made by the policy's own probabilities.
-func unbiased(d learning.Decision) bool { return d.Choice.Bias == 0 && len(d.Choice.Fresh) == 0 }
+func unbiased(d decision.Decision) bool { return d.Choice.Bias == 0 && len(d.Choice.Fresh) == 0 }
 
 // biasOf is what training would add to the logits of a decision's new skills at
 // iteration t, and the log-probability of the choice with it.
-func biasOf(d learning.Decision, t int, fresh ...string) (bias, logProb float64) {
+func biasOf(d decision.Decision, t int, fresh ...string) (bias, logProb float64) {
 	isNew, chosen := make([]bool, len(d.Choice.Candidates)), []int{}
 	for i, id := range d.Choice.Candidates {
 		isNew[i] = slices.Contains(fresh, id)
@@ -64,7 +67,7 @@ func TestNewSkillsAreExploredInLiveChoices(t *testing.T) {
 	dates := brought(b, "capture_dates", "Adds dates.")
 	biased := 0
 	for n, d := range live(b, "t", 36) {
-		bias, logProb := biasOf(d, n/learning.FewestLearnt, dates)
+		bias, logProb := biasOf(d, n/adaptation.MinDecisions, dates)
 		if d.Choice.Greedy || math.Abs(d.Choice.Bias-bias) > 1e-12 || math.Abs(d.Choice.LogProb-logProb) > 1e-12 {
 			t.Errorf("choice %d: bias %v, log π %v, want %v and %v", n, d.Choice.Bias, d.Choice.LogProb, bias, logProb)
 		}
@@ -96,7 +99,7 @@ select workspace_id, bank_id, 3, 2, 'adapt', bank_sha, capacity, members, fresh,
 		exec(b, `insert into cairn.decisions (workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, sampled, created_at)
 select workspace_id, 'past/' || $1::int || '/' || i, run_id, conversation_id, $1::int * 10000 + i, from_seq, to_seq, bank_id, $1::int, choice, true, now() - interval '2 days' from cairn.decisions, generate_series(1, $2::int) i where id = (select min(id) from cairn.decisions)`, version, n)
 	}
-	window := policy.DefaultExploration().Window * learning.FewestLearnt
+	window := policy.DefaultExploration().Window * adaptation.MinDecisions
 	drawn(2, window)
 	if d := live(b, "known", 1)[0]; !gotBias(d, 0, places) {
 		t.Errorf("after the window of the first: bias %v of %q", d.Choice.Bias, d.Choice.Fresh)
@@ -111,7 +114,7 @@ select workspace_id, 'past/' || $1::int || '/' || i, run_id, conversation_id, $1
 }
 
 // gotBias tells whether a choice has the bias of training for these new skills.
-func gotBias(d learning.Decision, t int, fresh ...string) bool {
+func gotBias(d decision.Decision, t int, fresh ...string) bool {
 	bias, logProb := biasOf(d, t, fresh...)
 	slices.Sort(fresh)
 	return !d.Choice.Greedy && math.Abs(d.Choice.Bias-bias) <= 1e-12 && math.Abs(d.Choice.LogProb-logProb) <= 1e-12 && (bias == 0 || slices.Equal(d.Choice.Fresh, fresh))
@@ -158,13 +161,13 @@ func TestAnUpdateLearnsFromBiasedChoices(t *testing.T) {
 	setLearning(b, `{"explore_per_day":1000}`)
 	brought(b, "capture_dates", "Adds dates.")
 	made := live(b, "t", 24)
-	head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
+	head, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default)
 	testkit.Must(t, err)
 	vectors := map[string][]float64{}
 	for _, v := range head.Bank.Versions() {
 		of, err := b.Embedder.Embed(t.Context(), []string{v.Skill.Description})
 		testkit.Must(t, err)
-		vectors[v.ID] = policy.Fold(of[0], head.Policy.Shape().Dim)
+		vectors[v.ID] = head.Policy.Vector(of[0])
 	}
 	var steps, bare []policy.Step
 	for _, d := range made {
@@ -177,14 +180,14 @@ func TestAnUpdateLearnsFromBiasedChoices(t *testing.T) {
 	if len(bare) == 0 {
 		t.Fatal("no choice was biased")
 	}
-	weighed, err := policy.Reweigh(head.Policy, steps, vectors, policy.DefaultMaxWeight)
+	weighed, err := policy.Reweigh(head.Policy.(policy.Policy), steps, vectors, policy.DefaultMaxWeight)
 	testkit.Must(t, err)
 	for _, step := range weighed {
 		if math.Abs(step.Weight-1) > 1e-9 {
 			t.Errorf("%s weighs %v for the policy that chose", step.ID, step.Weight)
 		}
 	}
-	weighed, err = policy.Reweigh(head.Policy, bare, vectors, policy.DefaultMaxWeight)
+	weighed, err = policy.Reweigh(head.Policy.(policy.Policy), bare, vectors, policy.DefaultMaxWeight)
 	testkit.Must(t, err)
 	for _, step := range weighed {
 		if math.Abs(step.Weight-1) < 1e-3 {
@@ -193,7 +196,7 @@ func TestAnUpdateLearnsFromBiasedChoices(t *testing.T) {
 	}
 	outcomes(b, made)
 	got, _ := adaptOnce(b)
-	if got.Outcome != learning.OnCanary || got.Decisions != 24 {
+	if got.Outcome != adaptation.OnCanary || got.Decisions != 24 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -206,13 +209,13 @@ func TestABiasedChoiceIsMadeOnce(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	setLearning(b, `{"explore_per_day":1000}`)
 	brought(b, "capture_dates", "Adds dates.")
-	r := build(b, building(), func(r *learning.BuildRequest) { r.Keeping.K = 1 })
-	_, _, err := b.Evolve.OpenBuild(t.Context(), r.Ref)
+	r := buildSession(b, building(), func(r *build.Request) { r.Keeping.K = 1 })
+	_, _, err := b.Learning.Builds.Open(t.Context(), r.Ref)
 	testkit.Must(t, err)
 	var kept []string
 	for range 2 {
 		for n := range 3 {
-			_, err := b.Evolve.BuildSpan(t.Context(), r.Ref, n)
+			_, err := b.Learning.Builds.BuildSpan(t.Context(), r.Ref, n)
 			testkit.Must(t, err)
 		}
 		var now []string

@@ -11,14 +11,14 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/feedback"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/cases"
 	"cairn/internal/service/memoryagent"
 	"cairn/internal/testkit"
 )
 
-func cases(b *apptest.Bundle) []learning.Case {
+func openCases(b *apptest.Bundle) []cases.Case {
 	b.T.Helper()
-	out, err := b.Evolve.Cases(b.T.Context(), b.Workspace.ID, "", 100)
+	out, err := b.Learning.Cases.List(b.T.Context(), b.Workspace.ID, "", 100)
 	testkit.Must(b.T, err)
 	return out
 }
@@ -37,15 +37,15 @@ func TestBadAnswersBecomeHardCases(t *testing.T) {
 	say("1", feedback.Input{Rating: feedback.Bad, Question: "Where does Vera live?", Answer: "In Oslo"})
 	say("1", feedback.Input{Rating: feedback.Bad, Question: "Where does Vera live?", Answer: "In Oslo"})
 	got := say("2", feedback.Input{Correction: "Bergen", Question: " where does  VERA live?"})
-	if got.Case.Failures != 2 || got.Case.Source != learning.FromCorrection || !slices.Equal(got.Case.Gold, []string{"Bergen"}) || len(cases(b)) != 1 {
-		t.Errorf("%+v, %d cases", got.Case, len(cases(b)))
+	if got.Case.Failures != 2 || got.Case.Source != cases.FromCorrection || !slices.Equal(got.Case.Gold, []string{"Bergen"}) || len(openCases(b)) != 1 {
+		t.Errorf("%+v, %d cases", got.Case, len(openCases(b)))
 	}
 	say("3", feedback.Input{Rating: feedback.Good, Question: "Where does Vera live?"})
-	if open := cases(b); len(open) != 1 || open[0].Failures != 1 {
+	if open := openCases(b); len(open) != 1 || open[0].Failures != 1 {
 		t.Errorf("%+v", open)
 	}
 	say("4", feedback.Input{Rating: feedback.Good, Question: "Where does Vera live?"})
-	if open := cases(b); len(open) != 0 {
+	if open := openCases(b); len(open) != 0 {
 		t.Errorf("%+v", open)
 	}
 	for _, wrong := range []feedback.Input{{}, {Rating: "fine"}, {Rating: feedback.Bad}, {Rating: feedback.Good}, {Rating: feedback.Good, Correction: "x", Question: "y"}} {
@@ -67,7 +67,7 @@ func TestARetrievalThatFindsNothingBecomesACase(t *testing.T) {
 		testkit.Must(t, err)
 	}
 	ask()
-	if got := cases(b); len(got) != 0 {
+	if got := openCases(b); len(got) != 0 {
 		t.Errorf("agents build this workspace's memories: %+v", got)
 	}
 	b.Within(func(ctx context.Context, q postgres.Tx) error {
@@ -76,7 +76,7 @@ func TestARetrievalThatFindsNothingBecomesACase(t *testing.T) {
 	})
 	ask()
 	ask()
-	if got := cases(b); len(got) != 1 || got[0].Failures != 2 || got[0].Source != learning.FromRetrieval || got[0].Question != "Which boat did Otto buy?" {
+	if got := openCases(b); len(got) != 1 || got[0].Failures != 2 || got[0].Source != cases.FromRetrieval || got[0].Question != "Which boat did Otto buy?" {
 		t.Errorf("%+v", got)
 	}
 }

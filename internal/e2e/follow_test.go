@@ -10,7 +10,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/fault"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/bank"
 	"cairn/internal/testkit"
 )
 
@@ -20,30 +20,30 @@ func TestABankFollowsASharedOne(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t, offlineRules)
 	ctx := t.Context()
-	shared, err := b.Store.Workspace(ctx, learning.SharedWorkspace, true)
+	shared, err := b.Store.Workspace(ctx, bank.SharedWorkspace, true)
 	testkit.Must(t, err)
-	follow := func() learning.Head {
+	follow := func() bank.Head {
 		t.Helper()
-		out, err := b.Evolve.Follow(ctx, learning.FollowRequest{Workspace: b.Workspace.ID, Shared: shared.ID})
+		out, err := b.Learning.Banks.Follow(ctx, bank.FollowRequest{Workspace: b.Workspace.ID, Shared: shared.ID})
 		testkit.Must(t, err)
 		return out
 	}
-	takes := func(ws int64, name, description string) learning.Head {
+	takes := func(ws int64, name, description string) bank.Head {
 		t.Helper()
-		out, err := b.Evolve.Import(ctx, ws, learning.DefaultBank, skillFile(name, description))
+		out, err := b.Learning.Banks.Import(ctx, ws, bank.Default, skillFile(name, description))
 		testkit.Must(t, err)
 		return out
 	}
-	says := func(h learning.Head, name string) string {
+	says := func(h bank.Head, name string) string {
 		v, _ := h.Bank.Get(name)
 		return v.Skill.Description
 	}
-	if _, err := b.Evolve.Follow(ctx, learning.FollowRequest{Workspace: b.Workspace.ID, Shared: shared.ID}); fault.CodeOf(err) != fault.NotFound {
+	if _, err := b.Learning.Banks.Follow(ctx, bank.FollowRequest{Workspace: b.Workspace.ID, Shared: shared.ID}); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("without a shared bank: %v", err)
 	}
 	takes(shared.ID, "capture_dates", "Adds dates that were told.")
 	takes(shared.ID, "capture_places", "Adds places that were told.")
-	_, err = b.Evolve.ImportTraces(ctx, shared.ID, "", lessons(4))
+	_, err = b.Learning.Cases.Import(ctx, shared.ID, "", lessons(4))
 	testkit.Must(t, err)
 
 	first := follow()
@@ -79,12 +79,12 @@ func TestABankFollowsASharedOne(t *testing.T) {
 		}
 		return err
 	}))
-	back, err := b.Evolve.Rollback(ctx, b.Workspace.ID, learning.DefaultBank, first.Head)
+	back, err := b.Learning.Banks.Rollback(ctx, b.Workspace.ID, bank.Default, first.Head)
 	testkit.Must(t, err)
 	if back.Snapshot() != first.Snapshot() {
 		t.Error("a rollback does not lead back")
 	}
-	if _, err := b.Evolve.Follow(ctx, learning.FollowRequest{Workspace: shared.ID, Shared: shared.ID}); fault.CodeOf(err) != fault.InvalidArgument {
+	if _, err := b.Learning.Banks.Follow(ctx, bank.FollowRequest{Workspace: shared.ID, Shared: shared.ID}); fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("following itself: %v", err)
 	}
 }
@@ -101,9 +101,9 @@ func TestFollowingTakesOverWhatWasLearnt(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t, offlineRules)
-	shared, err := b.Store.Workspace(t.Context(), learning.SharedWorkspace, true)
+	shared, err := b.Store.Workspace(t.Context(), bank.SharedWorkspace, true)
 	testkit.Must(t, err)
-	out, _ := playTraining(t, b, b.Evolve, func(what string, step func() error) {
+	out, _ := playTraining(t, b, b.Learning, func(what string, step func() error) {
 		if err := step(); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
@@ -111,11 +111,11 @@ func TestFollowingTakesOverWhatWasLearnt(t *testing.T) {
 	if out.Version == 0 {
 		t.Fatalf("nothing was learnt: %+v", out)
 	}
-	learnt, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
+	learnt, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default)
 	testkit.Must(t, err)
-	empty, err := b.Evolve.Bank(t.Context(), shared.ID, learning.DefaultBank)
+	empty, err := b.Learning.Banks.Head(t.Context(), shared.ID, bank.Default)
 	testkit.Must(t, err)
-	got, err := b.Evolve.Follow(t.Context(), learning.FollowRequest{Workspace: b.Workspace.ID, Shared: shared.ID})
+	got, err := b.Learning.Banks.Follow(t.Context(), bank.FollowRequest{Workspace: b.Workspace.ID, Shared: shared.ID})
 	testkit.Must(t, err)
 	if got.Version.Policy != learnt.Version.Policy || got.Version.Policy == empty.Version.Policy {
 		t.Error("a policy that has learnt gave way")
@@ -123,9 +123,9 @@ func TestFollowingTakesOverWhatWasLearnt(t *testing.T) {
 	// The other way round: one that was trained is followed by one that was not.
 	fresh, err := b.Store.Workspace(t.Context(), "fresh", true)
 	testkit.Must(t, err)
-	got, err = b.Evolve.Follow(t.Context(), learning.FollowRequest{Workspace: fresh.ID, Shared: b.Workspace.ID})
+	got, err = b.Learning.Banks.Follow(t.Context(), bank.FollowRequest{Workspace: fresh.ID, Shared: b.Workspace.ID})
 	testkit.Must(t, err)
-	if now, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank); err != nil || got.Snapshot() != now.Snapshot() {
+	if now, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default); err != nil || got.Snapshot() != now.Snapshot() {
 		t.Errorf("%+v, want %+v; %v", got.Version, now.Version, err)
 	}
 }

@@ -19,6 +19,13 @@ import (
 	"cairn/internal/domain/metrics"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/build"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/episode"
+	"cairn/internal/service/learning/evolution"
+	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/learning/training"
 	"cairn/internal/testkit"
 )
 
@@ -26,20 +33,20 @@ import (
 // primitives for each span, so that both sides of the gate do the same.
 func trainedUntilTheGate(t *testing.T, b *apptest.Bundle, service *learning.Service) (run.Ref, error) {
 	t.Helper()
-	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
+	_, err := b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", lessons(4))
 	testkit.Must(t, err)
-	spec := learning.TrainSpec{Spec: app.EvolveSpec(b.Config), Stages: 1, Iterations: 1, Episodes: 2}
+	spec := training.Spec{Spec: app.EvolveSpec(b.Config), Stages: 1, Iterations: 1, Episodes: 2}
 	spec.Keeping.Tokens, spec.Keeping.K = 24, 4
-	r, err := service.Train(t.Context(), learning.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: spec})
+	r, err := service.Trainings.Accept(t.Context(), training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
 	testkit.Must(t, err)
-	_, _, err = service.OpenTraining(t.Context(), r.Ref)
+	_, _, err = service.Trainings.Open(t.Context(), r.Ref)
 	testkit.Must(t, err)
 	for e := range spec.Episodes {
-		testkit.Must(t, service.Episode(t.Context(), r.Ref, 0, 0, e, func() {}))
+		testkit.Must(t, service.Trainings.PlayEpisode(t.Context(), r.Ref, 0, 0, e))
 	}
-	_, err = service.Learn(t.Context(), r.Ref, 0, 0)
+	_, err = service.Trainings.Learn(t.Context(), r.Ref, 0, 0)
 	testkit.Must(t, err)
-	_, err = service.CloseStage(t.Context(), r.Ref, 0, func() {})
+	_, err = service.Trainings.CloseStage(t.Context(), r.Ref, 0)
 	return r.Ref, err
 }
 
@@ -53,24 +60,24 @@ func TestATrainingThatIsNoBetterStaysOutOfForce(t *testing.T) {
 	ref, err := trainedUntilTheGate(t, b, service)
 	testkit.Must(t, err)
 	for range 2 { // twice is once
-		testkit.Must(t, service.TrainTrial(t.Context(), ref, 0, func() {}))
+		testkit.Must(t, service.Trainings.PlayTrial(t.Context(), ref, 0))
 	}
-	if err := service.TrainTrial(t.Context(), ref, 1, func() {}); fault.CodeOf(err) != fault.InvalidArgument {
+	if err := service.Trainings.PlayTrial(t.Context(), ref, 1); fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("a trial that there is not: %v", err)
 	}
-	w, err := service.Watch(t.Context(), ref)
+	w, err := service.Trainings.Progress(t.Context(), ref)
 	testkit.Must(t, err)
 	if w.Tried != 1 || w.Trials != 1 || !(w.Choice.Mass > 0.99) {
 		t.Errorf("%+v", w)
 	}
 	for range 2 {
-		out, err := service.CloseTraining(t.Context(), ref, "", "")
+		out, err := service.Trainings.Close(t.Context(), ref, "", "")
 		testkit.Must(t, err)
 		if out.Outcome != run.Completed || out.Version != 0 || out.Gate == nil || out.Gate.Promote || out.Gate.Mean != 0 || out.Gate.Traces != 1 || !strings.Contains(out.Note, "not better") {
 			t.Errorf("%+v", out)
 		}
 	}
-	if head, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank); err != nil || head.Head != 1 {
+	if head, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default); err != nil || head.Head != 1 {
 		t.Errorf("version %d, %v", head.Head, err)
 	}
 	if n := count(b, "select count(*) from cairn.llm_calls where step like 'trial/0000/%' and state = 'done'"); n != 8 {
@@ -97,8 +104,8 @@ func TestNothingIsPromotedOnMaskedOutcomes(t *testing.T) {
 	service, _ := shaken(b)
 	ref, err := trainedUntilTheGate(t, b, service)
 	testkit.Must(t, err)
-	testkit.Must(t, service.TrainTrial(t.Context(), ref, 0, func() {}))
-	out, err := service.CloseTraining(t.Context(), ref, "", "")
+	testkit.Must(t, service.Trainings.PlayTrial(t.Context(), ref, 0))
+	out, err := service.Trainings.Close(t.Context(), ref, "", "")
 	testkit.Must(t, err)
 	if out.Version != 0 || out.Gate != nil || !strings.Contains(out.Note, "8 of 12 outcomes") {
 		t.Errorf("%+v", out)
@@ -109,10 +116,10 @@ func TestNothingIsPromotedOnMaskedOutcomes(t *testing.T) {
 	designs(other, true)
 	failing(other)
 	got, _ := evolveOnce(other)
-	if got.Outcome != learning.NoTraces || got.Outcomes != (learning.Outcomes{Of: 12, Masked: 8}) || !strings.Contains(got.Note, "masked") {
+	if got.Outcome != evolution.NoTraces || got.Outcomes != (episode.Outcomes{Of: 12, Masked: 8}) || !strings.Contains(got.Note, "masked") {
 		t.Errorf("%s %+v: %s", got.Outcome, got.Outcomes, got.Note)
 	}
-	if head, err := other.Evolve.Bank(t.Context(), other.Workspace.ID, learning.DefaultBank); err != nil || head.Head != 1 {
+	if head, err := other.Learning.Banks.Head(t.Context(), other.Workspace.ID, bank.Default); err != nil || head.Head != 1 {
 		t.Errorf("version %d, %v", head.Head, err)
 	}
 }
@@ -132,15 +139,18 @@ func TestAnOutageInATrainingIsTold(t *testing.T) {
 		b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: everything})
 		service, _ := shaken(b)
 		var told bytes.Buffer
-		service.Log = slog.New(slog.NewTextHandler(&told, nil))
+		ports := service.Ports
+		ports.Log = slog.New(slog.NewTextHandler(&told, nil))
+		service, err := learning.New(ports)
+		testkit.Must(t, err)
 		before := metrics.Read().Learnt["train"]
 		ref, err := trainedUntilTheGate(t, b, service)
 		if (err == nil) != c.scores || err != nil && fault.CodeOf(err) != fault.ModelRejected {
 			t.Errorf("%s: %v", c.lost, err)
 		}
-		w, err := service.Watch(t.Context(), ref)
+		w, err := service.Trainings.Progress(t.Context(), ref)
 		testkit.Must(t, err)
-		if w.Outcomes != (learning.Outcomes{Of: 12, Masked: c.masked}) {
+		if w.Outcomes != (episode.Outcomes{Of: 12, Masked: c.masked}) {
 			t.Errorf("%s: shown %+v", c.lost, w.Outcomes)
 		}
 		now := metrics.Read().Learnt["train"]
@@ -158,9 +168,9 @@ func TestATrainingNeedsAConversationToHoldOut(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
-	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(1))
+	_, err := b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", lessons(1))
 	testkit.Must(t, err)
-	_, err = b.Evolve.Train(t.Context(), learning.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key})
+	_, err = b.Learning.Trainings.Accept(t.Context(), training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key})
 	if f := fault.From(err); f == nil || f.Code != fault.InvalidArgument || !strings.Contains(f.Hint, "two conversations") {
 		t.Errorf("%v", err)
 	}
@@ -178,13 +188,13 @@ func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 			traces[i].Messages[j].Time = traces[i].Messages[0].Time
 		}
 	}
-	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", traces)
+	_, err := b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", traces)
 	testkit.Must(t, err)
-	played, ref := firstEpisode(b, func(s *learning.TrainSpec) { s.Keeping.Mode, s.Fuse, s.Temperature = "turn", policy.SimWeighted, .5 })
+	played, ref := firstEpisode(b, func(s *training.Spec) { s.Keeping.Mode, s.Fuse, s.Temperature = "turn", policy.SimWeighted, .5 })
 	if n := len(played.Episode.Decisions); n != 4 {
 		t.Errorf("%d spans of 4 turns", n)
 	}
-	learnt, err := b.Evolve.Learn(t.Context(), ref, 0, 0)
+	learnt, err := b.Learning.Trainings.Learn(t.Context(), ref, 0, 0)
 	testkit.Must(t, err)
 	var blob []byte
 	b.Within(func(ctx context.Context, q postgres.Tx) (err error) {
@@ -196,17 +206,17 @@ func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 	if s := weights.Shape(); s.Fuse != policy.SimWeighted || s.Temperature != .5 {
 		t.Errorf("the policy fuses by %q at %v", s.Fuse, s.Temperature)
 	}
-	ask := func(change func(*learning.TrainSpec)) error {
-		spec := learning.TrainSpec{Spec: app.EvolveSpec(b.Config), Stages: 1, Iterations: 1}
+	ask := func(change func(*training.Spec)) error {
+		spec := training.Spec{Spec: app.EvolveSpec(b.Config), Stages: 1, Iterations: 1}
 		change(&spec)
-		r, err := b.Evolve.Train(t.Context(), learning.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: spec})
+		r, err := b.Learning.Trainings.Accept(t.Context(), training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
 		if err == nil && count(b, fmt.Sprintf("select count(*) from cairn.runs where id = %d and spec->'keeping'->>'spans' = 'full-session'", r.Ref.Run)) != 1 {
 			err = fmt.Errorf("run %d does not cut by full sessions", r.Ref.Run)
 		}
 		return err
 	}
-	testkit.Must(t, ask(func(s *learning.TrainSpec) { s.Recipe = memoryskill.PaperRecipe }))
-	for name, bad := range map[string]func(*learning.TrainSpec){"spans": func(s *learning.TrainSpec) { s.Keeping.Mode = "sentence" }, "fuse": func(s *learning.TrainSpec) { s.Fuse = "median" }} {
+	testkit.Must(t, ask(func(s *training.Spec) { s.Recipe = memoryskill.PaperRecipe }))
+	for name, bad := range map[string]func(*training.Spec){"spans": func(s *training.Spec) { s.Keeping.Mode = "sentence" }, "fuse": func(s *training.Spec) { s.Fuse = "median" }} {
 		if f := fault.From(ask(bad)); f == nil || f.Code != fault.InvalidArgument || f.Hint == "" {
 			t.Errorf("%s: %v", name, f)
 		}
@@ -220,13 +230,13 @@ func TestALiveCaseExpires(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	withSkills(b)
-	fail := func(op, question string) learning.Case {
-		c, err := b.Evolve.Note(t.Context(), b.Workspace.ID, learning.FailedQuestion{Op: op, Source: learning.FromFeedback, Question: question})
+	fail := func(op, question string) cases.Case {
+		c, err := b.Learning.Cases.RecordFailure(t.Context(), b.Workspace.ID, cases.FailedQuestion{Op: op, Source: cases.FromFeedback, Question: question})
 		testkit.Must(t, err)
 		return c
 	}
 	open := func() int {
-		cases, err := b.Evolve.Cases(t.Context(), b.Workspace.ID, "", 10)
+		cases, err := b.Learning.Cases.List(t.Context(), b.Workspace.ID, "", 10)
 		testkit.Must(t, err)
 		return len(cases)
 	}
@@ -236,11 +246,11 @@ func TestALiveCaseExpires(t *testing.T) {
 	if n := open(); n != 2 {
 		t.Fatalf("%d open cases", n)
 	}
-	exec(b, "update cairn.cases set failed_at = now() - make_interval(secs => $1) where question ~ 'Vera'", (learning.CaseWindow - 1e12).Seconds())
+	exec(b, "update cairn.cases set failed_at = now() - make_interval(secs => $1) where question ~ 'Vera'", (cases.Window - 1e12).Seconds())
 	if n := open(); n != 2 {
 		t.Errorf("within the window: %d open cases", n)
 	}
-	exec(b, "update cairn.cases set failed_at = now() - make_interval(secs => $1) where question ~ 'Vera'", (learning.CaseWindow + 1e12).Seconds())
+	exec(b, "update cairn.cases set failed_at = now() - make_interval(secs => $1) where question ~ 'Vera'", (cases.Window + 1e12).Seconds())
 	if n := open(); n != 1 {
 		t.Errorf("after the window: %d open cases", n)
 	}
@@ -250,9 +260,9 @@ func TestALiveCaseExpires(t *testing.T) {
 	if c := fail("4", "Where does Vera live?"); c.State != "open" || c.Failures != 1 {
 		t.Errorf("failing again: %+v", c)
 	}
-	testkit.Must(t, b.Evolve.Succeeded(t.Context(), b.Workspace.ID, learning.PositiveFeedback{Op: "5", Question: "Who is Otto?"}))
+	testkit.Must(t, b.Learning.Cases.RecordSuccess(t.Context(), b.Workspace.ID, cases.PositiveFeedback{Op: "5", Question: "Who is Otto?"}))
 	exec(b, "update cairn.cases set failed_at = now() - interval '1 year'")
-	started, err := b.Evolve.EvolveDue(t.Context(), learning.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: 1})
+	started, err := b.Learning.Rounds.AcceptDue(t.Context(), runspec.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: 1})
 	if err != nil || len(started) != 0 || count(b, "select count(*) from cairn.cases where state = 'open'") != 0 {
 		t.Errorf("%d rounds are started for what has expired, %v", len(started), err)
 	}
@@ -265,13 +275,13 @@ func TestABuildCutsAsItIsTold(t *testing.T) {
 	b := apptest.OpenIdle(t)
 	said := building()
 	for mode, want := range map[string]int{"turn": 3, "turn-pair": 2, "full-session": 1, "paragraph": 3} {
-		r := build(b, said, func(r *learning.BuildRequest) { r.Trace, r.Keeping.Mode = "by-"+mode, mode })
-		spans, _, err := b.Evolve.OpenBuild(t.Context(), r.Ref)
+		r := buildSession(b, said, func(r *build.Request) { r.Trace, r.Keeping.Mode = "by-"+mode, mode })
+		spans, _, err := b.Learning.Builds.Open(t.Context(), r.Ref)
 		if err != nil || spans != want {
 			t.Errorf("%s: %d spans, want %d; %v", mode, spans, want, err)
 		}
 	}
-	_, err := b.Evolve.Build(t.Context(), learning.BuildRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: said, Spec: app.EvolveSpec(b.Config), Keeping: learning.SpanOptions{Spanning: executor.Spanning{Mode: "sentence"}}})
+	_, err := b.Learning.Builds.Accept(t.Context(), build.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: said, Spec: app.EvolveSpec(b.Config), Keeping: runspec.SpanOptions{Spanning: executor.Spanning{Mode: "sentence"}}})
 	if fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("a mode that there is not: %v", err)
 	}
@@ -283,16 +293,16 @@ func TestABuildCutsAsItIsTold(t *testing.T) {
 		t.Errorf("%d idle builds cut by turn", n)
 	}
 	// So do rounds and trainings of the workspace, unless they are told otherwise.
-	_, err = b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
+	_, err = b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", lessons(4))
 	testkit.Must(t, err)
 	for want, mode := range map[string]string{"turn": "", "turn-pair": "turn-pair"} {
-		round := learning.EvolveSpec{Spec: app.EvolveSpec(b.Config)}
+		round := evolution.Spec{Spec: app.EvolveSpec(b.Config)}
 		round.Keeping.Mode = mode
-		evolving, err := b.Evolve.Evolve(t.Context(), learning.EvolveRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, ID: want, EvolveSpec: round})
+		evolving, err := b.Learning.Rounds.Accept(t.Context(), evolution.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, ID: want, Spec: round})
 		testkit.Must(t, err)
-		training := learning.TrainSpec{Spec: app.EvolveSpec(b.Config)}
-		training.Keeping.Mode = mode
-		trains, err := b.Evolve.Train(t.Context(), learning.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: training})
+		trained := training.Spec{Spec: app.EvolveSpec(b.Config)}
+		trained.Keeping.Mode = mode
+		trains, err := b.Learning.Trainings.Accept(t.Context(), training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: trained})
 		testkit.Must(t, err)
 		for _, r := range []run.Run{evolving, trains} {
 			if got := column[string](b, "select spec->'keeping'->>'spans' from cairn.runs where id = $1", r.Ref.Run)[0]; got != want {

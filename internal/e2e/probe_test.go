@@ -19,17 +19,22 @@ import (
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/erase"
 	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/adaptation"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/build"
+	"cairn/internal/service/learning/probe"
+	"cairn/internal/service/learning/runspec"
 	"cairn/internal/testkit"
 )
 
 // probed waits for the end of all that memory asks itself.
-func probed(b *apptest.Bundle, runs int) (out []learning.Probed) {
+func probed(b *apptest.Bundle, runs int) (out []probe.Result) {
 	b.T.Helper()
 	testkit.Eventually(b.T, fmt.Sprintf("memory has asked itself %d times", runs), func() bool {
 		return count(b, "select count(*) from cairn.runs where kind = 'probe' and status = 'ended'") == runs
 	})
 	for _, raw := range column[string](b, "select result::text from cairn.runs where kind = 'probe' order by id") {
-		var one learning.Probed
+		var one probe.Result
 		testkit.Must(b.T, json.Unmarshal([]byte(raw), &one))
 		out = append(out, one)
 	}
@@ -60,10 +65,10 @@ func TestMemoryAsksItselfWhatItHasRemembered(t *testing.T) {
 	b := apptest.Open(t)
 	quizzes(b)
 	setLearning(b, `{"probes_per_day":5}`)
-	r := build(b, building())
+	r := buildSession(b, building())
 	builtBy(b, r.Ref)
 	got := probed(b, 1)[0]
-	if got.Outcome != run.Completed || got.Probes != 2 || got.Scored != 2 || got.Mean != .5 || got.Bank != learning.DefaultBank {
+	if got.Outcome != run.Completed || got.Probes != 2 || got.Scored != 2 || got.Mean != .5 || got.Bank != bank.Default {
 		t.Errorf("%+v", got)
 	}
 	if rows := probesOf(b); !slices.Equal(rows, []string{"0 two scored 1", "1 by the door scored 0"}) {
@@ -81,7 +86,7 @@ func TestMemoryAsksItselfWhatItHasRemembered(t *testing.T) {
 	if len(m.Messages) != 3 || m.Messages[2].Index != 2 || m.Limits["max_probes"] != 3 {
 		t.Errorf("shown %+v, %v", m.Messages, m.Limits)
 	}
-	head, err := b.Evolve.At(t.Context(), b.Workspace.ID, learning.DefaultBank, 0)
+	head, err := b.Learning.Banks.At(t.Context(), b.Workspace.ID, bank.Default, 0)
 	testkit.Must(t, err)
 	for id, s := range head.Stats { // all four were chosen for each span
 		if s.Count != 3 || s.Mean < .6 || s.Mean > .7 {
@@ -91,7 +96,7 @@ func TestMemoryAsksItselfWhatItHasRemembered(t *testing.T) {
 	if n := count(b, "select count(*) from cairn.memory_views") + count(b, "select coalesce(sum(retrieve_count), 0)::int from cairn.memories"); n != 0 {
 		t.Errorf("asking itself counts as use, %d times", n)
 	}
-	listed, err := b.Evolve.Probes(t.Context(), b.Workspace.ID, learning.DefaultBank, 10)
+	listed, err := b.Learning.Probes.List(t.Context(), b.Workspace.ID, bank.Default, 10)
 	if err != nil || len(listed) != 2 || listed[0].Question != "How many lemon trees has the greenhouse?" || *listed[0].Score != 1 || !slices.Equal(listed[1].Evidence, []int{2}) || listed[1].EndedAt == nil {
 		t.Errorf("%+v, %v", listed, err)
 	}
@@ -123,19 +128,19 @@ func TestAPolicyLearnsFromProbes(t *testing.T) {
 	b := apptest.Open(t)
 	quizzes(b)
 	setLearning(b, `{"explore_per_day":1000,"probes_per_day":5}`)
-	r := build(b, building(), func(r *learning.BuildRequest) { r.Keeping.K = 3 })
+	r := buildSession(b, building(), func(r *build.Request) { r.Keeping.K = 3 })
 	builtBy(b, r.Ref)
 	probed(b, 1)
 	told := outcomesOf(b)
 	if n := takes(b); n != len(told) || n < 2 || !slices.Contains(told, "2 probe 0") {
 		t.Fatalf("%d decisions may be learnt from, outcomes %q", n, told)
 	}
-	started, err := b.Evolve.AdaptDue(t.Context(), learning.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: 2})
+	started, err := b.Learning.Updates.AcceptDue(t.Context(), runspec.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: 2})
 	testkit.Must(t, err)
 	if len(started) != 1 {
 		t.Fatalf("%d updates were started", len(started))
 	}
-	if got := adaptedTo(b, started[0].Ref); got.Outcome != learning.OnCanary || got.Decisions != len(told) || got.Report == nil || got.Report.Credited != len(told) {
+	if got := adaptedTo(b, started[0].Ref); got.Outcome != adaptation.OnCanary || got.Decisions != len(told) || got.Report == nil || got.Report.Credited != len(told) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -153,7 +158,7 @@ func TestProbesKeepToTheirBudget(t *testing.T) {
 		session++
 		said := building()
 		said[0].Content = fmt.Sprintf("%s Session %d.", said[0].Content, session)
-		return build(b, said).Ref
+		return buildSession(b, said).Ref
 	}
 	for _, none := range []string{`{}`, `{"probes_per_day":5,"explore_per_day":0}`, `{"probes_per_day":5,"frozen":true}`} {
 		setLearning(b, none)
@@ -195,7 +200,7 @@ func TestProbesKeepToTheirBudget(t *testing.T) {
 }
 
 // silent is an embedder that is down.
-type silent struct{ learning.Embedder }
+type silent struct{ bank.Embedder }
 
 func (silent) Embed(context.Context, []string) ([][]float32, error) {
 	return nil, errors.New("connection refused")
@@ -205,14 +210,14 @@ func (silent) Embed(context.Context, []string) ([][]float32, error) {
 func accepted(b *apptest.Bundle, service *learning.Service) run.Ref {
 	b.T.Helper()
 	setLearning(b, `{"probes_per_day":5}`)
-	r := build(b, building())
-	_, _, err := service.OpenBuild(b.T.Context(), r.Ref)
+	r := buildSession(b, building())
+	_, _, err := service.Builds.Open(b.T.Context(), r.Ref)
 	testkit.Must(b.T, err)
 	for n := range 3 {
-		_, err := service.BuildSpan(b.T.Context(), r.Ref, n)
+		_, err := service.Builds.BuildSpan(b.T.Context(), r.Ref, n)
 		testkit.Must(b.T, err)
 	}
-	_, err = service.CloseBuild(b.T.Context(), r.Ref, "", "")
+	_, err = service.Builds.Close(b.T.Context(), r.Ref, "", "")
 	testkit.Must(b.T, err)
 	return run.Ref{Workspace: b.Workspace.ID, Run: column[int64](b, "select id from cairn.runs where kind = 'probe'")[0]}
 }
@@ -224,22 +229,24 @@ func TestAnOutageIsNoBadAnswerOfAProbe(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	quizzes(b)
-	ref := accepted(b, b.Evolve)
-	n, err := b.Evolve.MakeProbes(t.Context(), ref)
+	ref := accepted(b, b.Learning)
+	n, err := b.Learning.Probes.Make(t.Context(), ref)
 	if err != nil || n != 2 {
 		t.Fatalf("%d probes, %v", n, err)
 	}
-	down := *b.Evolve
-	down.Embedder = silent{b.Evolve.Embedder}
-	if err := down.AskProbe(t.Context(), ref, 0); err == nil {
+	ports := b.Learning.Ports
+	ports.Embedder = silent{ports.Embedder}
+	down, err := learning.New(ports)
+	testkit.Must(t, err)
+	if err := down.Probes.Ask(t.Context(), ref, 0); err == nil {
 		t.Error("a question was asked without its vector")
 	}
 	exec(b, `update cairn.decisions set outcome = '{"outcome":"llm_error"}' where span = 2`)
-	testkit.Must(t, b.Evolve.AskProbe(t.Context(), ref, 1))
-	if err := b.Evolve.AskProbe(t.Context(), ref, 2); err == nil {
+	testkit.Must(t, b.Learning.Probes.Ask(t.Context(), ref, 1))
+	if err := b.Learning.Probes.Ask(t.Context(), ref, 2); err == nil {
 		t.Error("a probe that there is not was asked")
 	}
-	got, err := b.Evolve.CloseProbe(t.Context(), ref, "unavailable", "the embedder does not answer")
+	got, err := b.Learning.Probes.Close(t.Context(), ref, "unavailable", "the embedder does not answer")
 	testkit.Must(t, err)
 	if got.Outcome != run.Failed || got.Errors != 1 || got.Unscored != 1 || got.Scored != 0 {
 		t.Errorf("%+v", got)
@@ -248,7 +255,7 @@ func TestAnOutageIsNoBadAnswerOfAProbe(t *testing.T) {
 		t.Errorf("%q", rows)
 	}
 	// Closed, it stays as it is.
-	testkit.Must(t, b.Evolve.AskProbe(t.Context(), ref, 0))
+	testkit.Must(t, b.Learning.Probes.Ask(t.Context(), ref, 0))
 	if n := len(outcomesOf(b)) + count(b, "select count(*) from cairn.skill_stats where stats ->> 'count' <> '0'"); n != 0 {
 		t.Errorf("%d outcomes of an outage", n)
 	}
@@ -257,7 +264,7 @@ func TestAnOutageIsNoBadAnswerOfAProbe(t *testing.T) {
 	other.Model.On(openaitest.Rule{Stage: "probe", Refusal: "no"})
 	other.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
 	setLearning(other, `{"probes_per_day":5}`)
-	if built := builtBy(other, build(other, building()).Ref); built.Outcome != run.Completed {
+	if built := builtBy(other, buildSession(other, building()).Ref); built.Outcome != run.Completed {
 		t.Errorf("a build whose probing failed: %+v", built)
 	}
 	if got := probed(other, 1)[0]; got.Outcome != run.Failed || got.Probes != 0 || len(outcomesOf(other)) != 0 {
@@ -272,18 +279,18 @@ func TestAFrozenWorkspaceIsNotProbed(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	quizzes(b)
-	ref := accepted(b, b.Evolve)
+	ref := accepted(b, b.Learning)
 	setLearning(b, `{"frozen":true}`)
-	if n, err := b.Evolve.MakeProbes(t.Context(), ref); err != nil || n != 0 || len(asked(b, "probe")) != 0 {
+	if n, err := b.Learning.Probes.Make(t.Context(), ref); err != nil || n != 0 || len(asked(b, "probe")) != 0 {
 		t.Errorf("%d probes after %d calls, %v", n, len(asked(b, "probe")), err)
 	}
 	setLearning(b, `{"frozen":false}`)
-	n, err := b.Evolve.MakeProbes(t.Context(), ref)
+	n, err := b.Learning.Probes.Make(t.Context(), ref)
 	if err != nil || n != 2 {
 		t.Fatalf("%d probes, %v", n, err)
 	}
 	setLearning(b, `{"frozen":true}`)
-	testkit.Must(t, b.Evolve.AskProbe(t.Context(), ref, 0))
+	testkit.Must(t, b.Learning.Probes.Ask(t.Context(), ref, 0))
 	if rows := probesOf(b); rows[0] != "0 two unscored -" || len(outcomesOf(b)) != 0 {
 		t.Errorf("%q, outcomes %q", rows, outcomesOf(b))
 	}
@@ -298,28 +305,28 @@ func TestAProbeCountsOnceWhateverDies(t *testing.T) {
 	quizzes(b)
 	setLearning(b, `{"probes_per_day":5}`)
 	service, dies := shaken(b)
-	r := build(b, building())
-	dies.survive(t, "open the build", func() error { _, _, err := service.OpenBuild(t.Context(), r.Ref); return err })
+	r := buildSession(b, building())
+	dies.survive(t, "open the build", func() error { _, _, err := service.Builds.Open(t.Context(), r.Ref); return err })
 	for n := range 3 {
-		dies.survive(t, fmt.Sprint("span ", n), func() error { _, err := service.BuildSpan(t.Context(), r.Ref, n); return err })
+		dies.survive(t, fmt.Sprint("span ", n), func() error { _, err := service.Builds.BuildSpan(t.Context(), r.Ref, n); return err })
 	}
-	dies.survive(t, "close the build", func() error { _, err := service.CloseBuild(t.Context(), r.Ref, "", ""); return err })
+	dies.survive(t, "close the build", func() error { _, err := service.Builds.Close(t.Context(), r.Ref, "", ""); return err })
 	runs := column[int64](b, "select id from cairn.runs where kind = 'probe'")
 	if len(runs) != 1 {
 		t.Fatalf("%d runs", len(runs))
 	}
 	ref := run.Ref{Workspace: b.Workspace.ID, Run: runs[0]}
-	dies.survive(t, "open", func() error { _, err := service.OpenProbe(t.Context(), ref); return err })
+	dies.survive(t, "open", func() error { _, err := service.Probes.Open(t.Context(), ref); return err })
 	var made int
-	dies.survive(t, "make", func() (err error) { made, err = service.MakeProbes(t.Context(), ref); return err })
+	dies.survive(t, "make", func() (err error) { made, err = service.Probes.Make(t.Context(), ref); return err })
 	if made != 2 {
 		t.Errorf("%d probes", made)
 	}
 	for n := range 2 {
-		dies.survive(t, fmt.Sprint("ask ", n), func() error { return service.AskProbe(t.Context(), ref, n) })
+		dies.survive(t, fmt.Sprint("ask ", n), func() error { return service.Probes.Ask(t.Context(), ref, n) })
 	}
-	var got learning.Probed
-	dies.survive(t, "close", func() (err error) { got, err = service.CloseProbe(t.Context(), ref, "", ""); return err })
+	var got probe.Result
+	dies.survive(t, "close", func() (err error) { got, err = service.Probes.Close(t.Context(), ref, "", ""); return err })
 	if got.Outcome != run.Completed || got.Scored != 2 || got.Mean != .5 {
 		t.Errorf("%+v", got)
 	}
@@ -345,7 +352,7 @@ func TestAProbingSurvivesAKilledWorker(t *testing.T) {
 	quizzes(b)
 	setLearning(b, `{"probes_per_day":5}`)
 	worker := b.StartProcess()
-	builtBy(b, build(b, building()).Ref)
+	builtBy(b, buildSession(b, building()).Ref)
 	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "asked", 1))
 	worker.Kill()
 	b.Model.Release("asked")
@@ -363,8 +370,8 @@ func TestProbesStayInTheirWorkspace(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	quizzes(b)
-	ref := accepted(b, b.Evolve)
-	_, err := b.Evolve.MakeProbes(t.Context(), ref)
+	ref := accepted(b, b.Learning)
+	_, err := b.Learning.Probes.Make(t.Context(), ref)
 	testkit.Must(t, err)
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	testkit.Must(t, err)
@@ -375,15 +382,15 @@ func TestProbesStayInTheirWorkspace(t *testing.T) {
 		if n, err := q.Probes().ProbesSpent(t.Context()); err != nil || n != 0 {
 			t.Errorf("another workspace has spent %d, %v", n, err)
 		}
-		if ended, err := q.Probes().EndProbe(t.Context(), learning.Probe{Run: ref.Run, State: learning.ProbeError}); err != nil || ended {
+		if ended, err := q.Probes().EndProbe(t.Context(), probe.Probe{Run: ref.Run, State: probe.StateError}); err != nil || ended {
 			t.Errorf("another workspace ended one: %v, %v", ended, err)
 		}
 		return nil
 	}))
-	if err := b.Evolve.AskProbe(t.Context(), run.Ref{Workspace: other.ID, Run: ref.Run}, 0); err == nil || strings.Contains(err.Error(), "lemon") {
+	if err := b.Learning.Probes.Ask(t.Context(), run.Ref{Workspace: other.ID, Run: ref.Run}, 0); err == nil || strings.Contains(err.Error(), "lemon") {
 		t.Errorf("asked from another workspace: %v", err)
 	}
-	if _, err := b.Evolve.Build(t.Context(), learning.BuildRequest{Workspace: other.ID, WorkspaceKey: other.Key, Messages: []transcript.Message{{Role: transcript.User, Content: "Hello there."}}, Spec: app.EvolveSpec(b.Config)}); err != nil {
+	if _, err := b.Learning.Builds.Accept(t.Context(), build.Request{Workspace: other.ID, WorkspaceKey: other.Key, Messages: []transcript.Message{{Role: transcript.User, Content: "Hello there."}}, Spec: app.EvolveSpec(b.Config)}); err != nil {
 		t.Error(err)
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/feedback"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/training"
 	"cairn/internal/testkit"
 )
 
@@ -19,7 +20,7 @@ import (
 // mean is, which they have in common: the bank is so small that all are chosen.
 func scored(b *apptest.Bundle) (count int, mean, usage float64) {
 	b.T.Helper()
-	head, err := b.Evolve.At(b.T.Context(), b.Workspace.ID, learning.DefaultBank, 0)
+	head, err := b.Learning.Banks.At(b.T.Context(), b.Workspace.ID, bank.Default, 0)
 	testkit.Must(b.T, err)
 	if len(head.Stats) != head.Bank.Len() {
 		b.T.Fatalf("statistics of %d skills, the bank has %d", len(head.Stats), head.Bank.Len())
@@ -40,7 +41,7 @@ func knows(t *testing.T) *apptest.Bundle {
 	b := apptest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"agent":"remy","memory":{"builder":"skills"}}' where id = $1`, b.Workspace.ID)
 	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
-	builtBy(b, build(b, building()).Ref)
+	builtBy(b, buildSession(b, building()).Ref)
 	perform(b, "turn", "", does(saying("vector_retrieve_memory", object{"query_items": []object{{"memory_type": "personal", "memory_target": "the house", "query": "how many lemon trees the greenhouse has"}}})), says("There are two."))
 	return b
 }
@@ -146,7 +147,7 @@ func TestMemorySkillsOfAnotherWorkspaceAreNeverSeen(t *testing.T) {
 	var shown int64
 	b.Within(func(ctx context.Context, q postgres.Tx) error {
 		decision, shown = column[string](b, "select id from cairn.decisions order by id limit 1")[0], column[int64](b, "select max(run_id) from cairn.turns")[0]
-		met, err := q.Decisions().MemoryUse(ctx, shown)
+		met, err := q.Decisions().MemoryUses(ctx, shown)
 		if len(met) == 0 {
 			t.Error("its own workspace does not see what the turn was shown")
 		}
@@ -154,16 +155,16 @@ func TestMemorySkillsOfAnotherWorkspaceAreNeverSeen(t *testing.T) {
 	})
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	testkit.Must(t, err)
-	head, err := b.Evolve.Bank(t.Context(), other.ID, learning.DefaultBank)
+	head, err := b.Learning.Banks.Head(t.Context(), other.ID, bank.Default)
 	testkit.Must(t, err)
 	vectors, err := b.Embedder.Embed(t.Context(), []string{"lemon trees in the greenhouse"})
 	testkit.Must(t, err)
 	testkit.Must(t, b.Store.InWorkspace(t.Context(), other.ID, func(_ context.Context, q postgres.Tx) error {
-		near, err := q.Documents().Neighbours(t.Context(), vectors[0], b.Space, 100)
+		near, err := q.Documents().Neighbors(t.Context(), vectors[0], b.Space, 100)
 		testkit.Must(t, err)
 		_, found, err := q.Decisions().DecisionAt(t.Context(), decision)
 		testkit.Must(t, err)
-		met, err := q.Decisions().MemoryUse(t.Context(), shown)
+		met, err := q.Decisions().MemoryUses(t.Context(), shown)
 		testkit.Must(t, err)
 		known, err := q.Cases().KnownCases(t.Context(), head.ID)
 		testkit.Must(t, err)
@@ -174,10 +175,10 @@ func TestMemorySkillsOfAnotherWorkspaceAreNeverSeen(t *testing.T) {
 		}
 		return nil
 	}))
-	if open, err := b.Evolve.Cases(t.Context(), other.ID, "", 100); err != nil || len(open) != 0 {
+	if open, err := b.Learning.Cases.List(t.Context(), other.ID, "", 100); err != nil || len(open) != 0 {
 		t.Errorf("%d cases, %v", len(open), err)
 	}
-	if _, err := b.Evolve.Train(t.Context(), learning.TrainRequest{Workspace: other.ID, WorkspaceKey: other.Key}); fault.CodeOf(err) != fault.NotFound {
+	if _, err := b.Learning.Trainings.Accept(t.Context(), training.Request{Workspace: other.ID, WorkspaceKey: other.Key}); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a training on another's traces: %v", err)
 	}
 }

@@ -21,6 +21,14 @@ import (
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/adaptation"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/build"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/episode"
+	"cairn/internal/service/learning/evolution"
+	"cairn/internal/service/learning/probe"
+	"cairn/internal/service/learning/training"
 	"cairn/internal/service/longterm"
 	"cairn/internal/testkit"
 )
@@ -75,8 +83,28 @@ type shakyStore struct {
 	*shaky
 }
 
-func (s shakyStore) WithEvolve(ctx context.Context, ws int64, fn func(context.Context, learning.Tx) error) error {
-	return s.through(func() error { return s.Store.WithEvolve(ctx, ws, fn) })
+func (s shakyStore) Banks() bank.Store   { return shakyTx[bank.Tx]{s.Store.Banks(), s.shaky} }
+func (s shakyStore) Builds() build.Store { return shakyTx[build.Tx]{s.Store.Builds(), s.shaky} }
+func (s shakyStore) Cases() cases.Store  { return shakyTx[cases.Tx]{s.Store.Cases(), s.shaky} }
+func (s shakyStore) Trainings() training.Store {
+	return shakyTx[training.Tx]{s.Store.Trainings(), s.shaky}
+}
+func (s shakyStore) Rounds() evolution.Store { return shakyTx[evolution.Tx]{s.Store.Rounds(), s.shaky} }
+func (s shakyStore) Updates() adaptation.Store {
+	return shakyTx[adaptation.Tx]{s.Store.Updates(), s.shaky}
+}
+func (s shakyStore) Probes() probe.Store { return shakyTx[probe.Tx]{s.Store.Probes(), s.shaky} }
+
+// shakyTx opens the transactions of one service.
+type shakyTx[T any] struct {
+	inner interface {
+		InWorkspace(ctx context.Context, ws int64, fn func(ctx context.Context, tx T) error) error
+	}
+	*shaky
+}
+
+func (s shakyTx[T]) InWorkspace(ctx context.Context, ws int64, fn func(context.Context, T) error) error {
+	return s.through(func() error { return s.inner.InWorkspace(ctx, ws, fn) })
 }
 
 type shakyMemory struct {
@@ -89,7 +117,7 @@ func (s shakyMemory) WithLongTerm(ctx context.Context, ws int64, fn func(context
 }
 
 type shakyEmbedder struct {
-	learning.Embedder
+	bank.Embedder
 	*shaky
 }
 
@@ -104,11 +132,18 @@ func (s shakyEmbedder) Embed(ctx context.Context, texts []string) (out [][]float
 // shaken is the use-case over memory skills with a worker that dies.
 func shaken(b *apptest.Bundle) (*learning.Service, *shaky) {
 	s := &shaky{lose: -1}
-	service, memory := *b.Evolve, *b.LongTerm
-	service.Store, service.Embedder, service.Starter = shakyStore{service.Store, s}, shakyEmbedder{service.Embedder, s}, nil
+	return shakenWith(b, shakyEmbedder{b.Learning.Ports.Embedder, s}, s), s
+}
+
+// shakenWith is shaken with an embedder of its own.
+func shakenWith(b *apptest.Bundle, e bank.Embedder, s *shaky) *learning.Service {
+	b.T.Helper()
+	p, memory := b.Learning.Ports, *b.LongTerm
 	memory.Store = shakyMemory{memory.Store, s}
-	service.LongTerm = &memory
-	return &service, s
+	p.Store, p.Embedder, p.Starter, p.Memories = shakyStore{p.Store, s}, e, nil, &memory
+	service, err := learning.New(p)
+	testkit.Must(b.T, err)
+	return service
 }
 
 // However often a worker dies, and at whatever point of a build, each thing is done
@@ -120,15 +155,15 @@ func TestABuildIsDoneOnceWhateverDies(t *testing.T) {
 	service, dies := shaken(b)
 	var r run.Run
 	dies.survive(t, "accept", func() (err error) {
-		r, err = service.Build(t.Context(), learning.BuildRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: building(), Spec: app.EvolveSpec(b.Config), Keeping: keeping()})
+		r, err = service.Builds.Accept(t.Context(), build.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: building(), Spec: app.EvolveSpec(b.Config), Keeping: keeping()})
 		return err
 	})
-	dies.survive(t, "open", func() error { _, _, err := service.OpenBuild(t.Context(), r.Ref); return err })
+	dies.survive(t, "open", func() error { _, _, err := service.Builds.Open(t.Context(), r.Ref); return err })
 	for n := range 3 {
-		dies.survive(t, fmt.Sprint("span ", n), func() error { _, err := service.BuildSpan(t.Context(), r.Ref, n); return err })
+		dies.survive(t, fmt.Sprint("span ", n), func() error { _, err := service.Builds.BuildSpan(t.Context(), r.Ref, n); return err })
 	}
-	var got learning.Built
-	dies.survive(t, "close", func() (err error) { got, err = service.CloseBuild(t.Context(), r.Ref, "", ""); return err })
+	var got build.Result
+	dies.survive(t, "close", func() (err error) { got, err = service.Builds.Close(t.Context(), r.Ref, "", ""); return err })
 	if got.Outcome != run.Completed || len(got.Added) != 2 || len(got.Updated) != 1 {
 		t.Errorf("%+v", got)
 	}
@@ -146,41 +181,41 @@ func TestABuildIsDoneOnceWhateverDies(t *testing.T) {
 }
 
 // played runs a training step by step. Each step goes through with.
-func playTraining(t *testing.T, b *apptest.Bundle, service *learning.Service, with func(what string, step func() error)) (out learning.TrainingResult, ref run.Ref) {
+func playTraining(t *testing.T, b *apptest.Bundle, service *learning.Service, with func(what string, step func() error)) (out training.Result, ref run.Ref) {
 	t.Helper()
 	traces := lessons(4)
 	for i := range traces { // nobody said so: these stay hard
-		traces[i].Questions = append(traces[i].Questions, learning.ImportedQuestion{Question: "Which boat did Otto buy?", Answers: []string{"schooner"}})
+		traces[i].Questions = append(traces[i].Questions, cases.ImportedQuestion{Question: "Which boat did Otto buy?", Answers: []string{"schooner"}})
 	}
-	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", traces)
+	_, err := b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", traces)
 	testkit.Must(t, err)
-	spec := learning.TrainSpec{Spec: app.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 2, Design: true}
+	spec := training.Spec{Spec: app.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 2, Design: true}
 	spec.Keeping.Tokens = 24
 	with("accept", func() error {
-		r, err := service.Train(t.Context(), learning.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: spec})
+		r, err := service.Trainings.Accept(t.Context(), training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
 		ref = r.Ref
 		return err
 	})
-	with("open", func() error { _, _, err := service.OpenTraining(t.Context(), ref); return err })
+	with("open", func() error { _, _, err := service.Trainings.Open(t.Context(), ref); return err })
 	for stage := range spec.Stages {
 		for i := range spec.Iterations {
 			for e := range spec.Episodes {
-				with(fmt.Sprintf("episode %d/%d/%d", stage, i, e), func() error { return service.Episode(t.Context(), ref, stage, i, e, func() {}) })
+				with(fmt.Sprintf("episode %d/%d/%d", stage, i, e), func() error { return service.Trainings.PlayEpisode(t.Context(), ref, stage, i, e) })
 			}
-			with(fmt.Sprintf("learn %d/%d", stage, i), func() error { _, err := service.Learn(t.Context(), ref, stage, i); return err })
+			with(fmt.Sprintf("learn %d/%d", stage, i), func() error { _, err := service.Trainings.Learn(t.Context(), ref, stage, i); return err })
 		}
-		with(fmt.Sprintf("stage %d", stage), func() error { _, err := service.CloseStage(t.Context(), ref, stage, func() {}); return err })
+		with(fmt.Sprintf("stage %d", stage), func() error { _, err := service.Trainings.CloseStage(t.Context(), ref, stage); return err })
 	}
-	with("trial", func() error { return service.TrainTrial(t.Context(), ref, 0, func() {}) })
-	with("close", func() (err error) { out, err = service.CloseTraining(t.Context(), ref, "", ""); return err })
+	with("trial", func() error { return service.Trainings.PlayTrial(t.Context(), ref, 0) })
+	with("close", func() (err error) { out, err = service.Trainings.Close(t.Context(), ref, "", ""); return err })
 	return out, ref
 }
 
 // trainedState is what a training leaves: the outcome, the bank and its policy, the
 // buffer of hard cases and what is known of the skills.
-func trainedState(b *apptest.Bundle, out learning.TrainingResult) (state []string) {
+func trainedState(b *apptest.Bundle, out training.Result) (state []string) {
 	b.T.Helper()
-	head, err := b.Evolve.Bank(b.T.Context(), b.Workspace.ID, learning.DefaultBank)
+	head, err := b.Learning.Banks.Head(b.T.Context(), b.Workspace.ID, bank.Default)
 	testkit.Must(b.T, err)
 	whole, err := json.Marshal(out)
 	testkit.Must(b.T, err)
@@ -195,7 +230,7 @@ func TestATrainingIsTheSameWhateverDies(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	alone := apptest.OpenIdle(t, offlineRules)
-	out, _ := playTraining(t, alone, alone.Evolve, func(what string, step func() error) {
+	out, _ := playTraining(t, alone, alone.Learning, func(what string, step func() error) {
 		if err := step(); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
@@ -205,8 +240,8 @@ func TestATrainingIsTheSameWhateverDies(t *testing.T) {
 		t.Fatalf("nothing failed, nothing to compare: %q", want)
 	}
 	b := apptest.OpenIdle(t, offlineRules)
-	service, dies := shaken(b)
-	service.Embedder = b.Evolve.Embedder // it fails in the test of a build
+	dies := &shaky{lose: -1}
+	service := shakenWith(b, b.Learning.Ports.Embedder, dies) // it fails in the test of a build
 	out, _ = playTraining(t, b, service, func(what string, step func() error) { dies.survive(t, what, step) })
 	if got := trainedState(b, out); !slices.Equal(got, want) {
 		t.Errorf("died everywhere: %q\nleft alone: %q", got, want)
@@ -217,25 +252,28 @@ func TestATrainingIsTheSameWhateverDies(t *testing.T) {
 }
 
 // firstEpisode opens a training and plays its first episode.
-func firstEpisode(b *apptest.Bundle, change ...func(*learning.TrainSpec)) (out learning.EpisodeResult, ref run.Ref) {
+func firstEpisode(b *apptest.Bundle, change ...func(*training.Spec)) (out episode.Result, ref run.Ref) {
 	b.T.Helper()
 	service, _ := shaken(b)
-	spec := learning.TrainSpec{Spec: app.EvolveSpec(b.Config), Stages: 1, Iterations: 1, Episodes: 1}
+	spec := training.Spec{Spec: app.EvolveSpec(b.Config), Stages: 1, Iterations: 1, Episodes: 1}
 	spec.Keeping.Tokens = 24
 	for _, f := range change {
 		f(&spec)
 	}
-	r, err := service.Train(b.T.Context(), learning.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: spec})
+	r, err := service.Trainings.Accept(b.T.Context(), training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
 	testkit.Must(b.T, err)
-	_, _, err = service.OpenTraining(b.T.Context(), r.Ref)
+	_, _, err = service.Trainings.Open(b.T.Context(), r.Ref)
 	testkit.Must(b.T, err)
-	testkit.Must(b.T, service.Episode(b.T.Context(), r.Ref, 0, 0, 0, func() {}))
+	testkit.Must(b.T, service.Trainings.PlayEpisode(b.T.Context(), r.Ref, 0, 0, 0))
 	b.Within(func(ctx context.Context, q postgres.Tx) error {
-		found, err := q.Training().Trained(ctx, r.Ref.Run, "episode/0000/00000/000", &out)
+		raw, found, err := q.Training().StepResult(ctx, r.Ref.Run, "episode/0000/00000/000")
 		if err == nil && !found {
 			err = errors.New("the episode was not kept")
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(raw, &out)
 	})
 	return out, r.Ref
 }
@@ -246,7 +284,7 @@ func TestAnOutageIsMaskedAndNoFailure(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
-	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
+	_, err := b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", lessons(4))
 	testkit.Must(t, err)
 	b.Model.On(openaitest.Rule{Stage: "remember", Match: "I planted a", Refusal: "not available"})
 	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: everything})
@@ -255,8 +293,8 @@ func TestAnOutageIsMaskedAndNoFailure(t *testing.T) {
 		t.Fatalf("lost %v, reward %v, known %v", got.Episode.Lost, got.Reward, got.Known)
 	}
 	for i, want := range []bool{false, true} { // where the tree was planted, and who prefers jam
-		if got.Asked[i].Scored != want || got.Episode.Queries[i].Scored != want {
-			t.Errorf("question %d: %+v", i, got.Asked[i])
+		if got.Questions[i].Scored != want || got.Episode.Queries[i].Scored != want {
+			t.Errorf("question %d: %+v", i, got.Questions[i])
 		}
 	}
 	steps, err := policy.DefaultCredit().Steps([]policy.Episode{got.Episode})
@@ -266,7 +304,7 @@ func TestAnOutageIsMaskedAndNoFailure(t *testing.T) {
 			t.Errorf("the lost decision is credited: %+v", s)
 		}
 	}
-	learnt, err := b.Evolve.Learn(t.Context(), ref, 0, 0)
+	learnt, err := b.Learning.Trainings.Learn(t.Context(), ref, 0, 0)
 	testkit.Must(t, err)
 	if learnt.Reward != 1 || !learnt.Known || learnt.Failed != 1 {
 		t.Errorf("%+v", learnt)
@@ -281,16 +319,16 @@ func TestAnIterationWithoutAScoreTeachesNothing(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
-	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
+	_, err := b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", lessons(4))
 	testkit.Must(t, err)
 	b.Model.On(openaitest.Rule{Stage: "remember", Refusal: "not available"})
-	before, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank)
+	before, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default)
 	testkit.Must(t, err)
 	got, ref := firstEpisode(b)
 	if got.Known || len(got.Episode.Lost) != len(got.Episode.Decisions) {
 		t.Errorf("%+v", got)
 	}
-	learnt, err := b.Evolve.Learn(t.Context(), ref, 0, 0)
+	learnt, err := b.Learning.Trainings.Learn(t.Context(), ref, 0, 0)
 	testkit.Must(t, err)
 	if learnt.Known || learnt.Steps != 0 || learnt.Policy != before.Version.Policy {
 		t.Errorf("%+v", learnt)
@@ -299,13 +337,13 @@ func TestAnIterationWithoutAScoreTeachesNothing(t *testing.T) {
 		t.Errorf("%d skills were scored", n)
 	}
 	// Nor is it held against a stage: the training ends, and the bank stays.
-	_, err = b.Evolve.CloseStage(t.Context(), ref, 0, func() {})
+	_, err = b.Learning.Trainings.CloseStage(t.Context(), ref, 0)
 	if code := fault.CodeOf(err); code != fault.ModelRejected || fault.Table[code].Retryable {
 		t.Errorf("a stage without a score: %v", err)
 	}
-	out, err := b.Evolve.CloseTraining(t.Context(), ref, string(fault.CodeOf(err)), err.Error())
+	out, err := b.Learning.Trainings.Close(t.Context(), ref, string(fault.CodeOf(err)), err.Error())
 	testkit.Must(t, err)
-	if now, err := b.Evolve.Bank(t.Context(), b.Workspace.ID, learning.DefaultBank); err != nil || out.Outcome != run.Failed || now.Head != 1 {
+	if now, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default); err != nil || out.Outcome != run.Failed || now.Head != 1 {
 		t.Errorf("%+v, version %d, %v", out, now.Head, err)
 	}
 }
@@ -329,11 +367,11 @@ func TestATrainingExploresNewSkills(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t, offlineRules)
-	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
+	_, err := b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", lessons(4))
 	testkit.Must(t, err)
 	trees := memoryskill.Skill{Name: "capture_trees", Title: "Capture trees", Description: "Adds what the span tells of trees and jam.", Purpose: "Keep them.", Action: memoryskill.Insert,
 		WhenToUse: []string{"The span tells of trees"}, HowToApply: []string{"One fact in one item"}, Constraints: []string{"Ignore greetings"}}
-	head, err := b.Evolve.Import(t.Context(), b.Workspace.ID, learning.DefaultBank, map[string][]byte{"trees.md": memoryskill.Render(trees)})
+	head, err := b.Learning.Banks.Import(t.Context(), b.Workspace.ID, bank.Default, map[string][]byte{"trees.md": memoryskill.Render(trees)})
 	testkit.Must(t, err)
 	if len(head.Version.Fresh) != 1 {
 		t.Fatalf("new: %v", head.Version.Fresh)
@@ -355,10 +393,10 @@ func TestARecipeTrainsAPolicyOfItsKind(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t, offlineRules)
-	_, err := b.Evolve.ImportTraces(t.Context(), b.Workspace.ID, "", lessons(4))
+	_, err := b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", lessons(4))
 	testkit.Must(t, err)
-	played, ref := firstEpisode(b, func(s *learning.TrainSpec) { s.Recipe = memoryskill.PaperRecipe })
-	learnt, err := b.Evolve.Learn(t.Context(), ref, 0, 0)
+	played, ref := firstEpisode(b, func(s *training.Spec) { s.Recipe = memoryskill.PaperRecipe })
+	learnt, err := b.Learning.Trainings.Learn(t.Context(), ref, 0, 0)
 	testkit.Must(t, err)
 	var blob []byte
 	b.Within(func(ctx context.Context, q postgres.Tx) (err error) {

@@ -15,20 +15,22 @@ import (
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/erase"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/training"
 	"cairn/internal/testkit"
 )
 
 // lessons are traces of small talk with one thing worth asking about in each.
-func lessons(n int) (out []learning.ImportedTrace) {
+func lessons(n int) (out []cases.ImportedTrace) {
 	plants := []string{"lemon", "walnut", "cherry", "juniper", "hazel", "willow", "maple", "quince", "medlar"}
 	for i := range n {
 		plant := plants[i%len(plants)]
-		t := learning.ImportedTrace{ID: fmt.Sprintf("t%d", i)}
+		t := cases.ImportedTrace{ID: fmt.Sprintf("t%d", i)}
 		for d, line := range []string{"Hello! How are you today?", fmt.Sprintf("I planted a %s tree behind the shed in March %d.", plant, 2000+i), "Thanks, that is nice!", fmt.Sprintf("My sister prefers %s jam.", plant)} {
 			t.Messages = append(t.Messages, transcript.Message{Role: transcript.User, Name: "Vera", Content: line, Time: time.Date(2024, 3, 1+d, 9, 0, 0, 0, time.UTC)})
 		}
-		t.Questions = []learning.ImportedQuestion{{Question: fmt.Sprintf("Which tree was planted behind the shed in %d?", 2000+i), Answers: []string{plant + " tree"}, Evidence: []int{1}},
+		t.Questions = []cases.ImportedQuestion{{Question: fmt.Sprintf("Which tree was planted behind the shed in %d?", 2000+i), Answers: []string{plant + " tree"}, Evidence: []int{1}},
 			{Question: "Who prefers " + plant + " jam?", Answers: []string{"sister"}, Evidence: []int{3}}}
 		out = append(out, t)
 	}
@@ -38,21 +40,21 @@ func lessons(n int) (out []learning.ImportedTrace) {
 func offlineRules(c *config.Config) { c.Model, c.BaseURL, c.APIKey = "", "", "" }
 
 // train starts a short training.
-func train(b *apptest.Bundle, change ...func(*learning.TrainRequest)) run.Run {
+func train(b *apptest.Bundle, change ...func(*training.Request)) run.Run {
 	b.T.Helper()
-	_, err := b.Evolve.ImportTraces(b.T.Context(), b.Workspace.ID, "", lessons(4))
+	_, err := b.Learning.Cases.Import(b.T.Context(), b.Workspace.ID, "", lessons(4))
 	testkit.Must(b.T, err)
-	r := learning.TrainRequest{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, TrainSpec: learning.TrainSpec{Spec: app.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 3, Parallel: 3, Design: true}}
+	r := training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: training.Spec{Spec: app.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 3, Parallel: 3, Design: true}}
 	r.Keeping.Tokens = 24
 	for _, f := range change {
 		f(&r)
 	}
-	out, err := b.Evolve.Train(b.T.Context(), r)
+	out, err := b.Learning.Trainings.Accept(b.T.Context(), r)
 	testkit.Must(b.T, err)
 	return out
 }
 
-func trainedTo(b *apptest.Bundle, ref run.Ref) (out learning.TrainingResult) {
+func trainedTo(b *apptest.Bundle, ref run.Ref) (out training.Result) {
 	b.T.Helper()
 	testkit.Eventually(b.T, "the training ends", func() (over bool) {
 		b.Within(func(ctx context.Context, q postgres.Tx) error {
@@ -90,23 +92,23 @@ func skillStats(b *apptest.Bundle) []string {
 
 // trainedAlone is what a training comes to whose episodes are played one after the
 // other, and what is known of the skills then.
-func trainedAlone(t *testing.T) (learning.TrainingResult, []string) {
+func trainedAlone(t *testing.T) (training.Result, []string) {
 	t.Helper()
 	alone := apptest.Open(t, offlineRules)
-	r := train(alone, func(r *learning.TrainRequest) { r.Parallel = 1 })
+	r := train(alone, func(r *training.Request) { r.Parallel = 1 })
 	want := trainedTo(alone, r.Ref)
 	if want.Outcome != run.Completed || want.Version != 2 || want.Iterations != 4 || want.Stages != 2 || len(want.Rewards) != 4 {
 		t.Fatalf("%+v", want)
 	}
-	head, err := alone.Evolve.Bank(t.Context(), alone.Workspace.ID, "")
+	head, err := alone.Learning.Banks.Head(t.Context(), alone.Workspace.ID, "")
 	if err == nil {
 		t.Errorf("a bank without a name: version %d", head.Head)
 	}
-	head, err = alone.Evolve.Bank(t.Context(), alone.Workspace.ID, learning.DefaultBank)
+	head, err = alone.Learning.Banks.Head(t.Context(), alone.Workspace.ID, bank.Default)
 	testkit.Must(t, err)
-	first, err := alone.Evolve.At(t.Context(), alone.Workspace.ID, learning.DefaultBank, 1)
+	first, err := alone.Learning.Banks.At(t.Context(), alone.Workspace.ID, bank.Default, 1)
 	testkit.Must(t, err)
-	if head.Version.Policy != want.Policy || head.Version.Policy == first.Version.Policy || head.Version.Action != learning.Trained {
+	if head.Version.Policy != want.Policy || head.Version.Policy == first.Version.Policy || head.Version.Action != bank.ActionTrain {
 		t.Errorf("in force: %+v", head.Version)
 	}
 	known := skillStats(alone)
@@ -132,7 +134,7 @@ func trainedAlone(t *testing.T) (learning.TrainingResult, []string) {
 			t.Errorf("%s: %d", query, n)
 		}
 	}
-	if now, err := alone.Evolve.Bank(t.Context(), alone.Workspace.ID, learning.DefaultBank); err != nil || now.Snapshot() != head.Snapshot() {
+	if now, err := alone.Learning.Banks.Head(t.Context(), alone.Workspace.ID, bank.Default); err != nil || now.Snapshot() != head.Snapshot() {
 		t.Errorf("after the erase: %v, %v", now.Version, err)
 	}
 	if left := skillStats(alone); !slices.Equal(left, known) {
@@ -142,10 +144,10 @@ func trainedAlone(t *testing.T) (learning.TrainingResult, []string) {
 }
 
 // trainedManyAtOnce wants the same of a training whose episodes are played at once.
-func trainedManyAtOnce(t *testing.T, want learning.TrainingResult, known []string) {
+func trainedManyAtOnce(t *testing.T, want training.Result, known []string) {
 	t.Helper()
 	many := apptest.Open(t, offlineRules)
-	if got := trainedTo(many, train(many, func(r *learning.TrainRequest) { r.Parallel = 16 }).Ref); got.Policy != want.Policy || got.Best != want.Best {
+	if got := trainedTo(many, train(many, func(r *training.Request) { r.Parallel = 16 }).Ref); got.Policy != want.Policy || got.Best != want.Best {
 		t.Errorf("16 at once: policy %.12s, alone %.12s", got.Policy, want.Policy)
 	}
 	if got := skillStats(many); !slices.Equal(got, known) {
@@ -154,7 +156,7 @@ func trainedManyAtOnce(t *testing.T, want learning.TrainingResult, known []strin
 }
 
 // trainedUnderKills wants the same of a training whose worker is killed twice.
-func trainedUnderKills(t *testing.T, want learning.TrainingResult) {
+func trainedUnderKills(t *testing.T, want training.Result) {
 	t.Helper()
 	b := apptest.OpenIdle(t, offlineRules)
 	worker := b.StartProcess()

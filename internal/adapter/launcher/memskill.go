@@ -7,12 +7,12 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/runspec"
 )
 
 // memorySkills starts the workflows that build memories and learn to.
 func (d Driver) memorySkills(ctx context.Context, workspaceKey, channel string, r run.Run) error {
-	var spec learning.Spec
+	var spec runspec.Spec
 	if err := json.Unmarshal(r.Spec, &spec); err != nil {
 		return fmt.Errorf("decode the configuration of run %d: %w", r.Ref.Run, err)
 	}
@@ -20,16 +20,16 @@ func (d Driver) memorySkills(ctx context.Context, workspaceKey, channel string, 
 	o.StaticDetails = fmt.Sprintf("`cairn runs show %d` tells what became of it. Texts are in Postgres, not here.", r.Ref.Run)
 	ref := contract.RunRef{Workspace: r.Ref.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}
 	if r.Kind == run.Train {
-		return d.begin(ctx, o, contract.Train, contract.TrainInput{RunRef: ref, WorkflowID: r.WorkflowID, Timeouts: spec.Timing.Pace()})
+		return d.begin(ctx, o, contract.Train, contract.TrainInput{RunRef: ref, WorkflowID: r.WorkflowID, Timeouts: spec.Timing.StepTimeouts()})
 	}
 	if r.Kind == run.Evolve {
-		return d.begin(ctx, o, contract.Evolve, contract.EvolveInput{RunRef: ref, Timeouts: spec.Timing.Pace()})
+		return d.begin(ctx, o, contract.Evolve, contract.EvolveInput{RunRef: ref, Timeouts: spec.Timing.StepTimeouts()})
 	}
 	if r.Kind == run.Adapt {
-		return d.begin(ctx, o, contract.Adapt, contract.AdaptInput{RunRef: ref, Timeouts: spec.Timing.Pace()})
+		return d.begin(ctx, o, contract.Adapt, contract.AdaptInput{RunRef: ref, Timeouts: spec.Timing.StepTimeouts()})
 	}
 	if r.Kind == run.Probe {
-		return d.begin(ctx, o, contract.Probe, contract.ProbeInput{RunRef: ref, Timeouts: spec.Timing.Pace()})
+		return d.begin(ctx, o, contract.Probe, contract.ProbeInput{RunRef: ref, Timeouts: spec.Timing.StepTimeouts()})
 	}
-	return d.begin(ctx, o, contract.Build, contract.BuildInput{RunRef: ref, Timeouts: spec.Timing.Pace()})
+	return d.begin(ctx, o, contract.Build, contract.BuildInput{RunRef: ref, Timeouts: spec.Timing.StepTimeouts()})
 }

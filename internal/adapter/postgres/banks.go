@@ -8,39 +8,39 @@ import (
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/bank"
 )
 
 // PutBank makes a bank or finds it, and locks it until the transaction ends.
-func (q bankRepository) PutBank(ctx context.Context, name string) (learning.BankRow, error) {
+func (q bankRepository) PutBank(ctx context.Context, name string) (bank.Row, error) {
 	r, err := q.q.BankPut(ctx, dbsqlc.BankPutParams{WorkspaceID: q.ws, Name: name})
-	return learning.BankRow{ID: r.ID, Name: name, Head: int(r.Head)}, classify("make the bank", err)
+	return bank.Row{ID: r.ID, Name: name, Head: int(r.Head)}, classify("make the bank", err)
 }
 
 // BankNamed finds a bank.
-func (q bankRepository) BankNamed(ctx context.Context, name string) (learning.BankRow, bool, error) {
+func (q bankRepository) BankNamed(ctx context.Context, name string) (bank.Row, bool, error) {
 	r, err := q.q.BankGet(ctx, dbsqlc.BankGetParams{WorkspaceID: q.ws, Name: storable(name)})
 	if isNoRows(err) {
-		return learning.BankRow{}, false, nil
+		return bank.Row{}, false, nil
 	}
-	return learning.BankRow{ID: r.ID, Name: r.Name, Head: int(r.Head)}, err == nil, classify("read the bank", err)
+	return bank.Row{ID: r.ID, Name: r.Name, Head: int(r.Head)}, err == nil, classify("read the bank", err)
 }
 
 // BankOf reads a bank by its number.
-func (q bankRepository) BankOf(ctx context.Context, id int64) (learning.BankRow, error) {
+func (q bankRepository) BankOf(ctx context.Context, id int64) (bank.Row, error) {
 	r, err := q.q.BankByID(ctx, dbsqlc.BankByIDParams{WorkspaceID: q.ws, ID: id})
-	return learning.BankRow{ID: r.ID, Name: r.Name, Head: int(r.Head)}, classify("read the bank", err)
+	return bank.Row{ID: r.ID, Name: r.Name, Head: int(r.Head)}, classify("read the bank", err)
 }
 
 // Banks lists them by name.
-func (q bankRepository) Banks(ctx context.Context) ([]learning.BankSummary, error) {
+func (q bankRepository) Banks(ctx context.Context) ([]bank.Summary, error) {
 	rows, err := q.q.BanksList(ctx, q.ws)
 	if err != nil {
 		return nil, classify("list the banks", err)
 	}
-	out := make([]learning.BankSummary, len(rows))
+	out := make([]bank.Summary, len(rows))
 	for i, r := range rows {
-		out[i] = learning.BankSummary{Name: r.Name, Version: int(r.Head), Skills: int(r.Skills), Action: r.Action, Snapshot: r.SnapshotSha, OpenCases: int(r.OpenCases)}
+		out[i] = bank.Summary{Name: r.Name, Version: int(r.Head), Skills: int(r.Skills), Action: r.Action, Snapshot: r.SnapshotSha, OpenCases: int(r.OpenCases)}
 		if r.CreatedAt != nil {
 			out[i].CreatedAt = *r.CreatedAt
 		}
@@ -61,26 +61,26 @@ func (q bankRepository) LastVersion(ctx context.Context, id int64) (int, error) 
 }
 
 // BankVersion reads one version.
-func (q bankRepository) BankVersion(ctx context.Context, id int64, number int) (learning.Version, error) {
+func (q bankRepository) BankVersion(ctx context.Context, id int64, number int) (bank.Version, error) {
 	r, err := q.q.BankVersionAt(ctx, dbsqlc.BankVersionAtParams{WorkspaceID: q.ws, BankID: id, Number: int32(number)})
 	if isNoRows(err) {
-		return learning.Version{}, fault.New(fault.NotFound, fmt.Sprintf("the bank has no version %d", number), "`cairn bank show --history` lists the versions")
+		return bank.Version{}, fault.New(fault.NotFound, fmt.Sprintf("the bank has no version %d", number), "`cairn bank show --history` lists the versions")
 	}
 	return versionOfBank(r), classify("read the bank's version", err)
 }
 
 // BankVersions lists versions, the newest first.
-func (q bankRepository) BankVersions(ctx context.Context, id int64, most int) ([]learning.Version, error) {
+func (q bankRepository) BankVersions(ctx context.Context, id int64, most int) ([]bank.Version, error) {
 	rows, err := q.q.BankVersions(ctx, dbsqlc.BankVersionsParams{WorkspaceID: q.ws, BankID: id, MaxRows: int32(most)})
-	out := make([]learning.Version, len(rows))
+	out := make([]bank.Version, len(rows))
 	for i, r := range rows {
 		out[i] = versionOfBank(r)
 	}
 	return out, classify("list the bank's versions", err)
 }
 
-func versionOfBank(r dbsqlc.BankVersion) learning.Version {
-	v := learning.Version{Number: int(r.Number), Action: r.Action, BankSHA: r.BankSha, Capacity: int(r.Capacity), Members: r.Members, Fresh: r.Fresh, Policy: r.PolicySha, Optimiser: r.OptimiserSha,
+func versionOfBank(r dbsqlc.BankVersion) bank.Version {
+	v := bank.Version{Number: int(r.Number), Action: r.Action, BankSHA: r.BankSha, Capacity: int(r.Capacity), Members: r.Members, Fresh: r.Fresh, Policy: r.PolicySha, Optimiser: r.OptimiserSha,
 		Snapshot: r.SnapshotSha, Reason: r.Reason, Run: number(r.RunID), CreatedAt: r.CreatedAt}
 	if r.Parent != nil {
 		v.Parent = int(*r.Parent)
@@ -89,7 +89,7 @@ func versionOfBank(r dbsqlc.BankVersion) learning.Version {
 }
 
 // PutBankVersion writes a version.
-func (q bankRepository) PutBankVersion(ctx context.Context, id int64, v learning.Version) error {
+func (q bankRepository) PutBankVersion(ctx context.Context, id int64, v bank.Version) error {
 	var parent *int32
 	if v.Parent != 0 {
 		p := int32(v.Parent)

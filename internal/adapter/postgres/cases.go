@@ -7,27 +7,28 @@ import (
 	"time"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/evolution"
 )
 
 // PutCase makes a case of a question, or adds to the one that it has.
-func (q caseRepository) PutCase(ctx context.Context, c learning.Case) (learning.Case, error) {
+func (q caseRepository) PutCase(ctx context.Context, c cases.Case) (cases.Case, error) {
 	r, err := q.q.CasePut(ctx, dbsqlc.CasePutParams{WorkspaceID: q.ws, BankID: c.Bank, Key: storable(c.Key), Source: c.Source, Question: storable(c.Question), Gold: texts(c.Gold), Evidence: int32s(c.Evidence), Category: storable(c.Category),
 		Prediction: storable(c.Prediction), Retrieved: texts(c.Retrieved), Score: c.Score, Failures: int32(c.Failures), Iteration: int32(c.Iteration), ConversationID: keyOrNull(c.Conversation), RunID: keyOrNull(c.Run), OpID: c.Op})
 	return caseOf(r), classify("keep the case", err)
 }
 
 // CaseOf reads a case by its number; one without a key is gone.
-func (q caseRepository) CaseOf(ctx context.Context, id int64) (learning.Case, error) {
+func (q caseRepository) CaseOf(ctx context.Context, id int64) (cases.Case, error) {
 	r, err := q.q.CaseGet(ctx, dbsqlc.CaseGetParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
-		return learning.Case{ID: id}, nil
+		return cases.Case{ID: id}, nil
 	}
 	return caseOf(r), classify("read the case", err)
 }
 
-func caseOf(r dbsqlc.Case) learning.Case {
-	c := learning.Case{ID: r.ID, Bank: r.BankID, Key: r.Key, Source: r.Source, State: r.State, Question: r.Question, Gold: r.Gold, Category: r.Category, Prediction: r.Prediction, Retrieved: r.Retrieved,
+func caseOf(r dbsqlc.Case) cases.Case {
+	c := cases.Case{ID: r.ID, Bank: r.BankID, Key: r.Key, Source: r.Source, State: r.State, Question: r.Question, Gold: r.Gold, Category: r.Category, Prediction: r.Prediction, Retrieved: r.Retrieved,
 		Score: r.Score, Failures: int(r.Failures), Iteration: int(r.Iteration), Conversation: number(r.ConversationID), Run: number(r.RunID), Op: r.OpID, FailedAt: r.FailedAt, UpdatedAt: r.UpdatedAt}
 	for _, seq := range r.Evidence {
 		c.Evidence = append(c.Evidence, int(seq))
@@ -48,9 +49,9 @@ func (q caseRepository) ExpireCases(ctx context.Context, bank int64, window time
 }
 
 // OpenCases are the hard cases of a bank, the latest first.
-func (q caseRepository) OpenCases(ctx context.Context, bank int64, most int) ([]learning.Case, error) {
+func (q caseRepository) OpenCases(ctx context.Context, bank int64, most int) ([]cases.Case, error) {
 	rows, err := q.q.CasesOpen(ctx, dbsqlc.CasesOpenParams{WorkspaceID: q.ws, BankID: bank, MaxRows: int32(most)})
-	out := make([]learning.Case, len(rows))
+	out := make([]cases.Case, len(rows))
 	for i, r := range rows {
 		out[i] = caseOf(r)
 	}
@@ -58,9 +59,9 @@ func (q caseRepository) OpenCases(ctx context.Context, bank int64, most int) ([]
 }
 
 // KnownCases are questions of a bank whose answers and conversations are known.
-func (q caseRepository) KnownCases(ctx context.Context, bank int64) ([]learning.Case, error) {
+func (q caseRepository) KnownCases(ctx context.Context, bank int64) ([]cases.Case, error) {
 	rows, err := q.q.CasesKnown(ctx, dbsqlc.CasesKnownParams{WorkspaceID: q.ws, BankID: bank})
-	out := make([]learning.Case, len(rows))
+	out := make([]cases.Case, len(rows))
 	for i, r := range rows {
 		out[i] = caseOf(r)
 	}
@@ -68,30 +69,30 @@ func (q caseRepository) KnownCases(ctx context.Context, bank int64) ([]learning.
 }
 
 // PutRound opens a round, or finds the one of the run.
-func (q roundRepository) PutRound(ctx context.Context, bank, run int64, base int) (learning.Round, error) {
+func (q roundRepository) PutRound(ctx context.Context, bank, run int64, base int) (evolution.Round, error) {
 	r, err := q.q.RoundPut(ctx, dbsqlc.RoundPutParams{WorkspaceID: q.ws, BankID: bank, RunID: run, Base: int32(base)})
 	if err != nil {
-		return learning.Round{}, classify("open the round", err)
+		return evolution.Round{}, classify("open the round", err)
 	}
 	return roundOf(r)
 }
 
 // RoundOf reads the round of a run.
-func (q roundRepository) RoundOf(ctx context.Context, run int64) (learning.Round, error) {
+func (q roundRepository) RoundOf(ctx context.Context, run int64) (evolution.Round, error) {
 	r, err := q.q.RoundOfRun(ctx, dbsqlc.RoundOfRunParams{WorkspaceID: q.ws, RunID: run})
 	if err != nil {
-		return learning.Round{}, classify("read the round", err)
+		return evolution.Round{}, classify("read the round", err)
 	}
 	return roundOf(r)
 }
 
 // Rounds lists the rounds of a bank, the newest first.
-func (q roundRepository) Rounds(ctx context.Context, bank int64, most int) ([]learning.Round, error) {
+func (q roundRepository) Rounds(ctx context.Context, bank int64, most int) ([]evolution.Round, error) {
 	rows, err := q.q.RoundsOf(ctx, dbsqlc.RoundsOfParams{WorkspaceID: q.ws, BankID: bank, MaxRows: int32(most)})
 	if err != nil {
 		return nil, classify("list the rounds", err)
 	}
-	out := make([]learning.Round, len(rows))
+	out := make([]evolution.Round, len(rows))
 	for i, r := range rows {
 		if out[i], err = roundOf(r); err != nil {
 			return nil, err
@@ -101,7 +102,7 @@ func (q roundRepository) Rounds(ctx context.Context, bank int64, most int) ([]le
 }
 
 // SaveRound keeps how far a round is. One that has ended stays as it is.
-func (q roundRepository) SaveRound(ctx context.Context, r learning.Round) error {
+func (q roundRepository) SaveRound(ctx context.Context, r evolution.Round) error {
 	p := dbsqlc.RoundSaveParams{WorkspaceID: q.ws, RunID: r.Run, Conversations: r.Conversations, Outcome: r.Outcome, Note: storable(r.Note)}
 	if p.Conversations == nil {
 		p.Conversations = []int64{}
@@ -110,7 +111,7 @@ func (q roundRepository) SaveRound(ctx context.Context, r learning.Round) error 
 		into  *json.RawMessage
 		value any
 		there bool
-	}{{&p.Mined, orEmpty(r.Mined), true}, {&p.Analysis, r.Analysis, r.Analysis != nil}, {&p.Proposal, r.Proposal, r.Proposal != nil},
+	}{{&p.Mined, orEmpty(r.Cases), true}, {&p.Analysis, r.Analysis, r.Analysis != nil}, {&p.Proposal, r.Proposal, r.Proposal != nil},
 		{&p.Candidate, r.Candidate, r.Candidate != nil}, {&p.Comparison, r.Comparison, r.Comparison != nil}} {
 		if !part.there {
 			continue
@@ -131,12 +132,12 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-func roundOf(r dbsqlc.EvolutionRound) (learning.Round, error) {
-	out := learning.Round{Number: int(r.Number), Run: r.RunID, Base: int(r.Base), Conversations: r.Conversations, Outcome: r.Outcome, Note: r.Note, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}
+func roundOf(r dbsqlc.EvolutionRound) (evolution.Round, error) {
+	out := evolution.Round{Number: int(r.Number), Run: r.RunID, Base: int(r.Base), Conversations: r.Conversations, Outcome: r.Outcome, Note: r.Note, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}
 	for _, part := range []struct {
 		raw  json.RawMessage
 		into any
-	}{{r.Mined, &out.Mined}, {r.Analysis, &out.Analysis}, {r.Proposal, &out.Proposal}, {r.Candidate, &out.Candidate}, {r.Comparison, &out.Comparison}} {
+	}{{r.Mined, &out.Cases}, {r.Analysis, &out.Analysis}, {r.Proposal, &out.Proposal}, {r.Candidate, &out.Candidate}, {r.Comparison, &out.Comparison}} {
 		if len(part.raw) == 0 {
 			continue
 		}

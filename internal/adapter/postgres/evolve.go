@@ -6,22 +6,11 @@ import (
 	"fmt"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/decision"
 )
 
-// evolveStore is the store as the use-case over memory skills sees it.
-type evolveStore struct{ *Store }
-
-// Evolve is the store for memory skills.
-func (s *Store) Evolve() learning.Store { return evolveStore{s} }
-
-// WithEvolve runs fn in a transaction that has entered ws.
-func (s evolveStore) WithEvolve(ctx context.Context, ws int64, fn func(context.Context, learning.Tx) error) error {
-	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, learningTx(q)) })
-}
-
 // PutDecision keeps the choice of a span; the first one stays.
-func (q decisionRepository) PutDecision(ctx context.Context, d learning.Decision) error {
+func (q decisionRepository) PutDecision(ctx context.Context, d decision.Decision) error {
 	choice, err := encode("the choice", d.Choice)
 	if err != nil {
 		return err
@@ -36,25 +25,25 @@ func (q decisionRepository) PutDecision(ctx context.Context, d learning.Decision
 }
 
 // DecisionAt reads the decision of a span, if it was made.
-func (q decisionRepository) DecisionAt(ctx context.Context, id string) (learning.Decision, bool, error) {
+func (q decisionRepository) DecisionAt(ctx context.Context, id string) (decision.Decision, bool, error) {
 	r, err := q.q.DecisionGet(ctx, dbsqlc.DecisionGetParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
-		return learning.Decision{}, false, nil
+		return decision.Decision{}, false, nil
 	}
 	if err != nil {
-		return learning.Decision{}, false, classify("read the decision", err)
+		return decision.Decision{}, false, classify("read the decision", err)
 	}
 	d, err := decisionOf(r)
 	return d, err == nil, err
 }
 
-func decisionOf(r dbsqlc.Decision) (d learning.Decision, err error) {
-	d = learning.Decision{ID: r.ID, Run: r.RunID, Conversation: r.ConversationID, Span: int(r.Span), FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq), Bank: r.BankID, Version: int(r.BankVersion), CreatedAt: r.CreatedAt}
+func decisionOf(r dbsqlc.Decision) (d decision.Decision, err error) {
+	d = decision.Decision{ID: r.ID, Run: r.RunID, Conversation: r.ConversationID, Span: int(r.Span), FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq), Bank: r.BankID, Version: int(r.BankVersion), CreatedAt: r.CreatedAt}
 	if r.Canary != nil {
 		d.Canary = int(*r.Canary)
 	}
 	if err = json.Unmarshal(r.Choice, &d.Choice); err == nil && r.Outcome != nil {
-		d.Outcome = new(learning.SpanOutcome)
+		d.Outcome = new(decision.SpanOutcome)
 		err = json.Unmarshal(r.Outcome, d.Outcome)
 	}
 	if err != nil {
@@ -64,7 +53,7 @@ func decisionOf(r dbsqlc.Decision) (d learning.Decision, err error) {
 }
 
 // EndDecision keeps what became of a span; the first outcome stays.
-func (q decisionRepository) EndDecision(ctx context.Context, id string, o learning.SpanOutcome) error {
+func (q decisionRepository) EndDecision(ctx context.Context, id string, o decision.SpanOutcome) error {
 	raw, err := encode("the outcome", o)
 	if err != nil {
 		return err
@@ -73,12 +62,12 @@ func (q decisionRepository) EndDecision(ctx context.Context, id string, o learni
 }
 
 // Decisions are those of a run in the order of its spans.
-func (q decisionRepository) Decisions(ctx context.Context, run int64) ([]learning.Decision, error) {
+func (q decisionRepository) Decisions(ctx context.Context, run int64) ([]decision.Decision, error) {
 	rows, err := q.q.DecisionsOfRun(ctx, dbsqlc.DecisionsOfRunParams{WorkspaceID: q.ws, RunID: run})
 	if err != nil {
 		return nil, classify("list the decisions", err)
 	}
-	out := make([]learning.Decision, len(rows))
+	out := make([]decision.Decision, len(rows))
 	for i, r := range rows {
 		if out[i], err = decisionOf(r); err != nil {
 			return nil, err
@@ -87,42 +76,34 @@ func (q decisionRepository) Decisions(ctx context.Context, run int64) ([]learnin
 	return out, nil
 }
 
-// MemoryUse are the memories that a run was shown, with the decisions behind them.
-func (q decisionRepository) MemoryUse(ctx context.Context, run int64) ([]learning.MemoryUse, error) {
+// MemoryUses are the memories that a run was shown, with the decisions behind them.
+func (q decisionRepository) MemoryUses(ctx context.Context, run int64) ([]decision.MemoryUse, error) {
 	rows, err := q.q.DecisionsBehind(ctx, dbsqlc.DecisionsBehindParams{WorkspaceID: q.ws, RunID: run})
-	out := make([]learning.MemoryUse, len(rows))
+	out := make([]decision.MemoryUse, len(rows))
 	for i, r := range rows {
-		out[i] = learning.MemoryUse{Memory: r.ExternalID, Decision: r.DecisionID, Content: r.Content}
+		out[i] = decision.MemoryUse{Memory: r.ExternalID, Decision: r.DecisionID, Content: r.Content}
 	}
 	return out, classify("read what the run was shown", err)
 }
 
-// PutTrained keeps what a step came to; the first result stays.
-func (q trainingRepository) PutTrained(ctx context.Context, run int64, step string, conversation int64, result any) error {
-	raw, err := encode("the result", result)
-	if err != nil {
-		return err
-	}
-	return classify("keep a step", q.q.TrainingStepPut(ctx, dbsqlc.TrainingStepPutParams{WorkspaceID: q.ws, RunID: run, Step: step, ConversationID: keyOrNull(conversation), Result: raw}))
+// SaveStepResult keeps what a step came to; the first result stays.
+func (q trainingRepository) SaveStepResult(ctx context.Context, run int64, step string, conversation int64,
+	result json.RawMessage) error {
+	return classify("keep a step", q.q.TrainingStepPut(ctx, dbsqlc.TrainingStepPutParams{WorkspaceID: q.ws, RunID: run,
+		Step: step, ConversationID: keyOrNull(conversation), Result: result}))
 }
 
-// Trained reads what a step came to.
-func (q trainingRepository) Trained(ctx context.Context, run int64, step string, into any) (bool, error) {
+// StepResult reads what a step came to.
+func (q trainingRepository) StepResult(ctx context.Context, run int64, step string) (json.RawMessage, bool, error) {
 	raw, err := q.q.TrainingStepGet(ctx, dbsqlc.TrainingStepGetParams{WorkspaceID: q.ws, RunID: run, Step: step})
 	if isNoRows(err) {
-		return false, nil
+		return nil, false, nil
 	}
-	if err != nil {
-		return false, classify("read a step", err)
-	}
-	if err := json.Unmarshal(raw, into); err != nil {
-		return false, fmt.Errorf("decode step %s of run %d: %w", step, run, err)
-	}
-	return true, nil
+	return raw, err == nil, classify("read a step", err)
 }
 
-// TrainedUnder are the results of the steps whose name begins with prefix.
-func (q trainingRepository) TrainedUnder(ctx context.Context, run int64, prefix string) (map[string]json.RawMessage, error) {
+// StepResults are the results of the steps whose name begins with prefix.
+func (q trainingRepository) StepResults(ctx context.Context, run int64, prefix string) (map[string]json.RawMessage, error) {
 	rows, err := q.q.TrainingStepsUnder(ctx, dbsqlc.TrainingStepsUnderParams{WorkspaceID: q.ws, RunID: run, Prefix: &prefix})
 	if err != nil {
 		return nil, classify("read the steps", err)
@@ -134,12 +115,12 @@ func (q trainingRepository) TrainedUnder(ctx context.Context, run int64, prefix 
 	return out, nil
 }
 
-// DropTrained forgets the steps whose name begins with prefix.
-func (q trainingRepository) DropTrained(ctx context.Context, run int64, prefix string) error {
+// DropStepResults forgets the steps whose name begins with prefix.
+func (q trainingRepository) DropStepResults(ctx context.Context, run int64, prefix string) error {
 	return classify("drop the steps", q.q.TrainingStepsDrop(ctx, dbsqlc.TrainingStepsDropParams{WorkspaceID: q.ws, RunID: run, Prefix: &prefix}))
 }
 
 // ShownTo notes that a run has shown a conversation to a model.
-func (q decisionRepository) ShownTo(ctx context.Context, run, conversation int64) error {
+func (q trainingRepository) ShownTo(ctx context.Context, run, conversation int64) error {
 	return classify("note a conversation", q.q.RunConversationPut(ctx, dbsqlc.RunConversationPutParams{WorkspaceID: q.ws, RunID: run, ConversationID: conversation}))
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/decision"
 )
 
 // PutOutcomes notes what somebody said of what came of decisions.
-func (q outcomeRepository) PutOutcomes(ctx context.Context, decisions []string, o learning.Outcome) error {
+func (q outcomeRepository) PutOutcomes(ctx context.Context, decisions []string, o decision.Outcome) error {
 	if len(decisions) == 0 {
 		return nil
 	}
@@ -16,11 +16,11 @@ func (q outcomeRepository) PutOutcomes(ctx context.Context, decisions []string, 
 }
 
 // Outcomes are those of decisions, by operation and decision.
-func (q outcomeRepository) Outcomes(ctx context.Context, decisions []string) ([]learning.Outcome, error) {
+func (q outcomeRepository) Outcomes(ctx context.Context, decisions []string) ([]decision.Outcome, error) {
 	rows, err := q.q.OutcomesOf(ctx, dbsqlc.OutcomesOfParams{WorkspaceID: q.ws, Ids: texts(decisions)})
-	out := make([]learning.Outcome, len(rows))
+	out := make([]decision.Outcome, len(rows))
 	for i, r := range rows {
-		out[i] = learning.Outcome{Decision: r.DecisionID, Op: r.OpID, Score: r.Score}
+		out[i] = decision.Outcome{Decision: r.DecisionID, Op: r.OpID, Score: r.Score}
 	}
 	return out, classify("read the outcomes", err)
 }
@@ -49,10 +49,10 @@ func (q outcomeRepository) Explored(ctx context.Context) (int, error) {
 }
 
 // RecentSkills are the skills that versions of a bank brought, the latest first.
-func (q outcomeRepository) RecentSkills(ctx context.Context, bank int64, number, most int) (out []learning.RecentSkills, err error) {
+func (q outcomeRepository) RecentSkills(ctx context.Context, bank int64, number, most int) (out []decision.RecentSkills, err error) {
 	rows, err := q.q.VersionNewcomers(ctx, dbsqlc.VersionNewcomersParams{WorkspaceID: q.ws, BankID: bank, Number: int32(number), MaxRows: int32(most)})
 	for _, r := range rows {
-		out = append(out, learning.RecentSkills{Version: int(r.Number), Skills: r.Fresh, Explored: int(r.Explored)})
+		out = append(out, decision.RecentSkills{Version: int(r.Number), Skills: r.Fresh, Explored: int(r.Explored)})
 	}
 	return out, classify("look for new skills", err)
 }

@@ -4,7 +4,8 @@ import (
 	"context"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/decision"
+	"cairn/internal/service/learning/probe"
 )
 
 // WorkspaceKey stands for the workspace in workflows.
@@ -25,44 +26,44 @@ func (q probeRepository) ProbesSpent(ctx context.Context) (int, error) {
 }
 
 // PutProbe keeps an open probe; the first one of its number stays.
-func (q probeRepository) PutProbe(ctx context.Context, p learning.Probe) error {
+func (q probeRepository) PutProbe(ctx context.Context, p probe.Probe) error {
 	return classify("keep a probe", q.q.ProbePut(ctx, dbsqlc.ProbePutParams{WorkspaceID: q.ws, RunID: p.Run, Number: int32(p.Number), ConversationID: p.Conversation, BankID: p.Bank,
 		Question: storable(p.Question), Answer: storable(p.Answer), Evidence: int32s(p.Evidence), Decisions: texts(p.Decisions)}))
 }
 
 // ProbesOf are those of a run, by number.
-func (q probeRepository) ProbesOf(ctx context.Context, run int64) ([]learning.Probe, error) {
+func (q probeRepository) ProbesOf(ctx context.Context, run int64) ([]probe.Probe, error) {
 	rows, err := q.q.ProbesOfRun(ctx, dbsqlc.ProbesOfRunParams{WorkspaceID: q.ws, RunID: run})
 	return probesOf(rows), classify("list the probes", err)
 }
 
 // EndProbe brings an open probe to its state.
-func (q probeRepository) EndProbe(ctx context.Context, p learning.Probe) (bool, error) {
+func (q probeRepository) EndProbe(ctx context.Context, p probe.Probe) (bool, error) {
 	n, err := q.q.ProbeEnd(ctx, dbsqlc.ProbeEndParams{State: p.State, Score: p.Score, Note: storable(p.Note), WorkspaceID: q.ws, RunID: p.Run, Number: int32(p.Number)})
 	return n == 1, classify("end a probe", err)
 }
 
 // Probes are those of a bank, of the latest run first.
-func (q probeRepository) Probes(ctx context.Context, bank int64, most int) ([]learning.Probe, error) {
+func (q probeRepository) Probes(ctx context.Context, bank int64, most int) ([]probe.Probe, error) {
 	rows, err := q.q.ProbesOf(ctx, dbsqlc.ProbesOfParams{WorkspaceID: q.ws, BankID: bank, MaxRows: int32(most)})
 	return probesOf(rows), classify("list the probes", err)
 }
 
-func probesOf(rows []dbsqlc.Probe) []learning.Probe {
-	out := make([]learning.Probe, len(rows))
+func probesOf(rows []dbsqlc.Probe) []probe.Probe {
+	out := make([]probe.Probe, len(rows))
 	for i, r := range rows {
-		out[i] = learning.Probe{Run: r.RunID, Number: int(r.Number), Conversation: r.ConversationID, Bank: r.BankID, Question: r.Question, Answer: r.Answer, Evidence: ints(r.Evidence),
+		out[i] = probe.Probe{Run: r.RunID, Number: int(r.Number), Conversation: r.ConversationID, Bank: r.BankID, Question: r.Question, Answer: r.Answer, Evidence: ints(r.Evidence),
 			Decisions: r.Decisions, State: r.State, Score: r.Score, Note: r.Note, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}
 	}
 	return out
 }
 
 // Behind are memories with the decisions that have written them.
-func (q probeRepository) Behind(ctx context.Context, memories []string) ([]learning.MemoryUse, error) {
+func (q probeRepository) Behind(ctx context.Context, memories []string) ([]decision.MemoryUse, error) {
 	rows, err := q.q.DecisionsOfMemories(ctx, dbsqlc.DecisionsOfMemoriesParams{WorkspaceID: q.ws, Ids: texts(memories)})
-	out := make([]learning.MemoryUse, len(rows))
+	out := make([]decision.MemoryUse, len(rows))
 	for i, r := range rows {
-		out[i] = learning.MemoryUse{Memory: r.ExternalID, Decision: r.DecisionID, Content: r.Content}
+		out[i] = decision.MemoryUse{Memory: r.ExternalID, Decision: r.DecisionID, Content: r.Content}
 	}
 	return out, classify("read what led to memories", err)
 }

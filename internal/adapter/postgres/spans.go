@@ -7,7 +7,7 @@ import (
 
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/memory"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/extraction"
 )
 
 // Closest is the active entry of a scope whose vector is nearest to one. An entry
@@ -27,15 +27,15 @@ func (q documentRepository) Closest(ctx context.Context, s memory.Scope, vector 
 	return found[0], r.Cosine, true, nil
 }
 
-// Neighbours are the memories that come closest to a span.
-func (q documentRepository) Neighbours(ctx context.Context, vector []float32, space int16, most int) ([]learning.Neighbour, error) {
+// Neighbors are the memories that come closest to a span.
+func (q documentRepository) Neighbors(ctx context.Context, vector []float32, space int16, most int) ([]extraction.Neighbor, error) {
 	rows, err := q.q.SpanNeighbours(ctx, dbsqlc.SpanNeighboursParams{Query: pgvector.NewHalfVector(vector), Space: space, WorkspaceID: q.ws, MaxRows: int32(most)})
 	if err != nil {
 		return nil, classify("find the memories that are nearest", err)
 	}
-	out := make([]learning.Neighbour, len(rows))
+	out := make([]extraction.Neighbor, len(rows))
 	for i, r := range rows {
-		out[i] = learning.Neighbour{ID: r.ExternalID, Content: r.Content, Vector: r.V.Slice()}
+		out[i] = extraction.Neighbor{ID: r.ExternalID, Content: r.Content, Vector: r.V.Slice()}
 	}
 	return out, nil
 }

@@ -1,40 +1,99 @@
 package postgres
 
 import (
+	"context"
+
 	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/adaptation"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/build"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/decision"
+	"cairn/internal/service/learning/evolution"
+	"cairn/internal/service/learning/extraction"
+	"cairn/internal/service/learning/probe"
+	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/learning/training"
 )
 
-// learningTx is a transaction as the service learning sees it.
+// Learning is the store as the services over memory skills see it.
+func (s *Store) Learning() learning.Store { return learningStore{s} }
+
+type learningStore struct{ store *Store }
+
+func (s learningStore) Banks() bank.Store {
+	return learningTransactions[bank.Tx]{s.store, func(t learningTx) bank.Tx { return t }}
+}
+
+func (s learningStore) Builds() build.Store {
+	return learningTransactions[build.Tx]{s.store, func(t learningTx) build.Tx { return t }}
+}
+
+func (s learningStore) Cases() cases.Store {
+	return learningTransactions[cases.Tx]{s.store, func(t learningTx) cases.Tx { return t }}
+}
+
+func (s learningStore) Trainings() training.Store {
+	return learningTransactions[training.Tx]{s.store, func(t learningTx) training.Tx { return t }}
+}
+
+func (s learningStore) Rounds() evolution.Store {
+	return learningTransactions[evolution.Tx]{s.store, func(t learningTx) evolution.Tx { return t }}
+}
+
+func (s learningStore) Updates() adaptation.Store {
+	return learningTransactions[adaptation.Tx]{s.store, func(t learningTx) adaptation.Tx { return t }}
+}
+
+func (s learningStore) Probes() probe.Store {
+	return learningTransactions[probe.Tx]{s.store, func(t learningTx) probe.Tx { return t }}
+}
+
+// learningTransactions opens transactions for one of the services.
+type learningTransactions[T any] struct {
+	store *Store
+	view  func(learningTx) T // as the service sees a transaction
+}
+
+// InWorkspace runs fn in a transaction that has entered ws.
+func (t learningTransactions[T]) InWorkspace(ctx context.Context, ws int64,
+	fn func(ctx context.Context, tx T) error) error {
+	return t.store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+		return fn(ctx, t.view(learningTx{tx.session}))
+	})
+}
+
+// learningTx is a transaction as the services over memory skills see it.
 type learningTx struct{ session }
 
-func (t learningTx) Banks() learning.BankRepository { return t.banks() }
+func (t learningTx) Banks() bank.Repository { return t.banks() }
 
-func (t learningTx) BankContents() learning.BankContentRepository { return t.banks() }
+func (t learningTx) BankContents() bank.ContentRepository { return t.banks() }
 
-func (t learningTx) Leases() learning.LeaseRepository { return t.leases() }
+func (t learningTx) Leases() bank.LeaseRepository { return t.leases() }
 
-func (t learningTx) Outcomes() learning.OutcomeRepository { return t.outcomes() }
+func (t learningTx) Outcomes() decision.OutcomeRepository { return t.outcomes() }
 
-func (t learningTx) Updates() learning.UpdateRepository { return t.updates() }
+func (t learningTx) Updates() adaptation.Repository { return t.updates() }
 
-func (t learningTx) Probes() learning.ProbeRepository { return t.probes() }
+func (t learningTx) Probes() probe.Repository { return t.probes() }
 
-func (t learningTx) Decisions() learning.DecisionRepository { return t.decisions() }
+func (t learningTx) Decisions() decision.Repository { return t.decisions() }
 
-func (t learningTx) Cases() learning.CaseRepository { return t.cases() }
+func (t learningTx) Steps() runspec.StepRepository { return t.training() }
 
-func (t learningTx) Rounds() learning.RoundRepository { return t.rounds() }
+func (t learningTx) Cases() cases.Repository { return t.cases() }
 
-func (t learningTx) Training() learning.TrainingRepository { return t.training() }
+func (t learningTx) Rounds() evolution.Repository { return t.rounds() }
 
-func (t learningTx) Runs() learning.RunRepository {
+func (t learningTx) Runs() runspec.RunRepository {
 	return struct {
 		runRepository
 		agentRunRepository
 	}{t.runs(), t.agentRuns()}
 }
 
-func (t learningTx) Workspace() learning.WorkspaceRepository {
+func (t learningTx) Workspace() runspec.WorkspaceRepository {
 	return struct {
 		workspaceRepository
 		agentRunRepository
@@ -42,12 +101,18 @@ func (t learningTx) Workspace() learning.WorkspaceRepository {
 	}{t.workspaces(), t.agentRuns(), t.conversations()}
 }
 
-func (t learningTx) Transcripts() learning.TranscriptRepository {
+func (t learningTx) Transcripts() extraction.TranscriptRepository {
 	return struct {
 		transcriptRepository
 		turnRepository
-		documentRepository
-	}{t.transcripts(), t.turns(), t.documents()}
+	}{t.transcripts(), t.turns()}
 }
 
-func (t learningTx) Operations() learning.OperationRepository { return t.operations() }
+func (t learningTx) Memories() extraction.MemoryRepository {
+	return struct {
+		longTermRepository
+		documentRepository
+	}{t.longTerm(), t.documents()}
+}
+
+func (t learningTx) Operations() cases.OperationRepository { return t.operations() }

@@ -6,11 +6,11 @@ import (
 	"fmt"
 
 	"cairn/internal/adapter/postgres/dbsqlc"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/adaptation"
 )
 
 // PutUpdate keeps an update in the shadow, or finds the one that its run has made.
-func (q updateRepository) PutUpdate(ctx context.Context, bank int64, u learning.PolicyUpdate) (learning.PolicyUpdate, error) {
+func (q updateRepository) PutUpdate(ctx context.Context, bank int64, u adaptation.Update) (adaptation.Update, error) {
 	shadow, err := encode("the comparison", u.Shadow)
 	if err != nil {
 		return u, err
@@ -23,7 +23,7 @@ func (q updateRepository) PutUpdate(ctx context.Context, bank int64, u learning.
 }
 
 // MoveUpdate brings an update to another state; false when it is not in before.
-func (q updateRepository) MoveUpdate(ctx context.Context, bank int64, before string, u learning.PolicyUpdate) (bool, error) {
+func (q updateRepository) MoveUpdate(ctx context.Context, bank int64, before string, u adaptation.Update) (bool, error) {
 	shadow, err := encode("the comparison", u.Shadow)
 	if err != nil {
 		return false, err
@@ -39,25 +39,25 @@ func (q updateRepository) MoveUpdate(ctx context.Context, bank int64, before str
 }
 
 // OpenUpdate is the update of a bank that is neither promoted nor dropped.
-func (q updateRepository) OpenUpdate(ctx context.Context, bank int64) (learning.PolicyUpdate, bool, error) {
+func (q updateRepository) OpenUpdate(ctx context.Context, bank int64) (adaptation.Update, bool, error) {
 	r, err := q.q.UpdateOpen(ctx, dbsqlc.UpdateOpenParams{WorkspaceID: q.ws, BankID: bank})
 	if isNoRows(err) {
-		return learning.PolicyUpdate{}, false, nil
+		return adaptation.Update{}, false, nil
 	}
 	if err != nil {
-		return learning.PolicyUpdate{}, false, classify("look for an update", err)
+		return adaptation.Update{}, false, classify("look for an update", err)
 	}
 	u, err := updateOf(r)
 	return u, err == nil, err
 }
 
 // Updates lists the updates of a bank, the latest first.
-func (q updateRepository) Updates(ctx context.Context, bank int64, most int) ([]learning.PolicyUpdate, error) {
+func (q updateRepository) Updates(ctx context.Context, bank int64, most int) ([]adaptation.Update, error) {
 	rows, err := q.q.UpdatesOf(ctx, dbsqlc.UpdatesOfParams{WorkspaceID: q.ws, BankID: bank, MaxRows: int32(most)})
 	if err != nil {
 		return nil, classify("list the updates", err)
 	}
-	out := make([]learning.PolicyUpdate, len(rows))
+	out := make([]adaptation.Update, len(rows))
 	for i, r := range rows {
 		if out[i], err = updateOf(r); err != nil {
 			return nil, err
@@ -66,11 +66,11 @@ func (q updateRepository) Updates(ctx context.Context, bank int64, most int) ([]
 	return out, nil
 }
 
-func updateOf(r dbsqlc.PolicyUpdate) (u learning.PolicyUpdate, err error) {
-	u = learning.PolicyUpdate{Number: int(r.Number), Run: r.RunID, Base: int(r.Base), State: r.State, Policy: r.PolicySha, Optimiser: r.OptimiserSha, Decisions: int(r.Decisions), Note: r.Note,
+func updateOf(r dbsqlc.PolicyUpdate) (u adaptation.Update, err error) {
+	u = adaptation.Update{Number: int(r.Number), Run: r.RunID, Base: int(r.Base), State: r.State, Policy: r.PolicySha, Optimiser: r.OptimiserSha, Decisions: int(r.Decisions), Note: r.Note,
 		CreatedAt: r.CreatedAt, CanaryAt: r.CanaryAt, EndedAt: r.EndedAt}
 	if err = json.Unmarshal(r.Shadow, &u.Shadow); err == nil && r.Canary != nil {
-		u.Canary = new(learning.Canary)
+		u.Canary = new(adaptation.Canary)
 		err = json.Unmarshal(r.Canary, u.Canary)
 	}
 	if err != nil {
@@ -80,7 +80,7 @@ func updateOf(r dbsqlc.PolicyUpdate) (u learning.PolicyUpdate, err error) {
 }
 
 // CanaryScores are what was said of answers on both sides of a canary.
-func (q updateRepository) CanaryScores(ctx context.Context, bank int64, u learning.PolicyUpdate) (candidate, incumbent []float64, err error) {
+func (q updateRepository) CanaryScores(ctx context.Context, bank int64, u adaptation.Update) (candidate, incumbent []float64, err error) {
 	if u.CanaryAt == nil {
 		return nil, nil, nil
 	}
@@ -96,7 +96,7 @@ func (q updateRepository) CanaryScores(ctx context.Context, bank int64, u learni
 }
 
 // CanaryLate tells whether a canary began more than 30 days ago.
-func (q updateRepository) CanaryLate(ctx context.Context, u learning.PolicyUpdate) (bool, error) {
+func (q updateRepository) CanaryLate(ctx context.Context, u adaptation.Update) (bool, error) {
 	if u.CanaryAt == nil {
 		return false, nil
 	}

@@ -13,14 +13,15 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/designer"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/adaptation"
+	"cairn/internal/service/learning/bank"
 )
 
 func (c *cli) bank() *cobra.Command {
 	cmd := &cobra.Command{Use: "bank", Short: "Show and change the banks of memory skills", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		Long: "Show and change the banks of memory skills: instructions by which conversations become memories, with the policy\nthat chooses among them. Both are one version, and go forward and back together."}
 	var name string
-	cmd.PersistentFlags().StringVar(&name, "bank", learning.DefaultBank, "name of the bank")
+	cmd.PersistentFlags().StringVar(&name, "bank", bank.Default, "name of the bank")
 	list := &cobra.Command{Use: "list", Short: "List the banks", Example: "  cairn bank list", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listBanks(cmd.Context()) }}
 	var number int
@@ -46,8 +47,8 @@ func (c *cli) bank() *cobra.Command {
 			if back < 1 {
 				return usageError{fmt.Errorf("--to is missing: the version to go back to")}
 			}
-			return c.changeBank(cmd.Context(), func(ctx context.Context, s *session) (learning.Head, error) {
-				return s.Evolve.Rollback(ctx, s.workspace.ID, name, back)
+			return c.changeBank(cmd.Context(), func(ctx context.Context, s *session) (bank.Head, error) {
+				return s.Learning.Banks.Rollback(ctx, s.workspace.ID, name, back)
 			})
 		}}
 	rollback.Flags().IntVar(&back, "to", 0, "the version to go back to")
@@ -64,24 +65,24 @@ func (c *cli) bank() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.changeBank(cmd.Context(), func(ctx context.Context, s *session) (learning.Head, error) {
-				return s.Evolve.Import(ctx, s.workspace.ID, name, files)
+			return c.changeBank(cmd.Context(), func(ctx context.Context, s *session) (bank.Head, error) {
+				return s.Learning.Banks.Import(ctx, s.workspace.ID, name, files)
 			})
 		}}
 	var shared string
 	follow := &cobra.Command{Use: "follow", Short: "Base a bank on one that workspaces share, with its own skills laid over", Example: "  cairn bank follow\n  cairn bank follow --bank work --shared default",
-		Long: "Base a bank on one of the workspace \"" + learning.SharedWorkspace + "\": its skills as they are there now, but a skill of the bank's own stands in place of one\nof its name, or beside them. Do it again to get what is new there. Nothing of this workspace goes there.",
+		Long: "Base a bank on one of the workspace \"" + bank.SharedWorkspace + "\": its skills as they are there now, but a skill of the bank's own stands in place of one\nof its name, or beside them. Do it again to get what is new there. Nothing of this workspace goes there.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.changeBank(cmd.Context(), func(ctx context.Context, s *session) (learning.Head, error) {
-				from, err := s.Store.Workspace(ctx, learning.SharedWorkspace, false)
+			return c.changeBank(cmd.Context(), func(ctx context.Context, s *session) (bank.Head, error) {
+				from, err := s.Store.Workspace(ctx, bank.SharedWorkspace, false)
 				if err != nil {
-					return learning.Head{}, err
+					return bank.Head{}, err
 				}
-				return s.Evolve.Follow(ctx, learning.FollowRequest{Workspace: s.workspace.ID, Bank: name, Shared: from.ID, From: shared})
+				return s.Learning.Banks.Follow(ctx, bank.FollowRequest{Workspace: s.workspace.ID, Bank: name, Shared: from.ID, From: shared})
 			})
 		}}
-	follow.Flags().StringVar(&shared, "shared", learning.DefaultBank, "name of the bank there")
+	follow.Flags().StringVar(&shared, "shared", bank.Default, "name of the bank there")
 	cmd.AddCommand(list, show, updates, probes, diff, rollback, export, imports, follow)
 	return cmd
 }
@@ -98,7 +99,7 @@ func (c *cli) withBanks(ctx context.Context, fn func(*session) error) error {
 
 func (c *cli) listBanks(ctx context.Context) error {
 	return c.withBanks(ctx, func(s *session) error {
-		banks, err := s.Evolve.Banks(ctx, s.workspace.ID)
+		banks, err := s.Learning.Banks.List(ctx, s.workspace.ID)
 		if err != nil {
 			return err
 		}
@@ -117,7 +118,7 @@ func (c *cli) listBanks(ctx context.Context) error {
 // shownBank is a version as programs read it.
 type shownBank struct {
 	Bank    string                       `json:"bank"`
-	Version learning.Version             `json:"version"`
+	Version bank.Version                 `json:"version"`
 	Skills  []memoryskill.Version        `json:"skills"`
 	Stats   map[string]memoryskill.Stats `json:"stats,omitempty"` // by id of the skill's version
 }
@@ -127,7 +128,7 @@ func (c *cli) showBank(ctx context.Context, name string, number int, history boo
 		if history {
 			return c.bankHistory(ctx, s, name)
 		}
-		h, err := s.Evolve.At(ctx, s.workspace.ID, name, number)
+		h, err := s.Learning.Banks.At(ctx, s.workspace.ID, name, number)
 		if err != nil {
 			return err
 		}
@@ -135,11 +136,11 @@ func (c *cli) showBank(ctx context.Context, name string, number int, history boo
 	})
 }
 
-func (c *cli) printBank(h learning.Head) error {
+func (c *cli) printBank(h bank.Head) error {
 	if c.output == "json" {
 		return c.printJSON(shownBank{h.Name, h.Version, h.Bank.Versions(), inBank(h)})
 	}
-	fmt.Fprintf(c.out, "bank %s, version %d (%s), policy %.12s, %d weights\n", h.Name, h.Version.Number, h.Version.Action, h.Version.Policy, h.Policy.Shape().Weights())
+	fmt.Fprintf(c.out, "bank %s, version %d (%s), policy %.12s, %d weights\n", h.Name, h.Version.Number, h.Version.Action, h.Version.Policy, h.Policy.Weights())
 	if h.Version.Reason != "" {
 		fmt.Fprintln(c.out, h.Version.Reason)
 	}
@@ -156,7 +157,7 @@ func (c *cli) printBank(h learning.Head) error {
 }
 
 // inBank are the statistics of the versions that the bank holds.
-func inBank(h learning.Head) map[string]memoryskill.Stats {
+func inBank(h bank.Head) map[string]memoryskill.Stats {
 	out := map[string]memoryskill.Stats{}
 	for _, v := range h.Bank.Versions() {
 		if s, there := h.Stats[v.ID]; there {
@@ -167,7 +168,7 @@ func inBank(h learning.Head) map[string]memoryskill.Stats {
 }
 
 func (c *cli) bankHistory(ctx context.Context, s *session, name string) error {
-	versions, err := s.Evolve.History(ctx, s.workspace.ID, name, 100)
+	versions, err := s.Learning.Banks.History(ctx, s.workspace.ID, name, 100)
 	if err != nil {
 		return err
 	}
@@ -184,7 +185,7 @@ func (c *cli) bankHistory(ctx context.Context, s *session, name string) error {
 
 func (c *cli) bankUpdates(ctx context.Context, name string) error {
 	return c.withBanks(ctx, func(s *session) error {
-		updates, err := s.Evolve.Updates(ctx, s.workspace.ID, name, 100)
+		updates, err := s.Learning.Updates.List(ctx, s.workspace.ID, name, 100)
 		if err != nil {
 			return err
 		}
@@ -196,7 +197,7 @@ func (c *cli) bankUpdates(ctx context.Context, name string) error {
 		for _, u := range updates {
 			live := u.Canary
 			if live == nil {
-				live = &learning.Canary{}
+				live = &adaptation.Canary{}
 			}
 			fmt.Fprintf(tw, "%d\t%d\t%s\t%d\t%.0f %%\t%s\t%d\t%d\t%s\t%.12s\t%s\n", u.Number, u.Base, u.State, u.Decisions, 100*u.Shadow.Alike, difference(u.Shadow.Comparison),
 				live.Candidate, live.Incumbent, difference(live.Comparison), u.Policy, short(u.Note))
@@ -207,7 +208,7 @@ func (c *cli) bankUpdates(ctx context.Context, name string) error {
 
 func (c *cli) bankProbes(ctx context.Context, name string) error {
 	return c.withBanks(ctx, func(s *session) error {
-		probes, err := s.Evolve.Probes(ctx, s.workspace.ID, name, 100)
+		probes, err := s.Learning.Probes.List(ctx, s.workspace.ID, name, 100)
 		if err != nil {
 			return err
 		}
@@ -237,11 +238,11 @@ func difference(c *designer.Comparison) string {
 
 func (c *cli) diffBank(ctx context.Context, name string, from, to int) error {
 	return c.withBanks(ctx, func(s *session) error {
-		older, err := s.Evolve.At(ctx, s.workspace.ID, name, from)
+		older, err := s.Learning.Banks.At(ctx, s.workspace.ID, name, from)
 		if err != nil {
 			return err
 		}
-		newer, err := s.Evolve.At(ctx, s.workspace.ID, name, to)
+		newer, err := s.Learning.Banks.At(ctx, s.workspace.ID, name, to)
 		if err != nil {
 			return err
 		}
@@ -288,7 +289,7 @@ func changedLines(d memoryskill.Difference) (out []string) {
 	return out
 }
 
-func (c *cli) changeBank(ctx context.Context, change func(context.Context, *session) (learning.Head, error)) error {
+func (c *cli) changeBank(ctx context.Context, change func(context.Context, *session) (bank.Head, error)) error {
 	return c.withBanks(ctx, func(s *session) error {
 		h, err := change(ctx, s)
 		if err != nil {
@@ -300,7 +301,7 @@ func (c *cli) changeBank(ctx context.Context, change func(context.Context, *sess
 
 func (c *cli) exportBank(ctx context.Context, name string, number int, folder string) error {
 	return c.withBanks(ctx, func(s *session) error {
-		h, err := s.Evolve.At(ctx, s.workspace.ID, name, number)
+		h, err := s.Learning.Banks.At(ctx, s.workspace.ID, name, number)
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/skill"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/library"
 	"cairn/internal/testkit"
 )
@@ -26,7 +26,7 @@ func (w *world) prepared(t *testing.T, args []string) []string {
 		w.erasable(t)
 	}
 	if args[0] == "bank" && args[1] == "follow" {
-		if code, _, errs := w.run("", "bank", "list", "-w", learning.SharedWorkspace); code != 0 {
+		if code, _, errs := w.run("", "bank", "list", "-w", bank.SharedWorkspace); code != 0 {
 			t.Fatalf("exit %d: %s", code, errs)
 		}
 	}

@@ -12,11 +12,14 @@ import (
 	"cairn/internal/app"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/evolution"
+	"cairn/internal/service/learning/training"
 )
 
 func (c *cli) train() *cobra.Command {
-	var r learning.TrainRequest
+	var r training.Request
 	var traces, curve string
 	var detach bool
 	cmd := &cobra.Command{Use: "train", Short: "Train the policy of a bank, and with --design the bank, on traces with known answers",
@@ -27,7 +30,7 @@ func (c *cli) train() *cobra.Command {
 			return c.runTrain(cmd.Context(), r, traces, curve, detach)
 		}}
 	f := cmd.Flags()
-	f.StringVar(&r.Bank, "bank", learning.DefaultBank, "name of the bank")
+	f.StringVar(&r.Bank, "bank", bank.Default, "name of the bank")
 	f.StringVar(&traces, "traces", "", "file of traces to import first")
 	f.StringVar(&r.Recipe, "recipe", "", "target, paper or code (default target)")
 	f.IntVar(&r.Stages, "stages", 0, "stages (default 10)")
@@ -61,7 +64,7 @@ func fuseFlags(cmd *cobra.Command, name *string, temperature *float64, usual str
 	f.Float64Var(temperature, "fuse-temperature", 0, "of sim_weighted: the smaller, the more the nearest memory counts (default 1)")
 }
 
-func (c *cli) runTrain(ctx context.Context, r learning.TrainRequest, traces, curve string, detach bool) error {
+func (c *cli) runTrain(ctx context.Context, r training.Request, traces, curve string, detach bool) error {
 	s, err := c.open(ctx, needs{temporal: true, make: true})
 	if err != nil {
 		return err
@@ -75,18 +78,18 @@ func (c *cli) runTrain(ctx context.Context, r learning.TrainRequest, traces, cur
 		if err != nil {
 			return fmt.Errorf("read the traces: %w", err)
 		}
-		in, err := learning.ParseTraces(raw)
+		in, err := cases.ParseTraces(raw)
 		if err != nil {
 			return err
 		}
-		n, err := s.Evolve.ImportTraces(ctx, s.workspace.ID, r.Bank, in)
+		n, err := s.Learning.Cases.Import(ctx, s.workspace.ID, r.Bank, in)
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(c.errs, "%d traces with %d questions\n", len(in), n)
 	}
-	r.Workspace, r.WorkspaceKey, r.Spec = s.workspace.ID, s.workspace.Key, app.EvolveSpec(s.Config)
-	made, err := s.Evolve.Train(ctx, r)
+	r.Workspace, r.WorkspaceKey, r.Spec.Spec = s.workspace.ID, s.workspace.Key, app.EvolveSpec(s.Config)
+	made, err := s.Learning.Trainings.Accept(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -110,7 +113,7 @@ func (c *cli) runTrain(ctx context.Context, r learning.TrainRequest, traces, cur
 	return nil
 }
 
-func (c *cli) printTrained(out learning.TrainingResult) {
+func (c *cli) printTrained(out training.Result) {
 	in := "nothing new in force"
 	if out.Version > 0 {
 		in = fmt.Sprintf("version %d", out.Version)
@@ -128,12 +131,12 @@ func (c *cli) printTrained(out learning.TrainingResult) {
 }
 
 // watchTraining shows a bar until the training has ended.
-func (c *cli) watchTraining(ctx context.Context, s *session, ref run.Ref) (learning.TrainingResult, error) {
+func (c *cli) watchTraining(ctx context.Context, s *session, ref run.Ref) (training.Result, error) {
 	shown := ""
 	for {
-		w, err := s.Evolve.Watch(ctx, ref)
+		w, err := s.Learning.Trainings.Progress(ctx, ref)
 		if err != nil {
-			return learning.TrainingResult{}, err
+			return training.Result{}, err
 		}
 		if w.Result != nil {
 			fmt.Fprintln(c.errs)
@@ -145,7 +148,7 @@ func (c *cli) watchTraining(ctx context.Context, s *session, ref run.Ref) (learn
 		}
 		select {
 		case <-ctx.Done():
-			return learning.TrainingResult{}, fmt.Errorf("stopped waiting; the training goes on when a worker runs: cairn runs show %d: %w", ref.Run, ctx.Err())
+			return training.Result{}, fmt.Errorf("stopped waiting; the training goes on when a worker runs: cairn runs show %d: %w", ref.Run, ctx.Err())
 		case <-time.After(lookEvery):
 		}
 	}
@@ -153,7 +156,7 @@ func (c *cli) watchTraining(ctx context.Context, s *session, ref run.Ref) (learn
 
 // trainingLine is how far a training is: the share of the probability that went to
 // what was chosen tells how sure the policy is.
-func trainingLine(w learning.TrainingProgress) string {
+func trainingLine(w training.Progress) string {
 	last := 0.0
 	if n := len(w.Rewards); n > 0 {
 		last = w.Rewards[n-1]
@@ -196,18 +199,18 @@ func rewardCurve(rewards []float64) []byte {
 }
 
 func (c *cli) evolve() *cobra.Command {
-	var r learning.EvolveRequest
+	var r evolution.Request
 	cmd := &cobra.Command{Use: "evolve", Short: "Have the designer edit a bank from its hard cases, if that proves better",
 		Long: "Have the designer edit a bank of memory skills from its hard cases. What it proposes comes into force only when it\nanswers more of the conversations that were held out; otherwise the bank stays as it is.", Example: "  cairn evolve\n  cairn evolve --bank work -o json", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runEvolve(cmd.Context(), r) }}
-	cmd.Flags().StringVar(&r.Bank, "bank", learning.DefaultBank, "name of the bank")
+	cmd.Flags().StringVar(&r.Bank, "bank", bank.Default, "name of the bank")
 	cmd.Flags().StringVar(&r.Score, "score", "", "recall, which asks no model, or answer (default recall)")
 	spanFlags(cmd, &r.Keeping.Spanning, "memory.spans, else "+executor.FixedLength)
 	cmd.Flags().StringVar(&r.ID, "request-id", "", "id of the round; the same id is the same round")
 	return cmd
 }
 
-func (c *cli) runEvolve(ctx context.Context, r learning.EvolveRequest) error {
+func (c *cli) runEvolve(ctx context.Context, r evolution.Request) error {
 	s, err := c.open(ctx, needs{temporal: true, make: true})
 	if err != nil {
 		return err
@@ -216,8 +219,8 @@ func (c *cli) runEvolve(ctx context.Context, r learning.EvolveRequest) error {
 	if s.Config.Offline() {
 		fmt.Fprintln(c.errs, "model: "+s.models())
 	}
-	r.Workspace, r.WorkspaceKey, r.Spec = s.workspace.ID, s.workspace.Key, app.EvolveSpec(s.Config)
-	made, err := s.Evolve.Evolve(ctx, r)
+	r.Workspace, r.WorkspaceKey, r.Spec.Spec = s.workspace.ID, s.workspace.Key, app.EvolveSpec(s.Config)
+	made, err := s.Learning.Rounds.Accept(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -229,12 +232,12 @@ func (c *cli) runEvolve(ctx context.Context, r learning.EvolveRequest) error {
 }
 
 // watchRound shows a bar until the round has ended.
-func (c *cli) watchRound(ctx context.Context, s *session, ref run.Ref) (learning.Round, error) {
+func (c *cli) watchRound(ctx context.Context, s *session, ref run.Ref) (evolution.Round, error) {
 	shown := ""
 	for {
-		w, err := s.Evolve.WatchRound(ctx, ref)
+		w, err := s.Learning.Rounds.Progress(ctx, ref)
 		if err != nil {
-			return learning.Round{}, err
+			return evolution.Round{}, err
 		}
 		if w.Round != nil {
 			fmt.Fprintln(c.errs)
@@ -246,17 +249,17 @@ func (c *cli) watchRound(ctx context.Context, s *session, ref run.Ref) (learning
 		}
 		select {
 		case <-ctx.Done():
-			return learning.Round{}, fmt.Errorf("stopped waiting; the round goes on when a worker runs: cairn runs show %d: %w", ref.Run, ctx.Err())
+			return evolution.Round{}, fmt.Errorf("stopped waiting; the round goes on when a worker runs: cairn runs show %d: %w", ref.Run, ctx.Err())
 		case <-time.After(lookEvery):
 		}
 	}
 }
 
-func (c *cli) printRound(r learning.Round) error {
+func (c *cli) printRound(r evolution.Round) error {
 	if c.output == "json" {
 		return c.printJSON(r)
 	}
-	fmt.Fprintf(c.out, "round %d: %s, from %d cases\n", r.Number, r.Outcome, len(r.Mined))
+	fmt.Fprintf(c.out, "round %d: %s, from %d cases\n", r.Number, r.Outcome, len(r.Cases))
 	if r.Candidate != nil {
 		for _, d := range r.Candidate.Changes {
 			fmt.Fprintf(c.out, "  %s %s\n", d.Kind, d.Name)

@@ -8,7 +8,8 @@ import (
 	"cairn/internal/domain/memoryskill/designer"
 	"cairn/internal/domain/memoryskill/policy"
 	"cairn/internal/domain/run"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/episode"
+	"cairn/internal/service/learning/training"
 )
 
 func TestTheRewardCurveHasAPointForEachIteration(t *testing.T) {
@@ -37,12 +38,12 @@ func TestTheBarIsFullAtTheEnd(t *testing.T) {
 func TestATrainingTellsOfItsGate(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		out        learning.TrainingResult
+		out        training.Result
 		has, hasNo string
 	}{
-		{learning.TrainingResult{Outcome: run.Completed, Bank: "b", Version: 3, Gate: &designer.Comparison{Mean: .125, Lower: .05, Traces: 4, Promote: true}}, "version 3,|gate: +0.1250 on 4 held-out traces (lower bound +0.0500)", "masked"},
-		{learning.TrainingResult{Outcome: run.Completed, Bank: "b", Gate: &designer.Comparison{Mean: -.1, Lower: -.2, Traces: 4}, Outcomes: learning.Outcomes{Of: 9, Masked: 2}, Note: "not better"}, "nothing new in force|gate: -0.1000|2 of 9 outcomes masked|not better", "version"},
-		{learning.TrainingResult{Outcome: run.Failed, Bank: "b", Note: "away"}, "failed|away", "gate"},
+		{training.Result{Outcome: run.Completed, Bank: "b", Version: 3, Gate: &designer.Comparison{Mean: .125, Lower: .05, Traces: 4, Promote: true}}, "version 3,|gate: +0.1250 on 4 held-out traces (lower bound +0.0500)", "masked"},
+		{training.Result{Outcome: run.Completed, Bank: "b", Gate: &designer.Comparison{Mean: -.1, Lower: -.2, Traces: 4}, Outcomes: episode.Outcomes{Of: 9, Masked: 2}, Note: "not better"}, "nothing new in force|gate: -0.1000|2 of 9 outcomes masked|not better", "version"},
+		{training.Result{Outcome: run.Failed, Bank: "b", Note: "away"}, "failed|away", "gate"},
 	} {
 		var said bytes.Buffer
 		(&cli{out: &said}).printTrained(c.out)
@@ -55,13 +56,13 @@ func TestATrainingTellsOfItsGate(t *testing.T) {
 			t.Errorf("%q in %q", c.hasNo, said.String())
 		}
 	}
-	line := trainingLine(learning.TrainingProgress{Done: 2, Of: 4, Rewards: []float64{.1, .5}, Choice: policy.Diagnostics{Mass: .75}, Tried: 1, Trials: 3, Outcomes: learning.Outcomes{Of: 10, Masked: 3}})
+	line := trainingLine(training.Progress{Done: 2, Of: 4, Rewards: []float64{.1, .5}, Choice: policy.Diagnostics{Mass: .75}, Tried: 1, Trials: 3, Outcomes: episode.Outcomes{Of: 10, Masked: 3}})
 	for _, want := range []string{"2 of 4 iterations", "reward 0.500", "chosen mass 0.75", "tried on 1 of 3 conversations", "3 of 10 outcomes masked"} {
 		if !strings.Contains(line, want) {
 			t.Errorf("no %q in %q", want, line)
 		}
 	}
-	if calm := trainingLine(learning.TrainingProgress{Of: 4, Trials: 3, Outcomes: learning.Outcomes{Of: 10, Masked: 2}}); strings.Contains(calm, "masked") || strings.Contains(calm, "tried") {
+	if calm := trainingLine(training.Progress{Of: 4, Trials: 3, Outcomes: episode.Outcomes{Of: 10, Masked: 2}}); strings.Contains(calm, "masked") || strings.Contains(calm, "tried") {
 		t.Error(calm)
 	}
 }

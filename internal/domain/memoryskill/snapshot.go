@@ -18,14 +18,14 @@ type Snapshot struct {
 }
 
 // Bind takes a snapshot.
-func Bind(b Bank, p policy.Policy, o policy.Adam) Snapshot {
+func Bind(b Bank, p policy.Chooser, o policy.Optimiser) Snapshot {
 	s := Snapshot{Bank: b.Hash(), Policy: p.Hash(), Optimiser: o.Hash()}
 	s.Hash = digest("snapshot", s.Bank, s.Policy, s.Optimiser)
 	return s
 }
 
 // Verify refuses a bank, a policy or an optimiser that is not the snapshot's.
-func (s Snapshot) Verify(b Bank, p policy.Policy, o policy.Adam) error {
+func (s Snapshot) Verify(b Bank, p policy.Chooser, o policy.Optimiser) error {
 	found := Bind(b, p, o)
 	if found == s {
 		return nil

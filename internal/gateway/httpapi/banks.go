@@ -6,18 +6,20 @@ import (
 
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/service/apikey"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/adaptation"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/probe"
 )
 
 const tagBanks = "banks"
 
 // The forms in which banks travel.
 type (
-	BankSummary     learning.BankSummary
-	BankVersion     learning.Version
+	BankSummary     bank.Summary
+	BankVersion     bank.Version
 	MemorySkillText memoryskill.Skill
-	PolicyUpdate    learning.PolicyUpdate
-	Probe           learning.Probe
+	PolicyUpdate    adaptation.Update
+	Probe           probe.Probe
 )
 
 // ProbeList is what memory has asked itself, of the latest session first.
@@ -107,11 +109,11 @@ func (g *Gateway) bankRoutes() {
 	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/import", id: "importBank", tag: tagBanks, scope: apikey.Admin, bytes: smallBody, summary: "Read Markdown files into a bank",
 		about: "The bank is made when it is not there. A skill that it has not is added, one that says something else is refined; all files are read in, or none is. What is there already changes nothing."}, g.importBank)
 	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/follow", id: "followBank", tag: tagBanks, scope: apikey.Admin, bytes: smallBody, summary: "Base a bank on one that workspaces share, with its own skills laid over",
-		about: "The skills are those of the bank of the workspace \"" + learning.SharedWorkspace + "\" as they are now, but a skill of the workspace's own stands in place of one of its name, or beside them. It becomes a new version; without news there it changes nothing. Nothing of this workspace goes there."}, g.followBank)
+		about: "The skills are those of the bank of the workspace \"" + bank.SharedWorkspace + "\" as they are now, but a skill of the workspace's own stands in place of one of its name, or beside them. It becomes a new version; without news there it changes nothing. Nothing of this workspace goes there."}, g.followBank)
 }
 
 func (g *Gateway) listBanks(ctx context.Context, _ *struct{}) (*bodyOf[BankList], error) {
-	banks, err := g.Evolve.Banks(ctx, workspace(ctx))
+	banks, err := g.Learning.Banks.List(ctx, workspace(ctx))
 	out := &bodyOf[BankList]{BankList{Banks: []BankSummary{}}}
 	for _, b := range banks {
 		out.Body.Banks = append(out.Body.Banks, BankSummary(b))
@@ -120,10 +122,10 @@ func (g *Gateway) listBanks(ctx context.Context, _ *struct{}) (*bodyOf[BankList]
 }
 
 func (g *Gateway) showBank(ctx context.Context, in *BankAt) (*bodyOf[BankDetail], error) {
-	return shownBank(g.Evolve.At(ctx, workspace(ctx), in.Name, in.Version))
+	return shownBank(g.Learning.Banks.At(ctx, workspace(ctx), in.Name, in.Version))
 }
 
-func shownBank(h learning.Head, err error) (*bodyOf[BankDetail], error) {
+func shownBank(h bank.Head, err error) (*bodyOf[BankDetail], error) {
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +146,7 @@ func (g *Gateway) listBankVersions(ctx context.Context, in *struct {
 	BankPath
 	Limit int `query:"limit" default:"100" minimum:"1" maximum:"1000"`
 }) (*bodyOf[BankVersionList], error) {
-	versions, err := g.Evolve.History(ctx, workspace(ctx), in.Name, in.Limit)
+	versions, err := g.Learning.Banks.History(ctx, workspace(ctx), in.Name, in.Limit)
 	out := &bodyOf[BankVersionList]{BankVersionList{Versions: []BankVersion{}}}
 	for _, v := range versions {
 		out.Body.Versions = append(out.Body.Versions, BankVersion(v))
@@ -156,7 +158,7 @@ func (g *Gateway) listPolicyUpdates(ctx context.Context, in *struct {
 	BankPath
 	Limit int `query:"limit" default:"100" minimum:"1" maximum:"1000"`
 }) (*bodyOf[PolicyUpdateList], error) {
-	updates, err := g.Evolve.Updates(ctx, workspace(ctx), in.Name, in.Limit)
+	updates, err := g.Learning.Updates.List(ctx, workspace(ctx), in.Name, in.Limit)
 	out := &bodyOf[PolicyUpdateList]{PolicyUpdateList{Updates: []PolicyUpdate{}}}
 	for _, u := range updates {
 		out.Body.Updates = append(out.Body.Updates, PolicyUpdate(u))
@@ -168,7 +170,7 @@ func (g *Gateway) listProbes(ctx context.Context, in *struct {
 	BankPath
 	Limit int `query:"limit" default:"100" minimum:"1" maximum:"1000"`
 }) (*bodyOf[ProbeList], error) {
-	probes, err := g.Evolve.Probes(ctx, workspace(ctx), in.Name, in.Limit)
+	probes, err := g.Learning.Probes.List(ctx, workspace(ctx), in.Name, in.Limit)
 	out := &bodyOf[ProbeList]{ProbeList{Probes: []Probe{}}}
 	for _, p := range probes {
 		out.Body.Probes = append(out.Body.Probes, Probe(p))
@@ -181,11 +183,11 @@ func (g *Gateway) diffBank(ctx context.Context, in *struct {
 	From int `query:"from" default:"1" minimum:"1" maximum:"2147483647" doc:"The older version"`
 	To   int `query:"to" minimum:"0" maximum:"2147483647" doc:"The newer one; 0 is the one in force"`
 }) (*bodyOf[BankDiff], error) {
-	older, err := g.Evolve.At(ctx, workspace(ctx), in.Name, in.From)
+	older, err := g.Learning.Banks.At(ctx, workspace(ctx), in.Name, in.From)
 	if err != nil {
 		return nil, err
 	}
-	newer, err := g.Evolve.At(ctx, workspace(ctx), in.Name, in.To)
+	newer, err := g.Learning.Banks.At(ctx, workspace(ctx), in.Name, in.To)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +206,7 @@ func (g *Gateway) diffBank(ctx context.Context, in *struct {
 }
 
 func (g *Gateway) exportBank(ctx context.Context, in *BankAt) (*bodyOf[BankFiles], error) {
-	h, err := g.Evolve.At(ctx, workspace(ctx), in.Name, in.Version)
+	h, err := g.Learning.Banks.At(ctx, workspace(ctx), in.Name, in.Version)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +223,7 @@ func (g *Gateway) rollbackBank(ctx context.Context, in *struct {
 		To int `json:"to" minimum:"1" maximum:"2147483647" doc:"The version to go back to"`
 	}
 }) (*bodyOf[BankDetail], error) {
-	return shownBank(g.Evolve.Rollback(ctx, workspace(ctx), in.Name, in.Body.To))
+	return shownBank(g.Learning.Banks.Rollback(ctx, workspace(ctx), in.Name, in.Body.To))
 }
 
 func (g *Gateway) importBank(ctx context.Context, in *struct {
@@ -232,7 +234,7 @@ func (g *Gateway) importBank(ctx context.Context, in *struct {
 	for file, markdown := range in.Body.Files {
 		files[file] = []byte(markdown)
 	}
-	return shownBank(g.Evolve.Import(ctx, workspace(ctx), in.Name, files))
+	return shownBank(g.Learning.Banks.Import(ctx, workspace(ctx), in.Name, files))
 }
 
 func (g *Gateway) followBank(ctx context.Context, in *struct {
@@ -241,9 +243,9 @@ func (g *Gateway) followBank(ctx context.Context, in *struct {
 		Shared string `json:"shared,omitempty" pattern:"^[a-z][a-z0-9_-]{0,63}$" default:"default" doc:"The bank of the shared workspace"`
 	}
 }) (*bodyOf[BankDetail], error) {
-	from, err := g.Workspaces.Find(ctx, learning.SharedWorkspace)
+	from, err := g.Workspaces.Find(ctx, bank.SharedWorkspace)
 	if err != nil {
 		return nil, err
 	}
-	return shownBank(g.Evolve.Follow(ctx, learning.FollowRequest{Workspace: workspace(ctx), Bank: in.Name, Shared: from.ID, From: in.Body.Shared}))
+	return shownBank(g.Learning.Banks.Follow(ctx, bank.FollowRequest{Workspace: workspace(ctx), Bank: in.Name, Shared: from.ID, From: in.Body.Shared}))
 }

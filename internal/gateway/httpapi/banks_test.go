@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/apikey"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/bank"
 	"cairn/internal/testkit"
 )
 
@@ -107,13 +107,13 @@ func TestABankFollowsASharedOne(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	b.post("/v1/banks/default/follow", map[string]any{}).refused(fault.NotFound) // nobody shares anything
-	shared, err := b.Store.Workspace(t.Context(), learning.SharedWorkspace, true)
+	shared, err := b.Store.Workspace(t.Context(), bank.SharedWorkspace, true)
 	testkit.Must(t, err)
 	markdown := func(name, about string) []byte {
 		return memoryskill.Render(memoryskill.Skill{Name: name, Description: about, Purpose: "Keep them.", WhenToUse: []string{"The span tells of them"}, HowToApply: []string{"One fact in one item"},
 			Constraints: []string{"Ignore greetings"}, Action: memoryskill.Insert})
 	}
-	_, err = b.Evolve.Import(t.Context(), shared.ID, "default", map[string][]byte{"a.md": markdown("capture_dates", "Adds dates.")})
+	_, err = b.Learning.Banks.Import(t.Context(), shared.ID, "default", map[string][]byte{"a.md": markdown("capture_dates", "Adds dates.")})
 	testkit.Must(t, err)
 	b.post("/v1/banks/default/import", map[string]any{"files": map[string]any{"b.md": string(markdown("capture_trees", "Notes which trees grow where."))}}).into(http.StatusOK, &httpapi.BankDetail{})
 	var followed httpapi.BankDetail
@@ -131,7 +131,7 @@ func TestABankFollowsASharedOne(t *testing.T) {
 	b.post("/v1/banks/default/follow", map[string]any{"shared": "A b"}).refused(fault.InvalidArgument)
 	b.do(request{method: http.MethodPost, path: "/v1/banks/default/follow", body: map[string]any{}, key: b.makeKey(b.Workspace, apikey.Write)}).refused(fault.OutOfScope)
 	b.do(request{method: http.MethodPost, path: "/v1/banks/default/follow", body: map[string]any{}, key: b.makeKey(shared, apikey.Admin)}).refused(fault.InvalidArgument)
-	if head, err := b.Evolve.Bank(t.Context(), shared.ID, "default"); err != nil || head.Head != 2 || head.Bank.Len() != 5 {
+	if head, err := b.Learning.Banks.Head(t.Context(), shared.ID, "default"); err != nil || head.Head != 2 || head.Bank.Len() != 5 {
 		t.Errorf("the shared bank is version %d with %d skills, %v", head.Head, head.Bank.Len(), err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 func (b *bundle) cases() int {
 	b.T.Helper()
-	open, err := b.Evolve.Cases(b.T.Context(), b.Workspace.ID, "", 100)
+	open, err := b.Learning.Cases.List(b.T.Context(), b.Workspace.ID, "", 100)
 	testkit.Must(b.T, err)
 	return len(open)
 }
@@ -45,7 +45,7 @@ func TestFeedbackOnATurnOpensItsCaseAndClosesIt(t *testing.T) {
 	if again := rate(turn(map[string]any{"rating": "bad"}), "1"); again != bad {
 		t.Errorf("sent again: %+v", again)
 	}
-	open, err := b.Evolve.Cases(t.Context(), b.Workspace.ID, "", 100)
+	open, err := b.Learning.Cases.List(t.Context(), b.Workspace.ID, "", 100)
 	testkit.Must(t, err)
 	if len(open) != 1 || open[0].ID != bad.Case || open[0].Prediction != "In Oslo." || open[0].Run == 0 || open[0].Conversation == 0 {
 		t.Errorf("cases %+v", open)

@@ -47,7 +47,7 @@ type Services struct {
 	Progressive   *memoryagent.Service
 	Offload       *offload.Service
 	Dumps         *dump.Service
-	Evolve        *learning.Service
+	Learning      *learning.Service
 	Feedback      *feedback.Service
 	Reflect       *reflection.Service
 	Reflections   *reflection.Requests

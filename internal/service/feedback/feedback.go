@@ -11,11 +11,13 @@ import (
 	"github.com/google/uuid"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/conversation"
-	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/runspec"
 	"cairn/internal/service/memoryagent"
 )
 
@@ -40,7 +42,7 @@ type Input struct {
 // Result is what feedback led to.
 type Result struct {
 	Question string
-	Case     *learning.Case // of an answer that was bad
+	Case     *cases.Case // of an answer that was bad
 }
 
 // Store reads what feedback is about.
@@ -56,13 +58,26 @@ type Answers interface {
 	Answer(ctx context.Context, ws int64, conversation, message string) (conversation.Answered, error)
 }
 
+// Cases record how questions were answered.
+type Cases interface {
+	RecordFailure(ctx context.Context, ws int64, f cases.FailedQuestion) (cases.Case, error)
+	RecordSuccess(ctx context.Context, ws int64, p cases.PositiveFeedback) error
+}
+
+// DueRuns starts the runs that are due in a workspace.
+type DueRuns interface {
+	AcceptDue(ctx context.Context, d runspec.Due) ([]run.Run, error)
+}
+
 // Service notes feedback, and has it learned from early when there is much of it.
 type Service struct {
-	Store    Store
-	Answers  Answers
-	Learning *learning.Service
-	Spec     func() learning.Spec // of the runs that learn
-	Log      *slog.Logger
+	Store   Store
+	Answers Answers
+	Cases   Cases
+	Rounds  DueRuns             // of evolution
+	Updates DueRuns             // of policies
+	Spec    func() runspec.Spec // of the runs that learn
+	Log     *slog.Logger
 }
 
 // Note makes a hard case of a bad answer and lets a good one resolve it.
@@ -78,7 +93,7 @@ func (s *Service) Note(ctx context.Context, ws int64, op string, f Input) (out R
 	if f.Rating != Good && f.Rating != Bad {
 		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("the rating is %q", f.Rating), "use good or bad, or give a correction")
 	}
-	failed := learning.FailedQuestion{Op: op, Bank: f.Bank, Source: learning.FromFeedback, Question: f.Question, Prediction: f.Answer}
+	failed := cases.FailedQuestion{Op: op, Bank: f.Bank, Source: cases.FromFeedback, Question: f.Question, Prediction: f.Answer}
 	if f.MessageID != "" || f.Conversation != "" {
 		if err := s.turnOf(ctx, ws, f, &failed); err != nil {
 			return out, err
@@ -89,16 +104,16 @@ func (s *Service) Note(ctx context.Context, ws int64, op string, f Input) (out R
 		if strings.TrimSpace(out.Question) == "" {
 			return out, fault.New(fault.InvalidArgument, "the feedback is about nothing", "give conversation and message_id, or the question")
 		}
-		err := s.Learning.Succeeded(ctx, ws, learning.PositiveFeedback{Op: op, Bank: f.Bank, Question: out.Question, Answer: failed.Prediction, Run: failed.Run})
+		err := s.Cases.RecordSuccess(ctx, ws, cases.PositiveFeedback{Op: op, Bank: f.Bank, Question: out.Question, Answer: failed.Prediction, Run: failed.Run})
 		if err == nil {
 			s.LearnEarly(ctx, ws)
 		}
 		return out, err
 	}
 	if f.Correction != "" {
-		failed.Source, failed.Gold = learning.FromCorrection, []string{f.Correction}
+		failed.Source, failed.Gold = cases.FromCorrection, []string{f.Correction}
 	}
-	c, err := s.Learning.Note(ctx, ws, failed)
+	c, err := s.Cases.RecordFailure(ctx, ws, failed)
 	out.Case = &c
 	if err == nil {
 		s.LearnEarly(ctx, ws)
@@ -118,22 +133,22 @@ const (
 func (s *Service) LearnEarly(ctx context.Context, ws int64) {
 	of, err := s.Store.Self(ctx, ws)
 	if err == nil {
-		_, err = s.Learning.EvolveDue(ctx, s.due(ws, of.Key, manyFailures))
+		_, err = s.Rounds.AcceptDue(ctx, s.due(ws, of.Key, manyFailures))
 	}
 	if err == nil {
-		_, err = s.Learning.AdaptDue(ctx, s.due(ws, of.Key, manyJudged))
+		_, err = s.Updates.AcceptDue(ctx, s.due(ws, of.Key, manyJudged))
 	}
 	if err != nil {
 		s.Log.Warn("nothing could be learnt early; it will be at night", "workspace", ws, "error", err)
 	}
 }
 
-func (s *Service) due(ws int64, workspaceKey string, least int) learning.Due {
-	return learning.Due{Workspace: ws, WorkspaceKey: workspaceKey, Spec: s.Spec(), Least: least}
+func (s *Service) due(ws int64, workspaceKey string, least int) runspec.Due {
+	return runspec.Due{Workspace: ws, WorkspaceKey: workspaceKey, Spec: s.Spec(), Least: least}
 }
 
 // turnOf fills in what a turn was asked and what it answered.
-func (s *Service) turnOf(ctx context.Context, ws int64, f Input, into *learning.FailedQuestion) error {
+func (s *Service) turnOf(ctx context.Context, ws int64, f Input, into *cases.FailedQuestion) error {
 	answer, err := s.Answers.Answer(ctx, ws, f.Conversation, f.MessageID)
 	if err != nil {
 		return err
@@ -166,7 +181,7 @@ func (s *Service) Missed(ctx context.Context, q memoryagent.Question, a memoryag
 	if op == "" {
 		op = uuid.NewString() // each time that it is asked is a failure of its own
 	}
-	_, err = s.Learning.Note(ctx, q.Workspace, learning.FailedQuestion{Op: "retrieve/" + op + "/" + learning.KeyOf(q.Query), Source: learning.FromRetrieval, Question: q.Query, Prediction: a.Text, Run: a.Run})
+	_, err = s.Cases.RecordFailure(ctx, q.Workspace, cases.FailedQuestion{Op: "retrieve/" + op + "/" + cases.Key(q.Query), Source: cases.FromRetrieval, Question: q.Query, Prediction: a.Text, Run: a.Run})
 	if err == nil {
 		s.LearnEarly(ctx, q.Workspace)
 	}

@@ -1,15 +1,17 @@
 package schedule
 
 import (
+	"context"
+	"fmt"
+	"log/slog"
+
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
-	"cairn/internal/service/learning"
-	"context"
-	"fmt"
-	"log/slog"
+	"cairn/internal/service/learning/adaptation"
+	"cairn/internal/service/learning/runspec"
 )
 
 // Workflows are those that a slot starts. Each is started once for its name.
@@ -20,10 +22,9 @@ type Workflows interface {
 	Bring(ctx context.Context, workspaceKey string, turn run.Run) error
 }
 
-// Learning starts rounds and updates that are due.
-type Learning interface {
-	EvolveDue(ctx context.Context, d learning.Due) ([]run.Run, error)
-	AdaptDue(ctx context.Context, d learning.Due) ([]run.Run, error)
+// DueRuns starts the runs that are due in a workspace.
+type DueRuns interface {
+	AcceptDue(ctx context.Context, d runspec.Due) ([]run.Run, error)
 }
 
 // Messages make messages durable.
@@ -46,11 +47,12 @@ type SlotTx interface {
 type Dispatcher struct {
 	Store     SlotStore
 	Workflows Workflows // nil without Temporal
-	Learning  Learning
+	Rounds    DueRuns   // of evolution
+	Updates   DueRuns   // of policies
 	Messages  Messages
-	Timeouts  contract.StepTimeouts // of a curation
-	TurnSpec  func() agentrun.Spec  // that a new turn is pinned to
-	LearnSpec func() learning.Spec  // that a new run that learns is pinned to
+	Timeouts  contract.StepTimeouts    // of a curation
+	TurnSpec  func() agentrun.Spec // that a new turn is pinned to
+	LearnSpec func() runspec.Spec      // that a new run that learns is pinned to
 	Log       *slog.Logger
 }
 
@@ -88,11 +90,11 @@ func (s *Dispatcher) StartSlot(ctx context.Context, slot ClaimedFiring) (outcome
 // update of its policy when enough outcomes of live decisions are. They are stored
 // before any workflow starts.
 func (s *Dispatcher) evolve(ctx context.Context, slot ClaimedFiring) (outcome, reason string, err error) {
-	rounds, err := s.Learning.EvolveDue(ctx, s.due(slot, 1))
+	rounds, err := s.Rounds.AcceptDue(ctx, s.due(slot, 1))
 	if err != nil {
 		return "", "", fmt.Errorf("start the rounds: %w", err)
 	}
-	updates, err := s.Learning.AdaptDue(ctx, s.due(slot, learning.FewestLearnt))
+	updates, err := s.Updates.AcceptDue(ctx, s.due(slot, adaptation.MinDecisions))
 	switch {
 	case err != nil:
 		return "", "", fmt.Errorf("start the updates: %w", err)
@@ -102,8 +104,8 @@ func (s *Dispatcher) evolve(ctx context.Context, slot ClaimedFiring) (outcome, r
 	return Started, "", nil
 }
 
-func (s *Dispatcher) due(slot ClaimedFiring, least int) learning.Due {
-	return learning.Due{Workspace: slot.Workspace, WorkspaceKey: slot.WorkspaceKey, Spec: s.LearnSpec(), Least: least}
+func (s *Dispatcher) due(slot ClaimedFiring, least int) runspec.Due {
+	return runspec.Due{Workspace: slot.Workspace, WorkspaceKey: slot.WorkspaceKey, Spec: s.LearnSpec(), Least: least}
 }
 
 // say has a task's prompt answered as a turn. Once the turn is stored it is

@@ -1,0 +1,164 @@
+package pgtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"cairn/internal/adapter/embedding"
+	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/ledger"
+	"cairn/internal/service/longterm"
+	"cairn/internal/service/search"
+	"cairn/internal/testkit"
+)
+
+// Learning is the services over memory skills over a fresh database, with a model that
+// follows a script.
+type Learning struct {
+	*learning.Service
+	DB     *Store
+	Script *Script
+}
+
+// OpenLearning opens the services in workspace A. Change may replace ports.
+func OpenLearning(t testing.TB, change ...func(*learning.Ports)) *Learning {
+	t.Helper()
+	l := &Learning{DB: Open(t), Script: NewScript()}
+	embedder := embedding.Hashing(embedding.DefaultDims)
+	space, err := l.DB.Space(t.Context(), embedder.Model(), embedder.Dims())
+	testkit.Must(t, err)
+	memories := &longterm.Service{Store: l.DB.LongTerm(), Embedder: embedder, Space: space,
+		Finder: search.Finder{Index: l.DB.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}
+	ports := learning.Ports{Store: l.DB.Learning(), Memories: memories, Asker: l.Script, Embedder: embedder,
+		Learner: policy.PPOLearner{}, Space: space}
+	for _, f := range change {
+		f(&ports)
+	}
+	l.Service, err = learning.New(ports)
+	testkit.Must(t, err)
+	return l
+}
+
+// Spec is what a run is given when it is accepted.
+func (l *Learning) Spec() runspec.Spec { return runspec.Spec{Model: runspec.Model{Name: "scripted"}} }
+
+// Script answers for a model, by the stage of a question. A step of a run is asked once:
+// asked again, it has the answer that it got before, as in the ledger.
+type Script struct {
+	mu      sync.Mutex
+	replies map[prompt.Stage]func(prompt.Material) (string, error)
+	known   map[string]string
+	steps   []string
+}
+
+// NewScript returns a script without answers: every question fails.
+func NewScript() *Script {
+	return &Script{replies: map[prompt.Stage]func(prompt.Material) (string, error){}, known: map[string]string{}}
+}
+
+// On sets the answers of a stage.
+func (s *Script) On(stage prompt.Stage, reply func(prompt.Material) (string, error)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.replies[stage] = reply
+}
+
+// Say sets one answer for all questions of a stage.
+func (s *Script) Say(stage prompt.Stage, text string) {
+	s.On(stage, func(prompt.Material) (string, error) { return text, nil })
+}
+
+// Steps are the steps that were asked, in their order; none twice.
+func (s *Script) Steps() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.steps...)
+}
+
+// Ask implements runspec.Asker.
+func (s *Script) Ask(_ context.Context, q ledger.Question) (text string, problem, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := fmt.Sprintf("%d/%s", q.Run.Run, q.Step)
+	text, known := s.known[key]
+	if !known {
+		reply := s.replies[prompt.Stage(q.Request.Label.Stage)]
+		if reply == nil {
+			return "", nil, fmt.Errorf("the script has no answer to %s", q.Request.Label.Stage)
+		}
+		m, err := prompt.ReadMaterial(q.Request.Messages[0].Content)
+		if err != nil {
+			return "", nil, err
+		}
+		if text, err = reply(m); err != nil {
+			return "", nil, err
+		}
+		s.known[key], s.steps = text, append(s.steps, q.Step)
+	}
+	if q.Decode != nil {
+		problem = q.Decode(text)
+	}
+	return text, problem, nil
+}
+
+// InsertAll is an answer that remembers every message of a span as it is.
+func InsertAll(m prompt.Material) (string, error) {
+	actions := []any{}
+	for _, said := range m.Messages {
+		actions = append(actions, map[string]any{"type": "insert", "content": said.Content, "about": "Vera",
+			"evidence": []int{said.Index}})
+	}
+	raw, err := json.Marshal(map[string]any{"actions": actions})
+	return string(raw), err
+}
+
+// Said are messages of a user, a day apart.
+func Said(texts ...string) (out []transcript.Message) {
+	for i, text := range texts {
+		out = append(out, transcript.Message{Role: transcript.User, Name: "Vera", Content: text,
+			Time: time.Date(2024, 3, 1+i, 9, 0, 0, 0, time.UTC)})
+	}
+	return out
+}
+
+// Lessons are conversations of small talk with two things worth asking about in each.
+func Lessons(n int) (out []cases.ImportedTrace) {
+	plants := []string{"lemon", "walnut", "cherry", "juniper", "hazel", "willow"}
+	for i := range n {
+		plant := plants[i%len(plants)]
+		out = append(out, cases.ImportedTrace{ID: fmt.Sprintf("t%d", i),
+			Messages: Said("Hello! How are you today?",
+				fmt.Sprintf("I planted a %s tree behind the shed in March %d.", plant, 2000+i),
+				"Thanks, that is nice!", fmt.Sprintf("My sister prefers %s jam.", plant)),
+			Questions: []cases.ImportedQuestion{
+				{Question: fmt.Sprintf("Which tree was planted behind the shed in %d?", 2000+i),
+					Answers: []string{plant + " tree"}, Evidence: []int{1}},
+				{Question: "Who prefers " + plant + " jam?", Answers: []string{"sister"}, Evidence: []int{3}}}})
+	}
+	return out
+}
+
+// Import imports lessons into the default bank of workspace A.
+func (l *Learning) Import(n int) {
+	l.DB.T.Helper()
+	_, err := l.Cases.Import(l.DB.T.Context(), l.DB.A.ID, "", Lessons(n))
+	testkit.Must(l.DB.T, err)
+}
+
+// Within runs fn in a transaction of workspace A that every service's view has.
+func (l *Learning) Within(fn func(ctx context.Context, tx cases.Tx) error) error {
+	return l.Ports.Store.Cases().InWorkspace(l.DB.T.Context(), l.DB.A.ID, fn)
+}
+
+// Ref names a run of workspace A.
+func (l *Learning) Ref(id int64) run.Ref { return run.Ref{Workspace: l.DB.A.ID, Run: id} }

@@ -1,0 +1,91 @@
+package adaptation
+
+import (
+	"context"
+	"crypto/sha256"
+
+	"cairn/internal/domain/contract"
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/episode"
+	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/memoryagent"
+)
+
+// AcceptDue judges the updates that are on canary, and starts one for each other bank
+// about whose live decisions at least d.Least outcomes are known that nothing was
+// learnt from, where memory skills build the memories. It lists what it started. In a
+// frozen workspace it does nothing.
+func (s *Service) AcceptDue(ctx context.Context, d runspec.Due) (started []run.Run, err error) {
+	err = s.ports.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, tx Tx) error {
+		started = nil
+		chosen, err := tx.Workspace().Settings(ctx)
+		if err != nil || chosen.Memory.Builder != settings.BuilderSkills || chosen.Memory.Learning.Frozen {
+			return err
+		}
+		banks, err := tx.Banks().Banks(ctx)
+		if err != nil {
+			return err
+		}
+		for _, b := range banks {
+			r, due, err := s.accept(ctx, tx, d, b)
+			if err != nil {
+				return err
+			}
+			if due {
+				started = append(started, r)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range started {
+		runspec.Start(ctx, s.ports.Starter, d.WorkspaceKey, r)
+	}
+	return started, nil
+}
+
+// accept makes the update of a bank durable when there is enough to learn from
+// and none is on canary. Its key is the first decision that waits: the same update
+// until that is taken.
+func (s *Service) accept(ctx context.Context, tx Tx, d runspec.Due, b bank.Summary) (out run.Run, due bool, err error) {
+	row, found, err := tx.Banks().BankNamed(ctx, b.Name)
+	if err != nil || !found || row.Head == 0 {
+		return out, false, err
+	}
+	if err := s.judgeCanary(ctx, tx, row); err != nil {
+		return out, false, err
+	}
+	if row, err = tx.Banks().BankOf(ctx, row.ID); err != nil { // it may have come into force
+		return out, false, err
+	}
+	if u, open, err := tx.Updates().OpenUpdate(ctx, row.ID); err != nil || open && u.State == OnCanary {
+		return out, false, err
+	}
+	waiting, err := tx.Outcomes().Learnable(ctx, row.ID, row.Head-maxVersions, maxDecisions)
+	if err != nil || len(waiting) < max(d.Least, 1) {
+		return out, false, err
+	}
+	key := row.Name + "/" + waiting[0]
+	before, found, err := tx.Runs().RunOf(ctx, run.Adapt, key)
+	if err != nil || found && before.Status != run.Ended {
+		return before, err == nil, err
+	}
+	spec := Spec{Spec: d.Spec, Keeping: runspec.DefaultSpanOptions(), Bank: row.Name, BankID: row.ID,
+		Recipe: memoryskill.TargetRecipe, Score: episode.ByRecall}
+	if spec.Keeping.Mode, err = runspec.SpanMode(ctx, tx, spec.Keeping.Mode); err != nil {
+		return out, false, err
+	}
+	if spec.Model, err = spec.Model.WithInstructions(); err != nil {
+		return out, false, err
+	}
+	generation := before.Generation + 1
+	out, err = runspec.Accept(ctx, tx, memoryagent.NewRun{Kind: run.Adapt, Key: key, Generation: generation,
+		ArgsSHA:    sha256.Sum256([]byte(key)),
+		WorkflowID: contract.AdaptID(d.WorkspaceKey, row.Name, contract.VisibleKey(key), generation)}, spec)
+	return out, err == nil, err
+}

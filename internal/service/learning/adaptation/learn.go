@@ -1,0 +1,155 @@
+package adaptation
+
+import (
+	"context"
+	"slices"
+
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/runspec"
+)
+
+// policyResult is the policy that came of an update.
+type policyResult struct {
+	Policy    string         `json:"policy"`
+	Optimiser string         `json:"optimiser"`
+	Decisions int            `json:"decisions"`
+	Alike     float64        `json:"alike"` // share of these for which both policies choose the same skills
+	Report    *policy.Report `json:"report,omitempty"`
+}
+
+// lesson is what an update learns from, as the rows say.
+type lesson struct {
+	spec    Spec
+	basis   basis
+	head    bank.Head // that it began on
+	episode policy.Episode
+	skills  []memoryskill.Version // that decisions could choose
+}
+
+// Adapt learns from the decisions of an update, and counts the conversations
+// to try the policy on. The first result stays.
+func (s *Service) Adapt(ctx context.Context, ref run.Ref) (trials int, err error) {
+	var l lesson
+	done := false
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		if l, err = s.readLesson(ctx, tx, ref); err == nil {
+			done, err = runspec.IsDone(ctx, tx, ref.Run, policyStep)
+		}
+		return err
+	})
+	if err != nil || done {
+		return len(l.basis.Held), err
+	}
+	out, current, optimiser, err := s.learn(ctx, l)
+	if err != nil {
+		return 0, err
+	}
+	return len(l.basis.Held), s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		if err := s.ports.Banks.HoldLease(ctx, tx, ref, l.spec.Bank); err != nil {
+			return err
+		}
+		if done, err := runspec.IsDone(ctx, tx, ref.Run, policyStep); err != nil || done {
+			return err
+		}
+		if err := s.ports.Banks.StoreWeights(ctx, tx, current, optimiser); err != nil {
+			return err
+		}
+		if out.Decisions > 0 {
+			u := Update{Run: ref.Run, Base: l.basis.Base, Policy: out.Policy, Optimiser: out.Optimiser,
+				Decisions: out.Decisions, Shadow: Shadow{Alike: out.Alike}}
+			if _, err := tx.Updates().PutUpdate(ctx, l.spec.BankID, u); err != nil {
+				return err
+			}
+		}
+		return runspec.SaveStep(ctx, tx, ref.Run, policyStep, 0, out)
+	})
+}
+
+// readLesson reads the decisions of an update. Those that were erased, and those that
+// its policy cannot learn from, are not among them.
+func (s *Service) readLesson(ctx context.Context, tx Tx, ref run.Ref) (l lesson, err error) {
+	if l.spec, l.basis, l.head, err = s.read(ctx, tx, ref); err != nil {
+		return l, err
+	}
+	l.episode.Queries = l.basis.Queries
+	var ids []string
+	for _, id := range l.basis.Decisions {
+		d, found, err := tx.Decisions().DecisionAt(ctx, id)
+		if err != nil {
+			return l, err
+		}
+		if !found || !s.ports.Learner.Accepts(l.head.Policy, d.Choice.Decision) {
+			continue
+		}
+		if !d.Answered() {
+			l.episode.Lost = append(l.episode.Lost, d.ID)
+		}
+		l.episode.Decisions = append(l.episode.Decisions, d.Choice.Decision)
+		ids = append(ids, d.Choice.Candidates...)
+	}
+	slices.Sort(ids)
+	l.skills, err = tx.BankContents().MemorySkills(ctx, slices.Compact(ids))
+	return l, err
+}
+
+// learn is one update from decisions that this and earlier policies made. One
+// without an outcome is not among them: that is advantage 0, and it may have an
+// outcome for a later update. One that was lost to an endpoint has no credit.
+func (s *Service) learn(ctx context.Context, l lesson) (out policyResult, current policy.Chooser,
+	optimiser policy.Optimiser, err error) {
+	current, optimiser = l.head.Policy, l.head.Optimiser
+	out = policyResult{Policy: current.Hash(), Optimiser: optimiser.Hash(), Alike: 1}
+	recipe, err := memoryskill.NewRecipe(l.spec.Recipe)
+	if err != nil {
+		return out, current, optimiser, err
+	}
+	steps, err := recipe.Credit.Steps([]policy.Episode{l.episode})
+	if err != nil {
+		return out, current, optimiser, err
+	}
+	steps = slices.DeleteFunc(steps, func(t policy.Step) bool { return !t.Credited })
+	if out.Decisions = len(steps); len(steps) == 0 {
+		return out, current, optimiser, nil
+	}
+	vectors, err := s.ports.Player.Encoder.Skills(ctx, l.skills, current)
+	if err != nil {
+		return out, current, optimiser, err
+	}
+	batch := policy.Batch{Steps: steps, Vectors: vectors, PPO: recipe.PPO, MaxWeight: policy.DefaultMaxWeight,
+		Key: keyedrand.Key{Run: "adapt/" + l.spec.Bank, Iteration: l.head.Version.Number}}
+	var report policy.Report
+	if current, optimiser, report, err = s.ports.Learner.Update(current, optimiser, batch); err != nil {
+		return out, current, optimiser, err
+	}
+	out.Policy, out.Optimiser, out.Report = current.Hash(), optimiser.Hash(), &report
+	out.Alike, err = agreement(l.head.Policy, current, steps, vectors)
+	return out, current, optimiser, err
+}
+
+// agreement is the share of decisions for which two policies choose the same skills
+// when they choose greedily.
+func agreement(a, b policy.Chooser, steps []policy.Step, vectors map[string][]float64) (float64, error) {
+	same := 0.0
+	for _, step := range steps {
+		var candidates []policy.Candidate
+		for _, id := range step.Candidates {
+			candidates = append(candidates, policy.Candidate{ID: id, Vector: vectors[id]})
+		}
+		var choices [2][]string
+		for i, p := range []policy.Chooser{a, b} {
+			d, err := p.Choose(step.State, candidates, policy.Choice{K: len(step.Chosen), Greedy: true})
+			if err != nil {
+				return 0, err
+			}
+			choices[i] = slices.Sorted(slices.Values(d.Chosen))
+		}
+		if slices.Equal(choices[0], choices[1]) {
+			same++
+		}
+	}
+	return same / float64(len(steps)), nil
+}

@@ -1,0 +1,110 @@
+package adaptation
+
+import (
+	"context"
+
+	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/learning/trial"
+)
+
+// Steps of an update whose results are kept; the first result stays.
+const (
+	basisStep  = "taken"
+	policyStep = "policy"
+)
+
+// basis is what an update learns from, as it was known when it took the bank: an
+// outcome that comes later changes nothing, however often a step is done again.
+type basis struct {
+	Base      int            `json:"base"`
+	Decisions []string       `json:"decisions"`
+	Queries   []policy.Query `json:"queries"` // one for each thing that somebody said
+	Held      []int64        `json:"held"`    // conversations that the policy is judged on
+}
+
+// Open takes the bank, and the decisions that an update learns from: they are
+// its own from then on. Over is set when an earlier attempt has ended the run.
+func (s *Service) Open(ctx context.Context, ref run.Ref) (decisions int, over *Result, err error) {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		decisions = 0
+		var spec Spec
+		if _, spec, over, err = runspec.Read[Spec, Result](ctx, tx, ref); err != nil || over != nil {
+			return err
+		}
+		if err := s.ports.Banks.HoldLease(ctx, tx, ref, spec.Bank); err != nil {
+			return err
+		}
+		if _, err := tx.Runs().StartRun(ctx, ref.Run); err != nil {
+			return err
+		}
+		from, found, err := runspec.ReadStep[basis](ctx, tx, ref.Run, basisStep)
+		if err != nil || found {
+			decisions = len(from.Decisions)
+			return err
+		}
+		if from, err = s.claim(ctx, tx, ref, spec); err != nil {
+			return err
+		}
+		decisions = len(from.Decisions)
+		return runspec.SaveStep(ctx, tx, ref.Run, basisStep, 0, from)
+	})
+	return decisions, over, err
+}
+
+// claim takes what an update learns from: decisions whose outcomes are known.
+func (s *Service) claim(ctx context.Context, tx Tx, ref run.Ref, spec Spec) (out basis, err error) {
+	head, err := tx.Banks().BankOf(ctx, spec.BankID)
+	if err != nil {
+		return out, err
+	}
+	out.Base = head.Head
+	chosen, err := tx.Workspace().Settings(ctx)
+	if err != nil || chosen.Memory.Learning.Frozen {
+		return out, err
+	}
+	if _, open, err := tx.Updates().OpenUpdate(ctx, spec.BankID); err != nil || open { // one at a time
+		return out, err
+	}
+	if out.Decisions, err = tx.Outcomes().Learnable(ctx, spec.BankID, head.Head-maxVersions,
+		maxDecisions); err != nil || len(out.Decisions) == 0 {
+		return out, err
+	}
+	if err := tx.Outcomes().Claim(ctx, ref.Run, out.Decisions); err != nil {
+		return out, err
+	}
+	outcomes, err := tx.Outcomes().Outcomes(ctx, out.Decisions)
+	if err != nil {
+		return out, err
+	}
+	for i, o := range outcomes { // those of one operation stand together
+		if i == 0 || outcomes[i-1].Op != o.Op {
+			out.Queries = append(out.Queries, policy.Query{Score: o.Score, Scored: true})
+		}
+		q := &out.Queries[len(out.Queries)-1]
+		q.Cited = append(q.Cited, o.Decision)
+	}
+	all, _, err := cases.ByConversation(ctx, tx, spec.BankID)
+	_, out.Held = trial.Split(all)
+	return out, err
+}
+
+// read reads an update with the version that it began on.
+func (s *Service) read(ctx context.Context, tx Tx, ref run.Ref) (spec Spec, from basis, head bank.Head, err error) {
+	r, err := tx.Runs().Run(ctx, ref.Run)
+	if err != nil {
+		return spec, from, head, err
+	}
+	if spec, err = runspec.Decode[Spec](r); err != nil {
+		return spec, from, head, err
+	}
+	if from, err = runspec.NeedStep[basis](ctx, tx, ref.Run, basisStep); err != nil {
+		return spec, from, head, err
+	}
+	head, err = s.ports.Banks.ReadVersion(ctx, tx, bank.Row{ID: spec.BankID, Name: spec.Bank, Head: from.Base},
+		from.Base)
+	return spec, from, head, err
+}

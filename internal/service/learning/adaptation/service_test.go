@@ -1,0 +1,173 @@
+package adaptation_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/learning/adaptation"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/build"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/decision"
+	"cairn/internal/service/learning/runspec"
+	"cairn/internal/testkit"
+)
+
+func wants(t *testing.T, what string, err error, code fault.Code) {
+	t.Helper()
+	if fault.CodeOf(err) != code {
+		t.Errorf("%s: %v, want %s", what, err, code)
+	}
+}
+
+func due(l *pgtest.Learning, least int) runspec.Due {
+	return runspec.Due{Workspace: l.DB.A.ID, WorkspaceKey: l.DB.A.Key, Spec: l.Spec(), Least: least}
+}
+
+// explores lets live choices be drawn.
+func explores(l *pgtest.Learning) {
+	l.DB.Choose(func(s *settings.Settings) {
+		s.Memory.Builder = settings.BuilderSkills
+		s.Memory.Learning.ExplorePerDay, s.Memory.Learning.CanaryPercent = 1000, 50
+	})
+}
+
+// live builds a session of spans, one choice each, and says of each second one that its
+// answer was good.
+func live(l *pgtest.Learning, spans int) {
+	t := l.DB.T
+	t.Helper()
+	l.Script.Say(prompt.Remember, `{"actions": []}`)
+	var said []transcript.Message
+	for i := range spans {
+		fact := []string{"The greenhouse has lemon trees in row", "The cellar key hangs on hook"}[i%2]
+		said = append(said, pgtest.Said(fmt.Sprintf("%s %d, as Vera and Otto have said for years.", fact, i))...)
+	}
+	k := runspec.DefaultSpanOptions()
+	k.Tokens, k.Overlap, k.K = 20, 0, 1
+	r, err := l.Builds.Accept(t.Context(), build.Request{Workspace: l.DB.A.ID, Messages: said, Spec: l.Spec(),
+		Keeping: k})
+	testkit.Must(t, err)
+	n, _, err := l.Builds.Open(t.Context(), r.Ref)
+	testkit.Must(t, err)
+	for i := range n {
+		_, err := l.Builds.BuildSpan(t.Context(), r.Ref, i)
+		testkit.Must(t, err)
+	}
+	_, err = l.Builds.Close(t.Context(), r.Ref, "", "")
+	testkit.Must(t, err)
+	testkit.Must(t, l.Within(func(ctx context.Context, tx cases.Tx) error {
+		made, err := tx.Decisions().Decisions(ctx, r.Ref.Run)
+		testkit.Must(t, err)
+		for i, d := range made {
+			testkit.Must(t, tx.Outcomes().PutOutcomes(ctx, []string{d.ID}, decision.Outcome{Op: "says/" + d.ID,
+				Run: r.Ref.Run, Source: decision.FromPraise, Score: float64(i % 2)}))
+		}
+		return nil
+	}))
+}
+
+func TestNewRefusesNilPorts(t *testing.T) {
+	t.Parallel()
+	if _, err := adaptation.New(adaptation.Ports{}); err == nil {
+		t.Error("a service without ports")
+	}
+}
+
+func TestAnUpdateIsDueWhenEnoughIsKnown(t *testing.T) {
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	explores(l)
+	live(l, 4)
+	if none, err := l.Updates.AcceptDue(t.Context(), due(l, adaptation.MinDecisions)); err != nil || len(none) != 0 {
+		t.Errorf("too few: %v, %v", none, err)
+	}
+	started, err := l.Updates.AcceptDue(t.Context(), due(l, 2))
+	if err != nil || len(started) != 1 || started[0].Kind != run.Adapt {
+		t.Fatalf("%v, %v", started, err)
+	}
+	again, err := l.Updates.AcceptDue(t.Context(), due(l, 2))
+	if err != nil || len(again) != 1 || again[0].Ref != started[0].Ref {
+		t.Errorf("%v, then %v, %v", started, again, err)
+	}
+	l.DB.Choose(func(s *settings.Settings) { s.Memory.Learning.Frozen = true })
+	if none, err := l.Updates.AcceptDue(t.Context(), due(l, 2)); err != nil || len(none) != 0 {
+		t.Errorf("frozen: %v, %v", none, err)
+	}
+}
+
+func TestEachStepOfAnUpdateIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	ctx := t.Context()
+	explores(l)
+	l.Import(4) // one conversation is held out
+	live(l, 8)
+	started, err := l.Updates.AcceptDue(ctx, due(l, 2))
+	testkit.Must(t, err)
+	ref := started[0].Ref
+	if _, err := l.Updates.Adapt(ctx, ref); err == nil {
+		t.Error("an update that was not opened has learnt")
+	}
+	for range 2 {
+		n, over, err := l.Updates.Open(ctx, ref)
+		if err != nil || n < 2 || over != nil {
+			t.Fatalf("%d decisions, %+v, %v", n, over, err)
+		}
+		trials, err := l.Updates.Adapt(ctx, ref)
+		if err != nil || trials != 1 {
+			t.Fatalf("%d trials, %v", trials, err)
+		}
+		testkit.Must(t, l.Updates.PlayTrial(ctx, ref, 0))
+	}
+	wants(t, "a trial that there is not", l.Updates.PlayTrial(ctx, ref, 1), fault.InvalidArgument)
+	var got [2]adaptation.Result
+	for i := range got {
+		got[i], err = l.Updates.Close(ctx, ref, "", "")
+		testkit.Must(t, err)
+	}
+	if got[0].Outcome != adaptation.OnCanary || got[0].Update != 1 || got[0].Report == nil || got[0].Policy == "" ||
+		got[1].Outcome != got[0].Outcome {
+		t.Errorf("%+v, then %+v", got[0], got[1])
+	}
+	listed, err := l.Updates.List(ctx, l.DB.A.ID, bank.Default, 10)
+	if err != nil || len(listed) != 1 || listed[0].State != adaptation.OnCanary || listed[0].Canary == nil {
+		t.Errorf("%+v, %v", listed, err)
+	}
+	if _, over, err := l.Updates.Open(ctx, ref); err != nil || over == nil {
+		t.Errorf("opened when it has ended: %+v, %v", over, err)
+	}
+	_, err = l.Banks.Rollback(ctx, l.DB.A.ID, bank.Default, 1) // nothing to go back to: the canary stays
+	testkit.Must(t, err)
+	if none, err := l.Updates.AcceptDue(ctx, due(l, 1)); err != nil || len(none) != 0 {
+		t.Errorf("while one is on canary: %v, %v", none, err)
+	}
+}
+
+func TestAnUpdateThatIsGivenUpIsDropped(t *testing.T) {
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	explores(l)
+	live(l, 8)
+	started, err := l.Updates.AcceptDue(t.Context(), due(l, 2))
+	testkit.Must(t, err)
+	_, _, err = l.Updates.Open(t.Context(), started[0].Ref)
+	testkit.Must(t, err)
+	_, err = l.Updates.Adapt(t.Context(), started[0].Ref)
+	testkit.Must(t, err)
+	got, err := l.Updates.Close(t.Context(), started[0].Ref, string(fault.Cancelled), "stopped")
+	if err != nil || got.Note != "stopped" || got.Update != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	listed, err := l.Updates.List(t.Context(), l.DB.A.ID, bank.Default, 10)
+	if err != nil || len(listed) != 1 || listed[0].State != adaptation.Dropped {
+		t.Errorf("%+v, %v", listed, err)
+	}
+}

@@ -1,0 +1,61 @@
+package adaptation
+
+import (
+	"context"
+	"fmt"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/episode"
+	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/learning/trial"
+)
+
+func shadowStep(n int) string { return fmt.Sprintf("shadow/%04d", n) }
+
+// PlayTrial plays a held-out conversation with the policy in force and with the
+// new one, on the same bank, greedily.
+func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
+	var (
+		t                    episode.Trace
+		spec                 Spec
+		incumbent, candidate trial.Side
+		done                 bool
+	)
+	err := s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
+		if done, err = runspec.IsDone(ctx, tx, ref.Run, shadowStep(n)); err != nil || done {
+			return err
+		}
+		var from basis
+		var head bank.Head
+		if spec, from, head, err = s.read(ctx, tx, ref); err != nil {
+			return err
+		}
+		if n < 0 || n >= len(from.Held) {
+			return fault.Newf(fault.InvalidArgument, "run %d holds %d conversations out, and has no trial %d",
+				ref.Run, len(from.Held), n)
+		}
+		result, err := runspec.NeedStep[policyResult](ctx, tx, ref.Run, policyStep)
+		if err != nil {
+			return err
+		}
+		incumbent, candidate = trial.Side{Bank: head.Bank, Policy: head.Policy}, trial.Side{Bank: head.Bank}
+		if candidate.Policy, _, err = s.ports.Banks.ReadWeights(ctx, tx, result.Policy, result.Optimiser); err != nil {
+			return err
+		}
+		t, err = trial.ReadTrace(ctx, tx, ref, spec.BankID, from.Held[n], spec.Keeping)
+		return err
+	})
+	if err != nil || done {
+		return err
+	}
+	out, err := trial.Play(ctx, s.ports.Player, episode.Setup{Ref: ref, Step: shadowStep(n), Model: spec.Model,
+		Keeping: spec.Keeping, Score: spec.Score}, t, incumbent, candidate)
+	if err != nil {
+		return err
+	}
+	return s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		return runspec.SaveStep(ctx, tx, ref.Run, shadowStep(n), t.Conversation, out)
+	})
+}

@@ -1,0 +1,143 @@
+package bank
+
+import (
+	"context"
+	"fmt"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/policy"
+)
+
+// ReadHead reads the head of a bank; the default one is seeded when it is not there.
+func (s *Service) ReadHead(ctx context.Context, tx Tx, name string) (Head, error) {
+	row, found, err := tx.Banks().BankNamed(ctx, name)
+	if err != nil {
+		return Head{}, err
+	}
+	if found && row.Head > 0 {
+		return s.ReadVersion(ctx, tx, row, row.Head)
+	}
+	if name != Default {
+		return Head{}, fault.New(fault.NotFound, fmt.Sprintf("there is no bank %q", name),
+			"`cairn bank list` shows them; import one under this name")
+	}
+	return s.seed(ctx, tx, name)
+}
+
+// seed makes a bank of the primitives with a policy that has not learnt yet. Its
+// weights are drawn for the bank's name, so that equal banks begin equal.
+func (s *Service) seed(ctx context.Context, tx Tx, name string) (Head, error) {
+	row, err := tx.Banks().PutBank(ctx, name) // locks the row until the end: who comes later finds the version
+	if err != nil || row.Head > 0 {
+		if err != nil {
+			return Head{}, err
+		}
+		return s.ReadVersion(ctx, tx, row, row.Head)
+	}
+	b, err := memoryskill.SeedBank(memoryskill.DefaultCapacity, true)
+	if err != nil {
+		return Head{}, err
+	}
+	f, err := s.form(memoryskill.TargetRecipe)
+	if err != nil {
+		return Head{}, err
+	}
+	p, o, err := s.ports.Learner.New(f, keyedrand.Key{Run: name})
+	if err != nil {
+		return Head{}, err
+	}
+	return s.Advance(ctx, tx, row, Draft{Action: ActionSeed, Bank: b, Policy: p, Optimiser: o,
+		Reason: "four primitives"})
+}
+
+// form is the chooser that a recipe wants.
+func (s *Service) form(recipe string) (policy.Form, error) {
+	r, err := memoryskill.NewRecipe(recipe)
+	return policy.Form{Shape: r.Shape, Dim: min(memoryskill.PolicyDims, s.ports.Encoder.Embedder.Dims()),
+		Hidden: memoryskill.PolicyHidden}, err
+}
+
+// Reform returns the policy of a head with its optimiser when it has the head of a
+// recipe and fuses memories as fuse and temperature say, and otherwise one that does
+// and has learnt nothing. Its weights are drawn for the name of the bank.
+func (s *Service) Reform(h Head, recipe, fuse string, temperature float64) (policy.Chooser, policy.Optimiser, error) {
+	f, err := s.form(recipe)
+	if err != nil {
+		return nil, nil, err
+	}
+	f.Fuse, f.Temperature = fuse, temperature
+	return s.ports.Learner.Reform(h.Policy, h.Optimiser, f, keyedrand.Key{Run: h.Name})
+}
+
+// ensure seeds a bank that is not there.
+func (s *Service) ensure(ctx context.Context, ws int64, name string) error {
+	return s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+		if _, found, err := tx.Banks().BankNamed(ctx, name); err != nil || found {
+			return err
+		}
+		_, err := s.seed(ctx, tx, name)
+		return err
+	})
+}
+
+// ReadVersion reads a version and checks that its parts are those that were bound.
+func (s *Service) ReadVersion(ctx context.Context, tx Tx, row Row, number int) (out Head, err error) {
+	v, err := tx.Banks().BankVersion(ctx, row.ID, number)
+	if err != nil {
+		return out, err
+	}
+	return s.load(ctx, tx, row, v)
+}
+
+func (s *Service) load(ctx context.Context, tx Tx, row Row, v Version) (out Head, err error) {
+	out = Head{Row: row, Version: v}
+	members, err := tx.BankContents().MemorySkills(ctx, v.Members)
+	if err != nil {
+		return out, err
+	}
+	if out.Bank, err = memoryskill.NewBank(v.Capacity, members...); err != nil {
+		return out, fmt.Errorf("bank %s version %d: %w", row.Name, v.Number, err)
+	}
+	if out.Policy, out.Optimiser, err = s.ReadWeights(ctx, tx, v.Policy, v.Optimiser); err != nil {
+		return out, fmt.Errorf("bank %s version %d: %w", row.Name, v.Number, err)
+	}
+	bound := memoryskill.Snapshot{Hash: v.Snapshot, Bank: v.BankSHA, Policy: v.Policy, Optimiser: v.Optimiser}
+	return out, bound.Verify(out.Bank, out.Policy, out.Optimiser)
+}
+
+// Advance writes a version and moves the head to it, or says that the bank has
+// moved on. All three parts move, or none does.
+func (s *Service) Advance(ctx context.Context, tx Tx, row Row, d Draft) (Head, error) {
+	last, err := tx.Banks().LastVersion(ctx, row.ID)
+	if err != nil {
+		return Head{}, err
+	}
+	snapshot := memoryskill.Bind(d.Bank, d.Policy, d.Optimiser)
+	v := Version{Number: last + 1, Parent: d.Base, Action: d.Action, BankSHA: snapshot.Bank,
+		Capacity: d.Bank.Capacity(), Fresh: d.Fresh, Policy: snapshot.Policy, Optimiser: snapshot.Optimiser,
+		Snapshot: snapshot.Hash, Reason: d.Reason, Run: d.Run}
+	for _, one := range d.Bank.Versions() {
+		v.Members = append(v.Members, one.ID)
+	}
+	if err := tx.BankContents().PutMemorySkills(ctx, d.Bank.Versions()); err != nil {
+		return Head{}, err
+	}
+	if err := s.StoreWeights(ctx, tx, d.Policy, d.Optimiser); err != nil {
+		return Head{}, err
+	}
+	moved, err := tx.Banks().AdvanceBank(ctx, row.ID, d.Base, v.Number)
+	if err != nil {
+		return Head{}, err
+	}
+	if !moved {
+		return Head{}, fault.New(fault.VersionConflict, fmt.Sprintf("bank %q has moved on from version %d", row.Name,
+			d.Base), "look at the version in force, and try again on it")
+	}
+	if err := tx.BankContents().PutBankVersion(ctx, row.ID, v); err != nil {
+		return Head{}, err
+	}
+	row.Head = v.Number
+	return s.ReadVersion(ctx, tx, row, v.Number)
+}

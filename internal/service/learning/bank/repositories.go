@@ -1,0 +1,56 @@
+package bank
+
+import (
+	"context"
+	"time"
+
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/service/longterm"
+)
+
+// Store opens transactions.
+type Store interface {
+	InWorkspace(ctx context.Context, ws int64, fn func(ctx context.Context, tx Tx) error) error
+}
+
+// Tx is a workspace's banks in one transaction.
+type Tx interface {
+	Banks() Repository
+	BankContents() ContentRepository
+	Leases() LeaseRepository
+}
+
+// Repository reads and writes banks and their versions.
+type Repository interface {
+	// PutBank makes a bank or finds it, and locks it until the transaction ends.
+	PutBank(ctx context.Context, name string) (Row, error)
+	BankNamed(ctx context.Context, name string) (Row, bool, error)
+	BankOf(ctx context.Context, id int64) (Row, error)
+	Banks(ctx context.Context) ([]Summary, error)
+	// AdvanceBank moves the head; false when it was not at base any more.
+	AdvanceBank(ctx context.Context, id int64, base, number int) (bool, error)
+	LastVersion(ctx context.Context, id int64) (int, error)
+	BankVersion(ctx context.Context, id int64, number int) (Version, error)
+	BankVersions(ctx context.Context, id int64, most int) ([]Version, error)
+}
+
+// ContentRepository reads and writes what versions of banks hold.
+type ContentRepository interface {
+	PutBankVersion(ctx context.Context, id int64, v Version) error
+	PutMemorySkills(ctx context.Context, versions []memoryskill.Version) error
+	MemorySkills(ctx context.Context, ids []string) ([]memoryskill.Version, error)
+	PutBlob(ctx context.Context, kind, sha string, blob []byte) error
+	Blob(ctx context.Context, kind, sha string) ([]byte, error)
+	// DropBlobs removes weights that no version has.
+	DropBlobs(ctx context.Context, shas []string) error
+	SkillStats(ctx context.Context, bank int64) (map[string]memoryskill.Stats, error)
+	PutSkillStats(ctx context.Context, bank int64, stats map[string]memoryskill.Stats) error
+}
+
+// LeaseRepository reads and writes the leases of banks.
+type LeaseRepository interface {
+	TakeLease(ctx context.Context, s memory.Scope, holder string, lives time.Duration) (longterm.Lease, bool, error)
+	FreeLease(ctx context.Context, s memory.Scope, l longterm.Lease) error
+	FenceOf(ctx context.Context, s memory.Scope) (int64, error)
+}

@@ -1,0 +1,148 @@
+package bank_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/testkit"
+)
+
+// file is a memory skill as it is imported.
+func file(name, description string) map[string][]byte {
+	return map[string][]byte{name + ".md": memoryskill.Render(memoryskill.Skill{Name: name, Title: "A skill",
+		Description: description, Purpose: "Keep it.", Action: memoryskill.Insert, WhenToUse: []string{"Always"},
+		HowToApply: []string{"Copy it"}, Constraints: []string{"None"}})}
+}
+
+func wants(t *testing.T, what string, err error, code fault.Code) {
+	t.Helper()
+	if fault.CodeOf(err) != code {
+		t.Errorf("%s: %v, want %s", what, err, code)
+	}
+}
+
+func TestNewRefusesNilPorts(t *testing.T) {
+	t.Parallel()
+	if _, err := bank.New(bank.Ports{}); err == nil {
+		t.Error("a service without ports")
+	}
+}
+
+func TestTheDefaultBankIsSeededOnce(t *testing.T) {
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	first, err := l.Banks.Head(t.Context(), l.DB.A.ID, bank.Default)
+	testkit.Must(t, err)
+	again, err := l.Banks.Head(t.Context(), l.DB.A.ID, bank.Default)
+	testkit.Must(t, err)
+	if first.Head != 1 || first.Bank.Len() != 4 || first.Version.Action != bank.ActionSeed || again.Head != 1 ||
+		again.Snapshot() != first.Snapshot() || first.Optimiser.Steps() != 0 {
+		t.Errorf("%+v, then %+v", first.Version, again.Version)
+	}
+	_, err = l.Banks.Head(t.Context(), l.DB.A.ID, "other")
+	wants(t, "a bank that there is not", err, fault.NotFound)
+	listed, err := l.Banks.List(t.Context(), l.DB.B.ID)
+	testkit.Must(t, err)
+	if len(listed) != 1 || listed[0].Name != bank.Default || listed[0].Skills != 4 {
+		t.Errorf("%+v", listed)
+	}
+}
+
+func TestSkillsAreImportedOnce(t *testing.T) {
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	ctx, ws := t.Context(), l.DB.A.ID
+	made, err := l.Banks.Import(ctx, ws, "house", file("capture_dates", "Adds dates and times."))
+	testkit.Must(t, err)
+	again, err := l.Banks.Import(ctx, ws, "house", file("capture_dates", "Adds dates and times."))
+	testkit.Must(t, err)
+	if made.Head != 2 || made.Bank.Len() != 5 || again.Head != 2 || len(made.Version.Fresh) != 1 {
+		t.Errorf("version %d with %d skills, then %d", made.Head, made.Bank.Len(), again.Head)
+	}
+	_, err = l.Banks.Import(ctx, ws, "house", map[string][]byte{"a.md": []byte("# Broken")})
+	if err == nil || !strings.Contains(err.Error(), "a.md") {
+		t.Errorf("a broken file: %v", err)
+	}
+	if _, err = l.Banks.Import(ctx, ws, "house", file("note_dates", "Adds dates and times.")); err == nil {
+		t.Error("a skill that says what another says")
+	}
+	versions, err := l.Banks.History(ctx, ws, "house", 10)
+	testkit.Must(t, err)
+	if len(versions) != 2 || versions[0].Action != bank.ActionImport || versions[0].Parent != 1 {
+		t.Errorf("%+v", versions)
+	}
+}
+
+func TestRollbackGoesBackOnce(t *testing.T) {
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	ctx, ws := t.Context(), l.DB.A.ID
+	_, err := l.Banks.Import(ctx, ws, bank.Default, file("capture_dates", "Adds dates."))
+	testkit.Must(t, err)
+	for range 2 {
+		back, err := l.Banks.Rollback(ctx, ws, bank.Default, 1)
+		testkit.Must(t, err)
+		first, err := l.Banks.At(ctx, ws, bank.Default, 1)
+		testkit.Must(t, err)
+		if back.Head != 3 || back.Snapshot() != first.Snapshot() || first.Stats == nil {
+			t.Errorf("%+v", back.Version)
+		}
+	}
+	_, err = l.Banks.Rollback(ctx, ws, bank.Default, 9)
+	wants(t, "a version that there is not", err, fault.NotFound)
+}
+
+func TestABankFollowsTheSharedOne(t *testing.T) {
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	ctx, own, shared := t.Context(), l.DB.A.ID, l.DB.B.ID
+	follow := func() (bank.Head, error) {
+		return l.Banks.Follow(ctx, bank.FollowRequest{Workspace: own, Shared: shared})
+	}
+	_, err := follow()
+	wants(t, "no shared bank", err, fault.NotFound)
+	_, err = l.Banks.Follow(ctx, bank.FollowRequest{Workspace: own, Shared: own})
+	wants(t, "itself", err, fault.InvalidArgument)
+	_, err = l.Banks.Import(ctx, shared, bank.Default, file("capture_dates", "Adds dates."))
+	testkit.Must(t, err)
+	for range 2 { // without news it changes nothing
+		got, err := follow()
+		testkit.Must(t, err)
+		if _, there := got.Bank.Get("capture_dates"); !there || got.Head != 2 {
+			t.Errorf("version %d", got.Head)
+		}
+	}
+}
+
+func TestABankHasOneWriter(t *testing.T) {
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	_, err := l.Banks.Head(t.Context(), l.DB.A.ID, bank.Default)
+	testkit.Must(t, err)
+	take := func(holder string) error {
+		return l.Within(func(ctx context.Context, tx cases.Tx) error {
+			_, err := l.Banks.TakeLease(ctx, tx, bank.Default, holder, time.Minute)
+			return err
+		})
+	}
+	testkit.Must(t, take("run/1"))
+	testkit.Must(t, take("run/1")) // keeps it
+	wants(t, "a second writer", take("run/2"), fault.Unavailable)
+	_, err = l.Banks.Import(t.Context(), l.DB.A.ID, bank.Default, file("capture_dates", "Adds dates."))
+	wants(t, "an import meanwhile", err, fault.Unavailable)
+	testkit.Must(t, l.Within(func(ctx context.Context, tx cases.Tx) error {
+		head, err := l.Banks.ReadHead(ctx, tx, bank.Default)
+		testkit.Must(t, err)
+		_, err = l.Banks.Advance(ctx, tx, head.Row, bank.Draft{Base: 7, Bank: head.Bank, Policy: head.Policy,
+			Optimiser: head.Optimiser})
+		wants(t, "a draft on another version", err, fault.VersionConflict)
+		return nil
+	}))
+}

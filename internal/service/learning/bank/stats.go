@@ -1,0 +1,25 @@
+package bank
+
+import (
+	"context"
+
+	"cairn/internal/domain/memoryskill"
+)
+
+// UpdateStats changes the statistics of a bank's skills. Who else would change them
+// waits until the transaction has ended.
+func UpdateStats(ctx context.Context, tx Tx, bank int64,
+	change func(map[string]memoryskill.Stats) map[string]memoryskill.Stats) error {
+	row, err := tx.Banks().BankOf(ctx, bank)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Banks().PutBank(ctx, row.Name); err != nil { // locks it
+		return err
+	}
+	stats, err := tx.BankContents().SkillStats(ctx, bank)
+	if err != nil {
+		return err
+	}
+	return tx.BankContents().PutSkillStats(ctx, bank, change(stats))
+}

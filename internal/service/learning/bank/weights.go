@@ -1,0 +1,39 @@
+package bank
+
+import (
+	"context"
+
+	"cairn/internal/domain/memoryskill/policy"
+)
+
+// Kinds of blobs.
+const (
+	policyBlob    = "policy"
+	optimiserBlob = "optimiser"
+)
+
+// ReadWeights reads a policy and its optimiser by their hashes.
+func (s *Service) ReadWeights(ctx context.Context, tx Tx, chooser, optimiser string) (policy.Chooser,
+	policy.Optimiser, error) {
+	weights, err := tx.BankContents().Blob(ctx, policyBlob, chooser)
+	if err != nil {
+		return nil, nil, err
+	}
+	state, err := tx.BankContents().Blob(ctx, optimiserBlob, optimiser)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.ports.Learner.Decode(weights, state)
+}
+
+// StoreWeights stores a policy and its optimiser under their hashes.
+func (s *Service) StoreWeights(ctx context.Context, tx Tx, p policy.Chooser, o policy.Optimiser) error {
+	weights, state, err := s.ports.Learner.Encode(p, o)
+	if err != nil {
+		return err
+	}
+	if err := tx.BankContents().PutBlob(ctx, policyBlob, p.Hash(), weights); err != nil {
+		return err
+	}
+	return tx.BankContents().PutBlob(ctx, optimiserBlob, o.Hash(), state)
+}

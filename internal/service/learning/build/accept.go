@@ -1,0 +1,134 @@
+package build
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/guard"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/extraction"
+	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/memoryagent"
+)
+
+// Request asks to make memories of a session.
+type Request struct {
+	Workspace    int64
+	WorkspaceKey string
+	Trace        string // the caller's id of the session; empty takes it from the content
+	Messages     []transcript.Message
+	Bank         string // empty is the default one
+	Fresh        bool   // again although it was done before, and pay again
+	Spec         runspec.Spec
+	Keeping      runspec.SpanOptions
+}
+
+// Accept makes a session durable with the run that remembers it, and has its
+// workflow started. The same request gives the same run.
+func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error) {
+	r.Keeping = r.Keeping.WithDefaults(runspec.DefaultSpanOptions().K)
+	if err := r.Keeping.Check(); err != nil {
+		return out, err
+	}
+	said := memory.Said(r.Messages)
+	if len(said) == 0 {
+		return out, fault.New(fault.InvalidArgument, "the session has no messages beside those of the system",
+			"send what was said")
+	}
+	for i := range said {
+		said[i].Seq = i
+	}
+	args, err := json.Marshal(struct {
+		Messages []transcript.Message
+		Bank     string
+	}{said, r.Bank})
+	if err != nil {
+		return out, fmt.Errorf("encode the request: %w", err)
+	}
+	sha := sha256.Sum256(args)
+	if r.Trace == "" {
+		r.Trace = fmt.Sprintf("%x", sha[:10])
+	}
+	err = s.ports.Store.InWorkspace(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
+		out, err = s.acceptTrace(ctx, tx, r, said, sha)
+		return err
+	})
+	if err == nil {
+		runspec.Start(ctx, s.ports.Starter, r.WorkspaceKey, out)
+	}
+	return out, err
+}
+
+// acceptTrace stores the session of a request with its run, unless it was built before.
+func (s *Service) acceptTrace(ctx context.Context, tx Tx, r Request, said []transcript.Message,
+	sha [sha256.Size]byte) (run.Run, error) {
+	before, found, err := tx.Runs().RunOf(ctx, run.Build, r.Trace)
+	if err != nil {
+		return before, err
+	}
+	if found && before.ArgsSHA != sha {
+		return before, fault.New(fault.OpReused,
+			fmt.Sprintf("trace %q was built before from other messages or with another bank", r.Trace),
+			"use another id")
+	}
+	if found && !r.Fresh {
+		return before, nil
+	}
+	id, err := tx.Transcripts().PutConversation(ctx,
+		transcript.Conversation{ID: "trace/" + r.Trace, Messages: said}, "import")
+	if err != nil {
+		return before, err
+	}
+	return s.accept(ctx, tx, r, said, false, memoryagent.NewRun{Kind: run.Build, Key: r.Trace,
+		Generation: before.Generation + 1, ArgsSHA: sha, Conversation: id,
+		WorkflowID: contract.BuildID(r.WorkspaceKey, contract.VisibleKey(r.Trace), before.Generation+1)})
+}
+
+// accept stores the run of a build with what it is pinned to.
+func (s *Service) accept(ctx context.Context, tx Tx, r Request, said []transcript.Message, idle bool,
+	n memoryagent.NewRun) (out run.Run, err error) {
+	name := bank.OrDefault(r.Bank)
+	head, err := s.ports.Banks.ReadHead(ctx, tx, name)
+	if err != nil {
+		return out, err
+	}
+	if head, err = s.pinnedHead(ctx, tx, head); err != nil {
+		return out, err
+	}
+	spec := extraction.Spec{Spec: r.Spec, Keeping: r.Keeping, Lang: runspec.Language(said), Bank: name,
+		BankID: head.ID, Version: head.Version.Number, FromSeq: said[0].Seq, ToSeq: said[len(said)-1].Seq, Idle: idle,
+		Tainted: slices.ContainsFunc(said, func(m transcript.Message) bool {
+			return m.Role == transcript.Tool && len(guard.Scan(m.Content, guard.Context)) > 0
+		})}
+	if spec.Model, err = spec.Model.WithInstructions(); err != nil {
+		return out, err
+	}
+	instructions := spec.Model.Instructions[runspec.InstructionKey(prompt.Remember, spec.Lang)]
+	spec.Author = spec.Model.Name + "@" + prompt.Hash(instructions)
+	return runspec.Accept(ctx, tx, n, spec)
+}
+
+// pinnedHead is the version that live choices are made with: the one in force, or that
+// which a frozen workspace names for its default bank.
+func (s *Service) pinnedHead(ctx context.Context, tx Tx, head bank.Head) (bank.Head, error) {
+	chosen, err := tx.Workspace().Settings(ctx)
+	l := chosen.Memory.Learning
+	if err != nil || !l.Frozen || l.Version == 0 || l.Version == head.Head || head.Name != bank.Default {
+		return head, err
+	}
+	at, err := s.ports.Banks.ReadVersion(ctx, tx, head.Row, l.Version)
+	if fault.CodeOf(err) == fault.NotFound {
+		err = fault.New(fault.NotFound, fmt.Sprintf("memory.learning.version is %d, and bank %q has no such version",
+			l.Version, head.Name), "`cairn bank show --history` lists the versions; 0 is the one in force")
+	}
+	return at, err
+}

@@ -1,0 +1,101 @@
+package build
+
+import (
+	"context"
+	"time"
+
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/executor"
+	"cairn/internal/service/learning/extraction"
+	"cairn/internal/service/longterm"
+	"cairn/internal/service/memorywrite"
+)
+
+// apply does what was resolved, once, and notes what became of each action.
+func (s *Service) apply(ctx context.Context, session extraction.Session, span executor.Span, decisionID string,
+	actions []executor.Resolved) error {
+	changes := changesOf(span, actions)
+	if len(changes.Deletes)+len(changes.Updates)+len(changes.Inserts) == 0 {
+		return nil
+	}
+	a := session.Actor("span", span.Number)
+	a.FromSeq, a.ToSeq, a.Subject.Decision = span.FromSeq(), span.ToSeq(), decisionID
+	items, err := s.ports.Memories.ApplySpan(ctx, a, changes)
+	if err != nil {
+		return err
+	}
+	for _, item := range items {
+		r := &actions[item.Index]
+		r.Memory = item.ID
+		switch item.Status {
+		case longterm.Failed:
+			r.Outcome, r.Note = executor.Refused, string(item.Code)+": "+item.Message
+		case longterm.AlreadyExists, memorywrite.Unchanged, longterm.Merged:
+			r.Outcome = executor.Duplicate
+		}
+	}
+	return nil
+}
+
+// changesOf are the changes of memories that actions want.
+func changesOf(span executor.Span, actions []executor.Resolved) (out longterm.SpanChanges) {
+	for i, a := range actions {
+		if a.Outcome != executor.OK {
+			continue
+		}
+		switch a.Type {
+		case memoryskill.Delete:
+			out.Deletes = append(out.Deletes, longterm.DeleteRequest{Index: i, ID: a.Memory})
+		case memoryskill.Update:
+			out.Updates = append(out.Updates, longterm.ChangedMemory{Index: i, ID: a.Memory, Content: a.Content})
+		case memoryskill.Insert:
+			added := longterm.NewMemory{Index: i, Content: a.Content, EventTime: eventTime(span, a.Evidence)}
+			out.Inserts = append(out.Inserts,
+				longterm.SpanMemory{NewMemory: added, Type: typeOf(a), About: subject(span, a)})
+		}
+	}
+	return out
+}
+
+func typeOf(a executor.Resolved) memory.Type {
+	if a.Kind == string(memory.Procedural) {
+		return memory.Procedural
+	}
+	return memory.Personal
+}
+
+// subject is who or what an insert is about: what the model says, else who said it.
+func subject(span executor.Span, a executor.Resolved) string {
+	if a.About != "" {
+		return a.About
+	}
+	speaker := ""
+	for _, p := range span.Parts {
+		name := p.Speaker
+		if name == "" {
+			name = p.Role
+		}
+		for _, seq := range a.Evidence {
+			if p.Seq == seq {
+				return name
+			}
+		}
+		if speaker == "" || p.Role == "user" {
+			speaker = name
+		}
+	}
+	return speaker
+}
+
+// eventTime is when the first message that an action rests on was said.
+func eventTime(span executor.Span, evidence []int) *time.Time {
+	for _, p := range span.Parts {
+		for _, seq := range evidence {
+			if p.Seq == seq && !p.Time.IsZero() {
+				return &p.Time
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package build
+
+import (
+	"context"
+	"slices"
+
+	"cairn/internal/domain/memoryskill/executor"
+	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/decision"
+	"cairn/internal/service/learning/extraction"
+	"cairn/internal/service/learning/runspec"
+)
+
+// decide chooses the skills of a span, or finds what an earlier attempt has chosen.
+func (s *Service) decide(ctx context.Context, session extraction.Session, span executor.Span,
+	head bank.Head) (d decision.Decision, err error) {
+	id := decision.ID(session.Run.Ref, span.Number)
+	found, canary := false, 0
+	err = s.ports.Store.InWorkspace(ctx, session.Run.Workspace, func(ctx context.Context, tx Tx) error {
+		if d, found, err = tx.Decisions().DecisionAt(ctx, id); err != nil || found {
+			return err
+		}
+		head, canary, err = s.ports.Updates.ChooseCanary(ctx, tx, session.Run.Key, head)
+		return err
+	})
+	if err != nil || found {
+		return d, err
+	}
+	vectors, err := s.ports.Encoder.Embed(ctx, []string{span.Text()})
+	if err != nil {
+		return d, err
+	}
+	candidates, err := s.ports.Encoder.Candidates(ctx, head.Bank, nil, head.Policy)
+	if err != nil {
+		return d, err
+	}
+	d = decision.Decision{ID: id, Run: session.Run.Ref.Run, Conversation: session.Run.Conversation,
+		Span: span.Number, FromSeq: span.FromSeq(), ToSeq: span.ToSeq(), Bank: head.ID,
+		Version: head.Version.Number, Canary: canary}
+	err = s.ports.Store.InWorkspace(ctx, session.Run.Workspace, func(ctx context.Context, tx Tx) error {
+		d, err = s.choose(ctx, tx, d, session.Spec.Keeping, head, vectors[0], candidates)
+		return err
+	})
+	return d, err
+}
+
+// choose makes and keeps the choice of a decision, unless another attempt has made it.
+func (s *Service) choose(ctx context.Context, tx Tx, d decision.Decision, o runspec.SpanOptions, head bank.Head,
+	vector []float32, candidates []policy.Candidate) (decision.Decision, error) {
+	how, fresh, err := s.explore(ctx, tx, d.ID, o.K, head)
+	if err != nil {
+		return d, err
+	}
+	if made, found, err := tx.Decisions().DecisionAt(ctx, d.ID); err != nil || found { // while this one waited
+		return made, err
+	}
+	near, err := tx.Memories().Neighbors(ctx, vector, s.ports.Space, o.TopN)
+	if err != nil {
+		return d, err
+	}
+	var vectors [][]float32
+	for _, n := range near {
+		vectors, d.Choice.Shown = append(vectors, n.Vector), append(d.Choice.Shown, n.ID)
+	}
+	for i, c := range candidates {
+		candidates[i].Fresh = slices.Contains(fresh, c.ID)
+	}
+	choice, err := head.Policy.Choose(bank.State(head.Policy, vector, vectors), candidates, how)
+	if err != nil {
+		return d, err
+	}
+	choice.ID, choice.Policy, choice.Bank = d.ID, head.Version.Policy, head.Version.BankSHA
+	d.Choice.Decision = choice
+	if err := tx.Decisions().PutDecision(ctx, d); err != nil {
+		return d, err
+	}
+	d, _, err = tx.Decisions().DecisionAt(ctx, d.ID) // another attempt may have been first
+	return d, err
+}

@@ -1,0 +1,87 @@
+package build
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+
+	"cairn/internal/domain/contract"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/memoryagent"
+)
+
+// IdleRequest is a conversation in which nobody has said anything for a while.
+type IdleRequest struct {
+	Workspace    int64
+	WorkspaceKey string
+	Conversation int64
+	Spec         runspec.Spec
+	Keeping      runspec.SpanOptions
+}
+
+// AcceptIdle has what was said since the last time remembered, where the workspace
+// builds its memories with memory skills. Out is nil when there is nothing to do.
+// Its mark is that of the agents: a workspace that changes its builder goes on
+// where the other one stopped.
+func (s *Service) AcceptIdle(ctx context.Context, in IdleRequest) (out *run.Run, err error) {
+	err = s.ports.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, tx Tx) error {
+		out, err = s.acceptIdle(ctx, tx, in)
+		return err
+	})
+	if err == nil && out != nil {
+		runspec.Start(ctx, s.ports.Starter, in.WorkspaceKey, *out)
+	}
+	return out, err
+}
+
+func (s *Service) acceptIdle(ctx context.Context, tx Tx, in IdleRequest) (*run.Run, error) {
+	chosen, err := tx.Workspace().Settings(ctx)
+	if err != nil || chosen.Memory.Builder != settings.BuilderSkills {
+		return nil, err
+	}
+	c, err := tx.Workspace().LockConversation(ctx, in.Conversation)
+	if err != nil {
+		return nil, err
+	}
+	read, err := tx.Workspace().Mark(ctx, in.Conversation, run.Summarize)
+	if err != nil || read+1 > c.NextSeq-1 {
+		return nil, err
+	}
+	from, to := read+1, c.NextSeq-1
+	if _, open, err := tx.Runs().OpenRunOf(ctx, run.Build, in.Conversation); err != nil || open {
+		return nil, err
+	}
+	whole, err := tx.Transcripts().Conversation(ctx, in.Conversation, from, to)
+	if err != nil {
+		return nil, err
+	}
+	said := memory.Said(whole.Messages)
+	if len(said) == 0 {
+		return nil, nil
+	}
+	head, err := s.ports.Banks.ReadHead(ctx, tx, bank.Default)
+	if err != nil {
+		return nil, err
+	}
+	if err := cases.RecordCorrections(ctx, tx, head.ID, in.Conversation, from, to); err != nil {
+		return nil, err
+	}
+	key := fmt.Sprintf("idle/%d/%d-%d", in.Conversation, from, to)
+	before, _, err := tx.Runs().RunOf(ctx, run.Build, key) // one that failed is done again
+	if err != nil {
+		return nil, err
+	}
+	if in.Keeping.Mode, err = runspec.SpanMode(ctx, tx, in.Keeping.Mode); err != nil {
+		return nil, err
+	}
+	generation, place := before.Generation+1, fmt.Sprintf("idle-%d-%d", in.Conversation, to)
+	r, err := s.accept(ctx, tx, Request{Spec: in.Spec, Keeping: in.Keeping}, said, true,
+		memoryagent.NewRun{Kind: run.Build, Key: key, Generation: generation, ArgsSHA: sha256.Sum256([]byte(key)),
+			Conversation: in.Conversation, WorkflowID: contract.BuildID(in.WorkspaceKey, place, generation)})
+	return &r, err
+}

@@ -1,0 +1,61 @@
+// Package build makes memories of sessions with memory skills: the session is cut into
+// spans, the policy chooses skills for each, a model says what to remember, and what
+// may be done is done in one transaction.
+//
+//	r, err := builds.Accept(ctx, build.Request{…}) // a session becomes memories
+package build
+
+import (
+	"context"
+	"errors"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/memory"
+	"cairn/internal/service/learning/adaptation"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/probe"
+	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/longterm"
+)
+
+// Store opens transactions.
+type Store interface {
+	InWorkspace(ctx context.Context, ws int64, fn func(ctx context.Context, tx Tx) error) error
+}
+
+// Tx is what a build reads and writes in one transaction.
+type Tx interface {
+	adaptation.Tx
+	probe.Tx
+}
+
+// Memories writes long-term memories and sessions.
+type Memories interface {
+	AddRange(ctx context.Context, a agent.Actor, in memory.Evidence) (memory.History, error)
+	ApplySpan(ctx context.Context, a agent.Actor, in longterm.SpanChanges) ([]longterm.ItemResult, error)
+}
+
+// Ports are what the service needs.
+type Ports struct {
+	Store    Store
+	Banks    *bank.Service
+	Encoder  bank.Encoder
+	Asker    runspec.Asker
+	Memories Memories
+	Updates  *adaptation.Service // which may have a policy on canary
+	Probes   *probe.Service      // which ask what was remembered
+	Starter  runspec.Starter
+	Space    int16 // of the embedder's vectors
+}
+
+// Service builds memories.
+type Service struct{ ports Ports }
+
+// New returns a service. It refuses ports that are nil.
+func New(p Ports) (*Service, error) {
+	if p.Store == nil || p.Banks == nil || p.Encoder.Embedder == nil || p.Asker == nil || p.Memories == nil ||
+		p.Updates == nil || p.Probes == nil || p.Starter == nil {
+		return nil, errors.New("memory building: a port is nil")
+	}
+	return &Service{p}, nil
+}

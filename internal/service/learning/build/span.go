@@ -1,0 +1,90 @@
+package build
+
+import (
+	"context"
+	"fmt"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memoryskill/executor"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/decision"
+	"cairn/internal/service/learning/extraction"
+	"cairn/internal/service/ledger"
+)
+
+// BuildSpan remembers one span: skills are chosen, a model is asked once, and
+// what may be done is done in one transaction.
+func (s *Service) BuildSpan(ctx context.Context, ref run.Ref, number int) (out decision.SpanOutcome, err error) {
+	session, err := s.readSession(ctx, ref)
+	if err != nil {
+		return out, err
+	}
+	if number < 0 || number >= len(session.Spans) {
+		return out, fault.Newf(fault.InvalidArgument, "run %d has no span %d", ref.Run, number)
+	}
+	span := session.Spans[number]
+	var head bank.Head
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		row := bank.Row{ID: session.Spec.BankID, Name: session.Spec.Bank}
+		head, err = s.ports.Banks.ReadVersion(ctx, tx, row, session.Spec.Version)
+		return err
+	})
+	if err != nil {
+		return out, err
+	}
+	d, err := s.decide(ctx, session, span, head)
+	if err != nil {
+		return out, err
+	}
+	if d.Outcome != nil {
+		return *d.Outcome, nil
+	}
+	if out, err = s.carryOut(ctx, session, span, head, d); err != nil {
+		return out, err
+	}
+	return out, s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		return tx.Decisions().EndDecision(ctx, d.ID, out)
+	})
+}
+
+func (s *Service) readSession(ctx context.Context, ref run.Ref) (out extraction.Session, err error) {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		out, err = extraction.ReadSession(ctx, tx, ref.Run)
+		return err
+	})
+	return out, err
+}
+
+// carryOut asks the model about a span, and does what it may.
+func (s *Service) carryOut(ctx context.Context, session extraction.Session, span executor.Span, head bank.Head,
+	d decision.Decision) (out decision.SpanOutcome, err error) {
+	contents, err := s.readContents(ctx, session.Run.Workspace, d.Choice.Shown)
+	if err != nil {
+		return out, err
+	}
+	skills := extraction.SkillsOf(head.Bank, d.Choice.Chosen)
+	actions, outcome, err := extraction.Extract(ctx, s.ports.Asker, extraction.Input{Ref: session.Run.Ref,
+		Model: session.Spec.Model, Step: fmt.Sprintf("span/%d", span.Number), Lang: session.Spec.Lang, Span: span,
+		Skills: skills, Shown: d.Choice.Shown, Contents: contents})
+	if f, over := ledger.IsPermanent(err); over {
+		return decision.SpanOutcome{Outcome: executor.LLMError, Note: f.Error()}, nil
+	} else if err != nil {
+		return out, err
+	}
+	out = decision.SpanOutcome{Outcome: outcome,
+		Actions: executor.Resolve(actions, extraction.Roles(skills), extraction.Handles(d.Choice.Shown))}
+	return out, s.apply(ctx, session, span, d.ID, out.Actions)
+}
+
+// readContents reads what memories say, by id.
+func (s *Service) readContents(ctx context.Context, ws int64, ids []string) (map[string]string, error) {
+	out := map[string]string{}
+	return out, s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+		entries, err := tx.Memories().LongTerm(ctx, ids)
+		for _, e := range entries {
+			out[e.ID] = e.Content
+		}
+		return err
+	})
+}

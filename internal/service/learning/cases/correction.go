@@ -1,0 +1,68 @@
+package cases
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/memoryskill/designer"
+	"cairn/internal/domain/transcript"
+)
+
+// contextMessages are the messages before those that are new: what is corrected may have
+// been read before.
+const contextMessages = 8
+
+// RecordCorrections makes cases of the answers that the user corrected in messages from
+// on. Each counts once, however often the conversation is read.
+func RecordCorrections(ctx context.Context, tx Tx, bankID, conversation int64, from, to int) error {
+	c, err := tx.Transcripts().Conversation(ctx, conversation, max(0, from-contextMessages), to)
+	if err != nil {
+		return err
+	}
+	var asked, answer transcript.Message
+	for _, m := range memory.Said(c.Messages) {
+		switch {
+		case m.Role == transcript.Assistant && strings.TrimSpace(m.Content) != "":
+			answer = m
+		case m.Role == transcript.User:
+			if answer.Content != "" && asked.Content != "" && m.Seq >= from {
+				if err := recordCorrection(ctx, tx, bankID, conversation, asked, answer, m); err != nil {
+					return err
+				}
+			}
+			asked, answer = m, transcript.Message{}
+		}
+	}
+	return nil
+}
+
+// recordCorrection notes a case when said corrects the answer. A question that cannot be
+// a case, since it is too long, is passed over.
+func recordCorrection(ctx context.Context, tx Tx, bankID, conversation int64, asked, answer,
+	said transcript.Message) error {
+	right, found := designer.Correction(said.Content, answer.Content)
+	if !found {
+		return nil
+	}
+	prediction := []rune(answer.Content)
+	f := FailedQuestion{Op: fmt.Sprintf("corrected/%d/%d", conversation, said.Seq), Source: FromCorrection,
+		Question: asked.Content, Prediction: string(prediction[:min(len(prediction), maxAnswerRunes)]),
+		Conversation: conversation}
+	if right != "" {
+		f.Gold, f.Evidence = []string{right}, []int{said.Seq}
+	}
+	turn, _, err := tx.Transcripts().TurnOf(ctx, conversation, asked.ID) // none of what was imported
+	if err != nil {
+		return err
+	}
+	f.Run = turn.Run
+	one, err := f.check()
+	if err != nil {
+		return nil
+	}
+	one.Bank = bankID
+	_, err = Record(ctx, tx, one)
+	return err
+}

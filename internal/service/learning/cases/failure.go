@@ -1,0 +1,106 @@
+package cases
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/decision"
+)
+
+// FailedQuestion is a question that was answered badly, or not at all.
+type FailedQuestion struct {
+	Op           string // of the call: it counts once
+	Bank         string // empty is the default one
+	Source       string
+	Question     string
+	Gold         []string
+	Evidence     []int
+	Prediction   string
+	Retrieved    []string
+	Score        float64
+	Conversation int64
+	Run          int64
+}
+
+func (f FailedQuestion) check() (Case, error) {
+	question := strings.TrimSpace(f.Question)
+	switch {
+	case question == "":
+		return Case{}, fault.New(fault.InvalidArgument, "the question is empty", "say what memory was asked")
+	case len([]rune(question)) > maxQuestionRunes:
+		return Case{}, fault.Newf(fault.TooLarge, "the question has more than %d characters", maxQuestionRunes)
+	case len(f.Gold) > maxGold || slices.ContainsFunc(f.Gold,
+		func(g string) bool { return len([]rune(g)) > maxAnswerRunes }) || len([]rune(f.Prediction)) > maxAnswerRunes:
+		return Case{}, fault.Newf(fault.TooLarge, "an answer has more than %d characters, or there are more than %d",
+			maxAnswerRunes, maxGold)
+	case f.Op == "":
+		return Case{}, fault.New(fault.InvalidArgument, "a failure was noted without an operation id", "")
+	}
+	var gold []string
+	for _, g := range f.Gold {
+		if g = strings.TrimSpace(g); g != "" {
+			gold = append(gold, g)
+		}
+	}
+	return Case{Key: Key(question), Source: f.Source, Question: question, Gold: gold, Evidence: f.Evidence,
+		Prediction: strings.TrimSpace(f.Prediction), Retrieved: f.Retrieved, Score: f.Score,
+		Conversation: f.Conversation, Run: f.Run, Op: f.Op}, nil
+}
+
+// RecordFailure makes a hard case of a failed question, or counts one failure more, and
+// counts for the skills behind the memories that a bad answer was given from. The
+// same operation does so once.
+func (s *Service) RecordFailure(ctx context.Context, ws int64, f FailedQuestion) (out Case, err error) {
+	c, err := f.check()
+	if err != nil {
+		return out, err
+	}
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+		head, err := s.ports.Banks.ReadHead(ctx, tx, bank.OrDefault(f.Bank))
+		if err != nil {
+			return err
+		}
+		c.Bank = head.ID
+		out, err = Record(ctx, tx, c)
+		return err
+	})
+	return out, err
+}
+
+// Record is RecordFailure inside a transaction. What the operation log keeps of it has no
+// text: it outlives the conversation.
+func Record(ctx context.Context, tx Tx, c Case) (out Case, err error) {
+	var done struct {
+		Case int64 `json:"case"`
+	}
+	c.Failures = 1
+	err = tx.Operations().Do(ctx, c.Op, []any{"failed", c.Bank, c.Source, c.Key, c.Gold, c.Conversation}, &done,
+		func() error {
+			if c.Run != 0 && len(c.Retrieved) == 0 {
+				uses, err := tx.Decisions().MemoryUses(ctx, c.Run)
+				if err != nil {
+					return err
+				}
+				for _, m := range uses {
+					c.Retrieved = append(c.Retrieved, m.Memory)
+				}
+				c.Retrieved = slices.Compact(c.Retrieved)
+			}
+			if out, err = tx.Cases().PutCase(ctx, c); err != nil {
+				return err
+			}
+			done.Case = out.ID
+			if c.Source == FromRetrieval { // nothing was found: nothing that was found is to blame
+				return nil
+			}
+			return decision.RecordJudgement(ctx, tx, decision.Judgement{Op: c.Op, Source: c.Source, Run: c.Run,
+				Question: c.Question, Answer: c.Prediction})
+		})
+	if err == nil && out.ID == 0 {
+		out, err = tx.Cases().CaseOf(ctx, done.Case)
+	}
+	return out, err
+}

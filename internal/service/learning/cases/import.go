@@ -1,0 +1,81 @@
+package cases
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/learning/bank"
+)
+
+// ImportedTrace is a conversation with questions about it whose answers are known.
+type ImportedTrace struct {
+	ID        string               `json:"id"`
+	Messages  []transcript.Message `json:"messages"`
+	Questions []ImportedQuestion   `json:"questions"`
+}
+
+// ImportedQuestion is one of them.
+type ImportedQuestion struct {
+	ID       string   `json:"id,omitempty"`
+	Question string   `json:"question"`
+	Answers  []string `json:"answers"`            // right ones; any will do
+	Evidence []int    `json:"evidence,omitempty"` // places of the messages that hold the answer, from 0
+	Category string   `json:"category,omitempty"`
+}
+
+// ParseTraces reads a JSON list of traces.
+func ParseTraces(raw []byte) (out []ImportedTrace, err error) {
+	if err := json.Unmarshal(raw, &out); err != nil {
+		return nil, fault.New(fault.InvalidArgument, "the traces cannot be read: "+err.Error(),
+			`give a JSON list of {"id", "messages", "questions": [{"question", "answers"}]}`)
+	}
+	return out, nil
+}
+
+// Import keeps traces as conversations, and their questions with the bank
+// that is to be trained on them. Importing one again changes nothing.
+func (s *Service) Import(ctx context.Context, ws int64, name string, in []ImportedTrace) (questions int, err error) {
+	for _, t := range in {
+		said := memory.Said(t.Messages)
+		if t.ID == "" || len(said) == 0 {
+			return questions, fault.Newf(fault.InvalidArgument, "trace %q has no id or no messages", t.ID)
+		}
+		for i := range said {
+			said[i].Seq = i
+		}
+		err := s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+			head, err := s.ports.Banks.ReadHead(ctx, tx, bank.OrDefault(name))
+			if err != nil {
+				return err
+			}
+			id, err := tx.Transcripts().PutConversation(ctx,
+				transcript.Conversation{ID: "trace/" + t.ID, Messages: said}, "import")
+			if err != nil {
+				return err
+			}
+			for n, q := range t.Questions {
+				f := FailedQuestion{Op: "import", Source: FromImport, Question: q.Question, Gold: q.Answers,
+					Evidence: q.Evidence, Conversation: id}
+				c, err := f.check()
+				if err != nil {
+					return fmt.Errorf("trace %q, question %d: %w", t.ID, n, err)
+				}
+				c.Bank, c.Category = head.ID, q.Category
+				c.Key = Key(t.ID + "\n" + q.ID + "\n" + q.Question) // two traces may be asked alike
+				if _, err := tx.Cases().PutCase(ctx, c); err != nil {
+					return err
+				}
+				questions++
+			}
+			return nil
+		})
+		if err != nil {
+			return questions, err
+		}
+	}
+	return questions, nil
+}

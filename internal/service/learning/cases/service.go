@@ -1,0 +1,37 @@
+package cases
+
+import (
+	"context"
+	"errors"
+
+	"cairn/internal/service/learning/bank"
+)
+
+// Ports are what the service needs.
+type Ports struct {
+	Store Store
+	Banks *bank.Service
+}
+
+// Service takes what is said of answers, and lists cases.
+type Service struct{ ports Ports }
+
+// New returns a service. It refuses ports that are nil.
+func New(p Ports) (*Service, error) {
+	if p.Store == nil || p.Banks == nil {
+		return nil, errors.New("cases of memory skills: a port is nil")
+	}
+	return &Service{p}, nil
+}
+
+// List lists the open hard cases of a bank, the latest first.
+func (s *Service) List(ctx context.Context, ws int64, name string, most int) (out []Case, err error) {
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+		head, err := s.ports.Banks.ReadHead(ctx, tx, bank.OrDefault(name))
+		if err == nil {
+			out, err = Open(ctx, tx, head.ID, most)
+		}
+		return err
+	})
+	return out, err
+}

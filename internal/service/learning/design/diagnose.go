@@ -1,0 +1,48 @@
+package design
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"cairn/internal/domain/llm"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/service/learning/runspec"
+)
+
+// How a round of the designer asks.
+const (
+	critiques = 2 // of the analysis, after the first
+	attempts  = 3 // at a proposal that may be applied
+)
+
+// Diagnose has the cases analyzed, and the analysis criticised.
+func (s Designer) Diagnose(ctx context.Context, d Input) (out *Analysis, err error) {
+	m, err := d.material()
+	if err != nil {
+		return nil, err
+	}
+	for n := range 1 + critiques {
+		_, problem, err := d.Model.Ask(ctx, s.Asker, d.Ref,
+			runspec.Question{Step: fmt.Sprintf("%s/diagnose/%d", d.Step, n),
+				Stage: prompt.Diagnose, Lang: d.Lang, Material: m, Decode: func(text string) error {
+					raw, err := llm.ExtractJSON(text)
+					if err != nil {
+						return err
+					}
+					var a Analysis
+					if err := json.Unmarshal(raw, &a); err != nil {
+						return err
+					}
+					out, m.Analysis = &a, raw
+					return nil
+				}})
+		if err != nil {
+			return nil, err
+		}
+		if problem != nil && out == nil {
+			return nil, fmt.Errorf("the analysis cannot be read: %w", problem)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,126 @@
+package design
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"cairn/internal/domain/llm"
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/designer"
+	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/service/learning/runspec"
+)
+
+// Propose asks for edits until some can be applied. What was wrong with the last
+// ones is sent back, and the temperature rises, or the same would come again.
+func (s Designer) Propose(ctx context.Context, d Input, a *Analysis) (*designer.Proposal, *Candidate, error) {
+	m, err := d.material()
+	if err != nil {
+		return nil, nil, err
+	}
+	if m.Analysis, err = json.Marshal(a); err != nil {
+		return nil, nil, err
+	}
+	for n := range attempts {
+		var p designer.Proposal
+		_, problem, err := d.Model.Ask(ctx, s.Asker, d.Ref,
+			runspec.Question{Step: fmt.Sprintf("%s/propose/%d", d.Step, n),
+				Stage: prompt.Propose, Lang: d.Lang, Material: m, Temperature: 0.3 * float64(n),
+				Decode: func(text string) (err error) {
+					p, err = decodeProposal(text)
+					return err
+				}})
+		if err != nil {
+			return nil, nil, err
+		}
+		if problem == nil && p.Action == designer.NoChange {
+			return &p, nil, nil
+		}
+		if problem != nil {
+			m.Problems = []string{problem.Error()}
+			continue
+		}
+		rules, err := s.rules(ctx, d, p)
+		if err != nil {
+			return nil, nil, err
+		}
+		round, problems := designer.Apply(d.Bank, p, rules)
+		if len(problems) == 0 {
+			return &p, &Candidate{Members: round.Bank.Versions(), Capacity: round.Bank.Capacity(),
+				Fresh: memoryskill.Fresh(round.Changes, d.Recipe.AddedOnly), Changes: round.Changes,
+				Evicted: round.Evicted, Warnings: round.Warnings}, nil
+		}
+		m.Problems = nil
+		for _, one := range problems {
+			m.Problems = append(m.Problems, fmt.Sprintf("change %d: %s: %s; %s", one.Change, one.Code, one.Message,
+				one.Hint))
+		}
+	}
+	return nil, nil, nil
+}
+
+// decodeProposal reads a reply strictly. Whether there is anything to apply is seen, not
+// asked.
+func decodeProposal(text string) (p designer.Proposal, err error) {
+	raw, err := llm.ExtractJSON(text)
+	if err != nil {
+		return p, err
+	}
+	var reply struct {
+		Summary string            `json:"summary"`
+		Changes []json.RawMessage `json:"changes"`
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&reply); err != nil {
+		return p, errors.New("the proposal cannot be read: " + err.Error())
+	}
+	action := designer.ApplyChanges
+	if len(reply.Changes) == 0 {
+		action = designer.NoChange
+	}
+	whole, err := json.Marshal(map[string]any{"action": action, "summary": reply.Summary, "changes": reply.Changes})
+	if err != nil {
+		return p, err
+	}
+	p, err = designer.Decode(whole)
+	for i := range p.Changes { // null and "" are the same to a schema that wants every member
+		p.Changes[i].Name = strings.TrimSpace(p.Changes[i].Name)
+	}
+	return p, err
+}
+
+// rules let near-duplicates be seen, and a full bank give up its least useful skill.
+func (s Designer) rules(ctx context.Context, d Input, p designer.Proposal) (designer.Rules, error) {
+	out := designer.Rules{Edits: d.Recipe.Edits, Origin: fmt.Sprintf("run/%d", d.Ref.Run), Stats: d.Stats,
+		Added: map[string][]float64{}, Vectors: map[string][]float64{}}
+	var texts, names, ids []string
+	for _, c := range p.Changes {
+		if c.Skill != nil {
+			texts, names = append(texts, c.Skill.Description), append(names, c.Skill.Normalised().Name)
+		}
+	}
+	for _, v := range d.Bank.Versions() {
+		texts, ids = append(texts, v.Skill.Description), append(ids, v.ID)
+	}
+	vectors, err := s.Encoder.Embed(ctx, texts)
+	if err != nil {
+		return out, err
+	}
+	for i, v := range vectors {
+		if i < len(names) {
+			out.Added[names[i]] = policy.Fold(v, s.Encoder.Embedder.Dims())
+		} else {
+			out.Vectors[ids[i-len(names)]] = policy.Fold(v, s.Encoder.Embedder.Dims())
+		}
+	}
+	return out, nil
+}
+
+// Describe is a candidate in words, for those who are not to try it again.
+func Describe(c *Candidate) string { return designer.Describe(c.Changes) }

@@ -1,0 +1,124 @@
+package episode
+
+import (
+	"context"
+	"fmt"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/executor"
+	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/extraction"
+	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/ledger"
+)
+
+// Setup is what an episode is played with.
+type Setup struct {
+	Ref     run.Ref
+	Step    string // prefix of its places in the ledger
+	Model   runspec.Model
+	Keeping runspec.SpanOptions
+	Score   string // ByRecall or ByAnswer
+	Bank    memoryskill.Bank
+	Policy  policy.Chooser
+	Fresh   []string                     // ids of new skills, which the bank may have lost
+	Choose  func(span int) policy.Choice // how the skills of a span are chosen
+}
+
+// Player plays episodes: a trace is remembered from nothing and then asked about. The
+// memory lives as long as the episode; what was paid for is in the ledger, so an
+// attempt that takes it up again goes the same way.
+type Player struct {
+	Encoder bank.Encoder
+	Asker   runspec.Asker
+}
+
+// game is one episode that is being played.
+type game struct {
+	Player
+	Setup
+	trace      Trace
+	candidates []policy.Candidate
+	items      []*item
+	behind     map[int][]string // decisions by message
+	result     Result
+}
+
+// Play plays one episode.
+func (p Player) Play(ctx context.Context, in Setup, t Trace) (Result, error) {
+	if in.Keeping.K < 1 {
+		return Result{}, fault.Newf(fault.InvalidArgument, "an episode chooses %d skills", in.Keeping.K)
+	}
+	g := &game{Player: p, Setup: in, trace: t, behind: map[int][]string{}, result: Result{Conversation: t.Conversation}}
+	var err error
+	g.candidates, err = p.Encoder.Candidates(ctx, in.Bank, bank.Members(in.Bank, in.Fresh), in.Policy)
+	if err != nil {
+		return g.result, err
+	}
+	var texts []string
+	for _, span := range t.Spans {
+		texts = append(texts, span.Text())
+	}
+	vectors, err := p.Encoder.Embed(ctx, texts)
+	if err != nil {
+		return g.result, err
+	}
+	for n := range t.Spans {
+		if err := g.remember(ctx, n, vectors[n]); err != nil {
+			return g.result, err
+		}
+	}
+	for _, i := range g.items {
+		if !i.deleted {
+			g.result.Items = append(g.result.Items, i.content)
+		}
+	}
+	if err := g.ask(ctx); err != nil {
+		return g.result, err
+	}
+	g.result.Reward, g.result.Known = g.result.Episode.Reward()
+	return g.result, nil
+}
+
+// remember goes through one span: skills are chosen, a model is asked, and its actions
+// are applied.
+func (g *game) remember(ctx context.Context, n int, vector []float32) error {
+	span, out := g.trace.Spans[n], &g.result
+	var vectors [][]float32
+	var shown []string
+	contents := map[string]string{}
+	for _, i := range nearest(g.items, vector, g.Keeping.TopN) {
+		vectors, shown, contents[i.id] = append(vectors, i.vector), append(shown, i.id), i.content
+	}
+	d, err := g.Policy.Choose(bank.State(g.Policy, vector, vectors), g.candidates, g.Choose(n))
+	if err != nil {
+		return err
+	}
+	d.ID = fmt.Sprintf("%s/%d", g.Step, n)
+	skills := extraction.SkillsOf(g.Bank, d.Chosen)
+	actions, outcome, err := extraction.Extract(ctx, g.Asker, extraction.Input{Ref: g.Ref, Model: g.Model,
+		Step: fmt.Sprintf("%s/span/%d", g.Step, n), Lang: g.trace.Lang, Span: span, Skills: skills, Shown: shown,
+		Contents: contents})
+	if _, over := ledger.IsPermanent(err); over { // no fault of the choice: it is masked
+		out.Failed++
+		out.Episode.Lost, actions = append(out.Episode.Lost, d.ID), nil
+	} else if err != nil {
+		return err
+	} else if outcome == executor.ParseError { // the skills led to that
+		out.Failed++
+		actions = nil
+	}
+	resolved := executor.Resolve(actions, extraction.Roles(skills), extraction.Handles(shown))
+	if err := g.apply(ctx, resolved, d.ID); err != nil {
+		return err
+	}
+	for _, part := range span.Parts {
+		g.behind[part.Seq] = append(g.behind[part.Seq], d.ID)
+	}
+	out.Episode.Decisions = append(out.Episode.Decisions, d)
+	out.Episode.Effects = append(out.Episode.Effects, effectOf(skills, resolved))
+	return nil
+}

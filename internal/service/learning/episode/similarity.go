@@ -1,0 +1,26 @@
+package episode
+
+import (
+	"regexp"
+	"slices"
+)
+
+// sameMeaning is the cosine from which a new memory says what another says.
+const sameMeaning = 0.95
+
+func cosine(a, b []float32) (dot float64) {
+	if len(a) != len(b) {
+		return 0
+	}
+	for i := range a {
+		dot += float64(a[i]) * float64(b[i])
+	}
+	return dot
+}
+
+var digits = regexp.MustCompile(`\d+`)
+
+// sameNumbers guards near-duplicates: a vector hardly sees a day or an amount.
+func sameNumbers(a, b string) bool {
+	return slices.Equal(digits.FindAllString(a, -1), digits.FindAllString(b, -1))
+}

@@ -1,0 +1,48 @@
+package episode
+
+import (
+	"context"
+
+	"cairn/internal/domain/guard"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/memoryskill/executor"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/extraction"
+	"cairn/internal/service/learning/runspec"
+)
+
+// Trace is a conversation about which there are questions with known answers.
+type Trace struct {
+	Conversation int64
+	Lang         string
+	Spans        []executor.Span
+	Texts        map[int]string // of messages, by sequence number
+	Questions    []cases.Case
+}
+
+// ReadTrace reads a conversation as episodes go through it, with secrets taken out.
+func ReadTrace(ctx context.Context, tx extraction.Tx, conversation int64, questions []cases.Case,
+	how executor.Spanning) (Trace, error) {
+	const all = 1 << 30
+	c, err := tx.Transcripts().Conversation(ctx, conversation, 0, all)
+	if err != nil {
+		return Trace{}, err
+	}
+	said, _ := guard.NewRedactor(guard.Options{}).Messages(memory.Said(c.Messages))
+	out := Trace{Conversation: conversation, Lang: runspec.Language(said), Spans: executor.Spans(said, how),
+		Texts: map[int]string{}, Questions: questions}
+	for _, m := range said {
+		out.Texts[m.Seq] = m.Content
+	}
+	return out, nil
+}
+
+// Evidence are the texts of the messages that hold the answer of a question.
+func (t Trace) Evidence(c cases.Case) (out []string) {
+	for _, seq := range c.Evidence {
+		if text := t.Texts[seq]; text != "" {
+			out = append(out, text)
+		}
+	}
+	return out
+}

@@ -1,0 +1,99 @@
+package evolution
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+
+	"cairn/internal/domain/contract"
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/episode"
+	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/learning/trial"
+	"cairn/internal/service/memoryagent"
+)
+
+// Accept makes a round durable and has its workflow started.
+func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error) {
+	spec := r.Spec
+	spec.Bank = bank.OrDefault(spec.Bank)
+	if spec.Recipe == "" {
+		spec.Recipe = memoryskill.TargetRecipe
+	}
+	if spec.Score == "" {
+		spec.Score = episode.ByRecall
+	}
+	spec.Keeping = spec.Keeping.WithDefaults(runspec.DefaultSpanOptions().K)
+	if err := spec.Keeping.Check(); err != nil {
+		return out, err
+	}
+	if spec.Model, err = spec.Model.WithInstructions(); err != nil {
+		return out, err
+	}
+	err = s.ports.Store.InWorkspace(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
+		head, err := s.ports.Banks.ReadHead(ctx, tx, spec.Bank)
+		if err != nil {
+			return err
+		}
+		spec.BankID, spec.Base = head.ID, head.Head
+		if r.Keeping.Mode == "" {
+			if spec.Keeping.Mode, err = runspec.SpanMode(ctx, tx, spec.Keeping.Mode); err != nil {
+				return err
+			}
+		}
+		all, _, err := cases.ByConversation(ctx, tx, head.ID)
+		if err != nil {
+			return err
+		}
+		_, spec.Held = trial.Split(all)
+		key, err := roundKey(ctx, tx, r.ID, head)
+		if err != nil {
+			return err
+		}
+		out, err = runspec.Accept(ctx, tx, memoryagent.NewRun{Kind: run.Evolve, Key: key, Generation: 1,
+			ArgsSHA:    sha256.Sum256([]byte(key)),
+			WorkflowID: contract.EvolveID(r.WorkspaceKey, spec.Bank, contract.VisibleKey(key))}, spec)
+		return err
+	})
+	if err == nil {
+		runspec.Start(ctx, s.ports.Starter, r.WorkspaceKey, out)
+	}
+	return out, err
+}
+
+// roundKey is the key of a round: the caller's id, or the next round on the version of
+// the bank.
+func roundKey(ctx context.Context, tx Tx, id string, head bank.Head) (string, error) {
+	if id != "" {
+		return head.Name + "/" + id, nil
+	}
+	rounds, err := tx.Rounds().Rounds(ctx, head.ID, 1)
+	next := 1
+	if len(rounds) > 0 {
+		next = rounds[0].Number + 1
+	}
+	return fmt.Sprintf("%s/v%d-%d", head.Name, head.Head, next), err
+}
+
+// Open takes the bank and opens the round of a run. Over is set when an
+// earlier attempt has ended it.
+func (s *Service) Open(ctx context.Context, ref run.Ref) (over *Round, err error) {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		_, spec, ended, err := runspec.Read[Spec, Round](ctx, tx, ref)
+		if over = ended; err != nil || over != nil {
+			return err
+		}
+		if err := s.ports.Banks.HoldLease(ctx, tx, ref, spec.Bank); err != nil {
+			return err
+		}
+		if _, err := tx.Rounds().PutRound(ctx, spec.BankID, ref.Run, spec.Base); err != nil {
+			return err
+		}
+		_, err = tx.Runs().StartRun(ctx, ref.Run)
+		return err
+	})
+	return over, err
+}

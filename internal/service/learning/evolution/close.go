@@ -1,0 +1,106 @@
+package evolution
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/design"
+	"cairn/internal/service/learning/episode"
+	"cairn/internal/service/learning/trial"
+)
+
+// Close compares, promotes what is better, and ends the run. Code is set when
+// the workflow gave up.
+func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (out Round, err error) {
+	out, spec, head, err := s.read(ctx, ref, nil)
+	if err != nil {
+		return out, err
+	}
+	first := false
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		first = false
+		of, err := tx.Runs().Run(ctx, ref.Run)
+		if err != nil {
+			return err
+		}
+		if of.Status == run.Ended {
+			return json.Unmarshal(of.Result, &out)
+		}
+		first = true
+		outcome := run.Completed
+		switch {
+		case code == string(fault.Cancelled):
+			outcome, out.Outcome, out.Note = run.CancelledOutcome, trial.Failed, reason
+		case code != "":
+			outcome, out.Outcome, out.Note = run.Failed, trial.Failed, reason
+		case out.Outcome == trial.Failed:
+			outcome = run.Failed
+		case len(out.Cases) == 0:
+			out.Outcome = NoCases
+		case out.Candidate == nil:
+			out.Outcome = NoChange
+		default:
+			if err := s.decide(ctx, tx, ref, spec, head, &out); err != nil {
+				return err
+			}
+		}
+		if err := tx.Rounds().SaveRound(ctx, out); err != nil {
+			return err
+		}
+		if err := s.ports.Banks.FreeLease(ctx, tx, ref, spec.Bank); err != nil {
+			return err
+		}
+		return tx.Runs().EndRun(ctx, ref.Run, outcome, out.Note, out)
+	})
+	if err == nil && first {
+		episode.Report(s.ports.Log, episode.Evolution, out.Outcomes, "run", ref.Run, "round", out.Number)
+	}
+	return out, err
+}
+
+// decide is the gate: the candidate replaces the bank only when it is better
+// on conversations that nobody looked at when it was made.
+func (s *Service) decide(ctx context.Context, tx Tx, ref run.Ref, spec Spec, head bank.Head, r *Round) error {
+	compared, err := trial.Compare(ctx, tx, ref, len(spec.Held))
+	if err != nil {
+		return err
+	}
+	c := compared.Result
+	if r.Outcomes = compared.Outcomes; c == nil {
+		r.Outcome, r.Note = NoTraces, compared.Missing
+		return nil
+	}
+	r.Comparison, r.Outcome = c, trial.Rejected
+	if !c.Promote {
+		return nil
+	}
+	chosen, err := tx.Workspace().Settings(ctx)
+	if err != nil {
+		return err
+	}
+	if spec.Due && chosen.Memory.Learning.Frozen { // since it has begun
+		r.Outcome, r.Note = trial.Rejected, "memory.learning.frozen is true: nothing comes into force by itself"
+		return nil
+	}
+	candidate, err := r.Candidate.Bank()
+	if err != nil {
+		return err
+	}
+	_, err = s.ports.Banks.Advance(ctx, tx, head.Row, bank.Draft{Base: spec.Base, Action: bank.ActionEvolve,
+		Bank:   candidate,
+		Policy: head.Policy, Optimiser: head.Optimiser, Fresh: r.Candidate.Fresh,
+		Reason: fmt.Sprintf("%s: %+.4f on %d held-out traces", design.Describe(r.Candidate), c.Mean, c.Traces),
+		Run:    ref.Run})
+	if fault.CodeOf(err) == fault.VersionConflict {
+		r.Outcome, r.Note = trial.Overtaken, err.Error()
+		return nil
+	}
+	if err == nil {
+		r.Outcome = trial.Promoted
+	}
+	return err
+}

@@ -1,0 +1,54 @@
+package evolution
+
+import (
+	"context"
+
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/design"
+	"cairn/internal/service/learning/trial"
+	"cairn/internal/service/ledger"
+)
+
+// Design has the cases analyzed and edits proposed. False means that there is
+// no candidate to try.
+func (s *Service) Design(ctx context.Context, ref run.Ref) (found bool, err error) {
+	var failed []string
+	var stats map[string]memoryskill.Stats
+	r, spec, head, err := s.read(ctx, ref, func(tx Tx, _ Spec, h bank.Head) error {
+		earlier, err := tx.Rounds().Rounds(ctx, h.ID, 50)
+		for _, e := range earlier {
+			if e.Outcome == trial.Rejected && e.Candidate != nil {
+				failed = append(failed, design.Describe(e.Candidate))
+			}
+		}
+		if err == nil {
+			stats, err = tx.BankContents().SkillStats(ctx, h.ID)
+		}
+		return err
+	})
+	if err != nil || r.Outcome != "" || r.Candidate != nil {
+		return r.Candidate != nil, err
+	}
+	recipe, err := memoryskill.NewRecipe(spec.Recipe)
+	if err != nil {
+		return false, err
+	}
+	d := design.Input{Ref: ref, Step: "design", Model: spec.Model, Lang: design.Language(r.Cases), Recipe: recipe,
+		Bank: head.Bank, Cases: r.Cases, Failed: failed, Stats: stats}
+	if r.Analysis, err = s.designer.Diagnose(ctx, d); err == nil {
+		r.Proposal, r.Candidate, err = s.designer.Propose(ctx, d, r.Analysis)
+	}
+	if f, over := ledger.IsPermanent(err); over {
+		r.Outcome, r.Note = trial.Failed, f.Error()
+	} else if err != nil {
+		return false, err
+	}
+	return r.Candidate != nil, s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		if err := s.ports.Banks.HoldLease(ctx, tx, ref, spec.Bank); err != nil {
+			return err
+		}
+		return tx.Rounds().SaveRound(ctx, r)
+	})
+}

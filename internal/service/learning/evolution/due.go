@@ -1,0 +1,77 @@
+package evolution
+
+import (
+	"context"
+
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/runspec"
+)
+
+// AcceptDue starts a round for each bank about which enough is new, where memory
+// skills build the memories, and lists what it started. A bank whose last round is
+// under way is left alone, and a frozen workspace starts none.
+func (s *Service) AcceptDue(ctx context.Context, d runspec.Due) (started []run.Run, err error) {
+	var due []string
+	err = s.ports.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, tx Tx) error {
+		due = nil
+		chosen, err := tx.Workspace().Settings(ctx)
+		if err != nil || chosen.Memory.Builder != settings.BuilderSkills || chosen.Memory.Learning.Frozen {
+			return err
+		}
+		banks, err := tx.Banks().Banks(ctx)
+		if err != nil {
+			return err
+		}
+		for _, b := range banks {
+			n, err := newFailures(ctx, tx, b.Name)
+			if err != nil {
+				return err
+			}
+			if n >= max(d.Least, 1) {
+				due = append(due, b.Name)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range due {
+		r, err := s.Accept(ctx, Request{Workspace: d.Workspace, WorkspaceKey: d.WorkspaceKey,
+			Spec: Spec{Spec: d.Spec, Bank: name, Due: true}})
+		if err != nil {
+			return started, err
+		}
+		started = append(started, r)
+	}
+	return started, nil
+}
+
+// newFailures counts the open cases of a bank that have failed since its last round; 0
+// while that is under way.
+func newFailures(ctx context.Context, tx Tx, name string) (n int, err error) {
+	row, found, err := tx.Banks().BankNamed(ctx, name)
+	if err != nil || !found || row.Head == 0 {
+		return 0, err
+	}
+	rounds, err := tx.Rounds().Rounds(ctx, row.ID, 1)
+	if err != nil {
+		return 0, err
+	}
+	failed, err := cases.Open(ctx, tx, row.ID, maxCases)
+	if err != nil || len(rounds) == 0 {
+		return len(failed), err
+	}
+	last, err := tx.Runs().Run(ctx, rounds[0].Run)
+	if err != nil || last.Status != run.Ended {
+		return 0, err
+	}
+	for _, c := range failed {
+		if c.FailedAt.After(rounds[0].CreatedAt) {
+			n++
+		}
+	}
+	return n, nil
+}

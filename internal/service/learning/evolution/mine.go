@@ -1,0 +1,117 @@
+package evolution
+
+import (
+	"context"
+	"slices"
+
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/designer"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/design"
+	"cairn/internal/service/learning/episode"
+)
+
+// maxCases are how many of the latest open cases a round chooses from.
+const maxCases = designer.DefaultRoom
+
+// maxMemories are looked through for the answer of a case.
+const maxMemories = 500
+
+// Mine chooses the cases of a round. Those of held-out conversations are
+// never among them.
+func (s *Service) Mine(ctx context.Context, ref run.Ref) (n int, err error) {
+	var failed []cases.Case
+	var traces map[int64]episode.Trace
+	r, spec, _, err := s.read(ctx, ref, func(tx Tx, spec Spec, h bank.Head) error {
+		failed, traces, err = s.readCases(ctx, tx, ref, spec, h)
+		return err
+	})
+	if err != nil || r.Outcome != "" || len(r.Cases) > 0 {
+		return len(r.Cases), err
+	}
+	recipe, err := memoryskill.NewRecipe(spec.Recipe)
+	if err != nil {
+		return 0, err
+	}
+	searched, err := s.searchMemories(ctx, ref, failed, spec.Keeping.TopN)
+	if err != nil {
+		return 0, err
+	}
+	if r.Cases, err = s.designer.Mine(ctx, searched, traces, recipe); err != nil {
+		return 0, err
+	}
+	for id := range traces {
+		r.Conversations = append(r.Conversations, id)
+	}
+	slices.Sort(r.Conversations)
+	return len(r.Cases), s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		return tx.Rounds().SaveRound(ctx, r)
+	})
+}
+
+// readCases reads the open cases that a round may look at, with their conversations.
+func (s *Service) readCases(ctx context.Context, tx Tx, ref run.Ref, spec Spec,
+	h bank.Head) (failed []cases.Case, traces map[int64]episode.Trace, err error) {
+	if failed, err = cases.Open(ctx, tx, h.ID, maxCases); err != nil {
+		return nil, nil, err
+	}
+	failed = slices.DeleteFunc(failed, func(c cases.Case) bool { return slices.Contains(spec.Held, c.Conversation) })
+	traces = map[int64]episode.Trace{}
+	for _, c := range failed {
+		id := c.Conversation
+		if _, read := traces[id]; read || id == 0 {
+			continue
+		}
+		if traces[id], err = episode.ReadTrace(ctx, tx, id, nil, spec.Keeping.Spanning); err != nil {
+			return nil, nil, err
+		}
+		if err := tx.Steps().ShownTo(ctx, ref.Run, id); err != nil {
+			return nil, nil, err
+		}
+	}
+	return failed, traces, nil
+}
+
+// searchMemories adds to each case what a workspace remembers that is near to its
+// question, and of it what the question was answered from.
+func (s *Service) searchMemories(ctx context.Context, ref run.Ref, failed []cases.Case,
+	topN int) ([]design.FailedCase, error) {
+	var texts []string
+	for _, c := range failed {
+		texts = append(texts, c.Question)
+	}
+	vectors, err := s.ports.Encoder.Embed(ctx, texts)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]design.FailedCase, len(failed))
+	for i, c := range failed {
+		out[i].Case = c
+		err := s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+			near, err := tx.Memories().Neighbors(ctx, vectors[i], s.ports.Space, maxMemories)
+			if err != nil {
+				return err
+			}
+			for n, one := range near {
+				out[i].Items = append(out[i].Items, one.Content)
+				if n < topN && len(c.Retrieved) == 0 {
+					out[i].Retrieved = append(out[i].Retrieved, one.Content)
+				}
+			}
+			if len(c.Retrieved) == 0 {
+				return nil
+			}
+			entries, err := tx.Memories().LongTerm(ctx, c.Retrieved)
+			for _, e := range entries {
+				out[i].Retrieved = append(out[i].Retrieved, e.Content)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,76 @@
+package evolution
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/episode"
+	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/learning/trial"
+)
+
+// Progress is how far a round of evolution is.
+type Progress struct {
+	Doing string `json:"doing"` // in words
+	Done  int    `json:"done"`
+	Of    int    `json:"of"`
+	Round *Round `json:"round,omitempty"` // once it has ended
+}
+
+// Progress says how far a round of evolution is.
+func (s *Service) Progress(ctx context.Context, ref run.Ref) (out Progress, err error) {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		of, err := tx.Runs().Run(ctx, ref.Run)
+		if err != nil {
+			return err
+		}
+		if of.Status == run.Ended {
+			out.Round = new(Round)
+			return json.Unmarshal(of.Result, out.Round)
+		}
+		spec, err := runspec.Decode[Spec](of)
+		if err != nil {
+			return err
+		}
+		out = Progress{Doing: "choosing cases", Of: 2 + len(spec.Held)}
+		if of.Status == run.Accepted {
+			out.Doing = "waiting for a worker"
+			return nil
+		}
+		r, err := tx.Rounds().RoundOf(ctx, ref.Run)
+		if err != nil {
+			return err
+		}
+		if len(r.Cases) > 0 {
+			out.Done, out.Doing = 1, fmt.Sprintf("designing from %d cases", len(r.Cases))
+		}
+		if r.Candidate == nil {
+			return nil
+		}
+		trials, err := tx.Steps().StepResults(ctx, ref.Run, "trial/")
+		if err != nil {
+			return err
+		}
+		return out.add(trials, len(spec.Held))
+	})
+	return out, err
+}
+
+// add says how far the trials of a candidate are.
+func (p *Progress) add(trials map[string]json.RawMessage, held int) error {
+	p.Done, p.Doing = 2+len(trials), fmt.Sprintf("tried on %d of %d conversations", len(trials), held)
+	var outcomes episode.Outcomes
+	for _, step := range trials {
+		var one trial.Result
+		if err := json.Unmarshal(step, &one); err != nil {
+			return err
+		}
+		outcomes = outcomes.Plus(one.Outcomes)
+	}
+	if outcomes.Alarming() {
+		p.Doing += fmt.Sprintf(", %d of %d outcomes masked", outcomes.Masked, outcomes.Of)
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package evolution
+
+import (
+	"context"
+	"time"
+
+	"cairn/internal/domain/memoryskill/designer"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/design"
+	"cairn/internal/service/learning/episode"
+	"cairn/internal/service/learning/runspec"
+)
+
+// How a round ended, besides what trials say of its candidate.
+const (
+	NoChange = "no_change" // the designer had nothing to propose
+	NoCases  = "no_cases"  // nothing had failed
+	NoTraces = "no_traces" // nothing to compare on: no conversation has questions with known answers
+)
+
+// Round is one round of the designer.
+type Round struct {
+	Number        int                  `json:"round"`
+	Run           int64                `json:"run"`
+	Base          int                  `json:"base"` // version of the bank
+	Conversations []int64              `json:"-"`
+	Cases         []design.MinedCase   `json:"cases"`
+	Analysis      *design.Analysis     `json:"analysis,omitempty"`
+	Proposal      *designer.Proposal   `json:"proposal,omitempty"`
+	Candidate     *design.Candidate    `json:"candidate,omitempty"`
+	Comparison    *designer.Comparison `json:"comparison,omitempty"`
+	Outcomes      episode.Outcomes     `json:"outcomes,omitzero"` // of its trials
+	Outcome       string               `json:"outcome,omitempty"`
+	Note          string               `json:"note,omitempty"`
+	CreatedAt     time.Time            `json:"created_at,omitzero"`
+	EndedAt       *time.Time           `json:"ended_at,omitempty"`
+}
+
+// read reads a round with what it is pinned to.
+func (s *Service) read(ctx context.Context, ref run.Ref, also func(Tx, Spec, bank.Head) error) (r Round, spec Spec,
+	head bank.Head, err error) {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		of, err := tx.Runs().Run(ctx, ref.Run)
+		if err != nil {
+			return err
+		}
+		if spec, err = runspec.Decode[Spec](of); err != nil {
+			return err
+		}
+		if r, err = tx.Rounds().RoundOf(ctx, ref.Run); err != nil {
+			return err
+		}
+		if head, err = s.ports.Banks.ReadVersion(ctx, tx, bank.Row{ID: spec.BankID, Name: spec.Bank, Head: spec.Base},
+			spec.Base); err != nil || also == nil {
+			return err
+		}
+		return also(tx, spec, head)
+	})
+	return r, spec, head, err
+}

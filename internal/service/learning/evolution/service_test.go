@@ -1,0 +1,176 @@
+package evolution_test
+
+import (
+	"testing"
+
+	"cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/evolution"
+	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/learning/trial"
+	"cairn/internal/testkit"
+)
+
+const trees = `{"summary": "capture trees", "changes": [{"action": "add_new", "name": null, "changes": null,
+"reasoning": "lost", "skill": {"name": "capture_trees", "title": "Capture trees", "purpose": "Keep them.",
+"description": "Adds what the span says of trees and jam.", "when_to_use": ["The span is about trees"],
+"how_to_apply": ["One fact in one item"], "constraints": ["Ignore greetings"], "action": "insert"}}]}`
+
+func wants(t *testing.T, what string, err error, code fault.Code) {
+	t.Helper()
+	if fault.CodeOf(err) != code {
+		t.Errorf("%s: %v, want %s", what, err, code)
+	}
+}
+
+func request(l *pgtest.Learning) evolution.Request {
+	r := evolution.Request{Workspace: l.DB.A.ID, WorkspaceKey: l.DB.A.Key, Spec: evolution.Spec{Spec: l.Spec()}}
+	r.Keeping.Tokens = 24
+	return r
+}
+
+// fails notes a failed question.
+func fails(l *pgtest.Learning) {
+	l.DB.T.Helper()
+	_, err := l.Cases.RecordFailure(l.DB.T.Context(), l.DB.A.ID,
+		cases.FailedQuestion{Op: "1", Source: cases.FromFeedback,
+			Question: "Which tree did Vera plant?", Gold: []string{"lemon tree"}})
+	testkit.Must(l.DB.T, err)
+}
+
+// designs scripts a designer whose new skill makes a model remember what it did not.
+func designs(l *pgtest.Learning) {
+	l.Script.Say(prompt.Diagnose, `{"failure_patterns": [], "recommendations": [], "summary": "trees are lost"}`)
+	l.Script.Say(prompt.Propose, trees)
+	l.Script.On(prompt.Remember, func(m prompt.Material) (string, error) {
+		for _, s := range m.Bank {
+			if s.Name == "capture_trees" {
+				return pgtest.InsertAll(m)
+			}
+		}
+		return `{"actions": []}`, nil
+	})
+}
+
+func TestNewRefusesNilPorts(t *testing.T) {
+	t.Parallel()
+	if _, err := evolution.New(evolution.Ports{}); err == nil {
+		t.Error("a service without ports")
+	}
+}
+
+func TestEachStepOfARoundIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	ctx := t.Context()
+	l.Import(4)
+	fails(l)
+	designs(l)
+	r, err := l.Rounds.Accept(ctx, request(l))
+	testkit.Must(t, err)
+	if p, err := l.Rounds.Progress(ctx, r.Ref); err != nil || p.Doing != "waiting for a worker" {
+		t.Errorf("%+v, %v", p, err)
+	}
+	for range 2 {
+		over, err := l.Rounds.Open(ctx, r.Ref)
+		if err != nil || over != nil {
+			t.Fatalf("%+v, %v", over, err)
+		}
+		if n, err := l.Rounds.Mine(ctx, r.Ref); err != nil || n != 1 {
+			t.Fatalf("%d cases, %v", n, err)
+		}
+		if found, err := l.Rounds.Design(ctx, r.Ref); err != nil || !found {
+			t.Fatalf("%v, %v", found, err)
+		}
+		if n, err := l.Rounds.Trials(ctx, r.Ref); err != nil || n != 1 {
+			t.Fatalf("%d trials, %v", n, err)
+		}
+		testkit.Must(t, l.Rounds.PlayTrial(ctx, r.Ref, 0))
+	}
+	wants(t, "a trial that there is not", l.Rounds.PlayTrial(ctx, r.Ref, 1), fault.InvalidArgument)
+	if p, err := l.Rounds.Progress(ctx, r.Ref); err != nil || p.Done != 3 || p.Of != 3 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	for range 2 {
+		got, err := l.Rounds.Close(ctx, r.Ref, "", "")
+		if err != nil || got.Outcome != trial.Promoted || got.Comparison == nil || got.Comparison.Mean <= 0 {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+	if over, err := l.Rounds.Open(ctx, r.Ref); err != nil || over == nil || over.Outcome != trial.Promoted {
+		t.Errorf("%+v, %v", over, err)
+	}
+	head, err := l.Banks.Head(ctx, l.DB.A.ID, bank.Default)
+	testkit.Must(t, err)
+	if _, there := head.Bank.Get("capture_trees"); !there || head.Head != 2 {
+		t.Errorf("version %d", head.Head)
+	}
+}
+
+func TestARoundNeedsCasesAndATurn(t *testing.T) {
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	ctx := t.Context()
+	bad := request(l)
+	bad.Keeping.Mode = "sentence"
+	_, err := l.Rounds.Accept(ctx, bad)
+	wants(t, "a way to cut that there is not", err, fault.InvalidArgument)
+	bad = request(l)
+	bad.Bank = "other"
+	_, err = l.Rounds.Accept(ctx, bad)
+	wants(t, "a bank that there is not", err, fault.NotFound)
+	first, err := l.Rounds.Accept(ctx, request(l))
+	testkit.Must(t, err)
+	if again, err := l.Rounds.Accept(ctx, request(l)); err != nil || again.Ref != first.Ref {
+		t.Errorf("%v, then %v, %v", first.Ref, again.Ref, err)
+	}
+	other := request(l)
+	other.ID = "other"
+	second, err := l.Rounds.Accept(ctx, other)
+	testkit.Must(t, err)
+	_, err = l.Rounds.Open(ctx, first.Ref)
+	testkit.Must(t, err)
+	_, err = l.Rounds.Open(ctx, second.Ref)
+	wants(t, "a bank with another writer", err, fault.Unavailable)
+	if n, err := l.Rounds.Mine(ctx, first.Ref); err != nil || n != 0 {
+		t.Errorf("%d cases, %v", n, err)
+	}
+	got, err := l.Rounds.Close(ctx, first.Ref, "", "")
+	if err != nil || got.Outcome != evolution.NoCases {
+		t.Errorf("%+v, %v", got, err)
+	}
+	_, err = l.Rounds.Open(ctx, l.Ref(999))
+	wants(t, "a run that there is not", err, fault.NotFound)
+}
+
+func TestARoundIsDueWhenEnoughHasFailed(t *testing.T) {
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	fails(l)
+	due := runspec.Due{Workspace: l.DB.A.ID, WorkspaceKey: l.DB.A.Key, Spec: l.Spec(), Least: 1}
+	none, err := l.Rounds.AcceptDue(t.Context(), due)
+	if err != nil || len(none) != 0 {
+		t.Errorf("where agents remember: %v, %v", none, err)
+	}
+	l.DB.Choose(func(s *settings.Settings) { s.Memory.Builder = settings.BuilderSkills })
+	due.Least = 2
+	none, err = l.Rounds.AcceptDue(t.Context(), due)
+	if err != nil || len(none) != 0 {
+		t.Errorf("too few: %v, %v", none, err)
+	}
+	due.Least = 1
+	started, err := l.Rounds.AcceptDue(t.Context(), due)
+	if err != nil || len(started) != 1 || started[0].Kind != run.Evolve {
+		t.Fatalf("%v, %v", started, err)
+	}
+	_, err = l.Rounds.Open(t.Context(), started[0].Ref)
+	testkit.Must(t, err)
+	if again, err := l.Rounds.AcceptDue(t.Context(), due); err != nil || len(again) != 0 {
+		t.Errorf("under way: %v, %v", again, err)
+	}
+}

@@ -1,0 +1,52 @@
+package evolution
+
+import (
+	"context"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/episode"
+	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/learning/trial"
+)
+
+// Trials counts the held-out conversations of a round.
+func (s *Service) Trials(ctx context.Context, ref run.Ref) (int, error) {
+	_, spec, _, err := s.read(ctx, ref, nil)
+	return len(spec.Held), err
+}
+
+// PlayTrial plays a held-out trace twice: with the bank in force and with the
+// candidate, by the same policy, greedily.
+func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
+	var t episode.Trace
+	done := false
+	r, spec, head, err := s.read(ctx, ref, func(tx Tx, spec Spec, h bank.Head) (err error) {
+		if n < 0 || n >= len(spec.Held) {
+			return fault.Newf(fault.InvalidArgument, "run %d holds %d conversations out, and has no trial %d",
+				ref.Run, len(spec.Held), n)
+		}
+		if done, err = runspec.IsDone(ctx, tx, ref.Run, trial.Step(n)); err != nil || done {
+			return err
+		}
+		t, err = trial.ReadTrace(ctx, tx, ref, h.ID, spec.Held[n], spec.Keeping)
+		return err
+	})
+	if err != nil || done || r.Candidate == nil {
+		return err
+	}
+	candidate, err := r.Candidate.Bank()
+	if err != nil {
+		return err
+	}
+	out, err := trial.Play(ctx, s.player, episode.Setup{Ref: ref, Step: trial.Step(n), Model: spec.Model,
+		Keeping: spec.Keeping, Score: spec.Score}, t, trial.Side{Bank: head.Bank, Policy: head.Policy},
+		trial.Side{Bank: candidate, Policy: head.Policy})
+	if err != nil {
+		return err
+	}
+	return s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		return runspec.SaveStep(ctx, tx, ref.Run, trial.Step(n), t.Conversation, out)
+	})
+}

@@ -1,0 +1,70 @@
+// Package extraction reads the sessions that memories are built from as spans, and has
+// a model say what is to be remembered of a span: actions of the chosen memory skills.
+package extraction
+
+import (
+	"context"
+	"errors"
+
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/executor"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/runspec"
+)
+
+// Input is one span with what a model is shown of it.
+type Input struct {
+	Ref      run.Ref
+	Model    runspec.Model
+	Step     string // its place in the ledger
+	Lang     string
+	Span     executor.Span
+	Skills   []memoryskill.Skill
+	Shown    []string          // ids of memories, in the order of their handles
+	Contents map[string]string // of those of Shown that are still there, by id
+}
+
+// Extract asks the model about one span: skills and memories are shown, actions come
+// back.
+func Extract(ctx context.Context, a runspec.Asker, in Input) (actions []executor.Action, o executor.Outcome,
+	err error) {
+	material := prompt.Material{Messages: Messages(in.Span), Bank: ShownSkills(in.Skills), Language: in.Lang}
+	for i, id := range in.Shown {
+		if text, there := in.Contents[id]; there {
+			material.Stored = append(material.Stored,
+				prompt.Stored{Handle: handle(i), Content: memory.WithoutData(text)})
+		}
+	}
+	_, _, err = in.Model.Ask(ctx, a, in.Ref, runspec.Question{Step: in.Step, Stage: prompt.Remember, Lang: in.Lang,
+		Material: material, Decode: func(text string) error {
+			if actions, o = executor.Decode(text); o == executor.ParseError {
+				return errors.New("the actions cannot be read: " +
+					"answer with one JSON object that has actions, each with a type and what it needs")
+			}
+			return nil
+		}})
+	return actions, o, err
+}
+
+// Messages are a span as a model reads it: who said what and when.
+func Messages(span executor.Span) (out []prompt.Message) {
+	for _, p := range span.Parts {
+		m := prompt.Message{Index: p.Seq, Role: p.Role, Name: p.Speaker, Content: memory.WithoutData(p.Text)}
+		if !p.Time.IsZero() {
+			m.Content = p.Time.UTC().Format("[2006-01-02 15:04] ") + m.Content
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// ShownSkills are memory skills as a model reads them.
+func ShownSkills(skills []memoryskill.Skill) (out []prompt.MemorySkill) {
+	for _, k := range skills {
+		out = append(out, prompt.MemorySkill{Name: k.Name, Action: string(k.Action), Description: k.Description,
+			Purpose: k.Purpose, WhenToUse: k.WhenToUse, HowToApply: k.HowToApply, Constraints: k.Constraints})
+	}
+	return out
+}

@@ -1,0 +1,120 @@
+// Package learning wires the services over memory skills: banks with the policies that
+// choose from them, memories that are built with them, the questions that memory failed
+// at, and how banks and policies learn from these.
+//
+//	service, err := learning.New(learning.Ports{…})
+//	head, err := service.Banks.Head(ctx, ws, bank.Default)           // seeded when it is not there
+//	r, err := service.Builds.Accept(ctx, build.Request{…})           // a session becomes memories
+//	c, err := service.Cases.RecordFailure(ctx, ws, …)                // a question becomes a hard case
+//	r, err := service.Rounds.Accept(ctx, evolution.Request{…})       // a round of the designer
+//	rs, err := service.Updates.AcceptDue(ctx, runspec.Due{…})        // the policy learns from live decisions
+//	r, err := service.Trainings.Accept(ctx, training.Request{…})     // policy and bank learn together
+//
+// Each method is a step that may be run again at any time; model calls go through the
+// ledger.
+package learning
+
+import (
+	"context"
+	"log/slog"
+
+	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/adaptation"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/build"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/episode"
+	"cairn/internal/service/learning/evolution"
+	"cairn/internal/service/learning/probe"
+	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/learning/training"
+)
+
+// Store opens the transactions of each service.
+type Store interface {
+	Banks() bank.Store
+	Builds() build.Store
+	Cases() cases.Store
+	Trainings() training.Store
+	Rounds() evolution.Store
+	Updates() adaptation.Store
+	Probes() probe.Store
+}
+
+// Memories writes and finds long-term memories.
+type Memories interface {
+	build.Memories
+	probe.Memories
+}
+
+// Ports are what the services need.
+type Ports struct {
+	Store    Store
+	Memories Memories
+	Asker    runspec.Asker
+	Embedder bank.Embedder
+	Learner  policy.Learner
+	Space    int16           // of the embedder's vectors
+	Starter  runspec.Starter // nil without Temporal: the relay starts runs
+	Log      *slog.Logger    // nil is none
+}
+
+// Service is the services over memory skills.
+type Service struct {
+	Ports     Ports
+	Banks     *bank.Service
+	Builds    *build.Service
+	Cases     *cases.Service
+	Trainings *training.Service
+	Rounds    *evolution.Service
+	Updates   *adaptation.Service
+	Probes    *probe.Service
+}
+
+// noStarter leaves runs to the relay.
+type noStarter struct{}
+
+func (noStarter) Start(context.Context, string, string, run.Run) error { return nil }
+
+// New wires the services.
+func New(p Ports) (*Service, error) {
+	s := &Service{Ports: p}
+	if p.Starter == nil {
+		p.Starter = noStarter{}
+	}
+	if p.Log == nil {
+		p.Log = slog.New(slog.DiscardHandler)
+	}
+	encoder := bank.Encoder{Embedder: p.Embedder}
+	var err error
+	if s.Banks, err = bank.New(bank.Ports{Store: p.Store.Banks(), Encoder: encoder, Learner: p.Learner}); err != nil {
+		return nil, err
+	}
+	if s.Cases, err = cases.New(cases.Ports{Store: p.Store.Cases(), Banks: s.Banks}); err != nil {
+		return nil, err
+	}
+	s.Updates, err = adaptation.New(adaptation.Ports{Store: p.Store.Updates(), Banks: s.Banks, Learner: p.Learner,
+		Player: episode.Player{Encoder: encoder, Asker: p.Asker}, Starter: p.Starter})
+	if err != nil {
+		return nil, err
+	}
+	s.Probes, err = probe.New(probe.Ports{Store: p.Store.Probes(), Banks: s.Banks, Encoder: encoder, Asker: p.Asker,
+		Memories: p.Memories, Log: p.Log})
+	if err != nil {
+		return nil, err
+	}
+	s.Builds, err = build.New(build.Ports{Store: p.Store.Builds(), Banks: s.Banks, Encoder: encoder, Asker: p.Asker,
+		Memories: p.Memories, Updates: s.Updates, Probes: s.Probes, Starter: p.Starter, Space: p.Space})
+	if err != nil {
+		return nil, err
+	}
+	s.Trainings, err = training.New(training.Ports{Store: p.Store.Trainings(), Banks: s.Banks, Encoder: encoder,
+		Asker: p.Asker, Learner: p.Learner, Starter: p.Starter, Log: p.Log})
+	if err != nil {
+		return nil, err
+	}
+	s.Rounds, err = evolution.New(evolution.Ports{Store: p.Store.Rounds(), Banks: s.Banks, Encoder: encoder,
+		Asker: p.Asker, Starter: p.Starter, Log: p.Log, Space: p.Space})
+	return s, err
+}

@@ -1,0 +1,152 @@
+package learning_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/build"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/learning/training"
+	"cairn/internal/testkit"
+)
+
+// ranked is a chooser that knows nothing of vectors: it takes the first candidates in
+// the order of their ids, turned by a number that learning raises.
+type ranked string
+
+func (r ranked) Hash() string                                { return strings.Repeat("0", 63) + string(r) }
+func (r ranked) Weights() int                                { return 1 }
+func (ranked) Vector([]float32) []float64                    { return []float64{1} }
+func (ranked) State(_ []float64, near [][]float64) []float64 { return []float64{float64(len(near))} }
+
+func (r ranked) Choose(state []float64, candidates []policy.Candidate, how policy.Choice) (policy.Decision, error) {
+	d := policy.Decision{State: state, Greedy: how.Greedy}
+	for _, c := range candidates {
+		d.Candidates, d.Logits = append(d.Candidates, c.ID), append(d.Logits, 0)
+	}
+	for i := range min(how.K, len(d.Candidates)) {
+		d.Chosen = append(d.Chosen, d.Candidates[(i+int(r[0]-'0'))%len(d.Candidates)])
+	}
+	return d, nil
+}
+
+// updates counts those of a ranked.
+type updates string
+
+func (u updates) Hash() string { return strings.Repeat("f", 63) + string(u) }
+func (u updates) Steps() int   { return int(u[0] - '0') }
+
+// counter learns by counting its updates.
+type counter struct{ policy.Learner }
+
+func (counter) New(policy.Form, keyedrand.Key) (policy.Chooser, policy.Optimiser, error) {
+	return ranked("0"), updates("0"), nil
+}
+
+func (counter) Reform(c policy.Chooser, o policy.Optimiser, _ policy.Form,
+	_ keyedrand.Key) (policy.Chooser, policy.Optimiser, error) {
+	return c, o, nil
+}
+
+func (counter) Update(_ policy.Chooser, o policy.Optimiser,
+	b policy.Batch) (policy.Chooser, policy.Optimiser, policy.Report, error) {
+	next := string(rune('1' + o.Steps()))
+	return ranked(next), updates(next), policy.Report{Decisions: len(b.Steps), Steps: 1}, nil
+}
+
+func (counter) Accepts(policy.Chooser, policy.Decision) bool { return true }
+
+func (counter) Encode(c policy.Chooser, o policy.Optimiser) (chooser, optimiser []byte, err error) {
+	return []byte(c.(ranked)), []byte(o.(updates)), nil
+}
+
+func (counter) Decode(chooser, optimiser []byte) (policy.Chooser, policy.Optimiser, error) {
+	return ranked(chooser), updates(optimiser), nil
+}
+
+// Banks are seeded, memories built and trainings run with any policy that chooses and
+// learns: nothing of the services knows the one that Cairn ships.
+func TestAnotherPolicyCanBePluggedIn(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	l := pgtest.OpenLearning(t, func(p *learning.Ports) { p.Learner = counter{} })
+	head, err := l.Banks.Head(ctx, l.DB.A.ID, bank.Default)
+	testkit.Must(t, err)
+	if head.Policy.Hash() != ranked("0").Hash() || head.Version.Policy != head.Policy.Hash() {
+		t.Fatalf("%+v", head.Version)
+	}
+	l.Script.On(prompt.Remember, pgtest.InsertAll)
+	k := runspec.DefaultSpanOptions()
+	k.K = 2
+	r, err := l.Builds.Accept(ctx, build.Request{Workspace: l.DB.A.ID, Spec: l.Spec(), Keeping: k,
+		Messages: pgtest.Said("The greenhouse has nine lemon trees.")})
+	testkit.Must(t, err)
+	_, err = l.Builds.BuildSpan(ctx, r.Ref, 0)
+	testkit.Must(t, err)
+	testkit.Must(t, l.Within(func(ctx context.Context, tx cases.Tx) error {
+		made, err := tx.Decisions().Decisions(ctx, r.Ref.Run)
+		if err != nil || len(made) != 1 || len(made[0].Choice.Chosen) != 2 ||
+			made[0].Choice.Policy != head.Policy.Hash() ||
+			made[0].Choice.Chosen[0] != head.Bank.Versions()[0].ID {
+			t.Errorf("%+v, %v", made, err)
+		}
+		return err
+	}))
+	l.Import(4)
+	trains := training.Request{Workspace: l.DB.A.ID, Spec: training.Spec{Spec: l.Spec(), Stages: 1, Iterations: 1,
+		Episodes: 1}}
+	trains.Keeping.Tokens, trains.Keeping.K = 24, 4
+	trained, err := l.Trainings.Accept(ctx, trains)
+	testkit.Must(t, err)
+	testkit.Must(t, l.Trainings.PlayEpisode(ctx, trained.Ref, 0, 0, 0))
+	out, err := l.Trainings.Learn(ctx, trained.Ref, 0, 0)
+	if err != nil || out.Policy != ranked("1").Hash() || out.Steps != 1 {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+// starter notes the runs that it is to start.
+type starter struct{ started []run.Run }
+
+func (s *starter) Start(_ context.Context, _, _ string, r run.Run) error {
+	s.started = append(s.started, r)
+	return errors.New("no worker")
+}
+
+func TestARunThatIsNotStartedIsLeftToTheRelay(t *testing.T) {
+	t.Parallel()
+	s := &starter{}
+	l := pgtest.OpenLearning(t, func(p *learning.Ports) { p.Starter = s })
+	r, err := l.Builds.Accept(t.Context(), build.Request{Workspace: l.DB.A.ID, Spec: l.Spec(),
+		Keeping: runspec.DefaultSpanOptions(), Messages: pgtest.Said("The greenhouse has nine lemon trees.")})
+	if err != nil || len(s.started) != 1 || s.started[0].Ref != r.Ref || l.DB.Rows("outbox") != "outbox 1" {
+		t.Errorf("%v, %v, %s", s.started, err, l.DB.Rows("outbox"))
+	}
+}
+
+func TestNewRefusesNilPorts(t *testing.T) {
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	for what, without := range map[string]func(*learning.Ports){
+		"learner":  func(p *learning.Ports) { p.Learner = nil },
+		"embedder": func(p *learning.Ports) { p.Embedder = nil },
+		"asker":    func(p *learning.Ports) { p.Asker = nil },
+		"memories": func(p *learning.Ports) { p.Memories = nil },
+	} {
+		p := l.Ports
+		without(&p)
+		if _, err := learning.New(p); err == nil {
+			t.Errorf("services without their %s", what)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package probe
+
+import (
+	"slices"
+	"strings"
+
+	"cairn/internal/domain/guard"
+	"cairn/internal/domain/lexical"
+	"cairn/internal/domain/memoryskill/executor"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/decision"
+	"cairn/internal/service/learning/episode"
+)
+
+// checkPairs are the questions that can be asked: short, about messages that were shown,
+// with an answer that these messages have and the question has not, and without
+// anything that would steer a model. What a transcript made a model say is not trusted.
+func checkPairs(pairs []pair, shown []prompt.Message, spans []executor.Span, made []decision.Decision) (out []Probe) {
+	said := map[int]string{}
+	for _, m := range shown {
+		said[m.Index] += m.Content + "\n"
+	}
+	for _, one := range pairs {
+		p := Probe{Question: strings.TrimSpace(one.Question), Answer: strings.TrimSpace(one.Answer), State: StateOpen}
+		var grounds []string
+		for _, seq := range one.Evidence {
+			if text, there := said[seq]; there && !slices.Contains(p.Evidence, seq) && len(p.Evidence) < maxEvidence {
+				p.Evidence, grounds = append(p.Evidence, seq), append(grounds, text)
+			}
+		}
+		slices.Sort(p.Evidence)
+		p.Decisions = decisionsBehind(p.Evidence, spans, made)
+		switch {
+		case len(out) == maxProbes:
+			return out
+		case p.Question == "" || len([]rune(p.Question)) > maxQuestionRunes || len([]rune(p.Answer)) > maxAnswerRunes:
+		case len(p.Decisions) == 0 || episode.Recall([]string{p.Answer}, strings.Join(grounds, "\n")) < minGrounded:
+		case !isInformative(p) || len(guard.Scan(p.Question+"\n"+p.Answer, guard.Context)) > 0:
+		case slices.ContainsFunc(out, func(o Probe) bool { return cases.Key(o.Question) == cases.Key(p.Question) }):
+		default:
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// isInformative is false of an answer that says nothing which the question does not.
+func isInformative(p Probe) bool {
+	asked := lexical.Words(p.Question)
+	return slices.ContainsFunc(lexical.Words(p.Answer), func(w string) bool {
+		return !lexical.IsStopword(w) &&
+			!slices.Contains(asked, w)
+	})
+}
+
+// decisionsBehind are the decisions of the spans that have some of these messages.
+func decisionsBehind(seqs []int, spans []executor.Span, made []decision.Decision) (out []string) {
+	for _, d := range made {
+		i := slices.IndexFunc(spans, func(s executor.Span) bool { return s.Number == d.Span })
+		if i >= 0 && slices.ContainsFunc(spans[i].Parts,
+			func(p executor.Part) bool { return slices.Contains(seqs, p.Seq) }) {
+			out = append(out, d.ID)
+		}
+	}
+	return out
+}

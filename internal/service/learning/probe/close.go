@@ -1,0 +1,79 @@
+package probe
+
+import (
+	"context"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/episode"
+	"cairn/internal/service/learning/runspec"
+)
+
+// Close ends a probing with what its probes say; those that nobody could ask are
+// errors, and teach nothing. Code is set when the workflow gave up.
+func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (out Result, err error) {
+	first := false
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		out, first = Result{}, false
+		_, spec, over, err := runspec.Read[Spec, Result](ctx, tx, ref)
+		if err != nil || over != nil {
+			if over != nil {
+				out = *over
+			}
+			return err
+		}
+		if out, err = endAll(ctx, tx, ref, reason); err != nil {
+			return err
+		}
+		out.Bank = spec.Bank
+		switch {
+		case code == string(fault.Cancelled):
+			out.Outcome = run.CancelledOutcome
+		case code != "" && out.Scored == 0:
+			out.Outcome = run.Failed
+		case out.Errors > 0:
+			out.Outcome = run.CompletedPartial
+		case out.Probes == 0:
+			out.Outcome = run.NothingToExtract
+		default:
+			out.Outcome = run.Completed
+		}
+		first = true
+		return tx.Runs().EndRun(ctx, ref.Run, out.Outcome, reason, out)
+	})
+	if err == nil && first && out.Probes > 0 {
+		episode.Report(s.ports.Log, episode.Probes, episode.Outcomes{Of: out.Scored + out.Errors, Masked: out.Errors},
+			"run", ref.Run)
+	}
+	return out, err
+}
+
+// endAll ends the probes of a run that are open still, and adds all up.
+func endAll(ctx context.Context, tx Tx, ref run.Ref, reason string) (out Result, err error) {
+	probes, err := tx.Probes().ProbesOf(ctx, ref.Run)
+	if err != nil {
+		return out, err
+	}
+	for _, p := range probes {
+		p.State, p.Note = StateError, reason
+		if _, err := tx.Probes().EndProbe(ctx, p); err != nil { // which leaves those alone that have ended
+			return out, err
+		}
+	}
+	if probes, err = tx.Probes().ProbesOf(ctx, ref.Run); err != nil {
+		return out, err
+	}
+	out.Probes = len(probes)
+	for _, p := range probes {
+		switch p.State {
+		case StateError:
+			out.Errors++
+		case StateUnscored:
+			out.Unscored++
+		case StateScored:
+			out.Scored++
+			out.Mean += (*p.Score - out.Mean) / float64(out.Scored)
+		}
+	}
+	return out, nil
+}

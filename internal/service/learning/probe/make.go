@@ -1,0 +1,172 @@
+package probe
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"cairn/internal/domain/llm"
+	"cairn/internal/domain/memoryskill/executor"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/decision"
+	"cairn/internal/service/learning/extraction"
+	"cairn/internal/service/learning/runspec"
+)
+
+// Bounds of a probing.
+const (
+	maxProbes        = 3     // of one build
+	maxTokens        = 2_000 // of the spans that questions are made from, but for a first one that is longer
+	maxQuestionRunes = 300   // of a question
+	maxAnswerRunes   = 200   // of its answer
+	maxEvidence      = 4     // messages that an answer rests on
+	minGrounded      = 0.5   // share of an answer's words that its evidence must have
+	stepProbes       = "probes"
+	problemText      = "the questions cannot be read: answer with one JSON object that has probes, " +
+		"each with a question, its answer and its evidence"
+)
+
+// pair is a question with its answer, as a model makes it.
+type pair struct {
+	Question string `json:"question"`
+	Answer   string `json:"answer"`
+	Evidence []int  `json:"evidence"`
+}
+
+// Make has a model make questions from the spans of a build, and counts them.
+// The call is paid once, and the first questions stay.
+func (s *Service) Make(ctx context.Context, ref run.Ref) (n int, err error) {
+	var (
+		spec      Spec
+		stored    []Probe
+		left      int
+		session   extraction.Session
+		decisions []decision.Decision
+	)
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		r, err := tx.Runs().Run(ctx, ref.Run)
+		if err != nil {
+			return err
+		}
+		if spec, err = runspec.Decode[Spec](r); err != nil {
+			return err
+		}
+		if stored, err = tx.Probes().ProbesOf(ctx, ref.Run); err != nil || len(stored) > 0 {
+			return err
+		}
+		if left, err = s.room(ctx, tx); err != nil || left == 0 {
+			return err
+		}
+		if decisions, err = tx.Decisions().Decisions(ctx, spec.Build); err != nil {
+			return err
+		}
+		session, err = extraction.ReadSession(ctx, tx, spec.Build)
+		return err
+	})
+	if err != nil || len(stored) > 0 || left == 0 {
+		return len(stored), err
+	}
+	spans := spansToAsk(session.Spans, decisions)
+	if len(spans) == 0 {
+		return 0, nil
+	}
+	material := prompt.Material{Language: spec.Lang, Limits: map[string]int{"max_probes": maxProbes}}
+	for _, span := range spans {
+		material.Messages = append(material.Messages, extraction.Messages(span)...)
+	}
+	pairs, err := s.askForPairs(ctx, ref, spec, material)
+	if err != nil {
+		return 0, err
+	}
+	probes := checkPairs(pairs, material.Messages, session.Spans, decisions)
+	for i := range probes {
+		probes[i].Run, probes[i].Number, probes[i].Bank = ref.Run, i, spec.BankID
+		probes[i].Conversation = session.Run.Conversation
+	}
+	return s.store(ctx, ref, probes)
+}
+
+// askForPairs has a model make questions with their answers.
+func (s *Service) askForPairs(ctx context.Context, ref run.Ref, spec Spec, m prompt.Material) (pairs []pair,
+	err error) {
+	_, _, err = spec.Model.Ask(ctx, s.ports.Asker, ref, runspec.Question{Step: stepProbes, Stage: prompt.Probe,
+		Lang: spec.Lang, Material: m, Decode: func(text string) error {
+			raw, err := llm.ExtractJSON(text)
+			var reply struct {
+				Probes []pair `json:"probes"`
+			}
+			if err != nil || json.Unmarshal(raw, &reply) != nil {
+				return errors.New(problemText)
+			}
+			pairs = reply.Probes
+			return nil
+		}})
+	return pairs, err
+}
+
+// store keeps as many probes as the day has room for, unless another attempt has kept
+// some, and counts them.
+func (s *Service) store(ctx context.Context, ref run.Ref, probes []Probe) (n int, err error) {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		n = 0
+		if err := tx.Probes().LockProbes(ctx); err != nil {
+			return err
+		}
+		// another attempt was first
+		if stored, err := tx.Probes().ProbesOf(ctx, ref.Run); err != nil || len(stored) > 0 {
+			n = len(stored)
+			return err
+		}
+		left, err := s.room(ctx, tx)
+		if err != nil {
+			return err
+		}
+		n = min(len(probes), left)
+		for _, p := range probes[:n] {
+			if err := tx.Probes().PutProbe(ctx, p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
+// room is how many probes the day leaves to a run that has made none: the one that it
+// stands for, and what others leave.
+func (s *Service) room(ctx context.Context, tx Tx) (int, error) {
+	chosen, err := tx.Workspace().Settings(ctx)
+	if err != nil || perDay(chosen) == 0 {
+		return 0, err
+	}
+	spent, err := tx.Probes().ProbesSpent(ctx)
+	return max(0, perDay(chosen)-spent+1), err
+}
+
+// spansToAsk are spans that questions are made from: those whose choice was drawn before
+// the others, as they alone can be learnt from, and of a few pages together. A span
+// that no model went through is not asked about.
+func spansToAsk(spans []executor.Span, made []decision.Decision) (out []executor.Span) {
+	order := slices.DeleteFunc(slices.Clone(made), func(d decision.Decision) bool {
+		return !d.Answered() ||
+			d.Span >= len(spans)
+	})
+	slices.SortStableFunc(order, func(a, b decision.Decision) int {
+		if a.Choice.Greedy != b.Choice.Greedy {
+			return map[bool]int{false: -1, true: 1}[a.Choice.Greedy]
+		}
+		return cmp.Compare(a.Span, b.Span)
+	})
+	left := maxTokens
+	for _, d := range order {
+		if left -= llm.EstimateTokens(spans[d.Span].Text()); left < 0 && len(out) > 0 {
+			break
+		}
+		out = append(out, spans[d.Span])
+	}
+	slices.SortFunc(out, func(a, b executor.Span) int { return cmp.Compare(a.Number, b.Number) })
+	return out
+}

@@ -1,0 +1,67 @@
+// Package probe lets memory ask itself: after a build, a model makes questions from what
+// was just remembered, and what memory finds for them is scored. The score is an
+// outcome of the decisions behind it, from which the policy may learn.
+package probe
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/longterm"
+)
+
+// Memories finds memories as any question does.
+type Memories interface {
+	Rank(ctx context.Context, ws int64, r longterm.SearchRequest) ([]longterm.Ranked, error)
+}
+
+// Ports are what the service needs.
+type Ports struct {
+	Store    Store
+	Banks    *bank.Service
+	Encoder  bank.Encoder
+	Asker    runspec.Asker
+	Memories Memories
+	Log      *slog.Logger
+}
+
+// Service makes probes, and asks them.
+type Service struct{ ports Ports }
+
+// New returns a service. It refuses ports that are nil.
+func New(p Ports) (*Service, error) {
+	if p.Store == nil || p.Banks == nil || p.Encoder.Embedder == nil || p.Asker == nil || p.Memories == nil ||
+		p.Log == nil {
+		return nil, errors.New("probes of memory: a port is nil")
+	}
+	return &Service{p}, nil
+}
+
+// List lists the questions that memory has asked itself, of the latest run first.
+func (s *Service) List(ctx context.Context, ws int64, name string, most int) (out []Probe, err error) {
+	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
+		head, err := s.ports.Banks.ReadHead(ctx, tx, name)
+		if err == nil {
+			out, err = tx.Probes().Probes(ctx, head.ID, most)
+		}
+		return err
+	})
+	return out, err
+}
+
+// Open marks a probing as picked up. Over is set when an earlier attempt has
+// brought it to its end.
+func (s *Service) Open(ctx context.Context, ref run.Ref) (over *Result, err error) {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		if _, _, over, err = runspec.Read[Spec, Result](ctx, tx, ref); err != nil || over != nil {
+			return err
+		}
+		_, err = tx.Runs().StartRun(ctx, ref.Run)
+		return err
+	})
+	return over, err
+}

@@ -1,0 +1,40 @@
+package runspec
+
+import (
+	"context"
+	"fmt"
+
+	"cairn/internal/domain/llm"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/ledger"
+)
+
+// Asker makes model calls happen once.
+type Asker interface {
+	Ask(ctx context.Context, q ledger.Question) (text string, problem, err error)
+}
+
+// Question is one model call with its repairs.
+type Question struct {
+	Step        string // its place in the ledger
+	Stage       prompt.Stage
+	Lang        string
+	Material    prompt.Material
+	Temperature float64                 // 0 unless something else is to come than before
+	Decode      func(text string) error // says what is wrong with an answer, in words for the model; nil takes any
+}
+
+// Ask puts q to the model of a run, once more for each repair that is allowed when
+// the answer does not decode. The last answer is returned with its problem.
+func (m Model) Ask(ctx context.Context, a Asker, ref run.Ref, q Question) (text string, problem, err error) {
+	user, err := prompt.User(q.Material)
+	if err != nil {
+		return "", nil, fmt.Errorf("render the material of %s: %w", q.Step, err)
+	}
+	req := llm.Request{Model: m.Name, System: m.Instructions[InstructionKey(q.Stage, q.Lang)],
+		Messages: llm.User(user), Schema: &llm.Schema{Name: q.Stage.Schema(), JSON: prompt.Schema(q.Stage)},
+		Label: llm.Label{Stage: string(q.Stage), Run: fmt.Sprint(ref.Run), Task: q.Step}, Temperature: &q.Temperature}
+	return a.Ask(ctx, ledger.Question{Run: ref, Step: q.Step, Lang: q.Lang, Request: req, Repairs: m.Repairs,
+		Decode: q.Decode})
+}

@@ -1,0 +1,117 @@
+package runspec_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"testing"
+
+	"cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memoryskill/executor"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/memoryagent"
+	"cairn/internal/testkit"
+)
+
+func TestSpanOptionsAreFilledAndChecked(t *testing.T) {
+	t.Parallel()
+	got := runspec.SpanOptions{}.WithDefaults(3)
+	if got.K != 3 || got.TopN != runspec.DefaultSpanOptions().TopN || got.Tokens == 0 {
+		t.Errorf("%+v", got)
+	}
+	testkit.Must(t, got.Check())
+	own := runspec.SpanOptions{Spanning: executor.Spanning{Tokens: 24}, K: 5}.WithDefaults(3)
+	if own.K != 5 || own.Tokens != 24 || own.Overlap != 0 {
+		t.Errorf("%+v", own)
+	}
+	for what, bad := range map[string]func(*runspec.SpanOptions){
+		"no skills":           func(o *runspec.SpanOptions) { o.K = 0 },
+		"too many memories":   func(o *runspec.SpanOptions) { o.TopN = 1 << 20 },
+		"a mode there is not": func(o *runspec.SpanOptions) { o.Mode = "sentence" },
+	} {
+		o := got
+		bad(&o)
+		if err := o.Check(); fault.CodeOf(err) != fault.InvalidArgument {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+func TestAModelIsToldInBothLanguages(t *testing.T) {
+	t.Parallel()
+	m, err := runspec.Model{Name: "m"}.WithInstructions()
+	testkit.Must(t, err)
+	for _, stage := range []prompt.Stage{prompt.Remember, prompt.Recite, prompt.Diagnose, prompt.Propose,
+		prompt.Probe} {
+		en, zh := m.Instructions[runspec.InstructionKey(stage, "en")],
+			m.Instructions[runspec.InstructionKey(stage, "zh")]
+		if en == "" || zh == "" || en == zh {
+			t.Errorf("%s: %q, %q", stage, en, zh)
+		}
+	}
+	if runspec.Language([]transcript.Message{{Role: transcript.User, Content: "我住在京都"}}) != "zh" {
+		t.Error("Chinese is not seen")
+	}
+}
+
+func TestARunIsAcceptedOnceUnderAKey(t *testing.T) {
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	accept := func() (r run.Run) {
+		testkit.Must(t, l.Within(func(ctx context.Context, tx cases.Tx) (err error) {
+			r, err = runspec.Accept(ctx, tx, memoryagent.NewRun{Kind: run.Train, Key: "default/a", Generation: 1,
+				ArgsSHA: sha256.Sum256([]byte("a")), WorkflowID: "w"}, l.Spec())
+			return err
+		}))
+		return r
+	}
+	first := accept()
+	if again := accept(); again.Ref != first.Ref || l.DB.Rows("runs", "outbox") != "runs 1, outbox 1" {
+		t.Errorf("%v, then %v: %s", first.Ref, again.Ref, l.DB.Rows("runs", "outbox"))
+	}
+	spec, err := runspec.Decode[runspec.Spec](first)
+	if err != nil || spec.Model.Name != "scripted" {
+		t.Errorf("%+v, %v", spec, err)
+	}
+	if _, err := runspec.Decode[runspec.Spec](run.Run{Spec: []byte("{")}); err == nil {
+		t.Error("a configuration that cannot be read")
+	}
+	bad := func(ctx context.Context, tx cases.Tx) error {
+		_, err := runspec.Accept(ctx, tx, memoryagent.NewRun{Kind: run.Train, Key: "b"}, make(chan int))
+		return err
+	}
+	if err := l.Within(bad); err == nil {
+		t.Error("a configuration that cannot be written")
+	}
+}
+
+func TestTheFirstResultOfAStepStays(t *testing.T) {
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	id := l.DB.Run()
+	testkit.Must(t, l.Within(func(ctx context.Context, tx cases.Tx) error {
+		if _, err := runspec.NeedStep[int](ctx, tx, id, "stage/0000"); err == nil {
+			t.Error("a step that was not done has a result")
+		}
+		for _, n := range []int{7, 8} {
+			testkit.Must(t, runspec.SaveStep(ctx, tx, id, "stage/0000", 0, n))
+		}
+		got, done, err := runspec.ReadStep[int](ctx, tx, id, "stage/0000")
+		if err != nil || !done || got != 7 {
+			t.Errorf("%d, %v, %v", got, done, err)
+		}
+		if _, _, err := runspec.ReadStep[[]string](ctx, tx, id, "stage/0000"); err == nil {
+			t.Error("a result of another type is read")
+		}
+		testkit.Must(t, tx.Steps().DropStepResults(ctx, id, "stage/"))
+		done, err = runspec.IsDone(ctx, tx, id, "stage/0000")
+		if err != nil || done {
+			t.Errorf("dropped: %v, %v", done, err)
+		}
+		return nil
+	}))
+}

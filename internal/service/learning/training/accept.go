@@ -1,0 +1,72 @@
+package training
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"fmt"
+
+	"cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/runspec"
+	"cairn/internal/service/learning/trial"
+	"cairn/internal/service/memoryagent"
+)
+
+// Accept makes a training durable and has its workflow started. The same request
+// on the same version of the bank gives the same run.
+func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error) {
+	spec, err := r.Spec.withDefaults()
+	if err != nil {
+		return out, err
+	}
+	ownMode := r.Keeping.Mode != "" || spec.Recipe != memoryskill.TargetRecipe
+	err = s.ports.Store.InWorkspace(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
+		if err := s.pin(ctx, tx, &spec, ownMode); err != nil {
+			return err
+		}
+		key := spec.Bank + "/" + cmp.Or(r.ID, spec.key())
+		out, err = runspec.Accept(ctx, tx, memoryagent.NewRun{Kind: run.Train, Key: key, Generation: 1,
+			ArgsSHA:    sha256.Sum256([]byte(key)),
+			WorkflowID: contract.TrainID(r.WorkspaceKey, spec.Bank, contract.VisibleKey(key))}, spec)
+		return err
+	})
+	if err == nil {
+		runspec.Start(ctx, s.ports.Starter, r.WorkspaceKey, out)
+	}
+	return out, err
+}
+
+// pin pins a training to the version of its bank and to the conversations there are.
+func (s *Service) pin(ctx context.Context, tx Tx, spec *Spec, ownMode bool) error {
+	head, err := s.ports.Banks.ReadHead(ctx, tx, spec.Bank)
+	if err != nil {
+		return err
+	}
+	spec.BankID, spec.Base = head.ID, head.Head
+	if !ownMode {
+		if spec.Keeping.Mode, err = runspec.SpanMode(ctx, tx, spec.Keeping.Mode); err != nil {
+			return err
+		}
+	}
+	if _, _, err := s.ports.Banks.Reform(head, spec.Recipe, spec.Fuse, spec.Temperature); err != nil {
+		return err
+	}
+	all, _, err := cases.ByConversation(ctx, tx, head.ID)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		return fault.New(fault.NotFound, fmt.Sprintf("bank %q has no questions with known answers", spec.Bank),
+			"import traces: cairn train --traces FILE")
+	}
+	if spec.Traces, spec.Held = trial.Split(all); len(spec.Held) == 0 {
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("bank %q has questions about one conversation only, "+
+			"and none can be held out: nothing would come into force", spec.Bank),
+			"import two conversations or more: cairn train --traces FILE")
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package training
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/design"
+	"cairn/internal/service/learning/trial"
+)
+
+// Close promotes the best bank with its policy, as one version, when it is
+// better on held-out conversations than what is in force, and ends the run. Code is
+// set when the workflow gave up: what was best so far is kept for a run that goes
+// on, and nothing is promoted.
+func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (out Result, err error) {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		r, spec, err := readSpec(ctx, tx, ref)
+		if err != nil {
+			return err
+		}
+		if r.Status == run.Ended {
+			return json.Unmarshal(r.Result, &out)
+		}
+		var last StageResult
+		if out, last, err = readResults(ctx, tx, ref, spec); err != nil {
+			return err
+		}
+		switch {
+		case code == string(fault.Cancelled):
+			out.Outcome, out.Note = run.CancelledOutcome, reason
+		case code != "" || out.Stages == 0:
+			out.Outcome, out.Note = run.Failed, reason
+		default:
+			if err := s.promote(ctx, tx, ref, spec, last, &out); err != nil {
+				return err
+			}
+		}
+		if err := s.ports.Banks.FreeLease(ctx, tx, ref, spec.Bank); err != nil {
+			return err
+		}
+		return tx.Runs().EndRun(ctx, ref.Run, out.Outcome, out.Note, out)
+	})
+	return out, err
+}
+
+// best is the bank of a training's best stage with its policy and optimiser.
+func (s *Service) best(ctx context.Context, tx Tx, last StageResult) (d bank.Draft, score float64, err error) {
+	best := last.Progress.Stages[last.Progress.Best]
+	var kept design.Candidate
+	for _, k := range last.Kept {
+		if k.Snapshot == best.Snapshot.Hash {
+			kept = k.Bank
+		}
+	}
+	d = bank.Draft{Action: bank.ActionTrain, Fresh: kept.Fresh}
+	if d.Bank, err = kept.Bank(); err != nil {
+		return d, best.Score, err
+	}
+	if d.Policy, d.Optimiser, err = s.ports.Banks.ReadWeights(ctx, tx, best.Snapshot.Policy,
+		best.Snapshot.Optimiser); err != nil {
+		return d, best.Score, err
+	}
+	return d, best.Score, best.Snapshot.Verify(d.Bank, d.Policy, d.Optimiser)
+}
+
+// promote brings the best stage into force when the gate lets it.
+func (s *Service) promote(ctx context.Context, tx Tx, ref run.Ref, spec Spec, last StageResult, out *Result) error {
+	d, score, err := s.best(ctx, tx, last)
+	if err != nil {
+		return err
+	}
+	out.Best, out.Policy = score, d.Policy.Hash()
+	d.Base, d.Run, d.Reason = spec.Base, ref.Run, fmt.Sprintf("best of %d stages: %.4f", out.Stages, score)
+	compared, err := trial.Compare(ctx, tx, ref, len(spec.Held))
+	if err != nil {
+		return err
+	}
+	c := compared.Result
+	if out.Gate = c; c == nil {
+		out.Note = compared.Missing
+		return nil
+	}
+	if !c.Promote {
+		out.Note = "what was trained is not better on held-out conversations than what is in force"
+		return nil
+	}
+	d.Reason += fmt.Sprintf(", %+.4f on %d held-out traces (lower bound %+.4f)", c.Mean, c.Traces, c.Lower)
+	head, err := s.ports.Banks.Advance(ctx, tx, bank.Row{ID: spec.BankID, Name: spec.Bank, Head: spec.Base}, d)
+	if fault.CodeOf(err) == fault.VersionConflict { // somebody was at the bank all the same: it is theirs
+		out.Outcome, out.Note = run.Failed, err.Error()
+		return nil
+	}
+	out.Version = head.Head
+	return err
+}

@@ -1,0 +1,56 @@
+package training
+
+import (
+	"context"
+	"fmt"
+
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/design"
+	"cairn/internal/service/ledger"
+)
+
+// design is a designer round inside of a training: what came of it is judged
+// by the next stage. After a step back it looks at the cases again that the best
+// stage was to mend. A model that gives nothing of use leaves the bank as it is.
+func (s *Service) design(ctx context.Context, ref run.Ref, st stage, again []string, out *StageResult) error {
+	failed := st.hard.among(again)
+	if len(failed) == 0 {
+		return nil
+	}
+	current, err := out.Bank.Bank()
+	if err != nil {
+		return err
+	}
+	mined, err := s.designer.Mine(ctx, failed, st.traces, st.recipe)
+	if err != nil {
+		return err
+	}
+	d := design.Input{Ref: ref, Step: fmt.Sprintf("design/%04d", st.number), Model: st.spec.Model,
+		Lang: design.Language(mined), Recipe: st.recipe, Bank: current, Cases: mined, Failed: out.Failed,
+		Stats: st.stats}
+	analysis, err := s.designer.Diagnose(ctx, d)
+	if err == nil {
+		var candidate *design.Candidate
+		if _, candidate, err = s.designer.Propose(ctx, d, analysis); err == nil && candidate != nil {
+			out.Bank, out.Changed, out.Pending = *candidate, st.number+1, design.Describe(candidate)
+			out.Progress = out.Progress.Evolved(out.Pending, caseKeys(failed, mined))
+		}
+	}
+	if f, over := ledger.IsPermanent(err); over {
+		out.Note = f.Error()
+		return nil
+	}
+	return err
+}
+
+// caseKeys are the keys of mined cases.
+func caseKeys(failed []design.FailedCase, mined []design.MinedCase) (keys []string) {
+	for _, m := range mined {
+		for _, c := range failed {
+			if c.ID == m.Case {
+				keys = append(keys, c.Key)
+			}
+		}
+	}
+	return keys
+}

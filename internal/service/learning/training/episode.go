@@ -1,0 +1,111 @@
+package training
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/episode"
+	"cairn/internal/service/learning/runspec"
+)
+
+// PlayEpisode plays one episode of an iteration. Which trace it is, and every draw in
+// it, follow from the seed and its place alone.
+func (s *Service) PlayEpisode(ctx context.Context, ref run.Ref, stage, iteration, number int) error {
+	step := episodeStep(stage, iteration, number)
+	var spec Spec
+	var now state
+	var t episode.Trace
+	done := false
+	key := keyedrand.Key{Stage: stage, Iteration: iteration, Episode: number}
+	err := s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
+		if done, err = runspec.IsDone(ctx, tx, ref.Run, step); err != nil || done {
+			return err
+		}
+		if done, err = runspec.IsDone(ctx, tx, ref.Run, iterationStep(stage, iteration)); err != nil || done {
+			return err
+		}
+		if _, spec, err = readSpec(ctx, tx, ref); err != nil {
+			return err
+		}
+		if now, err = s.readState(ctx, tx, ref, spec, stage, iteration); err != nil {
+			return err
+		}
+		key.Run, key.Purpose = spec.Seed, "trace"
+		draw := key.Stream()
+		_, questions, err := cases.ByConversation(ctx, tx, spec.BankID)
+		if err != nil {
+			return err
+		}
+		id := spec.Traces[draw.IntN(len(spec.Traces))]
+		t, err = episode.ReadTrace(ctx, tx, id, sample(questions[id], spec, stage, iteration), spec.Keeping.Spanning)
+		return err
+	})
+	if err != nil || done {
+		return err
+	}
+	key.Purpose = ""
+	out, err := s.play(ctx, ref, step, spec, now, key, t)
+	if err != nil {
+		return err
+	}
+	return s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		return runspec.SaveStep(ctx, tx, ref.Run, step, t.Conversation, out)
+	})
+}
+
+// play plays an episode with the state of its iteration, by draws of key.
+func (s *Service) play(ctx context.Context, ref run.Ref, step string, spec Spec, now state, key keyedrand.Key,
+	t episode.Trace) (out episode.Result, err error) {
+	recipe, err := memoryskill.NewRecipe(spec.Recipe)
+	if err != nil {
+		return out, err
+	}
+	out, err = s.player.Play(ctx, episode.Setup{Ref: ref, Step: step, Model: spec.Model, Keeping: spec.Keeping,
+		Score: spec.Score, Bank: now.bank, Policy: now.policy, Fresh: now.fresh, Choose: func(span int) policy.Choice {
+			key.Span = span
+			return policy.Choice{K: spec.Keeping.K, Exploration: recipe.Exploration, Since: now.since, Key: key}
+		}}, t)
+	for i := range out.Episode.Decisions {
+		out.Episode.Decisions[i].Policy, out.Episode.Decisions[i].Bank = now.policy.Hash(), now.bank.Hash()
+	}
+	return out, err
+}
+
+// sample are the questions that an episode asks of a trace: all of them, or of
+// each category as many as its quota is, drawn anew in each iteration.
+func sample(questions []cases.Case, spec Spec, stage, iteration int) (out []cases.Case) {
+	if spec.Sample == 0 || spec.Sample == 1 || len(questions) == 0 {
+		return questions
+	}
+	numbers, sizes := map[string]int{}, map[int]int{}
+	for _, q := range questions {
+		numbers[q.Category] = 0
+	}
+	for n, category := range slices.Sorted(maps.Keys(numbers)) {
+		numbers[category] = n
+	}
+	for _, q := range questions {
+		sizes[numbers[q.Category]]++
+	}
+	left := memoryskill.Quotas(sizes, spec.Sample)
+	order := slices.Clone(questions)
+	draw := keyedrand.Key{Run: spec.Seed, Stage: stage, Iteration: iteration,
+		Purpose: fmt.Sprintf("sample/%d", questions[0].Conversation)}.Stream()
+	draw.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	for _, q := range order {
+		if n := numbers[q.Category]; left[n] > 0 {
+			left[n]--
+			out = append(out, q)
+		}
+	}
+	slices.SortFunc(out, func(a, b cases.Case) int { return cmp.Compare(a.ID, b.ID) })
+	return out
+}

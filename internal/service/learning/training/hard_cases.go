@@ -1,0 +1,106 @@
+package training
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"cairn/internal/domain/memoryskill/designer"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/design"
+	"cairn/internal/service/learning/episode"
+)
+
+// hardCases are what a training failed at, as far as its buffer remembers.
+type hardCases struct {
+	failed []design.FailedCase // in this stage and not resolved, by key
+	buffer []BufferedCase      // for the next stage
+}
+
+// readHardCases goes through the episodes of a stage in their order. A question that was
+// answered badly is a hard case; well answered later, it loses half of its
+// failures. One that was not scored says nothing.
+func readHardCases(ctx context.Context, tx Tx, ref run.Ref, spec Spec, stage int, before []BufferedCase,
+	questions map[int64]cases.Case) (out hardCases, err error) {
+	buffer := designer.NewBuffer(designer.DefaultWindow, designer.DefaultRoom, bufferedCases(before, questions)...)
+	failures := map[string]design.FailedCase{} // by key: what the last failure was answered from
+	now := stage * spec.Iterations
+	for i := range spec.Iterations {
+		now = stage*spec.Iterations + i
+		results, err := readEpisodes(ctx, tx, ref, stage, i)
+		if err != nil {
+			return out, err
+		}
+		for _, one := range results {
+			for _, q := range one.Questions {
+				c, known := questions[q.Case]
+				switch {
+				case !known || !q.Scored:
+				case q.Score >= episode.WellAnswered:
+					buffer = buffer.Succeed(c.Key, now)
+				default:
+					buffer = buffer.Fail(designer.Case{QueryID: c.Key, Score: q.Score}, now)
+					failures[c.Key] = design.FailedCase{Case: c, Retrieved: q.Retrieved, Items: one.Items}
+				}
+			}
+		}
+	}
+	byKey := map[string]cases.Case{}
+	for _, c := range questions {
+		byKey[c.Key] = c
+	}
+	for _, h := range buffer.Cases(now) {
+		out.buffer = append(out.buffer, BufferedCase{Case: byKey[h.QueryID].ID, Score: h.Score, Failures: h.Failures,
+			Iteration: h.Iteration})
+		f, found := failures[h.QueryID]
+		if !found {
+			continue // of an earlier stage: nobody has asked since
+		}
+		f.Prediction, f.Score, f.Failures, f.Iteration = "", h.Score, h.Failures, h.Iteration
+		out.failed = append(out.failed, f)
+	}
+	return out, nil
+}
+
+// readEpisodes reads the episodes of an iteration that are stored, in their order.
+func readEpisodes(ctx context.Context, tx Tx, ref run.Ref, stage, iteration int) (out []episode.Result, err error) {
+	raw, err := tx.Steps().StepResults(ctx, ref.Run, fmt.Sprintf("episode/%04d/%05d/", stage, iteration))
+	if err != nil {
+		return nil, err
+	}
+	for _, step := range slices.Sorted(maps.Keys(raw)) {
+		var one episode.Result
+		if err := json.Unmarshal(raw[step], &one); err != nil {
+			return nil, fmt.Errorf("decode %s of run %d: %w", step, ref.Run, err)
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// bufferedCases are the cases of an earlier stage's buffer whose questions are still
+// known.
+func bufferedCases(before []BufferedCase, questions map[int64]cases.Case) (out []designer.Case) {
+	for _, h := range before {
+		if c, known := questions[h.Case]; known {
+			out = append(out, designer.Case{QueryID: c.Key, Score: h.Score, Failures: h.Failures,
+				Iteration: h.Iteration})
+		}
+	}
+	return out
+}
+
+// among are the hard cases with these keys, or all when none of them is left: a
+// step back looks again at what the best stage was to mend.
+func (h hardCases) among(keys []string) []design.FailedCase {
+	out := slices.DeleteFunc(slices.Clone(h.failed), func(c design.FailedCase) bool {
+		return !slices.Contains(keys, c.Key)
+	})
+	if len(out) == 0 {
+		return h.failed
+	}
+	return out
+}

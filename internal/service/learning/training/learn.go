@@ -1,0 +1,179 @@
+package training
+
+import (
+	"context"
+	"slices"
+
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/keyedrand"
+	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/episode"
+	"cairn/internal/service/learning/runspec"
+)
+
+// Learn updates the policy from the episodes of an iteration, in their order. The
+// first result stays; an attempt that comes later finds it.
+func (s *Service) Learn(ctx context.Context, ref run.Ref, stage, iteration int) (out IterationResult, err error) {
+	var spec Spec
+	var now state
+	var episodes []episode.Result
+	done := false
+	step := iterationStep(stage, iteration)
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		if out, done, err = runspec.ReadStep[IterationResult](ctx, tx, ref.Run, step); err != nil || done {
+			return err
+		}
+		if _, spec, err = readSpec(ctx, tx, ref); err != nil {
+			return err
+		}
+		if now, err = s.readState(ctx, tx, ref, spec, stage, iteration); err != nil {
+			return err
+		}
+		for e := range spec.Episodes {
+			one, err := runspec.NeedStep[episode.Result](ctx, tx, ref.Run, episodeStep(stage, iteration, e))
+			if err != nil {
+				return err
+			}
+			episodes = append(episodes, one)
+		}
+		return nil
+	})
+	if err != nil || done {
+		return out, err
+	}
+	now, out, err = s.update(ctx, spec, now, episodes, IterationResult{Stage: stage, Iteration: iteration})
+	if err != nil {
+		return out, err
+	}
+	first := false
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		out, first, err = s.storeIteration(ctx, tx, ref, spec, now, episodes, out)
+		return err
+	})
+	if err == nil && first {
+		episode.Report(s.ports.Log, episode.Training, out.Outcomes, "run", ref.Run, "stage", stage+1, "iteration",
+			iteration+1)
+	}
+	return out, err
+}
+
+// storeIteration stores what an iteration came to with its weights. When another attempt
+// was first, its result is returned instead.
+func (s *Service) storeIteration(ctx context.Context, tx Tx, ref run.Ref, spec Spec, after state,
+	episodes []episode.Result, out IterationResult) (stored IterationResult, first bool, err error) {
+	if err := s.ports.Banks.HoldLease(ctx, tx, ref, spec.Bank); err != nil { // makes this one wait for the other
+		return out, false, err
+	}
+	step := iterationStep(out.Stage, out.Iteration)
+	before, done, err := runspec.ReadStep[IterationResult](ctx, tx, ref.Run, step)
+	if err != nil || done {
+		return before, false, err
+	}
+	if err := s.ports.Banks.StoreWeights(ctx, tx, after.policy, after.optimiser); err != nil {
+		return out, false, err
+	}
+	if err := s.countEpisodes(ctx, tx, spec, episodes); err != nil {
+		return out, false, err
+	}
+	if err := runspec.SaveStep(ctx, tx, ref.Run, step, 0, out); err != nil {
+		return out, false, err
+	}
+	return out, true, s.dropOldWeights(ctx, tx, ref, out)
+}
+
+// update makes the policy after an iteration, and adds to out what came of it.
+func (s *Service) update(ctx context.Context, spec Spec, now state, episodes []episode.Result,
+	out IterationResult) (state, IterationResult, error) {
+	recipe, err := memoryskill.NewRecipe(spec.Recipe)
+	if err != nil {
+		return now, out, err
+	}
+	var played []policy.Episode
+	n := 0.0
+	for _, e := range episodes {
+		played, out.Failed = append(played, e.Episode), out.Failed+e.Failed
+		out.Outcomes = out.Outcomes.Plus(e.Outcomes())
+		if e.Known {
+			out.Reward, n, out.Known = out.Reward+e.Reward, n+1, true
+		}
+	}
+	out.Reward /= max(1, n)
+	if out.Choice, err = policy.DiagnoseAll(played); err != nil {
+		return now, out, err
+	}
+	steps, err := recipe.Credit.Steps(played)
+	if err != nil {
+		return now, out, err
+	}
+	if slices.ContainsFunc(steps, func(t policy.Step) bool { return t.Credited }) {
+		vectors, err := s.ports.Encoder.Skills(ctx, now.bank.Versions(), now.policy)
+		if err != nil {
+			return now, out, err
+		}
+		var report policy.Report
+		now.policy, now.optimiser, report, err = s.ports.Learner.Update(now.policy, now.optimiser, policy.Batch{
+			Steps: steps, Vectors: vectors, PPO: recipe.PPO,
+			Key: keyedrand.Key{Run: spec.Seed, Stage: out.Stage, Iteration: out.Iteration}})
+		if err != nil {
+			return now, out, err
+		}
+		out.Steps = report.Steps
+	}
+	out.Policy, out.Optimiser = now.policy.Hash(), now.optimiser.Hash()
+	return now, out, nil
+}
+
+// countEpisodes counts what the episodes of an iteration show of each skill.
+func (s *Service) countEpisodes(ctx context.Context, tx Tx, spec Spec, played []episode.Result) error {
+	recipe, err := memoryskill.NewRecipe(spec.Recipe)
+	if err != nil {
+		return err
+	}
+	var episodes []policy.Episode
+	for _, p := range played {
+		episodes = append(episodes, p.Episode)
+	}
+	return bank.UpdateStats(ctx, tx, spec.BankID,
+		func(stats map[string]memoryskill.Stats) map[string]memoryskill.Stats {
+			return memoryskill.Tally(stats, episodes, recipe.Credit.Name != policy.Provenance)
+		})
+}
+
+// dropOldWeights drops the weights that nothing goes back to: those of two iterations ago
+// in the same stage.
+func (s *Service) dropOldWeights(ctx context.Context, tx Tx, ref run.Ref, now IterationResult) error {
+	if now.Iteration < 2 {
+		return nil
+	}
+	read := func(iteration int) (IterationResult, bool, error) {
+		return runspec.ReadStep[IterationResult](ctx, tx, ref.Run, iterationStep(now.Stage, iteration))
+	}
+	old, found, err := read(now.Iteration - 2)
+	if err != nil || !found {
+		return err
+	}
+	last, _, err := read(now.Iteration - 1)
+	if err != nil {
+		return err
+	}
+	keep := []string{now.Policy, now.Optimiser, last.Policy, last.Optimiser}
+	if now.Stage > 0 {
+		before, _, err := runspec.ReadStep[StageResult](ctx, tx, ref.Run, stageStep(now.Stage-1))
+		if err != nil {
+			return err
+		}
+		keep = append(keep, before.Policy, before.Optimiser)
+		for _, st := range before.Progress.Stages {
+			keep = append(keep, st.Snapshot.Policy, st.Snapshot.Optimiser)
+		}
+	}
+	var drop []string
+	for _, sha := range []string{old.Policy, old.Optimiser} {
+		if !slices.Contains(keep, sha) {
+			drop = append(drop, sha)
+		}
+	}
+	return tx.BankContents().DropBlobs(ctx, drop)
+}

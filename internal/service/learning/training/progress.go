@@ -1,0 +1,64 @@
+package training
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/episode"
+)
+
+// Progress is how far a training is.
+type Progress struct {
+	Status  run.Status `json:"status"`
+	Done    int        `json:"iterations"`
+	Of      int        `json:"of"`
+	Stages  int        `json:"stages"`
+	Rewards []float64  `json:"rewards"`
+	// Choice is how decided the choices of the last iteration were, Outcomes what
+	// came of all so far, Tried and Trials the held-out conversations at the end.
+	Choice   policy.Diagnostics `json:"choice,omitzero"`
+	Outcomes episode.Outcomes   `json:"outcomes,omitzero"`
+	Tried    int                `json:"tried"`
+	Trials   int                `json:"trials"`
+	Result   *Result            `json:"result,omitempty"` // once it has ended
+}
+
+// Progress says how far a training is.
+func (s *Service) Progress(ctx context.Context, ref run.Ref) (out Progress, err error) {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		r, spec, err := readSpec(ctx, tx, ref)
+		if err != nil {
+			return err
+		}
+		out = Progress{Status: r.Status, Of: spec.Stages * spec.Iterations, Rewards: []float64{},
+			Trials: len(spec.Held)}
+		if r.Status == run.Ended {
+			out.Result = new(Result)
+			return json.Unmarshal(r.Result, out.Result)
+		}
+		raw, err := tx.Steps().StepResults(ctx, ref.Run, "stage/")
+		if err != nil {
+			return err
+		}
+		for _, step := range slices.Sorted(maps.Keys(raw)) {
+			if len(step) == len(stageStep(0)) {
+				out.Stages++
+				continue
+			}
+			var one IterationResult
+			if err := json.Unmarshal(raw[step], &one); err != nil {
+				return err
+			}
+			out.Rewards, out.Done = append(out.Rewards, one.Reward), out.Done+1
+			out.Choice, out.Outcomes = one.Choice, out.Outcomes.Plus(one.Outcomes)
+		}
+		tried, err := tx.Steps().StepResults(ctx, ref.Run, "trial/")
+		out.Tried = len(tried)
+		return err
+	})
+	return out, err
+}

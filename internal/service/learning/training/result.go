@@ -1,0 +1,122 @@
+package training
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"cairn/internal/domain/memoryskill/designer"
+	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/design"
+	"cairn/internal/service/learning/episode"
+	"cairn/internal/service/learning/runspec"
+)
+
+// IterationResult is what an iteration came to.
+type IterationResult struct {
+	Stage     int                `json:"stage"`
+	Iteration int                `json:"iteration"`
+	Reward    float64            `json:"reward"` // mean of its episodes
+	Known     bool               `json:"known"`
+	Policy    string             `json:"policy"`
+	Optimiser string             `json:"optimiser"`
+	Steps     int                `json:"steps"`
+	Failed    int                `json:"failed_spans,omitempty"`
+	Outcomes  episode.Outcomes   `json:"outcomes,omitzero"` // of its spans and questions
+	Choice    policy.Diagnostics `json:"choice,omitzero"`   // how decided its choices were, at the mean
+}
+
+// StageResult is where a training stands after a stage: with what the next one begins.
+type StageResult struct {
+	Progress  designer.Progress `json:"progress"`
+	Stop      bool              `json:"stop"`
+	Bank      design.Candidate  `json:"bank"`
+	Policy    string            `json:"policy"`
+	Optimiser string            `json:"optimiser"`
+	// the stage that began with the bank's new skills, -1 when they were there before the training
+	Changed int            `json:"changed"`
+	Note    string         `json:"note,omitempty"`
+	Failed  []string       `json:"failed,omitempty"` // edits that made nothing better
+	Pending string         `json:"pending,omitempty"`
+	Kept    []BankSnapshot `json:"kept,omitempty"` // the bank of each snapshot
+	Hard    []BufferedCase `json:"hard,omitempty"` // the designer's buffer of hard cases
+}
+
+// BufferedCase is a case in the buffer of a training. It holds none of the case's text, for
+// a stage is kept when the conversation that the case is about is erased.
+type BufferedCase struct {
+	Case      int64   `json:"case"`
+	Score     float64 `json:"score"`
+	Failures  int     `json:"failures"`
+	Iteration int     `json:"iteration"` // of the training, of its last failure
+}
+
+// BankSnapshot is the bank of a snapshot, so that it can be gone back to.
+type BankSnapshot struct {
+	Snapshot string           `json:"snapshot"`
+	Bank     design.Candidate `json:"bank"`
+	Changed  int              `json:"changed,omitempty"` // as in StageResult
+}
+
+// Result is what a training came to.
+type Result struct {
+	Outcome    run.Outcome `json:"outcome"`
+	Bank       string      `json:"bank"`
+	Version    int         `json:"bank_version,omitempty"` // that was promoted; 0 when the gate kept it out
+	Stages     int         `json:"stages"`
+	Iterations int         `json:"iterations"`
+	Best       float64     `json:"best_score"`
+	Policy     string      `json:"policy,omitempty"`
+	Rewards    []float64   `json:"rewards"` // of each iteration
+	Note       string      `json:"note,omitempty"`
+	// Gate compares the best stage with what was in force, on held-out traces; nil
+	// when that could not be told. Outcomes are those of the training's iterations.
+	Gate     *designer.Comparison `json:"gate,omitempty"`
+	Outcomes episode.Outcomes     `json:"outcomes,omitzero"`
+}
+
+func stageStep(stage int) string { return fmt.Sprintf("stage/%04d", stage) }
+
+func iterationStep(stage, iteration int) string {
+	return fmt.Sprintf("%s/iteration/%05d", stageStep(stage), iteration)
+}
+
+func episodeStep(stage, iteration, episode int) string {
+	return fmt.Sprintf("episode/%04d/%05d/%03d", stage, iteration, episode)
+}
+
+// readSpec reads a run with what it is pinned to.
+func readSpec(ctx context.Context, tx Tx, ref run.Ref) (run.Run, Spec, error) {
+	r, err := tx.Runs().Run(ctx, ref.Run)
+	if err != nil {
+		return r, Spec{}, err
+	}
+	spec, err := runspec.Decode[Spec](r)
+	return r, spec, err
+}
+
+// readResults adds up the steps of a training, and reads its last stage.
+func readResults(ctx context.Context, tx Tx, ref run.Ref, spec Spec) (out Result, last StageResult, err error) {
+	out = Result{Outcome: run.Completed, Bank: spec.Bank, Rewards: []float64{}}
+	raw, err := tx.Steps().StepResults(ctx, ref.Run, "stage/")
+	if err != nil {
+		return out, last, err
+	}
+	for _, step := range slices.Sorted(maps.Keys(raw)) {
+		var one IterationResult
+		if err := json.Unmarshal(raw[step], &one); err == nil && one.Policy != "" && len(step) > len(stageStep(0)) {
+			out.Rewards, out.Outcomes = append(out.Rewards, one.Reward), out.Outcomes.Plus(one.Outcomes)
+			out.Iterations++
+			continue
+		}
+		last = StageResult{}
+		if err := json.Unmarshal(raw[step], &last); err != nil {
+			return out, last, err
+		}
+		out.Stages++
+	}
+	return out, last, nil
+}

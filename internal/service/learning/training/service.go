@@ -1,0 +1,75 @@
+// Package training trains the policy of a bank on conversations with known answers, and
+// on request the bank with it: stages of iterations of episodes. What was best is
+// promoted when it is better than what is in force on held-out conversations.
+//
+//	r, err := trainings.Accept(ctx, training.Request{…})
+package training
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"slices"
+
+	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/design"
+	"cairn/internal/service/learning/episode"
+	"cairn/internal/service/learning/runspec"
+)
+
+// Ports are what the service needs.
+type Ports struct {
+	Store   Store
+	Banks   *bank.Service
+	Encoder bank.Encoder
+	Asker   runspec.Asker
+	Learner policy.Learner
+	Starter runspec.Starter
+	Log     *slog.Logger
+}
+
+// Service trains.
+type Service struct {
+	ports    Ports
+	designer design.Designer
+	player   episode.Player
+}
+
+// New returns a service. It refuses ports that are nil.
+func New(p Ports) (*Service, error) {
+	if p.Store == nil || p.Banks == nil || p.Encoder.Embedder == nil || p.Asker == nil || p.Learner == nil ||
+		p.Starter == nil || p.Log == nil {
+		return nil, errors.New("training of policies: a port is nil")
+	}
+	return &Service{p, design.Designer{Encoder: p.Encoder, Asker: p.Asker},
+		episode.Player{Encoder: p.Encoder, Asker: p.Asker}}, nil
+}
+
+// Open marks a run as picked up and takes its bank. Over is set when an
+// earlier attempt has brought it to its end.
+func (s *Service) Open(ctx context.Context, ref run.Ref) (spec Spec, over *Result, err error) {
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		var r run.Run
+		if r, spec, err = readSpec(ctx, tx, ref); err != nil {
+			return err
+		}
+		if r.Status == run.Ended {
+			over = new(Result)
+			return json.Unmarshal(r.Result, over)
+		}
+		if err := s.ports.Banks.HoldLease(ctx, tx, ref, spec.Bank); err != nil {
+			return err
+		}
+		for _, id := range slices.Concat(spec.Traces, spec.Held) {
+			if err := tx.Steps().ShownTo(ctx, ref.Run, id); err != nil {
+				return err
+			}
+		}
+		_, err := tx.Runs().StartRun(ctx, ref.Run)
+		return err
+	})
+	return spec, over, err
+}

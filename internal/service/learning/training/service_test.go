@@ -1,0 +1,146 @@
+package training_test
+
+import (
+	"testing"
+
+	"cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/episode"
+	"cairn/internal/service/learning/training"
+	"cairn/internal/testkit"
+)
+
+func wants(t *testing.T, what string, err error, code fault.Code) {
+	t.Helper()
+	if fault.CodeOf(err) != code {
+		t.Errorf("%s: %v, want %s", what, err, code)
+	}
+}
+
+// request asks for a training of one iteration of two episodes.
+func request(l *pgtest.Learning) training.Request {
+	r := training.Request{Workspace: l.DB.A.ID, WorkspaceKey: l.DB.A.Key,
+		Spec: training.Spec{Spec: l.Spec(), Stages: 1, Iterations: 1, Episodes: 2}}
+	r.Keeping.Tokens, r.Keeping.K = 24, 4
+	return r
+}
+
+func TestNewRefusesNilPorts(t *testing.T) {
+	t.Parallel()
+	if _, err := training.New(training.Ports{}); err == nil {
+		t.Error("a service without ports")
+	}
+}
+
+func TestATrainingIsAcceptedOnce(t *testing.T) {
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	_, err := l.Trainings.Accept(t.Context(), request(l))
+	wants(t, "nothing to train on", err, fault.NotFound)
+	l.Import(1)
+	_, err = l.Trainings.Accept(t.Context(), request(l))
+	wants(t, "nothing to hold out", err, fault.InvalidArgument)
+	l.Import(4)
+	first, err := l.Trainings.Accept(t.Context(), request(l))
+	testkit.Must(t, err)
+	parallel := request(l)
+	parallel.Parallel = 3 // changes no result
+	again, err := l.Trainings.Accept(t.Context(), parallel)
+	if err != nil || again.Ref != first.Ref {
+		t.Errorf("%v, then %v, %v", first.Ref, again.Ref, err)
+	}
+	for what, bad := range map[string]func(*training.Spec){
+		"stages":  func(s *training.Spec) { s.Stages = -1 },
+		"recipe":  func(s *training.Spec) { s.Recipe = "mine" },
+		"score":   func(s *training.Spec) { s.Score = "taste" },
+		"sample":  func(s *training.Spec) { s.Sample = 2 },
+		"spans":   func(s *training.Spec) { s.Keeping.Mode = "sentence" },
+		"fuse":    func(s *training.Spec) { s.Fuse = "median" },
+		"nothing": func(s *training.Spec) { s.Keeping.K = -1 },
+	} {
+		r := request(l)
+		bad(&r.Spec)
+		_, err := l.Trainings.Accept(t.Context(), r)
+		wants(t, what, err, fault.InvalidArgument)
+	}
+}
+
+func TestEachStepOfATrainingIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	ctx := t.Context()
+	l.Script.On(prompt.Remember, pgtest.InsertAll)
+	l.Import(4)
+	r, err := l.Trainings.Accept(ctx, request(l))
+	testkit.Must(t, err)
+	if _, err := l.Trainings.Learn(ctx, r.Ref, 0, 0); err == nil {
+		t.Error("an iteration without episodes is learnt from")
+	}
+	var iterations [2]training.IterationResult
+	for i := range iterations {
+		spec, over, err := l.Trainings.Open(ctx, r.Ref)
+		if err != nil || over != nil || len(spec.Held) != 1 || len(spec.Traces) != 3 {
+			t.Fatalf("%+v, %+v, %v", spec, over, err)
+		}
+		for e := range spec.Episodes {
+			testkit.Must(t, l.Trainings.PlayEpisode(ctx, r.Ref, 0, 0, e))
+		}
+		iterations[i], err = l.Trainings.Learn(ctx, r.Ref, 0, 0)
+		testkit.Must(t, err)
+	}
+	if iterations[0] != iterations[1] || iterations[0].Policy == "" || iterations[0].Outcomes == (episode.Outcomes{}) {
+		t.Errorf("%+v, then %+v", iterations[0], iterations[1])
+	}
+	for range 2 {
+		staged, err := l.Trainings.CloseStage(ctx, r.Ref, 0)
+		if err != nil || !staged.Stop || len(staged.Kept) != 1 {
+			t.Fatalf("%+v, %v", staged, err)
+		}
+		testkit.Must(t, l.Trainings.PlayTrial(ctx, r.Ref, 0))
+	}
+	wants(t, "a trial that there is not", l.Trainings.PlayTrial(ctx, r.Ref, 1), fault.InvalidArgument)
+	if p, err := l.Trainings.Progress(ctx, r.Ref); err != nil || p.Done != 1 || p.Of != 1 || p.Stages != 1 ||
+		p.Tried != 1 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	for range 2 {
+		got, err := l.Trainings.Close(ctx, r.Ref, "", "")
+		if err != nil || got.Outcome != run.Completed || got.Iterations != 1 || got.Gate == nil || got.Version != 0 {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+	if _, over, err := l.Trainings.Open(ctx, r.Ref); err != nil || over == nil {
+		t.Errorf("opened when it has ended: %+v, %v", over, err)
+	}
+	if n := l.DB.Number("select count(*) from bank_versions"); n != 1 { // both sides did the same
+		t.Errorf("%d versions", n)
+	}
+}
+
+func TestATrainingThatIsGivenUpPromotesNothing(t *testing.T) {
+	t.Parallel()
+	l := pgtest.OpenLearning(t)
+	l.Import(4)
+	r, err := l.Trainings.Accept(t.Context(), request(l))
+	testkit.Must(t, err)
+	_, _, err = l.Trainings.Open(t.Context(), r.Ref)
+	testkit.Must(t, err)
+	other := request(l)
+	other.ID = "other"
+	second, err := l.Trainings.Accept(t.Context(), other)
+	testkit.Must(t, err)
+	_, _, err = l.Trainings.Open(t.Context(), second.Ref)
+	wants(t, "a bank with another writer", err, fault.Unavailable)
+	got, err := l.Trainings.Close(t.Context(), r.Ref, string(fault.Cancelled), "stopped")
+	if err != nil || got.Outcome != run.CancelledOutcome || got.Note != "stopped" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	_, _, err = l.Trainings.Open(t.Context(), second.Ref) // the bank is free
+	testkit.Must(t, err)
+	if head, err := l.Banks.Head(t.Context(), l.DB.A.ID, bank.Default); err != nil || head.Head != 1 {
+		t.Errorf("version %d, %v", head.Head, err)
+	}
+}

@@ -1,0 +1,157 @@
+package training
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/designer"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/cases"
+	"cairn/internal/service/learning/design"
+	"cairn/internal/service/learning/episode"
+	"cairn/internal/service/learning/runspec"
+)
+
+// stage is what the close of a stage works on.
+type stage struct {
+	number   int
+	spec     Spec
+	recipe   memoryskill.Recipe
+	now      state
+	before   StageResult // of the stage before
+	rewards  []float64   // of the iterations that can be scored
+	outcomes episode.Outcomes
+	traces   map[int64]episode.Trace // with Design, as the rest
+	hard     hardCases
+	stats    map[string]memoryskill.Stats
+}
+
+// CloseStage scores a stage, goes back to the best one when this was none, and
+// has the designer edit the bank for the next.
+func (s *Service) CloseStage(ctx context.Context, ref run.Ref, number int) (out StageResult, err error) {
+	var st stage
+	done := false
+	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		if out, done, err = runspec.ReadStep[StageResult](ctx, tx, ref.Run, stageStep(number)); err != nil || done {
+			return err
+		}
+		st, err = s.readStage(ctx, tx, ref, number)
+		return err
+	})
+	if err != nil || done {
+		return out, err
+	}
+	if len(st.rewards) == 0 { // an outage is no low score: it would be held against the bank's last edit
+		return out, fault.New(fault.ModelRejected, fmt.Sprintf("no iteration of stage %d can be scored: "+
+			"%d of %d outcomes are masked, since model calls had no answer", number+1, st.outcomes.Masked,
+			st.outcomes.Of), "cairn runs show tells what the endpoint says; mend it and train again")
+	}
+	out, again := st.close()
+	if st.spec.Design && !out.Stop {
+		if err := s.design(ctx, ref, st, again, &out); err != nil {
+			return out, err
+		}
+	}
+	return out, s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		if err := s.ports.Banks.HoldLease(ctx, tx, ref, st.spec.Bank); err != nil {
+			return err
+		}
+		if err := runspec.SaveStep(ctx, tx, ref.Run, stageStep(number), 0, out); err != nil {
+			return err
+		}
+		// what was learnt from them stays
+		return tx.Steps().DropStepResults(ctx, ref.Run, fmt.Sprintf("episode/%04d/", number))
+	})
+}
+
+// readStage reads what a stage came to.
+func (s *Service) readStage(ctx context.Context, tx Tx, ref run.Ref, number int) (st stage, err error) {
+	st.number = number
+	if _, st.spec, err = readSpec(ctx, tx, ref); err != nil {
+		return st, err
+	}
+	if st.recipe, err = memoryskill.NewRecipe(st.spec.Recipe); err != nil {
+		return st, err
+	}
+	if st.now, err = s.readState(ctx, tx, ref, st.spec, number, st.spec.Iterations); err != nil {
+		return st, err
+	}
+	if number > 0 {
+		if st.before, err = runspec.NeedStep[StageResult](ctx, tx, ref.Run, stageStep(number-1)); err != nil {
+			return st, err
+		}
+	}
+	for i := range st.spec.Iterations {
+		one, err := runspec.NeedStep[IterationResult](ctx, tx, ref.Run, iterationStep(number, i))
+		if err != nil {
+			return st, err
+		}
+		st.outcomes = st.outcomes.Plus(one.Outcomes)
+		if one.Known && !one.Outcomes.Useless() { // few questions stand for nothing
+			st.rewards = append(st.rewards, one.Reward)
+		}
+	}
+	if !st.spec.Design {
+		return st, nil
+	}
+	if st.stats, err = tx.BankContents().SkillStats(ctx, st.spec.BankID); err != nil {
+		return st, err
+	}
+	return st, st.readTraces(ctx, tx, ref)
+}
+
+// readTraces reads the conversations of a training with what it failed at there.
+func (st *stage) readTraces(ctx context.Context, tx Tx, ref run.Ref) error {
+	_, questions, err := cases.ByConversation(ctx, tx, st.spec.BankID)
+	if err != nil {
+		return err
+	}
+	known := map[int64]cases.Case{}
+	st.traces = map[int64]episode.Trace{}
+	for _, id := range st.spec.Traces {
+		st.traces[id], err = episode.ReadTrace(ctx, tx, id, questions[id], st.spec.Keeping.Spanning)
+		if err != nil {
+			return err
+		}
+		for _, q := range questions[id] {
+			known[q.ID] = q
+		}
+	}
+	st.hard, err = readHardCases(ctx, tx, ref, st.spec, st.number, st.before.Hard, known)
+	return err
+}
+
+// close scores the stage, and says with what the next one begins. Again are the keys of
+// the cases that the stage which is gone back to was to mend.
+func (st *stage) close() (out StageResult, again []string) {
+	changed, fresh, before := st.before.Changed, st.now.fresh, st.before
+	if st.number == 0 {
+		changed = -1
+	}
+	if st.now.since >= st.recipe.Exploration.Window { // they are not new any more
+		fresh = nil
+	}
+	snapshot := memoryskill.Bind(st.now.bank, st.now.policy, st.now.optimiser)
+	progress, verdict := before.Progress.Close(
+		designer.Stage{Snapshot: snapshot, Score: designer.DefaultScoring().Of(st.rewards)},
+		designer.Limits{Evolutions: st.recipe.Evolutions, Patience: st.recipe.Patience})
+	current := design.Candidate{Members: st.now.bank.Versions(), Capacity: st.now.bank.Capacity(), Fresh: fresh}
+	out = StageResult{Progress: progress, Stop: verdict.Stop || st.number == st.spec.Stages-1, Failed: before.Failed,
+		Hard: st.hard.buffer,
+		Kept: append(slices.Clip(before.Kept), BankSnapshot{snapshot.Hash, current, changed})}
+	if before.Pending != "" && !verdict.Improved {
+		out.Failed = append(slices.Clip(out.Failed), before.Pending)
+	} else if verdict.Improved {
+		out.Failed = nil
+	}
+	for _, k := range out.Kept {
+		if k.Snapshot == verdict.Restore.Hash {
+			out.Bank, out.Changed = k.Bank, k.Changed
+		}
+	}
+	out.Policy, out.Optimiser = verdict.Restore.Policy, verdict.Restore.Optimiser
+	return out, verdict.Cases
+}

@@ -1,0 +1,57 @@
+package training
+
+import (
+	"context"
+
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/learning/bank"
+	"cairn/internal/service/learning/runspec"
+)
+
+// state is what an iteration begins with.
+type state struct {
+	bank      memoryskill.Bank
+	fresh     []string
+	policy    policy.Chooser
+	optimiser policy.Optimiser
+	since     int // iterations since the new skills came
+}
+
+// readState reads where a training is before an iteration: after the iteration
+// before, else after the stage before, else at the version that it began on.
+func (s *Service) readState(ctx context.Context, tx Tx, ref run.Ref, spec Spec, stage, iteration int) (out state,
+	err error) {
+	base, err := s.ports.Banks.ReadVersion(ctx, tx, bank.Row{ID: spec.BankID, Name: spec.Bank}, spec.Base)
+	if err != nil {
+		return out, err
+	}
+	out = state{bank: base.Bank, fresh: base.Version.Fresh, policy: base.Policy, optimiser: base.Optimiser,
+		since: stage*spec.Iterations + iteration}
+	if stage == 0 && iteration == 0 {
+		out.policy, out.optimiser, err = s.ports.Banks.Reform(base, spec.Recipe, spec.Fuse, spec.Temperature)
+		return out, err
+	}
+	var current, optimiser string
+	if stage > 0 {
+		before, err := runspec.NeedStep[StageResult](ctx, tx, ref.Run, stageStep(stage-1))
+		if err != nil {
+			return out, err
+		}
+		if out.bank, err = before.Bank.Bank(); err != nil {
+			return out, err
+		}
+		current, optimiser, out.fresh = before.Policy, before.Optimiser, before.Bank.Fresh
+		out.since = (stage-max(0, before.Changed))*spec.Iterations + iteration
+	}
+	if iteration > 0 {
+		before, err := runspec.NeedStep[IterationResult](ctx, tx, ref.Run, iterationStep(stage, iteration-1))
+		if err != nil {
+			return out, err
+		}
+		current, optimiser = before.Policy, before.Optimiser
+	}
+	out.policy, out.optimiser, err = s.ports.Banks.ReadWeights(ctx, tx, current, optimiser)
+	return out, err
+}
