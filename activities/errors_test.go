@@ -29,13 +29,14 @@ func TestErrorsSayWhetherAndWhenToTryAgain(t *testing.T) {
 		benign bool
 		wait   time.Duration
 	}{
-		"busy":              {busy, "busy", false, true, time.Second + 20*time.Millisecond},
-		"busy, wrapped":     {wrapped, "busy", false, true, time.Second + 20*time.Millisecond},
-		"model overloaded":  {overloaded, string(fault.Unavailable), false, true, 9 * time.Second},
-		"model rejects":     {rejected, string(fault.ModelRejected), true, false, 0},
-		"unavailable":       {fault.New(fault.Unavailable, "away", ""), string(fault.Unavailable), false, false, 0},
-		"rate limited":      {fault.New(fault.RateLimited, "too many", ""), string(fault.RateLimited), false, false, 0},
-		"wrong argument":    {fault.New(fault.InvalidArgument, "no", ""), string(fault.InvalidArgument), true, false, 0},
+		"busy":             {busy, "busy", false, true, time.Second + 20*time.Millisecond},
+		"busy, wrapped":    {wrapped, "busy", false, true, time.Second + 20*time.Millisecond},
+		"model overloaded": {overloaded, string(fault.Unavailable), false, true, 9 * time.Second},
+		"model rejects":    {rejected, string(fault.ModelRejected), true, false, 0},
+		"unavailable":      {fault.New(fault.Unavailable, "away", ""), string(fault.Unavailable), false, false, 0},
+		"rate limited":     {fault.New(fault.RateLimited, "too many", ""), string(fault.RateLimited), false, false, 0},
+		"wrong argument": {fault.New(fault.InvalidArgument, "no", ""), string(fault.InvalidArgument), true, false,
+			0},
 		"being erased":      {fault.New(fault.Erasing, "no", ""), string(fault.Erasing), true, false, 0},
 		"unexpected":        {errors.New("a defect"), string(fault.Internal), false, false, 0},
 		"unexpected, coded": {fault.New(fault.Internal, "a defect", ""), string(fault.Internal), false, false, 0},

@@ -55,7 +55,8 @@ func TestEraseActivitiesTranslate(t *testing.T) {
 type offloadService struct{ calls }
 
 func (s *offloadService) recorded() offload.CompactionResult {
-	return offload.CompactionResult{Degraded: "unavailable", Records: []string{"a"}, Handles: []string{"b", "c"}, Tokens: 40}
+	return offload.CompactionResult{Degraded: "unavailable", Records: []string{"a"}, Handles: []string{"b", "c"},
+		Tokens: 40}
 }
 
 func (s *offloadService) Compress(_ context.Context, ref run.Ref, group int) (string, error) {

@@ -53,8 +53,10 @@ func compose(t *testing.T) (text string, services map[string]service) {
 func TestComposeIsTheProductionShape(t *testing.T) {
 	t.Parallel()
 	text, services := compose(t)
-	for name, image := range map[string]string{"postgres": "pgvector/pgvector:pg17", "temporal": "temporalio/server:", "temporal-schema": "temporalio/admin-tools:",
-		"temporal-namespace": "temporalio/admin-tools:", "temporal-ui": "temporalio/ui:", "gateway": "cairn:", "worker": "cairn:", "migrate": "cairn:"} {
+	for name, image := range map[string]string{"postgres": "pgvector/pgvector:pg17", "temporal": "temporalio/server:",
+		"temporal-schema":    "temporalio/admin-tools:",
+		"temporal-namespace": "temporalio/admin-tools:", "temporal-ui": "temporalio/ui:", "gateway": "cairn:",
+		"worker": "cairn:", "migrate": "cairn:"} {
 		if !strings.HasPrefix(services[name].Image, image) {
 			t.Errorf("%s runs %q, want %s", name, services[name].Image, image)
 		}
@@ -105,7 +107,9 @@ func TestTheSandboxIsOffAndHasNoWayOut(t *testing.T) {
 	t.Parallel()
 	text, services := compose(t)
 	box := services["sandbox"]
-	if !slices.Equal(box.Profiles, []string{"sandbox"}) || !strings.HasPrefix(box.Image, "cairn-sandbox:") || box.Environment["CAIRN_SHELL"] != "on" || !slices.Equal(box.Command, []string{"worker", "--queues", contract.QueueSandbox}) {
+	if !slices.Equal(box.Profiles, []string{"sandbox"}) || !strings.HasPrefix(box.Image, "cairn-sandbox:") ||
+		box.Environment["CAIRN_SHELL"] != "on" ||
+		!slices.Equal(box.Command, []string{"worker", "--queues", contract.QueueSandbox}) {
 		t.Errorf("the sandbox is %+v", box)
 	}
 	var file struct {
@@ -114,15 +118,19 @@ func TestTheSandboxIsOffAndHasNoWayOut(t *testing.T) {
 	if err := yaml.Unmarshal([]byte(text), &file); err != nil {
 		t.Fatal(err)
 	}
-	if len(box.Networks) != 1 || !file.Networks[box.Networks[0]].Internal || len(box.Ports) > 0 || !slices.Equal(box.Volumes, services["worker"].Volumes) || !box.ReadOnly || !slices.Equal(box.CapDrop, []string{"ALL"}) {
+	if len(box.Networks) != 1 || !file.Networks[box.Networks[0]].Internal || len(box.Ports) > 0 ||
+		!slices.Equal(box.Volumes, services["worker"].Volumes) || !box.ReadOnly ||
+		!slices.Equal(box.CapDrop, []string{"ALL"}) {
 		t.Errorf("the sandbox is not shut: %+v", box)
 	}
 	out := []string{"gateway", "temporal-ui", "worker"} // that are reached from outside, or ask models
 	for name, s := range services {
-		if want := map[bool]string{true: "default inside", false: "inside"}[slices.Contains(out, name)]; strings.Join(s.Networks, " ") != want {
+		if want := map[bool]string{true: "default inside",
+			false: "inside"}[slices.Contains(out, name)]; strings.Join(s.Networks, " ") != want {
 			t.Errorf("%s is on %v, want %s", name, s.Networks, want)
 		}
-		if shell := s.Environment["CAIRN_SHELL"]; name != "sandbox" && (len(s.Profiles) > 0 || shell != "" && shell != "${CAIRN_SHELL:-off}") {
+		if shell := s.Environment["CAIRN_SHELL"]; name != "sandbox" &&
+			(len(s.Profiles) > 0 || shell != "" && shell != "${CAIRN_SHELL:-off}") {
 			t.Errorf("%s: profiles %v, commands of skills %s", name, s.Profiles, shell)
 		}
 	}
@@ -148,7 +156,9 @@ func TestTheSandboxIsOffAndHasNoWayOut(t *testing.T) {
 func TestTheSandboxMayMakeSandboxes(t *testing.T) {
 	t.Parallel()
 	_, services := compose(t)
-	i := slices.IndexFunc(services["sandbox"].SecurityOpt, func(o string) bool { return strings.HasPrefix(o, "seccomp:./") })
+	i := slices.IndexFunc(services["sandbox"].SecurityOpt, func(o string) bool {
+		return strings.HasPrefix(o, "seccomp:./")
+	})
 	if i < 0 || !slices.Contains(services["sandbox"].SecurityOpt, "no-new-privileges:true") {
 		t.Fatalf("the sandbox's options are %v", services["sandbox"].SecurityOpt)
 	}
@@ -163,11 +173,14 @@ func TestTheSandboxMayMakeSandboxes(t *testing.T) {
 			Action string
 		}
 	}
-	if err := json.Unmarshal(raw, &profile); err != nil || profile.Default != "SCMP_ACT_ALLOW" || len(profile.Syscalls) != 1 || profile.Syscalls[0].Action != "SCMP_ACT_ERRNO" {
+	if err := json.Unmarshal(raw, &profile); err != nil || profile.Default != "SCMP_ACT_ALLOW" ||
+		len(profile.Syscalls) != 1 || profile.Syscalls[0].Action != "SCMP_ACT_ERRNO" {
 		t.Fatalf("%v: %+v", err, profile)
 	}
-	for name, refused := range map[string]bool{"clone": false, "unshare": false, "mount": false, "umount2": false, "mount_setattr": false, "pivot_root": false, "sethostname": false, "seccomp": false, "prctl": false,
-		"bpf": true, "ptrace": true, "setns": true, "keyctl": true, "io_uring_setup": true, "init_module": true, "open_by_handle_at": true, "perf_event_open": true} {
+	for name, refused := range map[string]bool{"clone": false, "unshare": false, "mount": false, "umount2": false,
+		"mount_setattr": false, "pivot_root": false, "sethostname": false, "seccomp": false, "prctl": false,
+		"bpf": true, "ptrace": true, "setns": true, "keyctl": true, "io_uring_setup": true, "init_module": true,
+		"open_by_handle_at": true, "perf_event_open": true} {
 		if slices.Contains(profile.Syscalls[0].Names, name) != refused {
 			t.Errorf("%s is refused: %t", name, !refused)
 		}
@@ -187,7 +200,8 @@ func TestWhatServesIsNoSuperuser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(script), "create role cairn login nosuperuser nocreatedb nocreaterole nobypassrls password :'cairn' in role cairn_app, cairn_system;") {
+	if !strings.Contains(string(script), "create role cairn login nosuperuser nocreatedb nocreaterole nobypassrls "+
+		"password :'cairn' in role cairn_app, cairn_system;") {
 		t.Error("the login of Cairn is another one")
 	}
 	image, err := os.ReadFile("Dockerfile")

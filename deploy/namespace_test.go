@@ -43,7 +43,8 @@ func TestTheNamespaceJobMakesWhatIsMissing(t *testing.T) {
 	tool := temporalTool(t)
 	for range 2 {
 		c := exec.CommandContext(t.Context(), "sh", "temporal/namespace.sh")
-		c.Env = []string{"PATH=" + tool + ":" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TEMPORAL_ADDRESS=" + address, "TEMPORAL_NAMESPACE=" + namespace, "PAUSE=1"}
+		c.Env = []string{"PATH=" + tool + ":" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "TEMPORAL_ADDRESS=" + address,
+			"TEMPORAL_NAMESPACE=" + namespace, "PAUSE=1"}
 		if out, err := c.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		} else if strings.Contains(string(out), "did not succeed") {
@@ -55,7 +56,8 @@ func TestTheNamespaceJobMakesWhatIsMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	made, err := server.OperatorService().ListSearchAttributes(t.Context(), &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	made, err := server.OperatorService().
+		ListSearchAttributes(t.Context(), &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,11 +47,12 @@ var layers = map[string]string{
 // allowed lists, for each layer, the layers and path prefixes that it may import
 // besides itself.
 var allowed = map[string][]string{
-	"domain":     {},
-	"service":    {"domain"},
-	"adapter":    {"domain", "service", "schemas"},
-	"gateway":    {"domain", "service"},
-	"workflows":  {"internal/domain/contract", "internal/domain/agent", "internal/domain/nudge", "internal/domain/fault"},
+	"domain":  {},
+	"service": {"domain"},
+	"adapter": {"domain", "service", "schemas"},
+	"gateway": {"domain", "service"},
+	"workflows": {"internal/domain/contract", "internal/domain/agent", "internal/domain/nudge",
+		"internal/domain/fault"},
 	"activities": {"domain", "service"},
 	"app":        {"domain", "service", "adapter", "gateway", "workflows", "activities", "schemas"},
 	"main":       {"app"},
@@ -97,7 +98,8 @@ var libraries = []library{
 
 // impure are imports that domain and service packages do not have.
 var impure = []string{"github.com/jackc/pgx", "go.temporal.io/", "github.com/openai/", "github.com/aliyun/",
-	"github.com/danielgtaylor/huma", "github.com/spf13/cobra", "github.com/modelcontextprotocol/", "net/http", "database/sql"}
+	"github.com/danielgtaylor/huma", "github.com/spf13/cobra", "github.com/modelcontextprotocol/", "net/http",
+	"database/sql"}
 
 // exceptions maps an edge, as this test reports it, to the reason why it stays
 // for now. An exception that is not needed fails the test.
@@ -170,7 +172,8 @@ func checkImports(from string, imports []string, test bool, report func(edge, ru
 			report(edge, layer+" packages use no database, network or SDK")
 		case !ours && !test && !permitsLibrary(from, layer, path):
 			report(edge, "this library is used in its adapter only")
-		case !ours && !test && (layer == "client" || layer == "testkit") && strings.Contains(strings.SplitN(path, "/", 2)[0], "."):
+		case !ours && !test && (layer == "client" || layer == "testkit") &&
+			strings.Contains(strings.SplitN(path, "/", 2)[0], "."):
 			report(edge, layer+" imports the standard library only")
 		}
 	}
@@ -188,7 +191,8 @@ func layerOf(path string) string {
 
 func permits(may []string, layer, to string) bool {
 	target := layerOf(to)
-	return target == layer && layer != "main" || slices.Contains(may, "*") || slices.Contains(may, target) || slices.Contains(may, to)
+	return target == layer && layer != "main" || slices.Contains(may, "*") || slices.Contains(may, target) ||
+		slices.Contains(may, to)
 }
 
 func permitsLibrary(from, layer, path string) bool {
@@ -220,7 +224,8 @@ func TestPackageSizes(t *testing.T) {
 			lines += bytes.Count(text, []byte("\n"))
 		}
 		if len(p.GoFiles) > maxFiles || lines > maxLines {
-			t.Errorf("%s has %d files and %d lines, more than %d or %d: split it", from, len(p.GoFiles), lines, maxFiles, maxLines)
+			t.Errorf("%s has %d files and %d lines, more than %d or %d: split it", from, len(p.GoFiles), lines,
+				maxFiles, maxLines)
 		}
 	}
 }

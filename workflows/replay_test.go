@@ -29,7 +29,8 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 			t.Parallel()
 			replayer := worker.NewWorkflowReplayer()
 			workflows.Register(replayer)
-			if err := replayer.ReplayWorkflowHistoryFromJSONFile(log.NewStructuredLogger(slog.New(slog.DiscardHandler)), file); err != nil {
+			if err := replayer.ReplayWorkflowHistoryFromJSONFile(log.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+				file); err != nil {
 				t.Error(err)
 			}
 		})
@@ -51,7 +52,8 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 // took, and whose worker died.
 func TestIsolatedCallsAreAmongTheHistories(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]string{"isolated": "EVENT_TYPE_ACTIVITY_TASK_COMPLETED", "unsandboxed": "TIMEOUT_TYPE_SCHEDULE_TO_START", "isolated-lost": "TIMEOUT_TYPE_HEARTBEAT"} {
+	for name, want := range map[string]string{"isolated": "EVENT_TYPE_ACTIVITY_TASK_COMPLETED",
+		"unsandboxed": "TIMEOUT_TYPE_SCHEDULE_TO_START", "isolated-lost": "TIMEOUT_TYPE_HEARTBEAT"} {
 		raw, err := os.ReadFile("testdata/histories/1/Turn/" + name + ".json")
 		if err != nil {
 			t.Fatal(err)
@@ -72,7 +74,9 @@ func TestHistoriesHoldNoText(t *testing.T) {
 			t.Fatal(err)
 		}
 		for payload := range payloads(t, raw) {
-			for _, word := range []string{"Checkout", "502", "healthy", "Rollback", "rollback", "kubectl", "hello", "tea", "coffee", "Grace likes", "All right", "Enough", "I am back", "bees", "talk", "lemon", "cellar", "crate", "warehouse"} {
+			for _, word := range []string{"Checkout", "502", "healthy", "Rollback", "rollback", "kubectl", "hello",
+				"tea", "coffee", "Grace likes", "All right", "Enough", "I am back", "bees", "talk", "lemon", "cellar",
+				"crate", "warehouse"} {
 				if strings.Contains(payload, word) {
 					t.Errorf("%s: a payload holds %q: %s", file, word, payload)
 				}

@@ -20,9 +20,10 @@ func TestAnExecutionIsOfTheWorkspaceThatItsIdNames(t *testing.T) {
 		workflow any
 		input    any
 	}{
-		"conversation": {contract.ConversationID("other", 7), workflows.Conversation, contract.ConversationInput{WorkspaceKey: "mine", Conversation: 7}},
-		"turn":         {contract.TurnID("other", 7, "m1", 1), workflows.Turn, turn},
-		"nudge":        {contract.NudgeID("other", 7, 1), workflows.Nudge, contract.NudgeInput{WorkspaceKey: "mine"}},
+		"conversation": {contract.ConversationID("other", 7), workflows.Conversation,
+			contract.ConversationInput{WorkspaceKey: "mine", Conversation: 7}},
+		"turn":  {contract.TurnID("other", 7, "m1", 1), workflows.Turn, turn},
+		"nudge": {contract.NudgeID("other", 7, 1), workflows.Nudge, contract.NudgeInput{WorkspaceKey: "mine"}},
 	} {
 		var suite testsuite.WorkflowTestSuite
 		env := suite.NewTestWorkflowEnvironment()

@@ -21,9 +21,11 @@ import (
 
 // registerAgents brings the agents of long-term memory into the loop.
 func (h *App) registerAgents() error {
-	h.Progressive = &memoryagent.Service{Store: h.Store.Progressive(), LongTerm: h.LongTerm, Loop: h.AgentRuns, Registry: memoryagent.NewRegistry(), Ledger: h.AgentRuns.Ledger}
+	h.Progressive = &memoryagent.Service{Store: h.Store.Progressive(), LongTerm: h.LongTerm, Loop: h.AgentRuns,
+		Registry: memoryagent.NewRegistry(), Ledger: h.AgentRuns.Ledger}
 	performer := memoryagent.AgentHooks{Service: h.Progressive}
-	h.AgentRuns.Agents = map[run.Kind]agentrun.Agent{run.Summarize: performer, run.Specialist: performer, run.Retrieve: performer}
+	h.AgentRuns.Agents = map[run.Kind]agentrun.Agent{run.Summarize: performer, run.Specialist: performer,
+		run.Retrieve: performer}
 	if err := h.registerReflection(); err != nil {
 		return err
 	}
@@ -56,7 +58,8 @@ func (h *App) registerAgents() error {
 
 // takeSession has a session made memories of that an agent of another program tells.
 // The same session is the same request.
-func (h *App) takeSession(ctx context.Context, a agent.Actor, messages []transcript.Message, text string) (out tools.SessionTaken, err error) {
+func (h *App) takeSession(ctx context.Context, a agent.Actor, messages []transcript.Message,
+	text string) (out tools.SessionTaken, err error) {
 	r := memoryagent.Request{Workspace: a.Workspace, Messages: messages, Query: text, Spec: TurnSpec(h.Config)}
 	err = h.Store.InWorkspace(ctx, a.Workspace, func(ctx context.Context, q postgres.Tx) error {
 		r.WorkspaceKey, err = q.Workspaces().Key(ctx)
@@ -73,7 +76,9 @@ func (h *App) takeSession(ctx context.Context, a agent.Actor, messages []transcr
 // its workspace chose, and distilled when there is
 // enough in it: the gate is asked when the distillation opens.
 func (h *App) readIdle(ctx context.Context, in contract.IdleInput) (out contract.IdleResult, err error) {
-	made, err := h.Progressive.SummarizeIdle(ctx, memoryagent.Idle{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation, Spec: TurnSpec(h.Config)})
+	made, err := h.Progressive.SummarizeIdle(ctx,
+		memoryagent.Idle{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation,
+			Spec: TurnSpec(h.Config)})
 	if err != nil {
 		return out, err
 	}
@@ -90,7 +95,9 @@ func (h *App) readIdle(ctx context.Context, in contract.IdleInput) (out contract
 // buildIdle has what nobody has read yet remembered with memory skills, where the
 // workspace chose them; 0 is no run.
 func (h *App) buildIdle(ctx context.Context, in contract.IdleInput) (int64, error) {
-	made, err := h.Learning.Builds.AcceptIdle(ctx, memorybuild.IdleRequest{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation, Spec: EvolveSpec(h.Config), Keeping: runspec.DefaultSpanOptions()})
+	made, err := h.Learning.Builds.AcceptIdle(ctx,
+		memorybuild.IdleRequest{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation,
+			Spec: EvolveSpec(h.Config), Keeping: runspec.DefaultSpanOptions()})
 	if err != nil || made == nil {
 		return 0, err
 	}
@@ -115,10 +122,12 @@ func (h *App) distillIdle(ctx context.Context, in contract.IdleInput) (int64, er
 		return 0, err
 	}
 	spec := DistillSpec(h.Config, transcript.ExtractAuto)
-	if !spec.Gate.Decide(c.Messages[from:], transcript.ExtractAuto).Pass { // more may be said: what is too little now counts then
+	// more may be said: what is too little now counts then
+	if !spec.Gate.Decide(c.Messages[from:], transcript.ExtractAuto).Pass {
 		return 0, nil
 	}
-	r, _, err := h.Distill.Accept(ctx, distill.Request{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, ID: fmt.Sprintf("idle-%d-%d", in.Conversation, to),
+	r, _, err := h.Distill.Accept(ctx, distill.Request{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey,
+		ID:           fmt.Sprintf("idle-%d-%d", in.Conversation, to),
 		Conversation: c, Channel: channel, Spec: spec, From: from})
 	if fault.CodeOf(err) == fault.VersionConflict { // somebody has said something meanwhile
 		return 0, nil

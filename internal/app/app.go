@@ -100,11 +100,13 @@ type App struct {
 // Open connects to Postgres and, unless the address is empty, to Temporal.
 func Open(ctx context.Context, c config.Config, log *slog.Logger) (*App, error) {
 	if c.DatabaseURL == "" {
-		return nil, fault.New(fault.Misconfigured, "there is no database", "set DATABASE_URL, or start the development stack: cairn dev")
+		return nil, fault.New(fault.Misconfigured, "there is no database",
+			"set DATABASE_URL, or start the development stack: cairn dev")
 	}
 	h := &App{Config: c, Log: log}
 	var err error
-	if h.Store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: int32(c.DatabaseConns)}); err != nil {
+	if h.Store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: int32(c.DatabaseConns)}); err !=
+		nil {
 		return nil, err
 	}
 	if err := h.build(ctx); err != nil {
@@ -138,10 +140,14 @@ func (h *App) build(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	calls := &ledger.Ledger{Store: h.Store, Model: model, Prices: prices, Lease: c.Lease, StoreRetryFor: c.Hold, Log: h.Log}
-	h.Distill = &distill.Service{Store: h.Store.Distill(), Ledger: calls, Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs}
-	h.Finder = search.Finder{Index: h.Store.SearchIndex(), Embedder: h.Embedder, Space: h.Space, MinCosine: c.RecallMinSim, VectorShare: share}
-	h.Library = &library.Library{Store: h.Store.Library(), Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs, NameStyle: c.NameStyle, Finder: h.Finder,
+	calls := &ledger.Ledger{Store: h.Store, Model: model, Prices: prices, Lease: c.Lease, StoreRetryFor: c.Hold,
+		Log: h.Log}
+	h.Distill = &distill.Service{Store: h.Store.Distill(), Ledger: calls, Embedder: h.Embedder, Space: h.Space,
+		Blobs: h.Blobs}
+	h.Finder = search.Finder{Index: h.Store.SearchIndex(), Embedder: h.Embedder, Space: h.Space,
+		MinCosine: c.RecallMinSim, VectorShare: share}
+	h.Library = &library.Library{Store: h.Store.Library(), Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs,
+		NameStyle: c.NameStyle, Finder: h.Finder,
 		KeepVersions: c.KeepVersions, Settings: h.skillSettings}
 	h.Memory = &promptmemory.Service{Store: h.Store.Memory(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
 	h.LongTerm = &longterm.Service{Store: h.Store.LongTerm(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
@@ -150,8 +156,11 @@ func (h *App) build(ctx context.Context) (err error) {
 		return err
 	}
 	h.Inbox = &conversation.Service{Store: h.Store.Conversations()}
-	h.AgentRuns = &agentrun.Service{Store: h.Store.AgentRuns(), Ledger: calls, Tools: h.Tools, Memory: promptContext{h.Memory, h.Library, h.LongTerm},
-		Compactor: offload.ConversationCompactor{Service: h.Offload, Spec: func() offload.Spec { return OffloadSpec(c) }}, FlushSpec: func() agentrun.Spec { return FlushSpec(c) }}
+	h.AgentRuns = &agentrun.Service{Store: h.Store.AgentRuns(), Ledger: calls, Tools: h.Tools,
+		Memory: promptContext{h.Memory, h.Library, h.LongTerm},
+		Compactor: offload.ConversationCompactor{Service: h.Offload, Spec: func() offload.Spec {
+			return OffloadSpec(c)
+		}}, FlushSpec: func() agentrun.Spec { return FlushSpec(c) }}
 	if err := h.registerAgents(); err != nil {
 		return err
 	}
@@ -169,10 +178,13 @@ func (h *App) build(ctx context.Context) (err error) {
 	h.Schedules = &schedule.Service{Store: h.Store.Schedules(), Starter: dispatcher, Planner: planner}
 	h.Sweeper = &schedule.Sweeper{Claims: h.Store.Claims(), Starter: dispatcher, Planner: planner, Log: h.Log}
 	h.Curator = &curate.Service{Store: h.Store.Curation(), Embedder: h.Embedder}
-	h.Erase = &erase.Service{Store: h.Store.Erasures(), Blobs: h.Blobs, Workflows: h.Driver, ObjectsOf: distill.PackageObjects, Empty: h.emptyPackages}
+	h.Erase = &erase.Service{Store: h.Store.Erasures(), Blobs: h.Blobs, Workflows: h.Driver,
+		ObjectsOf: distill.PackageObjects, Empty: h.emptyPackages}
 	h.Dumps = &dump.Service{Store: h.Store.Dumps(), Model: h.Embedder.Model(), Dims: h.Embedder.Dims(), Space: h.Space}
-	h.Relay = &relay.Relay{Store: h.Store.Outbox(), Leftovers: h.Store.Leftovers(), Driver: h.Driver, Embedder: h.Embedder, Space: h.Space,
-		Remove: h.removePackage, Close: conversationLimits(c).Close, Every: relayEvery, Grace: c.PackageGrace, Log: h.Log}
+	h.Relay = &relay.Relay{Store: h.Store.Outbox(), Leftovers: h.Store.Leftovers(), Driver: h.Driver,
+		Embedder: h.Embedder, Space: h.Space,
+		Remove: h.removePackage, Close: conversationLimits(c).Close, Every: relayEvery, Grace: c.PackageGrace,
+		Log: h.Log}
 	return nil
 }
 
@@ -219,7 +231,8 @@ func (h *App) emptyPackages(ctx context.Context, workspace int64) error {
 func (h *App) dial(ctx context.Context) error {
 	options, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
-		return fault.Wrap(err, fault.Misconfigured, "the Temporal settings cannot be read", "check the TEMPORAL_* variables")
+		return fault.Wrap(err, fault.Misconfigured, "the Temporal settings cannot be read",
+			"check the TEMPORAL_* variables")
 	}
 	options.HostPort, options.Namespace = h.Config.TemporalAddress, h.Config.TemporalNamespace
 	// Requests carry ids and counts: packing each costs more time than it saves.
@@ -233,7 +246,8 @@ func (h *App) dial(ctx context.Context) error {
 	if codec != nil {
 		h.Codec, h.Payloads = codec, converter.NewCodecDataConverter(h.Payloads, codec)
 	}
-	h.Failures = temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: h.Payloads, EncodeCommonAttributes: codec != nil})
+	h.Failures = temporal.NewDefaultFailureConverter(
+		temporal.DefaultFailureConverterOptions{DataConverter: h.Payloads, EncodeCommonAttributes: codec != nil})
 	options.DataConverter, options.FailureConverter = h.Payloads, h.Failures
 	if h.Temporal, err = client.DialContext(ctx, options); err != nil {
 		return h.classifyTemporalError(err, "Temporal does not answer at "+h.Config.TemporalAddress)
@@ -257,7 +271,8 @@ func (h *App) Close() {
 // blobs is where packages are kept.
 func blobs(c config.Config) (objectstore.Store, error) {
 	if strings.EqualFold(c.Backend, "oss") {
-		return objectstore.OSS(objectstore.OSSConfig{Endpoint: c.OSSEndpoint, Region: c.OSSRegion, Bucket: c.OSSBucket, AccessKeyID: c.OSSKeyID, AccessKeySecret: c.OSSKeySecret,
+		return objectstore.OSS(objectstore.OSSConfig{Endpoint: c.OSSEndpoint, Region: c.OSSRegion, Bucket: c.OSSBucket,
+			AccessKeyID: c.OSSKeyID, AccessKeySecret: c.OSSKeySecret,
 			SessionToken: c.OSSSessionToken, Dir: c.OSSDir, Signature: c.OSSSignature})
 	}
 	return objectstore.Local(skillsDir(c))
@@ -274,7 +289,8 @@ func embedder(c config.Config) embedding.Embedder {
 	if c.EmbeddingModel == "" {
 		return embedding.Hashing(c.EmbeddingDimensions)
 	}
-	e := embedding.Config{BaseURL: c.EmbeddingBaseURL, APIKey: c.EmbeddingAPIKey, Model: c.EmbeddingModel, Dims: c.EmbeddingDimensions, Timeout: c.Timeout}
+	e := embedding.Config{BaseURL: c.EmbeddingBaseURL, APIKey: c.EmbeddingAPIKey, Model: c.EmbeddingModel,
+		Dims: c.EmbeddingDimensions, Timeout: c.Timeout}
 	if e.BaseURL == "" {
 		e.BaseURL = c.BaseURL
 	}

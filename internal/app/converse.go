@@ -25,7 +25,8 @@ func TurnSpec(c config.Config) agentrun.Spec {
 	return agentrun.Spec{
 		Model:  cmp.Or(c.Model, offlineModel),
 		Limits: agentLimits(c),
-		Timing: agentrun.Timing{Model: c.Timeout + time.Minute, Tool: c.ToolTimeout, Heartbeat: c.Heartbeat, Database: c.DatabaseStep, GiveUp: giveUp},
+		Timing: agentrun.Timing{Model: c.Timeout + time.Minute, Tool: c.ToolTimeout, Heartbeat: c.Heartbeat,
+			Database: c.DatabaseStep, GiveUp: giveUp},
 
 		SessionTTL: c.SessionTTL,
 	}
@@ -40,7 +41,8 @@ func NudgeSpec(c config.Config) agentrun.Spec {
 }
 
 func agentLimits(c config.Config) agentrun.Limits {
-	return agentrun.Limits{Window: c.ModelWindow, HistoryTokens: c.TurnHistoryTokens, ResultChars: c.ToolResultChars, MaxTokens: c.ReplyTokens, NudgeMessages: nudgeMessages}
+	return agentrun.Limits{Window: c.ModelWindow, HistoryTokens: c.TurnHistoryTokens, ResultChars: c.ToolResultChars,
+		MaxTokens: c.ReplyTokens, NudgeMessages: nudgeMessages}
 }
 
 // FlushSpec is the configuration that a review before a compaction is pinned to.
@@ -55,7 +57,9 @@ func FlushSpec(c config.Config) agentrun.Spec {
 // OffloadSpec is the configuration that a new run of working memory is pinned to.
 func OffloadSpec(c config.Config) offload.Spec {
 	s := FlushSpec(c)
-	return offload.Spec{Model: s.Model, Timing: s.Timing, Limits: offload.Limits{ResultChars: recordResultChars, MaterialTokens: min(groupTokens, s.Limits.Window/2), Repairs: 1, ReplyTokens: c.ReplyTokens}}
+	return offload.Spec{Model: s.Model, Timing: s.Timing,
+		Limits: offload.Limits{ResultChars: recordResultChars, MaterialTokens: min(groupTokens, s.Limits.Window/2),
+			Repairs: 1, ReplyTokens: c.ReplyTokens}}
 }
 
 const (
@@ -120,7 +124,9 @@ func (h *App) skillSettings(ctx context.Context, ws int64) (out library.Settings
 		s, err = q.Workspaces().Settings(ctx)
 		return err
 	})
-	out = library.Settings{Approval: library.ApproveAll, MaxSkills: s.Limits.ActiveSkills, WritesPerHour: s.Limits.SkillWritesHour, AutonomousPerHour: s.Limits.AutonomousSkillWritesHour, UndoDays: s.Limits.UndoDays}
+	out = library.Settings{Approval: library.ApproveAll, MaxSkills: s.Limits.ActiveSkills,
+		WritesPerHour: s.Limits.SkillWritesHour, AutonomousPerHour: s.Limits.AutonomousSkillWritesHour,
+		UndoDays: s.Limits.UndoDays}
 	switch s.WriteApproval.Skills {
 	case settings.GateOff, "":
 		out.Approval = library.ApproveNone

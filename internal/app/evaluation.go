@@ -55,7 +55,8 @@ func (i imports) PutConversation(ctx context.Context, ws int64, c transcript.Con
 
 // Profiles is this Cairn as profiles of agents are measured in it.
 func (h *App) Profiles() profiles.Cairn {
-	return profiles.Cairn{Workspaces: profiled{h}, Agents: h.Progressive, Wait: h.Driver.Ended, Spec: TurnSpec(h.Config)}
+	return profiles.Cairn{Workspaces: profiled{h}, Agents: h.Progressive, Wait: h.Driver.Ended,
+		Spec: TurnSpec(h.Config)}
 }
 
 // profiled are the workspaces that profiles are measured in.

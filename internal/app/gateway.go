@@ -22,9 +22,12 @@ import (
 
 // Gateway is the HTTP API of this Cairn.
 func (h *App) Gateway(m httpapi.Meter) *httpapi.Gateway {
-	s := httpapi.Services{Log: h.Log, Keys: h.Keys, Runs: h.Runs, Conversations: h.Conversations, Workspaces: h.Workspaces,
-		Waiter: h.Waiter, Inbox: h.Inbox, Distill: h.Distill, Library: h.Library, Curator: h.Curator, Finder: h.Finder,
-		Memory: h.Memory, LongTerm: h.LongTerm, Progressive: h.Progressive, Offload: h.Offload, Dumps: h.Dumps, Learning: h.Learning,
+	s := httpapi.Services{Log: h.Log, Keys: h.Keys, Runs: h.Runs, Conversations: h.Conversations,
+		Workspaces: h.Workspaces,
+		Waiter:     h.Waiter, Inbox: h.Inbox, Distill: h.Distill, Library: h.Library, Curator: h.Curator,
+		Finder: h.Finder,
+		Memory: h.Memory, LongTerm: h.LongTerm, Progressive: h.Progressive, Offload: h.Offload, Dumps: h.Dumps,
+		Learning: h.Learning,
 		Feedback: h.Feedback, Reflect: h.Reflect, Reflections: h.Reflections, Schedules: h.Schedules, Erase: h.Erase,
 		Offered: h.Offered, Embedder: h.Embedder, Fetch: fetchPackage,
 		Probes: httpapi.Probes{Database: h.askDatabase, Temporal: h.askTemporal, Schema: h.askSchema}}
@@ -44,8 +47,9 @@ func Describe(c config.Config) ([]byte, error) {
 
 func (h *App) gatewayOptions() httpapi.Options {
 	c := h.Config
-	return httpapi.Options{RequestBytes: c.RequestBytes, RateLimit: c.RateLimit, StopTimeout: c.StopTimeout, PublicBaseURL: c.PublicBaseURL,
-		Metrics: c.Metrics, TemporalUI: c.TemporalUI, MCPName: c.MCPName, NameStyle: c.NameStyle, Model: c.Model,
+	return httpapi.Options{RequestBytes: c.RequestBytes, RateLimit: c.RateLimit, StopTimeout: c.StopTimeout,
+		PublicBaseURL: c.PublicBaseURL,
+		Metrics:       c.Metrics, TemporalUI: c.TemporalUI, MCPName: c.MCPName, NameStyle: c.NameStyle, Model: c.Model,
 		OffloadTTL: c.OffloadTTL, Mem0Compat: c.Mem0Compat, WorkflowLink: h.WorkflowLink,
 		TurnSpec:    h.turnSpec,
 		OffloadSpec: func() offload.Spec { return OffloadSpec(h.Config) },
@@ -89,7 +93,8 @@ func (h *App) askTemporal(ctx context.Context) error {
 		return fault.New(fault.Unavailable, "there is no Temporal server", "set TEMPORAL_ADDRESS")
 	}
 	if _, err := h.Temporal.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
-		return fault.Wrap(err, fault.Unavailable, "Temporal does not answer", "what is accepted meanwhile is kept, and driven when it does")
+		return fault.Wrap(err, fault.Unavailable, "Temporal does not answer",
+			"what is accepted meanwhile is kept, and driven when it does")
 	}
 	return nil
 }

@@ -27,7 +27,8 @@ func (h *App) tendGraphs(ctx context.Context) {
 			return
 		case <-look.C:
 		}
-		done, err := h.Store.MaintainVectorIndexes(ctx, cmp.Or(h.Config.GraphURL, h.Config.DatabaseURL), h.Space, max(postgres.LeastGraph, h.Config.GraphFrom))
+		done, err := h.Store.MaintainVectorIndexes(ctx, cmp.Or(h.Config.GraphURL, h.Config.DatabaseURL), h.Space,
+			max(postgres.LeastGraph, h.Config.GraphFrom))
 		switch {
 		case ctx.Err() != nil:
 			return

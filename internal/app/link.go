@@ -12,5 +12,6 @@ func (h *App) WorkflowLink(id string) string {
 	if h.Config.TemporalUI == "" || id == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s/namespaces/%s/workflows/%s", strings.TrimRight(h.Config.TemporalUI, "/"), url.PathEscape(h.Config.TemporalNamespace), url.PathEscape(id))
+	return fmt.Sprintf("%s/namespaces/%s/workflows/%s", strings.TrimRight(h.Config.TemporalUI, "/"),
+		url.PathEscape(h.Config.TemporalNamespace), url.PathEscape(id))
 }

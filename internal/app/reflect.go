@@ -38,7 +38,8 @@ func (h *App) registerReflection() error {
 	if err != nil {
 		return err
 	}
-	h.Reflect = &reflection.Service{Store: h.Store.Reflections(), Keeper: h.Memory, Memory: promptContext{h.Memory, h.Library, h.LongTerm}, Tools: all, Log: h.Log}
+	h.Reflect = &reflection.Service{Store: h.Store.Reflections(), Keeper: h.Memory,
+		Memory: promptContext{h.Memory, h.Library, h.LongTerm}, Tools: all, Log: h.Log}
 	h.AgentRuns.Agents[run.Reflection] = reflection.Agent{Service: h.Reflect}
 	noting, err := tools.NewRegistry(notes...)
 	h.AgentRuns.Agents[run.Flush] = agentrun.Flush{Notes: noting}
@@ -49,7 +50,8 @@ func (h *App) registerReflection() error {
 // in them that nobody has distilled yet, and remembered with memory skills where
 // the workspace chose them: gate and marks are those of conversations that have
 // gone idle.
-func (h *App) distillDay(ctx context.Context, ref run.Ref, workspaceKey string) (out contract.DistillDayResult, err error) {
+func (h *App) distillDay(ctx context.Context, ref run.Ref, workspaceKey string) (out contract.DistillDayResult,
+	err error) {
 	conversations, err := h.Reflect.Conversations(ctx, ref)
 	if err != nil {
 		return out, err
@@ -73,7 +75,9 @@ func (h *App) distillDay(ctx context.Context, ref run.Ref, workspaceKey string) 
 		err = h.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, q postgres.Tx) error {
 			made, err := q.Runs().Run(ctx, id)
 			if err == nil && made.Status != run.Ended {
-				out.Distills = append(out.Distills, contract.DistillToStart{WorkflowID: made.WorkflowID, Conversation: made.Conversation, Input: launcher.DistillInput(workspaceKey, made)})
+				out.Distills = append(out.Distills,
+					contract.DistillToStart{WorkflowID: made.WorkflowID, Conversation: made.Conversation,
+						Input: launcher.DistillInput(workspaceKey, made)})
 			}
 			return err
 		})

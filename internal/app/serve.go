@@ -31,7 +31,8 @@ func Work(ctx context.Context, c config.Config, log *slog.Logger, queues []strin
 	}
 	defer hide()
 	if c.TemporalAddress == "" {
-		return fault.New(fault.Misconfigured, "there is no Temporal server", "set TEMPORAL_ADDRESS, or start the development stack: cairn dev")
+		return fault.New(fault.Misconfigured, "there is no Temporal server",
+			"set TEMPORAL_ADDRESS, or start the development stack: cairn dev")
 	}
 	pause := firstPause
 	for {

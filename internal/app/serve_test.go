@@ -61,7 +61,9 @@ func TestAWorkerProcessOutlivesAStartWithoutTemporal(t *testing.T) {
 	temporal := testkit.NewProxy(t, "tcp", b.Config.TemporalAddress)
 	temporal.Cut()
 	b.StartProcess("TEMPORAL_ADDRESS=" + temporal.Address())
-	testkit.Eventually(t, "the worker has looked for Temporal again and again", func() bool { return temporal.Refused() > 5 })
+	testkit.Eventually(t, "the worker has looked for Temporal again and again", func() bool {
+		return temporal.Refused() > 5
+	})
 	ref := b.StartDistill()
 	temporal.Restore()
 	if r := b.Wait(ref); r.Outcome != run.Completed {
@@ -74,10 +76,14 @@ func TestServeEndsForWhatAnOperatorMustMend(t *testing.T) {
 	t.Parallel()
 	whole := apptest.OpenIdle(t).Config
 	for name, spoil := range map[string]func(*testing.T, *config.Config){
-		"no database":        func(_ *testing.T, c *config.Config) { c.DatabaseURL = "" },
-		"no Temporal":        func(_ *testing.T, c *config.Config) { c.TemporalAddress = "" },
-		"an empty database":  func(t *testing.T, c *config.Config) { c.DatabaseURL = withDatabase(t, c.DatabaseURL, "template1") },
-		"an unknown one":     func(t *testing.T, c *config.Config) { c.DatabaseURL = withDatabase(t, c.DatabaseURL, "nowhere") },
+		"no database": func(_ *testing.T, c *config.Config) { c.DatabaseURL = "" },
+		"no Temporal": func(_ *testing.T, c *config.Config) { c.TemporalAddress = "" },
+		"an empty database": func(t *testing.T, c *config.Config) {
+			c.DatabaseURL = withDatabase(t, c.DatabaseURL, "template1")
+		},
+		"an unknown one": func(t *testing.T, c *config.Config) {
+			c.DatabaseURL = withDatabase(t, c.DatabaseURL, "nowhere")
+		},
 		"unreadable prices":  func(_ *testing.T, c *config.Config) { c.Prices = "{" },
 		"an unreadable base": func(_ *testing.T, c *config.Config) { c.BaseURL = "not a URL" },
 	} {

@@ -41,7 +41,8 @@ func Programs(c config.Config) (out []string) {
 // sandbox is told now, and then to each call: none is run without one.
 func (h *App) runCommands(ctx context.Context) error {
 	if h.Shell == nil {
-		return fault.New(fault.Misconfigured, "a sandboxed worker is asked for, and commands are off", "set CAIRN_SHELL=on here and where turns are answered")
+		return fault.New(fault.Misconfigured, "a sandboxed worker is asked for, and commands are off",
+			"set CAIRN_SHELL=on here and where turns are answered")
 	}
 	h.Shell.Runner = sandboxes{Limits(h.Config)}
 	if err := sandbox.Probe(ctx); err != nil {
@@ -65,8 +66,10 @@ type sandboxes struct{ limits sandbox.Limits }
 func (s sandboxes) Run(ctx context.Context, job skillexec.Job) (skillexec.Outcome, error) {
 	var files []sandbox.File
 	for _, f := range job.Files {
-		files = append(files, sandbox.File{Path: f.Path, Content: []byte(f.Content), Executable: path.Dir(f.Path) == skill.Scripts})
+		files = append(files, sandbox.File{Path: f.Path, Content: []byte(f.Content),
+			Executable: path.Dir(f.Path) == skill.Scripts})
 	}
 	o, err := sandbox.Run(ctx, sandbox.Job{Files: files, Argv: job.Argv, Limits: s.limits})
-	return skillexec.Outcome{Exit: o.Exit, Stopped: string(o.Stopped), Stdout: o.Stdout, Stderr: o.Stderr, Elapsed: o.Elapsed}, err
+	return skillexec.Outcome{Exit: o.Exit, Stopped: string(o.Stopped), Stdout: o.Stdout, Stderr: o.Stderr,
+		Elapsed: o.Elapsed}, err
 }

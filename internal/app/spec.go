@@ -18,27 +18,34 @@ func DistillSpec(c config.Config, extract string) distill.Spec {
 	all := cmp.Or(c.SkillsLLM, c.Model, offlineModel)
 	rounds := time.Duration(c.Repairs + 1)
 	return distill.Spec{
-		Options:   distill.Options{Mode: c.Mode, Extract: extract},
-		Gate:      transcript.Gate{Policy: transcript.GatePolicy(c.Gate), MinToolMessages: c.MinToolMessages, MinMessages: c.MinMessages},
+		Options: distill.Options{Mode: c.Mode, Extract: extract},
+		Gate: transcript.Gate{Policy: transcript.GatePolicy(c.Gate), MinToolMessages: c.MinToolMessages,
+			MinMessages: c.MinMessages},
 		NameStyle: c.NameStyle,
 		Redact:    c.Redact,
 		Quality:   c.Quality,
 		Approval:  c.RequireApproval,
 		Models: map[string]string{
-			"chunk": cmp.Or(c.SkillsLLMChunk, all), "rewrite": cmp.Or(c.SkillsLLMRewrite, all), "extract": cmp.Or(c.SkillsLLMExtract, all), "merge": cmp.Or(c.SkillsLLMExtract, all),
-			"scripts": cmp.Or(c.SkillsLLMScripts, all), "doc": cmp.Or(c.SkillsLLMDocs, all), "judge": cmp.Or(c.SkillsLLMJudge, all)},
-		Limits: distill.Limits{MaxTasks: c.MaxTasks, ToolOutputChars: c.ToolOutputChars, InputTokens: c.InputTokens, RecallTopK: c.RecallTopK,
+			"chunk": cmp.Or(c.SkillsLLMChunk, all), "rewrite": cmp.Or(c.SkillsLLMRewrite, all),
+			"extract": cmp.Or(c.SkillsLLMExtract, all), "merge": cmp.Or(c.SkillsLLMExtract, all),
+			"scripts": cmp.Or(c.SkillsLLMScripts, all), "doc": cmp.Or(c.SkillsLLMDocs, all),
+			"judge": cmp.Or(c.SkillsLLMJudge, all)},
+		Limits: distill.Limits{MaxTasks: c.MaxTasks, ToolOutputChars: c.ToolOutputChars, InputTokens: c.InputTokens,
+			RecallTopK:   c.RecallTopK,
 			RecallMinSim: c.RecallMinSim, MergeSim: c.MergeSim, MinConfidence: c.MinConfidence,
-			HistoryMessages: c.HistoryMessages, HistoryChars: c.HistoryChars, StrictEvidence: c.StrictEvidence, Repairs: c.Repairs, Parallel: c.Concurrency,
+			HistoryMessages: c.HistoryMessages, HistoryChars: c.HistoryChars, StrictEvidence: c.StrictEvidence,
+			Repairs: c.Repairs, Parallel: c.Concurrency,
 			MinQuality: c.MinQuality, KeepVersions: c.KeepVersions},
-		Timing: distill.Timing{Model: rounds*c.Timeout + time.Minute, Heartbeat: c.Heartbeat, Database: c.DatabaseStep, GiveUp: giveUp},
+		Timing: distill.Timing{Model: rounds*c.Timeout + time.Minute, Heartbeat: c.Heartbeat, Database: c.DatabaseStep,
+			GiveUp: giveUp},
 	}
 }
 
 // EvolveSpec is the configuration that a new run of memory skills is pinned to.
 func EvolveSpec(c config.Config) runspec.Spec {
 	return runspec.Spec{Model: runspec.Model{Name: cmp.Or(c.Model, offlineModel), Repairs: min(c.Repairs, 1)},
-		Timing: runspec.Timing{Model: 2*c.Timeout + time.Minute, Heartbeat: c.Heartbeat, Database: c.DatabaseStep, GiveUp: giveUp}}
+		Timing: runspec.Timing{Model: 2*c.Timeout + time.Minute, Heartbeat: c.Heartbeat, Database: c.DatabaseStep,
+			GiveUp: giveUp}}
 }
 
 // offlineModel is the name under which the offline rules answer.

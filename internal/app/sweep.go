@@ -46,15 +46,16 @@ func (h *App) ScheduleSweep(ctx context.Context) error {
 		return ignoreNil(err)
 	}
 	handle := h.Temporal.ScheduleClient().GetHandle(ctx, o.ID)
-	return ignoreNil(handle.Update(ctx, client.ScheduleUpdateOptions{DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
-		s := in.Description.Schedule
-		if s.Spec != nil && reflect.DeepEqual(s.Spec.Intervals, o.Spec.Intervals) {
-			return nil, temporal.ErrSkipScheduleUpdate
-		}
-		s.Spec = &o.Spec
-		s.Action = o.Action
-		return &client.ScheduleUpdate{Schedule: &s}, nil
-	}}))
+	return ignoreNil(handle.Update(ctx, client.ScheduleUpdateOptions{
+		DoUpdate: func(in client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
+			s := in.Description.Schedule
+			if s.Spec != nil && reflect.DeepEqual(s.Spec.Intervals, o.Spec.Intervals) {
+				return nil, temporal.ErrSkipScheduleUpdate
+			}
+			s.Spec = &o.Spec
+			s.Action = o.Action
+			return &client.ScheduleUpdate{Schedule: &s}, nil
+		}}))
 }
 
 func ignoreNil(err error) error {
@@ -66,11 +67,15 @@ func ignoreNil(err error) error {
 
 func (h *App) sweepOptions() client.ScheduleOptions {
 	return client.ScheduleOptions{
-		ID:   contract.SweepSchedule,
-		Spec: client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: h.Config.SweepEvery}}, TimeZoneName: "UTC"},
-		Action: &client.ScheduleWorkflowAction{ID: contract.SweepSchedule, Workflow: contract.Sweep, TaskQueue: contract.QueueMain, WorkflowTaskTimeout: contract.TaskTimeout,
-			Args: []any{contract.SweepInput{Timeouts: contract.StepTimeouts{Heartbeat: h.Config.Heartbeat}}}, StaticSummary: "what is due in all workspaces",
-			TypedSearchAttributes: temporal.NewSearchAttributes(temporal.NewSearchAttributeKeyKeyword(contract.AttributeKind).ValueSet("sweep"))},
+		ID: contract.SweepSchedule,
+		Spec: client.ScheduleSpec{Intervals: []client.ScheduleIntervalSpec{{Every: h.Config.SweepEvery}},
+			TimeZoneName: "UTC"},
+		Action: &client.ScheduleWorkflowAction{ID: contract.SweepSchedule, Workflow: contract.Sweep,
+			TaskQueue: contract.QueueMain, WorkflowTaskTimeout: contract.TaskTimeout,
+			Args:          []any{contract.SweepInput{Timeouts: contract.StepTimeouts{Heartbeat: h.Config.Heartbeat}}},
+			StaticSummary: "what is due in all workspaces",
+			TypedSearchAttributes: temporal.NewSearchAttributes(
+				temporal.NewSearchAttributeKeyKeyword(contract.AttributeKind).ValueSet("sweep"))},
 		Overlap: enums.SCHEDULE_OVERLAP_POLICY_SKIP, CatchupWindow: sweepCatchUp,
 	}
 }

@@ -24,7 +24,8 @@ func (h *App) buildViews() {
 	h.Feedback = &feedback.Service{Store: h.Store.Workspaces(), Answers: h.Inbox,
 		Cases: h.Learning.Cases, Rounds: h.Learning.Rounds, Updates: h.Learning.Updates, Spec: h.learnSpec, Log: h.Log}
 	h.Progressive.OnNoAnswer = h.Feedback.Missed
-	h.Reflections = &reflection.Requests{Service: h.Reflect, Workspaces: h.Store.Workspaces(), Spec: h.reflectionSpec, Log: h.Log}
+	h.Reflections = &reflection.Requests{Service: h.Reflect, Workspaces: h.Store.Workspaces(), Spec: h.reflectionSpec,
+		Log: h.Log}
 	if h.Temporal != nil {
 		h.Conversations.Workflows, h.Messages.Workflows, h.Reflections.Starter = h.Driver, h.Driver, h.Driver
 	}
@@ -33,7 +34,8 @@ func (h *App) buildViews() {
 // dispatcher starts what schedules have due.
 func (h *App) dispatcher() *schedule.Dispatcher {
 	pace := contract.StepTimeouts{Database: h.Config.DatabaseStep, Heartbeat: h.Config.Heartbeat, GiveUp: giveUp}
-	d := &schedule.Dispatcher{Store: h.Store.Slots(), Rounds: h.Learning.Rounds, Updates: h.Learning.Updates, Messages: h.Inbox, Timeouts: pace,
+	d := &schedule.Dispatcher{Store: h.Store.Slots(), Rounds: h.Learning.Rounds, Updates: h.Learning.Updates,
+		Messages: h.Inbox, Timeouts: pace,
 		TurnSpec: h.turnSpec, LearnSpec: h.learnSpec, Log: h.Log}
 	if h.Temporal != nil {
 		d.Workflows = h.Driver

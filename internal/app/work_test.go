@@ -39,7 +39,9 @@ func TestTheFirstStepIsBoundedLikeTheOthers(t *testing.T) {
 	b := apptest.Open(t, func(c *config.Config) { c.DatabaseStep, c.Heartbeat = 7*time.Second, 9*time.Second })
 	r := b.Distill(apptest.Conversation("short", "user: hello", "assistant: hi"))
 	bounds := map[string]time.Duration{}
-	events := b.Temporal.GetWorkflowHistory(t.Context(), r.WorkflowID, "", true, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT) // to its end
+	// to its end
+	events := b.Temporal.GetWorkflowHistory(t.Context(), r.WorkflowID, "", true,
+		enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		e, err := events.Next()
 		testkit.Must(t, err)
@@ -50,7 +52,8 @@ func TestTheFirstStepIsBoundedLikeTheOthers(t *testing.T) {
 			}
 		}
 	}
-	if want := map[string]time.Duration{contract.Chunk: 9 * time.Second, contract.CloseRun: 7 * time.Second}; !maps.Equal(bounds, want) {
+	if want := map[string]time.Duration{contract.Chunk: 9 * time.Second,
+		contract.CloseRun: 7 * time.Second}; !maps.Equal(bounds, want) {
 		t.Errorf("a dead worker is noticed after %v, want %v", bounds, want)
 	}
 }

@@ -39,7 +39,8 @@ func (h *App) Work(ctx context.Context, queues []string) error {
 	failed := make(chan error, len(queues)) // one each: the SDK tells of the first only
 	for _, q := range queues {
 		if !slices.Contains(allQueues(), q) {
-			return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no queue %q", q), "use "+strings.Join(allQueues(), ", "))
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no queue %q", q),
+				"use "+strings.Join(allQueues(), ", "))
 		}
 		if q == contract.QueueSandbox {
 			if err := h.runCommands(ctx); err != nil {
@@ -83,27 +84,34 @@ func (h *App) classifyTemporalError(err error, message string) error {
 	)
 	switch {
 	case errors.As(err, &missing):
-		return fault.Wrap(err, fault.Unavailable, message, "register the namespace "+h.Config.TemporalNamespace+", or correct TEMPORAL_NAMESPACE")
+		return fault.Wrap(err, fault.Unavailable, message,
+			"register the namespace "+h.Config.TemporalNamespace+", or correct TEMPORAL_NAMESPACE")
 	case errors.As(err, &denied):
-		return fault.Wrap(err, fault.Misconfigured, message, "check TEMPORAL_API_KEY or the client certificate, and their rights in the namespace "+h.Config.TemporalNamespace)
+		return fault.Wrap(err, fault.Misconfigured, message,
+			"check TEMPORAL_API_KEY or the client certificate, and their rights in the namespace "+
+				h.Config.TemporalNamespace)
 	case errors.As(err, &old):
-		return fault.Wrap(err, fault.Misconfigured, message, "the server and this program do not fit together: update the older one")
+		return fault.Wrap(err, fault.Misconfigured, message,
+			"the server and this program do not fit together: update the older one")
 	}
 	return fault.Wrap(err, fault.Unavailable, message, "start it, or use the development stack: cairn dev")
 }
 
 func (h *App) worker(queue string, failed chan<- error) worker.Worker {
 	tasks := activities.Distill{Service: h.Distill}
-	conversations := activities.AgentRuns{Service: h.AgentRuns, Closer: h.Inbox, Approver: approver{h}, Spec: func() agentrun.Spec { return NudgeSpec(h.Config) },
+	conversations := activities.AgentRuns{Service: h.AgentRuns, Closer: h.Inbox, Approver: approver{h},
+		Spec:  func() agentrun.Spec { return NudgeSpec(h.Config) },
 		Built: func(ctx context.Context, in contract.IdleInput) error { _, err := h.buildIdle(ctx, in); return err }}
 	erasing := activities.Erase{Service: h.Erase}
 	due := activities.Sweep{Sweeper: h.Sweeper, Curator: h.Curator}
-	skills := activities.MemorySkills{Builds: h.Learning.Builds, Trainings: h.Learning.Trainings, Rounds: h.Learning.Rounds,
+	skills := activities.MemorySkills{Builds: h.Learning.Builds, Trainings: h.Learning.Trainings,
+		Rounds:  h.Learning.Rounds,
 		Updates: h.Learning.Updates, Probes: h.Learning.Probes}
 	memoryAgents := activities.Agents{Service: h.Progressive, Idle: h.readIdle}
 	reflections := activities.Reflect{Open: h.Reflections.Open, Distill: h.distillDay}
 	offloads := activities.Offload{Service: h.Offload}
-	options := worker.Options{WorkerStopTimeout: h.Config.StopTimeout, StickyScheduleToStartTimeout: stickyTimeout, MaxConcurrentActivityExecutionSize: databaseSlots(h.Config.DatabaseConns),
+	options := worker.Options{WorkerStopTimeout: h.Config.StopTimeout, StickyScheduleToStartTimeout: stickyTimeout,
+		MaxConcurrentActivityExecutionSize: databaseSlots(h.Config.DatabaseConns),
 		// The SDK gives all but one of them to workflows that are in the cache once
 		// there are some: with two, every new workflow waits for a single one.
 		MaxConcurrentWorkflowTaskPollers: h.Config.Pollers, MaxConcurrentActivityTaskPollers: h.Config.Pollers,

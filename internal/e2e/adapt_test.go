@@ -34,7 +34,8 @@ import (
 func setLearning(b *apptest.Bundle, settings string) {
 	b.T.Helper()
 	b.Within(func(ctx context.Context, q postgres.Tx) error {
-		_, err := q.Workspaces().PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"skills","learning":`+settings+`}}`))
+		_, err := q.Workspaces().PatchSettings(ctx,
+			json.RawMessage(`{"memory":{"builder":"skills","learning":`+settings+`}}`))
 		return err
 	})
 }
@@ -45,8 +46,10 @@ func live(b *apptest.Bundle, trace string, spans int) (made []decision.Decision)
 	b.T.Helper()
 	var said []transcript.Message
 	for i := range spans {
-		fact := []string{"The greenhouse has lemon trees, walnut trees and cherry trees in row", "The cellar key hangs by the door with the other keys on hook"}[i%2]
-		said = append(said, transcript.Message{Role: transcript.User, Name: "Vera", Content: fmt.Sprintf("%s %s%d.", fact, trace, i), Time: time.Date(2026, 1, 1+i, 9, 0, 0, 0, time.UTC)})
+		fact := []string{"The greenhouse has lemon trees, walnut trees and cherry trees in row",
+			"The cellar key hangs by the door with the other keys on hook"}[i%2]
+		said = append(said, transcript.Message{Role: transcript.User, Name: "Vera",
+			Content: fmt.Sprintf("%s %s%d.", fact, trace, i), Time: time.Date(2026, 1, 1+i, 9, 0, 0, 0, time.UTC)})
 	}
 	r := buildSession(b, said, func(r *build.Request) { r.Trace, r.Keeping.K = trace, 1 })
 	if got := builtBy(b, r.Ref); got.Spans != spans || got.Failed > 0 {
@@ -86,7 +89,9 @@ func outcomes(b *apptest.Bundle, made []decision.Decision) {
 // adapts starts the updates that are due.
 func adapts(b *apptest.Bundle) []run.Run {
 	b.T.Helper()
-	started, err := b.Learning.Updates.AcceptDue(b.T.Context(), runspec.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: adaptation.MinDecisions})
+	started, err := b.Learning.Updates.AcceptDue(b.T.Context(),
+		runspec.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config),
+			Least: adaptation.MinDecisions})
 	testkit.Must(b.T, err)
 	return started
 }
@@ -161,7 +166,8 @@ func TestAPolicyLearnsFromLiveDecisions(t *testing.T) {
 		}
 		outcomes(b, made)
 		got, r := adaptOnce(b)
-		if got.Outcome != adaptation.OnCanary || got.Decisions != 40 || got.Update != n+1 || got.Base != n+1 || got.Report == nil {
+		if got.Outcome != adaptation.OnCanary || got.Decisions != 40 || got.Update != n+1 || got.Base != n+1 ||
+			got.Report == nil {
 			t.Fatalf("update %d: %+v", n, got)
 		}
 		last = r
@@ -196,7 +202,8 @@ func TestAPolicyLearnsFromLiveDecisions(t *testing.T) {
 // outcomesOf are all outcomes, with the spans of their decisions.
 func outcomesOf(b *apptest.Bundle) []string {
 	b.T.Helper()
-	return column[string](b, "select split_part(decision_id, '/', 2) || ' ' || source || ' ' || score from cairn.decision_outcomes order by op_id, decision_id")
+	return column[string](b, "select split_part(decision_id, '/', 2) || ' ' || source || ' ' || score from "+
+		"cairn.decision_outcomes order by op_id, decision_id")
 }
 
 // Of what a turn was shown, the memories that the answer takes its words from are
@@ -205,29 +212,34 @@ func TestTheDecisionsThatAnAnswerCitesHaveItsOutcome(t *testing.T) {
 	t.Parallel()
 	b := knows(t)
 	b.Say("c", 1, "How many lemon trees are there?")
-	exec(b, "insert into cairn.memory_views (workspace_id, run_id, memory_id, op_id) select workspace_id, (select max(run_id) from cairn.turns), id, 'shown' from cairn.memories where type = 'personal' on conflict do nothing")
+	exec(b, "insert into cairn.memory_views (workspace_id, run_id, memory_id, op_id) select workspace_id, (select "+
+		"max(run_id) from cairn.turns), id, 'shown' from cairn.memories where type = 'personal' on conflict do nothing")
 	if shown := behind(b); shown != 3 {
 		t.Fatalf("%d decisions are behind what the turn was shown, want those of both memories", shown)
 	}
 	for range 2 {
-		for op, f := range map[string]feedback.Input{"1": {Rating: feedback.Good}, "2": {Rating: feedback.Bad}, "3": {Correction: "nine"}} {
+		for op, f := range map[string]feedback.Input{"1": {Rating: feedback.Good}, "2": {Rating: feedback.Bad},
+			"3": {Correction: "nine"}} {
 			f.Conversation, f.MessageID = "c", "m1"
 			_, err := b.Feedback.Note(t.Context(), b.Workspace.ID, op, f)
 			testkit.Must(t, err)
 		}
-		if got, want := outcomesOf(b), []string{"0 praise 1", "1 praise 1", "0 feedback 0", "1 feedback 0", "0 correction 0", "1 correction 0"}; !slices.Equal(got, want) {
+		if got, want := outcomesOf(b), []string{"0 praise 1", "1 praise 1", "0 feedback 0", "1 feedback 0",
+			"0 correction 0", "1 correction 0"}; !slices.Equal(got, want) {
 			t.Errorf("outcomes %q, want %q", got, want)
 		}
 	}
 	// An answer that an endpoint's failure cut off says nothing of anybody.
 	exec(b, "update cairn.runs set outcome = 'failed' where kind = 'turn'")
-	_, err := b.Feedback.Note(t.Context(), b.Workspace.ID, "4", feedback.Input{Rating: feedback.Bad, Conversation: "c", MessageID: "m1"})
+	_, err := b.Feedback.Note(t.Context(), b.Workspace.ID, "4",
+		feedback.Input{Rating: feedback.Bad, Conversation: "c", MessageID: "m1"})
 	testkit.Must(t, err)
 	if n := len(outcomesOf(b)); n != 6 {
 		t.Errorf("%d outcomes after a failed turn was rated", n)
 	}
 	// They go with the conversation that was rated.
-	erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: view(b, "c").ID, Derived: erase.Keep}, b.Workspace.Key)
+	erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: view(b, "c").ID, Derived: erase.Keep},
+		b.Workspace.Key)
 	if n := len(outcomesOf(b)); n != 0 {
 		t.Errorf("%d outcomes are left of an erased conversation", n)
 	}
@@ -259,7 +271,8 @@ func TestAKilledWorkerChangesNothingInAnUpdate(t *testing.T) {
 	}
 	whole := apptest.Open(t, offlineRules)
 	want := update(whole, func() {})
-	if want.Outcome != adaptation.OnCanary || want.Decisions != 20 || want.Shadow.Comparison == nil || want.Shadow.Comparison.Traces != 1 {
+	if want.Outcome != adaptation.OnCanary || want.Decisions != 20 || want.Shadow.Comparison == nil ||
+		want.Shadow.Comparison.Traces != 1 {
 		t.Fatalf("%+v", want)
 	}
 	b := apptest.OpenIdle(t, offlineRules)
@@ -267,14 +280,17 @@ func TestAKilledWorkerChangesNothingInAnUpdate(t *testing.T) {
 	got := update(b, func() {
 		for _, steps := range []int{1, 2} {
 			testkit.Eventually(t, fmt.Sprintf("%d steps are done", steps), func() bool {
-				return count(b, "select count(*) from cairn.training_steps") >= steps || count(b, "select count(*) from cairn.runs where kind = 'adapt' and status = 'ended'") > 0
+				return count(b, "select count(*) from cairn.training_steps") >= steps ||
+					count(b, "select count(*) from cairn.runs where kind = 'adapt' and status = 'ended'") > 0
 			})
 			worker.Kill()
-			exec(b, "insert into cairn.decision_outcomes select workspace_id, id, 'late/' || id, run_id, 'feedback', 0 from cairn.decisions on conflict do nothing")
+			exec(b, "insert into cairn.decision_outcomes select workspace_id, id, 'late/' || id, run_id, "+
+				"'feedback', 0 from cairn.decisions on conflict do nothing")
 			worker = b.StartProcess()
 		}
 	})
-	if got.Policy != want.Policy || got.Outcome != want.Outcome || got.Decisions != want.Decisions || got.Update != want.Update || got.Shadow.Alike != want.Shadow.Alike {
+	if got.Policy != want.Policy || got.Outcome != want.Outcome || got.Decisions != want.Decisions ||
+		got.Update != want.Update || got.Shadow.Alike != want.Shadow.Alike {
 		t.Errorf("killed twice: %+v\nleft alone: %+v", got, want)
 	}
 	if n := count(b, "select count(*) from cairn.policy_updates"); n != 1 {
@@ -305,7 +321,8 @@ func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 	exec(b, "update cairn.decisions set bank_version = -9 where span = 4")
 	exec(b, "update cairn.decisions set outcome = null where span = 5")
 	if took := takes(b); took != 24-2-3 {
-		t.Errorf("%d decisions may be learnt from, want 24 less 2 without an outcome, a lost one, an old one and one under way", took)
+		t.Errorf("%d decisions may be learnt from, want 24 less 2 without an outcome, a lost one, an old one and "+
+			"one under way", took)
 	}
 	// Two versions later they count, three later they do not.
 	for n, want := range map[int]int{2: 19, 3: 0} {
@@ -331,15 +348,19 @@ func TestAnUpdateTakesNothingThatItMayNot(t *testing.T) {
 		if seen, err := q.Outcomes().Outcomes(t.Context(), []string{made[10].ID}); err != nil || len(seen) != 0 {
 			t.Errorf("another workspace sees %+v, %v", seen, err)
 		}
-		if err := q.Outcomes().PutOutcomes(t.Context(), []string{made[0].ID}, decision.Outcome{Op: "theirs", Run: made[0].Run, Source: decision.FromPraise, Score: 1}); err != nil {
+		if err := q.Outcomes().PutOutcomes(t.Context(), []string{made[0].ID},
+			decision.Outcome{Op: "theirs", Run: made[0].Run, Source: decision.FromPraise, Score: 1}); err != nil {
 			t.Error(err)
 		}
 		return q.Outcomes().Claim(t.Context(), made[0].Run, []string{made[10].ID})
 	}))
-	if n := count(b, "select count(*) from cairn.decisions where update_run is not null") + count(b, "select count(*) from cairn.decision_outcomes where op_id = 'theirs'"); n != 0 {
+	if n := count(b, "select count(*) from cairn.decisions where update_run is not null") +
+		count(b, "select count(*) from cairn.decision_outcomes where op_id = 'theirs'"); n != 0 {
 		t.Errorf("another workspace took or rated %d decisions", n)
 	}
-	if _, err := b.Learning.Updates.AcceptDue(t.Context(), runspec.Due{Workspace: other.ID, WorkspaceKey: other.Key, Spec: app.EvolveSpec(b.Config)}); err != nil || count(b, "select count(*) from cairn.runs where kind = 'adapt'") != 0 {
+	if _, err := b.Learning.Updates.AcceptDue(t.Context(),
+		runspec.Due{Workspace: other.ID, WorkspaceKey: other.Key, Spec: app.EvolveSpec(b.Config)}); err != nil ||
+		count(b, "select count(*) from cairn.runs where kind = 'adapt'") != 0 {
 		t.Errorf("an update in a workspace without decisions: %v", err)
 	}
 	if got, _ := adaptOnce(b); got.Decisions != 19 {
@@ -367,7 +388,8 @@ func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
-	_, err := b.Learning.Banks.Import(t.Context(), b.Workspace.ID, bank.Default, skillFile("capture_dates", "Adds dates."))
+	_, err := b.Learning.Banks.Import(t.Context(), b.Workspace.ID, bank.Default,
+		skillFile("capture_dates", "Adds dates."))
 	testkit.Must(t, err)
 	b.Start()
 	setLearning(b, `{"explore_per_day":1000}`)
@@ -384,14 +406,19 @@ func TestAFrozenWorkspaceLearnsNothing(t *testing.T) {
 	}
 	for _, d := range live(b, "frozen", 4) {
 		if d.Version != 1 || !d.Choice.Greedy || len(d.Choice.Candidates) != 4 {
-			t.Errorf("a choice by version %d, greedy %v, among %d skills", d.Version, d.Choice.Greedy, len(d.Choice.Candidates))
+			t.Errorf("a choice by version %d, greedy %v, among %d skills", d.Version, d.Choice.Greedy,
+				len(d.Choice.Candidates))
 		}
 	}
-	if n := count(b, "select count(*) from cairn.decisions where update_run is not null") + count(b, "select count(*) from cairn.bank_versions where action = 'adapt'"); n != 0 {
+	if n := count(b, "select count(*) from cairn.decisions where update_run is not null") +
+		count(b, "select count(*) from cairn.bank_versions where action = 'adapt'"); n != 0 {
 		t.Errorf("%d decisions were learnt from, or versions made", n)
 	}
 	setLearning(b, `{"version":9}`)
-	if _, err := b.Learning.Builds.Accept(t.Context(), build.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: building(), Spec: app.EvolveSpec(b.Config), Keeping: keeping()}); fault.CodeOf(err) != fault.NotFound || !strings.Contains(err.Error(), "memory.learning.version") {
+	if _, err := b.Learning.Builds.Accept(t.Context(),
+		build.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: building(),
+			Spec: app.EvolveSpec(b.Config), Keeping: keeping()}); fault.CodeOf(err) != fault.NotFound ||
+		!strings.Contains(err.Error(), "memory.learning.version") {
 		t.Errorf("a version that is not there: %v", err)
 	}
 	setLearning(b, `{"frozen":false,"version":0}`)
@@ -432,8 +459,10 @@ func arms(b *apptest.Bundle, of adaptation.Result) (candidate, incumbent []decis
 	for n := 0; len(candidate) == 0 || len(incumbent) == 0; n++ {
 		made := live(b, fmt.Sprintf("canary%d-%d", of.Update, n), 20)
 		for _, d := range made {
-			if d.Canary != made[0].Canary || d.Canary != 0 && (d.Canary != of.Update || d.Choice.Policy != of.Policy) || d.Canary == 0 && d.Choice.Policy == of.Policy || d.Version != of.Base {
-				b.T.Fatalf("a choice by update %d, policy %.12s, in a build that began with update %d", d.Canary, d.Choice.Policy, made[0].Canary)
+			if d.Canary != made[0].Canary || d.Canary != 0 && (d.Canary != of.Update || d.Choice.Policy != of.Policy) ||
+				d.Canary == 0 && d.Choice.Policy == of.Policy || d.Version != of.Base {
+				b.T.Fatalf("a choice by update %d, policy %.12s, in a build that began with update %d", d.Canary,
+					d.Choice.Policy, made[0].Canary)
 			}
 		}
 		if made[0].Canary == of.Update {
@@ -450,7 +479,9 @@ func rated(b *apptest.Bundle, made []decision.Decision, score float64) {
 	b.T.Helper()
 	b.Within(func(ctx context.Context, q postgres.Tx) error {
 		for _, d := range made {
-			if err := q.Outcomes().PutOutcomes(ctx, []string{d.ID}, decision.Outcome{Op: "live/" + d.ID, Run: d.Run, Source: cases.FromFeedback, Score: score}); err != nil {
+			if err := q.Outcomes().PutOutcomes(ctx, []string{d.ID},
+				decision.Outcome{Op: "live/" + d.ID, Run: d.Run, Source: cases.FromFeedback, Score: score}); err !=
+				nil {
 				return err
 			}
 		}
@@ -495,7 +526,8 @@ func TestAPolicyThatIsWorseLiveIsDropped(t *testing.T) {
 	b, got := onCanary(t)
 	weights := count(b, "select count(*) from cairn.policies")
 	now := judgedLive(b, got, 0, 1)
-	if now.State != adaptation.Dropped || now.Canary.Comparison == nil || now.Canary.Comparison.Mean != -1 || now.EndedAt == nil {
+	if now.State != adaptation.Dropped || now.Canary.Comparison == nil || now.Canary.Comparison.Mean != -1 ||
+		now.EndedAt == nil {
 		t.Errorf("%+v", now)
 	}
 	head, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default)
@@ -519,7 +551,8 @@ func TestAPolicyThatNobodyCanJudgeIsDropped(t *testing.T) {
 	if adapts(b); state(b).State != adaptation.OnCanary {
 		t.Errorf("after 29 days: %+v", state(b))
 	}
-	if seen, err := b.Store.Backlog(t.Context()); err != nil || seen.Canaries.Count != 1 || seen.Canaries.Oldest < 28*24*time.Hour {
+	if seen, err := b.Store.Backlog(t.Context()); err != nil || seen.Canaries.Count != 1 ||
+		seen.Canaries.Oldest < 28*24*time.Hour {
 		t.Errorf("a scrape sees %+v, %v", seen.Canaries, err)
 	}
 	exec(b, "update cairn.policy_updates set canary_at = now() - interval '31 days'")
@@ -531,7 +564,8 @@ func TestAPolicyThatNobodyCanJudgeIsDropped(t *testing.T) {
 	if len(adapts(b)) != 0 || got.Update != 2 {
 		t.Errorf("%+v", got)
 	}
-	_, err := b.Learning.Banks.Import(t.Context(), b.Workspace.ID, bank.Default, skillFile("capture_dates", "Adds dates."))
+	_, err := b.Learning.Banks.Import(t.Context(), b.Workspace.ID, bank.Default,
+		skillFile("capture_dates", "Adds dates."))
 	testkit.Must(t, err)
 	if adapts(b); state(b).State != adaptation.Dropped || !strings.Contains(state(b).Note, "moved on") {
 		t.Errorf("after an import: %+v", state(b))
@@ -548,7 +582,9 @@ func TestACanaryIsPromotedOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for range 6 {
 		all.Go(func() {
-			_, err := b.Learning.Updates.AcceptDue(t.Context(), runspec.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: adaptation.MinDecisions})
+			_, err := b.Learning.Updates.AcceptDue(t.Context(),
+				runspec.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config),
+					Least: adaptation.MinDecisions})
 			if err != nil {
 				t.Error(err)
 			}
@@ -557,7 +593,8 @@ func TestACanaryIsPromotedOnce(t *testing.T) {
 	all.Wait()
 	head, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default)
 	testkit.Must(t, err)
-	if now := state(b); now.State != adaptation.InForce || head.Head != 2 || head.Version.Policy != got.Policy || head.Version.Action != bank.ActionAdapt {
+	if now := state(b); now.State != adaptation.InForce || head.Head != 2 || head.Version.Policy != got.Policy ||
+		head.Version.Action != bank.ActionAdapt {
 		t.Errorf("%+v, in force %+v", now, head.Version)
 	}
 	if _, err := b.Learning.Banks.Rollback(t.Context(), b.Workspace.ID, bank.Default, 1); err != nil {
@@ -578,7 +615,9 @@ func TestExplorationKeepsToItsBudget(t *testing.T) {
 	for n, k := range []int{7, 1, 1, 1} {
 		var said []transcript.Message
 		for i := range 6 {
-			said = append(said, transcript.Message{Role: transcript.User, Content: fmt.Sprintf("Row %d of session %d.", i, n), Time: time.Date(2026, 1, 1+i, 9, 0, 0, 0, time.UTC)})
+			said = append(said, transcript.Message{Role: transcript.User,
+				Content: fmt.Sprintf("Row %d of session %d.", i, n),
+				Time:    time.Date(2026, 1, 1+i, 9, 0, 0, 0, time.UTC)})
 		}
 		runs = append(runs, buildSession(b, said, func(r *build.Request) { r.Keeping.K = k }).Ref)
 		if k == 7 {

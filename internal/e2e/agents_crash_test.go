@@ -39,12 +39,13 @@ func TestAgentsSurviveACrashAfterACommit(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
-	b.Model.On(openaitest.Rule{Stage: "specialist", Results: new(1), Times: 2, Barrier: "adding", CallsFunc: func(c openaitest.Call) []llm.ToolCall {
-		if strings.Contains(c.Messages[0].Content, "remembered about alice") {
-			return does(adds("Alice flies from Osaka only."))(c).calls
-		}
-		return does(adds("Run a smoke test before traffic moves to the host."))(c).calls
-	}})
+	b.Model.On(openaitest.Rule{Stage: "specialist", Results: new(1), Times: 2, Barrier: "adding",
+		CallsFunc: func(c openaitest.Call) []llm.ToolCall {
+			if strings.Contains(c.Messages[0].Content, "remembered about alice") {
+				return does(adds("Alice flies from Osaka only."))(c).calls
+			}
+			return does(adds("Run a smoke test before traffic moves to the host."))(c).calls
+		}})
 	// How far a worker comes after its commit is for the machine to say: whatever
 	// it asks then, it is not answered.
 	b.Model.On(openaitest.Rule{Stage: "specialist", Results: new(2), Times: 2, Barrier: "added", Drop: true})
@@ -61,7 +62,8 @@ func TestAgentsSurviveACrashAfterACommit(t *testing.T) {
 	testkit.Must(t, err)
 	b.Model.Release("adding")
 	testkit.Eventually(t, "both memories wait to be written", func() bool {
-		return count(b, "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'") == 2
+		return count(b, "select count(*) from pg_stat_activity where datname = current_database() and "+
+			"wait_event_type = 'Lock'") == 2
 	})
 	temporal.Cut() // nobody will hear of the commits
 	testkit.Must(t, tx.Rollback(t.Context()))
@@ -79,7 +81,8 @@ func TestAgentsSurviveACrashDuringAHandOff(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
-	b.Model.On(openaitest.Rule{Stage: "specialist", System: "remembered about alice", Results: new(0), Times: 1, Barrier: "alice", Drop: true})
+	b.Model.On(openaitest.Rule{Stage: "specialist", System: "remembered about alice", Results: new(0), Times: 1,
+		Barrier: "alice", Drop: true})
 	scriptDeploying(b)
 	worker := b.StartProcess()
 	r := summarize(b, chat(deploying()...))
@@ -101,7 +104,8 @@ func rememberedOnce(b *apptest.Bundle, ref run.Ref, inFlight int) {
 	if got.Status != memoryagent.OK || len(got.Tasks) != 2 {
 		b.T.Errorf("%+v", got)
 	}
-	if rows := slices.Concat(remembers(b, memory.Personal), remembers(b, memory.Procedural)); !slices.Equal(rows, []string{"alice: Alice flies from Osaka only.", "deploy: Run a smoke test before traffic moves to the host."}) {
+	if rows := slices.Concat(remembers(b, memory.Personal), remembers(b, memory.Procedural)); !slices.Equal(rows,
+		[]string{"alice: Alice flies from Osaka only.", "deploy: Run a smoke test before traffic moves to the host."}) {
 		b.T.Errorf("remembered %q", rows)
 	}
 	if n := count(b, "select count(*) from cairn.memories where type = 'summary'"); n != 1 {
@@ -117,8 +121,10 @@ func rememberedOnce(b *apptest.Bundle, ref run.Ref, inFlight int) {
 	if n := len(b.Model.Requests()); answered != 9 || n != 9+inFlight {
 		b.T.Errorf("%d requests, %d answered; want 9 answers", n, answered)
 	}
-	if n := count(b, "select count(*) from cairn.tool_op_log where op_id like '%/step-%' and result is not null"); n != 4 {
-		b.T.Errorf("%d operations are logged, want one for each of two registrations in one call, a digest and two memories", n)
+	if n := count(b, "select count(*) from cairn.tool_op_log where op_id like '%/step-%' and result is not null"); n !=
+		4 {
+		b.T.Errorf("%d operations are logged, want one for each of two registrations in one call, a digest and two "+
+			"memories", n)
 	}
 	validThreads(b.T.(*testing.T), b)
 }
@@ -132,7 +138,8 @@ func TestWhatAModelGetsWrongIsToldAndReachesNothing(t *testing.T) {
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	testkit.Must(t, err)
 	foreign := "00ffeeddccbbaa99"
-	exec(b, `insert into cairn.memories (workspace_id, external_id, type, target, content, content_sha256, origin, op_id) values ($1, $2, 'personal', 'alice', 'theirs', sha256('x'), 'user', 'op')`, other.ID, foreign)
+	exec(b, `insert into cairn.memories (workspace_id, external_id, type, target, content, content_sha256, origin, `+
+		`op_id) values ($1, $2, 'personal', 'alice', 'theirs', sha256('x'), 'user', 'op')`, other.ID, foreign)
 	perform(b, "summarize", "", does(addMeta("personal/alice")), does(handsOff("personal/alice")), says("Done."))
 	wrong := []llm.ToolCall{
 		saying("forget_everything", object{}),
@@ -140,14 +147,16 @@ func TestWhatAModelGetsWrongIsToldAndReachesNothing(t *testing.T) {
 		saying("add_memory", object{"memories": []object{}}),
 		saying("update_memory", object{"memories": []object{{"memory_id": foreign, "memory_content": "mine"}}}),
 		saying("delete_memory", object{"memory_ids": []string{foreign}}),
-		saying("add_memory", object{"memories": []object{{"memory_content": "Alice keeps bees."}}, "workspace_id": "other", "memory_target": "bob", "ref_memory_id": "x", "author": "me"}),
+		saying("add_memory", object{"memories": []object{{"memory_content": "Alice keeps bees."}},
+			"workspace_id": "other", "memory_target": "bob", "ref_memory_id": "x", "author": "me"}),
 		saying("hands_off", object{"memory_tasks": tasks([]string{"personal/alice"})}),
 		saying("delete_memory", object{"memory_ids": []string{"HISTORY"}}),
 	}
 	b.Model.On(openaitest.Rule{Stage: "specialist", Results: new(0), CallsFunc: func(openaitest.Call) []llm.ToolCall {
 		calls := does(wrong...)(openaitest.Call{}).calls
 		calls[5].ID = "" // an endpoint that gives none
-		calls[7] = saying("delete_memory", object{"memory_ids": column[string](b, "select id from cairn.memory_histories")})
+		calls[7] = saying("delete_memory", object{
+			"memory_ids": column[string](b, "select id from cairn.memory_histories")})
 		calls[7].ID = "h"
 		return calls
 	}})
@@ -157,7 +166,8 @@ func TestWhatAModelGetsWrongIsToldAndReachesNothing(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	told := results(t, asked(b, "specialist")[1])
-	codes := []string{"unknown_tool", "invalid_argument", "invalid_argument", "not_found", "not_found", "", "unknown_tool", "out_of_scope"}
+	codes := []string{"unknown_tool", "invalid_argument", "invalid_argument", "not_found", "not_found", "",
+		"unknown_tool", "out_of_scope"}
 	for i, want := range codes {
 		code := ""
 		if problem, failed := told[i]["error"].(object); failed {
@@ -170,7 +180,8 @@ func TestWhatAModelGetsWrongIsToldAndReachesNothing(t *testing.T) {
 	if rows := remembers(b, memory.Personal); !slices.Equal(rows, []string{"alice: Alice keeps bees."}) {
 		t.Errorf("remembered %q", rows)
 	}
-	if texts := column[string](b, "select content from cairn.memories where workspace_id = $1", other.ID); !slices.Equal(texts, []string{"theirs"}) {
+	if texts := column[string](b, "select content from cairn.memories where workspace_id = $1",
+		other.ID); !slices.Equal(texts, []string{"theirs"}) {
 		t.Errorf("another workspace has %q", texts)
 	}
 	validThreads(t, b)

@@ -20,7 +20,8 @@ func TestOneTargetHasOneWriterAtATime(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
 	// Both sessions of alice learn the same; whoever is second sees it and leaves it.
-	b.Model.On(openaitest.Rule{Stage: "specialist", System: "remembered about alice", Results: new(0), Barrier: "alice", Calls: does(looksFor("Osaka"))(openaitest.Call{}).calls})
+	b.Model.On(openaitest.Rule{Stage: "specialist", System: "remembered about alice", Results: new(0), Barrier: "alice",
+		Calls: does(looksFor("Osaka"))(openaitest.Call{}).calls})
 	perform(b, "specialist", "remembered about alice", does(looksFor("Osaka")), func(c openaitest.Call) played {
 		if strings.Contains(c.Last, "flies from Osaka") {
 			return played{text: "It is there."}
@@ -63,7 +64,9 @@ func runsAbout(b *apptest.Bundle, who string) (runs []string) {
 
 // summarizes plays a meta-summarizer for the sessions in which somebody is named.
 func summarizes(b *apptest.Bundle, who string) {
-	b.Model.On(openaitest.Rule{Stage: "summarize", Results: new(0), Match: who, Calls: does(addMeta("personal/"+who), addSummary("About "+who+"."), handsOff("personal/"+who))(openaitest.Call{}).calls})
+	b.Model.On(openaitest.Rule{Stage: "summarize", Results: new(0), Match: who,
+		Calls: does(addMeta("personal/"+who), addSummary("About "+who+"."),
+			handsOff("personal/"+who))(openaitest.Call{}).calls})
 	b.Model.On(openaitest.Rule{Stage: "summarize", Last: llm.RoleTool, Reply: "Done."})
 }
 
@@ -83,14 +86,16 @@ func TestCallsOfAResponseAreSpacedWhenThatIsWanted(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"memory":{"call_pause_ms":300}}' where id = $1`, b.Workspace.ID)
-	perform(b, "summarize", "", does(handsOff("personal/alice"), addSummary("About alice."), addMeta("personal/alice")), says("Done."))
+	perform(b, "summarize", "", does(handsOff("personal/alice"), addSummary("About alice."), addMeta("personal/alice")),
+		says("Done."))
 	perform(b, "specialist", "", does(adds("Alice flies from Osaka only."), adds("Alice keeps bees.")), says("Done."))
 	got := summarized(b, summarize(b, chat(deploying()...)).Ref)
 	if got.Status != memoryagent.OK || len(got.Tasks) != 1 || len(got.Tasks[0].Added) != 2 {
 		t.Fatalf("%+v", got)
 	}
 	var at []time.Time
-	for _, e := range b.History(column[string](b, "select workflow_id from cairn.runs where kind = 'specialist'")[0], "").Events {
+	for _, e := range b.History(column[string](b, "select workflow_id from cairn.runs where kind = 'specialist'")[0],
+		"").Events {
 		if e.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName() == "RunTool" {
 			at = append(at, e.EventTime.AsTime())
 		}
@@ -140,7 +145,8 @@ func TestWhoDoesNotStopIsAskedForAReport(t *testing.T) {
 		return does(addMeta("personal/person " + string(rune('a'+c.Results()))))(c)
 	})
 	got := summarized(b, summarize(b, chat(deploying()...)).Ref)
-	if got.Status != memoryagent.Partial || got.Reason != "budget" || got.Text != "That is how far I came." || got.Steps != 21 || len(got.MetaAdded) != 20 {
+	if got.Status != memoryagent.Partial || got.Reason != "budget" || got.Text != "That is how far I came." ||
+		got.Steps != 21 || len(got.MetaAdded) != 20 {
 		t.Errorf("%d steps, %d targets: %+v", got.Steps, len(got.MetaAdded), got)
 	}
 	validThreads(t, b)

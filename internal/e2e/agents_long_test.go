@@ -28,7 +28,9 @@ const sagaTurns = 24
 // saga is a session in which Alice says something new in every turn.
 func saga() (out []transcript.Message) {
 	for i := range sagaTurns {
-		out = append(out, transcript.Message{Role: transcript.User, Content: fmt.Sprintf("Alice has seen fact-%02d. %s", i, strings.Repeat("And then she went on. ", 60))}, transcript.Message{Role: transcript.Assistant, Content: "Noted."})
+		out = append(out, transcript.Message{Role: transcript.User,
+			Content: fmt.Sprintf("Alice has seen fact-%02d. %s", i, strings.Repeat("And then she went on. ", 60))},
+			transcript.Message{Role: transcript.Assistant, Content: "Noted."})
 	}
 	return out
 }
@@ -75,7 +77,8 @@ func ofAlice(r *memoryagent.Request) {
 func toldOnce(b *apptest.Bundle, ref run.Ref) {
 	b.T.Helper()
 	got := summarized(b, ref)
-	if got.Status != memoryagent.OK || got.Parts < 3 || len(got.Tasks) != got.Parts || got.Fallback || got.Digest == "" {
+	if got.Status != memoryagent.OK || got.Parts < 3 || len(got.Tasks) != got.Parts || got.Fallback ||
+		got.Digest == "" {
 		b.T.Fatalf("%+v", got)
 	}
 	var all, want []string
@@ -93,7 +96,8 @@ func toldOnce(b *apptest.Bundle, ref run.Ref) {
 	if !slices.Equal(all, want) {
 		b.T.Errorf("remembered %q", all)
 	}
-	if digests := remembers(b, memory.Summary); len(digests) != 1 || !slices.Equal(factForm.FindAllString(digests[0], -1), want) {
+	if digests := remembers(b, memory.Summary); len(digests) != 1 ||
+		!slices.Equal(factForm.FindAllString(digests[0], -1), want) {
 		b.T.Errorf("the digests are %q", digests)
 	}
 	for request, times := range b.Model.Paid() {
@@ -128,14 +132,17 @@ func TestALongSessionIsGoneThroughPartByPart(t *testing.T) {
 			}
 		}
 	}
-	if !slices.Equal(shown["summarize"], shown["specialist"]) || len(shown["specialist"]) != sagaTurns || !slices.IsSorted(shown["specialist"]) {
+	if !slices.Equal(shown["summarize"], shown["specialist"]) || len(shown["specialist"]) != sagaTurns ||
+		!slices.IsSorted(shown["specialist"]) {
 		t.Errorf("shown %q", shown)
 	}
 	if again := summarize(b, saga(), ofAlice); again.Ref != r.Ref {
 		t.Errorf("the same request is run %d", again.Ref.Run)
 	}
 	requests := asked(b, "summarize")
-	if first, end := requests[0].Messages[0].Content, requests[len(requests)-1].Messages[0].Content; !strings.Contains(first, "part 1 of ") || !strings.Contains(end, "gone through all") {
+	if first, end := requests[0].Messages[0].Content,
+		requests[len(requests)-1].Messages[0].Content; !strings.Contains(first, "part 1 of ") ||
+		!strings.Contains(end, "gone through all") {
 		t.Errorf("told\n%s\nand in the end\n%s", first, end)
 	}
 	b.Record(r.WorkflowID, "Summarize/parts")
@@ -146,7 +153,9 @@ func TestALongSessionSurvivesACrash(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t, narrow)
-	b.Model.On(openaitest.Rule{Stage: "specialist", Match: `"ok":true`, Nth: 2, Times: 1, Barrier: "second", Drop: true}) // the second part's memories are written
+	// the second part's memories are written
+	b.Model.On(openaitest.Rule{Stage: "specialist", Match: `"ok":true`, Nth: 2, Times: 1, Barrier: "second",
+		Drop: true})
 	scriptSaga(b)
 	worker := b.StartProcess("CAIRN_MODEL_WINDOW=8000")
 	r := summarize(b, saga(), ofAlice)
@@ -182,14 +191,18 @@ func TestAVeryLongConversationIsReadInSessions(t *testing.T) {
 	testkit.Must(t, err)
 	conversation := accepted.Run.Conversation
 	exec(b, `insert into cairn.messages (workspace_id, conversation_id, seq, external_id, role, content)
-		select m.workspace_id, m.conversation_id, n, 'x' || n, 'user', 'line ' || n from cairn.messages m, generate_series(1, $1::int) n where m.content = 'first'`, longterm.SessionMessages+199)
+		select m.workspace_id, m.conversation_id, n, 'x' || n, 'user', 'line ' || n from cairn.messages m, `+
+		`generate_series(1, $1::int) n where m.content = 'first'`, longterm.SessionMessages+199)
 	exec(b, "update cairn.conversations set next_seq = $1 where id = $2", longterm.SessionMessages+200, conversation)
-	r, err := b.Progressive.SummarizeIdle(t.Context(), memoryagent.Idle{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Conversation: conversation, Spec: app.TurnSpec(b.Config)})
+	r, err := b.Progressive.SummarizeIdle(t.Context(),
+		memoryagent.Idle{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Conversation: conversation,
+			Spec: app.TurnSpec(b.Config)})
 	testkit.Must(t, err)
 	if _, err := b.Progressive.KeepSession(t.Context(), r.Ref); err != nil {
 		t.Fatal(err)
 	}
-	if kept := column[int](b, "select to_seq - from_seq + 1 from cairn.memory_histories"); len(kept) != 1 || kept[0] != longterm.SessionMessages {
+	if kept := column[int](b, "select to_seq - from_seq + 1 from cairn.memory_histories"); len(kept) != 1 ||
+		kept[0] != longterm.SessionMessages {
 		t.Errorf("sessions of %v messages", kept)
 	}
 }

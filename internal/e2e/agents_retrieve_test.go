@@ -30,10 +30,14 @@ func TestRetrievalDisclosesStepByStep(t *testing.T) {
 	b := filled(t)
 	history := column[string](b, "select id from cairn.memory_histories")[0]
 	perform(b, "retrieve", "",
-		does(saying("vector_retrieve_memory", object{"query_items": []object{{"memory_type": "personal", "memory_target": "alice", "query": "where Alice flies from"}, {"memory_type": "procedural", "memory_target": "deploy", "query": "smoke test"}}})),
+		does(saying("vector_retrieve_memory",
+			object{"query_items": []object{{"memory_type": "personal", "memory_target": "alice",
+				"query": "where Alice flies from"},
+				{"memory_type": "procedural", "memory_target": "deploy", "query": "smoke test"}}})),
 		does(saying("read_history_memory", object{"memory_ids": []string{history}})), says("From Osaka."))
 	got := retrieve(b, "Where does Alice fly from?", memoryagent.Agentic)
-	if got.Mode != memoryagent.Agentic || got.Status != memoryagent.OK || got.Text != "From Osaka." || len(got.Memories) < 2 || len(got.Sessions) != 1 {
+	if got.Mode != memoryagent.Agentic || got.Status != memoryagent.OK || got.Text != "From Osaka." ||
+		len(got.Memories) < 2 || len(got.Sessions) != 1 {
 		t.Fatalf("%+v", got)
 	}
 	requests := asked(b, "retrieve")
@@ -43,9 +47,12 @@ func TestRetrievalDisclosesStepByStep(t *testing.T) {
 		}
 		return all
 	}
-	for i, want := range []struct{ meta, memories, transcript bool }{{true, false, false}, {true, true, false}, {true, true, true}} {
+	for i, want := range []struct{ meta, memories, transcript bool }{{true, false, false}, {true, true, false},
+		{true, true, true}} {
 		text := shown(requests[i])
-		if strings.Contains(text, "- personal(alice): ") != want.meta || strings.Contains(text, "flies from Osaka only") != want.memories || strings.Contains(text, "I only fly from Osaka") != want.transcript {
+		if strings.Contains(text, "- personal(alice): ") != want.meta ||
+			strings.Contains(text, "flies from Osaka only") != want.memories ||
+			strings.Contains(text, "I only fly from Osaka") != want.transcript {
 			t.Errorf("request %d shows %s", i+1, text)
 		}
 		if strings.Contains(text, "- identity(self)") || !strings.Contains(text, "- tool(tool_guidelines)") {
@@ -64,7 +71,8 @@ func TestRetrievalFallsBackToASearch(t *testing.T) {
 	b := filled(t)
 	asks := len(b.Model.Requests())
 	fast := retrieve(b, "Where does Alice fly from?", memoryagent.Fast)
-	if fast.Mode != memoryagent.Fast || len(fast.Memories) == 0 || !strings.Contains(fast.Memories[0].Content, "Osaka") || len(b.Model.Requests()) != asks {
+	if fast.Mode != memoryagent.Fast || len(fast.Memories) == 0 ||
+		!strings.Contains(fast.Memories[0].Content, "Osaka") || len(b.Model.Requests()) != asks {
 		t.Errorf("%+v", fast)
 	}
 	starter := b.Progressive.Starter
@@ -75,7 +83,8 @@ func TestRetrievalFallsBackToASearch(t *testing.T) {
 		t.Errorf("without Temporal: %+v", away)
 	}
 	perform(b, "retrieve", "", says(memoryagent.NoRelevantMemory))
-	if got := retrieve(b, "What is the capital of Peru?", memoryagent.Auto); got.Mode != memoryagent.Agentic || got.Status != memoryagent.NoRelevant {
+	if got := retrieve(b, "What is the capital of Peru?", memoryagent.Auto); got.Mode != memoryagent.Agentic ||
+		got.Status != memoryagent.NoRelevant {
 		t.Errorf("little was found, and %+v", got)
 	}
 }
@@ -84,7 +93,8 @@ func TestNothingIsAskedOfAnEmptyMemory(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
-	if got := retrieve(b, "anything", memoryagent.Agentic); got.Status != memoryagent.NoRelevant || len(b.Model.Requests()) != 0 || got.Run != 0 {
+	if got := retrieve(b, "anything", memoryagent.Agentic); got.Status != memoryagent.NoRelevant ||
+		len(b.Model.Requests()) != 0 || got.Run != 0 {
 		t.Errorf("%+v after %d requests", got, len(b.Model.Requests()))
 	}
 }
@@ -96,12 +106,15 @@ func TestRemyLooksIntoLongTermMemory(t *testing.T) {
 	t.Parallel()
 	b := filled(t)
 	exec(b, `update cairn.workspaces set settings = '{"agent":"remy"}' where id = $1`, b.Workspace.ID)
-	perform(b, "turn", "", does(saying("vector_retrieve_memory", object{"query_items": []object{{"memory_type": "personal", "memory_target": "alice", "query": "where Alice flies from"}}, "workspace_id": "other"})), says("From Osaka."))
+	perform(b, "turn", "", does(saying("vector_retrieve_memory",
+		object{"query_items": []object{{"memory_type": "personal", "memory_target": "alice",
+			"query": "where Alice flies from"}}, "workspace_id": "other"})), says("From Osaka."))
 	if got := b.Say("c", 1, "Where do I fly from?"); got.Reply != "From Osaka." {
 		t.Errorf("%+v", got)
 	}
 	requests := asked(b, "turn")
-	if system := requests[0].Messages[0].Content; !strings.Contains(system, "- personal(alice): ") || strings.Contains(system, "flies from Osaka only") {
+	if system := requests[0].Messages[0].Content; !strings.Contains(system, "- personal(alice): ") ||
+		strings.Contains(system, "flies from Osaka only") {
 		t.Errorf("the prompt is %s", system)
 	}
 	if last := requests[1].Last; !strings.Contains(last, "flies from Osaka only") {

@@ -35,7 +35,8 @@ func chat(lines ...string) (out []transcript.Message) {
 // summarize makes a request to summarise, without waiting for its end.
 func summarize(b *apptest.Bundle, messages []transcript.Message, change ...func(*memoryagent.Request)) run.Run {
 	b.T.Helper()
-	r := memoryagent.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: messages, Spec: app.TurnSpec(b.Config)}
+	r := memoryagent.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: messages,
+		Spec: app.TurnSpec(b.Config)}
 	for _, f := range change {
 		f(&r)
 	}
@@ -74,7 +75,9 @@ func perform(b *apptest.Bundle, stage, system string, responses ...func(openaite
 		}
 		return responses[min(n, len(responses)-1)](c)
 	}
-	b.Model.On(openaitest.Rule{Stage: stage, System: system, CallsFunc: func(c openaitest.Call) []llm.ToolCall { return of(c).calls }, ReplyFunc: func(c openaitest.Call) string { return of(c).text }})
+	b.Model.On(openaitest.Rule{Stage: stage, System: system, CallsFunc: func(c openaitest.Call) []llm.ToolCall {
+		return of(c).calls
+	}, ReplyFunc: func(c openaitest.Call) string { return of(c).text }})
 }
 
 // does calls tools.
@@ -123,7 +126,8 @@ func adds(content string) llm.ToolCall {
 
 // remembers are the active memories of a type, one "target: content" a line.
 func remembers(b *apptest.Bundle, kind memory.Type) []string {
-	return column[string](b, "select target || ': ' || content from cairn.memories where workspace_id = $1 and type = $2 and status = 'active' order by id", b.Workspace.ID, kind)
+	return column[string](b, "select target || ': ' || content from cairn.memories where workspace_id = $1 and type "+
+		"= $2 and status = 'active' order by id", b.Workspace.ID, kind)
 }
 
 // retrieve answers a question.
@@ -131,7 +135,9 @@ func retrieve(b *apptest.Bundle, query, mode string) memoryagent.Answer {
 	b.T.Helper()
 	ctx, cancel := context.WithTimeout(b.T.Context(), time.Minute)
 	defer cancel()
-	out, err := b.Progressive.Retrieve(ctx, memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: query, Mode: mode, Spec: app.TurnSpec(b.Config)})
+	out, err := b.Progressive.Retrieve(ctx,
+		memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: query, Mode: mode,
+			Spec: app.TurnSpec(b.Config)})
 	testkit.Must(b.T, err)
 	return out
 }

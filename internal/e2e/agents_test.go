@@ -20,16 +20,21 @@ import (
 
 // deploying is a session about a person and a domain.
 func deploying() []string {
-	return []string{"Hi, I am Alice and I only fly from Osaka.", "Noted.", "Our deploys to quartz-2 need a smoke test before traffic.", "I ran it and it passed."}
+	return []string{"Hi, I am Alice and I only fly from Osaka.", "Noted.",
+		"Our deploys to quartz-2 need a smoke test before traffic.", "I ran it and it passed."}
 }
 
 // scriptDeploying plays the whole of it: register and digest, hand off, report.
 func scriptDeploying(b *apptest.Bundle) {
 	perform(b, "summarize", "",
-		does(handsOff("personal/alice", "procedural/deploy"), addSummary("Alice told where she flies from and how deploys go."), addMeta("personal/alice", "procedural/deploy")),
+		does(handsOff("personal/alice", "procedural/deploy"),
+			addSummary("Alice told where she flies from and how deploys go."),
+			addMeta("personal/alice", "procedural/deploy")),
 		does(handsOff("personal/alice", "procedural/deploy")), says("Alice and deploy are up to date."))
-	perform(b, "specialist", "remembered about alice", does(looksFor("airport")), does(adds("Alice flies from Osaka only.")), says("One added."))
-	perform(b, "specialist", "done in deploy", does(looksFor("smoke test")), does(adds("Run a smoke test before traffic moves to the host.")), says("One added."))
+	perform(b, "specialist", "remembered about alice", does(looksFor("airport")),
+		does(adds("Alice flies from Osaka only.")), says("One added."))
+	perform(b, "specialist", "done in deploy", does(looksFor("smoke test")),
+		does(adds("Run a smoke test before traffic moves to the host.")), says("One added."))
 }
 
 // Check A2: the session is kept before a model is asked, what is registered in a
@@ -37,9 +42,11 @@ func scriptDeploying(b *apptest.Bundle) {
 func TestASessionBecomesMemoriesOfItsTargets(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
-	b.Model.On(openaitest.Rule{Stage: "summarize", Times: 1, Barrier: "first", CallsFunc: func(openaitest.Call) []llm.ToolCall {
-		return does(handsOff("personal/alice"), addSummary("Alice told where she flies from and how deploys go."), addMeta("personal/alice", "procedural/deploy"))(openaitest.Call{}).calls
-	}})
+	b.Model.On(openaitest.Rule{Stage: "summarize", Times: 1, Barrier: "first",
+		CallsFunc: func(openaitest.Call) []llm.ToolCall {
+			return does(handsOff("personal/alice"), addSummary("Alice told where she flies from and how deploys go."),
+				addMeta("personal/alice", "procedural/deploy"))(openaitest.Call{}).calls
+		}})
 	scriptDeploying(b)
 	r := summarize(b, chat(deploying()...))
 	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "first", 1))
@@ -48,7 +55,8 @@ func TestASessionBecomesMemoriesOfItsTargets(t *testing.T) {
 	}
 	b.Model.Release("first")
 	got := summarized(b, r.Ref)
-	if got.Status != memoryagent.OK || len(got.Tasks) != 2 || got.Digest == "" || got.Fallback || len(got.MetaAdded) != 2 {
+	if got.Status != memoryagent.OK || len(got.Tasks) != 2 || got.Digest == "" || got.Fallback ||
+		len(got.MetaAdded) != 2 {
 		t.Fatalf("%+v", got)
 	}
 	for _, task := range got.Tasks {
@@ -56,13 +64,16 @@ func TestASessionBecomesMemoriesOfItsTargets(t *testing.T) {
 			t.Errorf("task %+v", task)
 		}
 	}
-	if rows := slices.Concat(remembers(b, memory.Personal), remembers(b, memory.Procedural)); !slices.Equal(rows, []string{"alice: Alice flies from Osaka only.", "deploy: Run a smoke test before traffic moves to the host."}) {
+	if rows := slices.Concat(remembers(b, memory.Personal), remembers(b, memory.Procedural)); !slices.Equal(rows,
+		[]string{"alice: Alice flies from Osaka only.", "deploy: Run a smoke test before traffic moves to the host."}) {
 		t.Errorf("remembered %q", rows)
 	}
-	if n := count(b, "select count(*) from cairn.memories where history_id = '"+got.History+"' and author like 'scripted@%' and status = 'active'"); n != 3 {
+	if n := count(b, "select count(*) from cairn.memories where history_id = '"+got.History+
+		"' and author like 'scripted@%' and status = 'active'"); n != 3 {
 		t.Errorf("%d memories lead to the session and name their author", n)
 	}
-	if targets := column[[]string](b, "select targets from cairn.memories where type = 'summary'"); len(targets) != 1 || !slices.Equal(targets[0], []string{"personal/alice", "procedural/deploy"}) {
+	if targets := column[[]string](b, "select targets from cairn.memories where type = 'summary'"); len(targets) != 1 ||
+		!slices.Equal(targets[0], []string{"personal/alice", "procedural/deploy"}) {
 		t.Errorf("the digest is found under %q", targets)
 	}
 	summaries := asked(b, "summarize")
@@ -88,7 +99,8 @@ func TestASessionBecomesMemoriesOfItsTargets(t *testing.T) {
 	}
 	validThreads(t, b)
 	b.Record(got.WorkflowID, "Summarize/ok")
-	for _, id := range column[string](b, "select workflow_id from cairn.runs where kind = 'specialist' order by id limit 1") {
+	for _, id := range column[string](b, "select workflow_id from cairn.runs where kind = 'specialist' order by id "+
+		"limit 1") {
 		b.Record(id, "Specialist/ok")
 	}
 }
@@ -98,7 +110,8 @@ func TestASessionBecomesMemoriesOfItsTargets(t *testing.T) {
 func TestWhatFailsIsToldAndFailsNothingElse(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
-	perform(b, "summarize", "", does(addMeta("personal/alice", "personal/bob")), does(handsOff("personal/alice", "personal/bob", "personal/nobody", "tool/any")), says("Partly."))
+	perform(b, "summarize", "", does(addMeta("personal/alice", "personal/bob")),
+		does(handsOff("personal/alice", "personal/bob", "personal/nobody", "tool/any")), says("Partly."))
 	b.Model.On(openaitest.Rule{Stage: "specialist", System: "remembered about bob", Status: 400})
 	perform(b, "specialist", "remembered about alice", does(adds("Alice flies from Osaka only.")), says("One added."))
 	perform(b, "specialist", "guidelines for tools", says(memoryagent.NoMemoryNeeded))
@@ -119,7 +132,8 @@ func TestWhatFailsIsToldAndFailsNothingElse(t *testing.T) {
 	}
 	told := results(t, asked(b, "summarize")[2])
 	last := told[len(told)-1]
-	if last["ok"] != true || last["status"] != memoryagent.Partial || len(last["tasks"].([]any)) != 3 || len(last["rejected"].([]any)) != 1 {
+	if last["ok"] != true || last["status"] != memoryagent.Partial || len(last["tasks"].([]any)) != 3 ||
+		len(last["rejected"].([]any)) != 1 {
 		t.Errorf("the meta-summarizer is told %v", last)
 	}
 }
@@ -143,19 +157,22 @@ func TestAWorkspaceChoosesTheVersionOfAnAgent(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
-	second := memoryagent.Definition{Kind: run.Specialist, Type: memory.Personal, Version: "v2", Prompt: "specialist_personal", Profile: tools.Specialist(memory.Personal), Steps: 1, Wall: time.Minute}
+	second := memoryagent.Definition{Kind: run.Specialist, Type: memory.Personal, Version: "v2",
+		Prompt: "specialist_personal", Profile: tools.Specialist(memory.Personal), Steps: 1, Wall: time.Minute}
 	testkit.Must(t, b.Progressive.Registry.Register(second))
 	if err := b.Progressive.Registry.Register(second); fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("registered twice: %v", err)
 	}
-	exec(b, `update cairn.workspaces set settings = '{"memory":{"agents":{"personal":"v2"}}}' where id = $1`, b.Workspace.ID)
+	exec(b, `update cairn.workspaces set settings = '{"memory":{"agents":{"personal":"v2"}}}' where id = $1`,
+		b.Workspace.ID)
 	scriptDeploying(b)
 	b.Model.On(openaitest.Rule{Stage: "specialist", Choice: llm.ChooseNone, Reply: "Out of steps."})
 	got := summarized(b, summarize(b, chat(deploying()...)).Ref)
 	if len(got.Tasks) != 2 {
 		t.Fatalf("%+v", got)
 	}
-	versions := column[string](b, "select (spec->'pinned'->>'memory_type') || ' ' || (spec->'pinned'->>'version') || ' ' || (spec->'budget'->>'max') from cairn.runs where kind = 'specialist' order by 1")
+	versions := column[string](b, "select (spec->'pinned'->>'memory_type') || ' ' || (spec->'pinned'->>'version') "+
+		"|| ' ' || (spec->'budget'->>'max') from cairn.runs where kind = 'specialist' order by 1")
 	if !slices.Equal(versions, []string{"personal v2 1", "procedural v1 20"}) {
 		t.Errorf("the specialists are %q", versions)
 	}
@@ -169,13 +186,15 @@ func TestACancelledRequestTellsWhatWasDone(t *testing.T) {
 	b := apptest.Open(t)
 	perform(b, "summarize", "", does(addMeta("personal/alice"), handsOff("personal/alice")), says("Done."))
 	b.Model.On(openaitest.Rule{Stage: "specialist", Results: new(1), Times: 1, Barrier: "second", Drop: true})
-	perform(b, "specialist", "", does(adds("Alice flies from Osaka only.")), does(adds("Alice keeps bees.")), says("Added."))
+	perform(b, "specialist", "", does(adds("Alice flies from Osaka only.")), does(adds("Alice keeps bees.")),
+		says("Added."))
 	r := summarize(b, chat(deploying()...))
 	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "second", 1)) // the first memory is written
 	testkit.Must(t, b.Temporal.CancelWorkflow(t.Context(), r.WorkflowID, ""))
 	got := summarized(b, r.Ref)
 	b.Model.Release("second")
-	if got.Reason != agent.Interrupted || got.Status == memoryagent.OK || len(got.Tasks) != 1 || got.Tasks[0].Status != memoryagent.Partial || len(got.Tasks[0].Added) != 1 {
+	if got.Reason != agent.Interrupted || got.Status == memoryagent.OK || len(got.Tasks) != 1 ||
+		got.Tasks[0].Status != memoryagent.Partial || len(got.Tasks[0].Added) != 1 {
 		t.Errorf("%+v", got)
 	}
 	if rows := remembers(b, memory.Personal); !slices.Equal(rows, []string{"alice: Alice flies from Osaka only."}) {

@@ -14,8 +14,11 @@ import (
 
 // skillFile is a memory skill as people write it.
 func skillFile(name, description string) map[string][]byte {
-	return map[string][]byte{name + ".md": memoryskill.Render(memoryskill.Skill{Name: name, Description: description, Purpose: "Keep them.", WhenToUse: []string{"The span tells of them"},
-		HowToApply: []string{"One fact in one item"}, Constraints: []string{"Ignore greetings"}, Action: memoryskill.Insert})}
+	return map[string][]byte{name + ".md": memoryskill.Render(
+		memoryskill.Skill{Name: name, Description: description, Purpose: "Keep them.",
+			WhenToUse:  []string{"The span tells of them"},
+			HowToApply: []string{"One fact in one item"}, Constraints: []string{"Ignore greetings"},
+			Action: memoryskill.Insert})}
 }
 
 // Bank and policy go forward and back as one, and every version stays.
@@ -44,7 +47,10 @@ func TestABankGoesBackTogetherWithItsPolicy(t *testing.T) {
 	if _, err := b.Learning.Banks.Rollback(t.Context(), ws, bank.Default, 9); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a version that is not there: %v", err)
 	}
-	if _, err := b.Learning.Banks.Import(t.Context(), ws, bank.Default, map[string][]byte{"a.md": []byte("# Broken"), "b.md": skillFile("capture_b", "Adds b.")["capture_b.md"]}); err == nil || !strings.Contains(err.Error(), "a.md") {
+	if _, err := b.Learning.Banks.Import(t.Context(), ws, bank.Default,
+		map[string][]byte{"a.md": []byte("# Broken"),
+			"b.md": skillFile("capture_b", "Adds b.")["capture_b.md"]}); err == nil ||
+		!strings.Contains(err.Error(), "a.md") {
 		t.Errorf("a broken file: %v", err)
 	}
 	if now, err := b.Learning.Banks.Head(t.Context(), ws, bank.Default); err != nil || now.Head != 3 {
@@ -78,7 +84,8 @@ func TestAnImportOfANearDuplicateIsRefused(t *testing.T) {
 	if err := read(skillFile("capture_times", "Adds dates and times!")); fault.CodeOf(err) != fault.DuplicateSuspect {
 		t.Errorf("another name for what is there: %v", err)
 	}
-	if err := read(skillFile("capture_jam", "Adds who prefers which jam."), skillFile("capture_jams", "Adds who prefers which jam.")); fault.CodeOf(err) != fault.DuplicateSuspect {
+	if err := read(skillFile("capture_jam", "Adds who prefers which jam."),
+		skillFile("capture_jams", "Adds who prefers which jam.")); fault.CodeOf(err) != fault.DuplicateSuspect {
 		t.Errorf("two that say the same: %v", err)
 	}
 	if err := read(skillFile("capture_dates", "Adds dates and times.")); err != nil {
@@ -102,7 +109,8 @@ func TestABankHasOneWriterAtATime(t *testing.T) {
 	for i := range errs {
 		writing.Go(func() {
 			name := "capture_" + string(rune('a'+i))
-			_, errs[i] = b.Learning.Banks.Import(t.Context(), ws, bank.Default, skillFile(name, "Adds what is about "+name))
+			_, errs[i] = b.Learning.Banks.Import(t.Context(), ws, bank.Default,
+				skillFile(name, "Adds what is about "+name))
 		})
 	}
 	writing.Wait()

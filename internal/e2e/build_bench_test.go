@@ -27,7 +27,8 @@ func BenchmarkSpans(b *testing.B) {
 		}
 		words := sha256.Sum256([]byte(c.Messages[1].Content))
 		fact := fmt.Sprintf("Keeps %x with %x and %x.", words[:4], words[4:8], words[8:12])
-		return fmt.Sprintf(`{"actions":[{"type":"insert","target":null,"content":%q,"about":"Vera","memory_type":"personal","evidence":[%d],"skill":"insert"}]}`, fact, m.Messages[0].Index)
+		return fmt.Sprintf(`{"actions":[{"type":"insert","target":null,"content":%q,"about":"Vera",`+
+			`"memory_type":"personal","evidence":[%d],"skill":"insert"}]}`, fact, m.Messages[0].Index)
 	}})
 	number := 0
 	for _, sessions := range []int{1, 4} {
@@ -39,7 +40,8 @@ func BenchmarkSpans(b *testing.B) {
 					number++
 					var said []transcript.Message
 					for i := range messages {
-						said = append(said, transcript.Message{Role: transcript.User, Name: "Vera", Content: fmt.Sprintf("Box %d of %d.", i, number) + strings.Repeat(" padding", 80)})
+						said = append(said, transcript.Message{Role: transcript.User, Name: "Vera",
+							Content: fmt.Sprintf("Box %d of %d.", i, number) + strings.Repeat(" padding", 80)})
 					}
 					begun = append(begun, buildSession(bundle, said))
 				}

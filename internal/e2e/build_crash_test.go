@@ -36,11 +36,14 @@ func TestABuildSurvivesACrashAtEveryPoint(t *testing.T) {
 		lock string // what the second span waits for
 		done string // is true when it has come there
 	}{
-		"while skills are chosen": {"lock table cairn.decisions in share mode", "select count(*) = 0 from cairn.decisions"},
+		"while skills are chosen": {"lock table cairn.decisions in share mode",
+			"select count(*) = 0 from cairn.decisions"},
 		"between the stored reply and the change": {"lock table cairn.memory_revisions in share mode",
-			"select count(*) = 2 and (select count(*) from cairn.memory_revisions) = 1 from cairn.llm_calls where state = 'done'"},
+			"select count(*) = 2 and (select count(*) from cairn.memory_revisions) = 1 from cairn.llm_calls where " +
+				"state = 'done'"},
 		"between the change and its outcome": {"select * from cairn.decisions where span = 1 for update",
-			"select count(*) = 2 and (select count(*) from cairn.decisions where outcome is null) = 1 from cairn.memory_revisions"},
+			"select count(*) = 2 and (select count(*) from cairn.decisions where outcome is null) = 1 from " +
+				"cairn.memory_revisions"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -50,7 +53,8 @@ func TestABuildSurvivesACrashAtEveryPoint(t *testing.T) {
 			if choosing {
 				release = hold(b, c.lock)
 			} else {
-				b.Model.On(openaitest.Rule{Stage: "remember", Task: "span/1", Times: 1, Barrier: "second", ReplyFunc: keeper})
+				b.Model.On(openaitest.Rule{Stage: "remember", Task: "span/1", Times: 1, Barrier: "second",
+					ReplyFunc: keeper})
 			}
 			b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
 			worker := b.StartProcess()
@@ -61,7 +65,8 @@ func TestABuildSurvivesACrashAtEveryPoint(t *testing.T) {
 				b.Model.Release("second")
 			}
 			testkit.Eventually(t, "the span waits", func() bool {
-				return count(b, "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'") > 0 && column[bool](b, c.done)[0]
+				return count(b, "select count(*) from pg_stat_activity where datname = current_database() and "+
+					"wait_event_type = 'Lock'") > 0 && column[bool](b, c.done)[0]
 			})
 			worker.Kill()
 			release()
@@ -69,7 +74,8 @@ func TestABuildSurvivesACrashAtEveryPoint(t *testing.T) {
 			if got := builtBy(b, r.Ref); got.Outcome != run.Completed || len(got.Added) != 2 || len(got.Updated) != 1 {
 				t.Errorf("%+v", got)
 			}
-			for what, want := range map[string]int{"memory_revisions": 3, "decisions": 3, "llm_calls where stage = 'remember' and state = 'done'": 3} {
+			for what, want := range map[string]int{"memory_revisions": 3, "decisions": 3,
+				"llm_calls where stage = 'remember' and state = 'done'": 3} {
 				if n := count(b, "select count(*) from cairn."+what); n != want {
 					t.Errorf("%d of %s, want %d", n, what, want)
 				}

@@ -29,8 +29,10 @@ import (
 
 // building is a session of three spans: each message is longer than one.
 func building() (out []transcript.Message) {
-	for i, fact := range []string{"The greenhouse has nine lemon trees.", "The greenhouse has two lemon trees.", "The cellar key hangs by the door."} {
-		out = append(out, transcript.Message{Role: transcript.User, Name: "Vera", Content: fact + strings.Repeat(fmt.Sprintf(" padding%d", i), 80)})
+	for i, fact := range []string{"The greenhouse has nine lemon trees.", "The greenhouse has two lemon trees.",
+		"The cellar key hangs by the door."} {
+		out = append(out, transcript.Message{Role: transcript.User, Name: "Vera",
+			Content: fact + strings.Repeat(fmt.Sprintf(" padding%d", i), 80)})
 	}
 	return out
 }
@@ -44,7 +46,8 @@ func keeping() runspec.SpanOptions {
 
 func buildSession(b *apptest.Bundle, messages []transcript.Message, change ...func(*build.Request)) run.Run {
 	b.T.Helper()
-	r := build.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: messages, Spec: app.EvolveSpec(b.Config), Keeping: keeping()}
+	r := build.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: messages,
+		Spec: app.EvolveSpec(b.Config), Keeping: keeping()}
 	for _, f := range change {
 		f(&r)
 	}
@@ -77,7 +80,8 @@ func keeper(c openaitest.Call) string {
 		return err.Error()
 	}
 	fact, _, _ := strings.Cut(m.Messages[0].Content, " padding")
-	action := map[string]any{"type": "insert", "target": nil, "content": fact, "about": "the house", "memory_type": "personal", "evidence": []int{m.Messages[0].Index}, "skill": "insert"}
+	action := map[string]any{"type": "insert", "target": nil, "content": fact, "about": "the house",
+		"memory_type": "personal", "evidence": []int{m.Messages[0].Index}, "skill": "insert"}
 	for _, s := range m.Stored {
 		if strings.HasPrefix(s.Content, fact[:min(len(fact), 12)]) {
 			action["type"], action["target"] = "update", s.Handle
@@ -93,7 +97,8 @@ func TestASessionIsRememberedSpanBySpan(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
 	r := buildSession(b, building())
 	got := builtBy(b, r.Ref)
-	if got.Outcome != run.Completed || got.Spans != 3 || len(got.Added) != 2 || len(got.Updated) != 1 || got.Actions[executor.OutOfRange] != 3 {
+	if got.Outcome != run.Completed || got.Spans != 3 || len(got.Added) != 2 || len(got.Updated) != 1 ||
+		got.Actions[executor.OutOfRange] != 3 {
 		t.Fatalf("%+v", got)
 	}
 	want := []string{"the house: The greenhouse has two lemon trees.", "the house: The cellar key hangs by the door."}
@@ -101,9 +106,11 @@ func TestASessionIsRememberedSpanBySpan(t *testing.T) {
 		t.Errorf("remembered %q", rows)
 	}
 	// Each revision leads to the decision behind it, and that to its span and its skills.
-	led := column[string](b, `select m.external_id || ' ' || v.version || ' ' || v.decision_id || ' ' || v.from_seq from cairn.memory_revisions v
+	led := column[string](b, `select m.external_id || ' ' || v.version || ' ' || v.decision_id || ' ' || v.from_seq `+
+		`from cairn.memory_revisions v
 join cairn.memories m on m.workspace_id = v.workspace_id and m.id = v.memory_id order by v.memory_id, v.version`)
-	expect := []string{fmt.Sprintf("%s 1 %d/0 0", got.Added[0], r.Ref.Run), fmt.Sprintf("%s 2 %d/1 1", got.Added[0], r.Ref.Run), fmt.Sprintf("%s 1 %d/2 2", got.Added[1], r.Ref.Run)}
+	expect := []string{fmt.Sprintf("%s 1 %d/0 0", got.Added[0], r.Ref.Run),
+		fmt.Sprintf("%s 2 %d/1 1", got.Added[0], r.Ref.Run), fmt.Sprintf("%s 1 %d/2 2", got.Added[1], r.Ref.Run)}
 	if !slices.Equal(led, expect) {
 		t.Errorf("led by %q, want %q", led, expect)
 	}
@@ -112,7 +119,8 @@ join cairn.memories m on m.workspace_id = v.workspace_id and m.id = v.memory_id 
 		decided, err = q.Decisions().Decisions(ctx, r.Ref.Run)
 		return err
 	})
-	if len(decided) != 3 || len(decided[0].Choice.Chosen) != 4 || !decided[0].Choice.Greedy || decided[1].Choice.Shown[0] != got.Added[0] || decided[1].Outcome.Actions[0].Skill != "update" {
+	if len(decided) != 3 || len(decided[0].Choice.Chosen) != 4 || !decided[0].Choice.Greedy ||
+		decided[1].Choice.Shown[0] != got.Added[0] || decided[1].Outcome.Actions[0].Skill != "update" {
 		t.Errorf("decisions %+v", decided)
 	}
 	for _, c := range asked(b, "remember") {
@@ -178,7 +186,9 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	var id int64
 	b.Within(func(ctx context.Context, q postgres.Tx) (err error) {
 		id, err = q.Transcripts().PutConversation(ctx, transcript.Conversation{ID: "c", Messages: []transcript.Message{
-			{Seq: 0, Role: transcript.User, Name: "Vera", Content: "Hello! I planted nine lemon trees in the greenhouse last spring."}, {Seq: 1, Role: transcript.Assistant, Content: "How nice! Shall I remind you to water them?"}}}, "chat")
+			{Seq: 0, Role: transcript.User, Name: "Vera",
+				Content: "Hello! I planted nine lemon trees in the greenhouse last spring."},
+			{Seq: 1, Role: transcript.Assistant, Content: "How nice! Shall I remind you to water them?"}}}, "chat")
 		return err
 	})
 	read, err := b.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, id)
@@ -189,20 +199,25 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	if got := builtBy(b, run.Ref{Workspace: b.Workspace.ID, Run: read.Build}); got.Outcome != run.Completed {
 		t.Errorf("%+v", got)
 	}
-	if rows := remembers(b, memory.Personal); !slices.Equal(rows, []string{"vera: I planted nine lemon trees in the greenhouse last spring."}) {
+	if rows := remembers(b, memory.Personal); !slices.Equal(rows,
+		[]string{"vera: I planted nine lemon trees in the greenhouse last spring."}) {
 		t.Errorf("remembered %q", rows)
 	}
 	// A correction in talk becomes a case, once, with what would have been right.
 	b.Within(func(ctx context.Context, q postgres.Tx) error {
-		return q.Transcripts().PutMessages(ctx, agentrun.Conversation{ID: id, NextSeq: 2}, 1, []transcript.Message{{ID: "2", Role: transcript.User, Content: "How many lemon trees are there?"}, {ID: "3", Role: transcript.Assistant, Content: "There are two."},
-			{ID: "4", Role: transcript.User, Content: "No, it's nine!"}})
+		return q.Transcripts().PutMessages(ctx, agentrun.Conversation{ID: id, NextSeq: 2}, 1,
+			[]transcript.Message{{ID: "2", Role: transcript.User, Content: "How many lemon trees are there?"},
+				{ID: "3", Role: transcript.Assistant, Content: "There are two."},
+				{ID: "4", Role: transcript.User, Content: "No, it's nine!"}})
 	})
 	exec(b, "update cairn.conversations set next_seq = 5 where id = $1", id)
 	read, err = b.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, id)
 	testkit.Must(t, err)
 	builtBy(b, run.Ref{Workspace: b.Workspace.ID, Run: read.Build})
-	if open := openCases(b); len(open) != 1 || open[0].Source != cases.FromCorrection || open[0].Question != "How many lemon trees are there?" || open[0].Prediction != "There are two." ||
-		!slices.Equal(open[0].Gold, []string{"nine"}) || !slices.Equal(open[0].Evidence, []int{4}) || open[0].Conversation != id || open[0].Failures != 1 {
+	if open := openCases(b); len(open) != 1 || open[0].Source != cases.FromCorrection ||
+		open[0].Question != "How many lemon trees are there?" || open[0].Prediction != "There are two." ||
+		!slices.Equal(open[0].Gold, []string{"nine"}) || !slices.Equal(open[0].Evidence, []int{4}) ||
+		open[0].Conversation != id || open[0].Failures != 1 {
 		t.Errorf("%+v", open)
 	}
 	again, err := b.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, id)
@@ -237,7 +252,11 @@ func TestAReviewHasMemoriesBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
-	exec(b, `update cairn.workspaces set settings = '{"memory":{"builder":"skills"},"nudge":{"every":2}}' where id = $1`, b.Workspace.ID)
+	exec(
+		b,
+		`update cairn.workspaces set settings = '{"memory":{"builder":"skills"},"nudge":{"every":2}}' where id = $1`,
+		b.Workspace.ID,
+	)
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})

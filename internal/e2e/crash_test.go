@@ -64,7 +64,9 @@ func TestCrashAfterTheCommit(t *testing.T) {
 	testkit.Eventually(t, "the commit waits", func() bool { return waitingForLock(b) == 1 })
 	temporal.Cut() // nobody will hear of the commit
 	unlock()
-	testkit.Eventually(t, "the version is committed", func() bool { return count(b, "select count(*) from cairn.skill_versions") == 1 })
+	testkit.Eventually(t, "the version is committed", func() bool {
+		return count(b, "select count(*) from cairn.skill_versions") == 1
+	})
 	worker.Kill()
 	b.StartProcess()
 
@@ -149,7 +151,8 @@ func lockSkills(b *apptest.Bundle) (unlock func()) {
 }
 
 func waitingForLock(b *apptest.Bundle) int {
-	return count(b, "select count(*) from pg_locks where locktype = 'advisory' and classid = 4 and not granted and database = (select oid from pg_database where datname = current_database())")
+	return count(b, "select count(*) from pg_locks where locktype = 'advisory' and classid = 4 and not granted and "+
+		"database = (select oid from pg_database where datname = current_database())")
 }
 
 func count(b *apptest.Bundle, query string) int {

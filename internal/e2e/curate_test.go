@@ -32,7 +32,8 @@ func TestSkillsThatNobodyUsesGoOutOfUseAndComeBack(t *testing.T) {
 		conn, err := pgx.Connect(t.Context(), b.AdminURL)
 		testkit.Must(t, err)
 		defer conn.Close(context.Background())
-		testkit.Must(t, conn.QueryRow(t.Context(), "select s.status from cairn.skills s join cairn.search_docs d on d.kind = 'skill' and d.owner_id = s.id and d.status = s.status where s.name = $1", name).Scan(&out))
+		testkit.Must(t, conn.QueryRow(t.Context(), "select s.status from cairn.skills s join cairn.search_docs d on "+
+			"d.kind = 'skill' and d.owner_id = s.id and d.status = s.status where s.name = $1", name).Scan(&out))
 		return out
 	}
 	curated := func(dryRun bool) curate.Report {
@@ -42,17 +43,20 @@ func TestSkillsThatNobodyUsesGoOutOfUseAndComeBack(t *testing.T) {
 		return r
 	}
 	age(31)
-	for what, protect := range map[string]string{"a person's": "update cairn.skills set managed = false", "a pinned one": "update cairn.skills set managed = true, pinned = true",
+	for what, protect := range map[string]string{"a person's": "update cairn.skills set managed = false",
+		"a pinned one":              "update cairn.skills set managed = true, pinned = true",
 		"one that a schedule names": "update cairn.skills set managed = true, pinned = false"} {
 		exec(b, protect)
 		if what == "one that a schedule names" {
-			_, err := b.Schedules.Add(t.Context(), b.Workspace.ID, schedule.Draft{Name: "weekly", Cron: "@weekly", Prompt: "Try " + name + " once."})
+			_, err := b.Schedules.Add(t.Context(), b.Workspace.ID,
+				schedule.Draft{Name: "weekly", Cron: "@weekly", Prompt: "Try " + name + " once."})
 			testkit.Must(t, err)
 		}
 		if r := curated(false); len(r.Changes) != 0 || r.Kept != 1 || status() != skill.Active {
 			t.Errorf("%s: %+v", what, r)
 		}
-		testkit.Must(t, ignore(b.Schedules.Remove(t.Context(), b.Workspace.ID, "weekly"), what != "one that a schedule names"))
+		testkit.Must(t, ignore(b.Schedules.Remove(t.Context(), b.Workspace.ID, "weekly"),
+			what != "one that a schedule names"))
 	}
 	exec(b, "update cairn.skills set managed = true, pinned = false")
 	if r := curated(true); r.Count(curate.Stale) != 1 || status() != skill.Active {
@@ -73,7 +77,8 @@ func TestSkillsThatNobodyUsesGoOutOfUseAndComeBack(t *testing.T) {
 		t.Errorf("%+v, and the skill is %s", out, status())
 	}
 	b.Record(id, "Curate/ended")
-	if again, err := b.Schedules.Trigger(t.Context(), b.Workspace.ID, b.Workspace.Key, "weekly-curation", "by-hand"); err != nil || again.Outcome != schedule.Collapsed {
+	if again, err := b.Schedules.Trigger(t.Context(), b.Workspace.ID, b.Workspace.Key, "weekly-curation",
+		"by-hand"); err != nil || again.Outcome != schedule.Collapsed {
 		t.Errorf("the same request again: %+v, %v", again, err)
 	}
 	exec(b, "update cairn.skills set last_used_at = now() - interval '1 day'")
@@ -106,13 +111,16 @@ func TestInsightsTellWhatIsUsedAndWhatItCost(t *testing.T) {
 	exec(b, "update cairn.llm_calls set cost_micros = 500")
 	i, err := b.Workspaces.Insights(t.Context(), b.Workspace.ID, 30)
 	testkit.Must(t, err)
-	if len(i.Used()) != 0 || len(i.NeverUsed()) != 1 || len(i.Runs) != 1 || i.Runs[0].Kind != "distill" || i.Runs[0].Calls == 0 || i.Runs[0].Micros != int64(500*i.Runs[0].Calls) {
+	if len(i.Used()) != 0 || len(i.NeverUsed()) != 1 || len(i.Runs) != 1 || i.Runs[0].Kind != "distill" ||
+		i.Runs[0].Calls == 0 || i.Runs[0].Micros != int64(500*i.Runs[0].Calls) {
 		t.Errorf("%+v", i)
 	}
-	if u := i.Skills[0]; u.Micros != i.Runs[0].Micros || u.Tokens != i.Runs[0].Tokens || len(i.Saves) != 1 || i.Saves[0].Made != 1 {
+	if u := i.Skills[0]; u.Micros != i.Runs[0].Micros || u.Tokens != i.Runs[0].Tokens || len(i.Saves) != 1 ||
+		i.Saves[0].Made != 1 {
 		t.Errorf("the skill cost %+v, saved %+v", u, i.Saves)
 	}
-	exec(b, "insert into cairn.skill_uses (workspace_id, skill_id, use_id, version, outcome) select workspace_id, id, 'u', 1, 'pass' from cairn.skills")
+	exec(b, "insert into cairn.skill_uses (workspace_id, skill_id, use_id, version, outcome) select workspace_id, "+
+		"id, 'u', 1, 'pass' from cairn.skills")
 	exec(b, "update cairn.skills set uses = 1")
 	i, err = b.Workspaces.Insights(t.Context(), b.Workspace.ID, 1)
 	testkit.Must(t, err)

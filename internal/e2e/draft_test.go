@@ -48,7 +48,8 @@ func TestADraftThatIsCutOffIsPaidOnce(t *testing.T) {
 	p := openProtocol(t)
 	ref, key := p.divided()
 	for cut := range 2 { // before anything; with the query paid, and nothing recalled
-		s := &distill.Service{Store: &cutStore{p.App.Distill.Store, cut}, Ledger: p.App.Distill.Ledger, Embedder: p.App.Distill.Embedder, Space: p.App.Distill.Space, Blobs: p.App.Distill.Blobs}
+		s := &distill.Service{Store: &cutStore{p.App.Distill.Store, cut}, Ledger: p.App.Distill.Ledger,
+			Embedder: p.App.Distill.Embedder, Space: p.App.Distill.Space, Blobs: p.App.Distill.Blobs}
 		if _, _, err := s.Draft(t.Context(), ref, key); !errors.Is(err, errCut) {
 			t.Fatalf("cut off after %d transactions: %v", cut, err)
 		}
@@ -69,8 +70,10 @@ func TestADraftIsAskedForAgainWithTheQueryThatWasPaid(t *testing.T) {
 	p := openProtocol(t)
 	p.Model.On(openaitest.Rule{Stage: "extract", Status: 503, Times: 1})
 	p.ScriptR1()
-	if r := p.Distill(apptest.C1()); r.Outcome != run.Completed || p.Model.Count("rewrite") != 1 || p.Model.Count("extract") != 2 {
-		t.Errorf("ended as %q after %d requests for the query and %d for the draft", r.Outcome, p.Model.Count("rewrite"), p.Model.Count("extract"))
+	if r := p.Distill(apptest.C1()); r.Outcome != run.Completed || p.Model.Count("rewrite") != 1 ||
+		p.Model.Count("extract") != 2 {
+		t.Errorf("ended as %q after %d requests for the query and %d for the draft", r.Outcome,
+			p.Model.Count("rewrite"), p.Model.Count("extract"))
 	}
 }
 
@@ -80,7 +83,8 @@ type overtakenStore struct {
 	first func()
 }
 
-func (s *overtakenStore) CommitVersion(ctx context.Context, t distill.Task, c distill.Commit) (distill.Committed, error) {
+func (s *overtakenStore) CommitVersion(ctx context.Context, t distill.Task, c distill.Commit) (distill.Committed,
+	error) {
 	s.first()
 	return s.Store.CommitVersion(ctx, t, c)
 }
@@ -98,7 +102,8 @@ func TestNothingIsUploadedForATaskThatIsGone(t *testing.T) {
 			testkit.Must(t, err)
 		}
 	}
-	s := &distill.Service{Store: &overtakenStore{p.App.Distill.Store, gone}, Ledger: p.App.Distill.Ledger, Embedder: p.App.Distill.Embedder, Space: p.App.Distill.Space, Blobs: p.App.Distill.Blobs}
+	s := &distill.Service{Store: &overtakenStore{p.App.Distill.Store, gone}, Ledger: p.App.Distill.Ledger,
+		Embedder: p.App.Distill.Embedder, Space: p.App.Distill.Space, Blobs: p.App.Distill.Blobs}
 	if c, unseen, err := s.Publish(t.Context(), ref, key); err != nil || unseen || !c.Conflict {
 		t.Errorf("published %+v, unseen %t: %v", c, unseen, err)
 	}

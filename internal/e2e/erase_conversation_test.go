@@ -21,7 +21,8 @@ func TestEraseOfAConversationLeavesNothingOfIt(t *testing.T) {
 		derived         string
 		memory, skill   string // states afterwards, empty when gone
 		found, mayStand bool
-	}{{erase.Keep, "active", "active", true, true}, {erase.Quarantine, "quarantined", "quarantined", false, true}, {erase.Delete, "", "", false, false}} {
+	}{{erase.Keep, "active", "active", true, true}, {erase.Quarantine, "quarantined", "quarantined", false, true},
+		{erase.Delete, "", "", false, false}} {
 		t.Run(c.derived, func(t *testing.T) {
 			t.Parallel()
 			b := apptest.Open(t)
@@ -29,17 +30,23 @@ func TestEraseOfAConversationLeavesNothingOfIt(t *testing.T) {
 			talk := conversationNumber(b, "talk")
 			plan, err := b.Erase.Plan(t.Context(), erase.Target{Workspace: b.Workspace.ID, Conversation: talk})
 			testkit.Must(t, err)
-			if len(plan.Derived) != 2 || plan.Derived[0].Kind != "memory" || plan.Derived[1].Ref != "bee-keeping" || !plan.Derived[0].Sole || !plan.Derived[1].Sole {
+			if len(plan.Derived) != 2 || plan.Derived[0].Kind != "memory" || plan.Derived[1].Ref != "bee-keeping" ||
+				!plan.Derived[0].Sole || !plan.Derived[1].Sole {
 				t.Fatalf("came of the conversation: %+v", plan.Derived)
 			}
 			before, objects := rows(b, b.Workspace), len(tree(t, b.Packages))
-			e := erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: talk, Derived: c.derived}, b.Workspace.Key)
+			e := erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: talk, Derived: c.derived},
+				b.Workspace.Key)
 
 			for _, query := range []string{
-				"select count(*) from cairn.conversations where external_id <> 'c1'", "select count(*) from cairn.turns", "select count(*) from cairn.runs where kind <> 'distill'",
-				"select count(*) from cairn.agent_steps", "select count(*) from cairn.agent_calls", "select count(*) from cairn.messages where content ~ 'bees'",
-				"select count(*) from cairn.llm_calls where request ~ 'bees'", "select count(*) from cairn.tool_op_log where op_id !~ '/commit/'",
-				"select count(*) from cairn.memories where conversation_id is not null or run_id is not null", "select count(*) from cairn.memory_revisions where conversation_id is not null or run_id is not null"} {
+				"select count(*) from cairn.conversations where external_id <> 'c1'",
+				"select count(*) from cairn.turns", "select count(*) from cairn.runs where kind <> 'distill'",
+				"select count(*) from cairn.agent_steps", "select count(*) from cairn.agent_calls",
+				"select count(*) from cairn.messages where content ~ 'bees'",
+				"select count(*) from cairn.llm_calls where request ~ 'bees'",
+				"select count(*) from cairn.tool_op_log where op_id !~ '/commit/'",
+				"select count(*) from cairn.memories where conversation_id is not null or run_id is not null",
+				"select count(*) from cairn.memory_revisions where conversation_id is not null or run_id is not null"} {
 				if n := count(b, query); n != 0 {
 					t.Errorf("%s: %d", query, n)
 				}
@@ -48,7 +55,8 @@ func TestEraseOfAConversationLeavesNothingOfIt(t *testing.T) {
 				if how := e.Remaining[table]; how != 0 {
 					t.Errorf("%d rows are left in %s", how, table)
 				}
-				if got := e.Deleted[table]; table != "packages" && got < want && !strings.Contains(" memories memory_revisions skill_versions soul_versions ", " "+table+" ") {
+				if got := e.Deleted[table]; table != "packages" && got < want &&
+					!strings.Contains(" memories memory_revisions skill_versions soul_versions ", " "+table+" ") {
 					t.Errorf("%s: %d rows deleted, %d were planned", table, got, want)
 				}
 			}
@@ -64,19 +72,23 @@ func TestEraseOfAConversationLeavesNothingOfIt(t *testing.T) {
 			if state := text(b, "select coalesce(max(status), '') from cairn.memories"); state != c.memory {
 				t.Errorf("the memory is %q, want %q", state, c.memory)
 			}
-			if state := text(b, "select coalesce(max(status), '') from cairn.skills where name = 'bee-keeping'"); state != c.skill {
+			if state := text(b,
+				"select coalesce(max(status), '') from cairn.skills where name = 'bee-keeping'"); state != c.skill {
 				t.Errorf("the skill is %q, want %q", state, c.skill)
 			}
-			if n := count(b, "select count(*) from cairn.skills where status = 'active' and name <> 'bee-keeping'"); n != 2 {
+			if n := count(b,
+				"select count(*) from cairn.skills where status = 'active' and name <> 'bee-keeping'"); n != 2 {
 				t.Errorf("%d other skills are active, want 2", n)
 			}
 			if went := objects - len(tree(t, b.Packages)); went != e.Objects || (went == 2) == c.mayStand {
 				t.Errorf("%d objects went, the erasure tells of %d", went, e.Objects)
 			}
-			if n := count(b, "select count(*) from cairn.lex_terms t where df <> (select count(*) from cairn.lex_postings p where p.workspace_id = t.workspace_id and p.term = t.term)"); n != 0 {
+			if n := count(b, "select count(*) from cairn.lex_terms t where df <> (select count(*) from "+
+				"cairn.lex_postings p where p.workspace_id = t.workspace_id and p.term = t.term)"); n != 0 {
 				t.Errorf("the counts of %d terms are wrong", n)
 			}
-			if docs, stats := count(b, "select count(*) from cairn.search_docs"), count(b, "select docs from cairn.lex_stats"); docs != stats {
+			if docs, stats := count(b, "select count(*) from cairn.search_docs"),
+				count(b, "select docs from cairn.lex_stats"); docs != stats {
 				t.Errorf("%d documents, counted as %d", docs, stats)
 			}
 			found, err := b.Finder.Skills(t.Context(), b.Workspace.ID, "bee-keeping", 5)
@@ -88,7 +100,8 @@ func TestEraseOfAConversationLeavesNothingOfIt(t *testing.T) {
 			if hit != c.found {
 				t.Errorf("search finds %+v", found)
 			}
-			if live := count(b, "select count(*) from cairn.frozen_sessions where revoked_at is null"); (live > 0) != c.found {
+			if live := count(b, "select count(*) from cairn.frozen_sessions where revoked_at is null"); (live > 0) !=
+				c.found {
 				t.Errorf("%d sessions tell of it", live)
 			}
 			b.Record(contract.EraseID(b.Workspace.Key, talk), "Erase/conversation-"+c.derived)
@@ -108,12 +121,14 @@ func TestATurnInFlightDoesNotBringItsConversationBack(t *testing.T) {
 	before := rows(b, b.Workspace)
 	accepted, err := b.App.Inbox.Accept(t.Context(), b.Message("open", "m1", "linger"))
 	testkit.Must(t, err)
-	exec(b, "update cairn.outbox set due_at = 'infinity'") // the relay would bring the turn again, once its workflow was stopped
+	// the relay would bring the turn again, once its workflow was stopped
+	exec(b, "update cairn.outbox set due_at = 'infinity'")
 	hang(b)
 	talk := conversationNumber(b, "open")
 	e := erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: talk}, b.Workspace.Key)
 	if e.Workflows != 2 || e.WorkflowsLeft != 0 {
-		t.Errorf("%d workflows were stopped and %d are left, want the conversation's and its turn's stopped", e.Workflows, e.WorkflowsLeft)
+		t.Errorf("%d workflows were stopped and %d are left, want the conversation's and its turn's stopped",
+			e.Workflows, e.WorkflowsLeft)
 	}
 	for _, id := range []string{contract.ConversationID(b.Workspace.Key, talk), accepted.Run.WorkflowID} {
 		if got := status(b, id); got != enums.WORKFLOW_EXECUTION_STATUS_TERMINATED {
@@ -139,7 +154,8 @@ func TestATurnInFlightDoesNotBringItsConversationBack(t *testing.T) {
 			t.Errorf("%s had %d rows before the conversation and has %d after it", table, before[table], n)
 		}
 	}
-	if n := count(b, "select count(*) from cairn.outbox o where kind = 'drive' and not exists (select from cairn.runs r where r.id::text = o.key)"); n != 0 {
+	if n := count(b, "select count(*) from cairn.outbox o where kind = 'drive' and not exists (select from "+
+		"cairn.runs r where r.id::text = o.key)"); n != 0 {
 		t.Errorf("%d duties for runs that are gone", n)
 	}
 }
@@ -157,12 +173,16 @@ func TestADistilledSkillIsErasedWithItsConversation(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
 	full(b)
-	e := erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: conversationNumber(b, "c1"), Derived: erase.Delete}, b.Workspace.Key)
-	if e.Skills != 1 || e.Deleted["skills"] != 1 || e.Deleted["packages"] != 1 || e.Objects != 2 || e.Deleted["distill_tasks"] != 1 || e.Deleted["messages"] != 14 {
+	e := erased(b, erase.Target{Workspace: b.Workspace.ID, Conversation: conversationNumber(b, "c1"),
+		Derived: erase.Delete}, b.Workspace.Key)
+	if e.Skills != 1 || e.Deleted["skills"] != 1 || e.Deleted["packages"] != 1 || e.Objects != 2 ||
+		e.Deleted["distill_tasks"] != 1 || e.Deleted["messages"] != 14 {
 		t.Errorf("erased %+v", e)
 	}
-	for _, query := range []string{"select count(*) from cairn.skills where name = 'service-deployment-rollback'", "select count(*) from cairn.skill_files where content ~ 'checklist'",
-		"select count(*) from cairn.llm_calls where request ~ 'Checkout'", "select count(*) from cairn.search_docs where text ~* 'rollback'"} {
+	for _, query := range []string{"select count(*) from cairn.skills where name = 'service-deployment-rollback'",
+		"select count(*) from cairn.skill_files where content ~ 'checklist'",
+		"select count(*) from cairn.llm_calls where request ~ 'Checkout'",
+		"select count(*) from cairn.search_docs where text ~* 'rollback'"} {
 		if n := count(b, query); n != 0 {
 			t.Errorf("%s: %d", query, n)
 		}

@@ -32,10 +32,14 @@ func full(b *apptest.Bundle) {
 	b.Model.On(openaitest.Rule{Stage: "turn", Match: "linger", Barrier: "hang", Reply: "never"})
 	b.Model.On(openaitest.Rule{Stage: "turn", Results: new(0), Calls: []llm.ToolCall{
 		{ID: "a", Name: "memory_save", Arguments: `{"content":"Ada keeps bees.","store":"profile"}`},
-		{ID: "b", Name: "skill_save", Arguments: `{"name":"bee-keeping","description":"Keeps bees","content":"## When to Use\nFor bees.\n\n## Procedure\n1. Wear a veil\n"}`}}})
+		{ID: "b", Name: "skill_save", Arguments: `{"name":"bee-keeping","description":"Keeps bees","content":"## ` +
+			`When to Use\nFor bees.\n\n## Procedure\n1. Wear a veil\n"}`}}})
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted, Ada."})
 	b.Distill(apptest.C1())
-	_, err := b.Library.Import(b.T.Context(), b.Workspace.ID, zipOf(b.T.(*testing.T), "tea/SKILL.md", "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. Boil water\n", "tea/assets/cup.png", "png"), "import", true)
+	_, err := b.Library.Import(b.T.Context(), b.Workspace.ID,
+		zipOf(b.T.(*testing.T), "tea/SKILL.md",
+			"---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. Boil water\n", "tea/assets/cup.png",
+			"png"), "import", true)
 	testkit.Must(b.T, err)
 	b.Say("talk", 1, "I keep bees, remember how.")
 	b.Say("talk", 2, "Thank you.")
@@ -58,18 +62,21 @@ func hang(b *apptest.Bundle) {
 // rows counts the rows of a workspace in every table of the catalogue.
 func rows(b *apptest.Bundle, ws postgres.Workspace) map[string]int64 {
 	b.T.Helper()
-	found, _ := b.Admin().Query(b.T.Context(), `select c.relname::text from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'workspace_id'
+	found, _ := b.Admin().Query(b.T.Context(), `select c.relname::text from pg_class c join pg_attribute a on `+
+		`a.attrelid = c.oid and a.attname = 'workspace_id'
 where c.relnamespace = 'cairn'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition`)
 	tables, err := pgx.CollectRows(found, pgx.RowTo[string])
 	testkit.Must(b.T, err)
 	out := map[string]int64{}
 	for _, table := range tables {
 		var n int64
-		testkit.Must(b.T, b.Admin().QueryRow(b.T.Context(), "select count(*) from cairn."+table+" where workspace_id = $1", ws.ID).Scan(&n))
+		testkit.Must(b.T, b.Admin().QueryRow(b.T.Context(),
+			"select count(*) from cairn."+table+" where workspace_id = $1", ws.ID).Scan(&n))
 		out[table] = n
 	}
 	var n int64
-	testkit.Must(b.T, b.Admin().QueryRow(b.T.Context(), "select count(*) from cairn.workspaces where id = $1", ws.ID).Scan(&n))
+	testkit.Must(b.T, b.Admin().QueryRow(b.T.Context(), "select count(*) from cairn.workspaces where id = $1", ws.ID).
+		Scan(&n))
 	out["workspaces"] = n
 	return out
 }
@@ -122,11 +129,15 @@ func TestEraseLeavesNothingOfAWorkspaceAnywhere(t *testing.T) {
 	other := mustWorkspace(t, b, "other")
 	full(b)
 	hang(b)
-	if _, err := b.Library.Import(t.Context(), other.ID, zipOf(t, "tea/SKILL.md", "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. Boil water\n"), "import", true); err != nil {
+	if _, err := b.Library.Import(t.Context(), other.ID,
+		zipOf(t, "tea/SKILL.md", "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. Boil water\n"),
+		"import", true); err != nil {
 		t.Fatal(err)
 	}
 	had, others, objects := rows(b, b.Workspace), rows(b, other), len(tree(t, b.Packages))
-	for _, table := range []string{"messages", "turns", "runs", "llm_calls", "agent_steps", "agent_calls", "memories", "memory_revisions", "skills", "skill_versions", "packages", "search_docs", "embeddings", "lex_postings", "tool_op_log", "distill_tasks", "frozen_sessions", "outbox"} {
+	for _, table := range []string{"messages", "turns", "runs", "llm_calls", "agent_steps", "agent_calls", "memories",
+		"memory_revisions", "skills", "skill_versions", "packages", "search_docs", "embeddings", "lex_postings",
+		"tool_op_log", "distill_tasks", "frozen_sessions", "outbox"} {
 		if had[table] == 0 {
 			t.Errorf("%s is empty before the erase", table)
 		}
@@ -142,7 +153,8 @@ func TestEraseLeavesNothingOfAWorkspaceAnywhere(t *testing.T) {
 	}
 	left := len(tree(t, b.Packages))
 	if e.Objects != objects-left || left != 2 || e.Workflows < 2 {
-		t.Errorf("%d objects and %d workflows went; of %d objects %d are left, want the other workspace's two", e.Objects, e.Workflows, objects, left)
+		t.Errorf("%d objects and %d workflows went; of %d objects %d are left, want the other workspace's two",
+			e.Objects, e.Workflows, objects, left)
 	}
 	if now := rows(b, other); !maps.Equal(now, others) {
 		t.Errorf("the other workspace had %v, has %v", others, now)
@@ -169,7 +181,8 @@ func historyHasNoText(b *apptest.Bundle, id string) {
 		testkit.Must(b.T, err)
 		raw, err := temporalproto.CustomJSONMarshalOptions{}.Marshal(event)
 		testkit.Must(b.T, err)
-		for _, payload := range append(event.GetWorkflowExecutionStartedEventAttributes().GetInput().GetPayloads(), event.GetActivityTaskCompletedEventAttributes().GetResult().GetPayloads()...) {
+		for _, payload := range append(event.GetWorkflowExecutionStartedEventAttributes().GetInput().GetPayloads(),
+			event.GetActivityTaskCompletedEventAttributes().GetResult().GetPayloads()...) {
 			raw = append(raw, payload.Data...)
 		}
 		for _, word := range []string{"bees", "keeping", "Noted", "talk", "Checkout"} {
@@ -192,7 +205,8 @@ func TestEraseGoesOnWhereAWorkerDied(t *testing.T) {
 	defer conn.Close(context.Background())
 	tx, err := conn.Begin(t.Context())
 	testkit.Must(t, err)
-	_, err = tx.Exec(t.Context(), "lock table cairn.runs in share mode") // rows that refer to runs go, then the erase waits
+	// rows that refer to runs go, then the erase waits
+	_, err = tx.Exec(t.Context(), "lock table cairn.runs in share mode")
 	testkit.Must(t, err)
 
 	worker := b.StartProcess()
@@ -202,7 +216,8 @@ func TestEraseGoesOnWhereAWorkerDied(t *testing.T) {
 	testkit.Eventually(t, "some rows are deleted and the next wait", func() bool {
 		now, err := b.Erase.Report(t.Context(), 0, e.ID)
 		testkit.Must(t, err)
-		return now.Deleted["turns"] > 0 && count(b, "select count(*) from pg_locks where not granted and relation = 'cairn.runs'::regclass") > 0
+		return now.Deleted["turns"] > 0 && count(b,
+			"select count(*) from pg_locks where not granted and relation = 'cairn.runs'::regclass") > 0
 	})
 	worker.Kill()
 	testkit.Must(t, tx.Rollback(t.Context()))
@@ -271,7 +286,8 @@ func TestEraseWaitsForAnUploadInFlight(t *testing.T) {
 	testkit.Must(t, err)
 	testkit.Must(t, b.Driver.Erase(t.Context(), b.Workspace.Key, e.ID, 0))
 	testkit.Eventually(t, "the erase waits for the upload", func() bool {
-		return count(b, "select count(*) from pg_locks where locktype = 'advisory' and classid = 1 and not granted and database = (select oid from pg_database where datname = current_database())") == 1
+		return count(b, "select count(*) from pg_locks where locktype = 'advisory' and classid = 1 and not granted "+
+			"and database = (select oid from pg_database where datname = current_database())") == 1
 	})
 	close(slow.leave)
 	if err := <-imported; fault.CodeOf(err) != fault.Erasing && fault.CodeOf(err) != fault.NotFound {

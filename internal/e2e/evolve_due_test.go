@@ -37,12 +37,14 @@ func TestABankEvolvesInTheNightAfterAFailure(t *testing.T) {
 		fired, err := b.Schedules.Trigger(t.Context(), b.Workspace.ID, b.Workspace.Key, "nightly-evolution", id)
 		testkit.Must(t, err)
 		if n := evolutions(b); fired.Outcome != outcome || n != rounds {
-			t.Errorf("night %s: %s (%s), %d rounds; want %s and %d", id, fired.Outcome, fired.Reason, n, outcome, rounds)
+			t.Errorf("night %s: %s (%s), %d rounds; want %s and %d", id, fired.Outcome, fired.Reason, n, outcome,
+				rounds)
 		}
 	}
 	fail := func(op string) {
 		t.Helper()
-		_, err := b.Feedback.Note(t.Context(), b.Workspace.ID, op, feedback.Input{Rating: feedback.Bad, Question: "Where does Vera live?"})
+		_, err := b.Feedback.Note(t.Context(), b.Workspace.ID, op,
+			feedback.Input{Rating: feedback.Bad, Question: "Where does Vera live?"})
 		testkit.Must(t, err)
 	}
 	fail("1")
@@ -83,7 +85,8 @@ func TestTheSweepPassesOverBanksThatNothingFailed(t *testing.T) {
 	withSkills(b)
 	sweep := func(claim string) (outcome string) {
 		t.Helper()
-		exec(b, "update cairn.scheduled_tasks set due_at = now() - interval '1 second', due_date = current_date, due_key = '"+claim+"', lease_until = null where kind = 'evolution'")
+		exec(b, "update cairn.scheduled_tasks set due_at = now() - interval '1 second', due_date = current_date, "+
+			"due_key = '"+claim+"', lease_until = null where kind = 'evolution'")
 		_, err := b.Sweeper.Page(t.Context(), claim, 0)
 		testkit.Must(t, err)
 		task, err := b.Schedules.Get(t.Context(), b.Workspace.ID, "nightly-evolution")
@@ -96,7 +99,8 @@ func TestTheSweepPassesOverBanksThatNothingFailed(t *testing.T) {
 	if got := sweep("one"); got != schedule.Empty || evolutions(b) != 0 {
 		t.Errorf("without a failure: %s, %d rounds", got, evolutions(b))
 	}
-	_, err := b.Feedback.Note(t.Context(), b.Workspace.ID, "1", feedback.Input{Rating: feedback.Bad, Question: "Where does Vera live?"})
+	_, err := b.Feedback.Note(t.Context(), b.Workspace.ID, "1",
+		feedback.Input{Rating: feedback.Bad, Question: "Where does Vera live?"})
 	testkit.Must(t, err)
 	if got := sweep("two"); got != schedule.Started || evolutions(b) != 1 {
 		t.Errorf("after one: %s, %d rounds", got, evolutions(b))
@@ -110,7 +114,8 @@ func TestManyFailuresStartARoundAtOnce(t *testing.T) {
 	b := apptest.OpenIdle(t)
 	withSkills(b)
 	for n := 1; n <= 21; n++ {
-		_, err := b.Feedback.Note(t.Context(), b.Workspace.ID, fmt.Sprint(n), feedback.Input{Rating: feedback.Bad, Question: fmt.Sprintf("Which tree did Vera plant in %d?", n)})
+		_, err := b.Feedback.Note(t.Context(), b.Workspace.ID, fmt.Sprint(n),
+			feedback.Input{Rating: feedback.Bad, Question: fmt.Sprintf("Which tree did Vera plant in %d?", n)})
 		testkit.Must(t, err)
 		want := 0
 		if n >= 20 {

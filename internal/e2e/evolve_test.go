@@ -28,7 +28,8 @@ func evolveOnce(b *apptest.Bundle, change ...func(*evolution.Spec)) (out evoluti
 	for _, f := range change {
 		f(&spec)
 	}
-	r, err := b.Learning.Rounds.Accept(b.T.Context(), evolution.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
+	r, err := b.Learning.Rounds.Accept(b.T.Context(),
+		evolution.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
 	testkit.Must(b.T, err)
 	testkit.Eventually(b.T, "the round ends", func() (over bool) {
 		b.Within(func(ctx context.Context, q postgres.Tx) error {
@@ -49,7 +50,9 @@ func failing(b *apptest.Bundle) {
 	traces := lessons(4)
 	_, err := b.Learning.Cases.Import(b.T.Context(), b.Workspace.ID, "", traces)
 	testkit.Must(b.T, err)
-	_, err = b.Learning.Cases.RecordFailure(b.T.Context(), b.Workspace.ID, cases.FailedQuestion{Op: "1", Source: cases.FromFeedback, Question: "Which tree did Vera plant?", Gold: []string{"lemon tree"}})
+	_, err = b.Learning.Cases.RecordFailure(b.T.Context(), b.Workspace.ID,
+		cases.FailedQuestion{Op: "1", Source: cases.FromFeedback, Question: "Which tree did Vera plant?",
+			Gold: []string{"lemon tree"}})
 	testkit.Must(b.T, err)
 }
 
@@ -57,9 +60,14 @@ func failing(b *apptest.Bundle) {
 // what the chosen skills ask for: everything with a tree when that one is there,
 // nothing without it, or the other way round.
 func designs(b *apptest.Bundle, helps bool) {
-	b.Model.On(openaitest.Rule{Stage: "diagnose", Reply: `{"failure_patterns": [], "recommendations": [], "summary": "trees are lost"}`})
-	b.Model.On(openaitest.Rule{Stage: "propose", Reply: `{"summary": "capture trees", "changes": [{"action": "add_new", "name": null, "changes": null, "reasoning": "lost", "skill": {"name": "capture_trees", "title": "Capture trees",
-"description": "Adds what the span tells of trees and jam.", "purpose": "Keep them.", "when_to_use": ["The span tells of trees"], "how_to_apply": ["One fact in one item"], "constraints": ["Ignore greetings"], "action": "insert"}}]}`})
+	b.Model.On(openaitest.Rule{Stage: "diagnose",
+		Reply: `{"failure_patterns": [], "recommendations": [], "summary": "trees are lost"}`})
+	b.Model.On(openaitest.Rule{Stage: "propose", Reply: `{"summary": "capture trees", "changes": [{"action": ` +
+		`"add_new", "name": null, "changes": null, "reasoning": "lost", "skill": {"name": "capture_trees", "title": ` +
+		`"Capture trees",
+"description": "Adds what the span tells of trees and jam.", "purpose": "Keep them.", "when_to_use": ["The span ` +
+		`tells of trees"], "how_to_apply": ["One fact in one item"], "constraints": ["Ignore greetings"], "action": ` +
+		`"insert"}}]}`})
 	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: func(c openaitest.Call) string {
 		m, err := prompt.ReadMaterial(c.Messages[1].Content)
 		if err != nil {
@@ -72,7 +80,8 @@ func designs(b *apptest.Bundle, helps bool) {
 		actions := []any{}
 		for _, said := range m.Messages {
 			if captures == helps {
-				actions = append(actions, map[string]any{"type": "insert", "content": said.Content, "about": "Vera", "evidence": []int{said.Index}})
+				actions = append(actions, map[string]any{"type": "insert", "content": said.Content, "about": "Vera",
+					"evidence": []int{said.Index}})
 			}
 		}
 		raw, _ := json.Marshal(map[string]any{"actions": actions})
@@ -88,12 +97,14 @@ func TestABetterBankIsPromoted(t *testing.T) {
 	designs(b, true)
 	failing(b)
 	got, r := evolveOnce(b)
-	if got.Outcome != trial.Promoted || got.Comparison == nil || got.Comparison.Mean <= 0 || got.Comparison.Traces != 1 || len(got.Cases) != 1 {
+	if got.Outcome != trial.Promoted || got.Comparison == nil || got.Comparison.Mean <= 0 ||
+		got.Comparison.Traces != 1 || len(got.Cases) != 1 {
 		t.Fatalf("%+v", got)
 	}
 	head, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default)
 	testkit.Must(t, err)
-	if _, there := head.Bank.Get("capture_trees"); !there || head.Version.Action != bank.ActionEvolve || head.Head != 2 {
+	if _, there := head.Bank.Get("capture_trees"); !there || head.Version.Action != bank.ActionEvolve ||
+		head.Head != 2 {
 		t.Errorf("in force: %+v", head.Version)
 	}
 	b.Record(r.WorkflowID, "Evolve/promoted")
@@ -159,7 +170,8 @@ func TestAWorseBankIsRejected(t *testing.T) {
 	if got.Outcome != trial.Rejected || got.Comparison.Mean >= 0 {
 		t.Fatalf("%+v", got)
 	}
-	if head, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default); err != nil || head.Head != 1 || head.Bank.Len() != 4 {
+	if head, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default); err != nil || head.Head != 1 ||
+		head.Bank.Len() != 4 {
 		t.Errorf("version %d, %v", head.Head, err)
 	}
 	b.Record(r.WorkflowID, "Evolve/rejected")
@@ -196,11 +208,13 @@ func TestAFrozenBankEvolvesOnlyWhenAskedTo(t *testing.T) {
 	designs(b, true)
 	failing(b)
 	setLearning(b, `{"frozen":true}`)
-	started, err := b.Learning.Rounds.AcceptDue(t.Context(), runspec.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config)})
+	started, err := b.Learning.Rounds.AcceptDue(t.Context(),
+		runspec.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config)})
 	if err != nil || len(started) != 0 {
 		t.Errorf("%d rounds are due, %v", len(started), err)
 	}
-	if got, _ := evolveOnce(b, func(s *evolution.Spec) { s.Due = true }); got.Outcome != trial.Rejected || got.Comparison == nil || !got.Comparison.Promote {
+	if got, _ := evolveOnce(b, func(s *evolution.Spec) { s.Due = true }); got.Outcome != trial.Rejected ||
+		got.Comparison == nil || !got.Comparison.Promote {
 		t.Errorf("a round that was under way: %+v", got)
 	}
 	if got, _ := evolveOnce(b); got.Outcome != trial.Promoted {

@@ -83,8 +83,10 @@ func TestNewSkillsAreExploredInLiveChoices(t *testing.T) {
 
 	// What comes later is newer: the target is its own, and the older one has its
 	// window as before. An update of the policy in between brings nothing.
-	exec(b, `insert into cairn.bank_versions (workspace_id, bank_id, number, parent, action, bank_sha, capacity, members, fresh, policy_sha, optimiser_sha, snapshot_sha)
-select workspace_id, bank_id, 3, 2, 'adapt', bank_sha, capacity, members, fresh, policy_sha, optimiser_sha, snapshot_sha from cairn.bank_versions where number = 2`)
+	exec(b, `insert into cairn.bank_versions (workspace_id, bank_id, number, parent, action, bank_sha, capacity, `+
+		`members, fresh, policy_sha, optimiser_sha, snapshot_sha)
+select workspace_id, bank_id, 3, 2, 'adapt', bank_sha, capacity, members, fresh, policy_sha, optimiser_sha, `+
+		`snapshot_sha from cairn.bank_versions where number = 2`)
 	exec(b, "update cairn.banks set head = 3")
 	if d := live(b, "updated", 1)[0]; !gotBias(d, 2, dates) {
 		t.Errorf("after an update: bias %v of %q", d.Choice.Bias, d.Choice.Fresh)
@@ -96,8 +98,11 @@ select workspace_id, bank_id, 3, 2, 'adapt', bank_sha, capacity, members, fresh,
 
 	// After its window each is as known as the others.
 	drawn := func(version, n int) {
-		exec(b, `insert into cairn.decisions (workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, bank_id, bank_version, choice, sampled, created_at)
-select workspace_id, 'past/' || $1::int || '/' || i, run_id, conversation_id, $1::int * 10000 + i, from_seq, to_seq, bank_id, $1::int, choice, true, now() - interval '2 days' from cairn.decisions, generate_series(1, $2::int) i where id = (select min(id) from cairn.decisions)`, version, n)
+		exec(b, `insert into cairn.decisions (workspace_id, id, run_id, conversation_id, span, from_seq, to_seq, `+
+			`bank_id, bank_version, choice, sampled, created_at)
+select workspace_id, 'past/' || $1::int || '/' || i, run_id, conversation_id, $1::int * 10000 + i, from_seq, `+
+			`to_seq, bank_id, $1::int, choice, true, now() - interval '2 days' from cairn.decisions, `+
+			`generate_series(1, $2::int) i where id = (select min(id) from cairn.decisions)`, version, n)
 	}
 	window := policy.DefaultExploration().Window * adaptation.MinDecisions
 	drawn(2, window)
@@ -117,7 +122,8 @@ select workspace_id, 'past/' || $1::int || '/' || i, run_id, conversation_id, $1
 func gotBias(d decision.Decision, t int, fresh ...string) bool {
 	bias, logProb := biasOf(d, t, fresh...)
 	slices.Sort(fresh)
-	return !d.Choice.Greedy && math.Abs(d.Choice.Bias-bias) <= 1e-12 && math.Abs(d.Choice.LogProb-logProb) <= 1e-12 && (bias == 0 || slices.Equal(d.Choice.Fresh, fresh))
+	return !d.Choice.Greedy && math.Abs(d.Choice.Bias-bias) <= 1e-12 && math.Abs(d.Choice.LogProb-logProb) <= 1e-12 &&
+		(bias == 0 || slices.Equal(d.Choice.Fresh, fresh))
 }
 
 // A choice that is not drawn is the policy's own, whatever is new.
@@ -127,7 +133,8 @@ func TestGreedyChoicesHaveNoBias(t *testing.T) {
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "remember", Reply: `{"actions": []}`})
 	brought(b, "capture_dates", "Adds dates.")
-	for name, settings := range map[string]string{"no budget": `{"explore_per_day":0}`, "frozen": `{"explore_per_day":1000,"frozen":true}`} {
+	for name, settings := range map[string]string{"no budget": `{"explore_per_day":0}`,
+		"frozen": `{"explore_per_day":1000,"frozen":true}`} {
 		setLearning(b, settings)
 		for _, d := range live(b, strings.ReplaceAll(name, " ", ""), 3) {
 			best := policy.TopK(d.Choice.Logits, 1)[0]

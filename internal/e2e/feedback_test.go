@@ -37,7 +37,8 @@ func TestBadAnswersBecomeHardCases(t *testing.T) {
 	say("1", feedback.Input{Rating: feedback.Bad, Question: "Where does Vera live?", Answer: "In Oslo"})
 	say("1", feedback.Input{Rating: feedback.Bad, Question: "Where does Vera live?", Answer: "In Oslo"})
 	got := say("2", feedback.Input{Correction: "Bergen", Question: " where does  VERA live?"})
-	if got.Case.Failures != 2 || got.Case.Source != cases.FromCorrection || !slices.Equal(got.Case.Gold, []string{"Bergen"}) || len(openCases(b)) != 1 {
+	if got.Case.Failures != 2 || got.Case.Source != cases.FromCorrection ||
+		!slices.Equal(got.Case.Gold, []string{"Bergen"}) || len(openCases(b)) != 1 {
 		t.Errorf("%+v, %d cases", got.Case, len(openCases(b)))
 	}
 	say("3", feedback.Input{Rating: feedback.Good, Question: "Where does Vera live?"})
@@ -48,8 +49,10 @@ func TestBadAnswersBecomeHardCases(t *testing.T) {
 	if open := openCases(b); len(open) != 0 {
 		t.Errorf("%+v", open)
 	}
-	for _, wrong := range []feedback.Input{{}, {Rating: "fine"}, {Rating: feedback.Bad}, {Rating: feedback.Good}, {Rating: feedback.Good, Correction: "x", Question: "y"}} {
-		if _, err := b.Feedback.Note(t.Context(), b.Workspace.ID, "5", wrong); fault.CodeOf(err) != fault.InvalidArgument {
+	for _, wrong := range []feedback.Input{{}, {Rating: "fine"}, {Rating: feedback.Bad}, {Rating: feedback.Good},
+		{Rating: feedback.Good, Correction: "x", Question: "y"}} {
+		if _, err := b.Feedback.Note(t.Context(), b.Workspace.ID, "5", wrong); fault.CodeOf(err) !=
+			fault.InvalidArgument {
 			t.Errorf("%+v: %v", wrong, err)
 		}
 	}
@@ -63,7 +66,9 @@ func TestARetrievalThatFindsNothingBecomesACase(t *testing.T) {
 	b := apptest.OpenIdle(t)
 	ask := func() {
 		t.Helper()
-		_, err := b.Progressive.Retrieve(t.Context(), memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: "Which boat did Otto buy?", Mode: memoryagent.Fast, Spec: app.TurnSpec(b.Config)})
+		_, err := b.Progressive.Retrieve(t.Context(),
+			memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key,
+				Query: "Which boat did Otto buy?", Mode: memoryagent.Fast, Spec: app.TurnSpec(b.Config)})
 		testkit.Must(t, err)
 	}
 	ask()
@@ -76,7 +81,8 @@ func TestARetrievalThatFindsNothingBecomesACase(t *testing.T) {
 	})
 	ask()
 	ask()
-	if got := openCases(b); len(got) != 1 || got[0].Failures != 2 || got[0].Source != cases.FromRetrieval || got[0].Question != "Which boat did Otto buy?" {
+	if got := openCases(b); len(got) != 1 || got[0].Failures != 2 || got[0].Source != cases.FromRetrieval ||
+		got[0].Question != "Which boat did Otto buy?" {
 		t.Errorf("%+v", got)
 	}
 }

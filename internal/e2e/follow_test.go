@@ -38,7 +38,8 @@ func TestABankFollowsASharedOne(t *testing.T) {
 		v, _ := h.Bank.Get(name)
 		return v.Skill.Description
 	}
-	if _, err := b.Learning.Banks.Follow(ctx, bank.FollowRequest{Workspace: b.Workspace.ID, Shared: shared.ID}); fault.CodeOf(err) != fault.NotFound {
+	if _, err := b.Learning.Banks.Follow(ctx,
+		bank.FollowRequest{Workspace: b.Workspace.ID, Shared: shared.ID}); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("without a shared bank: %v", err)
 	}
 	takes(shared.ID, "capture_dates", "Adds dates that were told.")
@@ -47,7 +48,8 @@ func TestABankFollowsASharedOne(t *testing.T) {
 	testkit.Must(t, err)
 
 	first := follow()
-	if first.Head != 2 || first.Bank.Len() != 6 || says(first, "capture_dates") != "Adds dates that were told." || !strings.Contains(first.Version.Reason, "version 3") {
+	if first.Head != 2 || first.Bank.Len() != 6 || says(first, "capture_dates") != "Adds dates that were told." ||
+		!strings.Contains(first.Version.Reason, "version 3") {
 		t.Fatalf("%+v", first.Version)
 	}
 	if again := follow(); again.Head != first.Head {
@@ -60,7 +62,9 @@ func TestABankFollowsASharedOne(t *testing.T) {
 	takes(shared.ID, "capture_names", "Adds names of people.")
 	before := rowsOf(b, shared.ID)
 	second := follow()
-	for name, want := range map[string]string{"capture_dates": "Adds dates of Vera's orchard alone.", "capture_orchard": "Adds what Vera tells of her orchard.", "capture_places": "Adds places, with their country.", "capture_names": "Adds names of people."} {
+	for name, want := range map[string]string{"capture_dates": "Adds dates of Vera's orchard alone.",
+		"capture_orchard": "Adds what Vera tells of her orchard.", "capture_places": "Adds places, with their country.",
+		"capture_names": "Adds names of people."} {
 		if got := says(second, name); got != want {
 			t.Errorf("%s says %q, want %q", name, got, want)
 		}
@@ -84,7 +88,8 @@ func TestABankFollowsASharedOne(t *testing.T) {
 	if back.Snapshot() != first.Snapshot() {
 		t.Error("a rollback does not lead back")
 	}
-	if _, err := b.Learning.Banks.Follow(ctx, bank.FollowRequest{Workspace: shared.ID, Shared: shared.ID}); fault.CodeOf(err) != fault.InvalidArgument {
+	if _, err := b.Learning.Banks.Follow(ctx,
+		bank.FollowRequest{Workspace: shared.ID, Shared: shared.ID}); fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("following itself: %v", err)
 	}
 }
@@ -92,7 +97,8 @@ func TestABankFollowsASharedOne(t *testing.T) {
 // rowsOf are the skills and versions of a workspace, as text.
 func rowsOf(b *apptest.Bundle, ws int64) []string {
 	return column[string](b, `select id || ' ' || body::text from cairn.memory_skills where workspace_id = $1
-union all select number || ' ' || array_to_string(members, ' ') || reason from cairn.bank_versions where workspace_id = $1 order by 1`, ws)
+union all select number || ' ' || array_to_string(members, ' ') || reason from cairn.bank_versions where `+
+		`workspace_id = $1 order by 1`, ws)
 }
 
 // A workspace whose policy has not learnt anything takes over the one that belongs
@@ -125,7 +131,8 @@ func TestFollowingTakesOverWhatWasLearnt(t *testing.T) {
 	testkit.Must(t, err)
 	got, err = b.Learning.Banks.Follow(t.Context(), bank.FollowRequest{Workspace: fresh.ID, Shared: b.Workspace.ID})
 	testkit.Must(t, err)
-	if now, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default); err != nil || got.Snapshot() != now.Snapshot() {
+	if now, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default); err != nil ||
+		got.Snapshot() != now.Snapshot() {
 		t.Errorf("%+v, want %+v; %v", got.Version, now.Version, err)
 	}
 }

@@ -31,7 +31,8 @@ func TestDistillEndsInEachWay(t *testing.T) {
 		}
 		for _, task := range r.Tasks { // which versions their parent knows is not theirs to tell
 			started := b.History(task.WorkflowID, "").Events[0].GetWorkflowExecutionStartedEventAttributes()
-			if got, want := slices.Sorted(maps.Keys(started.SearchAttributes.IndexedFields)), slices.Sorted(slices.Values(contract.Attributes())); !slices.Equal(got, want) {
+			if got, want := slices.Sorted(maps.Keys(started.SearchAttributes.IndexedFields)),
+				slices.Sorted(slices.Values(contract.Attributes())); !slices.Equal(got, want) {
 				t.Errorf("task %s has the search attributes %v, want %v", task.Key, got, want)
 			}
 		}
@@ -61,7 +62,8 @@ func TestDistillEndsInEachWay(t *testing.T) {
 		b.Model.On(openaitest.Rule{Stage: "extract", Reply: "I would rather not say it in JSON."})
 		r := b.Distill(apptest.C1())
 		if r.Outcome != run.Failed || r.Tasks[0].Outcome != distill.Failed || b.Model.Count("extract") != 3 {
-			t.Errorf("ended as %q, task %q, after %d extract requests", r.Outcome, r.Tasks[0].Outcome, b.Model.Count("extract"))
+			t.Errorf("ended as %q, task %q, after %d extract requests", r.Outcome, r.Tasks[0].Outcome,
+				b.Model.Count("extract"))
 		}
 		record(b, "failed", r)
 	})
@@ -71,10 +73,13 @@ func TestDistillEndsInEachWay(t *testing.T) {
 func TestDistillSpeaksTheLanguageOfTheConversation(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
-	b.Model.On(openaitest.Rule{Stage: "chunk", Match: "支付服务", Reply: `{"tasks":[{"task_name":"服务回滚","message_indices":[[0,6]],"reasoning":""}]}`})
+	b.Model.On(openaitest.Rule{Stage: "chunk", Match: "支付服务",
+		Reply: `{"tasks":[{"task_name":"服务回滚","message_indices":[[0,6]],"reasoning":""}]}`})
 	b.Model.On(openaitest.Rule{Stage: "rewrite", Reply: `{"query":"把服务回滚到上一个健康版本"}`})
-	b.Model.On(openaitest.Rule{Stage: "extract", Reply: `{"action":"create","name":"服务回滚","description":"把服务恢复到上一个健康版本","trigger":["回滚"],"procedure":"1. 确认故障\n2. 回滚"}`})
-	r := b.Distill(apptest.Conversation("zh", "user: 支付服务挂了，请帮我恢复。", "assistant: 我先检查健康状态。", "tool: 502", "assistant: 正在回滚到上一个版本。", "tool: ok", "user: 以后请总是先检查。", "assistant: 明白了。"))
+	b.Model.On(openaitest.Rule{Stage: "extract", Reply: `{"action":"create","name":"服务回滚",` +
+		`"description":"把服务恢复到上一个健康版本","trigger":["回滚"],"procedure":"1. 确认故障\n2. 回滚"}`})
+	r := b.Distill(apptest.Conversation("zh", "user: 支付服务挂了，请帮我恢复。", "assistant: 我先检查健康状态。", "tool: 502",
+		"assistant: 正在回滚到上一个版本。", "tool: ok", "user: 以后请总是先检查。", "assistant: 明白了。"))
 	if len(r.Tasks) != 1 || r.Tasks[0].Lang != "zh" || r.Tasks[0].Skill != "服务回滚" {
 		t.Fatalf("ended as %q (%s) with %+v", r.Outcome, r.Reason, r.Tasks)
 	}

@@ -19,8 +19,11 @@ func TestImportKeepsAPackageAsItCame(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	long := strings.Repeat("A sentence that nobody may cut. ", 20)
-	markdown := "---\nname: weather-report\ndescription: >\n  Tells the weather: for a place\n  and a day.\nlicense: MIT\n---\n\n# Weather report\n\n## Procedure\n1. " + long + "\n2. Run the script\n\n## Examples\n\n### Example 1\n```markdown\n# Report\n```\n"
-	archive := zipOf(t, "weather-report/SKILL.md", markdown, "weather-report/references/sources.md", "# Sources\n", "weather-report/scripts/fetch.sh", "#!/bin/sh\necho sunny\n")
+	markdown := "---\nname: weather-report\ndescription: >\n  Tells the weather: for a place\n  and a day.\n" +
+		"license: MIT\n---\n\n# Weather report\n\n## Procedure\n1. " + long +
+		"\n2. Run the script\n\n## Examples\n\n### Example 1\n```markdown\n# Report\n```\n"
+	archive := zipOf(t, "weather-report/SKILL.md", markdown, "weather-report/references/sources.md", "# Sources\n",
+		"weather-report/scripts/fetch.sh", "#!/bin/sh\necho sunny\n")
 	got, err := b.Library.Import(t.Context(), b.Workspace.ID, archive, "import", false)
 	testkit.Must(t, err)
 	if got.Head.Status != skill.Candidate || got.Head.Description != "Tells the weather: for a place and a day." {
@@ -31,7 +34,8 @@ func TestImportKeepsAPackageAsItCame(t *testing.T) {
 	if !bytes.Equal(same, archive) {
 		t.Error("the package is not the one that came")
 	}
-	if !strings.Contains(v.Document().Procedure, strings.TrimSpace(long)) || len(v.Document().Examples) != 1 || len(v.Files) != 2 {
+	if !strings.Contains(v.Document().Procedure, strings.TrimSpace(long)) || len(v.Document().Examples) != 1 ||
+		len(v.Files) != 2 {
 		t.Errorf("document %+v, files %+v", v.Document(), v.Files)
 	}
 	if found, err := b.Finder.Skills(t.Context(), b.Workspace.ID, "weather report", 5); err != nil || len(found) != 0 {
@@ -46,11 +50,14 @@ func TestImportKeepsAPackageAsItCame(t *testing.T) {
 	if err != nil || head.Status != skill.Active {
 		t.Fatalf("approved: %+v, %v", head, err)
 	}
-	if found, err := b.Finder.Skills(t.Context(), b.Workspace.ID, "weather report", 5); err != nil || len(found) != 1 || !found[0].Exact {
+	if found, err := b.Finder.Skills(t.Context(), b.Workspace.ID, "weather report", 5); err != nil || len(found) != 1 ||
+		!found[0].Exact {
 		t.Errorf("search finds %+v, %v", found, err)
 	}
 
-	changed, err := b.Library.Import(t.Context(), b.Workspace.ID, zipOf(t, "weather-report/SKILL.md", strings.Replace(markdown, "Run the script", "Read the sky", 1)), "import", false)
+	changed, err := b.Library.Import(t.Context(), b.Workspace.ID,
+		zipOf(t, "weather-report/SKILL.md", strings.Replace(markdown, "Run the script", "Read the sky", 1)), "import",
+		false)
 	if err != nil || changed.Pending == 0 || changed.Head.Version != 1 {
 		t.Fatalf("a change of a skill in force: %+v, %v", changed, err)
 	}
@@ -58,7 +65,8 @@ func TestImportKeepsAPackageAsItCame(t *testing.T) {
 	if err != nil || head.Version != 2 {
 		t.Errorf("approved change: %+v, %v", head, err)
 	}
-	if _, err := b.Library.ApproveChange(t.Context(), b.Workspace.ID, changed.Pending); fault.CodeOf(err) != fault.NotFound {
+	if _, err := b.Library.ApproveChange(t.Context(), b.Workspace.ID, changed.Pending); fault.CodeOf(err) !=
+		fault.NotFound {
 		t.Errorf("approved twice: %v", err)
 	}
 }
@@ -69,11 +77,13 @@ func TestARejectedChangeLeavesNothing(t *testing.T) {
 	markdown := func(step string) string {
 		return "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. " + step + "\n"
 	}
-	first, err := b.Library.Import(t.Context(), b.Workspace.ID, zipOf(t, "tea/SKILL.md", markdown("Boil water")), "import", true)
+	first, err := b.Library.Import(t.Context(), b.Workspace.ID, zipOf(t, "tea/SKILL.md", markdown("Boil water")),
+		"import", true)
 	if err != nil || first.Head.Status != skill.Active {
 		t.Fatalf("trusted import: %+v, %v", first, err)
 	}
-	second, err := b.Library.Import(t.Context(), b.Workspace.ID, zipOf(t, "tea/SKILL.md", markdown("Buy a kettle")), "import", false)
+	second, err := b.Library.Import(t.Context(), b.Workspace.ID, zipOf(t, "tea/SKILL.md", markdown("Buy a kettle")),
+		"import", false)
 	testkit.Must(t, err)
 	testkit.Must(t, b.Library.RejectChange(t.Context(), b.Workspace.ID, second.Pending))
 	if n := count(b, "select count(*) from cairn.packages where state = 'live'"); n != 1 {
@@ -97,14 +107,18 @@ func TestImportRefusesHarmfulPackagesWithoutATrace(t *testing.T) {
 		many = append(many, "x/reference/"+strings.Repeat("f", i+1)+".md", "x")
 	}
 	for name, archive := range map[string][]byte{
-		"no zip": []byte("not a zip"), "no SKILL.md": zipOf(t, "x/readme.md", "x"), "climbing": zipOf(t, "x/SKILL.md", good, "../x", "x"), "absolute": zipOf(t, "x/SKILL.md", good, "/etc/x", "x"),
-		"two roots": zipOf(t, "x/SKILL.md", good, "y/SKILL.md", good), "too many": zipOf(t, many...), "bomb": zipOf(t, "x/SKILL.md", good, "x/reference/a.md", strings.Repeat("0", 6<<20)),
+		"no zip": []byte("not a zip"), "no SKILL.md": zipOf(t, "x/readme.md", "x"),
+		"climbing": zipOf(t, "x/SKILL.md", good, "../x", "x"), "absolute": zipOf(t, "x/SKILL.md", good, "/etc/x", "x"),
+		"two roots": zipOf(t, "x/SKILL.md", good, "y/SKILL.md", good), "too many": zipOf(t, many...),
+		"bomb": zipOf(t, "x/SKILL.md", good, "x/reference/a.md", strings.Repeat("0", 6<<20)),
 	} {
-		if _, err := b.Library.Import(t.Context(), b.Workspace.ID, archive, "import", true); err == nil || fault.From(err).Hint == "" || fault.CodeOf(err) == fault.Internal {
+		if _, err := b.Library.Import(t.Context(), b.Workspace.ID, archive, "import", true); err == nil ||
+			fault.From(err).Hint == "" || fault.CodeOf(err) == fault.Internal {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if n := count(b, "select (select count(*) from cairn.skills) + (select count(*) from cairn.packages)"); n != 0 || len(tree(t, b.Packages)) != 0 {
+	if n := count(b, "select (select count(*) from cairn.skills) + (select count(*) from cairn.packages)"); n != 0 ||
+		len(tree(t, b.Packages)) != 0 {
 		t.Errorf("%d rows, objects %v", n, tree(t, b.Packages))
 	}
 }
@@ -113,9 +127,12 @@ func TestUsesCountOnce(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
-	got, err := b.Library.Import(t.Context(), b.Workspace.ID, zipOf(t, "tea/SKILL.md", "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. Boil\n"), "import", true)
+	got, err := b.Library.Import(t.Context(), b.Workspace.ID,
+		zipOf(t, "tea/SKILL.md", "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. Boil\n"), "import",
+		true)
 	testkit.Must(t, err)
-	uses := []struct{ id, outcome string }{{"a", ""}, {"a", ""}, {"a", "pass"}, {"a", "pass"}, {"b", "fail"}, {"b", "pass"}, {"c", ""}}
+	uses := []struct{ id, outcome string }{{"a", ""}, {"a", ""}, {"a", "pass"}, {"a", "pass"}, {"b", "fail"},
+		{"b", "pass"}, {"c", ""}}
 	for _, u := range uses {
 		testkit.Must(t, b.Library.RecordUse(t.Context(), b.Workspace.ID, libraryUse(got.Head.ID, u.id, u.outcome)))
 	}

@@ -61,15 +61,18 @@ func found(b *apptest.Bundle) bool {
 
 func TestAPoorDraftIsKeptButNotFoundUntilItIsBetter(t *testing.T) {
 	t.Parallel()
-	b := judged(t, openaitest.Rule{Match: "payment service", Reply: `{"reason":"Complete now.","score":8}`}, openaitest.Rule{Reply: `{"reason":"Nothing is checked  after\nthe rollback.","score":5.5}`})
+	b := judged(t, openaitest.Rule{Match: "payment service", Reply: `{"reason":"Complete now.","score":8}`},
+		openaitest.Rule{Reply: `{"reason":"Nothing is checked  after\nthe rollback.","score":5.5}`})
 	r := b.Distill(apptest.C1())
 	first := r.Tasks[0]
 	b.RecordEnded(first.WorkflowID, "DistillSkill/judged")
 	if r.Outcome != run.Completed || first.Outcome != distill.Created || len(b.Model.Requests()) != 6 {
-		t.Fatalf("ended as %q (%+v) after %d requests, want the five of R1 and the judge's", r.Outcome, first, len(b.Model.Requests()))
+		t.Fatalf("ended as %q (%+v) after %d requests, want the five of R1 and the judge's", r.Outcome, first,
+			len(b.Model.Requests()))
 	}
 	head, v := standing(b, first.SkillID)
-	if head.Status != skill.DraftStatus || first.Status != skill.DraftStatus || v.Quality == nil || *v.Quality != (skill.Quality{Score: 5.5, Reason: "Nothing is checked after the rollback."}) {
+	if head.Status != skill.DraftStatus || first.Status != skill.DraftStatus || v.Quality == nil ||
+		*v.Quality != (skill.Quality{Score: 5.5, Reason: "Nothing is checked after the rollback."}) {
 		t.Errorf("the skill is %s, its quality %+v", head.Status, v.Quality)
 	}
 	if found(b) {
@@ -89,7 +92,8 @@ func TestAPoorDraftIsKeptButNotFoundUntilItIsBetter(t *testing.T) {
 	}
 	for _, call := range b.Model.Requests() { // the judge sees the skill as it would be, not the change alone
 		if call.Stage == "judge" && strings.Contains(call.Last, "payment service") {
-			for _, part := range []string{"Probe before and after every change", "Check schema compatibility before rolling back", "check_health.py"} {
+			for _, part := range []string{"Probe before and after every change",
+				"Check schema compatibility before rolling back", "check_health.py"} {
 				if !strings.Contains(call.Last, part) {
 					t.Errorf("the judge is not shown %q", part)
 				}
@@ -103,7 +107,8 @@ func TestAPoorDraftCanBeApprovedOrRejected(t *testing.T) {
 	t.Parallel()
 	b := judged(t, openaitest.Rule{Reply: `{"reason":"Common knowledge.","score":2}`})
 	id := b.Distill(apptest.C1()).Tasks[0].SkillID
-	if head, err := b.Library.Approve(t.Context(), b.Workspace.ID, id); err != nil || head.Status != skill.Active || !found(b) {
+	if head, err := b.Library.Approve(t.Context(), b.Workspace.ID, id); err != nil || head.Status != skill.Active ||
+		!found(b) {
 		t.Errorf("approved: %+v, %v", head, err)
 	}
 	// A poor change adds to a skill in force and does not take it away.
@@ -158,7 +163,8 @@ func TestAJudgeThatFailsGivesNoScore(t *testing.T) {
 			if head.Status != skill.Active || v.Quality != nil || !found(b) {
 				t.Errorf("the skill is %s with %+v", head.Status, v.Quality)
 			}
-			if n := count(b, fmt.Sprint("select count(*) from cairn.skill_versions where quality is null and workspace_id = ", b.Workspace.ID)); n != 1 {
+			if n := count(b, fmt.Sprint("select count(*) from cairn.skill_versions where quality is null and "+
+				"workspace_id = ", b.Workspace.ID)); n != 1 {
 				t.Error("the score is not null")
 			}
 			if strings.Contains(strings.Join(task.Notes, " "), "not judged: ") != c.note {
@@ -224,12 +230,14 @@ func TestEveryNewSkillAndChangeCanWaitForApproval(t *testing.T) {
 func TestABetterDraftStillWaitsWhereApprovalIsAskedFor(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	b := judged(t, openaitest.Rule{Match: "payment service", Reply: `{"reason":"Good.","score":9}`}, openaitest.Rule{Reply: `{"reason":"Thin.","score":1}`})
+	b := judged(t, openaitest.Rule{Match: "payment service", Reply: `{"reason":"Good.","score":9}`},
+		openaitest.Rule{Reply: `{"reason":"Thin.","score":1}`})
 	approval := func(r *distill.Request) { r.Spec.Approval = true }
 	if first := b.Distill(apptest.C1(), approval).Tasks[0]; first.Status != skill.DraftStatus {
 		t.Fatalf("first task: %+v", first)
 	}
-	if second := b.Distill(c2("second"), approval).Tasks[0]; second.Version != 2 || second.Status != skill.Candidate || found(b) {
+	if second := b.Distill(c2("second"), approval).Tasks[0]; second.Version != 2 || second.Status != skill.Candidate ||
+		found(b) {
 		t.Errorf("second task: %+v", second)
 	}
 }

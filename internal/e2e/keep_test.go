@@ -43,7 +43,8 @@ func TestOldVersionsGoAndTheirPackagesAfterThem(t *testing.T) {
 	if got := kept(b, first.SkillID); !slices.Equal(got, []int{2}) {
 		t.Errorf("versions %v are kept, want the head alone", got)
 	}
-	if n := count(b, "select (select count(*) from cairn.skill_files where version = 1) + (select count(*) from cairn.skill_sources where version = 1)"); n != 0 {
+	if n := count(b, "select (select count(*) from cairn.skill_files where version = 1) + (select count(*) from "+
+		"cairn.skill_sources where version = 1)"); n != 0 {
 		t.Errorf("%d rows of version 1 are left", n)
 	}
 	if n := count(b, "select count(*) from cairn.packages where state = 'pending'"); n != 1 {
@@ -53,7 +54,8 @@ func TestOldVersionsGoAndTheirPackagesAfterThem(t *testing.T) {
 	if again.Tasks[0].Skill != first.Skill || again.Tasks[0].Version != 1 {
 		t.Errorf("its report: %+v", again.Tasks[0])
 	}
-	if _, err := b.Library.Rollback(t.Context(), b.Workspace.ID, first.SkillID, 1, 0); fault.CodeOf(err) != fault.NotFound {
+	if _, err := b.Library.Rollback(t.Context(), b.Workspace.ID, first.SkillID, 1, 0); fault.CodeOf(err) !=
+		fault.NotFound {
 		t.Errorf("rolling back to a version that is gone: %v", err)
 	}
 }
@@ -88,7 +90,9 @@ func TestVersionsThatSomebodyNeedsStay(t *testing.T) {
 	if got := kept(b, id); !slices.Equal(got, []int{2, 4, 5, 6, 8, 9}) {
 		t.Errorf("versions %v are kept", got)
 	}
-	waiting, err := b.Library.Import(t.Context(), b.Workspace.ID, zipOf(t, "tea/SKILL.md", "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. Ask\n"), "import", false)
+	waiting, err := b.Library.Import(t.Context(), b.Workspace.ID,
+		zipOf(t, "tea/SKILL.md", "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. Ask\n"), "import",
+		false)
 	testkit.Must(t, err)
 	put("ten")
 	put("eleven")
@@ -104,13 +108,17 @@ func TestExtraFilesGoOnIntoTheNextVersion(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
 	for _, id := range []string{"second", "third"} {
-		b.Model.On(openaitest.Rule{Stage: "extract", Match: `release \(` + id, Reply: strings.Replace(updateExtract, "before rolling back", "before the "+id+" rollback", 1)})
+		b.Model.On(openaitest.Rule{Stage: "extract", Match: `release \(` + id,
+			Reply: strings.Replace(updateExtract, "before rolling back", "before the "+id+" rollback", 1)})
 	}
 	b.ScriptR1()
 	picture := "\x89PNG\r\n\x1a\n\x00\xff not text"
 	const folder = "service_deployment_rollback/"
-	extra := map[string]string{"LICENSE": "Do what you like.\r\n", "assets/steps.png": picture, "scripts/lib/probe.py": "pass"}
-	members := []string{folder + "SKILL.md", "---\nname: service-deployment-rollback\ndescription: Restore a failing service to its last healthy release and confirm recovery\n---\n\n## Trigger\n\nrollback\n\n## Procedure\n\n1. Probe\n2. Roll back\n",
+	extra := map[string]string{"LICENSE": "Do what you like.\r\n", "assets/steps.png": picture,
+		"scripts/lib/probe.py": "pass"}
+	members := []string{folder + "SKILL.md", "---\nname: service-deployment-rollback\ndescription: Restore a " +
+		"failing service to its last healthy release and confirm recovery\n---\n\n## Trigger\n\nrollback\n\n## " +
+		"Procedure\n\n1. Probe\n2. Roll back\n",
 		folder + "scripts/check.sh", "true\n", "__MACOSX/" + folder + "._LICENSE", "junk"}
 	for name, content := range extra {
 		members = append(members, folder+name, content)
@@ -136,7 +144,8 @@ func TestExtraFilesGoOnIntoTheNextVersion(t *testing.T) {
 			t.Fatalf("%s task: %+v", id, task)
 		}
 		check(id, readFile(t, task.Package), folder)
-		if _, v := standing(b, task.SkillID); len(v.Extra) != 3 || v.Extra[1].Path != "assets/steps.png" || v.Extra[1].Bytes != len(picture) {
+		if _, v := standing(b, task.SkillID); len(v.Extra) != 3 || v.Extra[1].Path != "assets/steps.png" ||
+			v.Extra[1].Bytes != len(picture) {
 			t.Errorf("version %d records %+v", v.Number, v.Extra)
 		}
 	}

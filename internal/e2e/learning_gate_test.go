@@ -37,7 +37,8 @@ func trainedUntilTheGate(t *testing.T, b *apptest.Bundle, service *learning.Serv
 	testkit.Must(t, err)
 	spec := training.Spec{Spec: app.EvolveSpec(b.Config), Stages: 1, Iterations: 1, Episodes: 2}
 	spec.Keeping.Tokens, spec.Keeping.K = 24, 4
-	r, err := service.Trainings.Accept(t.Context(), training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
+	r, err := service.Trainings.Accept(t.Context(),
+		training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
 	testkit.Must(t, err)
 	_, _, err = service.Trainings.Open(t.Context(), r.Ref)
 	testkit.Must(t, err)
@@ -73,7 +74,8 @@ func TestATrainingThatIsNoBetterStaysOutOfForce(t *testing.T) {
 	for range 2 {
 		out, err := service.Trainings.Close(t.Context(), ref, "", "")
 		testkit.Must(t, err)
-		if out.Outcome != run.Completed || out.Version != 0 || out.Gate == nil || out.Gate.Promote || out.Gate.Mean != 0 || out.Gate.Traces != 1 || !strings.Contains(out.Note, "not better") {
+		if out.Outcome != run.Completed || out.Version != 0 || out.Gate == nil || out.Gate.Promote ||
+			out.Gate.Mean != 0 || out.Gate.Traces != 1 || !strings.Contains(out.Note, "not better") {
 			t.Errorf("%+v", out)
 		}
 	}
@@ -89,7 +91,8 @@ func TestATrainingThatIsNoBetterStaysOutOfForce(t *testing.T) {
 func lostSpans(b *apptest.Bundle) {
 	for side := range 2 {
 		for span := range 3 {
-			b.Model.On(openaitest.Rule{Stage: "remember", Task: fmt.Sprintf("trial/0000/%d/span/%d", side, span), Refusal: "not available"})
+			b.Model.On(openaitest.Rule{Stage: "remember", Task: fmt.Sprintf("trial/0000/%d/span/%d", side, span),
+				Refusal: "not available"})
 		}
 	}
 }
@@ -116,10 +119,12 @@ func TestNothingIsPromotedOnMaskedOutcomes(t *testing.T) {
 	designs(other, true)
 	failing(other)
 	got, _ := evolveOnce(other)
-	if got.Outcome != evolution.NoTraces || got.Outcomes != (episode.Outcomes{Of: 12, Masked: 8}) || !strings.Contains(got.Note, "masked") {
+	if got.Outcome != evolution.NoTraces || got.Outcomes != (episode.Outcomes{Of: 12, Masked: 8}) ||
+		!strings.Contains(got.Note, "masked") {
 		t.Errorf("%s %+v: %s", got.Outcome, got.Outcomes, got.Note)
 	}
-	if head, err := other.Learning.Banks.Head(t.Context(), other.Workspace.ID, bank.Default); err != nil || head.Head != 1 {
+	if head, err := other.Learning.Banks.Head(t.Context(), other.Workspace.ID, bank.Default); err != nil ||
+		head.Head != 1 {
 		t.Errorf("version %d, %v", head.Head, err)
 	}
 }
@@ -154,10 +159,13 @@ func TestAnOutageInATrainingIsTold(t *testing.T) {
 			t.Errorf("%s: shown %+v", c.lost, w.Outcomes)
 		}
 		now := metrics.Read().Learnt["train"]
-		if said := strings.Contains(told.String(), fmt.Sprintf("level=WARN msg=\"much of what memory skills would learn from is masked: the endpoint fails\" kind=train masked=%d outcomes=12", c.masked)); said != (c.masked > 0) {
+		if said := strings.Contains(told.String(), fmt.Sprintf("level=WARN msg=\"much of what memory skills would "+
+			"learn from is masked: the endpoint fails\" kind=train masked=%d outcomes=12", c.masked)); said !=
+			(c.masked > 0) {
 			t.Errorf("%s: told %q", c.lost, told.String())
 		}
-		if now.Masked-before.Masked < c.masked || now.Scored-before.Scored < 12-c.masked || c.masked > 0 && now.Alarms == before.Alarms {
+		if now.Masked-before.Masked < c.masked || now.Scored-before.Scored < 12-c.masked || c.masked > 0 &&
+			now.Alarms == before.Alarms {
 			t.Errorf("%s: counted %+v, then %+v", c.lost, before, now)
 		}
 	}
@@ -170,8 +178,10 @@ func TestATrainingNeedsAConversationToHoldOut(t *testing.T) {
 	b := apptest.OpenIdle(t)
 	_, err := b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", lessons(1))
 	testkit.Must(t, err)
-	_, err = b.Learning.Trainings.Accept(t.Context(), training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key})
-	if f := fault.From(err); f == nil || f.Code != fault.InvalidArgument || !strings.Contains(f.Hint, "two conversations") {
+	_, err = b.Learning.Trainings.Accept(t.Context(),
+		training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key})
+	if f := fault.From(err); f == nil || f.Code != fault.InvalidArgument ||
+		!strings.Contains(f.Hint, "two conversations") {
 		t.Errorf("%v", err)
 	}
 }
@@ -190,7 +200,9 @@ func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 	}
 	_, err := b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", traces)
 	testkit.Must(t, err)
-	played, ref := firstEpisode(b, func(s *training.Spec) { s.Keeping.Mode, s.Fuse, s.Temperature = "turn", policy.SimWeighted, .5 })
+	played, ref := firstEpisode(b, func(s *training.Spec) {
+		s.Keeping.Mode, s.Fuse, s.Temperature = "turn", policy.SimWeighted, .5
+	})
 	if n := len(played.Episode.Decisions); n != 4 {
 		t.Errorf("%d spans of 4 turns", n)
 	}
@@ -209,14 +221,19 @@ func TestATrainingIsToldHowToCutAndFuse(t *testing.T) {
 	ask := func(change func(*training.Spec)) error {
 		spec := training.Spec{Spec: app.EvolveSpec(b.Config), Stages: 1, Iterations: 1}
 		change(&spec)
-		r, err := b.Learning.Trainings.Accept(t.Context(), training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
-		if err == nil && count(b, fmt.Sprintf("select count(*) from cairn.runs where id = %d and spec->'keeping'->>'spans' = 'full-session'", r.Ref.Run)) != 1 {
+		r, err := b.Learning.Trainings.Accept(t.Context(),
+			training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
+		if err == nil && count(b, fmt.Sprintf(
+			"select count(*) from cairn.runs where id = %d and spec->'keeping'->>'spans' = 'full-session'",
+			r.Ref.Run)) != 1 {
 			err = fmt.Errorf("run %d does not cut by full sessions", r.Ref.Run)
 		}
 		return err
 	}
 	testkit.Must(t, ask(func(s *training.Spec) { s.Recipe = memoryskill.PaperRecipe }))
-	for name, bad := range map[string]func(*training.Spec){"spans": func(s *training.Spec) { s.Keeping.Mode = "sentence" }, "fuse": func(s *training.Spec) { s.Fuse = "median" }} {
+	for name, bad := range map[string]func(*training.Spec){"spans": func(s *training.Spec) {
+		s.Keeping.Mode = "sentence"
+	}, "fuse": func(s *training.Spec) { s.Fuse = "median" }} {
 		if f := fault.From(ask(bad)); f == nil || f.Code != fault.InvalidArgument || f.Hint == "" {
 			t.Errorf("%s: %v", name, f)
 		}
@@ -231,7 +248,8 @@ func TestALiveCaseExpires(t *testing.T) {
 	b := apptest.OpenIdle(t)
 	withSkills(b)
 	fail := func(op, question string) cases.Case {
-		c, err := b.Learning.Cases.RecordFailure(t.Context(), b.Workspace.ID, cases.FailedQuestion{Op: op, Source: cases.FromFeedback, Question: question})
+		c, err := b.Learning.Cases.RecordFailure(t.Context(), b.Workspace.ID,
+			cases.FailedQuestion{Op: op, Source: cases.FromFeedback, Question: question})
 		testkit.Must(t, err)
 		return c
 	}
@@ -246,11 +264,13 @@ func TestALiveCaseExpires(t *testing.T) {
 	if n := open(); n != 2 {
 		t.Fatalf("%d open cases", n)
 	}
-	exec(b, "update cairn.cases set failed_at = now() - make_interval(secs => $1) where question ~ 'Vera'", (cases.Window - 1e12).Seconds())
+	exec(b, "update cairn.cases set failed_at = now() - make_interval(secs => $1) where question ~ 'Vera'",
+		(cases.Window - 1e12).Seconds())
 	if n := open(); n != 2 {
 		t.Errorf("within the window: %d open cases", n)
 	}
-	exec(b, "update cairn.cases set failed_at = now() - make_interval(secs => $1) where question ~ 'Vera'", (cases.Window + 1e12).Seconds())
+	exec(b, "update cairn.cases set failed_at = now() - make_interval(secs => $1) where question ~ 'Vera'",
+		(cases.Window + 1e12).Seconds())
 	if n := open(); n != 1 {
 		t.Errorf("after the window: %d open cases", n)
 	}
@@ -260,9 +280,11 @@ func TestALiveCaseExpires(t *testing.T) {
 	if c := fail("4", "Where does Vera live?"); c.State != "open" || c.Failures != 1 {
 		t.Errorf("failing again: %+v", c)
 	}
-	testkit.Must(t, b.Learning.Cases.RecordSuccess(t.Context(), b.Workspace.ID, cases.PositiveFeedback{Op: "5", Question: "Who is Otto?"}))
+	testkit.Must(t, b.Learning.Cases.RecordSuccess(t.Context(), b.Workspace.ID,
+		cases.PositiveFeedback{Op: "5", Question: "Who is Otto?"}))
 	exec(b, "update cairn.cases set failed_at = now() - interval '1 year'")
-	started, err := b.Learning.Rounds.AcceptDue(t.Context(), runspec.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: 1})
+	started, err := b.Learning.Rounds.AcceptDue(t.Context(),
+		runspec.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: 1})
 	if err != nil || len(started) != 0 || count(b, "select count(*) from cairn.cases where state = 'open'") != 0 {
 		t.Errorf("%d rounds are started for what has expired, %v", len(started), err)
 	}
@@ -281,15 +303,20 @@ func TestABuildCutsAsItIsTold(t *testing.T) {
 			t.Errorf("%s: %d spans, want %d; %v", mode, spans, want, err)
 		}
 	}
-	_, err := b.Learning.Builds.Accept(t.Context(), build.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: said, Spec: app.EvolveSpec(b.Config), Keeping: runspec.SpanOptions{Spanning: executor.Spanning{Mode: "sentence"}}})
+	_, err := b.Learning.Builds.Accept(t.Context(),
+		build.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: said,
+			Spec: app.EvolveSpec(b.Config), Keeping: runspec.SpanOptions{
+				Spanning: executor.Spanning{Mode: "sentence"}}})
 	if fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("a mode that there is not: %v", err)
 	}
-	exec(b, `update cairn.workspaces set settings = '{"memory":{"builder":"skills","spans":"turn"}}' where id = $1`, b.Workspace.ID)
+	exec(b, `update cairn.workspaces set settings = '{"memory":{"builder":"skills","spans":"turn"}}' where id = $1`,
+		b.Workspace.ID)
 	imported(b, "march", talk(t, "2026-03-03 09:00", "The greenhouse has nine lemon trees.", "Good to know.")...)
 	_, err = b.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, view(b, "march").ID)
 	testkit.Must(t, err)
-	if n := count(b, "select count(*) from cairn.runs where kind = 'build' and spec->'keeping'->>'spans' = 'turn' and business_key like 'idle/%'"); n != 1 {
+	if n := count(b, "select count(*) from cairn.runs where kind = 'build' and spec->'keeping'->>'spans' = 'turn' "+
+		"and business_key like 'idle/%'"); n != 1 {
 		t.Errorf("%d idle builds cut by turn", n)
 	}
 	// So do rounds and trainings of the workspace, unless they are told otherwise.
@@ -298,14 +325,17 @@ func TestABuildCutsAsItIsTold(t *testing.T) {
 	for want, mode := range map[string]string{"turn": "", "turn-pair": "turn-pair"} {
 		round := evolution.Spec{Spec: app.EvolveSpec(b.Config)}
 		round.Keeping.Mode = mode
-		evolving, err := b.Learning.Rounds.Accept(t.Context(), evolution.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, ID: want, Spec: round})
+		evolving, err := b.Learning.Rounds.Accept(t.Context(),
+			evolution.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, ID: want, Spec: round})
 		testkit.Must(t, err)
 		trained := training.Spec{Spec: app.EvolveSpec(b.Config)}
 		trained.Keeping.Mode = mode
-		trains, err := b.Learning.Trainings.Accept(t.Context(), training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: trained})
+		trains, err := b.Learning.Trainings.Accept(t.Context(),
+			training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: trained})
 		testkit.Must(t, err)
 		for _, r := range []run.Run{evolving, trains} {
-			if got := column[string](b, "select spec->'keeping'->>'spans' from cairn.runs where id = $1", r.Ref.Run)[0]; got != want {
+			if got := column[string](b, "select spec->'keeping'->>'spans' from cairn.runs where id = $1",
+				r.Ref.Run)[0]; got != want {
 				t.Errorf("a %s cuts by %s, want %s", r.Kind, got, want)
 			}
 		}

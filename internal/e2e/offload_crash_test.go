@@ -24,7 +24,9 @@ func TestACompactionSurvivesCrashes(t *testing.T) {
 	b := apptest.OpenIdle(t, smallWindow)
 	b.Model.On(openaitest.Rule{Stage: "flush", Results: new(1), Times: 1, Barrier: "flush", Drop: true})
 	b.Model.On(openaitest.Rule{Stage: "offload", Times: 1, Barrier: "record", Drop: true})
-	b.Model.On(openaitest.Rule{Stage: "flush", Results: new(0), Calls: []llm.ToolCall{saying("note_append", map[string]string{"observation": "Crates went to warehouses W-7000 and up."})}})
+	b.Model.On(openaitest.Rule{Stage: "flush", Results: new(0),
+		Calls: []llm.ToolCall{saying("note_append",
+			map[string]string{"observation": "Crates went to warehouses W-7000 and up."})}})
 	b.Model.On(openaitest.Rule{Stage: "flush", Reply: "Nothing to save."})
 	b.Model.On(openaitest.Rule{Stage: "offload", ReplyFunc: snapshotOf})
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
@@ -57,9 +59,12 @@ func TestACompactionSurvivesCrashes(t *testing.T) {
 	}{
 		{"records", 1, "select count(*) from cairn.compactions"},
 		{"notes", 1, "select count(*) from cairn.memories where type = 'note'"},
-		{"runs of reviews and records", 2, "select count(*) from cairn.runs where kind in ('flush', 'offload') and outcome = 'completed'"},
-		{"answered calls of reviews and records", 3, "select count(*) from cairn.llm_calls c join cairn.runs r on r.id = c.run_id where r.kind in ('flush', 'offload') and c.state = 'done'"},
-		{"calls to the turn's model", 1, fmt.Sprintf("select count(*) from cairn.llm_calls c join cairn.runs r on r.id = c.run_id where r.business_key like '%%/last' and c.state = 'done'")},
+		{"runs of reviews and records", 2, "select count(*) from cairn.runs where kind in ('flush', 'offload') and " +
+			"outcome = 'completed'"},
+		{"answered calls of reviews and records", 3, "select count(*) from cairn.llm_calls c join cairn.runs r on " +
+			"r.id = c.run_id where r.kind in ('flush', 'offload') and c.state = 'done'"},
+		{"calls to the turn's model", 1, fmt.Sprintf("select count(*) from cairn.llm_calls c join cairn.runs r on " +
+			"r.id = c.run_id where r.business_key like '%%/last' and c.state = 'done'")},
 	}
 	for _, c := range counts {
 		if n := count(b, c.sql); n != c.n {
@@ -75,11 +80,13 @@ func TestARecordIsWrittenOnceOfAReplyThatWasStored(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	for what, die := range map[string]func(t *testing.T, b *apptest.Bundle, temporal *testkit.Proxy, kill func()){
-		"the reply is stored, and nobody is told": func(t *testing.T, b *apptest.Bundle, temporal *testkit.Proxy, kill func()) {
+		"the reply is stored, and nobody is told": func(t *testing.T, b *apptest.Bundle, temporal *testkit.Proxy,
+			kill func()) {
 			temporal.Cut()
 			b.Model.Release("record")
 			testkit.Eventually(t, "the reply is stored", func() bool {
-				return count(b, "select count(*) from cairn.llm_calls c join cairn.runs r on r.id = c.run_id where r.kind = 'offload' and c.state = 'done'") == 1
+				return count(b, "select count(*) from cairn.llm_calls c join cairn.runs r on r.id = c.run_id where "+
+					"r.kind = 'offload' and c.state = 'done'") == 1
 			})
 			kill()
 			if n := count(b, "select count(*) from cairn.compactions"); n != 0 {
@@ -94,11 +101,14 @@ func TestARecordIsWrittenOnceOfAReplyThatWasStored(t *testing.T) {
 				t.Errorf("%d records are written", n)
 			}
 		},
-		"the record is written, and nobody is told": func(t *testing.T, b *apptest.Bundle, temporal *testkit.Proxy, kill func()) {
+		"the record is written, and nobody is told": func(t *testing.T, b *apptest.Bundle, temporal *testkit.Proxy,
+			kill func()) {
 			written := holdRecords(t, b)
 			temporal.Cut()
 			written()
-			testkit.Eventually(t, "the record is written", func() bool { return count(b, "select count(*) from cairn.compactions") == 1 })
+			testkit.Eventually(t, "the record is written", func() bool {
+				return count(b, "select count(*) from cairn.compactions") == 1
+			})
 			kill()
 		},
 	} {
@@ -129,15 +139,18 @@ func TestARecordIsWrittenOnceOfAReplyThatWasStored(t *testing.T) {
 					t.Errorf("call %s was answered %d times", key, n)
 				}
 			}
-			if after := column[string](b, "select encode(sha256, 'hex') from cairn.offload_uses order by position"); len(blobs) == 0 || !slices.Equal(after, blobs) || count(b, "select count(*) from cairn.offload_blobs") != len(blobs) {
+			if after := column[string](b,
+				"select encode(sha256, 'hex') from cairn.offload_uses order by position"); len(blobs) == 0 ||
+				!slices.Equal(after, blobs) || count(b, "select count(*) from cairn.offload_blobs") != len(blobs) {
 				t.Errorf("put away %q, and before the crash %q", after, blobs)
 			}
 			for sql, want := range map[string]int{
-				"select count(*) from cairn.compactions where degraded = ''":                                                                          1,
-				"select count(*) from cairn.runs where kind = 'offload'":                                                                              1,
-				"select count(*) from cairn.runs where kind = 'offload' and outcome = 'completed'":                                                    1,
-				"select count(*) from cairn.llm_calls c join cairn.runs r on r.id = c.run_id where r.kind = 'offload'":                                1,
-				"select count(*) from cairn.llm_calls c join cairn.runs r on r.id = c.run_id where r.business_key like '%/last' and c.state = 'done'": 1,
+				"select count(*) from cairn.compactions where degraded = ''":                                           1,
+				"select count(*) from cairn.runs where kind = 'offload'":                                               1,
+				"select count(*) from cairn.runs where kind = 'offload' and outcome = 'completed'":                     1,
+				"select count(*) from cairn.llm_calls c join cairn.runs r on r.id = c.run_id where r.kind = 'offload'": 1,
+				"select count(*) from cairn.llm_calls c join cairn.runs r on r.id = c.run_id where r.business_key " +
+					"like '%/last' and c.state = 'done'": 1,
 			} {
 				if n := count(b, sql); n != want {
 					t.Errorf("%d rows, want %d: %s", n, want, sql)
@@ -160,7 +173,8 @@ func holdRecords(t *testing.T, b *apptest.Bundle) (callOff func()) {
 	testkit.Must(t, err)
 	b.Model.Release("record")
 	testkit.Eventually(t, "the record waits to be written", func() bool {
-		return count(b, "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'") == 1
+		return count(b, "select count(*) from pg_stat_activity where datname = current_database() and "+
+			"wait_event_type = 'Lock'") == 1
 	})
 	return func() {
 		t.Helper()
@@ -175,9 +189,15 @@ func TestAConversationIsNeverCutWithoutARecordOfAModel(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t, smallWindow)
-	b.Model.On(openaitest.Rule{Stage: "turn", Match: "too long for you", Times: 2, Status: 400, Reply: `{"error":{"message":"This model's maximum context length is 500 tokens.","code":"context_length_exceeded"}}`})
-	b.Model.On(openaitest.Rule{Stage: "turn", Match: "Where is crate 2", Results: new(0), Offers: []string{"grep_content"}, Calls: []llm.ToolCall{saying("grep_content", map[string]any{"pattern": "crate number 2 "})}})
-	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleTool, ReplyFunc: func(c openaitest.Call) string { return "Found: " + c.Messages[len(c.Messages)-1].Content }})
+	b.Model.On(openaitest.Rule{Stage: "turn", Match: "too long for you", Times: 2, Status: 400,
+		Reply: `{"error":{"message":"This model's maximum context length is 500 ` +
+			`tokens.","code":"context_length_exceeded"}}`})
+	b.Model.On(openaitest.Rule{Stage: "turn", Match: "Where is crate 2", Results: new(0),
+		Offers: []string{"grep_content"}, Calls: []llm.ToolCall{
+			saying("grep_content", map[string]any{"pattern": "crate number 2 "})}})
+	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleTool, ReplyFunc: func(c openaitest.Call) string {
+		return "Found: " + c.Messages[len(c.Messages)-1].Content
+	}})
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
 	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 	b.Model.On(openaitest.Rule{Stage: "flush", Reply: "Nothing to save."})
@@ -189,8 +209,11 @@ func TestAConversationIsNeverCutWithoutARecordOfAModel(t *testing.T) {
 	}})
 	row := func(t *testing.T, conversationID string) (records, requests, degraded int) {
 		t.Helper()
-		testkit.Must(t, b.Admin().QueryRow(t.Context(), `select count(*), count(*) filter (where degraded <> '') from cairn.compactions where conversation_id = $1`, view(b, conversationID).ID).Scan(&records, &degraded))
-		testkit.Must(t, b.Admin().QueryRow(t.Context(), `select count(*) from cairn.llm_calls c join cairn.runs r on r.id = c.run_id where r.conversation_id = $1 and r.kind in ('offload', 'flush')`, view(b, conversationID).ID).Scan(&requests))
+		testkit.Must(t, b.Admin().QueryRow(t.Context(), `select count(*), count(*) filter (where degraded <> '') `+
+			`from cairn.compactions where conversation_id = $1`, view(b, conversationID).ID).Scan(&records, &degraded))
+		testkit.Must(t, b.Admin().QueryRow(t.Context(), `select count(*) from cairn.llm_calls c join cairn.runs r `+
+			`on r.id = c.run_id where r.conversation_id = $1 and r.kind in ('offload', 'flush')`,
+			view(b, conversationID).ID).Scan(&requests))
 		return records, requests, degraded
 	}
 	finds := func(t *testing.T, conversationID string, n int, change ...func(*conversation.Request)) {
@@ -205,7 +228,8 @@ func TestAConversationIsNeverCutWithoutARecordOfAModel(t *testing.T) {
 		}
 		finds(t, "spoilt", 5)
 		var record string
-		testkit.Must(t, b.Admin().QueryRow(t.Context(), "select r.workflow_id from cairn.compactions c join cairn.runs r on r.id = c.run_id where c.conversation_id = $1", view(b, "spoilt").ID).Scan(&record))
+		testkit.Must(t, b.Admin().QueryRow(t.Context(), "select r.workflow_id from cairn.compactions c join "+
+			"cairn.runs r on r.id = c.run_id where c.conversation_id = $1", view(b, "spoilt").ID).Scan(&record))
 		b.Record(record, "Offload/degraded")
 		if records, requests, degraded := row(t, "spoilt"); records != 1 || degraded != 1 || requests != 3 {
 			t.Errorf("%d records, %d of them by rule, %d requests", records, degraded, requests)

@@ -24,7 +24,8 @@ func smallWindow(c *config.Config) { c.ModelWindow = 3000 }
 
 // chatter is a message of about 150 tokens that tells one thing worth finding.
 func chatter(n int) string {
-	return fmt.Sprintf("The crate number %d went to warehouse W-%d. %s", n, 7000+n, strings.Repeat("It was a long day with little rain and much to carry around. ", 9))
+	return fmt.Sprintf("The crate number %d went to warehouse W-%d. %s", n, 7000+n,
+		strings.Repeat("It was a long day with little rain and much to carry around. ", 9))
 }
 
 // crates are two messages in one: a conversation is long after half as many turns.
@@ -32,7 +33,9 @@ func crates(n int) string { return chatter(2*n) + chatter(2*n+1) }
 
 // snapshotOf is a record that a model makes of the messages that it is shown.
 func snapshotOf(c openaitest.Call) string {
-	raw, _ := json.Marshal(map[string]any{"goal": "Keep track of the crates in the warehouse", "key_facts": []string{fmt.Sprintf("crates were carried, %d characters were said", len(c.Messages[len(c.Messages)-1].Content))},
+	raw, _ := json.Marshal(map[string]any{"goal": "Keep track of the crates in the warehouse",
+		"key_facts": []string{fmt.Sprintf("crates were carried, %d characters were said",
+			len(c.Messages[len(c.Messages)-1].Content))},
 		"recent_actions": []string{"each crate was acknowledged"}, "pending": []string{}})
 	return string(raw)
 }
@@ -42,11 +45,18 @@ func snapshotOf(c openaitest.Call) string {
 func TestALongConversationIsFlushedAndCompactedAndNeverCut(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t, smallWindow)
-	b.Model.On(openaitest.Rule{Stage: "turn", Match: "Where is crate 2", Results: new(0), Offers: []string{"grep_content", "read_content"}, Calls: []llm.ToolCall{saying("grep_content", map[string]any{"pattern": "crate NUMBER 2 ", "before": 0, "after": 0})}})
-	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleTool, ReplyFunc: func(c openaitest.Call) string { return "Found: " + c.Messages[len(c.Messages)-1].Content }})
+	b.Model.On(openaitest.Rule{Stage: "turn", Match: "Where is crate 2", Results: new(0),
+		Offers: []string{"grep_content", "read_content"},
+		Calls: []llm.ToolCall{saying("grep_content",
+			map[string]any{"pattern": "crate NUMBER 2 ", "before": 0, "after": 0})}})
+	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleTool, ReplyFunc: func(c openaitest.Call) string {
+		return "Found: " + c.Messages[len(c.Messages)-1].Content
+	}})
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
 	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
-	b.Model.On(openaitest.Rule{Stage: "flush", Results: new(0), Calls: []llm.ToolCall{saying("note_append", map[string]string{"observation": "Crates went to warehouses W-7000 and up."})}})
+	b.Model.On(openaitest.Rule{Stage: "flush", Results: new(0),
+		Calls: []llm.ToolCall{saying("note_append",
+			map[string]string{"observation": "Crates went to warehouses W-7000 and up."})}})
 	b.Model.On(openaitest.Rule{Stage: "flush", Reply: "Nothing to save."})
 	b.Model.On(openaitest.Rule{Stage: "offload", ReplyFunc: snapshotOf})
 	const turns = 9
@@ -61,7 +71,9 @@ func TestALongConversationIsFlushedAndCompactedAndNeverCut(t *testing.T) {
 	}
 	validThreads(t, b)
 	var message, record string
-	testkit.Must(t, b.Admin().QueryRow(t.Context(), "select t.message_id, r.workflow_id from cairn.compactions c join cairn.runs r on r.id = c.run_id join cairn.turns t on t.ended_at = (select min(ended_at) from cairn.turns where ended_at > c.created_at)").Scan(&message, &record))
+	testkit.Must(t, b.Admin().QueryRow(t.Context(), "select t.message_id, r.workflow_id from cairn.compactions c "+
+		"join cairn.runs r on r.id = c.run_id join cairn.turns t on t.ended_at = (select min(ended_at) from "+
+		"cairn.turns where ended_at > c.created_at)").Scan(&message, &record))
 	recordTurn(b, "c", message, "Turn/overflow")
 	b.Record(record, "Offload/conversation")
 	if n := len(asked(b, "flush")); n != 2 {
@@ -119,7 +131,10 @@ func TestALongConversationIsFlushedAndCompactedAndNeverCut(t *testing.T) {
 		}
 		return nil
 	})
-	rows := b.Admin().QueryRow(t.Context(), `select count(*) filter (where kind = 'offload' and outcome = 'completed' and result ->> 'upto' is not null), count(*) filter (where kind = 'flush' and reason = 'saved'), count(*) filter (where status <> 'ended' and kind <> 'nudge') from cairn.runs`) // the review after ten turns may be on its way
+	// the review after ten turns may be on its way
+	rows := b.Admin().QueryRow(t.Context(), `select count(*) filter (where kind = 'offload' and outcome = `+
+		`'completed' and result ->> 'upto' is not null), count(*) filter (where kind = 'flush' and reason = `+
+		`'saved'), count(*) filter (where status <> 'ended' and kind <> 'nudge') from cairn.runs`)
 	var records, flushes, open int
 	testkit.Must(t, rows.Scan(&records, &flushes, &open))
 	if records != 1 || flushes != 1 || open != 0 {
@@ -128,7 +143,8 @@ func TestALongConversationIsFlushedAndCompactedAndNeverCut(t *testing.T) {
 	var id int64
 	testkit.Must(t, b.Admin().QueryRow(t.Context(), "select run_id from cairn.compactions").Scan(&id))
 	made, err := b.Runs.Report(t.Context(), run.Ref{Workspace: b.Workspace.ID, Run: id})
-	if err != nil || made.Offload == nil || made.Offload.Upto == 0 || made.Offload.Tokens >= made.Offload.Was || len(made.Offload.Handles) == 0 || made.Offload.Flush == 0 {
+	if err != nil || made.Offload == nil || made.Offload.Upto == 0 || made.Offload.Tokens >= made.Offload.Was ||
+		len(made.Offload.Handles) == 0 || made.Offload.Flush == 0 {
 		t.Errorf("the record's run is told as %+v, %v", made.Offload, err)
 	}
 	turn, err := b.Runs.Report(t.Context(), run.Ref{Workspace: b.Workspace.ID, Run: got.Run})

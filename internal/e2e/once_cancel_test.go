@@ -33,7 +33,9 @@ func TestACancelledRunEndsAndCanBeRetried(t *testing.T) {
 			t.Errorf("%s: %s", id, status)
 		}
 	}
-	p.until("the call to be given up", func() bool { return p.number("select count(*) from llm_calls where state = 'started'") == 0 })
+	p.until("the call to be given up", func() bool {
+		return p.number("select count(*) from llm_calls where state = 'started'") == 0
+	})
 
 	p.ended(p.retry(r.Ref, false), run.Completed, distill.Created)
 	p.asked("chunk 1, rewrite 1, extract 2, scripts 1, doc 1")
@@ -60,7 +62,8 @@ func TestACancelledRunLeavesNoTaskOpen(t *testing.T) {
 
 // scriptTwoTasks divides C1 after its eighth message.
 func (p *protocol) scriptTwoTasks() {
-	p.Model.On(openaitest.Rule{Stage: "chunk", Reply: `[{"task_id":1,"task_name":"Restore the service","message_indices":[[0,7]],"reasoning":"x"},
+	p.Model.On(openaitest.Rule{Stage: "chunk",
+		Reply: `[{"task_id":1,"task_name":"Restore the service","message_indices":[[0,7]],"reasoning":"x"},
 {"task_id":2,"task_name":"Report to the user","message_indices":[[8,13]],"reasoning":"y"}]`})
 	p.Model.On(openaitest.Rule{Stage: "rewrite", Reply: "Restore a service"})
 }
@@ -75,7 +78,8 @@ func TestATerminatedRunIsDrivenToItsEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := openProtocol(t)
-			p.Model.On(openaitest.Rule{Stage: stage, Barrier: "held", Times: 1, Reply: map[string]string{"chunk": apptest.R1Chunk, "extract": apptest.R1Extract}[stage]})
+			p.Model.On(openaitest.Rule{Stage: stage, Barrier: "held", Times: 1,
+				Reply: map[string]string{"chunk": apptest.R1Chunk, "extract": apptest.R1Extract}[stage]})
 			p.ScriptR1()
 			r := p.begin(apptest.C1())
 			p.atBarrier("held", 1)
@@ -85,8 +89,10 @@ func TestATerminatedRunIsDrivenToItsEnd(t *testing.T) {
 			p.ended(p.Wait(r.Ref), run.Completed, distill.Created)
 			p.paidOnce()
 			p.skills(1, 1)
-			if status := p.finished(r.WorkflowID, ""); status != enums.WORKFLOW_EXECUTION_STATUS_COMPLETED && stage == "chunk" {
-				t.Errorf("the workflow is %s", status) // beside its task it is not missed: the task's commit ends the run
+			if status := p.finished(r.WorkflowID, ""); status != enums.WORKFLOW_EXECUTION_STATUS_COMPLETED &&
+				stage == "chunk" {
+				// beside its task it is not missed: the task's commit ends the run
+				t.Errorf("the workflow is %s", status)
 			}
 		})
 	}
@@ -146,7 +152,8 @@ func TestARunThatHasNotEndedCannotBeRetried(t *testing.T) {
 	r := p.begin(apptest.C1())
 	p.atBarrier("chunk", 1)
 	for _, fresh := range []bool{false, true} {
-		_, err := p.App.Distill.Retry(t.Context(), distill.RetryRequest{Ref: r.Ref, WorkspaceKey: p.Workspace.Key, Fresh: fresh})
+		_, err := p.App.Distill.Retry(t.Context(),
+			distill.RetryRequest{Ref: r.Ref, WorkspaceKey: p.Workspace.Key, Fresh: fresh})
 		if fault.CodeOf(err) != fault.VersionConflict {
 			t.Errorf("fresh %t: %v, want %s", fresh, err, fault.VersionConflict)
 		}

@@ -101,8 +101,12 @@ func TestConcurrentUpdatesOfOneSkillAreLinear(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
 	words := []string{"first", "alpha", "beta", "gamma", "delta"}
-	p.scriptText(func(c openaitest.Call) string { return lesson(wordOf(c, words...)) }, func(r *openaitest.Rule) { r.Match = "first: Checkout" })
-	p.Model.On(openaitest.Rule{Stage: "extract", Barrier: "extract", ReplyFunc: func(c openaitest.Call) string { return lesson(wordOf(c, words...)) }})
+	p.scriptText(func(c openaitest.Call) string { return lesson(wordOf(c, words...)) }, func(r *openaitest.Rule) {
+		r.Match = "first: Checkout"
+	})
+	p.Model.On(openaitest.Rule{Stage: "extract", Barrier: "extract", ReplyFunc: func(c openaitest.Call) string {
+		return lesson(wordOf(c, words...))
+	}})
 	p.ended(p.Distill(named("first", "first")), run.Completed, distill.Created)
 	var refs []run.Ref
 	for _, w := range words[1:] {

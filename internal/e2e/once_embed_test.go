@@ -23,12 +23,14 @@ func TestASkillGetsItsVectorWhenTheEmbedderIsBack(t *testing.T) {
 		t.Fatalf("%d vectors without an embedder", n)
 	}
 	p.until("the relay to meet the embedder", func() bool {
-		return p.number("select count(*) from outbox where kind = 'embed' and key in (select doc::text from search_docs where kind = 'skill') and last_error <> ''") == 1
+		return p.number("select count(*) from outbox where kind = 'embed' and key in (select doc::text from "+
+			"search_docs where kind = 'skill') and last_error <> ''") == 1
 	})
 	testkit.Must(t, p.Model.Script(openaitest.Script{}))
 	p.exec("update outbox set due_at = now()")
 	p.until("the vectors of the skill and of what was said", func() bool {
-		return p.number("select count(*) from search_docs d where not exists (select from embeddings e where e.doc = d.doc)") == 0
+		return p.number("select count(*) from search_docs d where not exists (select from embeddings e where e.doc "+
+			"= d.doc)") == 0
 	})
 	p.until("the duty to go", func() bool { return p.number("select count(*) from outbox") == 0 })
 }

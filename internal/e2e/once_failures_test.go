@@ -82,9 +82,12 @@ func TestATaskThatFailsLeavesTheOthersStanding(t *testing.T) {
 		code     fault.Code
 		requests string
 	}{
-		"refusal":       {openaitest.Rule{Refusal: "I will not help with that."}, fault.ModelRefused, "chunk 1, rewrite 2, extract 2, scripts 1, doc 1"},
-		"three no JSON": {openaitest.Rule{Reply: "Sure! Here is the skill you wanted."}, fault.ModelInvalid, "chunk 1, rewrite 2, extract 4, scripts 1, doc 1"},
-		"bad request":   {openaitest.Rule{Status: 400, Reply: "unknown parameter"}, fault.ModelRejected, "chunk 1, rewrite 2, extract 2, scripts 1, doc 1"},
+		"refusal": {openaitest.Rule{Refusal: "I will not help with that."}, fault.ModelRefused,
+			"chunk 1, rewrite 2, extract 2, scripts 1, doc 1"},
+		"three no JSON": {openaitest.Rule{Reply: "Sure! Here is the skill you wanted."}, fault.ModelInvalid,
+			"chunk 1, rewrite 2, extract 4, scripts 1, doc 1"},
+		"bad request": {openaitest.Rule{Status: 400, Reply: "unknown parameter"}, fault.ModelRejected,
+			"chunk 1, rewrite 2, extract 2, scripts 1, doc 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -115,7 +118,8 @@ func TestABadAnswerIsRepaired(t *testing.T) {
 	p.ended(p.Distill(apptest.C1()), run.Completed, distill.Created)
 	p.asked("chunk 1, rewrite 1, extract 3, scripts 1, doc 1")
 	p.paidOnce()
-	if n := p.number("select count(*) from llm_calls where step like '%/extract' and state = 'done' and round in (0, 1, 2)"); n != 3 {
+	if n := p.number("select count(*) from llm_calls where step like '%/extract' and state = 'done' and round in " +
+		"(0, 1, 2)"); n != 3 {
 		t.Errorf("%d rounds in the ledger, want 3", n)
 	}
 	if bodies := p.bodies("extract"); !strings.Contains(bodies[2], "no JSON at all") {
@@ -181,7 +185,8 @@ func TestATextTooLongForTheModelIsSentShort(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	p := openProtocol(t)
-	p.Model.On(openaitest.Rule{Stage: "extract", Times: 1, Status: 400, Reply: "This model's maximum context length is 8192 tokens."})
+	p.Model.On(openaitest.Rule{Stage: "extract", Times: 1, Status: 400,
+		Reply: "This model's maximum context length is 8192 tokens."})
 	p.ScriptR1()
 	c := apptest.C1()
 	c.Messages[4].Content = strings.Repeat("r41 ok / r42 failing. ", 60)
@@ -209,7 +214,8 @@ func TestAPromptThatDriftsIsNotSent(t *testing.T) {
 	p.exec(`update messages set content = 'DRIFTED ' || content`)
 	p.Model.Release("extract")
 	p.ended(p.Wait(r.Ref), run.Completed, distill.Created)
-	if bodies := p.bodies("extract"); len(bodies) != 2 || bodies[0] != bodies[1] || strings.Contains(bodies[1], "DRIFTED") {
+	if bodies := p.bodies("extract"); len(bodies) != 2 || bodies[0] != bodies[1] ||
+		strings.Contains(bodies[1], "DRIFTED") {
 		t.Errorf("%d requests, the last with drift %t", len(bodies), strings.Contains(bodies[len(bodies)-1], "DRIFTED"))
 	}
 }
@@ -219,7 +225,8 @@ func TestANULCharacterDoesNotStopARun(t *testing.T) {
 	t.Parallel()
 	p := openProtocol(t)
 	nul := func(s string) string { return strings.Replace(s, "incident", `inci\u0000dent`, 1) }
-	p.Model.On(openaitest.Rule{Stage: "chunk", Reply: strings.Replace(nul(apptest.R1Chunk), "Service Operations", `Service\u0000Operations`, 1)})
+	p.Model.On(openaitest.Rule{Stage: "chunk",
+		Reply: strings.Replace(nul(apptest.R1Chunk), "Service Operations", `Service\u0000Operations`, 1)})
 	p.Model.On(openaitest.Rule{Stage: "rewrite", Reply: `{"query":"roll back\u0000now"}`})
 	p.Model.On(openaitest.Rule{Stage: "extract", Reply: nul(apptest.R1Extract)})
 	p.Model.On(openaitest.Rule{Stage: "scripts", Reply: `{"check_health.py":"print(1)\u0000\n"}`})

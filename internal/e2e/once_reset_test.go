@@ -81,7 +81,8 @@ func TestResettingATaskUnderWayPaysNoReplyTwice(t *testing.T) {
 // scheduled tells whether an execution has scheduled an activity.
 func (p *protocol) scheduled(workflowID, execution, activity string) bool {
 	p.t.Helper()
-	history := p.Temporal.GetWorkflowHistory(p.t.Context(), workflowID, execution, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	history := p.Temporal.GetWorkflowHistory(p.t.Context(), workflowID, execution, false,
+		enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for history.HasNext() {
 		event, err := history.Next()
 		testkit.Must(p.t, err)

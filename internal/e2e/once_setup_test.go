@@ -56,7 +56,9 @@ func (p *protocol) begin(c transcript.Conversation, change ...func(*distill.Requ
 // retry takes an ended run up again and waits for its end.
 func (p *protocol) retry(ref run.Ref, fresh bool) distill.Report {
 	p.t.Helper()
-	r, err := p.App.Distill.Retry(p.t.Context(), distill.RetryRequest{Ref: ref, WorkspaceKey: p.Workspace.Key, Fresh: fresh, Spec: app.DistillSpec(p.Config, transcript.ExtractAuto)})
+	r, err := p.App.Distill.Retry(p.t.Context(),
+		distill.RetryRequest{Ref: ref, WorkspaceKey: p.Workspace.Key, Fresh: fresh,
+			Spec: app.DistillSpec(p.Config, transcript.ExtractAuto)})
 	testkit.Must(p.t, err)
 	testkit.Must(p.t, p.Driver.Start(p.t.Context(), p.Workspace.Key, "import", r))
 	return p.Wait(r.Ref)
@@ -109,7 +111,8 @@ func (p *protocol) ended(r distill.Report, outcome run.Outcome, tasks ...distill
 	slices.Sort(got)
 	slices.Sort(tasks)
 	if r.Outcome != outcome || !slices.Equal(got, tasks) {
-		p.t.Errorf("run ended as %q (%s %s) with tasks %v; want %q with %v; %+v", r.Outcome, r.Code, r.Reason, got, outcome, tasks, r.Tasks)
+		p.t.Errorf("run ended as %q (%s %s) with tasks %v; want %q with %v; %+v", r.Outcome, r.Code, r.Reason, got,
+			outcome, tasks, r.Tasks)
 	}
 	if n := p.number("select count(*) from outbox where kind = 'drive' and key = $1", fmt.Sprint(r.Run)); n != 0 {
 		p.t.Errorf("%d duties to drive an ended run", n)
@@ -135,7 +138,8 @@ func (p *protocol) exec(sql string, args ...any) {
 // skills counts skills and versions.
 func (p *protocol) skills(skills, versions int) {
 	p.t.Helper()
-	if s, v := p.number("select count(*) from skills"), p.number("select count(*) from skill_versions"); s != skills || v != versions {
+	if s, v := p.number("select count(*) from skills"),
+		p.number("select count(*) from skill_versions"); s != skills || v != versions {
 		p.t.Errorf("%d skills with %d versions, want %d with %d", s, v, skills, versions)
 	}
 }
@@ -157,7 +161,8 @@ func (p *protocol) finished(workflowID, execution string) enums.WorkflowExecutio
 func (p *protocol) reset(workflowID string) (execution string) {
 	p.t.Helper()
 	var first int64
-	history := p.Temporal.GetWorkflowHistory(p.t.Context(), workflowID, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	history := p.Temporal.GetWorkflowHistory(p.t.Context(), workflowID, "", false,
+		enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for first == 0 && history.HasNext() {
 		event, err := history.Next()
 		testkit.Must(p.t, err)
@@ -166,8 +171,11 @@ func (p *protocol) reset(workflowID string) (execution string) {
 		}
 	}
 	out, err := p.Temporal.ResetWorkflowExecution(p.t.Context(), &workflowservice.ResetWorkflowExecutionRequest{
-		Namespace: p.Config.TemporalNamespace, WorkflowExecution: &common.WorkflowExecution{WorkflowId: workflowID}, Reason: "test", WorkflowTaskFinishEventId: first,
-		RequestId: fmt.Sprint("reset-", time.Now().UnixNano()), ResetReapplyExcludeTypes: []enums.ResetReapplyExcludeType{enums.RESET_REAPPLY_EXCLUDE_TYPE_SIGNAL, enums.RESET_REAPPLY_EXCLUDE_TYPE_UPDATE}})
+		Namespace: p.Config.TemporalNamespace, WorkflowExecution: &common.WorkflowExecution{WorkflowId: workflowID},
+		Reason: "test", WorkflowTaskFinishEventId: first,
+		RequestId: fmt.Sprint("reset-", time.Now().UnixNano()),
+		ResetReapplyExcludeTypes: []enums.ResetReapplyExcludeType{enums.RESET_REAPPLY_EXCLUDE_TYPE_SIGNAL,
+			enums.RESET_REAPPLY_EXCLUDE_TYPE_UPDATE}})
 	testkit.Must(p.t, err)
 	return out.RunId
 }
@@ -204,8 +212,11 @@ func (p *protocol) scriptText(extract func(openaitest.Call) string, change ...fu
 
 // lesson is a draft of one skill whose only difference is a lesson.
 func lesson(word string) string {
-	return fmt.Sprintf(`{"name":"Service Deployment Rollback","description":"Restore a failing service to its last healthy release","trigger":["rollback"],
-"procedure":"1. Confirm the symptom\n2. Roll back","experience":["Lesson of %s"],"preference":[],"examples":[],"scripts":[],"tool":[],"others":{},"update":false,"old_memory_id":""}`, word)
+	return fmt.Sprintf(`{"name":"Service Deployment Rollback","description":"Restore a failing service to its last `+
+		`healthy release","trigger":["rollback"],
+"procedure":"1. Confirm the symptom\n2. Roll back","experience":["Lesson of `+
+		`%s"],"preference":[],"examples":[],"scripts":[],"tool":[],"others":{},"update":false,"old_memory_id":""}`,
+		word)
 }
 
 // wordOf finds which of the words a request is about.

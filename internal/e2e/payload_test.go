@@ -33,21 +33,26 @@ func TestWhatWorkflowsCarryIsEncryptedWhereThereIsAKey(t *testing.T) {
 	for _, id := range []string{contract.ConversationID(b.Workspace.Key, view(b, "c").ID), turnID(b, "c", "m1")} {
 		h := b.History(id, "")
 		for _, e := range h.Events {
-			for _, p := range append(append(e.GetWorkflowExecutionStartedEventAttributes().GetInput().GetPayloads(), e.GetActivityTaskScheduledEventAttributes().GetInput().GetPayloads()...),
-				e.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest().GetInput().GetArgs().GetPayloads()...) {
+			for _, p := range append(append(e.GetWorkflowExecutionStartedEventAttributes().GetInput().GetPayloads(),
+				e.GetActivityTaskScheduledEventAttributes().GetInput().GetPayloads()...),
+				e.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest().GetInput().GetArgs().
+					GetPayloads()...) {
 				if carried++; string(p.Metadata[converter.MetadataEncoding]) != "binary/encrypted" {
 					t.Errorf("%s carries %s", e.EventType, p.Data)
 				}
 			}
-			if m := e.GetActivityTaskFailedEventAttributes().GetFailure().GetMessage(); m != "" && m != "Encoded failure" {
+			if m := e.GetActivityTaskFailedEventAttributes().GetFailure().GetMessage(); m != "" &&
+				m != "Encoded failure" {
 				t.Errorf("a failure says %q", m)
 			}
 		}
-		for keys, replays := range map[converter.DataConverter]bool{b.Payloads: true, converter.GetDefaultDataConverter(): false} {
+		for keys, replays := range map[converter.DataConverter]bool{b.Payloads: true,
+			converter.GetDefaultDataConverter(): false} {
 			replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{DataConverter: keys})
 			testkit.Must(t, err)
 			workflows.Register(replayer)
-			if err := replayer.ReplayWorkflowHistory(temporallog.NewStructuredLogger(slog.New(slog.DiscardHandler)), h); (err == nil) != replays {
+			if err := replayer.ReplayWorkflowHistory(temporallog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+				h); (err == nil) != replays {
 				t.Errorf("%s replays with its key %t: %v", id, replays, err)
 			}
 		}

@@ -54,7 +54,8 @@ func quizzes(b *apptest.Bundle) {
 
 // probesOf are the rows of probes, as text.
 func probesOf(b *apptest.Bundle) []string {
-	return column[string](b, "select number || ' ' || answer || ' ' || state || ' ' || coalesce(score::text, '-') from cairn.probes order by run_id, number")
+	return column[string](b, "select number || ' ' || answer || ' ' || state || ' ' || coalesce(score::text, '-') "+
+		"from cairn.probes order by run_id, number")
 }
 
 // What memory asks itself is an outcome: for the decisions behind what holds the
@@ -68,7 +69,8 @@ func TestMemoryAsksItselfWhatItHasRemembered(t *testing.T) {
 	r := buildSession(b, building())
 	builtBy(b, r.Ref)
 	got := probed(b, 1)[0]
-	if got.Outcome != run.Completed || got.Probes != 2 || got.Scored != 2 || got.Mean != .5 || got.Bank != bank.Default {
+	if got.Outcome != run.Completed || got.Probes != 2 || got.Scored != 2 || got.Mean != .5 ||
+		got.Bank != bank.Default {
 		t.Errorf("%+v", got)
 	}
 	if rows := probesOf(b); !slices.Equal(rows, []string{"0 two scored 1", "1 by the door scored 0"}) {
@@ -93,11 +95,13 @@ func TestMemoryAsksItselfWhatItHasRemembered(t *testing.T) {
 			t.Errorf("%s is scored %d times, %v", id, s.Count, s.Mean)
 		}
 	}
-	if n := count(b, "select count(*) from cairn.memory_views") + count(b, "select coalesce(sum(retrieve_count), 0)::int from cairn.memories"); n != 0 {
+	if n := count(b, "select count(*) from cairn.memory_views") +
+		count(b, "select coalesce(sum(retrieve_count), 0)::int from cairn.memories"); n != 0 {
 		t.Errorf("asking itself counts as use, %d times", n)
 	}
 	listed, err := b.Learning.Probes.List(t.Context(), b.Workspace.ID, bank.Default, 10)
-	if err != nil || len(listed) != 2 || listed[0].Question != "How many lemon trees has the greenhouse?" || *listed[0].Score != 1 || !slices.Equal(listed[1].Evidence, []int{2}) || listed[1].EndedAt == nil {
+	if err != nil || len(listed) != 2 || listed[0].Question != "How many lemon trees has the greenhouse?" ||
+		*listed[0].Score != 1 || !slices.Equal(listed[1].Evidence, []int{2}) || listed[1].EndedAt == nil {
 		t.Errorf("%+v, %v", listed, err)
 	}
 	b.Record(column[string](b, "select workflow_id from cairn.runs where kind = 'probe'")[0], "Probe/completed")
@@ -135,12 +139,14 @@ func TestAPolicyLearnsFromProbes(t *testing.T) {
 	if n := takes(b); n != len(told) || n < 2 || !slices.Contains(told, "2 probe 0") {
 		t.Fatalf("%d decisions may be learnt from, outcomes %q", n, told)
 	}
-	started, err := b.Learning.Updates.AcceptDue(t.Context(), runspec.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: 2})
+	started, err := b.Learning.Updates.AcceptDue(t.Context(),
+		runspec.Due{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: app.EvolveSpec(b.Config), Least: 2})
 	testkit.Must(t, err)
 	if len(started) != 1 {
 		t.Fatalf("%d updates were started", len(started))
 	}
-	if got := adaptedTo(b, started[0].Ref); got.Outcome != adaptation.OnCanary || got.Decisions != len(told) || got.Report == nil || got.Report.Credited != len(told) {
+	if got := adaptedTo(b, started[0].Ref); got.Outcome != adaptation.OnCanary || got.Decisions != len(told) ||
+		got.Report == nil || got.Report.Credited != len(told) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -160,13 +166,15 @@ func TestProbesKeepToTheirBudget(t *testing.T) {
 		said[0].Content = fmt.Sprintf("%s Session %d.", said[0].Content, session)
 		return buildSession(b, said).Ref
 	}
-	for _, none := range []string{`{}`, `{"probes_per_day":5,"explore_per_day":0}`, `{"probes_per_day":5,"frozen":true}`} {
+	for _, none := range []string{`{}`, `{"probes_per_day":5,"explore_per_day":0}`,
+		`{"probes_per_day":5,"frozen":true}`} {
 		setLearning(b, none)
 		builtBy(b, remembers())
 		setLearning(b, `{"frozen":false,"explore_per_day":20,"probes_per_day":0}`)
 	}
 	b.Within(func(ctx context.Context, q postgres.Tx) error {
-		_, err := q.Workspaces().PatchSettings(ctx, json.RawMessage(`{"memory":{"builder":"agents","learning":{"probes_per_day":5}}}`))
+		_, err := q.Workspaces().PatchSettings(ctx,
+			json.RawMessage(`{"memory":{"builder":"agents","learning":{"probes_per_day":5}}}`))
 		return err
 	})
 	builtBy(b, remembers())
@@ -219,7 +227,8 @@ func accepted(b *apptest.Bundle, service *learning.Service) run.Ref {
 	}
 	_, err = service.Builds.Close(b.T.Context(), r.Ref, "", "")
 	testkit.Must(b.T, err)
-	return run.Ref{Workspace: b.Workspace.ID, Run: column[int64](b, "select id from cairn.runs where kind = 'probe'")[0]}
+	return run.Ref{Workspace: b.Workspace.ID,
+		Run: column[int64](b, "select id from cairn.runs where kind = 'probe'")[0]}
 }
 
 // What an endpoint's trouble keeps from being asked is an error and no bad score; what
@@ -256,7 +265,8 @@ func TestAnOutageIsNoBadAnswerOfAProbe(t *testing.T) {
 	}
 	// Closed, it stays as it is.
 	testkit.Must(t, b.Learning.Probes.Ask(t.Context(), ref, 0))
-	if n := len(outcomesOf(b)) + count(b, "select count(*) from cairn.skill_stats where stats ->> 'count' <> '0'"); n != 0 {
+	if n := len(outcomesOf(b)) + count(b, "select count(*) from cairn.skill_stats where stats ->> 'count' <> '0'"); n !=
+		0 {
 		t.Errorf("%d outcomes of an outage", n)
 	}
 
@@ -308,9 +318,15 @@ func TestAProbeCountsOnceWhateverDies(t *testing.T) {
 	r := buildSession(b, building())
 	dies.survive(t, "open the build", func() error { _, _, err := service.Builds.Open(t.Context(), r.Ref); return err })
 	for n := range 3 {
-		dies.survive(t, fmt.Sprint("span ", n), func() error { _, err := service.Builds.BuildSpan(t.Context(), r.Ref, n); return err })
+		dies.survive(t, fmt.Sprint("span ", n), func() error {
+			_, err := service.Builds.BuildSpan(t.Context(), r.Ref, n)
+			return err
+		})
 	}
-	dies.survive(t, "close the build", func() error { _, err := service.Builds.Close(t.Context(), r.Ref, "", ""); return err })
+	dies.survive(t, "close the build", func() error {
+		_, err := service.Builds.Close(t.Context(), r.Ref, "", "")
+		return err
+	})
 	runs := column[int64](b, "select id from cairn.runs where kind = 'probe'")
 	if len(runs) != 1 {
 		t.Fatalf("%d runs", len(runs))
@@ -326,7 +342,10 @@ func TestAProbeCountsOnceWhateverDies(t *testing.T) {
 		dies.survive(t, fmt.Sprint("ask ", n), func() error { return service.Probes.Ask(t.Context(), ref, n) })
 	}
 	var got probe.Result
-	dies.survive(t, "close", func() (err error) { got, err = service.Probes.Close(t.Context(), ref, "", ""); return err })
+	dies.survive(t, "close", func() (err error) {
+		got, err = service.Probes.Close(t.Context(), ref, "", "")
+		return err
+	})
 	if got.Outcome != run.Completed || got.Scored != 2 || got.Mean != .5 {
 		t.Errorf("%+v", got)
 	}
@@ -336,7 +355,8 @@ func TestAProbeCountsOnceWhateverDies(t *testing.T) {
 	if got := outcomesOf(b); !slices.Equal(got, []string{"0 probe 1", "1 probe 1", "2 probe 0"}) {
 		t.Errorf("outcomes %q", got)
 	}
-	for what, want := range map[string]int{"probes": 2, "runs where kind = 'probe'": 1, "decision_outcomes": 3, "llm_calls where stage = 'probe' and state = 'done'": 1, "skill_stats where stats ->> 'count' = '3'": 4} {
+	for what, want := range map[string]int{"probes": 2, "runs where kind = 'probe'": 1, "decision_outcomes": 3,
+		"llm_calls where stage = 'probe' and state = 'done'": 1, "skill_stats where stats ->> 'count' = '3'": 4} {
 		if n := count(b, "select count(*) from cairn."+what); n != want {
 			t.Errorf("%d of %s, want %d", n, what, want)
 		}
@@ -382,15 +402,20 @@ func TestProbesStayInTheirWorkspace(t *testing.T) {
 		if n, err := q.Probes().ProbesSpent(t.Context()); err != nil || n != 0 {
 			t.Errorf("another workspace has spent %d, %v", n, err)
 		}
-		if ended, err := q.Probes().EndProbe(t.Context(), probe.Probe{Run: ref.Run, State: probe.StateError}); err != nil || ended {
+		if ended, err := q.Probes().EndProbe(t.Context(), probe.Probe{Run: ref.Run, State: probe.StateError}); err !=
+			nil || ended {
 			t.Errorf("another workspace ended one: %v, %v", ended, err)
 		}
 		return nil
 	}))
-	if err := b.Learning.Probes.Ask(t.Context(), run.Ref{Workspace: other.ID, Run: ref.Run}, 0); err == nil || strings.Contains(err.Error(), "lemon") {
+	if err := b.Learning.Probes.Ask(t.Context(), run.Ref{Workspace: other.ID, Run: ref.Run}, 0); err == nil ||
+		strings.Contains(err.Error(), "lemon") {
 		t.Errorf("asked from another workspace: %v", err)
 	}
-	if _, err := b.Learning.Builds.Accept(t.Context(), build.Request{Workspace: other.ID, WorkspaceKey: other.Key, Messages: []transcript.Message{{Role: transcript.User, Content: "Hello there."}}, Spec: app.EvolveSpec(b.Config)}); err != nil {
+	if _, err := b.Learning.Builds.Accept(t.Context(),
+		build.Request{Workspace: other.ID, WorkspaceKey: other.Key,
+			Messages: []transcript.Message{{Role: transcript.User, Content: "Hello there."}},
+			Spec:     app.EvolveSpec(b.Config)}); err != nil {
 		t.Error(err)
 	}
 }

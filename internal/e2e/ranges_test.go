@@ -26,7 +26,8 @@ func TestDistillClampsAndMergesTheRangesOfTasks(t *testing.T) {
 		{"task_id":7,"task_name":"code review","message_indices":[[4,5]]}]`})
 	b.Model.On(openaitest.Rule{Stage: "rewrite", Reply: "learn"})
 	b.Model.On(openaitest.Rule{Stage: "extract", Reply: "null"})
-	r := b.Distill(apptest.Conversation("eight", "user: one", "assistant: two", "user: three", "assistant: four", "user: five", "assistant: six", "user: seven", "assistant: eight"))
+	r := b.Distill(apptest.Conversation("eight", "user: one", "assistant: two", "user: three", "assistant: four",
+		"user: five", "assistant: six", "user: seven", "assistant: eight"))
 
 	if r.Outcome != run.NothingToExtract {
 		t.Errorf("run ended as %q (%s)", r.Outcome, r.Reason)
@@ -58,10 +59,16 @@ func TestDistillKeepsHostileNamesInsideThePackage(t *testing.T) {
 	b.Workspace = mustWorkspace(t, b, "../../root")
 	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: apptest.R1Chunk})
 	b.Model.On(openaitest.Rule{Stage: "rewrite", Reply: apptest.R1Rewrite})
-	b.Model.On(openaitest.Rule{Stage: "extract", Reply: `{"name":"../../etc/Cron Job","description":"Schedule a job","trigger":["cron"],"procedure":"1. Write the line\n2. Install it",
-		"scripts":[{"file":"good.py","purpose":"ok"},{"file":"GOOD.py","purpose":"twice"},{"file":"../../pwn.py","purpose":"x"},{"file":"/abs.py","purpose":"x"},{"file":"a\\b.py","purpose":"x"},{"file":".hidden.py","purpose":"x"}],
+	b.Model.On(openaitest.Rule{Stage: "extract", Reply: `{"name":"../../etc/Cron Job","description":"Schedule a ` +
+		`job","trigger":["cron"],"procedure":"1. Write the line\n2. Install it",
+		"scripts":[{"file":"good.py","purpose":"ok"},{"file":"GOOD.py","purpose":"twice"},{"file":"../../pwn.py",` +
+		`"purpose":"x"},{"file":"/abs.py","purpose":"x"},{"file":"a\\b.py","purpose":"x"},{"file":".hidden.py",` +
+		`"purpose":"x"}],
 		"others":{"..\\evil.md":"x"}}`})
-	b.Model.On(openaitest.Rule{Stage: "scripts", Reply: `{"../../pwn.py":"x","/abs.py":"x","a\\b.py":"x",".hidden.py":"x","good.py":"print(1)\n","GOOD.py":"y"}`})
+	b.Model.On(openaitest.Rule{
+		Stage: "scripts",
+		Reply: `{"../../pwn.py":"x","/abs.py":"x","a\\b.py":"x",".hidden.py":"x","good.py":"print(1)\n","GOOD.py":"y"}`,
+	})
 	r := b.Distill(apptest.C1())
 
 	if len(r.Tasks) != 1 || r.Tasks[0].Outcome != distill.Created {
@@ -72,7 +79,8 @@ func TestDistillKeepsHostileNamesInsideThePackage(t *testing.T) {
 		t.Errorf("violations %q, want at least 5", task.Violations)
 	}
 	members := unzip(t, readFile(t, task.Package))
-	if len(members) != 2 || string(members["etc_cron_job/scripts/good.py"]) != "print(1)\n" || members["etc_cron_job/SKILL.md"] == nil {
+	if len(members) != 2 || string(members["etc_cron_job/scripts/good.py"]) != "print(1)\n" ||
+		members["etc_cron_job/SKILL.md"] == nil {
 		t.Errorf("members %q", members)
 	}
 	for path := range tree(t, b.Packages) {

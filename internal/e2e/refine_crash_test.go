@@ -22,11 +22,16 @@ import (
 // them as one text, each behind a barrier of its stage's name.
 func refining(t *testing.T) *apptest.Bundle {
 	b := apptest.OpenIdle(t)
-	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "fill", Subject: agent.MemoryScope{Type: "procedural", Target: "deploy"}}
-	_, err := b.LongTerm.AddMemories(t.Context(), a, []longterm.NewMemory{{Content: "Run a smoke test before traffic moves to the host."}, {Content: "Tell the host's owner before traffic moves."}})
+	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "fill",
+		Subject: agent.MemoryScope{Type: "procedural", Target: "deploy"}}
+	_, err := b.LongTerm.AddMemories(t.Context(), a,
+		[]longterm.NewMemory{{Content: "Run a smoke test before traffic moves to the host."},
+			{Content: "Tell the host's owner before traffic moves."}})
 	testkit.Must(t, err)
-	b.Model.On(openaitest.Rule{Stage: "rerank", Barrier: "rerank", Reply: `{"ranking":[{"memory":"m2","score":0.9},{"memory":"m1","score":0.4}]}`})
-	b.Model.On(openaitest.Rule{Stage: "condense", Barrier: "condense", Reply: `{"context":"Tell the owner, and run a smoke test before traffic moves.","used":["m1","m2"]}`})
+	b.Model.On(openaitest.Rule{Stage: "rerank", Barrier: "rerank",
+		Reply: `{"ranking":[{"memory":"m2","score":0.9},{"memory":"m1","score":0.4}]}`})
+	b.Model.On(openaitest.Rule{Stage: "condense", Barrier: "condense",
+		Reply: `{"context":"Tell the owner, and run a smoke test before traffic moves.","used":["m1","m2"]}`})
 	return b
 }
 
@@ -34,8 +39,11 @@ func refining(t *testing.T) *apptest.Bundle {
 func asksRefined(b *apptest.Bundle, deadline time.Duration) <-chan memoryagent.Answer {
 	out := make(chan memoryagent.Answer, 1)
 	go func() {
-		a, err := b.Progressive.Retrieve(b.T.Context(), memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, ID: "refined", Query: "What happens before traffic moves to the host?", Mode: memoryagent.Fast,
-			Refine: memoryagent.Refine{Rerank: true, Rewrite: true, Deadline: deadline}, Spec: app.TurnSpec(b.Config)})
+		a, err := b.Progressive.Retrieve(b.T.Context(),
+			memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, ID: "refined",
+				Query: "What happens before traffic moves to the host?", Mode: memoryagent.Fast,
+				Refine: memoryagent.Refine{Rerank: true, Rewrite: true, Deadline: deadline},
+				Spec:   app.TurnSpec(b.Config)})
 		if err != nil {
 			b.T.Error(err)
 		}
@@ -66,7 +74,8 @@ func TestARefinedSearchSurvivesACrash(t *testing.T) {
 			asked := asksRefined(b, c.deadline)
 			late := c.deadline < time.Second
 			if late {
-				if a := <-asked; !strings.Contains(a.Note, "deadline") || a.Text != "" || len(a.Memories) != 2 || a.Run == 0 {
+				if a := <-asked; !strings.Contains(a.Note, "deadline") || a.Text != "" || len(a.Memories) != 2 ||
+					a.Run == 0 {
 					t.Errorf("at the deadline: %+v", a)
 				}
 			}
@@ -81,11 +90,14 @@ func TestARefinedSearchSurvivesACrash(t *testing.T) {
 			}
 			b.Model.Release(c.stage)
 			testkit.Eventually(t, "the reply is stored", func() bool {
-				return count(b, fmt.Sprintf("select count(*) from cairn.llm_calls where stage = '%s' and state = 'done'", c.stage)) == 1
+				return count(b,
+					fmt.Sprintf("select count(*) from cairn.llm_calls where stage = '%s' and state = 'done'",
+						c.stage)) == 1
 			})
 			if c.stage == "condense" {
 				testkit.Eventually(t, "the end of the run waits to be written", func() bool {
-					return count(b, "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query ilike '%update%runs%'") > 0
+					return count(b, "select count(*) from pg_stat_activity where datname = current_database() and "+
+						"wait_event_type = 'Lock' and query ilike '%update%runs%'") > 0
 				})
 			}
 			worker.Kill()
@@ -96,11 +108,15 @@ func TestARefinedSearchSurvivesACrash(t *testing.T) {
 			b.Model.Release("condense")
 			b.StartProcess()
 			if late {
-				testkit.Eventually(t, "the run has ended", func() bool { return count(b, "select count(*) from cairn.runs where status = 'ended'") == 1 })
+				testkit.Eventually(t, "the run has ended", func() bool {
+					return count(b, "select count(*) from cairn.runs where status = 'ended'") == 1
+				})
 				asked = asksRefined(b, c.deadline)
 			}
 			a := <-asked
-			if a.Note != "" || a.Text != "Tell the owner, and run a smoke test before traffic moves." || len(a.Memories) != 2 || !strings.HasPrefix(a.Memories[0].Content, "Run") || *a.Memories[0].Relevance != 0.9 {
+			if a.Note != "" || a.Text != "Tell the owner, and run a smoke test before traffic moves." ||
+				len(a.Memories) != 2 || !strings.HasPrefix(a.Memories[0].Content, "Run") ||
+				*a.Memories[0].Relevance != 0.9 {
 				t.Errorf("%+v", a)
 			}
 			if again := <-asksRefined(b, c.deadline); again.Run != a.Run || again.Text != a.Text {

@@ -23,8 +23,11 @@ import (
 // at 23:00, and waits for the end of the workflow.
 func sweeps(b *apptest.Bundle, date string) (out contract.ReflectionResult) {
 	b.T.Helper()
-	in := contract.ReflectionInput{Workspace: b.Workspace.Key, Date: date, Zone: "UTC", To: at(b.T, date+" 23:00"), Why: contract.ReflectionOfSweep}
-	w, err := b.Temporal.ExecuteWorkflow(b.T.Context(), client.StartWorkflowOptions{ID: contract.ReflectionID(b.Workspace.Key, date), TaskQueue: contract.QueueMain}, contract.ReflectionWorkflow, in)
+	in := contract.ReflectionInput{Workspace: b.Workspace.Key, Date: date, Zone: "UTC", To: at(b.T, date+" 23:00"),
+		Why: contract.ReflectionOfSweep}
+	w, err := b.Temporal.ExecuteWorkflow(b.T.Context(),
+		client.StartWorkflowOptions{ID: contract.ReflectionID(b.Workspace.Key, date), TaskQueue: contract.QueueMain},
+		contract.ReflectionWorkflow, in)
 	testkit.Must(b.T, err)
 	testkit.Must(b.T, w.Get(b.T.Context(), &out))
 	return out
@@ -35,7 +38,8 @@ func TestAWorkerThatDiesAfterANoteDoublesNothing(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	imported(b, "c", talk(t, "2026-03-01 10:00", "We have picked the blue tiles.", "Noted.")...)
-	b.Model.On(openaitest.Rule{Stage: "reflection", Last: llm.RoleUser, Calls: []llm.ToolCall{noting("Blue tiles were picked.", 1), remembering("The user likes blue.", 1)}})
+	b.Model.On(openaitest.Rule{Stage: "reflection", Last: llm.RoleUser,
+		Calls: []llm.ToolCall{noting("Blue tiles were picked.", 1), remembering("The user likes blue.", 1)}})
 	b.Model.On(openaitest.Rule{Stage: "reflection", Last: llm.RoleTool, Times: 1, Barrier: "held", Drop: true})
 	b.Model.On(openaitest.Rule{Stage: "reflection", Reply: "Nothing to save."})
 	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
@@ -65,7 +69,8 @@ func TestWhatNoNightCanReadIsPassedOver(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
-	for day, text := range []string{"The first day was rainy.", "The second day was windy.", "The third day was calm.", "The fourth day was sunny."} {
+	for day, text := range []string{"The first day was rainy.", "The second day was windy.", "The third day was calm.",
+		"The fourth day was sunny."} {
 		imported(b, fmt.Sprint(day), talk(t, fmt.Sprintf("2026-03-0%d 10:00", day+1), text, "Noted.")...)
 	}
 	b.Model.On(openaitest.Rule{Stage: "reflection", Times: 3, Status: 401, Reply: "no such key"})
@@ -80,7 +85,8 @@ func TestWhatNoNightCanReadIsPassedOver(t *testing.T) {
 	}
 	failed, err := b.App.Reflect.Show(t.Context(), b.Workspace.ID, "2026-03-03")
 	testkit.Must(t, err)
-	if r := failed.Runs[0]; !r.Alert || r.Failures != 3 || r.Skipped != 2 || failed.Failures != 3 || !strings.Contains(failed.Day.Reason, "2 messages were passed over") {
+	if r := failed.Runs[0]; !r.Alert || r.Failures != 3 || r.Skipped != 2 || failed.Failures != 3 ||
+		!strings.Contains(failed.Day.Reason, "2 messages were passed over") {
 		t.Errorf("the third failure came to %+v", failed)
 	}
 	b.Record(failed.Runs[0].WorkflowID, "Reflection/failed")
@@ -91,10 +97,12 @@ func TestWhatNoNightCanReadIsPassedOver(t *testing.T) {
 	if strings.Contains(told, "rainy") || !strings.Contains(told, "windy") || !strings.Contains(told, "sunny") {
 		t.Errorf("it was told %s", told)
 	}
-	if marks := count(b, "select count(*) from cairn.conversation_marks where kind = 'reflection' and seq = 1"); marks != 4 {
+	if marks := count(b,
+		"select count(*) from cairn.conversation_marks where kind = 'reflection' and seq = 1"); marks != 4 {
 		t.Errorf("%d conversations are read", marks)
 	}
-	if got := reflectOn(b, reflection.DateRequest{Date: "2026-03-01"}); got.Status != reflection.Saved && got.Status != reflection.Nothing {
+	if got := reflectOn(b, reflection.DateRequest{Date: "2026-03-01"}); got.Status != reflection.Saved &&
+		got.Status != reflection.Nothing {
 		t.Errorf("the day that was passed over cannot be made up for: %+v", got)
 	}
 }
@@ -115,11 +123,13 @@ func TestACancelledReflectionGivesBackWhatItTook(t *testing.T) {
 	if r := got.Runs[0]; r.Status != reflection.Failed || r.Reason != "interrupted" || r.Failures != 0 {
 		t.Errorf("cancelled it came to %+v", r)
 	}
-	if n := count(b, "select count(*) from cairn.reflection_reads") + count(b, "select count(*) from cairn.conversation_marks"); n != 0 {
+	if n := count(b, "select count(*) from cairn.reflection_reads") +
+		count(b, "select count(*) from cairn.conversation_marks"); n != 0 {
 		t.Errorf("%d rows say that it was read", n)
 	}
 	b.Record(opened.Run.WorkflowID, "Reflection/cancelled")
-	if again := reflectOn(b, reflection.DateRequest{Date: "2026-03-01"}); again.Status != reflection.Saved || again.Runs[0].Generation != 2 {
+	if again := reflectOn(b, reflection.DateRequest{Date: "2026-03-01"}); again.Status != reflection.Saved ||
+		again.Runs[0].Generation != 2 {
 		t.Errorf("done again it came to %+v", again)
 	}
 }
@@ -135,7 +145,8 @@ func TestALongDayIsShownInParts(t *testing.T) {
 		messages = append(messages, talk(t, "2026-03-01 10:00", said, "Noted.")...)
 	}
 	imported(b, "c", messages...)
-	b.Model.On(openaitest.Rule{Stage: "reflection", Match: `Report number 0 says`, Calls: []llm.ToolCall{noting("All was well in the beginning.", 1)}})
+	b.Model.On(openaitest.Rule{Stage: "reflection", Match: `Report number 0 says`,
+		Calls: []llm.ToolCall{noting("All was well in the beginning.", 1)}})
 	b.Model.On(openaitest.Rule{Stage: "reflection", Reply: "Nothing more to save."})
 	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
 	got := reflectOn(b, reflection.DateRequest{Date: "2026-03-01"})
@@ -177,13 +188,17 @@ func TestTheSweepReadsWhatCameAfterwards(t *testing.T) {
 	}
 	b.Say("c", 2, "No, on Saturday.")
 	date := time.Now().UTC().Format(time.DateOnly)
-	in := contract.ReflectionInput{Workspace: b.Workspace.Key, Date: date, Zone: "UTC", To: time.Now().Add(time.Minute), Why: contract.ReflectionOfSweep}
-	w, err := b.Temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: contract.ReflectionID(b.Workspace.Key, date), TaskQueue: contract.QueueMain}, contract.ReflectionWorkflow, in)
+	in := contract.ReflectionInput{Workspace: b.Workspace.Key, Date: date, Zone: "UTC", To: time.Now().Add(time.Minute),
+		Why: contract.ReflectionOfSweep}
+	w, err := b.Temporal.ExecuteWorkflow(t.Context(),
+		client.StartWorkflowOptions{ID: contract.ReflectionID(b.Workspace.Key, date), TaskQueue: contract.QueueMain},
+		contract.ReflectionWorkflow, in)
 	testkit.Must(t, err)
 	testkit.Must(t, w.Get(t.Context(), nil))
 	got, err := b.App.Reflect.Show(t.Context(), b.Workspace.ID, date)
 	testkit.Must(t, err)
-	if len(got.Runs) != 2 || got.Runs[0].Messages != 2 || got.Runs[0].WorkflowID != contract.ReflectionID(b.Workspace.Key, date) {
+	if len(got.Runs) != 2 || got.Runs[0].Messages != 2 ||
+		got.Runs[0].WorkflowID != contract.ReflectionID(b.Workspace.Key, date) {
 		t.Errorf("the day came to %+v", got)
 	}
 }
@@ -194,7 +209,8 @@ func TestADayIsDistilledOnce(t *testing.T) {
 	for _, m := range [][2]string{{"2026-03-01", "a"}, {"2026-03-02", "b"}} {
 		var messages []transcript.Message
 		for i := range 4 {
-			messages = append(messages, talk(t, m[0]+" 10:00", fmt.Sprintf("Step %d of the release is to tag it %s.", i, m[1]), "Noted.")...)
+			messages = append(messages, talk(t, m[0]+" 10:00",
+				fmt.Sprintf("Step %d of the release is to tag it %s.", i, m[1]), "Noted.")...)
 		}
 		imported(b, m[1], messages...)
 	}
@@ -202,7 +218,8 @@ func TestADayIsDistilledOnce(t *testing.T) {
 	first := sweeps(b, "2026-03-01")
 	second := sweeps(b, "2026-03-02")
 	b.RecordEnded(contract.ReflectionID(b.Workspace.Key, "2026-03-02"), "Reflection/distils")
-	if first.Distills != 1 || second.Distills != 1 || count(b, "select count(*) from cairn.runs where kind = 'distill'") != 2 {
+	if first.Distills != 1 || second.Distills != 1 ||
+		count(b, "select count(*) from cairn.runs where kind = 'distill'") != 2 {
 		t.Errorf("%d, then %d distillations were started", first.Distills, second.Distills)
 	}
 	testkit.Eventually(t, "they have ended", func() bool {
@@ -226,20 +243,25 @@ func TestErasingAConversationErasesWhatAReflectionWasTold(t *testing.T) {
 	if len(got.Notes) != 2 {
 		t.Fatalf("the day came to %+v", got)
 	}
-	e, err := b.App.Erase.Accept(t.Context(), erase.Target{Workspace: b.Workspace.ID, Conversation: id, Derived: "delete"})
+	e, err := b.App.Erase.Accept(t.Context(),
+		erase.Target{Workspace: b.Workspace.ID, Conversation: id, Derived: "delete"})
 	testkit.Must(t, err)
 	testkit.Must(t, b.Driver.Erase(t.Context(), e.WorkspaceKey, e.ID, e.Conversation))
 	testkit.Eventually(t, "it is erased", func() bool {
 		now, err := b.App.Erase.Report(t.Context(), b.Workspace.ID, e.ID)
 		return err == nil && now.Ended
 	})
-	for _, column := range []string{"llm_calls.request", "llm_calls.tool_calls", "agent_steps.content", "agent_calls.arguments", "memories.content", "search_docs.text", "runs.result", "runs.spec", "messages.content"} {
+	for _, column := range []string{"llm_calls.request", "llm_calls.tool_calls", "agent_steps.content",
+		"agent_calls.arguments", "memories.content", "search_docs.text", "runs.result", "runs.spec",
+		"messages.content"} {
 		table, name, _ := strings.Cut(column, ".")
-		if n := count(b, fmt.Sprintf("select count(*) from cairn.%s where %s::text ilike '%%zebra%%'", table, name)); n != 0 {
+		if n := count(b, fmt.Sprintf("select count(*) from cairn.%s where %s::text ilike '%%zebra%%'", table,
+			name)); n != 0 {
 			t.Errorf("%d rows of %s hold words of it", n, column)
 		}
 	}
-	if left := reflectOn(b, reflection.DateRequest{Date: "2026-03-01"}); len(left.Notes) != 1 || left.Runs[0].State != run.Ended {
+	if left := reflectOn(b, reflection.DateRequest{Date: "2026-03-01"}); len(left.Notes) != 1 ||
+		left.Runs[0].State != run.Ended {
 		t.Errorf("the day is now %+v", left)
 	}
 }

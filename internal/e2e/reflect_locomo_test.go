@@ -33,10 +33,15 @@ func friends(t *testing.T) (out []transcript.Message) {
 		at    string
 		lines []string
 	}{
-		{"2024-05-08 13:56", []string{"Mira: Hey Tom! Good to hear from you.", "Tom: Hi Mira! What have you been up to?", "Mira: I started a pottery course in the old harbour last week.",
-			"Tom: That is great. I repaired my grandfather's violin together with a luthier.", "Mira: I am allergic to the glaze that they use, so I wear gloves."}},
-		{"2024-05-25 09:10", []string{"Mira: The pottery course ended with a small exhibition in the town hall.", "Tom: My sister and I visited the exhibition and bought your green bowl.", "Mira: I always fire my bowls twice."}},
-		{"2024-06-09 20:00", []string{"Tom: I have been accepted by the city orchestra as second violin.", "Mira: Congratulations! My parents and I will come to your first concert in September."}},
+		{"2024-05-08 13:56", []string{"Mira: Hey Tom! Good to hear from you.",
+			"Tom: Hi Mira! What have you been up to?", "Mira: I started a pottery course in the old harbour last week.",
+			"Tom: That is great. I repaired my grandfather's violin together with a luthier.",
+			"Mira: I am allergic to the glaze that they use, so I wear gloves."}},
+		{"2024-05-25 09:10", []string{"Mira: The pottery course ended with a small exhibition in the town hall.",
+			"Tom: My sister and I visited the exhibition and bought your green bowl.",
+			"Mira: I always fire my bowls twice."}},
+		{"2024-06-09 20:00", []string{"Tom: I have been accepted by the city orchestra as second violin.",
+			"Mira: Congratulations! My parents and I will come to your first concert in September."}},
 	} {
 		said := at(t, session.at)
 		for i, line := range session.lines {
@@ -45,7 +50,8 @@ func friends(t *testing.T) (out []transcript.Message) {
 			if who == "Tom" {
 				role = transcript.Assistant
 			}
-			out = append(out, transcript.Message{Role: role, Name: who, Content: text, Time: said.Add(time.Duration(i) * time.Minute)})
+			out = append(out, transcript.Message{Role: role, Name: who, Content: text,
+				Time: said.Add(time.Duration(i) * time.Minute)})
 		}
 	}
 	return out
@@ -102,10 +108,11 @@ func replay(t *testing.T, messages []transcript.Message) {
 		}
 	}
 	var kept []memory.Entry
-	testkit.Must(t, b.Memory.Store.WithMemory(t.Context(), b.Workspace.ID, func(_ context.Context, tx promptmemory.Tx) (err error) {
-		kept, err = tx.Memories().Memories(t.Context(), memory.PromptTypes, false, 1000)
-		return err
-	}))
+	testkit.Must(t, b.Memory.Store.WithMemory(t.Context(), b.Workspace.ID,
+		func(_ context.Context, tx promptmemory.Tx) (err error) {
+			kept, err = tx.Memories().Memories(t.Context(), memory.PromptTypes, false, 1000)
+			return err
+		}))
 	if len(kept) == 0 {
 		t.Error("no memory was kept")
 	}
@@ -113,7 +120,8 @@ func replay(t *testing.T, messages []transcript.Message) {
 		points(t, id, messages, "", e)
 	}
 	t.Logf("%d dates, %d memories", len(dates), len(kept))
-	rows := "select (select count(*) from cairn.runs) + (select count(*) from cairn.memories) + (select count(*) from cairn.memory_revisions) + (select count(*) from cairn.llm_calls)"
+	rows := "select (select count(*) from cairn.runs) + (select count(*) from cairn.memories) + (select count(*) " +
+		"from cairn.memory_revisions) + (select count(*) from cairn.llm_calls)"
 	before := count(b, rows)
 	for _, date := range dates {
 		reflectOn(b, reflection.DateRequest{Date: date})
@@ -121,7 +129,8 @@ func replay(t *testing.T, messages []transcript.Message) {
 	if n := count(b, rows); n != before {
 		t.Errorf("a second time left %d rows more", n-before)
 	}
-	if n := count(b, fmt.Sprintf("select seq from cairn.conversation_marks where kind = 'reflection' and conversation_id = %d", id)); n != len(messages)-1 {
+	if n := count(b, fmt.Sprintf("select seq from cairn.conversation_marks where kind = 'reflection' and "+
+		"conversation_id = %d", id)); n != len(messages)-1 {
 		t.Errorf("the mark is at %d of %d messages", n, len(messages))
 	}
 }

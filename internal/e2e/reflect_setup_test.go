@@ -39,7 +39,8 @@ func at(t testing.TB, text string) time.Time {
 func talk(t testing.TB, when, text, answer string) []transcript.Message {
 	t.Helper()
 	said := at(t, when)
-	return []transcript.Message{{Role: transcript.User, Content: text, Time: said}, {Role: transcript.Assistant, Content: answer, Time: said.Add(time.Minute)}}
+	return []transcript.Message{{Role: transcript.User, Content: text, Time: said},
+		{Role: transcript.Assistant, Content: answer, Time: said.Add(time.Minute)}}
 }
 
 // reflectOn has a date looked back on, and waits until that is over.
@@ -54,7 +55,8 @@ func reflectOn(b *apptest.Bundle, r reflection.DateRequest) reflection.DayDetail
 func reflected(b *apptest.Bundle, r run.Run) reflection.DayDetail {
 	b.T.Helper()
 	testkit.Eventually(b.T, fmt.Sprintf("run %d of %s has ended", r.Ref.Run, r.Key), func() bool {
-		return count(b, fmt.Sprintf("select count(*) from cairn.runs where id = %d and status = 'ended'", r.Ref.Run)) == 1
+		return count(b, fmt.Sprintf("select count(*) from cairn.runs where id = %d and status = 'ended'", r.Ref.Run)) ==
+			1
 	})
 	out, err := b.App.Reflect.Show(b.T.Context(), b.Workspace.ID, r.Key)
 	testkit.Must(b.T, err)

@@ -58,32 +58,40 @@ func TestCommandsOfSkillsRunInSandboxedWorkersOnly(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t, func(c *config.Config) { c.Shell, c.ShellTimeout = true, 2*time.Second })
-	archive, err := skill.Zip("brew-tea", []byte("---\nname: brew-tea\ndescription: Makes tea\n---\n\n## When to Use\nAlways.\n\n## Procedure\n1. Ask\n"),
-		[]skill.File{{Path: "reference/leaves.md", Content: "oolong\n"}, {Path: "scripts/timer.sh", Content: "cat reference/leaves.md; echo $1 minutes; env; ls /proc\n"},
-			{Path: "scripts/fail.sh", Content: "echo no water >&2; exit 7\n"}, {Path: "scripts/wait.sh", Content: "touch waiting; while :; do :; done\n"}})
+	archive, err := skill.Zip("brew-tea", []byte(
+		"---\nname: brew-tea\ndescription: Makes tea\n---\n\n## When to Use\nAlways.\n\n## Procedure\n1. Ask\n"),
+		[]skill.File{{Path: "reference/leaves.md", Content: "oolong\n"},
+			{Path: "scripts/timer.sh", Content: "cat reference/leaves.md; echo $1 minutes; env; ls /proc\n"},
+			{Path: "scripts/fail.sh", Content: "echo no water >&2; exit 7\n"},
+			{Path: "scripts/wait.sh", Content: "touch waiting; while :; do :; done\n"}})
 	testkit.Must(t, err)
 	_, err = b.Library.Import(t.Context(), b.Workspace.ID, archive, "import", true)
 	testkit.Must(t, err)
 
 	b.Model.On(openaitest.Rule{Stage: "turn", Times: 1, Reply: "Hello."})
 	b.Say("before", 1, "Hello")
-	if names := toolsOf(t, asked(b, "turn")[0]); strings.Contains(names, "execute_shell") || strings.Contains(names, "load_skills") {
+	if names := toolsOf(t, asked(b, "turn")[0]); strings.Contains(names, "execute_shell") ||
+		strings.Contains(names, "load_skills") {
 		t.Fatalf("a workspace that chose nothing is offered %s", names)
 	}
 	exec(b, `update cairn.workspaces set settings = '{"tools":{"shell":true,"skills":true}}'`)
 
 	told := execute(t, b, "nobody", "scripts/timer.sh 3")
-	if !strings.Contains(told[0], "no sandboxed worker took execute_shell") || !strings.Contains(told[0], `"unavailable"`) {
+	if !strings.Contains(told[0], "no sandboxed worker took execute_shell") ||
+		!strings.Contains(told[0], `"unavailable"`) {
 		t.Errorf("without a sandboxed worker: %s", told)
 	}
 	calls := asked(b, "turn")
-	if names := toolsOf(t, calls[len(calls)-1]); !strings.HasSuffix(names, "load_meta_skills load_skills load_reference_skills execute_shell") {
+	if names := toolsOf(t, calls[len(calls)-1]); !strings.HasSuffix(names,
+		"load_meta_skills load_skills load_reference_skills execute_shell") {
 		t.Errorf("offered %s", names)
 	}
 
 	worker := b.StartQueue(contract.QueueSandbox)
-	told = execute(t, b, "somebody", "scripts/timer.sh 3", "scripts/fail.sh", "cat SKILL.md; id", "cat ../x", "curl example.com", "scripts/none.sh", "scripts/wait.sh")
-	for i, want := range []string{`oolong\n3 minutes`, "command_failed", "command_refused", "out_of_scope", "command_refused", "not_found", "limit_exceeded"} {
+	told = execute(t, b, "somebody", "scripts/timer.sh 3", "scripts/fail.sh", "cat SKILL.md; id", "cat ../x",
+		"curl example.com", "scripts/none.sh", "scripts/wait.sh")
+	for i, want := range []string{`oolong\n3 minutes`, "command_failed", "command_refused", "out_of_scope",
+		"command_refused", "not_found", "limit_exceeded"} {
 		if !strings.Contains(told[i], want) {
 			t.Errorf("command %d: %s, want %s", i, told[i], want)
 		}

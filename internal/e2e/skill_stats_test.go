@@ -39,16 +39,20 @@ func scored(b *apptest.Bundle) (count int, mean, usage float64) {
 func knows(t *testing.T) *apptest.Bundle {
 	t.Helper()
 	b := apptest.Open(t)
-	exec(b, `update cairn.workspaces set settings = '{"agent":"remy","memory":{"builder":"skills"}}' where id = $1`, b.Workspace.ID)
+	exec(b, `update cairn.workspaces set settings = '{"agent":"remy","memory":{"builder":"skills"}}' where id = $1`,
+		b.Workspace.ID)
 	b.Model.On(openaitest.Rule{Stage: "remember", ReplyFunc: keeper})
 	builtBy(b, buildSession(b, building()).Ref)
-	perform(b, "turn", "", does(saying("vector_retrieve_memory", object{"query_items": []object{{"memory_type": "personal", "memory_target": "the house", "query": "how many lemon trees the greenhouse has"}}})), says("There are two."))
+	perform(b, "turn", "", does(saying("vector_retrieve_memory",
+		object{"query_items": []object{{"memory_type": "personal", "memory_target": "the house",
+			"query": "how many lemon trees the greenhouse has"}}})), says("There are two."))
 	return b
 }
 
 // behind counts the decisions that led to what the latest turn was shown.
 func behind(b *apptest.Bundle) int {
-	return count(b, `select count(distinct r.decision_id) from cairn.memory_views s join cairn.memory_revisions r on r.workspace_id = s.workspace_id and r.memory_id = s.memory_id
+	return count(b, `select count(distinct r.decision_id) from cairn.memory_views s join cairn.memory_revisions r `+
+		`on r.workspace_id = s.workspace_id and r.memory_id = s.memory_id
 where r.decision_id <> '' and s.run_id = (select max(run_id) from cairn.turns)`)
 }
 
@@ -69,28 +73,34 @@ func TestWhatPeopleSayOfAnAnswerCountsForTheSkillsBehindIt(t *testing.T) {
 	}
 	say := func(op, rating string) {
 		t.Helper()
-		_, err := b.Feedback.Note(t.Context(), b.Workspace.ID, op, feedback.Input{Rating: rating, Conversation: "c", MessageID: "m1"})
+		_, err := b.Feedback.Note(t.Context(), b.Workspace.ID, op,
+			feedback.Input{Rating: rating, Conversation: "c", MessageID: "m1"})
 		testkit.Must(t, err)
 	}
 	for i, c := range []struct {
 		op, rating string
 		count      int
 		mean       float64
-	}{{"1", feedback.Bad, shown, 0}, {"1", feedback.Bad, shown, 0}, {"2", feedback.Good, 2 * shown, .5}, {"1", feedback.Bad, 2 * shown, .5}, {"2", feedback.Good, 2 * shown, .5}, {"3", feedback.Good, 3 * shown, 2. / 3}} {
+	}{{"1", feedback.Bad, shown, 0}, {"1", feedback.Bad, shown, 0}, {"2", feedback.Good, 2 * shown, .5},
+		{"1", feedback.Bad, 2 * shown, .5}, {"2", feedback.Good, 2 * shown, .5},
+		{"3", feedback.Good, 3 * shown, 2. / 3}} {
 		say(c.op, c.rating)
 		if n, mean, _ := scored(b); n != c.count || math.Abs(mean-c.mean) > 1e-9 {
 			t.Errorf("%d, %s %s: scored %d times, mean %v; want %d and %v", i, c.op, c.rating, n, mean, c.count, c.mean)
 		}
 	}
-	if _, err := b.Feedback.Note(t.Context(), b.Workspace.ID, "1", feedback.Input{Rating: feedback.Bad, Question: "Something else?"}); fault.CodeOf(err) != fault.OpReused {
+	if _, err := b.Feedback.Note(t.Context(), b.Workspace.ID, "1",
+		feedback.Input{Rating: feedback.Bad, Question: "Something else?"}); fault.CodeOf(err) != fault.OpReused {
 		t.Errorf("another question under the same operation: %v", err)
 	}
 	// Its case tells the designer what the answer was given from.
-	if n := count(b, "select count(*) from cairn.cases where source = 'feedback' and cardinality(retrieved) > 0 and failures = 0"); n != 1 {
+	if n := count(b, "select count(*) from cairn.cases where source = 'feedback' and cardinality(retrieved) > 0 and "+
+		"failures = 0"); n != 1 {
 		t.Errorf("%d cases know what was retrieved and are resolved", n)
 	}
 	// A question in words is about no memory that is known.
-	if _, err := b.Feedback.Note(t.Context(), b.Workspace.ID, "4", feedback.Input{Rating: feedback.Bad, Question: "Where is the key?"}); err != nil {
+	if _, err := b.Feedback.Note(t.Context(), b.Workspace.ID, "4",
+		feedback.Input{Rating: feedback.Bad, Question: "Where is the key?"}); err != nil {
 		t.Error(err)
 	}
 	if n, _, _ := scored(b); n != 3*shown {
@@ -104,10 +114,12 @@ func TestACorrectionInTalkCountsAndMayStartARound(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := knows(t)
-	b.Model.On(openaitest.Rule{Stage: "diagnose", Reply: `{"failure_patterns": [], "recommendations": [], "summary": "numbers are lost"}`})
+	b.Model.On(openaitest.Rule{Stage: "diagnose",
+		Reply: `{"failure_patterns": [], "recommendations": [], "summary": "numbers are lost"}`})
 	b.Model.On(openaitest.Rule{Stage: "propose", Reply: `{"summary": "nothing", "changes": []}`})
 	for n := range 19 {
-		_, err := b.Feedback.Note(t.Context(), b.Workspace.ID, fmt.Sprint("early", n), feedback.Input{Rating: feedback.Bad, Question: fmt.Sprintf("Which tree did Vera plant in %d?", 2000+n)})
+		_, err := b.Feedback.Note(t.Context(), b.Workspace.ID, fmt.Sprint("early", n),
+			feedback.Input{Rating: feedback.Bad, Question: fmt.Sprintf("Which tree did Vera plant in %d?", 2000+n)})
 		testkit.Must(t, err)
 	}
 	b.Say("c", 1, "How many lemon trees are there?")
@@ -131,7 +143,8 @@ func TestACorrectionInTalkCountsAndMayStartARound(t *testing.T) {
 			t.Errorf("%d rounds after the twentieth failure", n)
 		}
 	}
-	if n := count(b, "select count(*) from cairn.cases where source = 'correction' and 'nine' = any(gold) and run_id is not null"); n != 1 {
+	if n := count(b, "select count(*) from cairn.cases where source = 'correction' and 'nine' = any(gold) and "+
+		"run_id is not null"); n != 1 {
 		t.Errorf("%d cases of the correction", n)
 	}
 }
@@ -146,7 +159,8 @@ func TestMemorySkillsOfAnotherWorkspaceAreNeverSeen(t *testing.T) {
 	var decision string
 	var shown int64
 	b.Within(func(ctx context.Context, q postgres.Tx) error {
-		decision, shown = column[string](b, "select id from cairn.decisions order by id limit 1")[0], column[int64](b, "select max(run_id) from cairn.turns")[0]
+		decision, shown = column[string](b, "select id from cairn.decisions order by id limit 1")[0],
+			column[int64](b, "select max(run_id) from cairn.turns")[0]
 		met, err := q.Decisions().MemoryUses(ctx, shown)
 		if len(met) == 0 {
 			t.Error("its own workspace does not see what the turn was shown")
@@ -171,14 +185,16 @@ func TestMemorySkillsOfAnotherWorkspaceAreNeverSeen(t *testing.T) {
 		stats, err := q.Banks().SkillStats(t.Context(), head.ID)
 		testkit.Must(t, err)
 		if len(near)+len(met)+len(known)+len(stats) > 0 || found {
-			t.Errorf("seen: %d memories, decision %v, %d met, %d cases, statistics of %d skills", len(near), found, len(met), len(known), len(stats))
+			t.Errorf("seen: %d memories, decision %v, %d met, %d cases, statistics of %d skills", len(near), found,
+				len(met), len(known), len(stats))
 		}
 		return nil
 	}))
 	if open, err := b.Learning.Cases.List(t.Context(), other.ID, "", 100); err != nil || len(open) != 0 {
 		t.Errorf("%d cases, %v", len(open), err)
 	}
-	if _, err := b.Learning.Trainings.Accept(t.Context(), training.Request{Workspace: other.ID, WorkspaceKey: other.Key}); fault.CodeOf(err) != fault.NotFound {
+	if _, err := b.Learning.Trainings.Accept(t.Context(),
+		training.Request{Workspace: other.ID, WorkspaceKey: other.Key}); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a training on another's traces: %v", err)
 	}
 }

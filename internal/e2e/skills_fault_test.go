@@ -71,7 +71,8 @@ func (s *shaky) survive(t *testing.T, what string, step func() error) {
 				}
 				return
 			}
-			if !errors.Is(err, errDied) && !strings.Contains(fmt.Sprint(err), errDied.Error()) && !strings.Contains(fmt.Sprint(err), "embedder") {
+			if !errors.Is(err, errDied) && !strings.Contains(fmt.Sprint(err), errDied.Error()) &&
+				!strings.Contains(fmt.Sprint(err), "embedder") {
 				t.Fatalf("%s died and says %v", what, err)
 			}
 		}
@@ -155,19 +156,28 @@ func TestABuildIsDoneOnceWhateverDies(t *testing.T) {
 	service, dies := shaken(b)
 	var r run.Run
 	dies.survive(t, "accept", func() (err error) {
-		r, err = service.Builds.Accept(t.Context(), build.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: building(), Spec: app.EvolveSpec(b.Config), Keeping: keeping()})
+		r, err = service.Builds.Accept(t.Context(),
+			build.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Messages: building(),
+				Spec: app.EvolveSpec(b.Config), Keeping: keeping()})
 		return err
 	})
 	dies.survive(t, "open", func() error { _, _, err := service.Builds.Open(t.Context(), r.Ref); return err })
 	for n := range 3 {
-		dies.survive(t, fmt.Sprint("span ", n), func() error { _, err := service.Builds.BuildSpan(t.Context(), r.Ref, n); return err })
+		dies.survive(t, fmt.Sprint("span ", n), func() error {
+			_, err := service.Builds.BuildSpan(t.Context(), r.Ref, n)
+			return err
+		})
 	}
 	var got build.Result
-	dies.survive(t, "close", func() (err error) { got, err = service.Builds.Close(t.Context(), r.Ref, "", ""); return err })
+	dies.survive(t, "close", func() (err error) {
+		got, err = service.Builds.Close(t.Context(), r.Ref, "", "")
+		return err
+	})
 	if got.Outcome != run.Completed || len(got.Added) != 2 || len(got.Updated) != 1 {
 		t.Errorf("%+v", got)
 	}
-	for what, want := range map[string]int{"runs": 1, "memory_revisions where decision_id <> ''": 3, "decisions": 3, "llm_calls where state = 'done'": 3, "memories where type = 'personal' and status = 'active'": 2} {
+	for what, want := range map[string]int{"runs": 1, "memory_revisions where decision_id <> ''": 3, "decisions": 3,
+		"llm_calls where state = 'done'": 3, "memories where type = 'personal' and status = 'active'": 2} {
 		if n := count(b, "select count(*) from cairn."+what); n != want {
 			t.Errorf("%d of %s, want %d", n, what, want)
 		}
@@ -181,18 +191,21 @@ func TestABuildIsDoneOnceWhateverDies(t *testing.T) {
 }
 
 // played runs a training step by step. Each step goes through with.
-func playTraining(t *testing.T, b *apptest.Bundle, service *learning.Service, with func(what string, step func() error)) (out training.Result, ref run.Ref) {
+func playTraining(t *testing.T, b *apptest.Bundle, service *learning.Service,
+	with func(what string, step func() error)) (out training.Result, ref run.Ref) {
 	t.Helper()
 	traces := lessons(4)
 	for i := range traces { // nobody said so: these stay hard
-		traces[i].Questions = append(traces[i].Questions, cases.ImportedQuestion{Question: "Which boat did Otto buy?", Answers: []string{"schooner"}})
+		traces[i].Questions = append(traces[i].Questions,
+			cases.ImportedQuestion{Question: "Which boat did Otto buy?", Answers: []string{"schooner"}})
 	}
 	_, err := b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", traces)
 	testkit.Must(t, err)
 	spec := training.Spec{Spec: app.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 2, Design: true}
 	spec.Keeping.Tokens = 24
 	with("accept", func() error {
-		r, err := service.Trainings.Accept(t.Context(), training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
+		r, err := service.Trainings.Accept(t.Context(),
+			training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
 		ref = r.Ref
 		return err
 	})
@@ -200,11 +213,19 @@ func playTraining(t *testing.T, b *apptest.Bundle, service *learning.Service, wi
 	for stage := range spec.Stages {
 		for i := range spec.Iterations {
 			for e := range spec.Episodes {
-				with(fmt.Sprintf("episode %d/%d/%d", stage, i, e), func() error { return service.Trainings.PlayEpisode(t.Context(), ref, stage, i, e) })
+				with(fmt.Sprintf("episode %d/%d/%d", stage, i, e), func() error {
+					return service.Trainings.PlayEpisode(t.Context(), ref, stage, i, e)
+				})
 			}
-			with(fmt.Sprintf("learn %d/%d", stage, i), func() error { _, err := service.Trainings.Learn(t.Context(), ref, stage, i); return err })
+			with(fmt.Sprintf("learn %d/%d", stage, i), func() error {
+				_, err := service.Trainings.Learn(t.Context(), ref, stage, i)
+				return err
+			})
 		}
-		with(fmt.Sprintf("stage %d", stage), func() error { _, err := service.Trainings.CloseStage(t.Context(), ref, stage); return err })
+		with(fmt.Sprintf("stage %d", stage), func() error {
+			_, err := service.Trainings.CloseStage(t.Context(), ref, stage)
+			return err
+		})
 	}
 	with("trial", func() error { return service.Trainings.PlayTrial(t.Context(), ref, 0) })
 	with("close", func() (err error) { out, err = service.Trainings.Close(t.Context(), ref, "", ""); return err })
@@ -220,8 +241,10 @@ func trainedState(b *apptest.Bundle, out training.Result) (state []string) {
 	whole, err := json.Marshal(out)
 	testkit.Must(b.T, err)
 	state = append(state, string(whole), head.Version.BankSHA, head.Version.Policy, head.Version.Optimiser)
-	state = append(state, column[string](b, "select step || ' ' || coalesce(result->>'hard', '') from cairn.training_steps where step ~ '^stage/[0-9]+$' order by step")...)
-	return append(state, column[string](b, "select skill_id || ' ' || stats::text from cairn.skill_stats order by skill_id")...)
+	state = append(state, column[string](b, "select step || ' ' || coalesce(result->>'hard', '') from "+
+		"cairn.training_steps where step ~ '^stage/[0-9]+$' order by step")...)
+	return append(state, column[string](b,
+		"select skill_id || ' ' || stats::text from cairn.skill_stats order by skill_id")...)
 }
 
 // A training whose worker dies at every point there is comes to what one that was
@@ -260,7 +283,8 @@ func firstEpisode(b *apptest.Bundle, change ...func(*training.Spec)) (out episod
 	for _, f := range change {
 		f(&spec)
 	}
-	r, err := service.Trainings.Accept(b.T.Context(), training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
+	r, err := service.Trainings.Accept(b.T.Context(),
+		training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: spec})
 	testkit.Must(b.T, err)
 	_, _, err = service.Trainings.Open(b.T.Context(), r.Ref)
 	testkit.Must(b.T, err)
@@ -309,7 +333,8 @@ func TestAnOutageIsMaskedAndNoFailure(t *testing.T) {
 	if learnt.Reward != 1 || !learnt.Known || learnt.Failed != 1 {
 		t.Errorf("%+v", learnt)
 	}
-	if n := count(b, "select count(*) from cairn.skill_stats where (stats->>'mean')::float8 < 1 and (stats->>'count')::int > 0"); n != 0 {
+	if n := count(b, "select count(*) from cairn.skill_stats where (stats->>'mean')::float8 < 1 and "+
+		"(stats->>'count')::int > 0"); n != 0 {
 		t.Errorf("%d skills were marked down", n)
 	}
 }
@@ -343,7 +368,8 @@ func TestAnIterationWithoutAScoreTeachesNothing(t *testing.T) {
 	}
 	out, err := b.Learning.Trainings.Close(t.Context(), ref, string(fault.CodeOf(err)), err.Error())
 	testkit.Must(t, err)
-	if now, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default); err != nil || out.Outcome != run.Failed || now.Head != 1 {
+	if now, err := b.Learning.Banks.Head(t.Context(), b.Workspace.ID, bank.Default); err != nil ||
+		out.Outcome != run.Failed || now.Head != 1 {
 		t.Errorf("%+v, version %d, %v", out, now.Head, err)
 	}
 }
@@ -356,7 +382,8 @@ func everything(c openaitest.Call) string {
 	}
 	actions := []any{}
 	for _, said := range m.Messages {
-		actions = append(actions, map[string]any{"type": "insert", "content": said.Content, "about": "Vera", "evidence": []int{said.Index}})
+		actions = append(actions, map[string]any{"type": "insert", "content": said.Content, "about": "Vera",
+			"evidence": []int{said.Index}})
 	}
 	raw, _ := json.Marshal(map[string]any{"actions": actions})
 	return string(raw)
@@ -369,9 +396,12 @@ func TestATrainingExploresNewSkills(t *testing.T) {
 	b := apptest.OpenIdle(t, offlineRules)
 	_, err := b.Learning.Cases.Import(t.Context(), b.Workspace.ID, "", lessons(4))
 	testkit.Must(t, err)
-	trees := memoryskill.Skill{Name: "capture_trees", Title: "Capture trees", Description: "Adds what the span tells of trees and jam.", Purpose: "Keep them.", Action: memoryskill.Insert,
-		WhenToUse: []string{"The span tells of trees"}, HowToApply: []string{"One fact in one item"}, Constraints: []string{"Ignore greetings"}}
-	head, err := b.Learning.Banks.Import(t.Context(), b.Workspace.ID, bank.Default, map[string][]byte{"trees.md": memoryskill.Render(trees)})
+	trees := memoryskill.Skill{Name: "capture_trees", Title: "Capture trees",
+		Description: "Adds what the span tells of trees and jam.", Purpose: "Keep them.", Action: memoryskill.Insert,
+		WhenToUse: []string{"The span tells of trees"}, HowToApply: []string{"One fact in one item"},
+		Constraints: []string{"Ignore greetings"}}
+	head, err := b.Learning.Banks.Import(t.Context(), b.Workspace.ID, bank.Default,
+		map[string][]byte{"trees.md": memoryskill.Render(trees)})
 	testkit.Must(t, err)
 	if len(head.Version.Fresh) != 1 {
 		t.Fatalf("new: %v", head.Version.Fresh)
@@ -405,7 +435,8 @@ func TestARecipeTrainsAPolicyOfItsKind(t *testing.T) {
 	})
 	weights, err := policy.ParsePolicy(blob)
 	testkit.Must(t, err)
-	if want := policy.DotShape(memoryskill.PolicyDims, memoryskill.PolicyHidden); weights.Shape() != want || len(played.Episode.Decisions) == 0 {
+	if want := policy.DotShape(memoryskill.PolicyDims, memoryskill.PolicyHidden); weights.Shape() != want ||
+		len(played.Episode.Decisions) == 0 {
 		t.Errorf("the paper's recipe trains a policy of %+v, want %+v", weights.Shape(), want)
 	}
 }

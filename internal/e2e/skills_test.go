@@ -22,14 +22,16 @@ func use(b *apptest.Bundle, tool string, arguments map[string]any) (out struct {
 	b.T.Helper()
 	raw, err := json.Marshal(arguments)
 	testkit.Must(b.T, err)
-	r, err := b.Tools.Call(b.T.Context(), agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginAgent, Op: tool + string(raw)}, tool, raw)
+	r, err := b.Tools.Call(b.T.Context(), agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginAgent,
+		Op: tool + string(raw)}, tool, raw)
 	testkit.Must(b.T, err)
 	testkit.Must(b.T, json.Unmarshal(r.JSON, &out))
 	return out
 }
 
 func teaching(name string) map[string]any {
-	return map[string]any{"name": name, "description": "All about " + name, "content": "## When to Use\nFor " + name + ".\n\n## Procedure\n1. Do " + name + "\n", "allow_similar": true}
+	return map[string]any{"name": name, "description": "All about " + name,
+		"content": "## When to Use\nFor " + name + ".\n\n## Procedure\n1. Do " + name + "\n", "allow_similar": true}
 }
 
 func TestExtraFilesGoOnThroughAPatch(t *testing.T) {
@@ -37,15 +39,19 @@ func TestExtraFilesGoOnThroughAPatch(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	picture := "\x89PNG\r\n\x1a\n\x00\xff not text"
-	made, err := b.Library.Import(t.Context(), b.Workspace.ID, zipOf(t, "tea/SKILL.md", "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. Boil water\n", "tea/scripts/boil.sh", "true\n", "tea/assets/cup.png", picture), "import", true)
+	made, err := b.Library.Import(t.Context(), b.Workspace.ID,
+		zipOf(t, "tea/SKILL.md", "---\nname: tea\ndescription: Makes tea\n---\n\n## Procedure\n1. Boil water\n",
+			"tea/scripts/boil.sh", "true\n", "tea/assets/cup.png", picture), "import", true)
 	testkit.Must(t, err)
-	if got := use(b, "skill_patch", map[string]any{"name": "tea", "old_string": "Boil water", "new_string": "Boil fresh water"}); got.Action != "patched" || got.Version != 2 {
+	if got := use(b, "skill_patch", map[string]any{"name": "tea", "old_string": "Boil water",
+		"new_string": "Boil fresh water"}); got.Action != "patched" || got.Version != 2 {
 		t.Fatalf("%+v", got)
 	}
 	_, archive, v, err := b.Library.Package(t.Context(), b.Workspace.ID, made.Head.ID, 2, "")
 	testkit.Must(t, err)
 	got := unzip(t, archive)
-	if string(got["tea/assets/cup.png"]) != picture || string(got["tea/scripts/boil.sh"]) != "true\n" || !strings.Contains(string(got["tea/SKILL.md"]), "Boil fresh water") {
+	if string(got["tea/assets/cup.png"]) != picture || string(got["tea/scripts/boil.sh"]) != "true\n" ||
+		!strings.Contains(string(got["tea/SKILL.md"]), "Boil fresh water") {
 		t.Errorf("the package holds %q", got)
 	}
 	if len(v.Extra) != 1 || v.Extra[0].Path != "assets/cup.png" {
@@ -93,7 +99,11 @@ func TestASessionIsToldOfSkillsAndTheirTools(t *testing.T) {
 	for _, s := range b.Tools.Offered(agent.OriginAgent) {
 		names = append(names, s.Name)
 	}
-	want := "[skill_save skill_list skill_view skill_patch skill_delete soul_update memory_save memory_replace memory_remove memory_batch memory_search load_meta_skills load_skills load_reference_skills grep_content read_content]" // those from load_meta_skills on stand in sessions that have chosen them, or of conversations that have put something away
+	// those from load_meta_skills on stand in sessions that have chosen them, or of conversations that have put
+	// something away
+	want := "[skill_save skill_list skill_view skill_patch skill_delete soul_update memory_save memory_replace " +
+		"memory_remove memory_batch memory_search load_meta_skills load_skills load_reference_skills grep_content " +
+		"read_content]"
 	if fmt.Sprint(names) != want {
 		t.Errorf("tools %v, want %s", names, want)
 	}

@@ -76,7 +76,8 @@ func TestBrokenJSONIsRepaired(t *testing.T) {
 		t.Fatalf("ended as %q after %d extract requests", r.Outcome, b.Model.Count("extract"))
 	}
 	for _, call := range b.Model.Requests() {
-		if call.Stage == "extract" && call.Index > 0 && strings.Contains(string(call.Body), "Here is what I found") && !strings.Contains(call.Last, "JSON") {
+		if call.Stage == "extract" && call.Index > 0 && strings.Contains(string(call.Body), "Here is what I found") &&
+			!strings.Contains(call.Last, "JSON") {
 			t.Errorf("a repair does not say what was wrong: %s", call.Last)
 		}
 	}
@@ -93,7 +94,9 @@ func TestThinkingAloudIsNoBrokenJSON(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
-	b.Model.On(openaitest.Rule{Stage: "extract", Reply: "<think>Is {this} a skill?</think>\n" + `{"name":"Thought Over","description":"d","procedure":"1. one\n2. two"}`})
+	b.Model.On(openaitest.Rule{Stage: "extract",
+		Reply: "<think>Is {this} a skill?</think>\n" +
+			`{"name":"Thought Over","description":"d","procedure":"1. one\n2. two"}`})
 	b.ScriptR1()
 	if r := b.Distill(apptest.C1()); r.Outcome != run.Completed || b.Model.Count("extract") != 1 {
 		t.Errorf("ended as %q after %d extract requests", r.Outcome, b.Model.Count("extract"))
@@ -113,7 +116,8 @@ func TestWhatFailedForGoodIsNotAskedAgainAtOnce(t *testing.T) {
 	again := apptest.C1()
 	again.ID = "again"
 	if r := b.Distill(again); r.Outcome != run.Failed || b.Model.Count("extract") != 3 {
-		t.Errorf("the same messages again: %q after %d extract requests, want the 3 of the first time", r.Outcome, b.Model.Count("extract"))
+		t.Errorf("the same messages again: %q after %d extract requests, want the 3 of the first time", r.Outcome,
+			b.Model.Count("extract"))
 	}
 }
 
@@ -122,14 +126,19 @@ func TestFilesStayWithTheirSkill(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
-	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `[{"task_name":"One","message_indices":[[0,6]]},{"task_name":"Two","message_indices":[[7,13]]}]`})
+	b.Model.On(openaitest.Rule{Stage: "chunk",
+		Reply: `[{"task_name":"One","message_indices":[[0,6]]},{"task_name":"Two","message_indices":[[7,13]]}]`})
 	b.Model.On(openaitest.Rule{Stage: "rewrite", Reply: "learn"})
 	extract := func(name, scripts string) string {
-		return fmt.Sprintf(`{"name":%q,"description":"About %s","procedure":"1. one of %s\n2. two","scripts":%s}`, name, name, name, scripts)
+		return fmt.Sprintf(`{"name":%q,"description":"About %s","procedure":"1. one of %s\n2. two","scripts":%s}`, name,
+			name, name, scripts)
 	}
-	b.Model.On(openaitest.Rule{Stage: "extract", Match: `"task": ?"One"`, Reply: extract("First Thing", `[{"file":"a.py","purpose":"a"},{"file":"b.py","purpose":"b"}]`)})
-	b.Model.On(openaitest.Rule{Stage: "extract", Match: `"task": ?"Two"`, Reply: extract("Second Matter", `[{"file":"c.py","purpose":"c"}]`)})
-	b.Model.On(openaitest.Rule{Stage: "scripts", Match: `a\.py`, Delay: 300 * time.Millisecond, Reply: `{"b.py":"print('b')\n","a.py":"print('a')\n"}`})
+	b.Model.On(openaitest.Rule{Stage: "extract", Match: `"task": ?"One"`,
+		Reply: extract("First Thing", `[{"file":"a.py","purpose":"a"},{"file":"b.py","purpose":"b"}]`)})
+	b.Model.On(openaitest.Rule{Stage: "extract", Match: `"task": ?"Two"`,
+		Reply: extract("Second Matter", `[{"file":"c.py","purpose":"c"}]`)})
+	b.Model.On(openaitest.Rule{Stage: "scripts", Match: `a\.py`, Delay: 300 * time.Millisecond,
+		Reply: `{"b.py":"print('b')\n","a.py":"print('a')\n"}`})
 	b.Model.On(openaitest.Rule{Stage: "scripts", Match: `c\.py`, Reply: `{"c.py":"print('c')\n"}`})
 	r := b.Distill(apptest.C1())
 	if len(r.Tasks) != 2 {
@@ -156,7 +165,8 @@ func TestAFileThatCannotBeWrittenDegradesTheSkill(t *testing.T) {
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: apptest.R1Chunk})
 	b.Model.On(openaitest.Rule{Stage: "rewrite", Reply: "learn"})
-	b.Model.On(openaitest.Rule{Stage: "extract", Reply: `{"name":"Partly Written","description":"d","procedure":"1. one\n2. two","scripts":"Write a parser","others":{"notes.md":"notes","good.md":"good"}}`})
+	b.Model.On(openaitest.Rule{Stage: "extract", Reply: `{"name":"Partly Written","description":"d","procedure":"1. ` +
+		`one\n2. two","scripts":"Write a parser","others":{"notes.md":"notes","good.md":"good"}}`})
 	b.Model.On(openaitest.Rule{Stage: "scripts", Reply: `{"parser.py":"print(1)\n"}`})
 	b.Model.On(openaitest.Rule{Stage: "doc", File: "notes.md", Status: 400, Reply: "no"})
 	b.Model.On(openaitest.Rule{Stage: "doc", File: "good.md", Reply: "# Good\n"})
@@ -164,11 +174,14 @@ func TestAFileThatCannotBeWrittenDegradesTheSkill(t *testing.T) {
 	if r.Outcome != run.Completed || len(r.Tasks[0].Degraded) == 0 {
 		t.Fatalf("ended as %q with %+v", r.Outcome, r.Tasks)
 	}
-	if !slices.ContainsFunc(r.Tasks[0].Degraded, func(d string) bool { return strings.HasPrefix(d, "reference/notes.md: ") }) {
+	if !slices.ContainsFunc(r.Tasks[0].Degraded, func(d string) bool {
+		return strings.HasPrefix(d, "reference/notes.md: ")
+	}) {
 		t.Errorf("degraded %q does not name notes.md", r.Tasks[0].Degraded)
 	}
 	members := unzip(t, readFile(t, r.Tasks[0].Package))
-	if text := string(members["partly_written/SKILL.md"]); strings.Contains(text, "notes.md") || !strings.Contains(text, "good.md") {
+	if text := string(members["partly_written/SKILL.md"]); strings.Contains(text, "notes.md") ||
+		!strings.Contains(text, "good.md") {
 		t.Errorf("SKILL.md:\n%s", text)
 	}
 }
@@ -208,7 +221,9 @@ func TestAFailedConversationTeachesLessonsOnly(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
-	failed := `{"name":"Service Deployment Rollback","description":"wrong","update":true,"old_memory_id":"S1","trigger":["wrong"],"procedure":"1. do the wrong thing","experience":["Never skip the probe"]}`
+	failed := `{"name":"Service Deployment ` +
+		`Rollback","description":"wrong","update":true,"old_memory_id":"S1","trigger":["wrong"],"procedure":"1. do ` +
+		`the wrong thing","experience":["Never skip the probe"]}`
 	b.Model.On(openaitest.Rule{Stage: "extract", Match: "payment service", Reply: failed})
 	b.ScriptR1()
 	reward := 0.0
@@ -227,7 +242,8 @@ func TestAFailedConversationTeachesLessonsOnly(t *testing.T) {
 	b.Within(func(ctx context.Context, q postgres.Tx) error {
 		v, err := q.Skills().Version(ctx, r.SkillID, r.Version)
 		d := v.Document()
-		if !slices.Contains(d.Experience, "Never skip the probe") || strings.Contains(d.Procedure, "wrong") || slices.Contains(d.Trigger, "wrong") || d.Description == "wrong" {
+		if !slices.Contains(d.Experience, "Never skip the probe") || strings.Contains(d.Procedure, "wrong") ||
+			slices.Contains(d.Trigger, "wrong") || d.Description == "wrong" {
 			t.Errorf("version %d: %+v", r.Version, d)
 		}
 		return err

@@ -31,7 +31,8 @@ func TestASweptDayIsReflectedOnAndTheNextOneIsEmpty(t *testing.T) {
 		t.Fatalf("swept %+v", got)
 	}
 	var out contract.ReflectionResult
-	testkit.Must(t, b.Temporal.GetWorkflow(t.Context(), contract.ReflectionID(b.Workspace.Key, first), "").Get(t.Context(), &out))
+	testkit.Must(t, b.Temporal.GetWorkflow(t.Context(), contract.ReflectionID(b.Workspace.Key, first), "").
+		Get(t.Context(), &out))
 	if out.Status != "saved" {
 		t.Errorf("reflected %+v", out)
 	}

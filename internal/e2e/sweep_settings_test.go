@@ -38,8 +38,10 @@ func TestTheSweepKeepsToWhatAWorkspaceChose(t *testing.T) {
 	b := sweepSetup(t)
 	fresh := func(t *testing.T, n int) {
 		b.t = t
-		for _, table := range []string{"reflection_runs", "scheduled_tasks", "conversation_marks", "turns", "messages", "conversations", "workspaces"} {
-			where := map[bool]string{true: "", false: " where workspace_id in (select id from workspaces where external_id like 'due %')"}[table == "workspaces"]
+		for _, table := range []string{"reflection_runs", "scheduled_tasks", "conversation_marks", "turns", "messages",
+			"conversations", "workspaces"} {
+			where := map[bool]string{true: "", false: " where workspace_id in (select id from workspaces where " +
+				"external_id like 'due %')"}[table == "workspaces"]
 			if table == "workspaces" {
 				where = " where external_id like 'due %'"
 			}
@@ -52,13 +54,15 @@ func TestTheSweepKeepsToWhatAWorkspaceChose(t *testing.T) {
 		fresh(t, 2)
 		b.exec(`update workspaces set key = key || 'off' where external_id like 'due %'`)
 		b.exec(`update workspaces set settings = '{"reflection":false}' where external_id = 'due 1'`)
-		if got := b.sweep(b.Sweeper, 100); got.Started != 1 || got.Skipped != 1 || started("wdue1off", "2026-11-19") || !started("wdue2off", "2026-11-19") {
+		if got := b.sweep(b.Sweeper, 100); got.Started != 1 || got.Skipped != 1 || started("wdue1off", "2026-11-19") ||
+			!started("wdue2off", "2026-11-19") {
 			t.Errorf("swept %+v", got)
 		}
 		if n := b.number("select count(*) from reflection_runs"); n != 0 {
 			t.Errorf("%d days have a row", n)
 		}
-		if n := b.number("select count(*) from scheduled_tasks where slot_key = '2026-11-19' and slot_outcome = 'skipped' and slot_reason like '%settings.reflection' and due_at > now()"); n != 1 {
+		if n := b.number("select count(*) from scheduled_tasks where slot_key = '2026-11-19' and slot_outcome = " +
+			"'skipped' and slot_reason like '%settings.reflection' and due_at > now()"); n != 1 {
 			t.Error("the firing does not say why it was passed over")
 		}
 		b.exec(`update workspaces set settings = '{}'`)
@@ -84,14 +88,18 @@ func TestTheSweepKeepsToWhatAWorkspaceChose(t *testing.T) {
 		zone, err := recurrence.Zone("Asia/Kathmandu")
 		testkit.Must(t, err)
 		wall := time.Now().In(zone)
-		b.exec(`update workspaces set settings = $1 where external_id = 'due 1'`, fmt.Sprintf(`{"quiet_hours":{"from":%q,"to":%q}}`, wall.Add(-time.Hour).Format("15:04"), wall.Add(time.Hour).Format("15:04")))
-		if got := b.sweep(b.Sweeper, 100); got.Looked != 1 || got.Started+got.Skipped+got.Empty != 0 || started("wquiet", "2026-11-19") {
+		b.exec(`update workspaces set settings = $1 where external_id = 'due 1'`,
+			fmt.Sprintf(`{"quiet_hours":{"from":%q,"to":%q}}`, wall.Add(-time.Hour).Format("15:04"),
+				wall.Add(time.Hour).Format("15:04")))
+		if got := b.sweep(b.Sweeper, 100); got.Looked != 1 || got.Started+got.Skipped+got.Empty != 0 ||
+			started("wquiet", "2026-11-19") {
 			t.Errorf("swept %+v", got)
 		}
 		if got := b.sweep(b.Sweeper, 100); got.Looked != 0 {
 			t.Errorf("it is looked at again and again: %+v", got)
 		}
-		if n := b.number("select count(*) from scheduled_tasks where due_key = '2026-11-19' and slot_key is null and start_at between now() + interval '58 minutes' and now() + interval '61 minutes'"); n != 1 {
+		if n := b.number("select count(*) from scheduled_tasks where due_key = '2026-11-19' and slot_key is null " +
+			"and start_at between now() + interval '58 minutes' and now() + interval '61 minutes'"); n != 1 {
 			t.Error("it is not put off to their end")
 		}
 		var ws int64
@@ -107,9 +115,11 @@ func TestTheSweepKeepsToWhatAWorkspaceChose(t *testing.T) {
 	t.Run("a day that somebody did not want to wait for", func(t *testing.T) {
 		fresh(t, 3)
 		b.exec("update workspaces set key = 'wrest' || split_part(external_id, ' ', 2) where external_id like 'due %'")
-		b.exec(`insert into reflection_runs (workspace_id, local_date, zone, status, to_at) select t.workspace_id, '2026-11-19', 'UTC', 'saved', t.due_at - make_interval(hours => split_part(w.external_id, ' ', 2)::int - 1)
+		b.exec(`insert into reflection_runs (workspace_id, local_date, zone, status, to_at) select t.workspace_id, ` +
+			`'2026-11-19', 'UTC', 'saved', t.due_at - make_interval(hours => split_part(w.external_id, ' ', 2)::int - 1)
 from scheduled_tasks t join workspaces w on w.id = t.workspace_id where w.external_id <> 'due 3'`)
-		if got := b.sweep(b.Sweeper, 100); got.Started != 2 || got.Skipped != 1 || started("wrest1", "2026-11-19") || !started("wrest2", "2026-11-19") || !started("wrest3", "2026-11-19") {
+		if got := b.sweep(b.Sweeper, 100); got.Started != 2 || got.Skipped != 1 || started("wrest1", "2026-11-19") ||
+			!started("wrest2", "2026-11-19") || !started("wrest3", "2026-11-19") {
 			t.Errorf("swept %+v", got)
 		}
 	})
@@ -119,31 +129,44 @@ from scheduled_tasks t join workspaces w on w.id = t.workspace_id where w.extern
 		if got := b.sweep(b.Sweeper, 100); got.Looked != 1 || got.Skipped != 1 {
 			t.Errorf("swept %+v", got)
 		}
-		if n := b.number("select count(*) from scheduled_tasks where slot_outcome = 'failed' and look_at between now() + interval '23 hours' and now() + interval '25 hours'"); n != 1 {
+		if n := b.number("select count(*) from scheduled_tasks where slot_outcome = 'failed' and look_at between " +
+			"now() + interval '23 hours' and now() + interval '25 hours'"); n != 1 {
 			t.Error("it is not left alone for a day")
 		}
 	})
 	t.Run("what was imported", func(t *testing.T) {
 		fresh(t, 3)
 		b.exec("update workspaces set key = 'wimp' || split_part(external_id, ' ', 2) where external_id like 'due %'")
-		b.exec("update conversations set channel = 'import', last_turn_at = null, dated = workspace_id = (select id from workspaces where external_id = 'due 1')")
-		b.exec("update conversations set channel = 'chat' where workspace_id = (select id from workspaces where external_id = 'due 3')")
-		if got := b.sweep(b.Sweeper, 100); got.Started != 2 || got.Empty != 1 || !started("wimp1", "2026-11-19") || started("wimp2", "2026-11-19") {
+		b.exec("update conversations set channel = 'import', last_turn_at = null, dated = workspace_id = (select id " +
+			"from workspaces where external_id = 'due 1')")
+		b.exec("update conversations set channel = 'chat' where workspace_id = (select id from workspaces where " +
+			"external_id = 'due 3')")
+		if got := b.sweep(b.Sweeper, 100); got.Started != 2 || got.Empty != 1 || !started("wimp1", "2026-11-19") ||
+			started("wimp2", "2026-11-19") {
 			t.Errorf("swept %+v", got)
 		}
 	})
 	t.Run("empty for a week although people talked", func(t *testing.T) {
 		fresh(t, 4)
-		b.exec(`update scheduled_tasks set due_at = now(), due_date = current_date, due_key = current_date::text where kind = 'reflection'`)
-		b.exec(`insert into conversation_marks (workspace_id, conversation_id, kind, seq) select workspace_id, id, 'reflection', 1 from conversations`)
-		b.exec(`insert into turns (workspace_id, conversation_id, number, message_id, mode, origin, args_sha, first_seq, accepted_at)
-select c.workspace_id, c.id, 1, 'm', 'observe', case when w.external_id = 'due 2' then 'heartbeat' else 'user' end, 'x', 0, now() - interval '2 days' from conversations c join workspaces w on w.id = c.workspace_id where w.external_id like 'due %'`)
-		b.exec(`insert into reflection_runs (workspace_id, local_date, zone, status, to_at) select w.id, current_date - n, 'UTC', case when w.external_id = 'due 3' and n = 4 then 'saved' else 'empty' end, now() - make_interval(days => n)
+		b.exec(`update scheduled_tasks set due_at = now(), due_date = current_date, due_key = current_date::text ` +
+			`where kind = 'reflection'`)
+		b.exec(`insert into conversation_marks (workspace_id, conversation_id, kind, seq) select workspace_id, id, ` +
+			`'reflection', 1 from conversations`)
+		b.exec(`insert into turns (workspace_id, conversation_id, number, message_id, mode, origin, args_sha, ` +
+			`first_seq, accepted_at)
+select c.workspace_id, c.id, 1, 'm', 'observe', case when w.external_id = 'due 2' then 'heartbeat' else 'user' end, ` +
+			`'x', 0, now() - interval '2 days' from conversations c join workspaces w on w.id = c.workspace_id ` +
+			`where w.external_id like 'due %'`)
+		b.exec(`insert into reflection_runs (workspace_id, local_date, zone, status, to_at) select w.id, ` +
+			`current_date - n, 'UTC', case when w.external_id = 'due 3' and n = 4 then 'saved' else 'empty' end, ` +
+			`now() - make_interval(days => n)
 from workspaces w, generate_series(1, 6) n where w.external_id like 'due %' and (w.external_id <> 'due 4' or n < 6)`)
 		if got := b.sweep(b.Sweeper, 100); got.Empty != 4 {
 			t.Fatalf("swept %+v", got)
 		}
-		if n := b.number("select count(*) from reflection_runs where unheard"); n != 1 || b.number("select count(*) from reflection_runs r join workspaces w on w.id = r.workspace_id where w.external_id = 'due 1' and r.local_date = current_date and r.unheard") != 1 {
+		if n := b.number("select count(*) from reflection_runs where unheard"); n != 1 ||
+			b.number("select count(*) from reflection_runs r join workspaces w on w.id = r.workspace_id where "+
+				"w.external_id = 'due 1' and r.local_date = current_date and r.unheard") != 1 {
 			t.Errorf("%d days say that they should not be empty", n)
 		}
 		if got, err := b.Store.Backlog(t.Context()); err != nil || got.Unheard != 1 {
@@ -160,7 +183,8 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 	b := apptest.Open(t)
 	now := time.Now().UTC()
 	day := func(ago int) string { return now.AddDate(0, 0, -ago).Format(time.DateOnly) }
-	mixed := append(talk(t, day(3)+" 10:00", "We have picked the blue tiles.", "Noted."), transcript.Message{Role: transcript.User, Content: "Nobody knows when this was said."})
+	mixed := append(talk(t, day(3)+" 10:00", "We have picked the blue tiles.", "Noted."),
+		transcript.Message{Role: transcript.User, Content: "Nobody knows when this was said."})
 	imported(b, "c", mixed...)
 	imported(b, "old", talk(t, day(30)+" 10:00", "Long ago we had green ones.", "Noted.")...)
 	scriptReflection(b, noting("Blue tiles were picked.", 1))
@@ -168,7 +192,8 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 	sweepOn := func(date string) contract.SweepCounts {
 		t.Helper()
 		exec(b, `delete from cairn.scheduled_tasks where kind <> 'reflection'`)
-		exec(b, `update cairn.scheduled_tasks set start_at = null, due_at = now(), due_date = $1::text::date, due_key = $1`, date)
+		exec(b, `update cairn.scheduled_tasks set start_at = null, due_at = now(), due_date = $1::text::date, `+
+			`due_key = $1`, date)
 		return swept(b, "sweep-"+date, contract.SweepInput{})
 	}
 
@@ -185,24 +210,31 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 			_, err := b.Reflections.Now(t.Context(), b.Workspace, reflection.DateRequest{Date: day(3)})
 			return err
 		},
-		"backfill": func() error { return b.Reflections.Backfill(t.Context(), b.Workspace, day(3), day(2), false, nil) },
+		"backfill": func() error {
+			return b.Reflections.Backfill(t.Context(), b.Workspace, day(3), day(2), false,
+				nil)
+		},
 		"trigger": func() error {
 			_, err := b.Schedules.Trigger(t.Context(), b.Workspace.ID, b.Workspace.Key, "daily-reflection", "")
 			return err
 		},
 		"backfill of the task": func() error {
-			_, err := b.Schedules.Backfill(t.Context(), b.Workspace.ID, b.Workspace.Key, "daily-reflection", recurrence.DateOf(now.AddDate(0, 0, -3)), recurrence.DateOf(now.AddDate(0, 0, -2)))
+			_, err := b.Schedules.Backfill(t.Context(), b.Workspace.ID, b.Workspace.Key, "daily-reflection",
+				recurrence.DateOf(now.AddDate(0, 0, -3)), recurrence.DateOf(now.AddDate(0, 0, -2)))
 			return err
 		},
 	} {
-		if err := ask(); fault.CodeOf(err) != fault.TurnedOff || !strings.Contains(fault.From(err).Hint, "reflection=true") {
+		if err := ask(); fault.CodeOf(err) != fault.TurnedOff ||
+			!strings.Contains(fault.From(err).Hint, "reflection=true") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if task, err := b.Schedules.Get(t.Context(), b.Workspace.ID, "daily-reflection"); err != nil || !task.Off || task.Last == nil || task.Last.Outcome != schedule.Skipped {
+	if task, err := b.Schedules.Get(t.Context(), b.Workspace.ID, "daily-reflection"); err != nil || !task.Off ||
+		task.Last == nil || task.Last.Outcome != schedule.Skipped {
 		t.Errorf("the task is %+v, %v", task, err)
 	}
-	if n := count(b, "select (select count(*) from cairn.runs) + (select count(*) from cairn.reflection_runs)"); n != 0 || len(b.Model.Requests()) != 0 {
+	if n := count(b, "select (select count(*) from cairn.runs) + (select count(*) from cairn.reflection_runs)"); n !=
+		0 || len(b.Model.Requests()) != 0 {
 		t.Errorf("%d rows and %d requests although it is off", n, len(b.Model.Requests()))
 	}
 
@@ -211,7 +243,8 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 		t.Fatalf("on again it swept %+v", got)
 	}
 	var out contract.ReflectionResult
-	testkit.Must(t, b.Temporal.GetWorkflow(t.Context(), contract.ReflectionID(b.Workspace.Key, day(1)), "").Get(t.Context(), &out))
+	testkit.Must(t, b.Temporal.GetWorkflow(t.Context(), contract.ReflectionID(b.Workspace.Key, day(1)), "").
+		Get(t.Context(), &out))
 	got, err := b.App.Reflect.Show(t.Context(), b.Workspace.ID, day(1))
 	testkit.Must(t, err)
 	if r := got.Runs[0]; out.Status != reflection.Saved || r.Messages != 2 || r.Skipped != 2 || got.Day.Notes != 1 {
@@ -221,11 +254,12 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 		t.Errorf("what has no time is waited for: %+v", got)
 	}
 	var dates []string
-	testkit.Must(t, b.Reflections.Backfill(t.Context(), b.Workspace, day(31), day(29), false, func(o reflection.Opened) error {
-		dates = append(dates, o.Run.Key)
-		reflected(b, o.Run)
-		return nil
-	}))
+	testkit.Must(t, b.Reflections.Backfill(t.Context(), b.Workspace, day(31), day(29), false,
+		func(o reflection.Opened) error {
+			dates = append(dates, o.Run.Key)
+			reflected(b, o.Run)
+			return nil
+		}))
 	made, err := b.App.Reflect.Show(t.Context(), b.Workspace.ID, day(30))
 	testkit.Must(t, err)
 	if len(dates) != 3 || made.Status != reflection.Saved || made.Messages != 2 {
@@ -239,15 +273,23 @@ func TestARunThatIsEmptyForAWeekSaysSo(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
-	exec(b, `with c as (insert into cairn.conversations (workspace_id, external_id, channel, next_seq, last_turn_at) values ($1, 'c', 'chat', 0, now()) returning id)
-insert into cairn.turns (workspace_id, conversation_id, number, message_id, mode, origin, args_sha, first_seq, accepted_at) select $1, id, 1, 'm', 'observe', 'user', 'x', 0, now() - interval '2 days' from c`, b.Workspace.ID)
-	exec(b, `insert into cairn.reflection_runs (workspace_id, local_date, zone, status, to_at) select $1, current_date - n, 'UTC', 'empty', now() - make_interval(days => n) from generate_series(1, 6) n`, b.Workspace.ID)
+	exec(b, `with c as (insert into cairn.conversations (workspace_id, external_id, channel, next_seq, `+
+		`last_turn_at) values ($1, 'c', 'chat', 0, now()) returning id)
+insert into cairn.turns (workspace_id, conversation_id, number, message_id, mode, origin, args_sha, first_seq, `+
+		`accepted_at) select $1, id, 1, 'm', 'observe', 'user', 'x', 0, now() - interval '2 days' from c`,
+		b.Workspace.ID)
+	exec(b, `insert into cairn.reflection_runs (workspace_id, local_date, zone, status, to_at) select $1, `+
+		`current_date - n, 'UTC', 'empty', now() - make_interval(days => n) from generate_series(1, 6) n`,
+		b.Workspace.ID)
 	date := time.Now().UTC().Format(time.DateOnly)
-	o, err := b.App.Reflect.Open(t.Context(), reflection.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Date: date, Zone: "UTC", To: time.Now(), Why: contract.ReflectionOfSweep,
-		WorkflowID: "w", Spec: app.ReflectionSpec(b.Config)})
+	o, err := b.App.Reflect.Open(t.Context(),
+		reflection.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Date: date, Zone: "UTC",
+			To: time.Now(), Why: contract.ReflectionOfSweep,
+			WorkflowID: "w", Spec: app.ReflectionSpec(b.Config)})
 	testkit.Must(t, err)
 	day, err := b.App.Reflect.Show(t.Context(), b.Workspace.ID, date)
-	if err != nil || o.Ended == nil || day.Status != reflection.Empty || day.Reason != reflection.UnheardReason || !day.Runs[0].Unheard {
+	if err != nil || o.Ended == nil || day.Status != reflection.Empty || day.Reason != reflection.UnheardReason ||
+		!day.Runs[0].Unheard {
 		t.Errorf("the day came to %+v, %v", day, err)
 	}
 }
@@ -257,7 +299,8 @@ func TestSettingsOfTheSweepAreShown(t *testing.T) {
 	b := apptest.OpenIdle(t)
 	b.Schedules.Planner.Jitter = 15 * time.Minute
 	choose(b, `{"time_zone":"Europe/Berlin","quiet_hours":{"from":"22:00","to":"07:00"}}`)
-	_, err := b.Schedules.Add(t.Context(), b.Workspace.ID, schedule.Draft{Name: "night", Cron: "0 2 * * *", Prompt: "Look."})
+	_, err := b.Schedules.Add(t.Context(), b.Workspace.ID,
+		schedule.Draft{Name: "night", Cron: "0 2 * * *", Prompt: "Look."})
 	testkit.Must(t, err)
 	tasks, err := b.Schedules.List(t.Context(), b.Workspace.ID)
 	testkit.Must(t, err)

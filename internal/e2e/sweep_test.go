@@ -58,12 +58,14 @@ func (b *sweepBundle) number(sql string, args ...any) (n int) {
 func (b *sweepBundle) reflections(n, every int) {
 	b.t.Helper()
 	b.exec(`with made as (
-  insert into workspaces (external_id, key) select 'due ' || i, 'wdue' || i from generate_series(1, $1::int) i returning id, external_id
+  insert into workspaces (external_id, key) select 'due ' || i, 'wdue' || i from generate_series(1, $1::int) i `+
+		`returning id, external_id
 ), task as (
   insert into scheduled_tasks (workspace_id, name, kind, due_at, due_date, due_key)
   select id, 'daily-reflection', 'reflection', now() - interval '1 minute', '2026-11-19', '2026-11-19' from made
 )
-insert into conversations (workspace_id, external_id, channel, next_seq, last_turn_at) select id, 'c', 'chat', 2, now() from made where split_part(external_id, ' ', 2)::int % $2::int = 0`, n, every)
+insert into conversations (workspace_id, external_id, channel, next_seq, last_turn_at) select id, 'c', 'chat', 2, `+
+		`now() from made where split_part(external_id, ' ', 2)::int % $2::int = 0`, n, every)
 }
 
 // sweep does pages until nothing is due.
@@ -73,7 +75,8 @@ func (b *sweepBundle) sweep(s *schedule.Sweeper, rows int) (total contract.Sweep
 		b.pages++
 		counts, err := s.Page(b.t.Context(), fmt.Sprintf("test/%d", b.pages), rows)
 		testkit.Must(b.t, err)
-		total.Looked, total.Started, total.Empty, total.Skipped = total.Looked+counts.Looked, total.Started+counts.Started, total.Empty+counts.Empty, total.Skipped+counts.Skipped
+		total.Looked, total.Started, total.Empty, total.Skipped = total.Looked+counts.Looked,
+			total.Started+counts.Started, total.Empty+counts.Empty, total.Skipped+counts.Skipped
 		if !counts.More {
 			return total
 		}
@@ -133,7 +136,8 @@ func TestAThousandDueAtOnceAreSweptOnce(t *testing.T) {
 	if got := b.sweep(b.Sweeper, 300); got.Looked != 1000 || got.Started != 20 || got.Empty != 980 || got.Skipped != 0 {
 		t.Errorf("swept %+v", got)
 	}
-	if n := b.number("select count(*) from reflection_runs where status = 'empty' and local_date = '2026-11-19' and from_at is null"); n != 980 {
+	if n := b.number("select count(*) from reflection_runs where status = 'empty' and local_date = '2026-11-19' and " +
+		"from_at is null"); n != 980 {
 		t.Errorf("%d empty days", n)
 	}
 	for i := 50; i <= 1000; i += 50 {
@@ -144,7 +148,8 @@ func TestAThousandDueAtOnceAreSweptOnce(t *testing.T) {
 	if b.execution(contract.ReflectionID("wdue1", "2026-11-19")) != "" {
 		t.Error("a workspace without a word has a reflection")
 	}
-	if n := b.number("select count(*) from scheduled_tasks where due_at > now() and due_key = due_date::text and lease_until is null and slot_key = '2026-11-19' and slot_outcome in ('started', 'empty')"); n != 1000 {
+	if n := b.number("select count(*) from scheduled_tasks where due_at > now() and due_key = due_date::text and " +
+		"lease_until is null and slot_key = '2026-11-19' and slot_outcome in ('started', 'empty')"); n != 1000 {
 		t.Errorf("%d tasks have their next firing", n)
 	}
 	if got := b.sweep(b.Sweeper, 300); got.Looked != 0 {
@@ -193,7 +198,8 @@ func TestACrashBetweenAnyTwoLinesLosesAndDoublesNothing(t *testing.T) {
 					t.Errorf("%s is %q, was %q", id, now, first)
 				}
 			}
-			if n := b.number("select count(*) from scheduled_tasks where slot_outcome = 'started' and lease_until is null"); n != 6 {
+			if n := b.number("select count(*) from scheduled_tasks where slot_outcome = 'started' and lease_until " +
+				"is null"); n != 6 {
 				t.Errorf("%d slots are settled as started", n)
 			}
 			if n := b.number("select count(*) from reflection_runs"); n != 54 {
@@ -213,7 +219,8 @@ func TestASlotWhoseLeaseRanOutIsAnotherPages(t *testing.T) {
 	if len(taken.Slots) != 3 {
 		t.Fatalf("took %+v", taken)
 	}
-	if same, err := b.Store.Claims().ClaimPage(t.Context(), "lost", 100, time.Hour, schedule.Planner{}.Plan); err != nil || fmt.Sprint(sorted(same.Slots)) != fmt.Sprint(sorted(taken.Slots)) {
+	if same, err := b.Store.Claims().ClaimPage(t.Context(), "lost", 100, time.Hour, schedule.Planner{}.Plan); err !=
+		nil || fmt.Sprint(sorted(same.Slots)) != fmt.Sprint(sorted(taken.Slots)) {
 		t.Errorf("the claim again is %+v, %v; it was %+v", same, err, taken)
 	}
 	b.exec("update scheduled_tasks set lease_until = now() - interval '1 second'")
@@ -226,7 +233,8 @@ func TestASlotWhoseLeaseRanOutIsAnotherPages(t *testing.T) {
 		}
 	}
 	// Its holder wakes up: what it settles is not its own any more.
-	testkit.Must(t, b.Store.Claims().SettleSlots(t.Context(), "lost", []schedule.DispatchResult{{Slot: taken.Slots[0], Outcome: schedule.Failed}}))
+	testkit.Must(t, b.Store.Claims().SettleSlots(t.Context(), "lost",
+		[]schedule.DispatchResult{{Slot: taken.Slots[0], Outcome: schedule.Failed}}))
 	if n := b.number("select count(*) from scheduled_tasks where slot_outcome = 'failed'"); n != 0 {
 		t.Error("a page settled a slot of another")
 	}
@@ -245,14 +253,16 @@ func TestADateThatHasItsReflectionGetsNoOther(t *testing.T) {
 	t.Parallel()
 	b := sweepSetup(t)
 	b.reflections(1, 1)
-	b.exec("insert into reflection_runs (workspace_id, local_date, zone, status, to_at) select workspace_id, '2026-11-19', 'UTC', 'saved', now() from scheduled_tasks")
+	b.exec("insert into reflection_runs (workspace_id, local_date, zone, status, to_at) select workspace_id, " +
+		"'2026-11-19', 'UTC', 'saved', now() from scheduled_tasks")
 	if got := b.sweep(b.Sweeper, 100); got.Started != 0 || got.Skipped != 1 {
 		t.Errorf("swept %+v", got)
 	}
 	if b.execution(contract.ReflectionID("wdue1", "2026-11-19")) != "" {
 		t.Error("the date has two reflections")
 	}
-	if n := b.number("select count(*) from scheduled_tasks where slot_outcome = 'collapsed' and due_at > now()"); n != 1 {
+	if n := b.number("select count(*) from scheduled_tasks where slot_outcome = 'collapsed' and due_at > now()"); n !=
+		1 {
 		t.Error("the task was not moved on")
 	}
 }
@@ -261,7 +271,8 @@ func TestThePausedAndTheErasedAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	b := sweepSetup(t)
 	b.reflections(4, 1)
-	b.exec("update scheduled_tasks set paused_at = now() where workspace_id = (select id from workspaces where key = 'wdue1')")
+	b.exec("update scheduled_tasks set paused_at = now() where workspace_id = (select id from workspaces where key " +
+		"= 'wdue1')")
 	b.exec("update workspaces set state = 'erasing' where key = 'wdue2'")
 	if got := b.sweep(b.Sweeper, 1); got.Started != 2 {
 		t.Errorf("swept %+v", got)
@@ -280,10 +291,12 @@ func TestADayIsEmptyBySequenceNumbersNotByTimes(t *testing.T) {
 	t.Parallel()
 	b := sweepSetup(t)
 	b.reflections(3, 1)
-	b.exec(`insert into conversation_marks (workspace_id, conversation_id, kind, seq) select c.workspace_id, c.id, 'reflection', case w.key when 'wdue1' then 1 else 0 end
+	b.exec(`insert into conversation_marks (workspace_id, conversation_id, kind, seq) select c.workspace_id, c.id, ` +
+		`'reflection', case w.key when 'wdue1' then 1 else 0 end
 from conversations c join workspaces w on w.id = c.workspace_id where w.key in ('wdue1', 'wdue2')`)
 	b.exec("update conversations set last_turn_at = now() - interval '40 days'")
-	b.exec("update conversations set channel = 'scheduled' where workspace_id = (select id from workspaces where key = 'wdue3')")
+	b.exec("update conversations set channel = 'scheduled' where workspace_id = (select id from workspaces where " +
+		"key = 'wdue3')")
 	if got := b.sweep(b.Sweeper, 100); got.Started != 1 || got.Empty != 2 {
 		t.Errorf("swept %+v", got)
 	}
@@ -298,7 +311,8 @@ func TestAFailedDayIsPartOfTheNextWindow(t *testing.T) {
 	t.Parallel()
 	b := sweepSetup(t)
 	b.reflections(1, 1)
-	b.exec(`insert into reflection_runs (workspace_id, local_date, zone, status, to_at) select workspace_id, d::date, 'UTC', s, d::timestamptz from scheduled_tasks,
+	b.exec(`insert into reflection_runs (workspace_id, local_date, zone, status, to_at) select workspace_id, ` +
+		`d::date, 'UTC', s, d::timestamptz from scheduled_tasks,
 (values ('2026-11-16', 'saved'), ('2026-11-17', 'empty'), ('2026-11-18', 'failed')) v(d, s)`)
 	page, err := b.Store.Claims().ClaimPage(t.Context(), "window", 10, time.Minute, schedule.Planner{}.Plan)
 	testkit.Must(t, err)

@@ -25,7 +25,8 @@ func swept(b *apptest.Bundle, id string, in contract.SweepInput) (out contract.S
 	ctx, cancel := context.WithTimeout(b.T.Context(), time.Minute)
 	defer cancel()
 	in.Timeouts.Heartbeat = 2 * time.Second
-	r, err := b.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: contract.QueueMain}, contract.Sweep, in)
+	r, err := b.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: contract.QueueMain},
+		contract.Sweep, in)
 	testkit.Must(b.T, err)
 	testkit.Must(b.T, r.Get(ctx, &out))
 	return out
@@ -37,10 +38,13 @@ func TestAScheduledPromptIsAnsweredAsATurn(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "That is all."})
 	b.Model.On(openaitest.Rule{Stage: "turn", CallsFunc: looking})
 	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
-	task, err := b.Schedules.Add(t.Context(), b.Workspace.ID, schedule.Draft{Name: "report", Cron: "0 8 * * *", Prompt: "Sum up the day."})
+	task, err := b.Schedules.Add(t.Context(), b.Workspace.ID,
+		schedule.Draft{Name: "report", Cron: "0 8 * * *", Prompt: "Sum up the day."})
 	testkit.Must(t, err)
-	exec(b, "update cairn.scheduled_tasks set due_at = now() - interval '1 minute', due_date = '2026-11-19', due_key = '2026-11-19' where name = 'report'")
-	if got := swept(b, "sweep-answered", contract.SweepInput{}); got.Looked != 4 || got.Started != 1 { // the built-in tasks were planned
+	exec(b, "update cairn.scheduled_tasks set due_at = now() - interval '1 minute', due_date = '2026-11-19', "+
+		"due_key = '2026-11-19' where name = 'report'")
+	// the built-in tasks were planned
+	if got := swept(b, "sweep-answered", contract.SweepInput{}); got.Looked != 4 || got.Started != 1 {
 		t.Errorf("swept %+v", got)
 	}
 	out := answered(b, task.Conversation(), "2026-11-19")
@@ -71,9 +75,11 @@ func TestATurnWithoutAnAnswerKeepsTheNextFromStarting(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t) // nobody answers
 	for name, overlap := range map[string]string{"skips": schedule.OverlapSkip, "queues": schedule.OverlapQueue} {
-		_, err := b.Schedules.Add(t.Context(), b.Workspace.ID, schedule.Draft{Name: name, Cron: "@hourly", Prompt: "Look.", Overlap: overlap, Channel: "sms"})
+		_, err := b.Schedules.Add(t.Context(), b.Workspace.ID,
+			schedule.Draft{Name: name, Cron: "@hourly", Prompt: "Look.", Overlap: overlap, Channel: "sms"})
 		testkit.Must(t, err)
-		second := map[string]string{schedule.OverlapSkip: schedule.Skipped, schedule.OverlapQueue: schedule.Started}[overlap]
+		second := map[string]string{schedule.OverlapSkip: schedule.Skipped,
+			schedule.OverlapQueue: schedule.Started}[overlap]
 		for _, want := range []string{schedule.Started, second} {
 			f, err := b.Schedules.Trigger(t.Context(), b.Workspace.ID, b.Workspace.Key, name, "")
 			testkit.Must(t, err)
@@ -95,15 +101,19 @@ func TestASweepContinuesAsNewAndCountsOn(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
-	exec(b, `with made as (insert into cairn.workspaces (external_id, key) select 'n' || i, 'wn' || i from generate_series(1, 9) i returning id)
-insert into cairn.scheduled_tasks (workspace_id, name, kind, due_at, due_date, due_key) select id, 'daily-reflection', 'reflection', now(), '2026-11-19', '2026-11-19' from made`)
+	exec(b, `with made as (insert into cairn.workspaces (external_id, key) select 'n' || i, 'wn' || i from `+
+		`generate_series(1, 9) i returning id)
+insert into cairn.scheduled_tasks (workspace_id, name, kind, due_at, due_date, due_key) select id, `+
+		`'daily-reflection', 'reflection', now(), '2026-11-19', '2026-11-19' from made`)
 	exec(b, "delete from cairn.scheduled_tasks where workspace_id = $1", b.Workspace.ID)
-	if got := swept(b, "sweep-long", contract.SweepInput{Pages: 2, Rows: 2}); got.Looked != 9 || got.Empty != 9 || got.Started != 0 {
+	if got := swept(b, "sweep-long", contract.SweepInput{Pages: 2, Rows: 2}); got.Looked != 9 || got.Empty != 9 ||
+		got.Started != 0 {
 		t.Errorf("swept %+v", got)
 	}
 	var runs []string // the latest first
 	testkit.Eventually(t, "Temporal shows every run", func() bool {
-		page, err := b.Temporal.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: "WorkflowId = 'sweep-long'"})
+		page, err := b.Temporal.ListWorkflow(t.Context(),
+			&workflowservice.ListWorkflowExecutionsRequest{Query: "WorkflowId = 'sweep-long'"})
 		testkit.Must(t, err)
 		runs = nil
 		for _, x := range page.Executions {
@@ -120,7 +130,8 @@ func TestTheWorkerSchedulesTheSweepOnce(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t, func(c *config.Config) { c.SweepEvery = time.Second })
-	exec(b, "update cairn.scheduled_tasks set due_at = now(), due_date = '2026-11-19', due_key = '2026-11-19' where kind = 'reflection'")
+	exec(b, "update cairn.scheduled_tasks set due_at = now(), due_date = '2026-11-19', due_key = '2026-11-19' where "+
+		"kind = 'reflection'")
 	testkit.Eventually(t, "the sweep has been at it", func() bool {
 		task, err := b.Schedules.Get(t.Context(), b.Workspace.ID, "daily-reflection")
 		return err == nil && task.Last != nil && task.Last.Outcome == schedule.Empty
@@ -131,7 +142,8 @@ func TestTheWorkerSchedulesTheSweepOnce(t *testing.T) {
 	d, err := b.Temporal.ScheduleClient().GetHandle(t.Context(), contract.SweepSchedule).Describe(t.Context())
 	testkit.Must(t, err)
 	s := d.Schedule
-	if len(s.Spec.Intervals) != 1 || s.Spec.Intervals[0].Every != time.Hour || s.Spec.TimeZoneName != "UTC" || s.Policy.Overlap != enums.SCHEDULE_OVERLAP_POLICY_SKIP || s.Policy.CatchupWindow != time.Hour {
+	if len(s.Spec.Intervals) != 1 || s.Spec.Intervals[0].Every != time.Hour || s.Spec.TimeZoneName != "UTC" ||
+		s.Policy.Overlap != enums.SCHEDULE_OVERLAP_POLICY_SKIP || s.Policy.CatchupWindow != time.Hour {
 		t.Errorf("the schedule is %+v, %+v", s.Spec, s.Policy)
 	}
 }

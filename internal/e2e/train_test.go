@@ -27,10 +27,15 @@ func lessons(n int) (out []cases.ImportedTrace) {
 	for i := range n {
 		plant := plants[i%len(plants)]
 		t := cases.ImportedTrace{ID: fmt.Sprintf("t%d", i)}
-		for d, line := range []string{"Hello! How are you today?", fmt.Sprintf("I planted a %s tree behind the shed in March %d.", plant, 2000+i), "Thanks, that is nice!", fmt.Sprintf("My sister prefers %s jam.", plant)} {
-			t.Messages = append(t.Messages, transcript.Message{Role: transcript.User, Name: "Vera", Content: line, Time: time.Date(2024, 3, 1+d, 9, 0, 0, 0, time.UTC)})
+		for d, line := range []string{"Hello! How are you today?",
+			fmt.Sprintf("I planted a %s tree behind the shed in March %d.", plant, 2000+i), "Thanks, that is nice!",
+			fmt.Sprintf("My sister prefers %s jam.", plant)} {
+			t.Messages = append(t.Messages, transcript.Message{Role: transcript.User, Name: "Vera", Content: line,
+				Time: time.Date(2024, 3, 1+d, 9, 0, 0, 0, time.UTC)})
 		}
-		t.Questions = []cases.ImportedQuestion{{Question: fmt.Sprintf("Which tree was planted behind the shed in %d?", 2000+i), Answers: []string{plant + " tree"}, Evidence: []int{1}},
+		t.Questions = []cases.ImportedQuestion{
+			{Question: fmt.Sprintf("Which tree was planted behind the shed in %d?", 2000+i),
+				Answers: []string{plant + " tree"}, Evidence: []int{1}},
 			{Question: "Who prefers " + plant + " jam?", Answers: []string{"sister"}, Evidence: []int{3}}}
 		out = append(out, t)
 	}
@@ -44,7 +49,9 @@ func train(b *apptest.Bundle, change ...func(*training.Request)) run.Run {
 	b.T.Helper()
 	_, err := b.Learning.Cases.Import(b.T.Context(), b.Workspace.ID, "", lessons(4))
 	testkit.Must(b.T, err)
-	r := training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Spec: training.Spec{Spec: app.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 3, Parallel: 3, Design: true}}
+	r := training.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key,
+		Spec: training.Spec{Spec: app.EvolveSpec(b.Config), Stages: 2, Iterations: 2, Episodes: 3, Parallel: 3,
+			Design: true}}
 	r.Keeping.Tokens = 24
 	for _, f := range change {
 		f(&r)
@@ -97,7 +104,8 @@ func trainedAlone(t *testing.T) (training.Result, []string) {
 	alone := apptest.Open(t, offlineRules)
 	r := train(alone, func(r *training.Request) { r.Parallel = 1 })
 	want := trainedTo(alone, r.Ref)
-	if want.Outcome != run.Completed || want.Version != 2 || want.Iterations != 4 || want.Stages != 2 || len(want.Rewards) != 4 {
+	if want.Outcome != run.Completed || want.Version != 2 || want.Iterations != 4 || want.Stages != 2 ||
+		len(want.Rewards) != 4 {
 		t.Fatalf("%+v", want)
 	}
 	head, err := alone.Learning.Banks.Head(t.Context(), alone.Workspace.ID, "")
@@ -108,7 +116,8 @@ func trainedAlone(t *testing.T) (training.Result, []string) {
 	testkit.Must(t, err)
 	first, err := alone.Learning.Banks.At(t.Context(), alone.Workspace.ID, bank.Default, 1)
 	testkit.Must(t, err)
-	if head.Version.Policy != want.Policy || head.Version.Policy == first.Version.Policy || head.Version.Action != bank.ActionTrain {
+	if head.Version.Policy != want.Policy || head.Version.Policy == first.Version.Policy ||
+		head.Version.Action != bank.ActionTrain {
 		t.Errorf("in force: %+v", head.Version)
 	}
 	known := skillStats(alone)
@@ -122,19 +131,24 @@ func trainedAlone(t *testing.T) (training.Result, []string) {
 
 	// Erasing a conversation takes along what training kept of it; bank and policy,
 	// which hold no text of it, stay as they are.
-	lemon := []string{"select count(*) from cairn.cases where question ~ 'lemon' or array_to_string(gold, ' ') ~ 'lemon'", "select count(*) from cairn.llm_calls where request ~ 'lemon'",
-		"select count(*) from cairn.training_steps where conversation_id is not null and result::text ~ 'lemon'", "select count(*) from cairn.messages where content ~ 'lemon'"}
+	lemon := []string{"select count(*) from cairn.cases where question ~ 'lemon' or array_to_string(gold, ' ') ~ " +
+		"'lemon'", "select count(*) from cairn.llm_calls where request ~ 'lemon'",
+		"select count(*) from cairn.training_steps where conversation_id is not null and result::text ~ 'lemon'",
+		"select count(*) from cairn.messages where content ~ 'lemon'"}
 	if count(alone, lemon[0]) == 0 || count(alone, lemon[1]) == 0 {
 		t.Fatal("there is nothing to erase")
 	}
-	taught := column[int64](alone, "select conversation_id from cairn.cases where array_to_string(gold, ' ') ~ 'lemon' limit 1")[0]
-	erased(alone, erase.Target{Workspace: alone.Workspace.ID, Conversation: taught, Derived: erase.Delete}, alone.Workspace.Key)
+	taught := column[int64](alone, "select conversation_id from cairn.cases where array_to_string(gold, ' ') ~ "+
+		"'lemon' limit 1")[0]
+	erased(alone, erase.Target{Workspace: alone.Workspace.ID, Conversation: taught, Derived: erase.Delete},
+		alone.Workspace.Key)
 	for _, query := range lemon {
 		if n := count(alone, query); n != 0 {
 			t.Errorf("%s: %d", query, n)
 		}
 	}
-	if now, err := alone.Learning.Banks.Head(t.Context(), alone.Workspace.ID, bank.Default); err != nil || now.Snapshot() != head.Snapshot() {
+	if now, err := alone.Learning.Banks.Head(t.Context(), alone.Workspace.ID, bank.Default); err != nil ||
+		now.Snapshot() != head.Snapshot() {
 		t.Errorf("after the erase: %v, %v", now.Version, err)
 	}
 	if left := skillStats(alone); !slices.Equal(left, known) {
@@ -147,7 +161,8 @@ func trainedAlone(t *testing.T) (training.Result, []string) {
 func trainedManyAtOnce(t *testing.T, want training.Result, known []string) {
 	t.Helper()
 	many := apptest.Open(t, offlineRules)
-	if got := trainedTo(many, train(many, func(r *training.Request) { r.Parallel = 16 }).Ref); got.Policy != want.Policy || got.Best != want.Best {
+	if got := trainedTo(many, train(many, func(r *training.Request) { r.Parallel = 16 }).Ref); got.Policy !=
+		want.Policy || got.Best != want.Best {
 		t.Errorf("16 at once: policy %.12s, alone %.12s", got.Policy, want.Policy)
 	}
 	if got := skillStats(many); !slices.Equal(got, known) {
@@ -163,13 +178,15 @@ func trainedUnderKills(t *testing.T, want training.Result) {
 	r := train(b)
 	for _, steps := range []int{2, 6} { // in the middle of the first iteration, and of a later one
 		testkit.Eventually(t, fmt.Sprintf("%d steps are done", steps), func() bool {
-			return count(b, "select count(*) from cairn.training_steps") >= steps || count(b, "select count(*) from cairn.runs where status = 'ended'") > 0
+			return count(b, "select count(*) from cairn.training_steps") >= steps ||
+				count(b, "select count(*) from cairn.runs where status = 'ended'") > 0
 		})
 		worker.Kill()
 		worker = b.StartProcess()
 	}
 	got := trainedTo(b, r.Ref)
-	if got.Outcome != run.Completed || got.Policy != want.Policy || got.Best != want.Best || fmt.Sprint(got.Rewards) != fmt.Sprint(want.Rewards) {
+	if got.Outcome != run.Completed || got.Policy != want.Policy || got.Best != want.Best ||
+		fmt.Sprint(got.Rewards) != fmt.Sprint(want.Rewards) {
 		t.Errorf("killed twice: %+v\nleft alone: %+v", got, want)
 	}
 	if n := count(b, "select count(*) from cairn.policies"); n > 12 {

@@ -31,13 +31,18 @@ func TestAModelThatNeverStopsIsStopped(t *testing.T) {
 		override int
 		calls    int
 	}{
-		{"voice", 0, 6}, {"sms", 0, 10 + 1}, {"chat", 0, 10 + 1}, {"scheduled", 0, 15 + 1}, {"chat", 3, 3 + 1}, {"voice", 3, 3}, {"voice", 1, 1},
+		{"voice", 0, 6}, {"sms", 0, 10 + 1}, {"chat", 0, 10 + 1}, {"scheduled", 0, 15 + 1}, {"chat", 3, 3 + 1},
+		{"voice", 3, 3}, {"voice", 1, 1},
 	} {
 		t.Run(fmt.Sprintf("%s %d", c.channel, c.override), func(t *testing.T) {
 			b := cairn.Anew(t)
-			b.Model.On(openaitest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "That is all that I know.", CallsFunc: looking}) // even now
+			// even now
+			b.Model.On(openaitest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "That is all that I know.",
+				CallsFunc: looking})
 			b.Model.On(openaitest.Rule{Stage: "turn", CallsFunc: looking})
-			got := b.Say("c", 1, "Find it.", on(c.channel), wall(time.Minute), func(r *conversation.Request) { r.MaxTurns = c.override })
+			got := b.Say("c", 1, "Find it.", on(c.channel), wall(time.Minute), func(r *conversation.Request) {
+				r.MaxTurns = c.override
+			})
 
 			if got.Reason != "budget" || got.Reply != "That is all that I know." {
 				t.Errorf("answered %+v", got)
@@ -107,16 +112,19 @@ func TestAFinalCallThatFailsIsAnsweredInOurWords(t *testing.T) {
 		said, want string
 		failure    openaitest.Rule
 	}{
-		"failure":                  {"", "Reply CONTINUE", openaitest.Rule{Status: http.StatusBadRequest, Reply: "no"}},
-		"nothing said":             {"", "Reply CONTINUE", openaitest.Rule{Reply: ""}},
-		"what it had said before":  {"It is in the attic, I think.", "in the attic", openaitest.Rule{Status: http.StatusBadRequest, Reply: "no"}},
+		"failure":      {"", "Reply CONTINUE", openaitest.Rule{Status: http.StatusBadRequest, Reply: "no"}},
+		"nothing said": {"", "Reply CONTINUE", openaitest.Rule{Reply: ""}},
+		"what it had said before": {"It is in the attic, I think.", "in the attic",
+			openaitest.Rule{Status: http.StatusBadRequest, Reply: "no"}},
 		"said before, and nothing": {"It is in the attic, I think.", "in the attic", openaitest.Rule{Reply: ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := cairn.Anew(t)
 			c.failure.Stage, c.failure.Choice = "turn", llm.ChooseNone
 			b.Model.On(c.failure)
-			b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int), Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "The keys are in the attic."})}, Reply: c.said})
+			b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int),
+				Calls: []llm.ToolCall{saying("memory_save",
+					map[string]string{"content": "The keys are in the attic."})}, Reply: c.said})
 			b.Model.On(openaitest.Rule{Stage: "turn", CallsFunc: looking})
 			got := b.Say("c", 1, "Where are the keys?", on("sms"), func(r *conversation.Request) { r.MaxTurns = 2 })
 			if got.Reason != "budget" || !strings.Contains(got.Reply, c.want) {
@@ -157,7 +165,8 @@ func TestATurnWhoseTimeIsUpIsAnswered(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
-	b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int), Calls: []llm.ToolCall{saying("memory_search", map[string]string{"query": "keys"})}})
+	b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int),
+		Calls: []llm.ToolCall{saying("memory_search", map[string]string{"query": "keys"})}})
 	b.Model.On(openaitest.Rule{Stage: "turn", Barrier: "never", Reply: "too late"})
 	got := b.Say("c", 1, "Where are the keys?", on("voice"), wall(time.Second))
 	if got.Reason != "wall_clock" || !strings.Contains(got.Reply, "in time") {
@@ -173,7 +182,8 @@ func TestACancelledTurnIsAnswered(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
-	b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int), Match: "first", Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada likes tea."})}})
+	b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int), Match: "first",
+		Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada likes tea."})}})
 	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleTool, Barrier: "held", Reply: "too late"})
 	b.Model.On(openaitest.Rule{Stage: "turn", Match: "third", Reply: "Yes."})
 	send(b, b.Message("c", "m1", "the first"))
@@ -187,7 +197,8 @@ func TestACancelledTurnIsAnswered(t *testing.T) {
 	cancel(b, "c", "m2") // while it waits
 	cancel(b, "c", "m1")
 	first, second := answered(b, "c", "m1"), answered(b, "c", "m2")
-	if first.Reason != "interrupted" || !strings.Contains(first.Reply, "memory_save") || second.Reason != "interrupted" {
+	if first.Reason != "interrupted" || !strings.Contains(first.Reply, "memory_save") ||
+		second.Reason != "interrupted" {
 		t.Errorf("answered %+v and %+v", first, second)
 	}
 	b.Model.Release("held")
@@ -218,7 +229,8 @@ func TestTheSameCallAgainAndAgainIsBroken(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "I found nothing."})
-	b.Model.On(openaitest.Rule{Stage: "turn", Calls: []llm.ToolCall{saying("memory_search", map[string]string{"query": "keys"})}})
+	b.Model.On(openaitest.Rule{Stage: "turn",
+		Calls: []llm.ToolCall{saying("memory_search", map[string]string{"query": "keys"})}})
 	got := b.Say("c", 1, "Where are the keys?")
 	// Two run, the third is withheld, the fourth ends it.
 	if got.Reason != "guardrail" || got.Reply != "I found nothing." || b.Model.Count("turn") != 5 {
@@ -239,8 +251,10 @@ func TestEveryCallIsAnswered(t *testing.T) {
 	defer unlock()
 	long := strings.Repeat("x", 3000)
 	b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int), Calls: []llm.ToolCall{
-		{Name: "launch_rocket" + long, Arguments: "{}"}, {Name: "memory_search", Arguments: `{"query": `}, {Name: "memory_search", Arguments: `[1]`}, {Name: "memory_search"},
-		{Name: "memory_save", Arguments: `{"content":"It takes too long."}`}, {Name: "memory_search", Arguments: `{"query":"tea"}`}}})
+		{Name: "launch_rocket" + long, Arguments: "{}"}, {Name: "memory_search", Arguments: `{"query": `},
+		{Name: "memory_search", Arguments: `[1]`}, {Name: "memory_search"},
+		{Name: "memory_save", Arguments: `{"content":"It takes too long."}`},
+		{Name: "memory_search", Arguments: `{"query":"tea"}`}}})
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Done."})
 	if got := b.Say("c", 1, "Go."); got.Reply != "Done." {
 		t.Fatalf("answered %+v", got)
@@ -252,7 +266,8 @@ func TestEveryCallIsAnswered(t *testing.T) {
 			results = append(results, m.Content)
 		}
 	}
-	want := []string{"unknown_tool", "not a JSON object", "invalid_argument", "invalid_argument", "no result in time", `"ok":true`}
+	want := []string{"unknown_tool", "not a JSON object", "invalid_argument", "invalid_argument", "no result in time",
+		`"ok":true`}
 	if len(results) != len(want) {
 		t.Fatalf("%d results: %q", len(results), results)
 	}
@@ -270,7 +285,8 @@ func TestAScheduledTurnIsToldOfItsCheckpoint(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
-	b.Model.On(openaitest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "That is all that I know.", CallsFunc: looking})
+	b.Model.On(openaitest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "That is all that I know.",
+		CallsFunc: looking})
 	b.Model.On(openaitest.Rule{Stage: "turn", CallsFunc: looking})
 	choose := func(patch string) {
 		testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(_ context.Context, q postgres.Tx) error {

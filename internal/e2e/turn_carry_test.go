@@ -15,7 +15,8 @@ import (
 // another is the service of another worker, which has made none of a turn's steps.
 func another(b *apptest.Bundle) *agentrun.Service {
 	c := b.App.AgentRuns
-	return &agentrun.Service{Store: c.Store, Ledger: c.Ledger, Tools: c.Tools, Memory: c.Memory, Agents: c.Agents, MemoryAgentTools: c.MemoryAgentTools, Compactor: c.Compactor, FlushSpec: c.FlushSpec}
+	return &agentrun.Service{Store: c.Store, Ledger: c.Ledger, Tools: c.Tools, Memory: c.Memory, Agents: c.Agents,
+		MemoryAgentTools: c.MemoryAgentTools, Compactor: c.Compactor, FlushSpec: c.FlushSpec}
 }
 
 // stepped makes one step of a run.
@@ -54,7 +55,8 @@ func TestAStepIsTheSameOnAnyWorker(t *testing.T) {
 		if out := stepped(b, b.App.AgentRuns, ref, 1); len(out.Calls) != 1 || out.Final {
 			t.Fatalf("%s: the first step %+v", conversationID, out)
 		}
-		if out := stepped(b, second, ref, 2); !out.Final || out.Ended == nil || out.Ended.Reason != agent.Final || out.Ended.Steps != 2 {
+		if out := stepped(b, second, ref, 2); !out.Final || out.Ended == nil || out.Ended.Reason != agent.Final ||
+			out.Ended.Steps != 2 {
 			t.Errorf("%s: the second step %+v", conversationID, out)
 		}
 	}
@@ -62,7 +64,8 @@ func TestAStepIsTheSameOnAnyWorker(t *testing.T) {
 	if len(both) != 4 {
 		t.Fatalf("%d requests for two turns of two steps", len(both))
 	}
-	if prefix(t, both[1]) != prefix(t, both[3]) || !reflect.DeepEqual(both[1].Messages[2:], both[3].Messages[2:]) || len(both[1].Messages) != 4 {
+	if prefix(t, both[1]) != prefix(t, both[3]) || !reflect.DeepEqual(both[1].Messages[2:], both[3].Messages[2:]) ||
+		len(both[1].Messages) != 4 {
 		t.Errorf("one worker asked %+v, two asked %+v", both[1].Messages, both[3].Messages)
 	}
 	validThreads(t, b)
@@ -79,7 +82,8 @@ func TestACarriedTurnIsNotBelievedBlindly(t *testing.T) {
 		stepped(b, b.App.AgentRuns, ref, 1)
 		_, err := another(b).Close(t.Context(), ref, agent.Interrupted, "", agentrun.Base{})
 		testkit.Must(t, err)
-		if out := stepped(b, b.App.AgentRuns, ref, 2); !out.Final || out.Ended == nil || out.Ended.Reason != agent.Interrupted || b.Model.Count("turn") != 1 {
+		if out := stepped(b, b.App.AgentRuns, ref, 2); !out.Final || out.Ended == nil ||
+			out.Ended.Reason != agent.Interrupted || b.Model.Count("turn") != 1 {
 			t.Errorf("after %d requests %+v", b.Model.Count("turn"), out)
 		}
 	})
@@ -88,7 +92,8 @@ func TestACarriedTurnIsNotBelievedBlindly(t *testing.T) {
 		b := looks(t)
 		ref := begun(b, "c")
 		stepped(b, b.App.AgentRuns, ref, 1)
-		exec(b, "insert into cairn.soul_versions (workspace_id, version, content, action, origin, op_id) values ($1, 1, 'Speak like a pirate.', 'replace', 'user', 'test')", b.Workspace.ID)
+		exec(b, "insert into cairn.soul_versions (workspace_id, version, content, action, origin, op_id) values "+
+			"($1, 1, 'Speak like a pirate.', 'replace', 'user', 'test')", b.Workspace.ID)
 		exec(b, "update cairn.workspaces set soul_version = 1 where id = $1", b.Workspace.ID)
 		exec(b, "update cairn.frozen_sessions set revoked_at = now()")
 		stepped(b, b.App.AgentRuns, ref, 2)
@@ -102,7 +107,8 @@ func TestACarriedTurnIsNotBelievedBlindly(t *testing.T) {
 		ref := begun(b, "c")
 		stepped(b, b.App.AgentRuns, ref, 1)
 		stepped(b, another(b), ref, 2)
-		if out := stepped(b, b.App.AgentRuns, ref, 2); !out.Final || out.Ended == nil || out.Ended.Reason != agent.Final || b.Model.Count("turn") != 2 {
+		if out := stepped(b, b.App.AgentRuns, ref, 2); !out.Final || out.Ended == nil ||
+			out.Ended.Reason != agent.Final || b.Model.Count("turn") != 2 {
 			t.Errorf("a step that another worker has made: %+v after %d requests", out, b.Model.Count("turn"))
 		}
 	})
@@ -119,7 +125,8 @@ func TestAQuestionIsFoundWithItsAnswer(t *testing.T) {
 	}
 	stepped(b, b.App.AgentRuns, ref, 1)
 	stepped(b, b.App.AgentRuns, ref, 2)
-	got := text(b, `select string_agg(d.seq || ' ' || d.session || ' ' || d.text || ' ' || (d.event_time = t.accepted_at), ', ' order by d.seq) from cairn.search_docs d, cairn.turns t where d.kind = 'turn'`)
+	got := text(b, `select string_agg(d.seq || ' ' || d.session || ' ' || d.text || ' ' || (d.event_time = `+
+		`t.accepted_at), ', ' order by d.seq) from cairn.search_docs d, cairn.turns t where d.kind = 'turn'`)
 	if want := "0 0 What do I drink? true, 3 0 All right. false"; got != want {
 		t.Errorf("found %q, want %q", got, want)
 	}

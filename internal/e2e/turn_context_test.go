@@ -77,12 +77,16 @@ func TestNewsIsToldWithTheMessage(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
-	exec(b, `update cairn.workspaces set settings = '{"write_approval": {"skills": "all"}}' where id = $1`, b.Workspace.ID)
+	exec(b, `update cairn.workspaces set settings = '{"write_approval": {"skills": "all"}}' where id = $1`,
+		b.Workspace.ID)
 	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "^improve", Calls: []llm.ToolCall{
-		saying("skill_patch", map[string]string{"name": "deploy-web", "old_string": "Run the tests.", "new_string": "Run all the tests."})}})
+		saying("skill_patch", map[string]string{"name": "deploy-web", "old_string": "Run the tests.",
+			"new_string": "Run all the tests."})}})
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 	save := func(name string) {
-		_, err := b.Library.Save(t.Context(), by(b, agent.OriginUser), library.SaveArgs{Name: name, Description: "About " + strings.Repeat(name+" ", 3), Content: strings.ReplaceAll(procedure, "site", name), AllowSimilar: true})
+		_, err := b.Library.Save(t.Context(), by(b, agent.OriginUser),
+			library.SaveArgs{Name: name, Description: "About " + strings.Repeat(name+" ", 3),
+				Content: strings.ReplaceAll(procedure, "site", name), AllowSimilar: true})
 		testkit.Must(t, err)
 	}
 	save("deploy-web")
@@ -94,7 +98,8 @@ func TestNewsIsToldWithTheMessage(t *testing.T) {
 	b.Say("c", 2, "improve it")
 	b.Say("d", 9, "Hello") // another conversation of the same session
 	for _, m := range []string{"m2", "m9"} {
-		if got := pinned(b, m); !strings.Contains(got, "New or changed since the index of skills was read: cook-rice.") {
+		if got := pinned(b, m); !strings.Contains(got,
+			"New or changed since the index of skills was read: cook-rice.") {
 			t.Errorf("%s is told %s", m, got)
 		}
 	}
@@ -128,7 +133,8 @@ func TestFreshTargetsAreToldWithTheMessage(t *testing.T) {
 	if got := pinned(b, "m1"); strings.Contains(got, "memories about") {
 		t.Errorf("what the prompt holds is told as news: %s", got)
 	}
-	_, err := b.LongTerm.AddTargets(t.Context(), by(b, agent.OriginUser), []longterm.NewTarget{{Type: memory.Personal, Target: "Ada"}})
+	_, err := b.LongTerm.AddTargets(t.Context(), by(b, agent.OriginUser),
+		[]longterm.NewTarget{{Type: memory.Personal, Target: "Ada"}})
 	testkit.Must(t, err)
 	b.Say("c", 2, "Hello again")
 	last := asked(b, "turn")
@@ -146,13 +152,16 @@ func TestWhatWasSaidIsLookedUpWordForWord(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
 	for match, sources := range map[string][]string{"^where": {"chunks"}, "^who": {"memory", "notes"}} {
-		b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: match, Calls: []llm.ToolCall{saying("memory_search", map[string]any{"query": "parcel in the locker", "sources": sources})}})
+		b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: match,
+			Calls: []llm.ToolCall{saying("memory_search",
+				map[string]any{"query": "parcel in the locker", "sources": sources})}})
 	}
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 	last := func() string { all := asked(b, "turn"); return all[len(all)-1].Last }
 	b.Say("c", 1, "The parcel is in locker 47.")
 	b.Say("d", 1, "where is it?")
-	if got := last(); !strings.Contains(got, "The parcel is in locker 47.") || !strings.Contains(got, `"type":"turn"`) || !strings.Contains(got, `"conversation":"c"`) {
+	if got := last(); !strings.Contains(got, "The parcel is in locker 47.") ||
+		!strings.Contains(got, `"type":"turn"`) || !strings.Contains(got, `"conversation":"c"`) {
 		t.Errorf("found %s", got)
 	}
 	b.Say("d", 2, "who knows?")

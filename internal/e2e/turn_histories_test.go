@@ -28,7 +28,8 @@ func TestConversationsEndInEachWay(t *testing.T) {
 		t.Parallel()
 		b := apptest.Open(t) // of its own, for what is distilled afterwards
 		exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":1}}' where id = $1`, b.Workspace.ID)
-		b.Model.On(openaitest.Rule{Stage: "nudge", Nth: 1, Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada likes tea."})}})
+		b.Model.On(openaitest.Rule{Stage: "nudge", Nth: 1,
+			Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada likes tea."})}})
 		b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 		scriptSaves(b)
 		b.Say("c", 1, "remember Grace likes coffee.")
@@ -40,7 +41,8 @@ func TestConversationsEndInEachWay(t *testing.T) {
 		_, err := b.Driver.End(t.Context(), b.Workspace.Key, id)
 		testkit.Must(t, err)
 		testkit.Eventually(t, "the conversation has ended", func() bool { return view(b, "c").ClosedAt != nil })
-		testkit.Must(t, b.Temporal.GetWorkflow(t.Context(), contract.ConversationID(b.Workspace.Key, id), "").Get(t.Context(), nil))
+		testkit.Must(t, b.Temporal.GetWorkflow(t.Context(), contract.ConversationID(b.Workspace.Key, id), "").
+			Get(t.Context(), nil))
 		record(b, "ended", "m1")
 		b.Record(contract.NudgeID(b.Workspace.Key, id, reviews(b, "c", 1)[0].Turn), "Nudge/saved")
 	})
@@ -53,14 +55,16 @@ func TestConversationsEndInEachWay(t *testing.T) {
 			b.Say("c", i, "hello")
 		}
 		id := view(b, "c").ID
-		testkit.Must(t, b.Temporal.GetWorkflow(t.Context(), contract.ConversationID(b.Workspace.Key, id), "").Get(t.Context(), nil))
+		testkit.Must(t, b.Temporal.GetWorkflow(t.Context(), contract.ConversationID(b.Workspace.Key, id), "").
+			Get(t.Context(), nil))
 		if got := reviews(b, "c", 1); got[0].Turn != 3 {
 			t.Errorf("reviews %+v", got)
 		}
 		if v := view(b, "c"); v.ClosedAt != nil || v.Counters.Total != 3 {
 			t.Errorf("after its silence the conversation is %+v", v)
 		}
-		testkit.Must(t, b.Temporal.GetWorkflow(t.Context(), contract.NudgeID(b.Workspace.Key, id, 3), "").Get(t.Context(), nil))
+		testkit.Must(t, b.Temporal.GetWorkflow(t.Context(), contract.NudgeID(b.Workspace.Key, id, 3), "").
+			Get(t.Context(), nil))
 		record(b, "silence", "")
 		b.Record(contract.NudgeID(b.Workspace.Key, id, 3), "Nudge/nothing")
 		b.Say("c", 9, "I am back.")

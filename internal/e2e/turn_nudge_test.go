@@ -31,9 +31,11 @@ func from(origin string) func(*conversation.Request) {
 
 // scriptSaves makes the model save what a message asks it to remember.
 func scriptSaves(b *apptest.Bundle) {
-	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "^remember ", CallsFunc: func(c openaitest.Call) []llm.ToolCall {
-		return []llm.ToolCall{saying("memory_save", map[string]string{"content": strings.TrimPrefix(c.Last, "remember ")})}
-	}})
+	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "^remember ",
+		CallsFunc: func(c openaitest.Call) []llm.ToolCall {
+			return []llm.ToolCall{saying("memory_save",
+				map[string]string{"content": strings.TrimPrefix(c.Last, "remember ")})}
+		}})
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 	b.Model.On(openaitest.Rule{Stage: "summarize", Reply: "<NO_MEMORY_NEEDED>"}) // when the conversation has ended
 	b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
@@ -64,7 +66,8 @@ func TestReviewsComeExactlyWhenTheyAreDue(t *testing.T) {
 	b := apptest.OpenIdle(t, func(c *config.Config) { c.ConversationTurns = 9 })
 	worker := b.StartProcess()
 	b.Model.On(openaitest.Rule{Stage: "turn", Match: "^hold on", Barrier: "held", Reply: "too late"})
-	b.Model.On(openaitest.Rule{Stage: "nudge", Nth: 1, Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada works at night."})}})
+	b.Model.On(openaitest.Rule{Stage: "nudge", Nth: 1,
+		Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada works at night."})}})
 	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 	scriptSaves(b)
 	secret := "remember the key sk-" + strings.Repeat("aB3dE6gH", 3)
@@ -99,7 +102,8 @@ func TestReviewsComeExactlyWhenTheyAreDue(t *testing.T) {
 	if r := first[0]; len(first) != 1 || r.Turn != 10 || r.Status != agentrun.NudgeSaved || len(r.Writes) != 1 {
 		t.Fatalf("reviews %+v", first)
 	}
-	if got := say("remember Ada likes tea."); !strings.HasSuffix(got.Reply, "(Saved: 1 memory)") { // 11: saved by itself
+	// 11: saved by itself
+	if got := say("remember Ada likes tea."); !strings.HasSuffix(got.Reply, "(Saved: 1 memory)") {
 		t.Errorf("the next answer is %q", got.Reply)
 	}
 	if got := say("remember Ada likes tea."); strings.Contains(got.Reply, "Saved") { // 12: unchanged
@@ -124,7 +128,8 @@ func TestReviewsComeExactlyWhenTheyAreDue(t *testing.T) {
 	}
 	for i, wants := range [][2]bool{{true, true}, {}, {false, true}, {true, false}} { // the first review has two steps
 		system := asked(b, "nudge")[i].Messages[0].Content
-		if i != 1 && (strings.Contains(system, "# Memories") != wants[0] || strings.Contains(system, "# Skills") != wants[1]) {
+		if i != 1 && (strings.Contains(system, "# Memories") != wants[0] ||
+			strings.Contains(system, "# Skills") != wants[1]) {
 			t.Errorf("request %d for reviews does not ask for what is due: %s", i, system)
 		}
 	}
@@ -137,12 +142,15 @@ func TestReviewsComeExactlyWhenTheyAreDue(t *testing.T) {
 	// more that came while the ninth ended; the review was the next one's. Both replay.
 	h := b.History(id, full)
 	answered := happened(h, enums.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_COMPLETED)
-	if last := h.Events[len(h.Events)-1]; last.EventType != enums.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW || answered < 9 || answered > 10 {
+	if last := h.Events[len(h.Events)-1]; last.EventType != enums.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW ||
+		answered < 9 || answered > 10 {
 		t.Errorf("the first execution answered %d messages and ended with %s", answered, last.EventType)
 	}
-	next := b.History(id, h.Events[len(h.Events)-1].GetWorkflowExecutionContinuedAsNewEventAttributes().GetNewExecutionRunId())
+	next := b.History(id, h.Events[len(h.Events)-1].GetWorkflowExecutionContinuedAsNewEventAttributes().
+		GetNewExecutionRunId())
 	if n := reviewsStarted(next); n == 0 || reviewsStarted(h) != 0 {
-		t.Errorf("%d reviews were started by the first execution and %d by the one that it continued as", reviewsStarted(h), n)
+		t.Errorf("%d reviews were started by the first execution and %d by the one that it continued as",
+			reviewsStarted(h), n)
 	}
 	for _, h := range []*historypb.History{h, next} {
 		replays(t, h)
@@ -174,7 +182,8 @@ func replays(t *testing.T, h *historypb.History) {
 	t.Helper()
 	replayer := worker.NewWorkflowReplayer()
 	workflows.Register(replayer)
-	if err := replayer.ReplayWorkflowHistory(temporallog.NewStructuredLogger(slog.New(slog.DiscardHandler)), h); err != nil {
+	if err := replayer.ReplayWorkflowHistory(temporallog.NewStructuredLogger(slog.New(slog.DiscardHandler)), h); err !=
+		nil {
 		t.Error(err)
 	}
 }
@@ -183,8 +192,10 @@ func replays(t *testing.T, h *historypb.History) {
 func observed(b *apptest.Bundle, conversationID string, n int, answer string) conversation.Request {
 	r := b.Message(conversationID, fmt.Sprintf("m%d", n), "")
 	r.Mode, r.Messages = contract.Observe, []transcript.Message{{Role: transcript.User, Content: "hello"},
-		{Role: transcript.Assistant, ToolCalls: []transcript.ToolCall{{ID: "a", Name: "ls", Arguments: "{}"}, {ID: "b", Name: "ls", Arguments: "{}"}}},
-		{Role: transcript.Tool, ToolCallID: "b", Content: "a file"}, {Role: transcript.Tool, ToolCallID: "zzz", Content: "stray"}, {Role: transcript.Assistant, Content: answer}}
+		{Role: transcript.Assistant, ToolCalls: []transcript.ToolCall{{ID: "a", Name: "ls", Arguments: "{}"},
+			{ID: "b", Name: "ls", Arguments: "{}"}}},
+		{Role: transcript.Tool, ToolCallID: "b", Content: "a file"},
+		{Role: transcript.Tool, ToolCallID: "zzz", Content: "stray"}, {Role: transcript.Assistant, Content: answer}}
 	return r
 }
 
@@ -252,7 +263,8 @@ func TestReviewsOfADayAreCapped(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
-	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":1,"daily_cap":2}}' where id = $1`, b.Workspace.ID)
+	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":1,"daily_cap":2}}' where id = $1`,
+		b.Workspace.ID)
 	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 	scriptSaves(b)
 	for i := range 6 {
@@ -265,7 +277,8 @@ func TestReviewsOfADayAreCapped(t *testing.T) {
 	testkit.Must(t, err)
 	testkit.Eventually(t, "the conversation has ended", func() bool { return view(b, "c").ClosedAt != nil })
 	testkit.Eventually(t, "the review at its end is over", func() bool {
-		return b.Temporal.GetWorkflow(t.Context(), contract.NudgeID(b.Workspace.Key, id, 6), "").Get(t.Context(), nil) == nil
+		return b.Temporal.GetWorkflow(t.Context(), contract.NudgeID(b.Workspace.Key, id, 6), "").
+			Get(t.Context(), nil) == nil
 	})
 	if got := numbers(reviews(b, "c", 2)); !slices.Equal(got, []int{1, 2}) || b.Model.Count("nudge") != 2 {
 		t.Errorf("reviews after turns %v, with %d requests", got, b.Model.Count("nudge"))
@@ -276,8 +289,10 @@ func TestReviewsOfADayAreCapped(t *testing.T) {
 func TestWhatAReviewProposesIsTold(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
-	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":1},"write_approval":{"memory":"autonomous"}}' where id = $1`, b.Workspace.ID)
-	b.Model.On(openaitest.Rule{Stage: "nudge", Nth: 1, Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada works at night."})}})
+	exec(b, `update cairn.workspaces set settings = `+
+		`'{"nudge":{"every":1},"write_approval":{"memory":"autonomous"}}' where id = $1`, b.Workspace.ID)
+	b.Model.On(openaitest.Rule{Stage: "nudge", Nth: 1,
+		Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada works at night."})}})
 	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 	scriptSaves(b)
 	b.Say("c", 1, "hello")
@@ -296,12 +311,15 @@ func TestAReviewStopsAfterFiveCalls(t *testing.T) {
 	b := apptest.Open(t)
 	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":1}}' where id = $1`, b.Workspace.ID)
 	b.Model.On(openaitest.Rule{Stage: "nudge", CallsFunc: func(c openaitest.Call) []llm.ToolCall {
-		return []llm.ToolCall{saying("memory_save", map[string]string{"content": fmt.Sprintf("Fact number %d of the day is %d.", c.Results(), 100*c.Results())})}
+		return []llm.ToolCall{saying("memory_save",
+			map[string]string{"content": fmt.Sprintf("Fact number %d of the day is %d.", c.Results(),
+				100*c.Results())})}
 	}})
 	scriptSaves(b)
 	b.Say("c", 1, "hello")
 	got := reviews(b, "c", 1)
-	if r := got[0]; r.Status != agentrun.NudgeBudget || r.Steps != 5 || b.Model.Count("nudge") != 5 || len(r.Writes) == 0 {
+	if r := got[0]; r.Status != agentrun.NudgeBudget || r.Steps != 5 || b.Model.Count("nudge") != 5 ||
+		len(r.Writes) == 0 {
 		t.Errorf("review %+v after %d requests", r, b.Model.Count("nudge"))
 	}
 	if n := count(b, "select count(*) from cairn.agent_calls where result is null"); n != 0 {
@@ -331,7 +349,8 @@ func TestAConversationThatEndsIsReviewed(t *testing.T) {
 				t.Errorf("reviews %+v", got)
 			}
 			again := b.Say("c", 100, "I am back.") // opens it anew, and counts go on
-			if v := view(b, "c"); again.Turn != turns+1 || v.ClosedAt != nil || v.Counters.Total != turns+1 || v.Counters.InFlight != 0 || v.Counters.LastReviewed != 3*want {
+			if v := view(b, "c"); again.Turn != turns+1 || v.ClosedAt != nil || v.Counters.Total != turns+1 ||
+				v.Counters.InFlight != 0 || v.Counters.LastReviewed != 3*want {
 				t.Errorf("then %+v with %+v", again, v)
 			}
 		})

@@ -60,7 +60,8 @@ func oneOfEach(b *apptest.Bundle, calls, memories int) {
 
 // scriptOneSave makes the model save a memory and then answer.
 func scriptOneSave(b *apptest.Bundle, first, second openaitest.Rule) {
-	first.Stage, first.Results, first.Calls = "turn", new(int), []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada likes tea."})}
+	first.Stage, first.Results, first.Calls = "turn", new(int),
+		[]llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada likes tea."})}
 	second.Stage, second.Reply = "turn", "Noted."
 	b.Model.On(first)
 	b.Model.On(second)
@@ -70,7 +71,8 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	memoriesWait := func(b *apptest.Bundle) int {
-		return count(b, "select count(*) from pg_locks where locktype = 'advisory' and classid = 6 and not granted and database = (select oid from pg_database where datname = current_database())")
+		return count(b, "select count(*) from pg_locks where locktype = 'advisory' and classid = 6 and not granted "+
+			"and database = (select oid from pg_database where datname = current_database())")
 	}
 	t.Run("while the first reply is on its way", func(t *testing.T) {
 		t.Parallel()
@@ -127,8 +129,10 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 	t.Run("after a skill was saved", func(t *testing.T) { // check 5: committed, and nobody has heard of it
 		t.Parallel()
 		b := apptest.OpenIdle(t)
-		b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int), Calls: []llm.ToolCall{saying("skill_save", map[string]string{"name": "bake-bread", "description": "Bakes bread",
-			"content": "## When to Use\nWhen bread is wanted.\n\n## Procedure\n1. Knead the dough\n"})}})
+		b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int),
+			Calls: []llm.ToolCall{saying("skill_save",
+				map[string]string{"name": "bake-bread", "description": "Bakes bread",
+					"content": "## When to Use\nWhen bread is wanted.\n\n## Procedure\n1. Knead the dough\n"})}})
 		b.Model.On(openaitest.Rule{Stage: "turn", Times: 1, Barrier: "held", Reply: "lost"})
 		b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
 		worker := b.StartProcess()
@@ -145,7 +149,8 @@ func TestAWorkerThatDiesBetweenTwoStagesDoublesNothing(t *testing.T) {
 		if got := text(b, "select string_agg(version || ' ' || op, ',') from cairn.skill_versions"); got != "1 create" {
 			t.Errorf("history %s", got)
 		}
-		if told := text(b, "select string_agg(result, ',') from cairn.agent_calls"); !strings.Contains(told, `"action":"created"`) || !strings.Contains(told, `"version":1`) || strings.Count(told, "bake-bread") != 1 {
+		if told := text(b, "select string_agg(result, ',') from cairn.agent_calls"); !strings.Contains(told,
+			`"action":"created"`) || !strings.Contains(told, `"version":1`) || strings.Count(told, "bake-bread") != 1 {
 			t.Errorf("the second attempt is told %s", told)
 		}
 	})
@@ -187,7 +192,8 @@ func TestAClosedTurnTellsWhatTookEffect(t *testing.T) {
 	if got := answered(b, "c", "m1"); got.Reason != "interrupted" || !strings.Contains(got.Reply, "memory_save") {
 		t.Errorf("answered %+v", got)
 	}
-	if n := count(b, `select count(*) from cairn.messages where role = 'tool' and content like '%"action":"added"%'`); n != 1 {
+	if n := count(b,
+		`select count(*) from cairn.messages where role = 'tool' and content like '%"action":"added"%'`); n != 1 {
 		t.Error("the transcript does not tell that the memory was saved")
 	}
 }
@@ -215,7 +221,9 @@ func TestManyFirstMessagesAtOnceAreAllAnswered(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
-	b.Model.On(openaitest.Rule{Stage: "turn", ReplyFunc: func(c openaitest.Call) string { return "You said " + c.Last }})
+	b.Model.On(openaitest.Rule{Stage: "turn", ReplyFunc: func(c openaitest.Call) string {
+		return "You said " + c.Last
+	}})
 	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 	const senders = 12
 	var sending sync.WaitGroup
@@ -286,7 +294,8 @@ func TestANewTemporalFinishesWhatTheOldOneLost(t *testing.T) {
 	worker := b.StartProcess()
 	b.Model.On(openaitest.Rule{Stage: "nudge", Nth: 1, Barrier: "review", Reply: "Nothing to save."})
 	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
-	b.Model.On(openaitest.Rule{Stage: "turn", Match: "tea", Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada likes tea."})}})
+	b.Model.On(openaitest.Rule{Stage: "turn", Match: "tea",
+		Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada likes tea."})}})
 	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleTool, Times: 1, Barrier: "turn", Reply: "lost"})
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
 	b.Say("c", 0, "hello")
@@ -320,7 +329,9 @@ func TestANewTemporalFinishesWhatTheOldOneLost(t *testing.T) {
 	if n := count(b, "select count(*) from cairn.memories"); n != 1 {
 		t.Errorf("%d memories, want 1", n)
 	}
-	testkit.Eventually(t, "nothing is owed any more", func() bool { return count(b, "select count(*) from cairn.outbox where kind = 'drive'") == 0 })
+	testkit.Eventually(t, "nothing is owed any more", func() bool {
+		return count(b, "select count(*) from cairn.outbox where kind = 'drive'") == 0
+	})
 	if v := view(b, "c").Counters; v.Total != 3 {
 		t.Errorf("the row counts %+v", v)
 	}
@@ -368,7 +379,8 @@ func TestAConversationContinuesAsNewUnderLoad(t *testing.T) {
 // previous is the execution that continued as this one.
 func previous(b *apptest.Bundle, id, execution string) string {
 	b.T.Helper()
-	events := b.Temporal.GetWorkflowHistory(b.T.Context(), id, execution, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	events := b.Temporal.GetWorkflowHistory(b.T.Context(), id, execution, false,
+		enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	first, err := events.Next()
 	testkit.Must(b.T, err)
 	return first.GetWorkflowExecutionStartedEventAttributes().ContinuedExecutionRunId

@@ -19,7 +19,8 @@ func TestATurnRunsOnTheQueueOfItsSteps(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Noted."})
 	b.Say("c", 1, "I like tea.")
 	turn, steps := "", 0
-	events := b.Temporal.GetWorkflowHistory(t.Context(), turnID(b, "c", "m1"), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	events := b.Temporal.GetWorkflowHistory(t.Context(), turnID(b, "c", "m1"), "", false,
+		enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		e, err := events.Next()
 		testkit.Must(t, err)

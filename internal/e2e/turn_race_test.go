@@ -27,7 +27,8 @@ func TestAReviewThatEndsDuringATurnIsHeardOf(t *testing.T) {
 			t.Parallel()
 			b := apptest.Open(t)
 			everyTurn(b)
-			b.Model.On(openaitest.Rule{Stage: "nudge", Nth: 1, Barrier: "review", Status: status, Reply: "Nothing to save."})
+			b.Model.On(openaitest.Rule{Stage: "nudge", Nth: 1, Barrier: "review", Status: status,
+				Reply: "Nothing to save."})
 			b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Nothing to save."})
 			b.Model.On(openaitest.Rule{Stage: "turn", Match: "^second", Barrier: "turn", Reply: "All right."})
 			scriptSaves(b)
@@ -52,7 +53,8 @@ func TestAReviewThatEndsDuringATurnIsHeardOf(t *testing.T) {
 			}
 			// What a failed review should have read is read by the next.
 			requests := asked(b, "nudge")
-			if last := requests[len(requests)-1].Last; strings.Contains(last, `"first"`) != (name == agentrun.NudgeFailed) || !strings.Contains(last, `"second"`) {
+			if last := requests[len(requests)-1].Last; strings.Contains(last, `"first"`) !=
+				(name == agentrun.NudgeFailed) || !strings.Contains(last, `"second"`) {
 				t.Errorf("the second review is shown %s", last)
 			}
 		})
@@ -64,13 +66,15 @@ func TestATerminatedReviewIsFinished(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
 	everyTurn(b)
-	b.Model.On(openaitest.Rule{Stage: "nudge", Results: new(int), Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada likes tea."})}})
+	b.Model.On(openaitest.Rule{Stage: "nudge", Results: new(int),
+		Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada likes tea."})}})
 	b.Model.On(openaitest.Rule{Stage: "nudge", Times: 1, Barrier: "review", Reply: "Saved."})
 	b.Model.On(openaitest.Rule{Stage: "nudge", Reply: "Saved."})
 	scriptSaves(b)
 	b.Say("c", 1, "hello")
 	testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "review", 1))
-	testkit.Must(t, b.Temporal.TerminateWorkflow(t.Context(), contract.NudgeID(b.Workspace.Key, view(b, "c").ID, 1), "", "test"))
+	testkit.Must(t, b.Temporal.TerminateWorkflow(t.Context(), contract.NudgeID(b.Workspace.Key, view(b, "c").ID, 1), "",
+		"test"))
 	b.Model.Release("review")
 	exec(b, "update cairn.outbox set due_at = now()")
 	if got := reviews(b, "c", 1); len(got) != 1 || got[0].Status != agentrun.NudgeSaved || len(got[0].Writes) != 1 {
@@ -94,14 +98,16 @@ func TestAToolThatDoesNotWorkIsTold(t *testing.T) {
 	exec(b, "revoke insert on cairn.memories from cairn_app")
 	b.Model.On(openaitest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "I could not keep it."})
 	b.Model.On(openaitest.Rule{Stage: "turn", CallsFunc: func(c openaitest.Call) []llm.ToolCall {
-		return []llm.ToolCall{saying("memory_save", map[string]string{"content": strings.Repeat("Ada likes tea. ", 1+c.Results())})}
+		return []llm.ToolCall{saying("memory_save",
+			map[string]string{"content": strings.Repeat("Ada likes tea. ", 1+c.Results())})}
 	}})
 	got := b.Say("c", 1, "I like tea.", func(r *conversation.Request) { r.MaxTurns = 2 })
 	if got.Reason != "budget" || got.Reply != "I could not keep it." || b.Model.Count("turn") != 2+2+1 {
 		t.Errorf("answered %+v after %d requests", got, b.Model.Count("turn"))
 	}
 	requests := asked(b, "turn")
-	if first, third := requests[1].Last, requests[3].Last; !strings.Contains(first, "does not work just now") || strings.Contains(first, "permission") || !strings.Contains(third, "stop retrying") {
+	if first, third := requests[1].Last, requests[3].Last; !strings.Contains(first, "does not work just now") ||
+		strings.Contains(first, "permission") || !strings.Contains(third, "stop retrying") {
 		t.Errorf("told of the first failure: %s; of the third: %s", first, third)
 	}
 	validThreads(t, b)

@@ -47,7 +47,8 @@ func TestAReviewStaysUnderItsInputTokens(t *testing.T) {
 	b := apptest.Open(t, func(c *config.Config) { c.TurnHistoryTokens = 0 }) // the window has room for all of it
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 	b.Model.On(openaitest.Rule{Stage: "nudge", CallsFunc: func(c openaitest.Call) []llm.ToolCall {
-		return []llm.ToolCall{saying("memory_save", map[string]string{"content": fmt.Sprintf("Fact number %d.", len(c.Messages))})}
+		return []llm.ToolCall{saying("memory_save",
+			map[string]string{"content": fmt.Sprintf("Fact number %d.", len(c.Messages))})}
 	}, Usage: &llm.Usage{Input: 45_000, Output: 10}})
 	exec(b, `update cairn.workspaces set settings = '{"nudge":{"every":6}}' where id = $1`, b.Workspace.ID)
 	long := strings.Repeat("so many words ", 2200) // about 8,000 tokens
@@ -60,7 +61,8 @@ func TestAReviewStaysUnderItsInputTokens(t *testing.T) {
 	if got.Status != agentrun.NudgeBudget || len(requests) != 2 || len(got.Writes) != 2 {
 		t.Errorf("after %d requests the review is %+v", len(requests), got)
 	}
-	if n := llm.EstimateTokens(requests[0].Last); n > 16_000 || !strings.Contains(requests[0].Last, "the last") || !strings.Contains(requests[0].Last, "characters left out") {
+	if n := llm.EstimateTokens(requests[0].Last); n > 16_000 || !strings.Contains(requests[0].Last, "the last") ||
+		!strings.Contains(requests[0].Last, "characters left out") {
 		t.Errorf("the material has %d tokens", n)
 	}
 }

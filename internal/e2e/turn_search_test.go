@@ -18,11 +18,15 @@ import (
 func TestAConversationLooksUpLongTermMemories(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
-	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "test/1", Subject: agent.MemoryScope{Type: string(memory.Personal), Target: "alice"}}
-	_, err := b.LongTerm.AddMemories(t.Context(), a, []longterm.NewMemory{{Content: "Alice keeps the boathouse key under the third stone"}})
+	a := agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginUser, Op: "test/1",
+		Subject: agent.MemoryScope{Type: string(memory.Personal), Target: "alice"}}
+	_, err := b.LongTerm.AddMemories(t.Context(), a,
+		[]longterm.NewMemory{{Content: "Alice keeps the boathouse key under the third stone"}})
 	testkit.Must(t, err)
-	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "boathouse", Calls: []llm.ToolCall{saying("memory_search", map[string]string{"query": "boathouse key"})}})
-	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleTool, Match: "third stone", Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "The key is under a stone."})}})
+	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "boathouse",
+		Calls: []llm.ToolCall{saying("memory_search", map[string]string{"query": "boathouse key"})}})
+	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleTool, Match: "third stone",
+		Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "The key is under a stone."})}})
 	scriptSaves(b)
 	b.Say("c", 1, "Where is the key of the boathouse?")
 	var seen string
@@ -42,7 +46,10 @@ func TestAConversationLooksUpLongTermMemories(t *testing.T) {
 	exec(b, "update cairn.memories set tainted = true where type = 'personal'")
 	exec(b, "update cairn.memories set status = 'removed' where type = 'core'")
 	b.Say("c", 2, "Again: where is the key of the boathouse?")
-	if got := text(b, "select coalesce(string_agg(reason, ','), '') from cairn.pending_memories where state = 'pending'"); !strings.HasPrefix(got, "taint: ") {
+	if got := text(
+		b,
+		"select coalesce(string_agg(reason, ','), '') from cairn.pending_memories where state = 'pending'",
+	); !strings.HasPrefix(got, "taint: ") {
 		t.Errorf("what waits: %q", got)
 	}
 }

@@ -56,7 +56,8 @@ func validThreads(t *testing.T, b *apptest.Bundle) {
 		for i, m := range request.Messages {
 			switch {
 			case m.Role == llm.RoleTool && (len(open) == 0 || open[0] != m.CallID):
-				t.Errorf("%s %s: message %d answers call %q, open are %q", request.Stage, request.Task, i, m.CallID, open)
+				t.Errorf("%s %s: message %d answers call %q, open are %q", request.Stage, request.Task, i, m.CallID,
+					open)
 			case m.Role == llm.RoleTool:
 				open = open[1:]
 			case len(open) > 0:
@@ -116,10 +117,11 @@ func answered(b *apptest.Bundle, conversationID, message string) (out conversati
 // view is a conversation's row.
 func view(b *apptest.Bundle, conversationID string) (v conversation.View) {
 	b.T.Helper()
-	testkit.Must(b.T, b.Store.InWorkspace(b.T.Context(), b.Workspace.ID, func(_ context.Context, q postgres.Tx) (err error) {
-		v, err = q.ConversationViews().ConversationView(b.T.Context(), conversationID)
-		return err
-	}))
+	testkit.Must(b.T, b.Store.InWorkspace(b.T.Context(), b.Workspace.ID,
+		func(_ context.Context, q postgres.Tx) (err error) {
+			v, err = q.ConversationViews().ConversationView(b.T.Context(), conversationID)
+			return err
+		}))
 	return v
 }
 
@@ -128,11 +130,14 @@ func reviews(b *apptest.Bundle, conversationID string, n int) (out []conversatio
 	b.T.Helper()
 	id := view(b, conversationID).ID
 	testkit.Eventually(b.T, fmt.Sprintf("%d reviews have ended", n), func() bool {
-		testkit.Must(b.T, b.Store.InWorkspace(b.T.Context(), b.Workspace.ID, func(_ context.Context, q postgres.Tx) (err error) {
-			out, err = q.ConversationViews().Reviews(b.T.Context(), id, 100)
-			return err
-		}))
-		return len(out) >= n && !slices.ContainsFunc(out, func(r conversation.ReviewView) bool { return r.Status == "open" })
+		testkit.Must(b.T, b.Store.InWorkspace(b.T.Context(), b.Workspace.ID,
+			func(_ context.Context, q postgres.Tx) (err error) {
+				out, err = q.ConversationViews().Reviews(b.T.Context(), id, 100)
+				return err
+			}))
+		return len(out) >= n && !slices.ContainsFunc(out, func(r conversation.ReviewView) bool {
+			return r.Status == "open"
+		})
 	})
 	slices.Reverse(out)
 	return out

@@ -94,7 +94,8 @@ func TestACancellationThatComesWithTheMessageComesFirst(t *testing.T) {
 		t.Fatalf("cancelled %t, %v", got, err)
 	}
 	send(b, first)
-	time.Sleep(300 * time.Millisecond) // for the update to arrive, which nothing tells of; were it late, the test would pass
+	// for the update to arrive, which nothing tells of; were it late, the test would pass
+	time.Sleep(300 * time.Millisecond)
 	b.Start()
 	if got := answered(b, "c", "m1"); got.Reason != "interrupted" {
 		t.Errorf("answered %+v", got)
@@ -122,7 +123,9 @@ func TestAChangeOfSettingsReachesRunningConversations(t *testing.T) {
 			return err != nil || v.Settings.Every != 3 || v.Settings.OnEnd
 		})
 	})
-	testkit.Eventually(t, "the duty is done", func() bool { return count(b, "select count(*) from cairn.outbox where kind = 'settings'") == 0 })
+	testkit.Eventually(t, "the duty is done", func() bool {
+		return count(b, "select count(*) from cairn.outbox where kind = 'settings'") == 0
+	})
 	b.Within(func(ctx context.Context, q postgres.Tx) error {
 		_, err := q.Workspaces().PatchSettings(ctx, json.RawMessage(`{"limits":{"core_runes":3000}}`))
 		return err

@@ -28,7 +28,8 @@ func slowTool(t *testing.T) tools.Tool {
 	type answer struct {
 		Did string `json:"did"`
 	}
-	tool, err := tools.New(agent.ToolSpec{Name: "fetch_page", Description: "Fetch a page, which takes its time.", Class: agent.Slow, Origins: []agent.Origin{agent.OriginAgent}, ReadOnly: true},
+	tool, err := tools.New(agent.ToolSpec{Name: "fetch_page", Description: "Fetch a page, which takes its time.",
+		Class: agent.Slow, Origins: []agent.Origin{agent.OriginAgent}, ReadOnly: true},
 		func(ctx context.Context, _ agent.Actor, in arguments) (answer, error) {
 			if in.What == "stuck" {
 				<-ctx.Done()
@@ -57,7 +58,8 @@ func TestASlowToolIsAnActivityOfItsOwn(t *testing.T) {
 		fast := saying("memory_search", map[string]string{"query": "tea"})
 		var calls []llm.ToolCall
 		for i := range slow {
-			calls = append(calls, saying("fetch_page", map[string]string{"what": []string{"first", "stuck", "last"}[i]}))
+			calls = append(calls, saying("fetch_page",
+				map[string]string{"what": []string{"first", "stuck", "last"}[i]}))
 		}
 		calls = append(calls, fast)
 		b.Model.On(openaitest.Rule{Stage: "turn", Results: new(0), Calls: calls})
@@ -72,14 +74,16 @@ func TestASlowToolIsAnActivityOfItsOwn(t *testing.T) {
 				results = append(results, m.Content)
 			}
 		}
-		for i, want := range append([]string{`"did":"first"`, "no result in time", `"did":"last"`}[:slow], `"ok":true`) {
+		for i, want := range append([]string{`"did":"first"`, "no result in time", `"did":"last"`}[:slow],
+			`"ok":true`) {
 			if len(results) != slow+1 || !strings.Contains(results[i], want) {
 				t.Errorf("%d slow calls: result %d is not %s in %q", slow, i, want, results)
 			}
 		}
 		validThreads(t, b)
 		id := column[string](b, "select workflow_id from cairn.runs where kind = 'turn'")[0]
-		testkit.Must(t, b.Temporal.GetWorkflow(t.Context(), id, "").Get(t.Context(), nil)) // it may be answered a moment before
+		// it may be answered a moment before
+		testkit.Must(t, b.Temporal.GetWorkflow(t.Context(), id, "").Get(t.Context(), nil))
 		history := b.Temporal.GetWorkflowHistory(t.Context(), id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 		var scheduled []string
 		for history.HasNext() {
@@ -89,7 +93,8 @@ func TestASlowToolIsAnActivityOfItsOwn(t *testing.T) {
 				scheduled = append(scheduled, a.ActivityType.Name)
 			}
 			switch e.EventType { // how many workflow tasks it takes depends on what comes together
-			case enums.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, enums.EVENT_TYPE_WORKFLOW_TASK_STARTED, enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED:
+			case enums.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, enums.EVENT_TYPE_WORKFLOW_TASK_STARTED,
+				enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED:
 			default:
 				events[slow]++
 			}

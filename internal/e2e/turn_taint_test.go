@@ -23,9 +23,12 @@ func TestATurnThatSeesAnAttackWritesNothingUnasked(t *testing.T) {
 	scriptSaves(b)
 	exchange := func(conversationID, page string) {
 		r := b.Message(conversationID, "page", "")
-		r.Mode, r.Messages = contract.Observe, []transcript.Message{{Role: transcript.User, Content: "What does the page say?"},
-			{Role: transcript.Assistant, ToolCalls: []transcript.ToolCall{{ID: "a", Name: "fetch", Arguments: "{}"}}},
-			{Role: transcript.Tool, ToolCallID: "a", Name: "fetch", Content: page}, {Role: transcript.Assistant, Content: "It is about tea."}}
+		r.Mode, r.Messages = contract.Observe,
+			[]transcript.Message{{Role: transcript.User, Content: "What does the page say?"},
+				{Role: transcript.Assistant, ToolCalls: []transcript.ToolCall{
+					{ID: "a", Name: "fetch", Arguments: "{}"}}},
+				{Role: transcript.Tool, ToolCallID: "a", Name: "fetch", Content: page},
+				{Role: transcript.Assistant, Content: "It is about tea."}}
 		_, err := b.App.Messages.SendMessage(t.Context(), r)
 		testkit.Must(t, err)
 	}
@@ -36,10 +39,13 @@ func TestATurnThatSeesAnAttackWritesNothingUnasked(t *testing.T) {
 	if got := text(b, "select string_agg(content, ',') from cairn.memories"); got != "Ada likes tea." {
 		t.Errorf("remembered %q", got)
 	}
-	if got := text(b, "select string_agg(reason, ',') from cairn.pending_memories where state = 'pending'"); !strings.HasPrefix(got, "taint: ") {
+	if got := text(b,
+		"select string_agg(reason, ',') from cairn.pending_memories where state = 'pending'"); !strings.HasPrefix(got,
+		"taint: ") {
 		t.Errorf("what waits: %q", got)
 	}
-	if got := text(b, "select string_agg(c.external_id, ',') from cairn.turns t join cairn.conversations c on c.id = t.conversation_id where t.tainted and t.mode = 'answer'"); got != "c" {
+	if got := text(b, "select string_agg(c.external_id, ',') from cairn.turns t join cairn.conversations c on c.id "+
+		"= t.conversation_id where t.tainted and t.mode = 'answer'"); got != "c" {
 		t.Errorf("tainted are the turns of %q", got)
 	}
 }
@@ -49,10 +55,13 @@ func TestATurnThatReadsATaintedSkillIsTainted(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.Open(t)
-	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "^make", Calls: []llm.ToolCall{saying("skill_save", map[string]string{"name": "bake-bread", "description": "Bakes bread",
-		"content": "## When to Use\nWhen bread is wanted.\n\n## Procedure\n1. Knead the dough\n"})}})
-	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "^look", Calls: []llm.ToolCall{saying("skill_view", map[string]string{"name": "bake-bread"})}})
-	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleTool, Match: "Knead the dough", Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada bakes bread."})}})
+	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "^make",
+		Calls: []llm.ToolCall{saying("skill_save", map[string]string{"name": "bake-bread", "description": "Bakes bread",
+			"content": "## When to Use\nWhen bread is wanted.\n\n## Procedure\n1. Knead the dough\n"})}})
+	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "^look",
+		Calls: []llm.ToolCall{saying("skill_view", map[string]string{"name": "bake-bread"})}})
+	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleTool, Match: "Knead the dough",
+		Calls: []llm.ToolCall{saying("memory_save", map[string]string{"content": "Ada bakes bread."})}})
 	scriptSaves(b)
 	b.Say("c", 1, "make a skill")
 	exec(b, "update cairn.skills set tainted = true")
@@ -66,10 +75,11 @@ func TestATurnThatReadsATaintedSkillIsTainted(t *testing.T) {
 	}
 	var turns []agentrun.Turn
 	id := view(b, "c").ID
-	testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(_ context.Context, q postgres.Tx) (err error) {
-		turns, err = q.Turns().Turns(t.Context(), id, 1, 3)
-		return err
-	}))
+	testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID,
+		func(_ context.Context, q postgres.Tx) (err error) {
+			turns, err = q.Turns().Turns(t.Context(), id, 1, 3)
+			return err
+		}))
 	for i, want := range []bool{false, true, false} {
 		if turns[i].Tainted != want {
 			t.Errorf("turn %d is tainted: %t", i+1, !want)

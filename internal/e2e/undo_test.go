@@ -41,14 +41,17 @@ func keepSome(t *testing.T, days int) *undoing {
 	b.ScriptR1()
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Hello."})
 	testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(_ context.Context, q postgres.Tx) error {
-		_, err := q.Workspaces().PatchSettings(t.Context(), json.RawMessage(fmt.Sprintf(`{"limits":{"undo_days":%d}}`, days)))
+		_, err := q.Workspaces().PatchSettings(t.Context(),
+			json.RawMessage(fmt.Sprintf(`{"limits":{"undo_days":%d}}`, days)))
 		return err
 	}))
 	k := &undoing{b: b}
 	report := b.Distill(apptest.C1())
 	k.ref, k.skill = run.Ref{Workspace: b.Workspace.ID, Run: report.Run}, report.Tasks[0].Skill
 	exec(b, "update cairn.skill_versions set body = body || ' xylophone'")
-	exec(b, "insert into cairn.distill_files (workspace_id, run_id, task_key, kind, name, content) select workspace_id, run_id, task_key, 'scripts', 'left.py', 'xylophone' from cairn.distill_tasks where skill_id is not null")
+	exec(b, "insert into cairn.distill_files (workspace_id, run_id, task_key, kind, name, content) select "+
+		"workspace_id, run_id, task_key, 'scripts', 'left.py', 'xylophone' from cairn.distill_tasks where skill_id "+
+		"is not null")
 	exec(b, "update cairn.distill_tasks set draft = jsonb_build_object('body', 'xylophone') where skill_id is not null")
 	saved, err := b.Memory.Save(t.Context(), k.user(), promptmemory.SaveArgs{Content: "Ada plays the zither."})
 	testkit.Must(t, err)
@@ -85,7 +88,8 @@ var said = []string{"messages", "llm_calls", "agent_calls", "agent_steps"}
 // readable lists the tables in which what was kept can still be read.
 func (k *undoing) readable() (out []string) {
 	k.b.T.Helper()
-	rows, err := k.b.Admin().Query(k.b.T.Context(), "select relname::text from pg_class where relnamespace = 'cairn'::regnamespace and relkind = 'r' order by 1")
+	rows, err := k.b.Admin().Query(k.b.T.Context(),
+		"select relname::text from pg_class where relnamespace = 'cairn'::regnamespace and relkind = 'r' order by 1")
 	testkit.Must(k.b.T, err)
 	defer rows.Close()
 	var tables []string
@@ -95,7 +99,8 @@ func (k *undoing) readable() (out []string) {
 		tables = append(tables, table)
 	}
 	for _, table := range tables {
-		if !slices.Contains(said, table) && count(k.b, "select count(*) from cairn."+table+" t where t::text ~ 'xylophone|zither|theremin'") > 0 {
+		if !slices.Contains(said, table) && count(k.b,
+			"select count(*) from cairn."+table+" t where t::text ~ 'xylophone|zither|theremin'") > 0 {
 			out = append(out, table)
 		}
 	}
@@ -118,7 +123,9 @@ func TestWhatIsDeletedIsGoneAtOnceWhereNothingIsKept(t *testing.T) {
 	t.Parallel()
 	k := keepSome(t, 0)
 	b := k.b
-	if got := strings.Join(k.readable(), " "); !strings.Contains(got, "skill_versions") || !strings.Contains(got, "memory_revisions") || !strings.Contains(got, "frozen_sessions") || !strings.Contains(got, "distill_files") {
+	if got := strings.Join(k.readable(), " "); !strings.Contains(got, "skill_versions") ||
+		!strings.Contains(got, "memory_revisions") || !strings.Contains(got, "frozen_sessions") ||
+		!strings.Contains(got, "distill_files") {
 		t.Fatalf("before the delete it is read in %s", got)
 	}
 	if out := k.deleteAll(); out.UndoUntil != nil {
@@ -127,12 +134,15 @@ func TestWhatIsDeletedIsGoneAtOnceWhereNothingIsKept(t *testing.T) {
 	if got := k.readable(); len(got) > 0 {
 		t.Errorf("it is still read in %v", got)
 	}
-	for _, table := range []string{"skills", "skill_versions", "memories", "memory_revisions", "embeddings where doc not in (select doc from cairn.search_docs)", "lex_postings where doc not in (select doc from cairn.search_docs)"} {
+	for _, table := range []string{"skills", "skill_versions", "memories", "memory_revisions",
+		"embeddings where doc not in (select doc from cairn.search_docs)",
+		"lex_postings where doc not in (select doc from cairn.search_docs)"} {
 		if n := count(b, "select count(*) from cairn."+table); n != 0 {
 			t.Errorf("%d rows of %s", n, table)
 		}
 	}
-	if n := count(b, "select count(*) from cairn.lex_terms t where df <> (select count(*) from cairn.search_docs d where t.term = any(d.terms))"); n != 0 {
+	if n := count(b, "select count(*) from cairn.lex_terms t where df <> (select count(*) from cairn.search_docs d "+
+		"where t.term = any(d.terms))"); n != 0 {
 		t.Errorf("%d words are counted wrong", n)
 	}
 	testkit.Must(t, b.Relay.Tidy(t.Context()))
@@ -159,7 +169,9 @@ func TestWhatIsDeletedCanBeTakenBackForItsDays(t *testing.T) {
 	t.Parallel()
 	k := keepSome(t, 3)
 	b := k.b
-	if out := k.deleteAll(); out.UndoUntil == nil || count(b, "select round(extract(epoch from '"+out.UndoUntil.Format(time.RFC3339)+"'::timestamptz - now()) / 3600)::int") != 3*24 {
+	if out := k.deleteAll(); out.UndoUntil == nil ||
+		count(b, "select round(extract(epoch from '"+out.UndoUntil.Format(time.RFC3339)+
+			"'::timestamptz - now()) / 3600)::int") != 3*24 {
 		t.Errorf("it can be taken back until %v", out.UndoUntil)
 	}
 	age := func(days int) {

@@ -19,15 +19,20 @@ import (
 	"cairn/internal/testkit"
 )
 
-const updateExtract = `{"name":"Service Deployment Rollback","description":"","update":true,"old_memory_id":"S1","trigger":["rollback","migration"],
- "procedure":"1. Confirm the symptom with a health probe\n2. Find the last release that passed its probe\n3. Check that the schema still fits that release\n4. Roll back and wait for all replicas\n5. Probe again and record the outcome",
- "experience":["Check schema compatibility before rolling back"],"preference":[],"examples":[],"scripts":null,"tool":null,"others":null}`
+const updateExtract = `{"name":"Service Deployment ` +
+	`Rollback","description":"","update":true,"old_memory_id":"S1","trigger":["rollback","migration"],
+ "procedure":"1. Confirm the symptom with a health probe\n2. Find the last release that passed its probe\n3. Check ` +
+	`that the schema still fits that release\n4. Roll back and wait for all replicas\n5. Probe again and record the ` +
+	`outcome",
+ "experience":["Check schema compatibility before rolling ` +
+	`back"],"preference":[],"examples":[],"scripts":null,"tool":null,"others":null}`
 
 // c2 is another conversation on C1's theme.
 func c2(id string) transcript.Conversation {
 	c := apptest.C1()
 	c.ID, c.Title = id, id
-	c.Messages[0].Content = "The payment service fails since the last deployment, roll it back to a healthy release (" + id + ")."
+	c.Messages[0].Content = "The payment service fails since the last deployment, roll it back to a healthy release (" +
+		id + ")."
 	return c
 }
 
@@ -49,13 +54,17 @@ func TestDistillUpdatesAnExistingSkill(t *testing.T) {
 		t.Fatalf("second task: %+v", second)
 	}
 	members := unzip(t, readFile(t, second.Package))
-	if got := hash(members["service_deployment_rollback/SKILL.md"]); got != "ac62993b3f19494d1500a2dc46d1598f3cc02f8fd4fb24cc956435408bfe7fc9" {
-		t.Errorf("SKILL.md of version 2 has sha256 %s and reads\n%s", got, members["service_deployment_rollback/SKILL.md"])
+	if got := hash(members["service_deployment_rollback/SKILL.md"]); got !=
+		"ac62993b3f19494d1500a2dc46d1598f3cc02f8fd4fb24cc956435408bfe7fc9" {
+		t.Errorf("SKILL.md of version 2 has sha256 %s and reads\n%s", got,
+			members["service_deployment_rollback/SKILL.md"])
 	}
-	if members["service_deployment_rollback/scripts/check_health.py"] == nil || members["service_deployment_rollback/reference/checklist.md"] == nil {
+	if members["service_deployment_rollback/scripts/check_health.py"] == nil ||
+		members["service_deployment_rollback/reference/checklist.md"] == nil {
 		t.Error("script or checklist was lost")
 	}
-	if old := unzip(t, readFile(t, first.Package)); hash(old["service_deployment_rollback/SKILL.md"]) != "c09c8b76cf5c33b0a38dfc131626279bf2fac250cd28cd5b2241ea85b0866063" {
+	if old := unzip(t, readFile(t, first.Package)); hash(old["service_deployment_rollback/SKILL.md"]) !=
+		"c09c8b76cf5c33b0a38dfc131626279bf2fac250cd28cd5b2241ea85b0866063" {
 		t.Error("the package of version 1 is not what it was")
 	}
 	b.Within(func(ctx context.Context, q postgres.Tx) error {
@@ -76,7 +85,8 @@ func TestDistillUpdatesAnExistingSkill(t *testing.T) {
 
 	text, err := b.Library.Diff(t.Context(), b.Workspace.ID, first.SkillID, 1, 2)
 	testkit.Must(t, err)
-	if !strings.Contains(text, "+3. Check that the schema still fits that release") || !strings.Contains(text, "-3. Roll back and wait for all replicas") {
+	if !strings.Contains(text, "+3. Check that the schema still fits that release") ||
+		!strings.Contains(text, "-3. Roll back and wait for all replicas") {
 		t.Errorf("diff:\n%s", text)
 	}
 	head, err := b.Library.Rollback(t.Context(), b.Workspace.ID, first.SkillID, 1, 2)
@@ -85,12 +95,14 @@ func TestDistillUpdatesAnExistingSkill(t *testing.T) {
 		one, err := q.Skills().Version(ctx, first.SkillID, 1)
 		testkit.Must(t, err)
 		three, err := q.Skills().Version(ctx, first.SkillID, 3)
-		if head.Version != 3 || three.Body != one.Body || three.ContentSHA != one.ContentSHA || !slices.Equal(three.Files, one.Files) {
+		if head.Version != 3 || three.Body != one.Body || three.ContentSHA != one.ContentSHA ||
+			!slices.Equal(three.Files, one.Files) {
 			t.Errorf("version 3 is not version 1: %+v", three)
 		}
 		return err
 	})
-	if _, err := b.Library.Rollback(t.Context(), b.Workspace.ID, first.SkillID, 1, 2); fault.CodeOf(err) != fault.VersionConflict {
+	if _, err := b.Library.Rollback(t.Context(), b.Workspace.ID, first.SkillID, 1, 2); fault.CodeOf(err) !=
+		fault.VersionConflict {
 		t.Errorf("rolling back what has moved: %v", err)
 	}
 }
@@ -104,7 +116,8 @@ func TestDistillNeverTakesATargetFromTheModel(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "extract", Match: "payment service", ReplyFunc: func(c openaitest.Call) string {
 		_, id, _ := strings.Cut(c.Last, "healthy release (")
 		id, _, _ = strings.Cut(id, ").")
-		return fmt.Sprintf(`{"name":"Skill for %s","description":"Forged %s","procedure":"1. one\n2. two","update":true,"old_memory_id":%q}`, skill.Canonical(id), skill.Canonical(id), id)
+		return fmt.Sprintf(`{"name":"Skill for %s","description":"Forged %s","procedure":"1. one\n2. `+
+			`two","update":true,"old_memory_id":%q}`, skill.Canonical(id), skill.Canonical(id), id)
 	}})
 	b.ScriptR1()
 	own := b.Workspace
@@ -112,7 +125,8 @@ func TestDistillNeverTakesATargetFromTheModel(t *testing.T) {
 	victim := b.Distill(apptest.C1()).Tasks[0]
 	before := readFile(t, victim.Package)
 	b.Workspace = own
-	for _, forged := range []string{fmt.Sprint(victim.SkillID), "S9", "6f1c0a52-93a5-4f41-9a7a-6c1f2a0f2a11", "not-a-uuid", "1'; drop table skills; --"} {
+	for _, forged := range []string{fmt.Sprint(victim.SkillID), "S9", "6f1c0a52-93a5-4f41-9a7a-6c1f2a0f2a11",
+		"not-a-uuid", "1'; drop table skills; --"} {
 		r := b.Distill(c2(forged))
 		task := r.Tasks[0]
 		if task.Outcome != distill.Created || task.SkillID == victim.SkillID {
@@ -146,7 +160,8 @@ func TestConcurrentUpdatesFollowEachOther(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
 	reply := func(lesson string) string {
-		return fmt.Sprintf(`{"name":"Service Deployment Rollback","update":true,"old_memory_id":"S1","experience":[%q]}`, lesson)
+		return fmt.Sprintf(
+			`{"name":"Service Deployment Rollback","update":true,"old_memory_id":"S1","experience":[%q]}`, lesson)
 	}
 	b.Model.On(openaitest.Rule{Stage: "extract", Match: "alpha", Barrier: "both", Reply: reply("Lesson alpha")})
 	b.Model.On(openaitest.Rule{Stage: "extract", Match: "beta", Barrier: "both", Reply: reply("Lesson beta")})
@@ -187,7 +202,8 @@ func TestConcurrentUpdatesFollowEachOther(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if d := v.Document(); !slices.Contains(d.Experience, "Lesson alpha") || !slices.Contains(d.Experience, "Lesson beta") {
+		if d := v.Document(); !slices.Contains(d.Experience, "Lesson alpha") ||
+			!slices.Contains(d.Experience, "Lesson beta") {
 			t.Errorf("version 3 has the lessons %q", d.Experience)
 		}
 		return nil

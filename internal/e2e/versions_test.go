@@ -25,14 +25,17 @@ func TestAWorkspaceChoosesItsAgentsOneByOne(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
-	brief := memoryagent.Definition{Kind: run.Specialist, Type: memory.Personal, Version: "brief", Prompt: "specialist_procedural", Profile: tools.Specialist(memory.Personal), Steps: 1, Wall: 60e9}
+	brief := memoryagent.Definition{Kind: run.Specialist, Type: memory.Personal, Version: "brief",
+		Prompt: "specialist_procedural", Profile: tools.Specialist(memory.Personal), Steps: 1, Wall: 60e9}
 	testkit.Must(t, b.Progressive.Registry.Register(brief))
 	if err := b.Progressive.Registry.Register(brief); fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("the same version twice: %v", err)
 	}
 	b.Start()
 	b.Within(func(ctx context.Context, q postgres.Tx) error {
-		s, err := q.Workspaces().PatchSettings(ctx, json.RawMessage(`{"memory":{"agents":{"personal":"brief"},"modes":{"personal":{"profile":"typed","thinking":"param"},"summarize":{"thinking":"none","calls":"single"}}}}`))
+		s, err := q.Workspaces().PatchSettings(ctx, json.RawMessage(`{"memory":{"agents":{"personal":"brief"},`+
+			`"modes":{"personal":{"profile":"typed","thinking":"param"},"summarize":{"thinking":"none",`+
+			`"calls":"single"}}}}`))
 		if err != nil {
 			return err
 		}
@@ -40,7 +43,8 @@ func TestAWorkspaceChoosesItsAgentsOneByOne(t *testing.T) {
 	})
 	one := func(pair string) object { return tasks([]string{pair})[0] }
 	b.Model.On(openaitest.Rule{Stage: "summarize", Results: new(0), CallsFunc: func(c openaitest.Call) []llm.ToolCall {
-		return does(saying("add_meta_memory", one("personal/alice")), saying("add_meta_memory", one("procedural/deploy")))(c).calls
+		return does(saying("add_meta_memory", one("personal/alice")),
+			saying("add_meta_memory", one("procedural/deploy")))(c).calls
 	}})
 	b.Model.On(openaitest.Rule{Stage: "summarize", Results: new(2), CallsFunc: func(c openaitest.Call) []llm.ToolCall {
 		return does(saying("hands_off", one("personal/alice")), saying("hands_off", one("procedural/deploy")))(c).calls
@@ -51,16 +55,21 @@ func TestAWorkspaceChoosesItsAgentsOneByOne(t *testing.T) {
 	if got.Status != memoryagent.OK || len(got.Tasks) != 2 {
 		t.Fatalf("%+v", got)
 	}
-	if versions := column[string](b, "select concat(business_key like '%/personal/%', ' ', spec->'pinned'->>'version', ' ', spec->'pinned'->>'prompt') from cairn.runs where kind = 'specialist' order by 1"); !slices.Equal(versions, []string{"f v1 specialist_procedural", "t brief specialist_procedural"}) {
+	if versions := column[string](b, "select concat(business_key like '%/personal/%', ' ', "+
+		"spec->'pinned'->>'version', ' ', spec->'pinned'->>'prompt') from cairn.runs where kind = 'specialist' "+
+		"order by 1"); !slices.Equal(versions,
+		[]string{"f v1 specialist_procedural", "t brief specialist_procedural"}) {
 		t.Errorf("the runs' agents are %q", versions)
 	}
 	for _, c := range slices.Concat(asked(b, "summarize"), asked(b, "specialist")) {
 		body, names := string(c.Body), toolNames(c)
 		alice := strings.Contains(c.Messages[0].Content, "done in alice")
-		if typed := slices.Contains(names, "retrieve_personal_memory"); typed != alice || strings.Contains(body, `"thinking":{`) != alice {
+		if typed := slices.Contains(names, "retrieve_personal_memory"); typed != alice ||
+			strings.Contains(body, `"thinking":{`) != alice {
 			t.Errorf("the tools %v, typed and thought about: %t", names, alice)
 		}
-		if unthinking := strings.Contains(body, `"reasoning_effort":"none"`); unthinking != slices.Contains(names, "hands_off") || unthinking && strings.Contains(body, "memory_tasks") {
+		if unthinking := strings.Contains(body, `"reasoning_effort":"none"`); unthinking !=
+			slices.Contains(names, "hands_off") || unthinking && strings.Contains(body, "memory_tasks") {
 			t.Errorf("%v does not think: %t", names, unthinking)
 		}
 	}
@@ -79,7 +88,9 @@ func TestAnAgentThatIsNotThereIsToldOf(t *testing.T) {
 			t.Fatalf("nobody is told that there is no such agent for memory.agents.%s", setting)
 		}
 		f := fault.From(err)
-		if f.Code != fault.InvalidArgument || !strings.Contains(f.Message, `"v9" of the agent memory.agents.`+setting) || !strings.Contains(f.Hint, "v1") {
+		if f.Code != fault.InvalidArgument ||
+			!strings.Contains(f.Message, `"v9" of the agent memory.agents.`+setting) ||
+			!strings.Contains(f.Hint, "v1") {
 			t.Errorf("told %v, hint %q", err, f.Hint)
 		}
 	}
@@ -88,18 +99,23 @@ func TestAnAgentThatIsNotThereIsToldOf(t *testing.T) {
 	_, err := b.Progressive.Summarize(t.Context(), ask)
 	lacks(err, "summarize")
 	choose(`{"memory":{"agents":{"retrieve":"v9"}}}`)
-	_, err = b.Progressive.Ask(t.Context(), memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: "Where from?", Mode: memoryagent.Agentic})
+	_, err = b.Progressive.Ask(t.Context(),
+		memoryagent.Question{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Query: "Where from?",
+			Mode: memoryagent.Agentic})
 	lacks(err, "retrieve")
 	choose(`{"memory":{"agents":{"personal":"v9"}}}`)
-	perform(b, "summarize", "", does(addMeta("personal/alice", "procedural/deploy")), does(handsOff("personal/alice")), does(handsOff("procedural/deploy")), says("Done."))
-	perform(b, "specialist", "done in deploy", does(adds("Run a smoke test before traffic moves to the host.")), says("One added."))
+	perform(b, "summarize", "", does(addMeta("personal/alice", "procedural/deploy")), does(handsOff("personal/alice")),
+		does(handsOff("procedural/deploy")), says("Done."))
+	perform(b, "specialist", "done in deploy", does(adds("Run a smoke test before traffic moves to the host.")),
+		says("One added."))
 	got := summarized(b, summarize(b, chat(deploying()...)).Ref)
 	if len(got.Tasks) != 1 || len(got.Tasks[0].Added) != 1 {
 		t.Errorf("%+v", got)
 	}
 	told := results(t, asked(b, "summarize")[2])[1]
 	problem, _ := told["error"].(object)
-	if told["ok"] != false || problem["code"] != "invalid_argument" || !strings.Contains(problem["message"].(string), "memory.agents.personal") || problem["hint"] == "" {
+	if told["ok"] != false || problem["code"] != "invalid_argument" ||
+		!strings.Contains(problem["message"].(string), "memory.agents.personal") || problem["hint"] == "" {
 		t.Errorf("the hand-off was told %v", told)
 	}
 	validThreads(t, b)

@@ -26,7 +26,9 @@ func NewProxy(t testing.TB, network, address string) *Proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	Must(t, err)
-	p := &Proxy{listener: l, conns: map[net.Conn]bool{}, dial: func() (net.Conn, error) { return net.Dial(network, address) }}
+	p := &Proxy{listener: l, conns: map[net.Conn]bool{}, dial: func() (net.Conn, error) {
+		return net.Dial(network, address)
+	}}
 	go p.serve()
 	t.Cleanup(func() {
 		l.Close()

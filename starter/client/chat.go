@@ -61,7 +61,8 @@ func (c *Client) History(ctx context.Context, conversation string) (out []Line, 
 			Messages []Line `json:"messages"`
 			Next     string `json:"next_cursor"`
 		}
-		if err := c.call(ctx, http.MethodGet, "/v1/conversations/"+url.PathEscape(conversation)+"/messages?"+q.Encode(), nil, &page, ""); err != nil {
+		if err := c.call(ctx, http.MethodGet, "/v1/conversations/"+url.PathEscape(conversation)+"/messages?"+q.Encode(),
+			nil, &page, ""); err != nil {
 			return out, err
 		}
 		out = append(out, page.Messages...)

@@ -47,9 +47,11 @@ const usualRetries = 4
 
 // New makes a client. Options are those of every call that has none of its own.
 func New(c Config, options ...Option) (*Client, error) {
-	out := &Client{url: strings.TrimRight(cmp.Or(c.URL, os.Getenv("CAIRN_URL"), "http://127.0.0.1:8080"), "/"), key: cmp.Or(c.Key, os.Getenv("CAIRN_KEY")), retries: cmp.Or(c.Retries, usualRetries)}
+	out := &Client{url: strings.TrimRight(cmp.Or(c.URL, os.Getenv("CAIRN_URL"), "http://127.0.0.1:8080"), "/"),
+		key: cmp.Or(c.Key, os.Getenv("CAIRN_KEY")), retries: cmp.Or(c.Retries, usualRetries)}
 	if out.key == "" {
-		return nil, &Error{Code: "unauthenticated", Message: "there is no key", Hint: "set Config.Key or CAIRN_KEY to a key that `cairn keys create` made"}
+		return nil, &Error{Code: "unauthenticated", Message: "there is no key",
+			Hint: "set Config.Key or CAIRN_KEY to a key that `cairn keys create` made"}
 	}
 	out.http = &http.Client{Transport: c.HTTP}
 	if c.Handler != nil {

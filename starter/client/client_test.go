@@ -62,14 +62,19 @@ func (b *bundle) script() {
 	}
 	none, one := 0, 1
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Hello, Alice."})
-	b.Model.On(openaitest.Rule{Stage: "summarize", Results: &none, Calls: does("add_meta_memory", map[string]any{"meta_memories": alice})})
-	b.Model.On(openaitest.Rule{Stage: "summarize", Results: &one, Calls: does("hands_off", map[string]any{"memory_tasks": alice})})
+	b.Model.On(openaitest.Rule{Stage: "summarize", Results: &none,
+		Calls: does("add_meta_memory", map[string]any{"meta_memories": alice})})
+	b.Model.On(openaitest.Rule{Stage: "summarize", Results: &one,
+		Calls: does("hands_off", map[string]any{"memory_tasks": alice})})
 	b.Model.On(openaitest.Rule{Stage: "summarize", Reply: "Done."})
-	b.Model.On(openaitest.Rule{Stage: "specialist", Results: &none, Calls: does("add_memory", map[string]any{"memories": []any{map[string]any{"memory_content": "Alice flies from Osaka only."}}})})
+	b.Model.On(openaitest.Rule{Stage: "specialist", Results: &none,
+		Calls: does("add_memory", map[string]any{
+			"memories": []any{map[string]any{"memory_content": "Alice flies from Osaka only."}}})})
 	b.Model.On(openaitest.Rule{Stage: "specialist", Reply: "One added."})
 }
 
-var flying = []client.Message{{Role: "user", Content: "I am Alice. I only fly from Osaka."}, {Role: "assistant", Content: "Noted."}}
+var flying = []client.Message{{Role: "user", Content: "I am Alice. I only fly from Osaka."},
+	{Role: "assistant", Content: "Noted."}}
 
 func TestTheLibrarySpeaksToTheGateway(t *testing.T) {
 	t.Parallel()
@@ -92,14 +97,17 @@ func TestTheLibrarySpeaksToTheGateway(t *testing.T) {
 	if noted, err := b.client.Feedback(ctx, corrected); err != nil || noted.Failures != 2 {
 		t.Errorf("feedback again %+v, %v", noted, err)
 	}
-	made, err := b.client.Summary(ctx, client.SummaryRequest{Messages: flying}, client.Wait(60*time.Second), client.RequestID("s1"))
-	if err != nil || !made.Success || made.RequestID != "s1" || len(made.Summary.Tasks) != 1 || len(made.Summary.Tasks[0].Added) != 1 {
+	made, err := b.client.Summary(ctx, client.SummaryRequest{Messages: flying}, client.Wait(60*time.Second),
+		client.RequestID("s1"))
+	if err != nil || !made.Success || made.RequestID != "s1" || len(made.Summary.Tasks) != 1 ||
+		len(made.Summary.Tasks[0].Added) != 1 {
 		t.Fatalf("summary %+v, %v", made, err)
 	}
 	if shown, err := b.client.Request(ctx, "s1"); err != nil || shown.Run != made.Run {
 		t.Errorf("request %+v, %v", shown, err)
 	}
-	answer, err := b.client.Retrieve(ctx, "Where does Alice fly from?", client.Mode("fast"), client.TopK(3), client.Types("personal"))
+	answer, err := b.client.Retrieve(ctx, "Where does Alice fly from?", client.Mode("fast"), client.TopK(3),
+		client.Types("personal"))
 	if err != nil || len(answer.Memories) != 1 || answer.Memories[0].Content != "Alice flies from Osaka only." {
 		t.Errorf("answer %+v, %v", answer, err)
 	}
@@ -108,10 +116,15 @@ func TestTheLibrarySpeaksToTheGateway(t *testing.T) {
 		t.Errorf("found %+v, %v", found, err)
 	}
 	long := strings.Repeat("The vault stands in Osaka.\n", 2000)
-	thread := []client.Message{{Role: "user", Content: "Read the log."}, {Role: "assistant", ToolCalls: []any{map[string]any{"id": "1", "type": "function", "function": map[string]any{"name": "read_log", "arguments": "{}"}}}},
+	thread := []client.Message{{Role: "user", Content: "Read the log."},
+		{Role: "assistant", ToolCalls: []any{
+			map[string]any{"id": "1", "type": "function",
+				"function": map[string]any{"name": "read_log", "arguments": "{}"}}}},
 		{Role: "tool", ToolCallID: "1", Content: long + "The code is 4711.\n"}, {Role: "user", Content: "Thanks."}}
-	short, err := b.client.Offload(ctx, client.OffloadRequest{Messages: thread, Mode: "compact", Session: "log", KeepRecent: new(0), TotalTokens: 1000}, client.Wait(0))
-	if err != nil || short.Mode != "compact" || len(short.PutAway) != 1 || short.TokensAfter >= short.TokensBefore || short.Messages[3].Content != "Thanks." {
+	short, err := b.client.Offload(ctx, client.OffloadRequest{Messages: thread, Mode: "compact", Session: "log",
+		KeepRecent: new(0), TotalTokens: 1000}, client.Wait(0))
+	if err != nil || short.Mode != "compact" || len(short.PutAway) != 1 || short.TokensAfter >= short.TokensBefore ||
+		short.Messages[3].Content != "Thanks." {
 		t.Fatalf("offloaded %+v, %v", short, err)
 	}
 	hits, err := b.client.Grep(ctx, client.Grep{Pattern: "the CODE", Session: "log"})
@@ -157,7 +170,8 @@ func TestOptionsOfACallCountFirst(t *testing.T) {
 		return len(a.Memories)
 	}
 	usual := b.open(client.Config{URL: b.server.URL, Key: b.key}, client.TopK(2))
-	if env, client_, call := finds(b.client), finds(usual), finds(usual, client.TopK(3)); env != 1 || client_ != 2 || call != 3 {
+	if env, client_, call := finds(b.client), finds(usual),
+		finds(usual, client.TopK(3)); env != 1 || client_ != 2 || call != 3 {
 		t.Errorf("the environment gives %d, the client %d, the call %d", env, client_, call)
 	}
 }
@@ -167,14 +181,16 @@ func TestErrorsHaveCodeAndHint(t *testing.T) {
 	b := setup(t)
 	_, err := b.client.Get(t.Context(), "0000000000000000")
 	var e *client.Error
-	if !errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrOpReused) || !errors.As(err, &e) || e.Hint == "" || e.Status != http.StatusNotFound {
+	if !errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrOpReused) || !errors.As(err, &e) ||
+		e.Hint == "" || e.Status != http.StatusNotFound {
 		t.Errorf("unknown: %v", err)
 	}
 	_, err = b.client.Retrieve(t.Context(), "x", client.Mode("slow"))
 	if !errors.Is(err, client.ErrInvalidArgument) {
 		t.Errorf("no mode: %v", err)
 	}
-	if _, err := b.open(client.Config{URL: b.server.URL, Key: "cairn_wrong"}).List(t.Context()); !errors.Is(err, client.ErrUnauthenticated) {
+	if _, err := b.open(client.Config{URL: b.server.URL, Key: "cairn_wrong"}).
+		List(t.Context()); !errors.Is(err, client.ErrUnauthenticated) {
 		t.Errorf("wrong key: %v", err)
 	}
 	away := b.open(client.Config{URL: "http://127.0.0.1:1", Key: b.key, Retries: -1})
@@ -233,17 +249,19 @@ func TestAHookRecordsEachMessageOnce(t *testing.T) {
 	}
 	fails := 0
 	hooked := func(lose bool) client.Agent {
-		c := b.open(client.Config{Key: b.key, Retries: -1, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if lose && strings.Contains(r.URL.Path, "summary") {
-				b.gateway.ServeHTTP(httptest.NewRecorder(), r) // it arrives, and nobody learns of it
-				w.WriteHeader(http.StatusBadGateway)
-				return
-			}
-			b.gateway.ServeHTTP(w, r)
-		})})
+		c := b.open(client.Config{Key: b.key, Retries: -1,
+			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if lose && strings.Contains(r.URL.Path, "summary") {
+					b.gateway.ServeHTTP(httptest.NewRecorder(), r) // it arrives, and nobody learns of it
+					w.WriteHeader(http.StatusBadGateway)
+					return
+				}
+				b.gateway.ServeHTTP(w, r)
+			})})
 		return c.Hook("s", agent, client.HookOptions{Marks: client.FileMarks(folder), Failed: func(error) { fails++ }})
 	}
-	_, err := b.client.Add(t.Context(), client.NewMemory{Content: "Alice flies from Osaka only.", Type: "personal", Target: "alice"})
+	_, err := b.client.Add(t.Context(), client.NewMemory{Content: "Alice flies from Osaka only.", Type: "personal",
+		Target: "alice"})
 	testkit.Must(t, err)
 	said, err := hooked(false)(t.Context(), []client.Message{{Role: "user", Content: "Where does Alice fly from?"}})
 	testkit.Must(t, err)
@@ -254,13 +272,15 @@ func TestAHookRecordsEachMessageOnce(t *testing.T) {
 	if err != nil || fails != 1 || len(said) != 4 {
 		t.Errorf("%v, %d failures, %d messages", err, fails, len(said))
 	}
-	said, err = hooked(false)(t.Context(), append(said[2:], client.Message{Role: "user", Content: "Thank you."})) // shortened
+	// shortened
+	said, err = hooked(false)(t.Context(), append(said[2:], client.Message{Role: "user", Content: "Thank you."}))
 	testkit.Must(t, err)
 	if _, err = hooked(false)(t.Context(), said[:2]); err != nil {
 		t.Error(err)
 	}
 	conn := b.messages()
-	want := "user: Where does Alice fly from?|assistant: Noted.|user: And Bob?|assistant: Noted.|user: Thank you.|assistant: Noted."
+	want := "user: Where does Alice fly from?|assistant: Noted.|user: And Bob?|assistant: Noted.|user: Thank " +
+		"you.|assistant: Noted."
 	if got := strings.Join(conn, "|"); got != want {
 		t.Errorf("recorded\n%s\nwant\n%s", got, want)
 	}
@@ -272,7 +292,9 @@ func (b *bundle) messages() (out []string) {
 	conn, err := pgx.Connect(b.T.Context(), b.AdminURL)
 	testkit.Must(b.T, err)
 	defer conn.Close(context.Background())
-	rows, err := conn.Query(b.T.Context(), "select role || ': ' || content from cairn.messages where workspace_id = $1 order by conversation_id, seq", b.Workspace.ID)
+	rows, err := conn.Query(b.T.Context(),
+		"select role || ': ' || content from cairn.messages where workspace_id = $1 order by conversation_id, seq",
+		b.Workspace.ID)
 	testkit.Must(b.T, err)
 	out, err = pgx.CollectRows(rows, pgx.RowTo[string])
 	testkit.Must(b.T, err)
@@ -285,7 +307,8 @@ func TestAConversationIsHadAndReadBack(t *testing.T) {
 	b := setup(t)
 	b.Start()
 	ctx := t.Context()
-	tell := []llm.ToolCall{{ID: "c", Name: "memory_save", Arguments: `{"store":"core","content":"Alice flies from Osaka only."}`}}
+	tell := []llm.ToolCall{{ID: "c", Name: "memory_save",
+		Arguments: `{"store":"core","content":"Alice flies from Osaka only."}`}}
 	b.Model.On(openaitest.Rule{Stage: "turn", Match: "Osaka", Results: new(0), Calls: tell})
 	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleTool, Reply: "I will remember."})
 	b.Model.On(openaitest.Rule{Stage: "turn", Times: 1, Barrier: "slow", Reply: "Hello, Alice."})
@@ -298,10 +321,12 @@ func TestAConversationIsHadAndReadBack(t *testing.T) {
 	if err != nil || late.Reply != "Hello, Alice." || late.Turn != 1 {
 		t.Fatalf("%+v, %v", late, err)
 	}
-	if next, err := b.client.Chat(ctx, "trip", "I only fly from Osaka."); err != nil || next.Reply != "I will remember." || next.Turn != 2 {
+	if next, err := b.client.Chat(ctx, "trip", "I only fly from Osaka."); err != nil ||
+		next.Reply != "I will remember." || next.Turn != 2 {
 		t.Fatalf("%+v, %v", next, err)
 	}
-	if _, err := b.client.Chat(ctx, "trip", "Good evening", client.RequestID("m1")); !errors.Is(err, client.ErrOpReused) {
+	if _, err := b.client.Chat(ctx, "trip", "Good evening", client.RequestID("m1")); !errors.Is(err,
+		client.ErrOpReused) {
 		t.Errorf("another text under the same id: %v", err)
 	}
 	lines, err := b.client.History(ctx, "trip")
@@ -319,7 +344,8 @@ func TestAConversationIsHadAndReadBack(t *testing.T) {
 			got[i] = "tool: " + l.Name
 		}
 	}
-	want := "user: Hello|assistant: Hello, Alice.|user: I only fly from Osaka.|assistant: memory_save|tool: memory_save|assistant: I will remember."
+	want := "user: Hello|assistant: Hello, Alice.|user: I only fly from Osaka.|assistant: memory_save|tool: " +
+		"memory_save|assistant: I will remember."
 	if strings.Join(got, "|") != want {
 		t.Errorf("read back\n%s\nwant\n%s", strings.Join(got, "|"), want)
 	}
@@ -340,10 +366,13 @@ func TestALongConversationIsReadWhole(t *testing.T) {
 	conn, err := pgx.Connect(t.Context(), b.AdminURL)
 	testkit.Must(t, err)
 	defer conn.Close(context.Background())
-	_, err = b.client.Turn(t.Context(), client.TurnRequest{Conversation: "long", MessageID: "m", Text: "first"}, client.Wait(0))
+	_, err = b.client.Turn(t.Context(), client.TurnRequest{Conversation: "long", MessageID: "m", Text: "first"},
+		client.Wait(0))
 	testkit.Must(t, err)
-	_, err = conn.Exec(t.Context(), `insert into cairn.messages (workspace_id, conversation_id, seq, external_id, role, content)
-		select m.workspace_id, m.conversation_id, n, 'x' || n, 'user', 'line ' || n from cairn.messages m, generate_series(1, 1100) n where m.content = 'first'`)
+	_, err = conn.Exec(t.Context(), `insert into cairn.messages (workspace_id, conversation_id, seq, external_id, `+
+		`role, content)
+		select m.workspace_id, m.conversation_id, n, 'x' || n, 'user', 'line ' || n from cairn.messages m, `+
+		`generate_series(1, 1100) n where m.content = 'first'`)
 	testkit.Must(t, err)
 	lines, err := b.client.History(t.Context(), "long")
 	if err != nil || len(lines) != 1101 || lines[1100].Content != "line 1100" || lines[500].Seq != 500 {
@@ -358,22 +387,29 @@ func TestAQuestionTakesItsContextAlong(t *testing.T) {
 	b.Start()
 	b.Model.On(openaitest.Rule{Stage: "retrieve", Reply: "From Osaka."})
 	ctx := t.Context()
-	made, err := b.client.Add(ctx, client.NewMemory{Content: "Alice flies from Tokyo.", Type: "personal", Target: "alice"})
+	made, err := b.client.Add(ctx, client.NewMemory{Content: "Alice flies from Tokyo.", Type: "personal",
+		Target: "alice"})
 	testkit.Must(t, err)
 	_, err = b.client.Update(ctx, made.IDs[0], "Alice flies from Osaka only.")
 	testkit.Must(t, err)
 	said, err := b.client.Revisions(ctx, made.IDs[0])
-	if err != nil || len(said) != 2 || said[0].Content != "Alice flies from Osaka only." || said[0].Version != 2 || said[1].Content != "Alice flies from Tokyo." {
+	if err != nil || len(said) != 2 || said[0].Content != "Alice flies from Osaka only." || said[0].Version != 2 ||
+		said[1].Content != "Alice flies from Tokyo." {
 		t.Errorf("has said %+v, %v", said, err)
 	}
 	score := 0.25
-	answer, err := b.client.Retrieve(ctx, "", client.Mode("agentic"), client.Said(client.Message{Role: "assistant", Content: "Let me look again."}), client.Metadata(map[string]any{"ticket": 7}),
-		client.Tried(client.Trajectory{TaskID: "book", Score: &score, Messages: []client.Message{{Role: "user", Content: "Where does Alice fly from?"}, {Role: "assistant", Content: "From Tokyo."}}}))
+	answer, err := b.client.Retrieve(ctx, "", client.Mode("agentic"),
+		client.Said(client.Message{Role: "assistant", Content: "Let me look again."}),
+		client.Metadata(map[string]any{"ticket": 7}),
+		client.Tried(client.Trajectory{TaskID: "book", Score: &score,
+			Messages: []client.Message{{Role: "user", Content: "Where does Alice fly from?"},
+				{Role: "assistant", Content: "From Tokyo."}}}))
 	if err != nil || answer.Answer != "From Osaka." || answer.Metadata["ticket"] != 7.0 {
 		t.Fatalf("%+v, %v", answer, err)
 	}
 	shown := b.Model.Requests()[0].Last
-	for _, want := range []string{`"question":"Where does Alice fly from?"`, "score 0.25", "From Tokyo.", "Let me look again."} {
+	for _, want := range []string{`"question":"Where does Alice fly from?"`, "score 0.25", "From Tokyo.",
+		"Let me look again."} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("%q is not in\n%s", want, shown)
 		}
@@ -387,7 +423,8 @@ func TestAHookGivesItsAgentTools(t *testing.T) {
 	b := setup(t)
 	reader, _, err := b.gateway.Keys.Create(t.Context(), b.Workspace.ID, "reader", []apikey.Scope{apikey.Read})
 	testkit.Must(t, err)
-	told := func(c *client.Client, mode client.HookMode, calls ...client.ToolCall) (out []string, names []string, fails int) {
+	told := func(c *client.Client, mode client.HookMode, calls ...client.ToolCall) (out []string, names []string,
+		fails int) {
 		agent := func(ctx context.Context, messages []client.Message) ([]client.Message, error) {
 			tools := client.ToolsOf(ctx)
 			for _, one := range tools.List() {
@@ -405,28 +442,34 @@ func TestAHookGivesItsAgentTools(t *testing.T) {
 			}
 			return append(messages, client.Message{Role: "assistant", Content: "Done."}), nil
 		}
-		said, err := c.Hook("s", agent, client.HookOptions{Mode: mode, Failed: func(error) { fails++ }})(t.Context(), []client.Message{{Role: "user", Content: "Hello."}})
+		said, err := c.Hook("s", agent, client.HookOptions{Mode: mode, Failed: func(error) { fails++ }})(t.Context(),
+			[]client.Message{{Role: "user", Content: "Hello."}})
 		if err != nil || len(said) != 2 {
 			t.Errorf("returned %+v, %v", said, err)
 		}
 		return out, names, fails
 	}
 	save := client.ToolCall{ID: "a", Name: "memory_save", Arguments: `{"content":"Ann keeps bees."}`}
-	wrong := []client.ToolCall{{ID: "b", Name: "memory_save", Arguments: `{"content":`}, {ID: "c", Name: "memory_save", Arguments: `{"store":"attic","content":"x"}`}, {ID: "d", Name: "memory_save"}, {ID: "e", Name: "hack"}}
+	wrong := []client.ToolCall{{ID: "b", Name: "memory_save", Arguments: `{"content":`},
+		{ID: "c", Name: "memory_save", Arguments: `{"store":"attic","content":"x"}`}, {ID: "d", Name: "memory_save"},
+		{ID: "e", Name: "hack"}}
 	out, names, fails := told(b.client, client.HookTools, append([]client.ToolCall{save}, wrong...)...)
 	if !slices.Equal(names, client.MemoryTools) || fails != 0 || !strings.Contains(out[0], `"ok":true`) {
 		t.Errorf("tools %v, %d failures, told %s", names, fails, out)
 	}
 	for i, code := range []string{"invalid_argument", "invalid_argument", "invalid_argument", "unknown_tool"} {
-		if !strings.Contains(out[i+1], `"code":"`+code+`"`) || !strings.Contains(out[i+1], `"hint":"`) || !strings.Contains(out[i+1], `"ok":false`) {
+		if !strings.Contains(out[i+1], `"code":"`+code+`"`) || !strings.Contains(out[i+1], `"hint":"`) ||
+			!strings.Contains(out[i+1], `"ok":false`) {
 			t.Errorf("call %d was told %s, want %s", i, out[i+1], code)
 		}
 	}
-	if out, _, _ = told(b.open(client.Config{URL: b.server.URL, Key: reader}), client.HookTools, save); !strings.Contains(out[0], `"out_of_scope"`) {
+	if out, _, _ = told(b.open(client.Config{URL: b.server.URL, Key: reader}), client.HookTools,
+		save); !strings.Contains(out[0], `"out_of_scope"`) {
 		t.Errorf("a key that only reads: %s", out)
 	}
 	away := b.open(client.Config{URL: "http://127.0.0.1:1", Key: b.key, Retries: -1})
-	if out, names, fails = told(away, client.HookBoth, save); len(names) != 0 || fails != 3 || !strings.Contains(out[0], "unknown_tool") {
+	if out, names, fails = told(away, client.HookBoth, save); len(names) != 0 || fails != 3 ||
+		!strings.Contains(out[0], "unknown_tool") {
 		t.Errorf("nobody there: tools %v, %d failures, told %s", names, fails, out)
 	}
 	if _, names, _ = told(b.client, client.HookStatic); len(names) != 0 {
@@ -451,14 +494,21 @@ func TestAHookRecordsNothingOfWhatToolsBring(t *testing.T) {
 	testkit.Must(t, err)
 	agent := func(ctx context.Context, messages []client.Message) ([]client.Message, error) {
 		tools, n := client.ToolsOf(ctx), len(messages)
-		call := client.ToolCall{ID: fmt.Sprint("c", n), Name: "memory_save", Arguments: fmt.Sprintf(`{"content":"Secret number %d."}`, n)}
-		messages = append(messages, client.Message{Role: "assistant", ToolCalls: []any{map[string]any{"id": call.ID, "type": "function", "function": map[string]any{"name": call.Name, "arguments": call.Arguments}}}})
-		return append(messages, tools.Call(ctx, call), client.Message{Role: "tool", Name: "weather", ToolCallID: "w", Content: "Rain."}, client.Message{Role: "assistant", Content: "Noted."}), nil
+		call := client.ToolCall{ID: fmt.Sprint("c", n), Name: "memory_save",
+			Arguments: fmt.Sprintf(`{"content":"Secret number %d."}`, n)}
+		messages = append(messages, client.Message{Role: "assistant",
+			ToolCalls: []any{map[string]any{"id": call.ID, "type": "function",
+				"function": map[string]any{"name": call.Name, "arguments": call.Arguments}}}})
+		return append(messages, tools.Call(ctx, call),
+			client.Message{Role: "tool", Name: "weather", ToolCallID: "w", Content: "Rain."},
+			client.Message{Role: "assistant", Content: "Noted."}), nil
 	}
 	said := []client.Message{}
 	for n := range 3 {
-		hooked := b.client.Hook("s", agent, client.HookOptions{Mode: client.HookBoth, Marks: client.FileMarks(folder), Failed: func(err error) { t.Error(err) }})
-		said, err = hooked(t.Context(), append(said, client.Message{Role: "user", Content: fmt.Sprintf("Message %d.", n)}))
+		hooked := b.client.Hook("s", agent, client.HookOptions{Mode: client.HookBoth, Marks: client.FileMarks(folder),
+			Failed: func(err error) { t.Error(err) }})
+		said, err = hooked(t.Context(), append(said,
+			client.Message{Role: "user", Content: fmt.Sprintf("Message %d.", n)}))
 		testkit.Must(t, err)
 		if tool := said[len(said)-3]; !strings.Contains(tool.Content, `"ok":true`) {
 			t.Errorf("the agent's own messages have %+v", tool)
@@ -466,7 +516,8 @@ func TestAHookRecordsNothingOfWhatToolsBring(t *testing.T) {
 	}
 	var want []string
 	for n := range 3 {
-		want = append(want, fmt.Sprintf("user: Message %d.", n), "assistant: ", "tool: (looked up in memory)", "tool: Rain.", "assistant: Noted.")
+		want = append(want, fmt.Sprintf("user: Message %d.", n), "assistant: ", "tool: (looked up in memory)",
+			"tool: Rain.", "assistant: Noted.")
 	}
 	if got := b.messages(); !slices.Equal(got, want) {
 		t.Errorf("recorded\n%q\nwant\n%q", got, want)

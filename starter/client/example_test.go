@@ -27,12 +27,14 @@ func fake(answers map[string]string) http.Handler {
 
 func ExampleClient_Retrieve() {
 	c, err := client.New(client.Config{Key: "cairn_…", Handler: fake(map[string]string{
-		"POST /v1/retrieve_memory": `{"mode":"fast","status":"ok","success":true,"memories":[{"memory_id":"9f0c","memory_type":"personal","memory_target":"alice","content":"Flies from Osaka only."}]}`})})
+		"POST /v1/retrieve_memory": `{"mode":"fast","status":"ok","success":true,"memories":[{"memory_id":"9f0c",` +
+			`"memory_type":"personal","memory_target":"alice","content":"Flies from Osaka only."}]}`})})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer c.Close()
-	answer, err := c.Retrieve(context.Background(), "Where does Alice fly from?", client.Mode("fast"), client.Targets(client.Target{Type: "personal", Target: "alice"}))
+	answer, err := c.Retrieve(context.Background(), "Where does Alice fly from?", client.Mode("fast"),
+		client.Targets(client.Target{Type: "personal", Target: "alice"}))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -43,13 +45,17 @@ func ExampleClient_Retrieve() {
 }
 
 func ExampleClient_Summary() {
-	c, err := client.New(client.Config{Key: "cairn_…", Handler: fake(map[string]string{"POST /v1/summary_memory": `{"request_id":"s1","state":"ended","success":true,"answer":"Alice is up to date."}`})})
+	c, err := client.New(client.Config{Key: "cairn_…",
+		Handler: fake(map[string]string{"POST /v1/summary_memory": `{"request_id":"s1","state":"ended",` +
+			`"success":true,"answer":"Alice is up to date."}`})})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer c.Close()
-	session := []client.Message{{Role: "user", Content: "I am Alice. I only fly from Osaka."}, {Role: "assistant", Content: "Noted."}}
-	made, err := c.Summary(context.Background(), client.SummaryRequest{Messages: session}, client.Wait(30*time.Second), client.RequestID("s1"))
+	session := []client.Message{{Role: "user", Content: "I am Alice. I only fly from Osaka."},
+		{Role: "assistant", Content: "Noted."}}
+	made, err := c.Summary(context.Background(), client.SummaryRequest{Messages: session}, client.Wait(30*time.Second),
+		client.RequestID("s1"))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -58,12 +64,15 @@ func ExampleClient_Summary() {
 }
 
 func ExampleClient_Feedback() {
-	c, err := client.New(client.Config{Key: "cairn_…", Handler: fake(map[string]string{"POST /v1/feedback": `{"question":"Where does Vera live?","case":7,"failures":1}`})})
+	c, err := client.New(client.Config{Key: "cairn_…",
+		Handler: fake(map[string]string{"POST /v1/feedback": `{"question":"Where does Vera ` +
+			`live?","case":7,"failures":1}`})})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer c.Close()
-	noted, err := c.Feedback(context.Background(), client.FeedbackRequest{Conversation: "trip", MessageID: "m1", Correction: "In Bergen."})
+	noted, err := c.Feedback(context.Background(),
+		client.FeedbackRequest{Conversation: "trip", MessageID: "m1", Correction: "In Bergen."})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -72,7 +81,9 @@ func ExampleClient_Feedback() {
 }
 
 func ExampleError() {
-	c, err := client.New(client.Config{Key: "cairn_…", Handler: fake(map[string]string{"GET /v1/memories/{id}": `{"code":"not_found","message":"there is no memory \"x\"","hint":"GET /v1/memories lists them","retryable":false}`})})
+	c, err := client.New(client.Config{Key: "cairn_…",
+		Handler: fake(map[string]string{"GET /v1/memories/{id}": `{"code":"not_found","message":"there is no memory ` +
+			`\"x\"","hint":"GET /v1/memories lists them","retryable":false}`})})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -86,8 +97,9 @@ func ExampleError() {
 
 func ExampleClient_Hook() {
 	c, err := client.New(client.Config{Key: "cairn_…", Handler: fake(map[string]string{
-		"POST /v1/retrieve_memory": `{"memories":[{"memory_type":"personal","memory_target":"alice","content":"Flies from Osaka only."}]}`,
-		"POST /v1/summary_memory":  `{"state":"accepted"}`})})
+		"POST /v1/retrieve_memory": `{"memories":[{"memory_type":"personal","memory_target":"alice",` +
+			`"content":"Flies from Osaka only."}]}`,
+		"POST /v1/summary_memory": `{"state":"accepted"}`})})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -109,8 +121,9 @@ func ExampleClient_Hook() {
 
 func ExampleClient_Chat() {
 	c, err := client.New(client.Config{Key: "cairn_…", Handler: fake(map[string]string{
-		"POST /v1/turns":                      `{"status":"ended","reply":"Hello, Alice.","turn":1}`,
-		"GET /v1/conversations/{id}/messages": `{"messages":[{"seq":0,"turn":1,"role":"user","content":"Hello"},{"seq":1,"turn":1,"role":"assistant","content":"Hello, Alice."}]}`})})
+		"POST /v1/turns": `{"status":"ended","reply":"Hello, Alice.","turn":1}`,
+		"GET /v1/conversations/{id}/messages": `{"messages":[{"seq":0,"turn":1,"role":"user","content":"Hello"},` +
+			`{"seq":1,"turn":1,"role":"assistant","content":"Hello, Alice."}]}`})})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -129,7 +142,8 @@ func ExampleClient_Chat() {
 
 func ExampleToolsOf() {
 	c, err := client.New(client.Config{Key: "cairn_…", Handler: fake(map[string]string{
-		"GET /v1/tools":              `{"tools":[{"name":"memory_save","description":"Remember one fact.","input":{"type":"object"}}]}`,
+		"GET /v1/tools": `{"tools":[{"name":"memory_save","description":"Remember one ` +
+			`fact.","input":{"type":"object"}}]}`,
 		"POST /v1/tools/memory_save": `{"ok":true,"action":"created"}`})})
 	if err != nil {
 		log.Fatal(err)

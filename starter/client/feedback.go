@@ -20,7 +20,8 @@ type FeedbackRequest struct {
 	MessageID    string `json:"message_id,omitempty"`
 	Question     string `json:"question,omitempty"`
 	Answer       string `json:"answer,omitempty"`
-	Bank         string `json:"bank,omitempty"` // of memory skills, which is to learn from it; empty takes the default one
+	// of memory skills, which is to learn from it; empty takes the default one
+	Bank string `json:"bank,omitempty"`
 }
 
 // FeedbackNoted is what feedback led to.

@@ -102,7 +102,8 @@ func (c *Client) try(ctx context.Context, r request, raw []byte, into any) (wait
 		req.Header.Set("Idempotency-Key", r.once)
 	}
 	away := func(err error) error {
-		return &Error{Code: ErrUnavailable.Code, Message: fmt.Sprintf("%s %s was not answered", r.method, r.path), Hint: "is `cairn serve` running at " + c.url + "?", Retryable: ctx.Err() == nil, cause: err}
+		return &Error{Code: ErrUnavailable.Code, Message: fmt.Sprintf("%s %s was not answered", r.method, r.path),
+			Hint: "is `cairn serve` running at " + c.url + "?", Retryable: ctx.Err() == nil, cause: err}
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
@@ -129,7 +130,8 @@ func (c *Client) try(ctx context.Context, r request, raw []byte, into any) (wait
 func problem(res *http.Response, answer []byte) *Error {
 	e := &Error{Status: res.StatusCode}
 	if json.Unmarshal(answer, e) != nil || e.Code == "" { // something between us and Cairn has answered
-		return &Error{Code: ErrUnavailable.Code, Message: res.Status, Status: res.StatusCode, Retryable: res.StatusCode >= http.StatusInternalServerError}
+		return &Error{Code: ErrUnavailable.Code, Message: res.Status, Status: res.StatusCode,
+			Retryable: res.StatusCode >= http.StatusInternalServerError}
 	}
 	if json.Unmarshal(answer, &e.Extra) == nil {
 		for _, known := range []string{"code", "message", "hint", "retryable"} {
@@ -152,7 +154,8 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
-	return &http.Response{Status: http.StatusText(answer.status), StatusCode: answer.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: answer.header,
+	return &http.Response{Status: http.StatusText(answer.status), StatusCode: answer.status, Proto: "HTTP/1.1",
+		ProtoMajor: 1, ProtoMinor: 1, Header: answer.header,
 		Body: io.NopCloser(&answer.body), ContentLength: int64(answer.body.Len()), Request: r}, nil
 }
 

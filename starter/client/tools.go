@@ -36,7 +36,8 @@ type Tools struct {
 }
 
 // MemoryTools are the tools of memory that an agent is given that names none.
-var MemoryTools = []string{"memory_search", "memory_save", "read_meta_memory", "vector_retrieve_memory", "read_history_memory"}
+var MemoryTools = []string{"memory_search", "memory_save", "read_meta_memory", "vector_retrieve_memory",
+	"read_history_memory"}
 
 // Tools asks for tools by their names; without names they are MemoryTools. One
 // that Cairn does not have is ErrNotFound.
@@ -54,7 +55,8 @@ func (c *Client) Tools(ctx context.Context, names ...string) (*Tools, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(all.Tools, func(t Tool) bool { return t.Name == name })
 		if i < 0 {
-			return nil, &Error{Code: ErrNotFound.Code, Message: "Cairn offers no tool " + name, Hint: "GET /v1/tools lists them"}
+			return nil, &Error{Code: ErrNotFound.Code, Message: "Cairn offers no tool " + name,
+				Hint: "GET /v1/tools lists them"}
 		}
 		out.list = append(out.list, all.Tools[i])
 	}
@@ -78,7 +80,8 @@ func (t *Tools) Has(name string) bool {
 func (t *Tools) Definitions() []any {
 	var out []any
 	for _, one := range t.List() {
-		out = append(out, map[string]any{"type": "function", "function": map[string]any{"name": one.Name, "description": one.Description, "parameters": one.Input}})
+		out = append(out, map[string]any{"type": "function",
+			"function": map[string]any{"name": one.Name, "description": one.Description, "parameters": one.Input}})
 	}
 	return out
 }
@@ -103,18 +106,21 @@ func (t *Tools) do(ctx context.Context, call ToolCall, options []Option) (out js
 		for _, one := range t.List() {
 			known = append(known, one.Name)
 		}
-		return nil, &Error{Code: "unknown_tool", Message: "there is no tool " + call.Name, Hint: "use one of " + strings.Join(known, ", ")}
+		return nil, &Error{Code: "unknown_tool", Message: "there is no tool " + call.Name,
+			Hint: "use one of " + strings.Join(known, ", ")}
 	}
 	arguments := json.RawMessage(cmp.Or(strings.TrimSpace(call.Arguments), "{}"))
 	if !json.Valid(arguments) {
-		return nil, &Error{Code: ErrInvalidArgument.Code, Message: "the arguments are no JSON", Hint: "send one JSON object that fits the tool's schema"}
+		return nil, &Error{Code: ErrInvalidArgument.Code, Message: "the arguments are no JSON",
+			Hint: "send one JSON object that fits the tool's schema"}
 	}
 	if t.within > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, t.within)
 		defer cancel()
 	}
-	return out, t.client.call(ctx, http.MethodPost, "/v1/tools/"+url.PathEscape(call.Name), arguments, &out, t.client.usual.with(options).once())
+	return out, t.client.call(ctx, http.MethodPost, "/v1/tools/"+url.PathEscape(call.Name), arguments, &out,
+		t.client.usual.with(options).once())
 }
 
 // failure is an error as Cairn's own agents are told of it.

@@ -126,7 +126,8 @@ func (c *Client) Undo(ctx context.Context, id string, options ...Option) ([]Undo
 	var out struct {
 		Operations []Undone `json:"operations"`
 	}
-	err := c.call(ctx, http.MethodPost, "/v1/requests/"+url.PathEscape(id)+"/undo", nil, &out, c.usual.with(options).once())
+	err := c.call(ctx, http.MethodPost, "/v1/requests/"+url.PathEscape(id)+"/undo", nil, &out,
+		c.usual.with(options).once())
 	return out.Operations, err
 }
 
@@ -321,12 +322,14 @@ func (c *Client) List(ctx context.Context, options ...Option) (out []Memory, err
 
 // Update changes what a memory says. It keeps its id.
 func (c *Client) Update(ctx context.Context, id, content string, options ...Option) (out Written, err error) {
-	return out, c.call(ctx, http.MethodPut, "/v1/memories/"+url.PathEscape(id), map[string]string{"content": content}, &out, c.usual.with(options).once())
+	return out, c.call(ctx, http.MethodPut, "/v1/memories/"+url.PathEscape(id), map[string]string{"content": content},
+		&out, c.usual.with(options).once())
 }
 
 // Delete forgets a memory; its history stays.
 func (c *Client) Delete(ctx context.Context, id string, options ...Option) (out Written, err error) {
-	return out, c.call(ctx, http.MethodDelete, "/v1/memories/"+url.PathEscape(id), nil, &out, c.usual.with(options).once())
+	return out, c.call(ctx, http.MethodDelete, "/v1/memories/"+url.PathEscape(id), nil, &out,
+		c.usual.with(options).once())
 }
 
 // DeleteAll forgets the long-term memories of Types about Targets, one after
@@ -335,14 +338,18 @@ func (c *Client) Delete(ctx context.Context, id string, options ...Option) (out 
 func (c *Client) DeleteAll(ctx context.Context, options ...Option) (ids []string, err error) {
 	s := c.usual.with(options)
 	if len(s.types)+len(s.targets) == 0 {
-		return nil, &Error{Code: ErrInvalidArgument.Code, Message: "nothing says which memories are to go", Hint: "pass client.Types or client.Targets"}
+		return nil, &Error{Code: ErrInvalidArgument.Code, Message: "nothing says which memories are to go",
+			Hint: "pass client.Types or client.Targets"}
 	}
 	all, err := c.List(ctx, options...)
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range all {
-		if about := func(t Target) bool { return t.Target == m.Target && (t.Type == "" || t.Type == m.Type) }; len(s.targets) > 0 && !slices.ContainsFunc(s.targets, about) {
+		if about := func(t Target) bool {
+			return t.Target == m.Target &&
+				(t.Type == "" || t.Type == m.Type)
+		}; len(s.targets) > 0 && !slices.ContainsFunc(s.targets, about) {
 			continue // a namesake of another type
 		}
 		if _, err := c.Delete(ctx, m.ID); err != nil {

@@ -100,5 +100,6 @@ type Lines struct {
 // Read returns lines of what stands behind a handle: offset are passed over, at
 // most limit returned.
 func (c *Client) Read(ctx context.Context, handle string, offset, limit int) (out Lines, err error) {
-	return out, c.call(ctx, http.MethodPost, "/v1/working/read", map[string]any{"handle": handle, "offset": offset, "limit": limit}, &out, "")
+	return out, c.call(ctx, http.MethodPost, "/v1/working/read",
+		map[string]any{"handle": handle, "offset": offset, "limit": limit}, &out, "")
 }

@@ -89,7 +89,8 @@ func (g gateway) run(ctx context.Context, thread string, in io.Reader, out io.Wr
 func (g gateway) answer(ctx context.Context, thread, id, text string) (string, error) {
 	for {
 		var a answer
-		err := g.call(ctx, http.MethodPost, "/v1/turns", map[string]any{"conversation": thread, "message_id": id, "text": text, "wait": 60}, &a)
+		err := g.call(ctx, http.MethodPost, "/v1/turns",
+			map[string]any{"conversation": thread, "message_id": id, "text": text, "wait": 60}, &a)
 		if err != nil || a.Status == "ended" {
 			return a.Reply, err
 		}

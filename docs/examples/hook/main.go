@@ -37,7 +37,10 @@ func main() {
 	if at := os.Getenv("OPENAI_BASE_URL"); at != "" {
 		answers = endpoint{url: at, key: os.Getenv("OPENAI_API_KEY"), model: os.Getenv("CAIRN_MODEL")}.answer
 	}
-	agent := memory.Hook(*session, answers, client.HookOptions{Mode: client.HookMode(*mode), Marks: client.FileMarks(*marks), Failed: func(err error) { log.Print(err) }})
+	agent := memory.Hook(*session, answers,
+		client.HookOptions{Mode: client.HookMode(*mode), Marks: client.FileMarks(*marks), Failed: func(err error) {
+			log.Print(err)
+		}})
 	var said []client.Message
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		said = append(said, client.Message{Role: "user", Content: lines.Text()})

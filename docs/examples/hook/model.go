@@ -41,7 +41,8 @@ func (e endpoint) answer(ctx context.Context, messages []client.Message) ([]clie
 }
 
 // complete is one request, with the calls of its answer.
-func (e endpoint) complete(ctx context.Context, messages []client.Message, tools []any) (reply client.Message, calls []client.ToolCall, err error) {
+func (e endpoint) complete(ctx context.Context, messages []client.Message, tools []any) (reply client.Message,
+	calls []client.ToolCall, err error) {
 	body := map[string]any{"model": e.model, "messages": messages}
 	if len(tools) > 0 {
 		body["tools"] = tools
@@ -50,7 +51,8 @@ func (e endpoint) complete(ctx context.Context, messages []client.Message, tools
 	if err != nil {
 		return reply, nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(e.url, "/")+"/chat/completions", bytes.NewReader(raw))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(e.url, "/")+"/chat/completions",
+		bytes.NewReader(raw))
 	if err != nil {
 		return reply, nil, err
 	}
@@ -70,7 +72,8 @@ func (e endpoint) complete(ctx context.Context, messages []client.Message, tools
 		}
 		Error struct{ Message string }
 	}
-	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil || res.StatusCode != http.StatusOK || len(answer.Choices) == 0 {
+	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil || res.StatusCode != http.StatusOK ||
+		len(answer.Choices) == 0 {
 		return reply, nil, fmt.Errorf("the model's endpoint answered %s: %s", res.Status, answer.Error.Message)
 	}
 	said := answer.Choices[0].Message
@@ -84,7 +87,8 @@ func (e endpoint) complete(ctx context.Context, messages []client.Message, tools
 			return reply, nil, fmt.Errorf("read a call of the model: %w", err)
 		}
 		reply.ToolCalls = append(reply.ToolCalls, raw)
-		calls = append(calls, client.ToolCall{ID: call.ID, Name: call.Function.Name, Arguments: call.Function.Arguments})
+		calls = append(calls, client.ToolCall{ID: call.ID, Name: call.Function.Name,
+			Arguments: call.Function.Arguments})
 	}
 	return reply, calls, nil
 }

@@ -25,7 +25,8 @@ func parrot(ctx context.Context, messages []client.Message) ([]client.Message, e
 	case tools.Has("memory_search"):
 		messages = use(ctx, tools, messages, "memory_search", map[string]any{"query": asked})
 		var found struct{ Results []struct{ Content string } }
-		if err := json.Unmarshal([]byte(messages[len(messages)-1].Content), &found); err == nil && len(found.Results) > 0 {
+		if err := json.Unmarshal([]byte(messages[len(messages)-1].Content), &found); err == nil &&
+			len(found.Results) > 0 {
 			reply = "I looked it up: " + found.Results[0].Content
 		}
 	}
@@ -33,10 +34,12 @@ func parrot(ctx context.Context, messages []client.Message) ([]client.Message, e
 }
 
 // use calls a tool as a model would: the call and its answer become messages.
-func use(ctx context.Context, tools *client.Tools, messages []client.Message, name string, arguments map[string]any) []client.Message {
+func use(ctx context.Context, tools *client.Tools, messages []client.Message, name string,
+	arguments map[string]any) []client.Message {
 	raw, _ := json.Marshal(arguments) // texts
 	id := fmt.Sprintf("call-%d", len(messages))
-	call := map[string]any{"id": id, "type": "function", "function": map[string]any{"name": name, "arguments": string(raw)}}
+	call := map[string]any{"id": id, "type": "function",
+		"function": map[string]any{"name": name, "arguments": string(raw)}}
 	messages = append(messages, client.Message{Role: "assistant", ToolCalls: []any{call}})
 	return append(messages, tools.Call(ctx, client.ToolCall{ID: id, Name: name, Arguments: string(raw)}))
 }

@@ -50,7 +50,8 @@ func postgresAccount(owner int) (account, error) {
 		gid, _ := strconv.Atoi(found.Gid)
 		return account{name: name, uid: uid, gid: gid, lent: true}, nil
 	}
-	return who, fault.New(fault.Misconfigured, "PostgreSQL refuses to run as root, and neither postgres nor nobody exists to run it",
+	return who, fault.New(fault.Misconfigured,
+		"PostgreSQL refuses to run as root, and neither postgres nor nobody exists to run it",
 		"create an account (useradd --system postgres), run as an ordinary user, or set DATABASE_URL")
 }
 

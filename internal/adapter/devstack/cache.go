@@ -58,7 +58,8 @@ func keep(ctx context.Context, name string, build func(folder string) error) (st
 		return "", err
 	}
 	if err := os.MkdirAll(cache, 0o755); err != nil {
-		return "", fault.Wrap(err, fault.Misconfigured, "make the cache folder", "set CAIRN_CACHE to a folder that can be written")
+		return "", fault.Wrap(err, fault.Misconfigured, "make the cache folder",
+			"set CAIRN_CACHE to a folder that can be written")
 	}
 	lock, err := lockFile(ctx, filepath.Join(cache, name+".lock"))
 	if err != nil {

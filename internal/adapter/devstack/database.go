@@ -47,13 +47,16 @@ func inspectDatabase(ctx context.Context, conn *pgx.Conn, name string) (offer, e
 func (o offer) problem() error {
 	switch {
 	case !o.postgres.atLeast(needPostgres):
-		return fault.New(fault.Misconfigured, fmt.Sprintf("the server is PostgreSQL %s and %d or newer is needed", o.postgres, needPostgres.major),
+		return fault.New(fault.Misconfigured,
+			fmt.Sprintf("the server is PostgreSQL %s and %d or newer is needed", o.postgres, needPostgres.major),
 			"point DATABASE_URL at a newer server, or unset it and let Cairn start one")
 	case o.vector == version{}:
 		return fault.New(fault.Misconfigured, "pgvector is not installed on the server",
-			"install the package postgresql-"+fmt.Sprint(o.postgres.major)+"-pgvector there (or use the image pgvector/pgvector), or unset DATABASE_URL and let Cairn start a server")
+			"install the package postgresql-"+fmt.Sprint(o.postgres.major)+"-pgvector there (or use the image "+
+				"pgvector/pgvector), or unset DATABASE_URL and let Cairn start a server")
 	case !o.vector.atLeast(needVector):
-		return fault.New(fault.Misconfigured, fmt.Sprintf("the server's pgvector is %s and %s or newer is needed", o.vector, needVector),
+		return fault.New(fault.Misconfigured,
+			fmt.Sprintf("the server's pgvector is %s and %s or newer is needed", o.vector, needVector),
 			"upgrade pgvector there, or unset DATABASE_URL and let Cairn start a server")
 	}
 	return nil
@@ -109,7 +112,8 @@ func (d *givenDatabase) url() string  { return d.address }
 func (d *givenDatabase) close() error { return nil }
 
 func (d *givenDatabase) restart(context.Context, bool) error {
-	return fault.New(fault.NotManaged, "the database that DATABASE_URL names is not ours to restart", "unset DATABASE_URL")
+	return fault.New(fault.NotManaged, "the database that DATABASE_URL names is not ours to restart",
+		"unset DATABASE_URL")
 }
 
 func (d *givenDatabase) found() []Found {

@@ -93,7 +93,8 @@ func startDatabase(ctx context.Context, o Options, log *journal) (database, erro
 		return nil, err
 	}
 	if at.moved {
-		log.say("PostgreSQL keeps its data in %s: %s, who runs it for root, cannot enter %s", at.folder, at.account.name, o.Dir)
+		log.say("PostgreSQL keeps its data in %s: %s, who runs it for root, cannot enter %s", at.folder,
+			at.account.name, o.Dir)
 	}
 	at.buffers = o.Buffers
 	with, err := findServer(ctx, at.account, at.major, log)
@@ -141,7 +142,8 @@ func (s *Stack) addresses() Addresses {
 		a.DatabaseURL = s.database.url()
 	}
 	if s.temporal != nil {
-		a.TemporalAddress, a.TemporalNamespace, a.TemporalUI = s.temporal.address(), s.temporal.namespace(), s.temporal.ui()
+		a.TemporalAddress, a.TemporalNamespace, a.TemporalUI = s.temporal.address(), s.temporal.namespace(),
+			s.temporal.ui()
 	}
 	return a
 }

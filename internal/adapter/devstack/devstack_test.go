@@ -37,10 +37,12 @@ func TestThrowAwayStackAnswersAndLeavesNothing(t *testing.T) {
 	if !ask[bool](t, stack.DatabaseURL(), "SELECT '[1,2]'::halfvec(2) <=> '[1,2]' < 0.001") {
 		t.Error("pgvector computes no distance")
 	}
-	if folded := ask[string](t, stack.DatabaseURL(), "SELECT to_tsvector('simple', 'ÉLAN ДОМ')::text"); folded != "'élan':1 'дом':2" {
+	if folded := ask[string](t, stack.DatabaseURL(), "SELECT to_tsvector('simple', 'ÉLAN ДОМ')::text"); folded !=
+		"'élan':1 'дом':2" {
 		t.Errorf("full-text search does not fold letters: %s", folded)
 	}
-	temporal, version, err := dialTemporal(t.Context(), client.Options{HostPort: stack.TemporalAddress(), Namespace: stack.TemporalNamespace(), Logger: silent})
+	temporal, version, err := dialTemporal(t.Context(),
+		client.Options{HostPort: stack.TemporalAddress(), Namespace: stack.TemporalNamespace(), Logger: silent})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +50,8 @@ func TestThrowAwayStackAnswersAndLeavesNothing(t *testing.T) {
 	if version == "" {
 		t.Error("the Temporal server does not say its version")
 	}
-	if lacks, err := missingAttributes(t.Context(), temporal, stack.TemporalNamespace(), attributes); err != nil || len(lacks) > 0 {
+	if lacks, err := missingAttributes(t.Context(), temporal, stack.TemporalNamespace(), attributes); err != nil ||
+		len(lacks) > 0 {
 		t.Errorf("search attributes missing: %v %v", lacks, err)
 	}
 	if err := stack.RestartTemporal(t.Context(), true); fault.CodeOf(err) != fault.InvalidArgument {
@@ -92,7 +95,8 @@ func TestLastingStacksShareTheMachineAndKeepTheirPlaces(t *testing.T) {
 		t.Errorf("the socket's folder has a path of %d bytes", length)
 	}
 
-	if _, err := Start(t.Context(), Options{Dir: two}); fault.CodeOf(err) != fault.AlreadyExists || !strings.Contains(err.Error(), second.TemporalAddress()) {
+	if _, err := Start(t.Context(), Options{Dir: two}); fault.CodeOf(err) != fault.AlreadyExists ||
+		!strings.Contains(err.Error(), second.TemporalAddress()) {
 		t.Errorf("a second stack on one folder: %v", err)
 	}
 	if found, ok := Running(two); !ok || found != second.addresses() {
@@ -107,7 +111,8 @@ func TestLastingStacksShareTheMachineAndKeepTheirPlaces(t *testing.T) {
 		t.Error("Running finds a closed stack")
 	}
 	const codec = "http://127.0.0.1:8080/codec"
-	again := start(t, Options{Dir: two, SearchAttributes: attributes, Codec: codec}) // also: attributes for a namespace that exists
+	// also: attributes for a namespace that exists
+	again := start(t, Options{Dir: two, SearchAttributes: attributes, Codec: codec})
 	if again.addresses() != before {
 		t.Errorf("the addresses were %v and are %v", before, again.addresses())
 	}
@@ -128,12 +133,14 @@ func TestRestartKeepsWhatWasStored(t *testing.T) {
 	folder := openFolder(t)
 	stack := start(t, Options{Dir: folder})
 	execute(t, stack.DatabaseURL(), "CREATE TABLE note AS SELECT 'kept' AS text")
-	temporal, _, err := dialTemporal(t.Context(), client.Options{HostPort: stack.TemporalAddress(), Namespace: stack.TemporalNamespace(), Logger: silent})
+	temporal, _, err := dialTemporal(t.Context(),
+		client.Options{HostPort: stack.TemporalAddress(), Namespace: stack.TemporalNamespace(), Logger: silent})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer temporal.Close()
-	if _, err := temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "kept", TaskQueue: "nobody"}, "Nothing"); err != nil {
+	if _, err := temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "kept", TaskQueue: "nobody"},
+		"Nothing"); err != nil {
 		t.Fatal(err)
 	}
 	for _, hard := range []bool{true, false} {
@@ -175,7 +182,8 @@ func TestGivenDatabaseIsUsedAndLeftAlone(t *testing.T) {
 	if ask[int](t, own.DatabaseURL(), "SELECT 1") != 1 {
 		t.Error("the given server does not answer any more")
 	}
-	if _, err := Start(t.Context(), Options{SkipPostgres: true}); fault.CodeOf(err) != fault.Unavailable || !strings.Contains(err.Error(), "TEMPORAL_ADDRESS") {
+	if _, err := Start(t.Context(), Options{SkipPostgres: true}); fault.CodeOf(err) != fault.Unavailable ||
+		!strings.Contains(err.Error(), "TEMPORAL_ADDRESS") {
 		t.Errorf("a Temporal address where nobody answers: %v", err)
 	}
 }

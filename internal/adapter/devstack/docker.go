@@ -92,7 +92,8 @@ func (c *container) start(ctx context.Context) error {
 		args = append(args, "--volume", c.name+":/var/lib/postgresql/data")
 	}
 	args = append(args, dockerImage)
-	for _, setting := range []string{"max_connections=200", "jit=off", "timezone=GMT", "max_parallel_maintenance_workers=0"} {
+	for _, setting := range []string{"max_connections=200", "jit=off", "timezone=GMT",
+		"max_parallel_maintenance_workers=0"} {
 		args = append(args, "-c", setting)
 	}
 	output, err := os.OpenFile(c.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -100,8 +101,9 @@ func (c *container) start(ctx context.Context) error {
 		return fmt.Errorf("open the server's log: %w", err)
 	}
 	defer output.Close()
-	c.running, err = guard(command{name: "PostgreSQL in Docker", args: args, env: os.Environ(), dir: "/", account: self(),
-		gentle: "INT", patience: orphanPatience, hard: "QUIT", output: output})
+	c.running, err = guard(command{name: "PostgreSQL in Docker", args: args, env: os.Environ(), dir: "/",
+		account: self(),
+		gentle:  "INT", patience: orphanPatience, hard: "QUIT", output: output})
 	if err != nil {
 		return err
 	}
@@ -113,7 +115,8 @@ func (c *container) start(ctx context.Context) error {
 		switch {
 		case errors.As(err, &known):
 		case c.running.gone():
-			err = fault.New(fault.Unavailable, "docker run ended while PostgreSQL started", "see "+c.log+" and try: docker run --rm "+dockerImage)
+			err = fault.New(fault.Unavailable, "docker run ended while PostgreSQL started",
+				"see "+c.log+" and try: docker run --rm "+dockerImage)
 		default:
 			select {
 			case <-ctx.Done():
@@ -135,7 +138,8 @@ func (c *container) url() string { return c.address(databaseName) }
 
 func (c *container) restart(ctx context.Context, crash bool) error {
 	if c.dir == "" {
-		return fault.New(fault.InvalidArgument, "a throw-away PostgreSQL in Docker loses its data when it ends", "give the stack a folder")
+		return fault.New(fault.InvalidArgument, "a throw-away PostgreSQL in Docker loses its data when it ends",
+			"give the stack a folder")
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

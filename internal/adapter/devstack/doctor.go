@@ -33,13 +33,17 @@ func Doctor(ctx context.Context, dir string) []Found {
 	var found []Found
 	if dir != "" {
 		if running, yes := Running(dir); yes {
-			found = append(found, Found{Part: "stack", Status: statusOK, Where: dir, Hint: fmt.Sprintf("runs in process %d: Temporal %s, UI %s", running.PID, running.TemporalAddress, running.TemporalUI)})
+			found = append(found, Found{Part: "stack", Status: statusOK, Where: dir,
+				Hint: fmt.Sprintf("runs in process %d: Temporal %s, UI %s", running.PID, running.TemporalAddress,
+					running.TemporalUI)})
 		} else {
-			found = append(found, Found{Part: "stack", Status: statusOK, Where: dir, Hint: "not running; start it with `cairn dev`"})
+			found = append(found, Found{Part: "stack", Status: statusOK, Where: dir,
+				Hint: "not running; start it with `cairn dev`"})
 		}
 	}
 	if cache, err := Cache(); err == nil {
-		found = append(found, Found{Part: "cache", Status: statusOK, Where: cache, Hint: "downloaded programs; may be deleted"})
+		found = append(found, Found{Part: "cache", Status: statusOK, Where: cache,
+			Hint: "downloaded programs; may be deleted"})
 	} else {
 		found = append(found, Found{Part: "cache", Status: statusMissing, Hint: err.Error()})
 	}
@@ -99,7 +103,8 @@ func suitable(s server, who account, passedOver string) []Found {
 
 // unsuitable describes an installed server that cannot be used.
 func unsuitable(s server) Found {
-	f := Found{Part: "PostgreSQL", Status: statusTooOld, Version: s.postgres.String(), Where: s.bin, Hint: "not used: " + s.problem}
+	f := Found{Part: "PostgreSQL", Status: statusTooOld, Version: s.postgres.String(), Where: s.bin,
+		Hint: "not used: " + s.problem}
 	if s.postgres.atLeast(needPostgres) && s.vector == (version{}) {
 		f.Part, f.Status, f.Version = "pgvector", statusMissing, ""
 	}

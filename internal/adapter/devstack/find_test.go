@@ -24,7 +24,8 @@ func TestVersions(t *testing.T) {
 			t.Errorf("%q is %v, want %v", text, got, want)
 		}
 	}
-	if (version{0, 7, 4}).atLeast(needVector) || !(version{0, 8, 0}).atLeast(needVector) || !(version{1, 0, 0}).atLeast(needVector) {
+	if (version{0, 7, 4}).atLeast(needVector) || !(version{0, 8, 0}).atLeast(needVector) ||
+		!(version{1, 0, 0}).atLeast(needVector) {
 		t.Error("pgvector 0.8.0 is the oldest that will do")
 	}
 }
@@ -63,7 +64,8 @@ func TestInstalledServersAreJudged(t *testing.T) {
 	} {
 		found := inspectServer(t.Context(), fakeServer(t, c.postgres, c.vector))
 		if (c.problem == "") != (found.problem == "") || !strings.Contains(found.problem, c.problem) {
-			t.Errorf("PostgreSQL %s with pgvector %q: problem %q, want %q", c.postgres, c.vector, found.problem, c.problem)
+			t.Errorf("PostgreSQL %s with pgvector %q: problem %q, want %q", c.postgres, c.vector, found.problem,
+				c.problem)
 		}
 	}
 }
@@ -75,7 +77,8 @@ func TestUnsuitableGivenServerIsRefusedWithAHint(t *testing.T) {
 		"pgvector is 0.7.0": {postgres: version{16, 1, 0}, vector: version{0, 7, 0}},
 	} {
 		var refused *fault.Error
-		if err := has.problem(); !errors.As(err, &refused) || !strings.Contains(refused.Message, words) || !strings.Contains(refused.Hint, "DATABASE_URL") {
+		if err := has.problem(); !errors.As(err, &refused) || !strings.Contains(refused.Message, words) ||
+			!strings.Contains(refused.Hint, "DATABASE_URL") {
 			t.Errorf("%v: got %v", has, err)
 		}
 	}
@@ -111,10 +114,12 @@ func TestDoctorSaysWhatToDoOnABareMachine(t *testing.T) {
 func TestStartOnABareMachineSaysWhatToInstall(t *testing.T) {
 	bare(t)
 	var missing *fault.Error
-	if _, err := Start(t.Context(), Options{SkipTemporal: true}); !errors.As(err, &missing) || missing.Code != fault.Unavailable || !strings.Contains(missing.Hint, "pgvector") {
+	if _, err := Start(t.Context(), Options{SkipTemporal: true}); !errors.As(err, &missing) ||
+		missing.Code != fault.Unavailable || !strings.Contains(missing.Hint, "pgvector") {
 		t.Errorf("PostgreSQL: %v", err)
 	}
-	if _, err := Start(t.Context(), Options{SkipPostgres: true}); !errors.As(err, &missing) || missing.Code != fault.Unavailable || !strings.Contains(missing.Hint, "TEMPORAL_ADDRESS") {
+	if _, err := Start(t.Context(), Options{SkipPostgres: true}); !errors.As(err, &missing) ||
+		missing.Code != fault.Unavailable || !strings.Contains(missing.Hint, "TEMPORAL_ADDRESS") {
 		t.Errorf("Temporal: %v", err)
 	}
 }

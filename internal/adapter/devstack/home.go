@@ -102,7 +102,8 @@ func lastingHome(dir string) (home, error) {
 		return home{}, err
 	}
 	if !who.can("-w", h.folder) {
-		return home{}, fault.New(fault.Misconfigured, fmt.Sprintf("%s, who runs PostgreSQL, cannot reach its data in %s", who.name, h.folder),
+		return home{}, fault.New(fault.Misconfigured,
+			fmt.Sprintf("%s, who runs PostgreSQL, cannot reach its data in %s", who.name, h.folder),
 			"let others enter the folders above it (chmod o+x), or choose another folder")
 	}
 	h.major = clusterMajor(h.data)

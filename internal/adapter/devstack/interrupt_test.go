@@ -25,7 +25,8 @@ func TestTheTemporalServerOutlivesRequestsThatAreGivenUp(t *testing.T) {
 		t.Skip(found.path + ": " + found.fragile())
 	}
 	stack := start(t, Options{SkipPostgres: true})
-	temporal, _, err := dialTemporal(t.Context(), client.Options{HostPort: stack.TemporalAddress(), Namespace: stack.TemporalNamespace(), Logger: silent})
+	temporal, _, err := dialTemporal(t.Context(),
+		client.Options{HostPort: stack.TemporalAddress(), Namespace: stack.TemporalNamespace(), Logger: silent})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +49,8 @@ func TestTheTemporalServerOutlivesRequestsThatAreGivenUp(t *testing.T) {
 	all.Wait()
 
 	for range 50 { // now and then it still answers out of its memory
-		_, err := service.DescribeNamespace(t.Context(), &workflowservice.DescribeNamespaceRequest{Namespace: stack.TemporalNamespace()})
+		_, err := service.DescribeNamespace(t.Context(),
+			&workflowservice.DescribeNamespaceRequest{Namespace: stack.TemporalNamespace()})
 		if err != nil && strings.Contains(err.Error(), "interrupted") {
 			t.Fatal(err)
 		}
@@ -62,7 +64,8 @@ func TestATemporalProgramTellsItsSQLite(t *testing.T) {
 			t.Errorf("what was built has SQLite %q, want %s", release, sqliteRelease)
 		}
 	}
-	for release, fragile := range map[string]bool{"v1.34.1": true, "v1.50.9": true, sqliteSound: false, sqliteRelease: false, "v1.61.1": false, "": false} {
+	for release, fragile := range map[string]bool{"v1.34.1": true, "v1.50.9": true, sqliteSound: false,
+		sqliteRelease: false, "v1.61.1": false, "": false} {
 		if said := (temporalCommand{sqlite: release}).fragile(); (said != "") != fragile {
 			t.Errorf("SQLite %q: %q", release, said)
 		}

@@ -13,7 +13,8 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-const installHint = "install PostgreSQL 15 or newer with pgvector 0.8 or newer (Debian 13: apt-get install postgresql-17-pgvector; " +
+const installHint = "install PostgreSQL 15 or newer with pgvector 0.8 or newer (Debian 13: apt-get install " +
+	"postgresql-17-pgvector; " +
 	"macOS: brew install postgresql@17 pgvector), or start Docker, or set DATABASE_URL to a server that has them"
 
 // server is an installed PostgreSQL.
@@ -91,7 +92,8 @@ var serverFolders = []string{
 func localServers(ctx context.Context) []server {
 	var folders []string
 	add := func(program string) {
-		if resolved, err := filepath.EvalSymlinks(program); err == nil && !slices.Contains(folders, filepath.Dir(resolved)) {
+		if resolved, err := filepath.EvalSymlinks(program); err == nil &&
+			!slices.Contains(folders, filepath.Dir(resolved)) {
 			folders = append(folders, filepath.Dir(resolved))
 		}
 	}

@@ -71,7 +71,8 @@ func TestAccountThatNobodyKnowsIsRefused(t *testing.T) {
 	attempt := exec.Command(copyProgram(t, openFolder(t)))
 	attempt.Env, attempt.Dir = []string{holdVariable + "=-", "PATH=" + os.Getenv("PATH"), "HOME=/tmp"}, "/"
 	attempt.SysProcAttr = &syscall.SysProcAttr{Credential: stranger.credential()}
-	if output, err := attempt.CombinedOutput(); err == nil || !strings.Contains(string(output), "uid 424242 has no entry") {
+	if output, err := attempt.CombinedOutput(); err == nil ||
+		!strings.Contains(string(output), "uid 424242 has no entry") {
 		t.Errorf("got %v\n%s", err, output)
 	}
 }

@@ -71,7 +71,8 @@ func (c *cluster) initialise(ctx context.Context) error {
 	}
 	// A UTF-8 locale of the C library, for only that folds letters such as É in
 	// full-text search.
-	args := []string{c.server.program("initdb"), "-D", part, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=" + locale(), "--no-instructions"}
+	args := []string{c.server.program("initdb"), "-D", part, "-U", "postgres", "-A", "trust", "-E", "UTF8",
+		"--locale=" + locale(), "--no-instructions"}
 	remove := part
 	if c.home.discard {
 		args, remove = append(args, "--no-sync"), c.home.folder
@@ -105,12 +106,14 @@ func (c *cluster) command(name string, args []string, remove string) command {
 // without tzdata has none.
 func (c *cluster) settings() []string {
 	settings := []string{
-		"listen_addresses=", "max_connections=200", "shared_buffers=" + cmp.Or(c.home.buffers, "128MB"), "jit=off", "timezone=GMT", "log_timezone=GMT",
+		"listen_addresses=", "max_connections=200", "shared_buffers=" + cmp.Or(c.home.buffers, "128MB"), "jit=off",
+		"timezone=GMT", "log_timezone=GMT",
 		// CVE-2026-3172: pgvector before 0.8.2 overflows in parallel HNSW builds.
 		"max_parallel_maintenance_workers=0",
 	}
 	if c.home.discard {
-		return append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off", "wal_level=minimal", "max_wal_senders=0", "max_wal_size=256MB")
+		return append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off", "wal_level=minimal",
+			"max_wal_senders=0", "max_wal_size=256MB")
 	}
 	return append(settings, "fsync=on", "synchronous_commit=on")
 }
@@ -183,10 +186,12 @@ func (c *cluster) url() string { return socketURL(c.home.socket, databaseName) }
 func (c *cluster) found() []Found {
 	data := Found{Part: "data", Status: statusOK, Where: c.home.data}
 	if c.home.moved {
-		data.Hint = fmt.Sprintf("kept there because %s, who runs PostgreSQL for root, cannot enter the data folder", c.home.account.name)
+		data.Hint = fmt.Sprintf("kept there because %s, who runs PostgreSQL for root, cannot enter the data folder",
+			c.home.account.name)
 	}
 	return []Found{
-		{Part: "PostgreSQL", Status: statusOK, Version: c.has.postgres.String(), Where: c.server.bin, Hint: "runs as " + c.home.account.name},
+		{Part: "PostgreSQL", Status: statusOK, Version: c.has.postgres.String(), Where: c.server.bin,
+			Hint: "runs as " + c.home.account.name},
 		{Part: "pgvector", Status: statusOK, Version: c.has.vector.String(), Where: c.server.bin},
 		data,
 	}

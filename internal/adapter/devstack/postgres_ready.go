@@ -27,7 +27,8 @@ func (c *cluster) awaitReady(ctx context.Context) error {
 		select {
 		case <-c.running.exited:
 			text, _ := os.ReadFile(c.home.log)
-			return fault.New(fault.Unavailable, "PostgreSQL ended while it started: "+tail(string(text), 1000), "its log is "+c.home.log)
+			return fault.New(fault.Unavailable, "PostgreSQL ended while it started: "+tail(string(text), 1000),
+				"its log is "+c.home.log)
 		case <-ctx.Done():
 			return fault.Wrap(err, fault.Unavailable, "PostgreSQL did not become ready", "its log is "+c.home.log)
 		case <-poll.C:
@@ -55,7 +56,8 @@ func clearPredecessor(ctx context.Context, data string) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fault.New(fault.AlreadyExists, fmt.Sprintf("another PostgreSQL, process %d, uses %s", pid, data), "stop that process")
+			return fault.New(fault.AlreadyExists, fmt.Sprintf("another PostgreSQL, process %d, uses %s", pid, data),
+				"stop that process")
 		case <-time.After(lockPoll):
 		}
 	}

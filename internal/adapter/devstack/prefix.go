@@ -52,10 +52,12 @@ func installPrefix(ctx context.Context, who account, log *journal) (server, erro
 	}
 	found := inspectServer(ctx, prefixBin(folder))
 	if found.problem != "" {
-		return server{}, fault.New(fault.Unavailable, "the PostgreSQL in "+folder+" does not work: "+found.problem, "delete that folder and try again")
+		return server{}, fault.New(fault.Unavailable, "the PostgreSQL in "+folder+" does not work: "+found.problem,
+			"delete that folder and try again")
 	}
 	if !who.can("-x", found.program("postgres")) {
-		return server{}, fault.New(fault.Misconfigured, fmt.Sprintf("%s, who runs PostgreSQL, cannot run %s", who.name, found.program("postgres")),
+		return server{}, fault.New(fault.Misconfigured,
+			fmt.Sprintf("%s, who runs PostgreSQL, cannot run %s", who.name, found.program("postgres")),
 			"set CAIRN_CACHE to a folder that everybody can enter")
 	}
 	return found, nil

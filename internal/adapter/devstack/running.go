@@ -66,10 +66,12 @@ func takeLease(ctx context.Context, dir string) (*lease, error) {
 	}
 	if other, ok := Running(dir); ok {
 		return nil, fault.New(fault.AlreadyExists,
-			fmt.Sprintf("process %d already runs the stack of %s: database %s, Temporal %s", other.PID, dir, other.DatabaseURL, other.TemporalAddress),
+			fmt.Sprintf("process %d already runs the stack of %s: database %s, Temporal %s", other.PID, dir,
+				other.DatabaseURL, other.TemporalAddress),
 			"use that one, or stop it, or choose another folder")
 	}
-	return nil, fault.New(fault.AlreadyExists, "another process is starting or stopping the stack of "+dir, "try again in a moment")
+	return nil, fault.New(fault.AlreadyExists, "another process is starting or stopping the stack of "+dir,
+		"try again in a moment")
 }
 
 // publish lets Running find the stack. The file can hold a password.

@@ -145,13 +145,15 @@ func (s *devServer) start(ctx context.Context, claim *os.File) error {
 		if err := s.running.end(context.WithoutCancel(ctx), "KILL"); err != nil {
 			return err
 		}
-		return fault.Wrap(err, fault.Unavailable, "start the Temporal server: "+tail(string(text), 600), "its log is "+s.logFile())
+		return fault.Wrap(err, fault.Unavailable, "start the Temporal server: "+tail(string(text), 600),
+			"its log is "+s.logFile())
 	}
 	return os.WriteFile(s.stateFile()+".ready", nil, 0o600)
 }
 
 func (s *devServer) arguments() []string {
-	args := []string{s.program, "server", "start-dev", "--ip", loopback, "--port", strconv.Itoa(s.at.Temporal), "--log-level", "warn"}
+	args := []string{s.program, "server", "start-dev", "--ip", loopback, "--port", strconv.Itoa(s.at.Temporal),
+		"--log-level", "warn"}
 	if s.lasting {
 		args = append(args, "--ui-port", strconv.Itoa(s.at.UI), "--db-filename", s.stateFile())
 		// One write to the disk a transaction, and it is waited for. Without this it is
@@ -174,7 +176,8 @@ func (s *devServer) arguments() []string {
 
 func (s *devServer) restart(ctx context.Context, kill bool) error {
 	if !s.lasting {
-		return fault.New(fault.InvalidArgument, "a throw-away Temporal server keeps its state in memory and cannot be restarted", "give the stack a folder")
+		return fault.New(fault.InvalidArgument,
+			"a throw-away Temporal server keeps its state in memory and cannot be restarted", "give the stack a folder")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -237,7 +240,8 @@ func (s *devServer) ui() string {
 }
 
 func (s *devServer) found() []Found {
-	found := []Found{{Part: "Temporal", Status: statusOK, Version: s.version, Where: s.program, Hint: "listens on " + s.address()}}
+	found := []Found{{Part: "Temporal", Status: statusOK, Version: s.version, Where: s.program,
+		Hint: "listens on " + s.address()}}
 	if s.lasting {
 		found = append(found, Found{Part: "Temporal UI", Status: statusOK, Where: s.ui()})
 	}

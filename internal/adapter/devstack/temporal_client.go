@@ -23,7 +23,8 @@ func dialTemporal(ctx context.Context, options client.Options) (client.Client, s
 		return nil, "", fmt.Errorf("connect to %s: %w", options.HostPort, err)
 	}
 	service := temporal.WorkflowService()
-	if _, err := service.DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: options.Namespace}); err != nil {
+	if _, err := service.DescribeNamespace(ctx,
+		&workflowservice.DescribeNamespaceRequest{Namespace: options.Namespace}); err != nil {
 		temporal.Close()
 		return nil, "", fmt.Errorf("find the namespace %q: %w", options.Namespace, err)
 	}
@@ -37,8 +38,10 @@ func dialTemporal(ctx context.Context, options client.Options) (client.Client, s
 
 // missingAttributes are the wanted search attributes, name to type, that the
 // namespace does not have.
-func missingAttributes(ctx context.Context, temporal client.Client, namespace string, wanted map[string]string) (map[string]string, error) {
-	has, err := temporal.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+func missingAttributes(ctx context.Context, temporal client.Client, namespace string,
+	wanted map[string]string) (map[string]string, error) {
+	has, err := temporal.OperatorService().
+		ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
 	if err != nil {
 		return nil, fmt.Errorf("list the search attributes: %w", err)
 	}
@@ -55,7 +58,8 @@ func addAttributes(ctx context.Context, temporal client.Client, namespace string
 	if len(attributes) == 0 {
 		return nil
 	}
-	request := &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: map[string]enumspb.IndexedValueType{}}
+	request := &operatorservice.AddSearchAttributesRequest{Namespace: namespace,
+		SearchAttributes: map[string]enumspb.IndexedValueType{}}
 	for name, kind := range attributes {
 		value, err := enumspb.IndexedValueTypeFromString(kind)
 		if err != nil {

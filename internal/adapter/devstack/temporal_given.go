@@ -25,7 +25,8 @@ type givenTemporal struct {
 func useTemporal(ctx context.Context, attributes map[string]string, say *journal) (*givenTemporal, error) {
 	options, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Misconfigured, "read the TEMPORAL_ settings", "correct the TEMPORAL_ variables of the environment")
+		return nil, fault.Wrap(err, fault.Misconfigured, "read the TEMPORAL_ settings",
+			"correct the TEMPORAL_ variables of the environment")
 	}
 	if options.Namespace == "" {
 		options.Namespace = defaultNamespace
@@ -34,12 +35,14 @@ func useTemporal(ctx context.Context, attributes map[string]string, say *journal
 	temporal, version, err := dialTemporal(ctx, options)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Unavailable, "use the Temporal server that TEMPORAL_ADDRESS names",
-			"start that server or correct TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE; without them Cairn starts a server of its own")
+			"start that server or correct TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE; without them Cairn starts a "+
+				"server of its own")
 	}
 	defer temporal.Close()
 	// Not everybody may ask for them, and then we cannot know.
 	if missing, err := missingAttributes(ctx, temporal, options.Namespace, attributes); err == nil && len(missing) > 0 {
-		say.say("the Temporal server at %s lacks search attributes; create them with\n  %s", options.HostPort, createAttributes(options.Namespace, missing))
+		say.say("the Temporal server at %s lacks search attributes; create them with\n  %s", options.HostPort,
+			createAttributes(options.Namespace, missing))
 	}
 	return &givenTemporal{options: options, version: version}, nil
 }
@@ -58,7 +61,8 @@ func (t *givenTemporal) ui() string        { return os.Getenv("TEMPORAL_UI_URL")
 func (t *givenTemporal) close() error      { return nil }
 
 func (t *givenTemporal) restart(context.Context, bool) error {
-	return fault.New(fault.NotManaged, "the Temporal server that TEMPORAL_ADDRESS names is not ours to restart", "unset TEMPORAL_ADDRESS")
+	return fault.New(fault.NotManaged, "the Temporal server that TEMPORAL_ADDRESS names is not ours to restart",
+		"unset TEMPORAL_ADDRESS")
 }
 
 func (t *givenTemporal) found() []Found {

@@ -113,7 +113,8 @@ func (c temporalCommand) fragile() string {
 	if c.sqlite == "" || parseVersion(c.sqlite).atLeast(parseVersion(sqliteSound)) {
 		return ""
 	}
-	return fmt.Sprintf("its SQLite %s is older than %s: it may answer \"Error interrupted (9)\" for good after a request that was given up; "+
+	return fmt.Sprintf("its SQLite %s is older than %s: it may answer \"Error interrupted (9)\" for good after a "+
+		"request that was given up; "+
 		"restart it then, or take it off PATH and Cairn builds its own", c.sqlite, sqliteSound)
 }
 
@@ -135,4 +136,5 @@ func buildTemporal(folder string) command {
 }
 
 // temporalBuild is the go.mod of that module.
-const temporalBuild = "module build\n\ngo 1.26\n\nrequire (\n\t" + temporalModule + " " + temporalRelease + "\n\t" + sqliteModule + " " + sqliteRelease + "\n)\n"
+const temporalBuild = "module build\n\ngo 1.26\n\nrequire (\n\t" + temporalModule + " " + temporalRelease + "\n\t" +
+	sqliteModule + " " + sqliteRelease + "\n)\n"

@@ -38,7 +38,8 @@ func (s *devServer) awaitReady(ctx context.Context) error {
 }
 
 func (s *devServer) ready(ctx context.Context) (string, error) {
-	temporal, version, err := dialTemporal(ctx, client.Options{HostPort: s.address(), Namespace: defaultNamespace, Logger: silent})
+	temporal, version, err := dialTemporal(ctx,
+		client.Options{HostPort: s.address(), Namespace: defaultNamespace, Logger: silent})
 	if err != nil {
 		return "", err
 	}

@@ -20,7 +20,8 @@ func TestRunGivesOutputAndFailure(t *testing.T) {
 	if output, err := run(t.Context(), shell("echo words")); err != nil || output != "words\n" {
 		t.Errorf("got %q, %v", output, err)
 	}
-	if _, err := run(t.Context(), shell("echo the reason >&2; exit 3")); err == nil || !strings.Contains(err.Error(), "the reason") || !strings.Contains(err.Error(), "status 3") {
+	if _, err := run(t.Context(), shell("echo the reason >&2; exit 3")); err == nil ||
+		!strings.Contains(err.Error(), "the reason") || !strings.Contains(err.Error(), "status 3") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -104,21 +104,26 @@ func (e *endpoint) batch(ctx context.Context, texts []string) ([][]float32, erro
 // vectors checks what came and puts it in the order of the texts.
 func (e *endpoint) vectors(data []openai.Embedding, want int) ([][]float32, error) {
 	if len(data) != want {
-		return nil, fault.Newf(fault.Misconfigured, "the embedding model %q gave %d vectors for %d texts", e.config.Model, len(data), want)
+		return nil, fault.Newf(fault.Misconfigured, "the embedding model %q gave %d vectors for %d texts",
+			e.config.Model, len(data), want)
 	}
 	vectors := make([][]float32, want)
 	for _, item := range data {
 		if len(item.Embedding) != e.config.Dims {
 			return nil, fault.New(fault.Misconfigured,
-				fmt.Sprintf("the embedding model %q gives vectors of %d numbers, configured are %d", e.config.Model, len(item.Embedding), e.config.Dims),
-				fmt.Sprintf("set CAIRN_EMBEDDING_DIMENSIONS to %d and run `cairn reembed`, or name another model", len(item.Embedding)))
+				fmt.Sprintf("the embedding model %q gives vectors of %d numbers, configured are %d", e.config.Model,
+					len(item.Embedding), e.config.Dims),
+				fmt.Sprintf("set CAIRN_EMBEDDING_DIMENSIONS to %d and run `cairn reembed`, or name another model",
+					len(item.Embedding)))
 		}
 		if item.Index < 0 || item.Index >= int64(want) || vectors[item.Index] != nil {
-			return nil, fault.Newf(fault.Misconfigured, "the embedding model %q numbers its vectors wrongly: %d of %d", e.config.Model, item.Index, want)
+			return nil, fault.Newf(fault.Misconfigured, "the embedding model %q numbers its vectors wrongly: %d of %d",
+				e.config.Model, item.Index, want)
 		}
 		for _, number := range item.Embedding {
 			if math.IsNaN(number) || math.IsInf(number, 0) {
-				return nil, fault.Newf(fault.Misconfigured, "the embedding model %q gives numbers that are none", e.config.Model)
+				return nil, fault.Newf(fault.Misconfigured, "the embedding model %q gives numbers that are none",
+					e.config.Model)
 			}
 		}
 		vectors[item.Index] = lexical.Unit(item.Embedding)

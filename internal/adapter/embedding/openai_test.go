@@ -37,7 +37,8 @@ func TestOpenAIEmbedsInBatchesInOrder(t *testing.T) {
 			Input      []string `json:"input"`
 			Dimensions int      `json:"dimensions"`
 		}
-		if err := json.Unmarshal(call.Body, &body); err != nil || body.Dimensions != 0 || slices.Contains(body.Input, "") {
+		if err := json.Unmarshal(call.Body, &body); err != nil || body.Dimensions != 0 ||
+			slices.Contains(body.Input, "") {
 			t.Fatalf("sent %s, %v", call.Body, err)
 		}
 		sizes = append(sizes, len(body.Input))
@@ -54,7 +55,8 @@ func TestOpenAIAsksForDimensionsWhereTheModelCanShorten(t *testing.T) {
 	t.Parallel()
 	srv := openaitest.New(t)
 	embedder := embedding.OpenAI(embedding.Config{BaseURL: srv.URL, Model: "text-embedding-3-small", Dims: 32})
-	if vector := embedAll(t, embedder, "x")[0]; len(vector) != 32 || embedder.Dims() != 32 || embedder.Model() != "text-embedding-3-small" {
+	if vector := embedAll(t, embedder, "x")[0]; len(vector) != 32 || embedder.Dims() != 32 ||
+		embedder.Model() != "text-embedding-3-small" {
 		t.Errorf("got %d numbers", len(vector))
 	}
 }
@@ -63,8 +65,10 @@ func TestOpenAIRefusesVectorsThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	srv := openaitest.New(t)
 	srv.WrongDimension(true)
-	_, err := embedding.OpenAI(embedding.Config{BaseURL: srv.URL, Model: "e", Dims: openaitest.DefaultDims}).Embed(t.Context(), []string{"x"})
-	if found := fault.From(err); found.Code != fault.Misconfigured || !strings.Contains(found.Hint, "CAIRN_EMBEDDING_DIMENSIONS to 65") {
+	_, err := embedding.OpenAI(embedding.Config{BaseURL: srv.URL, Model: "e", Dims: openaitest.DefaultDims}).
+		Embed(t.Context(), []string{"x"})
+	if found := fault.From(err); found.Code != fault.Misconfigured ||
+		!strings.Contains(found.Hint, "CAIRN_EMBEDDING_DIMENSIONS to 65") {
 		t.Errorf("wrong dimension: got %v", err)
 	}
 	for name, answer := range map[string]string{
@@ -78,7 +82,8 @@ func TestOpenAIRefusesVectorsThatDoNotFit(t *testing.T) {
 		}
 	}
 	for _, config := range []embedding.Config{{Dims: 3}, {Model: "e"}} {
-		if _, err := embedding.OpenAI(config).Embed(t.Context(), []string{"x"}); fault.CodeOf(err) != fault.Misconfigured {
+		if _, err := embedding.OpenAI(config).Embed(t.Context(), []string{"x"}); fault.CodeOf(err) !=
+			fault.Misconfigured {
 			t.Errorf("%+v: got %v", config, err)
 		}
 	}

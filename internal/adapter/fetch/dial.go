@@ -48,7 +48,9 @@ func (o Options) dial(ctx context.Context, network, address string) (net.Conn, e
 			return nil, err
 		}
 	}
-	dialer := &net.Dialer{ControlContext: func(_ context.Context, _, reached string, _ syscall.RawConn) error { return o.control(host, reached) }}
+	dialer := &net.Dialer{ControlContext: func(_ context.Context, _, reached string, _ syscall.RawConn) error {
+		return o.control(host, reached)
+	}}
 	var failures []error
 	for _, a := range addresses {
 		connection, err := dialer.DialContext(ctx, network, netip.AddrPortFrom(a, uint16(port)).String())

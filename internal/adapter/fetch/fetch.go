@@ -118,7 +118,8 @@ func (o Options) checkURL(u *url.URL) error {
 	case u.Scheme != "https" && !(o.AllowHTTP && u.Scheme == "http"):
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("%q URLs are not fetched", u.Scheme), uploadHint)
 	case u.User != nil:
-		return fault.New(fault.InvalidArgument, "the URL holds credentials", "use a URL that can be read without them, such as a signed one")
+		return fault.New(fault.InvalidArgument, "the URL holds credentials",
+			"use a URL that can be read without them, such as a signed one")
 	case u.Hostname() == "":
 		return fault.New(fault.InvalidArgument, "the URL has no host", uploadHint)
 	}
@@ -128,7 +129,9 @@ func (o Options) checkURL(u *url.URL) error {
 // redirect judges each further hop. Its address is judged when it is dialled.
 func (o Options) redirect(next *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("%s redirects more than %d times", via[0].URL.Hostname(), maxRedirects), "use the final address")
+		return fault.New(fault.InvalidArgument,
+			fmt.Sprintf("%s redirects more than %d times", via[0].URL.Hostname(), maxRedirects),
+			"use the final address")
 	}
 	next.Header.Del("Referer") // the URL before may be a secret
 	return o.checkURL(next.URL)
@@ -150,7 +153,8 @@ func (o Options) checkAnswer(r *http.Response) error {
 }
 
 func (o Options) tooLarge(u *url.URL) error {
-	return fault.New(fault.TooLarge, fmt.Sprintf("the file at %s has more than %d bytes", u.Hostname(), o.MaxBytes), "leave out what the skill does not need")
+	return fault.New(fault.TooLarge, fmt.Sprintf("the file at %s has more than %d bytes", u.Hostname(), o.MaxBytes),
+		"leave out what the skill does not need")
 }
 
 // trouble gives the code of a failed download. It drops the URL that net/http
@@ -166,7 +170,8 @@ func (o Options) trouble(u *url.URL, err error) error {
 	}
 	message := "fetch from " + u.Hostname()
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fault.New(fault.Unavailable, fmt.Sprintf("%s took longer than %s", message, o.Timeout), "try again later, or upload the file itself")
+		return fault.New(fault.Unavailable, fmt.Sprintf("%s took longer than %s", message, o.Timeout),
+			"try again later, or upload the file itself")
 	}
 	var certificate *tls.CertificateVerificationError
 	if errors.As(err, &certificate) {

@@ -20,7 +20,8 @@ func TestGetReadsTheBodyWhateverItsType(t *testing.T) {
 	})
 	o := trusting(s)
 	o.AllowHTTP = false
-	if got, err := Get(t.Context(), s.URL+"/a%20b.zip?v=2#part", o); err != nil || string(got) != `2 of /a b.zip for ""` {
+	if got, err := Get(t.Context(), s.URL+"/a%20b.zip?v=2#part", o); err != nil ||
+		string(got) != `2 of /a b.zip for ""` {
 		t.Errorf("got %q, %v", got, err)
 	}
 	o.Resolver = names{"example.com": {"127.0.0.1"}} // a name of httptest's certificate
@@ -28,7 +29,8 @@ func TestGetReadsTheBodyWhateverItsType(t *testing.T) {
 		t.Errorf("by name: got %q, %v", got, err)
 	}
 	o.Roots = nil
-	if _, err := Get(t.Context(), s.URL, o); fault.CodeOf(err) != fault.InvalidArgument || !strings.Contains(err.Error(), "certificate") {
+	if _, err := Get(t.Context(), s.URL, o); fault.CodeOf(err) != fault.InvalidArgument ||
+		!strings.Contains(err.Error(), "certificate") {
 		t.Errorf("an unknown certificate: %v", err)
 	}
 }
@@ -37,12 +39,14 @@ func TestGetRefusesURLsBeforeAnyRequest(t *testing.T) {
 	t.Parallel()
 	s := serve(t, false, text("x"))
 	host := strings.TrimPrefix(s.URL, "http://")
-	for _, address := range []string{s.URL, "file:///etc/passwd", "ftp://" + host, "gopher://" + host, "https://", "https:opaque", "/path", "", "%",
+	for _, address := range []string{s.URL, "file:///etc/passwd", "ftp://" + host, "gopher://" + host, "https://",
+		"https:opaque", "/path", "", "%",
 		"https://user@" + host, "https://user:secret@" + host, "://" + host} {
 		o := trusting(s)
 		o.AllowHTTP = false
 		_, err := Get(t.Context(), address, o)
-		if f := fault.From(err); f == nil || f.Code != fault.InvalidArgument || f.Hint == fault.Table[f.Code].Hint || strings.Contains(f.Error(), "secret") {
+		if f := fault.From(err); f == nil || f.Code != fault.InvalidArgument || f.Hint == fault.Table[f.Code].Hint ||
+			strings.Contains(f.Error(), "secret") {
 			t.Errorf("%q: got %v", address, err)
 		}
 	}
@@ -68,7 +72,8 @@ func TestGetFollowsThreeRedirectsAndNoMore(t *testing.T) {
 	if strings.Join(referers, "") != "" {
 		t.Errorf("the URL before was told: %q", referers)
 	}
-	if _, err := Get(t.Context(), s.URL+"/xxxx?token=secret", trusting(s)); fault.CodeOf(err) != fault.InvalidArgument || strings.Contains(err.Error(), "secret") {
+	if _, err := Get(t.Context(), s.URL+"/xxxx?token=secret", trusting(s)); fault.CodeOf(err) !=
+		fault.InvalidArgument || strings.Contains(err.Error(), "secret") {
 		t.Errorf("four: %v", err)
 	}
 }
@@ -122,11 +127,13 @@ func TestGetStopsWaiting(t *testing.T) {
 	for _, path := range []string{"/head", "/body"} {
 		o := trusting(slow)
 		o.Timeout = 50 * time.Millisecond
-		if got, err := Get(t.Context(), slow.URL+path, o); fault.CodeOf(err) != fault.Unavailable || got != nil || !strings.Contains(err.Error(), "50ms") {
+		if got, err := Get(t.Context(), slow.URL+path, o); fault.CodeOf(err) != fault.Unavailable || got != nil ||
+			!strings.Contains(err.Error(), "50ms") {
 			t.Errorf("%s: got %q, %v", path, got, err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		if _, err := Get(ctx, slow.URL+path, trusting(slow)); !errors.Is(err, context.DeadlineExceeded) || fault.CodeOf(err) != fault.Internal {
+		if _, err := Get(ctx, slow.URL+path, trusting(slow)); !errors.Is(err, context.DeadlineExceeded) ||
+			fault.CodeOf(err) != fault.Internal {
 			t.Errorf("%s: the caller's own end: %v", path, err)
 		}
 		cancel()
@@ -135,10 +142,12 @@ func TestGetStopsWaiting(t *testing.T) {
 
 func TestGetTellsAnswersApart(t *testing.T) {
 	t.Parallel()
-	for status, want := range map[int]fault.Code{204: fault.InvalidArgument, 401: fault.InvalidArgument, 403: fault.InvalidArgument, 404: fault.NotFound,
+	for status, want := range map[int]fault.Code{204: fault.InvalidArgument, 401: fault.InvalidArgument,
+		403: fault.InvalidArgument, 404: fault.NotFound,
 		410: fault.NotFound, 429: fault.Unavailable, 500: fault.Unavailable, 503: fault.Unavailable} {
 		s := serve(t, false, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
-		if _, err := Get(t.Context(), s.URL+"?token=secret", trusting(s)); fault.CodeOf(err) != want || strings.Contains(err.Error(), "secret") {
+		if _, err := Get(t.Context(), s.URL+"?token=secret", trusting(s)); fault.CodeOf(err) != want ||
+			strings.Contains(err.Error(), "secret") {
 			t.Errorf("%d: got %v", status, err)
 		}
 	}
@@ -146,11 +155,13 @@ func TestGetTellsAnswersApart(t *testing.T) {
 		w.Header().Set("Content-Length", "1000")
 		_, _ = w.Write([]byte("half"))
 	})
-	if got, err := Get(t.Context(), cut.URL+"?token=secret", trusting(cut)); fault.CodeOf(err) != fault.Unavailable || got != nil {
+	if got, err := Get(t.Context(), cut.URL+"?token=secret", trusting(cut)); fault.CodeOf(err) != fault.Unavailable ||
+		got != nil {
 		t.Errorf("cut: got %q, %v", got, err)
 	}
 	cut.Close()
-	if _, err := Get(t.Context(), cut.URL+"?token=secret", trusting(cut)); fault.CodeOf(err) != fault.Unavailable || strings.Contains(err.Error(), "secret") {
+	if _, err := Get(t.Context(), cut.URL+"?token=secret", trusting(cut)); fault.CodeOf(err) != fault.Unavailable ||
+		strings.Contains(err.Error(), "secret") {
 		t.Errorf("closed: %v", err)
 	}
 }

@@ -15,15 +15,18 @@ import (
 )
 
 // agents are the workflows of the agents of long-term memory, by kind of run.
-var agents = map[run.Kind]string{run.Summarize: contract.Summarize, run.Specialist: contract.Specialist, run.Retrieve: contract.Retrieve}
+var agents = map[run.Kind]string{run.Summarize: contract.Summarize, run.Specialist: contract.Specialist,
+	run.Retrieve: contract.Retrieve}
 
 func (d Driver) agent(ctx context.Context, workspaceKey, channel string, r run.Run) error {
 	in, err := memoryagent.Input(workspaceKey, r)
 	if err != nil {
 		return err
 	}
-	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation, fmt.Sprintf("%s · run %d", r.Kind, r.Ref.Run))
-	o.StaticDetails = fmt.Sprintf("`cairn runs show %d` tells what became of it. Texts are in Postgres, not here.", r.Ref.Run)
+	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation,
+		fmt.Sprintf("%s · run %d", r.Kind, r.Ref.Run))
+	o.StaticDetails = fmt.Sprintf("`cairn runs show %d` tells what became of it. Texts are in Postgres, not here.",
+		r.Ref.Run)
 	if refine, does, err := memoryagent.RefineInput(workspaceKey, r); err != nil || does {
 		if err != nil {
 			return err

@@ -70,16 +70,19 @@ func options(workspaceKey, channel, kind, id string, conversation int64, summary
 }
 
 func (d Driver) distill(ctx context.Context, workspaceKey, channel string, r run.Run) error {
-	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation, fmt.Sprintf("distil a conversation · run %d", r.Ref.Run))
+	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation,
+		fmt.Sprintf("distil a conversation · run %d", r.Ref.Run))
 	o.TaskQueue = contract.QueueLLM // beside its steps
-	o.StaticDetails = fmt.Sprintf("`cairn runs show %d` tells what became of it. Texts are in Postgres, not here.", r.Ref.Run)
+	o.StaticDetails = fmt.Sprintf("`cairn runs show %d` tells what became of it. Texts are in Postgres, not here.",
+		r.Ref.Run)
 	return d.begin(ctx, o, contract.Distill, DistillInput(workspaceKey, r))
 }
 
 // DistillInput is what the workflow of a distillation starts with.
 func DistillInput(workspaceKey string, r run.Run) contract.DistillInput {
 	return contract.DistillInput{WorkflowID: r.WorkflowID, Timeouts: distill.PaceOf(r.Spec),
-		RunRef: contract.RunRef{Workspace: r.Ref.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}}
+		RunRef: contract.RunRef{Workspace: r.Ref.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run,
+			Attempt: r.Attempt}}
 }
 
 // begin starts a workflow, unless it runs or has run without failing.
@@ -97,5 +100,6 @@ func (d Driver) begin(ctx context.Context, o client.StartWorkflowOptions, workfl
 
 // away is trouble with Temporal: what is stored will be driven by the relay.
 func away(err error) error {
-	return fault.Wrap(err, fault.Unavailable, "the workflow could not be started", "the run is stored and will be started when Temporal answers; `cairn doctor` tells what is missing")
+	return fault.Wrap(err, fault.Unavailable, "the workflow could not be started",
+		"the run is stored and will be started when Temporal answers; `cairn doctor` tells what is missing")
 }

@@ -19,8 +19,11 @@ func (d Driver) Erase(ctx context.Context, workspaceKey string, erasure, convers
 	if err := txscope.Reject(ctx); err != nil {
 		return err
 	}
-	o := options(workspaceKey, "", "erase", contract.EraseID(workspaceKey, conversation), conversation, fmt.Sprintf("erase · erasure %d", erasure))
-	return d.begin(ctx, o, contract.Erase, contract.EraseInput{Erasure: erasure, Conversation: conversation, Timeouts: contract.StepTimeouts{Heartbeat: d.Heartbeat}})
+	o := options(workspaceKey, "", "erase", contract.EraseID(workspaceKey, conversation), conversation,
+		fmt.Sprintf("erase · erasure %d", erasure))
+	return d.begin(ctx, o, contract.Erase,
+		contract.EraseInput{Erasure: erasure, Conversation: conversation,
+			Timeouts: contract.StepTimeouts{Heartbeat: d.Heartbeat}})
 }
 
 // openPage is how many open workflows are listed at once.
@@ -33,13 +36,16 @@ func (d Driver) Open(ctx context.Context, workspaceKey string, conversation int6
 		return nil, err
 	}
 	if d.Client == nil {
-		return nil, fault.New(fault.Unavailable, "there is no Temporal server to look for open workflows", "set TEMPORAL_ADDRESS")
+		return nil, fault.New(fault.Unavailable, "there is no Temporal server to look for open workflows",
+			"set TEMPORAL_ADDRESS")
 	}
-	query := fmt.Sprintf("%s = '%s' and ExecutionStatus = 'Running' and WorkflowType != '%s'", contract.AttributeWorkspace, workspaceKey, contract.Erase)
+	query := fmt.Sprintf("%s = '%s' and ExecutionStatus = 'Running' and WorkflowType != '%s'",
+		contract.AttributeWorkspace, workspaceKey, contract.Erase)
 	if conversation != 0 {
 		query += fmt.Sprintf(" and %s = '%d'", contract.AttributeConversation, conversation)
 	}
-	page, err := d.Client.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: query, PageSize: openPage})
+	page, err := d.Client.ListWorkflow(ctx,
+		&workflowservice.ListWorkflowExecutionsRequest{Query: query, PageSize: openPage})
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Unavailable, "the open workflows cannot be listed", "")
 	}

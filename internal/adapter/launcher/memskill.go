@@ -16,11 +16,14 @@ func (d Driver) memorySkills(ctx context.Context, workspaceKey, channel string, 
 	if err := json.Unmarshal(r.Spec, &spec); err != nil {
 		return fmt.Errorf("decode the configuration of run %d: %w", r.Ref.Run, err)
 	}
-	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation, fmt.Sprintf("%s · run %d", r.Kind, r.Ref.Run))
-	o.StaticDetails = fmt.Sprintf("`cairn runs show %d` tells what became of it. Texts are in Postgres, not here.", r.Ref.Run)
+	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation,
+		fmt.Sprintf("%s · run %d", r.Kind, r.Ref.Run))
+	o.StaticDetails = fmt.Sprintf("`cairn runs show %d` tells what became of it. Texts are in Postgres, not here.",
+		r.Ref.Run)
 	ref := contract.RunRef{Workspace: r.Ref.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}
 	if r.Kind == run.Train {
-		return d.begin(ctx, o, contract.Train, contract.TrainInput{RunRef: ref, WorkflowID: r.WorkflowID, Timeouts: spec.Timing.StepTimeouts()})
+		return d.begin(ctx, o, contract.Train,
+			contract.TrainInput{RunRef: ref, WorkflowID: r.WorkflowID, Timeouts: spec.Timing.StepTimeouts()})
 	}
 	if r.Kind == run.Evolve {
 		return d.begin(ctx, o, contract.Evolve, contract.EvolveInput{RunRef: ref, Timeouts: spec.Timing.StepTimeouts()})

@@ -15,7 +15,9 @@ func (d Driver) offload(ctx context.Context, workspaceKey, channel string, r run
 	if err != nil {
 		return err
 	}
-	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation, fmt.Sprintf("%s · run %d", r.Kind, r.Ref.Run))
-	o.StaticDetails = fmt.Sprintf("`cairn runs show %d` tells what became of it. Texts are in Postgres, not here.", r.Ref.Run)
+	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation,
+		fmt.Sprintf("%s · run %d", r.Kind, r.Ref.Run))
+	o.StaticDetails = fmt.Sprintf("`cairn runs show %d` tells what became of it. Texts are in Postgres, not here.",
+		r.Ref.Run)
 	return d.begin(ctx, o, contract.Offload, in)
 }

@@ -16,6 +16,7 @@ func (d Driver) reflection(ctx context.Context, workspaceKey string, r run.Run) 
 		return err
 	}
 	o := options(workspaceKey, "scheduled", string(r.Kind), r.WorkflowID, 0, "reflection of "+in.Date)
-	o.StaticDetails = fmt.Sprintf("`cairn reflect status --date %s` tells what became of it. Texts are in Postgres, not here.", in.Date)
+	o.StaticDetails = fmt.Sprintf("`cairn reflect status --date %s` tells what became of it. Texts are in Postgres, "+
+		"not here.", in.Date)
 	return d.begin(ctx, o, contract.ReflectionWorkflow, in)
 }

@@ -21,7 +21,8 @@ func (d Driver) Reflect(ctx context.Context, in contract.ReflectionInput) (bool,
 	if err := txscope.Reject(ctx); err != nil {
 		return false, err
 	}
-	o := options(in.Workspace, "", "reflection", contract.ReflectionID(in.Workspace, in.Date), 0, "reflect on "+in.Date+" · "+in.Why)
+	o := options(in.Workspace, "", "reflection", contract.ReflectionID(in.Workspace, in.Date), 0,
+		"reflect on "+in.Date+" · "+in.Why)
 	return d.once(ctx, o, contract.ReflectionWorkflow, in)
 }
 
@@ -30,7 +31,8 @@ func (d Driver) Curate(ctx context.Context, slot string, in contract.CurateInput
 	if err := txscope.Reject(ctx); err != nil {
 		return false, err
 	}
-	return d.once(ctx, options(in.WorkspaceKey, "", "curate", contract.CurateID(in.WorkspaceKey, slot), 0, "curate skills"), contract.Curate, in)
+	return d.once(ctx, options(in.WorkspaceKey, "", "curate", contract.CurateID(in.WorkspaceKey, slot), 0,
+		"curate skills"), contract.Curate, in)
 }
 
 // once starts a workflow whose id nothing else ever had.

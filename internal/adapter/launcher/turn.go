@@ -31,7 +31,8 @@ func (d Driver) Answer(ctx context.Context, workspaceKey string, r run.Run) (con
 // again is how soon a turn is sent again to a conversation that has not taken it.
 const again = 50 * time.Millisecond
 
-func (d Driver) send(ctx context.Context, workspaceKey string, r run.Run, suffix string) (out contract.TurnResult, err error) {
+func (d Driver) send(ctx context.Context, workspaceKey string, r run.Run, suffix string) (out contract.TurnResult,
+	err error) {
 	spec, err := agentrun.SpecOf(r)
 	if err != nil {
 		return out, err
@@ -57,7 +58,8 @@ func notTaken(err error) bool {
 	return errors.As(err, &app) && app.Type() == contract.RollingOver || errors.As(err, &ended) || errors.As(err, &late)
 }
 
-func (d Driver) update(ctx context.Context, workspaceKey string, r run.Run, spec agentrun.Spec, suffix string, out *contract.TurnResult) error {
+func (d Driver) update(ctx context.Context, workspaceKey string, r run.Run, spec agentrun.Spec, suffix string,
+	out *contract.TurnResult) error {
 	handle, err := d.offer(ctx, workspaceKey, r, spec, suffix, client.WorkflowUpdateStageCompleted)
 	if err != nil {
 		return sending(ctx, err)
@@ -66,13 +68,19 @@ func (d Driver) update(ctx context.Context, workspaceKey string, r run.Run, spec
 }
 
 // offer gives a turn to its conversation and waits until the update is at a stage.
-func (d Driver) offer(ctx context.Context, workspaceKey string, r run.Run, spec agentrun.Spec, suffix string, stage client.WorkflowUpdateStage) (client.WorkflowUpdateHandle, error) {
+func (d Driver) offer(ctx context.Context, workspaceKey string, r run.Run, spec agentrun.Spec, suffix string,
+	stage client.WorkflowUpdateStage) (client.WorkflowUpdateHandle, error) {
 	o, in := d.conversation(workspaceKey, r, spec.Channel)
 	start := d.Client.NewWithStartWorkflowOperation(o, contract.Conversation, in)
-	return d.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: start, UpdateOptions: client.UpdateWorkflowOptions{
-		UpdateID: spec.MessageID + suffix, UpdateName: contract.UpdateTurn, WaitForStage: stage,
-		Args: []any{contract.TurnRef{Number: spec.Number, MessageID: spec.MessageID, Mode: spec.Mode, Run: r.Ref.Run, Attempt: r.Attempt, WorkflowID: r.WorkflowID,
-			Budget: spec.Budget, Timeouts: spec.Pace(), Settings: spec.Settings, Idle: spec.Idle, Queue: contract.QueueLLM}}}})
+	return d.Client.UpdateWithStartWorkflow(ctx,
+		client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: start,
+			UpdateOptions: client.UpdateWorkflowOptions{
+				UpdateID: spec.MessageID + suffix, UpdateName: contract.UpdateTurn, WaitForStage: stage,
+				Args: []any{contract.TurnRef{Number: spec.Number, MessageID: spec.MessageID, Mode: spec.Mode,
+					Run:     r.Ref.Run,
+					Attempt: r.Attempt, WorkflowID: r.WorkflowID,
+					Budget: spec.Budget, Timeouts: spec.Pace(), Settings: spec.Settings, Idle: spec.Idle,
+					Queue: contract.QueueLLM}}}})
 }
 
 // sending tells an answer of the conversation's from trouble on the way to it.
@@ -86,7 +94,8 @@ func sending(ctx context.Context, err error) error {
 	}
 	var missing *serviceerror.NotFound
 	if errors.As(err, &missing) {
-		return fault.Wrap(err, fault.NotFound, "the conversation has no workflow that runs", "nothing is being answered in it; its next message starts one")
+		return fault.Wrap(err, fault.NotFound, "the conversation has no workflow that runs",
+			"nothing is being answered in it; its next message starts one")
 	}
 	return away(err)
 }
@@ -119,18 +128,24 @@ func (d Driver) review(ctx context.Context, workspaceKey string, r run.Run) erro
 	if err != nil {
 		return err
 	}
-	return d.begin(ctx, options(workspaceKey, spec.Channel, string(r.Kind), r.WorkflowID, r.Conversation, fmt.Sprintf("review after turn %d", spec.Turn)), contract.Nudge,
-		contract.NudgeInput{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Conversation: r.Conversation, Channel: spec.Channel,
-			Parent: contract.ConversationID(workspaceKey, r.Conversation), Number: spec.Number, Turn: spec.Turn, Timeouts: spec.Pace()})
+	return d.begin(ctx, options(workspaceKey, spec.Channel, string(r.Kind), r.WorkflowID, r.Conversation,
+		fmt.Sprintf("review after turn %d", spec.Turn)), contract.Nudge,
+		contract.NudgeInput{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Conversation: r.Conversation,
+			Channel: spec.Channel,
+			Parent:  contract.ConversationID(workspaceKey, r.Conversation), Number: spec.Number, Turn: spec.Turn,
+			Timeouts: spec.Pace()})
 }
 
 // conversation is how the conversation of a turn starts when it is not there.
-func (d Driver) conversation(workspaceKey string, r run.Run, channel string) (client.StartWorkflowOptions, contract.ConversationInput) {
+func (d Driver) conversation(workspaceKey string, r run.Run, channel string) (client.StartWorkflowOptions,
+	contract.ConversationInput) {
 	id := contract.ConversationID(workspaceKey, r.Conversation)
-	o := options(workspaceKey, channel, "conversation", id, r.Conversation, fmt.Sprintf("conversation %d · %s", r.Conversation, channel))
+	o := options(workspaceKey, channel, "conversation", id, r.Conversation,
+		fmt.Sprintf("conversation %d · %s", r.Conversation, channel))
 	o.StaticDetails = "Turns are children, reviews too. Texts are in Postgres, not here."
 	o.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
-	return o, contract.ConversationInput{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Conversation: r.Conversation, Channel: channel, Limits: d.Limits}
+	return o, contract.ConversationInput{Workspace: r.Workspace, WorkspaceKey: workspaceKey,
+		Conversation: r.Conversation, Channel: channel, Limits: d.Limits}
 }
 
 // CancelTurn asks for one turn to be answered with what is there, also when its
@@ -144,7 +159,8 @@ func (d Driver) CancelTurn(ctx context.Context, workspaceKey string, r run.Run) 
 		return err
 	}
 	o, in := d.conversation(workspaceKey, r, spec.Channel)
-	_, err = d.Client.SignalWithStartWorkflow(ctx, o.ID, contract.SignalCancelTurn, contract.CancelTurnInput{MessageID: spec.MessageID}, o, contract.Conversation, in)
+	_, err = d.Client.SignalWithStartWorkflow(ctx, o.ID, contract.SignalCancelTurn,
+		contract.CancelTurnInput{MessageID: spec.MessageID}, o, contract.Conversation, in)
 	return sending(ctx, err)
 }
 
@@ -154,7 +170,8 @@ func (d Driver) Tell(ctx context.Context, workspaceKey string, conversation int6
 	if err := txscope.Reject(ctx); err != nil {
 		return err
 	}
-	err := d.Client.SignalWorkflow(ctx, contract.ConversationID(workspaceKey, conversation), "", contract.SignalSettings, s)
+	err := d.Client.SignalWorkflow(ctx, contract.ConversationID(workspaceKey, conversation), "",
+		contract.SignalSettings, s)
 	var missing *serviceerror.NotFound
 	if errors.As(err, &missing) {
 		return nil
@@ -163,12 +180,15 @@ func (d Driver) Tell(ctx context.Context, workspaceKey string, conversation int6
 }
 
 // End ends a conversation: what was not reviewed is, when it is worth it.
-func (d Driver) End(ctx context.Context, workspaceKey string, conversation int64) (out contract.ConversationView, err error) {
+func (d Driver) End(ctx context.Context, workspaceKey string, conversation int64) (out contract.ConversationView,
+	err error) {
 	if err := txscope.Reject(ctx); err != nil {
 		return out, err
 	}
-	handle, err := d.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{WorkflowID: contract.ConversationID(workspaceKey, conversation), UpdateName: contract.UpdateEnd,
-		WaitForStage: client.WorkflowUpdateStageCompleted})
+	handle, err := d.Client.UpdateWorkflow(ctx,
+		client.UpdateWorkflowOptions{WorkflowID: contract.ConversationID(workspaceKey, conversation),
+			UpdateName:   contract.UpdateEnd,
+			WaitForStage: client.WorkflowUpdateStageCompleted})
 	if err != nil {
 		return out, sending(ctx, err)
 	}
@@ -176,11 +196,13 @@ func (d Driver) End(ctx context.Context, workspaceKey string, conversation int64
 }
 
 // State asks a conversation that runs for what it knows.
-func (d Driver) State(ctx context.Context, workspaceKey string, conversation int64) (out contract.ConversationView, err error) {
+func (d Driver) State(ctx context.Context, workspaceKey string, conversation int64) (out contract.ConversationView,
+	err error) {
 	if err := txscope.Reject(ctx); err != nil {
 		return out, err
 	}
-	value, err := d.Client.QueryWorkflow(ctx, contract.ConversationID(workspaceKey, conversation), "", contract.QueryState)
+	value, err := d.Client.QueryWorkflow(ctx, contract.ConversationID(workspaceKey, conversation), "",
+		contract.QueryState)
 	if err != nil {
 		return out, sending(ctx, err)
 	}

@@ -55,15 +55,19 @@ func CheckKey(key string) error {
 	case key == "":
 		return refuse("is empty")
 	case len(key) > longestKey:
-		return fault.Newf(fault.InvalidArgument, "an object key has %d bytes, at most %d are allowed", len(key), longestKey)
-	case !utf8.ValidString(key) || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }):
+		return fault.Newf(fault.InvalidArgument, "an object key has %d bytes, at most %d are allowed", len(key),
+			longestKey)
+	case !utf8.ValidString(key) || strings.ContainsFunc(key, func(r rune) bool {
+		return r < ' ' || r == 0x7f || r == '\\'
+	}):
 		return refuse("holds control characters or backslashes")
 	case !filepath.IsLocal(filepath.FromSlash(key)) || path.Clean(key) != key || key == ".":
 		return refuse("is not a clean path below the root")
 	}
 	for part := range strings.SplitSeq(key, "/") {
 		if len(part) > longestPart {
-			return fault.Newf(fault.InvalidArgument, "a part of an object key has %d bytes, at most %d are allowed", len(part), longestPart)
+			return fault.Newf(fault.InvalidArgument, "a part of an object key has %d bytes, at most %d are allowed",
+				len(part), longestPart)
 		}
 		if strings.HasPrefix(part, tempPrefix) {
 			return refuse("has a part that begins with " + tempPrefix + ", which is reserved")

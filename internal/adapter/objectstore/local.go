@@ -158,7 +158,8 @@ func (s *LocalStore) same(key string, data []byte) error {
 	if found, _ := s.isFile(key); err != nil && found {
 		return err
 	}
-	return fault.New(fault.AlreadyExists, fmt.Sprintf("object %q exists already with other content", key), "use a new key; objects never change")
+	return fault.New(fault.AlreadyExists, fmt.Sprintf("object %q exists already with other content", key),
+		"use a new key; objects never change")
 }
 
 func (s *LocalStore) isFile(key string) (bool, error) {
@@ -196,7 +197,8 @@ func trouble(operation, name string, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fault.Newf(fault.NotFound, "there is no object %q", name)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, errors.ErrUnsupported):
-		return fault.Wrap(err, fault.Misconfigured, message, "choose a directory that this process may write and whose file system has hard links")
+		return fault.Wrap(err, fault.Misconfigured, message,
+			"choose a directory that this process may write and whose file system has hard links")
 	case errors.Is(err, fs.ErrExist), notDirectory(err):
 		return fault.Wrap(err, fault.AlreadyExists, message, "a part of this key is an object itself; use another key")
 	default:

@@ -114,7 +114,8 @@ func TestHostileKeysAreRefused(t *testing.T) {
 	t.Parallel()
 	store, root := setup(t)
 	for _, key := range []string{
-		"", ".", "..", "../x", "a/../../x", "a/../b", "/abs", "a//b", "a/", "./a", `a\b`, `..\x`, "a\x00b", "a\nb", "a\xffb",
+		"", ".", "..", "../x", "a/../../x", "a/../b", "/abs", "a//b", "a/", "./a", `a\b`, `..\x`, "a\x00b", "a\nb",
+		"a\xffb",
 		"a/.put-x", ".put-x/a", strings.Repeat("x", 256), strings.Repeat("x/", 600) + "x",
 	} {
 		if err := store.Put(t.Context(), key, nil); fault.CodeOf(err) != fault.InvalidArgument {
@@ -126,7 +127,8 @@ func TestHostileKeysAreRefused(t *testing.T) {
 		if _, err := store.Exists(t.Context(), key); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("exists %q: got %v", key, err)
 		}
-		if err := store.Delete(t.Context(), key); fault.CodeOf(err) != fault.InvalidArgument || store.Locate(key) != "" {
+		if err := store.Delete(t.Context(), key); fault.CodeOf(err) != fault.InvalidArgument ||
+			store.Locate(key) != "" {
 			t.Errorf("delete %q: got %v", key, err)
 		}
 	}
@@ -173,7 +175,8 @@ func TestConcurrentWritersAgree(t *testing.T) {
 			default:
 				t.Error(err)
 			}
-			if got, err := store.Get(t.Context(), "deep/er/contested"); err != nil || len(got) != len(data) || bytes.Count(got, got[:1]) != len(got) {
+			if got, err := store.Get(t.Context(), "deep/er/contested"); err != nil || len(got) != len(data) ||
+				bytes.Count(got, got[:1]) != len(got) {
 				t.Errorf("read a torn object of %d bytes, %v", len(got), err)
 			}
 		})

@@ -62,7 +62,8 @@ func openOSS(c OSSConfig, transport http.RoundTripper) (*OSSStore, error) {
 	}
 	bucket, err := client.Bucket(c.Bucket)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Misconfigured, "OSS_BUCKET_NAME is not valid", "use the bucket's name as the OSS console shows it")
+		return nil, fault.Wrap(err, fault.Misconfigured, "OSS_BUCKET_NAME is not valid",
+			"use the bucket's name as the OSS console shows it")
 	}
 	return &OSSStore{bucket: bucket, prefix: place.prefix, base: place.base}, nil
 }
@@ -110,7 +111,8 @@ func (s *OSSStore) same(ctx context.Context, key string, data []byte, sum [sha25
 		same = bytes.Equal(existing, data)
 	}
 	if !same {
-		return fault.New(fault.AlreadyExists, fmt.Sprintf("object %q exists already with other content", key), "use a new key; objects never change")
+		return fault.New(fault.AlreadyExists, fmt.Sprintf("object %q exists already with other content", key),
+			"use a new key; objects never change")
 	}
 	return nil
 }
@@ -195,7 +197,8 @@ func (s *OSSStore) Sign(ctx context.Context, key string, ttl time.Duration) (str
 		return "", err
 	}
 	if ttl < time.Second || ttl > longestSigned {
-		return "", fault.New(fault.InvalidArgument, fmt.Sprintf("a signed URL cannot live for %s", ttl), "use 1 s to 7 days")
+		return "", fault.New(fault.InvalidArgument, fmt.Sprintf("a signed URL cannot live for %s", ttl),
+			"use 1 s to 7 days")
 	}
 	signed, err := s.bucket.SignURL(call.name, oss.HTTPGet, int64(ttl/time.Second))
 	return signed, call.trouble(err)
@@ -209,5 +212,6 @@ func (s *OSSStore) name(key string) (string, error) {
 	if name := s.prefix + key; len(name) <= longestOSSKey {
 		return name, nil
 	}
-	return "", fault.Newf(fault.InvalidArgument, "an object key has %d bytes with its prefix, OSS allows %d", len(s.prefix)+len(key), longestOSSKey)
+	return "", fault.Newf(fault.InvalidArgument, "an object key has %d bytes with its prefix, OSS allows %d",
+		len(s.prefix)+len(key), longestOSSKey)
 }

@@ -15,7 +15,8 @@ import (
 
 // OSSConfig is what the environment says about a bucket.
 type OSSConfig struct {
-	Endpoint        string        // OSS_ENDPOINT, such as oss-cn-shanghai.aliyuncs.com; HTTPS unless it begins with http://
+	// OSS_ENDPOINT, such as oss-cn-shanghai.aliyuncs.com; HTTPS unless it begins with http://
+	Endpoint        string
 	Region          string        // OSS_REGION, such as cn-shanghai; empty: the one that the endpoint names
 	Bucket          string        // OSS_BUCKET_NAME
 	AccessKeyID     string        // OSS_ACCESS_KEY_ID
@@ -67,11 +68,14 @@ func (c OSSConfig) place() (place, error) {
 		endpoint = "https://" + endpoint
 	}
 	u, err := url.Parse(endpoint)
-	if err != nil || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Scheme != "http" && u.Scheme != "https" {
-		return place{}, fault.New(fault.Misconfigured, "OSS_ENDPOINT is no host", "use one such as oss-cn-shanghai.aliyuncs.com")
+	if err != nil || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" ||
+		u.Scheme != "http" && u.Scheme != "https" {
+		return place{}, fault.New(fault.Misconfigured, "OSS_ENDPOINT is no host",
+			"use one such as oss-cn-shanghai.aliyuncs.com")
 	}
 	if strings.HasPrefix(u.Host, c.Bucket+".") {
-		return place{}, fault.New(fault.Misconfigured, "OSS_ENDPOINT names the bucket already", "use the region's endpoint: "+strings.TrimPrefix(u.Host, c.Bucket+"."))
+		return place{}, fault.New(fault.Misconfigured, "OSS_ENDPOINT names the bucket already",
+			"use the region's endpoint: "+strings.TrimPrefix(u.Host, c.Bucket+"."))
 	}
 	p.endpoint = u.Scheme + "://" + u.Host
 	p.base = "https://" + c.Bucket + "." + u.Host + "/"
@@ -95,7 +99,8 @@ func (c OSSConfig) complete(p place) error {
 	if missing == nil {
 		return nil
 	}
-	return fault.New(fault.Misconfigured, "OSS lacks settings: "+strings.Join(missing, ", "), "set them, or SKILLS_REPO_BACKEND=LOCAL")
+	return fault.New(fault.Misconfigured, "OSS lacks settings: "+strings.Join(missing, ", "),
+		"set them, or SKILLS_REPO_BACKEND=LOCAL")
 }
 
 // publicEndpoint is a region's endpoint, from outside or inside Alibaba Cloud.

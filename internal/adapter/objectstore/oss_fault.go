@@ -58,7 +58,8 @@ var ossHints = map[string]string{
 
 // repeatable are answers with a 4xx status after which the same request may
 // succeed: bytes damaged on the way, a body that came too slowly.
-var repeatable = map[string]bool{"BadDigest": true, "InvalidDigest": true, "RequestTimeout": true, "OperationAborted": true}
+var repeatable = map[string]bool{"BadDigest": true, "InvalidDigest": true, "RequestTimeout": true,
+	"OperationAborted": true}
 
 // trouble gives the code of a failure, nil for nil: what somebody must set
 // right is Misconfigured, what passes by itself Unavailable.

@@ -16,7 +16,8 @@ import (
 func operations(ctx context.Context, store *OSSStore) map[string]error {
 	_, read := store.Get(ctx, "k")
 	_, looked := store.Exists(ctx, "k")
-	return map[string]error{"put": store.Put(ctx, "k", []byte("x")), "get": read, "exists": looked, "delete": store.Delete(ctx, "k")}
+	return map[string]error{"put": store.Put(ctx, "k", []byte("x")), "get": read, "exists": looked,
+		"delete": store.Delete(ctx, "k")}
 }
 
 func TestOSSWrongCredentialsAreMisconfigured(t *testing.T) {
@@ -29,7 +30,8 @@ func TestOSSWrongCredentialsAreMisconfigured(t *testing.T) {
 			store, server := setupOSS(t, func(c *OSSConfig) { c.Signature = version; change(c) })
 			for operation, err := range operations(t.Context(), store) {
 				f := fault.From(err)
-				if f == nil || f.Code != fault.Misconfigured || fault.Table[f.Code].Retryable || f.Hint != ossHints[code] {
+				if f == nil || f.Code != fault.Misconfigured || fault.Table[f.Code].Retryable ||
+					f.Hint != ossHints[code] {
 					t.Errorf("%s, %s, %s: got %v, hint %q", code, version, operation, err, f.Hint)
 				}
 			}
@@ -145,7 +147,8 @@ func TestOSSFailuresWithoutOSSAreRetryable(t *testing.T) {
 	defer silent.Close()
 	defer close(release)
 	for name, endpoint := range map[string]string{"closed": closed.URL, "proxy": proxy.URL, "silent": silent.URL} {
-		store, err := OSS(OSSConfig{Endpoint: endpoint, Region: osstest.Region, Bucket: "bucket", AccessKeyID: "id", AccessKeySecret: "secret", Timeout: 100 * time.Millisecond})
+		store, err := OSS(OSSConfig{Endpoint: endpoint, Region: osstest.Region, Bucket: "bucket", AccessKeyID: "id",
+			AccessKeySecret: "secret", Timeout: 100 * time.Millisecond})
 		if err != nil {
 			t.Fatal(err)
 		}

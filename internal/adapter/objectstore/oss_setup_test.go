@@ -37,9 +37,10 @@ func setupOSS(t *testing.T, change func(*OSSConfig)) (*OSSStore, *osstest.Server
 
 // toServer sends every connection to one server, whatever the host's name.
 func toServer(server *osstest.Server) *http.Transport {
-	return &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, network, strings.TrimPrefix(server.URL, "http://"))
-	}}
+	return &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, network, strings.TrimPrefix(server.URL, "http://"))
+		}}
 }
 
 // made lists requests as METHOD status, METHOD status.

@@ -11,7 +11,8 @@ import (
 )
 
 // odd are keys that upset URLs, signatures or both.
-var odd = []string{"a b/c d.zip", "a+b", "50%", "a%20b", "%2F", "什么/技能 包.zip", "what?x=1&acl", "?first", "#frag#2", "a;b=c,d:e@f!$'()*", "~tilde_-.", `quo"te<>`, "é", "e\u0301", "😀"}
+var odd = []string{"a b/c d.zip", "a+b", "50%", "a%20b", "%2F", "什么/技能 包.zip", "what?x=1&acl", "?first", "#frag#2",
+	"a;b=c,d:e@f!$'()*", "~tilde_-.", `quo"te<>`, "é", "e\u0301", "😀"}
 
 func TestOSSKeepsObjectsUnderOddKeys(t *testing.T) {
 	t.Parallel()
@@ -62,7 +63,8 @@ func TestOSSReachesTheBucketAsAHost(t *testing.T) {
 		if err := store.Put(t.Context(), "a b/回滚.zip", []byte("x")); err != nil {
 			t.Errorf("%s: %v", version, err)
 		}
-		if got, want := store.Locate("a b/回滚.zip"), "https://cairn-test.oss-cn-shanghai.aliyuncs.com/skill_memory/a%20b/%E5%9B%9E%E6%BB%9A.zip"; got != want {
+		if got, want := store.Locate("a b/回滚.zip"),
+			"https://cairn-test.oss-cn-shanghai.aliyuncs.com/skill_memory/a%20b/%E5%9B%9E%E6%BB%9A.zip"; got != want {
 			t.Errorf("located at %s, want %s", got, want)
 		}
 	}
@@ -147,24 +149,45 @@ func TestOSSSignedURLsExpireAndCannotBeChanged(t *testing.T) {
 
 func TestOSSConfigNamesWhatIsMissing(t *testing.T) {
 	t.Parallel()
-	whole := OSSConfig{Endpoint: "oss-cn-shanghai-internal.aliyuncs.com", Bucket: "skills", AccessKeyID: "id", AccessKeySecret: "secret"}
-	if store, err := OSS(whole); err != nil || store.Locate("k") != "https://skills.oss-cn-shanghai-internal.aliyuncs.com/k" {
+	whole := OSSConfig{Endpoint: "oss-cn-shanghai-internal.aliyuncs.com", Bucket: "skills", AccessKeyID: "id",
+		AccessKeySecret: "secret"}
+	if store, err := OSS(whole); err != nil ||
+		store.Locate("k") != "https://skills.oss-cn-shanghai-internal.aliyuncs.com/k" {
 		t.Errorf("got %v, %v", store, err)
 	}
 	for want, change := range map[string]func(*OSSConfig){
-		"OSS_ENDPOINT, OSS_REGION, OSS_BUCKET_NAME, OSS_ACCESS_KEY_ID, OSS_ACCESS_KEY_SECRET": func(c *OSSConfig) { *c = OSSConfig{} },
-		"lacks settings: OSS_ACCESS_KEY_SECRET":                                               func(c *OSSConfig) { c.AccessKeySecret = " " },
-		"lacks settings: OSS_REGION":                                                          func(c *OSSConfig) { c.Endpoint = "oss.example.org" },
-		"OSS_SIGNATURE_VERSION is v2":                                                         func(c *OSSConfig) { c.Signature = "v2" },
-		"OSS_BUCKET_NAME is not valid":                                                        func(c *OSSConfig) { c.Bucket = "No_Bucket" },
-		"OSS_ENDPOINT names the bucket already":                                               func(c *OSSConfig) { c.Endpoint = "skills.oss-cn-shanghai.aliyuncs.com"; c.Region = "x" },
-		"OSS_ENDPOINT is no host":                                                             func(c *OSSConfig) { c.Endpoint = "ftp://oss-cn-shanghai.aliyuncs.com"; c.Region = "x" },
-		"SKILLS_OSS_DIR":                                                                      func(c *OSSConfig) { c.Dir = "../up" },
+		"OSS_ENDPOINT, OSS_REGION, OSS_BUCKET_NAME, OSS_ACCESS_KEY_ID, OSS_ACCESS_KEY_SECRET": func(c *OSSConfig) {
+			*c = OSSConfig{}
+		},
+		"lacks settings: OSS_ACCESS_KEY_SECRET": func(c *OSSConfig) {
+			c.AccessKeySecret = " "
+		},
+		"lacks settings: OSS_REGION": func(c *OSSConfig) {
+			c.Endpoint = "oss.example.org"
+		},
+		"OSS_SIGNATURE_VERSION is v2": func(c *OSSConfig) {
+			c.Signature = "v2"
+		},
+		"OSS_BUCKET_NAME is not valid": func(c *OSSConfig) {
+			c.Bucket = "No_Bucket"
+		},
+		"OSS_ENDPOINT names the bucket already": func(c *OSSConfig) {
+			c.Endpoint = "skills.oss-cn-shanghai.aliyuncs.com"
+			c.Region = "x"
+		},
+		"OSS_ENDPOINT is no host": func(c *OSSConfig) {
+			c.Endpoint = "ftp://oss-cn-shanghai.aliyuncs.com"
+			c.Region = "x"
+		},
+		"SKILLS_OSS_DIR": func(c *OSSConfig) {
+			c.Dir = "../up"
+		},
 	} {
 		c := whole
 		change(&c)
 		_, err := OSS(c)
-		if err == nil || !strings.Contains(err.Error(), want) || fault.CodeOf(err) != fault.Misconfigured || strings.Contains(err.Error(), "secret") {
+		if err == nil || !strings.Contains(err.Error(), want) || fault.CodeOf(err) != fault.Misconfigured ||
+			strings.Contains(err.Error(), "secret") {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}

@@ -15,7 +15,8 @@ import (
 
 const mostCalls, maxFacts, maxObservations = 4, 3, 5 // in one reply, of one material
 
-var needsMore = annotate.Words("needs more") // verbs of tools that need what a material does not show, such as what to replace
+// verbs of tools that need what a material does not show, such as what to replace
+var needsMore = annotate.Words("needs more")
 
 // reply is the assistant message for a request, and why it ends there.
 func reply(req request) (message map[string]any, finish string) {
@@ -52,7 +53,8 @@ func (v *view) act() []any {
 		for _, arguments := range v.callsFor(t, v.must && len(out) == 0) {
 			id := identify("call_", fmt.Appendf(nil, "%d %s", len(v.sent), arguments))
 			v.sent = append(v.sent, annotate.Call{Tool: t.Name, Arguments: arguments})
-			out = append(out, map[string]any{"id": id, "type": "function", "function": map[string]any{"name": t.Name, "arguments": arguments}})
+			out = append(out, map[string]any{"id": id, "type": "function",
+				"function": map[string]any{"name": t.Name, "arguments": arguments}})
 		}
 	}
 	return out[:min(len(out), mostCalls)]
@@ -66,7 +68,8 @@ func (v *view) act() []any {
 func (v *view) callsFor(t tool, forced bool) []string {
 	arguments, _ := fill(t.Parameters, v).(map[string]any)
 	for list, p := range t.Parameters.Properties {
-		if p.Items != nil && (p.Items.Properties["memory_content"] != nil || p.Items.Properties["memory_target"] != nil) {
+		if p.Items != nil && (p.Items.Properties["memory_content"] != nil ||
+			p.Items.Properties["memory_target"] != nil) {
 			items := v.callsFor(tool{t.Name, p.Items}, forced)
 			arguments[list] = json.RawMessage("[" + strings.Join(items, ",") + "]")
 			return []string{string(encode(arguments))}[:min(1, len(items))]
@@ -123,9 +126,12 @@ func (v *view) callsFor(t tool, forced bool) []string {
 // targets are whom a tool is called about.
 func (v *view) targets(t tool, words []string) []memoryrules.Pair {
 	adds := func(one tool) bool {
-		return slices.Contains(annotate.Call{Tool: one.Name}.Words(), "add") && strings.Contains(string(encode(one.Parameters)), `"memory_target"`)
+		return slices.Contains(annotate.Call{Tool: one.Name}.Words(), "add") &&
+			strings.Contains(string(encode(one.Parameters)), `"memory_target"`)
 	}
-	r := memoryrules.Registry{Instructions: v.system, Adds: adds(t), MayAdd: slices.ContainsFunc(v.tools, adds), Types: words} // such as retrieve personal memory
+	// such as retrieve personal memory
+	r := memoryrules.Registry{Instructions: v.system, Adds: adds(t), MayAdd: slices.ContainsFunc(v.tools, adds),
+		Types: words}
 	if kinds := t.Parameters.Properties["memory_type"]; kinds != nil {
 		r.Types = annotate.Each(kinds.Enum, func(one any) string { return fmt.Sprint(one) })
 	}
@@ -165,13 +171,17 @@ func documents(v *view) []string {
 	if len(methods(v)) == 0 || !other || v.live || v.learn().match.Handle != "" {
 		return nil
 	}
-	return []string{strings.TrimSpace(section("When to Use", "", []string{v.description()}) + section("Procedure", "", methods(v)) +
-		section("Pitfalls", "- ", append(v.lessons(), v.say("outlook"))) + section("Verification", "- ", []string{v.say("verify", v.main.Tool)}))}
+	return []string{strings.TrimSpace(section("When to Use", "", []string{v.description()}) +
+		section("Procedure", "", methods(v)) +
+		section("Pitfalls", "- ", append(v.lessons(), v.say("outlook"))) +
+		section("Verification", "- ", []string{v.say("verify", v.main.Tool)}))}
 }
 
 // facts are those of what is being answered that no review has seen.
 func facts(v *view) []string {
-	return memoryrules.Facts(v.pick(func(s annotate.Sentence) bool { return s.Index > v.from && !v.message(s.Index).Reviewed }), maxFacts)
+	return memoryrules.Facts(v.pick(func(s annotate.Sentence) bool {
+		return s.Index > v.from && !v.message(s.Index).Reviewed
+	}), maxFacts)
 }
 
 // observations are what tells most of what happened, in the words and the order
@@ -180,9 +190,10 @@ func observations(v *view) []string {
 	people := v.pick(func(s annotate.Sentence) bool {
 		return s.Role == "user" || s.Role == "assistant" && v.message(s.Index).Name != ""
 	})
-	return annotate.Distinct(annotate.Each(memoryrules.Telling(people, maxObservations), func(s annotate.Sentence) string {
-		return v.say("said", cmp.Or(v.message(s.Index).Name, v.say("person")), s.Raw)
-	}), maxObservations)
+	return annotate.Distinct(annotate.Each(memoryrules.Telling(people, maxObservations),
+		func(s annotate.Sentence) string {
+			return v.say("said", cmp.Or(v.message(s.Index).Name, v.say("person")), s.Raw)
+		}), maxObservations)
 }
 
 // saying are the messages that a text was taken from, all when it was put
@@ -216,8 +227,11 @@ func (v *view) answer() string {
 		return v.closing()
 	}
 	var known []annotate.Sentence
-	for _, text := range append(annotate.Each(v.results, func(m prompt.Message) string { return m.Content }), v.material.Memories...) {
-		known = append(known, annotate.Each(annotate.Texts(text), func(line string) annotate.Sentence { return annotate.Sentence{Raw: line} })...)
+	for _, text := range append(annotate.Each(v.results, func(m prompt.Message) string { return m.Content }),
+		v.material.Memories...) {
+		known = append(known, annotate.Each(annotate.Texts(text), func(line string) annotate.Sentence {
+			return annotate.Sentence{Raw: line}
+		})...)
 	}
 	best, most := v.say("unknown"), 0.0
 	adds := func(w string) bool { return !strings.Contains(strings.ToLower(asked), w) }

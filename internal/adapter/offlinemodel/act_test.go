@@ -17,10 +17,12 @@ func tools(definitions ...string) []any {
 }
 
 const (
-	savesFacts   = `{"name":"note_down","parameters":{"type":"object","properties":{"content":{"type":"string"},"zz":{"type":"string"}}}}`
+	savesFacts = `{"name":"note_down","parameters":{"type":"object","properties":{"content":{"type":"string"},` +
+		`"zz":{"type":"string"}}}}`
 	searches     = `{"name":"dig","parameters":{"type":"object","properties":{"query":{"type":"string"}}}}`
-	savesMethods = `{"name":"keep_method","parameters":{"type":"object","properties":{"name":{"type":"string"},"procedure":{"type":"string"}}}}`
-	other        = `{"name":"reboot","parameters":{"type":"object","properties":{"zz":{"type":"string"}}}}`
+	savesMethods = `{"name":"keep_method","parameters":{"type":"object","properties":{"name":{"type":"string"},` +
+		`"procedure":{"type":"string"}}}}`
+	other = `{"name":"reboot","parameters":{"type":"object","properties":{"zz":{"type":"string"}}}}`
 )
 
 func TestToolsAreCalledForWhatTheMaterialHolds(t *testing.T) {
@@ -38,7 +40,8 @@ func TestToolsAreCalledForWhatTheMaterialHolds(t *testing.T) {
 		"only a greet": {prompt.Material{}, ""},
 	} {
 		text, _ := prompt.User(c.material)
-		reply := chat(t, map[string]any{"messages": []any{map[string]any{"role": "user", "content": text}}, "tools": tools(savesFacts, searches, savesMethods, other)})
+		reply := chat(t, map[string]any{"messages": []any{map[string]any{"role": "user", "content": text}},
+			"tools": tools(savesFacts, searches, savesMethods, other)})
 		made, called := "", ""
 		for _, call := range reply.Choices[0].Message.ToolCalls {
 			called = call.Function.Name
@@ -71,7 +74,9 @@ func TestWhatWasSentIsNotSentAgain(t *testing.T) {
 		}
 		for _, call := range reply.Message.ToolCalls {
 			messages = append(messages,
-				map[string]any{"role": "assistant", "tool_calls": []any{map[string]any{"id": "1", "type": "function", "function": map[string]any{"name": call.Function.Name, "arguments": call.Function.Arguments}}}},
+				map[string]any{"role": "assistant",
+					"tool_calls": []any{map[string]any{"id": "1", "type": "function",
+						"function": map[string]any{"name": call.Function.Name, "arguments": call.Function.Arguments}}}},
 				map[string]any{"role": "tool", "tool_call_id": "1", "content": "saved"})
 		}
 	}
@@ -88,7 +93,8 @@ func TestToolChoiceIsObeyed(t *testing.T) {
 		"named": {map[string]any{"type": "function", "function": map[string]any{"name": "reboot"}}, "reboot"},
 		"auto":  {"auto", "note_down"},
 	} {
-		reply := chat(t, map[string]any{"messages": []any{map[string]any{"role": "user", "content": text}}, "tools": tools(savesFacts, other), "tool_choice": c.choice})
+		reply := chat(t, map[string]any{"messages": []any{map[string]any{"role": "user", "content": text}},
+			"tools": tools(savesFacts, other), "tool_choice": c.choice})
 		got := ""
 		for _, call := range reply.Choices[0].Message.ToolCalls {
 			got = call.Function.Name
@@ -102,8 +108,10 @@ func TestToolChoiceIsObeyed(t *testing.T) {
 func TestQuestionIsAnsweredFromTheMaterial(t *testing.T) {
 	t.Parallel()
 	for _, city := range []string{"Oslo", "Lima"} {
-		text, _ := prompt.User(prompt.Material{Question: "In which city does Kim's sister live?", Memories: []string{"Kim keeps goats.", "The sister lives in the city of " + city + "."}})
-		if got := chat(t, map[string]any{"messages": []any{map[string]any{"role": "user", "content": text}}}).Choices[0].Message.Content; !strings.Contains(got, city) {
+		text, _ := prompt.User(prompt.Material{Question: "In which city does Kim's sister live?",
+			Memories: []string{"Kim keeps goats.", "The sister lives in the city of " + city + "."}})
+		if got := chat(t, map[string]any{"messages": []any{map[string]any{"role": "user", "content": text}}}).
+			Choices[0].Message.Content; !strings.Contains(got, city) {
 			t.Errorf("got %q", got)
 		}
 	}

@@ -19,14 +19,27 @@ func offered(name, schema string) llm.Tool {
 
 // agentTools have the parameters that tools of an agent have.
 var agentTools = []llm.Tool{
-	offered("memory_replace", `{"type":"object","required":["store","match","content"],"properties":{"store":{"type":"string","enum":["core","profile"]},"match":{"type":"string"},"content":{"type":"string"}}}`),
-	offered("memory_save", `{"type":"object","additionalProperties":false,"required":["content"],"properties":{"content":{"type":"string","maxLength":1000},"store":{"type":"string","enum":["core","profile"],"default":"core"}}}`),
-	offered("memory_search", `{"type":"object","required":["query"],"properties":{"query":{"type":"string","maxLength":200},"k":{"type":"integer","minimum":1},"sources":{"type":"array","items":{"type":"string"},"minItems":1}}}`),
-	offered("send_message", `{"type":"object","required":["to","text"],"properties":{"to":{"type":"string"},"text":{"type":"string"}}}`),
+	offered("memory_replace", `{"type":"object","required":["store","match","content"],`+
+		`"properties":{"store":{"type":"string","enum":["core","profile"]},"match":{"type":"string"},`+
+		`"content":{"type":"string"}}}`),
+	offered("memory_save", `{"type":"object","additionalProperties":false,"required":["content"],`+
+		`"properties":{"content":{"type":"string","maxLength":1000},"store":{"type":"string","enum":["core",`+
+		`"profile"],"default":"core"}}}`),
+	offered("memory_search", `{"type":"object","required":["query"],"properties":{"query":{"type":"string",`+
+		`"maxLength":200},"k":{"type":"integer","minimum":1},"sources":{"type":"array","items":{"type":"string"},`+
+		`"minItems":1}}}`),
+	offered("send_message", `{"type":"object","required":["to","text"],"properties":{"to":{"type":"string"},`+
+		`"text":{"type":"string"}}}`),
 	offered("skill_list", `{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer"}}}`),
-	offered("skill_patch", `{"type":"object","required":["name","old_string","new_string"],"properties":{"name":{"type":"string"},"old_string":{"type":"string"},"new_string":{"type":"string"}}}`),
-	offered("skill_save", `{"type":"object","additionalProperties":false,"required":["name","description","content"],"properties":{"name":{"type":"string","maxLength":64,"pattern":"^[a-z0-9]+(-[a-z0-9]+)*$"},"description":{"type":"string","maxLength":240},"content":{"type":"string","maxLength":100000},"category":{"type":["string","null"]},"mode":{"type":"string","enum":["upsert","create","update"]},"expected_version":{"type":"integer","minimum":1},"allow_similar":{"type":"boolean"}}}`),
-	offered("soul_update", `{"type":"object","required":["content"],"properties":{"content":{"type":"string"},"mode":{"type":"string","enum":["replace","append"]}}}`),
+	offered("skill_patch", `{"type":"object","required":["name","old_string","new_string"],`+
+		`"properties":{"name":{"type":"string"},"old_string":{"type":"string"},"new_string":{"type":"string"}}}`),
+	offered("skill_save", `{"type":"object","additionalProperties":false,"required":["name","description",`+
+		`"content"],"properties":{"name":{"type":"string","maxLength":64,"pattern":"^[a-z0-9]+(-[a-z0-9]+)*$"},`+
+		`"description":{"type":"string","maxLength":240},"content":{"type":"string","maxLength":100000},`+
+		`"category":{"type":["string","null"]},"mode":{"type":"string","enum":["upsert","create","update"]},`+
+		`"expected_version":{"type":"integer","minimum":1},"allow_similar":{"type":"boolean"}}}`),
+	offered("soul_update", `{"type":"object","required":["content"],"properties":{"content":{"type":"string"},`+
+		`"mode":{"type":"string","enum":["replace","append"]}}}`),
 }
 
 // made is a tool call with its arguments.
@@ -70,10 +83,12 @@ func play(t *testing.T, r llm.Request, result func(made) string) (calls []made, 
 			}
 			return calls, reply.Text
 		}
-		r.Messages = append(slices.Clone(r.Messages), llm.Message{Role: llm.RoleAssistant, Content: reply.Text, Calls: reply.Calls})
+		r.Messages = append(slices.Clone(r.Messages),
+			llm.Message{Role: llm.RoleAssistant, Content: reply.Text, Calls: reply.Calls})
 		for _, call := range reply.Calls {
 			one := made{tool: call.Name}
-			if err := json.Unmarshal([]byte(call.Arguments), &one.arguments); err != nil || seen[call.Name+call.Arguments] {
+			if err := json.Unmarshal([]byte(call.Arguments), &one.arguments); err != nil ||
+				seen[call.Name+call.Arguments] {
 				t.Fatalf("sent again, or no JSON: %+v, %v", call, err)
 			}
 			seen[call.Name+call.Arguments] = true
@@ -103,8 +118,10 @@ func TestWhatAUserAsksToRememberIsSavedOnce(t *testing.T) {
 		"请记住我喜欢靠窗的座位":                                  "我喜欢靠窗的座位",
 		"你好！我习惯喝绿茶。":                                   "我习惯喝绿茶。",
 	} {
-		calls, final := agent(t, llm.Request{System: "You are an assistant. Remember what users prefer.", Messages: llm.User(said)}, done)
-		if len(calls) != 1 || calls[0].tool != "memory_save" || calls[0].arguments["content"] != want || len(calls[0].arguments) != 1 {
+		calls, final := agent(t, llm.Request{System: "You are an assistant. Remember what users prefer.",
+			Messages: llm.User(said)}, done)
+		if len(calls) != 1 || calls[0].tool != "memory_save" || calls[0].arguments["content"] != want ||
+			len(calls[0].arguments) != 1 {
 			t.Errorf("%q: called %+v, want one memory_save of %q", said, calls, want)
 		}
 		if !strings.Contains(final, strings.Trim(want, ".。")) || han(final) != han(said) {
@@ -126,11 +143,17 @@ func TestQuestionsAreSearchedAndAnsweredFromWhatCameBack(t *testing.T) {
 		items string
 		want  string
 	}{
-		"What kind of seat do I prefer?": {[]string{"seat", "prefer"}, `{"ok":true,"query":"seat prefer","items":[{"id":"m1","content":"I prefer window seats.","score":0.9},{"id":"m2","content":"I keep goats."}]}`, "window"},
-		"Tell me where my sister lives":  {[]string{"sister", "live"}, "1. The brother lives in Rome.\n2. My sister lives in Lima.", "Lima"},
-		"我喜欢什么样的座位？":                     {[]string{"喜欢", "座位"}, `{"memories":[{"content":"我喜欢靠窗的座位"},{"content":"养了两只山羊"}]}`, "靠窗"},
+		"What kind of seat do I prefer?": {[]string{"seat", "prefer"}, `{"ok":true,"query":"seat ` +
+			`prefer","items":[{"id":"m1","content":"I prefer window seats.","score":0.9},{"id":"m2","content":"I ` +
+			`keep goats."}]}`, "window"},
+		"Tell me where my sister lives": {[]string{"sister", "live"},
+			"1. The brother lives in Rome.\n2. My sister lives in Lima.", "Lima"},
+		"我喜欢什么样的座位？": {[]string{"喜欢", "座位"},
+			`{"memories":[{"content":"我喜欢靠窗的座位"},{"content":"养了两只山羊"}]}`, "靠窗"},
 	} {
-		calls, final := agent(t, llm.Request{System: "Help.", Messages: llm.User(question)}, func(made) string { return c.items })
+		calls, final := agent(t, llm.Request{System: "Help.", Messages: llm.User(question)}, func(made) string {
+			return c.items
+		})
 		if len(calls) != 1 || calls[0].tool != "memory_search" || len(calls[0].arguments) != 1 {
 			t.Fatalf("%q: called %+v", question, calls)
 		}
@@ -142,7 +165,9 @@ func TestQuestionsAreSearchedAndAnsweredFromWhatCameBack(t *testing.T) {
 		if !strings.Contains(final, c.want) {
 			t.Errorf("%q: answered %q", question, final)
 		}
-		if _, final := agent(t, llm.Request{Messages: llm.User(question)}, func(made) string { return `{"ok":true,"items":[]}` }); final == "" || han(final) != han(question) || strings.Contains(final, c.want) {
+		if _, final := agent(t, llm.Request{Messages: llm.User(question)}, func(made) string {
+			return `{"ok":true,"items":[]}`
+		}); final == "" || han(final) != han(question) || strings.Contains(final, c.want) {
 			t.Errorf("%q, nothing found: answered %q", question, final)
 		}
 	}
@@ -151,13 +176,15 @@ func TestQuestionsAreSearchedAndAnsweredFromWhatCameBack(t *testing.T) {
 // What was said and done in earlier turns is neither saved nor looked up again.
 func TestEarlierTurnsAreOver(t *testing.T) {
 	t.Parallel()
-	before := []llm.Message{{Role: llm.RoleUser, Content: "I keep two goats. Where does Kim live?"}, {Role: llm.RoleAssistant, Content: "Kim lives in Oslo."}}
+	before := []llm.Message{{Role: llm.RoleUser, Content: "I keep two goats. Where does Kim live?"},
+		{Role: llm.RoleAssistant, Content: "Kim lives in Oslo."}}
 	calls, final := agent(t, llm.Request{Messages: append(slices.Clone(before), llm.User("Thanks!")...)}, done)
 	if len(calls) != 0 || strings.Contains(final, "goats") {
 		t.Errorf("called %+v, said %q", calls, final)
 	}
 	calls, _ = agent(t, llm.Request{Messages: append(before, llm.User("My dentist is Dr. Brook.")...)}, done)
-	if len(calls) != 1 || calls[0].arguments["content"] != "My dentist is Dr." && calls[0].arguments["content"] != "My dentist is Dr. Brook." {
+	if len(calls) != 1 || calls[0].arguments["content"] != "My dentist is Dr." &&
+		calls[0].arguments["content"] != "My dentist is Dr. Brook." {
 		t.Errorf("called %+v", calls)
 	}
 }
@@ -167,15 +194,20 @@ func TestWithoutCallsThereIsAFinalAnswer(t *testing.T) {
 	t.Parallel()
 	messages := []llm.Message{
 		{Role: llm.RoleUser, Content: "Where does my sister live?"},
-		{Role: llm.RoleAssistant, Calls: []llm.ToolCall{{ID: "1", Name: "memory_search", Arguments: `{"query":"sister"}`}}},
+		{Role: llm.RoleAssistant, Calls: []llm.ToolCall{
+			{ID: "1", Name: "memory_search", Arguments: `{"query":"sister"}`}}},
 		{Role: llm.RoleTool, CallID: "1", Content: "The sister lives in Lima."},
-		{Role: llm.RoleUser, Content: "Answer now, from what you know about this; call nothing more. What remains open?"},
+		{Role: llm.RoleUser,
+			Content: "Answer now, from what you know about this; call nothing more. What remains open?"},
 	}
-	if calls, final := agent(t, llm.Request{Messages: messages, ToolChoice: llm.ChooseNone}, done); len(calls) != 0 || !strings.Contains(final, "Lima") {
+	if calls, final := agent(t, llm.Request{Messages: messages, ToolChoice: llm.ChooseNone}, done); len(calls) != 0 ||
+		!strings.Contains(final, "Lima") {
 		t.Errorf("called %+v, said %q", calls, final)
 	}
-	for said, chinese := range map[string]bool{"I prefer window seats. Where do I sit?": false, "请记住我喜欢靠窗的座位": true, "Hi": false} {
-		if calls, final := agent(t, llm.Request{Messages: llm.User(said), ToolChoice: llm.ChooseNone}, done); len(calls) != 0 || han(final) != chinese {
+	for said, chinese := range map[string]bool{"I prefer window seats. Where do I sit?": false, "请记住我喜欢靠窗的座位": true,
+		"Hi": false} {
+		if calls, final := agent(t, llm.Request{Messages: llm.User(said), ToolChoice: llm.ChooseNone},
+			done); len(calls) != 0 || han(final) != chinese {
 			t.Errorf("called %+v, said %q", calls, final)
 		}
 	}
@@ -184,8 +216,10 @@ func TestWithoutCallsThereIsAFinalAnswer(t *testing.T) {
 func TestMemoriesInTheInstructionsAnswer(t *testing.T) {
 	t.Parallel()
 	for _, city := range []string{"Oslo", "Lima"} {
-		system := "You are an assistant that answers questions.\n\n## Memories\n\n- The user's sister lives in " + city + ".\n- The user keeps goats."
-		_, final := agent(t, llm.Request{System: system, Messages: llm.User("Where does my sister live?")}, func(made) string { return `{"items":[]}` })
+		system := "You are an assistant that answers questions.\n\n## Memories\n\n- The user's sister lives in " +
+			city + ".\n- The user keeps goats."
+		_, final := agent(t, llm.Request{System: system, Messages: llm.User("Where does my sister live?")},
+			func(made) string { return `{"items":[]}` })
 		if !strings.Contains(final, city) {
 			t.Errorf("said %q", final)
 		}
@@ -213,13 +247,16 @@ func TestAReviewSavesTheMethodThatTheToolsShow(t *testing.T) {
 			t.Errorf("called %+v", call)
 		}
 	}
-	if len(skills) != 1 || len(memories) != 2 || !strings.Contains(memories[0].arguments["content"].(string), "reminders by post") {
+	if len(skills) != 1 || len(memories) != 2 ||
+		!strings.Contains(memories[0].arguments["content"].(string), "reminders by post") {
 		t.Fatalf("called %+v", calls)
 	}
 	arguments := skills[0].arguments
 	content := arguments["content"].(string)
-	requireInOrder(t, content, "## When to Use\n", "## Procedure\n\n1. ", "\n2. ", "\n3. ", "`renew_loan`", "## Pitfalls\n\n- ", "closing day", "## Verification\n\n- ", "`renew_loan`")
-	if !regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`).MatchString(arguments["name"].(string)) || arguments["name"] != "renew-loan" || arguments["description"] == "" {
+	requireInOrder(t, content, "## When to Use\n", "## Procedure\n\n1. ", "\n2. ", "\n3. ", "`renew_loan`",
+		"## Pitfalls\n\n- ", "closing day", "## Verification\n\n- ", "`renew_loan`")
+	if !regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`).MatchString(arguments["name"].(string)) ||
+		arguments["name"] != "renew-loan" || arguments["description"] == "" {
 		t.Errorf("%v", arguments)
 	}
 	for _, private := range []string{ada.first, ada.last, ada.card, ada.loan, ada.date} {
@@ -235,7 +272,9 @@ func TestAReviewSavesTheMethodThatTheToolsShow(t *testing.T) {
 	if final == "" || strings.Contains(final, "nothing to save") {
 		t.Errorf("after %d calls it says %q", len(calls), final)
 	}
-	if again, _ := review(t, loanDesk(ada), renewing()); slices.ContainsFunc(again, func(c made) bool { return c.tool == "skill_save" }) {
+	if again, _ := review(t, loanDesk(ada), renewing()); slices.ContainsFunc(again, func(c made) bool {
+		return c.tool == "skill_save"
+	}) {
 		t.Error("a skill that exists is saved anew")
 	}
 }
@@ -245,9 +284,13 @@ func TestAReviewMakesNoSkillOfToolsThatAreOffered(t *testing.T) {
 	t.Parallel()
 	var said [][]prompt.Message
 	for _, about := range []string{"crepes", "chickpeas", "saffron", "asparagus", "paella", "salt"} {
-		said = append(said, []prompt.Message{user("What do you know about " + about + "?"), calls(`memory_search({"query":"` + about + `"})`), result("memory_search", `{"ok":true,"results":[]}`), assistant("Nothing.")})
+		said = append(said, []prompt.Message{user("What do you know about " + about + "?"),
+			calls(`memory_search({"query":"` + about + `"})`), result("memory_search", `{"ok":true,"results":[]}`),
+			assistant("Nothing.")})
 	}
-	if got, _ := review(t, numbering(slices.Concat(said...)...)); slices.ContainsFunc(got, func(c made) bool { return c.tool == "skill_save" }) {
+	if got, _ := review(t, numbering(slices.Concat(said...)...)); slices.ContainsFunc(got, func(c made) bool {
+		return c.tool == "skill_save"
+	}) {
 		t.Errorf("called %+v", got)
 	}
 }
@@ -267,7 +310,8 @@ func TestAReviewInChineseSavesUnderALatinName(t *testing.T) {
 		if name, ok := call.arguments["name"].(string); ok && han(name) {
 			t.Errorf("name %q", name)
 		}
-		if content := call.arguments["content"].(string); call.tool == "skill_save" && !strings.Contains(content, "调用 `renew_loan`") {
+		if content := call.arguments["content"].(string); call.tool == "skill_save" &&
+			!strings.Contains(content, "调用 `renew_loan`") {
 			t.Errorf("%s", content)
 		}
 	}
@@ -303,11 +347,14 @@ func TestAReviewSavesAFewFactsAndNotWhatPasses(t *testing.T) {
 	for i := range 12 {
 		fmt.Fprintf(&talk, "My cousin number %s plays chess. ", []string{"one", "two", "three", "four"}[i%4])
 	}
-	calls, _ := review(t, numbering(user("I am tired today. I want a refund. Can you help me? I always pay by invoice. "+talk.String()), assistant("I prefer tea.")))
+	calls, _ := review(t,
+		numbering(user("I am tired today. I want a refund. Can you help me? I always pay by invoice. "+talk.String()),
+			assistant("I prefer tea.")))
 	if len(calls) != maxFacts || calls[0].arguments["content"] != "I always pay by invoice." {
 		t.Errorf("called %+v", calls)
 	}
-	for _, said := range []string{"Hi!", "I am waiting for it right now.", "Could you cancel my order?", "你好", "谢谢，再见！"} {
+	for _, said := range []string{"Hi!", "I am waiting for it right now.", "Could you cancel my order?", "你好",
+		"谢谢，再见！"} {
 		calls, final := review(t, numbering(user(said), assistant("Sure.")))
 		if len(calls) != 0 || final != phrases["nothing"][map[bool]int{true: 1}[han(said)]] {
 			t.Errorf("%q: called %+v, said %q", said, calls, final)

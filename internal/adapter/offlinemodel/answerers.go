@@ -69,7 +69,8 @@ func (v *view) action() string {
 }
 
 func (v *view) name() string {
-	return cmp.Or(v.learn().match.Name, strings.ToLower(strings.Join(slices.DeleteFunc(strings.Fields(v.learn().theme), annotate.Joins), "-")))
+	return cmp.Or(v.learn().match.Name, strings.ToLower(
+		strings.Join(slices.DeleteFunc(strings.Fields(v.learn().theme), annotate.Joins), "-")))
 }
 
 // description is empty, unchanged, when the candidate to update has one.
@@ -78,7 +79,9 @@ func (v *view) description() string {
 		return ""
 	}
 	s := v.learn()
-	means := slices.DeleteFunc(slices.Clone(s.work), func(c annotate.Call) bool { return c.Changes() && c.Tool != v.main.Tool })
+	means := slices.DeleteFunc(slices.Clone(s.work), func(c annotate.Call) bool {
+		return c.Changes() && c.Tool != v.main.Tool
+	})
 	text := v.say("describe", s.theme) + cmp.Or(v.list("by", toolNames(means)), v.about())
 	return text + v.list("used", s.asks[:min(2, len(s.asks))]) + v.say("stop")
 }

@@ -12,9 +12,15 @@ import (
 
 // dayTools have the parameters that tools of a look back over a day have.
 var dayTools = []llm.Tool{
-	offered("note_append", `{"type":"object","required":["observation","messages"],"properties":{"observation":{"type":"string","maxLength":1000},"messages":{"type":"array","items":{"type":"integer"},"minItems":1}}}`),
-	offered("memory_save", `{"type":"object","required":["content","messages"],"properties":{"content":{"type":"string","maxLength":1000},"store":{"type":"string","enum":["core","profile"]},"messages":{"type":"array","items":{"type":"integer"},"minItems":1}}}`),
-	offered("memory_replace", `{"type":"object","required":["store","match","content","messages"],"properties":{"store":{"type":"string"},"match":{"type":"string"},"content":{"type":"string"},"messages":{"type":"array","items":{"type":"integer"}}}}`),
+	offered("note_append", `{"type":"object","required":["observation","messages"],`+
+		`"properties":{"observation":{"type":"string","maxLength":1000},"messages":{"type":"array",`+
+		`"items":{"type":"integer"},"minItems":1}}}`),
+	offered("memory_save", `{"type":"object","required":["content","messages"],`+
+		`"properties":{"content":{"type":"string","maxLength":1000},"store":{"type":"string","enum":["core",`+
+		`"profile"]},"messages":{"type":"array","items":{"type":"integer"},"minItems":1}}}`),
+	offered("memory_replace", `{"type":"object","required":["store","match","content","messages"],`+
+		`"properties":{"store":{"type":"string"},"match":{"type":"string"},"content":{"type":"string"},`+
+		`"messages":{"type":"array","items":{"type":"integer"}}}}`),
 }
 
 // Whoever speaks, of whatever: what is noted is what was said, and each call
@@ -31,20 +37,25 @@ func TestADayIsNotedInItsOwnWords(t *testing.T) {
 		t.Run(c.lang+c.who, func(t *testing.T) {
 			t.Parallel()
 			m := prompt.Material{Language: c.lang, Messages: []prompt.Message{
-				{Index: 1, Role: "user", Name: c.who, Content: "Hello!"}, {Index: 2, Role: "user", Name: c.who, Content: c.told},
-				{Index: 3, Role: "user", Name: c.who, Content: c.fact}, {Index: 4, Role: "user", Name: c.who, Content: c.fact + "!", Reviewed: true}}}
+				{Index: 1, Role: "user", Name: c.who, Content: "Hello!"},
+				{Index: 2, Role: "user", Name: c.who, Content: c.told},
+				{Index: 3, Role: "user", Name: c.who, Content: c.fact},
+				{Index: 4, Role: "user", Name: c.who, Content: c.fact + "!", Reviewed: true}}}
 			user, err := prompt.User(m)
 			if err != nil {
 				t.Fatal(err)
 			}
 			calls := loop(t, llm.Request{System: "Look back over the day.", Messages: llm.User(user)}, dayTools)
-			if noted := of(calls, "note_append"); len(noted) == 0 || !strings.Contains(fmt.Sprint(noted[0].arguments["observation"]), strings.Trim(c.told, "。.")) || fmt.Sprint(noted[0].arguments["messages"]) != "[2]" {
+			if noted := of(calls, "note_append"); len(noted) == 0 ||
+				!strings.Contains(fmt.Sprint(noted[0].arguments["observation"]), strings.Trim(c.told, "。.")) ||
+				fmt.Sprint(noted[0].arguments["messages"]) != "[2]" {
 				t.Errorf("noted %+v", noted)
 			} else if c.who != "" && !strings.HasPrefix(fmt.Sprint(noted[0].arguments["observation"]), c.who) {
 				t.Errorf("nobody says %q", noted[0].arguments["observation"])
 			}
 			saved := of(calls, "memory_save")
-			if len(saved) != 1 || saved[0].arguments["content"] != c.fact || !strings.HasPrefix(fmt.Sprint(saved[0].arguments["messages"]), "[3") {
+			if len(saved) != 1 || saved[0].arguments["content"] != c.fact ||
+				!strings.HasPrefix(fmt.Sprint(saved[0].arguments["messages"]), "[3") {
 				t.Errorf("saved %+v", saved)
 			}
 			if others := of(calls, "memory_replace"); len(others) > 0 {

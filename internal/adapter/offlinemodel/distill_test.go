@@ -28,7 +28,8 @@ func chineseTalk() []prompt.Message {
 }
 
 func renewing() prompt.Candidate {
-	return prompt.Candidate{Handle: "S4", Name: "renew-loan", Description: "How to renew a loan for a member.", Trigger: []string{"renew loan"},
+	return prompt.Candidate{Handle: "S4", Name: "renew-loan", Description: "How to renew a loan for a member.",
+		Trigger:   []string{"renew loan"},
 		Procedure: "1. Greet the member.\n2. Call `renew_loan` with `loan_id`.", Experience: []string{"Stay polite."}}
 }
 
@@ -60,7 +61,8 @@ func TestAgentLogBecomesMethod(t *testing.T) {
 		t.Errorf("action %v, target %v, name %v", got["action"], got["target"], got["name"])
 	}
 	// asked for what was said, took the rest from results, confirmed, reported
-	requireInOrder(t, got["procedure"].(string), "`card`", "`find_member`", "yes", "`renew_loan`", "`loan_id`", "from `find_member`", "`until`", "`renew_loan`")
+	requireInOrder(t, got["procedure"].(string), "`card`", "`find_member`", "yes", "`renew_loan`", "`loan_id`",
+		"from `find_member`", "`until`", "`renew_loan`")
 	experience := strings.Join(strs(got["experience"]), "\n")
 	requireInOrder(t, experience, "closing day", "`until`", "must check for reservations")
 	if strings.Contains(experience, "waive") {
@@ -86,8 +88,10 @@ func TestAgentLogBecomesMethod(t *testing.T) {
 func TestPlainTalkBecomesMethod(t *testing.T) {
 	t.Parallel()
 	got := ask(t, prompt.Extract, prompt.Material{Messages: releaseTalk()})
-	requireInOrder(t, got["procedure"].(string), "1. Run the test suite", "2. Update", "3. Tag", "4. Push", "5. Announce")
-	if wishes := strs(got["preference"]); len(wishes) != 1 || !strings.Contains(wishes[0], "never publish on a Friday") {
+	requireInOrder(t, got["procedure"].(string), "1. Run the test suite", "2. Update", "3. Tag", "4. Push",
+		"5. Announce")
+	if wishes := strs(got["preference"]); len(wishes) != 1 ||
+		!strings.Contains(wishes[0], "never publish on a Friday") {
 		t.Errorf("preference %q", wishes)
 	}
 	if got["name"] != "publish-release" {
@@ -105,7 +109,8 @@ func TestChineseTalkBecomesChineseMethod(t *testing.T) {
 	if got["name"] != "发布版本" || !strings.Contains(got["description"].(string), "如何") {
 		t.Errorf("name %q, description %q", got["name"], got["description"])
 	}
-	if english := ask(t, prompt.Extract, prompt.Material{Messages: chineseTalk(), Language: "en"}); strings.Contains(english["description"].(string), "如何发布版本，") {
+	if english := ask(t, prompt.Extract, prompt.Material{Messages: chineseTalk(), Language: "en"}); strings.Contains(
+		english["description"].(string), "如何发布版本，") {
 		t.Errorf("description %q", english["description"])
 	}
 }
@@ -116,29 +121,36 @@ func TestSmallTalkIsSkipped(t *testing.T) {
 	if tasks := ask(t, prompt.Chunk, material)["tasks"].([]any); len(tasks) != 0 {
 		t.Errorf("tasks %v", tasks)
 	}
-	if got := ask(t, prompt.Extract, material); got["action"] != "skip" || got["procedure"] != "" || got["reason"] == "" {
+	if got := ask(t, prompt.Extract, material); got["action"] != "skip" || got["procedure"] != "" ||
+		got["reason"] == "" {
 		t.Errorf("%v", got)
 	}
 }
 
 func TestSameThemeUpdatesItsCandidate(t *testing.T) {
 	t.Parallel()
-	other := prompt.Candidate{Handle: "S1", Name: "waive-fine", Description: "How to waive a fine.", Trigger: []string{"waive fine"}}
-	got := ask(t, prompt.Extract, prompt.Material{Messages: loanDesk(ada), Candidates: []prompt.Candidate{other, renewing()}})
+	other := prompt.Candidate{Handle: "S1", Name: "waive-fine", Description: "How to waive a fine.",
+		Trigger: []string{"waive fine"}}
+	got := ask(t, prompt.Extract, prompt.Material{Messages: loanDesk(ada),
+		Candidates: []prompt.Candidate{other, renewing()}})
 	if got["action"] != "update" || got["target"] != "S4" || got["description"] != "" {
 		t.Errorf("action %v, target %v, description %q", got["action"], got["target"], got["description"])
 	}
-	requireInOrder(t, got["procedure"].(string), "Greet the member.", "`find_member`", "Call `renew_loan` with `loan_id`.", "Report")
+	requireInOrder(t, got["procedure"].(string), "Greet the member.", "`find_member`",
+		"Call `renew_loan` with `loan_id`.", "Report")
 	requireInOrder(t, strings.Join(strs(got["experience"]), "\n"), "Stay polite.", "closing day")
 }
 
 func TestKnownSkillIsLeftUnchanged(t *testing.T) {
 	t.Parallel()
 	first := ask(t, prompt.Extract, prompt.Material{Messages: loanDesk(ada)})
-	known := prompt.Candidate{Handle: "S1", Name: first["name"].(string), Description: first["description"].(string), Procedure: first["procedure"].(string),
-		Trigger: strs(first["trigger"]), Experience: strs(first["experience"]), Preference: strs(first["preference"]), Examples: strs(first["examples"]), Tools: strs(first["tools"])}
+	known := prompt.Candidate{Handle: "S1", Name: first["name"].(string), Description: first["description"].(string),
+		Procedure: first["procedure"].(string),
+		Trigger:   strs(first["trigger"]), Experience: strs(first["experience"]), Preference: strs(first["preference"]),
+		Examples: strs(first["examples"]), Tools: strs(first["tools"])}
 	again := ask(t, prompt.Extract, prompt.Material{Messages: loanDesk(bela), Candidates: []prompt.Candidate{known}})
-	if again["action"] != "update" || again["procedure"] != "" || len(again["experience"].([]any)) != 0 || len(again["trigger"].([]any)) != 0 {
+	if again["action"] != "update" || again["procedure"] != "" || len(again["experience"].([]any)) != 0 ||
+		len(again["trigger"].([]any)) != 0 {
 		t.Errorf("%v", again)
 	}
 }
@@ -146,14 +158,18 @@ func TestKnownSkillIsLeftUnchanged(t *testing.T) {
 func TestCalculationPlansOneScriptThatRuns(t *testing.T) {
 	t.Parallel()
 	messages := numbering(user("Please send the invoice for the hall."),
-		calls(`get_rate({"hall":"blue hall"})`), result("get_rate", "12"), calls(`calculate({"expression":"12 * 3"})`), result("calculate", "36"),
-		calls(`send_invoice({"hall":"blue hall","amount":36,"lines":["a"]})`), result("send_invoice", "ok"), assistant("Sent."))
+		calls(`get_rate({"hall":"blue hall"})`), result("get_rate", "12"), calls(`calculate({"expression":"12 * 3"})`),
+		result("calculate", "36"),
+		calls(`send_invoice({"hall":"blue hall","amount":36,"lines":["a"]})`), result("send_invoice", "ok"),
+		assistant("Sent."))
 	plans := ask(t, prompt.Extract, prompt.Material{Messages: messages})["scripts"].([]any)
 	if len(plans) != 1 {
 		t.Fatalf("plans %v", plans)
 	}
 	plan := plans[0].(map[string]any)
-	files := ask(t, prompt.Scripts, prompt.Material{Files: []prompt.FilePlan{{File: plan["file"].(string), Purpose: plan["purpose"].(string), Inputs: plan["inputs"].(string)}}})["files"].([]any)
+	files := ask(t, prompt.Scripts, prompt.Material{
+		Files: []prompt.FilePlan{{File: plan["file"].(string), Purpose: plan["purpose"].(string),
+			Inputs: plan["inputs"].(string)}}})["files"].([]any)
 	file := files[0].(map[string]any)
 	if len(files) != 1 || file["file"] != plan["file"] {
 		t.Fatalf("files %v for plan %v", files, plan)
@@ -182,8 +198,10 @@ func TestCalculationPlansOneScriptThatRuns(t *testing.T) {
 func TestDocumentIsWrittenFromItsDraft(t *testing.T) {
 	t.Parallel()
 	draft := renewing()
-	got := ask(t, prompt.Doc, prompt.Material{Draft: &draft, Files: []prompt.FilePlan{{File: "checklist.md", Purpose: "Desk checklist"}}})["markdown"].(string)
-	requireInOrder(t, got, "# Desk checklist\n", "How to renew a loan", "- [ ] Greet the member.", "- [ ] Call `renew_loan`", "- Stay polite.")
+	got := ask(t, prompt.Doc, prompt.Material{Draft: &draft,
+		Files: []prompt.FilePlan{{File: "checklist.md", Purpose: "Desk checklist"}}})["markdown"].(string)
+	requireInOrder(t, got, "# Desk checklist\n", "How to renew a loan", "- [ ] Greet the member.",
+		"- [ ] Call `renew_loan`", "- Stay polite.")
 }
 
 func TestMaxFilesBoundsPlans(t *testing.T) {
@@ -202,7 +220,8 @@ func TestMaxFilesBoundsPlans(t *testing.T) {
 func certificateTalk(site string) []prompt.Message {
 	return numbering(
 		user("How do I renew the certificate of our "+site+"?"),
-		assistant("First check the expiry date. Then request a new certificate with certbot, and reload nginx. Never restart it, that drops connections."),
+		assistant("First check the expiry date. Then request a new certificate with certbot, and reload nginx. "+
+			"Never restart it, that drops connections."),
 		user("certbot says permission denied."),
 		assistant("Run it with sudo. It worked after that."),
 	)
@@ -211,11 +230,13 @@ func certificateTalk(site string) []prompt.Message {
 func TestProseHowToBecomesMethod(t *testing.T) {
 	t.Parallel()
 	got := ask(t, prompt.Extract, prompt.Material{Messages: certificateTalk("web shop")})
-	requireInOrder(t, got["procedure"].(string), "1. Check the expiry date", "2. Request a new certificate", "3. Reload nginx")
+	requireInOrder(t, got["procedure"].(string), "1. Check the expiry date", "2. Request a new certificate",
+		"3. Reload nginx")
 	if strings.Contains(got["procedure"].(string), "4.") || strings.Contains(got["procedure"].(string), "restart") {
 		t.Errorf("procedure %s", got["procedure"])
 	}
-	requireInOrder(t, strings.Join(strs(got["experience"]), "\n"), "Never restart it", "Run it with sudo. It worked after that.")
+	requireInOrder(t, strings.Join(strs(got["experience"]), "\n"), "Never restart it",
+		"Run it with sudo. It worked after that.")
 	if got["name"] != "renew-certificate" || got["confidence"].(float64) < 0.7 {
 		t.Errorf("name %q, confidence %v", got["name"], got["confidence"])
 	}

@@ -80,7 +80,8 @@ func (v *view) markdown() string {
 	draft := cmp.Or(v.material.Draft, &prompt.Candidate{})
 	plan := append(v.material.Files, prompt.FilePlan{})[0] // without a plan the name is the heading
 	out := "# " + cmp.Or(plan.Purpose, draft.Name) + "\n"
-	return out + section(v.say("when"), "", []string{draft.Description}) + section(v.say("steps"), "- [ ] ", annotate.Lines(draft.Procedure)) +
+	return out + section(v.say("when"), "", []string{draft.Description}) +
+		section(v.say("steps"), "- [ ] ", annotate.Lines(draft.Procedure)) +
 		section(v.say("watch"), "- ", draft.Experience) + section(v.say("wishes"), "- ", draft.Preference)
 }
 
@@ -98,7 +99,8 @@ func (v *view) score() float64 {
 	draft := cmp.Or(v.material.Draft, &prompt.Candidate{})
 	points := func(part []string) int { return min(2, len(part)) }
 	rest := slices.Concat(draft.Preference, draft.Tools, draft.Examples)
-	return float64(points(strings.Fields(draft.Description)) + points(annotate.Lines(draft.Procedure)) + points(draft.Trigger) + points(draft.Experience) + points(rest))
+	return float64(points(strings.Fields(draft.Description)) + points(annotate.Lines(draft.Procedure)) +
+		points(draft.Trigger) + points(draft.Experience) + points(rest))
 }
 
 // skeletons are the last list of labelled values that the assistant gave, its

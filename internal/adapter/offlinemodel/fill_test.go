@@ -14,11 +14,16 @@ import (
 
 func TestUnknownPropertiesAreEmptyValuesOfTheirType(t *testing.T) {
 	t.Parallel()
-	schema := json.RawMessage(`{"type":"object","$defs":{"node":{"type":"object","properties":{"zz_label":{"type":"string"},"zz_next":{"anyOf":[{"type":"null"},{"$ref":"#/$defs/node"}]}}}},
-		"properties":{"zz_text":{"type":"string"},"zz_count":{"type":"integer"},"zz_part":{"type":"number"},"zz_flag":{"type":"boolean"},
-		"zz_list":{"type":"array","items":{"type":"object","properties":{"zz_text":{"type":"string"}}}},"zz_maybe":{"type":["string","null"]},
-		"zz_choice":{"type":"string","enum":["low","high"]},"zz_any":{"anyOf":[{"type":"integer"},{"type":"null"}]},"zz_node":{"$ref":"#/$defs/node"}}}`)
-	want := map[string]any{"zz_text": "", "zz_count": 0.0, "zz_part": 0.0, "zz_flag": false, "zz_list": []any{}, "zz_maybe": nil, "zz_choice": "low", "zz_any": nil,
+	schema := json.RawMessage(`{"type":"object","$defs":{"node":{"type":"object",` +
+		`"properties":{"zz_label":{"type":"string"},"zz_next":{"anyOf":[{"type":"null"},{"$ref":"#/$defs/node"}]}}}},
+		"properties":{"zz_text":{"type":"string"},"zz_count":{"type":"integer"},"zz_part":{"type":"number"},` +
+		`"zz_flag":{"type":"boolean"},
+		"zz_list":{"type":"array","items":{"type":"object","properties":{"zz_text":{"type":"string"}}}},` +
+		`"zz_maybe":{"type":["string","null"]},
+		"zz_choice":{"type":"string","enum":["low","high"]},"zz_any":{"anyOf":[{"type":"integer"},{"type":"null"}]},` +
+		`"zz_node":{"$ref":"#/$defs/node"}}}`)
+	want := map[string]any{"zz_text": "", "zz_count": 0.0, "zz_part": 0.0, "zz_flag": false, "zz_list": []any{},
+		"zz_maybe": nil, "zz_choice": "low", "zz_any": nil,
 		"zz_node": map[string]any{"zz_label": "", "zz_next": nil}}
 	if got := askSchema(t, schema, prompt.Material{Messages: loanDesk(ada)}); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v\nwant %v", got, want)
@@ -28,7 +33,8 @@ func TestUnknownPropertiesAreEmptyValuesOfTheirType(t *testing.T) {
 // The answer depends on the property, not on the schema around it.
 func TestPropertiesAreFilledInAnySchema(t *testing.T) {
 	t.Parallel()
-	schema := json.RawMessage(`{"type":"object","properties":{"outer":{"type":"object","properties":{"tools":{"type":"string"},"procedure":{"type":"array","items":{"type":"string"}}}}}}`)
+	schema := json.RawMessage(`{"type":"object","properties":{"outer":{"type":"object",` +
+		`"properties":{"tools":{"type":"string"},"procedure":{"type":"array","items":{"type":"string"}}}}}}`)
 	outer := askSchema(t, schema, prompt.Material{Messages: loanDesk(ada)})["outer"].(map[string]any)
 	if outer["tools"] != "find_member\nrenew_loan" {
 		t.Errorf("a list in a string: %q", outer["tools"])
@@ -38,13 +44,15 @@ func TestPropertiesAreFilledInAnySchema(t *testing.T) {
 func TestShippedSchemasAreFilledValidly(t *testing.T) {
 	t.Parallel()
 	materials := map[string]prompt.Material{
-		"empty":    {},
-		"desk":     {Messages: loanDesk(ada)},
-		"talk":     {Messages: releaseTalk()},
-		"chinese":  {Messages: chineseTalk()},
-		"update":   {Messages: loanDesk(ada), Candidates: []prompt.Candidate{renewing()}},
-		"files":    {Draft: &prompt.Candidate{Name: "x", Procedure: "1. a\n2. b"}, Files: []prompt.FilePlan{{File: "a.py", Inputs: "x (string)"}, {File: "b.sh"}}},
-		"damaged":  {Messages: numbering(calls(`renew({"loan": "LN8`), result("renew", `{"a": [`), prompt.Message{}, result("other", "Error"), calls("()"), calls(""))},
+		"empty":   {},
+		"desk":    {Messages: loanDesk(ada)},
+		"talk":    {Messages: releaseTalk()},
+		"chinese": {Messages: chineseTalk()},
+		"update":  {Messages: loanDesk(ada), Candidates: []prompt.Candidate{renewing()}},
+		"files": {Draft: &prompt.Candidate{Name: "x", Procedure: "1. a\n2. b"},
+			Files: []prompt.FilePlan{{File: "a.py", Inputs: "x (string)"}, {File: "b.sh"}}},
+		"damaged": {Messages: numbering(calls(`renew({"loan": "LN8`), result("renew", `{"a": [`), prompt.Message{},
+			result("other", "Error"), calls("()"), calls(""))},
 		"numbered": {Messages: []prompt.Message{user("same"), user("index")}},
 	}
 	for name, material := range materials {
@@ -70,7 +78,8 @@ func invalid(at string, schema map[string]any, value any) []string {
 	if !several {
 		types = []any{schema["type"]}
 	}
-	if !slices.Contains(types, any(typeOf(value))) && !(typeOf(value) == "integer" && slices.Contains(types, any("number"))) {
+	if !slices.Contains(types, any(typeOf(value))) &&
+		!(typeOf(value) == "integer" && slices.Contains(types, any("number"))) {
 		return []string{fmt.Sprintf("%s: %v is %s, want %v", at, value, typeOf(value), types)}
 	}
 	if choices, ok := schema["enum"].([]any); ok && !slices.Contains(choices, value) {
@@ -123,7 +132,8 @@ func typeOf(value any) string {
 func TestTheScoreFollowsTheDraft(t *testing.T) {
 	t.Parallel()
 	whole := renewing()
-	whole.Trigger, whole.Experience, whole.Tools = []string{"renew a loan", "extend a loan"}, []string{"Check the limit first.", "Ask for the card."}, []string{"find_member", "renew_loan"}
+	whole.Trigger, whole.Experience, whole.Tools = []string{"renew a loan", "extend a loan"},
+		[]string{"Check the limit first.", "Ask for the card."}, []string{"find_member", "renew_loan"}
 	whole.Procedure = "1. Look up the member.\n2. Renew the loan."
 	score := func(change func(*prompt.Candidate)) float64 {
 		draft := whole

@@ -60,7 +60,8 @@ func complete(w http.ResponseWriter, r *http.Request) {
 	send(w, http.StatusOK, map[string]any{
 		"id": identify("chatcmpl-", body), "object": "chat.completion", "created": 0, "model": ModelName,
 		"choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": finish}},
-		"usage":   map[string]any{"prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output, "estimated": true},
+		"usage": map[string]any{"prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output,
+			"estimated": true},
 	})
 }
 
@@ -71,7 +72,8 @@ func identify(prefix string, content []byte) string {
 }
 
 func refuse(w http.ResponseWriter, status int, message string) {
-	send(w, status, map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error", "code": nil, "param": nil}})
+	send(w, status, map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error",
+		"code": nil, "param": nil}})
 }
 
 func send(w http.ResponseWriter, status int, body any) {

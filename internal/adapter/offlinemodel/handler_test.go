@@ -16,11 +16,13 @@ import (
 func TestReplySaysThatItIsOfflineAndEstimated(t *testing.T) {
 	t.Parallel()
 	short := chat(t, map[string]any{"messages": []any{map[string]any{"role": "user", "content": "hi"}}})
-	long := chat(t, map[string]any{"messages": []any{map[string]any{"role": "user", "content": strings.Repeat("hello there ", 100)}}})
+	long := chat(t, map[string]any{"messages": []any{
+		map[string]any{"role": "user", "content": strings.Repeat("hello there ", 100)}}})
 	if short.Model != ModelName || !short.Usage.Estimated || short.Choices[0].FinishReason != "stop" {
 		t.Errorf("%+v", short)
 	}
-	if short.Usage.PromptTokens < 1 || long.Usage.PromptTokens < short.Usage.PromptTokens+200 || short.Usage.CompletionTokens < 1 {
+	if short.Usage.PromptTokens < 1 || long.Usage.PromptTokens < short.Usage.PromptTokens+200 ||
+		short.Usage.CompletionTokens < 1 {
 		t.Errorf("usage does not follow lengths: %+v, %+v", short.Usage, long.Usage)
 	}
 }
@@ -33,7 +35,8 @@ func TestModelsAreListed(t *testing.T) {
 	}
 	defer response.Body.Close()
 	var list struct{ Data []struct{ ID string } }
-	if err := json.NewDecoder(response.Body).Decode(&list); err != nil || len(list.Data) != 1 || list.Data[0].ID != ModelName {
+	if err := json.NewDecoder(response.Body).Decode(&list); err != nil || len(list.Data) != 1 ||
+		list.Data[0].ID != ModelName {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
@@ -44,9 +47,10 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		path, body string
 		status     int
 	}{
-		"no JSON":      {"/v1/chat/completions", "{", http.StatusBadRequest},
-		"no messages":  {"/v1/chat/completions", "{}", http.StatusBadRequest},
-		"stream":       {"/v1/chat/completions", `{"stream":true,"messages":[{"role":"user","content":"x"}]}`, http.StatusBadRequest},
+		"no JSON":     {"/v1/chat/completions", "{", http.StatusBadRequest},
+		"no messages": {"/v1/chat/completions", "{}", http.StatusBadRequest},
+		"stream": {"/v1/chat/completions", `{"stream":true,"messages":[{"role":"user","content":"x"}]}`,
+			http.StatusBadRequest},
 		"unknown path": {"/v1/embeddings", "{}", http.StatusNotFound},
 	} {
 		response, err := Client().Post("http://offline"+c.path, "application/json", strings.NewReader(c.body))
@@ -80,12 +84,15 @@ func TestReplyDependsOnMaterialAndSchemaAlone(t *testing.T) {
 	text, _ := prompt.User(prompt.Material{Messages: loanDesk(ada)})
 	body := func(system, name string) map[string]any {
 		return map[string]any{
-			"messages":        []any{map[string]any{"role": "system", "content": system}, map[string]any{"role": "user", "content": text}},
-			"response_format": map[string]any{"json_schema": map[string]any{"name": name, "schema": schemas.Model("extract")}},
+			"messages": []any{map[string]any{"role": "system", "content": system},
+				map[string]any{"role": "user", "content": text}},
+			"response_format": map[string]any{"json_schema": map[string]any{"name": name,
+				"schema": schemas.Model("extract")}},
 		}
 	}
 	want := chat(t, body("a", "x")).Choices
-	if got := chat(t, body("b", "chunk"), "X-Skill-Stage", "chunk", "X-Skill-Run", "7", "Authorization", "Bearer none").Choices; !reflect.DeepEqual(got, want) {
+	if got := chat(t, body("b", "chunk"), "X-Skill-Stage", "chunk", "X-Skill-Run", "7", "Authorization", "Bearer none").
+		Choices; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
 	}
 }
@@ -95,7 +102,8 @@ func TestSchemaIsFoundInTheInstructions(t *testing.T) {
 	material := prompt.Material{Messages: loanDesk(ada)}
 	text, _ := prompt.User(material)
 	reply := chat(t, map[string]any{"messages": []any{
-		map[string]any{"role": "system", "content": "Reply by this schema:\n```json\n" + string(schemas.Model("extract")) + "\n```"},
+		map[string]any{"role": "system", "content": "Reply by this schema:\n```json\n" +
+			string(schemas.Model("extract")) + "\n```"},
 		map[string]any{"role": "user", "content": []any{map[string]any{"type": "text", "text": text}}},
 		map[string]any{"role": "assistant", "content": "not it"},
 		map[string]any{"role": "user", "content": "Repair: not JSON."},

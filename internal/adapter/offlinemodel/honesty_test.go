@@ -17,7 +17,8 @@ func marshalled(value any) string { data, _ := json.Marshal(value); return strin
 func TestRenamingPeopleChangesNothingAndLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	for _, stage := range []prompt.Stage{prompt.Chunk, prompt.Rewrite, prompt.Extract} {
-		one, other := ask(t, stage, prompt.Material{Messages: loanDesk(ada)}), ask(t, stage, prompt.Material{Messages: loanDesk(bela)})
+		one, other := ask(t, stage, prompt.Material{Messages: loanDesk(ada)}),
+			ask(t, stage, prompt.Material{Messages: loanDesk(bela)})
 		if !reflect.DeepEqual(one, other) {
 			t.Errorf("%s: got %v\nthen %v", stage, one, other)
 		}
@@ -51,7 +52,8 @@ func TestNumbersOfRulesFollowAndNumbersOfInstancesDoNot(t *testing.T) {
 		return ask(t, prompt.Extract, prompt.Material{Messages: messages})
 	}
 	two, nine := extract("2", "$1"), extract("9", "$3,250.10")
-	if !strings.Contains(marshalled(two["experience"]), "at most 2 times") || !strings.Contains(marshalled(nine["experience"]), "at most 9 times") {
+	if !strings.Contains(marshalled(two["experience"]), "at most 2 times") ||
+		!strings.Contains(marshalled(nine["experience"]), "at most 9 times") {
 		t.Errorf("%v\n%v", two["experience"], nine["experience"])
 	}
 	delete(two, "experience")
@@ -65,7 +67,8 @@ func TestNumbersOfRulesFollowAndNumbersOfInstancesDoNot(t *testing.T) {
 func TestOtherTopicsGiveOtherSkills(t *testing.T) {
 	t.Parallel()
 	text := marshalled(loanDesk(ada))
-	swap := strings.NewReplacer("renew_loan", "repair_boiler", "loan_id", "boiler_id", "find_member", "look_up_house", "renew", "repair", "loan", "boiler", "Loan", "Boiler")
+	swap := strings.NewReplacer("renew_loan", "repair_boiler", "loan_id", "boiler_id", "find_member", "look_up_house",
+		"renew", "repair", "loan", "boiler", "Loan", "Boiler")
 	var messages []prompt.Message
 	if err := json.Unmarshal([]byte(swap.Replace(text)), &messages); err != nil {
 		t.Fatal(err)
@@ -83,9 +86,18 @@ func TestOtherTopicsGiveOtherSkills(t *testing.T) {
 // threeJobs are unrelated pieces of work, each two units long.
 func threeJobs() map[string][]prompt.Message {
 	return map[string][]prompt.Message{
-		"Bake Sourdough":            {user("How do I bake sourdough with a rye starter?"), assistant("Feed the rye starter, then bake the sourdough in a hot oven."), user("How hot must the oven be for the sourdough?"), assistant("Very hot: the oven decides the crust of the sourdough.")},
-		"Rotate Certificate":        {user("Please help me to rotate the certificate on our gateway server."), calls(`rotate_certificate({"host":"gateway"})`), result("rotate_certificate", "done"), assistant("The certificate on the gateway server is rotated."), user("Is the gateway certificate valid now?"), assistant("Yes, the certificate is valid.")},
-		"Translate Museum Brochure": {user("Could you translate the museum brochure into Finnish?"), assistant("Here is the Finnish museum brochure."), user("Does the museum brochure sound natural in Finnish?"), assistant("Yes, the Finnish brochure reads well.")},
+		"Bake Sourdough": {user("How do I bake sourdough with a rye starter?"),
+			assistant("Feed the rye starter, then bake the sourdough in a hot oven."),
+			user("How hot must the oven be for the sourdough?"),
+			assistant("Very hot: the oven decides the crust of the sourdough.")},
+		"Rotate Certificate": {user("Please help me to rotate the certificate on our gateway server."),
+			calls(`rotate_certificate({"host":"gateway"})`), result("rotate_certificate", "done"),
+			assistant("The certificate on the gateway server is rotated."),
+			user("Is the gateway certificate valid now?"), assistant("Yes, the certificate is valid.")},
+		"Translate Museum Brochure": {user("Could you translate the museum brochure into Finnish?"),
+			assistant("Here is the Finnish museum brochure."),
+			user("Does the museum brochure sound natural in Finnish?"),
+			assistant("Yes, the Finnish brochure reads well.")},
 	}
 }
 
@@ -106,7 +118,8 @@ func TestPermutedTasksAreTheSameTasks(t *testing.T) {
 		}
 		for i, task := range tasks {
 			name := task.(map[string]any)["task_name"].(string)
-			if got := task.(map[string]any)["message_indices"]; name != names[order[i]] || !reflect.DeepEqual(got, []any{where[name]}) {
+			if got := task.(map[string]any)["message_indices"]; name != names[order[i]] ||
+				!reflect.DeepEqual(got, []any{where[name]}) {
 				t.Errorf("order %v: %s at %v, want %s at %v", order, name, got, names[order[i]], where[name])
 			}
 		}
@@ -117,8 +130,10 @@ func TestInterruptedTaskIsOneTaskWithTwoRanges(t *testing.T) {
 	t.Parallel()
 	jobs := threeJobs()
 	bread, page := jobs["Bake Sourdough"], jobs["Translate Museum Brochure"]
-	tasks := ask(t, prompt.Chunk, prompt.Material{Messages: numbering(slices.Concat(bread[:2], page, bread[2:])...)})["tasks"].([]any)
-	if len(tasks) != 2 || !reflect.DeepEqual(tasks[0].(map[string]any)["message_indices"], []any{[]any{0.0, 1.0}, []any{6.0, 7.0}}) {
+	tasks := ask(t, prompt.Chunk, prompt.Material{
+		Messages: numbering(slices.Concat(bread[:2], page, bread[2:])...)})["tasks"].([]any)
+	if len(tasks) != 2 || !reflect.DeepEqual(tasks[0].(map[string]any)["message_indices"],
+		[]any{[]any{0.0, 1.0}, []any{6.0, 7.0}}) {
 		t.Errorf("tasks %v", tasks)
 	}
 }
@@ -127,7 +142,8 @@ func TestMaxTasksKeepsTheLargest(t *testing.T) {
 	t.Parallel()
 	jobs := threeJobs()
 	messages := numbering(slices.Concat(jobs["Bake Sourdough"], jobs["Rotate Certificate"])...)
-	tasks := ask(t, prompt.Chunk, prompt.Material{Messages: messages, Limits: map[string]int{"max_tasks": 1}})["tasks"].([]any)
+	tasks := ask(t, prompt.Chunk, prompt.Material{Messages: messages,
+		Limits: map[string]int{"max_tasks": 1}})["tasks"].([]any)
 	if len(tasks) != 1 || tasks[0].(map[string]any)["task_name"] != "Rotate Certificate" {
 		t.Errorf("tasks %v", tasks)
 	}
@@ -138,7 +154,8 @@ func TestRenamingACandidateChangesNothingElse(t *testing.T) {
 	extract := func(change func(*prompt.Candidate)) map[string]any {
 		candidate := renewing()
 		change(&candidate)
-		got := ask(t, prompt.Extract, prompt.Material{Messages: loanDesk(ada), Candidates: []prompt.Candidate{candidate}})
+		got := ask(t, prompt.Extract, prompt.Material{Messages: loanDesk(ada),
+			Candidates: []prompt.Candidate{candidate}})
 		delete(got, "name")
 		return got
 	}
@@ -146,11 +163,15 @@ func TestRenamingACandidateChangesNothingElse(t *testing.T) {
 	if renamed := extract(func(c *prompt.Candidate) { c.Name = "something-else" }); !reflect.DeepEqual(renamed, plain) {
 		t.Errorf("got %v\nwant %v", renamed, plain)
 	}
-	if edited := extract(func(c *prompt.Candidate) { c.Experience = []string{"Whisper."} }); !strings.Contains(marshalled(edited["experience"]), "Whisper.") {
+	if edited := extract(func(c *prompt.Candidate) {
+		c.Experience = []string{"Whisper."}
+	}); !strings.Contains(marshalled(edited["experience"]), "Whisper.") {
 		t.Errorf("experience %v", edited["experience"])
 	}
 	for _, description := range []string{"How to bind books.", "How to renew a passport.", "How to find a loan."} {
-		if edited := extract(func(c *prompt.Candidate) { c.Description, c.Trigger = description, nil }); edited["action"] != "create" {
+		if edited := extract(func(c *prompt.Candidate) {
+			c.Description, c.Trigger = description, nil
+		}); edited["action"] != "create" {
 			t.Errorf("%s action %v", description, edited["action"])
 		}
 	}

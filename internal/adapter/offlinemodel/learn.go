@@ -43,7 +43,9 @@ func (v *view) learn() *skill {
 		s := &skill{work: v.work(), told: v.told(), failures: v.failures(), warnings: v.warnings(), wishes: v.wishes()}
 		s.asks = annotate.Asks(v.sentences)
 		s.theme = v.theme(s.asks)
-		s.asks = slices.DeleteFunc(s.asks, func(ask string) bool { return annotate.Share(annotate.Terms(s.theme), annotate.Terms(ask)) == 0 })
+		s.asks = slices.DeleteFunc(s.asks, func(ask string) bool {
+			return annotate.Share(annotate.Terms(s.theme), annotate.Terms(ask)) == 0
+		})
 		s.steps = annotate.Distinct(append(v.calledSteps(s.work), texts(s.told)...), maxSteps)
 		s.rules = v.rules(s.theme)
 		s.match = v.matching(s.theme)

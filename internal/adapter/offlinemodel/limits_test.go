@@ -57,7 +57,8 @@ func TestNothingDispatchesOnTheCaller(t *testing.T) {
 				}
 			case *ast.SelectorExpr:
 				if owner, ok := node.X.(*ast.Ident); ok && owner.Name == "prompt" {
-					for _, stage := range []string{"Stage", "Chunk", "Rewrite", "Extract", "ExtractSimple", "Scripts", "Doc"} {
+					for _, stage := range []string{"Stage", "Chunk", "Rewrite", "Extract", "ExtractSimple", "Scripts",
+						"Doc"} {
 						if node.Sel.Name == stage {
 							t.Errorf("%s: prompt.%s", file.name, stage)
 						}

@@ -42,13 +42,15 @@ func read(body []byte) (request, error) {
 	choice := string(cmp.Or(asked.ToolChoice, "auto"))
 	req := request{schema: parse(asked.Schema), must: choice != "auto", live: true, from: -1}
 	for _, t := range asked.Tools {
-		if parameters := parse(t.Schema); parameters != nil && (choice == "auto" || choice == "required" || choice == t.Name) {
+		if parameters := parse(t.Schema); parameters != nil &&
+			(choice == "auto" || choice == "required" || choice == t.Name) {
 			req.tools = append(req.tools, tool{t.Name, parameters})
 		}
 	}
 	tools, before := map[string]string{}, "" // by the ids of their calls; role of the message before
 	for i, message := range asked.Messages {
-		said := prompt.Message{Index: i, Role: message.Role, Name: tools[message.CallID], Content: prompt.WithoutContext(message.Content)}
+		said := prompt.Message{Index: i, Role: message.Role, Name: tools[message.CallID],
+			Content: prompt.WithoutContext(message.Content)}
 		for _, made := range message.Calls {
 			tools[made.ID] = made.Name
 			req.sent = append(req.sent, annotate.Call{Tool: made.Name, Arguments: made.Arguments})
@@ -65,7 +67,8 @@ func read(body []byte) (request, error) {
 		case message.Role == "assistant" && len(said.ToolCalls) == 0 && req.live:
 			req.from = i
 		}
-		if req.live && (message.Role != "user" || before != "tool") { // right after results speaks the caller's loop, not a user
+		// right after results speaks the caller's loop, not a user
+		if req.live && (message.Role != "user" || before != "tool") {
 			req.material.Messages = append(req.material.Messages, said)
 		}
 		before = message.Role

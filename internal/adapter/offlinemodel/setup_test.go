@@ -20,7 +20,8 @@ func chat(t *testing.T, body map[string]any, headers ...string) completion {
 	if err != nil {
 		t.Fatal(err)
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://offline/v1/chat/completions", bytes.NewReader(data))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://offline/v1/chat/completions",
+		bytes.NewReader(data))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,9 +78,11 @@ func askSchema(t *testing.T, schema json.RawMessage, m prompt.Material) map[stri
 		t.Fatal(err)
 	}
 	reply := chat(t, map[string]any{
-		"model":           "any",
-		"messages":        []any{map[string]any{"role": "system", "content": "Follow the schema."}, map[string]any{"role": "user", "content": user}},
-		"response_format": map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": "reply", "strict": true, "schema": schema}},
+		"model": "any",
+		"messages": []any{map[string]any{"role": "system", "content": "Follow the schema."},
+			map[string]any{"role": "user", "content": user}},
+		"response_format": map[string]any{"type": "json_schema",
+			"json_schema": map[string]any{"name": "reply", "strict": true, "schema": schema}},
 	})
 	var out map[string]any
 	if err := json.Unmarshal([]byte(reply.Choices[0].Message.Content), &out); err != nil {
@@ -116,9 +119,12 @@ var (
 // loanDesk is a day at a library's desk: a member is looked up, a renewal fails
 // and is put right, the rules are in the system message.
 func loanDesk(p person) []prompt.Message {
-	member := fmt.Sprintf(`{"member":{"first_name":%q,"last_name":%q},"email":"%s@library.example","loans":[%q]}`, p.first, p.last, strings.ToLower(p.first), p.loan)
+	member := fmt.Sprintf(`{"member":{"first_name":%q,"last_name":%q},"email":"%s@library.example","loans":[%q]}`,
+		p.first, p.last, strings.ToLower(p.first), p.loan)
 	return numbering(
-		prompt.Message{Role: "system", Content: "# Desk\n\n## Renew loans\n\n- You must check for reservations by others before any renewal.\n- Loans can be renewed at most twice.\n\n## Fines\n\n- Never waive fines above 20 coins."},
+		prompt.Message{Role: "system", Content: "# Desk\n\n## Renew loans\n\n- You must check for reservations by " +
+			"others before any renewal.\n- Loans can be renewed at most twice.\n\n## Fines\n\n- Never waive fines " +
+			"above 20 coins."},
 		user("Hello, I'd like to renew my loan. My name is "+p.first+" "+p.last+"."),
 		assistant("Sure, "+p.first+". Which card do you have?"),
 		user("It is "+p.card+". And from now on I prefer reminders by post."),
@@ -130,7 +136,8 @@ func loanDesk(p person) []prompt.Message {
 		result("renew_loan", "Error: date "+p.date+" is on a closing day for "+p.first),
 		calls(`renew_loan({"loan_id":"`+p.loan+`","until":"2031-02-04"})`),
 		result("renew_loan", `{"status":"renewed"}`),
-		assistant("The loan is renewed, "+p.first+".\n\n- **Loan**: "+p.loan+"\n- **Until**: "+p.date+"\n- **Fine**: $0"),
+		assistant("The loan is renewed, "+p.first+".\n\n- **Loan**: "+p.loan+"\n- **Until**: "+p.date+
+			"\n- **Fine**: $0"),
 		user("Thank you!"),
 	)
 }

@@ -76,7 +76,9 @@ func (v *view) source(a annotate.Argument) string {
 	var tools []string
 	for _, leaf := range a.Leaves {
 		has := func(text string) bool { return strings.Contains(text, leaf) }
-		first := slices.IndexFunc(v.messages, func(m prompt.Message) bool { return has(m.Content) || slices.ContainsFunc(m.ToolCalls, has) })
+		first := slices.IndexFunc(v.messages, func(m prompt.Message) bool {
+			return has(m.Content) || slices.ContainsFunc(m.ToolCalls, has)
+		})
 		if len(leaf) > 2 && !a.Composed() && first >= 0 && v.messages[first].Role == "tool" {
 			tools = append(tools, v.messages[first].Name)
 		}
@@ -103,7 +105,8 @@ func (v *view) told() []annotate.Sentence {
 		first, _, _ := strings.Cut(annotate.Plain(s.Text), " ")
 		content := len(annotate.Terms(s.Text)) > 1 && strings.Count(s.Text, "[") < 3
 		told := s.Role == "user" && s.Imperative && (s.Ordered || len(v.calls) == 0 && !s.Lesson)
-		shown := s.Ordered && len(v.calls) == 0 && (s.Imperative || !annotate.IsStop(first)) && !strings.HasPrefix(first, "**")
+		shown := s.Ordered && len(v.calls) == 0 && (s.Imperative || !annotate.IsStop(first)) &&
+			!strings.HasPrefix(first, "**")
 		return (told || shown) && content && s.Role != "system" && !s.Wish && !s.Question
 	})
 	for i, s := range found {
@@ -133,7 +136,9 @@ func (v *view) failures() []string {
 		line, _, _ := strings.Cut(errorWord.ReplaceAllString(strings.TrimSpace(c.Result), ""), "\n")
 		text := strings.Trim(v.mask.Hide(line, false), `"{} .`)
 		later := v.calls[i+1:]
-		fix := slices.IndexFunc(later, func(next annotate.Call) bool { return next.Tool == c.Tool && next.Answered && !next.Failed })
+		fix := slices.IndexFunc(later, func(next annotate.Call) bool {
+			return next.Tool == c.Tool && next.Answered && !next.Failed
+		})
 		if fix < 0 {
 			out = append(out, v.say("unfixed", c.Tool, text))
 			continue
@@ -153,7 +158,9 @@ func differences(before, after annotate.Call) []string {
 	var out []string
 	old := before.List()
 	for _, a := range after.List() {
-		if !slices.ContainsFunc(old, func(b annotate.Argument) bool { return b.Name == a.Name && slices.Equal(a.Leaves, b.Leaves) }) {
+		if !slices.ContainsFunc(old, func(b annotate.Argument) bool {
+			return b.Name == a.Name && slices.Equal(a.Leaves, b.Leaves)
+		}) {
 			out = append(out, "`"+a.Name+"`")
 		}
 	}
@@ -176,7 +183,8 @@ func (v *view) rules(theme string) []annotate.Sentence {
 	work := annotate.Terms(strings.Join(append(v.keyWords(12), toolNames(v.calls)...), " "))
 	score := func(s annotate.Sentence) float64 {
 		own := annotate.Terms(s.Text)
-		return 3*annotate.Share(about, annotate.Terms(s.Heading)) + 2*annotate.Share(about, own) + annotate.Share(own, work)
+		return 3*annotate.Share(about, annotate.Terms(s.Heading)) + 2*annotate.Share(about, own) +
+			annotate.Share(own, work)
 	}
 	found := v.pick(func(s annotate.Sentence) bool { return s.Role == "system" && s.Rule && score(s) >= 1 })
 	slices.SortStableFunc(found, func(a, b annotate.Sentence) int { return cmp.Compare(score(b), score(a)) })
@@ -190,7 +198,9 @@ var spoken = strings.NewReplacer(" I prefer", " the user prefers", "I prefer", "
 
 // wishes are what the user wants every time, said of the user.
 func (v *view) wishes() []annotate.Sentence {
-	found := v.pick(func(s annotate.Sentence) bool { return s.Role == "user" && s.Wish && !strings.Contains(s.Text, "[") })
+	found := v.pick(func(s annotate.Sentence) bool {
+		return s.Role == "user" && s.Wish && !strings.Contains(s.Text, "[")
+	})
 	for i, s := range found {
 		found[i].Text = annotate.Capital(spoken.Replace(s.Text))
 	}

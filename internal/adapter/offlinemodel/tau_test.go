@@ -99,7 +99,8 @@ func TestRealConversationsGiveFewNamesAndTellNobody(t *testing.T) {
 	if people < 20*len(materials) {
 		t.Errorf("only %d personal values were looked for", people)
 	}
-	if most := slices.Max(slices.Collect(maps.Values(names))); len(names) > 25 || most < len(materials)/8 || split*4 > len(materials)/10 {
+	if most := slices.Max(slices.Collect(maps.Values(names))); len(names) > 25 || most < len(materials)/8 ||
+		split*4 > len(materials)/10 {
 		t.Errorf("%d names, the most frequent %d times, %d of %d split", len(names), most, split, len(materials)/4)
 	}
 }
@@ -121,7 +122,9 @@ func TestSameThemeKeepsUpdatingOneSkill(t *testing.T) {
 		material.Candidates = known
 		got := ask(t, prompt.Extract, material)
 		if len(known) == 0 {
-			known = []prompt.Candidate{{Handle: "S1", Name: got["name"].(string), Description: got["description"].(string), Trigger: strs(got["trigger"]), Procedure: got["procedure"].(string)}}
+			known = []prompt.Candidate{{Handle: "S1", Name: got["name"].(string),
+				Description: got["description"].(string), Trigger: strs(got["trigger"]),
+				Procedure: got["procedure"].(string)}}
 		} else if updates++; got["action"] != "update" || got["target"] != "S1" {
 			t.Errorf("action %v of %v", got["action"], got["name"])
 		}

@@ -51,13 +51,17 @@ func (v *view) topics() []*view {
 		current.terms = append(current.terms, unit.terms...)
 		current.work = current.work || unit.work
 	}
-	large := slices.SortedStableFunc(slices.Values(topics), func(a, b *topic) int { return len(b.indices) - len(a.indices) })
+	large := slices.SortedStableFunc(slices.Values(topics), func(a, b *topic) int {
+		return len(b.indices) - len(a.indices)
+	})
 	if most := v.material.Limits["max_tasks"]; most > 0 {
 		large = large[:min(most, len(large))]
 	}
 	topics = slices.DeleteFunc(topics, func(t *topic) bool { return !slices.Contains(large, t) })
 	return annotate.Each(topics, func(t *topic) *view {
-		return v.over(v.only(func(m prompt.Message) bool { return m.Role == "system" || slices.Contains(t.indices, m.Index) }))
+		return v.over(v.only(func(m prompt.Message) bool {
+			return m.Role == "system" || slices.Contains(t.indices, m.Index)
+		}))
 	})
 }
 

@@ -41,9 +41,10 @@ type bodyCall struct {
 
 type bodyTool struct {
 	Function struct {
-		Name        string                     `json:"name"`
-		Description string                     `json:"description,omitzero"`
-		Parameters  map[string]json.RawMessage `json:"parameters,omitzero"` // below the root the order of a schema is kept
+		Name        string `json:"name"`
+		Description string `json:"description,omitzero"`
+		// below the root the order of a schema is kept
+		Parameters map[string]json.RawMessage `json:"parameters,omitzero"`
 	} `json:"function"`
 	Type string `json:"type"`
 }
@@ -80,9 +81,11 @@ func messagesOf(r llm.Request) ([]bodyMessage, error) {
 		case m.Role == llm.RoleTool && m.CallID != "":
 			out.CallID = m.CallID
 		case m.Role == llm.RoleTool:
-			return nil, fault.New(fault.InvalidArgument, "a tool message of a model request names no call", "set CallID")
+			return nil, fault.New(fault.InvalidArgument, "a tool message of a model request names no call",
+				"set CallID")
 		default:
-			return nil, fault.New(fault.InvalidArgument, "role "+quote(m.Role)+" of a model request is unknown", "use user, assistant or tool")
+			return nil, fault.New(fault.InvalidArgument, "role "+quote(m.Role)+" of a model request is unknown",
+				"use user, assistant or tool")
 		}
 		messages = append(messages, out)
 	}
@@ -124,7 +127,8 @@ func toolsOf(r llm.Request) ([]bodyTool, error) {
 		}
 		out := bodyTool{Type: typeFunction}
 		out.Function.Name, out.Function.Description = tool.Name, tool.Description
-		if tool.Schema != nil && (json.Unmarshal(tool.Schema, &out.Function.Parameters) != nil || out.Function.Parameters == nil) {
+		if tool.Schema != nil && (json.Unmarshal(tool.Schema, &out.Function.Parameters) != nil ||
+			out.Function.Parameters == nil) {
 			return nil, fault.Newf(fault.InvalidArgument, "the schema of tool %q is no JSON object", tool.Name)
 		}
 		tools = append(tools, out)

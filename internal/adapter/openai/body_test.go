@@ -22,11 +22,16 @@ func TestRequestsAreThoseOfTheSDK(t *testing.T) {
 	none := talking
 	none.ToolChoice = llm.ChooseNone
 	formed := request
-	formed.Schema = &llm.Schema{Name: "task", JSON: json.RawMessage(`{"additionalProperties":false,"properties":{"name":{"type":"string"}},"required":["name"],"type":"object"}`)}
-	sorted := []llm.Tool{{Name: "memory_save", Description: "Keeps a <fact>.", Schema: json.RawMessage(`{"properties":{"content":{"maxLength":1000,"type":"string"}},"required":["content"],"type":"object"}`)}, list}
+	formed.Schema = &llm.Schema{Name: "task",
+		JSON: json.RawMessage(`{"additionalProperties":false,"properties":{"name":{"type":"string"}},` +
+			`"required":["name"],"type":"object"}`)}
+	sorted := []llm.Tool{{Name: "memory_save", Description: "Keeps a <fact>.",
+		Schema: json.RawMessage(`{"properties":{"content":{"maxLength":1000,"type":"string"}},` +
+			`"required":["content"],"type":"object"}`)}, list}
 	withTools := talking
 	withTools.Tools, none.Tools = sorted, sorted
-	for name, r := range map[string]llm.Request{"schema": formed, "tools": withTools, "options": without, "no choice": none} {
+	for name, r := range map[string]llm.Request{"schema": formed, "tools": withTools, "options": without,
+		"no choice": none} {
 		for _, mode := range []string{"", chat.StructuredObject, chat.StructuredNone} {
 			sent := prepare(t, chat.New(chat.Config{Structured: mode}), r).Body
 			var params openai.ChatCompletionNewParams
@@ -48,7 +53,9 @@ func TestRequestsAreThoseOfTheSDK(t *testing.T) {
 func BenchmarkPrepare(b *testing.B) {
 	long := talking
 	for i := range 300 {
-		long.Messages = append(long.Messages, llm.Message{Role: llm.RoleUser, Content: fmt.Sprintf("What was it that I said %d days ago?", i)}, llm.Message{Role: llm.RoleAssistant, Content: strings.Repeat("window ", 20)})
+		long.Messages = append(long.Messages,
+			llm.Message{Role: llm.RoleUser, Content: fmt.Sprintf("What was it that I said %d days ago?", i)},
+			llm.Message{Role: llm.RoleAssistant, Content: strings.Repeat("window ", 20)})
 	}
 	model := chat.New(chat.Config{})
 	sent, err := model.Prepare(long)

@@ -27,7 +27,8 @@ var (
 	// Wordings of OpenAI, Azure, vLLM, llama.cpp, Anthropic, Gemini and Groq.
 	tooLong = regexp.MustCompile(`(?i)context.?length|context window|context size|maximum context|too many tokens|` +
 		`prompt is too long|input is too long|input token count|reduce the length|request too large|上下文长度|输入过长`)
-	outOfMoney = regexp.MustCompile(`(?i)insufficient_quota|billing_hard_limit|exceeded your current quota|insufficient (balance|credits?)|余额不足|欠费`)
+	outOfMoney = regexp.MustCompile(`(?i)insufficient_quota|billing_hard_limit|exceeded your current ` +
+		`quota|insufficient (balance|credits?)|余额不足|欠费`)
 	optionTalk = regexp.MustCompile(`(?i)tool_choice|tool choice|temperature|reasoning_effort`)
 	schemaTalk = regexp.MustCompile(`(?i)response_format|json_schema|json_object|structured output`)
 )
@@ -50,7 +51,8 @@ func (e *Endpoint) rejected(answer *http.Response, request []byte) *llm.Error {
 		Status:     answer.StatusCode,
 		RetryAfter: retryAfter(answer.Header, time.Now()),
 		Sent:       true,
-		Message: fmt.Sprintf("the model endpoint answered %d %s: %s", answer.StatusCode, http.StatusText(answer.StatusCode),
+		Message: fmt.Sprintf("the model endpoint answered %d %s: %s", answer.StatusCode,
+			http.StatusText(answer.StatusCode),
 			e.masked(said.Message)),
 	}
 	if place := answer.Header.Get("Location"); place != "" && answer.StatusCode < 400 {
@@ -86,7 +88,9 @@ func classOf(status int, said endpointError, request []byte) llm.Class {
 		return llm.ContextLength
 	case (status == 400 || status == 422) && has(request, "response_format") && schemaTalk.MatchString(words):
 		return llm.NoSchema
-	case (status == 400 || status == 422) && (has(request, "tool_choice") || has(request, "temperature") || has(request, "reasoning_effort")) && optionTalk.MatchString(words):
+	case (status == 400 || status == 422) &&
+		(has(request, "tool_choice") || has(request, "temperature") || has(request, "reasoning_effort")) &&
+		optionTalk.MatchString(words):
 		return llm.NoOption
 	case status == 408 || status == 409 || status == 429:
 		return llm.Retryable
@@ -113,7 +117,8 @@ func (e *Endpoint) unanswered(ctx context.Context, err error, sent bool) *llm.Er
 }
 
 func interrupted(stop error, sent bool) *llm.Error {
-	return &llm.Error{Class: llm.Retryable, Message: "the model call was interrupted: " + stop.Error(), Sent: sent, Cause: stop}
+	return &llm.Error{Class: llm.Retryable, Message: "the model call was interrupted: " + stop.Error(), Sent: sent,
+		Cause: stop}
 }
 
 // webPage is the mistake of a base URL without its /v1.

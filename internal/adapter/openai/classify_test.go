@@ -28,10 +28,12 @@ func TestStatusesMapToClasses(t *testing.T) {
 		{422, "json_schema is not supported", llm.NoSchema},
 		{429, "slow down", llm.Retryable},
 		{429, "You exceeded your current quota, please check your plan", llm.Auth},
-		{500, "", llm.Retryable}, {502, "", llm.Retryable}, {503, "maximum context", llm.Retryable}, {504, "", llm.Retryable}, {529, "", llm.Retryable},
+		{500, "", llm.Retryable}, {502, "", llm.Retryable}, {503, "maximum context", llm.Retryable},
+		{504, "", llm.Retryable}, {529, "", llm.Retryable},
 		{501, "", llm.Fatal},
 	} {
-		if got := classOf(test.status, endpointError{Message: test.said}, []byte(`{"response_format":{},"tool_choice":"none"}`)); got != test.want {
+		if got := classOf(test.status, endpointError{Message: test.said},
+			[]byte(`{"response_format":{},"tool_choice":"none"}`)); got != test.want {
 			t.Errorf("%d %q: got %s, want %s", test.status, test.said, got, test.want)
 		}
 	}
@@ -77,11 +79,14 @@ func TestRetryAfterIsReadAndCapped(t *testing.T) {
 func TestStrictModeNeedsClosedSchemas(t *testing.T) {
 	t.Parallel()
 	for schema, want := range map[string]bool{
-		`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`:                                                                          true,
-		`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`:                                                                                                       false,
-		`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a"],"additionalProperties":false}`:                                                    false,
-		`{"type":"object","properties":{"a":{"type":"array","items":{"type":"object"}}},"required":["a"],"additionalProperties":false}`:                                                 false,
-		`{"type":"object","properties":{"a":{"anyOf":[{"type":"object","properties":{},"additionalProperties":false},{"type":"null"}]}},"required":["a"],"additionalProperties":false}`: true,
+		`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false}`: true,
+		`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`:                              false,
+		`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"required":["a"],` +
+			`"additionalProperties":false}`: false,
+		`{"type":"object","properties":{"a":{"type":"array","items":{"type":"object"}}},"required":["a"],` +
+			`"additionalProperties":false}`: false,
+		`{"type":"object","properties":{"a":{"anyOf":[{"type":"object","properties":{},"additionalProperties":false}` +
+			`,{"type":"null"}]}},"required":["a"],"additionalProperties":false}`: true,
 	} {
 		if got := strictable([]byte(schema)); got != want {
 			t.Errorf("%s: got %v, want %v", schema, got, want)

@@ -44,7 +44,8 @@ func (c *Client) Prepare(r llm.Request) (llm.Prepared, error) {
 	}
 	body, err := json.Marshal(rendered)
 	if err != nil {
-		return llm.Prepared{}, fault.Wrap(err, fault.InvalidArgument, "the request to model "+quote(r.Model)+" cannot be rendered", "")
+		return llm.Prepared{}, fault.Wrap(err, fault.InvalidArgument,
+			"the request to model "+quote(r.Model)+" cannot be rendered", "")
 	}
 	return llm.Prepared{Model: r.Model, Body: body, Label: r.Label}, nil
 }

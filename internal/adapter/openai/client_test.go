@@ -14,7 +14,8 @@ import (
 )
 
 var (
-	schema  = &llm.Schema{Name: "task", JSON: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"],"additionalProperties":false}`)}
+	schema = &llm.Schema{Name: "task", JSON: json.RawMessage(
+		`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"],"additionalProperties":false}`)}
 	request = llm.Request{
 		Model: "scripted", System: "Name the <task>.", MaxTokens: 50,
 		Messages: []llm.Message{{Role: llm.RoleUser, Content: "{\"messages\":[\"退款 & \u2028 more\"]}"},
@@ -35,7 +36,8 @@ func prepare(t *testing.T, model llm.Model, r llm.Request) llm.Prepared {
 func TestSendPostsThePreparedBytesOnceWithItsLabel(t *testing.T) {
 	t.Parallel()
 	srv := openaitest.New(t)
-	srv.On(openaitest.Rule{Stage: "extract", Run: "r-1", Task: "退款 task", File: "a.py", Reply: `{"name":"x"}`, Usage: &llm.Usage{Input: 7, Output: 3}})
+	srv.On(openaitest.Rule{Stage: "extract", Run: "r-1", Task: "退款 task", File: "a.py", Reply: `{"name":"x"}`,
+		Usage: &llm.Usage{Input: 7, Output: 3}})
 	model := openai.New(openai.Config{BaseURL: srv.URL, APIKey: "sk-test"})
 	prepared := prepare(t, model, request)
 
@@ -64,9 +66,12 @@ func TestSendPostsThePreparedBytesOnceWithItsLabel(t *testing.T) {
 func TestPrepareRendersDeterministicBytes(t *testing.T) {
 	t.Parallel()
 	const messages = `"messages":[{"content":"Name the \u003ctask\u003e.","role":"system"},` +
-		`{"content":"{\"messages\":[\"退款 \u0026 \u2028 more\"]}","role":"user"},{"content":"oops","role":"assistant"},{"content":"again","role":"user"}],"model":"scripted",`
+		`{"content":"{\"messages\":[\"退款 \u0026 \u2028 ` +
+		`more\"]}","role":"user"},{"content":"oops","role":"assistant"},{"content":"again","role":"user"}],` +
+		`"model":"scripted",`
 	format := func(strict string) string {
-		return `"response_format":{"json_schema":{"name":"task","strict":` + strict + `,"schema":` + string(schema.JSON) + `},"type":"json_schema"}}`
+		return `"response_format":{"json_schema":{"name":"task","strict":` + strict + `,"schema":` +
+			string(schema.JSON) + `},"type":"json_schema"}}`
 	}
 	loose := request
 	loose.Schema = &llm.Schema{Name: "task", JSON: json.RawMessage(`{"type":"object","properties":{}}`)}
@@ -75,8 +80,10 @@ func TestPrepareRendersDeterministicBytes(t *testing.T) {
 		request llm.Request
 		want    string
 	}{
-		"compatible server": {openai.Config{BaseURL: "http://localhost/v1"}, request, `{` + messages + `"max_tokens":50,` + format("true")},
-		"openai":            {openai.Config{}, request, `{` + messages + `"max_completion_tokens":50,` + format("true")},
+		"compatible server": {openai.Config{BaseURL: "http://localhost/v1"}, request,
+			`{` + messages + `"max_tokens":50,` + format("true")},
+		"openai": {openai.Config{}, request,
+			`{` + messages + `"max_completion_tokens":50,` + format("true")},
 		"no strict mode for a loose schema": {openai.Config{}, loose, `{` + messages + `"max_completion_tokens":50,` +
 			strings.Replace(format("false"), string(schema.JSON), string(loose.Schema.JSON), 1)},
 	} {
@@ -93,7 +100,8 @@ func TestPrepareRendersDeterministicBytes(t *testing.T) {
 
 func TestSchemaTravelsAsTextWhereItMust(t *testing.T) {
 	t.Parallel()
-	for mode, format := range map[string]string{openai.StructuredNone: "", openai.StructuredObject: `"response_format":{"type":"json_object"}`} {
+	for mode, format := range map[string]string{openai.StructuredNone: "",
+		openai.StructuredObject: `"response_format":{"type":"json_object"}`} {
 		for system, sentence := range map[string]string{"Name it.": "Reply with one JSON value", "请给任务命名。": "只回复一个"} {
 			r := request
 			r.System = system
@@ -116,10 +124,16 @@ func TestPrepareRefusesWhatCannotBeSent(t *testing.T) {
 		change func(*llm.Request)
 		want   fault.Code
 	}{
-		"no model":       {openai.Config{}, func(r *llm.Request) { r.Model = "" }, fault.Misconfigured},
-		"role":           {openai.Config{}, func(r *llm.Request) { r.Messages = []llm.Message{{Role: "oracle"}} }, fault.InvalidArgument},
-		"no messages":    {openai.Config{}, func(r *llm.Request) { *r = llm.Request{Model: "m"} }, fault.InvalidArgument},
-		"broken schema":  {openai.Config{}, func(r *llm.Request) { r.Schema = &llm.Schema{JSON: json.RawMessage("{")} }, fault.InvalidArgument},
+		"no model": {openai.Config{}, func(r *llm.Request) { r.Model = "" }, fault.Misconfigured},
+		"role": {openai.Config{}, func(r *llm.Request) {
+			r.Messages = []llm.Message{{Role: "oracle"}}
+		}, fault.InvalidArgument},
+		"no messages": {openai.Config{}, func(r *llm.Request) {
+			*r = llm.Request{Model: "m"}
+		}, fault.InvalidArgument},
+		"broken schema": {openai.Config{}, func(r *llm.Request) {
+			r.Schema = &llm.Schema{JSON: json.RawMessage("{")}
+		}, fault.InvalidArgument},
 		"structured":     {openai.Config{Structured: "yaml"}, func(*llm.Request) {}, fault.Misconfigured},
 		"base URL":       {openai.Config{BaseURL: "localhost:1234"}, func(*llm.Request) {}, fault.Misconfigured},
 		"negative limit": {openai.Config{Timeout: -1}, func(*llm.Request) {}, fault.Misconfigured},
@@ -144,7 +158,8 @@ func TestRefusalsAreReplies(t *testing.T) {
 		"field": "No.", "filter": "the endpoint's content filter stopped the reply",
 		"words": "I'm sorry, but I can't help with that.", "answer": "",
 	} {
-		reply, err := model.Send(t.Context(), prepare(t, model, llm.Request{Model: "m", Messages: llm.User("u"), Label: llm.Label{Stage: stage}}))
+		reply, err := model.Send(t.Context(),
+			prepare(t, model, llm.Request{Model: "m", Messages: llm.User("u"), Label: llm.Label{Stage: stage}}))
 		if err != nil || reply.Refusal != want {
 			t.Errorf("%s: got %q, %v, want %q", stage, reply.Refusal, err, want)
 		}
@@ -159,7 +174,9 @@ func TestUsageIsEstimatedWhenTheEndpointDoesNotCount(t *testing.T) {
 	send := func(config openai.Config, stage string) llm.Usage {
 		config.BaseURL = srv.URL
 		model := openai.New(config)
-		reply, err := model.Send(t.Context(), prepare(t, model, llm.Request{Model: "m", System: "12345678", Messages: llm.User("你好"), Label: llm.Label{Stage: stage}}))
+		reply, err := model.Send(t.Context(),
+			prepare(t, model, llm.Request{Model: "m", System: "12345678", Messages: llm.User("你好"),
+				Label: llm.Label{Stage: stage}}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +197,8 @@ func TestAHandlerInTheProcessCanAnswer(t *testing.T) {
 	t.Parallel()
 	srv := openaitest.New(t)
 	srv.On(openaitest.Rule{Reply: "in process"})
-	model := openai.New(openai.Config{BaseURL: "http://offline.invalid/v1", Offline: true, HTTPClient: openai.InProcess(srv)})
+	model := openai.New(openai.Config{BaseURL: "http://offline.invalid/v1", Offline: true,
+		HTTPClient: openai.InProcess(srv)})
 	reply, err := model.Send(t.Context(), prepare(t, model, llm.Request{Model: "m", Messages: llm.User("u")}))
 	if err != nil || reply.Text != "in process" || !model.Offline() {
 		t.Fatalf("got %+v, %v", reply, err)

@@ -10,7 +10,8 @@ import (
 
 // How a Schema is asked for.
 const (
-	StructuredAuto   = "auto"        // json_schema, strict when the schema allows it; callers fall back through llm.WithoutSchema on llm.NoSchema
+	// json_schema, strict when the schema allows it; callers fall back through llm.WithoutSchema on llm.NoSchema
+	StructuredAuto   = "auto"
 	StructuredSchema = "json_schema" // json_schema, always strict
 	StructuredObject = "json_object" // JSON mode, with the schema as text in the system message
 	StructuredNone   = "none"        // the schema as text in the system message, nothing else
@@ -43,7 +44,8 @@ func (c Config) Validate() error {
 			"use one of auto, json_schema, json_object, none")
 	}
 	if c.Timeout < 0 {
-		return fault.New(fault.Misconfigured, "the timeout of model calls is negative", "use a duration such as 150s, or 0 for the default")
+		return fault.New(fault.Misconfigured, "the timeout of model calls is negative",
+			"use a duration such as 150s, or 0 for the default")
 	}
 	base, err := url.Parse(c.base())
 	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {

@@ -24,17 +24,24 @@ func TestFailuresAreClassed(t *testing.T) {
 		wait      time.Duration
 		plainText bool
 	}{
-		"auth":            {rule: openaitest.Rule{Status: 401}, class: llm.Auth, code: fault.ModelAuth},
-		"rate":            {rule: openaitest.Rule{Status: 429, RetryAfter: "2"}, class: llm.Retryable, code: fault.Unavailable, wait: 2 * time.Second},
-		"quota":           {rule: openaitest.Rule{Status: 429, Reply: `{"error":{"code":"insufficient_quota"}}`}, class: llm.Auth, code: fault.ModelAuth},
-		"overload":        {rule: openaitest.Rule{Status: 503, Reply: "<html>busy</html>"}, class: llm.Retryable, code: fault.Unavailable},
-		"length":          {rule: openaitest.Rule{Status: 400, Reply: `{"error":{"code":"context_length_exceeded"}}`}, class: llm.ContextLength, code: fault.ModelContext},
-		"schema":          {rule: openaitest.Rule{Status: 400, Reply: "Unknown parameter: 'response_format'"}, class: llm.NoSchema, code: fault.ModelRejected},
-		"schema not sent": {rule: openaitest.Rule{Status: 400, Reply: "Unknown parameter: 'response_format'"}, class: llm.Fatal, code: fault.ModelRejected, plainText: true},
-		"unmatched":       {class: llm.Fatal, code: fault.ModelRejected},
-		"malformed":       {rule: openaitest.Rule{Malformed: true}, class: llm.Retryable, code: fault.Unavailable},
-		"dropped":         {rule: openaitest.Rule{Drop: true}, class: llm.Retryable, code: fault.Unavailable},
-		"half answered":   {rule: openaitest.Rule{DropAfter: true, Reply: "text"}, class: llm.Retryable, code: fault.Unavailable},
+		"auth": {rule: openaitest.Rule{Status: 401}, class: llm.Auth, code: fault.ModelAuth},
+		"rate": {rule: openaitest.Rule{Status: 429, RetryAfter: "2"}, class: llm.Retryable,
+			code: fault.Unavailable, wait: 2 * time.Second},
+		"quota": {rule: openaitest.Rule{Status: 429, Reply: `{"error":{"code":"insufficient_quota"}}`},
+			class: llm.Auth, code: fault.ModelAuth},
+		"overload": {rule: openaitest.Rule{Status: 503, Reply: "<html>busy</html>"}, class: llm.Retryable,
+			code: fault.Unavailable},
+		"length": {rule: openaitest.Rule{Status: 400, Reply: `{"error":{"code":"context_length_exceeded"}}`},
+			class: llm.ContextLength, code: fault.ModelContext},
+		"schema": {rule: openaitest.Rule{Status: 400, Reply: "Unknown parameter: 'response_format'"},
+			class: llm.NoSchema, code: fault.ModelRejected},
+		"schema not sent": {rule: openaitest.Rule{Status: 400, Reply: "Unknown parameter: 'response_format'"},
+			class: llm.Fatal, code: fault.ModelRejected, plainText: true},
+		"unmatched": {class: llm.Fatal, code: fault.ModelRejected},
+		"malformed": {rule: openaitest.Rule{Malformed: true}, class: llm.Retryable, code: fault.Unavailable},
+		"dropped":   {rule: openaitest.Rule{Drop: true}, class: llm.Retryable, code: fault.Unavailable},
+		"half answered": {rule: openaitest.Rule{DropAfter: true, Reply: "text"}, class: llm.Retryable,
+			code: fault.Unavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -50,7 +57,9 @@ func TestFailuresAreClassed(t *testing.T) {
 			}
 			model := openai.New(openai.Config{BaseURL: srv.URL})
 			// A reused connection is where HTTP clients like to send twice.
-			if _, err := model.Send(t.Context(), prepare(t, model, llm.Request{Model: "m", Messages: llm.User("u"), Label: llm.Label{Stage: "warm"}})); err != nil {
+			if _, err := model.Send(t.Context(),
+				prepare(t, model, llm.Request{Model: "m", Messages: llm.User("u"),
+					Label: llm.Label{Stage: "warm"}})); err != nil {
 				t.Fatal(err)
 			}
 			r := request
@@ -62,7 +71,8 @@ func TestFailuresAreClassed(t *testing.T) {
 			if !errors.As(err, &failure) {
 				t.Fatalf("got %v, want an *llm.Error", err)
 			}
-			if failure.Class != test.class || !failure.Sent || failure.RetryAfter != test.wait || failure.Fault().Code != test.code {
+			if failure.Class != test.class || !failure.Sent || failure.RetryAfter != test.wait ||
+				failure.Fault().Code != test.code {
 				t.Errorf("got %+v, fault %s", failure, failure.Fault().Code)
 			}
 			if n := srv.Count("extract"); n != 1 {
@@ -92,7 +102,8 @@ func (brokenTransport) RoundTrip(*http.Request) (*http.Response, error) {
 
 func TestATransportThatCannotTellMayHaveSent(t *testing.T) {
 	t.Parallel()
-	model := openai.New(openai.Config{BaseURL: "http://proxy.invalid/v1", HTTPClient: &http.Client{Transport: brokenTransport{}}})
+	model := openai.New(openai.Config{BaseURL: "http://proxy.invalid/v1",
+		HTTPClient: &http.Client{Transport: brokenTransport{}}})
 	_, err := model.Send(t.Context(), prepare(t, model, request))
 	var failure *llm.Error
 	if !errors.As(err, &failure) || failure.Class != llm.Retryable || !failure.Sent {
@@ -112,10 +123,12 @@ func TestCancellationPassesThrough(t *testing.T) {
 	}()
 	_, err := model.Send(ctx, prepare(t, model, request))
 	var failure *llm.Error
-	if !errors.Is(err, context.Canceled) || !errors.As(err, &failure) || !failure.Sent || failure.Fault().Code != fault.Cancelled {
+	if !errors.Is(err, context.Canceled) || !errors.As(err, &failure) || !failure.Sent ||
+		failure.Fault().Code != fault.Cancelled {
 		t.Fatalf("got %#v, want a cancellation of a sent request", err)
 	}
-	if _, err = model.Send(ctx, prepare(t, model, request)); !errors.As(err, &failure) || failure.Sent || srv.Count("") != 1 {
+	if _, err = model.Send(ctx, prepare(t, model, request)); !errors.As(err, &failure) || failure.Sent ||
+		srv.Count("") != 1 {
 		t.Fatalf("a done context: got %#v and %d requests, want nothing sent", err, srv.Count(""))
 	}
 }
@@ -127,7 +140,8 @@ func TestAnEndpointThatHangsIsRetryable(t *testing.T) {
 	model := openai.New(openai.Config{BaseURL: srv.URL, Timeout: 20 * time.Millisecond})
 	_, err := model.Send(t.Context(), prepare(t, model, request))
 	var failure *llm.Error
-	if !errors.As(err, &failure) || failure.Class != llm.Retryable || !strings.Contains(failure.Message, "within 20ms") {
+	if !errors.As(err, &failure) || failure.Class != llm.Retryable ||
+		!strings.Contains(failure.Message, "within 20ms") {
 		t.Fatalf("got %v, want a time-out", err)
 	}
 }
@@ -143,7 +157,9 @@ func TestOddAnswersAreNamed(t *testing.T) {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			_, _ = w.Write([]byte("<html>"))
 		}, llm.Fatal, "/v1"},
-		"redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusFound) }, llm.Fatal, "/login"},
+		"redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/login", http.StatusFound)
+		}, llm.Fatal, "/login"},
 		"error inside a 200": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write([]byte(`{"error":{"code":429,"message":"slow down"}}`))
@@ -171,7 +187,8 @@ func TestOddAnswersAreNamed(t *testing.T) {
 			model := openai.New(openai.Config{BaseURL: srv.URL, APIKey: "sk-secret"})
 			_, err := model.Send(t.Context(), prepare(t, model, request))
 			var failure *llm.Error
-			if !errors.As(err, &failure) || failure.Class != test.class || !strings.Contains(failure.Message, test.says) ||
+			if !errors.As(err, &failure) || failure.Class != test.class ||
+				!strings.Contains(failure.Message, test.says) ||
 				strings.Contains(failure.Message, "sk-secret") {
 				t.Fatalf("got %+v, want %s naming %q", err, test.class, test.says)
 			}

@@ -11,10 +11,12 @@ import (
 
 func (c *Client) render(r llm.Request) (out body, err error) {
 	if r.Model == "" {
-		return out, fault.New(fault.Misconfigured, "no model is named for stage "+quote(r.Label.Stage), "set CAIRN_MODEL")
+		return out, fault.New(fault.Misconfigured, "no model is named for stage "+quote(r.Label.Stage),
+			"set CAIRN_MODEL")
 	}
 	if r.Schema != nil && !json.Valid(r.Schema.JSON) {
-		return out, fault.Newf(fault.InvalidArgument, "the schema %q of stage %q is not JSON", r.Schema.Name, r.Label.Stage)
+		return out, fault.Newf(fault.InvalidArgument, "the schema %q of stage %q is not JSON", r.Schema.Name,
+			r.Label.Stage)
 	}
 	out.Model = r.Model
 	if r.Schema != nil {
@@ -26,7 +28,8 @@ func (c *Client) render(r llm.Request) (out body, err error) {
 			out.ResponseFormat = &bodyFormat{Type: "json_object"}
 		default:
 			strict := c.config.Structured == StructuredSchema || strictable(r.Schema.JSON)
-			out.ResponseFormat = &bodyFormat{Type: "json_schema", Schema: &bodySchema{Name: r.Schema.Name, Strict: strict, Schema: r.Schema.JSON}}
+			out.ResponseFormat = &bodyFormat{Type: "json_schema",
+				Schema: &bodySchema{Name: r.Schema.Name, Strict: strict, Schema: r.Schema.JSON}}
 		}
 	}
 	if out.Messages, err = messagesOf(r); err != nil {
@@ -39,7 +42,8 @@ func (c *Client) render(r llm.Request) (out body, err error) {
 	case r.ToolChoice == llm.ChooseNone && len(r.Tools) > 0: // without tools endpoints refuse it
 		out.ToolChoice = string(llm.ChooseNone)
 	case r.ToolChoice != llm.ChooseAuto && r.ToolChoice != llm.ChooseNone:
-		return out, fault.New(fault.InvalidArgument, "tool choice "+quote(string(r.ToolChoice))+" of a model request is unknown", "use none, or leave it empty")
+		return out, fault.New(fault.InvalidArgument,
+			"tool choice "+quote(string(r.ToolChoice))+" of a model request is unknown", "use none, or leave it empty")
 	}
 	if r.NoReasoning {
 		out.ReasoningEffort = "none"

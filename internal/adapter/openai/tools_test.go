@@ -16,17 +16,23 @@ import (
 )
 
 var (
-	save    = llm.Tool{Name: "memory_save", Description: "Keeps a <fact>.", Schema: json.RawMessage(`{"type":"object","required":["content"],"properties":{"store":{"type":"string"},"content":{"type":"string","maxLength":1000}}}`)}
+	save = llm.Tool{Name: "memory_save", Description: "Keeps a <fact>.",
+		Schema: json.RawMessage(`{"type":"object","required":["content"],"properties":{"store":{"type":"string"},` +
+			`"content":{"type":"string","maxLength":1000}}}`)}
 	list    = llm.Tool{Name: "memory_list"}
 	talking = llm.Request{
-		Model: "scripted", System: "Help.", Tools: []llm.Tool{save, list}, Temperature: new(0.0), Label: llm.Label{Stage: "turn"},
+		Model: "scripted", System: "Help.", Tools: []llm.Tool{save, list}, Temperature: new(0.0),
+		Label: llm.Label{Stage: "turn"},
 		Messages: []llm.Message{
 			{Role: llm.RoleUser, Content: "I like window seats."},
-			{Role: llm.RoleAssistant, Calls: []llm.ToolCall{{ID: "a", Name: "memory_save", Arguments: `{"content": "window"}`}, {ID: "b", Name: "memory_list"}, {ID: "c", Name: "memory_save", Arguments: `{"cut`}}},
+			{Role: llm.RoleAssistant, Calls: []llm.ToolCall{
+				{ID: "a", Name: "memory_save", Arguments: `{"content": "window"}`}, {ID: "b", Name: "memory_list"},
+				{ID: "c", Name: "memory_save", Arguments: `{"cut`}}},
 			{Role: llm.RoleTool, CallID: "a", Content: `{"ok":true}`},
 			{Role: llm.RoleTool, CallID: "b"},
 			{Role: llm.RoleTool, CallID: "c", Content: "not JSON"},
-			{Role: llm.RoleAssistant, Content: "Looking.", Calls: []llm.ToolCall{{ID: "d", Name: "memory_list", Arguments: "{}"}}},
+			{Role: llm.RoleAssistant, Content: "Looking.",
+				Calls: []llm.ToolCall{{ID: "d", Name: "memory_list", Arguments: "{}"}}},
 			{Role: llm.RoleTool, CallID: "d", Content: "window"},
 		},
 	}
@@ -42,12 +48,16 @@ func TestToolsAndTheirResultsAreRenderedInOrder(t *testing.T) {
 	}
 	messages := `{"messages":[` + strings.Join([]string{
 		`{"content":"Help.","role":"system"}`, `{"content":"I like window seats.","role":"user"}`,
-		`{"tool_calls":[` + call("a", "memory_save", `"{\"content\": \"window\"}"`) + "," + call("b", "memory_list", `"{}"`) + "," +
+		`{"tool_calls":[` + call("a", "memory_save", `"{\"content\": \"window\"}"`) + "," +
+			call("b", "memory_list", `"{}"`) + "," +
 			call("c", "memory_save", `"{\"not_json\":\"{\\\"cut\"}"`) + `],"role":"assistant"}`,
 		result("a", `"{\"ok\":true}"`), result("b", `""`), result("c", `"not JSON"`),
-		`{"content":"Looking.","tool_calls":[` + call("d", "memory_list", `"{}"`) + `],"role":"assistant"}`, result("d", `"window"`),
+		`{"content":"Looking.","tool_calls":[` + call("d", "memory_list", `"{}"`) + `],"role":"assistant"}`,
+		result("d", `"window"`),
 	}, ",") + `],"model":"scripted","temperature":0,`
-	tools := `"tools":[{"function":{"name":"memory_save","description":"Keeps a \u003cfact\u003e.","parameters":{"properties":{"store":{"type":"string"},"content":{"type":"string","maxLength":1000}},"required":["content"],"type":"object"}},"type":"function"},` +
+	tools := `"tools":[{"function":{"name":"memory_save","description":"Keeps a ` +
+		`\u003cfact\u003e.","parameters":{"properties":{"store":{"type":"string"},"content":{"type":"string",` +
+		`"maxLength":1000}},"required":["content"],"type":"object"}},"type":"function"},` +
 		`{"function":{"name":"memory_list"},"type":"function"}]}`
 	for choice, want := range map[llm.ToolChoice]string{
 		llm.ChooseAuto: messages + tools,
@@ -130,10 +140,14 @@ func TestOddCallsAreRead(t *testing.T) {
 		message string
 		want    llm.ToolCall
 	}{
-		"no content":  {`{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"x","arguments":"{}"}}]}`, llm.ToolCall{ID: "1", Name: "x", Arguments: "{}"}},
-		"null":        {`{"content":null,"tool_calls":[{"id":null,"function":{"name":"x","arguments":null}}]}`, llm.ToolCall{ID: "call_4", Name: "x"}},
-		"an object":   {`{"tool_calls":[{"function":{"name":"x","arguments":{"a": 1}}}]}`, llm.ToolCall{ID: "call_4", Name: "x", Arguments: `{"a": 1}`}},
-		"custom":      {`{"tool_calls":[{"id":"1","type":"custom","custom":{"name":"x","input":"free"}}]}`, llm.ToolCall{ID: "1", Name: "x", Arguments: "free"}},
+		"no content": {`{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"x",` +
+			`"arguments":"{}"}}]}`, llm.ToolCall{ID: "1", Name: "x", Arguments: "{}"}},
+		"null": {`{"content":null,"tool_calls":[{"id":null,"function":{"name":"x","arguments":null}}]}`,
+			llm.ToolCall{ID: "call_4", Name: "x"}},
+		"an object": {`{"tool_calls":[{"function":{"name":"x","arguments":{"a": 1}}}]}`,
+			llm.ToolCall{ID: "call_4", Name: "x", Arguments: `{"a": 1}`}},
+		"custom": {`{"tool_calls":[{"id":"1","type":"custom","custom":{"name":"x","input":"free"}}]}`,
+			llm.ToolCall{ID: "1", Name: "x", Arguments: "free"}},
 		"no function": {`{"tool_calls":[{"id":"1"}]}`, llm.ToolCall{ID: "1"}},
 	} {
 		model := answering(t, c.message)
@@ -149,7 +163,8 @@ func TestOddCallsAreRead(t *testing.T) {
 
 func TestAReplyWithNothingInItIsEmpty(t *testing.T) {
 	t.Parallel()
-	for message, want := range map[string]bool{`{"role":"assistant"}`: true, `{"content":null}`: true, `{"content":" \n"}`: true, `{"tool_calls":[]}`: true,
+	for message, want := range map[string]bool{`{"role":"assistant"}`: true, `{"content":null}`: true,
+		`{"content":" \n"}`: true, `{"tool_calls":[]}`: true,
 		`{"content":"x"}`: false, `{"refusal":"No."}`: false} {
 		model := answering(t, message)
 		if reply, err := model.Send(t.Context(), prepare(t, model, talking)); err != nil || reply.Empty() != want {
@@ -162,7 +177,8 @@ func TestAReplyWithNothingInItIsEmpty(t *testing.T) {
 func TestAnApologyNextToACallIsNoRefusal(t *testing.T) {
 	t.Parallel()
 	srv := openaitest.New(t)
-	srv.On(openaitest.Rule{Reply: "I'm sorry, but I can't help with that.", Calls: []llm.ToolCall{{ID: "1", Name: "memory_list"}}})
+	srv.On(openaitest.Rule{Reply: "I'm sorry, but I can't help with that.",
+		Calls: []llm.ToolCall{{ID: "1", Name: "memory_list"}}})
 	model := openai.New(openai.Config{BaseURL: srv.URL})
 	if reply, err := model.Send(t.Context(), prepare(t, model, talking)); err != nil || reply.Refusal != "" {
 		t.Errorf("%+v, %v", reply, err)
@@ -174,7 +190,8 @@ func TestPlainerLeavesOutOnlyWhatIsThere(t *testing.T) {
 	r := llm.Request{System: "s", Schema: schema, ToolChoice: llm.ChooseNone}
 	for _, class := range []llm.Class{llm.NoSchema, llm.NoOption} {
 		plainer, ok := llm.Plainer(r, fmt.Errorf("sent: %w", &llm.Error{Class: class}))
-		if !ok || (plainer.Schema == nil) != (class == llm.NoSchema) || (plainer.ToolChoice == "") != (class == llm.NoOption) {
+		if !ok || (plainer.Schema == nil) != (class == llm.NoSchema) ||
+			(plainer.ToolChoice == "") != (class == llm.NoOption) {
 			t.Errorf("%s: %+v, %v", class, plainer, ok)
 		}
 		if _, ok := llm.Plainer(plainer, &llm.Error{Class: class}); ok {

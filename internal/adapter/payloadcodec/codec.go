@@ -46,7 +46,9 @@ func New(keys string) (*Codec, error) {
 	for i, text := range strings.Split(keys, ",") {
 		raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
 		if err != nil || len(raw) != keyBytes {
-			return nil, fault.New(fault.Misconfigured, fmt.Sprintf("key %d of CAIRN_PAYLOAD_KEYS is not the base64 of %d bytes", i+1, keyBytes), "make one: openssl rand -base64 32")
+			return nil, fault.New(fault.Misconfigured,
+				fmt.Sprintf("key %d of CAIRN_PAYLOAD_KEYS is not the base64 of %d bytes", i+1, keyBytes),
+				"make one: openssl rand -base64 32")
 		}
 		block, err := aes.NewCipher(raw)
 		if err != nil {
@@ -78,7 +80,8 @@ func (c *Codec) Encode(plain []*commonpb.Payload) ([]*commonpb.Payload, error) {
 		if _, err := rand.Read(nonce); err != nil {
 			return nil, fmt.Errorf("encrypt a payload: %w", err)
 		}
-		out[i] = &commonpb.Payload{Metadata: map[string][]byte{converter.MetadataEncoding: []byte(encrypted), keyName: []byte(c.current)},
+		out[i] = &commonpb.Payload{Metadata: map[string][]byte{converter.MetadataEncoding: []byte(encrypted),
+			keyName: []byte(c.current)},
 			Data: aead.Seal(nonce, nonce, raw, []byte(c.current))}
 	}
 	return out, nil

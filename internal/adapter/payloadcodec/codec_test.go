@@ -32,12 +32,15 @@ func TestWhatIsEncryptedIsReadByItsKeysAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bytes.Contains(stored[0].Data, []byte("1234")) || string(stored[0].Metadata[converter.MetadataEncoding]) != encrypted || bytes.Equal(stored[0].Data, stored[1].Data) {
+	if bytes.Contains(stored[0].Data, []byte("1234")) ||
+		string(stored[0].Metadata[converter.MetadataEncoding]) != encrypted ||
+		bytes.Equal(stored[0].Data, stored[1].Data) {
 		t.Errorf("stored %v", stored)
 	}
 	for keys, reads := range map[string]bool{key(1): true, key(2) + ", " + key(1): true, key(2): false} {
 		back, err := codec(t, keys).Decode(stored)
-		if (err == nil) != reads || reads && (!bytes.Equal(back[0].Data, plain.Data) || string(back[1].Metadata[converter.MetadataEncoding]) != "json/plain") {
+		if (err == nil) != reads || reads && (!bytes.Equal(back[0].Data, plain.Data) ||
+			string(back[1].Metadata[converter.MetadataEncoding]) != "json/plain") {
 			t.Errorf("read %v, %v; want %t", back, err, reads)
 		}
 	}
@@ -45,7 +48,8 @@ func TestWhatIsEncryptedIsReadByItsKeysAlone(t *testing.T) {
 	if _, err := codec(t, key(1)).Decode(stored); err == nil {
 		t.Error("a changed payload was read")
 	}
-	if _, err := codec(t, key(1)).Decode([]*commonpb.Payload{{Metadata: stored[0].Metadata, Data: []byte("short")}}); err == nil {
+	if _, err := codec(t, key(1)).Decode([]*commonpb.Payload{
+		{Metadata: stored[0].Metadata, Data: []byte("short")}}); err == nil {
 		t.Error("a cut payload was read")
 	}
 	if back, err := codec(t, key(1)).Decode([]*commonpb.Payload{plain}); err != nil || back[0] != plain {

@@ -17,9 +17,13 @@ import (
 
 // wish is a request for a conversation of one message.
 func (b *bundle) wish(key, text string, change ...func(*distill.Accepted)) distill.Accepted {
-	a := distill.Accepted{Workspace: b.a.ID, Key: key, ArgsSHA: sha256.Sum256([]byte(text)), Spec: []byte("{}"), Channel: "import",
-		Conversation: transcript.Conversation{ID: "c-" + key, Title: "t", Messages: []transcript.Message{{Role: transcript.User, Content: text}}},
-		WorkflowID:   func(generation, attempt int) string { return fmt.Sprintf("w/%s/%d/%d", key, generation, attempt) }}
+	a := distill.Accepted{Workspace: b.a.ID, Key: key, ArgsSHA: sha256.Sum256([]byte(text)), Spec: []byte("{}"),
+		Channel: "import",
+		Conversation: transcript.Conversation{ID: "c-" + key, Title: "t",
+			Messages: []transcript.Message{{Role: transcript.User, Content: text}}},
+		WorkflowID: func(generation, attempt int) string {
+			return fmt.Sprintf("w/%s/%d/%d", key, generation, attempt)
+		}}
 	for _, f := range change {
 		f(&a)
 	}
@@ -39,7 +43,8 @@ func (b *bundle) accept(a distill.Accepted) (run.Run, bool) {
 // stored counts runs, conversations, messages and duties.
 func (b *bundle) stored() string {
 	b.t.Helper()
-	return b.texts("select format('%s %s %s %s', (select count(*) from runs), (select count(*) from conversations), (select count(*) from messages), (select count(*) from outbox))")[0]
+	return b.texts("select format('%s %s %s %s', (select count(*) from runs), (select count(*) from conversations), " +
+		"(select count(*) from messages), (select count(*) from outbox))")[0]
 }
 
 func TestTheSameRequestIsTheSameRun(t *testing.T) {
@@ -62,7 +67,8 @@ func TestTheSameKeyForAnotherRequestIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.accept(b.wish("k", "hello"))
-	for name, a := range map[string]distill.Accepted{"another": b.wish("k", "goodbye"), "another, afresh": b.wish("k", "goodbye", fresh)} {
+	for name, a := range map[string]distill.Accepted{"another": b.wish("k", "goodbye"),
+		"another, afresh": b.wish("k", "goodbye", fresh)} {
 		if _, _, err := b.Accept(t.Context(), a); fault.CodeOf(err) != fault.OpReused {
 			t.Errorf("%s: %v, want %s", name, err, fault.OpReused)
 		}
@@ -78,7 +84,8 @@ func TestADeliberateRedoIsTheNextGeneration(t *testing.T) {
 	b := setup(t)
 	first, _ := b.accept(b.wish("k", "hello"))
 	second, made := b.accept(b.wish("k", "hello", fresh, func(a *distill.Accepted) { a.Channel = "" }))
-	if !made || second.Generation != 2 || second.Ref == first.Ref || second.WorkflowID != "w/k/2/1" || second.Conversation != first.Conversation {
+	if !made || second.Generation != 2 || second.Ref == first.Ref || second.WorkflowID != "w/k/2/1" ||
+		second.Conversation != first.Conversation {
 		t.Errorf("made %t, %+v", made, second)
 	}
 	latest, made := b.accept(b.wish("k", "hello"))
@@ -114,7 +121,9 @@ func TestUnequalRequestsAtOnceAreOneRunAndRefusals(t *testing.T) {
 		var lock sync.Mutex
 		for i := range 6 {
 			wait.Go(func() {
-				a := b.wish(key, fmt.Sprint("text ", i), func(a *distill.Accepted) { a.Conversation.ID = fmt.Sprint(key, "/", i) })
+				a := b.wish(key, fmt.Sprint("text ", i), func(a *distill.Accepted) {
+					a.Conversation.ID = fmt.Sprint(key, "/", i)
+				})
 				r, _, err := b.Accept(t.Context(), a)
 				lock.Lock()
 				defer lock.Unlock()
@@ -169,9 +178,11 @@ func TestAStoredConversationIsNotTakenForAnother(t *testing.T) {
 	b.accept(b.wish("k", "hello"))
 	same := func(a *distill.Accepted) { a.Conversation.ID = "c-k" }
 	longer := func(a *distill.Accepted) {
-		a.Conversation.Messages = append(a.Conversation.Messages, transcript.Message{Role: transcript.User, Content: "more"})
+		a.Conversation.Messages = append(a.Conversation.Messages,
+			transcript.Message{Role: transcript.User, Content: "more"})
 	}
-	for name, a := range map[string]distill.Accepted{"other words": b.wish("k2", "goodbye", same), "more messages": b.wish("k3", "hello", same, longer)} {
+	for name, a := range map[string]distill.Accepted{"other words": b.wish("k2", "goodbye", same),
+		"more messages": b.wish("k3", "hello", same, longer)} {
 		if _, _, err := b.Accept(t.Context(), a); fault.CodeOf(err) != fault.VersionConflict {
 			t.Errorf("%s: %v, want %s", name, err, fault.VersionConflict)
 		}
@@ -189,7 +200,9 @@ func TestARunIsReopenedOnce(t *testing.T) {
 	b := setup(t)
 	r, _ := b.accept(b.wish("k", "hello"))
 	reopen := func() error {
-		return b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Tx) error { return q.Runs().Reopen(t.Context(), r, "w/retry") })
+		return b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Tx) error {
+			return q.Runs().Reopen(t.Context(), r, "w/retry")
+		})
 	}
 	if err := reopen(); fault.CodeOf(err) != fault.VersionConflict {
 		t.Errorf("a run that has not ended: %v", err)

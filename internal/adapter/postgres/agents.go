@@ -16,14 +16,17 @@ type progressiveStore struct{ *Store }
 func (s *Store) Progressive() memoryagent.Store { return progressiveStore{s} }
 
 // WithProgressive runs fn in a transaction that has entered ws.
-func (s progressiveStore) WithProgressive(ctx context.Context, ws int64, fn func(context.Context, memoryagent.Tx) error) error {
+func (s progressiveStore) WithProgressive(ctx context.Context, ws int64,
+	fn func(context.Context, memoryagent.Tx) error) error {
 	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, memoryAgentTx(q)) })
 }
 
 // PutAgentRun records a run of an agent; one that has its key is returned instead.
 func (q agentRunRepository) PutAgentRun(ctx context.Context, n memoryagent.NewRun) (run.Run, error) {
-	id, err := q.q.AgentRunPut(ctx, dbsqlc.AgentRunPutParams{WorkspaceID: q.ws, Kind: string(n.Kind), BusinessKey: storable(n.Key), Generation: int32(n.Generation), ArgsSha: n.ArgsSHA[:],
-		ConversationID: keyOrNull(n.Conversation), ParentID: keyOrNull(n.Parent), Spec: n.Spec, WorkflowID: n.WorkflowID})
+	id, err := q.q.AgentRunPut(ctx, dbsqlc.AgentRunPutParams{WorkspaceID: q.ws, Kind: string(n.Kind),
+		BusinessKey: storable(n.Key), Generation: int32(n.Generation), ArgsSha: n.ArgsSHA[:],
+		ConversationID: keyOrNull(n.Conversation), ParentID: keyOrNull(n.Parent), Spec: n.Spec,
+		WorkflowID: n.WorkflowID})
 	if err != nil {
 		return run.Run{}, classify("record the run", err)
 	}
@@ -45,7 +48,8 @@ func (q agentRunRepository) Children(ctx context.Context, parent int64) ([]run.R
 
 // OpenRunOf finds a run about a conversation that has not ended.
 func (q agentRunRepository) OpenRunOf(ctx context.Context, kind run.Kind, conversation int64) (int64, bool, error) {
-	id, err := q.q.RunOpenOf(ctx, dbsqlc.RunOpenOfParams{WorkspaceID: q.ws, Kind: string(kind), ConversationID: &conversation})
+	id, err := q.q.RunOpenOf(ctx, dbsqlc.RunOpenOfParams{WorkspaceID: q.ws, Kind: string(kind),
+		ConversationID: &conversation})
 	if isNoRows(err) {
 		return 0, false, nil
 	}
@@ -55,7 +59,8 @@ func (q agentRunRepository) OpenRunOf(ctx context.Context, kind run.Kind, conver
 // Mark is the last message of a conversation that was read for a kind of work, -1
 // for none.
 func (q agentRunRepository) Mark(ctx context.Context, conversation int64, kind run.Kind) (int, error) {
-	seq, err := q.q.MarkGet(ctx, dbsqlc.MarkGetParams{WorkspaceID: q.ws, ConversationID: conversation, Kind: string(kind)})
+	seq, err := q.q.MarkGet(ctx, dbsqlc.MarkGetParams{WorkspaceID: q.ws, ConversationID: conversation,
+		Kind: string(kind)})
 	if isNoRows(err) {
 		return -1, nil
 	}
@@ -64,7 +69,9 @@ func (q agentRunRepository) Mark(ctx context.Context, conversation int64, kind r
 
 // SetMark moves a mark forward.
 func (q agentRunRepository) SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id int64) error {
-	return classify("set a mark", q.q.MarkSet(ctx, dbsqlc.MarkSetParams{WorkspaceID: q.ws, ConversationID: conversation, Kind: string(kind), Seq: int32(seq), RunID: keyOrNull(id)}))
+	return classify("set a mark", q.q.MarkSet(ctx,
+		dbsqlc.MarkSetParams{WorkspaceID: q.ws, ConversationID: conversation, Kind: string(kind), Seq: int32(seq),
+			RunID: keyOrNull(id)}))
 }
 
 // AnyLongTerm tells whether there is anything to answer a question from.
@@ -81,7 +88,8 @@ func (q skillRepository) SkillsNamed(ctx context.Context, names []string) ([]ski
 	}
 	out := make([]skill.Head, len(rows))
 	for i, r := range rows {
-		out[i] = skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Description: r.Description, UpdatedAt: r.UpdatedAt}
+		out[i] = skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status),
+			Version: int(r.HeadVersion), Description: r.Description, UpdatedAt: r.UpdatedAt}
 	}
 	return out, nil
 }

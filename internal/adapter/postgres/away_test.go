@@ -30,15 +30,20 @@ func TestABrokenConnectionIsUnavailable(t *testing.T) {
 			return nil
 		},
 	} {
-		err := s.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Tx) error { return fn(t.Context(), q) })
+		err := s.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Tx) error {
+			return fn(t.Context(), q)
+		})
 		if fault.CodeOf(err) != fault.Unavailable {
 			t.Errorf("%s: %v, want %s", name, err, fault.Unavailable)
 		}
-		if err := s.InWorkspace(t.Context(), b.a.ID, func(context.Context, postgres.Tx) error { return nil }); fault.CodeOf(err) != fault.Unavailable {
+		if err := s.InWorkspace(t.Context(), b.a.ID, func(context.Context, postgres.Tx) error {
+			return nil
+		}); fault.CodeOf(err) != fault.Unavailable {
 			t.Errorf("%s: the next transaction: %v, want %s", name, err, fault.Unavailable)
 		}
 		proxy.Restore()
-		if err := s.InWorkspace(t.Context(), b.a.ID, func(context.Context, postgres.Tx) error { return nil }); err != nil {
+		if err := s.InWorkspace(t.Context(), b.a.ID, func(context.Context, postgres.Tx) error { return nil }); err !=
+			nil {
 			t.Errorf("%s: after it: %v", name, err)
 		}
 	}

@@ -15,8 +15,12 @@ import (
 
 // Backlog asks one statement, outside of a transaction.
 func (s *Store) Backlog(ctx context.Context) (inspect.Backlog, error) {
-	out := inspect.Backlog{Runs: map[run.Kind]inspect.Waiting{run.Distill: {}, run.Turn: {}, run.Nudge: {}, run.Summarize: {}, run.Specialist: {}, run.Retrieve: {}, run.Reflection: {}, run.Build: {}, run.Train: {}, run.Evolve: {}, run.Adapt: {}, run.Probe: {}, run.Offload: {}, run.Flush: {}}, Duties: map[string]inspect.Waiting{relay.DriveRun: {}, relay.EmbedDoc: {}, relay.NotifySettings: {}},
-		Due: map[schedule.Kind]inspect.Waiting{schedule.Reflection: {}, schedule.Curate: {}, schedule.Evolution: {}, schedule.Turn: {}}}
+	out := inspect.Backlog{Runs: map[run.Kind]inspect.Waiting{run.Distill: {}, run.Turn: {}, run.Nudge: {},
+		run.Summarize: {}, run.Specialist: {}, run.Retrieve: {}, run.Reflection: {}, run.Build: {}, run.Train: {},
+		run.Evolve: {}, run.Adapt: {}, run.Probe: {}, run.Offload: {}, run.Flush: {}},
+		Duties: map[string]inspect.Waiting{relay.DriveRun: {}, relay.EmbedDoc: {}, relay.NotifySettings: {}},
+		Due: map[schedule.Kind]inspect.Waiting{schedule.Reflection: {}, schedule.Curate: {}, schedule.Evolution: {},
+			schedule.Turn: {}}}
 	rows, err := dbsqlc.New(s.system).Attention(ctx, reflection.Patience)
 	if err != nil {
 		return out, classify("count what needs a look", err)

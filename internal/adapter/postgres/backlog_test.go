@@ -24,12 +24,17 @@ func TestWhatNeedsALookIsCountedAcrossWorkspaces(t *testing.T) {
 	b.exec("update runs set opened_at = now() - interval '1 hour' where workspace_id = $1", b.a.ID)
 	b.exec("update outbox set created_at = now() - interval '1 minute' where workspace_id = $1", b.b.ID)
 	b.exec("insert into outbox (workspace_id, kind, key) values ($1, 'embed', '1')", b.a.ID)
-	b.exec("insert into runs (workspace_id, kind, business_key, args_sha, spec, workflow_id, status, outcome, opened_at) values ($1, 'distill', 'done', 'x', '{}', 'w', 'ended', 'completed', now() - interval '1 year')", b.a.ID)
+	b.exec("insert into runs (workspace_id, kind, business_key, args_sha, spec, workflow_id, status, outcome, "+
+		"opened_at) values ($1, 'distill', 'done', 'x', '{}', 'w', 'ended', 'completed', now() - interval '1 year')",
+		b.a.ID)
 	b.exec("update llm_calls set state = 'unknown' where workspace_id = $1", b.a.ID)
-	b.exec("update scheduled_tasks set due_at = now() - interval '10 minutes', due_date = current_date, due_key = 'k' where workspace_id = $1 and kind = 'curate'", b.a.ID)
-	b.exec("update scheduled_tasks set due_at = now() - interval '3 days', due_date = current_date, due_key = 'k', paused_at = now() where workspace_id = $1 and kind = 'curate'", b.b.ID)
+	b.exec("update scheduled_tasks set due_at = now() - interval '10 minutes', due_date = current_date, due_key = "+
+		"'k' where workspace_id = $1 and kind = 'curate'", b.a.ID)
+	b.exec("update scheduled_tasks set due_at = now() - interval '3 days', due_date = current_date, due_key = 'k', "+
+		"paused_at = now() where workspace_id = $1 and kind = 'curate'", b.b.ID)
 	for n := 1; n <= 4; n++ { // days of failures in a row
-		b.exec("insert into reflection_runs (workspace_id, local_date, zone, status, to_at, failures) values ($1, current_date - 100 - $2::int, 'UTC', 'failed', now(), $2)", b.a.ID, n)
+		b.exec("insert into reflection_runs (workspace_id, local_date, zone, status, to_at, failures) values ($1, "+
+			"current_date - 100 - $2::int, 'UTC', 'failed', now(), $2)", b.a.ID, n)
 	}
 	got, err := b.Backlog(t.Context())
 	testkit.Must(t, err)
@@ -81,7 +86,9 @@ func TestEachKindIsCountedWhenNothingWaits(t *testing.T) {
 	got, err := b.Backlog(t.Context())
 	testkit.Must(t, err)
 	kinds := func(table string) (out []string) {
-		for _, m := range regexp.MustCompile(`'(\w+)'`).FindAllStringSubmatch(b.texts("select pg_get_constraintdef(oid) from pg_constraint where conname = $1", table+"_kind_check")[0], -1) {
+		for _, m := range regexp.MustCompile(`'(\w+)'`).
+			FindAllStringSubmatch(b.texts("select pg_get_constraintdef(oid) from pg_constraint where conname = $1",
+				table+"_kind_check")[0], -1) {
 			out = append(out, m[1])
 		}
 		return out
@@ -130,8 +137,11 @@ func TestTheSystemRoleSeesOpenRunsOnly(t *testing.T) {
 func TestALookoutReadsWhatIsOpenByIndex(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.exec("insert into runs (workspace_id, kind, business_key, args_sha, spec, workflow_id, status, outcome) select $1, 'distill', i::text, 'x', '{}', 'w', 'ended', 'completed' from generate_series(1, 5000) i", b.a.ID)
-	b.exec("insert into llm_calls (workspace_id, run_id, step, round, state, stage, model, label, request, request_sha, holder, lease_until, reply) select workspace_id, id, 's', 0, 'done', 's', 'm', '{}', '', '', gen_random_uuid(), now(), '' from runs")
+	b.exec("insert into runs (workspace_id, kind, business_key, args_sha, spec, workflow_id, status, outcome) "+
+		"select $1, 'distill', i::text, 'x', '{}', 'w', 'ended', 'completed' from generate_series(1, 5000) i", b.a.ID)
+	b.exec("insert into llm_calls (workspace_id, run_id, step, round, state, stage, model, label, request, " +
+		"request_sha, holder, lease_until, reply) select workspace_id, id, 's', 0, 'done', 's', 'm', '{}', '', '', " +
+		"gen_random_uuid(), now(), '' from runs")
 	b.exec("analyze runs, llm_calls")
 	system := b.as("cairn_system")
 	for statement, index := range map[string]string{
@@ -147,7 +157,9 @@ func TestALookoutReadsWhatIsOpenByIndex(t *testing.T) {
 			plan = append(plan, line)
 		}
 		testkit.Must(t, rows.Err())
-		if !slices.ContainsFunc(plan, func(line string) bool { return regexp.MustCompile(` using ` + index + ` `).MatchString(line) }) {
+		if !slices.ContainsFunc(plan, func(line string) bool {
+			return regexp.MustCompile(` using ` + index + ` `).MatchString(line)
+		}) {
 			t.Errorf("%s: %q", statement, plan)
 		}
 	}

@@ -40,7 +40,8 @@ func (q bankRepository) Banks(ctx context.Context) ([]bank.Summary, error) {
 	}
 	out := make([]bank.Summary, len(rows))
 	for i, r := range rows {
-		out[i] = bank.Summary{Name: r.Name, Version: int(r.Head), Skills: int(r.Skills), Action: r.Action, Snapshot: r.SnapshotSha, OpenCases: int(r.OpenCases)}
+		out[i] = bank.Summary{Name: r.Name, Version: int(r.Head), Skills: int(r.Skills), Action: r.Action,
+			Snapshot: r.SnapshotSha, OpenCases: int(r.OpenCases)}
 		if r.CreatedAt != nil {
 			out[i].CreatedAt = *r.CreatedAt
 		}
@@ -50,7 +51,8 @@ func (q bankRepository) Banks(ctx context.Context) ([]bank.Summary, error) {
 
 // AdvanceBank moves the head from base to number; false when it is not at base.
 func (q bankRepository) AdvanceBank(ctx context.Context, id int64, base, number int) (bool, error) {
-	n, err := q.q.BankAdvance(ctx, dbsqlc.BankAdvanceParams{Number: int32(number), WorkspaceID: q.ws, ID: id, Base: int32(base)})
+	n, err := q.q.BankAdvance(ctx, dbsqlc.BankAdvanceParams{Number: int32(number), WorkspaceID: q.ws, ID: id,
+		Base: int32(base)})
 	return n == 1, classify("move the bank's head", err)
 }
 
@@ -64,7 +66,8 @@ func (q bankRepository) LastVersion(ctx context.Context, id int64) (int, error) 
 func (q bankRepository) BankVersion(ctx context.Context, id int64, number int) (bank.Version, error) {
 	r, err := q.q.BankVersionAt(ctx, dbsqlc.BankVersionAtParams{WorkspaceID: q.ws, BankID: id, Number: int32(number)})
 	if isNoRows(err) {
-		return bank.Version{}, fault.New(fault.NotFound, fmt.Sprintf("the bank has no version %d", number), "`cairn bank show --history` lists the versions")
+		return bank.Version{}, fault.New(fault.NotFound, fmt.Sprintf("the bank has no version %d", number),
+			"`cairn bank show --history` lists the versions")
 	}
 	return versionOfBank(r), classify("read the bank's version", err)
 }
@@ -80,7 +83,8 @@ func (q bankRepository) BankVersions(ctx context.Context, id int64, most int) ([
 }
 
 func versionOfBank(r dbsqlc.BankVersion) bank.Version {
-	v := bank.Version{Number: int(r.Number), Action: r.Action, BankSHA: r.BankSha, Capacity: int(r.Capacity), Members: r.Members, Fresh: r.Fresh, Policy: r.PolicySha, Optimiser: r.OptimiserSha,
+	v := bank.Version{Number: int(r.Number), Action: r.Action, BankSHA: r.BankSha, Capacity: int(r.Capacity),
+		Members: r.Members, Fresh: r.Fresh, Policy: r.PolicySha, Optimiser: r.OptimiserSha,
 		Snapshot: r.SnapshotSha, Reason: r.Reason, Run: number(r.RunID), CreatedAt: r.CreatedAt}
 	if r.Parent != nil {
 		v.Parent = int(*r.Parent)
@@ -95,8 +99,11 @@ func (q bankRepository) PutBankVersion(ctx context.Context, id int64, v bank.Ver
 		p := int32(v.Parent)
 		parent = &p
 	}
-	return classify("write the bank's version", q.q.BankVersionPut(ctx, dbsqlc.BankVersionPutParams{WorkspaceID: q.ws, BankID: id, Number: int32(v.Number), Parent: parent, Action: v.Action, BankSha: v.BankSHA,
-		Capacity: int32(v.Capacity), Members: texts(v.Members), Fresh: texts(v.Fresh), PolicySha: v.Policy, OptimiserSha: v.Optimiser, SnapshotSha: v.Snapshot, Reason: storable(v.Reason), RunID: keyOrNull(v.Run)}))
+	return classify("write the bank's version",
+		q.q.BankVersionPut(ctx, dbsqlc.BankVersionPutParams{WorkspaceID: q.ws, BankID: id, Number: int32(v.Number),
+			Parent: parent, Action: v.Action, BankSha: v.BankSHA,
+			Capacity: int32(v.Capacity), Members: texts(v.Members), Fresh: texts(v.Fresh), PolicySha: v.Policy,
+			OptimiserSha: v.Optimiser, SnapshotSha: v.Snapshot, Reason: storable(v.Reason), RunID: keyOrNull(v.Run)}))
 }
 
 // PutMemorySkills keeps versions of skills; those that are there stay.
@@ -106,7 +113,8 @@ func (q bankRepository) PutMemorySkills(ctx context.Context, versions []memorysk
 		if err != nil {
 			return err
 		}
-		if err := q.q.MemorySkillPut(ctx, dbsqlc.MemorySkillPutParams{WorkspaceID: q.ws, ID: v.ID, Body: raw}); err != nil {
+		if err := q.q.MemorySkillPut(ctx, dbsqlc.MemorySkillPutParams{WorkspaceID: q.ws, ID: v.ID, Body: raw}); err !=
+			nil {
 			return classify("keep the memory skill", err)
 		}
 	}
@@ -133,7 +141,8 @@ func (q bankRepository) MemorySkills(ctx context.Context, ids []string) ([]memor
 
 // PutBlob keeps weights under their hash.
 func (q bankRepository) PutBlob(ctx context.Context, kind, sha string, blob []byte) error {
-	return classify("keep the weights", q.q.PolicyPut(ctx, dbsqlc.PolicyPutParams{WorkspaceID: q.ws, Sha: sha, Kind: kind, Blob: blob}))
+	return classify("keep the weights", q.q.PolicyPut(ctx,
+		dbsqlc.PolicyPutParams{WorkspaceID: q.ws, Sha: sha, Kind: kind, Blob: blob}))
 }
 
 // Blob reads weights.
@@ -156,7 +165,8 @@ func (q bankRepository) PutSkillStats(ctx context.Context, bank int64, stats map
 	if err != nil {
 		return err
 	}
-	return classify("keep the statistics", q.q.SkillStatsPut(ctx, dbsqlc.SkillStatsPutParams{WorkspaceID: q.ws, BankID: bank, Stats: raw}))
+	return classify("keep the statistics",
+		q.q.SkillStatsPut(ctx, dbsqlc.SkillStatsPutParams{WorkspaceID: q.ws, BankID: bank, Stats: raw}))
 }
 
 // SkillStats is how the versions of a bank's skills have done, by version id.

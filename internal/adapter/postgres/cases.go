@@ -13,8 +13,11 @@ import (
 
 // PutCase makes a case of a question, or adds to the one that it has.
 func (q caseRepository) PutCase(ctx context.Context, c cases.Case) (cases.Case, error) {
-	r, err := q.q.CasePut(ctx, dbsqlc.CasePutParams{WorkspaceID: q.ws, BankID: c.Bank, Key: storable(c.Key), Source: c.Source, Question: storable(c.Question), Gold: texts(c.Gold), Evidence: int32s(c.Evidence), Category: storable(c.Category),
-		Prediction: storable(c.Prediction), Retrieved: texts(c.Retrieved), Score: c.Score, Failures: int32(c.Failures), Iteration: int32(c.Iteration), ConversationID: keyOrNull(c.Conversation), RunID: keyOrNull(c.Run), OpID: c.Op})
+	r, err := q.q.CasePut(ctx, dbsqlc.CasePutParams{WorkspaceID: q.ws, BankID: c.Bank, Key: storable(c.Key),
+		Source: c.Source, Question: storable(c.Question), Gold: texts(c.Gold), Evidence: int32s(c.Evidence),
+		Category:   storable(c.Category),
+		Prediction: storable(c.Prediction), Retrieved: texts(c.Retrieved), Score: c.Score, Failures: int32(c.Failures),
+		Iteration: int32(c.Iteration), ConversationID: keyOrNull(c.Conversation), RunID: keyOrNull(c.Run), OpID: c.Op})
 	return caseOf(r), classify("keep the case", err)
 }
 
@@ -28,8 +31,10 @@ func (q caseRepository) CaseOf(ctx context.Context, id int64) (cases.Case, error
 }
 
 func caseOf(r dbsqlc.Case) cases.Case {
-	c := cases.Case{ID: r.ID, Bank: r.BankID, Key: r.Key, Source: r.Source, State: r.State, Question: r.Question, Gold: r.Gold, Category: r.Category, Prediction: r.Prediction, Retrieved: r.Retrieved,
-		Score: r.Score, Failures: int(r.Failures), Iteration: int(r.Iteration), Conversation: number(r.ConversationID), Run: number(r.RunID), Op: r.OpID, FailedAt: r.FailedAt, UpdatedAt: r.UpdatedAt}
+	c := cases.Case{ID: r.ID, Bank: r.BankID, Key: r.Key, Source: r.Source, State: r.State, Question: r.Question,
+		Gold: r.Gold, Category: r.Category, Prediction: r.Prediction, Retrieved: r.Retrieved,
+		Score: r.Score, Failures: int(r.Failures), Iteration: int(r.Iteration), Conversation: number(r.ConversationID),
+		Run: number(r.RunID), Op: r.OpID, FailedAt: r.FailedAt, UpdatedAt: r.UpdatedAt}
 	for _, seq := range r.Evidence {
 		c.Evidence = append(c.Evidence, int(seq))
 	}
@@ -38,7 +43,8 @@ func caseOf(r dbsqlc.Case) cases.Case {
 
 // SucceedCase notes that a question was answered well.
 func (q caseRepository) SucceedCase(ctx context.Context, bank int64, key, op string) error {
-	return classify("note a success", q.q.CaseSucceed(ctx, dbsqlc.CaseSucceedParams{OpID: op, WorkspaceID: q.ws, BankID: bank, Key: storable(key)}))
+	return classify("note a success", q.q.CaseSucceed(ctx,
+		dbsqlc.CaseSucceedParams{OpID: op, WorkspaceID: q.ws, BankID: bank, Key: storable(key)}))
 }
 
 // ExpireCases ends the hard cases of a bank that have not failed within a window,
@@ -103,7 +109,8 @@ func (q roundRepository) Rounds(ctx context.Context, bank int64, most int) ([]ev
 
 // SaveRound keeps how far a round is. One that has ended stays as it is.
 func (q roundRepository) SaveRound(ctx context.Context, r evolution.Round) error {
-	p := dbsqlc.RoundSaveParams{WorkspaceID: q.ws, RunID: r.Run, Conversations: r.Conversations, Outcome: r.Outcome, Note: storable(r.Note)}
+	p := dbsqlc.RoundSaveParams{WorkspaceID: q.ws, RunID: r.Run, Conversations: r.Conversations, Outcome: r.Outcome,
+		Note: storable(r.Note)}
 	if p.Conversations == nil {
 		p.Conversations = []int64{}
 	}
@@ -111,7 +118,8 @@ func (q roundRepository) SaveRound(ctx context.Context, r evolution.Round) error
 		into  *json.RawMessage
 		value any
 		there bool
-	}{{&p.Mined, orEmpty(r.Cases), true}, {&p.Analysis, r.Analysis, r.Analysis != nil}, {&p.Proposal, r.Proposal, r.Proposal != nil},
+	}{{&p.Mined, orEmpty(r.Cases), true}, {&p.Analysis, r.Analysis, r.Analysis != nil},
+		{&p.Proposal, r.Proposal, r.Proposal != nil},
 		{&p.Candidate, r.Candidate, r.Candidate != nil}, {&p.Comparison, r.Comparison, r.Comparison != nil}} {
 		if !part.there {
 			continue
@@ -133,11 +141,13 @@ func orEmpty[T any](list []T) []T {
 }
 
 func roundOf(r dbsqlc.EvolutionRound) (evolution.Round, error) {
-	out := evolution.Round{Number: int(r.Number), Run: r.RunID, Base: int(r.Base), Conversations: r.Conversations, Outcome: r.Outcome, Note: r.Note, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}
+	out := evolution.Round{Number: int(r.Number), Run: r.RunID, Base: int(r.Base), Conversations: r.Conversations,
+		Outcome: r.Outcome, Note: r.Note, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}
 	for _, part := range []struct {
 		raw  json.RawMessage
 		into any
-	}{{r.Mined, &out.Cases}, {r.Analysis, &out.Analysis}, {r.Proposal, &out.Proposal}, {r.Candidate, &out.Candidate}, {r.Comparison, &out.Comparison}} {
+	}{{r.Mined, &out.Cases}, {r.Analysis, &out.Analysis}, {r.Proposal, &out.Proposal}, {r.Candidate, &out.Candidate},
+		{r.Comparison, &out.Comparison}} {
 		if len(part.raw) == 0 {
 			continue
 		}

@@ -17,39 +17,51 @@ var unprotected = []string{"goose_db_version"}
 
 // direct is the one form of a tenant policy: the planner sees a stable value
 // (spec/architecture.md §4.1), and ” stands for no workspace.
-var direct = regexp.MustCompile(`^\((workspace_id|id) = \(NULLIF\(current_setting\('cairn\.workspace'::text, true\), ''::text\)\)::bigint\)$`)
+var direct = regexp.MustCompile(`^\((workspace_id|id) = \(NULLIF\(current_setting\('cairn\.workspace'::text, ` +
+	`true\), ''::text\)\)::bigint\)$`)
 
 // reviewedPolicies are all others: table.policy to roles for command using check.
 var reviewedPolicies = []string{
 	"api_keys.api_keys_definer {cairn_owner} r true -", // resolve_key: who has a key's hash has the key
 	"conversation_marks.conversation_marks_system {cairn_system} r (kind = 'reflection'::text) -",
-	"cases.cases_system {cairn_system} r ((state = 'open'::text) AND (failures > 0)) -", // which workspaces have something to evolve from
-	"conversations.conversations_system {cairn_system} r true -",                        // the sweep: ids, sequence numbers and times
-	"decisions.decisions_system {cairn_system} r (sampled AND (update_run IS NULL)) -",  // and which to learn from
-	"embedding_spaces.embedding_spaces_all {public} * true true",                        // which models there are is no secret
-	"erase_rules.erase_rules_all {public} * true true",                                  // which columns lead to a conversation is no secret
-	"erasures.erasures_erase {cairn_erase} * true true",                                 // numbers only, of workspaces that are no more
+	// which workspaces have something to evolve from
+	"cases.cases_system {cairn_system} r ((state = 'open'::text) AND (failures > 0)) -",
+	// the sweep: ids, sequence numbers and times
+	"conversations.conversations_system {cairn_system} r true -",
+	"decisions.decisions_system {cairn_system} r (sampled AND (update_run IS NULL)) -", // and which to learn from
+	// which models there are is no secret
+	"embedding_spaces.embedding_spaces_all {public} * true true",
+	// which columns lead to a conversation is no secret
+	"erase_rules.erase_rules_all {public} * true true",
+	// numbers only, of workspaces that are no more
+	"erasures.erasures_erase {cairn_erase} * true true",
 	"erasures.erasures_system {cairn_system} r true -",
 	"lex_stats.lex_stats_system {cairn_system} r (docs >= 10000) -", // which workspaces are big enough for a graph
 	"llm_calls.llm_calls_system_see {cairn_system} r (state = ANY (ARRAY['started'::text, 'unknown'::text])) -",
 	"llm_calls.llm_calls_system_expire {cairn_system} w (state = 'started'::text) (state = 'unknown'::text)",
-	"offload_blobs.offload_blobs_system_purge {cairn_system} d (expires_at < now()) -", // what has expired: hashes and times
+	// what has expired: hashes and times
+	"offload_blobs.offload_blobs_system_purge {cairn_system} d (expires_at < now()) -",
 	"offload_blobs.offload_blobs_system_see {cairn_system} r (expires_at < now()) -",
 	"outbox.outbox_system {cairn_system} * true -",
 	"packages.packages_system {cairn_system} r (state <> 'live'::text) -",
-	"policy_updates.policy_updates_system {cairn_system} r (state = 'canary'::text) -",         // and to judge
-	"reflection_runs.reflection_runs_system_empty {cairn_system} a - (status = 'empty'::text)", // a day on which nothing was said
+	"policy_updates.policy_updates_system {cairn_system} r (state = 'canary'::text) -", // and to judge
+	// a day on which nothing was said
+	"reflection_runs.reflection_runs_system_empty {cairn_system} a - (status = 'empty'::text)",
 	"reflection_runs.reflection_runs_system_see {cairn_system} r true -",
 	"runs.runs_system {cairn_system} r (status <> 'ended'::text) -",
-	"turns.turns_system {cairn_system} r (origin = 'user'::text) -",                    // whether people talked
-	"scheduled_tasks.scheduled_tasks_definer {cairn_owner} a - (kind <> 'turn'::text)", // open_workspace: the built-in tasks
+	"turns.turns_system {cairn_system} r (origin = 'user'::text) -", // whether people talked
+	// open_workspace: the built-in tasks
+	"scheduled_tasks.scheduled_tasks_definer {cairn_owner} a - (kind <> 'turn'::text)",
 	"scheduled_tasks.scheduled_tasks_system_advance {cairn_system} w true -",
 	"scheduled_tasks.scheduled_tasks_system_see {cairn_system} r true -",
-	"memories.memories_system_gone {cairn_system} r (status = 'removed'::text) -", // which workspaces have something to lose for good
+	// which workspaces have something to lose for good
+	"memories.memories_system_gone {cairn_system} r (status = 'removed'::text) -",
 	"skills.skills_system_gone {cairn_system} r (deleted_at IS NOT NULL) -",
-	"skills.skills_system {cairn_system} r (managed AND (deleted_at IS NULL)) -", // which workspaces have something to curate
-	"sweep_pages.sweep_pages_system {cairn_system} * true -",                     // numbers of a page, of no workspace
-	"workspaces.workspaces_definer {cairn_owner} * true true",                    // open_workspace: a name is all that is known
+	// which workspaces have something to curate
+	"skills.skills_system {cairn_system} r (managed AND (deleted_at IS NULL)) -",
+	"sweep_pages.sweep_pages_system {cairn_system} * true -", // numbers of a page, of no workspace
+	// open_workspace: a name is all that is known
+	"workspaces.workspaces_definer {cairn_owner} * true true",
 	"workspaces.workspaces_system {cairn_system} r true -",
 }
 
@@ -75,15 +87,19 @@ var reviewedFunctions = []string{
 	"erase_rows_of definer search_path=cairn, pg_catalog, pg_temp",
 	"erase_tables invoker search_path=cairn, pg_catalog, pg_temp",
 	"enter invoker search_path=cairn, pg_catalog, pg_temp",
-	"find invoker search_path=cairn, public, pg_catalog, pg_temp;plan_cache_mode=force_generic_plan;enable_seqscan=off;jit=off",
-	"find_docs invoker search_path=cairn, public, pg_catalog, pg_temp;plan_cache_mode=force_generic_plan;enable_seqscan=off;enable_nestloop=off;enable_mergejoin=off;enable_sort=off;jit=off",
+	"find invoker search_path=cairn, public, pg_catalog, " +
+		"pg_temp;plan_cache_mode=force_generic_plan;enable_seqscan=off;jit=off",
+	"find_docs invoker search_path=cairn, public, pg_catalog, " +
+		"pg_temp;plan_cache_mode=force_generic_plan;enable_seqscan=off;enable_nestloop=off;enable_mergejoin=off;" +
+		"enable_sort=off;jit=off",
 	"graph_bytes invoker search_path=cairn, public, pg_catalog, pg_temp",
 	"many_documents invoker -",
 	"nearest_in_graph invoker search_path=cairn, public, pg_catalog, pg_temp;enable_sort=off;jit=off",
 	"nearest_of_many invoker search_path=cairn, public, pg_catalog, pg_temp;enable_seqscan=on;jit=off;enable_sort=on",
 	"open_space definer search_path=cairn, public, pg_catalog, pg_temp",
 	"open_workspace definer search_path=cairn, pg_catalog, pg_temp",
-	"rank_docs invoker search_path=cairn, public, pg_catalog, pg_temp;plan_cache_mode=force_generic_plan;enable_nestloop=off;enable_mergejoin=off;jit=off",
+	"rank_docs invoker search_path=cairn, public, pg_catalog, " +
+		"pg_temp;plan_cache_mode=force_generic_plan;enable_nestloop=off;enable_mergejoin=off;jit=off",
 	"resolve_key definer search_path=cairn, pg_catalog, pg_temp",
 	"schema_version definer search_path=cairn, pg_catalog, pg_temp",
 	"session_roles invoker -",
@@ -98,9 +114,12 @@ func TestEveryTableIsProtected(t *testing.T) {
 	b := setup(t)
 	_, err := b.Space(t.Context(), "m", 4) // makes a partition
 	testkit.Must(t, err)
-	tables := b.texts(`select format('%s %s %s %s', c.relname, c.relrowsecurity, c.relforcerowsecurity, exists (select from pg_policy p where p.polrelid = c.oid))
+	tables := b.texts(`select format('%s %s %s %s', c.relname, c.relrowsecurity, c.relforcerowsecurity, exists ` +
+		`(select from pg_policy p where p.polrelid = c.oid))
 from pg_class c where c.relnamespace = 'cairn'::regnamespace and c.relkind in ('r', 'p', 'm', 'f') order by 1`)
-	if len(tables) < 20 || !slices.ContainsFunc(tables, func(s string) bool { return strings.HasPrefix(s, "embeddings_space_1 ") }) {
+	if len(tables) < 20 || !slices.ContainsFunc(tables, func(s string) bool {
+		return strings.HasPrefix(s, "embeddings_space_1 ")
+	}) {
 		t.Fatalf("the catalogue shows %q", tables)
 	}
 	for _, line := range tables {
@@ -110,14 +129,16 @@ from pg_class c where c.relnamespace = 'cairn'::regnamespace and c.relkind in ('
 		}
 	}
 	for _, name := range unprotected {
-		if grants := b.texts("select grantee::text from information_schema.role_table_grants where table_schema = 'cairn' and table_name = $1 and grantee <> 'cairn_owner'", name); len(grants) != 0 {
+		if grants := b.texts("select grantee::text from information_schema.role_table_grants where table_schema = "+
+			"'cairn' and table_name = $1 and grantee <> 'cairn_owner'", name); len(grants) != 0 {
 			t.Errorf("%s has no policies and is granted to %v", name, grants)
 		}
 	}
 	if views := b.texts("select viewname::text from pg_views where schemaname = 'cairn'"); len(views) != 0 {
 		t.Errorf("views %v: reviewed ones need security_invoker", views)
 	}
-	if owners := b.texts("select distinct tableowner::text from pg_tables where schemaname = 'cairn'"); !slices.Equal(owners, []string{"cairn_owner"}) {
+	if owners := b.texts("select distinct tableowner::text from pg_tables where schemaname = 'cairn'"); !slices.Equal(
+		owners, []string{"cairn_owner"}) {
 		t.Errorf("tables belong to %v", owners)
 	}
 }
@@ -128,14 +149,17 @@ func TestPoliciesAreTheDirectForm(t *testing.T) {
 	_, err := b.Space(t.Context(), "m", 4)
 	testkit.Must(t, err)
 	var others []string
-	for _, line := range b.texts(`select concat_ws('|', c.relname, p.polname, (select array_agg(coalesce(r.rolname, 'public') order by 1) from unnest(p.polroles) o left join pg_roles r on r.oid = o)::text,
-  p.polcmd, p.polpermissive, coalesce(pg_get_expr(p.polqual, p.polrelid), '-'), coalesce(pg_get_expr(p.polwithcheck, p.polrelid), '-'))
+	for _, line := range b.texts(`select concat_ws('|', c.relname, p.polname, (select array_agg(coalesce(r.rolname, ` +
+		`'public') order by 1) from unnest(p.polroles) o left join pg_roles r on r.oid = o)::text,
+  p.polcmd, p.polpermissive, coalesce(pg_get_expr(p.polqual, p.polrelid), '-'), ` +
+		`coalesce(pg_get_expr(p.polwithcheck, p.polrelid), '-'))
 from pg_policy p join pg_class c on c.oid = p.polrelid where c.relnamespace = 'cairn'::regnamespace order by 1`) {
 		f := strings.Split(line, "|")
 		if f[4] != "t" {
 			t.Errorf("%s: a restrictive policy", line)
 		}
-		if (f[2] == "{cairn_app}" || f[2] == "{cairn_erase}") && f[3] == "*" && direct.MatchString(f[5]) && f[6] == "-" {
+		if (f[2] == "{cairn_app}" || f[2] == "{cairn_erase}") && f[3] == "*" && direct.MatchString(f[5]) &&
+			f[6] == "-" {
 			continue
 		}
 		others = append(others, f[0]+"."+strings.Join([]string{f[1], f[2], f[3], f[5], f[6]}, " "))
@@ -148,21 +172,27 @@ func TestGrantsAreTheReviewedOnes(t *testing.T) {
 	b := setup(t)
 	_, err := b.Space(t.Context(), "m", 4)
 	testkit.Must(t, err)
-	erased := func(line string) bool { return strings.HasSuffix(line, " cairn_erase: delete, select") } // of every table: TestEveryTableIsErased
+	// of every table: TestEveryTableIsErased
+	erased := func(line string) bool { return strings.HasSuffix(line, " cairn_erase: delete, select") }
 	compare(t, "grants", slices.DeleteFunc(b.grants(), erased), reviewedGrants)
 }
 
 func TestFunctionsAreTheReviewedOnes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	compare(t, "functions", b.texts(`select concat_ws(' ', p.proname, case when p.prosecdef then 'definer' else 'invoker' end, coalesce(array_to_string(p.proconfig, ';'), '-'))
+	compare(t, "functions", b.texts(`select concat_ws(' ', p.proname, case when p.prosecdef then 'definer' else `+
+		`'invoker' end, coalesce(array_to_string(p.proconfig, ';'), '-'))
 from pg_proc p where p.pronamespace = 'cairn'::regnamespace order by 1`), reviewedFunctions)
-	compare(t, "definer functions that are not cairn_owner's", b.texts(`select p.proname || ' ' || pg_get_userbyid(p.proowner) from pg_proc p
-where p.pronamespace = 'cairn'::regnamespace and p.prosecdef and p.proname not like 'erase\_%' and p.proowner <> 'cairn_owner'::regrole
+	compare(t, "definer functions that are not cairn_owner's",
+		b.texts(`select p.proname || ' ' || pg_get_userbyid(p.proowner) from pg_proc p
+where p.pronamespace = 'cairn'::regnamespace and p.prosecdef and p.proname not like 'erase\_%' and p.proowner <> `+
+			`'cairn_owner'::regrole
 union all select p.proname || ' ' || pg_get_userbyid(p.proowner) from pg_proc p
-where p.pronamespace = 'cairn'::regnamespace and p.prosecdef and p.proname like 'erase\_%' and p.proowner <> 'cairn_erase'::regrole`), nil)
+where p.pronamespace = 'cairn'::regnamespace and p.prosecdef and p.proname like 'erase\_%' and p.proowner <> `+
+			`'cairn_erase'::regrole`), nil)
 	compare(t, "definer functions that anybody may call", b.texts(`select p.proname::text from pg_proc p
-where p.pronamespace = 'cairn'::regnamespace and p.prosecdef and (p.proacl is null or exists (select from aclexplode(p.proacl) a where a.grantee = 0))`), nil)
+where p.pronamespace = 'cairn'::regnamespace and p.prosecdef and (p.proacl is null or exists (select from `+
+		`aclexplode(p.proacl) a where a.grantee = 0))`), nil)
 }
 
 // A temporary table of the same name would come first in a search path that
@@ -172,7 +202,8 @@ func TestATemporaryTableCannotStandInForARealOne(t *testing.T) {
 	b := setup(t)
 	app := b.as("cairn_app")
 	b.exec("update workspaces set state = 'erasing' where id = $1", b.a.ID)
-	app.do("create temp table workspaces as select $1::bigint as id, 'a'::text as external_id, 'forged'::text as key, 'active'::text as state", b.a.ID)
+	app.do("create temp table workspaces as select $1::bigint as id, 'a'::text as external_id, 'forged'::text as "+
+		"key, 'active'::text as state", b.a.ID)
 	app.do("grant all on pg_temp.workspaces to public")
 	app.refuses("CA001", "select cairn.enter($1)", b.a.ID)
 	if n := app.number("select count(*) from cairn.open_workspace('a', false) where ws_key <> 'forged'"); n != 1 {
@@ -187,9 +218,11 @@ func TestEveryIndexIsOfAKindThatPoliciesLeaveUsable(t *testing.T) {
 	b := setup(t)
 	_, err := b.Space(t.Context(), "m", 4)
 	testkit.Must(t, err)
-	compare(t, "indexes that are no b-tree", b.texts(`select i.relname || ' ' || am.amname from pg_class i join pg_am am on am.oid = i.relam
+	compare(t, "indexes that are no b-tree",
+		b.texts(`select i.relname || ' ' || am.amname from pg_class i join pg_am am on am.oid = i.relam
 where i.relnamespace = 'cairn'::regnamespace and i.relkind in ('i', 'I') and am.amname <> 'btree'`), nil)
-	compare(t, "columns for text search", b.texts("select table_name || '.' || column_name from information_schema.columns where table_schema = 'cairn' and data_type in ('tsvector', 'tsquery')"), nil)
+	compare(t, "columns for text search", b.texts("select table_name || '.' || column_name from "+
+		"information_schema.columns where table_schema = 'cairn' and data_type in ('tsvector', 'tsquery')"), nil)
 }
 
 // Every reference between rows of workspaces stays inside one.
@@ -200,12 +233,14 @@ func TestReferencesStayInsideAWorkspace(t *testing.T) {
 	loose := b.texts(`select c.conrelid::regclass || '.' || c.conname from pg_constraint c
 where c.contype = 'f' and c.connamespace = 'cairn'::regnamespace
   and exists (select from pg_attribute a where a.attrelid = c.confrelid and a.attname = 'workspace_id')
-  and not exists (select from pg_attribute a where a.attrelid = c.conrelid and a.attname = 'workspace_id' and a.attnum = any(c.conkey))`)
+  and not exists (select from pg_attribute a where a.attrelid = c.conrelid and a.attname = 'workspace_id' and ` +
+		`a.attnum = any(c.conkey))`)
 	compare(t, "references without the workspace", loose, nil)
 	app := b.as("cairn_app")
 	app.do("begin")
 	app.do("select cairn.enter($1)", b.b.ID)
-	app.refuses("23503", "insert into messages (workspace_id, conversation_id, seq, external_id, role, content) values ($1, $2, 1, '1', 'user', '')",
+	app.refuses("23503", "insert into messages (workspace_id, conversation_id, seq, external_id, role, content) "+
+		"values ($1, $2, 1, '1', 'user', '')",
 		b.b.ID, b.number("select id from conversations where workspace_id = $1", b.a.ID))
 }
 
@@ -215,14 +250,28 @@ func TestTheSystemRoleReadsNoTexts(t *testing.T) {
 	b.seed(b.a)
 	system := b.as("cairn_system")
 	for _, read := range []string{
-		"select content from messages", "select title from conversations", "select request from llm_calls", "select reply from llm_calls", "select tool_calls from llm_calls", "select label from llm_calls",
-		"select error from llm_calls", "select body from skill_versions", "select description from skill_versions", "select content from skill_files", "select content from distill_files",
-		"select name from distill_tasks", "select draft from distill_tasks", "select text from search_docs", "select v from embeddings", "select v from embeddings_space_1",
-		"select content from memories", "select content from memory_revisions", "select operations from pending_memories", "select content from soul_versions",
-		"select rendered from frozen_sessions", "select context from turns", "select content from agent_steps", "select arguments from agent_calls", "select notice from conversations", "select skill_id from skill_views",
-		"select prompt from scheduled_tasks", "select name from scheduled_tasks", "select reason from reflection_runs", "select name from skills", "select external_id from conversations", "select target from memory_targets", "select content from identity_versions", "select id from memory_histories", "select history_id from memory_refs", "select holder from memory_leases",
-		"select content from offload_blobs", "select label from offload_uses", "select content from compactions", "select version from pending_writes", "select reason from failure_memos", "select hash from api_keys", "select cairn.resolve_key('x')", "select spec from runs", "select id from runs", "select workspace_id from runs", "select reason from runs", "select result from tool_op_log", "select settings from workspaces", "select key from packages", "select * from llm_calls",
-		"update llm_calls set reply = 'x'", "update outbox set key = '7'", "insert into outbox (workspace_id, kind, key) values (1, 'drive', '1')", "select cairn.open_workspace('a', true)"} {
+		"select content from messages", "select title from conversations", "select request from llm_calls",
+		"select reply from llm_calls", "select tool_calls from llm_calls", "select label from llm_calls",
+		"select error from llm_calls", "select body from skill_versions", "select description from skill_versions",
+		"select content from skill_files", "select content from distill_files",
+		"select name from distill_tasks", "select draft from distill_tasks", "select text from search_docs",
+		"select v from embeddings", "select v from embeddings_space_1",
+		"select content from memories", "select content from memory_revisions",
+		"select operations from pending_memories", "select content from soul_versions",
+		"select rendered from frozen_sessions", "select context from turns", "select content from agent_steps",
+		"select arguments from agent_calls", "select notice from conversations", "select skill_id from skill_views",
+		"select prompt from scheduled_tasks", "select name from scheduled_tasks", "select reason from reflection_runs",
+		"select name from skills", "select external_id from conversations", "select target from memory_targets",
+		"select content from identity_versions", "select id from memory_histories",
+		"select history_id from memory_refs", "select holder from memory_leases",
+		"select content from offload_blobs", "select label from offload_uses", "select content from compactions",
+		"select version from pending_writes", "select reason from failure_memos", "select hash from api_keys",
+		"select cairn.resolve_key('x')", "select spec from runs", "select id from runs",
+		"select workspace_id from runs", "select reason from runs", "select result from tool_op_log",
+		"select settings from workspaces", "select key from packages", "select * from llm_calls",
+		"update llm_calls set reply = 'x'", "update outbox set key = '7'",
+		"insert into outbox (workspace_id, kind, key) values (1, 'drive', '1')",
+		"select cairn.open_workspace('a', true)"} {
 		system.refuses("42501", read)
 	}
 	if n := system.number("select count(*) from (select due_at, kind, key from outbox) x"); n != 1 {
@@ -234,8 +283,10 @@ func TestTheSystemRoleReadsNoTexts(t *testing.T) {
 func (b *bundle) catalogue() string {
 	b.t.Helper()
 	return strings.Join(slices.Concat(b.grants(),
-		b.texts("select format('%s.%s %s %s %s', tablename, policyname, roles, qual, with_check) from pg_policies where schemaname = 'cairn' order by 1"),
-		b.texts("select format('%s.%s %s %s', table_name, column_name, data_type, column_default) from information_schema.columns where table_schema = 'cairn' order by 1"),
+		b.texts("select format('%s.%s %s %s %s', tablename, policyname, roles, qual, with_check) from pg_policies "+
+			"where schemaname = 'cairn' order by 1"),
+		b.texts("select format('%s.%s %s %s', table_name, column_name, data_type, column_default) from "+
+			"information_schema.columns where table_schema = 'cairn' order by 1"),
 		b.texts("select indexdef from pg_indexes where schemaname = 'cairn' order by 1")), "\n")
 }
 
@@ -248,11 +299,14 @@ with acl as (
   select c.oid, c.relname, a.grantee, a.privilege_type, null::text as columns from pg_class c, aclexplode(c.relacl) a
   where c.relnamespace = 'cairn'::regnamespace and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S')
   union all
-  select c.oid, c.relname, a.grantee, a.privilege_type, string_agg(t.attname, ' ' order by t.attname) from pg_class c join pg_attribute t on t.attrelid = c.oid, aclexplode(t.attacl) a
+  select c.oid, c.relname, a.grantee, a.privilege_type, string_agg(t.attname, ' ' order by t.attname) from pg_class ` +
+		`c join pg_attribute t on t.attrelid = c.oid, aclexplode(t.attacl) a
   where c.relnamespace = 'cairn'::regnamespace group by 1, 2, 3, 4
 )
-select format('%s %s: %s', relname, coalesce(r.rolname, 'public'), string_agg(lower(privilege_type) || coalesce('(' || columns || ')', ''), ', ' order by privilege_type))
-from acl left join pg_roles r on r.oid = acl.grantee where r.rolname is distinct from 'cairn_owner' group by relname, r.rolname order by 1`)
+select format('%s %s: %s', relname, coalesce(r.rolname, 'public'), string_agg(lower(privilege_type) || coalesce('(' ` +
+		`|| columns || ')', ''), ', ' order by privilege_type))
+from acl left join pg_roles r on r.oid = acl.grantee where r.rolname is distinct from 'cairn_owner' group by ` +
+		`relname, r.rolname order by 1`)
 }
 
 // compare tells the lines that one side lacks.

@@ -26,9 +26,11 @@ func (b *bundle) packaged(request, name, body string, skillID int64, base int) d
 		testkit.Must(b.t, q.Tasks().SaveRecall(ctx, t))
 		t.Draft = &skill.Draft{Name: name}
 		testkit.Must(b.t, q.Tasks().SaveDraft(ctx, t, nil))
-		t.Package = &distill.Package{Skill: skillID, Base: base, Bytes: len(body), Version: skill.Version{Name: name, DisplayName: name, Description: body, Body: body, Lang: "en",
-			ContentSHA: sum, PackageSHA: sum, PackageKey: "key/" + request, Origin: "distill",
-			Sources: []skill.Source{{Conversation: r.Conversation, From: 0, To: 0}}, Files: []skill.File{{Path: "scripts/x.py", Content: body}}}}
+		t.Package = &distill.Package{Skill: skillID, Base: base, Bytes: len(body),
+			Version: skill.Version{Name: name, DisplayName: name, Description: body, Body: body, Lang: "en",
+				ContentSHA: sum, PackageSHA: sum, PackageKey: "key/" + request, Origin: "distill",
+				Sources: []skill.Source{{Conversation: r.Conversation, From: 0, To: 0}},
+				Files:   []skill.File{{Path: "scripts/x.py", Content: body}}}}
 		testkit.Must(b.t, q.Packages().TouchPackage(ctx, sum, t.Package.Version.PackageKey, len(body)))
 		return q.Tasks().SavePackage(ctx, t)
 	})
@@ -42,13 +44,15 @@ func (b *bundle) commit(t distill.Task, vector ...float32) (distill.Committed, e
 	testkit.Must(b.t, err)
 	doc := search.NewDoc(search.KindSkill, 0, "active", t.Package.Version.Body)
 	return b.CommitVersion(b.t.Context(), t, distill.Commit{Doc: doc, MergeSim: 0.9,
-		Near: search.Query{Kind: search.KindSkill, States: []string{"active"}, Terms: doc.Terms, Vector: vector, Space: space, Limit: 5}})
+		Near: search.Query{Kind: search.KindSkill, States: []string{"active"}, Terms: doc.Terms, Vector: vector,
+			Space: space, Limit: 5}})
 }
 
 // versions is what is written of skills: skills, versions, files, sources, documents.
 func (b *bundle) versions() string {
 	b.t.Helper()
-	return b.texts(`select format('%s %s %s %s %s', (select count(*) from skills), (select count(*) from skill_versions), (select count(*) from skill_files),
+	return b.texts(`select format('%s %s %s %s %s', (select count(*) from skills), (select count(*) from ` +
+		`skill_versions), (select count(*) from skill_files),
   (select count(*) from skill_sources), (select count(*) from search_docs where kind = 'skill'))`)[0]
 }
 
@@ -141,7 +145,8 @@ func TestACommitWithoutAVectorLeavesADuty(t *testing.T) {
 	if n := b.number("select count(*) from embeddings"); n != 0 {
 		t.Error("the old version's vector stands for the new version's text")
 	}
-	if n := b.number("select count(*) from outbox where kind = 'embed' and key = (select doc::text from search_docs where kind = 'skill') and due_at <= now()"); n != 1 {
+	if n := b.number("select count(*) from outbox where kind = 'embed' and key = (select doc::text from search_docs " +
+		"where kind = 'skill') and due_at <= now()"); n != 1 {
 		t.Errorf("%d duties to embed, want 1", n)
 	}
 }

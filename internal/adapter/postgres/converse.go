@@ -32,24 +32,29 @@ type conversationStore struct{ *Store }
 func (s *Store) Conversations() conversation.Store { return conversationStore{s} }
 
 // WithConversations runs fn in a transaction that has entered ws.
-func (s conversationStore) WithConversations(ctx context.Context, ws int64, fn func(context.Context, conversation.Tx) error) error {
+func (s conversationStore) WithConversations(ctx context.Context, ws int64,
+	fn func(context.Context, conversation.Tx) error) error {
 	return s.within(ctx, readCommitted, ws, func(ctx context.Context, q Tx) error { return fn(ctx, conversationTx(q)) })
 }
 
 // PutRun records a run; one that has its key is returned as it is.
 func (q runRepository) PutRun(ctx context.Context, n agentrun.NewRun) (run.Run, error) {
-	r, err := q.q.RunInsertKind(ctx, dbsqlc.RunInsertKindParams{WorkspaceID: q.ws, Kind: string(n.Kind), BusinessKey: storable(n.Key), ArgsSha: n.ArgsSHA[:],
+	r, err := q.q.RunInsertKind(ctx, dbsqlc.RunInsertKindParams{WorkspaceID: q.ws, Kind: string(n.Kind),
+		BusinessKey: storable(n.Key), ArgsSha: n.ArgsSHA[:],
 		ConversationID: &n.Conversation, Spec: n.Spec, WorkflowID: n.WorkflowID})
 	if err != nil {
 		return run.Run{}, classify("record the run", err)
 	}
-	return run.Run{Ref: run.Ref{Workspace: q.ws, Run: r.ID}, Kind: n.Kind, Key: n.Key, Generation: 1, Attempt: int(r.Attempt), ArgsSHA: n.ArgsSHA, Conversation: n.Conversation,
-		Spec: r.Spec, Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome), Result: r.Result, WorkflowID: n.WorkflowID}, nil
+	return run.Run{Ref: run.Ref{Workspace: q.ws, Run: r.ID}, Kind: n.Kind, Key: n.Key, Generation: 1,
+		Attempt: int(r.Attempt), ArgsSHA: n.ArgsSHA, Conversation: n.Conversation,
+		Spec: r.Spec, Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome), Result: r.Result,
+		WorkflowID: n.WorkflowID}, nil
 }
 
 // RunOf finds the latest run of a key.
 func (q runRepository) RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error) {
-	row, err := q.q.RunByKey(ctx, dbsqlc.RunByKeyParams{WorkspaceID: q.ws, Kind: string(kind), BusinessKey: storable(key)})
+	row, err := q.q.RunByKey(ctx, dbsqlc.RunByKeyParams{WorkspaceID: q.ws, Kind: string(kind),
+		BusinessKey: storable(key)})
 	if isNoRows(err) {
 		return run.Run{}, false, nil
 	}
@@ -66,7 +71,8 @@ func (q runRepository) EnqueueRun(ctx context.Context, id int64) error {
 
 // OpenConversation makes or finds a conversation and locks it. Turn is nil when it
 // has none of the message.
-func (q conversationRepository) OpenConversation(ctx context.Context, name, channel, title, message string) (c agentrun.Conversation, known *agentrun.Turn, chosen Settings, err error) {
+func (q conversationRepository) OpenConversation(ctx context.Context, name, channel, title,
+	message string) (c agentrun.Conversation, known *agentrun.Turn, chosen Settings, err error) {
 	r, err := q.q.ConversationOpen(ctx, dbsqlc.ConversationOpenParams{
 		WorkspaceID: q.ws, ExternalID: storable(name), Channel: channel, Title: storable(title)})
 	if err != nil {
@@ -82,7 +88,9 @@ func (q conversationRepository) OpenConversation(ctx context.Context, name, chan
 		return c, nil, chosen, err
 	}
 	if r.Channel != channel {
-		return c, nil, chosen, fault.New(fault.VersionConflict, fmt.Sprintf("conversation %q is on channel %s, not %s", name, r.Channel, channel), "give a thread on another channel another id")
+		return c, nil, chosen, fault.New(fault.VersionConflict,
+			fmt.Sprintf("conversation %q is on channel %s, not %s", name, r.Channel, channel),
+			"give a thread on another channel another id")
 	}
 	if accepted {
 		found, err := turnOf(t)
@@ -91,7 +99,8 @@ func (q conversationRepository) OpenConversation(ctx context.Context, name, chan
 		}
 		known = &found
 	}
-	c, err = conversationOf(r.ID, name, r.Channel, r.NextSeq, r.NextTurn, r.Counters, r.Counted, r.ReviewedTurn, r.Notice)
+	c, err = conversationOf(r.ID, name, r.Channel, r.NextSeq, r.NextTurn, r.Counters, r.Counted, r.ReviewedTurn,
+		r.Notice)
 	return c, known, chosen, err
 }
 
@@ -108,15 +117,19 @@ func (q conversationRepository) LockConversation(ctx context.Context, id int64) 
 }
 
 func noConversationOf(id int64) error {
-	return fault.New(fault.NotFound, fmt.Sprintf("there is no conversation %d", id), "`cairn conversations list` shows them")
+	return fault.New(fault.NotFound, fmt.Sprintf("there is no conversation %d", id),
+		"`cairn conversations list` shows them")
 }
 
 func conversationLocked(id int64, r dbsqlc.ConversationLockRow) (agentrun.Conversation, error) {
-	return conversationOf(id, r.ExternalID, r.Channel, r.NextSeq, r.NextTurn, r.Counters, r.Counted, r.ReviewedTurn, r.Notice)
+	return conversationOf(id, r.ExternalID, r.Channel, r.NextSeq, r.NextTurn, r.Counters, r.Counted, r.ReviewedTurn,
+		r.Notice)
 }
 
-func conversationOf(id int64, name, channel string, seq, turn int32, counters json.RawMessage, counted, reviewed int32, notice string) (agentrun.Conversation, error) {
-	c := agentrun.Conversation{ID: id, Name: name, Channel: channel, NextSeq: int(seq), NextTurn: int(turn), Counts: int(counted), Reviewed: int(reviewed), Notice: notice}
+func conversationOf(id int64, name, channel string, seq, turn int32, counters json.RawMessage, counted, reviewed int32,
+	notice string) (agentrun.Conversation, error) {
+	c := agentrun.Conversation{ID: id, Name: name, Channel: channel, NextSeq: int(seq), NextTurn: int(turn),
+		Counts: int(counted), Reviewed: int(reviewed), Notice: notice}
 	if err := json.Unmarshal(counters, &c.Counters); err != nil {
 		return c, fmt.Errorf("decode the counters of conversation %d: %w", id, err)
 	}
@@ -125,7 +138,8 @@ func conversationOf(id int64, name, channel string, seq, turn int32, counters js
 
 // SaveSequence writes down how far a conversation is numbered.
 func (q conversationRepository) SaveSequence(ctx context.Context, c agentrun.Conversation) error {
-	n, err := q.q.ConversationSaid(ctx, dbsqlc.ConversationSaidParams{NextSeq: int32(c.NextSeq), NextTurn: int32(c.NextTurn), WorkspaceID: q.ws, ID: c.ID})
+	n, err := q.q.ConversationSaid(ctx, dbsqlc.ConversationSaidParams{NextSeq: int32(c.NextSeq),
+		NextTurn: int32(c.NextTurn), WorkspaceID: q.ws, ID: c.ID})
 	return oneRow("number the conversation", n, err)
 }
 
@@ -135,23 +149,27 @@ func (q conversationRepository) SaveCounters(ctx context.Context, c agentrun.Con
 	if err != nil {
 		return err
 	}
-	n, err := q.q.ConversationCount(ctx, dbsqlc.ConversationCountParams{NextSeq: int32(c.NextSeq), Counters: raw, Counted: int32(c.Counts), ReviewedTurn: int32(c.Reviewed), WorkspaceID: q.ws, ID: c.ID})
+	n, err := q.q.ConversationCount(ctx, dbsqlc.ConversationCountParams{NextSeq: int32(c.NextSeq), Counters: raw,
+		Counted: int32(c.Counts), ReviewedTurn: int32(c.Reviewed), WorkspaceID: q.ws, ID: c.ID})
 	return oneRow("count in the conversation", n, err)
 }
 
 // SetNotice sets the line that the next answer ends with.
 func (q conversationRepository) SetNotice(ctx context.Context, conversation int64, notice string) error {
-	n, err := q.q.ConversationNotice(ctx, dbsqlc.ConversationNoticeParams{Notice: storable(notice), WorkspaceID: q.ws, ID: conversation})
+	n, err := q.q.ConversationNotice(ctx, dbsqlc.ConversationNoticeParams{Notice: storable(notice), WorkspaceID: q.ws,
+		ID: conversation})
 	return oneRow("set the notice", n, err)
 }
 
 // CloseConversation writes down where a conversation stands when its workflow ends.
-func (q conversationRepository) CloseConversation(ctx context.Context, conversation int64, c nudge.Counters, ended bool) error {
+func (q conversationRepository) CloseConversation(ctx context.Context, conversation int64, c nudge.Counters,
+	ended bool) error {
 	raw, err := encode("the counters", c)
 	if err != nil {
 		return err
 	}
-	n, err := q.q.ConversationClose(ctx, dbsqlc.ConversationCloseParams{Counters: raw, Ended: ended, WorkspaceID: q.ws, ID: conversation})
+	n, err := q.q.ConversationClose(ctx, dbsqlc.ConversationCloseParams{Counters: raw, Ended: ended, WorkspaceID: q.ws,
+		ID: conversation})
 	return oneRow("close the conversation", n, err)
 }
 
@@ -182,7 +200,8 @@ func (q sessionRepository) LiveSession(ctx context.Context, channel, lang string
 
 // LockSessions lets one at a time freeze a session of a channel.
 func (q sessionRepository) LockSessions(ctx context.Context, channel string) error {
-	return classify("lock the sessions", q.q.SessionLock(ctx, dbsqlc.SessionLockParams{WorkspaceID: q.ws, Channel: channel}))
+	return classify("lock the sessions", q.q.SessionLock(ctx,
+		dbsqlc.SessionLockParams{WorkspaceID: q.ws, Channel: channel}))
 }
 
 // SessionEpoch counts how often the workspace's sessions were revoked.
@@ -193,12 +212,14 @@ func (q sessionRepository) SessionEpoch(ctx context.Context) (int64, error) {
 
 // PutSession stores a frozen session that lives for a while. It is false when
 // sessions were revoked since its epoch.
-func (q sessionRepository) PutSession(ctx context.Context, s agentrun.Session, lives time.Duration) (agentrun.Session, bool, error) {
+func (q sessionRepository) PutSession(ctx context.Context, s agentrun.Session, lives time.Duration) (agentrun.Session,
+	bool, error) {
 	raw, err := encode("the tools", s.Tools)
 	if err != nil {
 		return s, false, err
 	}
-	r, err := q.q.SessionPut(ctx, dbsqlc.SessionPutParams{WorkspaceID: q.ws, Epoch: s.Epoch, Channel: s.Channel, Lang: s.Lang, Rendered: storable(s.Rendered), Tools: raw, Sha256: s.SHA[:], Lives: lives})
+	r, err := q.q.SessionPut(ctx, dbsqlc.SessionPutParams{WorkspaceID: q.ws, Epoch: s.Epoch, Channel: s.Channel,
+		Lang: s.Lang, Rendered: storable(s.Rendered), Tools: raw, Sha256: s.SHA[:], Lives: lives})
 	if isNoRows(err) {
 		return s, false, nil
 	}
@@ -240,7 +261,8 @@ func (q sessionRepository) RevokeSessions(ctx context.Context) (int, error) {
 }
 
 func sessionOf(r dbsqlc.SessionGetRow) (agentrun.Session, error) {
-	s := agentrun.Session{ID: r.ID, Rendered: r.Rendered, SHA: [sha256.Size]byte(r.Sha256), CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt}
+	s := agentrun.Session{ID: r.ID, Rendered: r.Rendered, SHA: [sha256.Size]byte(r.Sha256), CreatedAt: r.CreatedAt,
+		ExpiresAt: r.ExpiresAt}
 	if err := json.Unmarshal(r.Tools, &s.Tools); err != nil {
 		return s, fmt.Errorf("decode the tools of session %d: %w", r.ID, err)
 	}

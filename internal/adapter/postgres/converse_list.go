@@ -16,14 +16,17 @@ import (
 )
 
 // Lines reads a page of a conversation's messages, those after a number.
-func (q conversationViewRepository) Lines(ctx context.Context, conversationID int64, after, max int) ([]conversation.Line, error) {
-	rows, err := q.q.MessagesPage(ctx, dbsqlc.MessagesPageParams{WorkspaceID: q.ws, ConversationID: conversationID, After: int32(after), MaxRows: int32(max)})
+func (q conversationViewRepository) Lines(ctx context.Context, conversationID int64, after,
+	max int) ([]conversation.Line, error) {
+	rows, err := q.q.MessagesPage(ctx, dbsqlc.MessagesPageParams{WorkspaceID: q.ws, ConversationID: conversationID,
+		After: int32(after), MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("read the messages", err)
 	}
 	out := make([]conversation.Line, len(rows))
 	for i, r := range rows {
-		l := conversation.Line{Seq: int(r.Seq), ID: agentrun.TurnMessageID(r.ExternalID), Role: transcript.Role(r.Role), Content: r.Content, Name: r.Name, ToolCallID: r.ToolCallID, CreatedAt: r.CreatedAt}
+		l := conversation.Line{Seq: int(r.Seq), ID: agentrun.TurnMessageID(r.ExternalID), Role: transcript.Role(r.Role),
+			Content: r.Content, Name: r.Name, ToolCallID: r.ToolCallID, CreatedAt: r.CreatedAt}
 		if r.Turn != nil {
 			l.Turn = int(*r.Turn)
 		}
@@ -45,8 +48,10 @@ func (q conversationViewRepository) AgentProgress(ctx context.Context, id int64)
 	if err != nil {
 		return conversation.Progress{}, classify("read the tool calls", err)
 	}
-	out := conversation.Progress{Run: id, Kind: run.Kind(r.Kind), Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome), Attempt: int(r.Attempt),
-		Steps: int(r.Steps), Tools: make([]conversation.ToolProgress, len(calls)), Calls: int(r.Calls), Tokens: r.Tokens}
+	out := conversation.Progress{Run: id, Kind: run.Kind(r.Kind), Status: run.Status(r.Status),
+		Outcome: run.Outcome(r.Outcome), Attempt: int(r.Attempt),
+		Steps: int(r.Steps), Tools: make([]conversation.ToolProgress, len(calls)), Calls: int(r.Calls),
+		Tokens: r.Tokens}
 	for i, c := range calls {
 		out.Tools[i] = conversation.ToolProgress{Step: int(c.Step), Tool: c.Tool, Done: c.Done, Code: c.Code}
 	}
@@ -69,7 +74,8 @@ func (q workspaceRepository) PatchSettings(ctx context.Context, patch json.RawMe
 	if now, err = settings.Patch(now, patch); err != nil {
 		return Settings{}, err
 	}
-	if err := q.SetSettings(ctx, now); err != nil || was.Nudge == now.Nudge && was.Memory.IdleMinutes == now.Memory.IdleMinutes {
+	if err := q.SetSettings(ctx, now); err != nil || was.Nudge == now.Nudge &&
+		was.Memory.IdleMinutes == now.Memory.IdleMinutes {
 		return now, err
 	}
 	return now, q.outbox().Enqueue(ctx, relay.NotifySettings, "0", 0)
@@ -78,7 +84,8 @@ func (q workspaceRepository) PatchSettings(ctx context.Context, patch json.RawMe
 // Running lists the conversations in which something was said within a time, the
 // latest first: those whose workflow may run.
 func (q conversationViewRepository) Running(ctx context.Context, within time.Duration, max int) ([]int64, error) {
-	ids, err := q.q.ConversationsRunning(ctx, dbsqlc.ConversationsRunningParams{WorkspaceID: q.ws, Within: within, MaxRows: int32(max)})
+	ids, err := q.q.ConversationsRunning(ctx,
+		dbsqlc.ConversationsRunningParams{WorkspaceID: q.ws, Within: within, MaxRows: int32(max)})
 	return ids, classify("list the conversations that run", err)
 }
 

@@ -14,7 +14,8 @@ import (
 
 // ConversationView finds a conversation by the gateway's id of it.
 func (q conversationViewRepository) ConversationView(ctx context.Context, name string) (conversation.View, error) {
-	r, err := q.q.ConversationByName(ctx, dbsqlc.ConversationByNameParams{WorkspaceID: q.ws, ExternalID: storable(name)})
+	r, err := q.q.ConversationByName(ctx, dbsqlc.ConversationByNameParams{WorkspaceID: q.ws,
+		ExternalID: storable(name)})
 	if isNoRows(err) {
 		return conversation.View{}, noConversation(name)
 	}
@@ -25,8 +26,10 @@ func (q conversationViewRepository) ConversationView(ctx context.Context, name s
 }
 
 // Conversations lists conversations, the latest first, before one of them.
-func (q conversationViewRepository) Conversations(ctx context.Context, before int64, max int) ([]conversation.View, error) {
-	rows, err := q.q.ConversationsList(ctx, dbsqlc.ConversationsListParams{WorkspaceID: q.ws, Before: before, MaxRows: int32(max)})
+func (q conversationViewRepository) Conversations(ctx context.Context, before int64, max int) ([]conversation.View,
+	error) {
+	rows, err := q.q.ConversationsList(ctx,
+		dbsqlc.ConversationsListParams{WorkspaceID: q.ws, Before: before, MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list the conversations", err)
 	}
@@ -40,7 +43,8 @@ func (q conversationViewRepository) Conversations(ctx context.Context, before in
 }
 
 func viewOf(r dbsqlc.ConversationByNameRow) (conversation.View, error) {
-	v := conversation.View{ID: r.ID, Name: r.ExternalID, Channel: r.Channel, Title: r.Title, Messages: int(r.NextSeq), Turns: int(r.NextTurn) - 1, CreatedAt: r.CreatedAt, LastTurnAt: r.LastTurnAt, ClosedAt: r.ClosedAt}
+	v := conversation.View{ID: r.ID, Name: r.ExternalID, Channel: r.Channel, Title: r.Title, Messages: int(r.NextSeq),
+		Turns: int(r.NextTurn) - 1, CreatedAt: r.CreatedAt, LastTurnAt: r.LastTurnAt, ClosedAt: r.ClosedAt}
 	if err := json.Unmarshal(r.Counters, &v.Counters); err != nil {
 		return v, fmt.Errorf("decode the counters of conversation %d: %w", r.ID, err)
 	}
@@ -48,14 +52,17 @@ func viewOf(r dbsqlc.ConversationByNameRow) (conversation.View, error) {
 }
 
 // Reviews lists the nudges of a conversation, the latest first.
-func (q conversationViewRepository) Reviews(ctx context.Context, conversationID int64, max int) ([]conversation.ReviewView, error) {
-	rows, err := q.q.NudgesOf(ctx, dbsqlc.NudgesOfParams{WorkspaceID: q.ws, ConversationID: &conversationID, MaxRows: int32(max)})
+func (q conversationViewRepository) Reviews(ctx context.Context, conversationID int64,
+	max int) ([]conversation.ReviewView, error) {
+	rows, err := q.q.NudgesOf(ctx, dbsqlc.NudgesOfParams{WorkspaceID: q.ws, ConversationID: &conversationID,
+		MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list the nudges", err)
 	}
 	out := make([]conversation.ReviewView, len(rows))
 	for i, r := range rows {
-		out[i] = conversation.ReviewView{Run: r.ID, Status: "open", Turn: int(r.Number), CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}
+		out[i] = conversation.ReviewView{Run: r.ID, Status: "open", Turn: int(r.Number), CreatedAt: r.CreatedAt,
+			EndedAt: r.EndedAt}
 		if run.Status(r.Status) != run.Ended {
 			continue
 		}
@@ -69,18 +76,22 @@ func (q conversationViewRepository) Reviews(ctx context.Context, conversationID 
 }
 
 // Answer reads what became of a channel's message.
-func (s conversationStore) Answer(ctx context.Context, ws int64, conversationID, message string) (out conversation.Answered, err error) {
+func (s conversationStore) Answer(ctx context.Context, ws int64, conversationID,
+	message string) (out conversation.Answered, err error) {
 	err = s.within(ctx, readCommitted, ws, func(ctx context.Context, q Tx) error {
-		r, err := q.q.AnswerGet(ctx, dbsqlc.AnswerGetParams{MessageID: storable(message), WorkspaceID: ws, ExternalID: storable(conversationID)})
+		r, err := q.q.AnswerGet(ctx, dbsqlc.AnswerGetParams{MessageID: storable(message), WorkspaceID: ws,
+			ExternalID: storable(conversationID)})
 		switch {
 		case isNoRows(err):
 			return noConversation(conversationID)
 		case err != nil:
 			return classify("read the answer", err)
 		case r.Number == nil:
-			return fault.New(fault.NotFound, fmt.Sprintf("conversation %q has no message %q", conversationID, message), "send it first")
+			return fault.New(fault.NotFound, fmt.Sprintf("conversation %q has no message %q", conversationID, message),
+				"send it first")
 		}
-		out = conversation.Answered{Conversation: conversationID, MessageID: message, Turn: int(*r.Number), Status: conversation.StatusAccepted, ReplySeq: -1}
+		out = conversation.Answered{Conversation: conversationID, MessageID: message, Turn: int(*r.Number),
+			Status: conversation.StatusAccepted, ReplySeq: -1}
 		if r.RunID != nil {
 			out.Run = *r.RunID
 		}
@@ -100,11 +111,13 @@ func (s conversationStore) Answer(ctx context.Context, ws int64, conversationID,
 }
 
 func noConversation(name string) error {
-	return fault.New(fault.NotFound, fmt.Sprintf("there is no conversation %q", name), "`cairn conversations list` shows them")
+	return fault.New(fault.NotFound, fmt.Sprintf("there is no conversation %q", name),
+		"`cairn conversations list` shows them")
 }
 
 // MessageText reads one message.
 func (q conversationViewRepository) MessageText(ctx context.Context, conversationID int64, seq int) (string, error) {
-	r, err := q.q.MessageGet(ctx, dbsqlc.MessageGetParams{WorkspaceID: q.ws, ConversationID: conversationID, Seq: int32(seq)})
+	r, err := q.q.MessageGet(ctx, dbsqlc.MessageGetParams{WorkspaceID: q.ws, ConversationID: conversationID,
+		Seq: int32(seq)})
 	return r.Content, classify("read the message", err)
 }

@@ -32,8 +32,10 @@ func (q curationRepository) CuratedSkills(ctx context.Context) ([]curate.Skill, 
 	rows, err := q.q.SkillsToCurate(ctx, q.ws)
 	out := make([]curate.Skill, len(rows))
 	for i, r := range rows {
-		out[i] = curate.Skill{ID: r.ID, Name: r.Name, Status: skill.Status(r.Status), Managed: r.Managed, Pinned: r.Pinned, Scheduled: r.Scheduled, Eta: float64(r.Eta), Trials: int(r.Trials),
-			Unused: seconds(r.UnusedSeconds), Unchanged: seconds(r.UnchangedSeconds), Description: r.Description, BodySHA: r.BodySha}
+		out[i] = curate.Skill{ID: r.ID, Name: r.Name, Status: skill.Status(r.Status), Managed: r.Managed,
+			Pinned: r.Pinned, Scheduled: r.Scheduled, Eta: float64(r.Eta), Trials: int(r.Trials),
+			Unused: seconds(r.UnusedSeconds), Unchanged: seconds(r.UnchangedSeconds), Description: r.Description,
+			BodySHA: r.BodySha}
 	}
 	return out, classify("list the skills to curate", err)
 }
@@ -49,19 +51,23 @@ func (q curationRepository) Insights(ctx context.Context, span time.Duration) (o
 		return out, classify("count the uses of skills", err)
 	}
 	for _, r := range skills {
-		out.Skills = append(out.Skills, curate.SkillUsage{Name: r.Name, Status: skill.Status(r.Status), Origin: r.Origin, Managed: r.Managed, Pinned: r.Pinned, Version: int(r.HeadVersion), Uses: int(r.Uses),
-			Passes: int(r.Passes), Fails: int(r.Fails), Ever: r.UsesEver, Reliability: float64(r.Eta), LastUsed: r.LastUsedAt, Created: r.CreatedAt, Tokens: r.Tokens, Micros: r.Micros})
+		out.Skills = append(out.Skills, curate.SkillUsage{Name: r.Name, Status: skill.Status(r.Status),
+			Origin: r.Origin, Managed: r.Managed, Pinned: r.Pinned, Version: int(r.HeadVersion), Uses: int(r.Uses),
+			Passes: int(r.Passes), Fails: int(r.Fails), Ever: r.UsesEver, Reliability: float64(r.Eta),
+			LastUsed: r.LastUsedAt, Created: r.CreatedAt, Tokens: r.Tokens, Micros: r.Micros})
 	}
 	runs, err := q.q.RunInsights(ctx, dbsqlc.RunInsightsParams{WorkspaceID: q.ws, Span: span})
 	if err != nil {
 		return out, classify("count the costs of runs", err)
 	}
 	for _, r := range runs {
-		out.Runs = append(out.Runs, curate.KindSpent{Kind: r.Kind, Runs: int(r.Runs), Calls: int(r.Calls), Tokens: r.Tokens, Micros: r.Micros, Unpriced: int(r.Unpriced)})
+		out.Runs = append(out.Runs, curate.KindSpent{Kind: r.Kind, Runs: int(r.Runs), Calls: int(r.Calls),
+			Tokens: r.Tokens, Micros: r.Micros, Unpriced: int(r.Unpriced)})
 	}
 	days, err := q.q.SavesPerDay(ctx, dbsqlc.SavesPerDayParams{WorkspaceID: q.ws, Span: span})
 	for _, r := range days {
-		out.Saves = append(out.Saves, curate.DaySaved{Day: r.Day, Origin: r.Origin, Versions: int(r.Versions), Made: int(r.Made)})
+		out.Saves = append(out.Saves, curate.DaySaved{Day: r.Day, Origin: r.Origin, Versions: int(r.Versions),
+			Made: int(r.Made)})
 	}
 	return out, classify("count the saves by day", err)
 }

@@ -31,7 +31,8 @@ func (s dumpStore) WithLoad(ctx context.Context, ws int64, fn func(context.Conte
 // Counts are how much there is in the workspace.
 func (q dumpRepository) Counts(ctx context.Context) (dump.Counts, error) {
 	r, err := q.q.DumpCounts(ctx, q.ws)
-	return dump.Counts{Workspace: r.Workspace, Targets: r.Targets, Histories: r.Histories, Memories: r.Memories, Active: r.Active, Revisions: r.Revisions, Identities: r.Identities, Souls: r.Souls,
+	return dump.Counts{Workspace: r.Workspace, Targets: r.Targets, Histories: r.Histories, Memories: r.Memories,
+		Active: r.Active, Revisions: r.Revisions, Identities: r.Identities, Souls: r.Souls,
 		Conversations: r.Conversations, Messages: r.Messages}, classify("count what there is", err)
 }
 
@@ -40,17 +41,21 @@ func (q dumpRepository) DumpTargets(ctx context.Context, after int64, max int) (
 	rows, err := q.q.DumpTargets(ctx, dbsqlc.DumpTargetsParams{WorkspaceID: q.ws, After: after, MaxRows: int32(max)})
 	out := make([]dump.Target, len(rows))
 	for i, r := range rows {
-		out[i] = dump.Target{Row: r.ID, Type: r.Type, Key: r.TargetKey, Display: r.Target, Description: r.Description, Aliases: r.Aliases, CreatedAt: r.CreatedAt.UTC(), LastUsedAt: r.LastUsedAt.UTC(), SummaryAt: r.LastSummaryAt}
+		out[i] = dump.Target{Row: r.ID, Type: r.Type, Key: r.TargetKey, Display: r.Target, Description: r.Description,
+			Aliases: r.Aliases, CreatedAt: r.CreatedAt.UTC(), LastUsedAt: r.LastUsedAt.UTC(),
+			SummaryAt: r.LastSummaryAt}
 	}
 	return out, classify("dump the targets", err)
 }
 
 // DumpConversations reads a page of the conversations that memories lead to.
 func (q dumpRepository) DumpConversations(ctx context.Context, after int64, max int) ([]dump.Conversation, error) {
-	rows, err := q.q.DumpConversations(ctx, dbsqlc.DumpConversationsParams{WorkspaceID: q.ws, After: after, MaxRows: int32(max)})
+	rows, err := q.q.DumpConversations(ctx,
+		dbsqlc.DumpConversationsParams{WorkspaceID: q.ws, After: after, MaxRows: int32(max)})
 	out := make([]dump.Conversation, len(rows))
 	for i, r := range rows {
-		out[i] = dump.Conversation{Row: r.ID, ID: r.ExternalID, Channel: r.Channel, Title: r.Title, Reward: r.Reward, Messages: int(r.NextSeq)}
+		out[i] = dump.Conversation{Row: r.ID, ID: r.ExternalID, Channel: r.Channel, Title: r.Title, Reward: r.Reward,
+			Messages: int(r.NextSeq)}
 	}
 	return out, classify("dump the conversations", err)
 }
@@ -60,7 +65,8 @@ func (q dumpRepository) DumpMessages(ctx context.Context, conversation int64, fr
 	c, err := q.transcripts().Conversation(ctx, conversation, from, to)
 	out := make([]dump.Message, len(c.Messages))
 	for i, m := range c.Messages {
-		out[i] = dump.Message{Seq: m.Seq, ID: m.ID, Role: m.Role, Content: m.Content, Name: m.Name, ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID}
+		out[i] = dump.Message{Seq: m.Seq, ID: m.ID, Role: m.Role, Content: m.Content, Name: m.Name,
+			ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID}
 		if !m.Time.IsZero() {
 			out[i].Time = &m.Time
 		}
@@ -70,11 +76,13 @@ func (q dumpRepository) DumpMessages(ctx context.Context, conversation int64, fr
 
 // DumpHistories reads a page of sessions.
 func (q dumpRepository) DumpHistories(ctx context.Context, after string, max int) ([]dump.History, error) {
-	rows, err := q.q.DumpHistories(ctx, dbsqlc.DumpHistoriesParams{WorkspaceID: q.ws, After: after, MaxRows: int32(max)})
+	rows, err := q.q.DumpHistories(ctx, dbsqlc.DumpHistoriesParams{WorkspaceID: q.ws, After: after,
+		MaxRows: int32(max)})
 	out := make([]dump.History, len(rows))
 	for i, r := range rows {
 		h := r.MemoryHistory
-		out[i] = dump.History{ID: h.ID, Range: dump.Evidence{Conversation: r.Conversation, FromSeq: int(h.FromSeq), ToSeq: int(h.ToSeq)}, Author: h.Author, CreatedAt: h.CreatedAt.UTC()}
+		out[i] = dump.History{ID: h.ID, Range: dump.Evidence{Conversation: r.Conversation, FromSeq: int(h.FromSeq),
+			ToSeq: int(h.ToSeq)}, Author: h.Author, CreatedAt: h.CreatedAt.UTC()}
 	}
 	return out, classify("dump the sessions", err)
 }
@@ -90,9 +98,14 @@ func (q dumpRepository) DumpMemories(ctx context.Context, after int64, max int, 
 	for i, r := range rows {
 		m := r.Memory
 		keys[i], place[m.ID] = m.ID, i
-		out[i] = dump.Memory{Key: m.ID, ID: m.ExternalID, Type: memory.Type(m.Type), Target: m.Target, Content: m.Content, SHA256: hex.EncodeToString(m.ContentSha256), WhenToUse: m.WhenToUse, Version: int(m.Version),
-			Status: memory.Status(m.Status), SupersededBy: text(m.SupersededBy), Origin: m.Origin, Author: m.Author, Tainted: m.Tainted, Importance: float64(m.Importance), Targets: m.Targets, First: text(m.HistoryID),
-			Evidence: dumpedEvidence(r.Conversation, m.FromSeq, m.ToSeq), EventTime: m.EventTime, CreatedAt: m.CreatedAt.UTC(), UpdatedAt: m.UpdatedAt.UTC(), Retrieved: int(m.RetrieveCount), RetrievedAt: m.LastRetrievedAt}
+		out[i] = dump.Memory{Key: m.ID, ID: m.ExternalID, Type: memory.Type(m.Type), Target: m.Target,
+			Content: m.Content, SHA256: hex.EncodeToString(m.ContentSha256), WhenToUse: m.WhenToUse,
+			Version: int(m.Version),
+			Status:  memory.Status(m.Status), SupersededBy: text(m.SupersededBy), Origin: m.Origin, Author: m.Author,
+			Tainted: m.Tainted, Importance: float64(m.Importance), Targets: m.Targets, First: text(m.HistoryID),
+			Evidence: dumpedEvidence(r.Conversation, m.FromSeq, m.ToSeq), EventTime: m.EventTime,
+			CreatedAt: m.CreatedAt.UTC(), UpdatedAt: m.UpdatedAt.UTC(), Retrieved: int(m.RetrieveCount),
+			RetrievedAt: m.LastRetrievedAt}
 		if err := json.Unmarshal(m.Metadata, &out[i].Metadata); err != nil {
 			return nil, fmt.Errorf("decode the metadata of memory %s: %w", m.ExternalID, err)
 		}
@@ -122,8 +135,10 @@ func (q dumpRepository) dumpRevisions(ctx context.Context, out []dump.Memory, ke
 	}
 	for _, r := range rows {
 		v := r.MemoryRevision
-		one := dump.Revision{Version: int(v.Version), Action: memory.Action(v.Action), Status: memory.Status(v.Status), Content: v.Content, WhenToUse: v.WhenToUse, Targets: v.Targets, Origin: v.Origin, Author: v.Author,
-			Tainted: v.Tainted, Evidence: dumpedEvidence(r.Conversation, v.FromSeq, v.ToSeq), CreatedAt: v.CreatedAt.UTC()}
+		one := dump.Revision{Version: int(v.Version), Action: memory.Action(v.Action), Status: memory.Status(v.Status),
+			Content: v.Content, WhenToUse: v.WhenToUse, Targets: v.Targets, Origin: v.Origin, Author: v.Author,
+			Tainted: v.Tainted, Evidence: dumpedEvidence(r.Conversation, v.FromSeq, v.ToSeq),
+			CreatedAt: v.CreatedAt.UTC()}
 		if err := json.Unmarshal(v.Metadata, &one.Metadata); err != nil {
 			return fmt.Errorf("decode the metadata of a revision: %w", err)
 		}
@@ -142,10 +157,12 @@ func dumpedEvidence(conversation string, from, to *int32) *dump.Evidence {
 
 // DumpIdentities reads a page of versions of the identity.
 func (q dumpRepository) DumpIdentities(ctx context.Context, after, max int) ([]dump.Document, error) {
-	rows, err := q.q.DumpIdentities(ctx, dbsqlc.DumpIdentitiesParams{WorkspaceID: q.ws, After: int32(after), MaxRows: int32(max)})
+	rows, err := q.q.DumpIdentities(ctx, dbsqlc.DumpIdentitiesParams{WorkspaceID: q.ws, After: int32(after),
+		MaxRows: int32(max)})
 	out := make([]dump.Document, len(rows))
 	for i, r := range rows {
-		out[i] = dump.Document{Version: int(r.Version), Content: r.Content, Action: r.Action, Origin: r.Origin, Author: r.Author, History: text(r.HistoryID), CreatedAt: r.CreatedAt.UTC()}
+		out[i] = dump.Document{Version: int(r.Version), Content: r.Content, Action: r.Action, Origin: r.Origin,
+			Author: r.Author, History: text(r.HistoryID), CreatedAt: r.CreatedAt.UTC()}
 	}
 	return out, classify("dump the identity", err)
 }
@@ -155,7 +172,8 @@ func (q dumpRepository) DumpSouls(ctx context.Context, after, max int) ([]dump.D
 	rows, err := q.q.DumpSouls(ctx, dbsqlc.DumpSoulsParams{WorkspaceID: q.ws, After: int32(after), MaxRows: int32(max)})
 	out := make([]dump.Document, len(rows))
 	for i, r := range rows {
-		out[i] = dump.Document{Version: int(r.Version), Content: r.Content, Action: r.Action, Origin: r.Origin, CreatedAt: r.CreatedAt.UTC()}
+		out[i] = dump.Document{Version: int(r.Version), Content: r.Content, Action: r.Action, Origin: r.Origin,
+			CreatedAt: r.CreatedAt.UTC()}
 	}
 	return out, classify("dump the soul", err)
 }
@@ -165,6 +183,8 @@ func (q dumpRepository) LoadMessages(ctx context.Context, conversation int64, fr
 	if err := q.transcripts().putMessagesFrom(ctx, conversation, from, ms); err != nil {
 		return err
 	}
-	n, err := q.q.ConversationAdvance(ctx, dbsqlc.ConversationAdvanceParams{NextSeq: int32(from + len(ms)), Dated: dated(ms), WorkspaceID: q.ws, ID: conversation, Was: int32(from)})
+	n, err := q.q.ConversationAdvance(ctx,
+		dbsqlc.ConversationAdvanceParams{NextSeq: int32(from + len(ms)), Dated: dated(ms), WorkspaceID: q.ws,
+			ID: conversation, Was: int32(from)})
 	return oneRow("advance the conversation", n, err)
 }

@@ -20,7 +20,8 @@ func (s *Store) Erasures() erase.Store { return erasures{s} }
 // AcceptErasure opens an erasure, or finds the one that is open.
 func (s erasures) AcceptErasure(ctx context.Context, t erase.Target) (id int64, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) (err error) {
-		id, err = q.EraseAccept(ctx, dbsqlc.EraseAcceptParams{Workspace: t.Workspace, Conversation: orNil(t.Conversation), Derived: t.Derived})
+		id, err = q.EraseAccept(ctx, dbsqlc.EraseAcceptParams{Workspace: t.Workspace,
+			Conversation: orNil(t.Conversation), Derived: t.Derived})
 		return classify("accept the erase", err)
 	})
 	if t.Conversation == 0 {
@@ -46,7 +47,8 @@ func (s erasures) Erasure(ctx context.Context, id int64) (out erase.Erasure, err
 }
 
 func erasureOf(r dbsqlc.Erasure) (erase.Erasure, error) {
-	e := erase.Erasure{ID: r.ID, Workspace: r.Workspace, WorkspaceKey: r.WorkspaceKey, Derived: r.Derived, Ended: r.State == "ended", Workflows: len(r.Workflows), RequestedAt: r.RequestedAt, EndedAt: r.EndedAt}
+	e := erase.Erasure{ID: r.ID, Workspace: r.Workspace, WorkspaceKey: r.WorkspaceKey, Derived: r.Derived,
+		Ended: r.State == "ended", Workflows: len(r.Workflows), RequestedAt: r.RequestedAt, EndedAt: r.EndedAt}
 	if r.Conversation != nil {
 		e.Conversation = *r.Conversation
 	}
@@ -73,7 +75,9 @@ func erasureOf(r dbsqlc.Erasure) (erase.Erasure, error) {
 
 // FenceErasure returns when nobody is in the workspace who came before.
 func (s erasures) FenceErasure(ctx context.Context, id int64) error {
-	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error { return classify("shut writers out", q.EraseEnter(ctx, id)) })
+	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
+		return classify("shut writers out", q.EraseEnter(ctx, id))
+	})
 }
 
 // ErasedTables lists the tables with rows of workspaces, those that refer to
@@ -114,7 +118,8 @@ func (s erasures) EraseConversation(ctx context.Context, id int64) error {
 }
 
 // ErasedPackages lists packages that go, in the order of their hashes.
-func (s erasures) ErasedPackages(ctx context.Context, id int64, after [32]byte, most int) (out []erase.Package, err error) {
+func (s erasures) ErasedPackages(ctx context.Context, id int64, after [32]byte, most int) (out []erase.Package,
+	err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.ErasePackages(ctx, dbsqlc.ErasePackagesParams{ID: id, After: after[:], Most: int32(most)})
 		for _, r := range rows {
@@ -135,15 +140,18 @@ func (s erasures) ErasePackages(ctx context.Context, id int64, gone []erase.Pack
 		sums[i] = p.SHA[:]
 	}
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
-		return classify("delete the packages", q.ErasePackageRows(ctx, dbsqlc.ErasePackageRowsParams{ID: id, Gone: sums}))
+		return classify("delete the packages",
+			q.ErasePackageRows(ctx, dbsqlc.ErasePackageRowsParams{ID: id, Gone: sums}))
 	})
 }
 
 // NoteErasure keeps what was seen outside of the database.
 func (s erasures) NoteErasure(ctx context.Context, id int64, seen erase.Seen) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
-		return classify("note what was seen", q.EraseNote(ctx, dbsqlc.EraseNoteParams{ID: id, Objects: int32Of(seen.Objects), ObjectsLeft: int32Of(seen.ObjectsLeft),
-			Stopped: texts(seen.Stopped), WorkflowsLeft: int32Of(seen.WorkflowsLeft)}))
+		return classify("note what was seen",
+			q.EraseNote(ctx, dbsqlc.EraseNoteParams{ID: id, Objects: int32Of(seen.Objects),
+				ObjectsLeft: int32Of(seen.ObjectsLeft),
+				Stopped:     texts(seen.Stopped), WorkflowsLeft: int32Of(seen.WorkflowsLeft)}))
 	})
 }
 
@@ -168,7 +176,8 @@ func (s erasures) EndErasure(ctx context.Context, id int64) (ended bool, err err
 func (s erasures) PlanErasure(ctx context.Context, t erase.Target) (out erase.Plan, err error) {
 	out.Rows = map[string]int64{}
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
-		rows, err := q.EraseRowsOf(ctx, dbsqlc.EraseRowsOfParams{Workspace: t.Workspace, Conversation: orNil(t.Conversation)})
+		rows, err := q.EraseRowsOf(ctx, dbsqlc.EraseRowsOfParams{Workspace: t.Workspace,
+			Conversation: orNil(t.Conversation)})
 		for _, r := range rows {
 			out.Rows[r.Tbl] = r.N
 		}

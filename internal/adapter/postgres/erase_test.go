@@ -75,11 +75,17 @@ func TestEveryTableIsErased(t *testing.T) {
 			t.Errorf("the seed leaves %s empty, so its erase shows nothing", table)
 		}
 	}
-	compare(t, "tables whose rows are of no workspace, by their columns", b.texts(`select c.relname::text from pg_class c where c.relnamespace = 'cairn'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
-and not exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'workspace_id')`), []string{"workspaces", "erasures", "erase_rules", "embedding_spaces", "sweep_pages", "goose_db_version"})
-	compare(t, "tables that cairn_erase reaches; a migration that makes one calls cairn.cover_erase", b.texts(`select tablename::text from pg_policies
-where schemaname = 'cairn' and policyname = tablename || '_erase' and roles = '{cairn_erase}' and cmd = 'ALL' and tablename not in ('erasures')`), b.everywhere())
-	compare(t, "tables with a rule for one conversation; a migration that makes one adds it to erase_rules", b.texts("select tbl from erase_rules"), b.tenantTables())
+	compare(t, "tables whose rows are of no workspace, by their columns",
+		b.texts(`select c.relname::text from pg_class c where c.relnamespace = 'cairn'::regnamespace and c.relkind `+
+			`in ('r', 'p') and not c.relispartition
+and not exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'workspace_id')`),
+		[]string{"workspaces", "erasures", "erase_rules", "embedding_spaces", "sweep_pages", "goose_db_version"})
+	compare(t, "tables that cairn_erase reaches; a migration that makes one calls cairn.cover_erase",
+		b.texts(`select tablename::text from pg_policies
+where schemaname = 'cairn' and policyname = tablename || '_erase' and roles = '{cairn_erase}' and cmd = 'ALL' and `+
+			`tablename not in ('erasures')`), b.everywhere())
+	compare(t, "tables with a rule for one conversation; a migration that makes one adds it to erase_rules",
+		b.texts("select tbl from erase_rules"), b.tenantTables())
 }
 
 func TestReferencesAreErasedBeforeWhatTheyReferTo(t *testing.T) {
@@ -92,7 +98,8 @@ func TestReferencesAreErasedBeforeWhatTheyReferTo(t *testing.T) {
 	if !slices.Equal(sorted, b.tenantTables()) {
 		t.Errorf("erased are %v, there are %v", sorted, b.tenantTables())
 	}
-	for _, line := range b.texts(`select c.relname || ' ' || p.relname from pg_constraint f join pg_class c on c.oid = f.conrelid join pg_class p on p.oid = f.confrelid
+	for _, line := range b.texts(`select c.relname || ' ' || p.relname from pg_constraint f join pg_class c on ` +
+		`c.oid = f.conrelid join pg_class p on p.oid = f.confrelid
 where f.contype = 'f' and f.connamespace = 'cairn'::regnamespace and f.conrelid <> f.confrelid and not c.relispartition`) {
 		var child, parent string
 		fmt.Sscan(line, &child, &parent)
@@ -107,7 +114,8 @@ func TestEraseLeavesNoRowOfAWorkspaceAndTouchesNoOther(t *testing.T) {
 	b := setup(t)
 	b.seed(b.a)
 	b.seed(b.b)
-	b.exec("insert into skills (workspace_id, name, head_version, origin, absorbed_into) select workspace_id, 'absorbed', 1, 'distill', id from skills where name = 'vault'")
+	b.exec("insert into skills (workspace_id, name, head_version, origin, absorbed_into) select workspace_id, " +
+		"'absorbed', 1, 'distill', id from skills where name = 'vault'")
 	had, other := b.rowsOf(b.a), b.rowsOf(b.b)
 	key := b.a.Key
 	e := b.erase(erase.Target{Workspace: b.a.ID, Derived: erase.Keep})
@@ -116,7 +124,8 @@ func TestEraseLeavesNoRowOfAWorkspaceAndTouchesNoOther(t *testing.T) {
 			t.Errorf("%d rows are left in %s", n, table)
 		}
 		if e.Deleted[table] != had[table] || e.Remaining[table] != 0 {
-			t.Errorf("%s: the erasure tells of %d rows deleted and %d left; there were %d", table, e.Deleted[table], e.Remaining[table], had[table])
+			t.Errorf("%s: the erasure tells of %d rows deleted and %d left; there were %d", table, e.Deleted[table],
+				e.Remaining[table], had[table])
 		}
 	}
 	if now := b.rowsOf(b.b); fmt.Sprint(now) != fmt.Sprint(other) {
@@ -143,7 +152,9 @@ func TestAnErasedWorkspaceIsForgottenByWhoeverMeetsIt(t *testing.T) {
 	known, err := elsewhere.Workspace(t.Context(), "a", true)
 	testkit.Must(t, err)
 	b.erase(erase.Target{Workspace: b.a.ID, Derived: erase.Keep})
-	if err := elsewhere.InWorkspace(t.Context(), known.ID, func(context.Context, postgres.Tx) error { return nil }); fault.CodeOf(err) != fault.NotFound {
+	if err := elsewhere.InWorkspace(t.Context(), known.ID, func(context.Context, postgres.Tx) error {
+		return nil
+	}); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("entered: %v", err)
 	}
 	if fresh, err := elsewhere.Workspace(t.Context(), "a", true); err != nil || fresh.ID == known.ID {
@@ -215,7 +226,8 @@ func TestAStepDoneTwiceCountsOnce(t *testing.T) {
 	}
 	e, err := s.Erasure(ctx, id)
 	testkit.Must(t, err)
-	if e.Deleted["messages"] != 1 || e.Objects != 3 || e.Workflows != 2 || e.Remaining["messages"] != 0 || e.Remaining["runs"] != 1 {
+	if e.Deleted["messages"] != 1 || e.Objects != 3 || e.Workflows != 2 || e.Remaining["messages"] != 0 ||
+		e.Remaining["runs"] != 1 {
 		t.Errorf("counted %+v", e)
 	}
 }
@@ -254,32 +266,46 @@ func TestWhatHasOtherSourcesStays(t *testing.T) {
 			b.seed(b.a)
 			talk := int64(b.number("select id from conversations"))
 			b.exec("insert into conversations (workspace_id, external_id) values ($1, 'other')", b.a.ID)
-			b.exec("insert into skill_sources (workspace_id, skill_id, version, conversation_id, from_seq, to_seq) select $1, s.id, 1, c.id, 0, 0 from skills s, conversations c where c.external_id = 'other'", b.a.ID)
-			b.exec("insert into skills (workspace_id, name, head_version, origin) values ($1, 'typed', 1, 'user')", b.a.ID)
-			b.exec("insert into skill_versions (workspace_id, skill_id, version, base_version, display_name, description, body, lang, content_sha256, package_sha256, origin) select $1, id, 1, 0, 'x', 'x', 'x', 'en', sha256('x'), sha256('x'), 'user' from skills where name = 'typed'", b.a.ID)
-			b.exec("insert into skill_sources (workspace_id, skill_id, version, conversation_id, from_seq, to_seq) select $1, id, 1, $2, 0, 0 from skills where name = 'typed'", b.a.ID, talk)
+			b.exec("insert into skill_sources (workspace_id, skill_id, version, conversation_id, from_seq, to_seq) "+
+				"select $1, s.id, 1, c.id, 0, 0 from skills s, conversations c where c.external_id = 'other'", b.a.ID)
+			b.exec("insert into skills (workspace_id, name, head_version, origin) values ($1, 'typed', 1, 'user')",
+				b.a.ID)
+			b.exec("insert into skill_versions (workspace_id, skill_id, version, base_version, display_name, "+
+				"description, body, lang, content_sha256, package_sha256, origin) select $1, id, 1, 0, 'x', 'x', "+
+				"'x', 'en', sha256('x'), sha256('x'), 'user' from skills where name = 'typed'", b.a.ID)
+			b.exec("insert into skill_sources (workspace_id, skill_id, version, conversation_id, from_seq, to_seq) "+
+				"select $1, id, 1, $2, 0, 0 from skills where name = 'typed'", b.a.ID, talk)
 			// A memory of the conversation that was written anew elsewhere, and one that was not.
 			b.exec("update memories set conversation_id = $1, from_seq = 0, to_seq = 0, version = 2", talk)
 			b.exec("update memory_revisions set conversation_id = $1, from_seq = 0, to_seq = 0", talk)
-			b.exec("insert into memory_revisions (workspace_id, memory_id, version, action, content, origin, tainted, op_id) select $1, id, 2, 'replace', 'anew', 'user', false, 'op2' from memories", b.a.ID)
-			b.exec("insert into memories (workspace_id, external_id, type, content, content_sha256, origin, op_id, conversation_id, from_seq, to_seq) values ($1, 'ffeeddccbbaa0099', 'core', 'only here', sha256('y'), 'nudge', 'op', $2, 0, 0)", b.a.ID, talk)
+			b.exec("insert into memory_revisions (workspace_id, memory_id, version, action, content, origin, "+
+				"tainted, op_id) select $1, id, 2, 'replace', 'anew', 'user', false, 'op2' from memories", b.a.ID)
+			b.exec("insert into memories (workspace_id, external_id, type, content, content_sha256, origin, op_id, "+
+				"conversation_id, from_seq, to_seq) values ($1, 'ffeeddccbbaa0099', 'core', 'only here', "+
+				"sha256('y'), 'nudge', 'op', $2, 0, 0)", b.a.ID, talk)
 
 			e := b.erase(erase.Target{Workspace: b.a.ID, Conversation: talk, Derived: derived})
 			if e.Skills != 0 || e.Memories != 1 {
 				t.Errorf("%d skills and %d memories have no other source, want 0 and 1", e.Skills, e.Memories)
 			}
-			if got := b.texts("select name || ' ' || status || ' ' || (select count(*) from skill_sources o where o.skill_id = s.id) from skills s order by 1"); !slices.Equal(got, []string{"typed active 0", "vault active 1"}) {
+			if got := b.texts("select name || ' ' || status || ' ' || (select count(*) from skill_sources o where " +
+				"o.skill_id = s.id) from skills s order by 1"); !slices.Equal(got,
+				[]string{"typed active 0", "vault active 1"}) {
 				t.Errorf("skills, their states and sources: %q", got)
 			}
 			if n := b.number("select count(*) from skill_versions where body = $1 and run_id is null", secret); n != 1 {
 				t.Errorf("the skill has lost its body")
 			}
-			want := map[string][]string{erase.Keep: {"00000000000000aa active", "00112233445566ff active", "ffeeddccbbaa0099 active"}, erase.Quarantine: {"00000000000000aa active", "00112233445566ff active", "ffeeddccbbaa0099 quarantined"}, erase.Delete: {"00000000000000aa active", "00112233445566ff active"}}
-			if got := b.texts("select external_id || ' ' || status from memories order by 1"); !slices.Equal(got, want[derived]) {
+			want := map[string][]string{erase.Keep: {"00000000000000aa active", "00112233445566ff active",
+				"ffeeddccbbaa0099 active"}, erase.Quarantine: {"00000000000000aa active", "00112233445566ff active",
+				"ffeeddccbbaa0099 quarantined"}, erase.Delete: {"00000000000000aa active", "00112233445566ff active"}}
+			if got := b.texts("select external_id || ' ' || status from memories order by 1"); !slices.Equal(got,
+				want[derived]) {
 				t.Errorf("memories %q, want %q", got, want[derived])
 			}
 			revisions := map[string]int{erase.Keep: 3, erase.Quarantine: 3, erase.Delete: 2}
-			if n := b.number("select count(*) from memory_revisions where conversation_id is null"); n != revisions[derived] || b.number("select count(*) from memory_revisions") != n {
+			if n := b.number("select count(*) from memory_revisions where conversation_id is null"); n !=
+				revisions[derived] || b.number("select count(*) from memory_revisions") != n {
 				t.Errorf("%d revisions, want %d", n, revisions[derived])
 			}
 			if left := b.texts("select external_id from conversations"); !slices.Equal(left, []string{"other"}) {

@@ -20,8 +20,12 @@ func (q decisionRepository) PutDecision(ctx context.Context, d decision.Decision
 		n := int32(d.Canary)
 		canary = &n
 	}
-	return classify("keep the decision", q.q.DecisionPut(ctx, dbsqlc.DecisionPutParams{WorkspaceID: q.ws, ID: d.ID, RunID: d.Run, ConversationID: d.Conversation, Span: int32(d.Span), FromSeq: int32(d.FromSeq),
-		ToSeq: int32(d.ToSeq), BankID: d.Bank, BankVersion: int32(d.Version), Choice: choice, Sampled: !d.Choice.Greedy, Canary: canary}))
+	return classify("keep the decision", q.q.DecisionPut(ctx,
+		dbsqlc.DecisionPutParams{WorkspaceID: q.ws, ID: d.ID, RunID: d.Run, ConversationID: d.Conversation,
+			Span: int32(d.Span), FromSeq: int32(d.FromSeq),
+			ToSeq: int32(d.ToSeq), BankID: d.Bank, BankVersion: int32(d.Version), Choice: choice,
+			Sampled: !d.Choice.Greedy,
+			Canary:  canary}))
 }
 
 // DecisionAt reads the decision of a span, if it was made.
@@ -38,7 +42,9 @@ func (q decisionRepository) DecisionAt(ctx context.Context, id string) (decision
 }
 
 func decisionOf(r dbsqlc.Decision) (d decision.Decision, err error) {
-	d = decision.Decision{ID: r.ID, Run: r.RunID, Conversation: r.ConversationID, Span: int(r.Span), FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq), Bank: r.BankID, Version: int(r.BankVersion), CreatedAt: r.CreatedAt}
+	d = decision.Decision{ID: r.ID, Run: r.RunID, Conversation: r.ConversationID, Span: int(r.Span),
+		FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq), Bank: r.BankID, Version: int(r.BankVersion),
+		CreatedAt: r.CreatedAt}
 	if r.Canary != nil {
 		d.Canary = int(*r.Canary)
 	}
@@ -58,7 +64,8 @@ func (q decisionRepository) EndDecision(ctx context.Context, id string, o decisi
 	if err != nil {
 		return err
 	}
-	return classify("end the decision", q.q.DecisionEnd(ctx, dbsqlc.DecisionEndParams{Outcome: raw, WorkspaceID: q.ws, ID: id}))
+	return classify("end the decision", q.q.DecisionEnd(ctx,
+		dbsqlc.DecisionEndParams{Outcome: raw, WorkspaceID: q.ws, ID: id}))
 }
 
 // Decisions are those of a run in the order of its spans.
@@ -103,8 +110,10 @@ func (q trainingRepository) StepResult(ctx context.Context, run int64, step stri
 }
 
 // StepResults are the results of the steps whose name begins with prefix.
-func (q trainingRepository) StepResults(ctx context.Context, run int64, prefix string) (map[string]json.RawMessage, error) {
-	rows, err := q.q.TrainingStepsUnder(ctx, dbsqlc.TrainingStepsUnderParams{WorkspaceID: q.ws, RunID: run, Prefix: &prefix})
+func (q trainingRepository) StepResults(ctx context.Context, run int64, prefix string) (map[string]json.RawMessage,
+	error) {
+	rows, err := q.q.TrainingStepsUnder(ctx,
+		dbsqlc.TrainingStepsUnderParams{WorkspaceID: q.ws, RunID: run, Prefix: &prefix})
 	if err != nil {
 		return nil, classify("read the steps", err)
 	}
@@ -117,10 +126,13 @@ func (q trainingRepository) StepResults(ctx context.Context, run int64, prefix s
 
 // DropStepResults forgets the steps whose name begins with prefix.
 func (q trainingRepository) DropStepResults(ctx context.Context, run int64, prefix string) error {
-	return classify("drop the steps", q.q.TrainingStepsDrop(ctx, dbsqlc.TrainingStepsDropParams{WorkspaceID: q.ws, RunID: run, Prefix: &prefix}))
+	return classify("drop the steps", q.q.TrainingStepsDrop(ctx,
+		dbsqlc.TrainingStepsDropParams{WorkspaceID: q.ws, RunID: run, Prefix: &prefix}))
 }
 
 // ShownTo notes that a run has shown a conversation to a model.
 func (q trainingRepository) ShownTo(ctx context.Context, run, conversation int64) error {
-	return classify("note a conversation", q.q.RunConversationPut(ctx, dbsqlc.RunConversationPutParams{WorkspaceID: q.ws, RunID: run, ConversationID: conversation}))
+	return classify("note a conversation",
+		q.q.RunConversationPut(ctx, dbsqlc.RunConversationPutParams{WorkspaceID: q.ws, RunID: run,
+			ConversationID: conversation}))
 }

@@ -33,7 +33,8 @@ func openTalk(t *testing.T) *talk {
 	space, err := k.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
 	k.EmbedTurns(space, embedding.HashingVectors(embedding.DefaultDims))
-	k.finder = search.Finder{Index: k.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35, VectorShare: 0.1}
+	k.finder = search.Finder{Index: k.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35,
+		VectorShare: 0.1}
 	return k
 }
 
@@ -55,7 +56,8 @@ func (k *talk) say(ws postgres.Workspace, id string, from time.Time, lines ...st
 			role = transcript.Assistant
 		}
 		from = from.Add(time.Minute)
-		c.Messages = append(c.Messages, transcript.Message{Seq: len(c.Messages), Role: role, Name: name, Content: text, Time: from})
+		c.Messages = append(c.Messages, transcript.Message{Seq: len(c.Messages), Role: role, Name: name, Content: text,
+			Time: from})
 	}
 	k.in(ws, func(ctx context.Context, q postgres.Tx) error {
 		_, err := q.Transcripts().PutConversation(ctx, c, "import")
@@ -68,7 +70,8 @@ func (k *talk) remember(ws postgres.Workspace, kind memory.Type, target, content
 	k.t.Helper()
 	e := &memory.Entry{Type: kind, Target: target}
 	k.in(ws, func(ctx context.Context, q postgres.Tx) error {
-		return q.PromptMemory().WriteMemories(ctx, []memory.Step{{Action: memory.Add, Entry: e, Content: content}}, memorywrite.Writer{Origin: "user", Op: "op-" + content, Space: k.finder.Space})
+		return q.PromptMemory().WriteMemories(ctx, []memory.Step{{Action: memory.Add, Entry: e, Content: content}},
+			memorywrite.Writer{Origin: "user", Op: "op-" + content, Space: k.finder.Space})
 	})
 	return e.ID
 }
@@ -86,9 +89,12 @@ func (k *talk) find(ws postgres.Workspace, r search.Request) []string {
 
 func (k *talk) chat() {
 	k.say(k.a, "garden", spring,
-		"Ann: Shall we talk about the balcony?", "Ben: What did you plant there?", "Ann: Three pots of basil and a dwarf lemon tree.", "Ben: Lovely, mine died of frost.",
-		"", "Ann: My sister Carla married in Lisbon.", "Ben: Who came to the wedding in Lisbon?", "Ann: Everybody, even uncle Otto.")
-	k.say(k.a, "trip", spring.AddDate(0, 2, 0), "Ann: We rode the night train to Vienna.", "Ben: I went by boat to Vienna in winter.")
+		"Ann: Shall we talk about the balcony?", "Ben: What did you plant there?",
+		"Ann: Three pots of basil and a dwarf lemon tree.", "Ben: Lovely, mine died of frost.",
+		"", "Ann: My sister Carla married in Lisbon.", "Ben: Who came to the wedding in Lisbon?",
+		"Ann: Everybody, even uncle Otto.")
+	k.say(k.a, "trip", spring.AddDate(0, 2, 0), "Ann: We rode the night train to Vienna.",
+		"Ben: I went by boat to Vienna in winter.")
 	k.say(k.a, "中文", spring.AddDate(0, 3, 0), "Ann: 我昨天在杭州学会了做龙井虾仁。", "Ben: 听起来很好吃。")
 }
 
@@ -101,9 +107,11 @@ func TestFindRanksTurnsMemoriesAndSkillsTogether(t *testing.T) {
 	if len(got) < 2 || !slices.Contains(got[:2], id) || !slices.Contains(got[:2], "garden#2") {
 		t.Errorf("found %v, want %s and garden#2 first", got, id)
 	}
-	found, err := k.finder.Find(t.Context(), k.a.ID, search.Request{Query: "dwarf lemon tree", Kinds: []string{search.KindTurn}})
+	found, err := k.finder.Find(t.Context(), k.a.ID,
+		search.Request{Query: "dwarf lemon tree", Kinds: []string{search.KindTurn}})
 	testkit.Must(t, err)
-	if f := found[0]; f.Kind != "turn" || f.Conversation != "garden" || f.FromSeq != 2 || f.Target != "Ann" || f.EventTime == nil || !f.EventTime.Equal(spring.Add(3*time.Minute)) || !strings.Contains(f.Text, "basil") {
+	if f := found[0]; f.Kind != "turn" || f.Conversation != "garden" || f.FromSeq != 2 || f.Target != "Ann" ||
+		f.EventTime == nil || !f.EventTime.Equal(spring.Add(3*time.Minute)) || !strings.Contains(f.Text, "basil") {
 		t.Errorf("the turn is shown as %+v", f)
 	}
 }
@@ -113,7 +121,8 @@ func TestATurnIsFoundByTheTurnsAroundIt(t *testing.T) {
 	k := openTalk(t)
 	k.chat()
 	// "Everybody, even uncle Otto." has no word of the question that it answers.
-	if got := k.find(k.a, search.Request{Query: "who came to the wedding", Limit: 3}); !slices.Contains(got, "garden#6") {
+	if got := k.find(k.a, search.Request{Query: "who came to the wedding", Limit: 3}); !slices.Contains(got,
+		"garden#6") {
 		t.Errorf("the answer to a question is not found with it: %v", got)
 	}
 	// The frost of the sitting before is nobody's neighbour here.
@@ -127,7 +136,8 @@ func TestWhoIsNamedSpeaks(t *testing.T) {
 	k := openTalk(t)
 	k.chat()
 	for name, want := range map[string]string{"Ann": "trip#0", "Ben": "trip#1"} {
-		if got := k.find(k.a, search.Request{Query: "how did " + name + " travel to Vienna"}); len(got) == 0 || got[0] != want {
+		if got := k.find(k.a, search.Request{Query: "how did " + name + " travel to Vienna"}); len(got) == 0 ||
+			got[0] != want {
 			t.Errorf("%s: %v, want %s first", name, got, want)
 		}
 	}
@@ -143,14 +153,16 @@ func TestFindFilters(t *testing.T) {
 		r    search.Request
 		want []string
 	}{
-		"kind":         {search.Request{Kinds: []string{"memory"}}, []string{personal, note}},
-		"kinds":        {search.Request{Kinds: []string{"memory", "turn"}, Types: []memory.Type{memory.Note}}, []string{note}},
-		"of a kind":    {search.Request{Kinds: []string{"memory"}, Types: []memory.Type{memory.Note}}, []string{note}},
-		"about whom":   {search.Request{Kinds: []string{"memory"}, Targets: []string{"ann"}}, []string{personal}},
-		"too late":     {search.Request{Kinds: []string{"memory"}, Before: spring.AddDate(0, 1, 0)}, nil},
-		"target":       {search.Request{Targets: []string{"ann"}}, []string{personal}},
-		"speaker":      {search.Request{Targets: []string{"Ben"}}, []string{"trip#1"}},
-		"after":        {search.Request{Kinds: []string{"turn"}, After: spring.AddDate(0, 1, 0)}, []string{"trip#0", "trip#1"}},
+		"kind": {search.Request{Kinds: []string{"memory"}}, []string{personal, note}},
+		"kinds": {search.Request{Kinds: []string{"memory", "turn"}, Types: []memory.Type{memory.Note}},
+			[]string{note}},
+		"of a kind":  {search.Request{Kinds: []string{"memory"}, Types: []memory.Type{memory.Note}}, []string{note}},
+		"about whom": {search.Request{Kinds: []string{"memory"}, Targets: []string{"ann"}}, []string{personal}},
+		"too late":   {search.Request{Kinds: []string{"memory"}, Before: spring.AddDate(0, 1, 0)}, nil},
+		"target":     {search.Request{Targets: []string{"ann"}}, []string{personal}},
+		"speaker":    {search.Request{Targets: []string{"Ben"}}, []string{"trip#1"}},
+		"after": {search.Request{Kinds: []string{"turn"}, After: spring.AddDate(0, 1, 0)},
+			[]string{"trip#0", "trip#1"}},
 		"before":       {search.Request{Before: spring.AddDate(0, 1, 0)}, nil},
 		"conversation": {search.Request{Conversation: "trip"}, []string{"trip#0", "trip#1"}},
 		"elsewhere":    {search.Request{Conversation: "nowhere"}, nil},
@@ -177,7 +189,9 @@ func TestMemoriesOfTheSameWordsComeInTheirOrder(t *testing.T) {
 		want = append(want, k.remember(k.a, "personal", fmt.Sprint("someone", i), strings.Join(words, " ")))
 	}
 	k.finder.Embedder = down{} // words alone
-	if got := k.find(k.a, search.Request{Query: "velvet lantern marble pebble harbour cobble orchard thistle"}); !slices.Equal(got, want) {
+	if got := k.find(k.a,
+		search.Request{Query: "velvet lantern marble pebble harbour cobble orchard thistle"}); !slices.Equal(got,
+		want) {
 		t.Errorf("found %v, want %v", got, want)
 	}
 }
@@ -187,7 +201,8 @@ func TestTheDayThatIsNamedComesFirst(t *testing.T) {
 	k := openTalk(t)
 	k.say(k.a, "may", spring, "Ann: My run along the river went well.")
 	k.say(k.a, "june", spring.AddDate(0, 1, 3), "Ann: My run along the river went well.")
-	for query, want := range map[string]string{"what did Ann run on 8 May 2023": "may#0", "what did Ann run on 11 June": "june#0", "what did Ann run in June 2023": "june#0"} {
+	for query, want := range map[string]string{"what did Ann run on 8 May 2023": "may#0",
+		"what did Ann run on 11 June": "june#0", "what did Ann run in June 2023": "june#0"} {
 		if got := k.find(k.a, search.Request{Query: query}); len(got) == 0 || got[0] != want {
 			t.Errorf("%q: %v, want %s first", query, got, want)
 		}
@@ -224,7 +239,8 @@ func TestFindOfAnUnrelatedQueryIsEmpty(t *testing.T) {
 	t.Parallel()
 	k := openTalk(t)
 	k.chat()
-	for _, query := range []string{"quantum chromodynamics lecture", "量子力学讲座", "the of and", "invoice reimbursement procedure Q3"} {
+	for _, query := range []string{"quantum chromodynamics lecture", "量子力学讲座", "the of and",
+		"invoice reimbursement procedure Q3"} {
 		if got := k.find(k.a, search.Request{Query: query}); len(got) != 0 {
 			t.Errorf("%q finds %v", query, got)
 		}
@@ -258,7 +274,9 @@ func TestMessagesAndTheirIndexAreOneEffect(t *testing.T) {
 	k := openTalk(t)
 	boom := errors.New("boom")
 	err := k.InWorkspace(t.Context(), k.a.ID, func(_ context.Context, q postgres.Tx) error {
-		if _, err := q.Transcripts().PutConversation(t.Context(), transcript.Conversation{ID: "c", Messages: []transcript.Message{{Role: transcript.User, Content: "the lighthouse keeper's dog"}}}, "import"); err != nil {
+		if _, err := q.Transcripts().PutConversation(t.Context(),
+			transcript.Conversation{ID: "c", Messages: []transcript.Message{
+				{Role: transcript.User, Content: "the lighthouse keeper's dog"}}}, "import"); err != nil {
 			return err
 		}
 		return boom
@@ -266,7 +284,8 @@ func TestMessagesAndTheirIndexAreOneEffect(t *testing.T) {
 	if !errors.Is(err, boom) {
 		t.Fatal(err)
 	}
-	if n := k.number("select (select count(*) from messages) + (select count(*) from search_docs) + (select count(*) from lex_postings) + (select count(*) from lex_terms) + (select count(*) from embeddings)"); n != 0 {
+	if n := k.number("select (select count(*) from messages) + (select count(*) from search_docs) + (select " +
+		"count(*) from lex_postings) + (select count(*) from lex_terms) + (select count(*) from embeddings)"); n != 0 {
 		t.Errorf("%d rows of a transaction that failed", n)
 	}
 	k.counts()
@@ -276,7 +295,8 @@ func TestOnlyWhatPeopleAndAgentsSayIsIndexed(t *testing.T) {
 	t.Parallel()
 	k := openTalk(t)
 	var ms []transcript.Message
-	for i, role := range []transcript.Role{transcript.System, transcript.User, transcript.Tool, transcript.Assistant, transcript.User} {
+	for i, role := range []transcript.Role{transcript.System, transcript.User, transcript.Tool, transcript.Assistant,
+		transcript.User} {
 		ms = append(ms, transcript.Message{Seq: i, Role: role, Content: fmt.Sprintf("lighthouse %d", i)})
 	}
 	ms[4].Content = "  "
@@ -300,7 +320,8 @@ func TestADistantEmbedderIsOwedTheTurns(t *testing.T) {
 	k.EmbedTurns(k.finder.Space, nil)
 	k.chat()
 	turns := k.number("select count(*) from search_docs where kind = 'turn'")
-	if owed := k.number("select count(*) from outbox where kind = 'embed' and key in (select doc::text from search_docs)"); owed != turns || turns == 0 {
+	if owed := k.number("select count(*) from outbox where kind = 'embed' and key in (select doc::text from " +
+		"search_docs)"); owed != turns || turns == 0 {
 		t.Errorf("%d duties for %d turns", owed, turns)
 	}
 }
@@ -309,8 +330,10 @@ func TestADistantEmbedderIsOwedTheTurns(t *testing.T) {
 func (k *talk) speakers() {
 	k.t.Helper()
 	for _, wrong := range k.texts(`
-with real as (select workspace_id, t.term, count(*) as n from search_docs, unnest(target_terms) t(term) where kind = 'turn' group by 1, 2)
-select format('term %s: %s speakers, counted %s', term, real.n, kept.speakers) from real full join (select * from lex_terms where speakers <> 0) kept using (workspace_id, term) where real.n is distinct from kept.speakers`) {
+with real as (select workspace_id, t.term, count(*) as n from search_docs, unnest(target_terms) t(term) where kind ` +
+		`= 'turn' group by 1, 2)
+select format('term %s: %s speakers, counted %s', term, real.n, kept.speakers) from real full join (select * from ` +
+		`lex_terms where speakers <> 0) kept using (workspace_id, term) where real.n is distinct from kept.speakers`) {
 		k.t.Error(wrong)
 	}
 }
@@ -337,7 +360,8 @@ func TestAForgottenTurnLeavesNoTrace(t *testing.T) {
 	if got := k.find(k.a, search.Request{Query: "dwarf lemon tree"}); len(got) != 0 {
 		t.Errorf("what is gone is found: %v", got)
 	}
-	if n := k.number("select count(*) from embeddings e left join search_docs d using (workspace_id, doc) where d.doc is null"); n != 0 {
+	if n := k.number("select count(*) from embeddings e left join search_docs d using (workspace_id, doc) where " +
+		"d.doc is null"); n != 0 {
 		t.Errorf("%d vectors of nothing", n)
 	}
 }
@@ -365,7 +389,8 @@ func TestASearchThatIsRefusedLeavesItsConnectionClean(t *testing.T) {
 			t.Errorf("found %+v, %v", found, err)
 		}
 	}
-	if n := k.number("select count(*) from pg_stat_activity where application_name = 'cairn_app' and datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()"); n != 0 {
+	if n := k.number("select count(*) from pg_stat_activity where application_name = 'cairn_app' and datname = " +
+		"current_database() and state <> 'idle' and pid <> pg_backend_pid()"); n != 0 {
 		t.Errorf("%d connections are left in a transaction", n)
 	}
 }
@@ -380,7 +405,8 @@ func TestAnErasedConversationTakesItsSpeakersAlong(t *testing.T) {
 		t.Fatal("Zoe is not counted as a speaker")
 	}
 	before := k.number("select count(*) from lex_terms")
-	k.erase(erase.Target{Workspace: k.a.ID, Conversation: int64(k.number("select id from conversations where external_id = 'solo'")), Derived: erase.Keep})
+	k.erase(erase.Target{Workspace: k.a.ID,
+		Conversation: int64(k.number("select id from conversations where external_id = 'solo'")), Derived: erase.Keep})
 	k.counts()
 	k.speakers()
 	if after := k.number("select count(*) from lex_terms"); after >= before {
@@ -395,11 +421,13 @@ func TestABadRequestSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	k := openTalk(t)
 	for name, r := range map[string]search.Request{
-		"no words": {Query: "  "}, "limit": {Query: "x", Limit: 101}, "kind": {Query: "x", Kinds: []string{"tune"}}, "type": {Query: "x", Types: []memory.Type{"mood"}},
+		"no words": {Query: "  "}, "limit": {Query: "x", Limit: 101}, "kind": {Query: "x", Kinds: []string{"tune"}},
+		"type":  {Query: "x", Types: []memory.Type{"mood"}},
 		"times": {Query: "x", After: spring, Before: spring},
 	} {
 		var f *fault.Error
-		if _, err := k.finder.Find(t.Context(), k.a.ID, r); !errors.As(err, &f) || f.Code != fault.InvalidArgument || f.Hint == "" {
+		if _, err := k.finder.Find(t.Context(), k.a.ID, r); !errors.As(err, &f) || f.Code != fault.InvalidArgument ||
+			f.Hint == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -9,13 +9,15 @@ var reviewedGrants = []string{
 	"api_keys cairn_app: insert, select, update(revoked_at)",
 	"bank_versions cairn_app: insert, select",
 	"banks cairn_app: insert, select, update(head)",
-	"cases cairn_app: insert, select, update(category conversation_id evidence failed_at failures gold iteration op_id prediction retrieved run_id score source state updated_at)",
+	"cases cairn_app: insert, select, update(category conversation_id evidence failed_at failures gold iteration " +
+		"op_id prediction retrieved run_id score source state updated_at)",
 	"cases cairn_system: select(failures state workspace_id)",
 	"compactions cairn_app: insert, select",
 	"conversation_marks cairn_app: insert, select, update(run_id seq updated_at)",
 	"conversation_marks cairn_system: select(conversation_id kind seq workspace_id)",
 	"conversations cairn_system: select(channel dated id last_turn_at next_seq workspace_id)",
-	"conversations cairn_app: insert, select, update(closed_at counted counters dated last_turn_at next_seq next_turn notice reviewed_turn title)",
+	"conversations cairn_app: insert, select, update(closed_at counted counters dated last_turn_at next_seq " +
+		"next_turn notice reviewed_turn title)",
 	"decision_outcomes cairn_app: insert, select",
 	"decisions cairn_app: insert, select, update(outcome update_run)",
 	"decisions cairn_system: select(sampled update_run workspace_id)",
@@ -24,7 +26,8 @@ var reviewedGrants = []string{
 	"embedding_spaces cairn_app: select",
 	"embedding_spaces cairn_system: select",
 	"embeddings cairn_app: delete, insert, select, update",
-	"evolution_rounds cairn_app: insert, select, update(analysis candidate comparison conversations ended_at mined note outcome proposal)",
+	"evolution_rounds cairn_app: insert, select, update(analysis candidate comparison conversations ended_at mined " +
+		"note outcome proposal)",
 	"failure_memos cairn_app: delete, insert, select, update(code created_at reason)",
 	"frozen_sessions cairn_app: insert, select, update(revoked_at)",
 	"history_chunks cairn_app: insert, select",
@@ -35,7 +38,9 @@ var reviewedGrants = []string{
 	"llm_calls cairn_app: insert, select, update",
 	"lex_stats cairn_system: select",
 	"llm_calls cairn_system: select(lease_until round run_id state step unknown workspace_id), update(state unknown)",
-	"memories cairn_app: insert, select, update(author content content_sha256 embedded_field event_time last_retrieved_at metadata op_id retrieve_count status superseded_by tainted targets updated_at version when_to_use)",
+	"memories cairn_app: insert, select, update(author content content_sha256 embedded_field event_time " +
+		"last_retrieved_at metadata op_id retrieve_count status superseded_by tainted targets updated_at version " +
+		"when_to_use)",
 	"memories cairn_system: select(status updated_at workspace_id)",
 	"memory_histories cairn_app: insert, select",
 	"memory_leases cairn_app: insert, select, update(fence holder lease_until)",
@@ -60,13 +65,19 @@ var reviewedGrants = []string{
 	"policy_updates cairn_system: select(canary_at state workspace_id)",
 	"probes cairn_app: insert, select, update(ended_at note score state)",
 	"reflection_reads cairn_app: delete, insert, select, update(state to_seq)",
-	"reflection_runs cairn_app: insert, select, update(conversations failures from_at memories messages notes reason run_id skills status to_at unheard updated_at zone)",
-	"reflection_runs cairn_system: insert(from_at local_date status to_at unheard workspace_id zone), select(failures local_date status to_at unheard updated_at workspace_id)",
+	"reflection_runs cairn_app: insert, select, update(conversations failures from_at memories messages notes " +
+		"reason run_id skills status to_at unheard updated_at zone)",
+	"reflection_runs cairn_system: insert(from_at local_date status to_at unheard workspace_id zone), " +
+		"select(failures local_date status to_at unheard updated_at workspace_id)",
 	"run_conversations cairn_app: insert, select",
 	"runs cairn_app: insert, select, update",
 	"runs cairn_system: select(kind opened_at status)",
-	"scheduled_tasks cairn_app: delete, insert, select, update(claim due_at due_date due_key lease_until paused_at slot_at slot_date slot_key slot_outcome slot_reason start_at updated_at)",
-	"scheduled_tasks cairn_system: select(catch_up claim cron due_at due_date due_key id kind lease_until look_at paused_at slot_at slot_date slot_key slot_outcome slot_reason start_at time_zone workspace_id), update(claim due_at due_date due_key lease_until slot_at slot_date slot_key slot_outcome slot_reason start_at updated_at)",
+	"scheduled_tasks cairn_app: delete, insert, select, update(claim due_at due_date due_key lease_until paused_at " +
+		"slot_at slot_date slot_key slot_outcome slot_reason start_at updated_at)",
+	"scheduled_tasks cairn_system: select(catch_up claim cron due_at due_date due_key id kind lease_until look_at " +
+		"paused_at slot_at slot_date slot_key slot_outcome slot_reason start_at time_zone workspace_id), " +
+		"update(claim due_at due_date due_key lease_until slot_at slot_date slot_key slot_outcome slot_reason " +
+		"start_at updated_at)",
 	"search_docs cairn_app: delete, insert, select, update",
 	"skill_files cairn_app: delete, insert, select",
 	"skill_sources cairn_app: delete, insert, select",
@@ -74,7 +85,8 @@ var reviewedGrants = []string{
 	"skill_uses cairn_app: insert, select, update(outcome)",
 	"skill_versions cairn_app: delete, insert, select",
 	"skill_views cairn_app: delete, insert, select",
-	"skills cairn_app: insert, select, update(absorbed_into category deleted_at eta head_version last_used_at managed passes pinned status tainted trials updated_at uses)",
+	"skills cairn_app: insert, select, update(absorbed_into category deleted_at eta head_version last_used_at " +
+		"managed passes pinned status tainted trials updated_at uses)",
 	"skills cairn_system: select(deleted_at managed workspace_id)",
 	"soul_versions cairn_app: insert, select",
 	"sweep_pages cairn_system: delete, insert, select, update(empty looked more skipped taken)",
@@ -82,8 +94,10 @@ var reviewedGrants = []string{
 	"training_steps cairn_app: delete, insert, select",
 	"turns cairn_system: select(accepted_at origin workspace_id)",
 	"turns cairn_app: insert, select, update(context ended_at facts reason reply_seq status tainted)",
-	"workspaces cairn_app: select, update(identity_version reflection_cron sessions_epoch settings soul_version time_zone)",
-	"workspaces cairn_system: select(external_id id key quiet_from quiet_to reflection_cron reflects state time_zone undo_days)",
+	"workspaces cairn_app: select, update(identity_version reflection_cron sessions_epoch settings soul_version " +
+		"time_zone)",
+	"workspaces cairn_system: select(external_id id key quiet_from quiet_to reflection_cron reflects state " +
+		"time_zone undo_days)",
 
 	// Beside delete and select, which cairn_erase has on every table with rows of workspaces.
 	"identity_versions cairn_erase: delete, select, update(history_id run_id)",

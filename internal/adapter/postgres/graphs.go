@@ -90,21 +90,26 @@ func GraphVectors(ctx context.Context, url string, ws int64, space int16) error 
 func ownerOf(ctx context.Context, url string) (*pgx.Conn, error) {
 	c, err := pgx.ParseConfig(url)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Misconfigured, "the address of the database cannot be read", "write it as postgres://user:password@host:port/database")
+		return nil, fault.Wrap(err, fault.Misconfigured, "the address of the database cannot be read",
+			"write it as postgres://user:password@host:port/database")
 	}
 	c.RuntimeParams["role"], c.RuntimeParams["search_path"] = "cairn_owner", "cairn, public"
-	c.RuntimeParams["maintenance_work_mem"] = "1GB"           // the graph must fit, else the build takes four times as long
+	// the graph must fit, else the build takes four times as long
+	c.RuntimeParams["maintenance_work_mem"] = "1GB"
 	c.RuntimeParams["max_parallel_maintenance_workers"] = "0" // CVE-2026-3172: parallel builds before pgvector 0.8.2
 	conn, err := pgx.ConnectConfig(ctx, c)
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) && (refused.Code == "42501" || refused.Code == "22023") {
-		return nil, fault.Wrap(err, fault.Misconfigured, "the login that builds graphs may not act as cairn_owner", "set CAIRN_GRAPH_DATABASE_URL to one that may, or CAIRN_GRAPH_FROM=0 to search big workspaces without graphs")
+		return nil, fault.Wrap(err, fault.Misconfigured, "the login that builds graphs may not act as cairn_owner",
+			"set CAIRN_GRAPH_DATABASE_URL to one that may, or CAIRN_GRAPH_FROM=0 to search big workspaces without "+
+				"graphs")
 	}
 	return conn, classify("connect as the owner", err)
 }
 
 func buildGraph(ctx context.Context, conn *pgx.Conn, ws int64, space int16) error {
-	statement, err := dbsqlc.New(conn).VectorIndexStatement(ctx, dbsqlc.VectorIndexStatementParams{WorkspaceID: ws, Space: space})
+	statement, err := dbsqlc.New(conn).VectorIndexStatement(ctx,
+		dbsqlc.VectorIndexStatementParams{WorkspaceID: ws, Space: space})
 	if err != nil {
 		return classify("write the statement of the graph", err)
 	}

@@ -43,7 +43,8 @@ func (b *bundle) cloud(ws postgres.Workspace, space int16) [][]float32 {
 		if i%graphGroup == 0 {
 			asks = append(asks, point(make([]float32, graphDims), 1))
 		}
-		d := search.NewDoc(search.KindMemory, int64(i+1), "active", fmt.Sprintf("memory number%d of group%d", i, i/graphGroup))
+		d := search.NewDoc(search.KindMemory, int64(i+1), "active",
+			fmt.Sprintf("memory number%d of group%d", i, i/graphGroup))
 		d.Type = "personal"
 		docs, vectors = append(docs, d), append(vectors, point(asks[len(asks)-1], 0.1))
 	}
@@ -85,7 +86,8 @@ func TestABigWorkspaceIsSearchedByItsGraph(t *testing.T) {
 	}
 	answers := func() (out [][]string) {
 		for i, v := range asks {
-			p := search.Probe{Request: search.Request{Limit: 10}, Vector: v, Space: space, VectorShare: 0.8, MinCosine: 0.35, Terms: search.NewDoc("", 0, "", fmt.Sprintf("group%d", i)).Terms}
+			p := search.Probe{Request: search.Request{Limit: 10}, Vector: v, Space: space, VectorShare: 0.8,
+				MinCosine: 0.35, Terms: search.NewDoc("", 0, "", fmt.Sprintf("group%d", i)).Terms}
 			found, err := b.SearchIndex().Find(t.Context(), b.a.ID, p)
 			testkit.Must(t, err)
 			var ids []string
@@ -142,9 +144,12 @@ func (b *bundle) graphScans(ws postgres.Workspace, space int16, v []float32) (sc
 	testkit.Must(b.t, err)
 	_, err = tx.Exec(ctx, "select cairn.enter($1)", ws.ID)
 	testkit.Must(b.t, err)
-	_, err = tx.Exec(ctx, "select from cairn.find_docs($1, array[1], $2::text::public.halfvec, $3, 0.8, 0.35, '{}', '{}', '{}', null, null, '', 0, 0, 0, false, 10)", ws.ID, strings.ReplaceAll(fmt.Sprint(v), " ", ","), space)
+	_, err = tx.Exec(ctx, "select from cairn.find_docs($1, array[1], $2::text::public.halfvec, $3, 0.8, 0.35, '{}', "+
+		"'{}', '{}', null, null, '', 0, 0, 0, false, 10)", ws.ID, strings.ReplaceAll(fmt.Sprint(v), " ", ","), space)
 	testkit.Must(b.t, err)
-	testkit.Must(b.t, tx.QueryRow(ctx, "select pg_stat_get_xact_numscans(to_regclass('cairn.' || cairn.vector_index($1, $2))) || ' ' || pg_stat_get_xact_numscans(to_regclass('cairn.embeddings_space_' || $2::text || '_pkey'))", ws.ID, space).Scan(&scans))
+	testkit.Must(b.t, tx.QueryRow(ctx, "select pg_stat_get_xact_numscans(to_regclass('cairn.' || "+
+		"cairn.vector_index($1, $2))) || ' ' || pg_stat_get_xact_numscans(to_regclass('cairn.embeddings_space_' || "+
+		"$2::text || '_pkey'))", ws.ID, space).Scan(&scans))
 	return scans
 }
 
@@ -155,7 +160,8 @@ func TestAGraphIsSearchedAsWideAsItNeeds(t *testing.T) {
 		tx, err := b.admin.Begin(t.Context())
 		testkit.Must(t, err)
 		defer func() { testkit.Must(t, tx.Rollback(t.Context())) }()
-		_, err = tx.Exec(t.Context(), "select from cairn.nearest_in_graph($1, array_fill(0.5::real, array[$2::int])::public.halfvec, $3, 10)", b.a.ID, dims, space)
+		_, err = tx.Exec(t.Context(), "select from cairn.nearest_in_graph($1, array_fill(0.5::real, "+
+			"array[$2::int])::public.halfvec, $3, 10)", b.a.ID, dims, space)
 		testkit.Must(t, err)
 		testkit.Must(t, tx.QueryRow(t.Context(), "select current_setting('hnsw.ef_search')").Scan(&ef))
 		return ef
@@ -224,7 +230,8 @@ func TestOnlyTheOwnerBuildsGraphs(t *testing.T) {
 	b := setup(t)
 	space, err := b.Space(t.Context(), "m", graphDims)
 	testkit.Must(t, err)
-	_, err = b.MaintainVectorIndexes(t.Context(), b.login(roleName(), "cairn_app", "cairn_system"), space, postgres.LeastGraph)
+	_, err = b.MaintainVectorIndexes(t.Context(), b.login(roleName(), "cairn_app", "cairn_system"), space,
+		postgres.LeastGraph)
 	if fault.CodeOf(err) != fault.Misconfigured {
 		t.Errorf("%v, want a misconfigured login", err)
 	}

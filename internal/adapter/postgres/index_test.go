@@ -32,7 +32,8 @@ select format('workspace %s: %s documents, counted %s', workspace_id, docs.docs,
 	}
 }
 
-var vocabulary = strings.Fields("deploy rollback health probe replica release incident invoice refund passport visa garden tomato compost")
+var vocabulary = strings.Fields("deploy rollback health probe replica release incident invoice refund passport visa " +
+	"garden tomato compost")
 
 // words are some of the vocabulary, in no order.
 func words(r *rand.Rand) string {
@@ -73,7 +74,8 @@ func TestConcurrentIndexingKeepsTheCounts(t *testing.T) {
 		wait.Go(func() {
 			for range 15 {
 				err := b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Tx) error {
-					_, err := q.Documents().Index(t.Context(), search.NewDoc(search.KindSkill, int64(r.IntN(6)), "active", words(r)))
+					_, err := q.Documents().Index(t.Context(),
+						search.NewDoc(search.KindSkill, int64(r.IntN(6)), "active", words(r)))
 					return err
 				})
 				if err != nil {

@@ -32,7 +32,8 @@ func (q documentRepository) IndexNew(ctx context.Context, docs []search.Doc) ([]
 }
 
 // indexEmbedded is IndexNew with the documents' vectors, in the same statement.
-func (q documentRepository) indexEmbedded(ctx context.Context, docs []search.Doc, space int16, vectors [][]float32) error {
+func (q documentRepository) indexEmbedded(ctx context.Context, docs []search.Doc, space int16,
+	vectors [][]float32) error {
 	if len(docs) == 0 {
 		return nil
 	}
@@ -55,7 +56,8 @@ func (q documentRepository) newDocs(ctx context.Context, docs []search.Doc) (dbs
 			moves.speakers(d.TargetTerms, 1)
 		}
 	}
-	if err := classify("count the documents", q.q.StatsAdd(ctx, dbsqlc.StatsAddParams{WorkspaceID: q.ws, Docs: int32(len(docs))})); err != nil {
+	if err := classify("count the documents",
+		q.q.StatsAdd(ctx, dbsqlc.StatsAddParams{WorkspaceID: q.ws, Docs: int32(len(docs))})); err != nil {
 		return p, err
 	}
 	return p, q.moveTerms(ctx, moves)
@@ -69,9 +71,12 @@ func addDoc(p *dbsqlc.DocsPutParams, at int, d search.Doc) {
 	if d.Conversation != nil {
 		conversation = *d.Conversation
 	}
-	p.Kinds, p.Owners, p.Seqs, p.Conversations = append(p.Kinds, d.Kind), append(p.Owners, d.Owner), append(p.Seqs, int32(d.Seq)), append(p.Conversations, conversation)
-	p.Sessions, p.Texts, p.EventTimes = append(p.Sessions, int32(d.Session)), append(p.Texts, storable(d.Text)), append(p.EventTimes, when)
-	p.Types, p.Targets, p.TargetTerms = append(p.Types, d.Type), append(p.Targets, storable(d.Target)), append(p.TargetTerms, arrayLiteral(d.TargetTerms))
+	p.Kinds, p.Owners, p.Seqs, p.Conversations = append(p.Kinds, d.Kind), append(p.Owners, d.Owner),
+		append(p.Seqs, int32(d.Seq)), append(p.Conversations, conversation)
+	p.Sessions, p.Texts, p.EventTimes = append(p.Sessions, int32(d.Session)), append(p.Texts, storable(d.Text)),
+		append(p.EventTimes, when)
+	p.Types, p.Targets, p.TargetTerms = append(p.Types, d.Type), append(p.Targets, storable(d.Target)),
+		append(p.TargetTerms, arrayLiteral(d.TargetTerms))
 	p.Asks, p.Dated = append(p.Asks, d.Asks), append(p.Dated, d.Dated)
 	for i, t := range d.Terms {
 		p.At, p.Terms, p.Weights = append(p.At, int32(at)), append(p.Terms, t), append(p.Weights, d.Weights[i])
@@ -80,7 +85,8 @@ func addDoc(p *dbsqlc.DocsPutParams, at int, d search.Doc) {
 
 // PutEmbeddings stores the vectors of new documents.
 func (q documentRepository) PutEmbeddings(ctx context.Context, docs []int64, space int16, vectors [][]float32) error {
-	return classify("store the vectors", q.q.EmbeddingsPut(ctx, dbsqlc.EmbeddingsPutParams{WorkspaceID: q.ws, Space: space, Docs: docs, Vectors: halves(vectors)}))
+	return classify("store the vectors", q.q.EmbeddingsPut(ctx,
+		dbsqlc.EmbeddingsPutParams{WorkspaceID: q.ws, Space: space, Docs: docs, Vectors: halves(vectors)}))
 }
 
 func halves(vectors [][]float32) []pgvector.HalfVector {

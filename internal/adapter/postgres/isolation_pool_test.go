@@ -55,13 +55,15 @@ func TestTwoHundredWorkspacesShareFourConnections(t *testing.T) {
 						cancel()
 						return ctx.Err()
 					case 2: // a statement that the policies refuse
-						return q.Astray(ids[draw.IntN(workspaces)]+1_000_000).Outbox().Enqueue(ctx, relay.DriveRun, "1", 0)
+						return q.Astray(ids[draw.IntN(workspaces)]+1_000_000).Outbox().
+							Enqueue(ctx, relay.DriveRun, "1", 0)
 					}
 					return q.Outbox().Enqueue(ctx, relay.EmbedDoc, fmt.Sprint(ws), 0)
 				})
 				cancel()
 				switch {
-				case ends > 2 && err != nil, ends == 0 && !errors.Is(err, errLeave), ends == 2 && sqlState(err) != "42501":
+				case ends > 2 && err != nil, ends == 0 && !errors.Is(err, errLeave),
+					ends == 2 && sqlState(err) != "42501":
 					t.Errorf("workspace %d, ending %d: %v", ws, ends, err)
 				case ends > 2:
 					writes.Add(1)
@@ -76,7 +78,8 @@ func TestTwoHundredWorkspacesShareFourConnections(t *testing.T) {
 	if n := b.number("select count(*) from outbox where kind = 'embed' and key <> workspace_id::text"); n != 0 {
 		t.Errorf("%d duties stand in another workspace than their own", n)
 	}
-	if got := b.number("select count(*) from outbox where kind = 'embed'"); got == 0 || got > workspaces || writes.Load() < workspaces {
+	if got := b.number("select count(*) from outbox where kind = 'embed'"); got == 0 || got > workspaces ||
+		writes.Load() < workspaces {
 		t.Errorf("%d duties after %d writes", got, writes.Load())
 	}
 }

@@ -28,7 +28,8 @@ func TestAWorkspaceSeesItsOwnRowsAndNobodyElses(t *testing.T) {
 		}
 		app.do("begin")
 		app.do("select cairn.enter($1)", b.a.ID)
-		if n := app.number("select count(*) from " + table); n != b.number("select count(*) from "+table+" where workspace_id = $1", b.a.ID) {
+		if n := app.number("select count(*) from " + table); n !=
+			b.number("select count(*) from "+table+" where workspace_id = $1", b.a.ID) {
 			t.Errorf("%s: sees %d rows", table, n)
 		}
 		if n := app.number("select count(*) from "+table+" where workspace_id = $1", b.b.ID); n != 0 {
@@ -95,7 +96,8 @@ func TestOutsideAWorkspaceThereIsNothingAndNoError(t *testing.T) {
 		t.Fatalf("%d skills in the workspace", n)
 	}
 	app.do("commit")
-	if n := app.number("select count(*) from (select current_setting('cairn.workspace', true) s) x where s = ''"); n != 1 {
+	if n := app.number("select count(*) from (select current_setting('cairn.workspace', true) s) x where s = ''"); n !=
+		1 {
 		t.Error("the setting is not empty after its transaction: the trap this test is about has gone")
 	}
 	nothing("after the workspace was left")
@@ -131,7 +133,8 @@ func TestAConnectionNeverCarriesAWorkspaceToTheNextBorrower(t *testing.T) {
 		}
 		var setting string
 		var rows int
-		err = conn.QueryRow(ctx, "select coalesce(current_setting('cairn.workspace', true), ''), (select count(*) from skills)").Scan(&setting, &rows)
+		err = conn.QueryRow(ctx, "select coalesce(current_setting('cairn.workspace', true), ''), (select count(*) "+
+			"from skills)").Scan(&setting, &rows)
 		if err != nil || setting != "" || rows != 0 {
 			t.Errorf("after %s the next borrower has workspace %q and sees %d skills, %v", name, setting, rows, err)
 		}
@@ -164,7 +167,8 @@ func TestRowsOfAnotherWorkspaceCannotBeTouched(t *testing.T) {
 	b.seed(b.b)
 	app := b.as("cairn_app")
 	for _, table := range b.tenantTables() {
-		for _, change := range []string{"delete from %[1]s where workspace_id = $1", "update %[1]s set %[2]s = %[2]s where workspace_id = $1"} {
+		for _, change := range []string{"delete from %[1]s where workspace_id = $1",
+			"update %[1]s set %[2]s = %[2]s where workspace_id = $1"} {
 			column := b.texts(`select coalesce(min(column_name), '') from information_schema.column_privileges
 where grantee = 'cairn_app' and privilege_type = 'UPDATE' and table_schema = 'cairn' and table_name = $1`, table)[0]
 			if column == "" {
@@ -177,7 +181,8 @@ where grantee = 'cairn_app' and privilege_type = 'UPDATE' and table_schema = 'ca
 				t.Errorf("%s: %v", change, err)
 			}
 			if tag.RowsAffected() != 0 {
-				t.Errorf("%s: touched %d rows of another workspace", fmt.Sprintf(change, table, column), tag.RowsAffected())
+				t.Errorf("%s: touched %d rows of another workspace", fmt.Sprintf(change, table, column),
+					tag.RowsAffected())
 			}
 			app.do("rollback")
 		}

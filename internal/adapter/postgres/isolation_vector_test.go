@@ -52,14 +52,19 @@ func TestFewVectorsAmongManyAreFoundInTheirExactOrder(t *testing.T) {
 		rows[i] = []any{ws, fmt.Sprint("memory ", i), pgvector.NewHalfVector(v).String()}
 	}
 	b.exec("create table public.made (ws bigint, text text, v text, n bigint generated always as identity)")
-	_, err = b.admin.CopyFrom(t.Context(), pgx.Identifier{"public", "made"}, []string{"ws", "text", "v"}, pgx.CopyFromRows(rows))
+	_, err = b.admin.CopyFrom(t.Context(), pgx.Identifier{"public", "made"}, []string{"ws", "text", "v"},
+		pgx.CopyFromRows(rows))
 	testkit.Must(t, err)
 	b.exec(`with docs as (
-  insert into search_docs (workspace_id, kind, owner_id, status, text, terms, type) select ws, 'memory', n, 'active', text, '{}', 'personal' from public.made returning workspace_id, doc, owner_id
-) insert into embeddings (workspace_id, doc, space, v) select d.workspace_id, d.doc, $1, m.v::halfvec from docs d join public.made m on m.n = d.owner_id`, space)
+  insert into search_docs (workspace_id, kind, owner_id, status, text, terms, type) select ws, 'memory', n, `+
+		`'active', text, '{}', 'personal' from public.made returning workspace_id, doc, owner_id
+) insert into embeddings (workspace_id, doc, space, v) select d.workspace_id, d.doc, $1, m.v::halfvec from docs d `+
+		`join public.made m on m.n = d.owner_id`, space)
 
-	finder := search.Finder{Index: b.SearchIndex(), Embedder: pointing(query), Space: space, MinCosine: -1, VectorShare: 1}
-	found, err := finder.Find(t.Context(), b.a.ID, search.Request{Query: "anything", Kinds: []string{search.KindMemory}, Limit: want})
+	finder := search.Finder{Index: b.SearchIndex(), Embedder: pointing(query), Space: space, MinCosine: -1,
+		VectorShare: 1}
+	found, err := finder.Find(t.Context(), b.a.ID,
+		search.Request{Query: "anything", Kinds: []string{search.KindMemory}, Limit: want})
 	testkit.Must(t, err)
 	var texts []string
 	for _, r := range found {

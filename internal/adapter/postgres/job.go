@@ -17,7 +17,8 @@ import (
 
 // Job reads a run with what its model has said, and the turn that it answers when
 // it is one's. The batch saves four round trips.
-func (q stepRepository) Job(ctx context.Context, id int64) (r run.Run, steps []agentrun.Step, t agentrun.Turn, err error) {
+func (q stepRepository) Job(ctx context.Context, id int64) (r run.Run, steps []agentrun.Step, t agentrun.Turn,
+	err error) {
 	var (
 		b       pgx.Batch
 		runs    []dbsqlc.Run
@@ -47,7 +48,8 @@ func (q stepRepository) Job(ctx context.Context, id int64) (r run.Run, steps []a
 // Thread reads the session of a turn, the one that its run keeps, unless it was
 // revoked, or else the live one of a channel, if there is one; and the messages of
 // the turns after one, up to the turn itself. The batch saves two round trips.
-func (q stepRepository) Thread(ctx context.Context, id int64, channel, lang string, t agentrun.Turn, after int) (s agentrun.Session, kept bool, ms []agentrun.TurnMessage, err error) {
+func (q stepRepository) Thread(ctx context.Context, id int64, channel, lang string, t agentrun.Turn,
+	after int) (s agentrun.Session, kept bool, ms []agentrun.TurnMessage, err error) {
 	var (
 		b         pgx.Batch
 		own, live []dbsqlc.SessionGetRow
@@ -85,7 +87,8 @@ type resumeRows struct {
 // Resume holds a run and stores what its next request tells; with the session it
 // is marked as picked up. As everywhere the run is locked before its calls. The
 // batch saves two to five round trips.
-func (q stepRepository) Resume(ctx context.Context, id int64, in agentrun.StepResume) (out agentrun.StepResume, open bool, err error) {
+func (q stepRepository) Resume(ctx context.Context, id int64, in agentrun.StepResume) (out agentrun.StepResume,
+	open bool, err error) {
 	var b pgx.Batch
 	rows := resumeRows{told: make([][]dbsqlc.AgentCallEndRow, len(in.Calls))}
 	collect(&b, "lock the run", &rows.locked, dbsqlc.RunLock, q.ws, id)
@@ -103,7 +106,8 @@ func (q stepRepository) Resume(ctx context.Context, id int64, in agentrun.StepRe
 	if t := in.Turn; t != nil {
 		collect(&b, "read what is new to a turn", &rows.news, dbsqlc.TurnNews,
 			in.Frozen, t.Conversation, int32(t.Number-1), q.ws)
-		collect(&b, "read what a turn is told", &rows.contexts, dbsqlc.TurnContext, q.ws, t.Conversation, int32(t.Number))
+		collect(&b, "read what a turn is told", &rows.contexts, dbsqlc.TurnContext, q.ws, t.Conversation,
+			int32(t.Number))
 	}
 	if err := q.send(ctx, &b); err != nil {
 		return out, false, err
@@ -142,7 +146,8 @@ func (r resumeRows) resumed(in agentrun.StepResume) (out agentrun.StepResume, er
 
 // LockTurn is LockRun of a turn, after its conversation.
 // The batch saves four round trips.
-func (q stepRepository) LockTurn(ctx context.Context, conversationID, id int64, first int) (c agentrun.Conversation, r run.Run, steps []agentrun.Step, err error) {
+func (q stepRepository) LockTurn(ctx context.Context, conversationID, id int64, first int) (c agentrun.Conversation,
+	r run.Run, steps []agentrun.Step, err error) {
 	var (
 		b      pgx.Batch
 		locked []dbsqlc.ConversationLockRow

@@ -17,7 +17,8 @@ type KeyHash = apikey.Hash
 
 // PutKey stores the hash of a new key; k's id and time are filled in.
 func (q keyRepository) PutKey(ctx context.Context, k Key, hash KeyHash) (Key, error) {
-	row, err := q.q.KeyInsert(ctx, dbsqlc.KeyInsertParams{WorkspaceID: q.ws, Name: storable(k.Name), Hash: hash[:], Hint: k.Hint, Scopes: texts(k.Scopes)})
+	row, err := q.q.KeyInsert(ctx, dbsqlc.KeyInsertParams{WorkspaceID: q.ws, Name: storable(k.Name), Hash: hash[:],
+		Hint: k.Hint, Scopes: texts(k.Scopes)})
 	k.ID, k.CreatedAt = row.ID, row.CreatedAt
 	return k, classify("store the key", err)
 }
@@ -40,7 +41,8 @@ func (q keyRepository) Keys(ctx context.Context) ([]Key, error) {
 func (q keyRepository) RevokeKey(ctx context.Context, id int64) error {
 	n, err := q.q.KeyRevoke(ctx, dbsqlc.KeyRevokeParams{WorkspaceID: q.ws, ID: id})
 	if err == nil && n == 0 {
-		return fault.New(fault.NotFound, fmt.Sprintf("there is no key %d that is still good", id), "`cairn keys list` shows them")
+		return fault.New(fault.NotFound, fmt.Sprintf("there is no key %d that is still good", id),
+			"`cairn keys list` shows them")
 	}
 	return classify("revoke the key", err)
 }
@@ -52,5 +54,6 @@ func (s *Store) principal(ctx context.Context, hash KeyHash) (apikey.Principal, 
 	if isNoRows(err) {
 		return apikey.Principal{}, fault.New(fault.NotFound, "the key is not known", "`cairn keys create` makes one")
 	}
-	return apikey.Principal{Workspace: Workspace{ID: r.Workspace, Name: r.Name, Key: r.Key}, Key: r.KeyID, Scopes: r.Scopes}, classify("look the key up", err)
+	return apikey.Principal{Workspace: Workspace{ID: r.Workspace, Name: r.Name, Key: r.Key}, Key: r.KeyID,
+		Scopes: r.Scopes}, classify("look the key up", err)
 }

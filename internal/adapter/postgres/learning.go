@@ -12,7 +12,9 @@ func (q outcomeRepository) PutOutcomes(ctx context.Context, decisions []string, 
 	if len(decisions) == 0 {
 		return nil
 	}
-	return classify("keep the outcome", q.q.OutcomesPut(ctx, dbsqlc.OutcomesPutParams{WorkspaceID: q.ws, OpID: o.Op, RunID: o.Run, Source: o.Source, Score: o.Score, Decisions: decisions}))
+	return classify("keep the outcome", q.q.OutcomesPut(ctx,
+		dbsqlc.OutcomesPutParams{WorkspaceID: q.ws, OpID: o.Op, RunID: o.Run, Source: o.Source, Score: o.Score,
+			Decisions: decisions}))
 }
 
 // Outcomes are those of decisions, by operation and decision.
@@ -27,13 +29,15 @@ func (q outcomeRepository) Outcomes(ctx context.Context, decisions []string) ([]
 
 // Learnable are the decisions that an update may learn from.
 func (q outcomeRepository) Learnable(ctx context.Context, bank int64, oldest, most int) ([]string, error) {
-	ids, err := q.q.DecisionsLearnable(ctx, dbsqlc.DecisionsLearnableParams{WorkspaceID: q.ws, BankID: bank, Oldest: int32(oldest), MaxRows: int32(most)})
+	ids, err := q.q.DecisionsLearnable(ctx,
+		dbsqlc.DecisionsLearnableParams{WorkspaceID: q.ws, BankID: bank, Oldest: int32(oldest), MaxRows: int32(most)})
 	return ids, classify("look for what to learn from", err)
 }
 
 // Claim gives decisions to an update.
 func (q outcomeRepository) Claim(ctx context.Context, run int64, decisions []string) error {
-	_, err := q.q.DecisionsClaim(ctx, dbsqlc.DecisionsClaimParams{RunID: &run, WorkspaceID: q.ws, Ids: texts(decisions)})
+	_, err := q.q.DecisionsClaim(ctx, dbsqlc.DecisionsClaimParams{RunID: &run, WorkspaceID: q.ws,
+		Ids: texts(decisions)})
 	return classify("take the decisions", err)
 }
 
@@ -49,8 +53,10 @@ func (q outcomeRepository) Explored(ctx context.Context) (int, error) {
 }
 
 // RecentSkills are the skills that versions of a bank brought, the latest first.
-func (q outcomeRepository) RecentSkills(ctx context.Context, bank int64, number, most int) (out []decision.RecentSkills, err error) {
-	rows, err := q.q.VersionNewcomers(ctx, dbsqlc.VersionNewcomersParams{WorkspaceID: q.ws, BankID: bank, Number: int32(number), MaxRows: int32(most)})
+func (q outcomeRepository) RecentSkills(ctx context.Context, bank int64, number, most int) (out []decision.RecentSkills,
+	err error) {
+	rows, err := q.q.VersionNewcomers(ctx,
+		dbsqlc.VersionNewcomersParams{WorkspaceID: q.ws, BankID: bank, Number: int32(number), MaxRows: int32(most)})
 	for _, r := range rows {
 		out = append(out, decision.RecentSkills{Version: int(r.Number), Skills: r.Fresh, Explored: int(r.Explored)})
 	}

@@ -53,11 +53,13 @@ func (q callRepository) AdmitCall(ctx context.Context, w ledger.CallRequest) (t 
 	case known && rows[0].State == string(run.CallDone):
 		row := rows[0]
 		t.Verdict = ledger.Stored
-		t.Reply, err = storedReply(dbsqlc.CallReplyRow{Reply: row.Reply, ToolCalls: row.ToolCalls, Refusal: row.Refusal, Finish: row.Finish, ReplyModel: row.ReplyModel,
+		t.Reply, err = storedReply(dbsqlc.CallReplyRow{Reply: row.Reply, ToolCalls: row.ToolCalls, Refusal: row.Refusal,
+			Finish: row.Finish, ReplyModel: row.ReplyModel,
 			InputTokens: row.InputTokens, OutputTokens: row.OutputTokens, Estimated: row.Estimated})
 		return t, err
 	case known && rows[0].State == string(run.CallStarted) && rows[0].Leased:
-		return ledger.Admission{Verdict: ledger.Busy, Wait: time.Duration(rows[0].LeaseSeconds * float64(time.Second))}, nil
+		return ledger.Admission{Verdict: ledger.Busy, Wait: time.Duration(rows[0].LeaseSeconds * float64(time.Second))},
+			nil
 	case w.Parallel > 0 && room.InFlight >= int64(w.Parallel):
 		return ledger.Admission{Verdict: ledger.Full}, nil
 	}
@@ -77,8 +79,9 @@ func (q callRepository) AdmitCall(ctx context.Context, w ledger.CallRequest) (t 
 	if err := json.Unmarshal(rows[0].Label, &t.Request.Label); err != nil {
 		return t, fmt.Errorf("decode the label: %w", err)
 	}
-	n, err := q.q.CallTakeOver(ctx, dbsqlc.CallTakeOverParams{Holder: w.Holder, Lease: w.Lease, Reserved: w.Reserve, ReservedMicros: w.Micros,
-		WorkspaceID: q.ws, RunID: w.Key.Run, Step: w.Key.Step, Round: int32(w.Key.Round)})
+	n, err := q.q.CallTakeOver(ctx, dbsqlc.CallTakeOverParams{Holder: w.Holder, Lease: w.Lease, Reserved: w.Reserve,
+		ReservedMicros: w.Micros,
+		WorkspaceID:    q.ws, RunID: w.Key.Run, Step: w.Key.Step, Round: int32(w.Key.Round)})
 	return t, oneRow("take over the call", n, err)
 }
 
@@ -98,10 +101,13 @@ func (q callRepository) overBudget(ctx context.Context, w ledger.CallRequest, li
 		return "", fmt.Errorf("add up the day: %w", err)
 	}
 	if limits.TokensPerDay > 0 && day.Tokens+w.Reserve > limits.TokensPerDay {
-		return fmt.Sprintf("the workspace has used or reserved %d of its %d tokens today, this call may need %d", day.Tokens, limits.TokensPerDay, w.Reserve), nil
+		return fmt.Sprintf("the workspace has used or reserved %d of its %d tokens today, this call may need %d",
+			day.Tokens, limits.TokensPerDay, w.Reserve), nil
 	}
 	if limits.MicrosPerDay > 0 && day.CostMicros+max(w.Micros, 1) > limits.MicrosPerDay {
-		return fmt.Sprintf("the workspace has spent or reserved %d of its %d micro-dollars today, this call may need %d", day.CostMicros, limits.MicrosPerDay, w.Micros), nil
+		return fmt.Sprintf(
+			"the workspace has spent or reserved %d of its %d micro-dollars today, this call may need %d",
+			day.CostMicros, limits.MicrosPerDay, w.Micros), nil
 	}
 	return "", nil
 }
@@ -112,23 +118,28 @@ func (q callRepository) insertCall(ctx context.Context, w ledger.CallRequest) er
 		return err
 	}
 	return classify("store the request", q.q.CallInsert(ctx, dbsqlc.CallInsertParams{
-		WorkspaceID: q.ws, RunID: w.Key.Run, Step: w.Key.Step, Round: int32(w.Key.Round), Stage: w.Request.Label.Stage, Model: w.Request.Model,
-		Label: label, Request: string(w.Request.Body), RequestSha: w.SHA[:], Holder: w.Holder, Lease: w.Lease, Reserved: w.Reserve, ReservedMicros: w.Micros}))
+		WorkspaceID: q.ws, RunID: w.Key.Run, Step: w.Key.Step, Round: int32(w.Key.Round), Stage: w.Request.Label.Stage,
+		Model: w.Request.Model,
+		Label: label, Request: string(w.Request.Body), RequestSha: w.SHA[:], Holder: w.Holder, Lease: w.Lease,
+		Reserved: w.Reserve, ReservedMicros: w.Micros}))
 }
 
 // ExtendCall keeps the lease of h alive; a lease that was lost stays lost.
 func (s *Store) ExtendCall(ctx context.Context, k run.CallKey, h run.Holder, lease time.Duration) error {
 	return s.InWorkspace(ctx, k.Workspace, func(ctx context.Context, q Tx) error {
-		_, err := q.q.CallExtend(ctx, dbsqlc.CallExtendParams{Lease: lease, WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round), Holder: h})
+		_, err := q.q.CallExtend(ctx, dbsqlc.CallExtendParams{Lease: lease, WorkspaceID: q.ws, RunID: k.Run,
+			Step: k.Step, Round: int32(k.Round), Holder: h})
 		return err
 	})
 }
 
 // ReplaceCall stores what is sent instead of a request that was turned down unread.
-func (s *Store) ReplaceCall(ctx context.Context, k run.CallKey, h run.Holder, p llm.Prepared, sha [sha256.Size]byte) error {
+func (s *Store) ReplaceCall(ctx context.Context, k run.CallKey, h run.Holder, p llm.Prepared,
+	sha [sha256.Size]byte) error {
 	return s.InWorkspace(ctx, k.Workspace, func(ctx context.Context, q Tx) error {
-		n, err := q.q.CallReplaceRequest(ctx, dbsqlc.CallReplaceRequestParams{Request: string(p.Body), RequestSha: sha[:],
-			WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round), Holder: h})
+		n, err := q.q.CallReplaceRequest(ctx,
+			dbsqlc.CallReplaceRequestParams{Request: string(p.Body), RequestSha: sha[:],
+				WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round), Holder: h})
 		return oneRow("replace the request", n, err)
 	})
 }
@@ -148,15 +159,18 @@ func (q callRepository) StoreReply(ctx context.Context, k run.CallKey, r llm.Rep
 }
 
 func (q callRepository) doneParams(k run.CallKey, r llm.Reply, calls []byte, cost *int64) dbsqlc.CallDoneParams {
-	return dbsqlc.CallDoneParams{Reply: &r.Text, ToolCalls: calls, Refusal: r.Refusal, Finish: r.Finish, ReplyModel: r.Model,
-		InputTokens: int64(r.Usage.Input), OutputTokens: int64(r.Usage.Output), Estimated: r.Usage.Estimated, CostMicros: cost,
+	return dbsqlc.CallDoneParams{Reply: &r.Text, ToolCalls: calls, Refusal: r.Refusal, Finish: r.Finish,
+		ReplyModel:  r.Model,
+		InputTokens: int64(r.Usage.Input), OutputTokens: int64(r.Usage.Output), Estimated: r.Usage.Estimated,
+		CostMicros:  cost,
 		WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round)}
 }
 
 // storableReply is a reply as it is stored, and its calls as their column holds
 // them.
 func storableReply(r llm.Reply) (stored llm.Reply, calls []byte, err error) {
-	stored = llm.Reply{Text: storable(r.Text), Refusal: storable(r.Refusal), Finish: storable(r.Finish), Model: storable(r.Model), Usage: r.Usage}
+	stored = llm.Reply{Text: storable(r.Text), Refusal: storable(r.Refusal), Finish: storable(r.Finish),
+		Model: storable(r.Model), Usage: r.Usage}
 	if calls, err = encode("the tool calls", append([]llm.ToolCall{}, r.Calls...)); err != nil { // never null
 		return stored, nil, err
 	}
@@ -181,7 +195,8 @@ func (s *Store) EndCall(ctx context.Context, k run.CallKey, r llm.Reply, cost *i
 		return stored, err
 	}
 	err = s.InWorkspace(ctx, k.Workspace, func(ctx context.Context, q Tx) error {
-		row, err := q.q.CallReply(ctx, dbsqlc.CallReplyParams{WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round)})
+		row, err := q.q.CallReply(ctx, dbsqlc.CallReplyParams{WorkspaceID: q.ws, RunID: k.Run, Step: k.Step,
+			Round: int32(k.Round)})
 		if err != nil {
 			return fmt.Errorf("read the reply: %w", err)
 		}
@@ -213,9 +228,12 @@ func (q callRepository) Calls(ctx context.Context, ref run.Ref) ([]run.Call, err
 	}
 	out := make([]run.Call, len(rows))
 	for i, r := range rows {
-		out[i] = run.Call{Key: run.CallKey{Ref: ref, Step: r.Step, Round: int(r.Round)}, State: run.CallState(r.State), Stage: r.Stage, Model: r.Model,
-			Attempts: int(r.Attempts), Unknown: int(r.Unknown), Input: r.InputTokens, Output: r.OutputTokens, Estimated: r.Estimated,
-			CostMicros: r.CostMicros, ErrorClass: r.ErrorClass, Error: r.Error, StartedAt: r.CreatedAt, FinishedAt: r.FinishedAt}
+		out[i] = run.Call{Key: run.CallKey{Ref: ref, Step: r.Step, Round: int(r.Round)}, State: run.CallState(r.State),
+			Stage: r.Stage, Model: r.Model,
+			Attempts: int(r.Attempts), Unknown: int(r.Unknown), Input: r.InputTokens, Output: r.OutputTokens,
+			Estimated:  r.Estimated,
+			CostMicros: r.CostMicros, ErrorClass: r.ErrorClass, Error: r.Error, StartedAt: r.CreatedAt,
+			FinishedAt: r.FinishedAt}
 	}
 	return out, nil
 }

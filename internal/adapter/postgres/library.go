@@ -38,8 +38,10 @@ func (q skillRepository) Versions(ctx context.Context, id int64, max int) ([]lib
 	}
 	out := make([]library.VersionInfo, len(rows))
 	for i, r := range rows {
-		out[i] = library.VersionInfo{Number: int(r.Version), Base: int(r.BaseVersion), Description: r.Description, Origin: r.Origin, Op: r.Op, Category: r.Category, ChangeSummary: r.ChangeSummary, Model: r.Model,
-			Degraded: r.Degraded, Violations: r.Violations, Risk: r.Risk, PackageKey: r.PackageKey, PackageBytes: int(r.PackageBytes), CreatedAt: r.CreatedAt}
+		out[i] = library.VersionInfo{Number: int(r.Version), Base: int(r.BaseVersion), Description: r.Description,
+			Origin: r.Origin, Op: r.Op, Category: r.Category, ChangeSummary: r.ChangeSummary, Model: r.Model,
+			Degraded: r.Degraded, Violations: r.Violations, Risk: r.Risk, PackageKey: r.PackageKey,
+			PackageBytes: int(r.PackageBytes), CreatedAt: r.CreatedAt}
 		if r.RunID != nil {
 			out[i].Run = *r.RunID
 		}
@@ -52,7 +54,8 @@ func (q skillRepository) Versions(ctx context.Context, id int64, max int) ([]lib
 
 // SetStatus moves a skill, and what search finds of it, to another state.
 func (q skillRepository) SetStatus(ctx context.Context, id int64, was, status skill.Status) error {
-	n, err := q.q.SkillStatusSet(ctx, dbsqlc.SkillStatusSetParams{Status: string(status), WorkspaceID: q.ws, ID: id, Was: string(was)})
+	n, err := q.q.SkillStatusSet(ctx, dbsqlc.SkillStatusSetParams{Status: string(status), WorkspaceID: q.ws, ID: id,
+		Was: string(was)})
 	if err := oneRow("set the status", n, err); err != nil {
 		return err
 	}
@@ -76,8 +79,10 @@ func (q packageRepository) PublishPackage(ctx context.Context, sha [32]byte) err
 }
 
 // CreateSkill makes a skill with its first version and returns its id.
-func (q skillRepository) CreateSkill(ctx context.Context, v skill.Version, status skill.Status, d search.Doc, vector []float32, space int16) (int64, error) {
-	id, err := q.q.SkillInsert(ctx, dbsqlc.SkillInsertParams{WorkspaceID: q.ws, Name: v.Name, Category: v.Category, Status: string(status), Origin: v.Origin,
+func (q skillRepository) CreateSkill(ctx context.Context, v skill.Version, status skill.Status, d search.Doc,
+	vector []float32, space int16) (int64, error) {
+	id, err := q.q.SkillInsert(ctx, dbsqlc.SkillInsertParams{WorkspaceID: q.ws, Name: v.Name, Category: v.Category,
+		Status: string(status), Origin: v.Origin,
 		Managed: agent.Origin(v.Origin).Autonomous(), Tainted: v.Tainted})
 	if err != nil {
 		return 0, classify("create the skill", err)
@@ -97,9 +102,11 @@ func (q skillRepository) CreateSkill(ctx context.Context, v skill.Version, statu
 }
 
 // AdvanceSkill makes v the version after base, which must be the head.
-func (q skillRepository) AdvanceSkill(ctx context.Context, id int64, base int, v skill.Version, d search.Doc, vector []float32, space int16) (int, error) {
+func (q skillRepository) AdvanceSkill(ctx context.Context, id int64, base int, v skill.Version, d search.Doc,
+	vector []float32, space int16) (int, error) {
 	number := base + 1
-	n, err := q.q.SkillAdvance(ctx, dbsqlc.SkillAdvanceParams{Version: int32(number), Category: v.Category, Tainted: v.Tainted, WorkspaceID: q.ws, ID: id, BaseVersion: int32(base)})
+	n, err := q.q.SkillAdvance(ctx, dbsqlc.SkillAdvanceParams{Version: int32(number), Category: v.Category,
+		Tainted: v.Tainted, WorkspaceID: q.ws, ID: id, BaseVersion: int32(base)})
 	if err == nil && n != 1 {
 		return 0, fault.New(fault.VersionConflict, fmt.Sprintf("skill %d has moved on from version %d", id, base), "")
 	}
@@ -123,11 +130,13 @@ func (q skillRepository) PruneVersions(ctx context.Context, id int64, keep int) 
 	if keep == 0 {
 		return nil
 	}
-	gone, err := q.q.VersionsPrune(ctx, dbsqlc.VersionsPruneParams{WorkspaceID: q.ws, SkillID: id, Keep: int32(keep), Counted: library.CountedOrigins()})
+	gone, err := q.q.VersionsPrune(ctx, dbsqlc.VersionsPruneParams{WorkspaceID: q.ws, SkillID: id, Keep: int32(keep),
+		Counted: library.CountedOrigins()})
 	if err != nil || len(gone) == 0 {
 		return classify("prune the versions", err)
 	}
-	return classify("release the packages", q.q.PackagesRelease(ctx, dbsqlc.PackagesReleaseParams{WorkspaceID: q.ws, Sha256s: gone}))
+	return classify("release the packages",
+		q.q.PackagesRelease(ctx, dbsqlc.PackagesReleaseParams{WorkspaceID: q.ws, Sha256s: gone}))
 }
 
 // PutPending stores a change that waits for approval.
@@ -140,7 +149,8 @@ func (q pendingSkillRepository) PutPending(ctx context.Context, p library.Pendin
 	if op == "" {
 		op = changeOp(p.Version)
 	}
-	id, err := q.q.PendingPut(ctx, dbsqlc.PendingPutParams{WorkspaceID: q.ws, SkillID: p.Skill, BaseVersion: int32(p.Base), Version: raw, Reason: storable(p.Reason), Origin: p.Origin,
+	id, err := q.q.PendingPut(ctx, dbsqlc.PendingPutParams{WorkspaceID: q.ws, SkillID: p.Skill,
+		BaseVersion: int32(p.Base), Version: raw, Reason: storable(p.Reason), Origin: p.Origin,
 		Op: op, Gist: storable(p.Gist), AbsorbedInto: orNil(p.AbsorbedInto), RunID: orNil(p.Version.Run)})
 	return id, classify("store the pending change", err)
 }
@@ -158,15 +168,19 @@ func changeOp(v skill.Version) string {
 func (q pendingSkillRepository) Pending(ctx context.Context, id int64) (library.Pending, error) {
 	r, err := q.q.PendingGet(ctx, dbsqlc.PendingGetParams{WorkspaceID: q.ws, ID: id})
 	if err == nil && r.Expired && r.State != "approved" && r.State != "rejected" {
-		return library.Pending{}, fault.New(fault.NotFound, fmt.Sprintf("change %d has expired: nobody decided about it within 30 days", id), "have it proposed again on the version in force").With("state", "expired")
+		return library.Pending{}, fault.New(fault.NotFound,
+			fmt.Sprintf("change %d has expired: nobody decided about it within 30 days", id),
+			"have it proposed again on the version in force").With("state", "expired")
 	}
 	if isNoRows(err) || err == nil && r.State != "pending" && r.State != "failed" {
-		return library.Pending{}, fault.New(fault.NotFound, fmt.Sprintf("no change %d waits for approval", id), "`cairn skills pending` lists those that do")
+		return library.Pending{}, fault.New(fault.NotFound, fmt.Sprintf("no change %d waits for approval", id),
+			"`cairn skills pending` lists those that do")
 	}
 	if err != nil {
 		return library.Pending{}, classify("read the pending change", err)
 	}
-	return pendingOf(dbsqlc.PendingListRow{ID: r.ID, SkillID: r.SkillID, BaseVersion: r.BaseVersion, Version: r.Version, Reason: r.Reason, Origin: r.Origin,
+	return pendingOf(dbsqlc.PendingListRow{ID: r.ID, SkillID: r.SkillID, BaseVersion: r.BaseVersion, Version: r.Version,
+		Reason: r.Reason, Origin: r.Origin,
 		Op: r.Op, Gist: r.Gist, AbsorbedInto: r.AbsorbedInto, State: r.State, CreatedAt: r.CreatedAt})
 }
 
@@ -196,7 +210,8 @@ func (q pendingSkillRepository) PendingList(ctx context.Context, max int) ([]lib
 }
 
 func pendingOf(r dbsqlc.PendingListRow) (library.Pending, error) {
-	p := library.Pending{ID: r.ID, Skill: r.SkillID, Name: r.Name, Base: int(r.BaseVersion), Reason: r.Reason, Origin: r.Origin, Op: r.Op, Gist: r.Gist, State: r.State, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt}
+	p := library.Pending{ID: r.ID, Skill: r.SkillID, Name: r.Name, Base: int(r.BaseVersion), Reason: r.Reason,
+		Origin: r.Origin, Op: r.Op, Gist: r.Gist, State: r.State, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt}
 	if r.AbsorbedInto != nil {
 		p.AbsorbedInto = *r.AbsorbedInto
 	}
@@ -213,19 +228,22 @@ func (q pendingSkillRepository) Decide(ctx context.Context, id int64, state stri
 	if err := oneRow("decide the pending change", n, err); err != nil {
 		return err
 	}
-	return classify("release the package", q.q.PendingRelease(ctx, dbsqlc.PendingReleaseParams{WorkspaceID: q.ws, ID: id}))
+	return classify("release the package",
+		q.q.PendingRelease(ctx, dbsqlc.PendingReleaseParams{WorkspaceID: q.ws, ID: id}))
 }
 
 // Use counts a use of a skill once for each caller's id; an outcome may follow
 // later and counts once, too.
 func (q skillRepository) Use(ctx context.Context, u library.Use) error {
-	fresh, err := q.q.UseInsert(ctx, dbsqlc.UseInsertParams{WorkspaceID: q.ws, SkillID: u.Skill, UseID: storable(u.ID), Version: int32(u.Version), Outcome: u.Outcome})
+	fresh, err := q.q.UseInsert(ctx, dbsqlc.UseInsertParams{WorkspaceID: q.ws, SkillID: u.Skill, UseID: storable(u.ID),
+		Version: int32(u.Version), Outcome: u.Outcome})
 	if err != nil {
 		return classify("record the use", err)
 	}
 	decided := fresh == 1 && u.Outcome != ""
 	if fresh == 0 && u.Outcome != "" {
-		n, err := q.q.UseOutcome(ctx, dbsqlc.UseOutcomeParams{Outcome: u.Outcome, WorkspaceID: q.ws, SkillID: u.Skill, UseID: storable(u.ID)})
+		n, err := q.q.UseOutcome(ctx, dbsqlc.UseOutcomeParams{Outcome: u.Outcome, WorkspaceID: q.ws, SkillID: u.Skill,
+			UseID: storable(u.ID)})
 		if err != nil {
 			return classify("record the outcome", err)
 		}

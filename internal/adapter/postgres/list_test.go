@@ -15,10 +15,14 @@ import (
 // put makes a skill with one version.
 func (b *bundle) put(ws postgres.Workspace, category, name, status, description string) {
 	b.t.Helper()
-	b.exec("insert into packages (workspace_id, sha256, key, bytes) values ($1, sha256('p'), 'p', 1) on conflict do nothing", ws.ID)
-	b.exec(`with s as (insert into skills (workspace_id, category, name, status, head_version, origin) values ($1, $2, $3, $4, 1, 'distill') returning id)
-insert into skill_versions (workspace_id, skill_id, version, base_version, display_name, description, body, lang, content_sha256, package_sha256, origin)
-select $1, id, 1, 0, $3, $5, '', 'en', sha256('x'), sha256('p'), 'distill' from s`, ws.ID, category, name, status, description)
+	b.exec("insert into packages (workspace_id, sha256, key, bytes) values ($1, sha256('p'), 'p', 1) on conflict do "+
+		"nothing", ws.ID)
+	b.exec(`with s as (insert into skills (workspace_id, category, name, status, head_version, origin) values ($1, `+
+		`$2, $3, $4, 1, 'distill') returning id)
+insert into skill_versions (workspace_id, skill_id, version, base_version, display_name, description, body, lang, `+
+		`content_sha256, package_sha256, origin)
+select $1, id, 1, 0, $3, $5, '', 'en', sha256('x'), sha256('p'), 'distill' from s`, ws.ID, category, name, status,
+		description)
 }
 
 // pages are the names on each page of a list; between is called after each.
@@ -45,12 +49,14 @@ func (b *bundle) pages(f library.Filter, between func()) (out [][]string) {
 func TestAListIsReadInPagesByCategoryAndName(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for _, s := range []struct{ category, name string }{{"travel", "a"}, {"", "d"}, {"code", "c"}, {"", "b"}, {"travel", "e"}, {"", "日本"}} {
+	for _, s := range []struct{ category, name string }{{"travel", "a"}, {"", "d"}, {"code", "c"}, {"", "b"},
+		{"travel", "e"}, {"", "日本"}} {
 		b.put(b.a, s.category, s.name, "active", "Something")
 	}
 	b.put(b.b, "", "of-the-other-workspace", "active", "Something")
 	nothing := func() {}
-	for limit, want := range map[int]string{2: "[[b d] [日本 c] [a e]]", 3: "[[b d 日本] [c a e]]", 6: "[[b d 日本 c a e]]", 0: "[[b d 日本 c a e]]"} {
+	for limit, want := range map[int]string{2: "[[b d] [日本 c] [a e]]", 3: "[[b d 日本] [c a e]]", 6: "[[b d 日本 c a e]]",
+		0: "[[b d 日本 c a e]]"} {
 		if got := fmt.Sprint(b.pages(library.Filter{Limit: limit}, nothing)); got != want {
 			t.Errorf("pages of %d: %s, want %s", limit, got, want)
 		}
@@ -79,11 +85,15 @@ func TestAListIsFilteredBeforeItIsCut(t *testing.T) {
 		filter library.Filter
 		want   string
 	}{
-		{library.Filter{Limit: 4}, "[[0-candidate-0 0-candidate-1 0-candidate-2 1-draft-0] [1-draft-1 1-draft-2 2-active-0 2-active-1] [2-active-2]]"},
-		{library.Filter{Limit: 2, Statuses: []skill.Status{skill.Archived}}, "[[4-archived-0 4-archived-1] [4-archived-2]]"},
+		{library.Filter{Limit: 4}, "[[0-candidate-0 0-candidate-1 0-candidate-2 1-draft-0] [1-draft-1 1-draft-2 " +
+			"2-active-0 2-active-1] [2-active-2]]"},
+		{library.Filter{Limit: 2, Statuses: []skill.Status{skill.Archived}},
+			"[[4-archived-0 4-archived-1] [4-archived-2]]"},
 		{library.Filter{Limit: 2, Holds: " ACTIVE "}, "[[2-active-0 2-active-1] [2-active-2]]"},
 		{library.Filter{Limit: 1, Holds: "über 2"}, "[[0-candidate-2] [1-draft-2] [2-active-2]]"},
-		{library.Filter{Holds: "%"}, "[[0-candidate-0 0-candidate-1 0-candidate-2 1-draft-0 1-draft-1 1-draft-2 2-active-0 2-active-1 2-active-2]]"}, // a character like any other
+		// a character like any other
+		{library.Filter{Holds: "%"}, "[[0-candidate-0 0-candidate-1 0-candidate-2 1-draft-0 1-draft-1 1-draft-2 " +
+			"2-active-0 2-active-1 2-active-2]]"},
 		{library.Filter{Holds: "_"}, "[[]]"},
 		{library.Filter{Holds: "\x00"}, "[[]]"},
 	} {
@@ -92,7 +102,8 @@ func TestAListIsFilteredBeforeItIsCut(t *testing.T) {
 		}
 	}
 	l := &library.Library{Store: b.Library()}
-	for _, f := range []library.Filter{{Limit: -1}, {Limit: library.MostListed + 1}, {Cursor: "x"}, {Cursor: "bm8"}, {Cursor: "e30"}, {Cursor: "eyJuIjoiXHUwMDAwIn0"}} {
+	for _, f := range []library.Filter{{Limit: -1}, {Limit: library.MostListed + 1}, {Cursor: "x"}, {Cursor: "bm8"},
+		{Cursor: "e30"}, {Cursor: "eyJuIjoiXHUwMDAwIn0"}} {
 		if _, err := l.List(t.Context(), b.a.ID, f); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%+v: %v", f, err)
 		}

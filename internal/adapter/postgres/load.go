@@ -15,14 +15,16 @@ import (
 // LoadTarget makes a target as it was dumped; one that is there stays.
 func (q loadRepository) LoadTarget(ctx context.Context, t dump.Target) (bool, error) {
 	key := memory.Target{Key: t.Key}
-	n, err := q.q.TargetLoad(ctx, dbsqlc.TargetLoadParams{WorkspaceID: q.ws, Type: t.Type, TargetKey: storable(t.Key), MatchKey: storable(key.MatchKey()), Target: storable(t.Display), Description: storable(t.Description),
+	n, err := q.q.TargetLoad(ctx, dbsqlc.TargetLoadParams{WorkspaceID: q.ws, Type: t.Type, TargetKey: storable(t.Key),
+		MatchKey: storable(key.MatchKey()), Target: storable(t.Display), Description: storable(t.Description),
 		Aliases: texts(t.Aliases), CreatedAt: t.CreatedAt, LastUsedAt: t.LastUsedAt, LastSummaryAt: t.SummaryAt})
 	return n == 1, classify("load the target", err)
 }
 
 // LoadConversation makes a conversation, or finds it.
 func (q loadRepository) LoadConversation(ctx context.Context, c dump.Conversation) (int64, int, error) {
-	row, err := q.q.ConversationPut(ctx, dbsqlc.ConversationPutParams{WorkspaceID: q.ws, ExternalID: storable(c.ID), Channel: c.Channel, Title: storable(c.Title), Reward: c.Reward})
+	row, err := q.q.ConversationPut(ctx, dbsqlc.ConversationPutParams{WorkspaceID: q.ws, ExternalID: storable(c.ID),
+		Channel: c.Channel, Title: storable(c.Title), Reward: c.Reward})
 	return row.ID, int(row.NextSeq), classify("load the conversation", err)
 }
 
@@ -37,8 +39,10 @@ func (q loadRepository) FindConversation(ctx context.Context, name string) (int6
 
 // LoadHistory keeps a session under the id that it had; where another has that
 // id, under a new one. Its chunks are found by words at once, by meaning later.
-func (q loadRepository) LoadHistory(ctx context.Context, h *memory.History, id string, chunks []memory.Chunk, op string) error {
-	p := dbsqlc.HistoryLoadParams{WorkspaceID: q.ws, ID: id, ContentSha256: h.SHA[:], ConversationID: h.Conversation, FromSeq: int32(h.FromSeq), ToSeq: int32(h.ToSeq), Messages: int32(h.Messages),
+func (q loadRepository) LoadHistory(ctx context.Context, h *memory.History, id string, chunks []memory.Chunk,
+	op string) error {
+	p := dbsqlc.HistoryLoadParams{WorkspaceID: q.ws, ID: id, ContentSha256: h.SHA[:], ConversationID: h.Conversation,
+		FromSeq: int32(h.FromSeq), ToSeq: int32(h.ToSeq), Messages: int32(h.Messages),
 		Tokens: int32(h.Tokens), Author: storable(h.Author), OpID: op, CreatedAt: h.CreatedAt}
 	for salt := 0; ; salt++ {
 		if salt == salts {
@@ -56,7 +60,8 @@ func (q loadRepository) LoadHistory(ctx context.Context, h *memory.History, id s
 	h.ID = p.ID
 	var docs []search.Doc
 	for _, c := range chunks {
-		key, err := q.q.ChunkInsert(ctx, dbsqlc.ChunkInsertParams{WorkspaceID: q.ws, HistoryID: p.ID, Number: int32(c.Number), FromSeq: int32(c.FromSeq), ToSeq: int32(c.ToSeq), Tokens: int32(c.Tokens)})
+		key, err := q.q.ChunkInsert(ctx, dbsqlc.ChunkInsertParams{WorkspaceID: q.ws, HistoryID: p.ID,
+			Number: int32(c.Number), FromSeq: int32(c.FromSeq), ToSeq: int32(c.ToSeq), Tokens: int32(c.Tokens)})
 		if err != nil {
 			return classify("load a part of the session", err)
 		}
@@ -66,7 +71,8 @@ func (q loadRepository) LoadHistory(ctx context.Context, h *memory.History, id s
 }
 
 // LoadMemory writes an entry as it was dumped.
-func (q loadRepository) LoadMemory(ctx context.Context, m dump.Memory, e *memory.Evidence, op string) (int64, bool, error) {
+func (q loadRepository) LoadMemory(ctx context.Context, m dump.Memory, e *memory.Evidence, op string) (int64, bool,
+	error) {
 	metadata, err := encode("the metadata", memory.Metadata{}.With(m.Metadata))
 	if err != nil {
 		return 0, false, err
@@ -75,9 +81,12 @@ func (q loadRepository) LoadMemory(ctx context.Context, m dump.Memory, e *memory
 	content := storable(m.Content)
 	sum := sha256.Sum256([]byte(content))
 	conversation, from, to := columns(e)
-	id, err := q.q.MemoryLoad(ctx, dbsqlc.MemoryLoadParams{WorkspaceID: q.ws, ExternalID: m.ID, Type: string(m.Type), Target: storable(m.Target), Content: content, ContentSha256: sum[:], Version: int32(m.Version),
-		Status: string(m.Status), Origin: m.Origin, Tainted: m.Tainted, OpID: op, ConversationID: conversation, FromSeq: from, ToSeq: to, EventTime: m.EventTime, CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt,
-		WhenToUse: storable(m.WhenToUse), EmbeddedField: field, Metadata: metadata, HistoryID: orNull(m.First), Author: storable(m.Author), Importance: float32(m.Importance), Targets: texts(m.Targets),
+	id, err := q.q.MemoryLoad(ctx, dbsqlc.MemoryLoadParams{WorkspaceID: q.ws, ExternalID: m.ID, Type: string(m.Type),
+		Target: storable(m.Target), Content: content, ContentSha256: sum[:], Version: int32(m.Version),
+		Status: string(m.Status), Origin: m.Origin, Tainted: m.Tainted, OpID: op, ConversationID: conversation,
+		FromSeq: from, ToSeq: to, EventTime: m.EventTime, CreatedAt: m.CreatedAt, UpdatedAt: m.UpdatedAt,
+		WhenToUse: storable(m.WhenToUse), EmbeddedField: field, Metadata: metadata, HistoryID: orNull(m.First),
+		Author: storable(m.Author), Importance: float32(m.Importance), Targets: texts(m.Targets),
 		SupersededBy: orNull(m.SupersededBy), RetrieveCount: int32(m.Retrieved), LastRetrievedAt: m.RetrievedAt})
 	if isNoRows(err) {
 		return 0, false, nil
@@ -86,14 +95,19 @@ func (q loadRepository) LoadMemory(ctx context.Context, m dump.Memory, e *memory
 }
 
 // LoadRevision writes what an entry said at a version.
-func (q loadRepository) LoadRevision(ctx context.Context, key int64, r dump.Revision, e *memory.Evidence, op string) error {
+func (q loadRepository) LoadRevision(ctx context.Context, key int64, r dump.Revision, e *memory.Evidence,
+	op string) error {
 	metadata, err := encode("the metadata", memory.Metadata{}.With(r.Metadata))
 	if err != nil {
 		return err
 	}
 	conversation, from, to := columns(e)
-	return classify("load the revision", q.q.RevisionLoad(ctx, dbsqlc.RevisionLoadParams{WorkspaceID: q.ws, MemoryID: key, Version: int32(r.Version), Action: string(r.Action), Status: string(r.Status), Content: storable(r.Content),
-		WhenToUse: storable(r.WhenToUse), Metadata: metadata, Targets: texts(r.Targets), Author: storable(r.Author), Origin: r.Origin, Tainted: r.Tainted, OpID: op, ConversationID: conversation, FromSeq: from, ToSeq: to, CreatedAt: r.CreatedAt}))
+	return classify("load the revision", q.q.RevisionLoad(ctx,
+		dbsqlc.RevisionLoadParams{WorkspaceID: q.ws, MemoryID: key, Version: int32(r.Version), Action: string(r.Action),
+			Status: string(r.Status), Content: storable(r.Content),
+			WhenToUse: storable(r.WhenToUse), Metadata: metadata, Targets: texts(r.Targets), Author: storable(r.Author),
+			Origin: r.Origin, Tainted: r.Tainted, OpID: op, ConversationID: conversation, FromSeq: from, ToSeq: to,
+			CreatedAt: r.CreatedAt}))
 }
 
 func columns(e *memory.Evidence) (conversation *int64, from, to *int32) {
@@ -136,7 +150,8 @@ func (q loadRepository) indexOwing(ctx context.Context, docs []search.Doc, vecto
 	if len(owed) == 0 {
 		return nil
 	}
-	return classify("owe the documents their vectors", q.q.OutboxPutEmbeds(ctx, dbsqlc.OutboxPutEmbedsParams{WorkspaceID: q.ws, Docs: owed}))
+	return classify("owe the documents their vectors",
+		q.q.OutboxPutEmbeds(ctx, dbsqlc.OutboxPutEmbedsParams{WorkspaceID: q.ws, Docs: owed}))
 }
 
 // HasDocuments tells whether the workspace has an identity, or a soul.
@@ -151,19 +166,25 @@ func (q loadRepository) HasDocuments(ctx context.Context, kind string) (bool, er
 // LoadDocument writes a version of the identity or the soul.
 func (q loadRepository) LoadDocument(ctx context.Context, d dump.Document, op string) error {
 	if d.Kind == dump.KindSoul {
-		return classify("load the soul", q.q.SoulLoad(ctx, dbsqlc.SoulLoadParams{WorkspaceID: q.ws, Version: int32(d.Version), Content: storable(d.Content), Action: d.Action, Origin: d.Origin, OpID: op, CreatedAt: d.CreatedAt}))
+		return classify("load the soul", q.q.SoulLoad(ctx,
+			dbsqlc.SoulLoadParams{WorkspaceID: q.ws, Version: int32(d.Version), Content: storable(d.Content),
+				Action: d.Action, Origin: d.Origin, OpID: op, CreatedAt: d.CreatedAt}))
 	}
-	return classify("load the identity", q.q.IdentityLoad(ctx, dbsqlc.IdentityLoadParams{WorkspaceID: q.ws, Version: int32(d.Version), Content: storable(d.Content), Action: d.Action, Origin: d.Origin,
-		Author: storable(d.Author), OpID: op, HistoryID: orNull(d.History), CreatedAt: d.CreatedAt}))
+	return classify("load the identity", q.q.IdentityLoad(ctx,
+		dbsqlc.IdentityLoadParams{WorkspaceID: q.ws, Version: int32(d.Version), Content: storable(d.Content),
+			Action: d.Action, Origin: d.Origin,
+			Author: storable(d.Author), OpID: op, HistoryID: orNull(d.History), CreatedAt: d.CreatedAt}))
 }
 
 // SetHead puts a version of the identity or the soul in force, where there was none.
 func (q loadRepository) SetHead(ctx context.Context, kind string, version int) (err error) {
 	var n int64
 	if kind == dump.KindSoul {
-		n, err = q.q.SoulAdvance(ctx, dbsqlc.SoulAdvanceParams{Version: int32(version), WorkspaceID: q.ws, BaseVersion: 0})
+		n, err = q.q.SoulAdvance(ctx, dbsqlc.SoulAdvanceParams{Version: int32(version), WorkspaceID: q.ws,
+			BaseVersion: 0})
 	} else {
-		n, err = q.q.IdentityAdvance(ctx, dbsqlc.IdentityAdvanceParams{Version: int32(version), WorkspaceID: q.ws, BaseVersion: 0})
+		n, err = q.q.IdentityAdvance(ctx, dbsqlc.IdentityAdvanceParams{Version: int32(version), WorkspaceID: q.ws,
+			BaseVersion: 0})
 	}
 	return oneRow(fmt.Sprintf("put the %s in force", kind), n, err)
 }
@@ -175,7 +196,8 @@ func (q loadRepository) LongTermList(ctx context.Context, in memory.Filter) ([]m
 	if err != nil {
 		return nil, err
 	}
-	p := dbsqlc.LongTermListParams{WorkspaceID: q.ws, After: in.After, Types: typeNames(in.Types), Targets: texts(in.Targets), EveryStatus: in.EveryStatus, Facts: facts, MaxRows: int32(in.Limit)}
+	p := dbsqlc.LongTermListParams{WorkspaceID: q.ws, After: in.After, Types: typeNames(in.Types),
+		Targets: texts(in.Targets), EveryStatus: in.EveryStatus, Facts: facts, MaxRows: int32(in.Limit)}
 	var rows []dbsqlc.Memory
 	if in.Newest {
 		rows, err = q.q.LongTermNewest(ctx, dbsqlc.LongTermNewestParams(p))

@@ -38,7 +38,8 @@ func (q longTermRepository) LongTerm(ctx context.Context, ids []string) ([]memor
 // Saying finds the active entry of a scope that says content.
 func (q longTermRepository) Saying(ctx context.Context, s memory.Scope, content string) (memory.Entry, bool, error) {
 	sum := sha256.Sum256([]byte(content))
-	r, err := q.q.LongTermSaying(ctx, dbsqlc.LongTermSayingParams{WorkspaceID: q.ws, Type: string(s.Type), Target: s.Target, ContentSha256: sum[:]})
+	r, err := q.q.LongTermSaying(ctx, dbsqlc.LongTermSayingParams{WorkspaceID: q.ws, Type: string(s.Type),
+		Target: s.Target, ContentSha256: sum[:]})
 	return q.one(ctx, "look for the content", r, err)
 }
 
@@ -51,11 +52,13 @@ func (q longTermRepository) GuidelineOf(ctx context.Context, tool string) (memor
 // DigestOf finds the active summary of a session; of none, the one that says content.
 func (q longTermRepository) DigestOf(ctx context.Context, history, content string) (memory.Entry, bool, error) {
 	sum := sha256.Sum256([]byte(content))
-	r, err := q.q.LongTermDigest(ctx, dbsqlc.LongTermDigestParams{WorkspaceID: q.ws, HistoryID: orNull(history), ContentSha256: sum[:]})
+	r, err := q.q.LongTermDigest(ctx, dbsqlc.LongTermDigestParams{WorkspaceID: q.ws, HistoryID: orNull(history),
+		ContentSha256: sum[:]})
 	return q.one(ctx, "look for the summary", r, err)
 }
 
-func (q longTermRepository) one(ctx context.Context, doing string, r dbsqlc.Memory, err error) (memory.Entry, bool, error) {
+func (q longTermRepository) one(ctx context.Context, doing string, r dbsqlc.Memory, err error) (memory.Entry, bool,
+	error) {
 	if isNoRows(err) {
 		return memory.Entry{}, false, nil
 	}
@@ -108,8 +111,10 @@ func (q longTermRepository) AddLongTerm(ctx context.Context, e *memory.Entry, w 
 	if len(e.Histories) > 0 {
 		history = e.Histories[0]
 	}
-	p := dbsqlc.LongTermInsertParams{WorkspaceID: q.ws, Type: string(e.Type), Target: e.Target, Content: content, ContentSha256: sum[:], WhenToUse: storable(e.WhenToUse), EmbeddedField: field,
-		Metadata: metadata, HistoryID: orNull(history), Author: storable(e.Author), Importance: float32(e.Importance), Targets: texts(e.Targets), Origin: w.Origin, Tainted: e.Tainted,
+	p := dbsqlc.LongTermInsertParams{WorkspaceID: q.ws, Type: string(e.Type), Target: e.Target, Content: content,
+		ContentSha256: sum[:], WhenToUse: storable(e.WhenToUse), EmbeddedField: field,
+		Metadata: metadata, HistoryID: orNull(history), Author: storable(e.Author), Importance: float32(e.Importance),
+		Targets: texts(e.Targets), Origin: w.Origin, Tainted: e.Tainted,
 		RunID: run, OpID: w.Op, ConversationID: conversation, FromSeq: from, ToSeq: to, EventTime: e.EventTime}
 	for salt := range salts {
 		p.ExternalID = memory.NewID(q.ws, e.Type, e.Target, content, salt)
@@ -125,11 +130,13 @@ func (q longTermRepository) AddLongTerm(ctx context.Context, e *memory.Entry, w 
 		*e = added
 		return q.keepRevision(ctx, e, memory.Add, w)
 	}
-	return fault.New(fault.QuotaExceeded, fmt.Sprintf("this sentence was added and removed %d times", salts), "say it in other words")
+	return fault.New(fault.QuotaExceeded, fmt.Sprintf("this sentence was added and removed %d times", salts),
+		"say it in other words")
 }
 
 // Revise writes e as the version after the one that it was read at.
-func (q longTermRepository) Revise(ctx context.Context, e *memory.Entry, action memory.Action, w memorywrite.Writer) error {
+func (q longTermRepository) Revise(ctx context.Context, e *memory.Entry, action memory.Action,
+	w memorywrite.Writer) error {
 	metadata, err := encode("the metadata", memory.Metadata{}.With(e.Metadata))
 	if err != nil {
 		return err
@@ -137,10 +144,13 @@ func (q longTermRepository) Revise(ctx context.Context, e *memory.Entry, action 
 	e.Content = storable(e.Content)
 	sum := sha256.Sum256([]byte(e.Content))
 	_, field := e.Embedded()
-	n, err := q.q.LongTermRevise(ctx, dbsqlc.LongTermReviseParams{Content: e.Content, ContentSha256: sum[:], WhenToUse: e.WhenToUse, EmbeddedField: field, Metadata: metadata, Targets: texts(e.Targets),
-		Status: string(e.Status), SupersededBy: orNull(e.SupersededBy), Tainted: e.Tainted, Author: storable(e.Author), OpID: w.Op, WorkspaceID: q.ws, ID: e.Key, Version: int32(e.Version)})
+	n, err := q.q.LongTermRevise(ctx, dbsqlc.LongTermReviseParams{Content: e.Content, ContentSha256: sum[:],
+		WhenToUse: e.WhenToUse, EmbeddedField: field, Metadata: metadata, Targets: texts(e.Targets),
+		Status: string(e.Status), SupersededBy: orNull(e.SupersededBy), Tainted: e.Tainted, Author: storable(e.Author),
+		OpID: w.Op, WorkspaceID: q.ws, ID: e.Key, Version: int32(e.Version)})
 	if err == nil && n != 1 {
-		return fault.New(fault.VersionConflict, fmt.Sprintf("memory %s has moved on from version %d", e.ID, e.Version), "")
+		return fault.New(fault.VersionConflict, fmt.Sprintf("memory %s has moved on from version %d", e.ID, e.Version),
+			"")
 	}
 	if err != nil {
 		return classify("change the memory", err)
@@ -150,21 +160,26 @@ func (q longTermRepository) Revise(ctx context.Context, e *memory.Entry, action 
 }
 
 // keepRevision keeps what e is now.
-func (q longTermRepository) keepRevision(ctx context.Context, e *memory.Entry, action memory.Action, w memorywrite.Writer) error {
+func (q longTermRepository) keepRevision(ctx context.Context, e *memory.Entry, action memory.Action,
+	w memorywrite.Writer) error {
 	metadata, err := encode("the metadata", memory.Metadata{}.With(e.Metadata))
 	if err != nil {
 		return err
 	}
 	run, conversation, from, to := whence(w)
-	err = q.q.MemoryRevisionInsert(ctx, dbsqlc.MemoryRevisionInsertParams{WorkspaceID: q.ws, MemoryID: e.Key, Version: int32(e.Version), Action: string(action), Status: string(e.Status),
-		Content: e.Content, WhenToUse: e.WhenToUse, Metadata: metadata, Targets: texts(e.Targets), Author: storable(e.Author), Origin: w.Origin, Tainted: e.Tainted, RunID: run, OpID: w.Op,
+	err = q.q.MemoryRevisionInsert(ctx, dbsqlc.MemoryRevisionInsertParams{WorkspaceID: q.ws, MemoryID: e.Key,
+		Version: int32(e.Version), Action: string(action), Status: string(e.Status),
+		Content: e.Content, WhenToUse: e.WhenToUse, Metadata: metadata, Targets: texts(e.Targets),
+		Author: storable(e.Author), Origin: w.Origin, Tainted: e.Tainted, RunID: run, OpID: w.Op,
 		ConversationID: conversation, FromSeq: from, ToSeq: to, DecisionID: w.Decision})
 	return classify("keep the revision", err)
 }
 
 func revisionOf(r dbsqlc.MemoryRevision) (memory.Revision, error) {
-	out := memory.Revision{Version: int(r.Version), Action: memory.Action(r.Action), Content: r.Content, Origin: r.Origin, Tainted: r.Tainted, Run: number(r.RunID),
-		Evidence: evidenceOf(r.ConversationID, r.FromSeq, r.ToSeq), CreatedAt: r.CreatedAt, Status: memory.Status(r.Status), WhenToUse: r.WhenToUse, Targets: r.Targets, Author: r.Author}
+	out := memory.Revision{Version: int(r.Version), Action: memory.Action(r.Action), Content: r.Content,
+		Origin: r.Origin, Tainted: r.Tainted, Run: number(r.RunID),
+		Evidence: evidenceOf(r.ConversationID, r.FromSeq, r.ToSeq), CreatedAt: r.CreatedAt,
+		Status: memory.Status(r.Status), WhenToUse: r.WhenToUse, Targets: r.Targets, Author: r.Author}
 	if err := json.Unmarshal(r.Metadata, &out.Metadata); err != nil {
 		return out, fmt.Errorf("decode the metadata of revision %d: %w", r.Version, err)
 	}
@@ -173,13 +188,15 @@ func revisionOf(r dbsqlc.MemoryRevision) (memory.Revision, error) {
 
 // Refer adds a session to those that an entry was drawn from.
 func (q longTermRepository) Refer(ctx context.Context, key int64, history string, run int64) error {
-	_, err := q.q.LongTermRefPut(ctx, dbsqlc.LongTermRefPutParams{WorkspaceID: q.ws, MemoryID: key, HistoryID: history, RunID: keyOrNull(run)})
+	_, err := q.q.LongTermRefPut(ctx, dbsqlc.LongTermRefPutParams{WorkspaceID: q.ws, MemoryID: key, HistoryID: history,
+		RunID: keyOrNull(run)})
 	return classify("refer to the session", err)
 }
 
 // CopyReferences gives one entry the sessions of another.
 func (q longTermRepository) CopyReferences(ctx context.Context, from, to, run int64) error {
-	return classify("copy the sessions", q.q.LongTermRefsCopy(ctx, dbsqlc.LongTermRefsCopyParams{ToMemory: to, RunID: keyOrNull(run), WorkspaceID: q.ws, FromMemory: from}))
+	return classify("copy the sessions", q.q.LongTermRefsCopy(ctx,
+		dbsqlc.LongTermRefsCopyParams{ToMemory: to, RunID: keyOrNull(run), WorkspaceID: q.ws, FromMemory: from}))
 }
 
 // DropReferencesOf takes back the sessions that a run found entries in.
@@ -247,16 +264,19 @@ func (q longTermRepository) WrittenBy(ctx context.Context, runs []int64) ([]long
 	}
 	out := make([]longterm.WrittenEntry, len(rows))
 	for i, r := range rows {
-		out[i] = longterm.WrittenEntry{Entry: entries[i], First: int(r.FirstVersion), Last: int(r.LastVersion), MovedOn: r.MovedOn}
+		out[i] = longterm.WrittenEntry{Entry: entries[i], First: int(r.FirstVersion), Last: int(r.LastVersion),
+			MovedOn: r.MovedOn}
 	}
 	return out, nil
 }
 
 // RevisionAt reads one revision of an entry.
 func (q longTermRepository) RevisionAt(ctx context.Context, key int64, version int) (memory.Revision, error) {
-	r, err := q.q.LongTermRevision(ctx, dbsqlc.LongTermRevisionParams{WorkspaceID: q.ws, MemoryID: key, Version: int32(version)})
+	r, err := q.q.LongTermRevision(ctx, dbsqlc.LongTermRevisionParams{WorkspaceID: q.ws, MemoryID: key,
+		Version: int32(version)})
 	if isNoRows(err) {
-		return memory.Revision{}, fault.New(fault.NotFound, fmt.Sprintf("the memory has no version %d", version), "look at its history and use one of those versions")
+		return memory.Revision{}, fault.New(fault.NotFound, fmt.Sprintf("the memory has no version %d", version),
+			"look at its history and use one of those versions")
 	}
 	if err != nil {
 		return memory.Revision{}, classify("read the revision", err)
@@ -269,7 +289,8 @@ func (q longTermRepository) Park(ctx context.Context, keys []int64) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	return classify("set the memories aside", q.q.LongTermPark(ctx, dbsqlc.LongTermParkParams{WorkspaceID: q.ws, Ids: keys}))
+	return classify("set the memories aside",
+		q.q.LongTermPark(ctx, dbsqlc.LongTermParkParams{WorkspaceID: q.ws, Ids: keys}))
 }
 
 func keyOrNull(key int64) *int64 {

@@ -49,8 +49,10 @@ func (q promptMemoryRepository) LockMemories(ctx context.Context) error {
 }
 
 // Memories lists memories of some types in the order of their making.
-func (q promptMemoryRepository) Memories(ctx context.Context, types []memory.Type, everyStatus bool, max int) ([]memory.Entry, error) {
-	rows, err := q.q.MemoriesList(ctx, dbsqlc.MemoriesListParams{WorkspaceID: q.ws, Types: typeNames(types), EveryStatus: everyStatus, MaxRows: int32(max)})
+func (q promptMemoryRepository) Memories(ctx context.Context, types []memory.Type, everyStatus bool,
+	max int) ([]memory.Entry, error) {
+	rows, err := q.q.MemoriesList(ctx, dbsqlc.MemoriesListParams{WorkspaceID: q.ws, Types: typeNames(types),
+		EveryStatus: everyStatus, MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list the memories", err)
 	}
@@ -65,14 +67,16 @@ func (q promptMemoryRepository) Memories(ctx context.Context, types []memory.Typ
 func (q promptMemoryRepository) Memory(ctx context.Context, id string) (memory.Entry, error) {
 	r, err := q.q.MemoryGet(ctx, dbsqlc.MemoryGetParams{WorkspaceID: q.ws, ExternalID: storable(id)})
 	if isNoRows(err) {
-		return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("there is no memory %q", id), "`cairn memories list` shows them")
+		return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("there is no memory %q", id),
+			"`cairn memories list` shows them")
 	}
 	return entryOf(r), classify("read the memory", err)
 }
 
 // MemoryHistory lists the revisions of an entry, the latest first.
 func (q promptMemoryRepository) MemoryHistory(ctx context.Context, id string, max int) ([]memory.Revision, error) {
-	rows, err := q.q.MemoryRevisions(ctx, dbsqlc.MemoryRevisionsParams{WorkspaceID: q.ws, ExternalID: id, MaxRows: int32(max)})
+	rows, err := q.q.MemoryRevisions(ctx, dbsqlc.MemoryRevisionsParams{WorkspaceID: q.ws, ExternalID: id,
+		MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list the revisions", err)
 	}
@@ -88,7 +92,8 @@ func (q promptMemoryRepository) MemoryHistory(ctx context.Context, id string, ma
 // AddedBy counts the entries of some types that a run has added, with those of
 // it that wait for approval.
 func (q promptMemoryRepository) AddedBy(ctx context.Context, run int64, types []memory.Type) (int, error) {
-	n, err := q.q.MemoryAddedByRun(ctx, dbsqlc.MemoryAddedByRunParams{WorkspaceID: q.ws, RunID: &run, Types: typeNames(types)})
+	n, err := q.q.MemoryAddedByRun(ctx, dbsqlc.MemoryAddedByRunParams{WorkspaceID: q.ws, RunID: &run,
+		Types: typeNames(types)})
 	return int(n), classify("count what the run has added", err)
 }
 
@@ -128,10 +133,12 @@ func (q promptMemoryRepository) writeStep(ctx context.Context, s memory.Step, w 
 		}
 		tainted := !w.Person && (w.Tainted || e.Tainted)
 		sum := sha256.Sum256([]byte(s.Content))
-		n, err := q.q.MemoryChange(ctx, dbsqlc.MemoryChangeParams{Content: s.Content, ContentSha256: sum[:], Status: string(status), Tainted: tainted, OpID: w.Op,
+		n, err := q.q.MemoryChange(ctx, dbsqlc.MemoryChangeParams{Content: s.Content, ContentSha256: sum[:],
+			Status: string(status), Tainted: tainted, OpID: w.Op,
 			WorkspaceID: q.ws, ID: e.Key, Version: int32(e.Version)})
 		if err == nil && n != 1 {
-			return fault.New(fault.VersionConflict, fmt.Sprintf("memory %s has moved on from version %d", e.ID, e.Version), "")
+			return fault.New(fault.VersionConflict,
+				fmt.Sprintf("memory %s has moved on from version %d", e.ID, e.Version), "")
 		}
 		if err != nil {
 			return classify("change the memory", err)
@@ -145,10 +152,12 @@ func (q promptMemoryRepository) writeStep(ctx context.Context, s memory.Step, w 
 // the same sentence takes one.
 const salts = 10_000
 
-func (q promptMemoryRepository) addMemory(ctx context.Context, e *memory.Entry, content string, w memorywrite.Writer) error {
+func (q promptMemoryRepository) addMemory(ctx context.Context, e *memory.Entry, content string,
+	w memorywrite.Writer) error {
 	run, conversation, from, to := whence(w)
 	sum := sha256.Sum256([]byte(content))
-	p := dbsqlc.MemoryInsertParams{WorkspaceID: q.ws, Type: string(e.Type), Target: e.Target, Content: content, ContentSha256: sum[:], Origin: w.Origin, Tainted: w.Tainted,
+	p := dbsqlc.MemoryInsertParams{WorkspaceID: q.ws, Type: string(e.Type), Target: e.Target, Content: content,
+		ContentSha256: sum[:], Origin: w.Origin, Tainted: w.Tainted,
 		RunID: run, OpID: w.Op, ConversationID: conversation, FromSeq: from, ToSeq: to, EventTime: e.EventTime}
 	for salt := range salts {
 		p.ExternalID = memory.NewID(q.ws, e.Type, e.Target, content, salt)
@@ -162,7 +171,8 @@ func (q promptMemoryRepository) addMemory(ctx context.Context, e *memory.Entry, 
 		*e = entryOf(r)
 		return nil
 	}
-	return fault.New(fault.QuotaExceeded, fmt.Sprintf("this sentence was added and removed %d times", salts), "say it in other words")
+	return fault.New(fault.QuotaExceeded, fmt.Sprintf("this sentence was added and removed %d times", salts),
+		"say it in other words")
 }
 
 // whence is a writer's run and evidence as columns.
@@ -178,9 +188,12 @@ func whence(w memorywrite.Writer) (run, conversation *int64, from, to *int32) {
 }
 
 func entryOf(r dbsqlc.Memory) memory.Entry {
-	return memory.Entry{Key: r.ID, ID: r.ExternalID, Type: memory.Type(r.Type), Target: r.Target, Content: r.Content, Version: int(r.Version), Status: memory.Status(r.Status),
-		Origin: r.Origin, Tainted: r.Tainted, Run: number(r.RunID), Evidence: evidenceOf(r.ConversationID, r.FromSeq, r.ToSeq), EventTime: r.EventTime,
-		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, WhenToUse: r.WhenToUse, Author: r.Author, Importance: float64(r.Importance), Targets: r.Targets,
+	return memory.Entry{Key: r.ID, ID: r.ExternalID, Type: memory.Type(r.Type), Target: r.Target, Content: r.Content,
+		Version: int(r.Version), Status: memory.Status(r.Status),
+		Origin: r.Origin, Tainted: r.Tainted, Run: number(r.RunID),
+		Evidence: evidenceOf(r.ConversationID, r.FromSeq, r.ToSeq), EventTime: r.EventTime,
+		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, WhenToUse: r.WhenToUse, Author: r.Author,
+		Importance: float64(r.Importance), Targets: r.Targets,
 		SupersededBy: text(r.SupersededBy), Retrieved: int(r.RetrieveCount)}
 }
 

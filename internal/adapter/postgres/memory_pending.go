@@ -14,7 +14,8 @@ import (
 )
 
 // PutPendingMemory stores a write that waits for a person.
-func (q pendingMemoryRepository) PutPendingMemory(ctx context.Context, p promptmemory.Pending, w memorywrite.Writer) (int64, error) {
+func (q pendingMemoryRepository) PutPendingMemory(ctx context.Context, p promptmemory.Pending,
+	w memorywrite.Writer) (int64, error) {
 	operations, err := encode("the operations", p.Operations)
 	if err != nil {
 		return 0, err
@@ -24,8 +25,12 @@ func (q pendingMemoryRepository) PutPendingMemory(ctx context.Context, p promptm
 		return 0, err
 	}
 	run, conversation, from, to := whence(w)
-	id, err := q.q.PendingMemoryInsert(ctx, dbsqlc.PendingMemoryInsertParams{WorkspaceID: q.ws, Type: string(p.Store), Operations: operations, Base: base, Adds: int32(p.Adds),
-		Gist: storable(p.Gist), Risk: texts(p.Risk), Reason: p.Reason, Origin: w.Origin, Tainted: w.Tainted, RunID: run, OpID: w.Op, ConversationID: conversation, FromSeq: from, ToSeq: to})
+	id, err := q.q.PendingMemoryInsert(ctx,
+		dbsqlc.PendingMemoryInsertParams{WorkspaceID: q.ws, Type: string(p.Store), Operations: operations, Base: base,
+			Adds: int32(p.Adds),
+			Gist: storable(p.Gist), Risk: texts(p.Risk), Reason: p.Reason, Origin: w.Origin, Tainted: w.Tainted,
+			RunID: run,
+			OpID:  w.Op, ConversationID: conversation, FromSeq: from, ToSeq: to})
 	return id, classify("store the pending write", err)
 }
 
@@ -33,10 +38,16 @@ func (q pendingMemoryRepository) PutPendingMemory(ctx context.Context, p promptm
 func (q pendingMemoryRepository) PendingMemory(ctx context.Context, id int64) (promptmemory.Pending, error) {
 	r, err := q.q.PendingMemoryGet(ctx, dbsqlc.PendingMemoryGetParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
-		if expired, err := q.q.PendingMemoryExpired(ctx, dbsqlc.PendingMemoryExpiredParams{WorkspaceID: q.ws, ID: id}); err != nil || expired {
-			return promptmemory.Pending{}, cmp.Or(classify("read the pending write", err), error(fault.New(fault.NotFound, fmt.Sprintf("write %d has expired: nobody decided about it within 30 days", id), "let it be written again").With("state", "expired")))
+		if expired, err := q.q.PendingMemoryExpired(ctx,
+			dbsqlc.PendingMemoryExpiredParams{WorkspaceID: q.ws, ID: id}); err != nil || expired {
+			return promptmemory.Pending{}, cmp.Or(classify("read the pending write", err),
+				error(fault.New(fault.NotFound, fmt.Sprintf(
+					"write %d has expired: nobody decided about it within 30 days", id), "let it be written again").
+					With("state", "expired")))
 		}
-		return promptmemory.Pending{}, fault.New(fault.NotFound, fmt.Sprintf("no write %d to memory waits for approval", id), "list the pending writes and use one of those ids")
+		return promptmemory.Pending{}, fault.New(fault.NotFound,
+			fmt.Sprintf("no write %d to memory waits for approval", id),
+			"list the pending writes and use one of those ids")
 	}
 	if err != nil {
 		return promptmemory.Pending{}, classify("read the pending write", err)
@@ -76,8 +87,10 @@ func (q pendingMemoryRepository) DecideMemory(ctx context.Context, id int64, sta
 }
 
 func pendingMemoryOf(r dbsqlc.PendingMemory) (promptmemory.Pending, error) {
-	p := promptmemory.Pending{ID: r.ID, Store: memory.Type(r.Type), Adds: int(r.Adds), Gist: r.Gist, Risk: r.Risk, Reason: r.Reason, Origin: r.Origin, Tainted: r.Tainted, Run: number(r.RunID),
-		Evidence: evidenceOf(r.ConversationID, r.FromSeq, r.ToSeq), State: r.State, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt}
+	p := promptmemory.Pending{ID: r.ID, Store: memory.Type(r.Type), Adds: int(r.Adds), Gist: r.Gist, Risk: r.Risk,
+		Reason: r.Reason, Origin: r.Origin, Tainted: r.Tainted, Run: number(r.RunID),
+		Evidence: evidenceOf(r.ConversationID, r.FromSeq, r.ToSeq), State: r.State, CreatedAt: r.CreatedAt,
+		ExpiresAt: r.ExpiresAt}
 	if err := json.Unmarshal(r.Operations, &p.Operations); err != nil {
 		return p, fmt.Errorf("decode the operations of pending write %d: %w", r.ID, err)
 	}

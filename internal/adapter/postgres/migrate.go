@@ -22,7 +22,8 @@ import (
 func Migrate(ctx context.Context, url string) ([]int64, error) {
 	c, err := pgx.ParseConfig(url)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Misconfigured, "DATABASE_URL cannot be read", "write it as postgres://user:password@host:port/database")
+		return nil, fault.Wrap(err, fault.Misconfigured, "DATABASE_URL cannot be read",
+			"write it as postgres://user:password@host:port/database")
 	}
 	if err := prepareRoles(ctx, c); err != nil {
 		return nil, err

@@ -52,7 +52,8 @@ func once[T any](ctx context.Context, q session, op string, args any, effect fun
 
 // Logged is the result of an operation that was done before. What an attempt
 // prepares may no longer fit what it has done itself, so it asks first.
-func (q operationRepository) Logged(ctx context.Context, op string, args any) (result json.RawMessage, done bool, err error) {
+func (q operationRepository) Logged(ctx context.Context, op string, args any) (result json.RawMessage, done bool,
+	err error) {
 	sha, err := argsSHA(op, args)
 	if err != nil {
 		return nil, false, err
@@ -60,7 +61,8 @@ func (q operationRepository) Logged(ctx context.Context, op string, args any) (r
 	return q.logged(ctx, op, sha)
 }
 
-func (q operationRepository) logged(ctx context.Context, op string, sha [sha256.Size]byte) (json.RawMessage, bool, error) {
+func (q operationRepository) logged(ctx context.Context, op string, sha [sha256.Size]byte) (json.RawMessage, bool,
+	error) {
 	row, err := q.q.OpGet(ctx, dbsqlc.OpGetParams{WorkspaceID: q.ws, OpID: op})
 	if isNoRows(err) {
 		return nil, false, nil
@@ -69,7 +71,8 @@ func (q operationRepository) logged(ctx context.Context, op string, sha [sha256.
 		return nil, false, classify("read "+op, err)
 	}
 	if !bytes.Equal(row.ArgsSha, sha[:]) {
-		return nil, false, fault.New(fault.OpReused, fmt.Sprintf("operation %s was done before with other arguments", op), "")
+		return nil, false, fault.New(fault.OpReused,
+			fmt.Sprintf("operation %s was done before with other arguments", op), "")
 	}
 	return row.Result, true, nil
 }

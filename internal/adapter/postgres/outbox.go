@@ -11,7 +11,8 @@ import (
 // Enqueue records a task in the transaction of what it follows from. The relay looks
 // at it after wait, for whoever recorded it normally does it at once.
 func (q outboxRepository) Enqueue(ctx context.Context, kind, key string, wait time.Duration) error {
-	return classify("record a duty", q.q.OutboxPut(ctx, dbsqlc.OutboxPutParams{WorkspaceID: q.ws, Kind: kind, Key: key, Wait: wait}))
+	return classify("record a duty", q.q.OutboxPut(ctx,
+		dbsqlc.OutboxPutParams{WorkspaceID: q.ws, Kind: kind, Key: key, Wait: wait}))
 }
 
 // Settle removes a task that is done; one that is not there is done already.
@@ -26,8 +27,9 @@ func (s *Store) ClaimOutbox(ctx context.Context, max int) (out []relay.OutboxTas
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.OutboxClaim(ctx, int32(max))
 		for _, r := range rows {
-			out = append(out, relay.OutboxTask{Workspace: r.WorkspaceID, ID: r.ID, Kind: r.Kind, Key: r.Key, Attempts: int(r.Attempts),
-				Claim: time.Duration(r.ClaimSeconds * float64(time.Second))})
+			out = append(out, relay.OutboxTask{Workspace: r.WorkspaceID, ID: r.ID, Kind: r.Kind, Key: r.Key,
+				Attempts: int(r.Attempts),
+				Claim:    time.Duration(r.ClaimSeconds * float64(time.Second))})
 		}
 		return err
 	})

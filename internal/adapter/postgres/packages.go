@@ -15,7 +15,8 @@ import (
 // waits. It comes before the upload; the commit makes the package live. While the
 // same bytes are being deleted it is Unavailable.
 func (q packageRepository) TouchPackage(ctx context.Context, sha [sha256.Size]byte, key string, bytes int) error {
-	n, err := q.q.PackageTouch(ctx, dbsqlc.PackageTouchParams{WorkspaceID: q.ws, Sha256: sha[:], Key: key, Bytes: int32(bytes)})
+	n, err := q.q.PackageTouch(ctx, dbsqlc.PackageTouchParams{WorkspaceID: q.ws, Sha256: sha[:], Key: key,
+		Bytes: int32(bytes)})
 	if err == nil && n == 0 {
 		return fault.New(fault.Unavailable, "the same package is being deleted just now", "")
 	}
@@ -38,7 +39,8 @@ func (s *Store) IdlePackages(ctx context.Context, grace time.Duration, max int) 
 // can make it live. A grace later it is being deleted, and key is where its object
 // is: the caller deletes that and then forgets the package. From there on nobody can
 // upload the same bytes until it is forgotten.
-func (q packageRepository) CollectPackage(ctx context.Context, p relay.IdlePackage, grace time.Duration) (key string, err error) {
+func (q packageRepository) CollectPackage(ctx context.Context, p relay.IdlePackage, grace time.Duration) (key string,
+	err error) {
 	key, err = q.q.PackageDeleting(ctx, dbsqlc.PackageDeletingParams{WorkspaceID: q.ws, Sha256: p.SHA[:], Grace: grace})
 	if err == nil {
 		return key, nil

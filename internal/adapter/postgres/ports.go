@@ -64,11 +64,15 @@ func (s *Store) Keys() apikey.Store { return keyStore{s} }
 type keyStore struct{ *Store }
 
 func (s keyStore) PutKey(ctx context.Context, ws int64, k apikey.Key, hash apikey.Hash) (apikey.Key, error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (apikey.Key, error) { return q.Keys().PutKey(ctx, k, hash) })
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (apikey.Key, error) {
+		return q.Keys().PutKey(ctx, k, hash)
+	})
 }
 
 func (s keyStore) Keys(ctx context.Context, ws int64) ([]apikey.Key, error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]apikey.Key, error) { return q.Keys().Keys(ctx) })
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]apikey.Key, error) {
+		return q.Keys().Keys(ctx)
+	})
 }
 
 func (s keyStore) RevokeKey(ctx context.Context, ws, id int64) error {
@@ -99,7 +103,8 @@ func (s looks) ReadRuns(ctx context.Context, ws int64, fn func(context.Context, 
 	})
 }
 
-func (s looks) ReadConversations(ctx context.Context, ws int64, fn func(context.Context, inspect.ConversationTx) error) error {
+func (s looks) ReadConversations(ctx context.Context, ws int64,
+	fn func(context.Context, inspect.ConversationTx) error) error {
 	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		return fn(ctx, struct {
 			conversationViewRepository
@@ -124,31 +129,42 @@ var (
 
 // Self is a workspace by its number.
 func (s Workspaces) Self(ctx context.Context, ws int64) (tenancy.Workspace, error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (tenancy.Workspace, error) { return q.Workspaces().Self(ctx) })
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (tenancy.Workspace, error) {
+		return q.Workspaces().Self(ctx)
+	})
 }
 
 // Insights tells what a workspace used and spent within a span up to now.
 func (s Workspaces) Insights(ctx context.Context, ws int64, span time.Duration) (curate.Insights, error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (curate.Insights, error) { return q.Curation().Insights(ctx, span) })
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (curate.Insights, error) {
+		return q.Curation().Insights(ctx, span)
+	})
 }
 
 // Counts tells how much a workspace remembers.
 func (s Workspaces) Counts(ctx context.Context, ws int64) (dump.Counts, error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (dump.Counts, error) { return q.Dump().Counts(ctx) })
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (dump.Counts, error) {
+		return q.Dump().Counts(ctx)
+	})
 }
 
 // Entities lists whom memories are for.
 func (s Workspaces) Entities(ctx context.Context, ws int64, max int) ([]inspect.Entity, error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]inspect.Entity, error) { return q.Documents().Entities(ctx, max) })
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]inspect.Entity, error) {
+		return q.Documents().Entities(ctx, max)
+	})
 }
 
 // Settings reads what a workspace chose, with the defaults of what it did not.
 func (s Workspaces) Settings(ctx context.Context, ws int64) (settings.Settings, error) {
-	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (settings.Settings, error) { return q.Workspaces().Settings(ctx) })
+	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (settings.Settings, error) {
+		return q.Workspaces().Settings(ctx)
+	})
 }
 
 // PatchSettings applies a JSON merge patch that check lets pass.
-func (s Workspaces) PatchSettings(ctx context.Context, ws int64, patch json.RawMessage, check func(settings.Settings) error) (settings.Settings, error) {
+func (s Workspaces) PatchSettings(ctx context.Context, ws int64, patch json.RawMessage,
+	check func(settings.Settings) error) (settings.Settings, error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (settings.Settings, error) {
 		all, err := q.Workspaces().PatchSettings(ctx, patch)
 		if err == nil {
@@ -159,7 +175,8 @@ func (s Workspaces) PatchSettings(ctx context.Context, ws int64, patch json.RawM
 }
 
 // Transcript reads a conversation with at least the messages up to seq.
-func (s Workspaces) Transcript(ctx context.Context, ws int64, name string, seq int) (id int64, c transcript.Conversation, err error) {
+func (s Workspaces) Transcript(ctx context.Context, ws int64, name string, seq int) (id int64,
+	c transcript.Conversation, err error) {
 	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		v, err := q.ConversationViews().ConversationView(ctx, name)
 		if err == nil {

@@ -27,8 +27,11 @@ func (q probeRepository) ProbesSpent(ctx context.Context) (int, error) {
 
 // PutProbe keeps an open probe; the first one of its number stays.
 func (q probeRepository) PutProbe(ctx context.Context, p probe.Probe) error {
-	return classify("keep a probe", q.q.ProbePut(ctx, dbsqlc.ProbePutParams{WorkspaceID: q.ws, RunID: p.Run, Number: int32(p.Number), ConversationID: p.Conversation, BankID: p.Bank,
-		Question: storable(p.Question), Answer: storable(p.Answer), Evidence: int32s(p.Evidence), Decisions: texts(p.Decisions)}))
+	return classify("keep a probe", q.q.ProbePut(ctx,
+		dbsqlc.ProbePutParams{WorkspaceID: q.ws, RunID: p.Run, Number: int32(p.Number), ConversationID: p.Conversation,
+			BankID:   p.Bank,
+			Question: storable(p.Question), Answer: storable(p.Answer), Evidence: int32s(p.Evidence),
+			Decisions: texts(p.Decisions)}))
 }
 
 // ProbesOf are those of a run, by number.
@@ -39,7 +42,8 @@ func (q probeRepository) ProbesOf(ctx context.Context, run int64) ([]probe.Probe
 
 // EndProbe brings an open probe to its state.
 func (q probeRepository) EndProbe(ctx context.Context, p probe.Probe) (bool, error) {
-	n, err := q.q.ProbeEnd(ctx, dbsqlc.ProbeEndParams{State: p.State, Score: p.Score, Note: storable(p.Note), WorkspaceID: q.ws, RunID: p.Run, Number: int32(p.Number)})
+	n, err := q.q.ProbeEnd(ctx, dbsqlc.ProbeEndParams{State: p.State, Score: p.Score, Note: storable(p.Note),
+		WorkspaceID: q.ws, RunID: p.Run, Number: int32(p.Number)})
 	return n == 1, classify("end a probe", err)
 }
 
@@ -52,8 +56,10 @@ func (q probeRepository) Probes(ctx context.Context, bank int64, most int) ([]pr
 func probesOf(rows []dbsqlc.Probe) []probe.Probe {
 	out := make([]probe.Probe, len(rows))
 	for i, r := range rows {
-		out[i] = probe.Probe{Run: r.RunID, Number: int(r.Number), Conversation: r.ConversationID, Bank: r.BankID, Question: r.Question, Answer: r.Answer, Evidence: ints(r.Evidence),
-			Decisions: r.Decisions, State: r.State, Score: r.Score, Note: r.Note, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}
+		out[i] = probe.Probe{Run: r.RunID, Number: int(r.Number), Conversation: r.ConversationID, Bank: r.BankID,
+			Question: r.Question, Answer: r.Answer, Evidence: ints(r.Evidence),
+			Decisions: r.Decisions, State: r.State, Score: r.Score, Note: r.Note, CreatedAt: r.CreatedAt,
+			EndedAt: r.EndedAt}
 	}
 	return out
 }

@@ -22,7 +22,8 @@ type reflectStore struct{ *Store }
 func (s *Store) Reflections() reflection.Store { return reflectStore{s} }
 
 // WithReflections runs fn in a transaction that has entered ws.
-func (s reflectStore) WithReflections(ctx context.Context, ws int64, fn func(context.Context, reflection.Tx) error) error {
+func (s reflectStore) WithReflections(ctx context.Context, ws int64,
+	fn func(context.Context, reflection.Tx) error) error {
 	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, reflectionTx(q)) })
 }
 
@@ -33,7 +34,9 @@ func (q reflectionRepository) LockReflections(ctx context.Context) error {
 
 // Unread lists messages that a reflection may take up, conversation by conversation.
 func (q reflectionRepository) Unread(ctx context.Context, w reflection.Window) ([]reflection.Message, error) {
-	rows, err := q.q.ReflectionUnread(ctx, dbsqlc.ReflectionUnreadParams{WorkspaceID: q.ws, PastMark: w.PastMark, Since: w.Since, Until: w.Until, Again: w.Again, MaxRows: int32(w.Max)})
+	rows, err := q.q.ReflectionUnread(ctx,
+		dbsqlc.ReflectionUnreadParams{WorkspaceID: q.ws, PastMark: w.PastMark, Since: w.Since, Until: w.Until,
+			Again: w.Again, MaxRows: int32(w.Max)})
 	if err != nil {
 		return nil, classify("read what was said", err)
 	}
@@ -48,7 +51,8 @@ func (q reflectionRepository) Unread(ctx context.Context, w reflection.Window) (
 
 // Range reads the messages of a range.
 func (q reflectionRepository) Range(ctx context.Context, r reflection.Read) ([]reflection.Message, error) {
-	rows, err := q.q.ReflectionRange(ctx, dbsqlc.ReflectionRangeParams{WorkspaceID: q.ws, ConversationID: r.Conversation, FromSeq: int32(r.FromSeq), ToSeq: int32(r.ToSeq)})
+	rows, err := q.q.ReflectionRange(ctx, dbsqlc.ReflectionRangeParams{WorkspaceID: q.ws,
+		ConversationID: r.Conversation, FromSeq: int32(r.FromSeq), ToSeq: int32(r.ToSeq)})
 	if err != nil {
 		return nil, classify("read what was said", err)
 	}
@@ -62,8 +66,10 @@ func (q reflectionRepository) Range(ctx context.Context, r reflection.Read) ([]r
 }
 
 func saidOf(r dbsqlc.ReflectionRangeRow) (reflection.Message, error) {
-	m := reflection.Message{Conversation: r.ConversationID, Turn: int(r.Turn), Said: r.Said, Human: r.Human, Reviewed: r.Reviewed,
-		Message: transcript.Message{Seq: int(r.Seq), Role: transcript.Role(r.Role), Content: r.Content, Name: r.Name, ToolCallID: r.ToolCallID, Time: r.Said.In(time.UTC)}}
+	m := reflection.Message{Conversation: r.ConversationID, Turn: int(r.Turn), Said: r.Said, Human: r.Human,
+		Reviewed: r.Reviewed,
+		Message: transcript.Message{Seq: int(r.Seq), Role: transcript.Role(r.Role), Content: r.Content, Name: r.Name,
+			ToolCallID: r.ToolCallID, Time: r.Said.In(time.UTC)}}
 	if err := json.Unmarshal(r.ToolCalls, &m.ToolCalls); err != nil {
 		return m, fmt.Errorf("decode the tool calls of message %d: %w", r.Seq, err)
 	}
@@ -78,7 +84,8 @@ func (q reflectionRepository) Stale(ctx context.Context, before time.Time) ([]re
 	}
 	out := make([]reflection.Read, len(rows))
 	for i, r := range rows {
-		out[i] = reflection.Read{Conversation: r.ConversationID, FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq), State: "skipped", Messages: int(r.Messages)}
+		out[i] = reflection.Read{Conversation: r.ConversationID, FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq),
+			State: "skipped", Messages: int(r.Messages)}
 	}
 	return out, nil
 }
@@ -86,7 +93,8 @@ func (q reflectionRepository) Stale(ctx context.Context, before time.Time) ([]re
 // PutReads notes what a run takes up.
 func (q reflectionRepository) PutReads(ctx context.Context, id int64, reads []reflection.Read) error {
 	for _, r := range reads {
-		err := q.q.ReflectionReadPut(ctx, dbsqlc.ReflectionReadPutParams{WorkspaceID: q.ws, RunID: id, ConversationID: r.Conversation, FromSeq: int32(r.FromSeq), ToSeq: int32(r.ToSeq),
+		err := q.q.ReflectionReadPut(ctx, dbsqlc.ReflectionReadPutParams{WorkspaceID: q.ws, RunID: id,
+			ConversationID: r.Conversation, FromSeq: int32(r.FromSeq), ToSeq: int32(r.ToSeq),
 			Part: int32(r.Part), State: r.State})
 		if err != nil {
 			return classify("note what is read", err)
@@ -103,20 +111,24 @@ func (q reflectionRepository) Reads(ctx context.Context, id int64) ([]reflection
 	}
 	out := make([]reflection.Read, len(rows))
 	for i, r := range rows {
-		out[i] = reflection.Read{Conversation: r.ConversationID, FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq), Part: int(r.Part), State: r.State}
+		out[i] = reflection.Read{Conversation: r.ConversationID, FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq),
+			Part: int(r.Part), State: r.State}
 	}
 	return out, nil
 }
 
 // EndReads closes the ranges of the first parts of a run.
 func (q reflectionRepository) EndReads(ctx context.Context, id int64, parts int, state string) error {
-	_, err := q.q.ReflectionReadsEnd(ctx, dbsqlc.ReflectionReadsEndParams{State: state, WorkspaceID: q.ws, RunID: id, Parts: int32(parts)})
+	_, err := q.q.ReflectionReadsEnd(ctx, dbsqlc.ReflectionReadsEndParams{State: state, WorkspaceID: q.ws, RunID: id,
+		Parts: int32(parts)})
 	return classify("end what is read", err)
 }
 
 // SkipRead passes over a range, from its beginning to where r ends.
 func (q reflectionRepository) SkipRead(ctx context.Context, id int64, r reflection.Read) error {
-	n, err := q.q.ReflectionReadsSkip(ctx, dbsqlc.ReflectionReadsSkipParams{ToSeq: int32(r.ToSeq), WorkspaceID: q.ws, RunID: id, ConversationID: r.Conversation, FromSeq: int32(r.FromSeq)})
+	n, err := q.q.ReflectionReadsSkip(ctx,
+		dbsqlc.ReflectionReadsSkipParams{ToSeq: int32(r.ToSeq), WorkspaceID: q.ws, RunID: id,
+			ConversationID: r.Conversation, FromSeq: int32(r.FromSeq)})
 	return oneRow("pass over what could not be read", n, classify("pass over what could not be read", err))
 }
 
@@ -134,13 +146,15 @@ func (q reflectionRepository) ContiguousMark(ctx context.Context, conversation i
 
 // LastTurn is the last turn of a conversation up to a message.
 func (q reflectionRepository) LastTurn(ctx context.Context, conversation int64, seq int) (int, error) {
-	turn, err := q.q.ReflectionTurns(ctx, dbsqlc.ReflectionTurnsParams{WorkspaceID: q.ws, ConversationID: conversation, Seq: int32(seq)})
+	turn, err := q.q.ReflectionTurns(ctx, dbsqlc.ReflectionTurnsParams{WorkspaceID: q.ws, ConversationID: conversation,
+		Seq: int32(seq)})
 	return int(turn), classify("find the last turn", err)
 }
 
 // ReflectionOf finds a generation of a date.
 func (q reflectionRepository) ReflectionOf(ctx context.Context, date string, generation int) (run.Run, bool, error) {
-	r, err := q.q.ReflectionOf(ctx, dbsqlc.ReflectionOfParams{WorkspaceID: q.ws, Date: date, Generation: int32(generation)})
+	r, err := q.q.ReflectionOf(ctx, dbsqlc.ReflectionOfParams{WorkspaceID: q.ws, Date: date,
+		Generation: int32(generation)})
 	if isNoRows(err) {
 		return run.Run{}, false, nil
 	}
@@ -152,7 +166,8 @@ func (q reflectionRepository) ReflectionOf(ctx context.Context, date string, gen
 
 // Reflections lists runs of a date, of all dates when it is empty, the latest first.
 func (q reflectionRepository) Reflections(ctx context.Context, date string, max int) ([]run.Run, error) {
-	rows, err := q.q.ReflectionsRecent(ctx, dbsqlc.ReflectionsRecentParams{WorkspaceID: q.ws, Date: date, MaxRows: int32(max)})
+	rows, err := q.q.ReflectionsRecent(ctx,
+		dbsqlc.ReflectionsRecentParams{WorkspaceID: q.ws, Date: date, MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list the reflections", err)
 	}
@@ -169,8 +184,10 @@ func (q reflectionRepository) PutDay(ctx context.Context, id int64, status strin
 	if err != nil {
 		return err
 	}
-	p := dbsqlc.ReflectionDayPutParams{WorkspaceID: q.ws, LocalDate: date, Zone: r.Zone, Status: status, ToAt: r.To, RunID: keyOrNull(id), Conversations: int32(r.Conversations),
-		Messages: int32(r.Messages), Notes: int32(r.Notes), Memories: int32(r.Memories), Skills: int32(r.Skills), Failures: int32(r.Failures), Unheard: r.Unheard}
+	p := dbsqlc.ReflectionDayPutParams{WorkspaceID: q.ws, LocalDate: date, Zone: r.Zone, Status: status, ToAt: r.To,
+		RunID: keyOrNull(id), Conversations: int32(r.Conversations),
+		Messages: int32(r.Messages), Notes: int32(r.Notes), Memories: int32(r.Memories), Skills: int32(r.Skills),
+		Failures: int32(r.Failures), Unheard: r.Unheard}
 	if !r.From.IsZero() {
 		p.FromAt = &r.From
 	}
@@ -198,14 +215,17 @@ func (q reflectionRepository) Days(ctx context.Context, from, to string, max int
 	if err != nil {
 		return nil, err
 	}
-	rows, err := q.q.ReflectionDays(ctx, dbsqlc.ReflectionDaysParams{WorkspaceID: q.ws, FromDate: first, ToDate: last, MaxRows: int32(max)})
+	rows, err := q.q.ReflectionDays(ctx, dbsqlc.ReflectionDaysParams{WorkspaceID: q.ws, FromDate: first, ToDate: last,
+		MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list the dates", err)
 	}
 	out := make([]reflection.Day, len(rows))
 	for i, r := range rows {
-		out[i] = reflection.Day{Date: r.LocalDate.Time.Format(time.DateOnly), Zone: r.Zone, Status: r.Status, To: r.ToAt, Run: number(r.RunID), Conversations: int(r.Conversations),
-			Messages: int(r.Messages), Notes: int(r.Notes), Memories: int(r.Memories), Skills: int(r.Skills), Failures: int(r.Failures), Reason: text(r.Reason), UpdatedAt: r.UpdatedAt}
+		out[i] = reflection.Day{Date: r.LocalDate.Time.Format(time.DateOnly), Zone: r.Zone, Status: r.Status,
+			To: r.ToAt, Run: number(r.RunID), Conversations: int(r.Conversations),
+			Messages: int(r.Messages), Notes: int(r.Notes), Memories: int(r.Memories), Skills: int(r.Skills),
+			Failures: int(r.Failures), Reason: text(r.Reason), UpdatedAt: r.UpdatedAt}
 		if r.Unheard {
 			out[i].Reason = reflection.UnheardReason
 		}
@@ -223,18 +243,23 @@ func dayOf(date string) (pgtype.Date, error) {
 
 // Recalled counts notes that a search has brought back.
 func (q reflectionRepository) Recalled(ctx context.Context, query [32]byte, keys []int64, relevances []float32) error {
-	return classify("count what was recalled", q.q.NoteRecalled(ctx, dbsqlc.NoteRecalledParams{WorkspaceID: q.ws, Keys: keys, QuerySha: query[:], Relevances: relevances}))
+	return classify("count what was recalled",
+		q.q.NoteRecalled(ctx, dbsqlc.NoteRecalledParams{WorkspaceID: q.ws, Keys: keys, QuerySha: query[:],
+			Relevances: relevances}))
 }
 
 // RecalledNotes lists notes that were brought back at least so often.
-func (q reflectionRepository) RecalledNotes(ctx context.Context, recalls, queries, days, max int) ([]reflection.Recall, error) {
-	rows, err := q.q.NotesRecalled(ctx, dbsqlc.NotesRecalledParams{WorkspaceID: q.ws, Recalls: int32(recalls), Queries: int32(queries), Days: int32(days), MaxRows: int32(max)})
+func (q reflectionRepository) RecalledNotes(ctx context.Context, recalls, queries, days, max int) ([]reflection.Recall,
+	error) {
+	rows, err := q.q.NotesRecalled(ctx, dbsqlc.NotesRecalledParams{WorkspaceID: q.ws, Recalls: int32(recalls),
+		Queries: int32(queries), Days: int32(days), MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list what was recalled", err)
 	}
 	out := make([]reflection.Recall, len(rows))
 	for i, r := range rows {
-		out[i] = reflection.Recall{Note: entryOf(r.Memory), Relevance: r.Relevance, Recalls: int(r.Recalls), Queries: int(r.Queries), Days: int(r.Days),
+		out[i] = reflection.Recall{Note: entryOf(r.Memory), Relevance: r.Relevance, Recalls: int(r.Recalls),
+			Queries: int(r.Queries), Days: int(r.Days),
 			Age: time.Duration(r.Seconds * float64(time.Second))}
 	}
 	return out, nil
@@ -242,7 +267,8 @@ func (q reflectionRepository) RecalledNotes(ctx context.Context, recalls, querie
 
 // NotesOf lists the notes of a local date, in the order in which they were made.
 func (q reflectionRepository) NotesOf(ctx context.Context, date string, max int) ([]memory.Entry, error) {
-	rows, err := q.q.ReflectionNotes(ctx, dbsqlc.ReflectionNotesParams{WorkspaceID: q.ws, Date: date, MaxRows: int32(max)})
+	rows, err := q.q.ReflectionNotes(ctx, dbsqlc.ReflectionNotesParams{WorkspaceID: q.ws, Date: date,
+		MaxRows: int32(max)})
 	if err != nil {
 		return nil, classify("list the notes", err)
 	}

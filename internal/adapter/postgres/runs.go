@@ -39,8 +39,10 @@ func (s *Store) Accept(ctx context.Context, a distill.Accepted) (r run.Run, made
 				return err
 			}
 		}
-		id, err := q.q.RunInsert(ctx, dbsqlc.RunInsertParams{WorkspaceID: q.ws, Kind: string(run.Distill), BusinessKey: a.Key, Generation: int32(generation),
-			ArgsSha: a.ArgsSHA[:], ConversationID: &conversation, Spec: a.Spec, WorkflowID: a.WorkflowID(generation, 1)})
+		id, err := q.q.RunInsert(ctx, dbsqlc.RunInsertParams{WorkspaceID: q.ws, Kind: string(run.Distill),
+			BusinessKey: a.Key, Generation: int32(generation),
+			ArgsSha: a.ArgsSHA[:], ConversationID: &conversation, Spec: a.Spec,
+			WorkflowID: a.WorkflowID(generation, 1)})
 		if isNoRows(err) { // somebody else was first, between our look and our insert
 			r, _, err = q.Runs().accepted(ctx, a)
 			return err
@@ -60,7 +62,8 @@ func (s *Store) Accept(ctx context.Context, a distill.Accepted) (r run.Run, made
 
 // accepted looks for the latest run of a's key, which must be of the same request.
 func (q runRepository) accepted(ctx context.Context, a distill.Accepted) (r run.Run, exists bool, err error) {
-	row, err := q.q.RunByKey(ctx, dbsqlc.RunByKeyParams{WorkspaceID: q.ws, Kind: string(run.Distill), BusinessKey: a.Key})
+	row, err := q.q.RunByKey(ctx, dbsqlc.RunByKeyParams{WorkspaceID: q.ws, Kind: string(run.Distill),
+		BusinessKey: a.Key})
 	if isNoRows(err) {
 		return run.Run{}, false, nil
 	}
@@ -68,7 +71,8 @@ func (q runRepository) accepted(ctx context.Context, a distill.Accepted) (r run.
 		return run.Run{}, false, fmt.Errorf("look for the request: %w", err)
 	}
 	if !bytes.Equal(row.ArgsSha, a.ArgsSHA[:]) {
-		return run.Run{}, false, fault.New(fault.OpReused, fmt.Sprintf("request %q was made before for other messages or options", a.Key), "use another request id")
+		return run.Run{}, false, fault.New(fault.OpReused,
+			fmt.Sprintf("request %q was made before for other messages or options", a.Key), "use another request id")
 	}
 	return runOf(row), true, nil
 }
@@ -102,8 +106,10 @@ func (q taskRepository) RunTask(ctx context.Context, id int64, key string) (run.
 }
 
 func stateOf(r dbsqlc.RunStateRow) run.Run {
-	return runOf(dbsqlc.Run{WorkspaceID: r.WorkspaceID, ID: r.ID, Kind: r.Kind, BusinessKey: r.BusinessKey, Generation: r.Generation, Attempt: r.Attempt,
-		ArgsSha: r.ArgsSha, ConversationID: r.ConversationID, Status: r.Status, Outcome: r.Outcome, Reason: r.Reason, Result: r.Result,
+	return runOf(dbsqlc.Run{WorkspaceID: r.WorkspaceID, ID: r.ID, Kind: r.Kind, BusinessKey: r.BusinessKey,
+		Generation: r.Generation, Attempt: r.Attempt,
+		ArgsSha: r.ArgsSha, ConversationID: r.ConversationID, Status: r.Status, Outcome: r.Outcome, Reason: r.Reason,
+		Result:     r.Result,
 		WorkflowID: r.WorkflowID, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt})
 }
 
@@ -129,8 +135,10 @@ func (q runRepository) Runs(ctx context.Context, max int) ([]run.Summary, error)
 	}
 	out := make([]run.Summary, len(rows))
 	for i, r := range rows {
-		out[i] = run.Summary{Title: r.Title, Run: run.Run{Ref: run.Ref{Workspace: q.ws, Run: r.ID}, Kind: run.Kind(r.Kind), Key: r.BusinessKey, Generation: int(r.Generation),
-			Attempt: int(r.Attempt), Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome), Reason: r.Reason, WorkflowID: r.WorkflowID, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}}
+		out[i] = run.Summary{Title: r.Title, Run: run.Run{Ref: run.Ref{Workspace: q.ws, Run: r.ID},
+			Kind: run.Kind(r.Kind), Key: r.BusinessKey, Generation: int(r.Generation),
+			Attempt: int(r.Attempt), Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome), Reason: r.Reason,
+			WorkflowID: r.WorkflowID, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}}
 	}
 	return out, nil
 }
@@ -148,16 +156,20 @@ func (q runRepository) EndRun(ctx context.Context, id int64, outcome run.Outcome
 	if err != nil {
 		return err
 	}
-	return classify("end the run", q.q.RunEnd(ctx, dbsqlc.RunEndParams{Outcome: string(outcome), Reason: storable(reason), Result: raw,
-		Why: storable(fmt.Sprintf("%s: %s", outcome, reason)), WorkspaceID: q.ws, ID: id, Duty: fmt.Sprint(id)}))
+	return classify("end the run", q.q.RunEnd(ctx,
+		dbsqlc.RunEndParams{Outcome: string(outcome), Reason: storable(reason), Result: raw,
+			Why: storable(fmt.Sprintf("%s: %s", outcome, reason)), WorkspaceID: q.ws, ID: id, Duty: fmt.Sprint(id)}))
 }
 
 // Reopen lets an ended run go on from its stored replies: its failed tasks are
 // open again. WorkflowID is the id of the attempt that follows.
 func (q runRepository) Reopen(ctx context.Context, r run.Run, workflowID string) error {
-	n, err := q.q.RunReopen(ctx, dbsqlc.RunReopenParams{WorkflowID: workflowID, WorkspaceID: q.ws, ID: r.Ref.Run, Attempt: int32(r.Attempt)})
+	n, err := q.q.RunReopen(ctx, dbsqlc.RunReopenParams{WorkflowID: workflowID, WorkspaceID: q.ws, ID: r.Ref.Run,
+		Attempt: int32(r.Attempt)})
 	if err == nil && n == 0 {
-		return fault.New(fault.VersionConflict, fmt.Sprintf("run %d is not ended, or was retried by somebody else just now", r.Ref.Run), "`cairn runs show` tells how it stands")
+		return fault.New(fault.VersionConflict,
+			fmt.Sprintf("run %d is not ended, or was retried by somebody else just now", r.Ref.Run),
+			"`cairn runs show` tells how it stands")
 	}
 	if err != nil {
 		return classify("reopen the run", err)
@@ -174,9 +186,12 @@ func (q runRepository) Progress(ctx context.Context, id int64) (distill.Progress
 	if err != nil {
 		return distill.Progress{}, noRun(id, err)
 	}
-	out := distill.Progress{Run: id, Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome), Attempt: int(r.Attempt), Tasks: make([]distill.TaskProgress, len(r.Keys)), Calls: int(r.Calls), Tokens: r.Tokens}
+	out := distill.Progress{Run: id, Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome),
+		Attempt: int(r.Attempt), Tasks: make([]distill.TaskProgress, len(r.Keys)), Calls: int(r.Calls),
+		Tokens: r.Tokens}
 	for i := range r.Keys {
-		out.Tasks[i] = distill.TaskProgress{Key: r.Keys[i], Name: r.Names[i], Stage: distill.Stage(r.Stages[i]), Outcome: distill.Outcome(r.Outcomes[i])}
+		out.Tasks[i] = distill.TaskProgress{Key: r.Keys[i], Name: r.Names[i], Stage: distill.Stage(r.Stages[i]),
+			Outcome: distill.Outcome(r.Outcomes[i])}
 	}
 	return out, nil
 }
@@ -187,7 +202,8 @@ func (q runRepository) Usage(ctx context.Context, id int64) (run.Usage, error) {
 	if err != nil {
 		return run.Usage{}, classify("add up the calls", err)
 	}
-	out := run.Usage{Keys: int(u.Keys), Attempts: int(u.Attempts), Unknown: int(u.Unknown), Input: u.InputTokens, Output: u.OutputTokens, Estimated: u.Estimated}
+	out := run.Usage{Keys: int(u.Keys), Attempts: int(u.Attempts), Unknown: int(u.Unknown), Input: u.InputTokens,
+		Output: u.OutputTokens, Estimated: u.Estimated}
 	if u.Priced {
 		out.CostMicros = &u.CostMicros
 	}
@@ -195,9 +211,12 @@ func (q runRepository) Usage(ctx context.Context, id int64) (run.Usage, error) {
 }
 
 func runOf(r dbsqlc.Run) run.Run {
-	out := run.Run{Ref: run.Ref{Workspace: r.WorkspaceID, Run: r.ID}, Kind: run.Kind(r.Kind), Key: r.BusinessKey, Generation: int(r.Generation),
-		Attempt: int(r.Attempt), ArgsSHA: [32]byte(r.ArgsSha), Spec: r.Spec, Status: run.Status(r.Status), Outcome: run.Outcome(r.Outcome),
-		Reason: r.Reason, Result: r.Result, WorkflowID: r.WorkflowID, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt}
+	out := run.Run{Ref: run.Ref{Workspace: r.WorkspaceID, Run: r.ID}, Kind: run.Kind(r.Kind), Key: r.BusinessKey,
+		Generation: int(r.Generation),
+		Attempt:    int(r.Attempt), ArgsSHA: [32]byte(r.ArgsSha), Spec: r.Spec, Status: run.Status(r.Status),
+		Outcome: run.Outcome(r.Outcome),
+		Reason:  r.Reason, Result: r.Result, WorkflowID: r.WorkflowID, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt,
+		EndedAt: r.EndedAt}
 	if r.ConversationID != nil {
 		out.Conversation = *r.ConversationID
 	}

@@ -43,12 +43,16 @@ func (q scheduleRepository) queryTasks(ctx context.Context, name string, id int6
 	rows, err := q.q.SchedulesList(ctx, dbsqlc.SchedulesListParams{WorkspaceID: q.ws, Name: storable(name), ID: id})
 	out := make([]schedule.Task, len(rows))
 	for i, r := range rows {
-		out[i] = schedule.Task{ID: r.ID, Name: r.Name, Kind: schedule.Kind(r.Kind), Cron: r.Cron, Zone: r.Zone, Zoned: r.Zoned, Prompt: r.Prompt, Channel: r.Channel,
-			MaxTurns: int(r.MaxTurns), CatchUp: time.Duration(r.CatchUpSeconds * float64(time.Second)), Overlap: r.Overlap, PausedAt: r.PausedAt,
+		out[i] = schedule.Task{ID: r.ID, Name: r.Name, Kind: schedule.Kind(r.Kind), Cron: r.Cron, Zone: r.Zone,
+			Zoned: r.Zoned, Prompt: r.Prompt, Channel: r.Channel,
+			MaxTurns: int(r.MaxTurns), CatchUp: time.Duration(r.CatchUpSeconds * float64(time.Second)),
+			Overlap: r.Overlap, PausedAt: r.PausedAt,
 			DueAt: r.DueAt, DueDate: r.DueDate, StartsAt: r.StartAt, Off: !r.Wanted, WorkspaceKey: r.WorkspaceKey,
-			Quiet: schedule.QuietHours{From: r.QuietFrom, To: r.QuietTo, Zone: r.HomeZone}, Created: r.CreatedAt, Now: r.At}
+			Quiet: schedule.QuietHours{From: r.QuietFrom, To: r.QuietTo, Zone: r.HomeZone}, Created: r.CreatedAt,
+			Now: r.At}
 		if r.SlotAt != nil {
-			out[i].Last = &schedule.FiringRecord{At: *r.SlotAt, Date: r.SlotDate, Key: r.SlotKey, Outcome: r.SlotOutcome, Reason: r.SlotReason}
+			out[i].Last = &schedule.FiringRecord{At: *r.SlotAt, Date: r.SlotDate, Key: r.SlotKey,
+				Outcome: r.SlotOutcome, Reason: r.SlotReason}
 		}
 	}
 	return out, classify("list the scheduled tasks", err)
@@ -56,8 +60,10 @@ func (q scheduleRepository) queryTasks(ctx context.Context, name string, id int6
 
 // PutTask records a task; false when its name is taken.
 func (q scheduleRepository) PutTask(ctx context.Context, d schedule.Draft, next schedule.Firing) (bool, error) {
-	_, err := q.q.SchedulePut(ctx, dbsqlc.SchedulePutParams{WorkspaceID: q.ws, Name: d.Name, Cron: &d.Cron, TimeZone: orNil(d.Zone), Prompt: storable(d.Prompt), Channel: d.Channel,
-		MaxTurns: int32(d.MaxTurns), CatchUp: d.CatchUp, Overlap: d.Overlap, DueAt: &next.At, DueDate: next.Date, DueKey: &next.Key})
+	_, err := q.q.SchedulePut(ctx, dbsqlc.SchedulePutParams{WorkspaceID: q.ws, Name: d.Name, Cron: &d.Cron,
+		TimeZone: orNil(d.Zone), Prompt: storable(d.Prompt), Channel: d.Channel,
+		MaxTurns: int32(d.MaxTurns), CatchUp: d.CatchUp, Overlap: d.Overlap, DueAt: &next.At, DueDate: next.Date,
+		DueKey: &next.Key})
 	if isNoRows(err) {
 		return false, nil
 	}
@@ -72,7 +78,8 @@ func (q scheduleRepository) PauseTask(ctx context.Context, id int64) error {
 
 // ResumeTask lets a task come due again.
 func (q scheduleRepository) ResumeTask(ctx context.Context, id int64, next schedule.Firing) error {
-	n, err := q.q.ScheduleResume(ctx, dbsqlc.ScheduleResumeParams{WorkspaceID: q.ws, ID: id, DueAt: &next.At, DueDate: next.Date, DueKey: &next.Key})
+	n, err := q.q.ScheduleResume(ctx, dbsqlc.ScheduleResumeParams{WorkspaceID: q.ws, ID: id, DueAt: &next.At,
+		DueDate: next.Date, DueKey: &next.Key})
 	return oneRow("resume the scheduled task", n, err)
 }
 
@@ -104,7 +111,9 @@ func (q scheduleRepository) ReflectedTo(ctx context.Context) (time.Time, error) 
 // OpenTurn tells whether a conversation has a turn without an answer, other than
 // one message's.
 func (q scheduleRepository) OpenTurn(ctx context.Context, conversation, message string) (bool, error) {
-	open, err := q.q.ScheduleOpenTurn(ctx, dbsqlc.ScheduleOpenTurnParams{WorkspaceID: q.ws, Conversation: storable(conversation), MessageID: storable(message)})
+	open, err := q.q.ScheduleOpenTurn(ctx,
+		dbsqlc.ScheduleOpenTurnParams{WorkspaceID: q.ws, Conversation: storable(conversation),
+			MessageID: storable(message)})
 	return open, classify("look for an open turn", err)
 }
 
@@ -124,7 +133,8 @@ func (q scheduleRepository) replan(ctx context.Context, all bool) error {
 			return err
 		}
 		next := schedule.NextAfter(c, t.Now)
-		n, err := q.q.SchedulePlan(ctx, dbsqlc.SchedulePlanParams{WorkspaceID: q.ws, ID: t.ID, DueAt: &next.At, DueDate: next.Date, DueKey: &next.Key})
+		n, err := q.q.SchedulePlan(ctx, dbsqlc.SchedulePlanParams{WorkspaceID: q.ws, ID: t.ID, DueAt: &next.At,
+			DueDate: next.Date, DueKey: &next.Key})
 		if err := oneRow("plan a scheduled task", n, err); err != nil {
 			return err
 		}

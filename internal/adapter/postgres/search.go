@@ -38,7 +38,8 @@ func (q documentRepository) IndexAll(ctx context.Context, docs []search.Doc) ([]
 		count += by
 	}
 	if count != 0 {
-		if err := classify("count the documents", q.q.StatsAdd(ctx, dbsqlc.StatsAddParams{WorkspaceID: q.ws, Docs: count})); err != nil {
+		if err := classify("count the documents",
+			q.q.StatsAdd(ctx, dbsqlc.StatsAddParams{WorkspaceID: q.ws, Docs: count})); err != nil {
 			return nil, err
 		}
 	}
@@ -49,7 +50,9 @@ func (q documentRepository) IndexAll(ctx context.Context, docs []search.Doc) ([]
 		if d.Gone {
 			continue
 		}
-		if err := classify("write the postings", q.q.PostingsPut(ctx, dbsqlc.PostingsPutParams{WorkspaceID: q.ws, Terms: terms(d.Terms), Doc: ids[i], Weights: d.Weights})); err != nil {
+		if err := classify("write the postings",
+			q.q.PostingsPut(ctx, dbsqlc.PostingsPutParams{WorkspaceID: q.ws, Terms: terms(d.Terms), Doc: ids[i],
+				Weights: d.Weights})); err != nil {
 			return nil, err
 		}
 	}
@@ -60,13 +63,15 @@ func (q documentRepository) IndexAll(ctx context.Context, docs []search.Doc) ([]
 // to the terms' document frequencies; by is what it does to the count of documents.
 func (q documentRepository) putDoc(ctx context.Context, d search.Doc, moves termMoves) (id int64, by int32, err error) {
 	if !d.Gone {
-		fresh, err := q.q.DocOpen(ctx, dbsqlc.DocOpenParams{WorkspaceID: q.ws, Kind: d.Kind, OwnerID: d.Owner, Seq: int32(d.Seq), Status: d.Status})
+		fresh, err := q.q.DocOpen(ctx, dbsqlc.DocOpenParams{WorkspaceID: q.ws, Kind: d.Kind, OwnerID: d.Owner,
+			Seq: int32(d.Seq), Status: d.Status})
 		if err != nil {
 			return 0, 0, classify("open the indexed document", err)
 		}
 		by = int32(fresh)
 	}
-	old, err := q.q.DocGet(ctx, dbsqlc.DocGetParams{WorkspaceID: q.ws, Kind: d.Kind, OwnerID: d.Owner, Seq: int32(d.Seq)})
+	old, err := q.q.DocGet(ctx, dbsqlc.DocGetParams{WorkspaceID: q.ws, Kind: d.Kind, OwnerID: d.Owner,
+		Seq: int32(d.Seq)})
 	if d.Gone && isNoRows(err) {
 		return 0, 0, nil
 	}
@@ -81,7 +86,9 @@ func (q documentRepository) putDoc(ctx context.Context, d search.Doc, moves term
 		moves.speakers(d.TargetTerms, 1)
 	}
 	if len(gone) > 0 {
-		if err := classify("drop the postings", q.q.PostingsDrop(ctx, dbsqlc.PostingsDropParams{WorkspaceID: q.ws, Doc: old.Doc, Terms: gone})); err != nil {
+		if err := classify("drop the postings",
+			q.q.PostingsDrop(ctx, dbsqlc.PostingsDropParams{WorkspaceID: q.ws, Doc: old.Doc, Terms: gone})); err !=
+			nil {
 			return 0, 0, err
 		}
 	}
@@ -91,8 +98,11 @@ func (q documentRepository) putDoc(ctx context.Context, d search.Doc, moves term
 		}
 		return 0, -1, q.outbox().Settle(ctx, relay.EmbedDoc, fmt.Sprint(old.Doc)) // there is nothing left to embed
 	}
-	err = classify("index the document", q.q.DocPut(ctx, dbsqlc.DocPutParams{Status: d.Status, Text: storable(d.Text), Terms: terms(d.Terms), Type: d.Type, Target: storable(d.Target), TargetTerms: terms(d.TargetTerms),
-		Asks: d.Asks, Dated: d.Dated, ConversationID: d.Conversation, EventTime: d.EventTime, WorkspaceID: q.ws, Doc: old.Doc}))
+	err = classify("index the document", q.q.DocPut(ctx,
+		dbsqlc.DocPutParams{Status: d.Status, Text: storable(d.Text), Terms: terms(d.Terms), Type: d.Type,
+			Target: storable(d.Target), TargetTerms: terms(d.TargetTerms),
+			Asks: d.Asks, Dated: d.Dated, ConversationID: d.Conversation, EventTime: d.EventTime, WorkspaceID: q.ws,
+			Doc: old.Doc}))
 	return old.Doc, by, err
 }
 
@@ -121,7 +131,8 @@ func (q documentRepository) moveTerms(ctx context.Context, moves termMoves) erro
 	p := dbsqlc.TermsMoveParams{WorkspaceID: q.ws}
 	for term, by := range moves {
 		if by.documents != 0 || by.speakers != 0 {
-			p.Terms, p.Moves, p.Names = append(p.Terms, term), append(p.Moves, by.documents), append(p.Names, by.speakers)
+			p.Terms, p.Moves, p.Names = append(p.Terms, term), append(p.Moves, by.documents),
+				append(p.Names, by.speakers)
 		}
 	}
 	if len(p.Terms) == 0 {
@@ -132,7 +143,8 @@ func (q documentRepository) moveTerms(ctx context.Context, moves termMoves) erro
 
 // indexWithVectors makes documents what search finds. A text without its vector,
 // nil in vectors, leaves the duty to embed it.
-func (q documentRepository) indexWithVectors(ctx context.Context, docs []search.Doc, vectors [][]float32, space int16) error {
+func (q documentRepository) indexWithVectors(ctx context.Context, docs []search.Doc, vectors [][]float32,
+	space int16) error {
 	ids, err := q.IndexAll(ctx, docs)
 	if err != nil {
 		return err
@@ -156,12 +168,14 @@ func (q documentRepository) indexWithVectors(ctx context.Context, docs []search.
 
 // PutEmbedding stores a document's vector.
 func (q documentRepository) PutEmbedding(ctx context.Context, doc int64, space int16, v []float32) error {
-	return classify("store the vector", q.q.EmbeddingPut(ctx, dbsqlc.EmbeddingPutParams{WorkspaceID: q.ws, Doc: doc, Space: space, V: pgvector.NewHalfVector(v)}))
+	return classify("store the vector", q.q.EmbeddingPut(ctx,
+		dbsqlc.EmbeddingPutParams{WorkspaceID: q.ws, Doc: doc, Space: space, V: pgvector.NewHalfVector(v)}))
 }
 
 // DropEmbedding removes a vector whose text has changed.
 func (q documentRepository) DropEmbedding(ctx context.Context, doc int64, space int16) error {
-	return classify("drop the vector", q.q.EmbeddingDrop(ctx, dbsqlc.EmbeddingDropParams{WorkspaceID: q.ws, Doc: doc, Space: space}))
+	return classify("drop the vector", q.q.EmbeddingDrop(ctx,
+		dbsqlc.EmbeddingDropParams{WorkspaceID: q.ws, Doc: doc, Space: space}))
 }
 
 // DocText is what is embedded for a document.
@@ -176,13 +190,15 @@ const noSpace = -1
 // Search ranks the workspace's documents.
 func (q documentRepository) Search(ctx context.Context, in search.Query) ([]search.Hit, error) {
 	vector, space := vectorOf(in)
-	rows, err := q.q.SearchRanked(ctx, dbsqlc.SearchRankedParams{WorkspaceID: q.ws, MaxRows: int32(in.Limit), Terms: terms(in.Terms), Kind: in.Kind, States: in.States, Space: space, Query: vector})
+	rows, err := q.q.SearchRanked(ctx, dbsqlc.SearchRankedParams{WorkspaceID: q.ws, MaxRows: int32(in.Limit),
+		Terms: terms(in.Terms), Kind: in.Kind, States: in.States, Space: space, Query: vector})
 	if err != nil {
 		return nil, classify("search", err)
 	}
 	out := make([]search.Hit, len(rows))
 	for i, r := range rows {
-		out[i] = search.Hit{Doc: r.Doc, Owner: r.OwnerID, Score: r.Score, Lexical: r.Lexical, Hits: int(r.Hits), Terms: int(r.Terms), Cosine: r.Cosine}
+		out[i] = search.Hit{Doc: r.Doc, Owner: r.OwnerID, Score: r.Score, Lexical: r.Lexical, Hits: int(r.Hits),
+			Terms: int(r.Terms), Cosine: r.Cosine}
 	}
 	return out, nil
 }
@@ -221,16 +237,22 @@ type searchIndex struct{ *Store }
 func (s *Store) SearchIndex() search.Index { return searchIndex{s} }
 
 // FindSkills ranks and reads in one statement.
-func (s searchIndex) FindSkills(ctx context.Context, ws int64, in search.Query, name string) (out []search.SkillHit, err error) {
+func (s searchIndex) FindSkills(ctx context.Context, ws int64, in search.Query, name string) (out []search.SkillHit,
+	err error) {
 	vector, space := vectorOf(in)
 	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
-		rows, err := q.q.SearchSkills(ctx, dbsqlc.SearchSkillsParams{Name: name, WorkspaceID: q.ws, States: in.States, Terms: terms(in.Terms), Query: vector, Space: space, MaxRows: int32(in.Limit)})
+		rows, err := q.q.SearchSkills(ctx, dbsqlc.SearchSkillsParams{Name: name, WorkspaceID: q.ws, States: in.States,
+			Terms: terms(in.Terms), Query: vector, Space: space, MaxRows: int32(in.Limit)})
 		for _, r := range rows {
 			out = append(out, search.SkillHit{Named: r.Named,
-				Hit: search.Hit{Doc: r.Doc, Owner: r.ID, Score: r.Score, Lexical: r.Lexical, Hits: int(r.Hits), Terms: int(r.Terms), Cosine: r.Cosine},
-				Head: skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Managed: r.Managed, Tainted: r.Tainted, Origin: r.Origin,
+				Hit: search.Hit{Doc: r.Doc, Owner: r.ID, Score: r.Score, Lexical: r.Lexical, Hits: int(r.Hits),
+					Terms: int(r.Terms), Cosine: r.Cosine},
+				Head: skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status),
+					Version: int(r.HeadVersion), Pinned: r.Pinned, Managed: r.Managed, Tainted: r.Tainted,
+					Origin:      r.Origin,
 					Description: r.Description,
-					Lang:        r.Lang, Degraded: r.Degraded, PackageKey: r.PackageKey, Eta: r.Eta, Uses: r.Uses, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}})
+					Lang:        r.Lang, Degraded: r.Degraded, PackageKey: r.PackageKey, Eta: r.Eta, Uses: r.Uses,
+					CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}})
 		}
 		return classify("search the skills", err)
 	})

@@ -21,9 +21,12 @@ type stacks struct {
 }
 
 var shelf = []struct{ name, text string }{
-	{"service-deployment-rollback", "Service deployment rollback: restore a failing service to its last healthy release, probe health, wait for replicas"},
-	{"invoice-refund", "Refund an invoice: look up the order, check the return window, refund to the original payment method"},
-	{"passport-visa-application", "Apply for a visa: collect the passport scan, fill in the consulate's form, book an appointment"},
+	{"service-deployment-rollback", "Service deployment rollback: restore a failing service to its last healthy " +
+		"release, probe health, wait for replicas"},
+	{"invoice-refund", "Refund an invoice: look up the order, check the return window, refund to the original " +
+		"payment method"},
+	{"passport-visa-application", "Apply for a visa: collect the passport scan, fill in the consulate's form, book " +
+		"an appointment"},
 	{"tomato-compost-garden", "Grow tomatoes: prepare compost, plant in May, water in the morning, cut side shoots"},
 	{"客户退款", "处理客户退款：核对订单，确认退货期限，原路退回款项"},
 }
@@ -47,12 +50,15 @@ func (l *stacks) put(ws postgres.Workspace, name, text string) (id int64) {
 	testkit.Must(l.t, err)
 	id = int64(l.number(`
 with package as (
-  insert into packages (workspace_id, sha256, key, bytes, state) values ($1, sha256($2::text::bytea), 'key/' || $2, 1, 'live')
+  insert into packages (workspace_id, sha256, key, bytes, state) values ($1, sha256($2::text::bytea), 'key/' || $2, `+
+		`1, 'live')
 ), skill as (
   insert into skills (workspace_id, name, head_version, origin) values ($1, $2, 1, 'distill') returning id
 )
-insert into skill_versions (workspace_id, skill_id, version, base_version, display_name, description, body, lang, content_sha256, package_sha256, origin)
-select $1, id, 1, 0, $2, $3, $3, 'en', sha256('x'), sha256($2::text::bytea), 'distill' from skill returning skill_id`, ws.ID, name, text))
+insert into skill_versions (workspace_id, skill_id, version, base_version, display_name, description, body, lang, `+
+		`content_sha256, package_sha256, origin)
+select $1, id, 1, 0, $2, $3, $3, 'en', sha256('x'), sha256($2::text::bytea), 'distill' from skill returning skill_id`,
+		ws.ID, name, text))
 	l.in(ws, func(ctx context.Context, q postgres.Tx) error {
 		return q.Documents().PutEmbedding(ctx, l.index(ctx, q, id, text), l.finder.Space, vs[0])
 	})
@@ -98,7 +104,8 @@ func TestSearchFusesWordsAndVectors(t *testing.T) {
 	// What leads both lists leads, and its score is the sum of its two ranks.
 	found, err := l.finder.Skills(t.Context(), l.a.ID, "refund the invoice", 5)
 	testkit.Must(t, err)
-	if len(found) == 0 || found[0].Skill.Name != "invoice-refund" || fmt.Sprintf("%.6f", found[0].Score) != fmt.Sprintf("%.6f", 2.0/61) {
+	if len(found) == 0 || found[0].Skill.Name != "invoice-refund" ||
+		fmt.Sprintf("%.6f", found[0].Score) != fmt.Sprintf("%.6f", 2.0/61) {
 		t.Errorf("found %+v, want invoice-refund with score 2/61", found)
 	}
 }
@@ -108,7 +115,8 @@ func TestWithoutVectorsWordsAloneFind(t *testing.T) {
 	l := openLibrary(t)
 	words := l.finder
 	words.Embedder = down{}
-	for query, want := range map[string]string{"visa appointment consulate": "passport-visa-application", "refund invoice order": "invoice-refund", "客户退款": "客户退款"} {
+	for query, want := range map[string]string{"visa appointment consulate": "passport-visa-application",
+		"refund invoice order": "invoice-refund", "客户退款": "客户退款"} {
 		if got := l.finds(words, query); len(got) == 0 || got[0] != want {
 			t.Errorf("%q finds %v, want %s first", query, got, want)
 		}
@@ -122,7 +130,8 @@ func TestWithoutVectorsWordsAloneFind(t *testing.T) {
 func TestAnUnrelatedQueryFindsNothing(t *testing.T) {
 	t.Parallel()
 	l := openLibrary(t)
-	for _, query := range []string{"quantum chromodynamics lecture", "who won the chess world championship in 1972", "今天天气怎么样", "the of and", "!!! ???", ""} {
+	for _, query := range []string{"quantum chromodynamics lecture", "who won the chess world championship in 1972",
+		"今天天气怎么样", "the of and", "!!! ???", ""} {
 		if got := l.finds(l.finder, query); len(got) != 0 {
 			t.Errorf("%q finds %v", query, got)
 		}
@@ -134,7 +143,8 @@ func TestTheExactNameComesFirst(t *testing.T) {
 	l := openLibrary(t)
 	// Its text says less about refunds than all the others do.
 	l.put(l.a, "refund", "Ask the desk on the second floor")
-	for query, want := range map[string]string{"refund": "refund", "Refund": "refund", "invoice-refund": "invoice-refund", "Invoice Refund": "invoice-refund", "客户退款": "客户退款"} {
+	for query, want := range map[string]string{"refund": "refund", "Refund": "refund",
+		"invoice-refund": "invoice-refund", "Invoice Refund": "invoice-refund", "客户退款": "客户退款"} {
 		found, err := l.finder.Skills(t.Context(), l.a.ID, query, 5)
 		testkit.Must(t, err)
 		if len(found) == 0 || found[0].Skill.Name != want || !found[0].Exact {
@@ -177,7 +187,8 @@ func TestAnotherWorkspacesDocumentsNeverAppear(t *testing.T) {
 			}
 		}
 	}
-	if got := l.finds(l.finder, "visa appointment at the consulate"); len(got) == 0 || got[0] != "passport-visa-application" {
+	if got := l.finds(l.finder, "visa appointment at the consulate"); len(got) == 0 ||
+		got[0] != "passport-visa-application" {
 		t.Errorf("found %v", got)
 	}
 }

@@ -33,15 +33,18 @@ func historyOf(r dbsqlc.MemoryHistory, err error) (memory.History, bool, error) 
 	if err != nil {
 		return memory.History{}, false, classify("read the session", err)
 	}
-	return memory.History{ID: r.ID, SHA: [32]byte(r.ContentSha256), Conversation: r.ConversationID, FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq), Messages: int(r.Messages), Tokens: int(r.Tokens),
+	return memory.History{ID: r.ID, SHA: [32]byte(r.ContentSha256), Conversation: r.ConversationID,
+		FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq), Messages: int(r.Messages), Tokens: int(r.Tokens),
 		Author: r.Author, CreatedAt: r.CreatedAt}, true, nil
 }
 
 // PutHistory keeps a session, gives it its id, and makes its chunks what search
 // finds.
-func (q historyRepository) PutHistory(ctx context.Context, h *memory.History, chunks []memory.Chunk, w memorywrite.Writer) error {
+func (q historyRepository) PutHistory(ctx context.Context, h *memory.History, chunks []memory.Chunk,
+	w memorywrite.Writer) error {
 	run, _, _, _ := whence(w)
-	p := dbsqlc.HistoryInsertParams{WorkspaceID: q.ws, ContentSha256: h.SHA[:], ConversationID: h.Conversation, FromSeq: int32(h.FromSeq), ToSeq: int32(h.ToSeq), Messages: int32(h.Messages),
+	p := dbsqlc.HistoryInsertParams{WorkspaceID: q.ws, ContentSha256: h.SHA[:], ConversationID: h.Conversation,
+		FromSeq: int32(h.FromSeq), ToSeq: int32(h.ToSeq), Messages: int32(h.Messages),
 		Tokens: int32(h.Tokens), Author: storable(h.Author), RunID: run, OpID: w.Op}
 	for salt := 0; ; salt++ {
 		if salt == salts {
@@ -59,11 +62,13 @@ func (q historyRepository) PutHistory(ctx context.Context, h *memory.History, ch
 	var docs []search.Doc
 	var vectors [][]float32
 	for _, c := range chunks {
-		id, err := q.q.ChunkInsert(ctx, dbsqlc.ChunkInsertParams{WorkspaceID: q.ws, HistoryID: p.ID, Number: int32(c.Number), FromSeq: int32(c.FromSeq), ToSeq: int32(c.ToSeq), Tokens: int32(c.Tokens)})
+		id, err := q.q.ChunkInsert(ctx, dbsqlc.ChunkInsertParams{WorkspaceID: q.ws, HistoryID: p.ID,
+			Number: int32(c.Number), FromSeq: int32(c.FromSeq), ToSeq: int32(c.ToSeq), Tokens: int32(c.Tokens)})
 		if err != nil {
 			return classify("keep a part of the session", err)
 		}
-		docs, vectors = append(docs, search.NewDoc(search.KindChunk, id, string(memory.Active), storable(c.Text))), append(vectors, w.Vectors[c.Text])
+		docs, vectors = append(docs, search.NewDoc(search.KindChunk, id, string(memory.Active), storable(c.Text))),
+			append(vectors, w.Vectors[c.Text])
 	}
 	kept, _, err := q.History(ctx, p.ID)
 	if err != nil {
@@ -74,19 +79,22 @@ func (q historyRepository) PutHistory(ctx context.Context, h *memory.History, ch
 }
 
 // RankChunks ranks the parts of one session, the best first.
-func (q historyRepository) RankChunks(ctx context.Context, history, query string, vector []float32, space int16) ([]memory.Chunk, error) {
+func (q historyRepository) RankChunks(ctx context.Context, history, query string, vector []float32,
+	space int16) ([]memory.Chunk, error) {
 	in := search.Query{Vector: vector, Space: space}
 	for _, t := range lexical.Terms(query) {
 		in.Terms = append(in.Terms, t.Hash)
 	}
 	v, s := vectorOf(in)
-	rows, err := q.q.ChunksRanked(ctx, dbsqlc.ChunksRankedParams{WorkspaceID: q.ws, Terms: terms(in.Terms), Query: v, Space: s, HistoryID: history})
+	rows, err := q.q.ChunksRanked(ctx, dbsqlc.ChunksRankedParams{WorkspaceID: q.ws, Terms: terms(in.Terms), Query: v,
+		Space: s, HistoryID: history})
 	if err != nil {
 		return nil, classify("rank the parts of the session", err)
 	}
 	out := make([]memory.Chunk, len(rows))
 	for i, r := range rows {
-		out[i] = memory.Chunk{Number: int(r.Number), FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq), Tokens: int(r.Tokens), Score: r.Score}
+		out[i] = memory.Chunk{Number: int(r.Number), FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq),
+			Tokens: int(r.Tokens), Score: r.Score}
 	}
 	return out, nil
 }
@@ -104,7 +112,8 @@ func (q identityRepository) Identity(ctx context.Context) (memory.IdentityVersio
 func (q identityRepository) IdentityAt(ctx context.Context, version int) (memory.IdentityVersion, error) {
 	r, err := q.q.IdentityAt(ctx, dbsqlc.IdentityAtParams{WorkspaceID: q.ws, Version: int32(version)})
 	if isNoRows(err) {
-		return memory.IdentityVersion{}, fault.New(fault.NotFound, fmt.Sprintf("the identity has no version %d", version), "look at its history and use one of those versions")
+		return memory.IdentityVersion{}, fault.New(fault.NotFound,
+			fmt.Sprintf("the identity has no version %d", version), "look at its history and use one of those versions")
 	}
 	return identityOf(r), classify("read the identity", err)
 }
@@ -121,13 +130,15 @@ func (q identityRepository) IdentityHistory(ctx context.Context, max int) ([]mem
 
 // AdvanceIdentity makes content the next version; base must be the head. They are
 // not neighbours when an erase put an earlier one in force.
-func (q identityRepository) AdvanceIdentity(ctx context.Context, base int, content, action, history string, w memorywrite.Writer) (int, error) {
+func (q identityRepository) AdvanceIdentity(ctx context.Context, base int, content, action, history string,
+	w memorywrite.Writer) (int, error) {
 	latest, err := q.q.IdentityLatest(ctx, q.ws)
 	if err != nil {
 		return 0, classify("find the last identity", err)
 	}
 	version := int(latest) + 1
-	n, err := q.q.IdentityAdvance(ctx, dbsqlc.IdentityAdvanceParams{Version: int32(version), WorkspaceID: q.ws, BaseVersion: int32(base)})
+	n, err := q.q.IdentityAdvance(ctx, dbsqlc.IdentityAdvanceParams{Version: int32(version), WorkspaceID: q.ws,
+		BaseVersion: int32(base)})
 	if err == nil && n != 1 {
 		return 0, fault.New(fault.VersionConflict, fmt.Sprintf("the identity has moved on from version %d", base), "")
 	}
@@ -135,34 +146,41 @@ func (q identityRepository) AdvanceIdentity(ctx context.Context, base int, conte
 		return 0, classify("move the identity's head", err)
 	}
 	run, _, _, _ := whence(w)
-	err = q.q.IdentityInsert(ctx, dbsqlc.IdentityInsertParams{WorkspaceID: q.ws, Version: int32(version), Content: storable(content), Action: action, Origin: w.Origin, Author: storable(w.Author),
+	err = q.q.IdentityInsert(ctx, dbsqlc.IdentityInsertParams{WorkspaceID: q.ws, Version: int32(version),
+		Content: storable(content), Action: action, Origin: w.Origin, Author: storable(w.Author),
 		RunID: run, OpID: w.Op, HistoryID: orNull(history)})
 	return version, classify("keep the identity", err)
 }
 
 func identityOf(r dbsqlc.IdentityVersion) memory.IdentityVersion {
-	return memory.IdentityVersion{Version: int(r.Version), Content: r.Content, Action: r.Action, Origin: r.Origin, Author: r.Author, Run: number(r.RunID), History: text(r.HistoryID), CreatedAt: r.CreatedAt}
+	return memory.IdentityVersion{Version: int(r.Version), Content: r.Content, Action: r.Action, Origin: r.Origin,
+		Author: r.Author, Run: number(r.RunID), History: text(r.HistoryID), CreatedAt: r.CreatedAt}
 }
 
 // TakeLease takes a target for a while; taken is false while another has it.
-func (q leaseRepository) TakeLease(ctx context.Context, s memory.Scope, holder string, lives time.Duration) (longterm.Lease, bool, error) {
-	r, err := q.q.LeaseTake(ctx, dbsqlc.LeaseTakeParams{WorkspaceID: q.ws, Type: string(s.Type), TargetKey: s.Target, Holder: storable(holder), Lives: lives})
+func (q leaseRepository) TakeLease(ctx context.Context, s memory.Scope, holder string,
+	lives time.Duration) (longterm.Lease, bool, error) {
+	r, err := q.q.LeaseTake(ctx, dbsqlc.LeaseTakeParams{WorkspaceID: q.ws, Type: string(s.Type), TargetKey: s.Target,
+		Holder: storable(holder), Lives: lives})
 	if isNoRows(err) {
 		return longterm.Lease{}, false, nil
 	}
-	return longterm.Lease{Holder: holder, Fence: r.Fence, Until: r.LeaseUntil}, err == nil, classify("take the target", err)
+	return longterm.Lease{Holder: holder, Fence: r.Fence, Until: r.LeaseUntil}, err == nil,
+		classify("take the target", err)
 }
 
 // FreeLease gives a target back; one that another has stays with it.
 func (q leaseRepository) FreeLease(ctx context.Context, s memory.Scope, l longterm.Lease) error {
-	_, err := q.q.LeaseFree(ctx, dbsqlc.LeaseFreeParams{WorkspaceID: q.ws, Type: string(s.Type), TargetKey: s.Target, Holder: storable(l.Holder), Fence: l.Fence})
+	_, err := q.q.LeaseFree(ctx, dbsqlc.LeaseFreeParams{WorkspaceID: q.ws, Type: string(s.Type), TargetKey: s.Target,
+		Holder: storable(l.Holder), Fence: l.Fence})
 	return classify("give the target back", err)
 }
 
 // FenceOf is the fence of a target's latest lease, 0 before the first. It stands
 // still until the transaction ends.
 func (q leaseRepository) FenceOf(ctx context.Context, s memory.Scope) (int64, error) {
-	fence, err := q.q.LeaseHeld(ctx, dbsqlc.LeaseHeldParams{WorkspaceID: q.ws, Type: string(s.Type), TargetKey: s.Target})
+	fence, err := q.q.LeaseHeld(ctx, dbsqlc.LeaseHeldParams{WorkspaceID: q.ws, Type: string(s.Type),
+		TargetKey: s.Target})
 	if isNoRows(err) {
 		return 0, nil
 	}

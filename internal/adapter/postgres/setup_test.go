@@ -53,7 +53,9 @@ func setup(t *testing.T, change ...func(*postgres.Options)) *bundle {
 // in runs fn in a workspace and ends the test when it fails.
 func (b *bundle) in(ws postgres.Workspace, fn func(context.Context, postgres.Tx) error) {
 	b.t.Helper()
-	testkit.Must(b.t, b.InWorkspace(b.t.Context(), ws.ID, func(_ context.Context, q postgres.Tx) error { return fn(b.t.Context(), q) }))
+	testkit.Must(b.t, b.InWorkspace(b.t.Context(), ws.ID, func(_ context.Context, q postgres.Tx) error {
+		return fn(b.t.Context(), q)
+	}))
 }
 
 // exec runs a statement as the superuser.
@@ -178,6 +180,7 @@ func until(t *testing.T, what string, holds func() bool) {
 func (b *bundle) untilBlocked(n int) {
 	b.t.Helper()
 	until(b.t, "a blocked session", func() bool {
-		return b.number("select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'") >= n
+		return b.number("select count(*) from pg_stat_activity where datname = current_database() and "+
+			"wait_event_type = 'Lock'") >= n
 	})
 }

@@ -15,13 +15,15 @@ import (
 
 // Once runs effect under the operation id op, once, for use-cases whose results
 // are of many types.
-func (q operationRepository) Once(ctx context.Context, op string, args any, effect func() (json.RawMessage, error)) (json.RawMessage, error) {
+func (q operationRepository) Once(ctx context.Context, op string, args any,
+	effect func() (json.RawMessage, error)) (json.RawMessage, error) {
 	return once(ctx, q.session, op, args, effect)
 }
 
 // PutView records that a run has seen a version of a skill.
 func (q skillUseRepository) PutView(ctx context.Context, run, skill int64, version int) error {
-	return classify("record the view", q.q.ViewPut(ctx, dbsqlc.ViewPutParams{WorkspaceID: q.ws, RunID: run, SkillID: skill, Version: int32(version)}))
+	return classify("record the view", q.q.ViewPut(ctx,
+		dbsqlc.ViewPutParams{WorkspaceID: q.ws, RunID: run, SkillID: skill, Version: int32(version)}))
 }
 
 // LastView is the latest version of a skill that a run has seen, 0 for none.
@@ -33,7 +35,8 @@ func (q skillUseRepository) LastView(ctx context.Context, run, skill int64) (int
 // RecentWrites counts what the named origins have changed or proposed within
 // the last hour on the database's clock.
 func (q skillUseRepository) RecentWrites(ctx context.Context, watched, autonomous []string) (library.Writes, error) {
-	r, err := q.q.WritesRecent(ctx, dbsqlc.WritesRecentParams{WorkspaceID: q.ws, Watched: watched, Autonomous: autonomous})
+	r, err := q.q.WritesRecent(ctx, dbsqlc.WritesRecentParams{WorkspaceID: q.ws, Watched: watched,
+		Autonomous: autonomous})
 	return library.Writes{All: int(r.Watched), Autonomous: int(r.Autonomous)}, classify("count the recent changes", err)
 }
 
@@ -77,14 +80,16 @@ func (q skillRepository) Offered(ctx context.Context) ([]library.Offered, error)
 	}
 	out := make([]library.Offered, len(rows))
 	for i, r := range rows {
-		out[i] = library.Offered{ID: r.ID, Name: r.Name, Status: skill.Status(r.Status), Description: r.Description, Category: r.Category, Risk: r.Risk}
+		out[i] = library.Offered{ID: r.ID, Name: r.Name, Status: skill.Status(r.Status), Description: r.Description,
+			Category: r.Category, Risk: r.Risk}
 	}
 	return out, nil
 }
 
 // Categories counts the skills of each category, those without one first.
 func (q skillRepository) Categories(ctx context.Context, statuses []skill.Status) ([]library.CategoryCount, error) {
-	rows, err := q.q.SkillCategories(ctx, dbsqlc.SkillCategoriesParams{WorkspaceID: q.ws, States: statusNames(statuses)})
+	rows, err := q.q.SkillCategories(ctx, dbsqlc.SkillCategoriesParams{WorkspaceID: q.ws,
+		States: statusNames(statuses)})
 	if err != nil {
 		return nil, classify("count the skills", err)
 	}
@@ -109,7 +114,8 @@ func (q skillRepository) SetTainted(ctx context.Context, id int64, tainted bool)
 
 // SetAbsorbed says which skill took over what another one said, 0 for none.
 func (q deletedSkillRepository) SetAbsorbed(ctx context.Context, id, into int64) error {
-	n, err := q.q.SkillAbsorbedSet(ctx, dbsqlc.SkillAbsorbedSetParams{AbsorbedInto: orNil(into), WorkspaceID: q.ws, ID: id})
+	n, err := q.q.SkillAbsorbedSet(ctx, dbsqlc.SkillAbsorbedSetParams{AbsorbedInto: orNil(into), WorkspaceID: q.ws,
+		ID: id})
 	return oneRow("set what absorbed the skill", n, err)
 }
 
@@ -118,8 +124,10 @@ const deletedDoc = "deleted"
 
 // DeleteSkill takes a skill out of every list and gives its name back. It can be
 // taken back until the returned time.
-func (q deletedSkillRepository) DeleteSkill(ctx context.Context, id, absorbedInto int64, window time.Duration) (time.Time, error) {
-	until, err := q.q.SkillDelete(ctx, dbsqlc.SkillDeleteParams{AbsorbedInto: orNil(absorbedInto), WorkspaceID: q.ws, ID: id, Undo: window})
+func (q deletedSkillRepository) DeleteSkill(ctx context.Context, id, absorbedInto int64,
+	window time.Duration) (time.Time, error) {
+	until, err := q.q.SkillDelete(ctx, dbsqlc.SkillDeleteParams{AbsorbedInto: orNil(absorbedInto), WorkspaceID: q.ws,
+		ID: id, Undo: window})
 	if err != nil {
 		return until, classify("delete the skill", err)
 	}
@@ -127,10 +135,13 @@ func (q deletedSkillRepository) DeleteSkill(ctx context.Context, id, absorbedInt
 }
 
 // Deleted finds a skill that can still be taken back, by its id or its name.
-func (q deletedSkillRepository) Deleted(ctx context.Context, id int64, name string, window time.Duration) (skill.Head, error) {
+func (q deletedSkillRepository) Deleted(ctx context.Context, id int64, name string, window time.Duration) (skill.Head,
+	error) {
 	r, err := q.q.SkillDeleted(ctx, dbsqlc.SkillDeletedParams{WorkspaceID: q.ws, ID: id, Name: name, Undo: window})
 	if isNoRows(err) {
-		return skill.Head{}, fault.New(fault.NotFound, fmt.Sprintf("no skill %q was deleted within the last %d days", name, int(window.Hours()/24)), "`cairn skills list` shows those that are there")
+		return skill.Head{}, fault.New(fault.NotFound,
+			fmt.Sprintf("no skill %q was deleted within the last %d days", name, int(window.Hours()/24)),
+			"`cairn skills list` shows those that are there")
 	}
 	return skill.Head{ID: r.ID, Name: r.Name, Status: skill.Status(r.Status)}, classify("find the deleted skill", err)
 }
@@ -161,7 +172,8 @@ func (q deletedSkillRepository) Undelete(ctx context.Context, id int64, status s
 }
 
 func (q deletedSkillRepository) setDocStatus(ctx context.Context, id int64, status string) error {
-	n, err := q.q.DocStatusSet(ctx, dbsqlc.DocStatusSetParams{Status: status, WorkspaceID: q.ws, Kind: search.KindSkill, OwnerID: id})
+	n, err := q.q.DocStatusSet(ctx, dbsqlc.DocStatusSetParams{Status: status, WorkspaceID: q.ws, Kind: search.KindSkill,
+		OwnerID: id})
 	return oneRow("set the status in search", n, err)
 }
 

@@ -16,15 +16,19 @@ import (
 
 // Skills lists a page of skills in the order of their categories and names.
 func (q skillRepository) Skills(ctx context.Context, l library.Listing) ([]skill.Head, error) {
-	rows, err := q.q.SkillsPage(ctx, dbsqlc.SkillsPageParams{WorkspaceID: q.ws, States: statusNames(l.Statuses), Category: storable(l.Category), Holds: storable(l.Holds),
+	rows, err := q.q.SkillsPage(ctx, dbsqlc.SkillsPageParams{WorkspaceID: q.ws, States: statusNames(l.Statuses),
+		Category: storable(l.Category), Holds: storable(l.Holds),
 		AfterCategory: l.After.Category, AfterName: l.After.Name, MaxRows: int32(l.Max)})
 	if err != nil {
 		return nil, classify("list the skills", err)
 	}
 	out := make([]skill.Head, len(rows))
 	for i, r := range rows {
-		out[i] = skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Managed: r.Managed, Tainted: r.Tainted, Origin: r.Origin, Description: r.Description,
-			Lang: r.Lang, Degraded: r.Degraded, PackageKey: r.PackageKey, Eta: r.Eta, Uses: r.Uses, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+		out[i] = skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status),
+			Version: int(r.HeadVersion), Pinned: r.Pinned, Managed: r.Managed, Tainted: r.Tainted, Origin: r.Origin,
+			Description: r.Description,
+			Lang:        r.Lang, Degraded: r.Degraded, PackageKey: r.PackageKey, Eta: r.Eta, Uses: r.Uses,
+			CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 	}
 	return out, nil
 }
@@ -41,7 +45,8 @@ func statusNames(statuses []skill.Status) []string {
 func (q skillRepository) SkillNamed(ctx context.Context, name string) (skill.Head, error) {
 	r, err := q.q.SkillByName(ctx, dbsqlc.SkillByNameParams{WorkspaceID: q.ws, Name: name})
 	if isNoRows(err) {
-		return skill.Head{}, fault.New(fault.NotFound, fmt.Sprintf("there is no skill %q", name), "`cairn skills list` shows them")
+		return skill.Head{}, fault.New(fault.NotFound, fmt.Sprintf("there is no skill %q", name),
+			"`cairn skills list` shows them")
 	}
 	return headOf(r), classify("find the skill", err)
 }
@@ -50,10 +55,15 @@ func (q skillRepository) SkillNamed(ctx context.Context, name string) (skill.Hea
 func (q skillRepository) SkillHead(ctx context.Context, id int64) (skill.Head, error) {
 	r, err := q.q.SkillGet(ctx, dbsqlc.SkillGetParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
-		return skill.Head{}, fault.New(fault.NotFound, fmt.Sprintf("there is no skill %d", id), "`cairn skills list` shows them")
+		return skill.Head{}, fault.New(fault.NotFound, fmt.Sprintf("there is no skill %d", id),
+			"`cairn skills list` shows them")
 	}
-	h := skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Managed: r.Managed, Tainted: r.Tainted, Origin: r.Origin, Description: r.Description,
-		Lang: r.Lang, Degraded: r.Degraded, PackageKey: r.PackageKey, Eta: r.Eta, Uses: r.Uses, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
+	h := skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status),
+		Version: int(r.HeadVersion), Pinned: r.Pinned, Managed: r.Managed, Tainted: r.Tainted, Origin: r.Origin,
+		Description: r.Description,
+		Lang:        r.Lang, Degraded: r.Degraded, PackageKey: r.PackageKey, Eta: r.Eta, Uses: r.Uses,
+		CreatedAt: r.CreatedAt,
+		UpdatedAt: r.UpdatedAt}
 	return h, classify("find the skill", err)
 }
 
@@ -61,14 +71,18 @@ func (q skillRepository) SkillHead(ctx context.Context, id int64) (skill.Head, e
 func (q skillRepository) Version(ctx context.Context, id int64, number int) (skill.Version, error) {
 	r, err := q.q.VersionGet(ctx, dbsqlc.VersionGetParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number)})
 	if isNoRows(err) {
-		return skill.Version{}, fault.New(fault.NotFound, fmt.Sprintf("skill %d has no version %d", id, number), "`cairn skills history` lists the versions that are kept")
+		return skill.Version{}, fault.New(fault.NotFound, fmt.Sprintf("skill %d has no version %d", id, number),
+			"`cairn skills history` lists the versions that are kept")
 	}
 	if err != nil {
 		return skill.Version{}, classify("read the version", err)
 	}
-	v := skill.Version{SkillID: id, Name: r.Name, Number: number, Base: int(r.BaseVersion), DisplayName: r.DisplayName, Description: r.Description, Body: r.Body, Lang: r.Lang,
-		ContentSHA: [32]byte(r.ContentSha256), PackageSHA: [32]byte(r.PackageSha256), PackageKey: r.PackageKey, Origin: r.Origin, Op: r.Op, ChangeSummary: r.ChangeSummary, Category: r.Category,
-		Model: r.Model, PromptSHA: r.PromptSha256, Degraded: r.Degraded, Violations: r.Violations, Risk: r.Risk, Redactions: int(r.Redactions), Restores: int(r.Restores), CreatedAt: r.CreatedAt}
+	v := skill.Version{SkillID: id, Name: r.Name, Number: number, Base: int(r.BaseVersion), DisplayName: r.DisplayName,
+		Description: r.Description, Body: r.Body, Lang: r.Lang,
+		ContentSHA: [32]byte(r.ContentSha256), PackageSHA: [32]byte(r.PackageSha256), PackageKey: r.PackageKey,
+		Origin: r.Origin, Op: r.Op, ChangeSummary: r.ChangeSummary, Category: r.Category,
+		Model: r.Model, PromptSHA: r.PromptSha256, Degraded: r.Degraded, Violations: r.Violations, Risk: r.Risk,
+		Redactions: int(r.Redactions), Restores: int(r.Restores), CreatedAt: r.CreatedAt}
 	if v.Quality, err = decodeQuality(r.Quality); err != nil {
 		return v, err
 	}
@@ -87,7 +101,8 @@ func (q skillRepository) Version(ctx context.Context, id int64, number int) (ski
 	}
 	sources, err := q.q.SourcesGet(ctx, dbsqlc.SourcesGetParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number)})
 	for _, s := range sources {
-		v.Sources = append(v.Sources, skill.Source{Conversation: s.ConversationID, From: int(s.FromSeq), To: int(s.ToSeq)})
+		v.Sources = append(v.Sources, skill.Source{Conversation: s.ConversationID, From: int(s.FromSeq),
+			To: int(s.ToSeq)})
 	}
 	return v, classify("read the sources", err)
 }
@@ -100,7 +115,8 @@ var errConflict = errors.New("the head has moved")
 // one that of the run, in one transaction. Conflict is set, and nothing written, when the head is not the
 // package's base any more, when its name was taken meanwhile, when its zip was
 // collected, or when the task has ended or was erased: then it is to be packaged again.
-func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Commit) (out distill.Committed, err error) {
+func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Commit) (out distill.Committed,
+	err error) {
 	err = s.within(ctx, readCommitted, t.Ref.Workspace, func(ctx context.Context, q Tx) error {
 		// Creations and updates of one workspace follow each other: names, near
 		// duplicates and term counts are decided on rows that stand still.
@@ -108,7 +124,9 @@ func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Com
 			return err
 		}
 		op := t.Ref.Op(t.Key+"/commit", 0)
-		out, err = Once(ctx, q, op, c.Args(t), func() (distill.Committed, error) { return q.Skills().commitVersion(ctx, t, c) })
+		out, err = Once(ctx, q, op, c.Args(t), func() (distill.Committed, error) {
+			return q.Skills().commitVersion(ctx, t, c)
+		})
 		return err
 	})
 	if errors.Is(err, errConflict) {
@@ -117,7 +135,8 @@ func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Com
 	return out, err
 }
 
-func (q skillRepository) commitVersion(ctx context.Context, t distill.Task, c distill.Commit) (distill.Committed, error) {
+func (q skillRepository) commitVersion(ctx context.Context, t distill.Task, c distill.Commit) (distill.Committed,
+	error) {
 	p := t.Package
 	held, err := q.tasks().HoldTask(ctx, t)
 	if err == nil && !held {
@@ -144,7 +163,9 @@ func (q skillRepository) commitVersion(ctx context.Context, t distill.Task, c di
 	case p.Staged:
 		out.Version, out.Outcome = p.Base, distill.Staged
 		var id int64
-		id, err = q.pendingSkills().PutPending(ctx, library.Pending{Skill: p.Skill, Base: p.Base, Version: p.Version, Reason: p.WaitsFor(), Origin: p.Version.Origin})
+		id, err = q.pendingSkills().PutPending(ctx,
+			library.Pending{Skill: p.Skill, Base: p.Base, Version: p.Version, Reason: p.WaitsFor(),
+				Origin: p.Version.Origin})
 		p.Version.ChangeSummary = fmt.Sprintf("waits for approval as change %d", id)
 	default:
 		err = q.advanceHead(ctx, p, c)
@@ -232,10 +253,14 @@ func (q skillRepository) createFound(ctx context.Context, p *distill.Package, c 
 // putVersion writes v as a version of a skill, made on the one before it.
 func (q skillRepository) putVersion(ctx context.Context, id int64, number int, v skill.Version) error {
 	body := skill.BodyHash(v.Body)
-	p := dbsqlc.VersionInsertParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number), BaseVersion: int32(number - 1),
-		DisplayName: v.DisplayName, Description: v.Description, Body: v.Body, Lang: v.Lang, ContentSha256: v.ContentSHA[:],
-		PackageSha256: v.PackageSHA[:], Origin: v.Origin, ChangeSummary: storable(v.ChangeSummary), Model: v.Model, PromptSha256: v.PromptSHA,
-		Degraded: texts(v.Degraded), Violations: texts(v.Violations), Risk: texts(v.Risk), Redactions: int32(v.Redactions), Restores: int32(v.Restores),
+	p := dbsqlc.VersionInsertParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number),
+		BaseVersion: int32(number - 1),
+		DisplayName: v.DisplayName, Description: v.Description, Body: v.Body, Lang: v.Lang,
+		ContentSha256: v.ContentSHA[:],
+		PackageSha256: v.PackageSHA[:], Origin: v.Origin, ChangeSummary: storable(v.ChangeSummary), Model: v.Model,
+		PromptSha256: v.PromptSHA,
+		Degraded:     texts(v.Degraded), Violations: texts(v.Violations), Risk: texts(v.Risk),
+		Redactions: int32(v.Redactions), Restores: int32(v.Restores),
 		RunID: orNil(v.Run), TaskKey: orNil(v.TaskKey), Category: v.Category, Op: v.Op, BodySha256: body[:]}
 	var err error
 	if p.Quality, err = encodeQuality(v.Quality); err != nil {
@@ -256,8 +281,10 @@ func (q skillRepository) putVersion(ctx context.Context, id int64, number int, v
 
 func (q skillRepository) putSources(ctx context.Context, id int64, number int, sources []skill.Source) error {
 	for _, s := range sources {
-		err := classify("write the sources", q.q.SourcesPut(ctx, dbsqlc.SourcesPutParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number), ConversationID: s.Conversation,
-			FromSeqs: []int32{int32(s.From)}, ToSeqs: []int32{int32(s.To)}}))
+		err := classify("write the sources", q.q.SourcesPut(ctx,
+			dbsqlc.SourcesPutParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number),
+				ConversationID: s.Conversation,
+				FromSeqs:       []int32{int32(s.From)}, ToSeqs: []int32{int32(s.To)}}))
 		if err != nil {
 			return err
 		}
@@ -272,6 +299,7 @@ func (q skillRepository) indexSkill(ctx context.Context, id int64, d search.Doc,
 }
 
 func headOf(r dbsqlc.Skill) skill.Head {
-	return skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status), Version: int(r.HeadVersion), Pinned: r.Pinned, Managed: r.Managed, Tainted: r.Tainted, Origin: r.Origin,
+	return skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status),
+		Version: int(r.HeadVersion), Pinned: r.Pinned, Managed: r.Managed, Tainted: r.Tainted, Origin: r.Origin,
 		Eta: r.Eta, Uses: r.Uses, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt}
 }

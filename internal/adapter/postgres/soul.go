@@ -23,7 +23,8 @@ func (q soulRepository) Soul(ctx context.Context) (memory.Soul, error) {
 func (q soulRepository) SoulAt(ctx context.Context, version int) (memory.Soul, error) {
 	r, err := q.q.SoulAt(ctx, dbsqlc.SoulAtParams{WorkspaceID: q.ws, Version: int32(version)})
 	if isNoRows(err) {
-		return memory.Soul{}, fault.New(fault.NotFound, fmt.Sprintf("the soul has no version %d", version), "look at its history and use one of those versions")
+		return memory.Soul{}, fault.New(fault.NotFound, fmt.Sprintf("the soul has no version %d", version),
+			"look at its history and use one of those versions")
 	}
 	return soulOf(r), classify("read the soul", err)
 }
@@ -42,9 +43,11 @@ func (q soulRepository) SoulHistory(ctx context.Context, max int) ([]memory.Soul
 }
 
 // AdvanceSoul makes content the version after base, which must be the head.
-func (q soulRepository) AdvanceSoul(ctx context.Context, base int, content string, action memory.SoulAction, w memorywrite.Writer) (int, error) {
+func (q soulRepository) AdvanceSoul(ctx context.Context, base int, content string, action memory.SoulAction,
+	w memorywrite.Writer) (int, error) {
 	version := base + 1
-	n, err := q.q.SoulAdvance(ctx, dbsqlc.SoulAdvanceParams{Version: int32(version), WorkspaceID: q.ws, BaseVersion: int32(base)})
+	n, err := q.q.SoulAdvance(ctx, dbsqlc.SoulAdvanceParams{Version: int32(version), WorkspaceID: q.ws,
+		BaseVersion: int32(base)})
 	if err == nil && n != 1 {
 		return 0, fault.New(fault.VersionConflict, fmt.Sprintf("the soul has moved on from version %d", base), "")
 	}
@@ -52,12 +55,14 @@ func (q soulRepository) AdvanceSoul(ctx context.Context, base int, content strin
 		return 0, classify("move the soul's head", err)
 	}
 	run, conversation, from, to := whence(w)
-	err = q.q.SoulInsert(ctx, dbsqlc.SoulInsertParams{WorkspaceID: q.ws, Version: int32(version), Content: content, Action: string(action), Origin: w.Origin, RunID: run, OpID: w.Op,
+	err = q.q.SoulInsert(ctx, dbsqlc.SoulInsertParams{WorkspaceID: q.ws, Version: int32(version), Content: content,
+		Action: string(action), Origin: w.Origin, RunID: run, OpID: w.Op,
 		ConversationID: conversation, FromSeq: from, ToSeq: to})
 	return version, classify("keep the soul", err)
 }
 
 func soulOf(r dbsqlc.SoulVersion) memory.Soul {
-	return memory.Soul{Version: int(r.Version), Content: r.Content, Action: memory.SoulAction(r.Action), Origin: r.Origin, Run: number(r.RunID),
+	return memory.Soul{Version: int(r.Version), Content: r.Content, Action: memory.SoulAction(r.Action),
+		Origin: r.Origin, Run: number(r.RunID),
 		Evidence: evidenceOf(r.ConversationID, r.FromSeq, r.ToSeq), CreatedAt: r.CreatedAt}
 }

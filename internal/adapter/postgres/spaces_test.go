@@ -34,7 +34,9 @@ func TestTwoEmbeddingSpacesLiveSideBySide(t *testing.T) {
 		want   int64
 	}{{small, []float32{1, 0}, first}, {large, []float32{1, 0, 0}, second}} {
 		b.in(b.a, func(ctx context.Context, q postgres.Tx) error {
-			hits, err := q.Documents().Search(ctx, search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: ask.vector, Space: ask.space, Limit: 5})
+			hits, err := q.Documents().Search(ctx,
+				search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: ask.vector, Space: ask.space,
+					Limit: 5})
 			if err == nil && (len(hits) != 2 || hits[0].Doc != ask.want || hits[0].Cosine < 0.99) {
 				t.Errorf("space %d: %+v, want document %d first", ask.space, hits, ask.want)
 			}

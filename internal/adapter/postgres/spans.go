@@ -12,8 +12,10 @@ import (
 
 // Closest is the active entry of a scope whose vector is nearest to one. An entry
 // that waits for its vector is not seen.
-func (q documentRepository) Closest(ctx context.Context, s memory.Scope, vector []float32, space int16) (memory.Entry, float64, bool, error) {
-	r, err := q.q.ScopeNearest(ctx, dbsqlc.ScopeNearestParams{Query: pgvector.NewHalfVector(vector), Space: space, WorkspaceID: q.ws, Type: string(s.Type), Target: s.Target})
+func (q documentRepository) Closest(ctx context.Context, s memory.Scope, vector []float32, space int16) (memory.Entry,
+	float64, bool, error) {
+	r, err := q.q.ScopeNearest(ctx, dbsqlc.ScopeNearestParams{Query: pgvector.NewHalfVector(vector), Space: space,
+		WorkspaceID: q.ws, Type: string(s.Type), Target: s.Target})
 	if isNoRows(err) {
 		return memory.Entry{}, 0, false, nil
 	}
@@ -28,8 +30,10 @@ func (q documentRepository) Closest(ctx context.Context, s memory.Scope, vector 
 }
 
 // Neighbors are the memories that come closest to a span.
-func (q documentRepository) Neighbors(ctx context.Context, vector []float32, space int16, most int) ([]extraction.Neighbor, error) {
-	rows, err := q.q.SpanNeighbours(ctx, dbsqlc.SpanNeighboursParams{Query: pgvector.NewHalfVector(vector), Space: space, WorkspaceID: q.ws, MaxRows: int32(most)})
+func (q documentRepository) Neighbors(ctx context.Context, vector []float32, space int16,
+	most int) ([]extraction.Neighbor, error) {
+	rows, err := q.q.SpanNeighbours(ctx, dbsqlc.SpanNeighboursParams{Query: pgvector.NewHalfVector(vector),
+		Space: space, WorkspaceID: q.ws, MaxRows: int32(most)})
 	if err != nil {
 		return nil, classify("find the memories that are nearest", err)
 	}

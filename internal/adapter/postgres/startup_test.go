@@ -87,12 +87,14 @@ func TestNoPlanIsSharedBetweenWorkspaces(t *testing.T) {
 	b := setup(t)
 	for _, pool := range []*pgxpool.Pool{b.AppPool(), b.SystemPool()} {
 		testkit.Must(t, pool.AcquireFunc(t.Context(), func(conn *pgxpool.Conn) error {
-			for _, statement := range []string{"select 1", "reset all", "set plan_cache_mode = default", "discard all"} {
+			for _, statement := range []string{"select 1", "reset all", "set plan_cache_mode = default",
+				"discard all"} {
 				if _, err := conn.Exec(t.Context(), statement, pgx.QueryExecModeSimpleProtocol); err != nil {
 					return err
 				}
 				var mode, role string
-				err := conn.QueryRow(t.Context(), "select current_setting('plan_cache_mode'), current_user", pgx.QueryExecModeSimpleProtocol).Scan(&mode, &role)
+				err := conn.QueryRow(t.Context(), "select current_setting('plan_cache_mode'), current_user",
+					pgx.QueryExecModeSimpleProtocol).Scan(&mode, &role)
 				if err != nil {
 					return err
 				}
@@ -110,7 +112,8 @@ func TestADatabaseThatWasNotMigratedSaysSo(t *testing.T) {
 	b := setup(t)
 	misses := func(what string, err error) {
 		t.Helper()
-		if f := fault.From(err); err == nil || f.Code != fault.Misconfigured || !strings.Contains(f.Hint, "cairn migrate") {
+		if f := fault.From(err); err == nil || f.Code != fault.Misconfigured ||
+			!strings.Contains(f.Hint, "cairn migrate") {
 			t.Errorf("%s: %v, want %s with the hint to migrate", what, err, fault.Misconfigured)
 		}
 	}
@@ -118,10 +121,11 @@ func TestADatabaseThatWasNotMigratedSaysSo(t *testing.T) {
 	misses("an empty database", err)
 
 	b.exec("alter table runs rename column reason to excuse")
-	misses("a column of another version", b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Tx) error {
-		_, err := q.Runs().Run(t.Context(), 1)
-		return err
-	}))
+	misses("a column of another version", b.InWorkspace(t.Context(), b.a.ID,
+		func(_ context.Context, q postgres.Tx) error {
+			_, err := q.Runs().Run(t.Context(), 1)
+			return err
+		}))
 	b.exec("drop table tool_op_log")
 	misses("a missing table", b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, q postgres.Tx) error {
 		_, err := postgres.Once(t.Context(), q, "op", nil, func() (int, error) { return 1, nil })

@@ -102,7 +102,8 @@ func (s *Store) Ping(ctx context.Context) error {
 func pool(ctx context.Context, url, role string, conns int32) (*pgxpool.Pool, error) {
 	c, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Misconfigured, "DATABASE_URL cannot be read", "write it as postgres://user:password@host:port/database")
+		return nil, fault.Wrap(err, fault.Misconfigured, "DATABASE_URL cannot be read",
+			"write it as postgres://user:password@host:port/database")
 	}
 	// As start-up parameters these are what RESET returns to, too.
 	c.ConnConfig.RuntimeParams["role"] = role
@@ -128,8 +129,10 @@ func pool(ctx context.Context, url, role string, conns int32) (*pgxpool.Pool, er
 // and does not have them is to a database that was never migrated.
 func registerTypes(ctx context.Context, conn *pgx.Conn) error {
 	types := conn.TypeMap()
-	types.RegisterType(&pgtype.Type{Name: "json", OID: pgtype.JSONOID, Codec: &pgtype.JSONCodec{Marshal: json.Marshal, Unmarshal: unmarshal}})
-	types.RegisterType(&pgtype.Type{Name: "jsonb", OID: pgtype.JSONBOID, Codec: &pgtype.JSONBCodec{Marshal: json.Marshal, Unmarshal: unmarshal}})
+	types.RegisterType(&pgtype.Type{Name: "json", OID: pgtype.JSONOID,
+		Codec: &pgtype.JSONCodec{Marshal: json.Marshal, Unmarshal: unmarshal}})
+	types.RegisterType(&pgtype.Type{Name: "jsonb", OID: pgtype.JSONBOID,
+		Codec: &pgtype.JSONBCodec{Marshal: json.Marshal, Unmarshal: unmarshal}})
 	err := pgvector.RegisterTypes(ctx, conn)
 	if err != nil && ctx.Err() == nil && !conn.IsClosed() {
 		return fault.Wrap(err, fault.Misconfigured, "the database has no vectors", "run `cairn migrate`")
@@ -152,11 +155,13 @@ func refused(role string, err error) error {
 	if errors.As(err, &pg) {
 		switch pg.Code {
 		case "42501":
-			return fault.Wrap(err, fault.Misconfigured, "the login of DATABASE_URL may not act as "+role, "grant cairn_app and cairn_system to it")
+			return fault.Wrap(err, fault.Misconfigured, "the login of DATABASE_URL may not act as "+role,
+				"grant cairn_app and cairn_system to it")
 		case "22023":
 			return fault.Wrap(err, fault.Misconfigured, "the server has no role "+role, "run `cairn migrate`")
 		case "28000", "28P01", "3D000":
-			return fault.Wrap(err, fault.Misconfigured, "the server turns DATABASE_URL down", "correct its user, password and database")
+			return fault.Wrap(err, fault.Misconfigured, "the server turns DATABASE_URL down",
+				"correct its user, password and database")
 		}
 	}
 	return classify("connect to the database as "+role, err)
@@ -169,7 +174,10 @@ func checkRole(ctx context.Context, p *pgxpool.Pool) error {
 		return classify("read the session's role", err)
 	}
 	if r.Super || r.Bypass || r.Owns {
-		return fault.New(fault.Misconfigured, fmt.Sprintf("the database role %s is not bound by row-level security (superuser %t, bypassrls %t, owner %t)", r.Role, r.Super, r.Bypass, r.Owns),
+		return fault.New(fault.Misconfigured,
+			fmt.Sprintf(
+				"the database role %s is not bound by row-level security (superuser %t, bypassrls %t, owner %t)",
+				r.Role, r.Super, r.Bypass, r.Owns),
 			"connect as a login that is only a member of cairn_app and cairn_system")
 	}
 	return nil
@@ -201,7 +209,8 @@ func isAway(err error) bool {
 		connect *pgconn.ConnectError
 		broken  *net.OpError
 	)
-	return errors.As(err, &connect) || errors.As(err, &broken) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+	return errors.As(err, &connect) || errors.As(err, &broken) || errors.Is(err, io.EOF) ||
+		errors.Is(err, io.ErrUnexpectedEOF) ||
 		pgconn.SafeToRetry(err) || pgconn.Timeout(err)
 }
 
@@ -230,7 +239,8 @@ func classify(doing string, err error) error {
 	}
 	switch codeOf(err) {
 	case "":
-		if !errors.Is(err, pgx.ErrNoRows) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && isAway(err) {
+		if !errors.Is(err, pgx.ErrNoRows) && !errors.Is(err, context.Canceled) &&
+			!errors.Is(err, context.DeadlineExceeded) && isAway(err) {
 			return fault.Wrap(err, fault.Unavailable, "the database does not answer", "")
 		}
 	case "CA001":
@@ -240,9 +250,11 @@ func classify(doing string, err error) error {
 	case "CA003":
 		return fault.Wrap(err, fault.NotFound, "there is no such conversation", "")
 	case "42501": // row-level security refused a write for another workspace, or a grant is missing
-		return fault.Wrap(err, fault.Unavailable, "the database refused the write", "look for this message in the log: it should not happen")
+		return fault.Wrap(err, fault.Unavailable, "the database refused the write",
+			"look for this message in the log: it should not happen")
 	case "42P01", "3F000", "42883", "42703":
-		return fault.Wrap(err, fault.Misconfigured, "the database's schema is older than this program", "run `cairn migrate`")
+		return fault.Wrap(err, fault.Misconfigured, "the database's schema is older than this program",
+			"run `cairn migrate`")
 	case "57P01", "57P02", "57P03", "53300", "40001", "40P01":
 		return fault.Wrap(err, fault.Unavailable, "the database cannot answer now", "")
 	}

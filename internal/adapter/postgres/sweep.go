@@ -18,7 +18,8 @@ func (s *Store) Claims() schedule.Claims { return sweepStore{s} }
 
 // ClaimPage takes what is due. The row of the page goes in first: an attempt that
 // is repeated waits for the other's transaction, and gets its page.
-func (s sweepStore) ClaimPage(ctx context.Context, claim string, max int, lease time.Duration, plan func([]schedule.Due) ([]schedule.Advance, []schedule.Due)) (out schedule.ClaimResult, err error) {
+func (s sweepStore) ClaimPage(ctx context.Context, claim string, max int, lease time.Duration,
+	plan func([]schedule.Due) ([]schedule.Advance, []schedule.Due)) (out schedule.ClaimResult, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		if n, err := q.SweepPageOpen(ctx, claim); err != nil || n == 0 {
 			if err == nil {
@@ -39,43 +40,55 @@ func (s sweepStore) ClaimPage(ctx context.Context, claim string, max int, lease 
 			return err
 		}
 		out.Looked, out.More = len(rows), len(rows) == max
-		return q.SweepPageSet(ctx, dbsqlc.SweepPageSetParams{Claim: claim, Looked: int32(out.Looked), Taken: int32(out.Taken), Empty: int32(out.Empty), Skipped: int32(out.Skipped), More: out.More})
+		return q.SweepPageSet(ctx, dbsqlc.SweepPageSetParams{Claim: claim, Looked: int32(out.Looked),
+			Taken: int32(out.Taken), Empty: int32(out.Empty), Skipped: int32(out.Skipped), More: out.More})
 	})
 	return out, err
 }
 
 func dueOf(r dbsqlc.SweepClaimRow) schedule.Due {
-	return schedule.Due{Workspace: r.WorkspaceID, WorkspaceKey: r.WorkspaceKey, Task: r.ID, Kind: schedule.Kind(r.Kind), Cron: r.Cron, Zone: r.Zone,
-		CatchUp: time.Duration(r.CatchUpSeconds * float64(time.Second)), Next: schedule.Firing{At: r.DueAt, Date: r.DueDate, Key: r.DueKey},
-		Held: schedule.Firing{At: r.SlotAt, Date: r.SlotDate, Key: r.SlotKey}, ReflectedTo: r.ReflectedTo, Verdict: schedule.Verdict(r.Verdict), Now: r.At,
+	return schedule.Due{Workspace: r.WorkspaceID, WorkspaceKey: r.WorkspaceKey, Task: r.ID, Kind: schedule.Kind(r.Kind),
+		Cron: r.Cron, Zone: r.Zone,
+		CatchUp: time.Duration(r.CatchUpSeconds * float64(time.Second)),
+		Next:    schedule.Firing{At: r.DueAt, Date: r.DueDate, Key: r.DueKey},
+		Held:    schedule.Firing{At: r.SlotAt, Date: r.SlotDate, Key: r.SlotKey}, ReflectedTo: r.ReflectedTo,
+		Verdict: schedule.Verdict(r.Verdict), Now: r.At,
 		Quiet: schedule.QuietHours{From: r.QuietFrom, To: r.QuietTo, Zone: r.HomeZone}, Unheard: r.Unheard}
 }
 
 // heldPage is what a claim took that is known, and has not dealt with yet.
-func heldPage(ctx context.Context, q *dbsqlc.Queries, claim string, lease time.Duration) (out schedule.ClaimResult, err error) {
+func heldPage(ctx context.Context, q *dbsqlc.Queries, claim string, lease time.Duration) (out schedule.ClaimResult,
+	err error) {
 	p, err := q.SweepPageGet(ctx, claim)
 	if err != nil {
 		return out, fmt.Errorf("read the page: %w", err)
 	}
-	out = schedule.ClaimResult{Looked: int(p.Looked), Taken: int(p.Taken), Empty: int(p.Empty), Skipped: int(p.Skipped), More: p.More}
+	out = schedule.ClaimResult{Looked: int(p.Looked), Taken: int(p.Taken), Empty: int(p.Empty), Skipped: int(p.Skipped),
+		More: p.More}
 	rows, err := q.SweepHeld(ctx, dbsqlc.SweepHeldParams{Lease: lease, Claim: claim})
 	for _, r := range rows {
-		out.Slots = append(out.Slots, schedule.ClaimedFiring{Workspace: r.WorkspaceID, WorkspaceKey: r.WorkspaceKey, Task: r.ID, Kind: schedule.Kind(r.Kind), Zone: r.Zone,
-			Firing: schedule.Firing{At: *r.SlotAt, Date: r.SlotDate, Key: *r.SlotKey}, ReflectedTo: r.ReflectedTo, Why: contract.ReflectionOfSweep})
+		out.Slots = append(out.Slots, schedule.ClaimedFiring{Workspace: r.WorkspaceID, WorkspaceKey: r.WorkspaceKey,
+			Task: r.ID, Kind: schedule.Kind(r.Kind), Zone: r.Zone,
+			Firing: schedule.Firing{At: *r.SlotAt, Date: r.SlotDate, Key: *r.SlotKey}, ReflectedTo: r.ReflectedTo,
+			Why: contract.ReflectionOfSweep})
 	}
 	return out, err
 }
 
 // takePage writes down what was decided about a page.
-func takePage(ctx context.Context, q *dbsqlc.Queries, claim string, lease time.Duration, moves []schedule.Advance, again []schedule.Due) (out schedule.ClaimResult, err error) {
+func takePage(ctx context.Context, q *dbsqlc.Queries, claim string, lease time.Duration, moves []schedule.Advance,
+	again []schedule.Due) (out schedule.ClaimResult, err error) {
 	advance := dbsqlc.SweepAdvanceParams{Claim: claim, Lease: lease}
 	for _, m := range moves {
 		a := &advance
 		a.Workspaces, a.Ids = append(a.Workspaces, m.Due.Workspace), append(a.Ids, m.Due.Task)
-		a.DueAts, a.DueDates, a.DueKeys = append(a.DueAts, m.Next.At), append(a.DueDates, m.Next.Date), append(a.DueKeys, m.Next.Key)
+		a.DueAts, a.DueDates, a.DueKeys = append(a.DueAts, m.Next.At), append(a.DueDates, m.Next.Date),
+			append(a.DueKeys, m.Next.Key)
 		a.StartAts = append(a.StartAts, m.Next.Start)
-		a.SlotAts, a.SlotDates, a.SlotKeys = append(a.SlotAts, m.Slot.At), append(a.SlotDates, m.Slot.Date), append(a.SlotKeys, m.Slot.Key)
-		a.Outcomes, a.Reasons, a.Helds = append(a.Outcomes, m.Outcome), append(a.Reasons, storable(m.Reason)), append(a.Helds, m.Start())
+		a.SlotAts, a.SlotDates, a.SlotKeys = append(a.SlotAts, m.Slot.At), append(a.SlotDates, m.Slot.Date),
+			append(a.SlotKeys, m.Slot.Key)
+		a.Outcomes, a.Reasons, a.Helds = append(a.Outcomes, m.Outcome), append(a.Reasons, storable(m.Reason)),
+			append(a.Helds, m.Start())
 		if m.Due.Unheard {
 			out.Unheard = append(out.Unheard, m.Due.Workspace)
 		}
@@ -106,7 +119,8 @@ func takePage(ctx context.Context, q *dbsqlc.Queries, claim string, lease time.D
 }
 
 func slotOf(d schedule.Due, f schedule.Firing) schedule.ClaimedFiring {
-	return schedule.ClaimedFiring{Workspace: d.Workspace, WorkspaceKey: d.WorkspaceKey, Task: d.Task, Kind: d.Kind, Zone: d.Zone, Firing: f, ReflectedTo: d.ReflectedTo, Why: contract.ReflectionOfSweep}
+	return schedule.ClaimedFiring{Workspace: d.Workspace, WorkspaceKey: d.WorkspaceKey, Task: d.Task, Kind: d.Kind,
+		Zone: d.Zone, Firing: f, ReflectedTo: d.ReflectedTo, Why: contract.ReflectionOfSweep}
 }
 
 // orMissing stands for rows that row-level security left out without a word.

@@ -10,7 +10,8 @@ import (
 // FindTarget finds what is meant by a target: by its key, another name, or the
 // same letters.
 func (q targetRepository) FindTarget(ctx context.Context, t memory.Target) (memory.Target, bool, error) {
-	rows, err := q.q.TargetFind(ctx, dbsqlc.TargetFindParams{WorkspaceID: q.ws, Type: string(t.Type), TargetKey: storable(t.Key), MatchKey: storable(t.MatchKey())})
+	rows, err := q.q.TargetFind(ctx, dbsqlc.TargetFindParams{WorkspaceID: q.ws, Type: string(t.Type),
+		TargetKey: storable(t.Key), MatchKey: storable(t.MatchKey())})
 	if err != nil || len(rows) == 0 {
 		return memory.Target{}, false, classify("find the target", err)
 	}
@@ -19,24 +20,28 @@ func (q targetRepository) FindTarget(ctx context.Context, t memory.Target) (memo
 
 // PutTarget registers a target; one that has its key stays as it is.
 func (q targetRepository) PutTarget(ctx context.Context, t memory.Target) (bool, error) {
-	n, err := q.q.TargetInsert(ctx, dbsqlc.TargetInsertParams{WorkspaceID: q.ws, Type: string(t.Type), TargetKey: storable(t.Key), MatchKey: storable(t.MatchKey()), Target: storable(t.Display),
+	n, err := q.q.TargetInsert(ctx, dbsqlc.TargetInsertParams{WorkspaceID: q.ws, Type: string(t.Type),
+		TargetKey: storable(t.Key), MatchKey: storable(t.MatchKey()), Target: storable(t.Display),
 		Description: storable(t.Description), RunID: keyOrNull(t.Run)})
 	return n == 1, classify("register the target", err)
 }
 
 // AliasTarget keeps another name of a target.
 func (q targetRepository) AliasTarget(ctx context.Context, row int64, alias string) error {
-	return classify("keep the target's other name", q.q.TargetAlias(ctx, dbsqlc.TargetAliasParams{Alias: storable(alias), WorkspaceID: q.ws, ID: row}))
+	return classify("keep the target's other name",
+		q.q.TargetAlias(ctx, dbsqlc.TargetAliasParams{Alias: storable(alias), WorkspaceID: q.ws, ID: row}))
 }
 
 // TouchTarget notes that a target was used.
 func (q targetRepository) TouchTarget(ctx context.Context, row int64, summarised bool) error {
-	return classify("note the target's use", q.q.TargetTouch(ctx, dbsqlc.TargetTouchParams{Summarised: summarised, WorkspaceID: q.ws, ID: row}))
+	return classify("note the target's use",
+		q.q.TargetTouch(ctx, dbsqlc.TargetTouchParams{Summarised: summarised, WorkspaceID: q.ws, ID: row}))
 }
 
 // DescribeTarget sets what a target's line says.
 func (q targetRepository) DescribeTarget(ctx context.Context, row int64, description string) error {
-	n, err := q.q.TargetDescribe(ctx, dbsqlc.TargetDescribeParams{Description: storable(description), WorkspaceID: q.ws, ID: row})
+	n, err := q.q.TargetDescribe(ctx, dbsqlc.TargetDescribeParams{Description: storable(description), WorkspaceID: q.ws,
+		ID: row})
 	return oneRow("describe the target", n, err)
 }
 
@@ -72,6 +77,7 @@ func targetsOf(rows []dbsqlc.MemoryTarget) []memory.Target {
 }
 
 func targetOf(r dbsqlc.MemoryTarget) memory.Target {
-	return memory.Target{Row: r.ID, Type: memory.Type(r.Type), Key: r.TargetKey, Display: r.Target, Description: r.Description, Aliases: r.Aliases, Run: number(r.RunID),
+	return memory.Target{Row: r.ID, Type: memory.Type(r.Type), Key: r.TargetKey, Display: r.Target,
+		Description: r.Description, Aliases: r.Aliases, Run: number(r.RunID),
 		CreatedAt: r.CreatedAt, LastUsedAt: r.LastUsedAt, SummaryAt: r.LastSummaryAt}
 }

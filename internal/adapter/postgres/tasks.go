@@ -16,7 +16,9 @@ import (
 // PutTasks stores a run's tasks; those that are there stay as they are.
 func (q taskRepository) PutTasks(ctx context.Context, ts []distill.Task) error {
 	for _, t := range ts {
-		err := classify("store a task", q.q.TaskInsert(ctx, dbsqlc.TaskInsertParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key, Position: int32(t.Position), Name: storable(t.Name), Seqs: int32s(t.Seqs), Lang: t.Lang}))
+		err := classify("store a task", q.q.TaskInsert(ctx,
+			dbsqlc.TaskInsertParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key, Position: int32(t.Position),
+				Name: storable(t.Name), Seqs: int32s(t.Seqs), Lang: t.Lang}))
 		if err != nil {
 			return err
 		}
@@ -54,7 +56,9 @@ func (q taskRepository) SaveRecall(ctx context.Context, t distill.Task) error {
 	if err != nil {
 		return err
 	}
-	return classify("store the candidates", q.q.TaskRecalled(ctx, dbsqlc.TaskRecalledParams{Query: storable(t.Query), Candidates: raw, WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
+	return classify("store the candidates",
+		q.q.TaskRecalled(ctx, dbsqlc.TaskRecalledParams{Query: storable(t.Query), Candidates: raw, WorkspaceID: q.ws,
+			RunID: t.Ref.Run, TaskKey: t.Key}))
 }
 
 // SaveDraft stores what was extracted, with the version that it was written on.
@@ -63,7 +67,9 @@ func (q taskRepository) SaveDraft(ctx context.Context, t distill.Task, notes []s
 	if err != nil {
 		return err
 	}
-	return classify("store the draft", q.q.TaskExtracted(ctx, dbsqlc.TaskExtractedParams{Draft: raw, BasedOnSkill: t.Based.Skill, BasedOnVersion: int32(t.Based.Version), Notes: texts(notes), WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
+	return classify("store the draft", q.q.TaskExtracted(ctx,
+		dbsqlc.TaskExtractedParams{Draft: raw, BasedOnSkill: t.Based.Skill, BasedOnVersion: int32(t.Based.Version),
+			Notes: texts(notes), WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
 }
 
 // SaveBase stores a draft with the version that it was written on.
@@ -72,8 +78,10 @@ func (q taskRepository) SaveBase(ctx context.Context, t distill.Task) error {
 	if err != nil {
 		return fmt.Errorf("encode the draft: %w", err)
 	}
-	return classify("store the draft's base", q.q.TaskBased(ctx, dbsqlc.TaskBasedParams{BasedOnSkill: t.Based.Skill, BasedOnVersion: int32(t.Based.Version), Draft: raw,
-		WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
+	return classify("store the draft's base",
+		q.q.TaskBased(ctx, dbsqlc.TaskBasedParams{BasedOnSkill: t.Based.Skill, BasedOnVersion: int32(t.Based.Version),
+			Draft:       raw,
+			WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
 }
 
 // SaveQuality stores what the judge said of a task's draft, or why it did not.
@@ -82,14 +90,18 @@ func (q taskRepository) SaveQuality(ctx context.Context, t distill.Task, notes [
 	if err != nil {
 		return err
 	}
-	return classify("store the draft's quality", q.q.TaskJudged(ctx, dbsqlc.TaskJudgedParams{Quality: raw, Notes: texts(notes), WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
+	return classify("store the draft's quality",
+		q.q.TaskJudged(ctx, dbsqlc.TaskJudgedParams{Quality: raw, Notes: texts(notes), WorkspaceID: q.ws,
+			RunID: t.Ref.Run, TaskKey: t.Key}))
 }
 
 // SaveWritten stores files as they were written. A file that was written stays.
-func (q taskRepository) SaveWritten(ctx context.Context, t distill.Task, kind string, files []distill.WrittenFile) error {
+func (q taskRepository) SaveWritten(ctx context.Context, t distill.Task, kind string,
+	files []distill.WrittenFile) error {
 	p := dbsqlc.TaskFilesPutParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key, Kind: kind}
 	for _, f := range files {
-		p.Names, p.Contents, p.Reasons = append(p.Names, storable(f.Name)), append(p.Contents, storable(f.Content)), append(p.Reasons, storable(f.Reason))
+		p.Names, p.Contents, p.Reasons = append(p.Names, storable(f.Name)), append(p.Contents, storable(f.Content)),
+			append(p.Reasons, storable(f.Reason))
 	}
 	return classify("store the written files", q.q.TaskFilesPut(ctx, p))
 }
@@ -123,12 +135,14 @@ func (q taskRepository) SavePackage(ctx context.Context, t distill.Task) error {
 	if err != nil {
 		return err
 	}
-	return classify("store the package", q.q.TaskPackaged(ctx, dbsqlc.TaskPackagedParams{Package: raw, WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
+	return classify("store the package", q.q.TaskPackaged(ctx,
+		dbsqlc.TaskPackagedParams{Package: raw, WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
 }
 
 // EndTask ends a task; one that has ended stays as it is.
 func (q taskRepository) EndTask(ctx context.Context, t distill.Task) error {
-	p := dbsqlc.TaskEndParams{Outcome: string(t.Outcome), Reason: storable(t.Reason), WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}
+	p := dbsqlc.TaskEndParams{Outcome: string(t.Outcome), Reason: storable(t.Reason), WorkspaceID: q.ws,
+		RunID: t.Ref.Run, TaskKey: t.Key}
 	if t.Skill != 0 {
 		version := int32(t.Version)
 		p.SkillID, p.Version = &t.Skill, &version
@@ -138,8 +152,10 @@ func (q taskRepository) EndTask(ctx context.Context, t distill.Task) error {
 }
 
 func taskOf(r dbsqlc.DistillTask) (distill.Task, error) {
-	t := distill.Task{Ref: run.Ref{Workspace: r.WorkspaceID, Run: r.RunID}, Key: r.TaskKey, Position: int(r.Position), Name: r.Name, Seqs: ints(r.Seqs), Lang: r.Lang,
-		Stage: distill.Stage(r.Stage), Outcome: distill.Outcome(r.Outcome), Reason: r.Reason, Query: r.Query, Notes: r.Notes,
+	t := distill.Task{Ref: run.Ref{Workspace: r.WorkspaceID, Run: r.RunID}, Key: r.TaskKey, Position: int(r.Position),
+		Name: r.Name, Seqs: ints(r.Seqs), Lang: r.Lang,
+		Stage: distill.Stage(r.Stage), Outcome: distill.Outcome(r.Outcome), Reason: r.Reason, Query: r.Query,
+		Notes: r.Notes,
 		Based: distill.Base{Skill: r.BasedOnSkill, Version: int(r.BasedOnVersion)}}
 	if r.SkillID != nil {
 		t.Skill, t.Version = *r.SkillID, int(*r.Version)
@@ -183,15 +199,18 @@ func ints(in []int32) []int {
 }
 
 // Memo looks for why the same material failed for good not longer than fresh ago.
-func (q taskRepository) Memo(ctx context.Context, key [32]byte, fresh time.Duration) (distill.CachedFailure, bool, error) {
+func (q taskRepository) Memo(ctx context.Context, key [32]byte, fresh time.Duration) (distill.CachedFailure, bool,
+	error) {
 	row, err := q.q.MemoGet(ctx, dbsqlc.MemoGetParams{WorkspaceID: q.ws, Key: key[:], Fresh: fresh})
 	if isNoRows(err) {
 		return distill.CachedFailure{}, false, nil
 	}
-	return distill.CachedFailure{Code: fault.Code(row.Code), Reason: row.Reason}, err == nil, classify("read the memo", err)
+	return distill.CachedFailure{Code: fault.Code(row.Code), Reason: row.Reason}, err == nil,
+		classify("read the memo", err)
 }
 
 // PutMemo remembers why material failed for good.
 func (q taskRepository) PutMemo(ctx context.Context, key [32]byte, m distill.CachedFailure) error {
-	return classify("store the memo", q.q.MemoPut(ctx, dbsqlc.MemoPutParams{WorkspaceID: q.ws, Key: key[:], Code: string(m.Code), Reason: storable(m.Reason)}))
+	return classify("store the memo", q.q.MemoPut(ctx,
+		dbsqlc.MemoPutParams{WorkspaceID: q.ws, Key: key[:], Code: string(m.Code), Reason: storable(m.Reason)}))
 }

@@ -28,8 +28,9 @@ func TestCharactersThatCannotBeStoredAreReplaced(t *testing.T) {
 	id := func(a *distill.Accepted) { a.WorkflowID = func(int, int) string { return "w" } }
 	r, _ := b.accept(b.wish("key\x00", dirty, id, func(a *distill.Accepted) {
 		a.Conversation.ID, a.Conversation.Title = dirty, dirty
-		a.Conversation.Messages = append(a.Conversation.Messages, transcript.Message{ID: dirty, Role: transcript.Tool, Name: dirty, ToolCallID: dirty, Content: dirty,
-			ToolCalls: []transcript.ToolCall{{ID: dirty, Name: dirty, Arguments: dirty}}})
+		a.Conversation.Messages = append(a.Conversation.Messages,
+			transcript.Message{ID: dirty, Role: transcript.Tool, Name: dirty, ToolCallID: dirty, Content: dirty,
+				ToolCalls: []transcript.ToolCall{{ID: dirty, Name: dirty, Arguments: dirty}}})
 	}))
 	b.accept(b.wish("key\x00", dirty, id)) // is found again
 	if got := b.stored(); got != "1 1 2 1" {
@@ -40,7 +41,8 @@ func TestCharactersThatCannotBeStoredAreReplaced(t *testing.T) {
 		c, err := q.Transcripts().Conversation(ctx, r.Conversation, 0, 9)
 		testkit.Must(t, err)
 		m := c.Messages[1]
-		got = append(got, c.ID, c.Title, c.Messages[0].Content, m.ID, m.Name, m.ToolCallID, m.Content, m.ToolCalls[0].ID, m.ToolCalls[0].Name, m.ToolCalls[0].Arguments)
+		got = append(got, c.ID, c.Title, c.Messages[0].Content, m.ID, m.Name, m.ToolCallID, m.Content,
+			m.ToolCalls[0].ID, m.ToolCalls[0].Name, m.ToolCalls[0].Arguments)
 		return nil
 	})
 
@@ -51,7 +53,8 @@ func TestCharactersThatCannotBeStoredAreReplaced(t *testing.T) {
 		testkit.Must(t, q.Tasks().SaveRecall(ctx, task))
 		task.Draft = &skill.Draft{Name: dirty, Procedure: dirty, Examples: []string{dirty}}
 		testkit.Must(t, q.Tasks().SaveDraft(ctx, task, []string{dirty}))
-		testkit.Must(t, q.Tasks().SaveWritten(ctx, task, distill.Scripts, []distill.WrittenFile{{Name: dirty, Content: dirty, Reason: dirty}}))
+		testkit.Must(t, q.Tasks().SaveWritten(ctx, task, distill.Scripts,
+			[]distill.WrittenFile{{Name: dirty, Content: dirty, Reason: dirty}}))
 		task.Package = &distill.Package{Version: skill.Version{Body: dirty}}
 		testkit.Must(t, q.Tasks().SavePackage(ctx, task))
 		task.Outcome, task.Reason = distill.Failed, dirty
@@ -66,7 +69,8 @@ func TestCharactersThatCannotBeStoredAreReplaced(t *testing.T) {
 		testkit.Must(t, err)
 		ended, err := q.Runs().Run(ctx, r.Ref.Run)
 		testkit.Must(t, err)
-		got = append(got, back.Name, back.Query, back.Draft.Name, back.Draft.Procedure, back.Draft.Examples[0], back.Notes[0], back.Package.Version.Body, back.Reason,
+		got = append(got, back.Name, back.Query, back.Draft.Name, back.Draft.Procedure, back.Draft.Examples[0],
+			back.Notes[0], back.Package.Version.Body, back.Reason,
 			files[0].Name, files[0].Content, files[0].Reason, ended.Reason)
 		return nil
 	})

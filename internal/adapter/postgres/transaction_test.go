@@ -36,7 +36,8 @@ func TestAWriteOfNoRowFailsItsTransaction(t *testing.T) {
 			if _, err := tx.Runs().PutRun(t.Context(), r); err != nil {
 				return err
 			}
-			if err := tx.Conversations().SaveSequence(t.Context(), agentrun.Conversation{ID: c.ID, NextSeq: 7, NextTurn: 3}); err != nil {
+			if err := tx.Conversations().SaveSequence(t.Context(),
+				agentrun.Conversation{ID: c.ID, NextSeq: 7, NextTurn: 3}); err != nil {
 				return err
 			}
 			return fails(tx)
@@ -45,7 +46,9 @@ func TestAWriteOfNoRowFailsItsTransaction(t *testing.T) {
 			t.Errorf("%v, want %q", err, name)
 		}
 	}
-	if got := b.texts("select (select count(*) from runs) || ' ' || next_seq || ' ' || next_turn from conversations")[0]; got != "0 0 1" {
+	if got := b.texts(
+		"select (select count(*) from runs) || ' ' || next_seq || ' ' || next_turn from conversations")[0]; got !=
+		"0 0 1" {
 		t.Errorf("runs, messages and turns: %s", got)
 	}
 

@@ -15,8 +15,10 @@ import (
 // PutConversation stores a conversation that is handed in as a whole, and
 // returns its id. One that is stored already, under the same id, must have the
 // same messages.
-func (q transcriptRepository) PutConversation(ctx context.Context, c transcript.Conversation, channel string) (int64, error) {
-	row, err := q.q.ConversationPut(ctx, dbsqlc.ConversationPutParams{WorkspaceID: q.ws, ExternalID: storable(c.ID), Channel: channel, Title: storable(c.Title), Reward: c.Reward})
+func (q transcriptRepository) PutConversation(ctx context.Context, c transcript.Conversation, channel string) (int64,
+	error) {
+	row, err := q.q.ConversationPut(ctx, dbsqlc.ConversationPutParams{WorkspaceID: q.ws, ExternalID: storable(c.ID),
+		Channel: channel, Title: storable(c.Title), Reward: c.Reward})
 	if err != nil {
 		return 0, classify("store the conversation", err)
 	}
@@ -26,7 +28,9 @@ func (q transcriptRepository) PutConversation(ctx context.Context, c transcript.
 	if err := q.putMessages(ctx, row.ID, c.Messages); err != nil {
 		return 0, err
 	}
-	n, err := q.q.ConversationAdvance(ctx, dbsqlc.ConversationAdvanceParams{NextSeq: int32(len(c.Messages)), Dated: dated(c.Messages), WorkspaceID: q.ws, ID: row.ID, Was: 0})
+	n, err := q.q.ConversationAdvance(ctx,
+		dbsqlc.ConversationAdvanceParams{NextSeq: int32(len(c.Messages)), Dated: dated(c.Messages), WorkspaceID: q.ws,
+			ID: row.ID, Was: 0})
 	return row.ID, oneRow("advance the conversation", n, err)
 }
 
@@ -38,7 +42,8 @@ func dated(ms []transcript.Message) bool {
 // sameMessages refuses to take what is stored for something else.
 func (q transcriptRepository) sameMessages(ctx context.Context, id int64, stored int, c transcript.Conversation) error {
 	other := func(why string) error {
-		return fault.New(fault.VersionConflict, fmt.Sprintf("conversation %q is stored already, %s", c.ID, why), "give it another id")
+		return fault.New(fault.VersionConflict, fmt.Sprintf("conversation %q is stored already, %s", c.ID, why),
+			"give it another id")
 	}
 	if stored != len(c.Messages) {
 		return other(fmt.Sprintf("with %d messages; this one has %d", stored, len(c.Messages)))
@@ -60,7 +65,8 @@ func (q transcriptRepository) putMessages(ctx context.Context, conversation int6
 }
 
 // putMessagesFrom stores messages whose first has the number from.
-func (q transcriptRepository) putMessagesFrom(ctx context.Context, conversation int64, from int, ms []transcript.Message) error {
+func (q transcriptRepository) putMessagesFrom(ctx context.Context, conversation int64, from int,
+	ms []transcript.Message) error {
 	p := dbsqlc.MessagesPutParams{WorkspaceID: q.ws, ConversationID: conversation}
 	for i, m := range ms {
 		calls := []byte("[]")
@@ -103,18 +109,22 @@ func (q transcriptRepository) putMessagesFrom(ctx context.Context, conversation 
 }
 
 // Conversation reads a conversation with the messages from..to, both included.
-func (q transcriptRepository) Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error) {
+func (q transcriptRepository) Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation,
+	error) {
 	head, err := q.q.ConversationGet(ctx, dbsqlc.ConversationGetParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
 		return transcript.Conversation{}, classify("read the conversation", err)
 	}
-	rows, err := q.q.MessagesRange(ctx, dbsqlc.MessagesRangeParams{WorkspaceID: q.ws, ConversationID: id, FromSeq: int32(from), ToSeq: int32(to)})
+	rows, err := q.q.MessagesRange(ctx, dbsqlc.MessagesRangeParams{WorkspaceID: q.ws, ConversationID: id,
+		FromSeq: int32(from), ToSeq: int32(to)})
 	if err != nil {
 		return transcript.Conversation{}, classify("read the messages", err)
 	}
-	out := transcript.Conversation{ID: head.ExternalID, Title: head.Title, Reward: head.Reward, Messages: make([]transcript.Message, len(rows))}
+	out := transcript.Conversation{ID: head.ExternalID, Title: head.Title, Reward: head.Reward,
+		Messages: make([]transcript.Message, len(rows))}
 	for i, r := range rows {
-		m := transcript.Message{ID: r.ExternalID, Seq: int(r.Seq), Role: transcript.Role(r.Role), Content: r.Content, Name: r.Name, ToolCallID: r.ToolCallID}
+		m := transcript.Message{ID: r.ExternalID, Seq: int(r.Seq), Role: transcript.Role(r.Role), Content: r.Content,
+			Name: r.Name, ToolCallID: r.ToolCallID}
 		if r.EventTime != nil {
 			m.Time = r.EventTime.In(time.UTC)
 		}

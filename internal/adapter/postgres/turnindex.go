@@ -18,8 +18,8 @@ type turnVectors struct {
 }
 
 // EmbedTurns has what is said from now on embedded into space: in the
-// transaction that stores it when inline, which only computes, is given, else by a duty of the outbox. A store that was not told leaves turns to
-// be found by their words. Call it before the store is used.
+// transaction that stores it when inline, which only computes, is given, else by a duty of the outbox. A store that
+// was not told leaves turns to be found by their words. Call it before the store is used.
 func (s *Store) EmbedTurns(space int16, inline func(texts []string) [][]float32) {
 	s.vectors = &turnVectors{space: space, inline: inline}
 }
@@ -33,14 +33,17 @@ const SittingGap = 30 * time.Minute
 const indexedRunes = 4000
 
 // lastSitting reads where a conversation stood before a message.
-func (q documentRepository) lastSitting(ctx context.Context, conversationID int64, seq int) (agentrun.ActivityWindow, error) {
-	r, err := q.q.LastSitting(ctx, dbsqlc.LastSittingParams{WorkspaceID: q.ws, ConversationID: conversationID, Before: int32(seq)})
+func (q documentRepository) lastSitting(ctx context.Context, conversationID int64, seq int) (agentrun.ActivityWindow,
+	error) {
+	r, err := q.q.LastSitting(ctx, dbsqlc.LastSittingParams{WorkspaceID: q.ws, ConversationID: conversationID,
+		Before: int32(seq)})
 	return agentrun.ActivityWindow(r), classify("read the last sitting", err)
 }
 
 // IndexSaid makes live messages of a conversation findable, each by its Seq. Those
 // without a time are said now.
-func (q documentRepository) IndexSaid(ctx context.Context, c agentrun.Conversation, ms []transcript.Message) (err error) {
+func (q documentRepository) IndexSaid(ctx context.Context, c agentrun.Conversation,
+	ms []transcript.Message) (err error) {
 	if c.Last.Now.IsZero() {
 		if c.Last, err = q.lastSitting(ctx, c.ID, c.NextSeq); err != nil {
 			return err
@@ -52,7 +55,8 @@ func (q documentRepository) IndexSaid(ctx context.Context, c agentrun.Conversati
 // indexTurns makes what users and assistants said after a sitting findable. Tools'
 // results and system messages are not what anybody said. live messages without a
 // time are said now.
-func (q documentRepository) indexTurns(ctx context.Context, conversationID int64, ms []transcript.Message, last agentrun.ActivityWindow, live bool) error {
+func (q documentRepository) indexTurns(ctx context.Context, conversationID int64, ms []transcript.Message,
+	last agentrun.ActivityWindow, live bool) error {
 	session, before, docs := int(last.Session), last.EventTime, []search.Doc{}
 	for _, m := range ms {
 		text := transcript.Clip(strings.TrimSpace(storable(m.Content)), indexedRunes)
@@ -90,7 +94,8 @@ func (q documentRepository) indexWithSpace(ctx context.Context, docs []search.Do
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		return classify("owe the turns their vectors", q.q.OutboxPutEmbeds(ctx, dbsqlc.OutboxPutEmbedsParams{WorkspaceID: q.ws, Docs: ids}))
+		return classify("owe the turns their vectors",
+			q.q.OutboxPutEmbeds(ctx, dbsqlc.OutboxPutEmbedsParams{WorkspaceID: q.ws, Docs: ids}))
 	}
 	texts := make([]string, len(docs))
 	for i, d := range docs {

@@ -12,7 +12,8 @@ import (
 )
 
 // PutMessages stores the messages of a turn from seq on.
-func (q transcriptRepository) PutMessages(ctx context.Context, c agentrun.Conversation, turn int, ms []transcript.Message) error {
+func (q transcriptRepository) PutMessages(ctx context.Context, c agentrun.Conversation, turn int,
+	ms []transcript.Message) error {
 	conversation, seq := c.ID, c.NextSeq
 	p := dbsqlc.TurnMessagesPutParams{WorkspaceID: q.ws, ConversationID: conversation, Turn: int32(turn)}
 	for i, m := range ms {
@@ -36,8 +37,10 @@ func (q transcriptRepository) PutMessages(ctx context.Context, c agentrun.Conver
 }
 
 // Messages reads the messages of the turns after one, up to another, turn by turn.
-func (q transcriptRepository) Messages(ctx context.Context, conversation int64, after, to int) ([]agentrun.TurnMessage, error) {
-	rows, err := q.q.TurnMessages(ctx, dbsqlc.TurnMessagesParams{WorkspaceID: q.ws, ConversationID: conversation, AfterTurn: int32(after), ToTurn: int32(to)})
+func (q transcriptRepository) Messages(ctx context.Context, conversation int64, after, to int) ([]agentrun.TurnMessage,
+	error) {
+	rows, err := q.q.TurnMessages(ctx, dbsqlc.TurnMessagesParams{WorkspaceID: q.ws, ConversationID: conversation,
+		AfterTurn: int32(after), ToTurn: int32(to)})
 	if err != nil {
 		return nil, classify("read the messages", err)
 	}
@@ -47,7 +50,8 @@ func (q transcriptRepository) Messages(ctx context.Context, conversation int64, 
 func turnMessagesOf(rows []dbsqlc.TurnMessagesRow) ([]agentrun.TurnMessage, error) {
 	out := make([]agentrun.TurnMessage, len(rows))
 	for i, r := range rows {
-		m := transcript.Message{ID: r.ExternalID, Seq: int(r.Seq), Role: transcript.Role(r.Role), Content: r.Content, Name: r.Name, ToolCallID: r.ToolCallID}
+		m := transcript.Message{ID: r.ExternalID, Seq: int(r.Seq), Role: transcript.Role(r.Role), Content: r.Content,
+			Name: r.Name, ToolCallID: r.ToolCallID}
 		if r.EventTime != nil {
 			m.Time = r.EventTime.In(time.UTC)
 		}

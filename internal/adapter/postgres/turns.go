@@ -17,7 +17,8 @@ import (
 
 // TurnOf finds the turn of a channel's message.
 func (q turnRepository) TurnOf(ctx context.Context, conversationID int64, message string) (agentrun.Turn, bool, error) {
-	r, err := q.q.TurnByMessage(ctx, dbsqlc.TurnByMessageParams{WorkspaceID: q.ws, ConversationID: conversationID, MessageID: storable(message)})
+	r, err := q.q.TurnByMessage(ctx, dbsqlc.TurnByMessageParams{WorkspaceID: q.ws, ConversationID: conversationID,
+		MessageID: storable(message)})
 	if isNoRows(err) {
 		return agentrun.Turn{}, false, nil
 	}
@@ -39,7 +40,8 @@ func (q turnRepository) TurnOfRun(ctx context.Context, id int64) (agentrun.Turn,
 
 // Turns reads turns by their numbers, both ends included.
 func (q turnRepository) Turns(ctx context.Context, conversationID int64, from, to int) ([]agentrun.Turn, error) {
-	rows, err := q.q.TurnsRange(ctx, dbsqlc.TurnsRangeParams{WorkspaceID: q.ws, ConversationID: conversationID, FromNumber: int32(from), ToNumber: int32(to)})
+	rows, err := q.q.TurnsRange(ctx, dbsqlc.TurnsRangeParams{WorkspaceID: q.ws, ConversationID: conversationID,
+		FromNumber: int32(from), ToNumber: int32(to)})
 	if err != nil {
 		return nil, classify("read the turns", err)
 	}
@@ -63,7 +65,8 @@ func (q turnRepository) PutTurn(ctx context.Context, t agentrun.Turn, n agentrun
 	r, err := q.q.TurnAccept(ctx, dbsqlc.TurnAcceptParams{WorkspaceID: q.ws, BusinessKey: storable(n.Key),
 		ArgsSha: n.ArgsSHA[:], ConversationID: &n.Conversation, Spec: n.Spec, WorkflowID: n.WorkflowID,
 		Number: int32(t.Number), MessageID: storable(t.MessageID), Mode: t.Mode, Origin: t.Origin,
-		FirstSeq: int32(t.FirstSeq), ReplySeq: seqOrNull(t.ReplySeq), Facts: facts, Duty: relay.DriveRun, Wait: driveAfter})
+		FirstSeq: int32(t.FirstSeq), ReplySeq: seqOrNull(t.ReplySeq), Facts: facts, Duty: relay.DriveRun,
+		Wait: driveAfter})
 	if err != nil {
 		return made, classify("store the turn", err)
 	}
@@ -78,13 +81,15 @@ func (q turnRepository) EndTurn(ctx context.Context, t agentrun.Turn) error {
 	if err != nil {
 		return err
 	}
-	n, err := q.q.TurnEnd(ctx, dbsqlc.TurnEndParams{Reason: t.Reason, ReplySeq: seqOrNull(t.ReplySeq), Facts: facts, Tainted: t.Tainted, WorkspaceID: q.ws, ConversationID: t.Conversation, Number: int32(t.Number)})
+	n, err := q.q.TurnEnd(ctx, dbsqlc.TurnEndParams{Reason: t.Reason, ReplySeq: seqOrNull(t.ReplySeq), Facts: facts,
+		Tainted: t.Tainted, WorkspaceID: q.ws, ConversationID: t.Conversation, Number: int32(t.Number)})
 	return oneRow("end the turn", n, err)
 }
 
 // News reads what a turn is told beside its session, frozen at a time.
 func (q turnRepository) News(ctx context.Context, t agentrun.Turn, frozen time.Time) (agentrun.SessionChanges, error) {
-	rows, err := q.q.TurnNews(ctx, dbsqlc.TurnNewsParams{WorkspaceID: q.ws, Conversation: t.Conversation, Before: int32(t.Number - 1), Frozen: frozen})
+	rows, err := q.q.TurnNews(ctx, dbsqlc.TurnNewsParams{WorkspaceID: q.ws, Conversation: t.Conversation,
+		Before: int32(t.Number - 1), Frozen: frozen})
 	return newsOf(rows), classify("read what is new to a turn", err)
 }
 
@@ -110,7 +115,8 @@ func newsOf(rows []dbsqlc.TurnNewsRow) (out agentrun.SessionChanges) {
 // stored. Whoever does it holds the turn's run.
 func (q turnRepository) PinContext(ctx context.Context, t agentrun.Turn, told string) (string, error) {
 	kept := storable(told)
-	n, err := q.q.TurnContextPin(ctx, dbsqlc.TurnContextPinParams{Context: kept, WorkspaceID: q.ws, ConversationID: t.Conversation, Number: int32(t.Number)})
+	n, err := q.q.TurnContextPin(ctx, dbsqlc.TurnContextPinParams{Context: kept, WorkspaceID: q.ws,
+		ConversationID: t.Conversation, Number: int32(t.Number)})
 	return kept, oneRow("pin what a turn is told", n, err)
 }
 
@@ -123,8 +129,10 @@ func seqOrNull(seq int) *int32 {
 }
 
 func turnOf(r dbsqlc.Turn) (agentrun.Turn, error) {
-	t := agentrun.Turn{Conversation: r.ConversationID, Number: int(r.Number), MessageID: r.MessageID, Mode: r.Mode, Origin: r.Origin, ArgsSHA: [32]byte(r.ArgsSha), Context: r.Context,
-		FirstSeq: int(r.FirstSeq), ReplySeq: -1, Ended: r.Status == "ended", Reason: r.Reason, Tainted: r.Tainted, AcceptedAt: r.AcceptedAt, EndedAt: r.EndedAt}
+	t := agentrun.Turn{Conversation: r.ConversationID, Number: int(r.Number), MessageID: r.MessageID, Mode: r.Mode,
+		Origin: r.Origin, ArgsSHA: [32]byte(r.ArgsSha), Context: r.Context,
+		FirstSeq: int(r.FirstSeq), ReplySeq: -1, Ended: r.Status == "ended", Reason: r.Reason, Tainted: r.Tainted,
+		AcceptedAt: r.AcceptedAt, EndedAt: r.EndedAt}
 	if r.RunID != nil {
 		t.Run = *r.RunID
 	}
@@ -184,7 +192,8 @@ func callOf(c dbsqlc.AgentCallsOfRow) agentrun.Call {
 
 // PutStep stores a response with its calls; one that is stored stays as it is.
 func (q stepRepository) PutStep(ctx context.Context, id int64, s agentrun.Step) error {
-	p := dbsqlc.StepPutParams{WorkspaceID: q.ws, RunID: id, Step: int32(s.N), Note: s.Note, Content: storable(s.Content), Finish: s.Finish}
+	p := dbsqlc.StepPutParams{WorkspaceID: q.ws, RunID: id, Step: int32(s.N), Note: s.Note,
+		Content: storable(s.Content), Finish: s.Finish}
 	for _, c := range s.Calls {
 		p.Positions = append(p.Positions, int32(c.Position))
 		p.CallIds = append(p.CallIds, storable(c.ID))
@@ -199,7 +208,8 @@ func (q stepRepository) PutStep(ctx context.Context, id int64, s agentrun.Step) 
 // the call with it.
 func (q stepRepository) EndCall(ctx context.Context, id int64, c agentrun.Call) (agentrun.Call, error) {
 	result := storable(c.Result)
-	r, err := q.q.AgentCallEnd(ctx, dbsqlc.AgentCallEndParams{Result: &result, Code: c.Code, WorkspaceID: q.ws, RunID: id, Step: int32(c.Step), Position: int32(c.Position)})
+	r, err := q.q.AgentCallEnd(ctx, dbsqlc.AgentCallEndParams{Result: &result, Code: c.Code, WorkspaceID: q.ws,
+		RunID: id, Step: int32(c.Step), Position: int32(c.Position)})
 	c.Done, c.Result, c.Code = true, r.Told, r.Code
 	return c, classify("store the result of a call", err)
 }

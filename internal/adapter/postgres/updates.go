@@ -15,7 +15,9 @@ func (q updateRepository) PutUpdate(ctx context.Context, bank int64, u adaptatio
 	if err != nil {
 		return u, err
 	}
-	r, err := q.q.UpdatePut(ctx, dbsqlc.UpdatePutParams{WorkspaceID: q.ws, BankID: bank, RunID: u.Run, Base: int32(u.Base), PolicySha: u.Policy, OptimiserSha: u.Optimiser, Decisions: int32(u.Decisions), Shadow: shadow})
+	r, err := q.q.UpdatePut(ctx, dbsqlc.UpdatePutParams{WorkspaceID: q.ws, BankID: bank, RunID: u.Run,
+		Base: int32(u.Base), PolicySha: u.Policy, OptimiserSha: u.Optimiser, Decisions: int32(u.Decisions),
+		Shadow: shadow})
 	if err != nil {
 		return u, classify("keep the update", err)
 	}
@@ -23,7 +25,8 @@ func (q updateRepository) PutUpdate(ctx context.Context, bank int64, u adaptatio
 }
 
 // MoveUpdate brings an update to another state; false when it is not in before.
-func (q updateRepository) MoveUpdate(ctx context.Context, bank int64, before string, u adaptation.Update) (bool, error) {
+func (q updateRepository) MoveUpdate(ctx context.Context, bank int64, before string, u adaptation.Update) (bool,
+	error) {
 	shadow, err := encode("the comparison", u.Shadow)
 	if err != nil {
 		return false, err
@@ -34,7 +37,8 @@ func (q updateRepository) MoveUpdate(ctx context.Context, bank int64, before str
 			return false, err
 		}
 	}
-	n, err := q.q.UpdateMove(ctx, dbsqlc.UpdateMoveParams{State: u.State, Shadow: shadow, Canary: canary, Note: storable(u.Note), WorkspaceID: q.ws, BankID: bank, Number: int32(u.Number), Before: before})
+	n, err := q.q.UpdateMove(ctx, dbsqlc.UpdateMoveParams{State: u.State, Shadow: shadow, Canary: canary,
+		Note: storable(u.Note), WorkspaceID: q.ws, BankID: bank, Number: int32(u.Number), Before: before})
 	return n == 1, classify("move the update on", err)
 }
 
@@ -67,7 +71,8 @@ func (q updateRepository) Updates(ctx context.Context, bank int64, most int) ([]
 }
 
 func updateOf(r dbsqlc.PolicyUpdate) (u adaptation.Update, err error) {
-	u = adaptation.Update{Number: int(r.Number), Run: r.RunID, Base: int(r.Base), State: r.State, Policy: r.PolicySha, Optimiser: r.OptimiserSha, Decisions: int(r.Decisions), Note: r.Note,
+	u = adaptation.Update{Number: int(r.Number), Run: r.RunID, Base: int(r.Base), State: r.State, Policy: r.PolicySha,
+		Optimiser: r.OptimiserSha, Decisions: int(r.Decisions), Note: r.Note,
 		CreatedAt: r.CreatedAt, CanaryAt: r.CanaryAt, EndedAt: r.EndedAt}
 	if err = json.Unmarshal(r.Shadow, &u.Shadow); err == nil && r.Canary != nil {
 		u.Canary = new(adaptation.Canary)
@@ -80,11 +85,13 @@ func updateOf(r dbsqlc.PolicyUpdate) (u adaptation.Update, err error) {
 }
 
 // CanaryScores are what was said of answers on both sides of a canary.
-func (q updateRepository) CanaryScores(ctx context.Context, bank int64, u adaptation.Update) (candidate, incumbent []float64, err error) {
+func (q updateRepository) CanaryScores(ctx context.Context, bank int64, u adaptation.Update) (candidate,
+	incumbent []float64, err error) {
 	if u.CanaryAt == nil {
 		return nil, nil, nil
 	}
-	rows, err := q.q.CanaryOutcomes(ctx, dbsqlc.CanaryOutcomesParams{WorkspaceID: q.ws, BankID: bank, Base: int32(u.Base), Since: *u.CanaryAt, Number: int32(u.Number)})
+	rows, err := q.q.CanaryOutcomes(ctx, dbsqlc.CanaryOutcomesParams{WorkspaceID: q.ws, BankID: bank,
+		Base: int32(u.Base), Since: *u.CanaryAt, Number: int32(u.Number)})
 	for _, r := range rows {
 		if r.Candidate {
 			candidate = append(candidate, r.Score)

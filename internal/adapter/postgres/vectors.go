@@ -11,7 +11,8 @@ import (
 // Nearest is the exact search by vector and nothing else: what Find is measured
 // against.
 func (q documentRepository) Nearest(ctx context.Context, space int16, v []float32, limit int) ([]int64, error) {
-	rows, err := q.q.NearestBare(ctx, dbsqlc.NearestBareParams{WorkspaceID: q.ws, Space: space, Query: pgvector.NewHalfVector(v), MaxRows: int32(limit)})
+	rows, err := q.q.NearestBare(ctx, dbsqlc.NearestBareParams{WorkspaceID: q.ws, Space: space,
+		Query: pgvector.NewHalfVector(v), MaxRows: int32(limit)})
 	docs := make([]int64, len(rows))
 	for i, r := range rows {
 		docs[i] = r.Doc
@@ -21,7 +22,8 @@ func (q documentRepository) Nearest(ctx context.Context, space int16, v []float3
 
 // NearestInGraph is the search by the workspace's graph, which it must have.
 func (q documentRepository) NearestInGraph(ctx context.Context, space int16, v []float32, limit int) ([]int64, error) {
-	rows, err := q.q.NearestInGraph(ctx, dbsqlc.NearestInGraphParams{WorkspaceID: q.ws, Space: space, Query: pgvector.NewHalfVector(v), MaxRows: int32(limit)})
+	rows, err := q.q.NearestInGraph(ctx, dbsqlc.NearestInGraphParams{WorkspaceID: q.ws, Space: space,
+		Query: pgvector.NewHalfVector(v), MaxRows: int32(limit)})
 	docs := make([]int64, len(rows))
 	for i, r := range rows {
 		docs[i] = r.Doc

@@ -35,7 +35,9 @@ func (s *Store) Schema(ctx context.Context) (Schema, error) {
 // Check is Misconfigured when the schema is behind the one that this program needs.
 func (v Schema) Check() error {
 	if v.Version < v.Program {
-		return fault.New(fault.Misconfigured, fmt.Sprintf("the database's schema has version %d, this program needs %d", v.Version, v.Program), "run `cairn migrate` of this program")
+		return fault.New(fault.Misconfigured,
+			fmt.Sprintf("the database's schema has version %d, this program needs %d", v.Version, v.Program),
+			"run `cairn migrate` of this program")
 	}
 	return nil
 }

@@ -19,7 +19,8 @@ func TestTheSchemaHasTheVersionThatWasMigratedTo(t *testing.T) {
 	}
 	b.exec("delete from goose_db_version where version_id = $1", last)
 	before := int64(b.number("select max(version_id) from goose_db_version")) // numbers may leave gaps
-	if v, err = b.Schema(t.Context()); err != nil || v.Version != before || fault.CodeOf(v.Check()) != fault.Misconfigured {
+	if v, err = b.Schema(t.Context()); err != nil || v.Version != before ||
+		fault.CodeOf(v.Check()) != fault.Misconfigured {
 		t.Errorf("behind: %+v, %v, %v", v, err, v.Check())
 	}
 	b.exec("drop function cairn.schema_version")
@@ -35,7 +36,9 @@ func TestAProgramWorksOnItsSchemaAndOnLaterOnes(t *testing.T) {
 		works            bool
 	}{{7, 7, true}, {6, 7, false}, {9, 7, true}} {
 		err := postgres.Schema{Version: c.version, Program: c.program}.Check()
-		if c.works != (err == nil) || err != nil && (fault.CodeOf(err) != fault.Misconfigured || fault.From(err).Hint == fault.Table[fault.Misconfigured].Hint) {
+		if c.works != (err == nil) || err != nil &&
+			(fault.CodeOf(err) != fault.Misconfigured ||
+				fault.From(err).Hint == fault.Table[fault.Misconfigured].Hint) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}

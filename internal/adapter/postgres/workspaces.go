@@ -20,14 +20,16 @@ type Settings = settings.Settings
 // make is set.
 func (s *Store) Workspace(ctx context.Context, name string, make bool) (Workspace, error) {
 	if n := len([]rune(name)); n == 0 || n > 200 {
-		return Workspace{}, fault.New(fault.InvalidArgument, fmt.Sprintf("a workspace name has 1 to 200 characters, this one has %d", n), "")
+		return Workspace{}, fault.New(fault.InvalidArgument,
+			fmt.Sprintf("a workspace name has 1 to 200 characters, this one has %d", n), "")
 	}
 	if w, ok := s.workspaces.Load(name); ok {
 		return w.(Workspace), nil
 	}
 	row, err := dbsqlc.New(s.app).WorkspaceOpen(ctx, dbsqlc.WorkspaceOpenParams{ExternalID: name, Make: make})
 	if isNoRows(err) {
-		return Workspace{}, fault.New(fault.NotFound, fmt.Sprintf("there is no workspace %q", name), "it is made by the first conversation that is sent to it")
+		return Workspace{}, fault.New(fault.NotFound, fmt.Sprintf("there is no workspace %q", name),
+			"it is made by the first conversation that is sent to it")
 	}
 	if err != nil {
 		return Workspace{}, classify("find the workspace", err)
@@ -92,7 +94,9 @@ func (q workspaceRepository) SetSettings(ctx context.Context, v Settings) error 
 	if err != nil {
 		return classify("read the settings", err)
 	}
-	n, err := q.q.WorkspaceSettingsSet(ctx, dbsqlc.WorkspaceSettingsSetParams{WorkspaceID: q.ws, Settings: raw, TimeZone: v.TimeZone, ReflectionCron: v.ReflectionCron})
+	n, err := q.q.WorkspaceSettingsSet(ctx,
+		dbsqlc.WorkspaceSettingsSetParams{WorkspaceID: q.ws, Settings: raw, TimeZone: v.TimeZone,
+			ReflectionCron: v.ReflectionCron})
 	if err := oneRow("write the settings", n, classify("write the settings", err)); err != nil {
 		return err
 	}

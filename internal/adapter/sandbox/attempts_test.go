@@ -46,7 +46,10 @@ var attempts = map[string]func(args []string){
 	"daemon": daemon,
 	"worker": func(args []string) { // not in a sandbox: it has one
 		file := sandbox.File{Path: args[1], Content: []byte("(setsid sleep 60 &); while :; do sleep 1; done")}
-		out, err := sandbox.Run(context.Background(), sandbox.Job{Files: []sandbox.File{file}, Argv: []string{"sh", file.Path, file.Path}, Limits: sandbox.Limits{Wall: time.Minute, CPU: time.Minute, Memory: 1 << 30, Together: 1 << 30, Processes: 10, File: 1 << 20, Disk: 1 << 20, Open: 64, Output: 1 << 10}})
+		out, err := sandbox.Run(context.Background(),
+			sandbox.Job{Files: []sandbox.File{file}, Argv: []string{"sh", file.Path, file.Path},
+				Limits: sandbox.Limits{Wall: time.Minute, CPU: time.Minute, Memory: 1 << 30, Together: 1 << 30,
+					Processes: 10, File: 1 << 20, Disk: 1 << 20, Open: 64, Output: 1 << 10}})
 		fmt.Printf("it ended: %+v %v\n", out, err)
 	},
 	"refused": refusedHere,
@@ -61,7 +64,8 @@ func escaped(err error, format string, args ...any) {
 // network tries to reach a TCP address, an abstract and a bound unix socket, a
 // name server, and the host of a virtual machine.
 func network(args []string) {
-	for _, target := range []struct{ network, address string }{{"tcp", args[1]}, {"unix", "@" + args[2]}, {"unix", args[3]}, {"udp", "1.1.1.1:53"}, {"tcp", "1.1.1.1:53"}} {
+	for _, target := range []struct{ network, address string }{{"tcp", args[1]}, {"unix", "@" + args[2]},
+		{"unix", args[3]}, {"udp", "1.1.1.1:53"}, {"tcp", "1.1.1.1:53"}} {
 		c, err := net.DialTimeout(target.network, target.address, 300*time.Millisecond)
 		escaped(err, "reached %s %s", target.network, target.address)
 		if c != nil {
@@ -72,7 +76,8 @@ func network(args []string) {
 	defer cancel()
 	_, err := net.DefaultResolver.LookupHost(ctx, "example.com")
 	escaped(err, "resolved a name")
-	for _, family := range []int{unix.AF_INET, unix.AF_INET6, unix.AF_VSOCK, unix.AF_NETLINK, unix.AF_PACKET, unix.AF_ALG} {
+	for _, family := range []int{unix.AF_INET, unix.AF_INET6, unix.AF_VSOCK, unix.AF_NETLINK, unix.AF_PACKET,
+		unix.AF_ALG} {
 		_, err := unix.Socket(family, unix.SOCK_STREAM, 0)
 		escaped(err, "opened a socket of family %d", family)
 	}
@@ -80,7 +85,8 @@ func network(args []string) {
 
 // processes tries to see and to reach what else runs.
 func processes(args []string) {
-	for _, path := range []string{"/proc/1/environ", "/proc/self/environ", "/proc/" + args[1] + "/environ", "/proc/" + args[1] + "/cmdline", "/sys/kernel"} {
+	for _, path := range []string{"/proc/1/environ", "/proc/self/environ", "/proc/" + args[1] + "/environ",
+		"/proc/" + args[1] + "/cmdline", "/sys/kernel"} {
 		_, err := os.Stat(path)
 		escaped(err, "%s is there", path)
 	}
@@ -101,7 +107,8 @@ func outside(args []string) {
 		escaped(err, "wrote into %s", folder)
 	}
 	_ = os.Remove("link")
-	for _, target := range []string{args[2], "/etc/passwd", "/etc/shadow", "/proc/self/root" + args[2], "../../../../../.." + args[2]} {
+	for _, target := range []string{args[2], "/etc/passwd", "/etc/shadow", "/proc/self/root" + args[2],
+		"../../../../../.." + args[2]} {
 		if err := os.Symlink(target, "link"); err != nil {
 			fmt.Println("no link:", err)
 		}
@@ -149,7 +156,8 @@ func daemon(args []string) {
 // refusedHere runs in a namespace whose users may make no further one.
 func refusedHere(args []string) {
 	fmt.Println("forbidden:", os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0o644))
-	_, err := sandbox.Run(context.Background(), sandbox.Job{Argv: []string{"touch", args[1]}, Limits: sandbox.DefaultLimits()})
+	_, err := sandbox.Run(context.Background(),
+		sandbox.Job{Argv: []string{"touch", args[1]}, Limits: sandbox.DefaultLimits()})
 	var f *fault.Error
 	if errors.As(err, &f) && strings.Contains(f.Hint, "never run without") {
 		fmt.Println("refused as", f.Code)

@@ -47,7 +47,8 @@ func begin() int {
 	for _, step := range []struct {
 		doing string
 		do    func(order) error
-	}{{"make the file system", build}, {"write the files", furnish}, {"leave the old file system", enclose}, {"give up rights", confine}} {
+	}{{"make the file system", build}, {"write the files", furnish}, {"leave the old file system", enclose},
+		{"give up rights", confine}} {
 		if err != nil {
 			break
 		}
@@ -103,7 +104,8 @@ func become(argv []string, l Limits) (missing bool, err error) {
 		return false, err
 	}
 	// Not unix.Exec, which asks for memory first.
-	_, _, errno := unix.RawSyscall(unix.SYS_EXECVE, uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(&args[0])), uintptr(unsafe.Pointer(&env[0])))
+	_, _, errno := unix.RawSyscall(unix.SYS_EXECVE, uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(&args[0])),
+		uintptr(unsafe.Pointer(&env[0])))
 	return errno == unix.ENOEXEC || errors.Is(errno, fs.ErrNotExist) || errors.Is(errno, fs.ErrPermission), errno
 }
 
@@ -123,9 +125,12 @@ func limit(l Limits) error {
 		what       int
 		soft, hard uint64
 	}{
-		{unix.RLIMIT_CORE, 0, 0}, {unix.RLIMIT_MEMLOCK, 0, 0}, {unix.RLIMIT_MSGQUEUE, 0, 0}, {unix.RLIMIT_SIGPENDING, 128, 128},
-		{unix.RLIMIT_CPU, seconds, seconds}, {unix.RLIMIT_FSIZE, uint64(l.File), uint64(l.File)}, {unix.RLIMIT_NOFILE, uint64(l.Open), uint64(l.Open)},
-		{unix.RLIMIT_NPROC, uint64(l.Processes), uint64(l.Processes)}, {unix.RLIMIT_AS, uint64(l.Memory), uint64(l.Memory)},
+		{unix.RLIMIT_CORE, 0, 0}, {unix.RLIMIT_MEMLOCK, 0, 0}, {unix.RLIMIT_MSGQUEUE, 0, 0},
+		{unix.RLIMIT_SIGPENDING, 128, 128},
+		{unix.RLIMIT_CPU, seconds, seconds}, {unix.RLIMIT_FSIZE, uint64(l.File), uint64(l.File)},
+		{unix.RLIMIT_NOFILE, uint64(l.Open), uint64(l.Open)},
+		{unix.RLIMIT_NPROC, uint64(l.Processes), uint64(l.Processes)},
+		{unix.RLIMIT_AS, uint64(l.Memory), uint64(l.Memory)},
 	} {
 		if err := unix.Setrlimit(r.what, &unix.Rlimit{Cur: r.soft, Max: r.hard}); err != nil {
 			return fmt.Errorf("set limit %d: %w", r.what, err)

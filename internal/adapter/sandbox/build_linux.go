@@ -31,7 +31,8 @@ func build(o order) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("keep mounts to itself: %w", err)
 	}
-	if err := unix.Mount("tmpfs", root, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0755,size=1m,nr_inodes=256"); err != nil {
+	if err := unix.Mount("tmpfs", root, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV,
+		"mode=0755,size=1m,nr_inodes=256"); err != nil {
 		return fmt.Errorf("mount the root: %w", err)
 	}
 	for _, folder := range []string{"work", "tmp", "dev", "etc", "scratch"} {
@@ -45,11 +46,13 @@ func build(o order) error {
 		}
 	}
 	for _, name := range devices {
-		if err := bind("/dev/"+name, root+"/dev/"+name, false, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC); err != nil {
+		if err := bind("/dev/"+name, root+"/dev/"+name, false, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC); err !=
+			nil {
 			return fmt.Errorf("show /dev/%s: %w", name, err)
 		}
 	}
-	if err := unix.Mount("tmpfs", scratch, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("mode=0755,size=%d,nr_inodes=%d", o.Limits.Disk, maxInodes)); err != nil {
+	if err := unix.Mount("tmpfs", scratch, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV,
+		fmt.Sprintf("mode=0755,size=%d,nr_inodes=%d", o.Limits.Disk, maxInodes)); err != nil {
 		return fmt.Errorf("mount the folder to write: %w", err)
 	}
 	for _, folder := range []string{"work", "tmp"} {
@@ -59,7 +62,8 @@ func build(o order) error {
 		if err := os.Chown(filepath.Join(scratch, folder), o.User, o.User); err != nil {
 			return err
 		}
-		if err := unix.Mount(filepath.Join(scratch, folder), filepath.Join(root, folder), "", unix.MS_BIND, ""); err != nil {
+		if err := unix.Mount(filepath.Join(scratch, folder), filepath.Join(root, folder), "", unix.MS_BIND, ""); err !=
+			nil {
 			return fmt.Errorf("mount /%s: %w", folder, err)
 		}
 	}

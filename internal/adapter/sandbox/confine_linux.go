@@ -22,7 +22,8 @@ func confine(o order) error {
 		}
 	}
 	// Neither a change of user nor a program can bring capabilities back.
-	const locked = 1<<0 | 1<<1 | 1<<2 | 1<<3 | 1<<5 | 1<<6 | 1<<7 // SECBIT_NOROOT, NO_SETUID_FIXUP, KEEP_CAPS off, NO_CAP_AMBIENT_RAISE, each locked
+	// SECBIT_NOROOT, NO_SETUID_FIXUP, KEEP_CAPS off, NO_CAP_AMBIENT_RAISE, each locked
+	const locked = 1<<0 | 1<<1 | 1<<2 | 1<<3 | 1<<5 | 1<<6 | 1<<7
 	if o.User != 0 {
 		if err := unix.Setgroups(nil); err != nil {
 			return fmt.Errorf("leave the groups: %w", err)

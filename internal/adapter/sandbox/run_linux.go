@@ -93,7 +93,8 @@ func Run(ctx context.Context, job Job) (out Outcome, err error) {
 // that user alone.
 func attributes() *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS | syscall.CLONE_NEWCGROUP,
+		Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET |
+			syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS | syscall.CLONE_NEWCGROUP,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}},
 		Setsid:      true, // no terminal
@@ -155,7 +156,8 @@ func ending(s *os.ProcessState, l Limits, cause error) (exit int, stopped Stop) 
 		return exit, Stop(why)
 	case cause != nil:
 		return exit, StopCancelled
-	case w.Signal() == syscall.SIGKILL && s.UserTime()+s.SystemTime() >= l.CPU/2: // the limit goes by ticks, of which a busy machine counts too many
+	// the limit goes by ticks, of which a busy machine counts too many
+	case w.Signal() == syscall.SIGKILL && s.UserTime()+s.SystemTime() >= l.CPU/2:
 		return exit, StopCPU
 	case w.Signal() == syscall.SIGKILL: // nothing in the sandbox can: the machine has no memory left
 		return exit, StopMemory

@@ -27,8 +27,9 @@ import (
 
 // Job is a command with what it works on.
 type Job struct {
-	Files  []File   `json:"files"`
-	Argv   []string `json:"argv"` // a program of PATH, or a path below the folder of the files; none only sets the sandbox up
+	Files []File `json:"files"`
+	// a program of PATH, or a path below the folder of the files; none only sets the sandbox up
+	Argv   []string `json:"argv"`
 	Limits Limits   `json:"limits"`
 }
 
@@ -54,7 +55,8 @@ type Limits struct {
 
 // DefaultLimits are enough for a script that checks or converts something.
 func DefaultLimits() Limits {
-	return Limits{Wall: 10 * time.Second, CPU: 10 * time.Second, Memory: 1 << 30, Together: 512 << 20, Processes: 32, File: 16 << 20, Disk: 64 << 20, Open: 128, Output: 64 << 10}
+	return Limits{Wall: 10 * time.Second, CPU: 10 * time.Second, Memory: 1 << 30, Together: 512 << 20, Processes: 32,
+		File: 16 << 20, Disk: 64 << 20, Open: 128, Output: 64 << 10}
 }
 
 // Stop is the limit that ended a job.
@@ -82,12 +84,14 @@ const initName = "cairn-sandbox"
 
 func (j Job) check() error {
 	l := j.Limits
-	if min(int64(l.Wall), int64(l.CPU), l.Memory, l.Together, int64(l.Processes), l.File, l.Disk, int64(l.Open), int64(l.Output)) <= 0 {
+	if min(int64(l.Wall), int64(l.CPU), l.Memory, l.Together, int64(l.Processes), l.File, l.Disk, int64(l.Open),
+		int64(l.Output)) <= 0 {
 		return fault.New(fault.InvalidArgument, "a job without a limit", "set all of its limits")
 	}
 	for _, f := range j.Files {
 		if !filepath.IsLocal(f.Path) || path.Clean(f.Path) != f.Path || f.Path == "." {
-			return fault.New(fault.OutOfScope, fmt.Sprintf("the file %.80q would lie outside of the sandbox's folder", f.Path), "use a path below it")
+			return fault.New(fault.OutOfScope, fmt.Sprintf("the file %.80q would lie outside of the sandbox's folder",
+				f.Path), "use a path below it")
 		}
 	}
 	return nil
@@ -98,5 +102,7 @@ func impossible(cause error, doing string) error {
 	return fault.Wrap(cause, fault.Misconfigured, "this machine lets the worker make no sandbox: "+doing, hint)
 }
 
-const hint = "commands are never run without one: run the worker on Linux, as root or where user namespaces are allowed " +
-	"(kernel.unprivileged_userns_clone=1, user.max_user_namespaces above 0, kernel.apparmor_restrict_unprivileged_userns=0; in a container, a seccomp profile that lets it)"
+const hint = "commands are never run without one: run the worker on Linux, as root or where user namespaces are " +
+	"allowed " +
+	"(kernel.unprivileged_userns_clone=1, user.max_user_namespaces above 0, " +
+	"kernel.apparmor_restrict_unprivileged_userns=0; in a container, a seccomp profile that lets it)"

@@ -42,7 +42,8 @@ func setup(t *testing.T) *bundle {
 
 // small are limits that a test need not wait for.
 func small() sandbox.Limits {
-	return sandbox.Limits{Wall: 2 * time.Second, CPU: 5 * time.Second, Memory: 16 << 30, Together: 256 << 20, Processes: 24, File: 1 << 20, Disk: 32 << 20, Open: 64, Output: 16 << 10}
+	return sandbox.Limits{Wall: 2 * time.Second, CPU: 5 * time.Second, Memory: 16 << 30, Together: 256 << 20,
+		Processes: 24, File: 1 << 20, Disk: 32 << 20, Open: 64, Output: 16 << 10}
 }
 
 // run runs a command in a sandbox.
@@ -69,7 +70,8 @@ func (b *bundle) attempt(name string, args ...string) sandbox.Outcome {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	out := b.run(small(), []sandbox.File{{Path: "bin/" + b.mark, Content: self, Executable: true}}, append([]string{"bin/" + b.mark, "attempt", name}, args...)...)
+	out := b.run(small(), []sandbox.File{{Path: "bin/" + b.mark, Content: self, Executable: true}},
+		append([]string{"bin/" + b.mark, "attempt", name}, args...)...)
 	if strings.Contains(out.Stdout, "ESCAPED") {
 		b.t.Errorf("%s: %s", name, out.Stdout)
 	}
@@ -123,14 +125,17 @@ func mounts(t *testing.T) string {
 
 func TestACommandWorksOnACopyOfItsFiles(t *testing.T) {
 	b := setup(t)
-	out := b.run(small(), []sandbox.File{{Path: "scripts/add.sh", Content: []byte("echo $(($1 + $2)) | tee sum; cat reference/note.md >&2; exit 3\n")}, {Path: "reference/note.md", Content: []byte("noted")}}, "sh", "scripts/add.sh", "2", "40")
+	out := b.run(small(), []sandbox.File{{Path: "scripts/add.sh",
+		Content: []byte("echo $(($1 + $2)) | tee sum; cat reference/note.md >&2; exit 3\n")},
+		{Path: "reference/note.md", Content: []byte("noted")}}, "sh", "scripts/add.sh", "2", "40")
 	if out.Stdout != "42\n" || out.Stderr != "noted" || out.Exit != 3 || out.Stopped != "" {
 		t.Errorf("%+v", out)
 	}
 	if out := b.run(small(), nil, "ls", "-A"); out.Stdout != "" || out.Exit != 0 {
 		t.Errorf("another command finds %+v", out)
 	}
-	if out := b.script(small(), "cat && echo at the end; echo x > /tmp/y && cat /tmp/y; id -u"); !strings.HasPrefix(out.Stdout, "at the end\nx\n") {
+	if out := b.script(small(), "cat && echo at the end; echo x > /tmp/y && cat /tmp/y; id -u"); !strings.HasPrefix(
+		out.Stdout, "at the end\nx\n") {
 		t.Errorf("an empty input and a folder to write: %+v", out)
 	}
 }
@@ -138,21 +143,25 @@ func TestACommandWorksOnACopyOfItsFiles(t *testing.T) {
 func TestWhatCannotBeBegunIsRefused(t *testing.T) {
 	setup(t)
 	for _, path := range []string{"../x", "/etc/x", "a/../../x", "a//b", ".", ""} {
-		_, err := sandbox.Run(t.Context(), sandbox.Job{Files: []sandbox.File{{Path: path}}, Argv: []string{"true"}, Limits: small()})
+		_, err := sandbox.Run(t.Context(), sandbox.Job{Files: []sandbox.File{{Path: path}}, Argv: []string{"true"},
+			Limits: small()})
 		if fault.CodeOf(err) != fault.OutOfScope {
 			t.Errorf("file %q: %v", path, err)
 		}
 	}
 	for _, argv := range [][]string{{"no-such-program"}, {"scripts/none.sh"}, {"/etc"}} {
-		if _, err := sandbox.Run(t.Context(), sandbox.Job{Argv: argv, Limits: small()}); fault.CodeOf(err) != fault.InvalidArgument {
+		if _, err := sandbox.Run(t.Context(), sandbox.Job{Argv: argv, Limits: small()}); fault.CodeOf(err) !=
+			fault.InvalidArgument {
 			t.Errorf("%v: %v", argv, err)
 		}
 	}
-	if _, err := sandbox.Run(t.Context(), sandbox.Job{Argv: []string{"true"}}); fault.CodeOf(err) != fault.InvalidArgument {
+	if _, err := sandbox.Run(t.Context(), sandbox.Job{Argv: []string{"true"}}); fault.CodeOf(err) !=
+		fault.InvalidArgument {
 		t.Errorf("no limits: %v", err)
 	}
 	twice := []sandbox.File{{Path: "a"}, {Path: "a/b"}} // one path needs the other to be a folder
-	if _, err := sandbox.Run(t.Context(), sandbox.Job{Files: twice, Argv: []string{"true"}, Limits: small()}); err == nil {
+	if _, err := sandbox.Run(t.Context(), sandbox.Job{Files: twice, Argv: []string{"true"}, Limits: small()}); err ==
+		nil {
 		t.Error("a file was written into a file")
 	}
 }
@@ -173,7 +182,8 @@ func TestACommandBeginsHoweverMuchItIsGiven(t *testing.T) {
 			t.Errorf("%d arguments, a file of %d KiB: %+v %v", len(argv), size<<5, out, err)
 		}
 		argv[0] = "no-such-shell"
-		if _, err := sandbox.Run(t.Context(), sandbox.Job{Files: files, Argv: argv, Limits: l}); fault.CodeOf(err) != fault.InvalidArgument {
+		if _, err := sandbox.Run(t.Context(), sandbox.Job{Files: files, Argv: argv, Limits: l}); fault.CodeOf(err) !=
+			fault.InvalidArgument {
 			t.Errorf("%d arguments, a file of %d KiB, no program: %v", len(argv), size<<5, err)
 		}
 	}
@@ -208,7 +218,8 @@ func TestNothingIsReachedOverANetwork(t *testing.T) {
 	b := setup(t)
 	heard := make(chan string, 10)
 	var addresses []string
-	for _, l := range []struct{ network, address string }{{"tcp", "127.0.0.1:0"}, {"unix", "@" + b.mark}, {"unix", filepath.Join(t.TempDir(), "s")}} {
+	for _, l := range []struct{ network, address string }{{"tcp", "127.0.0.1:0"}, {"unix", "@" + b.mark},
+		{"unix", filepath.Join(t.TempDir(), "s")}} {
 		listener, err := net.Listen(l.network, l.address)
 		if err != nil {
 			t.Fatal(err)
@@ -256,24 +267,31 @@ func TestEveryLimitEndsWhatGoesOverIt(t *testing.T) {
 		stop   sandbox.Stop
 		failed bool // by itself
 	}{
-		"endless loop":         {quick, "while :; do :; done", sandbox.StopWall, false},
-		"sleep":                {quick, "trap '' TERM INT HUP; sleep 60", sandbox.StopWall, false},
-		"processor":            {with(func(l *sandbox.Limits) { l.CPU, l.Wall = time.Second, 10*time.Second }), "while :; do :; done", sandbox.StopCPU, false},
-		"fork bomb":            {quick, "exec 2>/dev/null; bomb() { (bomb | bomb) & }; bomb; while :; do :; done", sandbox.StopWall, false},
-		"gigabyte of output":   {small(), "head -c 1000000000 /dev/zero", sandbox.StopOutput, false},
-		"gigabyte of errors":   {small(), "head -c 1000000000 /dev/zero >&2", sandbox.StopOutput, false},
-		"gigabyte in a file":   {small(), "exec head -c 1000000000 /dev/zero > big", "", true},
-		"gigabyte of files":    {small(), "i=0; while [ $i -lt 1000 ]; do head -c 1000000 /dev/zero > f$i || exit 9; i=$((i+1)); done", "", true},
-		"files without end":    {small(), "i=0; while :; do : > e$i || exit 9; i=$((i+1)); done", "", true},
-		"daemon":               {small(), "(setsid sh -c 'setsid sleep 60 & sleep 60' >/dev/null 2>&1 &); echo left", "", false},
-		"many processes":       {small(), "i=0; while [ $i -lt 100 ]; do sleep 60 & i=$((i+1)); done; exit 0", "", true},
-		"memory, all together": {small(), "for i in 1 2 3 4; do (x=$(head -c 90000000 /dev/zero | tr '\\0' x); sleep 5; echo $x >/dev/null) & done; wait", sandbox.StopMemory, false},
+		"endless loop": {quick, "while :; do :; done", sandbox.StopWall, false},
+		"sleep":        {quick, "trap '' TERM INT HUP; sleep 60", sandbox.StopWall, false},
+		"processor": {with(func(l *sandbox.Limits) { l.CPU, l.Wall = time.Second, 10*time.Second }),
+			"while :; do :; done", sandbox.StopCPU, false},
+		"fork bomb": {quick, "exec 2>/dev/null; bomb() { (bomb | bomb) & }; bomb; while :; do :; done",
+			sandbox.StopWall, false},
+		"gigabyte of output": {small(), "head -c 1000000000 /dev/zero", sandbox.StopOutput, false},
+		"gigabyte of errors": {small(), "head -c 1000000000 /dev/zero >&2", sandbox.StopOutput, false},
+		"gigabyte in a file": {small(), "exec head -c 1000000000 /dev/zero > big", "", true},
+		"gigabyte of files": {small(), "i=0; while [ $i -lt 1000 ]; do head -c 1000000 /dev/zero > f$i || exit " +
+			"9; i=$((i+1)); done", "", true},
+		"files without end": {small(), "i=0; while :; do : > e$i || exit 9; i=$((i+1)); done", "", true},
+		"daemon": {small(), "(setsid sh -c 'setsid sleep 60 & sleep 60' >/dev/null 2>&1 &); echo left",
+			"", false},
+		"many processes": {small(), "i=0; while [ $i -lt 100 ]; do sleep 60 & i=$((i+1)); done; exit 0", "",
+			true},
+		"memory, all together": {small(), "for i in 1 2 3 4; do (x=$(head -c 90000000 /dev/zero | tr '\\0' x); " +
+			"sleep 5; echo $x >/dev/null) & done; wait", sandbox.StopMemory, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
 			out := b.script(c.limits, c.script)
-			if out.Stopped != c.stop || c.failed && out.Exit == 0 || len(out.Stdout) > c.limits.Output || len(out.Stderr) > c.limits.Output {
+			if out.Stopped != c.stop || c.failed && out.Exit == 0 || len(out.Stdout) > c.limits.Output ||
+				len(out.Stderr) > c.limits.Output {
 				t.Errorf("stopped by %q after %v, exit %d: %.200s", out.Stopped, out.Elapsed, out.Exit, out.Stderr)
 			}
 			if out.Elapsed > c.limits.Wall+30*time.Second {
@@ -341,7 +359,9 @@ func TestWithoutNamespacesNothingIsRun(t *testing.T) {
 	b := setup(t)
 	file := filepath.Join(os.TempDir(), b.mark)
 	cmd := exec.Command("/proc/self/exe", "attempt", "refused", file)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: []syscall.SysProcIDMap{{HostID: os.Geteuid(), Size: 1}}, GidMappings: []syscall.SysProcIDMap{{HostID: os.Getegid(), Size: 1}}}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getegid(), Size: 1}}}
 	raw, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(raw), "refused as misconfigured") {
 		t.Errorf("%v: %s", err, raw)
@@ -357,7 +377,8 @@ func TestOrdinaryUsersHaveTheSameSandbox(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("the other tests ran as an ordinary user")
 	}
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.v", "-test.run=Seen|Network|Copy|Leaves|Limit/(fork|many|memory|daemon|sleep)")
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.v",
+		"-test.run=Seen|Network|Copy|Leaves|Limit/(fork|many|memory|daemon|sleep)")
 	cmd.Dir, cmd.Env = "/", []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=/tmp", "HOME=/"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	raw, err := cmd.CombinedOutput()

@@ -66,13 +66,16 @@ func Namespace(t testing.TB) (address, namespace string) {
 	testkit.Must(t, err)
 	defer c.Close()
 	namespace = fmt.Sprintf("test-%x", time.Now().UnixNano())
-	_, err = c.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{Namespace: namespace, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour)})
+	_, err = c.WorkflowService().RegisterNamespace(ctx,
+		&workflowservice.RegisterNamespaceRequest{Namespace: namespace,
+			WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour)})
 	testkit.Must(t, err)
 	attributes := map[string]enums.IndexedValueType{}
 	for name := range devtest.SearchAttributes {
 		attributes[name] = enums.INDEXED_VALUE_TYPE_KEYWORD
 	}
-	_, err = c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: attributes})
+	_, err = c.OperatorService().AddSearchAttributes(ctx,
+		&operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: attributes})
 	testkit.Must(t, err)
 	return address, namespace
 }
@@ -82,8 +85,10 @@ func Namespace(t testing.TB) (address, namespace string) {
 func Config(t testing.TB, change ...func(*config.Config)) config.Config {
 	t.Helper()
 	home := t.TempDir()
-	c, err := config.Load([]string{"CAIRN_HOME=" + home, "CAIRN_MODEL=scripted", "OPENAI_API_KEY=none", "SKILL_NAME_STYLE=underscore", "SKILL_QUALITY=off",
-		"CAIRN_LLM_LEASE=1s", "CAIRN_HEARTBEAT=3s", "CAIRN_DATABASE_STEP=6s", "CAIRN_STOP_TIMEOUT=2s", "CAIRN_DATABASE_CONNS=8", "CAIRN_SWEEP_EVERY=0s", "CAIRN_SWEEP_JITTER=0s", "CAIRN_LOG=error",
+	c, err := config.Load([]string{"CAIRN_HOME=" + home, "CAIRN_MODEL=scripted", "OPENAI_API_KEY=none",
+		"SKILL_NAME_STYLE=underscore", "SKILL_QUALITY=off",
+		"CAIRN_LLM_LEASE=1s", "CAIRN_HEARTBEAT=3s", "CAIRN_DATABASE_STEP=6s", "CAIRN_STOP_TIMEOUT=2s",
+		"CAIRN_DATABASE_CONNS=8", "CAIRN_SWEEP_EVERY=0s", "CAIRN_SWEEP_JITTER=0s", "CAIRN_LOG=error",
 		"CAIRN_LLM_HOLD=3s", "CAIRN_POLLERS=3"}, nil)
 	testkit.Must(t, err)
 	c.SkillsDir = filepath.Join(home, "packages")
@@ -112,7 +117,8 @@ func OpenIdle(t testing.TB, change ...func(*config.Config)) *Bundle {
 		f(&c)
 	}
 	var err error
-	b.App, err = app.Open(t.Context(), c, slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: app.Level(c.LogLevel)})))
+	b.App, err = app.Open(t.Context(), c, slog.New(
+		slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: app.Level(c.LogLevel)})))
 	testkit.Must(t, err)
 	b.Packages = c.SkillsDir
 	b.admin = sync.OnceValues(func() (*pgxpool.Pool, error) { return openAdmin(b.AdminURL) })
@@ -183,7 +189,8 @@ func (b *Bundle) Stop() {
 // Accept makes a request durable without starting its workflow.
 func (b *Bundle) Accept(c transcript.Conversation, change ...func(*distill.Request)) run.Run {
 	b.T.Helper()
-	r := distill.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Conversation: c, Channel: "import", Spec: app.DistillSpec(b.Config, transcript.ExtractAuto)}
+	r := distill.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Conversation: c, Channel: "import",
+		Spec: app.DistillSpec(b.Config, transcript.ExtractAuto)}
 	for _, f := range change {
 		f(&r)
 	}
@@ -207,7 +214,8 @@ func (b *Bundle) Wait(ref run.Ref) distill.Report {
 	defer cancel()
 	for {
 		var status run.Status // a whole report, again and again, would cost more than the run
-		err := b.Admin().QueryRow(ctx, "select status from cairn.runs where workspace_id = $1 and id = $2", ref.Workspace, ref.Run).Scan(&status)
+		err := b.Admin().QueryRow(ctx, "select status from cairn.runs where workspace_id = $1 and id = $2",
+			ref.Workspace, ref.Run).Scan(&status)
 		if err == nil && status != run.Ended {
 			select {
 			case <-ctx.Done():

@@ -10,8 +10,10 @@ import (
 // C1 is the incident of spec/skill-memory.md §7: 14 messages, 5 of them tool's.
 func C1() transcript.Conversation {
 	lines := []string{
-		"user: Checkout API returns 502 since the last deploy, bring it back.", "assistant: Checking health.", "tool: GET /healthz -> 502",
-		"assistant: Listing releases.", "tool: r41 ok / r42 failing", "assistant: Rolling back.", "tool: rollout undone to r41", "assistant: Waiting.",
+		"user: Checkout API returns 502 since the last deploy, bring it back.", "assistant: Checking health.",
+		"tool: GET /healthz -> 502",
+		"assistant: Listing releases.", "tool: r41 ok / r42 failing", "assistant: Rolling back.",
+		"tool: rollout undone to r41", "assistant: Waiting.",
 		"tool: 3/3 replicas ready", "assistant: Probing again.", "tool: GET /healthz -> 200", "assistant: Recovered.",
 		"user: Good. Always send me a short status after each step.", "assistant: Understood."}
 	return Conversation("c1", lines...)
@@ -31,21 +33,25 @@ func Conversation(id string, lines ...string) transcript.Conversation {
 const (
 	R1Chunk   = `[{"task_id":1,"task_name":"Service Operations","message_indices":[[0,13]],"reasoning":"one incident"}]`
 	R1Rewrite = "Roll a failing service back to its last healthy release"
-	R1Extract = `{"name":"Service Deployment Rollback","description":"Restore a failing service to its last healthy release and confirm recovery",
+	R1Extract = `{"name":"Service Deployment Rollback","description":"Restore a failing service to its last healthy ` +
+		`release and confirm recovery",
  "trigger":["rollback","deployment","incident"],
- "procedure":"1. Confirm the symptom with a health probe\n2. Find the last release that passed its probe\n3. Roll back and wait for all replicas\n4. Probe again and record the outcome",
+ "procedure":"1. Confirm the symptom with a health probe\n2. Find the last release that passed its probe\n3. Roll ` +
+		`back and wait for all replicas\n4. Probe again and record the outcome",
  "experience":["Probe before and after every change","Pin the release identifier instead of using latest"],
  "preference":["Short status updates after each step"],
  "examples":["# Rollback report\n## Symptom\n...\n## Action\n...\n## Result\n..."],
  "scripts":[{"file":"check_health.py","purpose":"probe","inputs":"url","outputs":"exit code"}],
  "tool":["kubectl"],"others":{"checklist.md":"short operator checklist"},"update":false,"old_memory_id":""}`
-	R1Scripts = `{"check_health.py":"import sys\n\n\ndef main() -> int:\n    return 0\n\n\nif __name__ == \"__main__\":\n    sys.exit(main())\n"}`
-	R1Doc     = "# Checklist\n\n- probe\n- roll back\n- probe\n"
+	R1Scripts = `{"check_health.py":"import sys\n\n\ndef main() -> int:\n    return 0\n\n\nif __name__ == ` +
+		`\"__main__\":\n    sys.exit(main())\n"}`
+	R1Doc = "# Checklist\n\n- probe\n- roll back\n- probe\n"
 )
 
 // ScriptR1 makes the model answer as R1 does.
 func (b *Bundle) ScriptR1() {
-	for stage, reply := range map[string]string{"chunk": R1Chunk, "rewrite": R1Rewrite, "extract": R1Extract, "merge": R1Extract, "scripts": R1Scripts, "doc": R1Doc} {
+	for stage, reply := range map[string]string{"chunk": R1Chunk, "rewrite": R1Rewrite, "extract": R1Extract,
+		"merge": R1Extract, "scripts": R1Scripts, "doc": R1Doc} {
 		b.Model.On(openaitest.Rule{Stage: stage, Reply: reply})
 	}
 }

@@ -47,7 +47,8 @@ func (b *Bundle) RecordExecution(workflowID, execution, name string) {
 func (b *Bundle) History(workflowID, execution string) *history.History {
 	b.T.Helper()
 	h := &history.History{}
-	events := b.Temporal.GetWorkflowHistory(b.T.Context(), workflowID, execution, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	events := b.Temporal.GetWorkflowHistory(b.T.Context(), workflowID, execution, false,
+		enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		e, err := events.Next()
 		testkit.Must(b.T, err)

@@ -34,7 +34,8 @@ func (b *Bundle) startProcess(environ []string, arguments ...string) *Process {
 		cmd.Env = append(cmd.Env, s.Name+"="+s.Value)
 	}
 	c := b.Config
-	cmd.Env = append(cmd.Env, "DATABASE_URL="+c.DatabaseURL, "OPENAI_API_KEY="+c.APIKey, "CAIRN_EMBEDDING_API_KEY="+c.EmbeddingAPIKey, "HOME="+b.T.TempDir(), "CAIRN_CONFIG=/dev/null")
+	cmd.Env = append(cmd.Env, "DATABASE_URL="+c.DatabaseURL, "OPENAI_API_KEY="+c.APIKey,
+		"CAIRN_EMBEDDING_API_KEY="+c.EmbeddingAPIKey, "HOME="+b.T.TempDir(), "CAIRN_CONFIG=/dev/null")
 	cmd.Env = append(cmd.Env, environ...)
 	cmd.Stdout, cmd.Stderr = b.T.Output(), b.T.Output()
 	testkit.Must(b.T, cmd.Start())

@@ -11,11 +11,13 @@ import (
 
 // Message is one incoming message of the test's workspace.
 func (b *Bundle) Message(conversationID, id, text string) conversation.Request {
-	return conversation.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Conversation: conversationID, Channel: "chat", MessageID: id, Text: text, Spec: app.TurnSpec(b.Config)}
+	return conversation.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Conversation: conversationID,
+		Channel: "chat", MessageID: id, Text: text, Spec: app.TurnSpec(b.Config)}
 }
 
 // Say sends a message and waits for its answer.
-func (b *Bundle) Say(conversationID string, n int, text string, change ...func(*conversation.Request)) conversation.Answered {
+func (b *Bundle) Say(conversationID string, n int, text string,
+	change ...func(*conversation.Request)) conversation.Answered {
 	b.T.Helper()
 	r := b.Message(conversationID, fmt.Sprintf("m%d", n), text)
 	for _, f := range change {

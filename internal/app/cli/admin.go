@@ -17,8 +17,10 @@ import (
 
 func (c *cli) migrate() *cobra.Command {
 	return &cobra.Command{
-		Use: "migrate", Short: "Bring the database at DATABASE_URL to this program's schema", Example: "  cairn migrate", Args: cobra.NoArgs,
-		Long: "Make the five database roles and bring the schema to this program's version. The login of DATABASE_URL must be\nable to create roles. The development stack does this by itself.",
+		Use: "migrate", Short: "Bring the database at DATABASE_URL to this program's schema",
+		Example: "  cairn migrate", Args: cobra.NoArgs,
+		Long: "Make the five database roles and bring the schema to this program's version. The login of " +
+			"DATABASE_URL must be\nable to create roles. The development stack does this by itself.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runMigrate(cmd.Context()) },
 	}
 }
@@ -50,7 +52,8 @@ func (c *cli) runMigrate(ctx context.Context) error {
 
 func (c *cli) doctor() *cobra.Command {
 	return &cobra.Command{
-		Use: "doctor", Short: "Tell what this machine has, its versions, and what to do about each missing part", Example: "  cairn doctor", Args: cobra.NoArgs,
+		Use: "doctor", Short: "Tell what this machine has, its versions, and what to do about each missing part",
+		Example: "  cairn doctor", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runDoctor(cmd.Context()) },
 	}
 }
@@ -63,7 +66,8 @@ func (c *cli) runDoctor(ctx context.Context) error {
 	found := devstack.Doctor(ctx, cfg.Home)
 	model := devstack.Found{Part: "model", Status: "ok", Version: cfg.Model, Where: cfg.BaseURL}
 	if cfg.Offline() {
-		model = devstack.Found{Part: "model", Status: "ok", Version: "offline rules", Where: "in this program", Hint: "set OPENAI_API_KEY or OPENAI_BASE_URL, and CAIRN_MODEL, to use a real one"}
+		model = devstack.Found{Part: "model", Status: "ok", Version: "offline rules", Where: "in this program",
+			Hint: "set OPENAI_API_KEY or OPENAI_BASE_URL, and CAIRN_MODEL, to use a real one"}
 	}
 	found = append(found, model, examineSandbox(ctx, cfg))
 	if c.output == "json" {
@@ -82,16 +86,19 @@ func (c *cli) runDoctor(ctx context.Context) error {
 		return err
 	}
 	if missing > 0 {
-		return fault.New(fault.Unavailable, fmt.Sprintf("%d parts are missing", missing), "the last column tells what to do about each")
+		return fault.New(fault.Unavailable, fmt.Sprintf("%d parts are missing", missing),
+			"the last column tells what to do about each")
 	}
 	return nil
 }
 
 // examineSandbox tells whether commands of skills could be run here.
 func examineSandbox(ctx context.Context, cfg config.Config) devstack.Found {
-	f := devstack.Found{Part: "sandbox", Status: "ok", Where: "CAIRN_SHELL=off", Hint: "commands of skills are not run; set CAIRN_SHELL=on to have them run in sandboxes"}
+	f := devstack.Found{Part: "sandbox", Status: "ok", Where: "CAIRN_SHELL=off",
+		Hint: "commands of skills are not run; set CAIRN_SHELL=on to have them run in sandboxes"}
 	if cfg.Shell {
-		f.Where, f.Hint = "CAIRN_SHELL=on", "commands of skills are run by `worker --queues "+contract.QueueSandbox+"`, and by cairn dev"
+		f.Where, f.Hint = "CAIRN_SHELL=on", "commands of skills are run by `worker --queues "+contract.QueueSandbox+
+			"`, and by cairn dev"
 	}
 	if err := sandbox.Probe(ctx); err != nil {
 		f.Hint = err.Error() + "; " + fault.From(err).Hint
@@ -104,8 +111,10 @@ func examineSandbox(ctx context.Context, cfg config.Config) devstack.Found {
 
 func (c *cli) config() *cobra.Command {
 	return &cobra.Command{
-		Use: "config", Short: "Print the settings in force, secrets masked", Example: "  cairn config -o json", Args: cobra.NoArgs,
-		Long: "Print the settings in force, secrets masked. Each has the name of its environment variable; the file cairn.env\n(or $CAIRN_CONFIG) holds NAME=value lines with the same names, which the environment overrides.",
+		Use: "config", Short: "Print the settings in force, secrets masked", Example: "  cairn config -o json",
+		Args: cobra.NoArgs,
+		Long: "Print the settings in force, secrets masked. Each has the name of its environment variable; the file " +
+			"cairn.env\n(or $CAIRN_CONFIG) holds NAME=value lines with the same names, which the environment overrides.",
 		RunE: func(*cobra.Command, []string) error { return c.printConfig() },
 	}
 }

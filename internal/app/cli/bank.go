@@ -18,31 +18,44 @@ import (
 )
 
 func (c *cli) bank() *cobra.Command {
-	cmd := &cobra.Command{Use: "bank", Short: "Show and change the banks of memory skills", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		Long: "Show and change the banks of memory skills: instructions by which conversations become memories, with the policy\nthat chooses among them. Both are one version, and go forward and back together."}
+	cmd := &cobra.Command{Use: "bank", Short: "Show and change the banks of memory skills", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Long: "Show and change the banks of memory skills: instructions by which conversations become memories, " +
+			"with the policy\nthat chooses among them. Both are one version, and go forward and back together."}
 	var name string
 	cmd.PersistentFlags().StringVar(&name, "bank", bank.Default, "name of the bank")
 	list := &cobra.Command{Use: "list", Short: "List the banks", Example: "  cairn bank list", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listBanks(cmd.Context()) }}
 	var number int
 	var history bool
-	show := &cobra.Command{Use: "show", Short: "Show the skills of a bank, or its versions", Example: "  cairn bank show\n  cairn bank show --history\n  cairn bank show --version 1 -o json", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.showBank(cmd.Context(), name, number, history) }}
+	show := &cobra.Command{Use: "show", Short: "Show the skills of a bank, or its versions",
+		Example: "  cairn bank show\n  cairn bank show --history\n  cairn bank show --version 1 -o json",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.showBank(cmd.Context(), name, number, history) }}
 	show.Flags().IntVar(&number, "version", 0, "the version to show (default: the one in force)")
 	show.Flags().BoolVar(&history, "history", false, "list the versions, the newest first")
-	updates := &cobra.Command{Use: "updates", Short: "Show what the policy has learnt from live decisions, and how that fares", Example: "  cairn bank updates\n  cairn bank updates -o json", Args: cobra.NoArgs,
-		Long: "Show what the policy of a bank has learnt from live decisions, the latest first. An update is compared in the shadow,\ntried on canary by a share of the live builds, and then promoted to a version or dropped.",
+	updates := &cobra.Command{Use: "updates",
+		Short:   "Show what the policy has learnt from live decisions, and how that fares",
+		Example: "  cairn bank updates\n  cairn bank updates -o json", Args: cobra.NoArgs,
+		Long: "Show what the policy of a bank has learnt from live decisions, the latest first. An update is " +
+			"compared in the shadow,\ntried on canary by a share of the live builds, and then promoted to a version " +
+			"or dropped.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.bankUpdates(cmd.Context(), name) }}
-	probes := &cobra.Command{Use: "probes", Short: "Show what memory has asked itself, and how it answered", Example: "  cairn settings set memory.learning.probes_per_day=30\n  cairn bank probes", Args: cobra.NoArgs,
-		Long: "Show the questions that memory has asked itself, of the latest session first: made from what it had just remembered,\nput to memory, and scored by the share of the answer's words in what is found. There are none unless the setting\nmemory.learning.probes_per_day is above 0.",
+	probes := &cobra.Command{Use: "probes", Short: "Show what memory has asked itself, and how it answered",
+		Example: "  cairn settings set memory.learning.probes_per_day=30\n  cairn bank probes", Args: cobra.NoArgs,
+		Long: "Show the questions that memory has asked itself, of the latest session first: made from what it had " +
+			"just remembered,\nput to memory, and scored by the share of the answer's words in what is found. There " +
+			"are none unless the setting\nmemory.learning.probes_per_day is above 0.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.bankProbes(cmd.Context(), name) }}
 	var from, to int
-	diff := &cobra.Command{Use: "diff --from VERSION", Short: "Show what changed between two versions", Example: "  cairn bank diff --from 1", Args: cobra.NoArgs,
+	diff := &cobra.Command{Use: "diff --from VERSION", Short: "Show what changed between two versions",
+		Example: "  cairn bank diff --from 1", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.diffBank(cmd.Context(), name, from, to) }}
 	diff.Flags().IntVar(&from, "from", 1, "the older version")
 	diff.Flags().IntVar(&to, "to", 0, "the newer version (default: the one in force)")
 	var back int
-	rollback := &cobra.Command{Use: "rollback --to VERSION", Short: "Go back to what a bank and its policy were", Example: "  cairn bank rollback --to 1", Args: cobra.NoArgs,
+	rollback := &cobra.Command{Use: "rollback --to VERSION", Short: "Go back to what a bank and its policy were",
+		Example: "  cairn bank rollback --to 1", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if back < 1 {
 				return usageError{fmt.Errorf("--to is missing: the version to go back to")}
@@ -52,13 +65,16 @@ func (c *cli) bank() *cobra.Command {
 			})
 		}}
 	rollback.Flags().IntVar(&back, "to", 0, "the version to go back to")
-	export := &cobra.Command{Use: "export FOLDER", Short: "Write the skills of a bank as Markdown files", Example: "  cairn bank export memory-skills/", Args: exactly(1, "the folder to write to"),
+	export := &cobra.Command{Use: "export FOLDER", Short: "Write the skills of a bank as Markdown files",
+		Example: "  cairn bank export memory-skills/", Args: exactly(1, "the folder to write to"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.exportBank(cmd.Context(), name, number, args[0])
 		}}
 	export.Flags().IntVar(&number, "version", 0, "the version to export (default: the one in force)")
-	imports := &cobra.Command{Use: "import FOLDER", Short: "Read the Markdown files of a folder into a bank", Example: "  cairn bank import memory-skills/ --bank work",
-		Long: "Read the Markdown files of a folder into a bank, which is made when it is not there. A skill that the bank has not is\nadded, one that says something else is refined. All files are read in, or none is.",
+	imports := &cobra.Command{Use: "import FOLDER", Short: "Read the Markdown files of a folder into a bank",
+		Example: "  cairn bank import memory-skills/ --bank work",
+		Long: "Read the Markdown files of a folder into a bank, which is made when it is not there. A skill that " +
+			"the bank has not is\nadded, one that says something else is refined. All files are read in, or none is.",
 		Args: exactly(1, "the folder to read"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			files, err := markdownIn(args[0])
@@ -70,8 +86,12 @@ func (c *cli) bank() *cobra.Command {
 			})
 		}}
 	var shared string
-	follow := &cobra.Command{Use: "follow", Short: "Base a bank on one that workspaces share, with its own skills laid over", Example: "  cairn bank follow\n  cairn bank follow --bank work --shared default",
-		Long: "Base a bank on one of the workspace \"" + bank.SharedWorkspace + "\": its skills as they are there now, but a skill of the bank's own stands in place of one\nof its name, or beside them. Do it again to get what is new there. Nothing of this workspace goes there.",
+	follow := &cobra.Command{Use: "follow",
+		Short:   "Base a bank on one that workspaces share, with its own skills laid over",
+		Example: "  cairn bank follow\n  cairn bank follow --bank work --shared default",
+		Long: "Base a bank on one of the workspace \"" + bank.SharedWorkspace + "\": its skills as they are there " +
+			"now, but a skill of the bank's own stands in place of one\nof its name, or beside them. Do it again to " +
+			"get what is new there. Nothing of this workspace goes there.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.changeBank(cmd.Context(), func(ctx context.Context, s *session) (bank.Head, error) {
@@ -79,7 +99,8 @@ func (c *cli) bank() *cobra.Command {
 				if err != nil {
 					return bank.Head{}, err
 				}
-				return s.Learning.Banks.Follow(ctx, bank.FollowRequest{Workspace: s.workspace.ID, Bank: name, Shared: from.ID, From: shared})
+				return s.Learning.Banks.Follow(ctx,
+					bank.FollowRequest{Workspace: s.workspace.ID, Bank: name, Shared: from.ID, From: shared})
 			})
 		}}
 	follow.Flags().StringVar(&shared, "shared", bank.Default, "name of the bank there")
@@ -109,7 +130,8 @@ func (c *cli) listBanks(ctx context.Context) error {
 		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(tw, "BANK\tVERSION\tSKILLS\tBY\tOPEN CASES\tSNAPSHOT")
 		for _, b := range banks {
-			fmt.Fprintf(tw, "%s\t%d\t%d\t%s\t%d\t%.12s\n", b.Name, b.Version, b.Skills, b.Action, b.OpenCases, b.Snapshot)
+			fmt.Fprintf(tw, "%s\t%d\t%d\t%s\t%d\t%.12s\n", b.Name, b.Version, b.Skills, b.Action, b.OpenCases,
+				b.Snapshot)
 		}
 		return tw.Flush()
 	})
@@ -140,7 +162,8 @@ func (c *cli) printBank(h bank.Head) error {
 	if c.output == "json" {
 		return c.printJSON(shownBank{h.Name, h.Version, h.Bank.Versions(), inBank(h)})
 	}
-	fmt.Fprintf(c.out, "bank %s, version %d (%s), policy %.12s, %d weights\n", h.Name, h.Version.Number, h.Version.Action, h.Version.Policy, h.Policy.Weights())
+	fmt.Fprintf(c.out, "bank %s, version %d (%s), policy %.12s, %d weights\n", h.Name, h.Version.Number,
+		h.Version.Action, h.Version.Policy, h.Policy.Weights())
 	if h.Version.Reason != "" {
 		fmt.Fprintln(c.out, h.Version.Reason)
 	}
@@ -151,7 +174,8 @@ func (c *cli) printBank(h bank.Head) error {
 		if s := h.Stats[v.ID]; s.Count > 0 {
 			mean = fmt.Sprintf("%.3f", s.Mean)
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%s\t%s\n", v.Skill.Name, v.Skill.Action, v.Author, h.Stats[v.ID].Count, mean, short(v.Skill.Description))
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%s\t%s\n", v.Skill.Name, v.Skill.Action, v.Author, h.Stats[v.ID].Count, mean,
+			short(v.Skill.Description))
 	}
 	return tw.Flush()
 }
@@ -178,7 +202,8 @@ func (c *cli) bankHistory(ctx context.Context, s *session, name string) error {
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "VERSION\tON\tBY\tSKILLS\tPOLICY\tWHY")
 	for _, v := range versions {
-		fmt.Fprintf(tw, "%d\t%d\t%s\t%d\t%.12s\t%s\n", v.Number, v.Parent, v.Action, len(v.Members), v.Policy, short(v.Reason))
+		fmt.Fprintf(tw, "%d\t%d\t%s\t%d\t%.12s\t%s\n", v.Number, v.Parent, v.Action, len(v.Members), v.Policy,
+			short(v.Reason))
 	}
 	return tw.Flush()
 }
@@ -199,7 +224,8 @@ func (c *cli) bankUpdates(ctx context.Context, name string) error {
 			if live == nil {
 				live = &adaptation.Canary{}
 			}
-			fmt.Fprintf(tw, "%d\t%d\t%s\t%d\t%.0f %%\t%s\t%d\t%d\t%s\t%.12s\t%s\n", u.Number, u.Base, u.State, u.Decisions, 100*u.Shadow.Alike, difference(u.Shadow.Comparison),
+			fmt.Fprintf(tw, "%d\t%d\t%s\t%d\t%.0f %%\t%s\t%d\t%d\t%s\t%.12s\t%s\n", u.Number, u.Base, u.State,
+				u.Decisions, 100*u.Shadow.Alike, difference(u.Shadow.Comparison),
 				live.Candidate, live.Incumbent, difference(live.Comparison), u.Policy, short(u.Note))
 		}
 		return tw.Flush()
@@ -222,7 +248,8 @@ func (c *cli) bankProbes(ctx context.Context, name string) error {
 			if p.Score != nil {
 				score = fmt.Sprintf("%.2f", *p.Score)
 			}
-			fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%s\n", p.Run, p.State, score, short(p.Question), short(p.Answer), short(p.Note))
+			fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%s\n", p.Run, p.State, score, short(p.Question), short(p.Answer),
+				short(p.Note))
 		}
 		return tw.Flush()
 	})
@@ -248,7 +275,8 @@ func (c *cli) diffBank(ctx context.Context, name string, from, to int) error {
 		}
 		differences := memoryskill.Differences(older.Bank, newer.Bank)
 		if c.output == "json" {
-			return c.printJSON(map[string]any{"from": older.Version.Number, "to": newer.Version.Number, "policy_changed": older.Version.Policy != newer.Version.Policy, "changes": differences})
+			return c.printJSON(map[string]any{"from": older.Version.Number, "to": newer.Version.Number,
+				"policy_changed": older.Version.Policy != newer.Version.Policy, "changes": differences})
 		}
 		for _, d := range differences {
 			fmt.Fprintf(c.out, "%s %s\n", d.Kind, d.Name)
@@ -314,7 +342,8 @@ func (c *cli) exportBank(ctx context.Context, name string, number int, folder st
 				return fmt.Errorf("write a skill: %w", err)
 			}
 		}
-		fmt.Fprintf(c.out, "%d skills of bank %s, version %d, written to %s\n", len(files), h.Name, h.Version.Number, folder)
+		fmt.Fprintf(c.out, "%d skills of bank %s, version %d, written to %s\n", len(files), h.Name, h.Version.Number,
+			folder)
 		return nil
 	})
 }
@@ -323,7 +352,8 @@ func (c *cli) exportBank(ctx context.Context, name string, number int, folder st
 func markdownIn(folder string) (map[string][]byte, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.md"))
 	if err != nil || len(paths) == 0 {
-		return nil, fault.New(fault.NotFound, fmt.Sprintf("there are no Markdown files in %q", folder), "give a folder such as `cairn bank export` writes")
+		return nil, fault.New(fault.NotFound, fmt.Sprintf("there are no Markdown files in %q", folder),
+			"give a folder such as `cairn bank export` writes")
 	}
 	files := map[string][]byte{}
 	for _, path := range paths {

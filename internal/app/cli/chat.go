@@ -17,8 +17,10 @@ import (
 func (c *cli) chat() *cobra.Command {
 	var f turnFlags
 	cmd := &cobra.Command{
-		Use: "chat", Short: "Talk in the terminal: a line is a message, /quit ends it", Example: "  cat chat-lines.txt | cairn chat --conversation kitchen", Args: cobra.NoArgs,
-		Long: "Talk in the terminal. Each line is a message; /quit, or the end of the input, ends it. What is said is kept: name the\nconversation again to go on with it. Piped, it prints the answers and nothing else.",
+		Use: "chat", Short: "Talk in the terminal: a line is a message, /quit ends it",
+		Example: "  cat chat-lines.txt | cairn chat --conversation kitchen", Args: cobra.NoArgs,
+		Long: "Talk in the terminal. Each line is a message; /quit, or the end of the input, ends it. What is said " +
+			"is kept: name the\nconversation again to go on with it. Piped, it prints the answers and nothing else.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runChat(cmd.Context(), f) },
 	}
 	f.add(cmd, "", "id of the thread (default: a new one)")
@@ -79,7 +81,8 @@ func (c *cli) lines(ctx context.Context) (<-chan string, <-chan error) {
 		}
 		err := lines.Err()
 		if err != nil {
-			err = fault.Wrap(err, fault.InvalidArgument, "the input cannot be read", "a message has at most 32,000 characters")
+			err = fault.Wrap(err, fault.InvalidArgument, "the input cannot be read",
+				"a message has at most 32,000 characters")
 		}
 		failed <- err
 	}()

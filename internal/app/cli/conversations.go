@@ -16,23 +16,32 @@ import (
 )
 
 func (c *cli) conversations() *cobra.Command {
-	cmd := &cobra.Command{Use: "conversations", Short: "List, show, cancel and end conversations", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd := &cobra.Command{Use: "conversations", Short: "List, show, cancel and end conversations", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var max, messages int
-	list := &cobra.Command{Use: "list", Short: "List the latest conversations, the latest first", Example: "  cairn conversations list --max 5", Args: cobra.NoArgs,
+	list := &cobra.Command{Use: "list", Short: "List the latest conversations, the latest first",
+		Example: "  cairn conversations list --max 5", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listConversations(cmd.Context(), max) }}
 	list.Flags().IntVar(&max, "max", 20, "how many")
-	show := &cobra.Command{Use: "show CONVERSATION", Short: "Show a conversation with its last messages, its counters and its reviews", Example: "  cairn conversations show terminal --messages 4", Args: exactly(1, "the conversation's id"),
+	show := &cobra.Command{Use: "show CONVERSATION",
+		Short:   "Show a conversation with its last messages, its counters and its reviews",
+		Example: "  cairn conversations show terminal --messages 4", Args: exactly(1, "the conversation's id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.showConversation(cmd.Context(), args[0], messages)
 		}}
 	show.Flags().IntVar(&messages, "messages", 20, "how many of the last messages")
 	var message string
-	cancel := &cobra.Command{Use: "cancel CONVERSATION", Short: "Stop the turn that is being answered; it is answered with what is there", Example: "  cairn conversations cancel terminal", Args: exactly(1, "the conversation's id"),
+	cancel := &cobra.Command{Use: "cancel CONVERSATION",
+		Short:   "Stop the turn that is being answered; it is answered with what is there",
+		Example: "  cairn conversations cancel terminal", Args: exactly(1, "the conversation's id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.cancelTurn(cmd.Context(), args[0], message)
 		}}
-	cancel.Flags().StringVar(&message, "message-id", "", "the turn of this message, being answered or waiting; else whichever is being answered")
-	end := &cobra.Command{Use: "end CONVERSATION", Short: "End a conversation; what was not reviewed yet is, when it is worth it", Example: "  cairn conversations end terminal", Args: exactly(1, "the conversation's id"),
+	cancel.Flags().StringVar(&message, "message-id", "",
+		"the turn of this message, being answered or waiting; else whichever is being answered")
+	end := &cobra.Command{Use: "end CONVERSATION",
+		Short:   "End a conversation; what was not reviewed yet is, when it is worth it",
+		Example: "  cairn conversations end terminal", Args: exactly(1, "the conversation's id"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.endConversation(cmd.Context(), args[0]) }}
 	cmd.AddCommand(list, show, cancel, end)
 	return cmd
@@ -108,9 +117,11 @@ func (c *cli) printConversation(d inspect.ConversationDetail, lines []conversati
 		}
 	}
 	k := d.Counters
-	fmt.Fprintf(c.out, "\n  counted turns %d, reviewed up to %d; since then without a save: memory %d, skill %d\n", k.Total, k.LastReviewed, k.Memory, k.Skill)
+	fmt.Fprintf(c.out, "\n  counted turns %d, reviewed up to %d; since then without a save: memory %d, skill %d\n",
+		k.Total, k.LastReviewed, k.Memory, k.Skill)
 	for _, n := range d.Nudges {
-		fmt.Fprintf(c.out, "  review %d after turn %d: %s, %d steps%s\n", n.Run, n.Turn, n.Status, n.Steps, written(n.Writes, n.Staged))
+		fmt.Fprintf(c.out, "  review %d after turn %d: %s, %d steps%s\n", n.Run, n.Turn, n.Status, n.Steps,
+			written(n.Writes, n.Staged))
 	}
 	if d.Live != nil && d.Live.Answers != "" {
 		fmt.Fprintf(c.out, "  message %s is being answered\n", d.Live.Answers)

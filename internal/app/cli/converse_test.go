@@ -32,7 +32,9 @@ func (w *world) known(t *testing.T, args []string) []string {
 	case "conversations":
 		w.Say("terminal", 1, "Hello, I am Ada.")
 	case "soul":
-		_, err := w.Memory.SoulUpdate(t.Context(), agent.Actor{Workspace: w.Workspace.ID, Origin: agent.OriginUser, Op: "test/soul"}, promptmemory.SoulArgs{Content: "Answer in German."})
+		_, err := w.Memory.SoulUpdate(t.Context(),
+			agent.Actor{Workspace: w.Workspace.ID, Origin: agent.OriginUser, Op: "test/soul"},
+			promptmemory.SoulArgs{Content: "Answer in German."})
 		testkit.Must(t, err)
 	case "memories":
 		switch args[1] {
@@ -61,7 +63,8 @@ func (w *world) remembered(t *testing.T, by agent.Origin) promptmemory.Written {
 	t.Helper()
 	w.retired++
 	text := fmt.Sprintf("Has lived at number %d.", w.retired)
-	out, err := w.Memory.Save(t.Context(), agent.Actor{Workspace: w.Workspace.ID, Origin: by, Op: "test/" + text}, promptmemory.SaveArgs{Content: text, Store: "profile"})
+	out, err := w.Memory.Save(t.Context(), agent.Actor{Workspace: w.Workspace.ID, Origin: by, Op: "test/" + text},
+		promptmemory.SaveArgs{Content: text, Store: "profile"})
 	testkit.Must(t, err)
 	return out
 }
@@ -70,10 +73,12 @@ func (w *world) remembered(t *testing.T, by agent.Origin) promptmemory.Written {
 func (w *world) waiting(t *testing.T) int64 {
 	t.Helper()
 	gate := func(value string) {
-		testkit.Must(t, w.Store.InWorkspace(t.Context(), w.Workspace.ID, func(ctx context.Context, q postgres.Tx) error {
-			_, err := q.Workspaces().PatchSettings(t.Context(), json.RawMessage(`{"write_approval":{"memory":`+value+`}}`))
-			return err
-		}))
+		testkit.Must(t, w.Store.InWorkspace(t.Context(), w.Workspace.ID,
+			func(ctx context.Context, q postgres.Tx) error {
+				_, err := q.Workspaces().PatchSettings(t.Context(),
+					json.RawMessage(`{"write_approval":{"memory":`+value+`}}`))
+				return err
+			}))
 	}
 	gate(`"all"`)
 	defer gate("null")
@@ -101,7 +106,8 @@ func TestATurnIsAnsweredOnceInTheTerminal(t *testing.T) {
 	if first.Reply == "" || first.Status != "ended" || again != first {
 		t.Errorf("answered %+v, then %+v", first, again)
 	}
-	if code, _, errs := w.run("", "turn", "Something", "else.", "--conversation", "c", "--message-id", "m1"); code != 4 || !strings.Contains(errs, "op_reused") {
+	if code, _, errs := w.run("", "turn", "Something", "else.", "--conversation", "c", "--message-id", "m1"); code !=
+		4 || !strings.Contains(errs, "op_reused") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	code, out, errs := w.run("", "turn", "And", "now?", "--conversation", "c", "-o", "text")
@@ -112,7 +118,8 @@ func TestATurnIsAnsweredOnceInTheTerminal(t *testing.T) {
 		inspect.ConversationDetail
 		Transcript []conversation.Line
 	}
-	if w.must(&shown, "", "conversations", "show", "c", "--messages", "2"); shown.Turns != 2 || len(shown.Transcript) != 2 || shown.Transcript[0].Content != "And now?" {
+	if w.must(&shown, "", "conversations", "show", "c", "--messages", "2"); shown.Turns != 2 ||
+		len(shown.Transcript) != 2 || shown.Transcript[0].Content != "And now?" {
 		t.Errorf("shown %+v", shown)
 	}
 	var run struct {
@@ -121,13 +128,16 @@ func TestATurnIsAnsweredOnceInTheTerminal(t *testing.T) {
 			Agent inspect.AgentReport
 		}
 	}
-	if w.must(&run, "", "runs", "show", fmt.Sprint(first.Run)); run.Run.Kind != "turn" || run.Run.Agent.Reply != first.Reply {
+	if w.must(&run, "", "runs", "show", fmt.Sprint(first.Run)); run.Run.Kind != "turn" ||
+		run.Run.Agent.Reply != first.Reply {
 		t.Errorf("run %+v", run)
 	}
-	if code, out, _ := w.run("", "runs", "show", fmt.Sprint(first.Run)); code != 0 || !strings.Contains(out, "turn of c") || !strings.Contains(out, "model calls") {
+	if code, out, _ := w.run("", "runs", "show", fmt.Sprint(first.Run)); code != 0 ||
+		!strings.Contains(out, "turn of c") || !strings.Contains(out, "model calls") {
 		t.Errorf("exit %d: %s", code, out)
 	}
-	if code, _, errs := w.run("", "runs", "retry", fmt.Sprint(first.Run)); code != 2 || !strings.Contains(errs, "not done again") {
+	if code, _, errs := w.run("", "runs", "retry", fmt.Sprint(first.Run)); code != 2 ||
+		!strings.Contains(errs, "not done again") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	if code, _, errs := w.run("", "turn", " "); code != 2 {
@@ -139,7 +149,8 @@ func TestATurnIsAnsweredOnceInTheTerminal(t *testing.T) {
 func TestAChatAnswersEachLineThatIsPiped(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	code, out, errs := w.run("Hello, I am Ada.\n\nI always cook with olive oil.\n/quit\nThis is not said.\n", "chat", "--conversation", "kitchen", "-o", "text")
+	code, out, errs := w.run("Hello, I am Ada.\n\nI always cook with olive oil.\n/quit\nThis is not said.\n", "chat",
+		"--conversation", "kitchen", "-o", "text")
 	if code != 0 || strings.Contains(out, "> ") {
 		t.Fatalf("exit %d: %s%s", code, out, errs)
 	}
@@ -165,8 +176,10 @@ func TestSettingsAreSetByName(t *testing.T) {
 	t.Parallel()
 	w := idle(t)
 	var s settings.Document
-	w.must(&s, "", "settings", "set", "time_zone=Asia/Shanghai", "nudge.every=5", "nudge.on_end=false", "write_approval.memory=all")
-	if s.TimeZone != "Asia/Shanghai" || s.Nudge.Every != 5 || s.Nudge.OnEnd || s.WriteApproval.Memory != settings.GateAll || s.Nudge.DailyCap != 12 {
+	w.must(&s, "", "settings", "set", "time_zone=Asia/Shanghai", "nudge.every=5", "nudge.on_end=false",
+		"write_approval.memory=all")
+	if s.TimeZone != "Asia/Shanghai" || s.Nudge.Every != 5 || s.Nudge.OnEnd ||
+		s.WriteApproval.Memory != settings.GateAll || s.Nudge.DailyCap != 12 {
 		t.Errorf("set %+v", s)
 	}
 	w.must(&s, `{"nudge":null}`, "settings", "set", "-")
@@ -174,7 +187,8 @@ func TestSettingsAreSetByName(t *testing.T) {
 	if s.TimeZone != "UTC" || s.Nudge != settings.Default().Nudge || s.WriteApproval.Memory != settings.GateAll {
 		t.Errorf("set %+v", s)
 	}
-	if code, out, _ := w.run("", "settings", "show"); code != 0 || !strings.Contains(out, "nudge.every") || !strings.Contains(out, "write_approval.memory") {
+	if code, out, _ := w.run("", "settings", "show"); code != 0 || !strings.Contains(out, "nudge.every") ||
+		!strings.Contains(out, "write_approval.memory") {
 		t.Errorf("exit %d: %s", code, out)
 	}
 	for _, wrong := range []string{"nudge.each=5", "nudge.every=often", "time_zone=Mars/Olympus", "nudge"} {
@@ -193,8 +207,11 @@ func TestTheProgramOffersEveryToolOverMCP(t *testing.T) {
 	speak := func(workspace string, args ...string) *mcp.ClientSession {
 		c := exec.Command(cairn, append([]string{"mcp", "-w", workspace}, args...)...)
 		c.Dir, c.Stderr = w.folder, t.Output()
-		c.Env = []string{"HOME=" + w.folder, "DATABASE_URL=" + w.Config.DatabaseURL, "CAIRN_HOME=" + filepath.Join(w.folder, "home"), "SKILLS_LOCAL_DIR=" + w.Config.SkillsDir, "CAIRN_MCP_NAME=memory"}
-		s, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: c}, nil)
+		c.Env = []string{"HOME=" + w.folder, "DATABASE_URL=" + w.Config.DatabaseURL,
+			"CAIRN_HOME=" + filepath.Join(w.folder, "home"), "SKILLS_LOCAL_DIR=" + w.Config.SkillsDir,
+			"CAIRN_MCP_NAME=memory"}
+		s, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
+			Connect(t.Context(), &mcp.CommandTransport{Command: c}, nil)
 		testkit.Must(t, err)
 		t.Cleanup(func() {
 			if err := s.Close(); err != nil {
@@ -222,7 +239,8 @@ func TestTheProgramOffersEveryToolOverMCP(t *testing.T) {
 		if tool.Name != offered[i].Name {
 			t.Errorf("%s comes in the place of %s", tool.Name, offered[i].Name)
 		}
-		if r := call(ours, tool.Name, map[string]any{"no_such_argument": 1}); !r.IsError || !strings.Contains(r.Content[0].(*mcp.TextContent).Text, "invalid_argument") {
+		if r := call(ours, tool.Name, map[string]any{"no_such_argument": 1}); !r.IsError ||
+			!strings.Contains(r.Content[0].(*mcp.TextContent).Text, "invalid_argument") {
 			t.Errorf("%s with wrong arguments: %+v", tool.Name, r)
 		}
 	}
@@ -233,7 +251,8 @@ func TestTheProgramOffersEveryToolOverMCP(t *testing.T) {
 	if r := call(ours, "memory_search", look); !strings.Contains(fmt.Sprint(r.StructuredContent), "Miso") {
 		t.Errorf("ours finds %+v", r.StructuredContent)
 	}
-	if r := call(theirs, "memory_search", look); r.IsError || strings.Contains(fmt.Sprint(r.StructuredContent), "Miso") {
+	if r := call(theirs, "memory_search", look); r.IsError ||
+		strings.Contains(fmt.Sprint(r.StructuredContent), "Miso") {
 		t.Errorf("theirs finds %+v", r.StructuredContent)
 	}
 }
@@ -247,10 +266,12 @@ func TestADeletedMemoryIsRestoredByName(t *testing.T) {
 	if w.must(&back, "", "memories", "restore", id); back.Action != longterm.Restored || back.IDs[0] != id {
 		t.Errorf("restored %+v", back)
 	}
-	if code, out, _ := w.run("", "memories", "list", "--type", "personal"); code != 0 || !strings.Contains(out, "rows on Sundays") {
+	if code, out, _ := w.run("", "memories", "list", "--type", "personal"); code != 0 ||
+		!strings.Contains(out, "rows on Sundays") {
 		t.Errorf("listed %s", out)
 	}
-	if code, _, errs := w.run("", "memories", "restore", w.remembered(t, agent.OriginUser).IDs[0]); code != 2 || !strings.Contains(errs, "only long-term ones") {
+	if code, _, errs := w.run("", "memories", "restore", w.remembered(t, agent.OriginUser).IDs[0]); code != 2 ||
+		!strings.Contains(errs, "only long-term ones") {
 		t.Errorf("a prompt memory: exit %d, %s", code, errs)
 	}
 }

@@ -12,8 +12,11 @@ import (
 func (c *cli) curate() *cobra.Command {
 	dryRun := false
 	cmd := &cobra.Command{Use: "curate", Short: "Put skills that nobody uses out of use, and report near duplicates",
-		Long: "Do now what weekly-curation does: skills that were made while nobody watched grow stale when nobody uses them, are archived\n" +
-			"later or when they prove unreliable, and come back when they are used. Skills of a person, pinned ones and those that a\nscheduled prompt names are left alone. Nothing is deleted: `cairn skills restore` brings a skill back.",
+		Long: "Do now what weekly-curation does: skills that were made while nobody watched grow stale when nobody " +
+			"uses them, are archived\n" +
+			"later or when they prove unreliable, and come back when they are used. Skills of a person, pinned ones " +
+			"and those that a\nscheduled prompt names are left alone. Nothing is deleted: `cairn skills restore` " +
+			"brings a skill back.",
 		Example: "  cairn curate --dry-run\n  cairn curate -o json", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.looking(cmd.Context(), needs{make: true}, func(s *session) error {
@@ -55,7 +58,8 @@ func (c *cli) printCuration(r curate.Report) error {
 
 func (c *cli) insights() *cobra.Command {
 	days := 30
-	cmd := &cobra.Command{Use: "insights", Short: "Tell which skills are used, which are not, and what was spent", Example: "  cairn insights\n  cairn insights --days 7 -o json", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "insights", Short: "Tell which skills are used, which are not, and what was spent",
+		Example: "  cairn insights\n  cairn insights --days 7 -o json", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if days < 1 || days > maxPreviewDays {
 				return usageError{fmt.Errorf("--days %d: use 1 to %d", days, maxPreviewDays)}
@@ -103,7 +107,8 @@ func usages(tw *tabwriter.Writer, list []curate.SkillUsage) {
 	}
 	fmt.Fprintln(tw, "  SKILL\tSTATE\tUSES\tPASSED\tFAILED\tRELIABILITY\tMAKING IT COST")
 	for _, u := range list[:min(len(list), insightsShown)] {
-		fmt.Fprintf(tw, "  %s\t%s\t%d\t%d\t%d\t%.2f\t%s\n", u.Name, u.Status, u.Uses, u.Passes, u.Fails, u.Reliability, dollars(u.Micros))
+		fmt.Fprintf(tw, "  %s\t%s\t%d\t%d\t%d\t%.2f\t%s\n", u.Name, u.Status, u.Uses, u.Passes, u.Fails, u.Reliability,
+			dollars(u.Micros))
 	}
 	if more := len(list) - insightsShown; more > 0 {
 		fmt.Fprintf(tw, "  and %d more\n", more)

@@ -22,15 +22,19 @@ import (
 
 func (c *cli) demo() *cobra.Command {
 	return &cobra.Command{
-		Use: "demo", Short: "Distil a real conversation of an airline's agent into a skill package, start to finish", Example: "  cairn demo", Args: cobra.NoArgs,
-		Long: "Start the development stack, distil a real τ-bench conversation with tool calls into a skill package, and say where\nto look at it: the files, the run, and the workflow in Temporal UI. On a terminal the stack stays up until Enter.",
+		Use: "demo", Short: "Distil a real conversation of an airline's agent into a skill package, start to finish",
+		Example: "  cairn demo", Args: cobra.NoArgs,
+		Long: "Start the development stack, distil a real τ-bench conversation with tool calls into a skill " +
+			"package, and say where\nto look at it: the files, the run, and the workflow in Temporal UI. On a " +
+			"terminal the stack stays up until Enter.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runDemo(cmd.Context()) },
 	}
 }
 
 func (c *cli) runDemo(ctx context.Context) error {
 	started := time.Now()
-	conversations, err := transcript.Parse("airline-trajectory.json", bytes.NewReader(samples.Airline), transcript.MaxInput)
+	conversations, err := transcript.Parse("airline-trajectory.json", bytes.NewReader(samples.Airline),
+		transcript.MaxInput)
 	if err != nil {
 		return err
 	}
@@ -47,7 +51,8 @@ func (c *cli) runDemo(ctx context.Context) error {
 	for _, m := range conversations[0].Messages {
 		calls += len(m.ToolCalls)
 	}
-	c.say("2  a conversation of an airline's agent (τ-bench): %d messages, %d tool calls; it begins", len(conversations[0].Messages), calls)
+	c.say("2  a conversation of an airline's agent (τ-bench): %d messages, %d tool calls; it begins",
+		len(conversations[0].Messages), calls)
 	c.quote(opening(conversations[0].Messages))
 	c.say("3  distilling it; model: %s", s.models())
 	refs, err := s.accept(ctx, conversations, app.DistillSpec(s.Config, transcript.ExtractAuto), distillFlags{})

@@ -12,8 +12,11 @@ import (
 
 func (c *cli) dev() *cobra.Command {
 	return &cobra.Command{
-		Use: "dev", Short: "Run the whole development stack: Postgres, Temporal with its UI, and a worker", Example: "  cairn dev", Args: cobra.NoArgs,
-		Long: "Run the whole development stack until Ctrl-C: Postgres with pgvector, Temporal with its UI, and a worker. The data is\nkept in .cairn and is there next time. Other cairn commands started in the same folder use this stack.",
+		Use: "dev", Short: "Run the whole development stack: Postgres, Temporal with its UI, and a worker",
+		Example: "  cairn dev", Args: cobra.NoArgs,
+		Long: "Run the whole development stack until Ctrl-C: Postgres with pgvector, Temporal with its UI, and a " +
+			"worker. The data is\nkept in .cairn and is there next time. Other cairn commands started in the same " +
+			"folder use this stack.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runDev(cmd.Context()) },
 	}
 }
@@ -25,7 +28,8 @@ func (c *cli) runDev(ctx context.Context) error {
 	}
 	defer s.close()
 	if s.attached {
-		fmt.Fprintf(c.out, "a development stack runs on %s already; Temporal UI: %s\n", s.Config.Home, s.Config.TemporalUI)
+		fmt.Fprintf(c.out, "a development stack runs on %s already; Temporal UI: %s\n", s.Config.Home,
+			s.Config.TemporalUI)
 		return nil
 	}
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
@@ -43,7 +47,8 @@ func (c *cli) runDev(ctx context.Context) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(c.out, "\nready: try `cairn distill FILE` in another terminal; Ctrl-C stops everything, the data stays")
+	fmt.Fprintln(c.out,
+		"\nready: try `cairn distill FILE` in another terminal; Ctrl-C stops everything, the data stays")
 	<-ctx.Done()
 	fmt.Fprintln(c.out, "stopping")
 	return nil

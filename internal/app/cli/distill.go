@@ -28,18 +28,25 @@ func (c *cli) distill() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "distill FILE",
 		Short: "Distil the conversations in a file (- for standard input) into skill packages",
-		Long: "Distil the conversations in a file into versioned skill packages.\n\nFILE holds OpenAI chat messages (JSON or JSON lines), τ-bench trajectories, or text with `name: text`\n" +
-			"lines. The same file distilled again is the same request: it returns what was made, and pays for\nnothing. --fresh does it again.",
-		Example: "  cairn distill conversation.json\n  cairn distill airline.json --pick 1 -o json\n  cat chat.txt | cairn distill -",
-		Args:    exactly(1, "the file to distil"),
-		RunE:    func(cmd *cobra.Command, args []string) error { return c.runDistill(cmd.Context(), args[0], f) },
+		Long: "Distil the conversations in a file into versioned skill packages.\n\nFILE holds OpenAI chat messages " +
+			"(JSON or JSON lines), τ-bench trajectories, or text with `name: text`\n" +
+			"lines. The same file distilled again is the same request: it returns what was made, and pays for\n" +
+			"nothing. --fresh does it again.",
+		Example: "  cairn distill conversation.json\n  cairn distill airline.json --pick 1 -o json\n  cat chat.txt " +
+			"| cairn distill -",
+		Args: exactly(1, "the file to distil"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.runDistill(cmd.Context(), args[0], f) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.mode, "mode", "", "full or simple: with or without scripts and reference documents (default $SKILL_MODE, else full)")
-	flags.StringVar(&f.gate, "gate", "", "auto, memos or off: which conversations are worth distilling (default $SKILL_GATE, else auto)")
+	flags.StringVar(&f.mode, "mode", "", "full or simple: with or without scripts and reference documents (default "+
+		"$SKILL_MODE, else full)")
+	flags.StringVar(&f.gate, "gate", "", "auto, memos or off: which conversations are worth distilling (default "+
+		"$SKILL_GATE, else auto)")
 	flags.StringVar(&f.extract, "extract", "auto", "auto, always or never: whether to ask the gate")
-	flags.StringVar(&f.request, "request-id", "", "id of the request; the same id is the same request (default: of the content)")
-	flags.IntVar(&f.pick, "pick", -1, "distil only the conversation at this position, from 0, of a file that holds several")
+	flags.StringVar(&f.request, "request-id", "",
+		"id of the request; the same id is the same request (default: of the content)")
+	flags.IntVar(&f.pick, "pick", -1, "distil only the conversation at this position, from 0, of a file that holds "+
+		"several")
 	flags.IntVar(&f.from, "from", 0, "first message to distil, from 0; the ones before it only fill gaps")
 	flags.BoolVar(&f.fresh, "fresh", false, "distil again although it was done before, and pay again")
 	flags.BoolVar(&f.detach, "detach", false, "return when the requests are stored; a worker drives them to their end")
@@ -47,7 +54,8 @@ func (c *cli) distill() *cobra.Command {
 }
 
 func (c *cli) runDistill(ctx context.Context, file string, f distillFlags) error {
-	if f.extract != transcript.ExtractAuto && f.extract != transcript.ExtractAlways && f.extract != transcript.ExtractNever {
+	if f.extract != transcript.ExtractAuto && f.extract != transcript.ExtractAlways &&
+		f.extract != transcript.ExtractNever {
 		return usageError{fmt.Errorf("--extract %s is unknown; use auto, always or never", f.extract)}
 	}
 	conversations, err := c.read(file)
@@ -56,12 +64,14 @@ func (c *cli) runDistill(ctx context.Context, file string, f distillFlags) error
 	}
 	if f.pick >= 0 {
 		if f.pick >= len(conversations) {
-			return fault.New(fault.NotFound, fmt.Sprintf("--pick %d: the file holds %d conversations", f.pick, len(conversations)), fmt.Sprintf("use a position from 0 to %d", len(conversations)-1))
+			return fault.New(fault.NotFound, fmt.Sprintf("--pick %d: the file holds %d conversations", f.pick,
+				len(conversations)), fmt.Sprintf("use a position from 0 to %d", len(conversations)-1))
 		}
 		conversations = conversations[f.pick : f.pick+1]
 	}
 	if f.request != "" && len(conversations) > 1 {
-		return usageError{fmt.Errorf("--request-id names one request, the file holds %d conversations; use --pick", len(conversations))}
+		return usageError{fmt.Errorf("--request-id names one request, the file holds %d conversations; use --pick",
+			len(conversations))}
 	}
 	overrides := map[string]string{}
 	for name, value := range map[string]string{"SKILL_MODE": f.mode, "SKILL_GATE": f.gate} {
@@ -104,7 +114,8 @@ func (c *cli) read(file string) ([]transcript.Conversation, error) {
 	}
 	r, err := os.Open(file)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.NotFound, "the file cannot be read", "give the path of a file, or - for standard input")
+		return nil, fault.Wrap(err, fault.NotFound, "the file cannot be read",
+			"give the path of a file, or - for standard input")
 	}
 	defer r.Close()
 	if info, err := r.Stat(); err == nil && info.IsDir() {
@@ -114,10 +125,12 @@ func (c *cli) read(file string) ([]transcript.Conversation, error) {
 }
 
 // accept makes every conversation durable and starts its workflow.
-func (s *session) accept(ctx context.Context, conversations []transcript.Conversation, spec distill.Spec, f distillFlags) ([]run.Ref, error) {
+func (s *session) accept(ctx context.Context, conversations []transcript.Conversation, spec distill.Spec,
+	f distillFlags) ([]run.Ref, error) {
 	var refs []run.Ref
 	for _, conversation := range conversations {
-		r, _, err := s.Distill.Accept(ctx, distill.Request{Workspace: s.workspace.ID, WorkspaceKey: s.workspace.Key, ID: f.request,
+		r, _, err := s.Distill.Accept(ctx, distill.Request{Workspace: s.workspace.ID, WorkspaceKey: s.workspace.Key,
+			ID:           f.request,
 			Conversation: conversation, Channel: importChannel, Spec: spec, From: f.from, Fresh: f.fresh})
 		if err != nil {
 			return nil, err

@@ -25,15 +25,21 @@ type eraseFlags struct {
 
 func (c *cli) erase() *cobra.Command {
 	var f eraseFlags
-	cmd := &cobra.Command{Use: "erase [WORKSPACE]", Short: "Erase a workspace or one conversation everywhere, and prove it with counts",
-		Long: "Erase a workspace with everything in it, or one conversation of the workspace that -w names: rows, packages, open\n" +
-			"workflows. It cannot be taken back, so the name is asked for unless --yes is given. --dry-run only counts.\n" +
-			"Memories, skills and the identity that came of a conversation and of nothing else are kept without their source, or as\n" +
+	cmd := &cobra.Command{Use: "erase [WORKSPACE]",
+		Short: "Erase a workspace or one conversation everywhere, and prove it with counts",
+		Long: "Erase a workspace with everything in it, or one conversation of the workspace that -w names: rows, " +
+			"packages, open\n" +
+			"workflows. It cannot be taken back, so the name is asked for unless --yes is given. --dry-run only " +
+			"counts.\n" +
+			"Memories, skills and the identity that came of a conversation and of nothing else are kept without " +
+			"their source, or as\n" +
 			"--derived says; what has other sources stays. An identity that is not kept gives way to the one before it.",
-		Example: "  cairn erase default --dry-run\n  cairn erase no-longer-needed --yes\n  cairn erase --conversation old-talk --derived quarantine --yes", Args: cobra.MaximumNArgs(1),
+		Example: "  cairn erase default --dry-run\n  cairn erase no-longer-needed --yes\n  cairn erase " +
+			"--conversation old-talk --derived quarantine --yes", Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (len(args) == 1) == (f.conversation != "") {
-				return usageError{fmt.Errorf("give the name of a workspace, or --conversation with the id of one of its conversations")}
+				return usageError{fmt.Errorf("give the name of a workspace, or --conversation with the id of one of " +
+					"its conversations")}
 			}
 			if f.conversation == "" && cmd.Flags().Changed("derived") {
 				return usageError{fmt.Errorf("--derived is for one conversation: of a workspace nothing is kept")}
@@ -47,7 +53,8 @@ func (c *cli) erase() *cobra.Command {
 			return c.runErase(cmd.Context(), f)
 		}}
 	cmd.Flags().StringVar(&f.conversation, "conversation", "", "erase only the conversation with this id")
-	cmd.Flags().StringVar(&f.derived, "derived", erase.Keep, "what happens to memories, skills and the identity that came of it: keep, quarantine, delete")
+	cmd.Flags().StringVar(&f.derived, "derived", erase.Keep,
+		"what happens to memories, skills and the identity that came of it: keep, quarantine, delete")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "count what would go, and list what came of the conversation")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
 	return cmd
@@ -114,7 +121,8 @@ func (c *cli) confirm(name string) error {
 }
 
 // derivedWords say what is done to what came of a conversation.
-var derivedWords = map[string]string{erase.Keep: "kept without their source", erase.Quarantine: "quarantined", erase.Delete: "deleted"}
+var derivedWords = map[string]string{erase.Keep: "kept without their source", erase.Quarantine: "quarantined",
+	erase.Delete: "deleted"}
 
 func (c *cli) printPlan(p erase.Plan, of erase.Target) error {
 	if c.output == "json" {
@@ -136,7 +144,8 @@ func (c *cli) printPlan(p erase.Plan, of erase.Target) error {
 	if err := tw.Flush(); err != nil || of.Conversation == 0 {
 		return err
 	}
-	_, err := fmt.Fprintf(c.out, "Memories, skills and identities that came of it and of nothing else would be %s (--derived %s); all the rest would go.\n", derivedWords[of.Derived], of.Derived)
+	_, err := fmt.Fprintf(c.out, "Memories, skills and identities that came of it and of nothing else would be %s "+
+		"(--derived %s); all the rest would go.\n", derivedWords[of.Derived], of.Derived)
 	return err
 }
 
@@ -155,7 +164,8 @@ func (c *cli) printErasure(e erase.Erasure) error {
 	}
 	fmt.Fprintf(c.out, "erasure %d has ended: %d rows deleted\n", e.ID, e.Rows())
 	if e.Conversation != 0 {
-		fmt.Fprintf(c.out, "%d memories and %d skills came of it and of nothing else: they are %s\n", e.Memories, e.Skills, derivedWords[e.Derived])
+		fmt.Fprintf(c.out, "%d memories and %d skills came of it and of nothing else: they are %s\n", e.Memories,
+			e.Skills, derivedWords[e.Derived])
 	}
 	return nil
 }

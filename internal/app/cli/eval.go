@@ -25,12 +25,14 @@ func (c *cli) evalCommand() *cobra.Command {
 func (c *cli) evalRetrieval() *cobra.Command {
 	var data string
 	cmd := &cobra.Command{
-		Use: "retrieval", Short: "Measure how many of LoCoMo's evidence turns a search finds, beside plain BM25; needs no model and no network",
+		Use: "retrieval", Short: "Measure how many of LoCoMo's evidence turns a search finds, beside plain BM25; " +
+			"needs no model and no network",
 		Example: "  cairn eval retrieval --data locomo10.json",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.runEvalRetrieval(cmd.Context(), data) },
 	}
-	cmd.Flags().StringVar(&data, "data", "", "a file of snap-research/locomo's format (default locomo/locomo8.json under $CAIRN_DATA, else ../shared/data)")
+	cmd.Flags().StringVar(&data, "data", "",
+		"a file of snap-research/locomo's format (default locomo/locomo8.json under $CAIRN_DATA, else ../shared/data)")
 	return cmd
 }
 
@@ -49,7 +51,8 @@ func (c *cli) runEvalRetrieval(ctx context.Context, data string) error {
 		return err
 	}
 	defer done()
-	fmt.Fprintf(c.errs, "asking about %d conversations of %s with %s, %d dimensions\n", len(talks), data, h.Embedder.Model(), h.Embedder.Dims())
+	fmt.Fprintf(c.errs, "asking about %d conversations of %s with %s, %d dimensions\n", len(talks), data,
+		h.Embedder.Model(), h.Embedder.Dims())
 	r, err := retrieval.Measure(ctx, h.Retrieval(), talks)
 	if err != nil {
 		return err
@@ -64,7 +67,8 @@ func printRetrieval(out io.Writer, r retrieval.Result) error {
 	tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "CATEGORY\tQUESTIONS\tRECALL@5\tRECALL@10\tRECALL@20\tBM25@5\tBM25@10\tBM25@20")
 	line := func(name string, ours, base retrieval.Recall) {
-		fmt.Fprintf(tw, "%s\t%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\n", name, ours.Questions, ours.At5, ours.At10, ours.At20, base.At5, base.At10, base.At20)
+		fmt.Fprintf(tw, "%s\t%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\n", name, ours.Questions, ours.At5, ours.At10,
+			ours.At20, base.At5, base.At10, base.At20)
 	}
 	for i, name := range []string{"multi-hop", "temporal", "open", "single-hop"} {
 		line(fmt.Sprintf("%d %s", i+1, name), r.Categories[i+1], r.Baseline.Categories[i+1])
@@ -73,7 +77,8 @@ func printRetrieval(out io.Writer, r retrieval.Result) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\n%d turns, stored at %.0f a second; a search takes %.1f ms (p99 %.1f); %d questions name no turn as evidence and are left out\n",
+	_, err := fmt.Fprintf(out, "\n%d turns, stored at %.0f a second; a search takes %.1f ms (p99 %.1f); %d "+
+		"questions name no turn as evidence and are left out\n",
 		r.Turns, r.TurnsPerSec, r.P50, r.P99, r.Skipped)
 	return err
 }

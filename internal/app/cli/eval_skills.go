@@ -31,22 +31,37 @@ type skillsEval struct {
 	baselines                 []string
 }
 
-const skillsEvalLong = "Measure memory skills in memory, without a database. Skills and policy learn on the other %s and\n" +
-	"are tested on one. The rules that work offline keep the memories and propose the edits; the configured model answers,\n" +
+const skillsEvalLong = "Measure memory skills in memory, without a database. Skills and policy learn on the other " +
+	"%s and\n" +
+	"are tested on one. The rules that work offline keep the memories and propose the edits; the configured model " +
+	"answers,\n" +
 	"and one may judge the answers."
 
 func (c *cli) skillsEvals() []*cobra.Command {
 	return []*cobra.Command{
-		c.evalSkills(skillsEval{name: "locomo", short: "Measure what memory skills keep of LoCoMo's conversations, beside baselines by name", data: "a file of snap-research/locomo's format", public: "locomo/locomo8.json",
-			tested: "conversations", example: "  cairn eval locomo --data locomo10.json --baseline static --baseline none --limit 20\n  cairn eval locomo --data locomo10.json --baseline static --spans turn-pair --session-workers 4", measure: measureLocomo}),
-		c.evalSkills(skillsEval{name: "longmemeval", short: "Measure what memory skills keep of LongMemEval's histories, beside baselines by name", data: "a file of LongMemEval, longmemeval_s.json for instance",
-			tested: "histories", example: "  cairn eval longmemeval --data longmemeval_s.json --baseline static --conversations 20",
+		c.evalSkills(skillsEval{name: "locomo",
+			short: "Measure what memory skills keep of LoCoMo's conversations, beside baselines by name",
+			data:  "a file of snap-research/locomo's format", public: "locomo/locomo8.json",
+			tested: "conversations", example: "  cairn eval locomo --data locomo10.json --baseline static " +
+				"--baseline none --limit 20\n  cairn eval locomo --data locomo10.json --baseline static --spans " +
+				"turn-pair --session-workers 4", measure: measureLocomo}),
+		c.evalSkills(skillsEval{name: "longmemeval",
+			short:  "Measure what memory skills keep of LongMemEval's histories, beside baselines by name",
+			data:   "a file of LongMemEval, longmemeval_s.json for instance",
+			tested: "histories", example: "  cairn eval longmemeval --data longmemeval_s.json --baseline static " +
+				"--conversations 20",
 			measure: measureSet(longmemeval.Open, evaluation.LongMemEval)}),
-		c.evalSkills(skillsEval{name: "hotpotqa", short: "Measure what memory skills keep of HotpotQA's paragraphs, beside baselines by name", data: "a file of HotpotQA, hotpot_dev_distractor_v1.json for instance",
-			tested: "questions", example: "  cairn eval hotpotqa --data hotpot_dev_distractor_v1.json --baseline static --spans paragraph --conversations 50",
+		c.evalSkills(skillsEval{name: "hotpotqa",
+			short:  "Measure what memory skills keep of HotpotQA's paragraphs, beside baselines by name",
+			data:   "a file of HotpotQA, hotpot_dev_distractor_v1.json for instance",
+			tested: "questions", example: "  cairn eval hotpotqa --data hotpot_dev_distractor_v1.json --baseline " +
+				"static --spans paragraph --conversations 50",
 			measure: measureSet(hotpotqa.Open, evaluation.HotpotQA)}),
-		c.evalSkills(skillsEval{name: "alfworld", short: "Measure what memory skills keep of recorded ALFWorld trajectories, by the tasks that can be replayed", data: "a JSON array of recorded trajectories",
-			tested: "task types", example: "  cairn eval alfworld --data trajectories.json --baseline static --conversations 6",
+		c.evalSkills(skillsEval{name: "alfworld",
+			short: "Measure what memory skills keep of recorded ALFWorld trajectories, by the tasks that can be " +
+				"replayed", data: "a JSON array of recorded trajectories",
+			tested: "task types", example: "  cairn eval alfworld --data trajectories.json --baseline static " +
+				"--conversations 6",
 			measure: func(ctx context.Context, path string, o evaluation.Options) ([]evaluation.Table, error) {
 				all, err := alfworld.Open(path)
 				if err != nil {
@@ -68,7 +83,9 @@ func measureLocomo(ctx context.Context, path string, o evaluation.Options) ([]ev
 }
 
 // measureSet opens a file of samples and measures on them.
-func measureSet[T any](open func(string) ([]T, error), of func([]T, evaluation.Options) (evaluation.Set, error)) func(context.Context, string, evaluation.Options) ([]evaluation.Table, error) {
+func measureSet[T any](open func(string) ([]T, error),
+	of func([]T, evaluation.Options) (evaluation.Set, error)) func(context.Context, string,
+	evaluation.Options) ([]evaluation.Table, error) {
 	return func(ctx context.Context, path string, o evaluation.Options) ([]evaluation.Table, error) {
 		all, err := open(path)
 		if err != nil {
@@ -78,7 +95,8 @@ func measureSet[T any](open func(string) ([]T, error), of func([]T, evaluation.O
 	}
 }
 
-func measured[T any](ctx context.Context, all []T, of func([]T, evaluation.Options) (evaluation.Set, error), o evaluation.Options) ([]evaluation.Table, error) {
+func measured[T any](ctx context.Context, all []T, of func([]T, evaluation.Options) (evaluation.Set, error),
+	o evaluation.Options) ([]evaluation.Table, error) {
 	set, err := of(all, o)
 	if err != nil {
 		return nil, err
@@ -94,7 +112,8 @@ func (c *cli) evalSkills(e skillsEval) *cobra.Command {
 	e.options = evaluation.DefaultOptions()
 	e.options.Folds, e.options.Seeds = 1, 1
 	names := strings.Join(slices.Sorted(maps.Keys(evaluation.Names)), ", ")
-	cmd := &cobra.Command{Use: e.name, Short: e.short, Long: fmt.Sprintf(skillsEvalLong, e.tested), Example: e.example, Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: e.name, Short: e.short, Long: fmt.Sprintf(skillsEvalLong, e.tested), Example: e.example,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runEvalSkills(cmd.Context(), e) }}
 	usual := ""
 	if e.public != "" {
@@ -102,7 +121,8 @@ func (c *cli) evalSkills(e skillsEval) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&e.path, "data", "", e.data+usual)
-	flags.StringArrayVar(&e.baselines, "baseline", nil, "what to measure, again for each: "+names+" (default all of them)")
+	flags.StringArrayVar(&e.baselines, "baseline", nil,
+		"what to measure, again for each: "+names+" (default all of them)")
 	flags.IntVar(&e.options.Limit, "limit", 0, "questions of each at most (default all)")
 	flags.IntVar(&e.options.Folds, "conversations", e.options.Folds, e.tested+" to test on")
 	flags.IntVar(&e.options.Seeds, "seeds", e.options.Seeds, "trainings of each, averaged")
@@ -110,7 +130,9 @@ func (c *cli) evalSkills(e skillsEval) *cobra.Command {
 	e.options.Spans.Mode = ""
 	spanFlags(cmd, &e.options.Spans, executor.FixedLength)
 	fuseFlags(cmd, &e.options.Fuse, &e.options.Temperature, policy.Mean)
-	flags.IntVar(&e.options.SessionWorkers, "session-workers", e.options.SessionWorkers, "spans of what is tested on at once: each sees the memory as it was before the first of them, which costs quality")
+	flags.IntVar(&e.options.SessionWorkers, "session-workers", e.options.SessionWorkers,
+		"spans of what is tested on at once: each sees the memory as it was before the first of them, which costs "+
+			"quality")
 	flags.StringVar(&e.judge, "judge", "", "model that judges the answers (default none)")
 	return cmd
 }
@@ -119,7 +141,8 @@ func (c *cli) runEvalSkills(ctx context.Context, e skillsEval) error {
 	for _, name := range e.baselines {
 		row, there := evaluation.Names[name]
 		if !there {
-			return usageError{fmt.Errorf("--baseline %s is unknown; use one of %s", name, strings.Join(slices.Sorted(maps.Keys(evaluation.Names)), ", "))}
+			return usageError{fmt.Errorf("--baseline %s is unknown; use one of %s", name,
+				strings.Join(slices.Sorted(maps.Keys(evaluation.Names)), ", "))}
 		}
 		e.options.Rows = append(e.options.Rows, row)
 	}
@@ -138,7 +161,8 @@ func (c *cli) runEvalSkills(ctx context.Context, e skillsEval) error {
 	}
 	if cfg.Offline() {
 		if e.judge != "" {
-			return usageError{fmt.Errorf("--judge needs a model: the offline rules cannot judge answers; set OPENAI_API_KEY or OPENAI_BASE_URL")}
+			return usageError{fmt.Errorf("--judge needs a model: the offline rules cannot judge answers; set " +
+				"OPENAI_API_KEY or OPENAI_BASE_URL")}
 		}
 		fmt.Fprintln(c.errs, "model: offline rules")
 	}

@@ -12,10 +12,14 @@ import (
 func (c *cli) feedback() *cobra.Command {
 	var f feedback.Input
 	var once string
-	cmd := &cobra.Command{Use: "feedback good|bad", Short: "Say whether an answer was good, and what would have been right",
-		Long:    "Say whether an answer was good, and what would have been right. A bad answer becomes a hard case, from which the\nbank of memory skills evolves; a good one halves the failures of its question. Of a turn both count for the memory\nskills behind what it was shown.",
-		Example: "  cairn feedback bad --question \"Where does Vera live?\" --correction Bergen\n  cairn feedback good --question \"Where does Vera live?\"",
-		Args:    exactly(1, "good or bad"),
+	cmd := &cobra.Command{Use: "feedback good|bad",
+		Short: "Say whether an answer was good, and what would have been right",
+		Long: "Say whether an answer was good, and what would have been right. A bad answer becomes a hard case, " +
+			"from which the\nbank of memory skills evolves; a good one halves the failures of its question. Of a " +
+			"turn both count for the memory\nskills behind what it was shown.",
+		Example: "  cairn feedback bad --question \"Where does Vera live?\" --correction Bergen\n  cairn feedback " +
+			"good --question \"Where does Vera live?\"",
+		Args: exactly(1, "good or bad"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.Rating = args[0]
 			return c.runFeedback(cmd.Context(), once, f)

@@ -17,8 +17,10 @@ import (
 // answers with all that it was shown.
 func recalling(t *testing.T, mode string) *openaitest.Server {
 	m := openaitest.New(t)
-	m.On(openaitest.Rule{Results: new(0), Offers: []string{"memory_search", "vector_retrieve_memory"}, Calls: []llm.ToolCall{
-		{ID: "v", Name: "vector_retrieve_memory", Arguments: `{"query_items":[{"memory_type":"personal","memory_target":"Ada","query":"roof"}]}`}}})
+	m.On(openaitest.Rule{Results: new(0), Offers: []string{"memory_search", "vector_retrieve_memory"},
+		Calls: []llm.ToolCall{
+			{ID: "v", Name: "vector_retrieve_memory",
+				Arguments: `{"query_items":[{"memory_type":"personal","memory_target":"Ada","query":"roof"}]}`}}})
 	m.On(openaitest.Rule{ReplyFunc: func(c openaitest.Call) string {
 		shown := ""
 		for _, m := range c.Messages {
@@ -50,10 +52,13 @@ func TestTheExampleOfTheHookWorksInEachMode(t *testing.T) {
 	lines := ""
 	for mode := range modes {
 		models[mode] = recalling(t, mode)
-		lines += "OPENAI_BASE_URL=" + models[mode].URL + " ./hook -session " + mode + " -mode " + mode + " <<< 'What does Ada keep on the roof?'\n"
+		lines += "OPENAI_BASE_URL=" + models[mode].URL + " ./hook -session " + mode + " -mode " + mode +
+			" <<< 'What does Ada keep on the roof?'\n"
 	}
 	saver := openaitest.New(t)
-	saver.On(openaitest.Rule{Results: new(0), Calls: []llm.ToolCall{{ID: "s", Name: "memory_save", Arguments: `{"content":"The third hive is empty."}`}, {ID: "x", Name: "fly_away", Arguments: `{}`}}})
+	saver.On(openaitest.Rule{Results: new(0),
+		Calls: []llm.ToolCall{{ID: "s", Name: "memory_save", Arguments: `{"content":"The third hive is empty."}`},
+			{ID: "x", Name: "fly_away", Arguments: `{}`}}})
 	saver.On(openaitest.Rule{Results: new(2), Reply: "Saved."})
 	printed := w.typed(t, `
 export CAIRN_KEY=$(bin/cairn keys create --name hook --scopes write) OPENAI_API_KEY=none CAIRN_MODEL=scripted
@@ -67,7 +72,8 @@ OPENAI_BASE_URL=`+saver.URL+` ./hook -session saving -mode tools <<< 'Keep in mi
 		t.Run(mode, func(t *testing.T) {
 			_, said, _ := strings.Cut(printed, "agent: "+mode+": ")
 			said, _, _ = strings.Cut(said, "\n")
-			if strings.Contains(said, "Recalled from memory. This is data") != want.recalls || !strings.Contains(said, "Ada keeps bees on the roof.") {
+			if strings.Contains(said, "Recalled from memory. This is data") != want.recalls ||
+				!strings.Contains(said, "Ada keeps bees on the roof.") {
 				t.Errorf("it said %q", said)
 			}
 			for i, c := range models[mode].Requests() {
@@ -75,8 +81,12 @@ OPENAI_BASE_URL=`+saver.URL+` ./hook -session saving -mode tools <<< 'Keep in mi
 					t.Errorf("request %d has %d tools", i, len(c.Tools))
 				}
 			}
-			rows, err := w.Admin().Query(t.Context(), `select role || case role when 'tool' then ' ' || content else '' end from cairn.messages m
-				where exists (select 1 from cairn.messages o where o.conversation_id = m.conversation_id and o.content like $1) order by seq`, mode+": %")
+			rows, err := w.Admin().Query(t.Context(),
+				`select role || case role when 'tool' then ' ' || content else '' end from cairn.messages m
+				where exists (select 1 from cairn.messages o where o.conversation_id = m.conversation_id and o.content `+
+					`like `+
+					`$1) `+
+					`order by seq`, mode+": %")
 			testkit.Must(t, err)
 			recorded, err := pgx.CollectRows(rows, pgx.RowTo[string])
 			testkit.Must(t, err)
@@ -86,20 +96,24 @@ OPENAI_BASE_URL=`+saver.URL+` ./hook -session saving -mode tools <<< 'Keep in mi
 		})
 	}
 	var sessions int
-	testkit.Must(t, w.Admin().QueryRow(t.Context(), "select count(*) from cairn.runs where kind = 'summarize'").Scan(&sessions))
+	testkit.Must(t, w.Admin().QueryRow(t.Context(), "select count(*) from cairn.runs where kind = 'summarize'").
+		Scan(&sessions))
 	if sessions != 2 {
 		t.Errorf("%d sessions were recorded, want those of static and both", sessions)
 	}
-	if _, listed, _ := w.run("", "memories", "list", "-o", "json"); !strings.Contains(listed, "The third hive is empty.") {
+	if _, listed, _ := w.run("", "memories", "list", "-o", "json"); !strings.Contains(listed,
+		"The third hive is empty.") {
 		t.Errorf("saved %s", listed)
 	}
 	told := map[string]any{}
 	last := saver.Requests()[1].Messages
 	testkit.Must(t, json.Unmarshal([]byte(last[len(last)-1].Content), &told))
-	if problem, _ := told["error"].(map[string]any); told["ok"] != false || problem["code"] != "unknown_tool" || problem["hint"] == "" {
+	if problem, _ := told["error"].(map[string]any); told["ok"] != false || problem["code"] != "unknown_tool" ||
+		problem["hint"] == "" {
 		t.Errorf("a tool that is none: %v", told)
 	}
-	if !strings.Contains(printed, `there is no hook mode "sometimes" [invalid_argument]`) || !strings.HasSuffix(printed, "exit 1\n") {
+	if !strings.Contains(printed, `there is no hook mode "sometimes" [invalid_argument]`) ||
+		!strings.HasSuffix(printed, "exit 1\n") {
 		t.Errorf("a mode that is none: %s", printed)
 	}
 }

@@ -13,18 +13,23 @@ import (
 )
 
 func (c *cli) keys() *cobra.Command {
-	cmd := &cobra.Command{Use: "keys", Short: "Make, list and revoke the keys of the HTTP API", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd := &cobra.Command{Use: "keys", Short: "Make, list and revoke the keys of the HTTP API", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var name string
 	var scopes []string
 	create := &cobra.Command{Use: "create", Short: "Make a key for the workspace and print it, once",
-		Long:    "Make a key for the workspace and print it. This is the only time: what is stored is its SHA-256. A key speaks for\none workspace. Scopes: read looks; write changes, and looks; admin decides what waits for approval, and all the rest.",
+		Long: "Make a key for the workspace and print it. This is the only time: what is stored is its SHA-256. " +
+			"A key speaks for\none workspace. Scopes: read looks; write changes, and looks; admin decides what " +
+			"waits for approval, and all the rest.",
 		Example: "  cairn keys create --name chat-gateway --scopes read,write", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.createKey(cmd.Context(), name, scopes) }}
 	create.Flags().StringVar(&name, "name", "", "who will use it, 1 to 100 characters")
 	create.Flags().StringSliceVar(&scopes, "scopes", []string{"read", "write"}, "what it may do: read, write, admin")
-	list := &cobra.Command{Use: "list", Short: "List the keys of the workspace by their first characters", Example: "  cairn keys list", Args: cobra.NoArgs,
+	list := &cobra.Command{Use: "list", Short: "List the keys of the workspace by their first characters",
+		Example: "  cairn keys list", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listKeys(cmd.Context()) }}
-	revoke := &cobra.Command{Use: "revoke KEY", Short: "End a key; gateways notice within seconds", Example: "  cairn keys revoke 1", Args: exactly(1, "the key's number"),
+	revoke := &cobra.Command{Use: "revoke KEY", Short: "End a key; gateways notice within seconds",
+		Example: "  cairn keys revoke 1", Args: exactly(1, "the key's number"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.revokeKey(cmd.Context(), args[0]) }}
 	cmd.AddCommand(create, list, revoke)
 	return cmd
@@ -50,13 +55,15 @@ func (c *cli) createKey(ctx context.Context, name string, scopes []string) error
 	}
 	switch c.output {
 	case "json":
-		return c.printJSON(map[string]any{"key": key, "id": made.ID, "name": made.Name, "scopes": made.Scopes, "workspace": s.workspace.Name})
+		return c.printJSON(map[string]any{"key": key, "id": made.ID, "name": made.Name, "scopes": made.Scopes,
+			"workspace": s.workspace.Name})
 	case "text":
 		fmt.Fprintln(c.out, key)
 		return nil
 	}
 	fmt.Fprintf(c.out, "%s\n", key)
-	fmt.Fprintf(c.errs, "key %d, %q, for workspace %q, may %s; it is shown this once\n", made.ID, made.Name, s.workspace.Name, strings.Join(made.Scopes, ", "))
+	fmt.Fprintf(c.errs, "key %d, %q, for workspace %q, may %s; it is shown this once\n", made.ID, made.Name,
+		s.workspace.Name, strings.Join(made.Scopes, ", "))
 	return nil
 }
 
@@ -85,7 +92,8 @@ func (c *cli) listKeys(ctx context.Context) error {
 		if k.RevokedAt != nil {
 			revoked = k.RevokedAt.Local().Format(time.DateTime)
 		}
-		fmt.Fprintf(tw, "%d\t%s\t%s…\t%s\t%s\t%s\n", k.ID, k.Name, k.Hint, strings.Join(k.Scopes, ","), k.CreatedAt.Local().Format(time.DateTime), revoked)
+		fmt.Fprintf(tw, "%d\t%s\t%s…\t%s\t%s\t%s\n", k.ID, k.Name, k.Hint, strings.Join(k.Scopes, ","),
+			k.CreatedAt.Local().Format(time.DateTime), revoked)
 	}
 	return tw.Flush()
 }

@@ -19,53 +19,74 @@ import (
 // changes are the commands that look at a skill's versions and change its state.
 func (c *cli) changes() []*cobra.Command {
 	const sample = "update-reservation-flights"
-	history := &cobra.Command{Use: "history SKILL", Short: "List a skill's versions, the latest first", Example: "  cairn skills history " + sample, Args: exactly(1, "the skill's name or number"),
+	history := &cobra.Command{Use: "history SKILL", Short: "List a skill's versions, the latest first",
+		Example: "  cairn skills history " + sample, Args: exactly(1, "the skill's name or number"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.skillHistory(cmd.Context(), args[0]) }}
 	var from, to, base int
-	diff := &cobra.Command{Use: "diff SKILL", Short: "Show what changed between two versions of a skill", Example: "  cairn skills diff " + sample + "\n  cairn skills diff " + sample + " --from 1 --to 1",
-		Args: exactly(1, "the skill's name or number"), RunE: func(cmd *cobra.Command, args []string) error { return c.skillDiff(cmd.Context(), args[0], from, to) }}
+	diff := &cobra.Command{Use: "diff SKILL", Short: "Show what changed between two versions of a skill",
+		Example: "  cairn skills diff " + sample + "\n  cairn skills diff " + sample + " --from 1 --to 1",
+		Args:    exactly(1, "the skill's name or number"), RunE: func(cmd *cobra.Command, args []string) error {
+			return c.skillDiff(cmd.Context(), args[0], from, to)
+		}}
 	diff.Flags().IntVar(&from, "from", 0, "the older version (default: the one that the newer was made on)")
 	diff.Flags().IntVar(&to, "to", 0, "the newer version (default: the one in force)")
-	rollback := &cobra.Command{Use: "rollback SKILL --to VERSION", Short: "Make a new version that says what an old one said", Example: "  cairn skills rollback " + sample + " --to 1",
-		Args: exactly(1, "the skill's name or number"), RunE: func(cmd *cobra.Command, args []string) error {
+	rollback := &cobra.Command{Use: "rollback SKILL --to VERSION",
+		Short:   "Make a new version that says what an old one said",
+		Example: "  cairn skills rollback " + sample + " --to 1",
+		Args:    exactly(1, "the skill's name or number"), RunE: func(cmd *cobra.Command, args []string) error {
 			if to < 1 {
 				return usageError{fmt.Errorf("--to is missing: the version to go back to")}
 			}
-			return c.change(cmd.Context(), args[0], func(ctx context.Context, s *session, h skill.Head) (skill.Head, error) {
-				return s.Library.Rollback(ctx, s.workspace.ID, h.ID, to, base)
-			})
+			return c.change(cmd.Context(), args[0],
+				func(ctx context.Context, s *session, h skill.Head) (skill.Head, error) {
+					return s.Library.Rollback(ctx, s.workspace.ID, h.ID, to, base)
+				})
 		}}
 	rollback.Flags().IntVar(&to, "to", 0, "the version to go back to")
 	rollback.Flags().IntVar(&base, "base", 0, "refuse unless this version is in force")
-	state := func(use, short string, do func(*library.Library) func(context.Context, int64, int64) (skill.Head, error)) *cobra.Command {
-		return &cobra.Command{Use: use + " SKILL", Short: short, Example: "  cairn skills " + use + " " + sample, Args: exactly(1, "the skill's name or number"),
+	state := func(use, short string, do func(*library.Library) func(context.Context, int64, int64) (skill.Head,
+		error)) *cobra.Command {
+		return &cobra.Command{Use: use + " SKILL", Short: short, Example: "  cairn skills " + use + " " + sample,
+			Args: exactly(1, "the skill's name or number"),
 			RunE: func(cmd *cobra.Command, args []string) error {
-				return c.change(cmd.Context(), args[0], func(ctx context.Context, s *session, h skill.Head) (skill.Head, error) {
-					return do(s.Library)(ctx, s.workspace.ID, h.ID)
-				})
+				return c.change(cmd.Context(), args[0],
+					func(ctx context.Context, s *session, h skill.Head) (skill.Head, error) {
+						return do(s.Library)(ctx, s.workspace.ID, h.ID)
+					})
 			}}
 	}
-	archive := state("archive", "Take a skill out of use; it keeps its name and its history", func(l *library.Library) func(context.Context, int64, int64) (skill.Head, error) { return l.Archive })
-	restore := &cobra.Command{Use: "restore SKILL", Short: "Put a skill back into use that was archived, quarantined or deleted", Example: "  cairn skills restore " + sample, Args: exactly(1, "the skill's name or number"),
+	archive := state("archive", "Take a skill out of use; it keeps its name and its history",
+		func(l *library.Library) func(context.Context, int64, int64) (skill.Head, error) { return l.Archive })
+	restore := &cobra.Command{Use: "restore SKILL",
+		Short:   "Put a skill back into use that was archived, quarantined or deleted",
+		Example: "  cairn skills restore " + sample, Args: exactly(1, "the skill's name or number"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.restore(cmd.Context(), args[0]) }}
-	adopt := state("adopt", "Let autonomous writers change a skill", func(l *library.Library) func(context.Context, int64, int64) (skill.Head, error) {
-		return func(ctx context.Context, ws, id int64) (skill.Head, error) { return l.Manage(ctx, ws, id, true) }
-	})
-	release := state("release", "Take a skill from the autonomous writers", func(l *library.Library) func(context.Context, int64, int64) (skill.Head, error) {
-		return func(ctx context.Context, ws, id int64) (skill.Head, error) { return l.Manage(ctx, ws, id, false) }
-	})
-	trust := state("trust", "Say that untrusted text in a skill has been looked at", func(l *library.Library) func(context.Context, int64, int64) (skill.Head, error) { return l.Trust })
-	pin := state("pin", "Freeze a skill against every change that no person makes", func(l *library.Library) func(context.Context, int64, int64) (skill.Head, error) {
-		return func(ctx context.Context, ws, id int64) (skill.Head, error) { return l.Pin(ctx, ws, id, true) }
-	})
-	unpin := state("unpin", "Let a pinned skill change again", func(l *library.Library) func(context.Context, int64, int64) (skill.Head, error) {
-		return func(ctx context.Context, ws, id int64) (skill.Head, error) { return l.Pin(ctx, ws, id, false) }
-	})
-	return []*cobra.Command{history, diff, rollback, archive, restore, pin, unpin, adopt, release, trust, c.pending(), c.decide("approve", "Approve a candidate, a draft, or a change that waits"), c.decide("reject", "Reject a candidate, a draft, or a change that waits"), c.importSkill()}
+	adopt := state("adopt", "Let autonomous writers change a skill",
+		func(l *library.Library) func(context.Context, int64, int64) (skill.Head, error) {
+			return func(ctx context.Context, ws, id int64) (skill.Head, error) { return l.Manage(ctx, ws, id, true) }
+		})
+	release := state("release", "Take a skill from the autonomous writers",
+		func(l *library.Library) func(context.Context, int64, int64) (skill.Head, error) {
+			return func(ctx context.Context, ws, id int64) (skill.Head, error) { return l.Manage(ctx, ws, id, false) }
+		})
+	trust := state("trust", "Say that untrusted text in a skill has been looked at",
+		func(l *library.Library) func(context.Context, int64, int64) (skill.Head, error) { return l.Trust })
+	pin := state("pin", "Freeze a skill against every change that no person makes",
+		func(l *library.Library) func(context.Context, int64, int64) (skill.Head, error) {
+			return func(ctx context.Context, ws, id int64) (skill.Head, error) { return l.Pin(ctx, ws, id, true) }
+		})
+	unpin := state("unpin", "Let a pinned skill change again",
+		func(l *library.Library) func(context.Context, int64, int64) (skill.Head, error) {
+			return func(ctx context.Context, ws, id int64) (skill.Head, error) { return l.Pin(ctx, ws, id, false) }
+		})
+	return []*cobra.Command{history, diff, rollback, archive, restore, pin, unpin, adopt, release, trust, c.pending(),
+		c.decide("approve", "Approve a candidate, a draft, or a change that waits"),
+		c.decide("reject", "Reject a candidate, a draft, or a change that waits"), c.importSkill()}
 }
 
 // change finds a skill, changes it and prints what it is now.
-func (c *cli) change(ctx context.Context, name string, fn func(context.Context, *session, skill.Head) (skill.Head, error)) error {
+func (c *cli) change(ctx context.Context, name string,
+	fn func(context.Context, *session, skill.Head) (skill.Head, error)) error {
 	s, err := c.open(ctx, needs{})
 	if err != nil {
 		return err
@@ -128,7 +149,8 @@ func (c *cli) skillHistory(ctx context.Context, name string) error {
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "VERSION\tON\tMADE\tBY\tRUN\tCHANGE")
 	for _, v := range versions {
-		fmt.Fprintf(tw, "%d\t%d\t%s\t%s\t%d\t%s\n", v.Number, v.Base, v.CreatedAt.Local().Format(time.DateTime), v.Origin, v.Run, v.ChangeSummary)
+		fmt.Fprintf(tw, "%d\t%d\t%s\t%s\t%d\t%s\n", v.Number, v.Base, v.CreatedAt.Local().Format(time.DateTime),
+			v.Origin, v.Run, v.ChangeSummary)
 	}
 	return tw.Flush()
 }
@@ -158,7 +180,8 @@ func (c *cli) skillDiff(ctx context.Context, name string, from, to int) error {
 }
 
 func (c *cli) pending() *cobra.Command {
-	return &cobra.Command{Use: "pending", Short: "List the changes that wait for approval", Example: "  cairn skills pending", Args: cobra.NoArgs,
+	return &cobra.Command{Use: "pending", Short: "List the changes that wait for approval",
+		Example: "  cairn skills pending", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := c.open(cmd.Context(), needs{})
 			if err != nil {
@@ -180,7 +203,8 @@ func (c *cli) pending() *cobra.Command {
 			tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(tw, "CHANGE\tSKILL\tON\tSTATE\tSINCE\tBY\tWHY IT WAITS")
 			for _, p := range waiting {
-				fmt.Fprintf(tw, "%d\t%s\t%d\t%s\t%s\t%s\t%s\n", p.ID, p.Name, p.Base, p.State, p.CreatedAt.Local().Format(time.DateTime), p.Origin, p.Reason)
+				fmt.Fprintf(tw, "%d\t%s\t%d\t%s\t%s\t%s\t%s\n", p.ID, p.Name, p.Base, p.State,
+					p.CreatedAt.Local().Format(time.DateTime), p.Origin, p.Reason)
 			}
 			return tw.Flush()
 		}}
@@ -190,18 +214,22 @@ func (c *cli) pending() *cobra.Command {
 // by its number.
 func (c *cli) decide(use, short string) *cobra.Command {
 	var changeID int64
-	cmd := &cobra.Command{Use: use + " [SKILL]", Short: short, Example: "  cairn skills " + use + " weather-report\n  cairn skills " + use + " --change 1", Args: cobra.MaximumNArgs(1),
+	cmd := &cobra.Command{Use: use + " [SKILL]", Short: short,
+		Example: "  cairn skills " + use + " weather-report\n  cairn skills " + use + " --change 1",
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (changeID != 0) == (len(args) == 1) {
-				return usageError{fmt.Errorf("give the name of a candidate or a draft, or --change with a number of `cairn skills pending`")}
+				return usageError{fmt.Errorf("give the name of a candidate or a draft, or --change with a number of " +
+					"`cairn skills pending`")}
 			}
 			if len(args) == 1 {
-				return c.change(cmd.Context(), args[0], func(ctx context.Context, s *session, h skill.Head) (skill.Head, error) {
-					if use == "approve" {
-						return s.Library.Approve(ctx, s.workspace.ID, h.ID)
-					}
-					return s.Library.Reject(ctx, s.workspace.ID, h.ID)
-				})
+				return c.change(cmd.Context(), args[0],
+					func(ctx context.Context, s *session, h skill.Head) (skill.Head, error) {
+						if use == "approve" {
+							return s.Library.Approve(ctx, s.workspace.ID, h.ID)
+						}
+						return s.Library.Reject(ctx, s.workspace.ID, h.ID)
+					})
 			}
 			return c.decideChange(cmd.Context(), use, changeID)
 		}}
@@ -234,9 +262,11 @@ func (c *cli) decideChange(ctx context.Context, use string, id int64) error {
 
 func (c *cli) importSkill() *cobra.Command {
 	var trust bool
-	cmd := &cobra.Command{Use: "import ZIP", Short: "Import a skill package (- for standard input); it waits for approval unless --trust says otherwise",
-		Example: "  cairn skills import weather-report.zip\n  cairn skills import weather-report.zip --trust", Args: exactly(1, "the zip to import"),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.runImport(cmd.Context(), args[0], trust) }}
+	cmd := &cobra.Command{Use: "import ZIP",
+		Short:   "Import a skill package (- for standard input); it waits for approval unless --trust says otherwise",
+		Example: "  cairn skills import weather-report.zip\n  cairn skills import weather-report.zip --trust",
+		Args:    exactly(1, "the zip to import"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return c.runImport(cmd.Context(), args[0], trust) }}
 	cmd.Flags().BoolVar(&trust, "trust", false, "put it into force at once")
 	return cmd
 }
@@ -246,7 +276,8 @@ func (c *cli) runImport(ctx context.Context, file string, trust bool) error {
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return fault.Wrap(err, fault.NotFound, "the package cannot be read", "give the path of a zip, or - for standard input")
+			return fault.Wrap(err, fault.NotFound, "the package cannot be read",
+				"give the path of a zip, or - for standard input")
 		}
 		defer f.Close()
 		in = f

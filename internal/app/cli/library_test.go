@@ -41,7 +41,8 @@ func (w *world) prepared(t *testing.T, args []string) []string {
 		return w.putAway(t, args)
 	}
 	if args[0] == "memories" && args[1] == "undo" {
-		if code, _, errs := w.run("user: I am Ada. I always fly from Osaka.\nassistant: Noted.", "summarize", "-", "--request-id", args[2]); code != 0 {
+		if code, _, errs := w.run("user: I am Ada. I always fly from Osaka.\nassistant: Noted.", "summarize", "-",
+			"--request-id", args[2]); code != 0 {
 			t.Fatalf("exit %d: %s", code, errs)
 		}
 		return args
@@ -84,7 +85,8 @@ func (w *world) written(t *testing.T, args []string) {
 
 func howTo(name string) string {
 	return "---\nname: " + name + "\ndescription: Bring " + name + " into production\n---\n" +
-		"## When to Use\nBefore a release.\n\n## Procedure\n1. Build " + name + "\n2. Roll it out\n\n## Pitfalls\n- An old schema\n\n## Verification\nProbe it.\n"
+		"## When to Use\nBefore a release.\n\n## Procedure\n1. Build " + name +
+		"\n2. Roll it out\n\n## Pitfalls\n- An old schema\n\n## Verification\nProbe it.\n"
 }
 
 // What is written at the command line is held to what tools have to write, and a
@@ -103,7 +105,8 @@ func TestAPersonWritesSkillsAtTheCommandLine(t *testing.T) {
 	const wrong = 1
 	must(wrong, "no name", "## When to Use\nNever.\n", "save", "-")
 	must(wrong, "heading", "---\nname: deploy-web\ndescription: d\n---\nJust do it.\n", "save", "-")
-	must(wrong, "description", strings.Replace(howTo("deploy-web"), "description: Bring deploy-web into production\n", "", 1), "save", "-")
+	must(wrong, "description", strings.Replace(howTo("deploy-web"), "description: Bring deploy-web into production\n",
+		"", 1), "save", "-")
 	must(wrong, "cannot be read", "", "save", filepath.Join(w.folder, "nowhere.md"))
 	must(0, "no skills", "", "list", "--all")
 
@@ -111,12 +114,14 @@ func TestAPersonWritesSkillsAtTheCommandLine(t *testing.T) {
 	must(0, "deploy-web: unchanged, version 1", howTo("deploy-web"), "save", "-")
 	must(wrong, "already", howTo("deploy-web"), "save", "-", "--mode", "create")
 	shown := must(0, "name: deploy-web", "", "view", "deploy-web", "-o", "text")
-	must(0, "deploy-web: updated, version 2", strings.Replace(shown, "Roll it out", "Roll it out slowly", 1), "save", "-", "--expected-version", "1")
+	must(0, "deploy-web: updated, version 2", strings.Replace(shown, "Roll it out", "Roll it out slowly", 1), "save",
+		"-", "--expected-version", "1")
 	must(wrong, "version_conflict", howTo("deploy-web"), "save", "-", "--expected-version", "1")
 
 	must(wrong, "--old is missing", "", "patch", "deploy-web", "--new", "x")
 	must(wrong, "hint", "", "patch", "deploy-web", "--old", "no such text", "--new", "x")
-	must(0, "deploy-web: patched, version 3", "", "patch", "deploy-web", "--old", "Probe it.", "--new", "Probe it twice.")
+	must(0, "deploy-web: patched, version 3", "", "patch", "deploy-web", "--old", "Probe it.", "--new",
+		"Probe it twice.")
 	if body := must(0, "Probe it twice.", "", "view", "deploy-web"); !strings.Contains(body, "Roll it out slowly") {
 		t.Error(body)
 	}
@@ -177,7 +182,8 @@ func TestImportWaitsForApproval(t *testing.T) {
 	if _, out, _ := w.run("", "search", "tea"); !strings.Contains(out, "nothing relevant") {
 		t.Errorf("search shows a candidate: %s", out)
 	}
-	if code, out, errs := w.run("", "skills", "approve", "tea"); code != 0 || !strings.Contains(out, "version 1, active") {
+	if code, out, errs := w.run("", "skills", "approve", "tea"); code != 0 ||
+		!strings.Contains(out, "version 1, active") {
 		t.Fatalf("exit %d: %s%s", code, out, errs)
 	}
 	_, out, _ = w.run("", "skills", "import", "more.zip", "-o", "json")
@@ -186,16 +192,20 @@ func TestImportWaitsForApproval(t *testing.T) {
 	if _, out, _ := w.run("", "skills", "pending"); !strings.Contains(out, "tea") {
 		t.Errorf("pending lists %s", out)
 	}
-	if code, out, errs := w.run("", "skills", "approve", "--change", fmt.Sprint(got.Pending)); code != 0 || !strings.Contains(out, "version 2") {
+	if code, out, errs := w.run("", "skills", "approve", "--change", fmt.Sprint(got.Pending)); code != 0 ||
+		!strings.Contains(out, "version 2") {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
-	if _, out, _ := w.run("", "skills", "diff", "tea"); !strings.Contains(out, "-1. Boil water") || !strings.Contains(out, "+1. Warm the pot") {
+	if _, out, _ := w.run("", "skills", "diff", "tea"); !strings.Contains(out, "-1. Boil water") ||
+		!strings.Contains(out, "+1. Warm the pot") {
 		t.Errorf("diff:\n%s", out)
 	}
-	if code, out, _ := w.run("", "skills", "rollback", "tea", "--to", "1"); code != 0 || !strings.Contains(out, "version 3") {
+	if code, out, _ := w.run("", "skills", "rollback", "tea", "--to", "1"); code != 0 ||
+		!strings.Contains(out, "version 3") {
 		t.Errorf("exit %d: %s", code, out)
 	}
-	if code, _, errs := w.run("", "skills", "rollback", "tea", "--to", "2", "--base", "2"); code != 4 || !strings.Contains(errs, "version_conflict") {
+	if code, _, errs := w.run("", "skills", "rollback", "tea", "--to", "2", "--base", "2"); code != 4 ||
+		!strings.Contains(errs, "version_conflict") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	if code, _, errs := w.run("", "skills", "approve"); code != 2 || !strings.Contains(errs, "--change") {

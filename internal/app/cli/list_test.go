@@ -17,9 +17,11 @@ func TestSkillsListShowsMoreThanAPage(t *testing.T) {
   insert into cairn.packages (workspace_id, sha256, key, bytes) values ($1, sha256('p'), 'p', 1)
 ), s as (
   insert into cairn.skills (workspace_id, name, status, head_version, origin)
-  select $1, 'skill-' || i, case when i = 1 then 'archived' else 'active' end, 1, 'distill' from generate_series(0, $2) i returning id
+  select $1, 'skill-' || i, case when i = 1 then 'archived' else 'active' end, 1, 'distill' from generate_series(0, `+
+		`$2) i returning id
 )
-insert into cairn.skill_versions (workspace_id, skill_id, version, base_version, display_name, description, body, lang, content_sha256, package_sha256, origin)
+insert into cairn.skill_versions (workspace_id, skill_id, version, base_version, display_name, description, body, `+
+		`lang, content_sha256, package_sha256, origin)
 select $1, id, 1, 0, 'Skill', 'Something', '', 'en', sha256('x'), sha256('p'), 'distill' from s`, w.Workspace.ID, many)
 	testkit.Must(t, err)
 	for _, c := range []struct {

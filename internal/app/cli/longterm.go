@@ -27,7 +27,8 @@ func (l *longTerm) given() bool { return l.kind+l.target != "" }
 func (l *longTerm) add(ctx context.Context, s *session, text string) (promptmemory.Written, error) {
 	who := s.person()
 	who.Subject = agent.MemoryScope{Type: l.kind, Target: l.target}
-	return onLongTerm(memory.Type(l.kind))(s.LongTerm.AddMemories(ctx, who, []longterm.NewMemory{{Content: text, WhenToUse: l.use}}))
+	return onLongTerm(memory.Type(l.kind))(
+		s.LongTerm.AddMemories(ctx, who, []longterm.NewMemory{{Content: text, WhenToUse: l.use}}))
 }
 
 // onLongTerm tells of items as writes of prompt memories are told of.
@@ -72,7 +73,8 @@ func (c *cli) listLongTerm(ctx context.Context, l longTerm, f memory.Filter) err
 		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(tw, "MEMORY\tTYPE\tTARGET\tSTATUS\tCHANGED\tSAYS")
 		for _, e := range entries {
-			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.Type, e.Target, e.Status, e.UpdatedAt.Local().Format(time.DateTime), short(oneLine(e.Content)))
+			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.Type, e.Target, e.Status,
+				e.UpdatedAt.Local().Format(time.DateTime), short(oneLine(e.Content)))
 		}
 		return tw.Flush()
 	})

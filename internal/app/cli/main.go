@@ -50,9 +50,11 @@ type cli struct {
 
 func (c *cli) root() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "cairn",
-		Short:         "A durable memory and skill engine for AI agents",
-		Long:          "Cairn answers conversations, remembers what they say of their user, and distils them into versioned skills. Every step is a retryable Temporal activity,\nevery effect happens once, and everything is stored in one Postgres.",
+		Use:   "cairn",
+		Short: "A durable memory and skill engine for AI agents",
+		Long: "Cairn answers conversations, remembers what they say of their user, and distils them into " +
+			"versioned skills. Every step is a retryable Temporal activity,\nevery effect happens once, and " +
+			"everything is stored in one Postgres.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
@@ -61,8 +63,10 @@ func (c *cli) root() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	flags := root.PersistentFlags()
 	flags.StringVarP(&c.output, "output", "o", "table", "how to print results: table, json or text")
-	flags.StringVarP(&c.workspace, "workspace", "w", "", "workspace to work in (default $CAIRN_WORKSPACE, else \"default\")")
-	flags.StringVar(&c.home, "home", "", "folder of the development stack's data and of packages (default $CAIRN_HOME, else .cairn)")
+	flags.StringVarP(&c.workspace, "workspace", "w", "",
+		"workspace to work in (default $CAIRN_WORKSPACE, else \"default\")")
+	flags.StringVar(&c.home, "home", "", "folder of the development stack's data and of packages (default "+
+		"$CAIRN_HOME, else .cairn)")
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		if c.output != "table" && c.output != "json" && c.output != "text" {
 			return usageError{fmt.Errorf("-o %s is unknown; use table, json or text", c.output)}
@@ -70,8 +74,11 @@ func (c *cli) root() *cobra.Command {
 		return nil
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(c.demo(), c.dev(), c.turn(), c.chat(), c.conversations(), c.memories(), c.targets(), c.soul(), c.settings(), c.mcp(), c.distill(), c.skills(), c.search(), c.summarize(), c.retrieve(), c.working(), c.runs(), c.reflect(), c.serve(), c.keys(),
-		c.replay(), c.migrate(), c.doctor(), c.config(), c.erase(), c.schedule(), c.curate(), c.insights(), c.evalCommand(), c.bank(), c.feedback(), c.train(), c.evolve())
+	root.AddCommand(c.demo(), c.dev(), c.turn(), c.chat(), c.conversations(), c.memories(), c.targets(), c.soul(),
+		c.settings(), c.mcp(), c.distill(), c.skills(), c.search(), c.summarize(), c.retrieve(), c.working(), c.runs(),
+		c.reflect(), c.serve(), c.keys(),
+		c.replay(), c.migrate(), c.doctor(), c.config(), c.erase(), c.schedule(), c.curate(), c.insights(),
+		c.evalCommand(), c.bank(), c.feedback(), c.train(), c.evolve())
 	return root
 }
 

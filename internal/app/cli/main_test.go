@@ -42,10 +42,14 @@ func open(t *testing.T, change ...func(*config.Config)) *world {
 func idle(t *testing.T, change ...func(*config.Config)) *world {
 	t.Helper()
 	w := &world{folder: t.TempDir()}
-	w.Bundle = apptest.OpenIdle(t, append(change, func(c *config.Config) { c.BaseURL, c.APIKey, c.Model, c.NameStyle = "", "", "", "hyphen" })...)
+	w.Bundle = apptest.OpenIdle(t, append(change, func(c *config.Config) {
+		c.BaseURL, c.APIKey, c.Model, c.NameStyle = "", "", "", "hyphen"
+	})...)
 	c := w.Config
-	w.environ = []string{"HOME=" + w.folder, "DATABASE_URL=" + c.DatabaseURL, "TEMPORAL_ADDRESS=" + c.TemporalAddress, "TEMPORAL_NAMESPACE=" + c.TemporalNamespace,
-		"TEMPORAL_UI_URL=http://ui.example", "CAIRN_HOME=" + filepath.Join(w.folder, "home"), "SKILLS_LOCAL_DIR=" + c.SkillsDir, "CAIRN_WORKSPACE=test", "CAIRN_CONFIG=" + os.DevNull}
+	w.environ = []string{"HOME=" + w.folder, "DATABASE_URL=" + c.DatabaseURL, "TEMPORAL_ADDRESS=" + c.TemporalAddress,
+		"TEMPORAL_NAMESPACE=" + c.TemporalNamespace,
+		"TEMPORAL_UI_URL=http://ui.example", "CAIRN_HOME=" + filepath.Join(w.folder, "home"),
+		"SKILLS_LOCAL_DIR=" + c.SkillsDir, "CAIRN_WORKSPACE=test", "CAIRN_CONFIG=" + os.DevNull}
 	w.write("conversation.json", string(samples.Airline))
 	w.write("airline.json", `[{"messages":[{"role":"user","content":"hello"}]},`+string(samples.Airline)+`]`)
 	w.write("weather-report.zip", string(weather(t, "weather-report", "Look at the sky")))
@@ -55,13 +59,19 @@ func idle(t *testing.T, change ...func(*config.Config)) *world {
 	w.write("soul.txt", "Say du, not Sie.\n")
 	w.write("settings.json", `{"nudge":{"daily_cap":20}}`)
 	w.write("chat-lines.txt", "Hello, I am Ada.\n\nI always cook with olive oil.\n/quit\nThis is not said.\n")
-	w.write("locomo10.json", `[{"sample_id": "s", "conversation": {"session_1": [{"speaker": "Ann", "dia_id": "D1:1", "text": "I bought a kite."}]}, "qa": [{"question": "Who has a kite?", "answer": "Ann has the kite", "evidence": ["D1:1"], "category": 4}]}]`)
+	w.write("locomo10.json", `[{"sample_id": "s", "conversation": {"session_1": [{"speaker": "Ann", "dia_id": `+
+		`"D1:1", "text": "I bought a kite."}]}, "qa": [{"question": "Who has a kite?", "answer": "Ann has the `+
+		`kite", "evidence": ["D1:1"], "category": 4}]}]`)
 	w.write("longmemeval_s.json", histories)
 	w.write("hotpot_dev_distractor_v1.json", paragraphs)
 	w.write("trajectories.json", trajectories)
-	w.write("traces.json", `[{"id": "t1", "messages": [{"role": "user", "name": "Vera", "content": "I planted a lemon tree behind the shed."}], "questions": [{"question": "What did Vera plant?", "answers": ["lemon tree"], "evidence": [0]}]},
-{"id": "t2", "messages": [{"role": "user", "name": "Otto", "content": "I bought a schooner in May."}], "questions": [{"question": "What did Otto buy?", "answers": ["schooner"], "evidence": [0]}]}]`)
-	w.write("chat.txt", "user: How do I roll back?\nassistant: First probe the service.\nuser: And then?\nassistant: Roll back to the last good release.\nuser: Good, always probe twice.\nassistant: Understood.\n")
+	w.write("traces.json", `[{"id": "t1", "messages": [{"role": "user", "name": "Vera", "content": "I planted a `+
+		`lemon tree behind the shed."}], "questions": [{"question": "What did Vera plant?", "answers": ["lemon `+
+		`tree"], "evidence": [0]}]},
+{"id": "t2", "messages": [{"role": "user", "name": "Otto", "content": "I bought a schooner in May."}], "questions": `+
+		`[{"question": "What did Otto buy?", "answers": ["schooner"], "evidence": [0]}]}]`)
+	w.write("chat.txt", "user: How do I roll back?\nassistant: First probe the service.\nuser: And then?\n"+
+		"assistant: Roll back to the last good release.\nuser: Good, always probe twice.\nassistant: Understood.\n")
 	return w
 }
 
@@ -92,7 +102,8 @@ func TestDistillPrintsEachTask(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	for _, want := range []string{"completed", "update-reservation-flights, version 1, active", "quality ", " of 10", "SKILL.md", ".zip", "model", "tokens", "http://ui.example/namespaces/", "distill%2F"} {
+	for _, want := range []string{"completed", "update-reservation-flights, version 1, active", "quality ", " of 10",
+		"SKILL.md", ".zip", "model", "tokens", "http://ui.example/namespaces/", "distill%2F"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
@@ -122,7 +133,8 @@ func TestDistillPrintsEachTask(t *testing.T) {
 		t.Fatalf("the same file is another run: %s", out)
 	}
 	task := printed.Runs[0].Tasks[0]
-	if task.Outcome != "created" || task.Version != 1 || task.ModelCalls == 0 || task.Tokens == 0 || task.WorkflowID == "" || task.Link == "" {
+	if task.Outcome != "created" || task.Version != 1 || task.ModelCalls == 0 || task.Tokens == 0 ||
+		task.WorkflowID == "" || task.Link == "" {
 		t.Errorf("task %+v", task)
 	}
 	for _, path := range []string{task.Package, task.SkillMD} {
@@ -139,9 +151,10 @@ func TestBadInputIsOneClearErrorAndNothingIsWritten(t *testing.T) {
 	testkit.Must(t, os.WriteFile(huge, []byte(`[`), 0o644))
 	testkit.Must(t, os.Truncate(huge, 100<<20))
 	for name, c := range map[string]struct{ content, code, position string }{
-		"broken.json":  {`[{"role":"user","content":"hi"`, "invalid_argument", "broken.json:1:31"},
-		"empty.json":   {`[]`, "invalid_argument", "no messages"},
-		"role.json":    {`[{"role":"user","content":"hi"},{"role":"robot","content":"hi"}]`, "invalid_argument", "robot"},
+		"broken.json": {`[{"role":"user","content":"hi"`, "invalid_argument", "broken.json:1:31"},
+		"empty.json":  {`[]`, "invalid_argument", "no messages"},
+		"role.json": {`[{"role":"user","content":"hi"},{"role":"robot","content":"hi"}]`, "invalid_argument",
+			"robot"},
 		"binary.bin":   {"PK\x03\x04\x00\x00", "invalid_argument", "byte"},
 		"nothing.json": {"", "invalid_argument", ""},
 		"prose.txt":    {"just some prose\nwithout any speaker\n", "invalid_argument", "name: text"},
@@ -155,7 +168,8 @@ func TestBadInputIsOneClearErrorAndNothingIsWritten(t *testing.T) {
 		if name == "missing.json" {
 			code, out, errs = w.run("", "distill", filepath.Join(w.folder, name))
 		}
-		if code == 0 || out != "" || strings.Count(errs, "cairn: ") != 1 || !strings.Contains(errs, "["+c.code+"]") || !strings.Contains(errs, c.position) || !strings.Contains(errs, "hint: ") {
+		if code == 0 || out != "" || strings.Count(errs, "cairn: ") != 1 || !strings.Contains(errs, "["+c.code+"]") ||
+			!strings.Contains(errs, c.position) || !strings.Contains(errs, "hint: ") {
 			t.Errorf("%s: exit %d, printed %q, said %q", name, code, out, errs)
 		}
 	}
@@ -171,7 +185,8 @@ func TestErrorsAreJSONWhenAskedFor(t *testing.T) {
 	var printed struct {
 		Error struct{ Code, Message, Hint string }
 	}
-	if err := json.Unmarshal([]byte(errs), &printed); err != nil || code != 3 || printed.Error.Code != "not_found" || printed.Error.Hint == "" {
+	if err := json.Unmarshal([]byte(errs), &printed); err != nil || code != 3 || printed.Error.Code != "not_found" ||
+		printed.Error.Hint == "" {
 		t.Errorf("exit %d, %v: %s", code, err, errs)
 	}
 	if code, _, errs := w.run("", "skills", "view"); code != 2 || !strings.Contains(errs, "exactly 1 argument") {
@@ -199,10 +214,13 @@ func TestRetrievalIsMeasuredInATableAndInJSON(t *testing.T) {
 			Categories map[string]recall
 		}
 	}
-	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 || got.At10 == nil || *got.At10 != 1 || got.Questions != 1 || got.Categories["4"].Questions != 1 || got.Baseline.At10 == nil || *got.Baseline.Categories["4"].At10 != 1 {
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 || got.At10 == nil || *got.At10 != 1 ||
+		got.Questions != 1 || got.Categories["4"].Questions != 1 || got.Baseline.At10 == nil ||
+		*got.Baseline.Categories["4"].At10 != 1 {
 		t.Errorf("exit %d, %v: %s%s", code, err, out, errs)
 	}
-	if code, _, errs := w.run("", "eval", "retrieval", "--data", "chat.txt"); code != 2 || !strings.Contains(errs, "is no LoCoMo file") {
+	if code, _, errs := w.run("", "eval", "retrieval", "--data", "chat.txt"); code != 2 ||
+		!strings.Contains(errs, "is no LoCoMo file") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }
@@ -309,7 +327,8 @@ func TestAKeyOpensTheGatewayUntilItIsRevoked(t *testing.T) {
 	t.Parallel()
 	w := idle(t)
 	code, key, errs := w.run("", "keys", "create", "--name", "me", "--scopes", "read")
-	if code != 0 || !strings.HasPrefix(key, "cairn_") || strings.Count(key, "\n") != 1 || !strings.Contains(errs, "shown this once") {
+	if code != 0 || !strings.HasPrefix(key, "cairn_") || strings.Count(key, "\n") != 1 ||
+		!strings.Contains(errs, "shown this once") {
 		t.Fatalf("exit %d: %q, %s", code, key, errs)
 	}
 	_, listed, _ := w.run("", "keys", "list")
@@ -334,14 +353,17 @@ func TestAKeyOpensTheGatewayUntilItIsRevoked(t *testing.T) {
 			t.Errorf("check: exit %d: %s", code, errs)
 		}
 	})
-	if code, _, errs := w.run("", "serve", "--check", "--listen", "127.0.0.1:1"); code != 7 || !strings.Contains(errs, "[unavailable]") {
+	if code, _, errs := w.run("", "serve", "--check", "--listen", "127.0.0.1:1"); code != 7 ||
+		!strings.Contains(errs, "[unavailable]") {
 		t.Errorf("check of nothing: exit %d: %s", code, errs)
 	}
 	for _, c := range []struct {
 		code int
 		args []string
-	}{{0, []string{"keys", "revoke", "1"}}, {3, []string{"keys", "revoke", "1"}}, {2, []string{"keys", "revoke", "me"}}, {2, []string{"keys", "create"}},
-		{2, []string{"keys", "create", "--name", "x", "--scopes", "everything"}}, {8, []string{"serve", "--listen", "nowhere"}}} {
+	}{{0, []string{"keys", "revoke", "1"}}, {3, []string{"keys", "revoke", "1"}}, {2, []string{"keys", "revoke", "me"}},
+		{2, []string{"keys", "create"}},
+		{2, []string{"keys", "create", "--name", "x", "--scopes", "everything"}},
+		{8, []string{"serve", "--listen", "nowhere"}}} {
 		if code, _, errs := w.run("", c.args...); code != c.code {
 			t.Errorf("%v: exit %d, want %d: %s", c.args, code, c.code, errs)
 		}

@@ -14,17 +14,22 @@ import (
 func (c *cli) mcp() *cobra.Command {
 	var profile string
 	cmd := &cobra.Command{
-		Use: "mcp", Short: "Offer the workspace's tools over MCP on standard input and output", Example: "  cairn mcp --workspace default\n  cairn mcp --profile all", Args: cobra.NoArgs,
-		Long: "Offer the workspace's tools over the Model Context Protocol on standard input and output, for agents that start\nprograms. `cairn serve` offers them at /mcp, behind a key. The workspace is -w's; no tool takes one.",
+		Use: "mcp", Short: "Offer the workspace's tools over MCP on standard input and output",
+		Example: "  cairn mcp --workspace default\n  cairn mcp --profile all", Args: cobra.NoArgs,
+		Long: "Offer the workspace's tools over the Model Context Protocol on standard input and output, for agents " +
+			"that start\nprograms. `cairn serve` offers them at /mcp, behind a key. The workspace is -w's; no tool " +
+			"takes one.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runMCP(cmd.Context(), profile) },
 	}
-	cmd.Flags().StringVar(&profile, "profile", mcpserver.Default, "which tools: default, retrieval (looking things up), memory (long-term memories, to change them, too), skills (step by step) or all")
+	cmd.Flags().StringVar(&profile, "profile", mcpserver.Default, "which tools: default, retrieval (looking things "+
+		"up), memory (long-term memories, to change them, too), skills (step by step) or all")
 	return cmd
 }
 
 func (c *cli) runMCP(ctx context.Context, profile string) error {
 	return c.looking(ctx, needs{make: true}, func(s *session) error {
-		server, err := mcpserver.New(mcpserver.Options{Name: s.Config.MCPName, Registry: s.Offered, Profile: profile, Workspace: s.workspace.ID, MayWrite: true, Log: s.Log})
+		server, err := mcpserver.New(mcpserver.Options{Name: s.Config.MCPName, Registry: s.Offered, Profile: profile,
+			Workspace: s.workspace.ID, MayWrite: true, Log: s.Log})
 		if err != nil {
 			return err
 		}

@@ -110,7 +110,9 @@ func TestWhatTheReadmeSaysOfHTTPWorks(t *testing.T) {
 	archive, err := zip.OpenReader(filepath.Join(w.folder, "skill.zip"))
 	testkit.Must(t, err)
 	defer archive.Close()
-	if !slices.ContainsFunc(archive.File, func(f *zip.File) bool { return f.Name == "update-reservation-flights/SKILL.md" }) {
+	if !slices.ContainsFunc(archive.File, func(f *zip.File) bool {
+		return f.Name == "update-reservation-flights/SKILL.md"
+	}) {
 		t.Error("the package has no SKILL.md")
 	}
 }
@@ -124,7 +126,8 @@ func TestWhatTheReadmeSaysOfAConversationWorks(t *testing.T) {
 	}
 	w := open(t)
 	printed := w.typed(t, blocks[0])
-	for _, want := range []string{`"reason":"final"`, `"reason":"observed"`, `"status":"saved"`, `"tool":"memory_save"`, `"content":"I am allergic to walnuts."`, `"reply":"I am allergic to walnuts.`, `"next_cursor":"3"`} {
+	for _, want := range []string{`"reason":"final"`, `"reason":"observed"`, `"status":"saved"`, `"tool":"memory_save"`,
+		`"content":"I am allergic to walnuts."`, `"reply":"I am allergic to walnuts.`, `"next_cursor":"3"`} {
 		if !strings.Contains(printed, want) {
 			t.Errorf("no %s in\n%s", want, printed)
 		}
@@ -148,7 +151,8 @@ func TestWhatTheReadmeSaysOfLongTermMemoryWorks(t *testing.T) {
 	}
 	w := open(t)
 	printed := w.typed(t, blocks[0])
-	for _, want := range []string{`"kind":"summarize"`, `"state":"ended"`, `"content":"Ada keeps bees."`, `"memory_target":"Ada"`, `"histories":0`, `"event":"ADD"`, `"memory":"Drinks green tea."`} {
+	for _, want := range []string{`"kind":"summarize"`, `"state":"ended"`, `"content":"Ada keeps bees."`,
+		`"memory_target":"Ada"`, `"histories":0`, `"event":"ADD"`, `"memory":"Drinks green tea."`} {
 		if !strings.Contains(printed, want) {
 			t.Errorf("no %s in\n%s", want, printed)
 		}
@@ -166,7 +170,9 @@ func TestTheHookOfTheReadmeWorks(t *testing.T) {
 	w := open(t)
 	w.module(t, "docs/examples", "starter/client")
 	printed := w.typed(t, blocks[0])
-	for _, want := range []string{"agent: I remember: - (personal ada) Ada keeps bees on the roof.", "you:   Thank you.\nagent: ", "agent: I saved that: The third hive is empty.", "agent: I looked it up: The third hive is empty."} {
+	for _, want := range []string{"agent: I remember: - (personal ada) Ada keeps bees on the roof.",
+		"you:   Thank you.\nagent: ", "agent: I saved that: The third hive is empty.",
+		"agent: I looked it up: The third hive is empty."} {
 		if !strings.Contains(printed, want) {
 			t.Errorf("no %q in\n%s", want, printed)
 		}
@@ -193,7 +199,8 @@ func (w *world) module(t *testing.T, folders ...string) {
 	}
 	known, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE", "GOPROXY").Output()
 	testkit.Must(t, err)
-	for i, value := range strings.Split(strings.TrimSpace(string(known)), "\n") { // the folder is the home of nobody: it has no cache
+	// the folder is the home of nobody: it has no cache
+	for i, value := range strings.Split(strings.TrimSpace(string(known)), "\n") {
 		w.environ = append(w.environ, []string{"GOCACHE", "GOMODCACHE", "GOPROXY"}[i]+"="+value)
 	}
 }
@@ -209,7 +216,8 @@ func TestTheGatewayOfTheReadmeWorks(t *testing.T) {
 	w := open(t)
 	w.module(t, "docs/examples")
 	printed := w.typed(t, blocks[0])
-	for _, want := range []string{"you:   Hello, I am Ada.\ncairn: ", "nudge after turn 10: ", "memory (core, by agent): I always sit in an aisle seat."} {
+	for _, want := range []string{"you:   Hello, I am Ada.\ncairn: ", "nudge after turn 10: ",
+		"memory (core, by agent): I always sit in an aisle seat."} {
 		if !strings.Contains(printed, want) {
 			t.Errorf("no %q in\n%s", want, printed)
 		}
@@ -225,7 +233,8 @@ func (w *world) reviewed(t *testing.T, conversation string, turns int) {
 	t.Helper()
 	detail, err := w.Conversations.Show(t.Context(), w.Workspace, conversation)
 	testkit.Must(t, err)
-	if detail.Turns != turns || len(detail.Nudges) != 1 || detail.Nudges[0].Turn != 10 || detail.Nudges[0].EndedAt == nil || detail.Counters.Total != turns {
+	if detail.Turns != turns || len(detail.Nudges) != 1 || detail.Nudges[0].Turn != 10 ||
+		detail.Nudges[0].EndedAt == nil || detail.Counters.Total != turns {
 		t.Errorf("conversation %+v", detail)
 	}
 }

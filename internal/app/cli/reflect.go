@@ -28,19 +28,26 @@ const (
 )
 
 func (c *cli) reflect() *cobra.Command {
-	cmd := &cobra.Command{Use: "reflect", Short: "Look back on days, and at when that is due", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd := &cobra.Command{Use: "reflect", Short: "Look back on days, and at when that is due", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var p previewRequest
 	preview := &cobra.Command{Use: "preview", Short: "Show when a schedule is due, and what clock changes do to it",
-		Long: "Show when a cron expression is due in a time zone. A wall time that the clock skips is due right after the gap, for its\n" +
-			"own date; one that comes twice is due the first time. The times are those at which it is due, and its window ends: a start may\n" +
-			"come later, by the workspace's quiet hours and CAIRN_SWEEP_JITTER, which `cairn schedule list` shows; the date stays.\n" +
-			"With --cron and --tz nothing but this program is needed. Without --tz the zone is the workspace's when a database is\n" +
+		Long: "Show when a cron expression is due in a time zone. A wall time that the clock skips is due right " +
+			"after the gap, for its\n" +
+			"own date; one that comes twice is due the first time. The times are those at which it is due, and its " +
+			"window ends: a start may\n" +
+			"come later, by the workspace's quiet hours and CAIRN_SWEEP_JITTER, which `cairn schedule list` shows; " +
+			"the date stays.\n" +
+			"With --cron and --tz nothing but this program is needed. Without --tz the zone is the workspace's when " +
+			"a database is\n" +
 			"configured or `cairn dev` runs, else UTC.",
-		Example: "  cairn reflect preview --cron \"0 23 * * *\" --tz America/Nuuk --from 2026-03-01 --days 400\n  cairn reflect preview --cron @hourly --tz Europe/Berlin --days 2 -o text\n  cairn reflect preview",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return c.previewReflection(cmd.Context(), p) }}
+		Example: "  cairn reflect preview --cron \"0 23 * * *\" --tz America/Nuuk --from 2026-03-01 --days 400\n  " +
+			"cairn reflect preview --cron @hourly --tz Europe/Berlin --days 2 -o text\n  cairn reflect preview",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.previewReflection(cmd.Context(), p) }}
 	flags := preview.Flags()
-	flags.StringVar(&p.cron, "cron", recurrence.Daily, "minute, hour, day of the month, month, day of the week; or @daily, @every 2h and the like")
+	flags.StringVar(&p.cron, "cron", recurrence.Daily,
+		"minute, hour, day of the month, month, day of the week; or @daily, @every 2h and the like")
 	flags.StringVar(&p.zone, "tz", "", "IANA time zone, such as Asia/Shanghai (default the workspace's)")
 	flags.StringVar(&p.from, "from", "", "first local date, as 2026-03-01 (default now)")
 	flags.IntVar(&p.days, "days", 30, fmt.Sprintf("how many days, 1 to %d", maxPreviewDays))
@@ -145,12 +152,15 @@ func printFirings(out io.Writer, s recurrence.Schedule, firings []recurrence.Fir
 		case recurrence.Doubled:
 			doubled++
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", f.LocalDate, f.Local.Format("Mon 2006-01-02 15:04"), f.Local.Format("-07:00"), f.At.Format("2006-01-02T15:04Z"), f.Note)
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", f.LocalDate, f.Local.Format("Mon 2006-01-02 15:04"),
+			f.Local.Format("-07:00"), f.At.Format("2006-01-02T15:04Z"), f.Note)
 	}
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "%d firings of %q in %s; the clock skips %d and doubles %d\nThese are the times at which it is due; quiet hours and jitter can start it later, for the same date.\n", len(firings), s, s.Zone(), skipped, doubled)
+	_, err := fmt.Fprintf(out, "%d firings of %q in %s; the clock skips %d and doubles %d\nThese are the times at "+
+		"which it is due; quiet hours and jitter can start it later, for the same date.\n", len(firings), s, s.Zone(),
+		skipped, doubled)
 	return err
 }
 
@@ -166,7 +176,9 @@ func previewDocument(s recurrence.Schedule, firings []recurrence.Firing, more bo
 	}
 	rows := make([]row, len(firings))
 	for i, f := range firings {
-		rows[i] = row{s.Key(f.At, f.LocalDate), f.At, f.Local.Format("2006-01-02T15:04:05"), f.Local.Format("-07:00"), f.LocalDate.String(), f.Meeting, f.Note}
+		rows[i] = row{s.Key(f.At, f.LocalDate), f.At, f.Local.Format("2006-01-02T15:04:05"), f.Local.Format("-07:00"),
+			f.LocalDate.String(), f.Meeting, f.Note}
 	}
-	return map[string]any{"cron": s.String(), "time_zone": s.Zone(), "once_per_date": s.OncePerDate(), "firings": rows, "more": more}
+	return map[string]any{"cron": s.String(), "time_zone": s.Zone(), "once_per_date": s.OncePerDate(), "firings": rows,
+		"more": more}
 }

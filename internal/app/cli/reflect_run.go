@@ -19,8 +19,10 @@ func (c *cli) reflectRuns() []*cobra.Command {
 	var r reflection.DateRequest
 	var wait bool
 	now := &cobra.Command{Use: "now", Short: "Look back on a day now: notes, memories and skills of its conversations",
-		Long: "Look back on a local date of the workspace. Of today what is unread so far is read, the rest when the day is over; of an\n" +
-			"earlier date what was said on it. A date that is done stays as it is; one that failed is done again. Quiet hours do not hold\n" +
+		Long: "Look back on a local date of the workspace. Of today what is unread so far is read, the rest when " +
+			"the day is over; of an\n" +
+			"earlier date what was said on it. A date that is done stays as it is; one that failed is done again. " +
+			"Quiet hours do not hold\n" +
 			"it back; a workspace that has turned reflection off is not read.",
 		Example: "  cairn reflect now --wait\n  cairn reflect now --date 2026-03-01 --wait -o json",
 		Args:    cobra.NoArgs,
@@ -41,7 +43,8 @@ func (c *cli) reflectRuns() []*cobra.Command {
 	var from, to string
 	var redo bool
 	backfill := &cobra.Command{Use: "backfill", Short: "Look back on every day from one date to another, both included",
-		Long: "Look back on every local date from one to another, one after the other, for what was said on it and never read. Imported\n" +
+		Long: "Look back on every local date from one to another, one after the other, for what was said on it and " +
+			"never read. Imported\n" +
 			"conversations count on the dates that their messages have.",
 		Example: "  cairn reflect backfill --from 2026-03-01 --to 2026-03-07",
 		Args:    cobra.NoArgs,
@@ -81,7 +84,8 @@ func (s *session) reflected(ctx context.Context, r run.Run) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("stopped waiting; the run goes on when a worker runs: cairn reflect status --date %s: %w", r.Key, ctx.Err())
+			return fmt.Errorf("stopped waiting; the run goes on when a worker runs: cairn reflect status --date %s: %w",
+				r.Key, ctx.Err())
 		case <-time.After(lookEvery):
 		}
 	}
@@ -134,7 +138,8 @@ func (c *cli) tellOff(ctx context.Context, s *session) error {
 	return s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Tx) error {
 		chosen, err := q.Workspaces().Settings(ctx)
 		if err == nil && !chosen.Reflection {
-			fmt.Fprintln(c.errs, "reflection is turned off in the workspace's settings; cairn settings set reflection=true turns it on")
+			fmt.Fprintln(c.errs, "reflection is turned off in the workspace's settings; cairn settings set "+
+				"reflection=true turns it on")
 		}
 		return err
 	})
@@ -153,7 +158,8 @@ func (c *cli) printDays(days []reflection.Day) error {
 }
 
 func dayLine(out io.Writer, d reflection.Day) {
-	fmt.Fprintf(out, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n", d.Date, d.Status, d.Conversations, d.Messages, d.Notes, d.Memories, d.Skills, d.Run, d.Reason)
+	fmt.Fprintf(out, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\n", d.Date, d.Status, d.Conversations, d.Messages, d.Notes,
+		d.Memories, d.Skills, d.Run, d.Reason)
 }
 
 func (c *cli) printReflection(ctx context.Context, s *session, date string) error {
@@ -168,7 +174,8 @@ func (c *cli) printReflection(ctx context.Context, s *session, date string) erro
 		return err
 	}
 	for _, r := range d.Runs {
-		fmt.Fprintf(c.out, "run %d, generation %d: %s %s, %d model calls, %d turns, %d refused, %d staged, %d passed over\n", r.Run, r.Generation, r.State, r.Status, r.Steps, r.Turns, r.Refused, r.Staged, r.Skipped)
+		fmt.Fprintf(c.out, "run %d, generation %d: %s %s, %d model calls, %d turns, %d refused, %d staged, %d "+
+			"passed over\n", r.Run, r.Generation, r.State, r.Status, r.Steps, r.Turns, r.Refused, r.Staged, r.Skipped)
 	}
 	for _, n := range d.Notes {
 		fmt.Fprintf(c.out, "- %s\n", n.Content)

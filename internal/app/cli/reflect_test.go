@@ -18,7 +18,8 @@ func alone(t *testing.T, args ...string) (code int, out, errs, home string) {
 	t.Helper()
 	home = filepath.Join(t.TempDir(), "home")
 	var o, e bytes.Buffer
-	code = execute(t.Context(), args, []string{"CAIRN_CONFIG=" + os.DevNull, "CAIRN_HOME=" + home}, strings.NewReader(""), &o, &e)
+	code = execute(t.Context(), args, []string{"CAIRN_CONFIG=" + os.DevNull, "CAIRN_HOME=" + home},
+		strings.NewReader(""), &o, &e)
 	return code, o.String(), e.String(), home
 }
 
@@ -34,7 +35,8 @@ type previewed struct {
 
 func TestAPreviewNeedsNoServerAndMarksClockChanges(t *testing.T) {
 	t.Parallel()
-	args := []string{"reflect", "preview", "--cron", "0 23 * * *", "--tz", "America/Nuuk", "--from", "2026-03-01", "--days", "400"}
+	args := []string{"reflect", "preview", "--cron", "0 23 * * *", "--tz", "America/Nuuk", "--from", "2026-03-01",
+		"--days", "400"}
 	code, out, errs, home := alone(t, append(args, "-o", "json")...)
 	var p previewed
 	if err := json.Unmarshal([]byte(out), &p); err != nil || code != 0 || errs != "" {
@@ -52,7 +54,9 @@ func TestAPreviewNeedsNoServerAndMarksClockChanges(t *testing.T) {
 			marked[f.LocalDate] = f.Meeting + " " + f.At + " " + f.Local
 		}
 	}
-	if len(dates) != 400 || len(marked) != 3 || marked["2027-03-27"] != "skipped 2027-03-28T01:00:00Z 2027-03-28T00:00:00" || marked["2026-10-24"] != "doubled 2026-10-25T00:00:00Z 2026-10-24T23:00:00" {
+	if len(dates) != 400 || len(marked) != 3 ||
+		marked["2027-03-27"] != "skipped 2027-03-28T01:00:00Z 2027-03-28T00:00:00" ||
+		marked["2026-10-24"] != "doubled 2026-10-25T00:00:00Z 2026-10-24T23:00:00" {
 		t.Errorf("%d dates, marked %v", len(dates), marked)
 	}
 	if _, err := os.Stat(home); !os.IsNotExist(err) {
@@ -60,11 +64,13 @@ func TestAPreviewNeedsNoServerAndMarksClockChanges(t *testing.T) {
 	}
 
 	code, table, _, _ := alone(t, args...)
-	if code != 0 || strings.Count(table, "\n") != 403 || !strings.Contains(table, "the clock skips 23:00") || !strings.Contains(table, "clock back 1h") || !strings.Contains(table, "400 firings") {
+	if code != 0 || strings.Count(table, "\n") != 403 || !strings.Contains(table, "the clock skips 23:00") ||
+		!strings.Contains(table, "clock back 1h") || !strings.Contains(table, "400 firings") {
 		t.Errorf("exit %d: %s", code, table)
 	}
 	code, text, errs, _ := alone(t, append(args, "-o", "text", "--max", "2")...)
-	if want := "2026-03-01T23:00:00-02:00\t2026-03-01\t\n2026-03-02T23:00:00-02:00\t2026-03-02\t\n"; code != 0 || text != want || !strings.Contains(errs, "there are more") {
+	if want := "2026-03-01T23:00:00-02:00\t2026-03-01\t\n2026-03-02T23:00:00-02:00\t2026-03-02\t\n"; code != 0 ||
+		text != want || !strings.Contains(errs, "there are more") {
 		t.Errorf("exit %d, %q: %s", code, text, errs)
 	}
 }
@@ -73,7 +79,8 @@ func TestAPreviewWithoutADatabaseSaysItsZone(t *testing.T) {
 	t.Parallel()
 	code, out, errs, home := alone(t, "reflect", "preview", "--days", "3", "-o", "json")
 	var p previewed
-	if err := json.Unmarshal([]byte(out), &p); err != nil || code != 0 || p.TimeZone != "UTC" || p.Cron != "0 23 * * *" || len(p.Firings) != 3 || !strings.Contains(errs, "the time zone is UTC") {
+	if err := json.Unmarshal([]byte(out), &p); err != nil || code != 0 || p.TimeZone != "UTC" ||
+		p.Cron != "0 23 * * *" || len(p.Firings) != 3 || !strings.Contains(errs, "the time zone is UTC") {
 		t.Errorf("exit %d, %v: %s%s", code, err, out, errs)
 	}
 	if _, err := os.Stat(home); !os.IsNotExist(err) {
@@ -94,7 +101,8 @@ func TestAPreviewTakesTheWorkspacesZone(t *testing.T) {
 	}))
 	code, out, errs := w.run("", "reflect", "preview", "--days", "2", "-o", "json")
 	var p previewed
-	if err := json.Unmarshal([]byte(out), &p); err != nil || code != 0 || p.TimeZone != "Asia/Kathmandu" || p.Firings[0].Offset != "+05:45" {
+	if err := json.Unmarshal([]byte(out), &p); err != nil || code != 0 || p.TimeZone != "Asia/Kathmandu" ||
+		p.Firings[0].Offset != "+05:45" {
 		t.Errorf("exit %d, %v: %s%s", code, err, out, errs)
 	}
 }

@@ -24,9 +24,12 @@ import (
 func (c *cli) replay() *cobra.Command {
 	var id, runID, save string
 	cmd := &cobra.Command{
-		Use: "replay --workflow-id ID", Short: "Download a workflow's history and replay it against this program's workflow code",
-		Long:    "Download a workflow's history and replay it against this program's workflow code. An encrypted history needs\nCAIRN_PAYLOAD_KEYS as the workers have it.",
-		Example: "  cairn replay --workflow-id distill/w0123456789abcdef/f00d\n  cairn replay --workflow-id distill/w0123456789abcdef/f00d --save history.json", Args: cobra.NoArgs,
+		Use: "replay --workflow-id ID", Short: "Download a workflow's history and replay it against this program's " +
+			"workflow code",
+		Long: "Download a workflow's history and replay it against this program's workflow code. An encrypted " +
+			"history needs\nCAIRN_PAYLOAD_KEYS as the workers have it.",
+		Example: "  cairn replay --workflow-id distill/w0123456789abcdef/f00d\n  cairn replay --workflow-id " +
+			"distill/w0123456789abcdef/f00d --save history.json", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runReplay(cmd.Context(), id, runID, save) },
 	}
 	cmd.Flags().StringVar(&id, "workflow-id", "", "the workflow's id, as distill and runs show it")
@@ -54,13 +57,15 @@ func (c *cli) runReplay(ctx context.Context, id, runID, save string) error {
 			return fmt.Errorf("encode the history: %w", err)
 		}
 		if err := os.WriteFile(save, raw, 0o644); err != nil {
-			return fault.Wrap(err, fault.InvalidArgument, "the history cannot be written", "give the path of a file in a folder that exists")
+			return fault.Wrap(err, fault.InvalidArgument, "the history cannot be written",
+				"give the path of a file in a folder that exists")
 		}
 	}
 	if err := s.readable(h); err != nil {
 		return err
 	}
-	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{DataConverter: s.Payloads, FailureConverter: s.Failures})
+	replayer, err := worker.NewWorkflowReplayerWithOptions(
+		worker.WorkflowReplayerOptions{DataConverter: s.Payloads, FailureConverter: s.Failures})
 	if err != nil {
 		return fmt.Errorf("make the replayer: %w", err)
 	}
@@ -68,7 +73,8 @@ func (c *cli) runReplay(ctx context.Context, id, runID, save string) error {
 	quiet := temporallog.NewStructuredLogger(slog.New(slog.DiscardHandler))
 	if err := replayer.ReplayWorkflowHistory(quiet, h); err != nil {
 		return fault.Wrap(err, fault.VersionConflict, "the history does not replay on this program's code",
-			"run the program version that recorded it; a change to a workflow records the histories again: docs/development.md")
+			"run the program version that recorded it; a change to a workflow records the histories again: "+
+				"docs/development.md")
 	}
 	if c.output == "json" {
 		return c.printJSON(map[string]any{"workflow_id": id, "events": len(h.Events), "replayed": true})
@@ -85,7 +91,8 @@ func (s *session) history(ctx context.Context, id, runID string) (*history.Histo
 		e, err := events.Next()
 		var missing *serviceerror.NotFound
 		if errors.As(err, &missing) {
-			return nil, fault.New(fault.NotFound, fmt.Sprintf("Temporal has no workflow %q", id), "`cairn runs list -o json` shows the ids; Temporal forgets old ones")
+			return nil, fault.New(fault.NotFound, fmt.Sprintf("Temporal has no workflow %q", id),
+				"`cairn runs list -o json` shows the ids; Temporal forgets old ones")
 		}
 		if err != nil {
 			return nil, fault.Wrap(err, fault.Unavailable, "the history cannot be read", "")
@@ -107,7 +114,8 @@ func (s *session) readable(h *history.History) error {
 		_, err = s.Codec.Decode(input)
 	}
 	if err != nil {
-		return fault.Wrap(err, fault.Misconfigured, "the history is encrypted", "set CAIRN_PAYLOAD_KEYS as the workers have it, with the key of that time among its keys")
+		return fault.Wrap(err, fault.Misconfigured, "the history is encrypted",
+			"set CAIRN_PAYLOAD_KEYS as the workers have it, with the key of that time among its keys")
 	}
 	return nil
 }

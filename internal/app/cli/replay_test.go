@@ -32,11 +32,13 @@ func TestAnEncryptedHistoryReplaysWithItsKey(t *testing.T) {
 		t.Fatalf("runs %+v", runs)
 	}
 	turn := runs.Runs[0].WorkflowID
-	if code, out, errs := with(key("n")+","+key("k"), "replay", "--workflow-id", turn); code != 0 || !strings.Contains(out, "same decisions") {
+	if code, out, errs := with(key("n")+","+key("k"), "replay", "--workflow-id", turn); code != 0 ||
+		!strings.Contains(out, "same decisions") {
 		t.Errorf("with its key: exit %d, %s%s", code, out, errs)
 	}
 	for _, keys := range []string{"", key("n")} {
-		if code, out, errs := with(keys, "replay", "--workflow-id", turn); code == 0 || !strings.Contains(errs, "the history is encrypted") || !strings.Contains(errs, "CAIRN_PAYLOAD_KEYS") {
+		if code, out, errs := with(keys, "replay", "--workflow-id", turn); code == 0 ||
+			!strings.Contains(errs, "the history is encrypted") || !strings.Contains(errs, "CAIRN_PAYLOAD_KEYS") {
 			t.Errorf("with keys %q: exit %d, %s%s", keys, code, out, errs)
 		}
 	}
@@ -51,7 +53,8 @@ func TestTheUIOfADevelopmentStackIsToldWhereToDecrypt(t *testing.T) {
 		{"k", "", "127.0.0.1:0", "", ""},
 		{"k", "https://cairn.example/", "127.0.0.1:0", "", "https://cairn.example/codec"},
 	} {
-		if got := codecEndpoint(config.Config{PayloadKeys: c.keys, PublicBaseURL: c.public, Listen: c.configured}, c.flag); got != c.want {
+		if got := codecEndpoint(config.Config{PayloadKeys: c.keys, PublicBaseURL: c.public, Listen: c.configured},
+			c.flag); got != c.want {
 			t.Errorf("%+v: %q", c, got)
 		}
 	}

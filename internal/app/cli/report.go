@@ -55,7 +55,9 @@ func failure(reports []distill.Report) error {
 				reason = t.Reason
 			}
 		}
-		return fault.New(code, fmt.Sprintf("run %d %s: %s", r.Run, r.Outcome, reason), fmt.Sprintf("`cairn runs show %d` has the details; `cairn runs retry %d` goes on from the replies that are stored", r.Run, r.Run))
+		return fault.New(code, fmt.Sprintf("run %d %s: %s", r.Run, r.Outcome, reason),
+			fmt.Sprintf("`cairn runs show %d` has the details; `cairn runs retry %d` goes on from the replies that "+
+				"are stored", r.Run, r.Run))
 	}
 	return nil
 }
@@ -118,7 +120,8 @@ func printAgent(w io.Writer, r inspect.RunReport) {
 	if o := r.Offload; o != nil {
 		fmt.Fprintf(w, "  %d tokens of records%s\n", o.Tokens, because(o.Degraded))
 		if o.Upto > 0 {
-			fmt.Fprintf(w, "  %d tokens of the turns up to %d, put away as %s\n", o.Was, o.Upto, strings.Join(o.Handles, ", "))
+			fmt.Fprintf(w, "  %d tokens of the turns up to %d, put away as %s\n", o.Was, o.Upto,
+				strings.Join(o.Handles, ", "))
 		}
 	}
 	if a.Record != 0 {

@@ -21,9 +21,12 @@ func (c *cli) retrieve() *cobra.Command {
 	var skills bool
 	cmd := &cobra.Command{
 		Use: "retrieve QUERY", Short: "Ask long-term memory: one search, or an agent that looks and reads",
-		Long: "Ask long-term memory. Mode fast is one search and needs neither a model nor Temporal; mode agentic has\nan agent look, read the sessions that memories lead to, and say what it found; mode auto asks the\n" +
-			"agent only when the search finds little. What a fast search finds, skills among it, can be reranked and\nrewritten by a model within a deadline.",
-		Example: "  cairn retrieve where does Alice fly from\n  cairn retrieve smoke test --mode fast --target procedural/deploy -o json\n  cairn retrieve what did we decide --mode fast --time 20260301,20260331",
+		Long: "Ask long-term memory. Mode fast is one search and needs neither a model nor Temporal; mode agentic " +
+			"has\nan agent look, read the sessions that memories lead to, and say what it found; mode auto asks the\n" +
+			"agent only when the search finds little. What a fast search finds, skills among it, can be reranked " +
+			"and\nrewritten by a model within a deadline.",
+		Example: "  cairn retrieve where does Alice fly from\n  cairn retrieve smoke test --mode fast --target " +
+			"procedural/deploy -o json\n  cairn retrieve what did we decide --mode fast --time 20260301,20260331",
 		Args: func(_ *cobra.Command, args []string) error {
 			if strings.TrimSpace(strings.Join(args, " ")) == "" {
 				return usageError{fmt.Errorf("give a question")}
@@ -47,13 +50,18 @@ func (c *cli) retrieve() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&q.Mode, "mode", memoryagent.Auto, "fast, agentic or auto")
-	cmd.Flags().IntVar(&q.TopK, "top", 0, "memories at most, 1 to 100 (default 20, and 5 with --rerank, --rewrite or --min-score)")
-	cmd.Flags().StringArrayVar(&targets, "target", nil, "type/target that a fast search is about; may be repeated (default: all of memory)")
-	cmd.Flags().StringVar(&q.TimeFilter, "time", "", "day as 20260301, or first and last day as 20260301,20260331, that a fast search is about")
+	cmd.Flags().IntVar(&q.TopK, "top", 0, "memories at most, 1 to 100 (default 20, and 5 with --rerank, --rewrite "+
+		"or --min-score)")
+	cmd.Flags().StringArrayVar(&targets, "target", nil,
+		"type/target that a fast search is about; may be repeated (default: all of memory)")
+	cmd.Flags().StringVar(&q.TimeFilter, "time", "",
+		"day as 20260301, or first and last day as 20260301,20260331, that a fast search is about")
 	cmd.Flags().BoolVar(&q.Refine.Rerank, "rerank", false, "have a model order what a fast search found")
 	cmd.Flags().BoolVar(&q.Refine.Rewrite, "rewrite", false, "have a model write what a fast search found as one text")
-	cmd.Flags().Float64Var(&least, "min-score", 0, "leave out what scores less, 0 to 1: of a model's score, else a share of the best one's")
-	cmd.Flags().DurationVar(&q.Refine.Deadline, "deadline", 0, "of --rerank and --rewrite together; then the plain answer is given (default 4s)")
+	cmd.Flags().Float64Var(&least, "min-score", 0,
+		"leave out what scores less, 0 to 1: of a model's score, else a share of the best one's")
+	cmd.Flags().DurationVar(&q.Refine.Deadline, "deadline", 0,
+		"of --rerank and --rewrite together; then the plain answer is given (default 4s)")
 	cmd.Flags().BoolVar(&skills, "skills", true, "find skills beside memories")
 	return cmd
 }

@@ -17,16 +17,23 @@ import (
 )
 
 func (c *cli) runs() *cobra.Command {
-	cmd := &cobra.Command{Use: "runs", Short: "List, show and retry runs", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd := &cobra.Command{Use: "runs", Short: "List, show and retry runs", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var max int
-	list := &cobra.Command{Use: "list", Short: "List the latest runs, newest first", Example: "  cairn runs list --max 5", Args: cobra.NoArgs,
+	list := &cobra.Command{Use: "list", Short: "List the latest runs, newest first",
+		Example: "  cairn runs list --max 5", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listRuns(cmd.Context(), max) }}
 	list.Flags().IntVar(&max, "max", 20, "how many")
-	show := &cobra.Command{Use: "show RUN", Short: "Show one run with its tasks, or what its agent did, and every model call", Example: "  cairn runs show 1", Args: exactly(1, "the run's number"),
+	show := &cobra.Command{Use: "show RUN",
+		Short:   "Show one run with its tasks, or what its agent did, and every model call",
+		Example: "  cairn runs show 1", Args: exactly(1, "the run's number"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.showRun(cmd.Context(), args[0]) }}
 	var fresh bool
-	retry := &cobra.Command{Use: "retry RUN", Short: "Go on with an ended run from its stored replies, or do it again with --fresh",
-		Long:    "Go on with an ended run: its failed tasks are tried again, and only what is missing is paid for.\nAn answer that was no use is an answer, too: --fresh raises the run's generation, asks everything again and pays again.",
+	retry := &cobra.Command{Use: "retry RUN",
+		Short: "Go on with an ended run from its stored replies, or do it again with --fresh",
+		Long: "Go on with an ended run: its failed tasks are tried again, and only what is missing is paid for.\n" +
+			"An answer that was no use is an answer, too: --fresh raises the run's generation, asks everything " +
+			"again and pays again.",
 		Example: "  cairn runs retry 1\n  cairn runs retry 1 --fresh", Args: exactly(1, "the run's number"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.retryRun(cmd.Context(), args[0], fresh) }}
 	retry.Flags().BoolVar(&fresh, "fresh", false, "a new generation: everything is asked, and paid for, again")
@@ -72,7 +79,8 @@ func (c *cli) listRuns(ctx context.Context, max int) error {
 		}
 		rows := make([]row, len(runs))
 		for i, r := range runs {
-			rows[i] = row{r.Ref.Run, r.Kind, r.Title, r.Key, r.Generation, r.Attempt, r.Status, r.Outcome, r.Reason, r.WorkflowID, r.CreatedAt}
+			rows[i] = row{r.Ref.Run, r.Kind, r.Title, r.Key, r.Generation, r.Attempt, r.Status, r.Outcome, r.Reason,
+				r.WorkflowID, r.CreatedAt}
 		}
 		return c.printJSON(map[string]any{"runs": rows})
 	}
@@ -83,7 +91,8 @@ func (c *cli) listRuns(ctx context.Context, max int) error {
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "RUN\tKIND\tCONVERSATION\tSTATUS\tOUTCOME\tCREATED")
 	for _, r := range runs {
-		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%s\n", r.Ref.Run, r.Kind, r.Title, r.Status, r.Outcome, r.CreatedAt.Local().Format(time.DateTime))
+		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%s\n", r.Ref.Run, r.Kind, r.Title, r.Status, r.Outcome,
+			r.CreatedAt.Local().Format(time.DateTime))
 	}
 	return tw.Flush()
 }
@@ -119,7 +128,8 @@ func (c *cli) showRun(ctx context.Context, number string) error {
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "    STEP\tROUND\tSTATE\tMODEL\tREQUESTS\tUNKNOWN\tIN\tOUT\tSECONDS\tERROR")
 	for _, call := range r.Calls {
-		fmt.Fprintf(tw, "    %s\t%d\t%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\n", call.Key.Step, call.Key.Round, call.State, call.Model, call.Attempts, call.Unknown, call.Input, call.Output, seconds(call), call.Error)
+		fmt.Fprintf(tw, "    %s\t%d\t%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\n", call.Key.Step, call.Key.Round, call.State,
+			call.Model, call.Attempts, call.Unknown, call.Input, call.Output, seconds(call), call.Error)
 	}
 	return tw.Flush()
 }
@@ -134,8 +144,10 @@ func seconds(c run.Call) string {
 func callRows(r distill.Report) []map[string]any {
 	out := make([]map[string]any, len(r.Calls))
 	for i, c := range r.Calls {
-		out[i] = map[string]any{"step": c.Key.Step, "round": c.Key.Round, "state": c.State, "model": c.Model, "requests": c.Attempts, "unknown": c.Unknown,
-			"input_tokens": c.Input, "output_tokens": c.Output, "cost_micros": c.CostMicros, "error_class": c.ErrorClass, "error": c.Error}
+		out[i] = map[string]any{"step": c.Key.Step, "round": c.Key.Round, "state": c.State, "model": c.Model,
+			"requests": c.Attempts, "unknown": c.Unknown,
+			"input_tokens": c.Input, "output_tokens": c.Output, "cost_micros": c.CostMicros,
+			"error_class": c.ErrorClass, "error": c.Error}
 	}
 	return out
 }
@@ -153,7 +165,8 @@ func (c *cli) retryRun(ctx context.Context, number string, fresh bool) error {
 	if err := s.Runs.Retriable(ctx, run.Ref{Workspace: s.workspace.ID, Run: id}); err != nil {
 		return err
 	}
-	r, err := s.Distill.Retry(ctx, distill.RetryRequest{Ref: run.Ref{Workspace: s.workspace.ID, Run: id}, WorkspaceKey: s.workspace.Key, Fresh: fresh, Spec: app.DistillSpec(s.Config, "")})
+	r, err := s.Distill.Retry(ctx, distill.RetryRequest{Ref: run.Ref{Workspace: s.workspace.ID, Run: id},
+		WorkspaceKey: s.workspace.Key, Fresh: fresh, Spec: app.DistillSpec(s.Config, "")})
 	if err != nil {
 		return err
 	}

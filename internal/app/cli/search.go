@@ -24,8 +24,10 @@ type lookup struct {
 func (c *cli) search() *cobra.Command {
 	var l lookup
 	cmd := &cobra.Command{
-		Use: "search WORDS", Short: "Search the workspace's skills, or with --kinds everything; an exact name or id comes first, an unrelated query finds nothing",
-		Example: "  cairn search how to cancel a flight\n  cairn search --kinds turn,memory --after 2023-05-01 who came to the wedding",
+		Use: "search WORDS", Short: "Search the workspace's skills, or with --kinds everything; an exact name or id " +
+			"comes first, an unrelated query finds nothing",
+		Example: "  cairn search how to cancel a flight\n  cairn search --kinds turn,memory --after 2023-05-01 who " +
+			"came to the wedding",
 		Args: func(_ *cobra.Command, args []string) error {
 			if strings.TrimSpace(strings.Join(args, " ")) == "" {
 				return usageError{fmt.Errorf("give some words to search for")}
@@ -40,9 +42,11 @@ func (c *cli) search() *cobra.Command {
 	flags.StringSliceVar(&l.kinds, "kinds", []string{search.KindSkill}, "what to search: turn, memory, skill, or all")
 	flags.StringSliceVar(&l.types, "types", nil, "only memories of these types, personal,note for instance")
 	flags.StringSliceVar(&l.targets, "targets", nil, "only memories about, and turns said by, these")
-	flags.StringVar(&l.after, "after", "", "only what was said or happened from this day or time on, 2023-05-08 or RFC 3339")
+	flags.StringVar(&l.after, "after", "",
+		"only what was said or happened from this day or time on, 2023-05-08 or RFC 3339")
 	flags.StringVar(&l.before, "before", "", "only what was said or happened before this day or time")
-	flags.StringVar(&l.conversation, "conversation", "", "only turns of this conversation, and what was remembered from it")
+	flags.StringVar(&l.conversation, "conversation", "",
+		"only turns of this conversation, and what was remembered from it")
 	flags.IntVar(&l.limit, "limit", 5, "how many results at most, 1 to 50")
 	return cmd
 }
@@ -63,7 +67,8 @@ func (l lookup) request(query string) (*search.Request, error) {
 	if r.Before, err = moment(l.before); err != nil {
 		return nil, usageError{fmt.Errorf("--before: %w", err)}
 	}
-	skillsOnly := slices.Equal(l.kinds, []string{search.KindSkill}) && len(l.types)+len(l.targets) == 0 && l.after+l.before+l.conversation == ""
+	skillsOnly := slices.Equal(l.kinds, []string{search.KindSkill}) && len(l.types)+len(l.targets) == 0 &&
+		l.after+l.before+l.conversation == ""
 	if skillsOnly {
 		return nil, nil
 	}

@@ -24,8 +24,11 @@ func (c *cli) serve() *cobra.Command {
 	var listen, openapi string
 	var check bool
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Serve the HTTP API until Ctrl-C", Example: "  cairn serve --listen 127.0.0.1:0\n  cairn serve --openapi -", Args: cobra.NoArgs,
-		Long: "Serve the HTTP API until Ctrl-C. Requests need a key: `cairn keys create` makes one. On Ctrl-C, requests that\nare under way finish first. Without DATABASE_URL and TEMPORAL_ADDRESS it starts the development stack, with a\nworker; otherwise `worker` runs beside it.",
+		Use: "serve", Short: "Serve the HTTP API until Ctrl-C",
+		Example: "  cairn serve --listen 127.0.0.1:0\n  cairn serve --openapi -", Args: cobra.NoArgs,
+		Long: "Serve the HTTP API until Ctrl-C. Requests need a key: `cairn keys create` makes one. On Ctrl-C, " +
+			"requests that\nare under way finish first. Without DATABASE_URL and TEMPORAL_ADDRESS it starts the " +
+			"development stack, with a\nworker; otherwise `worker` runs beside it.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case openapi != "":
@@ -36,9 +39,12 @@ func (c *cli) serve() *cobra.Command {
 			return c.runServe(cmd.Context(), listen)
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", "", "host:port to listen on; port 0 takes a free one (default $CAIRN_LISTEN, else 127.0.0.1:8080)")
-	cmd.Flags().StringVar(&openapi, "openapi", "", "write the OpenAPI document to this file, - for standard output, and serve nothing")
-	cmd.Flags().BoolVar(&check, "check", false, "ask the gateway that listens there whether it is ready, and serve nothing: for containers without curl")
+	cmd.Flags().StringVar(&listen, "listen", "",
+		"host:port to listen on; port 0 takes a free one (default $CAIRN_LISTEN, else 127.0.0.1:8080)")
+	cmd.Flags().StringVar(&openapi, "openapi", "",
+		"write the OpenAPI document to this file, - for standard output, and serve nothing")
+	cmd.Flags().BoolVar(&check, "check", false,
+		"ask the gateway that listens there whether it is ready, and serve nothing: for containers without curl")
 	return cmd
 }
 
@@ -51,12 +57,14 @@ func (c *cli) runServe(ctx context.Context, listen string) error {
 	listen = cmp.Or(listen, s.Config.Listen)
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
-		return fault.Wrap(err, fault.Misconfigured, "the gateway cannot listen on "+listen, "choose another address with --listen; port 0 takes a free one")
+		return fault.Wrap(err, fault.Misconfigured, "the gateway cannot listen on "+listen,
+			"choose another address with --listen; port 0 takes a free one")
 	}
 	if s.Config.Offline() {
 		fmt.Fprintln(c.errs, "model: "+s.models())
 	}
-	fmt.Fprintf(c.out, "ready: http://%s answers; /openapi.json describes it, `cairn keys create` makes a key for it\n", l.Addr())
+	fmt.Fprintf(c.out, "ready: http://%s answers; /openapi.json describes it, `cairn keys create` makes a key for it\n",
+		l.Addr())
 	return s.Gateway(prometheus.New(s.Store)).Serve(ctx, l)
 }
 
@@ -76,7 +84,8 @@ func (c *cli) describe(file string) error {
 		return err
 	}
 	if err := os.WriteFile(file, document, 0o644); err != nil {
-		return fault.Wrap(err, fault.InvalidArgument, "the document cannot be written to "+file, "give the path of a file in a folder that exists")
+		return fault.Wrap(err, fault.InvalidArgument, "the document cannot be written to "+file,
+			"give the path of a file in a folder that exists")
 	}
 	return nil
 }

@@ -89,25 +89,29 @@ func (c *cli) open(ctx context.Context, n needs) (*session, error) {
 
 // findServers fills in the addresses. It returns true when the database belongs
 // to a development stack, whose schema commands keep up to date by themselves.
-func (s *session) findServers(ctx context.Context, cfg *config.Config, n needs, progress io.Writer) (ours bool, err error) {
+func (s *session) findServers(ctx context.Context, cfg *config.Config, n needs, progress io.Writer) (ours bool,
+	err error) {
 	if cfg.DatabaseURL != "" && (cfg.TemporalAddress != "" || !n.temporal) {
 		return false, nil
 	}
 	ours = cfg.DatabaseURL == ""
 	var found devstack.Addresses
 	if found, s.attached = devstack.Running(cfg.Home); !s.attached {
-		s.stack, err = devstack.Start(ctx, devstack.Options{Dir: cfg.Home, Log: progress, SearchAttributes: contract.SearchAttributes(), SkipTemporal: !n.temporal,
+		s.stack, err = devstack.Start(ctx, devstack.Options{Dir: cfg.Home, Log: progress,
+			SearchAttributes: contract.SearchAttributes(), SkipTemporal: !n.temporal,
 			Codec: codecEndpoint(*cfg, n.listen)})
 		if err != nil {
 			return ours, err
 		}
-		found = devstack.Addresses{DatabaseURL: s.stack.DatabaseURL(), TemporalAddress: s.stack.TemporalAddress(), TemporalNamespace: s.stack.TemporalNamespace(), TemporalUI: s.stack.TemporalUI()}
+		found = devstack.Addresses{DatabaseURL: s.stack.DatabaseURL(), TemporalAddress: s.stack.TemporalAddress(),
+			TemporalNamespace: s.stack.TemporalNamespace(), TemporalUI: s.stack.TemporalUI()}
 	}
 	if cfg.DatabaseURL == "" {
 		cfg.DatabaseURL = found.DatabaseURL
 	}
 	if cfg.TemporalAddress == "" {
-		cfg.TemporalAddress, cfg.TemporalNamespace, cfg.TemporalUI = found.TemporalAddress, found.TemporalNamespace, found.TemporalUI
+		cfg.TemporalAddress, cfg.TemporalNamespace, cfg.TemporalUI = found.TemporalAddress, found.TemporalNamespace,
+			found.TemporalUI
 	}
 	return ours, nil
 }

@@ -15,16 +15,21 @@ import (
 )
 
 func (c *cli) settings() *cobra.Command {
-	cmd := &cobra.Command{Use: "settings", Short: "Show and change what the workspace chose for itself", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	show := &cobra.Command{Use: "show", Short: "Show the workspace's settings, defaults included", Example: "  cairn settings show", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "settings", Short: "Show and change what the workspace chose for itself",
+		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	show := &cobra.Command{Use: "show", Short: "Show the workspace's settings, defaults included",
+		Example: "  cairn settings show", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.settle(cmd.Context(), false, func(ctx context.Context, q postgres.Tx) (settings.Settings, error) {
 				return q.Workspaces().Settings(ctx)
 			})
 		}}
-	set := &cobra.Command{Use: "set NAME=VALUE...", Short: "Change settings of the workspace; the value default gives one its default back",
-		Long:    "Change settings of the workspace. `cairn settings show` has their names. With - instead of names, standard input holds\na JSON merge patch.",
-		Example: "  cairn settings set time_zone=Asia/Shanghai nudge.every=5\n  cairn settings set nudge.every=default\n  cat settings.json | cairn settings set -", Args: someText("NAME=VALUE"),
+	set := &cobra.Command{Use: "set NAME=VALUE...",
+		Short: "Change settings of the workspace; the value default gives one its default back",
+		Long: "Change settings of the workspace. `cairn settings show` has their names. With - instead of names, " +
+			"standard input holds\na JSON merge patch.",
+		Example: "  cairn settings set time_zone=Asia/Shanghai nudge.every=5\n  cairn settings set " +
+			"nudge.every=default\n  cat settings.json | cairn settings set -", Args: someText("NAME=VALUE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			patch, err := c.patch(args)
 			if err != nil {
@@ -74,7 +79,8 @@ func valueOf(text string) any {
 	return text
 }
 
-func (c *cli) settle(ctx context.Context, changed bool, do func(context.Context, postgres.Tx) (settings.Settings, error)) error {
+func (c *cli) settle(ctx context.Context, changed bool,
+	do func(context.Context, postgres.Tx) (settings.Settings, error)) error {
 	return c.looking(ctx, needs{make: true}, func(s *session) error {
 		var out settings.Settings
 		err := s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Tx) (err error) {

@@ -9,9 +9,11 @@ func TestSettingsChooseAgentsThatAreThere(t *testing.T) {
 	t.Parallel()
 	w := idle(t)
 	for _, c := range []struct{ arg, says string }{
-		{"memory.agents.personal=v9", `"v9" of the agent memory.agents.personal`}, {"memory.agents.cook=v1", "cook"}, {"memory.modes.tool.thinking=aloud", "memory.modes.tool.thinking"},
+		{"memory.agents.personal=v9", `"v9" of the agent memory.agents.personal`}, {"memory.agents.cook=v1", "cook"},
+		{"memory.modes.tool.thinking=aloud", "memory.modes.tool.thinking"},
 	} {
-		if code, _, errs := w.run("", "settings", "set", c.arg); code != 2 || !strings.Contains(errs, c.says) || !strings.Contains(errs, "hint: ") {
+		if code, _, errs := w.run("", "settings", "set", c.arg); code != 2 || !strings.Contains(errs, c.says) ||
+			!strings.Contains(errs, "hint: ") {
 			t.Errorf("%s: exit %d: %s", c.arg, code, errs)
 		}
 	}

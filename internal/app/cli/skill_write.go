@@ -20,16 +20,21 @@ import (
 func (c *cli) writes() []*cobra.Command {
 	var in library.SaveArgs
 	var category string
-	save := &cobra.Command{Use: "save FILE", Short: "Create a skill, or replace the text of one, from a SKILL.md (- for standard input)",
-		Long: "Create a skill, or replace the text of one. Name and description are those of the file's frontmatter unless flags say otherwise;\n" +
-			"the text needs the headings ## When to Use, ## Procedure, ## Pitfalls and ## Verification. `cairn skills view SKILL -o text` prints such a file.",
-		Example: "  cairn skills save SKILL.md\n  cat SKILL.md | cairn skills save - --name deploy-api --category operations --allow-similar", Args: exactly(1, "the SKILL.md to save"),
+	save := &cobra.Command{Use: "save FILE",
+		Short: "Create a skill, or replace the text of one, from a SKILL.md (- for standard input)",
+		Long: "Create a skill, or replace the text of one. Name and description are those of the file's frontmatter " +
+			"unless flags say otherwise;\n" +
+			"the text needs the headings ## When to Use, ## Procedure, ## Pitfalls and ## Verification. `cairn " +
+			"skills view SKILL -o text` prints such a file.",
+		Example: "  cairn skills save SKILL.md\n  cat SKILL.md | cairn skills save - --name deploy-api --category " +
+			"operations --allow-similar", Args: exactly(1, "the SKILL.md to save"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in.Category = library.Choice{Given: cmd.Flags().Changed("category"), Text: category}
 			return c.saveSkill(cmd.Context(), args[0], in)
 		}}
 	save.Flags().StringVar(&in.Name, "name", "", "its name (default: the file's)")
-	save.Flags().StringVar(&in.Description, "description", "", "one line that tells when it helps (default: the file's)")
+	save.Flags().StringVar(&in.Description, "description", "",
+		"one line that tells when it helps (default: the file's)")
 	save.Flags().StringVar(&category, "category", "", "its category, empty for none (default: the one that it has)")
 	save.Flags().StringVar(&in.Mode, "mode", library.Upsert, "upsert, create or update")
 	save.Flags().IntVar(&in.ExpectedVersion, "expected-version", 0, "refuse unless this version is in force")
@@ -47,9 +52,11 @@ func (c *cli) saveSkill(ctx context.Context, file string, in library.SaveArgs) e
 		return err
 	}
 	if in.Name == "" && front.Name == "" {
-		return fault.New(fault.InvalidArgument, "the skill has no name", "give --name, or begin the file with --- and a line name: …")
+		return fault.New(fault.InvalidArgument, "the skill has no name",
+			"give --name, or begin the file with --- and a line name: …")
 	}
-	in.Name, in.Description, in.Content = cmp.Or(in.Name, skill.Canonical(front.Name)), cmp.Or(in.Description, front.Description), body
+	in.Name, in.Description, in.Content = cmp.Or(in.Name, skill.Canonical(front.Name)),
+		cmp.Or(in.Description, front.Description), body
 	return c.looking(ctx, needs{}, func(s *session) error {
 		out, err := s.Library.Save(ctx, s.person(), in)
 		if err != nil {
@@ -61,8 +68,9 @@ func (c *cli) saveSkill(ctx context.Context, file string, in library.SaveArgs) e
 
 func (c *cli) patchSkill() *cobra.Command {
 	var in library.PatchArgs
-	cmd := &cobra.Command{Use: "patch SKILL --old TEXT [--new TEXT]", Short: "Replace a quoted text in a skill", Example: `  cairn skills patch deploy-api --old "Probe it." --new "Probe it twice."`,
-		Args: exactly(1, "the skill's name"), RunE: func(cmd *cobra.Command, args []string) error {
+	cmd := &cobra.Command{Use: "patch SKILL --old TEXT [--new TEXT]", Short: "Replace a quoted text in a skill",
+		Example: `  cairn skills patch deploy-api --old "Probe it." --new "Probe it twice."`,
+		Args:    exactly(1, "the skill's name"), RunE: func(cmd *cobra.Command, args []string) error {
 			if in.OldString == "" {
 				return usageError{fmt.Errorf("--old is missing: the text to replace")}
 			}
@@ -85,8 +93,10 @@ func (c *cli) patchSkill() *cobra.Command {
 
 func (c *cli) deleteSkill() *cobra.Command {
 	var in library.DeleteArgs
-	cmd := &cobra.Command{Use: "delete SKILL", Short: "Delete a skill; `cairn skills restore` takes it back for some days", Example: "  cairn skills delete deploy-cron --reason \"we deploy no more\"",
-		Args: exactly(1, "the skill's name"), RunE: func(cmd *cobra.Command, args []string) error {
+	cmd := &cobra.Command{Use: "delete SKILL",
+		Short:   "Delete a skill; `cairn skills restore` takes it back for some days",
+		Example: "  cairn skills delete deploy-cron --reason \"we deploy no more\"",
+		Args:    exactly(1, "the skill's name"), RunE: func(cmd *cobra.Command, args []string) error {
 			in.Name = args[0]
 			return c.looking(cmd.Context(), needs{}, func(s *session) error {
 				out, err := s.Library.Delete(cmd.Context(), s.person(), in)
@@ -128,7 +138,8 @@ func (c *cli) markdown(file string) ([]byte, error) {
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return nil, fault.Wrap(err, fault.NotFound, "the SKILL.md cannot be read", "give the path of a file, or - for standard input")
+			return nil, fault.Wrap(err, fault.NotFound, "the SKILL.md cannot be read",
+				"give the path of a file, or - for standard input")
 		}
 		defer f.Close()
 		in = f

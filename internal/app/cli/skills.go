@@ -20,17 +20,25 @@ import (
 )
 
 func (c *cli) skills() *cobra.Command {
-	cmd := &cobra.Command{Use: "skills", Short: "List, view, write, export and import skills, decide about changes, and go back to earlier versions", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd := &cobra.Command{Use: "skills", Short: "List, view, write, export and import skills, decide about changes, " +
+		"and go back to earlier versions", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		return cmd.Help()
+	}}
 	var all bool
-	list := &cobra.Command{Use: "list", Short: "List the skills of the workspace by category and name", Example: "  cairn skills list", Args: cobra.NoArgs,
+	list := &cobra.Command{Use: "list", Short: "List the skills of the workspace by category and name",
+		Example: "  cairn skills list", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listSkills(cmd.Context(), all) }}
 	list.Flags().BoolVar(&all, "all", false, "archived, stale and quarantined ones, too")
 	var version int
-	view := &cobra.Command{Use: "view SKILL", Short: "Print a skill's SKILL.md and what it rests on", Example: "  cairn skills view update-reservation-flights --version 1", Args: exactly(1, "the skill's name or number"),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.viewSkill(cmd.Context(), args[0], version) }}
+	view := &cobra.Command{Use: "view SKILL", Short: "Print a skill's SKILL.md and what it rests on",
+		Example: "  cairn skills view update-reservation-flights --version 1",
+		Args:    exactly(1, "the skill's name or number"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return c.viewSkill(cmd.Context(), args[0], version) }}
 	view.Flags().IntVar(&version, "version", 0, "a version (default: the one in force)")
 	var to, style string
-	export := &cobra.Command{Use: "export SKILL", Short: "Write a skill's package, a zip that other agents can install", Example: "  cairn skills export update-reservation-flights --to .", Args: exactly(1, "the skill's name or number"),
+	export := &cobra.Command{Use: "export SKILL", Short: "Write a skill's package, a zip that other agents can install",
+		Example: "  cairn skills export update-reservation-flights --to .",
+		Args:    exactly(1, "the skill's name or number"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.exportSkill(cmd.Context(), args[0], version, to, style)
 		}}
@@ -71,7 +79,8 @@ func (c *cli) listSkills(ctx context.Context, all bool) error {
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "SKILL\tVERSION\tSTATUS\tCHANGED\tDESCRIPTION")
 	for _, h := range heads {
-		fmt.Fprintf(tw, "%s\t%d\t%s\t%s\t%s\n", h.Name, h.Version, h.Status, h.UpdatedAt.Local().Format(time.DateTime), short(h.Description))
+		fmt.Fprintf(tw, "%s\t%d\t%s\t%s\t%s\n", h.Name, h.Version, h.Status, h.UpdatedAt.Local().Format(time.DateTime),
+			short(h.Description))
 	}
 	return tw.Flush()
 }
@@ -117,15 +126,20 @@ func (c *cli) viewSkill(ctx context.Context, name string, number int) error {
 	}
 	markdown := skill.Compose(v.Name, v.Description, []byte(v.Body), skill.RenderOptions{NameStyle: s.Config.NameStyle})
 	if c.output == "json" {
-		return c.printJSON(map[string]any{"name": v.Name, "version": v.Number, "head_version": head.Version, "status": head.Status, "description": v.Description, "lang": v.Lang,
-			"skill_md": string(markdown), "files": v.Files, "extra": v.Extra, "quality": v.Quality, "risk": v.Risk, "package": s.Blobs.Locate(v.PackageKey), "package_sha256": fmt.Sprintf("%x", v.PackageSHA), "origin": v.Origin,
-			"run": v.Run, "sources": v.Sources, "change_summary": v.ChangeSummary, "model": v.Model, "degraded": v.Degraded, "violations": v.Violations, "created_at": v.CreatedAt})
+		return c.printJSON(map[string]any{"name": v.Name, "version": v.Number, "head_version": head.Version,
+			"status": head.Status, "description": v.Description, "lang": v.Lang,
+			"skill_md": string(markdown), "files": v.Files, "extra": v.Extra, "quality": v.Quality, "risk": v.Risk,
+			"package": s.Blobs.Locate(v.PackageKey), "package_sha256": fmt.Sprintf("%x", v.PackageSHA),
+			"origin": v.Origin,
+			"run":    v.Run, "sources": v.Sources, "change_summary": v.ChangeSummary, "model": v.Model,
+			"degraded": v.Degraded, "violations": v.Violations, "created_at": v.CreatedAt})
 	}
 	fmt.Fprintf(c.out, "%s\n", markdown)
 	if c.output == "text" {
 		return nil
 	}
-	fmt.Fprintf(c.out, "— version %d of %d, %s, %s; model %s\n", v.Number, head.Version, head.Status, fmt.Sprintf("made by run %d", v.Run), v.Model)
+	fmt.Fprintf(c.out, "— version %d of %d, %s, %s; model %s\n", v.Number, head.Version, head.Status,
+		fmt.Sprintf("made by run %d", v.Run), v.Model)
 	if v.Quality != nil {
 		fmt.Fprintf(c.out, "— %s\n", v.Quality)
 	}
@@ -160,11 +174,14 @@ func (c *cli) exportSkill(ctx context.Context, name string, number int, to, styl
 		to = filepath.Join(to, file)
 	}
 	if err := os.WriteFile(to, archive, 0o644); err != nil {
-		return fault.Wrap(err, fault.InvalidArgument, "the package cannot be written to "+to, "give a folder that exists, or the path of a file in one")
+		return fault.Wrap(err, fault.InvalidArgument, "the package cannot be written to "+to,
+			"give a folder that exists, or the path of a file in one")
 	}
 	wrong, advice := skill.Portable(archive)
 	if c.output == "json" {
-		return c.printJSON(map[string]any{"name": v.Name, "version": v.Number, "file": to, "bytes": len(archive), "sha256": fmt.Sprintf("%x", sha256.Sum256(archive)), "warnings": append(append([]string{}, wrong...), advice...)})
+		return c.printJSON(map[string]any{"name": v.Name, "version": v.Number, "file": to, "bytes": len(archive),
+			"sha256":   fmt.Sprintf("%x", sha256.Sum256(archive)),
+			"warnings": append(append([]string{}, wrong...), advice...)})
 	}
 	for _, w := range wrong {
 		fmt.Fprintln(c.errs, "not as agentskills.io has it:", w)

@@ -14,19 +14,25 @@ import (
 )
 
 func (c *cli) soul() *cobra.Command {
-	cmd := &cobra.Command{Use: "soul", Short: "Show and change how the user wants to be answered", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	get := &cobra.Command{Use: "get", Short: "Show how the user wants to be answered", Example: "  cairn soul get", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "soul", Short: "Show and change how the user wants to be answered", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	get := &cobra.Command{Use: "get", Short: "Show how the user wants to be answered", Example: "  cairn soul get",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.showSoul(cmd.Context()) }}
 	var add bool
 	var expect int
-	set := &cobra.Command{Use: "set WORDS", Short: "Say how the user wants to be answered (- for standard input)", Example: "  cairn soul set Answer briefly, without emoji\n  cat soul.txt | cairn soul set - --append", Args: someText("tone, style, language, form of address"),
-		Long: "Say how the user wants to be answered. It takes effect in the next session, half an hour later at most, and never\noverrides the rules above it. Earlier versions are kept.",
+	set := &cobra.Command{Use: "set WORDS", Short: "Say how the user wants to be answered (- for standard input)",
+		Example: "  cairn soul set Answer briefly, without emoji\n  cat soul.txt | cairn soul set - --append",
+		Args:    someText("tone, style, language, form of address"),
+		Long: "Say how the user wants to be answered. It takes effect in the next session, half an hour later at " +
+			"most, and never\noverrides the rules above it. Earlier versions are kept.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := c.text(args)
 			if err != nil {
 				return err
 			}
-			in := promptmemory.SoulArgs{Content: text, Mode: string(memory.SoulReplace), Expected: given(cmd, "expect", &expect)}
+			in := promptmemory.SoulArgs{Content: text, Mode: string(memory.SoulReplace),
+				Expected: given(cmd, "expect", &expect)}
 			if add {
 				in.Mode = string(memory.SoulAppend)
 			}
@@ -36,16 +42,20 @@ func (c *cli) soul() *cobra.Command {
 		}}
 	set.Flags().BoolVar(&add, "append", false, "add to what is there")
 	set.Flags().IntVar(&expect, "expect", 0, "refuse unless this version is in force")
-	history := &cobra.Command{Use: "history", Short: "List the versions of the soul, the latest first", Example: "  cairn soul history", Args: cobra.NoArgs,
+	history := &cobra.Command{Use: "history", Short: "List the versions of the soul, the latest first",
+		Example: "  cairn soul history", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.soulHistory(cmd.Context()) }}
 	var to int
-	rollback := &cobra.Command{Use: "rollback --to VERSION", Short: "Make a new version that says what an old one said; version 0 said nothing", Example: "  cairn soul rollback --to 1", Args: cobra.NoArgs,
+	rollback := &cobra.Command{Use: "rollback --to VERSION",
+		Short:   "Make a new version that says what an old one said; version 0 said nothing",
+		Example: "  cairn soul rollback --to 1", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("to") {
 				return usageError{fmt.Errorf("--to is missing: the version to go back to")}
 			}
 			return c.changeSoul(cmd.Context(), func(s *session) (promptmemory.SoulWritten, error) {
-				return s.Memory.SoulRollback(cmd.Context(), s.person(), memorywrite.RollbackArgs{Version: to, Expected: given(cmd, "expect", &expect)})
+				return s.Memory.SoulRollback(cmd.Context(), s.person(),
+					memorywrite.RollbackArgs{Version: to, Expected: given(cmd, "expect", &expect)})
 			})
 		}}
 	rollback.Flags().IntVar(&to, "to", 0, "the version to go back to")
@@ -113,7 +123,8 @@ func (c *cli) soulHistory(ctx context.Context) error {
 		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(tw, "VERSION\tCHANGE\tMADE\tBY\tSAYS")
 		for _, v := range versions {
-			fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\n", v.Version, v.Action, v.CreatedAt.Local().Format(time.DateTime), v.Origin, short(oneLine(v.Content)))
+			fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\n", v.Version, v.Action, v.CreatedAt.Local().Format(time.DateTime),
+				v.Origin, short(oneLine(v.Content)))
 		}
 		return tw.Flush()
 	})

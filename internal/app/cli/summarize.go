@@ -20,18 +20,23 @@ func (c *cli) summarize() *cobra.Command {
 	var fresh, detach, together bool
 	cmd := &cobra.Command{
 		Use: "summarize FILE", Short: "Make long-term memories of the sessions in a file (- for standard input)",
-		Long: "Make long-term memories of the sessions in a file: a digest of each, and what specialists remember\nabout the people, the domains of work and the tools in it. FILE is read as `cairn distill` reads it;\n" +
+		Long: "Make long-term memories of the sessions in a file: a digest of each, and what specialists remember\n" +
+			"about the people, the domains of work and the tools in it. FILE is read as `cairn distill` reads it;\n" +
 			"with --together its conversations are attempts of one session, with their scores, and are compared.",
-		Example: "  cairn summarize conversation.json\n  cairn summarize airline.json --together -o json\n  cat chat.txt | cairn summarize -",
-		Args:    exactly(1, "the file to summarise"),
+		Example: "  cairn summarize conversation.json\n  cairn summarize airline.json --together -o json\n  cat " +
+			"chat.txt | cairn summarize -",
+		Args: exactly(1, "the file to summarise"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.runSummarize(cmd.Context(), args[0], request, fresh, detach, together)
 		},
 	}
-	cmd.Flags().StringVar(&request, "request-id", "", "id of the request; the same id is the same request (default: of the content)")
+	cmd.Flags().StringVar(&request, "request-id", "",
+		"id of the request; the same id is the same request (default: of the content)")
 	cmd.Flags().BoolVar(&fresh, "fresh", false, "summarise again although it was done before, and pay again")
-	cmd.Flags().BoolVar(&detach, "detach", false, "return when the sessions are stored; a worker drives them to their end")
-	cmd.Flags().BoolVar(&together, "together", false, "take the conversations of the file as attempts, to be compared in one session")
+	cmd.Flags().BoolVar(&detach, "detach", false,
+		"return when the sessions are stored; a worker drives them to their end")
+	cmd.Flags().BoolVar(&together, "together", false,
+		"take the conversations of the file as attempts, to be compared in one session")
 	return cmd
 }
 
@@ -41,7 +46,8 @@ func (c *cli) runSummarize(ctx context.Context, file, request string, fresh, det
 		return err
 	}
 	if request != "" && len(conversations) > 1 && !together {
-		return usageError{fmt.Errorf("--request-id names one request, the file holds %d conversations; use --together", len(conversations))}
+		return usageError{fmt.Errorf("--request-id names one request, the file holds %d conversations; use --together",
+			len(conversations))}
 	}
 	s, err := c.open(ctx, needs{temporal: true, make: true})
 	if err != nil {
@@ -53,7 +59,8 @@ func (c *cli) runSummarize(ctx context.Context, file, request string, fresh, det
 	}
 	var reports []memoryagent.Report
 	for _, r := range sessions(conversations, together) {
-		r.Workspace, r.WorkspaceKey, r.ID, r.Fresh, r.Spec = s.workspace.ID, s.workspace.Key, request, fresh, app.TurnSpec(s.Config)
+		r.Workspace, r.WorkspaceKey, r.ID, r.Fresh, r.Spec = s.workspace.ID, s.workspace.Key, request, fresh,
+			app.TurnSpec(s.Config)
 		made, err := s.Progressive.Summarize(ctx, r)
 		if err != nil {
 			return err
@@ -96,7 +103,8 @@ func (s *session) summarized(ctx context.Context, ref run.Ref, detach bool) (mem
 		}
 		select {
 		case <-ctx.Done():
-			return r, fmt.Errorf("stopped waiting; the run goes on when a worker runs: cairn runs show %d: %w", ref.Run, ctx.Err())
+			return r, fmt.Errorf("stopped waiting; the run goes on when a worker runs: cairn runs show %d: %w", ref.Run,
+				ctx.Err())
 		case <-time.After(lookEvery):
 		}
 	}
@@ -115,7 +123,8 @@ func (c *cli) printSummaries(reports []memoryagent.Report) error {
 		}
 		fmt.Fprintf(tw, "%d\t%s\t(session %s)\t\t\t\t%s\n", r.Run, status, r.History, short(r.Text))
 		for _, t := range r.Tasks {
-			fmt.Fprintf(tw, "%d\t%s\t%s(%s)\t%d\t%d\t%d\t%s\n", t.Run, t.Status, t.Type, t.Target, len(t.Added), len(t.Updated), len(t.Deleted), short(strings.TrimSpace(t.Note+" "+t.Error)))
+			fmt.Fprintf(tw, "%d\t%s\t%s(%s)\t%d\t%d\t%d\t%s\n", t.Run, t.Status, t.Type, t.Target, len(t.Added),
+				len(t.Updated), len(t.Deleted), short(strings.TrimSpace(t.Note+" "+t.Error)))
 		}
 	}
 	return tw.Flush()

@@ -22,10 +22,17 @@ func (c *cli) train() *cobra.Command {
 	var r training.Request
 	var traces, curve string
 	var detach bool
-	cmd := &cobra.Command{Use: "train", Short: "Train the policy of a bank, and with --design the bank, on traces with known answers",
-		Long: "Train the policy of a bank of memory skills on conversations about which there are questions with known answers.\nThe best bank and policy come into force together, when they answer more of the conversations that were held out, every\nthird one, than what is in force. A training that is cut off goes on where it was: give the same\ncommand again. One seed gives one policy on one kind of processor, whatever --parallel is.\n" +
+	cmd := &cobra.Command{Use: "train", Short: "Train the policy of a bank, and with --design the bank, on traces " +
+		"with known answers",
+		Long: "Train the policy of a bank of memory skills on conversations about which there are questions with " +
+			"known answers.\nThe best bank and policy come into force together, when they answer more of the " +
+			"conversations that were held out, every\nthird one, than what is in force. A training that is cut off " +
+			"goes on where it was: give the same\ncommand again. One seed gives one policy on one kind of " +
+			"processor, whatever --parallel is.\n" +
 			"FILE is a JSON list of {\"id\", \"messages\", \"questions\": [{\"question\", \"answers\", \"evidence\"}]}.",
-		Example: "  cairn train --traces traces.json --stages 2 --iterations 3 --curve reward.svg\n  cairn train --recipe paper --stages 1 --iterations 2\n  cairn train --spans turn-pair --fuse sim_weighted --stages 1 --iterations 2", Args: cobra.NoArgs,
+		Example: "  cairn train --traces traces.json --stages 2 --iterations 3 --curve reward.svg\n  cairn train " +
+			"--recipe paper --stages 1 --iterations 2\n  cairn train --spans turn-pair --fuse sim_weighted --stages " +
+			"1 --iterations 2", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.runTrain(cmd.Context(), r, traces, curve, detach)
 		}}
@@ -39,11 +46,13 @@ func (c *cli) train() *cobra.Command {
 	f.IntVar(&r.Parallel, "parallel", 0, "episodes at once (default 4)")
 	f.StringVar(&r.Seed, "seed", "", "what all draws come of (default 42)")
 	f.StringVar(&r.Score, "score", "", "recall, which asks no model, or answer (default recall)")
-	f.Float64Var(&r.Sample, "sample", 0, "share of a conversation's questions that an episode asks, by category, 0 to 1 (default all)")
+	f.Float64Var(&r.Sample, "sample", 0, "share of a conversation's questions that an episode asks, by category, 0 "+
+		"to 1 (default all)")
 	spanFlags(cmd, &r.Keeping.Spanning, "memory.spans, else fixed-length; of the recipes paper and code full-session")
 	fuseFlags(cmd, &r.Fuse, &r.Temperature, "as the policy in force does")
 	f.BoolVar(&r.Design, "design", false, "have the designer edit the bank after each stage")
-	f.StringVar(&r.ID, "request-id", "", "id of the training; the same id is the same training (default: of the settings)")
+	f.StringVar(&r.ID, "request-id", "", "id of the training; the same id is the same training (default: of the "+
+		"settings)")
 	f.StringVar(&curve, "curve", "", "write the curve of rewards to this SVG file")
 	f.BoolVar(&detach, "detach", false, "return when the training is stored; a worker drives it to its end")
 	return cmd
@@ -52,7 +61,8 @@ func (c *cli) train() *cobra.Command {
 // spanFlags say how sessions are cut; usual is what an empty name means.
 func spanFlags(cmd *cobra.Command, s *executor.Spanning, usual string) {
 	f, d := cmd.Flags(), executor.DefaultSpans()
-	f.StringVar(&s.Mode, "spans", s.Mode, "how sessions are cut: "+strings.Join(executor.Modes, ", ")+" (default "+usual+")")
+	f.StringVar(&s.Mode, "spans", s.Mode, "how sessions are cut: "+strings.Join(executor.Modes, ", ")+" (default "+
+		usual+")")
 	f.IntVar(&s.Tokens, "span-tokens", d.Tokens, "tokens of a span of fixed-length")
 	f.IntVar(&s.Overlap, "span-overlap", d.Overlap, "tokens that it shares with the one before")
 }
@@ -60,8 +70,10 @@ func spanFlags(cmd *cobra.Command, s *executor.Spanning, usual string) {
 // fuseFlags say how a policy fuses the memories near a span.
 func fuseFlags(cmd *cobra.Command, name *string, temperature *float64, usual string) {
 	f := cmd.Flags()
-	f.StringVar(name, "fuse", "", "how the policy fuses the memories near a span: mean or sim_weighted (default "+usual+")")
-	f.Float64Var(temperature, "fuse-temperature", 0, "of sim_weighted: the smaller, the more the nearest memory counts (default 1)")
+	f.StringVar(name, "fuse", "", "how the policy fuses the memories near a span: mean or sim_weighted (default "+usual+
+		")")
+	f.Float64Var(temperature, "fuse-temperature", 0,
+		"of sim_weighted: the smaller, the more the nearest memory counts (default 1)")
 }
 
 func (c *cli) runTrain(ctx context.Context, r training.Request, traces, curve string, detach bool) error {
@@ -118,9 +130,11 @@ func (c *cli) printTrained(out training.Result) {
 	if out.Version > 0 {
 		in = fmt.Sprintf("version %d", out.Version)
 	}
-	fmt.Fprintf(c.out, "%s: bank %s, %s, policy %.12s, best score %.4f after %d iterations\n", out.Outcome, out.Bank, in, out.Policy, out.Best, out.Iterations)
+	fmt.Fprintf(c.out, "%s: bank %s, %s, policy %.12s, best score %.4f after %d iterations\n", out.Outcome, out.Bank,
+		in, out.Policy, out.Best, out.Iterations)
 	if out.Gate != nil {
-		fmt.Fprintf(c.out, "  gate: %+.4f on %d held-out traces (lower bound %+.4f)\n", out.Gate.Mean, out.Gate.Traces, out.Gate.Lower)
+		fmt.Fprintf(c.out, "  gate: %+.4f on %d held-out traces (lower bound %+.4f)\n", out.Gate.Mean, out.Gate.Traces,
+			out.Gate.Lower)
 	}
 	if out.Outcomes.Masked > 0 {
 		fmt.Fprintf(c.out, "  %d of %d outcomes masked\n", out.Outcomes.Masked, out.Outcomes.Of)
@@ -148,7 +162,8 @@ func (c *cli) watchTraining(ctx context.Context, s *session, ref run.Ref) (train
 		}
 		select {
 		case <-ctx.Done():
-			return training.Result{}, fmt.Errorf("stopped waiting; the training goes on when a worker runs: cairn runs show %d: %w", ref.Run, ctx.Err())
+			return training.Result{}, fmt.Errorf(
+				"stopped waiting; the training goes on when a worker runs: cairn runs show %d: %w", ref.Run, ctx.Err())
 		case <-time.After(lookEvery):
 		}
 	}
@@ -161,7 +176,8 @@ func trainingLine(w training.Progress) string {
 	if n := len(w.Rewards); n > 0 {
 		last = w.Rewards[n-1]
 	}
-	line := fmt.Sprintf("%s %d of %d iterations, reward %.3f, chosen mass %.2f", bar(w.Done, w.Of), w.Done, w.Of, last, w.Choice.Mass)
+	line := fmt.Sprintf("%s %d of %d iterations, reward %.3f, chosen mass %.2f", bar(w.Done, w.Of), w.Done, w.Of, last,
+		w.Choice.Mass)
 	if w.Tried > 0 {
 		line += fmt.Sprintf(", tried on %d of %d conversations", w.Tried, w.Trials)
 	}
@@ -183,25 +199,32 @@ func bar(done, of int) string {
 func rewardCurve(rewards []float64) []byte {
 	const width, height, margin = 640.0, 320.0, 40.0
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" font-family="sans-serif" font-size="12">`+"\n", width+2*margin, height+2*margin)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" font-family="sans-serif" `+
+		`font-size="12">`+"\n", width+2*margin, height+2*margin)
 	for i := 0; i <= 4; i++ {
 		y := margin + height*float64(i)/4
-		fmt.Fprintf(&b, `<line x1="%g" y1="%g" x2="%g" y2="%g" stroke="#ddd"/><text x="%g" y="%g" text-anchor="end">%.2f</text>`+"\n", margin, y, margin+width, y, margin-6, y+4, 1-float64(i)/4)
+		fmt.Fprintf(&b, `<line x1="%g" y1="%g" x2="%g" y2="%g" stroke="#ddd"/><text x="%g" y="%g" `+
+			`text-anchor="end">%.2f</text>`+"\n", margin, y, margin+width, y, margin-6, y+4, 1-float64(i)/4)
 	}
 	var points []string
 	for i, r := range rewards {
 		x := margin + width*float64(i)/float64(max(1, len(rewards)-1))
 		points = append(points, fmt.Sprintf("%.1f,%.1f", x, margin+height*(1-min(1, max(0, r)))))
 	}
-	fmt.Fprintf(&b, `<polyline fill="none" stroke="#1f6feb" stroke-width="2" points="%s"/>`+"\n", strings.Join(points, " "))
-	fmt.Fprintf(&b, `<text x="%g" y="%g" text-anchor="middle">iteration (%d)</text>`+"\n</svg>\n", margin+width/2, height+2*margin-8, len(rewards))
+	fmt.Fprintf(&b, `<polyline fill="none" stroke="#1f6feb" stroke-width="2" points="%s"/>`+"\n",
+		strings.Join(points, " "))
+	fmt.Fprintf(&b, `<text x="%g" y="%g" text-anchor="middle">iteration (%d)</text>`+"\n</svg>\n", margin+width/2,
+		height+2*margin-8, len(rewards))
 	return []byte(b.String())
 }
 
 func (c *cli) evolve() *cobra.Command {
 	var r evolution.Request
-	cmd := &cobra.Command{Use: "evolve", Short: "Have the designer edit a bank from its hard cases, if that proves better",
-		Long: "Have the designer edit a bank of memory skills from its hard cases. What it proposes comes into force only when it\nanswers more of the conversations that were held out; otherwise the bank stays as it is.", Example: "  cairn evolve\n  cairn evolve --bank work -o json", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "evolve", Short: "Have the designer edit a bank from its hard cases, if that proves " +
+		"better",
+		Long: "Have the designer edit a bank of memory skills from its hard cases. What it proposes comes into " +
+			"force only when it\nanswers more of the conversations that were held out; otherwise the bank stays as " +
+			"it is.", Example: "  cairn evolve\n  cairn evolve --bank work -o json", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runEvolve(cmd.Context(), r) }}
 	cmd.Flags().StringVar(&r.Bank, "bank", bank.Default, "name of the bank")
 	cmd.Flags().StringVar(&r.Score, "score", "", "recall, which asks no model, or answer (default recall)")
@@ -249,7 +272,8 @@ func (c *cli) watchRound(ctx context.Context, s *session, ref run.Ref) (evolutio
 		}
 		select {
 		case <-ctx.Done():
-			return evolution.Round{}, fmt.Errorf("stopped waiting; the round goes on when a worker runs: cairn runs show %d: %w", ref.Run, ctx.Err())
+			return evolution.Round{}, fmt.Errorf(
+				"stopped waiting; the round goes on when a worker runs: cairn runs show %d: %w", ref.Run, ctx.Err())
 		case <-time.After(lookEvery):
 		}
 	}
@@ -266,7 +290,8 @@ func (c *cli) printRound(r evolution.Round) error {
 		}
 	}
 	if r.Comparison != nil {
-		fmt.Fprintf(c.out, "  %+.4f on %d held-out traces (lower bound %+.4f)\n", r.Comparison.Mean, r.Comparison.Traces, r.Comparison.Lower)
+		fmt.Fprintf(c.out, "  %+.4f on %d held-out traces (lower bound %+.4f)\n", r.Comparison.Mean,
+			r.Comparison.Traces, r.Comparison.Lower)
 	}
 	if r.Outcomes.Masked > 0 {
 		fmt.Fprintf(c.out, "  %d of %d outcomes masked\n", r.Outcomes.Masked, r.Outcomes.Of)

@@ -29,7 +29,8 @@ func TestTheRewardCurveHasAPointForEachIteration(t *testing.T) {
 
 func TestTheBarIsFullAtTheEnd(t *testing.T) {
 	t.Parallel()
-	if bar(0, 10) != "["+strings.Repeat(".", barWidth)+"]" || bar(10, 10) != "["+strings.Repeat("#", barWidth)+"]" || bar(0, 0) == "" {
+	if bar(0, 10) != "["+strings.Repeat(".", barWidth)+"]" || bar(10, 10) != "["+strings.Repeat("#", barWidth)+"]" ||
+		bar(0, 0) == "" {
 		t.Errorf("%s %s", bar(0, 10), bar(10, 10))
 	}
 }
@@ -41,8 +42,12 @@ func TestATrainingTellsOfItsGate(t *testing.T) {
 		out        training.Result
 		has, hasNo string
 	}{
-		{training.Result{Outcome: run.Completed, Bank: "b", Version: 3, Gate: &designer.Comparison{Mean: .125, Lower: .05, Traces: 4, Promote: true}}, "version 3,|gate: +0.1250 on 4 held-out traces (lower bound +0.0500)", "masked"},
-		{training.Result{Outcome: run.Completed, Bank: "b", Gate: &designer.Comparison{Mean: -.1, Lower: -.2, Traces: 4}, Outcomes: episode.Outcomes{Of: 9, Masked: 2}, Note: "not better"}, "nothing new in force|gate: -0.1000|2 of 9 outcomes masked|not better", "version"},
+		{training.Result{Outcome: run.Completed, Bank: "b", Version: 3,
+			Gate: &designer.Comparison{Mean: .125, Lower: .05, Traces: 4, Promote: true}},
+			"version 3,|gate: +0.1250 on 4 held-out traces (lower bound +0.0500)", "masked"},
+		{training.Result{Outcome: run.Completed, Bank: "b",
+			Gate: &designer.Comparison{Mean: -.1, Lower: -.2, Traces: 4}, Outcomes: episode.Outcomes{Of: 9, Masked: 2},
+			Note: "not better"}, "nothing new in force|gate: -0.1000|2 of 9 outcomes masked|not better", "version"},
 		{training.Result{Outcome: run.Failed, Bank: "b", Note: "away"}, "failed|away", "gate"},
 	} {
 		var said bytes.Buffer
@@ -56,13 +61,17 @@ func TestATrainingTellsOfItsGate(t *testing.T) {
 			t.Errorf("%q in %q", c.hasNo, said.String())
 		}
 	}
-	line := trainingLine(training.Progress{Done: 2, Of: 4, Rewards: []float64{.1, .5}, Choice: policy.Diagnostics{Mass: .75}, Tried: 1, Trials: 3, Outcomes: episode.Outcomes{Of: 10, Masked: 3}})
-	for _, want := range []string{"2 of 4 iterations", "reward 0.500", "chosen mass 0.75", "tried on 1 of 3 conversations", "3 of 10 outcomes masked"} {
+	line := trainingLine(training.Progress{Done: 2, Of: 4, Rewards: []float64{.1, .5},
+		Choice: policy.Diagnostics{Mass: .75}, Tried: 1, Trials: 3, Outcomes: episode.Outcomes{Of: 10, Masked: 3}})
+	for _, want := range []string{"2 of 4 iterations", "reward 0.500", "chosen mass 0.75",
+		"tried on 1 of 3 conversations", "3 of 10 outcomes masked"} {
 		if !strings.Contains(line, want) {
 			t.Errorf("no %q in %q", want, line)
 		}
 	}
-	if calm := trainingLine(training.Progress{Of: 4, Trials: 3, Outcomes: episode.Outcomes{Of: 10, Masked: 2}}); strings.Contains(calm, "masked") || strings.Contains(calm, "tried") {
+	if calm := trainingLine(training.Progress{Of: 4, Trials: 3,
+		Outcomes: episode.Outcomes{Of: 10, Masked: 2}}); strings.Contains(calm, "masked") ||
+		strings.Contains(calm, "tried") {
 		t.Error(calm)
 	}
 }

@@ -44,7 +44,8 @@ func (s *session) watch(ctx context.Context, ref run.Ref, tell func(distill.Prog
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("stopped waiting; the runs go on when a worker runs: cairn runs show %d: %w", ref.Run, ctx.Err())
+			return fmt.Errorf("stopped waiting; the runs go on when a worker runs: cairn runs show %d: %w", ref.Run,
+				ctx.Err())
 		case <-ended:
 		case <-time.After(lookEvery):
 		}
@@ -63,7 +64,8 @@ const stepsPerRun = 100
 func newProgress(w io.Writer, runs int) *progress {
 	p := &progress{runs: runs}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		p.bar = progressbar.NewOptions(runs*stepsPerRun, progressbar.OptionSetWriter(w), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30),
+		p.bar = progressbar.NewOptions(runs*stepsPerRun, progressbar.OptionSetWriter(w),
+			progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30),
 			progressbar.OptionSetPredictTime(false))
 	}
 	return p
@@ -93,7 +95,8 @@ func share(r distill.Progress) int {
 	if len(r.Tasks) == 0 {
 		return chunked / 3
 	}
-	of := map[distill.Stage]int{distill.Chunked: 0, distill.Recalled: 25, distill.Extracted: 50, distill.Packaged: 90, distill.EndedTask: 100}
+	of := map[distill.Stage]int{distill.Chunked: 0, distill.Recalled: 25, distill.Extracted: 50, distill.Packaged: 90,
+		distill.EndedTask: 100}
 	done := 0
 	for _, t := range r.Tasks {
 		done += of[t.Stage]

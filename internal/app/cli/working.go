@@ -15,7 +15,8 @@ import (
 )
 
 func (c *cli) working() *cobra.Command {
-	cmd := &cobra.Command{Use: "working", Short: "Shorten a thread without losing a word of it, and look into what was put away"}
+	cmd := &cobra.Command{Use: "working", Short: "Shorten a thread without losing a word of it, and look into what " +
+		"was put away"}
 	cmd.AddCommand(c.workingOffload(), c.workingReload(), c.workingGrep(), c.workingRead())
 	return cmd
 }
@@ -25,10 +26,13 @@ func (c *cli) workingOffload() *cobra.Command {
 	mode := ""
 	cmd := &cobra.Command{
 		Use: "offload FILE", Short: "Shorten the thread in a file (- for standard input) and print it as JSON",
-		Long: "Shorten a thread: compact puts big tool results away and leaves pointers, compress has a model record\nwhat is older, auto compacts, and compresses when that was not enough. FILE is read as `cairn distill`\n" +
+		Long: "Shorten a thread: compact puts big tool results away and leaves pointers, compress has a model " +
+			"record\nwhat is older, auto compacts, and compresses when that was not enough. FILE is read as `cairn " +
+			"distill`\n" +
 			"reads it. The last user's turn is never touched; a record that is none leaves the thread as it was.",
-		Example: "  cairn working offload conversation.json --session demo --total 100 --keep 0\n  cat chat.txt | cairn working offload - --mode compact",
-		Args:    exactly(1, "the file to shorten"),
+		Example: "  cairn working offload conversation.json --session demo --total 100 --keep 0\n  cat chat.txt | " +
+			"cairn working offload - --mode compact",
+		Args: exactly(1, "the file to shorten"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.Options.Mode = workingmemory.Mode(mode)
 			return c.runOffload(cmd.Context(), args[0], r)
@@ -37,13 +41,17 @@ func (c *cli) workingOffload() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&mode, "mode", string(workingmemory.ByAuto), "compact, compress or auto")
 	f.StringVar(&r.Session, "session", "", "name under which what is put away is searched together")
-	f.IntVar(&r.Options.TotalTokens, "total", 0, "tokens of the older messages up to which nothing is done (default 20000)")
+	f.IntVar(&r.Options.TotalTokens, "total", 0,
+		"tokens of the older messages up to which nothing is done (default 20000)")
 	f.IntVar(&r.Options.ToolTokens, "tool", 0, "tokens above which a tool result is put away (default 2000)")
-	f.IntVar(&r.Options.KeepRecent, "keep", -1, "messages at the end that are left alone, the last user's turn at least; -1 means 10")
+	f.IntVar(&r.Options.KeepRecent, "keep", -1,
+		"messages at the end that are left alone, the last user's turn at least; -1 means 10")
 	f.IntVar(&r.Options.Preview, "preview", -1, "characters that stay of what is put away; -1 means 200")
 	f.IntVar(&r.Options.GroupTokens, "group", 0, "tokens of the messages that one record stands for (default 12000)")
-	f.Float64Var(&r.Options.Ratio, "ratio", 0, "with auto: part of the tokens above which compaction was not enough (default 0.75)")
-	f.DurationVar(&r.TTL, "ttl", 0, "for how long what is put away can be had back (default $CAIRN_OFFLOAD_TTL, else a week)")
+	f.Float64Var(&r.Options.Ratio, "ratio", 0,
+		"with auto: part of the tokens above which compaction was not enough (default 0.75)")
+	f.DurationVar(&r.TTL, "ttl", 0, "for how long what is put away can be had back (default $CAIRN_OFFLOAD_TTL, "+
+		"else a week)")
 	f.DurationVar(&r.Wait, "wait", 2*time.Minute, "how long to wait for a model")
 	return cmd
 }
@@ -54,14 +62,16 @@ func (c *cli) runOffload(ctx context.Context, file string, r offload.Request) er
 		return err
 	}
 	if len(conversations) != 1 {
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("the file holds %d conversations", len(conversations)), "give a file with one")
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("the file holds %d conversations", len(conversations)),
+			"give a file with one")
 	}
 	s, err := c.open(ctx, needs{temporal: r.Options.Mode != workingmemory.ByCompact, make: true})
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	r.Workspace, r.WorkspaceKey, r.Messages, r.Spec = s.workspace.ID, s.workspace.Key, conversations[0].Messages, app.OffloadSpec(s.Config)
+	r.Workspace, r.WorkspaceKey, r.Messages, r.Spec = s.workspace.ID, s.workspace.Key, conversations[0].Messages,
+		app.OffloadSpec(s.Config)
 	if r.TTL == 0 {
 		r.TTL = s.Config.OffloadTTL
 	}
@@ -110,8 +120,9 @@ func (c *cli) workingGrep() *cobra.Command {
 	at := workingmemory.Where{}
 	cmd := &cobra.Command{
 		Use: "grep PATTERN", Short: "Look for something in what was put away",
-		Example: "  cairn working grep refund --session demo --before 1 --after 1\n  cairn working grep \"re(fund|turn)\" --regex --session demo -o json",
-		Args:    exactly(1, "the pattern"),
+		Example: "  cairn working grep refund --session demo --before 1 --after 1\n  cairn working grep " +
+			"\"re(fund|turn)\" --regex --session demo -o json",
+		Args: exactly(1, "the pattern"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := c.open(cmd.Context(), needs{})
 			if err != nil {
@@ -173,7 +184,8 @@ func (c *cli) workingRead() *cobra.Command {
 				return err
 			}
 			defer s.close()
-			page, err := s.Offload.Read(cmd.Context(), s.workspace.ID, workingmemory.Where{Handle: args[0]}, offset, limit)
+			page, err := s.Offload.Read(cmd.Context(), s.workspace.ID, workingmemory.Where{Handle: args[0]}, offset,
+				limit)
 			if err != nil {
 				return err
 			}

@@ -16,9 +16,11 @@ func (w *world) putAway(t *testing.T, args []string) []string {
 	if args[1] == "offload" {
 		return args
 	}
-	code, out, errs := w.run("", "working", "offload", "conversation.json", "--session", "demo", "--total", "100", "--keep", "0")
+	code, out, errs := w.run("", "working", "offload", "conversation.json", "--session", "demo", "--total", "100",
+		"--keep", "0")
 	var got offload.Offloaded
-	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 || len(got.Away) == 0 || got.Degraded || got.TokensAfter >= got.TokensBefore {
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 || len(got.Away) == 0 || got.Degraded ||
+		got.TokensAfter >= got.TokensBefore {
 		t.Fatalf("exit %d, %v: %s%s", code, err, out, errs)
 	}
 	if at := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "offload://") }); at >= 0 {

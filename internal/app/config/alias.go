@@ -30,7 +30,8 @@ func resolveAliases(values map[string]string) error {
 	if complete, given := values["complete_skill_memory"]; given {
 		full, err := strconv.ParseBool(complete)
 		if err != nil {
-			return fault.New(fault.Misconfigured, fmt.Sprintf("complete_skill_memory is %q", complete), "use true for full, false for simple extraction, or SKILL_MODE")
+			return fault.New(fault.Misconfigured, fmt.Sprintf("complete_skill_memory is %q", complete),
+				"use true for full, false for simple extraction, or SKILL_MODE")
 		}
 		mode := "simple"
 		if full {

@@ -33,21 +33,26 @@ type Config struct {
 	Workspace         string `env:"CAIRN_WORKSPACE" envDefault:"default"`
 
 	// Models. Without a base URL and a key the offline rules answer.
-	BaseURL    string        `env:"OPENAI_BASE_URL"`
-	APIKey     string        `env:"OPENAI_API_KEY" secret:"all"`
-	Model      string        `env:"CAIRN_MODEL"`
-	Structured string        `env:"CAIRN_STRUCTURED_OUTPUT" envDefault:"auto"` // auto json_schema json_object none
-	Prices     string        `env:"CAIRN_PRICES"`                              // JSON: model → micro-dollars per million tokens in and out
-	Lease      time.Duration `env:"CAIRN_LLM_LEASE" envDefault:"30s"`          // of a call; a crash is noticed after it
-	Timeout    time.Duration `env:"CAIRN_LLM_TIMEOUT" envDefault:"120s"`       // of one request
-	Hold       time.Duration `env:"CAIRN_LLM_HOLD" envDefault:"20s"`           // of a paid reply while the database is away: a restart, not an outage
-	Heartbeat  time.Duration `env:"CAIRN_HEARTBEAT" envDefault:"20s"`          // a worker that is silent for longer is taken for dead
+	BaseURL    string `env:"OPENAI_BASE_URL"`
+	APIKey     string `env:"OPENAI_API_KEY" secret:"all"`
+	Model      string `env:"CAIRN_MODEL"`
+	Structured string `env:"CAIRN_STRUCTURED_OUTPUT" envDefault:"auto"` // auto json_schema json_object none
+	// JSON: model → micro-dollars per million tokens in and out
+	Prices  string        `env:"CAIRN_PRICES"`
+	Lease   time.Duration `env:"CAIRN_LLM_LEASE" envDefault:"30s"`    // of a call; a crash is noticed after it
+	Timeout time.Duration `env:"CAIRN_LLM_TIMEOUT" envDefault:"120s"` // of one request
+	// of a paid reply while the database is away: a restart, not an outage
+	Hold time.Duration `env:"CAIRN_LLM_HOLD" envDefault:"20s"`
+	// a worker that is silent for longer is taken for dead
+	Heartbeat time.Duration `env:"CAIRN_HEARTBEAT" envDefault:"20s"`
 
 	ModelNudge      string `env:"CAIRN_MODEL_NUDGE"`      // of reviews; CAIRN_MODEL when empty
 	ModelReflection string `env:"CAIRN_MODEL_REFLECTION"` // of daily reflections; CAIRN_MODEL_NUDGE when empty
 
-	ModelWindow      int `env:"CAIRN_MODEL_WINDOW" envDefault:"128000"` // tokens that CAIRN_MODEL takes: a conversation that does not fit is compacted
-	ModelWindowNudge int `env:"CAIRN_MODEL_WINDOW_NUDGE"`               // that CAIRN_MODEL_NUDGE takes, which makes the records; CAIRN_MODEL_WINDOW when 0
+	// tokens that CAIRN_MODEL takes: a conversation that does not fit is compacted
+	ModelWindow int `env:"CAIRN_MODEL_WINDOW" envDefault:"128000"`
+	// that CAIRN_MODEL_NUDGE takes, which makes the records; CAIRN_MODEL_WINDOW when 0
+	ModelWindowNudge int `env:"CAIRN_MODEL_WINDOW_NUDGE"`
 
 	SkillsLLM        string `env:"SKILLS_LLM"` // all stages of distillation
 	SkillsLLMChunk   string `env:"SKILLS_LLM_CHUNK"`
@@ -64,29 +69,34 @@ type Config struct {
 	EmbeddingDimensions int    `env:"CAIRN_EMBEDDING_DIMENSIONS" envDefault:"384"`
 
 	// Skills.
-	SkillsDir       string  `env:"SKILLS_LOCAL_DIR"` // packages; inside Home when empty
-	Mode            string  `env:"SKILL_MODE" envDefault:"full"`
-	Gate            string  `env:"SKILL_GATE" envDefault:"auto"`
-	MinToolMessages int     `env:"SKILL_MIN_TOOL_MESSAGES" envDefault:"5"`
-	MinMessages     int     `env:"SKILL_MIN_MESSAGES" envDefault:"6"`
-	MaxTasks        int     `env:"SKILL_MAX_TASKS" envDefault:"8"`
-	ToolOutputChars int     `env:"SKILL_TOOL_OUTPUT_CHARS" envDefault:"1500"`
-	InputTokens     int     `env:"SKILL_CHUNK_INPUT_TOKENS" envDefault:"24000"`
-	Concurrency     int     `env:"SKILL_CONCURRENCY" envDefault:"5"`
-	HistoryMessages int     `env:"SKILL_HISTORY_MESSAGES" envDefault:"20"`
-	HistoryChars    int     `env:"SKILL_HISTORY_CHARS" envDefault:"5000"`
-	Redact          bool    `env:"SKILL_REDACT" envDefault:"true"`            // keep secrets from models, and secrets and a case's own values out of skills
-	Quality         bool    `env:"SKILL_QUALITY" envDefault:"true"`           // have a model judge each draft, 0–10: one more call
-	MinQuality      float64 `env:"SKILL_MIN_QUALITY" envDefault:"6"`          // a new skill below it is a draft: kept, not found
-	RequireApproval bool    `env:"SKILL_REQUIRE_APPROVAL" envDefault:"false"` // new skills, and changes of those in force, wait for approval
-	KeepVersions    int     `env:"SKILL_KEEP_VERSIONS" envDefault:"10"`       // of each skill, beside those still needed; 0 keeps all
-	StrictEvidence  bool    `env:"SKILL_STRICT_EVIDENCE" envDefault:"false"`
-	RecallTopK      int     `env:"SKILL_RECALL_TOP_K" envDefault:"5"`
-	RecallMinSim    float64 `env:"SKILL_RECALL_MIN_SIM" envDefault:"0.35"`
-	MergeSim        float64 `env:"SKILL_MERGE_SIM" envDefault:"0.88"`
-	MinConfidence   float64 `env:"SKILL_MIN_CONFIDENCE" envDefault:"0.7"`
-	Repairs         int     `env:"SKILL_JSON_REPAIRS" envDefault:"2"`
-	NameStyle       string  `env:"SKILL_NAME_STYLE" envDefault:"hyphen"`
+	SkillsDir       string `env:"SKILLS_LOCAL_DIR"` // packages; inside Home when empty
+	Mode            string `env:"SKILL_MODE" envDefault:"full"`
+	Gate            string `env:"SKILL_GATE" envDefault:"auto"`
+	MinToolMessages int    `env:"SKILL_MIN_TOOL_MESSAGES" envDefault:"5"`
+	MinMessages     int    `env:"SKILL_MIN_MESSAGES" envDefault:"6"`
+	MaxTasks        int    `env:"SKILL_MAX_TASKS" envDefault:"8"`
+	ToolOutputChars int    `env:"SKILL_TOOL_OUTPUT_CHARS" envDefault:"1500"`
+	InputTokens     int    `env:"SKILL_CHUNK_INPUT_TOKENS" envDefault:"24000"`
+	Concurrency     int    `env:"SKILL_CONCURRENCY" envDefault:"5"`
+	HistoryMessages int    `env:"SKILL_HISTORY_MESSAGES" envDefault:"20"`
+	HistoryChars    int    `env:"SKILL_HISTORY_CHARS" envDefault:"5000"`
+	// keep secrets from models, and secrets and a case's own values out of skills
+	Redact bool `env:"SKILL_REDACT" envDefault:"true"`
+	// have a model judge each draft, 0–10: one more call
+	Quality bool `env:"SKILL_QUALITY" envDefault:"true"`
+	// a new skill below it is a draft: kept, not found
+	MinQuality float64 `env:"SKILL_MIN_QUALITY" envDefault:"6"`
+	// new skills, and changes of those in force, wait for approval
+	RequireApproval bool `env:"SKILL_REQUIRE_APPROVAL" envDefault:"false"`
+	// of each skill, beside those still needed; 0 keeps all
+	KeepVersions   int     `env:"SKILL_KEEP_VERSIONS" envDefault:"10"`
+	StrictEvidence bool    `env:"SKILL_STRICT_EVIDENCE" envDefault:"false"`
+	RecallTopK     int     `env:"SKILL_RECALL_TOP_K" envDefault:"5"`
+	RecallMinSim   float64 `env:"SKILL_RECALL_MIN_SIM" envDefault:"0.35"`
+	MergeSim       float64 `env:"SKILL_MERGE_SIM" envDefault:"0.88"`
+	MinConfidence  float64 `env:"SKILL_MIN_CONFIDENCE" envDefault:"0.7"`
+	Repairs        int     `env:"SKILL_JSON_REPAIRS" envDefault:"2"`
+	NameStyle      string  `env:"SKILL_NAME_STYLE" envDefault:"hyphen"`
 
 	// Where packages are kept: a folder, or a bucket of Alibaba OSS.
 	Backend         string `env:"SKILLS_REPO_BACKEND" envDefault:"local"` // local or oss, in either case
@@ -103,48 +113,75 @@ type Config struct {
 	PackageGrace time.Duration `env:"SKILL_ARTIFACT_GC_GRACE" envDefault:"168h"`
 
 	// Conversations.
-	SessionTTL        time.Duration `env:"CAIRN_SESSION_TTL" envDefault:"30m"`           // of a frozen prompt, counted from its creation
-	ConversationClose time.Duration `env:"CAIRN_CONVERSATION_CLOSE" envDefault:"24h"`    // without a turn, after which its workflow ends
-	ConversationTurns int           `env:"CAIRN_CONVERSATION_TURNS" envDefault:"500"`    // after which its workflow continues as new, at the latest
-	TurnHistoryTokens int           `env:"CAIRN_TURN_HISTORY_TOKENS" envDefault:"24000"` // of a conversation, from which on it is compacted although the window has room; 0 means the window alone
-	OffloadTTL        time.Duration `env:"CAIRN_OFFLOAD_TTL" envDefault:"168h"`          // of what callers put away; what conversations put away lives as long as they do
-	ToolResultChars   int           `env:"CAIRN_TOOL_RESULT_CHARS" envDefault:"8000"`    // of one tool result, in prompts
-	ReplyTokens       int           `env:"CAIRN_REPLY_TOKENS" envDefault:"2000"`         // of one model response in a conversation
-	ToolTimeout       time.Duration `env:"CAIRN_TOOL_TIMEOUT" envDefault:"20s"`          // of one tool call
+	// of a frozen prompt, counted from its creation
+	SessionTTL time.Duration `env:"CAIRN_SESSION_TTL" envDefault:"30m"`
+	// without a turn, after which its workflow ends
+	ConversationClose time.Duration `env:"CAIRN_CONVERSATION_CLOSE" envDefault:"24h"`
+	// after which its workflow continues as new, at the latest
+	ConversationTurns int `env:"CAIRN_CONVERSATION_TURNS" envDefault:"500"`
+	// of a conversation, from which on it is compacted although the window has room; 0 means the window alone
+	TurnHistoryTokens int `env:"CAIRN_TURN_HISTORY_TOKENS" envDefault:"24000"`
+	// of what callers put away; what conversations put away lives as long as they do
+	OffloadTTL time.Duration `env:"CAIRN_OFFLOAD_TTL" envDefault:"168h"`
+	// of one tool result, in prompts
+	ToolResultChars int `env:"CAIRN_TOOL_RESULT_CHARS" envDefault:"8000"`
+	// of one model response in a conversation
+	ReplyTokens int           `env:"CAIRN_REPLY_TOKENS" envDefault:"2000"`
+	ToolTimeout time.Duration `env:"CAIRN_TOOL_TIMEOUT" envDefault:"20s"` // of one tool call
 
 	// Commands of skills. They are offered to conversations whose workspace has set
 	// tools.shell, and run by workers of the queue cairn-sandbox only.
-	Shell            bool          `env:"CAIRN_SHELL" envDefault:"off"`
-	ShellCommands    string        `env:"CAIRN_SHELL_COMMANDS" envDefault:"python3,bash,sh,node,cat,ls,head,tail,wc,grep,sort,uniq,cut,tr,diff,jq,date,sha256sum"` // programs, separated by commas
-	ShellTimeout     time.Duration `env:"CAIRN_SHELL_TIMEOUT" envDefault:"10s"`                                                                                    // of a command, on the clock and of processor for each of its processes; less than CAIRN_TOOL_TIMEOUT
-	ShellMemoryMB    int           `env:"CAIRN_SHELL_MEMORY_MB" envDefault:"512"`                                                                                  // of all its processes
-	ShellDiskMB      int           `env:"CAIRN_SHELL_DISK_MB" envDefault:"64"`                                                                                     // of all its files, which are in memory
-	ShellProcesses   int           `env:"CAIRN_SHELL_PROCESSES" envDefault:"32"`                                                                                   // at once, threads included
-	ShellOutputBytes int           `env:"CAIRN_SHELL_OUTPUT_BYTES" envDefault:"65536"`                                                                             // of what it prints; more ends it
-	SandboxSlots     int           `env:"CAIRN_SANDBOX_SLOTS" envDefault:"4"`                                                                                      // commands at once in one worker
+	Shell bool `env:"CAIRN_SHELL" envDefault:"off"`
+	// programs, separated by commas
+	ShellCommands string `env:"CAIRN_SHELL_COMMANDS" envDefault:"python3,bash,sh,node,cat,ls,head,tail,wc,grep,sort,uniq,cut,tr,diff,jq,date,sha256sum"`
+	// of a command, on the clock and of processor for each of its processes; less than CAIRN_TOOL_TIMEOUT
+	ShellTimeout time.Duration `env:"CAIRN_SHELL_TIMEOUT" envDefault:"10s"`
+	// of all its processes
+	ShellMemoryMB int `env:"CAIRN_SHELL_MEMORY_MB" envDefault:"512"`
+	// of all its files, which are in memory
+	ShellDiskMB int `env:"CAIRN_SHELL_DISK_MB" envDefault:"64"`
+	// at once, threads included
+	ShellProcesses int `env:"CAIRN_SHELL_PROCESSES" envDefault:"32"`
+	// of what it prints; more ends it
+	ShellOutputBytes int `env:"CAIRN_SHELL_OUTPUT_BYTES" envDefault:"65536"`
+	// commands at once in one worker
+	SandboxSlots int `env:"CAIRN_SANDBOX_SLOTS" envDefault:"4"`
 
 	// Gateway.
-	Listen        string  `env:"CAIRN_LISTEN" envDefault:"127.0.0.1:8080"`  // host:port; port 0 takes a free one
-	PublicBaseURL string  `env:"PUBLIC_BASE_URL"`                           // before the paths of links, such as https://cairn.example; empty leaves them relative
-	RequestBytes  int64   `env:"CAIRN_REQUEST_BYTES" envDefault:"16777216"` // of one request's body
-	RateLimit     float64 `env:"CAIRN_RATE_LIMIT" envDefault:"50"`          // requests a second for each key in one gateway, twice as many at once; 0 means no limit
-	Mem0Compat    string  `env:"MEM0_COMPAT" envDefault:"prefix"`           // where mem0's routes are: prefix, under /mem0, or root, there and at the root
-	MCPName       string  `env:"CAIRN_MCP_NAME" envDefault:"cairn"`         // of the MCP server
-	Metrics       string  `env:"CAIRN_METRICS" envDefault:"open"`           // open to everybody who reaches the address, key (with scope admin), or off
+	Listen string `env:"CAIRN_LISTEN" envDefault:"127.0.0.1:8080"` // host:port; port 0 takes a free one
+	// before the paths of links, such as https://cairn.example; empty leaves them relative
+	PublicBaseURL string `env:"PUBLIC_BASE_URL"`
+	RequestBytes  int64  `env:"CAIRN_REQUEST_BYTES" envDefault:"16777216"` // of one request's body
+	// requests a second for each key in one gateway, twice as many at once; 0 means no limit
+	RateLimit float64 `env:"CAIRN_RATE_LIMIT" envDefault:"50"`
+	// where mem0's routes are: prefix, under /mem0, or root, there and at the root
+	Mem0Compat string `env:"MEM0_COMPAT" envDefault:"prefix"`
+	MCPName    string `env:"CAIRN_MCP_NAME" envDefault:"cairn"` // of the MCP server
+	// open to everybody who reaches the address, key (with scope admin), or off
+	Metrics string `env:"CAIRN_METRICS" envDefault:"open"`
 
 	// Processes.
-	PayloadKeys   string        `env:"CAIRN_PAYLOAD_KEYS" secret:"all"` // of what workflows carry, each the base64 of 32 bytes, separated by commas: the first encrypts, all decrypt; empty leaves it plain. The same in every process
-	WorkerMetrics string        `env:"CAIRN_WORKER_METRICS"`            // host:port at which a worker shows its counts under /metrics, to everybody who reaches it; empty for nowhere
-	DatabaseConns int           `env:"CAIRN_DATABASE_CONNS" envDefault:"16"`
-	LLMSlots      int           `env:"CAIRN_LLM_SLOTS" envDefault:"200"`     // model activities at once in one worker
-	DatabaseStep  time.Duration `env:"CAIRN_DATABASE_STEP" envDefault:"15s"` // one database activity; a crash in it is noticed after that
-	Pollers       int           `env:"CAIRN_POLLERS" envDefault:"8"`         // that wait for tasks of each kind on each queue; too few and new workflows wait for one another
-	StopTimeout   time.Duration `env:"CAIRN_STOP_TIMEOUT" envDefault:"20s"`
-	SweepEvery    time.Duration `env:"CAIRN_SWEEP_EVERY" envDefault:"1m"`     // how often what is due is looked for; 0 means never
-	SweepJitter   time.Duration `env:"CAIRN_SWEEP_JITTER" envDefault:"15m"`   // within how much time after it is due a workspace's own place to start built-in tasks is; 0 starts them at once
-	GraphFrom     int           `env:"CAIRN_GRAPH_FROM" envDefault:"50000"`   // documents of a workspace from which the worker builds a graph over its vectors; 0 builds none
-	GraphURL      string        `env:"CAIRN_GRAPH_DATABASE_URL" secret:"url"` // the login that builds them, which may act as cairn_owner; empty means that of DATABASE_URL
-	LogLevel      string        `env:"CAIRN_LOG" envDefault:"warn"`           // debug info warn error
+	// of what workflows carry, each the base64 of 32 bytes, separated by commas: the first encrypts, all decrypt;
+	// empty leaves it plain. The same in every process
+	PayloadKeys string `env:"CAIRN_PAYLOAD_KEYS" secret:"all"`
+	// host:port at which a worker shows its counts under /metrics, to everybody who reaches it; empty for nowhere
+	WorkerMetrics string `env:"CAIRN_WORKER_METRICS"`
+	DatabaseConns int    `env:"CAIRN_DATABASE_CONNS" envDefault:"16"`
+	LLMSlots      int    `env:"CAIRN_LLM_SLOTS" envDefault:"200"` // model activities at once in one worker
+	// one database activity; a crash in it is noticed after that
+	DatabaseStep time.Duration `env:"CAIRN_DATABASE_STEP" envDefault:"15s"`
+	// that wait for tasks of each kind on each queue; too few and new workflows wait for one another
+	Pollers     int           `env:"CAIRN_POLLERS" envDefault:"8"`
+	StopTimeout time.Duration `env:"CAIRN_STOP_TIMEOUT" envDefault:"20s"`
+	// how often what is due is looked for; 0 means never
+	SweepEvery time.Duration `env:"CAIRN_SWEEP_EVERY" envDefault:"1m"`
+	// within how much time after it is due a workspace's own place to start built-in tasks is; 0 starts them at once
+	SweepJitter time.Duration `env:"CAIRN_SWEEP_JITTER" envDefault:"15m"`
+	// documents of a workspace from which the worker builds a graph over its vectors; 0 builds none
+	GraphFrom int `env:"CAIRN_GRAPH_FROM" envDefault:"50000"`
+	// the login that builds them, which may act as cairn_owner; empty means that of DATABASE_URL
+	GraphURL string `env:"CAIRN_GRAPH_DATABASE_URL" secret:"url"`
+	LogLevel string `env:"CAIRN_LOG" envDefault:"warn"` // debug info warn error
 }
 
 // Load reads the settings. Overrides are flags, by the names of the environment.
@@ -169,8 +206,10 @@ func Load(environ []string, overrides map[string]string) (Config, error) {
 		return Config{}, err
 	}
 	var c Config
-	if err := env.ParseWithOptions(&c, env.Options{Environment: all, FuncMap: map[reflect.Type]env.ParserFunc{reflect.TypeFor[bool](): parseSwitch}}); err != nil {
-		return Config{}, fault.Wrap(err, fault.Misconfigured, "a setting cannot be read", "`cairn config` lists the settings and their defaults")
+	if err := env.ParseWithOptions(&c, env.Options{Environment: all,
+		FuncMap: map[reflect.Type]env.ParserFunc{reflect.TypeFor[bool](): parseSwitch}}); err != nil {
+		return Config{}, fault.Wrap(err, fault.Misconfigured, "a setting cannot be read",
+			"`cairn config` lists the settings and their defaults")
 	}
 	return c, c.validate()
 }
@@ -199,7 +238,8 @@ func readFile(path string) (map[string]string, error) {
 		}
 		name, value, ok := strings.Cut(line, "=")
 		if !ok {
-			return nil, fault.New(fault.Misconfigured, fmt.Sprintf("%s, line %d: no NAME=value", path, i+1), "write one setting a line, such as CAIRN_MODEL=gpt-4o-mini")
+			return nil, fault.New(fault.Misconfigured, fmt.Sprintf("%s, line %d: no NAME=value", path, i+1),
+				"write one setting a line, such as CAIRN_MODEL=gpt-4o-mini")
 		}
 		out[strings.TrimSpace(name)] = strings.Trim(strings.TrimSpace(value), `"'`)
 	}
@@ -213,11 +253,13 @@ func (c Config) validate() error {
 				return nil
 			}
 		}
-		return fault.New(fault.Misconfigured, fmt.Sprintf("%s is %q", name, value), "use one of: "+strings.Join(allowed, ", "))
+		return fault.New(fault.Misconfigured, fmt.Sprintf("%s is %q", name, value),
+			"use one of: "+strings.Join(allowed, ", "))
 	}
 	between := func(name string, v, low, high float64) error {
 		if v < low || v > high {
-			return fault.New(fault.Misconfigured, fmt.Sprintf("%s is %v", name, v), fmt.Sprintf("use a number from %v to %v", low, high))
+			return fault.New(fault.Misconfigured, fmt.Sprintf("%s is %v", name, v),
+				fmt.Sprintf("use a number from %v to %v", low, high))
 		}
 		return nil
 	}
@@ -274,10 +316,13 @@ func (c Config) validate() error {
 		}
 	}
 	if c.Shell && c.ShellTimeout >= c.ToolTimeout {
-		return fault.New(fault.Misconfigured, fmt.Sprintf("CAIRN_SHELL_TIMEOUT is %v, and no tool is waited for longer than CAIRN_TOOL_TIMEOUT, %v", c.ShellTimeout, c.ToolTimeout), "set CAIRN_TOOL_TIMEOUT some seconds higher")
+		return fault.New(fault.Misconfigured,
+			fmt.Sprintf("CAIRN_SHELL_TIMEOUT is %v, and no tool is waited for longer than CAIRN_TOOL_TIMEOUT, %v",
+				c.ShellTimeout, c.ToolTimeout), "set CAIRN_TOOL_TIMEOUT some seconds higher")
 	}
 	if (c.BaseURL != "" || c.APIKey != "") && c.Model == "" && c.SkillsLLM == "" {
-		return fault.New(fault.Misconfigured, "a model endpoint is set, but no model", "set CAIRN_MODEL to a model of that endpoint")
+		return fault.New(fault.Misconfigured, "a model endpoint is set, but no model",
+			"set CAIRN_MODEL to a model of that endpoint")
 	}
 	return nil
 }
@@ -294,7 +339,8 @@ func (c Config) Settings() []Setting {
 	v := reflect.ValueOf(c)
 	for i := range v.NumField() {
 		f := v.Type().Field(i)
-		out = append(out, Setting{Name: f.Tag.Get("env"), Value: mask(f.Tag.Get("secret"), fmt.Sprint(v.Field(i).Interface()))})
+		out = append(out, Setting{Name: f.Tag.Get("env"),
+			Value: mask(f.Tag.Get("secret"), fmt.Sprint(v.Field(i).Interface()))})
 	}
 	return out
 }

@@ -30,7 +30,8 @@ func write(t *testing.T, content string) string {
 func TestLaterLayersWin(t *testing.T) {
 	t.Parallel()
 	file := write(t, "# settings\nSKILL_MODE = simple\nSKILL_MAX_TASKS=3\nCAIRN_WORKSPACE=\"file\"\n\n")
-	c, err := Load([]string{"CAIRN_CONFIG=" + file, "SKILL_MAX_TASKS=4", "CAIRN_WORKSPACE=environment"}, map[string]string{"CAIRN_WORKSPACE": "flag"})
+	c, err := Load([]string{"CAIRN_CONFIG=" + file, "SKILL_MAX_TASKS=4", "CAIRN_WORKSPACE=environment"},
+		map[string]string{"CAIRN_WORKSPACE": "flag"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,16 +43,21 @@ func TestLaterLayersWin(t *testing.T) {
 func TestBadSettingsAreNamed(t *testing.T) {
 	t.Parallel()
 	for setting, part := range map[string]string{
-		"SKILL_MODE=fast": "SKILL_MODE", "SKILL_GATE=maybe": "SKILL_GATE", "SKILL_MAX_TASKS=0": "SKILL_MAX_TASKS", "SKILL_JSON_REPAIRS=9": "SKILL_JSON_REPAIRS",
-		"CAIRN_LLM_LEASE=soon": "cannot be read", "OPENAI_API_KEY=k": "no model", "SKILLS_REPO_BACKEND=s4": "SKILLS_REPO_BACKEND", "complete_skill_memory=maybe": "complete_skill_memory",
-		"SKILL_MIN_QUALITY=11": "SKILL_MIN_QUALITY", "SKILL_KEEP_VERSIONS=-1": "SKILL_KEEP_VERSIONS", "SKILL_QUALITY=perhaps": "cannot be read",
+		"SKILL_MODE=fast": "SKILL_MODE", "SKILL_GATE=maybe": "SKILL_GATE", "SKILL_MAX_TASKS=0": "SKILL_MAX_TASKS",
+		"SKILL_JSON_REPAIRS=9": "SKILL_JSON_REPAIRS",
+		"CAIRN_LLM_LEASE=soon": "cannot be read", "OPENAI_API_KEY=k": "no model",
+		"SKILLS_REPO_BACKEND=s4": "SKILLS_REPO_BACKEND", "complete_skill_memory=maybe": "complete_skill_memory",
+		"SKILL_MIN_QUALITY=11": "SKILL_MIN_QUALITY", "SKILL_KEEP_VERSIONS=-1": "SKILL_KEEP_VERSIONS",
+		"SKILL_QUALITY=perhaps": "cannot be read",
 	} {
 		_, err := Load([]string{setting, "CAIRN_CONFIG=" + write(t, "")}, nil)
-		if fault.CodeOf(err) != fault.Misconfigured || !strings.Contains(err.Error(), part) || fault.From(err).Hint == "" {
+		if fault.CodeOf(err) != fault.Misconfigured || !strings.Contains(err.Error(), part) ||
+			fault.From(err).Hint == "" {
 			t.Errorf("%s: %v", setting, err)
 		}
 	}
-	if _, err := Load([]string{"CAIRN_CONFIG=" + write(t, "no equals sign\n")}, nil); err == nil || !strings.Contains(err.Error(), "line 1") {
+	if _, err := Load([]string{"CAIRN_CONFIG=" + write(t, "no equals sign\n")}, nil); err == nil ||
+		!strings.Contains(err.Error(), "line 1") {
 		t.Errorf("a line without a value: %v", err)
 	}
 	if _, err := Load([]string{"CAIRN_CONFIG=" + filepath.Join(t.TempDir(), "missing")}, nil); err == nil {
@@ -61,9 +67,11 @@ func TestBadSettingsAreNamed(t *testing.T) {
 
 func TestOldNamesAreUnderstood(t *testing.T) {
 	t.Parallel()
-	c := load(t, []string{"complete_skill_memory=false", "skills_local_dir=/a", "skills_oss_dir=b/", "skills_local_tmp_dir=/c", "EMBEDDING_DIMENSION=64", "SKILLS_REPO_BACKEND=LOCAL"}, nil)
+	c := load(t, []string{"complete_skill_memory=false", "skills_local_dir=/a", "skills_oss_dir=b/",
+		"skills_local_tmp_dir=/c", "EMBEDDING_DIMENSION=64", "SKILLS_REPO_BACKEND=LOCAL"}, nil)
 	if c.Mode != "simple" || c.SkillsDir != "/a" || c.OSSDir != "b/" || c.EmbeddingDimensions != 64 {
-		t.Errorf("mode %s, folder %s, bucket folder %s, dimensions %d", c.Mode, c.SkillsDir, c.OSSDir, c.EmbeddingDimensions)
+		t.Errorf("mode %s, folder %s, bucket folder %s, dimensions %d", c.Mode, c.SkillsDir, c.OSSDir,
+			c.EmbeddingDimensions)
 	}
 	if c := load(t, []string{"complete_skill_memory=false", "SKILL_MODE=full"}, nil); c.Mode != "full" {
 		t.Error("an old name won over the name of today")
@@ -72,7 +80,8 @@ func TestOldNamesAreUnderstood(t *testing.T) {
 
 func TestSecretsAreMasked(t *testing.T) {
 	t.Parallel()
-	c := load(t, []string{"OPENAI_API_KEY=sk-very-secret", "CAIRN_MODEL=m", "DATABASE_URL=postgres://user:hidden@host/db", "OSS_ACCESS_KEY_SECRET=also-secret"}, nil)
+	c := load(t, []string{"OPENAI_API_KEY=sk-very-secret", "CAIRN_MODEL=m",
+		"DATABASE_URL=postgres://user:hidden@host/db", "OSS_ACCESS_KEY_SECRET=also-secret"}, nil)
 	seen := map[string]string{}
 	for _, s := range c.Settings() {
 		if s.Name == "" {
@@ -85,7 +94,8 @@ func TestSecretsAreMasked(t *testing.T) {
 			}
 		}
 	}
-	if seen["DATABASE_URL"] != "postgres://user:xxxxx@host/db" || seen["OPENAI_API_KEY"] != "****" || seen["CAIRN_MODEL"] != "m" {
+	if seen["DATABASE_URL"] != "postgres://user:xxxxx@host/db" || seen["OPENAI_API_KEY"] != "****" ||
+		seen["CAIRN_MODEL"] != "m" {
 		t.Errorf("%v", seen)
 	}
 }
@@ -93,10 +103,12 @@ func TestSecretsAreMasked(t *testing.T) {
 func TestSwitchesAreOnAndOff(t *testing.T) {
 	t.Parallel()
 	if c := load(t, nil, nil); !c.Quality || c.RequireApproval || c.KeepVersions != 10 || c.MinQuality != 6 {
-		t.Errorf("defaults: quality %t from %v, approval %t, versions %d", c.Quality, c.MinQuality, c.RequireApproval, c.KeepVersions)
+		t.Errorf("defaults: quality %t from %v, approval %t, versions %d", c.Quality, c.MinQuality, c.RequireApproval,
+			c.KeepVersions)
 	}
 	for value, want := range map[string]bool{"on": true, "OFF": false, "true": true, "0": false} {
-		if c := load(t, []string{"SKILL_QUALITY=" + value, "SKILL_REQUIRE_APPROVAL=" + value}, nil); c.Quality != want || c.RequireApproval != want {
+		if c := load(t, []string{"SKILL_QUALITY=" + value, "SKILL_REQUIRE_APPROVAL=" + value}, nil); c.Quality !=
+			want || c.RequireApproval != want {
 			t.Errorf("%s: quality %t, approval %t", value, c.Quality, c.RequireApproval)
 		}
 	}

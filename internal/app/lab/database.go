@@ -48,7 +48,8 @@ func OpenDatabase(ctx context.Context, o Options, progress io.Writer) (h *app.Ap
 	if err == nil {
 		c.SkillsDir = filepath.Join(home, "packages")
 		if _, err = postgres.Migrate(ctx, c.DatabaseURL); err == nil {
-			h, err = app.Open(ctx, c, slog.New(slog.NewTextHandler(progress, &slog.HandlerOptions{Level: slog.LevelError})))
+			h, err = app.Open(ctx, c, slog.New(slog.NewTextHandler(progress,
+				&slog.HandlerOptions{Level: slog.LevelError})))
 		}
 	}
 	if err != nil {

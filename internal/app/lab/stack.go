@@ -39,7 +39,8 @@ func OpenStack(ctx context.Context, progress io.Writer) (h *app.App, done func()
 	}
 	c, err := config.Load([]string{"CAIRN_HOME=" + home, "CAIRN_CONFIG=" + os.DevNull}, map[string]string{
 		"DATABASE_URL": stack.DatabaseURL(), "TEMPORAL_ADDRESS": stack.TemporalAddress(),
-		"TEMPORAL_NAMESPACE": stack.TemporalNamespace(), "CAIRN_LOG": "error", "SKILL_QUALITY": "off", "SKILL_KEEP_VERSIONS": "0"})
+		"TEMPORAL_NAMESPACE": stack.TemporalNamespace(), "CAIRN_LOG": "error", "SKILL_QUALITY": "off",
+		"SKILL_KEEP_VERSIONS": "0"})
 	if err != nil {
 		return fail(err)
 	}

@@ -73,7 +73,8 @@ func (a *Audit) Calls(ctx context.Context, model *openaitest.Server) (c Calls, f
 			}
 		}
 		if late > 0 || len(came) > row.Attempts || replies-1 > row.Unknown {
-			found("run %s %s/%d is %s: %d requests, %d of them after the reply was stored; %d replies; %d attempts, %d unknown",
+			found("run %s %s/%d is %s: %d requests, %d of them after the reply was stored; %d replies; %d attempts, "+
+				"%d unknown",
 				row.Run, row.Step, row.Round, row.State, len(came), late, replies, row.Attempts, row.Unknown)
 		}
 	}

@@ -35,7 +35,8 @@ func AwaitClosed(ctx context.Context, c client.Client, namespace string) {
 }
 
 // Workflows are those that a visibility query finds; all of them when it is empty.
-func Workflows(ctx context.Context, c client.Client, namespace, which string) (out []*workflow.WorkflowExecutionInfo, err error) {
+func Workflows(ctx context.Context, c client.Client, namespace, which string) (out []*workflow.WorkflowExecutionInfo,
+	err error) {
 	request := &workflowservice.ListWorkflowExecutionsRequest{Namespace: namespace, Query: which, PageSize: 500}
 	for {
 		page, err := c.ListWorkflow(ctx, request)

@@ -13,7 +13,8 @@ func TestNothingIsLostDoubledOrPaidTwice(t *testing.T) {
 	worker := devtest.Program(t, "cairn/worker")
 	t.Setenv("DATABASE_URL", "")
 	t.Setenv("TEMPORAL_ADDRESS", "")
-	r, err := Run(t.Context(), Options{Distillations: 26, Skills: 8, Clients: 4, Spread: 5 * time.Second, KillEvery: 2 * time.Second, Kills: 3,
+	r, err := Run(t.Context(), Options{Distillations: 26, Skills: 8, Clients: 4, Spread: 5 * time.Second,
+		KillEvery: 2 * time.Second, Kills: 3,
 		Patience: time.Minute, DatabaseStep: 3 * time.Second, Log: t.Output(), Worker: worker})
 	if err != nil {
 		t.Fatal(err)

@@ -69,7 +69,9 @@ func (e *experiment) request(ctx context.Context, r request) error {
 	if !r.driven {
 		return nil
 	}
-	err = insist(ctx, func(ctx context.Context) error { return e.App.Driver.Start(ctx, e.workspace.Key, channel, accepted) })
+	err = insist(ctx, func(ctx context.Context) error {
+		return e.App.Driver.Start(ctx, e.workspace.Key, channel, accepted)
+	})
 	if err != nil {
 		return fmt.Errorf("start: %w", err)
 	}
@@ -81,7 +83,8 @@ func (e *experiment) asked(r request) distill.Request {
 	if e.options.DatabaseStep > 0 {
 		spec.Timing.Database = e.options.DatabaseStep
 	}
-	return distill.Request{Workspace: e.workspace.ID, WorkspaceKey: e.workspace.Key, ID: r.conversation.ID, Conversation: r.conversation, Channel: channel, Spec: spec}
+	return distill.Request{Workspace: e.workspace.ID, WorkspaceKey: e.workspace.Key, ID: r.conversation.ID,
+		Conversation: r.conversation, Channel: channel, Spec: spec}
 }
 
 // insist repeats what fails as unavailable, as a gateway's client would, and

@@ -13,7 +13,8 @@ import (
 
 // count is the audit.
 func (e *experiment) count(ctx context.Context, wanted []request) error {
-	for _, part := range []func(context.Context, []request) error{e.countRuns, e.countSkills, e.countVersions, e.countPackages, e.countCalls, e.countWorkflows} {
+	for _, part := range []func(context.Context, []request) error{e.countRuns, e.countSkills, e.countVersions,
+		e.countPackages, e.countCalls, e.countWorkflows} {
 		if err := part(ctx, wanted); err != nil {
 			return err
 		}
@@ -81,7 +82,8 @@ func (e *experiment) countRuns(ctx context.Context, wanted []request) error {
 		case !known:
 			e.found(&e.result.Lost.Runs, "request %s has no run", w.conversation.ID)
 		case r.Status != string(run.Ended) || r.Outcome != string(w.outcome):
-			e.found(&e.result.Lost.Runs, "run %d of %s is %s %s (%s), want %s", r.ID, r.Key, r.Status, r.Outcome, r.Reason, w.outcome)
+			e.found(&e.result.Lost.Runs, "run %d of %s is %s %s (%s), want %s", r.ID, r.Key, r.Status, r.Outcome,
+				r.Reason, w.outcome)
 		}
 	}
 	return nil
@@ -142,7 +144,8 @@ func (e *experiment) countVersions(ctx context.Context, _ []request) error {
 	tasks := map[string]int{}
 	var outcome string
 	var n int
-	if _, err := pgx.ForEachRow(rows, []any{&outcome, &n}, func() error { tasks[outcome] = n; return nil }); err != nil {
+	if _, err := pgx.ForEachRow(rows, []any{&outcome, &n}, func() error { tasks[outcome] = n; return nil }); err !=
+		nil {
 		return fmt.Errorf("count the tasks: %w", err)
 	}
 	commits, err := e.Audit.Number(ctx, "commits")
@@ -158,7 +161,8 @@ func (e *experiment) countVersions(ctx context.Context, _ []request) error {
 	if tasks["created"] != d.AllSkills {
 		e.found(&d.Skills, "%d skills, but tasks %v", d.AllSkills, tasks)
 	}
-	for name, n := range map[string]*int{"versions_of_one_task": &d.Versions, "heads_astray": &d.Versions, "operations_open": &d.Effects, "documents_astray": &d.Effects} {
+	for name, n := range map[string]*int{"versions_of_one_task": &d.Versions, "heads_astray": &d.Versions,
+		"operations_open": &d.Effects, "documents_astray": &d.Effects} {
 		if err := e.foundMany(ctx, n, name); err != nil {
 			return err
 		}

@@ -26,13 +26,15 @@ type experiment struct {
 
 // open starts the servers, whose data outlives their crashes.
 func open(ctx context.Context, o Options) (*experiment, error) {
-	g, err := ground.Open(ctx, ground.Options{Name: "chaos", Does: "crashes", Lasting: true, Queries: auditSQL, Settings: []string{"SKILL_QUALITY=off", "SKILL_KEEP_VERSIONS=0"},
-		Worker: o.Worker, Log: o.Log})
+	g, err := ground.Open(ctx, ground.Options{Name: "chaos", Does: "crashes", Lasting: true, Queries: auditSQL,
+		Settings: []string{"SKILL_QUALITY=off", "SKILL_KEEP_VERSIONS=0"},
+		Worker:   o.Worker, Log: o.Log})
 	if err != nil {
 		return nil, err
 	}
 	script(g.Model, o.Reply)
-	e := &experiment{Ground: g, options: o, draw: rand.New(rand.NewPCG(o.Seed, 0)), result: Result{Seed: o.Seed, Distillations: o.Distillations}}
+	e := &experiment{Ground: g, options: o, draw: rand.New(rand.NewPCG(o.Seed, 0)),
+		result: Result{Seed: o.Seed, Distillations: o.Distillations}}
 	if e.workspace, err = g.App.Store.Workspace(ctx, "chaos", true); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}

@@ -17,7 +17,8 @@ import (
 // the request's own material.
 func script(server *openaitest.Server, delay time.Duration) {
 	for stage, answer := range map[string]func(prompt.Material) any{
-		"chunk": chunkReply, "rewrite": rewriteReply, "extract": extractReply, "merge": mergeReply, "scripts": scriptsReply, "doc": docReply,
+		"chunk": chunkReply, "rewrite": rewriteReply, "extract": extractReply, "merge": mergeReply,
+		"scripts": scriptsReply, "doc": docReply,
 	} {
 		server.On(openaitest.Rule{Stage: stage, Delay: delay, ReplyFunc: func(call openaitest.Call) string {
 			material, err := prompt.ReadMaterial(call.Last)
@@ -41,7 +42,8 @@ func chunkReply(m prompt.Material) any {
 	tasks := []object{}
 	for i, message := range m.Messages {
 		if t, named := themeIn(message.Content); named {
-			tasks = append(tasks, object{"task_name": t.title, "message_indices": [][2]int{{message.Index, message.Index}}, "reasoning": "one request"})
+			tasks = append(tasks, object{"task_name": t.title,
+				"message_indices": [][2]int{{message.Index, message.Index}}, "reasoning": "one request"})
 		}
 		if len(tasks) > 0 {
 			last := tasks[len(tasks)-1]["message_indices"].([][2]int)
@@ -61,11 +63,15 @@ var ticketIn = regexp.MustCompile(`c\d{4}[ab]`)
 func extractReply(m prompt.Material) any {
 	t, _ := themeIn(m.Task)
 	ticket := ticketIn.FindString(m.Messages[0].Content)
-	reply := object{"action": skill.Create, "target": nil, "name": t.title, "description": t.description, "trigger": t.trigger, "procedure": t.procedure,
-		"experience": []string{t.lesson(ticket)}, "preference": []string{}, "examples": []string{}, "scripts": []object{}, "tools": []string{}, "others": []object{},
-		"removed": []string{}, "evidence": []int{m.Messages[0].Index, m.Messages[len(m.Messages)-1].Index}, "confidence": 0.9, "reason": "it will come again"}
+	reply := object{"action": skill.Create, "target": nil, "name": t.title, "description": t.description,
+		"trigger": t.trigger, "procedure": t.procedure,
+		"experience": []string{t.lesson(ticket)}, "preference": []string{}, "examples": []string{},
+		"scripts": []object{}, "tools": []string{}, "others": []object{},
+		"removed": []string{}, "evidence": []int{m.Messages[0].Index, m.Messages[len(m.Messages)-1].Index},
+		"confidence": 0.9, "reason": "it will come again"}
 	if t.script {
-		reply["scripts"] = []object{{"file": t.scriptFile(), "purpose": "checks " + t.parts[0], "inputs": "none", "outputs": "exit code"}}
+		reply["scripts"] = []object{{"file": t.scriptFile(), "purpose": "checks " + t.parts[0], "inputs": "none",
+			"outputs": "exit code"}}
 	}
 	if t.document {
 		reply["others"] = []object{{"file": t.documentFile(), "purpose": "a list of " + t.parts[0]}}
@@ -93,15 +99,19 @@ func extractReply(m prompt.Material) any {
 // and the draft's own.
 func mergeReply(m prompt.Material) any {
 	head := m.Candidates[0]
-	return object{"action": skill.Update, "target": head.Handle, "name": "", "description": "", "trigger": []string{}, "procedure": "",
-		"experience": slices.Concat(head.Experience, m.Draft.Experience), "preference": []string{}, "examples": []string{}, "scripts": []object{}, "tools": []string{},
-		"others": []object{}, "removed": []string{}, "evidence": []int{m.Messages[0].Index}, "confidence": 0.9, "reason": "both hold"}
+	return object{"action": skill.Update, "target": head.Handle, "name": "", "description": "", "trigger": []string{},
+		"procedure":  "",
+		"experience": slices.Concat(head.Experience, m.Draft.Experience), "preference": []string{},
+		"examples": []string{}, "scripts": []object{}, "tools": []string{},
+		"others": []object{}, "removed": []string{}, "evidence": []int{m.Messages[0].Index}, "confidence": 0.9,
+		"reason": "both hold"}
 }
 
 func scriptsReply(m prompt.Material) any {
 	files := []object{}
 	for _, f := range m.Files {
-		files = append(files, object{"file": f.File, "code": fmt.Sprintf("import sys\n\n# %s\nsys.exit(0)\n", f.Purpose)})
+		files = append(files, object{"file": f.File,
+			"code": fmt.Sprintf("import sys\n\n# %s\nsys.exit(0)\n", f.Purpose)})
 	}
 	return object{"files": files}
 }

@@ -59,7 +59,8 @@ func requests(n, skills int, draw *rand.Rand) []request {
 				r.lessons = append(r.lessons, lesson{t, t.lesson(ticket)})
 			}
 		}
-		r.conversation = transcript.Conversation{ID: fmt.Sprintf("chaos-%04d", i), Title: fmt.Sprintf("chaos %d", i), Messages: talk.messages}
+		r.conversation = transcript.Conversation{ID: fmt.Sprintf("chaos-%04d", i), Title: fmt.Sprintf("chaos %d", i),
+			Messages: talk.messages}
 		out[i] = r
 	}
 	return out
@@ -69,12 +70,14 @@ func requests(n, skills int, draw *rand.Rand) []request {
 type talk struct{ messages []transcript.Message }
 
 func (t *talk) say(role transcript.Role, format string, args ...any) {
-	t.messages = append(t.messages, transcript.Message{Seq: len(t.messages), Role: role, Content: fmt.Sprintf(format, args...)})
+	t.messages = append(t.messages, transcript.Message{Seq: len(t.messages), Role: role,
+		Content: fmt.Sprintf(format, args...)})
 }
 
 // work is a task from request to thanks: 8 messages, 12 when it is long.
 func (t *talk) work(about theme, ticket string, long bool) {
-	ask, look, found, done, thanks := "Please help. %s. Ticket %s.", "I look at the %s.", "%s: value %d", "All parts are in order now.", "Thank you, and remember: %s."
+	ask, look, found, done, thanks := "Please help. %s. Ticket %s.", "I look at the %s.", "%s: value %d",
+		"All parts are in order now.", "Thank you, and remember: %s."
 	if about.chinese {
 		ask, look, found, done, thanks = "请帮忙%s，工单 %s。", "我先看一下%s。", "%s：数值 %d", "现在一切正常。", "谢谢，请记住：%s。"
 	}

@@ -42,7 +42,8 @@ type Doubled struct {
 	Skills   int `json:"skills"`
 	Versions int `json:"versions"` // of one task, beyond what tasks account for, or out of order
 	Packages int `json:"packages"` // objects without a row, rows without an object, other bytes than recorded
-	Effects  int `json:"effects"`  // logged operations that differ from the versions, search that differs from the skills
+	// logged operations that differ from the versions, search that differs from the skills
+	Effects int `json:"effects"`
 
 	AllSkills   int `json:"all_skills"`
 	AllVersions int `json:"all_versions"`

@@ -36,7 +36,8 @@ func (e *experiment) run(ctx context.Context) (Result, error) {
 	o := e.options
 	wanted := requests(o.Distillations, o.Skills, e.draw)
 	crashes := e.drawCrashes()
-	e.Say("seed %d · %d distillations, %d skills · worker killed every %s", o.Seed, o.Distillations, o.Skills, o.KillEvery)
+	e.Say("seed %d · %d distillations, %d skills · worker killed every %s", o.Seed, o.Distillations, o.Skills,
+		o.KillEvery)
 
 	e.worker = e.Supervise()
 	defer e.worker.Stop()

@@ -50,9 +50,12 @@ var english = []subject{
 }
 
 var englishVerbs = []verb{
-	{"Repair the", "Mend the", "get a broken one working again", "find what broke in the", "restore the", "watch for an hour the"},
-	{"Migrate the", "Transfer the", "move it to its new home without an interruption", "copy ahead of time the", "switch over the", "retire at the old place the"},
-	{"Audit the", "Inspect the", "prove to a reviewer that the rules are kept", "collect evidence about the", "compare with policy the", "sign and file the"},
+	{"Repair the", "Mend the", "get a broken one working again", "find what broke in the", "restore the",
+		"watch for an hour the"},
+	{"Migrate the", "Transfer the", "move it to its new home without an interruption", "copy ahead of time the",
+		"switch over the", "retire at the old place the"},
+	{"Audit the", "Inspect the", "prove to a reviewer that the rules are kept", "collect evidence about the",
+		"compare with policy the", "sign and file the"},
 }
 
 var chinese = []subject{
@@ -88,9 +91,11 @@ func makeThemes() []theme {
 }
 
 func makeTheme(n int, s subject, v verb, inChinese bool) theme {
-	steps := []string{v.first + " " + s.parts[0], v.then + " " + s.parts[1], v.then + " " + s.parts[2], v.last + " " + s.parts[3]}
+	steps := []string{v.first + " " + s.parts[0], v.then + " " + s.parts[1], v.then + " " + s.parts[2],
+		v.last + " " + s.parts[3]}
 	t := theme{id: fmt.Sprintf("theme_%02d", n), title: v.name + " " + s.name, alias: v.alias + " " + s.name,
-		description: fmt.Sprintf("%s %s: %s", v.name, s.name, v.aim), trigger: []string{s.name, strings.TrimSuffix(v.name, " the")}, parts: s.parts,
+		description: fmt.Sprintf("%s %s: %s", v.name, s.name, v.aim),
+		trigger:     []string{s.name, strings.TrimSuffix(v.name, " the")}, parts: s.parts,
 		chinese: inChinese, script: n%3 == 0, document: n%4 == 0}
 	if inChinese {
 		t.title, t.alias, t.description = v.name+s.name, v.alias+s.name, v.name+s.name+"，"+v.aim

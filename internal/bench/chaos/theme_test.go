@@ -18,7 +18,8 @@ func TestThemesAreDistinctSkillsAndAliasesAreNot(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := func(t theme, name string) string {
-		return strings.Join([]string{name, t.description, strings.Join(t.trigger, ", "), strings.TrimSpace(t.procedure)}, "\n")
+		return strings.Join([]string{name, t.description, strings.Join(t.trigger, ", "),
+			strings.TrimSpace(t.procedure)}, "\n")
 	}
 	var texts []string
 	for _, th := range themes {
@@ -47,7 +48,8 @@ func TestRequestsFollowFromTheSeed(t *testing.T) {
 	draw := func(seed uint64) []request { return requests(50, 10, rand.New(rand.NewPCG(seed, 0))) }
 	same := func(a, b []request) bool {
 		for i := range a {
-			if len(a[i].lessons) != len(b[i].lessons) || len(a[i].lessons) > 0 && a[i].lessons[0].text != b[i].lessons[0].text {
+			if len(a[i].lessons) != len(b[i].lessons) || len(a[i].lessons) > 0 &&
+				a[i].lessons[0].text != b[i].lessons[0].text {
 				return false
 			}
 		}

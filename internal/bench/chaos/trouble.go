@@ -18,8 +18,12 @@ type Crash struct {
 // work, the other in the second.
 func (e *experiment) drawCrashes() []Crash {
 	early, late := 0.15+0.3*e.draw.Float64(), 0.55+0.3*e.draw.Float64()
-	postgres := Crash{Server: "Postgres, crashed", At: early, do: func(ctx context.Context) error { return e.Stack.RestartPostgres(ctx, true) }}
-	temporal := Crash{Server: "Temporal, killed", At: late, do: func(ctx context.Context) error { return e.Stack.RestartTemporal(ctx, true) }}
+	postgres := Crash{Server: "Postgres, crashed", At: early, do: func(ctx context.Context) error {
+		return e.Stack.RestartPostgres(ctx, true)
+	}}
+	temporal := Crash{Server: "Temporal, killed", At: late, do: func(ctx context.Context) error {
+		return e.Stack.RestartTemporal(ctx, true)
+	}}
 	if e.draw.IntN(2) == 0 {
 		postgres.At, temporal.At = late, early
 		return []Crash{temporal, postgres}

@@ -17,7 +17,8 @@ var Packages = map[string]string{
 	"mem0ai":                            "3.3.1",
 	"@modelcontextprotocol/conformance": "0.1.16",
 	"@modelcontextprotocol/inspector":   "2.12.0",
-	"skills-ref":                        "0.1.5", // a port to npm of the reference validator of agentskills.io, by others
+	// a port to npm of the reference validator of agentskills.io, by others
+	"skills-ref": "0.1.5",
 }
 
 // nodeVersion is taken from npm when the machine's is older than the programs
@@ -46,7 +47,9 @@ func install(ctx context.Context, folder string, log io.Writer) (npm, error) {
 	}
 	slices.Sort(names)
 	fmt.Fprintln(log, "npm install", strings.Join(names, " "))
-	c := exec.CommandContext(ctx, "npm", append([]string{"install", "--no-save", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"}, names...)...)
+	c := exec.CommandContext(ctx, "npm", append(
+		[]string{"install", "--no-save", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund",
+			"--loglevel=error"}, names...)...)
 	c.Dir = folder
 	if out, err := c.CombinedOutput(); err != nil {
 		return n, fmt.Errorf("npm install: %w\n%s", err, out)
@@ -72,7 +75,8 @@ func (n npm) command(ctx context.Context, environ []string, script string, args 
 	}
 	c := exec.CommandContext(ctx, node, append([]string{script}, args...)...)
 	c.Dir = n.folder
-	c.Env = append([]string{"PATH=" + filepath.Dir(node) + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + n.folder}, environ...)
+	c.Env = append([]string{"PATH=" + filepath.Dir(node) + string(os.PathListSeparator) + os.Getenv("PATH"),
+		"HOME=" + n.folder}, environ...)
 	return c
 }
 

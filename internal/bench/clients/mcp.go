@@ -28,11 +28,12 @@ func keyed(s *server) (address string, stop func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	proxy := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
-		r.SetURL(to)
-		r.Out.Host = r.In.Host
-		r.Out.Header.Set("Authorization", "Bearer "+s.key)
-	}}}
+	proxy := &http.Server{ReadHeaderTimeout: 10 * time.Second,
+		Handler: &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(to)
+			r.Out.Host = r.In.Host
+			r.Out.Header.Set("Authorization", "Bearer "+s.key)
+		}}}
 	go func() { _ = proxy.Serve(l) }()
 	return "http://" + l.Addr().String() + "/mcp", func() { _ = proxy.Close() }, nil
 }
@@ -44,11 +45,17 @@ var absent = []struct {
 	answer    *regexp.Regexp
 	why       string
 }{
-	{regexp.MustCompile(`^(tools-call-|elicitation-|json-schema-2020-12)`), regexp.MustCompile(`unknown tool "test_|Tool 'json_schema_2020_12_tool' not found`), "wants a tool of the suite's own, which a server for users does not offer"},
-	{regexp.MustCompile(`^prompts-get-`), regexp.MustCompile(`unknown prompt "test_`), "wants a prompt of the suite's own; Cairn offers tools only and says so"},
-	{regexp.MustCompile(`^resources-`), regexp.MustCompile(`Resource not found|method not found: "resources/`), "wants a resource of the suite's own; Cairn offers tools only and says so"},
-	{regexp.MustCompile(`^completion-`), regexp.MustCompile(`method not found: "completion/`), "wants completions, which are for prompts and resources; Cairn offers tools only and says so"},
-	{regexp.MustCompile(`^server-sse-`), regexp.MustCompile(`did not provide session ID`), "wants a session and its streams; every answer of Cairn is one JSON body, and any gateway can give it"},
+	{regexp.MustCompile(`^(tools-call-|elicitation-|json-schema-2020-12)`),
+		regexp.MustCompile(`unknown tool "test_|Tool 'json_schema_2020_12_tool' not found`),
+		"wants a tool of the suite's own, which a server for users does not offer"},
+	{regexp.MustCompile(`^prompts-get-`), regexp.MustCompile(`unknown prompt "test_`),
+		"wants a prompt of the suite's own; Cairn offers tools only and says so"},
+	{regexp.MustCompile(`^resources-`), regexp.MustCompile(`Resource not found|method not found: "resources/`),
+		"wants a resource of the suite's own; Cairn offers tools only and says so"},
+	{regexp.MustCompile(`^completion-`), regexp.MustCompile(`method not found: "completion/`),
+		"wants completions, which are for prompts and resources; Cairn offers tools only and says so"},
+	{regexp.MustCompile(`^server-sse-`), regexp.MustCompile(`did not provide session ID`),
+		"wants a session and its streams; every answer of Cairn is one JSON body, and any gateway can give it"},
 }
 
 // check is one check of a scenario as the suite writes it down.
@@ -66,7 +73,8 @@ func runConformance(ctx context.Context, n npm, s *server) ([]Row, error) {
 	}
 	defer stop()
 	results := filepath.Join(n.folder, "conformance")
-	out, failed := n.command(ctx, nil, n.module("@modelcontextprotocol/conformance/dist/index.js"), "server", "--url", address, "--suite", "all", "-o", results).CombinedOutput()
+	out, failed := n.command(ctx, nil, n.module("@modelcontextprotocol/conformance/dist/index.js"), "server", "--url",
+		address, "--suite", "all", "-o", results).CombinedOutput()
 	ended := time.Now()
 	folders, err := os.ReadDir(results)
 	if err != nil {
@@ -101,7 +109,8 @@ var stamped = regexp.MustCompile(`-\d{4}-\d\d-\d\dT.*$`)
 // began is when a scenario began: its folder is named after it, and the suite
 // runs one after the other.
 func began(folder string) time.Time {
-	t, _ := time.Parse("-2006-01-02T15-04-05.000Z", regexp.MustCompile(`-(\d+)Z$`).ReplaceAllString(stamped.FindString(folder), ".${1}Z"))
+	t, _ := time.Parse("-2006-01-02T15-04-05.000Z",
+		regexp.MustCompile(`-(\d+)Z$`).ReplaceAllString(stamped.FindString(folder), ".${1}Z"))
 	return t
 }
 
@@ -165,8 +174,10 @@ func runInspector(ctx context.Context, n npm, s *server) (out []Row, err error) 
 		}
 		call("tools/list", listed, "--method", "tools/list", "--strict", "--format", "json")
 		fact := "content=The office over " + way.name + " closes at five."
-		call("tools/call memory_save", worked, "--method", "tools/call", "--tool-name", "memory_save", "--tool-arg", fact, "--format", "json")
-		call("tools/call memory_search", worked, "--method", "tools/call", "--tool-name", "memory_search", "--tool-arg", "query=When does the office close?", "--format", "json")
+		call("tools/call memory_save", worked, "--method", "tools/call", "--tool-name", "memory_save", "--tool-arg",
+			fact, "--format", "json")
+		call("tools/call memory_search", worked, "--method", "tools/call", "--tool-name", "memory_search", "--tool-arg",
+			"query=When does the office close?", "--format", "json")
 	}
 	return out, nil
 }

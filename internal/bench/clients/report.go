@@ -33,7 +33,8 @@ scenarios for those, and those that call tools of its own, such as %stest_simple
 on a server for users. A scenario is listed as one that does not apply only when Cairn's answer shows
 that this is the cause; any other failure fails %smake clients%s.
 
-`, "`", "`", when.UTC().Format(time.DateOnly), "`", "`", Packages["@modelcontextprotocol/conformance"], "`", "`", Packages["@modelcontextprotocol/inspector"], "`", "`",
+`, "`", "`", when.UTC().Format(time.DateOnly), "`", "`", Packages["@modelcontextprotocol/conformance"], "`", "`",
+		Packages["@modelcontextprotocol/inspector"], "`", "`",
 		passed, all, absent, all-passed-absent, "`", "`", "`", "`")
 	table := func(title, first string, rows []Row) {
 		fmt.Fprintf(&b, "## %s\n\n| %s | result | |\n|---|---|---|\n", title, first)

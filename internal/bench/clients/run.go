@@ -38,7 +38,8 @@ func Run(ctx context.Context, o Options) (out Result, err error) {
 		return out, err
 	}
 	defer os.RemoveAll(folder)
-	if err := os.Chmod(folder, 0o755); err != nil { // Postgres, which another user runs when we are root, keeps its data below
+	// Postgres, which another user runs when we are root, keeps its data below
+	if err := os.Chmod(folder, 0o755); err != nil {
 		return out, err
 	}
 	packages, home := filepath.Join(folder, "npm"), filepath.Join(folder, "home")
@@ -88,7 +89,8 @@ func runMem0(ctx context.Context, n npm, s *server) (out []Row, err error) {
 		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
 			continue // the client tells people something
 		}
-		one := Row{Client: mem0, Call: row.Call, State: OK, Took: time.Duration(row.MS) * time.Millisecond, Detail: row.Detail}
+		one := Row{Client: mem0, Call: row.Call, State: OK, Took: time.Duration(row.MS) * time.Millisecond,
+			Detail: row.Detail}
 		if !row.OK {
 			one.State = Failed
 		}

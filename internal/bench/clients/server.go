@@ -30,7 +30,9 @@ func serve(ctx context.Context, program, home string, log io.Writer) (*server, e
 	s := &server{program: program, home: home}
 	for _, one := range os.Environ() { // no server, model or setting of the user's is used
 		name, _, _ := strings.Cut(one, "=")
-		if own := []string{"DATABASE_URL", "PUBLIC_BASE_URL", "MEM0_COMPAT"}; !strings.HasPrefix(name, "CAIRN_") && !strings.HasPrefix(name, "TEMPORAL_") && !strings.HasPrefix(name, "OPENAI_") && !strings.Contains(strings.Join(own, " "), name) {
+		if own := []string{"DATABASE_URL", "PUBLIC_BASE_URL", "MEM0_COMPAT"}; !strings.HasPrefix(name, "CAIRN_") &&
+			!strings.HasPrefix(name, "TEMPORAL_") && !strings.HasPrefix(name, "OPENAI_") &&
+			!strings.Contains(strings.Join(own, " "), name) {
 			s.environ = append(s.environ, one)
 		}
 	}

@@ -34,9 +34,12 @@ func runSkills(ctx context.Context, n npm, s *server) (out []Row, err error) {
 	}
 	for _, one := range list.Skills {
 		for _, style := range []string{skill.Hyphen, skill.Underscore} {
-			row := timed(skillsRef, "validate "+one.Name+", style "+style, func() (string, error) { return "", s.validated(ctx, n, one.Name, style) })
+			row := timed(skillsRef, "validate "+one.Name+", style "+style, func() (string, error) {
+				return "", s.validated(ctx, n, one.Name, style)
+			})
 			if row.State == Failed && style == skill.Underscore && onlyTheName(row.Detail) {
-				row.State, row.Detail = NotApplicable, "has underscores in its name by choice: it is the form of MemOS, not of the specification; all else is valid"
+				row.State, row.Detail = NotApplicable, "has underscores in its name by choice: it is the form of "+
+					"MemOS, not of the specification; all else is valid"
 			}
 			out = append(out, row)
 		}
@@ -57,7 +60,8 @@ func (s *server) validated(ctx context.Context, n npm, name, style string) error
 	if err := unzip(made.File, folder); err != nil {
 		return err
 	}
-	out, err := n.command(ctx, nil, n.module("skills-ref/dist/cli.js"), "validate", strings.TrimSuffix(made.File, ".zip")).CombinedOutput()
+	out, err := n.command(ctx, nil, n.module("skills-ref/dist/cli.js"), "validate",
+		strings.TrimSuffix(made.File, ".zip")).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, strings.Join(strings.Fields(string(out)), " "))
 	}

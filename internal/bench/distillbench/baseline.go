@@ -38,7 +38,10 @@ func (b *bench) serveEmpty(published chan<- struct{}) (stop func(), err error) {
 	w := worker.New(b.host.Temporal, baselineQueue, worker.Options{})
 	w.RegisterWorkflowWithOptions(emptyDistill, workflow.RegisterOptions{Name: emptyParent})
 	w.RegisterWorkflowWithOptions(emptyDistillSkill, workflow.RegisterOptions{Name: emptyChild})
-	w.RegisterActivityWithOptions(func(_ context.Context, wait time.Duration) error { time.Sleep(wait); return nil }, activity.RegisterOptions{Name: emptyStep})
+	w.RegisterActivityWithOptions(func(_ context.Context, wait time.Duration) error {
+		time.Sleep(wait)
+		return nil
+	}, activity.RegisterOptions{Name: emptyStep})
 	w.RegisterActivityWithOptions(func(context.Context) error {
 		if published != nil {
 			published <- struct{}{}
@@ -53,7 +56,8 @@ func (b *bench) serveEmpty(published chan<- struct{}) (stop func(), err error) {
 
 // startEmpty starts one empty distillation.
 func (b *bench) startEmpty(ctx context.Context, id string, in empty) (client.WorkflowRun, error) {
-	r, err := b.host.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: baselineQueue}, emptyParent, in)
+	r, err := b.host.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: id, TaskQueue: baselineQueue},
+		emptyParent, in)
 	if err != nil {
 		return nil, fmt.Errorf("start an empty workflow: %w", err)
 	}
@@ -147,7 +151,8 @@ func emptyDistillSkill(ctx workflow.Context, in empty) error {
 	if err := steps(ctx, 2*in.Call); err != nil {
 		return err
 	}
-	script, document := workflow.ExecuteActivity(ctx, emptyStep, in.Call), workflow.ExecuteActivity(ctx, emptyStep, in.Call)
+	script, document := workflow.ExecuteActivity(ctx, emptyStep, in.Call),
+		workflow.ExecuteActivity(ctx, emptyStep, in.Call)
 	for _, file := range []workflow.Future{script, document} {
 		if err := file.Get(ctx, nil); err != nil {
 			return err

@@ -46,7 +46,8 @@ func (l *lab) start(ctx context.Context) (err error) {
 	if l.program, err = workerproc.Build(ctx, l.folder); err != nil {
 		return err
 	}
-	l.postgres, err = devstack.Start(ctx, devstack.Options{Dir: filepath.Join(l.folder, "pg"), Log: l.options.Log, SkipTemporal: true})
+	l.postgres, err = devstack.Start(ctx, devstack.Options{Dir: filepath.Join(l.folder, "pg"), Log: l.options.Log,
+		SkipTemporal: true})
 	if err != nil {
 		return err
 	}
@@ -90,7 +91,8 @@ func (b *bench) start(ctx context.Context, server string) (err error) {
 	if b.temporal, err = devstack.Start(ctx, o); err != nil {
 		return err
 	}
-	at := ground.Servers{Database: b.postgres.DatabaseURL(), Temporal: b.temporal.TemporalAddress(), Namespace: b.temporal.TemporalNamespace(), Folder: b.folder}
+	at := ground.Servers{Database: b.postgres.DatabaseURL(), Temporal: b.temporal.TemporalAddress(),
+		Namespace: b.temporal.TemporalNamespace(), Folder: b.folder}
 	settings := append(at.Settings(ground.Scripted(b.model.URL)...), "SKILL_QUALITY=off")
 	if b.host, err = ground.OpenApp(ctx, settings); err != nil {
 		return err
@@ -113,9 +115,11 @@ func (b *bench) close() error {
 }
 
 // distil has one conversation distilled, from acceptance to the workflow's end.
-func (b *bench) distil(ctx context.Context, ws postgres.Workspace, c transcript.Conversation, tasks int) (run.Run, error) {
-	r, _, err := b.host.Distill.Accept(ctx, distill.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: c, Channel: "chat",
-		Spec: app.DistillSpec(b.host.Config, transcript.ExtractAuto)})
+func (b *bench) distil(ctx context.Context, ws postgres.Workspace, c transcript.Conversation, tasks int) (run.Run,
+	error) {
+	r, _, err := b.host.Distill.Accept(ctx,
+		distill.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: c, Channel: "chat",
+			Spec: app.DistillSpec(b.host.Config, transcript.ExtractAuto)})
 	if err != nil {
 		return r, err
 	}

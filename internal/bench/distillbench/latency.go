@@ -17,9 +17,10 @@ type Latency struct {
 	Median   time.Duration `json:"median_ns"`
 	Least    time.Duration `json:"least_ns"`
 	Most     time.Duration `json:"most_ns"`
-	Floor    time.Duration `json:"floor_ns"`          // median of empty workflows of the same shape that wait as long as the model
-	Steps    []Step        `json:"steps"`             // of the run at the median
-	Slowest  []Step        `json:"slowest,omitempty"` // of the run that took longest, when it is far off
+	// median of empty workflows of the same shape that wait as long as the model
+	Floor   time.Duration `json:"floor_ns"`
+	Steps   []Step        `json:"steps"`             // of the run at the median
+	Slowest []Step        `json:"slowest,omitempty"` // of the run that took longest, when it is far off
 }
 
 // Ratio is d beside the critical path.
@@ -63,7 +64,8 @@ func (b *bench) latency(ctx context.Context, server string) (Latency, error) {
 	}
 	slices.SortFunc(all, func(a, b measured) int { return int(a.took - b.took) })
 	middle := all[len(all)/2]
-	out := Latency{Runs: len(all), Critical: critical * b.options.Call, Median: middle.took, Least: all[0].took, Most: all[len(all)-1].took}
+	out := Latency{Runs: len(all), Critical: critical * b.options.Call, Median: middle.took, Least: all[0].took,
+		Most: all[len(all)-1].took}
 	var err error
 	if out.Floor, err = b.floor(ctx); err != nil {
 		return out, err

@@ -46,7 +46,8 @@ func chunkReply(m prompt.Material) object {
 	for _, message := range m.Messages {
 		if rest, begins := strings.CutPrefix(message.Content, taskMark); begins {
 			name, _, _ := strings.Cut(rest, ":")
-			tasks = append(tasks, object{"task_name": name, "message_indices": [][2]int{{message.Index, message.Index}}, "reasoning": "one request"})
+			tasks = append(tasks, object{"task_name": name, "message_indices": [][2]int{{message.Index, message.Index}},
+				"reasoning": "one request"})
 		}
 		tasks[len(tasks)-1]["message_indices"].([][2]int)[0][1] = message.Index
 	}
@@ -54,12 +55,17 @@ func chunkReply(m prompt.Material) object {
 }
 
 func extractReply(m prompt.Material) object {
-	reply := object{"action": "create", "target": nil, "name": m.Task, "description": "How " + m.Task + " is done", "trigger": strings.Fields(m.Task),
-		"procedure":  fmt.Sprintf("1. Look at the part of %s\n2. Make a new one when it is missing\n3. Look at %[1]s again", m.Task),
-		"experience": []string{"A part that is missing answers 404"}, "preference": []string{}, "examples": []string{}, "scripts": []object{}, "tools": []string{},
-		"others": []object{}, "removed": []string{}, "evidence": []int{m.Messages[0].Index}, "confidence": 0.9, "reason": "it will come again"}
+	reply := object{"action": "create", "target": nil, "name": m.Task, "description": "How " + m.Task + " is done",
+		"trigger": strings.Fields(m.Task),
+		"procedure": fmt.Sprintf("1. Look at the part of %s\n2. Make a new one when it is missing\n3. Look at "+
+			"%[1]s again", m.Task),
+		"experience": []string{"A part that is missing answers 404"}, "preference": []string{}, "examples": []string{},
+		"scripts": []object{}, "tools": []string{},
+		"others": []object{}, "removed": []string{}, "evidence": []int{m.Messages[0].Index}, "confidence": 0.9,
+		"reason": "it will come again"}
 	if strings.Contains(m.Messages[0].Content, wantsScript) {
-		reply["scripts"] = []object{{"file": "check.py", "purpose": "checks the part", "inputs": "none", "outputs": "exit code"}}
+		reply["scripts"] = []object{{"file": "check.py", "purpose": "checks the part", "inputs": "none",
+			"outputs": "exit code"}}
 	}
 	if strings.Contains(m.Messages[0].Content, wantsDocument) {
 		reply["others"] = []object{{"file": "checklist.md", "purpose": "a checklist"}}

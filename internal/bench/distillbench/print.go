@@ -11,17 +11,21 @@ import (
 // Print writes the measurements for people.
 func Print(w io.Writer, all []Measurement) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "Temporal\tthree tasks, median\tmin\tmax\t÷ critical path\tmin\tmax\tgoal\tempty workflow ÷\tdistillations/s\tempty workflows/s\tratio\tworker CPU each")
+	fmt.Fprintln(tw, "Temporal\tthree tasks, median\tmin\tmax\t÷ critical path\tmin\tmax\tgoal\tempty workflow "+
+		"÷\tdistillations/s\tempty workflows/s\tratio\tworker CPU each")
 	for _, m := range all {
 		l, t := m.Latency, m.Throughput
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%.3f\t%.3f\t%.3f\t≤ %.2f\t%.3f\t%.1f\t%.1f\t%.2f\t%s\n", m.Server, ms(l.Median), ms(l.Least), ms(l.Most),
-			l.Ratio(l.Median), l.Ratio(l.Least), l.Ratio(l.Most), Goal, l.Ratio(l.Floor), t.PerSecond, t.Baseline, t.PerSecond/t.Baseline, ms(t.WorkerCPU))
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%.3f\t%.3f\t%.3f\t≤ %.2f\t%.3f\t%.1f\t%.1f\t%.2f\t%s\n", m.Server,
+			ms(l.Median), ms(l.Least), ms(l.Most),
+			l.Ratio(l.Median), l.Ratio(l.Least), l.Ratio(l.Most), Goal, l.Ratio(l.Floor), t.PerSecond, t.Baseline,
+			t.PerSecond/t.Baseline, ms(t.WorkerCPU))
 	}
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("print the measurements: %w", err)
 	}
 	for _, m := range all {
-		fmt.Fprintf(w, "\nwhere the median's time goes beside the model, Temporal in %s (%d runs after warm-up; load: %d distillations, %d at once, %d workspaces)\n",
+		fmt.Fprintf(w, "\nwhere the median's time goes beside the model, Temporal in %s (%d runs after warm-up; "+
+			"load: %d distillations, %d at once, %d workspaces)\n",
 			m.Server, m.Latency.Runs, m.Throughput.Distillations, m.Throughput.AtOnce, m.Throughput.Workspaces)
 		if err := printSteps(w, m.Latency.Steps, m.Latency.Median); err != nil {
 			return err
@@ -42,7 +46,8 @@ func Missed(all []Measurement) error {
 	var missed []error
 	for _, m := range all {
 		if ratio := m.Latency.Ratio(m.Latency.Median); ratio > Goal {
-			missed = append(missed, fmt.Errorf("missed: %.3f × the critical path with Temporal in %s, the goal is %.2f", ratio, m.Server, Goal))
+			missed = append(missed, fmt.Errorf("missed: %.3f × the critical path with Temporal in %s, the goal is %.2f",
+				ratio, m.Server, Goal))
 		}
 	}
 	return errors.Join(missed...)
@@ -54,10 +59,12 @@ func printSteps(w io.Writer, steps []Step, took time.Duration) error {
 	var sum Step
 	for _, s := range steps {
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t\n", s.Name, ms(s.Decide), ms(s.Queue), ms(s.Work-s.Model), ms(s.Own()))
-		sum.Decide, sum.Queue, sum.Work, sum.Model = sum.Decide+s.Decide, sum.Queue+s.Queue, sum.Work+s.Work, sum.Model+s.Model
+		sum.Decide, sum.Queue, sum.Work, sum.Model = sum.Decide+s.Decide, sum.Queue+s.Queue, sum.Work+s.Work,
+			sum.Model+s.Model
 	}
 	fmt.Fprintf(tw, "accept, start, answer\t\t\t\t%s\t\n", ms(took-sum.Model-sum.Own()))
-	fmt.Fprintf(tw, "all\t%s\t%s\t%s\t%s\t\n", ms(sum.Decide), ms(sum.Queue), ms(sum.Work-sum.Model), ms(took-sum.Model))
+	fmt.Fprintf(tw, "all\t%s\t%s\t%s\t%s\t\n", ms(sum.Decide), ms(sum.Queue), ms(sum.Work-sum.Model),
+		ms(took-sum.Model))
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("print the steps: %w", err)
 	}

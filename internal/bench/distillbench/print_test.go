@@ -15,7 +15,8 @@ func TestAMedianAboveTheGoalIsMissed(t *testing.T) {
 	if err := Missed([]Measurement{good}); err != nil {
 		t.Error(err)
 	}
-	if err := Missed([]Measurement{good, bad}); err == nil || !strings.Contains(err.Error(), "1.250 × the critical path with Temporal in file") {
+	if err := Missed([]Measurement{good, bad}); err == nil ||
+		!strings.Contains(err.Error(), "1.250 × the critical path with Temporal in file") {
 		t.Error(err)
 	}
 }

@@ -70,7 +70,8 @@ func (b *bench) steps(ctx context.Context, r run.Run) ([]Step, error) {
 				at = a.closed
 				continue
 			}
-			s := Step{Name: a.name, Decide: a.scheduled.Sub(at), Queue: a.started.Sub(a.scheduled), Work: a.closed.Sub(a.started)}
+			s := Step{Name: a.name, Decide: a.scheduled.Sub(at), Queue: a.started.Sub(a.scheduled),
+				Work: a.closed.Sub(a.started)}
 			s.Model = time.Duration(calls[a.name]) * b.options.Call
 			out = append(out, s)
 			at = a.closed
@@ -100,9 +101,11 @@ func (b *bench) read(ctx context.Context, id string) (s story, err error) {
 		case *history.HistoryEvent_WorkflowExecutionStartedEventAttributes:
 			s.began = at
 		case *history.HistoryEvent_ChildWorkflowExecutionStartedEventAttributes:
-			s.children = append(s.children, x.ChildWorkflowExecutionStartedEventAttributes.GetWorkflowExecution().GetWorkflowId())
+			s.children = append(s.children, x.ChildWorkflowExecutionStartedEventAttributes.GetWorkflowExecution().
+				GetWorkflowId())
 		case *history.HistoryEvent_ActivityTaskScheduledEventAttributes:
-			byEvent[event.GetEventId()] = &stepped{name: x.ActivityTaskScheduledEventAttributes.GetActivityType().GetName(), scheduled: at}
+			byEvent[event.GetEventId()] = &stepped{
+				name: x.ActivityTaskScheduledEventAttributes.GetActivityType().GetName(), scheduled: at}
 		case *history.HistoryEvent_ActivityTaskStartedEventAttributes:
 			byEvent[x.ActivityTaskStartedEventAttributes.GetScheduledEventId()].started = at
 		case *history.HistoryEvent_ActivityTaskCompletedEventAttributes:

@@ -25,7 +25,8 @@ func (b *Bench) connect(ctx context.Context) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.RuntimeParams["search_path"], c.RuntimeParams["session_replication_role"] = "cairn, public", "replica" // no reference is looked up for each row
+	// no reference is looked up for each row
+	c.RuntimeParams["search_path"], c.RuntimeParams["session_replication_role"] = "cairn, public", "replica"
 	conn, err := pgx.ConnectConfig(ctx, c)
 	if err != nil {
 		return nil, err
@@ -77,7 +78,9 @@ func (b *Bench) batch(ctx context.Context, hosts []*app.App, n int) (*batch, err
 			out.postings = append(out.postings, posting{t, at, d.Weights[k]})
 		}
 	}
-	slices.SortFunc(out.postings, func(a, b posting) int { return cmp.Or(cmp.Compare(a.term, b.term), cmp.Compare(a.at, b.at)) })
+	slices.SortFunc(out.postings, func(a, b posting) int {
+		return cmp.Or(cmp.Compare(a.term, b.term), cmp.Compare(a.at, b.at))
+	})
 	for i, h := range hosts {
 		vs, err := h.Embedder.Embed(ctx, texts)
 		if err != nil {
@@ -129,18 +132,25 @@ func (b *Bench) copyWorkspace(ctx context.Context, hosts []*app.App, from *batch
 	ws, first := b.ids[k], int64(k*b.Memories)+1 // of the documents' numbers, also when the store gave them
 	into := func(table string, columns []string, n int, row func(i int) []any) {
 		if err == nil {
-			_, err = conn.CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromSlice(n, func(i int) ([]any, error) { return row(i), nil }))
+			_, err = conn.CopyFrom(ctx, pgx.Identifier{table}, columns,
+				pgx.CopyFromSlice(n, func(i int) ([]any, error) { return row(i), nil }))
 		}
 	}
 	if b.copied {
 		now := time.Now()
-		into("search_docs", []string{"workspace_id", "doc", "kind", "owner_id", "seq", "event_time", "status", "text", "terms", "type", "target", "target_terms", "asks", "dated"}, len(from.docs), func(i int) []any {
+		into("search_docs", []string{"workspace_id", "doc", "kind", "owner_id", "seq", "event_time", "status", "text",
+			"terms", "type", "target", "target_terms", "asks", "dated"}, len(from.docs), func(i int) []any {
 			d := from.docs[i]
-			return []any{ws, first + int64(i), d.Kind, d.Owner, int32(0), now.Add(-time.Duration(i) * time.Minute), d.Status, d.Text, d.Terms, d.Type, "", []int32{}, d.Asks, d.Dated}
+			return []any{ws, first + int64(i), d.Kind, d.Owner, int32(0), now.Add(-time.Duration(i) * time.Minute),
+				d.Status, d.Text, d.Terms, d.Type, "", []int32{}, d.Asks, d.Dated}
 		})
-		into("lex_stats", []string{"workspace_id", "docs"}, 1, func(int) []any { return []any{ws, int32(len(from.docs))} })
+		into("lex_stats", []string{"workspace_id", "docs"}, 1, func(int) []any {
+			return []any{ws, int32(len(from.docs))}
+		})
 		terms := slices.Sorted(maps.Keys(from.df))
-		into("lex_terms", []string{"workspace_id", "term", "df", "speakers"}, len(terms), func(i int) []any { return []any{ws, terms[i], from.df[terms[i]], int32(0)} })
+		into("lex_terms", []string{"workspace_id", "term", "df", "speakers"}, len(terms), func(i int) []any {
+			return []any{ws, terms[i], from.df[terms[i]], int32(0)}
+		})
 		into("lex_postings", []string{"workspace_id", "term", "doc", "w"}, len(from.postings), func(i int) []any {
 			p := from.postings[i]
 			return []any{ws, p.term, first + int64(p.at), p.w}

@@ -24,13 +24,14 @@ type Row struct {
 	P99        float64 `json:"p99_ms"`
 	BareP50    float64 `json:"bare_p50_ms"`
 	BareP99    float64 `json:"bare_p99_ms"`
-	Recall     float64 `json:"recall_at_10,omitempty"`      // of the nearest by graph, of those by exact search
-	Answers    float64 `json:"answers_at_10,omitempty"`     // of the answers with the graph, of those without it
-	Build      float64 `json:"graph_seconds,omitempty"`     // that it took to build
-	GraphBytes float64 `json:"graph_bytes_each,omitempty"`  // for each memory
-	Bytes      float64 `json:"bytes_each"`                  // for each memory: document, postings, terms, vector, and their indexes
-	PerSecond  float64 `json:"stored_per_second,omitempty"` // through the store; 0 when the rows were copied in
-	Filled     float64 `json:"filled_in_seconds"`
+	Recall     float64 `json:"recall_at_10,omitempty"`     // of the nearest by graph, of those by exact search
+	Answers    float64 `json:"answers_at_10,omitempty"`    // of the answers with the graph, of those without it
+	Build      float64 `json:"graph_seconds,omitempty"`    // that it took to build
+	GraphBytes float64 `json:"graph_bytes_each,omitempty"` // for each memory
+	// for each memory: document, postings, terms, vector, and their indexes
+	Bytes     float64 `json:"bytes_each"`
+	PerSecond float64 `json:"stored_per_second,omitempty"` // through the store; 0 when the rows were copied in
+	Filled    float64 `json:"filled_in_seconds"`
 }
 
 const (
@@ -96,7 +97,8 @@ func (b *Bench) Measure(ctx context.Context) (Row, error) {
 			}
 		}
 	}
-	r.P50, r.P99, r.BareP50, r.BareP99 = percentile(ours, 0.5), percentile(ours, 0.99), percentile(bare, 0.5), percentile(bare, 0.99)
+	r.P50, r.P99, r.BareP50, r.BareP99 = percentile(ours, 0.5), percentile(ours, 0.99), percentile(bare, 0.5),
+		percentile(bare, 0.99)
 	return r, nil
 }
 

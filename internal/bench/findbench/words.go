@@ -24,7 +24,8 @@ const (
 
 // newWords writes memories of a workspace, or questions about them.
 func newWords(workspace, memories int, seed uint64) *words {
-	return &words{random: rand.New(rand.NewPCG(seed, uint64(workspace))), workspace: uint64(workspace), topics: memories/topicMemories + 1}
+	return &words{random: rand.New(rand.NewPCG(seed, uint64(workspace))), workspace: uint64(workspace),
+		topics: memories/topicMemories + 1}
 }
 
 func (w *words) text(n int) string {

@@ -99,7 +99,8 @@ func (g *Ground) start(ctx context.Context) (err error) {
 		return err
 	}
 	at := Servers{g.Stack.DatabaseURL(), g.Stack.TemporalAddress(), g.Stack.TemporalNamespace(), g.Folder}
-	g.settings = slices.Concat(at.Settings(Scripted(g.Model.URL)...), []string{"CAIRN_LLM_LEASE=" + lease, "CAIRN_HEARTBEAT=" + heartbeat}, g.options.Settings)
+	g.settings = slices.Concat(at.Settings(Scripted(g.Model.URL)...),
+		[]string{"CAIRN_LLM_LEASE=" + lease, "CAIRN_HEARTBEAT=" + heartbeat}, g.options.Settings)
 	g.App, err = OpenApp(ctx, g.settings)
 	return err
 }

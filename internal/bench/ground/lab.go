@@ -19,7 +19,8 @@ func OwnServers(does string) error {
 	if os.Getenv("DATABASE_URL") == "" && os.Getenv("TEMPORAL_ADDRESS") == "" {
 		return nil
 	}
-	return fault.New(fault.Misconfigured, "the environment names servers, and this "+does, "unset DATABASE_URL and TEMPORAL_ADDRESS: it starts its own")
+	return fault.New(fault.Misconfigured, "the environment names servers, and this "+does,
+		"unset DATABASE_URL and TEMPORAL_ADDRESS: it starts its own")
 }
 
 // Folder makes a folder: with a short path, for sockets, and open to the account
@@ -41,7 +42,8 @@ type Servers struct{ Database, Temporal, Namespace, Folder string }
 // Settings are the environment of a worker and of the gateway's side: errors are
 // logged alone, nothing is swept by itself, and more has the last word.
 func (s Servers) Settings(more ...string) []string {
-	return append([]string{"DATABASE_URL=" + s.Database, "TEMPORAL_ADDRESS=" + s.Temporal, "TEMPORAL_NAMESPACE=" + s.Namespace, "CAIRN_HOME=" + s.Folder,
+	return append([]string{"DATABASE_URL=" + s.Database, "TEMPORAL_ADDRESS=" + s.Temporal,
+		"TEMPORAL_NAMESPACE=" + s.Namespace, "CAIRN_HOME=" + s.Folder,
 		"CAIRN_LOG=error", "CAIRN_STOP_TIMEOUT=2s", "CAIRN_SWEEP_EVERY=0s"}, more...)
 }
 

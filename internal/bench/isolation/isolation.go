@@ -56,8 +56,10 @@ func (r Result) Print(w io.Writer) error {
 	if !r.Held() {
 		verdict = "BROKEN"
 	}
-	_, err := fmt.Fprintf(w, "%d of %d operations by %d workspaces at once in %.0f s (seed %d): %v\n%d asked for what belongs to another workspace\n%d memories compared with the model: %d differences, %d crossings: %s\n",
-		r.Operations, r.Wanted, r.Workspaces, r.Seconds, r.Seed, r.By, r.Strangers, r.Compared, r.Differences, r.Crossings, verdict)
+	_, err := fmt.Fprintf(w, "%d of %d operations by %d workspaces at once in %.0f s (seed %d): %v\n%d asked for "+
+		"what belongs to another workspace\n%d memories compared with the model: %d differences, %d crossings: %s\n",
+		r.Operations, r.Wanted, r.Workspaces, r.Seconds, r.Seed, r.By, r.Strangers, r.Compared, r.Differences,
+		r.Crossings, verdict)
 	for _, what := range r.First {
 		fmt.Fprintln(w, "  "+what)
 	}
@@ -113,7 +115,8 @@ func Run(ctx context.Context, h *app.App, o Options) (Result, error) {
 		o.Seed = rand.Uint64()
 	}
 	each := o.Operations / o.Workspaces
-	t := &tally{result: Result{Seed: o.Seed, Workspaces: o.Workspaces, Wanted: each * o.Workspaces, By: map[string]int{}}}
+	t := &tally{result: Result{Seed: o.Seed, Workspaces: o.Workspaces, Wanted: each * o.Workspaces,
+		By: map[string]int{}}}
 	server := httptest.NewServer(h.Gateway(httpapi.NoMeter))
 	defer server.Close()
 	worlds := make([]*world, o.Workspaces)

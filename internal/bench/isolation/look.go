@@ -27,7 +27,8 @@ func (w *world) retrieve(ctx context.Context) error {
 	w.count("retrieve by the library", false)
 	options := []client.Option{client.Mode("fast"), client.TopK(5)}
 	if w.random.IntN(2) == 0 {
-		options = append(options, client.Targets(client.Target{Type: "personal", Target: targets[w.random.IntN(len(targets))]}))
+		options = append(options, client.Targets(
+			client.Target{Type: "personal", Target: targets[w.random.IntN(len(targets))]}))
 	}
 	answer, err := w.library.Retrieve(ctx, w.query(), options...)
 	for _, m := range answer.Memories {
@@ -43,7 +44,9 @@ func (w *world) query() string {
 func (w *world) search(ctx context.Context) error {
 	w.count("search by mem0", false)
 	var out struct{ Results []struct{ ID, Memory string } }
-	status, err := w.http(ctx, http.MethodPost, "/mem0/search", map[string]any{"query": w.query(), "filters": map[string]any{"user_id": targets[w.random.IntN(len(targets))]}}, &out)
+	status, err := w.http(ctx, http.MethodPost, "/mem0/search",
+		map[string]any{"query": w.query(), "filters": map[string]any{"user_id": targets[w.random.IntN(len(targets))]}},
+		&out)
 	if err == nil && status != http.StatusOK {
 		w.wrong(false, "%s searches by mem0: %d", w.name, status)
 	}
@@ -56,7 +59,10 @@ func (w *world) search(ctx context.Context) error {
 // tool looks for memories over MCP, with a workspace that nobody asked for.
 func (w *world) tool(ctx context.Context) error {
 	w.count("retrieve over MCP", false)
-	r, err := w.call(ctx, "vector_retrieve_memory", map[string]any{"workspace_id": "w0", "query_items": []any{map[string]any{"memory_type": "personal", "memory_target": targets[w.random.IntN(len(targets))], "query": w.query()}}})
+	r, err := w.call(ctx, "vector_retrieve_memory",
+		map[string]any{"workspace_id": "w0", "query_items": []any{
+			map[string]any{"memory_type": "personal", "memory_target": targets[w.random.IntN(len(targets))],
+				"query": w.query()}}})
 	if err != nil {
 		return err
 	}

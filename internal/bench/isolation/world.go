@@ -40,7 +40,8 @@ type entry struct {
 }
 
 func open(ctx context.Context, h *app.App, url string, n int, seed uint64, t *tally) (*world, error) {
-	w := &world{tally: t, name: fmt.Sprintf("w%d", n), url: url, random: rand.New(rand.NewPCG(seed, uint64(n))), entries: map[string]*entry{}}
+	w := &world{tally: t, name: fmt.Sprintf("w%d", n), url: url, random: rand.New(rand.NewPCG(seed, uint64(n))),
+		entries: map[string]*entry{}}
 	ws, err := h.Store.Workspace(ctx, w.name, true)
 	if err != nil {
 		return nil, err
@@ -52,7 +53,8 @@ func open(ctx context.Context, h *app.App, url string, n int, seed uint64, t *ta
 		return nil, err
 	}
 	speaker := mcp.NewClient(&mcp.Implementation{Name: "isolation", Version: "1"}, nil)
-	w.mcp, err = speaker.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: url + "/mcp?profile=all", HTTPClient: &http.Client{Transport: keyed(w.key)}, DisableStandaloneSSE: true}, nil)
+	w.mcp, err = speaker.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: url + "/mcp?profile=all",
+		HTTPClient: &http.Client{Transport: keyed(w.key)}, DisableStandaloneSSE: true}, nil)
 	return w, err
 }
 
@@ -78,7 +80,8 @@ func (w *world) step(ctx context.Context) error {
 		weight int
 		do     func(context.Context) error
 	}
-	actions := []action{{30, w.add}, {15, w.update}, {8, w.remove}, {10, w.get}, {10, w.foreign}, {12, w.retrieve}, {10, w.search}, {8, w.tool}, {7, w.save}}
+	actions := []action{{30, w.add}, {15, w.update}, {8, w.remove}, {10, w.get}, {10, w.foreign}, {12, w.retrieve},
+		{10, w.search}, {8, w.tool}, {7, w.save}}
 	at := w.random.IntN(110)
 	for _, a := range actions {
 		if at -= a.weight; at < 0 {
@@ -129,7 +132,8 @@ func (w *world) add(ctx context.Context) error {
 	if w.random.IntN(3) == 0 {
 		w.count("add by mem0", false)
 		var out struct{ Results []struct{ ID, Event string } }
-		status, err := w.http(ctx, http.MethodPost, "/mem0/memories", map[string]any{"messages": content, "user_id": target, "infer": false}, &out)
+		status, err := w.http(ctx, http.MethodPost, "/mem0/memories",
+			map[string]any{"messages": content, "user_id": target, "infer": false}, &out)
 		if err != nil {
 			return err
 		}

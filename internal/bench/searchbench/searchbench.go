@@ -118,7 +118,8 @@ func timeBare(ctx context.Context, h *app.App, c *pgx.Conn, ws int64, text strin
 	if _, err := tx.Exec(ctx, "select cairn.enter($1)", ws); err != nil {
 		return 0, err
 	}
-	rows, err := tx.Query(ctx, dbsqlc.SearchSkills, skill.Canonical(text), ws, []string{string(skill.Active)}, terms, vector, h.Space, int32(4*limit))
+	rows, err := tx.Query(ctx, dbsqlc.SearchSkills, skill.Canonical(text), ws, []string{string(skill.Active)}, terms,
+		vector, h.Space, int32(4*limit))
 	if err != nil {
 		return 0, err
 	}
@@ -140,7 +141,8 @@ func connect(ctx context.Context, url string) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.RuntimeParams["role"], c.RuntimeParams["search_path"], c.RuntimeParams["plan_cache_mode"] = "cairn_app", "cairn, public", "force_custom_plan"
+	c.RuntimeParams["role"], c.RuntimeParams["search_path"], c.RuntimeParams["plan_cache_mode"] = "cairn_app",
+		"cairn, public", "force_custom_plan"
 	conn, err := pgx.ConnectConfig(ctx, c)
 	if err != nil {
 		return nil, err
@@ -171,7 +173,8 @@ func fill(ctx context.Context, h *app.App, ws int64, n int, random *rand.Rand) (
 }
 
 func create(ctx context.Context, h *app.App, tx library.Tx, d skill.Document) error {
-	v := skill.Version{Name: skill.Canonical(d.Name), DisplayName: d.Name, Description: d.Description, Body: string(skill.RenderBody(d)), Lang: "en", Origin: "import"}
+	v := skill.Version{Name: skill.Canonical(d.Name), DisplayName: d.Name, Description: d.Description,
+		Body: string(skill.RenderBody(d)), Lang: "en", Origin: "import"}
 	v.ContentSHA, v.PackageSHA = skill.ContentHash(d, nil), sha256.Sum256([]byte(d.Name))
 	if err := tx.Packages().TouchPackage(ctx, v.PackageSHA, "bench/"+v.Name+".zip", 1); err != nil {
 		return err
@@ -184,7 +187,8 @@ func create(ctx context.Context, h *app.App, tx library.Tx, d skill.Document) er
 	if err != nil {
 		return err
 	}
-	_, err = tx.Versions().CreateSkill(ctx, v, skill.Active, search.NewDoc(search.KindSkill, 0, string(skill.Active), text), vs[0], h.Space)
+	_, err = tx.Versions().CreateSkill(ctx, v, skill.Active,
+		search.NewDoc(search.KindSkill, 0, string(skill.Active), text), vs[0], h.Space)
 	return err
 }
 

@@ -11,7 +11,8 @@ import (
 
 // count is the audit.
 func (e *experiment) count(ctx context.Context) error {
-	for _, part := range []func(context.Context) error{e.countTurns, e.countMemories, e.countReviews, e.countCounters, e.countCalls, e.countWorkflows, e.countTimes} {
+	for _, part := range []func(context.Context) error{e.countTurns, e.countMemories, e.countReviews, e.countCounters,
+		e.countCalls, e.countWorkflows, e.countTimes} {
 		if err := part(ctx); err != nil {
 			return err
 		}
@@ -82,10 +83,13 @@ func (e *experiment) countTurn(mark string, does act, r turnRow, there bool) {
 	switch {
 	case !there:
 		e.found(&e.result.Lost.Turns, "turn %s is not there", mark)
-	case r.Status != "ended" || r.Reason != "final" || !scripted || got != mark || r.Said < 1 || r.Answers < 1 || r.Calls < used || r.Results < used:
-		e.found(&e.result.Lost.Turns, "turn %s is %s (%s) with %d calls, %d results and the answer %.80q", mark, r.Status, r.Reason, r.Calls, r.Results, r.Reply)
+	case r.Status != "ended" || r.Reason != "final" || !scripted || got != mark || r.Said < 1 || r.Answers < 1 ||
+		r.Calls < used || r.Results < used:
+		e.found(&e.result.Lost.Turns, "turn %s is %s (%s) with %d calls, %d results and the answer %.80q", mark,
+			r.Status, r.Reason, r.Calls, r.Results, r.Reply)
 	case r.Said > 1 || r.Answers > 1 || r.Calls > used || r.Results > used:
-		e.found(&e.result.Doubled.Turns, "turn %s has %d messages of its user, %d answers, %d calls and %d results", mark, r.Said, r.Answers, r.Calls, r.Results)
+		e.found(&e.result.Doubled.Turns, "turn %s has %d messages of its user, %d answers, %d calls and %d results",
+			mark, r.Said, r.Answers, r.Calls, r.Results)
 	}
 }
 

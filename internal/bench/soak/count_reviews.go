@@ -49,7 +49,8 @@ func (e *experiment) countReviews(ctx context.Context) error {
 			return err
 		}
 		if r.System != told || r.Status != "ended" || r.Reason != agentrun.NudgeSaved {
-			e.found(&out.Astray, "the review after %s is %s (%s), or looked for something else than memories %t, skills %t", mark, r.Status, r.Reason, w.memory, w.skill)
+			e.found(&out.Astray, "the review after %s is %s (%s), or looked for something else than memories %t, "+
+				"skills %t", mark, r.Status, r.Reason, w.memory, w.skill)
 		}
 	}
 	for mark := range wanted {

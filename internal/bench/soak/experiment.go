@@ -26,12 +26,14 @@ type experiment struct {
 // open starts the servers and makes a workspace for each talk. Only the worker is
 // killed, so nothing needs to outlive a server.
 func open(ctx context.Context, o Options, talks []talk) (*experiment, error) {
-	g, err := ground.Open(ctx, ground.Options{Name: "soak", Does: "counts everything on", Queries: auditSQL, Settings: []string{"CAIRN_DATABASE_STEP=5s"}, Worker: o.Worker, Log: o.Log})
+	g, err := ground.Open(ctx, ground.Options{Name: "soak", Does: "counts everything on", Queries: auditSQL,
+		Settings: []string{"CAIRN_DATABASE_STEP=5s"}, Worker: o.Worker, Log: o.Log})
 	if err != nil {
 		return nil, err
 	}
 	script(g.Model, o.Reply)
-	e := &experiment{Ground: g, options: o, talks: talks, result: Result{Seed: o.Seed, Options: Did{Conversations: o.Conversations, Turns: o.Turns, Goal: o.Goal}}}
+	e := &experiment{Ground: g, options: o, talks: talks,
+		result: Result{Seed: o.Seed, Options: Did{Conversations: o.Conversations, Turns: o.Turns, Goal: o.Goal}}}
 	if err := e.openWorkspaces(ctx); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
@@ -44,7 +46,9 @@ func (e *experiment) openWorkspaces(ctx context.Context) (err error) {
 		if e.workspaces[i], err = e.App.Store.Workspace(ctx, t.name, true); err != nil {
 			return err
 		}
-		if err = e.App.Store.InWorkspace(ctx, e.workspaces[i].ID, func(ctx context.Context, q postgres.Tx) error { return neverIdle(ctx, q) }); err != nil {
+		if err = e.App.Store.InWorkspace(ctx, e.workspaces[i].ID, func(ctx context.Context, q postgres.Tx) error {
+			return neverIdle(ctx, q)
+		}); err != nil {
 			return err
 		}
 	}

@@ -69,7 +69,8 @@ func (e *experiment) turn(ctx context.Context, i, n int) error {
 	ws, t := e.workspaces[i], &e.talks[i]
 	spec := app.TurnSpec(e.App.Config)
 	spec.Timing.Model = e.options.Step
-	r := conversation.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: t.name, Channel: "chat", MessageID: fmt.Sprintf("m%02d", n), Text: t.says(n), Spec: spec}
+	r := conversation.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: t.name, Channel: "chat",
+		MessageID: fmt.Sprintf("m%02d", n), Text: t.says(n), Spec: spec}
 	return e.insist(ctx, sayPatience, func(ctx context.Context) (bool, error) {
 		a, err := e.App.Messages.SendMessage(ctx, r)
 		return a.Status == "ended", err
@@ -115,7 +116,8 @@ func (e *experiment) conversation(ctx context.Context, i int) (id int64, err err
 
 // insist tries until it is done, repeats what fails as unavailable or takes too
 // long, and gives up on everything else.
-func (e *experiment) insist(ctx context.Context, patience time.Duration, try func(context.Context) (done bool, err error)) error {
+func (e *experiment) insist(ctx context.Context, patience time.Duration,
+	try func(context.Context) (done bool, err error)) error {
 	over := time.Now().Add(e.options.Patience)
 	for {
 		limited, cancel := context.WithTimeout(ctx, patience)

@@ -25,18 +25,23 @@ const (
 
 // script makes the server answer from nothing but the request itself.
 func script(server *openaitest.Server, delay time.Duration) {
-	server.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "please remember", Delay: delay, CallsFunc: func(c openaitest.Call) []llm.ToolCall {
-		return call(c, "memory_save", map[string]any{"store": "core", "content": fmt.Sprintf("%s%s #%d", turnHead, markIn.FindString(c.Last), c.Index)})
-	}})
-	server.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "please look up", Delay: delay, CallsFunc: func(c openaitest.Call) []llm.ToolCall {
-		return call(c, "memory_search", map[string]any{"query": "what does the user like"})
-	}})
+	server.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "please remember", Delay: delay,
+		CallsFunc: func(c openaitest.Call) []llm.ToolCall {
+			return call(c, "memory_save", map[string]any{"store": "core",
+				"content": fmt.Sprintf("%s%s #%d", turnHead, markIn.FindString(c.Last), c.Index)})
+		}})
+	server.On(openaitest.Rule{Stage: "turn", Last: llm.RoleUser, Match: "please look up", Delay: delay,
+		CallsFunc: func(c openaitest.Call) []llm.ToolCall {
+			return call(c, "memory_search", map[string]any{"query": "what does the user like"})
+		}})
 	server.On(openaitest.Rule{Stage: "turn", Delay: delay, ReplyFunc: func(c openaitest.Call) string {
 		return fmt.Sprintf("%s%s #%d", answerHead, asked(c), c.Index)
 	}})
-	server.On(openaitest.Rule{Stage: "nudge", Results: new(0), Delay: delay, CallsFunc: func(c openaitest.Call) []llm.ToolCall {
-		return call(c, "memory_save", map[string]any{"store": "core", "content": fmt.Sprintf("%s%s #%d", reviewHead, reviewed(c), c.Index)})
-	}})
+	server.On(openaitest.Rule{Stage: "nudge", Results: new(0), Delay: delay,
+		CallsFunc: func(c openaitest.Call) []llm.ToolCall {
+			return call(c, "memory_save", map[string]any{"store": "core",
+				"content": fmt.Sprintf("%s%s #%d", reviewHead, reviewed(c), c.Index)})
+		}})
 	server.On(openaitest.Rule{Stage: "nudge", Delay: delay, Reply: "Nothing else to save."})
 }
 

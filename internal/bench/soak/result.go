@@ -85,5 +85,6 @@ func (s Stuck) Sum() int { return s.Open + s.Failed + s.Runs + s.Duties }
 
 // Held tells whether every promise was kept, and in time.
 func (r Result) Held() bool {
-	return r.Lost.Turns+r.Lost.Memories+r.Doubled.Sum()+r.Doubled.Memories+r.Calls.PaidTwice+r.Reviews.Sum()+r.Stuck.Sum()+len(r.Refused) == 0 && r.Total <= r.Options.Goal
+	return r.Lost.Turns+r.Lost.Memories+r.Doubled.Sum()+r.Doubled.Memories+r.Calls.PaidTwice+r.Reviews.Sum()+
+		r.Stuck.Sum()+len(r.Refused) == 0 && r.Total <= r.Options.Goal
 }

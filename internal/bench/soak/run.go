@@ -29,7 +29,8 @@ func Run(ctx context.Context, o Options) (Result, error) {
 
 func (e *experiment) run(ctx context.Context) error {
 	o := e.options
-	e.Say("seed %d · %d conversations of %d turns · worker killed every %s", o.Seed, o.Conversations, o.Turns, o.KillEvery)
+	e.Say("seed %d · %d conversations of %d turns · worker killed every %s", o.Seed, o.Conversations, o.Turns,
+		o.KillEvery)
 	e.worker = e.Supervise()
 	defer e.worker.Stop()
 	troubled, calm := context.WithCancel(ctx)

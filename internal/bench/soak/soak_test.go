@@ -14,7 +14,8 @@ func TestConversationsOutliveTheirWorker(t *testing.T) {
 	t.Setenv("DATABASE_URL", "")
 	t.Setenv("TEMPORAL_ADDRESS", "")
 	const kills, conversations, turns = 2, 6, 12
-	r, err := Run(t.Context(), Options{Conversations: conversations, Turns: turns, KillEvery: time.Second, Kills: kills, Patience: time.Minute, Log: t.Output(), Worker: worker})
+	r, err := Run(t.Context(), Options{Conversations: conversations, Turns: turns, KillEvery: time.Second, Kills: kills,
+		Patience: time.Minute, Log: t.Output(), Worker: worker})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,6 +34,7 @@ func TestConversationsOutliveTheirWorker(t *testing.T) {
 		t.Errorf("%d turns, want %d", r.Doubled.AllTurns, want)
 	}
 	if r.Reviews.Wanted < conversations || r.Doubled.AllMemories < r.Reviews.Wanted {
-		t.Errorf("%d reviews and %d memories: too little was done to be doubled", r.Reviews.Wanted, r.Doubled.AllMemories)
+		t.Errorf("%d reviews and %d memories: too little was done to be doubled", r.Reviews.Wanted,
+			r.Doubled.AllMemories)
 	}
 }

@@ -70,7 +70,8 @@ func (t *talk) foresee(s nudge.Settings) {
 		c = nudge.Finished(nudge.Started(c, c.Total, memory, skill), c.Total)
 	}
 	for _, a := range t.acts {
-		said := nudge.Turn{Number: c.Total + 1, Origin: agent.OriginUser, Role: "user", Delivered: true, SavedMemory: a == saves}
+		said := nudge.Turn{Number: c.Total + 1, Origin: agent.OriginUser, Role: "user", Delivered: true,
+			SavedMemory: a == saves}
 		if a != answers {
 			said.ToolIters = 1
 		}

@@ -18,11 +18,14 @@ func TestReviewsAreForeseenWhereTheCountersAskForThem(t *testing.T) {
 		acts []act
 		want []review
 	}{
-		"nothing saved":         {acts(20), []review{{number: 10, memory: true, skill: true}, {number: 20, memory: true, skill: true}}},
-		"too short":             {acts(2), nil},
-		"three and an end":      {acts(3), []review{{number: 3, memory: true, skill: true, atEnd: true}}},
-		"saved early":           {acts(20, 4), []review{{number: 10, skill: true}, {number: 14, memory: true}, {number: 20, skill: true}}},
-		"saved in between":      {acts(16, 4, 12), []review{{number: 10, skill: true}, {number: 16, memory: true, skill: true, atEnd: true}}},
+		"nothing saved": {acts(20), []review{{number: 10, memory: true, skill: true},
+			{number: 20, memory: true, skill: true}}},
+		"too short":        {acts(2), nil},
+		"three and an end": {acts(3), []review{{number: 3, memory: true, skill: true, atEnd: true}}},
+		"saved early": {acts(20, 4),
+			[]review{{number: 10, skill: true}, {number: 14, memory: true}, {number: 20, skill: true}}},
+		"saved in between": {acts(16, 4, 12),
+			[]review{{number: 10, skill: true}, {number: 16, memory: true, skill: true, atEnd: true}}},
 		"two left after a mark": {acts(12), []review{{number: 10, memory: true, skill: true}}},
 	} {
 		one := talk{name: "c0000", acts: c.acts}

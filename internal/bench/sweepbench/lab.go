@@ -43,13 +43,17 @@ func (l *lab) start(ctx context.Context, at ground.Servers) (err error) {
 		return err
 	}
 	if at == (ground.Servers{}) {
-		if l.postgres, err = devstack.Start(ctx, devstack.Options{Dir: filepath.Join(l.folder, "pg"), Log: l.options.Log, SkipTemporal: true}); err != nil {
+		if l.postgres, err = devstack.Start(ctx,
+			devstack.Options{Dir: filepath.Join(l.folder, "pg"), Log: l.options.Log, SkipTemporal: true}); err != nil {
 			return err
 		}
-		if l.temporal, err = devstack.Start(ctx, devstack.Options{Log: l.options.Log, SearchAttributes: contract.SearchAttributes(), SkipPostgres: true}); err != nil {
+		if l.temporal, err = devstack.Start(ctx,
+			devstack.Options{Log: l.options.Log, SearchAttributes: contract.SearchAttributes(),
+				SkipPostgres: true}); err != nil {
 			return err
 		}
-		at = ground.Servers{Database: l.postgres.DatabaseURL(), Temporal: l.temporal.TemporalAddress(), Namespace: l.temporal.TemporalNamespace()}
+		at = ground.Servers{Database: l.postgres.DatabaseURL(), Temporal: l.temporal.TemporalAddress(),
+			Namespace: l.temporal.TemporalNamespace()}
 	}
 	if _, err := postgres.Migrate(ctx, at.Database); err != nil {
 		return err

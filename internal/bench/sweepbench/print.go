@@ -11,7 +11,8 @@ func (r Result) Failures() (out []string) {
 		out = append(out, fmt.Sprintf("starts beside bare starts are %.2f, the goal is %.2f", r.Ratio, GoalStarts))
 	}
 	if r.Growth > GoalMemory || r.Growth < -GoalMemory {
-		out = append(out, fmt.Sprintf("the worker's memory changed by %.0f %%, the goal is %.0f %%", 100*r.Growth, 100*GoalMemory))
+		out = append(out, fmt.Sprintf("the worker's memory changed by %.0f %%, the goal is %.0f %%", 100*r.Growth,
+			100*GoalMemory))
 	}
 	return append(out, r.Lost()...)
 }
@@ -19,7 +20,8 @@ func (r Result) Failures() (out []string) {
 // Lost tells what was missed, doubled or left in another state than it must be:
 // on any machine, nothing.
 func (r Result) Lost() (out []string) {
-	for what, n := range map[string]int{"reflections are missing": r.Missed, "reflections were started twice, or for nothing": r.Doubled, "tasks or days are not as they must be": r.Wrong} {
+	for what, n := range map[string]int{"reflections are missing": r.Missed,
+		"reflections were started twice, or for nothing": r.Doubled, "tasks or days are not as they must be": r.Wrong} {
 		if n > 0 {
 			out = append(out, fmt.Sprintf("%d %s", n, what))
 		}
@@ -39,6 +41,7 @@ func (r Result) Print(w io.Writer) error {
   with %d kills of the worker    %.1f s
   missed %d, doubled %d, wrong rows %d, over both sweeps (goal 0)
 `, r.Workspaces, r.Talking, float64(r.Sweep), r.PerSecond, r.Starts, r.Overall, r.Bare, r.Ratio, GoalStarts,
-		float64(r.First)/(1<<20), float64(r.Last)/(1<<20), 100*r.Growth, 100*GoalMemory, r.Kills, float64(r.Disturbed), r.Missed, r.Doubled, r.Wrong)
+		float64(r.First)/(1<<20), float64(r.Last)/(1<<20), 100*r.Growth, 100*GoalMemory, r.Kills, float64(r.Disturbed),
+		r.Missed, r.Doubled, r.Wrong)
 	return err
 }

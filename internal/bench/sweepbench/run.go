@@ -137,7 +137,8 @@ func (l *lab) disturb(ctx context.Context, out *Result) error {
 // untilLeft waits until no more than so many tasks are due.
 func (l *lab) untilLeft(ctx context.Context, most int) error {
 	for {
-		left, err := l.number(ctx, "select count(*) from scheduled_tasks where due_key = $1 and look_at <= now()", disturbedDate)
+		left, err := l.number(ctx, "select count(*) from scheduled_tasks where due_key = $1 and look_at <= now()",
+			disturbedDate)
 		if err != nil || left <= most {
 			return err
 		}
@@ -151,8 +152,10 @@ func (l *lab) untilLeft(ctx context.Context, most int) error {
 
 // makeDue makes the reflection of a date due in so many workspaces.
 func (l *lab) makeDue(ctx context.Context, date string, workspaces int) error {
-	err := l.exec(ctx, `update scheduled_tasks t set paused_at = null, due_at = now() - interval '1 minute', due_date = $1::date, due_key = $1, slot_key = null, slot_outcome = ''
-from workspaces w where w.id = t.workspace_id and w.key like 'wbench%' and split_part(w.external_id, ' ', 2)::int <= $2::int`, date, workspaces)
+	err := l.exec(ctx, `update scheduled_tasks t set paused_at = null, due_at = now() - interval '1 minute', `+
+		`due_date = $1::date, due_key = $1, slot_key = null, slot_outcome = ''
+from workspaces w where w.id = t.workspace_id and w.key like 'wbench%' and split_part(w.external_id, ' ', 2)::int `+
+		`<= $2::int`, date, workspaces)
 	if err != nil {
 		return err
 	}
@@ -162,7 +165,9 @@ from workspaces w where w.id = t.workspace_id and w.key like 'wbench%' and split
 // sweep returns how long the sweep of a date takes. Meanwhile runs beside it.
 func (l *lab) sweep(ctx context.Context, date string, meanwhile func(context.Context) error) (time.Duration, error) {
 	began := time.Now()
-	w, err := l.host.Temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "sweep-" + date, TaskQueue: contract.QueueMain, WorkflowTaskTimeout: contract.TaskTimeout}, contract.Sweep,
+	w, err := l.host.Temporal.ExecuteWorkflow(ctx,
+		client.StartWorkflowOptions{ID: "sweep-" + date, TaskQueue: contract.QueueMain,
+			WorkflowTaskTimeout: contract.TaskTimeout}, contract.Sweep,
 		contract.SweepInput{Pages: 5, Rows: l.rows(), Timeouts: contract.StepTimeouts{Heartbeat: 2 * time.Second}})
 	if err != nil {
 		return 0, fmt.Errorf("start the sweep: %w", err)
@@ -192,7 +197,9 @@ func (l *lab) bare(ctx context.Context, name string, n int) (float64, error) {
 	for i := range abreast {
 		working.Go(func() {
 			for k := next.Add(1); k <= int64(n) && errs[i] == nil; k = next.Add(1) {
-				_, errs[i] = l.host.Driver.Reflect(ctx, contract.ReflectionInput{Workspace: fmt.Sprintf("bare-%s-%d", name, k), Date: calmDate, Zone: "UTC", To: began, Why: contract.ReflectionOfSweep})
+				_, errs[i] = l.host.Driver.Reflect(ctx,
+					contract.ReflectionInput{Workspace: fmt.Sprintf("bare-%s-%d", name, k), Date: calmDate, Zone: "UTC",
+						To: began, Why: contract.ReflectionOfSweep})
 			}
 		})
 	}
@@ -237,12 +244,16 @@ func (l *lab) reflections(ctx context.Context, date string, want int) (map[strin
 		out, runs := map[string]int{}, 0
 		var token []byte
 		for {
-			page, err := l.host.Temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{Query: fmt.Sprintf("WorkflowType = '%s'", contract.ReflectionWorkflow), PageSize: 1000, NextPageToken: token})
+			page, err := l.host.Temporal.ListWorkflow(ctx,
+				&workflowservice.ListWorkflowExecutionsRequest{
+					Query: fmt.Sprintf("WorkflowType = '%s'", contract.ReflectionWorkflow), PageSize: 1000,
+					NextPageToken: token})
 			if err != nil {
 				return nil, fmt.Errorf("list the reflections: %w", err)
 			}
 			for _, x := range page.Executions {
-				if id := x.Execution.WorkflowId; len(id) > len(date) && id[len(id)-len(date):] == date && id[:13] != "reflect/bare-" {
+				if id := x.Execution.WorkflowId; len(id) > len(date) && id[len(id)-len(date):] == date &&
+					id[:13] != "reflect/bare-" {
 					out[id]++
 					runs++
 				}

@@ -61,9 +61,12 @@ func work(ctx context.Context) error {
 	}
 	defer starts.Close()
 	h.Sweeper.Starter = &timed{Starter: h.Sweeper.Starter, to: starts}
-	w := worker.New(h.Temporal, contract.QueueMain, worker.Options{MaxConcurrentWorkflowTaskPollers: 8, MaxConcurrentActivityTaskPollers: 4})
+	w := worker.New(h.Temporal, contract.QueueMain,
+		worker.Options{MaxConcurrentWorkflowTaskPollers: 8, MaxConcurrentActivityTaskPollers: 4})
 	w.RegisterWorkflowWithOptions(workflows.Sweep, workflow.RegisterOptions{Name: contract.Sweep})
-	w.RegisterWorkflowWithOptions(func(workflow.Context, contract.ReflectionInput) error { return nil }, workflow.RegisterOptions{Name: contract.ReflectionWorkflow})
+	w.RegisterWorkflowWithOptions(func(workflow.Context, contract.ReflectionInput) error {
+		return nil
+	}, workflow.RegisterOptions{Name: contract.ReflectionWorkflow})
 	activities.Sweep{Sweeper: h.Sweeper, Curator: h.Curator}.RegisterMain(w)
 	if err := w.Start(); err != nil {
 		return fmt.Errorf("start the worker: %w", err)

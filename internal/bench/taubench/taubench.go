@@ -94,8 +94,9 @@ func (l Lab) Distil(ctx context.Context, conversations []transcript.Conversation
 }
 
 func (l Lab) one(ctx context.Context, c transcript.Conversation) (distill.Report, error) {
-	accepted, _, err := l.App.Distill.Accept(ctx, distill.Request{Workspace: l.Workspace.ID, WorkspaceKey: l.Workspace.Key, Conversation: c, Channel: "import",
-		Spec: app.DistillSpec(l.App.Config, transcript.ExtractAuto)})
+	accepted, _, err := l.App.Distill.Accept(ctx,
+		distill.Request{Workspace: l.Workspace.ID, WorkspaceKey: l.Workspace.Key, Conversation: c, Channel: "import",
+			Spec: app.DistillSpec(l.App.Config, transcript.ExtractAuto)})
 	if err != nil {
 		return distill.Report{}, fmt.Errorf("%s: %w", c.Title, err)
 	}

@@ -55,7 +55,8 @@ func TestSkillsOfRealConversationsAreGeneral(t *testing.T) {
 		t.Errorf("skill %s holds the %s %q", leak.Skill, leak.Kind, leak.Value)
 	}
 	if len(r.Skills) == 0 || len(r.Skills) > 25 || r.Created != len(r.Skills) {
-		t.Errorf("%d skills, %d created, %d updates: conversations on one theme update one skill", len(r.Skills), r.Created, r.Updated)
+		t.Errorf("%d skills, %d created, %d updates: conversations on one theme update one skill", len(r.Skills),
+			r.Created, r.Updated)
 	}
 	checkFailedOnes(t, b, conversations)
 }

@@ -27,7 +27,9 @@ const (
 func serveBare(c client.Client) (stop func(), err error) {
 	w := worker.New(c, bareQueue, worker.Options{})
 	w.RegisterWorkflowWithOptions(bareConversation, workflow.RegisterOptions{Name: bareParent})
-	w.RegisterWorkflowWithOptions(func(workflow.Context) error { return nil }, workflow.RegisterOptions{Name: bareChild})
+	w.RegisterWorkflowWithOptions(func(workflow.Context) error {
+		return nil
+	}, workflow.RegisterOptions{Name: bareChild})
 	if err := w.Start(); err != nil {
 		return nil, fmt.Errorf("start the bare workflows' worker: %w", err)
 	}
@@ -69,8 +71,10 @@ func (c *thread) bareTurn(ctx context.Context) (child string, err error) {
 			temporal.NewSearchAttributeKeyKeyword(contract.AttributeChannel).ValueSet("chat"),
 			temporal.NewSearchAttributeKeyKeyword(contract.AttributeConversation).ValueSet(c.name)),
 	}, bareParent)
-	handle, err := c.lab.host.Temporal.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: start,
-		UpdateOptions: client.UpdateWorkflowOptions{UpdateID: child, UpdateName: bareUpdate, WaitForStage: client.WorkflowUpdateStageCompleted, Args: []any{child}}})
+	handle, err := c.lab.host.Temporal.UpdateWithStartWorkflow(ctx,
+		client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: start,
+			UpdateOptions: client.UpdateWorkflowOptions{UpdateID: child, UpdateName: bareUpdate,
+				WaitForStage: client.WorkflowUpdateStageCompleted, Args: []any{child}}})
 	if err != nil {
 		return "", fmt.Errorf("update the bare workflow: %w", err)
 	}

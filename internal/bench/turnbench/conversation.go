@@ -66,7 +66,8 @@ func (p Parts) Overhead() time.Duration { return p.Accept + p.Answer - p.Model }
 func (c *thread) turn(ctx context.Context, calls int) (p Parts, workflow string, err error) {
 	c.said++
 	h := c.lab.host
-	r := conversation.Request{Workspace: c.workspace.ID, WorkspaceKey: c.workspace.Key, Conversation: c.name, Channel: "chat", MessageID: fmt.Sprintf("m%d", c.said),
+	r := conversation.Request{Workspace: c.workspace.ID, WorkspaceKey: c.workspace.Key, Conversation: c.name,
+		Channel: "chat", MessageID: fmt.Sprintf("m%d", c.said),
 		Text: message(calls), Spec: app.TurnSpec(h.Config)}
 	began := time.Now()
 	accepted, err := h.Inbox.Accept(ctx, r)
@@ -82,7 +83,8 @@ func (c *thread) turn(ctx context.Context, calls int) (p Parts, workflow string,
 	c.id, c.latest = accepted.Conversation, accepted.Run
 	var made int
 	if p.Model, made = c.lab.model.of(accepted.Run.Ref.Run); made != calls || answered.Reason != "final" {
-		return p, "", fmt.Errorf("turn %d of %s ended as %s %s after %d model calls, not %d", c.said, c.name, answered.Status, answered.Reason, made, calls)
+		return p, "", fmt.Errorf("turn %d of %s ended as %s %s after %d model calls, not %d", c.said, c.name,
+			answered.Status, answered.Reason, made, calls)
 	}
 	return p, accepted.Run.WorkflowID, nil
 }

@@ -45,10 +45,13 @@ func (l *lab) start(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if l.postgres, err = devstack.Start(ctx, devstack.Options{Dir: filepath.Join(l.folder, "pg"), Log: l.options.Log, SkipTemporal: true}); err != nil {
+	if l.postgres, err = devstack.Start(ctx,
+		devstack.Options{Dir: filepath.Join(l.folder, "pg"), Log: l.options.Log, SkipTemporal: true}); err != nil {
 		return err
 	}
-	if l.temporal, err = devstack.Start(ctx, devstack.Options{Log: l.options.Log, SearchAttributes: contract.SearchAttributes(), SkipPostgres: true}); err != nil {
+	if l.temporal, err = devstack.Start(ctx,
+		devstack.Options{Log: l.options.Log, SearchAttributes: contract.SearchAttributes(), SkipPostgres: true}); err !=
+		nil {
 		return err
 	}
 	if _, err := postgres.Migrate(ctx, l.postgres.DatabaseURL()); err != nil {
@@ -57,7 +60,8 @@ func (l *lab) start(ctx context.Context) (err error) {
 	if l.model, err = startModel(l.options.Reply); err != nil {
 		return err
 	}
-	at := ground.Servers{Database: l.postgres.DatabaseURL(), Temporal: l.temporal.TemporalAddress(), Namespace: l.temporal.TemporalNamespace(), Folder: l.folder}
+	at := ground.Servers{Database: l.postgres.DatabaseURL(), Temporal: l.temporal.TemporalAddress(),
+		Namespace: l.temporal.TemporalNamespace(), Folder: l.folder}
 	settings := at.Settings(ground.Scripted(l.model.http.URL + "/v1")...)
 	if l.host, err = ground.OpenApp(ctx, settings); err != nil {
 		return err

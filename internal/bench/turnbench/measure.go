@@ -13,16 +13,17 @@ import (
 
 // Cell is one kind of turn under one load.
 type Cell struct {
-	AtOnce     int           `json:"at_once"`
-	Calls      int           `json:"calls"` // of the model; 0 is the bare turn
-	Turns      int           `json:"turns"` // measured
-	Median     time.Duration `json:"p50_ns"`
-	P99        time.Duration `json:"p99_ns"` // of few turns: the slowest
-	Parts      Parts         `json:"parts"`  // on average
-	PerSecond  float64       `json:"per_second"`
-	CPU        time.Duration `json:"worker_cpu_ns"` // a turn; not of bare ones, which this process serves
-	Events     int           `json:"events"`        // of a median turn, in its history and its conversation's; 0 when not counted
-	MostEvents int           `json:"most_events"`   // of any
+	AtOnce    int           `json:"at_once"`
+	Calls     int           `json:"calls"` // of the model; 0 is the bare turn
+	Turns     int           `json:"turns"` // measured
+	Median    time.Duration `json:"p50_ns"`
+	P99       time.Duration `json:"p99_ns"` // of few turns: the slowest
+	Parts     Parts         `json:"parts"`  // on average
+	PerSecond float64       `json:"per_second"`
+	CPU       time.Duration `json:"worker_cpu_ns"` // a turn; not of bare ones, which this process serves
+	// of a median turn, in its history and its conversation's; 0 when not counted
+	Events     int `json:"events"`
+	MostEvents int `json:"most_events"` // of any
 
 	all    []Parts
 	took   time.Duration

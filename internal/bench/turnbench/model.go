@@ -39,7 +39,8 @@ func startModel(delay time.Duration) (*model, error) {
 		if made+1 >= wanted {
 			return nil
 		}
-		return []llm.ToolCall{{ID: fmt.Sprintf("call-%d", c.Index), Name: "memory_search", Arguments: fmt.Sprintf(`{"query":"what does the user like, part %d"}`, made+1)}}
+		return []llm.ToolCall{{ID: fmt.Sprintf("call-%d", c.Index), Name: "memory_search",
+			Arguments: fmt.Sprintf(`{"query":"what does the user like, part %d"}`, made+1)}}
 	}, ReplyFunc: func(c openaitest.Call) string {
 		if wanted, made := progress(c); made+1 < wanted {
 			return ""

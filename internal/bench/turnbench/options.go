@@ -31,12 +31,14 @@ type Load struct {
 // turn longer, and a bench that stops short proves nothing.
 func Full() Options {
 	return Options{Reply: 20 * time.Millisecond, Calls: []int{1, 2, 4}, Limit: 15 * time.Minute, Loads: []Load{
-		{AtOnce: 1, Series: 12, Rounds: 3, Turns: 4}, {AtOnce: 16, Series: 1, Rounds: 6, Turns: 2}, {AtOnce: 64, Series: 1, Rounds: 4, Turns: 1}}}
+		{AtOnce: 1, Series: 12, Rounds: 3, Turns: 4}, {AtOnce: 16, Series: 1, Rounds: 6, Turns: 2},
+		{AtOnce: 64, Series: 1, Rounds: 4, Turns: 1}}}
 }
 
 // Tiny is enough to see that it works.
 func Tiny() Options {
-	return Options{Calls: []int{1, 2}, Limit: 5 * time.Minute, Loads: []Load{{AtOnce: 1, Series: 2, Rounds: 1, Turns: 3}, {AtOnce: 4, Series: 1, Rounds: 1, Turns: 1}}}
+	return Options{Calls: []int{1, 2}, Limit: 5 * time.Minute,
+		Loads: []Load{{AtOnce: 1, Series: 2, Rounds: 1, Turns: 3}, {AtOnce: 4, Series: 1, Rounds: 1, Turns: 1}}}
 }
 
 // Only keeps the loads of so many conversations at once.

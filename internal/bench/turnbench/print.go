@@ -11,12 +11,14 @@ import (
 // Print writes the measurements for people, each beside its goal.
 func (r Result) Print(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "at once\tmodel calls\toverhead p50\tp99\t÷ bare p50\tgoal\t\t÷ bare p99\tevents\tgoal\tturns/s\tworker CPU\tturns")
+	fmt.Fprintln(tw, "at once\tmodel calls\toverhead p50\tp99\t÷ bare p50\tgoal\t\t÷ bare "+
+		"p99\tevents\tgoal\tturns/s\tworker CPU\tturns")
 	var bare Cell
 	for _, c := range r.Cells {
 		if c.Calls == 0 {
 			bare = c
-			fmt.Fprintf(tw, "%d\tbare\t%s\t%s\t\t\t\t\t%s\t\t%.1f\t\t%d\n", c.AtOnce, ms(c.Median), ms(c.P99), c.events(), c.PerSecond, c.Turns)
+			fmt.Fprintf(tw, "%d\tbare\t%s\t%s\t\t\t\t\t%s\t\t%.1f\t\t%d\n", c.AtOnce, ms(c.Median), ms(c.P99),
+				c.events(), c.PerSecond, c.Turns)
 			continue
 		}
 		ratio, goal := c.Ratio(bare), Goal(c.AtOnce, c.Calls)
@@ -24,7 +26,8 @@ func (r Result) Print(w io.Writer) error {
 		if c.Events > 0 {
 			most = fmt.Sprintf("≤ %d", EventGoal(c.Calls))
 		}
-		fmt.Fprintf(tw, "%d\t%d\t%s\t%s\t%.2f\t≤ %.2f\t%s\t%.2f\t%s\t%s\t%.1f\t%s\t%d\n", c.AtOnce, c.Calls, ms(c.Median), ms(c.P99), ratio, goal, verdict(ratio <= goal),
+		fmt.Fprintf(tw, "%d\t%d\t%s\t%s\t%.2f\t≤ %.2f\t%s\t%.2f\t%s\t%s\t%.1f\t%s\t%d\n", c.AtOnce, c.Calls,
+			ms(c.Median), ms(c.P99), ratio, goal, verdict(ratio <= goal),
 			float64(c.P99)/float64(bare.P99), c.events(), most, c.PerSecond, ms(c.CPU), c.Turns)
 	}
 	if err := tw.Flush(); err != nil {
@@ -54,10 +57,12 @@ func (r Result) Missed() error {
 			continue
 		}
 		if ratio, goal := c.Ratio(bare), Goal(c.AtOnce, c.Calls); ratio > goal {
-			missed = append(missed, fmt.Errorf("missed: %.2f × a bare turn for %d calls at %d, the goal is %.2f", ratio, c.Calls, c.AtOnce, goal))
+			missed = append(missed, fmt.Errorf("missed: %.2f × a bare turn for %d calls at %d, the goal is %.2f", ratio,
+				c.Calls, c.AtOnce, goal))
 		}
 		if c.Events > EventGoal(c.Calls) {
-			missed = append(missed, fmt.Errorf("missed: %d events for %d calls, the goal is %d", c.Events, c.Calls, EventGoal(c.Calls)))
+			missed = append(missed, fmt.Errorf("missed: %d events for %d calls, the goal is %d", c.Events, c.Calls,
+				EventGoal(c.Calls)))
 		}
 	}
 	return errors.Join(missed...)

@@ -16,7 +16,8 @@ const lastEvents = 30
 // after the last, when only its caller was not told.
 func (c *thread) tellStory(ctx context.Context, calls int, workflow string, p Parts) {
 	var story strings.Builder
-	fmt.Fprintf(&story, "bench: a turn of %d calls of %s was stuck: accept %s, answer %s\n", calls, c.name, ms(p.Accept), ms(p.Answer))
+	fmt.Fprintf(&story, "bench: a turn of %d calls of %s was stuck: accept %s, answer %s\n", calls, c.name,
+		ms(p.Accept), ms(p.Answer))
 	for _, id := range []string{workflow, c.workflowID(calls == 0)} {
 		var lines []string
 		events := c.lab.host.Temporal.GetWorkflowHistory(ctx, id, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
@@ -26,7 +27,8 @@ func (c *thread) tellStory(ctx context.Context, calls int, workflow string, p Pa
 				lines = append(lines, err.Error())
 				break
 			}
-			lines = append(lines, fmt.Sprintf("  %s %d %s", e.GetEventTime().AsTime().Format("15:04:05.000"), e.GetEventId(), e.GetEventType()))
+			lines = append(lines, fmt.Sprintf("  %s %d %s", e.GetEventTime().AsTime().Format("15:04:05.000"),
+				e.GetEventId(), e.GetEventType()))
 		}
 		fmt.Fprintf(&story, "%s\n%s\n", id, strings.Join(lines[max(0, len(lines)-lastEvents):], "\n"))
 	}

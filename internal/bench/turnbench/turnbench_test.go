@@ -32,7 +32,8 @@ func TestATurnHasAsManyEventsAsPromised(t *testing.T) {
 			t.Errorf("nothing was measured of %d calls at %d: %+v", c.Calls, c.AtOnce, c)
 		}
 		if c.AtOnce == 1 && (c.Events == 0 || c.Events > EventGoal(c.Calls)) {
-			t.Errorf("a turn of %d calls has %d events, at most %d were promised", c.Calls, c.Events, EventGoal(c.Calls))
+			t.Errorf("a turn of %d calls has %d events, at most %d were promised", c.Calls, c.Events,
+				EventGoal(c.Calls))
 		}
 	}
 }

@@ -21,7 +21,8 @@ func Build(ctx context.Context, folder string) (string, error) {
 	program := filepath.Join(folder, "worker")
 	output, err := exec.CommandContext(ctx, "go", "build", "-o", program, "cairn/worker").CombinedOutput()
 	if err != nil {
-		return "", fault.Wrap(fmt.Errorf("%w\n%s", err, output), fault.Misconfigured, "build the worker", "run this in a clone of Cairn, with Go on PATH")
+		return "", fault.Wrap(fmt.Errorf("%w\n%s", err, output), fault.Misconfigured, "build the worker",
+			"run this in a clone of Cairn, with Go on PATH")
 	}
 	return program, nil
 }
@@ -46,7 +47,8 @@ type Process struct {
 func Start(program string, settings []string, log io.Writer) (*Process, error) {
 	command := exec.Command(program)
 	// An empty file of settings: a cairn.env in our folder is none of its business.
-	command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "CAIRN_CONFIG=" + os.DevNull}, settings...)
+	command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"),
+		"CAIRN_CONFIG=" + os.DevNull}, settings...)
 	command.Stdout, command.Stderr = log, log
 	command.SysProcAttr = dieWithUs()
 	if err := command.Start(); err != nil {

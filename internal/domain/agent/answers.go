@@ -104,21 +104,27 @@ func (u SkipReason) fault(tool string) *fault.Error {
 	case SkipWallClock:
 		return fault.New(fault.QuotaExceeded, "not executed: the time is up", answerNow)
 	case SkipGuardrail:
-		return fault.New(fault.QuotaExceeded, "not executed: the same calls were repeated without a new result", answerNow)
+		return fault.New(fault.QuotaExceeded, "not executed: the same calls were repeated without a new result",
+			answerNow)
 	case SkipRepeated:
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("not executed: %s gave the same result to the same arguments twice", tool),
+		return fault.New(fault.InvalidArgument,
+			fmt.Sprintf("not executed: %s gave the same result to the same arguments twice", tool),
 			"use that result, change the arguments, or answer")
 	case SkipUnknownTool:
 		return fault.New(fault.UnknownTool, fmt.Sprintf("not executed: there is no tool %q", tool), "")
 	case SkipArguments:
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("not executed: the arguments of %s are not a JSON object", tool),
+		return fault.New(fault.InvalidArgument,
+			fmt.Sprintf("not executed: the arguments of %s are not a JSON object", tool),
 			"send one JSON object that fits the tool's schema")
 	case SkipTimeout:
-		return fault.New(fault.Unavailable, fmt.Sprintf("%s gave no result in time", tool), "find out whether it took effect before you try again")
+		return fault.New(fault.Unavailable, fmt.Sprintf("%s gave no result in time", tool),
+			"find out whether it took effect before you try again")
 	case SkipUntaken:
-		return fault.New(fault.Unavailable, fmt.Sprintf("not executed: no sandboxed worker took %s", tool), "go on without it, and say what is still open")
+		return fault.New(fault.Unavailable, fmt.Sprintf("not executed: no sandboxed worker took %s", tool),
+			"go on without it, and say what is still open")
 	case SkipUnknown:
-		return fault.New(fault.UnknownOutcome, fmt.Sprintf("%s was begun and interrupted: nobody knows how far it came", tool), "")
+		return fault.New(fault.UnknownOutcome,
+			fmt.Sprintf("%s was begun and interrupted: nobody knows how far it came", tool), "")
 	}
 	return fault.New(fault.Cancelled, "not executed: the run was interrupted", answerNow)
 }

@@ -98,7 +98,8 @@ func TestEveryEndHasItsReasonForCallsLeftOver(t *testing.T) {
 	t.Parallel()
 	for reason, want := range map[agent.Reason]agent.SkipReason{
 		agent.Exhausted: agent.SkipBudget, agent.OverBudget: agent.SkipBudget, agent.WallClock: agent.SkipWallClock,
-		agent.Guardrail: agent.SkipGuardrail, agent.Interrupted: agent.SkipInterrupted, agent.ProviderError: agent.SkipInterrupted,
+		agent.Guardrail: agent.SkipGuardrail, agent.Interrupted: agent.SkipInterrupted,
+		agent.ProviderError: agent.SkipInterrupted,
 	} {
 		if got := reason.SkipReason(); got != want {
 			t.Errorf("%s: %s", reason, got)

@@ -33,10 +33,13 @@ type Budget struct {
 	// What follows when the units are spent and tools are still asked for:
 	Grace        bool `json:"grace,omitempty"`         // one more call, outside the budget and without tools
 	LastToolless bool `json:"last_toolless,omitempty"` // the last unit is a call without tools
-	RunLast      bool `json:"run_last,omitempty"`      // nobody waits for an answer: the last reply's tools run, then it stops
-	Wrap         bool `json:"wrap,omitempty"`          // the last reply's tools run, then one more call, outside the budget and without tools
+	// nobody waits for an answer: the last reply's tools run, then it stops
+	RunLast bool `json:"run_last,omitempty"`
+	// the last reply's tools run, then one more call, outside the budget and without tools
+	Wrap bool `json:"wrap,omitempty"`
 
-	Checkpoint bool `json:"checkpoint,omitempty"` // at three quarters of the units the model is told once how many are left
+	// at three quarters of the units the model is told once how many are left
+	Checkpoint bool `json:"checkpoint,omitempty"`
 
 	Wall time.Duration `json:"wall,omitempty"` // of the whole run; 0 is no limit
 }

@@ -27,7 +27,8 @@ func TestEachChannelHasItsBudget(t *testing.T) {
 		"nudge":      {agent.ForNudge(), 5, 0, 3 * time.Minute, false, false, true},
 		"reflection": {agent.ForReflection(), 15, 2, 15 * time.Minute, false, false, true},
 	} {
-		want := agent.Budget{Max: c.calls, Refunds: c.refunds, Wall: c.wall, Grace: c.grace, LastToolless: c.lastToolless, RunLast: c.runLast}
+		want := agent.Budget{Max: c.calls, Refunds: c.refunds, Wall: c.wall, Grace: c.grace,
+			LastToolless: c.lastToolless, RunLast: c.runLast}
 		if c.budget != want {
 			t.Errorf("%s: %+v, want %+v", name, c.budget, want)
 		}
@@ -57,7 +58,8 @@ func TestAnOverrideReplacesTheNumberOnly(t *testing.T) {
 
 func TestABudgetSurvivesJSON(t *testing.T) {
 	t.Parallel()
-	want := agent.Budget{Max: 15, Used: 7, Refunds: 2, Refunded: 1, Grace: true, LastToolless: true, RunLast: true, Wall: 10 * time.Minute}
+	want := agent.Budget{Max: 15, Used: 7, Refunds: 2, Refunded: 1, Grace: true, LastToolless: true, RunLast: true,
+		Wall: 10 * time.Minute}
 	text, err := json.Marshal(want)
 	if err != nil {
 		t.Fatal(err)

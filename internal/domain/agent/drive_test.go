@@ -30,7 +30,8 @@ func drive(t *testing.T, b agent.Budget, happen func(agent.Effect) agent.Event) 
 	var event agent.Event = agent.Begin{At: noon, Budget: b}
 	for range stepsAllowed {
 		next, effect := agent.Next(s, event)
-		run.events, run.states, run.effects = append(run.events, event), append(run.states, next), append(run.effects, effect)
+		run.events, run.states, run.effects = append(run.events, event), append(run.states, next),
+			append(run.effects, effect)
 		s = carried(t, next)
 		if _, ended := effect.(agent.End); ended {
 			return run

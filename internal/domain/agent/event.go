@@ -34,14 +34,20 @@ type Begin struct {
 // StepDone reports one model call. A reply without Calls that is not Final counts
 // as Unusable, and the calls of an unusable reply are not run.
 type StepDone struct {
-	Calls          []CallRef `json:"calls,omitempty"`
-	Final          bool      `json:"final,omitempty"`           // the reply is the answer, and the step has closed the run with it
-	More           bool      `json:"more,omitempty"`            // a reply without calls ends a part of the work, and another follows
-	Unusable       bool      `json:"unusable,omitempty"`        // malformed or empty, through no fault of the task
-	AllUnavailable bool      `json:"all_unavailable,omitempty"` // every call of the reply before this one failed with unavailable
-	Cheap          bool      `json:"cheap,omitempty"`           // every call of this reply is to a tool that costs no thought
-	Tripped        bool      `json:"tripped,omitempty"`         // the loop guard tripped over the calls before this reply
-	OverBudget     bool      `json:"over_budget,omitempty"`     // nothing was asked: the workspace has nothing left to pay with
+	Calls []CallRef `json:"calls,omitempty"`
+	// the reply is the answer, and the step has closed the run with it
+	Final bool `json:"final,omitempty"`
+	// a reply without calls ends a part of the work, and another follows
+	More     bool `json:"more,omitempty"`
+	Unusable bool `json:"unusable,omitempty"` // malformed or empty, through no fault of the task
+	// every call of the reply before this one failed with unavailable
+	AllUnavailable bool `json:"all_unavailable,omitempty"`
+	// every call of this reply is to a tool that costs no thought
+	Cheap bool `json:"cheap,omitempty"`
+	// the loop guard tripped over the calls before this reply
+	Tripped bool `json:"tripped,omitempty"`
+	// nothing was asked: the workspace has nothing left to pay with
+	OverBudget bool `json:"over_budget,omitempty"`
 }
 
 // ToolsRan reports that every call of the last RunTools has an outcome; a failed
@@ -72,10 +78,11 @@ type Effect interface{ effect() }
 // Step is one model call. Before it asks, the step runs the fast calls that the
 // previous reply left, unless Unrun says why they are answered without.
 type Step struct {
-	N        int        `json:"n"`                  // 1 for the first model call of the run; no number is used twice
-	Toolless bool       `json:"toolless,omitempty"` // the reply must be the answer: tools stay listed, none may be chosen
-	Last     bool       `json:"last,omitempty"`     // whatever the reply is, no other is asked for, a refund excepted
-	Grace    bool       `json:"grace,omitempty"`    // outside the budget
+	N int `json:"n"` // 1 for the first model call of the run; no number is used twice
+	// the reply must be the answer: tools stay listed, none may be chosen
+	Toolless bool       `json:"toolless,omitempty"`
+	Last     bool       `json:"last,omitempty"`  // whatever the reply is, no other is asked for, a refund excepted
+	Grace    bool       `json:"grace,omitempty"` // outside the budget
 	Unrun    SkipReason `json:"unrun,omitempty"`
 	Left     int        `json:"left,omitempty"` // units after this one, which the model is told; 0 tells nothing
 }

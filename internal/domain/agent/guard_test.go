@@ -18,15 +18,19 @@ func TestTheLoopGuard(t *testing.T) {
 		history []agent.CallRecord
 		want    agent.Verdict
 	}{
-		"first":                      {nil, agent.Allow},
-		"second":                     {[]agent.CallRecord{a}, agent.Allow},
-		"third with one outcome":     {[]agent.CallRecord{a, a}, agent.Repeat},
-		"fourth":                     {[]agent.CallRecord{a, a, withheld}, agent.Trip},
-		"fifth":                      {[]agent.CallRecord{a, a, withheld, withheld}, agent.Trip},
-		"ping-pong":                  {[]agent.CallRecord{a, call("view", "y", "two"), a, call("view", "y", "two")}, agent.Repeat},
-		"other arguments":            {[]agent.CallRecord{call("list", "y", "one"), call("list", "z", "one")}, agent.Allow},
-		"other tool":                 {[]agent.CallRecord{call("view", "x", "one"), call("view", "x", "one")}, agent.Allow},
-		"the outcome moves":          {[]agent.CallRecord{a, call("list", "x", "two"), call("list", "x", "three")}, agent.Allow},
+		"first":                  {nil, agent.Allow},
+		"second":                 {[]agent.CallRecord{a}, agent.Allow},
+		"third with one outcome": {[]agent.CallRecord{a, a}, agent.Repeat},
+		"fourth":                 {[]agent.CallRecord{a, a, withheld}, agent.Trip},
+		"fifth":                  {[]agent.CallRecord{a, a, withheld, withheld}, agent.Trip},
+		"ping-pong": {[]agent.CallRecord{a, call("view", "y", "two"), a, call("view", "y", "two")},
+			agent.Repeat},
+		"other arguments": {[]agent.CallRecord{call("list", "y", "one"), call("list", "z", "one")},
+			agent.Allow},
+		"other tool": {[]agent.CallRecord{call("view", "x", "one"), call("view", "x", "one")},
+			agent.Allow},
+		"the outcome moves": {[]agent.CallRecord{a, call("list", "x", "two"), call("list", "x", "three")},
+			agent.Allow},
 		"the outcome moved once":     {[]agent.CallRecord{call("list", "x", "zero"), a, a}, agent.Repeat},
 		"the outcome has just moved": {[]agent.CallRecord{a, a, call("list", "x", "two")}, agent.Allow},
 		"an empty outcome":           {[]agent.CallRecord{call("list", "x", ""), call("list", "x", "")}, agent.Repeat},
@@ -47,16 +51,18 @@ func TestTheThirdFailureInARowIsTerminal(t *testing.T) {
 		history []agent.CallRecord
 		want    bool
 	}{
-		"none":                       {nil, false},
-		"two":                        {[]agent.CallRecord{fail, fail}, false},
-		"three":                      {[]agent.CallRecord{fail, fail, fail}, true},
-		"four":                       {[]agent.CallRecord{fail, fail, fail, fail}, true},
-		"a success in between":       {[]agent.CallRecord{fail, fail, succeed, fail}, false},
-		"a success at the end":       {[]agent.CallRecord{fail, fail, fail, succeed}, false},
-		"another target":             {[]agent.CallRecord{fail, fail, record("skill_patch", "test", true)}, false},
-		"another tool":               {[]agent.CallRecord{fail, fail, record("skill_save", "deploy", true)}, false},
-		"another call in between":    {[]agent.CallRecord{fail, record("skill_view", "deploy", false), fail, fail}, true},
-		"another target in between":  {[]agent.CallRecord{fail, record("skill_patch", "test", false), fail, fail}, true},
+		"none":                 {nil, false},
+		"two":                  {[]agent.CallRecord{fail, fail}, false},
+		"three":                {[]agent.CallRecord{fail, fail, fail}, true},
+		"four":                 {[]agent.CallRecord{fail, fail, fail, fail}, true},
+		"a success in between": {[]agent.CallRecord{fail, fail, succeed, fail}, false},
+		"a success at the end": {[]agent.CallRecord{fail, fail, fail, succeed}, false},
+		"another target":       {[]agent.CallRecord{fail, fail, record("skill_patch", "test", true)}, false},
+		"another tool":         {[]agent.CallRecord{fail, fail, record("skill_save", "deploy", true)}, false},
+		"another call in between": {[]agent.CallRecord{fail, record("skill_view", "deploy", false), fail, fail},
+			true},
+		"another target in between": {[]agent.CallRecord{fail, record("skill_patch", "test", false), fail, fail},
+			true},
 		"failures before a recovery": {[]agent.CallRecord{fail, fail, fail, succeed, fail, fail}, false},
 	} {
 		if got := agent.Done(c.history, "skill_patch", "deploy"); got != c.want {
@@ -91,7 +97,8 @@ func TestCanonicalArguments(t *testing.T) {
 		t.Error("the order of keys changes the hash")
 	}
 	distinct := map[string]string{}
-	for _, text := range []string{`{"a":1}`, `{"a":1.0}`, `{"a":"1"}`, `{"a":[1]}`, `{"a": `, `{}`, ``, "\xff", "\xfe"} {
+	for _, text := range []string{`{"a":1}`, `{"a":1.0}`, `{"a":"1"}`, `{"a":[1]}`, `{"a": `, `{}`, ``, "\xff",
+		"\xfe"} {
 		sha := agent.ArgsSHA([]byte(text))
 		if other, ok := distinct[sha]; ok {
 			t.Errorf("%q and %q have one hash", text, other)

@@ -31,16 +31,19 @@ func randomWorld(r *rand.Rand, ends bool) func(agent.Effect) agent.Event {
 	often := func(percent int) bool { return r.IntN(100) < percent }
 	return func(e agent.Effect) agent.Event {
 		if ends && often(3) {
-			return []agent.Event{agent.Failed{Provider: often(50)}, agent.DeadlinePassed{}, agent.Cancelled{}}[r.IntN(3)]
+			return []agent.Event{agent.Failed{Provider: often(50)}, agent.DeadlinePassed{},
+				agent.Cancelled{}}[r.IntN(3)]
 		}
 		step, ok := e.(agent.Step)
 		if !ok {
 			return agent.ToolsRan{}
 		}
-		s := agent.StepDone{Unusable: often(15), Cheap: often(10), AllUnavailable: often(10), Tripped: ends && often(3), OverBudget: ends && often(2)}
+		s := agent.StepDone{Unusable: often(15), Cheap: often(10), AllUnavailable: often(10), Tripped: ends && often(3),
+			OverBudget: ends && often(2)}
 		s.Final = ends && often(3) || step.Toolless && often(60)
 		for i := range r.IntN(6) {
-			s.Calls = append(s.Calls, agent.CallRef{Index: i, Tool: "a_tool_with_rather_a_long_name", Class: []agent.Class{agent.Fast, agent.Slow, agent.Control, ""}[r.IntN(4)]})
+			s.Calls = append(s.Calls, agent.CallRef{Index: i, Tool: "a_tool_with_rather_a_long_name",
+				Class: []agent.Class{agent.Fast, agent.Slow, agent.Control, ""}[r.IntN(4)]})
 		}
 		return s
 	}

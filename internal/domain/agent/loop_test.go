@@ -37,15 +37,19 @@ func TestATirelessModelIsStoppedByItsBudget(t *testing.T) {
 		last   agent.Step
 		end    agent.End
 	}{
-		"voice":            {agent.ForChannel("voice"), 6, agent.Step{N: 6, Toolless: true, Last: true}, answered},
-		"sms":              {agent.ForChannel("sms"), 11, agent.Step{N: 11, Toolless: true, Last: true, Grace: true, Unrun: agent.SkipBudget}, answered},
-		"scheduled":        {agent.ForChannel("scheduled"), 16, agent.Step{N: 16, Toolless: true, Last: true, Grace: true, Unrun: agent.SkipBudget}, answered},
-		"nudge":            {agent.ForNudge(), 5, agent.Step{N: 5, Last: true}, silent},
-		"reflection":       {agent.ForReflection(), 15, agent.Step{N: 15, Last: true}, silent},
-		"voice, three":     {three(agent.ForChannel("voice")), 3, agent.Step{N: 3, Toolless: true, Last: true}, answered},
-		"scheduled, three": {three(agent.ForChannel("scheduled")), 4, agent.Step{N: 4, Toolless: true, Last: true, Grace: true, Unrun: agent.SkipBudget}, answered},
-		"voice, one":       {one, 1, agent.Step{N: 1, Toolless: true, Last: true}, answered},
-		"sub-agent":        {agent.ForChild(4, time.Minute), 4, agent.Step{N: 4, Toolless: true, Last: true}, answered},
+		"voice": {agent.ForChannel("voice"), 6, agent.Step{N: 6, Toolless: true, Last: true}, answered},
+		"sms": {agent.ForChannel("sms"), 11,
+			agent.Step{N: 11, Toolless: true, Last: true, Grace: true, Unrun: agent.SkipBudget}, answered},
+		"scheduled": {agent.ForChannel("scheduled"), 16,
+			agent.Step{N: 16, Toolless: true, Last: true, Grace: true, Unrun: agent.SkipBudget}, answered},
+		"nudge":      {agent.ForNudge(), 5, agent.Step{N: 5, Last: true}, silent},
+		"reflection": {agent.ForReflection(), 15, agent.Step{N: 15, Last: true}, silent},
+		"voice, three": {three(agent.ForChannel("voice")), 3, agent.Step{N: 3, Toolless: true, Last: true},
+			answered},
+		"scheduled, three": {three(agent.ForChannel("scheduled")), 4,
+			agent.Step{N: 4, Toolless: true, Last: true, Grace: true, Unrun: agent.SkipBudget}, answered},
+		"voice, one": {one, 1, agent.Step{N: 1, Toolless: true, Last: true}, answered},
+		"sub-agent":  {agent.ForChild(4, time.Minute), 4, agent.Step{N: 4, Toolless: true, Last: true}, answered},
 	} {
 		run := drive(t, c.budget, tireless(agent.Fast))
 		steps := run.steps()
@@ -76,10 +80,12 @@ func TestTheLastCallsOfAReviewAreRun(t *testing.T) {
 
 func TestSlowAndControlCallsRunBeforeTheNextStep(t *testing.T) {
 	t.Parallel()
-	run := drive(t, agent.ForChannel("chat"), replies(calling(agent.Fast, agent.Slow, "", agent.Control), agent.StepDone{Final: true}))
+	run := drive(t, agent.ForChannel("chat"),
+		replies(calling(agent.Fast, agent.Slow, "", agent.Control), agent.StepDone{Final: true}))
 	want := []agent.Effect{
 		agent.Step{N: 1},
-		agent.RunTools{Calls: []agent.CallRef{{Index: 1, Tool: "tool", Class: agent.Slow}, {Index: 3, Tool: "tool", Class: agent.Control}}},
+		agent.RunTools{Calls: []agent.CallRef{{Index: 1, Tool: "tool", Class: agent.Slow},
+			{Index: 3, Tool: "tool", Class: agent.Control}}},
 		agent.Step{N: 2},
 		agent.End{Reason: agent.Final, Closed: true},
 	}
@@ -117,7 +123,8 @@ func TestRefunds(t *testing.T) {
 		run := drive(t, agent.ForChannel(c.channel), replies(c.replies...))
 		last := run.states[len(run.states)-1].Budget
 		if len(run.steps()) != c.calls || last.Refunded != c.refunded {
-			t.Errorf("%s: %d calls, %d refunded, want %d and %d", name, len(run.steps()), last.Refunded, c.calls, c.refunded)
+			t.Errorf("%s: %d calls, %d refunded, want %d and %d", name, len(run.steps()), last.Refunded, c.calls,
+				c.refunded)
 		}
 		if last.Used != last.Max {
 			t.Errorf("%s: %d of %d used", name, last.Used, last.Max)
@@ -140,7 +147,8 @@ func TestAnUnusableLastReplyIsAskedForAgainOnARefundOnly(t *testing.T) {
 
 func TestTheGraceCallIsOneAndNotRefunded(t *testing.T) {
 	t.Parallel()
-	for name, reply := range map[string]agent.StepDone{"unusable": {Unusable: true}, "calls all the same": calling(agent.Slow)} {
+	for name, reply := range map[string]agent.StepDone{"unusable": {Unusable: true},
+		"calls all the same": calling(agent.Slow)} {
 		run := drive(t, agent.ForChannel("sms"), func(e agent.Effect) agent.Event {
 			if step, ok := e.(agent.Step); ok && step.Grace {
 				return reply
@@ -165,21 +173,28 @@ func TestATrippedGuardDemandsTheAnswer(t *testing.T) {
 		want   []agent.Effect
 	}{
 		"within the budget": {agent.ForChannel("chat"), []agent.Event{calling(agent.Fast), tripped, answer},
-			[]agent.Effect{agent.Step{N: 1}, agent.Step{N: 2}, forced, agent.End{Reason: agent.Guardrail, Closed: true}}},
+			[]agent.Effect{agent.Step{N: 1}, agent.Step{N: 2}, forced,
+				agent.End{Reason: agent.Guardrail, Closed: true}}},
 		"the answer does not come": {agent.ForChannel("chat"), []agent.Event{calling(agent.Fast), tripped, tripped},
 			[]agent.Effect{agent.Step{N: 1}, agent.Step{N: 2}, forced, agent.End{Reason: agent.Guardrail}}},
-		"answered in the same step": {agent.ForChannel("chat"), []agent.Event{agent.StepDone{Final: true, Tripped: true}},
+		"answered in the same step": {agent.ForChannel("chat"),
+			[]agent.Event{agent.StepDone{Final: true, Tripped: true}},
 			[]agent.Effect{agent.Step{N: 1}, agent.End{Reason: agent.Guardrail, Closed: true}}},
 		"on the grace call": {agent.Budget{Max: 1, Grace: true}, []agent.Event{tripped, answer},
-			[]agent.Effect{agent.Step{N: 1}, agent.Step{N: 2, Toolless: true, Last: true, Grace: true, Unrun: agent.SkipGuardrail}, agent.End{Reason: agent.Guardrail, Closed: true}}},
-		"unusable without a refund": {agent.Budget{Max: 5, Grace: true}, []agent.Event{calling(agent.Fast), tripped, agent.StepDone{Unusable: true}},
+			[]agent.Effect{agent.Step{N: 1}, agent.Step{N: 2, Toolless: true, Last: true, Grace: true,
+				Unrun: agent.SkipGuardrail}, agent.End{Reason: agent.Guardrail, Closed: true}}},
+		"unusable without a refund": {agent.Budget{Max: 5, Grace: true},
+			[]agent.Event{calling(agent.Fast), tripped, agent.StepDone{Unusable: true}},
 			[]agent.Effect{agent.Step{N: 1}, agent.Step{N: 2}, forced, agent.End{Reason: agent.Guardrail}}},
-		"unusable with a refund": {agent.Budget{Max: 5, Refunds: 1}, []agent.Event{calling(agent.Fast), tripped, agent.StepDone{Unusable: true}, answer},
-			[]agent.Effect{agent.Step{N: 1}, agent.Step{N: 2}, forced, agent.Step{N: 4, Toolless: true, Last: true}, agent.End{Reason: agent.Guardrail, Closed: true}}},
+		"unusable with a refund": {agent.Budget{Max: 5, Refunds: 1},
+			[]agent.Event{calling(agent.Fast), tripped, agent.StepDone{Unusable: true}, answer},
+			[]agent.Effect{agent.Step{N: 1}, agent.Step{N: 2}, forced, agent.Step{N: 4, Toolless: true, Last: true},
+				agent.End{Reason: agent.Guardrail, Closed: true}}},
 		"nothing left to ask with": {agent.Budget{Max: 1}, []agent.Event{tripped},
 			[]agent.Effect{agent.Step{N: 1, Last: true}, agent.End{Reason: agent.Guardrail}}},
 		"nobody waits for an answer": {agent.ForNudge(), []agent.Event{tripped},
-			[]agent.Effect{agent.Step{N: 1}, agent.RunTools{Calls: tripped.Calls, Last: true}, agent.End{Reason: agent.Guardrail}}},
+			[]agent.Effect{agent.Step{N: 1}, agent.RunTools{Calls: tripped.Calls, Last: true},
+				agent.End{Reason: agent.Guardrail}}},
 	} {
 		if run := drive(t, c.budget, replies(c.world...)); !reflect.DeepEqual(run.effects, c.want) {
 			t.Errorf("%s: effects %+v", name, run.effects)
@@ -253,7 +268,8 @@ func TestWhatComesAfterTheEndChangesNothing(t *testing.T) {
 	t.Parallel()
 	run := drive(t, agent.ForChannel("sms"), replies(agent.StepDone{Final: true}))
 	last := run.states[len(run.states)-1]
-	for _, event := range []agent.Event{agent.DeadlinePassed{}, agent.Cancelled{}, calling(agent.Fast), agent.ToolsRan{}, agent.Failed{Provider: true}} {
+	for _, event := range []agent.Event{agent.DeadlinePassed{}, agent.Cancelled{}, calling(agent.Fast),
+		agent.ToolsRan{}, agent.Failed{Provider: true}} {
 		if s, effect := agent.Next(last, event); s != last || effect != run.end() {
 			t.Errorf("%T: %+v, %+v", event, s, effect)
 		}

@@ -32,11 +32,14 @@ type Argument struct {
 var (
 	readers, checkers = Words("readers"), Words("checkers")
 
-	failure = regexp.MustCompile(`(?i)^\W*(?:error|exception|traceback|failed|failure|fatal|错误|失败|出错|异常)|^\s*\{\s*"(?:error|exception)"\s*:\s*["{]|^\s*\{[^{}]*"ok"\s*:\s*false`)
-	agreed  = regexp.MustCompile(`(?i)^\W*(?:yes|yep|yeah|sure|ok|okay|confirm|i confirm|correct|go ahead|please (?:proceed|go|do)|that (?:works|sounds|looks)|sounds good|absolutely|对|好|是的|确认|可以|同意|没问题|行)`)
-	owner   = regexp.MustCompile(`^.*(?:[./:]|__)`)
-	humps   = regexp.MustCompile(`(\p{Ll})(\p{Lu})|[_-]`)
-	kinds   = map[byte]string{'"': "string", '[': "array", '{': "object", 't': "boolean", 'f': "boolean"} // by first byte
+	failure = regexp.MustCompile(`(?i)^\W*(?:error|exception|traceback|failed|failure|fatal|错误|失败|出错|异常)|` +
+		`^\s*\{\s*"(?:error|exception)"\s*:\s*["{]|^\s*\{[^{}]*"ok"\s*:\s*false`)
+	agreed = regexp.MustCompile(`(?i)^\W*(?:yes|yep|yeah|sure|ok|okay|confirm|i confirm|correct|go ahead|please ` +
+		`(?:proceed|go|do)|that (?:works|sounds|looks)|sounds good|absolutely|对|好|是的|确认|可以|同意|没问题|行)`)
+	owner = regexp.MustCompile(`^.*(?:[./:]|__)`)
+	humps = regexp.MustCompile(`(\p{Ll})(\p{Lu})|[_-]`)
+	// by first byte
+	kinds   = map[byte]string{'"': "string", '[': "array", '{': "object", 't': "boolean", 'f': "boolean"}
 	jsonKey = regexp.MustCompile(`"([\p{L}_][\p{L}\p{N}_]*)"\s*:`)
 )
 
@@ -51,7 +54,8 @@ func Calls(messages []prompt.Message) []Call {
 		for _, text := range m.ToolCalls {
 			name, arguments, _ := strings.Cut(text, "(")
 			arguments = strings.TrimSuffix(strings.TrimSpace(arguments), ")")
-			calls = append(calls, Call{Tool: strings.TrimSpace(name), Arguments: arguments, Index: m.Index, Job: job, Confirmed: confirmed})
+			calls = append(calls, Call{Tool: strings.TrimSpace(name), Arguments: arguments, Index: m.Index, Job: job,
+				Confirmed: confirmed})
 		}
 		open := slices.IndexFunc(calls, func(c Call) bool { return !c.Answered && (m.Name == "" || c.Tool == m.Name) })
 		if m.Role == "tool" && open >= 0 {
@@ -134,5 +138,6 @@ func unquote(scalar string) string {
 // Composed reports whether the value was made up for the call: a sentence or a
 // formula rather than something said or looked up.
 func (a Argument) Composed() bool {
-	return a.Kind == "string" && len(a.Leaves) == 1 && (len(strings.Fields(a.Leaves[0])) > 4 || strings.ContainsAny(a.Leaves[0], "*+=/()"))
+	return a.Kind == "string" && len(a.Leaves) == 1 &&
+		(len(strings.Fields(a.Leaves[0])) > 4 || strings.ContainsAny(a.Leaves[0], "*+=/()"))
 }

@@ -22,10 +22,13 @@ var (
 	headASCII = regexp.MustCompile(`^[[:ascii:]]`) // \b knows ASCII only
 	tailASCII = regexp.MustCompile(`[[:ascii:]]$`)
 
-	introduced = regexp.MustCompile(`(?:[Mm]y name is|[Cc]all me|I'm|I am|[Tt]hank you,|[Tt]hanks,|[Hh]i,?|[Hh]ello,?|[Dd]ear|Sure,|Mr\.?|Mrs\.?|Ms\.?|Dr\.?) (\p{Lu}[\p{L}'’-]+(?: \p{Lu}[\p{L}'’-]+)?)` +
+	introduced = regexp.MustCompile(`(?:[Mm]y name is|[Cc]all me|I'm|I am|[Tt]hank ` +
+		`you,|[Tt]hanks,|[Hh]i,?|[Hh]ello,?|[Dd]ear|Sure,|Mr\.?|Mrs\.?|Ms\.?|Dr\.?) (\p{Lu}[\p{L}'’-]+(?: ` +
+		`\p{Lu}[\p{L}'’-]+)?)` +
 		`|(?:我叫|名叫|我的名字是|姓名[是为：:]|联系人[是为：:]?)\s*(\p{Han}{2,3})` +
 		`|我是([王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕]\p{Han}{1,2})(?:[，。,.！!]|$)`)
-	labelled = regexp.MustCompile(`((?:\b(?i:id|number|code|reference)\b|编号|号码|单号)\W{0,3}(?:(?i:is)\s|[是为])?\W{0,2})([A-Z0-9][A-Z0-9_-]{3,})`)
+	labelled = regexp.MustCompile(`((?:\b(?i:id|number|code|reference)\b|编号|号码|单号)\W{0,3}(?:(?i:is)\s|[是为])?\W{0,2}` +
+		`)([A-Z0-9][A-Z0-9_-]{3,})`)
 )
 
 const month = `(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)(?:uary|ruary|ch|il|ust|ember|ober)?`
@@ -38,12 +41,16 @@ var shapes = []struct {
 	inRules bool
 }{
 	{regexp.MustCompile(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`), "[email]", true},
-	{regexp.MustCompile(`\d{4}-\d{1,2}-\d{1,2}(?:[T ]\d{1,2}:\d{2}(?::\d{2})?)?|\d{4}年\d{1,2}月(?:\d{1,2}[日号])?|\d{1,2}月\d{1,2}[日号]`), "[date]", true},
+	{regexp.MustCompile(`\d{4}-\d{1,2}-\d{1,2}(?:[T ` +
+		`]\d{1,2}:\d{2}(?::\d{2})?)?|\d{4}年\d{1,2}月(?:\d{1,2}[日号])?|\d{1,2}月\d{1,2}[日号]`), "[date]", true},
 	{regexp.MustCompile(`(?:\d[ -]?){12,18}\d|\+?\(?\d{2,4}\)?[ -]\d{3,4}[ -]\d{3,4}`), "[number]", true},
 	{regexp.MustCompile(`\b(?:[\p{L}_#][\p{L}_#-]*\d[\p{L}_-]*\d|\d+\p{L}[\p{L}_-]*\d)[\p{L}\p{N}_-]*`), "[id]", true},
-	{regexp.MustCompile(`(?i)\b` + month + `\.? \d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4}\b)?|\b\d{1,2}(?:st|nd|rd|th)?(?: of)? ` + month + `\b`), "[date]", false},
+	{regexp.MustCompile(`(?i)\b` + month +
+		`\.? \d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4}\b)?|\b\d{1,2}(?:st|nd|rd|th)?(?: of)? ` + month + `\b`), "[date]",
+		false},
 	{regexp.MustCompile(`(?i)\b\d{1,2}:\d{2}(?::\d{2})?(?: ?[ap]m)?\b|\b\d{1,2} ?[ap]m\b`), "[time]", false},
-	{regexp.MustCompile(`[$€£¥]\s?\d(?:[\d,.]*\d)?|\d[\d,.]*\s?(?:元|块|美元|欧元|dollars|euros|USD|EUR|CNY)`), "[amount]", false},
+	{regexp.MustCompile(`[$€£¥]\s?\d(?:[\d,.]*\d)?|\d[\d,.]*\s?(?:元|块|美元|欧元|dollars|euros|USD|EUR|CNY)`), "[amount]",
+		false},
 	{regexp.MustCompile(`\b\d[\d,]*\.\d+\b|\b\d[\d,]{2,}\b`), "[number]", false},
 }
 

@@ -34,7 +34,8 @@ func TestNamesAreFoundWhereTheyStand(t *testing.T) {
 	t.Parallel()
 	mask := NewMask([]prompt.Message{
 		{Role: "user", Content: "My name is Zoë Blum. The status is open.", Name: "zed"},
-		{Role: "tool", Name: "find", Content: `{"status":"Open","customer":"Open Sky","code":"XQVW","note":"\u674e\u660e"}`},
+		{Role: "tool", Name: "find", Content: `{"status":"Open","customer":"Open ` +
+			`Sky","code":"XQVW","note":"\u674e\u660e"}`},
 		{Role: "assistant", ToolCalls: []string{`find({"name":"李明"})`}},
 	})
 	got := mask.Hide("Zoë Blum and zed, Sky and XQVW and 李明 are here; open and Ready stay", false)
@@ -51,7 +52,9 @@ func TestSentencesAreMarked(t *testing.T) {
 			t.Fatalf("%q gives %d sentences", text, len(s))
 		}
 		var out []string
-		for name, on := range map[string]bool{"ordered": s[0].Ordered, "question": s[0].Question, "imperative": s[0].Imperative, "rule": s[0].Rule, "wish": s[0].Wish, "lesson": s[0].Lesson, "greeting": s[0].Greeting} {
+		for name, on := range map[string]bool{"ordered": s[0].Ordered, "question": s[0].Question,
+			"imperative": s[0].Imperative, "rule": s[0].Rule, "wish": s[0].Wish, "lesson": s[0].Lesson,
+			"greeting": s[0].Greeting} {
 			if on {
 				out = append(out, name)
 			}
@@ -100,7 +103,8 @@ func TestOrderedSentencesAreSplitAtEachAction(t *testing.T) {
 
 func TestSentencesLeaveCodeOutAndKnowTheirHeading(t *testing.T) {
 	t.Parallel()
-	got := (Mask{}).Sentences(prompt.Message{Content: "# Top\n\nOne. Two e.g. three.\n```\nrm -rf /\n```\n## Below\n- Four"})
+	got := (Mask{}).Sentences(prompt.Message{
+		Content: "# Top\n\nOne. Two e.g. three.\n```\nrm -rf /\n```\n## Below\n- Four"})
 	var texts []string
 	for _, s := range got {
 		texts = append(texts, s.Heading+": "+s.Text)
@@ -113,7 +117,8 @@ func TestSentencesLeaveCodeOutAndKnowTheirHeading(t *testing.T) {
 func TestCallsArePairedWithTheirResults(t *testing.T) {
 	t.Parallel()
 	got := Calls([]prompt.Message{
-		{Index: 1, Role: "assistant", ToolCalls: []string{`a({"x":1})`, `b({"y":"v"})`, `think({"thought":"this is a long private thought"})`}},
+		{Index: 1, Role: "assistant", ToolCalls: []string{`a({"x":1})`, `b({"y":"v"})`,
+			`think({"thought":"this is a long private thought"})`}},
 		{Index: 2, Role: "tool", Name: "b", Content: "Error: no"},
 		{Index: 3, Role: "tool", Name: "a", Content: "fine"},
 		{Index: 4, Role: "tool", Name: "think", Content: ""},
@@ -125,7 +130,8 @@ func TestCallsArePairedWithTheirResults(t *testing.T) {
 
 func TestToolNamesAreSplit(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]string{"get_user": "get user", "getUser": "get user", "crm.get-user": "get user", "mcp__crm__getUserList": "get user list", "": ""} {
+	for name, want := range map[string]string{"get_user": "get user", "getUser": "get user", "crm.get-user": "get user",
+		"mcp__crm__getUserList": "get user list", "": ""} {
 		if got := strings.Join(Call{Tool: name}.Words(), " "); got != want {
 			t.Errorf("%q: got %q, want %q", name, got, want)
 		}
@@ -143,7 +149,8 @@ func TestArgumentsKeepTheirOrderAndSurviveDamage(t *testing.T) {
 		}
 		return out
 	}
-	if got := names(`{"z":"\u674e","a":[{"inner":"i"},2],"f":true}`); !slices.Equal(got, []string{"z string 李", "a array i|2", "f boolean true"}) {
+	if got := names(`{"z":"\u674e","a":[{"inner":"i"},2],"f":true}`); !slices.Equal(got,
+		[]string{"z string 李", "a array i|2", "f boolean true"}) {
 		t.Errorf("got %q", got)
 	}
 	if got := names(`{"z":"v","a":[{"cut`); !slices.Equal(got, []string{"z string ", "a string "}) {
@@ -153,7 +160,8 @@ func TestArgumentsKeepTheirOrderAndSurviveDamage(t *testing.T) {
 
 func TestFormsOfAWordMeet(t *testing.T) {
 	t.Parallel()
-	for _, forms := range [][]string{{"cancel", "cancels", "cancelled", "cancelling", "cancellation"}, {"update", "updating", "updated"}, {"reserve", "reservation", "reservations"}, {"query", "queries"}} {
+	for _, forms := range [][]string{{"cancel", "cancels", "cancelled", "cancelling", "cancellation"},
+		{"update", "updating", "updated"}, {"reserve", "reservation", "reservations"}, {"query", "queries"}} {
 		for _, form := range forms {
 			if got, want := Terms(form), Terms(forms[0]); !slices.Equal(got, want) {
 				t.Errorf("%s gives %q, %s gives %q", form, got, forms[0], want)

@@ -28,18 +28,25 @@ type Sentence struct {
 }
 
 var (
-	actions    = Words("actions")
-	ends       = regexp.MustCompile(`[。！？；]|[.!?] `)
-	andThen    = regexp.MustCompile(`(?i), (?:and |then |and then )((?:` + strings.Join(list("actions"), "|") + `)\b)`)
-	bullet     = regexp.MustCompile(`(?m)^\s*(?:[-*•]\s+|(\d{1,2}[.)、]|第[一二三四五六七八九十]步[，,：:]?|[Ss]tep \d+[:.]?)\s*)`)
-	sequence   = regexp.MustCompile(`(?i)^(?:and )?(?:first(?:ly)?|second(?:ly)?|third(?:ly)?|then|next|finally|lastly|after that|afterwards|before that)(?:[ ,:]+|$)|^(?:首先|先|其次|然后|接着|接下来|之后|最后|再)[ ,，:：]*`)
-	manner     = regexp.MustCompile(`(?i)^(?:please|always|never|do not|don't) `)
-	orderHan   = regexp.MustCompile(`^(?:请|确保|不要)`)
-	ruleWords  = regexp.MustCompile(`(?i)\b(?:must|never|always|only|can't|can ?not|should|shall|do not|don't|at most|at least|required|unless|not allowed)\b|必须|不得|只能|不能|禁止|应当|应该|务必|最多|至少|一律|不要`)
-	wishWords  = regexp.MustCompile(`(?i)\b(?:always|never|prefer(?:s|red)?|from now on|in (?:the )?future|every time|each time|by default)\b|总是|永远|以后|今后|每次|偏好|更喜欢|习惯|务必|一律|不要`)
-	lessonWord = regexp.MustCompile(`(?i)\b(?:turned out|turns out|the (?:problem|cause|reason|fix|trick) (?:is|was)|lesson|mistake|gotcha|careful|make sure|remember to|be aware|otherwise|instead of|forgot|failed because)\b|原来|教训|注意|记得|小心|否则|原因是|忘了|解决办法|解决方法`)
-	helped     = regexp.MustCompile(`(?i)^(?:it|that|this)\b.*\b(?:worked|works now|helped|fixed|solved)\b|^这样就?(?:好了|可以了|解决了)`)
-	hello      = regexp.MustCompile(`(?i)^(?:hi|hey|hello|thanks?|thank you|good (?:morning|afternoon|evening)|bye|goodbye|you're welcome|welcome|cheers|你好|您好|谢谢|多谢|再见|早上好|不客气|辛苦了)`)
+	actions  = Words("actions")
+	ends     = regexp.MustCompile(`[。！？；]|[.!?] `)
+	andThen  = regexp.MustCompile(`(?i), (?:and |then |and then )((?:` + strings.Join(list("actions"), "|") + `)\b)`)
+	bullet   = regexp.MustCompile(`(?m)^\s*(?:[-*•]\s+|(\d{1,2}[.)、]|第[一二三四五六七八九十]步[，,：:]?|[Ss]tep \d+[:.]?)\s*)`)
+	sequence = regexp.MustCompile(`(?i)^(?:and )?(?:first(?:ly)?|second(?:ly)?|third(?:ly)?|then|next|finally|` +
+		`lastly|after that|afterwards|before that)(?:[ ,:]+|$)|^(?:首先|先|其次|然后|接着|接下来|之后|最后|再)[ ,，:：]*`)
+	manner    = regexp.MustCompile(`(?i)^(?:please|always|never|do not|don't) `)
+	orderHan  = regexp.MustCompile(`^(?:请|确保|不要)`)
+	ruleWords = regexp.MustCompile(`(?i)\b(?:must|never|always|only|can't|can ?not|should|shall|do not|don't|at ` +
+		`most|at least|required|unless|not allowed)\b|必须|不得|只能|不能|禁止|应当|应该|务必|最多|至少|一律|不要`)
+	wishWords = regexp.MustCompile(`(?i)\b(?:always|never|prefer(?:s|red)?|from now on|in (?:the )?future|every ` +
+		`time|each time|by default)\b|总是|永远|以后|今后|每次|偏好|更喜欢|习惯|务必|一律|不要`)
+	lessonWord = regexp.MustCompile(`(?i)\b(?:turned out|turns out|the (?:problem|cause|reason|fix|trick) ` +
+		`(?:is|was)|lesson|mistake|gotcha|careful|make sure|remember to|be aware|otherwise|instead of|forgot|failed ` +
+		`because)\b|原来|教训|注意|记得|小心|否则|原因是|忘了|解决办法|解决方法`)
+	helped = regexp.MustCompile(`(?i)^(?:it|that|this)\b.*\b(?:worked|works ` +
+		`now|helped|fixed|solved)\b|^这样就?(?:好了|可以了|解决了)`)
+	hello = regexp.MustCompile(`(?i)^(?:hi|hey|hello|thanks?|thank you|good ` +
+		`(?:morning|afternoon|evening)|bye|goodbye|you're welcome|welcome|cheers|你好|您好|谢谢|多谢|再见|早上好|不客气|辛苦了)`)
 )
 
 // Sentences splits a message at the ends of sentences and lines, leaves
@@ -59,7 +66,8 @@ func (k Mask) Sentences(m prompt.Message) []Sentence {
 		mark := bullet.FindStringSubmatch(line)
 		numbered := mark != nil && mark[1] != ""
 		for _, raw := range split(bullet.ReplaceAllString(line, "")) {
-			s := Sentence{Text: k.Hide(raw, m.Role == "system"), Raw: raw, Heading: heading, Role: m.Role, Index: m.Index}
+			s := Sentence{Text: k.Hide(raw, m.Role == "system"), Raw: raw, Heading: heading, Role: m.Role,
+				Index: m.Index}
 			s.Ordered, numbered = numbered || sequence.MatchString(raw), false
 			s.mark()
 			if last := len(out) - 1; last >= 0 && out[last].Imperative && helped.MatchString(raw) {
@@ -93,7 +101,8 @@ func (s *Sentence) mark() {
 	plain := Plain(s.Text)
 	first := strings.ToLower(word.FindString(manner.ReplaceAllString(plain, "")))
 	s.Question = strings.ContainsAny(s.Text, "?？") || strings.HasSuffix(s.Text, "吗")
-	s.Imperative = !s.Question && (actions[first] || orderHan.MatchString(plain) || s.Ordered && lang.Detect(plain) == lang.Chinese)
+	s.Imperative = !s.Question && (actions[first] || orderHan.MatchString(plain) || s.Ordered &&
+		lang.Detect(plain) == lang.Chinese)
 	s.Rule = !s.Question && ruleWords.MatchString(s.Text)
 	s.Wish = !s.Question && wishWords.MatchString(s.Text)
 	s.Lesson = !s.Question && lessonWord.MatchString(s.Text)
@@ -111,9 +120,12 @@ func Lines(list string) []string {
 var (
 	vague, fillers, bounds = Words("vague"), Words("fillers"), Words("bounds")
 
-	asked = regexp.MustCompile(`(?i)\b(?:(?:want|need|like|wish|trying|try|help|hope|love|wanted|able|planning) (?:you |me |us )?to|(?:can|could) (?:you|i|we)|help (?:me|us)|please|would you|let's|how (?:do|can|should|would) (?:i|we|you|one)|how to)` +
+	asked = regexp.MustCompile(`(?i)\b(?:(?:want|need|like|wish|trying|try|help|hope|love|wanted|able|planning) ` +
+		`(?:you |me |us )?to|(?:can|could) (?:you|i|we)|help (?:me|us)|please|would you|let's|how ` +
+		`(?:do|can|should|would) (?:i|we|you|one)|how to)` +
 		` (?:please |also |just |then |kindly |maybe |possibly |help (?:me )?|to )*([a-z]{3,})\s+([^.,;:!?\n()]+)`)
-	askedHan = regexp.MustCompile(`(?:我想要?|我要|我需要|我们要|请问|麻烦你?|帮我|帮忙|如何|怎么样?|怎样|能不能|可以)(?:帮我|请|去|怎么|如何)?([\p{Han}A-Za-z0-9 ]{2,16})`)
+	askedHan = regexp.MustCompile(`(?:我想要?|我要|我需要|我们要|请问|麻烦你?|帮我|帮忙|如何|怎么样?|怎样|能不能|可以)(?:帮我|请|去|怎么|如何)?([\p{Han}` +
+		`A-Za-z0-9 ]{2,16})`)
 	plural   = regexp.MustCompile(`(..[^sui])s$`)
 	noiseHan = regexp.MustCompile(`一下|一个|一次|一份|一篇|一些|我们的|我的|这个|那个|你的|[的了吗呢吧呀啊].*$`)
 )

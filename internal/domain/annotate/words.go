@@ -18,7 +18,8 @@ var wordsFile []byte
 
 var (
 	stopWords = Words("stop")
-	word      = regexp.MustCompile(`\[[a-z]+\]|\p{Han}+|[\p{Latin}\p{Greek}\p{Cyrillic}][\p{Latin}\p{Greek}\p{Cyrillic}\p{N}'’-]*`)
+	word      = regexp.MustCompile(`\[[a-z]+\]|\p{Han}+|[\p{Latin}\p{Greek}\p{Cyrillic}][\p{Latin}\p{Greek}` +
+		`\p{Cyrillic}\p{N}'’-]*`)
 	stopRunes = strings.Join(list("stop runes"), "") // Han characters that rarely carry a topic
 	nounEnd   = regexp.MustCompile(`(?:(l)l?)?(?:ation)?$`)
 )

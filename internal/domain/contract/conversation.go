@@ -84,9 +84,11 @@ type ConversationState struct {
 	NudgeFrom  time.Time      `json:"nudge_from"`  // when the nudge in flight began
 	Timeouts   StepTimeouts   `json:"timeouts"`    // of the latest turn
 
-	Stopped []string `json:"stopped,omitempty"` // messages that are to be answered with nothing done, whenever they come
+	// messages that are to be answered with nothing done, whenever they come
+	Stopped []string `json:"stopped,omitempty"`
 
-	Idle    time.Duration `json:"idle,omitempty"`    // after the latest turn, until the conversation is read; 0 is never
+	// after the latest turn, until the conversation is read; 0 is never
+	Idle    time.Duration `json:"idle,omitempty"`
 	ReadFor time.Time     `json:"read_for,omitzero"` // the latest turn when it was last read
 }
 
@@ -112,7 +114,8 @@ type TurnRef struct {
 	Timeouts   StepTimeouts   `json:"timeouts"`
 	Settings   nudge.Settings `json:"settings"`
 
-	Idle  time.Duration `json:"idle,omitempty"`  // after it, until the conversation is read for long-term memory; 0 is never
+	// after it, until the conversation is read for long-term memory; 0 is never
+	Idle  time.Duration `json:"idle,omitempty"`
 	Queue string        `json:"queue,omitempty"` // that its workflow runs on; empty is the conversation's own
 }
 
@@ -152,8 +155,9 @@ type StepInput struct {
 type ConversationBase struct {
 	Known    bool           `json:"known"`
 	Counters nudge.Counters `json:"counters"`
-	Fence    int64          `json:"fence,omitempty"`    // of the lease under which an agent works
-	Compacts bool           `json:"compacts,omitempty"` // the workflow has a conversation made shorter that does not fit
+	Fence    int64          `json:"fence,omitempty"` // of the lease under which an agent works
+	// the workflow has a conversation made shorter that does not fit
+	Compacts bool `json:"compacts,omitempty"`
 }
 
 // StepResult is what a Step did: what the loop must know, and what became of

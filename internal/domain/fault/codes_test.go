@@ -60,7 +60,8 @@ func TestEveryCodeHasOneRow(t *testing.T) {
 		if codes[code] == "" {
 			t.Errorf("the row %q is of no code", code)
 		}
-		if !spelling.MatchString(string(code)) || row.HTTP < 400 || http.StatusText(row.HTTP) == "" || row.Exit < 1 || row.Exit > 125 || row.Hint == "" {
+		if !spelling.MatchString(string(code)) || row.HTTP < 400 || http.StatusText(row.HTTP) == "" || row.Exit < 1 ||
+			row.Exit > 125 || row.Hint == "" {
 			t.Errorf("%s: %+v", code, row)
 		}
 		if row.Retryable && row.HTTP != http.StatusServiceUnavailable && row.HTTP != http.StatusTooManyRequests {
@@ -72,8 +73,10 @@ func TestEveryCodeHasOneRow(t *testing.T) {
 // What HTTP alone can run into has the statuses that HTTP gives it.
 func TestTheCodesOfHTTPHaveItsStatuses(t *testing.T) {
 	t.Parallel()
-	for code, status := range map[fault.Code]int{fault.Unauthenticated: http.StatusUnauthorized, fault.MethodNotAllowed: http.StatusMethodNotAllowed, fault.RateLimited: http.StatusTooManyRequests,
-		fault.OutOfScope: http.StatusForbidden, fault.NotFound: http.StatusNotFound, fault.TooLarge: http.StatusRequestEntityTooLarge} {
+	for code, status := range map[fault.Code]int{fault.Unauthenticated: http.StatusUnauthorized,
+		fault.MethodNotAllowed: http.StatusMethodNotAllowed, fault.RateLimited: http.StatusTooManyRequests,
+		fault.OutOfScope: http.StatusForbidden, fault.NotFound: http.StatusNotFound,
+		fault.TooLarge: http.StatusRequestEntityTooLarge} {
 		if fault.Table[code].HTTP != status {
 			t.Errorf("%s is answered with %d, want %d", code, fault.Table[code].HTTP, status)
 		}

@@ -72,7 +72,8 @@ func card(digits string) bool {
 	}
 	two, four := digits[:2], digits[:4]
 	known := digits[0] == '4' && (n == 13 || n == 16 || n == 19) ||
-		n == 16 && ("51" <= two && two <= "55" || "2221" <= four && four <= "2720" || "3528" <= four && four <= "3589") ||
+		n == 16 && ("51" <= two && two <= "55" || "2221" <= four && four <= "2720" || "3528" <= four &&
+			four <= "3589") ||
 		n == 15 && (two == "34" || two == "37") ||
 		n >= 16 && (four == "6011" || two == "65" || "6440" <= four && four <= "6499" || two == "62") ||
 		n == 14 && (two == "36" || two == "38" || "3000" <= four && four <= "3059")

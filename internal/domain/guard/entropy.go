@@ -28,11 +28,21 @@ func entropy(text string) float64 {
 
 var (
 	// standIns are what documents write where a secret belongs.
-	standIns = regexp.MustCompile(`(?i)^(?:[$%].*|.*\{\{.*|.*\}\}.*|.*\$\{.*|<.*|\[.*|(?:x|\*|\.|-|_|#|0|•|…)+|.*x{6,}.*|.*\*{3,}.*|.*\.{3,}.*|.*…|(?:your|my|the|some|an?|insert|enter|put|replace|change|fake|dummy|example|sample|placeholder|redacted|null|none|undefined|true|false|todo)(?:[-_.]?(?:me|it))?(?:[-_].*)?|changeme\d*|.*(?:placeholder|redacted|your[-_]).*)$`)
+	standIns = regexp.MustCompile(`(?i)^(?:[$%].*|.*\{\{.*|.*\}\}.*|.*\$\{.*|<.*|\[.*|(?:x|\*|\.|-|_|#|0|•|…)+|` +
+		`.*x{6,}.*|.*\*{3,}.*|.*\.{3,}.*|.*…|(?:your|my|the|some|an?|insert|enter|put|replace|change|fake|dummy|` +
+		`example|sample|placeholder|redacted|null|none|undefined|true|false|todo)(?:[-_.]?(?:me|it))?(?:[-_].*)?|` +
+		`changeme\d*|.*(?:placeholder|redacted|your[-_]).*)$`)
 	// words are identifiers and paths rather than random characters.
-	words = regexp.MustCompile(`^(?:[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+|[A-Za-z]{1,20}(?:[-_.:/][A-Za-z]{0,20})*[-_.]?v?\d{0,4}|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Za-z][a-z]+(?:[A-Z][a-z]+)+\d{0,2}|[\d.,:/-]+|\.{0,2}/.*|~/.*|https?://.*|arn:.*|[\w-]+/[\w./-]+\.\w{1,5})$`)
+	words = regexp.MustCompile(`^(?:[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+|[A-Za-z]{1,20}(?:[-_.:/][A-Za-z]{0,20}` +
+		`)*[-_.]?v?\d{0,4}|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Za-z][a-z]+(?:[A-Z][a-z]+)+\d{0,2}|[\d.,:/-]+|\.{0,2}/` +
+		`.*|~/.*|https?://.*|arn:.*|[\w-]+/[\w./-]+\.\w{1,5})$`)
 	// ownerless are names that end like those of secrets and name none.
-	ownerless = regexp.MustCompile(`(?i)(?:primary|foreign|public|pub|cache|sort|partition|hash|row|group|dict|map|json|index|object|s3|idempotency|translation|i18n|unique|composite|surrogate|natural|shortcut|hot|arrow|lookup|search|config|registry|routing|message|dedup\w*|storage|metadata|label|tag|column|property|attribute|field|issue|project|ticket|next|previous|prev|start|sync|page|continuation|cursor|max|total|min|num|prompt|completion|input|output|eos|bos|pad|stop|special)[_.-]?(?:key|token)(?:_?id)?s?$|^(?:on|kb|mon|tur|don|hoc|joc|whis|bro|lac)key|author$|authors?$|signatures?$`)
+	ownerless = regexp.MustCompile(`(?i)(?:primary|foreign|public|pub|cache|sort|partition|hash|row|group|dict|map|` +
+		`json|index|object|s3|idempotency|translation|i18n|unique|composite|surrogate|natural|shortcut|hot|arrow|` +
+		`lookup|search|config|registry|routing|message|dedup\w*|storage|metadata|label|tag|column|property|` +
+		`attribute|field|issue|project|ticket|next|previous|prev|start|sync|page|continuation|cursor|max|total|min|` +
+		`num|prompt|completion|input|output|eos|bos|pad|stop|special)[_.-]?(?:key|token)(?:_?id)?s?$|^(?:on|kb|mon|` +
+		`tur|don|hoc|joc|whis|bro|lac)key|author$|authors?$|signatures?$`)
 )
 
 // standIn reports a placeholder: nothing to hide, and nothing to hide twice.
@@ -42,7 +52,8 @@ func standIn(value string) bool { return value == "" || standIns.MatchString(val
 // characters of at least minEntropy. Words joined by marks are names.
 func random(name, value string) bool {
 	value = strings.TrimRight(value, ".:!?")
-	return !standIn(value) && !ownerless.MatchString(name) && !words.MatchString(value) && mixed(value) && entropy(value) >= minEntropy
+	return !standIn(value) && !ownerless.MatchString(name) && !words.MatchString(value) && mixed(value) &&
+		entropy(value) >= minEntropy
 }
 
 // likePassword is random for what people choose: shorter, with fewer
@@ -56,12 +67,16 @@ func likePassword(value string) bool {
 }
 
 // expression are the expressions of programs: password = form.password1
-var expression = regexp.MustCompile(`^(?:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[a-z]+(?:_[a-z]+)+|[A-Z]?[a-z]+|[a-z]+(?:[A-Z][a-z]+)+|[a-z]+(?:-[a-z]+)+|[a-z_]+=\w{1,3}|https?://.*|\.{0,2}/.*)$`)
+var expression = regexp.MustCompile(`^(?:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|` +
+	`[a-z]+(?:_[a-z]+)+|[A-Z]?[a-z]+|[a-z]+(?:[A-Z][a-z]+)+|[a-z]+(?:-[a-z]+)+|[a-z_]+=\w{1,3}|https?://.*|\.{0,2}/.*)$`)
 
 // usual are passwords that stand for none: defaults of examples.
-var usual = map[string]bool{"password": true, "passwd": true, "pass": true, "pwd": true, "secret": true, "postgres": true, "root": true,
-	"admin": true, "user": true, "test": true, "guest": true, "example": true, "changeme": true, "mysql": true, "redis": true, "minio": true,
-	"minioadmin": true, "rabbitmq": true, "username": true, "pw": true, "password1": true, "string": true, "hunter": true, "null": true}
+var usual = map[string]bool{"password": true, "passwd": true, "pass": true, "pwd": true, "secret": true,
+	"postgres": true, "root": true,
+	"admin": true, "user": true, "test": true, "guest": true, "example": true, "changeme": true, "mysql": true,
+	"redis": true, "minio": true,
+	"minioadmin": true, "rabbitmq": true, "username": true, "pw": true, "password1": true, "string": true,
+	"hunter": true, "null": true}
 
 // mixed reports characters of at least two kinds: lower case, upper case in
 // the middle, digits, other marks.

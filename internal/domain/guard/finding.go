@@ -59,7 +59,8 @@ func Verdict(findings []Finding) Severity {
 // settled sorts findings by place and rule and drops repetitions.
 func settled(findings []Finding) []Finding {
 	slices.SortFunc(findings, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Where, b.Where), cmp.Compare(a.Line, b.Line), cmp.Compare(a.ID, b.ID), cmp.Compare(a.Severity, b.Severity))
+		return cmp.Or(cmp.Compare(a.Where, b.Where), cmp.Compare(a.Line, b.Line), cmp.Compare(a.ID, b.ID),
+			cmp.Compare(a.Severity, b.Severity))
 	})
 	return slices.Compact(findings)
 }

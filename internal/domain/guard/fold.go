@@ -10,8 +10,8 @@ import (
 
 // folded is text in the form in which rules are written: compatibility forms
 // resolved, accents and invisible characters gone, look-alike letters of other
-// scripts turned into Latin ones, traditional characters into simplified ones, lower case, each run of white space a single
-// blank or line feed. It begins and ends with a line feed, so a rule can say
+// scripts turned into Latin ones, traditional characters into simplified ones, lower case, each run of white space a
+// single blank or line feed. It begins and ends with a line feed, so a rule can say
 // "at the start of a line".
 type folded struct {
 	text   string

@@ -6,15 +6,26 @@ import (
 )
 
 // addressed is what a note to people does not say: orders to a model.
-var addressed = regexp.MustCompile(`\b(?:you must|you should|you are (?:now|an?)|you will|assistants?:? (?:must|should|please|ignore|run|send)|ai (?:agent|assistant|model)|the (?:model|agent|llm|assistant) (?:must|should|shall|will|is to)|ignore (?:all|any|the|previous|prior|your)|disregard (?:all|any|the|previous|prior|your|everything)|do not (?:tell|mention|reveal|show)|don't (?:tell|mention)|system prompt|(?:send|post|upload|forward)[^\n]{0,60}(?:https?://|@)|curl |wget |exfiltrat\w+|execute (?:the|this|all|any)|run (?:the )?(?:command|following)|api keys?|passwords?|credentials?|secretly)\b|忽略|不要告诉|指令|请?执行|发送到|上传到|密钥|密码|偷偷`)
+var addressed = regexp.MustCompile(`\b(?:you must|you should|you are (?:now|an?)|you will|assistants?:? ` +
+	`(?:must|should|please|ignore|run|send)|ai (?:agent|assistant|model)|the (?:model|agent|llm|assistant) ` +
+	`(?:must|should|shall|will|is to)|ignore (?:all|any|the|previous|prior|your)|disregard ` +
+	`(?:all|any|the|previous|prior|your|everything)|do not (?:tell|mention|reveal|show)|don't ` +
+	`(?:tell|mention)|system prompt|(?:send|post|upload|forward)[^\n]{0,60}(?:https?://|@)|curl |wget ` +
+	`|exfiltrat\w+|execute (?:the|this|all|any)|run (?:the )?(?:command|following)|api ` +
+	`keys?|passwords?|credentials?|secretly)\b|忽略|不要告诉|指令|请?执行|发送到|上传到|密钥|密码|偷偷`)
 
 // concealed is an element that a page does not show, with the text in it.
-var concealed = pattern{needles: []string{"display:", "visibility:", "font-size:", "opacity:", "color:", "hidden"}, reach: 400,
-	expression: regexp.MustCompile(`<\w+[^<>\n]{0,120}(?:style\s?=\s?["'][^"'<>]{0,120}(?:display\s?:\s?none|visibility\s?:\s?hidden|font-size\s?:\s?0|opacity\s?:\s?0(?:\.0+)?\s?[;"']|color\s?:\s?(?:white|transparent|#fff(?:fff)?\b))|\shidden\b)[^<>]{0,120}>(?:\s?</?(?:summary|div|span|p|b|i|br)\b[^<>]{0,60}>){0,4}([^<]{0,300})`)}
+var concealed = pattern{needles: []string{"display:", "visibility:", "font-size:", "opacity:", "color:", "hidden"},
+	reach: 400,
+	expression: regexp.MustCompile(`<\w+[^<>\n]{0,120}(?:style\s?=\s?["'][^"'<>]{0,120}(?:display\s?:\s?none|` +
+		`visibility\s?:\s?hidden|font-size\s?:\s?0|opacity\s?:\s?0(?:\.0+)?\s?[;"']|color\s?:\s?(?:white|` +
+		`transparent|#fff(?:fff)?\b))|\shidden\b)[^<>]{0,120}>(?:\s?</?(?:summary|div|span|p|b|i|br)\b[^<>]{0,60}` +
+		`>){0,4}([^<]{0,300})`)}
 
 // remarks are the ways to write a comment in Markdown: HTML's, and a reference
 // link that nothing refers to.
-var remarks = []struct{ open, close string }{{"<!--", "-->"}, {"[//]: #", "\n"}, {"[comment]: #", "\n"}, {"[_]: #", "\n"}}
+var remarks = []struct{ open, close string }{{"<!--", "-->"}, {"[//]: #", "\n"}, {"[comment]: #", "\n"},
+	{"[_]: #", "\n"}}
 
 // scanHidden looks for orders where people do not look: in comments and in
 // elements without a shape. A comment that is not closed hides all that follows.

@@ -101,8 +101,10 @@ func joins(previous, next rune) bool {
 	return pictograph(previous) && pictograph(next) || unicode.In(previous, joinedScripts...)
 }
 
-var joinedScripts = []*unicode.RangeTable{unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Nko, unicode.Devanagari, unicode.Bengali,
-	unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam, unicode.Sinhala,
+var joinedScripts = []*unicode.RangeTable{unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Nko,
+	unicode.Devanagari, unicode.Bengali,
+	unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada,
+	unicode.Malayalam, unicode.Sinhala,
 	unicode.Khmer, unicode.Myanmar, unicode.Tibetan}
 
 func pictograph(r rune) bool {

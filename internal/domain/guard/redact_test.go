@@ -39,11 +39,13 @@ func secretTexts(t testing.TB) []leaked {
 func TestRedactReplacesEverySecretByItsKind(t *testing.T) {
 	for _, c := range secretTexts(t) {
 		redacted, counts := guard.NewRedactor(guard.Options{}).Redact(c.Text)
-		if strings.Contains(redacted, c.Gone) || counts[c.Kind] == 0 || !strings.Contains(redacted, "{{secret:"+c.Kind+"_1}}") {
+		if strings.Contains(redacted, c.Gone) || counts[c.Kind] == 0 ||
+			!strings.Contains(redacted, "{{secret:"+c.Kind+"_1}}") {
 			t.Errorf("%s: %q became %q, %v", c.Kind, c.Text, redacted, counts)
 		}
 		findings := guard.Secrets(c.Text)
-		if len(findings) == 0 || guard.Verdict(findings) != guard.Dangerous || !strings.HasPrefix(findings[0].ID, "secret.") {
+		if len(findings) == 0 || guard.Verdict(findings) != guard.Dangerous ||
+			!strings.HasPrefix(findings[0].ID, "secret.") {
 			t.Errorf("%s: %q: findings %+v", c.Kind, c.Text, findings)
 		}
 	}
@@ -59,20 +61,24 @@ func TestSecretsLeavesNamesOfSecretsAlone(t *testing.T) {
 }
 
 func TestRedactKeepsWhatFollowsAPrivateKey(t *testing.T) {
-	redacted, _ := guard.NewRedactor(guard.Options{}).Redact("a\n-----BEGIN PRIVATE KEY-----\nMIIEowIBAAKCAQEA7\n-----END PRIVATE KEY-----\nb")
+	redacted, _ := guard.NewRedactor(guard.Options{}).
+		Redact("a\n-----BEGIN PRIVATE KEY-----\nMIIEowIBAAKCAQEA7\n-----END PRIVATE KEY-----\nb")
 	if redacted != "a\n{{secret:private_key_1}}\nb" {
 		t.Errorf("got %q", redacted)
 	}
 }
 
 func TestRedactHidesPrivateDataByOption(t *testing.T) {
-	text := "mail mia.li@example.com or 李明@例子.中国, call +1 (415) 555-0134 or 13812345678, see /Users/mia/x, C:\\Users\\Mia Li and /home/runner/work, /home/user/a"
+	text := "mail mia.li@example.com or 李明@例子.中国, call +1 (415) 555-0134 or 13812345678, see /Users/mia/x, " +
+		"C:\\Users\\Mia Li and /home/runner/work, /home/user/a"
 	plain, counts := guard.NewRedactor(guard.Options{}).Redact(text)
-	if counts["email"]+counts["phone"] != 0 || counts["home_user"] != 2 || !strings.Contains(plain, "/home/runner/work") {
+	if counts["email"]+counts["phone"] != 0 || counts["home_user"] != 2 ||
+		!strings.Contains(plain, "/home/runner/work") {
 		t.Errorf("%q %v", plain, counts)
 	}
 	full, counts := guard.NewRedactor(guard.Options{Emails: true, Phones: true}).Redact(text)
-	if counts["email"] != 2 || counts["phone"] != 2 || strings.Contains(full, "mia.li") || strings.Contains(full, "0134") {
+	if counts["email"] != 2 || counts["phone"] != 2 || strings.Contains(full, "mia.li") ||
+		strings.Contains(full, "0134") {
 		t.Errorf("%q %v", full, counts)
 	}
 	if len(guard.Secrets(text)) != 0 {
@@ -84,7 +90,8 @@ func TestMessagesAreRedactedAndStayJSON(t *testing.T) {
 	key := "sk-4fjA83kdPq0zLm27XnRtYw61"
 	messages := []transcript.Message{
 		{Role: transcript.User, Content: "use " + key},
-		{Role: transcript.Assistant, ToolCalls: []transcript.ToolCall{{Name: "pay", Arguments: `{"card": 4111111111111111, "key": "` + key + `"}`}}},
+		{Role: transcript.Assistant, ToolCalls: []transcript.ToolCall{
+			{Name: "pay", Arguments: `{"card": 4111111111111111, "key": "` + key + `"}`}}},
 		{Role: transcript.Tool, Content: `[{"card": "4111 1111 1111 1111"}]`},
 	}
 	before := fmt.Sprint(messages)
@@ -93,7 +100,8 @@ func TestMessagesAreRedactedAndStayJSON(t *testing.T) {
 	if arguments != `{"card": "{{secret:card_1}}", "key": "{{secret:openai_key_1}}"}` {
 		t.Errorf("arguments %s", arguments)
 	}
-	if redacted[0].Content != "use {{secret:openai_key_1}}" || redacted[2].Content != `[{"card": "{{secret:card_1}}"}]` {
+	if redacted[0].Content != "use {{secret:openai_key_1}}" ||
+		redacted[2].Content != `[{"card": "{{secret:card_1}}"}]` {
 		t.Errorf("got %+v", redacted)
 	}
 	if !reflect.DeepEqual(counts, guard.Counts{"openai_key": 2, "card": 2}) || counts.Total() != 4 {
@@ -131,7 +139,8 @@ func TestRedactedTextHasNoSecrets(t *testing.T) {
 	testkit.Long(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	secrets := secretTexts(t)
-	glue := []string{"", " ", "\n", "=", ":", "\"", "_", "-", "/", "@", "}}", "{{", "key=", "password: ", "Bearer ", "{{secret:x_1}}"}
+	glue := []string{"", " ", "\n", "=", ":", "\"", "_", "-", "/", "@", "}}", "{{", "key=", "password: ", "Bearer ",
+		"{{secret:x_1}}"}
 	for range 2000 {
 		var b strings.Builder
 		for range 1 + random.IntN(5) {

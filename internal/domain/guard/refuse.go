@@ -21,14 +21,16 @@ func (r Report) Refusal() error {
 				names = append(names, name)
 			}
 		}
-		hint := "store the value with the secrets of the deployment and write " + strings.Join(names, ", ") + " in its place"
+		hint := "store the value with the secrets of the deployment and write " + strings.Join(names, ", ") +
+			" in its place"
 		return fault.New(fault.SecretDetected, "the text holds "+places(r.Secrets), hint).With("findings", r.Secrets)
 	}
 	dangerous := slices.DeleteFunc(slices.Clone(r.Findings), func(f Finding) bool { return f.Severity != Dangerous })
 	if len(dangerous) == 0 {
 		return nil
 	}
-	return fault.New(fault.BlockedContent, "the text holds "+places(dangerous), "remove or reword the named lines").With("findings", dangerous)
+	return fault.New(fault.BlockedContent, "the text holds "+places(dangerous), "remove or reword the named lines").
+		With("findings", dangerous)
 }
 
 // Placeholder is what to write for a secret: {{secret:OPENAI_KEY}}.

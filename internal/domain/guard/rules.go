@@ -82,7 +82,8 @@ func loadRules(name string) []rule {
 	rules := make([]rule, len(file.Rules))
 	for i, r := range file.Rules {
 		scope, known := scopes[r.Scope]
-		if !known || r.ID == "" || r.Family == "" || r.Severity != Caution && r.Severity != Dangerous || len(r.Needles) == 0 {
+		if !known || r.ID == "" || r.Family == "" || r.Severity != Caution && r.Severity != Dangerous ||
+			len(r.Needles) == 0 {
 			panic(fmt.Sprintf("guard: rule %d %q of %s is incomplete", i, r.ID, name))
 		}
 		if r.Reach == 0 {

@@ -62,13 +62,18 @@ const contextBytes = 120
 
 var (
 	// forbidden is a prohibition directly before a match: "never run `rm -rf /`".
-	forbidden = regexp.MustCompile("(?:\\b(?:never|do not|don't|must not|mustn't|should not|shouldn't|cannot|can't|avoid|refuse to|instead of|rather than)(?: (?:ever|to|blindly|simply|just))*" +
-		"(?: (?:run|running|use|using|execute|executing|type|typing|paste|pasting|pipe|piping|call|calling|commit|write|try|allow|permit|add))?(?: (?:a|an|the|any|commands?|things?|like|such as))*(?: [`\"'][^`\"'\n]{1,40}[`\"'],?(?: or| nor)?)*(?:(?: \\w+,){0,4}(?: \\w+)? (?:or|nor))?" +
+	forbidden = regexp.MustCompile("(?:\\b(?:never|do not|don't|must not|mustn't|should " +
+		"not|shouldn't|cannot|can't|avoid|refuse to|instead of|rather than)(?: (?:ever|to|blindly|simply|just))*" +
+		"(?: (?:run|running|use|using|execute|executing|type|typing|paste|pasting|pipe|piping|call|calling|commit|" +
+		"write|try|allow|permit|add))?(?: (?:a|an|the|any|commands?|things?|like|such as))*(?: [`\"'][^`\"'\n" +
+		"]{1,40}[`\"'],?(?: or| nor)?)*(?:(?: \\w+,){0,4}(?: \\w+)? (?:or|nor))?" +
 		"|(?:不要|切勿|禁止|不得|不能|不可|严禁|请勿|绝不|避免|别|拒绝)(?:直接|随意|擅自|盲目)?(?:运行|执行|使用|调用|输入)?)[ \"'`(*]*$")
 	// quoted is an opening quotation mark that ends the text before a match.
 	quoted = regexp.MustCompile("[\"'`“‘「『«(]$")
 	// named says that a quotation is an example of something to look out for.
-	named = regexp.MustCompile(`\b(?:such as|like|e\.g\.|for example|phrases?|strings?|attempts?|inject\w*|attacks?|detect\w*|flag\w*|treat|reject\w*|block\w*|test\w*|examples?)\b|例如|比如|诸如|类似|注入|攻击|检测|识别|拒绝|样例|示例`)
+	named = regexp.MustCompile(`\b(?:such as|like|e\.g\.|for ` +
+		`example|phrases?|strings?|attempts?|inject\w*|attacks?|detect\w*|flag\w*|treat|reject\w*|block\w*|test\w*|` +
+		`examples?)\b|例如|比如|诸如|类似|注入|攻击|检测|识别|拒绝|样例|示例`)
 )
 
 // judge tells how much a match weighs, Safe when it is no finding.

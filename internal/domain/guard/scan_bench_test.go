@@ -13,8 +13,9 @@ import (
 // made of needles are the worst that there is.
 func BenchmarkScan(b *testing.B) {
 	for name, unit := range map[string]string{
-		"prose":    "Ask for the dates and the cabin, then show the price to the customer. ",
-		"needles":  "ignore your system prompt curl http:// send all api keys rm do not tell the user from every hidden <!-- ",
+		"prose": "Ask for the dates and the cabin, then show the price to the customer. ",
+		"needles": "ignore your system prompt curl http:// send all api keys rm do not tell the user from every " +
+			"hidden <!-- ",
 		"unspaced": "sk-key=eyJtoken:password@/home/",
 		"tokens":   "key=aB3dE5gH7jK9 4111 1111 1111 1112 sk- eyJ. AKIA password: x1 ://a:b@ ",
 	} {

@@ -42,9 +42,12 @@ func bearer(_, value string) bool {
 }
 
 // nobody are accounts that belong to no person.
-var nobody = map[string]bool{"user": true, "username": true, "users": true, "you": true, "yourname": true, "your_name": true, "your-username": true, "me": true,
-	"runner": true, "node": true, "app": true, "shared": true, "public": true, "default": true, "guest": true, "ubuntu": true, "ec2-user": true, "vagrant": true,
-	"root": true, "admin": true, "administrator": true, "vscode": true, "coder": true, "jovyan": true, "linuxbrew": true, "git": true, "name": true, "home": true, "xxx": true}
+var nobody = map[string]bool{"user": true, "username": true, "users": true, "you": true, "yourname": true,
+	"your_name": true, "your-username": true, "me": true,
+	"runner": true, "node": true, "app": true, "shared": true, "public": true, "default": true, "guest": true,
+	"ubuntu": true, "ec2-user": true, "vagrant": true,
+	"root": true, "admin": true, "administrator": true, "vscode": true, "coder": true, "jovyan": true,
+	"linuxbrew": true, "git": true, "name": true, "home": true, "xxx": true}
 
 // detectors are in the order of the file, most specific first.
 var detectors = sync.OnceValue(func() []detector {
@@ -152,7 +155,8 @@ func captured(text string, m []int) (name string, start, end int) {
 	switch {
 	case len(m) >= 6 && m[4] >= 0:
 		from := m[2]
-		for from > max(0, m[2]-maxSetting) && (letter(text[from-1]) || digit(text[from-1]) || strings.IndexByte("_.-", text[from-1]) >= 0) {
+		for from > max(0, m[2]-maxSetting) &&
+			(letter(text[from-1]) || digit(text[from-1]) || strings.IndexByte("_.-", text[from-1]) >= 0) {
 			from--
 		}
 		return text[from:m[3]], m[4], m[5]
@@ -195,7 +199,9 @@ func settle(taken, found []exposure) []exposure {
 	}
 	all := slices.Clone(taken)
 	for _, e := range found {
-		i, _ := slices.BinarySearchFunc(taken, e.start, func(t exposure, start int) int { return cmp.Compare(t.end, start+1) })
+		i, _ := slices.BinarySearchFunc(taken, e.start, func(t exposure, start int) int {
+			return cmp.Compare(t.end, start+1)
+		})
 		if i == len(taken) || taken[i].start >= e.end {
 			all = append(all, e)
 		}
@@ -214,7 +220,8 @@ func Secrets(text string) []Finding {
 		line += strings.Count(text[at:e.start], "\n")
 		at = e.start
 		if !e.private {
-			findings = append(findings, Finding{Family: Secret, Severity: Dangerous, Line: line, ID: "secret." + e.kind})
+			findings = append(findings, Finding{Family: Secret, Severity: Dangerous, Line: line,
+				ID: "secret." + e.kind})
 		}
 	}
 	return settled(findings)

@@ -22,7 +22,8 @@ func (v ValueSet) Find(text string) []Finding {
 	for _, l := range v.leaks(text) {
 		line += strings.Count(text[at:l.start], "\n")
 		at = l.start
-		findings = append(findings, Finding{Family: Personal, Severity: Caution, Line: line, ID: "personal." + l.term.kind})
+		findings = append(findings, Finding{Family: Personal, Severity: Caution, Line: line,
+			ID: "personal." + l.term.kind})
 	}
 	return settled(findings)
 }
@@ -58,7 +59,8 @@ func (v ValueSet) leaks(text string) []leak {
 		size := wordLength(text[i:])
 		for _, t := range v.terms[first] {
 			end := i + len(t.text)
-			if end <= len(text) && t.equals(text[i:end]) && (endsWord(text, end) || endsHan(t.text)) && (t.weak == alone || v.besideName(text, i, end) || t.weak == inside && insideSentence(text[:i])) {
+			if end <= len(text) && t.equals(text[i:end]) && (endsWord(text, end) || endsHan(t.text)) &&
+				(t.weak == alone || v.besideName(text, i, end) || t.weak == inside && insideSentence(text[:i])) {
 				found = append(found, leak{window{i, end}, t})
 				size = len(t.text)
 				break
@@ -77,7 +79,8 @@ func (t term) equals(text string) bool {
 }
 
 // titles stand before a name.
-var titles = []string{"mr", "mrs", "ms", "miss", "dr", "prof", "sir", "madam", "customer", "user", "passenger", "client", "guest", "named", "dear"}
+var titles = []string{"mr", "mrs", "ms", "miss", "dr", "prof", "sir", "madam", "customer", "user", "passenger",
+	"client", "guest", "named", "dear"}
 
 // besideName reports a name or a title beside a word that may be either.
 func (v ValueSet) besideName(text string, start, end int) bool {

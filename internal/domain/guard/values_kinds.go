@@ -18,22 +18,40 @@ const (
 
 var (
 	// Keys, in snake case.
-	nameKey    = regexp.MustCompile(`(?:^|_)(?:first|last|full|given|family|middle|maiden|display|real|legal|customer|user|contact|passenger|guest|holder|owner|recipient|sender|patient|employee|client|member|travell?er|billing|shipping|person|attendee|student|author)_names?$|^(?:surname|forename|nickname|fname|lname|cardholder)$|姓名|名字|联系人|收件人|乘客|昵称`)
-	idKey      = regexp.MustCompile(`(?:^|_)(?:id|ids|uuid|guid|number|reference|account|ssn|passport|pin|zip|zip_?code|post_?code|postal_code|iban|order|ticket|reservation|booking|confirmation|pnr|tracking|invoice|licen[cs]e|plate|vin|last_four|last_?4|cvv)s?$|编号|单号|订单号|身份证|卡号|账号|证件|邮编`)
-	handleKey  = regexp.MustCompile(`^(?:user|customer|member|account|owner|login|client|guest|patient|employee|author|sender|recipient)(?:_id|_name|_handle|_login)?$|^(?:username|userid|handle|screen_name)$|用户名|用户id|账号`)
-	bookingKey = regexp.MustCompile(`(?:reservation|booking|confirmation|order|ticket|pnr|reference|tracking)s?(?:_id|_code|_number|_no|_reference)?s?$`)
-	phoneKey   = regexp.MustCompile(`(?:^|_)(?:phone|mobile|tel|telephone|fax|cell)(?:_number|_no)?s?$|电话|手机`)
-	streetKey  = regexp.MustCompile(`(?:^|_)(?:address_?(?:line)?_?\d?|street(?:_address)?|addr)$|地址`)
-	birthKey   = regexp.MustCompile(`^(?:dob|birth_?date|birthday|date_of_birth|born)$|生日|出生`)
-	personKey  = regexp.MustCompile(`^(?:user|customer|passenger|contact|guest|client|member|owner|author|travell?er|patient|employee|recipient|sender|person|people|profile|attendee|student|assignee|reporter|saved_passenger)s?$`)
+	nameKey = regexp.MustCompile(`(?:^|_)(?:first|last|full|given|family|middle|maiden|display|real|legal|` +
+		`customer|user|contact|passenger|guest|holder|owner|recipient|sender|patient|employee|client|member|` +
+		`travell?er|billing|shipping|person|attendee|student|author)_names?$|^(?:surname|forename|nickname|fname|` +
+		`lname|cardholder)$|姓名|名字|联系人|收件人|乘客|昵称`)
+	idKey = regexp.MustCompile(`(?:^|_)(?:id|ids|uuid|guid|number|reference|account|ssn|passport|pin|zip|` +
+		`zip_?code|post_?code|postal_code|iban|order|ticket|reservation|booking|confirmation|pnr|tracking|invoice|` +
+		`licen[cs]e|plate|vin|last_four|last_?4|cvv)s?$|编号|单号|订单号|身份证|卡号|账号|证件|邮编`)
+	handleKey = regexp.MustCompile(`^(?:user|customer|member|account|owner|login|client|guest|patient|employee|` +
+		`author|sender|recipient)(?:_id|_name|_handle|_login)?$|^(?:username|userid|handle|screen_name)$|用户名|用户id|账号`)
+	bookingKey = regexp.MustCompile(`(?:reservation|booking|confirmation|order|ticket|pnr|reference|` +
+		`tracking)s?(?:_id|_code|_number|_no|_reference)?s?$`)
+	phoneKey  = regexp.MustCompile(`(?:^|_)(?:phone|mobile|tel|telephone|fax|cell)(?:_number|_no)?s?$|电话|手机`)
+	streetKey = regexp.MustCompile(`(?:^|_)(?:address_?(?:line)?_?\d?|street(?:_address)?|addr)$|地址`)
+	birthKey  = regexp.MustCompile(`^(?:dob|birth_?date|birthday|date_of_birth|born)$|生日|出生`)
+	personKey = regexp.MustCompile(`^(?:user|customer|passenger|contact|guest|client|member|owner|author|` +
+		`travell?er|patient|employee|recipient|sender|person|people|profile|attendee|student|assignee|reporter|` +
+		`saved_passenger)s?$`)
 	// generalKey names what is the same in every case, whatever it looks like.
-	generalKey = regexp.MustCompile(`(?:^|_)(?:code|error|version|model|type|status|state|format|lang|language|locale|encoding|algorithm|unit|currency|kind|level|category|class|os|arch|platform|image|package|command|cmd|path|file|filename|url|uri|endpoint|host|branch|tag|sha|commit|hash|mime|date|time|timestamp|at|on|expression|query|sql|text|content|message|thought|summary|description|title|name|topic|pattern|regex|selector|unit|port|color|colour|size|font)s?$`)
+	generalKey = regexp.MustCompile(`(?:^|_)(?:code|error|version|model|type|status|state|format|lang|language|` +
+		`locale|encoding|algorithm|unit|currency|kind|level|category|class|os|arch|platform|image|package|command|` +
+		`cmd|path|file|filename|url|uri|endpoint|host|branch|tag|sha|commit|hash|mime|date|time|timestamp|at|on|` +
+		`expression|query|sql|text|content|message|thought|summary|description|title|name|topic|pattern|regex|` +
+		`selector|unit|port|color|colour|size|font)s?$`)
 
 	// idShape has letters and digits, perhaps joined by marks.
 	idShape  = regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{N}_#-]*[\p{L}\p{N}]$`)
 	dateTime = regexp.MustCompile(`^\d{1,4}[-/.:]\d{1,2}(?:[-/.:]\d{1,4})?(?:[T ]?\d{1,2}:?\d{2}.*)?$`)
 	// technical are names of things that happen to have digits.
-	technical = regexp.MustCompile(`^(?i:v?\d+(?:[.x]\d+)*[a-z]{0,2}|(?:sha|md|utf|base|int|uint|float|rfc|iso|http|ipv|ip|oauth|python|py|amd|arm|aarch|win|mp|ec|log|node|java|php|es|css|html|gpt|claude|llama|qwen|gemini|tls|ssl|aes|rsa|ed|cp|latin|vec|col|row|step|line|page|item|test|level|tier|zone|phase|part|option|type|class|address|field|param|arg|file|sheet|table|chapter|section|covid|windows|ubuntu|debian|postgres|mysql|cve|ecma|web|top|day|week|year|q|h|[a-z])[_-]?\d{1,5}|x86[_-]64|utf8mb4|k8s|i18n|l10n|a11y|win32|sha\d+sum|base64url)$`)
+	technical = regexp.MustCompile(`^(?i:v?\d+(?:[.x]\d+)*[a-z]{0,2}|(?:sha|md|utf|base|int|uint|float|rfc|iso|http|` +
+		`ipv|ip|oauth|python|py|amd|arm|aarch|win|mp|ec|log|node|java|php|es|css|html|gpt|claude|llama|qwen|gemini|` +
+		`tls|ssl|aes|rsa|ed|cp|latin|vec|col|row|step|line|page|item|test|level|tier|zone|phase|part|option|type|` +
+		`class|address|field|param|arg|file|sheet|table|chapter|section|covid|windows|ubuntu|debian|postgres|mysql|` +
+		`cve|ecma|web|top|day|week|year|q|h|[a-z])[_-]?\d{1,5}|x86[_-]64|utf8mb4|k8s|i18n|l10n|a11y|win32|sha\d+sum|` +
+		`base64url)$`)
 
 	mailbox      = regexp.MustCompile(`[\p{L}\p{N}][\p{L}\p{N}._%+-]*@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+`)
 	underscored  = regexp.MustCompile(`\b[a-z]+(?:_[a-z]+)*_\d{4,}\b`)
@@ -45,7 +63,8 @@ var (
 func (c *collector) scalar(key, value string, person, literal bool) {
 	switch {
 	case value == "":
-	case nameKey.MatchString(key), key == "name" && person, person && personKey.MatchString(key) && personalName.MatchString(value):
+	case nameKey.MatchString(key), key == "name" && person,
+		person && personKey.MatchString(key) && personalName.MatchString(value):
 		c.name(value)
 		return
 	case birthKey.MatchString(key) && dateTime.MatchString(value):
@@ -54,10 +73,12 @@ func (c *collector) scalar(key, value string, person, literal bool) {
 	case phoneKey.MatchString(key) && countDigits(value) >= 7:
 		c.add(term{text: value, kind: "phone", label: "phone"})
 		return
-	case streetKey.MatchString(key) && utf8.RuneCountInString(value) >= minAddress && (countDigits(value) > 0 || isHan(value)):
+	case streetKey.MatchString(key) && utf8.RuneCountInString(value) >= minAddress &&
+		(countDigits(value) > 0 || isHan(value)):
 		c.add(term{text: value, kind: "address", label: "address"})
 		return
-	case key == "name" && literal && personalName.MatchString(value) && !isHan(value): // a person or a product: the whole of it
+	// a person or a product: the whole of it
+	case key == "name" && literal && personalName.MatchString(value) && !isHan(value):
 		c.add(term{text: value, kind: "id", label: "name", exact: true})
 		return
 	case isID(key, value, literal):
@@ -84,7 +105,8 @@ func (c *collector) name(value string) {
 	}
 	for _, word := range strings.Fields(value) {
 		word = strings.Trim(word, ".,;:()\"'")
-		if first, size := utf8.DecodeRuneInString(word); unicode.IsLetter(first) && size < len(word) && !usual[strings.ToLower(word)] {
+		if first, size := utf8.DecodeRuneInString(word); unicode.IsLetter(first) && size < len(word) &&
+			!usual[strings.ToLower(word)] {
 			c.add(term{text: word, kind: "name", label: "name"})
 		}
 	}
@@ -121,7 +143,8 @@ func isID(key, value string, literal bool) bool {
 		return false
 	case digits == 0:
 		return handleKey.MatchString(key) && length >= minHandle && !general(value) ||
-			bookingKey.MatchString(key) && length >= minID && value == strings.ToUpper(value) && !strings.Contains(value, "_")
+			bookingKey.MatchString(key) && length >= minID && value == strings.ToUpper(value) &&
+				!strings.Contains(value, "_")
 	case length < minID:
 		return false
 	case named:
@@ -134,7 +157,8 @@ func isID(key, value string, literal bool) bool {
 // general are words that stand where a handle may stand.
 func general(value string) bool {
 	lower := strings.ToLower(value)
-	return usual[lower] || nobody[lower] || ordinary()[lower] || strings.Contains(lower, "_") || lower == "system" || lower == "self" || lower == "current" || lower == "assistant"
+	return usual[lower] || nobody[lower] || ordinary()[lower] || strings.Contains(lower, "_") || lower == "system" ||
+		lower == "self" || lower == "current" || lower == "assistant"
 }
 
 // keyed reports an id that serves as a JSON key, such as gift_card_7480005.
@@ -147,7 +171,8 @@ func describesPerson(key string, record map[string]any) bool {
 	}
 	for raw := range record {
 		switch name := snake(raw); {
-		case name == "email" || name == "user_id" || name == "gender" || name == "passport" || name == "age" || name == "nationality",
+		case name == "email" || name == "user_id" || name == "gender" || name == "passport" || name == "age" ||
+			name == "nationality",
 			birthKey.MatchString(name), phoneKey.MatchString(name), nameKey.MatchString(name):
 			return true
 		}

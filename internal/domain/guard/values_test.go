@@ -24,7 +24,8 @@ func called(arguments, result string) []transcript.Message {
 }
 
 func ExampleValues() {
-	values := guard.Values(called(`{"reservation_id": "FQ8APE"}`, `{"name": {"first_name": "Mia", "last_name": "Li"}, "cabin": "economy"}`))
+	values := guard.Values(called(`{"reservation_id": "FQ8APE"}`,
+		`{"name": {"first_name": "Mia", "last_name": "Li"}, "cabin": "economy"}`))
 	fmt.Println(values.Mask("Cancel FQ8APE of Mia Li in economy."))
 	fmt.Println(values.Find("1. Ask.\n2. Cancel FQ8APE."))
 	// Output:
@@ -33,10 +34,13 @@ func ExampleValues() {
 }
 
 func TestValuesFindWhatBelongsToOneCase(t *testing.T) {
-	record := `{"name": {"first_name": "Mia", "last_name": "Li"}, "email": "mia.li3818@example.com", "dob": "1990-04-05",
+	record := `{"name": {"first_name": "Mia", "last_name": "Li"}, "email": "mia.li3818@example.com", "dob": ` +
+		`"1990-04-05",
 		"address": {"address1": "141 Cedar Avenue", "city": "Charlotte", "zip": "43282"}, "membership": "gold",
-		"payment_methods": {"gift_card_7480005": {"source": "gift_card", "amount": 250, "id": "gift_card_7480005"}, "credit_card_4421486": {"last_four": "7447"}},
-		"reservations": ["WUNA5K"], "phone": "+1 415 555 0134", "pnr": "XQWERT", "orderNumber": 88213, "userName": "mialee", "ticket": "T-204-88", "passport": "P1234567"}`
+		"payment_methods": {"gift_card_7480005": {"source": "gift_card", "amount": 250, "id": "gift_card_7480005"}, ` +
+		`"credit_card_4421486": {"last_four": "7447"}},
+		"reservations": ["WUNA5K"], "phone": "+1 415 555 0134", "pnr": "XQWERT", "orderNumber": 88213, "userName": ` +
+		`"mialee", "ticket": "T-204-88", "passport": "P1234567"}`
 	values := guard.Values(called(`{"user_id": "mia_li_3668", "customer": {"name": "May Brown"}}`, record))
 	for text, want := range map[string]string{
 		"use gift_card_7480005 first":     "use [id] first",
@@ -74,18 +78,24 @@ func TestValuesFindWhatBelongsToOneCase(t *testing.T) {
 }
 
 func TestValuesLeaveGeneralWordsAlone(t *testing.T) {
-	values := guard.Values(called(`{"cabin": "economy", "flight_type": "round_trip", "date": "2024-05-20", "bags": 3, "price": 4875, "tier": "tier_1", "name": "Laptop Stand"}`,
-		`{"status": "available", "created_at": "2024-05-15T15:00:00", "model": "gpt-4o-2024", "encoding": "utf8mb4", "hash": "sha256", "code": "TS2345",
-		"brand": "visa", "insurance": "no", "city": "Houston", "airport": "JFK", "id": "user", "user": "admin", "runtime": "python3", "count": 250, "book": {"name": "Mark"}}`))
-	text := `Call get_user_2024, then book economy round_trip for 2024-05-20 at 15:00; 3 bags cost 4875. Users of tier_1 are available.
-On error TS2345 use gpt-4o-2024, utf8mb4, sha256 and python3; the visa card of a user or admin in Houston or JFK; put 250 and no more. Mark the laptop.`
+	values := guard.Values(called(`{"cabin": "economy", "flight_type": "round_trip", "date": "2024-05-20", "bags": `+
+		`3, "price": 4875, "tier": "tier_1", "name": "Laptop Stand"}`,
+		`{"status": "available", "created_at": "2024-05-15T15:00:00", "model": "gpt-4o-2024", "encoding": `+
+			`"utf8mb4", "hash": "sha256", "code": "TS2345",
+		"brand": "visa", "insurance": "no", "city": "Houston", "airport": "JFK", "id": "user", "user": "admin", `+
+			`"runtime": "python3", "count": 250, "book": {"name": "Mark"}}`))
+	text := `Call get_user_2024, then book economy round_trip for 2024-05-20 at 15:00; 3 bags cost 4875. Users of ` +
+		`tier_1 are available.
+On error TS2345 use gpt-4o-2024, utf8mb4, sha256 and python3; the visa card of a user or admin in Houston or JFK; ` +
+		`put 250 and no more. Mark the laptop.`
 	if findings := values.Find(text); len(findings) > 0 {
 		t.Errorf("%+v in %q", findings, values.Mask(text))
 	}
 }
 
 func TestValuesKnowChineseNames(t *testing.T) {
-	values := guard.Values(called(`{"姓名": "王小明", "订单号": "DD20240501", "customer": {"name": "李雷", "phone": "13812345678"}, "地址": "上海市徐汇区某路10号"}`, `{}`))
+	values := guard.Values(called(`{"姓名": "王小明", "订单号": "DD20240501", "customer": {"name": "李雷", "phone": `+
+		`"13812345678"}, "地址": "上海市徐汇区某路10号"}`, `{}`))
 	got := values.Mask("为客户王小明查询DD20240501，通知李雷（13812345678），寄到上海市徐汇区某路10号。")
 	if got != "为客户[name]查询[id]，通知[name]（[phone]），寄到[address]。" {
 		t.Errorf("got %s", got)
@@ -123,7 +133,8 @@ func tau(t *testing.T) []transcript.Conversation {
 
 func TestValuesOfRealConversations(t *testing.T) {
 	testkit.Long(t)
-	private := regexp.MustCompile(`"(?:first_name|last_name|user_id|email|reservation_id|payment_id|dob|last_four|zip)": ?"([^"]+)"`)
+	private := regexp.MustCompile(`"(?:first_name|last_name|user_id|email|reservation_id|payment_id|dob|last_four|` +
+		`zip)": ?"([^"]+)"`)
 	total, words, flagged := 0, 0, map[string]int{}
 	for _, c := range tau(t) {
 		values := guard.Values(c.Messages)

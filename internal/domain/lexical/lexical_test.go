@@ -12,25 +12,28 @@ import (
 func TestWordsOfLanguagesAndIdentifiers(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{
-		"The plans were planned; planning stories":    {"plan", "plan", "plan", "stori"},
-		"make making makes":                           {"mak", "mak", "mak"},
-		"bus class analysis king spring need red add": {"bus", "class", "analysis", "king", "spring", "need", "red", "add"},
-		"Jon's idea isn’t O'Brien's":                  {"jon", "idea", "o'brien", "o", "brien"},
-		"get_user_details":                            {"get_user_details", "get", "user", "detail"},
-		"getUserDetails":                              {"getuserdetail", "get", "user", "detail"},
-		"r41 a-b":                                     {"r41", "r", "41", "a-b", "b"},
-		"v1.2 at 10:30, jo@x.org.":                    {"v1.2", "v", "1", "2", "10:30", "10", "30", "jo@x.org", "jo", "x", "org"},
-		"Straße STRASSE ﬁne":                          {"strass", "strass", "fin"},
-		"ｆｕｌｌ　ｗｉｄｔｈ":                                  {"full", "width"},
-		"我们的目的地是北京":                                   {"的目", "目的", "是北", "北京"},
-		"猫 的 退款":                                      {"猫", "退款"},
-		"用kubectl部署r41":                               {"用", "kubectl", "部署", "r41", "r", "41"},
-		"café naïve":                                  {"café", "naïve"},
-		"the of and 的 了":                              nil,
-		"":                                            nil,
-		"… — 🎉 __ '":                                  nil,
-		strings.Repeat("a1", 40):                      slices.Repeat([]string{"1"}, 40), // too long as a whole; "a" is a stop-word
-		"broken \xff\xfe bytes":                       {"broken", "byt"},
+		"The plans were planned; planning stories": {"plan", "plan", "plan", "stori"},
+		"make making makes":                        {"mak", "mak", "mak"},
+		"bus class analysis king spring need red add": {"bus", "class", "analysis", "king", "spring", "need", "red",
+			"add"},
+		"Jon's idea isn’t O'Brien's": {"jon", "idea", "o'brien", "o", "brien"},
+		"get_user_details":           {"get_user_details", "get", "user", "detail"},
+		"getUserDetails":             {"getuserdetail", "get", "user", "detail"},
+		"r41 a-b":                    {"r41", "r", "41", "a-b", "b"},
+		"v1.2 at 10:30, jo@x.org.": {"v1.2", "v", "1", "2", "10:30", "10", "30", "jo@x.org", "jo",
+			"x", "org"},
+		"Straße STRASSE ﬁne": {"strass", "strass", "fin"},
+		"ｆｕｌｌ　ｗｉｄｔｈ":         {"full", "width"},
+		"我们的目的地是北京":          {"的目", "目的", "是北", "北京"},
+		"猫 的 退款":             {"猫", "退款"},
+		"用kubectl部署r41":      {"用", "kubectl", "部署", "r41", "r", "41"},
+		"café naïve":         {"café", "naïve"},
+		"the of and 的 了":     nil,
+		"":                   nil,
+		"… — 🎉 __ '":         nil,
+		// too long as a whole; "a" is a stop-word
+		strings.Repeat("a1", 40): slices.Repeat([]string{"1"}, 40),
+		"broken \xff\xfe bytes":  {"broken", "byt"},
 	} {
 		if got := lexical.Words(text); !slices.Equal(got, want) {
 			t.Errorf("%q: got %q, want %q", text, got, want)
@@ -48,7 +51,8 @@ func TestTermsAreCountedAndSorted(t *testing.T) {
 	for _, term := range terms {
 		got[term.Hash] = term.TF
 	}
-	if got[lexical.Hash("rollback")] != 3 || got[lexical.Hash("r41")] != 1 || got[lexical.Hash("北京")] != 1 || len(got) != len(terms) {
+	if got[lexical.Hash("rollback")] != 3 || got[lexical.Hash("r41")] != 1 || got[lexical.Hash("北京")] != 1 ||
+		len(got) != len(terms) {
 		t.Errorf("got %v", got)
 	}
 	if length := lexical.Length(terms); length != 8 { // release, 3 rollback, r41 r 41, 北京
@@ -65,7 +69,8 @@ func TestTermsAreCountedAndSorted(t *testing.T) {
 func TestADocumentIsFoundByHowUsersWriteIt(t *testing.T) {
 	t.Parallel()
 	document := lexical.Terms("Deployed getUserDetails to 北京机房; Caroline's adoption interviews went well.")
-	for _, query := range []string{"user details", "GETUSERDETAILS", "北京", "caroline", "Carolines", "interviewing", "adoption?", "deploy"} {
+	for _, query := range []string{"user details", "GETUSERDETAILS", "北京", "caroline", "Carolines", "interviewing",
+		"adoption?", "deploy"} {
 		hits := 0
 		for _, term := range lexical.Terms(query) {
 			if slices.ContainsFunc(document, func(d lexical.Term) bool { return d.Hash == term.Hash }) {

@@ -15,11 +15,16 @@ var monthNames = "january|february|march|april|may|june|july|august|september|oc
 var (
 	isoDate     = regexp.MustCompile(`\b((?:19|20)\d\d)-(\d{1,2})(?:-(\d{1,2}))?\b`)
 	chineseDate = regexp.MustCompile(`(?:((?:19|20)\d\d)\s*年\s*)?(\d{1,2})\s*月(?:\s*(\d{1,2})\s*[日号])?`)
-	dayMonth    = regexp.MustCompile(`(?i)\b(\d{1,2})(?:st|nd|rd|th)?\s+(?:of\s+)?(` + monthNames + `)\b(?:,?\s+((?:19|20)\d\d))?`)
-	monthDay    = regexp.MustCompile(`(?i)\b(` + monthNames + `)\b(?:\s+(\d{1,2})(?:st|nd|rd|th)?\b)?(?:,?\s+(?:of\s+)?((?:19|20)\d\d))?`)
-	timeWords   = regexp.MustCompile(`(?i)\b(?:yesterday|today|tomorrow|tonight|last|next|ago|recently|soon|now|since|morning|(?:day|week|weekend|month|year)s?|` +
-		`(?:mon|tues|wednes|thurs|fri|satur|sun)day|` + monthNames + `|(?:19|20)\d\d)\b|昨天|今天|明天|前天|后天|上周|下周|上个月|下个月|去年|今年|明年|最近|刚才|星期|周末|\d\s*[年月日号]`)
-	whenWords = regexp.MustCompile(`(?i)^\s*when\b|\b(?:what|which)\s+(?:date|day|week|month|year|time)\b|\bhow\s+long\s+ago\b|什么时候|何时|哪天|哪一天|几点|几号|几月|哪年|多久`)
+	dayMonth    = regexp.MustCompile(`(?i)\b(\d{1,2})(?:st|nd|rd|th)?\s+(?:of\s+)?(` + monthNames +
+		`)\b(?:,?\s+((?:19|20)\d\d))?`)
+	monthDay = regexp.MustCompile(`(?i)\b(` + monthNames +
+		`)\b(?:\s+(\d{1,2})(?:st|nd|rd|th)?\b)?(?:,?\s+(?:of\s+)?((?:19|20)\d\d))?`)
+	timeWords = regexp.MustCompile(`(?i)\b(?:yesterday|today|tomorrow|tonight|last|next|ago|recently|soon|now|` +
+		`since|morning|(?:day|week|weekend|month|year)s?|` +
+		`(?:mon|tues|wednes|thurs|fri|satur|sun)day|` + monthNames +
+		`|(?:19|20)\d\d)\b|昨天|今天|明天|前天|后天|上周|下周|上个月|下个月|去年|今年|明年|最近|刚才|星期|周末|\d\s*[年月日号]`)
+	whenWords = regexp.MustCompile(`(?i)^\s*when\b|\b(?:what|which)\s+(?:date|day|week|month|year|time)\b|` +
+		`\bhow\s+long\s+ago\b|什么时候|何时|哪天|哪一天|几点|几号|几月|哪年|多久`)
 )
 
 // Dated tells whether text has words of time.

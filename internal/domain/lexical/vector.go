@@ -33,7 +33,8 @@ func Vector(text string, dims int) []float32 {
 	if len(features) == 0 {
 		features = []feature{{hash: hash('0', ""), weight: 1}}
 	}
-	slices.SortFunc(features, func(a, b feature) int { return cmp.Compare(a.hash, b.hash) }) // sums of floats depend on their order
+	// sums of floats depend on their order
+	slices.SortFunc(features, func(a, b feature) int { return cmp.Compare(a.hash, b.hash) })
 	sums := make([]float64, dims)
 	for len(features) > 0 {
 		one, count := features[0], 1

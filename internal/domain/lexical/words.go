@@ -121,7 +121,8 @@ func split(token string) []string {
 	for _, piece := range strings.FieldsFunc(token, func(r rune) bool { return strings.ContainsRune(joiners, r) }) {
 		start, last := 0, rune(0)
 		for i, r := range piece {
-			if last != 0 && (unicode.IsLower(last) && unicode.IsUpper(r) || unicode.IsDigit(last) != unicode.IsDigit(r) && !unicode.IsMark(r)) {
+			if last != 0 && (unicode.IsLower(last) && unicode.IsUpper(r) ||
+				unicode.IsDigit(last) != unicode.IsDigit(r) && !unicode.IsMark(r)) {
 				parts = append(parts, piece[start:i])
 				start = i
 			}

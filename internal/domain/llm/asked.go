@@ -50,7 +50,8 @@ func ReadAsked(body []byte) (Asked, error) {
 	if err := json.Unmarshal(body, &in); err != nil {
 		return Asked{}, err
 	}
-	out := Asked{Model: in.Model, Schema: in.ResponseFormat.JSONSchema.Schema, Stream: in.Stream, IncludeUsage: in.StreamOptions.IncludeUsage}
+	out := Asked{Model: in.Model, Schema: in.ResponseFormat.JSONSchema.Schema, Stream: in.Stream,
+		IncludeUsage: in.StreamOptions.IncludeUsage}
 	for _, m := range in.Messages {
 		message := Message{Role: m.Role, CallID: m.CallID}
 		var parts []struct{ Text string }
@@ -59,12 +60,14 @@ func ReadAsked(body []byte) (Asked, error) {
 			message.Content += part.Text
 		}
 		for _, made := range m.ToolCalls {
-			message.Calls = append(message.Calls, ToolCall{ID: made.ID, Name: made.Function.Name, Arguments: made.Function.Arguments})
+			message.Calls = append(message.Calls,
+				ToolCall{ID: made.ID, Name: made.Function.Name, Arguments: made.Function.Arguments})
 		}
 		out.Messages = append(out.Messages, message)
 	}
 	for _, offered := range in.Tools {
-		out.Tools = append(out.Tools, Tool{Name: offered.Function.Name, Description: offered.Function.Description, Schema: offered.Function.Parameters})
+		out.Tools = append(out.Tools, Tool{Name: offered.Function.Name, Description: offered.Function.Description,
+			Schema: offered.Function.Parameters})
 	}
 	choice, named := textOr[struct{ Function struct{ Name string } }](in.ToolChoice)
 	out.ToolChoice = ToolChoice(choice + named.Function.Name)

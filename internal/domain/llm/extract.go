@@ -79,7 +79,8 @@ func decodeFirst(text string, offset int) (json.RawMessage, error) {
 	case err == nil:
 		return bytes.Clone(value), nil
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, fmt.Errorf("the JSON that starts at offset %d is cut off: its end was expected at offset %d", offset, len(text))
+		return nil, fmt.Errorf("the JSON that starts at offset %d is cut off: its end was expected at offset %d",
+			offset, len(text))
 	case errors.As(err, &syntax):
 		at := offset + int(syntax.Offset) - 1
 		return nil, fmt.Errorf("JSON error at offset %d, after %q: %w", at, before(text, at), err)

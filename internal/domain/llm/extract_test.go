@@ -38,12 +38,13 @@ func TestExtractJSONFindsTheOutermostValue(t *testing.T) {
 func TestExtractJSONTellsWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ text, says string }{
-		"prose":                    {"I found nothing.", "no JSON object or array"},
-		"empty":                    {"", "no JSON object or array"},
-		"null in prose":            {"It is null.", "no JSON object or array"},
-		"single quotes":            {`{'a':1}`, `has a JSON error at offset 1, after "{"`},
-		"scalar":                   {"42", "no JSON object or array"},
-		"trailing comma":           {`{"a":1,}`, `offset 7, after "{\"a\":1,": invalid character '}' looking for beginning of object key string`},
+		"prose":         {"I found nothing.", "no JSON object or array"},
+		"empty":         {"", "no JSON object or array"},
+		"null in prose": {"It is null.", "no JSON object or array"},
+		"single quotes": {`{'a':1}`, `has a JSON error at offset 1, after "{"`},
+		"scalar":        {"42", "no JSON object or array"},
+		"trailing comma": {`{"a":1,}`,
+			`offset 7, after "{\"a\":1,": invalid character '}' looking for beginning of object key string`},
 		"trailing comma, array":    {`[1,2,]`, "offset 5"},
 		"trailing comma in fence":  {"ok\n```json\n[{\"a\":1},]\n```", "offset 20"},
 		"cut off":                  {`{"a":[1,2],"b":"x`, "starts at offset 0 is cut off"},
@@ -59,7 +60,8 @@ func TestExtractJSONTellsWhatIsWrong(t *testing.T) {
 }
 
 func FuzzExtractJSON(f *testing.F) {
-	for _, seed := range []string{`{"a":1}`, "```json\n[1]\n```", `<think>x</think>null`, `{"a":1,}`, `[1] {"a":"}"}`, `{"a":`, "\ufeff{}", `{"<think>":"</think>"}`} {
+	for _, seed := range []string{`{"a":1}`, "```json\n[1]\n```", `<think>x</think>null`, `{"a":1,}`, `[1] {"a":"}"}`,
+		`{"a":`, "\ufeff{}", `{"<think>":"</think>"}`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -88,7 +90,8 @@ func TestRepairShowsTheReplyAndTheProblem(t *testing.T) {
 		"zh": "你的回复不符合要求：name: missing\n请只回复修正后的 JSON。",
 	} {
 		turns := llm.Repair(language, `{"a":1}`, problem)
-		if !reflect.DeepEqual(turns, []llm.Message{{Role: llm.RoleAssistant, Content: `{"a":1}`}, {Role: llm.RoleUser, Content: want}}) {
+		if !reflect.DeepEqual(turns, []llm.Message{{Role: llm.RoleAssistant, Content: `{"a":1}`},
+			{Role: llm.RoleUser, Content: want}}) {
 			t.Errorf("%s: got %+v", language, turns)
 		}
 	}

@@ -52,8 +52,9 @@ type Prepared struct {
 
 // Reply is a model's answer.
 type Reply struct {
-	Text    string     `json:"text"`
-	Calls   []ToolCall `json:"calls,omitempty"`   // in the model's order, each with an id of its own; they may come despite ChooseNone
+	Text string `json:"text"`
+	// in the model's order, each with an id of its own; they may come despite ChooseNone
+	Calls   []ToolCall `json:"calls,omitempty"`
 	Refusal string     `json:"refusal,omitempty"` // the endpoint's refusal text, empty when it answered
 	Finish  string     `json:"finish"`            // stop, length (calls may be cut off), tool_calls, content_filter
 	Model   string     `json:"model"`             // as the endpoint names it

@@ -67,7 +67,8 @@ func ParsePrices(overlay []byte) (Prices, error) {
 	if len(bytes.TrimSpace(overlay)) == 0 {
 		return prices, nil
 	}
-	const hint = `write {"model": {"input_micros": 150000, "output_micros": 600000}}, in micro-dollars per million tokens`
+	const hint = `write {"model": {"input_micros": 150000, "output_micros": 600000}}, in micro-dollars per million ` +
+		`tokens`
 	var given Prices
 	decoder := json.NewDecoder(bytes.NewReader(overlay))
 	decoder.DisallowUnknownFields()
@@ -76,7 +77,8 @@ func ParsePrices(overlay []byte) (Prices, error) {
 	}
 	for name, price := range given {
 		if min(price.InputMicros, price.OutputMicros) < 0 || max(price.InputMicros, price.OutputMicros) > maxPrice {
-			return nil, fault.New(fault.Misconfigured, "the price of "+strconv.Quote(name)+" is negative or above 1000 dollars per million tokens", hint)
+			return nil, fault.New(fault.Misconfigured,
+				"the price of "+strconv.Quote(name)+" is negative or above 1000 dollars per million tokens", hint)
 		}
 		prices[name] = price
 	}

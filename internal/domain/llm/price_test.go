@@ -9,7 +9,8 @@ import (
 
 func TestCostIsRoundedUpInMicroDollars(t *testing.T) {
 	t.Parallel()
-	prices, err := llm.ParsePrices([]byte(`{"mine":{"input_micros":1,"output_micros":3},"gpt-4o":{"input_micros":7,"output_micros":7}}`))
+	prices, err := llm.ParsePrices([]byte(
+		`{"mine":{"input_micros":1,"output_micros":3},"gpt-4o":{"input_micros":7,"output_micros":7}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,8 @@ func TestCostIsRoundedUpInMicroDollars(t *testing.T) {
 
 func TestBadPriceTablesAreRefused(t *testing.T) {
 	t.Parallel()
-	for _, overlay := range []string{`[]`, `{"m":{"input":1}}`, `{"m":{"input_micros":-1}}`, `{"m":{"input_micros":0.5}}`, `{"m":{"output_micros":2000000000}}`, `{`} {
+	for _, overlay := range []string{`[]`, `{"m":{"input":1}}`, `{"m":{"input_micros":-1}}`,
+		`{"m":{"input_micros":0.5}}`, `{"m":{"output_micros":2000000000}}`, `{`} {
 		if _, err := llm.ParsePrices([]byte(overlay)); fault.CodeOf(err) != fault.Misconfigured {
 			t.Errorf("%s: got %v", overlay, err)
 		}

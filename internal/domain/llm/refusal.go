@@ -21,10 +21,13 @@ var refusals = regexp.MustCompile(`(?i)^(` +
 	`)`)
 
 const (
-	cannot = `(can['’]?t|cannot|can not|won['’]t|will not|(am|['’]m|are) (unable|not able) to|must decline to|have to decline to) ` +
-		`(help|assist|comply|fulfil|do that|continue with (this|that)|engage (in|with)|support (this|that|such)|participate in|` +
+	cannot = `(can['’]?t|cannot|can not|won['’]t|will not|(am|['’]m|are) (unable|not able) to|must decline to|have ` +
+		`to decline to) ` +
+		`(help|assist|comply|fulfil|do that|continue with (this|that)|engage (in|with)|support ` +
+		`(this|that|such)|participate in|` +
 		`provide (this|that|such|you with|any|assistance|help|guidance|instructions|information|content)|` +
-		`(create|generate|produce|write|discuss|share|answer|respond to) (this|that|such|harmful|explicit|inappropriate|content))`
+		`(create|generate|produce|write|discuss|share|answer|respond to) ` +
+		`(this|that|such|harmful|explicit|inappropriate|content))`
 	cannotZh = `(无法|不能|不可以|没有办法|没法)(为您|为你|对此|继续)?(协助|帮助|帮您|帮你|满足(这|该|此|您|你)|` +
 		`提供(这|该|此|相关|有关|任何|帮助|协助)|(回答|回应|生成|完成|执行|参与|讨论)(这|该|此|相关|有关|任何))`
 )

@@ -111,7 +111,8 @@ func RenderedAll(messages []transcript.Message) string {
 
 // Data in a transcript tells a reader nothing: addresses that hold a file, and
 // runs of base64 longer than any word or key.
-var data = regexp.MustCompile(`data:[\w.+-]+/[\w.+-]+(?:;[\w=.+-]+)*;base64,[A-Za-z0-9+/=_-]*|[A-Za-z0-9+/_-]{400,}={0,2}`)
+var data = regexp.MustCompile(`data:[\w.+-]+/[\w.+-]+(?:;[\w=.+-]+)*;base64,[A-Za-z0-9+/=_-]*|[A-Za-z0-9+/_-]{400,}` +
+	`={0,2}`)
 
 // WithoutData replaces data by a short mark.
 func WithoutData(text string) string { return data.ReplaceAllString(text, "[data left out]") }

@@ -68,7 +68,8 @@ func (m Metadata) Check() error {
 		return fault.New(fault.InvalidArgument, "the metadata is no JSON: "+err.Error(), "")
 	}
 	if len(raw) > MetadataBytes {
-		return fault.New(fault.TooLarge, fmt.Sprintf("the metadata has %d bytes, at most %d are kept", len(raw), MetadataBytes), "keep a few short members")
+		return fault.New(fault.TooLarge, fmt.Sprintf("the metadata has %d bytes, at most %d are kept", len(raw),
+			MetadataBytes), "keep a few short members")
 	}
 	return nil
 }
@@ -102,7 +103,8 @@ func bounded(content string, most int, what string) (string, error) {
 		return "", fault.New(fault.InvalidArgument, "the content is empty", "say what is to be remembered")
 	}
 	if len(content) > most {
-		return "", fault.New(fault.TooLarge, fmt.Sprintf("the content has %d bytes, %s has at most %d", len(content), what, most), "say it shorter, or as several memories")
+		return "", fault.New(fault.TooLarge, fmt.Sprintf("the content has %d bytes, %s has at most %d", len(content),
+			what, most), "say it shorter, or as several memories")
 	}
 	return content, nil
 }
@@ -111,7 +113,8 @@ func bounded(content string, most int, what string) (string, error) {
 func NormaliseUse(use string) (string, error) {
 	use = strings.Join(strings.Fields(clean(use)), " ")
 	if n := utf8.RuneCountInString(use); n > UseRunes {
-		return "", fault.New(fault.TooLarge, fmt.Sprintf("when_to_use has %d characters, at most %d are kept", n, UseRunes), "name the situation in one sentence")
+		return "", fault.New(fault.TooLarge, fmt.Sprintf("when_to_use has %d characters, at most %d are kept", n,
+			UseRunes), "name the situation in one sentence")
 	}
 	return use, nil
 }

@@ -22,7 +22,9 @@ func Select(entries []*Entry, match string) (*Entry, error) {
 		return nil, fault.New(fault.InvalidArgument, "match is empty", "give the id of an entry, or a part of its text")
 	}
 	if n := utf8.RuneCountInString(match); n > MatchRunes {
-		return nil, fault.New(fault.TooLarge, fmt.Sprintf("match has %d characters, at most %d are taken", n, MatchRunes), "quote a shorter part").With("size", n).With("limit", MatchRunes)
+		return nil, fault.New(fault.TooLarge,
+			fmt.Sprintf("match has %d characters, at most %d are taken", n, MatchRunes), "quote a shorter part").
+			With("size", n).With("limit", MatchRunes)
 	}
 	folded := fold(match)
 	for _, selects := range []func(*Entry) bool{
@@ -44,7 +46,8 @@ func Select(entries []*Entry, match string) (*Entry, error) {
 			return nil, ambiguous(match, hits)
 		}
 	}
-	return nil, fault.New(fault.NoMatch, fmt.Sprintf("no entry matches %q", short(match)), "find the entry with memory_search, or quote it from the memory in your prompt")
+	return nil, fault.New(fault.NoMatch, fmt.Sprintf("no entry matches %q", short(match)),
+		"find the entry with memory_search, or quote it from the memory in your prompt")
 }
 
 const (
@@ -64,7 +67,9 @@ func ambiguous(match string, hits []*Entry) error {
 	for _, e := range hits[:min(len(hits), shownHits)] {
 		names, shown = append(names, e.ID), append(shown, Hit{e.ID, short(e.Content)})
 	}
-	return fault.New(fault.AmbiguousMatch, fmt.Sprintf("%q matches %d entries: %s", short(match), len(hits), strings.Join(names, ", ")), "quote more of the one that is meant, or give its id").
+	return fault.New(fault.AmbiguousMatch,
+		fmt.Sprintf("%q matches %d entries: %s", short(match), len(hits), strings.Join(names, ", ")),
+		"quote more of the one that is meant, or give its id").
 		With("count", len(hits)).With("matches", shown)
 }
 

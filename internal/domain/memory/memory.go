@@ -116,7 +116,8 @@ type Revision struct {
 // id of the same, for when that one is taken.
 func NewID(ws int64, t Type, target, content string, salt int) string {
 	const separator = "\x1f" // occurs in no content
-	sum := sha256.Sum256([]byte(strings.Join([]string{fmt.Sprint(ws), string(t), target, content, fmt.Sprint(salt)}, separator)))
+	sum := sha256.Sum256([]byte(strings.Join([]string{fmt.Sprint(ws), string(t), target, content, fmt.Sprint(salt)},
+		separator)))
 	return hex.EncodeToString(sum[:8])
 }
 
@@ -126,9 +127,11 @@ func Normalise(content string) (string, error) {
 	content = clean(content)
 	switch n := utf8.RuneCountInString(content); {
 	case n == 0:
-		return "", fault.New(fault.InvalidArgument, "the content is empty", "say in one sentence what is to be remembered")
+		return "", fault.New(fault.InvalidArgument, "the content is empty",
+			"say in one sentence what is to be remembered")
 	case n > EntryRunes:
-		return "", fault.New(fault.TooLarge, fmt.Sprintf("the content has %d characters, an entry has at most %d", n, EntryRunes), "say it shorter, or as several entries; how something is done belongs in a skill").
+		return "", fault.New(fault.TooLarge, fmt.Sprintf("the content has %d characters, an entry has at most %d", n,
+			EntryRunes), "say it shorter, or as several entries; how something is done belongs in a skill").
 			With("size", n).With("limit", EntryRunes)
 	}
 	return content, nil

@@ -71,8 +71,10 @@ func MakePlan(t Type, entries []Entry, operations []Operation, budget int) (Plan
 		p.After += utf8.RuneCountInString(e.Content)
 	}
 	if p.After > budget && p.After > p.Before {
-		return p, fault.New(fault.TooLarge, fmt.Sprintf("%s would hold %d characters and has room for %d; it holds %d now", t, p.After, budget, p.Before),
-			"send one memory_batch that removes or shortens entries and then adds this one").With("size", p.After).With("limit", budget)
+		return p, fault.New(fault.TooLarge, fmt.Sprintf(
+			"%s would hold %d characters and has room for %d; it holds %d now", t, p.After, budget, p.Before),
+			"send one memory_batch that removes or shortens entries and then adds this one").With("size", p.After).
+			With("limit", budget)
 	}
 	return p, nil
 }
@@ -115,7 +117,8 @@ func (p *Plan) apply(t Type, state []*Entry, o Operation) ([]*Entry, error) {
 		p.Steps, p.Meant = append(p.Steps, Step{Replace, meant, o.Content}), append(p.Meant, meant)
 		return state, nil
 	}
-	return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no operation %q", o.Op), "use add, replace or remove")
+	return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no operation %q", o.Op),
+		"use add, replace or remove")
 }
 
 // Count is how many steps have an action.
@@ -141,7 +144,8 @@ func (p Plan) Base() map[string]int {
 
 // Gist is one line of what the plan does, for whoever decides about it.
 func (p Plan) Gist(t Type) string {
-	return fmt.Sprintf("%s: +%d ~%d -%d entries, %+d characters", t, p.Count(Add), p.Count(Replace), p.Count(Remove), p.After-p.Before)
+	return fmt.Sprintf("%s: +%d ~%d -%d entries, %+d characters", t, p.Count(Add), p.Count(Replace), p.Count(Remove),
+		p.After-p.Before)
 }
 
 // Usage is a share of a budget in percent; what is left over of a percent counts

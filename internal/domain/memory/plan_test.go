@@ -12,7 +12,8 @@ import (
 // there makes stored entries of contents; the first has the id 000…1.
 func there(contents ...string) (out []Entry) {
 	for i, c := range contents {
-		out = append(out, Entry{Key: int64(i + 1), ID: fmt.Sprintf("%016x", i+1), Type: Core, Content: c, Version: 1, Status: Active})
+		out = append(out, Entry{Key: int64(i + 1), ID: fmt.Sprintf("%016x", i+1), Type: Core, Content: c, Version: 1,
+			Status: Active})
 	}
 	return out
 }
@@ -61,10 +62,12 @@ func TestAMatchSelectsOneEntry(t *testing.T) {
 func TestAnAmbiguousMatchNamesItsHits(t *testing.T) {
 	t.Parallel()
 	_, err := MakePlan(Core, there("a cat", "a dog"), []Operation{remove("a ")}, 100)
-	if err == nil || !strings.Contains(err.Error(), "0000000000000001") || !strings.Contains(err.Error(), "0000000000000002") || strings.Contains(err.Error(), "dog") {
+	if err == nil || !strings.Contains(err.Error(), "0000000000000001") ||
+		!strings.Contains(err.Error(), "0000000000000002") || strings.Contains(err.Error(), "dog") {
 		t.Errorf("%v: wants ids and no texts", err)
 	}
-	if f := fault.From(err); f.Extra["count"] != 2 || fmt.Sprint(f.Extra["matches"]) != "[{0000000000000001 a cat} {0000000000000002 a dog}]" {
+	if f := fault.From(err); f.Extra["count"] != 2 ||
+		fmt.Sprint(f.Extra["matches"]) != "[{0000000000000001 a cat} {0000000000000002 a dog}]" {
 		t.Errorf("extras %v", f.Extra)
 	}
 }
@@ -113,8 +116,10 @@ func TestWhatIsThereAlreadyTakesNoStep(t *testing.T) {
 
 func TestTwoEntriesThatComeToSayTheSameBecomeOne(t *testing.T) {
 	t.Parallel()
-	p, err := MakePlan(Core, there("lives in Osaka", "lives in Kyoto"), []Operation{replace("Kyoto", "lives in Osaka")}, 100)
-	if err != nil || len(p.Steps) != 1 || p.Steps[0].Action != Remove || p.Steps[0].Entry.Key != 2 || p.Meant[0].Key != 1 {
+	p, err := MakePlan(Core, there("lives in Osaka", "lives in Kyoto"), []Operation{replace("Kyoto", "lives in Osaka")},
+		100)
+	if err != nil || len(p.Steps) != 1 || p.Steps[0].Action != Remove || p.Steps[0].Entry.Key != 2 ||
+		p.Meant[0].Key != 1 {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
@@ -165,7 +170,8 @@ func TestNoStepLeavesTwoEntriesAlike(t *testing.T) {
 
 func TestUsageRoundsUp(t *testing.T) {
 	t.Parallel()
-	for _, c := range [][3]int{{0, 2200, 0}, {1, 2200, 1}, {1100, 2200, 50}, {2199, 2200, 100}, {2300, 2200, 105}, {5, 0, 100}} {
+	for _, c := range [][3]int{{0, 2200, 0}, {1, 2200, 1}, {1100, 2200, 50}, {2199, 2200, 100}, {2300, 2200, 105},
+		{5, 0, 100}} {
 		if got := Usage(c[0], c[1]); got != c[2] {
 			t.Errorf("%d of %d is %d %%, want %d", c[0], c[1], got, c[2])
 		}

@@ -33,10 +33,12 @@ const (
 // roleHeader is a line that could pass for the beginning of another speaker's
 // message once it stands in a prompt.
 var roleHeader = regexp.MustCompile(`(?i)^[\s>#*_\-\[<|/]*(?:im_start|im_end|start_header_id|inst\]|sys>>` +
-	`|(?:(?:system|assistant|developer|user|human|tool|function|ai)(?:[ _-](?:message|prompt|instructions?|role))?|系统|助手|用户|工具|开发者)[*_\s]*(?:[:：]|\|?>|\]))`)
+	`|(?:(?:system|assistant|developer|user|human|tool|function|ai)(?:[ ` +
+	`_-](?:message|prompt|instructions?|role))?|系统|助手|用户|工具|开发者)[*_\s]*(?:[:：]|\|?>|\]))`)
 
 // roleHeading is a heading of nothing but a role.
-var roleHeading = regexp.MustCompile(`(?i)^\s*#{1,6}\s*(?:system|assistant|developer|user|human|tool|系统|助手|用户)(?:[ _-](?:message|prompt|instructions?))?\s*#*\s*$`)
+var roleHeading = regexp.MustCompile(`(?i)^\s*#{1,6}\s*(?:system|assistant|developer|user|human|tool|系统|助手|用户)(?:[ ` +
+	`_-](?:message|prompt|instructions?))?\s*#*\s*$`)
 
 // CleanSoul brings a soul into the form that is stored, without the lines that
 // imitate the header of a role; stripped is their number.
@@ -59,7 +61,8 @@ func NextSoul(current, change string, action SoulAction) (string, error) {
 		next = current + "\n" + change
 	}
 	if n := utf8.RuneCountInString(next); n > SoulRunes {
-		return "", fault.New(fault.TooLarge, fmt.Sprintf("the soul would have %d characters, at most %d are kept", n, SoulRunes), "replace it by a shorter one: style only, facts belong in memory").
+		return "", fault.New(fault.TooLarge, fmt.Sprintf("the soul would have %d characters, at most %d are kept", n,
+			SoulRunes), "replace it by a shorter one: style only, facts belong in memory").
 			With("size", n).With("limit", SoulRunes)
 	}
 	return next, nil

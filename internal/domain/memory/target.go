@@ -54,7 +54,8 @@ func NewTarget(t Type, name string) (Target, error) {
 	case n == 0:
 		return Target{}, fault.New(fault.InvalidArgument, "memory_target is empty", "name the person, group or domain")
 	case n > TargetRunes:
-		return Target{}, fault.New(fault.TooLarge, fmt.Sprintf("memory_target has %d characters, at most %d are kept", n, TargetRunes), "use a short name")
+		return Target{}, fault.New(fault.TooLarge,
+			fmt.Sprintf("memory_target has %d characters, at most %d are kept", n, TargetRunes), "use a short name")
 	}
 	return Target{Type: t, Key: strings.Join(strings.Fields(fold(display)), " "), Display: display}, nil
 }
@@ -107,7 +108,8 @@ func UnescapeName(name string) string { return unescapes.Replace(name) }
 func NormaliseDescription(text string) (string, error) {
 	text = strings.Join(strings.Fields(clean(text)), " ")
 	if n := utf8.RuneCountInString(text); n > DescriptionRunes {
-		return "", fault.New(fault.TooLarge, fmt.Sprintf("the description has %d characters, at most %d are kept", n, DescriptionRunes), "say in one sentence what is remembered there")
+		return "", fault.New(fault.TooLarge, fmt.Sprintf("the description has %d characters, at most %d are kept", n,
+			DescriptionRunes), "say in one sentence what is remembered there")
 	}
 	return text, nil
 }

@@ -38,16 +38,21 @@ func patterns(m prompt.Material) any {
 		}
 		if len(handles) > 0 {
 			out = append(out, map[string]any{"pattern_name": cause, "affected_cases": handles, "root_cause": cause,
-				"explanation": fmt.Sprintf("%d of %d cases: %s", len(handles), len(failures(m)), meaning[cause]), "potential_fix": fix[cause]})
+				"explanation":   fmt.Sprintf("%d of %d cases: %s", len(handles), len(failures(m)), meaning[cause]),
+				"potential_fix": fix[cause]})
 		}
 	}
 	return out
 }
 
 var (
-	meaning = map[string]string{"storage": "what answers them was said and not remembered", "retrieval": "what answers them was remembered and not found",
-		"quality": "what answers them was found and could not be used", "unanswerable": "nothing that was said answers them"}
-	fix = map[string]string{"storage": "add a skill for this kind of fact", "retrieval": "put the date and the speaker into each item", "quality": "put the date and the speaker into each item",
+	meaning = map[string]string{"storage": "what answers them was said and not remembered",
+		"retrieval":    "what answers them was remembered and not found",
+		"quality":      "what answers them was found and could not be used",
+		"unanswerable": "nothing that was said answers them"}
+	fix = map[string]string{"storage": "add a skill for this kind of fact",
+		"retrieval":    "put the date and the speaker into each item",
+		"quality":      "put the date and the speaker into each item",
 		"unanswerable": "none"}
 )
 
@@ -55,7 +60,8 @@ func recommendations(m prompt.Material) any {
 	out := []any{}
 	for _, c := range edits(m) {
 		target, _ := c["name"].(string)
-		out = append(out, map[string]any{"action": c["action"], "target_operation": orNil(target), "rationale": c["reasoning"], "priority": "high"})
+		out = append(out, map[string]any{"action": c["action"], "target_operation": orNil(target),
+			"rationale": c["reasoning"], "priority": "high"})
 	}
 	return out
 }
@@ -96,7 +102,8 @@ func edits(m prompt.Material) (out []map[string]any) {
 	}
 	for _, propose := range order {
 		edit := propose(m, tried)
-		if edit == nil || len(out) >= m.Limits["max_changes"] || edit["name"] != nil && slices.ContainsFunc(out, func(o map[string]any) bool { return o["name"] == edit["name"] }) {
+		if edit == nil || len(out) >= m.Limits["max_changes"] || edit["name"] != nil &&
+			slices.ContainsFunc(out, func(o map[string]any) bool { return o["name"] == edit["name"] }) {
 			continue
 		}
 		out = append(out, edit)
@@ -141,7 +148,9 @@ func capture(m prompt.Material, tried func(string) bool) map[string]any {
 	slices.SortStableFunc(ranked, func(a, b odds) int { return int(1e6 * (b.more - a.more)) })
 	for i, first := range ranked {
 		name := "capture_" + first.name
-		if tried(name) || slices.ContainsFunc(m.Bank, func(s prompt.MemorySkill) bool { return s.Name == name || s.Action == "insert" && wants(s, first.name) }) {
+		if tried(name) || slices.ContainsFunc(m.Bank, func(s prompt.MemorySkill) bool {
+			return s.Name == name || s.Action == "insert" && wants(s, first.name)
+		}) {
 			continue
 		}
 		language := 0
@@ -154,9 +163,11 @@ func capture(m prompt.Material, tried func(string) bool) map[string]any {
 		}
 		when := annotate.Each(about, func(kind string) string { return "The span tells of " + kind })
 		return map[string]any{"action": "add_new", "reasoning": "storage: " + first.name + " was lost most",
-			"skill": map[string]any{"name": name, "title": "Capture " + first.name, "description": "Adds what the span tells of " + strings.Join(about, ", and of ") + ".",
-				"purpose": "Keep what questions were asked about and nobody had written down", "when_to_use": when,
-				"how_to_apply": manner(m), "constraints": []string{"Ignore greetings and questions"}, "action": "insert"}}
+			"skill": map[string]any{"name": name, "title": "Capture " + first.name,
+				"description": "Adds what the span tells of " + strings.Join(about, ", and of ") + ".",
+				"purpose":     "Keep what questions were asked about and nobody had written down", "when_to_use": when,
+				"how_to_apply": manner(m), "constraints": []string{"Ignore greetings and questions"},
+				"action": "insert"}}
 	}
 	return nil
 }
@@ -215,7 +226,9 @@ func shorter(m prompt.Material, tried func(string) bool) map[string]any {
 }
 
 func form(m prompt.Material, tried func(string) bool) map[string]any {
-	if !slices.ContainsFunc(failures(m), func(f failure) bool { return f.Mechanism == "retrieval" || f.Mechanism == "quality" }) {
+	if !slices.ContainsFunc(failures(m), func(f failure) bool {
+		return f.Mechanism == "retrieval" || f.Mechanism == "quality"
+	}) {
 		return nil
 	}
 	const why = "retrieval: items cannot be told apart"
@@ -234,7 +247,8 @@ func form(m prompt.Material, tried func(string) bool) map[string]any {
 func refined(m prompt.Material, rule, why string, has func(Filter) bool) map[string]any {
 	for _, s := range m.Bank {
 		if s.Action == "insert" && !has(Compile(s)) {
-			return map[string]any{"action": "refine_existing", "name": s.Name, "reasoning": why, "changes": map[string]any{"how_to_apply": append(slices.Clone(s.HowToApply), rule)}}
+			return map[string]any{"action": "refine_existing", "name": s.Name, "reasoning": why,
+				"changes": map[string]any{"how_to_apply": append(slices.Clone(s.HowToApply), rule)}}
 		}
 	}
 	return nil

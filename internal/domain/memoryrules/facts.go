@@ -11,13 +11,19 @@ import (
 
 var (
 	firstPerson = regexp.MustCompile(`(?i)\b(?:i|i'm|i've|my|we|our)\b|我`)
-	passing     = regexp.MustCompile(`(?i)\b(?:` + strings.Join(slices.Sorted(maps.Keys(annotate.Words("passing"))), "|") + `|i (?:want|need|think|see|guess|get|got|tried|can't|cannot)|i'd like|i'll)\b|今天|明天|昨天|现在|刚才|目前|我想|我要|我需要`)
-	taste       = regexp.MustCompile(`(?i)^(?:and |but )?(?:i|we) (?:really |also )?(?:like|love|enjoy|hate|prefer) `) // of which "I like to …" asks for nothing
+	passing     = regexp.MustCompile(`(?i)\b(?:` +
+		strings.Join(slices.Sorted(maps.Keys(annotate.Words("passing"))), "|") +
+		`|i (?:want|need|think|see|guess|get|got|tried|can't|cannot)|i'd like|i'll)\b|今天|明天|昨天|现在|刚才|目前|我想|我要|我需要`)
+	// of which "I like to …" asks for nothing
+	taste = regexp.MustCompile(`(?i)^(?:and |but )?(?:i|we) (?:really |also )?(?:like|love|enjoy|hate|prefer) `)
 
 	// Asking is how a question begins that needs no question mark.
-	Asking = regexp.MustCompile(`(?i)^(?:what|where|which|who|whose|when|why|how|do you|tell me|remind me)\b|什么|哪|谁|多少|怎么|如何|告诉我`)
+	Asking = regexp.MustCompile(`(?i)^(?:what|where|which|who|whose|when|why|how|do you|tell me|remind ` +
+		`me)\b|什么|哪|谁|多少|怎么|如何|告诉我`)
 	// ToRemember is how one is asked to remember what follows.
-	ToRemember = regexp.MustCompile(`(?i)^(?:(?:and|also|ok|okay|please|kindly|can you|could you|would you),? )*(?:(?:remember|memori[sz]e|keep in mind|don't forget)(?: that\b|[:,])?|(?:note|save|store|write)(?: down)?(?: that\b|:)) *` +
+	ToRemember = regexp.MustCompile(`(?i)^(?:(?:and|also|ok|okay|please|kindly|can you|could you|would you),? ` +
+		`)*(?:(?:remember|memori[sz]e|keep in mind|don't forget)(?: that\b|[:,])?|(?:note|save|store|write)(?: ` +
+		`down)?(?: that\b|:)) *` +
 		`|^(?:请|麻烦|帮我|你|一定|要)*(?:记住|记下来?|记得|记一下|牢记|别忘了)[，,：:]?`)
 )
 
@@ -51,7 +57,9 @@ func Telling(said []annotate.Sentence, most int) []annotate.Sentence {
 		return s.Greeting || s.Question || Asking.MatchString(s.Raw) || len(annotate.Terms(s.Raw)) < enoughWords
 	})
 	ranked := slices.Clone(told)
-	slices.SortStableFunc(ranked, func(a, b annotate.Sentence) int { return len(annotate.Terms(b.Raw)) - len(annotate.Terms(a.Raw)) })
+	slices.SortStableFunc(ranked, func(a, b annotate.Sentence) int {
+		return len(annotate.Terms(b.Raw)) - len(annotate.Terms(a.Raw))
+	})
 	ranked = ranked[:min(most, len(ranked))]
 	return slices.DeleteFunc(told, func(s annotate.Sentence) bool { return !slices.Contains(ranked, s) })
 }

@@ -28,13 +28,17 @@ type Filter struct {
 }
 
 var (
-	atMost  = regexp.MustCompile(`(?i)\bat most (\d+)(?: (?:items?|memories|facts|entries))?\b|最多\s*(\d+)\s*条`)
-	under   = regexp.MustCompile(`(?i)\b(?:under|below|within|at most|fewer than) (\d+) words\b|(\d+)\s*[个]?[字词]以内`)
-	dated   = regexp.MustCompile(`(?i)\b(?:with|put|write|include|keep|state|start|begin|name|add)\b[^.;]*\b(?:the|its) dates?\b|(?:写明|带上|注明|包含)[^。；]*日期`)
-	spoken  = regexp.MustCompile(`(?i)\b(?:with|put|write|include|keep|state|start|begin|name|say)\b[^.;]*\b(?:speakers?|who said|whose)\b|(?:写明|带上|注明|包含)[^。；]*(?:说话人|谁说)`)
+	atMost = regexp.MustCompile(`(?i)\bat most (\d+)(?: (?:items?|memories|facts|entries))?\b|最多\s*(\d+)\s*条`)
+	under  = regexp.MustCompile(`(?i)\b(?:under|below|within|at most|fewer than) (\d+) words\b|(\d+)\s*[个]?[字词]以内`)
+	dated  = regexp.MustCompile(`(?i)\b(?:with|put|write|include|keep|state|start|begin|name|add)\b[^.;]*\b(?:the|` +
+		`its) dates?\b|(?:写明|带上|注明|包含)[^。；]*日期`)
+	spoken = regexp.MustCompile(`(?i)\b(?:with|put|write|include|keep|state|start|begin|name|say)\b[^.;` +
+		`]*\b(?:speakers?|who said|whose)\b|(?:写明|带上|注明|包含)[^。；]*(?:说话人|谁说)`)
 	terse   = regexp.MustCompile(`(?i)\b(?:compact|terse|telegraphic|without (?:filler|stop) words)\b|精简`)
 	fillers = regexp.MustCompile(`(?i)\b(?:leave out|drop|without|omit)\b[^.;]*\bfillers?\b`)
-	generic = annotate.Terms("memory memories store stored item items span fact facts information retrieved existing new lasting incoming worth keep keeping remember detail details skill user content conversation message")
+	generic = annotate.Terms("memory memories store stored item items span fact facts information retrieved " +
+		"existing new lasting incoming worth keep keeping remember detail details skill user content conversation " +
+		"message")
 )
 
 // Compile reads a skill by its fields.
@@ -51,7 +55,8 @@ func Compile(s prompt.MemorySkill) Filter {
 	rules := joined(append(slices.Clone(s.HowToApply), s.Constraints...)...)
 	f.length = number(under.FindStringSubmatch(rules))
 	f.most = number(atMost.FindStringSubmatch(under.ReplaceAllString(rules, "")))
-	f.dated, f.spoken, f.short, f.lean = dated.MatchString(rules), spoken.MatchString(rules), terse.MatchString(rules), fillers.MatchString(rules)
+	f.dated, f.spoken, f.short, f.lean = dated.MatchString(rules), spoken.MatchString(rules), terse.MatchString(rules),
+		fillers.MatchString(rules)
 	return f
 }
 
@@ -69,7 +74,8 @@ func (f Filter) fit(s Heard) float64 {
 	if s.shows&f.refused&(question|greeting) != 0 {
 		return 0
 	}
-	score := float64(bits.OnesCount32(uint32(s.shows&f.wanted&^fact))) - 2*float64(bits.OnesCount32(uint32(s.shows&f.refused)))
+	score := float64(bits.OnesCount32(uint32(s.shows&f.wanted&^fact))) -
+		2*float64(bits.OnesCount32(uint32(s.shows&f.refused)))
 	if s.shows&f.wanted&fact != 0 {
 		score += 0.5 // what nearly all sentences are says little
 	}

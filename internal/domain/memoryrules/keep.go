@@ -47,7 +47,11 @@ type Heard struct {
 }
 
 // filler says how strongly something is meant, or that somebody speaks.
-var filler = regexp.MustCompile(`(?i)^\W*(?:hey|hi|hello|wow|whoa|woah|oh|ah|aw+|yeah|yep|yup|yes|nope|ok|okay|well|hmm|haha|lol|thanks?|thank|please|cheers|really|super|totally|definitely|actually|basically|literally|absolutely|truly|completely|especially|certainly|probably|maybe|perhaps|kinda|sorta|pretty|quite|rather|somewhat|always|even|still|yet|though|anyway|like|know|guess|mean|think|lots?|bit|thing|things|stuff|something|great|awesome|amazing|good|nice|cool|wonderful|fantastic|incredible)\W*$`)
+var filler = regexp.MustCompile(`(?i)^\W*(?:hey|hi|hello|wow|whoa|woah|oh|ah|aw+|yeah|yep|yup|yes|nope|ok|okay|well|` +
+	`hmm|haha|lol|thanks?|thank|please|cheers|really|super|totally|definitely|actually|basically|literally|` +
+	`absolutely|truly|completely|especially|certainly|probably|maybe|perhaps|kinda|sorta|pretty|quite|rather|` +
+	`somewhat|always|even|still|yet|though|anyway|like|know|guess|mean|think|lots?|bit|thing|things|stuff|something|` +
+	`great|awesome|amazing|good|nice|cool|wonderful|fantastic|incredible)\W*$`)
 
 // owned finds whose record a tool was asked for or gave.
 var owned = regexp.MustCompile(`(?i)\b(?:user|customer|client|account|member|owner)_?(?:id|name)\W+([\w.@-]+)`)
@@ -72,7 +76,8 @@ func Hear(messages []prompt.Message) (out []Heard) {
 		}
 		for _, s := range mask.Sentences(message) {
 			terms := annotate.Terms(s.Raw)
-			h := Heard{Sentence: s, speaker: message.Name, date: date, shows: shows(s, len(terms)), terms: annotate.Distinct(terms, len(terms))}
+			h := Heard{Sentence: s, speaker: message.Name, date: date, shows: shows(s, len(terms)),
+				terms: annotate.Distinct(terms, len(terms))}
 			for _, w := range strings.Fields(s.Raw) {
 				if len(lexical.Words(w)) > 0 || refuses.MatchString(w) {
 					h.compact = append(h.compact, w)
@@ -119,7 +124,8 @@ func keep(m prompt.Material) any {
 	memories := annotate.Each(m.Stored, func(s prompt.Stored) Known { return Recall(s.Handle, s.Content) })
 	actions := []any{}
 	for _, a := range Keep(Hear(m.Messages), memories, annotate.Each(m.Bank, Compile)) {
-		fields := map[string]any{"type": a.Type, "evidence": a.Evidence, "skill": a.Skill, "content": a.Content, "about": a.About, "memory_type": a.Kind, "target": a.Target}
+		fields := map[string]any{"type": a.Type, "evidence": a.Evidence, "skill": a.Skill, "content": a.Content,
+			"about": a.About, "memory_type": a.Kind, "target": a.Target}
 		maps.DeleteFunc(fields, func(_ string, v any) bool { return v == "" })
 		actions = append(actions, fields)
 	}
@@ -164,7 +170,8 @@ func Keep(heard []Heard, memories []Known, filters []Filter) (out []Action) {
 // order lets the more drastic action go first.
 var order = map[string]float64{"insert": 1, "update": 2, "delete": 3}
 
-var takenBack = han(`no longer|not any ?more|any ?more|cancel\w+|called off|forget (?:about )?(?:it|that)|never mind`, `不再|取消|作废|算了`)
+var takenBack = han(`no longer|not any ?more|any ?more|cancel\w+|called off|forget (?:about )?(?:it|that)|never mind`,
+	`不再|取消|作废|算了`)
 
 // serves tells whether the stored memories let the action be taken at all.
 func (f Filter) serves(s Heard, closest Known, share float64) bool {

@@ -28,7 +28,8 @@ func probes(m prompt.Material) any {
 	for _, s := range Telling(said, most) {
 		begins, ends := halves(strings.TrimRight(stamp.ReplaceAllString(s.Raw, ""), ".!。！ "))
 		if len(annotate.Terms(ends)) > 0 {
-			out = append(out, map[string]any{"question": fmt.Sprintf(form, begins), "answer": ends, "evidence": []int{s.Index}})
+			out = append(out, map[string]any{"question": fmt.Sprintf(form, begins), "answer": ends,
+				"evidence": []int{s.Index}})
 		}
 	}
 	return out

@@ -48,8 +48,10 @@ func keyFacts(m prompt.Material) any {
 	said := slices.DeleteFunc(sentences(m), func(s annotate.Sentence) bool { return s.Question })
 	ranked := slices.Clone(said)
 	slices.SortStableFunc(ranked, func(a, b annotate.Sentence) int { return telling(b) - telling(a) })
-	kept := first(annotate.Distinct(annotate.Each(ranked, func(s annotate.Sentence) string { return s.Raw }), len(ranked)), room(m, 3))
-	told := slices.DeleteFunc(annotate.Each(said, func(s annotate.Sentence) string { return s.Raw }), func(raw string) bool { return !slices.Contains(kept, raw) })
+	kept := first(annotate.Distinct(annotate.Each(ranked, func(s annotate.Sentence) string { return s.Raw }),
+		len(ranked)), room(m, 3))
+	told := slices.DeleteFunc(annotate.Each(said, func(s annotate.Sentence) string { return s.Raw }),
+		func(raw string) bool { return !slices.Contains(kept, raw) })
 	return annotate.Distinct(told, len(told))
 }
 

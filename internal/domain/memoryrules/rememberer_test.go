@@ -49,8 +49,10 @@ func span(lines ...string) (out []prompt.Message) {
 }
 
 func inserting(change func(*prompt.MemorySkill)) prompt.MemorySkill {
-	s := prompt.MemorySkill{Name: "insert", Action: "insert", Description: "Adds lasting facts that the store does not hold yet.", Purpose: "Keep facts.",
-		WhenToUse: []string{"The span brings facts, events or plans"}, HowToApply: []string{"One fact in one item"}, Constraints: []string{"Ignore greetings and questions"}}
+	s := prompt.MemorySkill{Name: "insert", Action: "insert",
+		Description: "Adds lasting facts that the store does not hold yet.", Purpose: "Keep facts.",
+		WhenToUse: []string{"The span brings facts, events or plans"}, HowToApply: []string{"One fact in one item"},
+		Constraints: []string{"Ignore greetings and questions"}}
 	if change != nil {
 		change(&s)
 	}
@@ -81,7 +83,8 @@ func contents(as []action) (out []string) {
 	return out
 }
 
-var talk = span("Ada|Hey! I went to the pottery workshop in Bergen last Friday. How are you?", "Bo|Thanks! I love hiking with my sister.")
+var talk = span("Ada|Hey! I went to the pottery workshop in Bergen last Friday. How are you?",
+	"Bo|Thanks! I love hiking with my sister.")
 
 // What a skill says decides, and what it is called does not.
 func TestASkillIsObeyedByItsFieldsAndNotByItsName(t *testing.T) {
@@ -90,10 +93,13 @@ func TestASkillIsObeyedByItsFieldsAndNotByItsName(t *testing.T) {
 		return actionsOf(t, prompt.Material{Messages: talk, Bank: []prompt.MemorySkill{inserting(change)}})
 	}
 	plain := contents(ask(nil))
-	if !slices.Equal(plain, []string{"I went to the pottery workshop in Bergen last Friday.", "I love hiking with my sister."}) {
+	if !slices.Equal(plain, []string{"I went to the pottery workshop in Bergen last Friday.",
+		"I love hiking with my sister."}) {
 		t.Fatalf("kept %q", plain)
 	}
-	if renamed := ask(func(s *prompt.MemorySkill) { s.Name = "delete_nothing" }); !slices.Equal(contents(renamed), plain) || renamed[0].Skill != "delete_nothing" {
+	if renamed := ask(func(s *prompt.MemorySkill) {
+		s.Name = "delete_nothing"
+	}); !slices.Equal(contents(renamed), plain) || renamed[0].Skill != "delete_nothing" {
 		t.Errorf("renamed: %+v", renamed)
 	}
 	for what, c := range map[string]struct {
@@ -102,23 +108,30 @@ func TestASkillIsObeyedByItsFieldsAndNotByItsName(t *testing.T) {
 	}{
 		"form": {func(s *prompt.MemorySkill) {
 			s.HowToApply = []string{"Write each item with the date and the name of the speaker"}
-		}, []string{"2023-05-08 Ada: I went to the pottery workshop in Bergen last Friday.", "2023-05-08 Bo: I love hiking with my sister."}},
+		}, []string{"2023-05-08 Ada: I went to the pottery workshop in Bergen last Friday.",
+			"2023-05-08 Bo: I love hiking with my sister."}},
 		"limit": {func(s *prompt.MemorySkill) { s.Constraints = append(s.Constraints, "At most 1 item") }, plain[:1]},
 		"class": {func(s *prompt.MemorySkill) {
 			s.Description, s.Purpose, s.WhenToUse = "Adds preferences.", "", []string{"The span tells of preferences"}
 		}, plain[1:]},
-		"ignore": {func(s *prompt.MemorySkill) { s.Constraints = append(s.Constraints, "Ignore family and preferences") }, plain[:1]},
+		"ignore": {func(s *prompt.MemorySkill) {
+			s.Constraints = append(s.Constraints, "Ignore family and preferences")
+		}, plain[:1]},
 		"action": {func(s *prompt.MemorySkill) { s.Action = "noop" }, nil},
 	} {
 		if got := contents(ask(c.change)); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", what, got, c.want)
 		}
 	}
-	wordy := actionsOf(t, prompt.Material{Messages: span("Ada|Well, I really love that totally quiet lighthouse."), Bank: []prompt.MemorySkill{inserting(func(s *prompt.MemorySkill) { s.HowToApply = []string{"Leave out filler words"} })}})
+	wordy := actionsOf(t, prompt.Material{Messages: span("Ada|Well, I really love that totally quiet lighthouse."),
+		Bank: []prompt.MemorySkill{inserting(func(s *prompt.MemorySkill) {
+			s.HowToApply = []string{"Leave out filler words"}
+		})}})
 	if !slices.Equal(contents(wordy), []string{"love quiet lighthouse."}) {
 		t.Errorf("fillers: %q", contents(wordy))
 	}
-	if short := contents(ask(func(s *prompt.MemorySkill) { s.HowToApply = []string{"Keep items compact"} })); len(short) != 2 || len(short[0]) >= len(plain[0]) {
+	if short := contents(ask(func(s *prompt.MemorySkill) { s.HowToApply = []string{"Keep items compact"} })); len(
+		short) != 2 || len(short[0]) >= len(plain[0]) {
 		t.Errorf("short: %q", short)
 	}
 }
@@ -129,10 +142,13 @@ func TestRecordsAreNamedAfterTheirOwner(t *testing.T) {
 	bank := []prompt.MemorySkill{inserting(func(s *prompt.MemorySkill) {
 		s.HowToApply = []string{"Start each item with the name of the speaker, or of whose record it is"}
 	})}
-	lines := []prompt.Message{{Index: 0, Role: "tool", Content: "call find_locker: member_id vera_77"}, {Index: 1, Role: "tool", Content: "find_locker keys: colour red, number 12"},
-		{Index: 2, Role: "tool", Content: "call find_locker: member_id bo_8"}, {Index: 3, Role: "tool", Content: "find_locker keys: colour blue, number 9"}}
+	lines := []prompt.Message{{Index: 0, Role: "tool", Content: "call find_locker: member_id vera_77"},
+		{Index: 1, Role: "tool", Content: "find_locker keys: colour red, number 12"},
+		{Index: 2, Role: "tool", Content: "call find_locker: member_id bo_8"},
+		{Index: 3, Role: "tool", Content: "find_locker keys: colour blue, number 9"}}
 	got := contents(actionsOf(t, prompt.Material{Messages: lines, Bank: bank}))
-	want := []string{"vera_77: call find_locker: member_id vera_77", "vera_77: find_locker keys: colour red, number 12", "bo_8: call find_locker: member_id bo_8", "bo_8: find_locker keys: colour blue, number 9"}
+	want := []string{"vera_77: call find_locker: member_id vera_77", "vera_77: find_locker keys: colour red, number 12",
+		"bo_8: call find_locker: member_id bo_8", "bo_8: find_locker keys: colour blue, number 9"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
@@ -147,7 +163,8 @@ func TestOtherPeopleAndPlacesFollow(t *testing.T) {
 		other = append(other, m)
 	}
 	bank := []prompt.MemorySkill{inserting(nil)}
-	one, two := actionsOf(t, prompt.Material{Messages: talk, Bank: bank}), actionsOf(t, prompt.Material{Messages: other, Bank: bank})
+	one, two := actionsOf(t, prompt.Material{Messages: talk, Bank: bank}),
+		actionsOf(t, prompt.Material{Messages: other, Bank: bank})
 	for i := range one {
 		one[i].Content, one[i].About = swap.Replace(one[i].Content), swap.Replace(one[i].About)
 	}
@@ -158,12 +175,18 @@ func TestOtherPeopleAndPlacesFollow(t *testing.T) {
 
 func TestStoredMemoriesAreCorrectedTakenBackAndNotRepeated(t *testing.T) {
 	t.Parallel()
-	stored := []prompt.Stored{{Handle: "m0", Content: "The pottery workshop is on Tuesday."}, {Handle: "m1", Content: "Has a ticket for the opera in Oslo."}, {Handle: "m2", Content: "Ada keeps two grey rabbits."}}
+	stored := []prompt.Stored{{Handle: "m0", Content: "The pottery workshop is on Tuesday."},
+		{Handle: "m1", Content: "Has a ticket for the opera in Oslo."},
+		{Handle: "m2", Content: "Ada keeps two grey rabbits."}}
 	bank := []prompt.MemorySkill{inserting(nil),
-		{Name: "u", Action: "update", Description: "Revises an item when the span corrects it.", WhenToUse: []string{"The span tells of a change or a correction"}, Constraints: []string{"Create nothing"}},
-		{Name: "d", Action: "delete", Description: "Removes what was cancelled.", WhenToUse: []string{"A plan is cancelled, or facts changed"}, Constraints: []string{"When unsure do nothing"}}}
+		{Name: "u", Action: "update", Description: "Revises an item when the span corrects it.",
+			WhenToUse: []string{"The span tells of a change or a correction"}, Constraints: []string{"Create nothing"}},
+		{Name: "d", Action: "delete", Description: "Removes what was cancelled.",
+			WhenToUse:   []string{"A plan is cancelled, or facts changed"},
+			Constraints: []string{"When unsure do nothing"}}}
 	got := actionsOf(t, prompt.Material{Stored: stored, Bank: bank,
-		Messages: span("Ada|The pottery workshop is actually on Thursday now. The opera in Oslo is cancelled, I have no ticket. Ada keeps two grey rabbits.")})
+		Messages: span("Ada|The pottery workshop is actually on Thursday now. The opera in Oslo is cancelled, I " +
+			"have no ticket. Ada keeps two grey rabbits.")})
 	want := []struct{ kind, target string }{{"update", "m0"}, {"delete", "m1"}}
 	if len(got) != len(want) {
 		t.Fatalf("%+v", got)
@@ -183,20 +206,26 @@ func TestEditsFollowTheCases(t *testing.T) {
 		Action, Name string
 		Skill        *struct{ Name, Description string }
 	}) {
-		raw, _ := json.Marshal(Answers["changes"](prompt.Material{Bank: []prompt.MemorySkill{inserting(nil)}, Cases: json.RawMessage(cases), Failed: failed, Limits: map[string]int{"max_changes": 3}}))
+		raw, _ := json.Marshal(Answers["changes"](
+			prompt.Material{Bank: []prompt.MemorySkill{inserting(nil)}, Cases: json.RawMessage(cases), Failed: failed,
+				Limits: map[string]int{"max_changes": 3}}))
 		if err := json.Unmarshal(raw, &out); err != nil {
 			t.Fatal(err)
 		}
 		return out
 	}
-	health := `[{"handle":"c0","mechanism":"storage","evidence":["My doctor says I am allergic"],"retrieved":["I went out"]},{"handle":"c1","mechanism":"storage","evidence":["The injury needs surgery"]}]`
-	if got := edits(nil, health); len(got) != 1 || got[0].Skill == nil || got[0].Skill.Name != "capture_health" || !strings.Contains(got[0].Skill.Description, "health") {
+	health := `[{"handle":"c0","mechanism":"storage","evidence":["My doctor says I am allergic"],"retrieved":["I ` +
+		`went out"]},{"handle":"c1","mechanism":"storage","evidence":["The injury needs surgery"]}]`
+	if got := edits(nil, health); len(got) != 1 || got[0].Skill == nil || got[0].Skill.Name != "capture_health" ||
+		!strings.Contains(got[0].Skill.Description, "health") {
 		t.Fatalf("%+v", got)
 	}
-	if got := edits([]string{"added capture_health: no better"}, health); len(got) > 0 && got[0].Skill.Name == "capture_health" {
+	if got := edits([]string{"added capture_health: no better"}, health); len(got) > 0 &&
+		got[0].Skill.Name == "capture_health" {
 		t.Errorf("tried again: %+v", got)
 	}
-	if got := edits(nil, `[{"handle":"c0","mechanism":"retrieval"}]`); len(got) != 1 || got[0].Action != "refine_existing" || got[0].Name != "insert" {
+	if got := edits(nil, `[{"handle":"c0","mechanism":"retrieval"}]`); len(got) != 1 ||
+		got[0].Action != "refine_existing" || got[0].Name != "insert" {
 		t.Errorf("retrieval: %+v", got)
 	}
 	if got := edits(nil, `[{"handle":"c0","mechanism":"unanswerable"}]`); len(got) != 0 {
@@ -217,8 +246,10 @@ func TestWhatFindsNoRoomIsMadeShorter(t *testing.T) {
 			How []string `json:"how_to_apply"`
 		}
 	}) {
-		raw, _ := json.Marshal(Answers["changes"](prompt.Material{Bank: bank, Failed: failed, Limits: map[string]int{"max_changes": 1},
-			Cases: json.RawMessage(`[{"handle":"c0","mechanism":"storage","evidence":["Ada: I visited the old harbour museum with my doctor last week"],"retrieved":["The weather stayed grey"]}]`)}))
+		raw, _ := json.Marshal(Answers["changes"](
+			prompt.Material{Bank: bank, Failed: failed, Limits: map[string]int{"max_changes": 1},
+				Cases: json.RawMessage(`[{"handle":"c0","mechanism":"storage","evidence":["Ada: I visited the old ` +
+					`harbour museum with my doctor last week"],"retrieved":["The weather stayed grey"]}]`)}))
 		if err := json.Unmarshal(raw, &out); err != nil {
 			t.Fatal(err)
 		}
@@ -228,15 +259,20 @@ func TestWhatFindsNoRoomIsMadeShorter(t *testing.T) {
 	if len(first) != 1 || first[0].Changes == nil || !slices.Contains(first[0].Changes.How, brief) {
 		t.Fatalf("%+v", first)
 	}
-	if again := edits([]prompt.MemorySkill{inserting(nil)}, "refined insert ("+brief+")"); len(again) != 1 || again[0].Skill == nil {
+	if again := edits([]prompt.MemorySkill{inserting(nil)}, "refined insert ("+brief+")"); len(again) != 1 ||
+		again[0].Skill == nil {
 		t.Errorf("tried again: %+v", again)
 	}
-	compact := edits([]prompt.MemorySkill{inserting(func(s *prompt.MemorySkill) { s.HowToApply = first[0].Changes.How })})
+	compact := edits([]prompt.MemorySkill{
+		inserting(func(s *prompt.MemorySkill) { s.HowToApply = first[0].Changes.How })})
 	if len(compact) != 1 || compact[0].Changes == nil || !slices.Contains(compact[0].Changes.How, lean) {
 		t.Errorf("still no room: %+v", compact)
 	}
-	compact = edits([]prompt.MemorySkill{inserting(func(s *prompt.MemorySkill) { s.HowToApply = first[0].Changes.How })}, "refined insert ("+lean+")")
-	if len(compact) != 1 || compact[0].Skill == nil || !slices.Contains(compact[0].Skill.How, brief) || slices.Contains(compact[0].Skill.How, timed) {
+	compact = edits([]prompt.MemorySkill{inserting(func(s *prompt.MemorySkill) {
+		s.HowToApply = first[0].Changes.How
+	})}, "refined insert ("+lean+")")
+	if len(compact) != 1 || compact[0].Skill == nil || !slices.Contains(compact[0].Skill.How, brief) ||
+		slices.Contains(compact[0].Skill.How, timed) {
 		t.Errorf("added in another form: %+v", compact)
 	}
 }

@@ -23,8 +23,9 @@ type Registry struct {
 
 var (
 	listed     = regexp.MustCompile(`(?m)^- (\w+)\((.+?)\): `)
-	introduced = regexp.MustCompile(`(?:^|[.,!?;] |\b[Hh](?:i|ello|ey),? )(?:[Mm]y name is|[Cc]all me|I'm|I am) (\p{Lu}[\p{L}'’-]+)(?:[.,!?;]|$| and | from )|(?:我叫|我的名字是)\s*(\p{Han}{2,3}?)(?:[，。,.！!]|$)`)
-	personal   = regexp.MustCompile(`^[\p{Lu}\p{Han}]`)
+	introduced = regexp.MustCompile(`(?:^|[.,!?;] |\b[Hh](?:i|ello|ey),? )(?:[Mm]y name is|[Cc]all me|I'm|I am) ` +
+		`(\p{Lu}[\p{L}'’-]+)(?:[.,!?;]|$| and | from )|(?:我叫|我的名字是)\s*(\p{Han}{2,3}?)(?:[，。,.！!]|$)`)
+	personal = regexp.MustCompile(`^[\p{Lu}\p{Han}]`)
 )
 
 // Targets are whom a call is about. A question is looked up with each target; a
@@ -52,7 +53,9 @@ func Targets(r Registry, m prompt.Material) (out []Pair) {
 			out = kept
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(out), func(p Pair) bool { return len(r.Types) > 0 && !slices.Contains(r.Types, p.Type) })
+	return slices.DeleteFunc(slices.Clone(out), func(p Pair) bool {
+		return len(r.Types) > 0 && !slices.Contains(r.Types, p.Type)
+	})
 }
 
 // users are who speaks for the user, by their names.

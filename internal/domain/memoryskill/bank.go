@@ -29,7 +29,8 @@ func NewBank(capacity int, versions ...Version) (Bank, error) {
 		}
 	}
 	if len(versions) > capacity {
-		return Bank{}, fault.Newf(fault.QuotaExceeded, "%d skills do not fit into a bank of %d", len(versions), capacity)
+		return Bank{}, fault.Newf(fault.QuotaExceeded, "%d skills do not fit into a bank of %d", len(versions),
+			capacity)
 	}
 	return b, nil
 }
@@ -73,7 +74,9 @@ func (b Bank) Get(name string) (Version, bool) {
 }
 
 func (b Bank) find(name string) (int, bool) {
-	return slices.BinarySearchFunc(b.versions, name, func(v Version, name string) int { return strings.Compare(v.Skill.Name, name) })
+	return slices.BinarySearchFunc(b.versions, name, func(v Version, name string) int {
+		return strings.Compare(v.Skill.Name, name)
+	})
 }
 
 // Hash names the bank by what it holds: 64 hexadecimal digits. How it came about
@@ -99,7 +102,8 @@ func (b Bank) Add(s Skill, author Author, origin string) (Bank, error) {
 		return b, exists(v.Skill.Name)
 	}
 	if len(b.versions) >= b.capacity {
-		return b, fault.New(fault.QuotaExceeded, fmt.Sprintf("the bank holds %d skills already", len(b.versions)), "remove one first, or raise the bank's capacity")
+		return b, fault.New(fault.QuotaExceeded, fmt.Sprintf("the bank holds %d skills already", len(b.versions)),
+			"remove one first, or raise the bank's capacity")
 	}
 	return b.changed(slices.Insert(slices.Clone(b.versions), i, v)), nil
 }
@@ -113,7 +117,8 @@ func (b Bank) Refine(s Skill, author Author, origin string) (Bank, error) {
 	}
 	current := b.versions[i]
 	if ParseAction(string(s.Action)) != current.Skill.Action {
-		return b, fault.New(fault.Protected, fmt.Sprintf("skill %q is for %s; a refinement cannot make it %s", s.Name, current.Skill.Action, line(string(s.Action))),
+		return b, fault.New(fault.Protected, fmt.Sprintf("skill %q is for %s; a refinement cannot make it %s", s.Name,
+			current.Skill.Action, line(string(s.Action))),
 			"add another skill for the other action")
 	}
 	v, err := NewVersion(s, current.ID, author, origin)
@@ -145,5 +150,6 @@ func (b Bank) changed(versions []Version) Bank {
 }
 
 func exists(name string) error {
-	return fault.New(fault.AlreadyExists, fmt.Sprintf("the bank has a skill %q already", name), "refine it, or choose another name")
+	return fault.New(fault.AlreadyExists, fmt.Sprintf("the bank has a skill %q already", name),
+		"refine it, or choose another name")
 }

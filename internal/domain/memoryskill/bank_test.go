@@ -51,7 +51,8 @@ func TestEveryChangeMakesAnotherBank(t *testing.T) {
 	}
 	first, _ := grown.Get("capture_dates")
 	second, _ := better.Get("capture_dates")
-	if second.Parent != first.ID || second.ID == first.ID || second.Content == first.Content || second.Author != memoryskill.Human {
+	if second.Parent != first.ID || second.ID == first.ID || second.Content == first.Content ||
+		second.Author != memoryskill.Human {
 		t.Errorf("%+v\n%+v", first, second)
 	}
 	back, err := better.Remove("capture_dates")
@@ -106,14 +107,28 @@ func TestBankRefusesWhatWouldBreakIt(t *testing.T) {
 		do   func() (memoryskill.Bank, error)
 		code fault.Code
 	}{
-		"add a taken name":      {func() (memoryskill.Bank, error) { return b.Add(taken, memoryskill.Designer, "") }, fault.AlreadyExists},
-		"refine to delete":      {func() (memoryskill.Bank, error) { return b.Refine(asDelete, memoryskill.Designer, "") }, fault.Protected},
-		"refine a primitive":    {func() (memoryskill.Bank, error) { return b.Refine(insertAsUpdate, memoryskill.Designer, "") }, fault.Protected},
-		"refine what is not":    {func() (memoryskill.Bank, error) { return b.Refine(unknown, memoryskill.Designer, "") }, fault.NotFound},
-		"refine without change": {func() (memoryskill.Bank, error) { return b.Refine(dates(), memoryskill.Designer, "") }, fault.InvalidArgument},
-		"remove a primitive":    {func() (memoryskill.Bank, error) { return b.Remove("insert") }, fault.Protected},
-		"remove what is not":    {func() (memoryskill.Bank, error) { return b.Remove("capture_places") }, fault.NotFound},
-		"add to a full bank":    {func() (memoryskill.Bank, error) { return seeded(t, 4).Add(dates(), memoryskill.Designer, "") }, fault.QuotaExceeded},
+		"add a taken name": {func() (memoryskill.Bank, error) {
+			return b.Add(taken, memoryskill.Designer, "")
+		}, fault.AlreadyExists},
+		"refine to delete": {func() (memoryskill.Bank, error) {
+			return b.Refine(asDelete, memoryskill.Designer, "")
+		}, fault.Protected},
+		"refine a primitive": {func() (memoryskill.Bank, error) {
+			return b.Refine(insertAsUpdate, memoryskill.Designer, "")
+		}, fault.Protected},
+		"refine what is not": {func() (memoryskill.Bank, error) {
+			return b.Refine(unknown, memoryskill.Designer, "")
+		}, fault.NotFound},
+		"refine without change": {func() (memoryskill.Bank, error) {
+			return b.Refine(dates(), memoryskill.Designer, "")
+		}, fault.InvalidArgument},
+		"remove a primitive": {func() (memoryskill.Bank, error) { return b.Remove("insert") }, fault.Protected},
+		"remove what is not": {func() (memoryskill.Bank, error) {
+			return b.Remove("capture_places")
+		}, fault.NotFound},
+		"add to a full bank": {func() (memoryskill.Bank, error) {
+			return seeded(t, 4).Add(dates(), memoryskill.Designer, "")
+		}, fault.QuotaExceeded},
 	} {
 		after, err := c.do()
 		if fault.CodeOf(err) != c.code {
@@ -221,7 +236,8 @@ func TestSnapshotBindsBankPolicyAndOptimiser(t *testing.T) {
 	if err := s.Verify(b, other, policy.Adam{}); fault.CodeOf(err) != fault.VersionConflict {
 		t.Errorf("another policy: %v", err)
 	}
-	if err := s.Verify(added(t, b, "capture_dates"), weights, policy.Adam{}); fault.CodeOf(err) != fault.VersionConflict {
+	if err := s.Verify(added(t, b, "capture_dates"), weights, policy.Adam{}); fault.CodeOf(err) !=
+		fault.VersionConflict {
 		t.Errorf("another bank: %v", err)
 	}
 	s.Hash = s.Bank
@@ -237,7 +253,8 @@ func TestDifficultyFollowsItsFormulas(t *testing.T) {
 		failures    int
 		linear, log float64
 	}{
-		{0, 1, 1, .693147181}, {0, 4, 4, 1.609437912}, {.45, 3, 1.65, .762461899}, {.2, 2, 1.6, .878889831}, {1.2, 5, 0, 0},
+		{0, 1, 1, .693147181}, {0, 4, 4, 1.609437912}, {.45, 3, 1.65, .762461899}, {.2, 2, 1.6, .878889831},
+		{1.2, 5, 0, 0},
 	} {
 		linear, log := memoryskill.Linear.Of(c.score, c.failures), memoryskill.Log.Of(c.score, c.failures)
 		if math.Abs(linear-c.linear) > 1e-6 || math.Abs(log-c.log) > 1e-6 {
@@ -272,11 +289,14 @@ func TestRecipesAreSelectableByName(t *testing.T) {
 func TestSelectionsAreScoredByTheQueriesThatMetThem(t *testing.T) {
 	t.Parallel()
 	episode := policy.Episode{
-		Decisions: []policy.Decision{{ID: "1", Chosen: []string{"a", "b"}}, {ID: "2", Chosen: []string{"a"}}, {ID: "3", Chosen: []string{"c"}}},
-		Queries:   []policy.Query{{Score: 1, Scored: true, Retrieved: []string{"1"}}, {Score: .5, Scored: true, Retrieved: []string{"2"}}, {Retrieved: []string{"2", "3"}}},
+		Decisions: []policy.Decision{{ID: "1", Chosen: []string{"a", "b"}}, {ID: "2", Chosen: []string{"a"}},
+			{ID: "3", Chosen: []string{"c"}}},
+		Queries: []policy.Query{{Score: 1, Scored: true, Retrieved: []string{"1"}},
+			{Score: .5, Scored: true, Retrieved: []string{"2"}}, {Retrieved: []string{"2", "3"}}},
 	}
 	got := memoryskill.Tally(map[string]memoryskill.Stats{"a": {Count: 1, Mean: 0}}, []policy.Episode{episode}, false)
-	if a, b, c := got["a"], got["b"], got["c"]; a.Count != 3 || math.Abs(a.Mean-.5) > 1e-9 || b.Count != 1 || b.Mean != 1 || c.Count != 0 || c.Usage <= 0 || a.Usage <= c.Usage {
+	if a, b, c := got["a"], got["b"], got["c"]; a.Count != 3 || math.Abs(a.Mean-.5) > 1e-9 || b.Count != 1 ||
+		b.Mean != 1 || c.Count != 0 || c.Usage <= 0 || a.Usage <= c.Usage {
 		t.Errorf("%+v", got)
 	}
 	whole := memoryskill.Tally(nil, []policy.Episode{episode}, true)

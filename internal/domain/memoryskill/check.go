@@ -20,7 +20,8 @@ const (
 
 // placeholder is a slot for context: the prompt has places of its own for span
 // and memories, and a skill that brings another one would show it unfilled.
-var placeholder = regexp.MustCompile(`\{\{|\}\}|\$\{|\{[A-Za-z_][A-Za-z0-9_ ]*\}|<<[^<>]+>>|\[(?:INSERT|YOUR|TODO|PLACEHOLDER)\b[^\]]*\]`)
+var placeholder = regexp.MustCompile(`\{\{|\}\}|\$\{|\{[A-Za-z_][A-Za-z0-9_ ` +
+	`]*\}|<<[^<>]+>>|\[(?:INSERT|YOUR|TODO|PLACEHOLDER)\b[^\]]*\]`)
 
 // Check refuses a skill that cannot be used: a part missing or too long, a
 // placeholder, or text that would attack its reader. The error names the field.
@@ -56,7 +57,8 @@ func Check(s Skill) error {
 				return wrong("shorten it", "%s has %d characters in one text; %d are allowed", f.name, n, limit)
 			}
 			if found := placeholder.FindString(text); found != "" {
-				return wrong("say it in words; span and memories are shown beside the skill", "%s holds the placeholder %q", f.name, found)
+				return wrong("say it in words; span and memories are shown beside the skill",
+					"%s holds the placeholder %q", f.name, found)
 			}
 		}
 	}

@@ -29,7 +29,8 @@ func Differences(from, to Bank) []Difference {
 			j++
 		default:
 			if from.versions[i].ID != to.versions[j].ID {
-				all = append(all, Difference{Name: to.versions[j].Skill.Name, Kind: Refined, Before: from.versions[i], After: to.versions[j]})
+				all = append(all, Difference{Name: to.versions[j].Skill.Name, Kind: Refined, Before: from.versions[i],
+					After: to.versions[j]})
 			}
 			i, j = i+1, j+1
 		}

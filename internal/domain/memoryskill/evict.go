@@ -33,7 +33,8 @@ func Evict(b Bank, stats map[string]Stats) (name string, err error) {
 		}
 	}
 	if name == "" {
-		return "", fault.New(fault.QuotaExceeded, "every skill of the bank is a primitive or too young to judge", "raise the bank's capacity, or remove a skill by hand")
+		return "", fault.New(fault.QuotaExceeded, "every skill of the bank is a primitive or too young to judge",
+			"raise the bank's capacity, or remove a skill by hand")
 	}
 	return name, nil
 }

@@ -20,7 +20,8 @@ func TestImportOfAnExportChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := b.Export()
-	if names := slices.Sorted(maps.Keys(files)); !slices.Equal(names, []string{"capture_dates.md", "delete.md", "insert.md", "noop.md", "update.md"}) {
+	if names := slices.Sorted(maps.Keys(files)); !slices.Equal(names,
+		[]string{"capture_dates.md", "delete.md", "insert.md", "noop.md", "update.md"}) {
 		t.Errorf("%v", names)
 	}
 	again, err := b.Import(files, "folder")
@@ -34,7 +35,8 @@ func TestImportAddsAndRefines(t *testing.T) {
 	b := seeded(t, 30)
 	files := b.Export()
 	files["dates.md"] = memoryskill.Render(dates())
-	files["insert.md"] = []byte(strings.Replace(string(files["insert.md"]), "Store facts that are missing.", "Store what is missing.", 1))
+	files["insert.md"] = []byte(strings.Replace(string(files["insert.md"]), "Store facts that are missing.",
+		"Store what is missing.", 1))
 	delete(files, "noop.md")
 	after, err := b.Import(files, "folder")
 	if err != nil {
@@ -44,7 +46,8 @@ func TestImportAddsAndRefines(t *testing.T) {
 	for _, d := range memoryskill.Differences(b, after) {
 		kinds[d.Name] = d.Kind
 	}
-	if len(kinds) != 2 || kinds["capture_dates"] != memoryskill.Added || kinds["insert"] != memoryskill.Refined || after.Parent() != b.Hash() {
+	if len(kinds) != 2 || kinds["capture_dates"] != memoryskill.Added || kinds["insert"] != memoryskill.Refined ||
+		after.Parent() != b.Hash() {
 		t.Errorf("%v", kinds)
 	}
 }
@@ -55,7 +58,8 @@ func TestImportTakesAllFilesOrNone(t *testing.T) {
 	asUpdate := memoryskill.Primitives()[0]
 	asUpdate.Action = memoryskill.Update
 	after, err := b.Import(map[string][]byte{
-		"a.md": memoryskill.Render(dates()), "b.md": memoryskill.Render(dates()), "c.md": []byte("# Empty"), "d.md": memoryskill.Render(asUpdate),
+		"a.md": memoryskill.Render(dates()), "b.md": memoryskill.Render(dates()), "c.md": []byte("# Empty"),
+		"d.md": memoryskill.Render(asUpdate),
 	}, "folder")
 	if err == nil || after.Hash() != b.Hash() || fault.CodeOf(err) == "" {
 		t.Fatalf("%v", err)

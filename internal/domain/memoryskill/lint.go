@@ -24,14 +24,21 @@ type Warning struct {
 // changing are the words by which a text asks for an action on what is stored.
 // A new item is only asked for by name, for "write" and "store" fit all actions.
 var changing = map[Action]*regexp.Regexp{
-	Insert: regexp.MustCompile(`(?i)\b(?:add|insert|create|append|store|save|write)\b[^.;:]{0,40}\b(?:new|additional|separate|another|further)\b[^.;:]{0,20}\b(?:items?|memor(?:y|ies)|entr(?:y|ies)|records?)\b|(?:新增|新建|创建|插入|添加)[^。；]{0,12}(?:条目|记忆|记录)`),
-	Update: regexp.MustCompile(`(?i)\b(?:update|revise|modify|amend|edit|overwrite|rewrite|refine|correct|merge (?:it |this |them )?(?:in|into|with))\b[^.;:]{0,40}\b(?:existing|stored|retrieved|earlier|previous|old|items?|memor(?:y|ies)|entr(?:y|ies)|records?)\b|(?:更新|修改|改写|修订|合并)[^。；]{0,12}(?:已有|现有|条目|记忆|记录)`),
-	Delete: regexp.MustCompile(`(?i)\b(?:delete|remove|drop|discard|erase|purge)\b[^.;:]{0,40}\b(?:existing|stored|retrieved|earlier|previous|old|outdated|items?|memor(?:y|ies)|entr(?:y|ies)|records?)\b|(?:删除|移除|清除|丢弃)[^。；]{0,12}(?:已有|现有|过时|条目|记忆|记录)`),
+	Insert: regexp.MustCompile(`(?i)\b(?:add|insert|create|append|store|save|write)\b[^.;:]{0,40}\b(?:new|` +
+		`additional|separate|another|further)\b[^.;:]{0,20}\b(?:items?|memor(?:y|ies)|entr(?:y|ies)|records?)\b|` +
+		`(?:新增|新建|创建|插入|添加)[^。；]{0,12}(?:条目|记忆|记录)`),
+	Update: regexp.MustCompile(`(?i)\b(?:update|revise|modify|amend|edit|overwrite|rewrite|refine|correct|merge ` +
+		`(?:it |this |them )?(?:in|into|with))\b[^.;:]{0,40}\b(?:existing|stored|retrieved|earlier|previous|old|` +
+		`items?|memor(?:y|ies)|entr(?:y|ies)|records?)\b|(?:更新|修改|改写|修订|合并)[^。；]{0,12}(?:已有|现有|条目|记忆|记录)`),
+	Delete: regexp.MustCompile(`(?i)\b(?:delete|remove|drop|discard|erase|purge)\b[^.;:]{0,40}\b(?:existing|stored|` +
+		`retrieved|earlier|previous|old|outdated|items?|memor(?:y|ies)|entr(?:y|ies)|records?)\b|(?:删除|移除|清除|` +
+		`丢弃)[^。；]{0,12}(?:已有|现有|过时|条目|记忆|记录)`),
 }
 
 var (
 	clauseEnd = regexp.MustCompile(`[.;:!?。；！？]|, (?:but|and never|and do not)`)
-	negation  = regexp.MustCompile(`(?i)\b(?:never|not|no|don't|cannot|avoid|without|nothing|instead of|rather than|unless|leave|other skills?)\b|n't\b|不|勿|禁止|避免|切莫`)
+	negation  = regexp.MustCompile(`(?i)\b(?:never|not|no|don't|cannot|avoid|without|nothing|instead of|rather ` +
+		`than|unless|leave|other skills?)\b|n't\b|不|勿|禁止|避免|切莫`)
 )
 
 // Lint looks for what makes a usable skill work against the bank. A bank's skill
@@ -74,7 +81,9 @@ func LintBank(skills []Skill) []Warning {
 			}
 			if shared := sharedWords(s, other); shared >= maxShared {
 				found = append(found, Warning{Overlap, s.Name, "",
-					fmt.Sprintf("shares %.0f %% of its words with %s; merge them, or tell them apart in the description", 100*shared, other.Name)})
+					fmt.Sprintf(
+						"shares %.0f %% of its words with %s; merge them, or tell them apart in the description",
+						100*shared, other.Name)})
 			}
 		}
 	}

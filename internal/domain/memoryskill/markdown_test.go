@@ -71,8 +71,10 @@ func ExampleSkill_Instructions() {
 
 func TestParseReadsOtherPeoplesMarkdown(t *testing.T) {
 	t.Parallel()
-	md := "\ufeff# Capture Dates\r\n\r\n### description:\r\nStores when things happened\r\nor will happen.\r\n## PURPOSE\r\nMake questions about time answerable.\r\n" +
-		"## When to use\r\n* The span tells a date,\r\n  a weekday or a duration.\r\n## How to Apply\r\n1. Resolve relative dates against the session's date.\r\n2) Write the date into the item.\r\n" +
+	md := "\ufeff# Capture Dates\r\n\r\n### description:\r\nStores when things happened\r\nor will happen.\r\n## " +
+		"PURPOSE\r\nMake questions about time answerable.\r\n" +
+		"## When to use\r\n* The span tells a date,\r\n  a weekday or a duration.\r\n## How to Apply\r\n1. Resolve " +
+		"relative dates against the session's date.\r\n2) Write the date into the item.\r\n" +
 		"## Constraints\r\n- Do not guess a year.\r\n\r\nAction type: INSERT only.\r\n"
 	got, err := memoryskill.Parse([]byte(md))
 	if want := dates(); err != nil || !sameButTitle(got, want) || got.Title != "Capture Dates" {
@@ -105,8 +107,10 @@ func TestParseDropsNothingSilently(t *testing.T) {
 
 // awkward texts could be taken for Markdown of another kind.
 var awkward = []string{
-	"plain", "two  spaces", "## Purpose", "# # x", "- item", "1. first", "---", "Action: INSERT only.", "", "  ", "a\nb", "#tag", "*", "```",
-	"name: x", "日本語の文", "café", "tab\there", "x\u2028y", "## When to Use\n- y", "\x00\x1b[31m", "\xff", "Title ##", ">", "| a | b |", "null", "true",
+	"plain", "two  spaces", "## Purpose", "# # x", "- item", "1. first", "---", "Action: INSERT only.", "", "  ",
+	"a\nb", "#tag", "*", "```",
+	"name: x", "日本語の文", "café", "tab\there", "x\u2028y", "## When to Use\n- y", "\x00\x1b[31m", "\xff", "Title ##", ">",
+	"| a | b |", "null", "true",
 }
 
 func TestParseAfterRenderIsTheIdentity(t *testing.T) {
@@ -122,7 +126,8 @@ func TestParseAfterRenderIsTheIdentity(t *testing.T) {
 	}
 	for range 3000 {
 		s := memoryskill.Skill{
-			Name: []string{"null", "true", "abc", "on2"}[r.IntN(4)], Title: text(), Description: text() + text(), Purpose: text(),
+			Name: []string{"null", "true", "abc", "on2"}[r.IntN(4)], Title: text(), Description: text() + text(),
+			Purpose:   text(),
 			WhenToUse: texts(), HowToApply: texts(), Constraints: texts(), Action: memoryskill.Actions[r.IntN(4)],
 		}.Normalised()
 		md := memoryskill.Render(s)
@@ -147,7 +152,8 @@ func FuzzParse(f *testing.F) {
 		if s.Action == "" {
 			s.Action = memoryskill.Insert // what names no action can go on to read one from its text
 		}
-		if !strings.ContainsAny(s.Name, "\"\\\n\r\t") && memoryskill.CheckName(s.Name) == nil && memoryskill.ParseAction(string(s.Action)) != "" {
+		if !strings.ContainsAny(s.Name, "\"\\\n\r\t") && memoryskill.CheckName(s.Name) == nil &&
+			memoryskill.ParseAction(string(s.Action)) != "" {
 			if again, err := memoryskill.Parse(memoryskill.Render(s)); err != nil || !reflect.DeepEqual(s, again) {
 				t.Fatalf("%v\n%+v\n%+v", err, s, again)
 			}

@@ -105,7 +105,8 @@ func (p *parser) line(text string) error {
 	case p.list != nil:
 		p.item(text, trimmed)
 	default:
-		return p.wrong("text outside a section", "put it under Description, Purpose, When to Use, How to Apply or Constraints")
+		return p.wrong("text outside a section",
+			"put it under Description, Purpose, When to Use, How to Apply or Constraints")
 	}
 	return nil
 }
@@ -141,7 +142,8 @@ func (p *parser) heading(level int, title string) error {
 	case strings.ToLower(titleConstraints):
 		p.list = &p.skill.Constraints
 	default:
-		return p.wrong(fmt.Sprintf("a memory skill has no section %q", line(title)), "use Description, Purpose, When to Use, How to Apply and Constraints")
+		return p.wrong(fmt.Sprintf("a memory skill has no section %q", line(title)),
+			"use Description, Purpose, When to Use, How to Apply and Constraints")
 	}
 	return nil
 }

@@ -80,9 +80,11 @@ func NewRecipe(name string) (Recipe, error) {
 	case CodeRecipe:
 		r.Head, r.Spans, r.PPO, r.Difficulty = policy.Concat, publishedSpans, published, Log
 		r.Credit = policy.Credit{Name: policy.Shaped}
-		r.Exploration = policy.Exploration{Form: policy.RatioBias, Target: 0.3, Window: 25, MaxBias: policy.DefaultMaxBias}
+		r.Exploration = policy.Exploration{Form: policy.RatioBias, Target: 0.3, Window: 25,
+			MaxBias: policy.DefaultMaxBias}
 	default:
-		return Recipe{}, fault.New(fault.InvalidArgument, fmt.Sprintf("unknown recipe %q", name), "use target, paper or code")
+		return Recipe{}, fault.New(fault.InvalidArgument, fmt.Sprintf("unknown recipe %q", name),
+			"use target, paper or code")
 	}
 	return r, nil
 }

@@ -28,7 +28,8 @@ func CheckDistinct(b Bank, s Skill, vector []float64, vectors map[string][]float
 	if name == "" {
 		return nil
 	}
-	return fault.New(fault.DuplicateSuspect, fmt.Sprintf("skill %q says what %q says (similarity %.2f)", line(s.Name), name, closest),
+	return fault.New(fault.DuplicateSuspect,
+		fmt.Sprintf("skill %q says what %q says (similarity %.2f)", line(s.Name), name, closest),
 		fmt.Sprintf("refine %q instead, or describe what is different", name)).With("existing", name)
 }
 

@@ -103,7 +103,9 @@ var slugPattern = regexp.MustCompile(`^[a-z][a-z0-9_]{2,63}$`)
 // Slug makes a name of a title: "Capture Dates!" is capture_dates. It can still
 // be too short for a name.
 func Slug(title string) string {
-	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
 	slug := strings.Join(words, "_")
 	return strings.Trim(slug[:min(len(slug), 64)], "_")
 }

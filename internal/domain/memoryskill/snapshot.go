@@ -39,5 +39,6 @@ func (s Snapshot) Verify(b Bank, p policy.Chooser, o policy.Optimiser) error {
 	case found.Optimiser != s.Optimiser:
 		part = "optimiser"
 	}
-	return fault.New(fault.VersionConflict, fmt.Sprintf("the %s is not that of snapshot %.12s", part, s.Hash), "load bank, policy and optimiser of one snapshot")
+	return fault.New(fault.VersionConflict, fmt.Sprintf("the %s is not that of snapshot %.12s", part, s.Hash),
+		"load bank, policy and optimiser of one snapshot")
 }

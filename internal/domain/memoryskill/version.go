@@ -40,7 +40,8 @@ func NewVersion(s Skill, parent string, author Author, origin string) (Version, 
 	// The same words refined from another version are another version: its
 	// statistics lean on another parent.
 	id := digest("version", content, parent)
-	return Version{ID: s.Name + "@" + id[:idDigits], Skill: s, Content: content, Parent: parent, Author: author, Origin: origin}, nil
+	return Version{ID: s.Name + "@" + id[:idDigits], Skill: s, Content: content, Parent: parent, Author: author,
+		Origin: origin}, nil
 }
 
 // digest is the SHA-256 of a kind and parts, none of which can run into the next.

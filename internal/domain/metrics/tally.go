@@ -10,9 +10,11 @@ import (
 
 // Counts are what has happened since the process began.
 type Counts struct {
-	Blocked map[string]int              // kept entries that were not shown, since they would attack their reader, by store
-	Prefix  map[int]int                 // changes of how the prompts of a conversation begin, by how many there were within the hour
-	Learnt  map[string]LearningOutcomes // outcomes of learning, by kind of run
+	// kept entries that were not shown, since they would attack their reader, by store
+	Blocked map[string]int
+	// changes of how the prompts of a conversation begin, by how many there were within the hour
+	Prefix map[int]int
+	Learnt map[string]LearningOutcomes // outcomes of learning, by kind of run
 }
 
 // LearningOutcomes are outcomes that memory skills learn from.

@@ -27,7 +27,8 @@ func (s Settings) Capped(startedToday int) bool { return startedToday >= s.Daily
 
 // Turn is what the counters need to know of a turn that is over.
 type Turn struct {
-	Number      int          // Counters.Total+1 from before it: a turn that does not count leaves its number to the next
+	// Counters.Total+1 from before it: a turn that does not count leaves its number to the next
+	Number      int
 	Origin      agent.Origin // who brought it about; only a person's turns count
 	Role        string       // of the message that it answers
 	Delivered   bool         // its final answer reached the channel

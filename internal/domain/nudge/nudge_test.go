@@ -55,7 +55,10 @@ func TestATurnCountsAndASaveBeginsAnew(t *testing.T) {
 		"a skill":         {false, true, nudge.Counters{Memory: 5, Total: 8, LastReviewed: 2}},
 		"one of each one": {true, true, nudge.Counters{Total: 8, LastReviewed: 2}},
 	} {
-		turn := with(func(t *nudge.Turn) { t.Number, t.ToolIters, t.SavedMemory, t.SavedSkill = 8, 3, c.memory, c.skill })
+		turn := with(func(t *nudge.Turn) {
+			t.Number, t.ToolIters, t.SavedMemory, t.SavedSkill = 8, 3, c.memory,
+				c.skill
+		})
 		if got := nudge.After(before, turn); got != c.want {
 			t.Errorf("%s: %+v", name, got)
 		}
@@ -75,20 +78,22 @@ func TestWhatIsDue(t *testing.T) {
 		settings      nudge.Settings
 		memory, skill bool
 	}{
-		"new":                       {nudge.Counters{}, nudge.Default(), false, false},
-		"one short":                 {nudge.Counters{Memory: 9, Skill: 9}, nudge.Default(), false, false},
-		"both on the same turn":     {nudge.Counters{Memory: 10, Skill: 10}, nudge.Default(), true, true},
-		"memory":                    {nudge.Counters{Memory: 10, Skill: 3}, nudge.Default(), true, false},
-		"skill":                     {nudge.Counters{Memory: 3, Skill: 10}, nudge.Default(), false, true},
-		"above the mark":            {nudge.Counters{Memory: 14, Skill: 11}, nudge.Default(), true, true},
-		"iterations are off":        {nudge.Counters{ToolIters: 1000}, nudge.Default(), false, false},
-		"iterations":                {nudge.Counters{ToolIters: 30}, iters, false, true},
-		"iterations short":          {nudge.Counters{ToolIters: 29}, iters, false, false},
-		"iterations alone":          {nudge.Counters{Memory: 50, Skill: 50, ToolIters: 30}, onlyIters, false, true},
-		"one in flight":             {nudge.Counters{Memory: 12, Skill: 12, InFlight: 10}, nudge.Default(), false, false},
-		"switched off":              {nudge.Counters{Memory: 12, Skill: 12}, off, false, false},
-		"nothing is set, none due":  {nudge.Counters{}, nudge.Settings{}, false, false},
-		"nothing is set, many said": {nudge.Counters{Memory: 12, Skill: 12, ToolIters: 99}, nudge.Settings{}, false, false},
+		"new":                   {nudge.Counters{}, nudge.Default(), false, false},
+		"one short":             {nudge.Counters{Memory: 9, Skill: 9}, nudge.Default(), false, false},
+		"both on the same turn": {nudge.Counters{Memory: 10, Skill: 10}, nudge.Default(), true, true},
+		"memory":                {nudge.Counters{Memory: 10, Skill: 3}, nudge.Default(), true, false},
+		"skill":                 {nudge.Counters{Memory: 3, Skill: 10}, nudge.Default(), false, true},
+		"above the mark":        {nudge.Counters{Memory: 14, Skill: 11}, nudge.Default(), true, true},
+		"iterations are off":    {nudge.Counters{ToolIters: 1000}, nudge.Default(), false, false},
+		"iterations":            {nudge.Counters{ToolIters: 30}, iters, false, true},
+		"iterations short":      {nudge.Counters{ToolIters: 29}, iters, false, false},
+		"iterations alone":      {nudge.Counters{Memory: 50, Skill: 50, ToolIters: 30}, onlyIters, false, true},
+		"one in flight": {nudge.Counters{Memory: 12, Skill: 12, InFlight: 10}, nudge.Default(), false,
+			false},
+		"switched off":             {nudge.Counters{Memory: 12, Skill: 12}, off, false, false},
+		"nothing is set, none due": {nudge.Counters{}, nudge.Settings{}, false, false},
+		"nothing is set, many said": {nudge.Counters{Memory: 12, Skill: 12, ToolIters: 99}, nudge.Settings{}, false,
+			false},
 	} {
 		if memory, skill := nudge.Due(c.counters, c.settings); memory != c.memory || skill != c.skill {
 			t.Errorf("%s: %t, %t", name, memory, skill)
@@ -135,7 +140,8 @@ func TestHowAReviewEnds(t *testing.T) {
 			nudge.Counters{Memory: 2, Total: 22, LastReviewed: 15, InFlight: 20}},
 		"a later one has read further": {nudge.Finished(running, 5), running},
 		"another one is lost":          {nudge.Lost(running, 15), running},
-		"it reports twice":             {nudge.Finished(nudge.Finished(running, 20), 20), nudge.Counters{Memory: 2, Total: 22, LastReviewed: 20}},
+		"it reports twice": {nudge.Finished(nudge.Finished(running, 20), 20),
+			nudge.Counters{Memory: 2, Total: 22, LastReviewed: 20}},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, c.got, c.want)
@@ -173,7 +179,8 @@ func TestAConversationThatEndsIsReviewedFromThreeTurnsOn(t *testing.T) {
 
 func TestCountersSurviveJSON(t *testing.T) {
 	t.Parallel()
-	for _, want := range []nudge.Counters{{}, {Memory: 1, Skill: 2, ToolIters: 3, Total: 4, LastReviewed: 5, InFlight: 6}} {
+	for _, want := range []nudge.Counters{{},
+		{Memory: 1, Skill: 2, ToolIters: 3, Total: 4, LastReviewed: 5, InFlight: 6}} {
 		text, err := json.Marshal(want)
 		if err != nil {
 			t.Fatal(err)
@@ -192,11 +199,16 @@ func TestCountersSurviveJSON(t *testing.T) {
 func TestTwoViewsOfAConversationAreJoined(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ ours, theirs, want nudge.Counters }{
-		"nothing known":             {nudge.Counters{}, nudge.Counters{Memory: 3, Total: 7}, nudge.Counters{Memory: 3, Total: 7}},
-		"theirs is further":         {nudge.Counters{Memory: 0, Total: 10, InFlight: 10}, nudge.Counters{Memory: 1, Total: 11, InFlight: 10}, nudge.Counters{Memory: 1, Total: 11, InFlight: 10}},
-		"ours has started a review": {nudge.Counters{Memory: 0, Total: 10, InFlight: 10}, nudge.Counters{Memory: 10, Total: 10}, nudge.Counters{Memory: 0, Total: 10, InFlight: 10}},
-		"they heard of its end":     {nudge.Counters{Memory: 2, Total: 12, InFlight: 10}, nudge.Counters{Total: 11, LastReviewed: 10}, nudge.Counters{Memory: 2, Total: 12, LastReviewed: 10}},
-		"we heard of its end":       {nudge.Counters{Total: 11, LastReviewed: 10}, nudge.Counters{Memory: 2, Total: 12, InFlight: 10}, nudge.Counters{Memory: 2, Total: 12, LastReviewed: 10}},
+		"nothing known": {nudge.Counters{}, nudge.Counters{Memory: 3, Total: 7},
+			nudge.Counters{Memory: 3, Total: 7}},
+		"theirs is further": {nudge.Counters{Memory: 0, Total: 10, InFlight: 10},
+			nudge.Counters{Memory: 1, Total: 11, InFlight: 10}, nudge.Counters{Memory: 1, Total: 11, InFlight: 10}},
+		"ours has started a review": {nudge.Counters{Memory: 0, Total: 10, InFlight: 10},
+			nudge.Counters{Memory: 10, Total: 10}, nudge.Counters{Memory: 0, Total: 10, InFlight: 10}},
+		"they heard of its end": {nudge.Counters{Memory: 2, Total: 12, InFlight: 10},
+			nudge.Counters{Total: 11, LastReviewed: 10}, nudge.Counters{Memory: 2, Total: 12, LastReviewed: 10}},
+		"we heard of its end": {nudge.Counters{Total: 11, LastReviewed: 10},
+			nudge.Counters{Memory: 2, Total: 12, InFlight: 10}, nudge.Counters{Memory: 2, Total: 12, LastReviewed: 10}},
 	} {
 		if got := nudge.Join(c.ours, c.theirs); got != c.want {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)

@@ -18,7 +18,8 @@ type conversation struct {
 
 // receive does for a message what a conversation does, and tells what was
 // started. The state goes through JSON each time, as in a continue-as-new.
-func (c *conversation) receive(t *testing.T, s nudge.Settings, id string, turn nudge.Turn, startFails bool) (memory, skill bool) {
+func (c *conversation) receive(t *testing.T, s nudge.Settings, id string, turn nudge.Turn, startFails bool) (memory,
+	skill bool) {
 	t.Helper()
 	text, err := json.Marshal(c)
 	if err != nil {
@@ -155,7 +156,8 @@ func (c *chronicle) receive(s nudge.Settings, id string, turn nudge.Turn, startF
 		return false, false
 	}
 	c.seen[id] = true
-	counts := turn.Origin == agent.OriginUser && turn.Role == "user" && turn.Delivered && !turn.Failed && !turn.Interrupted
+	counts := turn.Origin == agent.OriginUser && turn.Role == "user" && turn.Delivered && !turn.Failed &&
+		!turn.Interrupted
 	if !counts {
 		return false, false
 	}
@@ -201,7 +203,8 @@ func TestTheCountersAgreeWithAChronicle(t *testing.T) {
 		naive := chronicle{seen: map[string]bool{}}
 		var c conversation
 		for i := range 120 {
-			turn := nudge.Turn{Origin: agent.OriginUser, Role: "user", Delivered: !often(5), Interrupted: often(5), Failed: often(5),
+			turn := nudge.Turn{Origin: agent.OriginUser, Role: "user", Delivered: !often(5), Interrupted: often(5),
+				Failed:    often(5),
 				ToolIters: r.IntN(5), SavedMemory: often(6), SavedSkill: often(6)}
 			if often(10) {
 				turn.Origin = []agent.Origin{agent.OriginAgent, agent.OriginNudge, agent.OriginReflection}[r.IntN(3)]
@@ -226,11 +229,13 @@ func TestTheCountersAgreeWithAChronicle(t *testing.T) {
 				naive.inFlight = 0
 			}
 			m, k, iters := naive.count()
-			want := nudge.Counters{Memory: m, Skill: k, ToolIters: iters, Total: len(naive.entries), LastReviewed: naive.reviewed, InFlight: naive.inFlight}
+			want := nudge.Counters{Memory: m, Skill: k, ToolIters: iters, Total: len(naive.entries),
+				LastReviewed: naive.reviewed, InFlight: naive.inFlight}
 			if c.Counters != want {
 				t.Fatalf("seed %d, turn %d: %+v, want %+v", seed, i, c.Counters, want)
 			}
-			if end := naive.inFlight == 0 && len(naive.entries)-naive.reviewed >= 3; nudge.EndDue(c.Counters, s) != end {
+			if end := naive.inFlight == 0 && len(naive.entries)-
+				naive.reviewed >= 3; nudge.EndDue(c.Counters, s) != end {
 				t.Fatalf("seed %d, turn %d: end due is not %t: %+v", seed, i, end, c.Counters)
 			}
 		}

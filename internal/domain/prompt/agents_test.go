@@ -8,13 +8,15 @@ import (
 	"testing"
 )
 
-var agentNames = []string{"summarize", "retrieve", "specialist_personal", "specialist_procedural", "specialist_tool", "specialist_identity"}
+var agentNames = []string{"summarize", "retrieve", "specialist_personal", "specialist_procedural", "specialist_tool",
+	"specialist_identity"}
 
 // agentPrompts are all prompts of agents in a language, remy's session last.
 func agentPrompts(t *testing.T, lang string) map[string]string {
 	t.Helper()
 	meta := "- personal(jinli): facts\n- procedural(a\\(b\\)): how"
-	known := Known{Now: "2026-03-01 10:00 (Sunday)", Identity: "A patient guide.", Meta: meta, Type: "personal", Target: "jinli"}
+	known := Known{Now: "2026-03-01 10:00 (Sunday)", Identity: "A patient guide.", Meta: meta, Type: "personal",
+		Target: "jinli"}
 	out := map[string]string{}
 	for _, name := range agentNames {
 		text, err := Agent(lang, name, known)

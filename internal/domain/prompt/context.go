@@ -32,9 +32,11 @@ func Context(lang string, m Moment) string {
 	out.WriteString(contextOpen)
 	if zh {
 		weekdays := []string{"星期日", "星期一", "星期二", "星期三", "星期四", "星期五", "星期六"}
-		fmt.Fprintf(&out, "现在：%s %s %s（%s，UTC%s）。\n", m.Now.Format("2006年1月2日"), weekdays[m.Now.Weekday()], m.Now.Format("15:04"), m.Zone, m.Now.Format("-07:00"))
+		fmt.Fprintf(&out, "现在：%s %s %s（%s，UTC%s）。\n", m.Now.Format("2006年1月2日"), weekdays[m.Now.Weekday()],
+			m.Now.Format("15:04"), m.Zone, m.Now.Format("-07:00"))
 	} else {
-		fmt.Fprintf(&out, "It is %s (%s, UTC%s).\n", m.Now.Format("Monday, 2 January 2006, 15:04"), m.Zone, m.Now.Format("-07:00"))
+		fmt.Fprintf(&out, "It is %s (%s, UTC%s).\n", m.Now.Format("Monday, 2 January 2006, 15:04"), m.Zone,
+			m.Now.Format("-07:00"))
 	}
 	line := func(names []string, en, han string) {
 		if len(names) > 0 {
@@ -43,15 +45,18 @@ func Context(lang string, m Moment) string {
 	}
 	line(m.Changed, "New or changed since the index of skills was read: %s.", "技能索引读取之后新增或改动的技能：%s。")
 	line(m.Approved, "A person has approved the proposed change of: %s.", "已获批准的技能改动：%s。")
-	line(m.Rejected, "A person has rejected the proposed change of: %s. Do not propose it again unasked.", "被拒绝的技能改动：%s。未经要求不要再次提出。")
+	line(m.Rejected, "A person has rejected the proposed change of: %s. Do not propose it again unasked.",
+		"被拒绝的技能改动：%s。未经要求不要再次提出。")
 	if m.Memories > 0 {
-		fmt.Fprintf(&out, pick(zh, "有 %d 项提议的记忆改动已有人处理。\n", "A person has decided about %d proposed changes of memory.\n"), m.Memories)
+		fmt.Fprintf(&out, pick(zh, "有 %d 项提议的记忆改动已有人处理。\n",
+			"A person has decided about %d proposed changes of memory.\n"), m.Memories)
 	}
 	if m.Identity != "" {
 		fmt.Fprintf(&out, "<identity>\n%s\n</identity>\n", harmless(m.Identity))
 	}
 	if m.Meta != "" {
-		fmt.Fprintf(&out, "%s\n%s\n", pick(zh, "现在有记忆的对象：", "There are memories about these targets now:"), harmless(m.Meta))
+		fmt.Fprintf(&out, "%s\n%s\n", pick(zh, "现在有记忆的对象：", "There are memories about these targets now:"),
+			harmless(m.Meta))
 	}
 	out.WriteString(contextClose)
 	return out.String()

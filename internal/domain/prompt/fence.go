@@ -30,12 +30,14 @@ var opening = regexp.MustCompile("(?m)^(`{3,})json[ \t]*$")
 func ReadMaterial(user string) (Material, error) {
 	at := opening.FindStringSubmatchIndex(user)
 	if at == nil {
-		return Material{}, fault.New(fault.InvalidArgument, "the message holds no fenced material", "render it with prompt.User")
+		return Material{}, fault.New(fault.InvalidArgument, "the message holds no fenced material",
+			"render it with prompt.User")
 	}
 	fence, rest := user[at[2]:at[3]], user[at[1]:]
 	end := strings.Index(rest, "\n"+fence)
 	if end < 0 {
-		return Material{}, fault.New(fault.InvalidArgument, "the material's fence is not closed", "render it with prompt.User")
+		return Material{}, fault.New(fault.InvalidArgument, "the material's fence is not closed",
+			"render it with prompt.User")
 	}
 	var m Material
 	if err := json.Unmarshal([]byte(rest[:end]), &m); err != nil {

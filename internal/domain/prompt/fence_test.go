@@ -11,8 +11,9 @@ import (
 
 func sample() Material {
 	return Material{
-		Task:       "Release",
-		Messages:   []Message{{Index: 0, Role: "user", Content: "a <b> & ```json\n{}\n``` c"}, {Index: 1, Role: "assistant", ToolCalls: []string{`tag({"v":"1"})`}}},
+		Task: "Release",
+		Messages: []Message{{Index: 0, Role: "user", Content: "a <b> & ```json\n{}\n``` c"},
+			{Index: 1, Role: "assistant", ToolCalls: []string{`tag({"v":"1"})`}}},
 		Candidates: []Candidate{{Handle: "S1", Name: "x", Description: "d"}},
 		Cases:      json.RawMessage(`[1,2]`),
 		Limits:     map[string]int{"max_tasks": 3, "max_files": 2},
@@ -30,7 +31,8 @@ func TestUserIsReadBackUnchanged(t *testing.T) {
 	if text != again {
 		t.Error("two renderings differ")
 	}
-	for name, message := range map[string]string{"alone": text, "with text around": "Please look.\n" + text + "\nThank you."} {
+	for name, message := range map[string]string{"alone": text,
+		"with text around": "Please look.\n" + text + "\nThank you."} {
 		got, err := ReadMaterial(message)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -67,7 +69,8 @@ func TestReadMaterialRefusesWhatIsNoMaterial(t *testing.T) {
 func FuzzUserRoundTrip(f *testing.F) {
 	f.Add("```\n````json", "你好 \u2028 `")
 	f.Fuzz(func(t *testing.T, question, content string) {
-		m := Material{Question: strings.ToValidUTF8(question, "?"), Messages: []Message{{Role: "user", Content: strings.ToValidUTF8(content, "?")}}}
+		m := Material{Question: strings.ToValidUTF8(question, "?"),
+			Messages: []Message{{Role: "user", Content: strings.ToValidUTF8(content, "?")}}}
 		text, err := User(m)
 		if err != nil {
 			t.Fatal(err)

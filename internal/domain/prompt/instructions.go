@@ -81,7 +81,8 @@ func Instructions(stage Stage, lang string) (string, error) {
 
 // apart are templates that are no stage of distillation: parts that others share,
 // and what is rendered with data of its own.
-var apart = []string{"frame", "guidance", "session", "nudge", "reflection", "flush", "agents", "agent_summarize", "agent_retrieve", "agent_specialist_personal", "agent_specialist_procedural", "agent_specialist_tool",
+var apart = []string{"frame", "guidance", "session", "nudge", "reflection", "flush", "agents", "agent_summarize",
+	"agent_retrieve", "agent_specialist_personal", "agent_specialist_procedural", "agent_specialist_tool",
 	"agent_specialist_identity"}
 
 // Hash names a system message: the first 16 hexadecimal digits of its SHA-256.

@@ -13,7 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-var stages = []Stage{Chunk, Rewrite, Extract, ExtractSimple, Merge, Scripts, Doc, Judge, Remember, Recite, Grade, Diagnose, Propose, Probe, Compress, Rerank, Condense}
+var stages = []Stage{Chunk, Rewrite, Extract, ExtractSimple, Merge, Scripts, Doc, Judge, Remember, Recite, Grade,
+	Diagnose, Propose, Probe, Compress, Rerank, Condense}
 
 func TestInstructionsMatchGolden(t *testing.T) {
 	t.Parallel()

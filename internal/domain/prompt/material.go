@@ -9,25 +9,27 @@ import "encoding/json"
 // Material is everything a model may look at, as data. One shape serves every
 // stage; fields that a stage does not need are absent.
 type Material struct {
-	Task       string          `json:"task,omitempty"`       // name of the task at hand
-	Question   string          `json:"question,omitempty"`   // what is asked of the model about the material
-	Messages   []Message       `json:"messages,omitempty"`   // the transcript under study
-	History    []Message       `json:"history,omitempty"`    // what came before it; may only fill gaps
-	Candidates []Candidate     `json:"candidates,omitempty"` // existing skills that may be updated, under short handles
-	Memories   []string        `json:"memories,omitempty"`
-	Notes      []string        `json:"notes,omitempty"`    // of the day, as far as they are made
-	Skills     []Candidate     `json:"skills,omitempty"`   // skills in force
-	Stored     []Stored        `json:"stored,omitempty"`   // memories that may be changed or are judged, under short handles
-	Bank       []MemorySkill   `json:"bank,omitempty"`     // memory skills
-	Cases      json.RawMessage `json:"cases,omitempty"`    // hard cases, for the designer
-	Analysis   json.RawMessage `json:"analysis,omitempty"` // what the designer made of them
-	Failed     []string        `json:"failed,omitempty"`   // edits that made nothing better
-	Problems   []string        `json:"problems,omitempty"` // why the last proposal was refused
-	Draft      *Candidate      `json:"draft,omitempty"`    // the skill that files are being written for, or that is judged
-	Files      []FilePlan      `json:"files,omitempty"`    // the files to write, exactly these names
-	Tools      []string        `json:"tools,omitempty"`    // names of the tools seen in the transcript
-	Limits     map[string]int  `json:"limits,omitempty"`   // for example max_tasks, max_files
-	Language   string          `json:"language,omitempty"` // en or zh: the language to answer in
+	Task       string      `json:"task,omitempty"`       // name of the task at hand
+	Question   string      `json:"question,omitempty"`   // what is asked of the model about the material
+	Messages   []Message   `json:"messages,omitempty"`   // the transcript under study
+	History    []Message   `json:"history,omitempty"`    // what came before it; may only fill gaps
+	Candidates []Candidate `json:"candidates,omitempty"` // existing skills that may be updated, under short handles
+	Memories   []string    `json:"memories,omitempty"`
+	Notes      []string    `json:"notes,omitempty"`  // of the day, as far as they are made
+	Skills     []Candidate `json:"skills,omitempty"` // skills in force
+	// memories that may be changed or are judged, under short handles
+	Stored   []Stored        `json:"stored,omitempty"`
+	Bank     []MemorySkill   `json:"bank,omitempty"`     // memory skills
+	Cases    json.RawMessage `json:"cases,omitempty"`    // hard cases, for the designer
+	Analysis json.RawMessage `json:"analysis,omitempty"` // what the designer made of them
+	Failed   []string        `json:"failed,omitempty"`   // edits that made nothing better
+	Problems []string        `json:"problems,omitempty"` // why the last proposal was refused
+	// the skill that files are being written for, or that is judged
+	Draft    *Candidate     `json:"draft,omitempty"`
+	Files    []FilePlan     `json:"files,omitempty"`    // the files to write, exactly these names
+	Tools    []string       `json:"tools,omitempty"`    // names of the tools seen in the transcript
+	Limits   map[string]int `json:"limits,omitempty"`   // for example max_tasks, max_files
+	Language string         `json:"language,omitempty"` // en or zh: the language to answer in
 }
 
 // Message is one transcript message as the model sees it; Index is the number

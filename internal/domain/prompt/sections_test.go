@@ -12,7 +12,8 @@ func TestSectionsTellWhatHasChanged(t *testing.T) {
 	known := ada
 	known.Identity, known.Meta = "Remy", "- personal(ada): Ada"
 	for lang, headings := range map[string][]string{
-		"en": {"opening", "How you work", "What to keep", "What is known", "soul", "profile", "core", "skills", "Long-term memory", "identity", "On this channel"},
+		"en": {"opening", "How you work", "What to keep", "What is known", "soul", "profile", "core", "skills",
+			"Long-term memory", "identity", "On this channel"},
 		"zh": {"opening", "工作方式", "该保留什么", "已知内容", "soul", "profile", "core", "skills", "长期记忆", "identity", "本渠道的规则"},
 	} {
 		before := sectionsOf(t, lang, "chat", known)
@@ -38,7 +39,8 @@ func TestSectionsTellWhatHasChanged(t *testing.T) {
 			}
 			for i := range before {
 				if differs := before[i] != after[i]; differs != (i == changed) {
-					t.Errorf("%s: section %q differs: %t, want the change in %q", lang, before[i].Name, differs, before[changed].Name)
+					t.Errorf("%s: section %q differs: %t, want the change in %q", lang, before[i].Name, differs,
+						before[changed].Name)
 				}
 			}
 		}
@@ -68,7 +70,8 @@ func sectionsOf(t *testing.T, lang, channel string, known Remembered) []Section 
 // provider's filter, and came back as a 400.
 func TestTheGuidanceIsInWordsOfOurOwn(t *testing.T) {
 	t.Parallel()
-	for lang, words := range map[string][]string{"en": {"five or more tool calls", "skill_patch"}, "zh": {"五次", "skill_patch"}} {
+	for lang, words := range map[string][]string{"en": {"five or more tool calls", "skill_patch"},
+		"zh": {"五次", "skill_patch"}} {
 		text, err := Session(lang, "chat", Remembered{})
 		if err != nil {
 			t.Fatal(err)

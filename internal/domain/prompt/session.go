@@ -102,7 +102,8 @@ func LastCall(lang, channel string) string {
 	if language(lang) == "zh" {
 		return "现在请根据已知内容给出最终答复：不会再执行任何工具。说明哪些已完成、哪些还没有。" + pick(channel == "voice", "用一两句口语。", "")
 	}
-	return "Give your final answer now, from what is known: no tool will run any more. Say what is done and what is still open." + pick(channel == "voice", " One or two spoken sentences.", "")
+	return "Give your final answer now, from what is known: no tool will run any more. Say what is done and what is " +
+		"still open." + pick(channel == "voice", " One or two spoken sentences.", "")
 }
 
 // Checkpoint tells a model that nobody waits for how many responses it has left
@@ -111,7 +112,8 @@ func Checkpoint(lang string, left int) string {
 	if language(lang) == "zh" {
 		return fmt.Sprintf("这一次之后还可以回应 %d 次。先完成最重要的部分，并留出一次给最终答复。", left)
 	}
-	return fmt.Sprintf("After this response you have %d left. Finish what matters most, and keep one for the final answer.", left)
+	return fmt.Sprintf("After this response you have %d left. Finish what matters most, and keep one for the final "+
+		"answer.", left)
 }
 
 // Canned is what a person reads when no model could be asked: why, what was done,
@@ -184,7 +186,8 @@ func Notice(lang string, skills []string, memories, waiting int) string {
 		said = append(said, pick(zh, "已保存："+strings.Join(saved, "、"), "Saved: "+strings.Join(saved, ", ")))
 	}
 	if waiting > 0 {
-		said = append(said, pick(zh, fmt.Sprintf("%d 项改动等待批准", waiting), fmt.Sprintf("Waiting for approval: %d", waiting)))
+		said = append(said, pick(zh, fmt.Sprintf("%d 项改动等待批准", waiting),
+			fmt.Sprintf("Waiting for approval: %d", waiting)))
 	}
 	return pick(zh, "（"+strings.Join(said, "；")+"）", "("+strings.Join(said, ". ")+")")
 }

@@ -53,12 +53,15 @@ func TestAChangeOfTheClockNeitherDoublesNorLosesADate(t *testing.T) {
 		s := parse(t, c.expression, c.zone)
 		f := s.Preview(instant(t, c.after).Add(1), instant(t, c.at).AddDate(0, 1, 0), 1)[0]
 		if !f.At.Equal(instant(t, c.at)) || f.LocalDate.String() != c.date || f.Meeting != c.meeting {
-			t.Errorf("%s, %s after %s: %s at %v, %q; want %s at %s, %q", c.zone, c.expression, c.after, f.LocalDate, f.At, f.Meeting, c.date, c.at, c.meeting)
+			t.Errorf("%s, %s after %s: %s at %v, %q; want %s at %s, %q", c.zone, c.expression, c.after, f.LocalDate,
+				f.At, f.Meeting, c.date, c.at, c.meeting)
 		}
 		if at, date := s.Next(f.At.Add(-1)); !at.Equal(f.At) || date != f.LocalDate {
 			t.Errorf("%s, %s: the date of the stored firing is read as %s", c.zone, c.expression, date)
 		}
-		if before := s.Preview(f.At.Add(-40*time.Hour), f.At, 9); slices.ContainsFunc(before, func(b Firing) bool { return b.LocalDate == f.LocalDate }) {
+		if before := s.Preview(f.At.Add(-40*time.Hour), f.At, 9); slices.ContainsFunc(before, func(b Firing) bool {
+			return b.LocalDate == f.LocalDate
+		}) {
 			t.Errorf("%s, %s: %s fires before, too", c.zone, c.expression, f.LocalDate)
 		}
 	}
@@ -134,7 +137,8 @@ func TestEveryDateOfEveryZoneIsInExactlyOneWindow(t *testing.T) {
 					t.Fatalf("%s, %s: %s is skipped, and fires at %v, not behind a gap", name, expression, next, local)
 				case !exists:
 					skipped++
-				case local.Add(-time.Hour).Hour() == local.Hour() || local.Add(-30*time.Minute).Format("15:04") == local.Format("15:04"):
+				case local.Add(-time.Hour).Hour() == local.Hour() ||
+					local.Add(-30*time.Minute).Format("15:04") == local.Format("15:04"):
 					t.Fatalf("%s, %s: %s fires at the second of two, %v", name, expression, next, local)
 				case local.Add(time.Hour).Hour() == local.Hour():
 					doubled++

@@ -36,7 +36,8 @@ func (d Date) wall() time.Time { return time.Date(d.Year, d.Month, d.Day, 0, 0, 
 func ParseDate(text string) (Date, error) {
 	day, err := time.Parse(time.DateOnly, text)
 	if err != nil {
-		return Date{}, fault.New(fault.InvalidArgument, fmt.Sprintf("%q is no date", text), "write a date as 2026-03-01")
+		return Date{}, fault.New(fault.InvalidArgument, fmt.Sprintf("%q is no date", text),
+			"write a date as 2026-03-01")
 	}
 	return DateOf(day), nil
 }

@@ -26,7 +26,9 @@ var fields = [5]field{
 	{"hour", cron.Hour, func(s *cron.SpecSchedule) *uint64 { return &s.Hour }, 0, 23, "0 to 23"},
 	{"day of the month", cron.Dom, func(s *cron.SpecSchedule) *uint64 { return &s.Dom }, 1, 31, "1 to 31"},
 	{"month", cron.Month, func(s *cron.SpecSchedule) *uint64 { return &s.Month }, 1, 12, "1 to 12 or JAN to DEC"},
-	{"day of the week", cron.Dow, func(s *cron.SpecSchedule) *uint64 { return &s.Dow }, 0, 6, "0 (Sunday) to 6 or SUN to SAT"},
+	{"day of the week", cron.Dow, func(s *cron.SpecSchedule) *uint64 {
+		return &s.Dow
+	}, 0, 6, "0 (Sunday) to 6 or SUN to SAT"},
 }
 
 // starBit is how package cron marks a field that was written as *.
@@ -66,7 +68,8 @@ func (f field) read(one string) (uint64, error) {
 // refuse says what is wrong with an item that cannot be read.
 func (f field) refuse(text, one string) error {
 	refused := func(message, hint string) error {
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("the %s is %q: %s", f.name, text, message), hint).With("part", one)
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("the %s is %q: %s", f.name, text, message), hint).
+			With("part", one)
 	}
 	parts := item.FindStringSubmatch(one)
 	switch {
@@ -75,11 +78,15 @@ func (f field) refuse(text, one string) error {
 	case one == "?":
 		return refused("? is of another cron dialect", "write * for any "+f.name)
 	case parts == nil && strings.Contains(one, "#"):
-		return refused("# is of another cron dialect", "name the weekday alone, such as FRI, or days of the month, such as 8-14")
+		return refused("# is of another cron dialect",
+			"name the weekday alone, such as FRI, or days of the month, such as 8-14")
 	case parts == nil && strings.ContainsAny(one, "LlWw") && (f.option == cron.Dom || f.option == cron.Dow):
-		return refused("L and W are of another cron dialect", "name days: 28 is near the end of every month, MON-FRI are the working days")
+		return refused("L and W are of another cron dialect",
+			"name days: 28 is near the end of every month, MON-FRI are the working days")
 	case parts == nil:
-		return refused(fmt.Sprintf("%q is no value, range or step", one), fmt.Sprintf("use * or %s, ranges such as %d-%d, lists with commas and steps such as */2", f.allowed, f.min, f.min+3))
+		return refused(fmt.Sprintf("%q is no value, range or step", one),
+			fmt.Sprintf("use * or %s, ranges such as %d-%d, lists with commas and steps such as */2", f.allowed, f.min,
+				f.min+3))
 	case f.option == cron.Dow && (parts[2] == "7" || parts[3] == "7"):
 		return refused("Sunday is 0 or SUN here, never 7", sunday(parts[2], parts[4]))
 	}
@@ -115,7 +122,8 @@ func (f field) tooWide(one string, step int) error {
 	case cron.Hour:
 		hint += fmt.Sprintf(", or @every %dh", step)
 	}
-	return fault.New(fault.InvalidArgument, fmt.Sprintf("the %s is %q, and goes from %s only", f.name, one, f.allowed), hint).With("part", one)
+	return fault.New(fault.InvalidArgument, fmt.Sprintf("the %s is %q, and goes from %s only", f.name, one, f.allowed),
+		hint).With("part", one)
 }
 
 // sunday corrects an item that calls Sunday 7.

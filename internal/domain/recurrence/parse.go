@@ -41,23 +41,30 @@ func Parse(expression, zone string) (Schedule, error) {
 		return Schedule{}, err
 	}
 	if len(expression) > maxExpression {
-		return Schedule{}, fault.New(fault.InvalidArgument, fmt.Sprintf("the cron expression has %d bytes, and %d is the most", len(expression), maxExpression), "use ranges and steps, such as 0-30/2")
+		return Schedule{}, fault.New(fault.InvalidArgument,
+			fmt.Sprintf("the cron expression has %d bytes, and %d is the most", len(expression), maxExpression),
+			"use ranges and steps, such as 0-30/2")
 	}
 	words := strings.Fields(expression)
 	s := Schedule{expression: strings.Join(words, " "), clock: clock{location}}
 	switch {
 	case len(words) == 0:
-		return Schedule{}, fault.New(fault.InvalidArgument, "the cron expression is empty", "write minute, hour, day of the month, month and day of the week, such as "+Daily)
+		return Schedule{}, fault.New(fault.InvalidArgument, "the cron expression is empty",
+			"write minute, hour, day of the month, month and day of the week, such as "+Daily)
 	case strings.HasPrefix(words[0], "TZ=") || strings.HasPrefix(words[0], "CRON_TZ="):
-		return Schedule{}, fault.New(fault.InvalidArgument, fmt.Sprintf("the cron expression has a time zone of its own, %q", words[0]),
-			fmt.Sprintf("give the time zone beside the expression, which is then %q", strings.Join(words[1:], " "))).With("part", words[0])
+		return Schedule{}, fault.New(fault.InvalidArgument,
+			fmt.Sprintf("the cron expression has a time zone of its own, %q", words[0]),
+			fmt.Sprintf("give the time zone beside the expression, which is then %q", strings.Join(words[1:], " "))).
+			With("part", words[0])
 	case words[0] == "@every":
 		s.every, err = parseEvery(words[1:])
 	case strings.HasPrefix(words[0], "@"):
 		long, known := shorthands[s.expression]
 		if !known {
-			return Schedule{}, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no schedule called %q", s.expression),
-				"use @hourly, @daily, @weekly, @monthly, @yearly, @every 2h, or five fields such as "+Daily).With("part", words[0])
+			return Schedule{}, fault.New(fault.InvalidArgument,
+				fmt.Sprintf("there is no schedule called %q", s.expression),
+				"use @hourly, @daily, @weekly, @monthly, @yearly, @every 2h, or five fields such as "+Daily).
+				With("part", words[0])
 		}
 		s.walls, err = parseFields(strings.Fields(long))
 	default:
@@ -100,8 +107,11 @@ func parseFields(words []string) (*cron.SpecSchedule, error) {
 	}
 	if s.Dom&starBit == 0 && s.Dow&starBit == 0 {
 		weekdays, days := withStar(words, 2), withStar(words, 4)
-		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("the cron expression %q restricts the day of the month, %s, and the day of the week, %s", strings.Join(words, " "), words[2], words[4]),
-			fmt.Sprintf("some schedulers take that to mean either day and some both; write %q or %q", weekdays, days)).With("part", words[2]+" "+words[3]+" "+words[4])
+		return nil, fault.New(fault.InvalidArgument,
+			fmt.Sprintf("the cron expression %q restricts the day of the month, %s, and the day of the week, %s",
+				strings.Join(words, " "), words[2], words[4]),
+			fmt.Sprintf("some schedulers take that to mean either day and some both; write %q or %q", weekdays, days)).
+			With("part", words[2]+" "+words[3]+" "+words[4])
 	}
 	return s, possible(s, words)
 }
@@ -148,6 +158,9 @@ func possible(s *cron.SpecSchedule, words []string) error {
 		}
 		longest = max(longest, days)
 	}
-	return fault.New(fault.InvalidArgument, fmt.Sprintf("the cron expression %q is never due: month %s has no day %s", strings.Join(words, " "), words[3], words[2]),
-		fmt.Sprintf("write %q", strings.Join([]string{words[0], words[1], fmt.Sprint(longest), words[3], words[4]}, " "))).With("part", words[2]+" "+words[3])
+	return fault.New(fault.InvalidArgument,
+		fmt.Sprintf("the cron expression %q is never due: month %s has no day %s", strings.Join(words, " "), words[3],
+			words[2]),
+		fmt.Sprintf("write %q", strings.Join([]string{words[0], words[1], fmt.Sprint(longest), words[3], words[4]},
+			" "))).With("part", words[2]+" "+words[3])
 }

@@ -108,8 +108,10 @@ func TestWhatDialectsUnderstandDifferentlyIsRefused(t *testing.T) {
 func TestAnExpressionIsKeptInItsPlainForm(t *testing.T) {
 	t.Parallel()
 	for expression, want := range map[string]string{
-		"0 23 * * *": "0 23 * * *", "  0\t23  * *\n* ": "0 23 * * *", "*/5 9-17 * jan,DEC Mon-Fri": "*/5 9-17 * jan,DEC Mon-Fri", "05 23 29 2 *": "05 23 29 2 *",
-		"0 0 1,15 */3 *": "0 0 1,15 */3 *", "5/10 * * * *": "5/10 * * * *", "0 23 * * */1": "0 23 * * */1", "@daily": "@daily", "@every 1h30m": "@every 1h30m", "0 23 31 * *": "0 23 31 * *",
+		"0 23 * * *": "0 23 * * *", "  0\t23  * *\n* ": "0 23 * * *",
+		"*/5 9-17 * jan,DEC Mon-Fri": "*/5 9-17 * jan,DEC Mon-Fri", "05 23 29 2 *": "05 23 29 2 *",
+		"0 0 1,15 */3 *": "0 0 1,15 */3 *", "5/10 * * * *": "5/10 * * * *", "0 23 * * */1": "0 23 * * */1",
+		"@daily": "@daily", "@every 1h30m": "@every 1h30m", "0 23 31 * *": "0 23 31 * *",
 	} {
 		s, err := Parse(expression, "Europe/Berlin")
 		if err != nil || s.String() != want || s.Zone() != "Europe/Berlin" {
@@ -139,8 +141,11 @@ func TestAShorthandIsWhatItStandsFor(t *testing.T) {
 
 func TestAZoneMeansTheSameOnEveryMachine(t *testing.T) {
 	t.Parallel()
-	for name, suggestion := range map[string]string{"": "", "Local": "", "local": "", "Mars/Olympus": "", "berlin": "Europe/Berlin", "europe/berlin": "Europe/Berlin", "New York": "America/New_York",
-		"Europe/Berlin ": "Europe/Berlin", "utc": "UTC", "UTC+2": "", "+02:00": "", "../etc/passwd": "", "/etc/localtime": "", "posix/Europe/Berlin": "", "right/UTC": "", "posixrules": "", "Factory": "", "a\x00b": "", strings.Repeat("z", 1000): ""} {
+	for name, suggestion := range map[string]string{"": "", "Local": "", "local": "", "Mars/Olympus": "",
+		"berlin": "Europe/Berlin", "europe/berlin": "Europe/Berlin", "New York": "America/New_York",
+		"Europe/Berlin ": "Europe/Berlin", "utc": "UTC", "UTC+2": "", "+02:00": "", "../etc/passwd": "",
+		"/etc/localtime": "", "posix/Europe/Berlin": "", "right/UTC": "", "posixrules": "", "Factory": "", "a\x00b": "",
+		strings.Repeat("z", 1000): ""} {
 		_, err := Parse(Daily, name)
 		f := fault.From(err)
 		if f == nil || f.Code != fault.InvalidArgument || f.Hint == "" || len(f.Message) > 200 {
@@ -165,7 +170,8 @@ func TestAZoneMeansTheSameOnEveryMachine(t *testing.T) {
 // FuzzParse: what is accepted has firings, in order, that a second reading has,
 // too; what is refused has a hint.
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{Daily, "*/5 9-17 * jan,DEC Mon-Fri", "0 0 29 2 *", "0 23 1 * 1", "CRON_TZ=UTC * * * * *", "@every 90m", "@daily", "5/10 22-2 ? L 7", "0 0 30 2 *", "0 0 23 * * *"} {
+	for _, seed := range []string{Daily, "*/5 9-17 * jan,DEC Mon-Fri", "0 0 29 2 *", "0 23 1 * 1",
+		"CRON_TZ=UTC * * * * *", "@every 90m", "@daily", "5/10 22-2 ? L 7", "0 0 30 2 *", "0 0 23 * * *"} {
 		f.Add(seed, "America/Nuuk")
 		f.Add(seed, "Australia/Lord_Howe")
 	}
@@ -174,7 +180,8 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, expression, zone string) {
 		s, err := Parse(expression, zone)
 		if err != nil {
-			if e := fault.From(err); e.Code != fault.InvalidArgument || e.Hint == "" || !strings.Contains(expression+zone, "%") && strings.Contains(e.Message+e.Hint, "%!") {
+			if e := fault.From(err); e.Code != fault.InvalidArgument || e.Hint == "" ||
+				!strings.Contains(expression+zone, "%") && strings.Contains(e.Message+e.Hint, "%!") {
 				t.Fatalf("%q in %q: %+v", expression, zone, e)
 			}
 			return

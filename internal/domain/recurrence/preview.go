@@ -47,7 +47,8 @@ func (s Schedule) Preview(from, until time.Time, most int) []Firing {
 // meet says how the wall time of a firing meets the clock.
 func (s Schedule) meet(at, wall time.Time) (ClockChange, []string) {
 	if shown := s.clock.shows(at); !shown.Equal(wall) {
-		return Skipped, []string{fmt.Sprintf("the clock skips %s on %s; due right after", wall.Format("15:04"), DateOf(wall))}
+		return Skipped, []string{fmt.Sprintf("the clock skips %s on %s; due right after", wall.Format("15:04"),
+			DateOf(wall))}
 	}
 	change, again, twice := s.clock.changeAround(at)
 	switch {
@@ -58,7 +59,8 @@ func (s Schedule) meet(at, wall time.Time) (ClockChange, []string) {
 	case s.everyHour():
 		return Doubled, []string{"the clock shows " + wall.Format("15:04") + " twice; every hour counts"}
 	default:
-		return Doubled, []string{fmt.Sprintf("the clock shows %s twice, again %s later; due the first time only", wall.Format("15:04"), hours(change.before-change.after))}
+		return Doubled, []string{fmt.Sprintf("the clock shows %s twice, again %s later; due the first time only",
+			wall.Format("15:04"), hours(change.before-change.after))}
 	}
 }
 
@@ -84,7 +86,8 @@ func (s Schedule) changes(last, at time.Time) (out []string) {
 		if DateOf(before) != DateOf(after) {
 			shown = after.Format("2006-01-02 15:04")
 		}
-		out = append(out, fmt.Sprintf("clock %s %s: %s becomes %s", direction, hours((change.after-change.before).Abs()), before.Format("2006-01-02 15:04"), shown))
+		out = append(out, fmt.Sprintf("clock %s %s: %s becomes %s", direction,
+			hours((change.after-change.before).Abs()), before.Format("2006-01-02 15:04"), shown))
 		last = change.at
 	}
 }

@@ -26,12 +26,15 @@ func ParseQuiet(from, to, zone string) (Quiet, error) {
 	for i, text := range []string{from, to} {
 		at, err := time.Parse("15:04", text)
 		if err != nil {
-			return Quiet{}, fault.New(fault.InvalidArgument, fmt.Sprintf("quiet_hours has %q", text), "write a time of day as 22:00")
+			return Quiet{}, fault.New(fault.InvalidArgument, fmt.Sprintf("quiet_hours has %q", text),
+				"write a time of day as 22:00")
 		}
 		ends[i] = sinceMidnight(at)
 	}
 	if ends[0] == ends[1] {
-		return Quiet{}, fault.New(fault.InvalidArgument, fmt.Sprintf("quiet_hours begin and end at %s", from), "give two times, or neither; `cairn schedule pause` keeps a task from coming due, reflection=false the reflection")
+		return Quiet{}, fault.New(fault.InvalidArgument, fmt.Sprintf("quiet_hours begin and end at %s", from),
+			"give two times, or neither; `cairn schedule pause` keeps a task from coming due, reflection=false the "+
+				"reflection")
 	}
 	where, err := Zone(zone)
 	return Quiet{clock{where}, ends[0], ends[1]}, err
@@ -39,7 +42,8 @@ func ParseQuiet(from, to, zone string) (Quiet, error) {
 
 func sinceMidnight(wall time.Time) time.Duration {
 	hour, minute, second := wall.Clock()
-	return time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute + time.Duration(second)*time.Second + time.Duration(wall.Nanosecond())
+	return time.Duration(hour)*time.Hour + time.Duration(minute)*time.Minute + time.Duration(second)*time.Second +
+		time.Duration(wall.Nanosecond())
 }
 
 // None tells that there are no hours.

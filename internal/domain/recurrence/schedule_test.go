@@ -37,7 +37,8 @@ type oracle struct {
 }
 
 func (o oracle) matches(wall time.Time) bool {
-	return o.minute(wall.Minute()) && o.hour(wall.Hour()) && o.day(wall.Day()) && o.month(int(wall.Month())) && o.weekday(int(wall.Weekday()))
+	return o.minute(wall.Minute()) && o.hour(wall.Hour()) && o.day(wall.Day()) && o.month(int(wall.Month())) &&
+		o.weekday(int(wall.Weekday()))
 }
 
 func (o oracle) firings(from, until time.Time) (at []time.Time, dates []Date) {
@@ -113,12 +114,14 @@ func TestRandomExpressionsFireAsAnObserverOfTheClockWould(t *testing.T) {
 		for i, at := range want {
 			got, date := s.Next(last)
 			if !got.Equal(at) || date != dates[i] {
-				t.Fatalf("seed %d: %s in %s after %v: %v for %s, and the clock says %v for %s", seed, s, zone, last, got, date, at, dates[i])
+				t.Fatalf("seed %d: %s in %s after %v: %v for %s, and the clock says %v for %s", seed, s, zone, last,
+					got, date, at, dates[i])
 			}
 			last = got
 		}
 		if got, _ := s.Next(last); got.Before(until) {
-			t.Fatalf("seed %d: %s in %s after %v: %v, and the clock says none before %v", seed, s, zone, last, got, until)
+			t.Fatalf("seed %d: %s in %s after %v: %v, and the clock says none before %v", seed, s, zone, last, got,
+				until)
 		}
 		fired += len(want)
 	}
@@ -130,7 +133,8 @@ func TestRandomExpressionsFireAsAnObserverOfTheClockWould(t *testing.T) {
 func TestAnHourThatComesTwiceCountsTwiceForEveryHourOnly(t *testing.T) {
 	t.Parallel()
 	from, until := instant(t, "2026-10-25T00:00:00Z"), instant(t, "2026-10-25T02:00:00Z") // 02:00 summer time to 03:00
-	for expression, want := range map[string]int{"*/15 * * * *": 8, "0 0-23 * * *": 2, "*/15 2 * * *": 4, "*/15 1-3 * * *": 4, "@every 15m": 8} {
+	for expression, want := range map[string]int{"*/15 * * * *": 8, "0 0-23 * * *": 2, "*/15 2 * * *": 4,
+		"*/15 1-3 * * *": 4, "@every 15m": 8} {
 		if got := parse(t, expression, "Europe/Berlin").Preview(from, until, 100); len(got) != want {
 			t.Errorf("%s: %d firings, want %d", expression, len(got), want)
 		}
@@ -139,8 +143,10 @@ func TestAnHourThatComesTwiceCountsTwiceForEveryHourOnly(t *testing.T) {
 
 func TestAGapIsMadeUpForOnce(t *testing.T) {
 	t.Parallel()
-	from, until := instant(t, "2026-03-29T00:30:00Z"), instant(t, "2026-03-29T01:30:00Z") // 01:30 to 03:30, 02:00 to 03:00 is skipped
-	for expression, want := range map[string]string{"*/10 2 * * *": "03:00", "0 1-4 * * *": "03:00", "30 2,4 * * *": "03:00", "*/20 * * * *": "01:40 03:00 03:20", "30 * * * *": "01:30"} {
+	// 01:30 to 03:30, 02:00 to 03:00 is skipped
+	from, until := instant(t, "2026-03-29T00:30:00Z"), instant(t, "2026-03-29T01:30:00Z")
+	for expression, want := range map[string]string{"*/10 2 * * *": "03:00", "0 1-4 * * *": "03:00",
+		"30 2,4 * * *": "03:00", "*/20 * * * *": "01:40 03:00 03:20", "30 * * * *": "01:30"} {
 		var got []string
 		for _, f := range parse(t, expression, "Europe/Berlin").Preview(from, until, 100) {
 			got = append(got, f.Local.Format("15:04"))
@@ -154,7 +160,8 @@ func TestAGapIsMadeUpForOnce(t *testing.T) {
 func TestAFiringHasOneKey(t *testing.T) {
 	t.Parallel()
 	at := instant(t, "2027-03-27T12:00:00Z")
-	for expression, want := range map[string]string{Daily: "2027-03-27", "0 23 * * SAT": "2027-03-27", "0 22,23 * * *": "2027-03-28T00:00Z", "@every 6h": "2027-03-27T18:00Z"} {
+	for expression, want := range map[string]string{Daily: "2027-03-27", "0 23 * * SAT": "2027-03-27",
+		"0 22,23 * * *": "2027-03-28T00:00Z", "@every 6h": "2027-03-27T18:00Z"} {
 		s := parse(t, expression, "America/Nuuk")
 		next, date := s.Next(at)
 		if got := s.Key(next, date); got != want {
@@ -165,7 +172,8 @@ func TestAFiringHasOneKey(t *testing.T) {
 
 func TestRareDaysAreFound(t *testing.T) {
 	t.Parallel()
-	for expression, want := range map[string]string{"0 0 29 2 *": "2104-02-29T00:00:00Z", "0 0 31 12 *": "2096-12-31T00:00:00Z"} {
+	for expression, want := range map[string]string{"0 0 29 2 *": "2104-02-29T00:00:00Z",
+		"0 0 31 12 *": "2096-12-31T00:00:00Z"} {
 		if at, _ := parse(t, expression, "UTC").Next(instant(t, "2096-02-29T00:00:00Z")); !at.Equal(instant(t, want)) {
 			t.Errorf("%s: %v", expression, at)
 		}
@@ -175,7 +183,8 @@ func TestRareDaysAreFound(t *testing.T) {
 func TestPeriodsCountFromTheEpoch(t *testing.T) {
 	t.Parallel()
 	s := parse(t, "@every 7h", "Asia/Tokyo")
-	for after, want := range map[string]string{"1970-01-01T00:00:00Z": "1970-01-01T07:00:00Z", "1969-12-31T23:59:59Z": "1970-01-01T00:00:00Z", "1970-01-01T06:59:59.5Z": "1970-01-01T07:00:00Z"} {
+	for after, want := range map[string]string{"1970-01-01T00:00:00Z": "1970-01-01T07:00:00Z",
+		"1969-12-31T23:59:59Z": "1970-01-01T00:00:00Z", "1970-01-01T06:59:59.5Z": "1970-01-01T07:00:00Z"} {
 		if at, _ := s.Next(instant(t, after)); !at.Equal(instant(t, want)) {
 			t.Errorf("after %s: %v", after, at)
 		}
@@ -185,7 +194,8 @@ func TestPeriodsCountFromTheEpoch(t *testing.T) {
 func TestAPreviewMarksWhatTheClockDoes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ zone, expression, date, note string }{
-		{"America/Nuuk", Daily, "2027-03-27", "the clock skips 23:00 on 2027-03-27; due right after; clock forward 1h: 2027-03-27 23:00 becomes 2027-03-28 00:00"},
+		{"America/Nuuk", Daily, "2027-03-27", "the clock skips 23:00 on 2027-03-27; due right after; clock forward " +
+			"1h: 2027-03-27 23:00 becomes 2027-03-28 00:00"},
 		{"America/Nuuk", Daily, "2026-10-24", "the clock shows 23:00 twice, again 1h later; due the first time only"},
 		{"America/Nuuk", Daily, "2026-10-25", "clock back 1h: 2026-10-25 00:00 becomes 2026-10-24 23:00"},
 		{"Australia/Lord_Howe", Daily, "2026-10-04", "clock forward 30m: 2026-10-04 02:00 becomes 02:30"},
@@ -202,12 +212,16 @@ func TestAPreviewMarksWhatTheClockDoes(t *testing.T) {
 			t.Errorf("%s has no %s", c.zone, c.date)
 		}
 	}
-	hourly := parse(t, "30 * * * *", "Europe/Berlin").Preview(instant(t, "2026-10-25T00:00:00Z"), instant(t, "2026-10-25T02:00:00Z"), 9)
-	if len(hourly) != 2 || hourly[0].Meeting != Doubled || hourly[1].Meeting != Doubled || !strings.Contains(hourly[1].Note, "again") || hourly[0].Offset != 2*time.Hour || hourly[1].Offset != time.Hour {
+	hourly := parse(t, "30 * * * *", "Europe/Berlin").
+		Preview(instant(t, "2026-10-25T00:00:00Z"), instant(t, "2026-10-25T02:00:00Z"), 9)
+	if len(hourly) != 2 || hourly[0].Meeting != Doubled || hourly[1].Meeting != Doubled ||
+		!strings.Contains(hourly[1].Note, "again") || hourly[0].Offset != 2*time.Hour || hourly[1].Offset != time.Hour {
 		t.Errorf("%+v", hourly)
 	}
-	rare := parse(t, "0 0 29 2 *", "Europe/Berlin").Preview(instant(t, "2028-03-01T00:00:00Z"), instant(t, "2033-01-01T00:00:00Z"), 9)
-	if len(rare) != 1 || strings.Count(rare[0].Note, "; ") != 3 || !strings.HasSuffix(rare[0].Note, "5 more changes of the clock") {
+	rare := parse(t, "0 0 29 2 *", "Europe/Berlin").
+		Preview(instant(t, "2028-03-01T00:00:00Z"), instant(t, "2033-01-01T00:00:00Z"), 9)
+	if len(rare) != 1 || strings.Count(rare[0].Note, "; ") != 3 ||
+		!strings.HasSuffix(rare[0].Note, "5 more changes of the clock") {
 		t.Errorf("%+v", rare)
 	}
 	if n := len(parse(t, "* * * * *", "UTC").Preview(first, end, 7)); n != 7 {

@@ -30,7 +30,9 @@ const maxZone = 100
 // machines know. The error's Extra has a "suggestion" when there is one.
 func Zone(name string) (*time.Location, error) {
 	if len(name) > maxZone {
-		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("the time zone has %d bytes, and %d is the most", len(name), maxZone), "use a name such as Asia/Shanghai")
+		return nil, fault.New(fault.InvalidArgument,
+			fmt.Sprintf("the time zone has %d bytes, and %d is the most", len(name), maxZone),
+			"use a name such as Asia/Shanghai")
 	}
 	canonical := suggestZone(name)
 	if canonical == name && name != "" {
@@ -40,7 +42,8 @@ func Zone(name string) (*time.Location, error) {
 		}
 		return zone, nil
 	}
-	refused := fault.New(fault.InvalidArgument, fmt.Sprintf("there is no time zone %q", name), "use a name such as Asia/Shanghai").With("part", name)
+	refused := fault.New(fault.InvalidArgument, fmt.Sprintf("there is no time zone %q", name),
+		"use a name such as Asia/Shanghai").With("part", name)
 	switch {
 	case name == "":
 		refused.Message = "the time zone is empty"

@@ -70,15 +70,21 @@ const (
 func (l Learning) validate() error {
 	switch {
 	case l.ExplorePerDay < 0 || l.ExplorePerDay > mostExplored:
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.learning.explore_per_day is %d", l.ExplorePerDay), fmt.Sprintf("use 0, which explores nothing, to %d", mostExplored))
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.learning.explore_per_day is %d", l.ExplorePerDay),
+			fmt.Sprintf("use 0, which explores nothing, to %d", mostExplored))
 	case l.ProbesPerDay < 0 || l.ProbesPerDay > mostProbed:
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.learning.probes_per_day is %d", l.ProbesPerDay), fmt.Sprintf("use 0, which asks nothing, to %d", mostProbed))
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.learning.probes_per_day is %d", l.ProbesPerDay),
+			fmt.Sprintf("use 0, which asks nothing, to %d", mostProbed))
 	case l.CanaryPercent < 1 || l.CanaryPercent > 50:
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.learning.canary_percent is %d", l.CanaryPercent), "use 1 to 50: the policy in force makes the other builds, and both are compared")
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.learning.canary_percent is %d", l.CanaryPercent),
+			"use 1 to 50: the policy in force makes the other builds, and both are compared")
 	case l.Version < 0:
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.learning.version is %d", l.Version), "use a version of `cairn bank show --history`, or 0 for the one in force")
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.learning.version is %d", l.Version),
+			"use a version of `cairn bank show --history`, or 0 for the one in force")
 	case l.Version > 0 && !l.Frozen:
-		return fault.New(fault.InvalidArgument, "memory.learning.version is of use only while memory.learning.frozen is true", "set both, or leave version at 0; cairn bank rollback goes back for good")
+		return fault.New(fault.InvalidArgument,
+			"memory.learning.version is of use only while memory.learning.frozen is true",
+			"set both, or leave version at 0; cairn bank rollback goes back for good")
 	}
 	return nil
 }
@@ -130,9 +136,12 @@ func (m Mode) validate(name string) error {
 	for what, v := range map[string]struct {
 		value   string
 		allowed []string
-	}{"profile": {m.Profile, []string{"", Usual, Typed}}, "thinking": {m.Thinking, []string{"", Native, ThinkNone, ThinkParameter, ThinkTool}}, "calls": {m.Calls, []string{"", SingleCalls, MultipleCalls}}} {
+	}{"profile": {m.Profile, []string{"", Usual, Typed}},
+		"thinking": {m.Thinking, []string{"", Native, ThinkNone, ThinkParameter, ThinkTool}},
+		"calls":    {m.Calls, []string{"", SingleCalls, MultipleCalls}}} {
 		if !slices.Contains(v.allowed, v.value) {
-			return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.modes.%s.%s is %q", name, what, v.value), "leave it empty, or use one of "+strings.Join(v.allowed[1:], ", "))
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.modes.%s.%s is %q", name, what, v.value),
+				"leave it empty, or use one of "+strings.Join(v.allowed[1:], ", "))
 		}
 	}
 	return nil
@@ -153,20 +162,27 @@ func (m LongTerm) validate() error {
 	case !slices.Contains([]string{"", BuilderAgents, BuilderSkills}, m.Builder):
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.builder is %q", m.Builder), "use agents or skills")
 	case m.Spans != "" && !slices.Contains(executor.Modes, m.Spans):
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.spans is %q", m.Spans), "leave it empty, or use one of "+strings.Join(executor.Modes, ", "))
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.spans is %q", m.Spans),
+			"leave it empty, or use one of "+strings.Join(executor.Modes, ", "))
 	case !slices.Contains([]string{ThinkNative, ThinkNone, ThinkParameter, ThinkTool}, m.Thinking):
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.thinking is %q", m.Thinking), "leave it empty, or use none, param or tool")
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.thinking is %q", m.Thinking),
+			"leave it empty, or use none, param or tool")
 	case m.Profile != "" && m.Profile != Typed:
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.profile is %q", m.Profile), "leave it empty, or use "+Typed)
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.profile is %q", m.Profile),
+			"leave it empty, or use "+Typed)
 	case m.IdleMinutes < 0 || m.CallPause < 0:
-		return fault.New(fault.InvalidArgument, "memory.idle_minutes and memory.call_pause_ms cannot be below 0", "use 0 for never, and for no pause")
+		return fault.New(fault.InvalidArgument, "memory.idle_minutes and memory.call_pause_ms cannot be below 0",
+			"use 0 for never, and for no pause")
 	case m.Deadline != 0 && (m.Deadline < 100 || m.Deadline > 60_000):
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.deadline_ms is %d", m.Deadline), "use 100 to 60000 milliseconds, or 0 for 4000")
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.deadline_ms is %d", m.Deadline),
+			"use 100 to 60000 milliseconds, or 0 for 4000")
 	}
 	if err := m.Learning.validate(); err != nil {
 		return err
 	}
-	for name, mode := range map[string]Mode{"summarize": m.Modes.Summarize, "retrieve": m.Modes.Retrieve, "personal": m.Modes.Personal, "procedural": m.Modes.Procedural, "tool": m.Modes.Tool, "identity": m.Modes.Identity} {
+	for name, mode := range map[string]Mode{"summarize": m.Modes.Summarize, "retrieve": m.Modes.Retrieve,
+		"personal": m.Modes.Personal, "procedural": m.Modes.Procedural, "tool": m.Modes.Tool,
+		"identity": m.Modes.Identity} {
 		if err := mode.validate(name); err != nil {
 			return err
 		}

@@ -30,7 +30,8 @@ func Patch(s Settings, patch json.RawMessage) (Settings, error) {
 	}
 	var changes map[string]any
 	if err := decodeNumbers(patch, &changes); err != nil || changes == nil {
-		return s, fault.New(fault.InvalidArgument, "a change of settings is one JSON object", `such as {"nudge":{"every":5}}`)
+		return s, fault.New(fault.InvalidArgument, "a change of settings is one JSON object",
+			`such as {"nudge":{"every":5}}`)
 	}
 	chosen, err := Write(s)
 	if err != nil {
@@ -73,7 +74,8 @@ func fits(patch json.RawMessage) error {
 	d.DisallowUnknownFields()
 	var into Document
 	if err := d.Decode(&into); err != nil {
-		return fault.New(fault.InvalidArgument, "the settings cannot be changed like this: "+err.Error(), "`cairn settings show -o json` has every setting with its type")
+		return fault.New(fault.InvalidArgument, "the settings cannot be changed like this: "+err.Error(),
+			"`cairn settings show -o json` has every setting with its type")
 	}
 	return nil
 }

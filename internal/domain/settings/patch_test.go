@@ -12,17 +12,19 @@ func TestAPatchChangesWhatItNames(t *testing.T) {
 	s := Default()
 	s.TimeZone, s.Limits.CoreRunes, s.Nudge.DailyCap = "Asia/Tokyo", 4000, 3
 	for patch, want := range map[string]func(*Settings){
-		`{}`:                                            func(*Settings) {},
-		`{"nudge":{"every":5}}`:                         func(s *Settings) { s.Nudge.Every = 5 },
-		`{"nudge":{"on_end":false}}`:                    func(s *Settings) { s.Nudge.OnEnd = false },
-		`{"nudge":null}`:                                func(s *Settings) { s.Nudge = Default().Nudge },
-		`{"limits":{"undo_days":0}}`:                    func(s *Settings) { s.Limits.UndoDays = 0 },
-		`{"limits":{"core_runes":null}}`:                func(s *Settings) { s.Limits.CoreRunes = 2200 },
-		`{"time_zone":"Europe/Paris"}`:                  func(s *Settings) { s.TimeZone = "Europe/Paris" },
-		`{"time_zone":null}`:                            func(s *Settings) { s.TimeZone = "UTC" },
-		`{"tokens_per_day":9007199254740993}`:           func(s *Settings) { s.TokensPerDay = 9007199254740993 },
-		`{"write_approval":{"memory":"all"}}`:           func(s *Settings) { s.WriteApproval.Memory = GateAll },
-		`{"quiet_hours":{"from":"22:00","to":"07:00"}}`: func(s *Settings) { s.QuietHours = QuietHours{"22:00", "07:00"} },
+		`{}`:                                  func(*Settings) {},
+		`{"nudge":{"every":5}}`:               func(s *Settings) { s.Nudge.Every = 5 },
+		`{"nudge":{"on_end":false}}`:          func(s *Settings) { s.Nudge.OnEnd = false },
+		`{"nudge":null}`:                      func(s *Settings) { s.Nudge = Default().Nudge },
+		`{"limits":{"undo_days":0}}`:          func(s *Settings) { s.Limits.UndoDays = 0 },
+		`{"limits":{"core_runes":null}}`:      func(s *Settings) { s.Limits.CoreRunes = 2200 },
+		`{"time_zone":"Europe/Paris"}`:        func(s *Settings) { s.TimeZone = "Europe/Paris" },
+		`{"time_zone":null}`:                  func(s *Settings) { s.TimeZone = "UTC" },
+		`{"tokens_per_day":9007199254740993}`: func(s *Settings) { s.TokensPerDay = 9007199254740993 },
+		`{"write_approval":{"memory":"all"}}`: func(s *Settings) { s.WriteApproval.Memory = GateAll },
+		`{"quiet_hours":{"from":"22:00","to":"07:00"}}`: func(s *Settings) {
+			s.QuietHours = QuietHours{"22:00", "07:00"}
+		},
 	} {
 		expected := s
 		want(&expected)
@@ -34,7 +36,10 @@ func TestAPatchChangesWhatItNames(t *testing.T) {
 
 func TestAPatchThatCannotBeMeantIsRefused(t *testing.T) {
 	t.Parallel()
-	for _, patch := range []string{``, `null`, `[]`, `{"nudges":{}}`, `{"nudge":{"each":5}}`, `{"nudge":5}`, `{"nudge":{"every":-1}}`, `{"nudge":{"every":"five"}}`, `{"limits":{"undo_days":-1}}`, `{"limits":{"undo_days":366}}`, `{"limits":{"undo_days":1.5}}`, `{"limits":{"undo_days":"a week"}}`, `{"write_approval":{"memory":"sometimes"}}`,
+	for _, patch := range []string{``, `null`, `[]`, `{"nudges":{}}`, `{"nudge":{"each":5}}`, `{"nudge":5}`,
+		`{"nudge":{"every":-1}}`, `{"nudge":{"every":"five"}}`, `{"limits":{"undo_days":-1}}`,
+		`{"limits":{"undo_days":366}}`, `{"limits":{"undo_days":1.5}}`, `{"limits":{"undo_days":"a week"}}`,
+		`{"write_approval":{"memory":"sometimes"}}`,
 		`{"time_zone":"Mars/Olympus"}`, `{"quiet_hours":{"from":"22:00"}}`} {
 		if got, err := Patch(Default(), json.RawMessage(patch)); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%s: %+v, %v", patch, got, err)

@@ -81,7 +81,8 @@ type Limits struct {
 	AutonomousSkillWritesHour int `json:"autonomous_skill_writes_hour"`
 	CoreRunes                 int `json:"core_runes"`
 	ProfileRunes              int `json:"profile_runes"`
-	UndoDays                  int `json:"undo_days"` // in which a deleted skill or memory can be taken back; 0 keeps nothing
+	// in which a deleted skill or memory can be taken back; 0 keeps nothing
+	UndoDays int `json:"undo_days"`
 }
 
 // Curation is when skills that nobody watches over go out of use.
@@ -95,9 +96,13 @@ type Curation struct {
 func (c Curation) validate() error {
 	switch {
 	case c.StaleDays < 1 || c.ArchiveDays <= c.StaleDays:
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("curation has stale_days %d and archive_days %d", c.StaleDays, c.ArchiveDays), "use at least 1 for stale_days, and more for archive_days")
+		return fault.New(fault.InvalidArgument,
+			fmt.Sprintf("curation has stale_days %d and archive_days %d", c.StaleDays, c.ArchiveDays),
+			"use at least 1 for stale_days, and more for archive_days")
 	case c.Floor < 0 || c.Floor > 1 || c.MinTrials < 1:
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("curation has floor %g and min_trials %d", c.Floor, c.MinTrials), "use 0 to 1 for floor, and at least 1 for min_trials")
+		return fault.New(fault.InvalidArgument,
+			fmt.Sprintf("curation has floor %g and min_trials %d", c.Floor, c.MinTrials),
+			"use 0 to 1 for floor, and at least 1 for min_trials")
 	}
 	return nil
 }
@@ -121,10 +126,12 @@ func Default() Settings {
 		WriteApproval: WriteApproval{Memory: GateOff, Skills: GateAutonomous},
 		Nudge:         nudge.Default(),
 		Reflection:    true,
-		Limits:        Limits{ActiveSkills: 300, SkillWritesHour: 30, AutonomousSkillWritesHour: 6, CoreRunes: 2200, ProfileRunes: 1375, UndoDays: 7},
-		Memory:        LongTerm{Builder: BuilderAgents, IdleMinutes: 30, Learning: Learning{ExplorePerDay: 20, CanaryPercent: 10}},
-		Curation:      Curation{StaleDays: 30, ArchiveDays: 90, Floor: 0.2, MinTrials: 5},
-		TimeZone:      "UTC",
+		Limits: Limits{ActiveSkills: 300, SkillWritesHour: 30, AutonomousSkillWritesHour: 6, CoreRunes: 2200,
+			ProfileRunes: 1375, UndoDays: 7},
+		Memory: LongTerm{Builder: BuilderAgents, IdleMinutes: 30,
+			Learning: Learning{ExplorePerDay: 20, CanaryPercent: 10}},
+		Curation: Curation{StaleDays: 30, ArchiveDays: 90, Floor: 0.2, MinTrials: 5},
+		TimeZone: "UTC",
 
 		ReflectionCron: recurrence.Daily,
 	}
@@ -189,19 +196,25 @@ func difference(chosen, usual map[string]any) map[string]any {
 
 // Validate names the member that cannot be meant.
 func (s Settings) Validate() error {
-	for name, n := range map[string]int64{"tokens_per_day": s.TokensPerDay, "micros_per_day": s.MicrosPerDay, "nudge.every": int64(s.Nudge.Every), "nudge.tool_iters": int64(s.Nudge.ToolIters),
-		"nudge.daily_cap": int64(s.Nudge.DailyCap), "limits.active_skills": int64(s.Limits.ActiveSkills), "limits.skill_writes_hour": int64(s.Limits.SkillWritesHour),
-		"limits.autonomous_skill_writes_hour": int64(s.Limits.AutonomousSkillWritesHour), "limits.core_runes": int64(s.Limits.CoreRunes), "limits.profile_runes": int64(s.Limits.ProfileRunes)} {
+	for name, n := range map[string]int64{"tokens_per_day": s.TokensPerDay, "micros_per_day": s.MicrosPerDay,
+		"nudge.every": int64(s.Nudge.Every), "nudge.tool_iters": int64(s.Nudge.ToolIters),
+		"nudge.daily_cap": int64(s.Nudge.DailyCap), "limits.active_skills": int64(s.Limits.ActiveSkills),
+		"limits.skill_writes_hour":            int64(s.Limits.SkillWritesHour),
+		"limits.autonomous_skill_writes_hour": int64(s.Limits.AutonomousSkillWritesHour),
+		"limits.core_runes":                   int64(s.Limits.CoreRunes),
+		"limits.profile_runes":                int64(s.Limits.ProfileRunes)} {
 		if n < 0 {
 			return fault.Newf(fault.InvalidArgument, "%s is %d, and cannot be below 0", name, n)
 		}
 	}
 	if d := s.Limits.UndoDays; d < 0 || d > MostUndoDays {
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("limits.undo_days is %d", d), fmt.Sprintf("use 1 to %d days, or 0 to keep nothing that is deleted", MostUndoDays))
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("limits.undo_days is %d", d),
+			fmt.Sprintf("use 1 to %d days, or 0 to keep nothing that is deleted", MostUndoDays))
 	}
 	for name, g := range map[string]Gate{"memory": s.WriteApproval.Memory, "skills": s.WriteApproval.Skills} {
 		if !g.known() {
-			return fault.New(fault.InvalidArgument, fmt.Sprintf("write_approval.%s is %q", name, g), "use off, autonomous or all")
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("write_approval.%s is %q", name, g),
+				"use off, autonomous or all")
 		}
 	}
 	if err := s.Memory.validate(); err != nil {
@@ -229,7 +242,9 @@ func (s Settings) validateClock() error {
 	}
 	c, err := recurrence.Parse(s.ReflectionCron, zone)
 	if err == nil && !c.OncePerDate() {
-		err = fault.New(fault.InvalidArgument, fmt.Sprintf("reflection_cron is %q, which may be due more than once on one date", s.ReflectionCron), "a day is reflected on once: give one time of day, such as "+recurrence.Daily)
+		err = fault.New(fault.InvalidArgument,
+			fmt.Sprintf("reflection_cron is %q, which may be due more than once on one date", s.ReflectionCron),
+			"a day is reflected on once: give one time of day, such as "+recurrence.Daily)
 	}
 	return err
 }

@@ -26,7 +26,8 @@ func TestOnlyWhatDiffersIsWritten(t *testing.T) {
 	s := Default()
 	s.Limits.CoreRunes, s.Nudge.OnEnd, s.TokensPerDay = 4000, false, math.MaxInt64-1
 	raw, err := Write(s)
-	if want := `{"limits":{"core_runes":4000},"nudge":{"on_end":false},"tokens_per_day":9223372036854775806}`; err != nil || string(raw) != want {
+	if want := `{"limits":{"core_runes":4000},"nudge":{"on_end":false},"tokens_per_day":9223372036854775806}`; err !=
+		nil || string(raw) != want {
 		t.Errorf("%s, %v; want %s", raw, err, want)
 	}
 	if back, err := Read(raw); err != nil || back != s {
@@ -42,8 +43,10 @@ func TestAGateHoldsBackTheWritesItNames(t *testing.T) {
 	for _, c := range []struct {
 		gate                  Gate
 		person, agent, unseen bool
-	}{{GateOff, false, false, false}, {"", false, false, false}, {GateAutonomous, false, false, true}, {GateAll, false, true, true}, {"of a later version", false, true, true}} {
-		if c.gate.Stages(true, false) != c.person || c.gate.Stages(false, false) != c.agent || c.gate.Stages(false, true) != c.unseen {
+	}{{GateOff, false, false, false}, {"", false, false, false}, {GateAutonomous, false, false, true},
+		{GateAll, false, true, true}, {"of a later version", false, true, true}} {
+		if c.gate.Stages(true, false) != c.person || c.gate.Stages(false, false) != c.agent ||
+			c.gate.Stages(false, true) != c.unseen {
 			t.Errorf("gate %q", c.gate)
 		}
 	}

@@ -42,7 +42,9 @@ func Zip(folder string, skillMD []byte, files []File, extra ...File) ([]byte, er
 	var archive bytes.Buffer
 	w := zip.NewWriter(&archive)
 	w.RegisterCompressor(zip.Deflate, deflateTo)
-	members := slices.SortedFunc(slices.Values(slices.Concat(files, extra)), func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	members := slices.SortedFunc(slices.Values(slices.Concat(files, extra)), func(a, b File) int {
+		return strings.Compare(a.Path, b.Path)
+	})
 	members = slices.Insert(members, 0, File{Path: "SKILL.md", Content: string(skillMD)})
 	for _, member := range members {
 		name := folder + "/" + member.Path
@@ -106,7 +108,8 @@ func method(content string) uint16 {
 
 func checkPackage(skillMD []byte, files []File) error {
 	if len(skillMD) > MaxSkillMD {
-		return fault.New(fault.TooLarge, fmt.Sprintf("SKILL.md has %d bytes, at most %d are allowed", len(skillMD), MaxSkillMD),
+		return fault.New(fault.TooLarge, fmt.Sprintf("SKILL.md has %d bytes, at most %d are allowed", len(skillMD),
+			MaxSkillMD),
 			"move detail into reference files")
 	}
 	var all Files

@@ -92,7 +92,8 @@ func rootObject(raw json.RawMessage) (map[string]any, error) {
 		}
 		return root, nil
 	default:
-		return nil, fmt.Errorf("the reply must be one JSON object, or null when there is nothing to learn; got %s", kindOf(root))
+		return nil, fmt.Errorf("the reply must be one JSON object, or null when there is nothing to learn; got %s",
+			kindOf(root))
 	}
 }
 

@@ -12,7 +12,8 @@ import (
 
 func ExampleDecodeDraft() {
 	reply := `{"name":"Code Review","description":"Review a change","tags":"review, pull request",
-		"procedure":["Read the diff","2. Run the tests"],"experience":"Ask before rewriting","update":false,"old_memory_id":"","mood":"good"}`
+		"procedure":["Read the diff","2. Run the tests"],"experience":"Ask before ` +
+		`rewriting","update":false,"old_memory_id":"","mood":"good"}`
 	draft, notes, err := skill.DecodeDraft(json.RawMessage(reply), skill.Full, []int{4, 5})
 	fmt.Printf("%s %q %q %q %v\n", draft.Action, draft.Trigger, draft.Procedure, draft.Experience, draft.Evidence)
 	fmt.Println(notes, err)
@@ -33,7 +34,8 @@ func decode(t *testing.T, mode, reply string) (skill.Draft, []string) {
 }
 
 func TestNothingToLearnIsASkip(t *testing.T) {
-	for _, reply := range []string{`null`, `{}`, `[]`, `"none"`, `[null]`, `{"skill":null}`, `{"action":"skip","reason":"too special"}`, `{"action":"none"}`} {
+	for _, reply := range []string{`null`, `{}`, `[]`, `"none"`, `[null]`, `{"skill":null}`,
+		`{"action":"skip","reason":"too special"}`, `{"action":"none"}`} {
 		draft, _ := decode(t, skill.Full, reply)
 		if draft.Action != skill.Skip || draft.Name != "" {
 			t.Errorf("%s: got %+v", reply, draft)
@@ -58,14 +60,16 @@ func TestActionAndTarget(t *testing.T) {
 		`"action":"update","target":"S1","update":0`:   {"update", "S1"},
 		`"update":false,"old_memory_id":"","action":0`: {"create", ""},
 	} {
-		if draft, _ := decode(t, skill.Full, "{"+core+","+fields+"}"); draft.Action != want[0] || draft.Target != want[1] {
+		if draft, _ := decode(t, skill.Full, "{"+core+","+fields+"}"); draft.Action != want[0] ||
+			draft.Target != want[1] {
 			t.Errorf("%s: %s %q, want %q", fields, draft.Action, draft.Target, want)
 		}
 	}
 }
 
 func TestUpdateMayLeaveEverythingUnchanged(t *testing.T) {
-	draft, _ := decode(t, skill.Full, `{"action":"update","target":"S1","name":"","description":"","procedure":"","trigger":[],"removed":["old lesson",{"field":"Scripts","item":"a.py","reason":"gone"}]}`)
+	draft, _ := decode(t, skill.Full, `{"action":"update","target":"S1","name":"","description":"","procedure":"",`+
+		`"trigger":[],"removed":["old lesson",{"field":"Scripts","item":"a.py","reason":"gone"}]}`)
 	want := []skill.Removal{{Item: "old lesson"}, {Field: "scripts", Item: "a.py", Reason: "gone"}}
 	if draft.Action != skill.Update || !reflect.DeepEqual(draft.Removed, want) {
 		t.Errorf("got %+v", draft)
@@ -76,8 +80,10 @@ func TestUpdateMayLeaveEverythingUnchanged(t *testing.T) {
 }
 
 func TestTextIsCleaned(t *testing.T) {
-	draft, _ := decode(t, skill.Full, `{"NAME":" Cafe\u0301\u0000 ","Description":"a\n b\t c","procedure":"1. a\r\n2. b\u0007\n","experience":[7,true,null,"  ","Same","same"]}`)
-	if draft.Name != "Café" || draft.Description != "a b c" || draft.Procedure != "1. a\n2. b" || !reflect.DeepEqual(draft.Experience, []string{"7", "true", "Same"}) {
+	draft, _ := decode(t, skill.Full, `{"NAME":" Cafe\u0301\u0000 ","Description":"a\n b\t c","procedure":"1. `+
+		`a\r\n2. b\u0007\n","experience":[7,true,null,"  ","Same","same"]}`)
+	if draft.Name != "Café" || draft.Description != "a b c" || draft.Procedure != "1. a\n2. b" ||
+		!reflect.DeepEqual(draft.Experience, []string{"7", "true", "Same"}) {
 		t.Errorf("got %+v", draft)
 	}
 }
@@ -89,7 +95,8 @@ func TestWhatExceedsALimitIsCutWithANote(t *testing.T) {
 		items = append(items, fmt.Sprintf("%q", fmt.Sprintf("item %d", i)))
 	}
 	list := "[" + strings.Join(items, ",") + "]"
-	draft, notes := decode(t, skill.Full, fmt.Sprintf(`{"name":%q,"description":%q,"procedure":"p","trigger":%s,"experience":%s,"preference":["%s"],"examples":%s,"scripts":%s}`,
+	draft, notes := decode(t, skill.Full, fmt.Sprintf(`{"name":%q,"description":%q,"procedure":"p","trigger":%s,`+
+		`"experience":%s,"preference":["%s"],"examples":%s,"scripts":%s}`,
 		long(81), long(1025), list, list, long(10), strings.Replace(list, "item 0", long(8001), 1), list))
 	for what, c := range map[string][2]int{
 		"name":        {len([]rune(draft.Name)), 80},
@@ -111,8 +118,10 @@ func TestWhatExceedsALimitIsCutWithANote(t *testing.T) {
 }
 
 func TestFaultsNameEveryFieldForRepair(t *testing.T) {
-	_, _, err := skill.DecodeDraft(json.RawMessage(`{"name":{},"description":["a"],"procedure":{"a":1},"experience":[{"a":1}],"scripts":7,"action":"maybe","removed":[[1]]}`), skill.Full, nil)
-	for _, want := range []string{"description: want a string, got an array", "procedure: want a string, got an object", "experience[0]: want a string, got an object",
+	_, _, err := skill.DecodeDraft(json.RawMessage(`{"name":{},"description":["a"],"procedure":{"a":1},`+
+		`"experience":[{"a":1}],"scripts":7,"action":"maybe","removed":[[1]]}`), skill.Full, nil)
+	for _, want := range []string{"description: want a string, got an array", "procedure: want a string, got an object",
+		"experience[0]: want a string, got an object",
 		"scripts: want a list", `action: want create, update or skip, got "maybe"`, "removed[0]: want a string"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v\nwant %q in it", err, want)
@@ -124,9 +133,11 @@ func TestFaultsNameEveryFieldForRepair(t *testing.T) {
 		`[{},{}]`:      "one JSON object",
 		`{"a":`:        "not valid JSON",
 		`{} {}`:        "more than one JSON value",
-		`{` + core[:len(core)-6] + `"` + strings.Repeat("x", skill.MaxProcedure+1) + `"}`: "procedure: 20001 characters, at most 20000",
+		`{` + core[:len(core)-6] + `"` + strings.Repeat("x", skill.MaxProcedure+1) +
+			`"}`: "procedure: 20001 characters, at most 20000",
 	} {
-		if _, _, err := skill.DecodeDraft(json.RawMessage(reply), skill.Full, nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := skill.DecodeDraft(json.RawMessage(reply), skill.Full, nil); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%.60s: got %v, want %q", reply, err, want)
 		}
 	}
@@ -144,16 +155,23 @@ func TestScriptsInEveryShape(t *testing.T) {
 		mode, scripts string
 		want          []skill.FilePlan
 	}{
-		"schema":           {skill.Full, `[{"file":"a.py","purpose":"p","inputs":["x","y"],"outputs":"o"}]`, []skill.FilePlan{{File: "a.py", Purpose: "p", Inputs: "x, y", Outputs: "o"}}},
-		"null":             {skill.Full, `null`, nil},
-		"a word for null":  {skill.Full, `"None"`, nil},
-		"string plan":      {skill.Full, `"Write a parser"`, []skill.FilePlan{{File: "write_a_parser.py", Purpose: "Write a parser"}}},
-		"list of strings":  {skill.Full, `["check.py: probe it","x.sh"]`, []skill.FilePlan{{File: "check.py", Purpose: "probe it"}, {File: "x.sh"}}},
-		"object of plans":  {skill.Full, `{"a.py":"probe it"}`, []skill.FilePlan{{File: "a.py", Purpose: "probe it"}}},
-		"object of code":   {skill.Full, `{"a.py":"import sys\nprint(1)\n"}`, []skill.FilePlan{{File: "a.py", Code: "import sys\nprint(1)"}}},
-		"object of both":   {skill.Full, `{"a.py":{"purpose":"p","code":"x"}}`, []skill.FilePlan{{File: "a.py", Purpose: "p", Code: "x"}}},
-		"without a name":   {skill.Full, `[{"purpose":"Probe it"}]`, []skill.FilePlan{{File: "probe_it.py", Purpose: "Probe it"}}},
-		"hostile names":    {skill.Full, `{"../../x.py":"p"}`, []skill.FilePlan{{File: "../../x.py", Purpose: "p"}}}, // CheckFile judges
+		"schema": {skill.Full, `[{"file":"a.py","purpose":"p","inputs":["x","y"],"outputs":"o"}]`,
+			[]skill.FilePlan{{File: "a.py", Purpose: "p", Inputs: "x, y", Outputs: "o"}}},
+		"null":            {skill.Full, `null`, nil},
+		"a word for null": {skill.Full, `"None"`, nil},
+		"string plan": {skill.Full, `"Write a parser"`,
+			[]skill.FilePlan{{File: "write_a_parser.py", Purpose: "Write a parser"}}},
+		"list of strings": {skill.Full, `["check.py: probe it","x.sh"]`,
+			[]skill.FilePlan{{File: "check.py", Purpose: "probe it"}, {File: "x.sh"}}},
+		"object of plans": {skill.Full, `{"a.py":"probe it"}`, []skill.FilePlan{{File: "a.py", Purpose: "probe it"}}},
+		"object of code": {skill.Full, `{"a.py":"import sys\nprint(1)\n"}`,
+			[]skill.FilePlan{{File: "a.py", Code: "import sys\nprint(1)"}}},
+		"object of both": {skill.Full, `{"a.py":{"purpose":"p","code":"x"}}`,
+			[]skill.FilePlan{{File: "a.py", Purpose: "p", Code: "x"}}},
+		"without a name": {skill.Full, `[{"purpose":"Probe it"}]`,
+			[]skill.FilePlan{{File: "probe_it.py", Purpose: "Probe it"}}},
+		// CheckFile judges
+		"hostile names":    {skill.Full, `{"../../x.py":"p"}`, []skill.FilePlan{{File: "../../x.py", Purpose: "p"}}},
 		"simple":           {skill.Simple, `{"a.py":"x"}`, nil},
 		"simple, as MemOS": {skill.SimpleKeep, `{"a.py":"x"}`, []skill.FilePlan{{File: "a.py", Code: "x"}}},
 	} {
@@ -171,11 +189,16 @@ func TestScriptsInEveryShape(t *testing.T) {
 
 func TestOthersAreFilesOrInlineEntries(t *testing.T) {
 	draft, _ := decode(t, skill.Full, `{`+core+`,"others":{"a.md":"brief","b.md":"# B\ntext","Note":"inline"}}`)
-	if !reflect.DeepEqual(draft.Others, []skill.FilePlan{{File: "a.md", Purpose: "brief"}, {File: "b.md", Code: "# B\ntext"}}) || !reflect.DeepEqual(draft.Inline, []skill.Entry{{Key: "Note", Text: "inline"}}) {
+	if !reflect.DeepEqual(draft.Others, []skill.FilePlan{{File: "a.md", Purpose: "brief"},
+		{File: "b.md", Code: "# B\ntext"}}) ||
+		!reflect.DeepEqual(draft.Inline, []skill.Entry{{Key: "Note", Text: "inline"}}) {
 		t.Errorf("got %+v %+v", draft.Others, draft.Inline)
 	}
-	draft, _ = decode(t, skill.Full, `{`+core+`,"others":[{"file":"a.md","purpose":"p"},{"title":"Release notes","brief":"b"},{"title":"T","text":"x"}]}`)
-	if !reflect.DeepEqual(draft.Others, []skill.FilePlan{{File: "a.md", Purpose: "p"}, {File: "release_notes.md", Purpose: "b"}}) || !reflect.DeepEqual(draft.Inline, []skill.Entry{{Key: "T", Text: "x"}}) {
+	draft, _ = decode(t, skill.Full, `{`+core+
+		`,"others":[{"file":"a.md","purpose":"p"},{"title":"Release notes","brief":"b"},{"title":"T","text":"x"}]}`)
+	if !reflect.DeepEqual(draft.Others, []skill.FilePlan{{File: "a.md", Purpose: "p"},
+		{File: "release_notes.md", Purpose: "b"}}) ||
+		!reflect.DeepEqual(draft.Inline, []skill.Entry{{Key: "T", Text: "x"}}) {
 		t.Errorf("got %+v %+v", draft.Others, draft.Inline)
 	}
 }
@@ -191,11 +214,13 @@ func TestEvidenceAndConfidence(t *testing.T) {
 		`"evidence":[99,-1,1.5,"x"]`: {fmt.Sprint(chunkSeqs), false},
 		`"evidence":null`:            {fmt.Sprint(chunkSeqs), false},
 	} {
-		if draft, _ := decode(t, skill.Full, "{"+core+","+fields+"}"); fmt.Sprint(draft.Evidence) != want.evidence || draft.Cited != want.cited {
+		if draft, _ := decode(t, skill.Full, "{"+core+","+fields+"}"); fmt.Sprint(draft.Evidence) != want.evidence ||
+			draft.Cited != want.cited {
 			t.Errorf("%s: got %v %v, want %v", fields, draft.Evidence, draft.Cited, want)
 		}
 	}
-	for value, want := range map[string]string{`0.4`: "0.4", `"0.4"`: "0.4", `7`: "1", `-1`: "0", `"high"`: "nil", `null`: "nil"} {
+	for value, want := range map[string]string{`0.4`: "0.4", `"0.4"`: "0.4", `7`: "1", `-1`: "0", `"high"`: "nil",
+		`null`: "nil"} {
 		draft, _ := decode(t, skill.Full, `{`+core+`,"confidence":`+value+`}`)
 		got := "nil"
 		if draft.Confidence != nil {
@@ -211,7 +236,8 @@ func FuzzDecodeDraft(f *testing.F) {
 	for _, name := range []string{"ac1_extract.json", "ac5_extract.json", "ac10_extract.json"} {
 		f.Add(fixture(f, name), true)
 	}
-	f.Add([]byte(`{"name":1,"description":true,"steps":[{"text":"a"},"b"],"tags":"a,b;c","others":[{"title":"x"}],"evidence":[[0,1],"2"]}`), false)
+	f.Add([]byte(`{"name":1,"description":true,"steps":[{"text":"a"},"b"],"tags":"a,b;c","others":[{"title":"x"}],`+
+		`"evidence":[[0,1],"2"]}`), false)
 	f.Fuzz(func(t *testing.T, raw []byte, full bool) {
 		mode := skill.Simple
 		if full {
@@ -224,7 +250,8 @@ func FuzzDecodeDraft(f *testing.F) {
 		if draft.Action == skill.Create && draft.Complete() != nil {
 			t.Fatalf("incomplete: %+v", draft)
 		}
-		if len(draft.Trigger) > 15 || len(draft.Experience) > 20 || len(draft.Examples) > 5 || len(draft.Scripts) > 8 || len(draft.Others)+len(draft.Inline) > 8 {
+		if len(draft.Trigger) > 15 || len(draft.Experience) > 20 || len(draft.Examples) > 5 || len(draft.Scripts) > 8 ||
+			len(draft.Others)+len(draft.Inline) > 8 {
 			t.Fatalf("over a limit: %+v", draft)
 		}
 		for _, seq := range draft.Evidence {

@@ -47,7 +47,8 @@ type Entry struct {
 // WithFiles once they exist: what is only planned is not promised.
 func NewDocument(d Draft) Document {
 	return Document{Name: d.Name, Description: d.Description, Trigger: d.Trigger, Procedure: d.Procedure,
-		Experience: d.Experience, Preference: d.Preference, Examples: d.Examples, Tools: d.Tools, Others: d.Inline}.Normalised()
+		Experience: d.Experience, Preference: d.Preference, Examples: d.Examples, Tools: d.Tools,
+		Others: d.Inline}.Normalised()
 }
 
 // WithFiles names files, and only these, under Scripts and References.

@@ -40,27 +40,33 @@ func ExampleRender() {
 
 func ExampleParseDocument() {
 	document, err := skill.ParseDocument([]byte("---\nname: deploy\ndescription: >\n  Deploy the\n  service\n---\n" +
-		"## When to Use\nBefore a release.\n\n## Procedure\n1. Build\n```sh\n## not a heading\n```\n\n## Pitfalls\n- Old schema\n\n## Verification\nProbe it.\n"))
-	fmt.Printf("%q %q %q %q %v\n", document.Description, document.WhenToUse, document.Procedure, document.Verification, err)
+		"## When to Use\nBefore a release.\n\n## Procedure\n1. Build\n```sh\n## not a heading\n```\n\n## Pitfalls\n" +
+		"- Old schema\n\n## Verification\nProbe it.\n"))
+	fmt.Printf("%q %q %q %q %v\n", document.Description, document.WhenToUse, document.Procedure, document.Verification,
+		err)
 	// Output: "Deploy the service" "Before a release." "1. Build\n```sh\n## not a heading\n```" "Probe it." <nil>
 }
 
 func TestRenderWritesEverySection(t *testing.T) {
 	document := skill.Document{
-		Name: "x", Description: "d", Intro: "# Title\nintro", WhenToUse: "when", Trigger: []string{"a", "b"}, Procedure: "p",
-		Pitfalls: "- pit", Verification: "v", Experience: []string{"e"}, Preference: []string{"f\ng"},
+		Name: "x", Description: "d", Intro: "# Title\nintro", WhenToUse: "when", Trigger: []string{"a", "b"},
+		Procedure: "p",
+		Pitfalls:  "- pit", Verification: "v", Experience: []string{"e"}, Preference: []string{"f\ng"},
 		Examples: []string{"one", "two ````"}, Scripts: []string{"z.py", "a.sh"}, Tools: []string{"kubectl"},
 		Sections: []skill.Section{{Title: "Background", Body: "b"}},
 		Others:   []skill.Entry{{Key: "Zeta", Text: "z"}, {Key: "Alpha", Text: "a"}}, References: []string{"r.md"},
 	}
-	want := "# Title\nintro\n\n## When to Use\nwhen\n\n## Trigger\na, b\n\n## Procedure\np\n\n## Pitfalls\n- pit\n\n## Verification\nv\n\n" +
-		"## Experience\n1. e\n\n## User Preferences\n- f\n  g\n\n## Examples\n\n### Example 1\n```markdown\none\n```\n\n### Example 2\n`````markdown\ntwo ````\n`````\n\n" +
+	want := "# Title\nintro\n\n## When to Use\nwhen\n\n## Trigger\na, b\n\n## Procedure\np\n\n## Pitfalls\n- pit\n\n" +
+		"## Verification\nv\n\n" +
+		"## Experience\n1. e\n\n## User Preferences\n- f\n  g\n\n## Examples\n\n### Example 1\n```markdown\none\n" +
+		"```\n\n### Example 2\n`````markdown\ntwo ````\n`````\n\n" +
 		"## Scripts\n- `./scripts/a.sh`\n- `./scripts/z.py`\n\n## Tool Usage\n- kubectl\n\n## Background\nb\n\n" +
 		"## Additional Information\n### Alpha\na\n\n### Zeta\nz\n\nSee also:\n- [r.md](./reference/r.md)\n"
 	if got := string(skill.RenderBody(document)); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
-	if got := skill.ParseBody(want); !reflect.DeepEqual(skill.RenderBody(got), []byte(want)) || got.Scripts[0] != "a.sh" || got.Others[1].Text != "z" {
+	if got := skill.ParseBody(want); !reflect.DeepEqual(skill.RenderBody(got), []byte(want)) ||
+		got.Scripts[0] != "a.sh" || got.Others[1].Text != "z" {
 		t.Errorf("parsed %+v", got)
 	}
 }
@@ -99,7 +105,8 @@ func TestFrontmatterCannotBeForged(t *testing.T) {
 }
 
 func TestFrontmatterMetaIsOptional(t *testing.T) {
-	got := string(skill.RenderFrontmatter("a b", "d", skill.RenderOptions{Meta: map[string]string{"version": "3", "id": "7"}}))
+	got := string(skill.RenderFrontmatter("a b", "d",
+		skill.RenderOptions{Meta: map[string]string{"version": "3", "id": "7"}}))
 	if want := "---\nname: a-b\ndescription: d\nmetadata:\n  \"id\": \"7\"\n  \"version\": \"3\"\n---\n"; got != want {
 		t.Errorf("got %q", got)
 	}
@@ -120,9 +127,11 @@ func TestParseDocumentSaysWhatIsWrong(t *testing.T) {
 }
 
 func TestParseDocumentReadsWhatOthersWrite(t *testing.T) {
-	md := "\ufeff---\r\nname: \"PDF Tools\"\r\ndescription: 'Work with: PDFs'\r\nlicense: MIT\r\n---\r\n# PDF\r\n\r\nIntro.\r\n\r\n" +
+	md := "\ufeff---\r\nname: \"PDF Tools\"\r\ndescription: 'Work with: PDFs'\r\nlicense: MIT\r\n---\r\n# PDF\r\n" +
+		"\r\nIntro.\r\n\r\n" +
 		"## procedure\r\n* Open it\r\n# Deep\r\n\r\n## User Preferences ##\r\nBe brief.\r\n\r\n- Two\r\n  lines\r\n\r\n" +
-		"## Trigger\r\n- pdf, forms\r\n- merge\r\n\r\n## Scripts\r\nRun `scripts/x.rb`.\r\n\r\n## Advanced\r\n### Sub\r\ntext\r\n\r\n## Examples\r\n```python\r\nprint(1)\r\n```\r\n"
+		"## Trigger\r\n- pdf, forms\r\n- merge\r\n\r\n## Scripts\r\nRun `scripts/x.rb`.\r\n\r\n## Advanced\r\n### " +
+		"Sub\r\ntext\r\n\r\n## Examples\r\n```python\r\nprint(1)\r\n```\r\n"
 	got, err := skill.ParseDocument([]byte(md))
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +139,8 @@ func TestParseDocumentReadsWhatOthersWrite(t *testing.T) {
 	want := skill.Document{
 		Name: "PDF Tools", Description: "Work with: PDFs", Intro: "# PDF\n\nIntro.", Procedure: "* Open it\n#### Deep",
 		Preference: []string{"Be brief.", "Two\nlines"}, Trigger: []string{"pdf", "forms", "merge"},
-		Sections: []skill.Section{{Title: "Scripts", Body: "Run `scripts/x.rb`."}, {Title: "Advanced", Body: "### Sub\ntext"}},
+		Sections: []skill.Section{{Title: "Scripts", Body: "Run `scripts/x.rb`."},
+			{Title: "Advanced", Body: "### Sub\ntext"}},
 		Examples: []string{"```python\nprint(1)\n```"},
 	}
 	if !reflect.DeepEqual(got, want) {
@@ -154,7 +164,8 @@ func TestBodiesCannotForgeSectionsOrHideText(t *testing.T) {
 	if !reflect.DeepEqual(document, want) {
 		t.Errorf("got  %+v\nwant %+v", document, want)
 	}
-	if got, err := skill.ParseDocument(skill.Render(document, skill.RenderOptions{})); err != nil || !reflect.DeepEqual(got, document) {
+	if got, err := skill.ParseDocument(skill.Render(document, skill.RenderOptions{})); err != nil ||
+		!reflect.DeepEqual(got, document) {
 		t.Errorf("read back as %+v, %v", got, err)
 	}
 }
@@ -172,8 +183,10 @@ func TestCheckNamesWhatCannotBeStored(t *testing.T) {
 }
 
 // pieces of text that have upset parsers before.
-var pieces = []string{"a", "b c", "1. x", "- y", "## H", "# T", "### K", "```", "````markdown", "~~~", "\n", "\n\n", "   ", "    ", "\t", ", ", "#",
-	"See also:", "### Example 1", "- `./scripts/a.py`", "- [a.md](./reference/a.md)", "<!--", "-->", "<script>", "</script>", "`", "汉字", "\u1fef",
+var pieces = []string{"a", "b c", "1. x", "- y", "## H", "# T", "### K", "```", "````markdown", "~~~", "\n", "\n\n",
+	"   ", "    ", "\t", ", ", "#",
+	"See also:", "### Example 1", "- `./scripts/a.py`", "- [a.md](./reference/a.md)", "<!--", "-->", "<script>",
+	"</script>", "`", "汉字", "\u1fef",
 	"e\u0301", "\r\n", "\x00", "---", "10. ", "- ```", "   ```", "* * ", ">", "\u0338", "\u00a0", "\u2028"}
 
 func randomText(r *rand.Rand) string {
@@ -200,8 +213,9 @@ func TestParseIsTheInverseOfRender(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	names := []string{"a.py", "B.py", "b.py", "../x", "c.md", "notes"}
 	for i := range 300 {
-		document := skill.Document{Name: "a-b", Description: randomText(r), Intro: randomText(r), WhenToUse: randomText(r),
-			Trigger: randomTexts(r), Procedure: randomText(r), Pitfalls: randomText(r), Verification: randomText(r),
+		document := skill.Document{Name: "a-b", Description: randomText(r), Intro: randomText(r),
+			WhenToUse: randomText(r),
+			Trigger:   randomTexts(r), Procedure: randomText(r), Pitfalls: randomText(r), Verification: randomText(r),
 			Experience: randomTexts(r), Preference: randomTexts(r), Examples: randomTexts(r), Tools: randomTexts(r),
 			Scripts: names[:r.Intn(len(names))], References: names[r.Intn(len(names)):]}
 		for _, title := range []string{"Notes", "procedure", "Scripts", "Additional Information", randomText(r)} {
@@ -220,7 +234,8 @@ func TestParseIsTheInverseOfRender(t *testing.T) {
 		}
 		if !reflect.DeepEqual(got, normalised) {
 			for field := range reflect.TypeOf(got).NumField() {
-				a, b := reflect.ValueOf(got).Field(field).Interface(), reflect.ValueOf(normalised).Field(field).Interface()
+				a, b := reflect.ValueOf(got).Field(field).Interface(),
+					reflect.ValueOf(normalised).Field(field).Interface()
 				if !reflect.DeepEqual(a, b) {
 					t.Errorf("document %d, %s:\ngot  %q\nwant %q", i, reflect.TypeOf(got).Field(field).Name, a, b)
 				}
@@ -233,7 +248,8 @@ func TestParseIsTheInverseOfRender(t *testing.T) {
 func FuzzParseDocument(f *testing.F) {
 	document, _ := rollback(f)
 	f.Add(skill.Render(document, skill.RenderOptions{}))
-	f.Add([]byte("---\nname: a\n---\n# T\n## Trigger\n- a\n## Examples\n### Example 1\nx\n## Additional Information\n### k\nt\nSee also:\n- [a.md](./reference/a.md)\n"))
+	f.Add([]byte("---\nname: a\n---\n# T\n## Trigger\n- a\n## Examples\n### Example 1\nx\n## Additional " +
+		"Information\n### k\nt\nSee also:\n- [a.md](./reference/a.md)\n"))
 	f.Add([]byte("## Experience\n1. ```\n   x\n2. b\n\n## Scripts\n- `./scripts/a.py`\n~~~\n## Procedure"))
 	f.Fuzz(func(t *testing.T, md []byte) {
 		first, err := skill.ParseDocument(md)

@@ -63,7 +63,8 @@ type Removal struct {
 // repair round. An update may leave everything empty, which means unchanged.
 func (d Draft) Complete() error {
 	var missing []string
-	for _, field := range []struct{ name, value string }{{"name", d.Name}, {"description", d.Description}, {"procedure", d.Procedure}} {
+	for _, field := range []struct{ name, value string }{{"name", d.Name}, {"description", d.Description},
+		{"procedure", d.Procedure}} {
 		if field.value == "" {
 			missing = append(missing, field.name)
 		}

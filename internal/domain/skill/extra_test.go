@@ -13,8 +13,10 @@ func TestExtraFilesThatHaveNoRoomAreNamed(t *testing.T) {
 	t.Parallel()
 	files := []skill.File{{Path: "scripts/a.py", Content: "pass\n"}, {Path: "reference/b.md", Content: "b\n"}}
 	large := strings.Repeat("x", skill.MaxFile)
-	extra := []skill.File{{Path: "LICENSE", Content: "ok"}, {Path: "SCRIPTS/A.py", Content: "taken"}, {Path: "reference/b.md/c.png", Content: "below a file"}, {Path: "scripts", Content: "a folder"},
-		{Path: "../out", Content: "x"}, {Path: "/etc/x", Content: "x"}, {Path: "skill.MD", Content: "x"}, {Path: "assets/huge.csv", Content: large + "x"}}
+	extra := []skill.File{{Path: "LICENSE", Content: "ok"}, {Path: "SCRIPTS/A.py", Content: "taken"},
+		{Path: "reference/b.md/c.png", Content: "below a file"}, {Path: "scripts", Content: "a folder"},
+		{Path: "../out", Content: "x"}, {Path: "/etc/x", Content: "x"}, {Path: "skill.MD", Content: "x"},
+		{Path: "assets/huge.csv", Content: large + "x"}}
 	kept, violations := skill.CarryExtras(files, extra)
 	if len(kept) != 1 || kept[0].Path != "LICENSE" || len(violations) != len(extra)-1 {
 		t.Errorf("kept %d files, violations %q", len(kept), violations)
@@ -39,7 +41,8 @@ func TestExtraFilesThatHaveNoRoomAreNamed(t *testing.T) {
 	if len(violations) == 0 || len(kept)*skill.MaxFile > skill.MaxPackage {
 		t.Errorf("%d files of %d bytes are kept", len(kept), skill.MaxFile)
 	}
-	archive, err := skill.Zip("probe", []byte("---\nname: probe\ndescription: d\n---\n\n## Procedure\n\n1. a\n"), files, kept[0])
+	archive, err := skill.Zip("probe", []byte("---\nname: probe\ndescription: d\n---\n\n## Procedure\n\n1. a\n"), files,
+		kept[0])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,8 @@ var ownFolder = map[string]*regexp.Regexp{
 func CheckFile(kind, name string) (clean string, err error) {
 	folder, known := ownFolder[kind]
 	if !known {
-		return "", fault.New(fault.InvalidArgument, fmt.Sprintf("%q is no kind of file", kind), "use scripts or reference")
+		return "", fault.New(fault.InvalidArgument, fmt.Sprintf("%q is no kind of file", kind),
+			"use scripts or reference")
 	}
 	clean = norm.NFC.String(folder.ReplaceAllString(name, ""))
 	if reason := refusal(clean); reason != "" {

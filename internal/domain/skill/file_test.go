@@ -14,7 +14,8 @@ import (
 
 func ExampleAttach() {
 	plan := []skill.FilePlan{{File: "b.py"}, {File: "a.py"}, {File: "late.py"}}
-	files, degraded, violations := skill.Attach(plan, map[string]string{"a.py": "print(1)", "b.py": "x\r\n\r\n", "extra.py": "y", "../c.py": "z"}, skill.Scripts)
+	files, degraded, violations := skill.Attach(plan,
+		map[string]string{"a.py": "print(1)", "b.py": "x\r\n\r\n", "extra.py": "y", "../c.py": "z"}, skill.Scripts)
 	for _, file := range files {
 		fmt.Printf("%s %q\n", file.Path, file.Content)
 	}
@@ -87,7 +88,8 @@ func FuzzCheckFile(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			if strings.ContainsAny(clean, "/\\:\x00 ") || !filepath.IsLocal(clean) || filepath.Ext(clean) == "" || len([]rune(clean)) > 80 {
+			if strings.ContainsAny(clean, "/\\:\x00 ") || !filepath.IsLocal(clean) || filepath.Ext(clean) == "" ||
+				len([]rune(clean)) > 80 {
 				t.Errorf("%q passed as %q", name, clean)
 			}
 			if again, err := skill.CheckFile(kind, clean); err != nil || again != clean {
@@ -116,15 +118,20 @@ func TestAttachPairsByName(t *testing.T) {
 		degraded   int
 		violations int
 	}{
-		"other spelling of the name":    {plan("check"), map[string]string{"scripts/check.py": "x"}, "[scripts/check.py]", 0, 0},
-		"code of the plan":              {[]skill.FilePlan{{File: "a.py", Code: "x"}}, nil, "[scripts/a.py]", 0, 0},
-		"what was returned wins":        {[]skill.FilePlan{{File: "a.py", Code: "x"}}, map[string]string{"a.py": "y"}, "[scripts/a.py]", 0, 0},
-		"empty is not returned":         {plan("a.py"), map[string]string{"a.py": " \n"}, "[]", 1, 0},
-		"differs in case only":          {plan("good.py"), map[string]string{"good.py": "x", "GOOD.py": "y"}, "[scripts/good.py]", 0, 1},
-		"a hostile plan, not returned":  {plan("../a.py"), nil, "[]", 0, 1},
-		"at most eight":                 {many, manyFiles, "[scripts/p0.py scripts/p1.py scripts/p2.py scripts/p3.py scripts/p4.py scripts/p5.py scripts/p6.py scripts/p7.py]", 0, 2},
-		"NUL is not text":               {plan("a.py"), map[string]string{"a.py": "x\x00"}, "[]", 0, 1},
-		"too large":                     {plan("a.py"), map[string]string{"a.py": strings.Repeat("x", skill.MaxFile)}, "[]", 0, 1},
+		"other spelling of the name": {plan("check"), map[string]string{"scripts/check.py": "x"},
+			"[scripts/check.py]", 0, 0},
+		"code of the plan": {[]skill.FilePlan{{File: "a.py", Code: "x"}}, nil, "[scripts/a.py]", 0, 0},
+		"what was returned wins": {[]skill.FilePlan{{File: "a.py", Code: "x"}}, map[string]string{"a.py": "y"},
+			"[scripts/a.py]", 0, 0},
+		"empty is not returned": {plan("a.py"), map[string]string{"a.py": " \n"}, "[]", 1, 0},
+		"differs in case only": {plan("good.py"), map[string]string{"good.py": "x", "GOOD.py": "y"},
+			"[scripts/good.py]", 0, 1},
+		"a hostile plan, not returned": {plan("../a.py"), nil, "[]", 0, 1},
+		"at most eight": {many, manyFiles, "[scripts/p0.py scripts/p1.py scripts/p2.py " +
+			"scripts/p3.py scripts/p4.py scripts/p5.py scripts/p6.py scripts/p7.py]", 0, 2},
+		"NUL is not text": {plan("a.py"), map[string]string{"a.py": "x\x00"}, "[]", 0, 1},
+		"too large": {plan("a.py"), map[string]string{"a.py": strings.Repeat("x", skill.MaxFile)},
+			"[]", 0, 1},
 		"nothing planned, one returned": {nil, map[string]string{"a.py": "x"}, "[scripts/a.py]", 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -145,13 +152,15 @@ func TestAttachPairsByName(t *testing.T) {
 
 func TestDecodeFilesReadsEveryShape(t *testing.T) {
 	want := map[string]string{"a.py": "x\n", "b.py": "y"}
-	for _, reply := range []string{`{"files":[{"file":"a.py","code":"x\n"},{"file":"b.py","code":"y"}]}`, `{"a.py":"x\n","b.py":"y"}`,
+	for _, reply := range []string{`{"files":[{"file":"a.py","code":"x\n"},{"file":"b.py","code":"y"}]}`,
+		`{"a.py":"x\n","b.py":"y"}`,
 		`[{"filename":"a.py","content":"x\n"},{"name":"b.py","text":"y"}]`, `{"files":{"a.py":"x\n","b.py":"y"}}`} {
 		if got, err := skill.DecodeFiles([]byte(reply)); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %v, %v", reply, got, err)
 		}
 	}
-	for reply, want := range map[string]string{`{"a.py":7}`: "a.py: want the text of the file, got a number", `[{"file":"a"}]`: "files[0]", `7`: "must be an object", `{`: "not valid JSON"} {
+	for reply, want := range map[string]string{`{"a.py":7}`: "a.py: want the text of the file, got a number",
+		`[{"file":"a"}]`: "files[0]", `7`: "must be an object", `{`: "not valid JSON"} {
 		if _, err := skill.DecodeFiles([]byte(reply)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", reply, err, want)
 		}

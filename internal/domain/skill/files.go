@@ -139,7 +139,8 @@ func Attach(plan []FilePlan, returned map[string]string, kind string) (files []F
 		if content == "" {
 			content = p.Code
 		}
-		if clean, err := CheckFile(kind, p.File); err == nil && strings.TrimSpace(content) == "" && !f.paths[fold(kind+"/"+clean)] {
+		if clean, err := CheckFile(kind, p.File); err == nil && strings.TrimSpace(content) == "" &&
+			!f.paths[fold(kind+"/"+clean)] {
 			degraded = append(degraded, kind+"/"+clean+": not returned")
 			continue
 		}

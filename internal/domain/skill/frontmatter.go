@@ -35,7 +35,8 @@ func RenderFrontmatter(name, description string, o RenderOptions) []byte {
 	return []byte(b.String())
 }
 
-var yamlKeywords = map[string]bool{"true": true, "false": true, "null": true, "yes": true, "no": true, "on": true, "off": true, "~": true}
+var yamlKeywords = map[string]bool{"true": true, "false": true, "null": true, "yes": true, "no": true, "on": true,
+	"off": true, "~": true}
 
 // scalar writes one line of text as a YAML scalar that cannot become anything
 // else: plain when that is safe, else double-quoted.
@@ -102,7 +103,8 @@ func Split(md []byte) (Frontmatter, string, error) {
 			return front, strings.Join(lines[i+2:], "\n"), err
 		}
 	}
-	return Frontmatter{}, "", fault.New(fault.InvalidArgument, "line 1: the frontmatter is not closed", "end it with a line of three hyphens")
+	return Frontmatter{}, "", fault.New(fault.InvalidArgument, "line 1: the frontmatter is not closed",
+		"end it with a line of three hyphens")
 }
 
 func decodeFrontmatter(text string) (Frontmatter, error) {
@@ -117,7 +119,8 @@ func decodeFrontmatter(text string) (Frontmatter, error) {
 	}
 	mapping := root.Content[0]
 	if mapping.Kind != yaml.MappingNode {
-		return Frontmatter{}, fault.New(fault.InvalidArgument, fmt.Sprintf("line %d: the frontmatter is no mapping", mapping.Line), hint)
+		return Frontmatter{}, fault.New(fault.InvalidArgument,
+			fmt.Sprintf("line %d: the frontmatter is no mapping", mapping.Line), hint)
 	}
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		key, value := mapping.Content[i], mapping.Content[i+1]
@@ -134,7 +137,8 @@ func decodeFrontmatter(text string) (Frontmatter, error) {
 			continue
 		}
 		if value.Kind != yaml.ScalarNode {
-			return Frontmatter{}, fault.New(fault.InvalidArgument, fmt.Sprintf("line %d: %s must be text", value.Line, key.Value), hint)
+			return Frontmatter{}, fault.New(fault.InvalidArgument,
+				fmt.Sprintf("line %d: %s must be text", value.Line, key.Value), hint)
 		}
 		if value.Tag != "!!null" {
 			*field = value.Value

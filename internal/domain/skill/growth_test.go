@@ -78,9 +78,12 @@ func TestRepeatedSectionsBecomeOne(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]skill.Document{
-		"## Procedure\na\n## Background\nx\n## procedure\nb\n## PROCEDURE\n\n## Procedure\nc": {Procedure: "a\n\nb\n\nc", Sections: []skill.Section{{Title: "Background", Body: "x"}}},
-		"## Trigger\nb, a\n## Experience\n1. x\n## Trigger\nA, c\n## Experience\n- y\n- X":    {Trigger: []string{"b", "a", "c"}, Experience: []string{"x", "y"}},
-		"## Additional Information\n### b\n1\n### a\n2\n## Additional Information\n### B\n3":  {Others: []skill.Entry{{Key: "a", Text: "2"}, {Key: "b", Text: "1\n\n3"}}},
+		"## Procedure\na\n## Background\nx\n## procedure\nb\n## PROCEDURE\n\n## Procedure\nc": {
+			Procedure: "a\n\nb\n\nc", Sections: []skill.Section{{Title: "Background", Body: "x"}}},
+		"## Trigger\nb, a\n## Experience\n1. x\n## Trigger\nA, c\n## Experience\n- y\n- X": {
+			Trigger: []string{"b", "a", "c"}, Experience: []string{"x", "y"}},
+		"## Additional Information\n### b\n1\n### a\n2\n## Additional Information\n### B\n3": {
+			Others: []skill.Entry{{Key: "a", Text: "2"}, {Key: "b", Text: "1\n\n3"}}},
 	} {
 		if got := skill.ParseBody(text); !reflect.DeepEqual(got, want) {
 			t.Errorf("%q\ngot  %+v\nwant %+v", text, got, want)

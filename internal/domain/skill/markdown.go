@@ -12,7 +12,8 @@ import (
 var (
 	sectionHeadings = regexp.MustCompile(`^( {0,3})#{1,2}([ \t]|$)`)
 	entryHeadings   = regexp.MustCompile(`^( {0,3})#{1,3}([ \t]|$)`) // inside `### key` entries
-	introHeadings   = regexp.MustCompile(`^( {0,3})##([ \t]|$)`)     // before the first section, where a title is welcome
+	// before the first section, where a title is welcome
+	introHeadings = regexp.MustCompile(`^( {0,3})##([ \t]|$)`)
 )
 
 const demoted = "${1}####${2}"

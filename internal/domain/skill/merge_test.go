@@ -13,8 +13,10 @@ import (
 )
 
 func ExampleMerge() {
-	current := skill.Document{Name: "deploy", Description: "Deploy", Procedure: "1. Build", Experience: []string{"Probe first"}}
-	merged := skill.Merge(current, nil, skill.Draft{Action: skill.Update, Experience: []string{"probe first", "Pin the version"}})
+	current := skill.Document{Name: "deploy", Description: "Deploy", Procedure: "1. Build",
+		Experience: []string{"Probe first"}}
+	merged := skill.Merge(current, nil, skill.Draft{Action: skill.Update,
+		Experience: []string{"probe first", "Pin the version"}})
 	fmt.Printf("%q %q\n%s\n", merged.Document.Procedure, merged.Document.Experience, merged.Summary)
 	// Output:
 	// "1. Build" ["Probe first" "Pin the version"]
@@ -24,7 +26,8 @@ func ExampleMerge() {
 func TestMergeLosesNothingByOmission(t *testing.T) {
 	current, files := rollback(t)
 	merged := skill.Merge(current, files, skill.Draft{Action: skill.Update})
-	if !reflect.DeepEqual(merged.Document, current) || !reflect.DeepEqual(merged.Files, files) || merged.Summary != "no change" {
+	if !reflect.DeepEqual(merged.Document, current) || !reflect.DeepEqual(merged.Files, files) ||
+		merged.Summary != "no change" {
 		t.Errorf("an empty draft changed it: %s\n%+v", merged.Summary, merged.Document)
 	}
 	if skill.ContentHash(current, files) != skill.ContentHash(merged.Document, merged.Files) {
@@ -35,19 +38,23 @@ func TestMergeLosesNothingByOmission(t *testing.T) {
 func TestMergeDropsOnlyWhatIsRemoved(t *testing.T) {
 	current, files := rollback(t)
 	current.Others = []skill.Entry{{Key: "Note", Text: "n"}}
-	merged := skill.Merge(current, files, skill.Draft{Action: skill.Update, Trigger: []string{"outage"}, Removed: []skill.Removal{
-		{Field: "experience", Item: "probe before  and after every CHANGE"},
-		{Item: "Deployment"},
-		{Field: "preference", Item: "kubectl"}, // stands under tools: stays
-		{Field: "scripts", Item: "check_health.py"},
-		{Field: "others", Item: "note"},
-	}})
+	merged := skill.Merge(current, files, skill.Draft{Action: skill.Update, Trigger: []string{"outage"},
+		Removed: []skill.Removal{
+			{Field: "experience", Item: "probe before  and after every CHANGE"},
+			{Item: "Deployment"},
+			{Field: "preference", Item: "kubectl"}, // stands under tools: stays
+			{Field: "scripts", Item: "check_health.py"},
+			{Field: "others", Item: "note"},
+		}})
 	got := merged.Document
-	if !reflect.DeepEqual(got.Trigger, []string{"rollback", "incident", "outage"}) || !reflect.DeepEqual(got.Experience, []string{"Pin the release identifier instead of using latest"}) ||
-		!reflect.DeepEqual(got.Tools, []string{"kubectl"}) || got.Others != nil || got.Scripts != nil || !reflect.DeepEqual(got.References, []string{"checklist.md"}) {
+	if !reflect.DeepEqual(got.Trigger, []string{"rollback", "incident", "outage"}) ||
+		!reflect.DeepEqual(got.Experience, []string{"Pin the release identifier instead of using latest"}) ||
+		!reflect.DeepEqual(got.Tools, []string{"kubectl"}) || got.Others != nil || got.Scripts != nil ||
+		!reflect.DeepEqual(got.References, []string{"checklist.md"}) {
 		t.Errorf("got %+v", got)
 	}
-	if want := "trigger +1 −1; experience −1; others 1 → 0; files −1"; merged.Summary != want || len(merged.Files) != 1 {
+	if want := "trigger +1 −1; experience −1; others 1 → 0; files −1"; merged.Summary != want ||
+		len(merged.Files) != 1 {
 		t.Errorf("summary %q, want %q; files %v", merged.Summary, want, merged.Files)
 	}
 }
@@ -65,7 +72,8 @@ func TestMergeFlagsAShrinkingProcedure(t *testing.T) {
 		"six of ten, by text":  {6, []skill.Removal{{Item: "step"}}, 0},
 	} {
 		shorter := strings.TrimSpace(strings.Repeat("step\n", c.lines))
-		merged := skill.Merge(skill.Document{Name: "n", Procedure: ten}, nil, skill.Draft{Procedure: shorter, Removed: c.removed})
+		merged := skill.Merge(skill.Document{Name: "n", Procedure: ten}, nil,
+			skill.Draft{Procedure: shorter, Removed: c.removed})
 		if len(merged.Flags) != c.flags || merged.Document.Procedure != shorter {
 			t.Errorf("%s: flags %q", name, merged.Flags)
 		}
@@ -73,11 +81,13 @@ func TestMergeFlagsAShrinkingProcedure(t *testing.T) {
 }
 
 func TestMergeKeepsTheNameAndTheSectionsOfOthers(t *testing.T) {
-	current := skill.ParseBody("## When to Use\nw\n\n## Procedure\np\n\n## Pitfalls\n- x\n\n## Verification\nv\n\n## Appendix\na\n")
+	current := skill.ParseBody("## When to Use\nw\n\n## Procedure\np\n\n## Pitfalls\n- x\n\n## Verification\nv\n\n" +
+		"## Appendix\na\n")
 	current.Name = "old-name"
 	merged := skill.Merge(current, nil, skill.Draft{Name: "New Name", Experience: []string{"e"}})
 	got := merged.Document
-	if got.Name != "old-name" || got.WhenToUse != "w" || got.Pitfalls != "- x" || got.Sections[0].Body != "a" || got.Experience[0] != "e" {
+	if got.Name != "old-name" || got.WhenToUse != "w" || got.Pitfalls != "- x" || got.Sections[0].Body != "a" ||
+		got.Experience[0] != "e" {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -87,7 +97,8 @@ func TestMergeFlagsListsThatOutgrowTheirLimit(t *testing.T) {
 	for i := range skill.MaxItems {
 		items = append(items, fmt.Sprint("item ", i))
 	}
-	merged := skill.Merge(skill.Document{Name: "n", Experience: items}, nil, skill.Draft{Experience: []string{"one more"}})
+	merged := skill.Merge(skill.Document{Name: "n", Experience: items}, nil,
+		skill.Draft{Experience: []string{"one more"}})
 	if len(merged.Document.Experience) != skill.MaxItems+1 || len(merged.Flags) != 1 {
 		t.Errorf("%d items, flags %q", len(merged.Document.Experience), merged.Flags)
 	}
@@ -97,7 +108,8 @@ func TestCarryOverReplacesByName(t *testing.T) {
 	files, violations := skill.CarryOver(
 		[]skill.File{{Path: "scripts/a.py", Content: "old\n"}, {Path: "reference/b.md", Content: "b\n"}},
 		[]skill.File{{Path: "scripts/A.py", Content: "new"}, {Path: "scripts/c.py", Content: "c"}})
-	want := []skill.File{{Path: "reference/b.md", Content: "b\n"}, {Path: "scripts/A.py", Content: "new\n"}, {Path: "scripts/c.py", Content: "c\n"}}
+	want := []skill.File{{Path: "reference/b.md", Content: "b\n"}, {Path: "scripts/A.py", Content: "new\n"},
+		{Path: "scripts/c.py", Content: "c\n"}}
 	if !reflect.DeepEqual(files, want) || violations != nil {
 		t.Errorf("got %v, %v", files, violations)
 	}
@@ -136,7 +148,9 @@ func TestProjectionHasMemOSNames(t *testing.T) {
 	document, files := rollback(t)
 	sources := make([]transcript.Message, 14)
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	item := skill.Project(document, files, skill.Projected{ID: "7", URL: "http://x/v1", Sources: sources, UserID: "u", Version: 1, CreatedAt: at, UpdatedAt: at})
+	item := skill.Project(document, files,
+		skill.Projected{ID: "7", URL: "http://x/v1", Sources: sources, UserID: "u", Version: 1, CreatedAt: at,
+			UpdatedAt: at})
 	raw, err := json.Marshal(item)
 	if err != nil {
 		t.Fatal(err)
@@ -149,9 +163,13 @@ func TestProjectionHasMemOSNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := got.Metadata
-	for key, want := range map[string]any{"memory_type": "SkillMemory", "type": "skills", "status": "activated", "confidence": 0.99,
-		"key": "Service Deployment Rollback", "name": "Service Deployment Rollback", "skill_source": "auto_create", "version": 1.0,
-		"background": "", "url": "http://x/v1", "created_at": "2026-03-01T12:00:00Z", "tags": []any{"rollback", "deployment", "incident"}, "usage": []any{}, "history": []any{}} {
+	for key, want := range map[string]any{"memory_type": "SkillMemory", "type": "skills", "status": "activated",
+		"confidence": 0.99,
+		"key":        "Service Deployment Rollback", "name": "Service Deployment Rollback",
+		"skill_source": "auto_create",
+		"version":      1.0,
+		"background":   "", "url": "http://x/v1", "created_at": "2026-03-01T12:00:00Z",
+		"tags": []any{"rollback", "deployment", "incident"}, "usage": []any{}, "history": []any{}} {
 		if !reflect.DeepEqual(m[key], want) {
 			t.Errorf("%s: %v, want %v", key, m[key], want)
 		}
@@ -159,10 +177,12 @@ func TestProjectionHasMemOSNames(t *testing.T) {
 	if got.ID != "7" || got.Memory != document.Description || len(m["sources"].([]any)) != 14 {
 		t.Errorf("id %s, memory %q, %d sources", got.ID, got.Memory, len(m["sources"].([]any)))
 	}
-	if m["scripts"].(map[string]any)["check_health.py"] != files[1].Content || m["others"].(map[string]any)["checklist.md"] != files[0].Content {
+	if m["scripts"].(map[string]any)["check_health.py"] != files[1].Content ||
+		m["others"].(map[string]any)["checklist.md"] != files[0].Content {
 		t.Errorf("scripts %v, others %v", m["scripts"], m["others"])
 	}
-	for _, key := range []string{"description", "procedure", "experience", "preference", "examples", "user_id", "session_id", "manager_user_id", "project_id", "info", "embedding", "updated_at"} {
+	for _, key := range []string{"description", "procedure", "experience", "preference", "examples", "user_id",
+		"session_id", "manager_user_id", "project_id", "info", "embedding", "updated_at"} {
 		if _, ok := m[key]; !ok {
 			t.Errorf("%s is missing", key)
 		}

@@ -46,7 +46,8 @@ func CheckName(name string) error {
 	if name == suggestion {
 		return nil
 	}
-	message := fmt.Sprintf("%q is no name of a skill: names are lower-case letters and digits, words joined by single hyphens, 1–%d characters", head(name, 2*maxCanonical), maxCanonical)
+	message := fmt.Sprintf("%q is no name of a skill: names are lower-case letters and digits, words joined by "+
+		"single hyphens, 1–%d characters", head(name, 2*maxCanonical), maxCanonical)
 	return fault.New(fault.InvalidArgument, message, fmt.Sprintf("use %q", suggestion)).With("suggestion", suggestion)
 }
 

@@ -49,11 +49,14 @@ func TestCheckNameSuggestsAName(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"Deploy": "deploy", "a_b": "a-b", "-a": "a", "a--b": "a-b", strings.Repeat("a", 65): strings.Repeat("a", 64), "../x": "x",
-		"": "unnamed-skill", "con": "con-skill", "Über Web": "über-web", "a b\n": "a-b", "旅行 规划": "旅行-规划", "a-": "a",
+		"Deploy": "deploy", "a_b": "a-b", "-a": "a", "a--b": "a-b", strings.Repeat("a", 65): strings.Repeat("a", 64),
+		"../x": "x",
+		"":     "unnamed-skill", "con": "con-skill", "Über Web": "über-web", "a b\n": "a-b", "旅行 规划": "旅行-规划",
+		"a-": "a",
 	} {
 		f := fault.From(skill.CheckName(name))
-		if f == nil || f.Code != fault.InvalidArgument || f.Extra["suggestion"] != want || !strings.Contains(f.Hint, want) {
+		if f == nil || f.Code != fault.InvalidArgument || f.Extra["suggestion"] != want ||
+			!strings.Contains(f.Hint, want) {
 			t.Errorf("%q: got %+v", name, f)
 		} else if err := skill.CheckName(want); err != nil {
 			t.Errorf("the suggestion for %q: %v", name, err)
@@ -65,7 +68,8 @@ func TestNumberedStaysWithinTheLimit(t *testing.T) {
 	if got := skill.Numbered("code-review", 2); got != "code-review-2" {
 		t.Errorf("got %q", got)
 	}
-	if got := skill.Numbered(strings.Repeat("a", 64), 10); utf8.RuneCountInString(got) != 64 || !strings.HasSuffix(got, "a-10") {
+	if got := skill.Numbered(strings.Repeat("a", 64), 10); utf8.RuneCountInString(got) != 64 ||
+		!strings.HasSuffix(got, "a-10") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -79,7 +83,8 @@ func FuzzCanonical(f *testing.F) {
 		if again := skill.Canonical(got); again != got {
 			t.Errorf("%q → %q → %q", name, got, again)
 		}
-		if n := utf8.RuneCountInString(got); n < 1 || n > 64 || strings.ContainsAny(got, "/\\. _") || strings.Contains(got, "--") {
+		if n := utf8.RuneCountInString(got); n < 1 || n > 64 || strings.ContainsAny(got, "/\\. _") ||
+			strings.Contains(got, "--") {
 			t.Errorf("%q → %q", name, got)
 		}
 	})

@@ -43,12 +43,14 @@ func Patch(content, old, new string, replaceAll bool) (PatchResult, error) {
 		return replace(content, hits, new, strategy)
 	}
 	if occurs(content, unescaped(old), strategies) {
-		return PatchResult{}, noMatch(content, old, "the text stands there without its backslashes: resend without backslash escapes")
+		return PatchResult{}, noMatch(content, old,
+			"the text stands there without its backslashes: resend without backslash escapes")
 	}
 	if visibleRunes(new) >= minApplied && occurs(content, new, strategies[:2]) {
 		return PatchResult{Content: content, Noop: true}, nil
 	}
-	return PatchResult{}, noMatch(content, old, "quote one of the closest lines exactly, or view the current text first")
+	return PatchResult{}, noMatch(content, old,
+		"quote one of the closest lines exactly, or view the current text first")
 }
 
 // minApplied is how many visible runes a new text needs before its presence
@@ -60,13 +62,15 @@ func checkPatch(old, new string) error {
 	case strings.TrimSpace(old) == "":
 		return fault.New(fault.InvalidArgument, "old_string is blank", "quote the text that is to be replaced")
 	case old == new:
-		return fault.New(fault.InvalidArgument, "old_string and new_string are the same", "send the text as it should become in new_string")
+		return fault.New(fault.InvalidArgument, "old_string and new_string are the same",
+			"send the text as it should become in new_string")
 	case !utf8.ValidString(old) || !utf8.ValidString(new):
 		return fault.New(fault.InvalidArgument, "old_string or new_string is no valid UTF-8", "send UTF-8 text")
 	}
 	for _, text := range []string{old, new} {
 		if n := utf8.RuneCountInString(text); n > MaxPatch {
-			return oversized(fmt.Sprintf("old_string or new_string has %d characters, %d are allowed", n, MaxPatch), "split the change into several patches", n, MaxPatch)
+			return oversized(fmt.Sprintf("old_string or new_string has %d characters, %d are allowed", n, MaxPatch),
+				"split the change into several patches", n, MaxPatch)
 		}
 	}
 	return nil
@@ -93,7 +97,8 @@ func replace(content string, hits []span, new string, strategy Strategy) (PatchR
 		size += len(texts[i]) - (hit.end - hit.start)
 	}
 	if size > max(MaxContentBytes, len(content)) {
-		return PatchResult{}, oversized(fmt.Sprintf("the result would have %d bytes, %d are allowed", size, MaxContentBytes), "replace fewer places, or by less", size, MaxContentBytes)
+		return PatchResult{}, oversized(fmt.Sprintf("the result would have %d bytes, %d are allowed", size,
+			MaxContentBytes), "replace fewer places, or by less", size, MaxContentBytes)
 	}
 	var b strings.Builder
 	b.Grow(size)
@@ -114,7 +119,8 @@ func replace(content string, hits []span, new string, strategy Strategy) (PatchR
 	if b.String() == content {
 		return PatchResult{Content: content, Strategy: strategy, Noop: true}, nil
 	}
-	return PatchResult{Content: b.String(), Replacements: len(hits), Strategy: strategy, Lines: slices.Compact(lines)}, nil
+	return PatchResult{Content: b.String(), Replacements: len(hits), Strategy: strategy, Lines: slices.Compact(lines)},
+		nil
 }
 
 // apart leaves out hits that overlap the one before.

@@ -76,7 +76,9 @@ func noMatch(content, old, hint string) error {
 
 // closestLines are the lines most like the longest line of old, best first.
 func closestLines(content, old string) []Excerpt {
-	longest := slices.MaxFunc(strings.Split(old, "\n"), func(a, b string) int { return cmp.Compare(len(strings.TrimSpace(a)), len(strings.TrimSpace(b))) })
+	longest := slices.MaxFunc(strings.Split(old, "\n"), func(a, b string) int {
+		return cmp.Compare(len(strings.TrimSpace(a)), len(strings.TrimSpace(b)))
+	})
 	wanted := pairsOf(longest)
 	type scored struct {
 		Excerpt

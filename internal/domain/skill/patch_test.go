@@ -30,7 +30,8 @@ func TestPatchRefusesWhatCannotBeAPatch(t *testing.T) {
 		}
 	}
 	_, err := skill.Patch(strings.Repeat("a", 10_000), "a", strings.Repeat("b", 10_000), true)
-	if f := fault.From(err); f == nil || f.Code != fault.TooLarge || f.Extra["size"] != 100_000_000 || f.Extra["limit"] != skill.MaxContentBytes {
+	if f := fault.From(err); f == nil || f.Code != fault.TooLarge || f.Extra["size"] != 100_000_000 ||
+		f.Extra["limit"] != skill.MaxContentBytes {
 		t.Errorf("a result that outgrows the limit: %v", err)
 	}
 }
@@ -41,26 +42,32 @@ func TestPatchClimbsTheLadder(t *testing.T) {
 		strategy                skill.Strategy
 		lines                   []int
 	}{
-		"exact":                        {"a\nb\nc\n", "b", "x", "a\nx\nc\n", skill.Exact, []int{2}},
-		"exact comes first":            {"b\nb \n", "b ", "x", "b\nx\n", skill.Exact, []int{2}},
-		"several lines":                {"a\nb\nc\n", "b", "x\ny\nz", "a\nx\ny\nz\nc\n", skill.Exact, []int{2, 3, 4}},
-		"deletion":                     {"a\nb\nc\n", "b\n", "", "a\nc\n", skill.Exact, []int{2}},
-		"LF finds CRLF":                {"a\r\nb\r\nc\r\n", "a\nb\n", "x\ny\n", "x\r\ny\r\nc\r\n", skill.Newline, []int{1, 2}},
-		"CRLF finds LF":                {"a\nb\nc", "a\r\nb", "x\r\ny", "x\r\ny\nc", skill.Newline, []int{1, 2}},
-		"exact CRLF converts the new":  {"a\r\nb\r\nc", "a\r\nb", "x\ny", "x\r\ny\r\nc", skill.Exact, []int{1, 2}},
-		"no CRLF in the region":        {"a\r\nb\r\n", "b", "x\ny", "a\r\nx\ny\r\n", skill.Exact, []int{2, 3}},
-		"the CR before a leading LF":   {"a\r\nb", "\nb", "\nx", "a\r\nx", skill.Newline, []int{1, 2}},
-		"a CRLF is not cut":            {"a\r\nb", "a\r", "x", "x\r\nb", skill.TrailingSpace, []int{1}},
-		"a CR alone is text":           {"a\rb\n", "\rb", "x", "ax\n", skill.Exact, []int{1}},
-		"trailing space of the text":   {"a  \nb\t\nc\n", "a\nb\nc", "x", "x\n", skill.TrailingSpace, []int{1}},
-		"trailing space of the old":    {"a\nb\nc\n", "a \nb  ", "x", "x\nc\n", skill.TrailingSpace, []int{1}},
-		"trailing space stays after":   {"a  \nb  \nc\n", "a\nb", "x", "x  \nc\n", skill.TrailingSpace, []int{1}},
-		"CRLF and trailing space":      {"a \r\nb\r\nc", "a\nb", "x\ny", "x\r\ny\r\nc", skill.TrailingSpace, []int{1, 2}},
-		"the file's own indent":        {"1. a\n    b\n    c\nd", "  b\n  c", "  x\n    y", "1. a\n    x\n    y\nd", skill.LineTrim, []int{2, 3}},
-		"tabs for blanks":              {"\tif x {\n\t\ty\n\t}\n", "    if x {\n        y\n    }", "    z", "\tz\n", skill.LineTrim, []int{1}},
-		"collapsed blanks":             {"a  b\tc d", "b c", "x", "a  x d", skill.SpaceAndPunct, []int{1}},
-		"folded marks":                 {"Say “no” – it’s over…\n", `Say "no" - it's over...`, "Stop.", "Stop.\n", skill.SpaceAndPunct, []int{1}},
-		"marks of the old":             {`Say "no" - 5 - 3.`, "“no” — 5 − 3", `"yes"`, `Say "yes".`, skill.SpaceAndPunct, []int{1}},
+		"exact":             {"a\nb\nc\n", "b", "x", "a\nx\nc\n", skill.Exact, []int{2}},
+		"exact comes first": {"b\nb \n", "b ", "x", "b\nx\n", skill.Exact, []int{2}},
+		"several lines":     {"a\nb\nc\n", "b", "x\ny\nz", "a\nx\ny\nz\nc\n", skill.Exact, []int{2, 3, 4}},
+		"deletion":          {"a\nb\nc\n", "b\n", "", "a\nc\n", skill.Exact, []int{2}},
+		"LF finds CRLF": {"a\r\nb\r\nc\r\n", "a\nb\n", "x\ny\n", "x\r\ny\r\nc\r\n", skill.Newline,
+			[]int{1, 2}},
+		"CRLF finds LF":               {"a\nb\nc", "a\r\nb", "x\r\ny", "x\r\ny\nc", skill.Newline, []int{1, 2}},
+		"exact CRLF converts the new": {"a\r\nb\r\nc", "a\r\nb", "x\ny", "x\r\ny\r\nc", skill.Exact, []int{1, 2}},
+		"no CRLF in the region":       {"a\r\nb\r\n", "b", "x\ny", "a\r\nx\ny\r\n", skill.Exact, []int{2, 3}},
+		"the CR before a leading LF":  {"a\r\nb", "\nb", "\nx", "a\r\nx", skill.Newline, []int{1, 2}},
+		"a CRLF is not cut":           {"a\r\nb", "a\r", "x", "x\r\nb", skill.TrailingSpace, []int{1}},
+		"a CR alone is text":          {"a\rb\n", "\rb", "x", "ax\n", skill.Exact, []int{1}},
+		"trailing space of the text":  {"a  \nb\t\nc\n", "a\nb\nc", "x", "x\n", skill.TrailingSpace, []int{1}},
+		"trailing space of the old":   {"a\nb\nc\n", "a \nb  ", "x", "x\nc\n", skill.TrailingSpace, []int{1}},
+		"trailing space stays after":  {"a  \nb  \nc\n", "a\nb", "x", "x  \nc\n", skill.TrailingSpace, []int{1}},
+		"CRLF and trailing space": {"a \r\nb\r\nc", "a\nb", "x\ny", "x\r\ny\r\nc", skill.TrailingSpace,
+			[]int{1, 2}},
+		"the file's own indent": {"1. a\n    b\n    c\nd", "  b\n  c", "  x\n    y", "1. a\n    x\n    y\nd",
+			skill.LineTrim, []int{2, 3}},
+		"tabs for blanks": {"\tif x {\n\t\ty\n\t}\n", "    if x {\n        y\n    }", "    z", "\tz\n",
+			skill.LineTrim, []int{1}},
+		"collapsed blanks": {"a  b\tc d", "b c", "x", "a  x d", skill.SpaceAndPunct, []int{1}},
+		"folded marks": {"Say “no” – it’s over…\n", `Say "no" - it's over...`, "Stop.", "Stop.\n",
+			skill.SpaceAndPunct, []int{1}},
+		"marks of the old": {`Say "no" - 5 - 3.`, "“no” — 5 − 3", `"yes"`, `Say "yes".`,
+			skill.SpaceAndPunct, []int{1}},
 		"a whole ellipsis":             {"wait…now", "wait...", "go ", "go now", skill.SpaceAndPunct, []int{1}},
 		"beside an ellipsis":           {"“a” …“b”", `"b"`, "c", "“a” …c", skill.SpaceAndPunct, []int{1}},
 		"leading blanks of the new":    {"x\n  “a”\n", `"a"`, " \tb", "x\n  b\n", skill.SpaceAndPunct, []int{2}},
@@ -98,9 +105,11 @@ func TestPatchReplacesAllOnlyWhatIsExact(t *testing.T) {
 	if got, err := skill.Patch("a\nb a\na", "a", "x", true); err != nil || !slices.Equal(got.Lines, []int{1, 2, 3}) {
 		t.Errorf("lines %v, %v", got.Lines, err)
 	}
-	for old, content := range map[string]string{"a\nb": "a \nb\na \nb\n", "  a\n  b": " a\n b\n a\n b\n", `"a" b`: "“a” b\n“a” b\n"} {
+	for old, content := range map[string]string{"a\nb": "a \nb\na \nb\n", "  a\n  b": " a\n b\n a\n b\n",
+		`"a" b`: "“a” b\n“a” b\n"} {
 		_, err := skill.Patch(content, old, "x", true)
-		if f := fault.From(err); f == nil || f.Code != fault.AmbiguousMatch || f.Extra["count"] != 2 || !strings.Contains(f.Hint, "exactly") {
+		if f := fault.From(err); f == nil || f.Code != fault.AmbiguousMatch || f.Extra["count"] != 2 ||
+			!strings.Contains(f.Hint, "exactly") {
 			t.Errorf("%q for %q: got %v", content, old, err)
 		}
 	}
@@ -114,7 +123,8 @@ func TestPatchTellsWhereAnAmbiguousTextStands(t *testing.T) {
 		t.Fatalf("got %v %+v", err, f)
 	}
 	matches := f.Extra["matches"].([]skill.Excerpt)
-	want := []skill.Excerpt{{2, "retry now"}, {3, strings.Repeat("前", 30) + "retry" + strings.Repeat("后", 45)}, {4, "retry retry"}, {4, "retry retry"}, {5, "retry"}}
+	want := []skill.Excerpt{{2, "retry now"}, {3, strings.Repeat("前", 30) + "retry" + strings.Repeat("后", 45)},
+		{4, "retry retry"}, {4, "retry retry"}, {5, "retry"}}
 	if !reflect.DeepEqual(matches, want) {
 		t.Errorf("got %+v", matches)
 	}
@@ -141,14 +151,16 @@ func TestPatchNeverTakesHalfOfSomething(t *testing.T) {
 }
 
 func TestPatchSaysWhatComesClosest(t *testing.T) {
-	content := "## Procedure\n1. Build the image\n2. Push the image to the registry\n3. Roll out\n" + strings.Repeat("Unrelated words. ", 100)
+	content := "## Procedure\n1. Build the image\n2. Push the image to the registry\n3. Roll out\n" +
+		strings.Repeat("Unrelated words. ", 100)
 	_, err := skill.Patch(content, "Push the imagse to registry", "x", false)
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Code != fault.NoMatch {
 		t.Fatalf("got %v", err)
 	}
 	closest := f.Extra["closest"].([]skill.Excerpt)
-	if len(closest) == 0 || len(closest) > 3 || closest[0] != (skill.Excerpt{Line: 3, Text: "2. Push the image to the registry"}) {
+	if len(closest) == 0 || len(closest) > 3 ||
+		closest[0] != (skill.Excerpt{Line: 3, Text: "2. Push the image to the registry"}) {
 		t.Errorf("closest %+v", closest)
 	}
 	preview := f.Extra["preview"].(string)
@@ -165,11 +177,13 @@ func TestPatchNamesSerialisationDrift(t *testing.T) {
 	content := "run \"make\"\n\tthen 'test'\n"
 	for _, old := range []string{`run \"make\"`, `make\"\n\tthen`, `then \'test\'`} {
 		got, err := skill.Patch(content, old, "run make all", false)
-		if f := fault.From(err); f == nil || f.Code != fault.NoMatch || !strings.Contains(f.Hint, "resend without backslash escapes") || got.Content != "" {
+		if f := fault.From(err); f == nil || f.Code != fault.NoMatch ||
+			!strings.Contains(f.Hint, "resend without backslash escapes") || got.Content != "" {
 			t.Errorf("%s: got %+v, %v", old, got, err)
 		}
 	}
-	if _, err := skill.Patch(content, `run \"cmake\"`, "x", false); strings.Contains(fault.From(err).Hint, "backslash") {
+	if _, err := skill.Patch(content, `run \"cmake\"`, "x", false); strings.Contains(fault.From(err).Hint,
+		"backslash") {
 		t.Error("blamed the escapes of a text that is not there without them either")
 	}
 	if got, err := skill.Patch(`echo \"a\"`, `\"a\"`, "b", false); err != nil || got.Content != "echo b" {
@@ -190,12 +204,14 @@ func TestPatchTakesAnAppliedEditForDone(t *testing.T) {
 		"not applied":         {"a", "zz", "Push the image", false},
 	} {
 		got, err := skill.Patch(c.content, c.old, c.new, false)
-		if c.noop && (err != nil || !reflect.DeepEqual(got, skill.PatchResult{Content: c.content, Noop: true})) || !c.noop && fault.CodeOf(err) != fault.NoMatch {
+		if c.noop && (err != nil || !reflect.DeepEqual(got, skill.PatchResult{Content: c.content, Noop: true})) ||
+			!c.noop && fault.CodeOf(err) != fault.NoMatch {
 			t.Errorf("%s: got %+v, %v", name, got, err)
 		}
 	}
 	got, err := skill.Patch("say a b", "say  a b", "say a b", false)
-	if want := (skill.PatchResult{Content: "say a b", Strategy: skill.SpaceAndPunct, Noop: true}); err != nil || !reflect.DeepEqual(got, want) {
+	if want := (skill.PatchResult{Content: "say a b", Strategy: skill.SpaceAndPunct, Noop: true}); err != nil ||
+		!reflect.DeepEqual(got, want) {
 		t.Errorf("a folded hit that changes nothing: %+v, %v", got, err)
 	}
 }
@@ -211,7 +227,8 @@ func FuzzPatch(f *testing.F) {
 		if !utf8.ValidString(content) || !utf8.ValidString(new) || len(content) > 1<<14 || len(new) > 1<<12 {
 			return
 		}
-		if old, start := slice(content, from, length); strings.TrimSpace(old) != "" && old != new && countOverlapping(content, old) == 1 {
+		if old, start := slice(content, from, length); strings.TrimSpace(old) != "" && old != new &&
+			countOverlapping(content, old) == 1 {
 			got, err := skill.Patch(content, old, new, all)
 			if err != nil {
 				t.Fatalf("%q in %q: %v", old, content, err)
@@ -219,7 +236,8 @@ func FuzzPatch(f *testing.F) {
 			if strings.Contains(old, "\r\n") {
 				new = strings.ReplaceAll(strings.ReplaceAll(new, "\r\n", "\n"), "\n", "\r\n")
 			}
-			if want := content[:start] + new + content[start+len(old):]; got.Content != want || got.Strategy != skill.Exact {
+			if want := content[:start] + new + content[start+len(old):]; got.Content != want ||
+				got.Strategy != skill.Exact {
 				t.Fatalf("%q for %q in %q: got %+v, want %q", new, old, content, got, want)
 			}
 		}

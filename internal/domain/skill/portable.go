@@ -124,7 +124,8 @@ func wrongFields(head []byte, folder string) (wrong []string) {
 	text("license", portableDescription, false)
 	text("allowed-tools", portableDescription, false)
 	if name != "" && !portableWord(name) {
-		wrong = append(wrong, fmt.Sprintf("the name %q is not lower-case letters and digits joined by single hyphens", name))
+		wrong = append(wrong, fmt.Sprintf("the name %q is not lower-case letters and digits joined by single hyphens",
+			name))
 	}
 	if name != folder {
 		wrong = append(wrong, fmt.Sprintf("the name %q is not the folder's, %q", name, folder))
@@ -147,7 +148,8 @@ func portableWord(name string) bool {
 	other := func(r rune) bool {
 		return r != '-' && !unicode.IsNumber(r) && (!unicode.IsLetter(r) || unicode.ToLower(r) != r)
 	}
-	return !strings.ContainsFunc(name, other) && !strings.HasPrefix(name, "-") && !strings.HasSuffix(name, "-") && !strings.Contains(name, "--")
+	return !strings.ContainsFunc(name, other) && !strings.HasPrefix(name, "-") && !strings.HasSuffix(name, "-") &&
+		!strings.Contains(name, "--")
 }
 
 func longBody(body string) (advice []string) {
@@ -155,7 +157,8 @@ func longBody(body string) (advice []string) {
 		advice = append(advice, fmt.Sprintf("the body has %d lines; fewer than %d are advised", n, portableLines))
 	}
 	if n := utf8.RuneCountInString(body) / charsPerToken; n >= portableTokens {
-		advice = append(advice, fmt.Sprintf("the body has about %d tokens; fewer than %d are advised", n, portableTokens))
+		advice = append(advice, fmt.Sprintf("the body has about %d tokens; fewer than %d are advised", n,
+			portableTokens))
 	}
 	return advice
 }

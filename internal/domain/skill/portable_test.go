@@ -23,17 +23,23 @@ func exportedAs(t *testing.T, d skill.Document, o skill.RenderOptions, files ...
 // Whatever a skill is called and says, its package is one that other agents take.
 func TestEveryExportSatisfiesTheAgentSkillsSpecification(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"travel planning", "2024", "yes", "a--b__c", "-x-", "Größe Ändern", "旅行 计划", strings.Repeat("long words ", 20), "null", "claude helper", "1e3", "a: b # c"} {
-		for _, description := range []string{"Plans a trip. Use when somebody travels.", "a: b # c \"quoted\" - 'x'", "# no comment", "[not, a, list]", "2024", strings.Repeat("é", 1024), "line\nbreak", "{{secret:X}}"} {
-			d := skill.Document{Name: name, Description: description, Procedure: "1. Do it.\n", Scripts: []string{"run.py"}, References: []string{"notes.md"}}
-			o := skill.RenderOptions{Meta: map[string]string{"cairn.version": "3", "cairn.created": "2026-01-02", "on": "yes"}}
-			wrong, advice := skill.Portable(exportedAs(t, d, o, skill.File{Path: "scripts/run.py", Content: "x"}, skill.File{Path: "reference/notes.md", Content: "y"}))
+	for _, name := range []string{"travel planning", "2024", "yes", "a--b__c", "-x-", "Größe Ändern", "旅行 计划",
+		strings.Repeat("long words ", 20), "null", "claude helper", "1e3", "a: b # c"} {
+		for _, description := range []string{"Plans a trip. Use when somebody travels.", "a: b # c \"quoted\" - 'x'",
+			"# no comment", "[not, a, list]", "2024", strings.Repeat("é", 1024), "line\nbreak", "{{secret:X}}"} {
+			d := skill.Document{Name: name, Description: description, Procedure: "1. Do it.\n",
+				Scripts: []string{"run.py"}, References: []string{"notes.md"}}
+			o := skill.RenderOptions{Meta: map[string]string{"cairn.version": "3", "cairn.created": "2026-01-02",
+				"on": "yes"}}
+			wrong, advice := skill.Portable(exportedAs(t, d, o, skill.File{Path: "scripts/run.py", Content: "x"},
+				skill.File{Path: "reference/notes.md", Content: "y"}))
 			if len(wrong)+len(advice) > 0 {
 				t.Errorf("%.30q, %.30q: %q, %q", name, description, wrong, advice)
 			}
 		}
 	}
-	wrong, _ := skill.Portable(exportedAs(t, skill.Document{Name: "travel planning", Description: "x"}, skill.RenderOptions{NameStyle: skill.Underscore}))
+	wrong, _ := skill.Portable(exportedAs(t, skill.Document{Name: "travel planning", Description: "x"},
+		skill.RenderOptions{NameStyle: skill.Underscore}))
 	if len(wrong) != 1 || !strings.Contains(wrong[0], `"travel_planning" is not lower-case letters`) {
 		t.Errorf("the other style: %q", wrong)
 	}
@@ -66,14 +72,17 @@ func TestWhatBreaksTheAgentSkillsSpecificationIsNamed(t *testing.T) {
 		"metadata.a is no text":  head(good + "\nmetadata: {a: 3}"),
 		"outside of the folder":  {"ok/SKILL.md": head(good)["ok/SKILL.md"], "other/x": "y"},
 	} {
-		if wrong, _ := skill.Portable(zipped(t, files)); len(wrong) == 0 || !strings.Contains(strings.Join(wrong, "; "), want) {
+		if wrong, _ := skill.Portable(zipped(t, files)); len(wrong) == 0 ||
+			!strings.Contains(strings.Join(wrong, "; "), want) {
 			t.Errorf("%s: %q", want, wrong)
 		}
 	}
 	deep := head(good)
 	deep["ok/references/a/b.md"] = "x"
 	deep["ok/SKILL.md"] += "See [it](references/gone.md) and [that](https://example.com/x.md).\n"
-	if wrong, advice := skill.Portable(zipped(t, deep)); len(wrong) != 0 || fmt.Sprint(advice) != "[SKILL.md refers to references/gone.md, which is not in the package references/a/b.md is more than one level deep]" {
+	if wrong, advice := skill.Portable(zipped(t, deep)); len(wrong) != 0 ||
+		fmt.Sprint(advice) != "[SKILL.md refers to references/gone.md, which is not in the package "+
+			"references/a/b.md is more than one level deep]" {
 		t.Errorf("%q, %q", wrong, advice)
 	}
 	if wrong, _ := skill.Portable([]byte("no zip")); len(wrong) != 1 {

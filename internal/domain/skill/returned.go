@@ -31,7 +31,8 @@ func DecodeFiles(raw json.RawMessage) (map[string]string, error) {
 		for _, name := range slices.Sorted(maps.Keys(root)) {
 			code, ok := root[name].(string)
 			if !ok {
-				faults = append(faults, fmt.Sprintf("%s: want the text of the file, got %s", printable(name), kindOf(root[name])))
+				faults = append(faults, fmt.Sprintf("%s: want the text of the file, got %s", printable(name),
+					kindOf(root[name])))
 				continue
 			}
 			files[name] = code

@@ -28,13 +28,16 @@ func NormalizeContent(content string) (normalised string, warnings []string, err
 	text = tidy(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text))
 	bare, err := withoutFrontmatter(text)
 	if err != nil {
-		return "", nil, fault.Wrap(err, fault.InvalidArgument, "the content begins like front matter", "leave front matter out: name and description are arguments of their own")
+		return "", nil, fault.Wrap(err, fault.InvalidArgument, "the content begins like front matter",
+			"leave front matter out: name and description are arguments of their own")
 	}
 	if bare != text {
-		text, warnings = bare, append(warnings, "the front matter was taken off: name and description are arguments of their own")
+		text, warnings = bare, append(warnings,
+			"the front matter was taken off: name and description are arguments of their own")
 	}
 	if n := utf8.RuneCountInString(text); n > LongContent {
-		warnings = append(warnings, fmt.Sprintf("the content has %d characters; move what is above %d to reference files", n, LongContent))
+		warnings = append(warnings, fmt.Sprintf(
+			"the content has %d characters; move what is above %d to reference files", n, LongContent))
 	}
 	return text, warnings, nil
 }
@@ -56,10 +59,12 @@ func withoutFrontmatter(text string) (string, error) {
 
 func checkSize(content string) error {
 	if n := len(content); n > MaxContentBytes {
-		return oversized(fmt.Sprintf("the content has %d bytes, %d are allowed", n, MaxContentBytes), "move parts to reference files", n, MaxContentBytes)
+		return oversized(fmt.Sprintf("the content has %d bytes, %d are allowed", n, MaxContentBytes),
+			"move parts to reference files", n, MaxContentBytes)
 	}
 	if n := utf8.RuneCountInString(content); n > MaxContent {
-		return oversized(fmt.Sprintf("the content has %d characters, %d are allowed", n, MaxContent), "move parts to reference files", n, MaxContent)
+		return oversized(fmt.Sprintf("the content has %d characters, %d are allowed", n, MaxContent),
+			"move parts to reference files", n, MaxContent)
 	}
 	return nil
 }
@@ -107,7 +112,8 @@ func CheckShape(content string) (warnings []string, err error) {
 		}
 	}
 	if missing != nil {
-		return nil, fault.New(fault.InvalidArgument, "the content lacks "+strings.Join(missing, " and "), "begin each part with a heading of its own: ## "+strings.Join(shape, ", ## ")).
+		return nil, fault.New(fault.InvalidArgument, "the content lacks "+strings.Join(missing, " and "),
+			"begin each part with a heading of its own: ## "+strings.Join(shape, ", ## ")).
 			With("missing", missing)
 	}
 	return warnings, nil

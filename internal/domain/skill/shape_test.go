@@ -10,24 +10,26 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-const fourHeadings = "## When to Use\nBefore a release.\n\n## Procedure\n1. Build\n2. Deploy\n\n## Pitfalls\n- Old schema\n\n## Verification\nProbe it.\n"
+const fourHeadings = "## When to Use\nBefore a release.\n\n## Procedure\n1. Build\n2. Deploy\n\n## Pitfalls\n- Old " +
+	"schema\n\n## Verification\nProbe it.\n"
 
 func TestContentIsKeptInOneForm(t *testing.T) {
 	for name, c := range map[string]struct {
 		content, want string
 		warnings      int
 	}{
-		"as it is":                    {fourHeadings, fourHeadings, 0},
-		"byte order mark and CRLF":    {"\ufeff" + strings.ReplaceAll(fourHeadings, "\n", "\r\n"), fourHeadings, 0},
-		"CR alone":                    {"a\rb\r", "a\nb\n", 0},
-		"decomposed letters":          {"Cafe\u0301", "Café\n", 0},
-		"blanks before line ends":     {"\n\na  \n\t\nb\t\n\n\n", "a\n\nb\n", 0},
-		"code keeps its blanks":       {"a \n```\nx  \n```  \nb ", "a\n```\nx  \n```  \nb\n", 0},
-		"front matter":                {"---\nname: x\ndescription: y\n---\n\n# T\n", "# T\n", 1},
-		"front matter with blanks":    {"\n--- \nname: x\n---  \nT", "T\n", 1},
-		"nothing":                     {" \n\t\n", "", 0},
-		"a rule further down":         {"a\n\n---\nb", "a\n\n---\nb\n", 0},
-		"more than one should read":   {strings.Repeat("字", skill.LongContent+1), strings.Repeat("字", skill.LongContent+1) + "\n", 1},
+		"as it is":                 {fourHeadings, fourHeadings, 0},
+		"byte order mark and CRLF": {"\ufeff" + strings.ReplaceAll(fourHeadings, "\n", "\r\n"), fourHeadings, 0},
+		"CR alone":                 {"a\rb\r", "a\nb\n", 0},
+		"decomposed letters":       {"Cafe\u0301", "Café\n", 0},
+		"blanks before line ends":  {"\n\na  \n\t\nb\t\n\n\n", "a\n\nb\n", 0},
+		"code keeps its blanks":    {"a \n```\nx  \n```  \nb ", "a\n```\nx  \n```  \nb\n", 0},
+		"front matter":             {"---\nname: x\ndescription: y\n---\n\n# T\n", "# T\n", 1},
+		"front matter with blanks": {"\n--- \nname: x\n---  \nT", "T\n", 1},
+		"nothing":                  {" \n\t\n", "", 0},
+		"a rule further down":      {"a\n\n---\nb", "a\n\n---\nb\n", 0},
+		"more than one should read": {strings.Repeat("字", skill.LongContent+1),
+			strings.Repeat("字", skill.LongContent+1) + "\n", 1},
 		"front matter, wrapped twice": {"---\nname: x\n---\n---\nname: y\n---\nT", "T\n", 1},
 	} {
 		got, warnings, err := skill.NormalizeContent(c.content)
@@ -66,31 +68,40 @@ func TestShapeOfASavedSkill(t *testing.T) {
 		missing  []string
 		warnings []string
 	}{
-		"whole":                    {content: fourHeadings},
-		"any case, closed heading": {content: "## WHEN TO USE ##\nx\n##  procedure\n1\n ## Pitfalls\n-\n## verification\ny"},
-		"CRLF":                     {content: strings.ReplaceAll(fourHeadings, "\n", "\r\n")},
-		"distilled sections too":   {content: fourHeadings + "\n## Experience\n1. x\n"},
-		"no pitfalls":              {content: without("Pitfalls"), warnings: []string{"## Pitfalls"}},
-		"no verification":          {content: without("Verification"), warnings: []string{"## Verification"}},
-		"empty when to use":        {content: "## When to Use\n\n## Procedure\n1\n## Pitfalls\n-\n## Verification\ny", warnings: []string{"## When to Use"}},
-		"no when to use":           {content: without("When to Use"), missing: []string{"## When to Use"}},
-		"no procedure":             {content: without("Procedure"), missing: []string{"## Procedure"}},
-		"empty procedure":          {content: "## When to Use\nx\n## Procedure\n\n## Pitfalls\n-\n", missing: []string{"## Procedure"}},
-		"procedure of a comment":   {content: "## When to Use\nx\n## Procedure\n<!-- later -->\n## Pitfalls\n-\n", missing: []string{"## Procedure"}},
-		"second procedure speaks":  {content: "## When to Use\nx\n## Procedure\n## Procedure\n1\n## Pitfalls\n-\n## Verification\ny"},
-		"headings in code":         {content: "```\n" + fourHeadings + "```\n", missing: []string{"## When to Use", "## Procedure"}},
-		"level 1 and 3":            {content: strings.ReplaceAll(strings.Replace(fourHeadings, "## ", "# ", 1), "\n## Proc", "\n### Proc"), missing: []string{"## When to Use", "## Procedure"}},
-		"nothing":                  {content: "", missing: []string{"## When to Use", "## Procedure"}},
+		"whole": {content: fourHeadings},
+		"any case, closed heading": {content: "## WHEN TO USE ##\nx\n##  procedure\n1\n ## Pitfalls\n-\n## " +
+			"verification\ny"},
+		"CRLF":                   {content: strings.ReplaceAll(fourHeadings, "\n", "\r\n")},
+		"distilled sections too": {content: fourHeadings + "\n## Experience\n1. x\n"},
+		"no pitfalls":            {content: without("Pitfalls"), warnings: []string{"## Pitfalls"}},
+		"no verification":        {content: without("Verification"), warnings: []string{"## Verification"}},
+		"empty when to use": {content: "## When to Use\n\n## Procedure\n1\n## Pitfalls\n-\n## Verification\ny",
+			warnings: []string{"## When to Use"}},
+		"no when to use": {content: without("When to Use"), missing: []string{"## When to Use"}},
+		"no procedure":   {content: without("Procedure"), missing: []string{"## Procedure"}},
+		"empty procedure": {content: "## When to Use\nx\n## Procedure\n\n## Pitfalls\n-\n",
+			missing: []string{"## Procedure"}},
+		"procedure of a comment": {content: "## When to Use\nx\n## Procedure\n<!-- later -->\n## Pitfalls\n-\n",
+			missing: []string{"## Procedure"}},
+		"second procedure speaks": {content: "## When to Use\nx\n## Procedure\n## Procedure\n1\n## Pitfalls\n-\n## " +
+			"Verification\ny"},
+		"headings in code": {content: "```\n" + fourHeadings + "```\n",
+			missing: []string{"## When to Use", "## Procedure"}},
+		"level 1 and 3": {content: strings.ReplaceAll(strings.Replace(fourHeadings, "## ", "# ", 1),
+			"\n## Proc", "\n### Proc"), missing: []string{"## When to Use", "## Procedure"}},
+		"nothing": {content: "", missing: []string{"## When to Use", "## Procedure"}},
 	} {
 		warnings, err := skill.CheckShape(c.content)
 		f := fault.From(err)
 		if c.missing != nil {
-			if f == nil || f.Code != fault.InvalidArgument || !reflect.DeepEqual(f.Extra["missing"], c.missing) || f.Hint == "" {
+			if f == nil || f.Code != fault.InvalidArgument || !reflect.DeepEqual(f.Extra["missing"], c.missing) ||
+				f.Hint == "" {
 				t.Errorf("%s: got %v", name, err)
 			}
 			continue
 		}
-		if err != nil || len(warnings) != len(c.warnings) || len(warnings) > 0 && !strings.Contains(warnings[0], c.warnings[0]) {
+		if err != nil || len(warnings) != len(c.warnings) || len(warnings) > 0 &&
+			!strings.Contains(warnings[0], c.warnings[0]) {
 			t.Errorf("%s: got %q, %v", name, warnings, err)
 		}
 	}
@@ -113,17 +124,20 @@ func TestAPatchThatBreaksTheSkillIsRefused(t *testing.T) {
 		}
 	}
 	full := fourHeadings + strings.Repeat("a", skill.MaxContent-len(fourHeadings)-100)
-	if _, _, err := skill.PatchContent(full, "Probe it.", strings.Repeat("b", 500), false); fault.CodeOf(err) != fault.TooLarge {
+	if _, _, err := skill.PatchContent(full, "Probe it.", strings.Repeat("b", 500), false); fault.CodeOf(err) !=
+		fault.TooLarge {
 		t.Errorf("grows beyond the limit: %v", err)
 	}
 	got, warnings, err := skill.PatchContent(fourHeadings, "## Pitfalls\n- Old schema\n", "Then wait.  ", false)
-	if err != nil || !strings.Contains(got.Content, "2. Deploy\n\nThen wait.\n## Verification") || len(warnings) != 1 || !slices.Equal(got.Lines, []int{8}) {
+	if err != nil || !strings.Contains(got.Content, "2. Deploy\n\nThen wait.\n## Verification") || len(warnings) != 1 ||
+		!slices.Equal(got.Lines, []int{8}) {
 		t.Errorf("got %+v, %q, %v", got, warnings, err)
 	}
 }
 
 func TestSkillsThatAreProbablyOne(t *testing.T) {
-	if skill.BodyHash(fourHeadings) != skill.BodyHash(strings.ReplaceAll(strings.ToUpper(fourHeadings), "\n", "  \r\n")) {
+	if skill.BodyHash(fourHeadings) != skill.BodyHash(
+		strings.ReplaceAll(strings.ToUpper(fourHeadings), "\n", "  \r\n")) {
 		t.Error("line ends, blanks and case make another body")
 	}
 	if skill.BodyHash(fourHeadings) == skill.BodyHash(strings.Replace(fourHeadings, "2.", "3.", 1)) {

@@ -18,7 +18,8 @@ type Unpacked struct {
 	Folder   string   // the top folder; empty when SKILL.md is at the root
 	Document Document // names the files that the package has, and only these
 	Files    []File   // scripts/… and reference/…, by path
-	Extra    []File   // what else the archive holds, by path: assets, licences, nested folders, shadow files (see Carried)
+	// what else the archive holds, by path: assets, licences, nested folders, shadow files (see Carried)
+	Extra    []File
 	Markdown string   // SKILL.md as it came, with what Document leaves out, such as HTML comments
 	Notes    []string // what was read otherwise than it was written
 }
@@ -76,7 +77,8 @@ func sortOut(archive []byte) (Unpacked, error) {
 		case kind == "":
 			u.Extra = append(u.Extra, File{Path: inside, Content: m.content})
 		case files.paths[fold(kind+"/"+name)]:
-			return Unpacked{}, m.refuse(fault.InvalidArgument, "another member has this name", "give each file a name of its own; reference/ and references/ are one folder")
+			return Unpacked{}, m.refuse(fault.InvalidArgument, "another member has this name",
+				"give each file a name of its own; reference/ and references/ are one folder")
 		case !files.Add(kind, name, newlines.Replace(m.content)):
 			return Unpacked{}, m.refuse(fault.TooLarge, files.Violations()[0], "")
 		}
@@ -90,33 +92,39 @@ func sortOut(archive []byte) (Unpacked, error) {
 func (u *Unpacked) read() error {
 	refuse := func(code fault.Code, why, hint string) error { return fault.New(code, "SKILL.md: "+why, hint) }
 	if len(u.Markdown) > MaxSkillMD {
-		return refuse(fault.TooLarge, fmt.Sprintf("%d bytes, at most %d are allowed", len(u.Markdown), MaxSkillMD), "move detail into reference files")
+		return refuse(fault.TooLarge, fmt.Sprintf("%d bytes, at most %d are allowed", len(u.Markdown), MaxSkillMD),
+			"move detail into reference files")
 	}
 	if !utf8.ValidString(u.Markdown) || strings.ContainsRune(u.Markdown, 0) {
 		return refuse(fault.InvalidArgument, "it is not UTF-8 text", "save it as UTF-8")
 	}
 	if title := repeated(u.Markdown); title != "" {
-		return refuse(fault.InvalidArgument, fmt.Sprintf("more than %d sections are called %q", maxRepeats, printable(title)), "join them")
+		return refuse(fault.InvalidArgument, fmt.Sprintf("more than %d sections are called %q", maxRepeats,
+			printable(title)), "join them")
 	}
 	document, err := ParseDocument([]byte(u.Markdown))
 	if err != nil {
 		return fault.Wrap(err, fault.CodeOf(err), "SKILL.md", fault.From(err).Hint)
 	}
 	if n := utf8.RuneCountInString(document.Name); n > MaxName {
-		return refuse(fault.InvalidArgument, fmt.Sprintf("name has %d characters, at most %d are allowed", n, MaxName), "shorten `name:` in the frontmatter")
+		return refuse(fault.InvalidArgument, fmt.Sprintf("name has %d characters, at most %d are allowed", n, MaxName),
+			"shorten `name:` in the frontmatter")
 	}
 	listed := document
 	u.Document = document.WithFiles(u.Files)
-	for kind, names := range map[string][2][]string{Scripts: {listed.Scripts, u.Document.Scripts}, Reference: {listed.References, u.Document.References}} {
+	for kind, names := range map[string][2][]string{Scripts: {listed.Scripts, u.Document.Scripts},
+		Reference: {listed.References, u.Document.References}} {
 		for _, name := range names[0] {
 			if !slices.Contains(names[1], name) {
-				u.Notes = append(u.Notes, fmt.Sprintf("SKILL.md lists %s/%s, which the package does not have", kind, name))
+				u.Notes = append(u.Notes, fmt.Sprintf("SKILL.md lists %s/%s, which the package does not have", kind,
+					name))
 			}
 		}
 	}
 	slices.Sort(u.Notes)
 	if err := u.Document.Check(); err != nil {
-		return refuse(fault.InvalidArgument, message(err), "begin it with frontmatter that has name and description, then a body")
+		return refuse(fault.InvalidArgument, message(err),
+			"begin it with frontmatter that has name and description, then a body")
 	}
 	return nil
 }

@@ -21,7 +21,8 @@ func FuzzUnpack(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(archive)
-	f.Add(packed(f, entry{name: "s/references/r.md", content: "# R\n", store: true}, entry{name: "s/assets/x.png", content: "\x89"}))
+	f.Add(packed(f, entry{name: "s/references/r.md", content: "# R\n", store: true},
+		entry{name: "s/assets/x.png", content: "\x89"}))
 	f.Add(packed(f, entry{name: "../x"}))
 	f.Add(packedRaw(f, entry{name: "SKILL.md", content: plainMD}, entry{name: "__MACOSX/._x", content: "\x00"}))
 	f.Fuzz(checkUnpack)
@@ -30,7 +31,8 @@ func FuzzUnpack(f *testing.F) {
 // FuzzUnpackMembers packs odd names and texts well.
 func FuzzUnpackMembers(f *testing.F) {
 	f.Add("scripts/a.py", plainMD, "pass\n", false)
-	f.Add("references/检查.md", "---\nname: a\ndescription: |\n  b\n---\nx\n## Scripts\n- `./scripts/a.py`\n", "x\r\n", true)
+	f.Add("references/检查.md", "---\nname: a\ndescription: |\n  b\n---\nx\n## Scripts\n- `./scripts/a.py`\n", "x\r\n",
+		true)
 	f.Add(" /SKILL.md", plainMD, "", true)
 	f.Add("reference/a.md", plainMD, "old\rMac\r\r\n\r", false)
 	f.Fuzz(func(t *testing.T, name, markdown, content string, folder bool) {
@@ -59,7 +61,8 @@ func checkUnpack(t *testing.T, archive []byte) {
 	}
 	if err != nil {
 		var known *fault.Error
-		if !errors.As(err, &known) || known.Hint == "" || known.Code != fault.InvalidArgument && known.Code != fault.TooLarge {
+		if !errors.As(err, &known) || known.Hint == "" || known.Code != fault.InvalidArgument &&
+			known.Code != fault.TooLarge {
 			t.Errorf("refused without saying why: %v", err)
 		}
 		return
@@ -77,7 +80,8 @@ func checkUnpack(t *testing.T, archive []byte) {
 	if err != nil {
 		t.Fatalf("cannot be packed again: %v", err)
 	}
-	if second, err := skill.Unpack(again); err != nil || skill.ContentHash(second.Document, second.Files) != skill.ContentHash(got.Document, got.Files) {
+	if second, err := skill.Unpack(again); err != nil ||
+		skill.ContentHash(second.Document, second.Files) != skill.ContentHash(got.Document, got.Files) {
 		t.Errorf("packed and unpacked as %+v, %v, want %+v", second, err, got)
 	}
 }

@@ -36,12 +36,13 @@ func TestUnpackRefusesHostileMembers(t *testing.T) {
 		"bidi":             {entry{name: "s/x\u202eyp.sh"}, "invisible"},
 		"not UTF-8":        {entry{name: "s/\xff.py"}, "not UTF-8"},
 		"long":             {entry{name: "s/" + strings.Repeat("x/", 130)}, "longer than 255"},
-		"symlink":          {entry{name: "s/scripts/x.py", content: "/etc/passwd", mode: fs.ModeSymlink}, "symbolic link"},
-		"device":           {entry{name: "s/scripts/x.py", mode: fs.ModeDevice | fs.ModeCharDevice}, "no regular file"},
-		"pipe":             {entry{name: "s/scripts/x.py", mode: fs.ModeNamedPipe}, "no regular file"},
-		"setuid":           {entry{name: "s/scripts/x.py", mode: fs.ModeSetuid}, "no regular file"},
-		"folder as file":   {entry{name: "s/scripts/x", mode: fs.ModeDir}, "no regular file"},
-		"link as folder":   {entry{name: "s/scripts/", mode: fs.ModeSymlink}, "symbolic link"},
+		"symlink": {entry{name: "s/scripts/x.py", content: "/etc/passwd", mode: fs.ModeSymlink},
+			"symbolic link"},
+		"device":         {entry{name: "s/scripts/x.py", mode: fs.ModeDevice | fs.ModeCharDevice}, "no regular file"},
+		"pipe":           {entry{name: "s/scripts/x.py", mode: fs.ModeNamedPipe}, "no regular file"},
+		"setuid":         {entry{name: "s/scripts/x.py", mode: fs.ModeSetuid}, "no regular file"},
+		"folder as file": {entry{name: "s/scripts/x", mode: fs.ModeDir}, "no regular file"},
+		"link as folder": {entry{name: "s/scripts/", mode: fs.ModeSymlink}, "symbolic link"},
 
 		"same name":             {entry{name: "s/SKILL.md"}, "another member"},
 		"same but for case":     {entry{name: "S/skill.MD"}, "another member"},
@@ -77,7 +78,8 @@ func TestUnpackRefusesHostileMembers(t *testing.T) {
 		"it is lower": {{name: "s/skill.md", content: plainMD}},
 		"too deep":    {{name: "a/b/SKILL.md", content: plainMD}},
 		"as a folder": {{name: "s/SKILL.md/"}},
-		"two folders": {{name: "s/SKILL.md", content: plainMD}, {name: "s/reference/x.md"}, {name: "s/references/X.md"}},
+		"two folders": {{name: "s/SKILL.md", content: plainMD}, {name: "s/reference/x.md"},
+			{name: "s/references/X.md"}},
 	} {
 		t.Run(name, func(t *testing.T) { refused(t, packedRaw(t, entries...), fault.InvalidArgument) })
 	}
@@ -95,16 +97,20 @@ func TestUnpackRefusesWhatIsTooLarge(t *testing.T) {
 	}
 	refused(t, packed(t, many(skill.MaxFiles)...), fault.TooLarge, "51 files")
 	refused(t, packed(t, many(1000)...), fault.TooLarge, "1001 members")
-	refused(t, packed(t, entry{name: "s/reference/x.md", content: randomLetters(skill.MaxFile + 1)}), fault.TooLarge, `"s/reference/x.md"`, "524289 bytes")
-	refused(t, packed(t, entry{name: "s/reference/x.md", content: strings.Repeat("x", skill.MaxFile)}), fault.TooLarge, "inflates")
+	refused(t, packed(t, entry{name: "s/reference/x.md", content: randomLetters(skill.MaxFile + 1)}), fault.TooLarge,
+		`"s/reference/x.md"`, "524289 bytes")
+	refused(t, packed(t, entry{name: "s/reference/x.md", content: strings.Repeat("x", skill.MaxFile)}), fault.TooLarge,
+		"inflates")
 	var heavy []entry
 	for i := range 11 {
-		heavy = append(heavy, entry{name: fmt.Sprintf("s/assets/f%d.md", i), content: strings.Repeat(randomLetters(1<<12), 125)})
+		heavy = append(heavy, entry{name: fmt.Sprintf("s/assets/f%d.md", i),
+			content: strings.Repeat(randomLetters(1<<12), 125)})
 	}
 	refused(t, packed(t, heavy...), fault.TooLarge, "more than 5242880 bytes")
 	refused(t, make([]byte, skill.MaxPackage+1), fault.TooLarge, "5242881 bytes")
 	// As many small files as there may be pass the archive's guards, but not the skill's own limit.
-	refused(t, packed(t, append(heavy[:10], entry{name: "s/assets/last.md", content: randomLetters(122 << 10)})...), fault.TooLarge, "5242880")
+	refused(t, packed(t, append(heavy[:10], entry{name: "s/assets/last.md", content: randomLetters(122 << 10)})...),
+		fault.TooLarge, "5242880")
 }
 
 // A bomb is refused by what it claims, or held to it.
@@ -119,7 +125,8 @@ func TestUnpackHoldsMembersToTheirClaims(t *testing.T) {
 			t.Errorf("a bomb that claims %d bytes took %d bytes of memory", claim, used)
 		}
 	}
-	refused(t, claimed(t, packed(t, entry{name: name, content: "short\n"}), name, 60000), fault.InvalidArgument, "bomb.md", "damaged")
+	refused(t, claimed(t, packed(t, entry{name: name, content: "short\n"}), name, 60000), fault.InvalidArgument,
+		"bomb.md", "damaged")
 	huge := claimed(t, bytes.Clone(ten), name, 0xFFFFFFFF)
 	refused(t, huge, fault.TooLarge, "bomb.md")
 }
@@ -182,7 +189,8 @@ func TestUnpackRefusesArchivesWithTwoMeanings(t *testing.T) {
 func TestUnpackReadsOtherToolsArchives(t *testing.T) {
 	var archive bytes.Buffer
 	w := zip.NewWriter(&archive)
-	out, err := w.CreateRaw(&zip.FileHeader{Name: "SKILL.md", CompressedSize64: uint64(len(plainMD)), UncompressedSize64: uint64(len(plainMD)), CRC32: crc(plainMD)})
+	out, err := w.CreateRaw(&zip.FileHeader{Name: "SKILL.md", CompressedSize64: uint64(len(plainMD)),
+		UncompressedSize64: uint64(len(plainMD)), CRC32: crc(plainMD)})
 	if err == nil {
 		_, err = out.Write([]byte(plainMD))
 	}

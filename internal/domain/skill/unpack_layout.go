@@ -25,7 +25,8 @@ func skillFolder(members []member) (string, error) {
 	}
 	first := found[0]
 	if len(found) > 1 {
-		return "", first.refuse(fault.InvalidArgument, fmt.Sprintf("the package has another one, %q", printable(found[1].name)), hint)
+		return "", first.refuse(fault.InvalidArgument,
+			fmt.Sprintf("the package has another one, %q", printable(found[1].name)), hint)
 	}
 	folder := path.Dir(first.name)
 	switch {
@@ -38,7 +39,8 @@ func skillFolder(members []member) (string, error) {
 	}
 	for _, m := range members {
 		if !m.junk() && !strings.HasPrefix(m.name, folder+"/") {
-			return "", m.refuse(fault.InvalidArgument, fmt.Sprintf("it is outside of the skill's folder %q", printable(folder)), hint)
+			return "", m.refuse(fault.InvalidArgument,
+				fmt.Sprintf("it is outside of the skill's folder %q", printable(folder)), hint)
 		}
 	}
 	return folder, nil
@@ -78,11 +80,13 @@ func (m member) place(inside string) (kind, name string, err error) {
 			why = "the name is reserved"
 		}
 		if why != "" {
-			return "", "", m.refuse(fault.InvalidArgument, why, "use letters, digits, dot, hyphen and underscore; leave hidden files out")
+			return "", "", m.refuse(fault.InvalidArgument, why,
+				"use letters, digits, dot, hyphen and underscore; leave hidden files out")
 		}
 	}
 	if !known && !extensions[extension] {
-		return "", "", m.refuse(fault.InvalidArgument, fmt.Sprintf("the extension %q is not allowed", extension), "leave it out; text, pictures and PDF are allowed")
+		return "", "", m.refuse(fault.InvalidArgument, fmt.Sprintf("the extension %q is not allowed", extension),
+			"leave it out; text, pictures and PDF are allowed")
 	}
 	return "", "", nil
 }

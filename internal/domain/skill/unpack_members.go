@@ -53,7 +53,8 @@ func refuseMember(code fault.Code, name, why, hint string) error {
 // has no place in the skill.
 func (m member) junk() bool {
 	base := path.Base(m.name)
-	return strings.HasPrefix(m.name, "__MACOSX/") && strings.HasPrefix(base, "._") || base == ".DS_Store" || base == "Thumbs.db" || base == "desktop.ini"
+	return strings.HasPrefix(m.name, "__MACOSX/") && strings.HasPrefix(base, "._") || base == ".DS_Store" ||
+		base == "Thumbs.db" || base == "desktop.ini"
 }
 
 // readMembers inflates an archive's files, after every claim of its directory
@@ -83,11 +84,13 @@ func readMembers(archive []byte) ([]member, error) {
 
 func openArchive(archive []byte) (*zip.Reader, error) {
 	if len(archive) > MaxPackage {
-		return nil, fault.New(fault.TooLarge, fmt.Sprintf("the package has %d bytes, at most %d are allowed", len(archive), MaxPackage), leaveOut)
+		return nil, fault.New(fault.TooLarge,
+			fmt.Sprintf("the package has %d bytes, at most %d are allowed", len(archive), MaxPackage), leaveOut)
 	}
 	reader, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // names are checked one by one, with a message each
-		return nil, fault.Wrap(err, fault.InvalidArgument, "the package is not a whole zip archive", "pack the skill's folder as .zip and send that file")
+		return nil, fault.Wrap(err, fault.InvalidArgument, "the package is not a whole zip archive",
+			"pack the skill's folder as .zip and send that file")
 	}
 	return reader, nil
 }
@@ -96,7 +99,8 @@ func openArchive(archive []byte) (*zip.Reader, error) {
 // the regular files.
 func checkDirectory(all []*zip.File) ([]*zip.File, error) {
 	if n := len(all); n > maxMembers {
-		return nil, fault.New(fault.TooLarge, fmt.Sprintf("the package has %d members, at most %d are allowed", n, maxMembers), leaveOut)
+		return nil, fault.New(fault.TooLarge,
+			fmt.Sprintf("the package has %d members, at most %d are allowed", n, maxMembers), leaveOut)
 	}
 	var regular []*zip.File
 	files, total := 0, uint64(0)
@@ -111,7 +115,9 @@ func checkDirectory(all []*zip.File) ([]*zip.File, error) {
 		name := strings.TrimSuffix(f.Name, "/")
 		key := fold(name)
 		if other, ok := taken[key]; ok {
-			return nil, refuseMember(fault.InvalidArgument, f.Name, fmt.Sprintf("another member has this name, \"%s\"", printable(other)), "names must differ in more than case")
+			return nil, refuseMember(fault.InvalidArgument, f.Name,
+				fmt.Sprintf("another member has this name, \"%s\"", printable(other)),
+				"names must differ in more than case")
 		}
 		taken[key] = f.Name
 		for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
@@ -124,15 +130,18 @@ func checkDirectory(all []*zip.File) ([]*zip.File, error) {
 			files++
 		}
 		if total += f.UncompressedSize64; total > MaxPackage {
-			return nil, refuseMember(fault.TooLarge, f.Name, fmt.Sprintf("up to here the package inflates to more than %d bytes", MaxPackage), leaveOut)
+			return nil, refuseMember(fault.TooLarge, f.Name,
+				fmt.Sprintf("up to here the package inflates to more than %d bytes", MaxPackage), leaveOut)
 		}
 	}
 	if files > MaxFiles {
-		return nil, fault.New(fault.TooLarge, fmt.Sprintf("the package has %d files, at most %d are allowed", files, MaxFiles), leaveOut)
+		return nil, fault.New(fault.TooLarge,
+			fmt.Sprintf("the package has %d files, at most %d are allowed", files, MaxFiles), leaveOut)
 	}
 	for _, f := range regular {
 		if folders[fold(f.Name)] {
-			return nil, refuseMember(fault.InvalidArgument, f.Name, "it is a file and a folder at once", "rename one of them")
+			return nil, refuseMember(fault.InvalidArgument, f.Name, "it is a file and a folder at once",
+				"rename one of them")
 		}
 	}
 	return regular, nil
@@ -156,7 +165,8 @@ func suspicious(f *zip.File) (why, hint string) {
 		return "its path is absolute", plain
 	case slices.Contains(strings.Split(name, "/"), ".."):
 		return "its path leaves the package", plain
-	case name == "" || name == "." || path.Clean(name) != name || !filepath.IsLocal(name) || strings.Contains(name, ":"):
+	case name == "" || name == "." || path.Clean(name) != name || !filepath.IsLocal(name) ||
+		strings.Contains(name, ":"):
 		return "its path is not clean", plain
 	case strings.ContainsFunc(name, invisible):
 		return "its name has invisible characters", "rename it"
@@ -166,7 +176,8 @@ func suspicious(f *zip.File) (why, hint string) {
 		return "it is a symbolic link", "pack the file that it points to"
 	case folder && (f.UncompressedSize64 > 0 || f.CompressedSize64 > emptyDeflate):
 		return "it is a folder with content", plain
-	case folder && f.Mode().Type() != fs.ModeDir || !folder && !f.Mode().IsRegular() || f.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0:
+	case folder && f.Mode().Type() != fs.ModeDir || !folder && !f.Mode().IsRegular() ||
+		f.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0:
 		return fmt.Sprintf("it is no regular file (%s)", f.Mode()), plain
 	case f.Method != zip.Store && f.Method != zip.Deflate:
 		return fmt.Sprintf("it is compressed by method %d", f.Method), "use deflate, the usual one"
@@ -178,9 +189,11 @@ func suspicious(f *zip.File) (why, hint string) {
 func tooLarge(f *zip.File) error {
 	switch size, packed := f.UncompressedSize64, max(1, f.CompressedSize64); {
 	case size > MaxFile:
-		return refuseMember(fault.TooLarge, f.Name, fmt.Sprintf("it inflates to %d bytes, at most %d are allowed", size, MaxFile), "split it, or leave it out")
+		return refuseMember(fault.TooLarge, f.Name,
+			fmt.Sprintf("it inflates to %d bytes, at most %d are allowed", size, MaxFile), "split it, or leave it out")
 	case size > ratioMatters && size/packed > maxRatio:
-		return refuseMember(fault.TooLarge, f.Name, fmt.Sprintf("it inflates %d times, at most %d are allowed", size/packed, maxRatio), "leave it out")
+		return refuseMember(fault.TooLarge, f.Name,
+			fmt.Sprintf("it inflates %d times, at most %d are allowed", size/packed, maxRatio), "leave it out")
 	}
 	return nil
 }
@@ -204,5 +217,6 @@ func inflate(f *zip.File) (string, error) {
 }
 
 func damaged(f *zip.File, err error) error {
-	return fault.Wrap(err, fault.InvalidArgument, fmt.Sprintf("member \"%s\" is damaged", printable(f.Name)), "pack it again")
+	return fault.Wrap(err, fault.InvalidArgument, fmt.Sprintf("member \"%s\" is damaged", printable(f.Name)),
+		"pack it again")
 }

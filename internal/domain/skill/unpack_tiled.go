@@ -36,7 +36,8 @@ func tiled(archive []byte, files []*zip.File) error {
 	slices.SortStableFunc(tiles, func(a, b tile) int { return int(a.data - b.data) })
 	at, size := int64(0), int64(len(archive))
 	for _, t := range tiles {
-		if t.data < at+localFixed || t.data > size || !sameHeader(archive[at:t.data], t.file) || t.file.CompressedSize64 > uint64(size-t.data) {
+		if t.data < at+localFixed || t.data > size || !sameHeader(archive[at:t.data], t.file) ||
+			t.file.CompressedSize64 > uint64(size-t.data) {
 			return damaged(t.file, errors.New("its two headers disagree, or there is hidden data before it"))
 		}
 		at = t.data + int64(t.file.CompressedSize64)
@@ -48,7 +49,8 @@ func tiled(archive []byte, files []*zip.File) error {
 	if strings.HasPrefix(rest, "PK\x01\x02") || strings.HasPrefix(rest, "PK\x05\x06") {
 		return nil
 	}
-	return fault.New(fault.InvalidArgument, "the package has hidden data between its members and its directory", "pack it again")
+	return fault.New(fault.InvalidArgument, "the package has hidden data between its members and its directory",
+		"pack it again")
 }
 
 // sameHeader compares a local header, which is all of these bytes, with the
@@ -56,7 +58,8 @@ func tiled(archive []byte, files []*zip.File) error {
 func sameHeader(header []byte, f *zip.File) bool {
 	number := func(at int) int { return int(binary.LittleEndian.Uint16(header[at:])) }
 	flags, method, name, extra := uint16(number(6)), uint16(number(8)), number(26), number(28)
-	return string(header[:4]) == localMark && localFixed+name+extra == len(header) && string(header[localFixed:localFixed+name]) == f.Name &&
+	return string(header[:4]) == localMark && localFixed+name+extra == len(header) &&
+		string(header[localFixed:localFixed+name]) == f.Name &&
 		method == f.Method && (flags^f.Flags)&(flagEncrypted|flagDescriptor) == 0
 }
 

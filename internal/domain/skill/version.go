@@ -145,7 +145,8 @@ const firstSteps = 5
 func (d Document) SearchText() string {
 	steps := strings.SplitN(d.Procedure, "\n", firstSteps+1)
 	when := strings.TrimSpace(strings.Join(d.Trigger, ", ") + "\n" + d.WhenToUse)
-	return strings.Join([]string{d.Name, d.Description, when, strings.Join(steps[:min(len(steps), firstSteps)], "\n")}, "\n")
+	return strings.Join([]string{d.Name, d.Description, when, strings.Join(steps[:min(len(steps), firstSteps)], "\n")},
+		"\n")
 }
 
 // Source is a range of messages that a version rests on, both ends included.

@@ -22,7 +22,8 @@ func TestClipCountsRunesAndKeepsShortText(t *testing.T) {
 	if got := transcript.Clip("十个汉字不会被截断啊", 10); got != "十个汉字不会被截断啊" {
 		t.Errorf("cut although it fits: %q", got)
 	}
-	if got := transcript.Clip(strings.Repeat("汉", 100), 10); strings.Count(got, "汉") != 9 || !strings.Contains(got, " 91 ") {
+	if got := transcript.Clip(strings.Repeat("汉", 100), 10); strings.Count(got, "汉") != 9 ||
+		!strings.Contains(got, " 91 ") {
 		t.Errorf("got %q", got)
 	}
 	if got := transcript.Clip("abc", 0); got != "abc" {

@@ -70,7 +70,8 @@ func readContainer(e element) (c Conversation, isContainer bool, err error) {
 	}
 	var wire container
 	if kind(e.raw) != '{' {
-		return c, false, fault.New(fault.InvalidArgument, e.where+": want an object with \"role\" or \"messages\"", formats)
+		return c, false, fault.New(fault.InvalidArgument, e.where+": want an object with \"role\" or \"messages\"",
+			formats)
 	}
 	if err := json.Unmarshal(e.raw, &wire); err != nil {
 		return c, false, fault.Wrap(err, fault.InvalidArgument, e.where, formats)

@@ -24,7 +24,8 @@ const (
 // Message is one entry of a transcript. Seq numbers a conversation's messages
 // from 0 without gaps; everything that is remembered points back to it.
 type Message struct {
-	ID         string     `json:"id,omitempty"` // the channel's own id, unique in its conversation; never derived from the text
+	// the channel's own id, unique in its conversation; never derived from the text
+	ID         string     `json:"id,omitempty"`
 	Seq        int        `json:"seq"`
 	Role       Role       `json:"role"`
 	Content    string     `json:"content"`

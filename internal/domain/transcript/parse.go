@@ -14,7 +14,8 @@ import (
 // MaxInput is how many bytes Parse reads when the caller sets no limit: 64 MiB.
 const MaxInput = 64 << 20
 
-const formats = "send OpenAI chat messages (an array, {\"messages\": […]} or one object a line), τ-bench trajectories, or text lines of the form `user: …`"
+const formats = "send OpenAI chat messages (an array, {\"messages\": […]} or one object a line), τ-bench " +
+	"trajectories, or text lines of the form `user: …`"
 
 // Parse reads every conversation of r, which is called name in titles and
 // errors. limit is in bytes, 0 means MaxInput; no more than limit+1 bytes are

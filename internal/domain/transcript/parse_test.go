@@ -60,18 +60,25 @@ func TestParseReadsChatFormats(t *testing.T) {
 		input string
 		want  []string
 	}{
-		"array of messages":         {"[" + hello + "]", []string{"user:hi | assistant:yes"}},
-		"object with messages":      {`{"model":"x","messages":[` + hello + `]}`, []string{"user:hi | assistant:yes"}},
-		"lines of messages":         {lines + "\n", []string{"user:hi | assistant:yes"}},
-		"array of objects":          {`[{"messages":[` + hello + `]},{"messages":[{"role":"user","content":"2"}]}]`, []string{"user:hi | assistant:yes", "user:2"}},
-		"lines of objects":          {`{"messages":[` + hello + `]}` + "\n" + `{"messages":[{"role":"user","content":"2"}]}`, []string{"user:hi | assistant:yes", "user:2"}},
-		"array of arrays":           {`[[` + hello + `],[{"role":"user","content":"2"}]]`, []string{"user:hi | assistant:yes", "user:2"}},
-		"byte order mark":           {"\ufeff[" + hello + "]", []string{"user:hi | assistant:yes"}},
-		"parts":                     {`[{"role":"user","content":[{"type":"text","text":"see"},{"type":"image_url","image_url":{}},{"type":"input_audio"},"bare"]}]`, []string{"user:see\n[image]\n[audio]\nbare"}},
-		"roles of other interfaces": {`[{"role":"developer","content":"a"},{"role":"function","name":"f","content":"b"},{"role":"Human","content":"c"}]`, []string{"system:a | tool:b | user:c"}},
-		"tool call with object":     {`[{"role":"assistant","content":null,"tool_calls":[{"function":{"name":"f","arguments":{"a": 1}}}]}]`, []string{`assistant:→f{"a":1}`}},
-		"function call":             {`[{"role":"assistant","function_call":{"name":"f","arguments":"{}"}}]`, []string{`assistant:→f{}`}},
-		"NUL escaped in JSON":       {`[{"role":"tool","content":"a\u0000b"}]`, []string{"tool:a\ufffdb"}},
+		"array of messages":    {"[" + hello + "]", []string{"user:hi | assistant:yes"}},
+		"object with messages": {`{"model":"x","messages":[` + hello + `]}`, []string{"user:hi | assistant:yes"}},
+		"lines of messages":    {lines + "\n", []string{"user:hi | assistant:yes"}},
+		"array of objects": {`[{"messages":[` + hello + `]},{"messages":[{"role":"user","content":"2"}]}]`,
+			[]string{"user:hi | assistant:yes", "user:2"}},
+		"lines of objects": {`{"messages":[` + hello + `]}` + "\n" +
+			`{"messages":[{"role":"user","content":"2"}]}`, []string{"user:hi | assistant:yes", "user:2"}},
+		"array of arrays": {`[[` + hello + `],[{"role":"user","content":"2"}]]`,
+			[]string{"user:hi | assistant:yes", "user:2"}},
+		"byte order mark": {"\ufeff[" + hello + "]", []string{"user:hi | assistant:yes"}},
+		"parts": {`[{"role":"user","content":[{"type":"text","text":"see"},{"type":"image_url",` +
+			`"image_url":{}},{"type":"input_audio"},"bare"]}]`, []string{"user:see\n[image]\n[audio]\nbare"}},
+		"roles of other interfaces": {`[{"role":"developer","content":"a"},{"role":"function","name":"f",` +
+			`"content":"b"},{"role":"Human","content":"c"}]`, []string{"system:a | tool:b | user:c"}},
+		"tool call with object": {`[{"role":"assistant","content":null,"tool_calls":[{"function":{"name":"f",` +
+			`"arguments":{"a": 1}}}]}]`, []string{`assistant:→f{"a":1}`}},
+		"function call": {`[{"role":"assistant","function_call":{"name":"f","arguments":"{}"}}]`,
+			[]string{`assistant:→f{}`}},
+		"NUL escaped in JSON": {`[{"role":"tool","content":"a\u0000b"}]`, []string{"tool:a\ufffdb"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
@@ -86,7 +93,8 @@ func TestParseReadsChatFormats(t *testing.T) {
 }
 
 func TestParseKeepsIdsNamesAndTimes(t *testing.T) {
-	got := parse(t, `[{"id":"m1","role":"tool","name":"ls","tool_call_id":"c1","content":"x","ts":"2026-01-02T03:04:05Z"},
+	got := parse(t, `[{"id":"m1","role":"tool","name":"ls","tool_call_id":"c1","content":"x",`+
+		`"ts":"2026-01-02T03:04:05Z"},
 		{"id":2,"role":"user","content":"y","created_at":1767323045}]`)[0].Messages
 	if got[0].ID != "m1" || got[0].Name != "ls" || got[0].ToolCallID != "c1" || got[1].ID != "2" {
 		t.Errorf("ids and names are lost: %+v", got)
@@ -107,11 +115,13 @@ func TestParseReadsTauTrajectories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `system:# Policy | user:Cancel my booking. | assistant:→cancel{"id": "B1"} | tool:cancelled | assistant:Done.`
+	want := `system:# Policy | user:Cancel my booking. | assistant:→cancel{"id": "B1"} | tool:cancelled | ` +
+		`assistant:Done.`
 	if len(got) != 2 || shape(got[0]) != want {
 		t.Fatalf("got %+v", got)
 	}
-	if got[0].Title != "tau.json: task 7, trial 2" || got[0].Reward == nil || *got[0].Reward != 1 || *got[1].Reward != 0 {
+	if got[0].Title != "tau.json: task 7, trial 2" || got[0].Reward == nil || *got[0].Reward != 1 ||
+		*got[1].Reward != 0 {
 		t.Errorf("title %q, rewards %v %v", got[0].Title, got[0].Reward, got[1].Reward)
 	}
 	if call := got[0].Messages[2].ToolCalls[0]; call.ID != "call_1" || got[0].Messages[3].ToolCallID != call.ID {
@@ -165,7 +175,8 @@ func TestConversationIDComesFromTheMessages(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, seed := range []string{`[{"role":"user","content":"hi"}]`, "user: hi\nassistant: ho", "[10:00] A: x\n```\nB: y",
+	for _, seed := range []string{`[{"role":"user","content":"hi"}]`, "user: hi\nassistant: ho",
+		"[10:00] A: x\n```\nB: y",
 		`{"traj":[{"role":"tool","content":[{"type":"text"}]}],"task_id":"x"}`, `{"messages":`, "{}\n[]", "user：\n"} {
 		f.Add(seed)
 	}

@@ -1,6 +1,7 @@
 package transcript
 
-const roleHint = "use one of user, assistant, tool, system (also developer, function, human, agent, ai, bot, 用户, 助手, 工具, 系统)"
+const roleHint = "use one of user, assistant, tool, system (also developer, function, human, agent, ai, bot, 用户, " +
+	"助手, 工具, 系统)"
 
 // roles maps every spelling of a role that inputs use, in lower case.
 var roles = map[string]Role{

@@ -49,8 +49,10 @@ func TestDecodeTasksAcceptsRanges(t *testing.T) {
 		want     string
 		warnings int
 	}{
-		"AC-9": {"[" + strings.Join([]string{item("A", "[[0,2],[6,7]]"), item("B", "[[3,5],[4,5]]"), item("C", "[[-2,99]]"),
-			item("D", "[[3.5]]"), item("E", "[7]"), item("Code Review", "[[0,1]]"), item("code  review", "[[2,2]]")}, ",") + "]",
+		"AC-9": {"[" + strings.Join([]string{item("A", "[[0,2],[6,7]]"), item("B", "[[3,5],[4,5]]"),
+			item("C", "[[-2,99]]"),
+			item("D", "[[3.5]]"), item("E", "[7]"), item("Code Review", "[[0,1]]"), item("code  review", "[[2,2]]")},
+			",") + "]",
 			"A=[0 1 2 6 7] B=[3 4 5] Code Review=[0 1 2]", 5},
 		"wrapped":                  {`{"tasks":[` + item("A", "[[0,1]]") + `]}`, "A=[0 1]", 0},
 		"clamped":                  {"[" + item("A", "[[6,99]]") + "]", "A=[6 7]", 0},
@@ -66,7 +68,8 @@ func TestDecodeTasksAcceptsRanges(t *testing.T) {
 		"one item of wrong shape":  {"[" + item("A", "[[0,1]]") + `,{"task_name":"B"},7]`, "A=[0 1]", 2},
 		"empty":                    {"[]", "", 0},
 		"empty, wrapped":           {`{"tasks":[]}`, "", 0},
-		"at most two tasks":        {"[" + item("A", "[[0,1]]") + "," + item("B", "[[2,3]]") + "," + item("C", "[[4,5]]") + "]", "A=[0 1] B=[2 3]", 1},
+		"at most two tasks": {"[" + item("A", "[[0,1]]") + "," + item("B", "[[2,3]]") + "," +
+			item("C", "[[4,5]]") + "]", "A=[0 1] B=[2 3]", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			maxTasks := 0
@@ -75,7 +78,8 @@ func TestDecodeTasksAcceptsRanges(t *testing.T) {
 			}
 			got, warnings := decode(t, c.reply, 8, maxTasks)
 			if got != c.want || len(warnings) != c.warnings {
-				t.Errorf("got %q with %d warnings %q, want %q with %d", got, len(warnings), warnings, c.want, c.warnings)
+				t.Errorf("got %q with %d warnings %q, want %q with %d", got, len(warnings), warnings, c.want,
+					c.warnings)
 			}
 		})
 	}

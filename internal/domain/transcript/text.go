@@ -22,7 +22,8 @@ type head struct {
 
 // A name is at most 40 runes without quotes, brackets or colons; a western
 // colon is followed by a space unless the name is a role.
-var headLine = regexp.MustCompile(`^(?:\[([^\[\]{}"]{1,48})\]\s*)?([\pL\pN_@][^\[\]{}<>"“”:：\n]{0,39}?)\s*([:：])(\s*)(.*)$`)
+var headLine = regexp.MustCompile(`^(?:\[([^\[\]{}"]{1,48})\]\s*)?([\pL\pN_@][^\[\]{}<>"“”:：\n]{0,39}` +
+	`?)\s*([:：])(\s*)(.*)$`)
 
 func splitHead(line string) (head, bool) {
 	m := headLine.FindStringSubmatch(strings.TrimRight(line, " \t\r"))
@@ -48,7 +49,8 @@ func (h head) role() (Role, bool) {
 }
 
 // notSpeakers begin lines of prose rather than messages.
-var notSpeakers = regexp.MustCompile(`(?i)^(note|notes|error|warning|hint|tip|todo|fixme|example|result|output|input|summary|answer|question|https?|file|line|total|step \d+|e\.g|i\.e|ps|注意|注|例如|错误|警告|提示)$`)
+var notSpeakers = regexp.MustCompile(`(?i)^(note|notes|error|warning|hint|tip|todo|fixme|example|result|output|` +
+	`input|summary|answer|question|https?|file|line|total|step \d+|e\.g|i\.e|ps|注意|注|例如|错误|警告|提示)$`)
 
 // parseText reads lines of the form `name: text`. A line that begins no
 // message continues the one before it.

@@ -47,11 +47,13 @@ func message(e element) (Message, error) {
 	}
 	role, ok := roles[strings.ToLower(strings.TrimSpace(*wire.Role))]
 	if !ok {
-		return Message{}, fault.New(fault.InvalidArgument, fmt.Sprintf("%s: unknown role %q", e.where, *wire.Role), roleHint)
+		return Message{}, fault.New(fault.InvalidArgument, fmt.Sprintf("%s: unknown role %q", e.where, *wire.Role),
+			roleHint)
 	}
 	content, err := flatten(wire.Content)
 	if err != nil {
-		return Message{}, fault.Wrap(err, fault.InvalidArgument, e.where, "content is a string, null or an array of parts")
+		return Message{}, fault.Wrap(err, fault.InvalidArgument, e.where,
+			"content is a string, null or an array of parts")
 	}
 	m := Message{ID: storable(scalar(wire.ID)), Role: role, Content: storable(content), Name: storable(wire.Name),
 		ToolCallID: storable(wire.ToolCallID), Time: wire.time()}

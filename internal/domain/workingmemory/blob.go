@@ -39,7 +39,8 @@ func ParseHandle(handle string) (sha [sha256.Size]byte, err error) {
 	digits, ok := strings.CutPrefix(strings.TrimSpace(handle), scheme)
 	raw, bad := hex.DecodeString(digits)
 	if !ok || bad != nil || len(raw) != len(sha) {
-		return sha, fault.New(fault.InvalidArgument, fmt.Sprintf("%.100q is no handle", handle), "a handle is offload:// and 64 hexadecimal digits, as a pointer in the conversation shows it")
+		return sha, fault.New(fault.InvalidArgument, fmt.Sprintf("%.100q is no handle", handle),
+			"a handle is offload:// and 64 hexadecimal digits, as a pointer in the conversation shows it")
 	}
 	return [sha256.Size]byte(raw), nil
 }
@@ -99,7 +100,8 @@ func Render(ms []transcript.Message) string {
 // it is, and how it is looked into.
 func pointer(b Blob, preview int) string {
 	runes := []rune(b.Content)
-	text := fmt.Sprintf("[%s holds %d characters in %d lines that were put away; grep_content searches them, read_content reads them]", b.Handle(), len(runes), len(lines(b.Content)))
+	text := fmt.Sprintf("[%s holds %d characters in %d lines that were put away; grep_content searches them, "+
+		"read_content reads them]", b.Handle(), len(runes), len(lines(b.Content)))
 	if preview > 0 {
 		text += "\n" + string(runes[:min(preview, len(runes))]) + "…"
 	}

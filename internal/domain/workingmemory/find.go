@@ -85,11 +85,14 @@ type Finder struct {
 func NewFinder(p Pattern) (*Finder, error) {
 	switch n := utf8.RuneCountInString(p.Pattern); {
 	case n == 0 || n > MostPattern:
-		return nil, fault.Newf(fault.InvalidArgument, "pattern has %d characters, and must have 1 to %d", n, MostPattern)
+		return nil, fault.Newf(fault.InvalidArgument, "pattern has %d characters, and must have 1 to %d", n,
+			MostPattern)
 	case strings.ContainsAny(p.Pattern, "\n\x00") || !utf8.ValidString(p.Pattern):
-		return nil, fault.New(fault.InvalidArgument, "pattern has a line break or what is no text", "look for something within a line")
+		return nil, fault.New(fault.InvalidArgument, "pattern has a line break or what is no text",
+			"look for something within a line")
 	case p.Before < 0 || p.Before > MostContext || p.After < 0 || p.After > MostContext:
-		return nil, fault.Newf(fault.InvalidArgument, "before is %d and after is %d, and both must be 0 to %d", p.Before, p.After, MostContext)
+		return nil, fault.Newf(fault.InvalidArgument, "before is %d and after is %d, and both must be 0 to %d",
+			p.Before, p.After, MostContext)
 	case p.Offset < 0:
 		return nil, fault.Newf(fault.InvalidArgument, "offset is %d, and must not be negative", p.Offset)
 	case p.Limit < 1 || p.Limit > MostHits:
@@ -101,7 +104,8 @@ func NewFinder(p Pattern) (*Finder, error) {
 	}
 	expr, err := regexp.Compile(source)
 	if err != nil {
-		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("the pattern is no regular expression: %v", err), "use RE2 syntax, which has no look-around and no back-references, or leave regex out")
+		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("the pattern is no regular expression: %v", err),
+			"use RE2 syntax, which has no look-around and no back-references, or leave regex out")
 	}
 	return &Finder{pattern: p, expr: expr, found: Hits{Hits: []Hit{}}}, nil
 }
@@ -122,7 +126,8 @@ func (f *Finder) Look(handle, label, text string) {
 			continue
 		}
 		for _, m := range f.expr.FindAllStringIndex(line, -1) {
-			if at := first + utf8.RuneCountInString(line[:m[0]])/fold; at < len(all) && !slices.Contains(hits[max(0, len(hits)-1):], at) {
+			if at := first + utf8.RuneCountInString(line[:m[0]])/fold; at < len(all) &&
+				!slices.Contains(hits[max(0, len(hits)-1):], at) {
 				hits = append(hits, at)
 			}
 		}
@@ -132,7 +137,9 @@ func (f *Finder) Look(handle, label, text string) {
 		if f.found.Total <= f.pattern.Offset || len(f.found.Hits) >= f.pattern.Limit || f.chars > mostChars {
 			continue
 		}
-		h := Hit{Handle: handle, Label: label, Line: at + 1, Text: all[at], Before: clone(all[max(0, at-f.pattern.Before):at]), After: clone(all[at+1 : min(len(all), at+1+f.pattern.After)])}
+		h := Hit{Handle: handle, Label: label, Line: at + 1, Text: all[at],
+			Before: clone(all[max(0, at-f.pattern.Before):at]),
+			After:  clone(all[at+1 : min(len(all), at+1+f.pattern.After)])}
 		f.chars += len(h.Text) + len(strings.Join(h.Before, "")) + len(strings.Join(h.After, ""))
 		f.found.Hits = append(f.found.Hits, h)
 	}

@@ -21,13 +21,14 @@ var Modes = []Mode{ByCompact, ByCompress, ByAuto}
 
 // Options are how a thread is shortened. Zero values mean the defaults.
 type Options struct {
-	Mode        Mode    `json:"mode"`
-	TotalTokens int     `json:"total_tokens"`  // of what is older: up to here nothing is done
-	ToolTokens  int     `json:"tool_tokens"`   // a tool result above it is put away
-	KeepRecent  int     `json:"keep_recent"`   // messages at the end that are left alone, the last user's turn at least
-	Preview     int     `json:"preview"`       // runes of what is put away that stay
-	GroupTokens int     `json:"group_tokens"`  // of the messages that one snapshot stands for
-	Ratio       float64 `json:"compact_ratio"` // with auto: tokens after compaction to those before, above which it was not enough
+	Mode        Mode `json:"mode"`
+	TotalTokens int  `json:"total_tokens"` // of what is older: up to here nothing is done
+	ToolTokens  int  `json:"tool_tokens"`  // a tool result above it is put away
+	KeepRecent  int  `json:"keep_recent"`  // messages at the end that are left alone, the last user's turn at least
+	Preview     int  `json:"preview"`      // runes of what is put away that stay
+	GroupTokens int  `json:"group_tokens"` // of the messages that one snapshot stands for
+	// with auto: tokens after compaction to those before, above which it was not enough
+	Ratio float64 `json:"compact_ratio"`
 }
 
 // Defaults and bounds; the first four are the reference's.
@@ -52,7 +53,8 @@ func (o Options) Complete() (Options, error) {
 		o.Mode = ByAuto
 	}
 	if !slices.Contains(Modes, o.Mode) {
-		return o, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no mode %q", o.Mode), "use compact, compress or auto")
+		return o, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no mode %q", o.Mode),
+			"use compact, compress or auto")
 	}
 	for _, f := range []struct {
 		name               string
@@ -70,7 +72,8 @@ func (o Options) Complete() (Options, error) {
 			*f.value = f.usual
 		}
 		if *f.value < f.least || *f.value > f.most {
-			return o, fault.Newf(fault.InvalidArgument, "%s is %d, and must be %d to %d", f.name, *f.value, f.least, f.most)
+			return o, fault.Newf(fault.InvalidArgument, "%s is %d, and must be %d to %d", f.name, *f.value, f.least,
+				f.most)
 		}
 	}
 	if o.Ratio == 0 {

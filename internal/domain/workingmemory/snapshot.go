@@ -56,7 +56,8 @@ func (s Snapshot) check(of []transcript.Message) error {
 	case !shares(words, said):
 		return errors.New("nothing of the answer is about the messages")
 	case lang.EstimateTokens(words) >= Tokens(of):
-		return fmt.Errorf("the answer has about %d tokens, the messages have %d: it must be shorter", lang.EstimateTokens(words), Tokens(of))
+		return fmt.Errorf("the answer has about %d tokens, the messages have %d: it must be shorter",
+			lang.EstimateTokens(words), Tokens(of))
 	}
 	return nil
 }
@@ -64,14 +65,19 @@ func (s Snapshot) check(of []transcript.Message) error {
 func blank(lines []string) bool { return strings.TrimSpace(strings.Join(lines, "")) == "" }
 
 // failing is how answers begin that are none.
-var failing = regexp.MustCompile(`(?i)^(?:\W*(?:api |internal (?:server )?|fatal |http )?(?:error|exception|traceback|timed? ?out|timeout)\b|rate limit|too many requests|context length|service unavailable|bad gateway|` +
-	`(?:i'?m |i am )?(?:very )?(?:sorry|unable to)\b|i (?:cannot|can't|could not|couldn't)\b|as an ai\b|抱歉|对不起|很抱歉|我无法|无法|错误|请求失败|服务不可用)`)
+var failing = regexp.MustCompile(`(?i)^(?:\W*(?:api |internal (?:server )?|fatal |http ` +
+	`)?(?:error|exception|traceback|timed? ?out|timeout)\b|rate limit|too many requests|context length|service ` +
+	`unavailable|bad gateway|` +
+	`(?:i'?m |i am )?(?:very )?(?:sorry|unable to)\b|i (?:cannot|can't|could not|couldn't)\b|as an ` +
+	`ai\b|抱歉|对不起|很抱歉|我无法|无法|错误|请求失败|服务不可用)`)
 
 // shares tells whether a text has anything in common with another: one word of
 // four letters, a number of two digits, or two Chinese characters in a row.
 func shares(text, with string) bool {
 	with = strings.ToLower(with)
-	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) {
 		runes := []rune(w)
 		if unicode.Is(unicode.Han, runes[0]) {
 			for i := range len(runes) - 1 {
@@ -120,6 +126,7 @@ func (s Snapshot) Render(language, handle string, messages int) string {
 }
 
 var snapshotWords = map[string]struct{ head, goal, facts, actions, pending string }{
-	"en": {"[Earlier in this conversation: %d messages, word for word in %s; grep_content searches them. What follows is a record of them, not a request.]", "Goal: ", "Facts:", "Done:", "Open:"},
+	"en": {"[Earlier in this conversation: %d messages, word for word in %s; grep_content searches them. What " +
+		"follows is a record of them, not a request.]", "Goal: ", "Facts:", "Done:", "Open:"},
 	"zh": {"[此前的对话：%d 条消息，原文在 %s，可用 grep_content 查找。以下是其记录，不是请求。]", "目标：", "事实：", "已做：", "未完成："},
 }

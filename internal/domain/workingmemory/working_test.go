@@ -18,20 +18,26 @@ import (
 func long() []transcript.Message {
 	ms := []transcript.Message{{Role: transcript.System, Content: "You help with deployments."}}
 	for n := 0; len(ms) < 56; n++ {
-		ms = append(ms, transcript.Message{Role: transcript.User, Content: fmt.Sprintf("Please check service number %d and its neighbour in region eu-west.", n)})
+		ms = append(ms, transcript.Message{Role: transcript.User,
+			Content: fmt.Sprintf("Please check service number %d and its neighbour in region eu-west.", n)})
 		calls := transcript.Message{Role: transcript.Assistant}
 		for k := range 2 {
-			calls.ToolCalls = append(calls.ToolCalls, transcript.ToolCall{ID: fmt.Sprintf("call-%d-%d", n, k), Name: "read_log", Arguments: fmt.Sprintf(`{"service":%d}`, n+k)})
+			calls.ToolCalls = append(calls.ToolCalls,
+				transcript.ToolCall{ID: fmt.Sprintf("call-%d-%d", n, k), Name: "read_log",
+					Arguments: fmt.Sprintf(`{"service":%d}`, n+k)})
 		}
 		ms = append(ms, calls)
 		for k := range 2 {
-			ms = append(ms, transcript.Message{Role: transcript.Tool, Name: "read_log", ToolCallID: fmt.Sprintf("call-%d-%d", n, k), Content: log(n, k)})
+			ms = append(ms, transcript.Message{Role: transcript.Tool, Name: "read_log",
+				ToolCallID: fmt.Sprintf("call-%d-%d", n, k), Content: log(n, k)})
 		}
-		ms = append(ms, transcript.Message{Role: transcript.Assistant, Content: fmt.Sprintf("Service %d answers on port %d.", n, 8000+n)})
+		ms = append(ms, transcript.Message{Role: transcript.Assistant,
+			Content: fmt.Sprintf("Service %d answers on port %d.", n, 8000+n)})
 	}
 	return append(ms,
 		transcript.Message{Role: transcript.User, Content: "And which port did service number 3 have?"},
-		transcript.Message{Role: transcript.Assistant, ToolCalls: []transcript.ToolCall{{ID: "last", Name: "read_log", Arguments: `{"service":3}`}}},
+		transcript.Message{Role: transcript.Assistant,
+			ToolCalls: []transcript.ToolCall{{ID: "last", Name: "read_log", Arguments: `{"service":3}`}}},
 		transcript.Message{Role: transcript.Tool, Name: "read_log", ToolCallID: "last", Content: log(3, 0)},
 		transcript.Message{Role: transcript.Assistant, Content: "Port 8003."})
 }
@@ -107,7 +113,8 @@ func TestCompactKeepsCallsWithTheirResultsAndTheLastTurn(t *testing.T) {
 			t.Fatalf("keep %d: messages were lost, or the last turn or the input was changed", keep)
 		}
 		if keep <= 10 && (workingmemory.Tokens(out) >= workingmemory.Tokens(ms)/5 || len(away) < 20) {
-			t.Errorf("keep %d: %d tokens of %d, %d put away", keep, workingmemory.Tokens(out), workingmemory.Tokens(ms), len(away))
+			t.Errorf("keep %d: %d tokens of %d, %d put away", keep, workingmemory.Tokens(out), workingmemory.Tokens(ms),
+				len(away))
 		}
 		byHandle := map[string]workingmemory.Blob{}
 		for _, b := range away {
@@ -137,7 +144,8 @@ func TestGroupsPartNoCallFromItsResults(t *testing.T) {
 	ms := long()
 	for _, size := range []int{200, 150_000, 1_000_000} {
 		for _, keep := range []int{0, 7, 30} {
-			groups, err := workingmemory.Groups(ms, options(t, workingmemory.Options{KeepRecent: keep, GroupTokens: size}))
+			groups, err := workingmemory.Groups(ms,
+				options(t, workingmemory.Options{KeepRecent: keep, GroupTokens: size}))
 			if err != nil || len(groups) == 0 {
 				t.Fatalf("%v, %v", groups, err)
 			}
@@ -154,7 +162,8 @@ func TestGroupsPartNoCallFromItsResults(t *testing.T) {
 			}
 			out := workingmemory.Compressed(ms, groups, texts)
 			check(t, out)
-			if !same(lastTurn(out), lastTurn(ms)) || out[0].Role != transcript.System || workingmemory.Tokens(out) >= workingmemory.Tokens(ms) {
+			if !same(lastTurn(out), lastTurn(ms)) || out[0].Role != transcript.System ||
+				workingmemory.Tokens(out) >= workingmemory.Tokens(ms) {
 				t.Errorf("size %d keep %d: %d messages", size, keep, len(out))
 			}
 		}
@@ -165,10 +174,13 @@ func TestGroupsPartNoCallFromItsResults(t *testing.T) {
 // is taken.
 func TestASnapshotHasToBeOne(t *testing.T) {
 	t.Parallel()
-	of := []transcript.Message{{Role: transcript.User, Content: "Please move the Reykjavik booking of Ólafur to the 14th of May, and tell the hotel about his allergy to walnuts."},
-		{Role: transcript.Assistant, Content: "Moved to the 14th of May. The hotel Borg knows about the walnuts now. The old booking RX-2219 was given back without a fee."},
+	of := []transcript.Message{{Role: transcript.User, Content: "Please move the Reykjavik booking of Ólafur to the " +
+		"14th of May, and tell the hotel about his allergy to walnuts."},
+		{Role: transcript.Assistant, Content: "Moved to the 14th of May. The hotel Borg knows about the walnuts " +
+			"now. The old booking RX-2219 was given back without a fee."},
 		{Role: transcript.User, Content: "Good. 请把发票寄给雷克雅未克的会计部门，不要寄给他本人。"}}
-	good := `{"goal":"Move Ólafur's Reykjavik booking to 14 May","key_facts":["allergy to walnuts"],"recent_actions":["booking RX-2219 given back"],"pending":[]}`
+	good := `{"goal":"Move Ólafur's Reykjavik booking to 14 May","key_facts":["allergy to ` +
+		`walnuts"],"recent_actions":["booking RX-2219 given back"],"pending":[]}`
 	s, err := workingmemory.ReadSnapshot(good, of)
 	if err != nil {
 		t.Fatalf("a good one: %v", err)
@@ -182,17 +194,26 @@ func TestASnapshotHasToBeOne(t *testing.T) {
 	if zh := s.Render("zh", "offload://x", 3); !strings.Contains(zh, "3 条消息") {
 		t.Error(zh)
 	}
-	if _, err := workingmemory.ReadSnapshot(`{"goal":"发票寄给会计部门","key_facts":["雷克雅未克"],"recent_actions":[],"pending":[]}`, of); err != nil {
+	if _, err := workingmemory.ReadSnapshot(
+		`{"goal":"发票寄给会计部门","key_facts":["雷克雅未克"],"recent_actions":[],"pending":[]}`, of); err != nil {
 		t.Errorf("a Chinese one: %v", err)
 	}
-	longer, _ := json.Marshal(map[string]any{"goal": "Move the Reykjavik booking", "key_facts": []string{strings.Repeat("walnuts again ", 200)}, "recent_actions": []string{}, "pending": []string{}})
+	longer, _ := json.Marshal(map[string]any{"goal": "Move the Reykjavik booking",
+		"key_facts": []string{strings.Repeat("walnuts again ", 200)}, "recent_actions": []string{},
+		"pending": []string{}})
 	for name, bad := range map[string]string{
-		"empty": " ", "hello": "hello", "hello in shape": `{"goal":"hello","key_facts":["hello"],"recent_actions":[],"pending":[]}`,
-		"nothing in shape": `{"goal":"","key_facts":[],"recent_actions":[],"pending":[]}`, "goal alone": `{"goal":"Move the Reykjavik booking","key_facts":[" "],"recent_actions":[],"pending":[]}`,
-		"another schema": `{"summary":"Reykjavik booking"}`, "wrong types": `{"goal":"Reykjavik","key_facts":"walnuts","recent_actions":[],"pending":[]}`, "list": `[]`, "cut off": good[:40], "two": good + good,
-		"error":   `{"goal":"Error: 429 rate limit exceeded for the booking model","key_facts":["retry later"],"recent_actions":[],"pending":[]}`,
-		"apology": `{"goal":"I'm sorry, I cannot help with this booking","key_facts":["Reykjavik"],"recent_actions":[],"pending":[]}`,
-		"longer":  string(longer),
+		"empty": " ", "hello": "hello", "hello in shape": `{"goal":"hello","key_facts":["hello"],` +
+			`"recent_actions":[],"pending":[]}`,
+		"nothing in shape": `{"goal":"","key_facts":[],"recent_actions":[],"pending":[]}`,
+		"goal alone":       `{"goal":"Move the Reykjavik booking","key_facts":[" "],"recent_actions":[],"pending":[]}`,
+		"another schema":   `{"summary":"Reykjavik booking"}`,
+		"wrong types":      `{"goal":"Reykjavik","key_facts":"walnuts","recent_actions":[],"pending":[]}`, "list": `[]`,
+		"cut off": good[:40], "two": good + good,
+		"error": `{"goal":"Error: 429 rate limit exceeded for the booking model","key_facts":["retry ` +
+			`later"],"recent_actions":[],"pending":[]}`,
+		"apology": `{"goal":"I'm sorry, I cannot help with this ` +
+			`booking","key_facts":["Reykjavik"],"recent_actions":[],"pending":[]}`,
+		"longer": string(longer),
 	} {
 		if s, err := workingmemory.ReadSnapshot(bad, of); err == nil {
 			t.Errorf("%s was taken as %+v", name, s)
@@ -202,7 +223,8 @@ func TestASnapshotHasToBeOne(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	t.Parallel()
-	text := "alpha\nBeta one\ngamma\nbeta TWO\ndelta\nbeta.three\n" + strings.Repeat("x", 950) + "needle" + strings.Repeat("y", 500) + "needle"
+	text := "alpha\nBeta one\ngamma\nbeta TWO\ndelta\nbeta.three\n" + strings.Repeat("x", 950) + "needle" +
+		strings.Repeat("y", 500) + "needle"
 	find := func(p workingmemory.Pattern) workingmemory.Hits {
 		t.Helper()
 		f, err := workingmemory.NewFinder(p)
@@ -213,27 +235,37 @@ func TestFind(t *testing.T) {
 		return f.Found()
 	}
 	got := find(workingmemory.Pattern{Pattern: "BETA", Before: 1, After: 1, Limit: 2})
-	if got.Total != 3 || len(got.Hits) != 2 || *got.NextOffset != 2 || got.Hits[0].Line != 2 || got.Hits[1].Text != "beta TWO" || !slices.Equal(got.Hits[1].Before, []string{"gamma"}) || !slices.Equal(got.Hits[1].After, []string{"delta"}) {
+	if got.Total != 3 || len(got.Hits) != 2 || *got.NextOffset != 2 || got.Hits[0].Line != 2 ||
+		got.Hits[1].Text != "beta TWO" || !slices.Equal(got.Hits[1].Before, []string{"gamma"}) ||
+		!slices.Equal(got.Hits[1].After, []string{"delta"}) {
 		t.Errorf("%+v", got)
 	}
-	if got := find(workingmemory.Pattern{Pattern: "beta", Offset: 2, Limit: 2}); len(got.Hits) != 1 || got.NextOffset != nil || got.Hits[0].Line != 6 {
+	if got := find(workingmemory.Pattern{Pattern: "beta", Offset: 2, Limit: 2}); len(got.Hits) != 1 ||
+		got.NextOffset != nil || got.Hits[0].Line != 6 {
 		t.Errorf("the next page: %+v", got)
 	}
 	if got := find(workingmemory.Pattern{Pattern: "a.o", Limit: 9}); got.Total != 0 {
 		t.Errorf("a literal was taken as an expression: %+v", got)
 	}
-	if got := find(workingmemory.Pattern{Pattern: `^beta\.t`, Regex: true, Limit: 9}); got.Total != 1 || got.Hits[0].Line != 6 {
+	if got := find(workingmemory.Pattern{Pattern: `^beta\.t`, Regex: true, Limit: 9}); got.Total != 1 ||
+		got.Hits[0].Line != 6 {
 		t.Errorf("an expression: %+v", got)
 	}
-	if got := find(workingmemory.Pattern{Pattern: "needle", Limit: 9}); got.Total != 2 || got.Hits[0].Line != 9 || got.Hits[1].Line != 10 || len(got.Hits[0].Text) > 400 {
+	if got := find(workingmemory.Pattern{Pattern: "needle", Limit: 9}); got.Total != 2 || got.Hits[0].Line != 9 ||
+		got.Hits[1].Line != 10 || len(got.Hits[0].Text) > 400 {
 		t.Errorf("in a long line: %+v", got)
 	}
 	for name, p := range map[string]workingmemory.Pattern{
-		"empty": {Limit: 1}, "huge": {Pattern: strings.Repeat("x", 501), Limit: 1}, "two lines": {Pattern: "a\nb", Limit: 1}, "no text": {Pattern: "a\xff", Limit: 1},
-		"negative offset": {Pattern: "a", Offset: -1, Limit: 1}, "negative before": {Pattern: "a", Before: -5, Limit: 1}, "huge after": {Pattern: "a", After: 51, Limit: 1},
-		"no limit": {Pattern: "a"}, "huge limit": {Pattern: "a", Limit: 51}, "bad expression": {Pattern: "(", Regex: true, Limit: 1}, "look-around": {Pattern: "(?=a)", Regex: true, Limit: 1},
+		"empty": {Limit: 1}, "huge": {Pattern: strings.Repeat("x", 501), Limit: 1},
+		"two lines": {Pattern: "a\nb", Limit: 1}, "no text": {Pattern: "a\xff", Limit: 1},
+		"negative offset": {Pattern: "a", Offset: -1, Limit: 1},
+		"negative before": {Pattern: "a", Before: -5, Limit: 1}, "huge after": {Pattern: "a", After: 51, Limit: 1},
+		"no limit": {Pattern: "a"}, "huge limit": {Pattern: "a", Limit: 51},
+		"bad expression": {Pattern: "(", Regex: true, Limit: 1},
+		"look-around":    {Pattern: "(?=a)", Regex: true, Limit: 1},
 	} {
-		if _, err := workingmemory.NewFinder(p); fault.CodeOf(err) != fault.InvalidArgument || fault.From(err).Message == "" {
+		if _, err := workingmemory.NewFinder(p); fault.CodeOf(err) != fault.InvalidArgument ||
+			fault.From(err).Message == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -273,12 +305,14 @@ func TestHandlesAndOptionsAreChecked(t *testing.T) {
 	if sha, err := workingmemory.ParseHandle(b.Handle()); err != nil || sha != b.SHA {
 		t.Error(sha, err)
 	}
-	for _, bad := range []string{"", "offload://", "offload://zz", b.Handle() + "0", "http://" + b.Handle()[10:], "../x"} {
+	for _, bad := range []string{"", "offload://", "offload://zz", b.Handle() + "0", "http://" + b.Handle()[10:],
+		"../x"} {
 		if _, err := workingmemory.ParseHandle(bad); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
-	for _, bad := range []workingmemory.Options{{Mode: "zip"}, {TotalTokens: -1}, {ToolTokens: -5}, {KeepRecent: 1001}, {KeepRecent: -2}, {Preview: 4001}, {GroupTokens: 199}, {Ratio: 1.5}, {Ratio: -1}} {
+	for _, bad := range []workingmemory.Options{{Mode: "zip"}, {TotalTokens: -1}, {ToolTokens: -5}, {KeepRecent: 1001},
+		{KeepRecent: -2}, {Preview: 4001}, {GroupTokens: 199}, {Ratio: 1.5}, {Ratio: -1}} {
 		if _, err := bad.Complete(); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%+v: %v", bad, err)
 		}

@@ -43,7 +43,9 @@ func (g *Gateway) accepted(ctx context.Context, r run.Run, made bool, wait time.
 	if r.Status != run.Ended {
 		g.start(ctx, r)
 	}
-	out := &acceptedOutput{Status: http.StatusAccepted, Body: Accepted{Run: r.Ref.Run, New: made, Status: r.Status, WorkflowID: r.WorkflowID, Links: g.runLinks(r.Ref.Run, r.WorkflowID)}}
+	out := &acceptedOutput{Status: http.StatusAccepted,
+		Body: Accepted{Run: r.Ref.Run, New: made, Status: r.Status, WorkflowID: r.WorkflowID,
+			Links: g.runLinks(r.Ref.Run, r.WorkflowID)}}
 	out.Location = out.Body.Links.Self
 	if wait == 0 {
 		return out, nil
@@ -82,7 +84,8 @@ func (g *Gateway) start(ctx context.Context, r run.Run) {
 // await returns the run's status when it has ended, when the caller's patience
 // has, or when the gateway stops. Told is closed when anybody but the database
 // tells of the end.
-func (g *Gateway) await(ctx context.Context, ref run.Ref, patience time.Duration, told <-chan struct{}, look func() (run.Status, error)) (status run.Status, err error) {
+func (g *Gateway) await(ctx context.Context, ref run.Ref, patience time.Duration, told <-chan struct{},
+	look func() (run.Status, error)) (status run.Status, err error) {
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	defer context.AfterFunc(g.closing, cancel)()

@@ -18,7 +18,9 @@ import (
 )
 
 // bodies are what routes that want a body are sent.
-var bodies = map[string]any{"rollback": map[string]any{"to": 1}, "pin": map[string]any{"pinned": true}, "uses": map[string]any{"use_id": "u"}, "backfill": map[string]any{"from": "2026-11-01", "until": "2026-11-02"}, "{id}": map[string]any{"content": "c"}}
+var bodies = map[string]any{"rollback": map[string]any{"to": 1}, "pin": map[string]any{"pinned": true},
+	"uses": map[string]any{"use_id": "u"}, "backfill": map[string]any{"from": "2026-11-01", "until": "2026-11-02"},
+	"{id}": map[string]any{"content": "c"}}
 
 // Every route that names a thing, asked with another workspace's key and every
 // right, answers as if the thing were not there; lists are empty.
@@ -53,15 +55,20 @@ func TestAThingOfAnotherWorkspaceIsNotThere(t *testing.T) {
 					continue
 				}
 				at := strings.NewReplacer("{id}", id, "{n}", "1", "{message_id}", "m1").Replace(path)
-				b.do(request{method: strings.ToUpper(method), path: at, key: key, body: bodies[verb]}).refused(fault.NotFound)
+				b.do(request{method: strings.ToUpper(method), path: at, key: key, body: bodies[verb]}).
+					refused(fault.NotFound)
 			}
 		}
 	}
 	if asked < 25 {
 		t.Errorf("only %d routes were asked", asked)
 	}
-	for _, list := range []string{"/v1/skills?status=all", "/v1/runs", "/v1/pending", "/v1/search?q=service+deployment+rollback", "/v1/conversations", "/v1/memories?all=true", "/v1/memories/pending", "/v1/soul/history"} {
-		if res := b.do(request{path: list, key: key}); res.status != http.StatusOK || strings.Contains(string(res.body), `"id":`) || strings.Contains(string(res.body), `"run":`) || strings.Contains(string(res.body), `"conversation":`) {
+	for _, list := range []string{"/v1/skills?status=all", "/v1/runs", "/v1/pending",
+		"/v1/search?q=service+deployment+rollback", "/v1/conversations", "/v1/memories?all=true",
+		"/v1/memories/pending", "/v1/soul/history"} {
+		if res := b.do(request{path: list, key: key}); res.status != http.StatusOK ||
+			strings.Contains(string(res.body), `"id":`) || strings.Contains(string(res.body), `"run":`) ||
+			strings.Contains(string(res.body), `"conversation":`) {
 			t.Errorf("%s: %d: %s", list, res.status, res.body)
 		}
 	}
@@ -77,10 +84,12 @@ func TestAThingOfAnotherWorkspaceIsNotThere(t *testing.T) {
 func TestOnlyAGoodKeyIsLetIn(t *testing.T) {
 	t.Parallel()
 	b := idle(t, func(c *config.Config) { c.RateLimit = 0 })
-	for name, header := range map[string]string{"none": "", "another scheme": "Basic Y2Fpcm46Y2Fpcm4=", "no key": "Bearer ", "no key of ours": "Bearer sk-1234",
+	for name, header := range map[string]string{"none": "", "another scheme": "Basic Y2Fpcm46Y2Fpcm4=",
+		"no key": "Bearer ", "no key of ours": "Bearer sk-1234",
 		"an unknown key": "Bearer cairn_" + strings.Repeat("A", 43), "a longer key": "Bearer " + b.key + "A"} {
 		res := b.do(request{path: "/v1/runs", header: map[string]string{"Authorization": header}})
-		if res.refused(fault.Unauthenticated); res.status != http.StatusUnauthorized || res.header.Get("WWW-Authenticate") == "" {
+		if res.refused(fault.Unauthenticated); res.status != http.StatusUnauthorized ||
+			res.header.Get("WWW-Authenticate") == "" {
 			t.Errorf("%s: status %d, %v", name, res.status, res.header)
 		}
 	}
@@ -95,7 +104,8 @@ func TestOnlyAGoodKeyIsLetIn(t *testing.T) {
 	if err := b.gateway.Keys.Revoke(t.Context(), b.Workspace.ID, keys[0].ID); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("revoked twice: %v", err)
 	}
-	if _, err := (&apikey.Service{Store: b.Store.Keys()}).Principal(t.Context(), b.key); fault.CodeOf(err) != fault.NotFound {
+	if _, err := (&apikey.Service{Store: b.Store.Keys()}).Principal(t.Context(), b.key); fault.CodeOf(err) !=
+		fault.NotFound {
 		t.Errorf("a gateway that has not seen the key before: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // this gateway remembers it for seconds
@@ -113,8 +123,10 @@ func TestOnlyAGoodKeyIsLetIn(t *testing.T) {
 func TestAKeyDoesWhatItsScopesSay(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
-	var distill, look, approve = request{method: http.MethodPost, path: "/v1/distill", body: sampleConversation()}, request{path: "/v1/skills"}, request{method: http.MethodPost, path: "/v1/pending/1/approve"}
-	for scope, may := range map[apikey.Scope][3]bool{apikey.Read: {false, true, false}, apikey.Write: {true, true, false}, apikey.Admin: {true, true, true}} {
+	var distill, look, approve = request{method: http.MethodPost, path: "/v1/distill", body: sampleConversation()},
+		request{path: "/v1/skills"}, request{method: http.MethodPost, path: "/v1/pending/1/approve"}
+	for scope, may := range map[apikey.Scope][3]bool{apikey.Read: {false, true, false},
+		apikey.Write: {true, true, false}, apikey.Admin: {true, true, true}} {
 		key := b.makeKey(b.Workspace, scope)
 		for i, r := range []request{distill, look, approve} {
 			r.key = key
@@ -128,7 +140,8 @@ func TestAKeyDoesWhatItsScopesSay(t *testing.T) {
 		}
 	}
 	for name, scopes := range map[string][]apikey.Scope{"unknown": {"everything"}, "none": nil} {
-		if _, _, err := b.gateway.Keys.Create(t.Context(), b.Workspace.ID, "x", scopes); fault.CodeOf(err) != fault.InvalidArgument {
+		if _, _, err := b.gateway.Keys.Create(t.Context(), b.Workspace.ID, "x", scopes); fault.CodeOf(err) !=
+			fault.InvalidArgument {
 			t.Errorf("%s scope: %v", name, err)
 		}
 	}
@@ -154,7 +167,8 @@ func TestAKeyThatAsksTooOftenWaits(t *testing.T) {
 	other := b.makeKey(b.Workspace, apikey.Read)
 	b.get("/v1/runs").into(http.StatusOK, nil)
 	res := b.get("/v1/runs")
-	if p := res.refused(fault.RateLimited); res.status != http.StatusTooManyRequests || !p.Retryable || res.header.Get("Retry-After") != "2" {
+	if p := res.refused(fault.RateLimited); res.status != http.StatusTooManyRequests || !p.Retryable ||
+		res.header.Get("Retry-After") != "2" {
 		t.Errorf("status %d, Retry-After %q", res.status, res.header.Get("Retry-After"))
 	}
 	b.do(request{path: "/v1/runs", key: other}).into(http.StatusOK, nil)

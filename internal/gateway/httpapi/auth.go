@@ -47,7 +47,8 @@ func (g *Gateway) authorize(r *http.Request, scope apikey.Scope) (apikey.Princip
 	}
 	if wait := g.rates.take(h); wait > 0 {
 		seconds := int(math.Ceil(wait.Seconds()))
-		return h, problem(fault.RateLimited, fmt.Sprintf("this key may send %v requests a second", g.Options.RateLimit), "").with("Retry-After", strconv.Itoa(seconds))
+		return h, problem(fault.RateLimited, fmt.Sprintf("this key may send %v requests a second", g.Options.RateLimit),
+			"").with("Retry-After", strconv.Itoa(seconds))
 	}
 	if !scope.Allows(h.Scopes) {
 		return h, outOfScope(scope, h)
@@ -56,7 +57,8 @@ func (g *Gateway) authorize(r *http.Request, scope apikey.Scope) (apikey.Princip
 }
 
 func outOfScope(scope apikey.Scope, h apikey.Principal) *Problem {
-	return problem(fault.OutOfScope, fmt.Sprintf("this needs the scope %s; the key has %s", scope, strings.Join(h.Scopes, ", ")), "")
+	return problem(fault.OutOfScope, fmt.Sprintf("this needs the scope %s; the key has %s", scope,
+		strings.Join(h.Scopes, ", ")), "")
 }
 
 // authenticate finds out who asks. It does not tell an unknown key from a
@@ -66,11 +68,14 @@ func (g *Gateway) authenticate(r *http.Request) (apikey.Principal, *Problem) {
 	key = strings.TrimSpace(key)
 	const challenge = "WWW-Authenticate"
 	if key == "" || !strings.EqualFold(scheme, "Bearer") {
-		return apikey.Principal{}, problem(fault.Unauthenticated, "the request has no key", "").with(challenge, `Bearer realm="cairn"`)
+		return apikey.Principal{}, problem(fault.Unauthenticated, "the request has no key", "").
+			with(challenge, `Bearer realm="cairn"`)
 	}
 	h, err := g.Keys.Principal(r.Context(), key)
 	if fault.CodeOf(err) == fault.NotFound {
-		return h, problem(fault.Unauthenticated, "the key is not good", "it may have been revoked; `cairn keys list` shows the keys of a workspace").with(challenge, `Bearer realm="cairn", error="invalid_token"`)
+		return h, problem(fault.Unauthenticated, "the key is not good",
+			"it may have been revoked; `cairn keys list` shows the keys of a workspace").
+			with(challenge, `Bearer realm="cairn", error="invalid_token"`)
 	}
 	if err != nil {
 		return h, g.problemFrom(r.Context(), "authenticate", err)

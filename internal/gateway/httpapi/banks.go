@@ -94,22 +94,39 @@ type BankAt struct {
 }
 
 func (g *Gateway) bankRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/v1/banks", id: "listBanks", tag: tagBanks, scope: apikey.Read, summary: "List the banks of memory skills"}, g.listBanks)
-	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}", id: "showBank", tag: tagBanks, scope: apikey.Read, summary: "Show a version of a bank with its skills"}, g.showBank)
-	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/versions", id: "listBankVersions", tag: tagBanks, scope: apikey.Read, summary: "List a bank's versions, the newest first"}, g.listBankVersions)
-	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/updates", id: "listPolicyUpdates", tag: tagBanks, scope: apikey.Read, summary: "List what a bank's policy has learnt from live decisions, the latest first",
-		about: "An update is compared in the shadow, tried on canary by a share of the live builds, and then promoted to a version or dropped."}, g.listPolicyUpdates)
-	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/probes", id: "listProbes", tag: tagBanks, scope: apikey.Read, summary: "List what memory has asked itself, of the latest session first",
-		about: "A question is made from a session that was remembered, put to memory, and scored by the share of its answer's words in what is found; that is an outcome of the decisions behind it. " +
+	handle(g, route{method: http.MethodGet, path: "/v1/banks", id: "listBanks", tag: tagBanks, scope: apikey.Read,
+		summary: "List the banks of memory skills"}, g.listBanks)
+	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}", id: "showBank", tag: tagBanks, scope: apikey.Read,
+		summary: "Show a version of a bank with its skills"}, g.showBank)
+	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/versions", id: "listBankVersions", tag: tagBanks,
+		scope: apikey.Read, summary: "List a bank's versions, the newest first"}, g.listBankVersions)
+	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/updates", id: "listPolicyUpdates", tag: tagBanks,
+		scope: apikey.Read, summary: "List what a bank's policy has learnt from live decisions, the latest first",
+		about: "An update is compared in the shadow, tried on canary by a share of the live builds, and then " +
+			"promoted to a version or dropped."}, g.listPolicyUpdates)
+	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/probes", id: "listProbes", tag: tagBanks,
+		scope: apikey.Read, summary: "List what memory has asked itself, of the latest session first",
+		about: "A question is made from a session that was remembered, put to memory, and scored by the share of " +
+			"its answer's words in what is found; that is an outcome of the decisions behind it. " +
 			"There are none unless the setting memory.learning.probes_per_day is above 0."}, g.listProbes)
-	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/diff", id: "diffBank", tag: tagBanks, scope: apikey.Read, summary: "Show what changed between two versions of a bank"}, g.diffBank)
-	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/export", id: "exportBank", tag: tagBanks, scope: apikey.Read, summary: "Get the skills of a bank as Markdown files"}, g.exportBank)
-	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/rollback", id: "rollbackBank", tag: tagBanks, scope: apikey.Admin, bytes: smallBody, summary: "Go back to what a bank and its policy were",
+	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/diff", id: "diffBank", tag: tagBanks,
+		scope: apikey.Read, summary: "Show what changed between two versions of a bank"}, g.diffBank)
+	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/export", id: "exportBank", tag: tagBanks,
+		scope: apikey.Read, summary: "Get the skills of a bank as Markdown files"}, g.exportBank)
+	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/rollback", id: "rollbackBank", tag: tagBanks,
+		scope: apikey.Admin, bytes: smallBody, summary: "Go back to what a bank and its policy were",
 		about: "It becomes a new version; to what is in force already it changes nothing."}, g.rollbackBank)
-	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/import", id: "importBank", tag: tagBanks, scope: apikey.Admin, bytes: smallBody, summary: "Read Markdown files into a bank",
-		about: "The bank is made when it is not there. A skill that it has not is added, one that says something else is refined; all files are read in, or none is. What is there already changes nothing."}, g.importBank)
-	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/follow", id: "followBank", tag: tagBanks, scope: apikey.Admin, bytes: smallBody, summary: "Base a bank on one that workspaces share, with its own skills laid over",
-		about: "The skills are those of the bank of the workspace \"" + bank.SharedWorkspace + "\" as they are now, but a skill of the workspace's own stands in place of one of its name, or beside them. It becomes a new version; without news there it changes nothing. Nothing of this workspace goes there."}, g.followBank)
+	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/import", id: "importBank", tag: tagBanks,
+		scope: apikey.Admin, bytes: smallBody, summary: "Read Markdown files into a bank",
+		about: "The bank is made when it is not there. A skill that it has not is added, one that says something " +
+			"else is refined; all files are read in, or none is. What is there already changes nothing."}, g.importBank)
+	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/follow", id: "followBank", tag: tagBanks,
+		scope: apikey.Admin, bytes: smallBody,
+		summary: "Base a bank on one that workspaces share, with its own skills laid over",
+		about: "The skills are those of the bank of the workspace \"" + bank.SharedWorkspace +
+			"\" as they are now, but a skill of the workspace's own stands in place of one of its name, or beside " +
+			"them. It becomes a new version; without news there it changes nothing. Nothing of this workspace goes " +
+			"there."}, g.followBank)
 }
 
 func (g *Gateway) listBanks(ctx context.Context, _ *struct{}) (*bodyOf[BankList], error) {
@@ -139,7 +156,8 @@ func shownBank(h bank.Head, err error) (*bodyOf[BankDetail], error) {
 }
 
 func memorySkill(v memoryskill.Version) MemorySkill {
-	return MemorySkill{ID: v.ID, Skill: MemorySkillText(v.Skill), Content: v.Content, Parent: v.Parent, Author: string(v.Author), Origin: v.Origin}
+	return MemorySkill{ID: v.ID, Skill: MemorySkillText(v.Skill), Content: v.Content, Parent: v.Parent,
+		Author: string(v.Author), Origin: v.Origin}
 }
 
 func (g *Gateway) listBankVersions(ctx context.Context, in *struct {
@@ -191,7 +209,8 @@ func (g *Gateway) diffBank(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	out := BankDiff{From: older.Version.Number, To: newer.Version.Number, PolicyChanged: older.Version.Policy != newer.Version.Policy, Changes: []BankChange{}}
+	out := BankDiff{From: older.Version.Number, To: newer.Version.Number,
+		PolicyChanged: older.Version.Policy != newer.Version.Policy, Changes: []BankChange{}}
 	side := func(v memoryskill.Version) *MemorySkill {
 		if v.ID == "" {
 			return nil
@@ -200,7 +219,8 @@ func (g *Gateway) diffBank(ctx context.Context, in *struct {
 		return &shown
 	}
 	for _, d := range memoryskill.Differences(older.Bank, newer.Bank) {
-		out.Changes = append(out.Changes, BankChange{Name: d.Name, Kind: d.Kind, Before: side(d.Before), After: side(d.After)})
+		out.Changes = append(out.Changes, BankChange{Name: d.Name, Kind: d.Kind, Before: side(d.Before),
+			After: side(d.After)})
 	}
 	return &bodyOf[BankDiff]{out}, nil
 }
@@ -247,5 +267,6 @@ func (g *Gateway) followBank(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return shownBank(g.Learning.Banks.Follow(ctx, bank.FollowRequest{Workspace: workspace(ctx), Bank: in.Name, Shared: from.ID, From: in.Body.Shared}))
+	return shownBank(g.Learning.Banks.Follow(ctx,
+		bank.FollowRequest{Workspace: workspace(ctx), Bank: in.Name, Shared: from.ID, From: in.Body.Shared}))
 }

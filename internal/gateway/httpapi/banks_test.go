@@ -23,12 +23,14 @@ func TestABankIsCarriedOutChangedAndTakenBack(t *testing.T) {
 	b := idle(t)
 	var list httpapi.BankList
 	b.get("/v1/banks").into(http.StatusOK, &list)
-	if len(list.Banks) != 1 || list.Banks[0].Name != "default" || list.Banks[0].Version != 1 || list.Banks[0].Skills != 4 {
+	if len(list.Banks) != 1 || list.Banks[0].Name != "default" || list.Banks[0].Version != 1 ||
+		list.Banks[0].Skills != 4 {
 		t.Fatalf("banks %+v", list.Banks)
 	}
 	var seeded httpapi.BankDetail
 	b.get("/v1/banks/default").into(http.StatusOK, &seeded)
-	if seeded.Version.Number != 1 || len(seeded.Skills) != 4 || seeded.Skills[0].ID == "" || seeded.Skills[0].Skill.Description == "" {
+	if seeded.Version.Number != 1 || len(seeded.Skills) != 4 || seeded.Skills[0].ID == "" ||
+		seeded.Skills[0].Skill.Description == "" {
 		t.Errorf("%+v", seeded)
 	}
 	var files httpapi.BankFiles
@@ -41,8 +43,11 @@ func TestABankIsCarriedOutChangedAndTakenBack(t *testing.T) {
 	if same.Version.Number != 1 {
 		t.Errorf("what it says already became version %d", same.Version.Number)
 	}
-	files.Files["capture_dates.md"] = string(memoryskill.Render(memoryskill.Skill{Name: "capture_dates", Description: "Adds dates.", Purpose: "Keep them.", WhenToUse: []string{"The span tells of them"},
-		HowToApply: []string{"One fact in one item"}, Constraints: []string{"Ignore greetings"}, Action: memoryskill.Insert}))
+	files.Files["capture_dates.md"] = string(
+		memoryskill.Render(memoryskill.Skill{Name: "capture_dates", Description: "Adds dates.", Purpose: "Keep them.",
+			WhenToUse:  []string{"The span tells of them"},
+			HowToApply: []string{"One fact in one item"}, Constraints: []string{"Ignore greetings"},
+			Action: memoryskill.Insert}))
 	var changed httpapi.BankDetail
 	b.post("/v1/banks/default/import", files).into(http.StatusOK, &changed)
 	if changed.Version.Number != 2 || len(changed.Skills) != 5 {
@@ -50,7 +55,9 @@ func TestABankIsCarriedOutChangedAndTakenBack(t *testing.T) {
 	}
 	var diff httpapi.BankDiff
 	b.get("/v1/banks/default/diff?from=1").into(http.StatusOK, &diff)
-	if diff.From != 1 || diff.To != 2 || diff.PolicyChanged || len(diff.Changes) != 1 || diff.Changes[0].Kind != memoryskill.Added || diff.Changes[0].Before != nil || diff.Changes[0].After.Skill.Name != "capture_dates" {
+	if diff.From != 1 || diff.To != 2 || diff.PolicyChanged || len(diff.Changes) != 1 ||
+		diff.Changes[0].Kind != memoryskill.Added || diff.Changes[0].Before != nil ||
+		diff.Changes[0].After.Skill.Name != "capture_dates" {
 		t.Errorf("%+v", diff)
 	}
 	var back httpapi.BankDetail
@@ -60,7 +67,8 @@ func TestABankIsCarriedOutChangedAndTakenBack(t *testing.T) {
 	}
 	var versions httpapi.BankVersionList
 	b.get("/v1/banks/default/versions?limit=2").into(http.StatusOK, &versions)
-	if len(versions.Versions) != 2 || versions.Versions[0].Number != 3 || versions.Versions[0].Action != "rollback" || versions.Versions[1].Number != 2 {
+	if len(versions.Versions) != 2 || versions.Versions[0].Number != 3 || versions.Versions[0].Action != "rollback" ||
+		versions.Versions[1].Number != 2 {
 		t.Errorf("%+v", versions)
 	}
 	b.get("/v1/banks/default?version=2").into(http.StatusOK, &changed)
@@ -87,15 +95,20 @@ func TestABankThatCannotBeChangedSaysWhy(t *testing.T) {
 		"a bank that is not there":    {request{path: "/v1/banks/none"}, fault.NotFound},
 		"a version that is not there": {request{path: "/v1/banks/default?version=9"}, fault.NotFound},
 		"a name that cannot be":       {request{path: "/v1/banks/A%20b"}, fault.InvalidArgument},
-		"back to nothing":             {request{method: http.MethodPost, path: "/v1/banks/default/rollback", body: map[string]any{"to": 9}}, fault.NotFound},
-		"no files":                    {request{method: http.MethodPost, path: "/v1/banks/default/import", body: map[string]any{"files": map[string]any{}}}, fault.InvalidArgument},
-		"a rollback by a writer":      {request{method: http.MethodPost, path: "/v1/banks/default/rollback", body: map[string]any{"to": 1}, key: writer}, fault.OutOfScope},
-		"an import by a writer":       {request{method: http.MethodPost, path: "/v1/banks/default/import", body: map[string]any{"files": map[string]any{"a.md": "x"}}, key: writer}, fault.OutOfScope},
+		"back to nothing": {request{method: http.MethodPost, path: "/v1/banks/default/rollback",
+			body: map[string]any{"to": 9}}, fault.NotFound},
+		"no files": {request{method: http.MethodPost, path: "/v1/banks/default/import",
+			body: map[string]any{"files": map[string]any{}}}, fault.InvalidArgument},
+		"a rollback by a writer": {request{method: http.MethodPost, path: "/v1/banks/default/rollback",
+			body: map[string]any{"to": 1}, key: writer}, fault.OutOfScope},
+		"an import by a writer": {request{method: http.MethodPost, path: "/v1/banks/default/import",
+			body: map[string]any{"files": map[string]any{"a.md": "x"}}, key: writer}, fault.OutOfScope},
 	} {
 		t.Log(name)
 		b.do(c.request).refused(c.code)
 	}
-	p := b.post("/v1/banks/made/import", map[string]any{"files": map[string]any{"a.md": "# Broken", "b.md": "# Broken, too"}}).refused(fault.InvalidArgument)
+	p := b.post("/v1/banks/made/import", map[string]any{
+		"files": map[string]any{"a.md": "# Broken", "b.md": "# Broken, too"}}).refused(fault.InvalidArgument)
 	if !strings.Contains(p.Message, "a.md") || !strings.Contains(p.Message, "b.md") {
 		t.Errorf("it does not say which files: %s", p.Message)
 	}
@@ -110,12 +123,16 @@ func TestABankFollowsASharedOne(t *testing.T) {
 	shared, err := b.Store.Workspace(t.Context(), bank.SharedWorkspace, true)
 	testkit.Must(t, err)
 	markdown := func(name, about string) []byte {
-		return memoryskill.Render(memoryskill.Skill{Name: name, Description: about, Purpose: "Keep them.", WhenToUse: []string{"The span tells of them"}, HowToApply: []string{"One fact in one item"},
+		return memoryskill.Render(memoryskill.Skill{Name: name, Description: about, Purpose: "Keep them.",
+			WhenToUse: []string{"The span tells of them"}, HowToApply: []string{"One fact in one item"},
 			Constraints: []string{"Ignore greetings"}, Action: memoryskill.Insert})
 	}
-	_, err = b.Learning.Banks.Import(t.Context(), shared.ID, "default", map[string][]byte{"a.md": markdown("capture_dates", "Adds dates.")})
+	_, err = b.Learning.Banks.Import(t.Context(), shared.ID, "default",
+		map[string][]byte{"a.md": markdown("capture_dates", "Adds dates.")})
 	testkit.Must(t, err)
-	b.post("/v1/banks/default/import", map[string]any{"files": map[string]any{"b.md": string(markdown("capture_trees", "Notes which trees grow where."))}}).into(http.StatusOK, &httpapi.BankDetail{})
+	b.post("/v1/banks/default/import", map[string]any{
+		"files": map[string]any{"b.md": string(markdown("capture_trees", "Notes which trees grow where."))}}).
+		into(http.StatusOK, &httpapi.BankDetail{})
 	var followed httpapi.BankDetail
 	for range 2 { // twice is once
 		b.post("/v1/banks/default/follow", map[string]any{}).into(http.StatusOK, &followed)
@@ -124,14 +141,19 @@ func TestABankFollowsASharedOne(t *testing.T) {
 	for _, s := range followed.Skills {
 		names = append(names, s.Skill.Name)
 	}
-	if followed.Version.Number != 3 || !slices.Contains(names, "capture_dates") || !slices.Contains(names, "capture_trees") || len(names) != 6 || !strings.Contains(followed.Version.Reason, "follows the shared bank default, version 2") {
+	if followed.Version.Number != 3 || !slices.Contains(names, "capture_dates") ||
+		!slices.Contains(names, "capture_trees") || len(names) != 6 ||
+		!strings.Contains(followed.Version.Reason, "follows the shared bank default, version 2") {
 		t.Errorf("%+v %v", followed.Version, names)
 	}
 	b.post("/v1/banks/default/follow", map[string]any{"shared": "none"}).refused(fault.NotFound)
 	b.post("/v1/banks/default/follow", map[string]any{"shared": "A b"}).refused(fault.InvalidArgument)
-	b.do(request{method: http.MethodPost, path: "/v1/banks/default/follow", body: map[string]any{}, key: b.makeKey(b.Workspace, apikey.Write)}).refused(fault.OutOfScope)
-	b.do(request{method: http.MethodPost, path: "/v1/banks/default/follow", body: map[string]any{}, key: b.makeKey(shared, apikey.Admin)}).refused(fault.InvalidArgument)
-	if head, err := b.Learning.Banks.Head(t.Context(), shared.ID, "default"); err != nil || head.Head != 2 || head.Bank.Len() != 5 {
+	b.do(request{method: http.MethodPost, path: "/v1/banks/default/follow", body: map[string]any{},
+		key: b.makeKey(b.Workspace, apikey.Write)}).refused(fault.OutOfScope)
+	b.do(request{method: http.MethodPost, path: "/v1/banks/default/follow", body: map[string]any{},
+		key: b.makeKey(shared, apikey.Admin)}).refused(fault.InvalidArgument)
+	if head, err := b.Learning.Banks.Head(t.Context(), shared.ID, "default"); err != nil || head.Head != 2 ||
+		head.Bank.Len() != 5 {
 		t.Errorf("the shared bank is version %d with %d skills, %v", head.Head, head.Bank.Len(), err)
 	}
 }
@@ -145,13 +167,18 @@ func TestUpdatesOfAPolicyAreListed(t *testing.T) {
 	if none.Updates == nil || len(none.Updates) != 0 {
 		t.Errorf("%+v", none)
 	}
-	_, err := b.Admin().Exec(t.Context(), `with made as (insert into cairn.runs (workspace_id, kind, business_key, generation, args_sha, spec, workflow_id) values ($1, 'adapt', 'k', 1, sha256('x'), '{}', 'w') returning id)
-insert into cairn.policy_updates (workspace_id, bank_id, number, run_id, base, state, policy_sha, optimiser_sha, decisions, shadow, canary_at)
-select $1, b.id, 1, made.id, 1, 'canary', 'p', 'o', 16, '{"alike":0.75}', now() from made, cairn.banks b where b.workspace_id = $1`, b.Workspace.ID)
+	_, err := b.Admin().Exec(t.Context(), `with made as (insert into cairn.runs (workspace_id, kind, business_key, `+
+		`generation, args_sha, spec, workflow_id) values ($1, 'adapt', 'k', 1, sha256('x'), '{}', 'w') returning id)
+insert into cairn.policy_updates (workspace_id, bank_id, number, run_id, base, state, policy_sha, optimiser_sha, `+
+		`decisions, shadow, canary_at)
+select $1, b.id, 1, made.id, 1, 'canary', 'p', 'o', 16, '{"alike":0.75}', now() from made, cairn.banks b where `+
+		`b.workspace_id = $1`, b.Workspace.ID)
 	testkit.Must(t, err)
 	var list httpapi.PolicyUpdateList
 	b.get("/v1/banks/default/updates").into(http.StatusOK, &list)
-	if len(list.Updates) != 1 || list.Updates[0].State != "canary" || list.Updates[0].Decisions != 16 || list.Updates[0].Shadow.Alike != 0.75 || list.Updates[0].Canary == nil || list.Updates[0].Canary.Comparison != nil {
+	if len(list.Updates) != 1 || list.Updates[0].State != "canary" || list.Updates[0].Decisions != 16 ||
+		list.Updates[0].Shadow.Alike != 0.75 || list.Updates[0].Canary == nil ||
+		list.Updates[0].Canary.Comparison != nil {
 		t.Errorf("%+v", list.Updates)
 	}
 	b.get("/v1/banks/nobody/updates").refused(fault.NotFound)
@@ -167,14 +194,21 @@ func TestProbesAreListed(t *testing.T) {
 	if none.Probes == nil || len(none.Probes) != 0 {
 		t.Errorf("%+v", none)
 	}
-	_, err := b.Admin().Exec(t.Context(), `with said as (insert into cairn.conversations (workspace_id, external_id, channel) values ($1, 'c', 'chat') returning id),
-made as (insert into cairn.runs (workspace_id, kind, business_key, generation, args_sha, spec, workflow_id) values ($1, 'probe', 'k', 1, sha256('x'), '{}', 'w') returning id)
-insert into cairn.probes (workspace_id, run_id, number, conversation_id, bank_id, question, answer, evidence, decisions, state, score)
-select $1, made.id, n, said.id, b.id, 'How many?', 'nine', '{2}', '{1/0}', case n when 0 then 'scored' else 'open' end, case n when 0 then 0.5 end from made, said, cairn.banks b, generate_series(0, 1) n where b.workspace_id = $1`, b.Workspace.ID)
+	_, err := b.Admin().Exec(t.Context(), `with said as (insert into cairn.conversations (workspace_id, `+
+		`external_id, channel) values ($1, 'c', 'chat') returning id),
+made as (insert into cairn.runs (workspace_id, kind, business_key, generation, args_sha, spec, workflow_id) values `+
+		`($1, 'probe', 'k', 1, sha256('x'), '{}', 'w') returning id)
+insert into cairn.probes (workspace_id, run_id, number, conversation_id, bank_id, question, answer, evidence, `+
+		`decisions, state, score)
+select $1, made.id, n, said.id, b.id, 'How many?', 'nine', '{2}', '{1/0}', case n when 0 then 'scored' else 'open' `+
+		`end, case n when 0 then 0.5 end from made, said, cairn.banks b, generate_series(0, 1) n where `+
+		`b.workspace_id = $1`, b.Workspace.ID)
 	testkit.Must(t, err)
 	var list httpapi.ProbeList
 	b.get("/v1/banks/default/probes").into(http.StatusOK, &list)
-	if len(list.Probes) != 2 || list.Probes[0].State != "scored" || *list.Probes[0].Score != 0.5 || list.Probes[0].Question != "How many?" || list.Probes[1].Score != nil || !slices.Equal(list.Probes[0].Evidence, []int{2}) {
+	if len(list.Probes) != 2 || list.Probes[0].State != "scored" || *list.Probes[0].Score != 0.5 ||
+		list.Probes[0].Question != "How many?" || list.Probes[1].Score != nil ||
+		!slices.Equal(list.Probes[0].Evidence, []int{2}) {
 		t.Errorf("%+v", list.Probes)
 	}
 	other, err := b.Store.Workspace(t.Context(), "other", true)

@@ -50,7 +50,8 @@ func (c *codec) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	done := &converted{header: http.Header{}}
 	if c.convert.ServeHTTP(done, r); done.status != 0 && done.status != http.StatusOK {
-		problem(fault.InvalidArgument, strings.TrimSpace(done.body.String()), "send payloads as Temporal's programs do; what an older key encrypted needs that key in CAIRN_PAYLOAD_KEYS").write(w)
+		problem(fault.InvalidArgument, strings.TrimSpace(done.body.String()), "send payloads as Temporal's programs "+
+			"do; what an older key encrypted needs that key in CAIRN_PAYLOAD_KEYS").write(w)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -74,11 +75,13 @@ func (c *codec) preflight(w http.ResponseWriter, r *http.Request) {
 // for: the UI has no other way to hold one unless people sign in to it, too.
 func (c *codec) signIn(w http.ResponseWriter, r *http.Request) {
 	if refused := c.operator(r); refused != nil {
-		refused.with("WWW-Authenticate", `Basic realm="cairn: any name, and an admin key as the password", charset="UTF-8"`).write(w)
+		refused.with("WWW-Authenticate", `Basic realm="cairn: any name, and an admin key as the password", `+
+			`charset="UTF-8"`).write(w)
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	fmt.Fprintln(w, "Signed in. Temporal UI can decrypt now: in its data encoder settings, the endpoint is this address without the last slash,\nand cross-origin credentials are included.")
+	fmt.Fprintln(w, "Signed in. Temporal UI can decrypt now: in its data encoder settings, the endpoint is this "+
+		"address without the last slash,\nand cross-origin credentials are included.")
 }
 
 // operator lets through whose key has the scope admin.
@@ -103,7 +106,8 @@ func (c *codec) admitOrigin(w http.ResponseWriter, r *http.Request) *Problem {
 		return nil
 	}
 	if !sameOrigin(originOf(from), c.ui) {
-		return problem(fault.OutOfScope, "pages of "+from+" may not decrypt", "set TEMPORAL_UI_URL to where people open Temporal UI")
+		return problem(fault.OutOfScope, "pages of "+from+" may not decrypt",
+			"set TEMPORAL_UI_URL to where people open Temporal UI")
 	}
 	w.Header().Set("Access-Control-Allow-Origin", from)
 	w.Header().Set("Access-Control-Allow-Credentials", "true")

@@ -29,16 +29,19 @@ func TestTemporalsProgramsDecryptWithAnAdminKey(t *testing.T) {
 	stored, err := b.Payloads.ToPayloads("message +49 30 1234", 7)
 	testkit.Must(t, err)
 	remote := func(authorization string) converter.PayloadCodec {
-		return converter.NewRemotePayloadCodec(converter.RemotePayloadCodecOptions{Endpoint: b.url + httpapi.CodecPath, ModifyRequest: func(r *http.Request) error {
-			r.Header.Set("Authorization", authorization)
-			return nil
-		}})
+		return converter.NewRemotePayloadCodec(
+			converter.RemotePayloadCodecOptions{Endpoint: b.url + httpapi.CodecPath,
+				ModifyRequest: func(r *http.Request) error {
+					r.Header.Set("Authorization", authorization)
+					return nil
+				}})
 	}
 	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("me:"+b.key))
 	for range 20 { // as many as a page shows: more than the key's rate
 		for _, authorization := range []string{"Bearer " + b.key, basic} {
 			plain, err := remote(authorization).Decode(stored.Payloads)
-			if err != nil || len(plain) != 2 || string(plain[0].Data) != `"message +49 30 1234"` || string(plain[1].Data) != "7" {
+			if err != nil || len(plain) != 2 || string(plain[0].Data) != `"message +49 30 1234"` ||
+				string(plain[1].Data) != "7" {
 				t.Fatalf("decoded %v, %v", plain, err)
 			}
 		}
@@ -48,10 +51,12 @@ func TestTemporalsProgramsDecryptWithAnAdminKey(t *testing.T) {
 	again, err := remote("Bearer " + b.key).Encode([]*commonpb.Payload{plain})
 	testkit.Must(t, err)
 	var said string
-	if err := b.Payloads.FromPayload(again[0], &said); err != nil || said != "back" || strings.Contains(string(again[0].Data), "back") {
+	if err := b.Payloads.FromPayload(again[0], &said); err != nil || said != "back" ||
+		strings.Contains(string(again[0].Data), "back") {
 		t.Errorf("encoded %s, read as %q, %v", again[0].Data, said, err)
 	}
-	for _, authorization := range []string{"", "Bearer cairn_none", "Bearer " + b.makeKey(b.Workspace, apikey.Write), "Basic " + base64.StdEncoding.EncodeToString([]byte(b.key+":"))} {
+	for _, authorization := range []string{"", "Bearer cairn_none", "Bearer " + b.makeKey(b.Workspace, apikey.Write),
+		"Basic " + base64.StdEncoding.EncodeToString([]byte(b.key+":"))} {
 		if plain, err := remote(authorization).Decode(stored.Payloads); err == nil {
 			t.Errorf("%.12q decodes %v", authorization, plain)
 		}
@@ -63,22 +68,31 @@ func TestOnlyThePageOfTemporalUIDecrypts(t *testing.T) {
 	t.Parallel()
 	b := idle(t, encrypting)
 	const path = httpapi.CodecPath + "/decode"
-	for origin, allowed := range map[string]bool{"http://127.0.0.1:8233": true, "http://localhost:8233": true, "https://127.0.0.1:8233": false, "http://127.0.0.1:8234": false, "http://ui.example:8233": false, "null": false} {
-		asked := b.do(request{method: http.MethodOptions, path: path, header: map[string]string{"Origin": origin, "Authorization": "", "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type,x-namespace"}})
-		sent := b.do(request{method: http.MethodPost, path: path, body: `{"payloads":[]}`, header: map[string]string{"Origin": origin, "X-Namespace": "default"}})
+	for origin, allowed := range map[string]bool{"http://127.0.0.1:8233": true, "http://localhost:8233": true,
+		"https://127.0.0.1:8233": false, "http://127.0.0.1:8234": false, "http://ui.example:8233": false,
+		"null": false} {
+		asked := b.do(request{method: http.MethodOptions, path: path,
+			header: map[string]string{"Origin": origin, "Authorization": "", "Access-Control-Request-Method": "POST",
+				"Access-Control-Request-Headers": "content-type,x-namespace"}})
+		sent := b.do(request{method: http.MethodPost, path: path, body: `{"payloads":[]}`,
+			header: map[string]string{"Origin": origin, "X-Namespace": "default"}})
 		if !allowed {
 			asked.refused(fault.OutOfScope)
 			sent.refused(fault.OutOfScope)
 			continue
 		}
-		if asked.status != http.StatusNoContent || asked.header.Get("Access-Control-Allow-Origin") != origin || asked.header.Get("Access-Control-Allow-Credentials") != "true" ||
-			asked.header.Get("Access-Control-Allow-Methods") != "POST" || !strings.Contains(asked.header.Get("Access-Control-Allow-Headers"), "X-Namespace") {
+		if asked.status != http.StatusNoContent || asked.header.Get("Access-Control-Allow-Origin") != origin ||
+			asked.header.Get("Access-Control-Allow-Credentials") != "true" ||
+			asked.header.Get("Access-Control-Allow-Methods") != "POST" ||
+			!strings.Contains(asked.header.Get("Access-Control-Allow-Headers"), "X-Namespace") {
 			t.Errorf("%s is asked: %d %v", origin, asked.status, asked.header)
 		}
-		if sent.into(http.StatusOK, nil); sent.header.Get("Access-Control-Allow-Origin") != origin || sent.header.Get("Vary") != "Origin" || sent.header.Get("Cache-Control") != "no-store" {
+		if sent.into(http.StatusOK, nil); sent.header.Get("Access-Control-Allow-Origin") != origin ||
+			sent.header.Get("Vary") != "Origin" || sent.header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s is answered: %v", origin, sent.header)
 		}
-		refused := b.do(request{method: http.MethodPost, path: path, key: "none", header: map[string]string{"Origin": origin}})
+		refused := b.do(request{method: http.MethodPost, path: path, key: "none",
+			header: map[string]string{"Origin": origin}})
 		if refused.refused(fault.Unauthenticated); refused.header.Get("Access-Control-Allow-Origin") != origin {
 			t.Error("the page cannot read why it was refused")
 		}
@@ -87,12 +101,16 @@ func TestOnlyThePageOfTemporalUIDecrypts(t *testing.T) {
 	if signIn.refused(fault.Unauthenticated); !strings.HasPrefix(signIn.header.Get("WWW-Authenticate"), "Basic ") {
 		t.Errorf("a browser asks nobody for a key: %v", signIn.header)
 	}
-	if in := b.do(request{path: httpapi.CodecPath + "/", header: map[string]string{"Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte("me:"+b.key))}}); in.status != http.StatusOK {
+	if in := b.do(request{path: httpapi.CodecPath + "/",
+		header: map[string]string{"Authorization": "Basic " +
+			base64.StdEncoding.EncodeToString([]byte("me:"+b.key))}}); in.status != http.StatusOK {
 		t.Errorf("signing in: %d %s", in.status, in.body)
 	}
 	b.do(request{method: http.MethodPost, path: path, body: "{"}).refused(fault.InvalidArgument)
-	foreign := `{"payloads":[{"metadata":{"encoding":"` + base64.StdEncoding.EncodeToString([]byte("binary/encrypted")) + `","encryption-key-id":"b2xk"},"data":"AAAA"}]}`
-	if p := b.do(request{method: http.MethodPost, path: path, body: foreign}).refused(fault.InvalidArgument); !strings.Contains(p.Message, `"old"`) {
+	foreign := `{"payloads":[{"metadata":{"encoding":"` +
+		base64.StdEncoding.EncodeToString([]byte("binary/encrypted")) + `","encryption-key-id":"b2xk"},"data":"AAAA"}]}`
+	if p := b.do(request{method: http.MethodPost, path: path, body: foreign}).
+		refused(fault.InvalidArgument); !strings.Contains(p.Message, `"old"`) {
 		t.Errorf("of a key that is gone it says %q", p.Message)
 	}
 }

@@ -36,14 +36,22 @@ type Cancelled struct {
 
 func (g *Gateway) conversationRoutes() {
 	const path = "/v1/conversations/{id}"
-	handle(g, route{method: http.MethodGet, path: "/v1/conversations", id: "listConversations", tag: tagTurns, scope: apikey.Read, summary: "List the conversations, the latest first"}, g.listConversations)
-	handle(g, route{method: http.MethodGet, path: path, id: "showConversation", tag: tagTurns, scope: apikey.Read, summary: "Show a conversation with its counters and reviews",
-		about: "Of each nudge, the review in the background, with what it wrote. While the conversation runs, live is what its workflow knows."}, g.showConversation)
-	handle(g, route{method: http.MethodGet, path: path + "/messages", id: "listMessages", tag: tagTurns, scope: apikey.Read, summary: "List the messages of a conversation in the order in which they were said"}, g.listMessages)
-	handle(g, route{method: http.MethodPost, path: path + "/cancel", id: "cancelTurn", tag: tagTurns, scope: apikey.Write, status: http.StatusAccepted, summary: "Stop the turn that is being answered",
+	handle(g, route{method: http.MethodGet, path: "/v1/conversations", id: "listConversations", tag: tagTurns,
+		scope: apikey.Read, summary: "List the conversations, the latest first"}, g.listConversations)
+	handle(g, route{method: http.MethodGet, path: path, id: "showConversation", tag: tagTurns, scope: apikey.Read,
+		summary: "Show a conversation with its counters and reviews",
+		about: "Of each nudge, the review in the background, with what it wrote. While the conversation runs, live " +
+			"is what its workflow knows."}, g.showConversation)
+	handle(g, route{method: http.MethodGet, path: path + "/messages", id: "listMessages", tag: tagTurns,
+		scope: apikey.Read, summary: "List the messages of a conversation in the order in which they were said"},
+		g.listMessages)
+	handle(g, route{method: http.MethodPost, path: path + "/cancel", id: "cancelTurn", tag: tagTurns,
+		scope: apikey.Write, status: http.StatusAccepted, summary: "Stop the turn that is being answered",
 		about: "It is answered with what is there. What it has written stays."}, g.cancelTurn)
-	handle(g, route{method: http.MethodPost, path: path + "/end", id: "endConversation", tag: tagTurns, scope: apikey.Write, summary: "End a conversation",
-		about: "What was not reviewed yet is, when it is worth it. The next message begins the conversation again, with its history."}, g.endConversation)
+	handle(g, route{method: http.MethodPost, path: path + "/end", id: "endConversation", tag: tagTurns,
+		scope: apikey.Write, summary: "End a conversation",
+		about: "What was not reviewed yet is, when it is worth it. The next message begins the conversation again, " +
+			"with its history."}, g.endConversation)
 }
 
 func (g *Gateway) listConversations(ctx context.Context, in *struct {
@@ -62,7 +70,8 @@ func (g *Gateway) listConversations(ctx context.Context, in *struct {
 	return out, err
 }
 
-func (g *Gateway) showConversation(ctx context.Context, in *ConversationPath) (*bodyOf[inspect.ConversationDetail], error) {
+func (g *Gateway) showConversation(ctx context.Context, in *ConversationPath) (*bodyOf[inspect.ConversationDetail],
+	error) {
 	out, err := g.Conversations.Show(ctx, asking(ctx).Workspace, in.ID)
 	return &bodyOf[inspect.ConversationDetail]{out}, err
 }
@@ -92,7 +101,8 @@ func (g *Gateway) cancelTurn(ctx context.Context, in *struct {
 	return &bodyOf[Cancelled]{Cancelled{asked}}, err
 }
 
-func (g *Gateway) endConversation(ctx context.Context, in *ConversationPath) (*bodyOf[inspect.ConversationDetail], error) {
+func (g *Gateway) endConversation(ctx context.Context, in *ConversationPath) (*bodyOf[inspect.ConversationDetail],
+	error) {
 	out, err := g.Conversations.End(ctx, asking(ctx).Workspace, in.ID)
 	return &bodyOf[inspect.ConversationDetail]{out}, err
 }
@@ -104,7 +114,8 @@ func cursor(text string, start int64) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || n < 0 {
-		return 0, fault.New(fault.InvalidArgument, fmt.Sprintf("query.cursor is %q", text), "send the next_cursor of the page before, or none")
+		return 0, fault.New(fault.InvalidArgument, fmt.Sprintf("query.cursor is %q", text),
+			"send the next_cursor of the page before, or none")
 	}
 	return n, nil
 }

@@ -23,13 +23,16 @@ type seen struct{ err error }
 
 func (s seen) Backlog(context.Context) (inspect.Backlog, error) {
 	return inspect.Backlog{Runs: map[run.Kind]inspect.Waiting{run.Distill: {Count: 4, Oldest: time.Hour}},
-		Duties: map[string]inspect.Waiting{relay.DriveRun: {Count: 3, Oldest: time.Minute}, relay.EmbedDoc: {}}, UnknownCalls: 5,
-		Due: map[schedule.Kind]inspect.Waiting{schedule.Reflection: {Count: 7, Oldest: 90 * time.Second}, schedule.Turn: {}}, FailedDays: 2}, s.err
+		Duties:       map[string]inspect.Waiting{relay.DriveRun: {Count: 3, Oldest: time.Minute}, relay.EmbedDoc: {}},
+		UnknownCalls: 5,
+		Due: map[schedule.Kind]inspect.Waiting{schedule.Reflection: {Count: 7, Oldest: 90 * time.Second},
+			schedule.Turn: {}}, FailedDays: 2}, s.err
 }
 
 func scrape(t *testing.T, m httpapi.Meter, requests ...string) string {
 	t.Helper()
-	g := httpapi.New(httpapi.Services{Log: slog.New(slog.DiscardHandler)}, httpapi.Options{RequestBytes: 1000, Metrics: "open"}, m)
+	g := httpapi.New(httpapi.Services{Log: slog.New(slog.DiscardHandler)},
+		httpapi.Options{RequestBytes: 1000, Metrics: "open"}, m)
 	ask := func(path string) *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
 		g.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
@@ -47,9 +50,12 @@ func scrape(t *testing.T, m httpapi.Meter, requests ...string) string {
 
 func TestRequestsAreCountedByRouteNeverByPath(t *testing.T) {
 	t.Parallel()
-	shown := scrape(t, prometheus.New(seen{}), "/healthz", "/healthz", "/v1/runs/1", "/v1/runs/2", "/nothing/1", "/nothing/2")
-	for _, want := range []string{`cairn_http_requests_total{route="GET /healthz",status="200"} 2`, `cairn_http_requests_total{route="GET /v1/runs/{id}",status="401"} 2`,
-		`cairn_http_requests_total{route="none",status="404"} 2`, `cairn_http_request_seconds_count{route="GET /healthz"} 2`, "cairn_database_up 1", "go_goroutines"} {
+	shown := scrape(t, prometheus.New(seen{}), "/healthz", "/healthz", "/v1/runs/1", "/v1/runs/2", "/nothing/1",
+		"/nothing/2")
+	for _, want := range []string{`cairn_http_requests_total{route="GET /healthz",status="200"} 2`,
+		`cairn_http_requests_total{route="GET /v1/runs/{id}",status="401"} 2`,
+		`cairn_http_requests_total{route="none",status="404"} 2`,
+		`cairn_http_request_seconds_count{route="GET /healthz"} 2`, "cairn_database_up 1", "go_goroutines"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("no %s", want)
 		}
@@ -59,7 +65,11 @@ func TestRequestsAreCountedByRouteNeverByPath(t *testing.T) {
 func TestWhatNeedsALookIsShownByKind(t *testing.T) {
 	t.Parallel()
 	shown := scrape(t, prometheus.New(seen{}))
-	for _, want := range []string{`cairn_tasks_due{kind="reflection"} 7`, `cairn_tasks_due_oldest_seconds{kind="reflection"} 90`, `cairn_tasks_due{kind="turn"} 0`, "cairn_reflections_given_up 2", `cairn_runs_open{kind="distill"} 4`, `cairn_runs_open_oldest_seconds{kind="distill"} 3600`, `cairn_outbox_rows{kind="drive"} 3`, `cairn_outbox_oldest_seconds{kind="drive"} 60`,
+	for _, want := range []string{`cairn_tasks_due{kind="reflection"} 7`,
+		`cairn_tasks_due_oldest_seconds{kind="reflection"} 90`, `cairn_tasks_due{kind="turn"} 0`,
+		"cairn_reflections_given_up 2", `cairn_runs_open{kind="distill"} 4`,
+		`cairn_runs_open_oldest_seconds{kind="distill"} 3600`, `cairn_outbox_rows{kind="drive"} 3`,
+		`cairn_outbox_oldest_seconds{kind="drive"} 60`,
 		`cairn_outbox_rows{kind="embed"} 0`, "cairn_model_calls_unknown 5"} {
 		if !strings.Contains(shown, want+"\n") {
 			t.Errorf("no %s", want)
@@ -70,7 +80,8 @@ func TestWhatNeedsALookIsShownByKind(t *testing.T) {
 func TestTheCountsAreShownWithoutADatabase(t *testing.T) {
 	t.Parallel()
 	shown := scrape(t, prometheus.New(seen{errors.New("gone")}), "/healthz")
-	if !strings.Contains(shown, "cairn_database_up 0") || strings.Contains(shown, "cairn_outbox_rows{") || !strings.Contains(shown, "cairn_http_requests_total") {
+	if !strings.Contains(shown, "cairn_database_up 0") || strings.Contains(shown, "cairn_outbox_rows{") ||
+		!strings.Contains(shown, "cairn_http_requests_total") {
 		t.Error(shown)
 	}
 }

@@ -15,9 +15,12 @@ type (
 )
 
 func (g *Gateway) curationRoutes() {
-	handle(g, route{method: http.MethodPost, path: "/v1/curation", id: "curateSkills", tag: tagSkills, scope: apikey.Admin, summary: "Put skills that nobody uses out of use, and report near duplicates",
-		about: "What weekly-curation does. Skills of a person, pinned ones and those that a scheduled prompt names are left alone; nothing is deleted."}, g.curateSkills)
-	handle(g, route{method: http.MethodGet, path: "/v1/insights", id: "showInsights", tag: tagSkills, scope: apikey.Read, summary: "Tell which skills are used, which are not, and what was spent"}, g.showInsights)
+	handle(g, route{method: http.MethodPost, path: "/v1/curation", id: "curateSkills", tag: tagSkills,
+		scope: apikey.Admin, summary: "Put skills that nobody uses out of use, and report near duplicates",
+		about: "What weekly-curation does. Skills of a person, pinned ones and those that a scheduled prompt names " +
+			"are left alone; nothing is deleted."}, g.curateSkills)
+	handle(g, route{method: http.MethodGet, path: "/v1/insights", id: "showInsights", tag: tagSkills,
+		scope: apikey.Read, summary: "Tell which skills are used, which are not, and what was spent"}, g.showInsights)
 }
 
 func (g *Gateway) curateSkills(ctx context.Context, in *struct {

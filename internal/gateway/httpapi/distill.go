@@ -72,15 +72,19 @@ type acceptedOutput struct {
 
 func (g *Gateway) distillRoutes() {
 	accepted := content("application/json", schemaOf[Accepted](g))
-	handle(g, route{method: http.MethodPost, path: "/v1/distill", id: "distill", tag: tagDistill, scope: apikey.Write, status: http.StatusAccepted,
+	handle(g, route{method: http.MethodPost, path: "/v1/distill", id: "distill", tag: tagDistill, scope: apikey.Write,
+		status:  http.StatusAccepted,
 		summary: "Distil a conversation into skills",
-		about: "Takes one conversation: an object with OpenAI chat messages and options, a bare array of messages, one message a line, a τ-bench trajectory, or text with `name: text` lines. " +
-			"Answers when the request is durable; from then on it is driven to its end. The same request, by its id or else by its content, is the same run.",
+		about: "Takes one conversation: an object with OpenAI chat messages and options, a bare array of messages, " +
+			"one message a line, a τ-bench trajectory, or text with `name: text` lines. " +
+			"Answers when the request is durable; from then on it is driven to its end. The same request, by its id " +
+			"or else by its content, is the same run.",
 		body: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 			"application/json":     {Schema: schemaOf[DistillRequest](g)},
 			"application/x-ndjson": {Schema: text("One message a line")},
 			"text/plain":           {Schema: text("`user: …` and `assistant: …` lines")}}},
-		responses: map[string]*huma.Response{"200": {Description: "The run has ended; its report", Content: accepted}, "202": {Description: "Accepted", Content: accepted}},
+		responses: map[string]*huma.Response{"200": {Description: "The run has ended; its report", Content: accepted},
+			"202": {Description: "Accepted", Content: accepted}},
 	}, g.distill)
 }
 
@@ -94,8 +98,10 @@ func (g *Gateway) distill(ctx context.Context, in *distillInput) (*acceptedOutpu
 		return nil, err
 	}
 	from := asking(ctx)
-	r, made, err := g.Distill.Accept(ctx, distill.Request{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, ID: options.RequestID, Conversation: conversation,
-		Channel: importChannel, Spec: g.Options.DistillSpec(options.Mode, options.Gate, cmp.Or(options.Extract, transcript.ExtractAuto)), Fresh: options.Fresh})
+	r, made, err := g.Distill.Accept(ctx, distill.Request{Workspace: from.Workspace.ID,
+		WorkspaceKey: from.Workspace.Key, ID: options.RequestID, Conversation: conversation,
+		Channel: importChannel, Spec: g.Options.DistillSpec(options.Mode, options.Gate,
+			cmp.Or(options.Extract, transcript.ExtractAuto)), Fresh: options.Fresh})
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +119,8 @@ func (in *distillInput) options() (o DistillRequest, err error) {
 	}
 	var mistyped *json.UnmarshalTypeError
 	if err := json.Unmarshal(in.RawBody, &body); errors.As(err, &mistyped) && mistyped.Field != "" {
-		return o, fault.New(fault.InvalidArgument, fmt.Sprintf("the body's %s is a %s", mistyped.Field, mistyped.Value), "/openapi.json describes the routes")
+		return o, fault.New(fault.InvalidArgument, fmt.Sprintf("the body's %s is a %s", mistyped.Field, mistyped.Value),
+			"/openapi.json describes the routes")
 	}
 	o = body.DistillRequest // another mistake is the transcript's, which says where it is
 	if in.IdempotencyKey != "" && cmp.Or(in.RequestID, o.RequestID, in.IdempotencyKey) != in.IdempotencyKey {
@@ -127,7 +134,8 @@ func (in *distillInput) options() (o DistillRequest, err error) {
 	}{{"mode", o.Mode, []string{"full", "simple"}}, {"gate", o.Gate, []string{"auto", "memos", "off"}},
 		{"extract", o.Extract, []string{transcript.ExtractAuto, transcript.ExtractAlways, transcript.ExtractNever}}} {
 		if c.value != "" && !slices.Contains(c.allowed, c.value) {
-			return o, fault.New(fault.InvalidArgument, fmt.Sprintf("%s is %q", c.name, c.value), "use one of: "+strings.Join(c.allowed, ", "))
+			return o, fault.New(fault.InvalidArgument, fmt.Sprintf("%s is %q", c.name, c.value),
+				"use one of: "+strings.Join(c.allowed, ", "))
 		}
 	}
 	return o, nil
@@ -140,7 +148,8 @@ func (in *distillInput) conversation(title string) (c transcript.Conversation, e
 		return c, err
 	}
 	if len(all) != 1 {
-		return c, fault.New(fault.InvalidArgument, fmt.Sprintf("the body holds %d conversations", len(all)), "send one a request, each with an Idempotency-Key of its own")
+		return c, fault.New(fault.InvalidArgument, fmt.Sprintf("the body holds %d conversations", len(all)),
+			"send one a request, each with an Idempotency-Key of its own")
 	}
 	c = all[0]
 	c.Title = cmp.Or(title, firstWords(c.Messages), c.Title)

@@ -19,7 +19,8 @@ func TestDistillAnswersAtOnceAndReportsWhenAskedToWait(t *testing.T) {
 	res := b.post("/v1/distill", sampleConversation())
 	var a httpapi.Accepted
 	res.into(http.StatusAccepted, &a)
-	if a.Run == 0 || !a.New || a.WorkflowID == "" || a.Links.Self != "https://cairn.example/v1/runs/1" || res.header.Get("Location") != a.Links.Self ||
+	if a.Run == 0 || !a.New || a.WorkflowID == "" || a.Links.Self != "https://cairn.example/v1/runs/1" ||
+		res.header.Get("Location") != a.Links.Self ||
 		!strings.HasPrefix(a.Links.Temporal, "http://ui.example/namespaces/") {
 		t.Errorf("accepted %+v", a)
 	}
@@ -29,13 +30,15 @@ func TestDistillAnswersAtOnceAndReportsWhenAskedToWait(t *testing.T) {
 		t.Fatalf("the same content is %+v, report %+v", again, again.Report)
 	}
 	task := again.Report.Tasks[0]
-	if task.Package != "https://cairn.example/v1/skills/1/versions/1/package" || strings.Contains(task.SkillMD, b.Packages) {
+	if task.Package != "https://cairn.example/v1/skills/1/versions/1/package" ||
+		strings.Contains(task.SkillMD, b.Packages) {
 		t.Errorf("the report names places on the server: %s, %s", task.Package, task.SkillMD)
 	}
 
 	var runs httpapi.RunList
 	b.get("/v1/runs?limit=5").into(http.StatusOK, &runs)
-	if len(runs.Runs) != 1 || runs.Runs[0].Run != a.Run || !strings.HasPrefix(runs.Runs[0].Title, "Checkout API returns 502") {
+	if len(runs.Runs) != 1 || runs.Runs[0].Run != a.Run ||
+		!strings.HasPrefix(runs.Runs[0].Title, "Checkout API returns 502") {
 		t.Errorf("runs %+v", runs.Runs)
 	}
 	var detail httpapi.RunDetail
@@ -59,7 +62,8 @@ func TestTheSameIdempotencyKeyIsTheSameRun(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	send := func(key string, body any) response {
-		return b.do(request{method: http.MethodPost, path: "/v1/distill", body: body, header: map[string]string{"Idempotency-Key": key}})
+		return b.do(request{method: http.MethodPost, path: "/v1/distill", body: body,
+			header: map[string]string{"Idempotency-Key": key}})
 	}
 	var first, second, other httpapi.Accepted
 	send("one", sampleConversation()).into(http.StatusAccepted, &first)
@@ -69,7 +73,8 @@ func TestTheSameIdempotencyKeyIsTheSameRun(t *testing.T) {
 		t.Errorf("runs %d, %d and %d", first.Run, second.Run, other.Run)
 	}
 	send("one", `[{"role":"user","content":"something else"}]`).refused(fault.OpReused)
-	b.do(request{method: http.MethodPost, path: "/v1/distill?request_id=three", body: sampleConversation(), header: map[string]string{"Idempotency-Key": "one"}}).refused(fault.InvalidArgument)
+	b.do(request{method: http.MethodPost, path: "/v1/distill?request_id=three", body: sampleConversation(),
+		header: map[string]string{"Idempotency-Key": "one"}}).refused(fault.InvalidArgument)
 	var byOption httpapi.Accepted
 	body := sampleConversation()
 	body["request_id"] = "one"
@@ -88,14 +93,17 @@ func TestDistillTakesEveryFormOfConversation(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	for name, c := range map[string]struct{ kind, body string }{
-		"array":     {"application/json", `[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]`},
-		"options":   {"application/json", `{"messages":[{"role":"user","content":"c"}],"mode":"simple","extract":"always","title":"t"}`},
-		"lines":     {"application/x-ndjson", "{\"role\":\"user\",\"content\":\"d\"}\n{\"role\":\"assistant\",\"content\":\"e\"}\n"},
+		"array": {"application/json", `[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]`},
+		"options": {"application/json", `{"messages":[{"role":"user","content":"c"}],"mode":"simple",` +
+			`"extract":"always","title":"t"}`},
+		"lines": {"application/x-ndjson",
+			"{\"role\":\"user\",\"content\":\"d\"}\n{\"role\":\"assistant\",\"content\":\"e\"}\n"},
 		"text":      {"text/plain", "user: f\nassistant: g\n"},
 		"tau-bench": {"application/json", `{"task_id":1,"trial":0,"reward":1,"traj":[{"role":"user","content":"h"}]}`},
 		"untyped":   {"", `[{"role":"user","content":"i"}]`},
 	} {
-		res := b.do(request{method: http.MethodPost, path: "/v1/distill", body: c.body, header: map[string]string{"Content-Type": c.kind}})
+		res := b.do(request{method: http.MethodPost, path: "/v1/distill", body: c.body,
+			header: map[string]string{"Content-Type": c.kind}})
 		if res.status != http.StatusAccepted {
 			t.Errorf("%s: status %d: %s", name, res.status, res.body)
 		}
@@ -107,7 +115,8 @@ func TestDistillTakesEveryFormOfConversation(t *testing.T) {
 		"wrong role":   {`[{"role":"robot","content":"hi"}]`, "robot"},
 		"wrong option": {`{"messages":[{"role":"user","content":"hi"}],"mode":"fast"}`, "mode"},
 		"wrong type":   {`{"messages":[{"role":"user","content":"hi"}],"fresh":"yes"}`, "fresh"},
-		"two at once":  {`[{"messages":[{"role":"user","content":"a"}]},{"messages":[{"role":"user","content":"b"}]}]`, "2 conversations"},
+		"two at once": {`[{"messages":[{"role":"user","content":"a"}]},{"messages":[{"role":"user","content":"b"}]}]`,
+			"2 conversations"},
 	} {
 		if p := b.post("/v1/distill", c.body).refused(fault.InvalidArgument); !strings.Contains(p.Message, c.says) {
 			t.Errorf("%s: says %q", name, p.Message)

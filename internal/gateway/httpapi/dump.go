@@ -24,15 +24,24 @@ const loadPattern = "POST /v1/memories/load"
 type LoadedMemories dump.Loaded
 
 func (g *Gateway) dumpRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/v1/memories/dump", id: "dumpMemories", tag: tagMemory, scope: apikey.Read, summary: "Carry away all that the workspace remembers, as lines of JSON",
-		about: "Targets, sessions with what was said, memories of every type with their history, the identity and the soul, as they are at one moment. " +
-			"The first line is a header, the last one counts the others and has their SHA-256: a dump without it was cut off.",
-		responses: map[string]*huma.Response{"200": {Description: "The lines", Content: content(lineText, text("One object a line"))}}}, g.dumpMemories)
-	handle(g, route{method: http.MethodPost, path: "/v1/memories/load", id: "loadMemories", tag: tagMemory, scope: apikey.Admin, summary: "Load what a dump has carried away: all of it or nothing",
-		about: "What is here already stays as it is. A file that is broken is refused with the number of the line, and nothing of it is loaded; dumps of ReMe are read, too. " +
-			"Memories keep their ids, times and histories; those without a vector of the model in force get one in the background.",
+	handle(g, route{method: http.MethodGet, path: "/v1/memories/dump", id: "dumpMemories", tag: tagMemory,
+		scope: apikey.Read, summary: "Carry away all that the workspace remembers, as lines of JSON",
+		about: "Targets, sessions with what was said, memories of every type with their history, the identity and " +
+			"the soul, as they are at one moment. " +
+			"The first line is a header, the last one counts the others and has their SHA-256: a dump without it " +
+			"was cut off.",
+		responses: map[string]*huma.Response{
+			"200": {Description: "The lines", Content: content(lineText, text("One object a line"))}}}, g.dumpMemories)
+	handle(g, route{method: http.MethodPost, path: "/v1/memories/load", id: "loadMemories", tag: tagMemory,
+		scope: apikey.Admin, summary: "Load what a dump has carried away: all of it or nothing",
+		about: "What is here already stays as it is. A file that is broken is refused with the number of the line, " +
+			"and nothing of it is loaded; dumps of ReMe are read, too. " +
+			"Memories keep their ids, times and histories; those without a vector of the model in force get one in " +
+			"the background.",
 		body: &huma.RequestBody{Required: true, Content: content(lineText, text("One object a line"))}}, g.loadMemories)
-	handle(g, route{method: http.MethodPost, path: "/v1/memories/copy", id: "copyMemories", tag: tagMemory, scope: apikey.Admin, bytes: smallBody, summary: "Load what another workspace remembers, whose key is given"}, g.copyMemories)
+	handle(g, route{method: http.MethodPost, path: "/v1/memories/copy", id: "copyMemories", tag: tagMemory,
+		scope: apikey.Admin, bytes: smallBody, summary: "Load what another workspace remembers, whose key is given"},
+		g.copyMemories)
 }
 
 type dumpOutput struct{ Body func(huma.Context) }
@@ -93,7 +102,8 @@ func (g *Gateway) copyMemories(ctx context.Context, in *struct {
 }) (*bodyOf[LoadedMemories], error) {
 	from, err := g.Keys.Principal(ctx, in.Body.From)
 	if fault.CodeOf(err) == fault.NotFound || err == nil && !apikey.Read.Allows(from.Scopes) {
-		return nil, fault.New(fault.OutOfScope, "from_key is not good", "give a key of the workspace that is to be copied, with the scope read")
+		return nil, fault.New(fault.OutOfScope, "from_key is not good",
+			"give a key of the workspace that is to be copied, with the scope read")
 	}
 	if err != nil {
 		return nil, err

@@ -41,15 +41,22 @@ func (g *Gateway) eraseRoutes() {
 	accepted := content("application/json", schemaOf[ErasureReport](g))
 	responses := func() map[string]*huma.Response {
 		return map[string]*huma.Response{"202": {Description: "Accepted", Content: accepted},
-			"200": {Description: "The erase has ended, or with dry_run the plan", Content: content("application/json", &huma.Schema{OneOf: []*huma.Schema{schemaOf[ErasureReport](g), schemaOf[erase.Plan](g)}})}}
+			"200": {Description: "The erase has ended, or with dry_run the plan",
+				Content: content("application/json",
+					&huma.Schema{OneOf: []*huma.Schema{schemaOf[ErasureReport](g), schemaOf[erase.Plan](g)}})}}
 	}
-	handle(g, route{method: http.MethodDelete, path: "/v1/workspace", id: "eraseWorkspace", tag: tagErase, scope: apikey.Admin, status: http.StatusAccepted, responses: responses(),
+	handle(g, route{method: http.MethodDelete, path: "/v1/workspace", id: "eraseWorkspace", tag: tagErase,
+		scope: apikey.Admin, status: http.StatusAccepted, responses: responses(),
 		summary: "Erase the workspace of the key, with everything in it",
-		about:   "From the answer on nobody enters it; its keys end with it. What was deleted is counted, and what is left, which must be nothing."}, g.eraseWorkspace)
-	handle(g, route{method: http.MethodDelete, path: "/v1/conversations/{id}", id: "eraseConversation", tag: tagErase, scope: apikey.Admin, status: http.StatusAccepted, responses: responses(),
+		about: "From the answer on nobody enters it; its keys end with it. What was deleted is counted, and what " +
+			"is left, which must be nothing."}, g.eraseWorkspace)
+	handle(g, route{method: http.MethodDelete, path: "/v1/conversations/{id}", id: "eraseConversation", tag: tagErase,
+		scope: apikey.Admin, status: http.StatusAccepted, responses: responses(),
 		summary: "Erase a conversation: messages, turns, runs, calls of models and tools",
-		about:   "What came of it and of nothing else, memories and skills, is kept without its source, quarantined or deleted. A skill with other sources stays."}, g.eraseConversation)
-	handle(g, route{method: http.MethodGet, path: "/v1/erasures/{id}", id: "showErasure", tag: tagErase, scope: apikey.Admin, summary: "Show how far an erase is"}, g.showErasure)
+		about: "What came of it and of nothing else, memories and skills, is kept without its source, quarantined " +
+			"or deleted. A skill with other sources stays."}, g.eraseConversation)
+	handle(g, route{method: http.MethodGet, path: "/v1/erasures/{id}", id: "showErasure", tag: tagErase,
+		scope: apikey.Admin, summary: "Show how far an erase is"}, g.showErasure)
 }
 
 func (g *Gateway) eraseWorkspace(ctx context.Context, in *struct{ EraseOptions }) (*erasedOutput, error) {
@@ -128,7 +135,8 @@ func (g *Gateway) awaitErase(ctx context.Context, e erase.Erasure, patience time
 func (g *Gateway) erasure(e erase.Erasure) ErasureReport {
 	out := ErasureReport{Erasure: e}
 	if e.Conversation != 0 {
-		out.Links = &ErasureLinks{Self: g.link("/v1/erasures/%d", e.ID), Temporal: g.Options.WorkflowLink(e.WorkflowID())}
+		out.Links = &ErasureLinks{Self: g.link("/v1/erasures/%d", e.ID),
+			Temporal: g.Options.WorkflowLink(e.WorkflowID())}
 	}
 	return out
 }

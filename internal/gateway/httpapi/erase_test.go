@@ -18,7 +18,8 @@ func TestAWorkspaceIsErasedOverHTTP(t *testing.T) {
 	b := setup(t)
 	b.distilled()
 	for _, scope := range []apikey.Scope{apikey.Read, apikey.Write} {
-		b.do(request{method: http.MethodDelete, path: "/v1/workspace", key: b.makeKey(b.Workspace, scope)}).refused(fault.OutOfScope)
+		b.do(request{method: http.MethodDelete, path: "/v1/workspace", key: b.makeKey(b.Workspace, scope)}).
+			refused(fault.OutOfScope)
 	}
 	var plan erase.Plan
 	b.do(request{method: http.MethodDelete, path: "/v1/workspace?dry_run=true"}).into(http.StatusOK, &plan)
@@ -37,7 +38,8 @@ func TestAWorkspaceIsErasedOverHTTP(t *testing.T) {
 			t.Errorf("%d rows are left in %s", n, table)
 		}
 	}
-	if res := b.get("/v1/skills"); res.status != http.StatusUnauthorized && res.status != http.StatusNotFound && res.status != http.StatusGone {
+	if res := b.get("/v1/skills"); res.status != http.StatusUnauthorized && res.status != http.StatusNotFound &&
+		res.status != http.StatusGone {
 		t.Errorf("the key still opens: %d %s", res.status, res.body)
 	}
 	fresh, err := b.Store.Workspace(t.Context(), b.Workspace.Name, true)
@@ -60,7 +62,8 @@ func TestAConversationIsErasedOverHTTP(t *testing.T) {
 	const path = "/v1/conversations/a%2Fb%20c"
 	b.do(request{method: http.MethodDelete, path: "/v1/conversations/unknown"}).refused(fault.NotFound)
 	b.do(request{method: http.MethodDelete, path: path + "?derived=burn"}).refused(fault.InvalidArgument)
-	b.do(request{method: http.MethodDelete, path: path, key: b.makeKey(b.Workspace, apikey.Write)}).refused(fault.OutOfScope)
+	b.do(request{method: http.MethodDelete, path: path, key: b.makeKey(b.Workspace, apikey.Write)}).
+		refused(fault.OutOfScope)
 
 	var e httpapi.ErasureReport
 	b.do(request{method: http.MethodDelete, path: path}).into(http.StatusAccepted, &e)
@@ -70,7 +73,8 @@ func TestAConversationIsErasedOverHTTP(t *testing.T) {
 	for !e.Ended {
 		b.get(e.Links.Self).into(http.StatusOK, &e)
 	}
-	if e.Deleted["messages"] != 2 || e.Deleted["conversations"] != 1 || e.Deleted["turns"] != 1 || e.Deleted["llm_calls"] != 1 || e.Deleted["skills"] != 0 {
+	if e.Deleted["messages"] != 2 || e.Deleted["conversations"] != 1 || e.Deleted["turns"] != 1 ||
+		e.Deleted["llm_calls"] != 1 || e.Deleted["skills"] != 0 {
 		t.Errorf("deleted %v", e.Deleted)
 	}
 	b.do(request{method: http.MethodDelete, path: path}).refused(fault.NotFound)

@@ -22,14 +22,21 @@ type eventsInput struct {
 }
 
 func (g *Gateway) eventRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/v1/runs/{id}/events", id: "runEvents", tag: tagRuns, scope: apikey.Read,
+	handle(g, route{method: http.MethodGet, path: "/v1/runs/{id}/events", id: "runEvents", tag: tagRuns,
+		scope:   apikey.Read,
 		summary: "Watch a run until it has ended",
-		about: "Server-sent events: `progress`, with the stages of its tasks or the steps of its agent, whenever they have changed; `end`, with the run's report (of a turn: with the answer), when the run has ended, after which the stream closes. " +
-			"An event's id stands for what it tells, so a stream that was cut goes on where it stopped; one whose `end` was seen is answered with 204, at which a browser's EventSource stops. " +
-			"`error` has the members of any error, when the stream cannot go on; `stopping` says that the gateway stops. The run goes on after either: ask again.",
+		about: "Server-sent events: `progress`, with the stages of its tasks or the steps of its agent, whenever " +
+			"they have changed; `end`, with the run's report (of a turn: with the answer), when the run has ended, " +
+			"after which the stream closes. " +
+			"An event's id stands for what it tells, so a stream that was cut goes on where it stopped; one whose " +
+			"`end` was seen is answered with 204, at which a browser's EventSource stops. " +
+			"`error` has the members of any error, when the stream cannot go on; `stopping` says that the gateway " +
+			"stops. The run goes on after either: ask again.",
 		responses: map[string]*huma.Response{
-			"200": {Description: "The events; the data of each is how far the run is, of the last one its report", Content: content(eventText, &huma.Schema{
-				OneOf: []*huma.Schema{schemaOf[distill.Progress](g), schemaOf[distill.Report](g), schemaOf[AgentProgress](g), schemaOf[inspect.AgentReport](g)}})},
+			"200": {Description: "The events; the data of each is how far the run is, of the last one its report",
+				Content: content(eventText, &huma.Schema{
+					OneOf: []*huma.Schema{schemaOf[distill.Progress](g), schemaOf[distill.Report](g),
+						schemaOf[AgentProgress](g), schemaOf[inspect.AgentReport](g)}})},
 			"204": {Description: "The end was seen before"}},
 	}, g.runEvents)
 }
@@ -61,9 +68,13 @@ func (g *Gateway) watched(ctx context.Context, ref run.Ref) (watched, error) {
 		return watched{}, err
 	}
 	if kind != run.Distill {
-		return watched{progress: g.agentProgress(ref), report: func(ctx context.Context) (any, error) { return g.Runs.AgentReport(ctx, ref) }}, nil
+		return watched{progress: g.agentProgress(ref), report: func(ctx context.Context) (any, error) {
+			return g.Runs.AgentReport(ctx, ref)
+		}}, nil
 	}
-	return watched{progress: g.distillProgress(ref), report: func(ctx context.Context) (any, error) { return g.report(ctx, ref) }}, nil
+	return watched{progress: g.distillProgress(ref), report: func(ctx context.Context) (any, error) {
+		return g.report(ctx, ref)
+	}}, nil
 }
 
 func (g *Gateway) distillProgress(ref run.Ref) func(context.Context) (any, bool, error) {

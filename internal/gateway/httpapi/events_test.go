@@ -83,15 +83,18 @@ func TestARunIsWatchedUntilItsEnd(t *testing.T) {
 		}
 	})
 	end := events[len(events)-1]
-	if status != http.StatusOK || len(events) < 2 || end.name != "end" || end.report.Outcome != run.Completed || end.report.Tasks[0].SkillID == 0 {
+	if status != http.StatusOK || len(events) < 2 || end.name != "end" || end.report.Outcome != run.Completed ||
+		end.report.Tasks[0].SkillID == 0 {
 		t.Fatalf("status %d, %d events, the last %+v", status, len(events), end)
 	}
 	for i, e := range events[:len(events)-1] {
-		if e.name != "progress" || e.id == "" || e.id == events[i+1].id || e.data == events[i+1].data || e.progress.Run != 1 || strings.Contains(e.data, "messages") {
+		if e.name != "progress" || e.id == "" || e.id == events[i+1].id || e.data == events[i+1].data ||
+			e.progress.Run != 1 || strings.Contains(e.data, "messages") {
 			t.Errorf("event %d is %q, id %q: %s", i, e.name, e.id, e.data)
 		}
 	}
-	if p := events[len(events)-2].progress; len(p.Tasks) != 1 || p.Tasks[0].Key != end.report.Tasks[0].Key || p.Tasks[0].Name == "" || p.Tasks[0].Stage == "" || p.Calls == 0 {
+	if p := events[len(events)-2].progress; len(p.Tasks) != 1 || p.Tasks[0].Key != end.report.Tasks[0].Key ||
+		p.Tasks[0].Name == "" || p.Tasks[0].Stage == "" || p.Calls == 0 {
 		t.Errorf("before the end: %+v", p)
 	}
 	// After a cut the stream goes on, and after the end there is nothing to go on with.
@@ -100,7 +103,8 @@ func TestARunIsWatchedUntilItsEnd(t *testing.T) {
 	if len(rest) != 1 || rest[0].id != end.id {
 		t.Errorf("after the first event: %+v", rest)
 	}
-	if status := b.watch("/v1/runs/1/events", end.id, func(e sent) { t.Errorf("after the end: %+v", e) }); status != http.StatusNoContent {
+	if status := b.watch("/v1/runs/1/events", end.id, func(e sent) { t.Errorf("after the end: %+v", e) }); status !=
+		http.StatusNoContent {
 		t.Errorf("after the end: status %d", status)
 	}
 	b.get("/v1/runs/9/events").refused(fault.NotFound)

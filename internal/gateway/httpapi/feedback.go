@@ -27,8 +27,12 @@ type FeedbackNoted struct {
 }
 
 func (g *Gateway) feedbackRoutes() {
-	handle(g, route{method: http.MethodPost, path: "/v1/feedback", id: "giveFeedback", tag: tagMemory, scope: apikey.Write, bytes: smallBody, summary: "Say whether an answer was good, and what would have been right",
-		about: "A bad answer becomes a hard case, from which the bank of memory skills evolves; a good one halves the failures of its question. Of a turn both count for the memory skills behind what it was shown."}, g.giveFeedback)
+	handle(g, route{method: http.MethodPost, path: "/v1/feedback", id: "giveFeedback", tag: tagMemory,
+		scope: apikey.Write, bytes: smallBody,
+		summary: "Say whether an answer was good, and what would have been right",
+		about: "A bad answer becomes a hard case, from which the bank of memory skills evolves; a good one halves " +
+			"the failures of its question. Of a turn both count for the memory skills behind what it was shown."},
+		g.giveFeedback)
 }
 
 func (g *Gateway) giveFeedback(ctx context.Context, in *struct {

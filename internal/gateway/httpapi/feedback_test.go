@@ -27,7 +27,8 @@ func TestFeedbackOnATurnOpensItsCaseAndClosesIt(t *testing.T) {
 	b.post("/v1/turns", message("c", 1, "Where does Vera live?")).into(http.StatusOK, nil)
 	rate := func(body map[string]any, once string) (out httpapi.FeedbackNoted) {
 		t.Helper()
-		b.do(request{method: http.MethodPost, path: "/v1/feedback", body: body, header: map[string]string{"Idempotency-Key": once}}).into(http.StatusOK, &out)
+		b.do(request{method: http.MethodPost, path: "/v1/feedback", body: body,
+			header: map[string]string{"Idempotency-Key": once}}).into(http.StatusOK, &out)
 		return out
 	}
 	turn := func(more map[string]any) map[string]any {
@@ -47,13 +48,16 @@ func TestFeedbackOnATurnOpensItsCaseAndClosesIt(t *testing.T) {
 	}
 	open, err := b.Learning.Cases.List(t.Context(), b.Workspace.ID, "", 100)
 	testkit.Must(t, err)
-	if len(open) != 1 || open[0].ID != bad.Case || open[0].Prediction != "In Oslo." || open[0].Run == 0 || open[0].Conversation == 0 {
+	if len(open) != 1 || open[0].ID != bad.Case || open[0].Prediction != "In Oslo." || open[0].Run == 0 ||
+		open[0].Conversation == 0 {
 		t.Errorf("cases %+v", open)
 	}
-	if good := rate(turn(map[string]any{"rating": "good"}), "2"); good.Question != bad.Question || good.Case != 0 || b.cases() != 0 {
+	if good := rate(turn(map[string]any{"rating": "good"}), "2"); good.Question != bad.Question || good.Case != 0 ||
+		b.cases() != 0 {
 		t.Errorf("%+v, %d cases are open", good, b.cases())
 	}
-	if corrected := rate(map[string]any{"question": "Where does Otto live?", "correction": "In Bergen."}, "3"); corrected.Case == 0 || corrected.Case == bad.Case {
+	if corrected := rate(map[string]any{"question": "Where does Otto live?", "correction": "In Bergen."},
+		"3"); corrected.Case == 0 || corrected.Case == bad.Case {
 		t.Errorf("%+v", corrected)
 	}
 }
@@ -65,12 +69,14 @@ func TestFeedbackThatCannotBeNotedSaysWhy(t *testing.T) {
 		body any
 		code fault.Code
 	}{
-		"of no turn":           {map[string]any{"rating": "bad", "conversation": "none", "message_id": "m1"}, fault.NotFound},
-		"of half a turn":       {map[string]any{"rating": "bad", "message_id": "m1"}, fault.NotFound},
-		"of no rating":         {map[string]any{"question": "Who?"}, fault.InvalidArgument},
-		"of another rating":    {map[string]any{"question": "Who?", "rating": "fine"}, fault.InvalidArgument},
-		"about nothing":        {map[string]any{"rating": "good"}, fault.InvalidArgument},
-		"good, and corrected":  {map[string]any{"rating": "good", "question": "Who?", "correction": "Me."}, fault.InvalidArgument},
+		"of no turn": {map[string]any{"rating": "bad", "conversation": "none", "message_id": "m1"},
+			fault.NotFound},
+		"of half a turn":    {map[string]any{"rating": "bad", "message_id": "m1"}, fault.NotFound},
+		"of no rating":      {map[string]any{"question": "Who?"}, fault.InvalidArgument},
+		"of another rating": {map[string]any{"question": "Who?", "rating": "fine"}, fault.InvalidArgument},
+		"about nothing":     {map[string]any{"rating": "good"}, fault.InvalidArgument},
+		"good, and corrected": {map[string]any{"rating": "good", "question": "Who?", "correction": "Me."},
+			fault.InvalidArgument},
 		"of a bank not there":  {map[string]any{"rating": "bad", "question": "Who?", "bank": "none"}, fault.NotFound},
 		"of what is no object": {"[]", fault.InvalidArgument},
 	} {
@@ -78,7 +84,8 @@ func TestFeedbackThatCannotBeNotedSaysWhy(t *testing.T) {
 		b.post("/v1/feedback", c.body).refused(c.code)
 	}
 	reader := b.makeKey(b.Workspace, apikey.Read)
-	b.do(request{method: http.MethodPost, path: "/v1/feedback", key: reader, body: map[string]any{"rating": "bad", "question": "Who?"}}).refused(fault.OutOfScope)
+	b.do(request{method: http.MethodPost, path: "/v1/feedback", key: reader,
+		body: map[string]any{"rating": "bad", "question": "Who?"}}).refused(fault.OutOfScope)
 	if n := b.cases(); n != 0 {
 		t.Errorf("%d cases were made", n)
 	}

@@ -85,10 +85,22 @@ func description() huma.Config {
 	c := huma.DefaultConfig("Cairn", "1")
 	c.Info.Description = "A durable memory and skill engine for AI agents. The workspace comes from the key."
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		bearer: {Type: "http", Scheme: "bearer", Description: "A key that `cairn keys create` made, with the scopes read, write or admin."}}
-	c.Tags = []*huma.Tag{{Name: tagTurns, Description: "Messages are answered, and what was said is reviewed"}, {Name: tagMemory, Description: "What is known of the user, in every prompt"},
-		{Name: tagWorking, Description: "Threads that have grown too long for a model"}, {Name: tagSettings, Description: "What the workspace chose for itself"}, {Name: tagTools, Description: "What agents can do, for programs"}, {Name: tagDistill, Description: "Conversations become skills"}, {Name: tagBanks, Description: "Memory skills: how conversations become memories, and the policy that chooses"}, {Name: tagRuns, Description: "What became of a request"},
-		{Name: tagSkills, Description: "Skills, their versions and packages"}, {Name: tagApproval, Description: "Changes that wait for a person"}, {Name: tagSchedules, Description: "What is done again and again"}, {Name: tagReflections, Description: "What days of conversations came to"}, {Name: tagErase, Description: "Everything of a workspace or conversation, gone and counted"}, {Name: tagHealth, Description: "For those who run the gateway"}}
+		bearer: {Type: "http", Scheme: "bearer",
+			Description: "A key that `cairn keys create` made, with the scopes read, write or admin."}}
+	c.Tags = []*huma.Tag{{Name: tagTurns, Description: "Messages are answered, and what was said is reviewed"},
+		{Name: tagMemory, Description: "What is known of the user, in every prompt"},
+		{Name: tagWorking, Description: "Threads that have grown too long for a model"},
+		{Name: tagSettings, Description: "What the workspace chose for itself"},
+		{Name: tagTools, Description: "What agents can do, for programs"},
+		{Name: tagDistill, Description: "Conversations become skills"},
+		{Name: tagBanks, Description: "Memory skills: how conversations become memories, and the policy that chooses"},
+		{Name: tagRuns, Description: "What became of a request"},
+		{Name: tagSkills, Description: "Skills, their versions and packages"},
+		{Name: tagApproval, Description: "Changes that wait for a person"},
+		{Name: tagSchedules, Description: "What is done again and again"},
+		{Name: tagReflections, Description: "What days of conversations came to"},
+		{Name: tagErase, Description: "Everything of a workspace or conversation, gone and counted"},
+		{Name: tagHealth, Description: "For those who run the gateway"}}
 	c.DocsPath, c.SchemasPath, c.CreateHooks = "", "", nil // no page from foreign servers, no $schema in every answer
 	return c
 }

@@ -36,10 +36,14 @@ type Check struct {
 }
 
 func (g *Gateway) healthRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/healthz", id: "health", tag: tagHealth, summary: "Tell that the process answers"},
+	handle(g, route{method: http.MethodGet, path: "/healthz", id: "health", tag: tagHealth,
+		summary: "Tell that the process answers"},
 		func(context.Context, *struct{}) (*bodyOf[Health], error) { return &bodyOf[Health]{Health{"ok"}}, nil })
-	handle(g, route{method: http.MethodGet, path: "/readyz", id: "ready", tag: tagHealth, summary: "Tell whether the database, with this program's schema, and Temporal answer",
-		responses: map[string]*huma.Response{"503": {Description: "Something is missing", Content: content("application/json", schemaOf[Readiness](g))}}}, g.ready)
+	handle(g, route{method: http.MethodGet, path: "/readyz", id: "ready", tag: tagHealth,
+		summary: "Tell whether the database, with this program's schema, and Temporal answer",
+		responses: map[string]*huma.Response{
+			"503": {Description: "Something is missing",
+				Content: content("application/json", schemaOf[Readiness](g))}}}, g.ready)
 	if g.Options.Metrics != "off" {
 		g.mux.HandleFunc("GET /metrics", g.metrics)
 	}
@@ -56,10 +60,11 @@ func (g *Gateway) ready(ctx context.Context, _ *struct{}) (*struct {
 	checks := []struct {
 		name string
 		ask  func(context.Context) error
-	}{{"database", g.Probes.Database}, {"temporal", g.Probes.Temporal}, {"schema", func(ctx context.Context) (err error) {
-		out.Body.Schema, err = g.Probes.Schema(ctx)
-		return err
-	}}}
+	}{{"database", g.Probes.Database}, {"temporal", g.Probes.Temporal},
+		{"schema", func(ctx context.Context) (err error) {
+			out.Body.Schema, err = g.Probes.Schema(ctx)
+			return err
+		}}}
 	out.Body.Checks = make([]Check, len(checks))
 	var asking sync.WaitGroup
 	for i, c := range checks {

@@ -59,9 +59,11 @@ func unrouted(refuse http.Handler, r *http.Request) *Problem {
 	was := &refusal{header: http.Header{}}
 	refuse.ServeHTTP(was, r)
 	if was.status == http.StatusMethodNotAllowed {
-		return problem(fault.MethodNotAllowed, fmt.Sprintf("%s does not take %s", r.URL.Path, r.Method), "").with("Allow", was.header.Get("Allow"))
+		return problem(fault.MethodNotAllowed, fmt.Sprintf("%s does not take %s", r.URL.Path, r.Method), "").
+			with("Allow", was.header.Get("Allow"))
 	}
-	return problem(fault.NotFound, fmt.Sprintf("there is no route %s %s", r.Method, r.URL.Path), "/openapi.json describes the routes")
+	return problem(fault.NotFound, fmt.Sprintf("there is no route %s %s", r.Method, r.URL.Path),
+		"/openapi.json describes the routes")
 }
 
 // refusal keeps what the router says of a request that has no route.

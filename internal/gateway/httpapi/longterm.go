@@ -53,7 +53,8 @@ func (q MetadataQuery) members() (out memory.Metadata, err error) {
 		return nil, nil
 	}
 	if err := json.Unmarshal([]byte(q.Metadata), &out); err != nil || len(out) == 0 {
-		return nil, fault.New(fault.InvalidArgument, "query.metadata is no JSON object with members", `send metadata={"topic":"pets"}, percent-encoded`)
+		return nil, fault.New(fault.InvalidArgument, "query.metadata is no JSON object with members",
+			`send metadata={"topic":"pets"}, percent-encoded`)
 	}
 	return out, nil
 }
@@ -64,7 +65,8 @@ func (q LongTermQuery) filter() (out memory.Filter, err error) {
 	}
 	if q.Cursor != "" {
 		if out.After, err = strconv.ParseInt(q.Cursor, 10, 64); err != nil || out.After < 0 {
-			return out, fault.New(fault.InvalidArgument, fmt.Sprintf("%q is no cursor", q.Cursor), "send next_cursor of the page before as it is")
+			return out, fault.New(fault.InvalidArgument, fmt.Sprintf("%q is no cursor", q.Cursor),
+				"send next_cursor of the page before as it is")
 		}
 	}
 	out.Targets, out.Newest = q.Targets, q.Sort == "-created"
@@ -87,11 +89,19 @@ type DeletedMemories struct {
 type WorkspaceView dump.Counts
 
 func (g *Gateway) longTermRoutes() {
-	handle(g, route{method: http.MethodDelete, path: "/v1/memories", id: "deleteMemories", tag: tagMemory, scope: apikey.Admin, summary: "Forget all long-term memories that a filter chooses; their history stays"}, g.deleteMemories)
-	handle(g, route{method: http.MethodPost, path: "/v1/memories/{id}/restore", id: "restoreMemory", tag: tagMemory, scope: apikey.Write, bytes: smallBody, summary: "Have a long-term memory say again what it said, whatever its status"}, g.restoreMemory)
-	handle(g, route{method: http.MethodGet, path: "/v1/targets", id: "listTargets", tag: tagMemory, scope: apikey.Read, summary: "List whom and what there are memories about"}, g.listTargets)
-	handle(g, route{method: http.MethodPut, path: "/v1/targets/{type}/{target}", id: "describeTarget", tag: tagMemory, scope: apikey.Write, bytes: smallBody, summary: "Register a target, or say what is remembered about it"}, g.describeTarget)
-	handle(g, route{method: http.MethodGet, path: "/v1/workspace", id: "showWorkspace", tag: tagMemory, scope: apikey.Read, summary: "Show the workspace of the key, with how much there is in it"}, g.showWorkspace)
+	handle(g, route{method: http.MethodDelete, path: "/v1/memories", id: "deleteMemories", tag: tagMemory,
+		scope: apikey.Admin, summary: "Forget all long-term memories that a filter chooses; their history stays"},
+		g.deleteMemories)
+	handle(g, route{method: http.MethodPost, path: "/v1/memories/{id}/restore", id: "restoreMemory", tag: tagMemory,
+		scope: apikey.Write, bytes: smallBody,
+		summary: "Have a long-term memory say again what it said, whatever its status"}, g.restoreMemory)
+	handle(g, route{method: http.MethodGet, path: "/v1/targets", id: "listTargets", tag: tagMemory, scope: apikey.Read,
+		summary: "List whom and what there are memories about"}, g.listTargets)
+	handle(g, route{method: http.MethodPut, path: "/v1/targets/{type}/{target}", id: "describeTarget", tag: tagMemory,
+		scope: apikey.Write, bytes: smallBody, summary: "Register a target, or say what is remembered about it"},
+		g.describeTarget)
+	handle(g, route{method: http.MethodGet, path: "/v1/workspace", id: "showWorkspace", tag: tagMemory,
+		scope: apikey.Read, summary: "Show the workspace of the key, with how much there is in it"}, g.showWorkspace)
 }
 
 // entry reads a memory of any type, long-term ones whole.
@@ -100,7 +110,8 @@ func (g *Gateway) entry(ctx context.Context, id string) (memory.Entry, error) {
 	if err != nil || len(found) == 1 {
 		return first(found), err
 	}
-	return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("there is no memory %q", id), "GET /v1/memories lists them")
+	return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("there is no memory %q", id),
+		"GET /v1/memories lists them")
 }
 
 func first[T any](all []T) (out T) {
@@ -110,7 +121,8 @@ func first[T any](all []T) (out T) {
 	return out
 }
 
-func (g *Gateway) listLongTerm(ctx context.Context, in LongTermQuery, all bool, limit int) (*bodyOf[MemoryList], error) {
+func (g *Gateway) listLongTerm(ctx context.Context, in LongTermQuery, all bool, limit int) (*bodyOf[MemoryList],
+	error) {
 	out := &bodyOf[MemoryList]{MemoryList{Memories: []Memory{}, Usage: map[memory.Type]int{}}}
 	who := person(ctx, IdempotencyKey{})
 	if len(in.IDs) > 0 {
@@ -138,7 +150,10 @@ func (g *Gateway) listLongTerm(ctx context.Context, in LongTermQuery, all bool, 
 func (g *Gateway) addLongTerm(ctx context.Context, once IdempotencyKey, m NewMemory) (promptmemory.Written, error) {
 	who := person(ctx, once)
 	who.Subject = agent.MemoryScope{Type: m.Type, Target: m.Target}
-	w, err := written(memory.Type(m.Type))(g.LongTerm.AddMemories(ctx, who, []longterm.NewMemory{{Content: m.Content, WhenToUse: m.WhenToUse, Metadata: m.Metadata, EventTime: m.EventTime, Importance: m.Importance}}))
+	w, err := written(memory.Type(m.Type))(
+		g.LongTerm.AddMemories(ctx, who, []longterm.NewMemory{
+			{Content: m.Content, WhenToUse: m.WhenToUse, Metadata: m.Metadata, EventTime: m.EventTime,
+				Importance: m.Importance}}))
 	if err != nil {
 		return promptmemory.Written{}, err
 	}
@@ -156,7 +171,8 @@ func written(t memory.Type) func([]longterm.ItemResult, error) (*bodyOf[MemoryWr
 			out.Action = i.Status
 			out.IDs = append(out.IDs, i.ID)
 			if i.Merged != "" {
-				out.Warnings = append(out.Warnings, fmt.Sprintf("memory %s said the same and is now part of %s", i.Merged, i.ID))
+				out.Warnings = append(out.Warnings,
+					fmt.Sprintf("memory %s said the same and is now part of %s", i.Merged, i.ID))
 			}
 		}
 		return &bodyOf[MemoryWritten]{out}, nil
@@ -190,7 +206,8 @@ func (g *Gateway) restoreMemory(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return written(e.Type)(g.LongTerm.Restore(ctx, person(ctx, in.IdempotencyKey), longterm.RestoreArgs{ID: in.ID, Version: in.Version}))
+	return written(e.Type)(g.LongTerm.Restore(ctx, person(ctx, in.IdempotencyKey),
+		longterm.RestoreArgs{ID: in.ID, Version: in.Version}))
 }
 
 func (g *Gateway) listTargets(ctx context.Context, _ *struct{}) (*bodyOf[MemoryTargets], error) {

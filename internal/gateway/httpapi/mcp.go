@@ -23,7 +23,8 @@ func (g *Gateway) mcpRoute() {
 	handler := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
 		s, _ := r.Context().Value(serverKey{}).(*mcp.Server)
 		return s
-	}, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: min(g.Options.RequestBytes, mcpBody),
+	}, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true,
+		MaxRequestBodyBytes:        min(g.Options.RequestBytes, mcpBody),
 		DisableLocalhostProtection: true}) // it guards servers without keys
 	g.mux.HandleFunc("POST /mcp", func(w http.ResponseWriter, r *http.Request) {
 		refused := g.foreign(r)
@@ -49,10 +50,12 @@ func (g *Gateway) foreign(r *http.Request) *Problem {
 	}
 	page, err := url.Parse(origin)
 	own, _ := url.Parse(g.Options.PublicBaseURL)
-	if err == nil && (page.Hostname() == "localhost" || net.ParseIP(page.Hostname()).IsLoopback() || own != nil && own.Host != "" && page.Scheme == own.Scheme && page.Host == own.Host) {
+	if err == nil && (page.Hostname() == "localhost" || net.ParseIP(page.Hostname()).IsLoopback() || own != nil &&
+		own.Host != "" && page.Scheme == own.Scheme && page.Host == own.Host) {
 		return nil
 	}
-	return problem(fault.OutOfScope, fmt.Sprintf("a page of %.100q may not use /mcp", origin), "set PUBLIC_BASE_URL to the gateway's own address, or send no Origin")
+	return problem(fault.OutOfScope, fmt.Sprintf("a page of %.100q may not use /mcp", origin),
+		"set PUBLIC_BASE_URL to the gateway's own address, or send no Origin")
 }
 
 // mcpBody is a tool's arguments with what goes round them, in bytes.
@@ -64,7 +67,9 @@ func (g *Gateway) mcpServer(r *http.Request) (*mcp.Server, *Problem) {
 	if refused != nil {
 		return nil, refused
 	}
-	s, err := mcpserver.New(mcpserver.Options{Name: g.Options.MCPName, Registry: g.Offered, Profile: r.URL.Query().Get("profile"), Workspace: h.Workspace.ID, MayWrite: apikey.Write.Allows(h.Scopes), Log: g.Log})
+	s, err := mcpserver.New(mcpserver.Options{Name: g.Options.MCPName, Registry: g.Offered,
+		Profile: r.URL.Query().Get("profile"), Workspace: h.Workspace.ID, MayWrite: apikey.Write.Allows(h.Scopes),
+		Log: g.Log})
 	if err != nil {
 		if fault.CodeOf(err) == fault.Internal {
 			return nil, g.problemFrom(r.Context(), "mcp", err)

@@ -32,7 +32,9 @@ func (k keyed) RoundTrip(r *http.Request) (*http.Response, error) {
 func (b *bundle) speak(key, profile string) (*mcp.ClientSession, error) {
 	b.T.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	s, err := client.Connect(b.T.Context(), &mcp.StreamableClientTransport{Endpoint: b.url + "/mcp?profile=" + profile, HTTPClient: &http.Client{Transport: keyed(key)}, MaxRetries: -1, DisableStandaloneSSE: true}, nil)
+	s, err := client.Connect(b.T.Context(),
+		&mcp.StreamableClientTransport{Endpoint: b.url + "/mcp?profile=" + profile,
+			HTTPClient: &http.Client{Transport: keyed(key)}, MaxRetries: -1, DisableStandaloneSSE: true}, nil)
 	if err == nil {
 		b.T.Cleanup(func() { s.Close() })
 	}
@@ -78,7 +80,8 @@ func TestEveryToolIsListedAndCalledOverMCP(t *testing.T) {
 	for i, tool := range listed.Tools {
 		spec := offered[i]
 		a := tool.Annotations
-		if tool.Name != spec.Name || tool.Description == "" || a.ReadOnlyHint != spec.ReadOnly || a.DestructiveHint == nil || *a.DestructiveHint != spec.Destructive ||
+		if tool.Name != spec.Name || tool.Description == "" || a.ReadOnlyHint != spec.ReadOnly ||
+			a.DestructiveHint == nil || *a.DestructiveHint != spec.Destructive ||
 			a.IdempotentHint && !spec.ReadOnly || a.OpenWorldHint == nil || *a.OpenWorldHint {
 			t.Errorf("%d: %+v, annotations %+v", i, tool, a)
 		}
@@ -106,18 +109,25 @@ func TestEveryToolIsListedAndCalledOverMCP(t *testing.T) {
 // worked are arguments with which tools succeed, in the order of the registry:
 // a tool without any here is only called wrongly.
 var worked = map[string]any{
-	"read_meta_memory":       map[string]any{},
-	"vector_retrieve_memory": map[string]any{"query_items": []any{map[string]any{"memory_type": "tool", "memory_target": "tool_guidelines", "query": "web_search"}}},
-	"soul_update":            map[string]any{"content": "Answer briefly."},
-	"memory_save":            map[string]any{"content": "Lives in Osaka."},
-	"memory_replace":         map[string]any{"store": "core", "match": "Osaka", "content": "Lives in Kyoto."},
-	"memory_remove":          map[string]any{"store": "core", "match": "Kyoto"},
-	"memory_batch":           map[string]any{"store": "core", "operations": []any{map[string]any{"op": "add", "content": "Works at night."}}},
-	"memory_search":          map[string]any{"query": "night"},
-	"add_memory":             map[string]any{"memory_type": "personal", "memory_target": "ada", "memory_content": "Ada rows on Sundays."},
-	"summary_memory":         map[string]any{"messages": []any{map[string]any{"role": "user", "content": "I tune pianos.", "timestamp": "2026-03-01T12:00:00Z"}}},
+	"read_meta_memory": map[string]any{},
+	"vector_retrieve_memory": map[string]any{
+		"query_items": []any{map[string]any{"memory_type": "tool", "memory_target": "tool_guidelines",
+			"query": "web_search"}}},
+	"soul_update":    map[string]any{"content": "Answer briefly."},
+	"memory_save":    map[string]any{"content": "Lives in Osaka."},
+	"memory_replace": map[string]any{"store": "core", "match": "Osaka", "content": "Lives in Kyoto."},
+	"memory_remove":  map[string]any{"store": "core", "match": "Kyoto"},
+	"memory_batch": map[string]any{"store": "core",
+		"operations": []any{map[string]any{"op": "add", "content": "Works at night."}}},
+	"memory_search": map[string]any{"query": "night"},
+	"add_memory": map[string]any{"memory_type": "personal", "memory_target": "ada",
+		"memory_content": "Ada rows on Sundays."},
+	"summary_memory": map[string]any{
+		"messages": []any{map[string]any{"role": "user", "content": "I tune pianos.",
+			"timestamp": "2026-03-01T12:00:00Z"}}},
 	"skill_save": map[string]any{"name": "brew-tea", "description": "Brews a pot of tea",
-		"content": "## When to Use\nSomebody wants tea.\n\n## Procedure\n1. Boil water.\n2. Pour it over the leaves.\n\n## Pitfalls\nCold water.\n\n## Verification\nIt smells of tea.\n"},
+		"content": "## When to Use\nSomebody wants tea.\n\n## Procedure\n1. Boil water.\n2. Pour it over the " +
+			"leaves.\n\n## Pitfalls\nCold water.\n\n## Verification\nIt smells of tea.\n"},
 	"skill_list":   map[string]any{},
 	"skill_view":   map[string]any{"name": "brew-tea"},
 	"skill_patch":  map[string]any{"name": "brew-tea", "old_string": "Boil water.", "new_string": "Boil fresh water."},
@@ -139,7 +149,8 @@ func TestTheDefaultProfileIsTheDesignsList(t *testing.T) {
 	}
 	all := names(b.key, "")
 	slices.Sort(all)
-	if want := "memory_save memory_search read_history_memory read_meta_memory skill_delete skill_list skill_patch skill_save skill_view soul_update vector_retrieve_memory"; strings.Join(all, " ") != want {
+	if want := "memory_save memory_search read_history_memory read_meta_memory skill_delete skill_list skill_patch " +
+		"skill_save skill_view soul_update vector_retrieve_memory"; strings.Join(all, " ") != want {
 		t.Errorf("by default it offers %v", all)
 	}
 	for _, name := range names(b.makeKey(b.Workspace, apikey.Read), mcpserver.All) {
@@ -169,17 +180,23 @@ func TestTheRetrievalProfileReadsLongTermMemory(t *testing.T) {
 	if strings.Join(names, " ") != "read_meta_memory vector_retrieve_memory read_history_memory" {
 		t.Errorf("it offers %v", names)
 	}
-	if r := b.call(s, "read_meta_memory", map[string]any{}, nil); !strings.Contains(fmt.Sprint(r.StructuredContent), "- personal(alice): ") {
+	if r := b.call(s, "read_meta_memory", map[string]any{}, nil); !strings.Contains(fmt.Sprint(r.StructuredContent),
+		"- personal(alice): ") {
 		t.Errorf("the targets are %v", r.StructuredContent)
 	}
-	query := map[string]any{"query_items": []any{map[string]any{"memory_type": "personal", "memory_target": "alice", "query": "where Alice flies from"}}, "workspace_id": "other"}
-	if r := b.call(s, "vector_retrieve_memory", query, nil); r.IsError || !strings.Contains(fmt.Sprint(r.StructuredContent), "memory_id="+id) {
+	query := map[string]any{"query_items": []any{
+		map[string]any{"memory_type": "personal", "memory_target": "alice", "query": "where Alice flies from"}},
+		"workspace_id": "other"}
+	if r := b.call(s, "vector_retrieve_memory", query, nil); r.IsError ||
+		!strings.Contains(fmt.Sprint(r.StructuredContent), "memory_id="+id) {
 		t.Errorf("found %v", r.StructuredContent)
 	}
-	if r := b.call(s, "read_history_memory", map[string]any{"memory_ids": []string{id}}, nil); !r.IsError || !strings.Contains(fmt.Sprint(r.StructuredContent), "leads to no session") {
+	if r := b.call(s, "read_history_memory", map[string]any{"memory_ids": []string{id}}, nil); !r.IsError ||
+		!strings.Contains(fmt.Sprint(r.StructuredContent), "leads to no session") {
 		t.Errorf("read %v", r.StructuredContent)
 	}
-	if r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "memory_save", Arguments: map[string]any{"content": "x"}}); err == nil {
+	if r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "memory_save",
+		Arguments: map[string]any{"content": "x"}}); err == nil {
 		t.Errorf("it saves: %+v", r)
 	}
 }
@@ -201,7 +218,8 @@ func TestTheMemoryProfileChangesLongTermMemory(t *testing.T) {
 			t.Errorf("%s takes %s", tool.Name, raw)
 		}
 	}
-	if strings.Join(names, " ") != "read_meta_memory vector_retrieve_memory read_history_memory add_memory update_memory delete_memory summary_memory" {
+	if strings.Join(names, " ") != "read_meta_memory vector_retrieve_memory read_history_memory add_memory "+
+		"update_memory delete_memory summary_memory" {
 		t.Errorf("it offers %v", names)
 	}
 	ada := func(more map[string]any) map[string]any {
@@ -211,19 +229,25 @@ func TestTheMemoryProfileChangesLongTermMemory(t *testing.T) {
 	said := func(r *mcp.CallToolResult) string { return fmt.Sprint(r.StructuredContent) }
 	meta := mcp.Meta{mcpserver.OnceKey: "add-1"}
 	for range 2 {
-		if r := b.call(s, "add_memory", ada(map[string]any{"memory_content": "Ada rows on Sundays."}), meta); r.IsError || !strings.Contains(said(r), "added") {
+		if r := b.call(s, "add_memory", ada(map[string]any{"memory_content": "Ada rows on Sundays."}),
+			meta); r.IsError || !strings.Contains(said(r), "added") {
 			t.Errorf("adding: %v", said(r))
 		}
 	}
 	var id string
-	testkit.Must(t, b.connect().QueryRow(t.Context(), "select external_id from cairn.memories where type = 'personal' and origin = 'agent'").Scan(&id))
-	if r := b.call(s, "update_memory", map[string]any{"memory_type": "personal", "memory_target": "bob", "memory_id": id, "memory_content": "x"}, nil); !r.IsError || !strings.Contains(said(r), string(fault.OutOfScope)) {
+	testkit.Must(t, b.connect().QueryRow(t.Context(),
+		"select external_id from cairn.memories where type = 'personal' and origin = 'agent'").Scan(&id))
+	if r := b.call(s, "update_memory", map[string]any{"memory_type": "personal", "memory_target": "bob",
+		"memory_id": id, "memory_content": "x"}, nil); !r.IsError ||
+		!strings.Contains(said(r), string(fault.OutOfScope)) {
 		t.Errorf("as if it were another's: %v", said(r))
 	}
-	if r := b.call(s, "update_memory", ada(map[string]any{"memory_id": id, "memory_content": "Ada rows on Mondays."}), nil); r.IsError {
+	if r := b.call(s, "update_memory", ada(map[string]any{"memory_id": id, "memory_content": "Ada rows on Mondays."}),
+		nil); r.IsError {
 		t.Errorf("correcting: %v", said(r))
 	}
-	query := map[string]any{"query_items": []any{map[string]any{"memory_type": "personal", "memory_target": "ada", "query": "when Ada rows"}}}
+	query := map[string]any{"query_items": []any{
+		map[string]any{"memory_type": "personal", "memory_target": "ada", "query": "when Ada rows"}}}
 	if r := b.call(s, "vector_retrieve_memory", query, nil); !strings.Contains(said(r), "Mondays") {
 		t.Errorf("found %v", said(r))
 	}
@@ -233,15 +257,18 @@ func TestTheMemoryProfileChangesLongTermMemory(t *testing.T) {
 	if r := b.call(s, "vector_retrieve_memory", query, nil); strings.Contains(said(r), "Mondays") {
 		t.Errorf("found what was forgotten: %v", said(r))
 	}
-	session := map[string]any{"messages": []any{map[string]any{"role": "user", "content": "I tune pianos."}, map[string]any{"role": "assistant", "content": "Noted."}}}
+	session := map[string]any{"messages": []any{map[string]any{"role": "user", "content": "I tune pianos."},
+		map[string]any{"role": "assistant", "content": "Noted."}}}
 	first := b.call(s, "summary_memory", session, nil)
 	if again := b.call(s, "summary_memory", session, nil); first.IsError || said(again) != said(first) {
 		t.Errorf("a session is taken as %v, then as %v", said(first), said(again))
 	}
 	request, _ := first.StructuredContent.(map[string]any)["request_id"].(string)
 	b.get("/v1/requests/"+request).into(http.StatusOK, nil)
-	for _, bad := range []map[string]any{{}, {"messages": []any{map[string]any{"role": "user", "content": "x", "timestamp": "yesterday"}}}} {
-		if r := b.call(s, "summary_memory", bad, nil); !r.IsError || !strings.Contains(said(r), string(fault.InvalidArgument)) {
+	for _, bad := range []map[string]any{{},
+		{"messages": []any{map[string]any{"role": "user", "content": "x", "timestamp": "yesterday"}}}} {
+		if r := b.call(s, "summary_memory", bad, nil); !r.IsError ||
+			!strings.Contains(said(r), string(fault.InvalidArgument)) {
 			t.Errorf("%v: %v", bad, said(r))
 		}
 	}
@@ -259,20 +286,24 @@ func TestACallOverMCPIsDoneOnceAsAnAgent(t *testing.T) {
 	testkit.Must(t, err)
 	meta := mcp.Meta{mcpserver.OnceKey: "call-1"}
 	first := b.call(s, "memory_save", map[string]any{"content": "Lives in Osaka."}, meta)
-	if again := b.call(s, "memory_save", map[string]any{"content": "Lives in Osaka."}, meta); fmt.Sprint(again.StructuredContent) != fmt.Sprint(first.StructuredContent) {
+	if again := b.call(s, "memory_save", map[string]any{"content": "Lives in Osaka."},
+		meta); fmt.Sprint(again.StructuredContent) != fmt.Sprint(first.StructuredContent) {
 		t.Errorf("again: %+v", again.StructuredContent)
 	}
-	if fresh := b.call(s, "memory_save", map[string]any{"content": "Lives in Osaka."}, nil); !strings.Contains(fmt.Sprint(fresh.StructuredContent), "unchanged") {
+	if fresh := b.call(s, "memory_save", map[string]any{"content": "Lives in Osaka."},
+		nil); !strings.Contains(fmt.Sprint(fresh.StructuredContent), "unchanged") {
 		t.Errorf("under an id of its own: %+v", fresh.StructuredContent)
 	}
-	if other := b.call(s, "memory_save", map[string]any{"content": "Lives in Kyoto."}, meta); !other.IsError || !strings.Contains(fmt.Sprint(other.StructuredContent), string(fault.OpReused)) {
+	if other := b.call(s, "memory_save", map[string]any{"content": "Lives in Kyoto."}, meta); !other.IsError ||
+		!strings.Contains(fmt.Sprint(other.StructuredContent), string(fault.OpReused)) {
 		t.Errorf("another call under the same key: %+v", other.StructuredContent)
 	}
 	if bad := b.call(s, "memory_save", map[string]any{"content": "x"}, mcp.Meta{mcpserver.OnceKey: 7}); !bad.IsError {
 		t.Errorf("under a number: %+v", bad.StructuredContent)
 	}
 	var list httpapi.MemoryList
-	if b.get("/v1/memories").into(http.StatusOK, &list); len(list.Memories) != 1 || list.Memories[0].Origin != string(agent.OriginAgent) {
+	if b.get("/v1/memories").into(http.StatusOK, &list); len(list.Memories) != 1 ||
+		list.Memories[0].Origin != string(agent.OriginAgent) {
 		t.Errorf("kept %+v", list.Memories)
 	}
 }
@@ -288,22 +319,30 @@ func TestOverMCPAKeySpeaksForItsWorkspaceOnly(t *testing.T) {
 	testkit.Must(t, err)
 	b.call(ours, "memory_save", map[string]any{"content": "The cat is called Miso."}, mcp.Meta{mcpserver.OnceKey: "k"})
 	look := map[string]any{"query": "What is the cat called?"}
-	if found := b.call(ours, "memory_search", look, nil); !strings.Contains(fmt.Sprint(found.StructuredContent), "Miso") {
+	if found := b.call(ours, "memory_search", look, nil); !strings.Contains(fmt.Sprint(found.StructuredContent),
+		"Miso") {
 		t.Errorf("ours finds %+v", found.StructuredContent)
 	}
-	if found := b.call(theirs, "memory_search", look, nil); strings.Contains(fmt.Sprint(found.StructuredContent), "Miso") {
+	if found := b.call(theirs, "memory_search", look, nil); strings.Contains(fmt.Sprint(found.StructuredContent),
+		"Miso") {
 		t.Errorf("theirs finds %+v", found.StructuredContent)
 	}
 	// The same key of a call means another call in another workspace.
-	if saved := b.call(theirs, "memory_save", map[string]any{"content": "The dog is called Natto."}, mcp.Meta{mcpserver.OnceKey: "k"}); saved.IsError {
+	if saved := b.call(theirs, "memory_save", map[string]any{"content": "The dog is called Natto."},
+		mcp.Meta{mcpserver.OnceKey: "k"}); saved.IsError {
 		t.Errorf("theirs saves %+v", saved.StructuredContent)
 	}
-	if _, err := b.speak("cairn_"+strings.Repeat("A", 43), ""); err == nil || !strings.Contains(err.Error(), "Unauthorized") {
+	if _, err := b.speak("cairn_"+strings.Repeat("A", 43), ""); err == nil ||
+		!strings.Contains(err.Error(), "Unauthorized") {
 		t.Errorf("a wrong key: %v", err)
 	}
-	b.do(request{method: http.MethodPost, path: "/mcp", header: map[string]string{"Authorization": ""}, body: `{}`}).refused(fault.Unauthenticated)
-	for origin, ok := range map[string]bool{"http://localhost:6274": true, "http://127.0.0.1:9": true, "http://evil.example.com": false, "null": false, "http://10.0.0.1": false} {
-		r := b.do(request{method: http.MethodPost, path: "/mcp", header: map[string]string{"Origin": origin, "Accept": "application/json, text/event-stream"}, body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`})
+	b.do(request{method: http.MethodPost, path: "/mcp", header: map[string]string{"Authorization": ""}, body: `{}`}).
+		refused(fault.Unauthenticated)
+	for origin, ok := range map[string]bool{"http://localhost:6274": true, "http://127.0.0.1:9": true,
+		"http://evil.example.com": false, "null": false, "http://10.0.0.1": false} {
+		r := b.do(request{method: http.MethodPost, path: "/mcp",
+			header: map[string]string{"Origin": origin, "Accept": "application/json, text/event-stream"},
+			body:   `{"jsonrpc":"2.0","id":1,"method":"ping"}`})
 		if ok != (r.status == http.StatusOK) || !ok && r.status != http.StatusForbidden {
 			b.T.Errorf("a page of %s: %d %s", origin, r.status, r.body)
 		}

@@ -12,8 +12,9 @@ import (
 
 // mem0Routes serve clients of mem0.
 func (g *Gateway) mem0Routes() {
-	s := mem0api.Services{Keys: g.Keys, Runs: g.Runs, Workspaces: g.Workspaces, Memory: g.Memory, LongTerm: g.LongTerm, Progressive: g.Progressive,
-		Finder: g.Finder, Embedder: g.Embedder}
+	s := mem0api.Services{Keys: g.Keys, Runs: g.Runs, Workspaces: g.Workspaces, Memory: g.Memory, LongTerm: g.LongTerm,
+		Progressive: g.Progressive,
+		Finder:      g.Finder, Embedder: g.Embedder}
 	o := mem0api.Options{Root: g.Options.Mem0Compat == "root", Model: g.Options.Model, TurnSpec: g.Options.TurnSpec}
 	mem0api.Mount(g.mux, s, o, door{g})
 }
@@ -34,7 +35,8 @@ func (d door) Refuse(ctx context.Context, doing string, err error) mem0api.Refus
 	return mem0api.Refusal{Status: p.status, Header: p.header, Code: p.Code, Message: p.Message, Hint: p.Hint}
 }
 
-func (d door) Await(ctx context.Context, ref run.Ref, patience time.Duration, look func() (run.Status, error)) (run.Status, error) {
+func (d door) Await(ctx context.Context, ref run.Ref, patience time.Duration,
+	look func() (run.Status, error)) (run.Status, error) {
 	return d.g.await(ctx, ref, patience, nil, look)
 }
 

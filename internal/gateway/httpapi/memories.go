@@ -49,14 +49,23 @@ type MemoryPath struct {
 func (g *Gateway) memoryRoutes() {
 	const path = "/v1/memories/{id}"
 	written := content("application/json", schemaOf[MemoryWritten](g))
-	handle(g, route{method: http.MethodGet, path: "/v1/memories", id: "listMemories", tag: tagMemory, scope: apikey.Read, summary: "List the memories that stand in every prompt, and how full their stores are; with memory_types, targets or ids, long-term ones"}, g.listMemories)
-	handle(g, route{method: http.MethodPost, path: "/v1/memories", id: "addMemory", tag: tagMemory, scope: apikey.Write, status: http.StatusCreated, bytes: smallBody, summary: "Remember a fact",
-		about:     "A fact that is known already changes nothing. A secret, or a text that reads like an attack, is refused.",
-		responses: map[string]*huma.Response{"200": {Description: "It was known already", Content: written}, "201": {Description: "It is remembered", Content: written}}}, g.addMemory)
-	handle(g, route{method: http.MethodGet, path: path, id: "showMemory", tag: tagMemory, scope: apikey.Read, summary: "Show a memory, whatever its status"}, g.showMemory)
-	handle(g, route{method: http.MethodPut, path: path, id: "updateMemory", tag: tagMemory, scope: apikey.Write, bytes: smallBody, summary: "Change what a memory says"}, g.updateMemory)
-	handle(g, route{method: http.MethodDelete, path: path, id: "deleteMemory", tag: tagMemory, scope: apikey.Write, summary: "Forget a memory; its history stays"}, g.deleteMemory)
-	handle(g, route{method: http.MethodGet, path: path + "/history", id: "memoryHistory", tag: tagMemory, scope: apikey.Read, summary: "Show what a memory has said, the latest first"}, g.memoryHistory)
+	handle(g, route{method: http.MethodGet, path: "/v1/memories", id: "listMemories", tag: tagMemory,
+		scope: apikey.Read, summary: "List the memories that stand in every prompt, and how full their stores are; " +
+			"with memory_types, targets or ids, long-term ones"}, g.listMemories)
+	handle(g, route{method: http.MethodPost, path: "/v1/memories", id: "addMemory", tag: tagMemory, scope: apikey.Write,
+		status: http.StatusCreated, bytes: smallBody, summary: "Remember a fact",
+		about: "A fact that is known already changes nothing. A secret, or a text that reads like an attack, is " +
+			"refused.",
+		responses: map[string]*huma.Response{"200": {Description: "It was known already", Content: written},
+			"201": {Description: "It is remembered", Content: written}}}, g.addMemory)
+	handle(g, route{method: http.MethodGet, path: path, id: "showMemory", tag: tagMemory, scope: apikey.Read,
+		summary: "Show a memory, whatever its status"}, g.showMemory)
+	handle(g, route{method: http.MethodPut, path: path, id: "updateMemory", tag: tagMemory, scope: apikey.Write,
+		bytes: smallBody, summary: "Change what a memory says"}, g.updateMemory)
+	handle(g, route{method: http.MethodDelete, path: path, id: "deleteMemory", tag: tagMemory, scope: apikey.Write,
+		summary: "Forget a memory; its history stays"}, g.deleteMemory)
+	handle(g, route{method: http.MethodGet, path: path + "/history", id: "memoryHistory", tag: tagMemory,
+		scope: apikey.Read, summary: "Show what a memory has said, the latest first"}, g.memoryHistory)
 }
 
 func (g *Gateway) listMemories(ctx context.Context, in *struct {
@@ -68,7 +77,8 @@ func (g *Gateway) listMemories(ctx context.Context, in *struct {
 	if in.given() {
 		return g.listLongTerm(ctx, in.LongTermQuery, in.All, in.Limit)
 	}
-	listing, err := g.Memory.List(ctx, person(ctx, IdempotencyKey{}), promptmemory.ListArgs{Store: in.Store, All: in.All, Limit: in.Limit})
+	listing, err := g.Memory.List(ctx, person(ctx, IdempotencyKey{}),
+		promptmemory.ListArgs{Store: in.Store, All: in.All, Limit: in.Limit})
 	out := &bodyOf[MemoryList]{MemoryList{Memories: []Memory{}, Usage: listing.Usage}}
 	for _, e := range listing.Entries {
 		out.Body.Memories = append(out.Body.Memories, Memory(e))
@@ -84,7 +94,8 @@ func (g *Gateway) addMemory(ctx context.Context, in *struct {
 	Body   MemoryWritten
 }, error) {
 	save := func() (promptmemory.Written, error) {
-		return g.Memory.Save(ctx, person(ctx, in.IdempotencyKey), promptmemory.SaveArgs{Content: in.Body.Content, Store: in.Body.Store})
+		return g.Memory.Save(ctx, person(ctx, in.IdempotencyKey),
+			promptmemory.SaveArgs{Content: in.Body.Content, Store: in.Body.Store})
 	}
 	if in.Body.Type != "" {
 		save = func() (promptmemory.Written, error) { return g.addLongTerm(ctx, in.IdempotencyKey, in.Body) }
@@ -120,9 +131,12 @@ func (g *Gateway) updateMemory(ctx context.Context, in *struct {
 		return nil, err
 	}
 	if slices.Contains(memory.LongTermTypes, e.Type) {
-		return written(e.Type)(g.LongTerm.UpdateMemories(ctx, who, []longterm.ChangedMemory{{ID: in.ID, Content: in.Body.Content, Metadata: in.Body.Metadata, Expected: in.Body.Expected}}))
+		return written(e.Type)(g.LongTerm.UpdateMemories(ctx, who,
+			[]longterm.ChangedMemory{{ID: in.ID, Content: in.Body.Content, Metadata: in.Body.Metadata,
+				Expected: in.Body.Expected}}))
 	}
-	w, err := g.Memory.Replace(ctx, who, promptmemory.ReplaceArgs{Store: string(e.Type), Match: in.ID, Content: in.Body.Content})
+	w, err := g.Memory.Replace(ctx, who, promptmemory.ReplaceArgs{Store: string(e.Type), Match: in.ID,
+		Content: in.Body.Content})
 	return &bodyOf[MemoryWritten]{MemoryWritten(w)}, err
 }
 

@@ -32,10 +32,14 @@ type PendingMemoryPath struct {
 
 func (g *Gateway) pendingMemoryRoutes() {
 	const path = "/v1/memories/pending"
-	handle(g, route{method: http.MethodGet, path: path, id: "listPendingMemories", tag: tagApproval, scope: apikey.Read, summary: "List the memory writes that wait for approval, the oldest first"}, g.listPendingMemories)
-	handle(g, route{method: http.MethodPost, path: path + "/{id}/approve", id: "approveMemory", tag: tagApproval, scope: apikey.Admin, summary: "Do what a memory write that waits wanted",
-		about: "It is a conflict, and the write is dropped, when an entry that it changes has moved on since."}, g.approveMemory)
-	handle(g, route{method: http.MethodPost, path: path + "/{id}/reject", id: "rejectMemory", tag: tagApproval, scope: apikey.Admin, summary: "Drop a memory write that waits"}, g.rejectMemory)
+	handle(g, route{method: http.MethodGet, path: path, id: "listPendingMemories", tag: tagApproval, scope: apikey.Read,
+		summary: "List the memory writes that wait for approval, the oldest first"}, g.listPendingMemories)
+	handle(g, route{method: http.MethodPost, path: path + "/{id}/approve", id: "approveMemory", tag: tagApproval,
+		scope: apikey.Admin, summary: "Do what a memory write that waits wanted",
+		about: "It is a conflict, and the write is dropped, when an entry that it changes has moved on since."},
+		g.approveMemory)
+	handle(g, route{method: http.MethodPost, path: path + "/{id}/reject", id: "rejectMemory", tag: tagApproval,
+		scope: apikey.Admin, summary: "Drop a memory write that waits"}, g.rejectMemory)
 }
 
 func (g *Gateway) listPendingMemories(ctx context.Context, in *struct {
@@ -57,7 +61,8 @@ func (g *Gateway) rejectMemory(ctx context.Context, in *pendingMemoryInput) (*bo
 	return decided(g.Memory.Reject, ctx, in)
 }
 
-func decided(decide func(context.Context, agent.Actor, int64) (promptmemory.Decided, error), ctx context.Context, in *pendingMemoryInput) (*bodyOf[DecidedPending], error) {
+func decided(decide func(context.Context, agent.Actor, int64) (promptmemory.Decided, error), ctx context.Context,
+	in *pendingMemoryInput) (*bodyOf[DecidedPending], error) {
 	d, err := decide(ctx, person(ctx, in.IdempotencyKey), in.ID)
 	return &bodyOf[DecidedPending]{DecidedPending(d)}, err
 }

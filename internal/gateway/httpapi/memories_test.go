@@ -21,8 +21,11 @@ import (
 // writes first, and returns the number of what waits.
 func (b *bundle) waiting(content string) int64 {
 	b.T.Helper()
-	b.do(request{method: http.MethodPatch, path: "/v1/settings", body: map[string]any{"write_approval": map[string]any{"memory": "all"}}}).into(http.StatusOK, nil)
-	w, err := b.Memory.Save(b.T.Context(), agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginAgent, Op: "test/" + content}, promptmemory.SaveArgs{Content: content})
+	b.do(request{method: http.MethodPatch, path: "/v1/settings",
+		body: map[string]any{"write_approval": map[string]any{"memory": "all"}}}).into(http.StatusOK, nil)
+	w, err := b.Memory.Save(b.T.Context(),
+		agent.Actor{Workspace: b.Workspace.ID, Origin: agent.OriginAgent, Op: "test/" + content},
+		promptmemory.SaveArgs{Content: content})
 	testkit.Must(b.T, err)
 	if w.Action != memorywrite.Staged {
 		b.T.Fatalf("written as %+v", w)
@@ -33,7 +36,9 @@ func (b *bundle) waiting(content string) int64 {
 func TestMemoriesAreKeptOverHTTP(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
-	add := request{method: http.MethodPost, path: "/v1/memories", body: map[string]any{"content": "Lives in Osaka.", "store": "profile"}, header: map[string]string{"Idempotency-Key": "k1"}}
+	add := request{method: http.MethodPost, path: "/v1/memories",
+		body:   map[string]any{"content": "Lives in Osaka.", "store": "profile"},
+		header: map[string]string{"Idempotency-Key": "k1"}}
 	var w, again httpapi.MemoryWritten
 	b.do(add).into(http.StatusCreated, &w)
 	b.do(add).into(http.StatusCreated, &again)
@@ -46,12 +51,15 @@ func TestMemoriesAreKeptOverHTTP(t *testing.T) {
 	if again.Action != memorywrite.Unchanged {
 		t.Errorf("what is known was %s", again.Action)
 	}
-	b.post("/v1/memories", map[string]any{"content": "The password is hunter2-Zq81Kd02, AKIAIOSFODNN7EXAMPLE."}).refused(fault.SecretDetected)
+	b.post("/v1/memories", map[string]any{"content": "The password is hunter2-Zq81Kd02, AKIAIOSFODNN7EXAMPLE."}).
+		refused(fault.SecretDetected)
 
 	path := "/v1/memories/" + w.IDs[0]
-	b.do(request{method: http.MethodPut, path: path, body: map[string]any{"content": "Lives in Kyoto."}}).into(http.StatusOK, &again)
+	b.do(request{method: http.MethodPut, path: path, body: map[string]any{"content": "Lives in Kyoto."}}).
+		into(http.StatusOK, &again)
 	var e httpapi.Memory
-	if b.get(path).into(http.StatusOK, &e); e.Content != "Lives in Kyoto." || e.Version != 2 || e.Origin != string(agent.OriginUser) || e.Type != memory.Profile {
+	if b.get(path).into(http.StatusOK, &e); e.Content != "Lives in Kyoto." || e.Version != 2 ||
+		e.Origin != string(agent.OriginUser) || e.Type != memory.Profile {
 		t.Errorf("shown as %+v", e)
 	}
 	b.do(request{method: http.MethodDelete, path: path}).into(http.StatusOK, &again)
@@ -59,11 +67,13 @@ func TestMemoriesAreKeptOverHTTP(t *testing.T) {
 	if b.get("/v1/memories").into(http.StatusOK, &list); len(list.Memories) != 0 || len(list.Usage) != 2 {
 		t.Errorf("listed %+v", list)
 	}
-	if b.get("/v1/memories?all=true&store=profile").into(http.StatusOK, &list); len(list.Memories) != 1 || list.Memories[0].Status != memory.Removed {
+	if b.get("/v1/memories?all=true&store=profile").into(http.StatusOK, &list); len(list.Memories) != 1 ||
+		list.Memories[0].Status != memory.Removed {
 		t.Errorf("listed %+v", list)
 	}
 	var h httpapi.MemoryHistory
-	if b.get(path+"/history").into(http.StatusOK, &h); len(h.Revisions) != 3 || h.Revisions[1].Content != "Lives in Kyoto." || h.Revisions[2].Content != "Lives in Osaka." {
+	if b.get(path+"/history").into(http.StatusOK, &h); len(h.Revisions) != 3 ||
+		h.Revisions[1].Content != "Lives in Kyoto." || h.Revisions[2].Content != "Lives in Osaka." {
 		t.Errorf("history %+v", h)
 	}
 	b.get("/v1/memories/none").refused(fault.NotFound)
@@ -74,10 +84,12 @@ func TestAMemoryWriteWaitsForAPerson(t *testing.T) {
 	b := idle(t)
 	yes, no := b.waiting("Works at night."), b.waiting("Likes surprises.")
 	var list httpapi.PendingMemories
-	if b.get("/v1/memories/pending").into(http.StatusOK, &list); len(list.Pending) != 2 || list.Pending[0].ID != yes || list.Pending[0].Gist == "" || list.Pending[0].Origin != "agent" {
+	if b.get("/v1/memories/pending").into(http.StatusOK, &list); len(list.Pending) != 2 || list.Pending[0].ID != yes ||
+		list.Pending[0].Gist == "" || list.Pending[0].Origin != "agent" {
 		t.Fatalf("pending %+v", list)
 	}
-	b.do(request{method: http.MethodPost, path: fmt.Sprintf("/v1/memories/pending/%d/approve", yes), key: b.makeKey(b.Workspace, apikey.Write)}).refused(fault.OutOfScope)
+	b.do(request{method: http.MethodPost, path: fmt.Sprintf("/v1/memories/pending/%d/approve", yes),
+		key: b.makeKey(b.Workspace, apikey.Write)}).refused(fault.OutOfScope)
 	var d httpapi.DecidedPending
 	if b.post(fmt.Sprintf("/v1/memories/pending/%d/approve", yes), nil).into(http.StatusOK, &d); d.State != "approved" {
 		t.Errorf("approved: %+v", d)
@@ -87,7 +99,8 @@ func TestAMemoryWriteWaitsForAPerson(t *testing.T) {
 	}
 	b.post(fmt.Sprintf("/v1/memories/pending/%d/reject", no), nil).refused(fault.NotFound)
 	var kept httpapi.MemoryList
-	if b.get("/v1/memories").into(http.StatusOK, &kept); len(kept.Memories) != 1 || kept.Memories[0].Content != "Works at night." {
+	if b.get("/v1/memories").into(http.StatusOK, &kept); len(kept.Memories) != 1 ||
+		kept.Memories[0].Content != "Works at night." {
 		t.Errorf("kept %+v", kept)
 	}
 }
@@ -108,7 +121,8 @@ func TestTheSoulIsChangedAndRolledBackOverHTTP(t *testing.T) {
 		t.Errorf("soul %+v", s)
 	}
 	var h httpapi.SoulHistory
-	if b.get("/v1/soul/history").into(http.StatusOK, &h); len(h.Versions) != 3 || h.Versions[1].Content != "Answer briefly.\nNo emoji." {
+	if b.get("/v1/soul/history").into(http.StatusOK, &h); len(h.Versions) != 3 ||
+		h.Versions[1].Content != "Answer briefly.\nNo emoji." {
 		t.Errorf("history %+v", h)
 	}
 }
@@ -122,21 +136,27 @@ func TestSettingsAreChangedByWhatIsNamed(t *testing.T) {
 	var s settings.Document
 	patch(`{"time_zone":"Asia/Shanghai","nudge":{"every":5},"tokens_per_day":1000}`).into(http.StatusOK, nil)
 	patch(`{"nudge":{"daily_cap":3},"tokens_per_day":null}`).into(http.StatusOK, nil)
-	if b.get("/v1/settings").into(http.StatusOK, &s); s.TimeZone != "Asia/Shanghai" || s.Nudge.Every != 5 || s.Nudge.DailyCap != 3 || s.TokensPerDay != 0 || s.Limits.CoreRunes != 2200 {
+	if b.get("/v1/settings").into(http.StatusOK, &s); s.TimeZone != "Asia/Shanghai" || s.Nudge.Every != 5 ||
+		s.Nudge.DailyCap != 3 || s.TokensPerDay != 0 || s.Limits.CoreRunes != 2200 {
 		t.Errorf("settings %+v", s)
 	}
 	if p := patch(`{"nudge":{"each":5}}`).refused(fault.InvalidArgument); !strings.Contains(p.Message, "each") {
 		t.Errorf("says %q", p.Message)
 	}
-	for body, says := range map[string]string{`{"memory":{"agents":{"personal":"v9"}}}`: `"v9" of the agent memory.agents.personal`, `{"memory":{"agents":{"summarize":"v9"}}}`: "memory.agents.summarize",
-		`{"memory":{"agents":{"cook":"v1"}}}`: "cook", `{"memory":{"modes":{"cook":{"thinking":"none"}}}}`: "cook", `{"memory":{"modes":{"retrieve":{"thinking":"aloud"}}}}`: "memory.modes.retrieve.thinking"} {
+	for body, says := range map[string]string{
+		`{"memory":{"agents":{"personal":"v9"}}}`:  `"v9" of the agent memory.agents.personal`,
+		`{"memory":{"agents":{"summarize":"v9"}}}`: "memory.agents.summarize",
+		`{"memory":{"agents":{"cook":"v1"}}}`:      "cook", `{"memory":{"modes":{"cook":{"thinking":"none"}}}}`: "cook",
+		`{"memory":{"modes":{"retrieve":{"thinking":"aloud"}}}}`: "memory.modes.retrieve.thinking"} {
 		if p := patch(body).refused(fault.InvalidArgument); !strings.Contains(p.Message, says) || p.Hint == "" {
 			t.Errorf("%s is told %q, %q", body, p.Message, p.Hint)
 		}
 	}
 	patch(`{"memory":{"agents":{"personal":"v1"},"modes":{"retrieve":{"profile":"typed"}}}}`).into(http.StatusOK, nil)
-	if b.get("/v1/settings").into(http.StatusOK, &s); s.Memory.Agents.Personal != "v1" || s.Memory.Agents.Summarize != "" || s.Memory.Modes.Retrieve.Profile != settings.Typed {
+	if b.get("/v1/settings").into(http.StatusOK, &s); s.Memory.Agents.Personal != "v1" ||
+		s.Memory.Agents.Summarize != "" || s.Memory.Modes.Retrieve.Profile != settings.Typed {
 		t.Errorf("settings %+v", s.Memory)
 	}
-	b.do(request{method: http.MethodPatch, path: "/v1/settings", body: `{}`, key: b.makeKey(b.Workspace, apikey.Write)}).refused(fault.OutOfScope)
+	b.do(request{method: http.MethodPatch, path: "/v1/settings", body: `{}`,
+		key: b.makeKey(b.Workspace, apikey.Write)}).refused(fault.OutOfScope)
 }

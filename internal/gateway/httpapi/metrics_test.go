@@ -18,13 +18,15 @@ func (m *tally) Handler() http.Handler {
 }
 
 func TestTheCountsAreShownToWhomTheyShallBe(t *testing.T) {
-	for who, status := range map[string]int{"open": http.StatusOK, "key": http.StatusUnauthorized, "off": http.StatusNotFound} {
+	for who, status := range map[string]int{"open": http.StatusOK, "key": http.StatusUnauthorized,
+		"off": http.StatusNotFound} {
 		m := &tally{}
 		g := New(Services{Log: slog.New(slog.DiscardHandler)}, Options{RequestBytes: 1000, Metrics: who}, m)
 		for _, path := range []string{"/healthz", "/v1/runs/1", "/v1/runs/2", "/lost/1"} {
 			g.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil))
 		}
-		if want := []string{"GET /healthz", "GET /v1/runs/{id}", "GET /v1/runs/{id}", ""}; !slices.Equal(m.routes, want) {
+		if want := []string{"GET /healthz", "GET /v1/runs/{id}", "GET /v1/runs/{id}", ""}; !slices.Equal(m.routes,
+			want) {
 			t.Errorf("counted %q", m.routes)
 		}
 		w := httptest.NewRecorder()

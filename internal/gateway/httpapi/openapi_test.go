@@ -39,7 +39,8 @@ func TestTheDescriptionIsWhatTheHandlersAre(t *testing.T) {
 	}
 	for path, methods := range d.Paths {
 		for method, op := range methods {
-			if op.ID == "" || op.Summary == "" || op.Answers["default"] == nil || strings.HasPrefix(path, "/v1/") != (len(op.Security) == 1) {
+			if op.ID == "" || op.Summary == "" || op.Answers["default"] == nil ||
+				strings.HasPrefix(path, "/v1/") != (len(op.Security) == 1) {
 				t.Errorf("%s %s: %+v", method, path, op)
 			}
 		}

@@ -34,8 +34,10 @@ func handle[I, O any](g *Gateway, r route, fn func(context.Context, *I) (*O, err
 	if r.bytes > 0 {
 		limit = min(limit, r.bytes)
 	}
-	op := huma.Operation{OperationID: r.id, Method: r.method, Path: r.path, Summary: r.summary, Description: r.about, Tags: []string{r.tag},
-		DefaultStatus: r.status, MaxBodyBytes: limit + 1, RequestBody: r.body, Responses: r.responses, SkipValidateBody: r.body != nil}
+	op := huma.Operation{OperationID: r.id, Method: r.method, Path: r.path, Summary: r.summary, Description: r.about,
+		Tags:          []string{r.tag},
+		DefaultStatus: r.status, MaxBodyBytes: limit + 1, RequestBody: r.body, Responses: r.responses,
+		SkipValidateBody: r.body != nil}
 	if op.DefaultStatus == 0 {
 		op.DefaultStatus = http.StatusOK
 	}
@@ -46,7 +48,8 @@ func handle[I, O any](g *Gateway, r route, fn func(context.Context, *I) (*O, err
 	if op.Responses == nil {
 		op.Responses = map[string]*huma.Response{}
 	}
-	op.Responses["default"] = &huma.Response{Description: "What went wrong", Content: map[string]*huma.MediaType{"application/json": {Schema: schemaOf[Problem](g)}}}
+	op.Responses["default"] = &huma.Response{Description: "What went wrong",
+		Content: map[string]*huma.MediaType{"application/json": {Schema: schemaOf[Problem](g)}}}
 	huma.Register(g.api, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := fn(ctx, in)
 		if err != nil {

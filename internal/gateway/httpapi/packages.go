@@ -25,15 +25,18 @@ type PackageQuery struct {
 type packageOutput struct{ Body func(huma.Context) }
 
 func (g *Gateway) packageRoutes() {
-	about := "A zip with SKILL.md, scripts and reference documents. The ETag is the SHA-256 of its bytes; a version's package never changes."
+	about := "A zip with SKILL.md, scripts and reference documents. The ETag is the SHA-256 of its bytes; a " +
+		"version's package never changes."
 	responses := func() map[string]*huma.Response {
 		header := func(about string) *huma.Param { return &huma.Param{Schema: text(about)} }
 		return map[string]*huma.Response{
 			"200": {Description: "The package", Content: content("application/zip", binary("")),
-				Headers: map[string]*huma.Param{"ETag": header("SHA-256 of the bytes"), "Content-Disposition": header("The file's name")}},
+				Headers: map[string]*huma.Param{"ETag": header("SHA-256 of the bytes"),
+					"Content-Disposition": header("The file's name")}},
 			"304": {Description: "It is the package of If-None-Match"}}
 	}
-	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/package", id: "packageOfSkill", tag: tagSkills, scope: apikey.Read, responses: responses(),
+	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/package", id: "packageOfSkill", tag: tagSkills,
+		scope: apikey.Read, responses: responses(),
 		summary: "Download the package of the version in force", about: about},
 		func(ctx context.Context, in *struct {
 			SkillPath
@@ -41,7 +44,8 @@ func (g *Gateway) packageRoutes() {
 		}) (*packageOutput, error) {
 			return g.download(ctx, in.ID, 0, in.PackageQuery)
 		})
-	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/versions/{n}/package", id: "packageOfVersion", tag: tagSkills, scope: apikey.Read, responses: responses(),
+	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/versions/{n}/package", id: "packageOfVersion",
+		tag: tagSkills, scope: apikey.Read, responses: responses(),
 		summary: "Download the package of a version", about: about},
 		func(ctx context.Context, in *struct {
 			VersionPath
@@ -63,7 +67,8 @@ func (g *Gateway) download(ctx context.Context, ref string, number int, in Packa
 	}
 	sum := sha256.Sum256(archive)
 	if in.Style == "" && sum != v.PackageSHA {
-		return nil, fault.New(fault.Internal, fmt.Sprintf("the package of skill %d, version %d is damaged", id, v.Number), "restore it from a copy")
+		return nil, fault.New(fault.Internal,
+			fmt.Sprintf("the package of skill %d, version %d is damaged", id, v.Number), "restore it from a copy")
 	}
 	tag := fmt.Sprintf(`"%x"`, sum)
 	return &packageOutput{Body: func(c huma.Context) {

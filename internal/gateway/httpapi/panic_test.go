@@ -16,7 +16,8 @@ func TestAPanicIsAnInternalErrorWithoutDetail(t *testing.T) {
 	g.mux.HandleFunc("GET /panic", func(http.ResponseWriter, *http.Request) { panic("the secret reason") })
 	w := httptest.NewRecorder()
 	g.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/panic", nil))
-	if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), `"code":"internal"`) || strings.Contains(w.Body.String(), "secret") {
+	if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), `"code":"internal"`) ||
+		strings.Contains(w.Body.String(), "secret") {
 		t.Errorf("status %d: %s", w.Code, w.Body)
 	}
 	if !strings.Contains(logged.String(), "the secret reason") {

@@ -37,10 +37,15 @@ type pendingInput struct {
 }
 
 func (g *Gateway) pendingRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/v1/pending", id: "listPending", tag: tagApproval, scope: apikey.Read, summary: "List the changes that wait for approval, the oldest first"}, g.listPending)
-	handle(g, route{method: http.MethodPost, path: "/v1/pending/{id}/approve", id: "approveChange", tag: tagApproval, scope: apikey.Admin,
-		summary: "Make a pending change the version in force", about: "When the skill has moved on since, the change is joined with what it says now; it is a conflict where both have changed the same."}, g.approveChange)
-	handle(g, route{method: http.MethodPost, path: "/v1/pending/{id}/reject", id: "rejectChange", tag: tagApproval, scope: apikey.Admin, status: http.StatusNoContent, summary: "Drop a pending change"}, g.rejectChange)
+	handle(g, route{method: http.MethodGet, path: "/v1/pending", id: "listPending", tag: tagApproval,
+		scope: apikey.Read, summary: "List the changes that wait for approval, the oldest first"}, g.listPending)
+	handle(g, route{method: http.MethodPost, path: "/v1/pending/{id}/approve", id: "approveChange", tag: tagApproval,
+		scope:   apikey.Admin,
+		summary: "Make a pending change the version in force", about: "When the skill has moved on since, the " +
+			"change is joined with what it says now; it is a conflict where both have changed the same."},
+		g.approveChange)
+	handle(g, route{method: http.MethodPost, path: "/v1/pending/{id}/reject", id: "rejectChange", tag: tagApproval,
+		scope: apikey.Admin, status: http.StatusNoContent, summary: "Drop a pending change"}, g.rejectChange)
 }
 
 func (g *Gateway) listPending(ctx context.Context, in *struct {
@@ -55,8 +60,10 @@ func (g *Gateway) listPending(ctx context.Context, in *struct {
 }
 
 func (g *Gateway) pendingChange(p library.Pending) PendingChange {
-	return PendingChange{ID: p.ID, SkillID: p.Skill, Skill: p.Name, Base: p.Base, Description: p.Version.Description, Op: p.Op, Gist: p.Gist, Reason: p.Reason, Origin: p.Origin, State: p.State, CreatedAt: p.CreatedAt, ExpiresAt: p.ExpiresAt,
-		Content: g.contentOf(p.Version)}
+	return PendingChange{ID: p.ID, SkillID: p.Skill, Skill: p.Name, Base: p.Base, Description: p.Version.Description,
+		Op: p.Op, Gist: p.Gist, Reason: p.Reason, Origin: p.Origin, State: p.State, CreatedAt: p.CreatedAt,
+		ExpiresAt: p.ExpiresAt,
+		Content:   g.contentOf(p.Version)}
 }
 
 func (g *Gateway) approveChange(ctx context.Context, in *pendingInput) (*bodyOf[SkillSummary], error) {

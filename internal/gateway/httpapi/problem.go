@@ -92,7 +92,8 @@ func problemOf(err error) *Problem {
 }
 
 func tooLong(limit int64) *Problem {
-	return problem(fault.TooLarge, fmt.Sprintf("the request has more than %d bytes", limit), "send less at once; CAIRN_REQUEST_BYTES is the limit")
+	return problem(fault.TooLarge, fmt.Sprintf("the request has more than %d bytes", limit),
+		"send less at once; CAIRN_REQUEST_BYTES is the limit")
 }
 
 // huma makes all its errors through this one variable.
@@ -120,7 +121,8 @@ func fromHuma(status int, message string, errs ...error) huma.StatusError {
 	case status == http.StatusRequestTimeout:
 		return problem(fault.Unavailable, message, "send the body faster")
 	case status >= http.StatusBadRequest && status < http.StatusInternalServerError:
-		return problem(fault.InvalidArgument, message, "correct it and send it again; /openapi.json describes the routes")
+		return problem(fault.InvalidArgument, message,
+			"correct it and send it again; /openapi.json describes the routes")
 	}
 	return problem(fault.Internal, "unexpected failure", "")
 }

@@ -21,12 +21,14 @@ func TestEveryCodeIsAnsweredAsTheTableSays(t *testing.T) {
 		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
 			t.Fatal(err)
 		}
-		if w.Code != row.HTTP || p.Code != code || p.Retryable != row.Retryable || p.Hint != row.Hint || p.Message != "what happened" {
+		if w.Code != row.HTTP || p.Code != code || p.Retryable != row.Retryable || p.Hint != row.Hint ||
+			p.Message != "what happened" {
 			t.Errorf("%s: status %d, %+v", code, w.Code, p)
 		}
 	}
 	// What fails outside of huma takes the same way.
-	for _, status := range []int{http.StatusNotFound, http.StatusRequestEntityTooLarge, http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError} {
+	for _, status := range []int{http.StatusNotFound, http.StatusRequestEntityTooLarge, http.StatusBadRequest,
+		http.StatusUnprocessableEntity, http.StatusInternalServerError} {
 		p := fromHuma(status, "what happened").(*Problem)
 		if row, known := fault.Table[p.Code]; !known || p.GetStatus() != row.HTTP {
 			t.Errorf("huma's %d became %+v with status %d", status, p, p.GetStatus())
@@ -39,20 +41,24 @@ func TestEveryCodeIsAnsweredAsTheTableSays(t *testing.T) {
 func TestTheExtrasOfAnErrorAreAnswered(t *testing.T) {
 	t.Parallel()
 	err := fault.New(fault.VersionConflict, "it has moved on", "").With("current_version", 7).With("code", "mine")
-	failure := tools.Result{Code: fault.VersionConflict, JSON: []byte(`{"ok":false,"error":{"code":"version_conflict","message":"it has moved on","retryable":false,"current_version":7}}`)}
-	for what, err := range map[string]error{"an error": fmt.Errorf("do something: %w", err), "a tool's failure": failed(failure)} {
+	failure := tools.Result{Code: fault.VersionConflict, JSON: []byte(`{"ok":false,` +
+		`"error":{"code":"version_conflict","message":"it has moved on","retryable":false,"current_version":7}}`)}
+	for what, err := range map[string]error{"an error": fmt.Errorf("do something: %w", err),
+		"a tool's failure": failed(failure)} {
 		w := httptest.NewRecorder()
 		problemOf(err).write(w)
 		var got map[string]any
 		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
 			t.Fatal(err)
 		}
-		if got["current_version"] != 7.0 || got["code"] != "version_conflict" || got["message"] != "it has moved on" || got["hint"] == "" || got["retryable"] != false {
+		if got["current_version"] != 7.0 || got["code"] != "version_conflict" || got["message"] != "it has moved on" ||
+			got["hint"] == "" || got["retryable"] != false {
 			t.Errorf("%s: %s", what, w.Body)
 		}
 	}
 	// Of trouble inside nothing is told.
-	if raw, _ := json.Marshal(problemOf(fault.New(fault.Misconfigured, "x", "").With("host", "db.internal"))); strings.Contains(string(raw), "db.internal") {
+	if raw, _ := json.Marshal(problemOf(fault.New(fault.Misconfigured, "x", "").
+		With("host", "db.internal"))); strings.Contains(string(raw), "db.internal") {
 		t.Errorf("told: %s", raw)
 	}
 }

@@ -49,13 +49,19 @@ type reflectedOutput struct {
 }
 
 func (g *Gateway) reflectionRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/v1/reflections", id: "listReflections", tag: tagReflections, scope: apikey.Read, summary: "List what local dates came to, the latest first"}, g.listReflections)
-	handle(g, route{method: http.MethodGet, path: "/v1/reflections/{date}", id: "showReflection", tag: tagReflections, scope: apikey.Read, summary: "Show a local date with its runs and notes"}, g.showReflection)
+	handle(g, route{method: http.MethodGet, path: "/v1/reflections", id: "listReflections", tag: tagReflections,
+		scope: apikey.Read, summary: "List what local dates came to, the latest first"}, g.listReflections)
+	handle(g, route{method: http.MethodGet, path: "/v1/reflections/{date}", id: "showReflection", tag: tagReflections,
+		scope: apikey.Read, summary: "Show a local date with its runs and notes"}, g.showReflection)
 	accepted := content("application/json", schemaOf[ReflectionsAccepted](g))
-	handle(g, route{method: http.MethodPost, path: "/v1/reflections", id: "reflect", tag: tagReflections, scope: apikey.Write, status: http.StatusAccepted,
-		responses: map[string]*huma.Response{"200": {Description: "All of them have ended", Content: accepted}, "202": {Description: "Accepted", Content: accepted}},
-		summary:   "Look back on a day: notes, memories and skills of its conversations",
-		about:     "Of today what is unread so far is read, of an earlier date what was said on it. A date that is done stays as it is; one that failed is done again. A workspace that has turned reflection off in its settings is refused: turned_off."}, g.reflect)
+	handle(g, route{method: http.MethodPost, path: "/v1/reflections", id: "reflect", tag: tagReflections,
+		scope: apikey.Write, status: http.StatusAccepted,
+		responses: map[string]*huma.Response{"200": {Description: "All of them have ended", Content: accepted},
+			"202": {Description: "Accepted", Content: accepted}},
+		summary: "Look back on a day: notes, memories and skills of its conversations",
+		about: "Of today what is unread so far is read, of an earlier date what was said on it. A date that is " +
+			"done stays as it is; one that failed is done again. A workspace that has turned reflection off in its " +
+			"settings is refused: turned_off."}, g.reflect)
 }
 
 func (g *Gateway) listReflections(ctx context.Context, in *struct {
@@ -78,10 +84,12 @@ func (g *Gateway) reflect(ctx context.Context, in *struct {
 	Wait int `query:"wait" minimum:"0" maximum:"60" doc:"Seconds to wait for the end"`
 	Body ReflectBody
 }) (*reflectedOutput, error) {
-	from, out := asking(ctx), &reflectedOutput{Status: http.StatusOK, Body: ReflectionsAccepted{Reflections: []ReflectionAccepted{}}}
+	from, out := asking(ctx), &reflectedOutput{Status: http.StatusOK,
+		Body: ReflectionsAccepted{Reflections: []ReflectionAccepted{}}}
 	until := time.Now().Add(time.Duration(in.Wait) * time.Second)
 	add := func(o reflection.Opened) error {
-		one := ReflectionAccepted{Date: o.Run.Key, Run: o.Run.Ref.Run, New: o.Made, State: o.Run.Status, Links: g.runLinks(o.Run.Ref.Run, o.Run.WorkflowID)}
+		one := ReflectionAccepted{Date: o.Run.Key, Run: o.Run.Ref.Run, New: o.Made, State: o.Run.Status,
+			Links: g.runLinks(o.Run.Ref.Run, o.Run.WorkflowID)}
 		out.Body.Reflections = append(out.Body.Reflections, one)
 		return nil
 	}
@@ -89,7 +97,8 @@ func (g *Gateway) reflect(ctx context.Context, in *struct {
 	switch {
 	case in.Body.From == "" && in.Body.To == "":
 		var o reflection.Opened
-		if o, err = g.Reflections.Now(ctx, from.Workspace, reflection.DateRequest{Date: in.Body.Date, Redo: in.Body.Redo}); err == nil {
+		if o, err = g.Reflections.Now(ctx, from.Workspace,
+			reflection.DateRequest{Date: in.Body.Date, Redo: in.Body.Redo}); err == nil {
 			err = add(o)
 		}
 	case in.Body.Date != "":

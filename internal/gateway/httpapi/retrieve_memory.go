@@ -44,7 +44,8 @@ type RefineOptions struct {
 }
 
 func (o RefineOptions) refine() memoryagent.Refine {
-	return memoryagent.Refine{Rerank: o.Rerank, Filter: o.Filter, Rewrite: o.Rewrite, MinScore: o.MinScore, Deadline: time.Duration(o.DeadlineMS) * time.Millisecond}
+	return memoryagent.Refine{Rerank: o.Rerank, Filter: o.Filter, Rewrite: o.Rewrite, MinScore: o.MinScore,
+		Deadline: time.Duration(o.DeadlineMS) * time.Millisecond}
 }
 
 // OwnWorkspace lets a request name the workspace of its key.
@@ -55,7 +56,8 @@ type OwnWorkspace struct {
 // check refuses any other workspace: a key opens one.
 func (o OwnWorkspace) check(ctx context.Context) error {
 	if own := asking(ctx).Workspace.Name; o.WorkspaceID != "" && o.WorkspaceID != own {
-		return fault.New(fault.OutOfScope, "the key is not one of the workspace that workspace_id names", "leave workspace_id out, or use a key of that workspace")
+		return fault.New(fault.OutOfScope, "the key is not one of the workspace that workspace_id names",
+			"leave workspace_id out, or use a key of that workspace")
 	}
 	return nil
 }
@@ -86,10 +88,15 @@ type memoryAnswerOutput struct {
 
 func (g *Gateway) retrieveRoutes() {
 	body := content("application/json", schemaOf[MemoryAnswer](g))
-	handle(g, route{method: http.MethodPost, path: "/v1/retrieve_memory", id: "retrieveMemory", tag: tagMemory, scope: apikey.Read, status: http.StatusOK, bytes: smallBody,
-		summary:   "Ask long-term memory",
-		about:     "Mode fast needs neither a model nor Temporal, unless it is to rerank or rewrite. It finds skills beside memories. An agent that is not done in time is answered for by a search; its run goes on, and /v1/requests/{id} has its answer." + streamAbout,
-		responses: map[string]*huma.Response{"200": {Description: "The answer. With stream, the events", Content: events[MemoryAnswer](g)}, "202": {Description: "Accepted, with wait 0", Content: body}}}, g.retrieveMemory)
+	handle(g, route{method: http.MethodPost, path: "/v1/retrieve_memory", id: "retrieveMemory", tag: tagMemory,
+		scope: apikey.Read, status: http.StatusOK, bytes: smallBody,
+		summary: "Ask long-term memory",
+		about: "Mode fast needs neither a model nor Temporal, unless it is to rerank or rewrite. It finds " +
+			"skills beside memories. An agent that is not done in time is answered for by a search; its run goes " +
+			"on, and /v1/requests/{id} has its answer." + streamAbout,
+		responses: map[string]*huma.Response{
+			"200": {Description: "The answer. With stream, the events", Content: events[MemoryAnswer](g)},
+			"202": {Description: "Accepted, with wait 0", Content: body}}}, g.retrieveMemory)
 }
 
 type retrieveInput struct {
@@ -122,8 +129,10 @@ func (in *retrieveInput) question(ctx context.Context, g *Gateway) (q memoryagen
 		return q, err
 	}
 	from := asking(ctx)
-	q = memoryagent.Question{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, Query: in.Body.Query, Mode: in.Body.Mode, Targets: targetsOf(in.Body.Targets), Choices: in.Body.choices(),
-		TimeFilter: in.Body.Time, Refine: in.Body.refine(), TopK: in.Body.TopK, Metadata: in.Body.Metadata, Spec: g.Options.TurnSpec()}
+	q = memoryagent.Question{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, Query: in.Body.Query,
+		Mode: in.Body.Mode, Targets: targetsOf(in.Body.Targets), Choices: in.Body.choices(),
+		TimeFilter: in.Body.Time, Refine: in.Body.refine(), TopK: in.Body.TopK, Metadata: in.Body.Metadata,
+		Spec: g.Options.TurnSpec()}
 	q.Choices.SkillMemory = in.Body.Skills
 	if q.ID, err = oneID(in.IdempotencyKey.Key, in.Body.RequestID); err != nil {
 		return q, err
@@ -136,7 +145,8 @@ func (in *retrieveInput) question(ctx context.Context, g *Gateway) (q memoryagen
 }
 
 // retrieved answers a question within as long as its caller waits.
-func (g *Gateway) retrieved(ctx context.Context, q memoryagent.Question, wait time.Duration) (*memoryAnswerOutput, error) {
+func (g *Gateway) retrieved(ctx context.Context, q memoryagent.Question, wait time.Duration) (*memoryAnswerOutput,
+	error) {
 	if wait == 0 && q.Mode == memoryagent.Agentic {
 		return g.asked(ctx, q)
 	}
@@ -163,7 +173,8 @@ func (g *Gateway) retrieved(ctx context.Context, q memoryagent.Question, wait ti
 // retrieveStream tells how far the agent is that looks, and then the answer. What
 // is wrong with a request, or answered by a search alone, is known before the
 // first event.
-func (g *Gateway) retrieveStream(ctx context.Context, q memoryagent.Question, wait time.Duration) (*repliedOutput, error) {
+func (g *Gateway) retrieveStream(ctx context.Context, q memoryagent.Question, wait time.Duration) (*repliedOutput,
+	error) {
 	var (
 		answer *memoryAnswerOutput
 		failed error
@@ -217,11 +228,14 @@ func (g *Gateway) asked(ctx context.Context, q memoryagent.Question) (*memoryAns
 		return nil, err
 	}
 	links := g.runLinks(r.Ref.Run, r.WorkflowID)
-	return &memoryAnswerOutput{http.StatusAccepted, MemoryAnswer{Mode: memoryagent.Agentic, Status: string(run.Accepted), Memories: []FoundMemory{}, Run: r.Ref.Run, Request: r.Key, Links: &links, Metadata: q.Metadata}}, nil
+	return &memoryAnswerOutput{http.StatusAccepted,
+		MemoryAnswer{Mode: memoryagent.Agentic, Status: string(run.Accepted), Memories: []FoundMemory{}, Run: r.Ref.Run,
+			Request: r.Key, Links: &links, Metadata: q.Metadata}}, nil
 }
 
 func answerOf(a memoryagent.Answer) *MemoryAnswer {
-	out := &MemoryAnswer{Answer: a.Text, Success: a.Status != memoryagent.Failed && a.Status != memoryagent.Partial && a.Status != memoryagent.NoRelevant, Mode: a.Mode, Status: a.Status, Memories: []FoundMemory{},
+	out := &MemoryAnswer{Answer: a.Text, Success: a.Status != memoryagent.Failed && a.Status != memoryagent.Partial &&
+		a.Status != memoryagent.NoRelevant, Mode: a.Mode, Status: a.Status, Memories: []FoundMemory{},
 		Sessions: a.Sessions, Note: a.Note, Run: a.Run, Metadata: a.Metadata}
 	for _, m := range a.Memories {
 		out.Memories = append(out.Memories, FoundMemory(m))

@@ -67,13 +67,18 @@ type RunList struct {
 }
 
 func (g *Gateway) runRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/v1/runs", id: "listRuns", tag: tagRuns, scope: apikey.Read, summary: "List the latest runs, newest first"}, g.listRuns)
-	handle(g, route{method: http.MethodGet, path: "/v1/runs/{id}", id: "showRun", tag: tagRuns, scope: apikey.Read, summary: "Show a run with its tasks, or what its agent did, and every model call"}, g.showRun)
+	handle(g, route{method: http.MethodGet, path: "/v1/runs", id: "listRuns", tag: tagRuns, scope: apikey.Read,
+		summary: "List the latest runs, newest first"}, g.listRuns)
+	handle(g, route{method: http.MethodGet, path: "/v1/runs/{id}", id: "showRun", tag: tagRuns, scope: apikey.Read,
+		summary: "Show a run with its tasks, or what its agent did, and every model call"}, g.showRun)
 	accepted := content("application/json", schemaOf[Accepted](g))
-	handle(g, route{method: http.MethodPost, path: "/v1/runs/{id}/retry", id: "retryRun", tag: tagRuns, scope: apikey.Write, status: http.StatusAccepted,
-		responses: map[string]*huma.Response{"200": {Description: "The run has ended; its report", Content: accepted}, "202": {Description: "Accepted", Content: accepted}},
-		summary:   "Go on with an ended run from its stored replies, or do it again",
-		about:     "Failed tasks are tried again, and only what is missing is paid for. With fresh, the run's next generation asks everything again and pays again."}, g.retryRun)
+	handle(g, route{method: http.MethodPost, path: "/v1/runs/{id}/retry", id: "retryRun", tag: tagRuns,
+		scope: apikey.Write, status: http.StatusAccepted,
+		responses: map[string]*huma.Response{"200": {Description: "The run has ended; its report", Content: accepted},
+			"202": {Description: "Accepted", Content: accepted}},
+		summary: "Go on with an ended run from its stored replies, or do it again",
+		about: "Failed tasks are tried again, and only what is missing is paid for. With fresh, the run's next " +
+			"generation asks everything again and pays again."}, g.retryRun)
 }
 
 func (g *Gateway) listRuns(ctx context.Context, in *struct {
@@ -82,8 +87,11 @@ func (g *Gateway) listRuns(ctx context.Context, in *struct {
 	out := &bodyOf[RunList]{RunList{Runs: []RunSummary{}}}
 	runs, err := g.Runs.List(ctx, workspace(ctx), in.Limit)
 	for _, r := range runs {
-		out.Body.Runs = append(out.Body.Runs, RunSummary{Run: r.Ref.Run, Kind: r.Kind, Title: r.Title, Request: r.Key, Generation: r.Generation, Attempt: r.Attempt,
-			Status: r.Status, Outcome: r.Outcome, Reason: r.Reason, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt, Links: g.runLinks(r.Ref.Run, r.WorkflowID)})
+		out.Body.Runs = append(out.Body.Runs,
+			RunSummary{Run: r.Ref.Run, Kind: r.Kind, Title: r.Title, Request: r.Key, Generation: r.Generation,
+				Attempt: r.Attempt,
+				Status:  r.Status, Outcome: r.Outcome, Reason: r.Reason, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt,
+				Links: g.runLinks(r.Ref.Run, r.WorkflowID)})
 	}
 	return out, err
 }
@@ -96,8 +104,10 @@ func (g *Gateway) showRun(ctx context.Context, in *RunPath) (*bodyOf[RunDetail],
 	r.Report = g.linked(r.Report)
 	out := RunDetail{RunReport: r, ModelCalls: []RunCall{}, Links: g.runLinks(in.ID, r.WorkflowID)}
 	for _, c := range r.Calls {
-		out.ModelCalls = append(out.ModelCalls, RunCall{Step: c.Key.Step, Round: c.Key.Round, State: c.State, Model: c.Model, Requests: c.Attempts, Unknown: c.Unknown,
-			Input: c.Input, Output: c.Output, CostMicros: c.CostMicros, ErrorClass: c.ErrorClass, Error: c.Error})
+		out.ModelCalls = append(out.ModelCalls,
+			RunCall{Step: c.Key.Step, Round: c.Key.Round, State: c.State, Model: c.Model, Requests: c.Attempts,
+				Unknown: c.Unknown,
+				Input:   c.Input, Output: c.Output, CostMicros: c.CostMicros, ErrorClass: c.ErrorClass, Error: c.Error})
 	}
 	return &bodyOf[RunDetail]{out}, nil
 }
@@ -111,7 +121,8 @@ func (g *Gateway) retryRun(ctx context.Context, in *struct {
 	if err := g.Runs.Retriable(ctx, run.Ref{Workspace: from.Workspace.ID, Run: in.ID}); err != nil {
 		return nil, err
 	}
-	r, err := g.Distill.Retry(ctx, distill.RetryRequest{Ref: run.Ref{Workspace: from.Workspace.ID, Run: in.ID}, WorkspaceKey: from.Workspace.Key, Fresh: in.Fresh, Spec: g.Options.DistillSpec("", "", "")})
+	r, err := g.Distill.Retry(ctx, distill.RetryRequest{Ref: run.Ref{Workspace: from.Workspace.ID, Run: in.ID},
+		WorkspaceKey: from.Workspace.Key, Fresh: in.Fresh, Spec: g.Options.DistillSpec("", "", "")})
 	if err != nil {
 		return nil, err
 	}

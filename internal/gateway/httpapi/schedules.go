@@ -54,20 +54,34 @@ type NamedSchedule struct {
 func (g *Gateway) scheduleRoutes() {
 	const path = "/v1/schedules"
 	const one = path + "/{id}"
-	handle(g, route{method: http.MethodGet, path: path, id: "listSchedules", tag: tagSchedules, scope: apikey.Read, summary: "List what is done again and again",
-		about: "Every workspace has daily-reflection, which follows the settings time_zone and reflection_cron, weekly-curation, and nightly-evolution, which is about memory skills. " +
-			"starts_at is later than due_at in quiet hours (settings quiet_hours), and by the workspace's place in CAIRN_SWEEP_JITTER. off tells that the settings turn it off."}, g.listSchedules)
-	handle(g, route{method: http.MethodPost, path: path, id: "addSchedule", tag: tagSchedules, scope: apikey.Write, status: http.StatusCreated, bytes: smallBody,
-		summary: "Have a prompt answered again and again", about: "Each firing is a turn in a conversation of the task's own. Missed firings are one, the latest."}, g.addSchedule)
-	handle(g, route{method: http.MethodGet, path: one, id: "showSchedule", tag: tagSchedules, scope: apikey.Read, summary: "Show a scheduled task"}, g.showSchedule)
-	handle(g, route{method: http.MethodDelete, path: one, id: "removeSchedule", tag: tagSchedules, scope: apikey.Write, status: http.StatusNoContent,
-		summary: "Remove a scheduled task", about: "What it has started goes on, and its conversation stays. Built-in tasks can only be paused."}, g.removeSchedule)
-	handle(g, route{method: http.MethodPost, path: one + "/pause", id: "pauseSchedule", tag: tagSchedules, scope: apikey.Write, summary: "Keep a task from coming due"}, g.pauseSchedule)
-	handle(g, route{method: http.MethodPost, path: one + "/resume", id: "resumeSchedule", tag: tagSchedules, scope: apikey.Write, summary: "Let a task come due again",
+	handle(g, route{method: http.MethodGet, path: path, id: "listSchedules", tag: tagSchedules, scope: apikey.Read,
+		summary: "List what is done again and again",
+		about: "Every workspace has daily-reflection, which follows the settings time_zone and reflection_cron, " +
+			"weekly-curation, and nightly-evolution, which is about memory skills. " +
+			"starts_at is later than due_at in quiet hours (settings quiet_hours), and by the workspace's place in " +
+			"CAIRN_SWEEP_JITTER. off tells that the settings turn it off."}, g.listSchedules)
+	handle(g, route{method: http.MethodPost, path: path, id: "addSchedule", tag: tagSchedules, scope: apikey.Write,
+		status: http.StatusCreated, bytes: smallBody,
+		summary: "Have a prompt answered again and again",
+		about:   "Each firing is a turn in a conversation of the task's own. Missed firings are one, the latest."},
+		g.addSchedule)
+	handle(g, route{method: http.MethodGet, path: one, id: "showSchedule", tag: tagSchedules, scope: apikey.Read,
+		summary: "Show a scheduled task"}, g.showSchedule)
+	handle(g, route{method: http.MethodDelete, path: one, id: "removeSchedule", tag: tagSchedules, scope: apikey.Write,
+		status:  http.StatusNoContent,
+		summary: "Remove a scheduled task", about: "What it has started goes on, and its conversation stays. " +
+			"Built-in tasks can only be paused."}, g.removeSchedule)
+	handle(g, route{method: http.MethodPost, path: one + "/pause", id: "pauseSchedule", tag: tagSchedules,
+		scope: apikey.Write, summary: "Keep a task from coming due"}, g.pauseSchedule)
+	handle(g, route{method: http.MethodPost, path: one + "/resume", id: "resumeSchedule", tag: tagSchedules,
+		scope: apikey.Write, summary: "Let a task come due again",
 		about: "What it missed is not made up for; the next reflection covers the days between."}, g.resumeSchedule)
-	handle(g, route{method: http.MethodPost, path: one + "/trigger", id: "triggerSchedule", tag: tagSchedules, scope: apikey.Write, summary: "Fire a task now, beside its cadence"}, g.triggerSchedule)
-	handle(g, route{method: http.MethodPost, path: one + "/backfill", id: "backfillSchedule", tag: tagSchedules, scope: apikey.Write, bytes: smallBody,
-		summary: "Fire a task for each time that it was due in the past", about: "A firing that was there before is not repeated."}, g.backfillSchedule)
+	handle(g, route{method: http.MethodPost, path: one + "/trigger", id: "triggerSchedule", tag: tagSchedules,
+		scope: apikey.Write, summary: "Fire a task now, beside its cadence"}, g.triggerSchedule)
+	handle(g, route{method: http.MethodPost, path: one + "/backfill", id: "backfillSchedule", tag: tagSchedules,
+		scope: apikey.Write, bytes: smallBody,
+		summary: "Fire a task for each time that it was due in the past",
+		about:   "A firing that was there before is not repeated."}, g.backfillSchedule)
 }
 
 func (g *Gateway) listSchedules(ctx context.Context, _ *struct{}) (*bodyOf[ScheduleList], error) {
@@ -81,8 +95,10 @@ func (g *Gateway) listSchedules(ctx context.Context, _ *struct{}) (*bodyOf[Sched
 
 func (g *Gateway) addSchedule(ctx context.Context, in *struct{ Body NewSchedule }) (*bodyOf[ScheduledTask], error) {
 	b := in.Body
-	t, err := g.Schedules.Add(ctx, workspace(ctx), schedule.Draft{Name: b.Name, Cron: b.Cron, Zone: b.TimeZone, Prompt: b.Prompt, Channel: b.Channel, MaxTurns: b.MaxTurns,
-		CatchUp: time.Duration(b.CatchUp) * time.Minute, Overlap: b.Overlap})
+	t, err := g.Schedules.Add(ctx, workspace(ctx),
+		schedule.Draft{Name: b.Name, Cron: b.Cron, Zone: b.TimeZone, Prompt: b.Prompt, Channel: b.Channel,
+			MaxTurns: b.MaxTurns,
+			CatchUp:  time.Duration(b.CatchUp) * time.Minute, Overlap: b.Overlap})
 	return &bodyOf[ScheduledTask]{ScheduledTask(t)}, err
 }
 

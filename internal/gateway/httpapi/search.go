@@ -34,8 +34,9 @@ type searchInput struct {
 }
 
 func (g *Gateway) searchRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/v1/search", id: "search", tag: tagSkills, scope: apikey.Read, summary: "Search the workspace",
-		about: "An exact name or id comes first; an unrelated query finds nothing."}, g.search)
+	handle(g, route{method: http.MethodGet, path: "/v1/search", id: "search", tag: tagSkills, scope: apikey.Read,
+		summary: "Search the workspace",
+		about:   "An exact name or id comes first; an unrelated query finds nothing."}, g.search)
 }
 
 func (g *Gateway) search(ctx context.Context, in *searchInput) (*bodyOf[SearchResults], error) {
@@ -46,7 +47,8 @@ func (g *Gateway) search(ctx context.Context, in *searchInput) (*bodyOf[SearchRe
 		found, err := g.Finder.Skills(ctx, workspace(ctx), in.Q, in.Limit)
 		return &bodyOf[SearchResults]{SearchResults{Query: in.Q, Results: found}}, err
 	}
-	r := search.Request{Query: in.Q, Kinds: in.Kinds, Targets: in.Targets, After: in.After, Before: in.Before, Conversation: in.Conversation, Limit: in.Limit}
+	r := search.Request{Query: in.Q, Kinds: in.Kinds, Targets: in.Targets, After: in.After, Before: in.Before,
+		Conversation: in.Conversation, Limit: in.Limit}
 	for _, t := range in.Types {
 		r.Types = append(r.Types, memory.Type(t))
 	}
@@ -56,5 +58,6 @@ func (g *Gateway) search(ctx context.Context, in *searchInput) (*bodyOf[SearchRe
 
 func (in *searchInput) skillsOnly() bool {
 	kinds := len(in.Kinds) == 0 || slices.Equal(in.Kinds, []string{search.KindSkill})
-	return kinds && len(in.Types)+len(in.Targets) == 0 && in.After.IsZero() && in.Before.IsZero() && in.Conversation == ""
+	return kinds && len(in.Types)+len(in.Targets) == 0 && in.After.IsZero() && in.Before.IsZero() &&
+		in.Conversation == ""
 }

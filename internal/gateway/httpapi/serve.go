@@ -20,8 +20,9 @@ const (
 // streams and waits, and lets the requests that are under way finish for the
 // configured time (CAIRN_STOP_TIMEOUT).
 func (g *Gateway) Serve(ctx context.Context, l net.Listener) error {
-	server := &http.Server{Handler: g, ReadHeaderTimeout: headerPatience, IdleTimeout: idleConnection, MaxHeaderBytes: maxHeader,
-		ErrorLog: slog.NewLogLogger(g.Log.Handler(), slog.LevelDebug)}
+	server := &http.Server{Handler: g, ReadHeaderTimeout: headerPatience, IdleTimeout: idleConnection,
+		MaxHeaderBytes: maxHeader,
+		ErrorLog:       slog.NewLogLogger(g.Log.Handler(), slog.LevelDebug)}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
 	select {

@@ -39,7 +39,8 @@ func TestARequestUnderWayIsFinishedWhenTheGatewayStops(t *testing.T) {
 	served := b.serve(ctx)
 	body, sending := io.Pipe()
 	begun := make(chan struct{})
-	traced := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got100Continue: func() { close(begun) }}) // the gateway reads the body
+	// the gateway reads the body
+	traced := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got100Continue: func() { close(begun) }})
 	req, err := http.NewRequestWithContext(traced, http.MethodPost, b.url+"/v1/distill", body)
 	testkit.Must(t, err)
 	req.Header.Set("Authorization", "Bearer "+b.key)
@@ -97,7 +98,8 @@ func TestAGatewayIsReadyWhenItsServersAnswer(t *testing.T) {
 	temporal.Cut()
 	b.get("/healthz").into(http.StatusOK, nil)
 	b.get("/readyz").into(http.StatusServiceUnavailable, &ready)
-	if ready.Ready || !ready.Checks[0].Ready || !ready.Checks[2].Ready || ready.Checks[1].Ready || ready.Checks[1].Problem.Code != fault.Unavailable {
+	if ready.Ready || !ready.Checks[0].Ready || !ready.Checks[2].Ready || ready.Checks[1].Ready ||
+		ready.Checks[1].Problem.Code != fault.Unavailable {
 		t.Errorf("without Temporal: %+v", ready)
 	}
 	// What is accepted meanwhile is kept: the relay starts it later.
@@ -114,7 +116,8 @@ func TestAGatewayIsNotReadyOnASchemaThatItWasNotBuiltFor(t *testing.T) {
 	ask := func(status int) (r httpapi.Readiness) {
 		t.Helper()
 		b.do(request{path: "/readyz", key: "none"}).into(status, &r)
-		if r.Ready != (status == http.StatusOK) || len(r.Checks) != 3 || r.Checks[2].Name != "schema" || r.Checks[2].Ready != r.Ready {
+		if r.Ready != (status == http.StatusOK) || len(r.Checks) != 3 || r.Checks[2].Name != "schema" ||
+			r.Checks[2].Ready != r.Ready {
 			t.Errorf("status %d: %+v", status, r)
 		}
 		return r
@@ -133,8 +136,10 @@ func TestAGatewayIsNotReadyOnASchemaThatItWasNotBuiltFor(t *testing.T) {
 			}
 		}
 	}
-	b.admin(fmt.Sprintf("create or replace function cairn.schema_version() returns bigint language sql as 'select %d::bigint'", built-1))
-	says(ask(http.StatusServiceUnavailable), fmt.Sprintf("version %d", built-1), fmt.Sprintf("needs %d", built), "cairn migrate")
+	b.admin(fmt.Sprintf("create or replace function cairn.schema_version() returns bigint language sql as 'select "+
+		"%d::bigint'", built-1))
+	says(ask(http.StatusServiceUnavailable), fmt.Sprintf("version %d", built-1), fmt.Sprintf("needs %d", built),
+		"cairn migrate")
 	b.admin("drop function cairn.schema_version()")
 	if r := ask(http.StatusServiceUnavailable); r.Schema != nil {
 		t.Errorf("nobody could tell: %+v", r.Schema)
@@ -155,7 +160,9 @@ func TestAScrapeIsBoundedByItsPatience(t *testing.T) {
 		return w.Body.String()
 	}
 	b.post("/v1/distill", sampleConversation()).into(http.StatusAccepted, nil)
-	if shown := scrape(); !strings.Contains(shown, "cairn_database_up 1") || !strings.Contains(shown, `cairn_runs_open{kind="distill"} 1`) || !strings.Contains(shown, `cairn_outbox_rows{kind="drive"} 1`) {
+	if shown := scrape(); !strings.Contains(shown, "cairn_database_up 1") ||
+		!strings.Contains(shown, `cairn_runs_open{kind="distill"} 1`) ||
+		!strings.Contains(shown, `cairn_outbox_rows{kind="drive"} 1`) {
 		t.Errorf("shown: %s", shown)
 	}
 	conn := b.connect()
@@ -165,7 +172,8 @@ func TestAScrapeIsBoundedByItsPatience(t *testing.T) {
 	_, err = tx.Exec(t.Context(), "lock table cairn.outbox in access exclusive mode")
 	testkit.Must(t, err)
 	began := time.Now()
-	if shown := scrape(); !strings.Contains(shown, "cairn_database_up 0") || !strings.Contains(shown, "go_goroutines") || time.Since(began) > 30*time.Second {
+	if shown := scrape(); !strings.Contains(shown, "cairn_database_up 0") ||
+		!strings.Contains(shown, "go_goroutines") || time.Since(began) > 30*time.Second {
 		t.Errorf("after %s: %s", time.Since(began), shown)
 	}
 }

@@ -154,7 +154,8 @@ func (r response) refused(code fault.Code) httpapi.Problem {
 		return p
 	}
 	if row := fault.Table[code]; row.HTTP != r.status || row.Retryable != p.Retryable {
-		r.t.Errorf("%s: status %d, retryable %t; the table says %d and %t", code, r.status, p.Retryable, row.HTTP, row.Retryable)
+		r.t.Errorf("%s: status %d, retryable %t; the table says %d and %t", code, r.status, p.Retryable, row.HTTP,
+			row.Retryable)
 	}
 	if got := r.header.Get("Content-Type"); got != "application/json" {
 		r.t.Errorf("an error of type %q", got)

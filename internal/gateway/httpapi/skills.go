@@ -44,12 +44,16 @@ type SkillPath struct {
 }
 
 func (g *Gateway) skillRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/v1/skills", id: "listSkills", tag: tagSkills, scope: apikey.Read, summary: "List skills by category and name, in pages",
-		about: "Active, candidate and draft skills, unless a status is named. q keeps those whose name or description holds it; to search by meaning, use /v1/search."}, g.listSkills)
-	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}", id: "showSkill", tag: tagSkills, scope: apikey.Read, summary: "Show a skill with its body and files",
+	handle(g, route{method: http.MethodGet, path: "/v1/skills", id: "listSkills", tag: tagSkills, scope: apikey.Read,
+		summary: "List skills by category and name, in pages",
+		about: "Active, candidate and draft skills, unless a status is named. q keeps those whose name or " +
+			"description holds it; to search by meaning, use /v1/search."}, g.listSkills)
+	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}", id: "showSkill", tag: tagSkills,
+		scope: apikey.Read, summary: "Show a skill with its body and files",
 		about: "With view=memory it has the form of a MemOS memory item.",
-		responses: map[string]*huma.Response{"200": {Description: "OK", Content: content("application/json", &huma.Schema{
-			OneOf: []*huma.Schema{schemaOf[SkillDetail](g), schemaOf[skill.MemoryItem](g)}})}},
+		responses: map[string]*huma.Response{
+			"200": {Description: "OK", Content: content("application/json", &huma.Schema{
+				OneOf: []*huma.Schema{schemaOf[SkillDetail](g), schemaOf[skill.MemoryItem](g)}})}},
 	}, g.showSkill)
 }
 
@@ -80,7 +84,8 @@ func (g *Gateway) listSkills(ctx context.Context, in *struct {
 
 func (g *Gateway) summary(h skill.Head) SkillSummary {
 	self := g.link("/v1/skills/%d", h.ID)
-	return SkillSummary{Head: h, Links: SkillLinks{Self: self, Versions: self + "/versions", Package: self + "/package"}}
+	return SkillSummary{Head: h, Links: SkillLinks{Self: self, Versions: self + "/versions",
+		Package: self + "/package"}}
 }
 
 func (g *Gateway) showSkill(ctx context.Context, in *struct {
@@ -129,8 +134,10 @@ func (g *Gateway) skillNumber(ctx context.Context, ref string) (id int64, err er
 
 // memory shows a skill as MemOS would.
 func (g *Gateway) memory(ctx context.Context, head skill.Head, v skill.Version) (skill.MemoryItem, error) {
-	p := skill.Projected{ID: fmt.Sprint(head.ID), Archived: head.Status == skill.Archived, Uploaded: head.Origin == "import", Version: v.Number,
-		UserID: asking(ctx).Workspace.Name, URL: g.link("/v1/skills/%d/versions/%d/package", head.ID, v.Number), CreatedAt: head.CreatedAt, UpdatedAt: v.CreatedAt, Embedding: []float32{}}
+	p := skill.Projected{ID: fmt.Sprint(head.ID), Archived: head.Status == skill.Archived,
+		Uploaded: head.Origin == "import", Version: v.Number,
+		UserID: asking(ctx).Workspace.Name, URL: g.link("/v1/skills/%d/versions/%d/package", head.ID, v.Number),
+		CreatedAt: head.CreatedAt, UpdatedAt: v.CreatedAt, Embedding: []float32{}}
 	var err error
 	p.Sources, p.SessionID, err = g.Conversations.Sources(ctx, workspace(ctx), v.Sources)
 	return skill.Project(v.Document(), v.Files, p), err

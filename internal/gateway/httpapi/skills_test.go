@@ -27,7 +27,9 @@ func TestASkillIsFoundReadAndCarriedAway(t *testing.T) {
 	head := b.distilled()
 
 	var list httpapi.SkillList
-	for path, want := range map[string]int{"/v1/skills": 1, "/v1/skills?status=active": 1, "/v1/skills?status=archived": 0, "/v1/skills?q=ROLLBACK": 1, "/v1/skills?q=nothing": 0, "/v1/skills?status=all&limit=1": 1} {
+	for path, want := range map[string]int{"/v1/skills": 1, "/v1/skills?status=active": 1,
+		"/v1/skills?status=archived": 0, "/v1/skills?q=ROLLBACK": 1, "/v1/skills?q=nothing": 0,
+		"/v1/skills?status=all&limit=1": 1} {
 		b.get(path).into(http.StatusOK, &list)
 		if len(list.Skills) != want {
 			t.Errorf("%s lists %d skills, want %d", path, len(list.Skills), want)
@@ -38,7 +40,8 @@ func TestASkillIsFoundReadAndCarriedAway(t *testing.T) {
 	if len(found.Results) != 1 || !found.Results[0].Exact {
 		t.Errorf("search finds %+v", found.Results)
 	}
-	for path, want := range map[string]int{"kinds=turn": 1, "kinds=turn,skill": 2, "kinds=memory": 0, "kinds=turn&before=2001-01-01T00:00:00Z": 0, "kinds=turn&conversation=nowhere": 0} {
+	for path, want := range map[string]int{"kinds=turn": 1, "kinds=turn,skill": 2, "kinds=memory": 0,
+		"kinds=turn&before=2001-01-01T00:00:00Z": 0, "kinds=turn&conversation=nowhere": 0} {
 		kinds := map[string]bool{}
 		b.get("/v1/search?limit=50&q=checkout+deploy+rollback+service&"+path).into(http.StatusOK, &found)
 		for _, f := range found.Found {
@@ -52,12 +55,15 @@ func TestASkillIsFoundReadAndCarriedAway(t *testing.T) {
 
 	var detail httpapi.SkillDetail
 	b.get(fmt.Sprintf("/v1/skills/%d", head.ID)).into(http.StatusOK, &detail)
-	if detail.Name != "service-deployment-rollback" || !strings.Contains(detail.Body, "Roll back and wait") || !strings.HasPrefix(detail.SkillMD, "---\n") || len(detail.Files) != 2 || len(detail.Sources) == 0 {
+	if detail.Name != "service-deployment-rollback" || !strings.Contains(detail.Body, "Roll back and wait") ||
+		!strings.HasPrefix(detail.SkillMD, "---\n") || len(detail.Files) != 2 || len(detail.Sources) == 0 {
 		t.Errorf("skill %+v", detail)
 	}
 	var item skill.MemoryItem
 	b.get("/v1/skills/1?view=memory").into(http.StatusOK, &item)
-	if m := item.Metadata; item.ID != "1" || m.MemoryType != "SkillMemory" || m.Status != "activated" || len(m.Sources) != 14 || m.UserID != "test" || m.URL != "/v1/skills/1/versions/1/package" || len(m.Scripts) != 1 {
+	if m := item.Metadata; item.ID != "1" || m.MemoryType != "SkillMemory" || m.Status != "activated" ||
+		len(m.Sources) != 14 || m.UserID != "test" || m.URL != "/v1/skills/1/versions/1/package" ||
+		len(m.Scripts) != 1 {
 		t.Errorf("memory item %+v", item)
 	}
 
@@ -84,9 +90,11 @@ func TestTheListOfSkillsIsReadInPages(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	for _, name := range []string{"weather", "rollback", "cooking"} {
-		archive, err := skill.Zip(name, []byte("---\nname: "+name+"\ndescription: How to do it\n---\n\n## Procedure\n\n1. Begin with "+name+"\n"), nil)
+		archive, err := skill.Zip(name, []byte(
+			"---\nname: "+name+"\ndescription: How to do it\n---\n\n## Procedure\n\n1. Begin with "+name+"\n"), nil)
 		testkit.Must(t, err)
-		b.do(request{method: http.MethodPost, path: "/v1/skills/upload", body: archive, header: map[string]string{"Content-Type": "application/zip"}}).into(http.StatusAccepted, nil)
+		b.do(request{method: http.MethodPost, path: "/v1/skills/upload", body: archive,
+			header: map[string]string{"Content-Type": "application/zip"}}).into(http.StatusAccepted, nil)
 	}
 	b.admin("update cairn.skills set category = 'kitchen' where name = 'cooking'")
 	var names []string
@@ -117,31 +125,38 @@ func TestAPackageIsTheStoredFileByteForByte(t *testing.T) {
 	stored, err := os.ReadFile(filepath.Join(b.Packages, filepath.FromSlash(head.PackageKey)))
 	testkit.Must(t, err)
 	sum := fmt.Sprintf("%x", sha256.Sum256(stored))
-	for _, path := range []string{"/v1/skills/1/package", "/v1/skills/service-deployment-rollback/package", "/v1/skills/1/versions/1/package", "/v1/skills/1/package?style=underscore"} {
+	for _, path := range []string{"/v1/skills/1/package", "/v1/skills/service-deployment-rollback/package",
+		"/v1/skills/1/versions/1/package", "/v1/skills/1/package?style=underscore"} {
 		res := b.get(path)
 		res.into(http.StatusOK, nil)
-		if !bytes.Equal(res.body, stored) || res.header.Get("ETag") != `"`+sum+`"` || res.header.Get("Content-Type") != "application/zip" ||
+		if !bytes.Equal(res.body, stored) || res.header.Get("ETag") != `"`+sum+`"` ||
+			res.header.Get("Content-Type") != "application/zip" ||
 			res.header.Get("Content-Disposition") != "attachment; filename=service_deployment_rollback.zip" {
 			t.Errorf("%s: %d bytes of %d, header %v", path, len(res.body), len(stored), res.header)
 		}
 	}
-	if res := b.do(request{path: "/v1/skills/1/package", header: map[string]string{"If-None-Match": `"` + sum + `"`}}); res.status != http.StatusNotModified || len(res.body) != 0 {
+	if res := b.do(request{path: "/v1/skills/1/package",
+		header: map[string]string{"If-None-Match": `"` + sum + `"`}}); res.status != http.StatusNotModified ||
+		len(res.body) != 0 {
 		t.Errorf("with the tag: status %d, %d bytes", res.status, len(res.body))
 	}
 	hyphens := b.get("/v1/skills/1/package?style=hyphen")
-	if !strings.Contains(hyphens.header.Get("Content-Disposition"), "service-deployment-rollback.zip") || !bytes.Contains(hyphens.body, []byte("service-deployment-rollback/SKILL.md")) ||
+	if !strings.Contains(hyphens.header.Get("Content-Disposition"), "service-deployment-rollback.zip") ||
+		!bytes.Contains(hyphens.body, []byte("service-deployment-rollback/SKILL.md")) ||
 		hyphens.header.Get("ETag") != fmt.Sprintf(`"%x"`, sha256.Sum256(hyphens.body)) {
 		t.Errorf("in the other style: %v", hyphens.header)
 	}
 	if wrong, advice := skill.Portable(hyphens.body); len(wrong)+len(advice) > 0 {
 		t.Errorf("by the Agent Skills specification: %q, %q", wrong, advice)
 	}
-	if wrong, advice := skill.Portable(stored); len(wrong) != 1 || !strings.Contains(wrong[0], "service_deployment_rollback") || len(advice) > 0 {
+	if wrong, advice := skill.Portable(stored); len(wrong) != 1 ||
+		!strings.Contains(wrong[0], "service_deployment_rollback") || len(advice) > 0 {
 		t.Errorf("with underscores, by the Agent Skills specification: %q, %q", wrong, advice)
 	}
 	b.get("/v1/skills/1/package?style=camel").refused(fault.InvalidArgument)
 
-	testkit.Must(t, os.WriteFile(filepath.Join(b.Packages, filepath.FromSlash(head.PackageKey)), []byte("damaged"), 0o644))
+	testkit.Must(t, os.WriteFile(filepath.Join(b.Packages, filepath.FromSlash(head.PackageKey)), []byte("damaged"),
+		0o644))
 	b.get("/v1/skills/1/package").refused(fault.Internal)
 }
 
@@ -198,7 +213,8 @@ func TestAPendingChangeIsApprovedOrRejected(t *testing.T) {
 				return err
 			}
 			v.Description, v.ContentSHA[0], v.Run = description, v.ContentSHA[0]+1, 0
-			_, err = tx.Pending().PutPending(ctx, library.Pending{Skill: 1, Base: base, Version: v, Reason: "upload", Origin: "import"})
+			_, err = tx.Pending().PutPending(ctx,
+				library.Pending{Skill: 1, Base: base, Version: v, Reason: "upload", Origin: "import"})
 			return err
 		})
 	}
@@ -242,7 +258,8 @@ func TestADraftShowsItsScoreAndIsApproved(t *testing.T) {
 	b.Model.On(openaitest.Rule{Stage: "judge", Reply: `{"reason":"Nothing is checked.","score":4}`})
 	head := b.distilled()
 	var list httpapi.SkillList
-	for path, want := range map[string]int{"/v1/skills": 1, "/v1/skills?status=draft": 1, "/v1/skills?status=active": 0} {
+	for path, want := range map[string]int{"/v1/skills": 1, "/v1/skills?status=draft": 1,
+		"/v1/skills?status=active": 0} {
 		b.get(path).into(http.StatusOK, &list)
 		if len(list.Skills) != want {
 			t.Errorf("%s lists %d skills, want %d", path, len(list.Skills), want)

@@ -36,11 +36,17 @@ type SoulRollback struct {
 
 func (g *Gateway) soulRoutes() {
 	const path = "/v1/soul"
-	handle(g, route{method: http.MethodGet, path: path, id: "showSoul", tag: tagMemory, scope: apikey.Read, summary: "Show how the user wants to be answered", about: "Version 0 is none yet."}, g.showSoul)
-	handle(g, route{method: http.MethodPut, path: path, id: "updateSoul", tag: tagMemory, scope: apikey.Write, bytes: smallBody, summary: "Change how the user wants to be answered",
-		about: "It takes effect in the next session: within half an hour, unless CAIRN_SESSION_TTL says otherwise."}, g.updateSoul)
-	handle(g, route{method: http.MethodGet, path: path + "/history", id: "soulHistory", tag: tagMemory, scope: apikey.Read, summary: "List the versions of the soul, the latest first"}, g.soulHistory)
-	handle(g, route{method: http.MethodPost, path: path + "/rollback", id: "rollbackSoul", tag: tagMemory, scope: apikey.Write, bytes: smallBody, summary: "Make a new version of the soul that says what an old one said"}, g.rollbackSoul)
+	handle(g, route{method: http.MethodGet, path: path, id: "showSoul", tag: tagMemory, scope: apikey.Read,
+		summary: "Show how the user wants to be answered", about: "Version 0 is none yet."}, g.showSoul)
+	handle(g, route{method: http.MethodPut, path: path, id: "updateSoul", tag: tagMemory, scope: apikey.Write,
+		bytes: smallBody, summary: "Change how the user wants to be answered",
+		about: "It takes effect in the next session: within half an hour, unless CAIRN_SESSION_TTL says otherwise."},
+		g.updateSoul)
+	handle(g, route{method: http.MethodGet, path: path + "/history", id: "soulHistory", tag: tagMemory,
+		scope: apikey.Read, summary: "List the versions of the soul, the latest first"}, g.soulHistory)
+	handle(g, route{method: http.MethodPost, path: path + "/rollback", id: "rollbackSoul", tag: tagMemory,
+		scope: apikey.Write, bytes: smallBody,
+		summary: "Make a new version of the soul that says what an old one said"}, g.rollbackSoul)
 }
 
 func (g *Gateway) showSoul(ctx context.Context, _ *struct{}) (*bodyOf[Soul], error) {

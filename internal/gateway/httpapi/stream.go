@@ -29,13 +29,17 @@ type StreamOption struct {
 }
 
 // streamAbout says what they are.
-const streamAbout = " With stream it answers with server-sent events: `progress`, how far the agent's run is, whenever that has changed; at last `end`, with the body of the plain answer, or `error`, with the members of any error. " +
-	"`stopping` says that the gateway stops. A comment every ten seconds keeps the connection alive. The run goes on when the connection does not; /v1/runs/{id}/events has its own events."
+const streamAbout = " With stream it answers with server-sent events: `progress`, how far the agent's run is, " +
+	"whenever that has changed; at last `end`, with the body of the plain answer, or `error`, with the members of " +
+	"any error. " +
+	"`stopping` says that the gateway stops. A comment every ten seconds keeps the connection alive. The run goes " +
+	"on when the connection does not; /v1/runs/{id}/events has its own events."
 
 // events describes an answer that is a T, or events with one at their end.
 func events[T any](g *Gateway) map[string]*huma.MediaType {
 	all := content("application/json", schemaOf[T](g))
-	all[eventText] = &huma.MediaType{Schema: &huma.Schema{OneOf: []*huma.Schema{schemaOf[AgentProgress](g), schemaOf[T](g), schemaOf[Problem](g)}}}
+	all[eventText] = &huma.MediaType{Schema: &huma.Schema{
+		OneOf: []*huma.Schema{schemaOf[AgentProgress](g), schemaOf[T](g), schemaOf[Problem](g)}}}
 	return all
 }
 
@@ -111,7 +115,8 @@ func (g *Gateway) streamed(doing, seen string, w watched, first event) func(huma
 			err = s.fail(g.problemFrom(c.Context(), doing, err))
 		}
 		if err != nil && c.Context().Err() == nil {
-			g.Log.Warn("a stream of events broke off", "operation", doing, "error", err) // what it tells of goes on, and the client asks again
+			// what it tells of goes on, and the client asks again
+			g.Log.Warn("a stream of events broke off", "operation", doing, "error", err)
 		}
 	}
 }

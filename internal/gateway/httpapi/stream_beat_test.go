@@ -23,7 +23,8 @@ func TestASilentStreamLives(t *testing.T) {
 		if err := g.follow(ctx, s, w, event{}); err != nil {
 			t.Error(err)
 		}
-		if got := to.Body.String(); strings.Count(got, "event: progress\n") != 1 || strings.Count(got, ": still there\n\n") != 2 {
+		if got := to.Body.String(); strings.Count(got, "event: progress\n") != 1 ||
+			strings.Count(got, ": still there\n\n") != 2 {
 			t.Errorf("written: %q", got)
 		}
 	})

@@ -80,7 +80,9 @@ func TestAgentsOfLongTermMemoryAreStreamed(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	b.Start()
-	b.Model.On(openaitest.Rule{Stage: "summarize", Times: 1, Barrier: "summary", Calls: calls("add_meta_memory", object{"meta_memories": []object{{"memory_type": "personal", "memory_target": "alice"}}})})
+	b.Model.On(openaitest.Rule{Stage: "summarize", Times: 1, Barrier: "summary",
+		Calls: calls("add_meta_memory", object{
+			"meta_memories": []object{{"memory_type": "personal", "memory_target": "alice"}}})})
 	b.Model.On(openaitest.Rule{Stage: "retrieve", Times: 1, Barrier: "question", Reply: "From Osaka."})
 	b.scriptAlice()
 	release := func(barrier string) func(sent) {
@@ -94,13 +96,15 @@ func TestAgentsOfLongTermMemoryAreStreamed(t *testing.T) {
 	}
 	session := object{"messages": flying, "request_id": "s1"}
 	all, end := b.streamed("/v1/summary_memory", session, release("summary"))
-	if len(all) < 2 || end.name != "end" || slices.ContainsFunc(all[:len(all)-1], func(e sent) bool { return e.name != "progress" || e.id == "" }) {
+	if len(all) < 2 || end.name != "end" ||
+		slices.ContainsFunc(all[:len(all)-1], func(e sent) bool { return e.name != "progress" || e.id == "" }) {
 		t.Fatalf("events %v", names(all))
 	}
 	delete(session, "stream")
 	same(t, "the end of a session", []byte(end.data), b.post("/v1/summary_memory", session).body)
 	var made httpapi.MemoryRequest
-	if testkit.Must(t, json.Unmarshal([]byte(end.data), &made)); !made.Success || made.State != run.Ended || len(made.Summary.Tasks) != 1 {
+	if testkit.Must(t, json.Unmarshal([]byte(end.data), &made)); !made.Success || made.State != run.Ended ||
+		len(made.Summary.Tasks) != 1 {
 		t.Errorf("made %+v", made)
 	}
 	all, end = b.streamed("/v1/summary_memory", session) // which has ended
@@ -108,7 +112,8 @@ func TestAgentsOfLongTermMemoryAreStreamed(t *testing.T) {
 		t.Errorf("once more: %v", names(all))
 	}
 
-	asked := object{"query": "Where does Alice fly from?", "mode": "agentic", "request_id": "q1", "metadata": object{"channel": "web"}}
+	asked := object{"query": "Where does Alice fly from?", "mode": "agentic", "request_id": "q1",
+		"metadata": object{"channel": "web"}}
 	all, end = b.streamed("/v1/retrieve_memory", asked, release("question"))
 	if len(all) < 2 || end.name != "end" || all[0].name != "progress" {
 		t.Fatalf("events %v", names(all))
@@ -116,14 +121,17 @@ func TestAgentsOfLongTermMemoryAreStreamed(t *testing.T) {
 	delete(asked, "stream")
 	same(t, "the end of a question", []byte(end.data), b.post("/v1/retrieve_memory", asked).body)
 	var answer httpapi.MemoryAnswer
-	if testkit.Must(t, json.Unmarshal([]byte(end.data), &answer)); answer.Mode != memoryagent.Agentic || answer.Answer != "From Osaka." || answer.Metadata["channel"] != "web" {
+	if testkit.Must(t, json.Unmarshal([]byte(end.data), &answer)); answer.Mode != memoryagent.Agentic ||
+		answer.Answer != "From Osaka." || answer.Metadata["channel"] != "web" {
 		t.Errorf("answer %+v", answer)
 	}
 	// A search alone is answered at once.
 	fast := object{"query": "Where does Alice fly from?", "mode": "fast"}
 	all, end = b.streamed("/v1/retrieve_memory", fast)
 	var found httpapi.MemoryAnswer // whose scores the time moves
-	if testkit.Must(t, json.Unmarshal([]byte(end.data), &found)); len(all) != 1 || end.name != "end" || found.Mode != memoryagent.Fast || len(found.Memories) == 0 || found.Memories[0].Content != "Alice flies from Osaka only." {
+	if testkit.Must(t, json.Unmarshal([]byte(end.data), &found)); len(all) != 1 || end.name != "end" ||
+		found.Mode != memoryagent.Fast || len(found.Memories) == 0 ||
+		found.Memories[0].Content != "Alice flies from Osaka only." {
 		t.Errorf("a search: %v, %+v", names(all), found)
 	}
 }
@@ -134,16 +142,22 @@ func TestARunGoesOnWithoutItsStream(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	b.Start()
-	b.Model.On(openaitest.Rule{Stage: "summarize", Times: 1, Barrier: "hold", Calls: calls("add_meta_memory", object{"meta_memories": []object{{"memory_type": "personal", "memory_target": "alice"}}})})
+	b.Model.On(openaitest.Rule{Stage: "summarize", Times: 1, Barrier: "hold",
+		Calls: calls("add_meta_memory", object{
+			"meta_memories": []object{{"memory_type": "personal", "memory_target": "alice"}}})})
 	b.scriptAlice()
 	ctx, leave := context.WithCancel(t.Context())
-	_, err := b.streams(ctx, "/v1/summary_memory", object{"messages": flying, "request_id": "s1"}, func(sent) { leave() })
+	_, err := b.streams(ctx, "/v1/summary_memory", object{"messages": flying, "request_id": "s1"}, func(sent) {
+		leave()
+	})
 	if err == nil {
 		t.Error("the stream went on to its end")
 	}
-	all, end := b.streamed("/v1/summary_memory", object{"messages": flying, "request_id": "s1", "wait": 1}) // the same run, which still waits for its model
+	// the same run, which still waits for its model
+	all, end := b.streamed("/v1/summary_memory", object{"messages": flying, "request_id": "s1", "wait": 1})
 	var made httpapi.MemoryRequest
-	if testkit.Must(t, json.Unmarshal([]byte(end.data), &made)); end.name != "end" || made.State == run.Ended || made.Success {
+	if testkit.Must(t, json.Unmarshal([]byte(end.data), &made)); end.name != "end" || made.State == run.Ended ||
+		made.Success {
 		t.Errorf("after a second: %v, %+v", names(all), made)
 	}
 	b.Model.Release("hold")
@@ -167,8 +181,10 @@ func TestAStreamSaysWhatWentWrong(t *testing.T) {
 	b.remembers("personal", "alice", "Alice flies from Osaka only.")
 	b.post("/v1/summary_memory", object{"stream": true}).refused(fault.InvalidArgument)
 	b.post("/v1/retrieve_memory", object{"stream": true, "query": " "}).refused(fault.InvalidArgument)
-	b.post("/v1/retrieve_memory", object{"stream": true, "query": "a", "mode": "agentic", "wait": 0, "request_id": "q"}).into(http.StatusOK, nil)
-	b.post("/v1/retrieve_memory", object{"stream": true, "query": "b", "mode": "agentic", "request_id": "q"}).refused(fault.OpReused)
+	b.post("/v1/retrieve_memory", object{"stream": true, "query": "a", "mode": "agentic", "wait": 0,
+		"request_id": "q"}).into(http.StatusOK, nil)
+	b.post("/v1/retrieve_memory", object{"stream": true, "query": "b", "mode": "agentic", "request_id": "q"}).
+		refused(fault.OpReused)
 	all, end := b.streamed("/v1/summary_memory", object{"messages": flying}, func(sent) {
 		b.admin("update cairn.workspaces set state = 'erasing' where id = $1", b.Workspace.ID)
 	})

@@ -51,7 +51,8 @@ type AgentOptions struct {
 }
 
 func (o AgentOptions) choices() memoryagent.RequestOptions {
-	c := memoryagent.RequestOptions{Multiple: o.Multiple, ThinkingParams: o.ThinkingParams, ThinkTool: o.ThinkTool, ToolMemory: o.ToolMemory, IdentityMemory: o.IdentityMemory, SummaryMemory: o.SummaryMemory}
+	c := memoryagent.RequestOptions{Multiple: o.Multiple, ThinkingParams: o.ThinkingParams, ThinkTool: o.ThinkTool,
+		ToolMemory: o.ToolMemory, IdentityMemory: o.IdentityMemory, SummaryMemory: o.SummaryMemory}
 	for _, t := range o.Types {
 		c.Types = append(c.Types, memory.Type(t))
 	}
@@ -130,14 +131,22 @@ type memoryRequestOutput struct {
 
 func (g *Gateway) summaryRoutes() {
 	body := content("application/json", schemaOf[MemoryRequest](g))
-	handle(g, route{method: http.MethodPost, path: "/v1/summary_memory", id: "summaryMemory", tag: tagMemory, scope: apikey.Write, status: http.StatusAccepted,
+	handle(g, route{method: http.MethodPost, path: "/v1/summary_memory", id: "summaryMemory", tag: tagMemory,
+		scope: apikey.Write, status: http.StatusAccepted,
 		summary: "Make long-term memories of a session",
-		about: "Answers when the session is durable; from then on it is driven to its end. wait blocks; /v1/requests/{id} tells what came of it." + streamAbout +
+		about: "Answers when the session is durable; from then on it is driven to its end. wait blocks; " +
+			"/v1/requests/{id} tells what came of it." + streamAbout +
 			" The same request, by its id or else by its content, is the same run.",
-		responses: map[string]*huma.Response{"200": {Description: "It has ended; what came of it. With stream, the events", Content: events[MemoryRequest](g)}, "202": {Description: "Accepted", Content: body}}}, g.summaryMemory)
-	handle(g, route{method: http.MethodGet, path: "/v1/requests/{id}", id: "showMemoryRequest", tag: tagMemory, scope: apikey.Read, summary: "Show what became of a request to summarise or to retrieve"}, g.showMemoryRequest)
-	handle(g, route{method: http.MethodPost, path: "/v1/requests/{id}/undo", id: "undoMemoryRequest", tag: tagMemory, scope: apikey.Write, bytes: smallBody, summary: "Take back what a request to summarise did to long-term memory",
-		about: "Memories say again what they said before it, those that it added are gone, with its digest, its targets and its change of the identity; the session itself stays. What was changed since is left alone, and told as failed."}, g.undoMemoryRequest)
+		responses: map[string]*huma.Response{
+			"200": {Description: "It has ended; what came of it. With stream, the events",
+				Content: events[MemoryRequest](g)}, "202": {Description: "Accepted", Content: body}}}, g.summaryMemory)
+	handle(g, route{method: http.MethodGet, path: "/v1/requests/{id}", id: "showMemoryRequest", tag: tagMemory,
+		scope: apikey.Read, summary: "Show what became of a request to summarise or to retrieve"}, g.showMemoryRequest)
+	handle(g, route{method: http.MethodPost, path: "/v1/requests/{id}/undo", id: "undoMemoryRequest", tag: tagMemory,
+		scope: apikey.Write, bytes: smallBody, summary: "Take back what a request to summarise did to long-term memory",
+		about: "Memories say again what they said before it, those that it added are gone, with its digest, its " +
+			"targets and its change of the identity; the session itself stays. What was changed since is left " +
+			"alone, and told as failed."}, g.undoMemoryRequest)
 }
 
 func (g *Gateway) summaryMemory(ctx context.Context, in *struct {
@@ -148,8 +157,10 @@ func (g *Gateway) summaryMemory(ctx context.Context, in *struct {
 		return nil, err
 	}
 	from := asking(ctx)
-	r := memoryagent.Request{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, ID: in.Body.RequestID, Query: in.Body.Query, KnownOnly: in.Body.NewTargets != nil && !*in.Body.NewTargets,
-		Targets: targetsOf(in.Body.Targets), Choices: in.Body.choices(), Metadata: in.Body.Metadata, Fresh: in.Body.Fresh, Spec: g.Options.TurnSpec()}
+	r := memoryagent.Request{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, ID: in.Body.RequestID,
+		Query: in.Body.Query, KnownOnly: in.Body.NewTargets != nil && !*in.Body.NewTargets,
+		Targets: targetsOf(in.Body.Targets), Choices: in.Body.choices(), Metadata: in.Body.Metadata,
+		Fresh: in.Body.Fresh, Spec: g.Options.TurnSpec()}
 	var err error
 	if r.ID, err = oneID(in.IdempotencyKey.Key, r.ID); err != nil {
 		return nil, err
@@ -192,7 +203,8 @@ func (g *Gateway) summaryStream(ctx context.Context, r run.Run, wait time.Durati
 	if wait > 0 {
 		w.enough = time.After(wait)
 	}
-	return &repliedOutput{Location: g.runLinks(r.Ref.Run, r.WorkflowID).Self, Body: g.streamed("summaryMemory", "", w, first)}, nil
+	return &repliedOutput{Location: g.runLinks(r.Ref.Run, r.WorkflowID).Self,
+		Body: g.streamed("summaryMemory", "", w, first)}, nil
 }
 
 // waited answers with a run as it stands after as long as the caller waits.
@@ -235,7 +247,8 @@ func (g *Gateway) undoMemoryRequest(ctx context.Context, in *struct {
 	items, err := g.Progressive.Undo(ctx, person(ctx, in.IdempotencyKey), in.ID)
 	out := &bodyOf[UndoneRequest]{UndoneRequest{in.ID, []MemoryOperation{}}}
 	for _, i := range items {
-		out.Body.Operations = append(out.Body.Operations, MemoryOperation{Tool: "undo", Status: i.Status, ID: i.ID, Code: i.Code, Message: i.Message})
+		out.Body.Operations = append(out.Body.Operations,
+			MemoryOperation{Tool: "undo", Status: i.Status, ID: i.ID, Code: i.Code, Message: i.Message})
 	}
 	return out, err
 }
@@ -246,7 +259,9 @@ func (g *Gateway) memoryRequest(ctx context.Context, ref run.Ref) (*memoryReques
 	if err != nil && r.Ref.Run == 0 {
 		return nil, err
 	}
-	out := &memoryRequestOutput{Status: http.StatusAccepted, Body: MemoryRequest{RequestID: r.Key, Kind: r.Kind, Run: ref.Run, State: r.Status, Links: g.runLinks(ref.Run, r.WorkflowID)}}
+	out := &memoryRequestOutput{Status: http.StatusAccepted,
+		Body: MemoryRequest{RequestID: r.Key, Kind: r.Kind, Run: ref.Run, State: r.Status,
+			Links: g.runLinks(ref.Run, r.WorkflowID)}}
 	out.Location = out.Body.Links.Self
 	if r.Status == run.Ended {
 		out.Status = http.StatusOK
@@ -273,13 +288,16 @@ func (g *Gateway) memoryRequest(ctx context.Context, ref run.Ref) (*memoryReques
 }
 
 func summaryReport(r memoryagent.Report) *SummaryReport {
-	out := &SummaryReport{Status: r.Status, Reason: string(r.Reason), Detail: r.Detail, Text: r.Text, History: r.History, MetaAdded: []MemoryTarget{}, Digest: r.Digest, Fallback: r.Fallback,
-		Tasks: []MemoryTask{}, Operations: operationsOf(r.Operations), Parts: r.Parts, Steps: r.Steps, Usage: r.Usage, Metadata: r.Metadata}
+	out := &SummaryReport{Status: r.Status, Reason: string(r.Reason), Detail: r.Detail, Text: r.Text,
+		History: r.History, MetaAdded: []MemoryTarget{}, Digest: r.Digest, Fallback: r.Fallback,
+		Tasks: []MemoryTask{}, Operations: operationsOf(r.Operations), Parts: r.Parts, Steps: r.Steps, Usage: r.Usage,
+		Metadata: r.Metadata}
 	for _, t := range r.MetaAdded {
 		out.MetaAdded = append(out.MetaAdded, MemoryTarget{Type: string(t.Type), Target: t.Target})
 	}
 	for _, t := range r.Tasks {
-		out.Tasks = append(out.Tasks, MemoryTask{MemoryTarget: MemoryTarget{Type: string(t.Type), Target: t.Target}, Run: t.Run, Part: t.Part, Status: t.Status, Added: t.Added, Updated: t.Updated, Deleted: t.Deleted,
+		out.Tasks = append(out.Tasks, MemoryTask{MemoryTarget: MemoryTarget{Type: string(t.Type), Target: t.Target},
+			Run: t.Run, Part: t.Part, Status: t.Status, Added: t.Added, Updated: t.Updated, Deleted: t.Deleted,
 			Operations: operationsOf(t.Operations), Note: t.Note, Error: t.Error})
 	}
 	return out

@@ -36,17 +36,24 @@ func (g *Gateway) toolRoutes() {
 	free := func(about string) *huma.Schema {
 		return &huma.Schema{Type: huma.TypeObject, Description: about, AdditionalProperties: true}
 	}
-	handle(g, route{method: http.MethodGet, path: "/v1/tools", id: "listTools", tag: tagTools, scope: apikey.Read, summary: "List what agents can do"}, g.listTools)
-	handle(g, route{method: http.MethodPost, path: "/v1/tools/{name}", id: "callTool", tag: tagTools, scope: apikey.Read, bytes: smallBody, summary: "Do what an agent could do, as the user",
-		about:     "The body holds the tool's arguments. A tool that changes something needs the scope write. GET /v1/tools has the schemas.",
-		body:      &huma.RequestBody{Required: true, Content: content("application/json", free("The arguments"))},
-		responses: map[string]*huma.Response{"200": {Description: "The tool's result", Content: content("application/json", free("ok, and what the tool's output schema says"))}}}, g.callTool)
+	handle(g, route{method: http.MethodGet, path: "/v1/tools", id: "listTools", tag: tagTools, scope: apikey.Read,
+		summary: "List what agents can do"}, g.listTools)
+	handle(g, route{method: http.MethodPost, path: "/v1/tools/{name}", id: "callTool", tag: tagTools,
+		scope: apikey.Read, bytes: smallBody, summary: "Do what an agent could do, as the user",
+		about: "The body holds the tool's arguments. A tool that changes something needs the scope write. GET " +
+			"/v1/tools has the schemas.",
+		body: &huma.RequestBody{Required: true, Content: content("application/json", free("The arguments"))},
+		responses: map[string]*huma.Response{
+			"200": {Description: "The tool's result",
+				Content: content("application/json", free("ok, and what the tool's output schema says"))}}}, g.callTool)
 }
 
 func (g *Gateway) listTools(context.Context, *struct{}) (*bodyOf[ToolList], error) {
 	out := &bodyOf[ToolList]{ToolList{[]ToolInfo{}}}
 	for _, t := range g.Offered.Offered(agent.OriginUser) {
-		out.Body.Tools = append(out.Body.Tools, ToolInfo{Name: t.Name, Description: t.Description, Input: t.Input, Output: t.Output, ReadOnly: t.ReadOnly, Destructive: t.Destructive})
+		out.Body.Tools = append(out.Body.Tools,
+			ToolInfo{Name: t.Name, Description: t.Description, Input: t.Input, Output: t.Output, ReadOnly: t.ReadOnly,
+				Destructive: t.Destructive})
 	}
 	return out, nil
 }
@@ -78,7 +85,8 @@ func (g *Gateway) callTool(ctx context.Context, in *struct {
 func mayCall(scopes []string, named []agent.ToolSpec) error {
 	writes := func(t agent.ToolSpec) bool { return !t.ReadOnly }
 	if slices.ContainsFunc(named, writes) && !apikey.Write.Allows(scopes) {
-		return fault.New(fault.OutOfScope, fmt.Sprintf("this needs the scope %s; the key has %s", apikey.Write, strings.Join(scopes, ", ")), "")
+		return fault.New(fault.OutOfScope, fmt.Sprintf("this needs the scope %s; the key has %s", apikey.Write,
+			strings.Join(scopes, ", ")), "")
 	}
 	return nil
 }

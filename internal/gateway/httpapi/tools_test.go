@@ -16,7 +16,8 @@ import (
 func TestAToolIsCalledOnceAsTheUser(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
-	call := request{method: http.MethodPost, path: "/v1/tools/memory_save", body: map[string]any{"content": "Lives in Osaka."}, header: map[string]string{"Idempotency-Key": "k1"}}
+	call := request{method: http.MethodPost, path: "/v1/tools/memory_save",
+		body: map[string]any{"content": "Lives in Osaka."}, header: map[string]string{"Idempotency-Key": "k1"}}
 	first := b.do(call)
 	var got struct {
 		OK     bool
@@ -41,8 +42,10 @@ func TestAToolIsCalledOnceAsTheUser(t *testing.T) {
 	b.post("/v1/tools/launch", map[string]any{}).refused(fault.UnknownTool)
 
 	look := b.makeKey(b.Workspace, apikey.Read)
-	b.do(request{method: http.MethodPost, path: "/v1/tools/memory_search", key: look, body: map[string]any{"query": "Osaka"}}).into(http.StatusOK, nil)
-	b.do(request{method: http.MethodPost, path: "/v1/tools/memory_save", key: look, body: map[string]any{"content": "x"}}).refused(fault.OutOfScope)
+	b.do(request{method: http.MethodPost, path: "/v1/tools/memory_search", key: look,
+		body: map[string]any{"query": "Osaka"}}).into(http.StatusOK, nil)
+	b.do(request{method: http.MethodPost, path: "/v1/tools/memory_save", key: look,
+		body: map[string]any{"content": "x"}}).refused(fault.OutOfScope)
 }
 
 func TestToolsAreListedInTheirOrderWithSchemas(t *testing.T) {
@@ -65,7 +68,9 @@ func TestToolsAreListedInTheirOrderWithSchemas(t *testing.T) {
 	}
 	bare := []string{"read_meta_memory", "load_meta_skills"} // take no arguments
 	for i, tool := range list.Tools {
-		if tool.Name != offered[i].Name || tool.Description == "" || tool.Input.Type != "object" || (len(tool.Input.Properties) == 0) != slices.Contains(bare, tool.Name) || tool.Output.Type != "object" || tool.ReadOnly != offered[i].ReadOnly {
+		if tool.Name != offered[i].Name || tool.Description == "" || tool.Input.Type != "object" ||
+			(len(tool.Input.Properties) == 0) != slices.Contains(bare, tool.Name) || tool.Output.Type != "object" ||
+			tool.ReadOnly != offered[i].ReadOnly {
 			t.Errorf("%d: %+v", i, tool)
 		}
 	}

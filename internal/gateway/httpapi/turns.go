@@ -57,13 +57,17 @@ const usualWait = 60 * time.Second
 
 func (g *Gateway) turnRoutes() {
 	answer := content("application/json", schemaOf[TurnAnswer](g))
-	handle(g, route{method: http.MethodPost, path: "/v1/turns", id: "turn", tag: tagTurns, scope: apikey.Write, status: http.StatusOK, bytes: smallBody,
+	handle(g, route{method: http.MethodPost, path: "/v1/turns", id: "turn", tag: tagTurns, scope: apikey.Write,
+		status: http.StatusOK, bytes: smallBody,
 		summary: "Answer one message of a conversation",
-		about: "The message is durable before it is acknowledged, and is answered whatever happens to the caller; turns of a conversation follow each other. " +
+		about: "The message is durable before it is acknowledged, and is answered whatever happens to the caller; " +
+			"turns of a conversation follow each other. " +
 			"The same message gives the same answer, at any time; another text under its id is refused.",
-		responses: map[string]*huma.Response{"200": {Description: "The answer", Content: answer}, "202": {Description: "Accepted, and not answered yet", Content: answer}},
+		responses: map[string]*huma.Response{"200": {Description: "The answer", Content: answer},
+			"202": {Description: "Accepted, and not answered yet", Content: answer}},
 	}, g.turn)
-	handle(g, route{method: http.MethodGet, path: "/v1/conversations/{id}/messages/{message_id}", id: "showTurn", tag: tagTurns, scope: apikey.Read, summary: "Show what became of a message"}, g.showTurn)
+	handle(g, route{method: http.MethodGet, path: "/v1/conversations/{id}/messages/{message_id}", id: "showTurn",
+		tag: tagTurns, scope: apikey.Read, summary: "Show what became of a message"}, g.showTurn)
 }
 
 func (g *Gateway) turn(ctx context.Context, in *struct{ Body TurnRequest }) (*turnOutput, error) {
@@ -90,12 +94,14 @@ func (g *Gateway) turn(ctx context.Context, in *struct{ Body TurnRequest }) (*tu
 }
 
 func (b TurnRequest) request() (conversation.Request, error) {
-	r := conversation.Request{Conversation: b.Conversation, Channel: b.Channel, MessageID: b.MessageID, Origin: b.Origin, Text: b.Text, Mode: b.Mode, MaxTurns: b.MaxTurns}
+	r := conversation.Request{Conversation: b.Conversation, Channel: b.Channel, MessageID: b.MessageID,
+		Origin: b.Origin, Text: b.Text, Mode: b.Mode, MaxTurns: b.MaxTurns}
 	if len(b.Messages) == 0 {
 		return r, nil
 	}
 	if b.Mode != contract.Observe {
-		return r, fault.New(fault.InvalidArgument, "messages are for mode observe", "send the text of one message, or set mode to observe")
+		return r, fault.New(fault.InvalidArgument, "messages are for mode observe",
+			"send the text of one message, or set mode to observe")
 	}
 	raw, err := json.Marshal(b.Messages)
 	if err != nil {
@@ -158,7 +164,9 @@ func (g *Gateway) answered(ctx context.Context, conversation, message string) (*
 	}
 	of := g.link("/v1/conversations/%s", url.PathEscape(conversation))
 	runs := g.runLinks(a.Run, "")
-	out := &turnOutput{Status: http.StatusOK, Body: TurnAnswer{Answered: a, Links: TurnLinks{Self: of + "/messages/" + url.PathEscape(message), Conversation: of, Run: runs.Self, Events: runs.Events}}}
+	out := &turnOutput{Status: http.StatusOK,
+		Body: TurnAnswer{Answered: a, Links: TurnLinks{Self: of + "/messages/" + url.PathEscape(message),
+			Conversation: of, Run: runs.Self, Events: runs.Events}}}
 	out.Location = out.Body.Links.Self
 	if a.Status != string(run.Ended) {
 		out.Status = http.StatusAccepted

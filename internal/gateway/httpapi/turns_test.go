@@ -51,17 +51,20 @@ func TestAMessageIsAnsweredOnceOverHTTP(t *testing.T) {
 	b.post("/v1/turns", message("thread/1", 1, "Something else.")).refused(fault.OpReused)
 
 	var detail inspect.ConversationDetail
-	for end := time.Now().Add(30 * time.Second); detail.Live == nil || detail.Live.Busy > 0; { // it hears of the answer a moment later
+	// it hears of the answer a moment later
+	for end := time.Now().Add(30 * time.Second); detail.Live == nil || detail.Live.Busy > 0; {
 		if b.get(first.Links.Conversation).into(http.StatusOK, &detail); time.Now().After(end) {
 			t.Fatalf("conversation %+v", detail)
 		}
 	}
-	if detail.Turns != 1 || detail.Messages != 2 || detail.Counters.Total != 1 || detail.Live == nil || detail.Live.Counters.Total != 1 {
+	if detail.Turns != 1 || detail.Messages != 2 || detail.Counters.Total != 1 || detail.Live == nil ||
+		detail.Live.Counters.Total != 1 {
 		t.Errorf("conversation %+v", detail)
 	}
 	var report httpapi.RunDetail
 	b.get(first.Links.Run).into(http.StatusOK, &report)
-	if report.Kind != run.Turn || report.Agent == nil || report.Agent.Reply != first.Reply || report.Agent.Steps != 1 || len(report.ModelCalls) != 1 || report.Outcome != run.Completed {
+	if report.Kind != run.Turn || report.Agent == nil || report.Agent.Reply != first.Reply || report.Agent.Steps != 1 ||
+		len(report.ModelCalls) != 1 || report.Outcome != run.Completed {
 		t.Errorf("run %+v, agent %+v", report, report.Agent)
 	}
 	b.post(first.Links.Run+"/retry", nil).refused(fault.InvalidArgument)
@@ -77,7 +80,8 @@ func TestATurnThatNobodyWaitsForIsAnswered(t *testing.T) {
 	in["wait"] = 0
 	var a httpapi.TurnAnswer
 	res := b.post("/v1/turns", in)
-	if res.into(http.StatusAccepted, &a); a.Status != "accepted" || a.Reply != "" || res.header.Get("Location") != a.Links.Self {
+	if res.into(http.StatusAccepted, &a); a.Status != "accepted" || a.Reply != "" ||
+		res.header.Get("Location") != a.Links.Self {
 		t.Fatalf("accepted %+v, Location %q", a, res.header.Get("Location"))
 	}
 	b.Start()
@@ -87,7 +91,8 @@ func TestATurnThatNobodyWaitsForIsAnswered(t *testing.T) {
 			testkit.Must(t, json.Unmarshal([]byte(e.data), &report))
 		}
 	})
-	if report.Reply != "Hello, Ada." || report.Conversation != "c" || report.MessageID != "m1" || report.Reason != "final" {
+	if report.Reply != "Hello, Ada." || report.Conversation != "c" || report.MessageID != "m1" ||
+		report.Reason != "final" {
 		t.Errorf("the stream ended with %+v", report)
 	}
 	b.get(a.Links.Self).into(http.StatusOK, &a)
@@ -143,13 +148,15 @@ func TestAConversationIsReadInPages(t *testing.T) {
 			break
 		}
 	}
-	if want := "0 m1 user Message 1.|1 m1 assistant Hello, Ada.|2 m2 user Message 2.|3 m2 assistant Hello, Ada.|4 m3 user Message 3.|5 m3 assistant Hello, Ada."; strings.Join(said, "|") != want {
+	if want := "0 m1 user Message 1.|1 m1 assistant Hello, Ada.|2 m2 user Message 2.|3 m2 assistant Hello, Ada.|4 " +
+		"m3 user Message 3.|5 m3 assistant Hello, Ada."; strings.Join(said, "|") != want {
 		t.Errorf("read %v", said)
 	}
 	var first, second httpapi.ConversationList
 	b.get("/v1/conversations?limit=1").into(http.StatusOK, &first)
 	b.get("/v1/conversations?limit=1&cursor="+first.NextCursor).into(http.StatusOK, &second)
-	if len(first.Conversations) != 1 || first.Conversations[0].Name != "b" || len(second.Conversations) != 1 || second.Conversations[0].Name != "a" || second.NextCursor != "" {
+	if len(first.Conversations) != 1 || first.Conversations[0].Name != "b" || len(second.Conversations) != 1 ||
+		second.Conversations[0].Name != "a" || second.NextCursor != "" {
 		t.Errorf("listed %+v, then %+v", first, second)
 	}
 	b.get("/v1/conversations?cursor=x").refused(fault.InvalidArgument)
@@ -162,16 +169,21 @@ func TestAnObservedExchangeIsRecordedAndCounted(t *testing.T) {
 	b := idle(t)
 	b.Start()
 	var a httpapi.TurnAnswer
-	b.post("/v1/turns", map[string]any{"conversation": "o", "message_id": "m1", "mode": "observe", "messages": []map[string]any{
-		{"role": "user", "content": "Where is my parcel?"},
-		{"role": "assistant", "content": "", "tool_calls": []map[string]any{{"id": "1", "type": "function", "function": map[string]any{"name": "track", "arguments": `{"id":7}`}}}},
-		{"role": "tool", "tool_call_id": "1", "content": "in Lyon"}, {"role": "assistant", "content": "In Lyon."}}}).into(http.StatusOK, &a)
+	b.post("/v1/turns", map[string]any{"conversation": "o", "message_id": "m1", "mode": "observe",
+		"messages": []map[string]any{
+			{"role": "user", "content": "Where is my parcel?"},
+			{"role": "assistant", "content": "", "tool_calls": []map[string]any{
+				{"id": "1", "type": "function", "function": map[string]any{"name": "track", "arguments": `{"id":7}`}}}},
+			{"role": "tool", "tool_call_id": "1", "content": "in Lyon"},
+			{"role": "assistant", "content": "In Lyon."}}}).
+		into(http.StatusOK, &a)
 	if a.Reason != "observed" || a.Reply != "In Lyon." {
 		t.Errorf("observed as %+v", a)
 	}
 	var page httpapi.MessageList
 	b.get("/v1/conversations/o/messages").into(http.StatusOK, &page)
-	if len(page.Messages) != 4 || len(page.Messages[1].ToolCalls) != 1 || page.Messages[1].ToolCalls[0].Name != "track" || page.Messages[2].Role != transcript.Tool {
+	if len(page.Messages) != 4 || len(page.Messages[1].ToolCalls) != 1 ||
+		page.Messages[1].ToolCalls[0].Name != "track" || page.Messages[2].Role != transcript.Tool {
 		t.Errorf("recorded %+v", page.Messages)
 	}
 	var detail inspect.ConversationDetail
@@ -185,9 +197,13 @@ func TestATurnThatCannotBeMeantIsRefused(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	for name, change := range map[string]map[string]any{
-		"no conversation": {"conversation": ""}, "no message": {"message_id": ""}, "no text": {"text": " "}, "a channel": {"channel": "import"}, "an origin": {"origin": "agent"}, "a mode": {"mode": "think"},
-		"a budget": {"max_turns_override": 51}, "a wait": {"wait": 121}, "both": {"messages": []any{map[string]any{"role": "user", "content": "hi"}}},
-		"an exchange that nobody began": {"text": "", "mode": "observe", "messages": []any{map[string]any{"role": "assistant", "content": "hi"}}}, "an unknown member": {"workspace": "other"},
+		"no conversation": {"conversation": ""}, "no message": {"message_id": ""}, "no text": {"text": " "},
+		"a channel": {"channel": "import"}, "an origin": {"origin": "agent"}, "a mode": {"mode": "think"},
+		"a budget": {"max_turns_override": 51}, "a wait": {"wait": 121},
+		"both": {"messages": []any{map[string]any{"role": "user", "content": "hi"}}},
+		"an exchange that nobody began": {"text": "", "mode": "observe",
+			"messages": []any{map[string]any{"role": "assistant", "content": "hi"}}},
+		"an unknown member": {"workspace": "other"},
 	} {
 		in := message("c", 1, "Hello.")
 		for k, v := range change {
@@ -200,7 +216,8 @@ func TestATurnThatCannotBeMeantIsRefused(t *testing.T) {
 	}
 	b.post("/v1/turns", message("c", 1, strings.Repeat("x", 40_000))).refused(fault.TooLarge)
 	b.post("/v1/turns", message("c", 1, strings.Repeat("x", 600_000))).refused(fault.TooLarge)
-	b.do(request{method: http.MethodPost, path: "/v1/turns", key: b.makeKey(b.Workspace, apikey.Read), body: message("c", 1, "Hello.")}).refused(fault.OutOfScope)
+	b.do(request{method: http.MethodPost, path: "/v1/turns", key: b.makeKey(b.Workspace, apikey.Read),
+		body: message("c", 1, "Hello.")}).refused(fault.OutOfScope)
 	b.Within(func(ctx context.Context, q postgres.Tx) error {
 		all, err := q.ConversationViews().Conversations(ctx, 0, 10)
 		if len(all) != 0 {

@@ -47,15 +47,19 @@ type uploadOutput struct {
 
 func (g *Gateway) uploadRoutes() {
 	uploaded := content("application/json", schemaOf[Uploaded](g))
-	handle(g, route{method: http.MethodPost, path: "/v1/skills/upload", id: "uploadSkill", tag: tagSkills, scope: apikey.Write, status: http.StatusAccepted,
+	handle(g, route{method: http.MethodPost, path: "/v1/skills/upload", id: "uploadSkill", tag: tagSkills,
+		scope: apikey.Write, status: http.StatusAccepted,
 		summary: "Take a skill package that was made elsewhere",
 		about: "A zip as the body, as the field `file` of a form, or behind a URL. Its bytes are kept as they are. " +
-			"A new skill is a candidate, a change of one that is there is pending: both wait for approval, and no search for agents finds them before.",
+			"A new skill is a candidate, a change of one that is there is pending: both wait for approval, and no " +
+			"search for agents finds them before.",
 		body: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 			"application/zip":     {Schema: binary("The package")},
 			"multipart/form-data": {Schema: schemaOf[UploadFile](g)},
 			"application/json":    {Schema: schemaOf[UploadURL](g)}}},
-		responses: map[string]*huma.Response{"200": {Description: "The skill says all of it already", Content: uploaded}, "202": {Description: "It waits for approval", Content: uploaded}},
+		responses: map[string]*huma.Response{
+			"200": {Description: "The skill says all of it already", Content: uploaded},
+			"202": {Description: "It waits for approval", Content: uploaded}},
 	}, g.upload)
 }
 
@@ -83,7 +87,8 @@ func (g *Gateway) upload(ctx context.Context, in *uploadInput) (*uploadOutput, e
 func (g *Gateway) archive(ctx context.Context, in *uploadInput) ([]byte, error) {
 	kind, parameters, err := mime.ParseMediaType(in.ContentType)
 	if err != nil && in.ContentType != "" {
-		return nil, fault.Wrap(err, fault.InvalidArgument, fmt.Sprintf("the Content-Type %q cannot be read", in.ContentType), "")
+		return nil, fault.Wrap(err, fault.InvalidArgument,
+			fmt.Sprintf("the Content-Type %q cannot be read", in.ContentType), "")
 	}
 	switch kind {
 	case "multipart/form-data":
@@ -91,7 +96,8 @@ func (g *Gateway) archive(ctx context.Context, in *uploadInput) ([]byte, error) 
 	case "application/json":
 		var named UploadURL
 		if err := json.Unmarshal(in.RawBody, &named); err != nil || named.URL == "" {
-			return nil, fault.New(fault.InvalidArgument, "the body names no url", `send {"url": "https://…"}, or the zip itself as application/zip`)
+			return nil, fault.New(fault.InvalidArgument, "the body names no url",
+				`send {"url": "https://…"}, or the zip itself as application/zip`)
 		}
 		return g.Fetch(ctx, named.URL)
 	}

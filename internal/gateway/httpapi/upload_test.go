@@ -19,14 +19,16 @@ func TestAnUploadWaitsForApprovalAndKeepsItsBytes(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
 	pack := func(step string) []byte {
-		markdown := "---\nname: water-plants\ndescription: Water the plants of an office\n---\n\n## Procedure\n\n1. " + step + "\n"
+		markdown := "---\nname: water-plants\ndescription: Water the plants of an office\n---\n\n## Procedure\n\n1. " +
+			step + "\n"
 		archive, err := skill.Zip("water-plants", []byte(markdown), nil)
 		testkit.Must(t, err)
 		return archive
 	}
 	first, second := pack("Fill the can"), pack("Fill the can with rain")
 	send := func(kind string, body []byte) response {
-		return b.do(request{method: http.MethodPost, path: "/v1/skills/upload", body: body, header: map[string]string{"Content-Type": kind}})
+		return b.do(request{method: http.MethodPost, path: "/v1/skills/upload", body: body,
+			header: map[string]string{"Content-Type": kind}})
 	}
 	var up httpapi.Uploaded
 	send("application/zip", first).into(http.StatusAccepted, &up)
@@ -81,7 +83,8 @@ func TestABadUploadIsRefusedAndNothingIsKept(t *testing.T) {
 		"link-local":     {"application/json", `{"url":"https://169.254.169.254/skill.zip"}`},
 		"another scheme": {"application/json", `{"url":"file:///etc/passwd"}`},
 	} {
-		res := b.do(request{method: http.MethodPost, path: "/v1/skills/upload", body: c.body, header: map[string]string{"Content-Type": c.kind}})
+		res := b.do(request{method: http.MethodPost, path: "/v1/skills/upload", body: c.body,
+			header: map[string]string{"Content-Type": c.kind}})
 		if res.status < 400 || res.status >= 500 {
 			t.Errorf("%s: status %d: %s", name, res.status, res.body)
 			continue

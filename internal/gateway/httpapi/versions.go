@@ -67,16 +67,23 @@ type VersionPath struct {
 }
 
 func (g *Gateway) versionRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/versions", id: "listVersions", tag: tagSkills, scope: apikey.Read, summary: "List a skill's versions, the latest first"}, g.listVersions)
-	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/versions/{n}", id: "showVersion", tag: tagSkills, scope: apikey.Read, summary: "Show one version of a skill"}, g.showVersion)
-	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/diff", id: "diffVersions", tag: tagSkills, scope: apikey.Read, summary: "Show what changed between two versions",
+	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/versions", id: "listVersions", tag: tagSkills,
+		scope: apikey.Read, summary: "List a skill's versions, the latest first"}, g.listVersions)
+	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/versions/{n}", id: "showVersion", tag: tagSkills,
+		scope: apikey.Read, summary: "Show one version of a skill"}, g.showVersion)
+	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/diff", id: "diffVersions", tag: tagSkills,
+		scope: apikey.Read, summary: "Show what changed between two versions",
 		about: "Without to, it is the version in force; without from, the version that to was made on."}, g.diff)
 }
 
 func (g *Gateway) contentOf(v skill.Version) Content {
-	c := Content{DisplayName: v.DisplayName, Body: v.Body, SkillMD: string(skill.Compose(v.Name, v.Description, []byte(v.Body), skill.RenderOptions{NameStyle: g.Options.NameStyle})),
-		Files: []ContentFile{}, Sources: append([]skill.Source{}, v.Sources...), Run: v.Run, Model: v.Model, ChangeSummary: v.ChangeSummary,
-		Violations: v.Violations, Risk: v.Risk, Redactions: v.Redactions, Quality: v.Quality, Extra: v.Extra, PackageSHA256: hex.EncodeToString(v.PackageSHA[:])}
+	c := Content{DisplayName: v.DisplayName, Body: v.Body,
+		SkillMD: string(skill.Compose(v.Name, v.Description, []byte(v.Body),
+			skill.RenderOptions{NameStyle: g.Options.NameStyle})),
+		Files: []ContentFile{}, Sources: append([]skill.Source{}, v.Sources...), Run: v.Run, Model: v.Model,
+		ChangeSummary: v.ChangeSummary,
+		Violations:    v.Violations, Risk: v.Risk, Redactions: v.Redactions, Quality: v.Quality, Extra: v.Extra,
+		PackageSHA256: hex.EncodeToString(v.PackageSHA[:])}
 	for _, f := range v.Files {
 		c.Files = append(c.Files, ContentFile{f.Path, f.Content})
 	}
@@ -101,9 +108,11 @@ func (g *Gateway) showVersion(ctx context.Context, in *VersionPath) (*bodyOf[Ver
 		return nil, err
 	}
 	self := g.link("/v1/skills/%d/versions/%d", head.ID, v.Number)
-	return &bodyOf[VersionDetail]{VersionDetail{SkillID: head.ID, Name: v.Name, Version: v.Number, Base: v.Base, Description: v.Description, Lang: v.Lang, Origin: v.Origin,
+	return &bodyOf[VersionDetail]{VersionDetail{SkillID: head.ID, Name: v.Name, Version: v.Number, Base: v.Base,
+		Description: v.Description, Lang: v.Lang, Origin: v.Origin,
 		Degraded: v.Degraded, CreatedAt: v.CreatedAt, Content: g.contentOf(v),
-		Links: SkillLinks{Self: self, Versions: g.link("/v1/skills/%d/versions", head.ID), Package: self + "/package"}}}, nil
+		Links: SkillLinks{Self: self, Versions: g.link("/v1/skills/%d/versions", head.ID),
+			Package: self + "/package"}}}, nil
 }
 
 func (g *Gateway) diff(ctx context.Context, in *struct {

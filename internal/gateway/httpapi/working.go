@@ -87,12 +87,17 @@ type ReadAnswer workingmemory.Page
 const tagWorking = "working memory"
 
 func (g *Gateway) workingRoutes() {
-	handle(g, route{method: http.MethodPost, path: "/v1/working/offload", id: "offloadMessages", tag: tagWorking, scope: apikey.Write, summary: "Make a thread shorter without losing a word of it",
-		about: "A tool call is never parted from its results, and the last user's turn is never touched. What a model makes is checked; where it is no record of the messages they come back as they were, with degraded. " +
+	handle(g, route{method: http.MethodPost, path: "/v1/working/offload", id: "offloadMessages", tag: tagWorking,
+		scope: apikey.Write, summary: "Make a thread shorter without losing a word of it",
+		about: "A tool call is never parted from its results, and the last user's turn is never touched. What a " +
+			"model makes is checked; where it is no record of the messages they come back as they were, with degraded. " +
 			"The same request gives the same answer and is paid once."}, g.offload)
-	handle(g, route{method: http.MethodPost, path: "/v1/working/reload", id: "reloadMessages", tag: tagWorking, scope: apikey.Read, summary: "Have back what was put away"}, g.reload)
-	handle(g, route{method: http.MethodPost, path: "/v1/working/grep", id: "grepContent", tag: tagWorking, scope: apikey.Read, bytes: smallBody, summary: "Look for something in what was put away"}, g.grep)
-	handle(g, route{method: http.MethodPost, path: "/v1/working/read", id: "readContent", tag: tagWorking, scope: apikey.Read, bytes: smallBody, summary: "Read lines of what was put away"}, g.readLines)
+	handle(g, route{method: http.MethodPost, path: "/v1/working/reload", id: "reloadMessages", tag: tagWorking,
+		scope: apikey.Read, summary: "Have back what was put away"}, g.reload)
+	handle(g, route{method: http.MethodPost, path: "/v1/working/grep", id: "grepContent", tag: tagWorking,
+		scope: apikey.Read, bytes: smallBody, summary: "Look for something in what was put away"}, g.grep)
+	handle(g, route{method: http.MethodPost, path: "/v1/working/read", id: "readContent", tag: tagWorking,
+		scope: apikey.Read, bytes: smallBody, summary: "Read lines of what was put away"}, g.readLines)
 }
 
 func (g *Gateway) offload(ctx context.Context, in *struct {
@@ -100,8 +105,11 @@ func (g *Gateway) offload(ctx context.Context, in *struct {
 	Body OffloadRequest
 }) (*bodyOf[OffloadAnswer], error) {
 	from, b := asking(ctx), in.Body
-	r := offload.Request{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, Session: b.Session, TTL: g.Options.OffloadTTL, Wait: usualWait, Spec: g.Options.OffloadSpec(),
-		Options: workingmemory.Options{Mode: workingmemory.Mode(b.Mode), TotalTokens: b.TotalTokens, ToolTokens: b.ToolTokens, KeepRecent: orUsual(b.KeepRecent, -1), Preview: orUsual(b.Preview, -1), GroupTokens: b.GroupTokens, Ratio: b.Ratio}}
+	r := offload.Request{Workspace: from.Workspace.ID, WorkspaceKey: from.Workspace.Key, Session: b.Session,
+		TTL: g.Options.OffloadTTL, Wait: usualWait, Spec: g.Options.OffloadSpec(),
+		Options: workingmemory.Options{Mode: workingmemory.Mode(b.Mode), TotalTokens: b.TotalTokens,
+			ToolTokens: b.ToolTokens, KeepRecent: orUsual(b.KeepRecent, -1), Preview: orUsual(b.Preview, -1),
+			GroupTokens: b.GroupTokens, Ratio: b.Ratio}}
 	if b.TTL > 0 {
 		r.TTL = time.Duration(b.TTL) * time.Second
 	}
@@ -122,7 +130,8 @@ func (g *Gateway) offload(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	out := OffloadAnswer{Messages: shown(b.Messages, r.Messages, short.Messages), Mode: string(short.Mode), TokensBefore: short.TokensBefore, TokensAfter: short.TokensAfter, Offloaded: []OffloadedItem{},
+	out := OffloadAnswer{Messages: shown(b.Messages, r.Messages, short.Messages), Mode: string(short.Mode),
+		TokensBefore: short.TokensBefore, TokensAfter: short.TokensAfter, Offloaded: []OffloadedItem{},
 		Degraded: short.Degraded, Reason: short.Reason, Run: short.Run}
 	for _, a := range short.Away {
 		out.Offloaded = append(out.Offloaded, OffloadedItem(a))
@@ -134,7 +143,8 @@ func (g *Gateway) offload(ctx context.Context, in *struct {
 func threadOf(in []SessionMessage) ([]transcript.Message, error) {
 	ms, err := sessionOf("messages", in)
 	if err == nil && len(ms) != len(in) {
-		err = fault.Newf(fault.InvalidArgument, "%d of %d messages can be read as those of one thread", len(ms), len(in))
+		err = fault.Newf(fault.InvalidArgument, "%d of %d messages can be read as those of one thread", len(ms),
+			len(in))
 	}
 	return ms, err
 }
@@ -155,9 +165,12 @@ func shown(in []SessionMessage, read, now []transcript.Message) []SessionMessage
 }
 
 func sessionMessage(m transcript.Message) SessionMessage {
-	out := SessionMessage{DistillMessage: DistillMessage{Role: string(m.Role), Content: m.Content, Name: m.Name, ToolCallID: m.ToolCallID}}
+	out := SessionMessage{DistillMessage: DistillMessage{Role: string(m.Role), Content: m.Content, Name: m.Name,
+		ToolCallID: m.ToolCallID}}
 	for _, c := range m.ToolCalls {
-		out.ToolCalls = append(out.ToolCalls, map[string]any{"id": c.ID, "type": "function", "function": map[string]any{"name": c.Name, "arguments": c.Arguments}})
+		out.ToolCalls = append(out.ToolCalls,
+			map[string]any{"id": c.ID, "type": "function",
+				"function": map[string]any{"name": c.Name, "arguments": c.Arguments}})
 	}
 	if !m.Time.IsZero() {
 		out.Timestamp = m.Time.Format(time.RFC3339Nano)
@@ -169,7 +182,8 @@ func (g *Gateway) reload(ctx context.Context, in *struct{ Body ReloadRequest }) 
 	out := &bodyOf[ReloadAnswer]{}
 	switch b := in.Body; {
 	case b.Handle != "" && len(b.Messages) > 0, b.Handle == "" && len(b.Messages) == 0:
-		return nil, fault.New(fault.InvalidArgument, "give a handle or messages, one of them", "a handle stands in the messages that POST /v1/working/offload answered with")
+		return nil, fault.New(fault.InvalidArgument, "give a handle or messages, one of them",
+			"a handle stands in the messages that POST /v1/working/offload answered with")
 	case b.Handle != "":
 		whole, err := g.Offload.Fetch(ctx, workspace(ctx), workingmemory.Where{Handle: b.Handle})
 		if err != nil {
@@ -195,13 +209,17 @@ func (g *Gateway) reload(ctx context.Context, in *struct{ Body ReloadRequest }) 
 
 func (g *Gateway) grep(ctx context.Context, in *struct{ Body GrepRequest }) (*bodyOf[GrepAnswer], error) {
 	b := in.Body
-	found, err := g.Offload.Grep(ctx, workspace(ctx), workingmemory.Where{Handle: b.Handle, Session: workingmemory.Session{Name: b.Session}},
-		workingmemory.Pattern{Pattern: b.Pattern, Regex: b.Regex, Before: orUsual(b.Before, workingmemory.UsualContext), After: orUsual(b.After, workingmemory.UsualContext), Offset: b.Offset, Limit: orUsual(b.Limit, workingmemory.UsualHits)})
+	found, err := g.Offload.Grep(ctx, workspace(ctx),
+		workingmemory.Where{Handle: b.Handle, Session: workingmemory.Session{Name: b.Session}},
+		workingmemory.Pattern{Pattern: b.Pattern, Regex: b.Regex, Before: orUsual(b.Before, workingmemory.UsualContext),
+			After: orUsual(b.After, workingmemory.UsualContext), Offset: b.Offset,
+			Limit: orUsual(b.Limit, workingmemory.UsualHits)})
 	return &bodyOf[GrepAnswer]{GrepAnswer(found)}, err
 }
 
 func (g *Gateway) readLines(ctx context.Context, in *struct{ Body ReadRequest }) (*bodyOf[ReadAnswer], error) {
-	page, err := g.Offload.Read(ctx, workspace(ctx), workingmemory.Where{Handle: in.Body.Handle}, in.Body.Offset, orUsual(in.Body.Limit, workingmemory.UsualLines))
+	page, err := g.Offload.Read(ctx, workspace(ctx), workingmemory.Where{Handle: in.Body.Handle}, in.Body.Offset,
+		orUsual(in.Body.Limit, workingmemory.UsualLines))
 	return &bodyOf[ReadAnswer]{ReadAnswer(page)}, err
 }
 

@@ -23,7 +23,9 @@ func Shallow(arguments []byte) error {
 		case quoted:
 		case c == '{' || c == '[':
 			if depth++; depth > MostDepth {
-				return fault.New(fault.InvalidArgument, fmt.Sprintf("the arguments are nested more than %d deep", MostDepth), "send a flat object that fits the tool's schema")
+				return fault.New(fault.InvalidArgument,
+					fmt.Sprintf("the arguments are nested more than %d deep", MostDepth),
+					"send a flat object that fits the tool's schema")
 			}
 		case c == '}' || c == ']':
 			depth--

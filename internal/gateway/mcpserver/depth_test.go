@@ -19,7 +19,8 @@ func TestArgumentsAreNestedAsDeepAsTheyMayBe(t *testing.T) {
 		`[` + strings.Repeat("[],", 100) + `[]]`:                            true,
 		`{"a":"\\",` + strings.Repeat(`"b":[`, MostDepth) + `1`:             false,
 	} {
-		if err := Shallow([]byte(arguments)); (err == nil) != ok || err != nil && fault.CodeOf(err) != fault.InvalidArgument {
+		if err := Shallow([]byte(arguments)); (err == nil) != ok || err != nil &&
+			fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%.60s: %v", arguments, err)
 		}
 	}

@@ -27,7 +27,8 @@ var lookUp = []string{"read_meta_memory", "vector_retrieve_memory", "read_histor
 func profile(name string) ([]string, error) {
 	switch name {
 	case "", Default:
-		return append([]string{"skill_save", "skill_list", "skill_view", "skill_patch", "skill_delete", "soul_update", "memory_save", "memory_search"}, lookUp...), nil
+		return append([]string{"skill_save", "skill_list", "skill_view", "skill_patch", "skill_delete", "soul_update",
+			"memory_save", "memory_search"}, lookUp...), nil
 	case Retrieval:
 		return lookUp, nil
 	case Memory:
@@ -37,5 +38,6 @@ func profile(name string) ([]string, error) {
 	case All:
 		return nil, nil
 	}
-	return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no profile %q", name), "use one of "+strings.Join(slices.Sorted(slices.Values(Profiles)), ", "))
+	return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no profile %q", name),
+		"use one of "+strings.Join(slices.Sorted(slices.Values(Profiles)), ", "))
 }

@@ -46,10 +46,14 @@ func New(o Options) (*mcp.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	offered := slices.DeleteFunc(o.Registry.Offered(agent.OriginAgent, names...), func(t agent.ToolSpec) bool { return !o.MayWrite && !t.ReadOnly })
-	s := mcp.NewServer(&mcp.Implementation{Name: cmp.Or(o.Name, "cairn"), Title: "Cairn", Version: cmp.Or(o.Version, "dev")}, &mcp.ServerOptions{
+	offered := slices.DeleteFunc(o.Registry.Offered(agent.OriginAgent, names...), func(t agent.ToolSpec) bool {
+		return !o.MayWrite && !t.ReadOnly
+	})
+	s := mcp.NewServer(&mcp.Implementation{Name: cmp.Or(o.Name, "cairn"), Title: "Cairn",
+		Version: cmp.Or(o.Version, "dev")}, &mcp.ServerOptions{
 		Instructions: instructions, Logger: o.Log, PageSize: max(len(offered), 1),
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}}) // a list that never changes: nobody is told of changes
+		// a list that never changes: nobody is told of changes
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}})
 	for _, t := range offered {
 		described, err := describe(t)
 		if err != nil {
@@ -61,7 +65,8 @@ func New(o Options) (*mcp.Server, error) {
 	return s, nil
 }
 
-const instructions = "What Cairn remembers for this workspace: facts about the user, how they want to be answered, and skills, which say how something is done. " +
+const instructions = "What Cairn remembers for this workspace: facts about the user, how they want to be answered, " +
+	"and skills, which say how something is done. " +
 	"Look before you write; a result with ok false says what to do next."
 
 // describe is a tool as MCP spells it.
@@ -72,7 +77,8 @@ func describe(t agent.ToolSpec) (*mcp.Tool, error) {
 	}
 	closed := false
 	return &mcp.Tool{Name: t.Name, Description: t.Description, InputSchema: t.Input, OutputSchema: output,
-		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: t.ReadOnly, DestructiveHint: &t.Destructive, IdempotentHint: t.ReadOnly && t.Idempotent, OpenWorldHint: &closed}}, nil
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: t.ReadOnly, DestructiveHint: &t.Destructive,
+			IdempotentHint: t.ReadOnly && t.Idempotent, OpenWorldHint: &closed}}, nil
 }
 
 // envelope is the schema of a result: ok, and either the members of the tool's
@@ -88,8 +94,11 @@ func envelope(schema json.RawMessage) (json.RawMessage, error) {
 		members = map[string]any{}
 	}
 	members["ok"] = map[string]any{"type": "boolean", "description": "whether it was done"}
-	members["error"] = map[string]any{"type": "object", "description": "why not, with the next step", "required": []string{"code", "message", "retryable"},
-		"properties": map[string]any{"code": map[string]any{"type": "string"}, "message": map[string]any{"type": "string"}, "hint": map[string]any{"type": "string"}, "retryable": map[string]any{"type": "boolean"}}}
+	members["error"] = map[string]any{"type": "object", "description": "why not, with the next step",
+		"required": []string{"code", "message", "retryable"},
+		"properties": map[string]any{"code": map[string]any{"type": "string"},
+			"message": map[string]any{"type": "string"}, "hint": map[string]any{"type": "string"},
+			"retryable": map[string]any{"type": "boolean"}}}
 	s["properties"], s["required"] = members, []string{"ok"}
 	return json.Marshal(s)
 }
@@ -105,7 +114,8 @@ func (o Options) caller(name string) mcp.ToolHandler {
 		if err != nil {
 			return result(tools.Failure(fault.From(err))), nil
 		}
-		r, err := o.Registry.Call(ctx, agent.Actor{Workspace: o.Workspace, Origin: agent.OriginAgent, Op: op}, name, req.Params.Arguments)
+		r, err := o.Registry.Call(ctx, agent.Actor{Workspace: o.Workspace, Origin: agent.OriginAgent, Op: op}, name,
+			req.Params.Arguments)
 		if err != nil {
 			f := fault.From(err)
 			if o.Log != nil {
@@ -122,7 +132,8 @@ func (o Options) caller(name string) mcp.ToolHandler {
 }
 
 func result(r tools.Result) *mcp.CallToolResult {
-	return &mcp.CallToolResult{IsError: !r.OK, StructuredContent: r.JSON, Content: []mcp.Content{&mcp.TextContent{Text: string(r.JSON)}}}
+	return &mcp.CallToolResult{IsError: !r.OK, StructuredContent: r.JSON,
+		Content: []mcp.Content{&mcp.TextContent{Text: string(r.JSON)}}}
 }
 
 // operation is the operation id of a call: the client's, or one of its own.
@@ -133,7 +144,9 @@ func operation(meta mcp.Meta) (string, error) {
 	}
 	key, _ := given.(string)
 	if n := utf8.RuneCountInString(key); n == 0 || n > maxOnceKey {
-		return "", fault.New(fault.InvalidArgument, fmt.Sprintf("%s in _meta is no text of 1 to %d characters", OnceKey, maxOnceKey), "give each call an id of its own, and its repetitions the same one")
+		return "", fault.New(fault.InvalidArgument,
+			fmt.Sprintf("%s in _meta is no text of 1 to %d characters", OnceKey, maxOnceKey),
+			"give each call an id of its own, and its repetitions the same one")
 	}
 	return "mcp/chosen/" + key, nil
 }
@@ -149,7 +162,9 @@ func inOrder(offered []agent.ToolSpec) mcp.Middleware {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 			r, err := next(ctx, method, req)
 			if list, ok := r.(*mcp.ListToolsResult); ok && err == nil {
-				slices.SortFunc(list.Tools, func(a, b *mcp.Tool) int { return cmp.Compare(place[a.Name], place[b.Name]) })
+				slices.SortFunc(list.Tools, func(a, b *mcp.Tool) int {
+					return cmp.Compare(place[a.Name], place[b.Name])
+				})
 			}
 			return r, err
 		}

@@ -49,7 +49,8 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request, route route) {
 
 // upstreams are mem0's names of what goes wrong behind the server.
 var upstreams = map[fault.Code]string{
-	fault.ModelAuth: "provider_auth_failed", fault.ModelRejected: "provider_bad_request", fault.ModelRefused: "provider_bad_request", fault.ModelContext: "provider_bad_request",
+	fault.ModelAuth: "provider_auth_failed", fault.ModelRejected: "provider_bad_request",
+	fault.ModelRefused: "provider_bad_request", fault.ModelContext: "provider_bad_request",
 	fault.ModelInvalid: "provider_unavailable", fault.Unavailable: "datastore_unavailable",
 }
 
@@ -101,7 +102,8 @@ func (c *call) read(into any) error {
 
 // person is who holds the key.
 func (c *call) person() agent.Actor {
-	return agent.Actor{Workspace: c.from.Workspace.ID, Origin: agent.OriginUser, Op: c.door.Operation(c.r.Header.Get("Idempotency-Key"))}
+	return agent.Actor{Workspace: c.from.Workspace.ID, Origin: agent.OriginUser,
+		Op: c.door.Operation(c.r.Header.Get("Idempotency-Key"))}
 }
 
 // entity is whom mem0 keeps memories for.
@@ -114,7 +116,8 @@ type entity struct {
 
 // named is the entity of a kind: user, agent, app or run.
 func (e *entity) named(kind string) *string {
-	return map[string]*string{"user": &e.User, "agent": &e.Agent, "app": &e.App, "run": &e.Run}[strings.TrimSuffix(kind, "_id")]
+	return map[string]*string{"user": &e.User, "agent": &e.Agent, "app": &e.App,
+		"run": &e.Run}[strings.TrimSuffix(kind, "_id")]
 }
 
 var entityKinds = []string{"user", "agent", "app", "run"}
@@ -134,7 +137,8 @@ func (e entity) target() memory.Task {
 	return memory.Task{Type: memory.Personal, Target: cmp.Or(e.App, e.Run)}
 }
 
-var noEntity = fault.New(fault.InvalidArgument, "At least one identifier (user_id, agent_id, app_id, run_id) is required.", "")
+var noEntity = fault.New(fault.InvalidArgument,
+	"At least one identifier (user_id, agent_id, app_id, run_id) is required.", "")
 
 // mem0Facts is the member of the metadata under which an entry keeps what mem0
 // says of it.

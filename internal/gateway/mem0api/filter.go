@@ -78,7 +78,8 @@ func (q mem0Query) between() {
 		bounds = append(bounds, map[string]any{"created_at": map[string]any{"gte": q.From}})
 	}
 	if q.To != "" {
-		bounds = append(bounds, map[string]any{"created_at": map[string]any{"lt": q.To + "~"}}) // a date alone holds its whole day
+		// a date alone holds its whole day
+		bounds = append(bounds, map[string]any{"created_at": map[string]any{"lt": q.To + "~"}})
 	}
 	if len(bounds) == 0 {
 		return
@@ -263,7 +264,8 @@ func fits(filter any, e memory.Entry) (bool, error) {
 			ok, err = combined(name, want, e)
 		case "user_id", "agent_id", "app_id", "run_id":
 			ok, err = compared(mem0Value(e, name), want)
-			if id, text := want.(string); text && e.Metadata[mem0Facts] == nil { // known by its target, which has no case
+			// known by its target, which has no case
+			if id, text := want.(string); text && e.Metadata[mem0Facts] == nil {
 				held, _ := mem0Value(e, name).(string)
 				ok = ok || held != "" && strings.EqualFold(held, id)
 			}
@@ -370,7 +372,8 @@ func operated(op string, has, value any) (bool, error) {
 		n := order(has, value)
 		return op == "gt" && n > 0 || op == "gte" && n >= 0 || op == "lt" && n < 0 || op == "lte" && n <= 0, nil
 	}
-	return false, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no operator %q", op), "use eq ne gt gte lt lte in nin contains icontains")
+	return false, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no operator %q", op),
+		"use eq ne gt gte lt lte in nin contains icontains")
 }
 
 func within(has any, list []any) bool {

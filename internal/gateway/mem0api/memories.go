@@ -38,7 +38,8 @@ type mem0Memory struct {
 func mem0Of(e memory.Entry) mem0Memory {
 	metadata := memory.Metadata{}.With(e.Metadata)
 	delete(metadata, mem0Facts)
-	return mem0Memory{ID: e.ID, Memory: e.Content, Hash: fmt.Sprintf("%x", md5.Sum([]byte(e.Content))), Metadata: metadata, Created: e.CreatedAt, Updated: e.UpdatedAt, facts: factsOf(e)}
+	return mem0Memory{ID: e.ID, Memory: e.Content, Hash: fmt.Sprintf("%x", md5.Sum([]byte(e.Content))),
+		Metadata: metadata, Created: e.CreatedAt, Updated: e.UpdatedAt, facts: factsOf(e)}
 }
 
 // mem0Event is what was done to one memory.
@@ -78,7 +79,8 @@ func (c *call) added() (in mem0Add, messages []transcript.Message, err error) {
 		return in, nil, err
 	}
 	if in.Type != "" && in.Type != "procedural_memory" {
-		return in, nil, fault.New(fault.InvalidArgument, fmt.Sprintf("memory_type is %q", in.Type), "leave it out, or use procedural_memory")
+		return in, nil, fault.New(fault.InvalidArgument, fmt.Sprintf("memory_type is %q", in.Type),
+			"leave it out, or use procedural_memory")
 	}
 	var text string
 	if json.Unmarshal(in.Messages, &text) == nil && text != "" {
@@ -181,12 +183,15 @@ type mem0Queued struct {
 // later it is looked at again, as mem0 does.
 func (c *call) summarize(in mem0Add, messages []transcript.Message) (run.Run, error) {
 	where := in.target()
-	choices := memoryagent.RequestOptions{Types: mem0Types, Metadata: facts{entity: in.entity, Expires: in.Expires}.stamp(in.Metadata), Guidance: cmp.Or(in.Prompt, in.Custom)}
+	choices := memoryagent.RequestOptions{Types: mem0Types,
+		Metadata: facts{entity: in.entity, Expires: in.Expires}.stamp(in.Metadata),
+		Guidance: cmp.Or(in.Prompt, in.Custom)}
 	if in.Type != "" {
 		where.Type, choices.Types = memory.Procedural, []memory.Type{memory.Procedural}
 	}
 	choices.Only = []memory.Task{where} // nobody else's memories come of what one user said
-	wanted := memoryagent.Request{Workspace: c.from.Workspace.ID, WorkspaceKey: c.from.Workspace.Key, ID: c.r.Header.Get("Idempotency-Key"), Messages: messages,
+	wanted := memoryagent.Request{Workspace: c.from.Workspace.ID, WorkspaceKey: c.from.Workspace.Key,
+		ID: c.r.Header.Get("Idempotency-Key"), Messages: messages,
 		Targets: []memory.Task{where}, KnownOnly: true, Choices: choices, Spec: c.options.TurnSpec()}
 	r, err := c.Progressive.Summarize(c.r.Context(), wanted)
 	if err == nil && r.Status == run.Ended && wanted.ID == "" {
@@ -210,7 +215,9 @@ func (c *call) came(r run.Run) (out mem0Came, err error) {
 		return out, err
 	}
 	out.Results = []mem0Event{}
-	out.mem0EventRow = mem0EventRow{ID: r.Key, Type: "ADD", Status: mem0Status(report.State, report.Status == memoryagent.Failed), Created: r.CreatedAt, Updated: r.CreatedAt}
+	out.mem0EventRow = mem0EventRow{ID: r.Key, Type: "ADD",
+		Status: mem0Status(report.State, report.Status == memoryagent.Failed), Created: r.CreatedAt,
+		Updated: r.CreatedAt}
 	if report.State != run.Ended {
 		return out, nil
 	}
@@ -233,7 +240,8 @@ func (c *call) came(r run.Run) (out mem0Came, err error) {
 	}
 	entries, err := c.LongTerm.Get(c.r.Context(), c.person(), ids...)
 	for _, e := range entries {
-		out.Results = append(out.Results, mem0Event{ID: e.ID, Memory: e.Content, Event: kinds[e.ID], Data: mem0Said{e.Content}})
+		out.Results = append(out.Results, mem0Event{ID: e.ID, Memory: e.Content, Event: kinds[e.ID],
+			Data: mem0Said{e.Content}})
 	}
 	return out, err
 }
@@ -248,7 +256,8 @@ func failureOf(r memoryagent.Report) error {
 	case upstreams[code] != "" && code != fault.Unavailable:
 		return fault.New(code, "the model endpoint refused: "+r.Detail, "")
 	}
-	return fault.New(fault.ModelInvalid, "the model could not be had: "+string(r.Reason)+" "+r.Detail, "`cairn runs show` tells what happened; send it again")
+	return fault.New(fault.ModelInvalid, "the model could not be had: "+string(r.Reason)+" "+r.Detail,
+		"`cairn runs show` tells what happened; send it again")
 }
 
 // addAsIs remembers each message as it stands.
@@ -259,7 +268,8 @@ func (c *call) addAsIs(in mem0Add, messages []transcript.Message) (any, error) {
 	var wanted []longterm.NewMemory
 	for i, m := range messages {
 		f := facts{entity: in.entity, Expires: in.Expires, Role: string(m.Role)}
-		wanted = append(wanted, longterm.NewMemory{Index: i, Content: m.Content, Metadata: f.stamp(in.Metadata), EventTime: in.when()})
+		wanted = append(wanted, longterm.NewMemory{Index: i, Content: m.Content, Metadata: f.stamp(in.Metadata),
+			EventTime: in.when()})
 	}
 	items, err := c.LongTerm.AddMemories(c.r.Context(), who, wanted)
 	results := []mem0Event{}
@@ -271,7 +281,8 @@ func (c *call) addAsIs(in mem0Add, messages []transcript.Message) (any, error) {
 		case longterm.AlreadyExists:
 			event = "NONE"
 		}
-		results = append(results, mem0Event{ID: i.ID, Memory: wanted[i.Index].Content, Event: event, Role: string(messages[i.Index].Role), Data: mem0Said{wanted[i.Index].Content}})
+		results = append(results, mem0Event{ID: i.ID, Memory: wanted[i.Index].Content, Event: event,
+			Role: string(messages[i.Index].Role), Data: mem0Said{wanted[i.Index].Content}})
 	}
 	return map[string]any{"results": results}, err
 }
@@ -320,10 +331,12 @@ func (c *call) update() (any, error) {
 		in.Metadata = f.stamp(in.Metadata)
 	}
 	text := cmp.Or(in.Text, in.Data, in.Memory, e.Content)
-	if _, err := c.LongTerm.UpdateMemories(c.r.Context(), c.person(), []longterm.ChangedMemory{{ID: e.ID, Content: text, Metadata: in.Metadata}}); err != nil {
+	if _, err := c.LongTerm.UpdateMemories(c.r.Context(), c.person(),
+		[]longterm.ChangedMemory{{ID: e.ID, Content: text, Metadata: in.Metadata}}); err != nil {
 		return nil, err
 	}
-	if e, err = c.entry(); fault.CodeOf(err) == fault.NotFound { // another says it already, and has become this one's place
+	// another says it already, and has become this one's place
+	if e, err = c.entry(); fault.CodeOf(err) == fault.NotFound {
 		return message("Memory updated successfully!"), nil
 	}
 	return struct {
@@ -364,7 +377,9 @@ func (c *call) history() (any, error) {
 		case memory.Remove, memory.Merge:
 			event, after = "DELETE", nil
 		}
-		out = append(out, map[string]any{"id": fmt.Sprintf("%s-%d", id, r.Version), "memory_id": id, "old_memory": before, "new_memory": after, "event": event, "created_at": r.CreatedAt, "updated_at": r.CreatedAt,
+		out = append(out, map[string]any{"id": fmt.Sprintf("%s-%d", id, r.Version), "memory_id": id,
+			"old_memory": before, "new_memory": after, "event": event, "created_at": r.CreatedAt,
+			"updated_at": r.CreatedAt,
 			"is_deleted": after == nil, "actor_id": nil, "role": nil})
 		before = after
 	}

@@ -210,10 +210,13 @@ func (c *call) rate() (any, error) {
 		f.Reason = *in.Reason
 	}
 	if !slices.Contains([]string{"", "POSITIVE", "NEGATIVE", "VERY_NEGATIVE"}, f.Feedback) {
-		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("feedback is %q", f.Feedback), "use POSITIVE, NEGATIVE, VERY_NEGATIVE or null")
+		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("feedback is %q", f.Feedback),
+			"use POSITIVE, NEGATIVE, VERY_NEGATIVE or null")
 	}
-	_, err = c.LongTerm.UpdateMemories(c.r.Context(), c.person(), []longterm.ChangedMemory{{ID: e.ID, Content: e.Content, Metadata: f.stamp(nil)}})
-	return map[string]any{"message": "Feedback saved", "memory_id": e.ID, "feedback": in.Feedback, "feedback_reason": in.Reason}, err
+	_, err = c.LongTerm.UpdateMemories(c.r.Context(), c.person(),
+		[]longterm.ChangedMemory{{ID: e.ID, Content: e.Content, Metadata: f.stamp(nil)}})
+	return map[string]any{"message": "Feedback saved", "memory_id": e.ID, "feedback": in.Feedback,
+		"feedback_reason": in.Reason}, err
 }
 
 // mem0EventRow is what became of one add.
@@ -228,7 +231,8 @@ type mem0EventRow struct {
 }
 
 func eventOf(r run.Summary) mem0EventRow {
-	out := mem0EventRow{ID: r.Key, Type: "ADD", Status: mem0Status(r.Status, r.Outcome == run.Failed), Created: r.CreatedAt, Updated: r.CreatedAt, Ended: r.EndedAt}
+	out := mem0EventRow{ID: r.Key, Type: "ADD", Status: mem0Status(r.Status, r.Outcome == run.Failed),
+		Created: r.CreatedAt, Updated: r.CreatedAt, Ended: r.EndedAt}
 	if r.EndedAt != nil {
 		took := float64(r.EndedAt.Sub(r.CreatedAt).Microseconds()) / 1000
 		out.Updated, out.Latency = *r.EndedAt, &took
@@ -272,7 +276,8 @@ func (c *call) entryOf(id string) (memory.Entry, error) {
 		return memory.Entry{}, err
 	}
 	if len(found) == 0 || found[0].Status != memory.Active || !slices.Contains(mem0Types, found[0].Type) {
-		return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("Memory not found: %.40q", id), "GET /memories lists them")
+		return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("Memory not found: %.40q", id),
+			"GET /memories lists them")
 	}
 	return found[0], nil
 }

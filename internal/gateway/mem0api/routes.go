@@ -34,7 +34,8 @@ func Mount(mux *http.ServeMux, s Services, o Options, d Door) {
 }
 
 func (c *call) unknown() (any, error) {
-	return nil, fault.New(fault.NotFound, "Not Found: "+c.r.Method+" "+c.r.URL.Path, "the routes of mem0 that Cairn has are listed in README.md")
+	return nil, fault.New(fault.NotFound, "Not Found: "+c.r.Method+" "+c.r.URL.Path,
+		"the routes of mem0 that Cairn has are listed in README.md")
 }
 
 // Accounts, webhooks and whatever else only mem0 has.
@@ -69,7 +70,8 @@ var table = []route{ // what the self-hosted server has
 	{"GET /auth/me", apikey.Read, 0, (*call).me},
 	{"PATCH /auth/me", "", 0, notOffered(noAccounts)},
 	{"POST /auth/{what}", "", 0, notOffered(noAccounts)},
-	{"POST /generate-instructions", "", 0, notOffered("the prompts are Cairn's; memory skills (`cairn bank`) say what is remembered")},
+	{"POST /generate-instructions", "", 0,
+		notOffered("the prompts are Cairn's; memory skills (`cairn bank`) say what is remembered")},
 
 	// What the platform has, and its clients call.
 	{"GET /v1/ping/{$}", apikey.Read, 0, (*call).ping},

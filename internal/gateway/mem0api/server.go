@@ -16,16 +16,21 @@ import (
 // asked of it.
 
 func (c *call) configuration() (any, error) {
-	return map[string]any{"version": "v1.1", "vector_store": map[string]any{"provider": "pgvector"}, "llm": map[string]any{"provider": "openai", "config": map[string]any{"model": c.options.Model}},
-		"embedder": map[string]any{"provider": "openai", "config": map[string]any{"model": c.Embedder.Model(), "embedding_dims": c.Embedder.Dims()}}}, nil
+	return map[string]any{"version": "v1.1", "vector_store": map[string]any{"provider": "pgvector"},
+		"llm": map[string]any{"provider": "openai", "config": map[string]any{"model": c.options.Model}},
+		"embedder": map[string]any{"provider": "openai",
+			"config": map[string]any{"model": c.Embedder.Model(), "embedding_dims": c.Embedder.Dims()}}}, nil
 }
 
 func (c *call) configure() (any, error) {
-	return nil, fault.New(fault.OutOfScope, "models and stores are configured by whoever runs Cairn, for all workspaces", "set them in the environment, see `cairn config`; PATCH /v1/settings changes a workspace")
+	return nil, fault.New(fault.OutOfScope,
+		"models and stores are configured by whoever runs Cairn, for all workspaces",
+		"set them in the environment, see `cairn config`; PATCH /v1/settings changes a workspace")
 }
 
 func (c *call) providers() (any, error) {
-	return map[string]any{"llm": []string{"openai"}, "embedder": []string{"openai"}, "vector_store": []string{"pgvector"}}, nil
+	return map[string]any{"llm": []string{"openai"}, "embedder": []string{"openai"},
+		"vector_store": []string{"pgvector"}}, nil
 }
 
 // setupStatus never asks for an account to be made: there are keys and no accounts.
@@ -37,7 +42,8 @@ func (c *call) me() (any, error) {
 	if apikey.Admin.Allows(c.from.Scopes) {
 		role = "admin"
 	}
-	return map[string]any{"id": c.from.Workspace.Key, "name": c.from.Workspace.Name, "email": nil, "role": role, "scopes": c.from.Scopes}, nil
+	return map[string]any{"id": c.from.Workspace.Key, "name": c.from.Workspace.Name, "email": nil, "role": role,
+		"scopes": c.from.Scopes}, nil
 }
 
 // mem0Key is a key as mem0 shows it.
@@ -52,7 +58,8 @@ type mem0Key struct {
 }
 
 func mem0KeyOf(k apikey.Key) mem0Key {
-	return mem0Key{ID: strconv.FormatInt(k.ID, 10), Label: k.Name, Prefix: k.Hint, Scopes: k.Scopes, Created: k.CreatedAt}
+	return mem0Key{ID: strconv.FormatInt(k.ID, 10), Label: k.Name, Prefix: k.Hint, Scopes: k.Scopes,
+		Created: k.CreatedAt}
 }
 
 func (c *call) keys() (any, error) {
@@ -101,7 +108,8 @@ type mem0Request struct {
 }
 
 // startedBy are the routes that make runs.
-var startedBy = map[run.Kind]string{run.Summarize: "/memories", run.Retrieve: "/v1/retrieve_memory", run.Turn: "/v1/turns", run.Distill: "/v1/distill"}
+var startedBy = map[run.Kind]string{run.Summarize: "/memories", run.Retrieve: "/v1/retrieve_memory",
+	run.Turn: "/v1/turns", run.Distill: "/v1/distill"}
 
 // requests are the runs that somebody asked for. Cairn keeps no other log of requests.
 func (c *call) requests() (any, error) {
@@ -116,7 +124,8 @@ func (c *call) requests() (any, error) {
 		if !asked || len(out) == limit {
 			continue
 		}
-		one := mem0Request{ID: r.Key, Method: http.MethodPost, Path: path, Status: http.StatusAccepted, Auth: "api_key", Created: r.CreatedAt, Latency: float64(time.Since(r.CreatedAt).Milliseconds())}
+		one := mem0Request{ID: r.Key, Method: http.MethodPost, Path: path, Status: http.StatusAccepted, Auth: "api_key",
+			Created: r.CreatedAt, Latency: float64(time.Since(r.CreatedAt).Milliseconds())}
 		if r.Status == run.Ended {
 			one.Status = http.StatusOK
 			if r.Outcome == run.Failed {
@@ -158,6 +167,7 @@ func message(text string) map[string]string { return map[string]string{"message"
 func notOffered(instead string) func(*call) (any, error) {
 	return func(c *call) (any, error) {
 		path := c.r.URL.Path
-		return nil, fault.New(fault.NotImplemented, strings.TrimPrefix(path, "/mem0")+" is not offered by Cairn", instead)
+		return nil, fault.New(fault.NotImplemented, strings.TrimPrefix(path, "/mem0")+" is not offered by Cairn",
+			instead)
 	}
 }

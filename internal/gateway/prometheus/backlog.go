@@ -14,14 +14,19 @@ var (
 	runsOldest   = ofKind("cairn_runs_open_oldest_seconds", "For how long the oldest open run has been open.")
 	rowsOwed     = ofKind("cairn_outbox_rows", "What was accepted and is not done yet.")
 	oldestOwed   = ofKind("cairn_outbox_oldest_seconds", "Age of the oldest row of the outbox.")
-	callsUnknown = prometheus.NewDesc("cairn_model_calls_unknown", "Model calls in flight at a crash and not sent again: perhaps paid.", nil, nil)
-	tasksDue     = ofKind("cairn_tasks_due", "Scheduled tasks that have come due and wait for the sweep.")
-	oldestDue    = ofKind("cairn_tasks_due_oldest_seconds", "For how long the oldest due task has waited.")
-	canaries     = prometheus.NewDesc("cairn_policy_canaries", "Updated policies that a share of the live builds tries.", nil, nil)
-	oldestCanary = prometheus.NewDesc("cairn_policy_canaries_oldest_seconds", "For how long the oldest of them has been tried.", nil, nil)
-	daysFailed   = prometheus.NewDesc("cairn_reflections_given_up", "Days whose reflection failed three times in a row.", nil, nil)
-	unheard      = prometheus.NewDesc("cairn_reflections_unheard", "Workspaces whose days were empty for a week although people talked.", nil, nil)
-	databaseUp   = prometheus.NewDesc("cairn_database_up", "Whether the database answered this scrape.", nil, nil)
+	callsUnknown = prometheus.NewDesc("cairn_model_calls_unknown",
+		"Model calls in flight at a crash and not sent again: perhaps paid.", nil, nil)
+	tasksDue  = ofKind("cairn_tasks_due", "Scheduled tasks that have come due and wait for the sweep.")
+	oldestDue = ofKind("cairn_tasks_due_oldest_seconds", "For how long the oldest due task has waited.")
+	canaries  = prometheus.NewDesc("cairn_policy_canaries",
+		"Updated policies that a share of the live builds tries.", nil, nil)
+	oldestCanary = prometheus.NewDesc("cairn_policy_canaries_oldest_seconds",
+		"For how long the oldest of them has been tried.", nil, nil)
+	daysFailed = prometheus.NewDesc("cairn_reflections_given_up",
+		"Days whose reflection failed three times in a row.", nil, nil)
+	unheard = prometheus.NewDesc("cairn_reflections_unheard",
+		"Workspaces whose days were empty for a week although people talked.", nil, nil)
+	databaseUp = prometheus.NewDesc("cairn_database_up", "Whether the database answered this scrape.", nil, nil)
 )
 
 func ofKind(name, help string) *prometheus.Desc {
@@ -35,7 +40,8 @@ const scrapePatience = 2 * time.Second
 type backlog struct{ BacklogReader }
 
 func (l backlog) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{runsOpen, runsOldest, rowsOwed, oldestOwed, callsUnknown, tasksDue, oldestDue, canaries, oldestCanary, daysFailed, unheard, databaseUp} {
+	for _, d := range []*prometheus.Desc{runsOpen, runsOldest, rowsOwed, oldestOwed, callsUnknown, tasksDue, oldestDue,
+		canaries, oldestCanary, daysFailed, unheard, databaseUp} {
 		out <- d
 	}
 }

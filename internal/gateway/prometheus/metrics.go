@@ -50,11 +50,14 @@ type BacklogReader interface {
 func New(l BacklogReader) *Meter {
 	m := &Meter{
 		registry: prometheus.NewRegistry(),
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "cairn_http_requests_total", Help: "Answered requests."}, []string{"route", "status"}),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "cairn_http_request_seconds", Help: "How long requests took.",
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "cairn_http_requests_total",
+			Help: "Answered requests."}, []string{"route", "status"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "cairn_http_request_seconds",
+			Help:    "How long requests took.",
 			Buckets: []float64{.005, .02, .1, .5, 2, 10, 60}}, []string{"route"}),
 	}
-	m.registry.MustRegister(m.requests, m.seconds, backlog{l}, process{}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.requests, m.seconds, backlog{l}, process{}, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 

@@ -11,10 +11,15 @@ import (
 )
 
 var (
-	blocked = prometheus.NewDesc("cairn_blocked_entries_total", "Looks at kept entries that were not shown, since they would attack their reader.", []string{"store"}, nil)
-	prefix  = prometheus.NewDesc("cairn_prefix_changes", "Changes of how the prompts of a conversation begin, by how many there were within an hour.", nil, nil)
-	learnt  = prometheus.NewDesc("cairn_learning_outcomes_total", "Outcomes of spans and questions that memory skills learn from: scored, or masked since the endpoint failed.", []string{"kind", "state"}, nil)
-	alarms  = prometheus.NewDesc("cairn_learning_alarms_total", "Iterations of a training and rounds of evolution of which too much was masked.", []string{"kind"}, nil)
+	blocked = prometheus.NewDesc("cairn_blocked_entries_total",
+		"Looks at kept entries that were not shown, since they would attack their reader.", []string{"store"}, nil)
+	prefix = prometheus.NewDesc("cairn_prefix_changes",
+		"Changes of how the prompts of a conversation begin, by how many there were within an hour.", nil, nil)
+	learnt = prometheus.NewDesc("cairn_learning_outcomes_total",
+		"Outcomes of spans and questions that memory skills learn from: scored, or masked since the endpoint failed.",
+		[]string{"kind", "state"}, nil)
+	alarms = prometheus.NewDesc("cairn_learning_alarms_total",
+		"Iterations of a training and rounds of evolution of which too much was masked.", []string{"kind"}, nil)
 )
 
 // prefixBuckets are numbers of changes within an hour: three are what sessions of
@@ -66,6 +71,7 @@ func (process) Collect(out chan<- prometheus.Metric) {
 //	                                    trouble of the endpoint; an alarm is an iteration or a round with more than 20 % of it
 func OfProcess() http.Handler {
 	r := prometheus.NewRegistry()
-	r.MustRegister(process{}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	r.MustRegister(process{}, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{MaxRequestsInFlight: mostScrapes})
 }

@@ -21,7 +21,8 @@ func Show(address string, log *slog.Logger) (stop func(), err error) {
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Misconfigured, "the worker cannot show its counts at "+address, "choose another host:port in CAIRN_WORKER_METRICS, or leave it empty")
+		return nil, fault.Wrap(err, fault.Misconfigured, "the worker cannot show its counts at "+address,
+			"choose another host:port in CAIRN_WORKER_METRICS, or leave it empty")
 	}
 	routes := http.NewServeMux()
 	routes.Handle("GET /metrics", OfProcess())

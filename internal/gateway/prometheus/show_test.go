@@ -37,9 +37,13 @@ func TestAWorkerShowsItsCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`cairn_blocked_entries_total{store="core"} 1`, `cairn_prefix_changes_bucket{le="1"} 1`, `cairn_prefix_changes_bucket{le="3"} 3`, `cairn_prefix_changes_bucket{le="5"} 4`,
-		`cairn_prefix_changes_bucket{le="+Inf"} 4`, "cairn_prefix_changes_sum 10", "cairn_prefix_changes_count 4", "go_goroutines",
-		`cairn_learning_outcomes_total{kind="train",state="scored"} 6`, `cairn_learning_outcomes_total{kind="train",state="masked"} 2`, `cairn_learning_alarms_total{kind="train"} 1`} {
+	for _, want := range []string{`cairn_blocked_entries_total{store="core"} 1`,
+		`cairn_prefix_changes_bucket{le="1"} 1`, `cairn_prefix_changes_bucket{le="3"} 3`,
+		`cairn_prefix_changes_bucket{le="5"} 4`,
+		`cairn_prefix_changes_bucket{le="+Inf"} 4`, "cairn_prefix_changes_sum 10", "cairn_prefix_changes_count 4",
+		"go_goroutines",
+		`cairn_learning_outcomes_total{kind="train",state="scored"} 6`,
+		`cairn_learning_outcomes_total{kind="train",state="masked"} 2`, `cairn_learning_alarms_total{kind="train"} 1`} {
 		if !strings.Contains(string(shown), want) {
 			t.Errorf("no %s in\n%s", want, shown)
 		}

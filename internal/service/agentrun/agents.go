@@ -75,7 +75,9 @@ type chosen struct {
 }
 
 func (c chosen) Offered(o agent.Origin, names ...string) []agent.ToolSpec {
-	return slices.DeleteFunc(c.Tools.Offered(o, names...), func(t agent.ToolSpec) bool { return t.Set != "" && !slices.Contains(c.sets, t.Set) })
+	return slices.DeleteFunc(c.Tools.Offered(o, names...), func(t agent.ToolSpec) bool {
+		return t.Set != "" && !slices.Contains(c.sets, t.Set)
+	})
 }
 
 func (c chosen) Call(ctx context.Context, a agent.Actor, name string, arguments json.RawMessage) (tools.Result, error) {
@@ -92,12 +94,16 @@ func (st *runState) withdrawn(tool string, n int) bool {
 		return false
 	}
 	before, _ := st.step(n - 1)
-	return slices.ContainsFunc(before.Calls, func(c Call) bool { return c.Tool == tools.Think && c.Code != string(agent.SkipUnknownTool) })
+	return slices.ContainsFunc(before.Calls, func(c Call) bool {
+		return c.Tool == tools.Think && c.Code != string(agent.SkipUnknownTool)
+	})
 }
 
 // offered are the tools of step n.
 func (st *runState) offered(n int) []agent.ToolSpec {
-	return slices.DeleteFunc(st.tools.Offered(st.spec.Origin), func(t agent.ToolSpec) bool { return st.withdrawn(t.Name, n) })
+	return slices.DeleteFunc(st.tools.Offered(st.spec.Origin), func(t agent.ToolSpec) bool {
+		return st.withdrawn(t.Name, n)
+	})
 }
 
 // class is how a tool runs in this run. With a pause between them calls are
@@ -128,7 +134,8 @@ func (st *runState) sequence(calls []Call) []int {
 }
 
 // brief asks for the request of a run that has an Agent.
-func (s *Service) brief(ctx context.Context, st *runState, step agent.Step, note string, short bool) (llm.Request, error) {
+func (s *Service) brief(ctx context.Context, st *runState, step agent.Step, note string, short bool) (llm.Request,
+	error) {
 	told, err := st.agent.Brief(ctx, st.work(), short)
 	if err != nil {
 		return llm.Request{}, err
@@ -188,7 +195,8 @@ func (s *Service) closeAgent(ctx context.Context, st *runState, e ending) (out *
 // Reach runs the calls of a response that come before a control call, then that
 // call, and returns its result without storing it: what follows from it is for
 // the workflow. Told is true when the call has a result already.
-func (s *Service) Reach(ctx context.Context, ref run.Ref, n, position int, base Base) (w RunView, result tools.Result, told bool, err error) {
+func (s *Service) Reach(ctx context.Context, ref run.Ref, n, position int, base Base) (w RunView, result tools.Result,
+	told bool, err error) {
 	st, c, err := s.control(ctx, ref, n, position)
 	if err != nil || st.run.Status == run.Ended || c.Done {
 		return st.work(), result, true, err
@@ -236,7 +244,8 @@ func (s *Service) control(ctx context.Context, ref run.Ref, n, position int) (*r
 	}
 	at := slices.IndexFunc(st.steps, func(s Step) bool { return s.N == n })
 	if at < 0 || position >= len(st.steps[at].Calls) {
-		return st, &Call{}, fault.New(fault.NotFound, fmt.Sprintf("run %d has no call %d in step %d", ref.Run, position, n), "")
+		return st, &Call{}, fault.New(fault.NotFound,
+			fmt.Sprintf("run %d has no call %d in step %d", ref.Run, position, n), "")
 	}
 	return st, &st.steps[at].Calls[position], nil
 }

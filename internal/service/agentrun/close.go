@@ -54,7 +54,8 @@ type ending struct {
 // Close ends a run whose last response never came: it was cancelled, its time
 // was over, its model did not answer. What was committed stays, and a turn is
 // answered all the same.
-func (s *Service) Close(ctx context.Context, ref run.Ref, reason agent.Reason, detail string, base Base) (*Ended, error) {
+func (s *Service) Close(ctx context.Context, ref run.Ref, reason agent.Reason, detail string, base Base) (*Ended,
+	error) {
 	st, err := s.loadRun(ctx, ref)
 	if err != nil {
 		return nil, err
@@ -195,7 +196,8 @@ func mayNudge(ctx context.Context, tx Tx, s nudge.Settings, c nudge.Counters) (b
 
 // closeTurn answers, counts and ends a turn, all or nothing.
 func (st *runState) closeTurn(ctx context.Context, tx Tx, c Conversation, base Base, e ending) (*Ended, error) {
-	out := &Ended{Reason: e.reason, Detail: e.detail, Steps: len(st.steps), Writes: st.writes(), Staged: st.staged(), ReplySeq: st.turn.ReplySeq, Number: st.turn.Number}
+	out := &Ended{Reason: e.reason, Detail: e.detail, Steps: len(st.steps), Writes: st.writes(), Staged: st.staged(),
+		ReplySeq: st.turn.ReplySeq, Number: st.turn.Number}
 	t := st.turn
 	if t.Mode != contract.Observe {
 		messages := st.answer(e, c.Notice)
@@ -257,7 +259,8 @@ func (st *runState) words(e ending) string {
 // facts are what the counters of the nudge follow from.
 func (st *runState) facts(e ending, writes []Write) nudge.Turn {
 	f := nudge.Turn{Origin: agent.Origin(st.turn.Origin), Role: "user", Delivered: true,
-		Interrupted: e.reason == agent.Interrupted, Failed: e.reason == agent.ProviderError || e.reason == agent.OverBudget}
+		Interrupted: e.reason == agent.Interrupted,
+		Failed:      e.reason == agent.ProviderError || e.reason == agent.OverBudget}
 	for _, s := range st.steps {
 		if slices.ContainsFunc(s.Calls, Call.ran) {
 			f.ToolIters++

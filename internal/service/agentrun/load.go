@@ -39,7 +39,8 @@ func (s *Service) loadRun(ctx context.Context, ref run.Ref) (st *runState, err e
 			_, err = tx.Runs().StartRun(ctx, ref.Run)
 			return err
 		}
-		st.session, st.kept, st.earlier, err = tx.Steps().Thread(ctx, ref.Run, st.sessions(), st.spec.Lang, st.turn, st.after())
+		st.session, st.kept, st.earlier, err = tx.Steps().
+			Thread(ctx, ref.Run, st.sessions(), st.spec.Lang, st.turn, st.after())
 		return err
 	})
 	return st, err
@@ -81,8 +82,10 @@ func (st *runState) history(n int) []agent.CallRecord {
 
 // actor is on whose behalf a call of this run acts.
 func (st *runState) actor(c Call) agent.Actor {
-	a := agent.Actor{Workspace: st.run.Workspace, Origin: st.spec.Origin, Run: st.run.Ref.Run, Conversation: st.run.Conversation, Channel: st.spec.Channel,
-		FromSeq: st.spec.FromSeq, ToSeq: st.spec.ToSeq, Op: st.run.Op(stepKey(c.Step), c.Position), Tainted: st.tainted(), Subject: st.subject}
+	a := agent.Actor{Workspace: st.run.Workspace, Origin: st.spec.Origin, Run: st.run.Ref.Run,
+		Conversation: st.run.Conversation, Channel: st.spec.Channel,
+		FromSeq: st.spec.FromSeq, ToSeq: st.spec.ToSeq, Op: st.run.Op(stepKey(c.Step), c.Position),
+		Tainted: st.tainted(), Subject: st.subject}
 	if st.run.Kind == run.Turn {
 		a.FromSeq, a.ToSeq = st.turn.FirstSeq, st.turn.FirstSeq
 	}

@@ -94,7 +94,8 @@ func cappedToday(ctx context.Context, tx Tx) (bool, error) {
 	return chosen.Nudge.Capped(today), err
 }
 
-func (s *Service) recordReview(ctx context.Context, r Review, key string, spec Spec, said []TurnMessage) (made run.Run, err error) {
+func (s *Service) recordReview(ctx context.Context, r Review, key string, spec Spec, said []TurnMessage) (made run.Run,
+	err error) {
 	if err := s.pinReview(ctx, r, &spec, said); err != nil {
 		return made, err
 	}
@@ -103,7 +104,8 @@ func (s *Service) recordReview(ctx context.Context, r Review, key string, spec S
 		return made, err
 	}
 	err = s.Store.WithRuns(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
-		made, err = tx.Runs().PutRun(ctx, NewRun{Kind: run.Nudge, Key: key, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: r.Conversation, Spec: raw,
+		made, err = tx.Runs().PutRun(ctx, NewRun{Kind: run.Nudge, Key: key, ArgsSHA: sha256.Sum256([]byte(key)),
+			Conversation: r.Conversation, Spec: raw,
 			WorkflowID: contract.NudgeID(r.WorkspaceKey, r.Conversation, r.Number)})
 		if err != nil || made.Status == run.Ended {
 			return err
@@ -145,9 +147,11 @@ func (s *Service) pinReview(ctx context.Context, r Review, spec *Spec, said []Tu
 	}
 	spec.Lang = lang.OfMessages(messages)
 	messages, _ = guard.NewRedactor(guard.Options{}).Messages(messages)
-	material := prompt.Material{Messages: transcript.Material(messages, spec.Limits.ResultChars), Memories: known.Entries(), Skills: known.SkillLines(), Language: spec.Lang}
+	material := prompt.Material{Messages: transcript.Material(messages, spec.Limits.ResultChars),
+		Memories: known.Entries(), Skills: known.SkillLines(), Language: spec.Lang}
 	if older := len(material.Messages) - spec.Limits.NudgeMessages; older > 0 {
-		material.History, material.Messages = clipped(material.Messages[max(0, older-digestMessages):older]), material.Messages[older:]
+		material.History, material.Messages = clipped(material.Messages[max(0, older-digestMessages):older]),
+			material.Messages[older:]
 	}
 	// Each response resends the material: all of them together must fit, and what they add.
 	if spec.Material, err = prompt.User(Fitted(material, spec.Limits.InputTokens/(spec.Budget.Max+2))); err != nil {
@@ -199,7 +203,8 @@ func reviewStatus(reason agent.Reason, writes int) string {
 // closeNudge ends a review. What it saved, and what waits for a person, is said with
 // the next answer.
 func (st *runState) closeNudge(ctx context.Context, tx Tx, c Conversation, e ending) (*Ended, error) {
-	out := &Ended{Reason: e.reason, Detail: e.detail, Steps: len(st.steps), Writes: st.writes(), Staged: st.staged(), ReplySeq: -1, Number: st.spec.Number}
+	out := &Ended{Reason: e.reason, Detail: e.detail, Steps: len(st.steps), Writes: st.writes(), Staged: st.staged(),
+		ReplySeq: -1, Number: st.spec.Number}
 	out.Status = reviewStatus(e.reason, len(out.Writes))
 	c.Counters = reviewed(c.Counters, out)
 	if out.Status != NudgeFailed {
@@ -209,7 +214,8 @@ func (st *runState) closeNudge(ctx context.Context, tx Tx, c Conversation, e end
 		return nil, err
 	}
 	if len(out.Writes) > 0 || out.Staged > 0 {
-		if err := tx.Conversations().SetNotice(ctx, st.run.Conversation, notice(st.spec.Lang, out.Writes, out.Staged)); err != nil {
+		if err := tx.Conversations().SetNotice(ctx, st.run.Conversation,
+			notice(st.spec.Lang, out.Writes, out.Staged)); err != nil {
 			return nil, err
 		}
 	}

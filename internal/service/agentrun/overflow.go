@@ -90,15 +90,18 @@ func (s *Service) overflow(ctx context.Context, st *runState, step agent.Step, b
 
 // shorten begins the work on a conversation that has more than so many tokens, if
 // it is a turn's that has not asked anything yet.
-func (s *Service) shorten(ctx context.Context, st *runState, step agent.Step, base Base, room int) (*CompactionPlan, error) {
-	if st.run.Kind != run.Turn || s.Compactor == nil || !base.Compacts || step.N != 1 || len(st.steps) > 0 || st.spec.Limits.Window == 0 {
+func (s *Service) shorten(ctx context.Context, st *runState, step agent.Step, base Base, room int) (*CompactionPlan,
+	error) {
+	if st.run.Kind != run.Turn || s.Compactor == nil || !base.Compacts || step.N != 1 || len(st.steps) > 0 ||
+		st.spec.Limits.Window == 0 {
 		return nil, nil
 	}
 	upto, tokens := st.overflowing(room)
 	if upto == 0 {
 		return nil, nil
 	}
-	o := Overflow{Workspace: st.run.Workspace, Conversation: st.run.Conversation, After: st.turn.Record.Upto, Upto: upto, Tokens: tokens, Lang: st.spec.Lang,
+	o := Overflow{Workspace: st.run.Workspace, Conversation: st.run.Conversation, After: st.turn.Record.Upto,
+		Upto: upto, Tokens: tokens, Lang: st.spec.Lang,
 		AtOnce: st.spec.Budget.Wall > 0 && st.spec.Budget.Wall <= urgent}
 	for _, m := range st.earlier {
 		if m.Turn <= upto {
@@ -175,7 +178,8 @@ func (s *Service) pinFlush(ctx context.Context, st *runState, o Overflow) (spec 
 		return spec, fmt.Errorf("read what is remembered: %w", err)
 	}
 	spec = s.FlushSpec()
-	spec.Origin, spec.Budget, spec.Channel, spec.Lang, spec.Turn = agent.OriginNudge, agent.ForFlush(), st.spec.Channel, o.Lang, o.Upto
+	spec.Origin, spec.Budget, spec.Channel, spec.Lang, spec.Turn = agent.OriginNudge, agent.ForFlush(), st.spec.Channel,
+		o.Lang, o.Upto
 	var messages []transcript.Message
 	for _, m := range o.Said {
 		if m.Role == transcript.Tool && attacks(m.Content) {
@@ -185,7 +189,8 @@ func (s *Service) pinFlush(ctx context.Context, st *runState, o Overflow) (spec 
 	}
 	spec.FromSeq, spec.ToSeq = messages[0].Seq, messages[len(messages)-1].Seq
 	messages, _ = guard.NewRedactor(guard.Options{}).Messages(messages)
-	material := prompt.Material{Messages: transcript.Material(messages, spec.Limits.ResultChars), Memories: known.Entries(), Language: spec.Lang}
+	material := prompt.Material{Messages: transcript.Material(messages, spec.Limits.ResultChars),
+		Memories: known.Entries(), Language: spec.Lang}
 	if spec.Material, err = prompt.User(Fitted(material, spec.Limits.InputTokens/(spec.Budget.Max+2))); err != nil {
 		return spec, err
 	}

@@ -47,7 +47,8 @@ func (p promptPlan) ends(said *Step) *ending {
 
 // buildPrompt finds out what the model is to be asked, from what became of the calls
 // before. Results that no request follows are stored.
-func (s *Service) buildPrompt(ctx context.Context, st *runState, step agent.Step, calls callResults) (plan promptPlan, err error) {
+func (s *Service) buildPrompt(ctx context.Context, st *runState, step agent.Step, calls callResults) (plan promptPlan,
+	err error) {
 	if st.run.Kind == run.Turn && st.session.ID == 0 {
 		if err := s.freezeSession(ctx, st); err != nil {
 			return plan, err
@@ -109,7 +110,8 @@ func (st *runState) pinContext(ctx context.Context, tx Tx, news SessionChanges) 
 	if err != nil {
 		return fmt.Errorf("load the workspace's time zone: %w", err)
 	}
-	m := prompt.Moment{Now: st.turn.AcceptedAt.In(zone), Zone: news.Zone, Changed: news.Changed, Approved: news.Approved, Rejected: news.Rejected, Memories: news.Memories}
+	m := prompt.Moment{Now: st.turn.AcceptedAt.In(zone), Zone: news.Zone, Changed: news.Changed,
+		Approved: news.Approved, Rejected: news.Rejected, Memories: news.Memories}
 	if !strings.Contains(st.session.Rendered, strings.TrimSpace(st.identity)) {
 		m.Identity = st.identity
 	}

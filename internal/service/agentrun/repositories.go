@@ -29,7 +29,8 @@ type RunRepository interface {
 	PutRun(ctx context.Context, r NewRun) (run.Run, error)
 	RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error)
 	StartRun(ctx context.Context, id int64) (bool, error)
-	RequireOpenRun(ctx context.Context, id int64) (bool, error) // the same against its end only; false when it has ended
+	// the same against its end only; false when it has ended
+	RequireOpenRun(ctx context.Context, id int64) (bool, error)
 	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
 	EnqueueRun(ctx context.Context, id int64) error
 	InputTokens(ctx context.Context, id int64) (int, error) // that a run's requests have cost
@@ -39,12 +40,17 @@ type RunRepository interface {
 type StepRepository interface {
 	LockRun(ctx context.Context, id int64) (run.Run, []Step, error) // until the transaction is over
 	LockTurn(ctx context.Context, conversation, id int64, first int) (Conversation, run.Run, []Step, error)
-	Job(ctx context.Context, id int64) (run.Run, []Step, Turn, error)                                                    // the turn that the run answers, if it does
-	Thread(ctx context.Context, id int64, channel, lang string, t Turn, after int) (Session, bool, []TurnMessage, error) // what a request of a turn is made of
-	Resume(ctx context.Context, id int64, r StepResume) (StepResume, bool, error)                                        // false when the run has ended
+	// the turn that the run answers, if it does
+	Job(ctx context.Context, id int64) (run.Run, []Step, Turn, error)
+	// what a request of a turn is made of
+	Thread(ctx context.Context, id int64, channel, lang string, t Turn, after int) (Session, bool, []TurnMessage, error)
+	// false when the run has ended
+	Resume(ctx context.Context, id int64, r StepResume) (StepResume, bool, error)
 	PutStep(ctx context.Context, id int64, s Step) error
-	EndCall(ctx context.Context, id int64, c Call) (Call, error)    // with what the model is told: the first result that was stored
-	VoidOp(ctx context.Context, op string) (json.RawMessage, error) // the effect of an operation; one without can have none any more
+	// with what the model is told: the first result that was stored
+	EndCall(ctx context.Context, id int64, c Call) (Call, error)
+	// the effect of an operation; one without can have none any more
+	VoidOp(ctx context.Context, op string) (json.RawMessage, error)
 }
 
 // ConversationRepository is conversations.
@@ -58,12 +64,14 @@ type ConversationRepository interface {
 type TurnRepository interface {
 	EndTurn(ctx context.Context, t Turn) error
 	News(ctx context.Context, t Turn, frozen time.Time) (SessionChanges, error)
-	PinContext(ctx context.Context, t Turn, told string) (string, error) // as it is stored; of a turn that has none and whose run is held
+	// as it is stored; of a turn that has none and whose run is held
+	PinContext(ctx context.Context, t Turn, told string) (string, error)
 }
 
 // TranscriptRepository reads and writes messages.
 type TranscriptRepository interface {
-	PutMessages(ctx context.Context, c Conversation, turn int, ms []transcript.Message) error // of a turn, after those that c has
+	// of a turn, after those that c has
+	PutMessages(ctx context.Context, c Conversation, turn int, ms []transcript.Message) error
 	Messages(ctx context.Context, conversation int64, after, to int) ([]TurnMessage, error)
 	IndexSaid(ctx context.Context, c Conversation, ms []transcript.Message) error
 }
@@ -73,8 +81,10 @@ type SessionRepository interface {
 	LiveSession(ctx context.Context, channel, lang string) (Session, bool, error)
 	LockSessions(ctx context.Context, channel string) error
 	SessionEpoch(ctx context.Context) (int64, error)
-	PutSession(ctx context.Context, s Session, lives time.Duration) (Session, bool, error) // false when sessions were revoked since its epoch
-	KeepSession(ctx context.Context, id int64, s Session) (Session, error)                 // the one that the run keeps: the first that was set
+	// false when sessions were revoked since its epoch
+	PutSession(ctx context.Context, s Session, lives time.Duration) (Session, bool, error)
+	// the one that the run keeps: the first that was set
+	KeepSession(ctx context.Context, id int64, s Session) (Session, error)
 	SessionByID(ctx context.Context, id int64) (Session, error)
 	RevokeSessions(ctx context.Context) (int, error)
 }

@@ -12,7 +12,9 @@ import (
 // request is what the model is asked in a step; responses up to since are not shown. The ledger keeps the bytes that
 // were sent first, so a second attempt never asks something else.
 func (st *runState) request(step agent.Step, note string, since int, short bool) llm.Request {
-	r := llm.Request{Model: st.spec.Model, MaxTokens: st.spec.Limits.MaxTokens, Label: llm.Label{Stage: string(st.run.Kind), Run: fmt.Sprint(st.run.Ref.Run), Task: fmt.Sprintf("step %d", step.N)}}
+	r := llm.Request{Model: st.spec.Model, MaxTokens: st.spec.Limits.MaxTokens,
+		Label: llm.Label{Stage: string(st.run.Kind), Run: fmt.Sprint(st.run.Ref.Run),
+			Task: fmt.Sprintf("step %d", step.N)}}
 	if st.run.Kind == run.Turn {
 		r.System, r.Tools = st.session.Rendered, st.session.Tools
 		r.Messages = st.conversation(short)
@@ -36,7 +38,8 @@ func (st *runState) request(step agent.Step, note string, since int, short bool)
 // sofar is what this run has said and done after step since and before step n.
 func (st *runState) sofar(n, since int) (out []llm.Message) {
 	for _, s := range st.steps {
-		if s.N >= n || s.N <= since || s.Content == "" && len(s.Calls) == 0 { // an empty response is not shown to its model
+		// an empty response is not shown to its model
+		if s.N >= n || s.N <= since || s.Content == "" && len(s.Calls) == 0 {
 			continue
 		}
 		if s.Note != "" {
@@ -48,7 +51,8 @@ func (st *runState) sofar(n, since int) (out []llm.Message) {
 		}
 		out = append(out, m)
 		for _, c := range s.Calls {
-			out = append(out, llm.Message{Role: llm.RoleTool, CallID: c.ID, Content: transcript.Clip(c.result(agent.SkipInterrupted), st.spec.Limits.ResultChars)})
+			out = append(out, llm.Message{Role: llm.RoleTool, CallID: c.ID,
+				Content: transcript.Clip(c.result(agent.SkipInterrupted), st.spec.Limits.ResultChars)})
 		}
 	}
 	return out
@@ -119,7 +123,8 @@ func (st *runState) thread(ms []TurnMessage) (out []llm.Message, tokens int) {
 					break
 				}
 			}
-			r.Calls, results = append(r.Calls, llm.ToolCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments}), append(results, answer)
+			r.Calls, results = append(r.Calls, llm.ToolCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments}),
+				append(results, answer)
 			tokens += llm.EstimateTokens(c.Arguments)
 		}
 		if r.Content == "" && len(r.Calls) == 0 { // said nothing

@@ -25,7 +25,8 @@ type response struct {
 
 // conclude stores a response and, when it is the last, closes the run; with more
 // in the same transaction, once the run is held.
-func (s *Service) conclude(ctx context.Context, st *runState, plan promptPlan, base Base, said *Step, more func(context.Context, Tx) error) (*Ended, error) {
+func (s *Service) conclude(ctx context.Context, st *runState, plan promptPlan, base Base, said *Step,
+	more func(context.Context, Tx) error) (*Ended, error) {
 	if e := plan.ends(said); e != nil {
 		e.keep = more
 		return s.close(ctx, st, base, *e)
@@ -60,7 +61,8 @@ func (s *Service) callModel(ctx context.Context, st *runState, plan promptPlan, 
 }
 
 // ask makes one call of the model. Its reply is stored with what follows from it.
-func (s *Service) ask(ctx context.Context, st *runState, plan promptPlan, base Base, suffix string, short bool) (out response, err error) {
+func (s *Service) ask(ctx context.Context, st *runState, plan promptPlan, base Base, suffix string,
+	short bool) (out response, err error) {
 	request := func() (llm.Request, error) { return st.request(plan.step, plan.note, 0, short), nil }
 	if st.agent != nil {
 		brief, err := s.brief(ctx, st, plan.step, plan.note, short)
@@ -79,7 +81,8 @@ func (s *Service) ask(ctx context.Context, st *runState, plan promptPlan, base B
 
 // call stores the request with what the model is told by it, sends it and has the
 // reply kept.
-func (s *Service) call(ctx context.Context, st *runState, untold []*Call, k run.CallKey, request func() (llm.Request, error), keep ledger.StoreReply) (llm.Reply, error) {
+func (s *Service) call(ctx context.Context, st *runState, untold []*Call, k run.CallKey,
+	request func() (llm.Request, error), keep ledger.StoreReply) (llm.Reply, error) {
 	var (
 		wanted    ledger.CallRequest
 		admission ledger.Admission
@@ -203,7 +206,8 @@ func (st *runState) read(step agent.Step, note string, reply llm.Reply) Step {
 		if !known { // answered with an error, at once
 			class = agent.Fast
 		}
-		out.Calls = append(out.Calls, Call{Step: step.N, Position: i, ID: c.ID, Tool: c.Name, Class: class, Arguments: c.Arguments})
+		out.Calls = append(out.Calls, Call{Step: step.N, Position: i, ID: c.ID, Tool: c.Name, Class: class,
+			Arguments: c.Arguments})
 	}
 	return out
 }

@@ -38,7 +38,8 @@ func (st *runState) answer(e ending, notice string) (out []transcript.Message) {
 		}
 		out = append(out, m)
 		for _, c := range s.Calls {
-			out = append(out, transcript.Message{Role: transcript.Tool, Name: c.Tool, ToolCallID: c.ID, Content: c.result(e.reason.SkipReason())})
+			out = append(out, transcript.Message{Role: transcript.Tool, Name: c.Tool, ToolCallID: c.ID,
+				Content: c.result(e.reason.SkipReason())})
 		}
 	}
 	text := st.words(e)

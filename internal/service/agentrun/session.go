@@ -96,7 +96,9 @@ func (s *Service) tryFreeze(ctx context.Context, st *runState) (stored bool, err
 
 // freeze renders a session from what is remembered now.
 func (s *Service) freeze(ctx context.Context, ws int64, spec Spec, offloaded bool) (Session, error) {
-	specs := slices.DeleteFunc(s.turnTools(spec).Offered(spec.Origin), func(t agent.ToolSpec) bool { return !offloaded && slices.Contains(tools.Working, t.Name) })
+	specs := slices.DeleteFunc(s.turnTools(spec).Offered(spec.Origin), func(t agent.ToolSpec) bool {
+		return !offloaded && slices.Contains(tools.Working, t.Name)
+	})
 	out := Session{Channel: spec.sessions(offloaded), Lang: spec.Lang, Tools: offered(specs)}
 	err := s.Store.WithRuns(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
 		out.Epoch, err = tx.Sessions().SessionEpoch(ctx)

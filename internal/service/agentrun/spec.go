@@ -14,13 +14,16 @@ import (
 
 // Limits bound what one request of an agent may hold.
 type Limits struct {
-	HistoryTurns  int `json:"history_turns"`          // earlier turns that are shown, where Window is 0
-	HistoryTokens int `json:"history_tokens"`         // of what was said before, together; 0 is as many as the window has room for
-	Window        int `json:"window,omitempty"`       // tokens that the model takes; 0 of runs that were pinned before it was known
-	ResultChars   int `json:"result_chars"`           // of one tool result, in prompts; the store keeps all of it
-	MaxTokens     int `json:"max_tokens"`             // of one response
-	NudgeMessages int `json:"nudge_messages"`         // of the unreviewed tail, word for word; older ones are clipped
-	InputTokens   int `json:"input_tokens,omitempty"` // of all requests of a run that nobody waits for, together; 0 is no limit
+	HistoryTurns int `json:"history_turns"` // earlier turns that are shown, where Window is 0
+	// of what was said before, together; 0 is as many as the window has room for
+	HistoryTokens int `json:"history_tokens"`
+	// tokens that the model takes; 0 of runs that were pinned before it was known
+	Window        int `json:"window,omitempty"`
+	ResultChars   int `json:"result_chars"`   // of one tool result, in prompts; the store keeps all of it
+	MaxTokens     int `json:"max_tokens"`     // of one response
+	NudgeMessages int `json:"nudge_messages"` // of the unreviewed tail, word for word; older ones are clipped
+	// of all requests of a run that nobody waits for, together; 0 is no limit
+	InputTokens int `json:"input_tokens,omitempty"`
 }
 
 // Timing bounds the activities of a run.
@@ -50,7 +53,8 @@ type Spec struct {
 	MessageID string `json:"message_id,omitempty"`
 	Mode      string `json:"mode,omitempty"`
 
-	Idle time.Duration `json:"idle,omitempty"` // after a turn, until the conversation is read for long-term memory; 0 is never
+	// after a turn, until the conversation is read for long-term memory; 0 is never
+	Idle time.Duration `json:"idle,omitempty"`
 
 	// Of a nudge: it has no session, its request is pinned as a whole.
 	System   string     `json:"system,omitempty"`

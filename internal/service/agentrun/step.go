@@ -92,7 +92,8 @@ func (s *Service) runPendingCalls(ctx context.Context, st *runState, step agent.
 
 // storeStep stores a response, unless that was done with its reply, and tells what
 // follows from it.
-func (s *Service) storeStep(ctx context.Context, st *runState, plan promptPlan, base Base, out Stepped, answer response) (Stepped, error) {
+func (s *Service) storeStep(ctx context.Context, st *runState, plan promptPlan, base Base, out Stepped,
+	answer response) (Stepped, error) {
 	var err error
 	if _, found := st.step(plan.step.N); !found {
 		st.steps = append(st.steps, answer.said)

@@ -28,7 +28,8 @@ type callResults struct {
 // step follows. With unrun nothing runs, and that is what the model is told. What
 // the model is told of the last call is left to be stored with the request that
 // tells it, when one follows.
-func (s *Service) runCalls(ctx context.Context, st *runState, n int, unrun agent.SkipReason, last bool) (out callResults, err error) {
+func (s *Service) runCalls(ctx context.Context, st *runState, n int, unrun agent.SkipReason,
+	last bool) (out callResults, err error) {
 	at := slices.IndexFunc(st.steps, func(s Step) bool { return s.N == n })
 	if at < 0 || len(st.steps[at].Calls) == 0 {
 		return out, nil
@@ -39,7 +40,8 @@ func (s *Service) runCalls(ctx context.Context, st *runState, n int, unrun agent
 		c := &st.steps[at].Calls[i]
 		if !c.Done {
 			why := unrun
-			if why == "" && !last && c.Class != agent.Fast && c.Class != agent.Isolated && c.Tool != tools.Think { // its own activity has given up
+			// its own activity has given up
+			if why == "" && !last && c.Class != agent.Fast && c.Class != agent.Isolated && c.Tool != tools.Think {
 				why = agent.SkipTimeout
 			}
 			if why == "" && c.Class == agent.Isolated {
@@ -56,7 +58,8 @@ func (s *Service) runCalls(ctx context.Context, st *runState, n int, unrun agent
 				return out, err
 			}
 		}
-		out.unavailable = out.unavailable && (c.Code == string(fault.Unavailable) || c.Code == string(agent.SkipTimeout) || c.Code == string(agent.SkipUntaken))
+		out.unavailable = out.unavailable && (c.Code == string(fault.Unavailable) ||
+			c.Code == string(agent.SkipTimeout) || c.Code == string(agent.SkipUntaken))
 		out.tripped = out.tripped || c.Code == string(agent.SkipGuardrail)
 	}
 	return out, nil
@@ -200,7 +203,8 @@ func (s *Service) use(ctx context.Context, st *runState, c Call) (tools.Result, 
 	case limit.Err() != nil:
 		return tools.Result{}, agent.SkipTimeout, nil
 	default: // a tool that does not work is told; when it is the database, telling fails as well
-		result = tools.Failure(fault.New(fault.Unavailable, c.Tool+" does not work just now", "go on without it, and say what is still open"))
+		result = tools.Failure(fault.New(fault.Unavailable, c.Tool+" does not work just now",
+			"go on without it, and say what is still open"))
 	}
 	failing := append(st.history(c.Step), agent.CallRecord{Tool: c.Tool, Target: target(c), Failed: true})
 	if !result.OK && agent.Done(failing, c.Tool, target(c)) {
@@ -227,7 +231,8 @@ func attempts(ctx context.Context, t Tools, a agent.Actor, c Call) (result tools
 // ran tells whether the tool was called.
 func (c Call) ran() bool {
 	switch agent.SkipReason(c.Code) {
-	case agent.SkipBudget, agent.SkipWallClock, agent.SkipGuardrail, agent.SkipRepeated, agent.SkipInterrupted, agent.SkipUnknownTool, agent.SkipArguments, agent.SkipUntaken:
+	case agent.SkipBudget, agent.SkipWallClock, agent.SkipGuardrail, agent.SkipRepeated, agent.SkipInterrupted,
+		agent.SkipUnknownTool, agent.SkipArguments, agent.SkipUntaken:
 		return false
 	}
 	return c.Done
@@ -250,7 +255,8 @@ func target(c Call) string {
 
 // record is a call as the guards look at it.
 func record(c Call) agent.CallRecord {
-	r := agent.CallRecord{Tool: c.Tool, ArgsSHA: agent.ArgsSHA([]byte(c.Arguments)), Target: target(c), Failed: c.Code != ""}
+	r := agent.CallRecord{Tool: c.Tool, ArgsSHA: agent.ArgsSHA([]byte(c.Arguments)), Target: target(c),
+		Failed: c.Code != ""}
 	sum := sha256.Sum256([]byte(c.Result))
 	r.OutcomeSHA = hex.EncodeToString(sum[:])
 	if c.Code == string(agent.SkipRepeated) || c.Code == string(agent.SkipGuardrail) {

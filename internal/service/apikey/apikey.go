@@ -91,12 +91,14 @@ type known struct {
 func (k *Service) Create(ctx context.Context, ws int64, name string, scopes []Scope) (key string, made Key, err error) {
 	name = strings.TrimSpace(name)
 	if n := len([]rune(name)); n == 0 || n > 100 {
-		return "", made, fault.New(fault.InvalidArgument, fmt.Sprintf("a key's name has 1 to 100 characters, this one has %d", n), "name it after who will use it")
+		return "", made, fault.New(fault.InvalidArgument,
+			fmt.Sprintf("a key's name has 1 to 100 characters, this one has %d", n), "name it after who will use it")
 	}
 	made = Key{Name: name}
 	for _, s := range scopes {
 		if s != Read && s != Write && s != Admin {
-			return "", made, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no scope %q", s), "use read, write or admin")
+			return "", made, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no scope %q", s),
+				"use read, write or admin")
 		}
 		if !slices.Contains(made.Scopes, string(s)) {
 			made.Scopes = append(made.Scopes, string(s))

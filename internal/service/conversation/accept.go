@@ -74,19 +74,28 @@ func (r *Request) check() error {
 	}
 	switch {
 	case !shows(r.Conversation):
-		return fault.New(fault.InvalidArgument, "the conversation's id has characters that cannot be shown", "use letters, digits and punctuation")
+		return fault.New(fault.InvalidArgument, "the conversation's id has characters that cannot be shown",
+			"use letters, digits and punctuation")
 	case !shows(r.MessageID):
-		return fault.New(fault.InvalidArgument, "the message's id has characters that cannot be shown", "use letters, digits and punctuation")
+		return fault.New(fault.InvalidArgument, "the message's id has characters that cannot be shown",
+			"use letters, digits and punctuation")
 	case r.Conversation == "" || utf8.RuneCountInString(r.Conversation) > maxName:
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("the conversation's id has %d characters", utf8.RuneCountInString(r.Conversation)), fmt.Sprintf("use 1 to %d", maxName))
+		return fault.New(fault.InvalidArgument,
+			fmt.Sprintf("the conversation's id has %d characters", utf8.RuneCountInString(r.Conversation)),
+			fmt.Sprintf("use 1 to %d", maxName))
 	case r.MessageID == "" || utf8.RuneCountInString(r.MessageID) > maxName:
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("the message's id has %d characters", utf8.RuneCountInString(r.MessageID)), fmt.Sprintf("use the channel's id of the message, 1 to %d characters", maxName))
+		return fault.New(fault.InvalidArgument,
+			fmt.Sprintf("the message's id has %d characters", utf8.RuneCountInString(r.MessageID)),
+			fmt.Sprintf("use the channel's id of the message, 1 to %d characters", maxName))
 	case r.Channel == imports || !shows(r.Channel) || utf8.RuneCountInString(r.Channel) > maxName:
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("%.40q is no channel of messages", r.Channel), "use one of "+strings.Join(channels, ", ")+", or the name of another, which is treated as sms")
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("%.40q is no channel of messages", r.Channel),
+			"use one of "+strings.Join(channels, ", ")+", or the name of another, which is treated as sms")
 	case !slices.Contains(origins, r.Origin):
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no origin %q", r.Origin), "use one of "+strings.Join(origins, ", "))
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no origin %q", r.Origin),
+			"use one of "+strings.Join(origins, ", "))
 	case r.Mode != contract.Answer && r.Mode != contract.Observe:
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no mode %q", r.Mode), "use answer, or observe when an agent of your own has answered")
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no mode %q", r.Mode),
+			"use answer, or observe when an agent of your own has answered")
 	}
 	if !slices.Contains(channels, r.Channel) {
 		r.Channel = agent.ChannelSMS
@@ -95,7 +104,8 @@ func (r *Request) check() error {
 		return r.checkObserved()
 	}
 	if len(r.Messages) > 0 {
-		return fault.New(fault.InvalidArgument, "messages are for mode observe", "send the text of one message, or set mode to observe")
+		return fault.New(fault.InvalidArgument, "messages are for mode observe",
+			"send the text of one message, or set mode to observe")
 	}
 	return checkText(r.Text)
 }
@@ -109,17 +119,21 @@ func (r *Request) checkObserved() error {
 		return fault.New(fault.InvalidArgument, "a text is for mode answer", "send the exchange as messages")
 	}
 	if len(r.Messages) == 0 || len(r.Messages) > maxObserved {
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("an observed exchange has %d messages", len(r.Messages)), fmt.Sprintf("send 1 to %d", maxObserved))
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("an observed exchange has %d messages", len(r.Messages)),
+			fmt.Sprintf("send 1 to %d", maxObserved))
 	}
 	if r.Messages[0].Role != transcript.User {
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("an observed exchange begins with %q", r.Messages[0].Role), "begin with what the user said")
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("an observed exchange begins with %q", r.Messages[0].Role),
+			"begin with what the user said")
 	}
 	for i, m := range r.Messages {
 		if !slices.Contains(roles, m.Role) {
-			return fault.New(fault.InvalidArgument, fmt.Sprintf("message %d has the role %q", i, m.Role), "use user, assistant, tool or system")
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("message %d has the role %q", i, m.Role),
+				"use user, assistant, tool or system")
 		}
 		if n := utf8.RuneCountInString(m.Content); n > maxText {
-			return fault.New(fault.TooLarge, fmt.Sprintf("message %d has %d characters, at most %d are taken", i, n, maxText), "shorten it")
+			return fault.New(fault.TooLarge, fmt.Sprintf("message %d has %d characters, at most %d are taken", i, n,
+				maxText), "shorten it")
 		}
 	}
 	return nil
@@ -130,7 +144,8 @@ func checkText(text string) error {
 		return fault.New(fault.InvalidArgument, "the message is empty", "send what was said")
 	}
 	if n := utf8.RuneCountInString(text); n > maxText {
-		return fault.New(fault.TooLarge, fmt.Sprintf("the message has %d characters, at most %d are taken", n, maxText), "send it in parts")
+		return fault.New(fault.TooLarge, fmt.Sprintf("the message has %d characters, at most %d are taken", n, maxText),
+			"send it in parts")
 	}
 	return nil
 }
@@ -162,7 +177,8 @@ func (s *Service) Accept(ctx context.Context, r Request) (out Accepted, err erro
 		return out, err
 	}
 	err = s.Store.WithConversations(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
-		c, known, chosen, err := tx.Conversations().OpenConversation(ctx, r.Conversation, r.Channel, title(messages), r.MessageID)
+		c, known, chosen, err := tx.Conversations().
+			OpenConversation(ctx, r.Conversation, r.Channel, title(messages), r.MessageID)
 		switch {
 		case err != nil:
 			return err
@@ -178,13 +194,16 @@ func (s *Service) Accept(ctx context.Context, r Request) (out Accepted, err erro
 
 func acceptedBefore(ctx context.Context, tx Tx, t agentrun.Turn, sha [32]byte) (Accepted, error) {
 	if t.ArgsSHA != sha {
-		return Accepted{}, fault.New(fault.OpReused, fmt.Sprintf("message %q was accepted before with another text or other options", t.MessageID), "give each message the id that its channel gave it")
+		return Accepted{}, fault.New(fault.OpReused,
+			fmt.Sprintf("message %q was accepted before with another text or other options", t.MessageID),
+			"give each message the id that its channel gave it")
 	}
 	r, err := tx.Runs().Run(ctx, t.Run)
 	return Accepted{Run: r, Conversation: t.Conversation, Turn: t}, err
 }
 
-func accept(ctx context.Context, tx Tx, r Request, c agentrun.Conversation, chosen settings.Settings, spec agentrun.Spec, sha [32]byte, messages []transcript.Message) (out Accepted, err error) {
+func accept(ctx context.Context, tx Tx, r Request, c agentrun.Conversation, chosen settings.Settings,
+	spec agentrun.Spec, sha [32]byte, messages []transcript.Message) (out Accepted, err error) {
 	spec.Number, spec.Settings, spec.Agent = c.NextTurn, chosen.Nudge, chosen.Agent
 	spec.Toolsets = chosen.Tools.Chosen()
 	spec.Budget.Checkpoint = chosen.ScheduledCheckpoint && spec.Channel == agent.ChannelScheduled
@@ -194,7 +213,8 @@ func accept(ctx context.Context, tx Tx, r Request, c agentrun.Conversation, chos
 		return out, err
 	}
 	out = Accepted{Conversation: c.ID, Made: true}
-	out.Turn = agentrun.Turn{Conversation: c.ID, Number: c.NextTurn, MessageID: r.MessageID, Mode: r.Mode, Origin: r.Origin, ArgsSHA: sha, FirstSeq: c.NextSeq, ReplySeq: -1,
+	out.Turn = agentrun.Turn{Conversation: c.ID, Number: c.NextTurn, MessageID: r.MessageID, Mode: r.Mode,
+		Origin: r.Origin, ArgsSHA: sha, FirstSeq: c.NextSeq, ReplySeq: -1,
 		Facts: nudge.Turn{Origin: agent.Origin(r.Origin), Role: "user"}}
 	if r.Mode == contract.Observe {
 		out.Turn.ReplySeq, out.Turn.Facts = observed(out.Turn, messages)
@@ -202,8 +222,9 @@ func accept(ctx context.Context, tx Tx, r Request, c agentrun.Conversation, chos
 	for i := range messages {
 		messages[i].ID = agentrun.MessageID(r.MessageID, i)
 	}
-	out.Run, err = tx.Turns().PutTurn(ctx, out.Turn, agentrun.NewRun{Key: fmt.Sprintf("%d/%s", c.ID, r.MessageID), ArgsSHA: sha, Conversation: c.ID, Spec: raw,
-		WorkflowID: contract.TurnID(r.WorkspaceKey, c.ID, contract.VisibleKey(r.MessageID), 1)})
+	out.Run, err = tx.Turns().PutTurn(ctx, out.Turn,
+		agentrun.NewRun{Key: fmt.Sprintf("%d/%s", c.ID, r.MessageID), ArgsSHA: sha, Conversation: c.ID, Spec: raw,
+			WorkflowID: contract.TurnID(r.WorkspaceKey, c.ID, contract.VisibleKey(r.MessageID), 1)})
 	if err != nil {
 		return out, err
 	}

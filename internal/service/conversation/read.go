@@ -19,10 +19,11 @@ type Answered struct {
 	MessageID    string `json:"message_id"`
 	Turn         int    `json:"turn"`
 	Run          int64  `json:"run"`
-	Status       string `json:"status"`           // accepted, ended
-	Reason       string `json:"reason,omitempty"` // why it ended: final, budget, wall_clock, interrupted, provider_error, guardrail, over_budget, observed
-	Reply        string `json:"reply,omitempty"`
-	ReplySeq     int    `json:"reply_seq"` // of the answer in the transcript, -1 while there is none
+	Status       string `json:"status"` // accepted, ended
+	// why it ended: final, budget, wall_clock, interrupted, provider_error, guardrail, over_budget, observed
+	Reason   string `json:"reason,omitempty"`
+	Reply    string `json:"reply,omitempty"`
+	ReplySeq int    `json:"reply_seq"` // of the answer in the transcript, -1 while there is none
 }
 
 // View is a conversation as lists show it.

@@ -22,7 +22,7 @@ type Waiter interface {
 
 // Sender sends messages and waits for their answers.
 type Sender struct {
-	Service     *Service
+	Service   *Service
 	Workflows TurnWorkflows // nil without Temporal
 	Waiter    Waiter
 	Timeout   time.Duration // of reading an answer
@@ -54,7 +54,8 @@ func (s *Sender) Answer(ctx context.Context, r Request, turn run.Run) (out Answe
 	go func() {
 		defer close(told)
 		if _, err := s.Workflows.Answer(waiting, r.WorkspaceKey, turn); err != nil && waiting.Err() == nil {
-			s.Log.Warn("a turn is stored and not answered yet; the relay will bring it to its conversation", "run", turn.Ref.Run, "error", err)
+			s.Log.Warn("a turn is stored and not answered yet; the relay will bring it to its conversation", "run",
+				turn.Ref.Run, "error", err)
 			cancel()
 		}
 	}()

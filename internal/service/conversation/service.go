@@ -13,7 +13,8 @@ import (
 // Store opens transactions.
 type Store interface {
 	WithConversations(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
-	Answer(ctx context.Context, ws int64, conversation, message string) (Answered, error) // in one round trip: somebody waits
+	// in one round trip: somebody waits
+	Answer(ctx context.Context, ws int64, conversation, message string) (Answered, error)
 }
 
 // Tx is one workspace's conversations in one transaction.
@@ -28,7 +29,8 @@ type Tx interface {
 type Repository interface {
 	// OpenConversation makes or finds a conversation and locks it, with the turn of
 	// a message, if it has one, and what its workspace chose.
-	OpenConversation(ctx context.Context, name, channel, title, message string) (agentrun.Conversation, *agentrun.Turn, settings.Settings, error)
+	OpenConversation(ctx context.Context, name, channel, title, message string) (agentrun.Conversation, *agentrun.Turn,
+		settings.Settings, error)
 	LockConversation(ctx context.Context, id int64) (agentrun.Conversation, error)
 	SaveSequence(ctx context.Context, c agentrun.Conversation) error
 	CloseConversation(ctx context.Context, conversation int64, c nudge.Counters, ended bool) error
@@ -41,7 +43,8 @@ type TurnRepository interface {
 
 // TranscriptRepository writes messages.
 type TranscriptRepository interface {
-	PutMessages(ctx context.Context, c agentrun.Conversation, turn int, ms []transcript.Message) error // of a turn, after those that c has
+	// of a turn, after those that c has
+	PutMessages(ctx context.Context, c agentrun.Conversation, turn int, ms []transcript.Message) error
 	IndexSaid(ctx context.Context, c agentrun.Conversation, ms []transcript.Message) error
 }
 

@@ -142,7 +142,8 @@ func Decide(k Skill, c settings.Curation) (out SkillChange, due bool) {
 	days := func(d time.Duration) int { return int(d / day) }
 	switch {
 	case k.Trials >= c.MinTrials && k.Eta < c.Floor && k.Unchanged >= mercy:
-		out.Action, out.Reason = Archive, fmt.Sprintf("reliability %.2f after %d trials is below %.2f", k.Eta, k.Trials, c.Floor)
+		out.Action, out.Reason = Archive, fmt.Sprintf("reliability %.2f after %d trials is below %.2f", k.Eta, k.Trials,
+			c.Floor)
 	case k.Status == skill.Stale && k.Unused < stale:
 		out.Action, out.Reason = Restore, fmt.Sprintf("used or written %d days ago", days(k.Unused))
 	case k.Status == skill.Stale && k.Unused >= archive && k.Unchanged >= archive-stale:

@@ -15,17 +15,21 @@ func TestTheRulesOfCuration(t *testing.T) {
 		skill Skill
 		want  Action
 	}{
-		"used lately":                    {Skill{Status: skill.Active, Unused: 29 * day, Unchanged: 80 * day}, ""},
-		"unused":                         {Skill{Status: skill.Active, Unused: 30 * day, Unchanged: 30 * day}, Stale},
-		"unused, and lately restored":    {Skill{Status: skill.Active, Unused: 200 * day, Unchanged: 3 * day}, ""},
-		"stale":                          {Skill{Status: skill.Stale, Unused: 89 * day, Unchanged: 60 * day}, ""},
-		"stale for long":                 {Skill{Status: skill.Stale, Unused: 90 * day, Unchanged: 60 * day}, Archive},
-		"stale since a restored skill":   {Skill{Status: skill.Stale, Unused: 240 * day, Unchanged: 10 * day}, ""},
-		"stale and used":                 {Skill{Status: skill.Stale, Unused: day, Unchanged: 10 * day}, Restore},
-		"unreliable":                     {Skill{Status: skill.Active, Eta: 0.19, Trials: 5, Unused: day, Unchanged: 8 * day}, Archive},
-		"unreliable, hardly tried":       {Skill{Status: skill.Active, Eta: 0.1, Trials: 4, Unused: day, Unchanged: 8 * day}, ""},
-		"unreliable, restored yesterday": {Skill{Status: skill.Active, Eta: 0.1, Trials: 9, Unused: day, Unchanged: day}, ""},
-		"reliable enough":                {Skill{Status: skill.Active, Eta: 0.2, Trials: 50, Unused: day, Unchanged: 80 * day}, ""},
+		"used lately":                  {Skill{Status: skill.Active, Unused: 29 * day, Unchanged: 80 * day}, ""},
+		"unused":                       {Skill{Status: skill.Active, Unused: 30 * day, Unchanged: 30 * day}, Stale},
+		"unused, and lately restored":  {Skill{Status: skill.Active, Unused: 200 * day, Unchanged: 3 * day}, ""},
+		"stale":                        {Skill{Status: skill.Stale, Unused: 89 * day, Unchanged: 60 * day}, ""},
+		"stale for long":               {Skill{Status: skill.Stale, Unused: 90 * day, Unchanged: 60 * day}, Archive},
+		"stale since a restored skill": {Skill{Status: skill.Stale, Unused: 240 * day, Unchanged: 10 * day}, ""},
+		"stale and used":               {Skill{Status: skill.Stale, Unused: day, Unchanged: 10 * day}, Restore},
+		"unreliable": {Skill{Status: skill.Active, Eta: 0.19, Trials: 5, Unused: day,
+			Unchanged: 8 * day}, Archive},
+		"unreliable, hardly tried": {Skill{Status: skill.Active, Eta: 0.1, Trials: 4, Unused: day,
+			Unchanged: 8 * day}, ""},
+		"unreliable, restored yesterday": {Skill{Status: skill.Active, Eta: 0.1, Trials: 9, Unused: day,
+			Unchanged: day}, ""},
+		"reliable enough": {Skill{Status: skill.Active, Eta: 0.2, Trials: 50, Unused: day,
+			Unchanged: 80 * day}, ""},
 	} {
 		got, due := Decide(c.skill, settings.Default().Curation)
 		if due != (c.want != "") || got.Action != c.want || due && got.Reason == "" {

@@ -34,14 +34,18 @@ var channels = []string{"voice", "sms", "chat", "scheduled", "import"}
 func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, made bool, err error) {
 	n := len(r.Conversation.Messages)
 	if n == 0 {
-		return run.Run{}, false, fault.New(fault.InvalidArgument, "the conversation has no messages", "send at least one")
+		return run.Run{}, false, fault.New(fault.InvalidArgument, "the conversation has no messages",
+			"send at least one")
 	}
 	if !slices.Contains(channels, r.Channel) {
-		return run.Run{}, false, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no channel %q", r.Channel), "use one of "+strings.Join(channels, ", "))
+		return run.Run{}, false, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no channel %q", r.Channel),
+			"use one of "+strings.Join(channels, ", "))
 	}
 	spec := r.Spec
 	if r.From < 0 || r.From >= n {
-		return run.Run{}, false, fault.New(fault.InvalidArgument, fmt.Sprintf("the first message to distil is %d, the conversation has %d", r.From, n), fmt.Sprintf("use a position from 0 to %d", n-1))
+		return run.Run{}, false, fault.New(fault.InvalidArgument,
+			fmt.Sprintf("the first message to distil is %d, the conversation has %d", r.From, n),
+			fmt.Sprintf("use a position from 0 to %d", n-1))
 	}
 	spec.From, spec.To = r.From, n-1
 	args, err := json.Marshal(struct {
@@ -61,7 +65,8 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, made bool
 	if err != nil {
 		return run.Run{}, false, err
 	}
-	return s.Store.Accept(ctx, Accepted{Workspace: r.Workspace, Key: r.ID, ArgsSHA: sha, Spec: raw, Conversation: r.Conversation, Channel: r.Channel, Fresh: r.Fresh,
+	return s.Store.Accept(ctx, Accepted{Workspace: r.Workspace, Key: r.ID, ArgsSHA: sha, Spec: raw,
+		Conversation: r.Conversation, Channel: r.Channel, Fresh: r.Fresh,
 		WorkflowID: func(generation, attempt int) string {
 			return contract.DistillID(r.WorkspaceKey, contract.VisibleKey(r.ID), generation, attempt)
 		}})
@@ -82,7 +87,9 @@ func (s *Service) Retry(ctx context.Context, r RetryRequest) (out run.Run, err e
 		return run.Run{}, err
 	}
 	if j.run.Status != run.Ended {
-		return run.Run{}, fault.New(fault.VersionConflict, fmt.Sprintf("run %d has not ended: it is %s", r.Run, j.run.Status), "it is being driven to its end; `cairn runs show` tells how far it is")
+		return run.Run{}, fault.New(fault.VersionConflict,
+			fmt.Sprintf("run %d has not ended: it is %s", r.Run, j.run.Status),
+			"it is being driven to its end; `cairn runs show` tells how far it is")
 	}
 	id := func(generation, attempt int) string {
 		return contract.DistillID(r.WorkspaceKey, contract.VisibleKey(j.run.Key), generation, attempt)
@@ -102,7 +109,8 @@ func (s *Service) Retry(ctx context.Context, r RetryRequest) (out run.Run, err e
 		if err != nil {
 			return run.Run{}, err
 		}
-		out, _, err = s.Store.Accept(ctx, Accepted{Workspace: r.Workspace, Key: j.run.Key, ArgsSHA: j.run.ArgsSHA, Spec: raw, Conversation: j.conv, Channel: channel, Fresh: true, WorkflowID: id})
+		out, _, err = s.Store.Accept(ctx, Accepted{Workspace: r.Workspace, Key: j.run.Key, ArgsSHA: j.run.ArgsSHA,
+			Spec: raw, Conversation: j.conv, Channel: channel, Fresh: true, WorkflowID: id})
 		return out, err
 	}
 	err = s.Store.Within(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {

@@ -22,9 +22,10 @@ type question struct {
 	file     string
 	lang     string
 	material prompt.Material
-	decode   func(text string) error                // says what is wrong with an answer, in words for the model
-	save     func(ctx context.Context, tx Tx) error // what is made of the answer that was decoded last; nil when that takes more than writing it down
-	opened   *ledger.AdmittedCall                   // in the transaction that read what is asked about
+	decode   func(text string) error // says what is wrong with an answer, in words for the model
+	// what is made of the answer that was decoded last; nil when that takes more than writing it down
+	save   func(ctx context.Context, tx Tx) error
+	opened *ledger.AdmittedCall // in the transaction that read what is asked about
 }
 
 // open stores q's request with what its transaction does, unless it has to wait
@@ -35,7 +36,8 @@ func (s *Service) open(ctx context.Context, tx Tx, j job, q *question) error {
 		return err
 	}
 	var o ledger.AdmittedCall
-	if o.Request, err = s.Ledger.Prepare(run.CallKey{Ref: j.run.Ref, Step: q.step}, req, j.spec.Limits.Parallel); err != nil {
+	if o.Request, err = s.Ledger.Prepare(run.CallKey{Ref: j.run.Ref, Step: q.step}, req, j.spec.Limits.Parallel); err !=
+		nil {
 		return err
 	}
 	if o.Admission, err = tx.Calls().AdmitCall(ctx, o.Request); err != nil {
@@ -64,7 +66,8 @@ func (s *Service) askRounds(ctx context.Context, j job, q question) error {
 	if err != nil {
 		return err
 	}
-	asked := ledger.Question{Run: j.run.Ref, Step: q.step, Lang: q.lang, Request: req, Parallel: j.spec.Limits.Parallel, Repairs: j.spec.Limits.Repairs, Decode: q.decode, Admitted: q.opened}
+	asked := ledger.Question{Run: j.run.Ref, Step: q.step, Lang: q.lang, Request: req, Parallel: j.spec.Limits.Parallel,
+		Repairs: j.spec.Limits.Repairs, Decode: q.decode, Admitted: q.opened}
 	saved := false
 	if q.save != nil {
 		asked.StoreReply = func(k run.CallKey) ledger.StoreReply {
@@ -77,7 +80,8 @@ func (s *Service) askRounds(ctx context.Context, j job, q question) error {
 	}
 	_, problem, err := s.Ledger.Ask(ctx, asked)
 	if err == nil && problem != nil {
-		return fault.New(fault.ModelInvalid, fmt.Sprintf("%s: no usable answer after %d repairs: %v", q.step, j.spec.Limits.Repairs, problem), "")
+		return fault.New(fault.ModelInvalid, fmt.Sprintf("%s: no usable answer after %d repairs: %v", q.step,
+			j.spec.Limits.Repairs, problem), "")
 	}
 	if err != nil || saved || q.save == nil {
 		return err
@@ -87,7 +91,8 @@ func (s *Service) askRounds(ctx context.Context, j job, q question) error {
 
 // keep stores a reply with what is made of it. One that nothing is made of is the
 // ledger's to store alone.
-func (s *Service) keep(ctx context.Context, q question, k run.CallKey, reply llm.Reply, cost *int64) (stored llm.Reply, err error) {
+func (s *Service) keep(ctx context.Context, q question, k run.CallKey, reply llm.Reply, cost *int64) (stored llm.Reply,
+	err error) {
 	err = s.Store.Within(ctx, k.Workspace, func(ctx context.Context, tx Tx) error {
 		if stored, err = tx.Calls().StoreReply(ctx, k, reply, cost); err != nil {
 			return err
@@ -107,9 +112,10 @@ func (j job) request(q question) (llm.Request, error) {
 		return llm.Request{}, fmt.Errorf("render the material of %s: %w", q.step, err)
 	}
 	return llm.Request{
-		Model: j.spec.Models[q.role], System: j.spec.Instructions[instructionKey(q.stage, q.lang)], Messages: llm.User(user),
-		Schema: &llm.Schema{Name: q.stage.Schema(), JSON: prompt.Schema(q.stage)},
-		Label:  llm.Label{Stage: q.role, Run: fmt.Sprint(j.run.Ref.Run), Task: q.task, File: q.file},
+		Model: j.spec.Models[q.role], System: j.spec.Instructions[instructionKey(q.stage, q.lang)],
+		Messages: llm.User(user),
+		Schema:   &llm.Schema{Name: q.stage.Schema(), JSON: prompt.Schema(q.stage)},
+		Label:    llm.Label{Stage: q.role, Run: fmt.Sprint(j.run.Ref.Run), Task: q.task, File: q.file},
 	}, nil
 }
 

@@ -53,7 +53,8 @@ func (s *Service) Chunk(ctx context.Context, ref run.Ref) ([]string, error) {
 
 // endEmpty ends a run whose conversation nothing can be learnt from.
 func endEmpty(ctx context.Context, tx Tx, ref run.Ref) error {
-	return tx.Runs().EndRun(ctx, ref.Run, run.NothingToExtract, "the conversation holds no task that could be learnt from", Result{})
+	return tx.Runs().EndRun(ctx, ref.Run, run.NothingToExtract,
+		"the conversation holds no task that could be learnt from", Result{})
 }
 
 // division asks for the tasks, window by window when the transcript is too long
@@ -70,7 +71,8 @@ func (j job) division(made *[]Task) []question {
 	var out []question
 	for i, w := range windows {
 		out = append(out, question{step: windowStep(i), stage: prompt.Chunk, role: "chunk", lang: language,
-			material: prompt.Material{Messages: w, Language: language, Limits: map[string]int{"max_tasks": j.spec.Limits.MaxTasks}},
+			material: prompt.Material{Messages: w, Language: language,
+				Limits: map[string]int{"max_tasks": j.spec.Limits.MaxTasks}},
 			decode: func(text string) error {
 				raw, err := llm.ExtractJSON(text)
 				if err != nil {
@@ -113,7 +115,8 @@ func (j job) tasks(found []json.RawMessage, last int) (out []Task, err error) {
 		return nil, err
 	}
 	for i, t := range j.own(decoded) {
-		out = append(out, Task{Ref: j.run.Ref, Key: t.Key, Position: i, Name: t.Name, Seqs: t.Seqs, Lang: lang.OfMessages(j.messages(t.Seqs))})
+		out = append(out, Task{Ref: j.run.Ref, Key: t.Key, Position: i, Name: t.Name, Seqs: t.Seqs,
+			Lang: lang.OfMessages(j.messages(t.Seqs))})
 	}
 	return out, nil
 }

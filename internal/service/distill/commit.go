@@ -18,7 +18,8 @@ type Commit struct {
 
 // Args are a commit's arguments, as the log of operations remembers them.
 func (c Commit) Args(t Task) any {
-	return map[string]any{"skill": t.Package.Skill, "base": t.Package.Base, "content": fmt.Sprintf("%x", t.Package.Version.ContentSHA)}
+	return map[string]any{"skill": t.Package.Skill, "base": t.Package.Base,
+		"content": fmt.Sprintf("%x", t.Package.Version.ContentSHA)}
 }
 
 // TooNear tells whether one of the hits is what is about to be created.

@@ -7,8 +7,10 @@ import (
 
 // versionOf is a document with its files as a version; who made it, when and
 // from what is filled in by the caller.
-func versionOf(name string, d skill.Document, files []skill.File, number, base int, summary string, violations []string) skill.Version {
-	return skill.Version{Name: name, Number: number, Base: base, DisplayName: d.Name, Description: d.Description, Body: string(skill.RenderBody(d)),
+func versionOf(name string, d skill.Document, files []skill.File, number, base int, summary string,
+	violations []string) skill.Version {
+	return skill.Version{Name: name, Number: number, Base: base, DisplayName: d.Name, Description: d.Description,
+		Body:  string(skill.RenderBody(d)),
 		Files: files, ContentSHA: skill.ContentHash(d, files), ChangeSummary: summary, Violations: violations}
 }
 
@@ -18,13 +20,15 @@ func showVersion(v skill.Version) prompt.Candidate {
 }
 
 func showDocument(d skill.Document) prompt.Candidate {
-	return prompt.Candidate{Name: d.Name, Description: d.Description, Trigger: d.Trigger, Procedure: d.Procedure, Experience: d.Experience,
+	return prompt.Candidate{Name: d.Name, Description: d.Description, Trigger: d.Trigger, Procedure: d.Procedure,
+		Experience: d.Experience,
 		Preference: d.Preference, Examples: d.Examples, Scripts: d.Scripts, References: d.References, Tools: d.Tools}
 }
 
 // showDraft is a draft as the writer of its files sees it.
 func showDraft(d skill.Draft) prompt.Candidate {
-	c := prompt.Candidate{Name: d.Name, Description: d.Description, Trigger: d.Trigger, Procedure: d.Procedure, Experience: d.Experience,
+	c := prompt.Candidate{Name: d.Name, Description: d.Description, Trigger: d.Trigger, Procedure: d.Procedure,
+		Experience: d.Experience,
 		Preference: d.Preference, Examples: d.Examples, Tools: d.Tools}
 	for _, f := range d.Scripts {
 		c.Scripts = append(c.Scripts, f.File)

@@ -96,7 +96,9 @@ func (s *Service) openDraft(ctx context.Context, tx Tx, j job, t Task) (d *draft
 // draft asks for it.
 func (s *Service) draft(ctx context.Context, j job, t Task, d *drafting) (plan Plan, ended bool, err error) {
 	if d.failedOnce {
-		return Plan{}, true, s.endTask(ctx, t, Failed, fmt.Sprintf("the same messages failed within the last day, and were not asked about again (%s: %s)", d.failed.Code, d.failed.Reason))
+		return Plan{}, true, s.endTask(ctx, t, Failed,
+			fmt.Sprintf("the same messages failed within the last day, and were not asked about again (%s: %s)",
+				d.failed.Code, d.failed.Reason))
 	}
 	if err := s.ask(ctx, j, d.q); err != nil {
 		if f, over := ledger.IsPermanent(err); over {
@@ -129,7 +131,9 @@ type drafted struct {
 func (j job) extraction(t Task, stage prompt.Stage, candidates []prompt.Candidate, made *drafted) question {
 	ms := j.messages(t.Seqs)
 	return question{step: extractStep(t), stage: stage, role: "extract", task: t.Key, lang: t.Lang,
-		material: prompt.Material{Task: t.Name, Question: t.Query, Messages: transcript.Material(ms, j.spec.Limits.ToolOutputChars), History: j.newestHistory(), Candidates: candidates, Tools: toolsSeen(ms), Language: t.Lang},
+		material: prompt.Material{Task: t.Name, Question: t.Query,
+			Messages: transcript.Material(ms, j.spec.Limits.ToolOutputChars), History: j.newestHistory(),
+			Candidates: candidates, Tools: toolsSeen(ms), Language: t.Lang},
 		decode: func(text string) error {
 			raw, err := llm.ExtractJSON(text)
 			if err != nil {
@@ -154,7 +158,9 @@ func (j job) extraction(t Task, stage prompt.Stage, candidates []prompt.Candidat
 
 // settle is what a draft makes of its task.
 func (j job) settle(t Task, draft skill.Draft, notes []string) drafted {
-	if draft.Target != "" && !slices.ContainsFunc(t.Candidates, func(c Candidate) bool { return c.Handle == draft.Target }) {
+	if draft.Target != "" && !slices.ContainsFunc(t.Candidates, func(c Candidate) bool {
+		return c.Handle == draft.Target
+	}) {
 		// A handle that was not shown is never used as a key; what the draft is
 		// like decides instead.
 		notes = append(notes, fmt.Sprintf("rejected_target: %q was not among the skills shown", draft.Target))
@@ -202,11 +208,13 @@ func unfit(d skill.Draft, l Limits) string {
 
 // lessonsOf is what may be learnt from work that failed.
 func lessonsOf(d skill.Draft) skill.Draft {
-	return skill.Draft{Action: d.Action, Target: d.Target, Name: d.Name, Experience: d.Experience, Evidence: d.Evidence, Cited: d.Cited, Confidence: d.Confidence, Reason: d.Reason}
+	return skill.Draft{Action: d.Action, Target: d.Target, Name: d.Name, Experience: d.Experience, Evidence: d.Evidence,
+		Cited: d.Cited, Confidence: d.Confidence, Reason: d.Reason}
 }
 
 func (j job) planOf(d skill.Draft) Plan {
-	return Plan{Scripts: len(unwritten(d.Scripts, Scripts)), Docs: len(unwritten(d.Others, Reference)), Judge: j.judged()}
+	return Plan{Scripts: len(unwritten(d.Scripts, Scripts)), Docs: len(unwritten(d.Others, Reference)),
+		Judge: j.judged()}
 }
 
 // toolsSeen names the tools that were called, once each, in order.

@@ -54,12 +54,15 @@ func (p private) cleanDraft(d skill.Draft) (skill.Draft, []string) {
 		return d, nil
 	}
 	before := fmt.Sprint(d)
-	d.Name, d.Description, d.Procedure, d.Reason = p.clean(d.Name), p.clean(d.Description), p.clean(d.Procedure), p.clean(d.Reason)
-	d.Trigger, d.Experience, d.Preference, d.Examples = p.all(d.Trigger), p.all(d.Experience), p.all(d.Preference), p.all(d.Examples)
+	d.Name, d.Description, d.Procedure, d.Reason = p.clean(d.Name), p.clean(d.Description), p.clean(d.Procedure),
+		p.clean(d.Reason)
+	d.Trigger, d.Experience, d.Preference, d.Examples = p.all(d.Trigger), p.all(d.Experience), p.all(d.Preference),
+		p.all(d.Examples)
 	plans := func(in []skill.FilePlan) []skill.FilePlan {
 		out := slices.Clone(in)
 		for i, f := range out {
-			out[i].Purpose, out[i].Inputs, out[i].Outputs, out[i].Code = p.clean(f.Purpose), p.clean(f.Inputs), p.clean(f.Outputs), p.clean(f.Code)
+			out[i].Purpose, out[i].Inputs, out[i].Outputs, out[i].Code = p.clean(f.Purpose), p.clean(f.Inputs),
+				p.clean(f.Outputs), p.clean(f.Code)
 		}
 		return out
 	}

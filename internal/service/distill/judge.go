@@ -37,7 +37,9 @@ func (s *Service) Judge(ctx context.Context, ref run.Ref, key string) error {
 		quality.Reason = j.private.clean(quality.Reason)
 		t.Quality = &quality
 	}
-	return s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error { return tx.Drafts().SaveQuality(ctx, t, notes) })
+	return s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		return tx.Drafts().SaveQuality(ctx, t, notes)
+	})
 }
 
 // judged tells whether a run's drafts are judged. Lessons alone are no skill to
@@ -62,7 +64,8 @@ func (s *Service) wouldBe(ctx context.Context, t Task) (shown prompt.Candidate, 
 		merged := skill.Merge(base.Document(), base.Files, *t.Draft)
 		planned := shown
 		shown = showDocument(merged.Document)
-		shown.Scripts, shown.References = append(shown.Scripts, planned.Scripts...), append(shown.References, planned.References...)
+		shown.Scripts, shown.References = append(shown.Scripts, planned.Scripts...),
+			append(shown.References, planned.References...)
 		return nil
 	})
 	return shown, err
@@ -70,7 +73,8 @@ func (s *Service) wouldBe(ctx context.Context, t Task) (shown prompt.Candidate, 
 
 func (s *Service) judge(ctx context.Context, j job, t Task, shown prompt.Candidate) (quality skill.Quality, err error) {
 	err = s.ask(ctx, j, question{step: t.Key + "/judge", stage: prompt.Judge, role: "judge", task: t.Key, lang: t.Lang,
-		material: prompt.Material{Task: t.Name, Draft: &shown, Messages: transcript.Material(j.messages(t.Seqs), j.spec.Limits.ToolOutputChars), Language: t.Lang},
+		material: prompt.Material{Task: t.Name, Draft: &shown,
+			Messages: transcript.Material(j.messages(t.Seqs), j.spec.Limits.ToolOutputChars), Language: t.Lang},
 		decode: func(text string) error {
 			raw, err := llm.ExtractJSON(text)
 			if err != nil {

@@ -29,7 +29,8 @@ func memoKey(j job, t Task, stage prompt.Stage) ([sha256.Size]byte, error) {
 	for i, m := range ms {
 		texts[i] = transcript.Message{Role: m.Role, Content: m.Content, Name: m.Name, ToolCalls: m.ToolCalls}
 	}
-	raw, err := json.Marshal([]any{texts, j.spec.Instructions[instructionKey(stage, t.Lang)], j.spec.Models["extract"], j.spec.Mode})
+	raw, err := json.Marshal([]any{texts, j.spec.Instructions[instructionKey(stage, t.Lang)], j.spec.Models["extract"],
+		j.spec.Mode})
 	if err != nil {
 		return [sha256.Size]byte{}, fmt.Errorf("encode the memo of task %s: %w", t.Key, err)
 	}

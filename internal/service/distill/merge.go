@@ -55,18 +55,22 @@ func (s *Service) Merge(ctx context.Context, ref run.Ref, key string) error {
 		if err == nil && merged.Action != skill.Skip {
 			merged, _ = j.private.cleanDraft(merged)
 			merged.Scripts, merged.Others = t.Draft.Scripts, t.Draft.Others // these are written already
-			merged.Target = t.Draft.Target                                  // a handle of the recall, not of this request
+			// a handle of the recall, not of this request
+			merged.Target = t.Draft.Target
 			t.Draft = &merged
 		}
 	}
 	t.Based = Base{Skill: current.SkillID, Version: current.Number}
-	return s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error { return tx.Drafts().SaveBase(ctx, t) })
+	return s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		return tx.Drafts().SaveBase(ctx, t)
+	})
 }
 
 func (s *Service) merge(ctx context.Context, j job, t Task, current skill.Version) (draft skill.Draft, err error) {
 	shown, mine := showVersion(current), showDraft(*t.Draft)
 	shown.Handle = mergeHandle
-	err = s.ask(ctx, j, question{step: fmt.Sprintf("%s/merge/%d-%d", t.Key, current.SkillID, current.Number), stage: prompt.Merge, role: "merge", task: t.Key, lang: t.Lang,
+	err = s.ask(ctx, j, question{step: fmt.Sprintf("%s/merge/%d-%d", t.Key, current.SkillID, current.Number),
+		stage: prompt.Merge, role: "merge", task: t.Key, lang: t.Lang,
 		material: prompt.Material{Task: t.Name, Question: t.Query, Candidates: []prompt.Candidate{shown}, Draft: &mine,
 			Messages: transcript.Material(j.messages(t.Seqs), j.spec.Limits.ToolOutputChars), Language: t.Lang},
 		decode: func(text string) error {

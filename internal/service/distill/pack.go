@@ -33,7 +33,8 @@ func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) (unseen boo
 }
 
 // pack is Pack without the upload.
-func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t Task, made packageBytes, unseen bool, err error) {
+func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t Task, made packageBytes, unseen bool,
+	err error) {
 	var written []WrittenFile
 	j, t, err = s.loadTask(ctx, ref, key, func(ctx context.Context, tx Tx, _ job, t Task) (err error) {
 		written, err = tx.Drafts().Written(ctx, t)
@@ -66,7 +67,8 @@ func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t T
 	v := &p.Version
 	v.Degraded, v.Violations = degraded, append(violations, v.Violations...)
 	v.Run, v.TaskKey, v.Lang, v.Origin = ref.Run, t.Key, t.Lang, originDistill
-	v.Model, v.PromptSHA = j.spec.Models["extract"], prompt.Hash(j.spec.Instructions[instructionKey(prompt.Extract, t.Lang)])
+	v.Model, v.PromptSHA = j.spec.Models["extract"],
+		prompt.Hash(j.spec.Instructions[instructionKey(prompt.Extract, t.Lang)])
 	v.Redactions = j.private.redactions
 	v.Quality = t.Quality
 	p.Poor, p.Asks = t.Quality != nil && t.Quality.Score < j.spec.Limits.MinQuality, j.spec.Approval
@@ -126,7 +128,9 @@ func (s *Service) discardErased(ctx context.Context, t Task, cause error) error 
 	if gone {
 		return cause
 	}
-	err = s.Store.Within(ctx, ws, func(ctx context.Context, tx Tx) error { return tx.Packages().ForgetPackage(ctx, sha) })
+	err = s.Store.Within(ctx, ws, func(ctx context.Context, tx Tx) error {
+		return tx.Packages().ForgetPackage(ctx, sha)
+	})
 	return errors.Join(cause, err)
 }
 
@@ -168,7 +172,8 @@ func attach(d skill.Draft, written []WrittenFile) (files []skill.File, degraded,
 // rebase decides which skill the draft belongs to and joins it with that
 // skill's head. The model proposes a target, code disposes. A head that the
 // model has not seen is unseen.
-func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.Document, files []skill.File, vector []float32) (p Package, unseen bool, err error) {
+func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.Document, files []skill.File,
+	vector []float32) (p Package, unseen bool, err error) {
 	head, free, err := s.target(ctx, tx, j, t, fresh, vector)
 	if err != nil {
 		return Package{}, false, err
@@ -208,7 +213,8 @@ func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 	if err := doc.Check(); err != nil {
 		return Package{}, false, err
 	}
-	p = Package{Skill: head.ID, Base: head.Version, Version: versionOf(head.Name, doc, carried, head.Version+1, head.Version, merged.Summary, violations)}
+	p = Package{Skill: head.ID, Base: head.Version,
+		Version: versionOf(head.Name, doc, carried, head.Version+1, head.Version, merged.Summary, violations)}
 	p.Version.Category = current.Category
 	p.Version.Risk = riskOf(p.Version, current)
 	p.Staged = (len(p.Version.Risk) > 0 || j.spec.Approval) && head.Status == skill.Active
@@ -224,7 +230,8 @@ func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 // target is the skill to update: the one that the draft was written on, the one
 // of the same name, or the one that is nearly the same. Nil means to create; free then
 // tells that the name was looked for and nobody has it.
-func (s *Service) target(ctx context.Context, tx Tx, j job, t Task, fresh skill.Document, vector []float32) (head *skill.Head, free bool, err error) {
+func (s *Service) target(ctx context.Context, tx Tx, j job, t Task, fresh skill.Document,
+	vector []float32) (head *skill.Head, free bool, err error) {
 	if t.Based.Skill != 0 {
 		head, err = usableHead(ctx, tx, t.Based.Skill)
 		return head, false, err

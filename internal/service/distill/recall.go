@@ -73,7 +73,9 @@ func (s *Service) Recall(ctx context.Context, ref run.Ref, key string) (candidat
 	if ended, err = s.wants(ctx, j, t, q, &w); err != nil || ended {
 		return 0, ended, err
 	}
-	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error { return s.recall(ctx, tx, j, &t, w) })
+	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		return s.recall(ctx, tx, j, &t, w)
+	})
 	return len(t.Candidates), false, err
 }
 
@@ -82,7 +84,8 @@ func rewriteStep(t Task) string { return t.Key + "/rewrite" }
 // rewriting asks for one sentence that says what is wanted.
 func (j job) rewriting(t Task, query *string) question {
 	return question{step: rewriteStep(t), stage: prompt.Rewrite, role: "rewrite", task: t.Key, lang: t.Lang,
-		material: prompt.Material{Task: t.Name, Messages: transcript.Material(j.messages(t.Seqs), j.spec.Limits.ToolOutputChars), Language: t.Lang},
+		material: prompt.Material{Task: t.Name,
+			Messages: transcript.Material(j.messages(t.Seqs), j.spec.Limits.ToolOutputChars), Language: t.Lang},
 		decode: func(text string) error {
 			*query = strings.TrimSpace(strings.ReplaceAll(field(text, "query"), "\x00", "")) // which no store holds
 			return nil
@@ -100,7 +103,8 @@ func (j job) firstRequest(t Task) string {
 }
 
 // candidates searches and keeps what is near enough to be shown.
-func (s *Service) candidates(ctx context.Context, tx Tx, l Limits, query string, vector []float32) ([]Candidate, error) {
+func (s *Service) candidates(ctx context.Context, tx Tx, l Limits, query string, vector []float32) ([]Candidate,
+	error) {
 	hits, err := tx.Skills().Search(ctx, s.skillQuery(query, vector, 4*l.RecallTopK))
 	if err != nil {
 		return nil, err
@@ -128,7 +132,9 @@ func (s *Service) candidates(ctx context.Context, tx Tx, l Limits, query string,
 // skillQuery looks for skills in force, waiting for approval, or not good enough
 // yet: what is learnt again makes these better.
 func (s *Service) skillQuery(text string, vector []float32, limit int) search.Query {
-	q := search.Query{Kind: search.KindSkill, States: []string{string(skill.Active), string(skill.Candidate), string(skill.DraftStatus)}, Vector: vector, Space: s.Space, Limit: limit}
+	q := search.Query{Kind: search.KindSkill,
+		States: []string{string(skill.Active), string(skill.Candidate), string(skill.DraftStatus)}, Vector: vector,
+		Space: s.Space, Limit: limit}
 	for _, t := range lexical.Terms(text) {
 		q.Terms = append(q.Terms, t.Hash)
 	}

@@ -62,7 +62,8 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 	if err != nil {
 		return Report{}, err
 	}
-	out = Report{Run: ref.Run, Request: j.run.Key, Title: j.conv.Title, Status: j.run.Status, Outcome: j.run.Outcome, Reason: j.run.Reason,
+	out = Report{Run: ref.Run, Request: j.run.Key, Title: j.conv.Title, Status: j.run.Status, Outcome: j.run.Outcome,
+		Reason:   j.run.Reason,
 		Messages: len(j.conv.Messages), WorkflowID: j.run.WorkflowID, CreatedAt: j.run.CreatedAt, Tasks: []TaskReport{}}
 	if j.run.StartedAt != nil && j.run.EndedAt != nil {
 		out.Seconds = j.run.EndedAt.Sub(*j.run.StartedAt).Seconds()
@@ -97,7 +98,8 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 }
 
 func (s *Service) reportTask(ctx context.Context, tx Tx, t Task, calls []run.Call) (TaskReport, error) {
-	r := TaskReport{Key: t.Key, Name: t.Name, Stage: t.Stage, Outcome: t.Outcome, Reason: t.Reason, Messages: len(t.Seqs), Lang: t.Lang, Notes: t.Notes, Quality: t.Quality}
+	r := TaskReport{Key: t.Key, Name: t.Name, Stage: t.Stage, Outcome: t.Outcome, Reason: t.Reason,
+		Messages: len(t.Seqs), Lang: t.Lang, Notes: t.Notes, Quality: t.Quality}
 	for _, c := range calls {
 		if strings.HasPrefix(c.Key.Step, t.Key+"/") {
 			r.Calls++

@@ -59,7 +59,8 @@ type job struct {
 
 // load reads a run, its configuration and its messages. What also does is done in
 // the same transaction.
-func (s *Service) load(ctx context.Context, ref run.Ref, also func(ctx context.Context, tx Tx, j job) error) (j job, err error) {
+func (s *Service) load(ctx context.Context, ref run.Ref, also func(ctx context.Context, tx Tx, j job) error) (j job,
+	err error) {
 	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, err := tx.Runs().RunState(ctx, ref.Run)
 		if err != nil {
@@ -80,7 +81,8 @@ func (s *Service) read(ctx context.Context, tx Tx, r run.Run) (j job, err error)
 	if j.spec, err = s.specs.of(ctx, tx, ref); err != nil {
 		return j, err
 	}
-	j.conv, err = tx.Transcripts().Conversation(ctx, j.run.Conversation, max(0, j.spec.From-j.spec.Limits.HistoryMessages), j.spec.To)
+	j.conv, err = tx.Transcripts().Conversation(ctx, j.run.Conversation,
+		max(0, j.spec.From-j.spec.Limits.HistoryMessages), j.spec.To)
 	if err != nil {
 		return j, err
 	}
@@ -110,7 +112,8 @@ func (j job) lessonsOnly() bool { return j.conv.Reward != nil && *j.conv.Reward 
 
 // loadTask is load with one of the run's tasks. What also does is left out when the
 // task has ended.
-func (s *Service) loadTask(ctx context.Context, ref run.Ref, key string, also func(ctx context.Context, tx Tx, j job, t Task) error) (j job, t Task, err error) {
+func (s *Service) loadTask(ctx context.Context, ref run.Ref, key string,
+	also func(ctx context.Context, tx Tx, j job, t Task) error) (j job, t Task, err error) {
 	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, task, err := tx.Tasks().RunTask(ctx, ref.Run, key)
 		if err != nil {
@@ -142,11 +145,15 @@ func (j job) messages(seqs []int) []transcript.Message {
 
 // endRun ends a run that made no tasks.
 func (s *Service) endRun(ctx context.Context, ref run.Ref, outcome run.Outcome, reason string, result any) error {
-	return s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error { return tx.Runs().EndRun(ctx, ref.Run, outcome, reason, result) })
+	return s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		return tx.Runs().EndRun(ctx, ref.Run, outcome, reason, result)
+	})
 }
 
 // endTask ends a task that made no version.
 func (s *Service) endTask(ctx context.Context, t Task, outcome Outcome, reason string) error {
 	t.Outcome, t.Reason = outcome, reason
-	return s.Store.Within(ctx, t.Ref.Workspace, func(ctx context.Context, tx Tx) error { return tx.Tasks().EndTask(ctx, t) })
+	return s.Store.Within(ctx, t.Ref.Workspace, func(ctx context.Context, tx Tx) error {
+		return tx.Tasks().EndTask(ctx, t)
+	})
 }

@@ -53,10 +53,11 @@ type Timing struct {
 // changes neither what a run under way is told nor how far it may go.
 type Spec struct {
 	Options
-	From         int               `json:"from"` // first message
-	To           int               `json:"to"`   // last message, included
-	Gate         transcript.Gate   `json:"gate"`
-	Redact       bool              `json:"redact"`       // keep secrets from models, and secrets and the case's own values out of skills
+	From int             `json:"from"` // first message
+	To   int             `json:"to"`   // last message, included
+	Gate transcript.Gate `json:"gate"`
+	// keep secrets from models, and secrets and the case's own values out of skills
+	Redact       bool              `json:"redact"`
 	Quality      bool              `json:"quality"`      // have a model judge each draft
 	Approval     bool              `json:"approval"`     // new skills, and changes of those in force, wait for approval
 	NameStyle    string            `json:"name_style"`   // hyphen or underscore: the package's folder
@@ -68,7 +69,8 @@ type Spec struct {
 
 var languages = []string{"en", "zh"}
 
-var stages = []prompt.Stage{prompt.Chunk, prompt.Rewrite, prompt.Extract, prompt.ExtractSimple, prompt.Merge, prompt.Scripts, prompt.Doc, prompt.Judge}
+var stages = []prompt.Stage{prompt.Chunk, prompt.Rewrite, prompt.Extract, prompt.ExtractSimple, prompt.Merge,
+	prompt.Scripts, prompt.Doc, prompt.Judge}
 
 // pin renders what models will be told and encodes the configuration with it.
 func (s Spec) pin() (json.RawMessage, error) {
@@ -92,7 +94,8 @@ func (s Spec) pin() (json.RawMessage, error) {
 // Pace is how long the run's steps may take.
 func (s Spec) Pace() contract.StepTimeouts {
 	t := s.Timing
-	return contract.StepTimeouts{Tasks: s.Limits.Parallel, Model: t.Model, Heartbeat: t.Heartbeat, Database: t.Database, GiveUp: t.GiveUp}
+	return contract.StepTimeouts{Tasks: s.Limits.Parallel, Model: t.Model, Heartbeat: t.Heartbeat, Database: t.Database,
+		GiveUp: t.GiveUp}
 }
 
 // PaceOf reads the pace from a pinned configuration. It is zero when it cannot be
@@ -104,7 +107,8 @@ func PaceOf(pinned json.RawMessage) contract.StepTimeouts {
 		} `json:"limits"`
 		Timing Timing `json:"timing"`
 	}
-	if json.Unmarshal(pinned, &s) != nil || min(s.Timing.Model, s.Timing.Heartbeat, s.Timing.Database, s.Timing.GiveUp) <= 0 {
+	if json.Unmarshal(pinned, &s) != nil ||
+		min(s.Timing.Model, s.Timing.Heartbeat, s.Timing.Database, s.Timing.GiveUp) <= 0 {
 		return contract.StepTimeouts{}
 	}
 	return Spec{Limits: Limits{Parallel: s.Limits.Parallel}, Timing: s.Timing}.Pace()

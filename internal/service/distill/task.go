@@ -76,10 +76,11 @@ type Package struct {
 	Base    int           `json:"base"`
 	Version skill.Version `json:"version"`
 	Bytes   int           `json:"bytes"`
-	Same    bool          `json:"same"`   // equal to the head: nothing to commit but evidence
-	Staged  bool          `json:"staged"` // a change of a skill in force that waits for approval: it is risky, or all do
-	Poor    bool          `json:"poor"`   // judged below what a skill needs
-	Asks    bool          `json:"asks"`   // approval is asked for, whatever it says
+	Same    bool          `json:"same"` // equal to the head: nothing to commit but evidence
+	// a change of a skill in force that waits for approval: it is risky, or all do
+	Staged bool `json:"staged"`
+	Poor   bool `json:"poor"` // judged below what a skill needs
+	Asks   bool `json:"asks"` // approval is asked for, whatever it says
 
 	basePackage string // key of the package of Base, for what goes on from it
 }

@@ -49,7 +49,9 @@ func (s *Service) Write(ctx context.Context, ref run.Ref, key string, doc int) (
 	for _, planned := range p.plan {
 		files = append(files, WrittenFile{Name: planned.File, Reason: f.Error()})
 	}
-	return true, s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error { return tx.Drafts().SaveWritten(ctx, t, p.kind, files) })
+	return true, s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		return tx.Drafts().SaveWritten(ctx, t, p.kind, files)
+	})
 }
 
 // part is those of a draft's files that one call writes.
@@ -79,7 +81,8 @@ func (j job) writing(t Task, p part) question {
 	var files []WrittenFile
 	draft := showDraft(*t.Draft)
 	q := question{step: p.step, stage: prompt.Scripts, role: "scripts", task: t.Key, lang: t.Lang,
-		material: prompt.Material{Task: t.Name, Draft: &draft, Messages: transcript.Material(j.messages(t.Seqs), j.spec.Limits.ToolOutputChars), Language: t.Lang},
+		material: prompt.Material{Task: t.Name, Draft: &draft,
+			Messages: transcript.Material(j.messages(t.Seqs), j.spec.Limits.ToolOutputChars), Language: t.Lang},
 		decode: func(text string) error {
 			raw, err := llm.ExtractJSON(text)
 			if err != nil {
@@ -109,7 +112,8 @@ func (j job) writing(t Task, p part) question {
 		}
 	}
 	for _, f := range p.plan {
-		q.material.Files = append(q.material.Files, prompt.FilePlan{File: f.File, Purpose: f.Purpose, Inputs: f.Inputs, Outputs: f.Outputs})
+		q.material.Files = append(q.material.Files,
+			prompt.FilePlan{File: f.File, Purpose: f.Purpose, Inputs: f.Inputs, Outputs: f.Outputs})
 	}
 	return q
 }

@@ -38,7 +38,8 @@ func lines(r io.Reader, use func(n int, raw []byte) error) error {
 }
 
 func wrong(line int, format string, args ...any) error {
-	return fault.New(fault.InvalidArgument, fmt.Sprintf("line %d: ", line)+fmt.Sprintf(format, args...), "nothing was loaded; correct the file, or dump it again")
+	return fault.New(fault.InvalidArgument, fmt.Sprintf("line %d: ", line)+fmt.Sprintf(format, args...),
+		"nothing was loaded; correct the file, or dump it again")
 }
 
 // checked is what is known of a file that can be loaded.
@@ -137,7 +138,8 @@ func isHeader(raw []byte) (*Header, error) {
 		return nil, nil
 	}
 	if h.Format != Format || h.Version != Version {
-		return nil, wrong(1, "the file is %s version %d, this program reads %s version %d", h.Format, h.Version, Format, Version)
+		return nil, wrong(1, "the file is %s version %d, this program reads %s version %d", h.Format, h.Version, Format,
+			Version)
 	}
 	return &h, nil
 }
@@ -154,7 +156,8 @@ func (c *checker) end(n int, raw []byte) error {
 	return nil
 }
 
-var types = []memory.Type{memory.Core, memory.Profile, memory.Note, memory.Personal, memory.Procedural, memory.Guideline, memory.Summary}
+var types = []memory.Type{memory.Core, memory.Profile, memory.Note, memory.Personal, memory.Procedural,
+	memory.Guideline, memory.Summary}
 
 func (c *checker) content(n int, l one) error {
 	switch {
@@ -169,12 +172,15 @@ func (c *checker) content(n int, l one) error {
 		c.conversation, c.seq, c.missing = l.Conversation.ID, 0, l.Conversation.Messages
 	case l.Message != nil:
 		m := l.Message
-		if c.missing == 0 || m.Seq != c.seq || !slices.Contains([]transcript.Role{transcript.User, transcript.Assistant, transcript.Tool, transcript.System}, m.Role) {
+		if c.missing == 0 || m.Seq != c.seq ||
+			!slices.Contains([]transcript.Role{transcript.User, transcript.Assistant, transcript.Tool,
+				transcript.System}, m.Role) {
 			return wrong(n, "the message does not follow the one before it")
 		}
 		c.seq, c.missing = c.seq+1, c.missing-1
 	case l.History != nil:
-		if h := l.History; !idForm.MatchString(h.ID) || h.Range.FromSeq < 0 || h.Range.ToSeq < h.Range.FromSeq || h.Range.Conversation == "" {
+		if h := l.History; !idForm.MatchString(h.ID) || h.Range.FromSeq < 0 || h.Range.ToSeq < h.Range.FromSeq ||
+			h.Range.Conversation == "" {
 			return wrong(n, "the session has no id or range of messages")
 		}
 		c.sessions[l.History.ID] = true
@@ -196,11 +202,13 @@ func (c *checker) content(n int, l one) error {
 func (c *checker) memory(n int, m *Memory) error {
 	sum := sha256.Sum256([]byte(m.Content))
 	switch {
-	case !idForm.MatchString(m.ID) || !slices.Contains(types, m.Type) || m.Content == "" || m.Version < 1 || len(m.Revisions) == 0:
+	case !idForm.MatchString(m.ID) || !slices.Contains(types, m.Type) || m.Content == "" || m.Version < 1 ||
+		len(m.Revisions) == 0:
 		return wrong(n, "the memory has no id, type, content, version or history")
 	case m.SHA256 != hex.EncodeToString(sum[:]):
 		return wrong(n, "the content of memory %s is not the one that was dumped", m.ID)
-	case !slices.Contains([]memory.Status{memory.Active, memory.Superseded, memory.Removed, memory.Quarantined}, m.Status):
+	case !slices.Contains([]memory.Status{memory.Active, memory.Superseded, memory.Removed, memory.Quarantined},
+		m.Status):
 		return wrong(n, "memory %s has the status %q", m.ID, m.Status)
 	case len(m.Vector) > 0 && len(m.Vector) != c.header.Dims:
 		return wrong(n, "the vector of memory %s has %d dimensions, not %d", m.ID, len(m.Vector), c.header.Dims)

@@ -54,7 +54,8 @@ func (s *Service) Dump(ctx context.Context, ws int64, to io.Writer, o Options) e
 		if err := s.head(ctx, from, w, o); err != nil {
 			return err
 		}
-		for _, part := range []func(context.Context, Source, *writer, Options) error{dumpTargets, dumpConversations, dumpHistories, s.dumpMemories, dumpDocuments} {
+		for _, part := range []func(context.Context, Source, *writer, Options) error{dumpTargets, dumpConversations,
+			dumpHistories, s.dumpMemories, dumpDocuments} {
 			if err := part(ctx, from, w, o); err != nil {
 				return err
 			}
@@ -72,8 +73,10 @@ func (s *Service) head(ctx context.Context, from Source, w *writer, o Options) e
 	if err != nil {
 		return err
 	}
-	return w.line(Header{Kind: KindHeader, Format: Format, Version: Version, Workspace: c.Workspace, DumpedAt: time.Now().UTC().Truncate(time.Second), Model: s.Model, Dims: s.Dims, Vectors: o.Vectors,
-		Counts: map[string]int64{KindTarget: c.Targets, KindHistory: c.Histories, KindMemory: c.Memories, KindIdentity: c.Identities, KindSoul: c.Souls}})
+	return w.line(Header{Kind: KindHeader, Format: Format, Version: Version, Workspace: c.Workspace,
+		DumpedAt: time.Now().UTC().Truncate(time.Second), Model: s.Model, Dims: s.Dims, Vectors: o.Vectors,
+		Counts: map[string]int64{KindTarget: c.Targets, KindHistory: c.Histories, KindMemory: c.Memories,
+			KindIdentity: c.Identities, KindSoul: c.Souls}})
 }
 
 // pages writes a list that is read page by page; next is what the page after a
@@ -97,14 +100,18 @@ func pages[T, K any](w *writer, first K, read func(after K) ([]T, error), next f
 }
 
 func dumpTargets(ctx context.Context, from Source, w *writer, _ Options) error {
-	return pages(w, 0, func(after int64) ([]Target, error) { return from.DumpTargets(ctx, after, page) }, func(t Target) int64 { return t.Row }, func(t Target) error {
+	return pages(w, 0, func(after int64) ([]Target, error) {
+		return from.DumpTargets(ctx, after, page)
+	}, func(t Target) int64 { return t.Row }, func(t Target) error {
 		t.Kind = KindTarget
 		return w.line(t)
 	})
 }
 
 func dumpConversations(ctx context.Context, from Source, w *writer, _ Options) error {
-	return pages(w, 0, func(after int64) ([]Conversation, error) { return from.DumpConversations(ctx, after, page) }, func(c Conversation) int64 { return c.Row }, func(c Conversation) error {
+	return pages(w, 0, func(after int64) ([]Conversation, error) {
+		return from.DumpConversations(ctx, after, page)
+	}, func(c Conversation) int64 { return c.Row }, func(c Conversation) error {
 		c.Kind = KindConversation
 		if err := w.line(c); err != nil {
 			return err
@@ -126,7 +133,9 @@ func dumpConversations(ctx context.Context, from Source, w *writer, _ Options) e
 }
 
 func dumpHistories(ctx context.Context, from Source, w *writer, _ Options) error {
-	return pages(w, "", func(after string) ([]History, error) { return from.DumpHistories(ctx, after, page) }, func(h History) string { return h.ID }, func(h History) error {
+	return pages(w, "", func(after string) ([]History, error) {
+		return from.DumpHistories(ctx, after, page)
+	}, func(h History) string { return h.ID }, func(h History) error {
 		h.Kind = KindHistory
 		return w.line(h)
 	})
@@ -137,7 +146,9 @@ func (s *Service) dumpMemories(ctx context.Context, from Source, w *writer, o Op
 	if o.Vectors {
 		space = &s.Space
 	}
-	return pages(w, 0, func(after int64) ([]Memory, error) { return from.DumpMemories(ctx, after, page, space) }, func(m Memory) int64 { return m.Key }, func(m Memory) error {
+	return pages(w, 0, func(after int64) ([]Memory, error) {
+		return from.DumpMemories(ctx, after, page, space)
+	}, func(m Memory) int64 { return m.Key }, func(m Memory) error {
 		m.Kind = KindMemory
 		return w.line(m)
 	})
@@ -148,7 +159,9 @@ func dumpDocuments(ctx context.Context, from Source, w *writer, _ Options) error
 		kind string
 		read func(context.Context, int, int) ([]Document, error)
 	}{{KindIdentity, from.DumpIdentities}, {KindSoul, from.DumpSouls}} {
-		err := pages(w, 0, func(after int) ([]Document, error) { return d.read(ctx, after, page) }, func(v Document) int { return v.Version }, func(v Document) error {
+		err := pages(w, 0, func(after int) ([]Document, error) {
+			return d.read(ctx, after, page)
+		}, func(v Document) int { return v.Version }, func(v Document) error {
 			v.Kind = d.kind
 			return w.line(v)
 		})

@@ -26,7 +26,8 @@ type node struct {
 }
 
 // foreignTypes are the names that other programs have for types of memories.
-var foreignTypes = map[string]memory.Type{"personal": memory.Personal, "procedural": memory.Procedural, "task": memory.Procedural, "tool": memory.Guideline, "summary": memory.Summary}
+var foreignTypes = map[string]memory.Type{"personal": memory.Personal, "procedural": memory.Procedural,
+	"task": memory.Procedural, "tool": memory.Guideline, "summary": memory.Summary}
 
 // foreign reads a line of another program's dump; skip is set for what has no
 // place among memories: identities and raw transcripts.
@@ -47,12 +48,15 @@ func foreign(n int, raw []byte) (out Memory, skip bool, err error) {
 		return out, true, nil
 	}
 	content, _ := v.Content.(string)
-	if held, ok := v.Metadata["content"].(string); ok && held != "" { // of a row of the vector store: what is embedded stands outside
+	// of a row of the vector store: what is embedded stands outside
+	if held, ok := v.Metadata["content"].(string); ok && held != "" {
 		v.WhenToUse, content = content, held
 		delete(v.Metadata, "content")
 	}
-	out = Memory{Kind: KindMemory, Type: foreignTypes[kind], Target: text(v.Target, "memory_target"), Content: content, WhenToUse: text(v.WhenToUse, "when_to_use"), Author: text(v.Author, "author"),
-		Importance: v.Score, Version: 1, Status: memory.Active, Origin: "import", CreatedAt: moment(text(v.Created, "time_created")), UpdatedAt: moment(text(v.Modified, "time_modified"))}
+	out = Memory{Kind: KindMemory, Type: foreignTypes[kind], Target: text(v.Target, "memory_target"), Content: content,
+		WhenToUse: text(v.WhenToUse, "when_to_use"), Author: text(v.Author, "author"),
+		Importance: v.Score, Version: 1, Status: memory.Active, Origin: "import",
+		CreatedAt: moment(text(v.Created, "time_created")), UpdatedAt: moment(text(v.Modified, "time_modified"))}
 	if out.Type == "" || content == "" {
 		return out, false, wrong(n, "it is neither a line of a dump nor a memory of ReMe: memory_type %q", kind)
 	}
@@ -115,7 +119,9 @@ func (l *loading) foreign(ctx context.Context, n int, raw []byte) error {
 		}
 		if found {
 			t = known
-		} else if _, err := l.to.Rows().LoadTarget(ctx, Target{Type: string(t.Type), Key: t.Key, Display: t.Display, CreatedAt: m.CreatedAt, LastUsedAt: m.CreatedAt}); err != nil {
+		} else if _, err := l.to.Rows().LoadTarget(ctx,
+			Target{Type: string(t.Type), Key: t.Key, Display: t.Display, CreatedAt: m.CreatedAt,
+				LastUsedAt: m.CreatedAt}); err != nil {
 			return err
 		}
 		l.count(&l.out.Targets, !found)
@@ -128,6 +134,7 @@ func (l *loading) foreign(ctx context.Context, n int, raw []byte) error {
 		return wrong(n, "%v", err)
 	}
 	m.ID = memory.NewID(l.ws, m.Type, m.Target, m.Content, 0)
-	m.Revisions = []Revision{{Version: 1, Action: memory.Add, Status: m.Status, Content: m.Content, WhenToUse: m.WhenToUse, Metadata: m.Metadata, Origin: m.Origin, Author: m.Author, CreatedAt: m.CreatedAt}}
+	m.Revisions = []Revision{{Version: 1, Action: memory.Add, Status: m.Status, Content: m.Content,
+		WhenToUse: m.WhenToUse, Metadata: m.Metadata, Origin: m.Origin, Author: m.Author, CreatedAt: m.CreatedAt}}
 	return l.memory(ctx, m)
 }

@@ -91,7 +91,8 @@ type Message struct {
 }
 
 func (m Message) message() transcript.Message {
-	out := transcript.Message{ID: m.ID, Seq: m.Seq, Role: m.Role, Content: m.Content, Name: m.Name, ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID}
+	out := transcript.Message{ID: m.ID, Seq: m.Seq, Role: m.Role, Content: m.Content, Name: m.Name,
+		ToolCalls: m.ToolCalls, ToolCallID: m.ToolCallID}
 	if m.Time != nil {
 		out.Time = *m.Time
 	}

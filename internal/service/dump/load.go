@@ -53,11 +53,14 @@ type Loaded struct {
 // read whole before the first row is written. The same load, by its operation
 // id, is done once.
 func (s *Service) Load(ctx context.Context, a agent.Actor, from io.Reader) (out Loaded, err error) {
-	return s.load(ctx, a, from, func(sum string) map[string]string { return map[string]string{"call": "load", "sha256": sum} })
+	return s.load(ctx, a, from, func(sum string) map[string]string {
+		return map[string]string{"call": "load", "sha256": sum}
+	})
 }
 
 // load is Load with what makes two of them the same.
-func (s *Service) load(ctx context.Context, a agent.Actor, from io.Reader, args func(sum string) map[string]string) (out Loaded, err error) {
+func (s *Service) load(ctx context.Context, a agent.Actor, from io.Reader,
+	args func(sum string) map[string]string) (out Loaded, err error) {
 	if a.Origin != agent.OriginUser {
 		return out, fault.New(fault.OutOfScope, "loading a dump is for people", "leave it to the user")
 	}

@@ -90,7 +90,9 @@ func (l *loading) open(ctx context.Context, c Conversation) error {
 		return err
 	}
 	if has != 0 && has < c.Messages {
-		return fault.New(fault.VersionConflict, fmt.Sprintf("conversation %q is stored already, with %d messages; this one has %d", c.ID, has, c.Messages), "load it into another workspace")
+		return fault.New(fault.VersionConflict,
+			fmt.Sprintf("conversation %q is stored already, with %d messages; this one has %d", c.ID, has, c.Messages),
+			"load it into another workspace")
 	}
 	l.conversation, l.kept, l.left, l.messages = id, has != 0, c.Messages, nil
 	l.count(&l.out.Conversations, !l.kept)
@@ -112,8 +114,12 @@ func (l *loading) message(ctx context.Context, m transcript.Message) error {
 	if err != nil {
 		return err
 	}
-	if !slices.EqualFunc(there.Messages, batch, func(a, b transcript.Message) bool { return a.Role == b.Role && a.Content == b.Content }) {
-		return fault.New(fault.VersionConflict, fmt.Sprintf("conversation %q is stored already, with other messages", there.ID), "load it into another workspace")
+	if !slices.EqualFunc(there.Messages, batch, func(a, b transcript.Message) bool {
+		return a.Role == b.Role && a.Content == b.Content
+	}) {
+		return fault.New(fault.VersionConflict,
+			fmt.Sprintf("conversation %q is stored already, with other messages", there.ID),
+			"load it into another workspace")
 	}
 	return nil
 }
@@ -123,7 +129,9 @@ func (l *loading) message(ctx context.Context, m transcript.Message) error {
 func (l *loading) history(ctx context.Context, h History) error {
 	id, found, err := l.to.Rows().FindConversation(ctx, h.Range.Conversation)
 	if err != nil || !found {
-		return errors.Join(err, fault.New(fault.InvalidArgument, fmt.Sprintf("session %s is about conversation %q, which is not in the file", h.ID, h.Range.Conversation), ""))
+		return errors.Join(err, fault.New(fault.InvalidArgument,
+			fmt.Sprintf("session %s is about conversation %q, which is not in the file", h.ID, h.Range.Conversation),
+			""))
 	}
 	c, err := l.to.Present().Conversation(ctx, id, h.Range.FromSeq, h.Range.ToSeq)
 	if err != nil {
@@ -144,7 +152,8 @@ func (l *loading) history(ctx context.Context, h History) error {
 		return nil
 	}
 	chunks := memory.Chunks(said, llm.EstimateTokens)
-	made := memory.History{SHA: sum, Conversation: id, FromSeq: h.Range.FromSeq, ToSeq: h.Range.ToSeq, Messages: len(said), Author: h.Author, CreatedAt: h.CreatedAt}
+	made := memory.History{SHA: sum, Conversation: id, FromSeq: h.Range.FromSeq, ToSeq: h.Range.ToSeq,
+		Messages: len(said), Author: h.Author, CreatedAt: h.CreatedAt}
 	for _, part := range chunks {
 		made.Tokens += part.Tokens
 	}
@@ -201,7 +210,8 @@ func (l *loading) memory(ctx context.Context, m Memory) error {
 	if m.Status != memory.Active {
 		return nil
 	}
-	e := Indexed{Entry: memory.Entry{Key: key, ID: m.ID, Type: m.Type, Target: m.Target, Content: m.Content, WhenToUse: m.WhenToUse, Status: m.Status, EventTime: m.EventTime, Evidence: evidence}}
+	e := Indexed{Entry: memory.Entry{Key: key, ID: m.ID, Type: m.Type, Target: m.Target, Content: m.Content,
+		WhenToUse: m.WhenToUse, Status: m.Status, EventTime: m.EventTime, Evidence: evidence}}
 	if l.header.Vectors && l.header.Model == l.Model && l.header.Dims == l.Dims {
 		e.Vector = m.Vector
 	}

@@ -31,7 +31,8 @@ func (t Target) check() (Target, error) {
 	}
 	choices := []string{Keep, Quarantine, Delete}
 	if !slices.Contains(choices, t.Derived) {
-		return t, fault.New(fault.InvalidArgument, "what came of a conversation cannot be "+t.Derived, "use one of: "+strings.Join(choices, ", "))
+		return t, fault.New(fault.InvalidArgument, "what came of a conversation cannot be "+t.Derived,
+			"use one of: "+strings.Join(choices, ", "))
 	}
 	return t, nil
 }

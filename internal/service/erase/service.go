@@ -55,8 +55,9 @@ type Service struct {
 	Store     Store
 	Blobs     Blobs
 	Workflows Workflows
-	ObjectsOf func(packageKey string) []string                 // that belong to a package
-	Empty     func(ctx context.Context, workspace int64) error // removes what is left of a workspace's place in the package store
+	ObjectsOf func(packageKey string) []string // that belong to a package
+	// removes what is left of a workspace's place in the package store
+	Empty func(ctx context.Context, workspace int64) error
 }
 
 const (

@@ -26,7 +26,8 @@ func (a *Answering) answer(ctx context.Context, t *trace, p *played) error {
 			continue
 		}
 		var said struct{ Answer string }
-		if err := a.ask(ctx, prompt.Recite, a.Name, prompt.Material{Question: q.text, Memories: one.read, Language: "en"}, &said); err != nil {
+		if err := a.ask(ctx, prompt.Recite, a.Name,
+			prompt.Material{Question: q.text, Memories: one.read, Language: "en"}, &said); err != nil {
 			return fmt.Errorf("answer %s: %w", q.key, err)
 		}
 		one.f1 = q.scored(said.Answer)
@@ -52,7 +53,8 @@ func (a *Answering) grade(ctx context.Context, q question, answer string, one *a
 		return err
 	}
 	said := struct{ Score float64 }{-1}
-	if err := a.ask(ctx, prompt.Grade, a.Judge, prompt.Material{Question: q.text, Cases: cases, Language: "en"}, &said); err != nil {
+	if err := a.ask(ctx, prompt.Grade, a.Judge, prompt.Material{Question: q.text, Cases: cases, Language: "en"},
+		&said); err != nil {
 		return err
 	}
 	if one.judged = said.Score == 0 || said.Score == 0.5 || said.Score == 1; one.judged {
@@ -72,7 +74,8 @@ func (a *Answering) ask(ctx context.Context, stage prompt.Stage, name string, m 
 	if err != nil {
 		return err
 	}
-	prepared, err := a.Model.Prepare(llm.Request{Model: name, System: system, Messages: llm.User(user), Schema: &llm.Schema{Name: stage.Schema(), JSON: prompt.Schema(stage)},
+	prepared, err := a.Model.Prepare(llm.Request{Model: name, System: system, Messages: llm.User(user),
+		Schema:      &llm.Schema{Name: stage.Schema(), JSON: prompt.Schema(stage)},
 		Temperature: new(0.0), Label: llm.Label{Stage: string(stage)}})
 	if err != nil {
 		return err

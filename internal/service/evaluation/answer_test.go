@@ -17,9 +17,17 @@ func conversations(t *testing.T, n int) []locomo.Sample {
 	var all []string
 	for i := range n {
 		all = append(all, fmt.Sprintf(`{"sample_id": "s%d", "conversation": {"speaker_a": "Ann", "speaker_b": "Ben",
- "session_1_date_time": "1:56 pm on 8 May, 2023", "session_1": [{"speaker": "Ann", "dia_id": "D1:1", "text": "I went to the harbour museum in Port%d last week."}, {"speaker": "Ben", "dia_id": "D1:2", "text": "So nice, really, it is so good for you and for all of us, you know, it is what it is and so it goes, on and on and on, as it was and as it will be, one thing and then another and yet another, so to speak."}],
- "session_2_date_time": "1:56 pm on 9 May, 2023", "session_2": [{"speaker": "Ann", "dia_id": "D2:1", "text": "My brother Karl played the cello in Oslo in 2019."}, {"speaker": "Ben", "dia_id": "D2:2", "text": "Well, there it is again then, and it is all as it was and as it will be, so to speak, if you see, and on and on and on it goes, as it does, here and there and then again, one way or the other."}]},
- "qa": [{"question": "Which museum did Ann visit?", "answer": "harbour museum", "evidence": ["D1:1"], "category": 4}, {"question": "What does Ann's brother play?", "answer": "cello", "evidence": ["D2:1"], "category": 4}]}`, i, i))
+ "session_1_date_time": "1:56 pm on 8 May, 2023", "session_1": [{"speaker": "Ann", "dia_id": "D1:1", "text": "I `+
+			`went to the harbour museum in Port%d last week."}, {"speaker": "Ben", "dia_id": "D1:2", "text": "So `+
+			`nice, really, it is so good for you and for all of us, you know, it is what it is and so it goes, on `+
+			`and on and on, as it was and as it will be, one thing and then another and yet another, so to speak."}],
+ "session_2_date_time": "1:56 pm on 9 May, 2023", "session_2": [{"speaker": "Ann", "dia_id": "D2:1", "text": "My `+
+			`brother Karl played the cello in Oslo in 2019."}, {"speaker": "Ben", "dia_id": "D2:2", "text": "Well, `+
+			`there it is again then, and it is all as it was and as it will be, so to speak, if you see, and on and `+
+			`on and on it goes, as it does, here and there and then again, one way or the other."}]},
+ "qa": [{"question": "Which museum did Ann visit?", "answer": "harbour museum", "evidence": ["D1:1"], "category": `+
+			`4}, {"question": "What does Ann's brother play?", "answer": "cello", "evidence": ["D2:1"], "category": `+
+			`4}]}`, i, i))
 	}
 	out, err := locomo.Read(strings.NewReader("[" + strings.Join(all, ",") + "]"))
 	if err != nil {

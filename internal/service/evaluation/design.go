@@ -91,7 +91,8 @@ func (l learner) mine(tried []played) (out []mined, err error) {
 			if p.asked[i].words >= answered {
 				continue
 			}
-			c := designer.Case{QueryID: q.key, Trace: t.id, Question: q.text, Gold: []string{q.gold}, Retrieved: p.asked[i].read, Score: p.asked[i].words, Failures: 1}
+			c := designer.Case{QueryID: q.key, Trace: t.id, Question: q.text, Gold: []string{q.gold},
+				Retrieved: p.asked[i].read, Score: p.asked[i].words, Failures: 1}
 			for _, e := range q.evidence {
 				c.Evidence = append(c.Evidence, e.text)
 			}
@@ -102,7 +103,8 @@ func (l learner) mine(tried []played) (out []mined, err error) {
 	how.Difficulty, how.Seed = l.recipe.Difficulty, l.seed
 	chosen, err := designer.Mine(hard, vectors, how)
 	for _, c := range chosen {
-		out = append(out, mined{Handle: fmt.Sprintf("c%d", len(out)), Mechanism: designer.Label(c.Case, views[c.Trace]), Question: c.Question, Gold: c.Gold, Evidence: c.Evidence, Retrieved: c.Retrieved})
+		out = append(out, mined{Handle: fmt.Sprintf("c%d", len(out)), Mechanism: designer.Label(c.Case, views[c.Trace]),
+			Question: c.Question, Gold: c.Gold, Evidence: c.Evidence, Retrieved: c.Retrieved})
 	}
 	return out, err
 }

@@ -49,7 +49,8 @@ var handleNames = func() (out [near]string) {
 var filters sync.Map // skill version id → rememberer.Filter
 
 func shownSkill(s memoryskill.Skill) prompt.MemorySkill {
-	return prompt.MemorySkill{Name: s.Name, Action: string(s.Action), Description: s.Description, Purpose: s.Purpose, WhenToUse: s.WhenToUse, HowToApply: s.HowToApply, Constraints: s.Constraints}
+	return prompt.MemorySkill{Name: s.Name, Action: string(s.Action), Description: s.Description, Purpose: s.Purpose,
+		WhenToUse: s.WhenToUse, HowToApply: s.HowToApply, Constraints: s.Constraints}
 }
 
 func filterOf(v memoryskill.Version) memoryrules.Filter {
@@ -130,7 +131,8 @@ func (p *plan) make(bank map[string]memoryskill.Version) {
 	var roles []executor.Chosen
 	for _, id := range p.decision.Chosen {
 		v := bank[id]
-		obeyed, roles = append(obeyed, filterOf(v)), append(roles, executor.Chosen{Name: v.Skill.Name, Action: v.Skill.Action})
+		obeyed, roles = append(obeyed, filterOf(v)),
+			append(roles, executor.Chosen{Name: v.Skill.Name, Action: v.Skill.Action})
 	}
 	var stored []memoryrules.Known
 	handles := map[string]string{}
@@ -142,7 +144,8 @@ func (p *plan) make(bank map[string]memoryskill.Version) {
 	}
 	var actions []executor.Action
 	for _, a := range memoryrules.Keep(p.span.heard, stored, obeyed) {
-		actions = append(actions, executor.Action{Type: memoryskill.Action(a.Type), Target: a.Target, Content: a.Content, About: a.About, Kind: a.Kind, Evidence: a.Evidence, Skill: a.Skill})
+		actions = append(actions, executor.Action{Type: memoryskill.Action(a.Type), Target: a.Target,
+			Content: a.Content, About: a.About, Kind: a.Kind, Evidence: a.Evidence, Skill: a.Skill})
 	}
 	p.actions = executor.Resolve(actions, roles, handles)
 }

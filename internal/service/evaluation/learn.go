@@ -95,7 +95,8 @@ func (l learner) improve(s standing, stage int, fresh []string) (standing, error
 		for e, t := range order[:min(l.Episodes, len(order))] {
 			p, err := play(t, s.bank, func(n int, state []float64) (policy.Decision, error) {
 				key := keyedrand.Key{Run: l.seed, Stage: stage, Iteration: i, Episode: e, Span: n}
-				return scorer.Decide(state, policy.Choice{K: l.K, Exploration: l.recipe.Exploration, Since: i, Key: key})
+				return scorer.Decide(state, policy.Choice{K: l.K, Exploration: l.recipe.Exploration, Since: i,
+					Key: key})
 			})
 			if err != nil {
 				return s, err
@@ -106,7 +107,8 @@ func (l learner) improve(s standing, stage int, fresh []string) (standing, error
 		if err != nil {
 			return s, err
 		}
-		if s.policy, s.optimiser, _, err = policy.Update(s.policy, s.optimiser, steps, vectors, l.recipe.PPO, keyedrand.Key{Run: l.seed, Stage: stage, Iteration: i}); err != nil {
+		if s.policy, s.optimiser, _, err = policy.Update(s.policy, s.optimiser, steps, vectors, l.recipe.PPO,
+			keyedrand.Key{Run: l.seed, Stage: stage, Iteration: i}); err != nil {
 			return s, err
 		}
 	}
@@ -203,7 +205,9 @@ func (l learner) follow(s standing, edit designer.Round, best []played, stage in
 	if err != nil {
 		return s, nil, err
 	}
-	added := slices.ContainsFunc(edit.Changes, func(d memoryskill.Difference) bool { return d.Kind == memoryskill.Added })
+	added := slices.ContainsFunc(edit.Changes, func(d memoryskill.Difference) bool {
+		return d.Kind == memoryskill.Added
+	})
 	if !added && mean(tried) < mean(best)-leastGain {
 		return s, tried, nil
 	}

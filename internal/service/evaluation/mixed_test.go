@@ -9,9 +9,14 @@ import (
 
 const trajectory = `[{"task_id": 0, "reward": 1.0, "traj": [
  {"role": "user", "content": "Move my flight, I am ines_sol_1."},
- {"role": "assistant", "content": null, "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "get_user_details", "arguments": "{\"user_id\":\"ines_sol_1\"}"}}]},
- {"role": "tool", "tool_call_id": "c1", "name": "get_user_details", "content": "{\"city\":\"Porto\",\"payment_methods\":{\"card_77\":{\"id\":\"card_77\",\"brand\":\"x\"}},\"reservations\":[\"AB12\"]}"},
- {"role": "assistant", "content": null, "tool_calls": [{"id": "c2", "type": "function", "function": {"name": "update_reservation_flights", "arguments": "{\"reservation_id\":\"AB12\",\"payment_id\":\"card_77\",\"flights\":[{\"date\":\"2024-05-20\"}]}"}}]},
+ {"role": "assistant", "content": null, "tool_calls": [{"id": "c1", "type": "function", "function": {"name": ` +
+	`"get_user_details", "arguments": "{\"user_id\":\"ines_sol_1\"}"}}]},
+ {"role": "tool", "tool_call_id": "c1", "name": "get_user_details", "content": ` +
+	`"{\"city\":\"Porto\",\"payment_methods\":{\"card_77\":{\"id\":\"card_77\",\"brand\":\"x\"}},` +
+	`\"reservations\":[\"AB12\"]}"},
+ {"role": "assistant", "content": null, "tool_calls": [{"id": "c2", "type": "function", "function": {"name": ` +
+	`"update_reservation_flights", "arguments": ` +
+	`"{\"reservation_id\":\"AB12\",\"payment_id\":\"card_77\",\"flights\":[{\"date\":\"2024-05-20\"}]}"}}]},
  {"role": "tool", "tool_call_id": "c2", "name": "update_reservation_flights", "content": "{\"total\":12}"}]}]`
 
 // Questions come of what was asked for later, and the log ends before it.
@@ -26,7 +31,8 @@ func TestLogsEndBeforeTheChangeThatIsAskedAbout(t *testing.T) {
 		t.Fatalf("%d logs", len(logs))
 	}
 	l := logs[0]
-	if text := strings.Join(l.Lines, "\n"); strings.Contains(text, "update_") || strings.Contains(text, "total") || !strings.Contains(text, "card_77") {
+	if text := strings.Join(l.Lines, "\n"); strings.Contains(text, "update_") || strings.Contains(text, "total") ||
+		!strings.Contains(text, "card_77") {
 		t.Errorf("%q", text)
 	}
 	gold := map[string]bool{}

@@ -42,7 +42,8 @@ func (o Options) rows() []string {
 // Check refuses options that nothing can be measured with.
 func (o Options) Check() error {
 	if o.SessionWorkers < 1 || o.SessionWorkers > maxSessionWorkers {
-		return fault.Newf(fault.InvalidArgument, "%d spans of a conversation at once; it is 1 to %d", o.SessionWorkers, maxSessionWorkers)
+		return fault.Newf(fault.InvalidArgument, "%d spans of a conversation at once; it is 1 to %d", o.SessionWorkers,
+			maxSessionWorkers)
 	}
 	if _, err := o.shape(policy.Shape{Head: policy.Concat, Dim: 1, Hidden: 1}); err != nil {
 		return err
@@ -73,7 +74,8 @@ func (o Options) trace(id string) (*trace, error) {
 
 // DefaultOptions are all folds with three seeds.
 func DefaultOptions() Options {
-	return Options{Folds: 8, Seeds: 3, K: 3, Iterations: 6, Episodes: 4, Rounds: 5, Workers: 2, SessionWorkers: 1, Log: func(string, ...any) {}}
+	return Options{Folds: 8, Seeds: 3, K: 3, Iterations: 6, Episodes: 4, Rounds: 5, Workers: 2, SessionWorkers: 1,
+		Log: func(string, ...any) {}}
 }
 
 // Data is what is measured on.

@@ -22,7 +22,8 @@ func sayings(t *testing.T, o Options, said ...string) *trace {
 	}
 	var messages []transcript.Message
 	for i, text := range said {
-		messages = append(messages, transcript.Message{Seq: i, Role: transcript.User, Name: "Ada", Time: talkAt, Content: text})
+		messages = append(messages, transcript.Message{Seq: i, Role: transcript.User, Name: "Ada", Time: talkAt,
+			Content: text})
 	}
 	if err := out.read(messages); err != nil {
 		t.Fatal(err)
@@ -31,7 +32,8 @@ func sayings(t *testing.T, o Options, said ...string) *trace {
 	return out
 }
 
-var ofHouses = []string{"I bought a house in Bergen.", "I bought a boat in Bergen.", "I bought a  boat in Bergen.", "My sister bought a farm in Porto.", "I sold the house in Bergen.", "I painted the boat in Porto."}
+var ofHouses = []string{"I bought a house in Bergen.", "I bought a boat in Bergen.", "I bought a  boat in Bergen.",
+	"My sister bought a farm in Porto.", "I sold the house in Bergen.", "I painted the boat in Porto."}
 
 // keepAll is a bank that inserts what was said, and what plays with it see.
 func keepAll(t *testing.T) (bank memoryskill.Bank, choose func(seen *[][]float64) chooser) {
@@ -113,7 +115,9 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 	if err := DefaultOptions().Check(); err != nil {
 		t.Fatal(err)
 	}
-	for i, bad := range []func(*Options){func(o *Options) { o.SessionWorkers = 0 }, func(o *Options) { o.SessionWorkers = 1001 }, func(o *Options) { o.Fuse = "median" }, func(o *Options) { o.Temperature = 1 },
+	for i, bad := range []func(*Options){func(o *Options) { o.SessionWorkers = 0 }, func(o *Options) {
+		o.SessionWorkers = 1001
+	}, func(o *Options) { o.Fuse = "median" }, func(o *Options) { o.Temperature = 1 },
 		func(o *Options) { o.Spans.Mode = "sentence" }} {
 		o := DefaultOptions()
 		if bad(&o); fault.CodeOf(o.Check()) != fault.InvalidArgument {

@@ -32,7 +32,8 @@ func (t Table) Print(to io.Writer) {
 	for _, f := range t.Folds {
 		folds = len(f)
 	}
-	fmt.Fprintf(to, "%s, %d folds: store at most %.0f %% of the tokens, %d tokens read for a question\n\n", t.Kind, folds, 100*writeShare, readTokens)
+	fmt.Fprintf(to, "%s, %d folds: store at most %.0f %% of the tokens, %d tokens read for a question\n\n", t.Kind,
+		folds, 100*writeShare, readTokens)
 	tw := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "SKILLS\tANSWER WORDS\tEVIDENCE\tF1\tJUDGE\tSUCCESS\tAGAINST STATIC")
 	for _, row := range Rows {
@@ -43,7 +44,8 @@ func (t Table) Print(to io.Writer) {
 		var m Measure
 		n := float64(len(measured))
 		for _, f := range measured {
-			m.Words, m.Evidence, m.F1, m.Judge = m.Words+f.Words/n, m.Evidence+f.Evidence/n, m.F1+f.F1/n, m.Judge+f.Judge/n
+			m.Words, m.Evidence, m.F1, m.Judge = m.Words+f.Words/n, m.Evidence+f.Evidence/n, m.F1+f.F1/n,
+				m.Judge+f.Judge/n
 			if f.Success != nil {
 				if m.Success == nil {
 					m.Success = new(float64)

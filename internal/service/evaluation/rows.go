@@ -28,7 +28,8 @@ const (
 var Rows = []string{NoSkills, AllSkills, RandomTopK, Static, ContextFree, RefineOnly, Random, Learned}
 
 // Names of the rows on a command line.
-var Names = map[string]string{"none": NoSkills, "all": AllSkills, "random": RandomTopK, "static": Static, "context-free": ContextFree, "refine-only": RefineOnly, "evolved-random": Random, "learned": Learned}
+var Names = map[string]string{"none": NoSkills, "all": AllSkills, "random": RandomTopK, "static": Static,
+	"context-free": ContextFree, "refine-only": RefineOnly, "evolved-random": Random, "learned": Learned}
 
 // Measure is what a row came to.
 type Measure struct {
@@ -53,7 +54,8 @@ func anyOf(b memoryskill.Bank, k int, seed string) chooser {
 	ids := idsOf(b)
 	return func(n int, _ []float64) (policy.Decision, error) {
 		d := policy.Decision{}
-		for _, i := range policy.SampleTopK(make([]float64, len(ids)), ids, min(k, len(ids)), keyedrand.Key{Run: seed, Span: n, Purpose: "row"}) {
+		for _, i := range policy.SampleTopK(make([]float64, len(ids)), ids, min(k, len(ids)),
+			keyedrand.Key{Run: seed, Span: n, Purpose: "row"}) {
 			d.Chosen = append(d.Chosen, ids[i])
 		}
 		return d, nil

@@ -40,7 +40,8 @@ const (
 // MeasureAll runs the experiment on talks, and on mixed traces when there are logs.
 func MeasureAll(ctx context.Context, d Data, o Options) (out []Table, err error) {
 	if len(d.Talks) < 3 && (needs(o.rows(), RefineOnly) || needs(o.rows(), evolvedRows...)) {
-		return nil, fault.New(fault.InvalidArgument, "fewer than three conversations leave none to learn from", "give more, or measure baselines that learn nothing")
+		return nil, fault.New(fault.InvalidArgument, "fewer than three conversations leave none to learn from",
+			"give more, or measure baselines that learn nothing")
 	}
 	var talks, both []*trace
 	share := len(d.Logs) / len(d.Talks)
@@ -100,7 +101,8 @@ func measure(ctx context.Context, kind string, traces []*trace, o Options) (Tabl
 		for row, m := range r {
 			mean := &out.Folds[row][i/o.Seeds]
 			n := float64(o.Seeds)
-			mean.Words, mean.Evidence, mean.F1, mean.Judge = mean.Words+m.Words/n, mean.Evidence+m.Evidence/n, mean.F1+m.F1/n, mean.Judge+m.Judge/n
+			mean.Words, mean.Evidence, mean.F1, mean.Judge = mean.Words+m.Words/n, mean.Evidence+m.Evidence/n,
+				mean.F1+m.F1/n, mean.Judge+m.Judge/n
 			if m.Success != nil {
 				if mean.Success == nil {
 					mean.Success = new(float64)
@@ -127,10 +129,12 @@ func fold(ctx context.Context, kind string, traces []*trace, n, seed int, o Opti
 	if err != nil {
 		return nil, went, err
 	}
-	l := learner{Options: o, seed: fmt.Sprintf("%s/%d/%d", kind, n, seed), recipe: recipe, train: train, selection: selection,
-		done: &done{improved: map[string]standing{}, tried: map[string][]played{}}}
+	l := learner{Options: o, seed: fmt.Sprintf("%s/%d/%d", kind, n, seed), recipe: recipe, train: train,
+		selection: selection,
+		done:      &done{improved: map[string]standing{}, tried: map[string][]played{}}}
 	if len(test.questions) == 0 {
-		return nil, went, fault.New(fault.InvalidArgument, "no question of "+test.id+" has an answer that stands in its evidence", "")
+		return nil, went, fault.New(fault.InvalidArgument,
+			"no question of "+test.id+" has an answer that stands in its evidence", "")
 	}
 	seedBank, err := memoryskill.SeedBank(capacity, true)
 	if err != nil {
@@ -140,7 +144,8 @@ func fold(ctx context.Context, kind string, traces []*trace, n, seed int, o Opti
 	if err != nil {
 		return nil, went, err
 	}
-	went.Skills, went.Rounds, went.Promoted, went.Made, went.Refused = evolved.bank.Len(), evolved.Rounds, evolved.Promoted, evolved.Made, evolved.Refused
+	went.Skills, went.Rounds, went.Promoted, went.Made, went.Refused = evolved.bank.Len(), evolved.Rounds,
+		evolved.Promoted, evolved.Made, evolved.Refused
 	if o.Limit > 0 && o.Limit < len(test.questions) {
 		short := *test
 		short.questions = test.questions[:o.Limit]

@@ -46,7 +46,8 @@ func LongMemEval(all []longmemeval.Sample, o Options) (Set, error) {
 		if !one.Asked.IsZero() {
 			question = fmt.Sprintf("(Today is %s.) %s", one.Asked.Format("2006-01-02"), question)
 		}
-		if err := s.add(o, one.ID, one.Conversation.Messages, question, []string{one.Answer}, one.Evidence); err != nil {
+		if err := s.add(o, one.ID, one.Conversation.Messages, question, []string{one.Answer}, one.Evidence); err !=
+			nil {
 			return s, err
 		}
 	}
@@ -59,7 +60,8 @@ func HotpotQA(all []hotpotqa.Sample, o Options) (Set, error) {
 	for _, one := range enough(all, o) {
 		var messages []transcript.Message
 		for i, p := range one.Paragraphs {
-			messages = append(messages, transcript.Message{Seq: i, Role: transcript.User, Name: p.Title, Content: p.Text})
+			messages = append(messages, transcript.Message{Seq: i, Role: transcript.User, Name: p.Title,
+				Content: p.Text})
 		}
 		if err := s.add(o, one.ID, messages, one.Question, one.Answers, one.Evidence); err != nil {
 			return s, err
@@ -70,7 +72,8 @@ func HotpotQA(all []hotpotqa.Sample, o Options) (Set, error) {
 
 // add reads a sample with its one question. Without evidence every message may
 // hold the answer.
-func (s *Set) add(o Options, id string, messages []transcript.Message, text string, gold []string, evidence []int) error {
+func (s *Set) add(o Options, id string, messages []transcript.Message, text string, gold []string,
+	evidence []int) error {
 	t, err := o.trace(id)
 	if err != nil {
 		return err
@@ -96,7 +99,8 @@ func (s *Set) add(o Options, id string, messages []transcript.Message, text stri
 
 func (s *Set) check() error {
 	if len(s.traces) == 0 {
-		return fault.New(fault.InvalidArgument, "no question has an answer that stands in its evidence", "give a file with more questions, or raise --conversations")
+		return fault.New(fault.InvalidArgument, "no question has an answer that stands in its evidence",
+			"give a file with more questions, or raise --conversations")
 	}
 	return nil
 }
@@ -128,7 +132,8 @@ func ALFWorld(all []alfworld.Trajectory, o Options) (Set, error) {
 		}
 		var messages []transcript.Message
 		for i, one := range of[:kept] {
-			messages = append(messages, transcript.Message{Seq: i, Role: transcript.Tool, Name: one.ID, Content: one.Text()})
+			messages = append(messages, transcript.Message{Seq: i, Role: transcript.Tool, Name: one.ID,
+				Content: one.Text()})
 		}
 		if err := t.read(messages); err != nil {
 			return s, err
@@ -145,7 +150,9 @@ func ALFWorld(all []alfworld.Trajectory, o Options) (Set, error) {
 		}
 	}
 	if len(s.traces) == 0 {
-		return s, fault.New(fault.InvalidArgument, "no task type has trajectories to remember and a later one that succeeded", "give at least three trajectories of a type")
+		return s, fault.New(fault.InvalidArgument,
+			"no task type has trajectories to remember and a later one that succeeded",
+			"give at least three trajectories of a type")
 	}
 	return s, nil
 }
@@ -161,9 +168,13 @@ func (t *trace) replay(messages []transcript.Message, one alfworld.Trajectory) {
 	}
 	seen := one.Observation
 	for i, step := range one.Steps {
-		text := fmt.Sprintf("Task: %s\nObservation: %s\nWhich action comes next: %s?", one.Task, seen, strings.Join(actions, "; "))
-		q := question{key: fmt.Sprintf("%s/%d", one.Key(), i), text: text, gold: step.Action, choices: actions, task: one.Key(), terms: lexical.Terms(one.Task + " " + seen)}
-		with := slices.DeleteFunc(slices.Clone(messages), func(m transcript.Message) bool { return !strings.Contains(m.Content, "Action: "+step.Action+"\n") })
+		text := fmt.Sprintf("Task: %s\nObservation: %s\nWhich action comes next: %s?", one.Task, seen,
+			strings.Join(actions, "; "))
+		q := question{key: fmt.Sprintf("%s/%d", one.Key(), i), text: text, gold: step.Action, choices: actions,
+			task: one.Key(), terms: lexical.Terms(one.Task + " " + seen)}
+		with := slices.DeleteFunc(slices.Clone(messages), func(m transcript.Message) bool {
+			return !strings.Contains(m.Content, "Action: "+step.Action+"\n")
+		})
 		if len(with) == 0 {
 			with = messages
 		}
@@ -184,7 +195,8 @@ func (t *trace) replay(messages []transcript.Message, one alfworld.Trajectory) {
 // MeasureSet measures the rows on a set.
 func MeasureSet(ctx context.Context, s Set, o Options) (Table, error) {
 	if len(s.traces) < 3 && (needs(o.rows(), RefineOnly) || needs(o.rows(), evolvedRows...)) {
-		return Table{}, fault.New(fault.InvalidArgument, "fewer than three traces leave none to learn from", "give more, or measure baselines that learn nothing")
+		return Table{}, fault.New(fault.InvalidArgument, "fewer than three traces leave none to learn from",
+			"give more, or measure baselines that learn nothing")
 	}
 	return measure(ctx, s.Kind, s.traces, o)
 }

@@ -42,7 +42,8 @@ func textOf(content string) *text {
 		return known.(*text)
 	}
 	vector := lexical.Vector(content, dims)
-	t := &text{content: content, tokens: llm.EstimateTokens(content), worth: worth(content), vector: vector, seen: folded(vector)}
+	t := &text{content: content, tokens: llm.EstimateTokens(content), worth: worth(content), vector: vector,
+		seen: folded(vector)}
 	t.known = sync.OnceValue(func() memoryrules.Known { return memoryrules.Recall("", content) })
 	t.words = sync.OnceValue(func() words {
 		terms := lexical.Terms(content)
@@ -57,8 +58,10 @@ var (
 	telling = []*regexp.Regexp{
 		regexp.MustCompile(`\d`),
 		regexp.MustCompile(`\S [A-Z][a-z]+`),
-		regexp.MustCompile(`(?i)\b(?:yesterday|today|tomorrow|(?:last|next|this) \w+|ago|since|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b`),
-		regexp.MustCompile(`(?i)\b(?:my|our|we|i)\b.*\b(?:\w+ed|went|got|made|took|bought|saw|met|won|found|gave|love|like|want|plan)\b|\b(?:went|got|made|took|bought|saw|met|won|found|gave)\b`),
+		regexp.MustCompile(`(?i)\b(?:yesterday|today|tomorrow|(?:last|next|this) ` +
+			`\w+|ago|since|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b`),
+		regexp.MustCompile(`(?i)\b(?:my|our|we|i)\b.*\b(?:\w+ed|went|got|made|took|bought|saw|met|won|found|gave|` +
+			`love|like|want|plan)\b|\b(?:went|got|made|took|bought|saw|met|won|found|gave)\b`),
 	}
 )
 
@@ -129,14 +132,17 @@ func (s *store) rewrite(i *item, content string, seqs []int, decision string) {
 	delete(s.has, i.content)
 	s.unrank(i)
 	s.tokens -= i.tokens
-	i.text, i.seqs, i.decisions = textOf(content), append(slices.Clip(i.seqs), seqs...), append(slices.Clip(i.decisions), decision)
+	i.text, i.seqs, i.decisions = textOf(content), append(slices.Clip(i.seqs), seqs...),
+		append(slices.Clip(i.decisions), decision)
 	s.has[content] = true
 	s.tokens += i.tokens
 	s.rank(i)
 }
 
 func (s *store) place(i *item) int {
-	at, _ := slices.BinarySearchFunc(s.order, i, func(a, b *item) int { return cmp.Or(cmp.Compare(a.worth, b.worth), cmp.Compare(a.age, b.age)) })
+	at, _ := slices.BinarySearchFunc(s.order, i, func(a, b *item) int {
+		return cmp.Or(cmp.Compare(a.worth, b.worth), cmp.Compare(a.age, b.age))
+	})
 	return at
 }
 

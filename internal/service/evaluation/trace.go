@@ -94,7 +94,8 @@ func (t *trace) read(messages []transcript.Message) error {
 			var read []prompt.Message
 			for _, p := range s.Parts {
 				one.seqs = append(one.seqs, p.Seq)
-				read = append(read, prompt.Message{Index: p.Seq, Role: p.Role, Name: p.Speaker, Content: shown(transcript.Message{Time: p.Time}, p.Text)})
+				read = append(read, prompt.Message{Index: p.Seq, Role: p.Role, Name: p.Speaker,
+					Content: shown(transcript.Message{Time: p.Time}, p.Text)})
 			}
 			one.heard = memoryrules.Hear(read)
 			one.vector = lexical.Vector(s.Text(), dims)

@@ -23,7 +23,8 @@ func talk(t *testing.T) *trace {
 	out := &trace{id: "talk"}
 	var messages []transcript.Message
 	say := func(name, text string) {
-		messages = append(messages, transcript.Message{Seq: len(messages), Role: transcript.User, Name: name, Content: text, Time: talkAt})
+		messages = append(messages, transcript.Message{Seq: len(messages), Role: transcript.User, Name: name,
+			Content: text, Time: talkAt})
 	}
 	say("Ada", "My doctor says I am allergic to penicillin.")
 	say("Bo", "I love hiking with my sister in Bergen.")
@@ -41,8 +42,10 @@ func talk(t *testing.T) *trace {
 // unforeseen are skills whose names say nothing, or the contrary, of what they do.
 func unforeseen(t *testing.T, name string, change func(*memoryskill.Skill)) memoryskill.Bank {
 	t.Helper()
-	s := memoryskill.Skill{Name: name, Title: "Zorb", Description: "Adds what the span tells of illnesses and diets.", Purpose: "Remember medical matters.",
-		WhenToUse: []string{"The span speaks of medical matters"}, HowToApply: []string{"One item for each"}, Constraints: []string{"Ignore greetings"}, Action: memoryskill.Insert}
+	s := memoryskill.Skill{Name: name, Title: "Zorb", Description: "Adds what the span tells of illnesses and diets.",
+		Purpose:   "Remember medical matters.",
+		WhenToUse: []string{"The span speaks of medical matters"}, HowToApply: []string{"One item for each"},
+		Constraints: []string{"Ignore greetings"}, Action: memoryskill.Insert}
 	if change != nil {
 		change(&s)
 	}
@@ -76,7 +79,8 @@ func TestSkillsThatNobodyForesawAreObeyedByTheirText(t *testing.T) {
 		t.Errorf("the name was obeyed: %q", renamed)
 	}
 	other := kept(t, unforeseen(t, "quux_seven", func(s *memoryskill.Skill) {
-		s.Description, s.Purpose, s.WhenToUse = "Adds where people are.", "Remember places.", []string{"The span names a place"}
+		s.Description, s.Purpose, s.WhenToUse = "Adds where people are.", "Remember places.",
+			[]string{"The span names a place"}
 	}))
 	if !strings.Contains(other, "Bergen") || strings.Contains(other, "penicillin") {
 		t.Errorf("a skill for places kept %q", other)
@@ -84,10 +88,13 @@ func TestSkillsThatNobodyForesawAreObeyedByTheirText(t *testing.T) {
 	compact := kept(t, unforeseen(t, "quux_seven", func(s *memoryskill.Skill) {
 		s.HowToApply = []string{"Use terse wording, and start with the name of the speaker"}
 	}))
-	if !strings.HasPrefix(compact, "Ada: ") || strings.Contains(compact, " am ") || !strings.Contains(compact, "penicillin") {
+	if !strings.HasPrefix(compact, "Ada: ") || strings.Contains(compact, " am ") ||
+		!strings.Contains(compact, "penicillin") {
 		t.Errorf("the form was not obeyed: %q", compact)
 	}
-	if none := kept(t, unforeseen(t, "quux_seven", func(s *memoryskill.Skill) { s.Constraints = []string{"Never store anything medical"} })); none != "" {
+	if none := kept(t, unforeseen(t, "quux_seven", func(s *memoryskill.Skill) {
+		s.Constraints = []string{"Never store anything medical"}
+	})); none != "" {
 		t.Errorf("a refusal was not obeyed: %q", none)
 	}
 }
@@ -140,16 +147,19 @@ func TestWhatTellsLeastGoes(t *testing.T) {
 func TestAFullStoreTellsWhoFillsIt(t *testing.T) {
 	t.Parallel()
 	one := &trace{id: "crowd"}
-	messages := []transcript.Message{{Name: "Bo", Role: transcript.User, Time: talkAt, Content: "I love hiking with my sister in Bergen."}}
+	messages := []transcript.Message{{Name: "Bo", Role: transcript.User, Time: talkAt,
+		Content: "I love hiking with my sister in Bergen."}}
 	for i := range 12 {
-		messages = append(messages, transcript.Message{Seq: i + 1, Name: "Ada", Role: transcript.User, Time: talkAt, Content: fmt.Sprintf("The old kettle stays near the %s shelf.", strings.Repeat(string(rune('a'+i)), 4))})
+		messages = append(messages, transcript.Message{Seq: i + 1, Name: "Ada", Role: transcript.User, Time: talkAt,
+			Content: fmt.Sprintf("The old kettle stays near the %s shelf.", strings.Repeat(string(rune('a'+i)), 4))})
 	}
 	if err := one.read(messages); err != nil {
 		t.Fatal(err)
 	}
 	one.ask(messages, "q0", "Where does Bo hike?", "Bergen", []int{0})
 	all := unforeseen(t, "keep_all", func(s *memoryskill.Skill) {
-		s.Description, s.Purpose, s.WhenToUse, s.HowToApply = "Adds facts.", "Keep information.", []string{"The span brings facts"}, []string{"Start each item with the name of the speaker"}
+		s.Description, s.Purpose, s.WhenToUse, s.HowToApply = "Adds facts.", "Keep information.",
+			[]string{"The span brings facts"}, []string{"Start each item with the name of the speaker"}
 	})
 	sampled := func(int, []float64) (policy.Decision, error) { return policy.Decision{Chosen: idsOf(all)}, nil }
 	p, err := play(one, all, sampled)
@@ -160,7 +170,8 @@ func TestAFullStoreTellsWhoFillsIt(t *testing.T) {
 	for _, content := range p.items {
 		tokens += textOf(content).tokens
 	}
-	if room == nil || len(room.Held) != len(one.spans) || math.Abs(floats.Sum(room.Held)-float64(tokens)/float64(int(writeShare*float64(one.tokens)))) > 1e-9 {
+	if room == nil || len(room.Held) != len(one.spans) ||
+		math.Abs(floats.Sum(room.Held)-float64(tokens)/float64(int(writeShare*float64(one.tokens)))) > 1e-9 {
 		t.Fatalf("%+v with %d tokens", room, tokens)
 	}
 	if room.Price != 0 {

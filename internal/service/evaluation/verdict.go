@@ -71,7 +71,9 @@ func (t Table) reason() string {
 		promoted, rounds = promoted+w.Promoted, rounds+w.Rounds
 	}
 	text, choice, free := t.Compare(AllSkills, Static), t.Compare(Learned, Random), t.Compare(Learned, ContextFree)
-	said := fmt.Sprintf("%d of %d rounds of the designer were promoted; all evolved skills at once give %+.3f ± %.3f over the primitives, learned choice %+.3f ± %.3f over random choice and %+.3f ± %.3f over the best fixed set",
+	said := fmt.Sprintf("%d of %d rounds of the designer were promoted; all evolved skills at once give %+.3f ± "+
+		"%.3f over the primitives, learned choice %+.3f ± %.3f over random choice and %+.3f ± %.3f over the best "+
+		"fixed set",
 		promoted, rounds, text.Mean, text.Interval, choice.Mean, choice.Interval, free.Mean, free.Interval)
 	switch {
 	case promoted == 0:

@@ -86,14 +86,17 @@ type Service struct {
 func (s *Service) Note(ctx context.Context, ws int64, op string, f Input) (out Result, err error) {
 	if f.Correction = strings.TrimSpace(f.Correction); f.Correction != "" {
 		if f.Rating == Good {
-			return out, fault.New(fault.InvalidArgument, "a good answer has no correction", "leave the correction out, or rate the answer bad")
+			return out, fault.New(fault.InvalidArgument, "a good answer has no correction",
+				"leave the correction out, or rate the answer bad")
 		}
 		f.Rating = Bad
 	}
 	if f.Rating != Good && f.Rating != Bad {
-		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("the rating is %q", f.Rating), "use good or bad, or give a correction")
+		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("the rating is %q", f.Rating),
+			"use good or bad, or give a correction")
 	}
-	failed := cases.FailedQuestion{Op: op, Bank: f.Bank, Source: cases.FromFeedback, Question: f.Question, Prediction: f.Answer}
+	failed := cases.FailedQuestion{Op: op, Bank: f.Bank, Source: cases.FromFeedback, Question: f.Question,
+		Prediction: f.Answer}
 	if f.MessageID != "" || f.Conversation != "" {
 		if err := s.turnOf(ctx, ws, f, &failed); err != nil {
 			return out, err
@@ -102,9 +105,12 @@ func (s *Service) Note(ctx context.Context, ws int64, op string, f Input) (out R
 	out.Question = failed.Question
 	if f.Rating == Good {
 		if strings.TrimSpace(out.Question) == "" {
-			return out, fault.New(fault.InvalidArgument, "the feedback is about nothing", "give conversation and message_id, or the question")
+			return out, fault.New(fault.InvalidArgument, "the feedback is about nothing",
+				"give conversation and message_id, or the question")
 		}
-		err := s.Cases.RecordSuccess(ctx, ws, cases.PositiveFeedback{Op: op, Bank: f.Bank, Question: out.Question, Answer: failed.Prediction, Run: failed.Run})
+		err := s.Cases.RecordSuccess(ctx, ws,
+			cases.PositiveFeedback{Op: op, Bank: f.Bank, Question: out.Question, Answer: failed.Prediction,
+				Run: failed.Run})
 		if err == nil {
 			s.LearnEarly(ctx, ws)
 		}
@@ -154,7 +160,8 @@ func (s *Service) turnOf(ctx context.Context, ws int64, f Input, into *cases.Fai
 		return err
 	}
 	if answer.Status != conversation.StatusEnded {
-		return fault.New(fault.Unavailable, fmt.Sprintf("message %q is being answered still", f.MessageID), "wait for the answer, then rate it")
+		return fault.New(fault.Unavailable, fmt.Sprintf("message %q is being answered still", f.MessageID),
+			"wait for the answer, then rate it")
 	}
 	id, c, err := s.Store.Transcript(ctx, ws, f.Conversation, answer.ReplySeq)
 	if err != nil {
@@ -181,7 +188,9 @@ func (s *Service) Missed(ctx context.Context, q memoryagent.Question, a memoryag
 	if op == "" {
 		op = uuid.NewString() // each time that it is asked is a failure of its own
 	}
-	_, err = s.Cases.RecordFailure(ctx, q.Workspace, cases.FailedQuestion{Op: "retrieve/" + op + "/" + cases.Key(q.Query), Source: cases.FromRetrieval, Question: q.Query, Prediction: a.Text, Run: a.Run})
+	_, err = s.Cases.RecordFailure(ctx, q.Workspace,
+		cases.FailedQuestion{Op: "retrieve/" + op + "/" + cases.Key(q.Query), Source: cases.FromRetrieval,
+			Question: q.Query, Prediction: a.Text, Run: a.Run})
 	if err == nil {
 		s.LearnEarly(ctx, q.Workspace)
 	}

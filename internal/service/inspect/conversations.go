@@ -64,7 +64,8 @@ func (s *Conversations) List(ctx context.Context, ws, before int64, max int) (ou
 
 // Lines are messages of a conversation after one of them, in the order in which they
 // were said.
-func (s *Conversations) Lines(ctx context.Context, ws int64, name string, after, max int) (out []conversation.Line, err error) {
+func (s *Conversations) Lines(ctx context.Context, ws int64, name string, after, max int) (out []conversation.Line,
+	err error) {
 	err = s.Store.ReadConversations(ctx, ws, func(ctx context.Context, q ConversationTx) error {
 		v, err := q.ConversationView(ctx, name)
 		if err != nil {
@@ -78,7 +79,8 @@ func (s *Conversations) Lines(ctx context.Context, ws int64, name string, after,
 
 // Sources reads the messages that a version of a skill rests on, and the name of the
 // last conversation among them.
-func (s *Conversations) Sources(ctx context.Context, ws int64, of []skill.Source) (messages []transcript.Message, last string, err error) {
+func (s *Conversations) Sources(ctx context.Context, ws int64, of []skill.Source) (messages []transcript.Message,
+	last string, err error) {
 	err = s.Store.ReadConversations(ctx, ws, func(ctx context.Context, q ConversationTx) error {
 		for _, source := range of {
 			c, err := q.Conversation(ctx, source.Conversation, source.From, source.To)
@@ -104,7 +106,8 @@ func (s *Conversations) runs(ctx context.Context, ws tenancy.Workspace, id int64
 // Show reads a conversation with its reviews and, while it runs,
 // what its workflow knows. The workflow is asked first: of what it knows to have
 // ended, the rows tell.
-func (s *Conversations) Show(ctx context.Context, ws tenancy.Workspace, name string) (out ConversationDetail, err error) {
+func (s *Conversations) Show(ctx context.Context, ws tenancy.Workspace, name string) (out ConversationDetail,
+	err error) {
 	id, err := s.Find(ctx, ws.ID, name)
 	if err != nil {
 		return out, err
@@ -138,7 +141,8 @@ func (s *Conversations) live(ctx context.Context, ws tenancy.Workspace, id int64
 // Cancel asks a conversation to answer with what is there: the turn of a
 // message, whether it is being answered or still waits, or without one whichever
 // is being answered. It is false when none can be.
-func (s *Conversations) Cancel(ctx context.Context, ws tenancy.Workspace, name, message string) (asked bool, err error) {
+func (s *Conversations) Cancel(ctx context.Context, ws tenancy.Workspace, name, message string) (asked bool,
+	err error) {
 	id, err := s.Find(ctx, ws.ID, name)
 	if err != nil {
 		return false, err
@@ -161,7 +165,8 @@ func (s *Conversations) Cancel(ctx context.Context, ws tenancy.Workspace, name, 
 
 // cancelMessage cancels the turn of one message unless it has ended, or was only
 // observed.
-func (s *Conversations) cancelMessage(ctx context.Context, ws tenancy.Workspace, conversation int64, message string) (bool, error) {
+func (s *Conversations) cancelMessage(ctx context.Context, ws tenancy.Workspace, conversation int64,
+	message string) (bool, error) {
 	var turn run.Run
 	open := false
 	err := s.Store.ReadConversations(ctx, ws.ID, func(ctx context.Context, q ConversationTx) error {

@@ -73,7 +73,8 @@ type WorkspaceStore interface {
 	Settings(ctx context.Context, ws int64) (settings.Settings, error)
 	// PatchSettings applies a JSON merge patch; check sees what it leads to before that
 	// is committed.
-	PatchSettings(ctx context.Context, ws int64, patch json.RawMessage, check func(settings.Settings) error) (settings.Settings, error)
+	PatchSettings(ctx context.Context, ws int64, patch json.RawMessage,
+		check func(settings.Settings) error) (settings.Settings, error)
 }
 
 // Entity is one whom memories are for, as clients of mem0 name it.

@@ -25,16 +25,17 @@ type RunReport struct {
 // AgentReport is what an agent did in a turn or a review.
 type AgentReport struct {
 	conversation.Progress
-	Conversation string           `json:"conversation"`
-	MessageID    string           `json:"message_id,omitempty"` // of a turn
-	Turn         int              `json:"turn,omitempty"`
-	Record       int64            `json:"record_run,omitempty"` // of a turn: the run that made the record in front of what it was shown
-	Reason       string           `json:"reason,omitempty"`     // why it ended
-	Detail       string           `json:"detail,omitempty"`
-	Result       string           `json:"result,omitempty"` // of a review: saved, nothing, budget, failed
-	Reply        string           `json:"reply,omitempty"`
-	Writes       []agentrun.Write `json:"writes,omitempty"`
-	Staged       int              `json:"staged,omitempty" doc:"Changes that it has proposed and a person is to decide about"`
+	Conversation string `json:"conversation"`
+	MessageID    string `json:"message_id,omitempty"` // of a turn
+	Turn         int    `json:"turn,omitempty"`
+	// of a turn: the run that made the record in front of what it was shown
+	Record int64            `json:"record_run,omitempty"`
+	Reason string           `json:"reason,omitempty"` // why it ended
+	Detail string           `json:"detail,omitempty"`
+	Result string           `json:"result,omitempty"` // of a review: saved, nothing, budget, failed
+	Reply  string           `json:"reply,omitempty"`
+	Writes []agentrun.Write `json:"writes,omitempty"`
+	Staged int              `json:"staged,omitempty" doc:"Changes that it has proposed and a person is to decide about"`
 }
 
 // Runs shows runs of all kinds.
@@ -75,7 +76,8 @@ func (s *Runs) KindOf(ctx context.Context, ref run.Ref) (kind run.Kind, err erro
 func (s *Runs) Retriable(ctx context.Context, ref run.Ref) error {
 	kind, err := s.KindOf(ctx, ref)
 	if err == nil && kind != run.Distill {
-		err = fault.New(fault.InvalidArgument, fmt.Sprintf("run %d is a %s, which is not done again", ref.Run, kind), "say it again, as a new message")
+		err = fault.New(fault.InvalidArgument, fmt.Sprintf("run %d is a %s, which is not done again", ref.Run, kind),
+			"say it again, as a new message")
 	}
 	return err
 }
@@ -135,7 +137,8 @@ func agentReport(ctx context.Context, q RunTx, ref run.Ref) (*AgentReport, disti
 			return nil, distill.Report{}, err
 		}
 	}
-	about := distill.Report{Run: ref.Run, Request: r.Key, Title: title, Status: r.Status, Outcome: r.Outcome, Reason: r.Reason, WorkflowID: r.WorkflowID, CreatedAt: r.CreatedAt, Tasks: []distill.TaskReport{}}
+	about := distill.Report{Run: ref.Run, Request: r.Key, Title: title, Status: r.Status, Outcome: r.Outcome,
+		Reason: r.Reason, WorkflowID: r.WorkflowID, CreatedAt: r.CreatedAt, Tasks: []distill.TaskReport{}}
 	if r.StartedAt != nil && r.EndedAt != nil {
 		about.Seconds = r.EndedAt.Sub(*r.StartedAt).Seconds()
 	}
@@ -145,7 +148,8 @@ func agentReport(ctx context.Context, q RunTx, ref run.Ref) (*AgentReport, disti
 		if err := json.Unmarshal(r.Result, &ended); err != nil {
 			return nil, about, fmt.Errorf("decode the result of run %d: %w", ref.Run, err)
 		}
-		out.Reason, out.Detail, out.Writes, out.Staged, out.Result = string(ended.Reason), ended.Detail, ended.Writes, ended.Staged, ended.Status
+		out.Reason, out.Detail, out.Writes, out.Staged, out.Result = string(ended.Reason), ended.Detail, ended.Writes,
+			ended.Staged, ended.Status
 	}
 	if r.Kind != run.Turn {
 		return out, about, nil

@@ -49,7 +49,8 @@ func TestARunHasAtMostSoManyCallsInFlight(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range callers {
 		wait.Go(func() {
-			_, err := b.Call(t.Context(), run.CallKey{Ref: b.run, Step: fmt.Sprint(i)}, llm.Request{Model: "scripted", Messages: llm.User("hi")}, parallel)
+			_, err := b.Call(t.Context(), run.CallKey{Ref: b.run, Step: fmt.Sprint(i)},
+				llm.Request{Model: "scripted", Messages: llm.User("hi")}, parallel)
 			if err != nil {
 				t.Error(err)
 			}
@@ -76,7 +77,8 @@ func TestOneRunDoesNotWaitForAnothersPlaces(t *testing.T) {
 	var wait sync.WaitGroup
 	for _, ref := range []run.Ref{b.run, second} {
 		wait.Go(func() {
-			if _, err := b.Call(t.Context(), run.CallKey{Ref: ref, Step: "s"}, llm.Request{Model: "scripted", Messages: llm.User("hi")}, 1); err != nil {
+			if _, err := b.Call(t.Context(), run.CallKey{Ref: ref, Step: "s"},
+				llm.Request{Model: "scripted", Messages: llm.User("hi")}, 1); err != nil {
 				t.Error(err)
 			}
 		})
@@ -92,7 +94,9 @@ func (b *bundle) budget(of postgres.Settings) {
 	b.t.Helper()
 	s := settings.Default()
 	s.TokensPerDay, s.MicrosPerDay = of.TokensPerDay, of.MicrosPerDay
-	testkit.Must(b.t, b.store.InWorkspace(b.t.Context(), b.ws.ID, func(_ context.Context, q postgres.Tx) error { return q.Workspaces().SetSettings(b.t.Context(), s) }))
+	testkit.Must(b.t, b.store.InWorkspace(b.t.Context(), b.ws.ID, func(_ context.Context, q postgres.Tx) error {
+		return q.Workspaces().SetSettings(b.t.Context(), s)
+	}))
 }
 
 // Case E14.
@@ -104,8 +108,10 @@ func TestParallelCallsNeverOverspendTheDay(t *testing.T) {
 		model    string
 		used     string
 	}{
-		"tokens": {postgres.Settings{TokensPerDay: 5*one + 3}, "scripted", "select coalesce(sum(input_tokens + output_tokens), 0)::int from llm_calls"},
-		"money":  {postgres.Settings{MicrosPerDay: 5*one + 3}, "priced", "select coalesce(sum(cost_micros), 0)::int from llm_calls"},
+		"tokens": {postgres.Settings{TokensPerDay: 5*one + 3}, "scripted",
+			"select coalesce(sum(input_tokens + output_tokens), 0)::int from llm_calls"},
+		"money": {postgres.Settings{MicrosPerDay: 5*one + 3}, "priced",
+			"select coalesce(sum(cost_micros), 0)::int from llm_calls"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -139,7 +145,9 @@ func TestParallelCallsNeverOverspendTheDay(t *testing.T) {
 			if used := b.number(c.used); int64(used) > 5*one+3 || done.Load() != 5 {
 				t.Errorf("%d calls used %d of %d", done.Load(), used, 5*one+3)
 			}
-			if _, err := b.ask(t.Context(), "late", "hi", func(r *llm.Request) { r.Model = c.model }); fault.CodeOf(err) != fault.QuotaExceeded {
+			if _, err := b.ask(t.Context(), "late", "hi", func(r *llm.Request) {
+				r.Model = c.model
+			}); fault.CodeOf(err) != fault.QuotaExceeded {
 				t.Errorf("on a spent budget: %v, want %s", err, fault.QuotaExceeded)
 			}
 			if n := b.number("select count(*) from llm_calls where step = 'late'"); n != 0 {
@@ -182,7 +190,8 @@ func TestTheDayOfTheRequestPays(t *testing.T) {
 		return llm.Reply{}, &llm.Error{Class: llm.Fatal, Status: 400, Sent: true, Message: "no"}
 	})
 	_, _ = b.ask(t.Context(), "old", "hi")
-	_, err := b.admin.Exec(t.Context(), "update llm_calls set created_at = now() - interval '2 days', sent_at = now() - interval '2 days'")
+	_, err := b.admin.Exec(t.Context(), "update llm_calls set created_at = now() - interval '2 days', sent_at = "+
+		"now() - interval '2 days'")
 	testkit.Must(t, err)
 	b.model.answers(nil)
 	if _, err := b.ask(t.Context(), "old", "hi"); err != nil {

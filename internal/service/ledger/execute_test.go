@@ -17,7 +17,8 @@ import (
 // execute has a call admitted in a transaction and its reply kept by keep.
 func (b *bundle) execute(ctx context.Context, step string, keep ledger.StoreReply) (llm.Reply, error) {
 	b.t.Helper()
-	request, err := b.Prepare(run.CallKey{Ref: b.run, Step: step}, llm.Request{Model: "scripted", Messages: llm.User("ask")}, 0)
+	request, err := b.Prepare(run.CallKey{Ref: b.run, Step: step},
+		llm.Request{Model: "scripted", Messages: llm.User("ask")}, 0)
 	testkit.Must(b.t, err)
 	var admission ledger.Admission
 	testkit.Must(b.t, b.store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q postgres.Tx) error {
@@ -31,7 +32,8 @@ func (b *bundle) execute(ctx context.Context, step string, keep ledger.StoreRepl
 func (b *bundle) kept(step string, err error) ledger.StoreReply {
 	return func(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, _ error) {
 		return stored, b.store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q postgres.Tx) (failed error) {
-			if stored, failed = q.Calls().StoreReply(ctx, run.CallKey{Ref: b.run, Step: step}, reply, cost); failed != nil {
+			if stored, failed = q.Calls().StoreReply(ctx, run.CallKey{Ref: b.run, Step: step}, reply, cost); failed !=
+				nil {
 				return failed
 			}
 			if failed = q.Outbox().Enqueue(ctx, relay.EmbedDoc, step, 0); failed != nil {
@@ -65,7 +67,8 @@ func TestAReplyThatNothingFollowsFromIsKeptAlone(t *testing.T) {
 	if n := b.number("select count(*) from outbox where kind = 'embed' and key = 's'"); n != 0 {
 		t.Errorf("%d duties of what did not happen", n)
 	}
-	if again, err := b.ask(t.Context(), "s", "ask"); err != nil || again.Text != "reply 1" || len(b.model.requests()) != 1 {
+	if again, err := b.ask(t.Context(), "s", "ask"); err != nil || again.Text != "reply 1" ||
+		len(b.model.requests()) != 1 {
 		t.Errorf("asked again: %q, %v, after %d requests", again.Text, err, len(b.model.requests()))
 	}
 }
@@ -74,7 +77,9 @@ func TestAReplyThatNothingFollowsFromIsKeptAlone(t *testing.T) {
 func TestAReplyThatMakesItsCallerPanicIsKeptAlone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	reply, err := b.execute(t.Context(), "s", func(context.Context, llm.Reply, *int64) (llm.Reply, error) { panic("no index 7") })
+	reply, err := b.execute(t.Context(), "s", func(context.Context, llm.Reply, *int64) (llm.Reply, error) {
+		panic("no index 7")
+	})
 	if err != nil || reply.Text != "reply 1" || b.row("s").State != run.CallDone {
 		t.Errorf("reply %q, %v; the call is %s", reply.Text, err, b.row("s").State)
 	}
@@ -90,7 +95,9 @@ func (b *bundle) question(parallel int) ledger.Question {
 		}
 		return nil
 	}
-	q := ledger.Question{Run: b.run, Step: "s", Lang: "en", Request: llm.Request{Model: "scripted", Messages: llm.User("ask")}, Parallel: parallel, Repairs: 1, Decode: good}
+	q := ledger.Question{Run: b.run, Step: "s", Lang: "en",
+		Request: llm.Request{Model: "scripted", Messages: llm.User("ask")}, Parallel: parallel, Repairs: 1,
+		Decode: good}
 	q.StoreReply = func(k run.CallKey) ledger.StoreReply {
 		return func(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, _ error) {
 			return stored, b.store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q postgres.Tx) (err error) {
@@ -128,7 +135,8 @@ func TestEachRoundOfAQuestionIsKeptByItself(t *testing.T) {
 	if n := b.number("select count(*) from llm_calls where state = 'done'"); n != 2 {
 		t.Errorf("%d replies are kept, want 2", n)
 	}
-	if n := b.number("select count(*) from outbox where kind = 'embed' and key = 's/1'"); n != 1 || b.number("select count(*) from outbox where kind = 'embed'") != 1 {
+	if n := b.number("select count(*) from outbox where kind = 'embed' and key = 's/1'"); n != 1 ||
+		b.number("select count(*) from outbox where kind = 'embed'") != 1 {
 		t.Errorf("%d duties of the answer", n)
 	}
 }
@@ -140,7 +148,8 @@ func TestAQuestionThatFoundNoPlaceWaitsForOne(t *testing.T) {
 	g := b.gate()
 	first := make(chan error, 1)
 	go func() {
-		_, err := b.Call(t.Context(), run.CallKey{Ref: b.run, Step: "other"}, llm.Request{Model: "scripted", Messages: llm.User("hi")}, 1)
+		_, err := b.Call(t.Context(), run.CallKey{Ref: b.run, Step: "other"},
+			llm.Request{Model: "scripted", Messages: llm.User("hi")}, 1)
 		first <- err
 	}()
 	until(t, "the only place to be taken", func() bool { return g.held.Load() == 1 })

@@ -30,8 +30,9 @@ func TestAFailedCallKeepsItsClassAndMayBeTriedAgain(t *testing.T) {
 		"unreachable": {&llm.Error{Class: llm.Retryable, Message: "no route"}, llm.Retryable, 0},
 		"key":         {&llm.Error{Class: llm.Auth, Status: 401, Sent: true, Message: "401"}, llm.Auth, 0},
 		"rejected":    {&llm.Error{Class: llm.Fatal, Status: 400, Sent: true, Message: "400"}, llm.Fatal, 0},
-		"too long":    {&llm.Error{Class: llm.ContextLength, Status: 400, Sent: true, Message: "too long"}, llm.ContextLength, 0},
-		"mystery":     {errors.New("who knows"), "", 1},
+		"too long": {&llm.Error{Class: llm.ContextLength, Status: 400, Sent: true, Message: "too long"},
+			llm.ContextLength, 0},
+		"mystery": {errors.New("who knows"), "", 1},
 	} {
 		b.model.answers(func(context.Context, int, string) (llm.Reply, error) { return llm.Reply{}, c.failure })
 		_, err := b.ask(t.Context(), step, "hi")
@@ -39,7 +40,8 @@ func TestAFailedCallKeepsItsClassAndMayBeTriedAgain(t *testing.T) {
 			t.Errorf("%s: %v", step, err)
 		}
 		row := b.row(step)
-		if row.State != run.CallFailed || row.ErrorClass != string(c.class) || row.Unknown != c.unknown || !strings.Contains(row.Error, c.failure.Error()) || row.FinishedAt == nil {
+		if row.State != run.CallFailed || row.ErrorClass != string(c.class) || row.Unknown != c.unknown ||
+			!strings.Contains(row.Error, c.failure.Error()) || row.FinishedAt == nil {
 			t.Errorf("%s: ledger %+v, want class %q, unknown %d", step, row, c.class, c.unknown)
 		}
 		b.model.answers(nil)
@@ -47,7 +49,8 @@ func TestAFailedCallKeepsItsClassAndMayBeTriedAgain(t *testing.T) {
 			t.Errorf("%s, again: %v", step, err)
 		}
 		row = b.row(step)
-		if row.State != run.CallDone || row.Attempts != 2 || row.Unknown != c.unknown || row.ErrorClass != "" || row.Error != "" {
+		if row.State != run.CallDone || row.Attempts != 2 || row.Unknown != c.unknown || row.ErrorClass != "" ||
+			row.Error != "" {
 			t.Errorf("%s, again: ledger %+v", step, row)
 		}
 		if sent := b.model.requests(); sent[len(sent)-1] != sent[len(sent)-2] {
@@ -68,7 +71,8 @@ func TestARejectedPromptIsLoggedByTheHashesOfItsSections(t *testing.T) {
 	b.Log = slog.New(slog.NewJSONHandler(&log, nil))
 	status := 400
 	b.model.answers(func(context.Context, int, string) (llm.Reply, error) {
-		return llm.Reply{}, &llm.Error{Class: llm.Fatal, Status: status, Sent: true, Message: "credit balance exhausted"}
+		return llm.Reply{}, &llm.Error{Class: llm.Fatal, Status: status, Sent: true,
+			Message: "credit balance exhausted"}
 	})
 	told := func(step, soul string) (line struct {
 		Run      int64
@@ -79,7 +83,8 @@ func TestARejectedPromptIsLoggedByTheHashesOfItsSections(t *testing.T) {
 	}) {
 		t.Helper()
 		log.Reset()
-		system, err := prompt.Session("en", "chat", prompt.Remembered{Soul: soul, Core: []string{"The release is on Fridays."}})
+		system, err := prompt.Session("en", "chat",
+			prompt.Remembered{Soul: soul, Core: []string{"The release is on Fridays."}})
 		testkit.Must(t, err)
 		if _, err := b.ask(t.Context(), step, "hi", func(r *llm.Request) { r.System = system }); err == nil {
 			t.Fatal("the request went through")
@@ -95,7 +100,8 @@ func TestARejectedPromptIsLoggedByTheHashesOfItsSections(t *testing.T) {
 		return line
 	}
 	first, second := told("one", "Speak plainly."), told("two", "Speak like a pirate.")
-	if first.Run != b.run.Run || first.Step != "one" || first.Status != 400 || first.System == second.System || len(first.Sections) != 7 {
+	if first.Run != b.run.Run || first.Step != "one" || first.Status != 400 || first.System == second.System ||
+		len(first.Sections) != 7 {
 		t.Errorf("logged %+v", first)
 	}
 	for name, hash := range first.Sections {
@@ -129,7 +135,8 @@ func TestAnEndpointWithoutSchemasIsAskedOnceMoreWithout(t *testing.T) {
 	if len(sent) != 2 || !strings.Contains(sent[1], `"schema":false`) {
 		t.Fatalf("sent %q", sent)
 	}
-	if n := b.number("select count(*) from llm_calls where request = $1 and request_sha = sha256(convert_to($1, 'UTF8'))", sent[1]); n != 1 {
+	if n := b.number("select count(*) from llm_calls where request = $1 and request_sha = sha256(convert_to($1, "+
+		"'UTF8'))", sent[1]); n != 1 {
 		t.Error("the stored request is not the one that was answered")
 	}
 	if c := b.row("s"); c.State != run.CallDone || c.Attempts != 1 {
@@ -171,7 +178,8 @@ func TestAnEndpointWithoutOptionsIsAskedOnceMoreWithout(t *testing.T) {
 		r, err := b.ask(t.Context(), "s", "hi", withSchema, func(r *llm.Request) {
 			r.Tools, r.ToolChoice, r.Temperature = []llm.Tool{{Name: "look"}}, llm.ChooseNone, new(0.0)
 		})
-		if err != nil || len(r.Calls) != 1 || r.Calls[0] != (llm.ToolCall{ID: "call_0", Name: "look", Arguments: "{}"}) {
+		if err != nil || len(r.Calls) != 1 ||
+			r.Calls[0] != (llm.ToolCall{ID: "call_0", Name: "look", Arguments: "{}"}) {
 			t.Errorf("%+v, %v", r, err)
 		}
 	}
@@ -186,7 +194,8 @@ func TestAnEndpointWithoutOptionsIsAskedOnceMoreWithout(t *testing.T) {
 			}
 		}
 	}
-	if n := b.number("select count(*) from llm_calls where request = $1 and tool_calls->0->>'name' = 'look'", string(calls[2].Body)); n != 1 {
+	if n := b.number("select count(*) from llm_calls where request = $1 and tool_calls->0->>'name' = 'look'",
+		string(calls[2].Body)); n != 1 {
 		t.Error("the stored request is not the one that was answered")
 	}
 }

@@ -60,7 +60,8 @@ type Store interface {
 	BeginCall(ctx context.Context, w CallRequest) (Admission, error)
 	ExtendCall(ctx context.Context, k run.CallKey, h run.Holder, lease time.Duration) error
 	ReplaceCall(ctx context.Context, k run.CallKey, h run.Holder, p llm.Prepared, sha [sha256.Size]byte) error
-	EndCall(ctx context.Context, k run.CallKey, r llm.Reply, costMicros *int64) (llm.Reply, error) // the first stored reply
+	// the first stored reply
+	EndCall(ctx context.Context, k run.CallKey, r llm.Reply, costMicros *int64) (llm.Reply, error)
 	FailCall(ctx context.Context, k run.CallKey, h run.Holder, class, message string, unknown bool) error
 }
 
@@ -89,7 +90,8 @@ func (l *Ledger) Call(ctx context.Context, k run.CallKey, req llm.Request, paral
 	return l.call(ctx, k, req, parallel, nil)
 }
 
-func (l *Ledger) call(ctx context.Context, k run.CallKey, req llm.Request, parallel int, keep StoreReply) (llm.Reply, error) {
+func (l *Ledger) call(ctx context.Context, k run.CallKey, req llm.Request, parallel int, keep StoreReply) (llm.Reply,
+	error) {
 	request, err := l.Prepare(k, req, parallel)
 	if err != nil {
 		return llm.Reply{}, err
@@ -109,7 +111,8 @@ func (l *Ledger) Prepare(k run.CallKey, req llm.Request, parallel int) (CallRequ
 		return CallRequest{}, fmt.Errorf("prepare %s: %w", k.Step, err)
 	}
 	most := reserve(prepared, req.MaxTokens)
-	request := CallRequest{Asked: req, Key: k, Holder: uuid.New(), Lease: l.Lease, Request: prepared, SHA: sha256.Sum256(prepared.Body), Reserve: int64(most.Input + most.Output), Parallel: parallel}
+	request := CallRequest{Asked: req, Key: k, Holder: uuid.New(), Lease: l.Lease, Request: prepared,
+		SHA: sha256.Sum256(prepared.Body), Reserve: int64(most.Input + most.Output), Parallel: parallel}
 	request.Micros, _ = l.Prices.Cost(prepared.Model, most)
 	return request, nil
 }
@@ -142,7 +145,8 @@ func (keep StoreReply) try(ctx context.Context, reply llm.Reply, cost *int64) (s
 // Execute returns the reply to a request that got its admission. With keep the reply is
 // stored by it; what keep cannot store is stored alone, so that a reply that its
 // caller can make nothing of is not lost.
-func (l *Ledger) Execute(ctx context.Context, request CallRequest, admission Admission, keep StoreReply) (llm.Reply, error) {
+func (l *Ledger) Execute(ctx context.Context, request CallRequest, admission Admission, keep StoreReply) (llm.Reply,
+	error) {
 	k, req := request.Key, request.Asked
 	switch admission.Verdict {
 	case Stored:
@@ -150,7 +154,8 @@ func (l *Ledger) Execute(ctx context.Context, request CallRequest, admission Adm
 	case Busy:
 		return llm.Reply{}, &BusyError{After: admission.Wait}
 	case OverBudget:
-		return llm.Reply{}, fault.New(fault.QuotaExceeded, admission.Reason, "raise the workspace's budget, or retry the run tomorrow: cairn runs retry")
+		return llm.Reply{}, fault.New(fault.QuotaExceeded, admission.Reason,
+			"raise the workspace's budget, or retry the run tomorrow: cairn runs retry")
 	}
 	reply, err := l.send(ctx, request, req, admission.Request)
 	if err != nil {
@@ -167,7 +172,8 @@ func (l *Ledger) Execute(ctx context.Context, request CallRequest, admission Adm
 
 // keep stores a reply. It is paid, so a database that is away for a moment is
 // waited for.
-func (l *Ledger) keep(ctx context.Context, k run.CallKey, reply llm.Reply, cost *int64, with StoreReply) (llm.Reply, error) {
+func (l *Ledger) keep(ctx context.Context, k run.CallKey, reply llm.Reply, cost *int64, with StoreReply) (llm.Reply,
+	error) {
 	ctx = context.WithoutCancel(ctx)
 	const first, most = 50 * time.Millisecond, time.Second
 	for wait, until := first, time.Now().Add(l.StoreRetryFor); ; wait = min(2*wait, most) {
@@ -226,7 +232,8 @@ func (l *Ledger) send(ctx context.Context, w CallRequest, req llm.Request, p llm
 		class, unknown = string(failed.Class), failed.Sent && failed.Status == 0
 		l.logRejected(w, failed)
 	}
-	if storeErr := l.Store.FailCall(context.WithoutCancel(ctx), w.Key, w.Holder, class, err.Error(), unknown); storeErr != nil {
+	if storeErr := l.Store.FailCall(context.WithoutCancel(ctx), w.Key, w.Holder, class, err.Error(),
+		unknown); storeErr != nil {
 		return llm.Reply{}, errors.Join(err, storeErr)
 	}
 	return llm.Reply{}, fmt.Errorf("%s: %w", w.Key.Step, err)

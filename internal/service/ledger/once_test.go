@@ -28,7 +28,8 @@ func TestASecondCallReturnsTheStoredReply(t *testing.T) {
 	if n := len(b.model.requests()); n != 1 {
 		t.Errorf("%d requests, want 1", n)
 	}
-	if c := b.row("s"); c.State != run.CallDone || c.Attempts != 1 || c.Unknown != 0 || c.Input != 7 || c.Output != 3 || !c.Estimated || c.CostMicros != nil {
+	if c := b.row("s"); c.State != run.CallDone || c.Attempts != 1 || c.Unknown != 0 || c.Input != 7 || c.Output != 3 ||
+		!c.Estimated || c.CostMicros != nil {
 		t.Errorf("ledger: %+v", c)
 	}
 }
@@ -38,7 +39,8 @@ func TestStepsRoundsAndRunsHaveKeysOfTheirOwn(t *testing.T) {
 	b := setup(t)
 	second := b.newRun("second")
 	replies := map[string]bool{}
-	for _, k := range []run.CallKey{{Ref: b.run, Step: "a"}, {Ref: b.run, Step: "a", Round: 1}, {Ref: b.run, Step: "b"}, {Ref: second, Step: "a"}} {
+	for _, k := range []run.CallKey{{Ref: b.run, Step: "a"}, {Ref: b.run, Step: "a", Round: 1}, {Ref: b.run, Step: "b"},
+		{Ref: second, Step: "a"}} {
 		r, err := b.Call(t.Context(), k, llm.Request{Model: "scripted", Messages: llm.User("the same")}, 0)
 		testkit.Must(t, err)
 		replies[r.Text] = true

@@ -12,14 +12,15 @@ import (
 
 // Question is a request whose answer has to decode, with its repairs.
 type Question struct {
-	Run        run.Ref
-	Step       string // its place in the ledger; each repair is another round of it
-	Lang       string // of what a repair says
-	Request    llm.Request
-	Parallel   int                          // as of Call
-	Repairs    int                          // further rounds at most
-	Decode     func(text string) error      // says what is wrong with an answer, in words for the model; nil takes any
-	Admitted   *AdmittedCall                // of the first round, when a transaction of the caller's has asked for its admission
+	Run      run.Ref
+	Step     string // its place in the ledger; each repair is another round of it
+	Lang     string // of what a repair says
+	Request  llm.Request
+	Parallel int                     // as of Call
+	Repairs  int                     // further rounds at most
+	Decode   func(text string) error // says what is wrong with an answer, in words for the model; nil takes any
+	// of the first round, when a transaction of the caller's has asked for its admission
+	Admitted   *AdmittedCall
 	StoreReply func(run.CallKey) StoreReply // stores the reply to a round; nil has it stored alone
 }
 
@@ -76,7 +77,8 @@ func IsPermanent(err error) (*fault.Error, bool) {
 		return nil, false
 	}
 	switch f.Code {
-	case fault.ModelInvalid, fault.ModelRefused, fault.ModelRejected, fault.ModelAuth, fault.ModelContext, fault.QuotaExceeded, fault.OpReused:
+	case fault.ModelInvalid, fault.ModelRefused, fault.ModelRejected, fault.ModelAuth, fault.ModelContext,
+		fault.QuotaExceeded, fault.OpReused:
 		return f, true
 	}
 	return nil, false

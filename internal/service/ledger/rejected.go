@@ -25,7 +25,9 @@ func (l *Ledger) logRejected(w CallRequest, failed *llm.Error) {
 	for _, s := range prompt.Sections(w.Asked.System) {
 		sections = append(sections, slog.String(s.Name, s.Hash))
 	}
-	l.Log.Warn("a model endpoint turned a request down", "status", failed.Status, "class", failed.Class, "workspace", w.Key.Workspace, "run", w.Key.Run, "step", w.Key.Step,
-		"stage", w.Asked.Label.Stage, "model", w.Asked.Model, "system", prompt.Hash(w.Asked.System), slog.Group("sections", sections...),
+	l.Log.Warn("a model endpoint turned a request down", "status", failed.Status, "class", failed.Class, "workspace",
+		w.Key.Workspace, "run", w.Key.Run, "step", w.Key.Step,
+		"stage", w.Asked.Label.Stage, "model", w.Asked.Model, "system", prompt.Hash(w.Asked.System),
+		slog.Group("sections", sections...),
 		"tools", len(w.Asked.Tools), "messages", len(w.Asked.Messages))
 }

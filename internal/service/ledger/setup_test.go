@@ -53,22 +53,27 @@ func setup(t *testing.T) *bundle {
 	b.ws, err = b.store.Workspace(t.Context(), "test", true)
 	testkit.Must(t, err)
 	b.run = b.newRun("first")
-	b.Ledger = &ledger.Ledger{Store: b.store, Model: b.model, Prices: llm.Prices{"priced": {InputMicros: 1_000_000, OutputMicros: 1_000_000}}, Lease: lease, StoreRetryFor: 20 * time.Second}
+	b.Ledger = &ledger.Ledger{Store: b.store, Model: b.model,
+		Prices: llm.Prices{"priced": {InputMicros: 1_000_000, OutputMicros: 1_000_000}}, Lease: lease,
+		StoreRetryFor: 20 * time.Second}
 	return b
 }
 
 func (b *bundle) newRun(key string) run.Ref {
 	b.t.Helper()
-	r, _, err := b.store.Accept(b.t.Context(), distill.Accepted{Workspace: b.ws.ID, Key: key, Spec: []byte("{}"), Channel: "import",
-		Conversation: transcript.Conversation{ID: key, Messages: []transcript.Message{{Role: transcript.User, Content: "x"}}},
-		WorkflowID:   func(int, int) string { return key }})
+	r, _, err := b.store.Accept(b.t.Context(),
+		distill.Accepted{Workspace: b.ws.ID, Key: key, Spec: []byte("{}"), Channel: "import",
+			Conversation: transcript.Conversation{ID: key,
+				Messages: []transcript.Message{{Role: transcript.User, Content: "x"}}},
+			WorkflowID: func(int, int) string { return key }})
 	testkit.Must(b.t, err)
 	return r.Ref
 }
 
 // ask calls step with a request that says what.
 func (b *bundle) ask(ctx context.Context, step, what string, change ...func(*llm.Request)) (llm.Reply, error) {
-	r := llm.Request{Model: "scripted", Messages: llm.User(what), MaxTokens: 100, Label: llm.Label{Stage: "test", Task: step}}
+	r := llm.Request{Model: "scripted", Messages: llm.User(what), MaxTokens: 100,
+		Label: llm.Label{Stage: "test", Task: step}}
 	for _, f := range change {
 		f(&r)
 	}
@@ -104,7 +109,8 @@ func (b *bundle) number(sql string, args ...any) (n int) {
 func (b *bundle) untilExpired(step string) {
 	b.t.Helper()
 	until(b.t, "the end of a lease", func() bool {
-		return b.number("select count(*) from llm_calls where step = $1 and state = 'started' and lease_until <= now()", step) == 1
+		return b.number("select count(*) from llm_calls where step = $1 and state = 'started' and lease_until <= now()",
+			step) == 1
 	})
 }
 

@@ -46,13 +46,16 @@ func decide(a agent.Actor, s Settings, f facts, p plan) (decision, error) {
 func permitted(a agent.Actor, f facts, expected int) error {
 	h := f.head
 	if h.Pinned && a.Origin.Autonomous() {
-		return fault.New(fault.Protected, fmt.Sprintf("skill %q is pinned", h.Name), "leave it as it is; only a person changes it")
+		return fault.New(fault.Protected, fmt.Sprintf("skill %q is pinned", h.Name),
+			"leave it as it is; only a person changes it")
 	}
 	if h.Status == skill.Quarantined && a.Origin != agent.OriginUser {
-		return fault.New(fault.Protected, fmt.Sprintf("skill %q is quarantined", h.Name), "leave it as it is until a person has looked at it")
+		return fault.New(fault.Protected, fmt.Sprintf("skill %q is quarantined", h.Name),
+			"leave it as it is until a person has looked at it")
 	}
 	if a.Origin.Autonomous() && f.viewed == 0 {
-		return fault.New(fault.ReadRequired, fmt.Sprintf("this run has not viewed skill %q", h.Name), fmt.Sprintf("call skill_view with name %q, the whole of it, then send the change again", h.Name))
+		return fault.New(fault.ReadRequired, fmt.Sprintf("this run has not viewed skill %q", h.Name),
+			fmt.Sprintf("call skill_view with name %q, the whole of it, then send the change again", h.Name))
 	}
 	if expected == 0 && a.Origin.Autonomous() {
 		expected = f.viewed // nobody watches: what was not seen is not changed
@@ -64,12 +67,14 @@ func permitted(a agent.Actor, f facts, expected int) error {
 }
 
 func notManaged(h skill.Head) error {
-	return fault.New(fault.NotManaged, fmt.Sprintf("skill %q belongs to its user", h.Name), "leave it as it is, or save what is new as a skill of its own")
+	return fault.New(fault.NotManaged, fmt.Sprintf("skill %q belongs to its user", h.Name),
+		"leave it as it is, or save what is new as a skill of its own")
 }
 
 // toolOrigins are the writers whose changes count against the hourly limits;
 // imports and distillations have limits of their own.
-var toolOrigins = []string{string(agent.OriginUser), string(agent.OriginAgent), string(agent.OriginNudge), string(agent.OriginReflection), string(agent.OriginDesigner)}
+var toolOrigins = []string{string(agent.OriginUser), string(agent.OriginAgent), string(agent.OriginNudge),
+	string(agent.OriginReflection), string(agent.OriginDesigner)}
 
 // CountedOrigins are the writers whose versions of the last hour are counted.
 func CountedOrigins() []string { return toolOrigins }
@@ -82,10 +87,14 @@ func withinRates(ctx context.Context, tx Tx, a agent.Actor, s Settings) error {
 		return err
 	}
 	if a.Origin.Autonomous() && n.Autonomous >= s.AutonomousPerHour {
-		return fault.New(fault.QuotaExceeded, fmt.Sprintf("runs that nobody watches have changed skills %d times within an hour, at most %d are allowed", n.Autonomous, s.AutonomousPerHour), "stop changing skills in this run")
+		return fault.New(fault.QuotaExceeded,
+			fmt.Sprintf("runs that nobody watches have changed skills %d times within an hour, at most %d are allowed",
+				n.Autonomous, s.AutonomousPerHour), "stop changing skills in this run")
 	}
 	if n.All >= s.WritesPerHour {
-		return fault.New(fault.QuotaExceeded, fmt.Sprintf("skills were changed %d times within an hour, at most %d are allowed", n.All, s.WritesPerHour), "wait, and put several edits into one change")
+		return fault.New(fault.QuotaExceeded,
+			fmt.Sprintf("skills were changed %d times within an hour, at most %d are allowed", n.All, s.WritesPerHour),
+			"wait, and put several edits into one change")
 	}
 	return nil
 }

@@ -71,7 +71,8 @@ func (l *Library) Browse(ctx context.Context, a agent.Actor, in BrowseArgs) (out
 		heads, out.Total, err = l.answering(ctx, a.Workspace, in, statuses)
 	} else {
 		var page Page
-		page, err = l.List(ctx, a.Workspace, Filter{Statuses: statuses, Category: in.Category, Limit: in.Limit, Cursor: in.Cursor})
+		page, err = l.List(ctx, a.Workspace, Filter{Statuses: statuses, Category: in.Category, Limit: in.Limit,
+			Cursor: in.Cursor})
 		heads, out.NextCursor = page.Skills, page.Next
 	}
 	if err != nil {
@@ -93,9 +94,11 @@ func (l *Library) Browse(ctx context.Context, a agent.Actor, in BrowseArgs) (out
 
 // answering are the skills that answer the query, one page of them, and how many
 // were found.
-func (l *Library) answering(ctx context.Context, ws int64, in BrowseArgs, statuses []skill.Status) (out []skill.Head, total int, err error) {
+func (l *Library) answering(ctx context.Context, ws int64, in BrowseArgs, statuses []skill.Status) (out []skill.Head,
+	total int, err error) {
 	if in.Cursor != "" {
-		return nil, 0, fault.New(fault.InvalidArgument, "what answers a query has no further pages", "leave cursor out, or ask for more with limit")
+		return nil, 0, fault.New(fault.InvalidArgument, "what answers a query has no further pages",
+			"leave cursor out, or ask for more with limit")
 	}
 	limit := cmp.Or(in.Limit, ListedAtOnce)
 	looked := limit

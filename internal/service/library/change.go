@@ -26,7 +26,8 @@ func (l *Library) Rollback(ctx context.Context, ws, id int64, to, base int) (ski
 		if err != nil {
 			return head, err
 		}
-		if old.ContentSHA == current.ContentSHA && old.Category == current.Category && slices.Equal(old.Extra, current.Extra) {
+		if old.ContentSHA == current.ContentSHA && old.Category == current.Category &&
+			slices.Equal(old.Extra, current.Extra) {
 			return head, nil // it says that already
 		}
 		next := old
@@ -39,7 +40,8 @@ func (l *Library) Rollback(ctx context.Context, ws, id int64, to, base int) (ski
 
 // Archive takes a skill out of use; it keeps its name and its history.
 func (l *Library) Archive(ctx context.Context, ws, id int64) (skill.Head, error) {
-	return l.setStatus(ctx, ws, id, skill.Archived, skill.Active, skill.Candidate, skill.Stale, skill.DraftStatus, skill.Quarantined)
+	return l.setStatus(ctx, ws, id, skill.Archived, skill.Active, skill.Candidate, skill.Stale, skill.DraftStatus,
+		skill.Quarantined)
 }
 
 // Restore puts an archived or quarantined skill back into use.
@@ -99,7 +101,8 @@ func (l *Library) Trust(ctx context.Context, ws, id int64) (skill.Head, error) {
 }
 
 // setStatus moves a skill between states; being there already is success.
-func (l *Library) setStatus(ctx context.Context, ws, id int64, to skill.Status, from ...skill.Status) (skill.Head, error) {
+func (l *Library) setStatus(ctx context.Context, ws, id int64, to skill.Status, from ...skill.Status) (skill.Head,
+	error) {
 	return l.change(ctx, ws, id, func(ctx context.Context, tx Tx, head skill.Head) (skill.Head, error) {
 		if head.Status == to {
 			return head, nil
@@ -114,7 +117,8 @@ func (l *Library) setStatus(ctx context.Context, ws, id int64, to skill.Status, 
 				return head, withdraw(ctx, tx, was, to)
 			}
 		}
-		return head, fault.New(fault.VersionConflict, fmt.Sprintf("skill %q is %s", head.Name, head.Status), fmt.Sprintf("this is for skills that are %v", from))
+		return head, fault.New(fault.VersionConflict, fmt.Sprintf("skill %q is %s", head.Name, head.Status),
+			fmt.Sprintf("this is for skills that are %v", from))
 	})
 }
 
@@ -131,7 +135,8 @@ func withdraw(ctx context.Context, tx Tx, was, to skill.Status) error {
 }
 
 // change runs fn on a head that stands still.
-func (l *Library) change(ctx context.Context, ws, id int64, fn func(context.Context, Tx, skill.Head) (skill.Head, error)) (head skill.Head, err error) {
+func (l *Library) change(ctx context.Context, ws, id int64,
+	fn func(context.Context, Tx, skill.Head) (skill.Head, error)) (head skill.Head, err error) {
 	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if err := tx.Versions().LockSkills(ctx); err != nil {
 			return err
@@ -153,11 +158,13 @@ func (l *Library) advance(ctx context.Context, tx Tx, head skill.Head, v skill.V
 }
 
 // advanceWith is advance with what search will know of the version.
-func (l *Library) advanceWith(ctx context.Context, tx Tx, head skill.Head, v skill.Version, text string, vector []float32) (skill.Head, error) {
+func (l *Library) advanceWith(ctx context.Context, tx Tx, head skill.Head, v skill.Version, text string,
+	vector []float32) (skill.Head, error) {
 	if err := tx.Packages().PublishPackage(ctx, v.PackageSHA); err != nil {
 		return head, err
 	}
-	number, err := tx.Versions().AdvanceSkill(ctx, head.ID, head.Version, v, search.NewDoc(search.KindSkill, head.ID, string(head.Status), text), vector, l.Space)
+	number, err := tx.Versions().AdvanceSkill(ctx, head.ID, head.Version, v,
+		search.NewDoc(search.KindSkill, head.ID, string(head.Status), text), vector, l.Space)
 	if err != nil {
 		return head, err
 	}
@@ -166,6 +173,8 @@ func (l *Library) advanceWith(ctx context.Context, tx Tx, head skill.Head, v ski
 }
 
 func moved(head skill.Head, base int) error {
-	return fault.New(fault.VersionConflict, fmt.Sprintf("skill %q is at version %d, not %d", head.Name, head.Version, base), "look at the version in force, then decide again").
+	return fault.New(fault.VersionConflict,
+		fmt.Sprintf("skill %q is at version %d, not %d", head.Name, head.Version, base),
+		"look at the version in force, then decide again").
 		With("current_version", head.Version)
 }

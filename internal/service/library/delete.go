@@ -36,7 +36,8 @@ func (l *Library) Delete(ctx context.Context, a agent.Actor, in DeleteArgs) (out
 		return out, err
 	}
 	if a.Origin.Autonomous() && in.AbsorbedInto == "" {
-		return out, fault.New(fault.InvalidArgument, "absorbed_into is missing: a run that nobody watches only archives what another skill has absorbed",
+		return out, fault.New(fault.InvalidArgument,
+			"absorbed_into is missing: a run that nobody watches only archives what another skill has absorbed",
 			"put what is worth keeping into another skill, then name that skill in absorbed_into")
 	}
 	err = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
@@ -48,7 +49,8 @@ func (l *Library) Delete(ctx context.Context, a agent.Actor, in DeleteArgs) (out
 	return out, err
 }
 
-func (l *Library) remove(ctx context.Context, tx Tx, a agent.Actor, s Settings, in DeleteArgs) (out Deleted, err error) {
+func (l *Library) remove(ctx context.Context, tx Tx, a agent.Actor, s Settings, in DeleteArgs) (out Deleted,
+	err error) {
 	f, err := readFacts(ctx, tx, a, in.Name)
 	if err != nil {
 		return out, err
@@ -57,7 +59,8 @@ func (l *Library) remove(ctx context.Context, tx Tx, a agent.Actor, s Settings, 
 		return out, l.unknown(ctx, tx, in.Name)
 	}
 	if f.head.Pinned && a.Origin != agent.OriginUser {
-		return out, fault.New(fault.Protected, fmt.Sprintf("skill %q is pinned", f.head.Name), "leave it; only a person deletes a pinned skill")
+		return out, fault.New(fault.Protected, fmt.Sprintf("skill %q is pinned", f.head.Name),
+			"leave it; only a person deletes a pinned skill")
 	}
 	if a.Origin.Autonomous() && !f.head.Managed {
 		return out, notManaged(f.head)
@@ -83,7 +86,9 @@ func (l *Library) remove(ctx context.Context, tx Tx, a agent.Actor, s Settings, 
 		if a.Origin.Autonomous() {
 			op = OpArchive
 		}
-		out.PendingID, err = tx.Pending().PutPending(ctx, Pending{Skill: f.head.ID, Base: f.head.Version, Version: f.current, Op: op, Gist: op + " " + f.head.Name, Reason: in.Reason, Origin: string(a.Origin), AbsorbedInto: into})
+		out.PendingID, err = tx.Pending().PutPending(ctx,
+			Pending{Skill: f.head.ID, Base: f.head.Version, Version: f.current, Op: op, Gist: op + " " + f.head.Name,
+				Reason: in.Reason, Origin: string(a.Origin), AbsorbedInto: into})
 	case a.Origin.Autonomous():
 		out.Action = Shelved
 		_, err = shelve(ctx, tx, f.head, into)
@@ -132,13 +137,16 @@ func absorber(ctx context.Context, tx Tx, of skill.Head, name string) (int64, er
 	h, err := Head(ctx, tx, 0, name)
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
-		return 0, fault.New(fault.InvalidArgument, fmt.Sprintf("absorbed_into: there is no skill %q", name), "name a skill that is there; skill_list shows them")
+		return 0, fault.New(fault.InvalidArgument, fmt.Sprintf("absorbed_into: there is no skill %q", name),
+			"name a skill that is there; skill_list shows them")
 	case err != nil:
 		return 0, err
 	case h.ID == of.ID:
-		return 0, fault.New(fault.InvalidArgument, "absorbed_into: a skill cannot absorb itself", "name the other skill")
+		return 0, fault.New(fault.InvalidArgument, "absorbed_into: a skill cannot absorb itself",
+			"name the other skill")
 	case h.Status != skill.Active && h.Status != skill.Stale:
-		return 0, fault.New(fault.InvalidArgument, fmt.Sprintf("absorbed_into: skill %q is %s", h.Name, h.Status), "name a skill that is in use")
+		return 0, fault.New(fault.InvalidArgument, fmt.Sprintf("absorbed_into: skill %q is %s", h.Name, h.Status),
+			"name a skill that is in use")
 	}
 	return h.ID, nil
 }
@@ -151,7 +159,8 @@ func (l *Library) undelete(ctx context.Context, ws, id int64, name string) (head
 		return head, err
 	}
 	if s.UndoDays == 0 {
-		return head, fault.New(fault.NotFound, "this workspace keeps nothing that is deleted", "`cairn settings set limits.undo_days=7` keeps what is deleted from then on")
+		return head, fault.New(fault.NotFound, "this workspace keeps nothing that is deleted",
+			"`cairn settings set limits.undo_days=7` keeps what is deleted from then on")
 	}
 	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if err := tx.Versions().LockSkills(ctx); err != nil {
@@ -162,7 +171,8 @@ func (l *Library) undelete(ctx context.Context, ws, id int64, name string) (head
 			return err
 		}
 		if _, err := tx.Skills().SkillNamed(ctx, gone.Name); err == nil {
-			return fault.New(fault.AlreadyExists, fmt.Sprintf("another skill is called %q by now", gone.Name), "delete or archive that one first")
+			return fault.New(fault.AlreadyExists, fmt.Sprintf("another skill is called %q by now", gone.Name),
+				"delete or archive that one first")
 		} else if fault.CodeOf(err) != fault.NotFound {
 			return err
 		}

@@ -49,7 +49,8 @@ func (l *Library) texts(v skill.Version) map[string]string {
 	if v.Number == 0 && v.Body == "" {
 		return out
 	}
-	out["SKILL.md"] = string(skill.Compose(v.Name, v.Description, []byte(v.Body), skill.RenderOptions{NameStyle: l.NameStyle}))
+	out["SKILL.md"] = string(skill.Compose(v.Name, v.Description, []byte(v.Body),
+		skill.RenderOptions{NameStyle: l.NameStyle}))
 	for _, f := range v.Files {
 		out[f.Path] = f.Content
 	}

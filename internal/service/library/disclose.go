@@ -42,7 +42,8 @@ func (l *Library) Meta(ctx context.Context, a agent.Actor) (out Meta, err error)
 		return out, err
 	}
 	lines := slices.DeleteFunc(index.Lines, func(line string) bool { return !strings.HasPrefix(line, "- ") })
-	out = Meta{Skills: strings.Join(lines, "\n"), Count: index.Shown, More: index.More, Hint: "read those that fit with load_skills before you follow them"}
+	out = Meta{Skills: strings.Join(lines, "\n"), Count: index.Shown, More: index.More,
+		Hint: "read those that fit with load_skills before you follow them"}
 	switch {
 	case out.Count == 0:
 		out.Hint = "there are no skills yet"
@@ -68,7 +69,8 @@ type Loaded struct {
 // others as they are. It fails when none can.
 func (l *Library) Load(ctx context.Context, a agent.Actor, names []string) (out []Loaded, err error) {
 	if len(names) == 0 || len(names) > MaxLoaded {
-		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("%d skills are named", len(names)), fmt.Sprintf("name 1 to %d", MaxLoaded))
+		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("%d skills are named", len(names)),
+			fmt.Sprintf("name 1 to %d", MaxLoaded))
 	}
 	failed, runes := error(nil), 0
 	for i, name := range names {
@@ -94,7 +96,8 @@ func (l *Library) Load(ctx context.Context, a agent.Actor, names []string) (out 
 // load reads one skill after others of the same call, which had so many runes.
 func (l *Library) load(ctx context.Context, a agent.Actor, name string, runes int) (Loaded, error) {
 	if runes >= maxLoadedText {
-		return Loaded{Name: clip(name)}, fault.New(fault.TooLarge, fmt.Sprintf("the skills before it have %d characters", runes), "load it in a call of its own")
+		return Loaded{Name: clip(name)}, fault.New(fault.TooLarge,
+			fmt.Sprintf("the skills before it have %d characters", runes), "load it in a call of its own")
 	}
 	v, err := l.View(ctx, a, ViewArgs{Name: name})
 	if err != nil {
@@ -146,10 +149,12 @@ func (l *Library) ReadFile(ctx context.Context, a agent.Actor, in FileArgs) (out
 	}
 	runes := []rune(text)
 	if in.Offset < 0 || in.Offset > len(runes) {
-		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("offset is %d, the file has %d characters", in.Offset, len(runes)), "begin with 0")
+		return out, fault.New(fault.InvalidArgument,
+			fmt.Sprintf("offset is %d, the file has %d characters", in.Offset, len(runes)), "begin with 0")
 	}
 	end := min(len(runes), in.Offset+min(cmp.Or(in.Limit, FilePage), MaxFilePage))
-	out = FileRead{Skill: head.Name, Version: v.Number, File: f.Path, Content: string(runes[in.Offset:end]), Total: len(runes), Tainted: head.Tainted}
+	out = FileRead{Skill: head.Name, Version: v.Number, File: f.Path, Content: string(runes[in.Offset:end]),
+		Total: len(runes), Tainted: head.Tainted}
 	if end < len(runes) {
 		out.Next = end
 	}
@@ -162,9 +167,12 @@ func inside(name string) (string, error) {
 	clean := strings.TrimPrefix(name, "./")
 	switch {
 	case clean == "":
-		return "", fault.New(fault.InvalidArgument, "no file is named", "name one of the skill's files; load_skills lists them")
-	case !filepath.IsLocal(clean), path.Clean(clean) != clean, strings.ContainsAny(clean, "\\\x00"), !utf8.ValidString(clean):
-		return "", fault.New(fault.OutOfScope, fmt.Sprintf("%q leads out of the skill", clip(name)), "use a path as load_skills lists it, such as reference/limits.md")
+		return "", fault.New(fault.InvalidArgument, "no file is named",
+			"name one of the skill's files; load_skills lists them")
+	case !filepath.IsLocal(clean), path.Clean(clean) != clean, strings.ContainsAny(clean, "\\\x00"),
+		!utf8.ValidString(clean):
+		return "", fault.New(fault.OutOfScope, fmt.Sprintf("%q leads out of the skill", clip(name)),
+			"use a path as load_skills lists it, such as reference/limits.md")
 	}
 	return clean, nil
 }
@@ -225,7 +233,8 @@ func (l *Library) Copy(ctx context.Context, a agent.Actor, name string) (out Cop
 		return out, err
 	}
 	if head.Status != skill.Active && head.Status != skill.Stale {
-		return out, fault.New(fault.Protected, fmt.Sprintf("skill %q is %s", head.Name, head.Status), "only a skill in force is run; a person decides about it")
+		return out, fault.New(fault.Protected, fmt.Sprintf("skill %q is %s", head.Name, head.Status),
+			"only a skill in force is run; a person decides about it")
 	}
 	files, err := l.Files(ctx, v)
 	if err != nil {
@@ -233,5 +242,6 @@ func (l *Library) Copy(ctx context.Context, a agent.Actor, name string) (out Cop
 	}
 	markdown := skill.Compose(v.Name, v.Description, []byte(v.Body), skill.RenderOptions{NameStyle: l.NameStyle})
 	l.countRead(ctx, a, head, v)
-	return Copied{Name: head.Name, Version: v.Number, Files: slices.Concat([]skill.File{{Path: "SKILL.md", Content: string(markdown)}}, files)}, nil
+	return Copied{Name: head.Name, Version: v.Number,
+		Files: slices.Concat([]skill.File{{Path: "SKILL.md", Content: string(markdown)}}, files)}, nil
 }

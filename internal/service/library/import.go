@@ -24,13 +24,16 @@ type Imported struct {
 // Import takes a package that somebody made elsewhere. Its bytes are kept as
 // they are. A new skill is a candidate until it is approved, and so is a change
 // of one that is there; trusted makes both at once.
-func (l *Library) Import(ctx context.Context, ws int64, archive []byte, origin string, trusted bool) (out Imported, err error) {
+func (l *Library) Import(ctx context.Context, ws int64, archive []byte, origin string, trusted bool) (out Imported,
+	err error) {
 	u, err := skill.Unpack(archive)
 	if err != nil {
 		return out, err
 	}
-	v := skill.Version{Name: skill.Canonical(u.Document.Name), DisplayName: u.Document.Name, Description: u.Document.Description, Body: string(skill.RenderBody(u.Document)), Lang: lang.Detect(u.Markdown),
-		Files: u.Files, Op: skill.OpUpdate, ContentSHA: skill.ContentHash(u.Document, u.Files), Origin: origin, ChangeSummary: "imported", Violations: u.Notes}
+	v := skill.Version{Name: skill.Canonical(u.Document.Name), DisplayName: u.Document.Name,
+		Description: u.Document.Description, Body: string(skill.RenderBody(u.Document)), Lang: lang.Detect(u.Markdown),
+		Files: u.Files, Op: skill.OpUpdate, ContentSHA: skill.ContentHash(u.Document, u.Files), Origin: origin,
+		ChangeSummary: "imported", Violations: u.Notes}
 	v.Risk, v.Extra = riskOf(u), skill.Extras(u.Carried())
 	v.Packed(ws, archive, l.NameStyle)
 	if err := l.upload(ctx, ws, v, archive, []byte(u.Markdown)); err != nil {
@@ -51,7 +54,8 @@ func (l *Library) Import(ctx context.Context, ws int64, archive []byte, origin s
 			if err := tx.Packages().PublishPackage(ctx, v.PackageSHA); err != nil {
 				return err
 			}
-			id, err := tx.Versions().CreateSkill(ctx, v, status, search.NewDoc(search.KindSkill, 0, string(status), text), vector, l.Space)
+			id, err := tx.Versions().CreateSkill(ctx, v, status,
+				search.NewDoc(search.KindSkill, 0, string(status), text), vector, l.Space)
 			if err != nil {
 				return err
 			}
@@ -77,7 +81,8 @@ func riskOf(u skill.Unpacked) []string {
 }
 
 // importInto makes an upload a version, or a pending one, of a skill that is there.
-func (l *Library) importInto(ctx context.Context, tx Tx, id int64, v skill.Version, trusted bool, out *Imported) (err error) {
+func (l *Library) importInto(ctx context.Context, tx Tx, id int64, v skill.Version, trusted bool,
+	out *Imported) (err error) {
 	if out.Head, err = tx.Skills().SkillHead(ctx, id); err != nil {
 		return err
 	}
@@ -97,7 +102,9 @@ func (l *Library) importInto(ctx context.Context, tx Tx, id int64, v skill.Versi
 	if err := tx.Packages().PublishPackage(ctx, v.PackageSHA); err != nil { // collection must not take what waits
 		return err
 	}
-	out.Pending, err = tx.Pending().PutPending(ctx, Pending{Skill: id, Base: out.Head.Version, Version: v, Reason: "upload", Origin: v.Origin, Gist: l.gist(current, v)})
+	out.Pending, err = tx.Pending().PutPending(ctx,
+		Pending{Skill: id, Base: out.Head.Version, Version: v, Reason: "upload", Origin: v.Origin,
+			Gist: l.gist(current, v)})
 	return err
 }
 

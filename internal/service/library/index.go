@@ -79,7 +79,8 @@ func layOut(offered []Offered, lines []string) Index {
 		kept = append(kept, i)
 	}
 	slices.SortFunc(kept, func(a, b int) int {
-		return cmp.Or(strings.Compare(offered[a].Category, offered[b].Category), strings.Compare(offered[a].Name, offered[b].Name))
+		return cmp.Or(strings.Compare(offered[a].Category, offered[b].Category),
+			strings.Compare(offered[a].Name, offered[b].Name))
 	})
 	x := Index{Shown: len(kept), More: len(offered) - len(kept)}
 	category := ""

@@ -16,18 +16,23 @@ import (
 // force was accepted with is not found anew.
 func inspect(a agent.Actor, f facts, p *plan) error {
 	v := &p.version
-	report := guard.CheckSkill(map[string]string{"name": v.Name, "description": v.Description, "category": v.Category, "content": v.Body}, nil)
+	report := guard.CheckSkill(map[string]string{"name": v.Name, "description": v.Description, "category": v.Category,
+		"content": v.Body}, nil)
 	known := map[string]bool{}
 	for _, line := range f.current.Risk {
 		known[withoutLine(line)] = true
 	}
-	fresh := slices.DeleteFunc(slices.Clone(report.Findings), func(n guard.Finding) bool { return known[withoutLine(riskLine(n))] })
+	fresh := slices.DeleteFunc(slices.Clone(report.Findings), func(n guard.Finding) bool {
+		return known[withoutLine(riskLine(n))]
+	})
 	if err := (guard.Report{Findings: fresh, Secrets: report.Secrets}).Refusal(); err != nil {
 		return err
 	}
 	v.Risk = report.Risk
 	for _, line := range f.current.Risk { // of files, which no tool changes
-		if slices.ContainsFunc(packed(*v), func(file string) bool { return strings.Contains(line, " in "+file+", line ") }) {
+		if slices.ContainsFunc(packed(*v), func(file string) bool {
+			return strings.Contains(line, " in "+file+", line ")
+		}) {
 			v.Risk = append(v.Risk, line)
 		}
 	}

@@ -96,9 +96,10 @@ type Pending struct {
 	Reason       string        `json:"reason"`
 	Origin       string        `json:"origin"`
 	AbsorbedInto int64         `json:"absorbed_into,omitempty"` // of OpArchive and OpDelete
-	State        string        `json:"state"`                   // pending; or expired, which nobody can approve any more
-	CreatedAt    time.Time     `json:"created_at"`
-	ExpiresAt    time.Time     `json:"expires_at"`
+	// pending; or expired, which nobody can approve any more
+	State     string    `json:"state"`
+	CreatedAt time.Time `json:"created_at"`
+	ExpiresAt time.Time `json:"expires_at"`
 }
 
 // Use is one use of a skill. ID is the caller's: the same use counts once.

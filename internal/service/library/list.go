@@ -57,9 +57,12 @@ func (l *Library) List(ctx context.Context, ws int64, f Filter) (out Page, err e
 		limit = ListedAtOnce
 	}
 	if limit < 1 || limit > MostListed {
-		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("a page has 1 to %d skills, not %d", MostListed, f.Limit), "ask for less, and go on with the cursor")
+		return out, fault.New(fault.InvalidArgument,
+			fmt.Sprintf("a page has 1 to %d skills, not %d", MostListed, f.Limit),
+			"ask for less, and go on with the cursor")
 	}
-	listing := Listing{Statuses: f.Statuses, Category: f.Category, Holds: strings.TrimSpace(f.Holds), Max: limit + 1} // one more tells whether there is another page
+	// one more tells whether there is another page
+	listing := Listing{Statuses: f.Statuses, Category: f.Category, Holds: strings.TrimSpace(f.Holds), Max: limit + 1}
 	if len(listing.Statuses) == 0 {
 		listing.Statuses = []skill.Status{skill.Active, skill.Candidate, skill.DraftStatus}
 	}
@@ -95,7 +98,8 @@ func placeOf(cursor string) (p Place, err error) {
 		err = json.Unmarshal(raw, &p)
 	}
 	if err != nil || p.Name == "" || strings.ContainsRune(p.Category+p.Name, 0) {
-		return Place{}, fault.New(fault.InvalidArgument, "the cursor is none of ours", "send the next_cursor of the page before as it came, or none for the first page")
+		return Place{}, fault.New(fault.InvalidArgument, "the cursor is none of ours",
+			"send the next_cursor of the page before as it came, or none for the first page")
 	}
 	return p, nil
 }

@@ -33,7 +33,9 @@ func TestOfManyPatchesOnOneVersionOneWins(t *testing.T) {
 			for round, seen := 0, 1; round < 200; round++ {
 				actor := a
 				actor.Op = fmt.Sprintf("%d/%d/%d", a.Run, i, round)
-				out, err := b.Patch(t.Context(), actor, library.PatchArgs{Name: "deploy-web", OldString: steps[i], NewString: steps[i] + ", done", ExpectedVersion: seen})
+				out, err := b.Patch(t.Context(), actor,
+					library.PatchArgs{Name: "deploy-web", OldString: steps[i], NewString: steps[i] + ", done",
+						ExpectedVersion: seen})
 				if err == nil {
 					versions[i] = append(versions[i], out.Version)
 					return
@@ -130,10 +132,11 @@ func TestACallWhoseAnswerWasLostIsDoneOnce(t *testing.T) {
 		version float64
 		history int
 	}{
-		"a creation": {"skill_save", deploy(with("name", "bake-bread"), with("description", "Bakes bread"), with("content", body("Knead"))), "created", 1, 2},
-		"an update":  {"skill_save", deploy(with("description", "Releases the web service")), "updated", 2, 2},
-		"a patch":    {"skill_patch", patchOf("Build", "Make"), "patched", 2, 2},
-		"a delete":   {"skill_delete", object{"name": "deploy-web"}, "deleted", 0, 1},
+		"a creation": {"skill_save", deploy(with("name", "bake-bread"), with("description", "Bakes bread"),
+			with("content", body("Knead"))), "created", 1, 2},
+		"an update": {"skill_save", deploy(with("description", "Releases the web service")), "updated", 2, 2},
+		"a patch":   {"skill_patch", patchOf("Build", "Make"), "patched", 2, 2},
+		"a delete":  {"skill_delete", object{"name": "deploy-web"}, "deleted", 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -148,7 +151,8 @@ func TestACallWhoseAnswerWasLostIsDoneOnce(t *testing.T) {
 			}
 			first := b.call(a, c.tool, c.args)
 			again := b.call(a, c.tool, c.args)
-			if first["action"] != c.action || c.version != 0 && first["version"] != c.version || fmt.Sprint(first) != fmt.Sprint(again) {
+			if first["action"] != c.action || c.version != 0 && first["version"] != c.version ||
+				fmt.Sprint(first) != fmt.Sprint(again) {
 				t.Errorf("again: %v, then %v", first, again)
 			}
 			if n := b.number("select count(*) from skill_versions"); n != c.history {
@@ -187,7 +191,9 @@ func TestAnotherWorkspaceSeesNothingOfASkill(t *testing.T) {
 	b.does(a, "skill_patch", patchOf("Build", "Make"), "patched", 2) // of the same name, and its own
 	b.does(a, "skill_delete", object{"name": "deploy-web"}, "deleted", 0)
 	b.ws = mine
-	if got := b.call(b.as(agent.OriginUser), "skill_view", object{"name": "deploy-web"}); got["description"] != "Deploys the web service step by step" || got["version"] != 1.0 || !strings.Contains(got["content"].(string), "1. Build the image") {
+	if got := b.call(b.as(agent.OriginUser), "skill_view", object{"name": "deploy-web"}); got["description"] !=
+		"Deploys the web service step by step" || got["version"] != 1.0 ||
+		!strings.Contains(got["content"].(string), "1. Build the image") {
 		t.Errorf("now it is %v", got)
 	}
 }

@@ -10,7 +10,8 @@ import (
 
 // Package reads the zip of a version, 0 for the head. In another name style
 // than it was made in, it is packed anew.
-func (l *Library) Package(ctx context.Context, ws, id int64, number int, style string) (name string, archive []byte, v skill.Version, err error) {
+func (l *Library) Package(ctx context.Context, ws, id int64, number int, style string) (name string, archive []byte,
+	v skill.Version, err error) {
 	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
 		head, err := tx.Skills().SkillHead(ctx, id)
 		if err != nil {

@@ -40,9 +40,12 @@ type PatchOutcome struct {
 // Patch replaces a quoted text in a skill.
 func (l *Library) Patch(ctx context.Context, a agent.Actor, in PatchArgs) (PatchOutcome, error) {
 	if in.Field != "" && in.Field != FieldContent && in.Field != FieldDescription {
-		return PatchOutcome{}, fault.New(fault.InvalidArgument, fmt.Sprintf("field %q is neither content nor description", clip(in.Field)), "")
+		return PatchOutcome{}, fault.New(fault.InvalidArgument,
+			fmt.Sprintf("field %q is neither content nor description", clip(in.Field)), "")
 	}
-	w, err := l.write(ctx, a, intent{name: in.Name, args: in, plan: func(f facts) (plan, error) { return l.planPatch(ctx, a, in, f) }})
+	w, err := l.write(ctx, a, intent{name: in.Name, args: in, plan: func(f facts) (plan, error) {
+		return l.planPatch(ctx, a, in, f)
+	}})
 	if err != nil {
 		return PatchOutcome{}, err
 	}
@@ -50,7 +53,8 @@ func (l *Library) Patch(ctx context.Context, a agent.Actor, in PatchArgs) (Patch
 	if lines == nil {
 		lines = []int{}
 	}
-	return PatchOutcome{Action: w.Action, Name: w.Name, Version: w.Version, Replacements: w.Edit.Replacements, Strategy: w.Edit.Strategy, Lines: lines, Warnings: list(w.Notes), PendingID: w.Pending}, nil
+	return PatchOutcome{Action: w.Action, Name: w.Name, Version: w.Version, Replacements: w.Edit.Replacements,
+		Strategy: w.Edit.Strategy, Lines: lines, Warnings: list(w.Notes), PendingID: w.Pending}, nil
 }
 
 func (l *Library) planPatch(ctx context.Context, a agent.Actor, in PatchArgs, f facts) (plan, error) {
@@ -59,7 +63,8 @@ func (l *Library) planPatch(ctx context.Context, a agent.Actor, in PatchArgs, f 
 		return p, l.unknownNow(ctx, a.Workspace, in.Name)
 	}
 	if f.head.Status == skill.Archived {
-		return p, fault.New(fault.NotFound, fmt.Sprintf("skill %q is archived", f.head.Name), "ask the user to restore it (`cairn skills restore "+f.head.Name+"`)")
+		return p, fault.New(fault.NotFound, fmt.Sprintf("skill %q is archived", f.head.Name),
+			"ask the user to restore it (`cairn skills restore "+f.head.Name+"`)")
 	}
 	if err := permitted(a, f, in.ExpectedVersion); err != nil { // a text that the run may not know needs no excerpts
 		return p, err
@@ -87,7 +92,8 @@ func (l *Library) planPatch(ctx context.Context, a agent.Actor, in PatchArgs, f 
 		return p, nil
 	}
 	if patched.Strategy != skill.Exact {
-		p.notes = append(p.notes, fmt.Sprintf("the old text was found in the form %q, not exactly: see that the change is as meant", patched.Strategy))
+		p.notes = append(p.notes, fmt.Sprintf(
+			"the old text was found in the form %q, not exactly: see that the change is as meant", patched.Strategy))
 	}
 	p.version = next(a, f, f.head.Name, description, f.current.Category, content)
 	p.version.Op = skill.OpPatch

@@ -61,7 +61,8 @@ func (l *Library) ApproveChange(ctx context.Context, ws, pending int64) (head sk
 		}
 		joined = &v
 	}
-	return head, fault.New(fault.Unavailable, fmt.Sprintf("skill %q is being changed by many at once", head.Name), "approve the change again")
+	return head, fault.New(fault.Unavailable, fmt.Sprintf("skill %q is being changed by many at once", head.Name),
+		"approve the change again")
 }
 
 // joined is a pending change on top of the head. One that cannot be is noted as
@@ -91,7 +92,8 @@ func (l *Library) joined(ctx context.Context, ws int64, p Pending, head skill.He
 func (l *Library) carryOut(ctx context.Context, tx Tx, head skill.Head, p Pending) (skill.Head, error) {
 	switch p.Op {
 	case OpDelete:
-		_, err := tx.Deleted().DeleteSkill(ctx, head.ID, p.AbsorbedInto, 0) // until when it can be taken back is nobody's answer
+		// until when it can be taken back is nobody's answer
+		_, err := tx.Deleted().DeleteSkill(ctx, head.ID, p.AbsorbedInto, 0)
 		return head, err
 	case OpArchive:
 		return shelve(ctx, tx, head, p.AbsorbedInto)

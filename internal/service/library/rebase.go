@@ -49,7 +49,9 @@ func rebase(base, now, wanted skill.Version) (skill.Version, error) {
 	}
 	out.Description = three("description", base.Description, now.Description, wanted.Description)
 	out.Category = three("category", base.Category, now.Category, wanted.Category)
-	switch same := func(a, b skill.Version) bool { return slices.Equal(a.Files, b.Files) && slices.Equal(a.Extra, b.Extra) }; {
+	switch same := func(a, b skill.Version) bool {
+		return slices.Equal(a.Files, b.Files) && slices.Equal(a.Extra, b.Extra)
+	}; {
 	case same(wanted, base):
 		out.Files, out.Extra = now.Files, now.Extra
 	case !same(now, base):
@@ -62,7 +64,8 @@ func rebase(base, now, wanted skill.Version) (skill.Version, error) {
 		clash = "content"
 	}
 	if clash != "" {
-		return out, fault.New(fault.VersionConflict, fmt.Sprintf("the change was made on version %d, and its %s has been changed since", base.Number, clash),
+		return out, fault.New(fault.VersionConflict,
+			fmt.Sprintf("the change was made on version %d, and its %s has been changed since", base.Number, clash),
 			"reject it, and have it proposed again on the version in force").With("current_version", now.Number)
 	}
 	body, err := udiff.Apply(base.Body, edits)

@@ -39,8 +39,10 @@ type VersionRepository interface {
 	SkillCount(ctx context.Context) (int, error)
 	Version(ctx context.Context, id int64, number int) (skill.Version, error)
 	Versions(ctx context.Context, id int64, max int) ([]VersionInfo, error)
-	CreateSkill(ctx context.Context, v skill.Version, status skill.Status, d search.Doc, vector []float32, space int16) (int64, error)
-	AdvanceSkill(ctx context.Context, id int64, base int, v skill.Version, d search.Doc, vector []float32, space int16) (number int, err error)
+	CreateSkill(ctx context.Context, v skill.Version, status skill.Status, d search.Doc, vector []float32,
+		space int16) (int64, error)
+	AdvanceSkill(ctx context.Context, id int64, base int, v skill.Version, d search.Doc, vector []float32,
+		space int16) (number int, err error)
 	PruneVersions(ctx context.Context, id int64, keep int) error
 }
 

@@ -73,7 +73,9 @@ func (l *Library) Save(ctx context.Context, a agent.Actor, in SaveArgs) (Saved, 
 	if err != nil {
 		return Saved{}, err
 	}
-	w, err := l.write(ctx, a, intent{name: in.Name, args: in, plan: func(f facts) (plan, error) { return l.planSave(a, in, text, f) }})
+	w, err := l.write(ctx, a, intent{name: in.Name, args: in, plan: func(f facts) (plan, error) {
+		return l.planSave(a, in, text, f)
+	}})
 	if err != nil {
 		return Saved{}, err
 	}
@@ -91,12 +93,15 @@ func (in SaveArgs) checked(a agent.Actor) (t text, err error) {
 		return t, err
 	}
 	if c := in.Category.Text; c != "" && skill.Canonical(c) != c {
-		return t, fault.New(fault.InvalidArgument, fmt.Sprintf("category %q is not made of lower-case words joined by hyphens", clip(c)), fmt.Sprintf("use %q", skill.Canonical(c))).With("suggestion", skill.Canonical(c))
+		return t, fault.New(fault.InvalidArgument,
+			fmt.Sprintf("category %q is not made of lower-case words joined by hyphens", clip(c)),
+			fmt.Sprintf("use %q", skill.Canonical(c))).With("suggestion", skill.Canonical(c))
 	}
 	switch in.Mode {
 	case "", Upsert, CreateOnly, UpdateOnly:
 	default:
-		return t, fault.New(fault.InvalidArgument, fmt.Sprintf("mode %q is none of upsert, create, update", clip(in.Mode)), "")
+		return t, fault.New(fault.InvalidArgument,
+			fmt.Sprintf("mode %q is none of upsert, create, update", clip(in.Mode)), "")
 	}
 	if t.description, err = checkDescription(in.Description); err != nil {
 		return t, err
@@ -116,10 +121,13 @@ func checkDescription(given string) (string, error) {
 	d := strings.TrimSpace(norm.NFC.String(given))
 	n := utf8.RuneCountInString(d)
 	if n < 1 || n > MaxDescription {
-		return "", fault.New(fault.InvalidArgument, fmt.Sprintf("the description has %d characters, 1–%d are allowed", n, MaxDescription), "say in one line when the skill helps").With("size", n).With("limit", MaxDescription)
+		return "", fault.New(fault.InvalidArgument,
+			fmt.Sprintf("the description has %d characters, 1–%d are allowed", n, MaxDescription),
+			"say in one line when the skill helps").With("size", n).With("limit", MaxDescription)
 	}
 	if !utf8.ValidString(d) || strings.ContainsFunc(d, unicode.IsControl) {
-		return "", fault.New(fault.InvalidArgument, "the description is not one line of plain text", "send one line without line breaks and control characters")
+		return "", fault.New(fault.InvalidArgument, "the description is not one line of plain text",
+			"send one line without line breaks and control characters")
 	}
 	return d, nil
 }
@@ -128,14 +136,16 @@ func checkDescription(given string) (string, error) {
 func checkLength(a agent.Actor, content string) error {
 	n := utf8.RuneCountInString(content)
 	if a.Origin.Autonomous() && n > skill.MaxAutonomousContent {
-		return fault.New(fault.TooLarge, fmt.Sprintf("the content has %d characters, %d are allowed here", n, skill.MaxAutonomousContent), "keep to what the procedure needs").
+		return fault.New(fault.TooLarge, fmt.Sprintf("the content has %d characters, %d are allowed here", n,
+			skill.MaxAutonomousContent), "keep to what the procedure needs").
 			With("size", n).With("limit", skill.MaxAutonomousContent)
 	}
 	return nil
 }
 
 func (l *Library) planSave(a agent.Actor, in SaveArgs, t text, f facts) (plan, error) {
-	p := plan{action: Updated, notes: t.notes, expected: in.ExpectedVersion, similar: in.AllowSimilar && !a.Origin.Autonomous()}
+	p := plan{action: Updated, notes: t.notes, expected: in.ExpectedVersion,
+		similar: in.AllowSimilar && !a.Origin.Autonomous()}
 	if err := in.fits(f); err != nil {
 		return p, err
 	}
@@ -168,12 +178,16 @@ func (l *Library) planSave(a agent.Actor, in SaveArgs, t text, f facts) (plan, e
 func (in SaveArgs) fits(f facts) error {
 	switch {
 	case !f.found && (in.Mode == UpdateOnly || in.ExpectedVersion != 0):
-		return fault.New(fault.NotFound, fmt.Sprintf("there is no skill %q", in.Name), "leave mode and expected_version out to create it")
+		return fault.New(fault.NotFound, fmt.Sprintf("there is no skill %q", in.Name),
+			"leave mode and expected_version out to create it")
 	case f.found && f.head.Status == skill.Archived:
-		return fault.New(fault.AlreadyExists, fmt.Sprintf("an archived skill of the name %q exists: restore it?", in.Name), "ask the user to restore it (`cairn skills restore "+in.Name+"`), or choose another name").
+		return fault.New(fault.AlreadyExists,
+			fmt.Sprintf("an archived skill of the name %q exists: restore it?", in.Name),
+			"ask the user to restore it (`cairn skills restore "+in.Name+"`), or choose another name").
 			With("state", f.head.Status).With("version", f.head.Version)
 	case f.found && in.Mode == CreateOnly:
-		return fault.New(fault.AlreadyExists, fmt.Sprintf("skill %q exists in version %d", in.Name, f.head.Version), "view it with skill_view, then change it with skill_patch").
+		return fault.New(fault.AlreadyExists, fmt.Sprintf("skill %q exists in version %d", in.Name, f.head.Version),
+			"view it with skill_view, then change it with skill_patch").
 			With("state", f.head.Status).With("version", f.head.Version)
 	}
 	return nil
@@ -189,7 +203,8 @@ func checkShape(f facts, content string) ([]string, error) {
 	if _, was := skill.CheckShape(f.current.Body); was == nil {
 		return nil, err
 	}
-	if strings.TrimSpace(content) == "" || skill.ParseBody(f.current.Body).Procedure != "" && skill.ParseBody(content).Procedure == "" {
+	if strings.TrimSpace(content) == "" || skill.ParseBody(f.current.Body).Procedure != "" &&
+		skill.ParseBody(content).Procedure == "" {
 		return nil, err
 	}
 	return nil, nil
@@ -197,10 +212,13 @@ func checkShape(f facts, content string) ([]string, error) {
 
 // next is the version that a writer wants on top of the one in force.
 func next(a agent.Actor, f facts, name, description, category, body string) skill.Version {
-	v := skill.Version{SkillID: f.head.ID, Name: name, DisplayName: name, Description: description, Category: category, Body: body, Lang: lang.Detect(body),
-		Origin: string(a.Origin), Run: a.Run, Tainted: a.Tainted && a.Origin != agent.OriginUser, Number: f.head.Version + 1, Base: f.head.Version}
+	v := skill.Version{SkillID: f.head.ID, Name: name, DisplayName: name, Description: description, Category: category,
+		Body: body, Lang: lang.Detect(body),
+		Origin: string(a.Origin), Run: a.Run, Tainted: a.Tainted && a.Origin != agent.OriginUser,
+		Number: f.head.Version + 1, Base: f.head.Version}
 	if f.found {
-		v.Name, v.DisplayName, v.Files, v.Extra, v.Degraded = f.head.Name, f.current.DisplayName, f.current.Files, f.current.Extra, f.current.Degraded
+		v.Name, v.DisplayName, v.Files, v.Extra, v.Degraded = f.head.Name, f.current.DisplayName, f.current.Files,
+			f.current.Extra, f.current.Degraded
 	}
 	if a.Conversation != 0 {
 		v.Sources = []skill.Source{{Conversation: a.Conversation, From: a.FromSeq, To: a.ToSeq}}

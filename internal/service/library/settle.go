@@ -20,7 +20,8 @@ type indexed struct {
 }
 
 // settle writes what was decided, in the transaction of the operation.
-func (l *Library) settle(ctx context.Context, tx Tx, a agent.Actor, s Settings, f facts, p plan, d decision, x indexed) (out Written, err error) {
+func (l *Library) settle(ctx context.Context, tx Tx, a agent.Actor, s Settings, f facts, p plan, d decision,
+	x indexed) (out Written, err error) {
 	now, err := readFacts(ctx, tx, a, p.version.Name)
 	if err != nil {
 		return out, err
@@ -51,13 +52,15 @@ func (l *Library) settle(ctx context.Context, tx Tx, a agent.Actor, s Settings, 
 }
 
 // settleNew makes a skill, a candidate when it has to wait.
-func (l *Library) settleNew(ctx context.Context, tx Tx, a agent.Actor, s Settings, p plan, d decision, x indexed, out *Written) error {
+func (l *Library) settleNew(ctx context.Context, tx Tx, a agent.Actor, s Settings, p plan, d decision, x indexed,
+	out *Written) error {
 	n, err := tx.Versions().SkillCount(ctx)
 	if err != nil {
 		return err
 	}
 	if n >= s.MaxSkills {
-		return fault.New(fault.QuotaExceeded, fmt.Sprintf("there are %d skills, at most %d are kept", n, s.MaxSkills), "patch a skill that is there, or archive one that nobody uses")
+		return fault.New(fault.QuotaExceeded, fmt.Sprintf("there are %d skills, at most %d are kept", n, s.MaxSkills),
+			"patch a skill that is there, or archive one that nobody uses")
 	}
 	if !p.similar {
 		near, err := l.near(ctx, tx, p.version, x.meant)
@@ -79,7 +82,8 @@ func (l *Library) settleNew(ctx context.Context, tx Tx, a agent.Actor, s Setting
 		status = skill.Candidate
 		out.Action, out.Notes = Staged, append(out.Notes, "it is a candidate until a person approves it: "+d.reason)
 	}
-	id, err := tx.Versions().CreateSkill(ctx, p.version, status, search.NewDoc(search.KindSkill, 0, string(status), x.text), x.vector, l.Space)
+	id, err := tx.Versions().CreateSkill(ctx, p.version, status,
+		search.NewDoc(search.KindSkill, 0, string(status), x.text), x.vector, l.Space)
 	if err != nil {
 		return err
 	}
@@ -97,7 +101,9 @@ func (l *Library) settlePending(ctx context.Context, tx Tx, f facts, p plan, d d
 		return err
 	}
 	out.Action, out.Version = Staged, f.head.Version
-	out.Pending, err = tx.Pending().PutPending(ctx, Pending{Skill: f.head.ID, Base: f.head.Version, Version: p.version, Reason: d.reason, Origin: p.version.Origin, Gist: l.gist(f.current, p.version)})
+	out.Pending, err = tx.Pending().PutPending(ctx,
+		Pending{Skill: f.head.ID, Base: f.head.Version, Version: p.version, Reason: d.reason, Origin: p.version.Origin,
+			Gist: l.gist(f.current, p.version)})
 	return err
 }
 

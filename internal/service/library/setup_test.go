@@ -73,7 +73,8 @@ func setup(t *testing.T, change ...func(*library.Settings)) *bundle {
 func (b *bundle) as(o agent.Origin) agent.Actor {
 	b.t.Helper()
 	a := agent.Actor{Workspace: b.ws.ID, Origin: o}
-	err := b.admin.QueryRow(b.t.Context(), `insert into runs (workspace_id, kind, business_key, args_sha, spec, workflow_id)
+	err := b.admin.QueryRow(b.t.Context(),
+		`insert into runs (workspace_id, kind, business_key, args_sha, spec, workflow_id)
 values ($1, 'distill', gen_random_uuid()::text, sha256('x'), '{}', 'w') returning id`, b.ws.ID).Scan(&a.Run)
 	testkit.Must(b.t, err)
 	return a
@@ -141,7 +142,8 @@ func body(steps ...string) string {
 
 // deploy are the arguments of a save.
 func deploy(change ...func(object)) object {
-	args := object{"name": "deploy-web", "description": "Deploys the web service step by step", "content": body("Build the image", "Roll it out", "Watch the error rate")}
+	args := object{"name": "deploy-web", "description": "Deploys the web service step by step",
+		"content": body("Build the image", "Roll it out", "Watch the error rate")}
 	for _, f := range change {
 		f(args)
 	}
@@ -154,7 +156,8 @@ func with(key string, value any) func(object) { return func(o object) { o[key] =
 func (b *bundle) column(sql string, args ...any) string {
 	b.t.Helper()
 	var out *string
-	testkit.Must(b.t, b.admin.QueryRow(b.t.Context(), "select string_agg(x, ',') from ("+sql+") q(x)", args...).Scan(&out))
+	testkit.Must(b.t, b.admin.QueryRow(b.t.Context(), "select string_agg(x, ',') from ("+sql+") q(x)", args...).
+		Scan(&out))
 	if out == nil {
 		return ""
 	}

@@ -69,7 +69,9 @@ func (l *Library) meant(ctx context.Context, ws int64, v skill.Version, vector [
 	}
 	var heads []skill.Head
 	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
-		hits, err := tx.Skills().Search(ctx, search.Query{Kind: search.KindSkill, States: []string{string(skill.Active), string(skill.Candidate), string(skill.Stale)}, Vector: vector, Space: l.Space, Limit: 2 * maxNamed})
+		hits, err := tx.Skills().Search(ctx, search.Query{Kind: search.KindSkill,
+			States: []string{string(skill.Active), string(skill.Candidate), string(skill.Stale)}, Vector: vector,
+			Space: l.Space, Limit: 2 * maxNamed})
 		if err != nil {
 			return err
 		}
@@ -106,7 +108,8 @@ func (l *Library) meant(ctx context.Context, ws int64, v skill.Version, vector [
 }
 
 func duplicate(name string, near []Similar) error {
-	return fault.New(fault.DuplicateSuspect, fmt.Sprintf("%q would repeat skill %q", name, near[0].Name), fmt.Sprintf("view %q with skill_view and patch that one instead", near[0].Name)).
+	return fault.New(fault.DuplicateSuspect, fmt.Sprintf("%q would repeat skill %q", name, near[0].Name),
+		fmt.Sprintf("view %q with skill_view and patch that one instead", near[0].Name)).
 		With("similar", near)
 }
 
@@ -116,10 +119,12 @@ func (l *Library) unknown(ctx context.Context, tx Tx, name string) error {
 	if err != nil {
 		return err
 	}
-	e := fault.New(fault.NotFound, fmt.Sprintf("there is no skill %q", clip(name)), "the index in your prompt is a snapshot that may be half an hour old; call skill_list")
+	e := fault.New(fault.NotFound, fmt.Sprintf("there is no skill %q", clip(name)),
+		"the index in your prompt is a snapshot that may be half an hour old; call skill_list")
 	if near := nearest(skill.Canonical(name), all); len(near) > 0 {
 		e = e.With("nearest", near)
-		e.Hint = "did you mean " + strings.Join(near, ", ") + "? Otherwise call skill_list: the index in your prompt is a snapshot that may be half an hour old"
+		e.Hint = "did you mean " + strings.Join(near, ", ") +
+			"? Otherwise call skill_list: the index in your prompt is a snapshot that may be half an hour old"
 	}
 	return e
 }
@@ -137,11 +142,14 @@ func nearest(name string, all []skill.Head) []string {
 	}
 	var near []scored
 	for _, h := range all {
-		if s := max(skill.NameSimilarity(name, h.Name), pairs(name, h.Name)); s >= minNearest && h.Status != skill.Archived {
+		if s := max(skill.NameSimilarity(name, h.Name), pairs(name, h.Name)); s >= minNearest &&
+			h.Status != skill.Archived {
 			near = append(near, scored{h.Name, s})
 		}
 	}
-	slices.SortFunc(near, func(a, b scored) int { return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.name, b.name)) })
+	slices.SortFunc(near, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.name, b.name))
+	})
 	var out []string
 	for _, n := range near[:min(len(near), maxNamed)] {
 		out = append(out, n.name)

@@ -46,8 +46,10 @@ func (l *Library) View(ctx context.Context, a agent.Actor, in ViewArgs) (out Vie
 	if err != nil {
 		return out, err
 	}
-	out = Viewed{Name: head.Name, Description: v.Description, Category: category(v.Category), Version: v.Number, Content: v.Body, State: string(head.Status), Pinned: head.Pinned,
-		Managed: head.Managed, Tainted: head.Tainted, Origin: head.Origin, TimesUsed: head.Uses, UpdatedAt: head.UpdatedAt, Files: paths(v)}
+	out = Viewed{Name: head.Name, Description: v.Description, Category: category(v.Category), Version: v.Number,
+		Content: v.Body, State: string(head.Status), Pinned: head.Pinned,
+		Managed: head.Managed, Tainted: head.Tainted, Origin: head.Origin, TimesUsed: head.Uses,
+		UpdatedAt: head.UpdatedAt, Files: paths(v)}
 	if err := out.narrow(in.Section, v); err != nil {
 		return out, err
 	}
@@ -60,7 +62,8 @@ func (l *Library) View(ctx context.Context, a agent.Actor, in ViewArgs) (out Vie
 
 // read finds a version of a skill, 0 for the one in force. Who has read a part
 // may not replace the whole: only a whole one is noted as seen by the run.
-func (l *Library) read(ctx context.Context, a agent.Actor, name string, number int, whole bool) (head skill.Head, v skill.Version, err error) {
+func (l *Library) read(ctx context.Context, a agent.Actor, name string, number int, whole bool) (head skill.Head,
+	v skill.Version, err error) {
 	err = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		head, err = Head(ctx, tx, 0, name)
 		if fault.CodeOf(err) == fault.NotFound {
@@ -117,7 +120,8 @@ func (o *Viewed) narrow(section string, v skill.Version) error {
 			there = append(there, Sections[i])
 		}
 	}
-	return fault.New(fault.NotFound, fmt.Sprintf("skill %q has no section %q", v.Name, clip(section)), "it has "+strings.Join(there, ", ")+"; leave section out to read all of it")
+	return fault.New(fault.NotFound, fmt.Sprintf("skill %q has no section %q", v.Name, clip(section)),
+		"it has "+strings.Join(there, ", ")+"; leave section out to read all of it")
 }
 
 // defuse puts a notice in the place of texts that would attack their reader,
@@ -127,7 +131,8 @@ func (l *Library) defuse(ctx context.Context, ws int64, head skill.Head, v skill
 	content, worse := sanitised(head.ID, out.Content, v.Risk)
 	out.Description, out.Content = description, content
 	if (bad || worse) && v.Number == head.Version {
-		if h, err := l.quarantine(ctx, ws, head.ID); err == nil { // the notice stands whether or not this could be written
+		// the notice stands whether or not this could be written
+		if h, err := l.quarantine(ctx, ws, head.ID); err == nil {
 			out.State = string(h.Status)
 		}
 	}
@@ -152,7 +157,8 @@ func (l *Library) countUse(ctx context.Context, a agent.Actor, head skill.Head) 
 		return
 	}
 	_ = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		if err := tx.States().Use(ctx, Use{Skill: head.ID, ID: id, Version: head.Version}); err != nil || head.Status != skill.Stale {
+		if err := tx.States().Use(ctx, Use{Skill: head.ID, ID: id, Version: head.Version}); err != nil ||
+			head.Status != skill.Stale {
 			return err
 		}
 		return tx.States().SetStatus(ctx, head.ID, skill.Stale, skill.Active)

@@ -85,7 +85,8 @@ func (l *Library) write(ctx context.Context, a agent.Actor, in intent) (Written,
 			return out, err
 		}
 	}
-	return Written{}, fault.New(fault.Unavailable, fmt.Sprintf("skill %q is being changed by many at once", in.name), "send the change again")
+	return Written{}, fault.New(fault.Unavailable, fmt.Sprintf("skill %q is being changed by many at once", in.name),
+		"send the change again")
 }
 
 func (l *Library) round(ctx context.Context, a agent.Actor, s Settings, in intent) (out Written, err error) {
@@ -101,7 +102,8 @@ func (l *Library) round(ctx context.Context, a agent.Actor, s Settings, in inten
 		return out, err
 	}
 	if p.action == Unchanged || p.action == Noop {
-		return l.logOnly(ctx, a, in, Written{Action: p.action, Name: f.head.Name, Version: f.head.Version, Notes: p.notes, Edit: p.edit})
+		return l.logOnly(ctx, a, in, Written{Action: p.action, Name: f.head.Name, Version: f.head.Version,
+			Notes: p.notes, Edit: p.edit})
 	}
 	d, err := decide(a, s, f, p)
 	if err != nil {
@@ -175,5 +177,6 @@ func readFacts(ctx context.Context, tx Tx, a agent.Actor, name string) (f facts,
 // hold tells whether what a write was decided on is still so.
 func (f facts) hold(now facts) bool {
 	a, b := f.head, now.head
-	return f.found == now.found && a.ID == b.ID && a.Version == b.Version && a.Status == b.Status && a.Pinned == b.Pinned && a.Managed == b.Managed
+	return f.found == now.found && a.ID == b.ID && a.Version == b.Version && a.Status == b.Status &&
+		a.Pinned == b.Pinned && a.Managed == b.Managed
 }

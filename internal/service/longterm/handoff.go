@@ -63,8 +63,10 @@ func (l *Service) HandOff(ctx context.Context, a agent.Actor, in HandOffArgs) (o
 }
 
 func (g *writing) task(ctx context.Context, in HandOffArgs, one NewTask) (memory.Task, error) {
-	if one.Type == memory.Guideline && !in.Tools || one.Type == memory.Identity && !in.Identity || !slices.Contains(memory.HandOffTypes, one.Type) {
-		return memory.Task{}, fault.New(fault.OutOfScope, fmt.Sprintf("nobody looks after %s memories here", one.Type), "hand off pairs of the list only")
+	if one.Type == memory.Guideline && !in.Tools || one.Type == memory.Identity && !in.Identity ||
+		!slices.Contains(memory.HandOffTypes, one.Type) {
+		return memory.Task{}, fault.New(fault.OutOfScope, fmt.Sprintf("nobody looks after %s memories here", one.Type),
+			"hand off pairs of the list only")
 	}
 	if t, fixed := memory.FixedTarget(one.Type); fixed { // whatever a model calls it
 		return memory.Task{Type: t.Type, Target: t.Display}, nil
@@ -87,7 +89,8 @@ func (g *writing) task(ctx context.Context, in HandOffArgs, one NewTask) (memory
 func (g *writing) among(ctx context.Context, t memory.Target, only []memory.Task) error {
 	allowed, err := g.targets(ctx, only)
 	if err == nil && !slices.ContainsFunc(allowed, func(a memory.Target) bool { return a.Scope() == t.Scope() }) {
-		err = fault.New(fault.OutOfScope, fmt.Sprintf("this request is not about %s", t.Display), "hand off pairs of the list only")
+		err = fault.New(fault.OutOfScope, fmt.Sprintf("this request is not about %s", t.Display),
+			"hand off pairs of the list only")
 	}
 	return err
 }

@@ -38,7 +38,8 @@ func (l *Service) ReadIdentity(ctx context.Context, a agent.Actor) (out memory.I
 }
 
 // IdentityHistory lists the versions, the latest first. It is for people.
-func (l *Service) IdentityHistory(ctx context.Context, a agent.Actor, max int) (out []memory.IdentityVersion, err error) {
+func (l *Service) IdentityHistory(ctx context.Context, a agent.Actor, max int) (out []memory.IdentityVersion,
+	err error) {
 	if err := memorywrite.RequirePerson(a, "the identity's history"); err != nil {
 		return nil, err
 	}
@@ -57,17 +58,18 @@ func (l *Service) UpdateIdentity(ctx context.Context, a agent.Actor, in Identity
 	if refused == nil {
 		refused = mayIdentity(a, content)
 	}
-	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "update_identity_memory", in, func(ctx context.Context, tx Tx) (IdentityWritten, error) {
-		if refused != nil {
-			return IdentityWritten{}, refused
-		}
-		g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space)}
-		g.w.Author = a.Subject.Author
-		if err := g.fenced(ctx); err != nil {
-			return IdentityWritten{}, err
-		}
-		return g.setIdentity(ctx, content, "replace", in.Expected)
-	})
+	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "update_identity_memory", in,
+		func(ctx context.Context, tx Tx) (IdentityWritten, error) {
+			if refused != nil {
+				return IdentityWritten{}, refused
+			}
+			g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space)}
+			g.w.Author = a.Subject.Author
+			if err := g.fenced(ctx); err != nil {
+				return IdentityWritten{}, err
+			}
+			return g.setIdentity(ctx, content, "replace", in.Expected)
+		})
 }
 
 func mayIdentity(a agent.Actor, content string) error {
@@ -76,29 +78,34 @@ func mayIdentity(a agent.Actor, content string) error {
 	case err != nil:
 		return err
 	case a.Tainted && a.Origin != agent.OriginUser:
-		return fault.New(fault.BlockedContent, "untrusted text is in view, and the change may have been asked for by it", "leave the identity as it is")
+		return fault.New(fault.BlockedContent,
+			"untrusted text is in view, and the change may have been asked for by it", "leave the identity as it is")
 	case risky && a.Origin.Autonomous():
-		return fault.New(fault.BlockedContent, "the identity reads as if it gave orders to its reader", "describe the agent in plain statements")
+		return fault.New(fault.BlockedContent, "the identity reads as if it gave orders to its reader",
+			"describe the agent in plain statements")
 	}
 	return nil
 }
 
 // RollbackIdentity makes a new version that says what an old one said. It is for
 // people.
-func (l *Service) RollbackIdentity(ctx context.Context, a agent.Actor, in memorywrite.RollbackArgs) (IdentityWritten, error) {
+func (l *Service) RollbackIdentity(ctx context.Context, a agent.Actor, in memorywrite.RollbackArgs) (IdentityWritten,
+	error) {
 	if err := memorywrite.RequirePerson(a, "rolling the identity back"); err != nil {
 		return IdentityWritten{}, err
 	}
-	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "identity_rollback", in, func(ctx context.Context, tx Tx) (IdentityWritten, error) {
-		old := memory.IdentityVersion{}
-		if in.Version != 0 {
-			var err error
-			if old, err = tx.Identities().IdentityAt(ctx, in.Version); err != nil {
-				return IdentityWritten{}, err
+	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "identity_rollback", in,
+		func(ctx context.Context, tx Tx) (IdentityWritten, error) {
+			old := memory.IdentityVersion{}
+			if in.Version != 0 {
+				var err error
+				if old, err = tx.Identities().IdentityAt(ctx, in.Version); err != nil {
+					return IdentityWritten{}, err
+				}
 			}
-		}
-		return (&writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space)}).setIdentity(ctx, old.Content, "rollback", in.Expected)
-	})
+			return (&writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space)}).
+				setIdentity(ctx, old.Content, "rollback", in.Expected)
+		})
 }
 
 func (g *writing) setIdentity(ctx context.Context, content, action string, expected *int) (IdentityWritten, error) {
@@ -107,7 +114,9 @@ func (g *writing) setIdentity(ctx context.Context, content, action string, expec
 		return IdentityWritten{}, err
 	}
 	if expected != nil && *expected != head.Version {
-		return IdentityWritten{}, fault.New(fault.VersionConflict, fmt.Sprintf("the identity is at version %d, not %d", head.Version, *expected), "read the version in force, then decide again")
+		return IdentityWritten{}, fault.New(fault.VersionConflict,
+			fmt.Sprintf("the identity is at version %d, not %d", head.Version, *expected),
+			"read the version in force, then decide again")
 	}
 	if content == head.Content {
 		return IdentityWritten{Status: memorywrite.Unchanged, Version: head.Version}, nil

@@ -19,7 +19,8 @@ type Lease struct {
 
 // TakeLease takes the actor's target for a while, or keeps it. While another
 // holder has it the answer is Unavailable: ask again.
-func (l *Service) TakeLease(ctx context.Context, a agent.Actor, holder string, lives time.Duration) (out Lease, err error) {
+func (l *Service) TakeLease(ctx context.Context, a agent.Actor, holder string, lives time.Duration) (out Lease,
+	err error) {
 	if holder == "" || lives <= 0 {
 		return out, fault.New(fault.InvalidArgument, "a lease needs a holder and a time to live", "")
 	}

@@ -19,7 +19,8 @@ const MostListed = 1000
 func (l *Service) page(ctx context.Context, tx Tx, in memory.Filter) (memory.Filter, error) {
 	for _, t := range in.Types {
 		if !slices.Contains(memory.LongTermTypes, t) {
-			return in, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no list of %q memories", t), fmt.Sprintf("use some of %v", memory.LongTermTypes))
+			return in, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no list of %q memories", t),
+				fmt.Sprintf("use some of %v", memory.LongTermTypes))
 		}
 	}
 	if len(in.Types) == 0 {
@@ -97,32 +98,34 @@ func (l *Service) DeleteWhere(ctx context.Context, a agent.Actor, in memory.Filt
 		return nil, err
 	}
 	if len(in.Types)+len(in.Targets)+len(in.Metadata) == 0 {
-		return nil, fault.New(fault.InvalidArgument, "nothing says which memories are to be deleted", "name a type, a target, or members of the metadata")
+		return nil, fault.New(fault.InvalidArgument, "nothing says which memories are to be deleted",
+			"name a type, a target, or members of the metadata")
 	}
 	in.EveryStatus, in.Newest, in.After, in.Limit = false, false, 0, MostListed
 	none := []ItemResult{}
-	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "delete_memories", in, func(ctx context.Context, tx Tx) ([]ItemResult, error) {
-		g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space), items: none}
-		filter, err := l.page(ctx, tx, in)
-		if err != nil {
-			return nil, err
-		}
-		for {
-			entries, err := tx.Memories().LongTermList(ctx, filter)
+	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "delete_memories", in,
+		func(ctx context.Context, tx Tx) ([]ItemResult, error) {
+			g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space), items: none}
+			filter, err := l.page(ctx, tx, in)
 			if err != nil {
 				return nil, err
 			}
-			for _, e := range entries {
-				e.Status = memory.Removed
-				if err := g.revise(ctx, &e, memory.Remove, false); err != nil {
+			for {
+				entries, err := tx.Memories().LongTermList(ctx, filter)
+				if err != nil {
 					return nil, err
 				}
-				g.items = append(g.items, ItemResult{Index: len(g.items), ID: e.ID, Status: Deleted})
-				filter.After = e.Key
+				for _, e := range entries {
+					e.Status = memory.Removed
+					if err := g.revise(ctx, &e, memory.Remove, false); err != nil {
+						return nil, err
+					}
+					g.items = append(g.items, ItemResult{Index: len(g.items), ID: e.ID, Status: Deleted})
+					filter.After = e.Key
+				}
+				if len(entries) < filter.Limit {
+					return g.items, tx.References().IndexLongTerm(ctx, g.dirty, g.w)
+				}
 			}
-			if len(entries) < filter.Limit {
-				return g.items, tx.References().IndexLongTerm(ctx, g.dirty, g.w)
-			}
-		}
-	})
+		})
 }

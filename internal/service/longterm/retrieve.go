@@ -98,7 +98,8 @@ const NothingFound = "(no memories found)"
 // order of what was asked.
 func (l *Service) Retrieve(ctx context.Context, a agent.Actor, in RetrieveArgs) (out Retrieved, err error) {
 	if n := len(in.Wants); n == 0 || n > MostWants {
-		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("%d things are looked for", n), fmt.Sprintf("look for 1 to %d at once", MostWants))
+		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("%d things are looked for", n),
+			fmt.Sprintf("look for 1 to %d at once", MostWants))
 	}
 	if in.TopK == 0 {
 		in.TopK = UsualTopK
@@ -133,7 +134,8 @@ type answer struct {
 }
 
 // present joins the answers, and notes what the run is shown.
-func (l *Service) present(ctx context.Context, a agent.Actor, in RetrieveArgs, answers []answer) (out Retrieved, err error) {
+func (l *Service) present(ctx context.Context, a agent.Actor, in RetrieveArgs, answers []answer) (out Retrieved,
+	err error) {
 	var items []ItemResult
 	var lines []string
 	out.Scores = map[string]float64{}
@@ -148,7 +150,9 @@ func (l *Service) present(ctx context.Context, a agent.Actor, in RetrieveArgs, a
 			lines = append(lines, one.identity)
 		}
 		for _, e := range one.found {
-			if len(out.Found) < mostHits && !slices.ContainsFunc(out.Found, func(o memory.Entry) bool { return o.Key == e.Key }) {
+			if len(out.Found) < mostHits && !slices.ContainsFunc(out.Found, func(o memory.Entry) bool {
+				return o.Key == e.Key
+			}) {
 				out.Found = append(out.Found, e)
 				out.Scores[e.ID] = one.scores[e.ID]
 			}
@@ -194,7 +198,9 @@ func (l *Service) note(ctx context.Context, a agent.Actor, in RetrieveArgs, out 
 
 func (l *Service) answer(ctx context.Context, a agent.Actor, in RetrieveArgs, want Query) (out answer) {
 	if n := utf8.RuneCountInString(want.Query); strings.TrimSpace(want.Query) == "" || n > memorywrite.QueryRunes {
-		return answer{err: fault.New(fault.InvalidArgument, fmt.Sprintf("a query has 1 to %d characters, this one has %d", memorywrite.QueryRunes, n), "look for a few words")}
+		return answer{err: fault.New(fault.InvalidArgument,
+			fmt.Sprintf("a query has 1 to %d characters, this one has %d", memorywrite.QueryRunes, n),
+			"look for a few words")}
 	}
 	between, err := days(want.TimeFilter)
 	if err != nil {
@@ -234,7 +240,8 @@ func (l *Service) answer(ctx context.Context, a agent.Actor, in RetrieveArgs, wa
 
 // find ranks and keeps what is in scope: what is about the target first, then
 // sessions that it was in, then sessions that tell nobody.
-func (l *Service) find(ctx context.Context, a agent.Actor, in RetrieveArgs, query string, s memory.Scope, between span) (_ []memory.Entry, scores map[string]float64, err error) {
+func (l *Service) find(ctx context.Context, a agent.Actor, in RetrieveArgs, query string, s memory.Scope,
+	between span) (_ []memory.Entry, scores map[string]float64, err error) {
 	if s.Type == memory.Guideline {
 		found, err := l.guideline(ctx, a, query)
 		return found, nil, err
@@ -325,7 +332,8 @@ func days(filter string) (s span, err error) {
 	from, err := time.Parse(layout, first)
 	until, err2 := time.Parse(layout, last)
 	if err != nil || err2 != nil || until.Before(from) || !timeFilter.MatchString(filter) {
-		return s, fault.New(fault.InvalidArgument, fmt.Sprintf("time_filter is %q", filter), "write a day as 20260301, or a first and a last day as 20260301,20260331")
+		return s, fault.New(fault.InvalidArgument, fmt.Sprintf("time_filter is %q", filter),
+			"write a day as 20260301, or a first and a last day as 20260301,20260331")
 	}
 	return span{from, until.AddDate(0, 0, 1)}, nil
 }

@@ -99,27 +99,29 @@ type writing struct {
 
 // change runs effect once, with every rule that all writes have: the fence, the
 // index, and that something was done.
-func (l *Service) change(ctx context.Context, a agent.Actor, name string, args any, vectors map[string][]float32, effect func(*writing) error) ([]ItemResult, error) {
-	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, name, args, func(ctx context.Context, tx Tx) ([]ItemResult, error) {
-		g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space)}
-		g.w.Vectors, g.w.Author = vectors, a.Subject.Author
-		if err := g.fenced(ctx); err != nil {
-			return nil, err
-		}
-		if a.Subject.ShownOnly && a.Run != 0 {
-			var err error
-			if g.shown, err = tx.Views().Shown(ctx, a.Run, a.Op); err != nil {
+func (l *Service) change(ctx context.Context, a agent.Actor, name string, args any, vectors map[string][]float32,
+	effect func(*writing) error) ([]ItemResult, error) {
+	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, name, args,
+		func(ctx context.Context, tx Tx) ([]ItemResult, error) {
+			g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space)}
+			g.w.Vectors, g.w.Author = vectors, a.Subject.Author
+			if err := g.fenced(ctx); err != nil {
 				return nil, err
 			}
-		}
-		if err := effect(g); err != nil {
-			return nil, err
-		}
-		if err := AllFailed(g.items); err != nil {
-			return nil, err
-		}
-		return g.items, tx.References().IndexLongTerm(ctx, g.dirty, g.w)
-	})
+			if a.Subject.ShownOnly && a.Run != 0 {
+				var err error
+				if g.shown, err = tx.Views().Shown(ctx, a.Run, a.Op); err != nil {
+					return nil, err
+				}
+			}
+			if err := effect(g); err != nil {
+				return nil, err
+			}
+			if err := AllFailed(g.items); err != nil {
+				return nil, err
+			}
+			return g.items, tx.References().IndexLongTerm(ctx, g.dirty, g.w)
+		})
 }
 
 // done keeps what became of an item; trouble of the database ends the call.
@@ -173,7 +175,8 @@ func (g *writing) scope(ctx context.Context, make bool) (memory.Scope, error) {
 func subject(a agent.Actor) (memory.Target, error) {
 	t := memory.Type(a.Subject.Type)
 	if !slices.Contains(scoped, t) && t != memory.Identity {
-		return memory.Target{}, fault.New(fault.OutOfScope, fmt.Sprintf("this call has no scope of memories: its type is %q", t), "leave it to an agent that has one")
+		return memory.Target{}, fault.New(fault.OutOfScope,
+			fmt.Sprintf("this call has no scope of memories: its type is %q", t), "leave it to an agent that has one")
 	}
 	if fixed, ok := memory.FixedTarget(t); ok {
 		return fixed, nil
@@ -192,7 +195,8 @@ func (g *writing) fenced(ctx context.Context) error {
 	}
 	fence, err := g.tx.Leases().FenceOf(ctx, s)
 	if err == nil && fence != g.a.Subject.Fence {
-		return fault.New(fault.VersionConflict, fmt.Sprintf("%s has another writer now", s.Name()), "end this run: the other has what it needs")
+		return fault.New(fault.VersionConflict, fmt.Sprintf("%s has another writer now", s.Name()),
+			"end this run: the other has what it needs")
 	}
 	return err
 }

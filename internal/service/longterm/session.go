@@ -23,13 +23,15 @@ const SessionMessages = 5000
 
 // AddHistory keeps a session that is handed in as a whole, and finds one that
 // is kept already. Messages of the system are left out.
-func (l *Service) AddHistory(ctx context.Context, a agent.Actor, messages []transcript.Message) (memory.History, error) {
+func (l *Service) AddHistory(ctx context.Context, a agent.Actor, messages []transcript.Message) (memory.History,
+	error) {
 	said := memory.Said(messages)
 	for i := range said {
 		said[i].Seq = i
 	}
 	return l.addHistory(ctx, a, said, func(tx Tx, sum [32]byte) (int64, error) {
-		return tx.Sessions().PutConversation(ctx, transcript.Conversation{ID: "session/" + memory.HistoryID(sum, 0), Messages: said}, imported)
+		return tx.Sessions().PutConversation(ctx,
+			transcript.Conversation{ID: "session/" + memory.HistoryID(sum, 0), Messages: said}, imported)
 	})
 }
 
@@ -44,15 +46,21 @@ func (l *Service) AddRange(ctx context.Context, a agent.Actor, in memory.Evidenc
 	if err != nil {
 		return memory.History{}, fmt.Errorf("add_history_memory: %w", err)
 	}
-	return l.addHistory(ctx, a, memory.Said(c.Messages), func(Tx, [32]byte) (int64, error) { return in.Conversation, nil })
+	return l.addHistory(ctx, a, memory.Said(c.Messages), func(Tx, [32]byte) (int64, error) {
+		return in.Conversation, nil
+	})
 }
 
-func (l *Service) addHistory(ctx context.Context, a agent.Actor, said []transcript.Message, keep func(Tx, [32]byte) (int64, error)) (memory.History, error) {
+func (l *Service) addHistory(ctx context.Context, a agent.Actor, said []transcript.Message,
+	keep func(Tx, [32]byte) (int64, error)) (memory.History, error) {
 	switch n := len(said); {
 	case n == 0:
-		return memory.History{}, fault.New(fault.InvalidArgument, "the session has no messages beside those of the system", "send what was said")
+		return memory.History{}, fault.New(fault.InvalidArgument,
+			"the session has no messages beside those of the system", "send what was said")
 	case n > SessionMessages:
-		return memory.History{}, fault.New(fault.TooLarge, fmt.Sprintf("the session has %d messages, at most %d are kept as one", n, SessionMessages), "send it in parts")
+		return memory.History{}, fault.New(fault.TooLarge,
+			fmt.Sprintf("the session has %d messages, at most %d are kept as one", n, SessionMessages),
+			"send it in parts")
 	}
 	sum, err := memory.HistorySum(a.Workspace, said)
 	if err != nil {
@@ -69,18 +77,21 @@ func (l *Service) addHistory(ctx context.Context, a agent.Actor, said []transcri
 	}{sum}
 	w := memorywrite.WriterFor(a, l.Space)
 	w.Author, w.Vectors = a.Subject.Author, memorywrite.Vectors(ctx, l.Embedder, distinct(texts))
-	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "add_history_memory", args, func(ctx context.Context, tx Tx) (memory.History, error) {
-		if known, found, err := tx.Sessions().HistoryBySum(ctx, sum); err != nil || found {
-			return known, err
-		}
-		conversation, err := keep(tx, sum)
-		if err != nil {
-			return memory.History{}, err
-		}
-		h := memory.History{SHA: sum, Conversation: conversation, FromSeq: said[0].Seq, ToSeq: said[len(said)-1].Seq, Messages: len(said), Tokens: tokens, Author: w.Author}
-		err = tx.Sessions().PutHistory(ctx, &h, chunks, w)
-		return h, err
-	})
+	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "add_history_memory", args,
+		func(ctx context.Context, tx Tx) (memory.History, error) {
+			if known, found, err := tx.Sessions().HistoryBySum(ctx, sum); err != nil || found {
+				return known, err
+			}
+			conversation, err := keep(tx, sum)
+			if err != nil {
+				return memory.History{}, err
+			}
+			h := memory.History{SHA: sum, Conversation: conversation, FromSeq: said[0].Seq,
+				ToSeq:    said[len(said)-1].Seq,
+				Messages: len(said), Tokens: tokens, Author: w.Author}
+			err = tx.Sessions().PutHistory(ctx, &h, chunks, w)
+			return h, err
+		})
 }
 
 // ReadArgs say what of which sessions is wanted.
@@ -113,10 +124,14 @@ func (l *Service) ReadHistory(ctx context.Context, a agent.Actor, in ReadArgs) (
 		in.MaxTokens = usualTokens
 	}
 	if n := len(in.IDs); n == 0 || n > ReadSessions {
-		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("%d sessions are asked for", n), fmt.Sprintf("ask for 1 to %d at once", ReadSessions))
+		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("%d sessions are asked for", n),
+			fmt.Sprintf("ask for 1 to %d at once", ReadSessions))
 	}
-	if in.MaxTokens < leastOfChunks || in.MaxTokens > MostTokens || in.Offset < 0 || utf8.RuneCountInString(in.Query) > memorywrite.QueryRunes {
-		return nil, fault.New(fault.InvalidArgument, "max_tokens, offset or query is out of bounds", fmt.Sprintf("max_tokens is %d to %d, offset is not below 0, a query has at most %d characters", leastOfChunks, MostTokens, memorywrite.QueryRunes))
+	if in.MaxTokens < leastOfChunks || in.MaxTokens > MostTokens || in.Offset < 0 ||
+		utf8.RuneCountInString(in.Query) > memorywrite.QueryRunes {
+		return nil, fault.New(fault.InvalidArgument, "max_tokens, offset or query is out of bounds",
+			fmt.Sprintf("max_tokens is %d to %d, offset is not below 0, a query has at most %d characters",
+				leastOfChunks, MostTokens, memorywrite.QueryRunes))
 	}
 	var vector []float32
 	if in.Query != "" {
@@ -144,7 +159,8 @@ func (l *Service) ReadHistory(ctx context.Context, a agent.Actor, in ReadArgs) (
 	return out, nil
 }
 
-func (l *Service) read(ctx context.Context, tx Tx, a agent.Actor, in ReadArgs, id string, vector []float32) (Session, error) {
+func (l *Service) read(ctx context.Context, tx Tx, a agent.Actor, in ReadArgs, id string, vector []float32) (Session,
+	error) {
 	h, err := l.session(ctx, tx, id)
 	if err != nil {
 		return Session{}, err
@@ -155,7 +171,8 @@ func (l *Service) read(ctx context.Context, tx Tx, a agent.Actor, in ReadArgs, i
 	}
 	out := Session{ItemResult: ItemResult{ID: h.ID, Status: "read"}}
 	if in.Query == "" {
-		out.Text, out.NextOffset = memory.Page(memory.RenderedAll(c.Messages), in.Offset, in.MaxTokens, llm.EstimateTokens)
+		out.Text, out.NextOffset = memory.Page(memory.RenderedAll(c.Messages), in.Offset, in.MaxTokens,
+			llm.EstimateTokens)
 	} else {
 		chunks, err := tx.Sessions().RankChunks(ctx, h.ID, in.Query, vector, l.Space)
 		if err != nil {
@@ -184,7 +201,9 @@ func best(chunks []memory.Chunk, messages []transcript.Message, tokens int) stri
 		if i > 0 && taken[i-1].Number+1 < c.Number {
 			b.WriteString("[…]\n")
 		}
-		part := slices.DeleteFunc(slices.Clone(messages), func(m transcript.Message) bool { return m.Seq < c.FromSeq || m.Seq > c.ToSeq })
+		part := slices.DeleteFunc(slices.Clone(messages), func(m transcript.Message) bool {
+			return m.Seq < c.FromSeq || m.Seq > c.ToSeq
+		})
 		text := memory.RenderedAll(part)
 		if tokens < 0 { // the one chunk that is longer than what is asked for
 			text, _ = memory.Page(text, 0, tokens+c.Tokens, llm.EstimateTokens)
@@ -212,7 +231,8 @@ func (l *Service) session(ctx context.Context, tx Tx, id string) (memory.History
 				return h, err
 			}
 		}
-		return h, fault.New(fault.NotFound, fmt.Sprintf("memory %s leads to no session", id), "answer from the memory itself")
+		return h, fault.New(fault.NotFound, fmt.Sprintf("memory %s leads to no session", id),
+			"answer from the memory itself")
 	}
 	return h, fault.New(fault.NotFound, fmt.Sprintf("there is no session %q", id), "use the ref_memory_id of a memory")
 }

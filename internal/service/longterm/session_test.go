@@ -19,7 +19,8 @@ func TestASessionThatIsSentAgainIsKeptOnce(t *testing.T) {
 	l := setupLong(t)
 	first := l.session("Where is the key?", "Under the mat.")
 	rows := l.longRows()
-	with := append([]transcript.Message{{Role: transcript.System, Content: "Be brief."}}, said("Where is the key?", "Under the mat.")...)
+	with := append([]transcript.Message{{Role: transcript.System, Content: "Be brief."}},
+		said("Where is the key?", "Under the mat.")...)
 	with[1].ID, with[2].ID = "m1", "m2"
 	again, err := l.AddHistory(t.Context(), l.Actor(agent.OriginReflection), with)
 	testkit.Must(t, err)
@@ -51,7 +52,8 @@ func TestAPartOfAConversationIsASession(t *testing.T) {
 	testkit.Must(t, err)
 	out, err := l.ReadHistory(t.Context(), l.User(), longterm.ReadArgs{IDs: []string{part.ID}})
 	testkit.Must(t, err)
-	if out[0].Text != "user:\nthree\nassistant:\nfour\n" || l.Number("select count(*) from messages") != messages || part.ID == h.ID {
+	if out[0].Text != "user:\nthree\nassistant:\nfour\n" || l.Number("select count(*) from messages") != messages ||
+		part.ID == h.ID {
 		t.Errorf("%+v", out)
 	}
 }
@@ -69,7 +71,8 @@ func TestPagesOfATranscriptLoseNothing(t *testing.T) {
 	var got strings.Builder
 	offset, pages := 0, 0
 	for {
-		out, err := l.ReadHistory(t.Context(), l.User(), longterm.ReadArgs{IDs: []string{id}, MaxTokens: 150, Offset: offset})
+		out, err := l.ReadHistory(t.Context(), l.User(),
+			longterm.ReadArgs{IDs: []string{id}, MaxTokens: 150, Offset: offset})
 		testkit.Must(t, err)
 		got.WriteString(out[0].Text)
 		if pages++; out[0].NextOffset == 0 || pages > 100 {
@@ -91,12 +94,15 @@ func TestAQueryReadsThePartsThatAnswerIt(t *testing.T) {
 	}
 	lines[50] = "The vault code was changed by Marta"
 	id := l.session(lines...)
-	out, err := l.ReadHistory(t.Context(), l.User(), longterm.ReadArgs{IDs: []string{id}, Query: "who changed the vault code", MaxTokens: 100})
+	out, err := l.ReadHistory(t.Context(), l.User(),
+		longterm.ReadArgs{IDs: []string{id}, Query: "who changed the vault code", MaxTokens: 100})
 	testkit.Must(t, err)
 	if !strings.Contains(out[0].Text, "Marta") || strings.Contains(out[0].Text, "topic 1 ") {
 		t.Errorf("read %q", out[0].Text)
 	}
-	if n := l.Number("select count(*) from embeddings e join search_docs d on d.doc = e.doc where d.kind = 'chunk'"); n != l.Number("select count(*) from history_chunks") || n < 10 {
+	if n := l.Number(
+		"select count(*) from embeddings e join search_docs d on d.doc = e.doc where d.kind = 'chunk'"); n !=
+		l.Number("select count(*) from history_chunks") || n < 10 {
 		t.Errorf("%d chunks have a vector", n)
 	}
 }
@@ -108,9 +114,11 @@ func TestAMemoryLeadsToItsSession(t *testing.T) {
 	id := l.add(l.about(memory.Personal, "alice", 0, history), "Lives in Kyoto")[0].ID
 	bare := l.add(l.about(memory.Personal, "alice", 0, ""), "Likes tea")[0].ID
 	core := l.save("core", "Private to the prompt")
-	out, err := l.ReadHistory(t.Context(), l.about(memory.Personal, "alice", 0, ""), longterm.ReadArgs{IDs: []string{id, bare, core}})
+	out, err := l.ReadHistory(t.Context(), l.about(memory.Personal, "alice", 0, ""),
+		longterm.ReadArgs{IDs: []string{id, bare, core}})
 	testkit.Must(t, err)
-	if out[0].ID != history || !strings.Contains(out[0].Text, "I moved to Kyoto") || out[1].Code != fault.NotFound || out[2].Code != fault.NotFound {
+	if out[0].ID != history || !strings.Contains(out[0].Text, "I moved to Kyoto") || out[1].Code != fault.NotFound ||
+		out[2].Code != fault.NotFound {
 		t.Errorf("%+v", out)
 	}
 	_, err = l.ReadHistory(t.Context(), l.User(), longterm.ReadArgs{IDs: []string{"a", "b", "c", "d"}})
@@ -157,20 +165,24 @@ func TestSummariesAreTheWayToASessionWithoutMemories(t *testing.T) {
 	l.add(l.about(memory.Personal, "alice", 0, ""), "Likes the harbour festival")
 	l.add(l.about(memory.Personal, "bob", 0, ""), "Likes the harbour festival, too")
 	sum := func(history, content string, targets ...memory.Task) string {
-		out, err := l.AddSummary(t.Context(), l.about("", "", 0, history), longterm.SummaryArgs{Content: content, Targets: targets})
+		out, err := l.AddSummary(t.Context(), l.about("", "", 0, history),
+			longterm.SummaryArgs{Content: content, Targets: targets})
 		testkit.Must(t, err)
 		return out[0].ID
 	}
 	nobody := sum(l.session("c"), "The harbour festival was discussed")
-	hers := sum(l.session("a"), "Alice visited the harbour festival", memory.Task{Type: memory.Personal, Target: "ALICE"})
+	hers := sum(l.session("a"), "Alice visited the harbour festival",
+		memory.Task{Type: memory.Personal, Target: "ALICE"})
 	his := sum(l.session("b"), "Bob visited the harbour festival", memory.Task{Type: memory.Personal, Target: "bob"})
 	in := longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "harbour festival"}}, Summaries: true}
 	got := l.lines(l.about(memory.Personal, "alice", 0, ""), in)
-	if !strings.Contains(got, hers) || strings.Contains(got, his) || !strings.HasPrefix(lastLine(got), "memory_id="+nobody) || strings.Count(got, "\n") != 2 {
+	if !strings.Contains(got, hers) || strings.Contains(got, his) ||
+		!strings.HasPrefix(lastLine(got), "memory_id="+nobody) || strings.Count(got, "\n") != 2 {
 		t.Errorf("found\n%s\nhers %s, his %s, nobody's %s", got, hers, his, nobody)
 	}
 	in.Summaries = false
-	if got := l.lines(l.about(memory.Personal, "alice", 0, ""), in); strings.Contains(got, "(summary/") || strings.Contains(got, "\n") {
+	if got := l.lines(l.about(memory.Personal, "alice", 0, ""), in); strings.Contains(got, "(summary/") ||
+		strings.Contains(got, "\n") {
 		t.Errorf("without summaries: %s", got)
 	}
 }
@@ -197,15 +209,18 @@ func TestATimeFilterHoldsBothDays(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
 	var in []longterm.NewMemory
-	for i, day := range []string{"2026-02-28T23:59:59Z", "2026-03-01T00:00:00Z", "2026-03-03T23:59:59Z", "2026-03-04T00:00:00Z"} {
+	for i, day := range []string{"2026-02-28T23:59:59Z", "2026-03-01T00:00:00Z", "2026-03-03T23:59:59Z",
+		"2026-03-04T00:00:00Z"} {
 		at, err := time.Parse(time.RFC3339, day)
 		testkit.Must(t, err)
-		in = append(in, longterm.NewMemory{Index: i, Content: fmt.Sprintf("Went running, number %d", i), EventTime: &at})
+		in = append(in, longterm.NewMemory{Index: i, Content: fmt.Sprintf("Went running, number %d", i),
+			EventTime: &at})
 	}
 	_, err := l.AddMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), in)
 	testkit.Must(t, err)
 	find := func(filter string) (longterm.Retrieved, error) {
-		return l.Retrieve(t.Context(), l.about(memory.Personal, "alice", 0, ""), longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "went running", TimeFilter: filter}}})
+		return l.Retrieve(t.Context(), l.about(memory.Personal, "alice", 0, ""),
+			longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "went running", TimeFilter: filter}}})
 	}
 	for filter, want := range map[string]int{"": 4, "20260301": 1, "20260301,20260303": 2, "20270101": 0} {
 		if out, err := find(filter); err != nil || len(out.Found) != want {

@@ -61,13 +61,14 @@ func (l *long) add(a agent.Actor, contents ...string) []longterm.ItemResult {
 
 func (l *long) entry(id string) (e memory.Entry) {
 	l.t.Helper()
-	testkit.Must(l.t, l.db.LongTerm().WithLongTerm(l.t.Context(), l.A.ID, func(ctx context.Context, tx longterm.Tx) error {
-		found, err := tx.Memories().LongTerm(l.t.Context(), []string{id})
-		if err == nil && len(found) == 1 {
-			e = found[0]
-		}
-		return err
-	}))
+	testkit.Must(l.t, l.db.LongTerm().WithLongTerm(l.t.Context(), l.A.ID,
+		func(ctx context.Context, tx longterm.Tx) error {
+			found, err := tx.Memories().LongTerm(l.t.Context(), []string{id})
+			if err == nil && len(found) == 1 {
+				e = found[0]
+			}
+			return err
+		}))
 	return e
 }
 
@@ -75,11 +76,14 @@ func (l *long) entry(id string) (e memory.Entry) {
 func (l *long) holds() string {
 	l.t.Helper()
 	var lines []string
-	rows, err := l.Admin.Query(l.t.Context(), `select type || '/' || target || ' ' || when_to_use || ': ' || content || ' ' || metadata::text || ' ' || targets::text ||
- (select coalesce(string_agg(r.history_id, ',' order by r.history_id), '') from memory_refs r where r.workspace_id = m.workspace_id and r.memory_id = m.id) || ' ' || m.created_at::text || ' ' || m.external_id
+	rows, err := l.Admin.Query(l.t.Context(), `select type || '/' || target || ' ' || when_to_use || ': ' || `+
+		`content || ' ' || metadata::text || ' ' || targets::text ||
+ (select coalesce(string_agg(r.history_id, ',' order by r.history_id), '') from memory_refs r where r.workspace_id `+
+		`= m.workspace_id and r.memory_id = m.id) || ' ' || m.created_at::text || ' ' || m.external_id
 from memories m where workspace_id = $1 and status = 'active' and type not in ('core', 'profile')
 union all select 'target ' || type || '/' || target_key from memory_targets where workspace_id = $1
-union all select 'identity ' || v.content from workspaces w join identity_versions v on v.workspace_id = w.id and v.version = w.identity_version where w.id = $1 order by 1`, l.A.ID)
+union all select 'identity ' || v.content from workspaces w join identity_versions v on v.workspace_id = w.id and `+
+		`v.version = w.identity_version where w.id = $1 order by 1`, l.A.ID)
 	testkit.Must(l.t, err)
 	defer rows.Close()
 	for rows.Next() {
@@ -143,8 +147,10 @@ func (l lostLong) WithLongTerm(ctx context.Context, ws int64, fn func(context.Co
 // longRows counts all that a call may leave behind.
 func (l *long) longRows() string {
 	l.t.Helper()
-	return l.Rows("memories", "memory_revisions", "pending_memories", "soul_versions", "search_docs", "lex_postings", "embeddings",
-		"outbox", "tool_op_log", "memory_targets", "memory_histories", "history_chunks", "memory_refs", "identity_versions",
+	return l.Rows("memories", "memory_revisions", "pending_memories", "soul_versions", "search_docs", "lex_postings",
+		"embeddings",
+		"outbox", "tool_op_log", "memory_targets", "memory_histories", "history_chunks", "memory_refs",
+		"identity_versions",
 		"conversations", "messages")
 }
 

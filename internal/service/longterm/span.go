@@ -50,48 +50,51 @@ func (l *Service) ApplySpan(ctx context.Context, a agent.Actor, in SpanChanges) 
 	}
 	for i := range in.Inserts {
 		if !slices.Contains(spanTypes, in.Inserts[i].Type) {
-			refusedInserts[i] = fault.Newf(fault.InvalidArgument, "a span adds no memories of type %q", in.Inserts[i].Type)
+			refusedInserts[i] = fault.Newf(fault.InvalidArgument, "a span adds no memories of type %q",
+				in.Inserts[i].Type)
 			continue
 		}
-		if riskyInserts[i], refusedInserts[i] = checkNew(&in.Inserts[i].NewMemory, in.Inserts[i].Type); refusedInserts[i] == nil {
+		if riskyInserts[i], refusedInserts[i] = checkNew(&in.Inserts[i].NewMemory,
+			in.Inserts[i].Type); refusedInserts[i] == nil {
 			texts = append(texts, in.Inserts[i].Content)
 		}
 	}
 	found := memorywrite.Vectors(ctx, l.Embedder, distinct(texts))
-	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "apply_span", in, func(ctx context.Context, tx Tx) ([]ItemResult, error) {
-		g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space), free: true}
-		g.w.Vectors, g.w.Author, g.w.Decision = found, a.Subject.Author, a.Subject.Decision
-		for _, one := range in.Deletes {
-			e, err := g.own(ctx, one.ID)
-			if err == nil {
-				e.Status = memory.Removed
-				err = g.revise(ctx, &e, memory.Remove, false)
+	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "apply_span", in,
+		func(ctx context.Context, tx Tx) ([]ItemResult, error) {
+			g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space), free: true}
+			g.w.Vectors, g.w.Author, g.w.Decision = found, a.Subject.Author, a.Subject.Decision
+			for _, one := range in.Deletes {
+				e, err := g.own(ctx, one.ID)
+				if err == nil {
+					e.Status = memory.Removed
+					err = g.revise(ctx, &e, memory.Remove, false)
+				}
+				if err := g.done(one.Index, ItemResult{ID: e.ID, Status: Deleted}, err); err != nil {
+					return nil, err
+				}
 			}
-			if err := g.done(one.Index, ItemResult{ID: e.ID, Status: Deleted}, err); err != nil {
-				return nil, err
+			for i, one := range in.Updates {
+				item, err := ItemResult{}, refusedUpdates[i]
+				if err == nil {
+					item, err = g.update(ctx, one, riskyUpdates[i])
+				}
+				if err := g.done(one.Index, item, err); err != nil {
+					return nil, err
+				}
 			}
-		}
-		for i, one := range in.Updates {
-			item, err := ItemResult{}, refusedUpdates[i]
-			if err == nil {
-				item, err = g.update(ctx, one, riskyUpdates[i])
+			for i, one := range in.Inserts {
+				item, err := ItemResult{}, refusedInserts[i]
+				if err == nil {
+					item, err = g.addFromSpan(ctx, one, riskyInserts[i])
+				}
+				if err := g.done(one.Index, item, err); err != nil {
+					return nil, err
+				}
 			}
-			if err := g.done(one.Index, item, err); err != nil {
-				return nil, err
-			}
-		}
-		for i, one := range in.Inserts {
-			item, err := ItemResult{}, refusedInserts[i]
-			if err == nil {
-				item, err = g.addFromSpan(ctx, one, riskyInserts[i])
-			}
-			if err := g.done(one.Index, item, err); err != nil {
-				return nil, err
-			}
-		}
-		slices.SortStableFunc(g.items, func(x, y ItemResult) int { return x.Index - y.Index })
-		return g.items, tx.References().IndexLongTerm(ctx, g.dirty, g.w)
-	})
+			slices.SortStableFunc(g.items, func(x, y ItemResult) int { return x.Index - y.Index })
+			return g.items, tx.References().IndexLongTerm(ctx, g.dirty, g.w)
+		})
 }
 
 func (g *writing) addFromSpan(ctx context.Context, m SpanMemory, risky bool) (ItemResult, error) {
@@ -121,7 +124,8 @@ func (g *writing) meaning(ctx context.Context, s memory.Scope, content string) (
 		return memory.Entry{}, false, nil
 	}
 	for _, e := range g.dirty {
-		if e.Status == memory.Active && s.Holds(e) && near(vector, g.w.Vectors[e.Content]) >= sameMeaning && sameNumbers(e.Content, content) {
+		if e.Status == memory.Active && s.Holds(e) && near(vector, g.w.Vectors[e.Content]) >= sameMeaning &&
+			sameNumbers(e.Content, content) {
 			return e, true, nil
 		}
 	}

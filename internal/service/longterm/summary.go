@@ -15,7 +15,8 @@ import (
 type SummaryArgs struct {
 	Content  string          `json:"content"`
 	Metadata memory.Metadata `json:"metadata,omitempty"`
-	Targets  []memory.Task   `json:"targets,omitempty"` // whom the session was about, beside those that the run has registered
+	// whom the session was about, beside those that the run has registered
+	Targets []memory.Task `json:"targets,omitempty"`
 }
 
 // AddSummary keeps the digest of the actor's session. A session has one: a
@@ -28,17 +29,18 @@ func (l *Service) AddSummary(ctx context.Context, a agent.Actor, in SummaryArgs)
 	if refused == nil {
 		texts = []string{m.Content}
 	}
-	return l.change(ctx, a, "add_summary_memory", in, memorywrite.Vectors(ctx, l.Embedder, texts), func(g *writing) error {
-		if refused != nil {
-			return refused
-		}
-		targets, err := g.summaryTargets(ctx, in.Targets)
-		if err != nil {
-			return err
-		}
-		item, err := g.summarise(ctx, m, targets, risky)
-		return g.done(0, item, err)
-	})
+	return l.change(ctx, a, "add_summary_memory", in, memorywrite.Vectors(ctx, l.Embedder, texts),
+		func(g *writing) error {
+			if refused != nil {
+				return refused
+			}
+			targets, err := g.summaryTargets(ctx, in.Targets)
+			if err != nil {
+				return err
+			}
+			item, err := g.summarise(ctx, m, targets, risky)
+			return g.done(0, item, err)
+		})
 }
 
 func (g *writing) summarise(ctx context.Context, m NewMemory, targets []string, risky bool) (ItemResult, error) {
@@ -47,7 +49,8 @@ func (g *writing) summarise(ctx context.Context, m NewMemory, targets []string, 
 		return ItemResult{}, err
 	}
 	if !found {
-		e := memory.Entry{Type: memory.Summary, Content: m.Content, Metadata: m.Metadata, Targets: targets, Author: g.w.Author, Tainted: g.tainted(risky)}
+		e := memory.Entry{Type: memory.Summary, Content: m.Content, Metadata: m.Metadata, Targets: targets,
+			Author: g.w.Author, Tainted: g.tainted(risky)}
 		err := g.create(ctx, &e)
 		return ItemResult{ID: e.ID, Status: memorywrite.Added}, err
 	}

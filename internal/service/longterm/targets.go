@@ -27,30 +27,34 @@ type RegisteredTarget struct {
 
 // AddTargets registers targets. Another spelling of one that is there finds it.
 func (l *Service) AddTargets(ctx context.Context, a agent.Actor, in []NewTarget) (out []RegisteredTarget, err error) {
-	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "add_meta_memory", in, func(ctx context.Context, tx Tx) (out []RegisteredTarget, err error) {
-		g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space)}
-		for _, one := range in {
-			t, made, err := g.register(ctx, one)
-			if err != nil && !mine(err) {
-				return nil, err
+	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "add_meta_memory", in,
+		func(ctx context.Context, tx Tx) (out []RegisteredTarget, err error) {
+			g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space)}
+			for _, one := range in {
+				t, made, err := g.register(ctx, one)
+				if err != nil && !mine(err) {
+					return nil, err
+				}
+				r := RegisteredTarget{ItemResult: ItemResult{Status: AlreadyExists},
+					Target: memory.Task{Type: one.Type, Target: t.Display}}
+				if made {
+					r.Status = memorywrite.Added
+				}
+				if err != nil {
+					r.ItemResult = FailedItem(one.Index, err)
+				}
+				r.Index = one.Index
+				out, g.items = append(out, r), append(g.items, r.ItemResult)
 			}
-			r := RegisteredTarget{ItemResult: ItemResult{Status: AlreadyExists}, Target: memory.Task{Type: one.Type, Target: t.Display}}
-			if made {
-				r.Status = memorywrite.Added
-			}
-			if err != nil {
-				r.ItemResult = FailedItem(one.Index, err)
-			}
-			r.Index = one.Index
-			out, g.items = append(out, r), append(g.items, r.ItemResult)
-		}
-		return out, AllFailed(g.items)
-	})
+			return out, AllFailed(g.items)
+		})
 }
 
 func (g *writing) register(ctx context.Context, in NewTarget) (memory.Target, bool, error) {
 	if !slices.Contains(memory.Registered, in.Type) {
-		return memory.Target{}, false, fault.New(fault.InvalidArgument, fmt.Sprintf("targets of type %q are not registered", in.Type), "use personal or procedural; tool and identity have one target each")
+		return memory.Target{}, false, fault.New(fault.InvalidArgument,
+			fmt.Sprintf("targets of type %q are not registered", in.Type),
+			"use personal or procedural; tool and identity have one target each")
 	}
 	t, err := memory.NewTarget(in.Type, in.Target)
 	if err != nil {
@@ -135,7 +139,9 @@ func (l *Service) ReadMeta(ctx context.Context, a agent.Actor, in MetaArgs) (out
 	}
 	if len(in.Types) > 0 {
 		all := len(out.Targets)
-		out.Targets = slices.DeleteFunc(out.Targets, func(t memory.Target) bool { return !slices.Contains(in.Types, t.Type) })
+		out.Targets = slices.DeleteFunc(out.Targets, func(t memory.Target) bool {
+			return !slices.Contains(in.Types, t.Type)
+		})
 		out.Total -= all - len(out.Targets)
 	}
 	shown := slices.Clone(out.Targets)
@@ -183,19 +189,22 @@ func (l *Service) DescribeTarget(ctx context.Context, a agent.Actor, in NewTarge
 	if _, err := inspectAll(description); err != nil {
 		return out, err
 	}
-	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "describe_target", in, func(ctx context.Context, tx Tx) (RegisteredTarget, error) {
-		known, found, err := (&writing{Service: l, tx: tx, a: a}).findTarget(ctx, t)
-		if err == nil && !found {
-			err = notRegistered(memory.Task{Type: in.Type, Target: in.Target})
-		}
-		if err != nil {
-			return out, err
-		}
-		out = RegisteredTarget{ItemResult: ItemResult{Status: Updated}, Target: memory.Task{Type: known.Type, Target: known.Display}}
-		return out, tx.Targets().DescribeTarget(ctx, known.Row, description)
-	})
+	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "describe_target", in,
+		func(ctx context.Context, tx Tx) (RegisteredTarget, error) {
+			known, found, err := (&writing{Service: l, tx: tx, a: a}).findTarget(ctx, t)
+			if err == nil && !found {
+				err = notRegistered(memory.Task{Type: in.Type, Target: in.Target})
+			}
+			if err != nil {
+				return out, err
+			}
+			out = RegisteredTarget{ItemResult: ItemResult{Status: Updated},
+				Target: memory.Task{Type: known.Type, Target: known.Display}}
+			return out, tx.Targets().DescribeTarget(ctx, known.Row, description)
+		})
 }
 
 func notRegistered(t memory.Task) error {
-	return fault.New(fault.NotFound, fmt.Sprintf("not_registered: there is no target %s(%s)", t.Type, t.Target), "use a pair that stands in the list of targets, or register it with add_meta_memory first")
+	return fault.New(fault.NotFound, fmt.Sprintf("not_registered: there is no target %s(%s)", t.Type, t.Target),
+		"use a pair that stands in the list of targets, or register it with add_meta_memory first")
 }

@@ -39,17 +39,20 @@ func TestTargetsAreLinesInTheOrderOfTheirMaking(t *testing.T) {
 	}
 	l.register(memory.Personal, "jinli", "jinli&jiaji")
 	l.register(memory.Procedural, `bfcl-v3 (\beta)`+"\nx")
-	_, err := l.DescribeTarget(t.Context(), l.User(), longterm.NewTarget{Type: memory.Personal, Target: "JINLI", Description: "the owner\nof it"})
+	_, err := l.DescribeTarget(t.Context(), l.User(),
+		longterm.NewTarget{Type: memory.Personal, Target: "JINLI", Description: "the owner\nof it"})
 	testkit.Must(t, err)
 	want := `- personal(jinli): the owner of it
 - personal(jinli&jiaji): facts, preferences and background of this person or group
-- procedural(bfcl-v3 \(\\beta\) x): how things are done in this domain: steps, what made them succeed, what made them fail
+- procedural(bfcl-v3 \(\\beta\) x): how things are done in this domain: steps, what made them succeed, what made ` +
+		`them fail
 - tool(tool_guidelines): how to use each tool: good parameters, pitfalls, cost; ask with the exact name of the tool
 - identity(self): who you are: role, personality, present state`
 	if got := l.meta(longterm.MetaArgs{Tools: true, Identity: true}); got != want {
 		t.Errorf("lines\n%s\nwant\n%s", got, want)
 	}
-	_, err = l.DescribeTarget(t.Context(), l.about(memory.Personal, "jinli", 0, ""), longterm.NewTarget{Type: memory.Personal, Target: "jinli", Description: "x"})
+	_, err = l.DescribeTarget(t.Context(), l.about(memory.Personal, "jinli", 0, ""),
+		longterm.NewTarget{Type: memory.Personal, Target: "jinli", Description: "x"})
 	wants(t, "an agent describes", err, fault.OutOfScope)
 }
 
@@ -58,7 +61,8 @@ func TestAnotherSpellingIsTheSameTarget(t *testing.T) {
 	l := setupLong(t)
 	l.register(memory.Personal, "Jin Li")
 	for _, name := range []string{"jinli", "JIN-LI", "ｊｉｎ ｌｉ", " jin  li "} {
-		if out := l.register(memory.Personal, name); out[0].Status != longterm.AlreadyExists || out[0].Target.Target != "Jin Li" {
+		if out := l.register(memory.Personal, name); out[0].Status != longterm.AlreadyExists ||
+			out[0].Target.Target != "Jin Li" {
 			t.Errorf("%q: %+v", name, out)
 		}
 	}
@@ -71,10 +75,12 @@ func TestAnotherSpellingIsTheSameTarget(t *testing.T) {
 		t.Errorf("another type: %+v", out)
 	}
 	id := l.add(l.about(memory.Personal, "jinli", 0, ""), "Likes tea")[0].ID
-	if got := l.lines(l.about(memory.Personal, "JIN LI", 0, ""), longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "likes tea"}}}); !strings.Contains(got, id) {
+	if got := l.lines(l.about(memory.Personal, "JIN LI", 0, ""),
+		longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "likes tea"}}}); !strings.Contains(got, id) {
 		t.Errorf("under another spelling: %s", got)
 	}
-	if got := l.text("select array_to_string(aliases, '|') from memory_targets where target = 'Jin Li'"); got != "jinli|jin-li" {
+	if got := l.text("select array_to_string(aliases, '|') from memory_targets where target = 'Jin Li'"); got !=
+		"jinli|jin-li" {
 		t.Errorf("other names %q", got)
 	}
 }
@@ -82,8 +88,10 @@ func TestAnotherSpellingIsTheSameTarget(t *testing.T) {
 func TestBadTargetsAreRefusedByThemselves(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
-	out, err := l.AddTargets(t.Context(), l.User(), []longterm.NewTarget{{Index: 0, Type: memory.Personal, Target: " "}, {Index: 1, Type: memory.Personal, Target: "alice"}, {Index: 2, Type: memory.Guideline, Target: "x"},
-		{Index: 3, Type: memory.Personal, Target: strings.Repeat("x", memory.TargetRunes+1)}})
+	out, err := l.AddTargets(t.Context(), l.User(),
+		[]longterm.NewTarget{{Index: 0, Type: memory.Personal, Target: " "},
+			{Index: 1, Type: memory.Personal, Target: "alice"}, {Index: 2, Type: memory.Guideline, Target: "x"},
+			{Index: 3, Type: memory.Personal, Target: strings.Repeat("x", memory.TargetRunes+1)}})
 	testkit.Must(t, err)
 	var got []string
 	for _, o := range out {
@@ -98,9 +106,11 @@ func TestLinesAreBounded(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
 	l.Exec(`insert into memory_targets (workspace_id, type, target_key, match_key, target, last_used_at)
-select $1, 'personal', 't' || n, 't' || n, 't' || n, now() - make_interval(hours => n) from generate_series(1, 203) n`, l.A.ID)
+select $1, 'personal', 't' || n, 't' || n, 't' || n, now() - make_interval(hours => n) from generate_series(1, 203) n`,
+		l.A.ID)
 	lines := strings.Split(l.meta(longterm.MetaArgs{Identity: true}), "\n")
-	if len(lines) != memory.MetaLines+2 || lines[memory.MetaLines] != "(3 more, used longer ago)" || !strings.HasPrefix(lines[0], "- personal(t1)") || strings.Contains(strings.Join(lines, "\n"), "(t201)") {
+	if len(lines) != memory.MetaLines+2 || lines[memory.MetaLines] != "(3 more, used longer ago)" ||
+		!strings.HasPrefix(lines[0], "- personal(t1)") || strings.Contains(strings.Join(lines, "\n"), "(t201)") {
 		t.Errorf("%d lines, %q", len(lines), lines[len(lines)-3:])
 	}
 }
@@ -110,8 +120,11 @@ func TestHandOffKeepsToTheList(t *testing.T) {
 	l := setupLong(t)
 	l.register(memory.Personal, "Alice (work)")
 	in := longterm.HandOffArgs{Tools: true, Identity: true}
-	for i, task := range []memory.Task{{Type: memory.Personal, Target: "alice (WORK)"}, {Type: memory.Personal, Target: `Alice \(work\)`}, {Type: memory.Personal, Target: "bob"}, {Type: memory.Guideline, Target: "web_search"},
-		{Type: memory.Guideline, Target: "tool_guidelines"}, {Type: memory.Identity, Target: "me"}, {Type: memory.Procedural, Target: "Alice (work)"}} {
+	for i, task := range []memory.Task{{Type: memory.Personal, Target: "alice (WORK)"},
+		{Type: memory.Personal, Target: `Alice \(work\)`}, {Type: memory.Personal, Target: "bob"},
+		{Type: memory.Guideline, Target: "web_search"},
+		{Type: memory.Guideline, Target: "tool_guidelines"}, {Type: memory.Identity, Target: "me"},
+		{Type: memory.Procedural, Target: "Alice (work)"}} {
 		in.Tasks = append(in.Tasks, longterm.NewTask{Index: i, Type: task.Type, Target: task.Target})
 	}
 	out, err := l.HandOff(t.Context(), l.Actor(agent.OriginReflection), in)
@@ -119,7 +132,8 @@ func TestHandOffKeepsToTheList(t *testing.T) {
 	if got := fmt.Sprint(out.Tasks); got != "[{personal Alice (work)} {tool tool_guidelines} {identity self}]" {
 		t.Errorf("tasks %s", got)
 	}
-	if len(out.Rejected) != 2 || out.Rejected[0].Index != 2 || out.Rejected[1].Index != 6 || !strings.HasPrefix(out.Rejected[0].Message, "not_registered") {
+	if len(out.Rejected) != 2 || out.Rejected[0].Index != 2 || out.Rejected[1].Index != 6 ||
+		!strings.HasPrefix(out.Rejected[0].Message, "not_registered") {
 		t.Errorf("rejected %+v", out.Rejected)
 	}
 	in.Tasks, in.Tools = in.Tasks[3:4], false
@@ -143,7 +157,8 @@ func TestTheIdentityIsOneDocumentWithVersions(t *testing.T) {
 	wants(t, "a stale version", err, fault.VersionConflict)
 	_, err = l.UpdateIdentity(t.Context(), a(), longterm.IdentityArgs{Content: " "})
 	wants(t, "nothing", err, fault.InvalidArgument)
-	_, err = l.UpdateIdentity(t.Context(), a(), longterm.IdentityArgs{Content: strings.Repeat("x", memory.IdentityBytes+1)})
+	_, err = l.UpdateIdentity(t.Context(), a(),
+		longterm.IdentityArgs{Content: strings.Repeat("x", memory.IdentityBytes+1)})
 	wants(t, "too much", err, fault.TooLarge)
 	tainted := a()
 	tainted.Tainted = true
@@ -156,7 +171,8 @@ func TestTheIdentityIsOneDocumentWithVersions(t *testing.T) {
 	if v, err := l.ReadIdentity(t.Context(), a()); err != nil || v.Content != "A kind guide" || v.Version != 3 {
 		t.Errorf("%+v, %v", v, err)
 	}
-	if got := l.lines(a(), longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "who am I"}}}); got != "identity memory:\nA kind guide" {
+	if got := l.lines(a(), longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "who am I"}}}); got !=
+		"identity memory:\nA kind guide" {
 		t.Errorf("retrieval gives %q", got)
 	}
 }

@@ -27,7 +27,8 @@ func (l *Service) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) ([
 		return nil, err
 	}
 	return l.change(ctx, a, "restore_memory", in, nil, func(g *writing) error {
-		if _, err := g.tx.References().EraseDeleted(ctx, erasedAtOnce); err != nil { // nothing comes back after its time
+		// nothing comes back after its time
+		if _, err := g.tx.References().EraseDeleted(ctx, erasedAtOnce); err != nil {
 			return err
 		}
 		found, err := g.tx.Memories().LongTerm(ctx, []string{in.ID})
@@ -35,7 +36,8 @@ func (l *Service) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) ([
 			return err
 		}
 		if len(found) == 0 || !slices.Contains(memory.LongTermTypes, found[0].Type) {
-			return fault.New(fault.NotFound, fmt.Sprintf("there is no memory %q", in.ID), "what was deleted is gone for good after the workspace's limits.undo_days")
+			return fault.New(fault.NotFound, fmt.Sprintf("there is no memory %q", in.ID),
+				"what was deleted is gone for good after the workspace's limits.undo_days")
 		}
 		e := found[0]
 		version := in.Version
@@ -53,7 +55,8 @@ func (l *Service) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) ([
 
 // back writes what a revision says as the version after e.
 func (g *writing) back(ctx context.Context, e memory.Entry, r memory.Revision, action memory.Action) error {
-	e.Content, e.WhenToUse, e.Metadata, e.Targets, e.Status, e.SupersededBy = r.Content, r.WhenToUse, r.Metadata, r.Targets, r.Status, ""
+	e.Content, e.WhenToUse, e.Metadata, e.Targets, e.Status, e.SupersededBy = r.Content, r.WhenToUse, r.Metadata,
+		r.Targets, r.Status, ""
 	e.Tainted = r.Tainted && !g.w.Person
 	if e.Status == memory.Active {
 		other, found, err := g.inPlaceOf(ctx, e)
@@ -61,7 +64,8 @@ func (g *writing) back(ctx context.Context, e memory.Entry, r memory.Revision, a
 			return err
 		}
 		if found && other.Key != e.Key {
-			return fault.New(fault.VersionConflict, fmt.Sprintf("memory %s says it now", other.ID), "delete that one first, or leave it")
+			return fault.New(fault.VersionConflict, fmt.Sprintf("memory %s says it now", other.ID),
+				"delete that one first, or leave it")
 		}
 	}
 	g.w.Author = r.Author
@@ -144,7 +148,8 @@ func (g *writing) undoEntries(ctx context.Context, touched []WrittenEntry) error
 	for i, t := range touched {
 		switch {
 		case t.MovedOn:
-			err := fault.New(fault.VersionConflict, fmt.Sprintf("memory %s has been changed since", t.Entry.ID), "look at its history and restore the version that is wanted")
+			err := fault.New(fault.VersionConflict, fmt.Sprintf("memory %s has been changed since", t.Entry.ID),
+				"look at its history and restore the version that is wanted")
 			if err := g.done(i, ItemResult{}, err); err != nil {
 				return err
 			}
@@ -193,7 +198,8 @@ func (g *writing) undoTargets(ctx context.Context, run int64) error {
 			return err
 		}
 		if gone {
-			if err := g.done(len(g.items), ItemResult{Status: Undone, Message: "target " + t.Scope().Name()}, nil); err != nil {
+			if err := g.done(len(g.items), ItemResult{Status: Undone, Message: "target " + t.Scope().Name()},
+				nil); err != nil {
 				return err
 			}
 		}
@@ -214,7 +220,9 @@ func (g *writing) undoIdentity(ctx context.Context, runs []int64) error {
 		if versions[0].Action == "undo" {
 			return nil
 		}
-		return g.done(len(g.items), ItemResult{}, fault.New(fault.VersionConflict, "the identity has been changed since", "look at its history and roll back to the version that is wanted"))
+		return g.done(len(g.items), ItemResult{},
+			fault.New(fault.VersionConflict, "the identity has been changed since",
+				"look at its history and roll back to the version that is wanted"))
 	}
 	old := memory.IdentityVersion{}
 	for _, v := range versions {

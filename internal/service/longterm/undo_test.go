@@ -18,7 +18,8 @@ func TestUndoBringsBackExactlyWhatWasThere(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
 	one, two := l.session("one"), l.session("two")
-	before := l.add(l.about(memory.Personal, "alice", 0, one), "Likes tea", "Likes green tea", "Plays chess", "Lives in Osaka")
+	before := l.add(l.about(memory.Personal, "alice", 0, one), "Likes tea", "Likes green tea", "Plays chess",
+		"Lives in Osaka")
 	_, err := l.UpdateIdentity(t.Context(), l.User(), longterm.IdentityArgs{Content: "A kind guide"})
 	testkit.Must(t, err)
 	held := l.holds()
@@ -38,7 +39,8 @@ func TestUndoBringsBackExactlyWhatWasThere(t *testing.T) {
 	sum := l.about("", "", run, two)
 	_, err = l.AddSummary(t.Context(), sum, longterm.SummaryArgs{Content: "About tea"})
 	testkit.Must(t, err)
-	_, err = l.UpdateIdentity(t.Context(), l.about(memory.Identity, "", run, two), longterm.IdentityArgs{Content: "A strict guide"})
+	_, err = l.UpdateIdentity(t.Context(), l.about(memory.Identity, "", run, two),
+		longterm.IdentityArgs{Content: "A strict guide"})
 	testkit.Must(t, err)
 	if l.holds() == held {
 		t.Fatal("the run changed nothing")
@@ -71,7 +73,8 @@ func TestRunsAreUndoneAsOne(t *testing.T) {
 	held := l.holds()
 	one, two := l.Run(), l.Run()
 	update := func(run int64, id, content string) {
-		_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", run, ""), []longterm.ChangedMemory{{ID: id, Content: content}})
+		_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", run, ""),
+			[]longterm.ChangedMemory{{ID: id, Content: content}})
 		testkit.Must(t, err)
 	}
 	made := l.add(l.about(memory.Personal, "alice", one, ""), "Plays chess", "Keeps bees")
@@ -88,7 +91,8 @@ func TestRunsAreUndoneAsOne(t *testing.T) {
 	update(0, before[0].ID, "Likes red tea") // by a person
 	update(four, before[0].ID, "Likes blue tea")
 	out, err = l.Undo(t.Context(), l.User(), longterm.UndoArgs{Run: three, With: []int64{four}})
-	if !strings.Contains(l.holds(), "Likes blue tea") || err == nil && !strings.Contains(statuses(out), longterm.Failed) {
+	if !strings.Contains(l.holds(), "Likes blue tea") || err == nil &&
+		!strings.Contains(statuses(out), longterm.Failed) {
 		t.Errorf("%v, %+v; holds\n%s", err, out, l.holds())
 	}
 }
@@ -100,7 +104,8 @@ func TestUndoLeavesWhatOthersHaveChangedSince(t *testing.T) {
 	run := l.Run()
 	other := l.add(l.about(memory.Personal, "alice", run, ""), "Plays go")[0].ID
 	change := func(run int64, content string) {
-		_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", run, ""), []longterm.ChangedMemory{{ID: id, Content: content}})
+		_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", run, ""),
+			[]longterm.ChangedMemory{{ID: id, Content: content}})
 		testkit.Must(t, err)
 	}
 	change(run, "v2")
@@ -152,10 +157,12 @@ func TestALongTermRetryAfterALostAnswerChangesNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]func(l *long, k *longterm.Service, a agent.Actor, known string) (any, error){
 		"add": func(l *long, k *longterm.Service, a agent.Actor, _ string) (any, error) {
-			return k.AddMemories(l.t.Context(), a, []longterm.NewMemory{{Content: "Plays go"}, {Index: 1, Content: "Likes tea"}})
+			return k.AddMemories(l.t.Context(), a,
+				[]longterm.NewMemory{{Content: "Plays go"}, {Index: 1, Content: "Likes tea"}})
 		},
 		"update": func(l *long, k *longterm.Service, a agent.Actor, known string) (any, error) {
-			return k.UpdateMemories(l.t.Context(), a, []longterm.ChangedMemory{{ID: known, Content: "Likes cocoa"}, {Index: 1, ID: "x", Content: "y"}})
+			return k.UpdateMemories(l.t.Context(), a,
+				[]longterm.ChangedMemory{{ID: known, Content: "Likes cocoa"}, {Index: 1, ID: "x", Content: "y"}})
 		},
 		"delete": func(l *long, k *longterm.Service, a agent.Actor, known string) (any, error) {
 			return k.DeleteMemories(l.t.Context(), a, []longterm.DeleteRequest{{ID: known}})
@@ -248,15 +255,19 @@ func TestNothingIsSaidTwiceWhateverHappens(t *testing.T) {
 				ids = append(ids, item.ID)
 			}
 		}
-		if n := l.Number(`select count(*) from (select 1 from memories where status = 'active' group by workspace_id, type, target, content_sha256, case when type = 'tool' then when_to_use end having count(*) > 1) x`); n != 0 {
+		if n := l.Number(`select count(*) from (select 1 from memories where status = 'active' group by ` +
+			`workspace_id, type, target, content_sha256, case when type = 'tool' then when_to_use end having ` +
+			`count(*) > 1) x`); n != 0 {
 			t.Fatalf("seed %d: after step %d %d sentences stand twice", seed, i, n)
 		}
 	}
 	// What search finds is what is active, and every version is kept.
-	if n := l.Number(`select count(*) from memories m full join search_docs d on d.kind = 'memory' and d.owner_id = m.id where (m.status = 'active') is distinct from (d.doc is not null)`); n != 0 {
+	if n := l.Number(`select count(*) from memories m full join search_docs d on d.kind = 'memory' and d.owner_id = ` +
+		`m.id where (m.status = 'active') is distinct from (d.doc is not null)`); n != 0 {
 		t.Errorf("seed %d: %d memories are active and not found, or the other way round", seed, n)
 	}
-	if n := l.Number(`select count(*) from memories m where m.version <> (select count(*) from memory_revisions r where r.memory_id = m.id)`); n != 0 {
+	if n := l.Number(`select count(*) from memories m where m.version <> (select count(*) from memory_revisions r ` +
+		`where r.memory_id = m.id)`); n != 0 {
 		t.Errorf("seed %d: %d memories lack a revision", seed, n)
 	}
 	if len(ids) == 0 {

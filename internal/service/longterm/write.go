@@ -25,10 +25,11 @@ type NewMemory struct {
 
 // ChangedMemory is a memory that says something else from now on.
 type ChangedMemory struct {
-	Index    int             `json:"index"`
-	ID       string          `json:"memory_id"`
-	Content  string          `json:"content"`
-	Metadata memory.Metadata `json:"metadata,omitempty"`         // is merged into what is there; null takes a member away
+	Index   int    `json:"index"`
+	ID      string `json:"memory_id"`
+	Content string `json:"content"`
+	// is merged into what is there; null takes a member away
+	Metadata memory.Metadata `json:"metadata,omitempty"`
 	Expected *int            `json:"expected_version,omitempty"` // that the change was made on; nil for any
 }
 
@@ -49,25 +50,27 @@ func (l *Service) AddMemories(ctx context.Context, a agent.Actor, in []NewMemory
 			texts = append(texts, text)
 		}
 	}
-	return l.change(ctx, a, "add_memory", in, memorywrite.Vectors(ctx, l.Embedder, distinct(texts)), func(g *writing) error {
-		s, err := g.scope(ctx, true)
-		if err != nil {
-			return err
-		}
-		if s.Type == memory.Identity {
-			return fault.New(fault.OutOfScope, "the identity is one document, and has no entries", "use update_identity_memory")
-		}
-		for i, one := range in {
-			item, err := ItemResult{}, refused[i]
-			if err == nil {
-				item, err = g.add(ctx, s, one, risky[i])
-			}
-			if err := g.done(one.Index, item, err); err != nil {
+	return l.change(ctx, a, "add_memory", in, memorywrite.Vectors(ctx, l.Embedder, distinct(texts)),
+		func(g *writing) error {
+			s, err := g.scope(ctx, true)
+			if err != nil {
 				return err
 			}
-		}
-		return nil
-	})
+			if s.Type == memory.Identity {
+				return fault.New(fault.OutOfScope, "the identity is one document, and has no entries",
+					"use update_identity_memory")
+			}
+			for i, one := range in {
+				item, err := ItemResult{}, refused[i]
+				if err == nil {
+					item, err = g.add(ctx, s, one, risky[i])
+				}
+				if err := g.done(one.Index, item, err); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 }
 
 // checkNew normalises a memory and looks at all that it says. What only may be
@@ -80,7 +83,8 @@ func checkNew(m *NewMemory, t memory.Type) (risky bool, err error) {
 		return false, err
 	}
 	if t == memory.Guideline && m.WhenToUse == "" {
-		return false, fault.New(fault.InvalidArgument, "when_to_use is missing", "give the exact name of the tool that the guideline is for")
+		return false, fault.New(fault.InvalidArgument, "when_to_use is missing",
+			"give the exact name of the tool that the guideline is for")
 	}
 	m.Metadata = memory.Metadata{}.With(m.Metadata)
 	if err := m.Metadata.Check(); err != nil {
@@ -117,7 +121,8 @@ func (g *writing) add(ctx context.Context, s memory.Scope, m NewMemory, risky bo
 		known.Content, known.Metadata = m.Content, known.Metadata.With(m.Metadata)
 		return ItemResult{ID: known.ID, Status: Updated}, g.revise(ctx, &known, memory.Replace, risky)
 	}
-	e := memory.Entry{Type: s.Type, Target: s.Target, Content: m.Content, WhenToUse: m.WhenToUse, Metadata: g.stamped(m.Metadata), EventTime: m.EventTime, Importance: m.Importance,
+	e := memory.Entry{Type: s.Type, Target: s.Target, Content: m.Content, WhenToUse: m.WhenToUse,
+		Metadata: g.stamped(m.Metadata), EventTime: m.EventTime, Importance: m.Importance,
 		Author: g.w.Author, Tainted: g.tainted(risky)}
 	if err := g.create(ctx, &e); err != nil {
 		return ItemResult{}, err
@@ -197,18 +202,19 @@ func (l *Service) UpdateMemories(ctx context.Context, a agent.Actor, in []Change
 			texts = append(texts, in[i].Content)
 		}
 	}
-	return l.change(ctx, a, "update_memory", in, memorywrite.Vectors(ctx, l.Embedder, distinct(texts)), func(g *writing) error {
-		for i, one := range in {
-			item, err := ItemResult{}, refused[i]
-			if err == nil {
-				item, err = g.update(ctx, one, risky[i])
+	return l.change(ctx, a, "update_memory", in, memorywrite.Vectors(ctx, l.Embedder, distinct(texts)),
+		func(g *writing) error {
+			for i, one := range in {
+				item, err := ItemResult{}, refused[i]
+				if err == nil {
+					item, err = g.update(ctx, one, risky[i])
+				}
+				if err := g.done(one.Index, item, err); err != nil {
+					return err
+				}
 			}
-			if err := g.done(one.Index, item, err); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+			return nil
+		})
 }
 
 func (g *writing) update(ctx context.Context, m ChangedMemory, risky bool) (ItemResult, error) {
@@ -217,7 +223,9 @@ func (g *writing) update(ctx context.Context, m ChangedMemory, risky bool) (Item
 		return ItemResult{}, err
 	}
 	if m.Expected != nil && *m.Expected != e.Version {
-		return ItemResult{}, fault.New(fault.VersionConflict, fmt.Sprintf("memory %s is at version %d, not %d", e.ID, e.Version, *m.Expected), "read it again, then decide again")
+		return ItemResult{}, fault.New(fault.VersionConflict,
+			fmt.Sprintf("memory %s is at version %d, not %d", e.ID, e.Version, *m.Expected),
+			"read it again, then decide again")
 	}
 	next := g.stamp().With(e.Metadata).With(m.Metadata) // what it says already stays
 	if err := next.Check(); err != nil {
@@ -240,7 +248,8 @@ func (g *writing) update(ctx context.Context, m ChangedMemory, risky bool) (Item
 }
 
 // merge makes e part of other, which says already what e was to say.
-func (g *writing) merge(ctx context.Context, e, other memory.Entry, change memory.Metadata, risky bool) (ItemResult, error) {
+func (g *writing) merge(ctx context.Context, e, other memory.Entry, change memory.Metadata, risky bool) (ItemResult,
+	error) {
 	both := other.Metadata.With(change)
 	if err := both.Check(); err != nil {
 		return ItemResult{}, err
@@ -287,9 +296,11 @@ func (g *writing) own(ctx context.Context, id string) (memory.Entry, error) {
 	}
 	if len(found) == 0 {
 		if _, session, err := g.tx.Sessions().History(ctx, id); err != nil || session {
-			return memory.Entry{}, either(err, fault.New(fault.OutOfScope, fmt.Sprintf("%q is a session, and what was said stays", id), "use the id of a memory"))
+			return memory.Entry{}, either(err, fault.New(fault.OutOfScope,
+				fmt.Sprintf("%q is a session, and what was said stays", id), "use the id of a memory"))
 		}
-		return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("there is no memory %q", id), "look for it with vector_retrieve_memory and use the id that it shows")
+		return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("there is no memory %q", id),
+			"look for it with vector_retrieve_memory and use the id that it shows")
 	}
 	e := found[0]
 	if err := g.inScope(ctx, e); err != nil {
@@ -297,11 +308,14 @@ func (g *writing) own(ctx context.Context, id string) (memory.Entry, error) {
 	}
 	switch {
 	case e.Status == memory.Superseded:
-		return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("memory %s has become part of %s", id, e.SupersededBy), "use that id")
+		return memory.Entry{}, fault.New(fault.NotFound,
+			fmt.Sprintf("memory %s has become part of %s", id, e.SupersededBy), "use that id")
 	case e.Status != memory.Active:
-		return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("memory %s was deleted", id), "look for what is there now with vector_retrieve_memory")
+		return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("memory %s was deleted", id),
+			"look for what is there now with vector_retrieve_memory")
 	case g.shown != nil && !g.shown[e.Key]:
-		return memory.Entry{}, fault.New(fault.OutOfScope, fmt.Sprintf("memory %s was not shown in this run", id), "look for it with vector_retrieve_memory first")
+		return memory.Entry{}, fault.New(fault.OutOfScope, fmt.Sprintf("memory %s was not shown in this run", id),
+			"look for it with vector_retrieve_memory first")
 	}
 	return e, nil
 }
@@ -315,7 +329,8 @@ func (g *writing) inScope(ctx context.Context, e memory.Entry) error {
 	}
 	s, err := g.scope(ctx, false)
 	if err == nil && !s.Holds(e) {
-		return fault.New(fault.OutOfScope, fmt.Sprintf("memory %s is not about %s", e.ID, s.Name()), "change only memories of this target")
+		return fault.New(fault.OutOfScope, fmt.Sprintf("memory %s is not about %s", e.ID, s.Name()),
+			"change only memories of this target")
 	}
 	return err
 }

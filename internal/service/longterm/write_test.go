@@ -20,7 +20,8 @@ func TestTwoPersonsKeepTheSameSentence(t *testing.T) {
 		t.Errorf("%+v, %+v", alice, bob)
 	}
 	again := l.add(l.about(memory.Personal, "Alice ", 0, l.session("again")), "Likes green tea", "Likes green tea")
-	if statuses(again) != "already_exists already_exists" || again[0].ID != alice[0].ID || len(l.entry(alice[0].ID).Histories) != 1 {
+	if statuses(again) != "already_exists already_exists" || again[0].ID != alice[0].ID ||
+		len(l.entry(alice[0].ID).Histories) != 1 {
 		t.Errorf("%+v, %+v", again, l.entry(alice[0].ID))
 	}
 	if n := l.Number("select count(*) from memories where status = 'active'"); n != 2 {
@@ -33,13 +34,18 @@ func TestAnUpdateKeepsWhatAMemoryIs(t *testing.T) {
 	l := setupLong(t)
 	first, second := l.session("one"), l.session("two")
 	a := l.about(memory.Procedural, "deploy", 0, first)
-	made, err := l.AddMemories(t.Context(), a, []longterm.NewMemory{{Content: "Run the tests", WhenToUse: "before a release", Metadata: memory.Metadata{"by": "ci", "step": 1.0}}})
+	made, err := l.AddMemories(t.Context(), a,
+		[]longterm.NewMemory{{Content: "Run the tests", WhenToUse: "before a release",
+			Metadata: memory.Metadata{"by": "ci", "step": 1.0}}})
 	testkit.Must(t, err)
 	before := l.entry(made[0].ID)
-	out, err := l.UpdateMemories(t.Context(), l.about(memory.Procedural, "deploy", 0, second), []longterm.ChangedMemory{{ID: before.ID, Content: "Run all tests twice", Metadata: memory.Metadata{"by": nil, "ok": true}}})
+	out, err := l.UpdateMemories(t.Context(), l.about(memory.Procedural, "deploy", 0, second),
+		[]longterm.ChangedMemory{{ID: before.ID, Content: "Run all tests twice",
+			Metadata: memory.Metadata{"by": nil, "ok": true}}})
 	testkit.Must(t, err)
 	after := l.entry(before.ID)
-	if statuses(out) != "updated" || after.Content != "Run all tests twice" || after.WhenToUse != "before a release" || !after.CreatedAt.Equal(before.CreatedAt) || after.Version != 2 {
+	if statuses(out) != "updated" || after.Content != "Run all tests twice" || after.WhenToUse != "before a release" ||
+		!after.CreatedAt.Equal(before.CreatedAt) || after.Version != 2 {
 		t.Errorf("%+v: %+v", out, after)
 	}
 	if got := strings.Join(after.Histories, " "); got != first+" "+second {
@@ -70,22 +76,27 @@ func TestChangesStayInsideTheirScope(t *testing.T) {
 	foreign := l.add(other, "Lives elsewhere")[0].ID
 	core := l.save("core", "The staging host is quartz")
 	gone := l.add(l.about(memory.Personal, "alice", 0, ""), "Is on holiday")[0].ID
-	_, err := l.DeleteMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []longterm.DeleteRequest{{ID: gone}})
+	_, err := l.DeleteMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""),
+		[]longterm.DeleteRequest{{ID: gone}})
 	testkit.Must(t, err)
 	held := l.holds()
 	for _, c := range []struct {
 		id   string
 		code fault.Code
-	}{{bob, fault.OutOfScope}, {foreign, fault.NotFound}, {core, fault.OutOfScope}, {history, fault.OutOfScope}, {"ffffffffffffffff", fault.NotFound}, {"'; drop", fault.NotFound}, {gone, fault.NotFound}} {
-		_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []longterm.ChangedMemory{{ID: c.id, Content: "Is mine"}})
+	}{{bob, fault.OutOfScope}, {foreign, fault.NotFound}, {core, fault.OutOfScope}, {history, fault.OutOfScope},
+		{"ffffffffffffffff", fault.NotFound}, {"'; drop", fault.NotFound}, {gone, fault.NotFound}} {
+		_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""),
+			[]longterm.ChangedMemory{{ID: c.id, Content: "Is mine"}})
 		wants(t, "update "+c.id, err, c.code)
-		_, err = l.DeleteMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []longterm.DeleteRequest{{ID: c.id}})
+		_, err = l.DeleteMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""),
+			[]longterm.DeleteRequest{{ID: c.id}})
 		wants(t, "delete "+c.id, err, c.code)
 	}
 	if got := l.holds(); got != held {
 		t.Errorf("holds %s, before %s", got, held)
 	}
-	out, err := l.DeleteMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []longterm.DeleteRequest{{Index: 0, ID: bob}, {Index: 1, ID: alice}, {Index: 2, ID: "x"}})
+	out, err := l.DeleteMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""),
+		[]longterm.DeleteRequest{{Index: 0, ID: bob}, {Index: 1, ID: alice}, {Index: 2, ID: "x"}})
 	testkit.Must(t, err)
 	if got := statuses(out); got != "failed/out_of_scope deleted failed/not_found" {
 		t.Errorf("items %s", got)
@@ -98,7 +109,8 @@ func TestAnUpdateToWhatIsSaidAlreadyMakesOneOfTwo(t *testing.T) {
 	one, two := l.session("one"), l.session("two")
 	first := l.add(l.about(memory.Personal, "alice", 0, one), "Likes tea")[0].ID
 	second := l.add(l.about(memory.Personal, "alice", 0, two), "Likes green tea")[0].ID
-	out, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []longterm.ChangedMemory{{ID: first, Content: "Likes green tea"}})
+	out, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""),
+		[]longterm.ChangedMemory{{ID: first, Content: "Likes green tea"}})
 	testkit.Must(t, err)
 	if statuses(out) != "merged" || out[0].ID != second || out[0].Merged != first {
 		t.Errorf("%+v", out)
@@ -107,7 +119,8 @@ func TestAnUpdateToWhatIsSaidAlreadyMakesOneOfTwo(t *testing.T) {
 	if len(kept.Histories) != 2 || gone.Status != memory.Superseded || gone.SupersededBy != second {
 		t.Errorf("%+v, %+v", kept, gone)
 	}
-	_, err = l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []longterm.ChangedMemory{{ID: first, Content: "x"}})
+	_, err = l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""),
+		[]longterm.ChangedMemory{{ID: first, Content: "x"}})
 	wants(t, "what was merged", err, fault.NotFound)
 }
 
@@ -115,7 +128,8 @@ func TestAStaleVersionIsAConflict(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
 	id := l.add(l.about(memory.Personal, "alice", 0, ""), "v1")[0].ID
-	_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []longterm.ChangedMemory{{ID: id, Content: "v2"}})
+	_, err := l.UpdateMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""),
+		[]longterm.ChangedMemory{{ID: id, Content: "v2"}})
 	testkit.Must(t, err)
 	one := 1
 	_, err = l.UpdateMemories(t.Context(), l.User(), []longterm.ChangedMemory{{ID: id, Content: "v3", Expected: &one}})
@@ -131,9 +145,12 @@ func TestAToolHasOneGuideline(t *testing.T) {
 	a := func() agent.Actor { return l.about(memory.Guideline, "whatever", 0, "") }
 	_, err := l.AddMemories(t.Context(), a(), []longterm.NewMemory{{Content: "Ask for less"}})
 	wants(t, "without the tool's name", err, fault.InvalidArgument)
-	first, err := l.AddMemories(t.Context(), a(), []longterm.NewMemory{{Content: "Ask for less", WhenToUse: "web_search"}, {Index: 1, Content: "Ask for less", WhenToUse: "sql"}})
+	first, err := l.AddMemories(t.Context(), a(),
+		[]longterm.NewMemory{{Content: "Ask for less", WhenToUse: "web_search"},
+			{Index: 1, Content: "Ask for less", WhenToUse: "sql"}})
 	testkit.Must(t, err)
-	second, err := l.AddMemories(t.Context(), a(), []longterm.NewMemory{{Content: "Quote names", WhenToUse: "web_search"}})
+	second, err := l.AddMemories(t.Context(), a(),
+		[]longterm.NewMemory{{Content: "Quote names", WhenToUse: "web_search"}})
 	testkit.Must(t, err)
 	if statuses(first)+" "+statuses(second) != "added added updated" || second[0].ID != first[0].ID {
 		t.Errorf("%+v, %+v", first, second)
@@ -143,7 +160,8 @@ func TestAToolHasOneGuideline(t *testing.T) {
 	find := func(query string) string {
 		return l.lines(a(), longterm.RetrieveArgs{Wants: []longterm.Query{{Query: query}}})
 	}
-	if got := find("web_search"); !strings.Contains(got, "(tool/tool_guidelines) web_search: Quote all names") || strings.Contains(got, "\n") {
+	if got := find("web_search"); !strings.Contains(got, "(tool/tool_guidelines) web_search: Quote all names") ||
+		strings.Contains(got, "\n") {
 		t.Errorf("found %q", got)
 	}
 	if got := find("web search"); got != longterm.NothingFound {
@@ -155,10 +173,11 @@ func TestSecretsAndAttacksAreNotRemembered(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
 	for name, m := range map[string]longterm.NewMemory{
-		"a secret":                 {Content: "The key is sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH"},
-		"a secret in the metadata": {Content: "Has a key", Metadata: memory.Metadata{"key": "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH"}},
-		"too long":                 {Content: strings.Repeat("x", memory.LongTermBytes+1)},
-		"nothing":                  {Content: " \n"},
+		"a secret": {Content: "The key is sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH"},
+		"a secret in the metadata": {Content: "Has a key",
+			Metadata: memory.Metadata{"key": "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH"}},
+		"too long": {Content: strings.Repeat("x", memory.LongTermBytes+1)},
+		"nothing":  {Content: " \n"},
 	} {
 		_, err := l.AddMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), []longterm.NewMemory{m})
 		if err == nil {

@@ -53,7 +53,8 @@ func (s AgentHooks) Subject(ctx context.Context, w agentrun.RunView, fence int64
 	a.Subject = out
 	lease, err := s.LongTerm.TakeLease(ctx, a, holder(w.Run), contract.LeaseFor(w.Spec.Pace()))
 	if fault.CodeOf(err) == fault.Unavailable || err == nil && lease.Fence != fence {
-		err = fault.New(fault.VersionConflict, "the target has had another writer meanwhile", "summarise the session again")
+		err = fault.New(fault.VersionConflict, "the target has had another writer meanwhile",
+			"summarise the session again")
 	}
 	return out, err
 }
@@ -85,7 +86,8 @@ func (s AgentHooks) Brief(ctx context.Context, w agentrun.RunView, short bool) (
 
 // known is the state that a prompt shows.
 func (s AgentHooks) known(ctx context.Context, w agentrun.RunView, p PinnedSpec) (out prompt.Known, err error) {
-	out = prompt.Known{Now: time.Now().UTC().Format("2006-01-02 15:04 (Monday)"), Type: string(p.Type), Target: p.Target, Guidance: p.choices().Guidance}
+	out = prompt.Known{Now: time.Now().UTC().Format("2006-01-02 15:04 (Monday)"), Type: string(p.Type),
+		Target: p.Target, Guidance: p.choices().Guidance}
 	if w.Run.Kind == run.Specialist {
 		return out, nil
 	}
@@ -101,7 +103,9 @@ func (s AgentHooks) known(ctx context.Context, w agentrun.RunView, p PinnedSpec)
 		}
 		out.Identity = identity.Content
 	}
-	meta, err := s.LongTerm.ReadMeta(ctx, a, longterm.MetaArgs{Tools: p.Profile.Options.ToolMemory, Identity: p.Profile.Options.IdentityMemory, Types: p.Profile.Options.Types, Only: p.Profile.Options.Only})
+	meta, err := s.LongTerm.ReadMeta(ctx, a,
+		longterm.MetaArgs{Tools: p.Profile.Options.ToolMemory, Identity: p.Profile.Options.IdentityMemory,
+			Types: p.Profile.Options.Types, Only: p.Profile.Options.Only})
 	out.Meta = meta.Text
 	return out, err
 }

@@ -16,22 +16,28 @@ import (
 // RequestOptions are what a request decides for its agents. What it leaves open is as
 // the workspace's settings and the agent's profile have it.
 type RequestOptions struct {
-	Multiple       *bool         `json:"multiple,omitempty"`        // several items in a call of a tool
-	ThinkingParams *bool         `json:"thinking_params,omitempty"` // each call has a text before its arguments
-	ThinkTool      *bool         `json:"think_tool,omitempty"`      // a tool to think in
-	ToolMemory     *bool         `json:"tool_memory,omitempty"`     // the guidelines of tools are a target
-	IdentityMemory *bool         `json:"identity_memory,omitempty"` // the identity is a target
-	SummaryMemory  *bool         `json:"summary_memory,omitempty"`  // retrieval looks into digests of sessions, too
-	SkillMemory    *bool         `json:"skill_memory,omitempty"`    // a fast search over all of memory finds skills, too; true when left out
-	Types          []memory.Type `json:"types,omitempty"`           // of memories that are made, or looked for; empty for all
-	Only           []memory.Task `json:"only,omitempty"`            // targets that a session is about, and no others; empty for all
-	Guidance       string        `json:"guidance,omitempty"`        // what is to be remembered, in the requester's words
+	Multiple       *bool `json:"multiple,omitempty"`        // several items in a call of a tool
+	ThinkingParams *bool `json:"thinking_params,omitempty"` // each call has a text before its arguments
+	ThinkTool      *bool `json:"think_tool,omitempty"`      // a tool to think in
+	ToolMemory     *bool `json:"tool_memory,omitempty"`     // the guidelines of tools are a target
+	IdentityMemory *bool `json:"identity_memory,omitempty"` // the identity is a target
+	SummaryMemory  *bool `json:"summary_memory,omitempty"`  // retrieval looks into digests of sessions, too
+	// a fast search over all of memory finds skills, too; true when left out
+	SkillMemory *bool `json:"skill_memory,omitempty"`
+	// of memories that are made, or looked for; empty for all
+	Types []memory.Type `json:"types,omitempty"`
+	// targets that a session is about, and no others; empty for all
+	Only []memory.Task `json:"only,omitempty"`
+	// what is to be remembered, in the requester's words
+	Guidance string `json:"guidance,omitempty"`
 	// Metadata is what every memory says that a specialist of the request makes.
 	Metadata memory.Metadata `json:"metadata,omitempty"`
 }
 
 func (c RequestOptions) none() bool {
-	return c.Multiple == nil && c.ThinkingParams == nil && c.ThinkTool == nil && c.ToolMemory == nil && c.IdentityMemory == nil && c.SummaryMemory == nil && c.SkillMemory == nil && c.Guidance == "" && len(c.Types)+len(c.Only)+len(c.Metadata) == 0
+	return c.Multiple == nil && c.ThinkingParams == nil && c.ThinkTool == nil && c.ToolMemory == nil &&
+		c.IdentityMemory == nil && c.SummaryMemory == nil && c.SkillMemory == nil && c.Guidance == "" &&
+		len(c.Types)+len(c.Only)+len(c.Metadata) == 0
 }
 
 // orNil leaves no choices out of what is stored, so that a request without any
@@ -50,14 +56,17 @@ func isTrue(b *bool) bool { return b != nil && *b }
 
 func (c RequestOptions) check(allowed []memory.Type) error {
 	if isTrue(c.ThinkingParams) && isTrue(c.ThinkTool) {
-		return fault.New(fault.InvalidArgument, "enable_thinking_params and add_think_tool are two ways to think", "choose one of them")
+		return fault.New(fault.InvalidArgument, "enable_thinking_params and add_think_tool are two ways to think",
+			"choose one of them")
 	}
 	if n := utf8.RuneCountInString(c.Guidance); n > mostGuidance {
-		return fault.New(fault.TooLarge, fmt.Sprintf("the guidance has %d characters, at most %d are taken", n, mostGuidance), "say what is to be remembered in fewer words")
+		return fault.New(fault.TooLarge, fmt.Sprintf("the guidance has %d characters, at most %d are taken", n,
+			mostGuidance), "say what is to be remembered in fewer words")
 	}
 	for _, t := range c.Types {
 		if !slices.Contains(allowed, t) {
-			return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no memory type %q here", t), fmt.Sprintf("use some of %v", allowed))
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no memory type %q here", t),
+				fmt.Sprintf("use some of %v", allowed))
 		}
 	}
 	return longterm.CheckMetadata(c.Metadata)
@@ -73,7 +82,8 @@ func (c RequestOptions) over(s settings.LongTerm) settings.LongTerm {
 		s.Thinking = settings.ThinkTool
 	case isTrue(c.ThinkingParams):
 		s.Thinking = settings.ThinkParameter
-	case c.ThinkTool != nil && s.Thinking == settings.ThinkTool, c.ThinkingParams != nil && s.Thinking == settings.ThinkParameter:
+	case c.ThinkTool != nil && s.Thinking == settings.ThinkTool,
+		c.ThinkingParams != nil && s.Thinking == settings.ThinkParameter:
 		s.Thinking = settings.ThinkNative
 	}
 	return s
@@ -102,7 +112,9 @@ func (c RequestOptions) agent(d Definition) Definition {
 	}
 	o.Types, o.Only = c.Types, c.Only
 	if !c.has(memory.Personal) && !c.has(memory.Procedural) { // nothing is left to register
-		d.Profile.Names = slices.DeleteFunc(d.Profile.Names, func(name string) bool { return name == "add_meta_memory" })
+		d.Profile.Names = slices.DeleteFunc(d.Profile.Names, func(name string) bool {
+			return name == "add_meta_memory"
+		})
 	}
 	return d
 }
@@ -110,7 +122,8 @@ func (c RequestOptions) agent(d Definition) Definition {
 // searched are the types that a search over all of memory looks into.
 func (c RequestOptions) searched() (out []memory.Type) {
 	for _, t := range memory.LongTermTypes {
-		off := t == memory.Guideline && c.ToolMemory != nil && !*c.ToolMemory || t == memory.Summary && c.SummaryMemory != nil && !*c.SummaryMemory
+		off := t == memory.Guideline && c.ToolMemory != nil && !*c.ToolMemory || t == memory.Summary &&
+			c.SummaryMemory != nil && !*c.SummaryMemory
 		if c.has(t) && !off {
 			out = append(out, t)
 		}
@@ -126,7 +139,9 @@ func (c RequestOptions) skills() bool {
 // withoutSkills are the choices as those are told that look for memories alone.
 func (c RequestOptions) withoutSkills() RequestOptions {
 	c.SkillMemory = nil
-	if types := slices.DeleteFunc(slices.Clone(c.Types), func(t memory.Type) bool { return t == skill.MemoryType }); len(types) > 0 || len(c.Types) == 0 {
+	if types := slices.DeleteFunc(slices.Clone(c.Types), func(t memory.Type) bool {
+		return t == skill.MemoryType
+	}); len(types) > 0 || len(c.Types) == 0 {
 		c.Types = types
 	}
 	return c

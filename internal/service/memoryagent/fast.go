@@ -19,13 +19,16 @@ func (q Question) checkFast() (Question, error) {
 	case err != nil:
 		return q, err
 	case q.Mode == Agentic && q.TimeFilter != "":
-		return q, fault.New(fault.InvalidArgument, "time_filter is of a fast search", "use mode fast, or say the time in the question")
+		return q, fault.New(fault.InvalidArgument, "time_filter is of a fast search",
+			"use mode fast, or say the time in the question")
 	case q.Mode == Agentic && q.Refine.any():
-		return q, fault.New(fault.InvalidArgument, "an agent ranks and rewrites what it finds itself", "use mode fast or auto with enable_llm_rerank, enable_score_filter and enable_llm_rewrite")
+		return q, fault.New(fault.InvalidArgument, "an agent ranks and rewrites what it finds itself",
+			"use mode fast or auto with enable_llm_rerank, enable_score_filter and enable_llm_rewrite")
 	case q.skillsOnly() && q.Mode == Agentic:
 		return q, fault.New(fault.InvalidArgument, "an agent looks for memories, not for skills", "use mode fast")
 	case q.skillsOnly() && (len(q.Targets) > 0 || q.TimeFilter != "" || !q.Choices.skills()):
-		return q, fault.New(fault.InvalidArgument, "skills are about no target and of no time", "leave out targets and time_filter, and enable_skill_memory on")
+		return q, fault.New(fault.InvalidArgument, "skills are about no target and of no time",
+			"leave out targets and time_filter, and enable_skill_memory on")
 	}
 	return q, q.Refine.check()
 }
@@ -73,7 +76,8 @@ func (s *Service) fast(ctx context.Context, q Question) (Answer, error) {
 func (s *Service) about(ctx context.Context, q Question) (out []Found, err error) {
 	in := longterm.RetrieveArgs{Summaries: slices.Contains(q.Choices.searched(), memory.Summary), TopK: q.wide()}
 	for i, t := range q.Targets {
-		in.Wants = append(in.Wants, longterm.Query{Index: i, Query: q.Query, Type: t.Type, Target: t.Target, TimeFilter: q.TimeFilter})
+		in.Wants = append(in.Wants, longterm.Query{Index: i, Query: q.Query, Type: t.Type, Target: t.Target,
+			TimeFilter: q.TimeFilter})
 	}
 	found, err := s.LongTerm.Retrieve(ctx, agent.Actor{Workspace: q.Workspace, Origin: agent.OriginUser}, in)
 	if err != nil {
@@ -88,7 +92,8 @@ func (s *Service) about(ctx context.Context, q Question) (out []Found, err error
 // everywhere searches all of memory, skills among it: one statement ranks both.
 // Skills have no time: a time filter leaves them out.
 func (s *Service) everywhere(ctx context.Context, q Question) (out []Found, sure bool, err error) {
-	look := longterm.SearchRequest{Query: q.Query, Types: q.Choices.searched(), Skills: q.Choices.skills() && q.TimeFilter == ""}
+	look := longterm.SearchRequest{Query: q.Query, Types: q.Choices.searched(),
+		Skills: q.Choices.skills() && q.TimeFilter == ""}
 	if look.From, look.Until, err = longterm.Days(q.TimeFilter); err != nil {
 		return nil, false, err
 	}
@@ -128,7 +133,9 @@ func (s *Service) candidates(ctx context.Context, ws int64, ranked []longterm.Ra
 			if i := slices.IndexFunc(skills, func(h skill.Head) bool { return h.Name == r.ID }); i >= 0 {
 				out = append(out, skillFound(skills[i], r.Score))
 			}
-		} else if i := slices.IndexFunc(entries, func(e memory.Entry) bool { return e.ID == r.ID && e.Status == memory.Active }); i >= 0 {
+		} else if i := slices.IndexFunc(entries, func(e memory.Entry) bool {
+			return e.ID == r.ID && e.Status == memory.Active
+		}); i >= 0 {
 			out = append(out, foundOf(entries[i], r.Score))
 		}
 	}
@@ -158,7 +165,8 @@ func (s *Service) skillsNamed(ctx context.Context, ws int64, names []string) (ou
 }
 
 func foundOf(e memory.Entry, score float64) Found {
-	f := Found{ID: e.ID, Type: e.Type, Target: e.Target, WhenToUse: e.WhenToUse, Content: e.Content, Score: score, EventTime: e.EventTime, UpdatedAt: e.UpdatedAt}
+	f := Found{ID: e.ID, Type: e.Type, Target: e.Target, WhenToUse: e.WhenToUse, Content: e.Content, Score: score,
+		EventTime: e.EventTime, UpdatedAt: e.UpdatedAt}
 	if n := len(e.Histories); n > 0 {
 		f.History = e.Histories[n-1]
 	}

@@ -85,9 +85,11 @@ func (s AgentHooks) fallback(ctx context.Context, w agentrun.RunView, a agent.Ac
 		return err
 	}
 	who, first := speakers(said)
-	for call, text := range []string{fmt.Sprintf("A session of %d messages with %s. It began: %s", len(said), who, first), fmt.Sprintf("A session of %d messages.", len(said))} {
+	for call, text := range []string{fmt.Sprintf("A session of %d messages with %s. It began: %s", len(said), who,
+		first), fmt.Sprintf("A session of %d messages.", len(said))} {
 		a.Op = w.Run.Op("finish", call+1)
-		if _, err = s.LongTerm.AddSummary(ctx, a, longterm.SummaryArgs{Content: text, Targets: about}); err == nil || fault.Table[fault.CodeOf(err)].Retryable || fault.CodeOf(err) == fault.Internal {
+		if _, err = s.LongTerm.AddSummary(ctx, a, longterm.SummaryArgs{Content: text, Targets: about}); err == nil ||
+			fault.Table[fault.CodeOf(err)].Retryable || fault.CodeOf(err) == fault.Internal {
 			return err
 		}
 	}

@@ -29,7 +29,8 @@ func (s *Service) KeepSession(ctx context.Context, ref run.Ref) (ended *run.Run,
 	}
 	a := actor(w, "session", 0)
 	a.Subject = agent.MemoryScope{Author: p.Author}
-	if _, err := s.LongTerm.AddRange(ctx, a, memory.Evidence{Conversation: r.Conversation, FromSeq: w.Spec.FromSeq, ToSeq: w.Spec.ToSeq}); err != nil {
+	if _, err := s.LongTerm.AddRange(ctx, a,
+		memory.Evidence{Conversation: r.Conversation, FromSeq: w.Spec.FromSeq, ToSeq: w.Spec.ToSeq}); err != nil {
 		return nil, err
 	}
 	if len(p.Targets) == 0 {
@@ -55,7 +56,8 @@ const tries = 2
 // HandOff does what stands before a call to hands_off in its response, and makes
 // the runs that it asks for. A pair that was looked after in this run already is
 // not looked after twice, unless that failed.
-func (s *Service) HandOff(ctx context.Context, ref run.Ref, n, position int, base agentrun.Base) (out HandedOff, err error) {
+func (s *Service) HandOff(ctx context.Context, ref run.Ref, n, position int, base agentrun.Base) (out HandedOff,
+	err error) {
 	w, result, told, err := s.Loop.Reach(ctx, ref, n, position, base)
 	if err != nil || told {
 		return HandedOff{Told: true}, err
@@ -90,7 +92,8 @@ func (s *Service) HandOff(ctx context.Context, ref run.Ref, n, position int, bas
 }
 
 // specialist records the run of one task, or finds it.
-func (s *Service) specialist(ctx context.Context, tx Tx, w agentrun.RunView, p PinnedSpec, t memory.Task, history string, step int) (run.Run, error) {
+func (s *Service) specialist(ctx context.Context, tx Tx, w agentrun.RunView, p PinnedSpec, t memory.Task,
+	history string, step int) (run.Run, error) {
 	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil {
 		return run.Run{}, err
@@ -125,7 +128,8 @@ func (s *Service) specialist(ctx context.Context, tx Tx, w agentrun.RunView, p P
 		}
 		base := w.Spec
 		base.Pinned = nil
-		mine := PinnedSpec{Workspace: p.Workspace, Type: t.Type, Target: t.Target, History: history, Step: step, Choices: p.Choices, Part: number}
+		mine := PinnedSpec{Workspace: p.Workspace, Type: t.Type, Target: t.Target, History: history, Step: step,
+			Choices: p.Choices, Part: number}
 		if part != nil {
 			mine.Parts, base.FromSeq, base.ToSeq = []Part{*part}, part.FromSeq, part.ToSeq
 		}
@@ -137,8 +141,10 @@ func (s *Service) specialist(ctx context.Context, tx Tx, w agentrun.RunView, p P
 		if err != nil {
 			return run.Run{}, fmt.Errorf("encode the configuration: %w", err)
 		}
-		made, err := tx.Runs().PutAgentRun(ctx, NewRun{Kind: run.Specialist, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: w.Run.Conversation, Parent: w.Run.Ref.Run, Spec: raw,
-			WorkflowID: contract.SpecialistID(p.Workspace, w.Run.Ref.Run, string(t.Type), t.Target, try, number)})
+		made, err := tx.Runs().PutAgentRun(ctx,
+			NewRun{Kind: run.Specialist, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)),
+				Conversation: w.Run.Conversation, Parent: w.Run.Ref.Run, Spec: raw,
+				WorkflowID: contract.SpecialistID(p.Workspace, w.Run.Ref.Run, string(t.Type), t.Target, try, number)})
 		if err != nil {
 			return run.Run{}, err
 		}
@@ -147,7 +153,8 @@ func (s *Service) specialist(ctx context.Context, tx Tx, w agentrun.RunView, p P
 }
 
 // RecordHandOff stores what became of the runs of a call to hands_off.
-func (s *Service) RecordHandOff(ctx context.Context, ref run.Ref, n, position int, runs []int64, base agentrun.Base) error {
+func (s *Service) RecordHandOff(ctx context.Context, ref run.Ref, n, position int, runs []int64,
+	base agentrun.Base) error {
 	_, result, over, err := s.Loop.Reach(ctx, ref, n, position, base)
 	if err != nil || over {
 		return err
@@ -177,7 +184,8 @@ func (s *Service) RecordHandOff(ctx context.Context, ref run.Ref, n, position in
 			if t.Status == Failed || t.Status == Partial {
 				out.Status = Partial
 			}
-			out.Tasks = append(out.Tasks, told{t.Type, t.Target, t.Status, t.Added, t.Updated, t.Deleted, t.Note, t.Error})
+			out.Tasks = append(out.Tasks, told{t.Type, t.Target, t.Status, t.Added, t.Updated, t.Deleted, t.Note,
+				t.Error})
 		}
 		return nil
 	})

@@ -53,9 +53,12 @@ func (s *Service) SummarizeIdle(ctx context.Context, in Idle) (out *run.Run, err
 			return err
 		}
 		generation := before.Generation + 1
-		r, err := s.accept(ctx, tx, Request{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Spec: in.Spec}, in.Conversation, said,
-			NewRun{Kind: run.Summarize, Key: key, Generation: generation, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: in.Conversation,
-				WorkflowID: contract.SummarizeID(in.WorkspaceKey, fmt.Sprintf("idle-%d-%d", in.Conversation, to), generation)}, true)
+		r, err := s.accept(ctx, tx, Request{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Spec: in.Spec},
+			in.Conversation, said,
+			NewRun{Kind: run.Summarize, Key: key, Generation: generation, ArgsSHA: sha256.Sum256([]byte(key)),
+				Conversation: in.Conversation,
+				WorkflowID: contract.SummarizeID(in.WorkspaceKey, fmt.Sprintf("idle-%d-%d", in.Conversation, to),
+					generation)}, true)
 		out = &r
 		return err
 	})
@@ -86,5 +89,7 @@ func unread(ctx context.Context, tx Tx, conversation int64, kind run.Kind) (from
 
 // Read notes that a run has taken up messages for a kind of work.
 func (s *Service) Read(ctx context.Context, ws, conversation int64, kind run.Kind, to int, id int64) error {
-	return s.Store.WithProgressive(ctx, ws, func(ctx context.Context, tx Tx) error { return tx.Agents().SetMark(ctx, conversation, kind, to, id) })
+	return s.Store.WithProgressive(ctx, ws, func(ctx context.Context, tx Tx) error {
+		return tx.Agents().SetMark(ctx, conversation, kind, to, id)
+	})
 }

@@ -36,7 +36,8 @@ func operations(steps []agentrun.Step) []Operation {
 				Text  string                `json:"text"`
 			}
 			if json.Unmarshal([]byte(c.Result), &r) != nil || !r.OK {
-				out = append(out, Operation{Tool: c.Tool, Status: longterm.Failed, Code: fault.Code(c.Code), Message: r.Error.Message})
+				out = append(out, Operation{Tool: c.Tool, Status: longterm.Failed, Code: fault.Code(c.Code),
+					Message: r.Error.Message})
 				continue
 			}
 			for _, i := range r.Items {

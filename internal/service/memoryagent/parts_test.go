@@ -15,7 +15,8 @@ import (
 // talk is a session of turns with two messages each.
 func talk(turns int, text string) (out []transcript.Message) {
 	for i := range turns {
-		out = append(out, transcript.Message{Seq: 2 * i, Role: transcript.User, Content: fmt.Sprintf("%d %s", i, text)}, transcript.Message{Seq: 2*i + 1, Role: transcript.Assistant, Content: "Noted."})
+		out = append(out, transcript.Message{Seq: 2 * i, Role: transcript.User, Content: fmt.Sprintf("%d %s", i, text)},
+			transcript.Message{Seq: 2*i + 1, Role: transcript.Assistant, Content: "Noted."})
 	}
 	return out
 }
@@ -31,10 +32,13 @@ func TestALongSessionIsDividedBetweenTurns(t *testing.T) {
 		"short":                    {talk(3, "hello"), 0},
 		"turns":                    {talk(40, strings.Repeat("word ", 100)), 5},
 		"one turn with many words": {talk(1, strings.Repeat("word ", 4000)), 5},
-		"a long turn among others": {append(talk(4, strings.Repeat("word ", 100)), transcript.Message{Seq: 8, Role: transcript.User, Content: long}, transcript.Message{Seq: 9, Role: transcript.Assistant, Content: "Yes."}), 4},
+		"a long turn among others": {append(talk(4, strings.Repeat("word ", 100)),
+			transcript.Message{Seq: 8, Role: transcript.User, Content: long},
+			transcript.Message{Seq: 9, Role: transcript.Assistant, Content: "Yes."}), 4},
 		"no turns": {func() (out []transcript.Message) {
 			for i := range 30 {
-				out = append(out, transcript.Message{Seq: i, Role: transcript.Assistant, Content: strings.Repeat("word ", 100)})
+				out = append(out, transcript.Message{Seq: i, Role: transcript.Assistant,
+					Content: strings.Repeat("word ", 100)})
 			}
 			return out
 		}(), 4},
@@ -76,7 +80,8 @@ func TestALongSessionIsDividedBetweenTurns(t *testing.T) {
 
 func TestPiecesAreAllOfAText(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"", "a", strings.Repeat("one two three ", 300), strings.Repeat("蜂蜜", 500), strings.Repeat("x", 997)} {
+	for _, text := range []string{"", "a", strings.Repeat("one two three ", 300), strings.Repeat("蜂蜜", 500),
+		strings.Repeat("x", 997)} {
 		for pieces := 1; pieces < 7; pieces++ {
 			whole := ""
 			for n := range pieces {
@@ -95,8 +100,10 @@ func TestPiecesAreAllOfAText(t *testing.T) {
 // A run that breaks off is through with the parts that it has finished.
 func TestARunIsThroughWithTheFinishedParts(t *testing.T) {
 	t.Parallel()
-	text, call := agentrun.Step{Content: "So much for that."}, agentrun.Step{Calls: []agentrun.Call{{Tool: "hands_off"}}}
-	p := PinnedSpec{Parts: []Part{{FromSeq: 3, ToSeq: 5}, {FromSeq: 6, ToSeq: 6, Piece: 1, Pieces: 2}, {FromSeq: 6, ToSeq: 6, Piece: 2, Pieces: 2}}}
+	text, call := agentrun.Step{Content: "So much for that."},
+		agentrun.Step{Calls: []agentrun.Call{{Tool: "hands_off"}}}
+	p := PinnedSpec{Parts: []Part{{FromSeq: 3, ToSeq: 5}, {FromSeq: 6, ToSeq: 6, Piece: 1, Pieces: 2},
+		{FromSeq: 6, ToSeq: 6, Piece: 2, Pieces: 2}}}
 	for name, c := range map[string]struct {
 		steps  []agentrun.Step
 		reason agent.Reason

@@ -25,7 +25,8 @@ const (
 
 // actor is on whose behalf a run does something that no call of its model asks for.
 func actor(w agentrun.RunView, step string, call int) agent.Actor {
-	return agent.Actor{Workspace: w.Run.Workspace, Origin: w.Spec.Origin, Run: w.Run.Ref.Run, Conversation: w.Run.Conversation, FromSeq: w.Spec.FromSeq, ToSeq: w.Spec.ToSeq,
+	return agent.Actor{Workspace: w.Run.Workspace, Origin: w.Spec.Origin, Run: w.Run.Ref.Run,
+		Conversation: w.Run.Conversation, FromSeq: w.Spec.FromSeq, ToSeq: w.Spec.ToSeq,
 		Op: w.Run.Op(step, call), Tainted: w.Spec.Tainted}
 }
 

@@ -26,11 +26,12 @@ import (
 // Refine is what is done with what a fast search found, in this order. Without
 // any of it a fast search needs neither a model nor Temporal.
 type Refine struct {
-	Rerank   bool          `json:"rerank,omitempty"`    // a model orders it by how well it answers
-	Filter   bool          `json:"filter,omitempty"`    // what scores below MinScore is left out
-	Rewrite  bool          `json:"rewrite,omitempty"`   // a model writes what is left as one text for the question
-	MinScore *float64      `json:"min_score,omitempty"` // 0 to 1: of a model's score, else of the best one's score; nil means 0.3
-	Deadline time.Duration `json:"-"`                   // of both calls together; 0 takes the workspace's setting
+	Rerank  bool `json:"rerank,omitempty"`  // a model orders it by how well it answers
+	Filter  bool `json:"filter,omitempty"`  // what scores below MinScore is left out
+	Rewrite bool `json:"rewrite,omitempty"` // a model writes what is left as one text for the question
+	// 0 to 1: of a model's score, else of the best one's score; nil means 0.3
+	MinScore *float64      `json:"min_score,omitempty"`
+	Deadline time.Duration `json:"-"` // of both calls together; 0 takes the workspace's setting
 }
 
 const (
@@ -48,11 +49,14 @@ func (r Refine) model() bool { return r.Rerank || r.Rewrite }
 func (r Refine) check() error {
 	switch {
 	case r.MinScore != nil && (!r.Filter || math.IsNaN(*r.MinScore) || *r.MinScore < 0 || *r.MinScore > 1):
-		return fault.New(fault.InvalidArgument, "min_score is a number from 0 to 1, with enable_score_filter", "send enable_score_filter and min_score 0.3")
+		return fault.New(fault.InvalidArgument, "min_score is a number from 0 to 1, with enable_score_filter",
+			"send enable_score_filter and min_score 0.3")
 	case r.Deadline != 0 && (r.Deadline < leastDeadline || r.Deadline > longestDeadline):
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("the deadline is %s", r.Deadline), fmt.Sprintf("use %s to %s", leastDeadline, longestDeadline))
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("the deadline is %s", r.Deadline),
+			fmt.Sprintf("use %s to %s", leastDeadline, longestDeadline))
 	case r.Deadline != 0 && !r.model():
-		return fault.New(fault.InvalidArgument, "a deadline bounds what a model does, and none is asked", "send it with enable_llm_rerank or enable_llm_rewrite")
+		return fault.New(fault.InvalidArgument, "a deadline bounds what a model does, and none is asked",
+			"send it with enable_llm_rerank or enable_llm_rewrite")
 	}
 	return nil
 }
@@ -151,7 +155,8 @@ func (s *Service) refined(ctx context.Context, q Question, wide Answer) (Answer,
 }
 
 // acceptRefine records the run, or finds the one that the request has made.
-func (s *Service) acceptRefine(ctx context.Context, q Question, found Answer) (out run.Run, deadline time.Duration, err error) {
+func (s *Service) acceptRefine(ctx context.Context, q Question, found Answer) (out run.Run, deadline time.Duration,
+	err error) {
 	args, err := json.Marshal(struct {
 		Query      string
 		Messages   []transcript.Message
@@ -191,7 +196,8 @@ func refineSpec(q Question, found Answer) (json.RawMessage, error) {
 	spec.Origin, spec.Channel = agent.OriginDistill, "chat"
 	spec.Lang = cmp.Or(spec.Lang, lang.Detect(q.Query))
 	spec.Timing.GiveUp = min(cmp.Or(spec.Timing.GiveUp, refineGiveUp), refineGiveUp)
-	p := PinnedSpec{Version: firstOfKind, Workspace: q.WorkspaceKey, Question: q.Query, Messages: material(q.Messages, spec.Limits.ResultChars, shortTokens), Metadata: q.Metadata,
+	p := PinnedSpec{Version: firstOfKind, Workspace: q.WorkspaceKey, Question: q.Query,
+		Messages: material(q.Messages, spec.Limits.ResultChars, shortTokens), Metadata: q.Metadata,
 		Refining: &Refining{Refine: q.Refine, TopK: q.TopK, Systems: map[prompt.Stage]string{}}}
 	for _, stage := range p.Refining.stages() {
 		system, err := prompt.Instructions(stage, spec.Lang)
@@ -221,15 +227,19 @@ func (r Refine) stages() (out []prompt.Stage) {
 }
 
 // refinedAnswer is what such a run has left, with the memories as they are now.
-func (s *Service) refinedAnswer(ctx context.Context, r run.Run, p PinnedSpec, in Refined, e agentrun.Ended) (Answer, error) {
-	out := Answer{Mode: Fast, Status: e.Status, Text: e.Text, Run: r.Ref.Run, Memories: []Found{}, Note: in.Note, Metadata: p.Metadata}
+func (s *Service) refinedAnswer(ctx context.Context, r run.Run, p PinnedSpec, in Refined, e agentrun.Ended) (Answer,
+	error) {
+	out := Answer{Mode: Fast, Status: e.Status, Text: e.Text, Run: r.Ref.Run, Memories: []Found{}, Note: in.Note,
+		Metadata: p.Metadata}
 	var ranked []longterm.Ranked
 	for _, c := range in.Candidates {
 		ranked = append(ranked, longterm.Ranked{ID: c.ID, Skill: c.Skill, Score: c.Score})
 	}
 	found, err := s.candidates(ctx, r.Workspace, ranked)
 	for i, f := range found {
-		at := slices.IndexFunc(in.Candidates, func(c RefinedCandidate) bool { return c.ID == f.ID && c.Skill == (f.Type == skill.MemoryType) })
+		at := slices.IndexFunc(in.Candidates, func(c RefinedCandidate) bool {
+			return c.ID == f.ID && c.Skill == (f.Type == skill.MemoryType)
+		})
 		found[i].Relevance = in.Candidates[at].Relevance
 	}
 	out.Memories = append(out.Memories, found...)

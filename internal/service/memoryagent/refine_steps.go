@@ -46,7 +46,10 @@ func (s *Service) Rerank(ctx context.Context, ref run.Ref) (order []Place, probl
 	if err != nil || w.Run.Status == run.Ended {
 		return nil, "", err
 	}
-	if err := s.Store.WithProgressive(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error { _, err := tx.Runs().StartRun(ctx, ref.Run); return err }); err != nil {
+	if err := s.Store.WithProgressive(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
+		_, err := tx.Runs().StartRun(ctx, ref.Run)
+		return err
+	}); err != nil {
 		return nil, "", err
 	}
 	shown, err := s.shown(ctx, w, p, everyPlace(p.Refining.Candidates))
@@ -94,7 +97,8 @@ func (s *Service) CloseRefine(ctx context.Context, ref run.Ref, order []Place, p
 	return s.endRefine(ctx, w, p, order, "", problem)
 }
 
-func (s *Service) endRefine(ctx context.Context, w agentrun.RunView, p PinnedSpec, order []Place, text, problem string) error {
+func (s *Service) endRefine(ctx context.Context, w agentrun.RunView, p PinnedSpec, order []Place, text,
+	problem string) error {
 	report := Refined{Candidates: []RefinedCandidate{}}
 	for _, at := range p.Refining.kept(order) {
 		c := RefinedCandidate{Candidate: p.Refining.Candidates[at.Candidate]}
@@ -120,7 +124,8 @@ func (s *Service) endRefine(ctx context.Context, w agentrun.RunView, p PinnedSpe
 		e.Status, outcome = NoRelevant, run.NothingToExtract
 	}
 	var err error
-	if e.Report, err = json.Marshal(RetrievalReport{IDs: []string{}, Sessions: []string{}, Operations: []Operation{}, Refined: &report}); err != nil {
+	if e.Report, err = json.Marshal(RetrievalReport{IDs: []string{}, Sessions: []string{}, Operations: []Operation{},
+		Refined: &report}); err != nil {
 		return fmt.Errorf("encode the report: %w", err)
 	}
 	return s.Store.WithProgressive(ctx, w.Run.Workspace, func(ctx context.Context, tx Tx) error {
@@ -168,7 +173,8 @@ type shownText struct {
 }
 
 // shown are candidates as far as they are still there.
-func (s *Service) shown(ctx context.Context, w agentrun.RunView, p PinnedSpec, places []Place) (out []shownText, err error) {
+func (s *Service) shown(ctx context.Context, w agentrun.RunView, p PinnedSpec, places []Place) (out []shownText,
+	err error) {
 	var ranked []longterm.Ranked
 	for _, at := range places {
 		c := p.Refining.Candidates[at.Candidate]
@@ -179,7 +185,9 @@ func (s *Service) shown(ctx context.Context, w agentrun.RunView, p PinnedSpec, p
 		return nil, err
 	}
 	for _, f := range found {
-		at := slices.IndexFunc(p.Refining.Candidates, func(c Candidate) bool { return c.ID == f.ID && c.Skill == (f.Type == skill.MemoryType) })
+		at := slices.IndexFunc(p.Refining.Candidates, func(c Candidate) bool {
+			return c.ID == f.ID && c.Skill == (f.Type == skill.MemoryType)
+		})
 		clean := longterm.Sanitised(memory.Entry{ID: f.ID, Type: f.Type, Content: f.Content, WhenToUse: f.WhenToUse})
 		text := memory.WithoutData(strings.TrimSpace(clean.WhenToUse + "\n" + clean.Content))
 		if f.EventTime != nil {
@@ -195,8 +203,10 @@ func (s *Service) shown(ctx context.Context, w agentrun.RunView, p PinnedSpec, p
 
 // askRefine pays for one reply. What another attempt would only meet again is a
 // problem; anything else is an error, to be tried again.
-func (s *Service) askRefine(ctx context.Context, w agentrun.RunView, p PinnedSpec, stage prompt.Stage, shown []shownText, decode func(string) error) (problem string, err error) {
-	m := prompt.Material{Question: p.Question, Messages: p.Messages, Language: w.Spec.Lang, Limits: map[string]int{"max_memories": p.Refining.TopK}}
+func (s *Service) askRefine(ctx context.Context, w agentrun.RunView, p PinnedSpec, stage prompt.Stage,
+	shown []shownText, decode func(string) error) (problem string, err error) {
+	m := prompt.Material{Question: p.Question, Messages: p.Messages, Language: w.Spec.Lang,
+		Limits: map[string]int{"max_memories": p.Refining.TopK}}
 	for _, one := range shown {
 		m.Stored = append(m.Stored, one.stored)
 	}
@@ -204,9 +214,12 @@ func (s *Service) askRefine(ctx context.Context, w agentrun.RunView, p PinnedSpe
 	if err != nil {
 		return "", err
 	}
-	req := llm.Request{Model: w.Spec.Model, System: p.Refining.Systems[stage], Messages: llm.User(user), MaxTokens: w.Spec.Limits.MaxTokens,
-		Schema: &llm.Schema{Name: stage.Schema(), JSON: prompt.Schema(stage)}, Label: llm.Label{Stage: string(stage), Run: fmt.Sprint(w.Run.Ref.Run), Task: string(stage)}}
-	_, wrong, err := s.Ledger.Ask(ctx, ledger.Question{Run: w.Run.Ref, Step: string(stage), Lang: w.Spec.Lang, Request: req, Decode: decode})
+	req := llm.Request{Model: w.Spec.Model, System: p.Refining.Systems[stage], Messages: llm.User(user),
+		MaxTokens: w.Spec.Limits.MaxTokens,
+		Schema:    &llm.Schema{Name: stage.Schema(), JSON: prompt.Schema(stage)},
+		Label:     llm.Label{Stage: string(stage), Run: fmt.Sprint(w.Run.Ref.Run), Task: string(stage)}}
+	_, wrong, err := s.Ledger.Ask(ctx, ledger.Question{Run: w.Run.Ref, Step: string(stage), Lang: w.Spec.Lang,
+		Request: req, Decode: decode})
 	if f, over := ledger.IsPermanent(err); over {
 		return "the model failed (" + string(f.Code) + ")", nil
 	}

@@ -40,10 +40,13 @@ type Registry struct{ agents []Definition }
 func NewRegistry() *Registry {
 	r := &Registry{}
 	r.agents = append(r.agents,
-		Definition{Kind: run.Summarize, Version: firstOfKind, Prompt: "summarize", Profile: tools.MetaSummarizer(), Steps: usualSteps, Wall: parentWall},
-		Definition{Kind: run.Retrieve, Version: firstOfKind, Prompt: "retrieve", Profile: tools.Retriever(), Steps: usualSteps, Wall: askerWall})
+		Definition{Kind: run.Summarize, Version: firstOfKind, Prompt: "summarize", Profile: tools.MetaSummarizer(),
+			Steps: usualSteps, Wall: parentWall},
+		Definition{Kind: run.Retrieve, Version: firstOfKind, Prompt: "retrieve", Profile: tools.Retriever(),
+			Steps: usualSteps, Wall: askerWall})
 	for _, t := range memory.HandOffTypes {
-		r.agents = append(r.agents, Definition{Kind: run.Specialist, Type: t, Version: firstOfKind, Prompt: "specialist_" + string(t), Profile: tools.Specialist(t), Steps: usualSteps, Wall: usualWall})
+		r.agents = append(r.agents, Definition{Kind: run.Specialist, Type: t, Version: firstOfKind,
+			Prompt: "specialist_" + string(t), Profile: tools.Specialist(t), Steps: usualSteps, Wall: usualWall})
 	}
 	return r
 }
@@ -51,7 +54,9 @@ func NewRegistry() *Registry {
 // Register adds an agent, or another version of one.
 func (r *Registry) Register(d Definition) error {
 	if _, err := r.find(d.Kind, d.Type, d.Version); err == nil || d.Version == "" || d.Prompt == "" || d.Steps < 1 {
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("agent %s %s %q cannot be registered", d.Kind, d.Type, d.Version), "give it a version of its own, a prompt and steps")
+		return fault.New(fault.InvalidArgument,
+			fmt.Sprintf("agent %s %s %q cannot be registered", d.Kind, d.Type, d.Version),
+			"give it a version of its own, a prompt and steps")
 	}
 	r.agents = append(r.agents, d)
 	return nil
@@ -76,7 +81,9 @@ func (r *Registry) find(kind run.Kind, t memory.Type, version string) (Definitio
 	if name == "" {
 		name = string(kind)
 	}
-	return Definition{}, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no version %q of the agent memory.agents.%s", version, name), "leave the setting empty, or use "+strings.Join(known, ", "))
+	return Definition{}, fault.New(fault.InvalidArgument,
+		fmt.Sprintf("there is no version %q of the agent memory.agents.%s", version, name),
+		"leave the setting empty, or use "+strings.Join(known, ", "))
 }
 
 // Check refuses settings that choose an agent which is not there.
@@ -95,9 +102,12 @@ func (r *Registry) Check(s settings.LongTerm) error {
 }
 
 // chosen is the agent as a workspace has it, and then as the request wants it.
-func (r *Registry) chosen(kind run.Kind, t memory.Type, s settings.LongTerm, requested func(settings.LongTerm) settings.LongTerm) (Definition, error) {
-	versions := map[memory.Type]string{memory.Personal: s.Agents.Personal, memory.Procedural: s.Agents.Procedural, memory.Guideline: s.Agents.Tool, memory.Identity: s.Agents.Identity}
-	modes := map[memory.Type]settings.Mode{memory.Personal: s.Modes.Personal, memory.Procedural: s.Modes.Procedural, memory.Guideline: s.Modes.Tool, memory.Identity: s.Modes.Identity}
+func (r *Registry) chosen(kind run.Kind, t memory.Type, s settings.LongTerm,
+	requested func(settings.LongTerm) settings.LongTerm) (Definition, error) {
+	versions := map[memory.Type]string{memory.Personal: s.Agents.Personal, memory.Procedural: s.Agents.Procedural,
+		memory.Guideline: s.Agents.Tool, memory.Identity: s.Agents.Identity}
+	modes := map[memory.Type]settings.Mode{memory.Personal: s.Modes.Personal, memory.Procedural: s.Modes.Procedural,
+		memory.Guideline: s.Modes.Tool, memory.Identity: s.Modes.Identity}
 	version, mode := versions[t], modes[t]
 	switch kind {
 	case run.Summarize:

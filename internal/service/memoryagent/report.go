@@ -43,7 +43,9 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 		return out, err
 	}
 	if r.Kind != run.Summarize {
-		return out, fault.New(fault.NotFound, fmt.Sprintf("run %d is no request to summarise: its kind is %s", ref.Run, r.Kind), "`cairn runs show` tells of runs of any kind")
+		return out, fault.New(fault.NotFound,
+			fmt.Sprintf("run %d is no request to summarise: its kind is %s", ref.Run, r.Kind),
+			"`cairn runs show` tells of runs of any kind")
 	}
 	out.Run, out.Request, out.WorkflowID, out.State = ref.Run, r.Key, r.WorkflowID, r.Status
 	_, p, err := pinnedOf(r)
@@ -79,7 +81,8 @@ func (s *Service) Undo(ctx context.Context, a agent.Actor, id string) (out []lon
 	in := longterm.UndoArgs{Run: r.Ref.Run}
 	switch {
 	case r.Kind != run.Summarize:
-		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("request %q is a question, and changes nothing", id), "name a request to summarise")
+		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("request %q is a question, and changes nothing", id),
+			"name a request to summarise")
 	case r.Status != run.Ended:
 		return nil, fault.New(fault.Unavailable, fmt.Sprintf("request %q has not ended yet", id), "undo it when it has")
 	}

@@ -65,9 +65,12 @@ func (r Request) session() ([]transcript.Message, error) {
 	out = memory.Said(out)
 	switch n := len(out); {
 	case n == 0:
-		return nil, fault.New(fault.InvalidArgument, "there is nothing to summarise", "send messages, a query or trajectories")
+		return nil, fault.New(fault.InvalidArgument, "there is nothing to summarise",
+			"send messages, a query or trajectories")
 	case n > longterm.SessionMessages:
-		return nil, fault.New(fault.TooLarge, fmt.Sprintf("the session has %d messages, at most %d are taken at once", n, longterm.SessionMessages), "send it in parts")
+		return nil, fault.New(fault.TooLarge,
+			fmt.Sprintf("the session has %d messages, at most %d are taken at once", n, longterm.SessionMessages),
+			"send it in parts")
 	}
 	return numbered(out), nil
 }
@@ -94,7 +97,8 @@ func numbered(messages []transcript.Message) []transcript.Message {
 
 func checkMetadata(facts map[string]any) error {
 	if raw, err := json.Marshal(facts); err != nil || len(raw) > mostMetadata {
-		return fault.New(fault.TooLarge, fmt.Sprintf("the metadata is larger than %d bytes", mostMetadata), "send what memory is to be made of as messages")
+		return fault.New(fault.TooLarge, fmt.Sprintf("the metadata is larger than %d bytes", mostMetadata),
+			"send what memory is to be made of as messages")
 	}
 	return nil
 }
@@ -153,7 +157,8 @@ func (s *Service) Summarize(ctx context.Context, r Request) (out run.Run, err er
 			return err
 		}
 		if found && before.ArgsSHA != sha {
-			return fault.New(fault.OpReused, fmt.Sprintf("request %q was made before for other messages or options", r.ID), "use another request id")
+			return fault.New(fault.OpReused, fmt.Sprintf("request %q was made before for other messages or options",
+				r.ID), "use another request id")
 		}
 		if found && !r.Fresh {
 			out = before
@@ -163,8 +168,10 @@ func (s *Service) Summarize(ctx context.Context, r Request) (out run.Run, err er
 		if err != nil {
 			return err
 		}
-		out, err = s.accept(ctx, tx, r, id, messages, NewRun{Kind: run.Summarize, Key: r.ID, Generation: before.Generation + 1, ArgsSHA: sha, Conversation: id,
-			WorkflowID: contract.SummarizeID(r.WorkspaceKey, contract.VisibleKey(r.ID), before.Generation+1)}, false)
+		out, err = s.accept(ctx, tx, r, id, messages,
+			NewRun{Kind: run.Summarize, Key: r.ID, Generation: before.Generation + 1, ArgsSHA: sha, Conversation: id,
+				WorkflowID: contract.SummarizeID(r.WorkspaceKey, contract.VisibleKey(r.ID), before.Generation+1)},
+			false)
 		return err
 	})
 	if err == nil && out.Status != run.Ended {
@@ -174,7 +181,8 @@ func (s *Service) Summarize(ctx context.Context, r Request) (out run.Run, err er
 }
 
 // accept records a run over messages of a conversation, with the duty to drive it.
-func (s *Service) accept(ctx context.Context, tx Tx, r Request, conversation int64, messages []transcript.Message, n NewRun, idle bool) (out run.Run, err error) {
+func (s *Service) accept(ctx context.Context, tx Tx, r Request, conversation int64, messages []transcript.Message,
+	n NewRun, idle bool) (out run.Run, err error) {
 	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil {
 		return out, err
@@ -185,7 +193,9 @@ func (s *Service) accept(ctx context.Context, tx Tx, r Request, conversation int
 	}
 	d = r.Choices.agent(d)
 	if r.KnownOnly {
-		d.Profile.Names = slices.DeleteFunc(d.Profile.Names, func(name string) bool { return name == "add_meta_memory" })
+		d.Profile.Names = slices.DeleteFunc(d.Profile.Names, func(name string) bool {
+			return name == "add_meta_memory"
+		})
 	}
 	spec := r.Spec
 	spec.Lang = lang.OfMessages(messages)
@@ -193,7 +203,8 @@ func (s *Service) accept(ctx context.Context, tx Tx, r Request, conversation int
 	spec.Tainted = slices.ContainsFunc(messages, func(m transcript.Message) bool {
 		return m.Role == transcript.Tool && len(guard.Scan(m.Content, guard.Context)) > 0
 	})
-	p := PinnedSpec{Workspace: r.WorkspaceKey, Targets: r.Targets, Idle: idle, Choices: r.Choices.orNil(), Metadata: r.Metadata, Parts: divide(messages, spec.Limits.ResultChars, partTokens(spec.Limits))}
+	p := PinnedSpec{Workspace: r.WorkspaceKey, Targets: r.Targets, Idle: idle, Choices: r.Choices.orNil(),
+		Metadata: r.Metadata, Parts: divide(messages, spec.Limits.ResultChars, partTokens(spec.Limits))}
 	if n := p.parts(run.Summarize); n > 1 { // each has the time and the responses of a session
 		d.Steps, d.Wall = d.Steps*n, d.Wall*time.Duration(n)
 	}

@@ -58,13 +58,14 @@ type Task struct {
 
 // Summary is the report of a session's run.
 type Summary struct {
-	History    string        `json:"ref_memory_id"`
-	MetaAdded  []memory.Task `json:"meta_added"`
-	Digest     string        `json:"summary_id,omitempty"`
-	Fallback   bool          `json:"fallback,omitempty"` // the agent left no digest, so that one was made of the session's beginning
-	Tasks      []Task        `json:"tasks"`
-	Operations []Operation   `json:"operations"`
-	Parts      int           `json:"parts,omitempty"` // in which a long session was gone through
+	History   string        `json:"ref_memory_id"`
+	MetaAdded []memory.Task `json:"meta_added"`
+	Digest    string        `json:"summary_id,omitempty"`
+	// the agent left no digest, so that one was made of the session's beginning
+	Fallback   bool        `json:"fallback,omitempty"`
+	Tasks      []Task      `json:"tasks"`
+	Operations []Operation `json:"operations"`
+	Parts      int         `json:"parts,omitempty"` // in which a long session was gone through
 }
 
 // RetrievalReport is the report of a retriever.
@@ -101,7 +102,9 @@ func taskOf(r run.Run) (Task, error) {
 	if err != nil {
 		return Task{}, err
 	}
-	t := Task{Run: r.Ref.Run, Part: p.Part, Status: Failed, Error: "it did not come to its end", SpecialistReport: SpecialistReport{Type: p.Type, Target: p.Target, Added: []string{}, Updated: []string{}, Deleted: []string{}}}
+	t := Task{Run: r.Ref.Run, Part: p.Part, Status: Failed, Error: "it did not come to its end",
+		SpecialistReport: SpecialistReport{Type: p.Type, Target: p.Target, Added: []string{}, Updated: []string{},
+			Deleted: []string{}}}
 	if r.Status != run.Ended {
 		return t, nil
 	}
@@ -122,7 +125,8 @@ func taskOf(r run.Run) (Task, error) {
 }
 
 // Result makes the report of a run from what its calls came to.
-func (s AgentHooks) Result(w agentrun.RunView, finished json.RawMessage, e *agentrun.Ended) (outcome run.Outcome, err error) {
+func (s AgentHooks) Result(w agentrun.RunView, finished json.RawMessage, e *agentrun.Ended) (outcome run.Outcome,
+	err error) {
 	done := operations(w.Steps)
 	switch w.Run.Kind {
 	case run.Specialist:
@@ -161,7 +165,8 @@ func specialist(w agentrun.RunView, done []Operation, e *agentrun.Ended) (json.R
 	if err != nil {
 		return nil, "", err
 	}
-	out := SpecialistReport{Type: p.Type, Target: p.Target, Added: []string{}, Updated: []string{}, Deleted: []string{}, Operations: done}
+	out := SpecialistReport{Type: p.Type, Target: p.Target, Added: []string{}, Updated: []string{}, Deleted: []string{},
+		Operations: done}
 	identity := false
 	for _, o := range done {
 		switch o.Status {
@@ -190,7 +195,8 @@ func specialist(w agentrun.RunView, done []Operation, e *agentrun.Ended) (json.R
 	return raw, status, err
 }
 
-func summarised(w agentrun.RunView, done []Operation, finished json.RawMessage, e *agentrun.Ended) (json.RawMessage, string, error) {
+func summarised(w agentrun.RunView, done []Operation, finished json.RawMessage, e *agentrun.Ended) (json.RawMessage,
+	string, error) {
 	out := Summary{}
 	if err := json.Unmarshal(finished, &out); err != nil {
 		return nil, "", fmt.Errorf("decode what was finished of run %d: %w", w.Run.Ref.Run, err)

@@ -117,9 +117,12 @@ func (q Question) complete() (Question, error) {
 	}
 	switch n := utf8.RuneCountInString(q.Query); {
 	case n == 0 || n > memorywrite.QueryRunes:
-		return q, fault.New(fault.InvalidArgument, fmt.Sprintf("a query has 1 to %d characters, this one has %d", memorywrite.QueryRunes, n), "ask one question")
+		return q, fault.New(fault.InvalidArgument,
+			fmt.Sprintf("a query has 1 to %d characters, this one has %d", memorywrite.QueryRunes, n),
+			"ask one question")
 	case !slices.Contains([]string{Fast, Agentic, Auto}, q.Mode):
-		return q, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no mode %q", q.Mode), "use fast, agentic or auto")
+		return q, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no mode %q", q.Mode),
+			"use fast, agentic or auto")
 	case q.TopK < 1 || q.TopK > longterm.MostTopK:
 		return q, fault.Newf(fault.InvalidArgument, "top_k is %d, and must be 1 to %d", q.TopK, longterm.MostTopK)
 	}
@@ -267,7 +270,8 @@ func (s *Service) RequestOf(ctx context.Context, ws int64, id string) (out run.R
 		return nil
 	})
 	if err == nil && !found {
-		err = fault.New(fault.NotFound, fmt.Sprintf("there is no request %q", id), "use the request_id that the request was answered with")
+		err = fault.New(fault.NotFound, fmt.Sprintf("there is no request %q", id),
+			"use the request_id that the request was answered with")
 	}
 	return out, err
 }
@@ -303,7 +307,8 @@ func (s *Service) ask(ctx context.Context, q Question) (out run.Run, err error) 
 		}
 		d = q.Choices.agent(d)
 		d.Profile.Options.TopK = q.TopK
-		spec, err = pin(spec, d, PinnedSpec{Workspace: q.WorkspaceKey, Question: q.Query, Messages: material(q.Messages, spec.Limits.ResultChars, shortTokens), Metadata: q.Metadata}, chosen.Memory)
+		spec, err = pin(spec, d, PinnedSpec{Workspace: q.WorkspaceKey, Question: q.Query,
+			Messages: material(q.Messages, spec.Limits.ResultChars, shortTokens), Metadata: q.Metadata}, chosen.Memory)
 		if err != nil {
 			return err
 		}
@@ -320,12 +325,15 @@ func (s *Service) ask(ctx context.Context, q Question) (out run.Run, err error) 
 // put records a run for a question, and owes its workflow unless the run has
 // ended; the same id with other arguments is refused.
 func (q Question) put(ctx context.Context, tx Tx, sha [sha256.Size]byte, spec json.RawMessage) (run.Run, error) {
-	out, err := tx.Runs().PutAgentRun(ctx, NewRun{Kind: run.Retrieve, Key: q.ID, Generation: 1, ArgsSHA: sha, Spec: spec, WorkflowID: contract.RetrieveID(q.WorkspaceKey, contract.VisibleKey(q.ID), 1)})
+	out, err := tx.Runs().PutAgentRun(ctx,
+		NewRun{Kind: run.Retrieve, Key: q.ID, Generation: 1, ArgsSHA: sha, Spec: spec,
+			WorkflowID: contract.RetrieveID(q.WorkspaceKey, contract.VisibleKey(q.ID), 1)})
 	switch {
 	case err != nil:
 		return out, err
 	case out.ArgsSHA != sha:
-		return out, fault.New(fault.OpReused, fmt.Sprintf("request %q was made before for another question", q.ID), "use another request id")
+		return out, fault.New(fault.OpReused, fmt.Sprintf("request %q was made before for another question", q.ID),
+			"use another request id")
 	case out.Status == run.Ended:
 		return out, nil
 	}

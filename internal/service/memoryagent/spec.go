@@ -39,8 +39,9 @@ type PinnedSpec struct {
 	Metadata map[string]any   `json:"metadata,omitempty"` // of a session, as its request gave it
 	Refining *Refining        `json:"refining,omitempty"` // of a fast search: there is no agent
 
-	Parts []Part `json:"parts,omitempty"` // of a session that is too long for one request; of a specialist, the one that it looks at
-	Part  int    `json:"part,omitempty"`  // of a specialist: its number, from 1
+	// of a session that is too long for one request; of a specialist, the one that it looks at
+	Parts []Part `json:"parts,omitempty"`
+	Part  int    `json:"part,omitempty"` // of a specialist: its number, from 1
 }
 
 // pin makes the configuration of a run.

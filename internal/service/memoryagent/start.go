@@ -15,7 +15,8 @@ func Input(workspaceKey string, r run.Run) (contract.AgentInput, error) {
 	if err != nil {
 		return contract.AgentInput{}, err
 	}
-	in := contract.AgentInput{RunRef: contract.RunRef{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}, Kind: string(r.Kind), Conversation: r.Conversation,
+	in := contract.AgentInput{RunRef: contract.RunRef{Workspace: r.Workspace, WorkspaceKey: workspaceKey,
+		Run: r.Ref.Run, Attempt: r.Attempt}, Kind: string(r.Kind), Conversation: r.Conversation,
 		Budget: w.Spec.Budget, Timeouts: w.Spec.Pace(), Interval: w.Spec.Interval, Queue: contract.QueueBatch}
 	switch r.Kind {
 	case run.Specialist:
@@ -43,6 +44,7 @@ func RefineInput(workspaceKey string, r run.Run) (in contract.RefineInput, does 
 	if err != nil || p.Refining == nil {
 		return in, false, err
 	}
-	return contract.RefineInput{RunRef: contract.RunRef{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}, Timeouts: w.Spec.Pace(),
+	return contract.RefineInput{RunRef: contract.RunRef{Workspace: r.Workspace, WorkspaceKey: workspaceKey,
+		Run: r.Ref.Run, Attempt: r.Attempt}, Timeouts: w.Spec.Pace(),
 		Rerank: p.Refining.Rerank, Rewrite: p.Refining.Rewrite}, true, nil
 }

@@ -17,7 +17,8 @@ func Inspect(what, text string) (risk []string, err error) {
 		return nil, report.Refusal()
 	}
 	if refusal := fault.From(report.Refusal()); refusal != nil {
-		refusal.Message, refusal.Hint = what+" reads like an attack on whoever reads it later: "+refusal.Message, "say the fact in plain words, without orders to the reader"
+		refusal.Message, refusal.Hint = what+" reads like an attack on whoever reads it later: "+refusal.Message,
+			"say the fact in plain words, without orders to the reader"
 		return nil, refusal
 	}
 	return report.Risk, nil

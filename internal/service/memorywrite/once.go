@@ -34,7 +34,8 @@ func Once[T any, X Transaction](ctx context.Context,
 	within func(context.Context, int64, func(context.Context, X) error) error,
 	a agent.Actor, name string, args any, effect func(context.Context, X) (T, error)) (out T, err error) {
 	if a.Op == "" {
-		return out, fault.New(fault.InvalidArgument, name+" was called without an operation id", "give each call an id of its own, and its retries the same one")
+		return out, fault.New(fault.InvalidArgument, name+" was called without an operation id",
+			"give each call an id of its own, and its retries the same one")
 	}
 	err = within(ctx, a.Workspace, func(ctx context.Context, tx X) error {
 		return tx.Operations().Do(ctx, a.Op, call{name, args}, &out, func() (err error) {
@@ -55,7 +56,8 @@ func Once[T any, X Transaction](ctx context.Context,
 // RequirePerson refuses whoever is not one.
 func RequirePerson(a agent.Actor, what string) error {
 	if a.Origin != agent.OriginUser {
-		return fault.New(fault.OutOfScope, fmt.Sprintf("%s is for people, not for %s", what, a.Origin), "leave it to the user")
+		return fault.New(fault.OutOfScope, fmt.Sprintf("%s is for people, not for %s", what, a.Origin),
+			"leave it to the user")
 	}
 	return nil
 }

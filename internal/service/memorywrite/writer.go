@@ -34,7 +34,8 @@ type Finder interface {
 
 func WriterFor(a agent.Actor, space int16) Writer {
 	person := a.Origin == agent.OriginUser
-	w := Writer{Origin: string(a.Origin), Person: person, Tainted: a.Tainted && !person, Run: a.Run, Op: a.Op, Space: space}
+	w := Writer{Origin: string(a.Origin), Person: person, Tainted: a.Tainted && !person, Run: a.Run, Op: a.Op,
+		Space: space}
 	if a.Conversation != 0 {
 		w.Evidence = &memory.Evidence{Conversation: a.Conversation, FromSeq: a.FromSeq, ToSeq: a.ToSeq}
 	}

@@ -94,7 +94,8 @@ func (s *Service) ask(ctx context.Context, j job, group int) (out workingmemory.
 	return out, reason, err
 }
 
-func (s *Service) round(ctx context.Context, j job, group int, ms []transcript.Message, suffix string, tokens int) (out workingmemory.Snapshot, problem, err error) {
+func (s *Service) round(ctx context.Context, j job, group int, ms []transcript.Message, suffix string,
+	tokens int) (out workingmemory.Snapshot, problem, err error) {
 	l := j.spec.Limits
 	material := prompt.Material{Messages: transcript.Material(ms, l.ResultChars), Language: j.spec.Lang,
 		Limits: map[string]int{"max_tokens": max(min(workingmemory.Tokens(ms)/4, l.ReplyTokens), 50)}}
@@ -106,10 +107,12 @@ func (s *Service) round(ctx context.Context, j job, group int, ms []transcript.M
 		return out, nil, err
 	}
 	step := fmt.Sprintf("group/%d%s", group, suffix)
-	_, problem, err = s.Ledger.Ask(ctx, ledger.Question{Run: j.run.Ref, Step: step, Lang: j.spec.Lang, Repairs: l.Repairs,
-		Request: llm.Request{Model: j.spec.Model, System: j.spec.System, Messages: llm.User(user), MaxTokens: l.ReplyTokens,
-			Schema: &llm.Schema{Name: prompt.Compress.Schema(), JSON: prompt.Schema(prompt.Compress)},
-			Label:  llm.Label{Stage: string(j.run.Kind), Run: fmt.Sprint(j.run.Ref.Run), Task: step}},
+	_, problem, err = s.Ledger.Ask(ctx, ledger.Question{Run: j.run.Ref, Step: step, Lang: j.spec.Lang,
+		Repairs: l.Repairs,
+		Request: llm.Request{Model: j.spec.Model, System: j.spec.System, Messages: llm.User(user),
+			MaxTokens: l.ReplyTokens,
+			Schema:    &llm.Schema{Name: prompt.Compress.Schema(), JSON: prompt.Schema(prompt.Compress)},
+			Label:     llm.Label{Stage: string(j.run.Kind), Run: fmt.Sprint(j.run.Ref.Run), Task: step}},
 		Decode: func(text string) (err error) {
 			out, err = workingmemory.ReadSnapshot(text, ms)
 			return err
@@ -136,7 +139,8 @@ func (s *Service) Await(ctx context.Context, ref run.Ref) (out CompactionResult,
 
 // Close ends a run with its records, or with why there are none. Reasons are
 // the codes that Compress gave for groups; code is set when the workflow gave up.
-func (s *Service) Close(ctx context.Context, ref run.Ref, reasons []string, code, why string) (out CompactionResult, err error) {
+func (s *Service) Close(ctx context.Context, ref run.Ref, reasons []string, code, why string) (out CompactionResult,
+	err error) {
 	j, err := s.load(ctx, ref)
 	if err != nil {
 		return out, err
@@ -148,7 +152,8 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, reasons []string, code
 		out.Degraded = code + ": " + why
 	}
 	for _, reason := range reasons {
-		if reason != "" && reason != string(fault.ModelInvalid) && out.Degraded == "" { // of an answer that is none the ledger tells more
+		// of an answer that is none the ledger tells more
+		if reason != "" && reason != string(fault.ModelInvalid) && out.Degraded == "" {
 			out.Degraded = reason
 		}
 	}
@@ -164,7 +169,8 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, reasons []string, code
 			out.Degraded = reason
 			break
 		}
-		out.Records = append(out.Records, snapshot.Render(j.spec.Lang, j.spec.Groups[i].Handle, j.spec.Groups[i].Messages))
+		out.Records = append(out.Records, snapshot.Render(j.spec.Lang, j.spec.Groups[i].Handle,
+			j.spec.Groups[i].Messages))
 	}
 	if out.Degraded != "" {
 		out.Records = nil

@@ -28,7 +28,8 @@ var _ agentrun.Compactor = ConversationCompactor{}
 // records: what was said is put away word for word, and the run of the work with
 // that of the review before it is made, all or nothing, once for each turn. Of a
 // conversation that cannot wait for a model the work is done at once, by rule.
-func (c ConversationCompactor) Begin(ctx context.Context, o agentrun.Overflow) (out agentrun.CompactionPlan, err error) {
+func (c ConversationCompactor) Begin(ctx context.Context, o agentrun.Overflow) (out agentrun.CompactionPlan,
+	err error) {
 	spec := c.Spec()
 	spec.Lang = o.Lang
 	if spec.System, err = prompt.Instructions(prompt.Compress, spec.Lang); err != nil {
@@ -84,13 +85,16 @@ func (c ConversationCompactor) Begin(ctx context.Context, o agentrun.Overflow) (
 }
 
 // record makes the run of a cycle, and that of its review.
-func (c ConversationCompactor) record(ctx context.Context, tx Tx, o agentrun.Overflow, key, workspace string, spec Spec) (out run.Run, err error) {
+func (c ConversationCompactor) record(ctx context.Context, tx Tx, o agentrun.Overflow, key, workspace string,
+	spec Spec) (out run.Run, err error) {
 	put := func(kind run.Kind, parent int64, spec any, workflow string) (run.Run, error) {
 		raw, err := json.Marshal(spec)
 		if err != nil {
 			return run.Run{}, fmt.Errorf("encode the configuration: %w", err)
 		}
-		return tx.Runs().PutAgentRun(ctx, memoryagent.NewRun{Kind: kind, Key: key, Generation: 1, ArgsSHA: sha256.Sum256([]byte(key)), Conversation: o.Conversation, Parent: parent, Spec: raw, WorkflowID: workflow})
+		return tx.Runs().PutAgentRun(ctx, memoryagent.NewRun{Kind: kind, Key: key, Generation: 1,
+			ArgsSHA: sha256.Sum256([]byte(key)), Conversation: o.Conversation, Parent: parent, Spec: raw,
+			WorkflowID: workflow})
 	}
 	workflow := contract.OffloadID(workspace, fmt.Sprintf("%d-%d", o.Conversation, o.Upto), 1)
 	if o.Flush != nil && !o.AtOnce {
@@ -113,10 +117,13 @@ func Input(workspaceKey string, r run.Run) (in contract.OffloadInput, err error)
 		return in, err
 	}
 	ref := contract.RunRef{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}
-	in = contract.OffloadInput{RunRef: ref, Groups: len(spec.Groups), Timeouts: agentrun.Spec{Timing: spec.Timing}.Pace()}
+	in = contract.OffloadInput{RunRef: ref, Groups: len(spec.Groups),
+		Timeouts: agentrun.Spec{Timing: spec.Timing}.Pace()}
 	if c := spec.Cycle; c != nil && c.Flush != 0 {
 		ref.Run = c.Flush
-		in.Flush = &contract.AgentInput{RunRef: ref, Kind: string(run.Flush), Conversation: r.Conversation, Number: c.Upto, Budget: c.Budget, Timeouts: agentrun.Spec{Timing: c.Pace}.Pace(), Queue: contract.QueueBatch}
+		in.Flush = &contract.AgentInput{RunRef: ref, Kind: string(run.Flush), Conversation: r.Conversation,
+			Number: c.Upto, Budget: c.Budget, Timeouts: agentrun.Spec{Timing: c.Pace}.Pace(),
+			Queue: contract.QueueBatch}
 	}
 	return in, nil
 }
@@ -144,12 +151,16 @@ func (s *Service) closeCycle(ctx context.Context, j job, out *CompactionResult) 
 		}
 		content = strings.Join(texts, "\n\n")
 	}
-	*out = CompactionResult{Degraded: out.Degraded, Tokens: workingmemory.Tokens([]transcript.Message{{Content: content}}), Upto: j.spec.Cycle.Upto, Was: j.spec.Cycle.Tokens, Flush: j.spec.Cycle.Flush}
+	*out = CompactionResult{Degraded: out.Degraded,
+		Tokens: workingmemory.Tokens([]transcript.Message{{Content: content}}), Upto: j.spec.Cycle.Upto,
+		Was: j.spec.Cycle.Tokens, Flush: j.spec.Cycle.Flush}
 	for _, g := range j.spec.Groups {
 		out.Handles = append(out.Handles, g.Handle)
 	}
 	return s.Store.WithOffload(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error {
-		if err := tx.Items().PutCompaction(ctx, Compaction{Conversation: j.run.Conversation, Upto: out.Upto, Run: j.run.Ref.Run, Content: content, Tokens: out.Tokens, Degraded: out.Degraded}); err != nil {
+		if err := tx.Items().PutCompaction(ctx,
+			Compaction{Conversation: j.run.Conversation, Upto: out.Upto, Run: j.run.Ref.Run, Content: content,
+				Tokens: out.Tokens, Degraded: out.Degraded}); err != nil {
 			return err
 		}
 		return tx.Runs().EndRun(ctx, j.run.Ref.Run, outcomeOf(*out), out.Degraded, out)

@@ -69,9 +69,11 @@ func (r *Request) check() (err error) {
 	}
 	switch {
 	case len(r.Messages) == 0 || len(r.Messages) > MaxMessages:
-		return fault.Newf(fault.InvalidArgument, "there are %d messages, and must be 1 to %d", len(r.Messages), MaxMessages)
+		return fault.Newf(fault.InvalidArgument, "there are %d messages, and must be 1 to %d", len(r.Messages),
+			MaxMessages)
 	case r.TTL <= 0 || r.TTL > MaxTTL:
-		return fault.Newf(fault.InvalidArgument, "what is put away would live for %s, and must for up to %s", r.TTL, MaxTTL)
+		return fault.Newf(fault.InvalidArgument, "what is put away would live for %s, and must for up to %s", r.TTL,
+			MaxTTL)
 	}
 	if err := checkSession(r.Session); err != nil {
 		return err
@@ -85,15 +87,20 @@ func (r *Request) check() (err error) {
 			called[c.ID] = true
 		}
 		if m.Role == transcript.Tool && !called[m.ToolCallID] {
-			return fault.New(fault.InvalidArgument, fmt.Sprintf("message %d is the result of call %q, which no message before it makes", i, m.ToolCallID), "send calls with their results")
+			return fault.New(fault.InvalidArgument,
+				fmt.Sprintf("message %d is the result of call %q, which no message before it makes", i, m.ToolCallID),
+				"send calls with their results")
 		}
 	}
 	return nil
 }
 
 func checkSession(name string) error {
-	if utf8.RuneCountInString(name) > maxSession || !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl) {
-		return fault.New(fault.InvalidArgument, "the session's name is too long, or has characters that cannot be shown", fmt.Sprintf("use up to %d characters", maxSession))
+	if utf8.RuneCountInString(name) > maxSession || !utf8.ValidString(name) ||
+		strings.ContainsFunc(name, unicode.IsControl) {
+		return fault.New(fault.InvalidArgument,
+			"the session's name is too long, or has characters that cannot be shown",
+			fmt.Sprintf("use up to %d characters", maxSession))
 	}
 	return nil
 }
@@ -157,7 +164,8 @@ func (s *Service) put(ctx context.Context, r Request, blobs []workingmemory.Blob
 // unnamed is the session of what was put away under no name.
 const unnamed = "-"
 
-func putAll(ctx context.Context, tx Tx, session workingmemory.Session, blobs []workingmemory.Blob, ttl time.Duration) error {
+func putAll(ctx context.Context, tx Tx, session workingmemory.Session, blobs []workingmemory.Blob,
+	ttl time.Duration) error {
 	if session.Key() == "" {
 		session.Name = unnamed
 	}
@@ -174,7 +182,8 @@ func away(b workingmemory.Blob) OffloadedItem {
 }
 
 // records has a model make the records of groups, and waits for them.
-func (s *Service) records(ctx context.Context, r Request, groups []workingmemory.Group, out *Offloaded) (CompactionResult, error) {
+func (s *Service) records(ctx context.Context, r Request, groups []workingmemory.Group,
+	out *Offloaded) (CompactionResult, error) {
 	if s.Starter == nil {
 		return CompactionResult{Degraded: "unavailable: there is no Temporal server"}, nil
 	}
@@ -191,7 +200,8 @@ func (s *Service) records(ctx context.Context, r Request, groups []workingmemory
 			err = s.Starter.Ended(waiting, made.WorkflowID)
 		}
 		if waiting.Err() != nil {
-			return CompactionResult{Degraded: "timeout: the records are not made yet; the same request has them later"}, nil
+			return CompactionResult{Degraded: "timeout: the records are not made yet; the same request has them later"},
+				nil
 		}
 		if err != nil {
 			return CompactionResult{Degraded: string(fault.CodeOf(err)) + ": " + fault.From(err).Message}, nil
@@ -252,7 +262,8 @@ func (s *Service) accept(ctx context.Context, r Request, groups []workingmemory.
 		generation := 1
 		if found {
 			if known.ArgsSHA != sha {
-				return fault.New(fault.OpReused, fmt.Sprintf("request %q was made before with other messages or options", key), "use another request id")
+				return fault.New(fault.OpReused, fmt.Sprintf(
+					"request %q was made before with other messages or options", key), "use another request id")
 			}
 			if again, err := degraded(known); err != nil || r.ID != "" || !again {
 				out = known
@@ -260,7 +271,9 @@ func (s *Service) accept(ctx context.Context, r Request, groups []workingmemory.
 			}
 			generation = known.Generation + 1
 		}
-		out, err = tx.Runs().PutAgentRun(ctx, memoryagent.NewRun{Kind: run.Offload, Key: key, Generation: generation, ArgsSHA: sha, Spec: raw, WorkflowID: contract.OffloadID(r.WorkspaceKey, contract.VisibleKey(key), generation)})
+		out, err = tx.Runs().PutAgentRun(ctx,
+			memoryagent.NewRun{Kind: run.Offload, Key: key, Generation: generation, ArgsSHA: sha, Spec: raw,
+				WorkflowID: contract.OffloadID(r.WorkspaceKey, contract.VisibleKey(key), generation)})
 		if err != nil {
 			return err
 		}

@@ -40,7 +40,8 @@ func (s *Service) Fetch(ctx context.Context, ws int64, at workingmemory.Where) (
 // it stands for.
 func (s *Service) Reload(ctx context.Context, ws int64, ms []transcript.Message) ([]transcript.Message, error) {
 	if len(ms) == 0 || len(ms) > MaxMessages {
-		return nil, fault.Newf(fault.InvalidArgument, "there are %d messages, and must be 1 to %d", len(ms), MaxMessages)
+		return nil, fault.Newf(fault.InvalidArgument, "there are %d messages, and must be 1 to %d", len(ms),
+			MaxMessages)
 	}
 	out := append([]transcript.Message(nil), ms...)
 	for i := range out {
@@ -58,7 +59,8 @@ func (s *Service) Reload(ctx context.Context, ws int64, ms []transcript.Message)
 }
 
 // Read returns lines of what stands behind a handle.
-func (s *Service) Read(ctx context.Context, ws int64, at workingmemory.Where, offset, limit int) (workingmemory.Page, error) {
+func (s *Service) Read(ctx context.Context, ws int64, at workingmemory.Where, offset, limit int) (workingmemory.Page,
+	error) {
 	if _, err := workingmemory.Read("", offset, limit); err != nil { // before anything is looked for
 		return workingmemory.Page{}, err
 	}
@@ -74,7 +76,8 @@ func (s *Service) Read(ctx context.Context, ws int64, at workingmemory.Where, of
 }
 
 // Grep looks for a pattern behind a handle, or in all that a session has put away.
-func (s *Service) Grep(ctx context.Context, ws int64, at workingmemory.Where, p workingmemory.Pattern) (workingmemory.Hits, error) {
+func (s *Service) Grep(ctx context.Context, ws int64, at workingmemory.Where,
+	p workingmemory.Pattern) (workingmemory.Hits, error) {
 	f, err := workingmemory.NewFinder(p)
 	if err != nil {
 		return workingmemory.Hits{}, err
@@ -97,12 +100,14 @@ func (s *Service) Grep(ctx context.Context, ws int64, at workingmemory.Where, p 
 		return f.Found(), nil
 	}
 	if at.Session.Key() == "" {
-		return workingmemory.Hits{}, fault.New(fault.InvalidArgument, "there is neither a handle nor a session", "name one of them")
+		return workingmemory.Hits{}, fault.New(fault.InvalidArgument, "there is neither a handle nor a session",
+			"name one of them")
 	}
 	err = s.Store.WithOffload(ctx, ws, func(ctx context.Context, tx Tx) error {
 		all, err := tx.Items().OffloadedBy(ctx, at.Session, mostBlobs)
 		if err == nil && len(all) == 0 {
-			err = fault.New(fault.NotFound, "nothing was put away here, or it has expired", "look at what the conversation itself says")
+			err = fault.New(fault.NotFound, "nothing was put away here, or it has expired",
+				"look at what the conversation itself says")
 		}
 		if err != nil {
 			return err
@@ -135,7 +140,8 @@ func (s *Service) blob(ctx context.Context, ws int64, at workingmemory.Where) (b
 	err = s.Store.WithOffload(ctx, ws, func(ctx context.Context, tx Tx) error {
 		found := false
 		if b, found, err = tx.Items().Offloaded(ctx, at.Session, sha); err == nil && !found {
-			err = fault.New(fault.NotFound, fmt.Sprintf("nothing stands behind %s", at.Handle), "it was never put away here, or its time is over")
+			err = fault.New(fault.NotFound, fmt.Sprintf("nothing stands behind %s", at.Handle),
+				"it was never put away here, or its time is over")
 		}
 		return err
 	})

@@ -35,7 +35,8 @@ const DayNotes = 60
 func (k *Service) AppendNote(ctx context.Context, a agent.Actor, in NoteArgs) (Noted, error) {
 	day, refusal := time.Parse(time.DateOnly, a.Subject.Target)
 	if a.Subject.Type != string(memory.Note) || refusal != nil {
-		return Noted{}, fault.New(fault.OutOfScope, "this call is not about a date", "notes are made when a day is looked back on")
+		return Noted{}, fault.New(fault.OutOfScope, "this call is not about a date",
+			"notes are made when a day is looked back on")
 	}
 	content, refusal := memory.Normalise(in.Observation)
 	w := k.writer(a)
@@ -63,11 +64,13 @@ func (k *Service) AppendNote(ctx context.Context, a agent.Actor, in NoteArgs) (N
 			}
 		}
 		if len(notes) >= DayNotes {
-			return out, fault.New(fault.QuotaExceeded, fmt.Sprintf("%s has %d notes", out.Date, len(notes)), "the day is told; stop here")
+			return out, fault.New(fault.QuotaExceeded, fmt.Sprintf("%s has %d notes", out.Date, len(notes)),
+				"the day is told; stop here")
 		}
 		noon := day.Add(12 * time.Hour)
 		e := &memory.Entry{Type: memory.Note, Target: out.Date, Content: content, EventTime: &noon}
-		if err := tx.Memories().WriteMemories(ctx, []memory.Step{{Action: memory.Add, Entry: e, Content: content}}, w); err != nil {
+		if err := tx.Memories().WriteMemories(ctx, []memory.Step{{Action: memory.Add, Entry: e, Content: content}},
+			w); err != nil {
 			return out, err
 		}
 		out.Action, out.ID, out.Notes = NoteMade, e.ID, len(notes)+1

@@ -25,7 +25,8 @@ func TestARetryAfterALostAnswerChangesNothing(t *testing.T) {
 			return k.Save(b.t.Context(), a, promptmemory.SaveArgs{Content: "Deploys on Fridays are forbidden"})
 		},
 		"replace": func(b *bundle, k *promptmemory.Service, a agent.Actor) (any, error) {
-			return k.Replace(b.t.Context(), a, promptmemory.ReplaceArgs{Match: "staging", Content: "The staging host is quartz-2"})
+			return k.Replace(b.t.Context(), a, promptmemory.ReplaceArgs{Match: "staging",
+				Content: "The staging host is quartz-2"})
 		},
 		"remove": func(b *bundle, k *promptmemory.Service, a agent.Actor) (any, error) {
 			return k.Remove(b.t.Context(), a, promptmemory.RemoveArgs{Match: "intern"})

@@ -42,15 +42,19 @@ const (
 	conflict = "conflict" // what it was made on has moved on
 )
 
-func stage(ctx context.Context, tx Tx, r request, plan memory.Plan, w memorywrite.Writer, reason string) (int64, error) {
+func stage(ctx context.Context, tx Tx, r request, plan memory.Plan, w memorywrite.Writer, reason string) (int64,
+	error) {
 	n, err := tx.Pending().CountPendingMemories(ctx)
 	if err != nil {
 		return 0, err
 	}
 	if n >= maxPending {
-		return 0, fault.New(fault.QuotaExceeded, fmt.Sprintf("%d writes wait for approval already", n), "leave it until somebody has decided about those")
+		return 0, fault.New(fault.QuotaExceeded, fmt.Sprintf("%d writes wait for approval already", n),
+			"leave it until somebody has decided about those")
 	}
-	return tx.Pending().PutPendingMemory(ctx, Pending{Store: r.store, Operations: plan.Resolved, Base: plan.Base(), Adds: plan.Count(memory.Add), Gist: plan.Gist(r.store), Risk: r.risk, Reason: reason}, w)
+	return tx.Pending().PutPendingMemory(ctx,
+		Pending{Store: r.store, Operations: plan.Resolved, Base: plan.Base(), Adds: plan.Count(memory.Add),
+			Gist: plan.Gist(r.store), Risk: r.risk, Reason: reason}, w)
 }
 
 // PendingList lists the writes that wait, the oldest first.
@@ -80,14 +84,19 @@ func (k *Service) Approve(ctx context.Context, a agent.Actor, id int64) (Decided
 	if waiting, err := k.pending(ctx, a.Workspace, id); err == nil { // a retry finds it decided
 		vectors = k.embed(ctx, contents(waiting.Operations))
 	}
-	out, err := doOnce(ctx, k, a, "memory_approve", id, func(ctx context.Context, tx Tx) (Decided, error) { return k.approve(ctx, tx, a, id, vectors) })
+	out, err := doOnce(ctx, k, a, "memory_approve", id, func(ctx context.Context, tx Tx) (Decided, error) {
+		return k.approve(ctx, tx, a, id, vectors)
+	})
 	if err == nil && out.State == conflict {
-		return out, fault.New(fault.VersionConflict, fmt.Sprintf("what pending write %d was made on has changed since; it was dropped", id), "let it be written again on what is there now")
+		return out, fault.New(fault.VersionConflict,
+			fmt.Sprintf("what pending write %d was made on has changed since; it was dropped", id),
+			"let it be written again on what is there now")
 	}
 	return out, err
 }
 
-func (k *Service) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, vectors map[string][]float32) (Decided, error) {
+func (k *Service) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, vectors map[string][]float32) (Decided,
+	error) {
 	p, err := tx.Pending().PendingMemory(ctx, id)
 	if err != nil {
 		return Decided{}, err
@@ -117,7 +126,9 @@ func (k *Service) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, v
 	if err := withdraw(ctx, tx, plan); err != nil {
 		return Decided{}, err
 	}
-	out := Decided{Pending: id, State: approved, Written: Written{Action: memorywrite.Applied, Store: p.Store, Usage: memory.Usage(plan.After, budget(chosen, p.Store))}}
+	out := Decided{Pending: id, State: approved,
+		Written: Written{Action: memorywrite.Applied, Store: p.Store,
+			Usage: memory.Usage(plan.After, budget(chosen, p.Store))}}
 	if len(plan.Steps) == 0 {
 		out.Written.Action = memorywrite.Unchanged
 	}

@@ -43,10 +43,12 @@ func TestTheGateHoldsBackWhoItNames(t *testing.T) {
 			a.Tainted = c.tainted
 			out, err := b.Save(t.Context(), a, promptmemory.SaveArgs{Content: "Lives in Osaka"})
 			testkit.Must(t, err)
-			if out.Action != c.action || (out.Pending != 0) != (c.action == memorywrite.Staged) || (b.says() == "") != (c.action == memorywrite.Staged) {
+			if out.Action != c.action || (out.Pending != 0) != (c.action == memorywrite.Staged) ||
+				(b.says() == "") != (c.action == memorywrite.Staged) {
 				t.Errorf("%+v, remembers %q; want %s", out, b.says(), c.action)
 			}
-			out, err = b.Save(t.Context(), in(b.Actor(c.origin), a.Run), promptmemory.SaveArgs{Content: "Lives in Osaka"})
+			out, err = b.Save(t.Context(), in(b.Actor(c.origin), a.Run),
+				promptmemory.SaveArgs{Content: "Lives in Osaka"})
 			testkit.Must(t, err)
 			if c.action == memorywrite.Added && out.Action != memorywrite.Unchanged {
 				t.Errorf("what is there already waits for nobody: %+v", out)
@@ -66,7 +68,9 @@ func TestAnApprovedWriteIsDoneInTheNameOfItsWriter(t *testing.T) {
 	testkit.Must(t, err)
 	waiting, err := b.PendingList(t.Context(), b.User(), 10)
 	testkit.Must(t, err)
-	if len(waiting) != 1 || waiting[0].ID != out.Pending || waiting[0].Gist != "core: +1 ~1 -1 entries, +10 characters" || waiting[0].Base[staging] != 1 || waiting[0].ExpiresAt.Sub(waiting[0].CreatedAt).Hours() != 30*24 {
+	if len(waiting) != 1 || waiting[0].ID != out.Pending ||
+		waiting[0].Gist != "core: +1 ~1 -1 entries, +10 characters" || waiting[0].Base[staging] != 1 ||
+		waiting[0].ExpiresAt.Sub(waiting[0].CreatedAt).Hours() != 30*24 {
 		t.Fatalf("waiting %+v", waiting)
 	}
 	decided, err := b.Approve(t.Context(), b.User(), out.Pending)
@@ -94,9 +98,11 @@ func TestAWriteWhoseBaseHasMovedIsAConflict(t *testing.T) {
 	id := b.save("core", "The staging host is quartz")
 	a := b.Actor(agent.OriginAgent)
 	a.Tainted = true
-	out, err := b.Replace(t.Context(), a, promptmemory.ReplaceArgs{Match: "staging", Content: "The staging host is evil.example"})
+	out, err := b.Replace(t.Context(), a, promptmemory.ReplaceArgs{Match: "staging",
+		Content: "The staging host is evil.example"})
 	testkit.Must(t, err)
-	_, err = b.Replace(t.Context(), b.User(), promptmemory.ReplaceArgs{Match: id, Content: "The staging host is basalt"})
+	_, err = b.Replace(t.Context(), b.User(),
+		promptmemory.ReplaceArgs{Match: id, Content: "The staging host is basalt"})
 	testkit.Must(t, err)
 	approver := b.User()
 	_, err = b.Approve(t.Context(), approver, out.Pending)
@@ -135,7 +141,8 @@ func TestAWaitingWriteLapsesAfterThirtyDays(t *testing.T) {
 	b.Exec("update pending_memories set expires_at = now()")
 	_, err := b.Approve(t.Context(), b.User(), id)
 	wants(t, "approve", err, fault.NotFound)
-	if waiting, err := b.PendingList(t.Context(), b.User(), 10); err != nil || len(waiting) != 1 || waiting[0].State != "expired" {
+	if waiting, err := b.PendingList(t.Context(), b.User(), 10); err != nil || len(waiting) != 1 ||
+		waiting[0].State != "expired" {
 		t.Errorf("it is shown as %+v, %v", waiting, err)
 	}
 	_, err = b.Approve(t.Context(), b.User(), id)
@@ -150,11 +157,13 @@ func TestWhatTheScanDoubtsWaitsWhenNobodyWatched(t *testing.T) {
 	if out.Action != memorywrite.Added || len(out.Warnings) == 0 || strings.Contains(out.Warnings[0], "AC") {
 		t.Errorf("foreground: %+v", out)
 	}
-	out, err = b.Save(t.Context(), in(b.Actor(agent.OriginNudge), b.Run()), promptmemory.SaveArgs{Content: risky, Store: "profile"})
+	out, err = b.Save(t.Context(), in(b.Actor(agent.OriginNudge), b.Run()),
+		promptmemory.SaveArgs{Content: risky, Store: "profile"})
 	testkit.Must(t, err)
 	waiting, err := b.PendingList(t.Context(), b.User(), 10)
 	testkit.Must(t, err)
-	if out.Action != memorywrite.Staged || len(waiting) != 1 || len(waiting[0].Risk) == 0 || !strings.HasPrefix(waiting[0].Reason, "risk") {
+	if out.Action != memorywrite.Staged || len(waiting) != 1 || len(waiting[0].Risk) == 0 ||
+		!strings.HasPrefix(waiting[0].Reason, "risk") {
 		t.Errorf("unwatched: %+v, waiting %+v", out, waiting)
 	}
 	decided, err := b.Approve(t.Context(), b.User(), out.Pending) // the findings were shown: this is the override
@@ -170,7 +179,8 @@ func TestWhatWaitsCountsAgainstTheRun(t *testing.T) {
 	b.Choose(func(s *settings.Settings) { s.WriteApproval.Memory = settings.GateAutonomous })
 	run := b.Run()
 	for i, code := range []fault.Code{"", "", "", fault.QuotaExceeded} {
-		_, err := b.Save(t.Context(), in(b.Actor(agent.OriginNudge), run), promptmemory.SaveArgs{Content: strings.Repeat("x", i+1)})
+		_, err := b.Save(t.Context(), in(b.Actor(agent.OriginNudge), run),
+			promptmemory.SaveArgs{Content: strings.Repeat("x", i+1)})
 		wants(t, "save", err, code)
 	}
 }
@@ -196,17 +206,20 @@ func TestApprovalTakesTheTaintAway(t *testing.T) {
 	b := setup(t)
 	id := b.save("core", "Fridays are for writing")
 	b.Exec("update memories set tainted = true")
-	_, err := b.Replace(t.Context(), b.Actor(agent.OriginAgent), promptmemory.ReplaceArgs{Match: id, Content: "Fridays are for reading"})
+	_, err := b.Replace(t.Context(), b.Actor(agent.OriginAgent),
+		promptmemory.ReplaceArgs{Match: id, Content: "Fridays are for reading"})
 	testkit.Must(t, err)
 	if e, err := b.Get(t.Context(), b.User(), id); err != nil || !e.Tainted {
 		t.Errorf("an agent's correction took the taint away: %+v, %v", e, err)
 	}
 	b.Choose(func(s *settings.Settings) { s.WriteApproval.Memory = settings.GateAll })
-	out, err := b.Replace(t.Context(), b.Actor(agent.OriginAgent), promptmemory.ReplaceArgs{Match: id, Content: "Fridays are for both"})
+	out, err := b.Replace(t.Context(), b.Actor(agent.OriginAgent),
+		promptmemory.ReplaceArgs{Match: id, Content: "Fridays are for both"})
 	testkit.Must(t, err)
 	_, err = b.Approve(t.Context(), b.User(), out.Pending)
 	testkit.Must(t, err)
-	if e, err := b.Get(t.Context(), b.User(), id); err != nil || e.Tainted || e.Content != "Fridays are for both" || e.Status != memory.Active {
+	if e, err := b.Get(t.Context(), b.User(), id); err != nil || e.Tainted || e.Content != "Fridays are for both" ||
+		e.Status != memory.Active {
 		t.Errorf("%+v, %v", e, err)
 	}
 }

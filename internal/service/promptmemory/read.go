@@ -152,14 +152,17 @@ const (
 const Said memory.Type = "turn"
 
 // sources are the types of memories that each source has; what was said has none.
-var sources = map[string][]memory.Type{"memory": slices.Concat(memory.PromptTypes, memory.LongTermTypes), "notes": {memory.Note}, "chunks": {""}}
+var sources = map[string][]memory.Type{"memory": slices.Concat(memory.PromptTypes, memory.LongTermTypes),
+	"notes": {memory.Note}, "chunks": {""}}
 
 // Search finds memories by words and meaning, prompt memories, long-term memories
 // and what was said in one order. What has little to do with the query is left out.
 func (k *Service) Search(ctx context.Context, a agent.Actor, in SearchArgs) (SearchResult, error) {
 	out := SearchResult{Results: []Remembered{}}
 	if n := utf8.RuneCountInString(in.Query); strings.TrimSpace(in.Query) == "" || n > memorywrite.QueryRunes {
-		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("a query has 1 to %d characters, this one has %d", memorywrite.QueryRunes, n), "look for a few words")
+		return out, fault.New(fault.InvalidArgument,
+			fmt.Sprintf("a query has 1 to %d characters, this one has %d", memorywrite.QueryRunes, n),
+			"look for a few words")
 	}
 	if in.K == 0 {
 		in.K = usualResults
@@ -173,7 +176,8 @@ func (k *Service) Search(ctx context.Context, a agent.Actor, in SearchArgs) (Sea
 	var types []memory.Type
 	for _, s := range in.Sources {
 		if len(sources[s]) == 0 {
-			return out, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no source %q", s), "use memory, notes or chunks")
+			return out, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no source %q", s),
+				"use memory, notes or chunks")
 		}
 		types = append(types, sources[s]...)
 	}
@@ -181,7 +185,8 @@ func (k *Service) Search(ctx context.Context, a agent.Actor, in SearchArgs) (Sea
 	if slices.Contains(in.Sources, "chunks") {
 		kinds = append(kinds, search.KindTurn)
 	}
-	found, err := k.Finder.Find(ctx, a.Workspace, search.Request{Query: in.Query, Kinds: kinds, Types: types, Limit: in.K})
+	found, err := k.Finder.Find(ctx, a.Workspace,
+		search.Request{Query: in.Query, Kinds: kinds, Types: types, Limit: in.K})
 	if err != nil {
 		return out, fmt.Errorf("memory_search: %w", err)
 	}
@@ -203,7 +208,8 @@ func (k *Service) Search(ctx context.Context, a agent.Actor, in SearchArgs) (Sea
 		if a.Origin != agent.OriginUser {
 			e = longterm.Sanitised(e)
 		}
-		r := Remembered{ID: e.ID, Type: e.Type, Target: e.Target, WhenToUse: e.WhenToUse, Content: e.Content, Score: f.Score, Sessions: e.Histories, Tainted: e.Tainted, EventTime: e.EventTime, UpdatedAt: e.UpdatedAt}
+		r := Remembered{ID: e.ID, Type: e.Type, Target: e.Target, WhenToUse: e.WhenToUse, Content: e.Content,
+			Score: f.Score, Sessions: e.Histories, Tainted: e.Tainted, EventTime: e.EventTime, UpdatedAt: e.UpdatedAt}
 		if e.Evidence != nil {
 			r.Source = &Source{Conversation: f.Conversation, FromSeq: e.Evidence.FromSeq, ToSeq: e.Evidence.ToSeq}
 		}
@@ -215,7 +221,8 @@ func (k *Service) Search(ctx context.Context, a agent.Actor, in SearchArgs) (Sea
 
 // said is a turn that answers a query.
 func said(a agent.Actor, f search.Result) Remembered {
-	r := Remembered{ID: f.ID, Type: Said, Content: f.Text, Score: f.Score, Source: &Source{Conversation: f.Conversation, FromSeq: f.FromSeq, ToSeq: f.ToSeq}}
+	r := Remembered{ID: f.ID, Type: Said, Content: f.Text, Score: f.Score,
+		Source: &Source{Conversation: f.Conversation, FromSeq: f.FromSeq, ToSeq: f.ToSeq}}
 	if a.Origin != agent.OriginUser {
 		r.Content = memorywrite.Sanitize("turn", f.ID, f.Text)
 	}
@@ -235,7 +242,8 @@ func (k *Service) recalled(ctx context.Context, a agent.Actor, in SearchArgs, fo
 		switch {
 		case slices.Contains(memory.LongTermTypes, f.Type) && a.Run != 0:
 			longTerm = append(longTerm, f.Key)
-		case f.Type == memory.Note && !a.Origin.Autonomous(): // who looks back would find what it is about to make of it
+		// who looks back would find what it is about to make of it
+		case f.Type == memory.Note && !a.Origin.Autonomous():
 			notes, relevances = append(notes, f.Key), append(relevances, float32(in.K-min(i, in.K))/float32(in.K))
 		}
 	}

@@ -20,7 +20,8 @@ import (
 // finds is the contents that a query finds.
 func (b *bundle) finds(query string, sources ...string) (out []string) {
 	b.t.Helper()
-	found, err := b.Search(b.t.Context(), b.Actor(agent.OriginAgent), promptmemory.SearchArgs{Query: query, Sources: sources})
+	found, err := b.Search(b.t.Context(), b.Actor(agent.OriginAgent),
+		promptmemory.SearchArgs{Query: query, Sources: sources})
 	testkit.Must(b.t, err)
 	for _, r := range found.Results {
 		out = append(out, r.Content)
@@ -59,7 +60,8 @@ func TestSearchFollowsChangesAndForgets(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	id := b.save("core", "The staging host is quartz")
-	_, err := b.Replace(t.Context(), b.User(), promptmemory.ReplaceArgs{Match: id, Content: "Production runs on basalt"})
+	_, err := b.Replace(t.Context(), b.User(),
+		promptmemory.ReplaceArgs{Match: id, Content: "Production runs on basalt"})
 	testkit.Must(t, err)
 	if got := b.finds("staging quartz"); len(got) != 0 {
 		t.Errorf("the old text finds %q", got)
@@ -97,10 +99,13 @@ func TestWithoutAnEmbedderAMemoryIsKeptAndEmbeddedLater(t *testing.T) {
 	if n := b.Number("select count(*) from outbox where kind = 'embed'"); n != 1 {
 		t.Errorf("%d duties to embed, want 1: what is removed needs no vector", n)
 	}
-	r := &relay.Relay{Store: b.db.Store.Outbox(), Embedder: embedder.(embedding.Embedder), Space: b.Space, Log: slog.New(slog.DiscardHandler)}
+	r := &relay.Relay{Store: b.db.Store.Outbox(), Embedder: embedder.(embedding.Embedder), Space: b.Space,
+		Log: slog.New(slog.DiscardHandler)}
 	n, err := r.Pass(t.Context())
 	testkit.Must(t, err)
-	if vectors := b.Number("select count(*) from embeddings e join search_docs d using (workspace_id, doc) join memories m on m.workspace_id = d.workspace_id and m.id = d.owner_id where d.kind = 'memory' and m.external_id = $1", id); n != 1 || vectors != 1 {
+	if vectors := b.Number("select count(*) from embeddings e join search_docs d using (workspace_id, doc) join "+
+		"memories m on m.workspace_id = d.workspace_id and m.id = d.owner_id where d.kind = 'memory' and "+
+		"m.external_id = $1", id); n != 1 || vectors != 1 {
 		t.Errorf("%d duties done, %d vectors", n, vectors)
 	}
 }
@@ -133,7 +138,9 @@ func TestListsShowWhatIsChosen(t *testing.T) {
 		testkit.Must(t, err)
 		return len(out.Entries)
 	}
-	if got := []int{count(promptmemory.ListArgs{}), count(promptmemory.ListArgs{Store: "core"}), count(promptmemory.ListArgs{Store: "core", All: true}), count(promptmemory.ListArgs{Limit: 1})}; !reflect.DeepEqual(got, []int{2, 1, 2, 1}) {
+	if got := []int{count(promptmemory.ListArgs{}), count(promptmemory.ListArgs{Store: "core"}),
+		count(promptmemory.ListArgs{Store: "core", All: true}),
+		count(promptmemory.ListArgs{Limit: 1})}; !reflect.DeepEqual(got, []int{2, 1, 2, 1}) {
 		t.Errorf("lists have %v entries", got)
 	}
 	out, err := b.List(t.Context(), b.User(), promptmemory.ListArgs{})
@@ -155,11 +162,15 @@ func TestAPromptIsTheSameForTheSameRows(t *testing.T) {
 	b.save("core", "Deploys on Fridays are forbidden")
 	_, err := b.SoulUpdate(t.Context(), b.User(), promptmemory.SoulArgs{Content: "Be brief."})
 	testkit.Must(t, err)
-	_, err = b.Replace(t.Context(), b.User(), promptmemory.ReplaceArgs{Match: first, Content: "The staging host is basalt"}) // keeps its place
+	// keeps its place
+	_, err = b.Replace(t.Context(), b.User(),
+		promptmemory.ReplaceArgs{Match: first, Content: "The staging host is basalt"})
 	testkit.Must(t, err)
 	once, err := b.Prompt(t.Context(), b.A.ID)
 	testkit.Must(t, err)
-	if once.Soul != "Be brief." || len(once.Core) != 2 || once.Core[0] != (promptmemory.Line{ID: first, Text: "The staging host is basalt"}) || !reflect.DeepEqual(once.Profile, []promptmemory.Line{{ID: name, Text: "Is called Jin Li"}}) {
+	if once.Soul != "Be brief." || len(once.Core) != 2 ||
+		once.Core[0] != (promptmemory.Line{ID: first, Text: "The staging host is basalt"}) ||
+		!reflect.DeepEqual(once.Profile, []promptmemory.Line{{ID: name, Text: "Is called Jin Li"}}) {
 		t.Errorf("%+v", once)
 	}
 	_, err = b.Search(t.Context(), b.User(), promptmemory.SearchArgs{Query: "staging"})
@@ -167,7 +178,8 @@ func TestAPromptIsTheSameForTheSameRows(t *testing.T) {
 	if again, err := b.Prompt(t.Context(), b.A.ID); err != nil || !reflect.DeepEqual(again, once) {
 		t.Errorf("%+v, then %+v, %v", once, again, err)
 	}
-	if other, err := b.Prompt(t.Context(), b.B.ID); err != nil || !reflect.DeepEqual(other, promptmemory.PromptMemory{}) {
+	if other, err := b.Prompt(t.Context(), b.B.ID); err != nil ||
+		!reflect.DeepEqual(other, promptmemory.PromptMemory{}) {
 		t.Errorf("the other workspace's prompt has %+v, %v", other, err)
 	}
 }
@@ -185,7 +197,8 @@ func TestAPoisonedRowReachesNoModel(t *testing.T) {
 	before := metrics.Read().Blocked
 	prompt, err := b.Prompt(t.Context(), b.A.ID)
 	testkit.Must(t, err)
-	if want := "[blocked: core entry " + id[:8] + ", "; !strings.HasPrefix(prompt.Core[0].Text, want) || !strings.HasPrefix(prompt.Soul, "[blocked: soul entry 1, ") {
+	if want := "[blocked: core entry " + id[:8] + ", "; !strings.HasPrefix(prompt.Core[0].Text, want) ||
+		!strings.HasPrefix(prompt.Soul, "[blocked: soul entry 1, ") {
 		t.Errorf("the prompt has %+v", prompt)
 	}
 	if now := metrics.Read().Blocked; now["core"] <= before["core"] || now["soul"] <= before["soul"] {
@@ -194,7 +207,8 @@ func TestAPoisonedRowReachesNoModel(t *testing.T) {
 	list, err := b.List(t.Context(), b.Actor(agent.OriginAgent), promptmemory.ListArgs{})
 	testkit.Must(t, err)
 	found := b.finds("staging quartz")
-	if len(found) != 1 || !strings.HasPrefix(found[0], "[blocked") || !strings.HasPrefix(list.Entries[0].Content, "[blocked") {
+	if len(found) != 1 || !strings.HasPrefix(found[0], "[blocked") ||
+		!strings.HasPrefix(list.Entries[0].Content, "[blocked") {
 		t.Errorf("search %q, list %q", found, list.Entries[0].Content)
 	}
 	if seen, err := b.Get(t.Context(), b.User(), id); err != nil || seen.Content != poison {

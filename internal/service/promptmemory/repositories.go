@@ -37,9 +37,11 @@ type MemoryRepository interface {
 type RecallRepository interface {
 	// LongTerm reads entries of any type and status by their ids.
 	LongTerm(ctx context.Context, ids []string) ([]memory.Entry, error)
-	Show(ctx context.Context, run int64, op string, keys []int64) error                     // long-term memories that a run is shown
-	Recalled(ctx context.Context, query [32]byte, keys []int64, relevances []float32) error // notes that a search has brought back
-	NotesOf(ctx context.Context, date string, max int) ([]memory.Entry, error)              // of a local date, in order
+	// long-term memories that a run is shown
+	Show(ctx context.Context, run int64, op string, keys []int64) error
+	// notes that a search has brought back
+	Recalled(ctx context.Context, query [32]byte, keys []int64, relevances []float32) error
+	NotesOf(ctx context.Context, date string, max int) ([]memory.Entry, error) // of a local date, in order
 }
 
 // PendingRepository reads and writes changes that wait for a person.
@@ -56,5 +58,6 @@ type SoulRepository interface {
 	Soul(ctx context.Context) (memory.Soul, error)
 	SoulAt(ctx context.Context, version int) (memory.Soul, error)
 	SoulHistory(ctx context.Context, max int) ([]memory.Soul, error)
-	AdvanceSoul(ctx context.Context, base int, content string, action memory.SoulAction, w memorywrite.Writer) (int, error)
+	AdvanceSoul(ctx context.Context, base int, content string, action memory.SoulAction, w memorywrite.Writer) (int,
+		error)
 }

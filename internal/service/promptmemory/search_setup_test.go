@@ -19,7 +19,8 @@ type long struct {
 func setupLong(t *testing.T) *long {
 	t.Helper()
 	b := setup(t)
-	return &long{b, &longterm.Service{Store: b.db.LongTerm(), Embedder: b.Service.Embedder, Space: b.Service.Space, Finder: b.Service.Finder}}
+	return &long{b, &longterm.Service{Store: b.db.LongTerm(), Embedder: b.Service.Embedder, Space: b.Service.Space,
+		Finder: b.Service.Finder}}
 }
 
 // about is a specialist's call for a target, in a run and a session.
@@ -44,13 +45,14 @@ func (l *long) add(a agent.Actor, contents ...string) []longterm.ItemResult {
 
 func (l *long) entry(id string) (e memory.Entry) {
 	l.t.Helper()
-	testkit.Must(l.t, l.db.LongTerm().WithLongTerm(l.t.Context(), l.A.ID, func(ctx context.Context, tx longterm.Tx) error {
-		found, err := tx.Memories().LongTerm(l.t.Context(), []string{id})
-		if err == nil && len(found) == 1 {
-			e = found[0]
-		}
-		return err
-	}))
+	testkit.Must(l.t, l.db.LongTerm().WithLongTerm(l.t.Context(), l.A.ID,
+		func(ctx context.Context, tx longterm.Tx) error {
+			found, err := tx.Memories().LongTerm(l.t.Context(), []string{id})
+			if err == nil && len(found) == 1 {
+				e = found[0]
+			}
+			return err
+		}))
 	return e
 }
 

@@ -35,7 +35,8 @@ type Service struct {
 }
 
 // doOnce runs effect once under the actor's operation id.
-func doOnce[T any](ctx context.Context, k *Service, a agent.Actor, name string, args any, effect func(context.Context, Tx) (T, error)) (T, error) {
+func doOnce[T any](ctx context.Context, k *Service, a agent.Actor, name string, args any,
+	effect func(context.Context, Tx) (T, error)) (T, error) {
 	return memorywrite.Once(ctx, k.Store.WithMemory, a, name, args, effect)
 }
 
@@ -55,7 +56,8 @@ func storeOf(name string) (memory.Type, error) {
 	case memory.Core, memory.Profile:
 		return t, nil
 	}
-	return "", fault.New(fault.InvalidArgument, fmt.Sprintf("there is no store %q", name), "use core for what is true, profile for who the user is")
+	return "", fault.New(fault.InvalidArgument, fmt.Sprintf("there is no store %q", name),
+		"use core for what is true, profile for who the user is")
 }
 
 // budget is how many runes a prompt memory holds.

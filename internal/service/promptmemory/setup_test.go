@@ -85,7 +85,8 @@ func wants(t *testing.T, what string, err error, code fault.Code) {
 // rows counts all that a write may leave behind.
 func (b *bundle) rows() string {
 	b.t.Helper()
-	return b.Rows("memories", "memory_revisions", "pending_memories", "soul_versions", "search_docs", "lex_postings", "embeddings",
+	return b.Rows("memories", "memory_revisions", "pending_memories", "soul_versions", "search_docs", "lex_postings",
+		"embeddings",
 		"outbox", "tool_op_log")
 }
 
@@ -111,4 +112,6 @@ func (d down) Embed(context.Context, []string) ([][]float32, error) {
 	return nil, errors.New("no answer")
 }
 
-var operations = []memory.Operation{{Op: memory.Add, Content: "Deploys on Fridays are forbidden"}, {Op: memory.Replace, Match: "staging", Content: "The staging host is quartz-2"}, {Op: memory.Remove, Match: "intern"}}
+var operations = []memory.Operation{{Op: memory.Add, Content: "Deploys on Fridays are forbidden"},
+	{Op: memory.Replace, Match: "staging", Content: "The staging host is quartz-2"},
+	{Op: memory.Remove, Match: "intern"}}

@@ -64,12 +64,14 @@ func (k *Service) SoulUpdate(ctx context.Context, a agent.Actor, in SoulArgs) (S
 		action = memory.SoulReplace
 	case memory.SoulReplace, memory.SoulAppend:
 	default:
-		return SoulWritten{}, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no mode %q", in.Mode), "use replace or append")
+		return SoulWritten{}, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no mode %q", in.Mode),
+			"use replace or append")
 	}
 	return doOnce(ctx, k, a, "soul_update", in, func(ctx context.Context, tx Tx) (SoulWritten, error) {
 		content, stripped := memory.CleanSoul(in.Content)
 		if content == "" && (stripped > 0 || action == memory.SoulAppend) {
-			return SoulWritten{}, fault.New(fault.InvalidArgument, "nothing is left of the content without its role headers", "describe the style in plain sentences")
+			return SoulWritten{}, fault.New(fault.InvalidArgument,
+				"nothing is left of the content without its role headers", "describe the style in plain sentences")
 		}
 		current, err := expect(ctx, tx, in.Expected)
 		if err != nil {
@@ -80,7 +82,8 @@ func (k *Service) SoulUpdate(ctx context.Context, a agent.Actor, in SoulArgs) (S
 		}
 		out, err := k.setSoul(ctx, tx, a, current, content, action)
 		if stripped > 0 {
-			out.Warnings = append(out.Warnings, fmt.Sprintf("%d lines that look like the header of a role were left out", stripped))
+			out.Warnings = append(out.Warnings, fmt.Sprintf(
+				"%d lines that look like the header of a role were left out", stripped))
 		}
 		return out, err
 	})
@@ -107,7 +110,8 @@ func (k *Service) SoulRollback(ctx context.Context, a agent.Actor, in memorywrit
 	})
 }
 
-func (k *Service) setSoul(ctx context.Context, tx Tx, a agent.Actor, current memory.Soul, content string, action memory.SoulAction) (SoulWritten, error) {
+func (k *Service) setSoul(ctx context.Context, tx Tx, a agent.Actor, current memory.Soul, content string,
+	action memory.SoulAction) (SoulWritten, error) {
 	risk, err := memorywrite.Inspect("the soul", content)
 	if err != nil {
 		return SoulWritten{}, err
@@ -118,7 +122,8 @@ func (k *Service) setSoul(ctx context.Context, tx Tx, a agent.Actor, current mem
 		return out, nil
 	}
 	out.Version, err = tx.Souls().AdvanceSoul(ctx, current.Version, content, action, k.writer(a))
-	if err == nil && a.Origin == agent.OriginUser && !strings.Contains(content, current.Content) { // a person took something out
+	// a person took something out
+	if err == nil && a.Origin == agent.OriginUser && !strings.Contains(content, current.Content) {
 		_, err = tx.Workspace().RevokeSessions(ctx)
 	}
 	return out, err
@@ -128,7 +133,9 @@ func (k *Service) setSoul(ctx context.Context, tx Tx, a agent.Actor, current mem
 func expect(ctx context.Context, tx Tx, version *int) (memory.Soul, error) {
 	current, err := tx.Souls().Soul(ctx)
 	if err == nil && version != nil && *version != current.Version {
-		return current, fault.New(fault.VersionConflict, fmt.Sprintf("the soul is at version %d, not %d", current.Version, *version), "read the version in force, then decide again")
+		return current, fault.New(fault.VersionConflict,
+			fmt.Sprintf("the soul is at version %d, not %d", current.Version, *version),
+			"read the version in force, then decide again")
 	}
 	return current, err
 }
@@ -140,7 +147,8 @@ func maySoul(a agent.Actor) error {
 	case a.Origin != agent.OriginAgent:
 		return fault.New(fault.OutOfScope, fmt.Sprintf("%s may not change the soul", a.Origin), "leave it to the user")
 	case a.Tainted:
-		return fault.New(fault.BlockedContent, "untrusted text is in view, and the soul may have been asked for by it", "ask the user to say in a new message how they want to be answered")
+		return fault.New(fault.BlockedContent, "untrusted text is in view, and the soul may have been asked for by it",
+			"ask the user to say in a new message how they want to be answered")
 	}
 	return nil
 }

@@ -51,18 +51,21 @@ type Written struct {
 
 // Save adds an entry. One that is there already is Unchanged.
 func (k *Service) Save(ctx context.Context, a agent.Actor, in SaveArgs) (Written, error) {
-	return k.write(ctx, a, "memory_save", in, memorywrite.Added, in.Store, []memory.Operation{{Op: memory.Add, Content: in.Content}})
+	return k.write(ctx, a, "memory_save", in, memorywrite.Added, in.Store,
+		[]memory.Operation{{Op: memory.Add, Content: in.Content}})
 }
 
 // Replace changes what the selected entry says. When another entry says it
 // already, the two become one.
 func (k *Service) Replace(ctx context.Context, a agent.Actor, in ReplaceArgs) (Written, error) {
-	return k.write(ctx, a, "memory_replace", in, memorywrite.Replaced, in.Store, []memory.Operation{{Op: memory.Replace, Match: in.Match, Content: in.Content}})
+	return k.write(ctx, a, "memory_replace", in, memorywrite.Replaced, in.Store,
+		[]memory.Operation{{Op: memory.Replace, Match: in.Match, Content: in.Content}})
 }
 
 // Remove takes the selected entry out; its history stays.
 func (k *Service) Remove(ctx context.Context, a agent.Actor, in RemoveArgs) (Written, error) {
-	return k.write(ctx, a, "memory_remove", in, memorywrite.Removed, in.Store, []memory.Operation{{Op: memory.Remove, Match: in.Match}})
+	return k.write(ctx, a, "memory_remove", in, memorywrite.Removed, in.Store,
+		[]memory.Operation{{Op: memory.Remove, Match: in.Match}})
 }
 
 // Batch does several operations on one store, all of them or none. The budget is
@@ -79,7 +82,8 @@ type request struct {
 	risk       []string
 }
 
-func (k *Service) write(ctx context.Context, a agent.Actor, name string, args any, done, store string, operations []memory.Operation) (Written, error) {
+func (k *Service) write(ctx context.Context, a agent.Actor, name string, args any, done, store string,
+	operations []memory.Operation) (Written, error) {
 	r, refusal := examine(a, done, store, operations)
 	w := k.writer(a)
 	if refusal == nil { // no secret goes to an embedder's endpoint
@@ -100,7 +104,8 @@ func examine(a agent.Actor, done, store string, operations []memory.Operation) (
 		return r, err
 	}
 	if n := len(operations); n == 0 || n > memory.BatchOperations {
-		return r, fault.New(fault.InvalidArgument, fmt.Sprintf("a batch has 1 to %d operations, this one has %d", memory.BatchOperations, n), "")
+		return r, fault.New(fault.InvalidArgument,
+			fmt.Sprintf("a batch has 1 to %d operations, this one has %d", memory.BatchOperations, n), "")
 	}
 	if a.Origin.Autonomous() && a.Run == 0 {
 		return r, fault.Newf(fault.InvalidArgument, "%s writes outside of a run", a.Origin)
@@ -129,7 +134,8 @@ func examine(a agent.Actor, done, store string, operations []memory.Operation) (
 // contents are what operations would store, each once.
 func contents(operations []memory.Operation) (out []string) {
 	for _, o := range operations {
-		if content, err := memory.Normalise(o.Content); err == nil && o.Op != memory.Remove && !slices.Contains(out, content) {
+		if content, err := memory.Normalise(o.Content); err == nil && o.Op != memory.Remove &&
+			!slices.Contains(out, content) {
 			out = append(out, content)
 		}
 	}
@@ -149,7 +155,8 @@ func (k *Service) apply(ctx context.Context, tx Tx, a agent.Actor, r request, w 
 	if err := quota(ctx, tx, a, plan); err != nil {
 		return Written{}, err
 	}
-	out := Written{Action: r.done, Store: r.store, Usage: memory.Usage(plan.After, budget(chosen, r.store)), Warnings: r.risk}
+	out := Written{Action: r.done, Store: r.store, Usage: memory.Usage(plan.After, budget(chosen, r.store)),
+		Warnings: r.risk}
 	if len(plan.Steps) == 0 {
 		out.Action, out.Warnings = memorywrite.Unchanged, nil
 	} else if reason := waits(a, chosen, r.risk); reason != "" {
@@ -169,7 +176,8 @@ func (k *Service) apply(ctx context.Context, tx Tx, a agent.Actor, r request, w 
 		}
 	}
 	if out.Action != memorywrite.Unchanged && out.Usage >= memory.WarnPercent {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%s is %d %% full: merge or remove entries that say the same or are out of date", r.store, out.Usage))
+		out.Warnings = append(out.Warnings, fmt.Sprintf(
+			"%s is %d %% full: merge or remove entries that say the same or are out of date", r.store, out.Usage))
 	}
 	return out, nil
 }
@@ -218,7 +226,8 @@ func full(err error, entries []memory.Entry, usage int) error {
 	var lines strings.Builder
 	fmt.Fprintf(&lines, "%s (%d %%). Entries now:", f.Message, usage)
 	for _, e := range entries {
-		fmt.Fprintf(&lines, "\n%s: %s", e.ID, strings.ReplaceAll(memorywrite.Sanitize(string(e.Type), e.ID, e.Content), "\n", " "))
+		fmt.Fprintf(&lines, "\n%s: %s", e.ID,
+			strings.ReplaceAll(memorywrite.Sanitize(string(e.Type), e.ID, e.Content), "\n", " "))
 	}
 	out := fault.New(f.Code, lines.String(), f.Hint)
 	out.Extra = f.Extra
@@ -236,7 +245,8 @@ func quota(ctx context.Context, tx Tx, a agent.Actor, plan memory.Plan) error {
 		return err
 	}
 	if before+adds > memory.RunEntries {
-		return fault.New(fault.QuotaExceeded, fmt.Sprintf("this run has added %d entries and may add %d in all", before, memory.RunEntries),
+		return fault.New(fault.QuotaExceeded,
+			fmt.Sprintf("this run has added %d entries and may add %d in all", before, memory.RunEntries),
 			"leave the rest: what matters every day is in already, what matters once belongs in the day's notes")
 	}
 	return nil

@@ -93,7 +93,8 @@ func (s Agent) Brief(ctx context.Context, w agentrun.RunView, short bool) (out a
 	err = s.Store.WithReflections(ctx, w.Run.Workspace, func(ctx context.Context, tx Tx) error {
 		said = nil
 		for _, span := range inPart(p.Spans, part) {
-			found, err := tx.Reads().Range(ctx, Read{Conversation: span.Conversation, FromSeq: span.FromSeq, ToSeq: span.ToSeq})
+			found, err := tx.Reads().Range(ctx, Read{Conversation: span.Conversation, FromSeq: span.FromSeq,
+				ToSeq: span.ToSeq})
 			if err != nil {
 				return err
 			}

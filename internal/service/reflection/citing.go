@@ -63,7 +63,8 @@ func cites(schema json.RawMessage) json.RawMessage {
 // Call finds the messages that a write cites, and makes it with them as its evidence.
 func (c citing) Call(ctx context.Context, a agent.Actor, name string, arguments json.RawMessage) (tools.Result, error) {
 	if len(c.Offered(a.Origin, name)) == 0 {
-		return tools.Failure(fault.New(fault.UnknownTool, name+" is not offered here", "use one of the tools that are")), nil
+		return tools.Failure(fault.New(fault.UnknownTool, name+" is not offered here",
+			"use one of the tools that are")), nil
 	}
 	if !slices.Contains(writers, name) {
 		return c.Tools.Call(ctx, a, name, arguments)
@@ -96,13 +97,15 @@ func (c citing) Call(ctx context.Context, a agent.Actor, name string, arguments 
 // of them, and the date on which that one was said.
 func (c citing) evidence(indices []int) (e memory.Evidence, date string, err error) {
 	if len(indices) == 0 {
-		return e, "", fault.New(fault.InvalidArgument, "no message is cited", "send in `messages` the index of each message of the material that shows it")
+		return e, "", fault.New(fault.InvalidArgument, "no message is cited",
+			"send in `messages` the index of each message of the material that shows it")
 	}
 	for i, n := range indices {
 		s, seq, found := cited(c.spans, n)
 		switch {
 		case !found:
-			return e, "", fault.New(fault.InvalidArgument, fmt.Sprintf("there is no message %d", n), "cite the `index` of messages in the material")
+			return e, "", fault.New(fault.InvalidArgument, fmt.Sprintf("there is no message %d", n),
+				"cite the `index` of messages in the material")
 		case i == 0:
 			e, date = memory.Evidence{Conversation: s.Conversation, FromSeq: seq, ToSeq: seq}, s.Date
 		case s.Conversation == e.Conversation:

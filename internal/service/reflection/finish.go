@@ -65,7 +65,8 @@ func (s Agent) Finish(ctx context.Context, w agentrun.RunView, e agentrun.Ended)
 		return nil, fmt.Errorf("finish the reflection of %s: %w", p.Date, err)
 	}
 	if out.Report.Alert {
-		s.Log.Error("reflections fail: what they could not read is passed over", "workspace", p.Workspace, "date", p.Date, "run", id, "failures", out.Report.Failures,
+		s.Log.Error("reflections fail: what they could not read is passed over", "workspace", p.Workspace, "date",
+			p.Date, "run", id, "failures", out.Report.Failures,
 			"skipped", out.Report.Skipped, "reason", e.Reason, "detail", e.Detail)
 	}
 	return json.Marshal(out)
@@ -84,7 +85,8 @@ func (s Agent) failed(ctx context.Context, tx Tx, w agentrun.RunView, p Pinned, 
 	until := p.To // of the first in the row
 	r.Failures = 1
 	for _, before := range recent {
-		if before.Ref.Run >= w.Run.Ref.Run || before.Status != run.Ended || before.Outcome == run.CancelledOutcome || before.Outcome == run.NothingToExtract && before.Reason == Empty {
+		if before.Ref.Run >= w.Run.Ref.Run || before.Status != run.Ended || before.Outcome == run.CancelledOutcome ||
+			before.Outcome == run.NothingToExtract && before.Reason == Empty {
 			continue
 		}
 		if before.Reason != Failed || r.Failures == Patience {

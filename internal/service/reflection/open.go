@@ -26,11 +26,12 @@ type Request struct {
 	WorkspaceKey string
 	Date         string // local
 	Zone         string
-	From, To     time.Time // window of the date; To is not included. Only a backfill is held to From: others read what nobody has read
-	Why          string    // sweep, now, backfill
-	Generation   int       // above 1 a deliberate redo
-	WorkflowID   string    // of the workflow that asks; empty when it is still to be started
-	Spec         agentrun.Spec
+	// window of the date; To is not included. Only a backfill is held to From: others read what nobody has read
+	From, To   time.Time
+	Why        string // sweep, now, backfill
+	Generation int    // above 1 a deliberate redo
+	WorkflowID string // of the workflow that asks; empty when it is still to be started
+	Spec       agentrun.Spec
 }
 
 // Opened is a reflection's run.
@@ -64,7 +65,8 @@ func (r Request) check() (*time.Location, error) {
 	}
 	zone, err := recurrence.Zone(r.Zone)
 	if err == nil && !r.From.Before(r.To) {
-		err = fault.New(fault.InvalidArgument, fmt.Sprintf("the window of %s has no length", r.Date), "its end comes after its beginning")
+		err = fault.New(fault.InvalidArgument, fmt.Sprintf("the window of %s has no length", r.Date),
+			"its end comes after its beginning")
 	}
 	return zone, err
 }
@@ -115,7 +117,8 @@ func (s *Service) alarm(r Request, o Opened) error {
 		return fmt.Errorf("decode the report of run %d: %w", o.Run.Ref.Run, err)
 	}
 	if report.Unheard {
-		s.Log.Error("nothing was looked back on for a week although people talked", "workspace", r.WorkspaceKey, "date", r.Date, "run", o.Run.Ref.Run)
+		s.Log.Error("nothing was looked back on for a week although people talked", "workspace", r.WorkspaceKey, "date",
+			r.Date, "run", o.Run.Ref.Run)
 	}
 	return nil
 }
@@ -163,12 +166,14 @@ func place(ctx context.Context, tx Tx, r Request) (placed, error) {
 
 // record makes a run of what is to be read. When there is nothing, and the date
 // has a run already, that one is returned.
-func record(ctx context.Context, tx Tx, r Request, zone *time.Location, at placed) (made run.Run, isNew bool, err error) {
+func record(ctx context.Context, tx Tx, r Request, zone *time.Location, at placed) (made run.Run, isNew bool,
+	err error) {
 	messages, stale, err := collect(ctx, tx, r, at.again)
 	if err != nil {
 		return made, false, err
 	}
-	p := Pinned{Workspace: r.WorkspaceKey, Date: r.Date, Zone: r.Zone, From: r.From, To: r.To, Why: r.Why, Again: at.again}
+	p := Pinned{Workspace: r.WorkspaceKey, Date: r.Date, Zone: r.Zone, From: r.From, To: r.To, Why: r.Why,
+		Again: at.again}
 	spans, all := divide(messages, zone)
 	p.Spans, p.Left = spans, !all || len(messages) == maxMessages
 	for _, o := range stale {
@@ -204,7 +209,8 @@ func record(ctx context.Context, tx Tx, r Request, zone *time.Location, at place
 	return made, true, tx.Runs().EnqueueRun(ctx, made.Ref.Run)
 }
 
-func put(ctx context.Context, tx Tx, r Request, spec agentrun.Spec, p Pinned, generation int) (made run.Run, err error) {
+func put(ctx context.Context, tx Tx, r Request, spec agentrun.Spec, p Pinned, generation int) (made run.Run,
+	err error) {
 	if spec.Pinned, err = json.Marshal(p); err != nil {
 		return made, fmt.Errorf("encode what the reflection is pinned to: %w", err)
 	}
@@ -212,7 +218,8 @@ func put(ctx context.Context, tx Tx, r Request, spec agentrun.Spec, p Pinned, ge
 	if err != nil {
 		return made, fmt.Errorf("encode the configuration: %w", err)
 	}
-	return tx.Runs().PutAgentRun(ctx, memoryagent.NewRun{Kind: run.Reflection, Key: r.Date, Generation: generation, ArgsSHA: sha256.Sum256([]byte(r.Date)), Spec: raw,
+	return tx.Runs().PutAgentRun(ctx, memoryagent.NewRun{Kind: run.Reflection, Key: r.Date, Generation: generation,
+		ArgsSHA: sha256.Sum256([]byte(r.Date)), Spec: raw,
 		WorkflowID: r.workflowID(generation)})
 }
 
@@ -287,7 +294,9 @@ func collect(ctx context.Context, tx Tx, r Request, again bool) (messages []Mess
 // it fills in.
 func shown(messages []Message, p *Pinned) (out []transcript.Message) {
 	for _, m := range messages {
-		in := slices.ContainsFunc(p.Spans, func(s Span) bool { return s.Conversation == m.Conversation && s.FromSeq <= m.Seq && m.Seq <= s.ToSeq })
+		in := slices.ContainsFunc(p.Spans, func(s Span) bool {
+			return s.Conversation == m.Conversation && s.FromSeq <= m.Seq && m.Seq <= s.ToSeq
+		})
 		if !in {
 			continue
 		}
@@ -310,11 +319,13 @@ func shown(messages []Message, p *Pinned) (out []transcript.Message) {
 // message is left out in between.
 func reads(spans []Span) (out []Read) {
 	for _, s := range spans {
-		if n := len(out); n > 0 && out[n-1].Conversation == s.Conversation && out[n-1].Part == s.Part && out[n-1].ToSeq+1 == s.FromSeq {
+		if n := len(out); n > 0 && out[n-1].Conversation == s.Conversation && out[n-1].Part == s.Part &&
+			out[n-1].ToSeq+1 == s.FromSeq {
 			out[n-1].ToSeq = s.ToSeq
 			continue
 		}
-		out = append(out, Read{Conversation: s.Conversation, FromSeq: s.FromSeq, ToSeq: s.ToSeq, Part: s.Part, State: readOpen})
+		out = append(out, Read{Conversation: s.Conversation, FromSeq: s.FromSeq, ToSeq: s.ToSeq, Part: s.Part,
+			State: readOpen})
 	}
 	return out
 }
@@ -322,7 +333,8 @@ func reads(spans []Span) (out []Read) {
 // Input is what the workflow of a run starts with.
 func Input(r run.Run) (contract.ReflectionInput, error) {
 	p, err := pinnedOf(r)
-	return contract.ReflectionInput{Workspace: p.Workspace, Date: p.Date, Zone: p.Zone, From: p.From, To: p.To, Why: p.Why, Generation: r.Generation}, err
+	return contract.ReflectionInput{Workspace: p.Workspace, Date: p.Date, Zone: p.Zone, From: p.From, To: p.To,
+		Why: p.Why, Generation: r.Generation}, err
 }
 
 func pinned(w agentrun.RunView) (p Pinned, err error) {

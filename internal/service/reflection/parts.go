@@ -37,7 +37,8 @@ func divide(messages []Message, zone *time.Location) (spans []Span, all bool) {
 	for i, m := range messages {
 		opens := m.Role == "user" && m.Human
 		cost := weight(m)
-		if tokens+cost > partTokens && tokens > 0 && (opens || i > 0 && messages[i-1].Conversation != m.Conversation || tokens > 2*partTokens) {
+		if tokens+cost > partTokens && tokens > 0 &&
+			(opens || i > 0 && messages[i-1].Conversation != m.Conversation || tokens > 2*partTokens) {
 			part, tokens = part+1, 0
 		}
 		if opens {
@@ -55,7 +56,8 @@ func divide(messages []Message, zone *time.Location) (spans []Span, all bool) {
 				continue
 			}
 		}
-		spans = append(spans, Span{Conversation: m.Conversation, FromSeq: m.Seq, ToSeq: m.Seq, First: index, Date: date, Part: part})
+		spans = append(spans, Span{Conversation: m.Conversation, FromSeq: m.Seq, ToSeq: m.Seq, First: index, Date: date,
+			Part: part})
 		index++
 	}
 	return spans, true

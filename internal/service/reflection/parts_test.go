@@ -16,8 +16,10 @@ func said(conversation int64, from time.Time, turns int, text string) (out []Mes
 	for i := range turns {
 		at := from.Add(time.Duration(i) * time.Minute)
 		out = append(out,
-			Message{Conversation: conversation, Turn: i + 1, Said: at, Human: true, Message: transcript.Message{Seq: 2 * i, Role: transcript.User, Content: text}},
-			Message{Conversation: conversation, Turn: i + 1, Said: at, Human: true, Message: transcript.Message{Seq: 2*i + 1, Role: transcript.Assistant, Content: "Noted."}})
+			Message{Conversation: conversation, Turn: i + 1, Said: at, Human: true,
+				Message: transcript.Message{Seq: 2 * i, Role: transcript.User, Content: text}},
+			Message{Conversation: conversation, Turn: i + 1, Said: at, Human: true,
+				Message: transcript.Message{Seq: 2*i + 1, Role: transcript.Assistant, Content: "Noted."}})
 	}
 	return out
 }
@@ -37,7 +39,8 @@ func TestADayIsDividedBetweenTurns(t *testing.T) {
 		n := index(spans, m.Conversation, m.Seq)
 		s, seq, found := cited(spans, n)
 		if !found || s.Conversation != m.Conversation || seq != m.Seq || n != i+1 {
-			t.Errorf("message %d of conversation %d has the index %d, which stands for %d of %d", m.Seq, m.Conversation, n, seq, s.Conversation)
+			t.Errorf("message %d of conversation %d has the index %d, which stands for %d of %d", m.Seq, m.Conversation,
+				n, seq, s.Conversation)
 		}
 		seen[fmt.Sprint(s.Part, m.Role, m.Seq == s.FromSeq)]++
 	}
@@ -65,10 +68,12 @@ func TestAMessageBelongsToTheLocalDateOnWhichItWasSaid(t *testing.T) {
 
 func TestWhatIsMoreThanARunTakesUpIsLeft(t *testing.T) {
 	t.Parallel()
-	if spans, all := divide(said(1, noon, maxTurns+1, "hello"), time.UTC); all || spans[len(spans)-1].ToSeq != 2*maxTurns-1 {
+	if spans, all := divide(said(1, noon, maxTurns+1, "hello"), time.UTC); all ||
+		spans[len(spans)-1].ToSeq != 2*maxTurns-1 {
 		t.Errorf("all %v, up to %d", all, spans[len(spans)-1].ToSeq)
 	}
-	if spans, all := divide(said(1, noon, 300, strings.Repeat("word ", 900)), time.UTC); all || parts(spans) != maxParts {
+	if spans, all := divide(said(1, noon, 300, strings.Repeat("word ", 900)), time.UTC); all ||
+		parts(spans) != maxParts {
 		t.Errorf("all %v, in %d parts", all, parts(spans))
 	}
 }
@@ -115,20 +120,26 @@ func TestWhatWasRecalledIsNoNews(t *testing.T) {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
 	}
-	if got := forget(transcript.Message{Role: transcript.Tool, Name: "memory_search", Content: "ships"}).Content; got == "ships" {
+	if got := forget(transcript.Message{Role: transcript.Tool, Name: "memory_search", Content: "ships"}).Content; got ==
+		"ships" {
 		t.Error("the result of a search is told")
 	}
 }
 
 func TestNotesAreScoredByHowTheyWereRecalled(t *testing.T) {
 	t.Parallel()
-	best := Recall{Relevance: 1, Recalls: 20, Queries: 9, Days: 9, Note: memory.Entry{Content: strings.Repeat("x", 200)}}
+	best := Recall{Relevance: 1, Recalls: 20, Queries: 9, Days: 9,
+		Note: memory.Entry{Content: strings.Repeat("x", 200)}}
 	if s := best.Score(); s < 0.999 || s > 1.001 {
 		t.Errorf("the most is %v", s)
 	}
 	for name, worse := range map[string]func(*Recall){
-		"relevance": func(r *Recall) { r.Relevance = 0.2 }, "frequency": func(r *Recall) { r.Recalls = 2 }, "queries": func(r *Recall) { r.Queries = 1 },
-		"days": func(r *Recall) { r.Days = 1 }, "age": func(r *Recall) { r.Age = 2 * halfLife }, "length": func(r *Recall) { r.Note.Content = "x" }} {
+		"relevance": func(r *Recall) { r.Relevance = 0.2 }, "frequency": func(r *Recall) {
+			r.Recalls = 2
+		}, "queries": func(r *Recall) { r.Queries = 1 },
+		"days": func(r *Recall) { r.Days = 1 }, "age": func(r *Recall) {
+			r.Age = 2 * halfLife
+		}, "length": func(r *Recall) { r.Note.Content = "x" }} {
 		r := best
 		if worse(&r); r.Score() >= best.Score() {
 			t.Errorf("%s counts nothing: %v", name, r.Score())

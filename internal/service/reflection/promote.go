@@ -48,7 +48,8 @@ func (r Recall) Score() float64 {
 	share := func(n, many int) float64 { return min(1, float64(n)/float64(many)) }
 	frequency := min(1, math.Log1p(float64(r.Recalls))/math.Log1p(manyRecalls))
 	recency := math.Exp2(-float64(r.Age) / float64(halfLife))
-	return 0.30*r.Relevance + 0.24*frequency + 0.15*share(r.Queries, manyQueries) + 0.15*recency + 0.10*share(r.Days, manyDays) +
+	return 0.30*r.Relevance + 0.24*frequency + 0.15*share(r.Queries, manyQueries) + 0.15*recency +
+		0.10*share(r.Days, manyDays) +
 		0.06*share(utf8.RuneCountInString(r.Note.Content), richRunes)
 }
 
@@ -71,11 +72,13 @@ func (s Agent) promote(ctx context.Context, w agentrun.RunView, reason agent.Rea
 		if r.Score() < promotes || n == promotedEach {
 			break
 		}
-		a := agent.Actor{Workspace: w.Run.Workspace, Origin: agent.OriginReflection, Run: w.Run.Ref.Run, Op: w.Run.Op("promote/"+r.Note.ID, 0)}
+		a := agent.Actor{Workspace: w.Run.Workspace, Origin: agent.OriginReflection, Run: w.Run.Ref.Run,
+			Op: w.Run.Op("promote/"+r.Note.ID, 0)}
 		if e := r.Note.Evidence; e != nil {
 			a.Conversation, a.FromSeq, a.ToSeq = e.Conversation, e.FromSeq, e.ToSeq
 		}
-		written, err := s.Keeper.Save(ctx, a, promptmemory.SaveArgs{Content: r.Note.Content, Store: string(memory.Core)})
+		written, err := s.Keeper.Save(ctx, a,
+			promptmemory.SaveArgs{Content: r.Note.Content, Store: string(memory.Core)})
 		if code := fault.CodeOf(err); err != nil && (fault.Table[code].Retryable || code == fault.Internal) {
 			return n, fmt.Errorf("make a memory of note %s: %w", r.Note.ID, err)
 		}

@@ -29,18 +29,20 @@ type Report struct {
 	Notes         int       `json:"notes"`
 	Memories      int       `json:"memories"`
 	Skills        int       `json:"skills"`
-	Promoted      int       `json:"promoted,omitempty"` // notes that became memories: they were looked for again and again
-	Staged        int       `json:"staged,omitempty"`   // wait for a person
-	Refused       int       `json:"refused,omitempty"`  // calls that failed
-	Skipped       int       `json:"skipped,omitempty"`  // messages that were passed over for good
-	Left          bool      `json:"left,omitempty"`     // a rest is for the next run
-	Failures      int       `json:"failures,omitempty"` // runs in a row that failed, with this one
-	Alert         bool      `json:"alert,omitempty"`    // they were too many: what they could not read is passed over
-	Unheard       bool      `json:"unheard,omitempty"`  // the seventh empty day in a row although people talked
+	// notes that became memories: they were looked for again and again
+	Promoted int  `json:"promoted,omitempty"`
+	Staged   int  `json:"staged,omitempty"`   // wait for a person
+	Refused  int  `json:"refused,omitempty"`  // calls that failed
+	Skipped  int  `json:"skipped,omitempty"`  // messages that were passed over for good
+	Left     bool `json:"left,omitempty"`     // a rest is for the next run
+	Failures int  `json:"failures,omitempty"` // runs in a row that failed, with this one
+	Alert    bool `json:"alert,omitempty"`    // they were too many: what they could not read is passed over
+	Unheard  bool `json:"unheard,omitempty"`  // the seventh empty day in a row although people talked
 }
 
 func (p Pinned) report() Report {
-	return Report{Date: p.Date, Zone: p.Zone, From: p.From, To: p.To, Why: p.Why, Conversations: len(p.Conversations), Messages: p.Messages, Turns: p.Turns,
+	return Report{Date: p.Date, Zone: p.Zone, From: p.From, To: p.To, Why: p.Why, Conversations: len(p.Conversations),
+		Messages: p.Messages, Turns: p.Turns,
 		Parts: parts(p.Spans), Skipped: p.Skipped, Left: p.Left}
 }
 
@@ -191,7 +193,8 @@ func (s *Service) Show(ctx context.Context, ws int64, date string) (out DayDetai
 			return err
 		}
 		if len(days) == 0 {
-			return fault.New(fault.NotFound, "nothing has been reflected on "+date, "`cairn reflect now --date "+date+"` does it")
+			return fault.New(fault.NotFound, "nothing has been reflected on "+date,
+				"`cairn reflect now --date "+date+"` does it")
 		}
 		out.Day = days[0]
 		if out.Notes, err = tx.Notes().NotesOf(ctx, date, notesShown); err != nil {
@@ -213,7 +216,8 @@ func (s *Service) Show(ctx context.Context, ws int64, date string) (out DayDetai
 }
 
 func reportOf(r run.Run) (out DayRun, err error) {
-	out = DayRun{Run: r.Ref.Run, Generation: r.Generation, WorkflowID: r.WorkflowID, State: r.Status, CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}
+	out = DayRun{Run: r.Ref.Run, Generation: r.Generation, WorkflowID: r.WorkflowID, State: r.Status,
+		CreatedAt: r.CreatedAt, EndedAt: r.EndedAt}
 	p, err := pinnedOf(r)
 	if out.Report = p.report(); err != nil || r.Status != run.Ended {
 		return out, err

@@ -36,7 +36,8 @@ type ReadRepository interface {
 type DayRepository interface {
 	FreeReads(ctx context.Context, id int64) error
 	PutDay(ctx context.Context, id int64, status string, r Report) error // what a local date has come to so far
-	Unheard(ctx context.Context, at time.Time) (bool, error)             // whether the day is the seventh that is empty although people talked
+	// whether the day is the seventh that is empty although people talked
+	Unheard(ctx context.Context, at time.Time) (bool, error)
 	Days(ctx context.Context, from, to string, max int) ([]Day, error)
 	ContiguousMark(ctx context.Context, conversation int64) (int, error)
 	LastTurn(ctx context.Context, conversation int64, seq int) (int, error)

@@ -41,7 +41,8 @@ func (r *Requests) Open(ctx context.Context, in contract.ReflectionInput, workfl
 	if err != nil {
 		return Opened{}, err
 	}
-	return r.Service.Open(ctx, Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Date: in.Date, Zone: in.Zone, From: in.From, To: in.To, Why: in.Why,
+	return r.Service.Open(ctx, Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Date: in.Date, Zone: in.Zone,
+		From: in.From, To: in.To, Why: in.Why,
 		Generation: in.Generation, WorkflowID: workflowID, Spec: r.Spec()})
 }
 
@@ -67,13 +68,15 @@ func (r *Requests) Now(ctx context.Context, ws tenancy.Workspace, of DateRequest
 		return out, err
 	}
 	if err := r.Starter.Start(ctx, ws.Key, "", out.Run); err != nil {
-		r.Log.Warn("a reflection is stored and not started yet; the relay will start it", "run", out.Run.Ref.Run, "error", err)
+		r.Log.Warn("a reflection is stored and not started yet; the relay will start it", "run", out.Run.Ref.Run,
+			"error", err)
 	}
 	return out, nil
 }
 
 // window is what belongs to a local date.
-func (r *Requests) window(ctx context.Context, ws tenancy.Workspace, date string) (in contract.ReflectionInput, err error) {
+func (r *Requests) window(ctx context.Context, ws tenancy.Workspace, date string) (in contract.ReflectionInput,
+	err error) {
 	chosen, err := r.Workspaces.Settings(ctx, ws.ID)
 	if err != nil {
 		return in, err
@@ -97,14 +100,17 @@ func (r *Requests) window(ctx context.Context, ws tenancy.Workspace, date string
 		}
 		day = recurrence.DateOf(d)
 	}
-	in = contract.ReflectionInput{Workspace: ws.Key, Date: day.String(), Zone: zoneName, From: day.Start(zone), To: day.AddDays(1).Start(zone), Why: contract.ReflectionOfBackfill}
+	in = contract.ReflectionInput{Workspace: ws.Key, Date: day.String(), Zone: zoneName, From: day.Start(zone),
+		To: day.AddDays(1).Start(zone), Why: contract.ReflectionOfBackfill}
 	switch {
 	case day == today:
 		in.Why, in.To = contract.ReflectionNow, now.UTC().Truncate(time.Microsecond)
 	case now.Before(in.From):
-		return in, fault.New(fault.InvalidArgument, fmt.Sprintf("%s has not come yet in %s", in.Date, zoneName), "use today or a date before it")
+		return in, fault.New(fault.InvalidArgument, fmt.Sprintf("%s has not come yet in %s", in.Date, zoneName),
+			"use today or a date before it")
 	case !in.From.Before(in.To):
-		return in, fault.New(fault.InvalidArgument, fmt.Sprintf("%s has no %s: the clock went over it", zoneName, in.Date), "use the date before or after it")
+		return in, fault.New(fault.InvalidArgument,
+			fmt.Sprintf("%s has no %s: the clock went over it", zoneName, in.Date), "use the date before or after it")
 	}
 	return in, nil
 }
@@ -118,7 +124,8 @@ const maxBackfill = 366
 // Backfill has each local date from one to another, both included, looked
 // back on for what was said on it and never read. Each is called after a date was
 // recorded, and may wait for it.
-func (r *Requests) Backfill(ctx context.Context, ws tenancy.Workspace, from, to string, redo bool, each func(Opened) error) error {
+func (r *Requests) Backfill(ctx context.Context, ws tenancy.Workspace, from, to string, redo bool,
+	each func(Opened) error) error {
 	var days [2]recurrence.Date
 	for i, text := range []string{from, to} {
 		d, err := time.Parse(time.DateOnly, text)
@@ -128,7 +135,8 @@ func (r *Requests) Backfill(ctx context.Context, ws tenancy.Workspace, from, to 
 		days[i] = recurrence.DateOf(d)
 	}
 	if days[1].String() < days[0].String() || days[0].AddDays(maxBackfill-1).String() < days[1].String() {
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("from %s to %s are no dates to go through", from, to), fmt.Sprintf("the last comes after the first, and at most %d are taken at once", maxBackfill))
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("from %s to %s are no dates to go through", from, to),
+			fmt.Sprintf("the last comes after the first, and at most %d are taken at once", maxBackfill))
 	}
 	if _, err := r.window(ctx, ws, to); err != nil { // before the first is paid for
 		return err

@@ -57,7 +57,8 @@ func TestWithoutTemporalTheDutyIsNotedAndKept(t *testing.T) {
 	admin := connect(t, b.AdminURL)
 	r := b.Accept(apptest.C1())
 	exec(t, admin, "update outbox set due_at = now()")
-	down, err := client.NewLazyClient(client.Options{HostPort: "127.0.0.1:1", Namespace: "x", Logger: temporallog.NewStructuredLogger(slog.New(slog.DiscardHandler))})
+	down, err := client.NewLazyClient(client.Options{HostPort: "127.0.0.1:1", Namespace: "x",
+		Logger: temporallog.NewStructuredLogger(slog.New(slog.DiscardHandler))})
 	testkit.Must(t, err)
 	defer down.Close()
 	broken := *b.Relay

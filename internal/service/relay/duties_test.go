@@ -22,7 +22,8 @@ func TestAnEndedRunSettlesItsDuty(t *testing.T) {
 	r := b.accept("k")
 	b.in(func(ctx context.Context, q postgres.Tx) error {
 		testkit.Must(t, q.Runs().EndRun(ctx, r.Ref.Run, run.Completed, "", nil))
-		return q.Outbox().Enqueue(ctx, relay.DriveRun, number(r.Ref.Run), 0) // left over, as by a claim that was under way
+		// left over, as by a claim that was under way
+		return q.Outbox().Enqueue(ctx, relay.DriveRun, number(r.Ref.Run), 0)
 	})
 	if n := b.pass(); n != 1 { // without a Temporal client a start would panic
 		t.Errorf("took %d duties, want 1", n)
@@ -115,7 +116,8 @@ func TestADutyUnderWayIsLeftAloneAndEndsWithItsClaim(t *testing.T) {
 	}
 	close(leave)
 	<-first
-	if n := scan[int](t, b.admin, "select (select count(*) from embeddings) * 10 + (select count(*) from outbox)"); n != 10 {
+	if n := scan[int](t, b.admin, "select (select count(*) from embeddings) * 10 + (select count(*) from outbox)"); n !=
+		10 {
 		t.Errorf("vectors and duties: %d, want 1 and 0", n)
 	}
 }
@@ -132,7 +134,8 @@ func TestADocumentGetsItsVectorWhenTheEmbedderIsBack(t *testing.T) {
 		}
 		b.due()
 	}
-	if why := scan[string](t, b.admin, "select last_error from outbox where attempts = 3"); !strings.Contains(why, "the embedder is down") {
+	if why := scan[string](t, b.admin, "select last_error from outbox where attempts = 3"); !strings.Contains(why,
+		"the embedder is down") {
 		t.Errorf("noted %q", why)
 	}
 	waits, err := b.Store.Backlog(t.Context())
@@ -144,7 +147,8 @@ func TestADocumentGetsItsVectorWhenTheEmbedderIsBack(t *testing.T) {
 	want, err := b.embedder.Embedder.Embed(t.Context(), []string{"text"})
 	testkit.Must(t, err)
 	b.in(func(ctx context.Context, q postgres.Tx) error {
-		hits, err := q.Documents().Search(ctx, search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: want[0], Space: b.Space, Limit: 5})
+		hits, err := q.Documents().Search(ctx,
+			search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: want[0], Space: b.Space, Limit: 5})
 		if len(hits) != 1 || hits[0].Cosine < 0.99 {
 			t.Errorf("found %+v", hits)
 		}
@@ -174,13 +178,16 @@ func TestAVectorBelongsToTheTextInForce(t *testing.T) {
 		testkit.Must(t, q.Documents().PutEmbedding(ctx, doc, b.Space, fresh[0]))
 		close(leave)
 		until(t, "the relay to meet the change", func() bool {
-			return scan[int](t, b.admin, "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'") == 1
+			return scan[int](t, b.admin, "select count(*) from pg_stat_activity where datname = current_database() "+
+				"and wait_event_type = 'Lock'") == 1
 		})
 		return nil
 	})
 	testkit.Must(t, <-passed)
 	b.in(func(ctx context.Context, q postgres.Tx) error {
-		hits, err := q.Documents().Search(ctx, search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: fresh[0], Space: b.Space, Limit: 5})
+		hits, err := q.Documents().Search(ctx,
+			search.Query{Kind: search.KindSkill, States: []string{"active"}, Vector: fresh[0], Space: b.Space,
+				Limit: 5})
 		if len(hits) != 1 || hits[0].Cosine < 0.99 {
 			t.Errorf("the new text has another vector: %+v", hits)
 		}

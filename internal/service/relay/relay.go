@@ -93,7 +93,8 @@ func (r *Relay) attempt(ctx context.Context, d OutboxTask) error {
 	if err == nil {
 		return nil
 	}
-	r.Log.Warn("relay: not done yet", "duty", d.Kind, "key", d.Key, "workspace", d.Workspace, "attempts", d.Attempts, "error", err)
+	r.Log.Warn("relay: not done yet", "duty", d.Kind, "key", d.Key, "workspace", d.Workspace, "attempts", d.Attempts,
+		"error", err)
 	if err := r.Store.NoteOutboxTask(ctx, d, err.Error()); err != nil {
 		return fmt.Errorf("note a duty: %w", err)
 	}
@@ -172,7 +173,8 @@ func (r *Relay) tell(ctx context.Context, d OutboxTask) error {
 	}
 	idle := time.Duration(chosen.Memory.IdleMinutes) * time.Minute
 	for _, id := range running {
-		if err := r.Driver.Tell(ctx, ws.Key, id, contract.SettingsInput{Settings: chosen.Nudge, Idle: &idle}); err != nil {
+		if err := r.Driver.Tell(ctx, ws.Key, id, contract.SettingsInput{Settings: chosen.Nudge, Idle: &idle}); err !=
+			nil {
 			return err
 		}
 	}

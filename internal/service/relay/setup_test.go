@@ -38,12 +38,14 @@ func setup(t *testing.T) *bundle {
 	s, err := postgres.Open(t.Context(), url, postgres.Options{MaxConns: 10})
 	testkit.Must(t, err)
 	t.Cleanup(s.Close)
-	b := &bundle{t: t, Store: s, admin: connect(t, url), embedder: &embedder{Embedder: embedding.Hashing(8)}, removed: &removals{}}
+	b := &bundle{t: t, Store: s, admin: connect(t, url), embedder: &embedder{Embedder: embedding.Hashing(8)},
+		removed: &removals{}}
 	b.ws, err = s.Workspace(t.Context(), "test", true)
 	testkit.Must(t, err)
 	space, err := s.Space(t.Context(), "hashing", 8)
 	testkit.Must(t, err)
-	b.Relay = &relay.Relay{Store: s.Outbox(), Leftovers: s.Leftovers(), Embedder: b.embedder, Space: space, Remove: b.removed.remove, Every: time.Millisecond, Grace: time.Minute, Log: slog.New(slog.DiscardHandler)}
+	b.Relay = &relay.Relay{Store: s.Outbox(), Leftovers: s.Leftovers(), Embedder: b.embedder, Space: space,
+		Remove: b.removed.remove, Every: time.Millisecond, Grace: time.Minute, Log: slog.New(slog.DiscardHandler)}
 	return b
 }
 
@@ -77,7 +79,9 @@ func scan[T any](t *testing.T, p *pgxpool.Pool, sql string, args ...any) (v T) {
 // in runs fn in the workspace.
 func (b *bundle) in(fn func(context.Context, postgres.Tx) error) {
 	b.t.Helper()
-	testkit.Must(b.t, b.Store.InWorkspace(b.t.Context(), b.ws.ID, func(_ context.Context, q postgres.Tx) error { return fn(b.t.Context(), q) }))
+	testkit.Must(b.t, b.Store.InWorkspace(b.t.Context(), b.ws.ID, func(_ context.Context, q postgres.Tx) error {
+		return fn(b.t.Context(), q)
+	}))
 }
 
 // pass is one look at the outbox; it returns how many duties it took.
@@ -94,9 +98,11 @@ func (b *bundle) due() { b.t.Helper(); exec(b.t, b.admin, "update outbox set due
 // accept makes a run durable, with its duty.
 func (b *bundle) accept(key string) run.Run {
 	b.t.Helper()
-	r, _, err := b.Store.Accept(b.t.Context(), distill.Accepted{Workspace: b.ws.ID, Key: key, Spec: []byte("{}"), Channel: "import",
-		Conversation: transcript.Conversation{ID: key, Messages: []transcript.Message{{Role: transcript.User, Content: "x"}}},
-		WorkflowID:   func(int, int) string { return "distill/" + key }})
+	r, _, err := b.Store.Accept(b.t.Context(),
+		distill.Accepted{Workspace: b.ws.ID, Key: key, Spec: []byte("{}"), Channel: "import",
+			Conversation: transcript.Conversation{ID: key,
+				Messages: []transcript.Message{{Role: transcript.User, Content: "x"}}},
+			WorkflowID: func(int, int) string { return "distill/" + key }})
 	testkit.Must(b.t, err)
 	return r
 }

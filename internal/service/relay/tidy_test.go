@@ -23,11 +23,14 @@ func TestACallWhoseHolderDiedBecomesUnknown(t *testing.T) {
 	b := setup(t)
 	r := b.accept("k")
 	for _, step := range []string{"dead", "alive", "just now"} {
-		_, err := b.Store.BeginCall(t.Context(), ledger.CallRequest{Key: run.CallKey{Ref: r.Ref, Step: step}, Holder: uuid.New(), Lease: time.Hour, Request: llm.Prepared{Model: "m", Body: []byte("{}")}})
+		_, err := b.Store.BeginCall(t.Context(),
+			ledger.CallRequest{Key: run.CallKey{Ref: r.Ref, Step: step}, Holder: uuid.New(), Lease: time.Hour,
+				Request: llm.Prepared{Model: "m", Body: []byte("{}")}})
 		testkit.Must(t, err)
 	}
 	exec(t, b.admin, "update llm_calls set lease_until = now() - interval '2 minutes' where step = 'dead'")
-	exec(t, b.admin, "update llm_calls set lease_until = now() - interval '1 second' where step = 'just now'") // its retry is about to come
+	// its retry is about to come
+	exec(t, b.admin, "update llm_calls set lease_until = now() - interval '1 second' where step = 'just now'")
 	for range 2 {
 		testkit.Must(t, b.Tidy(t.Context()))
 	}
@@ -44,7 +47,9 @@ func TestACallWhoseHolderDiedBecomesUnknown(t *testing.T) {
 		}
 		return err
 	})
-	ticket, err := b.Store.BeginCall(t.Context(), ledger.CallRequest{Key: run.CallKey{Ref: r.Ref, Step: "dead"}, Holder: uuid.New(), Lease: time.Hour, Request: llm.Prepared{Model: "m", Body: []byte("{}")}})
+	ticket, err := b.Store.BeginCall(t.Context(),
+		ledger.CallRequest{Key: run.CallKey{Ref: r.Ref, Step: "dead"}, Holder: uuid.New(), Lease: time.Hour,
+			Request: llm.Prepared{Model: "m", Body: []byte("{}")}})
 	if err != nil || ticket.Verdict != ledger.Send {
 		t.Errorf("a retry after that: %+v, %v", ticket, err)
 	}
@@ -132,8 +137,10 @@ func TestALivePackageIsNeverCollected(t *testing.T) {
 	b.touch("live", "referenced")
 	exec(t, b.admin, "update packages set state = 'live' where key = 'key/live'")
 	// A row that a version refers to, in a state that it should not be in.
-	exec(t, b.admin, `with skill as (insert into skills (workspace_id, name, head_version, origin) values ($1, 's', 1, 'distill') returning id)
-insert into skill_versions (workspace_id, skill_id, version, base_version, display_name, description, body, lang, content_sha256, package_sha256, origin)
+	exec(t, b.admin, `with skill as (insert into skills (workspace_id, name, head_version, origin) values ($1, 's', `+
+		`1, 'distill') returning id)
+insert into skill_versions (workspace_id, skill_id, version, base_version, display_name, description, body, lang, `+
+		`content_sha256, package_sha256, origin)
 select $1, id, 1, 0, 's', 's', 's', 'en', '', sha256('referenced'), 'distill' from skill`, b.ws.ID)
 	for range 3 {
 		b.later("live", "referenced")

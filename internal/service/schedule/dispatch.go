@@ -50,9 +50,9 @@ type Dispatcher struct {
 	Rounds    DueRuns   // of evolution
 	Updates   DueRuns   // of policies
 	Messages  Messages
-	Timeouts  contract.StepTimeouts    // of a curation
-	TurnSpec  func() agentrun.Spec // that a new turn is pinned to
-	LearnSpec func() runspec.Spec      // that a new run that learns is pinned to
+	Timeouts  contract.StepTimeouts // of a curation
+	TurnSpec  func() agentrun.Spec  // that a new turn is pinned to
+	LearnSpec func() runspec.Spec   // that a new run that learns is pinned to
 	Log       *slog.Logger
 }
 
@@ -72,10 +72,13 @@ func (s *Dispatcher) StartSlot(ctx context.Context, slot ClaimedFiring) (outcome
 	}
 	began := false
 	if slot.Kind == Curate {
-		began, err = s.Workflows.Curate(ctx, slot.Key, contract.CurateInput{Workspace: slot.Workspace, WorkspaceKey: slot.WorkspaceKey,
-			Timeouts: s.Timeouts})
+		began, err = s.Workflows.Curate(ctx, slot.Key,
+			contract.CurateInput{Workspace: slot.Workspace, WorkspaceKey: slot.WorkspaceKey,
+				Timeouts: s.Timeouts})
 	} else {
-		began, err = s.Workflows.Reflect(ctx, contract.ReflectionInput{Workspace: slot.WorkspaceKey, Date: slot.Date, Zone: slot.Zone, From: slot.ReflectedTo.UTC(), To: slot.At.UTC(), Why: slot.Why})
+		began, err = s.Workflows.Reflect(ctx,
+			contract.ReflectionInput{Workspace: slot.WorkspaceKey, Date: slot.Date, Zone: slot.Zone,
+				From: slot.ReflectedTo.UTC(), To: slot.At.UTC(), Why: slot.Why})
 	}
 	if err != nil {
 		return "", "", err
@@ -117,7 +120,8 @@ func (s *Dispatcher) say(ctx context.Context, slot ClaimedFiring) (outcome, reas
 		open  bool
 	)
 	err = s.Store.ReadSlot(ctx, slot.Workspace, func(ctx context.Context, q SlotTx) (err error) {
-		if t, found, err = q.ScheduledTask(ctx, slot.Task); err != nil || !found || t.Overlap != OverlapSkip || slot.Why == contract.ReflectionOfBackfill {
+		if t, found, err = q.ScheduledTask(ctx, slot.Task); err != nil || !found || t.Overlap != OverlapSkip ||
+			slot.Why == contract.ReflectionOfBackfill {
 			return err
 		}
 		open, err = q.OpenTurn(ctx, t.Conversation(), slot.Key)
@@ -131,8 +135,10 @@ func (s *Dispatcher) say(ctx context.Context, slot ClaimedFiring) (outcome, reas
 	case open:
 		return Skipped, "the turn before has no answer yet", nil
 	}
-	accepted, err := s.Messages.Accept(ctx, conversation.Request{Workspace: slot.Workspace, WorkspaceKey: slot.WorkspaceKey, Conversation: t.Conversation(), Channel: t.Channel,
-		MessageID: slot.Key, Origin: "scheduled", Text: t.Prompt, MaxTurns: t.MaxTurns, Spec: s.TurnSpec()})
+	accepted, err := s.Messages.Accept(ctx,
+		conversation.Request{Workspace: slot.Workspace, WorkspaceKey: slot.WorkspaceKey, Conversation: t.Conversation(),
+			Channel:   t.Channel,
+			MessageID: slot.Key, Origin: "scheduled", Text: t.Prompt, MaxTurns: t.MaxTurns, Spec: s.TurnSpec()})
 	if err != nil {
 		return "", "", fmt.Errorf("accept the turn: %w", err)
 	}
@@ -141,7 +147,8 @@ func (s *Dispatcher) say(ctx context.Context, slot ClaimedFiring) (outcome, reas
 	}
 	if s.Workflows != nil && !accepted.Turn.Ended {
 		if err := s.Workflows.Bring(ctx, slot.WorkspaceKey, accepted.Run); err != nil {
-			s.Log.Info("a scheduled turn is stored; the relay will bring it to its conversation", "run", accepted.Run.Ref.Run, "error", err)
+			s.Log.Info("a scheduled turn is stored; the relay will bring it to its conversation", "run",
+				accepted.Run.Ref.Run, "error", err)
 		}
 	}
 	return Started, "", nil

@@ -130,7 +130,8 @@ func (p planner) move(d Due) (Advance, bool) {
 	q, unknown := p.hours(d.Quiet)
 	if err = cmp.Or(err, unknown); err != nil {
 		later := d.Now.Add(unreadable).UTC()
-		return Advance{Due: d, Next: Firing{At: later, Date: later.Format(time.DateOnly), Key: later.Format(time.RFC3339), Start: later}, Slot: d.Next, Outcome: Failed, Reason: err.Error()}, true
+		return Advance{Due: d, Next: Firing{At: later, Date: later.Format(time.DateOnly),
+			Key: later.Format(time.RFC3339), Start: later}, Slot: d.Next, Outcome: Failed, Reason: err.Error()}, true
 	}
 	m := Advance{Due: d, Next: p.planned(d, q, NextAfter(s, d.Now))}
 	switch d.Verdict {
@@ -172,7 +173,8 @@ func (p planner) ready(m *Advance, s recurrence.Schedule, q recurrence.Quiet) {
 	}
 	m.Slot = latest(s, d.Next, d.Now, d.CatchUp)
 	if late := d.Now.Sub(p.planned(d, q, m.Slot).Start); late > d.CatchUp {
-		m.Outcome, m.Reason = Skipped, fmt.Sprintf("%s late, and the task catches up with %s", late.Round(time.Second), d.CatchUp)
+		m.Outcome, m.Reason = Skipped, fmt.Sprintf("%s late, and the task catches up with %s", late.Round(time.Second),
+			d.CatchUp)
 	}
 }
 
@@ -189,7 +191,8 @@ func (with Planner) tell(t *Task) error {
 		return nil
 	}
 	q, err := recurrence.ParseQuiet(t.Quiet.From, t.Quiet.To, t.Quiet.Zone)
-	start := planner{Planner: with}.planned(Due{Kind: t.Kind, WorkspaceKey: t.WorkspaceKey}, q, Firing{At: *t.DueAt}).Start
+	start := planner{Planner: with}.planned(Due{Kind: t.Kind, WorkspaceKey: t.WorkspaceKey}, q, Firing{At: *t.DueAt}).
+		Start
 	t.StartsAt = &start
 	return err
 }

@@ -25,7 +25,8 @@ func due(t *testing.T, cron, zone string, next, now time.Time, change ...func(*D
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := Due{Kind: Reflection, Cron: cron, Zone: zone, CatchUp: 12 * time.Hour, Next: NextAfter(c, next.Add(-1)), Verdict: Ready, Now: now}
+	d := Due{Kind: Reflection, Cron: cron, Zone: zone, CatchUp: 12 * time.Hour, Next: NextAfter(c, next.Add(-1)),
+		Verdict: Ready, Now: now}
 	for _, f := range change {
 		f(&d)
 	}
@@ -45,7 +46,8 @@ func one(t *testing.T, d Due) Advance {
 // at all: every local date has one slot, whatever the clock does.
 func TestEveryDateHasOneSlotOverClockChanges(t *testing.T) {
 	t.Parallel()
-	for _, zone := range []string{"America/Nuuk", "America/Santiago", "America/Scoresbysund", "Africa/Cairo", "Asia/Beirut", "Australia/Lord_Howe", "Europe/Berlin", "UTC"} {
+	for _, zone := range []string{"America/Nuuk", "America/Santiago", "America/Scoresbysund", "Africa/Cairo",
+		"Asia/Beirut", "Australia/Lord_Howe", "Europe/Berlin", "UTC"} {
 		c, err := recurrence.Parse(recurrence.Daily, zone)
 		if err != nil {
 			t.Fatal(err)
@@ -53,7 +55,8 @@ func TestEveryDateHasOneSlotOverClockChanges(t *testing.T) {
 		next := NextAfter(c, at(t, "2026-01-01T00:00:00Z"))
 		var last recurrence.Date
 		for day := range 730 {
-			m := one(t, Due{Kind: Reflection, Cron: recurrence.Daily, Zone: zone, CatchUp: 12 * time.Hour, Next: next, Verdict: Ready, Now: next.At.Add(40 * time.Second)})
+			m := one(t, Due{Kind: Reflection, Cron: recurrence.Daily, Zone: zone, CatchUp: 12 * time.Hour, Next: next,
+				Verdict: Ready, Now: next.At.Add(40 * time.Second)})
 			if !m.Start() || m.Slot != next || !m.Next.At.After(next.At) {
 				t.Fatalf("%s: the slot of %v is %+v, the next %+v", zone, next, m.Slot, m.Next)
 			}
@@ -87,15 +90,22 @@ func TestMissedFiringsAreOneTheLatestWithinTheCatchUp(t *testing.T) {
 		slot           string
 		outcome, after string
 	}{
-		"in time":             {due(t, "0 9 * * *", "UTC", at(t, "2026-11-20T09:00:00Z"), at(t, "2026-11-20T09:00:30Z")), "2026-11-20", "", "2026-11-21T09:00:00Z"},
-		"late, and caught up": {due(t, "0 9 * * *", "UTC", at(t, "2026-11-20T09:00:00Z"), at(t, "2026-11-20T20:00:00Z")), "2026-11-20", "", "2026-11-21T09:00:00Z"},
-		"too late":            {due(t, "0 9 * * *", "UTC", at(t, "2026-11-20T09:00:00Z"), at(t, "2026-11-20T22:00:00Z")), "2026-11-20", Skipped, "2026-11-21T09:00:00Z"},
-		"days away":           {due(t, "0 9 * * *", "UTC", at(t, "2026-11-17T09:00:00Z"), at(t, "2026-11-20T10:00:00Z")), "2026-11-20", "", "2026-11-21T09:00:00Z"},
-		"days away, and late": {due(t, "0 9 * * *", "UTC", at(t, "2026-11-17T09:00:00Z"), at(t, "2026-11-20T08:00:00Z")), "2026-11-17", Skipped, "2026-11-20T09:00:00Z"},
-		"hours in a row":      {due(t, "0 * * * *", "UTC", at(t, "2026-11-20T03:00:00Z"), at(t, "2026-11-20T10:20:00Z"), hourly), "2026-11-20T10:00Z", "", "2026-11-20T11:00:00Z"},
+		"in time": {due(t, "0 9 * * *", "UTC", at(t, "2026-11-20T09:00:00Z"),
+			at(t, "2026-11-20T09:00:30Z")), "2026-11-20", "", "2026-11-21T09:00:00Z"},
+		"late, and caught up": {due(t, "0 9 * * *", "UTC", at(t, "2026-11-20T09:00:00Z"),
+			at(t, "2026-11-20T20:00:00Z")), "2026-11-20", "", "2026-11-21T09:00:00Z"},
+		"too late": {due(t, "0 9 * * *", "UTC", at(t, "2026-11-20T09:00:00Z"),
+			at(t, "2026-11-20T22:00:00Z")), "2026-11-20", Skipped, "2026-11-21T09:00:00Z"},
+		"days away": {due(t, "0 9 * * *", "UTC", at(t, "2026-11-17T09:00:00Z"),
+			at(t, "2026-11-20T10:00:00Z")), "2026-11-20", "", "2026-11-21T09:00:00Z"},
+		"days away, and late": {due(t, "0 9 * * *", "UTC", at(t, "2026-11-17T09:00:00Z"),
+			at(t, "2026-11-20T08:00:00Z")), "2026-11-17", Skipped, "2026-11-20T09:00:00Z"},
+		"hours in a row": {due(t, "0 * * * *", "UTC", at(t, "2026-11-20T03:00:00Z"), at(t, "2026-11-20T10:20:00Z"),
+			hourly), "2026-11-20T10:00Z", "", "2026-11-20T11:00:00Z"},
 	} {
 		m := one(t, c.due)
-		if m.Slot.Key != c.slot || m.Outcome != c.outcome || !m.Next.At.Equal(at(t, c.after)) || (m.Outcome != "") != (m.Reason != "") {
+		if m.Slot.Key != c.slot || m.Outcome != c.outcome || !m.Next.At.Equal(at(t, c.after)) ||
+			(m.Outcome != "") != (m.Reason != "") {
 			t.Errorf("%s: %+v", name, m)
 		}
 	}
@@ -164,15 +174,24 @@ func TestQuietHoursPutOffWhatIsDueInThem(t *testing.T) {
 		cron, zone, due, start, key string
 		change                      []func(*Due)
 	}{
-		"the reflection of a night":       {recurrence.Daily, "Europe/Berlin", "2026-11-20T22:00:00Z", "2026-11-21T06:00:00Z", "2026-11-20", []func(*Due){night("22:00", "07:00", "Europe/Berlin")}},
-		"one that is not in them":         {recurrence.Daily, "Europe/Berlin", "2026-11-20T22:00:00Z", "2026-11-20T22:00:00Z", "2026-11-20", []func(*Due){night("00:00", "07:00", "Europe/Berlin")}},
-		"a night that is an hour shorter": {recurrence.Daily, "Europe/Berlin", "2026-03-28T22:00:00Z", "2026-03-29T05:00:00Z", "2026-03-28", []func(*Due){night("22:00", "07:00", "Europe/Berlin")}},
-		"an end that the clock skips":     {recurrence.Daily, "Europe/Berlin", "2026-03-28T22:00:00Z", "2026-03-29T01:00:00Z", "2026-03-28", []func(*Due){night("22:00", "02:30", "Europe/Berlin")}},
-		"the first of two 23:00s":         {recurrence.Daily, "America/Nuuk", "2026-10-25T00:00:00Z", "2026-10-25T09:00:00Z", "2026-10-24", []func(*Due){night("22:00", "07:00", "America/Nuuk")}},
-		"a 23:00 that the clock skips":    {recurrence.Daily, "America/Nuuk", "2027-03-28T01:00:00Z", "2027-03-28T08:00:00Z", "2027-03-27", []func(*Due){night("22:00", "07:00", "America/Nuuk")}},
-		"a task in another zone":          {"0 9 * * *", "Asia/Tokyo", "2026-11-20T00:00:00Z", "2026-11-20T06:00:00Z", "2026-11-20", []func(*Due){night("22:00", "07:00", "Europe/Berlin"), prompt}},
-		"hours of prompts are one":        {"0 * * * *", "UTC", "2026-11-20T22:00:00Z", "2026-11-21T07:00:00Z", "2026-11-21T07:00Z", []func(*Due){night("22:00", "07:00", "UTC"), prompt}},
-		"a catch-up shorter than they":    {"30 23 * * *", "UTC", "2026-11-20T23:30:00Z", "2026-11-21T07:00:00Z", "2026-11-20", []func(*Due){night("22:00", "07:00", "UTC"), prompt}},
+		"the reflection of a night": {recurrence.Daily, "Europe/Berlin", "2026-11-20T22:00:00Z",
+			"2026-11-21T06:00:00Z", "2026-11-20", []func(*Due){night("22:00", "07:00", "Europe/Berlin")}},
+		"one that is not in them": {recurrence.Daily, "Europe/Berlin", "2026-11-20T22:00:00Z",
+			"2026-11-20T22:00:00Z", "2026-11-20", []func(*Due){night("00:00", "07:00", "Europe/Berlin")}},
+		"a night that is an hour shorter": {recurrence.Daily, "Europe/Berlin", "2026-03-28T22:00:00Z",
+			"2026-03-29T05:00:00Z", "2026-03-28", []func(*Due){night("22:00", "07:00", "Europe/Berlin")}},
+		"an end that the clock skips": {recurrence.Daily, "Europe/Berlin", "2026-03-28T22:00:00Z",
+			"2026-03-29T01:00:00Z", "2026-03-28", []func(*Due){night("22:00", "02:30", "Europe/Berlin")}},
+		"the first of two 23:00s": {recurrence.Daily, "America/Nuuk", "2026-10-25T00:00:00Z",
+			"2026-10-25T09:00:00Z", "2026-10-24", []func(*Due){night("22:00", "07:00", "America/Nuuk")}},
+		"a 23:00 that the clock skips": {recurrence.Daily, "America/Nuuk", "2027-03-28T01:00:00Z",
+			"2027-03-28T08:00:00Z", "2027-03-27", []func(*Due){night("22:00", "07:00", "America/Nuuk")}},
+		"a task in another zone": {"0 9 * * *", "Asia/Tokyo", "2026-11-20T00:00:00Z", "2026-11-20T06:00:00Z",
+			"2026-11-20", []func(*Due){night("22:00", "07:00", "Europe/Berlin"), prompt}},
+		"hours of prompts are one": {"0 * * * *", "UTC", "2026-11-20T22:00:00Z", "2026-11-21T07:00:00Z",
+			"2026-11-21T07:00Z", []func(*Due){night("22:00", "07:00", "UTC"), prompt}},
+		"a catch-up shorter than they": {"30 23 * * *", "UTC", "2026-11-20T23:30:00Z", "2026-11-21T07:00:00Z",
+			"2026-11-20", []func(*Due){night("22:00", "07:00", "UTC"), prompt}},
 	} {
 		d := due(t, c.cron, c.zone, at(t, c.due), time.Time{}, c.change...)
 		m, looks := step(t, Planner{}, d)
@@ -197,7 +216,8 @@ func TestNothingStartsLateIntoQuietHours(t *testing.T) {
 	t.Parallel()
 	evening, now := at(t, "2026-11-20T20:00:00Z"), at(t, "2026-11-20T22:30:00Z")
 	d := due(t, "0 20 * * *", "UTC", evening, now, night("22:00", "07:00", "UTC"))
-	if m := one(t, d); m.Start() || m.Outcome != "" || m.Next.Key != "2026-11-20" || !m.Next.Start.Equal(at(t, "2026-11-21T07:00:00Z")) {
+	if m := one(t, d); m.Start() || m.Outcome != "" || m.Next.Key != "2026-11-20" ||
+		!m.Next.Start.Equal(at(t, "2026-11-21T07:00:00Z")) {
 		t.Errorf("late: %+v", m)
 	}
 	d.Verdict, d.Held = Again, d.Next
@@ -215,7 +235,9 @@ func TestWhatAWorkspaceTurnedOffIsPassedOver(t *testing.T) {
 	t.Parallel()
 	now := at(t, "2026-11-20T23:10:00Z")
 	off := one(t, due(t, recurrence.Daily, "UTC", now.Add(-10*time.Minute), now, func(d *Due) { d.Verdict = Off }))
-	held := one(t, due(t, recurrence.Daily, "UTC", now, now, func(d *Due) { d.Verdict, d.Held = Recalled, Firing{Key: "2026-11-19"} }))
+	held := one(t, due(t, recurrence.Daily, "UTC", now, now, func(d *Due) {
+		d.Verdict, d.Held = Recalled, Firing{Key: "2026-11-19"}
+	}))
 	for _, m := range []Advance{off, held} {
 		if m.Start() || m.Outcome != Skipped || m.Reason == "" || m.Next.Date != "2026-11-21" {
 			t.Errorf("%+v", m)
@@ -236,7 +258,9 @@ func TestStartsAreSpreadOverTheJitter(t *testing.T) {
 	p := Planner{Jitter: jitter}
 	minutes := map[int]int{}
 	for i := range 15_000 {
-		d := due(t, "55 23 * * *", "UTC", nominal, nominal, func(d *Due) { d.WorkspaceKey = fmt.Sprintf("w%016x", i*7919) })
+		d := due(t, "55 23 * * *", "UTC", nominal, nominal, func(d *Due) {
+			d.WorkspaceKey = fmt.Sprintf("w%016x", i*7919)
+		})
 		m, looks := step(t, p, d)
 		place := looks[len(looks)-1].Sub(nominal)
 		if place < 0 || place >= jitter || m.Slot.Key != "2026-11-20" || !m.Slot.At.Equal(nominal) {
@@ -259,15 +283,20 @@ func TestJitterKeepsOutOfQuietHoursAndOfPrompts(t *testing.T) {
 	p := Planner{Jitter: 15 * time.Minute}
 	for i := range 200 {
 		key := func(d *Due) { d.WorkspaceKey = fmt.Sprint("w", i) }
-		before := due(t, "55 21 * * *", "UTC", at(t, "2026-11-20T21:55:00Z"), time.Time{}, night("22:00", "07:00", "UTC"), key)
+		before := due(t, "55 21 * * *", "UTC", at(t, "2026-11-20T21:55:00Z"), time.Time{},
+			night("22:00", "07:00", "UTC"), key)
 		if _, looks := step(t, p, before); looks[len(looks)-1].After(at(t, "2026-11-20T21:59:59Z")) {
 			t.Fatalf("started at %v", looks)
 		}
-		within := due(t, recurrence.Daily, "UTC", at(t, "2026-11-20T23:00:00Z"), time.Time{}, night("22:00", "07:00", "UTC"), key)
-		if _, looks := step(t, p, within); looks[len(looks)-1].Before(at(t, "2026-11-21T07:00:00Z")) || !looks[len(looks)-1].Before(at(t, "2026-11-21T07:15:00Z")) {
+		within := due(t, recurrence.Daily, "UTC", at(t, "2026-11-20T23:00:00Z"), time.Time{},
+			night("22:00", "07:00", "UTC"), key)
+		if _, looks := step(t, p, within); looks[len(looks)-1].Before(at(t, "2026-11-21T07:00:00Z")) ||
+			!looks[len(looks)-1].Before(at(t, "2026-11-21T07:15:00Z")) {
 			t.Fatalf("started at %v", looks)
 		}
-		prompt := due(t, "*/5 * * * *", "UTC", at(t, "2026-11-20T08:00:00Z"), time.Time{}, key, func(d *Due) { d.Kind = Turn })
+		prompt := due(t, "*/5 * * * *", "UTC", at(t, "2026-11-20T08:00:00Z"), time.Time{}, key, func(d *Due) {
+			d.Kind = Turn
+		})
 		if _, looks := step(t, p, prompt); len(looks) != 1 {
 			t.Fatalf("a prompt was put off: %v", looks)
 		}

@@ -58,11 +58,13 @@ func (s *Service) Get(ctx context.Context, ws int64, name string) (t Task, err e
 
 func (s *Service) find(ctx context.Context, tx Tx, name string) (Task, error) {
 	if name == "" {
-		return Task{}, fault.New(fault.InvalidArgument, "the task's name is empty", "`cairn schedule list` shows the names")
+		return Task{}, fault.New(fault.InvalidArgument, "the task's name is empty",
+			"`cairn schedule list` shows the names")
 	}
 	found, err := tx.ScheduledTasks(ctx, name)
 	if err == nil && len(found) == 0 {
-		err = fault.New(fault.NotFound, fmt.Sprintf("there is no scheduled task %q", name), "`cairn schedule list` shows the names")
+		err = fault.New(fault.NotFound, fmt.Sprintf("there is no scheduled task %q", name),
+			"`cairn schedule list` shows the names")
 	}
 	if err != nil {
 		return Task{}, err
@@ -73,7 +75,8 @@ func (s *Service) find(ctx context.Context, tx Tx, name string) (Task, error) {
 // wanted refuses to fire what the workspace has turned off.
 func (t Task) wanted() error {
 	if t.Off {
-		return fault.New(fault.TurnedOff, fmt.Sprintf("%s is turned off in the workspace's settings", t.Name), "turn it on first: cairn settings set reflection=true")
+		return fault.New(fault.TurnedOff, fmt.Sprintf("%s is turned off in the workspace's settings", t.Name),
+			"turn it on first: cairn settings set reflection=true")
 	}
 	return nil
 }
@@ -101,14 +104,17 @@ func (s *Service) Add(ctx context.Context, ws int64, d Draft) (t Task, err error
 			return err
 		}
 		if len(known) >= mostTasks {
-			return fault.New(fault.QuotaExceeded, fmt.Sprintf("the workspace has %d scheduled tasks, and may have no more", len(known)), "remove one of them first: cairn schedule remove")
+			return fault.New(fault.QuotaExceeded,
+				fmt.Sprintf("the workspace has %d scheduled tasks, and may have no more", len(known)),
+				"remove one of them first: cairn schedule remove")
 		}
 		made, err := tx.PutTask(ctx, d, NextAfter(c, now))
 		if err != nil {
 			return err
 		}
 		if !made {
-			return fault.New(fault.AlreadyExists, fmt.Sprintf("there is a scheduled task %q", d.Name), "choose another name, or remove that one first")
+			return fault.New(fault.AlreadyExists, fmt.Sprintf("there is a scheduled task %q", d.Name),
+				"choose another name, or remove that one first")
 		}
 		t, err = s.find(ctx, tx, d.Name)
 		return err
@@ -157,7 +163,8 @@ func (s *Service) Remove(ctx context.Context, ws int64, name string) error {
 			return err
 		}
 		if t.Kind != Turn {
-			return fault.New(fault.InvalidArgument, fmt.Sprintf("%s is built in and cannot be removed", name), "pause it: cairn schedule pause "+name)
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("%s is built in and cannot be removed", name),
+				"pause it: cairn schedule pause "+name)
 		}
 		return tx.RemoveTask(ctx, t.ID)
 	})
@@ -185,8 +192,10 @@ func (s *Service) Trigger(ctx context.Context, ws int64, workspaceKey, name, id 
 	if err != nil {
 		return f, err
 	}
-	slot := ClaimedFiring{Workspace: ws, WorkspaceKey: workspaceKey, Task: t.ID, Kind: t.Kind, Zone: t.Zone, ReflectedTo: reflected, Why: contract.ReflectionNow,
-		Firing: Firing{At: t.Now, Date: recurrence.DateOf(t.Now.In(zone)).String(), Key: "now-" + t.Now.UTC().Format("20060102T150405.000000")}}
+	slot := ClaimedFiring{Workspace: ws, WorkspaceKey: workspaceKey, Task: t.ID, Kind: t.Kind, Zone: t.Zone,
+		ReflectedTo: reflected, Why: contract.ReflectionNow,
+		Firing: Firing{At: t.Now, Date: recurrence.DateOf(t.Now.In(zone)).String(),
+			Key: "now-" + t.Now.UTC().Format("20060102T150405.000000")}}
 	switch {
 	case t.Kind == Reflection:
 		slot.Key = slot.Date
@@ -207,7 +216,8 @@ const mostBackfill = 100
 // Backfill fires a task for each time that it was due in the past, from the first
 // local date to the last, both included. A firing that was there before is the
 // same one.
-func (s *Service) Backfill(ctx context.Context, ws int64, workspaceKey, name string, from, until recurrence.Date) (out []FiringRecord, err error) {
+func (s *Service) Backfill(ctx context.Context, ws int64, workspaceKey, name string, from,
+	until recurrence.Date) (out []FiringRecord, err error) {
 	t, err := s.Get(ctx, ws, name)
 	if err == nil {
 		err = t.wanted()
@@ -225,18 +235,22 @@ func (s *Service) Backfill(ctx context.Context, ws int64, workspaceKey, name str
 	}
 	start, end := from.Start(zone), until.AddDays(1).Start(zone)
 	if !start.Before(end) {
-		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("%s is after %s", from, until), "give the earlier date first")
+		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("%s is after %s", from, until),
+			"give the earlier date first")
 	}
 	if end.After(t.Now) {
 		end = t.Now
 	}
 	firings := c.Preview(start, end, mostBackfill+1)
 	if len(firings) > mostBackfill {
-		return nil, fault.New(fault.TooLarge, fmt.Sprintf("the task was due more than %d times from %s to %s", mostBackfill, from, until), "give fewer dates at once; a task that is due more often than that on one date cannot be made up for")
+		return nil, fault.New(fault.TooLarge,
+			fmt.Sprintf("the task was due more than %d times from %s to %s", mostBackfill, from, until),
+			"give fewer dates at once; a task that is due more often than that on one date cannot be made up for")
 	}
 	before := start
 	for _, f := range firings {
-		slot := ClaimedFiring{Workspace: ws, WorkspaceKey: workspaceKey, Task: t.ID, Kind: t.Kind, Zone: t.Zone, ReflectedTo: before, Why: contract.ReflectionOfBackfill,
+		slot := ClaimedFiring{Workspace: ws, WorkspaceKey: workspaceKey, Task: t.ID, Kind: t.Kind, Zone: t.Zone,
+			ReflectedTo: before, Why: contract.ReflectionOfBackfill,
 			Firing: Firing{At: f.At, Date: f.LocalDate.String(), Key: c.Key(f.At, f.LocalDate)}}
 		fired, err := s.fire(ctx, slot)
 		if err != nil {

@@ -43,7 +43,8 @@ type DispatchResult struct {
 type Claims interface {
 	// ClaimPage takes up to max tasks that are due and moves them as plan says, in
 	// one transaction. A claim that is known gives its page once more.
-	ClaimPage(ctx context.Context, claim string, max int, lease time.Duration, plan func([]Due) ([]Advance, []Due)) (ClaimResult, error)
+	ClaimPage(ctx context.Context, claim string, max int, lease time.Duration,
+		plan func([]Due) ([]Advance, []Due)) (ClaimResult, error)
 	// SettleSlots ends slots that the claim still holds.
 	SettleSlots(ctx context.Context, claim string, ended []DispatchResult) error
 }
@@ -88,7 +89,8 @@ func (s *Sweeper) Page(ctx context.Context, claim string, rows int) (out contrac
 	for _, ws := range page.Unheard {
 		s.Log.Error("sweep: nothing was looked back on for a week although people talked", "workspace", ws)
 	}
-	out = contract.SweepCounts{Looked: page.Looked, Started: page.Taken, Empty: page.Empty, Skipped: page.Skipped, More: page.More}
+	out = contract.SweepCounts{Looked: page.Looked, Started: page.Taken, Empty: page.Empty, Skipped: page.Skipped,
+		More: page.More}
 	return out, s.start(ctx, claim, page.Slots)
 }
 
@@ -128,7 +130,8 @@ func (s *Sweeper) startOne(ctx context.Context, slot ClaimedFiring) (DispatchRes
 	if ctx.Err() != nil {
 		return DispatchResult{}, false
 	}
-	s.Log.Warn("sweep: a task could not be started", "workspace", slot.Workspace, "task", slot.Task, "slot", slot.Key, "error", err)
+	s.Log.Warn("sweep: a task could not be started", "workspace", slot.Workspace, "task", slot.Task, "slot", slot.Key,
+		"error", err)
 	code := fault.CodeOf(err)
 	if code == fault.Internal || fault.Table[code].Retryable {
 		return DispatchResult{}, false

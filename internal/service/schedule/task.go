@@ -115,17 +115,21 @@ func (d Draft) settle() (Draft, error) {
 	}
 	switch {
 	case !names.MatchString(d.Name) || len(d.Name) > 64:
-		return d, fault.New(fault.InvalidArgument, fmt.Sprintf("%q is no name for a scheduled task", d.Name), "use lower-case words and digits joined by hyphens, at most 64 characters, such as morning-report")
+		return d, fault.New(fault.InvalidArgument, fmt.Sprintf("%q is no name for a scheduled task", d.Name),
+			"use lower-case words and digits joined by hyphens, at most 64 characters, such as morning-report")
 	case strings.TrimSpace(d.Prompt) == "":
 		return d, fault.New(fault.InvalidArgument, "the prompt is empty", "say what is to be done each time")
 	case utf8.RuneCountInString(d.Prompt) > mostPrompt:
-		return d, fault.New(fault.TooLarge, fmt.Sprintf("the prompt has %d characters, at most %d are taken", utf8.RuneCountInString(d.Prompt), mostPrompt), "shorten it")
+		return d, fault.New(fault.TooLarge, fmt.Sprintf("the prompt has %d characters, at most %d are taken",
+			utf8.RuneCountInString(d.Prompt), mostPrompt), "shorten it")
 	case !slices.Contains(channels, d.Channel):
-		return d, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no channel %q", d.Channel), "use one of "+strings.Join(channels, ", "))
+		return d, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no channel %q", d.Channel),
+			"use one of "+strings.Join(channels, ", "))
 	case d.Overlap != OverlapSkip && d.Overlap != OverlapQueue:
 		return d, fault.New(fault.InvalidArgument, fmt.Sprintf("overlap is %q", d.Overlap), "use skip or queue")
 	case d.MaxTurns < 0 || d.MaxTurns > 50:
-		return d, fault.New(fault.InvalidArgument, fmt.Sprintf("max_turns is %d", d.MaxTurns), "use 1 to 50, or 0 for the channel's budget")
+		return d, fault.New(fault.InvalidArgument, fmt.Sprintf("max_turns is %d", d.MaxTurns),
+			"use 1 to 50, or 0 for the channel's budget")
 	case d.CatchUp < 0 || d.CatchUp > mostCatchUp:
 		return d, fault.New(fault.InvalidArgument, fmt.Sprintf("the catch-up is %s", d.CatchUp), "use at most 168h")
 	}

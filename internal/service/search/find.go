@@ -25,7 +25,8 @@ const (
 var Kinds = []string{KindTurn, KindMemory, KindSkill}
 
 // Types are all types of memories.
-var Types = []memory.Type{memory.Core, memory.Profile, memory.Note, "identity", "personal", "procedural", "tool", "summary"}
+var Types = []memory.Type{memory.Core, memory.Profile, memory.Note, "identity", "personal", "procedural", "tool",
+	"summary"}
 
 // Request says what is looked for. What is left empty filters nothing.
 type Request struct {
@@ -85,7 +86,8 @@ func (f Finder) Find(ctx context.Context, ws int64, r Request) ([]Result, error)
 	if r.Limit == 0 {
 		r.Limit = 10
 	}
-	p := Probe{Request: r, VectorShare: f.VectorShare, MinCosine: f.MinCosine, AsksWhen: lexical.AsksWhen(r.Query), Named: namedBy(r.Query)}
+	p := Probe{Request: r, VectorShare: f.VectorShare, MinCosine: f.MinCosine, AsksWhen: lexical.AsksWhen(r.Query),
+		Named: namedBy(r.Query)}
 	p.Date, _ = lexical.DateIn(r.Query)
 	var q Query
 	f.fill(ctx, &q, r.Query)
@@ -99,19 +101,22 @@ func (f Finder) Find(ctx context.Context, ws int64, r Request) ([]Result, error)
 
 func (r Request) check() error {
 	if n := utf8.RuneCountInString(r.Query); n == 0 || n > QueryRunes || strings.TrimSpace(r.Query) == "" {
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("a query has 1 to %d characters, this one has %d", QueryRunes, n), "look for a few words")
+		return fault.New(fault.InvalidArgument,
+			fmt.Sprintf("a query has 1 to %d characters, this one has %d", QueryRunes, n), "look for a few words")
 	}
 	if r.Limit < 0 || r.Limit > MostFound {
 		return fault.Newf(fault.InvalidArgument, "limit is %d, and must be 1 to %d", r.Limit, MostFound)
 	}
 	for _, k := range r.Kinds {
 		if !slices.Contains(Kinds, k) {
-			return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no kind %q", k), "use "+strings.Join(Kinds, ", "))
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no kind %q", k),
+				"use "+strings.Join(Kinds, ", "))
 		}
 	}
 	for _, t := range r.Types {
 		if t != "" && !slices.Contains(Types, t) {
-			return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no type %q of memories", t), "use one of "+fmt.Sprint(Types))
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no type %q of memories", t),
+				"use one of "+fmt.Sprint(Types))
 		}
 	}
 	if !r.After.IsZero() && !r.Before.IsZero() && !r.After.Before(r.Before) {

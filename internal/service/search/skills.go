@@ -48,14 +48,15 @@ type Found struct {
 	Exact  bool       `json:"exact,omitempty"` // the query is its name
 }
 
-// Skills finds the active skills that answer text, the best first. The skill whose name is the query comes before all; what is below the
-// relevance floor is left out. Without an embedder words alone decide.
+// Skills finds the active skills that answer text, the best first. The skill whose name is the query comes before all;
+// what is below the relevance floor is left out. Without an embedder words alone decide.
 func (f Finder) Skills(ctx context.Context, ws int64, text string, limit int) ([]Found, error) {
 	return f.SkillsThatAre(ctx, ws, text, []skill.Status{skill.Active}, limit)
 }
 
 // SkillsThatAre is Skills of those of some states.
-func (f Finder) SkillsThatAre(ctx context.Context, ws int64, text string, states []skill.Status, limit int) ([]Found, error) {
+func (f Finder) SkillsThatAre(ctx context.Context, ws int64, text string, states []skill.Status, limit int) ([]Found,
+	error) {
 	q := Query{Kind: KindSkill, Limit: 4 * limit}
 	for _, s := range states {
 		q.States = append(q.States, string(s))

@@ -22,7 +22,9 @@ const meaning = ";&|<>()$`*?[]{}~#!"
 // CommandRefused, and a quote that does not end InvalidArgument.
 func Parse(command string) (words []string, err error) {
 	if len(command) > maxCommand || !utf8.ValidString(command) {
-		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("the command has %d bytes, or is no text", len(command)), fmt.Sprintf("use at most %d, and put long input into a file of the skill", maxCommand))
+		return nil, fault.New(fault.InvalidArgument,
+			fmt.Sprintf("the command has %d bytes, or is no text", len(command)),
+			fmt.Sprintf("use at most %d, and put long input into a file of the skill", maxCommand))
 	}
 	p := parser{}
 	for _, r := range command {
@@ -31,7 +33,8 @@ func Parse(command string) (words []string, err error) {
 		}
 	}
 	if p.quote != 0 || p.escaped {
-		return nil, fault.New(fault.InvalidArgument, "the command ends inside of a quote", "close it, or write the words as parameters")
+		return nil, fault.New(fault.InvalidArgument, "the command ends inside of a quote",
+			"close it, or write the words as parameters")
 	}
 	p.end()
 	return p.words, nil
@@ -89,5 +92,7 @@ func (p *parser) end() {
 }
 
 func refused(r rune, why string) error {
-	return fault.New(fault.CommandRefused, fmt.Sprintf("the character %q %s, and there is none", r, why), "run one program; quote the character when it is meant as it stands, or put what is more into a script of the skill")
+	return fault.New(fault.CommandRefused, fmt.Sprintf("the character %q %s, and there is none", r, why),
+		"run one program; quote the character when it is meant as it stands, or put what is more into a script of "+
+			"the skill")
 }

@@ -20,7 +20,9 @@ func TestACommandIsWordsAndNothingElse(t *testing.T) {
 			t.Errorf("%s: %q %v", command, got, err)
 		}
 	}
-	for _, command := range []string{"ls; id", "ls && id", "ls | sh", "ls > /x", "cat < x", "echo $HOME", "echo $(id)", "echo `id`", `echo "$(id)"`, "echo \"`id`\"", "ls\nid", "ls\rid", "ls\x00", "ls *", "ls ~", "(id)", "ls & id", "{ id; }", "ls # x", "ls [a]", "! ls"} {
+	for _, command := range []string{"ls; id", "ls && id", "ls | sh", "ls > /x", "cat < x", "echo $HOME", "echo $(id)",
+		"echo `id`", `echo "$(id)"`, "echo \"`id`\"", "ls\nid", "ls\rid", "ls\x00", "ls *", "ls ~", "(id)", "ls & id",
+		"{ id; }", "ls # x", "ls [a]", "! ls"} {
 		if _, err := Parse(command); fault.CodeOf(err) != fault.CommandRefused {
 			t.Errorf("%q: %v", command, err)
 		}
@@ -34,7 +36,8 @@ func TestACommandIsWordsAndNothingElse(t *testing.T) {
 
 func TestOnlyAllowedProgramsAndTheSkillsScriptsAreRun(t *testing.T) {
 	t.Parallel()
-	files := []skill.File{{Path: "SKILL.md"}, {Path: "scripts/a.py"}, {Path: "scripts/b.sh"}, {Path: "scripts/c.ts"}, {Path: "reference/d.md"}}
+	files := []skill.File{{Path: "SKILL.md"}, {Path: "scripts/a.py"}, {Path: "scripts/b.sh"}, {Path: "scripts/c.ts"},
+		{Path: "reference/d.md"}}
 	allowed := []string{"python3", "sh", "cat"}
 	for _, c := range []struct {
 		words, want []string

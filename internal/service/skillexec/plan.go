@@ -19,11 +19,13 @@ var interpreters = map[string][]string{".py": {"python3"}, ".sh": {"bash", "sh"}
 // interpreter runs nothing but such scripts.
 func plan(words []string, files []skill.File, allowed []string) ([]string, error) {
 	if len(words) == 0 {
-		return nil, fault.New(fault.InvalidArgument, "the command is empty", "name a script of the skill, such as scripts/check.py")
+		return nil, fault.New(fault.InvalidArgument, "the command is empty",
+			"name a script of the skill, such as scripts/check.py")
 	}
 	for _, w := range words {
 		if slices.Contains(strings.FieldsFunc(w, func(r rune) bool { return r == '/' || r == '=' }), "..") {
-			return nil, fault.New(fault.OutOfScope, fmt.Sprintf("%.80q leads out of the skill's folder", w), "use paths inside of it: the command starts there")
+			return nil, fault.New(fault.OutOfScope, fmt.Sprintf("%.80q leads out of the skill's folder", w),
+				"use paths inside of it: the command starts there")
 		}
 	}
 	program := words[0]
@@ -37,16 +39,19 @@ func plan(words []string, files []skill.File, allowed []string) ([]string, error
 				return slices.Concat([]string{i, script}, words[1:]), nil
 			}
 		}
-		return nil, fault.New(fault.CommandRefused, "no allowed program runs "+script, "allowed are "+strings.Join(allowed, ", "))
+		return nil, fault.New(fault.CommandRefused, "no allowed program runs "+script,
+			"allowed are "+strings.Join(allowed, ", "))
 	}
 	if !slices.Contains(allowed, program) {
-		return nil, fault.New(fault.CommandRefused, fmt.Sprintf("%.80q is not an allowed program", program), "run a script of the skill, or one of "+strings.Join(allowed, ", "))
+		return nil, fault.New(fault.CommandRefused, fmt.Sprintf("%.80q is not an allowed program", program),
+			"run a script of the skill, or one of "+strings.Join(allowed, ", "))
 	}
 	if !interprets(program) {
 		return words, nil
 	}
 	if len(words) < 2 || strings.HasPrefix(words[1], "-") {
-		return nil, fault.New(fault.CommandRefused, program+" runs scripts of the skill and nothing else", "name the script right after it, such as "+program+" scripts/check.py")
+		return nil, fault.New(fault.CommandRefused, program+" runs scripts of the skill and nothing else",
+			"name the script right after it, such as "+program+" scripts/check.py")
 	}
 	script, err := scriptOf(words[1], files)
 	return slices.Concat([]string{program, script}, words[min(2, len(words)):]), err
@@ -65,7 +70,8 @@ func interprets(program string) bool {
 func scriptOf(name string, files []skill.File) (string, error) {
 	clean := strings.TrimPrefix(name, "./")
 	if !filepath.IsLocal(clean) || path.Clean(clean) != clean {
-		return "", fault.New(fault.OutOfScope, fmt.Sprintf("%.80q is no file of the skill", name), "name a script by its path in the skill, such as scripts/check.py")
+		return "", fault.New(fault.OutOfScope, fmt.Sprintf("%.80q is no file of the skill", name),
+			"name a script by its path in the skill, such as scripts/check.py")
 	}
 	var there []string
 	for _, f := range files {

@@ -83,7 +83,8 @@ func (s *Service) Run(ctx context.Context, a agent.Actor, in Args) (out Ran, err
 		return out, err
 	}
 	if s.Runner == nil {
-		return out, fault.New(fault.Misconfigured, "this process runs no commands", "they are run by workers of the queue cairn-sandbox")
+		return out, fault.New(fault.Misconfigured, "this process runs no commands",
+			"they are run by workers of the queue cairn-sandbox")
 	}
 	if err := s.begin(ctx, a, in); err != nil {
 		return out, err
@@ -92,7 +93,8 @@ func (s *Service) Run(ctx context.Context, a agent.Actor, in Args) (out Ran, err
 	if err != nil {
 		return out, settled(err)
 	}
-	out = Ran{Skill: copied.Name, Version: copied.Version, ExitCode: o.Exit, Stdout: plain(o.Stdout), Stderr: plain(o.Stderr), Seconds: float64(o.Elapsed.Milliseconds()) / 1000}
+	out = Ran{Skill: copied.Name, Version: copied.Version, ExitCode: o.Exit, Stdout: plain(o.Stdout),
+		Stderr: plain(o.Stderr), Seconds: float64(o.Elapsed.Milliseconds()) / 1000}
 	return out, o.fault(out)
 }
 
@@ -105,7 +107,8 @@ func (in Args) words() ([]string, error) {
 	}
 	for _, w := range in.Parameters {
 		if strings.ContainsRune(w, 0) {
-			return nil, fault.New(fault.InvalidArgument, "a parameter has a character that no program takes", "leave it out")
+			return nil, fault.New(fault.InvalidArgument, "a parameter has a character that no program takes",
+				"leave it out")
 		}
 	}
 	return in.Parameters, nil
@@ -130,7 +133,8 @@ func (s *Service) begin(ctx context.Context, a agent.Actor, in Args) error {
 			return fmt.Errorf("decode what was begun: %w", err)
 		}
 		if stored != mine {
-			return fault.New(fault.UnknownOutcome, "the command was begun before and interrupted: nobody knows how far it came", "")
+			return fault.New(fault.UnknownOutcome,
+				"the command was begun before and interrupted: nobody knows how far it came", "")
 		}
 		return nil
 	})
@@ -153,13 +157,15 @@ func (o Outcome) fault(ran Ran) error {
 	case o.Stopped == StoppedCancelled:
 		f = fault.New(fault.UnknownOutcome, "the command was interrupted", "")
 	case o.Stopped != "":
-		f = fault.New(fault.LimitExceeded, fmt.Sprintf("the command went over its limit of %s and was ended after %.1f s", o.Stopped, ran.Seconds), "")
+		f = fault.New(fault.LimitExceeded, fmt.Sprintf(
+			"the command went over its limit of %s and was ended after %.1f s", o.Stopped, ran.Seconds), "")
 	case o.Exit != 0:
 		f = fault.New(fault.CommandFailed, fmt.Sprintf("the command ended with exit code %d", o.Exit), "")
 	default:
 		return nil
 	}
-	return f.With("exit_code", o.Exit).With("stdout", ran.Stdout).With("stderr", ran.Stderr).With("seconds", ran.Seconds)
+	return f.With("exit_code", o.Exit).With("stdout", ran.Stdout).With("stderr", ran.Stderr).
+		With("seconds", ran.Seconds)
 }
 
 // StoppedCancelled is no limit: whoever waited has gone.

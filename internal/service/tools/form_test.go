@@ -15,7 +15,8 @@ func TestToolsOfOneTypeHaveSchemasOfTheirOwn(t *testing.T) {
 		Text string `json:"text"`
 	}
 	say := func() tools.Tool {
-		made, err := tools.New(agent.ToolSpec{Name: "say", Description: "Says it"}, func(_ context.Context, _ agent.Actor, in said) (said, error) { return in, nil })
+		made, err := tools.New(agent.ToolSpec{Name: "say", Description: "Says it"},
+			func(_ context.Context, _ agent.Actor, in said) (said, error) { return in, nil })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,33 +16,42 @@ import (
 var rememberers = []agent.Origin{agent.OriginUser, agent.OriginAgent, agent.OriginNudge, agent.OriginReflection}
 
 // where tells models which store a text belongs in.
-const where = " Who the user is or what is true belongs in memory; how something is done belongs in a skill; how to sound belongs in the soul; what is stale within a week belongs in neither."
+const where = " Who the user is or what is true belongs in memory; how something is done belongs in a skill; how to " +
+	"sound belongs in the soul; what is stale within a week belongs in neither."
 
 // Memory are the tools over the prompt memories.
 func Memory(k *promptmemory.Service) ([]Tool, error) {
 	return collect(
 		made(New(agent.ToolSpec{Name: "memory_save", Class: agent.Fast, Origins: rememberers,
-			Description: "Remember one fact for every later conversation. Write a statement in one sentence, not an order to yourself. What is known already changes nothing." + where},
+			Description: "Remember one fact for every later conversation. Write a statement in one sentence, not an " +
+				"order to yourself. What is known already changes nothing." + where},
 			func(ctx context.Context, a agent.Actor, in saveArgs) (promptmemory.Written, error) {
 				return k.Save(ctx, a, promptmemory.SaveArgs(in))
 			})),
 		made(New(agent.ToolSpec{Name: "memory_replace", Class: agent.Fast, Origins: rememberers, Destructive: true,
-			Description: "Correct a remembered fact: name the entry by its id or by a part of its text, and give its new text in full." + where},
+			Description: "Correct a remembered fact: name the entry by its id or by a part of its text, and give " +
+				"its new text in full." + where},
 			func(ctx context.Context, a agent.Actor, in replaceArgs) (promptmemory.Written, error) {
 				return k.Replace(ctx, a, promptmemory.ReplaceArgs(in))
 			})),
 		made(New(agent.ToolSpec{Name: "memory_remove", Class: agent.Fast, Origins: rememberers, Destructive: true,
-			Description: "Forget a remembered fact that is wrong, out of date, or that the user wants forgotten: name the entry by its id or by a part of its text."},
+			Description: "Forget a remembered fact that is wrong, out of date, or that the user wants forgotten: " +
+				"name the entry by its id or by a part of its text."},
 			func(ctx context.Context, a agent.Actor, in removeArgs) (promptmemory.Written, error) {
 				return k.Remove(ctx, a, promptmemory.RemoveArgs(in))
 			})),
 		made(New(agent.ToolSpec{Name: "memory_batch", Class: agent.Fast, Origins: rememberers, Destructive: true,
-			Description: "Do several changes of one store at once, all of them or none. Only the final state must fit, so this is how to make room in a full store: merge or remove entries, then add." + where},
+			Description: "Do several changes of one store at once, all of them or none. Only the final state must " +
+				"fit, so this is how to make room in a full store: merge or remove entries, then add." + where},
 			func(ctx context.Context, a agent.Actor, in batchArgs) (promptmemory.Written, error) {
 				return k.Batch(ctx, a, promptmemory.BatchArgs(in))
 			})),
-		made(New(agent.ToolSpec{Name: "memory_search", Class: agent.Fast, Origins: rememberers, ReadOnly: true, Idempotent: true,
-			Description: "Look up what is remembered, by words and meaning, with the messages and sessions that it comes from: what stands in the prompt, and what is known beside it of people, tasks, tools and earlier sessions. Memories saved during this conversation are found here before they stand in the prompt. Nothing near enough gives an empty list."},
+		made(New(agent.ToolSpec{Name: "memory_search", Class: agent.Fast, Origins: rememberers, ReadOnly: true,
+			Idempotent: true,
+			Description: "Look up what is remembered, by words and meaning, with the messages and sessions that it " +
+				"comes from: what stands in the prompt, and what is known beside it of people, tasks, tools and " +
+				"earlier sessions. Memories saved during this conversation are found here before they stand in the " +
+				"prompt. Nothing near enough gives an empty list."},
 			func(ctx context.Context, a agent.Actor, in searchArgs) (promptmemory.SearchResult, error) {
 				return k.Search(ctx, a, promptmemory.SearchArgs(in))
 			})),

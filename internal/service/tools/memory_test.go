@@ -36,7 +36,8 @@ func setup(t *testing.T) *bundle {
 	space, err := s.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
 	return &bundle{Registry: registry(t, &promptmemory.Service{Store: s.Memory(), Embedder: embedder, Space: space,
-		Finder: search.Finder{Index: s.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}), t: t, ws: ws.ID}
+		Finder: search.Finder{Index: s.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}), t: t,
+		ws: ws.ID}
 }
 
 func registry(t *testing.T, k *promptmemory.Service) *tools.Registry {
@@ -54,7 +55,8 @@ func registry(t *testing.T, k *promptmemory.Service) *tools.Registry {
 func (b *bundle) call(o agent.Origin, name, arguments string) (tools.Result, string) {
 	b.t.Helper()
 	b.n++
-	out, err := b.Call(b.t.Context(), agent.Actor{Workspace: b.ws, Origin: o, Op: fmt.Sprintf("test/%d", b.n)}, name, json.RawMessage(arguments))
+	out, err := b.Call(b.t.Context(), agent.Actor{Workspace: b.ws, Origin: o, Op: fmt.Sprintf("test/%d", b.n)}, name,
+		json.RawMessage(arguments))
 	testkit.Must(b.t, err)
 	return out, string(out.JSON)
 }
@@ -76,7 +78,8 @@ func TestReviewsAreOfferedMemoryAndNoSoul(t *testing.T) {
 			t.Errorf("%s is offered %q, want %q", origin, got, want)
 		}
 	}
-	denied, err := r.Call(t.Context(), agent.Actor{Origin: agent.OriginNudge}, "soul_update", []byte(`{"content":"Be brief."}`))
+	denied, err := r.Call(t.Context(), agent.Actor{Origin: agent.OriginNudge}, "soul_update",
+		[]byte(`{"content":"Be brief."}`))
 	if err != nil || denied.Code != fault.UnknownTool || !strings.Contains(string(denied.JSON), "memory_save") {
 		t.Errorf("who may not change the soul is told %s, %v", denied.JSON, err)
 	}
@@ -88,7 +91,8 @@ func TestSchemasOfMemoryToolsAreClosedObjects(t *testing.T) {
 	for _, s := range registry(t, nil).Offered(agent.OriginUser) {
 		var schema map[string]any
 		testkit.Must(t, json.Unmarshal(s.Input, &schema))
-		if schema["type"] != "object" || fmt.Sprint(schema["additionalProperties"]) != "map[not:map[]]" && schema["additionalProperties"] != false || schema["oneOf"] != nil || schema["anyOf"] != nil {
+		if schema["type"] != "object" || fmt.Sprint(schema["additionalProperties"]) != "map[not:map[]]" &&
+			schema["additionalProperties"] != false || schema["oneOf"] != nil || schema["anyOf"] != nil {
 			t.Errorf("%s: %s", s.Name, s.Input)
 		}
 		for _, tenant := range []string{"workspace", "origin", "op", "run"} {
@@ -110,14 +114,16 @@ func TestAModelRemembersCorrectsFindsAndForgets(t *testing.T) {
 		IDs []string `json:"ids"`
 	}
 	testkit.Must(t, json.Unmarshal(saved.JSON, &out))
-	if want := fmt.Sprintf(`{"ok":true,"action":"added","store":"profile","ids":["%s"],"usage_percent":2}`, out.IDs[0]); text != want {
+	if want := fmt.Sprintf(`{"ok":true,"action":"added","store":"profile","ids":["%s"],"usage_percent":2}`,
+		out.IDs[0]); text != want {
 		t.Errorf("saved %s, want %s", text, want)
 	}
 	for _, c := range []struct{ name, arguments, want string }{
 		{"memory_save", `{"content":"Lives in Osaka","store":"profile"}`, `"action":"unchanged"`},
 		{"memory_replace", `{"store":"profile","match":"osaka","content":"Lives in Kyoto"}`, `"action":"replaced"`},
 		{"memory_search", `{"query":"lives in kyoto"}`, `"content":"Lives in Kyoto"`},
-		{"memory_batch", `{"store":"core","operations":[{"op":"add","content":"The staging host is quartz"}]}`, `"action":"applied"`},
+		{"memory_batch", `{"store":"core","operations":[{"op":"add","content":"The staging host is quartz"}]}`,
+			`"action":"applied"`},
 		{"memory_remove", `{"store":"profile","match":"` + out.IDs[0] + `"}`, `"action":"removed"`},
 		{"memory_search", `{"query":"lives in kyoto","k":3,"sources":["memory"]}`, `"results":[]`},
 		{"soul_update", `{"content":"Be brief."}`, `"action":"updated","version":1,"effective":"next_session"`},

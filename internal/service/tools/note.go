@@ -16,11 +16,18 @@ const NoteAppend = "note_append"
 
 // Notes are the tools over daily notes.
 func Notes(k *promptmemory.Service) ([]Tool, error) {
-	return collect(made(New(agent.ToolSpec{Name: NoteAppend, Class: agent.Fast, Origins: []agent.Origin{agent.OriginReflection, agent.OriginNudge},
-		Description: "Add one observation to the notes of the day: what happened, what was decided, what is open. Notes are found by search and never stand in a prompt, so what is stale within a week belongs here. What the day's notes say already changes nothing."},
-		func(ctx context.Context, a agent.Actor, in noteArgs) (promptmemory.Noted, error) {
-			return k.AppendNote(ctx, a, promptmemory.NoteArgs(in))
-		})))
+	return collect(
+		made(New(agent.ToolSpec{
+			Name:    NoteAppend,
+			Class:   agent.Fast,
+			Origins: []agent.Origin{agent.OriginReflection, agent.OriginNudge},
+			Description: "Add one observation to the notes of the day: what happened, what was decided, what is open. " +
+				"Notes are found by search and never stand in a prompt, so what is stale within a week belongs " +
+				"here. What the day's notes say already changes nothing.",
+		},
+			func(ctx context.Context, a agent.Actor, in noteArgs) (promptmemory.Noted, error) {
+				return k.AppendNote(ctx, a, promptmemory.NoteArgs(in))
+			})))
 }
 
 type noteArgs promptmemory.NoteArgs

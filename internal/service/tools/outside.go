@@ -84,7 +84,8 @@ type SaidMessage struct {
 func (SessionArgs) Bound(p map[string]*jsonschema.Schema) {
 	m := p["messages"]
 	m.MinItems, m.MaxItems = jsonschema.Ptr(1), jsonschema.Ptr(mostSaid)
-	m.Items.Properties["role"].Enum = []any{string(transcript.User), string(transcript.Assistant), string(transcript.Tool), string(transcript.System)}
+	m.Items.Properties["role"].Enum = []any{string(transcript.User), string(transcript.Assistant),
+		string(transcript.Tool), string(transcript.System)}
 	boundText(p["query"], 1, mostText)
 }
 
@@ -101,7 +102,8 @@ func (s SessionArgs) said() (out []transcript.Message, err error) {
 		if m.Time != "" {
 			at, err := time.Parse(time.RFC3339, m.Time)
 			if err != nil {
-				return nil, fault.Newf(fault.InvalidArgument, "the timestamp of message %d is %.40q, and must be RFC 3339", i, m.Time)
+				return nil, fault.Newf(fault.InvalidArgument,
+					"the timestamp of message %d is %.40q, and must be RFC 3339", i, m.Time)
 			}
 			one.Time = at
 		}
@@ -124,25 +126,31 @@ type Take func(ctx context.Context, a agent.Actor, messages []transcript.Message
 func MemoryServer(l *longterm.Service, take Take) ([]Tool, error) {
 	return collect(
 		made(New(agent.ToolSpec{Name: "add_memory", Class: agent.Fast, Origins: outsiders,
-			Description: "Remember one thing about a person, a kind of task or a tool, for later sessions. What is remembered already is not added twice: look for it first with vector_retrieve_memory. A tool has one guideline: adding another replaces it."},
+			Description: "Remember one thing about a person, a kind of task or a tool, for later sessions. What is " +
+				"remembered already is not added twice: look for it first with vector_retrieve_memory. A tool has " +
+				"one guideline: adding another replaces it."},
 			func(ctx context.Context, a agent.Actor, in outsideAdd) (itemsResult, error) {
-				done, err := l.AddMemories(ctx, in.of(a), []longterm.NewMemory{{Content: in.Content, WhenToUse: in.WhenToUse, Metadata: in.Metadata}})
+				done, err := l.AddMemories(ctx, in.of(a),
+					[]longterm.NewMemory{{Content: in.Content, WhenToUse: in.WhenToUse, Metadata: in.Metadata}})
 				return one(done, err)
 			})),
 		made(New(agent.ToolSpec{Name: "update_memory", Class: agent.Fast, Origins: outsiders, Destructive: true,
 			Description: "Correct or complete one long-term memory. It keeps its id."},
 			func(ctx context.Context, a agent.Actor, in outsideUpdate) (itemsResult, error) {
-				done, err := l.UpdateMemories(ctx, in.of(a), []longterm.ChangedMemory{{ID: in.ID, Content: in.Content, Metadata: in.Metadata}})
+				done, err := l.UpdateMemories(ctx, in.of(a),
+					[]longterm.ChangedMemory{{ID: in.ID, Content: in.Content, Metadata: in.Metadata}})
 				return one(done, err)
 			})),
 		made(New(agent.ToolSpec{Name: "delete_memory", Class: agent.Fast, Origins: outsiders, Destructive: true,
-			Description: "Forget one long-term memory that is wrong, out of date, or that the user wants forgotten. Where a new statement takes its place, update it instead."},
+			Description: "Forget one long-term memory that is wrong, out of date, or that the user wants forgotten. " +
+				"Where a new statement takes its place, update it instead."},
 			func(ctx context.Context, a agent.Actor, in outsideDelete) (itemsResult, error) {
 				done, err := l.DeleteMemories(ctx, in.of(a), []longterm.DeleteRequest{{ID: in.ID}})
 				return one(done, err)
 			})),
 		made(New(agent.ToolSpec{Name: "summary_memory", Class: agent.Fast, Origins: outsiders,
-			Description: "Have a session, or a text, made long-term memories of: agents find out whom and what it tells of and keep what is worth it. It is kept at once; the memories follow in the background."},
+			Description: "Have a session, or a text, made long-term memories of: agents find out whom and what it " +
+				"tells of and keep what is worth it. It is kept at once; the memories follow in the background."},
 			func(ctx context.Context, a agent.Actor, in SessionArgs) (SessionTaken, error) {
 				messages, err := in.said()
 				if err != nil {

@@ -52,7 +52,8 @@ type Profile struct {
 }
 
 // ProgressiveNames are all tools of progressive memory.
-var ProgressiveNames = []string{"add_memory", "update_memory", "delete_memory", "vector_retrieve_memory", "add_meta_memory", "read_meta_memory", "add_history_memory", "read_history_memory",
+var ProgressiveNames = []string{"add_memory", "update_memory", "delete_memory", "vector_retrieve_memory",
+	"add_meta_memory", "read_meta_memory", "add_history_memory", "read_history_memory",
 	"add_summary_memory", "read_identity_memory", "update_identity_memory", "think_tool", "hands_off"}
 
 // Tools makes the tools of the profile.

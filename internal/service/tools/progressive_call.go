@@ -45,7 +45,9 @@ type given[Item any] struct {
 
 // progressive makes a tool. use gets the items that fit; what does not fit is
 // in bad, and is for use to tell of.
-func progressive[Item, Out any](o Options, d definition, use func(ctx context.Context, a agent.Actor, items []given[Item], bad []longterm.ItemResult) (Out, error)) (Tool, error) {
+func progressive[Item, Out any](o Options, d definition,
+	use func(ctx context.Context, a agent.Actor, items []given[Item], bad []longterm.ItemResult) (Out, error)) (Tool,
+	error) {
 	fail := func(err error) (Tool, error) { return Tool{}, fmt.Errorf("tool %s: %w", d.spec.Name, err) }
 	r, whole, err := d.reader(o, func() (*jsonschema.Schema, error) { return schemaOf[Item]() })
 	if err != nil {
@@ -137,13 +139,15 @@ func (d definition) reader(o Options, schema func() (*jsonschema.Schema, error))
 // items may be anything, for each is looked at by itself.
 func (d definition) wrap(item *jsonschema.Schema, strict bool) *jsonschema.Schema {
 	item = item.CloneSchemas()
-	out := &jsonschema.Schema{Type: "object", AdditionalProperties: item.AdditionalProperties.CloneSchemas(), Properties: map[string]*jsonschema.Schema{}, Required: []string{d.list}, PropertyOrder: []string{d.list}}
+	out := &jsonschema.Schema{Type: "object", AdditionalProperties: item.AdditionalProperties.CloneSchemas(),
+		Properties: map[string]*jsonschema.Schema{}, Required: []string{d.list}, PropertyOrder: []string{d.list}}
 	for _, name := range d.beside {
 		out.Properties[name] = item.Properties[name]
 		out.PropertyOrder = append(out.PropertyOrder, name)
 		drop(item, name)
 	}
-	list := &jsonschema.Schema{Type: "array", MinItems: jsonschema.Ptr(1), MaxItems: jsonschema.Ptr(d.most), Items: item}
+	list := &jsonschema.Schema{Type: "array", MinItems: jsonschema.Ptr(1), MaxItems: jsonschema.Ptr(d.most),
+		Items: item}
 	if d.member != "" {
 		list.Items = item.Properties[d.member]
 	}
@@ -162,7 +166,8 @@ func withThinking(s *jsonschema.Schema) *jsonschema.Schema {
 	if s.Properties == nil {
 		s.Properties = map[string]*jsonschema.Schema{}
 	}
-	s.Properties[thinking] = &jsonschema.Schema{Type: "string", Description: "what you conclude from what you have seen, and why this call follows"}
+	s.Properties[thinking] = &jsonschema.Schema{Type: "string",
+		Description: "what you conclude from what you have seen, and why this call follows"}
 	s.PropertyOrder = append([]string{thinking}, s.PropertyOrder...)
 	s.Required = append([]string{thinking}, s.Required...)
 	return s
@@ -249,14 +254,17 @@ func strip(members map[string]json.RawMessage, known []string) {
 
 func object(raw json.RawMessage) (map[string]json.RawMessage, error) {
 	if len(raw) > maxArguments {
-		return nil, fault.New(fault.TooLarge, fmt.Sprintf("the arguments have %d bytes, at most %d are taken", len(raw), maxArguments), "send less at once")
+		return nil, fault.New(fault.TooLarge,
+			fmt.Sprintf("the arguments have %d bytes, at most %d are taken", len(raw), maxArguments),
+			"send less at once")
 	}
 	if len(bytes.TrimSpace(raw)) == 0 {
 		raw = json.RawMessage("{}")
 	}
 	var out map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &out); err != nil || out == nil {
-		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("the arguments are no JSON object: %.80s", raw), "send one JSON object that fits the tool's schema")
+		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("the arguments are no JSON object: %.80s", raw),
+			"send one JSON object that fits the tool's schema")
 	}
 	return out, nil
 }
@@ -277,5 +285,6 @@ func check(schema *jsonschema.Resolved, members map[string]json.RawMessage) erro
 }
 
 func unfit(err error) error {
-	return fault.New(fault.InvalidArgument, "the arguments do not fit: "+err.Error(), "send the call again with this put right")
+	return fault.New(fault.InvalidArgument, "the arguments do not fit: "+err.Error(),
+		"send the call again with this put right")
 }

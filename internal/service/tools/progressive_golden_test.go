@@ -149,7 +149,8 @@ func TestThinkingComesFirstAndIsRequiredOnceACall(t *testing.T) {
 		for _, c := range combinations(t, name) {
 			s := read(t, c.Input)
 			wanted := strings.Contains(c.Options, "enable_thinking_params")
-			if names := s.names(t); wanted && (names[0] != "thinking" || s.Required[0] != "thinking") || !wanted && slices.Contains(names, "thinking") {
+			if names := s.names(t); wanted && (names[0] != "thinking" || s.Required[0] != "thinking") || !wanted &&
+				slices.Contains(names, "thinking") {
 				t.Errorf("%s with %q: %s", name, c.Options, c.Input)
 			}
 			if n := bytes.Count(c.Input, []byte(`"thinking":`)); wanted && n != 1 {
@@ -169,7 +170,8 @@ func TestThinkingComesFirstAndIsRequiredOnceACall(t *testing.T) {
 
 func TestToolsThatTakeOneThingIgnoreMultiple(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"add_history_memory", "add_summary_memory", "read_identity_memory", "update_identity_memory", "read_meta_memory", "think_tool"} {
+	for _, name := range []string{"add_history_memory", "add_summary_memory", "read_identity_memory",
+		"update_identity_memory", "read_meta_memory", "think_tool"} {
 		by := map[string]string{}
 		for _, c := range combinations(t, name) {
 			by[c.Options] = c.Description + string(c.Input)
@@ -185,7 +187,8 @@ func TestToolsThatTakeOneThingIgnoreMultiple(t *testing.T) {
 
 func TestEnumsAreExact(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]string{"vector_retrieve_memory": "[identity personal procedural tool]", "hands_off": "[identity personal procedural tool]", "add_meta_memory": "[personal procedural]"} {
+	for name, want := range map[string]string{"vector_retrieve_memory": "[identity personal procedural tool]",
+		"hands_off": "[identity personal procedural tool]", "add_meta_memory": "[personal procedural]"} {
 		made, err := tools.Profile{Options: tools.Options{TypeTarget: true}, Names: []string{name}}.Tools(nil)
 		testkit.Must(t, err)
 		var properties map[string]shapeOf

@@ -35,11 +35,14 @@ func nonEmpty(names ...string) func(map[string]*jsonschema.Schema) {
 }
 
 func addMemory(o Options, l *longterm.Service) (Tool, error) {
-	d := definition{spec: agent.ToolSpec{Name: "add_memory", Class: agent.Fast, Description: "Remember one thing about the target you look after. What is remembered already is not added twice: look for it first with vector_retrieve_memory."},
+	d := definition{spec: agent.ToolSpec{Name: "add_memory", Class: agent.Fast,
+		Description: "Remember one thing about the target you look after. What is remembered already is not added " +
+			"twice: look for it first with vector_retrieve_memory."},
 		bound: nonEmpty("memory_content", "when_to_use")}
 	if o.Multiple {
 		d.list, d.most = "memories", mostWritten
-		d.spec.Description = "Remember several things about the target you look after, each as a memory of its own. What is remembered already is not added twice: look for it first with vector_retrieve_memory."
+		d.spec.Description = "Remember several things about the target you look after, each as a memory of its own. " +
+			"What is remembered already is not added twice: look for it first with vector_retrieve_memory."
 	}
 	if o.Type == memory.Guideline {
 		d.spec.Description += " A tool has one guideline: adding one for a tool that has it replaces it."
@@ -54,10 +57,12 @@ func addMemory(o Options, l *longterm.Service) (Tool, error) {
 	if !o.Metadata {
 		d.drop = append(d.drop, "metadata")
 	}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[addItem], bad []longterm.ItemResult) (itemsResult, error) {
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[addItem],
+		bad []longterm.ItemResult) (itemsResult, error) {
 		in := make([]longterm.NewMemory, len(items))
 		for i, one := range items {
-			in[i] = longterm.NewMemory{Index: one.Index, Content: one.Value.Content, WhenToUse: one.Value.WhenToUse, Metadata: one.Value.Metadata}
+			in[i] = longterm.NewMemory{Index: one.Index, Content: one.Value.Content, WhenToUse: one.Value.WhenToUse,
+				Metadata: one.Value.Metadata}
 		}
 		done, err := l.AddMemories(ctx, a, in)
 		if err != nil {
@@ -74,16 +79,19 @@ type updateItem struct {
 }
 
 func updateMemory(o Options, l *longterm.Service) (Tool, error) {
-	d := definition{spec: agent.ToolSpec{Name: "update_memory", Class: agent.Fast, Destructive: true, Description: "Correct or complete one memory of the target you look after. It keeps its id."},
+	d := definition{spec: agent.ToolSpec{Name: "update_memory", Class: agent.Fast, Destructive: true,
+		Description: "Correct or complete one memory of the target you look after. It keeps its id."},
 		bound: nonEmpty("memory_id", "memory_content")}
 	if o.Multiple {
 		d.list, d.most = "memories", mostWritten
 		d.spec.Description = "Correct or complete memories of the target you look after. They keep their ids."
 	}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[updateItem], bad []longterm.ItemResult) (itemsResult, error) {
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[updateItem],
+		bad []longterm.ItemResult) (itemsResult, error) {
 		in := make([]longterm.ChangedMemory, len(items))
 		for i, one := range items {
-			in[i] = longterm.ChangedMemory{Index: one.Index, ID: one.Value.ID, Content: one.Value.Content, Metadata: one.Value.Metadata}
+			in[i] = longterm.ChangedMemory{Index: one.Index, ID: one.Value.ID, Content: one.Value.Content,
+				Metadata: one.Value.Metadata}
 		}
 		done, err := l.UpdateMemories(ctx, a, in)
 		if err != nil {
@@ -98,13 +106,17 @@ type deleteItem struct {
 }
 
 func deleteMemory(o Options, l *longterm.Service) (Tool, error) {
-	d := definition{spec: agent.ToolSpec{Name: "delete_memory", Class: agent.Fast, Destructive: true, Description: "Forget one memory of the target you look after that is wrong or out of date. Where a new statement takes its place, update it instead."},
+	d := definition{spec: agent.ToolSpec{Name: "delete_memory", Class: agent.Fast, Destructive: true,
+		Description: "Forget one memory of the target you look after that is wrong or out of date. Where a new " +
+			"statement takes its place, update it instead."},
 		bound: nonEmpty("memory_id")}
 	if o.Multiple {
 		d.list, d.member, d.most = "memory_ids", "memory_id", mostDeleted
-		d.spec.Description = "Forget memories of the target you look after that are wrong or out of date. Where a new statement takes the place of one, update it instead."
+		d.spec.Description = "Forget memories of the target you look after that are wrong or out of date. Where a " +
+			"new statement takes the place of one, update it instead."
 	}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[deleteItem], bad []longterm.ItemResult) (itemsResult, error) {
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[deleteItem],
+		bad []longterm.ItemResult) (itemsResult, error) {
 		var in []longterm.DeleteRequest
 		for _, one := range items {
 			if !slices.ContainsFunc(in, func(g longterm.DeleteRequest) bool { return g.ID == one.Value.ID }) {
@@ -127,7 +139,8 @@ type retrieveItem struct {
 }
 
 func vectorRetrieveMemory(o Options, l *longterm.Service) (Tool, error) {
-	d := definition{spec: agent.ToolSpec{Name: "vector_retrieve_memory", Class: agent.Fast, ReadOnly: true, Idempotent: true, Description: "Look for memories, by words and meaning."},
+	d := definition{spec: agent.ToolSpec{Name: "vector_retrieve_memory", Class: agent.Fast, ReadOnly: true,
+		Idempotent: true, Description: "Look for memories, by words and meaning."},
 		bound: func(p map[string]*jsonschema.Schema) {
 			nonEmpty("memory_target", "query")(p)
 			p["memory_type"].Enum = enum(o.among(memory.HandOffTypes))
@@ -135,19 +148,23 @@ func vectorRetrieveMemory(o Options, l *longterm.Service) (Tool, error) {
 		}}
 	if o.Multiple {
 		d.list, d.most = "query_items", longterm.MostWants
-		d.spec.Description = "Look for memories, by words and meaning, several queries at once; what more than one finds is shown once."
+		d.spec.Description = "Look for memories, by words and meaning, several queries at once; what more than one " +
+			"finds is shown once."
 	}
 	if !o.TypeTarget {
 		d.drop = []string{"memory_type", "memory_target"}
 		d.spec.Description += " Only memories of the target you look after are found."
 	}
 	if o.SummaryMemory {
-		d.spec.Description += " Summaries of sessions are found, too. Where a line is too short, read the session of its ref_memory_id with read_history_memory."
+		d.spec.Description += " Summaries of sessions are found, too. Where a line is too short, read the session " +
+			"of its ref_memory_id with read_history_memory."
 	}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[retrieveItem], bad []longterm.ItemResult) (retrieved, error) {
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[retrieveItem],
+		bad []longterm.ItemResult) (retrieved, error) {
 		in := longterm.RetrieveArgs{Summaries: o.SummaryMemory, TopK: o.TopK, NoRepeats: o.NoRepeats}
 		for _, one := range items {
-			in.Wants = append(in.Wants, longterm.Query{Index: one.Index, Query: one.Value.Query, Type: memory.Type(one.Value.Type), Target: one.Value.Target, TimeFilter: one.Value.Time})
+			in.Wants = append(in.Wants, longterm.Query{Index: one.Index, Query: one.Value.Query,
+				Type: memory.Type(one.Value.Type), Target: one.Value.Target, TimeFilter: one.Value.Time})
 		}
 		found, err := l.Retrieve(ctx, a, in)
 		if err != nil {

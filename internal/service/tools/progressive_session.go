@@ -27,13 +27,15 @@ type historyResult struct {
 }
 
 func addHistoryMemory(o Options, l *longterm.Service) (Tool, error) {
-	d := definition{spec: agent.ToolSpec{Name: "add_history_memory", Class: agent.Fast, Idempotent: true, Description: "Keep the transcript of one session. A session that is sent again is kept once."},
+	d := definition{spec: agent.ToolSpec{Name: "add_history_memory", Class: agent.Fast, Idempotent: true,
+		Description: "Keep the transcript of one session. A session that is sent again is kept once."},
 		bound: func(p map[string]*jsonschema.Schema) {
 			p["messages"].MinItems, p["messages"].MaxItems = jsonschema.Ptr(1), jsonschema.Ptr(longterm.SessionMessages)
 			p["messages"].Types, p["messages"].Type = nil, "array"
 			p["messages"].Items = &jsonschema.Schema{Type: "object"}
 		}}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[historyItem], _ []longterm.ItemResult) (historyResult, error) {
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[historyItem],
+		_ []longterm.ItemResult) (historyResult, error) {
 		raw, err := json.Marshal(items[0].Value.Messages)
 		if err != nil {
 			return historyResult{}, err
@@ -43,7 +45,8 @@ func addHistoryMemory(o Options, l *longterm.Service) (Tool, error) {
 			return historyResult{}, err
 		}
 		if len(sessions) != 1 {
-			return historyResult{}, fault.New(fault.InvalidArgument, fmt.Sprintf("messages holds %d sessions", len(sessions)), "send the messages of one")
+			return historyResult{}, fault.New(fault.InvalidArgument,
+				fmt.Sprintf("messages holds %d sessions", len(sessions)), "send the messages of one")
 		}
 		h, err := l.AddHistory(ctx, a, sessions[0].Messages)
 		return historyResult{Text: fmt.Sprintf("kept memory_id=%s, %d messages", h.ID, h.Messages), History: h}, err
@@ -64,19 +67,24 @@ type readResult struct {
 }
 
 func readHistoryMemory(o Options, l *longterm.Service) (Tool, error) {
-	d := definition{spec: agent.ToolSpec{Name: "read_history_memory", Class: agent.Fast, ReadOnly: true, Idempotent: true, Description: "Read the transcript of the session that a memory was drawn from, page by page, or the parts that answer a query."},
+	d := definition{spec: agent.ToolSpec{Name: "read_history_memory", Class: agent.Fast, ReadOnly: true,
+		Idempotent: true, Description: "Read the transcript of the session that a memory was drawn from, page by " +
+			"page, or the parts that answer a query."},
 		bound: func(p map[string]*jsonschema.Schema) {
 			nonEmpty("memory_id")(p)
-			p["max_tokens"].Minimum, p["max_tokens"].Maximum = jsonschema.Ptr(100.0), jsonschema.Ptr(float64(longterm.MostTokens))
+			p["max_tokens"].Minimum, p["max_tokens"].Maximum = jsonschema.Ptr(100.0),
+				jsonschema.Ptr(float64(longterm.MostTokens))
 			p["max_tokens"].Default = []byte("4000")
 			p["offset"].Minimum = jsonschema.Ptr(0.0)
 		}}
 	if o.Multiple {
 		d.list, d.member, d.most = "memory_ids", "memory_id", longterm.ReadSessions
 		d.beside = []string{"query", "max_tokens", "offset"}
-		d.spec.Description = fmt.Sprintf("Read the transcripts of the sessions that memories were drawn from, at most %d at once, page by page, or the parts that answer a query.", longterm.ReadSessions)
+		d.spec.Description = fmt.Sprintf("Read the transcripts of the sessions that memories were drawn from, at "+
+			"most %d at once, page by page, or the parts that answer a query.", longterm.ReadSessions)
 	}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[readItem], bad []longterm.ItemResult) (readResult, error) {
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[readItem],
+		bad []longterm.ItemResult) (readResult, error) {
 		first := items[0].Value
 		in := longterm.ReadArgs{Query: first.Query, MaxTokens: first.MaxTokens, Offset: first.Offset}
 		for _, one := range items {
@@ -113,13 +121,17 @@ type summaryItem struct {
 }
 
 func addSummaryMemory(o Options, l *longterm.Service) (Tool, error) {
-	d := definition{spec: agent.ToolSpec{Name: "add_summary_memory", Class: agent.Fast, Description: "Leave a short digest of this session, by which it can be found later. A session has one: another call replaces it."},
+	d := definition{spec: agent.ToolSpec{Name: "add_summary_memory", Class: agent.Fast,
+		Description: "Leave a short digest of this session, by which it can be found later. A session has one: " +
+			"another call replaces it."},
 		bound: nonEmpty("summary_memory")}
 	if !o.Metadata {
 		d.drop = []string{"metadata"}
 	}
-	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[summaryItem], _ []longterm.ItemResult) (itemsResult, error) {
-		done, err := l.AddSummary(ctx, a, longterm.SummaryArgs{Content: items[0].Value.Summary, Metadata: items[0].Value.Metadata})
+	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[summaryItem],
+		_ []longterm.ItemResult) (itemsResult, error) {
+		done, err := l.AddSummary(ctx, a, longterm.SummaryArgs{Content: items[0].Value.Summary,
+			Metadata: items[0].Value.Metadata})
 		if err != nil {
 			return itemsResult{}, err
 		}

@@ -61,14 +61,17 @@ func (p *progressive) registry(o tools.Options) *tools.Registry {
 
 // all are options with everything that retrieval and handing off can do.
 func all() tools.Options {
-	return tools.Options{Multiple: true, Metadata: true, TypeTarget: true, SummaryMemory: true, ToolMemory: true, IdentityMemory: true}
+	return tools.Options{Multiple: true, Metadata: true, TypeTarget: true, SummaryMemory: true, ToolMemory: true,
+		IdentityMemory: true}
 }
 
 // call is a specialist's for alice.
-func (p *progressive) call(r *tools.Registry, name, arguments string, change ...func(*agent.Actor)) (tools.Result, string) {
+func (p *progressive) call(r *tools.Registry, name, arguments string, change ...func(*agent.Actor)) (tools.Result,
+	string) {
 	p.t.Helper()
 	p.n++
-	a := agent.Actor{Workspace: p.ws, Origin: agent.OriginReflection, Op: fmt.Sprintf("test/%d", p.n), Subject: agent.MemoryScope{Type: "personal", Target: "alice", Author: "m@1"}}
+	a := agent.Actor{Workspace: p.ws, Origin: agent.OriginReflection, Op: fmt.Sprintf("test/%d", p.n),
+		Subject: agent.MemoryScope{Type: "personal", Target: "alice", Author: "m@1"}}
 	for _, c := range change {
 		c(&a)
 	}
@@ -105,51 +108,72 @@ func TestASessionGoesThroughAllTools(t *testing.T) {
 	t.Parallel()
 	p := setupProgressive(t)
 	r := p.registry(all())
-	kept, _ := p.call(r, "add_history_memory", `{"messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"I moved to Kyoto","ts":"2026-03-01T10:00:00Z"},{"role":"assistant","content":"Noted."}]}`)
+	kept, _ := p.call(r, "add_history_memory", `{"messages":[{"role":"system","content":"Be `+
+		`brief."},{"role":"user","content":"I moved to `+
+		`Kyoto","ts":"2026-03-01T10:00:00Z"},{"role":"assistant","content":"Noted."}]}`)
 	var h struct {
 		History memory.History `json:"history"`
 	}
 	testkit.Must(t, json.Unmarshal(kept.JSON, &h))
 	session := func(a *agent.Actor) { a.Subject.History = h.History.ID }
-	if _, text := p.call(r, "add_meta_memory", `{"meta_memories":[{"memory_type":"personal","memory_target":"Alice"},{"memory_type":"procedural","memory_target":"deploy"}]}`); text != "2 added\nadded: personal(Alice)\nadded: procedural(deploy)" {
+	if _, text := p.call(r, "add_meta_memory", `{"meta_memories":[{"memory_type":"personal","memory_target":"Alice"}`+
+		`,{"memory_type":"procedural","memory_target":"deploy"}]}`); text !=
+		"2 added\nadded: personal(Alice)\nadded: procedural(deploy)" {
 		t.Errorf("registered %q", text)
 	}
-	if _, text := p.call(r, "add_meta_memory", `{"meta_memories":[{"memory_type":"personal","memory_target":"alice"}]}`); !strings.HasPrefix(text, "nothing new") {
+	if _, text := p.call(r, "add_meta_memory",
+		`{"meta_memories":[{"memory_type":"personal","memory_target":"alice"}]}`); !strings.HasPrefix(text,
+		"nothing new") {
 		t.Errorf("registered again %q", text)
 	}
-	if _, text := p.call(r, "read_meta_memory", `{}`); !strings.HasPrefix(text, "- personal(Alice): ") || !strings.Contains(text, "\n- tool(tool_guidelines): ") || strings.Count(text, "\n") != 3 {
+	if _, text := p.call(r, "read_meta_memory", `{}`); !strings.HasPrefix(text, "- personal(Alice): ") ||
+		!strings.Contains(text, "\n- tool(tool_guidelines): ") || strings.Count(text, "\n") != 3 {
 		t.Errorf("lines %q", text)
 	}
-	added, _ := p.call(r, "add_memory", `{"memories":[{"memory_content":"Lives in Kyoto","metadata":{"since":"2026-03"}},{"memory_content":"Likes\ngreen tea"}]}`, session)
+	added, _ := p.call(r, "add_memory", `{"memories":[{"memory_content":"Lives in `+
+		`Kyoto","metadata":{"since":"2026-03"}},{"memory_content":"Likes\ngreen tea"}]}`, session)
 	id := ids(t, added)[0]
 	_, digest := p.call(r, "add_summary_memory", `{"summary_memory":"Alice told that she lives in Kyoto now"}`, session)
 	if !strings.HasPrefix(digest, "added memory_id=") {
 		t.Errorf("summary %q", digest)
 	}
-	_, found := p.call(r, "vector_retrieve_memory", `{"query_items":[{"memory_type":"personal","memory_target":"alice","query":"lives in Kyoto"},{"memory_type":"personal","memory_target":"alice","query":"green tea"}]}`)
+	_, found := p.call(r, "vector_retrieve_memory", `{"query_items":[{"memory_type":"personal",`+
+		`"memory_target":"alice","query":"lives in `+
+		`Kyoto"},{"memory_type":"personal","memory_target":"alice","query":"green tea"}]}`)
 	lines := strings.Split(found, "\n")
-	if len(lines) != 3 || !strings.HasPrefix(lines[0], "memory_id="+id+" [") || !strings.HasSuffix(lines[0], "] (personal/alice) Lives in Kyoto ref_memory_id="+h.History.ID) || !strings.Contains(found, `Likes\ngreen tea`) || !strings.Contains(found, "(summary/) Alice told") {
+	if len(lines) != 3 || !strings.HasPrefix(lines[0], "memory_id="+id+" [") ||
+		!strings.HasSuffix(lines[0], "] (personal/alice) Lives in Kyoto ref_memory_id="+h.History.ID) ||
+		!strings.Contains(found, `Likes\ngreen tea`) || !strings.Contains(found, "(summary/) Alice told") {
 		t.Errorf("found %q", found)
 	}
-	if _, text := p.call(r, "read_history_memory", `{"memory_ids":["`+id+`"]}`); text != "id: "+h.History.ID+"\n[2026-03-01T10:00Z] user:\nI moved to Kyoto\nassistant:\nNoted.\n" {
+	if _, text := p.call(r, "read_history_memory", `{"memory_ids":["`+id+`"]}`); text != "id: "+h.History.ID+
+		"\n[2026-03-01T10:00Z] user:\nI moved to Kyoto\nassistant:\nNoted.\n" {
 		t.Errorf("transcript %q", text)
 	}
-	if _, text := p.call(r, "update_memory", `{"memories":[{"memory_id":"`+id+`","memory_content":"Lives in Nara","metadata":{"since":null}}]}`); text != "updated memory_id="+id {
+	if _, text := p.call(r, "update_memory",
+		`{"memories":[{"memory_id":"`+id+`","memory_content":"Lives in Nara","metadata":{"since":null}}]}`); text !=
+		"updated memory_id="+id {
 		t.Errorf("updated %q", text)
 	}
-	if _, text := p.call(r, "delete_memory", `{"memory_ids":["`+id+`","`+id+`","0000000000000000"]}`); !strings.HasPrefix(text, "item 0: deleted memory_id="+id+"\nitem 2: error: not_found: ") {
+	if _, text := p.call(r, "delete_memory",
+		`{"memory_ids":["`+id+`","`+id+`","0000000000000000"]}`); !strings.HasPrefix(text,
+		"item 0: deleted memory_id="+id+"\nitem 2: error: not_found: ") {
 		t.Errorf("deleted %q", text)
 	}
-	if _, text := p.call(r, "update_identity_memory", `{"identity_memory":"A kind guide"}`); text != "updated, version 1" {
+	if _, text := p.call(r, "update_identity_memory", `{"identity_memory":"A kind guide"}`); text !=
+		"updated, version 1" {
 		t.Errorf("identity %q", text)
 	}
 	if _, text := p.call(r, "read_identity_memory", `{}`); text != "identity memory:\nA kind guide" {
 		t.Errorf("identity %q", text)
 	}
-	tasks, _ := p.call(r, "hands_off", `{"memory_tasks":[{"memory_type":"personal","memory_target":"ALICE"},{"memory_type":"personal","memory_target":"alice"},{"memory_type":"tool","memory_target":"web_search"},{"memory_type":"personal","memory_target":"bob"},{"memory_type":"summary","memory_target":"x"}]}`)
+	tasks, _ := p.call(r, "hands_off", `{"memory_tasks":[{"memory_type":"personal","memory_target":"ALICE"},`+
+		`{"memory_type":"personal","memory_target":"alice"},{"memory_type":"tool","memory_target":"web_search"},`+
+		`{"memory_type":"personal","memory_target":"bob"},{"memory_type":"summary","memory_target":"x"}]}`)
 	var handed longterm.HandedOff
 	testkit.Must(t, json.Unmarshal(tasks.JSON, &handed))
-	if fmt.Sprint(handed.Tasks) != "[{personal Alice} {tool tool_guidelines}]" || len(handed.Rejected) != 2 || handed.Rejected[0].Code != fault.NotFound || handed.Rejected[1].Code != fault.InvalidArgument {
+	if fmt.Sprint(handed.Tasks) != "[{personal Alice} {tool tool_guidelines}]" || len(handed.Rejected) != 2 ||
+		handed.Rejected[0].Code != fault.NotFound || handed.Rejected[1].Code != fault.InvalidArgument {
 		t.Errorf("handed off %+v", handed)
 	}
 	if _, text := p.call(r, "think_tool", `{"reflection":"done"}`); strings.Contains(text, "done") {
@@ -199,8 +223,10 @@ func TestWhatModelsGetWrongComesBackWithACode(t *testing.T) {
 		{r, "add_memory", `{"memories":["x"]}`, fault.InvalidArgument},
 		{r, "add_memory", `{"memories":[{"memory_content":"x","when_to_use":"y"}]}`, fault.InvalidArgument},
 		{r, "add_memory", `{"memory_content":"single in multiple"}`, fault.InvalidArgument},
-		{r, "add_memory", `{"memories":[{"memory_content":"` + strings.Repeat("x", memory.LongTermBytes+1) + `"}]}`, fault.TooLarge},
-		{r, "add_memory", `{"memories":[{"memory_content":"x","metadata":{"y":"` + strings.Repeat("x", memory.MetadataBytes) + `"}}]}`, fault.TooLarge},
+		{r, "add_memory", `{"memories":[{"memory_content":"` + strings.Repeat("x", memory.LongTermBytes+1) + `"}]}`,
+			fault.TooLarge},
+		{r, "add_memory", `{"memories":[{"memory_content":"x","metadata":{"y":"` +
+			strings.Repeat("x", memory.MetadataBytes) + `"}}]}`, fault.TooLarge},
 		{single, "add_memory", `{"memory_content":"without thinking"}`, fault.InvalidArgument},
 		{single, "add_memory", `{"thinking":"t","memories":[{"memory_content":"x"}]}`, fault.InvalidArgument},
 		{r, "update_memory", `{"memories":[{"memory_id":"` + bobs + `","memory_content":"x"}]}`, fault.OutOfScope},
@@ -210,11 +236,14 @@ func TestWhatModelsGetWrongComesBackWithACode(t *testing.T) {
 		{r, "delete_memory", `{"memory_ids":["` + foreign + `"]}`, fault.NotFound},
 		{r, "delete_memory", `{"memory_ids":["` + bobs + `"]}`, fault.OutOfScope},
 		{r, "delete_memory", `{"memory_ids":["` + h.History.ID + `"]}`, fault.OutOfScope},
-		{r, "vector_retrieve_memory", `{"query_items":[{"memory_type":"history","memory_target":"alice","query":"x"}]}`, fault.InvalidArgument},
+		{r, "vector_retrieve_memory", `{"query_items":[{"memory_type":"history","memory_target":"alice","query":"x"}]}`,
+			fault.InvalidArgument},
 		{r, "vector_retrieve_memory", `{"query_items":[{"query":"x"}]}`, fault.InvalidArgument},
-		{r, "vector_retrieve_memory", `{"query_items":[{"memory_type":"personal","memory_target":"alice","query":"x","time_filter":"20261399"}]}`, fault.InvalidArgument},
+		{r, "vector_retrieve_memory", `{"query_items":[{"memory_type":"personal","memory_target":"alice",` +
+			`"query":"x","time_filter":"20261399"}]}`, fault.InvalidArgument},
 		{r, "add_meta_memory", `{"meta_memories":[{"memory_type":"tool","memory_target":"x"}]}`, fault.InvalidArgument},
-		{r, "add_meta_memory", `{"meta_memories":[{"memory_type":"personal","memory_target":" "}]}`, fault.InvalidArgument},
+		{r, "add_meta_memory", `{"meta_memories":[{"memory_type":"personal","memory_target":" "}]}`,
+			fault.InvalidArgument},
 		{r, "add_history_memory", `{"messages":[]}`, fault.InvalidArgument},
 		{r, "add_history_memory", `{"messages":[{"role":"system","content":"x"}]}`, fault.InvalidArgument},
 		{r, "add_history_memory", `{"messages":[{"role":"wizard","content":"x"}]}`, fault.InvalidArgument},
@@ -231,11 +260,16 @@ func TestWhatModelsGetWrongComesBackWithACode(t *testing.T) {
 		}
 	}
 	// Good items are done, bad ones told by their place.
-	if _, text := p.call(r, "add_memory", `{"memories":[{"memory_content":""},{"memory_content":"Plays chess"},7,{"memory_content":"Likes tea"}]}`); !strings.HasPrefix(text, "item 0: error: invalid_argument: ") ||
-		!strings.Contains(text, "\nitem 1: added memory_id=") || !strings.Contains(text, "\nitem 2: error: invalid_argument: ") || !strings.HasSuffix(text, "\nitem 3: already_exists memory_id="+mine) {
+	if _, text := p.call(r, "add_memory", `{"memories":[{"memory_content":""},{"memory_content":"Plays `+
+		`chess"},7,{"memory_content":"Likes tea"}]}`); !strings.HasPrefix(text, "item 0: error: invalid_argument: ") ||
+		!strings.Contains(text, "\nitem 1: added memory_id=") ||
+		!strings.Contains(text, "\nitem 2: error: invalid_argument: ") ||
+		!strings.HasSuffix(text, "\nitem 3: already_exists memory_id="+mine) {
 		t.Errorf("items %q", text)
 	}
-	if got, text := p.call(single, "add_memory", `{"thinking":"why not","memory_content":"Likes cocoa","metadata":{"content":"not a field","memory_type":"tool"}}`); !got.OK || !strings.HasPrefix(text, "added") {
+	if got, text := p.call(single, "add_memory", `{"thinking":"why not","memory_content":"Likes `+
+		`cocoa","metadata":{"content":"not a field","memory_type":"tool"}}`); !got.OK ||
+		!strings.HasPrefix(text, "added") {
 		t.Errorf("single: %s", text)
 	}
 }
@@ -252,7 +286,10 @@ func TestWorkspacesAndTargetsAreKeptApart(t *testing.T) {
 	for i, name := range names {
 		p.enter(name)
 		for _, target := range []string{"alice", "bob"} {
-			got, text := p.call(r, "add_memory", fmt.Sprintf(`{"workspace_id":%q,"memories":[{"memory_content":"Likes green tea","memory_target":"carol","author":"me"},{"memory_content":"Has locker %d","workspace_id":%q}]}`, names[0], i, names[0]), about(memory.Personal, target))
+			got, text := p.call(r, "add_memory", fmt.Sprintf(`{"workspace_id":%q,`+
+				`"memories":[{"memory_content":"Likes green `+
+				`tea","memory_target":"carol","author":"me"},{"memory_content":"Has locker %d","workspace_id":%q}]}`,
+				names[0], i, names[0]), about(memory.Personal, target))
 			if !got.OK || strings.Count(text, ": added ") != 2 {
 				t.Fatalf("%s, %s: %s", name, target, text)
 			}
@@ -265,11 +302,17 @@ func TestWorkspacesAndTargetsAreKeptApart(t *testing.T) {
 			t.Errorf("%s has targets %q", name, text)
 		}
 		for _, target := range []string{"alice", "bob"} {
-			_, text := p.call(r, "vector_retrieve_memory", fmt.Sprintf(`{"workspace_id":"a-b","query_items":[{"memory_type":"personal","memory_target":%q,"query":"has a locker"},{"memory_type":"personal","memory_target":%q,"query":"likes green tea"}]}`, target, target))
-			if strings.Count(text, "memory_id=") != 2 || !strings.Contains(text, fmt.Sprintf("(personal/%s) Has locker %d", target, i)) || !strings.Contains(text, "Likes green tea") {
+			_, text := p.call(r, "vector_retrieve_memory", fmt.Sprintf(`{"workspace_id":"a-b",`+
+				`"query_items":[{"memory_type":"personal","memory_target":%q,"query":"has a `+
+				`locker"},{"memory_type":"personal","memory_target":%q,"query":"likes green tea"}]}`, target, target))
+			if strings.Count(text, "memory_id=") != 2 ||
+				!strings.Contains(text, fmt.Sprintf("(personal/%s) Has locker %d", target, i)) ||
+				!strings.Contains(text, "Likes green tea") {
 				t.Errorf("%s, %s: %q", name, target, text)
 			}
-			_, text = p.call(scoped, "vector_retrieve_memory", `{"query_items":[{"memory_type":"personal","memory_target":"alice","query":"likes green tea"}]}`, about(memory.Personal, target))
+			_, text = p.call(scoped, "vector_retrieve_memory",
+				`{"query_items":[{"memory_type":"personal","memory_target":"alice","query":"likes green tea"}]}`,
+				about(memory.Personal, target))
 			if strings.Count(text, "memory_id=") != 1 || !strings.Contains(text, "(personal/"+target+")") {
 				t.Errorf("%s, in the scope of %s: %q", name, target, text)
 			}

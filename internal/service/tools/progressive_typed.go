@@ -54,9 +54,11 @@ func retrieveAliases(o Options) (out []alias) {
 		types = []memory.Type{o.Type}
 	}
 	for _, t := range types {
-		a := alias{name: "retrieve_" + string(t) + "_memory", of: "vector_retrieve_memory", description: fmt.Sprintf("Look for %s memories, by words and meaning.", t), fixed: map[string]string{}}
+		a := alias{name: "retrieve_" + string(t) + "_memory", of: "vector_retrieve_memory",
+			description: fmt.Sprintf("Look for %s memories, by words and meaning.", t), fixed: map[string]string{}}
 		if t == memory.Guideline {
-			a.renamed, a.description = map[string]string{"tool_name": "query"}, "Look for the guideline of a tool, by the tool's exact name."
+			a.renamed, a.description = map[string]string{"tool_name": "query"},
+				"Look for the guideline of a tool, by the tool's exact name."
 		}
 		if o.TypeTarget {
 			a.fixed["memory_type"] = string(t)

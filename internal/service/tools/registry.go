@@ -45,10 +45,12 @@ func (r *Registry) Offered(o agent.Origin, names ...string) []agent.ToolSpec {
 func (r *Registry) Call(ctx context.Context, a agent.Actor, name string, arguments json.RawMessage) (Result, error) {
 	t, found := r.find(name)
 	if !found {
-		return Failure(fault.New(fault.UnknownTool, fmt.Sprintf("there is no tool %q", name), "use one of "+strings.Join(r.names(a.Origin), ", "))), nil
+		return Failure(fault.New(fault.UnknownTool, fmt.Sprintf("there is no tool %q", name),
+			"use one of "+strings.Join(r.names(a.Origin), ", "))), nil
 	}
 	if !t.Allows(a.Origin) {
-		return Failure(fault.New(fault.UnknownTool, fmt.Sprintf("%s is not offered here", name), cmp.Or(t.Instead, "use one of "+strings.Join(r.names(a.Origin), ", ")))), nil
+		return Failure(fault.New(fault.UnknownTool, fmt.Sprintf("%s is not offered here", name),
+			cmp.Or(t.Instead, "use one of "+strings.Join(r.names(a.Origin), ", ")))), nil
 	}
 	out, err := t.run(ctx, a, arguments)
 	if err == nil {

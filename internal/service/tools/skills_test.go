@@ -30,7 +30,8 @@ func TestSkillToolsAreOfferedByOrigin(t *testing.T) {
 	r := skillRegistry(t)
 	all := []string{"skill_save", "skill_list", "skill_view", "skill_patch", "skill_delete"}
 	for origin, want := range map[agent.Origin][]string{
-		agent.OriginUser: all, agent.OriginAgent: all, agent.OriginReflection: all, agent.OriginNudge: all[:4], agent.OriginDistill: nil, agent.OriginImport: nil,
+		agent.OriginUser: all, agent.OriginAgent: all, agent.OriginReflection: all, agent.OriginNudge: all[:4],
+		agent.OriginDistill: nil, agent.OriginImport: nil,
 	} {
 		var got []string
 		for _, s := range r.Offered(origin) {
@@ -40,7 +41,8 @@ func TestSkillToolsAreOfferedByOrigin(t *testing.T) {
 			t.Errorf("%s is offered %v, want %v", origin, got, want)
 		}
 	}
-	denied, err := r.Call(t.Context(), agent.Actor{Origin: agent.OriginNudge}, "skill_delete", []byte(`{"name":"deploy-web"}`))
+	denied, err := r.Call(t.Context(), agent.Actor{Origin: agent.OriginNudge}, "skill_delete",
+		[]byte(`{"name":"deploy-web"}`))
 	if err != nil || denied.Code != fault.UnknownTool || !strings.Contains(string(denied.JSON), "skill_patch") {
 		t.Errorf("who may not delete is told %s, %v", denied.JSON, err)
 	}
@@ -59,14 +61,17 @@ func TestSkillToolsSayWhatTheyTake(t *testing.T) {
 		if err := json.Unmarshal(s.Input, &schema); err != nil {
 			t.Fatal(err)
 		}
-		if schema.Type != "object" || schema.Additional == nil || schema.OneOf != nil || schema.AnyOf != nil || schema.Properties["workspace"] != nil || schema.Properties["origin"] != nil {
+		if schema.Type != "object" || schema.Additional == nil || schema.OneOf != nil || schema.AnyOf != nil ||
+			schema.Properties["workspace"] != nil || schema.Properties["origin"] != nil {
 			t.Errorf("%s takes %s", s.Name, s.Input)
 		}
-		want := map[string][]string{"skill_save": {"name", "description", "content"}, "skill_list": nil, "skill_view": {"name"}, "skill_patch": {"name", "old_string", "new_string"}, "skill_delete": {"name"}}
+		want := map[string][]string{"skill_save": {"name", "description", "content"}, "skill_list": nil,
+			"skill_view": {"name"}, "skill_patch": {"name", "old_string", "new_string"}, "skill_delete": {"name"}}
 		if !slices.Equal(schema.Required, want[s.Name]) {
 			t.Errorf("%s requires %v", s.Name, schema.Required)
 		}
-		if reads := s.Name == "skill_list" || s.Name == "skill_view"; s.ReadOnly != reads || s.Destructive != (s.Name == "skill_delete") {
+		if reads := s.Name == "skill_list" || s.Name == "skill_view"; s.ReadOnly != reads ||
+			s.Destructive != (s.Name == "skill_delete") {
 			t.Errorf("%s: read only %t, destructive %t", s.Name, s.ReadOnly, s.Destructive)
 		}
 		if s.Name == "skill_save" && !strings.Contains(string(schema.Properties["category"]), `["string","null"]`) {

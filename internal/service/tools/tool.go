@@ -115,22 +115,26 @@ const maxArguments = 512 << 10
 // them right.
 func decode(check *jsonschema.Resolved, arguments json.RawMessage, into any) error {
 	if len(arguments) > maxArguments {
-		return fault.New(fault.TooLarge, fmt.Sprintf("the arguments have %d bytes, at most %d are taken", len(arguments), maxArguments), "send less at once")
+		return fault.New(fault.TooLarge, fmt.Sprintf("the arguments have %d bytes, at most %d are taken",
+			len(arguments), maxArguments), "send less at once")
 	}
 	if len(bytes.TrimSpace(arguments)) == 0 {
 		arguments = json.RawMessage("{}")
 	}
 	var loose any
 	if err := json.Unmarshal(arguments, &loose); err != nil {
-		return fault.New(fault.InvalidArgument, "the arguments are not JSON: "+err.Error(), "send one JSON object that fits the tool's schema")
+		return fault.New(fault.InvalidArgument, "the arguments are not JSON: "+err.Error(),
+			"send one JSON object that fits the tool's schema")
 	}
 	if err := check.Validate(loose); err != nil {
-		return fault.New(fault.InvalidArgument, "the arguments do not fit: "+clip(err.Error()), "send the call again with this put right")
+		return fault.New(fault.InvalidArgument, "the arguments do not fit: "+clip(err.Error()),
+			"send the call again with this put right")
 	}
 	decoder := json.NewDecoder(bytes.NewReader(arguments))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil && !errors.Is(err, io.EOF) {
-		return fault.New(fault.InvalidArgument, "the arguments do not fit: "+err.Error(), "send the call again with this put right")
+		return fault.New(fault.InvalidArgument, "the arguments do not fit: "+err.Error(),
+			"send the call again with this put right")
 	}
 	return nil
 }

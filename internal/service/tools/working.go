@@ -31,14 +31,19 @@ func WorkingMemory(s PutAway) ([]Tool, error) {
 		return workingmemory.Where{Handle: handle, Session: workingmemory.Session{Conversation: a.Conversation}}
 	}
 	return collect(
-		made(New(agent.ToolSpec{Name: GrepContent, Class: agent.Fast, Origins: origins, ReadOnly: true, Idempotent: true,
-			Description: "Search, word for word, the part of this conversation that is only summed up by now, with the tool results in it. Use it before you say that you do not know what was said or found earlier. " +
-				"Results are lines with their numbers and the lines around them; total tells how many there are, next_offset how to get the next ones."},
+		made(New(agent.ToolSpec{Name: GrepContent, Class: agent.Fast, Origins: origins, ReadOnly: true,
+			Idempotent: true,
+			Description: "Search, word for word, the part of this conversation that is only summed up by now, with " +
+				"the tool results in it. Use it before you say that you do not know what was said or found earlier. " +
+				"Results are lines with their numbers and the lines around them; total tells how many there are, " +
+				"next_offset how to get the next ones."},
 			func(ctx context.Context, a agent.Actor, in grepArgs) (workingmemory.Hits, error) {
 				return s.Grep(ctx, a.Workspace, where(a, in.Handle), in.pattern())
 			})),
-		made(New(agent.ToolSpec{Name: ReadContent, Class: agent.Fast, Origins: origins, ReadOnly: true, Idempotent: true,
-			Description: "Read lines of what was put away under a handle, such as those around a line that grep_content has found."},
+		made(New(agent.ToolSpec{Name: ReadContent, Class: agent.Fast, Origins: origins, ReadOnly: true,
+			Idempotent: true,
+			Description: "Read lines of what was put away under a handle, such as those around a line that " +
+				"grep_content has found."},
 			func(ctx context.Context, a agent.Actor, in readArgs) (workingmemory.Page, error) {
 				return s.Read(ctx, a.Workspace, where(a, in.Handle), in.Offset, or(in.Limit, workingmemory.UsualLines))
 			})))
@@ -56,7 +61,9 @@ type grepArgs struct {
 }
 
 func (in grepArgs) pattern() workingmemory.Pattern {
-	return workingmemory.Pattern{Pattern: in.Pattern, Regex: in.Regex, Before: or(in.Before, workingmemory.UsualContext), After: or(in.After, workingmemory.UsualContext), Offset: in.Offset, Limit: or(in.Limit, workingmemory.UsualHits)}
+	return workingmemory.Pattern{Pattern: in.Pattern, Regex: in.Regex,
+		Before: or(in.Before, workingmemory.UsualContext), After: or(in.After, workingmemory.UsualContext),
+		Offset: in.Offset, Limit: or(in.Limit, workingmemory.UsualHits)}
 }
 
 func (grepArgs) Bound(p map[string]*jsonschema.Schema) {

@@ -19,14 +19,16 @@ func TestSchemasOfWorkingToolsMatchGolden(t *testing.T) {
 	made, err := tools.WorkingMemory(nil)
 	testkit.Must(t, err)
 	for i, tool := range made {
-		if tool.Name != tools.Working[i] || !tool.Allows(agent.OriginAgent) || tool.Allows(agent.OriginNudge) || tool.Allows(agent.OriginUser) || !tool.ReadOnly {
+		if tool.Name != tools.Working[i] || !tool.Allows(agent.OriginAgent) || tool.Allows(agent.OriginNudge) ||
+			tool.Allows(agent.OriginUser) || !tool.ReadOnly {
 			t.Errorf("%s: %v", tool.Name, tool.Origins)
 		}
 		var got bytes.Buffer
 		encoder := json.NewEncoder(&got)
 		encoder.SetEscapeHTML(false)
 		encoder.SetIndent("", "  ")
-		testkit.Must(t, encoder.Encode(map[string]any{"description": tool.Description, "input": tool.Input, "output": tool.Output}))
+		testkit.Must(t, encoder.Encode(map[string]any{"description": tool.Description, "input": tool.Input,
+			"output": tool.Output}))
 		file := filepath.Join("testdata", "working", tool.Name+".json")
 		if *update {
 			testkit.Must(t, os.MkdirAll(filepath.Dir(file), 0o755))

@@ -60,7 +60,8 @@ func Database(t testing.TB, version string, migrate func(ctx context.Context, ad
 
 // makeTemplate prepares the template unless another test process has: the mark
 // datistemplate, set last, says that it is whole.
-func makeTemplate(ctx context.Context, admin, name string, migrate func(context.Context, string) error) (string, error) {
+func makeTemplate(ctx context.Context, admin, name string, migrate func(context.Context, string) error) (string,
+	error) {
 	conn, err := pgx.Connect(ctx, admin)
 	if err != nil {
 		return "", fmt.Errorf("connect: %w", err)

@@ -33,7 +33,9 @@ func TestEachDatabaseIsAFreshCopy(t *testing.T) {
 				}
 				defer conn.Close(context.Background())
 				var notes int
-				if err := conn.QueryRow(t.Context(), "WITH added AS (INSERT INTO note VALUES ('x')) SELECT count(*) FROM note").Scan(&notes); err != nil || notes != 0 {
+				if err := conn.QueryRow(t.Context(),
+					"WITH added AS (INSERT INTO note VALUES ('x')) SELECT count(*) FROM note").Scan(&notes); err !=
+					nil || notes != 0 {
 					t.Errorf("a fresh database has %d notes, %v", notes, err)
 				}
 			})
@@ -72,9 +74,11 @@ func TestStackIsShared(t *testing.T) {
 
 func TestAddressOfAnotherDatabase(t *testing.T) {
 	for address, want := range map[string]string{
-		"postgres://postgres@/cairn?host=%2Ftmp%2Fx&sslmode=disable": "postgres://postgres@/other?host=%2Ftmp%2Fx&sslmode=disable",
-		"postgresql://me:secret@db.example:5432/a?dbname=b":          "postgresql://me:secret@db.example:5432/other",
-		"host=/tmp/x user=postgres dbname=cairn":                     "host=/tmp/x user=postgres dbname=cairn dbname=other",
+		"postgres://postgres@/cairn?host=%2Ftmp%2Fx&sslmode=disable": "postgres://postgres@/other?host=%2Ftmp%2Fx&" +
+			"sslmode=disable",
+		"postgresql://me:secret@db.example:5432/a?dbname=b": "postgresql://me:secret@db.example:5432/other",
+		"host=/tmp/x user=postgres dbname=cairn": "host=/tmp/x user=postgres dbname=cairn " +
+			"dbname=other",
 	} {
 		if got := onDatabase(address, "other"); got != want {
 			t.Errorf("%s becomes %s, want %s", address, got, want)

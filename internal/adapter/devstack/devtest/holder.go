@@ -196,7 +196,8 @@ func begin(order string, report *os.File) (*devstack.Stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	published := held{Addresses: Addresses{DatabaseURL: maintenance(stack.DatabaseURL()), TemporalAddress: stack.TemporalAddress(),
+	published := held{Addresses: Addresses{DatabaseURL: maintenance(stack.DatabaseURL()),
+		TemporalAddress:   stack.TemporalAddress(),
 		TemporalNamespace: stack.TemporalNamespace(), TemporalUI: stack.TemporalUI(), PID: os.Getpid()}}
 	_, published.Start, _ = identify(os.Getpid())
 	text, err := json.Marshal(published)

@@ -37,7 +37,8 @@ func build(ctx context.Context, folder, pkg string) (string, error) {
 		return program, nil
 	}
 	unfinished := program + ".part"
-	if output, err := exec.CommandContext(ctx, "go", "build", "-ldflags=-w -X cairn/internal/app.build=test", "-o", unfinished, pkg).CombinedOutput(); err != nil {
+	if output, err := exec.CommandContext(ctx, "go", "build", "-ldflags=-w -X cairn/internal/app.build=test", "-o",
+		unfinished, pkg).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, output)
 	}
 	return program, os.Rename(unfinished, program)

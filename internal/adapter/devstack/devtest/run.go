@@ -34,7 +34,8 @@ func thisRun() testRun {
 		_, start, _ = identify(owner.PID)
 	}
 	owner.Start = start
-	return testRun{Owner: owner, Folder: filepath.Join("/tmp", fmt.Sprintf("cairn-test-%d-%s", os.Geteuid(), owner.digest()))}
+	return testRun{Owner: owner, Folder: filepath.Join("/tmp",
+		fmt.Sprintf("cairn-test-%d-%s", os.Geteuid(), owner.digest()))}
 }
 
 // digest is a name for the process that is good in file and database names.

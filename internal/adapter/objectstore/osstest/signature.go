@@ -65,8 +65,10 @@ func ossHeaders(r *http.Request, extra ...string) string {
 
 // covered are the parameters of a query that name a part of an object, and so
 // belong to the resource that V1 signs. OSS has more; tests need these.
-var covered = []string{"acl", "objectMeta", "response-cache-control", "response-content-disposition", "response-content-encoding",
-	"response-content-language", "response-content-type", "response-expires", "security-token", "tagging", "uploadId", "uploads", "versionId"}
+var covered = []string{"acl", "objectMeta", "response-cache-control", "response-content-disposition",
+	"response-content-encoding",
+	"response-content-language", "response-content-type", "response-expires", "security-token", "tagging", "uploadId",
+	"uploads", "versionId"}
 
 // resourceV1 is the object's name as it is, not encoded.
 func resourceV1(query url.Values, bucket, key string) string {

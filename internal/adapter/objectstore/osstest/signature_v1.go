@@ -23,7 +23,8 @@ func (s *Server) verifyV1Header(r *http.Request, bucket, key, credentials string
 func (s *Server) verifyV1URL(r *http.Request, bucket, key string) string {
 	query := r.URL.Query()
 	expires := query.Get("Expires")
-	if refused := compare(query.Get("OSSAccessKeyId"), query.Get("Signature"), signV1(r, expires, bucket, key)); refused != "" {
+	if refused := compare(query.Get("OSSAccessKeyId"), query.Get("Signature"),
+		signV1(r, expires, bucket, key)); refused != "" {
 		return refused
 	}
 	if end, err := seconds(expires); err != nil || s.now().After(end) {

@@ -42,7 +42,8 @@ func (s *Server) verifyV4Header(r *http.Request, bucket, key, parameters string)
 	if r.Header.Get("X-Oss-Content-Sha256") != unsigned {
 		return "InvalidArgument"
 	}
-	return verifyV4(r, r.URL.Query(), bucket, key, values["Credential"], values["Signature"], values["AdditionalHeaders"], date, at)
+	return verifyV4(r, r.URL.Query(), bucket, key, values["Credential"], values["Signature"],
+		values["AdditionalHeaders"], date, at)
 }
 
 // verifyV4URL checks a signed URL: all is in the query, and the signature
@@ -56,7 +57,8 @@ func (s *Server) verifyV4URL(r *http.Request, bucket, key string) string {
 		return "AuthorizationQueryParametersError"
 	}
 	query.Del("x-oss-signature")
-	if refused := verifyV4(r, query, bucket, key, query.Get("x-oss-credential"), sent, query.Get("x-oss-additional-headers"), date, at); refused != "" {
+	if refused := verifyV4(r, query, bucket, key, query.Get("x-oss-credential"), sent,
+		query.Get("x-oss-additional-headers"), date, at); refused != "" {
 		return refused
 	}
 	if s.now().After(at.Add(time.Duration(life)*time.Second)) || at.Sub(s.now()) > skew {
@@ -65,13 +67,16 @@ func (s *Server) verifyV4URL(r *http.Request, bucket, key string) string {
 	return ""
 }
 
-func verifyV4(r *http.Request, query url.Values, bucket, key, credential, sent, additional, date string, at time.Time) string {
+func verifyV4(r *http.Request, query url.Values, bucket, key, credential, sent, additional, date string,
+	at time.Time) string {
 	id, scope, _ := strings.Cut(credential, "/")
 	if want := strings.Join([]string{at.UTC().Format(dayV4), Region, "oss", endV4}, "/"); scope != want {
 		return "InvalidArgument"
 	}
-	extra := append(strings.FieldsFunc(additional, func(r rune) bool { return r == ';' }), "content-type", "content-md5")
-	request := strings.Join([]string{r.Method, encode("/"+bucket+"/"+key, true), canonicalQuery(query), ossHeaders(r, extra...), additional, unsigned}, "\n")
+	extra := append(strings.FieldsFunc(additional, func(r rune) bool { return r == ';' }), "content-type",
+		"content-md5")
+	request := strings.Join([]string{r.Method, encode("/"+bucket+"/"+key, true), canonicalQuery(query),
+		ossHeaders(r, extra...), additional, unsigned}, "\n")
 	hashed := sha256.Sum256([]byte(request))
 	text := strings.Join([]string{schemeV4, date, scope, hex.EncodeToString(hashed[:])}, "\n")
 	secret := []byte("aliyun_v4" + AccessKeySecret)
@@ -103,7 +108,8 @@ func canonicalQuery(query url.Values) string {
 func encode(text string, slashes bool) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {
-		plain := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("-_.~", c) >= 0
+		plain := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+			strings.IndexByte("-_.~", c) >= 0
 		if plain || slashes && c == '/' {
 			b.WriteByte(c)
 		} else {

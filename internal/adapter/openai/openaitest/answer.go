@@ -38,7 +38,8 @@ func fail(w http.ResponseWriter, rule Rule) bool {
 			writeError(w, rule.Status, rule.Reply)
 		}
 	case rule.Malformed:
-		writeBody(w, http.StatusOK, "application/json", []byte(`{"id":"chatcmpl-0","choices":[{"index":0,"message":{"role":"assist`))
+		writeBody(w, http.StatusOK, "application/json",
+			[]byte(`{"id":"chatcmpl-0","choices":[{"index":0,"message":{"role":"assist`))
 	default:
 		return false
 	}
@@ -103,7 +104,8 @@ func (c completion) stream() []byte {
 
 func (c completion) frame(object, field string, message map[string]any, finish any) map[string]any {
 	return map[string]any{
-		"id": fmt.Sprintf("chatcmpl-%d", c.call.Index), "object": object, "created": c.call.Time.Unix(), "model": c.request.Model,
+		"id": fmt.Sprintf("chatcmpl-%d", c.call.Index), "object": object, "created": c.call.Time.Unix(),
+		"model":   c.request.Model,
 		"choices": []any{map[string]any{"index": 0, field: message, "finish_reason": finish}},
 	}
 }
@@ -120,7 +122,8 @@ func (c completion) finish() string {
 func (c completion) wireCalls() []any {
 	var out []any
 	for i, call := range c.calls {
-		made := map[string]any{"index": i, "type": "function", "function": map[string]any{"name": call.Name, "arguments": call.Arguments}}
+		made := map[string]any{"index": i, "type": "function",
+			"function": map[string]any{"name": call.Name, "arguments": call.Arguments}}
 		if call.ID != "" {
 			made["id"] = call.ID
 		}
@@ -130,14 +133,16 @@ func (c completion) wireCalls() []any {
 }
 
 func (c completion) usage() map[string]any {
-	usage := llm.Usage{Input: llm.EstimateTokens(string(c.call.Body)), Output: llm.EstimateTokens(c.text + calledText(c.calls))}
+	usage := llm.Usage{Input: llm.EstimateTokens(string(c.call.Body)),
+		Output: llm.EstimateTokens(c.text + calledText(c.calls))}
 	if c.rule.Usage != nil {
 		usage = *c.rule.Usage
 	}
 	if usage == (llm.Usage{}) {
 		return nil
 	}
-	return map[string]any{"prompt_tokens": usage.Input, "completion_tokens": usage.Output, "total_tokens": usage.Input + usage.Output}
+	return map[string]any{"prompt_tokens": usage.Input, "completion_tokens": usage.Output,
+		"total_tokens": usage.Input + usage.Output}
 }
 
 func calledText(calls []llm.ToolCall) string {
@@ -185,7 +190,8 @@ func writeError(w http.ResponseWriter, status int, message string) {
 	if message == "" {
 		message = fmt.Sprintf("scripted failure %d", status)
 	}
-	writeJSON(w, status, map[string]any{"error": map[string]any{"message": message, "type": "scripted", "code": nil, "param": nil}})
+	writeJSON(w, status, map[string]any{"error": map[string]any{"message": message, "type": "scripted", "code": nil,
+		"param": nil}})
 }
 
 func mustJSON(value any) []byte {

@@ -16,7 +16,8 @@ func TestStreamedRepliesAddUp(t *testing.T) {
 	srv := New(t)
 	text := strings.Repeat("退款 in steps, ", 20)
 	srv.On(Rule{Reply: text})
-	body := []byte(`{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":[{"type":"text","text":"x"}]}]}`)
+	body := []byte(`{"model":"m","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user",` +
+		`"content":[{"type":"text","text":"x"}]}]}`)
 	_, answer := do(t.Context(), http.MethodPost, srv.URL+"/chat/completions", "", body)
 	events := strings.Split(strings.TrimSpace(answer), "\n\n")
 	if last := events[len(events)-1]; last != "data: [DONE]" {
@@ -88,7 +89,8 @@ func TestEmbeddingsAreStableAndCanBeWrong(t *testing.T) {
 		return vectors
 	}
 	vectors := embed(`{"model":"e","input":["Roll back, r41!","back ROLL r41","退款"]}`)
-	if len(vectors) != 3 || len(vectors[0]) != DefaultDims || !slices.Equal(vectors[0], vectors[1]) || slices.Equal(vectors[0], vectors[2]) {
+	if len(vectors) != 3 || len(vectors[0]) != DefaultDims || !slices.Equal(vectors[0], vectors[1]) ||
+		slices.Equal(vectors[0], vectors[2]) {
 		t.Errorf("got %v", vectors)
 	}
 	if vectors := embed(`{"model":"e","input":"one","dimensions":16}`); len(vectors) != 1 || len(vectors[0]) != 16 {
@@ -99,11 +101,13 @@ func TestEmbeddingsAreStableAndCanBeWrong(t *testing.T) {
 	if vectors := embed(`{"model":"e","input":"one"}`); len(vectors[0]) != 9 {
 		t.Errorf("wrong-dimension mode: got %d numbers, want 9", len(vectors[0]))
 	}
-	if status, _ := do(t.Context(), http.MethodPost, srv.URL+"/embeddings", "", []byte(`{"input":[]}`)); status != http.StatusBadRequest {
+	if status, _ := do(t.Context(), http.MethodPost, srv.URL+"/embeddings", "", []byte(`{"input":[]}`)); status !=
+		http.StatusBadRequest {
 		t.Errorf("no input: got %d", status)
 	}
 	srv.On(Rule{Stage: "embed", Status: 500})
-	if status, _ := do(t.Context(), http.MethodPost, srv.URL+"/embeddings", "", []byte(`{"input":"x"}`)); status != 500 {
+	if status, _ := do(t.Context(), http.MethodPost, srv.URL+"/embeddings", "", []byte(`{"input":"x"}`)); status !=
+		500 {
 		t.Errorf("scripted failure: got %d", status)
 	}
 	if len(srv.Paid()) != 0 {

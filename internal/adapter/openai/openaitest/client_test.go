@@ -12,7 +12,8 @@ import (
 // post asks for a chat completion and gives the status and the body; status 0
 // means that no whole answer came.
 func post(ctx context.Context, s *Server, stage, message string) (int, string) {
-	body, _ := json.Marshal(map[string]any{"model": "m", "messages": []any{map[string]any{"role": "user", "content": message}}})
+	body, _ := json.Marshal(map[string]any{"model": "m",
+		"messages": []any{map[string]any{"role": "user", "content": message}}})
 	return do(ctx, http.MethodPost, s.URL+"/chat/completions", stage, body)
 }
 

@@ -47,8 +47,9 @@ func TestFaultsLookLikeFaults(t *testing.T) {
 		says   string
 		valid  bool
 	}{
-		"status": {429, "slow down", true}, "body": {400, "context_length_exceeded", true}, "malformed": {200, "choices", false},
-		"drop": {0, "EOF", false}, "half": {0, "unexpected EOF", false},
+		"status": {429, "slow down", true}, "body": {400, "context_length_exceeded", true},
+		"malformed": {200, "choices", false},
+		"drop":      {0, "EOF", false}, "half": {0, "unexpected EOF", false},
 	} {
 		status, answer := post(t.Context(), srv, stage, "x")
 		if status != want.status || !strings.Contains(answer, want.says) || json.Valid([]byte(answer)) != want.valid {
@@ -75,7 +76,8 @@ func TestBarriersHoldUntilReleased(t *testing.T) {
 	if len(srv.Paid()) != 0 {
 		t.Error("a reply went out before the release")
 	}
-	if status, answer := do(t.Context(), http.MethodPost, srv.Root+"/barrier/both/release", "", nil); status != http.StatusNoContent {
+	if status, answer := do(t.Context(), http.MethodPost, srv.Root+"/barrier/both/release", "", nil); status !=
+		http.StatusNoContent {
 		t.Fatalf("release: got %d %s", status, answer)
 	}
 	group.Wait()

@@ -18,7 +18,9 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("POST /v1/embeddings", s.embeddings)
 	mux.HandleFunc("GET /v1/models", s.models)
 	mux.HandleFunc("PUT /script", s.putScript)
-	mux.HandleFunc("GET /requests", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.Requests()) })
+	mux.HandleFunc("GET /requests", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, s.Requests())
+	})
 	mux.HandleFunc("GET /paid", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.Paid()) })
 	mux.HandleFunc("POST /barrier/{name}/release", func(w http.ResponseWriter, r *http.Request) {
 		s.Release(r.PathValue("name"))

@@ -27,21 +27,26 @@ type Rule struct {
 	Offers  []string       `json:"offers,omitempty"`  // tools that are all offered
 	Choice  llm.ToolChoice `json:"choice,omitempty"`  // tool_choice of the request, such as llm.ChooseNone
 	Results *int           `json:"results,omitempty"` // so many tool results in the conversation; new(0) is none
-	Nth     int            `json:"nth,omitempty"`     // only the n-th request that the fields above match, from 1; 0 is any
-	Times   int            `json:"times,omitempty"`   // answers at most so many requests, 0 is no limit
+	// only the n-th request that the fields above match, from 1; 0 is any
+	Nth   int `json:"nth,omitempty"`
+	Times int `json:"times,omitempty"` // answers at most so many requests, 0 is no limit
 
 	// What they get: a chat completion with Reply, unless a fault says otherwise.
-	Reply     string                    `json:"reply,omitempty"`   // with Status: the error's message, or the whole body when it is JSON
-	ReplyFunc func(Call) string         `json:"-"`                 // instead of Reply
-	Calls     []llm.ToolCall            `json:"calls,omitempty"`   // tool calls, as they stand: ids may be missing or repeated, arguments broken
+	// with Status: the error's message, or the whole body when it is JSON
+	Reply     string            `json:"reply,omitempty"`
+	ReplyFunc func(Call) string `json:"-"` // instead of Reply
+	// tool calls, as they stand: ids may be missing or repeated, arguments broken
+	Calls     []llm.ToolCall            `json:"calls,omitempty"`
 	CallsFunc func(Call) []llm.ToolCall `json:"-"`                 // instead of Calls
 	Refusal   string                    `json:"refusal,omitempty"` // the message's refusal
-	Finish    string                    `json:"finish,omitempty"`  // finish_reason; when empty "stop", or "tool_calls" with calls
-	Usage     *llm.Usage                `json:"usage,omitempty"`   // estimated when nil, left out when zero
+	// finish_reason; when empty "stop", or "tool_calls" with calls
+	Finish string     `json:"finish,omitempty"`
+	Usage  *llm.Usage `json:"usage,omitempty"` // estimated when nil, left out when zero
 
 	// Faults and timing. Barrier and Delay come first, in this order.
-	Barrier    string        `json:"barrier,omitempty"`     // waits until Release of this name
-	Delay      time.Duration `json:"-"`                     // from arrival, or the barrier's release; in a script: "delay": "20ms"
+	Barrier string `json:"barrier,omitempty"` // waits until Release of this name
+	// from arrival, or the barrier's release; in a script: "delay": "20ms"
+	Delay      time.Duration `json:"-"`
 	Status     int           `json:"status,omitempty"`      // answers with an error of this status
 	RetryAfter string        `json:"retry_after,omitempty"` // the Retry-After header
 	Drop       bool          `json:"drop,omitempty"`        // cuts the connection before answering

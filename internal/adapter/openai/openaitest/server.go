@@ -200,7 +200,9 @@ func (s *Server) Await(ctx context.Context, stage string, n int) error {
 
 // AwaitBarrier returns when n requests wait at a barrier.
 func (s *Server) AwaitBarrier(ctx context.Context, barrier string, n int) error {
-	return s.until(ctx, fmt.Sprintf("%d requests at barrier %q", n, barrier), func() bool { return s.waiting[barrier] >= n })
+	return s.until(ctx, fmt.Sprintf("%d requests at barrier %q", n, barrier), func() bool {
+		return s.waiting[barrier] >= n
+	})
 }
 
 // until waits for a condition, which is asked under the lock.

@@ -14,10 +14,12 @@ import (
 var dig = llm.Tool{Name: "dig", Description: "Digs.", Schema: json.RawMessage(`{"type":"object"}`)}
 
 // loop asks until the model calls nothing or ten replies came, and gives every reply.
-func loop(t *testing.T, srv *openaitest.Server, stage string, choice llm.ToolChoice) (replies []llm.Reply, failures int) {
+func loop(t *testing.T, srv *openaitest.Server, stage string, choice llm.ToolChoice) (replies []llm.Reply,
+	failures int) {
 	t.Helper()
 	model := openai.New(openai.Config{BaseURL: srv.URL})
-	r := llm.Request{Model: "m", System: "s", Messages: llm.User("go"), Tools: []llm.Tool{dig}, ToolChoice: choice, Label: llm.Label{Stage: stage}}
+	r := llm.Request{Model: "m", System: "s", Messages: llm.User("go"), Tools: []llm.Tool{dig}, ToolChoice: choice,
+		Label: llm.Label{Stage: stage}}
 	for len(replies) < 10 {
 		p, err := model.Prepare(r)
 		if err != nil {
@@ -36,7 +38,8 @@ func loop(t *testing.T, srv *openaitest.Server, stage string, choice llm.ToolCho
 		}
 		r.Messages = append(r.Messages, llm.Message{Role: llm.RoleAssistant, Content: reply.Text, Calls: reply.Calls})
 		for _, call := range reply.Calls {
-			r.Messages = append(r.Messages, llm.Message{Role: llm.RoleTool, CallID: call.ID, Content: "result of " + call.Name})
+			r.Messages = append(r.Messages, llm.Message{Role: llm.RoleTool, CallID: call.ID,
+				Content: "result of " + call.Name})
 		}
 	}
 	return replies, failures
@@ -51,7 +54,8 @@ func TestToolLoopsCanBeScripted(t *testing.T) {
 	}})
 	srv.On(openaitest.Rule{Stage: "polite", Choice: llm.ChooseNone, Reply: "enough"})
 	srv.On(openaitest.Rule{Stage: "polite", Calls: []llm.ToolCall{call("dig", "{}")}})
-	srv.On(openaitest.Rule{Stage: "steps", Results: new(0), Offers: []string{"dig"}, Calls: []llm.ToolCall{call("dig", `{"broken`), call("no_such_tool", "{}"), call("dig", "{}")}})
+	srv.On(openaitest.Rule{Stage: "steps", Results: new(0), Offers: []string{"dig"},
+		Calls: []llm.ToolCall{call("dig", `{"broken`), call("no_such_tool", "{}"), call("dig", "{}")}})
 	srv.On(openaitest.Rule{Stage: "steps", Last: llm.RoleTool, Match: "result of dig", Reply: "dug"})
 	srv.On(openaitest.Rule{Stage: "fails", Nth: 2, Status: 500})
 	srv.On(openaitest.Rule{Stage: "fails", Results: new(0), Calls: []llm.ToolCall{call("dig", "{}")}})
@@ -71,10 +75,13 @@ func TestToolLoopsCanBeScripted(t *testing.T) {
 	} {
 		replies, failures := loop(t, srv, stage, want.choice)
 		last := replies[len(replies)-1]
-		if len(replies) != want.replies || last.Text != want.last || failures != want.failures || last.Empty() != (stage == "empty") {
+		if len(replies) != want.replies || last.Text != want.last || failures != want.failures ||
+			last.Empty() != (stage == "empty") {
 			t.Errorf("%s: %d failures, replies %+v", stage, failures, replies)
 		}
-		if calls := replies[0].Calls; stage == "steps" && (len(calls) != 3 || calls[0].Arguments != `{"broken` || calls[1].Name != "no_such_tool" || replies[0].Finish != "tool_calls") {
+		if calls := replies[0].Calls; stage == "steps" &&
+			(len(calls) != 3 || calls[0].Arguments != `{"broken` || calls[1].Name != "no_such_tool" ||
+				replies[0].Finish != "tool_calls") {
 			t.Errorf("the parallel calls came as %+v", replies[0])
 		}
 	}
@@ -88,15 +95,18 @@ func TestToolsAndMessagesAreRecorded(t *testing.T) {
 	loop(t, srv, "s", llm.ChooseNone)
 	got := srv.Requests()[1]
 	want := []llm.Message{{Role: "system", Content: "s"}, {Role: "user", Content: "go"},
-		{Role: "assistant", Calls: []llm.ToolCall{{ID: "1", Name: "dig", Arguments: `{"a":1}`}}}, {Role: "tool", Content: "result of dig", CallID: "1"}}
-	if !reflect.DeepEqual(got.Messages, want) || !reflect.DeepEqual(got.Tools, []llm.Tool{dig}) || got.Choice != llm.ChooseNone || got.Results() != 1 || got.Last != "result of dig" {
+		{Role: "assistant", Calls: []llm.ToolCall{{ID: "1", Name: "dig", Arguments: `{"a":1}`}}},
+		{Role: "tool", Content: "result of dig", CallID: "1"}}
+	if !reflect.DeepEqual(got.Messages, want) || !reflect.DeepEqual(got.Tools, []llm.Tool{dig}) ||
+		got.Choice != llm.ChooseNone || got.Results() != 1 || got.Last != "result of dig" {
 		t.Errorf("%+v", got)
 	}
 }
 
 func TestRulesWithCallsTravelAsAScript(t *testing.T) {
 	t.Parallel()
-	rule := openaitest.Rule{Results: new(0), Last: "user", Choice: llm.ChooseNone, Offers: []string{"dig"}, Calls: []llm.ToolCall{{ID: "1", Name: "dig", Arguments: "{"}}}
+	rule := openaitest.Rule{Results: new(0), Last: "user", Choice: llm.ChooseNone, Offers: []string{"dig"},
+		Calls: []llm.ToolCall{{ID: "1", Name: "dig", Arguments: "{"}}}
 	data, err := json.Marshal(rule)
 	if err != nil {
 		t.Fatal(err)

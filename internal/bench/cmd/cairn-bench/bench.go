@@ -27,9 +27,12 @@ type program struct {
 func (p *program) root() *cobra.Command {
 	root := &cobra.Command{
 		Use: "cairn-bench", Short: "Measure Cairn, and see what its promises come to while servers and workers fail",
-		Long: "What one needs of Postgres and Temporal it starts itself, whatever DATABASE_URL and TEMPORAL_ADDRESS name, and removes again. None needs\n" +
-			"a model. One ends with an error when a goal is missed or a promise is broken, and on a signal. Those that run a worker as a\n" +
-			"process of its own (chaos, distill, soak, turns) build it: run them in a clone of Cairn. docs/benchmarks.md tells what they came to.",
+		Long: "What one needs of Postgres and Temporal it starts itself, whatever DATABASE_URL and TEMPORAL_ADDRESS " +
+			"name, and removes again. None needs\n" +
+			"a model. One ends with an error when a goal is missed or a promise is broken, and on a signal. Those " +
+			"that run a worker as a\n" +
+			"process of its own (chaos, distill, soak, turns) build it: run them in a clone of Cairn. " +
+			"docs/benchmarks.md tells what they came to.",
 		SilenceUsage: true, SilenceErrors: true,
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -55,7 +58,8 @@ func (p *program) benchmark(cmd *cobra.Command, run func(ctx context.Context) er
 		ownServers()
 		err := run(cmd.Context())
 		if err != nil && cmd.Context().Err() != nil {
-			return fault.Wrap(err, fault.Cancelled, "ended before it was done", "run it again: its servers are gone, and nothing of it is left")
+			return fault.Wrap(err, fault.Cancelled, "ended before it was done",
+				"run it again: its servers are gone, and nothing of it is left")
 		}
 		return told(err)
 	}
@@ -97,7 +101,8 @@ func missed(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fault.New(fault.Internal, err.Error(), "what was measured stands above; a machine that is busy with something else misses goals of time")
+	return fault.New(fault.Internal, err.Error(),
+		"what was measured stands above; a machine that is busy with something else misses goals of time")
 }
 
 // held is an error unless everything that was promised held.
@@ -105,7 +110,8 @@ func held(all bool) error {
 	if all {
 		return nil
 	}
-	return fault.New(fault.Internal, "not everything held", "what was counted stands above; where it tells a seed, --seed draws the same again")
+	return fault.New(fault.Internal, "not everything held",
+		"what was counted stands above; where it tells a seed, --seed draws the same again")
 }
 
 // publicFile is path, or else a file of the public data sets.
@@ -114,7 +120,8 @@ func publicFile(path, name, flag, from string) (string, error) {
 		return path, nil
 	}
 	if path = samples.Public(name); path == "" {
-		return "", cli.UsageError(fmt.Errorf("there is no %s on this machine: get %s and name it with --%s, or set CAIRN_DATA", name, from, flag))
+		return "", cli.UsageError(fmt.Errorf(
+			"there is no %s on this machine: get %s and name it with --%s, or set CAIRN_DATA", name, from, flag))
 	}
 	return path, nil
 }

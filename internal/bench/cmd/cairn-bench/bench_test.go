@@ -87,7 +87,8 @@ func command(t *testing.T, folder string, args ...string) *exec.Cmd {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), os.Args[0], args...)
 	c.Dir = folder
-	c.Env = append(os.Environ(), asProgram+"=1", "CAIRN_CONFIG="+os.DevNull, "DATABASE_URL=postgres://127.0.0.1:1/none", "TEMPORAL_ADDRESS=127.0.0.1:1")
+	c.Env = append(os.Environ(), asProgram+"=1", "CAIRN_CONFIG="+os.DevNull, "DATABASE_URL=postgres://127.0.0.1:1/none",
+		"TEMPORAL_ADDRESS=127.0.0.1:1")
 	return c
 }
 
@@ -107,7 +108,8 @@ func TestBenchAloneListsThemAll(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	code := execute(t.Context(), []string{}, &out, &out)
-	for _, name := range []string{"distill", "find", "loop", "search", "sweep", "tau", "turns", "chaos", "isolation", "soak", "clients"} {
+	for _, name := range []string{"distill", "find", "loop", "search", "sweep", "tau", "turns", "chaos", "isolation",
+		"soak", "clients"} {
 		if code != 0 || !strings.Contains(out.String(), "\n  "+name+" ") {
 			t.Errorf("exit %d, no %s in\n%s", code, name, &out)
 		}
@@ -118,11 +120,14 @@ func TestABenchmarkRefusesWhatItCannotMeasure(t *testing.T) {
 	t.Parallel()
 	folder := files(t)
 	for line, want := range map[string]int{
-		"nonsense": 2, "turns --at-once 7": 2, "sweep --workspaces 1 --talking 2": 2, "search --sizes 0": 2, "find --sizes big": 2,
-		"tau --at-once 0 --file airline.json": 2, "tau --file missing.json": 3, "loop --talks chat.txt": 2, "soak now": 2,
+		"nonsense": 2, "turns --at-once 7": 2, "sweep --workspaces 1 --talking 2": 2, "search --sizes 0": 2,
+		"find --sizes big":                    2,
+		"tau --at-once 0 --file airline.json": 2, "tau --file missing.json": 3, "loop --talks chat.txt": 2,
+		"soak now":   2,
 		"chaos -n 1": 8, // the worker cannot be built outside of a clone
 	} {
-		if code, out, errs := run(t, folder, strings.Fields(line)...); code != want || out != "" || !strings.Contains(errs, "hint: ") {
+		if code, out, errs := run(t, folder, strings.Fields(line)...); code != want || out != "" ||
+			!strings.Contains(errs, "hint: ") {
 			t.Errorf("%s: exit %d, want %d: %s%s", line, code, want, out, errs)
 		}
 	}
@@ -136,7 +141,8 @@ func TestABenchmarkThatMissesItsGoalFailsAndSaysAll(t *testing.T) {
 	}{
 		{missed(errors.New("2.1 times")), []string{"2.1 times", "hint: what was measured"}},
 		{held(false), []string{"not everything held", "hint: what was counted"}},
-		{told(errors.Join(errors.New("a round is lacking"), missed(errors.New("2.1 times")))), []string{"a round is lacking\n2.1 times", "[internal]"}},
+		{told(errors.Join(errors.New("a round is lacking"), missed(errors.New("2.1 times")))),
+			[]string{"a round is lacking\n2.1 times", "[internal]"}},
 	} {
 		var errs bytes.Buffer
 		cli.PrintError(&errs, "cairn-bench", "table", c.err)

@@ -29,7 +29,9 @@ type findOptions struct {
 func (p *program) find() *cobra.Command {
 	var o findOptions
 	cmd := p.benchmark(&cobra.Command{
-		Use: "find", Short: "Measure hybrid retrieval at several sizes of workspace beside the bare exact search by vector",
+		Use: "find",
+		Short: "Measure hybrid retrieval at several sizes of workspace beside the bare exact search by " +
+			"vector",
 		Example: "  cairn-bench find --sizes 1x1000 --dims 384 --buffers 128MB\n  cairn-bench find --plot retrieval.svg",
 	}, func(ctx context.Context) error {
 		if len(o.sizes) == 0 || len(o.dims) == 0 {
@@ -38,10 +40,12 @@ func (p *program) find() *cobra.Command {
 		return p.runFind(ctx, o)
 	})
 	flags := cmd.Flags()
-	flags.StringSliceVar(&o.sizes, "sizes", []string{"1x1000", "1x10000", "1x100000", "1000x1000"}, "workspaces x memories in each, comma separated")
+	flags.StringSliceVar(&o.sizes, "sizes", []string{"1x1000", "1x10000", "1x100000", "1000x1000"},
+		"workspaces x memories in each, comma separated")
 	flags.IntSliceVar(&o.dims, "dims", []int{384, 1536}, "dimensions, comma separated")
 	flags.StringVar(&o.buffers, "buffers", "2GB", "shared_buffers of the database")
-	flags.IntVar(&o.graphFrom, "graph-from", 100_000, "workspaces of at least so many memories are measured with their own graph, too")
+	flags.IntVar(&o.graphFrom, "graph-from", 100_000,
+		"workspaces of at least so many memories are measured with their own graph, too")
 	flags.StringVar(&o.plot, "plot", "", "draw the growth of one workspace into this SVG file")
 	return cmd
 }
@@ -54,8 +58,10 @@ func (p *program) runFind(ctx context.Context, o findOptions) error {
 	var sizes []size
 	for _, text := range o.sizes {
 		var s size
-		if _, err := fmt.Sscanf(text, "%dx%d", &s.workspaces, &s.memories); err != nil || s.workspaces < 1 || s.memories < 1 {
-			return cli.UsageError(fmt.Errorf("--sizes %s is unknown; write workspaces x memories, 1x1000 for instance", text))
+		if _, err := fmt.Sscanf(text, "%dx%d", &s.workspaces, &s.memories); err != nil || s.workspaces < 1 ||
+			s.memories < 1 {
+			return cli.UsageError(fmt.Errorf("--sizes %s is unknown; write workspaces x memories, 1x1000 for instance",
+				text))
 		}
 		sizes = append(sizes, s)
 	}
@@ -80,7 +86,8 @@ func (p *program) runFind(ctx context.Context, o findOptions) error {
 }
 
 // measureSize fills one database and searches it with vectors of all dimensions.
-func (p *program) measureSize(ctx context.Context, o findOptions, workspaces, memories int, show func(findbench.Row)) error {
+func (p *program) measureSize(ctx context.Context, o findOptions, workspaces, memories int,
+	show func(findbench.Row)) error {
 	first, done, err := lab.OpenDatabase(ctx, lab.Options{Dims: o.dims[0], Buffers: o.buffers}, p.errs)
 	if err != nil {
 		return err
@@ -125,14 +132,16 @@ func (p *program) printFound(r findbench.Row) {
 		_ = json.NewEncoder(p.out).Encode(r)
 		return
 	}
-	line := fmt.Sprintf("%d x %d, %d dims: p50 %.2f ms, p99 %.2f; bare exact p50 %.2f, p99 %.2f; ratio %.2f; %.0f bytes each", r.Workspaces, r.Memories, r.Dims, r.P50, r.P99, r.BareP50, r.BareP99, r.P50/r.BareP50, r.Bytes)
+	line := fmt.Sprintf("%d x %d, %d dims: p50 %.2f ms, p99 %.2f; bare exact p50 %.2f, p99 %.2f; ratio %.2f; %.0f "+
+		"bytes each", r.Workspaces, r.Memories, r.Dims, r.P50, r.P99, r.BareP50, r.BareP99, r.P50/r.BareP50, r.Bytes)
 	if r.PerSecond > 0 {
 		line += fmt.Sprintf("; stored %.0f/s", r.PerSecond)
 	} else {
 		line += fmt.Sprintf("; copied in %.0f s", r.Filled)
 	}
 	if r.Graph {
-		line += fmt.Sprintf("; graph of %.0f bytes each in %.0f s, recall@10 %.3f of exact, answers@10 %.3f", r.GraphBytes, r.Build, r.Recall, r.Answers)
+		line += fmt.Sprintf("; graph of %.0f bytes each in %.0f s, recall@10 %.3f of exact, answers@10 %.3f",
+			r.GraphBytes, r.Build, r.Recall, r.Answers)
 	}
 	if why := r.Missed(); why != "" {
 		line += "; MISSED: " + why

@@ -33,16 +33,19 @@ func (p *program) tau() *cobra.Command {
 	var file string
 	var atOnce int
 	cmd := p.benchmark(&cobra.Command{
-		Use: "tau", Short: "Distil τ-bench's airline trajectories with the offline rules, and look for what is personal in the skills",
+		Use: "tau", Short: "Distil τ-bench's airline trajectories with the offline rules, and look for what is " +
+			"personal in the skills",
 		Example: "  cairn-bench tau --file airline.json --at-once 2",
 	}, func(ctx context.Context) error {
-		path, err := publicFile(file, tauFile, "file", "historical_trajectories/gpt-4o-airline.json of sierra-research/tau-bench")
+		path, err := publicFile(file, tauFile, "file",
+			"historical_trajectories/gpt-4o-airline.json of sierra-research/tau-bench")
 		if err != nil {
 			return err
 		}
 		return p.runTau(ctx, path, atOnce)
 	})
-	cmd.Flags().StringVar(&file, "file", "", "trajectories of τ-bench (default "+tauFile+" under $CAIRN_DATA, else ../shared/data)")
+	cmd.Flags().StringVar(&file, "file", "",
+		"trajectories of τ-bench (default "+tauFile+" under $CAIRN_DATA, else ../shared/data)")
 	cmd.Flags().IntVar(&atOnce, "at-once", 4, "distillations at once")
 	return cmd
 }
@@ -87,7 +90,8 @@ func (p *program) loop() *cobra.Command {
 	o := evaluation.DefaultOptions()
 	var talks, logs string
 	cmd := &cobra.Command{
-		Use: "loop", Short: "Measure whether memory skills that learn and evolve remember more than fixed ones, on LoCoMo and mixed traces",
+		Use: "loop", Short: "Measure whether memory skills that learn and evolve remember more than fixed ones, on " +
+			"LoCoMo and mixed traces",
 		Example: "  cairn-bench loop --folds 2 --seeds 1 --iterations 2 --rounds 1 --logs \"\"",
 	}
 	p.benchmark(cmd, func(ctx context.Context) (err error) {
@@ -100,8 +104,10 @@ func (p *program) loop() *cobra.Command {
 		return p.runLoop(ctx, o, talks, logs)
 	})
 	flags := cmd.Flags()
-	flags.StringVar(&talks, "talks", "", "a file of snap-research/locomo's format (default "+locomoFile+" under $CAIRN_DATA, else ../shared/data)")
-	flags.StringVar(&logs, "logs", "", "trajectories of τ-bench (default "+tauFile+" there); empty leaves mixed traces out")
+	flags.StringVar(&talks, "talks", "", "a file of snap-research/locomo's format (default "+locomoFile+
+		" under $CAIRN_DATA, else ../shared/data)")
+	flags.StringVar(&logs, "logs", "", "trajectories of τ-bench (default "+tauFile+
+		" there); empty leaves mixed traces out")
 	flags.IntVar(&o.Folds, "folds", o.Folds, "conversations to test on")
 	flags.IntVar(&o.Seeds, "seeds", o.Seeds, "runs of each fold, averaged")
 	flags.IntVar(&o.K, "k", o.K, "skills for a span")

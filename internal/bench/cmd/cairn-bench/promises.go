@@ -21,7 +21,8 @@ import (
 func (p *program) chaos() *cobra.Command {
 	o := chaos.Options{Log: p.errs}
 	cmd := p.benchmark(&cobra.Command{
-		Use: "chaos", Short: "Kill workers, Postgres and Temporal under distillations, then count what was lost, doubled or paid twice",
+		Use: "chaos", Short: "Kill workers, Postgres and Temporal under distillations, then count what was lost, " +
+			"doubled or paid twice",
 		Example: "  cairn-bench chaos -n 40 --skills 8 --spread 10s",
 	}, func(ctx context.Context) error {
 		result, err := chaos.Run(ctx, o)
@@ -67,7 +68,8 @@ func (p *program) isolation() *cobra.Command {
 	o := isolation.Options{Log: p.errs}
 	limit := 10 * time.Minute
 	cmd := p.benchmark(&cobra.Command{
-		Use: "isolation", Short: "Have many workspaces use one Cairn at once through all of its doors, and compare every answer with a model in memory",
+		Use: "isolation", Short: "Have many workspaces use one Cairn at once through all of its doors, and compare " +
+			"every answer with a model in memory",
 		Example: "  cairn-bench isolation --workspaces 5 -n 200",
 	}, func(ctx context.Context) error {
 		h, done, err := lab.OpenDatabase(ctx, lab.Options{}, p.errs) // the rows that are counted are all that there are
@@ -96,7 +98,8 @@ func (p *program) clients() *cobra.Command {
 	var program, report string
 	limit := 15 * time.Minute
 	cmd := p.benchmark(&cobra.Command{
-		Use: "clients", Short: "Install programs of others that speak to Cairn and run every call of theirs against its gateway (needs npm)",
+		Use: "clients", Short: "Install programs of others that speak to Cairn and run every call of theirs against " +
+			"its gateway (needs npm)",
 		Example: "  cairn-bench clients --report mcp-conformance.md",
 	}, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, limit)

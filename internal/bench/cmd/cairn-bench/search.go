@@ -53,7 +53,8 @@ func (p *program) runSearch(ctx context.Context, sizes []int, seed uint64) error
 			return err
 		}
 		if rows = append(rows, row); row.RatioP50 > searchGoal {
-			slow = append(slow, fmt.Errorf("%d skills: %.2f times the bare SQL, goal %.1f", n, row.RatioP50, searchGoal))
+			slow = append(slow, fmt.Errorf("%d skills: %.2f times the bare SQL, goal %.1f", n, row.RatioP50,
+				searchGoal))
 		}
 	}
 	shown := p.measured(rows, func(w io.Writer) error { return printSearches(w, rows) })
@@ -64,7 +65,8 @@ func printSearches(w io.Writer, rows []searchbench.Row) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "skills\tours p50\tbare p50\tratio\tours p99\tbare p99\tratio\town skill first")
 	for _, r := range rows {
-		fmt.Fprintf(tw, "%d\t%.2f ms\t%.2f ms\t%.2f\t%.2f ms\t%.2f ms\t%.2f\t%.3f\n", r.Skills, r.OursP50, r.BareP50, r.RatioP50, r.OursP99, r.BareP99, r.RatioP99, r.FoundOwn)
+		fmt.Fprintf(tw, "%d\t%.2f ms\t%.2f ms\t%.2f\t%.2f ms\t%.2f ms\t%.2f\t%.3f\n", r.Skills, r.OursP50, r.BareP50,
+			r.RatioP50, r.OursP99, r.BareP99, r.RatioP99, r.FoundOwn)
 	}
 	return tw.Flush()
 }

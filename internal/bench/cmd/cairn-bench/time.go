@@ -22,8 +22,10 @@ func (p *program) distill() *cobra.Command {
 	o := distillbench.Options{Log: p.errs}
 	cmd := p.benchmark(&cobra.Command{
 		Use: "distill", Short: "Measure what distillations cost beside their model calls and a bare workflow",
-		Long: "Distil with a scripted model on a Temporal server that keeps its state in memory, then on one that keeps it in a file: how long one\n" +
-			"takes beside its longest chain of model calls, and how many a second many at once come to beside bare workflows.",
+		Long: "Distil with a scripted model on a Temporal server that keeps its state in memory, then on one that " +
+			"keeps it in a file: how long one\n" +
+			"takes beside its longest chain of model calls, and how many a second many at once come to beside bare " +
+			"workflows.",
 		Example: "  cairn-bench distill --servers memory --runs 5 --load 64 --at-once 16",
 	}, func(ctx context.Context) error {
 		all, err := distillbench.Run(ctx, o)
@@ -42,7 +44,8 @@ func (p *program) distill() *cobra.Command {
 	flags.IntVar(&o.Load, "load", 256, "distillations of the throughput measurement")
 	flags.IntVar(&o.AtOnce, "at-once", 64, "of these at once")
 	flags.IntVar(&o.Workspaces, "workspaces", 64, "that they are spread over")
-	flags.StringSliceVar(&o.Servers, "servers", []string{distillbench.InMemory, distillbench.InFile}, "kinds of Temporal server, by where it keeps its state")
+	flags.StringSliceVar(&o.Servers, "servers", []string{distillbench.InMemory, distillbench.InFile},
+		"kinds of Temporal server, by where it keeps its state")
 	return cmd
 }
 
@@ -52,7 +55,8 @@ func (p *program) turns() *cobra.Command {
 	var atOnce int
 	cmd := p.benchmark(&cobra.Command{
 		Use: "turns", Short: "Measure what turns of 1, 2 and 4 model calls cost beside a bare workflow",
-		Long: "Have 1, 16 and 64 conversations at once with a scripted model, and set a turn's time without the model's beside a bare workflow's.\n" +
+		Long: "Have 1, 16 and 64 conversations at once with a scripted model, and set a turn's time without the " +
+			"model's beside a bare workflow's.\n" +
 			"It fails when a goal is missed, and when it could not measure all.",
 		Example: "  cairn-bench turns --tiny\n  cairn-bench turns --at-once 16 --reply 100ms -o json",
 	}, func(ctx context.Context) error {
@@ -64,7 +68,8 @@ func (p *program) turns() *cobra.Command {
 			o.Only(atOnce)
 		}
 		if len(o.Loads) == 0 {
-			return cli.UsageError(fmt.Errorf("--at-once %d is none of the loads: 1, 16 or 64, with --tiny 1 or 4", atOnce))
+			return cli.UsageError(fmt.Errorf("--at-once %d is none of the loads: 1, 16 or 64, with --tiny 1 or 4",
+				atOnce))
 		}
 		o.Log = p.errs
 		result, err := turnbench.Run(ctx, o)
@@ -89,13 +94,16 @@ func (p *program) turns() *cobra.Command {
 func (p *program) sweep() *cobra.Command {
 	o := sweepbench.Full()
 	cmd := p.benchmark(&cobra.Command{
-		Use: "sweep", Short: "Sweep over workspaces that are due at once, beside bare starts, while the worker is killed",
-		Long: "Have the daily reflection of many workspaces due at the same time and sweep over them twice, undisturbed and while the worker is\n" +
+		Use: "sweep", Short: "Sweep over workspaces that are due at once, beside bare starts, while the worker is " +
+			"killed",
+		Long: "Have the daily reflection of many workspaces due at the same time and sweep over them twice, " +
+			"undisturbed and while the worker is\n" +
 			"killed: how fast it is beside bare starts, and whether one was missed or started twice.",
 		Example: "  cairn-bench sweep --workspaces 1000 --talking 50 --kills 1",
 	}, func(ctx context.Context) error {
 		if o.Talking < 1 || o.Workspaces < o.Talking || o.Kills < 0 {
-			return cli.UsageError(errors.New("give at least as many --workspaces as --talking, 1 or more, and --kills of 0 or more"))
+			return cli.UsageError(errors.New("give at least as many --workspaces as --talking, 1 or more, and " +
+				"--kills of 0 or more"))
 		}
 		o.Log = p.errs
 		result, err := sweepbench.Run(ctx, o)

@@ -52,13 +52,18 @@ func Apply(bank memoryskill.Bank, p Proposal, rules Rules) (Round, []Problem) {
 	case p.Action == NoChange && len(p.Changes) == 0:
 		return Round{Bank: bank}, nil
 	case p.Action == NoChange:
-		a.problem(-1, fault.Newf(fault.InvalidArgument, "the proposal says no_change and has %d changes", len(p.Changes)))
+		a.problem(-1, fault.Newf(fault.InvalidArgument, "the proposal says no_change and has %d changes",
+			len(p.Changes)))
 	case p.Action != ApplyChanges:
-		a.problem(-1, fault.New(fault.InvalidArgument, fmt.Sprintf("unknown action %q of a proposal", p.Action), "use apply_changes or no_change"))
+		a.problem(-1, fault.New(fault.InvalidArgument, fmt.Sprintf("unknown action %q of a proposal", p.Action),
+			"use apply_changes or no_change"))
 	case len(p.Changes) == 0:
-		a.problem(-1, fault.New(fault.InvalidArgument, "the proposal has nothing to apply", "send changes, or the action no_change"))
+		a.problem(-1, fault.New(fault.InvalidArgument, "the proposal has nothing to apply",
+			"send changes, or the action no_change"))
 	case len(p.Changes) > a.rules.Edits:
-		a.problem(-1, fault.New(fault.InvalidArgument, fmt.Sprintf("the proposal has %d changes; %d are allowed", len(p.Changes), a.rules.Edits), "keep the most useful ones"))
+		a.problem(-1, fault.New(fault.InvalidArgument,
+			fmt.Sprintf("the proposal has %d changes; %d are allowed", len(p.Changes), a.rules.Edits),
+			"keep the most useful ones"))
 	}
 	for i, c := range p.Changes {
 		if err := a.change(c); err != nil {
@@ -103,16 +108,19 @@ func (a *applying) change(c Change) error {
 		}
 		s = c.Changes.of(current.Skill).Normalised()
 	default:
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("a change with action %q and other parts than it needs", c.Action),
+		return fault.New(fault.InvalidArgument,
+			fmt.Sprintf("a change with action %q and other parts than it needs", c.Action),
 			"add_new has skill; refine_existing has name and changes")
 	}
 	if a.edited[s.Name] {
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("skill %q is changed twice", s.Name), "join both changes into one")
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("skill %q is changed twice", s.Name),
+			"join both changes into one")
 	}
 	a.edited[s.Name] = true
 	if warnings := memoryskill.Lint(s); len(warnings) > 0 {
 		w := warnings[0]
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("skill %q, %s: %s", s.Name, w.Field, w.Message), "reword it, or propose a skill of the other action")
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("skill %q, %s: %s", s.Name, w.Field, w.Message),
+			"reword it, or propose a skill of the other action")
 	}
 	if c.Action == RefineExisting {
 		return a.replace(a.bank.Refine(s, memoryskill.Designer, a.rules.Origin))
@@ -122,7 +130,9 @@ func (a *applying) change(c Change) error {
 
 func (a *applying) add(s memoryskill.Skill) error {
 	if s.Action != memoryskill.Insert && s.Action != memoryskill.Update {
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("a new skill is for insert or update, not for %q", s.Action), "the primitives delete and noop are enough")
+		return fault.New(fault.InvalidArgument,
+			fmt.Sprintf("a new skill is for insert or update, not for %q", s.Action),
+			"the primitives delete and noop are enough")
 	}
 	if vector, there := a.rules.Added[s.Name]; there {
 		if err := memoryskill.CheckDistinct(a.bank, s, vector, a.rules.Vectors); err != nil {

@@ -11,17 +11,28 @@ const correctionRunes = 400
 // How people say that an answer was wrong. What follows is what would have been
 // right, when they say it.
 var (
-	wrongAnswer = regexp.MustCompile(`(?i)^(?:(?:no|nope|actually|sorry|hmm|wait|well)\b[\s,.!:;–—-]*)*(?:(?:that|this|it|your answer|the answer)(?:['’]s| is| was)(?: still| just| all)? (?:not (?:right|true|correct|quite right|what i (?:said|meant))|wrong|incorrect|mistaken|false)|(?:that|this|it) (?:isn|wasn)['’]t (?:right|true|correct|what i (?:said|meant))|you(?:['’]re| are| were) (?:wrong|mistaken)|you got (?:that|it) wrong|wrong|incorrect)\b`)
-	denied      = regexp.MustCompile(`(?i)^(?:no|nope|not quite|actually|correction|actually no|no wait)\s*[,.!:;–—-]+\s*`)
-	stated      = regexp.MustCompile(`(?i)^(?:it|that|this|he|she|they|we|i|my|his|her|their|our|the|not|in|on|at)\b`)
-	equated     = regexp.MustCompile(`(?i)^(?:it['’]s|it is|it was|it should be|i (?:said|meant)|not)\b`)
-	content     = regexp.MustCompile(`(?i)^(?:(?:it|that|this)(?:['’]s| is| was)|(?:it )?should (?:be|have been)|i (?:said|meant)|the (?:right|correct) (?:answer|one) (?:is|was))\s+(?:actually\s+|really\s+)?`)
-	instead     = regexp.MustCompile(`(?i)^not\s+[^,.;]{1,60}?(?:,\s*(?:but\s+)?|\s+but\s+|;\s*)(?:it['’]s\s+)?`)
-	rather      = regexp.MustCompile(`(?i),?\s+(?:not|rather than|instead of)\s+.*$`)
-	polite      = regexp.MustCompile(`(?i)^(?:(?:it|that|this)(?:['’]s| is| was)|i(?:['’]m| am))\s+(?:just\s+|all\s+|perfectly\s+|totally\s+|really\s+|so\s+)*(?:ok(?:ay)?|fine|good|great|all|it|enough|right|correct|alright|not necessary|not needed|up to you|perfect|done|sorry)\b|^(?:i|we) (?:don['’]t|do not|won['’]t|can['’]t|think|guess|need|want|will|would|['’]ll)\b|^(?:not (?:now|today|yet|really|necessary|needed|at all|sure))\b`)
+	wrongAnswer = regexp.MustCompile(`(?i)^(?:(?:no|nope|actually|sorry|hmm|wait|well)\b[\s,.!:;–—-]*)*(?:(?:that|` +
+		`this|it|your answer|the answer)(?:['’]s| is| was)(?: still| just| all)? (?:not (?:right|true|correct|quite ` +
+		`right|what i (?:said|meant))|wrong|incorrect|mistaken|false)|(?:that|this|it) (?:isn|wasn)['’]t ` +
+		`(?:right|true|correct|what i (?:said|meant))|you(?:['’]re| are| were) (?:wrong|mistaken)|you got ` +
+		`(?:that|it) wrong|wrong|incorrect)\b`)
+	denied = regexp.MustCompile(`(?i)^(?:no|nope|not quite|actually|correction|actually no|no ` +
+		`wait)\s*[,.!:;–—-]+\s*`)
+	stated  = regexp.MustCompile(`(?i)^(?:it|that|this|he|she|they|we|i|my|his|her|their|our|the|not|in|on|at)\b`)
+	equated = regexp.MustCompile(`(?i)^(?:it['’]s|it is|it was|it should be|i (?:said|meant)|not)\b`)
+	content = regexp.MustCompile(`(?i)^(?:(?:it|that|this)(?:['’]s| is| was)|(?:it )?should (?:be|have been)|i ` +
+		`(?:said|meant)|the (?:right|correct) (?:answer|one) (?:is|was))\s+(?:actually\s+|really\s+)?`)
+	instead = regexp.MustCompile(`(?i)^not\s+[^,.;]{1,60}?(?:,\s*(?:but\s+)?|\s+but\s+|;\s*)(?:it['’]s\s+)?`)
+	rather  = regexp.MustCompile(`(?i),?\s+(?:not|rather than|instead of)\s+.*$`)
+	polite  = regexp.MustCompile(`(?i)^(?:(?:it|that|this)(?:['’]s| is| was)|i(?:['’]m| ` +
+		`am))\s+(?:just\s+|all\s+|perfectly\s+|totally\s+|really\s+|so\s+)*(?:ok(?:ay)?|fine|good|great|all|it|` +
+		`enough|right|correct|alright|not necessary|not needed|up to you|perfect|done|sorry)\b|^(?:i|we) ` +
+		`(?:don['’]t|do not|won['’]t|can['’]t|think|guess|need|want|will|would|['’]ll)\b|^(?:not ` +
+		`(?:now|today|yet|really|necessary|needed|at all|sure))\b`)
 
 	wrongChinese = regexp.MustCompile(`^(?:不对|这不对|那不对|不正确|错了|错啦|不是这样|你?(?:记|说|搞|弄|答|理解)错了|回答错了|答案不对)[啊呀哦吧的了]*`)
-	notChinese   = regexp.MustCompile(`^(?:不|不是|不是的|其实)[，,。！!、\s]+(?:应该是|其实是|而是|是)|^不是[^，,。；]{1,30}[，,；]?\s*(?:应该是|其实是|而是|是)|^(?:其实|应该)(?:应该)?是`)
+	notChinese   = regexp.MustCompile(`^(?:不|不是|不是的|其实)[，,。！!、\s]+(?:应该是|其实是|而是|是)|^不是[^，,。；]{1,30}[，,；]?\s*(?:应该是|` +
+		`其实是|而是|是)|^(?:其实|应该)(?:应该)?是`)
 	isChinese    = regexp.MustCompile(`(?:应该是|其实是|而是|是)`)
 	laterChinese = regexp.MustCompile(`[，,]?\s*(?:不是|而不是|并非).*$`)
 	sentenceStop = regexp.MustCompile(`[.!?;](?:\s|$)|[。！？；\n]`)

@@ -16,7 +16,9 @@ func Describe(changes []memoryskill.Difference) string {
 		if d.Kind == memoryskill.Refined {
 			before := slices.Concat(d.Before.Skill.WhenToUse, d.Before.Skill.HowToApply, d.Before.Skill.Constraints)
 			after := slices.Concat(d.After.Skill.WhenToUse, d.After.Skill.HowToApply, d.After.Skill.Constraints)
-			if news := slices.DeleteFunc(after, func(line string) bool { return slices.Contains(before, line) }); len(news) > 0 {
+			if news := slices.DeleteFunc(after, func(line string) bool {
+				return slices.Contains(before, line)
+			}); len(news) > 0 {
 				part += " (" + strings.Join(news, "; ") + ")"
 			}
 		}

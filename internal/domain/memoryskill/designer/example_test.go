@@ -10,7 +10,9 @@ import (
 func ExampleApply() {
 	bank, _ := memoryskill.SeedBank(memoryskill.DefaultCapacity, true)
 	proposal, _ := designer.Decode([]byte(`{"action": "apply_changes", "summary": "dates get lost", "changes": [
-		{"action": "refine_existing", "name": "insert", "changes": {"purpose": "Store facts that are missing, with their dates."}},
+		{"action": "refine_existing", "name": "insert", "changes": {"purpose": "Store facts that are missing, with ` +
+		`their ` +
+		`dates."}},
 		{"action": "refine_existing", "name": "delete", "changes": {"purpose": "Read {span} first."}}]}`))
 
 	round, problems := designer.Apply(bank, proposal, designer.Rules{Origin: "round 7"})

@@ -65,7 +65,8 @@ func Mine(cases []Case, vectors map[string][]float64, m Mining) ([]Representativ
 
 // prepare keeps of each question the case that failed most often, ascending by
 // key.
-func prepare(cases []Case, vectors map[string][]float64, d memoryskill.Difficulty) (all []Representative, points [][]float64, err error) {
+func prepare(cases []Case, vectors map[string][]float64, d memoryskill.Difficulty) (all []Representative,
+	points [][]float64, err error) {
 	byQuestion := map[string]Case{}
 	sorted := slices.SortedFunc(slices.Values(cases), byKey)
 	for _, c := range sorted {

@@ -73,12 +73,14 @@ func TestMineTakesTheHardestOfEachCluster(t *testing.T) {
 		ids = append(ids, r.QueryID)
 	}
 	// Three of each of four clusters, one of the fifth, then the hardest left.
-	want := []string{"q35", "q30", "q25", "q36", "q31", "q26", "q37", "q32", "q27", "q38", "q33", "q28", "q04", "q23", "q22"}
+	want := []string{"q35", "q30", "q25", "q36", "q31", "q26", "q37", "q32", "q27", "q38", "q33", "q28", "q04", "q23",
+		"q22"}
 	if !slices.Equal(ids, want) {
 		t.Errorf("%v, want %v", ids, want)
 	}
 	slices.Reverse(cases)
-	if again, err := designer.Mine(cases, vectors, designer.DefaultMining()); err != nil || !reflect.DeepEqual(again, got) {
+	if again, err := designer.Mine(cases, vectors, designer.DefaultMining()); err != nil ||
+		!reflect.DeepEqual(again, got) {
 		t.Errorf("the order of the cases matters: %v", err)
 	}
 	adaptive := designer.DefaultMining()
@@ -91,7 +93,8 @@ func TestMineTakesTheHardestOfEachCluster(t *testing.T) {
 func TestMineTakesAQuestionOnce(t *testing.T) {
 	t.Parallel()
 	cases := []designer.Case{
-		{QueryID: "a", Question: "Where is  Ann?", Failures: 1}, {QueryID: "b", Question: "where is ann?", Failures: 3}, {QueryID: "c", Question: "Who?", Failures: 1},
+		{QueryID: "a", Question: "Where is  Ann?", Failures: 1}, {QueryID: "b", Question: "where is ann?", Failures: 3},
+		{QueryID: "c", Question: "Who?", Failures: 1},
 	}
 	vectors := map[string][]float64{"a": {0}, "b": {0}, "c": {1}}
 	got, err := designer.Mine(cases, vectors, designer.DefaultMining())
@@ -119,17 +122,21 @@ func TestLabelTellsWhichStepLostTheAnswer(t *testing.T) {
 		view      designer.View
 		want      designer.Mechanism
 	}{
-		{"in view", []string{other, memory}, designer.View{Bank: []string{memory}, Trace: []string{said}}, designer.Quality},
-		{"not found", []string{other}, designer.View{Bank: []string{other, memory}, Trace: []string{said}}, designer.Retrieval},
+		{"in view", []string{other, memory}, designer.View{Bank: []string{memory}, Trace: []string{said}},
+			designer.Quality},
+		{"not found", []string{other}, designer.View{Bank: []string{other, memory}, Trace: []string{said}},
+			designer.Retrieval},
 		{"not stored", []string{other}, designer.View{Bank: []string{other}, Trace: []string{said}}, designer.Storage},
-		{"never said", []string{other}, designer.View{Bank: []string{other}, Trace: []string{other}}, designer.Unanswerable},
+		{"never said", []string{other}, designer.View{Bank: []string{other}, Trace: []string{other}},
+			designer.Unanswerable},
 	} {
 		c.Retrieved = s.retrieved
 		if got := designer.Label(c, s.view); got != s.want {
 			t.Errorf("%s: %s, want %s", s.name, got, s.want)
 		}
 	}
-	parts := designer.Case{Gold: []string{"pottery, camping"}, Retrieved: []string{"She likes pottery", "They went camping"}}
+	parts := designer.Case{Gold: []string{"pottery, camping"},
+		Retrieved: []string{"She likes pottery", "They went camping"}}
 	if got := designer.Label(parts, designer.View{}); got != designer.Quality {
 		t.Errorf("an answer in two memories: %s", got)
 	}

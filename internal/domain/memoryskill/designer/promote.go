@@ -33,7 +33,8 @@ type Comparison struct {
 func (g Gate) Compare(candidate, incumbent []float64) (Comparison, error) {
 	n := len(candidate)
 	if n == 0 || n != len(incumbent) {
-		return Comparison{}, fault.Newf(fault.InvalidArgument, "a paired comparison of %d and %d scores", n, len(incumbent))
+		return Comparison{}, fault.Newf(fault.InvalidArgument, "a paired comparison of %d and %d scores", n,
+			len(incumbent))
 	}
 	if err := g.check(); err != nil {
 		return Comparison{}, err
@@ -73,7 +74,8 @@ func CanaryGate() Gate { return Gate{Margin: 0.1, Confidence: 0.9, Resamples: 10
 // lower bound of the difference of means is above −Margin. Traces counts its scores.
 func (g Gate) CompareArms(candidate, incumbent []float64) (Comparison, error) {
 	if len(candidate) == 0 || len(incumbent) == 0 {
-		return Comparison{}, fault.Newf(fault.InvalidArgument, "a comparison of %d and %d scores", len(candidate), len(incumbent))
+		return Comparison{}, fault.Newf(fault.InvalidArgument, "a comparison of %d and %d scores", len(candidate),
+			len(incumbent))
 	}
 	if err := g.check(); err != nil {
 		return Comparison{}, err
@@ -90,7 +92,8 @@ func (g Gate) CompareArms(candidate, incumbent []float64) (Comparison, error) {
 		means[i] = again(candidate) - again(incumbent)
 	}
 	slices.Sort(means)
-	c := Comparison{Mean: mean(candidate) - mean(incumbent), Lower: means[int((1-g.Confidence)*float64(g.Resamples))], Traces: len(candidate)}
+	c := Comparison{Mean: mean(candidate) - mean(incumbent), Lower: means[int((1-g.Confidence)*float64(g.Resamples))],
+		Traces: len(candidate)}
 	c.Promote = c.Lower > -g.Margin
 	return c, nil
 }

@@ -72,7 +72,8 @@ func Decode(reply []byte) (Proposal, error) {
 	var p Proposal
 	decoder := json.NewDecoder(bytes.NewReader(reply))
 	decoder.DisallowUnknownFields()
-	const hint = "answer with one JSON object of action, summary and changes; a refinement changes title, description, purpose, when_to_use, how_to_apply and constraints"
+	const hint = "answer with one JSON object of action, summary and changes; a refinement changes title, " +
+		"description, purpose, when_to_use, how_to_apply and constraints"
 	if err := decoder.Decode(&p); err != nil {
 		return Proposal{}, fault.Wrap(err, fault.ModelInvalid, "the proposal cannot be read", hint)
 	}

@@ -62,7 +62,8 @@ func TestARunGoesBackToItsBestAndEndsOnIt(t *testing.T) {
 	}
 	p = p.Evolved("round1", []string{"q2", "q3"})
 	end(2, 0.4) // not strictly better
-	if v.Improved || v.Stop || v.Restore != snapshot(1) || !slices.Equal(v.Cases, []string{"q2", "q3"}) || !slices.Equal(p.Failed, []string{"round1"}) {
+	if v.Improved || v.Stop || v.Restore != snapshot(1) || !slices.Equal(v.Cases, []string{"q2", "q3"}) ||
+		!slices.Equal(p.Failed, []string{"round1"}) {
 		t.Fatalf("%+v %+v", v, p)
 	}
 	p = p.Evolved("round2", []string{"other"})
@@ -83,7 +84,8 @@ func TestARunEndsAfterItsLastEvolution(t *testing.T) {
 	if v.Stop {
 		t.Fatal("stopped before any evolution")
 	}
-	if _, v = p.Evolved("round0", nil).Close(designer.Stage{Snapshot: snapshot(1), Score: 0.5}, limits); !v.Stop || v.Restore != snapshot(0) {
+	if _, v = p.Evolved("round0", nil).Close(designer.Stage{Snapshot: snapshot(1), Score: 0.5}, limits); !v.Stop ||
+		v.Restore != snapshot(0) {
 		t.Errorf("%+v", v)
 	}
 }
@@ -92,7 +94,8 @@ func TestGatePromotesOnlyWhatIsBetter(t *testing.T) {
 	t.Parallel()
 	gate := designer.DefaultGate()
 	stream := keyedrand.Key{Purpose: "gate"}.Stream()
-	incumbent, better, noisy, worse := make([]float64, 40), make([]float64, 40), make([]float64, 40), make([]float64, 40)
+	incumbent, better, noisy, worse := make([]float64, 40), make([]float64, 40), make([]float64, 40),
+		make([]float64, 40)
 	for i := range incumbent {
 		incumbent[i] = stream.Float64()
 		better[i] = incumbent[i] + .1 + .05*stream.Normal()

@@ -11,11 +11,13 @@ import (
 // backticks, and with a separator behind it. Everything else is content, whatever
 // words it has.
 var (
-	keywordLine = regexp.MustCompile("(?i)^[\\s>]*(?:[-*•+]\\s+|\\d+[.)]\\s+)?[*_`]*(action|memory[ _]item|memory[ _]ind(?:ex|ices)|updated[ _]memory)[*_`]*\\s*[:=-][*_`]*\\s*(.*)$")
-	bareAction  = regexp.MustCompile("(?i)^[\\s>]*(?:[-*•+]\\s+)?[*_`]*(insert|update|delete|noop|skip)[*_`]*\\s*[.]?$")
-	heading     = regexp.MustCompile("(?i)^[\\s#>*_`]*(?:insert|update|delete|noop|skip)\\s+(?:block|action)s?[*_`]*\\s*:?[*_`]*\\s*$")
-	fenceLine   = regexp.MustCompile("^\\s*(?:```|~~~)\\w*\\s*$")
-	itemMark    = regexp.MustCompile(`^\s*(?:[-*•+]|\d+[.)])\s+`)
+	keywordLine = regexp.MustCompile("(?i)^[\\s>]*(?:[-*•+]\\s+|\\d+[.)]\\s+)?[*_`]*(action|memory[ _]item|memory[ " +
+		"_]ind(?:ex|ices)|updated[ _]memory)[*_`]*\\s*[:=-][*_`]*\\s*(.*)$")
+	bareAction = regexp.MustCompile("(?i)^[\\s>]*(?:[-*•+]\\s+)?[*_`]*(insert|update|delete|noop|skip)[*_`]*\\s*[.]?$")
+	heading    = regexp.MustCompile("(?i)^[\\s#>*_`]*(?:insert|update|delete|noop|skip)\\s+(?:block|" +
+		"action)s?[*_`]*\\s*:?[*_`]*\\s*$")
+	fenceLine = regexp.MustCompile("^\\s*(?:```|~~~)\\w*\\s*$")
+	itemMark  = regexp.MustCompile(`^\s*(?:[-*•+]|\d+[.)])\s+`)
 	// An index is a whole number of its own: of -1 and 1.5 there is no memory.
 	numbers = regexp.MustCompile(`[-+]?\d+(?:\.\d+)*`)
 )
@@ -74,7 +76,8 @@ func fromBlocks(text string) (out []Action, broken bool) {
 			last := len(current.items) - 1
 			current.items[last] += "\n" + line
 		default:
-			if text := strings.TrimSpace(itemMark.ReplaceAllString(line, "")); text != "" && itemMark.MatchString(line) {
+			if text := strings.TrimSpace(itemMark.ReplaceAllString(line, "")); text != "" &&
+				itemMark.MatchString(line) {
 				current.loose = append(current.loose, text)
 			}
 		}

@@ -109,8 +109,9 @@ func action(m map[string]any) Action {
 		}
 		return ""
 	}
-	a := Action{Type: memoryskill.ParseAction(text("type", "action")), Target: handle(text("target", "memory_index")), Content: text("content", "memory_item", "updated_memory"),
-		About: text("about"), Kind: text("memory_type"), Skill: text("skill")}
+	a := Action{Type: memoryskill.ParseAction(text("type", "action")), Target: handle(text("target", "memory_index")),
+		Content: text("content", "memory_item", "updated_memory"),
+		About:   text("about"), Kind: text("memory_type"), Skill: text("skill")}
 	if a.Type == "" {
 		a.Type = memoryskill.Action(text("type", "action"))
 	}

@@ -47,11 +47,13 @@ const mostTokens = 1_000_000
 func (s Spanning) Check() error {
 	switch {
 	case s.Mode != "" && !slices.Contains(Modes, s.Mode):
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("sessions cannot be cut by %q", s.Mode), "use "+strings.Join(Modes[:len(Modes)-1], ", ")+" or "+Modes[len(Modes)-1])
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("sessions cannot be cut by %q", s.Mode),
+			"use "+strings.Join(Modes[:len(Modes)-1], ", ")+" or "+Modes[len(Modes)-1])
 	case s.fixed() && (s.Tokens < 1 || s.Tokens > mostTokens):
 		return fault.Newf(fault.InvalidArgument, "a span has %d tokens; it has 1 to %d", s.Tokens, mostTokens)
 	case s.Overlap < 0 || s.Pause < 0:
-		return fault.Newf(fault.InvalidArgument, "spans share %d tokens and sessions end at a pause of %s; both are 0 or more", s.Overlap, s.Pause)
+		return fault.Newf(fault.InvalidArgument,
+			"spans share %d tokens and sessions end at a pause of %s; both are 0 or more", s.Overlap, s.Pause)
 	}
 	return nil
 }

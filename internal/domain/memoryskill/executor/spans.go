@@ -177,7 +177,8 @@ type piece struct {
 func words(text string) (out []string) {
 	start, blank := 0, false
 	for i, r := range text {
-		space, wide := unicode.IsSpace(r), unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
+		space, wide := unicode.IsSpace(r), unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana,
+			unicode.Hangul)
 		if i > start && (blank && !space || wide) {
 			out = append(out, text[start:i])
 			start = i

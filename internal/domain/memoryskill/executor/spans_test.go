@@ -16,7 +16,8 @@ import (
 
 func TestWindowsStartWhereTheyShould(t *testing.T) {
 	t.Parallel()
-	for n, want := range map[int][]int{512: {0}, 513: {0, 448}, 960: {0, 448}, 961: {0, 448, 896}, 2000: {0, 448, 896, 1344, 1792}} {
+	for n, want := range map[int][]int{512: {0}, 513: {0, 448}, 960: {0, 448}, 961: {0, 448, 896},
+		2000: {0, 448, 896, 1344, 1792}} {
 		var starts []int
 		windows := Windows(n, 512, 64)
 		for _, w := range windows {
@@ -35,9 +36,12 @@ func TestWindowsCoverWhatThereIs(t *testing.T) {
 		n, size, overlap int
 		want             []Window
 	}{
-		{512, 512, 64, []Window{{0, 512}}}, {513, 512, 64, []Window{{0, 512}, {448, 513}}}, {960, 512, 64, []Window{{0, 512}, {448, 960}}},
-		{961, 512, 64, []Window{{0, 512}, {448, 960}, {896, 961}}}, {2000, 512, 64, []Window{{0, 512}, {448, 960}, {896, 1408}, {1344, 1856}, {1792, 2000}}},
-		{0, 512, 64, []Window{{0, 0}}}, {3, 2, 9, []Window{{0, 2}, {1, 3}}}, {3, 2, -1, []Window{{0, 2}, {2, 3}}}, {3, 0, 0, []Window{{0, 1}, {1, 2}, {2, 3}}},
+		{512, 512, 64, []Window{{0, 512}}}, {513, 512, 64, []Window{{0, 512}, {448, 513}}},
+		{960, 512, 64, []Window{{0, 512}, {448, 960}}},
+		{961, 512, 64, []Window{{0, 512}, {448, 960}, {896, 961}}},
+		{2000, 512, 64, []Window{{0, 512}, {448, 960}, {896, 1408}, {1344, 1856}, {1792, 2000}}},
+		{0, 512, 64, []Window{{0, 0}}}, {3, 2, 9, []Window{{0, 2}, {1, 3}}}, {3, 2, -1, []Window{{0, 2}, {2, 3}}},
+		{3, 0, 0, []Window{{0, 1}, {1, 2}, {2, 3}}},
 	} {
 		if got := Windows(c.n, c.size, c.overlap); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%d tokens by %d with %d shared: %v, want %v", c.n, c.size, c.overlap, got, c.want)
@@ -52,7 +56,8 @@ func TestSpansNeverCrossAPause(t *testing.T) {
 	at := func(minutes int) time.Time {
 		return time.Date(2024, 3, 1, 9, 0, 0, 0, time.UTC).Add(time.Duration(minutes) * time.Minute)
 	}
-	said := []transcript.Message{{Seq: 0, Content: "One.", Time: at(0)}, {Seq: 1, Content: "Two.", Time: at(30)}, {Seq: 2, Content: "Three."}, {Seq: 3, Content: "Four.", Time: at(61)}, {Seq: 4, Content: "Five.", Time: at(62)}}
+	said := []transcript.Message{{Seq: 0, Content: "One.", Time: at(0)}, {Seq: 1, Content: "Two.", Time: at(30)},
+		{Seq: 2, Content: "Three."}, {Seq: 3, Content: "Four.", Time: at(61)}, {Seq: 4, Content: "Five.", Time: at(62)}}
 	of := func(how Spanning) (out []string) {
 		for i, s := range Spans(said, how) {
 			if s.Number != i {
@@ -77,7 +82,9 @@ func TestSpansNeverCrossAPause(t *testing.T) {
 func TestSpansLoseNoWord(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("extraordinary remembrance ", 300) + "我们下周二去北京开会"
-	said := []transcript.Message{{Seq: 4, Role: transcript.User, Name: "Ada", Content: "Hello there."}, {Seq: 5, Role: transcript.Assistant, Content: long}, {Seq: 6, Role: transcript.User, Name: "Ada", Content: "  "}}
+	said := []transcript.Message{{Seq: 4, Role: transcript.User, Name: "Ada", Content: "Hello there."},
+		{Seq: 5, Role: transcript.Assistant, Content: long},
+		{Seq: 6, Role: transcript.User, Name: "Ada", Content: "  "}}
 	spans := Spans(said, DefaultSpans())
 	if len(spans) < 3 || spans[0].FromSeq() != 4 || spans[0].ToSeq() != 5 || spans[len(spans)-1].FromSeq() != 5 {
 		t.Fatalf("%d spans, the first of %d–%d", len(spans), spans[0].FromSeq(), spans[0].ToSeq())
@@ -111,17 +118,27 @@ func TestEachModeCutsByItsOwnRule(t *testing.T) {
 	t.Parallel()
 	at := func(day, minute int) time.Time { return time.Date(2024, 3, day, 9, minute, 0, 0, time.UTC) }
 	said := []transcript.Message{
-		{Seq: 0, Name: "Ada", Content: "One.", Time: at(1, 0)}, {Seq: 1, Name: "Ben", Content: "Two.", Time: at(1, 1)}, {Seq: 2, Name: "Ada", Content: " \n", Time: at(1, 2)}, {Seq: 3, Name: "Ada", Content: "Three.", Time: at(1, 3)},
-		{Seq: 4, Name: "Ben", Content: "Four.\n \nFive.", Time: at(2, 0)}, {Seq: 5, Name: "Ada", Content: "Document 1: a\n\nb\nDocument 2: c", Time: at(2, 1)}, {Seq: 6, Name: "Ben", Content: "Six.", Time: at(2, 2)},
+		{Seq: 0, Name: "Ada", Content: "One.", Time: at(1, 0)}, {Seq: 1, Name: "Ben", Content: "Two.", Time: at(1, 1)},
+		{Seq: 2, Name: "Ada", Content: " \n", Time: at(1, 2)}, {Seq: 3, Name: "Ada", Content: "Three.", Time: at(1, 3)},
+		{Seq: 4, Name: "Ben", Content: "Four.\n \nFive.", Time: at(2, 0)},
+		{Seq: 5, Name: "Ada", Content: "Document 1: a\n\nb\nDocument 2: c", Time: at(2, 1)},
+		{Seq: 6, Name: "Ben", Content: "Six.", Time: at(2, 2)},
 	}
 	for mode, want := range map[string][]string{
-		Turn: {"Date: 2024-03-01|Ada: One.", "Date: 2024-03-01|Ben: Two.", "Date: 2024-03-01|Ada: Three.", "Date: 2024-03-02|Ben: Four.| |Five.", "Date: 2024-03-02|Ada: Document 1: a||b|Document 2: c", "Date: 2024-03-02|Ben: Six."},
-		TurnPair: {"Date: 2024-03-01|Conversation:|Ada: One.|Ben: Two.", "Date: 2024-03-01|Conversation:|Ada: Three.", "Date: 2024-03-02|Conversation:|Ben: Four.| |Five.|Ada: Document 1: a||b|Document 2: c",
+		Turn: {"Date: 2024-03-01|Ada: One.", "Date: 2024-03-01|Ben: Two.", "Date: 2024-03-01|Ada: Three.",
+			"Date: 2024-03-02|Ben: Four.| |Five.", "Date: 2024-03-02|Ada: Document 1: a||b|Document 2: c",
+			"Date: 2024-03-02|Ben: Six."},
+		TurnPair: {"Date: 2024-03-01|Conversation:|Ada: One.|Ben: Two.", "Date: 2024-03-01|Conversation:|Ada: Three.",
+			"Date: 2024-03-02|Conversation:|Ben: Four.| |Five.|Ada: Document 1: a||b|Document 2: c",
 			"Date: 2024-03-02|Conversation:|Ben: Six."},
-		FullSession: {"Date: 2024-03-01|Conversation:|Ada: One.|Ben: Two.|Ada: Three.", "Date: 2024-03-02|Conversation:|Ben: Four.| |Five.|Ada: Document 1: a||b|Document 2: c|Ben: Six."},
-		Paragraph: {"Date: 2024-03-01|Ada: One.", "Date: 2024-03-01|Ben: Two.", "Date: 2024-03-01|Ada: Three.", "Date: 2024-03-02|Ben: Four.", "Date: 2024-03-02|Ben: Five.", "Date: 2024-03-02|Ada: Document 1: a||b",
+		FullSession: {"Date: 2024-03-01|Conversation:|Ada: One.|Ben: Two.|Ada: Three.",
+			"Date: 2024-03-02|Conversation:|Ben: Four.| |Five.|Ada: Document 1: a||b|Document 2: c|Ben: Six."},
+		Paragraph: {"Date: 2024-03-01|Ada: One.", "Date: 2024-03-01|Ben: Two.", "Date: 2024-03-01|Ada: Three.",
+			"Date: 2024-03-02|Ben: Four.", "Date: 2024-03-02|Ben: Five.", "Date: 2024-03-02|Ada: Document 1: a||b",
 			"Date: 2024-03-02|Ada: Document 2: c", "Date: 2024-03-02|Ben: Six."},
-		FixedLength: {"Date: 2024-03-01|Conversation:|Ada: One.|Ben: Two.|Ada: Three.", "Date: 2024-03-02|Conversation:|Ben: Four.| |Five.", "Date: 2024-03-02|Conversation:|Ada: Document 1:", "Date: 2024-03-02|Conversation:|Ada: 1: a||b|Document",
+		FixedLength: {"Date: 2024-03-01|Conversation:|Ada: One.|Ben: Two.|Ada: Three.",
+			"Date: 2024-03-02|Conversation:|Ben: Four.| |Five.", "Date: 2024-03-02|Conversation:|Ada: Document 1:",
+			"Date: 2024-03-02|Conversation:|Ada: 1: a||b|Document",
 			"Date: 2024-03-02|Conversation:|Ada: Document 2: c", "Date: 2024-03-02|Conversation:|Ada: c|Ben: Six."},
 	} {
 		messages := said
@@ -141,7 +158,8 @@ func TestEachModeCutsByItsOwnRule(t *testing.T) {
 			t.Errorf("%s: %d spans, want %d", mode, len(spans), len(want))
 		}
 	}
-	if s := Spans([]transcript.Message{{Content: "Undated."}}, Spanning{Mode: Turn}); len(s) != 1 || s[0].Text() != "Undated." {
+	if s := Spans([]transcript.Message{{Content: "Undated."}}, Spanning{Mode: Turn}); len(s) != 1 ||
+		s[0].Text() != "Undated." {
 		t.Errorf("without a time: %+v", s)
 	}
 }
@@ -166,7 +184,8 @@ func TestWindowsCutBetweenWordsOnly(t *testing.T) {
 
 func TestAWayToCutThatDoesNotExistIsRefused(t *testing.T) {
 	t.Parallel()
-	for _, bad := range []Spanning{{Mode: "sentence", Tokens: 1}, {Mode: FixedLength}, {Tokens: -1}, {Mode: Turn, Overlap: -1}, {Mode: Turn, Pause: -1}, {Mode: FixedLength, Tokens: mostTokens + 1}} {
+	for _, bad := range []Spanning{{Mode: "sentence", Tokens: 1}, {Mode: FixedLength}, {Tokens: -1},
+		{Mode: Turn, Overlap: -1}, {Mode: Turn, Pause: -1}, {Mode: FixedLength, Tokens: mostTokens + 1}} {
 		if err := bad.Check(); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%+v: %v", bad, err)
 		}
@@ -181,7 +200,8 @@ func TestAWayToCutThatDoesNotExistIsRefused(t *testing.T) {
 	}
 	for _, name := range []string{memoryskill.TargetRecipe, memoryskill.PaperRecipe, memoryskill.CodeRecipe} {
 		r, err := memoryskill.NewRecipe(name)
-		if err != nil || !slices.Contains(Modes, r.Spans) || (r.Spans == FullSession) == (name == memoryskill.TargetRecipe) {
+		if err != nil || !slices.Contains(Modes, r.Spans) ||
+			(r.Spans == FullSession) == (name == memoryskill.TargetRecipe) {
 			t.Errorf("recipe %s cuts by %q, %v", name, r.Spans, err)
 		}
 	}
@@ -197,9 +217,11 @@ func TestPlansOfSeveralSpansAreMerged(t *testing.T) {
 	lost := of(memoryskill.Delete, "c", "")
 	lost.Outcome = OutOfRange
 	spans := [][]Resolved{
-		plan(of(memoryskill.Insert, "", "Tea at  four"), of(memoryskill.Update, "a", "old"), of(memoryskill.Update, "b", "first")),
+		plan(of(memoryskill.Insert, "", "Tea at  four"), of(memoryskill.Update, "a", "old"),
+			of(memoryskill.Update, "b", "first")),
 		plan(of(memoryskill.Insert, "", "tea at four"), of(memoryskill.Delete, "b", ""), lost),
-		plan(of(memoryskill.Update, "a", "new"), of(memoryskill.Delete, "b", ""), of(memoryskill.Update, "c", "kept"), of(memoryskill.Insert, "", "Coffee")),
+		plan(of(memoryskill.Update, "a", "new"), of(memoryskill.Delete, "b", ""), of(memoryskill.Update, "c", "kept"),
+			of(memoryskill.Insert, "", "Coffee")),
 	}
 	Merge(spans...)
 	want := [][]Outcome{{OK, Superseded, Superseded}, {Superseded, OK, OutOfRange}, {OK, Superseded, OK, OK}}

@@ -93,11 +93,14 @@ func (b *batch) add(s Shape, t int, step Step, rows map[string]int) error {
 	case len(step.State) != 2*s.Dim:
 		return fmt.Errorf("decision %q: state: %w", step.ID, wrongLength(len(step.State), 2*s.Dim))
 	case step.Greedy:
-		return fault.Newf(fault.InvalidArgument, "decision %q was greedy: only sampled ones can be learnt from", step.ID)
+		return fault.Newf(fault.InvalidArgument, "decision %q was greedy: only sampled ones can be learnt from",
+			step.ID)
 	case !ascending(step.Candidates):
-		return fault.Newf(fault.InvalidArgument, "decision %q: the candidates are not in ascending order, each once", step.ID)
+		return fault.Newf(fault.InvalidArgument, "decision %q: the candidates are not in ascending order, each once",
+			step.ID)
 	case notFinite(step.Reward, step.LogProb, step.Value, step.Bias, step.Weight) || step.Weight < 0:
-		return fault.Newf(fault.InvalidArgument, "decision %q has numbers that are not finite, or a negative weight", step.ID)
+		return fault.Newf(fault.InvalidArgument, "decision %q has numbers that are not finite, or a negative weight",
+			step.ID)
 	}
 	chosen, err := step.indices(step.Chosen)
 	if err != nil {

@@ -55,7 +55,8 @@ func encodeBlob(kind string, header any, vectors ...[]float64) []byte {
 func decodeBlob(kind string, blob []byte, header any) (numbers []float64, err error) {
 	const prefix = len(policyKind) + 8
 	damaged := func(why string) error {
-		return fault.New(fault.InvalidArgument, "the weights cannot be read: "+why, "export them again; the file is not what was written")
+		return fault.New(fault.InvalidArgument, "the weights cannot be read: "+why,
+			"export them again; the file is not what was written")
 	}
 	if len(blob) < prefix+sha256.Size || string(blob[:len(kind)]) != kind {
 		return nil, damaged("it is no such file")
@@ -107,11 +108,13 @@ func ParsePolicy(blob []byte) (Policy, error) {
 		return Policy{}, err
 	}
 	if want := p.shape.Weights(); len(numbers) != want {
-		return Policy{}, fault.Newf(fault.InvalidArgument, "the policy has %d weights, its shape needs %d", len(numbers), want)
+		return Policy{}, fault.Newf(fault.InvalidArgument, "the policy has %d weights, its shape needs %d",
+			len(numbers), want)
 	}
 	p.weights = numbers
 	if !bytes.Equal(p.Blob(), blob) { // or its Hash would name another file
-		return Policy{}, fault.Newf(fault.InvalidArgument, "the policy's header is not written as this program writes it")
+		return Policy{}, fault.Newf(fault.InvalidArgument,
+			"the policy's header is not written as this program writes it")
 	}
 	return p, nil
 }
@@ -135,7 +138,8 @@ func ParseAdam(blob []byte) (Adam, error) {
 	}
 	half := len(numbers) / 2
 	if len(numbers) != 2*half || header.Steps < 0 || (header.Steps == 0) != (half == 0) {
-		return Adam{}, fault.Newf(fault.InvalidArgument, "the optimiser's state has %d numbers after %d steps", len(numbers), header.Steps)
+		return Adam{}, fault.Newf(fault.InvalidArgument, "the optimiser's state has %d numbers after %d steps",
+			len(numbers), header.Steps)
 	}
 	a := Adam{steps: header.Steps}
 	if half > 0 {
@@ -147,7 +151,8 @@ func ParseAdam(blob []byte) (Adam, error) {
 		}
 	}
 	if !bytes.Equal(a.Blob(), blob) {
-		return Adam{}, fault.Newf(fault.InvalidArgument, "the optimiser's header is not written as this program writes it")
+		return Adam{}, fault.Newf(fault.InvalidArgument,
+			"the optimiser's header is not written as this program writes it")
 	}
 	return a, nil
 }

@@ -39,7 +39,8 @@ func (c Credit) Check() error {
 		}
 	case Terminal, Redistributed, Shaped:
 	default:
-		return fault.New(fault.InvalidArgument, "unknown credit \""+c.Name+"\"", "use provenance, terminal, redistributed or shaped")
+		return fault.New(fault.InvalidArgument, "unknown credit \""+c.Name+"\"",
+			"use provenance, terminal, redistributed or shaped")
 	}
 	return nil
 }
@@ -110,10 +111,12 @@ func (c Credit) Steps(episodes []Episode) ([]Step, error) {
 	var steps []Step
 	for _, e := range episodes {
 		if c.Name == Shaped && len(e.Effects) != len(e.Decisions) {
-			return nil, fault.Newf(fault.InvalidArgument, "an episode has %d decisions and tells the effects of %d", len(e.Decisions), len(e.Effects))
+			return nil, fault.Newf(fault.InvalidArgument, "an episode has %d decisions and tells the effects of %d",
+				len(e.Decisions), len(e.Effects))
 		}
 		if e.Room != nil && len(e.Room.Held) != len(e.Decisions) {
-			return nil, fault.Newf(fault.InvalidArgument, "an episode has %d decisions and tells of %d what they hold", len(e.Decisions), len(e.Room.Held))
+			return nil, fault.Newf(fault.InvalidArgument, "an episode has %d decisions and tells of %d what they hold",
+				len(e.Decisions), len(e.Room.Held))
 		}
 		var own []Step
 		if c.Name == Provenance {

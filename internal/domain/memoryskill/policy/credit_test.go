@@ -20,7 +20,8 @@ func TestProcessRewardsDoingWhatWasChosen(t *testing.T) {
 		want   float64
 	}{
 		{"all", Effect{Selected: []string{"insert", "update"}, Emitted: []string{"update", "insert", "insert"}}, .005},
-		{"one of three", Effect{Selected: []string{"insert", "update", "delete"}, Emitted: []string{"insert"}}, .001666667},
+		{"one of three", Effect{Selected: []string{"insert", "update", "delete"}, Emitted: []string{"insert"}},
+			.001666667},
 		{"another", Effect{Selected: []string{"delete"}, Emitted: []string{"insert"}}, -.005},
 		{"all failed", Effect{Selected: []string{"insert"}, Failed: true}, -.0025},
 		{"rightly idle", Effect{Selected: []string{"noop"}, Emitted: []string{"noop"}}, .001},
@@ -93,7 +94,8 @@ func TestWholeTraceCredits(t *testing.T) {
 	}{
 		{Terminal, []float64{0, 0, 0, .5, 0}},
 		{Redistributed, append(Redistribute(.5, 4), 0)},
-		{Shaped, []float64{Redistribute(.5, 4)[0], Redistribute(.5, 4)[1] - .0125, Redistribute(.5, 4)[2], Redistribute(.5, 4)[3], 0}},
+		{Shaped, []float64{Redistribute(.5, 4)[0], Redistribute(.5, 4)[1] - .0125, Redistribute(.5, 4)[2],
+			Redistribute(.5, 4)[3], 0}},
 	} {
 		steps, err := Credit{Name: c.name}.Steps([]Episode{shaped, failed})
 		if err != nil {
@@ -116,7 +118,8 @@ func TestALostDecisionHasNoCredit(t *testing.T) {
 	lost.Lost = []string{"c", "d"}
 	for name, want := range map[string][]float64{
 		Provenance: {.9*.5 + .1*.5, .9*.4 + .1*.5, 0, 0}, // c saw the evidence that was missed
-		Terminal:   {0, .5, 0, 0}, Redistributed: append(Redistribute(.5, 2), 0, 0), Shaped: append(Redistribute(.5, 2), 0, 0),
+		Terminal:   {0, .5, 0, 0}, Redistributed: append(Redistribute(.5, 2), 0, 0),
+		Shaped: append(Redistribute(.5, 2), 0, 0),
 	} {
 		steps, err := Credit{Name: name, Local: DefaultLocal}.Steps([]Episode{lost})
 		if err != nil {
@@ -139,7 +142,8 @@ func TestALostDecisionHasNoCredit(t *testing.T) {
 		t.Errorf("scores of decisions: %v", own)
 	}
 	lost.Lost = []string{"a", "b", "c", "d"}
-	if steps, err = (Credit{Name: Terminal}).Steps([]Episode{lost}); err != nil || steps[3].Credited || steps[3].Reward != 0 {
+	if steps, err = (Credit{Name: Terminal}).Steps([]Episode{lost}); err != nil || steps[3].Credited ||
+		steps[3].Reward != 0 {
 		t.Errorf("all lost: %+v %v", steps, err)
 	}
 }
@@ -171,12 +175,15 @@ func TestRoomCostsWhoTakesItUp(t *testing.T) {
 			t.Errorf("%s: credited %v, done %v", s.ID, s.Credited, s.Done)
 		}
 	}
-	saw := Episode{Decisions: []Decision{{ID: "a"}, {ID: "b"}}, Room: &Room{Held: []float64{0, 0}}, Queries: []Query{{Score: 1, Scored: true, Retrieved: []string{"a", "b"}, Evidence: []string{"b"}}}}
-	if steps, err = (Credit{Name: Provenance}).Steps([]Episode{saw}); err != nil || steps[0].Reward != 0 || steps[1].Reward != 2 {
+	saw := Episode{Decisions: []Decision{{ID: "a"}, {ID: "b"}}, Room: &Room{Held: []float64{0, 0}},
+		Queries: []Query{{Score: 1, Scored: true, Retrieved: []string{"a", "b"}, Evidence: []string{"b"}}}}
+	if steps, err = (Credit{Name: Provenance}).Steps([]Episode{saw}); err != nil || steps[0].Reward != 0 ||
+		steps[1].Reward != 2 {
 		t.Errorf("%v %+v: b saw the evidence, a was only met", err, steps)
 	}
 	saw.Queries[0].Score, saw.Queries[0].Taken = .25, []string{"a"}
-	if steps, err = (Credit{Name: Provenance}).Steps([]Episode{saw}); err != nil || steps[0].Reward != -1.5 || steps[1].Reward != .5 {
+	if steps, err = (Credit{Name: Provenance}).Steps([]Episode{saw}); err != nil || steps[0].Reward != -1.5 ||
+		steps[1].Reward != .5 {
 		t.Errorf("%v %+v: a took back what was asked about", err, steps)
 	}
 	saw.Room.Held = nil

@@ -47,7 +47,8 @@ func TestDecisionDoesNotDependOnTheOrderOfCandidates(t *testing.T) {
 			w.skills = slices.Clone(w.skills)
 			slices.Reverse(w.skills)
 		}
-		if !slices.Equal(decisions[0].Chosen, decisions[1].Chosen) || !slices.Equal(decisions[0].Logits, decisions[1].Logits) {
+		if !slices.Equal(decisions[0].Chosen, decisions[1].Chosen) ||
+			!slices.Equal(decisions[0].Logits, decisions[1].Logits) {
 			t.Errorf("%s: %+v and %+v", shape.Head, decisions[0], decisions[1])
 		}
 	}
@@ -100,7 +101,8 @@ func TestScorerRefusesWhatItWasNotTrainedFor(t *testing.T) {
 	if _, err := scorer.Decide([]float64{1, 0}, Choice{K: 1}); fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("a short state: %v", err)
 	}
-	if _, err := scorer.Decide([]float64{0, math.NaN(), 0, 0}, Choice{K: 1}); fault.CodeOf(err) != fault.InvalidArgument {
+	if _, err := scorer.Decide([]float64{0, math.NaN(), 0, 0}, Choice{K: 1}); fault.CodeOf(err) !=
+		fault.InvalidArgument {
 		t.Errorf("a state that is no number: %v", err)
 	}
 	if _, err := (Policy{}).Scorer([]Candidate{{ID: "a"}}); fault.CodeOf(err) != fault.InvalidArgument {
@@ -109,7 +111,8 @@ func TestScorerRefusesWhatItWasNotTrainedFor(t *testing.T) {
 	if _, err := scorer.Decide(make([]float64, 4), Choice{}); fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("no K: %v", err)
 	}
-	for name, shape := range map[string]Shape{"head": {Head: "mlp", Dim: 1, Hidden: 1}, "size": TowerShape(0, 4), "scale": {Head: Tower, Dim: 1, Hidden: 1}} {
+	for name, shape := range map[string]Shape{"head": {Head: "mlp", Dim: 1, Hidden: 1}, "size": TowerShape(0, 4),
+		"scale": {Head: Tower, Dim: 1, Hidden: 1}} {
 		if _, err := NewPolicy(shape, keyedrand.Key{}); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%s: %v", name, err)
 		}

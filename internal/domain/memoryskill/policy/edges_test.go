@@ -27,11 +27,13 @@ func TestAMaskedSkillIsAsIfItWereNotThere(t *testing.T) {
 	}
 	ids := []string{"a", "b", "c", "d", "e"}
 	for i := range 200 {
-		if got := SampleTopK(z, ids, 5, keyedrand.Key{Iteration: i}); len(got) != 3 || slices.Contains(got, 1) || slices.Contains(got, 3) {
+		if got := SampleTopK(z, ids, 5, keyedrand.Key{Iteration: i}); len(got) != 3 || slices.Contains(got, 1) ||
+			slices.Contains(got, 3) {
 			t.Fatalf("drawn %v", got)
 		}
 	}
-	for name, chosen := range map[string][]int{"masked": {1}, "masked after another": {0, 3}, "twice": {0, 0}, "below": {-1}, "beyond": {5}} {
+	for name, chosen := range map[string][]int{"masked": {1}, "masked after another": {0, 3}, "twice": {0, 0},
+		"below": {-1}, "beyond": {5}} {
 		if got := LogProb(z, chosen); !math.IsInf(got, -1) {
 			t.Errorf("%s: log π = %v", name, got)
 		}
@@ -155,7 +157,8 @@ func TestMemoriesAreWeighedAtTheLimitsOfTemperature(t *testing.T) {
 		temperature float64
 		want        []float64
 	}{
-		"zero": {0, []float64{1, 0, 2.5, 0}}, "below zero": {-3, []float64{1, 0, 2.5, 0}}, "tiny": {1e-300, []float64{1, 0, 2.5, 0}},
+		"zero": {0, []float64{1, 0, 2.5, 0}}, "below zero": {-3, []float64{1, 0, 2.5, 0}},
+		"tiny":    {1e-300, []float64{1, 0, 2.5, 0}},
 		"endless": {math.Inf(1), []float64{1, 0, 1.25, 1.25}},
 	} {
 		nearAll(t, name, StateBySimilarity(span, memories, c.temperature), c.want)
@@ -169,14 +172,19 @@ func TestRewardsOfNothingAreNothing(t *testing.T) {
 	if got := Redistribute(1, -2); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
-	if got := Process(Effect{Selected: []string{"insert"}, Emitted: []string{"insert"}}, 0); math.IsInf(got, 0) || math.IsNaN(got) {
+	if got := Process(Effect{Selected: []string{"insert"}, Emitted: []string{"insert"}}, 0); math.IsInf(got, 0) ||
+		math.IsNaN(got) {
 		t.Errorf("a trace without spans: %v", got)
 	}
 	if a, r := GAE(nil, nil, nil, .99, .95); len(a) != 0 || len(r) != 0 {
 		t.Errorf("%v %v", a, r)
 	}
 	p := DefaultPPO()
-	for name, spoil := range map[string]func(*PPO){"gamma": func(p *PPO) { p.Gamma = math.NaN() }, "lambda": func(p *PPO) { p.Lambda = math.NaN() }, "entropy": func(p *PPO) { p.EntropyCoef = math.Inf(1) }, "rate": func(p *PPO) { p.LearningRate = math.NaN() }} {
+	for name, spoil := range map[string]func(*PPO){"gamma": func(p *PPO) {
+		p.Gamma = math.NaN()
+	}, "lambda": func(p *PPO) { p.Lambda = math.NaN() }, "entropy": func(p *PPO) {
+		p.EntropyCoef = math.Inf(1)
+	}, "rate": func(p *PPO) { p.LearningRate = math.NaN() }} {
 		spoilt := p
 		spoil(&spoilt)
 		if spoilt.Check() == nil {

@@ -22,17 +22,20 @@ func ExampleUpdate() {
 		scorer, _ := weights.Scorer(candidates)
 		var episode policy.Episode
 		for span, state := range [][]float64{dates, thanks} {
-			d, _ := scorer.Decide(state, policy.Choice{K: 1, Key: keyedrand.Key{Run: "example", Iteration: iteration, Span: span}})
+			d, _ := scorer.Decide(state, policy.Choice{K: 1,
+				Key: keyedrand.Key{Run: "example", Iteration: iteration, Span: span}})
 			d.ID = fmt.Sprint("span ", span)
 			score := 0.0
 			if d.Chosen[0] == []string{"insert", "delete"}[span] {
 				score = 1
 			}
 			episode.Decisions = append(episode.Decisions, d)
-			episode.Queries = append(episode.Queries, policy.Query{Score: score, Scored: true, Retrieved: []string{d.ID}})
+			episode.Queries = append(episode.Queries,
+				policy.Query{Score: score, Scored: true, Retrieved: []string{d.ID}})
 		}
 		steps, _ := policy.DefaultCredit().Steps([]policy.Episode{episode})
-		weights, optimiser, _, _ = policy.Update(weights, optimiser, steps, vectors, policy.DefaultPPO(), keyedrand.Key{Run: "example", Iteration: iteration})
+		weights, optimiser, _, _ = policy.Update(weights, optimiser, steps, vectors, policy.DefaultPPO(),
+			keyedrand.Key{Run: "example", Iteration: iteration})
 	}
 
 	scorer, _ := weights.Scorer(candidates)

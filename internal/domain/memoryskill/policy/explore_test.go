@@ -56,13 +56,14 @@ func TestNoBiasWhereNoneIsNeeded(t *testing.T) {
 	low.Target = .05
 	all, none := slices.Repeat([]bool{true}, 5), make([]bool, 5)
 	for name, delta := range map[string]float64{
-		"often enough":        low.Bias(biasLogits, lastTwoNew, 0),
-		"all are new":         e.Bias(biasLogits, all, 0),
-		"none is new":         e.Bias(biasLogits, none, 0),
-		"nothing is marked":   e.Bias(biasLogits, nil, 0),
-		"the window is over":  e.Bias(biasLogits, lastTwoNew, 50),
-		"nothing was set":     Exploration{}.Bias(biasLogits, lastTwoNew, 0),
-		"ratio, often enough": Exploration{Form: RatioBias, Target: .05, Window: 25, MaxBias: 9}.Bias(biasLogits, lastTwoNew, 0),
+		"often enough":       low.Bias(biasLogits, lastTwoNew, 0),
+		"all are new":        e.Bias(biasLogits, all, 0),
+		"none is new":        e.Bias(biasLogits, none, 0),
+		"nothing is marked":  e.Bias(biasLogits, nil, 0),
+		"the window is over": e.Bias(biasLogits, lastTwoNew, 50),
+		"nothing was set":    Exploration{}.Bias(biasLogits, lastTwoNew, 0),
+		"ratio, often enough": Exploration{Form: RatioBias, Target: .05, Window: 25, MaxBias: 9}.Bias(biasLogits,
+			lastTwoNew, 0),
 	} {
 		if delta != 0 {
 			t.Errorf("%s: δ = %v", name, delta)

@@ -8,7 +8,8 @@ import (
 func TestGAEStopsAtTheEndOfAnEpisode(t *testing.T) {
 	t.Parallel()
 	const g, l = .9, .5
-	advantages, returns := GAE([]float64{1, 0, 2, -1}, []float64{.5, .4, .3, .2}, []bool{false, false, true, true}, g, l)
+	advantages, returns := GAE([]float64{1, 0, 2, -1}, []float64{.5, .4, .3, .2}, []bool{false, false, true, true}, g,
+		l)
 	// By hand, from the back of each episode.
 	last := 2 - .3
 	second := 0 + g*.3 - .4 + g*l*last

@@ -47,7 +47,8 @@ func newSkillIsTakenUp(t *testing.T, w *world, run *training) {
 		w.train(run, worldUpdates+i, worldUpdates+i+1)
 	}
 	after := w.chosenFor(run.policy, kind, added)
-	t.Logf("the new skill is chosen for %.0f %% of its spans before, %.0f %% after %d updates", 100*before, 100*after, updates)
+	t.Logf("the new skill is chosen for %.0f %% of its spans before, %.0f %% after %d updates", 100*before, 100*after,
+		updates)
 	if after < 0.5 {
 		t.Errorf("the new skill is chosen for %.0f %% of its spans after %d updates, want half", 100*after, updates)
 	}

@@ -93,7 +93,8 @@ func TestLogProbSetSumsThePermutations(t *testing.T) {
 func TestTopKHasItsExactLaw(t *testing.T) {
 	t.Parallel()
 	z := []float64{0, math.Log(2), math.Log(3)}
-	want := map[[2]int]float64{{2, 1}: 1. / 3, {1, 2}: 1. / 4, {2, 0}: 1. / 6, {0, 2}: 1. / 10, {1, 0}: 1. / 12, {0, 1}: 1. / 15}
+	want := map[[2]int]float64{{2, 1}: 1. / 3, {1, 2}: 1. / 4, {2, 0}: 1. / 6, {0, 2}: 1. / 10, {1, 0}: 1. / 12,
+		{0, 1}: 1. / 15}
 	const n = 200_000
 	counts, inclusion := map[[2]int]int{}, [3]float64{}
 	for i := range n {
@@ -121,7 +122,8 @@ func TestTopKTakesWhatThereIs(t *testing.T) {
 	if got := TopK([]float64{1, 3, 3, 2}, 3); got[0] != 1 || got[1] != 2 || got[2] != 3 || len(got) != 3 {
 		t.Errorf("the top three are %v; equal scores keep their order", got)
 	}
-	if got := SampleTopK([]float64{1, 2}, []string{"a", "b"}, 7, keyedrand.Key{}); !validChoice(got, 2) || len(got) != 2 {
+	if got := SampleTopK([]float64{1, 2}, []string{"a", "b"}, 7, keyedrand.Key{}); !validChoice(got, 2) ||
+		len(got) != 2 {
 		t.Errorf("seven of two are %v", got)
 	}
 }

@@ -38,7 +38,8 @@ func newLossBuffers(skills int) *lossBuffers {
 //
 // (Schulman et al. 2017, eq. 7 and 9). It adds weight times the gradient to
 // dLogits and dValue. The exploration bias is that of the decision, a constant.
-func (p PPO) loss(b *batch, t int, logits []float64, value, weight float64, dLogits []float64, dValue *float64, buffers *lossBuffers) Losses {
+func (p PPO) loss(b *batch, t int, logits []float64, value, weight float64, dLogits []float64, dValue *float64,
+	buffers *lossBuffers) Losses {
 	columns := b.columns[t]
 	z, dz, taken := buffers.z[:len(columns)], buffers.dz[:len(columns)], buffers.taken[:len(columns)]
 	for i, c := range columns {

@@ -30,7 +30,8 @@ func oneStep(state []float64, skills [][]float64, chosen []int, old, advantage, 
 	b := &batch{
 		states: newMatrix(1, len(state)), skills: newMatrix(len(skills), len(skills[0])),
 		chosen: [][]int{chosen}, fresh: [][]bool{make([]bool, len(skills))}, bias: []float64{0},
-		old: []float64{old}, values: []float64{0}, advantages: []float64{advantage}, returns: []float64{target}, credited: []bool{true},
+		old: []float64{old}, values: []float64{0}, advantages: []float64{advantage}, returns: []float64{target},
+		credited: []bool{true},
 	}
 	copy(b.states.data, state)
 	columns := make([]int, len(skills))
@@ -45,7 +46,8 @@ func oneStep(state []float64, skills [][]float64, chosen []int, old, advantage, 
 func TestConcatHeadForwardAndBackward(t *testing.T) {
 	t.Parallel()
 	policy := waves(ConcatShape(2, 4))
-	b := oneStep([]float64{.8, -.6, .3, .4}, [][]float64{{1, 0}, {0, 1}, {-.6, .8}, {.6, -.8}}, []int{2, 0}, -2.4, .7, .9)
+	b := oneStep([]float64{.8, -.6, .3, .4}, [][]float64{{1, 0}, {0, 1}, {-.6, .8}, {.6, -.8}}, []int{2, 0}, -2.4, .7,
+		.9)
 	trainer := newTrainer(policy, Adam{}, b, DefaultPPO())
 	losses := trainer.minibatch([]int{0})
 
@@ -112,7 +114,8 @@ func TestGradientsAreThoseOfTheLoss(t *testing.T) {
 				below := trainer.minibatch(all).Total
 				weights[i] = at
 				if want := (above - below) / (2 * step); math.Abs(gradient[i]-want) > 1e-7*max(1, math.Abs(want))+1e-8 {
-					t.Errorf("%s, value clip %v: ∂loss/∂w[%d] = %.10f, the difference is %.10f", name, valueClip, i, gradient[i], want)
+					t.Errorf("%s, value clip %v: ∂loss/∂w[%d] = %.10f, the difference is %.10f", name, valueClip, i,
+						gradient[i], want)
 				}
 			}
 		}
@@ -124,9 +127,10 @@ func variedBatch() *batch {
 	stream := keyedrand.Key{Purpose: "varied batch"}.Stream()
 	b := &batch{
 		states: newMatrix(6, 6), skills: newMatrix(5, 3),
-		columns:    [][]int{{0, 1, 2, 3, 4}, {0, 2, 4}, {1, 3}, {4}, {0, 1, 2, 3}, {1, 2, 3, 4}},
-		chosen:     [][]int{{3, 0, 1}, {2, 0}, {1, 0}, {0}, {1, 3}, {0, 2, 3}},
-		fresh:      [][]bool{{false, true, false, false, true}, make([]bool, 3), {true, false}, {false}, make([]bool, 4), make([]bool, 4)},
+		columns: [][]int{{0, 1, 2, 3, 4}, {0, 2, 4}, {1, 3}, {4}, {0, 1, 2, 3}, {1, 2, 3, 4}},
+		chosen:  [][]int{{3, 0, 1}, {2, 0}, {1, 0}, {0}, {1, 3}, {0, 2, 3}},
+		fresh: [][]bool{{false, true, false, false, true}, make([]bool, 3), {true, false}, {false},
+			make([]bool, 4), make([]bool, 4)},
 		bias:       []float64{1.3, 0, .4, 0, 0, 0},
 		old:        []float64{-4.1, -1.9, -.7, 0, -9, -.5}, // the last two are far outside the clip
 		values:     []float64{.1, -.9, .2, .5, 0, .3},

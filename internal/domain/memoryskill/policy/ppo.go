@@ -37,9 +37,11 @@ func DefaultPPO() PPO {
 // Check refuses settings with which nothing can be learnt.
 func (p PPO) Check() error {
 	share := func(x float64) bool { return x >= 0 && x <= 1 } // false of NaN
-	if p.Epochs < 1 || p.Minibatch < 1 || !(p.LearningRate > 0) || !(p.Clip > 0) || !share(p.Gamma) || !share(p.Lambda) || notFinite(p.ValueCoef, p.EntropyCoef, p.ValueClip, p.MaxNorm, p.TargetKL) {
+	if p.Epochs < 1 || p.Minibatch < 1 || !(p.LearningRate > 0) || !(p.Clip > 0) || !share(p.Gamma) ||
+		!share(p.Lambda) || notFinite(p.ValueCoef, p.EntropyCoef, p.ValueClip, p.MaxNorm, p.TargetKL) {
 		return fault.New(fault.InvalidArgument, "the settings of PPO are out of range",
-			"epochs and minibatch are at least 1, learning_rate and clip above 0, gamma and lambda 0–1, and all are finite")
+			"epochs and minibatch are at least 1, learning_rate and clip above 0, gamma and lambda 0–1, and all are "+
+				"finite")
 	}
 	return nil
 }
@@ -60,7 +62,8 @@ type Report struct {
 // holds the vector of every candidate by id. The policy and the optimiser that
 // come in stay as they are; equal arguments give equal results, bit for bit on
 // one CPU architecture. key names the run and iteration; key.Purpose is set here.
-func Update(policy Policy, optimiser Adam, steps []Step, vectors map[string][]float64, p PPO, key keyedrand.Key) (Policy, Adam, Report, error) {
+func Update(policy Policy, optimiser Adam, steps []Step, vectors map[string][]float64, p PPO,
+	key keyedrand.Key) (Policy, Adam, Report, error) {
 	if err := cmp.Or(policy.shape.Check(), p.Check()); err != nil {
 		return policy, optimiser, Report{}, err
 	}
@@ -69,7 +72,8 @@ func Update(policy Policy, optimiser Adam, steps []Step, vectors map[string][]fl
 		return policy, optimiser, Report{}, err
 	}
 	if optimiser.first != nil && len(optimiser.first) != len(policy.weights) {
-		return policy, optimiser, Report{}, fault.Newf(fault.InvalidArgument, "the optimiser's state belongs to another policy")
+		return policy, optimiser, Report{}, fault.Newf(fault.InvalidArgument,
+			"the optimiser's state belongs to another policy")
 	}
 	t := newTrainer(policy, optimiser, b, p)
 	report := Report{Decisions: len(steps)}
@@ -93,7 +97,8 @@ func Update(policy Policy, optimiser Adam, steps []Step, vectors map[string][]fl
 	}
 	report.GradNorm /= float64(report.Steps)
 	if notFinite(report.GradNorm) || notFinite(t.policy.weights...) {
-		return policy, optimiser, report, fault.New(fault.Internal, "the update diverged: its weights are not finite", "lower the learning rate; the policy is unchanged")
+		return policy, optimiser, report, fault.New(fault.Internal, "the update diverged: its weights are not finite",
+			"lower the learning rate; the policy is unchanged")
 	}
 	return t.policy, t.optimiser, report, nil
 }
@@ -112,7 +117,8 @@ type trainer struct {
 }
 
 func newTrainer(policy Policy, optimiser Adam, b *batch, p PPO) *trainer {
-	t := &trainer{PPO: p, batch: b, policy: Policy{policy.shape, slices.Clone(policy.weights)}, gradient: make([]float64, len(policy.weights))}
+	t := &trainer{PPO: p, batch: b, policy: Policy{policy.shape, slices.Clone(policy.weights)},
+		gradient: make([]float64, len(policy.weights))}
 	t.optimiser = Adam{optimiser.steps, slices.Clone(optimiser.first), slices.Clone(optimiser.second)}
 	rows := min(p.Minibatch, b.states.rows)
 	t.net = newNetwork(policy.shape, t.policy.weights, t.gradient, rows, b.skills.rows)

@@ -66,7 +66,8 @@ func TestRecordedDecisionsAreReproduced(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		steps, err := DefaultCredit().Steps(w.iteration(policy, 0, 1, Choice{K: worldChosen, Exploration: DefaultExploration()}))
+		steps, err := DefaultCredit().Steps(w.iteration(policy, 0, 1,
+			Choice{K: worldChosen, Exploration: DefaultExploration()}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,14 +125,16 @@ func TestUpdateRefusesWhatCannotBeLearntFrom(t *testing.T) {
 	} {
 		policy, steps, vectors := sampled(t, TowerShape(worldDim, 16))
 		spoil(&steps[5])
-		if next, _, _, err := Update(policy, Adam{}, steps, vectors, DefaultPPO(), keyedrand.Key{}); err == nil || next.Hash() != policy.Hash() {
+		if next, _, _, err := Update(policy, Adam{}, steps, vectors, DefaultPPO(), keyedrand.Key{}); err == nil ||
+			next.Hash() != policy.Hash() {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	policy, steps, vectors := sampled(t, TowerShape(worldDim, 16))
 	p := DefaultPPO()
 	p.LearningRate = 1e308
-	if next, _, _, err := Update(policy, Adam{}, steps, vectors, p, keyedrand.Key{}); fault.CodeOf(err) != fault.Internal || next.Hash() != policy.Hash() {
+	if next, _, _, err := Update(policy, Adam{}, steps, vectors, p, keyedrand.Key{}); fault.CodeOf(err) !=
+		fault.Internal || next.Hash() != policy.Hash() {
 		t.Errorf("a diverged update gave %v", err)
 	}
 }
@@ -183,9 +186,11 @@ func TestDamagedWeightsAreRefused(t *testing.T) {
 	huge := encodeBlob(policyKind, Shape{Head: Tower, Dim: 1 << 40, Hidden: 1 << 40, Scale: 4})
 	infinite := encodeBlob(policyKind, policy.shape, append(slices.Clone(policy.weights[1:]), math.Inf(1)))
 	for name, blob := range map[string][]byte{
-		"cut": whole[:len(whole)-1], "empty": nil, "of the optimiser": Adam{}.Blob(), "huge": huge, "infinite": infinite,
-		"another header": encodeBlob(policyKind, map[string]any{"head": Tower, "dim": 4, "hidden": 4, "scale": 4.0, "more": 1}, policy.weights),
-		"too few":        encodeBlob(policyKind, policy.shape, policy.weights[1:]),
+		"cut": whole[:len(whole)-1], "empty": nil, "of the optimiser": Adam{}.Blob(), "huge": huge,
+		"infinite": infinite,
+		"another header": encodeBlob(policyKind,
+			map[string]any{"head": Tower, "dim": 4, "hidden": 4, "scale": 4.0, "more": 1}, policy.weights),
+		"too few": encodeBlob(policyKind, policy.shape, policy.weights[1:]),
 	} {
 		if _, err := ParsePolicy(blob); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%s: %v", name, err)

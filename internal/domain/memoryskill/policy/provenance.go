@@ -50,7 +50,9 @@ func (q Query) Behind(baseline float64) []string {
 		met = q.Retrieved
 	}
 	if len(q.Evidence) > 0 {
-		inView := slices.ContainsFunc(q.Evidence, func(id string) bool { return slices.Contains(met, id) || slices.Contains(q.Retrieved, id) })
+		inView := slices.ContainsFunc(q.Evidence, func(id string) bool {
+			return slices.Contains(met, id) || slices.Contains(q.Retrieved, id)
+		})
 		if len(met) == 0 || !inView && q.Score < baseline {
 			met = q.Evidence
 		}

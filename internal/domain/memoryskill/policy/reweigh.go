@@ -24,7 +24,8 @@ const leastWeight = 1e-12
 // 4, with the weights truncated). vectors holds every candidate's.
 func Reweigh(policy Policy, steps []Step, vectors map[string][]float64, most float64) ([]Step, error) {
 	if !(most > 0) || math.IsInf(most, 1) {
-		return nil, fault.Newf(fault.InvalidArgument, "importance weights are bounded by %v; it must be above 0 and finite", most)
+		return nil, fault.Newf(fault.InvalidArgument,
+			"importance weights are bounded by %v; it must be above 0 and finite", most)
 	}
 	b, err := newBatch(policy.shape, steps, vectors, 1, 1)
 	if err != nil {

@@ -41,7 +41,8 @@ func TestAnotherPolicysDecisionsWeighTheirRatio(t *testing.T) {
 	w := newWorld("other")
 	behaviour := w.begin(TowerShape(worldDim, 32), DefaultPPO(), DefaultCredit()).policy
 	steps := stale(t, w, behaviour)
-	now := &training{policy: behaviour, ppo: DefaultPPO(), credit: DefaultCredit(), workers: 1, choice: Choice{K: worldChosen}}
+	now := &training{policy: behaviour, ppo: DefaultPPO(), credit: DefaultCredit(), workers: 1,
+		choice: Choice{K: worldChosen}}
 	w.train(now, 1, 20)
 	got, err := Reweigh(now.policy, steps, w.vectors, DefaultMaxWeight)
 	if err != nil {
@@ -76,7 +77,8 @@ func TestAnotherPolicysDecisionsWeighTheirRatio(t *testing.T) {
 	}
 	first := got[0]
 	first.Weight = -1
-	if _, _, _, err := Update(now.policy, Adam{}, []Step{first}, w.vectors, DefaultPPO(), keyedrand.Key{}); fault.CodeOf(err) != fault.InvalidArgument {
+	if _, _, _, err := Update(now.policy, Adam{}, []Step{first}, w.vectors, DefaultPPO(),
+		keyedrand.Key{}); fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("a negative weight: %v", err)
 	}
 	for _, most := range []float64{0, -1, math.NaN(), math.Inf(1)} {
@@ -100,7 +102,8 @@ func TestAPolicyLearnsFromStaleDecisions(t *testing.T) {
 			steps, err = Reweigh(run.policy, steps, w.vectors, DefaultMaxWeight)
 		}
 		if err == nil {
-			run.policy, run.optimiser, _, err = Update(run.policy, run.optimiser, steps, w.vectors, run.ppo, keyedrand.Key{Run: w.seed, Iteration: i})
+			run.policy, run.optimiser, _, err = Update(run.policy, run.optimiser, steps, w.vectors, run.ppo,
+				keyedrand.Key{Run: w.seed, Iteration: i})
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -34,7 +34,9 @@ func (p Policy) Scorer(candidates []Candidate) (*Scorer, error) {
 	if len(candidates) == 0 {
 		return nil, fault.Newf(fault.InvalidArgument, "the bank has no skills to choose from")
 	}
-	sorted := slices.SortedFunc(slices.Values(candidates), func(a, b Candidate) int { return strings.Compare(a.ID, b.ID) })
+	sorted := slices.SortedFunc(slices.Values(candidates), func(a, b Candidate) int {
+		return strings.Compare(a.ID, b.ID)
+	})
 	s := &Scorer{
 		net:   newNetwork(p.shape, p.weights, nil, 1, len(sorted)),
 		state: newMatrix(1, 2*p.shape.Dim),

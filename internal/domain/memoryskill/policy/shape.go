@@ -47,20 +47,23 @@ func (s Shape) Fused(name string, temperature float64) (Shape, error) {
 	switch name {
 	case "":
 		if temperature != 0 && s.Fuse != SimWeighted {
-			return s, fault.New(fault.InvalidArgument, "the mean of memories has no temperature", "name sim_weighted too")
+			return s, fault.New(fault.InvalidArgument, "the mean of memories has no temperature",
+				"name sim_weighted too")
 		}
 		if temperature != 0 {
 			s.Temperature = temperature
 		}
 	case Mean:
 		if temperature != 0 {
-			return s, fault.New(fault.InvalidArgument, "the mean of memories has no temperature", "use sim_weighted, or leave the temperature out")
+			return s, fault.New(fault.InvalidArgument, "the mean of memories has no temperature",
+				"use sim_weighted, or leave the temperature out")
 		}
 		s.Fuse, s.Temperature = "", 0
 	case SimWeighted:
 		s.Fuse, s.Temperature = SimWeighted, cmp.Or(temperature, DefaultTemperature)
 	default:
-		return s, fault.New(fault.InvalidArgument, fmt.Sprintf("memories cannot be fused by %q", name), "use mean or sim_weighted")
+		return s, fault.New(fault.InvalidArgument, fmt.Sprintf("memories cannot be fused by %q", name),
+			"use mean or sim_weighted")
 	}
 	return s, s.Check()
 }
@@ -92,15 +95,20 @@ const (
 func (s Shape) Check() error {
 	switch {
 	case s.Head != Tower && s.Head != Concat:
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("unknown head %q of a policy", s.Head), "use tower or concat")
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("unknown head %q of a policy", s.Head),
+			"use tower or concat")
 	case s.Dim < 1 || s.Dim > maxDim || s.Hidden < 1 || s.Hidden > maxHidden:
-		return fault.Newf(fault.InvalidArgument, "a policy of %d × %d: dimensions are 1–%d, hidden units 1–%d", s.Dim, s.Hidden, maxDim, maxHidden)
+		return fault.Newf(fault.InvalidArgument, "a policy of %d × %d: dimensions are 1–%d, hidden units 1–%d", s.Dim,
+			s.Hidden, maxDim, maxHidden)
 	case s.Head == Tower && (s.Scale == 0 || math.IsNaN(s.Scale) || math.IsInf(s.Scale, 0)):
-		return fault.Newf(fault.InvalidArgument, "the scale of a tower head is %v; it must be a number other than zero", s.Scale)
+		return fault.Newf(fault.InvalidArgument, "the scale of a tower head is %v; it must be a number other than zero",
+			s.Scale)
 	case s.Fuse != "" && s.Fuse != SimWeighted:
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("memories cannot be fused by %q", s.Fuse), "use mean or sim_weighted")
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("memories cannot be fused by %q", s.Fuse),
+			"use mean or sim_weighted")
 	case s.Fuse == "" && s.Temperature != 0 || s.Fuse != "" && !(s.Temperature > 0 && !math.IsInf(s.Temperature, 0)):
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("the temperature of fusing memories is %v", s.Temperature), "it is above 0 with sim_weighted, and mean has none")
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("the temperature of fusing memories is %v", s.Temperature),
+			"it is above 0 with sim_weighted, and mean has none")
 	case s.Head == Concat && (s.Scale != 0 || s.LearnScale):
 		return fault.Newf(fault.InvalidArgument, "a concat head has no scale")
 	}

@@ -119,7 +119,8 @@ func DiagnoseAll(episodes []Episode) (mean Diagnostics, err error) {
 			if err != nil {
 				return mean, err
 			}
-			mean.Mass, mean.Selected, mean.BinaryEntropy, n = mean.Mass+one.Mass, mean.Selected+one.Selected, mean.BinaryEntropy+one.BinaryEntropy, n+1
+			mean.Mass, mean.Selected, mean.BinaryEntropy, n = mean.Mass+one.Mass, mean.Selected+one.Selected,
+				mean.BinaryEntropy+one.BinaryEntropy, n+1
 		}
 	}
 	n = max(1, n)

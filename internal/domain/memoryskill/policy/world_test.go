@@ -176,7 +176,8 @@ func (w *world) train(t *training, from, to int) {
 		if err != nil {
 			panic(err)
 		}
-		t.policy, t.optimiser, _, err = Update(t.policy, t.optimiser, steps, w.vectors, t.ppo, keyedrand.Key{Run: w.seed, Iteration: i})
+		t.policy, t.optimiser, _, err = Update(t.policy, t.optimiser, steps, w.vectors, t.ppo,
+			keyedrand.Key{Run: w.seed, Iteration: i})
 		if err != nil {
 			panic(err)
 		}

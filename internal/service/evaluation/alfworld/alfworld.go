@@ -52,12 +52,14 @@ func (t Trajectory) Text() string {
 func Open(path string) ([]Trajectory, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.InvalidArgument, "the data cannot be opened", "give a file of recorded trajectories")
+		return nil, fault.Wrap(err, fault.InvalidArgument, "the data cannot be opened",
+			"give a file of recorded trajectories")
 	}
 	defer file.Close()
 	out, err := Read(file)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.InvalidArgument, path+" holds no trajectories", "it is a JSON array of objects with `id`, `task`, `steps` and `success`")
+		return nil, fault.Wrap(err, fault.InvalidArgument, path+" holds no trajectories",
+			"it is a JSON array of objects with `id`, `task`, `steps` and `success`")
 	}
 	return out, nil
 }

@@ -40,12 +40,14 @@ type wire struct {
 func Open(path string) ([]Sample, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.InvalidArgument, "the data cannot be opened", "give a file of HotpotQA, hotpot_dev_distractor_v1.json for instance")
+		return nil, fault.Wrap(err, fault.InvalidArgument, "the data cannot be opened",
+			"give a file of HotpotQA, hotpot_dev_distractor_v1.json for instance")
 	}
 	defer file.Close()
 	out, err := Read(file)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.InvalidArgument, path+" is no HotpotQA file", "it is a JSON array of objects with `question` and `context`")
+		return nil, fault.Wrap(err, fault.InvalidArgument, path+" is no HotpotQA file",
+			"it is a JSON array of objects with `question` and `context`")
 	}
 	return out, nil
 }

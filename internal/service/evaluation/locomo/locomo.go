@@ -64,12 +64,14 @@ type wireTurn struct {
 func Open(path string) ([]Sample, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.InvalidArgument, "the data cannot be opened", "give a file of snap-research/locomo's format, locomo10.json for instance")
+		return nil, fault.Wrap(err, fault.InvalidArgument, "the data cannot be opened",
+			"give a file of snap-research/locomo's format, locomo10.json for instance")
 	}
 	defer file.Close()
 	samples, err := Read(file)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.InvalidArgument, path+" is no LoCoMo file", "it is a JSON array of objects with `conversation` and `qa`")
+		return nil, fault.Wrap(err, fault.InvalidArgument, path+" is no LoCoMo file",
+			"it is a JSON array of objects with `conversation` and `qa`")
 	}
 	return samples, nil
 }
@@ -136,7 +138,8 @@ func (w wireSample) sample() (Sample, error) {
 		if q.Question == "" || q.Category < MultiHop || q.Category > Adversarial {
 			return s, fmt.Errorf("question %d has no text, or no category from 1 to 5", i+1)
 		}
-		s.Questions = append(s.Questions, Question{Text: q.Question, Answer: strings.Trim(string(q.Answer), `"`), Category: q.Category, Evidence: evidence(q.Evidence, places)})
+		s.Questions = append(s.Questions, Question{Text: q.Question, Answer: strings.Trim(string(q.Answer), `"`),
+			Category: q.Category, Evidence: evidence(q.Evidence, places)})
 	}
 	return s, nil
 }

@@ -50,12 +50,14 @@ const dayForm = "2006/01/02 (Mon) 15:04"
 func Open(path string) ([]Sample, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.InvalidArgument, "the data cannot be opened", "give a file of LongMemEval, longmemeval_s.json for instance")
+		return nil, fault.Wrap(err, fault.InvalidArgument, "the data cannot be opened",
+			"give a file of LongMemEval, longmemeval_s.json for instance")
 	}
 	defer file.Close()
 	out, err := Read(file)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.InvalidArgument, path+" is no LongMemEval file", "it is a JSON array of objects with `question_id` and `haystack_sessions`")
+		return nil, fault.Wrap(err, fault.InvalidArgument, path+" is no LongMemEval file",
+			"it is a JSON array of objects with `question_id` and `haystack_sessions`")
 	}
 	return out, nil
 }
@@ -85,7 +87,8 @@ func Read(from io.Reader) (out []Sample, err error) {
 }
 
 func (w wire) sample() (s Sample, err error) {
-	s = Sample{ID: w.ID, Kind: w.Kind, Question: w.Question, Answer: text(w.Answer), Conversation: transcript.Conversation{ID: w.ID}}
+	s = Sample{ID: w.ID, Kind: w.Kind, Question: w.Question, Answer: text(w.Answer),
+		Conversation: transcript.Conversation{ID: w.ID}}
 	if w.Asked != "" {
 		if s.Asked, err = time.Parse(dayForm, w.Asked); err != nil {
 			return s, fmt.Errorf("read the day of the question: %w", err)
@@ -110,7 +113,8 @@ func (w wire) sample() (s Sample, err error) {
 			if turn.Answer {
 				s.Evidence = append(s.Evidence, seq)
 			}
-			s.Conversation.Messages = append(s.Conversation.Messages, transcript.Message{Seq: seq, Role: role, Content: turn.Content, Time: at})
+			s.Conversation.Messages = append(s.Conversation.Messages,
+				transcript.Message{Seq: seq, Role: role, Content: turn.Content, Time: at})
 		}
 	}
 	if len(s.Conversation.Messages) == 0 {

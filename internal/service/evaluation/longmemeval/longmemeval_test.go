@@ -6,10 +6,13 @@ import (
 	"testing"
 )
 
-const file = `[{"question_id":"q1","question_type":"single-session-user","question":"How many rabbits does Ines keep?","answer":2,"question_date":"2023/05/30 (Tue) 23:40",
+const file = `[{"question_id":"q1","question_type":"single-session-user","question":"How many rabbits does Ines ` +
+	`keep?","answer":2,"question_date":"2023/05/30 (Tue) 23:40",
 "haystack_dates":["2023/05/20 (Sat) 02:21","2023/05/22 (Mon) 10:00"],
-"haystack_sessions":[[{"role":"user","content":"Hello"},{"role":"assistant","content":"Hello"}],[{"role":"user","content":"My two rabbits are ill.","has_answer":true}]]},
-{"question_id":"q2_abs","question":"What is her cat called?","answer":"Nobody said","haystack_sessions":[[{"role":"user","content":"Hi"}]]}]`
+"haystack_sessions":[[{"role":"user","content":"Hello"},{"role":"assistant","content":"Hello"}],[{"role":"user",` +
+	`"content":"My two rabbits are ill.","has_answer":true}]]},
+{"question_id":"q2_abs","question":"What is her cat called?","answer":"Nobody ` +
+	`said","haystack_sessions":[[{"role":"user","content":"Hi"}]]}]`
 
 func TestHistoriesAreReadWithTheirDaysAndEvidence(t *testing.T) {
 	t.Parallel()
@@ -18,7 +21,8 @@ func TestHistoriesAreReadWithTheirDaysAndEvidence(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := all[0]
-	if len(all) != 2 || first.Answer != "2" || !slices.Equal(first.Evidence, []int{2}) || first.Conversation.Messages[2].Time.Day() != 22 || first.Asked.Day() != 30 {
+	if len(all) != 2 || first.Answer != "2" || !slices.Equal(first.Evidence, []int{2}) ||
+		first.Conversation.Messages[2].Time.Day() != 22 || first.Asked.Day() != 30 {
 		t.Errorf("%+v", first)
 	}
 	if first.Unanswerable() || !all[1].Unanswerable() {

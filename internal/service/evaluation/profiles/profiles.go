@@ -36,8 +36,10 @@ func (p Profile) Name() string { return p.Tools + "/" + p.Thinking + "/" + p.Cal
 
 // All are the ways that differ.
 func All() (out []Profile) {
-	for _, shape := range [][2]string{{settings.Usual, settings.MultipleCalls}, {settings.Usual, settings.SingleCalls}, {settings.Typed, settings.SingleCalls}} {
-		for _, thinking := range []string{settings.Native, settings.ThinkNone, settings.ThinkParameter, settings.ThinkTool} {
+	for _, shape := range [][2]string{{settings.Usual, settings.MultipleCalls}, {settings.Usual, settings.SingleCalls},
+		{settings.Typed, settings.SingleCalls}} {
+		for _, thinking := range []string{settings.Native, settings.ThinkNone, settings.ThinkParameter,
+			settings.ThinkTool} {
 			out = append(out, Profile{Tools: shape[0], Thinking: thinking, Calls: shape[1]})
 		}
 	}
@@ -57,7 +59,8 @@ func Named(names []string) (out []Profile, err error) {
 			for _, p := range all {
 				known = append(known, p.Name())
 			}
-			return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no profile %q", name), "use some of "+strings.Join(known, ", "))
+			return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no profile %q", name),
+				"use some of "+strings.Join(known, ", "))
 		}
 		out = append(out, all[i])
 	}
@@ -81,11 +84,14 @@ type Row struct {
 // session is what was said, and questions are asked about it.
 var (
 	session = []transcript.Message{
-		{Role: transcript.User, Content: "Hi, I'm Mira. I moved to Bergen in March and I always drink my coffee black."},
+		{Role: transcript.User,
+			Content: "Hi, I'm Mira. I moved to Bergen in March and I always drink my coffee black."},
 		{Role: transcript.Assistant, Content: "Welcome to Bergen, Mira! Black coffee it is."},
-		{Role: transcript.User, Content: "My sister Tove is allergic to peanuts. Please remember that when we plan dinner."},
+		{Role: transcript.User, Content: "My sister Tove is allergic to peanuts. Please remember that when we plan " +
+			"dinner."},
 		{Role: transcript.Assistant, Content: "I will keep peanuts off the menu for Tove."},
-		{Role: transcript.User, Content: "When you deploy the shop, first run the migration, then check the health page. Last week the deploy failed because the migration came second."},
+		{Role: transcript.User, Content: "When you deploy the shop, first run the migration, then check the health " +
+			"page. Last week the deploy failed because the migration came second."},
 		{Role: transcript.Assistant, Content: "Understood: migration first, then the health page."},
 	}
 	questions = []struct{ ask, want string }{
@@ -139,7 +145,8 @@ func measure(ctx context.Context, in Cairn, p Profile) (row Row, err error) {
 	began := time.Now()
 	row = Row{Profile: p, Questions: len(questions)}
 	mode := settings.Mode{Profile: p.Tools, Thinking: p.Thinking, Calls: p.Calls}
-	modes := settings.Modes{Summarize: mode, Retrieve: mode, Personal: mode, Procedural: mode, Tool: mode, Identity: mode}
+	modes := settings.Modes{Summarize: mode, Retrieve: mode, Personal: mode, Procedural: mode, Tool: mode,
+		Identity: mode}
 	ws, key, err := in.Workspaces.MakeWorkspace(ctx, "profile/"+p.Name(), modes)
 	if err != nil {
 		return row, err

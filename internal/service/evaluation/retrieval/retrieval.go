@@ -37,13 +37,14 @@ type Result struct {
 	Table
 	Baseline      Table              `json:"baseline"` // BM25 over single turns
 	Conversations map[string]float64 `json:"recall_at_10_by_conversation"`
-	Skipped       int                `json:"skipped"` // questions of the categories measured that name no turn as evidence
-	Embedder      string             `json:"embedder"`
-	Dims          int                `json:"dimensions"`
-	Turns         int                `json:"turns"`
-	TurnsPerSec   float64            `json:"ingest_turns_per_second"`
-	P50           float64            `json:"p50_ms"`
-	P99           float64            `json:"p99_ms"`
+	// questions of the categories measured that name no turn as evidence
+	Skipped     int     `json:"skipped"`
+	Embedder    string  `json:"embedder"`
+	Dims        int     `json:"dimensions"`
+	Turns       int     `json:"turns"`
+	TurnsPerSec float64 `json:"ingest_turns_per_second"`
+	P50         float64 `json:"p50_ms"`
+	P99         float64 `json:"p99_ms"`
 }
 
 // Store keeps conversations, each in a workspace.

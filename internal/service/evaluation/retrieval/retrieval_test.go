@@ -25,7 +25,8 @@ func TestRetrievalBeatsPlainBM25OnLoCoMo(t *testing.T) {
 	}
 	talks, err := locomo.Open(path)
 	testkit.Must(t, err)
-	c, err := config.Load([]string{"CAIRN_HOME=" + t.TempDir(), "CAIRN_CONFIG=" + os.DevNull}, map[string]string{"DATABASE_URL": pgtest.Database(t), "CAIRN_LOG": "error"})
+	c, err := config.Load([]string{"CAIRN_HOME=" + t.TempDir(), "CAIRN_CONFIG=" + os.DevNull},
+		map[string]string{"DATABASE_URL": pgtest.Database(t), "CAIRN_LOG": "error"})
 	testkit.Must(t, err)
 	h, err := app.Open(context.Background(), c, slog.Default())
 	testkit.Must(t, err)

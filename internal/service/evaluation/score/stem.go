@@ -6,8 +6,10 @@ import (
 )
 
 // irregular are words whose stems follow no rule, as NLTK lists them.
-var irregular = map[string]string{"sky": "sky", "skies": "sky", "dying": "die", "lying": "lie", "tying": "tie", "news": "news", "inning": "inning", "innings": "inning",
-	"outing": "outing", "outings": "outing", "canning": "canning", "cannings": "canning", "howe": "howe", "proceed": "proceed", "exceed": "exceed", "succeed": "succeed"}
+var irregular = map[string]string{"sky": "sky", "skies": "sky", "dying": "die", "lying": "lie", "tying": "tie",
+	"news": "news", "inning": "inning", "innings": "inning",
+	"outing": "outing", "outings": "outing", "canning": "canning", "cannings": "canning", "howe": "howe",
+	"proceed": "proceed", "exceed": "exceed", "succeed": "succeed"}
 
 // Stem is Porter's stemmer (1980) with the extensions of NLTK, which published
 // scores were made with. Words are lower case; other letters than a–z count as
@@ -58,7 +60,8 @@ func short(w string) bool {
 	if n == 2 {
 		return !consonant(w, 0) && consonant(w, 1)
 	}
-	return n >= 3 && consonant(w, n-3) && !consonant(w, n-2) && consonant(w, n-1) && !strings.ContainsRune("wxy", rune(w[n-1]))
+	return n >= 3 && consonant(w, n-3) && !consonant(w, n-2) && consonant(w, n-1) &&
+		!strings.ContainsRune("wxy", rune(w[n-1]))
 }
 
 // rule turns an ending into another where its condition holds of what is before.
@@ -127,12 +130,17 @@ func ending(w string) string {
 }
 
 var (
-	long = []rule{{"ational", "ate", any1}, {"tional", "tion", any1}, {"enci", "ence", any1}, {"anci", "ance", any1}, {"izer", "ize", any1}, {"bli", "ble", any1}, {"alli", "al", any1},
-		{"entli", "ent", any1}, {"eli", "e", any1}, {"ousli", "ous", any1}, {"ization", "ize", any1}, {"ation", "ate", any1}, {"ator", "ate", any1}, {"alism", "al", any1},
-		{"iveness", "ive", any1}, {"fulness", "ful", any1}, {"ousness", "ous", any1}, {"aliti", "al", any1}, {"iviti", "ive", any1}, {"biliti", "ble", any1}, {"fulli", "ful", any1},
+	long = []rule{{"ational", "ate", any1}, {"tional", "tion", any1}, {"enci", "ence", any1}, {"anci", "ance", any1},
+		{"izer", "ize", any1}, {"bli", "ble", any1}, {"alli", "al", any1},
+		{"entli", "ent", any1}, {"eli", "e", any1}, {"ousli", "ous", any1}, {"ization", "ize", any1},
+		{"ation", "ate", any1}, {"ator", "ate", any1}, {"alism", "al", any1},
+		{"iveness", "ive", any1}, {"fulness", "ful", any1}, {"ousness", "ous", any1}, {"aliti", "al", any1},
+		{"iviti", "ive", any1}, {"biliti", "ble", any1}, {"fulli", "ful", any1},
 		{"logi", "log", func(stem string) bool { return measure(stem+"l") > 0 }}}
-	middle = []rule{{"icate", "ic", any1}, {"ative", "", any1}, {"alize", "al", any1}, {"iciti", "ic", any1}, {"ical", "ic", any1}, {"ful", "", any1}, {"ness", "", any1}}
-	last   = []string{"al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion", "ou", "ism", "ate", "iti", "ous", "ive", "ize"}
+	middle = []rule{{"icate", "ic", any1}, {"ative", "", any1}, {"alize", "al", any1}, {"iciti", "ic", any1},
+		{"ical", "ic", any1}, {"ful", "", any1}, {"ness", "", any1}}
+	last = []string{"al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion", "ou",
+		"ism", "ate", "iti", "ous", "ive", "ize"}
 )
 
 func derived(w string) string {

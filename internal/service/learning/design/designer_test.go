@@ -20,8 +20,10 @@ import (
 // change is a proposal of one new skill.
 const change = `{"summary": "dates are lost", "changes": [{"action": "add_new", "name": null, "changes": null,
 "reasoning": "lost", "skill": {
-"name": "capture_dates", "title": "Capture dates", "description": "Adds dates and times of plans.", "purpose": "Keep them.",
-"action": "insert", "when_to_use": ["A date is told"], "how_to_apply": ["One date in one item"], "constraints": ["Ignore greetings"]}}]}`
+"name": "capture_dates", "title": "Capture dates", "description": "Adds dates and times of plans.", "purpose": ` +
+	`"Keep them.",
+"action": "insert", "when_to_use": ["A date is told"], "how_to_apply": ["One date in one item"], "constraints": ` +
+	`["Ignore greetings"]}}]}`
 
 func input(t *testing.T, step string) design.Input {
 	t.Helper()
