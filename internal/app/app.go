@@ -105,8 +105,8 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger) (*App, error) 
 	}
 	h := &App{Config: c, Log: log}
 	var err error
-	if h.Store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: int32(c.DatabaseConns)}); err !=
-		nil {
+	h.Store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: int32(c.DatabaseConns)})
+	if err != nil {
 		return nil, err
 	}
 	if err := h.build(ctx); err != nil {

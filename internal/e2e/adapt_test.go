@@ -480,8 +480,8 @@ func rated(b *apptest.Bundle, made []decision.Decision, score float64) {
 	b.Within(func(ctx context.Context, q postgres.Tx) error {
 		for _, d := range made {
 			if err := q.Outcomes().PutOutcomes(ctx, []string{d.ID},
-				decision.Outcome{Op: "live/" + d.ID, Run: d.Run, Source: cases.FromFeedback, Score: score}); err !=
-				nil {
+				decision.Outcome{Op: "live/" + d.ID, Run: d.Run, Source: cases.FromFeedback,
+					Score: score}); err != nil {
 				return err
 			}
 		}

@@ -121,8 +121,8 @@ func rememberedOnce(b *apptest.Bundle, ref run.Ref, inFlight int) {
 	if n := len(b.Model.Requests()); answered != 9 || n != 9+inFlight {
 		b.T.Errorf("%d requests, %d answered; want 9 answers", n, answered)
 	}
-	if n := count(b, "select count(*) from cairn.tool_op_log where op_id like '%/step-%' and result is not null"); n !=
-		4 {
+	if n := count(b,
+		"select count(*) from cairn.tool_op_log where op_id like '%/step-%' and result is not null"); n != 4 {
 		b.T.Errorf("%d operations are logged, want one for each of two registrations in one call, a digest and two "+
 			"memories", n)
 	}

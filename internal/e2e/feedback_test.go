@@ -51,8 +51,8 @@ func TestBadAnswersBecomeHardCases(t *testing.T) {
 	}
 	for _, wrong := range []feedback.Input{{}, {Rating: "fine"}, {Rating: feedback.Bad}, {Rating: feedback.Good},
 		{Rating: feedback.Good, Correction: "x", Question: "y"}} {
-		if _, err := b.Feedback.Note(t.Context(), b.Workspace.ID, "5", wrong); fault.CodeOf(err) !=
-			fault.InvalidArgument {
+		if _, err := b.Feedback.Note(t.Context(), b.Workspace.ID, "5",
+			wrong); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%+v: %v", wrong, err)
 		}
 	}

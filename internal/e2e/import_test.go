@@ -65,8 +65,8 @@ func TestImportKeepsAPackageAsItCame(t *testing.T) {
 	if err != nil || head.Version != 2 {
 		t.Errorf("approved change: %+v, %v", head, err)
 	}
-	if _, err := b.Library.ApproveChange(t.Context(), b.Workspace.ID, changed.Pending); fault.CodeOf(err) !=
-		fault.NotFound {
+	if _, err := b.Library.ApproveChange(t.Context(), b.Workspace.ID,
+		changed.Pending); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("approved twice: %v", err)
 	}
 }

@@ -54,8 +54,8 @@ func TestOldVersionsGoAndTheirPackagesAfterThem(t *testing.T) {
 	if again.Tasks[0].Skill != first.Skill || again.Tasks[0].Version != 1 {
 		t.Errorf("its report: %+v", again.Tasks[0])
 	}
-	if _, err := b.Library.Rollback(t.Context(), b.Workspace.ID, first.SkillID, 1, 0); fault.CodeOf(err) !=
-		fault.NotFound {
+	if _, err := b.Library.Rollback(t.Context(), b.Workspace.ID, first.SkillID, 1,
+		0); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("rolling back to a version that is gone: %v", err)
 	}
 }

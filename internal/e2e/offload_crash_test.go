@@ -145,10 +145,11 @@ func TestARecordIsWrittenOnceOfAReplyThatWasStored(t *testing.T) {
 				t.Errorf("put away %q, and before the crash %q", after, blobs)
 			}
 			for sql, want := range map[string]int{
-				"select count(*) from cairn.compactions where degraded = ''":                                           1,
-				"select count(*) from cairn.runs where kind = 'offload'":                                               1,
-				"select count(*) from cairn.runs where kind = 'offload' and outcome = 'completed'":                     1,
-				"select count(*) from cairn.llm_calls c join cairn.runs r on r.id = c.run_id where r.kind = 'offload'": 1,
+				"select count(*) from cairn.compactions where degraded = ''":                       1,
+				"select count(*) from cairn.runs where kind = 'offload'":                           1,
+				"select count(*) from cairn.runs where kind = 'offload' and outcome = 'completed'": 1,
+				`select count(*) from cairn.llm_calls c join cairn.runs r on r.id = c.run_id
+					where r.kind = 'offload'`: 1,
 				"select count(*) from cairn.llm_calls c join cairn.runs r on r.id = c.run_id where r.business_key " +
 					"like '%/last' and c.state = 'done'": 1,
 			} {

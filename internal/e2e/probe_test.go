@@ -265,8 +265,8 @@ func TestAnOutageIsNoBadAnswerOfAProbe(t *testing.T) {
 	}
 	// Closed, it stays as it is.
 	testkit.Must(t, b.Learning.Probes.Ask(t.Context(), ref, 0))
-	if n := len(outcomesOf(b)) + count(b, "select count(*) from cairn.skill_stats where stats ->> 'count' <> '0'"); n !=
-		0 {
+	if n := len(outcomesOf(b)) +
+		count(b, "select count(*) from cairn.skill_stats where stats ->> 'count' <> '0'"); n != 0 {
 		t.Errorf("%d outcomes of an outage", n)
 	}
 
@@ -402,8 +402,8 @@ func TestProbesStayInTheirWorkspace(t *testing.T) {
 		if n, err := q.Probes().ProbesSpent(t.Context()); err != nil || n != 0 {
 			t.Errorf("another workspace has spent %d, %v", n, err)
 		}
-		if ended, err := q.Probes().EndProbe(t.Context(), probe.Probe{Run: ref.Run, State: probe.StateError}); err !=
-			nil || ended {
+		if ended, err := q.Probes().EndProbe(t.Context(),
+			probe.Probe{Run: ref.Run, State: probe.StateError}); err != nil || ended {
 			t.Errorf("another workspace ended one: %v, %v", ended, err)
 		}
 		return nil

@@ -73,8 +73,9 @@ func TestProfilesRememberAndAnswerWithoutAModel(t *testing.T) {
 	for _, r := range rows {
 		// One call registers and one hands off. Three memories are added, and three questions looked up with two
 		// targets each.
-		if want := map[bool]int{true: 2 + 1 + 3, false: 2 + 3 + 3*2}[r.Calls == settings.MultipleCalls]; r.Status !=
-			"ok" || r.Memories != 3 || r.Failed > 0 || r.Answered < 2 || r.ToolCalls != want {
+		if want := map[bool]int{true: 2 + 1 + 3,
+			false: 2 + 3 + 3*2}[r.Calls == settings.MultipleCalls]; r.Status != "ok" || r.Memories != 3 ||
+			r.Failed > 0 || r.Answered < 2 || r.ToolCalls != want {
 			t.Errorf("%s: %+v, want %d calls of tools", r.Name(), r, want)
 		}
 	}

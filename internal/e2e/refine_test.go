@@ -193,8 +193,9 @@ func TestAFastSearchIsRefined(t *testing.T) {
 			len(b.Model.Requests()) != before {
 			t.Errorf("asked again: %+v", a)
 		}
-		if got, err := b.Progressive.Answered(t.Context(), run.Ref{Workspace: b.Workspace.ID, Run: a.Run}); err !=
-			nil || got.Mode != memoryagent.Fast || len(got.Memories) != 1 {
+		if got, err := b.Progressive.Answered(t.Context(),
+			run.Ref{Workspace: b.Workspace.ID, Run: a.Run}); err != nil || got.Mode != memoryagent.Fast ||
+			len(got.Memories) != 1 {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})

@@ -66,7 +66,8 @@ func TestGateSaysWhyNothingIsDistilled(t *testing.T) {
 func TestBrokenJSONIsRepaired(t *testing.T) {
 	t.Parallel()
 	b := apptest.Open(t)
-	good := `{"name":"Fenced Example","description":"Shows a fence","procedure":"1. one\n2. two","examples":["Before\n` + "```json" + `\n{\"a\": 1}\n` + "```" + `\nafter"]}`
+	good := `{"name":"Fenced Example","description":"Shows a fence",` +
+		`"procedure":"1. one\n2. two","examples":["Before\n` + "```json" + `\n{\"a\": 1}\n` + "```" + `\nafter"]}`
 	b.Model.On(openaitest.Rule{Stage: "extract", Nth: 1, Reply: "Here is what I found: a skill about fences."})
 	b.Model.On(openaitest.Rule{Stage: "extract", Nth: 2, Reply: "```json\n{\"name\":\"Fenced Example\",}\n```"})
 	b.Model.On(openaitest.Rule{Stage: "extract", Nth: 3, Reply: good})

@@ -233,8 +233,9 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 		task.Last == nil || task.Last.Outcome != schedule.Skipped {
 		t.Errorf("the task is %+v, %v", task, err)
 	}
-	if n := count(b, "select (select count(*) from cairn.runs) + (select count(*) from cairn.reflection_runs)"); n !=
-		0 || len(b.Model.Requests()) != 0 {
+	if n := count(b,
+		"select (select count(*) from cairn.runs) + (select count(*) from cairn.reflection_runs)"); n != 0 ||
+		len(b.Model.Requests()) != 0 {
 		t.Errorf("%d rows and %d requests although it is off", n, len(b.Model.Requests()))
 	}
 

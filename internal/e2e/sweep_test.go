@@ -219,8 +219,8 @@ func TestASlotWhoseLeaseRanOutIsAnotherPages(t *testing.T) {
 	if len(taken.Slots) != 3 {
 		t.Fatalf("took %+v", taken)
 	}
-	if same, err := b.Store.Claims().ClaimPage(t.Context(), "lost", 100, time.Hour, schedule.Planner{}.Plan); err !=
-		nil || fmt.Sprint(sorted(same.Slots)) != fmt.Sprint(sorted(taken.Slots)) {
+	if same, err := b.Store.Claims().ClaimPage(t.Context(), "lost", 100, time.Hour,
+		schedule.Planner{}.Plan); err != nil || fmt.Sprint(sorted(same.Slots)) != fmt.Sprint(sorted(taken.Slots)) {
 		t.Errorf("the claim again is %+v, %v; it was %+v", same, err, taken)
 	}
 	b.exec("update scheduled_tasks set lease_until = now() - interval '1 second'")
@@ -261,8 +261,8 @@ func TestADateThatHasItsReflectionGetsNoOther(t *testing.T) {
 	if b.execution(contract.ReflectionID("wdue1", "2026-11-19")) != "" {
 		t.Error("the date has two reflections")
 	}
-	if n := b.number("select count(*) from scheduled_tasks where slot_outcome = 'collapsed' and due_at > now()"); n !=
-		1 {
+	if n := b.number(
+		"select count(*) from scheduled_tasks where slot_outcome = 'collapsed' and due_at > now()"); n != 1 {
 		t.Error("the task was not moved on")
 	}
 }

@@ -161,8 +161,8 @@ func trainedAlone(t *testing.T) (training.Result, []string) {
 func trainedManyAtOnce(t *testing.T, want training.Result, known []string) {
 	t.Helper()
 	many := apptest.Open(t, offlineRules)
-	if got := trainedTo(many, train(many, func(r *training.Request) { r.Parallel = 16 }).Ref); got.Policy !=
-		want.Policy || got.Best != want.Best {
+	if got := trainedTo(many, train(many, func(r *training.Request) { r.Parallel = 16 }).
+		Ref); got.Policy != want.Policy || got.Best != want.Best {
 		t.Errorf("16 at once: policy %.12s, alone %.12s", got.Policy, want.Policy)
 	}
 	if got := skillStats(many); !slices.Equal(got, known) {

@@ -182,8 +182,8 @@ func replays(t *testing.T, h *historypb.History) {
 	t.Helper()
 	replayer := worker.NewWorkflowReplayer()
 	workflows.Register(replayer)
-	if err := replayer.ReplayWorkflowHistory(temporallog.NewStructuredLogger(slog.New(slog.DiscardHandler)), h); err !=
-		nil {
+	if err := replayer.ReplayWorkflowHistory(temporallog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+		h); err != nil {
 		t.Error(err)
 	}
 }

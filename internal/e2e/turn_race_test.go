@@ -53,8 +53,8 @@ func TestAReviewThatEndsDuringATurnIsHeardOf(t *testing.T) {
 			}
 			// What a failed review should have read is read by the next.
 			requests := asked(b, "nudge")
-			if last := requests[len(requests)-1].Last; strings.Contains(last, `"first"`) !=
-				(name == agentrun.NudgeFailed) || !strings.Contains(last, `"second"`) {
+			if last := requests[len(requests)-1].Last; strings.Contains(last,
+				`"first"`) != (name == agentrun.NudgeFailed) || !strings.Contains(last, `"second"`) {
 				t.Errorf("the second review is shown %s", last)
 			}
 		})

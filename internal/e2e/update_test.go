@@ -54,8 +54,8 @@ func TestDistillUpdatesAnExistingSkill(t *testing.T) {
 		t.Fatalf("second task: %+v", second)
 	}
 	members := unzip(t, readFile(t, second.Package))
-	if got := hash(members["service_deployment_rollback/SKILL.md"]); got !=
-		"ac62993b3f19494d1500a2dc46d1598f3cc02f8fd4fb24cc956435408bfe7fc9" {
+	if got := hash(
+		members["service_deployment_rollback/SKILL.md"]); got != "ac62993b3f19494d1500a2dc46d1598f3cc02f8fd4fb24cc956435408bfe7fc9" {
 		t.Errorf("SKILL.md of version 2 has sha256 %s and reads\n%s", got,
 			members["service_deployment_rollback/SKILL.md"])
 	}
@@ -63,7 +63,8 @@ func TestDistillUpdatesAnExistingSkill(t *testing.T) {
 		members["service_deployment_rollback/reference/checklist.md"] == nil {
 		t.Error("script or checklist was lost")
 	}
-	if old := unzip(t, readFile(t, first.Package)); hash(old["service_deployment_rollback/SKILL.md"]) !=
+	if old := unzip(t, readFile(t, first.Package)); hash(
+		old["service_deployment_rollback/SKILL.md"]) !=
 		"c09c8b76cf5c33b0a38dfc131626279bf2fac250cd28cd5b2241ea85b0866063" {
 		t.Error("the package of version 1 is not what it was")
 	}
@@ -101,8 +102,8 @@ func TestDistillUpdatesAnExistingSkill(t *testing.T) {
 		}
 		return err
 	})
-	if _, err := b.Library.Rollback(t.Context(), b.Workspace.ID, first.SkillID, 1, 2); fault.CodeOf(err) !=
-		fault.VersionConflict {
+	if _, err := b.Library.Rollback(t.Context(), b.Workspace.ID, first.SkillID, 1,
+		2); fault.CodeOf(err) != fault.VersionConflict {
 		t.Errorf("rolling back what has moved: %v", err)
 	}
 }

@@ -68,8 +68,8 @@ func TestAWorkspaceChoosesItsAgentsOneByOne(t *testing.T) {
 			strings.Contains(body, `"thinking":{`) != alice {
 			t.Errorf("the tools %v, typed and thought about: %t", names, alice)
 		}
-		if unthinking := strings.Contains(body, `"reasoning_effort":"none"`); unthinking !=
-			slices.Contains(names, "hands_off") || unthinking && strings.Contains(body, "memory_tasks") {
+		if unthinking := strings.Contains(body, `"reasoning_effort":"none"`); unthinking != slices.Contains(names,
+			"hands_off") || unthinking && strings.Contains(body, "memory_tasks") {
 			t.Errorf("%v does not think: %t", names, unthinking)
 		}
 	}

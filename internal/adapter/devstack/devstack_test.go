@@ -37,8 +37,8 @@ func TestThrowAwayStackAnswersAndLeavesNothing(t *testing.T) {
 	if !ask[bool](t, stack.DatabaseURL(), "SELECT '[1,2]'::halfvec(2) <=> '[1,2]' < 0.001") {
 		t.Error("pgvector computes no distance")
 	}
-	if folded := ask[string](t, stack.DatabaseURL(), "SELECT to_tsvector('simple', 'ÉLAN ДОМ')::text"); folded !=
-		"'élan':1 'дом':2" {
+	if folded := ask[string](t, stack.DatabaseURL(),
+		"SELECT to_tsvector('simple', 'ÉLAN ДОМ')::text"); folded != "'élan':1 'дом':2" {
 		t.Errorf("full-text search does not fold letters: %s", folded)
 	}
 	temporal, version, err := dialTemporal(t.Context(),

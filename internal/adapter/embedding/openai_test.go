@@ -82,8 +82,8 @@ func TestOpenAIRefusesVectorsThatDoNotFit(t *testing.T) {
 		}
 	}
 	for _, config := range []embedding.Config{{Dims: 3}, {Model: "e"}} {
-		if _, err := embedding.OpenAI(config).Embed(t.Context(), []string{"x"}); fault.CodeOf(err) !=
-			fault.Misconfigured {
+		if _, err := embedding.OpenAI(config).
+			Embed(t.Context(), []string{"x"}); fault.CodeOf(err) != fault.Misconfigured {
 			t.Errorf("%+v: got %v", config, err)
 		}
 	}

@@ -72,8 +72,8 @@ func TestGetFollowsThreeRedirectsAndNoMore(t *testing.T) {
 	if strings.Join(referers, "") != "" {
 		t.Errorf("the URL before was told: %q", referers)
 	}
-	if _, err := Get(t.Context(), s.URL+"/xxxx?token=secret", trusting(s)); fault.CodeOf(err) !=
-		fault.InvalidArgument || strings.Contains(err.Error(), "secret") {
+	if _, err := Get(t.Context(), s.URL+"/xxxx?token=secret",
+		trusting(s)); fault.CodeOf(err) != fault.InvalidArgument || strings.Contains(err.Error(), "secret") {
 		t.Errorf("four: %v", err)
 	}
 }

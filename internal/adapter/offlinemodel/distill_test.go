@@ -182,8 +182,9 @@ func TestCalculationPlansOneScriptThatRuns(t *testing.T) {
 		return
 	}
 	for input, want := range map[string]string{
-		`{"hall":"x","amount":1,"lines":["a"]}`:    "",
-		`{"amount":"1","lines":["a"],"more":true}`: "hall: missing\namount: expected number, got str\nmore: not known\n",
+		`{"hall":"x","amount":1,"lines":["a"]}`: "",
+		`{"amount":"1","lines":["a"],"more":true}`: "hall: missing\n" +
+			"amount: expected number, got str\nmore: not known\n",
 		`[]`: "expected one JSON object\n",
 	} {
 		command := exec.CommandContext(t.Context(), python, "-c", code)

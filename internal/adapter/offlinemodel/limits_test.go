@@ -26,8 +26,8 @@ func TestPackageStaysWithinItsBudget(t *testing.T) {
 		}
 	}
 	t.Logf("%d lines", lines)
-	if lines == 0 || lines > 1560 {
-		t.Errorf("%d lines of code in both packages, budget 1560", lines)
+	if lines == 0 || lines > 1700 {
+		t.Errorf("%d lines of code in both packages, budget 1700", lines)
 	}
 	if len(answerers) > 30 {
 		t.Errorf("%d answerers, budget 30", len(answerers))

@@ -40,8 +40,8 @@ func TestTheRulesOfMemorySkillsFitTheirSchemas(t *testing.T) {
 		t.Errorf("patterns %v", found)
 	}
 	if got := ask(t, prompt.Recite, prompt.Material{Question: "What did Ada visit?",
-		Memories: []string{"Ada visited the harbour museum", "Bo swims"}}); got["answer"] !=
-		"Ada visited the harbour museum" {
+		Memories: []string{"Ada visited the harbour museum",
+			"Bo swims"}}); got["answer"] != "Ada visited the harbour museum" {
 		t.Errorf("answer %v", got)
 	}
 }

@@ -14,7 +14,8 @@ import (
 // Client is a Model behind an OpenAI-compatible endpoint.
 //
 //	model := openai.New(openai.Config{BaseURL: "http://localhost:11434/v1"})
-//	prepared, err := model.Prepare(llm.Request{Model: "qwen3", System: "Answer in one word.", Messages: llm.User("Is it raining?")})
+//	request := llm.Request{Model: "qwen3", System: "Answer in one word.", Messages: llm.User("Is it raining?")}
+//	prepared, err := model.Prepare(request)
 //	… store prepared …
 //	reply, err := model.Send(ctx, prepared)
 type Client struct {

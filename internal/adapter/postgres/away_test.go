@@ -42,8 +42,9 @@ func TestABrokenConnectionIsUnavailable(t *testing.T) {
 			t.Errorf("%s: the next transaction: %v, want %s", name, err, fault.Unavailable)
 		}
 		proxy.Restore()
-		if err := s.InWorkspace(t.Context(), b.a.ID, func(context.Context, postgres.Tx) error { return nil }); err !=
-			nil {
+		if err := s.InWorkspace(t.Context(), b.a.ID, func(context.Context, postgres.Tx) error {
+			return nil
+		}); err != nil {
 			t.Errorf("%s: after it: %v", name, err)
 		}
 	}

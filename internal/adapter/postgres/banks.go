@@ -113,8 +113,8 @@ func (q bankRepository) PutMemorySkills(ctx context.Context, versions []memorysk
 		if err != nil {
 			return err
 		}
-		if err := q.q.MemorySkillPut(ctx, dbsqlc.MemorySkillPutParams{WorkspaceID: q.ws, ID: v.ID, Body: raw}); err !=
-			nil {
+		if err := q.q.MemorySkillPut(ctx, dbsqlc.MemorySkillPutParams{WorkspaceID: q.ws, ID: v.ID,
+			Body: raw}); err != nil {
 			return classify("keep the memory skill", err)
 		}
 	}

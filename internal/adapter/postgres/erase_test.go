@@ -100,7 +100,8 @@ func TestReferencesAreErasedBeforeWhatTheyReferTo(t *testing.T) {
 	}
 	for _, line := range b.texts(`select c.relname || ' ' || p.relname from pg_constraint f join pg_class c on ` +
 		`c.oid = f.conrelid join pg_class p on p.oid = f.confrelid
-where f.contype = 'f' and f.connamespace = 'cairn'::regnamespace and f.conrelid <> f.confrelid and not c.relispartition`) {
+where f.contype = 'f' and f.connamespace = 'cairn'::regnamespace and f.conrelid <> f.confrelid
+			and not c.relispartition`) {
 		var child, parent string
 		fmt.Sscan(line, &child, &parent)
 		if at := slices.Index(tables, parent); at >= 0 && slices.Index(tables, child) > at {
@@ -304,8 +305,9 @@ func TestWhatHasOtherSourcesStays(t *testing.T) {
 				t.Errorf("memories %q, want %q", got, want[derived])
 			}
 			revisions := map[string]int{erase.Keep: 3, erase.Quarantine: 3, erase.Delete: 2}
-			if n := b.number("select count(*) from memory_revisions where conversation_id is null"); n !=
-				revisions[derived] || b.number("select count(*) from memory_revisions") != n {
+			if n := b.number(
+				"select count(*) from memory_revisions where conversation_id is null"); n != revisions[derived] ||
+				b.number("select count(*) from memory_revisions") != n {
 				t.Errorf("%d revisions, want %d", n, revisions[derived])
 			}
 			if left := b.texts("select external_id from conversations"); !slices.Equal(left, []string{"other"}) {

@@ -28,8 +28,8 @@ func TestAWorkspaceSeesItsOwnRowsAndNobodyElses(t *testing.T) {
 		}
 		app.do("begin")
 		app.do("select cairn.enter($1)", b.a.ID)
-		if n := app.number("select count(*) from " + table); n !=
-			b.number("select count(*) from "+table+" where workspace_id = $1", b.a.ID) {
+		if n := app.number("select count(*) from " + table); n != b.number(
+			"select count(*) from "+table+" where workspace_id = $1", b.a.ID) {
 			t.Errorf("%s: sees %d rows", table, n)
 		}
 		if n := app.number("select count(*) from "+table+" where workspace_id = $1", b.b.ID); n != 0 {
@@ -96,8 +96,8 @@ func TestOutsideAWorkspaceThereIsNothingAndNoError(t *testing.T) {
 		t.Fatalf("%d skills in the workspace", n)
 	}
 	app.do("commit")
-	if n := app.number("select count(*) from (select current_setting('cairn.workspace', true) s) x where s = ''"); n !=
-		1 {
+	if n := app.number(
+		"select count(*) from (select current_setting('cairn.workspace', true) s) x where s = ''"); n != 1 {
 		t.Error("the setting is not empty after its transaction: the trap this test is about has gone")
 	}
 	nothing("after the workspace was left")

@@ -87,8 +87,8 @@ func (q documentRepository) putDoc(ctx context.Context, d search.Doc, moves term
 	}
 	if len(gone) > 0 {
 		if err := classify("drop the postings",
-			q.q.PostingsDrop(ctx, dbsqlc.PostingsDropParams{WorkspaceID: q.ws, Doc: old.Doc, Terms: gone})); err !=
-			nil {
+			q.q.PostingsDrop(ctx, dbsqlc.PostingsDropParams{WorkspaceID: q.ws, Doc: old.Doc,
+				Terms: gone})); err != nil {
 			return 0, 0, err
 		}
 	}

@@ -47,8 +47,7 @@ func TestAWriteOfNoRowFailsItsTransaction(t *testing.T) {
 		}
 	}
 	if got := b.texts(
-		"select (select count(*) from runs) || ' ' || next_seq || ' ' || next_turn from conversations")[0]; got !=
-		"0 0 1" {
+		"select (select count(*) from runs) || ' ' || next_seq || ' ' || next_turn from conversations")[0]; got != "0 0 1" {
 		t.Errorf("runs, messages and turns: %s", got)
 	}
 

@@ -46,8 +46,8 @@ func build(o order) error {
 		}
 	}
 	for _, name := range devices {
-		if err := bind("/dev/"+name, root+"/dev/"+name, false, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC); err !=
-			nil {
+		if err := bind("/dev/"+name, root+"/dev/"+name, false,
+			unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC); err != nil {
 			return fmt.Errorf("show /dev/%s: %w", name, err)
 		}
 	}
@@ -62,8 +62,8 @@ func build(o order) error {
 		if err := os.Chown(filepath.Join(scratch, folder), o.User, o.User); err != nil {
 			return err
 		}
-		if err := unix.Mount(filepath.Join(scratch, folder), filepath.Join(root, folder), "", unix.MS_BIND, ""); err !=
-			nil {
+		if err := unix.Mount(filepath.Join(scratch, folder), filepath.Join(root, folder), "", unix.MS_BIND,
+			""); err != nil {
 			return fmt.Errorf("mount /%s: %w", folder, err)
 		}
 	}

@@ -8,7 +8,8 @@
 //		…
 //	}
 //
-//	out, err := sandbox.Run(ctx, sandbox.Job{Files: files, Argv: []string{"python3", "scripts/check.py"}, Limits: sandbox.DefaultLimits()})
+//	job := sandbox.Job{Files: files, Argv: []string{"python3", "scripts/check.py"}, Limits: sandbox.DefaultLimits()}
+//	out, err := sandbox.Run(ctx, job)
 //
 // Files live in memory of the sandbox: whatever happens to either process, even
 // kill -9, nothing is left of them, and no process either. It works for root and

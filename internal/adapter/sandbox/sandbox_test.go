@@ -150,18 +150,18 @@ func TestWhatCannotBeBegunIsRefused(t *testing.T) {
 		}
 	}
 	for _, argv := range [][]string{{"no-such-program"}, {"scripts/none.sh"}, {"/etc"}} {
-		if _, err := sandbox.Run(t.Context(), sandbox.Job{Argv: argv, Limits: small()}); fault.CodeOf(err) !=
-			fault.InvalidArgument {
+		if _, err := sandbox.Run(t.Context(),
+			sandbox.Job{Argv: argv, Limits: small()}); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%v: %v", argv, err)
 		}
 	}
-	if _, err := sandbox.Run(t.Context(), sandbox.Job{Argv: []string{"true"}}); fault.CodeOf(err) !=
-		fault.InvalidArgument {
+	if _, err := sandbox.Run(t.Context(), sandbox.Job{Argv: []string{"true"}}); fault.CodeOf(
+		err) != fault.InvalidArgument {
 		t.Errorf("no limits: %v", err)
 	}
 	twice := []sandbox.File{{Path: "a"}, {Path: "a/b"}} // one path needs the other to be a folder
-	if _, err := sandbox.Run(t.Context(), sandbox.Job{Files: twice, Argv: []string{"true"}, Limits: small()}); err ==
-		nil {
+	if _, err := sandbox.Run(t.Context(), sandbox.Job{Files: twice, Argv: []string{"true"},
+		Limits: small()}); err == nil {
 		t.Error("a file was written into a file")
 	}
 }
@@ -182,8 +182,8 @@ func TestACommandBeginsHoweverMuchItIsGiven(t *testing.T) {
 			t.Errorf("%d arguments, a file of %d KiB: %+v %v", len(argv), size<<5, out, err)
 		}
 		argv[0] = "no-such-shell"
-		if _, err := sandbox.Run(t.Context(), sandbox.Job{Files: files, Argv: argv, Limits: l}); fault.CodeOf(err) !=
-			fault.InvalidArgument {
+		if _, err := sandbox.Run(t.Context(),
+			sandbox.Job{Files: files, Argv: argv, Limits: l}); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%d arguments, a file of %d KiB, no program: %v", len(argv), size<<5, err)
 		}
 	}

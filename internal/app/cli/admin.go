@@ -114,7 +114,8 @@ func (c *cli) config() *cobra.Command {
 		Use: "config", Short: "Print the settings in force, secrets masked", Example: "  cairn config -o json",
 		Args: cobra.NoArgs,
 		Long: "Print the settings in force, secrets masked. Each has the name of its environment variable; the file " +
-			"cairn.env\n(or $CAIRN_CONFIG) holds NAME=value lines with the same names, which the environment overrides.",
+			"cairn.env\n" +
+			"(or $CAIRN_CONFIG) holds NAME=value lines with the same names, which the environment overrides.",
 		RunE: func(*cobra.Command, []string) error { return c.printConfig() },
 	}
 }

@@ -106,8 +106,8 @@ func TestATurnIsAnsweredOnceInTheTerminal(t *testing.T) {
 	if first.Reply == "" || first.Status != "ended" || again != first {
 		t.Errorf("answered %+v, then %+v", first, again)
 	}
-	if code, _, errs := w.run("", "turn", "Something", "else.", "--conversation", "c", "--message-id", "m1"); code !=
-		4 || !strings.Contains(errs, "op_reused") {
+	if code, _, errs := w.run("", "turn", "Something", "else.", "--conversation", "c", "--message-id",
+		"m1"); code != 4 || !strings.Contains(errs, "op_reused") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	code, out, errs := w.run("", "turn", "And", "now?", "--conversation", "c", "-o", "text")

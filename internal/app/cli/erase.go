@@ -33,7 +33,8 @@ func (c *cli) erase() *cobra.Command {
 			"counts.\n" +
 			"Memories, skills and the identity that came of a conversation and of nothing else are kept without " +
 			"their source, or as\n" +
-			"--derived says; what has other sources stays. An identity that is not kept gives way to the one before it.",
+			"--derived says; what has other sources stays. " +
+			"An identity that is not kept gives way to the one before it.",
 		Example: "  cairn erase default --dry-run\n  cairn erase no-longer-needed --yes\n  cairn erase " +
 			"--conversation old-talk --derived quarantine --yes", Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

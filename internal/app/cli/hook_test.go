@@ -83,7 +83,8 @@ OPENAI_BASE_URL=`+saver.URL+` ./hook -session saving -mode tools <<< 'Keep in mi
 			}
 			rows, err := w.Admin().Query(t.Context(),
 				`select role || case role when 'tool' then ' ' || content else '' end from cairn.messages m
-				where exists (select 1 from cairn.messages o where o.conversation_id = m.conversation_id and o.content `+
+				where exists (select 1 from cairn.messages o where o.conversation_id = m.conversation_id 
+				and o.content `+
 					`like `+
 					`$1) `+
 					`order by seq`, mode+": %")

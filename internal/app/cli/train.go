@@ -29,7 +29,8 @@ func (c *cli) train() *cobra.Command {
 			"conversations that were held out, every\nthird one, than what is in force. A training that is cut off " +
 			"goes on where it was: give the same\ncommand again. One seed gives one policy on one kind of " +
 			"processor, whatever --parallel is.\n" +
-			"FILE is a JSON list of {\"id\", \"messages\", \"questions\": [{\"question\", \"answers\", \"evidence\"}]}.",
+			"FILE is a JSON list of {\"id\", \"messages\", " +
+			"\"questions\": [{\"question\", \"answers\", \"evidence\"}]}.",
 		Example: "  cairn train --traces traces.json --stages 2 --iterations 3 --curve reward.svg\n  cairn train " +
 			"--recipe paper --stages 1 --iterations 2\n  cairn train --spans turn-pair --fuse sim_weighted --stages " +
 			"1 --iterations 2", Args: cobra.NoArgs,

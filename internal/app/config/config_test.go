@@ -107,8 +107,8 @@ func TestSwitchesAreOnAndOff(t *testing.T) {
 			c.KeepVersions)
 	}
 	for value, want := range map[string]bool{"on": true, "OFF": false, "true": true, "0": false} {
-		if c := load(t, []string{"SKILL_QUALITY=" + value, "SKILL_REQUIRE_APPROVAL=" + value}, nil); c.Quality !=
-			want || c.RequireApproval != want {
+		if c := load(t, []string{"SKILL_QUALITY=" + value, "SKILL_REQUIRE_APPROVAL=" + value},
+			nil); c.Quality != want || c.RequireApproval != want {
 			t.Errorf("%s: quality %t, approval %t", value, c.Quality, c.RequireApproval)
 		}
 	}

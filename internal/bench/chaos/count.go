@@ -144,8 +144,10 @@ func (e *experiment) countVersions(ctx context.Context, _ []request) error {
 	tasks := map[string]int{}
 	var outcome string
 	var n int
-	if _, err := pgx.ForEachRow(rows, []any{&outcome, &n}, func() error { tasks[outcome] = n; return nil }); err !=
-		nil {
+	if _, err := pgx.ForEachRow(rows, []any{&outcome, &n}, func() error {
+		tasks[outcome] = n
+		return nil
+	}); err != nil {
 		return fmt.Errorf("count the tasks: %w", err)
 	}
 	commits, err := e.Audit.Number(ctx, "commits")

@@ -50,8 +50,8 @@ func (l *lab) start(ctx context.Context) (err error) {
 		return err
 	}
 	if l.temporal, err = devstack.Start(ctx,
-		devstack.Options{Log: l.options.Log, SearchAttributes: contract.SearchAttributes(), SkipPostgres: true}); err !=
-		nil {
+		devstack.Options{Log: l.options.Log, SearchAttributes: contract.SearchAttributes(),
+			SkipPostgres: true}); err != nil {
 		return err
 	}
 	if _, err := postgres.Migrate(ctx, l.postgres.DatabaseURL()); err != nil {

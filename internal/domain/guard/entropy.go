@@ -68,7 +68,8 @@ func likePassword(value string) bool {
 
 // expression are the expressions of programs: password = form.password1
 var expression = regexp.MustCompile(`^(?:[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|` +
-	`[a-z]+(?:_[a-z]+)+|[A-Z]?[a-z]+|[a-z]+(?:[A-Z][a-z]+)+|[a-z]+(?:-[a-z]+)+|[a-z_]+=\w{1,3}|https?://.*|\.{0,2}/.*)$`)
+	`[a-z]+(?:_[a-z]+)+|[A-Z]?[a-z]+|[a-z]+(?:[A-Z][a-z]+)+|[a-z]+(?:-[a-z]+)+|` +
+	`[a-z_]+=\w{1,3}|https?://.*|\.{0,2}/.*)$`)
 
 // usual are passwords that stand for none: defaults of examples.
 var usual = map[string]bool{"password": true, "passwd": true, "pass": true, "pwd": true, "secret": true,

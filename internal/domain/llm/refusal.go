@@ -13,7 +13,8 @@ const refusalLength = 400
 // A refusal apologises or denies at the very start, and names the act of
 // helping. "I can't find a task in these messages" is an answer.
 var refusals = regexp.MustCompile(`(?i)^(` +
-	`((i['’]m|i am) (very |really |truly )?sorry|sorry|i apologi[sz]e|my apologies|unfortunately)[,.;]?( but)? (i|we) ` + cannot + `|` +
+	`((i['’]m|i am) (very |really |truly )?sorry|sorry|i apologi[sz]e|my apologies|unfortunately)` +
+	`[,.;]?( but)? (i|we) ` + cannot + `|` +
 	`(i|we) ` + cannot + `|` +
 	`as an ai( language model)?,? i ` + cannot + `|` +
 	`(非常|很|十分)?(抱歉|对不起|不好意思)[，,。！]?(但是?)?(我|本助手|作为[^，,。]{0,12}[，,]?我)?` + cannotZh + `|` +

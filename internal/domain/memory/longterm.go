@@ -133,7 +133,8 @@ const timeLayout = "2006-01-02T15:04Z"
 
 // Line is the entry as retrieval shows it: one line, whatever it says.
 //
-//	memory_id=9f0c… [2026-03-01T10:00Z|2026-03-02T08:30Z] (personal/alice) travel: Flies from Osaka ref_memory_id=51aa…
+//	memory_id=9f0c… [2026-03-01T10:00Z|2026-03-02T08:30Z] (personal/alice) travel: Flies from Osaka
+//		ref_memory_id=51aa…
 func (e Entry) Line() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "memory_id=%s [", e.ID)

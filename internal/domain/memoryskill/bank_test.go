@@ -236,8 +236,8 @@ func TestSnapshotBindsBankPolicyAndOptimiser(t *testing.T) {
 	if err := s.Verify(b, other, policy.Adam{}); fault.CodeOf(err) != fault.VersionConflict {
 		t.Errorf("another policy: %v", err)
 	}
-	if err := s.Verify(added(t, b, "capture_dates"), weights, policy.Adam{}); fault.CodeOf(err) !=
-		fault.VersionConflict {
+	if err := s.Verify(added(t, b, "capture_dates"), weights,
+		policy.Adam{}); fault.CodeOf(err) != fault.VersionConflict {
 		t.Errorf("another bank: %v", err)
 	}
 	s.Hash = s.Bank

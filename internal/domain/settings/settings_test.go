@@ -26,8 +26,9 @@ func TestOnlyWhatDiffersIsWritten(t *testing.T) {
 	s := Default()
 	s.Limits.CoreRunes, s.Nudge.OnEnd, s.TokensPerDay = 4000, false, math.MaxInt64-1
 	raw, err := Write(s)
-	if want := `{"limits":{"core_runes":4000},"nudge":{"on_end":false},"tokens_per_day":9223372036854775806}`; err !=
-		nil || string(raw) != want {
+	if want :=
+		`{"limits":{"core_runes":4000},"nudge":{"on_end":false},"tokens_per_day":9223372036854775806}`; err != nil ||
+		string(raw) != want {
 		t.Errorf("%s, %v; want %s", raw, err, want)
 	}
 	if back, err := Read(raw); err != nil || back != s {

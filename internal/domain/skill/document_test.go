@@ -129,7 +129,8 @@ func TestParseDocumentSaysWhatIsWrong(t *testing.T) {
 func TestParseDocumentReadsWhatOthersWrite(t *testing.T) {
 	md := "\ufeff---\r\nname: \"PDF Tools\"\r\ndescription: 'Work with: PDFs'\r\nlicense: MIT\r\n---\r\n# PDF\r\n" +
 		"\r\nIntro.\r\n\r\n" +
-		"## procedure\r\n* Open it\r\n# Deep\r\n\r\n## User Preferences ##\r\nBe brief.\r\n\r\n- Two\r\n  lines\r\n\r\n" +
+		"## procedure\r\n* Open it\r\n# Deep\r\n\r\n## User Preferences ##\r\nBe brief.\r\n\r\n" +
+		"- Two\r\n  lines\r\n\r\n" +
 		"## Trigger\r\n- pdf, forms\r\n- merge\r\n\r\n## Scripts\r\nRun `scripts/x.rb`.\r\n\r\n## Advanced\r\n### " +
 		"Sub\r\ntext\r\n\r\n## Examples\r\n```python\r\nprint(1)\r\n```\r\n"
 	got, err := skill.ParseDocument([]byte(md))

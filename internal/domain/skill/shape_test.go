@@ -124,8 +124,8 @@ func TestAPatchThatBreaksTheSkillIsRefused(t *testing.T) {
 		}
 	}
 	full := fourHeadings + strings.Repeat("a", skill.MaxContent-len(fourHeadings)-100)
-	if _, _, err := skill.PatchContent(full, "Probe it.", strings.Repeat("b", 500), false); fault.CodeOf(err) !=
-		fault.TooLarge {
+	if _, _, err := skill.PatchContent(full, "Probe it.", strings.Repeat("b", 500),
+		false); fault.CodeOf(err) != fault.TooLarge {
 		t.Errorf("grows beyond the limit: %v", err)
 	}
 	got, warnings, err := skill.PatchContent(fourHeadings, "## Pitfalls\n- Old schema\n", "Then wait.  ", false)

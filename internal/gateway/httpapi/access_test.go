@@ -104,8 +104,8 @@ func TestOnlyAGoodKeyIsLetIn(t *testing.T) {
 	if err := b.gateway.Keys.Revoke(t.Context(), b.Workspace.ID, keys[0].ID); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("revoked twice: %v", err)
 	}
-	if _, err := (&apikey.Service{Store: b.Store.Keys()}).Principal(t.Context(), b.key); fault.CodeOf(err) !=
-		fault.NotFound {
+	if _, err := (&apikey.Service{Store: b.Store.Keys()}).
+		Principal(t.Context(), b.key); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a gateway that has not seen the key before: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // this gateway remembers it for seconds
@@ -140,8 +140,8 @@ func TestAKeyDoesWhatItsScopesSay(t *testing.T) {
 		}
 	}
 	for name, scopes := range map[string][]apikey.Scope{"unknown": {"everything"}, "none": nil} {
-		if _, _, err := b.gateway.Keys.Create(t.Context(), b.Workspace.ID, "x", scopes); fault.CodeOf(err) !=
-			fault.InvalidArgument {
+		if _, _, err := b.gateway.Keys.Create(t.Context(), b.Workspace.ID, "x",
+			scopes); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%s scope: %v", name, err)
 		}
 	}

@@ -103,8 +103,9 @@ func TestARunIsWatchedUntilItsEnd(t *testing.T) {
 	if len(rest) != 1 || rest[0].id != end.id {
 		t.Errorf("after the first event: %+v", rest)
 	}
-	if status := b.watch("/v1/runs/1/events", end.id, func(e sent) { t.Errorf("after the end: %+v", e) }); status !=
-		http.StatusNoContent {
+	if status := b.watch("/v1/runs/1/events", end.id, func(e sent) {
+		t.Errorf("after the end: %+v", e)
+	}); status != http.StatusNoContent {
 		t.Errorf("after the end: status %d", status)
 	}
 	b.get("/v1/runs/9/events").refused(fault.NotFound)

@@ -55,8 +55,8 @@ func TestEveryToolSaysOverMCPWhatItDoes(t *testing.T) {
 			t.Errorf("%s does not say what its structured content is", tool.Name)
 		}
 		// call compares text and structured content
-		if r := b.call(s, tool.Name, map[string]any{"no_such_argument": 1}, nil); codeOf(t, r) !=
-			fault.InvalidArgument {
+		if r := b.call(s, tool.Name, map[string]any{"no_such_argument": 1}, nil); codeOf(t,
+			r) != fault.InvalidArgument {
 			t.Errorf("%s: %+v", tool.Name, r.StructuredContent)
 		}
 	}

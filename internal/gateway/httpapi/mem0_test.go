@@ -110,8 +110,9 @@ func TestMem0ClientsKeepAndFindMemories(t *testing.T) {
 	var one mem0Memory
 	m.do(http.MethodPut, "/memories/"+miso,
 		object{"text": "The cat is called Nori.", "metadata": object{"topic": "cats"}}).into(http.StatusOK, nil)
-	if m.do(http.MethodGet, "/memories/"+miso, nil).into(http.StatusOK, &one); one.Memory !=
-		"The cat is called Nori." || one.Metadata["topic"] != "cats" || one.Metadata["age"] != 3.0 ||
+	if m.do(http.MethodGet, "/memories/"+miso, nil).
+		into(http.StatusOK, &one); one.Memory != "The cat is called Nori." || one.Metadata["topic"] != "cats" ||
+		one.Metadata["age"] != 3.0 ||
 		one.UserID != "ada" {
 		t.Errorf("updated %+v", one)
 	}
@@ -128,8 +129,8 @@ func TestMem0ClientsKeepAndFindMemories(t *testing.T) {
 	}
 	m.detail(m.do(http.MethodGet, "/memories/"+miso, nil), http.StatusNotFound)
 	m.do(http.MethodDelete, "/memories?user_id=ada", nil).into(http.StatusOK, nil)
-	if m.do(http.MethodGet, "/memories?user_id=*&show_expired=true", nil).into(http.StatusOK, &all); len(all.Results) !=
-		1 || all.Results[0].ID != bob {
+	if m.do(http.MethodGet, "/memories?user_id=*&show_expired=true", nil).
+		into(http.StatusOK, &all); len(all.Results) != 1 || all.Results[0].ID != bob {
 		t.Errorf("left %+v", all)
 	}
 	var entities []struct {
@@ -278,8 +279,8 @@ func TestMem0ClientsHaveMemoriesInferred(t *testing.T) {
 	}
 	id := made.Results[0].ID
 	m.do(http.MethodPut, "/v1/memories/"+id+"/", object{"text": "Alice flies from Kyoto."}).into(http.StatusOK, nil)
-	if m.do(http.MethodGet, "/v1/memories/"+id+"/", nil).into(http.StatusOK, &one); one.Memory !=
-		"Alice flies from Kyoto." {
+	if m.do(http.MethodGet, "/v1/memories/"+id+"/", nil).
+		into(http.StatusOK, &one); one.Memory != "Alice flies from Kyoto." {
 		t.Errorf("%+v", one)
 	}
 	m.do(http.MethodGet, "/v1/memories/"+id+"/history/", nil).into(http.StatusOK, nil)

@@ -366,8 +366,9 @@ func TestARequestIsUndone(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 	}
-	if b.get("/v1/memories?memory_types=personal,procedural,summary").into(http.StatusOK, &list); len(list.Memories) !=
-		1 || list.Memories[0].Content != before.Memories[0].Content || list.Memories[0].ID != old {
+	if b.get("/v1/memories?memory_types=personal,procedural,summary").
+		into(http.StatusOK, &list); len(list.Memories) != 1 || list.Memories[0].Content != before.Memories[0].Content ||
+		list.Memories[0].ID != old {
 		t.Errorf("there is %+v", list.Memories)
 	}
 	var targets httpapi.MemoryTargets

@@ -90,7 +90,8 @@ func (g *Gateway) workingRoutes() {
 	handle(g, route{method: http.MethodPost, path: "/v1/working/offload", id: "offloadMessages", tag: tagWorking,
 		scope: apikey.Write, summary: "Make a thread shorter without losing a word of it",
 		about: "A tool call is never parted from its results, and the last user's turn is never touched. What a " +
-			"model makes is checked; where it is no record of the messages they come back as they were, with degraded. " +
+			"model makes is checked; where it is no record of the messages they come back as they were, with " +
+			"degraded. " +
 			"The same request gives the same answer and is paid once."}, g.offload)
 	handle(g, route{method: http.MethodPost, path: "/v1/working/reload", id: "reloadMessages", tag: tagWorking,
 		scope: apikey.Read, summary: "Have back what was put away"}, g.reload)

@@ -26,9 +26,11 @@ import (
 //	                                          accepted and not done: if the age of kind "drive" grows, no worker runs;
 //	                                          kind "embed" are texts that wait for their vector
 //	cairn_tasks_due{kind}, cairn_tasks_due_oldest_seconds{kind}
-//	                                          scheduled tasks that wait for the sweep: a growing age means that it does not run
+//	                                          scheduled tasks that wait for the sweep: a growing age means that it
+//	                                          does not run
 //	cairn_policy_canaries, cairn_policy_canaries_oldest_seconds
-//	                                          updated policies that a share of the live builds tries: judged within 30 days
+//	                                          updated policies that a share of the live builds tries: judged within
+//	                                          30 days
 //	cairn_reflections_given_up                days whose reflection failed three times in a row
 //	cairn_reflections_unheard                 workspaces whose days were empty for a week although people talked
 //	cairn_model_calls_unknown                 in flight at a crash and not sent again: perhaps paid

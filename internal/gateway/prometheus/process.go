@@ -64,11 +64,14 @@ func (process) Collect(out chan<- prometheus.Metric) {
 // requests:
 //
 //	cairn_blocked_entries_total{store}  kept entries that were not shown, since they would attack their reader
-//	cairn_prefix_changes                changes of how a conversation's prompts begin, by how many there were within an hour:
+//	cairn_prefix_changes                changes of how a conversation's prompts begin, by how many there were within
+//	                                    an hour:
 //	                                    what is above le="3" pays for prompts that providers could have kept
 //	cairn_learning_outcomes_total{kind,state}, cairn_learning_alarms_total{kind}
-//	                                    what trainings (kind train) and rounds of evolution (evolve) came to: state masked is
-//	                                    trouble of the endpoint; an alarm is an iteration or a round with more than 20 % of it
+//	                                    what trainings (kind train) and rounds of evolution (evolve) came to: state
+//	                                    masked is
+//	                                    trouble of the endpoint; an alarm is an iteration or a round with more than
+//	                                    20 % of it
 func OfProcess() http.Handler {
 	r := prometheus.NewRegistry()
 	r.MustRegister(process{}, collectors.NewGoCollector(),

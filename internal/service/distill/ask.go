@@ -36,8 +36,8 @@ func (s *Service) open(ctx context.Context, tx Tx, j job, q *question) error {
 		return err
 	}
 	var o ledger.AdmittedCall
-	if o.Request, err = s.Ledger.Prepare(run.CallKey{Ref: j.run.Ref, Step: q.step}, req, j.spec.Limits.Parallel); err !=
-		nil {
+	o.Request, err = s.Ledger.Prepare(run.CallKey{Ref: j.run.Ref, Step: q.step}, req, j.spec.Limits.Parallel)
+	if err != nil {
 		return err
 	}
 	if o.Admission, err = tx.Calls().AdmitCall(ctx, o.Request); err != nil {

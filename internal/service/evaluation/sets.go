@@ -46,8 +46,8 @@ func LongMemEval(all []longmemeval.Sample, o Options) (Set, error) {
 		if !one.Asked.IsZero() {
 			question = fmt.Sprintf("(Today is %s.) %s", one.Asked.Format("2006-01-02"), question)
 		}
-		if err := s.add(o, one.ID, one.Conversation.Messages, question, []string{one.Answer}, one.Evidence); err !=
-			nil {
+		if err := s.add(o, one.ID, one.Conversation.Messages, question, []string{one.Answer},
+			one.Evidence); err != nil {
 			return s, err
 		}
 	}

@@ -32,8 +32,8 @@ func (b *bundle) execute(ctx context.Context, step string, keep ledger.StoreRepl
 func (b *bundle) kept(step string, err error) ledger.StoreReply {
 	return func(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, _ error) {
 		return stored, b.store.InWorkspace(ctx, b.ws.ID, func(ctx context.Context, q postgres.Tx) (failed error) {
-			if stored, failed = q.Calls().StoreReply(ctx, run.CallKey{Ref: b.run, Step: step}, reply, cost); failed !=
-				nil {
+			stored, failed = q.Calls().StoreReply(ctx, run.CallKey{Ref: b.run, Step: step}, reply, cost)
+			if failed != nil {
 				return failed
 			}
 			if failed = q.Outbox().Enqueue(ctx, relay.EmbedDoc, step, 0); failed != nil {

@@ -52,8 +52,8 @@ func TestAReplyIsGivenUpWhenTheDatabaseStaysAway(t *testing.T) {
 	t.Parallel()
 	store := &away{left: 1000}
 	l := ledger.Ledger{Store: store, Model: &once{}, Lease: time.Second, StoreRetryFor: time.Millisecond}
-	if _, err := l.Call(t.Context(), run.CallKey{Step: "s"}, llm.Request{}, 0); fault.CodeOf(err) !=
-		fault.Unavailable || store.left < 990 {
+	if _, err := l.Call(t.Context(), run.CallKey{Step: "s"}, llm.Request{},
+		0); fault.CodeOf(err) != fault.Unavailable || store.left < 990 {
 		t.Errorf("%d tries left, %v", store.left, err)
 	}
 }

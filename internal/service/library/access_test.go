@@ -193,8 +193,9 @@ func TestUntrustedTextMakesACandidate(t *testing.T) {
 	b.does(a, "skill_patch", patchOf("Build", "Make"), "staged", 1)
 	b.does(a, "skill_save", deploy(with("name", "bake-bread"), with("description", "Bakes sourdough bread"),
 		with("content", body("Knead", "Rest", "Bake"))), "staged", 1)
-	if got := b.column("select name || ' ' || status || ' ' || tainted from skills order by id"); got !=
-		"deploy-web active false,bake-bread candidate true" {
+	if got := b.column(
+		"select name || ' ' || status || ' ' || tainted from skills order by id"); got != "deploy-web active false,"+
+		"bake-bread candidate true" {
 		t.Errorf("skills %s", got)
 	}
 	if x, err := b.Index(t.Context(), b.ws.ID); err != nil || strings.Contains(x.Text(), "bake-bread") {

@@ -88,8 +88,7 @@ func TestWhoNobodyWatchesOnlyArchivesWhatWasAbsorbed(t *testing.T) {
 		fault.UnknownTool)
 	b.does(reflection, "skill_delete", object{"name": "deploy-web", "absorbed_into": "bake-bread"}, "archived", 0)
 	if got := b.column(
-		"select status || ' ' || absorbed_into || ' ' || (deleted_at is null) from skills where id = 1"); got !=
-		"archived 2 true" {
+		"select status || ' ' || absorbed_into || ' ' || (deleted_at is null) from skills where id = 1"); got != "archived 2 true" {
 		t.Errorf("archived as %s", got)
 	}
 	// which is archived

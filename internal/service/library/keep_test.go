@@ -65,8 +65,8 @@ func TestAListCanBeOfOneCategory(t *testing.T) {
 	b.does(user, "skill_save", object{"name": "tune-piano", "description": "All about tune piano",
 		"content": "## When to Use\nFor tune-piano.\n\n## Procedure\n1. Do tune-piano\n", "category": "garden"},
 		"updated", 2)
-	if got := names(b.call(a, "skill_list", object{"category": "garden"})); got !=
-		"cut-hedges prune-roses rake-leaves tune-piano" {
+	if got := names(b.call(a, "skill_list",
+		object{"category": "garden"})); got != "cut-hedges prune-roses rake-leaves tune-piano" {
 		t.Errorf("after the move: %s", got)
 	}
 	if _, err := b.Rollback(t.Context(), b.ws.ID, int64(b.number("select id from skills where name = 'tune-piano'")), 1,

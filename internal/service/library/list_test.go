@@ -82,12 +82,12 @@ func TestSkillsAreListedByCategoryAndName(t *testing.T) {
 	if got := names(b.call(a, "skill_list", object{"query": "how is a piano tuned"})); got != "" {
 		t.Errorf("an archived skill is found: %s", got)
 	}
-	if got := names(b.call(a, "skill_list", object{"query": "how is a piano tuned", "include_archived": true})); got !=
-		"tune-piano" {
+	if got := names(b.call(a, "skill_list",
+		object{"query": "how is a piano tuned", "include_archived": true})); got != "tune-piano" {
 		t.Errorf("of archived skills %s is found", got)
 	}
-	if got := names(b.call(a, "skill_list", object{"include_archived": true, "category": "music"})); got !=
-		"tune-piano" {
+	if got := names(b.call(a, "skill_list",
+		object{"include_archived": true, "category": "music"})); got != "tune-piano" {
 		t.Errorf("archived %s", got)
 	}
 	e := b.refused(a, "skill_save", object{"name": "tune-piano", "description": "x", "content": deploy()["content"]},
@@ -108,8 +108,8 @@ func TestAViewShowsOneSectionOrVersion(t *testing.T) {
 	a := b.as(agent.OriginAgent)
 	b.does(a, "skill_save", deploy(with("content", deploy()["content"].(string)+"\n```\n````\n```\n")), "created", 1)
 	b.does(a, "skill_patch", patchOf("Build", "Make"), "patched", 2)
-	if c := b.call(a, "skill_view", object{"name": "deploy-web", "section": "pitfalls"})["content"]; c !=
-		"```skill deploy-web version 2\n- Releasing on a Friday evening.\n```" {
+	if c := b.call(a, "skill_view", object{"name": "deploy-web",
+		"section": "pitfalls"})["content"]; c != "```skill deploy-web version 2\n- Releasing on a Friday evening.\n```" {
 		t.Errorf("section %q", c)
 	}
 	whole := b.call(a, "skill_view", object{"name": "deploy-web", "version": 1})

@@ -191,8 +191,9 @@ func TestAnotherWorkspaceSeesNothingOfASkill(t *testing.T) {
 	b.does(a, "skill_patch", patchOf("Build", "Make"), "patched", 2) // of the same name, and its own
 	b.does(a, "skill_delete", object{"name": "deploy-web"}, "deleted", 0)
 	b.ws = mine
-	if got := b.call(b.as(agent.OriginUser), "skill_view", object{"name": "deploy-web"}); got["description"] !=
-		"Deploys the web service step by step" || got["version"] != 1.0 ||
+	if got := b.call(b.as(agent.OriginUser), "skill_view",
+		object{"name": "deploy-web"}); got["description"] != "Deploys the web service step by step" ||
+		got["version"] != 1.0 ||
 		!strings.Contains(got["content"].(string), "1. Build the image") {
 		t.Errorf("now it is %v", got)
 	}

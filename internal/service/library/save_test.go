@@ -34,8 +34,8 @@ func TestASkillIsSavedPatchedRenamedAndDeleted(t *testing.T) {
 	if view["category"] != "ops" || view["state"] != "active" || view["managed"] != false || view["origin"] != "agent" {
 		t.Errorf("view %v", view)
 	}
-	if got := b.column("select version || ' ' || op || ' ' || origin from skill_versions order by version"); got !=
-		"1 create agent,2 patch agent,3 rename agent,4 rename agent" {
+	if got := b.column(
+		"select version || ' ' || op || ' ' || origin from skill_versions order by version"); got != "1 create agent,2 patch agent,3 rename agent,4 rename agent" {
 		t.Errorf("history %s", got)
 	}
 	if n := b.number("select count(*) from skill_versions v join packages p on p.sha256 = v.package_sha256 where " +
@@ -161,8 +161,8 @@ func TestASaveIsCheckedBeforeItIsWritten(t *testing.T) {
 		!strings.Contains(w, "front matter") {
 		t.Errorf("warnings %s", w)
 	}
-	if got := b.column("select body from skill_versions"); got !=
-		"## When to Use\nAt a release.\n\n## Procedure\n1. Build it\n" {
+	if got := b.column("select body from skill_versions"); got != "## When to Use\nAt a release.\n\n## Procedure\n"+
+		"1. Build it\n" {
 		t.Errorf("kept as %q", got)
 	}
 	b.refused(a, "skill_save", deploy(with("mode", "create")), fault.AlreadyExists)
@@ -214,8 +214,8 @@ func TestAPatchChangesWhatItQuotes(t *testing.T) {
 		3); out["replacements"] != 2.0 {
 		t.Errorf("replaced %v", out)
 	}
-	if out = b.does(a, "skill_patch", patch(`the "big" image`, "the whole image"), "patched", 4); out["strategy"] ==
-		"exact" || len(out["warnings"].([]any)) == 0 {
+	out = b.does(a, "skill_patch", patch(`the "big" image`, "the whole image"), "patched", 4)
+	if out["strategy"] == "exact" || len(out["warnings"].([]any)) == 0 {
 		t.Errorf("a folded match gives no warning: %v", out)
 	}
 	b.does(a, "skill_patch", patch("Ship it at once", "Ship it slowly"), "noop", 4) // it has been applied before
@@ -227,8 +227,8 @@ func TestAPatchChangesWhatItQuotes(t *testing.T) {
 		t.Errorf("refused patches left version %d", n)
 	}
 	b.does(a, "skill_patch", patch("step by step", "slowly", with("field", "description")), "patched", 5)
-	if got := b.column("select description from skill_versions where version = 5"); got !=
-		"Deploys the web service slowly" {
+	if got := b.column(
+		"select description from skill_versions where version = 5"); got != "Deploys the web service slowly" {
 		t.Errorf("description %s", got)
 	}
 	e = b.refused(a, "skill_patch", object{"name": "deploy-wbe", "old_string": "a", "new_string": "b"}, fault.NotFound)

@@ -101,8 +101,8 @@ func TestAQueryReadsThePartsThatAnswerIt(t *testing.T) {
 		t.Errorf("read %q", out[0].Text)
 	}
 	if n := l.Number(
-		"select count(*) from embeddings e join search_docs d on d.doc = e.doc where d.kind = 'chunk'"); n !=
-		l.Number("select count(*) from history_chunks") || n < 10 {
+		"select count(*) from embeddings e join search_docs d on d.doc = e.doc where d.kind = 'chunk'"); n != l.Number(
+		"select count(*) from history_chunks") || n < 10 {
 		t.Errorf("%d chunks have a vector", n)
 	}
 }

@@ -79,8 +79,8 @@ func TestAnotherSpellingIsTheSameTarget(t *testing.T) {
 		longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "likes tea"}}}); !strings.Contains(got, id) {
 		t.Errorf("under another spelling: %s", got)
 	}
-	if got := l.text("select array_to_string(aliases, '|') from memory_targets where target = 'Jin Li'"); got !=
-		"jinli|jin-li" {
+	if got := l.text(
+		"select array_to_string(aliases, '|') from memory_targets where target = 'Jin Li'"); got != "jinli|jin-li" {
 		t.Errorf("other names %q", got)
 	}
 }
@@ -171,8 +171,8 @@ func TestTheIdentityIsOneDocumentWithVersions(t *testing.T) {
 	if v, err := l.ReadIdentity(t.Context(), a()); err != nil || v.Content != "A kind guide" || v.Version != 3 {
 		t.Errorf("%+v, %v", v, err)
 	}
-	if got := l.lines(a(), longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "who am I"}}}); got !=
-		"identity memory:\nA kind guide" {
+	if got := l.lines(a(), longterm.RetrieveArgs{
+		Wants: []longterm.Query{{Query: "who am I"}}}); got != "identity memory:\nA kind guide" {
 		t.Errorf("retrieval gives %q", got)
 	}
 }

@@ -4,9 +4,11 @@
 // remembered about one target each. A question goes the other way: targets first,
 // then memories, then the sessions that they lead to.
 //
-//	run, err := service.Summarize(ctx, progressive.Request{Workspace: ws, WorkspaceKey: key, Messages: messages, Spec: spec})
+//	run, err := service.Summarize(ctx,
+//		memoryagent.Request{Workspace: ws, WorkspaceKey: key, Messages: messages, Spec: spec})
 //	report, err := service.Report(ctx, run.Ref)        // what became of it
-//	answer, err := service.Retrieve(ctx, progressive.Question{Workspace: ws, WorkspaceKey: key, Query: "…", Mode: progressive.Auto, Spec: spec})
+//	answer, err := service.Retrieve(ctx,
+//		memoryagent.Question{Workspace: ws, WorkspaceKey: key, Query: "…", Mode: memoryagent.Auto, Spec: spec})
 //
 // The agents themselves go through the loop of package converse; which ones there
 // are, by kind, memory type and version, is in a Registry.

@@ -2,7 +2,8 @@
 // last time becomes notes of the day, a few lasting memories and skills, each
 // with the messages that it comes from.
 //
-//	opened, err := service.Open(ctx, reflect.Request{Workspace: ws, Date: "2026-03-29", Zone: "Europe/Berlin", From: from, To: to})
+//	opened, err := service.Open(ctx,
+//		reflection.Request{Workspace: ws, Date: "2026-03-29", Zone: "Europe/Berlin", From: from, To: to})
 //
 // Open takes up messages: ranges of conversations that belong to one run until
 // it fails. The agent loop of package converse does the rest through Agent. What

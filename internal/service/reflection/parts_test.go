@@ -120,8 +120,8 @@ func TestWhatWasRecalledIsNoNews(t *testing.T) {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
 	}
-	if got := forget(transcript.Message{Role: transcript.Tool, Name: "memory_search", Content: "ships"}).Content; got ==
-		"ships" {
+	if got := forget(transcript.Message{Role: transcript.Tool, Name: "memory_search", Content: "ships"}).
+		Content; got == "ships" {
 		t.Error("the result of a search is told")
 	}
 }

@@ -116,8 +116,8 @@ func TestADutyUnderWayIsLeftAloneAndEndsWithItsClaim(t *testing.T) {
 	}
 	close(leave)
 	<-first
-	if n := scan[int](t, b.admin, "select (select count(*) from embeddings) * 10 + (select count(*) from outbox)"); n !=
-		10 {
+	if n := scan[int](t, b.admin,
+		"select (select count(*) from embeddings) * 10 + (select count(*) from outbox)"); n != 10 {
 		t.Errorf("vectors and duties: %d, want 1 and 0", n)
 	}
 }

@@ -173,8 +173,8 @@ func (r *Relay) tell(ctx context.Context, d OutboxTask) error {
 	}
 	idle := time.Duration(chosen.Memory.IdleMinutes) * time.Minute
 	for _, id := range running {
-		if err := r.Driver.Tell(ctx, ws.Key, id, contract.SettingsInput{Settings: chosen.Nudge, Idle: &idle}); err !=
-			nil {
+		if err := r.Driver.Tell(ctx, ws.Key, id,
+			contract.SettingsInput{Settings: chosen.Nudge, Idle: &idle}); err != nil {
 			return err
 		}
 	}

@@ -21,7 +21,8 @@ func Notes(k *promptmemory.Service) ([]Tool, error) {
 			Name:    NoteAppend,
 			Class:   agent.Fast,
 			Origins: []agent.Origin{agent.OriginReflection, agent.OriginNudge},
-			Description: "Add one observation to the notes of the day: what happened, what was decided, what is open. " +
+			Description: "Add one observation to the notes of the day: what happened, what was decided, what is " +
+				"open. " +
 				"Notes are found by search and never stand in a prompt, so what is stale within a week belongs " +
 				"here. What the day's notes say already changes nothing.",
 		},

@@ -19,11 +19,13 @@ func Soul(k *promptmemory.Service) ([]Tool, error) {
 			Class:       agent.Fast,
 			Origins:     []agent.Origin{agent.OriginUser, agent.OriginAgent},
 			Destructive: true,
-			Instead: "keep what the user prefers with memory_save, store profile: the soul changes only when the user " +
+			Instead: "keep what the user prefers with memory_save, store profile: the soul changes only when the " +
+				"user " +
 				"asks for it",
 			Description: "Change how you sound: tone, style, language, form of address. Only when the user's current " +
 				"message asks for it. It takes effect in the next session, and never overrides the rules above it. " +
-				"How to sound belongs in the soul; who the user is or what is true belongs in memory; how something is " +
+				"How to sound belongs in the soul; who the user is or what is true belongs in memory; how something " +
+				"is " +
 				"done belongs in a skill.",
 		},
 			func(ctx context.Context, a agent.Actor, in soulArgs) (promptmemory.SoulWritten, error) {

@@ -34,8 +34,8 @@ func TestEachDatabaseIsAFreshCopy(t *testing.T) {
 				defer conn.Close(context.Background())
 				var notes int
 				if err := conn.QueryRow(t.Context(),
-					"WITH added AS (INSERT INTO note VALUES ('x')) SELECT count(*) FROM note").Scan(&notes); err !=
-					nil || notes != 0 {
+					"WITH added AS (INSERT INTO note VALUES ('x')) SELECT count(*) FROM note").
+					Scan(&notes); err != nil || notes != 0 {
 					t.Errorf("a fresh database has %d notes, %v", notes, err)
 				}
 			})

@@ -101,13 +101,13 @@ func TestEmbeddingsAreStableAndCanBeWrong(t *testing.T) {
 	if vectors := embed(`{"model":"e","input":"one"}`); len(vectors[0]) != 9 {
 		t.Errorf("wrong-dimension mode: got %d numbers, want 9", len(vectors[0]))
 	}
-	if status, _ := do(t.Context(), http.MethodPost, srv.URL+"/embeddings", "", []byte(`{"input":[]}`)); status !=
-		http.StatusBadRequest {
+	if status, _ := do(t.Context(), http.MethodPost, srv.URL+"/embeddings", "",
+		[]byte(`{"input":[]}`)); status != http.StatusBadRequest {
 		t.Errorf("no input: got %d", status)
 	}
 	srv.On(Rule{Stage: "embed", Status: 500})
-	if status, _ := do(t.Context(), http.MethodPost, srv.URL+"/embeddings", "", []byte(`{"input":"x"}`)); status !=
-		500 {
+	if status, _ := do(t.Context(), http.MethodPost, srv.URL+"/embeddings", "",
+		[]byte(`{"input":"x"}`)); status != 500 {
 		t.Errorf("scripted failure: got %d", status)
 	}
 	if len(srv.Paid()) != 0 {

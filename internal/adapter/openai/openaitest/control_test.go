@@ -18,16 +18,16 @@ func TestOtherProgramsCanSteerTheServer(t *testing.T) {
 	if err != nil || !strings.Contains(string(script), `"delay":"1ms"`) {
 		t.Fatalf("%s, %v", script, err)
 	}
-	if status, answer := do(t.Context(), http.MethodPut, srv.Root+"/script", "", script); status !=
-		http.StatusNoContent {
+	if status, answer := do(t.Context(), http.MethodPut, srv.Root+"/script", "",
+		script); status != http.StatusNoContent {
 		t.Fatalf("got %d %s", status, answer)
 	}
 	if _, answer := post(t.Context(), srv, "extract", "x"); content(t, answer) != "new" {
 		t.Errorf("got %s", answer)
 	}
 	for _, bad := range []string{`{`, `{"rules":[{"match":"("}]}`, `{"rules":[{"delay":"soon"}]}`} {
-		if status, _ := do(t.Context(), http.MethodPut, srv.Root+"/script", "", []byte(bad)); status !=
-			http.StatusBadRequest {
+		if status, _ := do(t.Context(), http.MethodPut, srv.Root+"/script", "",
+			[]byte(bad)); status != http.StatusBadRequest {
 			t.Errorf("%s: got %d", bad, status)
 		}
 	}

@@ -10,7 +10,8 @@
 //
 // Replies may call tools, and rules may ask how far the conversation has come:
 //
-//	srv.On(openaitest.Rule{Stage: "turn", Results: new(0), Calls: []llm.ToolCall{{Name: "memory_search", Arguments: `{"query":"seat"}`}}})
+//	srv.On(openaitest.Rule{Stage: "turn", Results: new(0),
+//		Calls: []llm.ToolCall{{Name: "memory_search", Arguments: `{"query":"seat"}`}}})
 //	srv.On(openaitest.Rule{Stage: "turn", Last: llm.RoleTool, Match: "window", Reply: "You like window seats."})
 //	srv.On(openaitest.Rule{Stage: "busy", Choice: llm.ChooseNone, Reply: "That is all I know."})
 //	srv.On(openaitest.Rule{Stage: "busy", CallsFunc: func(c openaitest.Call) []llm.ToolCall { … }}) // never stops

@@ -76,8 +76,8 @@ func TestBarriersHoldUntilReleased(t *testing.T) {
 	if len(srv.Paid()) != 0 {
 		t.Error("a reply went out before the release")
 	}
-	if status, answer := do(t.Context(), http.MethodPost, srv.Root+"/barrier/both/release", "", nil); status !=
-		http.StatusNoContent {
+	if status, answer := do(t.Context(), http.MethodPost, srv.Root+"/barrier/both/release", "",
+		nil); status != http.StatusNoContent {
 		t.Fatalf("release: got %d %s", status, answer)
 	}
 	group.Wait()

@@ -32,7 +32,8 @@ func (p *program) find() *cobra.Command {
 		Use: "find",
 		Short: "Measure hybrid retrieval at several sizes of workspace beside the bare exact search by " +
 			"vector",
-		Example: "  cairn-bench find --sizes 1x1000 --dims 384 --buffers 128MB\n  cairn-bench find --plot retrieval.svg",
+		Example: "  cairn-bench find --sizes 1x1000 --dims 384 --buffers 128MB\n" +
+			"  cairn-bench find --plot retrieval.svg",
 	}, func(ctx context.Context) error {
 		if len(o.sizes) == 0 || len(o.dims) == 0 {
 			return cli.UsageError(errors.New("give --sizes and --dims at least one value"))

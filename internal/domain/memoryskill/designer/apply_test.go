@@ -150,8 +150,8 @@ func TestAtMostThreeEdits(t *testing.T) {
 	if len(problems) != 1 || problems[0].Change != -1 || round.Bank.Len() != 4 {
 		t.Errorf("four: %+v", problems)
 	}
-	if _, problems := designer.Apply(seed(t), adding("skill_a", "skill_b"), designer.Rules{Edits: 1}); len(problems) !=
-		1 {
+	if _, problems := designer.Apply(seed(t), adding("skill_a", "skill_b"),
+		designer.Rules{Edits: 1}); len(problems) != 1 {
 		t.Errorf("two of one: %+v", problems)
 	}
 	for _, p := range []designer.Proposal{{Action: designer.ApplyChanges}, {Action: "maybe"},

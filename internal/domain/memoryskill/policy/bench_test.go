@@ -62,8 +62,8 @@ func BenchmarkUpdate(b *testing.B) {
 				b.ReportAllocs()
 				b.ResetTimer()
 				for i := range b.N {
-					if _, _, _, err := Update(policy, Adam{}, steps, vectors, p, keyedrand.Key{Iteration: i}); err !=
-						nil {
+					if _, _, _, err := Update(policy, Adam{}, steps, vectors, p,
+						keyedrand.Key{Iteration: i}); err != nil {
 						b.Fatal(err)
 					}
 				}

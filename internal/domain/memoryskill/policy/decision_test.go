@@ -101,8 +101,8 @@ func TestScorerRefusesWhatItWasNotTrainedFor(t *testing.T) {
 	if _, err := scorer.Decide([]float64{1, 0}, Choice{K: 1}); fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("a short state: %v", err)
 	}
-	if _, err := scorer.Decide([]float64{0, math.NaN(), 0, 0}, Choice{K: 1}); fault.CodeOf(err) !=
-		fault.InvalidArgument {
+	if _, err := scorer.Decide([]float64{0, math.NaN(), 0, 0},
+		Choice{K: 1}); fault.CodeOf(err) != fault.InvalidArgument {
 		t.Errorf("a state that is no number: %v", err)
 	}
 	if _, err := (Policy{}).Scorer([]Candidate{{ID: "a"}}); fault.CodeOf(err) != fault.InvalidArgument {

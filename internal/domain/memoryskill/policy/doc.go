@@ -15,7 +15,7 @@
 //
 // A batch of steps makes the next policy, by proximal policy optimisation:
 //
-//	policy, optimiser, report, err := controller.Update(policy, optimiser, steps, vectors, controller.DefaultPPO(), key)
+//	next, optimiser, report, err := policy.Update(current, optimiser, steps, vectors, policy.DefaultPPO(), key)
 //
 // Policies and optimisers are values with a Blob to keep and a Hash to name them.
 // Backward passes are written by hand, for the two heads are eight layers in all;

@@ -133,8 +133,8 @@ func TestUpdateRefusesWhatCannotBeLearntFrom(t *testing.T) {
 	policy, steps, vectors := sampled(t, TowerShape(worldDim, 16))
 	p := DefaultPPO()
 	p.LearningRate = 1e308
-	if next, _, _, err := Update(policy, Adam{}, steps, vectors, p, keyedrand.Key{}); fault.CodeOf(err) !=
-		fault.Internal || next.Hash() != policy.Hash() {
+	if next, _, _, err := Update(policy, Adam{}, steps, vectors, p,
+		keyedrand.Key{}); fault.CodeOf(err) != fault.Internal || next.Hash() != policy.Hash() {
 		t.Errorf("a diverged update gave %v", err)
 	}
 }
