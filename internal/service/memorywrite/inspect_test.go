@@ -55,3 +55,12 @@ func TestSanitizeReplacesWhatMustNotBeShown(t *testing.T) {
 		}
 	}
 }
+
+// What honest text might say too is kept, with a line for whoever approves.
+func TestInspectTellsOfARisk(t *testing.T) {
+	t.Parallel()
+	risk, err := memorywrite.Inspect("memory", "Ada drinks\u200b tea at four.")
+	if err != nil || len(risk) != 1 || !strings.Contains(risk[0], "memory, line 1") {
+		t.Errorf("risk %q, %v", risk, err)
+	}
+}
