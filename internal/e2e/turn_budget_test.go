@@ -15,7 +15,6 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
-	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/service/conversation"
 	"cairn/internal/testkit"
@@ -87,21 +86,6 @@ func TestABudgetIsSeenWhileItsTurnRuns(t *testing.T) {
 	}
 	b.Model.Release("held")
 	answered(b, "c", "m1")
-}
-
-func TestAnOverrideOutsideItsBoundsIsRefused(t *testing.T) {
-	t.Parallel()
-	b := apptest.OpenIdle(t)
-	for _, n := range []int{-1, 51} {
-		r := b.Message("c", "m", "hello")
-		r.MaxTurns = n
-		if _, err := b.App.Messages.SendMessage(t.Context(), r); fault.CodeOf(err) != fault.InvalidArgument {
-			t.Errorf("override %d: %v", n, err)
-		}
-	}
-	if n := count(b, "select count(*) from cairn.conversations"); n != 0 {
-		t.Errorf("%d conversations were made", n)
-	}
 }
 
 func TestAFinalCallThatFailsIsAnsweredInOurWords(t *testing.T) {

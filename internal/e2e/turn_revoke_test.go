@@ -10,7 +10,6 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/agent"
-	"cairn/internal/service/agentrun"
 	"cairn/internal/service/library"
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/testkit"
@@ -110,30 +109,4 @@ func TestWhatAPersonTakesAwayIsGoneFromPromptsAtOnce(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A prompt that was read before something was taken away, and would be stored
-// after, is read again.
-func TestAPromptFrozenDuringARevocationIsReadAgain(t *testing.T) {
-	t.Parallel()
-	b := apptest.OpenIdle(t)
-	testkit.Must(t, b.Store.AgentRuns().WithRuns(t.Context(), b.Workspace.ID,
-		func(_ context.Context, tx agentrun.Tx) error {
-			s := agentrun.Session{Channel: "chat", Lang: "en", Rendered: "old"}
-			var err error
-			if s.Epoch, err = tx.Sessions().SessionEpoch(t.Context()); err != nil {
-				return err
-			}
-			if _, err := tx.Sessions().RevokeSessions(t.Context()); err != nil {
-				return err
-			}
-			if _, put, err := tx.Sessions().PutSession(t.Context(), s, time.Minute); err != nil || put {
-				t.Errorf("stored: %t, %v", put, err)
-			}
-			s.Epoch++
-			if _, put, err := tx.Sessions().PutSession(t.Context(), s, time.Minute); err != nil || !put {
-				t.Errorf("read again, it is stored: %t, %v", put, err)
-			}
-			return nil
-		}))
 }

@@ -11,13 +11,9 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/apptest"
-	"cairn/internal/domain/contract"
-	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/metrics"
-	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
-	"cairn/internal/service/conversation"
 	"cairn/internal/testkit"
 )
 
@@ -195,117 +191,5 @@ func TestATurnKeepsItsSessionToItsEnd(t *testing.T) {
 				t.Errorf("the beginning stayed the same: %t", same)
 			}
 		})
-	}
-}
-
-// Of a channel that nobody knows the budget is that of sms, the smallest with a
-// text to read.
-func TestAnUnknownChannelIsTreatedAsSMS(t *testing.T) {
-	testkit.Long(t)
-	t.Parallel()
-	b := apptest.OpenIdle(t)
-	r := b.Message("c", "m1", "hello")
-	for _, r.Channel = range []string{"telegram", "sms", "fax"} { // all of them the same message
-		if _, err := b.App.Inbox.Accept(t.Context(), r); err != nil {
-			t.Errorf("%s: %v", r.Channel, err)
-		}
-	}
-	if got := text(b, "select string_agg(channel, ' ') from cairn.conversations"); got != "sms" {
-		t.Errorf("conversations on %q", got)
-	}
-}
-
-func TestABadMessageIsRefusedBeforeAnythingIsStored(t *testing.T) {
-	t.Parallel()
-	b := apptest.OpenIdle(t)
-	hello := []transcript.Message{{Role: transcript.User, Content: "hello"}}
-	long := strings.Repeat("x", 201)
-	for name, c := range map[string]struct {
-		change func(*conversation.Request)
-		code   fault.Code
-	}{
-		"no conversation": {func(r *conversation.Request) { r.Conversation = "" }, fault.InvalidArgument},
-		"long conversation": {func(r *conversation.Request) {
-			r.Conversation = long
-		}, fault.InvalidArgument},
-		"conversation with a NUL": {func(r *conversation.Request) {
-			r.Conversation = "a\x00b"
-		}, fault.InvalidArgument},
-		"no message id":                {func(r *conversation.Request) { r.MessageID = "" }, fault.InvalidArgument},
-		"long message id":              {func(r *conversation.Request) { r.MessageID = long }, fault.InvalidArgument},
-		"message id that is no text":   {func(r *conversation.Request) { r.MessageID = "\xff" }, fault.InvalidArgument},
-		"message id with a line break": {func(r *conversation.Request) { r.MessageID = "a\nb" }, fault.InvalidArgument},
-		"long channel":                 {func(r *conversation.Request) { r.Channel = long }, fault.InvalidArgument},
-		"channel of imports":           {func(r *conversation.Request) { r.Channel = "import" }, fault.InvalidArgument},
-		"unknown origin":               {func(r *conversation.Request) { r.Origin = "nudge" }, fault.InvalidArgument},
-		"unknown mode":                 {func(r *conversation.Request) { r.Mode = "guess" }, fault.InvalidArgument},
-		"nothing said":                 {func(r *conversation.Request) { r.Text = " \n\t" }, fault.InvalidArgument},
-		"too much said": {func(r *conversation.Request) {
-			r.Text = strings.Repeat("界", 32_001)
-		}, fault.TooLarge},
-		"messages in mode answer": {func(r *conversation.Request) { r.Messages = hello }, fault.InvalidArgument},
-		"text in mode observe": {func(r *conversation.Request) {
-			r.Mode, r.Messages = contract.Observe, hello
-		}, fault.InvalidArgument},
-		"nothing observed": {func(r *conversation.Request) {
-			r.Mode, r.Text = contract.Observe, ""
-		}, fault.InvalidArgument},
-		"observed from the middle": {func(r *conversation.Request) {
-			r.Mode, r.Text, r.Messages = contract.Observe, "",
-				[]transcript.Message{{Role: transcript.Assistant, Content: "hello"}}
-		}, fault.InvalidArgument},
-		"observed robot": {func(r *conversation.Request) {
-			r.Mode, r.Text, r.Messages = contract.Observe, "",
-				append(hello[:1:1], transcript.Message{Role: "robot", Content: "beep"})
-		}, fault.InvalidArgument},
-		"observed too much": {func(r *conversation.Request) {
-			r.Mode, r.Text, r.Messages = contract.Observe, "", append(hello[:1:1], make([]transcript.Message, 200)...)
-		}, fault.InvalidArgument},
-		"observed too long": {func(r *conversation.Request) {
-			r.Mode, r.Text, r.Messages = contract.Observe, "",
-				[]transcript.Message{{Role: transcript.User, Content: strings.Repeat("x", 32_001)}}
-		}, fault.TooLarge},
-		"override below": {func(r *conversation.Request) { r.MaxTurns = -1 }, fault.InvalidArgument},
-		"override above": {func(r *conversation.Request) { r.MaxTurns = 51 }, fault.InvalidArgument},
-	} {
-		r := b.Message("c", "m1", "hello")
-		c.change(&r)
-		if _, err := b.App.Inbox.Accept(t.Context(), r); fault.CodeOf(err) != c.code || fault.From(err).Hint == "" {
-			t.Errorf("%s: %v, want %s", name, err, c.code)
-		}
-	}
-	if n := count(b, "select count(*) from cairn.conversations"); n != 0 {
-		t.Errorf("%d conversations were made", n)
-	}
-}
-
-func TestAnIdServesOneMessage(t *testing.T) {
-	t.Parallel()
-	b := apptest.OpenIdle(t)
-	first, err := b.App.Inbox.Accept(t.Context(), b.Message("c", "m1", "hello"))
-	testkit.Must(t, err)
-	again, err := b.App.Inbox.Accept(t.Context(), b.Message("c", "m1", "hello"))
-	if err != nil || again.Made || again.Run.Ref != first.Run.Ref {
-		t.Errorf("the same message: %+v, %v", again, err)
-	}
-	for name, change := range map[string]func(*conversation.Request){
-		"another text":     func(r *conversation.Request) { r.Text = "bye" },
-		"another origin":   func(r *conversation.Request) { r.Origin = "scheduled" },
-		"another override": func(r *conversation.Request) { r.MaxTurns = 3 },
-	} {
-		r := b.Message("c", "m1", "hello")
-		change(&r)
-		if _, err := b.App.Inbox.Accept(t.Context(), r); fault.CodeOf(err) != fault.OpReused {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	r := b.Message("c", "m2", "hello")
-	r.Channel = "sms"
-	if _, err := b.App.Inbox.Accept(t.Context(), r); fault.CodeOf(err) != fault.VersionConflict {
-		t.Errorf("another channel: %v", err)
-	}
-	// An id that looks like the one of our answer is a message like any other.
-	if _, err := b.App.Inbox.Accept(t.Context(), b.Message("c", "m1/1", "hello")); err != nil {
-		t.Error(err)
 	}
 }

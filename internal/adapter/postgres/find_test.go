@@ -416,19 +416,3 @@ func TestAnErasedConversationTakesItsSpeakersAlong(t *testing.T) {
 		t.Errorf("%d names speak, want Ann and Ben", n)
 	}
 }
-
-func TestABadRequestSaysWhatIsWrong(t *testing.T) {
-	t.Parallel()
-	k := openTalk(t)
-	for name, r := range map[string]search.Request{
-		"no words": {Query: "  "}, "limit": {Query: "x", Limit: 101}, "kind": {Query: "x", Kinds: []string{"tune"}},
-		"type":  {Query: "x", Types: []memory.Type{"mood"}},
-		"times": {Query: "x", After: spring, Before: spring},
-	} {
-		var f *fault.Error
-		if _, err := k.finder.Find(t.Context(), k.a.ID, r); !errors.As(err, &f) || f.Code != fault.InvalidArgument ||
-			f.Hint == "" {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}

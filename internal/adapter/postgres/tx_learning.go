@@ -59,7 +59,7 @@ type learningTransactions[T any] struct {
 func (t learningTransactions[T]) InWorkspace(ctx context.Context, ws int64,
 	fn func(ctx context.Context, tx T) error) error {
 	return t.store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
-		return fn(ctx, t.view(learningTx{tx.session}))
+		return fn(ctx, t.view(learningTx(tx)))
 	})
 }
 

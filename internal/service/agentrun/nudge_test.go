@@ -1,0 +1,165 @@
+package agentrun_test
+
+import (
+	"strings"
+	"testing"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/llm"
+	"cairn/internal/domain/nudge"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
+	"cairn/internal/service/agentrun"
+	"cairn/internal/testkit"
+)
+
+// talked is a conversation of so many answered turns, and the review of them all.
+func (b *bundle) talked(turns ...string) agentrun.Review {
+	b.t.Helper()
+	r := agentrun.Review{Workspace: b.A.ID, WorkspaceKey: b.A.Key, Number: len(turns), Turn: len(turns), Memory: true,
+		Spec: spec()}
+	for _, text := range turns {
+		b.model.says("Aye.")
+		turn := b.say(text, text).Run
+		ended := b.drive(turn)
+		r.Conversation, r.Counters = turn.Conversation, nudge.Started(ended.Counters, r.Number, true, false)
+	}
+	return r
+}
+
+// open opens a review.
+func (b *bundle) open(r agentrun.Review) agentrun.Reviewing {
+	b.t.Helper()
+	out, err := b.OpenNudge(b.t.Context(), r)
+	testkit.Must(b.t, err)
+	return out
+}
+
+func TestOpenNudgePinsWhatAReviewIsToldOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	r := b.talked("I like tea.", "My key is sk-proj-"+"4f9aB2cD7eF1gH3iJ5kL8mN0pQ6rS2tU")
+	first := b.open(r)
+	s := first.Spec
+	if first.Ended != nil || first.Run.Kind != run.Nudge || s.Origin != agent.OriginNudge || s.ToSeq != 3 {
+		t.Errorf("opened %+v", first)
+	}
+	if !strings.Contains(s.Material, "I like tea.") || !strings.Contains(s.Material, "quartz") ||
+		strings.Contains(s.Material, "sk-proj") || len(s.Tools) == 0 || s.System == "" {
+		t.Errorf("it is told %s", s.Material)
+	}
+	b.model.says("Aye.")
+	b.drive(b.say("later", "I like milk, too.").Run)
+	again := b.open(r)
+	if again.Run.Ref != first.Run.Ref || again.Spec.Material != s.Material {
+		t.Errorf("opened again: %+v", again)
+	}
+	if n := b.Number("select count(*) from runs where kind = 'nudge'"); n != 1 {
+		t.Errorf("%d reviews", n)
+	}
+}
+
+// What a review saves is told with the next answer, and what it has read is not read
+// again.
+func TestAReviewSavesAndIsToldOfWithTheNextAnswer(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	r := b.talked("I like tea.")
+	review := b.open(r)
+	b.model.calls(saves("Ada likes tea."))
+	b.model.says("Saved.")
+	ended := b.drive(review.Run)
+	if ended.Status != agentrun.NudgeSaved || len(ended.Writes) != 1 || ended.ReplySeq != -1 || ended.Number != 1 {
+		t.Errorf("the review ends with %+v", ended)
+	}
+	asked := b.model.requests()
+	if last := asked[len(asked)-1]; last.Temperature == nil || last.System != review.Spec.System ||
+		last.Messages[0].Content != review.Spec.Material {
+		t.Errorf("the model was asked %+v", last)
+	}
+	if done := b.open(r); done.Ended == nil || done.Ended.Status != agentrun.NudgeSaved {
+		t.Errorf("opened after its end: %+v", done)
+	}
+	b.model.says("Aye.", "Aye.")
+	b.drive(b.say("m2", "And milk.").Run)
+	b.drive(b.say("m3", "And honey.").Run)
+	if got := b.answer("m2").Reply; got != "Aye.\n\n(Saved: 1 memory)" {
+		t.Errorf("the next answer is %q", got)
+	}
+	if got := b.answer("m3").Reply; got != "Aye." {
+		t.Errorf("the one after it is %q", got)
+	}
+	r.Number, r.Turn = 3, 3
+	s := b.open(r).Spec
+	if s.After != 1 || strings.Contains(s.Material, "I like tea.") || !strings.Contains(s.Material, "honey") {
+		t.Errorf("the next review is told %s", s.Material)
+	}
+}
+
+// What a review that failed should have read stays for the next one.
+func TestAFailedReviewLeavesItsTurnsUnread(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	r := b.talked("I like tea.")
+	b.model.fails(llm.Auth)
+	review := b.open(r).Run
+	if _, err := b.Step(t.Context(), review.Ref, agent.Step{N: 1}, agentrun.Base{}); err == nil {
+		t.Fatal("a model that is away is no error")
+	}
+	ended, err := b.Close(t.Context(), review.Ref, agent.ProviderError, "", agentrun.Base{})
+	if err != nil || ended.Status != agentrun.NudgeFailed {
+		t.Errorf("the review ends with %+v, %v", ended, err)
+	}
+	if got := b.Number("select reviewed_turn from conversations"); got != 0 {
+		t.Errorf("turn %d counts as read", got)
+	}
+}
+
+// A review that finds nothing new to read ends at once, and nothing is paid.
+func TestAReviewOfNothingEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	r := b.talked("I like tea.")
+	b.Exec("update conversations set reviewed_turn = 1")
+	paid := len(b.model.requests())
+	for range 2 {
+		if got := b.open(r); got.Ended == nil || got.Ended.Status != agentrun.NudgeNothing {
+			t.Errorf("opened %+v", got)
+		}
+	}
+	if n := len(b.model.requests()); n != paid {
+		t.Errorf("%d requests", n-paid)
+	}
+}
+
+func TestNoReviewBeginsPastTheCapOfTheDay(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Choose(func(s *settings.Settings) { s.Nudge.DailyCap = 1 })
+	r := b.talked("I like tea.", "And milk.")
+	first := r
+	first.Number, first.Turn = 1, 1
+	began := b.open(first)
+	if got := b.open(r); got.Ended == nil || got.Ended.Status != agentrun.NudgeCapped || got.Ended.Number != 2 {
+		t.Errorf("opened %+v", got)
+	}
+	if again := b.open(first); began.Ended != nil || again.Run.Ref != began.Run.Ref || again.Ended != nil {
+		t.Errorf("the one that has begun is %+v", again)
+	}
+	if n := b.Number("select count(*) from runs where kind = 'nudge'"); n != 1 {
+		t.Errorf("%d reviews", n)
+	}
+}
+
+// All requests of a review together cost no more than they may: it ends with what it
+// has saved.
+func TestAReviewEndsWhenItsInputIsSpent(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	r := b.talked("I like tea.")
+	r.Spec.Limits.InputTokens = 10
+	ended := b.drive(b.open(r).Run)
+	if ended.Status != agentrun.NudgeBudget || ended.Detail != "input_tokens" || ended.Steps != 0 {
+		t.Errorf("the review ends with %+v", ended)
+	}
+}

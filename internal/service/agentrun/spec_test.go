@@ -1,0 +1,155 @@
+package agentrun_test
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/nudge"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/agentrun"
+	"cairn/internal/testkit"
+)
+
+func TestASpecComesBackAsItWasPinned(t *testing.T) {
+	t.Parallel()
+	s := spec()
+	s.Budget, s.Settings, s.Idle = agent.ForNudge(), nudge.Default(), time.Minute
+	s.Toolsets, s.Material, s.ToSeq, s.Tainted = []agent.ToolSet{agent.SetSkills}, "<material>", 7, true
+	raw, err := s.Encode()
+	testkit.Must(t, err)
+	back, err := agentrun.SpecOf(run.Run{Spec: raw})
+	if err != nil || !reflect.DeepEqual(back, s) {
+		t.Errorf("it comes back as %+v, %v", back, err)
+	}
+	if _, err := agentrun.SpecOf(run.Run{Ref: run.Ref{Run: 12}, Spec: []byte("{")}); err == nil ||
+		!strings.Contains(err.Error(), "run 12") {
+		t.Errorf("a broken one: %v", err)
+	}
+	s.Pinned = []byte("{")
+	if _, err := s.Encode(); err == nil {
+		t.Error("what cannot be read back is encoded")
+	}
+	pace := s.Pace()
+	if pace.Model != time.Minute || pace.Heartbeat != time.Second || pace.Database != time.Second || pace.GiveUp != 0 {
+		t.Errorf("its pace is %+v", pace)
+	}
+}
+
+// Room is what is left of a window beside instructions, tools and the reply, and never
+// less than nothing.
+func TestRoomIsWhatAWindowHasLeft(t *testing.T) {
+	t.Parallel()
+	for window, want := range map[int]int{0: 0, 8: 3, 8_000: 3_000, 40_000: 16_000, 128_000: 104_000} {
+		if got := (agentrun.Limits{Window: window}).Room(); got != want {
+			t.Errorf("a window of %d has room for %d, want %d", window, got, want)
+		}
+	}
+}
+
+// Work of several parts goes on to the next one when the model has nothing more to do
+// for a part, or has had its share of responses; the last part goes on.
+func TestDividedFindsThePartOfEachResponse(t *testing.T) {
+	t.Parallel()
+	busy := func(n int) agentrun.Step { return agentrun.Step{N: n, Calls: []agentrun.Call{{Step: n}}} }
+	quiet := func(n int) agentrun.Step { return agentrun.Step{N: n, Content: "done"} }
+	spoilt := func(n int) agentrun.Step { return agentrun.Step{N: n} }
+	for name, c := range map[string]struct {
+		steps        []agentrun.Step
+		parts, share int
+		of           []int
+		next, since  int
+	}{
+		"nothing yet":        {nil, 3, 2, nil, 0, 0},
+		"one part":           {[]agentrun.Step{busy(1), busy(2), quiet(3)}, 1, 1, []int{0, 0, 0}, 0, 0},
+		"done with each":     {[]agentrun.Step{quiet(1), quiet(2)}, 3, 5, []int{0, 1}, 2, 2},
+		"its share":          {[]agentrun.Step{busy(1), busy(2), busy(3)}, 2, 2, []int{0, 0, 1}, 1, 2},
+		"the last goes on":   {[]agentrun.Step{quiet(1), busy(2), busy(3), busy(4)}, 2, 1, []int{0, 1, 1, 1}, 1, 1},
+		"a spoilt response":  {[]agentrun.Step{spoilt(1), busy(2), spoilt(3), busy(4)}, 2, 2, []int{0, 0, 0, 0}, 1, 4},
+		"responses left out": {[]agentrun.Step{quiet(2), busy(5)}, 2, 3, []int{0, 1}, 1, 2},
+	} {
+		of, next, since := agentrun.Divided(c.steps, c.parts, c.share)
+		if !slices.Equal(of, c.of) || next != c.next || since != c.since {
+			t.Errorf("%s: of %v, next %d since %d; want %v, %d, %d", name, of, next, since, c.of, c.next, c.since)
+		}
+	}
+}
+
+// What does not fit is shortened, the longest messages first; what came before goes
+// when that is not enough.
+func TestFittedShortensTheLongestFirst(t *testing.T) {
+	t.Parallel()
+	material := func() prompt.Material {
+		return prompt.Material{History: []prompt.Message{{Content: strings.Repeat("old ", 100)}},
+			Messages: []prompt.Message{{Content: "Hello"}, {Content: strings.Repeat("long ", 800)}}}
+	}
+	whole := material()
+	for name, tokens := range map[string]int{"no limit": 0, "enough": 5000} {
+		if got := agentrun.Fitted(material(), tokens); !reflect.DeepEqual(got, whole) {
+			t.Errorf("%s: it is changed to %+v", name, got)
+		}
+	}
+	got := agentrun.Fitted(material(), 700)
+	if long := got.Messages[1].Content; len(got.History) != 1 || got.Messages[0].Content != "Hello" ||
+		len(long) >= 4000 || !strings.Contains(long, "characters left out") {
+		t.Errorf("in 700 tokens: %+v", got)
+	}
+	got = agentrun.Fitted(material(), 120)
+	if len(got.History) != 0 || len(got.Messages) != 2 || got.Messages[0].Content != "Hello" {
+		t.Errorf("in 120 tokens: %+v", got)
+	}
+}
+
+func TestMessagesOfATurnAreCalledAfterTheOneThatItAnswers(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for i := range 3 {
+		id := agentrun.MessageID("m1/1", i)
+		if seen[id] || agentrun.TurnMessageID(id) != "m1/1" {
+			t.Errorf("message %d is called %q, of the turn of %q", i, id, agentrun.TurnMessageID(id))
+		}
+		seen[id] = true
+	}
+	if !seen["m1/1"] {
+		t.Error("the first has not the channel's id")
+	}
+	ms := make([]transcript.Message, 3)
+	agentrun.Number(ms, 4)
+	if ms[0].Seq != 4 || ms[2].Seq != 6 {
+		t.Errorf("they are numbered %d to %d", ms[0].Seq, ms[2].Seq)
+	}
+}
+
+// A write is a call that changed something; what waits, changed nothing or failed is none.
+func TestWroteTellsAWriteFromAnAttempt(t *testing.T) {
+	t.Parallel()
+	w, wrote := agentrun.Wrote("skill_save", `{"ok":true,"action":"updated","name":"bake","version":2}`)
+	if want := (agentrun.Write{Tool: "skill_save", Action: "updated", Name: "bake", Version: 2}); !wrote || w != want {
+		t.Errorf("read as %+v, %t", w, wrote)
+	}
+	for _, result := range []string{`{"ok":true}`, `{"ok":true,"action":"staged"}`, `{"ok":true,"action":"unchanged"}`,
+		`{"ok":true,"action":"noop"}`, `{"ok":false,"action":"updated"}`, "no JSON", ""} {
+		if w, wrote := agentrun.Wrote("skill_save", result); wrote || w != (agentrun.Write{}) {
+			t.Errorf("%s is read as %+v, %t", result, w, wrote)
+		}
+	}
+	memory, skill := agentrun.Write{Tool: "memory_batch"}, agentrun.Write{Tool: "skill_patch"}
+	for name, c := range map[string]struct {
+		writes        []agentrun.Write
+		memory, skill bool
+	}{
+		"none": {nil, false, false}, "memory": {[]agentrun.Write{memory}, true, false},
+		"skill": {[]agentrun.Write{skill}, false, true}, "both": {[]agentrun.Write{skill, memory}, true, true},
+		"another": {[]agentrun.Write{{Tool: "skill_delete"}}, false, false},
+	} {
+		got := agentrun.Saves(nudge.Turn{Number: 3}, c.writes)
+		if got.SavedMemory != c.memory || got.SavedSkill != c.skill || got.Number != 3 {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

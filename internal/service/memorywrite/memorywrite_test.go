@@ -1,0 +1,150 @@
+package memorywrite_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/service/memorywrite"
+	"cairn/internal/service/promptmemory"
+)
+
+// written is what the writes of these tests give.
+type written struct {
+	Content string `json:"content"`
+}
+
+// write runs an effect once under an actor's operation ID, and counts in effects
+// how often it ran. The effect revokes sessions, which a roll-back takes back.
+func write(db *pgtest.Store, a agent.Actor, args any, effects *int, result error) (written, error) {
+	return memorywrite.Once(db.T.Context(), db.Memory().WithMemory, a, "test_write", args,
+		func(ctx context.Context, tx promptmemory.Tx) (written, error) {
+			*effects++
+			if _, err := tx.Workspace().RevokeSessions(ctx); err != nil {
+				return written{}, err
+			}
+			return written{"first"}, result
+		})
+}
+
+func TestAWriteHappensOnceUnderItsOperation(t *testing.T) {
+	t.Parallel()
+	db := pgtest.Open(t)
+	a, effects := db.User(), 0
+	for range 3 {
+		if got, err := write(db, a, "one", &effects, nil); err != nil || got.Content != "first" {
+			t.Errorf("written %+v, %v", got, err)
+		}
+	}
+	if effects != 1 {
+		t.Errorf("the effect ran %d times", effects)
+	}
+	if _, err := write(db, a, "two", &effects, nil); fault.CodeOf(err) != fault.OpReused || fault.From(err).Hint == "" {
+		t.Errorf("the same operation with other arguments: %v", err)
+	}
+	other := a
+	other.Workspace = db.B.ID
+	if _, err := write(db, other, "two", &effects, nil); err != nil || effects != 2 {
+		t.Errorf("the same id in another workspace: %v after %d effects", err, effects)
+	}
+}
+
+func TestAWriteNeedsAnOperation(t *testing.T) {
+	t.Parallel()
+	db := pgtest.Open(t)
+	a, effects := db.User(), 0
+	a.Op = ""
+	_, err := write(db, a, "one", &effects, nil)
+	if fault.CodeOf(err) != fault.InvalidArgument || fault.From(err).Hint == "" || effects != 0 {
+		t.Errorf("without an operation id: %v after %d effects", err, effects)
+	}
+}
+
+// A write that fails says which it was, leaves nothing, and may be tried again.
+func TestAWriteThatFailsLeavesNoTrace(t *testing.T) {
+	t.Parallel()
+	db := pgtest.Open(t)
+	a, effects, full := db.User(), 0, errors.New("the store is full")
+	got, err := write(db, a, "one", &effects, full)
+	if !errors.Is(err, full) || !strings.HasPrefix(err.Error(), "test_write: ") || got != (written{}) {
+		t.Errorf("a write that fails gives %+v, %v", got, err)
+	}
+	epoch := "select sessions_epoch from workspaces where id = $1"
+	if n := db.Number("select count(*) from tool_op_log"); n != 0 || db.Number(epoch, db.A.ID) != 0 {
+		t.Errorf("it left %d operations and epoch %d", n, db.Number(epoch, db.A.ID))
+	}
+	if _, err := write(db, a, "one", &effects, nil); err != nil || effects != 2 || db.Number(epoch, db.A.ID) != 1 {
+		t.Errorf("tried again: %v after %d effects", err, effects)
+	}
+}
+
+func TestOnlyAPersonMay(t *testing.T) {
+	t.Parallel()
+	if err := memorywrite.RequirePerson(agent.Actor{Origin: agent.OriginUser}, "undo"); err != nil {
+		t.Error(err)
+	}
+	for _, o := range []agent.Origin{agent.OriginAgent, agent.OriginNudge, agent.OriginReflection, ""} {
+		err := memorywrite.RequirePerson(agent.Actor{Origin: o}, "undo")
+		refusal := fault.From(err)
+		if refusal == nil || refusal.Code != fault.OutOfScope || refusal.Hint == "" ||
+			!strings.Contains(refusal.Message, "undo") {
+			t.Errorf("%q: %v", o, err)
+		}
+	}
+}
+
+// What a person has seen is no longer tainted; what anybody else writes stays so.
+func TestAWriterIsWhoCalls(t *testing.T) {
+	t.Parallel()
+	a := agent.Actor{Origin: agent.OriginAgent, Tainted: true, Run: 7, Op: "7/step-1/0",
+		Conversation: 3, FromSeq: 4, ToSeq: 5}
+	w := memorywrite.WriterFor(a, 2)
+	if w.Person || !w.Tainted || w.Origin != "agent" || w.Run != 7 || w.Op != a.Op || w.Space != 2 {
+		t.Errorf("the agent's writer is %+v", w)
+	}
+	if w.Evidence == nil || *w.Evidence != (memory.Evidence{Conversation: 3, FromSeq: 4, ToSeq: 5}) {
+		t.Errorf("its evidence is %+v", w.Evidence)
+	}
+	a.Origin, a.Conversation = agent.OriginUser, 0
+	if w = memorywrite.WriterFor(a, 2); !w.Person || w.Tainted || w.Evidence != nil {
+		t.Errorf("a person's writer is %+v", w)
+	}
+}
+
+// embedder gives vectors of one number, or fails, or gives too few.
+type embedder struct {
+	fails error
+	short int
+}
+
+func (e embedder) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	var out [][]float32
+	for i := range texts[e.short:] {
+		out = append(out, []float32{float32(i)})
+	}
+	return out, e.fails
+}
+
+// What an embedder does not give is embedded later: a write never waits for it.
+func TestVectorsAreByTextOrLeftOut(t *testing.T) {
+	t.Parallel()
+	texts := []string{"tea", "milk"}
+	got := memorywrite.Vectors(t.Context(), embedder{}, texts)
+	if len(got) != 2 || got["tea"][0] != 0 || got["milk"][0] != 1 {
+		t.Errorf("vectors %v", got)
+	}
+	for name, got := range map[string]map[string][]float32{
+		"no texts":         memorywrite.Vectors(t.Context(), nil, nil),
+		"an embedder away": memorywrite.Vectors(t.Context(), embedder{fails: errors.New("away")}, texts),
+		"too few vectors":  memorywrite.Vectors(t.Context(), embedder{short: 1}, texts),
+	} {
+		if got != nil {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package search_test
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/lexical"
+	"cairn/internal/domain/memory"
+	"cairn/internal/service/search"
+	"cairn/internal/testkit"
+)
+
+func TestFindLooksIntoAllThatAWorkspaceKnows(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.fill()
+	kinds := map[string]int{}
+	found := b.finds(search.Request{Query: "boathouse"})
+	for _, r := range found {
+		kinds[r.Kind]++
+	}
+	if !slices.IsSortedFunc(found, func(a, b search.Result) int { return cmp.Compare(b.Score, a.Score) }) {
+		t.Errorf("a worse result comes before a better one: %+v", found)
+	}
+	if kinds[search.KindSkill] != 1 || kinds[search.KindMemory] != 1 || kinds[search.KindTurn] != 2 {
+		t.Errorf("found %v", kinds)
+	}
+	turns := []string{search.KindTurn}
+	for name, c := range map[string]struct {
+		request search.Request
+		want    int
+	}{
+		"one":                  {search.Request{Limit: 1}, 1},
+		"turns":                {search.Request{Kinds: turns}, 2},
+		"a conversation":       {search.Request{Conversation: "harbour"}, 2},
+		"after":                {search.Request{Kinds: turns, After: spring.Add(time.Second)}, 1},
+		"before":               {search.Request{Kinds: turns, Before: spring.Add(time.Second)}, 1},
+		"another conversation": {search.Request{Conversation: "garden"}, 0},
+	} {
+		c.request.Query = "boathouse"
+		if got := b.finds(c.request); len(got) != c.want {
+			t.Errorf("%s: found %d, want %d", name, len(got), c.want)
+		}
+	}
+	if got := b.finds(search.Request{Query: "quarterly tax return"}); len(got) != 0 {
+		t.Errorf("an unrelated query finds %+v", got)
+	}
+	if found, err := b.Find(t.Context(), b.B.ID, search.Request{Query: "boathouse"}); err != nil || len(found) != 0 {
+		t.Errorf("another workspace finds %+v, %v", found, err)
+	}
+}
+
+// A name that is given exactly comes before all.
+func TestFindKnowsExactNames(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.fill()
+	var remembered string
+	testkit.Must(t, b.Admin.QueryRow(t.Context(), "select external_id from memories").Scan(&remembered))
+	for query, kind := range map[string]string{
+		"Open-Boathouse":            search.KindSkill,
+		strings.ToUpper(remembered): search.KindMemory,
+		search.TurnID("harbour", 1): search.KindTurn,
+	} {
+		if got := b.finds(search.Request{Query: query}); len(got) == 0 || got[0].Kind != kind || !got[0].Exact {
+			t.Errorf("%q finds %+v", query, got)
+		}
+	}
+}
+
+func TestFindGoesByWordsWithoutAnEmbedder(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.fill()
+	b.Finder.Embedder = away{}
+	found := b.finds(search.Request{Query: "who paints the boathouse"})
+	if len(found) == 0 || found[0].ID != "harbour#1" && found[0].ID != "harbour#0" || found[0].Cosine != 0 {
+		t.Errorf("found %+v", found)
+	}
+}
+
+func TestFindRefusesABadRequest(t *testing.T) {
+	t.Parallel()
+	asked := &index{}
+	f := search.Finder{Index: asked, Embedder: away{}}
+	for name, r := range map[string]search.Request{
+		"nothing":     {},
+		"no words":    {Query: "  "},
+		"many words":  {Query: strings.Repeat("é", search.QueryRunes+1)},
+		"low limit":   {Query: "x", Limit: -1},
+		"high limit":  {Query: "x", Limit: search.MostFound + 1},
+		"kind":        {Query: "x", Kinds: []string{"tune"}},
+		"type":        {Query: "x", Types: []memory.Type{"mood"}},
+		"equal times": {Query: "x", After: spring, Before: spring},
+		"times":       {Query: "x", After: spring, Before: spring.Add(-time.Second)},
+	} {
+		_, err := f.Find(t.Context(), 1, r)
+		if fault.CodeOf(err) != fault.InvalidArgument || fault.From(err).Hint == "" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if asked.probe.Request.Query != "" {
+		t.Errorf("the index was asked for %+v", asked.probe)
+	}
+	edge := search.Request{Query: strings.Repeat("é", search.QueryRunes), Limit: search.MostFound,
+		Kinds: search.Kinds, Types: append(search.Types, ""), After: spring, Before: spring.Add(time.Second)}
+	if _, err := f.Find(t.Context(), 1, edge); err != nil {
+		t.Errorf("at its bounds: %v", err)
+	}
+}
+
+// What a query says beside its words is read before the index is asked.
+func TestFindReadsWhatAQueryNames(t *testing.T) {
+	t.Parallel()
+	for query, want := range map[string]struct {
+		conversation string
+		seq          int
+		when, date   bool
+	}{
+		"Deploy-Web":             {seq: -1},
+		" harbour#12 ":           {conversation: "harbour", seq: 12},
+		"a#b#3":                  {conversation: "a#b", seq: 3},
+		"#3":                     {seq: -1},
+		"harbour#99999999999":    {seq: -1},
+		"when did it open":       {seq: -1, when: true},
+		"what was on 8 May 2024": {seq: -1, date: true},
+	} {
+		asked := &index{}
+		f := search.Finder{Index: asked, Embedder: away{}, Space: 4, MinCosine: 0.3, VectorShare: 0.2}
+		if _, err := f.Find(t.Context(), 1, search.Request{Query: query}); err != nil {
+			t.Errorf("%q: %v", query, err)
+			continue
+		}
+		p := asked.probe
+		if p.Named.Conversation != want.conversation || p.Named.Seq != want.seq ||
+			p.Named.Memory != strings.ToLower(strings.TrimSpace(query)) {
+			t.Errorf("%q names %+v, want %+v", query, p.Named, want)
+		}
+		if p.AsksWhen != want.when || (p.Date != lexical.Date{}) != want.date {
+			t.Errorf("%q asks when: %t, names the date %v", query, p.AsksWhen, p.Date)
+		}
+		if p.Limit != 10 || p.Space != 4 || p.MinCosine != 0.3 || p.VectorShare != 0.2 || len(p.Vector) != 0 {
+			t.Errorf("%q is looked for with %+v", query, p)
+		}
+	}
+}
+
+func TestFindPassesOnWhatTheIndexSays(t *testing.T) {
+	t.Parallel()
+	f := search.Finder{Index: &index{err: errAway}, Embedder: away{}}
+	if _, err := f.Find(t.Context(), 1, search.Request{Query: "x"}); !errors.Is(err, errAway) {
+		t.Errorf("Find gives %v", err)
+	}
+	if _, err := f.Skills(t.Context(), 1, "x", 3); !errors.Is(err, errAway) {
+		t.Errorf("Skills gives %v", err)
+	}
+	f.Index = &index{found: make([]search.Result, 12)}
+	if found, err := f.Find(t.Context(), 1, search.Request{Query: "x"}); err != nil || len(found) != 10 {
+		t.Errorf("of 12 documents there come %d, %v", len(found), err)
+	}
+}

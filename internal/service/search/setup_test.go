@@ -1,0 +1,124 @@
+package search_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"cairn/internal/adapter/embedding"
+	"cairn/internal/adapter/objectstore"
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/library"
+	"cairn/internal/service/promptmemory"
+	"cairn/internal/service/search"
+	"cairn/internal/testkit"
+)
+
+// db is the database of a test; the name keeps it apart from Finder.Index.
+type db = pgtest.Store
+
+// bundle is a finder over a fresh database, with what is found in it.
+type bundle struct {
+	search.Finder
+	*db
+	t *testing.T
+}
+
+func setup(t *testing.T) *bundle {
+	t.Helper()
+	b := &bundle{t: t, db: pgtest.Open(t)}
+	embedder := embedding.Hashing(embedding.DefaultDims)
+	space, err := b.db.Space(t.Context(), embedder.Model(), embedder.Dims())
+	testkit.Must(t, err)
+	b.EmbedTurns(space, embedding.HashingVectors(embedder.Dims()))
+	b.Finder = search.Finder{Index: b.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35,
+		VectorShare: 0.1}
+	return b
+}
+
+// fill gives workspace A a skill, a memory, and a conversation of two messages, all
+// of the boathouse.
+func (b *bundle) fill() {
+	b.t.Helper()
+	b.skill("open-boathouse", "Open the boathouse in the morning")
+	memories := &promptmemory.Service{Store: b.db.Memory(), Embedder: b.Finder.Embedder, Space: b.Finder.Space}
+	fact := promptmemory.SaveArgs{Content: "The boathouse opens at eight."}
+	_, err := memories.Save(b.t.Context(), b.User(), fact)
+	testkit.Must(b.t, err)
+	c := transcript.Conversation{ID: "harbour", Messages: []transcript.Message{
+		{Seq: 0, Role: transcript.User, Content: "Who paints the boathouse?", Time: spring},
+		{Seq: 1, Role: transcript.Assistant, Content: "Otto paints the boathouse in May.",
+			Time: spring.Add(time.Minute)}}}
+	testkit.Must(b.t, b.InWorkspace(b.t.Context(), b.A.ID, func(ctx context.Context, tx postgres.Tx) error {
+		_, err := tx.Transcripts().PutConversation(ctx, c, "import")
+		return err
+	}))
+}
+
+var spring = time.Date(2024, 5, 8, 13, 0, 0, 0, time.UTC)
+
+// skill saves a skill as a person.
+func (b *bundle) skill(name, description string) {
+	b.t.Helper()
+	packages, err := objectstore.Local(b.t.TempDir())
+	testkit.Must(b.t, err)
+	chosen := func(context.Context, int64) (library.Settings, error) { return library.DefaultSettings(), nil }
+	skills := &library.Library{Store: b.db.Library(), Embedder: b.Finder.Embedder, Space: b.Finder.Space,
+		Blobs: packages, Finder: b.Finder, Settings: chosen}
+	_, err = skills.Save(b.t.Context(), b.User(), library.SaveArgs{Name: name, Description: description,
+		Content: "## When to Use\n" + description + ".\n\n## Procedure\n1. Turn the key\n"})
+	testkit.Must(b.t, err)
+}
+
+// finds looks in workspace A.
+func (b *bundle) finds(r search.Request) []search.Result {
+	b.t.Helper()
+	found, err := b.Find(b.t.Context(), b.A.ID, r)
+	testkit.Must(b.t, err)
+	return found
+}
+
+// names are the skills of workspace A that answer a text.
+func (b *bundle) names(f search.Finder, text string, limit int) []string {
+	b.t.Helper()
+	found, err := f.Skills(b.t.Context(), b.A.ID, text, limit)
+	testkit.Must(b.t, err)
+	names := []string{}
+	for _, s := range found {
+		names = append(names, s.Skill.Name)
+	}
+	return names
+}
+
+// away is an embedder that does not answer.
+type away struct{}
+
+func (away) Embed(context.Context, []string) ([][]float32, error) {
+	return nil, errors.New("no answer")
+}
+
+// index is an index that keeps what it was asked, and answers as a test says.
+type index struct {
+	probe search.Probe
+	query search.Query
+	name  string
+	found []search.Result
+	hits  []search.SkillHit
+	err   error
+}
+
+func (x *index) Find(_ context.Context, _ int64, p search.Probe) ([]search.Result, error) {
+	x.probe = p
+	return x.found, x.err
+}
+
+func (x *index) FindSkills(_ context.Context, _ int64, q search.Query, name string) ([]search.SkillHit, error) {
+	x.query, x.name = q, name
+	return x.hits, x.err
+}
+
+var errAway = fault.New(fault.Unavailable, "the database is away", "")

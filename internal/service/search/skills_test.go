@@ -1,0 +1,80 @@
+package search_test
+
+import (
+	"slices"
+	"testing"
+
+	"cairn/internal/domain/skill"
+	"cairn/internal/service/search"
+)
+
+func TestSkillsFindsWhatAnswersATask(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.skill("open-boathouse", "Open the boathouse in the morning")
+	b.skill("refund-invoice", "Refund an invoice to the original payment method")
+	words := b.Finder
+	words.Embedder = away{}
+	for name, f := range map[string]search.Finder{"words and vectors": b.Finder, "words alone": words} {
+		for text, want := range map[string][]string{
+			"refund the invoice of a payment": {"refund-invoice"},
+			"quarterly tax return":            {},
+			"Open-Boathouse":                  {"open-boathouse"},
+		} {
+			if got := b.names(f, text, 5); !slices.Equal(got, want) {
+				t.Errorf("by %s %q finds %v, want %v", name, text, got, want)
+			}
+		}
+	}
+	if found, err := b.Skills(t.Context(), b.B.ID, "open-boathouse", 5); err != nil || len(found) != 0 {
+		t.Errorf("another workspace finds %+v, %v", found, err)
+	}
+}
+
+// Only active skills answer, unless another state is asked for.
+func TestSkillsLeavesOutWhatIsNotInForce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.skill("open-boathouse", "Open the boathouse in the morning")
+	b.Exec("update skills set status = 'archived'")
+	b.Exec("update search_docs set status = 'archived'")
+	if got := b.names(b.Finder, "open-boathouse", 5); len(got) != 0 {
+		t.Errorf("found %v", got)
+	}
+	found, err := b.SkillsThatAre(t.Context(), b.A.ID, "open-boathouse", []skill.Status{skill.Archived}, 5)
+	if err != nil || len(found) != 1 || !found[0].Exact {
+		t.Errorf("among archived skills there is %+v, %v", found, err)
+	}
+}
+
+// What neither its words nor its vector makes an answer is left out, and the rest
+// keeps its order up to the limit.
+func TestSkillsDropsWhatIsBelowTheFloor(t *testing.T) {
+	t.Parallel()
+	hit := func(name string, h search.Hit) search.SkillHit {
+		return search.SkillHit{Hit: h, Head: skill.Head{Name: name}}
+	}
+	x := &index{hits: []search.SkillHit{
+		{Head: skill.Head{Name: "named"}, Named: true},
+		hit("near", search.Hit{Score: 0.4, Cosine: 0.35}),
+		hit("neither", search.Hit{Score: 0.3, Hits: 1, Terms: 4, Cosine: 0.34}),
+		hit("by words", search.Hit{Score: 0.2, Hits: 2, Terms: 4}),
+		hit("too many", search.Hit{Score: 0.1, Cosine: 0.9}),
+	}}
+	f := search.Finder{Index: x, Embedder: away{}, MinCosine: 0.35}
+	found, err := f.Skills(t.Context(), 1, "Some Task", 3)
+	if err != nil || len(found) != 3 || found[0].Skill.Name != "named" || found[1].Skill.Name != "near" ||
+		found[2].Skill.Name != "by words" {
+		t.Fatalf("found %+v, %v", found, err)
+	}
+	if !found[0].Exact || found[0].Score != 1 || found[1].Exact || found[1].Score != 0.4 || found[1].Cosine != 0.35 {
+		t.Errorf("found %+v", found)
+	}
+	if x.query.Limit <= 3 || x.query.Kind != search.KindSkill || !slices.Equal(x.query.States, []string{"active"}) {
+		t.Errorf("the index was asked for %+v", x.query)
+	}
+	x.hits = nil
+	if found, err = f.Skills(t.Context(), 1, "Some Task", 3); err != nil || found == nil || len(found) != 0 {
+		t.Errorf("without hits: %+v, %v", found, err)
+	}
+}
