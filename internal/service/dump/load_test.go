@@ -136,6 +136,7 @@ func TestLoadNamesTheLineThatIsWrong(t *testing.T) {
 	}
 	without := func(i int) string { return strings.Join(lines[:i], "") + strings.Join(lines[i+1:], "") }
 	veil, message, session := at("Wear a veil"), at(`"seq":1`), at(`"kind":"history"`)
+	talk := at(`"kind":"conversation"`)
 	for what, c := range map[string]struct {
 		file string
 		line int
@@ -152,7 +153,7 @@ func TestLoadNamesTheLineThatIsWrong(t *testing.T) {
 		"an end less":           {strings.Join(lines[:len(lines)-1], ""), len(lines) - 1},
 		"a line after the end":  {strings.Join(lines, "") + "\n" + lines[1], len(lines) + 1},
 		"a document's version":  {replaced(at(`"kind":"soul"`), `"version":1`, `"version":0`), at(`"kind":"soul"`) + 1},
-		"a title that is other": {replaced(at(`"kind":"conversation"`), `"messages"`, `"title":"x","messages"`), len(lines)},
+		"a title that is other": {replaced(talk, `"messages"`, `"title":"x","messages"`), len(lines)},
 	} {
 		t.Log(what)
 		d.refused(c.file, fault.InvalidArgument, fmt.Sprintf("line %d:", c.line))
@@ -172,7 +173,8 @@ const header = `{"kind":"header","format":"cairn-memory","version":1,"embedding_
 
 // said are the lines of a conversation.
 func said(id string, messages ...string) (out []string) {
-	out = append(out, header, fmt.Sprintf(`{"kind":"conversation","id":%q,"channel":"import","messages":%d}`, id, len(messages)))
+	const opening = `{"kind":"conversation","id":%q,"channel":"import","messages":%d}`
+	out = append(out, header, fmt.Sprintf(opening, id, len(messages)))
 	for i, m := range messages {
 		out = append(out, fmt.Sprintf(`{"kind":"message","seq":%d,"id":"m%d","role":"user","content":%q}`, i, i, m))
 	}
@@ -191,7 +193,8 @@ func TestLoadRefusesAConversationThatIsAnotherHere(t *testing.T) {
 		"more messages": sealed(said("talk", "Hello.", "Bye.", "Again.")...),
 	} {
 		_, err := d.Load(t.Context(), d.inB(), strings.NewReader(file))
-		if f := fault.From(err); err == nil || f.Code != fault.VersionConflict || !strings.Contains(f.Hint, "another workspace") {
+		f := fault.From(err)
+		if err == nil || f.Code != fault.VersionConflict || !strings.Contains(f.Hint, "another workspace") {
 			t.Errorf("%s: %+v", what, err)
 		}
 	}

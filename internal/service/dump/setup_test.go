@@ -72,7 +72,8 @@ func (d *dumps) remember() {
 	testkit.Must(d.t, err)
 	_, err = d.long.UpdateIdentity(ctx, d.User(), longterm.IdentityArgs{Content: "I help a bee keeper."})
 	testkit.Must(d.t, err)
-	prompts := &promptmemory.Service{Store: d.Memory(), Embedder: d.long.Embedder, Space: d.Space, Finder: d.long.Finder}
+	prompts := &promptmemory.Service{Store: d.Memory(), Embedder: d.long.Embedder, Space: d.Space,
+		Finder: d.long.Finder}
 	_, err = prompts.SoulUpdate(ctx, d.User(), promptmemory.SoulArgs{Content: "Answer briefly."})
 	testkit.Must(d.t, err)
 }
@@ -119,8 +120,8 @@ func (d *dumps) remembers(ws postgres.Workspace) (out string) {
 	d.t.Helper()
 	testkit.Must(d.t, d.Dumps().WithSnapshot(d.t.Context(), ws.ID, func(ctx context.Context, s dump.Source) error {
 		c, err := s.Counts(ctx)
-		out = fmt.Sprintf("targets %d, memories %d, sessions %d, conversations %d, messages %d, identities %d, souls %d",
-			c.Targets, c.Memories, c.Histories, c.Conversations, c.Messages, c.Identities, c.Souls)
+		out = fmt.Sprintf("targets %d, memories %d, sessions %d, conversations %d, messages %d, "+
+			"identities %d, souls %d", c.Targets, c.Memories, c.Histories, c.Conversations, c.Messages, c.Identities, c.Souls)
 		return err
 	}))
 	return out
