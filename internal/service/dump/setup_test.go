@@ -121,7 +121,8 @@ func (d *dumps) remembers(ws postgres.Workspace) (out string) {
 	testkit.Must(d.t, d.Dumps().WithSnapshot(d.t.Context(), ws.ID, func(ctx context.Context, s dump.Source) error {
 		c, err := s.Counts(ctx)
 		out = fmt.Sprintf("targets %d, memories %d, sessions %d, conversations %d, messages %d, "+
-			"identities %d, souls %d", c.Targets, c.Memories, c.Histories, c.Conversations, c.Messages, c.Identities, c.Souls)
+			"identities %d, souls %d", c.Targets, c.Memories, c.Histories, c.Conversations, c.Messages,
+			c.Identities, c.Souls)
 		return err
 	}))
 	return out
