@@ -1,0 +1,282 @@
+package distill_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/skill"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/distill"
+	"cairn/internal/testkit"
+)
+
+// document is what a version of a skill says.
+func (d *distilling) document(id int64, version int) (v skill.Version) {
+	d.t.Helper()
+	read := func(ctx context.Context, tx distill.Tx) (err error) {
+		v, err = tx.Skills().Version(ctx, id, version)
+		return err
+	}
+	testkit.Must(d.t, d.Service.Store.Within(d.t.Context(), d.A.ID, read))
+	return v
+}
+
+func TestPublishMakesASkillWithItsPackage(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	r, c := d.published(d.request(talk("Checkout")))
+	task := r.Tasks[0]
+	if r.Outcome != run.Completed || c.Outcome != distill.Created || c.Version != 1 || task.SkillID != c.Skill ||
+		task.Skill != "service_deployment_rollback" && task.Skill != "service-deployment-rollback" ||
+		task.Status != skill.Active {
+		t.Fatalf("ended as %q with %+v", r.Outcome, task)
+	}
+	for _, path := range []string{task.Package, task.SkillMD} {
+		if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	text, err := os.ReadFile(task.SkillMD)
+	testkit.Must(t, err)
+	for _, part := range []string{"Probe before every change", "check.py", "checklist.md"} {
+		if !strings.Contains(string(text), part) {
+			t.Errorf("SKILL.md lacks %q", part)
+		}
+	}
+	if r.Usage.Keys != 5 || task.Calls != 4 || len(r.Calls) != 5 || task.Tokens != 60 {
+		t.Errorf("usage %+v, of the task %d calls with %d tokens", r.Usage, task.Calls, task.Tokens)
+	}
+}
+
+func TestPublishRepeatedCommitsOnce(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	ref, key := d.written(d.request(talk("Checkout")))
+	first, _, err := d.Publish(t.Context(), ref, key)
+	testkit.Must(t, err)
+	again, unseen, err := d.Publish(t.Context(), ref, key)
+	if err != nil || unseen || again != first {
+		t.Errorf("published %+v, and then %+v, unseen %t: %v", first, again, unseen, err)
+	}
+	if c, err := d.Commit(t.Context(), ref, key); err != nil || c != first {
+		t.Errorf("committed %+v: %v", c, err)
+	}
+	if rows := d.Rows("skills", "skill_versions", "packages"); rows != "skills 1, skill_versions 1, packages 1" {
+		t.Errorf("there are %s", rows)
+	}
+	_, _, err = d.Publish(t.Context(), ref, "nothing")
+	failsFor(t, "an unknown task", err)
+	_, err = d.Commit(t.Context(), ref, "nothing")
+	failsFor(t, "the commit of an unknown task", err)
+	_, err = d.Pack(t.Context(), ref, "nothing")
+	failsFor(t, "the package of an unknown task", err)
+}
+
+func TestPackRepeatedLeavesOnePackageToCommit(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	ref, key := d.written(d.request(talk("Checkout")))
+	for range 2 {
+		if unseen, err := d.Pack(t.Context(), ref, key); unseen || err != nil {
+			t.Errorf("unseen %t: %v", unseen, err)
+		}
+	}
+	if rows := d.Rows("skills", "packages"); rows != "skills 0, packages 1" {
+		t.Errorf("there are %s", rows)
+	}
+	for range 2 {
+		if c, err := d.Commit(t.Context(), ref, key); err != nil || c.Outcome != distill.Created || c.Version != 1 {
+			t.Errorf("committed %+v: %v", c, err)
+		}
+	}
+	if rows := d.Rows("skills", "skill_versions"); rows != "skills 1, skill_versions 1" {
+		t.Errorf("there are %s", rows)
+	}
+}
+
+// Two drafts of one skill: the later one has not seen the first, and is merged with it.
+func TestMergeJoinsADraftWithTheHeadThatItHasNotSeen(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	ref, key := d.written(d.request(talk("Payments"))) // before there is a skill
+	first, _ := d.published(d.request(talk("Checkout")))
+	if unseen, err := d.Pack(t.Context(), ref, key); !unseen || err != nil {
+		t.Fatalf("unseen %t: %v", unseen, err)
+	}
+	if c, unseen, err := d.Publish(t.Context(), ref, key); !unseen || err != nil || c != (distill.Committed{}) {
+		t.Errorf("published %+v, unseen %t: %v", c, unseen, err)
+	}
+	for range 2 {
+		testkit.Must(t, d.Merge(t.Context(), ref, key))
+	}
+	if n := d.model.counts["merge"]; n != 1 {
+		t.Errorf("the merge was paid %d times", n)
+	}
+	c, unseen, err := d.Publish(t.Context(), ref, key)
+	if err != nil || unseen || c.Outcome != distill.Updated || c.Skill != first.Tasks[0].SkillID || c.Version != 2 {
+		t.Fatalf("published %+v, unseen %t: %v", c, unseen, err)
+	}
+	lessons := strings.Join(d.document(c.Skill, 2).Document().Experience, "\n")
+	if !strings.Contains(lessons, "Probe before every change") || !strings.Contains(lessons, "Merged by a model") {
+		t.Errorf("lessons %s", lessons)
+	}
+	failsFor(t, "an unknown task", d.Merge(t.Context(), ref, "nothing"))
+}
+
+func TestMergeWithoutAModelJoinsByRule(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	d.model.says("merge", "no JSON at all")
+	d.model.says("extract", draft("Lesson of Payments"))
+	ref, key := d.written(d.request(talk("Payments")))
+	d.model.says("extract", draft("Lesson of Checkout"))
+	d.published(d.request(talk("Checkout")))
+	testkit.Must(t, d.Merge(t.Context(), ref, key))
+	c, unseen, err := d.Publish(t.Context(), ref, key)
+	if err != nil || unseen || c.Version != 2 {
+		t.Fatalf("published %+v, unseen %t: %v", c, unseen, err)
+	}
+	lessons := strings.Join(d.document(c.Skill, 2).Document().Experience, "\n")
+	if !strings.Contains(lessons, "Lesson of Payments") || !strings.Contains(lessons, "Lesson of Checkout") {
+		t.Errorf("lessons %s", lessons)
+	}
+}
+
+func TestPublishOfWhatASkillSaysAlreadyMakesNoVersion(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	first, _ := d.published(d.request(talk("Checkout")))
+	d.model.says("extract", draft("Probe before every change", with("update", true), with("old_memory_id", "S1")))
+	_, c := d.published(d.request(talk("Payments")))
+	if c.Outcome != distill.Unchanged || c.Skill != first.Tasks[0].SkillID {
+		t.Errorf("published %+v", c)
+	}
+	if rows := d.Rows("skills", "skill_versions"); rows != "skills 1, skill_versions 1" {
+		t.Errorf("there are %s", rows)
+	}
+	if n := d.Number("select count(distinct conversation_id) from skill_sources"); n != 2 {
+		t.Errorf("it rests on %d conversations", n)
+	}
+}
+
+func TestASkillWaitsForApprovalWhereItIsAskedFor(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	r, _ := d.published(d.request(talk("Checkout"), func(r *distill.Request) { r.Spec.Approval = true }))
+	if task := r.Tasks[0]; task.Outcome != distill.Created || task.Status != skill.Candidate {
+		t.Errorf("%+v", task)
+	}
+}
+
+func TestAPoorSkillIsADraft(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	d.model.says("judge", `{"reason":"Nothing is checked.","score":2}`)
+	ref, key := d.written(d.request(talk("Checkout"), func(r *distill.Request) { r.Spec.Quality = true }))
+	testkit.Must(t, d.Judge(t.Context(), ref, key))
+	_, _, err := d.Publish(t.Context(), ref, key)
+	testkit.Must(t, err)
+	if task := d.report(ref).Tasks[0]; task.Status != skill.DraftStatus || task.Quality.Score != 2 {
+		t.Errorf("%+v", task)
+	}
+}
+
+func TestAFailedConversationMakesNoSkill(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	reward := 0.0
+	failed := talk("Checkout")
+	failed.Reward = &reward
+	ref, key := d.drafted(d.request(failed))
+	c, unseen, err := d.Publish(t.Context(), ref, key)
+	if err != nil || unseen || c.Skill != 0 {
+		t.Errorf("published %+v, unseen %t: %v", c, unseen, err)
+	}
+	if task := d.report(ref).Tasks[0]; task.Outcome != distill.Skipped || !strings.Contains(task.Reason, "failed") {
+		t.Errorf("%+v", task)
+	}
+	if rows := d.Rows("skills"); rows != "skills 0" {
+		t.Errorf("there are %s", rows)
+	}
+}
+
+func TestSecretsOfAConversationReachNoModelAndNoSkill(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	secret := "sk-proj-" + strings.Repeat("a1B2c3D4", 6)
+	c := talk("Checkout")
+	c.Messages[2].Content = "export OPENAI_API_KEY=" + secret
+	d.model.says("extract", draft("Use "+secret))
+	r, done := d.published(d.request(c))
+	for role, m := range d.model.last {
+		for _, said := range m.Messages {
+			if strings.Contains(said.Content, secret) {
+				t.Errorf("%s is told the secret", role)
+			}
+		}
+	}
+	if text := d.document(done.Skill, 1).Body; strings.Contains(text, secret) || r.Outcome != run.Completed {
+		t.Errorf("ended as %q with %s", r.Outcome, text)
+	}
+}
+
+// Only the messages from the first one on are divided; those before are history.
+func TestHistoryFillsGapsAndIsNotDivided(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	c := talk("Checkout")
+	for i, text := range []string{"Payments answers 500 today, too.", "Looking at Payments.", "Restarted Payments."} {
+		role := []transcript.Role{transcript.User, transcript.Assistant}[i%2]
+		c.Messages = append(c.Messages, transcript.Message{Seq: 6 + i, Role: role, Content: text})
+	}
+	d.model.says("chunk", `[{"task_name":"Service Operations","message_indices":[[0,8]]}]`)
+	d.drafted(d.request(c, func(r *distill.Request) {
+		r.From, r.Spec.Limits.HistoryMessages, r.Spec.Limits.HistoryChars = 6, 10, 1000
+	}))
+	if n := len(d.model.last["chunk"].Messages); n != 3 {
+		t.Errorf("%d messages are divided", n)
+	}
+	if m := d.model.last["extract"]; len(m.Messages) != 3 || len(m.History) != 6 {
+		t.Errorf("a draft is made of %d messages with %d before them", len(m.Messages), len(m.History))
+	}
+}
+
+var errAway = errors.New("the package store does not answer")
+
+// awayBlobs is a package store that takes nothing.
+type awayBlobs struct{ distill.Blobs }
+
+func (awayBlobs) Put(context.Context, string, []byte) error { return errAway }
+
+func TestPublishGoesOnAfterThePackageStoreWasAway(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	ref, key := d.written(d.request(talk("Checkout")))
+	d.Blobs = awayBlobs{d.blobs}
+	if _, _, err := d.Publish(t.Context(), ref, key); !errors.Is(err, errAway) {
+		t.Errorf("published: %v", err)
+	}
+	if _, err := d.Pack(t.Context(), ref, key); !errors.Is(err, errAway) {
+		t.Errorf("packed: %v", err)
+	}
+	if rows := d.Rows("skills", "packages"); rows != "skills 0, packages 1" { // which an erase and collection know of
+		t.Errorf("there are %s", rows)
+	}
+	d.Blobs = d.blobs
+	if c, unseen, err := d.Publish(t.Context(), ref, key); err != nil || unseen || c.Outcome != distill.Created {
+		t.Errorf("published %+v, unseen %t: %v", c, unseen, err)
+	}
+	d.paid("chunk 1, doc 1, extract 1, rewrite 1, scripts 1")
+}
+
+func TestPackageObjectsAreTheArchiveAndItsDocument(t *testing.T) {
+	t.Parallel()
+	got := distill.PackageObjects("1/x/rollback.zip")
+	if len(got) != 2 || got[0] != "1/x/rollback.zip" || got[1] != "1/x/SKILL.md" {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,262 @@
+package distill_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"cairn/internal/adapter/embedding"
+	"cairn/internal/adapter/objectstore"
+	"cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/distill"
+	"cairn/internal/service/ledger"
+	"cairn/internal/testkit"
+)
+
+// db is the database of a test; the name keeps the embedded field apart from Service.Store.
+type db = pgtest.Store
+
+// distilling is the service over a fresh database, with a scripted model.
+type distilling struct {
+	*distill.Service
+	*db
+	t     *testing.T
+	model *model
+	blobs *objectstore.LocalStore
+}
+
+func setup(t *testing.T) *distilling {
+	t.Helper()
+	d := &distilling{t: t, db: pgtest.Open(t), model: &model{answers: map[string]answer{}}}
+	for role, text := range map[string]string{
+		"chunk":   `[{"task_name":"Service Operations","message_indices":[[0,5]],"reasoning":"one incident"}]`,
+		"rewrite": `{"query":"Roll a failing service back"}`,
+		"extract": draft("Probe before every change"),
+		"merge":   draft("Merged by a model"),
+		"scripts": `{"check.py":"print('healthy')\n"}`,
+		"doc":     "# Checklist\n\n- probe\n",
+		"judge":   `{"reason":"Good.","score":9}`,
+	} {
+		d.model.says(role, text)
+	}
+	var err error
+	d.blobs, err = objectstore.Local(t.TempDir())
+	testkit.Must(t, err)
+	embedder := embedding.Hashing(embedding.DefaultDims)
+	space, err := d.db.Space(t.Context(), embedder.Model(), embedder.Dims())
+	testkit.Must(t, err)
+	calls := &ledger.Ledger{Store: d.db.Store, Model: d.model, Lease: time.Minute, StoreRetryFor: time.Minute}
+	d.Service = &distill.Service{Store: d.Distill(), Ledger: calls, Embedder: embedder, Space: space, Blobs: d.blobs}
+	return d
+}
+
+// draft is a model's draft of one skill with a lesson of its own.
+func draft(lesson string, change ...func(map[string]any)) string {
+	out := map[string]any{"name": "Service Deployment Rollback",
+		"description": "Restore a failing service to its last healthy release", "trigger": []string{"rollback"},
+		"procedure": "1. Confirm the symptom\n2. Roll back\n3. Probe again", "experience": []string{lesson},
+		"preference": []string{}, "examples": []string{}, "tool": []string{"kubectl"},
+		"scripts": []any{map[string]any{"file": "check.py", "purpose": "probe", "inputs": "url", "outputs": "code"}},
+		"others":  map[string]any{"checklist.md": "short checklist"}, "update": false, "old_memory_id": ""}
+	for _, f := range change {
+		f(out)
+	}
+	raw, _ := json.Marshal(out)
+	return string(raw)
+}
+
+func with(key string, value any) func(map[string]any) {
+	return func(m map[string]any) { m[key] = value }
+}
+
+// talk is a conversation about an incident; the word makes it differ from others.
+func talk(word string) transcript.Conversation {
+	c := transcript.Conversation{ID: word, Title: "About " + word}
+	for i, line := range []string{
+		"user: " + word + " answers 502 since the last deploy, bring it back.", "assistant: Checking health.",
+		"tool: GET /healthz of " + word + " -> 502", "assistant: Rolling back to r41.", "tool: 3/3 replicas ready",
+		"assistant: Recovered."} {
+		role, text, _ := strings.Cut(line, ": ")
+		c.Messages = append(c.Messages, transcript.Message{Seq: i, Role: transcript.Role(role), Content: text})
+	}
+	return c
+}
+
+// request asks for a conversation to be distilled.
+func (d *distilling) request(c transcript.Conversation, change ...func(*distill.Request)) distill.Request {
+	models := map[string]string{}
+	for _, role := range []string{"chunk", "rewrite", "extract", "merge", "scripts", "doc", "judge"} {
+		models[role] = "scripted"
+	}
+	r := distill.Request{Workspace: d.A.ID, WorkspaceKey: d.A.Key, Conversation: c, Channel: "import",
+		Spec: distill.Spec{Options: distill.Options{Mode: distill.Full}, NameStyle: "underscore", Redact: true,
+			Gate: transcript.Gate{Policy: transcript.GateOff}, Models: models,
+			Limits: distill.Limits{MaxTasks: 10, ToolOutputChars: 2000, InputTokens: 50_000, RecallTopK: 3,
+				RecallMinSim: 0.35, MergeSim: 0.95, MinConfidence: 0.5, Repairs: 1, Parallel: 4, MinQuality: 6},
+			Timing: distill.Timing{Model: time.Minute, Heartbeat: time.Minute, Database: time.Minute,
+				GiveUp: time.Hour}}}
+	for _, f := range change {
+		f(&r)
+	}
+	return r
+}
+
+func (d *distilling) accept(r distill.Request) run.Run {
+	d.t.Helper()
+	out, _, err := d.Accept(d.t.Context(), r)
+	testkit.Must(d.t, err)
+	return out
+}
+
+// chunked is a run that is divided into one task.
+func (d *distilling) chunked(r distill.Request) (run.Ref, string) {
+	d.t.Helper()
+	ref := d.accept(r).Ref
+	keys, err := d.Chunk(d.t.Context(), ref)
+	testkit.Must(d.t, err)
+	if len(keys) != 1 {
+		d.t.Fatalf("divided into %q", keys)
+	}
+	return ref, keys[0]
+}
+
+// drafted is a run whose task has its draft.
+func (d *distilling) drafted(r distill.Request) (run.Ref, string) {
+	d.t.Helper()
+	ref, key := d.chunked(r)
+	_, ended, err := d.Draft(d.t.Context(), ref, key)
+	testkit.Must(d.t, err)
+	if ended {
+		d.t.Fatalf("the task is over: %+v", d.report(ref).Tasks)
+	}
+	return ref, key
+}
+
+// written is a run whose task has its files.
+func (d *distilling) written(r distill.Request) (run.Ref, string) {
+	d.t.Helper()
+	ref, key := d.drafted(r)
+	for _, doc := range []int{distill.AllScripts, 0} {
+		_, err := d.Write(d.t.Context(), ref, key, doc)
+		testkit.Must(d.t, err)
+	}
+	return ref, key
+}
+
+// published is a run that has made its skill, and has ended.
+func (d *distilling) published(r distill.Request) (distill.Report, distill.Committed) {
+	d.t.Helper()
+	ref, key := d.written(r)
+	c, unseen, err := d.Publish(d.t.Context(), ref, key)
+	testkit.Must(d.t, err)
+	if unseen {
+		testkit.Must(d.t, d.Merge(d.t.Context(), ref, key))
+		c, _, err = d.Publish(d.t.Context(), ref, key)
+		testkit.Must(d.t, err)
+	}
+	_, err = d.Close(d.t.Context(), ref, 1, "", "")
+	testkit.Must(d.t, err)
+	return d.report(ref), c
+}
+
+func (d *distilling) report(ref run.Ref) distill.Report {
+	d.t.Helper()
+	out, err := d.Report(d.t.Context(), ref)
+	testkit.Must(d.t, err)
+	return out
+}
+
+// nowhere is a run that there is not.
+func (d *distilling) nowhere() run.Ref { return run.Ref{Workspace: d.A.ID, Run: 999_999} }
+
+// wants is an error that its reader can act on.
+func wants(t *testing.T, what string, err error, code fault.Code) {
+	t.Helper()
+	if f := fault.From(err); err == nil || f.Code != code || f.Message == "" || f.Hint == "" {
+		t.Errorf("%s: %+v, want %s", what, err, code)
+	}
+}
+
+// failsFor is an error of a step for a task that the run does not have. Task keys come from
+// workflows, so that nobody has to act on it.
+func failsFor(t *testing.T, what string, err error) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), "read the task") {
+		t.Errorf("%s: %v", what, err)
+	}
+}
+
+type answer func(prompt.Material) (string, error)
+
+// model is a llm.Model that answers by what it is asked to do.
+type model struct {
+	mu      sync.Mutex
+	answers map[string]answer
+	counts  map[string]int
+	last    map[string]prompt.Material
+}
+
+func (m *model) Prepare(r llm.Request) (llm.Prepared, error) {
+	body, err := json.Marshal(r.Messages[0].Content)
+	return llm.Prepared{Model: r.Model, Body: body, Label: r.Label}, err
+}
+
+func (m *model) Send(_ context.Context, p llm.Prepared) (llm.Reply, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var user string
+	if err := json.Unmarshal(p.Body, &user); err != nil {
+		return llm.Reply{}, err
+	}
+	material, err := prompt.ReadMaterial(user)
+	if err != nil {
+		return llm.Reply{}, err
+	}
+	if m.counts == nil {
+		m.counts, m.last = map[string]int{}, map[string]prompt.Material{}
+	}
+	m.counts[p.Label.Stage]++
+	m.last[p.Label.Stage] = material
+	text, err := m.answers[p.Label.Stage](material)
+	return llm.Reply{Text: text, Finish: "stop", Model: p.Model, Usage: llm.Usage{Input: 10, Output: 5}}, err
+}
+
+// says sets the answer of a role.
+func (m *model) says(role, text string) {
+	m.answers[role] = func(prompt.Material) (string, error) { return text, nil }
+}
+
+// fails makes the endpoint of a role fail.
+func (m *model) fails(role string, c llm.Class) {
+	m.answers[role] = func(prompt.Material) (string, error) {
+		return "", &llm.Error{Class: c, Status: 400, Message: "the endpoint says no", Sent: true}
+	}
+}
+
+// asked tells how often each role was asked, as "chunk 1, extract 2".
+func (m *model) asked() string {
+	var out []string
+	for _, role := range slices.Sorted(maps.Keys(m.counts)) {
+		out = append(out, fmt.Sprintf("%s %d", role, m.counts[role]))
+	}
+	return strings.Join(out, ", ")
+}
+
+// paid wants so many requests of each role.
+func (d *distilling) paid(want string) {
+	d.t.Helper()
+	if got := d.model.asked(); got != want {
+		d.t.Errorf("asked %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,354 @@
+package distill_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/llm"
+	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/distill"
+	"cairn/internal/testkit"
+)
+
+func TestChunkRepeatedFindsTheTasksThatWerePaid(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	d.model.says("chunk", `[{"task_name":"One","message_indices":[[0,2]]},
+		{"task_name":"Two","message_indices":[[3,5]]}]`)
+	ref := d.accept(d.request(talk("Checkout"))).Ref
+	first, err := d.Chunk(t.Context(), ref)
+	testkit.Must(t, err)
+	again, err := d.Chunk(t.Context(), ref)
+	if err != nil || len(first) != 2 || !slices.Equal(again, first) {
+		t.Errorf("divided into %q, and then %q: %v", first, again, err)
+	}
+	d.paid("chunk 1")
+	p, err := d.Progress(t.Context(), ref)
+	if err != nil || len(p.Tasks) != 2 || p.Tasks[1].Name != "Two" || p.Tasks[0].Stage != distill.Chunked ||
+		p.Calls != 1 {
+		t.Errorf("progress %+v, %v", p, err)
+	}
+	_, err = d.Chunk(t.Context(), d.nowhere())
+	wants(t, "an unknown run", err, fault.NotFound)
+	_, err = d.Progress(t.Context(), d.nowhere())
+	wants(t, "progress of an unknown run", err, fault.NotFound)
+}
+
+func TestChunkEndsARunThatHasNothingToLearn(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		reply   string
+		class   llm.Class
+		outcome run.Outcome
+		code    string
+		paid    string
+	}{
+		"no tasks":     {reply: "[]", outcome: run.NothingToExtract, paid: "chunk 1"},
+		"no answer":    {reply: "I see no tasks.", outcome: run.Failed, code: "model_invalid", paid: "chunk 2"},
+		"turned down":  {class: llm.Fatal, outcome: run.Failed, code: "model_rejected", paid: "chunk 1"},
+		"too long yet": {class: llm.ContextLength, outcome: run.Failed, code: "model_context_length", paid: "chunk 2"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			d := setup(t)
+			if d.model.says("chunk", c.reply); c.class != "" {
+				d.model.fails("chunk", c.class)
+			}
+			ref := d.accept(d.request(talk("Checkout"))).Ref
+			for range 2 {
+				if keys, err := d.Chunk(t.Context(), ref); len(keys) != 0 || err != nil {
+					t.Errorf("divided into %q: %v", keys, err)
+				}
+			}
+			if r := d.report(ref); r.Outcome != c.outcome || r.Reason == "" || r.Code != c.code {
+				t.Errorf("ended as %q with %q: %s", r.Outcome, r.Code, r.Reason)
+			}
+			d.paid(c.paid)
+		})
+	}
+}
+
+func TestAnEndpointThatIsAwayIsWorthAnotherTry(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	good := d.model.answers["extract"]
+	ref, key := d.chunked(d.request(talk("Checkout")))
+	d.model.fails("extract", llm.Retryable)
+	var failed *llm.Error
+	if _, ended, err := d.Draft(t.Context(), ref, key); ended || !errors.As(err, &failed) {
+		t.Errorf("ended %t: %v", ended, err)
+	}
+	d.model.answers["extract"] = good
+	if _, ended, err := d.Draft(t.Context(), ref, key); ended || err != nil {
+		t.Errorf("ended %t: %v", ended, err)
+	}
+	d.paid("chunk 1, extract 2, rewrite 1")
+}
+
+func TestDraftPlansItsFilesAndIsPaidOnce(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	ref, key := d.chunked(d.request(talk("Checkout"), func(r *distill.Request) { r.Spec.Quality = true }))
+	for range 2 {
+		plan, ended, err := d.Draft(t.Context(), ref, key)
+		if err != nil || ended || plan != (distill.Plan{Scripts: 1, Docs: 1, Judge: true}) {
+			t.Errorf("planned %+v, ended %t: %v", plan, ended, err)
+		}
+	}
+	d.paid("chunk 1, extract 1, rewrite 1")
+	_, _, err := d.Draft(t.Context(), ref, "nothing")
+	failsFor(t, "an unknown task", err)
+	_, _, err = d.Recall(t.Context(), ref, "nothing")
+	failsFor(t, "recall of an unknown task", err)
+}
+
+func TestDraftRepairsAnAnswerThatIsNone(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	n := 0
+	d.model.answers["extract"] = func(prompt.Material) (string, error) {
+		if n++; n == 1 {
+			return "Here is what I found.", nil
+		}
+		return draft("Probe"), nil
+	}
+	d.drafted(d.request(talk("Checkout")))
+	d.paid("chunk 1, extract 2, rewrite 1")
+}
+
+func TestRecallShowsADraftTheSkillsThatAreNear(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	d.published(d.request(talk("Checkout")))
+	ref, key := d.chunked(d.request(talk("Payments")))
+	for range 2 {
+		if n, ended, err := d.Recall(t.Context(), ref, key); n != 1 || ended || err != nil {
+			t.Errorf("%d skills, ended %t: %v", n, ended, err)
+		}
+	}
+	if _, _, err := d.Draft(t.Context(), ref, key); err != nil {
+		t.Fatal(err)
+	}
+	shown := d.model.last["extract"].Candidates
+	if len(shown) != 1 || shown[0].Handle != "S1" || !strings.Contains(shown[0].Procedure, "Roll back") {
+		t.Errorf("shown %+v", shown)
+	}
+	if n := d.model.counts["rewrite"]; n != 2 { // one for each conversation
+		t.Errorf("the query was asked for %d times", n)
+	}
+}
+
+func TestDraftEndsATaskThatMakesNoSkill(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		reply   string
+		outcome distill.Outcome
+		reason  string
+	}{
+		"nothing reusable": {`{"action":"skip","reason":"small talk"}`, distill.Skipped, "small talk"},
+		"little trust":     {draft("x", with("confidence", 0.2)), distill.Skipped, "confidence 0.20"},
+		"no answer":        {"no JSON at all", distill.Failed, "repairs"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			d := setup(t)
+			d.model.says("extract", c.reply)
+			ref, key := d.chunked(d.request(talk("Checkout")))
+			for range 2 {
+				if _, ended, err := d.Draft(t.Context(), ref, key); !ended || err != nil {
+					t.Errorf("ended %t: %v", ended, err)
+				}
+			}
+			if task := d.report(ref).Tasks[0]; task.Outcome != c.outcome || !strings.Contains(task.Reason, c.reason) {
+				t.Errorf("ended as %q: %s", task.Outcome, task.Reason)
+			}
+			if _, ended, err := d.Recall(t.Context(), ref, key); !ended || err != nil {
+				t.Errorf("recall: ended %t: %v", ended, err)
+			}
+		})
+	}
+}
+
+func TestWhatFailedForGoodIsNotPaidForAgainAtOnce(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	d.model.says("extract", "no JSON at all")
+	same := func(id string, fresh bool) (run.Ref, string) {
+		c := talk("Checkout")
+		c.ID = id
+		return d.chunked(d.request(c, func(r *distill.Request) { r.Fresh = fresh }))
+	}
+	for _, id := range []string{"first", "second"} {
+		ref, key := same(id, false)
+		if _, ended, err := d.Draft(t.Context(), ref, key); !ended || err != nil {
+			t.Errorf("%s: ended %t: %v", id, ended, err)
+		}
+		_, err := d.Close(t.Context(), ref, 1, "", "")
+		testkit.Must(t, err)
+	}
+	if n := d.model.counts["extract"]; n != 2 {
+		t.Errorf("asked %d times, want once and its repair", n)
+	}
+	ref, key := same("second", true) // a deliberate redo asks
+	if _, ended, err := d.Draft(t.Context(), ref, key); !ended || err != nil || d.model.counts["extract"] != 4 {
+		t.Errorf("ended %t after %d requests: %v", ended, d.model.counts["extract"], err)
+	}
+}
+
+func TestWriteDegradesTheSkillByAFileThatNobodyCanWrite(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	d.model.fails("doc", llm.Fatal)
+	ref, key := d.drafted(d.request(talk("Checkout")))
+	for range 2 {
+		if degraded, err := d.Write(t.Context(), ref, key, distill.AllScripts); degraded || err != nil {
+			t.Errorf("scripts degraded %t: %v", degraded, err)
+		}
+		if degraded, err := d.Write(t.Context(), ref, key, 0); !degraded || err != nil {
+			t.Errorf("document degraded %t: %v", degraded, err)
+		}
+	}
+	if d.model.counts["scripts"] != 1 {
+		t.Errorf("the scripts were paid %d times", d.model.counts["scripts"])
+	}
+	_, err := d.Write(t.Context(), ref, "nothing", 0)
+	failsFor(t, "an unknown task", err)
+	if _, err := d.Write(t.Context(), ref, key, 7); err == nil {
+		t.Error("a document that nobody planned is written")
+	}
+	_, _, err = d.Publish(t.Context(), ref, key)
+	testkit.Must(t, err)
+	degraded := d.report(ref).Tasks[0].Degraded
+	if len(degraded) != 1 || !strings.HasPrefix(degraded[0], "reference/checklist.md: ") {
+		t.Errorf("degraded %q", degraded)
+	}
+}
+
+func TestJudgeScoresADraftOnce(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	ref, key := d.written(d.request(talk("Checkout"), func(r *distill.Request) { r.Spec.Quality = true }))
+	for range 2 {
+		testkit.Must(t, d.Judge(t.Context(), ref, key))
+	}
+	if task := d.report(ref).Tasks[0]; task.Quality == nil || task.Quality.Score != 9 || d.model.counts["judge"] != 1 {
+		t.Errorf("quality %+v after %d requests", task.Quality, d.model.counts["judge"])
+	}
+	failsFor(t, "an unknown task", d.Judge(t.Context(), ref, "nothing"))
+}
+
+func TestJudgeThatFailsChangesNothingElse(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	d.model.says("judge", "It is rather good.")
+	ref, key := d.written(d.request(talk("Checkout"), func(r *distill.Request) { r.Spec.Quality = true }))
+	testkit.Must(t, d.Judge(t.Context(), ref, key))
+	c, _, err := d.Publish(t.Context(), ref, key)
+	task := d.report(ref).Tasks[0]
+	if err != nil || c.Outcome != distill.Created || task.Quality != nil || task.Status != "active" ||
+		!strings.Contains(strings.Join(task.Notes, " "), "not judged: ") {
+		t.Errorf("%+v, %v", task, err)
+	}
+}
+
+func TestStepsBeforeTheirDraftAreErrors(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	ref, key := d.chunked(d.request(talk("Checkout")))
+	for what, step := range map[string]func() error{
+		"Write":  func() error { _, err := d.Write(t.Context(), ref, key, 0); return err },
+		"Judge":  func() error { return d.Judge(t.Context(), ref, key) },
+		"Merge":  func() error { return d.Merge(t.Context(), ref, key) },
+		"Pack":   func() error { _, err := d.Pack(t.Context(), ref, key); return err },
+		"Commit": func() error { _, err := d.Commit(t.Context(), ref, key); return err },
+	} {
+		if err := step(); err == nil || !strings.Contains(err.Error(), key) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if rows := d.Rows("skills", "packages"); rows != "skills 0, packages 0" {
+		t.Errorf("there are %s", rows)
+	}
+}
+
+func TestEndTaskKeepsTheFirstEnd(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	ref, key := d.chunked(d.request(talk("Checkout")))
+	if _, err := d.EndTask(t.Context(), ref, 1, key, "", ""); err == nil {
+		t.Error("a task that is under way has ended by itself")
+	}
+	late, err := d.EndTask(t.Context(), ref, 7, key, "cancelled", "x")
+	if err != nil || late.Stage == distill.EndedTask {
+		t.Errorf("another attempt ends it: %+v, %v", late, err)
+	}
+	for _, reason := range []string{"first", "second"} {
+		got, err := d.EndTask(t.Context(), ref, 1, key, "unavailable", reason)
+		if err != nil || got.Outcome != distill.Failed || got.Reason != "unavailable: first" {
+			t.Errorf("%s: %+v, %v", reason, got, err)
+		}
+	}
+	testkit.Must(t, d.AwaitTask(t.Context(), ref, key))
+	_, err = d.EndTask(t.Context(), ref, 1, "nothing", "cancelled", "x")
+	failsFor(t, "an unknown task", err)
+}
+
+func TestAwaitTaskGivesUpWithItsCaller(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	ref, key := d.chunked(d.request(talk("Checkout")))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := d.AwaitTask(ctx, ref, key); !errors.Is(err, context.Canceled) {
+		t.Errorf("awaited: %v", err)
+	}
+	failsFor(t, "an unknown task", d.AwaitTask(t.Context(), ref, "nothing"))
+}
+
+func TestCloseKeepsTheFirstEnd(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	ref, _ := d.chunked(d.request(talk("Checkout")))
+	if late, err := d.Close(t.Context(), ref, 7, "cancelled", "x"); err != nil || late.Outcome != "" {
+		t.Errorf("another attempt ends it: %+v, %v", late, err)
+	}
+	first, err := d.Close(t.Context(), ref, 1, "cancelled", "somebody wanted it")
+	if err != nil || first.Outcome != run.CancelledOutcome || first.Tasks != 1 || first.Failed != 1 {
+		t.Errorf("closed with %+v, %v", first, err)
+	}
+	again, err := d.Close(t.Context(), ref, 1, "", "")
+	if err != nil || again.Outcome != first.Outcome || again.Code != "cancelled" {
+		t.Errorf("closed again with %+v, %v", again, err)
+	}
+	if r := d.report(ref); r.Status != run.Ended || r.Reason != "somebody wanted it" || r.Code != "cancelled" {
+		t.Errorf("report %+v", r)
+	}
+	_, err = d.Close(t.Context(), d.nowhere(), 1, "", "")
+	wants(t, "an unknown run", err, fault.NotFound)
+	_, err = d.Report(t.Context(), d.nowhere())
+	wants(t, "the report of an unknown run", err, fault.NotFound)
+}
+
+func TestAddUpTellsWhatARunComesTo(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		outcomes []distill.Outcome
+		want     run.Outcome
+	}{
+		{nil, run.NothingToExtract},
+		{[]distill.Outcome{distill.Skipped}, run.NothingToExtract},
+		{[]distill.Outcome{distill.Failed, ""}, run.Failed},
+		{[]distill.Outcome{distill.Failed, distill.Created}, run.CompletedPartial},
+		{[]distill.Outcome{distill.Skipped, distill.Staged}, run.Completed},
+		{[]distill.Outcome{distill.Unchanged, distill.Updated, distill.Created}, run.Completed},
+	} {
+		if got := distill.AddUp(c.outcomes); got.Outcome != c.want || got.Tasks != len(c.outcomes) {
+			t.Errorf("%q: %+v", c.outcomes, got)
+		}
+	}
+}
