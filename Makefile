@@ -25,6 +25,7 @@ RACE := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo -race)
 STATICCHECK   := $(TOOLS)/staticcheck-v0.8.2
 WORKFLOWCHECK := $(TOOLS)/workflowcheck-v0.6.0
 SQLC          := $(TOOLS)/sqlc-v1.31.1
+GOLANGCI      := $(TOOLS)/golangci-lint-v2.15.0
 
 .PHONY: help
 help: ## Show what can be made
@@ -118,15 +119,18 @@ generate: $(SQLC) ## Write generated files anew
 	CAIRN_CONFIG=/dev/null $(GO) run ./starter serve --openapi schemas/openapi.json
 
 .PHONY: lint
-lint: $(STATICCHECK) $(WORKFLOWCHECK) $(SQLC) ## Check form, vet, staticcheck, workflow determinism, generated files
+lint: $(GOLANGCI) $(STATICCHECK) $(WORKFLOWCHECK) $(SQLC) ## Check form, vet, golangci-lint, staticcheck, workflow determinism, generated files
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	$(GO) vet ./...
+	$(GOLANGCI) run ./...
 	$(STATICCHECK) ./...
 	$(WORKFLOWCHECK) ./workflows/...
 	cd schemas && ../$(SQLC) diff
 	@CAIRN_CONFIG=/dev/null $(GO) run ./starter serve --openapi - | diff schemas/openapi.json - || { echo "schemas/openapi.json is not what the handlers are: make generate"; exit 1; }
 	$(GO) mod tidy -diff
 
+$(GOLANGCI):
+	@$(call install,github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0)
 $(STATICCHECK):
 	@$(call install,honnef.co/go/tools/cmd/staticcheck@v0.8.2)
 $(WORKFLOWCHECK):

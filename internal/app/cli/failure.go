@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -34,7 +35,8 @@ func PrintError(w io.Writer, program, output string, err error) int {
 }
 
 func asFault(program string, err error) *fault.Error {
-	if u, ok := err.(usageError); ok {
+	var u usageError
+	if errors.As(err, &u) {
 		return fault.New(fault.InvalidArgument, u.Error(), "add --help to see the arguments and flags of a command")
 	}
 	if strings.HasPrefix(err.Error(), "unknown command") { // cobra has no type for it

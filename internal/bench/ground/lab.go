@@ -3,7 +3,6 @@ package ground
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 
@@ -60,7 +59,7 @@ func OpenApp(ctx context.Context, settings []string) (*app.App, error) {
 	if err != nil {
 		return nil, err
 	}
-	return app.Open(ctx, c, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	return app.Open(ctx, c, slog.New(slog.DiscardHandler))
 }
 
 // CloseStacks ends servers that were started; nil is none.

@@ -2,7 +2,7 @@ package skill_test
 
 import (
 	"fmt"
-	"math/rand"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -192,9 +192,9 @@ var pieces = []string{"a", "b c", "1. x", "- y", "## H", "# T", "### K", "```", 
 
 func randomText(r *rand.Rand) string {
 	var b strings.Builder
-	for range r.Intn(8) {
-		b.WriteString(pieces[r.Intn(len(pieces))])
-		if r.Intn(3) == 0 {
+	for range r.IntN(8) {
+		b.WriteString(pieces[r.IntN(len(pieces))])
+		if r.IntN(3) == 0 {
 			b.WriteByte('\n')
 		}
 	}
@@ -203,7 +203,7 @@ func randomText(r *rand.Rand) string {
 
 func randomTexts(r *rand.Rand) []string {
 	var texts []string
-	for range r.Intn(12) {
+	for range r.IntN(12) {
 		texts = append(texts, randomText(r))
 	}
 	return texts
@@ -211,19 +211,19 @@ func randomTexts(r *rand.Rand) []string {
 
 // Parsing what was rendered gives the document back, whatever was put in.
 func TestParseIsTheInverseOfRender(t *testing.T) {
-	r := rand.New(rand.NewSource(1))
+	r := rand.New(rand.NewPCG(1, 0))
 	names := []string{"a.py", "B.py", "b.py", "../x", "c.md", "notes"}
 	for i := range 300 {
 		document := skill.Document{Name: "a-b", Description: randomText(r), Intro: randomText(r),
 			WhenToUse: randomText(r),
 			Trigger:   randomTexts(r), Procedure: randomText(r), Pitfalls: randomText(r), Verification: randomText(r),
 			Experience: randomTexts(r), Preference: randomTexts(r), Examples: randomTexts(r), Tools: randomTexts(r),
-			Scripts: names[:r.Intn(len(names))], References: names[r.Intn(len(names)):]}
+			Scripts: names[:r.IntN(len(names))], References: names[r.IntN(len(names)):]}
 		for _, title := range []string{"Notes", "procedure", "Scripts", "Additional Information", randomText(r)} {
-			if r.Intn(3) == 0 {
+			if r.IntN(3) == 0 {
 				document.Sections = append(document.Sections, skill.Section{Title: title, Body: randomText(r)})
 			}
-			if r.Intn(3) == 0 {
+			if r.IntN(3) == 0 {
 				document.Others = append(document.Others, skill.Entry{Key: title, Text: randomText(r)})
 			}
 		}

@@ -2,7 +2,7 @@ package skill_test
 
 import (
 	"fmt"
-	"math/rand"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -76,7 +76,7 @@ func TestAC17UnpackReadsThirdPartyPackages(t *testing.T) {
 
 // What was rendered and packed is unpacked as it was, every field.
 func TestUnpackIsTheInverseOfRenderAndZip(t *testing.T) {
-	r := rand.New(rand.NewSource(7))
+	r := rand.New(rand.NewPCG(7, 0))
 	first, firstFiles := rollback(t)
 	documents, files := []skill.Document{first}, [][]skill.File{firstFiles}
 	for range 60 {
@@ -88,7 +88,7 @@ func TestUnpackIsTheInverseOfRenderAndZip(t *testing.T) {
 			Sections: []skill.Section{{Title: "Notes", Body: randomText(r)}},
 			Others:   []skill.Entry{{Key: "Key", Text: randomText(r)}}})
 		files = append(files, []skill.File{{Path: "reference/a.json", Content: "{}\n"},
-			{Path: "reference/检查.md", Content: "汉字\n"}, {Path: "scripts/b.sh", Content: "x\n"}}[:r.Intn(4)])
+			{Path: "reference/检查.md", Content: "汉字\n"}, {Path: "scripts/b.sh", Content: "x\n"}}[:r.IntN(4)])
 	}
 	for i, d := range documents {
 		d.Name = "service-rollback"
@@ -149,10 +149,10 @@ func TestUnpackSaysWhatIsWrongInSkillMD(t *testing.T) {
 
 // randomLetters do not compress to nothing.
 func randomLetters(n int) string {
-	r := rand.New(rand.NewSource(3))
+	r := rand.New(rand.NewPCG(3, 0))
 	letters := make([]byte, n)
 	for i := range letters {
-		letters[i] = 'a' + byte(r.Intn(26))
+		letters[i] = 'a' + byte(r.IntN(26))
 	}
 	return string(letters)
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -22,7 +23,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		cause := recover()
 		begun := answer.status != 0
-		if cause != nil && cause != http.ErrAbortHandler {
+		if cause != nil && !isAbort(cause) {
 			g.Log.Error("a request panicked", "route", pattern, "cause", cause, "stack", string(debug.Stack()))
 			if !begun {
 				problem(fault.Internal, "unexpected failure", "").write(answer)
@@ -131,4 +132,10 @@ func (t *timed) Read(p []byte) (int, error) {
 		t.lift()
 	}
 	return n, err
+}
+
+// isAbort tells that a handler gave its answer up on purpose.
+func isAbort(cause any) bool {
+	err, ok := cause.(error)
+	return ok && errors.Is(err, http.ErrAbortHandler)
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -31,7 +32,7 @@ func lines(r io.Reader, use func(n int, raw []byte) error) error {
 			return err
 		}
 	}
-	if s.Err() == bufio.ErrTooLong {
+	if errors.Is(s.Err(), bufio.ErrTooLong) {
 		return fault.New(fault.TooLarge, fmt.Sprintf("line %d has more than %d bytes", n+1, mostLine), "")
 	}
 	return s.Err()

@@ -176,7 +176,8 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, reasons []string, code
 		out.Records = nil
 	}
 	if j.spec.Cycle != nil {
-		return out, s.closeCycle(ctx, j, &out)
+		err := s.closeCycle(ctx, j, &out)
+		return out, err
 	}
 	out.Tokens = workingmemory.Tokens([]transcript.Message{{Content: strings.Join(out.Records, "\n")}})
 	return out, s.Store.WithOffload(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {

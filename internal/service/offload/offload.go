@@ -123,7 +123,8 @@ func (s *Service) Offload(ctx context.Context, r Request) (out Offloaded, err er
 				return out, nil
 			}
 			out.Messages, out.TokensAfter, out.Mode = short, after, workingmemory.ByCompact
-			return out, s.put(ctx, r, away, &out)
+			err := s.put(ctx, r, away, &out)
+			return out, err
 		}
 	}
 	groups, err := workingmemory.Groups(r.Messages, r.Options)

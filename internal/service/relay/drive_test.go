@@ -1,6 +1,7 @@
 package relay_test
 
 import (
+	"errors"
 	"log/slog"
 	"testing"
 
@@ -91,6 +92,6 @@ func running(t *testing.T, b *apptest.Bundle, r run.Run) string {
 }
 
 func isNotFound(err error) bool {
-	_, is := err.(*serviceerror.NotFound)
-	return is
+	var none *serviceerror.NotFound
+	return errors.As(err, &none)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"time"
@@ -98,7 +97,7 @@ func (p *program) measureSize(ctx context.Context, o findOptions, workspaces, me
 	for _, d := range o.dims[1:] {
 		config := first.Config
 		config.EmbeddingDimensions = d
-		h, err := app.Open(ctx, config, slog.New(slog.NewTextHandler(io.Discard, nil)))
+		h, err := app.Open(ctx, config, slog.New(slog.DiscardHandler))
 		if err != nil {
 			return err
 		}

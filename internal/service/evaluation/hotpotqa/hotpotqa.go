@@ -69,8 +69,11 @@ func Read(from io.Reader) (out []Sample, err error) {
 		if s.Question == "" || len(s.Answers) == 0 {
 			return nil, fmt.Errorf("question %d has no text or no answer", i+1)
 		}
-		if s.Paragraphs, err = paragraphs(w.Context); err != nil || len(s.Paragraphs) == 0 {
-			return nil, fmt.Errorf("question %d has no paragraphs that can be read: %v", i+1, err)
+		if s.Paragraphs, err = paragraphs(w.Context); err != nil {
+			return nil, fmt.Errorf("question %d has no paragraphs that can be read: %w", i+1, err)
+		}
+		if len(s.Paragraphs) == 0 {
+			return nil, fmt.Errorf("question %d has no paragraphs", i+1)
 		}
 		for n, p := range s.Paragraphs {
 			if w.supports(p.Title) {
