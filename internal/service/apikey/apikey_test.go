@@ -61,7 +61,8 @@ func TestAKeySpeaksForItsWorkspace(t *testing.T) {
 	b := setup(t)
 	key, made := b.make(" the shop ", apikey.Write, apikey.Read, apikey.Write)
 	if made.ID == 0 || made.Name != "the shop" || made.CreatedAt.IsZero() || made.RevokedAt != nil ||
-		!slices.Equal(made.Scopes, []string{"write", "read"}) || len(made.Hint) > 12 || !strings.HasPrefix(key, made.Hint) {
+		!slices.Equal(made.Scopes, []string{"write", "read"}) ||
+		len(made.Hint) > 12 || !strings.HasPrefix(key, made.Hint) {
 		t.Errorf("made %+v", made)
 	}
 	for range 2 {

@@ -164,7 +164,7 @@ func TestFeedbackThatCannotBeNotedSaysWhy(t *testing.T) {
 		"another rating":        {feedback.Input{Rating: "fine", Question: question}, fault.InvalidArgument},
 		"bad, about nothing":    {feedback.Input{Rating: bad}, fault.InvalidArgument},
 		"good, about nothing":   {feedback.Input{Rating: good, Question: " "}, fault.InvalidArgument},
-		"good, and corrected":   {feedback.Input{Rating: good, Question: question, Correction: "x"}, fault.InvalidArgument},
+		"good, and corrected":   {feedback.Input{Rating: good, Question: "x", Correction: "y"}, fault.InvalidArgument},
 		"a blank correction":    {feedback.Input{Correction: " \n", Question: question}, fault.InvalidArgument},
 		"a long question":       {feedback.Input{Rating: bad, Question: strings.Repeat("x", 2001)}, fault.TooLarge},
 		"no such conversation":  {feedback.Input{Rating: bad, Conversation: "d", MessageID: "m1"}, fault.NotFound},
