@@ -148,6 +148,10 @@ func TestAnAddAsksItsAgentForWhatItsClientWants(t *testing.T) {
 			t.Errorf("%s is not for %s", text, want)
 		}
 	}
+	const alone = `select count(*) from runs where spec->'pinned'->'choices'->'only' = spec->'pinned'->'targets'`
+	if n := b.Number(alone); n != 2 { // nobody else's memories come of what one says
+		t.Errorf("%d runs are about their target alone", n)
+	}
 	const guided = `select count(*) from runs where spec->'pinned'->'choices'->>'guidance' = 'Only places.'`
 	if n := b.Number(guided); n != 1 {
 		t.Errorf("%d runs are told what their client wants", n)
