@@ -165,7 +165,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out Accepted, err erro
 	if r.Spec.Budget.Wall > 0 {
 		spec.Budget.Wall = r.Spec.Budget.Wall
 	}
-	messages := r.Messages
+	messages := slices.Clone(r.Messages) // they get ids here
 	if r.Mode == contract.Answer {
 		messages = []transcript.Message{{Role: transcript.User, Content: r.Text}}
 	}

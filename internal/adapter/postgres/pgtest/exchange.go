@@ -1,0 +1,44 @@
+package pgtest
+
+import (
+	"cairn/internal/domain/contract"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/agentrun"
+	"cairn/internal/service/conversation"
+	"cairn/internal/testkit"
+)
+
+// Inbox accepts messages.
+func (s *Store) Inbox() *conversation.Service {
+	return &conversation.Service{Store: s.Conversations()}
+}
+
+// Accept accepts a message of a conversation in workspace A.
+func (s *Store) Accept(r conversation.Request) conversation.Accepted {
+	s.T.Helper()
+	r.Workspace, r.WorkspaceKey = s.A.ID, s.A.Key
+	out, err := s.Inbox().Accept(s.T.Context(), r)
+	testkit.Must(s.T, err)
+	return out
+}
+
+// Exchange has an agent of somebody else's answer a question, in a conversation of
+// workspace A, and ends the turn.
+func (s *Store) Exchange(name, message, question, answer string) run.Run {
+	s.T.Helper()
+	out := s.Accept(conversation.Request{Conversation: name, MessageID: message, Mode: contract.Observe,
+		Messages: []transcript.Message{{Role: transcript.User, Content: question},
+			{Role: transcript.Assistant, Content: answer}}})
+	s.EndTurn(out.Run)
+	return out.Run
+}
+
+// EndTurn ends a turn that was answered elsewhere.
+func (s *Store) EndTurn(r run.Run) *agentrun.Ended {
+	s.T.Helper()
+	agents := &agentrun.Service{Store: s.AgentRuns()}
+	out, err := agents.Close(s.T.Context(), r.Ref, contract.Observed, "", agentrun.Base{})
+	testkit.Must(s.T, err)
+	return out
+}

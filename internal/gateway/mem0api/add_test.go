@@ -1,0 +1,191 @@
+package mem0api_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/run"
+	"cairn/internal/service/agentrun"
+	"cairn/internal/service/longterm"
+	"cairn/internal/service/memoryagent"
+	"cairn/internal/testkit"
+)
+
+// addMemory adds a memory past the routes.
+func addMemory(b *bundle, who agent.Actor, content string) {
+	b.t.Helper()
+	_, err := b.longTerm.AddMemories(b.t.Context(), who, []longterm.NewMemory{{Content: content}})
+	testkit.Must(b.t, err)
+}
+
+var said = object{"user_id": "ada", "messages": []object{{"role": "user", "content": "I moved to Bergen."}}}
+
+func TestAnAddIsAnsweredWithWhatWasInferred(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.agent = b.remembers("ada", "Lives in Bergen.")
+	var out results
+	b.client().do(http.MethodPost, "/memories", said).into(&out)
+	if len(out.Results) != 1 || out.Results[0].Event != "ADD" || out.Results[0].Memory != "Lives in Bergen." ||
+		out.Event != "" {
+		t.Errorf("%+v", out)
+	}
+	if got := b.client().lists("user_id=ada"); got != "Lives in Bergen." {
+		t.Errorf("listed %s", got)
+	}
+}
+
+func TestAnAddThatNobodyWaitsForIsAnEvent(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	c := b.client()
+	var queued, event results
+	c.do(http.MethodPost, "/v3/memories/add/", said).into(&queued)
+	if queued.Status != "PENDING" || queued.Event == "" || queued.Results == nil || len(queued.Results) != 0 {
+		t.Fatalf("%+v", queued)
+	}
+	path := "/v1/event/" + queued.Event + "/"
+	if c.do(http.MethodGet, path, nil).into(&event); event.Status != "PENDING" {
+		t.Errorf("%+v", event)
+	}
+	again := queued
+	for _, route := range []string{"/v3/memories/add/", "/memories"} { // it is under way: the same request
+		if c.do(http.MethodPost, route, said).into(&again); again.Event != queued.Event {
+			t.Errorf("%s: %+v, then %+v", route, queued, again)
+		}
+	}
+	ref := run.Ref{Workspace: b.A.ID, Run: int64(b.Number("select max(id) from runs"))}
+	b.remembers("ada", "Lives in Bergen.")(ref)
+	for range 2 {
+		c.do(http.MethodGet, path, nil).into(&event)
+		if event.Status != "SUCCEEDED" || event.texts() != "Lives in Bergen." || event.Results[0].Event != "ADD" {
+			t.Errorf("%+v", event)
+		}
+	}
+	c.do(http.MethodGet, "/v1/event/none/", nil).refused(http.StatusNotFound)
+	if n := b.Number("select count(*) from runs"); n != 1 {
+		t.Errorf("%d runs", n)
+	}
+}
+
+// As with mem0, the same words may be said again later; a key says that it is the same request.
+func TestAnAddThatHasEndedIsDoneAgainUnlessItsKeySaysOtherwise(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.agent = func(ref run.Ref) { b.ends(ref, agentrun.Ended{Reason: agent.Final, Status: memoryagent.NoMemory}) }
+	runs := func() int { return b.Number("select count(*) from runs") }
+	once := b.client().with("Idempotency-Key", "k")
+	for range 2 {
+		if once.do(http.MethodPost, "/memories", said).into(&results{}); runs() != 1 {
+			t.Errorf("%d runs under one key", runs())
+		}
+	}
+	other := object{"user_id": "bob", "messages": said["messages"]}
+	if p := once.do(http.MethodPost, "/memories", other).refused(http.StatusConflict); p.Code != "op_reused" {
+		t.Errorf("%+v", p)
+	}
+	for i := range 2 {
+		if b.client().do(http.MethodPost, "/memories", said).into(&results{}); runs() != 2+i {
+			t.Errorf("%d runs", runs())
+		}
+	}
+}
+
+// Why nothing was inferred is told in mem0's words.
+func TestAnAddWhoseModelFailsSaysWhy(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, c := range []struct {
+		reason agent.Reason
+		detail string
+		status int
+		code   string
+	}{
+		{agent.ProviderError, "model_auth", http.StatusBadGateway, "provider_auth_failed"},
+		{agent.ProviderError, "model_rejected", http.StatusBadGateway, "provider_bad_request"},
+		{agent.ProviderError, "model_context_length", http.StatusBadGateway, "provider_bad_request"},
+		{agent.ProviderError, "unavailable", http.StatusBadGateway, "provider_unavailable"},
+		{agent.WallClock, "", http.StatusBadGateway, "provider_unavailable"},
+		{agent.OverBudget, "", http.StatusTooManyRequests, "quota_exceeded"},
+		{agent.Interrupted, "", http.StatusConflict, "cancelled"},
+	} {
+		b.agent = func(ref run.Ref) {
+			b.ends(ref, agentrun.Ended{Reason: c.reason, Detail: c.detail, Status: memoryagent.Failed})
+		}
+		r := b.client().do(http.MethodPost, "/memories", said)
+		p := r.refused(c.status)
+		if p.Code != c.code || (p.RequestID != "") != (c.status == http.StatusBadGateway) ||
+			p.RequestID != "" && p.RequestID != r.header.Get("X-Request-ID") || r.header.Get("Retry-After") != "2" {
+			t.Errorf("%s %s: %+v", c.reason, c.detail, p)
+		}
+	}
+	var event struct{ Status, Detail string }
+	var events struct{ Results []struct{ ID, Status string } }
+	b.client().do(http.MethodGet, "/v1/events/?page_size=1", nil).into(&events)
+	if len(events.Results) != 1 || events.Results[0].Status != "FAILED" {
+		t.Fatalf("%+v", events)
+	}
+	b.client().do(http.MethodGet, "/v1/event/"+events.Results[0].ID+"/", nil).into(&event)
+	if event.Status != "FAILED" || !strings.Contains(event.Detail, "cancelled") {
+		t.Errorf("%+v", event)
+	}
+}
+
+func TestAnAddAsksItsAgentForWhatItsClientWants(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	c := b.client()
+	c.do(http.MethodPost, "/v3/memories/add/", object{"user_id": "ada", "messages": "I moved.",
+		"custom_instructions": "Only places.", "timestamp": 1700000000}).into(&results{})
+	c.do(http.MethodPost, "/v3/memories/add/", object{"agent_id": "cook", "memory_type": "procedural_memory",
+		"messages": object{"role": "user", "content": "Peel them first."}}).into(&results{})
+	for text, want := range map[string]string{"I moved.": "personal/ada", "Peel them first.": "procedural/cook"} {
+		if n := b.Number(`select count(*) from runs r join messages m on m.conversation_id = r.conversation_id
+			where m.content = $1 and r.spec->'pinned'->'targets'->0->>'memory_type' || '/' ||
+			(r.spec->'pinned'->'targets'->0->>'memory_target') = $2`, text, want); n != 1 {
+			t.Errorf("%s is not for %s", text, want)
+		}
+	}
+	const alone = `select count(*) from runs where spec->'pinned'->'choices'->'only' = spec->'pinned'->'targets'`
+	if n := b.Number(alone); n != 2 { // nobody else's memories come of what one says
+		t.Errorf("%d runs are about their target alone", n)
+	}
+	const guided = `select count(*) from runs where spec->'pinned'->'choices'->>'guidance' = 'Only places.'`
+	if n := b.Number(guided); n != 1 {
+		t.Errorf("%d runs are told what their client wants", n)
+	}
+	if n := b.Number(`select count(*) from messages where event_time = to_timestamp(1700000000)`); n != 1 {
+		t.Errorf("%d messages have the time of their client", n)
+	}
+	long := object{"user_id": "ada", "messages": "x", "prompt": strings.Repeat("x", 4001)}
+	c.do(http.MethodPost, "/memories", long).refused(http.StatusRequestEntityTooLarge)
+}
+
+func TestRequestsAreTheRunsThatSomebodyAskedFor(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	c := b.client()
+	b.Run() // of a distillation
+	b.Exec("update runs set kind = 'evolve'")
+	b.agent = b.remembers("ada", "Lives in Bergen.")
+	c.do(http.MethodPost, "/memories", said).into(&results{})
+	b.agent = nil
+	c.do(http.MethodPost, "/v3/memories/add/", object{"user_id": "ada", "messages": "And now?"}).into(&results{})
+	var all []struct {
+		Path, Method string
+		Status       int `json:"status_code"`
+	}
+	c.do(http.MethodGet, "/requests", nil).into(&all)
+	if len(all) != 2 || all[0].Status != http.StatusAccepted || all[1].Status != http.StatusOK ||
+		all[1].Path != "/memories" || all[1].Method != http.MethodPost {
+		t.Errorf("%+v", all)
+	}
+	if c.do(http.MethodGet, "/requests?limit=1", nil).into(&all); len(all) != 1 {
+		t.Errorf("%+v", all)
+	}
+	for _, limit := range []string{"0", "201", "many"} {
+		c.do(http.MethodGet, "/requests?limit="+limit, nil).refused(http.StatusBadRequest)
+	}
+}

@@ -1,0 +1,287 @@
+package mem0api_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/internal/adapter/embedding"
+	"cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/domain/agent"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memory"
+	"cairn/internal/domain/run"
+	"cairn/internal/gateway/mem0api"
+	"cairn/internal/service/agentrun"
+	"cairn/internal/service/apikey"
+	"cairn/internal/service/inspect"
+	"cairn/internal/service/longterm"
+	"cairn/internal/service/memoryagent"
+	"cairn/internal/service/promptmemory"
+	"cairn/internal/service/search"
+	"cairn/internal/testkit"
+)
+
+type object = map[string]any
+
+// bundle is the routes over a fresh database, with a key that may do everything.
+type bundle struct {
+	*pgtest.Store
+	server   *httptest.Server
+	keys     *apikey.Service
+	longTerm *longterm.Service
+	key      string
+	agent    func(run.Ref) // what Temporal would have done of a session; nil leaves it accepted
+	t        *testing.T
+}
+
+func setup(t *testing.T, change ...func(*mem0api.Options)) *bundle {
+	t.Helper()
+	b := &bundle{t: t, Store: pgtest.Open(t)}
+	embedder := embedding.Hashing(embedding.DefaultDims)
+	space, err := b.Space(t.Context(), embedder.Model(), embedder.Dims())
+	testkit.Must(t, err)
+	finder := search.Finder{Index: b.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35, VectorShare: 0.1}
+	b.keys = &apikey.Service{Store: b.Keys()}
+	b.longTerm = &longterm.Service{Store: b.LongTerm(), Embedder: embedder, Space: space, Finder: finder}
+	s := mem0api.Services{Keys: b.keys, Runs: &inspect.Runs{Store: b.Runs()}, Finder: finder, Embedder: embedder,
+		Workspaces: &inspect.Workspaces{Store: b.Workspaces()}, LongTerm: b.longTerm,
+		Memory: &promptmemory.Service{Store: b.Memory(), Embedder: embedder, Space: space, Finder: finder},
+		Progressive: &memoryagent.Service{Store: b.Progressive(), LongTerm: b.longTerm, Starter: starter{b},
+			Registry: memoryagent.NewRegistry()}}
+	o := mem0api.Options{Model: "scripted", TurnSpec: func() agentrun.Spec { return agentrun.Spec{Model: "scripted"} }}
+	for _, f := range change {
+		f(&o)
+	}
+	mux := http.NewServeMux()
+	mem0api.Mount(mux, s, o, door{b})
+	b.server = httptest.NewServer(mux)
+	t.Cleanup(b.server.Close)
+	b.key = b.makeKey(b.A, apikey.Admin)
+	return b
+}
+
+func (b *bundle) makeKey(ws postgres.Workspace, scopes ...apikey.Scope) string {
+	b.t.Helper()
+	key, _, err := b.keys.Create(b.t.Context(), ws.ID, "test", scopes)
+	testkit.Must(b.t, err)
+	return key
+}
+
+// starter is Temporal, which does at once what it is asked for.
+type starter struct{ b *bundle }
+
+func (s starter) Start(_ context.Context, _, _ string, r run.Run) error {
+	if s.b.agent != nil {
+		s.b.agent(r.Ref)
+	}
+	return nil
+}
+
+func (starter) Ended(context.Context, string) error { return nil }
+
+// ends ends the run of a session, as its agent's last words do.
+func (b *bundle) ends(ref run.Ref, e agentrun.Ended, tasks ...memoryagent.Task) {
+	b.t.Helper()
+	raw, err := json.Marshal(memoryagent.Summary{Tasks: tasks})
+	testkit.Must(b.t, err)
+	e.Report = raw
+	outcome := run.Completed
+	if e.Status == memoryagent.Failed {
+		outcome = run.Failed
+	}
+	testkit.Must(b.t, b.InWorkspace(b.t.Context(), b.A.ID, func(ctx context.Context, tx postgres.Tx) error {
+		return tx.Runs().EndRun(ctx, ref.Run, outcome, e.Detail, e)
+	}))
+}
+
+// remembers is an agent that adds one memory about a user to what a session says.
+func (b *bundle) remembers(user, content string) func(run.Ref) {
+	return func(ref run.Ref) {
+		who := b.User()
+		who.Subject = agent.MemoryScope{Type: string(memory.Personal), Target: user}
+		items, err := b.longTerm.AddMemories(b.t.Context(), who, []longterm.NewMemory{{Content: content}})
+		testkit.Must(b.t, err)
+		b.ends(ref, agentrun.Ended{Reason: agent.Final, Status: memoryagent.OK},
+			memoryagent.Task{SpecialistReport: memoryagent.SpecialistReport{Added: []string{items[0].ID}}})
+	}
+}
+
+// door lets requests in by their keys, as the gateway does.
+type door struct{ b *bundle }
+
+func (d door) Authorize(r *http.Request, scope apikey.Scope) (apikey.Principal, error) {
+	key, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !found {
+		return apikey.Principal{}, fault.New(fault.Unauthenticated, "the request has no key", "")
+	}
+	from, err := d.b.keys.Principal(r.Context(), key)
+	switch {
+	case fault.CodeOf(err) == fault.NotFound:
+		return from, fault.New(fault.Unauthenticated, "the key is not good", "")
+	case err == nil && !scope.Allows(from.Scopes):
+		return from, fault.New(fault.OutOfScope, "this needs the scope "+string(scope), "")
+	}
+	return from, err
+}
+
+func (d door) Refuse(_ context.Context, _ string, err error) mem0api.Refusal {
+	f := fault.From(err)
+	return mem0api.Refusal{Status: fault.Table[f.Code].HTTP, Header: http.Header{"Retry-After": {"2"}}, Code: f.Code,
+		Message: f.Error(), Hint: f.Hint}
+}
+
+func (d door) Await(_ context.Context, _ run.Ref, _ time.Duration,
+	look func() (run.Status, error)) (run.Status, error) {
+	return look()
+}
+
+func (d door) Operation(chosen string) string {
+	if chosen == "" {
+		return d.b.Op()
+	}
+	return "chosen/" + chosen
+}
+
+func (d door) Link(format string, args ...any) string {
+	return "https://cairn.example" + fmt.Sprintf(format, args...)
+}
+
+// client is who sends requests: below a mount, with a key.
+type client struct {
+	b      *bundle
+	mount  string
+	header map[string]string
+}
+
+// client has the bundle's key.
+func (b *bundle) client() client { return b.as(b.key) }
+
+func (b *bundle) as(key string) client {
+	return client{b, "/mem0", map[string]string{"Authorization": "Token " + key}}
+}
+
+// with is the client with a header more.
+func (c client) with(name, value string) client {
+	header := map[string]string{name: value}
+	for k, v := range c.header {
+		header[k] = v
+	}
+	c.header = header
+	return c
+}
+
+type response struct {
+	t      *testing.T
+	what   string
+	status int
+	header http.Header
+	body   []byte
+}
+
+// do sends a request; a text is sent as it is, anything else as JSON.
+func (c client) do(method, path string, body any) response {
+	c.b.t.Helper()
+	var sent io.Reader
+	switch v := body.(type) {
+	case nil:
+	case string:
+		sent = strings.NewReader(v)
+	default:
+		raw, err := json.Marshal(v)
+		testkit.Must(c.b.t, err)
+		sent = strings.NewReader(string(raw))
+	}
+	r, err := http.NewRequestWithContext(c.b.t.Context(), method, c.b.server.URL+c.mount+path, sent)
+	testkit.Must(c.b.t, err)
+	for name, value := range c.header {
+		r.Header.Set(name, value)
+	}
+	res, err := http.DefaultClient.Do(r)
+	testkit.Must(c.b.t, err)
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	testkit.Must(c.b.t, err)
+	return response{c.b.t, method + " " + path, res.StatusCode, res.Header, raw}
+}
+
+// into decodes an answer that must be a success.
+func (r response) into(v any) {
+	r.t.Helper()
+	if r.status >= http.StatusBadRequest {
+		r.t.Fatalf("%s: status %d: %s", r.what, r.status, r.body)
+	}
+	testkit.Must(r.t, json.Unmarshal(r.body, v))
+}
+
+// refused wants an error in the one form that mem0's clients read.
+func (r response) refused(status int) (out struct {
+	Detail, Code, Hint string
+	RequestID          string `json:"request_id"`
+}) {
+	r.t.Helper()
+	if err := json.Unmarshal(r.body, &out); err != nil || r.status != status || out.Detail == "" || out.Code == "" ||
+		out.Hint == "" || r.header.Get("X-Request-ID") == "" {
+		r.t.Errorf("%s: status %d, want %d with detail, code and hint: %s", r.what, r.status, status, r.body)
+	}
+	return out
+}
+
+// entry is a memory as the clients read it.
+type entry struct {
+	ID, Memory, Hash, Event, Role string
+	User                          string `json:"user_id"`
+	Agent                         string `json:"agent_id"`
+	App                           string `json:"app_id"`
+	Run                           string `json:"run_id"`
+	Expires                       string `json:"expiration_date"`
+	Score                         float64
+	Metadata                      map[string]any
+}
+
+type results struct {
+	Results  []entry
+	Count    int
+	Next     *string
+	Previous *string
+	Status   string
+	Event    string `json:"event_id"`
+}
+
+// texts are what the results say, in their order.
+func (r results) texts() string {
+	var out []string
+	for _, e := range r.Results {
+		out = append(out, e.Memory)
+	}
+	return strings.Join(out, "|")
+}
+
+// adds keeps a text as it is and returns its id.
+func (c client) adds(text string, more object) string {
+	c.b.t.Helper()
+	body := object{"messages": text, "infer": false}
+	for k, v := range more {
+		body[k] = v
+	}
+	var out results
+	if c.do(http.MethodPost, "/memories", body).into(&out); len(out.Results) != 1 {
+		c.b.t.Fatalf("added %+v", out)
+	}
+	return out.Results[0].ID
+}
+
+// lists lists the texts of memories by a query of the address.
+func (c client) lists(query string) string {
+	c.b.t.Helper()
+	var out results
+	c.do(http.MethodGet, "/memories?"+query, nil).into(&out)
+	return out.texts()
+}

@@ -1,0 +1,258 @@
+package apikey_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/domain/fault"
+	"cairn/internal/service/apikey"
+	"cairn/internal/testkit"
+)
+
+// bundle is the service over a fresh database.
+type bundle struct {
+	*apikey.Service
+	db *pgtest.Store
+	t  *testing.T
+}
+
+func setup(t *testing.T) *bundle {
+	t.Helper()
+	db := pgtest.Open(t)
+	return &bundle{Service: &apikey.Service{Store: db.Keys()}, db: db, t: t}
+}
+
+// make makes a key of workspace A.
+func (b *bundle) make(name string, scopes ...apikey.Scope) (string, apikey.Key) {
+	b.t.Helper()
+	key, made, err := b.Create(b.t.Context(), b.db.A.ID, name, scopes)
+	testkit.Must(b.t, err)
+	return key, made
+}
+
+// elsewhere is the service in another program, which remembers no key.
+func (b *bundle) elsewhere() *apikey.Service { return &apikey.Service{Store: b.db.Keys()} }
+
+func (b *bundle) list() []apikey.Key {
+	b.t.Helper()
+	out, err := b.List(b.t.Context(), b.db.A.ID)
+	testkit.Must(b.t, err)
+	return out
+}
+
+// wants compares an error's code, and wants a hint with it.
+func wants(t *testing.T, what string, err error, code fault.Code) {
+	t.Helper()
+	if f := fault.From(err); f == nil || f.Code != code || f.Hint == "" {
+		t.Errorf("%s: %v, want %s with a hint", what, err, code)
+	}
+}
+
+func TestAKeySpeaksForItsWorkspace(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	key, made := b.make(" the shop ", apikey.Write, apikey.Read, apikey.Write)
+	if made.ID == 0 || made.Name != "the shop" || made.CreatedAt.IsZero() || made.RevokedAt != nil ||
+		!slices.Equal(made.Scopes, []string{"write", "read"}) ||
+		len(made.Hint) > 12 || !strings.HasPrefix(key, made.Hint) {
+		t.Errorf("made %+v", made)
+	}
+	for range 2 {
+		who, err := b.Principal(t.Context(), key)
+		testkit.Must(t, err)
+		if who.Workspace != b.db.A || who.Key != made.ID || !slices.Equal(who.Scopes, made.Scopes) {
+			t.Errorf("the key speaks for %+v", who)
+		}
+	}
+}
+
+func TestKeysOfOneNameAreDifferentKeys(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	one, first := b.make("robot", apikey.Read)
+	two, second := b.make("robot", apikey.Read)
+	if one == two || first.ID == second.ID {
+		t.Errorf("%+v and %+v", first, second)
+	}
+	if all := b.list(); len(all) != 2 || all[0].ID != first.ID || all[1].ID != second.ID {
+		t.Errorf("listed %+v", all)
+	}
+}
+
+func TestAListOfKeysShowsNoKey(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	key, _ := b.make("robot", apikey.Read)
+	raw, err := json.Marshal(b.list())
+	testkit.Must(t, err)
+	if strings.Contains(string(raw), key[12:]) {
+		t.Errorf("the list gives the key away: %s", raw)
+	}
+	sum := sha256.Sum256([]byte(key))
+	if n := b.db.Number("select count(*) from api_keys where hash = $1", sum[:]); n != 1 {
+		t.Errorf("%d rows have the key's hash", n)
+	}
+	if n := b.db.Number("select count(*) from api_keys k where k::text like '%' || $1 || '%'", key[12:]); n != 0 {
+		t.Error("the key itself is stored")
+	}
+}
+
+func TestKeysThatCannotBeMadeAreRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	read := []apikey.Scope{apikey.Read}
+	for what, c := range map[string]struct {
+		name   string
+		scopes []apikey.Scope
+	}{
+		"no name":                {"", read},
+		"a blank name":           {" \n\t", read},
+		"a long name":            {strings.Repeat("é", 101), read},
+		"no scope":               {"robot", nil},
+		"an unknown scope":       {"robot", []apikey.Scope{"root"}},
+		"a scope in capitals":    {"robot", []apikey.Scope{"READ"}},
+		"one unknown among good": {"robot", []apikey.Scope{apikey.Admin, "everything"}},
+	} {
+		key, _, err := b.Create(t.Context(), b.db.A.ID, c.name, c.scopes)
+		if wants(t, what, err, fault.InvalidArgument); key != "" {
+			t.Errorf("%s: there is a key all the same", what)
+		}
+	}
+	if rows := b.db.Rows("api_keys"); rows != "api_keys 0" {
+		t.Errorf("stored: %s", rows)
+	}
+	b.make(strings.Repeat("é", 100), apikey.Read)
+}
+
+func TestARevokedKeyIsNoGoodElsewhere(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	key, made := b.make("robot", apikey.Read)
+	other, _ := b.make("another", apikey.Read)
+	wants(t, "revoked from another workspace", b.Revoke(t.Context(), b.db.B.ID, made.ID), fault.NotFound)
+	_, err := b.elsewhere().Principal(t.Context(), key)
+	testkit.Must(t, err)
+	testkit.Must(t, b.Revoke(t.Context(), b.db.A.ID, made.ID))
+	_, err = b.elsewhere().Principal(t.Context(), key)
+	wants(t, "a revoked key", err, fault.NotFound)
+	_, err = b.elsewhere().Principal(t.Context(), other)
+	testkit.Must(t, err)
+	if all := b.list(); len(all) != 2 || all[0].RevokedAt == nil || all[1].RevokedAt != nil {
+		t.Errorf("listed %+v", all)
+	}
+	wants(t, "revoked again", b.Revoke(t.Context(), b.db.A.ID, made.ID), fault.NotFound)
+	wants(t, "a key that never was", b.Revoke(t.Context(), b.db.A.ID, made.ID+1000), fault.NotFound)
+}
+
+func TestKeysOfAnotherWorkspaceAreNotListed(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.make("robot", apikey.Read)
+	if all, err := b.List(t.Context(), b.db.B.ID); err != nil || len(all) != 0 {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+func TestWhatIsNoKeySpeaksForNobody(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	key, _ := b.make("robot", apikey.Admin)
+	last := "A"
+	if strings.HasSuffix(key, last) {
+		last = "B"
+	}
+	for what, text := range map[string]string{"nothing": "", "another program's": "sk-1234", "the prefix": "cairn_",
+		"a shorter one": key[:len(key)-1], "a longer one": key + "A", "one in capitals": strings.ToUpper(key),
+		"one that was never made": "cairn_" + strings.Repeat("A", len(key)-len("cairn_")),
+		"one with another end":    key[:len(key)-1] + last} {
+		who, err := b.Principal(t.Context(), text)
+		if wants(t, what, err, fault.NotFound); who.Key != 0 || len(who.Scopes) != 0 {
+			t.Errorf("%s: %+v", what, who)
+		}
+	}
+}
+
+func TestManyMayAskForAKeyAtOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	key, made := b.make("robot", apikey.Read)
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			if who, err := b.Principal(t.Context(), key); err != nil || who.Key != made.ID {
+				t.Errorf("%+v, %v", who, err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// oneKey has one key, which may be revoked, and counts who asks for it.
+type oneKey struct {
+	apikey.Store
+	revoked bool
+	asked   int
+}
+
+func (s *oneKey) Principal(context.Context, apikey.Hash) (apikey.Principal, error) {
+	s.asked++
+	if s.revoked {
+		return apikey.Principal{}, fault.New(fault.NotFound, "the key is not known", "")
+	}
+	return apikey.Principal{Key: 7}, nil
+}
+
+// A gateway does not ask for a key at every request, and so a revoked one is good for
+// three seconds more. One that is not known is asked for each time: it may be made.
+func TestARevokedKeyIsForgottenAfterSeconds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &oneKey{}
+		keys := &apikey.Service{Store: store}
+		key := "cairn_" + strings.Repeat("k", 43)
+		ask := func(asked int, code fault.Code) {
+			t.Helper()
+			if _, err := keys.Principal(t.Context(), key); fault.CodeOf(err) != code || store.asked != asked {
+				t.Errorf("%v, and the store was asked %d times; want %q and %d", err, store.asked, code, asked)
+			}
+		}
+		ask(1, "")
+		store.revoked = true
+		time.Sleep(3*time.Second - 1)
+		ask(1, "")
+		time.Sleep(1)
+		ask(2, fault.NotFound)
+		ask(3, fault.NotFound)
+		store.revoked = false
+		ask(4, "")
+		ask(4, "")
+	})
+}
+
+func TestAScopeAllowsWhatItStandsFor(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		scopes             []string
+		read, write, admin bool
+	}{
+		{nil, false, false, false},
+		{[]string{"read"}, true, false, false},
+		{[]string{"write"}, true, true, false},
+		{[]string{"admin"}, true, true, true},
+		{[]string{"read", "admin"}, true, true, true},
+		{[]string{"everything"}, false, false, false},
+	} {
+		got := [3]bool{apikey.Read.Allows(c.scopes), apikey.Write.Allows(c.scopes), apikey.Admin.Allows(c.scopes)}
+		if want := [3]bool{c.read, c.write, c.admin}; got != want {
+			t.Errorf("%v allows %v, want %v", c.scopes, got, want)
+		}
+	}
+}
