@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/skill"
+	"cairn/internal/domain/skill/memos"
 	"cairn/internal/domain/transcript"
 )
 
@@ -148,8 +149,8 @@ func TestProjectionHasMemOSNames(t *testing.T) {
 	document, files := rollback(t)
 	sources := make([]transcript.Message, 14)
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	item := skill.Project(document, files,
-		skill.Projected{ID: "7", URL: "http://x/v1", Sources: sources, UserID: "u", Version: 1, CreatedAt: at,
+	item := memos.Project(document, files,
+		memos.Projected{ID: "7", URL: "http://x/v1", Sources: sources, UserID: "u", Version: 1, CreatedAt: at,
 			UpdatedAt: at})
 	raw, err := json.Marshal(item)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"cairn/internal/domain/skill"
+	"cairn/internal/domain/skill/memos"
 	"cairn/internal/service/apikey"
 	"cairn/internal/service/library"
 )
@@ -53,7 +54,7 @@ func (g *Gateway) skillRoutes() {
 		about: "With view=memory it has the form of a MemOS memory item.",
 		responses: map[string]*huma.Response{
 			"200": {Description: "OK", Content: content("application/json", &huma.Schema{
-				OneOf: []*huma.Schema{schemaOf[SkillDetail](g), schemaOf[skill.MemoryItem](g)}})}},
+				OneOf: []*huma.Schema{schemaOf[SkillDetail](g), schemaOf[memos.MemoryItem](g)}})}},
 	}, g.showSkill)
 }
 
@@ -133,12 +134,12 @@ func (g *Gateway) skillNumber(ctx context.Context, ref string) (id int64, err er
 }
 
 // memory shows a skill as MemOS would.
-func (g *Gateway) memory(ctx context.Context, head skill.Head, v skill.Version) (skill.MemoryItem, error) {
-	p := skill.Projected{ID: fmt.Sprint(head.ID), Archived: head.Status == skill.Archived,
+func (g *Gateway) memory(ctx context.Context, head skill.Head, v skill.Version) (memos.MemoryItem, error) {
+	p := memos.Projected{ID: fmt.Sprint(head.ID), Archived: head.Status == skill.Archived,
 		Uploaded: head.Origin == "import", Version: v.Number,
 		UserID: asking(ctx).Workspace.Name, URL: g.link("/v1/skills/%d/versions/%d/package", head.ID, v.Number),
 		CreatedAt: head.CreatedAt, UpdatedAt: v.CreatedAt, Embedding: []float32{}}
 	var err error
 	p.Sources, p.SessionID, err = g.Conversations.Sources(ctx, workspace(ctx), v.Sources)
-	return skill.Project(v.Document(), v.Files, p), err
+	return memos.Project(v.Document(), v.Files, p), err
 }

@@ -16,6 +16,7 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
+	"cairn/internal/domain/skill/memos"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/library"
 	"cairn/internal/testkit"
@@ -59,7 +60,7 @@ func TestASkillIsFoundReadAndCarriedAway(t *testing.T) {
 		!strings.HasPrefix(detail.SkillMD, "---\n") || len(detail.Files) != 2 || len(detail.Sources) == 0 {
 		t.Errorf("skill %+v", detail)
 	}
-	var item skill.MemoryItem
+	var item memos.MemoryItem
 	b.get("/v1/skills/1?view=memory").into(http.StatusOK, &item)
 	if m := item.Metadata; item.ID != "1" || m.MemoryType != "SkillMemory" || m.Status != "activated" ||
 		len(m.Sources) != 14 || m.UserID != "test" || m.URL != "/v1/skills/1/versions/1/package" ||

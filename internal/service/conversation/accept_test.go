@@ -86,6 +86,9 @@ func TestAcceptKeepsAnObservedExchange(t *testing.T) {
 	if n := b.Number("select count(*) from search_docs where kind = 'turn'"); n != 2 {
 		t.Errorf("%d messages can be found, want what the two said", n)
 	}
+	if again := b.accept(r); again.Made || again.Run.Ref != out.Run.Ref {
+		t.Errorf("the same request again: %+v", again)
+	}
 	silent := b.accept(b.observed("c", "m2", transcript.Message{Role: transcript.User, Content: "Are you there?"}))
 	if silent.Turn.ReplySeq != -1 || silent.Turn.Facts.Delivered || silent.Turn.FirstSeq != 4 {
 		t.Errorf("an exchange without an answer is %+v", silent.Turn)

@@ -142,7 +142,7 @@ func TestFeedbackOnATurnIsAboutWhatWasSaidInIt(t *testing.T) {
 func TestATurnThatIsBeingAnsweredCannotBeRatedYet(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.db.Accept(conversation.Request{Conversation: "c", MessageID: "m1", Text: question})
+	b.db.AcceptMessage(conversation.Request{Conversation: "c", MessageID: "m1", Text: question})
 	in := feedback.Input{Rating: feedback.Bad, Conversation: "c", MessageID: "m1"}
 	_, err := b.Note(t.Context(), b.db.A.ID, "1", in)
 	wants(t, "no answer yet", err, fault.Unavailable)

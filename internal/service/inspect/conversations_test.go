@@ -165,7 +165,7 @@ func TestATurnIsCancelledByItsMessage(t *testing.T) {
 			t.Errorf("%q was cancelled", message)
 		}
 	}
-	b.Accept(conversation.Request{Conversation: "c", MessageID: "m3", Mode: contract.Observe,
+	b.AcceptMessage(conversation.Request{Conversation: "c", MessageID: "m3", Mode: contract.Observe,
 		Messages: []transcript.Message{{Role: transcript.User, Content: "Hello!"}}})
 	if cancel("m3") {
 		t.Error("a turn that another program answers was cancelled")

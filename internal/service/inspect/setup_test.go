@@ -90,7 +90,7 @@ func setup(t *testing.T) *bundle {
 // asks accepts a message that waits for its answer.
 func (b *bundle) asks(name, message, text string) conversation.Accepted {
 	b.t.Helper()
-	return b.Accept(conversation.Request{Conversation: name, MessageID: message, Text: text,
+	return b.AcceptMessage(conversation.Request{Conversation: name, MessageID: message, Text: text,
 		Spec: agentrun.Spec{Model: "scripted", Timing: agentrun.Timing{Database: time.Minute}}})
 }
 

@@ -9,7 +9,7 @@ import (
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
-	"cairn/internal/domain/skill"
+	"cairn/internal/domain/skill/memos"
 	"cairn/internal/service/longterm"
 )
 
@@ -133,14 +133,14 @@ func (c RequestOptions) searched() (out []memory.Type) {
 
 // skills tells whether such a search finds skills, too.
 func (c RequestOptions) skills() bool {
-	return c.has(skill.MemoryType) && (c.SkillMemory == nil || *c.SkillMemory)
+	return c.has(memos.MemoryType) && (c.SkillMemory == nil || *c.SkillMemory)
 }
 
 // withoutSkills are the choices as those are told that look for memories alone.
 func (c RequestOptions) withoutSkills() RequestOptions {
 	c.SkillMemory = nil
 	if types := slices.DeleteFunc(slices.Clone(c.Types), func(t memory.Type) bool {
-		return t == skill.MemoryType
+		return t == memos.MemoryType
 	}); len(types) > 0 || len(c.Types) == 0 {
 		c.Types = types
 	}

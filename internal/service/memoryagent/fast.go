@@ -9,6 +9,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/skill"
+	"cairn/internal/domain/skill/memos"
 	"cairn/internal/service/longterm"
 )
 
@@ -36,7 +37,7 @@ func (q Question) checkFast() (Question, error) {
 // skillsOnly tells whether nothing but skills is looked for.
 func (q Question) skillsOnly() bool {
 	types := q.Choices.Types
-	return len(types) > 0 && !slices.ContainsFunc(types, func(t memory.Type) bool { return t != skill.MemoryType })
+	return len(types) > 0 && !slices.ContainsFunc(types, func(t memory.Type) bool { return t != memos.MemoryType })
 }
 
 // wide is how much a search brings that is narrowed afterwards.
@@ -175,6 +176,6 @@ func foundOf(e memory.Entry, score float64) Found {
 
 // skillFound is a skill as a memory: what it is for; its body is to be viewed.
 func skillFound(h skill.Head, score float64) Found {
-	return Found{ID: h.Name, Type: skill.MemoryType, Content: h.Description, Score: score, UpdatedAt: h.UpdatedAt,
+	return Found{ID: h.Name, Type: memos.MemoryType, Content: h.Description, Score: score, UpdatedAt: h.UpdatedAt,
 		Name: h.Name, Description: h.Description, Version: h.Version, View: "/v1/skills/" + url.PathEscape(h.Name)}
 }

@@ -16,7 +16,7 @@ import (
 	"cairn/internal/domain/lang"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
-	"cairn/internal/domain/skill"
+	"cairn/internal/domain/skill/memos"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/longterm"
@@ -97,7 +97,7 @@ const (
 const leastTime = 10 * time.Second
 
 // questionTypes are the types that a question may be limited to.
-var questionTypes = append(slices.Clone(memory.HandOffTypes), memory.Summary, skill.MemoryType)
+var questionTypes = append(slices.Clone(memory.HandOffTypes), memory.Summary, memos.MemoryType)
 
 // complete fills in what a question left open, and refuses what is none.
 func (q Question) complete() (Question, error) {

@@ -14,8 +14,8 @@ func (s *Store) Inbox() *conversation.Service {
 	return &conversation.Service{Store: s.Conversations()}
 }
 
-// Accept accepts a message of a conversation in workspace A.
-func (s *Store) Accept(r conversation.Request) conversation.Accepted {
+// AcceptMessage accepts a message of a conversation in workspace A.
+func (s *Store) AcceptMessage(r conversation.Request) conversation.Accepted {
 	s.T.Helper()
 	r.Workspace, r.WorkspaceKey = s.A.ID, s.A.Key
 	out, err := s.Inbox().Accept(s.T.Context(), r)
@@ -27,7 +27,7 @@ func (s *Store) Accept(r conversation.Request) conversation.Accepted {
 // workspace A, and ends the turn.
 func (s *Store) Exchange(name, message, question, answer string) run.Run {
 	s.T.Helper()
-	out := s.Accept(conversation.Request{Conversation: name, MessageID: message, Mode: contract.Observe,
+	out := s.AcceptMessage(conversation.Request{Conversation: name, MessageID: message, Mode: contract.Observe,
 		Messages: []transcript.Message{{Role: transcript.User, Content: question},
 			{Role: transcript.Assistant, Content: answer}}})
 	s.EndTurn(out.Run)

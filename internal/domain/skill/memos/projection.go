@@ -1,8 +1,10 @@
-package skill
+// Package memos shows skills as clients of MemOS know them.
+package memos
 
 import (
 	"time"
 
+	"cairn/internal/domain/skill"
 	"cairn/internal/domain/transcript"
 )
 
@@ -80,7 +82,7 @@ type Projected struct {
 }
 
 // Project shows a skill as MemOS would.
-func Project(d Document, files []File, p Projected) MemoryItem {
+func Project(d skill.Document, files []skill.File, p Projected) MemoryItem {
 	d = d.Normalised()
 	m := MemoryMetadata{
 		MemoryType: MemoryType, Type: "skills", Status: "activated", Confidence: defaultConfidence,
@@ -107,7 +109,7 @@ func Project(d Document, files []File, p Projected) MemoryItem {
 		put(&m.Others, e.Key, e.Text)
 	}
 	for _, f := range files {
-		if f.Kind() == Scripts {
+		if f.Kind() == skill.Scripts {
 			put(&m.Scripts, f.Name(), f.Content)
 		} else {
 			put(&m.Others, f.Name(), f.Content)
