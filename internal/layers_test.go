@@ -103,11 +103,7 @@ var impure = []string{"github.com/jackc/pgx", "go.temporal.io/", "github.com/ope
 
 // exceptions maps an edge, as this test reports it, to the reason why it stays
 // for now. An exception that is not needed fails the test.
-var exceptions = map[string]string{
-	"test of starter/client imports internal/domain/llm":      "the test is to talk HTTP only",
-	"test of starter/client imports internal/gateway/httpapi": "the test is to start a gateway through apptest",
-	"test of starter/client imports internal/service/apikey":  "the test is to make its key through apptest",
-}
+var exceptions = map[string]string{}
 
 const (
 	module   = "cairn/"

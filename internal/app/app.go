@@ -142,26 +142,8 @@ func (h *App) build(ctx context.Context) (err error) {
 	}
 	calls := &ledger.Ledger{Store: h.Store, Model: model, Prices: prices, Lease: c.Lease, StoreRetryFor: c.Hold,
 		Log: h.Log}
-	h.Distill = &distill.Service{Store: h.Store.Distill(), Ledger: calls, Embedder: h.Embedder, Space: h.Space,
-		Blobs: h.Blobs}
-	h.Finder = search.Finder{Index: h.Store.SearchIndex(), Embedder: h.Embedder, Space: h.Space,
-		MinCosine: c.RecallMinSim, VectorShare: share}
-	h.Library = &library.Library{Store: h.Store.Library(), Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs,
-		NameStyle: c.NameStyle, Finder: h.Finder,
-		KeepVersions: c.KeepVersions, Settings: h.skillSettings}
-	h.Memory = &promptmemory.Service{Store: h.Store.Memory(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
-	h.LongTerm = &longterm.Service{Store: h.Store.LongTerm(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
-	h.Offload = &offload.Service{Store: h.Store.Offload(), Ledger: calls}
-	if h.Tools, err = h.registry(); err != nil {
-		return err
-	}
-	h.Inbox = &conversation.Service{Store: h.Store.Conversations()}
-	h.AgentRuns = &agentrun.Service{Store: h.Store.AgentRuns(), Ledger: calls, Tools: h.Tools,
-		Memory: promptContext{h.Memory, h.Library, h.LongTerm},
-		Compactor: offload.ConversationCompactor{Service: h.Offload, Spec: func() offload.Spec {
-			return OffloadSpec(c)
-		}}, FlushSpec: func() agentrun.Spec { return FlushSpec(c) }}
-	if err := h.registerAgents(); err != nil {
+	h.buildMemory(calls, share)
+	if err := h.buildAgents(calls); err != nil {
 		return err
 	}
 	if c.TemporalAddress != "" {
@@ -173,6 +155,43 @@ func (h *App) build(ctx context.Context) (err error) {
 		return err
 	}
 	h.buildViews()
+	h.buildMaintenance()
+	return nil
+}
+
+// buildMemory wires the services over skills and memories.
+func (h *App) buildMemory(calls *ledger.Ledger, vectorShare float64) {
+	c := h.Config
+	h.Distill = &distill.Service{Store: h.Store.Distill(), Ledger: calls, Embedder: h.Embedder, Space: h.Space,
+		Blobs: h.Blobs}
+	h.Finder = search.Finder{Index: h.Store.SearchIndex(), Embedder: h.Embedder, Space: h.Space,
+		MinCosine: c.RecallMinSim, VectorShare: vectorShare}
+	h.Library = &library.Library{Store: h.Store.Library(), Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs,
+		NameStyle: c.NameStyle, Finder: h.Finder, KeepVersions: c.KeepVersions, Settings: h.skillSettings}
+	h.Memory = &promptmemory.Service{Store: h.Store.Memory(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
+	h.LongTerm = &longterm.Service{Store: h.Store.LongTerm(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
+	h.Offload = &offload.Service{Store: h.Store.Offload(), Ledger: calls}
+	h.Dumps = &dump.Service{Store: h.Store.Dumps(), Model: h.Embedder.Model(), Dims: h.Embedder.Dims(), Space: h.Space}
+}
+
+// buildAgents wires conversations, the agent loop and the agents.
+func (h *App) buildAgents(calls *ledger.Ledger) (err error) {
+	c := h.Config
+	if h.Tools, err = h.registry(); err != nil {
+		return err
+	}
+	h.Inbox = &conversation.Service{Store: h.Store.Conversations()}
+	h.AgentRuns = &agentrun.Service{Store: h.Store.AgentRuns(), Ledger: calls, Tools: h.Tools,
+		Memory: promptContext{h.Memory, h.Library, h.LongTerm},
+		Compactor: offload.ConversationCompactor{Service: h.Offload,
+			Spec: func() offload.Spec { return OffloadSpec(c) }},
+		FlushSpec: func() agentrun.Spec { return FlushSpec(c) }}
+	return h.registerAgents()
+}
+
+// buildMaintenance wires what runs by itself: schedules, the relay, erasure.
+func (h *App) buildMaintenance() {
+	c := h.Config
 	planner := schedule.Planner{Jitter: c.SweepJitter}
 	dispatcher := h.dispatcher()
 	h.Schedules = &schedule.Service{Store: h.Store.Schedules(), Starter: dispatcher, Planner: planner}
@@ -180,12 +199,9 @@ func (h *App) build(ctx context.Context) (err error) {
 	h.Curator = &curate.Service{Store: h.Store.Curation(), Embedder: h.Embedder}
 	h.Erase = &erase.Service{Store: h.Store.Erasures(), Blobs: h.Blobs, Workflows: h.Driver,
 		ObjectsOf: distill.PackageObjects, Empty: h.emptyPackages}
-	h.Dumps = &dump.Service{Store: h.Store.Dumps(), Model: h.Embedder.Model(), Dims: h.Embedder.Dims(), Space: h.Space}
 	h.Relay = &relay.Relay{Store: h.Store.Outbox(), Leftovers: h.Store.Leftovers(), Driver: h.Driver,
-		Embedder: h.Embedder, Space: h.Space,
-		Remove: h.removePackage, Close: conversationLimits(c).Close, Every: relayEvery, Grace: c.PackageGrace,
-		Log: h.Log}
-	return nil
+		Embedder: h.Embedder, Space: h.Space, Remove: h.removePackage, Close: conversationLimits(c).Close,
+		Every: relayEvery, Grace: c.PackageGrace, Log: h.Log}
 }
 
 // learning wires the services over memory skills.

@@ -45,9 +45,12 @@ func TestDistillCreatesASkillPackage(t *testing.T) {
 	testkit.Must(t, err)
 	members := unzip(t, archive)
 	want := map[string]string{
-		"service_deployment_rollback/SKILL.md":                "c09c8b76cf5c33b0a38dfc131626279bf2fac250cd28cd5b2241ea85b0866063",
-		"service_deployment_rollback/reference/checklist.md":  "8edb00deb2e002c607528c30f267f655254286c0f0d306c9efc793cbf89aeedd",
-		"service_deployment_rollback/scripts/check_health.py": "dccd9135924e14de9806011c4f8b88eb2455ffe5a43b9be3c5edfb1f957d0bef",
+		"service_deployment_rollback/SKILL.md": "" +
+			"c09c8b76cf5c33b0a38dfc131626279bf2fac250cd28cd5b2241ea85b0866063",
+		"service_deployment_rollback/reference/checklist.md": "" +
+			"8edb00deb2e002c607528c30f267f655254286c0f0d306c9efc793cbf89aeedd",
+		"service_deployment_rollback/scripts/check_health.py": "" +
+			"dccd9135924e14de9806011c4f8b88eb2455ffe5a43b9be3c5edfb1f957d0bef",
 	}
 	for name, content := range members {
 		if got := hash(content); got != want[name] {

@@ -100,7 +100,8 @@ func TestEraseOfAConversationLeavesNothingOfIt(t *testing.T) {
 			if hit != c.found {
 				t.Errorf("search finds %+v", found)
 			}
-			if live := count(b, "select count(*) from cairn.frozen_sessions where revoked_at is null"); (live > 0) != c.found {
+			live := count(b, "select count(*) from cairn.frozen_sessions where revoked_at is null")
+			if (live > 0) != c.found {
 				t.Errorf("%d sessions tell of it", live)
 			}
 			b.Record(contract.EraseID(b.Workspace.Key, talk), "Erase/conversation-"+c.derived)

@@ -159,8 +159,9 @@ func TestAnOutageInATrainingIsTold(t *testing.T) {
 			t.Errorf("%s: shown %+v", c.lost, w.Outcomes)
 		}
 		now := metrics.Read().Learnt["train"]
-		if said := strings.Contains(told.String(), fmt.Sprintf("level=WARN msg=\"much of what memory skills would "+
-			"learn from is masked: the endpoint fails\" kind=train masked=%d outcomes=12", c.masked)); said != (c.masked > 0) {
+		said := strings.Contains(told.String(), fmt.Sprintf("level=WARN msg=\"much of what memory skills would "+
+			"learn from is masked: the endpoint fails\" kind=train masked=%d outcomes=12", c.masked))
+		if said != (c.masked > 0) {
 			t.Errorf("%s: told %q", c.lost, told.String())
 		}
 		if now.Masked-before.Masked < c.masked || now.Scored-before.Scored < 12-c.masked || c.masked > 0 &&

@@ -31,17 +31,18 @@ func turnID(b *apptest.Bundle, conversationID, message string) string {
 func oneOfEach(b *apptest.Bundle, calls, memories int) {
 	b.T.Helper()
 	for query, want := range map[string]int{
-		"select count(*) from cairn.turns where status = 'ended'":                                                 1,
-		"select count(*) from cairn.messages where role = 'user'":                                                 1,
-		"select count(*) from cairn.messages where role = 'assistant' and tool_calls = '[]'":                      1,
-		"select count(*) from cairn.runs where status = 'ended' and kind = 'turn'":                                1,
-		"select count(*) from cairn.llm_calls where state = 'done'":                                               calls,
-		"select count(*) from cairn.agent_steps":                                                                  calls,
-		"select count(*) from cairn.memories":                                                                     memories,
-		"select count(*) from cairn.outbox where kind = 'drive'":                                                  0,
-		"select count(*) from (select external_id from cairn.messages group by 1 having count(*) > 1) as doubled": 0,
-		"select (counters->>'total')::int from cairn.conversations":                                               1,
-		"select counted from cairn.conversations":                                                                 1,
+		"select count(*) from cairn.turns where status = 'ended'":                            1,
+		"select count(*) from cairn.messages where role = 'user'":                            1,
+		"select count(*) from cairn.messages where role = 'assistant' and tool_calls = '[]'": 1,
+		"select count(*) from cairn.runs where status = 'ended' and kind = 'turn'":           1,
+		"select count(*) from cairn.llm_calls where state = 'done'":                          calls,
+		"select count(*) from cairn.agent_steps":                                             calls,
+		"select count(*) from cairn.memories":                                                memories,
+		"select count(*) from cairn.outbox where kind = 'drive'":                             0,
+		`select count(*) from
+			(select external_id from cairn.messages group by 1 having count(*) > 1) as doubled`: 0,
+		"select (counters->>'total')::int from cairn.conversations": 1,
+		"select counted from cairn.conversations":                   1,
 	} {
 		if got := count(b, query); got != want {
 			b.T.Errorf("%s: %d, want %d", query, got, want)

@@ -54,8 +54,8 @@ func TestDistillUpdatesAnExistingSkill(t *testing.T) {
 		t.Fatalf("second task: %+v", second)
 	}
 	members := unzip(t, readFile(t, second.Package))
-	if got := hash(
-		members["service_deployment_rollback/SKILL.md"]); got != "ac62993b3f19494d1500a2dc46d1598f3cc02f8fd4fb24cc956435408bfe7fc9" {
+	got := hash(members["service_deployment_rollback/SKILL.md"])
+	if got != "ac62993b3f19494d1500a2dc46d1598f3cc02f8fd4fb24cc956435408bfe7fc9" {
 		t.Errorf("SKILL.md of version 2 has sha256 %s and reads\n%s", got,
 			members["service_deployment_rollback/SKILL.md"])
 	}

@@ -16,9 +16,6 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/apptest"
-	"cairn/internal/domain/llm"
-	"cairn/internal/gateway/httpapi"
-	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
 	"cairn/starter/client"
 )
@@ -26,7 +23,7 @@ import (
 // bundle is a gateway over a whole Cairn with a client of it.
 type bundle struct {
 	*apptest.Bundle
-	gateway *httpapi.Gateway
+	gateway http.Handler
 	server  *httptest.Server
 	key     string
 	client  *client.Client
@@ -35,12 +32,10 @@ type bundle struct {
 func setup(t *testing.T, options ...client.Option) *bundle {
 	t.Helper()
 	b := &bundle{Bundle: apptest.OpenIdle(t)}
-	b.gateway = b.App.Gateway(httpapi.NoMeter)
+	b.gateway = b.Handler()
 	b.server = httptest.NewServer(b.gateway)
 	t.Cleanup(b.server.Close)
-	var err error
-	b.key, _, err = b.gateway.Keys.Create(t.Context(), b.Workspace.ID, "client", []apikey.Scope{apikey.Admin})
-	testkit.Must(t, err)
+	b.key = b.Key("client", "admin")
 	b.client = b.open(client.Config{URL: b.server.URL, Key: b.key}, options...)
 	return b
 }
@@ -56,9 +51,9 @@ func (b *bundle) open(c client.Config, options ...client.Option) *client.Client 
 // script has the agents remember one thing about Alice.
 func (b *bundle) script() {
 	alice := []map[string]any{{"memory_type": "personal", "memory_target": "alice"}}
-	does := func(tool string, arguments any) []llm.ToolCall {
+	does := func(tool string, arguments any) []openaitest.ToolCall {
 		raw, _ := json.Marshal(arguments)
-		return []llm.ToolCall{{ID: "c", Name: tool, Arguments: string(raw)}}
+		return []openaitest.ToolCall{{ID: "c", Name: tool, Arguments: string(raw)}}
 	}
 	none, one := 0, 1
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "Hello, Alice."})
@@ -307,10 +302,10 @@ func TestAConversationIsHadAndReadBack(t *testing.T) {
 	b := setup(t)
 	b.Start()
 	ctx := t.Context()
-	tell := []llm.ToolCall{{ID: "c", Name: "memory_save",
+	tell := []openaitest.ToolCall{{ID: "c", Name: "memory_save",
 		Arguments: `{"store":"core","content":"Alice flies from Osaka only."}`}}
 	b.Model.On(openaitest.Rule{Stage: "turn", Match: "Osaka", Results: new(0), Calls: tell})
-	b.Model.On(openaitest.Rule{Stage: "turn", Last: llm.RoleTool, Reply: "I will remember."})
+	b.Model.On(openaitest.Rule{Stage: "turn", Last: openaitest.RoleTool, Reply: "I will remember."})
 	b.Model.On(openaitest.Rule{Stage: "turn", Times: 1, Barrier: "slow", Reply: "Hello, Alice."})
 	early, err := b.client.Chat(ctx, "trip", "Hello", client.RequestID("m1"), client.Wait(time.Second))
 	if err != nil || early.Status == "ended" || early.Reply != "" {
@@ -421,8 +416,7 @@ func TestAQuestionTakesItsContextAlong(t *testing.T) {
 func TestAHookGivesItsAgentTools(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	reader, _, err := b.gateway.Keys.Create(t.Context(), b.Workspace.ID, "reader", []apikey.Scope{apikey.Read})
-	testkit.Must(t, err)
+	reader := b.Key("reader", "read")
 	told := func(c *client.Client, mode client.HookMode, calls ...client.ToolCall) (out []string, names []string,
 		fails int) {
 		agent := func(ctx context.Context, messages []client.Message) ([]client.Message, error) {

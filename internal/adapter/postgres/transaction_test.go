@@ -46,8 +46,8 @@ func TestAWriteOfNoRowFailsItsTransaction(t *testing.T) {
 			t.Errorf("%v, want %q", err, name)
 		}
 	}
-	if got := b.texts(
-		"select (select count(*) from runs) || ' ' || next_seq || ' ' || next_turn from conversations")[0]; got != "0 0 1" {
+	got := b.texts("select (select count(*) from runs) || ' ' || next_seq || ' ' || next_turn from conversations")[0]
+	if got != "0 0 1" {
 		t.Errorf("runs, messages and turns: %s", got)
 	}
 

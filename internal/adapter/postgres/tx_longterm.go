@@ -8,7 +8,7 @@ import (
 // longTermTx is a transaction as the service longterm sees it.
 type longTermTx struct{ session }
 
-func (t longTermTx) Memories() longterm.LongTermRepository {
+func (t longTermTx) Memories() longterm.Repository {
 	return struct {
 		longTermRepository
 		loadRepository

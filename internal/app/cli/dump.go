@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"text/tabwriter"
 	"time"
@@ -64,7 +63,7 @@ func (c *cli) loadMemories() *cobra.Command {
 }
 
 func (c *cli) runLoad(ctx context.Context, file string) error {
-	var from io.Reader = c.in
+	from := c.in
 	if file != "-" {
 		opened, err := os.Open(file)
 		if err != nil {

@@ -16,23 +16,59 @@ import (
 	"cairn/internal/service/library"
 )
 
+const sampleSkill = "update-reservation-flights"
+
 // changes are the commands that look at a skill's versions and change its state.
 func (c *cli) changes() []*cobra.Command {
-	const sample = "update-reservation-flights"
 	history := &cobra.Command{Use: "history SKILL", Short: "List a skill's versions, the latest first",
-		Example: "  cairn skills history " + sample, Args: exactly(1, "the skill's name or number"),
+		Example: "  cairn skills history " + sampleSkill, Args: exactly(1, "the skill's name or number"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.skillHistory(cmd.Context(), args[0]) }}
-	var from, to, base int
+	archive := c.changeState("archive", "Take a skill out of use; it keeps its name and its history",
+		func(l *library.Library) stateChange { return l.Archive })
+	restore := &cobra.Command{Use: "restore SKILL",
+		Short:   "Put a skill back into use that was archived, quarantined or deleted",
+		Example: "  cairn skills restore " + sampleSkill, Args: exactly(1, "the skill's name or number"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.restore(cmd.Context(), args[0]) }}
+	adopt := c.changeState("adopt", "Let autonomous writers change a skill",
+		func(l *library.Library) stateChange {
+			return func(ctx context.Context, ws, id int64) (skill.Head, error) { return l.Manage(ctx, ws, id, true) }
+		})
+	release := c.changeState("release", "Take a skill from the autonomous writers",
+		func(l *library.Library) stateChange {
+			return func(ctx context.Context, ws, id int64) (skill.Head, error) { return l.Manage(ctx, ws, id, false) }
+		})
+	trust := c.changeState("trust", "Say that untrusted text in a skill has been looked at",
+		func(l *library.Library) stateChange { return l.Trust })
+	pin := c.changeState("pin", "Freeze a skill against every change that no person makes",
+		func(l *library.Library) stateChange {
+			return func(ctx context.Context, ws, id int64) (skill.Head, error) { return l.Pin(ctx, ws, id, true) }
+		})
+	unpin := c.changeState("unpin", "Let a pinned skill change again",
+		func(l *library.Library) stateChange {
+			return func(ctx context.Context, ws, id int64) (skill.Head, error) { return l.Pin(ctx, ws, id, false) }
+		})
+	return []*cobra.Command{history, c.diffSkills(), c.rollbackSkill(), archive, restore, pin, unpin, adopt, release,
+		trust, c.pending(), c.decide("approve", "Approve a candidate, a draft, or a change that waits"),
+		c.decide("reject", "Reject a candidate, a draft, or a change that waits"), c.importSkill()}
+}
+
+func (c *cli) diffSkills() *cobra.Command {
+	var from, to int
 	diff := &cobra.Command{Use: "diff SKILL", Short: "Show what changed between two versions of a skill",
-		Example: "  cairn skills diff " + sample + "\n  cairn skills diff " + sample + " --from 1 --to 1",
+		Example: "  cairn skills diff " + sampleSkill + "\n  cairn skills diff " + sampleSkill + " --from 1 --to 1",
 		Args:    exactly(1, "the skill's name or number"), RunE: func(cmd *cobra.Command, args []string) error {
 			return c.skillDiff(cmd.Context(), args[0], from, to)
 		}}
 	diff.Flags().IntVar(&from, "from", 0, "the older version (default: the one that the newer was made on)")
 	diff.Flags().IntVar(&to, "to", 0, "the newer version (default: the one in force)")
+	return diff
+}
+
+func (c *cli) rollbackSkill() *cobra.Command {
+	var to, base int
 	rollback := &cobra.Command{Use: "rollback SKILL --to VERSION",
 		Short:   "Make a new version that says what an old one said",
-		Example: "  cairn skills rollback " + sample + " --to 1",
+		Example: "  cairn skills rollback " + sampleSkill + " --to 1",
 		Args:    exactly(1, "the skill's name or number"), RunE: func(cmd *cobra.Command, args []string) error {
 			if to < 1 {
 				return usageError{fmt.Errorf("--to is missing: the version to go back to")}
@@ -44,44 +80,22 @@ func (c *cli) changes() []*cobra.Command {
 		}}
 	rollback.Flags().IntVar(&to, "to", 0, "the version to go back to")
 	rollback.Flags().IntVar(&base, "base", 0, "refuse unless this version is in force")
-	state := func(use, short string, do func(*library.Library) func(context.Context, int64, int64) (skill.Head,
-		error)) *cobra.Command {
-		return &cobra.Command{Use: use + " SKILL", Short: short, Example: "  cairn skills " + use + " " + sample,
-			Args: exactly(1, "the skill's name or number"),
-			RunE: func(cmd *cobra.Command, args []string) error {
-				return c.change(cmd.Context(), args[0],
-					func(ctx context.Context, s *session, h skill.Head) (skill.Head, error) {
-						return do(s.Library)(ctx, s.workspace.ID, h.ID)
-					})
-			}}
-	}
-	archive := state("archive", "Take a skill out of use; it keeps its name and its history",
-		func(l *library.Library) func(context.Context, int64, int64) (skill.Head, error) { return l.Archive })
-	restore := &cobra.Command{Use: "restore SKILL",
-		Short:   "Put a skill back into use that was archived, quarantined or deleted",
-		Example: "  cairn skills restore " + sample, Args: exactly(1, "the skill's name or number"),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.restore(cmd.Context(), args[0]) }}
-	adopt := state("adopt", "Let autonomous writers change a skill",
-		func(l *library.Library) func(context.Context, int64, int64) (skill.Head, error) {
-			return func(ctx context.Context, ws, id int64) (skill.Head, error) { return l.Manage(ctx, ws, id, true) }
-		})
-	release := state("release", "Take a skill from the autonomous writers",
-		func(l *library.Library) func(context.Context, int64, int64) (skill.Head, error) {
-			return func(ctx context.Context, ws, id int64) (skill.Head, error) { return l.Manage(ctx, ws, id, false) }
-		})
-	trust := state("trust", "Say that untrusted text in a skill has been looked at",
-		func(l *library.Library) func(context.Context, int64, int64) (skill.Head, error) { return l.Trust })
-	pin := state("pin", "Freeze a skill against every change that no person makes",
-		func(l *library.Library) func(context.Context, int64, int64) (skill.Head, error) {
-			return func(ctx context.Context, ws, id int64) (skill.Head, error) { return l.Pin(ctx, ws, id, true) }
-		})
-	unpin := state("unpin", "Let a pinned skill change again",
-		func(l *library.Library) func(context.Context, int64, int64) (skill.Head, error) {
-			return func(ctx context.Context, ws, id int64) (skill.Head, error) { return l.Pin(ctx, ws, id, false) }
-		})
-	return []*cobra.Command{history, diff, rollback, archive, restore, pin, unpin, adopt, release, trust, c.pending(),
-		c.decide("approve", "Approve a candidate, a draft, or a change that waits"),
-		c.decide("reject", "Reject a candidate, a draft, or a change that waits"), c.importSkill()}
+	return rollback
+}
+
+// stateChange changes the state of a skill of a workspace, and returns its head.
+type stateChange func(ctx context.Context, ws, id int64) (skill.Head, error)
+
+// changeState is a command that changes the state of one skill.
+func (c *cli) changeState(use, short string, do func(*library.Library) stateChange) *cobra.Command {
+	return &cobra.Command{Use: use + " SKILL", Short: short, Example: "  cairn skills " + use + " " + sampleSkill,
+		Args: exactly(1, "the skill's name or number"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.change(cmd.Context(), args[0],
+				func(ctx context.Context, s *session, h skill.Head) (skill.Head, error) {
+					return do(s.Library)(ctx, s.workspace.ID, h.ID)
+				})
+		}}
 }
 
 // change finds a skill, changes it and prints what it is now.

@@ -17,10 +17,34 @@ import (
 	"cairn/internal/service/promptmemory"
 )
 
+const sampleMemory = "1f0c8a52e7b94d3c"
+
 func (c *cli) memories() *cobra.Command {
 	cmd := &cobra.Command{Use: "memories", Short: "List, add, change and approve what is remembered",
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	const sample = "1f0c8a52e7b94d3c"
+	get := &cobra.Command{Use: "get MEMORY", Short: "Show a memory with where it comes from",
+		Example: "  cairn memories get " + sampleMemory, Args: exactly(1, "the memory's id"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.getMemory(cmd.Context(), args[0]) }}
+	history := &cobra.Command{Use: "history MEMORY", Short: "List what a memory has said, the latest first",
+		Example: "  cairn memories history " + sampleMemory, Args: exactly(1, "the memory's id"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.memoryHistory(cmd.Context(), args[0]) }}
+	undo := &cobra.Command{Use: "undo REQUEST", Short: "Take back what a request to summarise did to long-term memory",
+		Example: "  cairn memories undo kitchen-1", Args: exactly(1, "the id of the request"),
+		Long: "Take back what a request to summarise did to long-term memory: what it changed says again what it " +
+			"said\nbefore, what it added is gone. What was changed since is left alone. The session itself stays.",
+		RunE: func(cmd *cobra.Command, args []string) error { return c.undoRequest(cmd.Context(), args[0]) }}
+	pending := &cobra.Command{Use: "pending", Short: "List the writes that wait for approval, the oldest first",
+		Example: "  cairn memories pending", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.pendingMemories(cmd.Context()) }}
+	cmd.AddCommand(c.dumpMemories(), c.loadMemories(), c.copyMemories(), c.memoryList(), get, c.memoryAdd(),
+		c.memoryUpdate(), c.memoryDelete(), c.memoryRestore(), history, undo, pending,
+		c.decideMemory("approve", "Do what a write that waits wanted"),
+		c.decideMemory("reject", "Drop a write that waits"))
+	return cmd
+}
+
+// memoryList lists memories of prompts, or long-term ones.
+func (c *cli) memoryList() *cobra.Command {
 	var in promptmemory.ListArgs
 	var about longTerm
 	var newest bool
@@ -38,9 +62,11 @@ func (c *cli) memories() *cobra.Command {
 	list.Flags().BoolVar(&in.All, "all", false, "removed and quarantined ones, too")
 	list.Flags().BoolVar(&newest, "newest", false, "of long-term memories: what was made last comes first")
 	about.flags(list)
-	get := &cobra.Command{Use: "get MEMORY", Short: "Show a memory with where it comes from",
-		Example: "  cairn memories get " + sample, Args: exactly(1, "the memory's id"),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.getMemory(cmd.Context(), args[0]) }}
+	return list
+}
+
+// memoryAdd adds a memory.
+func (c *cli) memoryAdd() *cobra.Command {
 	var store string
 	var added longTerm
 	add := &cobra.Command{Use: "add WORDS", Short: "Remember a fact (- for standard input)",
@@ -60,8 +86,13 @@ func (c *cli) memories() *cobra.Command {
 	add.Flags().StringVar(&added.use, "when-to-use", "",
 		"of a long-term memory: when it helps; of a tool's guideline: the tool's name")
 	add.Flags().StringVar(&store, "store", "core", "profile for who the user is, core for what is true")
+	return add
+}
+
+// memoryUpdate changes what a memory says.
+func (c *cli) memoryUpdate() *cobra.Command {
 	update := &cobra.Command{Use: "update MEMORY WORDS", Short: "Change what a memory says (- for standard input)",
-		Example: "  cairn memories update " + sample + " Lives in Kyoto", Args: idAndWords,
+		Example: "  cairn memories update " + sampleMemory + " Lives in Kyoto", Args: idAndWords,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.writeMemory(cmd.Context(), args[1:],
 				func(ctx context.Context, s *session, text string) (promptmemory.Written, error) {
@@ -77,9 +108,14 @@ func (c *cli) memories() *cobra.Command {
 						promptmemory.ReplaceArgs{Store: string(e.Type), Match: e.ID, Content: text})
 				})
 		}}
+	return update
+}
+
+// memoryDelete forgets a memory.
+func (c *cli) memoryDelete() *cobra.Command {
 	remove := &cobra.Command{Use: "delete MEMORY",
 		Short:   "Forget a memory; a long-term one can be restored for the workspace's limits.undo_days",
-		Example: "  cairn memories delete " + sample, Args: exactly(1, "the memory's id"),
+		Example: "  cairn memories delete " + sampleMemory, Args: exactly(1, "the memory's id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.writeMemory(cmd.Context(), nil,
 				func(ctx context.Context, s *session, _ string) (promptmemory.Written, error) {
@@ -94,10 +130,15 @@ func (c *cli) memories() *cobra.Command {
 					return s.Memory.Remove(ctx, s.person(), promptmemory.RemoveArgs{Store: string(e.Type), Match: e.ID})
 				})
 		}}
+	return remove
+}
+
+// memoryRestore takes a change of a long-term memory back.
+func (c *cli) memoryRestore() *cobra.Command {
 	var version int
 	restore := &cobra.Command{Use: "restore MEMORY",
 		Short:   "Have a long-term memory say again what it said, deleted or changed",
-		Example: "  cairn memories restore " + sample, Args: exactly(1, "the memory's id"),
+		Example: "  cairn memories restore " + sampleMemory, Args: exactly(1, "the memory's id"),
 		Long: "Have a long-term memory say again what it said, whatever became of it since. What was deleted longer " +
 			"ago than the\nsetting limits.undo_days is gone for good.",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -119,21 +160,7 @@ func (c *cli) memories() *cobra.Command {
 		}}
 	restore.Flags().IntVar(&version, "version", 0,
 		"the version to go back to, as history shows it (default: what it said last)")
-	history := &cobra.Command{Use: "history MEMORY", Short: "List what a memory has said, the latest first",
-		Example: "  cairn memories history " + sample, Args: exactly(1, "the memory's id"),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.memoryHistory(cmd.Context(), args[0]) }}
-	undo := &cobra.Command{Use: "undo REQUEST", Short: "Take back what a request to summarise did to long-term memory",
-		Example: "  cairn memories undo kitchen-1", Args: exactly(1, "the id of the request"),
-		Long: "Take back what a request to summarise did to long-term memory: what it changed says again what it " +
-			"said\nbefore, what it added is gone. What was changed since is left alone. The session itself stays.",
-		RunE: func(cmd *cobra.Command, args []string) error { return c.undoRequest(cmd.Context(), args[0]) }}
-	pending := &cobra.Command{Use: "pending", Short: "List the writes that wait for approval, the oldest first",
-		Example: "  cairn memories pending", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.pendingMemories(cmd.Context()) }}
-	cmd.AddCommand(c.dumpMemories(), c.loadMemories(), c.copyMemories(), list, get, add, update, remove, restore,
-		history, undo, pending, c.decideMemory("approve", "Do what a write that waits wanted"),
-		c.decideMemory("reject", "Drop a write that waits"))
-	return cmd
+	return restore
 }
 
 func idAndWords(cmd *cobra.Command, args []string) error {

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -247,23 +248,26 @@ func readFile(path string) (map[string]string, error) {
 }
 
 func (c Config) validate() error {
-	oneOf := func(name, value string, allowed ...string) error {
-		for _, a := range allowed {
-			if value == a {
-				return nil
-			}
+	for _, err := range slices.Concat(c.choices(), c.ranges()) {
+		if err != nil {
+			return err
 		}
-		return fault.New(fault.Misconfigured, fmt.Sprintf("%s is %q", name, value),
-			"use one of: "+strings.Join(allowed, ", "))
 	}
-	between := func(name string, v, low, high float64) error {
-		if v < low || v > high {
-			return fault.New(fault.Misconfigured, fmt.Sprintf("%s is %v", name, v),
-				fmt.Sprintf("use a number from %v to %v", low, high))
-		}
-		return nil
+	if c.Shell && c.ShellTimeout >= c.ToolTimeout {
+		return fault.New(fault.Misconfigured,
+			fmt.Sprintf("CAIRN_SHELL_TIMEOUT is %v, and no tool is waited for longer than CAIRN_TOOL_TIMEOUT, %v",
+				c.ShellTimeout, c.ToolTimeout), "set CAIRN_TOOL_TIMEOUT some seconds higher")
 	}
-	for _, err := range []error{
+	if (c.BaseURL != "" || c.APIKey != "") && c.Model == "" && c.SkillsLLM == "" {
+		return fault.New(fault.Misconfigured, "a model endpoint is set, but no model",
+			"set CAIRN_MODEL to a model of that endpoint")
+	}
+	return nil
+}
+
+// choices check the settings that are one of several words.
+func (c Config) choices() []error {
+	return []error{
 		oneOf("SKILL_MODE", c.Mode, "full", "simple"),
 		oneOf("SKILL_GATE", c.Gate, "auto", "memos", "off"),
 		oneOf("SKILL_NAME_STYLE", c.NameStyle, "hyphen", "underscore"),
@@ -271,9 +275,15 @@ func (c Config) validate() error {
 		oneOf("CAIRN_STRUCTURED_OUTPUT", c.Structured, "auto", "json_schema", "json_object", "none"),
 		oneOf("MEM0_COMPAT", c.Mem0Compat, "prefix", "root"),
 		oneOf("CAIRN_METRICS", c.Metrics, "open", "key", "off"),
+		oneOf("CAIRN_LOG", c.LogLevel, "debug", "info", "warn", "error"),
+	}
+}
+
+// ranges check the settings that are numbers.
+func (c Config) ranges() []error {
+	return []error{
 		between("CAIRN_REQUEST_BYTES", float64(c.RequestBytes), 1<<10, 1<<30),
 		between("CAIRN_RATE_LIMIT", c.RateLimit, 0, 1e6),
-		oneOf("CAIRN_LOG", c.LogLevel, "debug", "info", "warn", "error"),
 		between("SKILL_CONCURRENCY", float64(c.Concurrency), 1, 100),
 		between("SKILL_MAX_TASKS", float64(c.MaxTasks), 1, 100),
 		between("SKILL_JSON_REPAIRS", float64(c.Repairs), 0, 2),
@@ -310,19 +320,23 @@ func (c Config) validate() error {
 		between("CAIRN_SWEEP_EVERY in seconds", c.SweepEvery.Seconds(), 0, 3600),
 		between("CAIRN_SWEEP_JITTER in minutes", c.SweepJitter.Minutes(), 0, 6*60),
 		between("CAIRN_HEARTBEAT in seconds", c.Heartbeat.Seconds(), 1, 600),
-	} {
-		if err != nil {
-			return err
+	}
+}
+
+func oneOf(name, value string, allowed ...string) error {
+	for _, a := range allowed {
+		if value == a {
+			return nil
 		}
 	}
-	if c.Shell && c.ShellTimeout >= c.ToolTimeout {
-		return fault.New(fault.Misconfigured,
-			fmt.Sprintf("CAIRN_SHELL_TIMEOUT is %v, and no tool is waited for longer than CAIRN_TOOL_TIMEOUT, %v",
-				c.ShellTimeout, c.ToolTimeout), "set CAIRN_TOOL_TIMEOUT some seconds higher")
-	}
-	if (c.BaseURL != "" || c.APIKey != "") && c.Model == "" && c.SkillsLLM == "" {
-		return fault.New(fault.Misconfigured, "a model endpoint is set, but no model",
-			"set CAIRN_MODEL to a model of that endpoint")
+	return fault.New(fault.Misconfigured, fmt.Sprintf("%s is %q", name, value),
+		"use one of: "+strings.Join(allowed, ", "))
+}
+
+func between(name string, v, low, high float64) error {
+	if v < low || v > high {
+		return fault.New(fault.Misconfigured, fmt.Sprintf("%s is %v", name, v),
+			fmt.Sprintf("use a number from %v to %v", low, high))
 	}
 	return nil
 }

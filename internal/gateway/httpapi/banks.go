@@ -13,13 +13,17 @@ import (
 
 const tagBanks = "banks"
 
-// The forms in which banks travel.
 type (
-	BankSummary     bank.Summary
-	BankVersion     bank.Version
+	// BankSummary is a bank in a list.
+	BankSummary bank.Summary
+	// BankVersion is a version of a bank and its policy.
+	BankVersion bank.Version
+	// MemorySkillText is what a memory skill says.
 	MemorySkillText memoryskill.Skill
-	PolicyUpdate    adaptation.Update
-	Probe           probe.Probe
+	// PolicyUpdate is an update of a policy from live decisions.
+	PolicyUpdate adaptation.Update
+	// Probe is a question that memory has asked itself.
+	Probe probe.Probe
 )
 
 // ProbeList is what memory has asked itself, of the latest session first.

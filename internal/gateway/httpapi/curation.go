@@ -8,10 +8,11 @@ import (
 	"cairn/internal/service/curate"
 )
 
-// The forms in which curation travels.
 type (
+	// CurationReport is what a curation has done.
 	CurationReport curate.Report
-	Insights       curate.Insights
+	// Insights tell what a workspace used and spent.
+	Insights curate.Insights
 )
 
 func (g *Gateway) curationRoutes() {

@@ -14,11 +14,13 @@ import (
 	"cairn/internal/service/promptmemory"
 )
 
-// The forms in which memories travel: those of the use-case.
 type (
-	Memory         memory.Entry
+	// Memory is an entry of any type.
+	Memory memory.Entry
+	// MemoryRevision is one version of what a memory says.
 	MemoryRevision memory.Revision
-	MemoryWritten  promptmemory.Written
+	// MemoryWritten is what became of a write.
+	MemoryWritten promptmemory.Written
 )
 
 // MemoryList is what is remembered, in the order of its making.

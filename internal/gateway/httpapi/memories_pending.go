@@ -9,9 +9,10 @@ import (
 	"cairn/internal/service/promptmemory"
 )
 
-// The forms in which writes that wait travel.
 type (
-	PendingMemory  promptmemory.Pending
+	// PendingMemory is a write that waits for a person.
+	PendingMemory promptmemory.Pending
+	// DecidedPending is what became of a write that waited.
 	DecidedPending promptmemory.Decided
 )
 
@@ -54,14 +55,15 @@ func (g *Gateway) listPendingMemories(ctx context.Context, in *struct {
 }
 
 func (g *Gateway) approveMemory(ctx context.Context, in *pendingMemoryInput) (*bodyOf[DecidedPending], error) {
-	return decided(g.Memory.Approve, ctx, in)
+	return decided(ctx, g.Memory.Approve, in)
 }
 
 func (g *Gateway) rejectMemory(ctx context.Context, in *pendingMemoryInput) (*bodyOf[DecidedPending], error) {
-	return decided(g.Memory.Reject, ctx, in)
+	return decided(ctx, g.Memory.Reject, in)
 }
 
-func decided(decide func(context.Context, agent.Actor, int64) (promptmemory.Decided, error), ctx context.Context,
+func decided(ctx context.Context,
+	decide func(context.Context, agent.Actor, int64) (promptmemory.Decided, error),
 	in *pendingMemoryInput) (*bodyOf[DecidedPending], error) {
 	d, err := decide(ctx, person(ctx, in.IdempotencyKey), in.ID)
 	return &bodyOf[DecidedPending]{DecidedPending(d)}, err

@@ -56,8 +56,10 @@ func (p *Problem) with(name, value string) *Problem {
 
 func (p *Problem) Error() string { return p.Message }
 
-// GetStatus and GetHeaders are what huma asks an error for.
-func (p *Problem) GetStatus() int          { return p.status }
+// GetStatus is the status that huma answers with.
+func (p *Problem) GetStatus() int { return p.status }
+
+// GetHeaders are the headers that huma answers with.
 func (p *Problem) GetHeaders() http.Header { return p.header }
 
 // write answers outside of huma.

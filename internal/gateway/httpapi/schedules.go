@@ -12,10 +12,11 @@ import (
 
 const tagSchedules = "schedules"
 
-// The forms in which scheduled tasks travel.
 type (
+	// ScheduledTask is a task and when it is due.
 	ScheduledTask schedule.Task
-	Firing        schedule.FiringRecord
+	// Firing is a time at which a task was due.
+	Firing schedule.FiringRecord
 )
 
 // ScheduleList are the workspace's scheduled tasks, the built-in ones first.

@@ -10,9 +10,10 @@ import (
 	"cairn/internal/service/promptmemory"
 )
 
-// The forms in which the soul travels.
 type (
-	Soul        memory.Soul
+	// Soul is a version of how the user wants to be answered.
+	Soul memory.Soul
+	// SoulWritten is what became of a change of the soul.
 	SoulWritten promptmemory.SoulWritten
 )
 

@@ -192,17 +192,22 @@ func mixed(s locomo.Sample, logs []Log, o Options) (*trace, error) {
 		}
 	}
 	for _, p := range put {
-		for i, a := range p.log.Asks {
-			var evidence []int
-			for _, line := range a.Evidence {
-				evidence = append(evidence, p.from+line)
-			}
-			before := len(t.questions)
-			t.ask(messages, fmt.Sprintf("%s/%s/%d", t.id, p.log.ID, i), a.Text, a.Gold, evidence)
-			if len(t.questions) > before {
-				t.questions[before].tool = true
-			}
-		}
+		t.askOfLog(messages, p.log, p.from)
 	}
 	return t, nil
+}
+
+// askOfLog asks the questions of a log that begins at message from.
+func (t *trace) askOfLog(messages []transcript.Message, log Log, from int) {
+	for i, a := range log.Asks {
+		var evidence []int
+		for _, line := range a.Evidence {
+			evidence = append(evidence, from+line)
+		}
+		before := len(t.questions)
+		t.ask(messages, fmt.Sprintf("%s/%s/%d", t.id, log.ID, i), a.Text, a.Gold, evidence)
+		if len(t.questions) > before {
+			t.questions[before].tool = true
+		}
+	}
 }

@@ -114,17 +114,37 @@ func measure(ctx context.Context, kind string, traces []*trace, o Options) (Tabl
 	return out, errors.Join(errs...)
 }
 
+// opponent is the bank of a row, with what chooses among its skills; nil of a row
+// whose choice is made elsewhere.
+func (l learner) opponent(row string, evolved, refined learnt,
+	seedBank memoryskill.Bank) (memoryskill.Bank, chooser, error) {
+	switch row {
+	case NoSkills, ContextFree:
+		return evolved.bank, nil, nil
+	case AllSkills:
+		return evolved.bank, always(idsOf(evolved.bank)), nil
+	case RandomTopK:
+		return seedBank, anyOf(seedBank, l.K, l.seed), nil
+	case Static:
+		return seedBank, always(idsOf(seedBank)), nil
+	case RefineOnly:
+		choose, err := refined.greedy(l.K)
+		return refined.bank, choose, err
+	case Random:
+		return evolved.bank, anyOf(evolved.bank, l.K, l.seed), nil
+	case Learned:
+		choose, err := evolved.greedy(l.K)
+		return evolved.bank, choose, err
+	}
+	return evolved.bank, nil, fmt.Errorf("there is no such row")
+}
+
 // fold is one run: it is tested on one conversation, selects on the next, and
 // trains on the others.
 func fold(ctx context.Context, kind string, traces []*trace, n, seed int, o Options) (map[string]Measure, Went, error) {
 	went := Went{Fold: n, Seed: seed}
 	test, selection := traces[n], traces[(n+1)%len(traces)]
-	var train []*trace
-	for _, t := range traces {
-		if t != test && t != selection {
-			train = append(train, t)
-		}
-	}
+	train := slices.DeleteFunc(slices.Clone(traces), func(t *trace) bool { return t == test || t == selection })
 	recipe, err := memoryskill.NewRecipe(memoryskill.TargetRecipe)
 	if err != nil {
 		return nil, went, err
@@ -154,31 +174,14 @@ func fold(ctx context.Context, kind string, traces []*trace, n, seed int, o Opti
 	out := map[string]Measure{}
 	for _, row := range o.rows() {
 		var p played
-		bank, choose := evolved.bank, chooser(nil)
-		switch row {
-		case NoSkills:
-			p = verbatim(test)
-		case AllSkills:
-			choose = always(idsOf(bank))
-		case RandomTopK:
-			bank = seedBank
-			choose = anyOf(bank, o.K, l.seed)
-		case Static:
-			bank = seedBank
-			choose = always(idsOf(bank))
-		case ContextFree:
+		bank, choose, err := l.opponent(row, evolved, refined, seedBank)
+		if row == ContextFree && err == nil {
 			if went.Chosen, err = contextFree(train, bank, o.K); err == nil {
 				choose = always(went.Chosen)
 			}
-		case RefineOnly:
-			bank = refined.bank
-			choose, err = refined.greedy(o.K)
-		case Random:
-			choose = anyOf(bank, o.K, l.seed)
-		case Learned:
-			choose, err = evolved.greedy(o.K)
-		default:
-			err = fmt.Errorf("there is no such row")
+		}
+		if row == NoSkills {
+			p = verbatim(test)
 		}
 		if err == nil && choose != nil {
 			p, err = playAtOnce(test, bank, choose, o.SessionWorkers)

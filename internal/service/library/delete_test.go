@@ -87,8 +87,8 @@ func TestWhoNobodyWatchesOnlyArchivesWhatWasAbsorbed(t *testing.T) {
 	b.refused(b.as(agent.OriginNudge), "skill_delete", object{"name": "deploy-web", "absorbed_into": "bake-bread"},
 		fault.UnknownTool)
 	b.does(reflection, "skill_delete", object{"name": "deploy-web", "absorbed_into": "bake-bread"}, "archived", 0)
-	if got := b.column(
-		"select status || ' ' || absorbed_into || ' ' || (deleted_at is null) from skills where id = 1"); got != "archived 2 true" {
+	got := b.column("select status || ' ' || absorbed_into || ' ' || (deleted_at is null) from skills where id = 1")
+	if got != "archived 2 true" {
 		t.Errorf("archived as %s", got)
 	}
 	// which is archived

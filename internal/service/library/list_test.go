@@ -108,8 +108,8 @@ func TestAViewShowsOneSectionOrVersion(t *testing.T) {
 	a := b.as(agent.OriginAgent)
 	b.does(a, "skill_save", deploy(with("content", deploy()["content"].(string)+"\n```\n````\n```\n")), "created", 1)
 	b.does(a, "skill_patch", patchOf("Build", "Make"), "patched", 2)
-	if c := b.call(a, "skill_view", object{"name": "deploy-web",
-		"section": "pitfalls"})["content"]; c != "```skill deploy-web version 2\n- Releasing on a Friday evening.\n```" {
+	c := b.call(a, "skill_view", object{"name": "deploy-web", "section": "pitfalls"})["content"]
+	if c != "```skill deploy-web version 2\n- Releasing on a Friday evening.\n```" {
 		t.Errorf("section %q", c)
 	}
 	whole := b.call(a, "skill_view", object{"name": "deploy-web", "version": 1})

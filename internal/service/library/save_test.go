@@ -34,8 +34,8 @@ func TestASkillIsSavedPatchedRenamedAndDeleted(t *testing.T) {
 	if view["category"] != "ops" || view["state"] != "active" || view["managed"] != false || view["origin"] != "agent" {
 		t.Errorf("view %v", view)
 	}
-	if got := b.column(
-		"select version || ' ' || op || ' ' || origin from skill_versions order by version"); got != "1 create agent,2 patch agent,3 rename agent,4 rename agent" {
+	got := b.column("select version || ' ' || op || ' ' || origin from skill_versions order by version")
+	if got != "1 create agent,2 patch agent,3 rename agent,4 rename agent" {
 		t.Errorf("history %s", got)
 	}
 	if n := b.number("select count(*) from skill_versions v join packages p on p.sha256 = v.package_sha256 where " +

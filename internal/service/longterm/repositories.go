@@ -12,7 +12,7 @@ import (
 // Tx is one workspace's long-term memory in one transaction.
 type Tx interface {
 	Operations() memorywrite.OperationRepository
-	Memories() LongTermRepository
+	Memories() Repository
 	Views() ViewRepository
 	References() ReferenceRepository
 	Targets() TargetRepository
@@ -21,8 +21,8 @@ type Tx interface {
 	Leases() LeaseRepository
 }
 
-// LongTermRepository reads and writes long-term memories and their revisions.
-type LongTermRepository interface {
+// Repository reads and writes long-term memories and their revisions.
+type Repository interface {
 	// LongTerm reads entries of any type and status by their ids, with the
 	// sessions that they were drawn from.
 	LongTerm(ctx context.Context, ids []string) ([]memory.Entry, error)

@@ -32,6 +32,7 @@ type Finder interface {
 	Find(ctx context.Context, ws int64, r search.Request) ([]search.Result, error)
 }
 
+// WriterFor is who stands behind the writes of an actor.
 func WriterFor(a agent.Actor, space int16) Writer {
 	person := a.Origin == agent.OriginUser
 	w := Writer{Origin: string(a.Origin), Person: person, Tainted: a.Tainted && !person, Run: a.Run, Op: a.Op,
@@ -42,6 +43,7 @@ func WriterFor(a agent.Actor, space int16) Writer {
 	return w
 }
 
+// Vectors embeds texts. It returns none when that fails: the outbox embeds them later.
 func Vectors(ctx context.Context, e Embedder, texts []string) map[string][]float32 {
 	if len(texts) == 0 {
 		return nil

@@ -81,6 +81,7 @@ type SaidMessage struct {
 	Time    string `json:"timestamp,omitempty" jsonschema:"when it was said, RFC 3339"`
 }
 
+// Bound bounds what may be sent.
 func (SessionArgs) Bound(p map[string]*jsonschema.Schema) {
 	m := p["messages"]
 	m.MinItems, m.MaxItems = jsonschema.Ptr(1), jsonschema.Ptr(mostSaid)

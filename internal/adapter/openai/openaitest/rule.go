@@ -11,6 +11,12 @@ import (
 	"cairn/internal/domain/llm"
 )
 
+// ToolCall is a call that a scripted model makes.
+type ToolCall = llm.ToolCall
+
+// RoleTool is the role of a message with a tool's result.
+const RoleTool = llm.RoleTool
+
 // Rule is one line of the script: which requests it is for, and what they get.
 // Of the rules for a request one with a matching Nth wins over one without,
 // otherwise the one that was added first.

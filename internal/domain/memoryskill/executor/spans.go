@@ -27,7 +27,9 @@ type Span struct {
 
 // FromSeq and ToSeq are the messages that the span touches, both included.
 func (s Span) FromSeq() int { return s.Parts[0].Seq }
-func (s Span) ToSeq() int   { return s.Parts[len(s.Parts)-1].Seq }
+
+// ToSeq is the number of the last message of a span.
+func (s Span) ToSeq() int { return s.Parts[len(s.Parts)-1].Seq }
 
 // Text is what stands for the span in vector space: its heading and who said what.
 func (s Span) Text() string {

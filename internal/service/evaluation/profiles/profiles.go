@@ -32,6 +32,7 @@ type Profile struct {
 	Calls    string `json:"calls"`    // multiple or single; typed tools take one item anyway
 }
 
+// Name is the name of a profile in reports.
 func (p Profile) Name() string { return p.Tools + "/" + p.Thinking + "/" + p.Calls }
 
 // All are the ways that differ.

@@ -1,0 +1,20 @@
+package apptest
+
+import (
+	"net/http"
+
+	"cairn/internal/gateway/httpapi"
+	"cairn/internal/service/apikey"
+	"cairn/internal/testkit"
+)
+
+// Handler is the HTTP API of b.
+func (b *Bundle) Handler() http.Handler { return b.App.Gateway(httpapi.NoMeter) }
+
+// Key makes an API key of the workspace with a scope: read, write or admin.
+func (b *Bundle) Key(name, scope string) string {
+	b.T.Helper()
+	key, _, err := b.App.Keys.Create(b.T.Context(), b.Workspace.ID, name, []apikey.Scope{apikey.Scope(scope)})
+	testkit.Must(b.T, err)
+	return key
+}
