@@ -16,7 +16,7 @@ TEST = GOGC=400 $(GO) test -vet=off -ldflags=-s -timeout 40m -parallel $(PARALLE
 # leaves them out, as it does the tests that say that they are long.
 EXPERIMENTS := $(addprefix cairn/internal/,service/evaluation service/evaluation/retrieval $(addprefix bench/,distillbench isolation soak sweepbench taubench turnbench))
 # The packages that take longest come first, or one would be left to run alone.
-PACKAGES = ./internal/e2e ./internal/app/cli ./internal/bench/chaos $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(EXPERIMENTS))")
+PACKAGES = ./internal/e2e ./internal/app/cli ./internal/gateway/httpapi ./internal/adapter/postgres $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(EXPERIMENTS))")
 BIN := bin
 BENCH = $(GO) run ./internal/bench/cmd/cairn-bench
 TOOLS := $(BIN)/tools

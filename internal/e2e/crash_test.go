@@ -39,6 +39,7 @@ func TestCrashAfterTheReplyWasStored(t *testing.T) {
 }
 
 func TestCrashAfterTheUpload(t *testing.T) {
+	testkit.Long(t)
 	t.Parallel()
 	b := apptest.OpenIdle(t)
 	b.ScriptR1()

@@ -6,10 +6,12 @@ import (
 	"time"
 
 	"cairn/internal/adapter/devstack/devtest"
+	"cairn/internal/testkit"
 )
 
 // The full experiment is `make chaos`; this is the same with less of everything.
 func TestNothingIsLostDoubledOrPaidTwice(t *testing.T) {
+	testkit.Long(t)
 	worker := devtest.Program(t, "cairn/worker")
 	t.Setenv("DATABASE_URL", "")
 	t.Setenv("TEMPORAL_ADDRESS", "")
