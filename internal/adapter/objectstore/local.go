@@ -73,13 +73,10 @@ func (s *LocalStore) Put(ctx context.Context, key string, data []byte) error {
 		return err
 	}
 	folder := path.Dir(key)
-	if err := s.makeFolders(folder); err != nil {
-		return trouble("write object", key, err)
-	}
 	temp := path.Join(tempFolder, tempPrefix+randomName())
 	err := s.writeFile(temp, data)
 	if err == nil {
-		err = s.root.Link(temp, key)
+		err = s.link(temp, key, folder)
 	}
 	if removed := s.root.Remove(temp); err == nil && removed != nil {
 		err = removed
@@ -91,6 +88,22 @@ func (s *LocalStore) Put(ctx context.Context, key string, data []byte) error {
 		err = s.keepName(folder)
 	}
 	return trouble("write object", key, err)
+}
+
+// linkRounds bounds how often a folder is made anew that a deletion has just removed.
+const linkRounds = 100
+
+// link gives a file the name of an object, and makes its folder.
+func (s *LocalStore) link(temp, key, folder string) (err error) {
+	for range linkRounds {
+		if err = s.makeFolders(folder); err == nil {
+			err = s.root.Link(temp, key)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return err
 }
 
 // Get reads the whole object.
@@ -117,7 +130,8 @@ func (s *LocalStore) Exists(ctx context.Context, key string) (bool, error) {
 	return found, trouble("look for object", key, err)
 }
 
-// Delete leaves empty directories behind: a writer may be about to use them.
+// Delete removes the object, and folders that have nothing in them then: their names
+// tell of what was in them.
 func (s *LocalStore) Delete(ctx context.Context, key string) error {
 	if err := check(ctx, key); err != nil {
 		return err
@@ -126,8 +140,13 @@ func (s *LocalStore) Delete(ctx context.Context, key string) error {
 	if err != nil || !found {
 		return trouble("delete object", key, err)
 	}
-	if err := s.root.Remove(key); !errors.Is(err, fs.ErrNotExist) {
+	if err := s.root.Remove(key); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return trouble("delete object", key, err)
+	}
+	for folder := path.Dir(key); folder != "."; folder = path.Dir(folder) {
+		if s.root.Remove(folder) != nil { // something is in it
+			break
+		}
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -281,5 +283,30 @@ func TestEmptyRemovesAFolderWithItsFolders(t *testing.T) {
 		if err := store.Empty(t.Context(), folder); fault.CodeOf(err) != fault.InvalidArgument {
 			t.Errorf("%q: %v", folder, err)
 		}
+	}
+}
+
+// The name of a folder tells of what was in it: it goes with its last object, also
+// while others are written beside it.
+func TestAFolderGoesWithItsLastObject(t *testing.T) {
+	t.Parallel()
+	s, root := setup(t)
+	var working sync.WaitGroup
+	for writer := range 4 {
+		working.Go(func() {
+			for n := range 50 {
+				key := fmt.Sprintf("1/tea/%d-%d/SKILL.md", writer, n)
+				if err := s.Put(t.Context(), key, []byte("tea")); err != nil {
+					t.Errorf("put %s: %v", key, err)
+				}
+				if err := s.Delete(t.Context(), key); err != nil {
+					t.Errorf("delete %s: %v", key, err)
+				}
+			}
+		})
+	}
+	working.Wait()
+	if _, err := os.Stat(filepath.Join(root, "1")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder is left: %v", err)
 	}
 }
