@@ -36,6 +36,9 @@ func Migrate(ctx context.Context, url string) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := refuseOlder(ctx, p); err != nil {
+		return nil, err
+	}
 	results, err := p.Up(ctx)
 	if err != nil {
 		return nil, classify("migrate", err)
@@ -45,6 +48,21 @@ func Migrate(ctx context.Context, url string) ([]int64, error) {
 		applied = append(applied, r.Source.Version)
 	}
 	return applied, nil
+}
+
+// refuseOlder refuses a database that was made before the first migration that this
+// program has.
+func refuseOlder(ctx context.Context, p *goose.Provider) error {
+	version, err := p.GetDBVersion(ctx)
+	if err != nil {
+		return classify("read the schema's version", err)
+	}
+	if first := p.ListSources()[0].Version; version > 0 && version < first {
+		return fault.New(fault.Misconfigured,
+			fmt.Sprintf("the database has schema version %d, and this program migrates from %d on", version, first),
+			"create a new database; for the one of `cairn dev` and `cairn demo`, delete the folder .cairn")
+	}
+	return nil
 }
 
 // prepareRoles runs what must be there before anything belongs to anybody.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/postgres"
+	"cairn/internal/domain/fault"
 	"cairn/internal/testkit"
 )
 
@@ -60,4 +61,20 @@ func TestTwoProcessesMayMigrateAtOnce(t *testing.T) {
 		t.Fatalf("open what was migrated: %v", err)
 	}
 	s.Close()
+}
+
+// A database of a program before the first migration cannot be brought forward: the
+// caller learns what to do, and nothing changes.
+func TestADatabaseOfAnOlderProgramIsRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.exec("delete from goose_db_version where version_id > 0")
+	b.exec("insert into goose_db_version (version_id, is_applied) values (33, true)")
+	applied, err := postgres.Migrate(t.Context(), b.url)
+	if f := fault.From(err); len(applied) != 0 || f == nil || f.Code != fault.Misconfigured || f.Hint == "" {
+		t.Errorf("applied %v, %v", applied, err)
+	}
+	if n := b.number("select count(*) from goose_db_version where version_id > 33"); n != 0 {
+		t.Errorf("%d migrations were recorded", n)
+	}
 }
