@@ -80,7 +80,7 @@ func (d Driver) distill(ctx context.Context, workspaceKey, channel string, r run
 
 // DistillInput is what the workflow of a distillation starts with.
 func DistillInput(workspaceKey string, r run.Run) contract.DistillInput {
-	return contract.DistillInput{WorkflowID: r.WorkflowID, Timeouts: distill.PaceOf(r.Spec),
+	return contract.DistillInput{WorkflowID: r.WorkflowID, Timeouts: distill.TimeoutsOf(r.Spec),
 		RunRef: contract.RunRef{Workspace: r.Ref.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run,
 			Attempt: r.Attempt}}
 }

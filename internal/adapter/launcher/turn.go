@@ -79,7 +79,7 @@ func (d Driver) offer(ctx context.Context, workspaceKey string, r run.Run, spec 
 				Args: []any{contract.TurnRef{Number: spec.Number, MessageID: spec.MessageID, Mode: spec.Mode,
 					Run:     r.Ref.Run,
 					Attempt: r.Attempt, WorkflowID: r.WorkflowID,
-					Budget: spec.Budget, Timeouts: spec.Pace(), Settings: spec.Settings, Idle: spec.Idle,
+					Budget: spec.Budget, Timeouts: spec.Timeouts(), Settings: spec.Settings, Idle: spec.Idle,
 					Queue: contract.QueueLLM}}}})
 }
 
@@ -133,7 +133,7 @@ func (d Driver) review(ctx context.Context, workspaceKey string, r run.Run) erro
 		contract.NudgeInput{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Conversation: r.Conversation,
 			Channel: spec.Channel,
 			Parent:  contract.ConversationID(workspaceKey, r.Conversation), Number: spec.Number, Turn: spec.Turn,
-			Timeouts: spec.Pace()})
+			Timeouts: spec.Timeouts()})
 }
 
 // conversation is how the conversation of a turn starts when it is not there.

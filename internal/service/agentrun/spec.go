@@ -75,8 +75,8 @@ type Spec struct {
 	Interval time.Duration   `json:"interval,omitempty"` // between the starts of two calls of one response
 }
 
-// Pace bounds the activities of a run, as workflows see it.
-func (s Spec) Pace() contract.StepTimeouts {
+// Timeouts bounds the activities of a run, as workflows see it.
+func (s Spec) Timeouts() contract.StepTimeouts {
 	t := s.Timing
 	return contract.StepTimeouts{Model: t.Model, Heartbeat: t.Heartbeat, Database: t.Database, GiveUp: t.GiveUp}
 }

@@ -35,7 +35,7 @@ func TestASpecComesBackAsItWasPinned(t *testing.T) {
 	if _, err := s.Encode(); err == nil {
 		t.Error("what cannot be read back is encoded")
 	}
-	pace := s.Pace()
+	pace := s.Timeouts()
 	if pace.Model != time.Minute || pace.Heartbeat != time.Second || pace.Database != time.Second || pace.GiveUp != 0 {
 		t.Errorf("its pace is %+v", pace)
 	}

@@ -95,8 +95,8 @@ func TestOpenEndsWhatTheGateDoesNotLetThrough(t *testing.T) {
 	passes := d.accept(d.request(talk("Payments"))).Ref
 	for range 2 {
 		spec, open, err := d.Open(t.Context(), passes)
-		if !open || err != nil || spec.Pace().Model != spec.Timing.Model || spec.Pace().Tasks != 4 {
-			t.Errorf("open %t with %+v: %v", open, spec.Pace(), err)
+		if !open || err != nil || spec.Timeouts().Model != spec.Timing.Model || spec.Timeouts().Tasks != 4 {
+			t.Errorf("open %t with %+v: %v", open, spec.Timeouts(), err)
 		}
 	}
 	_, _, err := d.Open(t.Context(), d.nowhere())
@@ -106,12 +106,12 @@ func TestOpenEndsWhatTheGateDoesNotLetThrough(t *testing.T) {
 func TestPaceOfABrokenConfigurationIsNone(t *testing.T) {
 	t.Parallel()
 	for _, pinned := range []string{"", "{", "{}", `{"timing":{"model":1,"heartbeat":1,"database":1}}`} {
-		if p := distill.PaceOf([]byte(pinned)); p.Model != 0 || p.Tasks != 0 {
+		if p := distill.TimeoutsOf([]byte(pinned)); p.Model != 0 || p.Tasks != 0 {
 			t.Errorf("%q: %+v", pinned, p)
 		}
 	}
 	whole := `{"limits":{"parallel":3},"timing":{"model":1,"heartbeat":2,"database":3,"give_up":4}}`
-	if p := distill.PaceOf([]byte(whole)); p.Tasks != 3 || p.Model != 1 || p.GiveUp != 4 {
+	if p := distill.TimeoutsOf([]byte(whole)); p.Tasks != 3 || p.Model != 1 || p.GiveUp != 4 {
 		t.Errorf("%+v", p)
 	}
 }

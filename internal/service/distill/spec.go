@@ -91,16 +91,16 @@ func (s Spec) pin() (json.RawMessage, error) {
 	return raw, nil
 }
 
-// Pace is how long the run's steps may take.
-func (s Spec) Pace() contract.StepTimeouts {
+// Timeouts is how long the run's steps may take.
+func (s Spec) Timeouts() contract.StepTimeouts {
 	t := s.Timing
 	return contract.StepTimeouts{Tasks: s.Limits.Parallel, Model: t.Model, Heartbeat: t.Heartbeat, Database: t.Database,
 		GiveUp: t.GiveUp}
 }
 
-// PaceOf reads the pace from a pinned configuration. It is zero when it cannot be
+// TimeoutsOf reads the pace from a pinned configuration. It is zero when it cannot be
 // read, or is not whole.
-func PaceOf(pinned json.RawMessage) contract.StepTimeouts {
+func TimeoutsOf(pinned json.RawMessage) contract.StepTimeouts {
 	var s struct { // without the instructions, which are long
 		Limits struct {
 			Parallel int `json:"parallel"`
@@ -111,7 +111,7 @@ func PaceOf(pinned json.RawMessage) contract.StepTimeouts {
 		min(s.Timing.Model, s.Timing.Heartbeat, s.Timing.Database, s.Timing.GiveUp) <= 0 {
 		return contract.StepTimeouts{}
 	}
-	return Spec{Limits: Limits{Parallel: s.Limits.Parallel}, Timing: s.Timing}.Pace()
+	return Spec{Limits: Limits{Parallel: s.Limits.Parallel}, Timing: s.Timing}.Timeouts()
 }
 
 func instructionKey(stage prompt.Stage, lang string) string { return string(stage) + "." + lang }

@@ -51,7 +51,7 @@ func (s AgentHooks) Subject(ctx context.Context, w agentrun.RunView, fence int64
 	out.Metadata = p.choices().Metadata
 	a := actor(w, "lease", 0)
 	a.Subject = out
-	lease, err := s.LongTerm.TakeLease(ctx, a, holder(w.Run), contract.LeaseFor(w.Spec.Pace()))
+	lease, err := s.LongTerm.TakeLease(ctx, a, holder(w.Run), contract.LeaseFor(w.Spec.Timeouts()))
 	if fault.CodeOf(err) == fault.Unavailable || err == nil && lease.Fence != fence {
 		err = fault.New(fault.VersionConflict, "the target has had another writer meanwhile",
 			"summarise the session again")

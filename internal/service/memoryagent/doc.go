@@ -10,6 +10,6 @@
 //	answer, err := service.Retrieve(ctx,
 //		memoryagent.Question{Workspace: ws, WorkspaceKey: key, Query: "…", Mode: memoryagent.Auto, Spec: spec})
 //
-// The agents themselves go through the loop of package converse; which ones there
+// The agents themselves go through the loop of package agentrun; which ones there
 // are, by kind, memory type and version, is in a Registry.
 package memoryagent

@@ -225,7 +225,7 @@ func (s *Service) TakeTarget(ctx context.Context, ref run.Ref) (fence int64, end
 	if r.Status == run.Ended {
 		return 0, &r, nil
 	}
-	lease, err := s.LongTerm.TakeLease(ctx, a, holder(r), contract.LeaseFor(w.Spec.Pace()))
+	lease, err := s.LongTerm.TakeLease(ctx, a, holder(r), contract.LeaseFor(w.Spec.Timeouts()))
 	return lease.Fence, nil, err
 }
 

@@ -17,7 +17,7 @@ func Input(workspaceKey string, r run.Run) (contract.AgentInput, error) {
 	}
 	in := contract.AgentInput{RunRef: contract.RunRef{Workspace: r.Workspace, WorkspaceKey: workspaceKey,
 		Run: r.Ref.Run, Attempt: r.Attempt}, Kind: string(r.Kind), Conversation: r.Conversation,
-		Budget: w.Spec.Budget, Timeouts: w.Spec.Pace(), Interval: w.Spec.Interval, Queue: contract.QueueBatch}
+		Budget: w.Spec.Budget, Timeouts: w.Spec.Timeouts(), Interval: w.Spec.Interval, Queue: contract.QueueBatch}
 	switch r.Kind {
 	case run.Specialist:
 		in.Kind = string(p.Type)
@@ -45,6 +45,6 @@ func RefineInput(workspaceKey string, r run.Run) (in contract.RefineInput, does 
 		return in, false, err
 	}
 	return contract.RefineInput{RunRef: contract.RunRef{Workspace: r.Workspace, WorkspaceKey: workspaceKey,
-		Run: r.Ref.Run, Attempt: r.Attempt}, Timeouts: w.Spec.Pace(),
+		Run: r.Ref.Run, Attempt: r.Attempt}, Timeouts: w.Spec.Timeouts(),
 		Rerank: p.Refining.Rerank, Rewrite: p.Refining.Rewrite}, true, nil
 }

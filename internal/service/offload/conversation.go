@@ -118,11 +118,11 @@ func Input(workspaceKey string, r run.Run) (in contract.OffloadInput, err error)
 	}
 	ref := contract.RunRef{Workspace: r.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}
 	in = contract.OffloadInput{RunRef: ref, Groups: len(spec.Groups),
-		Timeouts: agentrun.Spec{Timing: spec.Timing}.Pace()}
+		Timeouts: agentrun.Spec{Timing: spec.Timing}.Timeouts()}
 	if c := spec.Cycle; c != nil && c.Flush != 0 {
 		ref.Run = c.Flush
 		in.Flush = &contract.AgentInput{RunRef: ref, Kind: string(run.Flush), Conversation: r.Conversation,
-			Number: c.Upto, Budget: c.Budget, Timeouts: agentrun.Spec{Timing: c.Pace}.Pace(),
+			Number: c.Upto, Budget: c.Budget, Timeouts: agentrun.Spec{Timing: c.Pace}.Timeouts(),
 			Queue: contract.QueueBatch}
 	}
 	return in, nil

@@ -13,7 +13,7 @@ import (
 
 // What a step of an agent reads and holds. These methods, and AdmitCall, send their
 // statements as one batch. Each comment says how many round trips that saves; the
-// benchmark is `bench turns` with 4 model calls and 64 conversations at once.
+// benchmark is `cairn-bench turns` with 4 model calls and 64 conversations at once.
 
 // Job reads a run with what its model has said, and the turn that it answers when
 // it is one's. The batch saves four round trips.

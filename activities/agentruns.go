@@ -129,7 +129,7 @@ func openNudgeResult(in contract.NudgeInput, r agentrun.Reviewing) contract.Open
 		RunRef: contract.RunRef{
 			Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Run: r.Run.Ref.Run, Attempt: r.Run.Attempt,
 		},
-		Budget: r.Spec.Budget, Timeouts: r.Spec.Pace(), Ended: encoded(r.Ended, agentResult),
+		Budget: r.Spec.Budget, Timeouts: r.Spec.Timeouts(), Ended: encoded(r.Ended, agentResult),
 	}
 }
 

@@ -32,7 +32,7 @@ func (a Reflect) OpenReflection(
 		Workspace: r.Run.Workspace, WorkspaceKey: in.Workspace, Run: r.Run.Ref.Run, Attempt: r.Run.Attempt,
 	}
 	return contract.OpenReflectionResult{
-		RunRef: of, Budget: r.Spec.Budget, Timeouts: r.Spec.Pace(), Ended: encoded(r.Ended, agentResult),
+		RunRef: of, Budget: r.Spec.Budget, Timeouts: r.Spec.Timeouts(), Ended: encoded(r.Ended, agentResult),
 	}, temporalError(err)
 }
 
