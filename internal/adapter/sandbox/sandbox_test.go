@@ -70,7 +70,9 @@ func (b *bundle) attempt(name string, args ...string) sandbox.Outcome {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	out := b.run(small(), []sandbox.File{{Path: "bin/" + b.mark, Content: self, Executable: true}},
+	limits := small()
+	limits.Wall = 20 * time.Second // under the race detector on a busy machine an attempt takes seconds
+	out := b.run(limits, []sandbox.File{{Path: "bin/" + b.mark, Content: self, Executable: true}},
 		append([]string{"bin/" + b.mark, "attempt", name}, args...)...)
 	if strings.Contains(out.Stdout, "ESCAPED") {
 		b.t.Errorf("%s: %s", name, out.Stdout)
