@@ -59,7 +59,7 @@ func (a AgentRuns) RegisterLLM(w worker.ActivityRegistry) {
 	register(w, contract.CloseAgent, a.CloseAgent)
 }
 
-// RegisterBatch makes w host the steps of reviews: nobody waits for those.
+// RegisterBatch makes w host the steps of reviews, which run in the background.
 func (a AgentRuns) RegisterBatch(w worker.ActivityRegistry) {
 	a.registerAgent(w)
 	register(w, contract.OpenNudge, a.OpenNudge)

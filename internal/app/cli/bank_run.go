@@ -1,0 +1,274 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/memoryskill"
+	"cairn/internal/domain/memoryskill/designer"
+	"cairn/internal/service/learning/adaptation"
+	"cairn/internal/service/learning/bank"
+)
+
+// withBanks opens a session that needs no Temporal.
+func (c *cli) withBanks(ctx context.Context, fn func(*session) error) error {
+	s, err := c.open(ctx, needs{make: true})
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	return fn(s)
+}
+
+func (c *cli) listBanks(ctx context.Context) error {
+	return c.withBanks(ctx, func(s *session) error {
+		banks, err := s.Learning.Banks.List(ctx, s.workspace.ID)
+		if err != nil {
+			return err
+		}
+		if c.output == "json" {
+			return c.printJSON(map[string]any{"banks": banks})
+		}
+		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(tw, "BANK\tVERSION\tSKILLS\tBY\tOPEN CASES\tSNAPSHOT")
+		for _, b := range banks {
+			fmt.Fprintf(tw, "%s\t%d\t%d\t%s\t%d\t%.12s\n", b.Name, b.Version, b.Skills, b.Action, b.OpenCases,
+				b.Snapshot)
+		}
+		return tw.Flush()
+	})
+}
+
+// shownBank is a version as programs read it.
+type shownBank struct {
+	Bank    string                       `json:"bank"`
+	Version bank.Version                 `json:"version"`
+	Skills  []memoryskill.Version        `json:"skills"`
+	Stats   map[string]memoryskill.Stats `json:"stats,omitempty"` // by id of the skill's version
+}
+
+func (c *cli) showBank(ctx context.Context, name string, number int, history bool) error {
+	return c.withBanks(ctx, func(s *session) error {
+		if history {
+			return c.bankHistory(ctx, s, name)
+		}
+		h, err := s.Learning.Banks.At(ctx, s.workspace.ID, name, number)
+		if err != nil {
+			return err
+		}
+		return c.printBank(h)
+	})
+}
+
+func (c *cli) printBank(h bank.Head) error {
+	if c.output == "json" {
+		return c.printJSON(shownBank{h.Name, h.Version, h.Bank.Versions(), inBank(h)})
+	}
+	fmt.Fprintf(c.out, "bank %s, version %d (%s), policy %.12s, %d weights\n", h.Name, h.Version.Number,
+		h.Version.Action, h.Version.Policy, h.Policy.Weights())
+	if h.Version.Reason != "" {
+		fmt.Fprintln(c.out, h.Version.Reason)
+	}
+	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "SKILL\tACTION\tBY\tSCORED\tMEAN\tDESCRIPTION")
+	for _, v := range h.Bank.Versions() {
+		mean := ""
+		if s := h.Stats[v.ID]; s.Count > 0 {
+			mean = fmt.Sprintf("%.3f", s.Mean)
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%d\t%s\t%s\n", v.Skill.Name, v.Skill.Action, v.Author, h.Stats[v.ID].Count, mean,
+			short(v.Skill.Description))
+	}
+	return tw.Flush()
+}
+
+// inBank are the statistics of the versions that the bank holds.
+func inBank(h bank.Head) map[string]memoryskill.Stats {
+	out := map[string]memoryskill.Stats{}
+	for _, v := range h.Bank.Versions() {
+		if s, there := h.Stats[v.ID]; there {
+			out[v.ID] = s
+		}
+	}
+	return out
+}
+
+func (c *cli) bankHistory(ctx context.Context, s *session, name string) error {
+	versions, err := s.Learning.Banks.History(ctx, s.workspace.ID, name, 100)
+	if err != nil {
+		return err
+	}
+	if c.output == "json" {
+		return c.printJSON(map[string]any{"versions": versions})
+	}
+	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "VERSION\tON\tBY\tSKILLS\tPOLICY\tWHY")
+	for _, v := range versions {
+		fmt.Fprintf(tw, "%d\t%d\t%s\t%d\t%.12s\t%s\n", v.Number, v.Parent, v.Action, len(v.Members), v.Policy,
+			short(v.Reason))
+	}
+	return tw.Flush()
+}
+
+func (c *cli) bankUpdates(ctx context.Context, name string) error {
+	return c.withBanks(ctx, func(s *session) error {
+		updates, err := s.Learning.Updates.List(ctx, s.workspace.ID, name, 100)
+		if err != nil {
+			return err
+		}
+		if c.output == "json" {
+			return c.printJSON(map[string]any{"updates": updates})
+		}
+		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(tw, "UPDATE\tON\tSTATE\tDECISIONS\tALIKE\tSHADOW\tJUDGED\tBESIDE\tCANARY\tPOLICY\tWHY")
+		for _, u := range updates {
+			live := u.Canary
+			if live == nil {
+				live = &adaptation.Canary{}
+			}
+			fmt.Fprintf(tw, "%d\t%d\t%s\t%d\t%.0f %%\t%s\t%d\t%d\t%s\t%.12s\t%s\n", u.Number, u.Base, u.State,
+				u.Decisions, 100*u.Shadow.Alike, difference(u.Shadow.Comparison),
+				live.Candidate, live.Incumbent, difference(live.Comparison), u.Policy, short(u.Note))
+		}
+		return tw.Flush()
+	})
+}
+
+func (c *cli) bankProbes(ctx context.Context, name string) error {
+	return c.withBanks(ctx, func(s *session) error {
+		probes, err := s.Learning.Probes.List(ctx, s.workspace.ID, name, 100)
+		if err != nil {
+			return err
+		}
+		if c.output == "json" {
+			return c.printJSON(map[string]any{"probes": probes})
+		}
+		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(tw, "RUN\tSTATE\tSCORE\tQUESTION\tANSWER\tWHY")
+		for _, p := range probes {
+			score := ""
+			if p.Score != nil {
+				score = fmt.Sprintf("%.2f", *p.Score)
+			}
+			fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\t%s\n", p.Run, p.State, score, short(p.Question), short(p.Answer),
+				short(p.Note))
+		}
+		return tw.Flush()
+	})
+}
+
+// difference is what a comparison found, empty where there was none.
+func difference(c *designer.Comparison) string {
+	if c == nil {
+		return ""
+	}
+	return fmt.Sprintf("%+.3f", c.Mean)
+}
+
+func (c *cli) diffBank(ctx context.Context, name string, from, to int) error {
+	return c.withBanks(ctx, func(s *session) error {
+		older, err := s.Learning.Banks.At(ctx, s.workspace.ID, name, from)
+		if err != nil {
+			return err
+		}
+		newer, err := s.Learning.Banks.At(ctx, s.workspace.ID, name, to)
+		if err != nil {
+			return err
+		}
+		differences := memoryskill.Differences(older.Bank, newer.Bank)
+		if c.output == "json" {
+			return c.printJSON(map[string]any{"from": older.Version.Number, "to": newer.Version.Number,
+				"policy_changed": older.Version.Policy != newer.Version.Policy, "changes": differences})
+		}
+		for _, d := range differences {
+			fmt.Fprintf(c.out, "%s %s\n", d.Kind, d.Name)
+			for _, line := range changedLines(d) {
+				fmt.Fprintln(c.out, "  "+line)
+			}
+		}
+		if older.Version.Policy != newer.Version.Policy {
+			fmt.Fprintf(c.out, "policy %.12s → %.12s\n", older.Version.Policy, newer.Version.Policy)
+		}
+		return nil
+	})
+}
+
+// changedLines are the lines of a skill's Markdown that only one side has.
+func changedLines(d memoryskill.Difference) (out []string) {
+	lines := func(v memoryskill.Version) (all []string) {
+		if v.ID != "" {
+			all = strings.Split(strings.TrimSpace(string(memoryskill.Render(v.Skill))), "\n")
+		}
+		return all
+	}
+	before, after := lines(d.Before), lines(d.After)
+	for _, side := range []struct {
+		mark       string
+		own, other []string
+	}{{"- ", before, after}, {"+ ", after, before}} {
+		has := map[string]bool{}
+		for _, line := range side.other {
+			has[line] = true
+		}
+		for _, line := range side.own {
+			if !has[line] && line != "" {
+				out = append(out, side.mark+line)
+			}
+		}
+	}
+	return out
+}
+
+func (c *cli) changeBank(ctx context.Context, change func(context.Context, *session) (bank.Head, error)) error {
+	return c.withBanks(ctx, func(s *session) error {
+		h, err := change(ctx, s)
+		if err != nil {
+			return err
+		}
+		return c.printBank(h)
+	})
+}
+
+func (c *cli) exportBank(ctx context.Context, name string, number int, folder string) error {
+	return c.withBanks(ctx, func(s *session) error {
+		h, err := s.Learning.Banks.At(ctx, s.workspace.ID, name, number)
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return fmt.Errorf("make the folder: %w", err)
+		}
+		files := h.Bank.Export()
+		for file, text := range files {
+			if err := os.WriteFile(filepath.Join(folder, file), text, 0o644); err != nil {
+				return fmt.Errorf("write a skill: %w", err)
+			}
+		}
+		fmt.Fprintf(c.out, "%d skills of bank %s, version %d, written to %s\n", len(files), h.Name, h.Version.Number,
+			folder)
+		return nil
+	})
+}
+
+// markdownIn are the Markdown files of a folder, by name.
+func markdownIn(folder string) (map[string][]byte, error) {
+	paths, err := filepath.Glob(filepath.Join(folder, "*.md"))
+	if err != nil || len(paths) == 0 {
+		return nil, fault.New(fault.NotFound, fmt.Sprintf("there are no Markdown files in %q", folder),
+			"give a folder such as `cairn bank export` writes")
+	}
+	files := map[string][]byte{}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("read a skill: %w", err)
+		}
+		files[filepath.Base(path)] = text
+	}
+	return files, nil
+}
