@@ -425,7 +425,7 @@ end $find$;
 -- +goose StatementBegin
 create function cairn.rank_docs(ws bigint, doc_kind text, doc_states text[], query_terms int[], query_vector halfvec, query_space smallint, max_rows int)
 returns table (doc bigint, owner_id bigint, lexical float8, hits int, terms int, cosine float8, score float8)
-language plpgsql stable security invoker rows 100 set search_path = cairn, public, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_nestloop = off set enable_mergejoin = off set jit = off as $rank$
+language plpgsql stable security invoker rows 100 set search_path = cairn, public, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = on set enable_nestloop = off set enable_mergejoin = off set jit = off as $rank$
 #variable_conflict use_column
 declare
   mine bigint[] := array(select s.doc from search_docs s where s.workspace_id = ws and s.kind = doc_kind and s.status = any(doc_states));

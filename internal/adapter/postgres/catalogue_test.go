@@ -99,7 +99,8 @@ var reviewedFunctions = []string{
 	"open_space definer search_path=cairn, public, pg_catalog, pg_temp",
 	"open_workspace definer search_path=cairn, pg_catalog, pg_temp",
 	"rank_docs invoker search_path=cairn, public, pg_catalog, " +
-		"pg_temp;plan_cache_mode=force_generic_plan;enable_nestloop=off;enable_mergejoin=off;jit=off",
+		"pg_temp;plan_cache_mode=force_generic_plan;enable_seqscan=on;enable_nestloop=off;enable_mergejoin=off;" +
+		"jit=off",
 	"resolve_key definer search_path=cairn, pg_catalog, pg_temp",
 	"schema_version definer search_path=cairn, pg_catalog, pg_temp",
 	"session_roles invoker -",

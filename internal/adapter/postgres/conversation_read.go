@@ -78,7 +78,7 @@ func (q conversationViewRepository) Reviews(ctx context.Context, conversationID 
 // Answer reads what became of a channel's message.
 func (s conversationStore) Answer(ctx context.Context, ws int64, conversationID,
 	message string) (out conversation.Answered, err error) {
-	err = s.within(ctx, readCommitted, ws, func(ctx context.Context, q Tx) error {
+	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		r, err := q.q.AnswerGet(ctx, dbsqlc.AnswerGetParams{MessageID: storable(message), WorkspaceID: ws,
 			ExternalID: storable(conversationID)})
 		switch {

@@ -23,7 +23,7 @@ func (s *Store) AgentRuns() agentrun.Store { return agentRunStore{s} }
 
 // WithRuns runs fn in a transaction that has entered ws.
 func (s agentRunStore) WithRuns(ctx context.Context, ws int64, fn func(context.Context, agentrun.Tx) error) error {
-	return s.within(ctx, readCommitted, ws, func(ctx context.Context, q Tx) error { return fn(ctx, agentRunTx(q)) })
+	return s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error { return fn(ctx, agentRunTx(q)) })
 }
 
 type conversationStore struct{ *Store }
@@ -34,7 +34,7 @@ func (s *Store) Conversations() conversation.Store { return conversationStore{s}
 // WithConversations runs fn in a transaction that has entered ws.
 func (s conversationStore) WithConversations(ctx context.Context, ws int64,
 	fn func(context.Context, conversation.Tx) error) error {
-	return s.within(ctx, readCommitted, ws, func(ctx context.Context, q Tx) error { return fn(ctx, conversationTx(q)) })
+	return s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error { return fn(ctx, conversationTx(q)) })
 }
 
 // PutRun records a run; one that has its key is returned as it is.

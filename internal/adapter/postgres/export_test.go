@@ -16,6 +16,9 @@ func CheckRoleOf(ctx context.Context, url, role string) error {
 	return checkRole(ctx, p)
 }
 
+// ByKeys opens a transaction whose statements find their rows by keys.
+const ByKeys = byKeys
+
 // AppPool is the application's pool.
 func (s *Store) AppPool() *pgxpool.Pool { return s.app }
 

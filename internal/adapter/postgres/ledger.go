@@ -20,7 +20,7 @@ var _ ledger.Store = (*Store)(nil)
 
 // BeginCall is AdmitCall in a transaction of its own.
 func (s *Store) BeginCall(ctx context.Context, w ledger.CallRequest) (t ledger.Admission, err error) {
-	err = s.InWorkspace(ctx, w.Key.Workspace, func(ctx context.Context, q Tx) error {
+	err = s.within(ctx, byKeys, w.Key.Workspace, func(ctx context.Context, q Tx) error {
 		t, err = q.Calls().AdmitCall(ctx, w)
 		return err
 	})
@@ -126,7 +126,7 @@ func (q callRepository) insertCall(ctx context.Context, w ledger.CallRequest) er
 
 // ExtendCall keeps the lease of h alive; a lease that was lost stays lost.
 func (s *Store) ExtendCall(ctx context.Context, k run.CallKey, h run.Holder, lease time.Duration) error {
-	return s.InWorkspace(ctx, k.Workspace, func(ctx context.Context, q Tx) error {
+	return s.within(ctx, byKeys, k.Workspace, func(ctx context.Context, q Tx) error {
 		_, err := q.q.CallExtend(ctx, dbsqlc.CallExtendParams{Lease: lease, WorkspaceID: q.ws, RunID: k.Run,
 			Step: k.Step, Round: int32(k.Round), Holder: h})
 		return err
@@ -136,7 +136,7 @@ func (s *Store) ExtendCall(ctx context.Context, k run.CallKey, h run.Holder, lea
 // ReplaceCall stores what is sent instead of a request that was turned down unread.
 func (s *Store) ReplaceCall(ctx context.Context, k run.CallKey, h run.Holder, p llm.Prepared,
 	sha [sha256.Size]byte) error {
-	return s.InWorkspace(ctx, k.Workspace, func(ctx context.Context, q Tx) error {
+	return s.within(ctx, byKeys, k.Workspace, func(ctx context.Context, q Tx) error {
 		n, err := q.q.CallReplaceRequest(ctx,
 			dbsqlc.CallReplaceRequestParams{Request: string(p.Body), RequestSha: sha[:],
 				WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round), Holder: h})
@@ -186,7 +186,7 @@ func (s *Store) EndCall(ctx context.Context, k run.CallKey, r llm.Reply, cost *i
 		return stored, err
 	}
 	first := false
-	err = s.InWorkspace(ctx, k.Workspace, func(ctx context.Context, q Tx) error {
+	err = s.within(ctx, byKeys, k.Workspace, func(ctx context.Context, q Tx) error {
 		n, err := q.q.CallDone(ctx, q.Calls().doneParams(k, stored, calls, cost))
 		first = n == 1
 		return err
@@ -194,7 +194,7 @@ func (s *Store) EndCall(ctx context.Context, k run.CallKey, r llm.Reply, cost *i
 	if err != nil || first {
 		return stored, err
 	}
-	err = s.InWorkspace(ctx, k.Workspace, func(ctx context.Context, q Tx) error {
+	err = s.within(ctx, byKeys, k.Workspace, func(ctx context.Context, q Tx) error {
 		row, err := q.q.CallReply(ctx, dbsqlc.CallReplyParams{WorkspaceID: q.ws, RunID: k.Run, Step: k.Step,
 			Round: int32(k.Round)})
 		if err != nil {
@@ -213,7 +213,7 @@ func (s *Store) FailCall(ctx context.Context, k run.CallKey, h run.Holder, class
 	if unknown {
 		n = 1
 	}
-	return s.InWorkspace(ctx, k.Workspace, func(ctx context.Context, q Tx) error {
+	return s.within(ctx, byKeys, k.Workspace, func(ctx context.Context, q Tx) error {
 		_, err := q.q.CallFailed(ctx, dbsqlc.CallFailedParams{ErrorClass: class, Error: storable(message), Unknown: n,
 			WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round), Holder: h})
 		return err

@@ -24,7 +24,7 @@ const driveAfter = 3 * time.Second
 // run is new.
 func (s *Store) Accept(ctx context.Context, a distill.Accepted) (r run.Run, made bool, err error) {
 	a.Key = storable(a.Key)
-	err = s.within(ctx, readCommitted, a.Workspace, func(ctx context.Context, q Tx) error {
+	err = s.within(ctx, byKeys, a.Workspace, func(ctx context.Context, q Tx) error {
 		old, exists, err := q.Runs().accepted(ctx, a)
 		if err != nil {
 			return err

@@ -117,7 +117,7 @@ var errConflict = errors.New("the head has moved")
 // collected, or when the task has ended or was erased: then it is to be packaged again.
 func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Commit) (out distill.Committed,
 	err error) {
-	err = s.within(ctx, readCommitted, t.Ref.Workspace, func(ctx context.Context, q Tx) error {
+	err = s.within(ctx, byKeys, t.Ref.Workspace, func(ctx context.Context, q Tx) error {
 		// Creations and updates of one workspace follow each other: names, near
 		// duplicates and term counts are decided on rows that stand still.
 		if err := classify("lock the skills", q.q.SkillsLock(ctx, q.ws)); err != nil {

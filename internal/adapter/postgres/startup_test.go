@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"cairn/internal/adapter/postgres"
+	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/fault"
 	"cairn/internal/testkit"
 )
@@ -105,6 +107,46 @@ func TestNoPlanIsSharedBetweenWorkspaces(t *testing.T) {
 			return nil
 		}))
 	}
+}
+
+// A step's statements find their rows by keys. They are planned once for a
+// connection, while everything is small here, and still take their indexes.
+func TestStatementsByKeysArePlannedOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	testkit.Must(t, b.AppPool().AcquireFunc(t.Context(), func(conn *pgxpool.Conn) error {
+		setting := func(name string) (out string) {
+			query := conn.QueryRow(t.Context(), "select current_setting($1)", pgx.QueryExecModeExec, name)
+			testkit.Must(t, query.Scan(&out))
+			return out
+		}
+		tx, err := conn.BeginTx(t.Context(), pgx.TxOptions{BeginQuery: fmt.Sprintf(postgres.ByKeys, b.a.ID)})
+		testkit.Must(t, err)
+		if mode := setting("plan_cache_mode"); mode != "force_generic_plan" {
+			t.Errorf("within the transaction plan_cache_mode is %s", mode)
+		}
+		for name, statement := range map[string]string{"run": dbsqlc.RunGet, "turn": dbsqlc.TurnByRun,
+			"steps": dbsqlc.StepsOf, "messages": dbsqlc.TurnMessages, "session": dbsqlc.RunSessionGet,
+			"live session": dbsqlc.SessionOffered, "call": dbsqlc.CallGet, "room": dbsqlc.CallRoom} {
+			described, err := conn.Conn().Prepare(t.Context(), name, statement)
+			testkit.Must(t, err)
+			nothing := strings.TrimSuffix(strings.Repeat("null,", len(described.ParamOIDs)), ",")
+			explain := fmt.Sprintf("explain execute %q (%s)", name, nothing)
+			rows, _ := tx.Query(t.Context(), explain, pgx.QueryExecModeSimpleProtocol)
+			lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+			testkit.Must(t, err)
+			plan := strings.Join(lines, "\n")
+			if strings.Contains(plan, "Seq Scan") || !strings.Contains(plan, "Index") || !strings.Contains(plan, "$1") {
+				t.Errorf("%s is planned as\n%s", name, plan)
+			}
+		}
+		testkit.Must(t, tx.Commit(t.Context()))
+		mode, scans := setting("plan_cache_mode"), setting("enable_seqscan")
+		if mode != "force_custom_plan" || scans != "on" {
+			t.Errorf("after the transaction plan_cache_mode is %s and enable_seqscan %s", mode, scans)
+		}
+		return nil
+	}))
 }
 
 func TestADatabaseThatWasNotMigratedSaysSo(t *testing.T) {

@@ -11,10 +11,15 @@ import (
 	"cairn/internal/domain/txscope"
 )
 
-// Isolation of transactions.
+// How a transaction begins and enters its workspace.
 const (
-	readCommitted  = "begin"
-	repeatableRead = "begin isolation level repeatable read"
+	readCommitted  = "begin; select cairn.enter(%d)"
+	repeatableRead = "begin isolation level repeatable read; select cairn.enter(%d)"
+	// byKeys is for statements that find their rows by keys. Each is planned once for a
+	// connection: to plan it takes longer than to run it. That may happen while the tables
+	// are small, so a sequential scan is no choice.
+	byKeys = "begin; select set_config('plan_cache_mode', 'force_generic_plan', true), " +
+		"set_config('enable_seqscan', 'off', true), cairn.enter(%d)"
 )
 
 // within runs fn in a transaction that has entered ws. The context of fn says so, and
@@ -22,9 +27,8 @@ const (
 // nil and rolls back otherwise. The begin and the entry go out together. When the
 // workspace is refused, the driver drops the connection, as it does whenever a
 // begin fails.
-func (s *Store) within(ctx context.Context, isolation string, ws int64, fn func(context.Context, Tx) error) error {
-	enter := fmt.Sprintf("%s; select cairn.enter(%d)", isolation, ws)
-	tx, err := s.app.BeginTx(ctx, pgx.TxOptions{BeginQuery: enter})
+func (s *Store) within(ctx context.Context, opening string, ws int64, fn func(context.Context, Tx) error) error {
+	tx, err := s.app.BeginTx(ctx, pgx.TxOptions{BeginQuery: fmt.Sprintf(opening, ws)})
 	if err != nil {
 		err = classify("enter the workspace", err)
 		if code := fault.CodeOf(err); code == fault.Erasing || code == fault.NotFound {
