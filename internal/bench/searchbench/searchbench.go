@@ -155,40 +155,63 @@ func fill(ctx context.Context, h *app.App, ws int64, n int, random *rand.Rand) (
 	names := make([]string, 0, n)
 	const page = 50
 	for len(names) < n {
-		err := h.Store.Library().WithLibrary(ctx, ws, func(ctx context.Context, tx library.Tx) error {
-			for range min(page, n-len(names)) {
-				d := made(len(names), random)
-				if err := create(ctx, h, tx, d); err != nil {
+		fresh, err := versions(ctx, h, len(names), min(page, n-len(names)), random)
+		if err != nil {
+			return nil, err
+		}
+		err = h.Store.Library().WithLibrary(ctx, ws, func(ctx context.Context, tx library.Tx) error {
+			for _, m := range fresh {
+				if err := create(ctx, h, tx, m); err != nil {
 					return err
 				}
-				names = append(names, d.Name)
 			}
 			return nil
 		})
 		if err != nil {
 			return nil, err
 		}
+		for _, m := range fresh {
+			names = append(names, m.DisplayName)
+		}
 	}
 	return names, nil
 }
 
-func create(ctx context.Context, h *app.App, tx library.Tx, d skill.Document) error {
-	v := skill.Version{Name: skill.Canonical(d.Name), DisplayName: d.Name, Description: d.Description,
-		Body: string(skill.RenderBody(d)), Lang: "en", Origin: "import"}
-	v.ContentSHA, v.PackageSHA = skill.ContentHash(d, nil), sha256.Sum256([]byte(d.Name))
-	if err := tx.Packages().TouchPackage(ctx, v.PackageSHA, "bench/"+v.Name+".zip", 1); err != nil {
-		return err
+// embedded is a version with the vector of its search text.
+type embedded struct {
+	skill.Version
+	vector []float32
+}
+
+// versions makes the next n versions, the first of them with number at.
+func versions(ctx context.Context, h *app.App, at, n int, random *rand.Rand) ([]embedded, error) {
+	out, texts := make([]embedded, n), make([]string, n)
+	for i := range out {
+		d := made(at+i, random)
+		v := skill.Version{Name: skill.Canonical(d.Name), DisplayName: d.Name, Description: d.Description,
+			Body: string(skill.RenderBody(d)), Lang: "en", Origin: "import"}
+		v.ContentSHA, v.PackageSHA = skill.ContentHash(d, nil), sha256.Sum256([]byte(d.Name))
+		out[i].Version, texts[i] = v, v.SearchText()
 	}
-	if err := tx.Packages().PublishPackage(ctx, v.PackageSHA); err != nil {
-		return err
-	}
-	text := v.SearchText()
-	vs, err := h.Embedder.Embed(ctx, []string{text})
+	vectors, err := h.Embedder.Embed(ctx, texts)
 	if err != nil {
+		return nil, err
+	}
+	for i := range out {
+		out[i].vector = vectors[i]
+	}
+	return out, nil
+}
+
+func create(ctx context.Context, h *app.App, tx library.Tx, e embedded) error {
+	if err := tx.Packages().TouchPackage(ctx, e.PackageSHA, "bench/"+e.Name+".zip", 1); err != nil {
 		return err
 	}
-	_, err = tx.Versions().CreateSkill(ctx, v, skill.Active,
-		search.NewDoc(search.KindSkill, 0, string(skill.Active), text), vs[0], h.Space)
+	if err := tx.Packages().PublishPackage(ctx, e.PackageSHA); err != nil {
+		return err
+	}
+	_, err := tx.Versions().CreateSkill(ctx, e.Version, skill.Active,
+		search.NewDoc(search.KindSkill, 0, string(skill.Active), e.SearchText()), e.vector, h.Space)
 	return err
 }
 
