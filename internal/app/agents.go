@@ -20,9 +20,12 @@ import (
 )
 
 // registerAgents brings the agents of long-term memory into the loop.
-func (h *App) registerAgents() error {
-	h.Progressive = &memoryagent.Service{Store: h.Store.Progressive(), LongTerm: h.LongTerm, Loop: h.AgentRuns,
-		Registry: memoryagent.NewRegistry(), Ledger: h.AgentRuns.Ledger}
+func (h *App) registerAgents() (err error) {
+	h.Progressive, err = memoryagent.New(memoryagent.Ports{Store: h.Store.Progressive(), LongTerm: h.LongTerm,
+		Loop: h.AgentRuns, Registry: memoryagent.NewRegistry(), Ledger: h.AgentRuns.Ledger})
+	if err != nil {
+		return err
+	}
 	performer := memoryagent.AgentHooks{Service: h.Progressive}
 	h.AgentRuns.Agents = map[run.Kind]agentrun.Agent{run.Summarize: performer, run.Specialist: performer,
 		run.Retrieve: performer}

@@ -140,9 +140,14 @@ func (h *App) build(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	calls := &ledger.Ledger{Store: h.Store, Model: model, Prices: prices, Lease: c.Lease, StoreRetryFor: c.Hold,
-		Log: h.Log}
-	h.buildMemory(calls, share)
+	calls, err := ledger.New(ledger.Ports{Store: h.Store, Model: model, Prices: prices, Lease: c.Lease,
+		StoreRetryFor: c.Hold, Log: h.Log})
+	if err != nil {
+		return err
+	}
+	if err := h.buildMemory(calls, share); err != nil {
+		return err
+	}
 	if err := h.buildAgents(calls); err != nil {
 		return err
 	}
@@ -154,24 +159,44 @@ func (h *App) build(ctx context.Context) (err error) {
 	if h.Learning, err = h.learning(calls); err != nil {
 		return err
 	}
-	h.buildViews()
-	h.buildMaintenance()
-	return nil
+	if err := h.buildViews(); err != nil {
+		return err
+	}
+	return h.buildMaintenance()
 }
 
 // buildMemory wires the services over skills and memories.
-func (h *App) buildMemory(calls *ledger.Ledger, vectorShare float64) {
+func (h *App) buildMemory(calls *ledger.Ledger, vectorShare float64) (err error) {
 	c := h.Config
-	h.Distill = &distill.Service{Store: h.Store.Distill(), Ledger: calls, Embedder: h.Embedder, Space: h.Space,
-		Blobs: h.Blobs}
 	h.Finder = search.Finder{Index: h.Store.SearchIndex(), Embedder: h.Embedder, Space: h.Space,
 		MinCosine: c.RecallMinSim, VectorShare: vectorShare}
-	h.Library = &library.Library{Store: h.Store.Library(), Embedder: h.Embedder, Space: h.Space, Blobs: h.Blobs,
-		NameStyle: c.NameStyle, Finder: h.Finder, KeepVersions: c.KeepVersions, Settings: h.skillSettings}
-	h.Memory = &promptmemory.Service{Store: h.Store.Memory(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
-	h.LongTerm = &longterm.Service{Store: h.Store.LongTerm(), Embedder: h.Embedder, Space: h.Space, Finder: h.Finder}
-	h.Offload = &offload.Service{Store: h.Store.Offload(), Ledger: calls}
-	h.Dumps = &dump.Service{Store: h.Store.Dumps(), Model: h.Embedder.Model(), Dims: h.Embedder.Dims(), Space: h.Space}
+	h.Distill, err = distill.New(distill.Ports{Store: h.Store.Distill(), Ledger: calls, Embedder: h.Embedder,
+		Space: h.Space, Blobs: h.Blobs})
+	if err != nil {
+		return err
+	}
+	h.Library, err = library.New(library.Ports{Store: h.Store.Library(), Embedder: h.Embedder, Space: h.Space,
+		Blobs: h.Blobs, NameStyle: c.NameStyle, Finder: h.Finder, KeepVersions: c.KeepVersions,
+		Settings: h.skillSettings})
+	if err != nil {
+		return err
+	}
+	h.Memory, err = promptmemory.New(promptmemory.Ports{Store: h.Store.Memory(), Embedder: h.Embedder,
+		Space: h.Space, Finder: h.Finder})
+	if err != nil {
+		return err
+	}
+	h.LongTerm, err = longterm.New(longterm.Ports{Store: h.Store.LongTerm(), Embedder: h.Embedder, Space: h.Space,
+		Finder: h.Finder})
+	if err != nil {
+		return err
+	}
+	if h.Offload, err = offload.New(offload.Ports{Store: h.Store.Offload(), Ledger: calls}); err != nil {
+		return err
+	}
+	h.Dumps, err = dump.New(dump.Ports{Store: h.Store.Dumps(), Model: h.Embedder.Model(), Dims: h.Embedder.Dims(),
+		Space: h.Space})
+	return err
 }
 
 // buildAgents wires conversations, the agent loop and the agents.
@@ -180,28 +205,49 @@ func (h *App) buildAgents(calls *ledger.Ledger) (err error) {
 	if h.Tools, err = h.registry(); err != nil {
 		return err
 	}
-	h.Inbox = &conversation.Service{Store: h.Store.Conversations()}
-	h.AgentRuns = &agentrun.Service{Store: h.Store.AgentRuns(), Ledger: calls, Tools: h.Tools,
+	if h.Inbox, err = conversation.New(conversation.Ports{Store: h.Store.Conversations()}); err != nil {
+		return err
+	}
+	h.AgentRuns, err = agentrun.New(agentrun.Ports{Store: h.Store.AgentRuns(), Ledger: calls, Tools: h.Tools,
 		Memory: promptContext{h.Memory, h.Library, h.LongTerm},
 		Compactor: offload.ConversationCompactor{Service: h.Offload,
 			Spec: func() offload.Spec { return OffloadSpec(c) }},
-		FlushSpec: func() agentrun.Spec { return FlushSpec(c) }}
+		FlushSpec: func() agentrun.Spec { return FlushSpec(c) }})
+	if err != nil {
+		return err
+	}
 	return h.registerAgents()
 }
 
 // buildMaintenance wires what runs by itself: schedules, the relay, erasure.
-func (h *App) buildMaintenance() {
+func (h *App) buildMaintenance() error {
 	c := h.Config
 	planner := schedule.Planner{Jitter: c.SweepJitter}
-	dispatcher := h.dispatcher()
-	h.Schedules = &schedule.Service{Store: h.Store.Schedules(), Starter: dispatcher, Planner: planner}
-	h.Sweeper = &schedule.Sweeper{Claims: h.Store.Claims(), Starter: dispatcher, Planner: planner, Log: h.Log}
-	h.Curator = &curate.Service{Store: h.Store.Curation(), Embedder: h.Embedder}
-	h.Erase = &erase.Service{Store: h.Store.Erasures(), Blobs: h.Blobs, Workflows: h.Driver,
-		ObjectsOf: distill.PackageObjects, Empty: h.emptyPackages}
-	h.Relay = &relay.Relay{Store: h.Store.Outbox(), Leftovers: h.Store.Leftovers(), Driver: h.Driver,
+	dispatcher, err := h.dispatcher()
+	if err != nil {
+		return err
+	}
+	h.Schedules, err = schedule.New(schedule.Ports{Store: h.Store.Schedules(), Starter: dispatcher, Planner: planner})
+	if err != nil {
+		return err
+	}
+	h.Sweeper, err = schedule.NewSweeper(schedule.SweeperPorts{Claims: h.Store.Claims(), Starter: dispatcher,
+		Planner: planner, Log: h.Log})
+	if err != nil {
+		return err
+	}
+	if h.Curator, err = curate.New(curate.Ports{Store: h.Store.Curation(), Embedder: h.Embedder}); err != nil {
+		return err
+	}
+	h.Erase, err = erase.New(erase.Ports{Store: h.Store.Erasures(), Blobs: h.Blobs, Workflows: h.Driver,
+		ObjectsOf: distill.PackageObjects, Empty: h.emptyPackages})
+	if err != nil {
+		return err
+	}
+	h.Relay, err = relay.New(relay.Ports{Store: h.Store.Outbox(), Leftovers: h.Store.Leftovers(), Driver: h.Driver,
 		Embedder: h.Embedder, Space: h.Space, Remove: h.removePackage, Close: conversationLimits(c).Close,
-		Every: relayEvery, Grace: c.PackageGrace, Log: h.Log}
+		Every: relayEvery, Grace: c.PackageGrace, Log: h.Log})
+	return err
 }
 
 // learning wires the services over memory skills.

@@ -38,8 +38,11 @@ func (h *App) registerReflection() error {
 	if err != nil {
 		return err
 	}
-	h.Reflect = &reflection.Service{Store: h.Store.Reflections(), Keeper: h.Memory,
-		Memory: promptContext{h.Memory, h.Library, h.LongTerm}, Tools: all, Log: h.Log}
+	h.Reflect, err = reflection.New(reflection.Ports{Store: h.Store.Reflections(), Keeper: h.Memory,
+		Memory: promptContext{h.Memory, h.Library, h.LongTerm}, Tools: all, Log: h.Log})
+	if err != nil {
+		return err
+	}
 	h.AgentRuns.Agents[run.Reflection] = reflection.Agent{Service: h.Reflect}
 	noting, err := tools.NewRegistry(notes...)
 	h.AgentRuns.Agents[run.Flush] = agentrun.Flush{Notes: noting}

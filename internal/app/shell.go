@@ -21,7 +21,11 @@ func (h *App) withShell(all []tools.Tool) ([]tools.Tool, error) {
 		return all, nil
 	}
 	if h.Shell == nil {
-		h.Shell = &skillexec.Service{Library: h.Library, Allowed: Programs(h.Config)}
+		shell, err := skillexec.New(skillexec.Ports{Library: h.Library, Allowed: Programs(h.Config)})
+		if err != nil {
+			return nil, err
+		}
+		h.Shell = shell
 	}
 	t, err := tools.Shell(h.Shell)
 	return slices.Concat(all, []tools.Tool{t}), err

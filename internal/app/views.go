@@ -14,33 +14,55 @@ import (
 
 // buildViews makes the services that gateways and commands look through, and those that
 // take what users ask for beside messages.
-func (h *App) buildViews() {
-	h.Keys = &apikey.Service{Store: h.Store.Keys()}
-	h.Runs = &inspect.Runs{Store: h.Store.Runs(), Distill: h.Distill}
-	h.Conversations = &inspect.Conversations{Store: h.Store.Threads(), Closer: h.Inbox}
-	h.Workspaces = &inspect.Workspaces{Store: h.Store.Workspaces(), Check: h.Progressive.Registry.Check}
+func (h *App) buildViews() (err error) {
+	if h.Keys, err = apikey.New(apikey.Ports{Store: h.Store.Keys()}); err != nil {
+		return err
+	}
+	if h.Runs, err = inspect.NewRuns(inspect.RunPorts{Store: h.Store.Runs(), Distill: h.Distill}); err != nil {
+		return err
+	}
+	h.Conversations, err = inspect.NewConversations(
+		inspect.ConversationPorts{Store: h.Store.Threads(), Closer: h.Inbox})
+	if err != nil {
+		return err
+	}
+	h.Workspaces, err = inspect.NewWorkspaces(inspect.WorkspacePorts{Store: h.Store.Workspaces(),
+		Check: h.Progressive.Registry.Check})
+	if err != nil {
+		return err
+	}
 	h.Waiter = inspect.Waiter{Endings: h.Store}
-	h.Messages = &conversation.Sender{Service: h.Inbox, Waiter: h.Waiter, Timeout: h.Config.DatabaseStep, Log: h.Log}
-	h.Feedback = &feedback.Service{Store: h.Store.Workspaces(), Answers: h.Inbox,
-		Cases: h.Learning.Cases, Rounds: h.Learning.Rounds, Updates: h.Learning.Updates, Spec: h.learnSpec, Log: h.Log}
+	h.Messages, err = conversation.NewSender(conversation.SenderPorts{Service: h.Inbox, Waiter: h.Waiter,
+		Timeout: h.Config.DatabaseStep, Log: h.Log})
+	if err != nil {
+		return err
+	}
+	h.Feedback, err = feedback.New(feedback.Ports{Store: h.Store.Workspaces(), Answers: h.Inbox,
+		Cases: h.Learning.Cases, Rounds: h.Learning.Rounds, Updates: h.Learning.Updates, Spec: h.learnSpec, Log: h.Log})
+	if err != nil {
+		return err
+	}
 	h.Progressive.OnNoAnswer = h.Feedback.Missed
-	h.Reflections = &reflection.Requests{Service: h.Reflect, Workspaces: h.Store.Workspaces(), Spec: h.reflectionSpec,
-		Log: h.Log}
+	h.Reflections, err = reflection.NewRequests(reflection.RequestPorts{Service: h.Reflect,
+		Workspaces: h.Store.Workspaces(), Spec: h.reflectionSpec, Log: h.Log})
+	if err != nil {
+		return err
+	}
 	if h.Temporal != nil {
 		h.Conversations.Workflows, h.Messages.Workflows, h.Reflections.Starter = h.Driver, h.Driver, h.Driver
 	}
+	return nil
 }
 
 // dispatcher starts what schedules have due.
-func (h *App) dispatcher() *schedule.Dispatcher {
-	pace := contract.StepTimeouts{Database: h.Config.DatabaseStep, Heartbeat: h.Config.Heartbeat, GiveUp: giveUp}
-	d := &schedule.Dispatcher{Store: h.Store.Slots(), Rounds: h.Learning.Rounds, Updates: h.Learning.Updates,
-		Messages: h.Inbox, Timeouts: pace,
-		TurnSpec: h.turnSpec, LearnSpec: h.learnSpec, Log: h.Log}
+func (h *App) dispatcher() (*schedule.Dispatcher, error) {
+	p := schedule.DispatcherPorts{Store: h.Store.Slots(), Rounds: h.Learning.Rounds, Updates: h.Learning.Updates,
+		Messages: h.Inbox, TurnSpec: h.turnSpec, LearnSpec: h.learnSpec, Log: h.Log,
+		Timeouts: contract.StepTimeouts{Database: h.Config.DatabaseStep, Heartbeat: h.Config.Heartbeat, GiveUp: giveUp}}
 	if h.Temporal != nil {
-		d.Workflows = h.Driver
+		p.Workflows = h.Driver
 	}
-	return d
+	return schedule.NewDispatcher(p)
 }
 
 // The configuration that new runs are pinned to is read when they are made: a test may

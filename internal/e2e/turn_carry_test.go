@@ -15,8 +15,9 @@ import (
 // another is the service of another worker, which has made none of a turn's steps.
 func another(b *apptest.Bundle) *agentrun.Service {
 	c := b.App.AgentRuns
-	return &agentrun.Service{Store: c.Store, Ledger: c.Ledger, Tools: c.Tools, Memory: c.Memory, Agents: c.Agents,
-		MemoryAgentTools: c.MemoryAgentTools, Compactor: c.Compactor, FlushSpec: c.FlushSpec}
+	return &agentrun.Service{Ports: agentrun.Ports{Store: c.Store, Ledger: c.Ledger, Tools: c.Tools, Memory: c.Memory,
+		Agents:           c.Agents,
+		MemoryAgentTools: c.MemoryAgentTools, Compactor: c.Compactor, FlushSpec: c.FlushSpec}}
 }
 
 // stepped makes one step of a run.

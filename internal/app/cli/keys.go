@@ -48,8 +48,7 @@ func (c *cli) createKey(ctx context.Context, name string, scopes []string) error
 	for _, scope := range scopes {
 		wanted = append(wanted, apikey.Scope(scope))
 	}
-	keys := apikey.Service{Store: s.Store.Keys()}
-	key, made, err := keys.Create(ctx, s.workspace.ID, name, wanted)
+	key, made, err := s.Keys.Create(ctx, s.workspace.ID, name, wanted)
 	if err != nil {
 		return err
 	}
@@ -73,8 +72,7 @@ func (c *cli) listKeys(ctx context.Context) error {
 		return err
 	}
 	defer s.close()
-	keys := apikey.Service{Store: s.Store.Keys()}
-	all, err := keys.List(ctx, s.workspace.ID)
+	all, err := s.Keys.List(ctx, s.workspace.ID)
 	if err != nil {
 		return err
 	}
@@ -108,8 +106,7 @@ func (c *cli) revokeKey(ctx context.Context, number string) error {
 		return err
 	}
 	defer s.close()
-	keys := apikey.Service{Store: s.Store.Keys()}
-	if err := keys.Revoke(ctx, s.workspace.ID, id); err != nil {
+	if err := s.Keys.Revoke(ctx, s.workspace.ID, id); err != nil {
 		return err
 	}
 	if c.output == "json" {

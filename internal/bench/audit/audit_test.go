@@ -96,7 +96,8 @@ func pays(t *testing.T) *paying {
 	p := &paying{Audit: open(t, url), server: openaitest.New(t), run: r.Ref, t: t}
 	p.server.On(openaitest.Rule{Stage: "test", Reply: "Hello."})
 	p.model = openai.New(openai.Config{BaseURL: p.server.URL})
-	p.calls = &ledger.Ledger{Store: store, Model: p.model, Lease: time.Minute, StoreRetryFor: time.Minute}
+	p.calls = &ledger.Ledger{Ports: ledger.Ports{Store: store, Model: p.model, Lease: time.Minute,
+		StoreRetryFor: time.Minute}}
 	return p
 }
 

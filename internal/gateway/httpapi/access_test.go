@@ -104,7 +104,7 @@ func TestOnlyAGoodKeyIsLetIn(t *testing.T) {
 	if err := b.gateway.Keys.Revoke(t.Context(), b.Workspace.ID, keys[0].ID); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("revoked twice: %v", err)
 	}
-	if _, err := (&apikey.Service{Store: b.Store.Keys()}).
+	if _, err := (&apikey.Service{Ports: apikey.Ports{Store: b.Store.Keys()}}).
 		Principal(t.Context(), b.key); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a gateway that has not seen the key before: %v", err)
 	}

@@ -49,13 +49,18 @@ func setup(t *testing.T, change ...func(*mem0api.Options)) *bundle {
 	space, err := b.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
 	finder := search.Finder{Index: b.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35, VectorShare: 0.1}
-	b.keys = &apikey.Service{Store: b.Keys()}
-	b.longTerm = &longterm.Service{Store: b.LongTerm(), Embedder: embedder, Space: space, Finder: finder}
-	s := mem0api.Services{Keys: b.keys, Runs: &inspect.Runs{Store: b.Runs()}, Finder: finder, Embedder: embedder,
-		Workspaces: &inspect.Workspaces{Store: b.Workspaces()}, LongTerm: b.longTerm,
-		Memory: &promptmemory.Service{Store: b.Memory(), Embedder: embedder, Space: space, Finder: finder},
-		Progressive: &memoryagent.Service{Store: b.Progressive(), LongTerm: b.longTerm, Starter: starter{b},
-			Registry: memoryagent.NewRegistry()}}
+	b.keys = &apikey.Service{Ports: apikey.Ports{Store: b.Keys()}}
+	b.longTerm = &longterm.Service{Ports: longterm.Ports{Store: b.LongTerm(), Embedder: embedder, Space: space,
+		Finder: finder}}
+	s := mem0api.Services{Keys: b.keys, Runs: &inspect.Runs{RunPorts: inspect.RunPorts{Store: b.Runs()}},
+		Finder: finder, Embedder: embedder,
+		Workspaces: &inspect.Workspaces{WorkspacePorts: inspect.WorkspacePorts{Store: b.Workspaces()}},
+		LongTerm:   b.longTerm,
+		Memory: &promptmemory.Service{Ports: promptmemory.Ports{Store: b.Memory(), Embedder: embedder, Space: space,
+			Finder: finder}},
+		Progressive: &memoryagent.Service{Ports: memoryagent.Ports{Store: b.Progressive(), LongTerm: b.longTerm,
+			Starter:  starter{b},
+			Registry: memoryagent.NewRegistry()}}}
 	o := mem0api.Options{Model: "scripted", TurnSpec: func() agentrun.Spec { return agentrun.Spec{Model: "scripted"} }}
 	for _, f := range change {
 		f(&o)

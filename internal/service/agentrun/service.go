@@ -7,6 +7,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/nudge"
+	"cairn/internal/domain/ports"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -33,8 +34,8 @@ type Memory interface {
 	About(ctx context.Context, ws int64) (identity, meta string, err error)
 }
 
-// Service runs agents. Each of its ports but Compactor is required.
-type Service struct {
+// Ports are what the service works with.
+type Ports struct {
 	Store            Store
 	Ledger           *ledger.Ledger
 	Tools            Tools
@@ -44,6 +45,19 @@ type Service struct {
 
 	Compactor Compactor   // nil where conversations are cut
 	FlushSpec func() Spec // the configuration of reviews before a compaction
+}
+
+// Service runs agents. Each of its ports but Compactor is required.
+type Service struct{ Ports }
+
+// New makes the service. A required port that is nil is an error.
+func New(p Ports) (*Service, error) {
+	err := ports.Require("agentrun", map[string]any{"Store": p.Store, "Ledger": p.Ledger, "Tools": p.Tools,
+		"Memory": p.Memory, "FlushSpec": p.FlushSpec})
+	if err != nil {
+		return nil, err
+	}
+	return &Service{Ports: p}, nil
 }
 
 // Conversation is a row as turns need it.

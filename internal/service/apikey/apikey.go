@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/ports"
 	"cairn/internal/domain/tenancy"
 )
 
@@ -73,13 +74,27 @@ type Store interface {
 	Principal(ctx context.Context, hash Hash) (Principal, error)
 }
 
+// Ports are what the service works with.
+type Ports struct {
+	Store Store
+}
+
 // Service makes API keys and finds out who they speak for. Keys are compared by
 // their hashes, in an index: how long that takes tells nothing about a key.
 type Service struct {
-	Store Store
+	Ports
 
 	mu    sync.Mutex
 	known map[Hash]known
+}
+
+// New makes the service. A required port that is nil is an error.
+func New(p Ports) (*Service, error) {
+	err := ports.Require("apikey", map[string]any{"Store": p.Store})
+	if err != nil {
+		return nil, err
+	}
+	return &Service{Ports: p}, nil
 }
 
 type known struct {

@@ -27,7 +27,7 @@ type bundle struct {
 func setup(t *testing.T) *bundle {
 	t.Helper()
 	db := pgtest.Open(t)
-	return &bundle{Service: &apikey.Service{Store: db.Keys()}, db: db, t: t}
+	return &bundle{Service: &apikey.Service{Ports: apikey.Ports{Store: db.Keys()}}, db: db, t: t}
 }
 
 // make makes a key of workspace A.
@@ -39,7 +39,9 @@ func (b *bundle) make(name string, scopes ...apikey.Scope) (string, apikey.Key) 
 }
 
 // elsewhere is the service in another program, which remembers no key.
-func (b *bundle) elsewhere() *apikey.Service { return &apikey.Service{Store: b.db.Keys()} }
+func (b *bundle) elsewhere() *apikey.Service {
+	return &apikey.Service{Ports: apikey.Ports{Store: b.db.Keys()}}
+}
 
 func (b *bundle) list() []apikey.Key {
 	b.t.Helper()
@@ -216,7 +218,7 @@ func TestARevokedKeyIsForgottenAfterSeconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &oneKey{}
-		keys := &apikey.Service{Store: store}
+		keys := &apikey.Service{Ports: apikey.Ports{Store: store}}
 		key := "cairn_" + strings.Repeat("k", 43)
 		ask := func(asked int, code fault.Code) {
 			t.Helper()

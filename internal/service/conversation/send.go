@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 )
 
@@ -20,13 +21,25 @@ type Waiter interface {
 	Await(ctx context.Context, id int64, told <-chan struct{}, look func() (run.Status, error)) error
 }
 
-// Sender sends messages and waits for their answers.
-type Sender struct {
+// SenderPorts are what the sender works with.
+type SenderPorts struct {
 	Service   *Service
 	Workflows TurnWorkflows // nil without Temporal
 	Waiter    Waiter
 	Timeout   time.Duration // of reading an answer
 	Log       *slog.Logger
+}
+
+// Sender sends messages and waits for their answers.
+type Sender struct{ SenderPorts }
+
+// NewSender makes the sender. A required port that is nil is an error.
+func NewSender(p SenderPorts) (*Sender, error) {
+	err := ports.Require("message sender", map[string]any{"Service": p.Service, "Waiter": p.Waiter, "Log": p.Log})
+	if err != nil {
+		return nil, err
+	}
+	return &Sender{SenderPorts: p}, nil
 }
 
 // SendMessage makes a message durable, brings it to its conversation and waits for the

@@ -45,8 +45,9 @@ func (w waiter) Await(ctx context.Context, _ int64, told <-chan struct{}, look f
 // sender is a Sender whose turns are answered as a test says, with what it logs.
 func (b *bundle) sender(w *workflows) (*conversation.Sender, *bytes.Buffer) {
 	var log bytes.Buffer
-	s := &conversation.Sender{Service: b.Service, Waiter: waiter{}, Timeout: time.Minute,
-		Log: slog.New(slog.NewTextHandler(&log, nil))}
+	s := &conversation.Sender{SenderPorts: conversation.SenderPorts{Service: b.Service, Waiter: waiter{},
+		Timeout: time.Minute,
+		Log:     slog.New(slog.NewTextHandler(&log, nil))}}
 	if w != nil {
 		s.Workflows = w
 	}

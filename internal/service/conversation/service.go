@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"cairn/internal/domain/nudge"
+	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/transcript"
@@ -53,8 +54,22 @@ type RunRepository interface {
 	Run(ctx context.Context, id int64) (run.Run, error)
 }
 
+// Ports are what the service works with.
+type Ports struct {
+	Store Store
+}
+
 // Service accepts messages and tells what became of them.
-type Service struct{ Store Store }
+type Service struct{ Ports }
+
+// New makes the service. A required port that is nil is an error.
+func New(p Ports) (*Service, error) {
+	err := ports.Require("conversation", map[string]any{"Store": p.Store})
+	if err != nil {
+		return nil, err
+	}
+	return &Service{Ports: p}, nil
+}
 
 // Answer reads what became of a message.
 func (s *Service) Answer(ctx context.Context, ws int64, conversation, message string) (Answered, error) {

@@ -28,7 +28,7 @@ type bundle struct {
 func setup(t *testing.T) *bundle {
 	t.Helper()
 	b := &bundle{t: t, db: pgtest.Open(t)}
-	b.Service = &conversation.Service{Store: b.Conversations()}
+	b.Service = &conversation.Service{Ports: conversation.Ports{Store: b.Conversations()}}
 	return b
 }
 
@@ -67,7 +67,7 @@ func (b *bundle) end(ctx context.Context, turn run.Ref) error {
 	if err != nil {
 		return err
 	}
-	runs := &agentrun.Service{Store: b.AgentRuns(), Tools: none}
+	runs := &agentrun.Service{Ports: agentrun.Ports{Store: b.AgentRuns(), Tools: none}}
 	_, err = runs.Close(ctx, turn, agent.Interrupted, "", agentrun.Base{})
 	return err
 }

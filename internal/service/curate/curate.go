@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"time"
 
+	"cairn/internal/domain/ports"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/skill"
 )
@@ -85,10 +86,22 @@ type Store interface {
 	WithCuration(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 }
 
-// Service is the use-case.
-type Service struct {
+// Ports are what the service works with.
+type Ports struct {
 	Store    Store
 	Embedder Embedder
+}
+
+// Service is the use-case.
+type Service struct{ Ports }
+
+// New makes the service. A required port that is nil is an error.
+func New(p Ports) (*Service, error) {
+	err := ports.Require("curate", map[string]any{"Store": p.Store, "Embedder": p.Embedder})
+	if err != nil {
+		return nil, err
+	}
+	return &Service{Ports: p}, nil
 }
 
 // Curate applies the rules to a workspace, or only tells what they would do. A

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"cairn/internal/domain/ports"
 	"cairn/internal/domain/prompt"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
@@ -37,15 +38,30 @@ type Blobs interface {
 	Locate(key string) string // for people
 }
 
-// Service is the use-case.
-type Service struct {
+// Ports are what the service works with.
+type Ports struct {
 	Store    Store
 	Ledger   *ledger.Ledger
 	Embedder Embedder
 	Space    int16 // of the embedder's vectors
 	Blobs    Blobs
+}
+
+// Service is the use-case.
+type Service struct {
+	Ports
 
 	specs specs // of the runs that were worked on last
+}
+
+// New makes the service. A required port that is nil is an error.
+func New(p Ports) (*Service, error) {
+	err := ports.Require("distill", map[string]any{"Store": p.Store, "Ledger": p.Ledger, "Embedder": p.Embedder,
+		"Blobs": p.Blobs})
+	if err != nil {
+		return nil, err
+	}
+	return &Service{Ports: p}, nil
 }
 
 // job is a run with its pinned configuration and its transcript.

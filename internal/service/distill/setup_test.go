@@ -56,8 +56,10 @@ func setup(t *testing.T) *distilling {
 	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := d.db.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
-	calls := &ledger.Ledger{Store: d.db.Store, Model: d.model, Lease: time.Minute, StoreRetryFor: time.Minute}
-	d.Service = &distill.Service{Store: d.Distill(), Ledger: calls, Embedder: embedder, Space: space, Blobs: d.blobs}
+	calls := &ledger.Ledger{Ports: ledger.Ports{Store: d.db.Store, Model: d.model, Lease: time.Minute,
+		StoreRetryFor: time.Minute}}
+	d.Service = &distill.Service{Ports: distill.Ports{Store: d.Distill(), Ledger: calls, Embedder: embedder,
+		Space: space, Blobs: d.blobs}}
 	return d
 }
 

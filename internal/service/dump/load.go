@@ -13,6 +13,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/domain/ports"
 )
 
 // Indexed is an entry that is to be found, with its vector where there is one.
@@ -27,12 +28,24 @@ type Store interface {
 	WithLoad(ctx context.Context, ws int64, fn func(context.Context, Destination) error) error
 }
 
-// Service dumps and loads.
-type Service struct {
+// Ports are what the service works with.
+type Ports struct {
 	Store Store
 	Model string // of the embeddings in force
 	Dims  int
 	Space int16
+}
+
+// Service dumps and loads.
+type Service struct{ Ports }
+
+// New makes the service. A required port that is nil is an error.
+func New(p Ports) (*Service, error) {
+	err := ports.Require("dump", map[string]any{"Store": p.Store})
+	if err != nil {
+		return nil, err
+	}
+	return &Service{Ports: p}, nil
 }
 
 // Loaded is what a load has written.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/ports"
 )
 
 // Store is the database. An erasure that has ended has nothing more to delete.
@@ -50,14 +51,27 @@ type Workflows interface {
 	Terminate(ctx context.Context, x Execution) error
 }
 
-// Service is the use-case.
-type Service struct {
+// Ports are what the service works with.
+type Ports struct {
 	Store     Store
 	Blobs     Blobs
 	Workflows Workflows
 	ObjectsOf func(packageKey string) []string // that belong to a package
 	// removes what is left of a workspace's place in the package store
 	Empty func(ctx context.Context, workspace int64) error
+}
+
+// Service is the use-case.
+type Service struct{ Ports }
+
+// New makes the service. A required port that is nil is an error.
+func New(p Ports) (*Service, error) {
+	err := ports.Require("erase", map[string]any{"Store": p.Store, "Blobs": p.Blobs, "Workflows": p.Workflows,
+		"ObjectsOf": p.ObjectsOf, "Empty": p.Empty})
+	if err != nil {
+		return nil, err
+	}
+	return &Service{Ports: p}, nil
 }
 
 const (

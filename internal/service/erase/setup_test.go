@@ -41,11 +41,11 @@ func setup(t *testing.T) *erasing {
 	local, err := objectstore.Local(t.TempDir())
 	testkit.Must(t, err)
 	e.blobs = &blobs{LocalStore: local}
-	e.Service = &erase.Service{Store: e.Erasures(), Blobs: e.blobs, Workflows: e.workflows,
+	e.Service = &erase.Service{Ports: erase.Ports{Store: e.Erasures(), Blobs: e.blobs, Workflows: e.workflows,
 		ObjectsOf: distill.PackageObjects, Empty: func(ctx context.Context, ws int64) error {
 			e.emptied = append(e.emptied, ws)
 			return local.Empty(ctx, skill.PackageFolder(ws))
-		}}
+		}}}
 	for _, ws := range []postgres.Workspace{e.A, e.B} {
 		e.fill(ws)
 	}

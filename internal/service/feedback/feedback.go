@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/tenancy"
@@ -69,8 +70,8 @@ type DueRuns interface {
 	AcceptDue(ctx context.Context, d runspec.Due) ([]run.Run, error)
 }
 
-// Service notes feedback, and has it learned from early when there is much of it.
-type Service struct {
+// Ports are what the service works with.
+type Ports struct {
 	Store   Store
 	Answers Answers
 	Cases   Cases
@@ -78,6 +79,19 @@ type Service struct {
 	Updates DueRuns             // of policies
 	Spec    func() runspec.Spec // of the runs that learn
 	Log     *slog.Logger
+}
+
+// Service notes feedback, and has it learned from early when there is much of it.
+type Service struct{ Ports }
+
+// New makes the service. A required port that is nil is an error.
+func New(p Ports) (*Service, error) {
+	err := ports.Require("feedback", map[string]any{"Store": p.Store, "Answers": p.Answers, "Cases": p.Cases,
+		"Rounds": p.Rounds, "Updates": p.Updates, "Spec": p.Spec, "Log": p.Log})
+	if err != nil {
+		return nil, err
+	}
+	return &Service{Ports: p}, nil
 }
 
 // Note makes a hard case of a bad answer and lets a good one resolve it.

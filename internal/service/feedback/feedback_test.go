@@ -42,8 +42,9 @@ func setup(t *testing.T) *bundle {
 	t.Helper()
 	l := pgtest.OpenLearning(t)
 	b := &bundle{t: t, learning: l, db: l.DB, rounds: &dueRuns{}, updates: &dueRuns{}}
-	b.Service = &feedback.Service{Store: l.DB.Workspaces(), Answers: l.DB.Inbox(), Cases: l.Cases, Rounds: b.rounds,
-		Updates: b.updates, Spec: l.Spec, Log: slog.New(slog.NewTextHandler(&b.log, nil))}
+	b.Service = &feedback.Service{Ports: feedback.Ports{Store: l.DB.Workspaces(), Answers: l.DB.Inbox(), Cases: l.Cases,
+		Rounds:  b.rounds,
+		Updates: b.updates, Spec: l.Spec, Log: slog.New(slog.NewTextHandler(&b.log, nil))}}
 	return b
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/nudge"
+	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
 	"cairn/internal/domain/tenancy"
@@ -46,11 +47,23 @@ type Closer interface {
 	CloseConversation(ctx context.Context, ws, conversation int64, seen nudge.Counters, review bool) error
 }
 
-// Conversations shows conversations, and stops what they do.
-type Conversations struct {
+// ConversationPorts are what the view of conversations works with.
+type ConversationPorts struct {
 	Store     ConversationStore
 	Workflows Workflows // nil without Temporal
 	Closer    Closer
+}
+
+// Conversations shows conversations, and stops what they do.
+type Conversations struct{ ConversationPorts }
+
+// NewConversations makes the view of conversations. A required port that is nil is an error.
+func NewConversations(p ConversationPorts) (*Conversations, error) {
+	err := ports.Require("inspect conversations", map[string]any{"Store": p.Store, "Closer": p.Closer})
+	if err != nil {
+		return nil, err
+	}
+	return &Conversations{ConversationPorts: p}, nil
 }
 
 // List is a page of conversations before one of them, the latest first.

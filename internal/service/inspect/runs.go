@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
@@ -38,10 +39,22 @@ type AgentReport struct {
 	Staged int              `json:"staged,omitempty" doc:"Changes that it has proposed and a person is to decide about"`
 }
 
-// Runs shows runs of all kinds.
-type Runs struct {
+// RunPorts are what the view of runs works with.
+type RunPorts struct {
 	Store   RunStore
 	Distill *distill.Service
+}
+
+// Runs shows runs of all kinds.
+type Runs struct{ RunPorts }
+
+// NewRuns makes the view of runs. A required port that is nil is an error.
+func NewRuns(p RunPorts) (*Runs, error) {
+	err := ports.Require("inspect runs", map[string]any{"Store": p.Store, "Distill": p.Distill})
+	if err != nil {
+		return nil, err
+	}
+	return &Runs{RunPorts: p}, nil
 }
 
 // List is the latest runs, the newest first.

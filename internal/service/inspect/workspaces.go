@@ -5,17 +5,30 @@ import (
 	"encoding/json"
 	"time"
 
+	"cairn/internal/domain/ports"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/curate"
 	"cairn/internal/service/dump"
 )
 
-// Workspaces shows workspaces and changes their settings.
-type Workspaces struct {
+// WorkspacePorts are what the view of workspaces works with.
+type WorkspacePorts struct {
 	Store WorkspaceStore
 	// Check refuses settings of memory that nothing here can follow.
 	Check func(settings.LongTerm) error
+}
+
+// Workspaces shows workspaces and changes their settings.
+type Workspaces struct{ WorkspacePorts }
+
+// NewWorkspaces makes the view of workspaces. A required port that is nil is an error.
+func NewWorkspaces(p WorkspacePorts) (*Workspaces, error) {
+	err := ports.Require("inspect workspaces", map[string]any{"Store": p.Store, "Check": p.Check})
+	if err != nil {
+		return nil, err
+	}
+	return &Workspaces{WorkspacePorts: p}, nil
 }
 
 // Find is the workspace that a caller names.

@@ -41,7 +41,7 @@ func (o *once) Send(context.Context, llm.Prepared) (llm.Reply, error) {
 func TestAPaidReplyOutlivesARestartOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	model := &once{}
-	l := ledger.Ledger{Store: &away{left: 3}, Model: model, Lease: 1e9, StoreRetryFor: time.Minute}
+	l := ledger.Ledger{Ports: ledger.Ports{Store: &away{left: 3}, Model: model, Lease: 1e9, StoreRetryFor: time.Minute}}
 	reply, err := l.Call(t.Context(), run.CallKey{Step: "s"}, llm.Request{}, 0)
 	if err != nil || reply.Text != "paid" || model.sent != 1 {
 		t.Errorf("reply %q after %d requests, %v", reply.Text, model.sent, err)
@@ -51,7 +51,8 @@ func TestAPaidReplyOutlivesARestartOfTheDatabase(t *testing.T) {
 func TestAReplyIsGivenUpWhenTheDatabaseStaysAway(t *testing.T) {
 	t.Parallel()
 	store := &away{left: 1000}
-	l := ledger.Ledger{Store: store, Model: &once{}, Lease: time.Second, StoreRetryFor: time.Millisecond}
+	l := ledger.Ledger{Ports: ledger.Ports{Store: store, Model: &once{}, Lease: time.Second,
+		StoreRetryFor: time.Millisecond}}
 	if _, err := l.Call(t.Context(), run.CallKey{Step: "s"}, llm.Request{},
 		0); fault.CodeOf(err) != fault.Unavailable || store.left < 990 {
 		t.Errorf("%d tries left, %v", store.left, err)

@@ -18,6 +18,7 @@ import (
 
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
+	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 )
 
@@ -73,14 +74,26 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("another attempt is making this call; its lease ends in %s", e.After.Round(time.Millisecond))
 }
 
-// Ledger calls one model once.
-type Ledger struct {
+// Ports are what the ledger works with.
+type Ports struct {
 	Store         Store
 	Model         llm.Model
 	Prices        llm.Prices
 	Lease         time.Duration // renewed every third of it while a call is open
 	StoreRetryFor time.Duration // how long a paid reply is held while the database is away; 0 gives it up at once
 	Log           *slog.Logger  // hears of requests that were turned down; nil keeps them quiet
+}
+
+// Ledger calls one model once.
+type Ledger struct{ Ports }
+
+// New makes the ledger. A required port that is nil is an error.
+func New(p Ports) (*Ledger, error) {
+	err := ports.Require("ledger", map[string]any{"Store": p.Store, "Model": p.Model})
+	if err != nil {
+		return nil, err
+	}
+	return &Ledger{Ports: p}, nil
 }
 
 // Call returns the reply to req under key k, paying at most once for each reply

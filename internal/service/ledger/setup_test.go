@@ -53,9 +53,9 @@ func setup(t *testing.T) *bundle {
 	b.ws, err = b.store.Workspace(t.Context(), "test", true)
 	testkit.Must(t, err)
 	b.run = b.newRun("first")
-	b.Ledger = &ledger.Ledger{Store: b.store, Model: b.model,
+	b.Ledger = &ledger.Ledger{Ports: ledger.Ports{Store: b.store, Model: b.model,
 		Prices: llm.Prices{"priced": {InputMicros: 1_000_000, OutputMicros: 1_000_000}}, Lease: lease,
-		StoreRetryFor: 20 * time.Second}
+		StoreRetryFor: 20 * time.Second}}
 	return b
 }
 

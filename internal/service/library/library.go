@@ -17,6 +17,7 @@ import (
 	"context"
 	"time"
 
+	"cairn/internal/domain/ports"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/search"
 )
@@ -39,8 +40,8 @@ type Blobs interface {
 	Locate(key string) string
 }
 
-// Library is the use-case.
-type Library struct {
+// Ports are what the library works with.
+type Ports struct {
 	Store     Store
 	Embedder  Embedder
 	Space     int16
@@ -51,6 +52,19 @@ type Library struct {
 	KeepVersions int // of each skill, beside those still needed; 0 keeps all
 	// Settings are a workspace's; nil means DefaultSettings for all.
 	Settings func(ctx context.Context, ws int64) (Settings, error)
+}
+
+// Library is the use-case.
+type Library struct{ Ports }
+
+// New makes the library. A required port that is nil is an error.
+func New(p Ports) (*Library, error) {
+	err := ports.Require("library", map[string]any{"Store": p.Store, "Embedder": p.Embedder, "Blobs": p.Blobs,
+		"Finder": p.Finder})
+	if err != nil {
+		return nil, err
+	}
+	return &Library{Ports: p}, nil
 }
 
 // Finder finds the skills of some states that answer a text, the best first.

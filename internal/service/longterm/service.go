@@ -12,6 +12,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/domain/ports"
 	"cairn/internal/service/memorywrite"
 )
 
@@ -20,13 +21,25 @@ type Store interface {
 	WithLongTerm(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 }
 
-// Service is the use-case over what is remembered about targets, sessions and
-// the agent itself.
-type Service struct {
+// Ports are what the service works with.
+type Ports struct {
 	Store    Store
 	Embedder memorywrite.Embedder
 	Space    int16
 	Finder   memorywrite.Finder
+}
+
+// Service is the use-case over what is remembered about targets, sessions and
+// the agent itself.
+type Service struct{ Ports }
+
+// New makes the service. A required port that is nil is an error.
+func New(p Ports) (*Service, error) {
+	err := ports.Require("longterm", map[string]any{"Store": p.Store, "Embedder": p.Embedder, "Finder": p.Finder})
+	if err != nil {
+		return nil, err
+	}
+	return &Service{Ports: p}, nil
 }
 
 // ItemResult is what became of one item of a call.

@@ -34,8 +34,8 @@ func setupLong(t *testing.T) *long {
 	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := l.db.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
-	l.Service = &longterm.Service{Store: l.db.LongTerm(), Embedder: embedder, Space: space,
-		Finder: search.Finder{Index: l.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}
+	l.Service = &longterm.Service{Ports: longterm.Ports{Store: l.db.LongTerm(), Embedder: embedder, Space: space,
+		Finder: search.Finder{Index: l.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}}
 	return l
 }
 
@@ -167,7 +167,8 @@ func wants(t *testing.T, what string, err error, code fault.Code) {
 // save keeps an entry in prompt memory, which long-term memory must leave alone.
 func (l *long) save(store, content string) string {
 	l.t.Helper()
-	prompt := &promptmemory.Service{Store: l.db.Memory(), Embedder: l.Embedder, Space: l.Space, Finder: l.Finder}
+	prompt := &promptmemory.Service{Ports: promptmemory.Ports{Store: l.db.Memory(), Embedder: l.Embedder,
+		Space: l.Service.Space, Finder: l.Finder}}
 	out, err := prompt.Save(l.t.Context(), l.User(), promptmemory.SaveArgs{Content: content, Store: store})
 	testkit.Must(l.t, err)
 	return out.IDs[0]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/ledger"
@@ -27,8 +28,8 @@ type Starter interface {
 	Ended(ctx context.Context, workflowID string) error // waits for the end of a workflow
 }
 
-// Service is the use-case.
-type Service struct {
+// Ports are what the service works with.
+type Ports struct {
 	Store    Store
 	LongTerm *longterm.Service
 	Loop     Delegator
@@ -37,6 +38,19 @@ type Service struct {
 	Ledger   *ledger.Ledger // of the calls that go over what a fast search found
 	// OnNoAnswer hears of questions that memory had nothing for; nil for nobody.
 	OnNoAnswer func(ctx context.Context, q Question, a Answer) error
+}
+
+// Service is the use-case.
+type Service struct{ Ports }
+
+// New makes the service. A required port that is nil is an error.
+func New(p Ports) (*Service, error) {
+	err := ports.Require("memoryagent", map[string]any{"Store": p.Store, "LongTerm": p.LongTerm, "Loop": p.Loop,
+		"Registry": p.Registry, "Ledger": p.Ledger})
+	if err != nil {
+		return nil, err
+	}
+	return &Service{Ports: p}, nil
 }
 
 // NewRun is a run to be recorded; one that has its key is returned instead.

@@ -12,6 +12,7 @@ import (
 	"fmt"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/ledger"
@@ -28,11 +29,23 @@ type Starter interface {
 	Ended(ctx context.Context, workflowID string) error // waits for the end of a workflow
 }
 
-// Service is the use-case.
-type Service struct {
+// Ports are what the service works with.
+type Ports struct {
 	Store   Store
 	Ledger  *ledger.Ledger
 	Starter Starter // nil without Temporal
+}
+
+// Service is the use-case.
+type Service struct{ Ports }
+
+// New makes the service. A required port that is nil is an error.
+func New(p Ports) (*Service, error) {
+	err := ports.Require("offload", map[string]any{"Store": p.Store, "Ledger": p.Ledger})
+	if err != nil {
+		return nil, err
+	}
+	return &Service{Ports: p}, nil
 }
 
 // Spec is a run's configuration, pinned when the run is made.

@@ -38,8 +38,9 @@ type working struct {
 func setup(t *testing.T) *working {
 	t.Helper()
 	w := &working{t: t, db: pgtest.Open(t), model: &model{answer: recorded}}
-	calls := &ledger.Ledger{Store: w.db.Store, Model: w.model, Lease: time.Minute, StoreRetryFor: time.Minute}
-	w.Service = &offload.Service{Store: w.db.Offload(), Ledger: calls}
+	calls := &ledger.Ledger{Ports: ledger.Ports{Store: w.db.Store, Model: w.model, Lease: time.Minute,
+		StoreRetryFor: time.Minute}}
+	w.Service = &offload.Service{Ports: offload.Ports{Store: w.db.Offload(), Ledger: calls}}
 	w.temporal = &temporal{Service: w.Service}
 	w.Starter = w.temporal
 	return w

@@ -99,8 +99,9 @@ func TestWithoutAnEmbedderAMemoryIsKeptAndEmbeddedLater(t *testing.T) {
 	if n := b.Number("select count(*) from outbox where kind = 'embed'"); n != 1 {
 		t.Errorf("%d duties to embed, want 1: what is removed needs no vector", n)
 	}
-	r := &relay.Relay{Store: b.db.Store.Outbox(), Embedder: embedder.(embedding.Embedder), Space: b.Space,
-		Log: slog.New(slog.DiscardHandler)}
+	r := &relay.Relay{Ports: relay.Ports{Store: b.db.Store.Outbox(), Embedder: embedder.(embedding.Embedder),
+		Space: b.Service.Space,
+		Log:   slog.New(slog.DiscardHandler)}}
 	n, err := r.Pass(t.Context())
 	testkit.Must(t, err)
 	if vectors := b.Number("select count(*) from embeddings e join search_docs d using (workspace_id, doc) join "+

@@ -19,8 +19,9 @@ type long struct {
 func setupLong(t *testing.T) *long {
 	t.Helper()
 	b := setup(t)
-	return &long{b, &longterm.Service{Store: b.db.LongTerm(), Embedder: b.Service.Embedder, Space: b.Service.Space,
-		Finder: b.Service.Finder}}
+	return &long{b, &longterm.Service{Ports: longterm.Ports{Store: b.db.LongTerm(), Embedder: b.Service.Embedder,
+		Space:  b.Service.Space,
+		Finder: b.Service.Finder}}}
 }
 
 // about is a specialist's call for a target, in a run and a session.

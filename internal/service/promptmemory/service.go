@@ -17,6 +17,7 @@ import (
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/domain/ports"
 	"cairn/internal/domain/settings"
 	"cairn/internal/service/memorywrite"
 )
@@ -26,12 +27,24 @@ type Store interface {
 	WithMemory(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 }
 
-// Service is the use-case.
-type Service struct {
+// Ports are what the service works with.
+type Ports struct {
 	Store    Store
 	Embedder memorywrite.Embedder
 	Space    int16
 	Finder   memorywrite.Finder
+}
+
+// Service is the use-case.
+type Service struct{ Ports }
+
+// New makes the service. A required port that is nil is an error.
+func New(p Ports) (*Service, error) {
+	err := ports.Require("promptmemory", map[string]any{"Store": p.Store, "Embedder": p.Embedder, "Finder": p.Finder})
+	if err != nil {
+		return nil, err
+	}
+	return &Service{Ports: p}, nil
 }
 
 // doOnce runs effect once under the actor's operation id.

@@ -35,8 +35,8 @@ func setup(t *testing.T) *bundle {
 	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := b.db.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
-	b.Service = &promptmemory.Service{Store: b.db.Memory(), Embedder: embedder, Space: space,
-		Finder: search.Finder{Index: b.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}
+	b.Service = &promptmemory.Service{Ports: promptmemory.Ports{Store: b.db.Memory(), Embedder: embedder, Space: space,
+		Finder: search.Finder{Index: b.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}}
 	return b
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/ports"
 	"cairn/internal/domain/recurrence"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
@@ -26,13 +27,26 @@ type Starter interface {
 	Start(ctx context.Context, workspaceKey, channel string, r run.Run) error
 }
 
-// Requests are reflections that somebody asks for.
-type Requests struct {
+// RequestPorts are what the requests works with.
+type RequestPorts struct {
 	Service    *Service
 	Workspaces Workspaces
 	Starter    Starter              // nil without Temporal
 	Spec       func() agentrun.Spec // that a new reflection is pinned to
 	Log        *slog.Logger
+}
+
+// Requests are reflections that somebody asks for.
+type Requests struct{ RequestPorts }
+
+// NewRequests makes the requests. A required port that is nil is an error.
+func NewRequests(p RequestPorts) (*Requests, error) {
+	err := ports.Require("reflection requests",
+		map[string]any{"Service": p.Service, "Workspaces": p.Workspaces, "Spec": p.Spec, "Log": p.Log})
+	if err != nil {
+		return nil, err
+	}
+	return &Requests{RequestPorts: p}, nil
 }
 
 // Open records the reflection that a workflow or a caller asks for.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/ports"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/promptmemory"
@@ -69,11 +70,24 @@ type Keeper interface {
 	Save(ctx context.Context, a agent.Actor, in promptmemory.SaveArgs) (promptmemory.Written, error)
 }
 
-// Service is the use-case.
-type Service struct {
+// Ports are what the service works with.
+type Ports struct {
 	Store  Store
 	Keeper Keeper
 	Memory agentrun.Memory // what is remembered already
 	Tools  agentrun.Tools  // of the agent: those of reviews, and note_append
 	Log    *slog.Logger
+}
+
+// Service is the use-case.
+type Service struct{ Ports }
+
+// New makes the service. A required port that is nil is an error.
+func New(p Ports) (*Service, error) {
+	err := ports.Require("reflection", map[string]any{"Store": p.Store, "Keeper": p.Keeper, "Memory": p.Memory,
+		"Tools": p.Tools, "Log": p.Log})
+	if err != nil {
+		return nil, err
+	}
+	return &Service{Ports: p}, nil
 }

@@ -14,13 +14,14 @@ import (
 	"time"
 
 	"cairn/internal/domain/contract"
+	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/settings"
 	"cairn/internal/domain/tenancy"
 )
 
-// Relay is the loop and what it works with.
-type Relay struct {
+// Ports are what the relay works with.
+type Ports struct {
 	Store     Store
 	Leftovers Leftovers
 	Driver    Driver
@@ -31,6 +32,19 @@ type Relay struct {
 	Every     time.Duration                               // between looks at an empty outbox
 	Grace     time.Duration                               // of a package that no version refers to
 	Log       *slog.Logger
+}
+
+// Relay is the loop and what it works with.
+type Relay struct{ Ports }
+
+// New makes the relay. A required port that is nil is an error.
+func New(p Ports) (*Relay, error) {
+	err := ports.Require("relay", map[string]any{"Store": p.Store, "Leftovers": p.Leftovers, "Driver": p.Driver,
+		"Embedder": p.Embedder, "Remove": p.Remove, "Log": p.Log})
+	if err != nil {
+		return nil, err
+	}
+	return &Relay{Ports: p}, nil
 }
 
 const (

@@ -44,8 +44,9 @@ func setup(t *testing.T) *bundle {
 	testkit.Must(t, err)
 	space, err := s.Space(t.Context(), "hashing", 8)
 	testkit.Must(t, err)
-	b.Relay = &relay.Relay{Store: s.Outbox(), Leftovers: s.Leftovers(), Embedder: b.embedder, Space: space,
-		Remove: b.removed.remove, Every: time.Millisecond, Grace: time.Minute, Log: slog.New(slog.DiscardHandler)}
+	b.Relay = &relay.Relay{Ports: relay.Ports{Store: s.Outbox(), Leftovers: s.Leftovers(), Embedder: b.embedder,
+		Space:  space,
+		Remove: b.removed.remove, Every: time.Millisecond, Grace: time.Minute, Log: slog.New(slog.DiscardHandler)}}
 	return b
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
@@ -43,8 +44,8 @@ type SlotTx interface {
 	OpenTurn(ctx context.Context, conversation, message string) (bool, error)
 }
 
-// Dispatcher starts what is due.
-type Dispatcher struct {
+// DispatcherPorts are what the dispatcher works with.
+type DispatcherPorts struct {
 	Store     SlotStore
 	Workflows Workflows // nil without Temporal
 	Rounds    DueRuns   // of evolution
@@ -54,6 +55,20 @@ type Dispatcher struct {
 	TurnSpec  func() agentrun.Spec  // that a new turn is pinned to
 	LearnSpec func() runspec.Spec   // that a new run that learns is pinned to
 	Log       *slog.Logger
+}
+
+// Dispatcher starts what is due.
+type Dispatcher struct{ DispatcherPorts }
+
+// NewDispatcher makes the dispatcher. A required port that is nil is an error.
+func NewDispatcher(p DispatcherPorts) (*Dispatcher, error) {
+	err := ports.Require("schedule dispatcher",
+		map[string]any{"Store": p.Store, "Rounds": p.Rounds, "Updates": p.Updates, "Messages": p.Messages,
+			"TurnSpec": p.TurnSpec, "LearnSpec": p.LearnSpec, "Log": p.Log})
+	if err != nil {
+		return nil, err
+	}
+	return &Dispatcher{DispatcherPorts: p}, nil
 }
 
 var _ Starter = (*Dispatcher)(nil)

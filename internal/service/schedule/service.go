@@ -7,6 +7,7 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/ports"
 	"cairn/internal/domain/recurrence"
 )
 
@@ -26,11 +27,23 @@ type Store interface {
 	WithSchedules(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 }
 
-// Service is what people and programs do with a workspace's tasks.
-type Service struct {
+// Ports are what the service works with.
+type Ports struct {
 	Store   Store
 	Starter Starter
 	Planner Planner // the sweep's: it says when what is due is started
+}
+
+// Service is what people and programs do with a workspace's tasks.
+type Service struct{ Ports }
+
+// New makes the service. A required port that is nil is an error.
+func New(p Ports) (*Service, error) {
+	err := ports.Require("schedule", map[string]any{"Store": p.Store, "Starter": p.Starter})
+	if err != nil {
+		return nil, err
+	}
+	return &Service{Ports: p}, nil
 }
 
 // List has the built-in tasks first.

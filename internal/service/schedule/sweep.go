@@ -10,6 +10,7 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/ports"
 )
 
 // ClaimedFiring is a firing that a page has taken and that is to be started.
@@ -55,12 +56,24 @@ type Starter interface {
 	StartSlot(ctx context.Context, s ClaimedFiring) (outcome, reason string, err error)
 }
 
-// Sweeper does pages of the sweep.
-type Sweeper struct {
+// SweeperPorts are what the sweeper works with.
+type SweeperPorts struct {
 	Claims  Claims
 	Starter Starter
 	Planner Planner
 	Log     *slog.Logger
+}
+
+// Sweeper does pages of the sweep.
+type Sweeper struct{ SweeperPorts }
+
+// NewSweeper makes the sweeper. A required port that is nil is an error.
+func NewSweeper(p SweeperPorts) (*Sweeper, error) {
+	err := ports.Require("schedule sweeper", map[string]any{"Claims": p.Claims, "Starter": p.Starter, "Log": p.Log})
+	if err != nil {
+		return nil, err
+	}
+	return &Sweeper{SweeperPorts: p}, nil
 }
 
 const (

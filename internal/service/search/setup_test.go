@@ -45,7 +45,8 @@ func setup(t *testing.T) *bundle {
 func (b *bundle) fill() {
 	b.t.Helper()
 	b.skill("open-boathouse", "Open the boathouse in the morning")
-	memories := &promptmemory.Service{Store: b.db.Memory(), Embedder: b.Finder.Embedder, Space: b.Finder.Space}
+	memories := &promptmemory.Service{Ports: promptmemory.Ports{Store: b.db.Memory(), Embedder: b.Finder.Embedder,
+		Space: b.Finder.Space}}
 	fact := promptmemory.SaveArgs{Content: "The boathouse opens at eight."}
 	_, err := memories.Save(b.t.Context(), b.User(), fact)
 	testkit.Must(b.t, err)
@@ -67,8 +68,9 @@ func (b *bundle) skill(name, description string) {
 	packages, err := objectstore.Local(b.t.TempDir())
 	testkit.Must(b.t, err)
 	chosen := func(context.Context, int64) (library.Settings, error) { return library.DefaultSettings(), nil }
-	skills := &library.Library{Store: b.db.Library(), Embedder: b.Finder.Embedder, Space: b.Finder.Space,
-		Blobs: packages, Finder: b.Finder, Settings: chosen}
+	skills := &library.Library{Ports: library.Ports{Store: b.db.Library(), Embedder: b.Finder.Embedder,
+		Space: b.Finder.Space,
+		Blobs: packages, Finder: b.Finder, Settings: chosen}}
 	_, err = skills.Save(b.t.Context(), b.User(), library.SaveArgs{Name: name, Description: description,
 		Content: "## When to Use\n" + description + ".\n\n## Procedure\n1. Turn the key\n"})
 	testkit.Must(b.t, err)

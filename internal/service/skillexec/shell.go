@@ -19,6 +19,7 @@ import (
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/ports"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/library"
 )
@@ -59,11 +60,23 @@ type Runner interface {
 	Run(ctx context.Context, job Job) (Outcome, error)
 }
 
-// Service is the use-case.
-type Service struct {
+// Ports are what the service works with.
+type Ports struct {
 	Library *library.Library
 	Runner  Runner   // nil where commands are offered and not run: only sandboxed workers have one
 	Allowed []string // programs
+}
+
+// Service is the use-case.
+type Service struct{ Ports }
+
+// New makes the service. A required port that is nil is an error.
+func New(p Ports) (*Service, error) {
+	err := ports.Require("skillexec", map[string]any{"Library": p.Library})
+	if err != nil {
+		return nil, err
+	}
+	return &Service{Ports: p}, nil
 }
 
 // Run runs a command. CommandRefused, OutOfScope, NotFound and InvalidArgument

@@ -35,8 +35,9 @@ func setupProgressive(t *testing.T) *progressive {
 	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := s.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
-	p := &progressive{t: t, store: s, long: &longterm.Service{Store: s.LongTerm(), Embedder: embedder, Space: space,
-		Finder: search.Finder{Index: s.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}}
+	p := &progressive{t: t, store: s, long: &longterm.Service{
+		Ports: longterm.Ports{Store: s.LongTerm(), Embedder: embedder, Space: space,
+			Finder: search.Finder{Index: s.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}}}
 	p.enter("a")
 	return p
 }

@@ -11,7 +11,7 @@ import (
 
 // Inbox accepts messages.
 func (s *Store) Inbox() *conversation.Service {
-	return &conversation.Service{Store: s.Conversations()}
+	return &conversation.Service{Ports: conversation.Ports{Store: s.Conversations()}}
 }
 
 // AcceptMessage accepts a message of a conversation in workspace A.
@@ -37,7 +37,7 @@ func (s *Store) Exchange(name, message, question, answer string) run.Run {
 // EndTurn ends a turn that was answered elsewhere.
 func (s *Store) EndTurn(r run.Run) *agentrun.Ended {
 	s.T.Helper()
-	agents := &agentrun.Service{Store: s.AgentRuns()}
+	agents := &agentrun.Service{Ports: agentrun.Ports{Store: s.AgentRuns()}}
 	out, err := agents.Close(s.T.Context(), r.Ref, contract.Observed, "", agentrun.Base{})
 	testkit.Must(s.T, err)
 	return out

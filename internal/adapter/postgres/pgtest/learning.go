@@ -37,8 +37,8 @@ func OpenLearning(t testing.TB, change ...func(*learning.Ports)) *Learning {
 	embedder := embedding.Hashing(embedding.DefaultDims)
 	space, err := l.DB.Space(t.Context(), embedder.Model(), embedder.Dims())
 	testkit.Must(t, err)
-	memories := &longterm.Service{Store: l.DB.LongTerm(), Embedder: embedder, Space: space,
-		Finder: search.Finder{Index: l.DB.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}
+	memories := &longterm.Service{Ports: longterm.Ports{Store: l.DB.LongTerm(), Embedder: embedder, Space: space,
+		Finder: search.Finder{Index: l.DB.SearchIndex(), Embedder: embedder, Space: space, MinCosine: 0.35}}}
 	ports := learning.Ports{Store: l.DB.Learning(), Memories: memories, Asker: l.Script, Embedder: embedder,
 		Learner: policy.PPOLearner{}, Space: space}
 	for _, f := range change {

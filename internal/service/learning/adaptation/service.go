@@ -6,9 +6,8 @@
 package adaptation
 
 import (
-	"errors"
-
 	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/ports"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/episode"
 	"cairn/internal/service/learning/runspec"
@@ -28,9 +27,11 @@ type Service struct{ ports Ports }
 
 // New returns a service. It refuses ports that are nil.
 func New(p Ports) (*Service, error) {
-	if p.Store == nil || p.Banks == nil || p.Player.Asker == nil || p.Player.Encoder.Embedder == nil ||
-		p.Learner == nil || p.Starter == nil {
-		return nil, errors.New("updates of policies: a port is nil")
+	err := ports.Require("adaptation", map[string]any{"Store": p.Store, "Banks": p.Banks,
+		"Player.Asker":            p.Player.Asker,
+		"Player.Encoder.Embedder": p.Player.Encoder.Embedder, "Learner": p.Learner, "Starter": p.Starter})
+	if err != nil {
+		return nil, err
 	}
 	return &Service{p}, nil
 }

@@ -2,11 +2,11 @@ package bank
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/ports"
 )
 
 // Ports are what the service needs.
@@ -21,8 +21,10 @@ type Service struct{ ports Ports }
 
 // New returns a service. It refuses ports that are nil.
 func New(p Ports) (*Service, error) {
-	if p.Store == nil || p.Encoder.Embedder == nil || p.Learner == nil {
-		return nil, errors.New("banks of memory skills: a port is nil")
+	err := ports.Require("bank", map[string]any{"Store": p.Store, "Encoder.Embedder": p.Encoder.Embedder,
+		"Learner": p.Learner})
+	if err != nil {
+		return nil, err
 	}
 	return &Service{p}, nil
 }

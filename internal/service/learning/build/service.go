@@ -7,10 +7,10 @@ package build
 
 import (
 	"context"
-	"errors"
 
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/memory"
+	"cairn/internal/domain/ports"
 	"cairn/internal/service/learning/adaptation"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/probe"
@@ -53,9 +53,11 @@ type Service struct{ ports Ports }
 
 // New returns a service. It refuses ports that are nil.
 func New(p Ports) (*Service, error) {
-	if p.Store == nil || p.Banks == nil || p.Encoder.Embedder == nil || p.Asker == nil || p.Memories == nil ||
-		p.Updates == nil || p.Probes == nil || p.Starter == nil {
-		return nil, errors.New("memory building: a port is nil")
+	err := ports.Require("build", map[string]any{"Store": p.Store, "Banks": p.Banks,
+		"Encoder.Embedder": p.Encoder.Embedder, "Asker": p.Asker,
+		"Memories": p.Memories, "Updates": p.Updates, "Probes": p.Probes, "Starter": p.Starter})
+	if err != nil {
+		return nil, err
 	}
 	return &Service{p}, nil
 }

@@ -2,8 +2,8 @@ package cases
 
 import (
 	"context"
-	"errors"
 
+	"cairn/internal/domain/ports"
 	"cairn/internal/service/learning/bank"
 )
 
@@ -18,8 +18,9 @@ type Service struct{ ports Ports }
 
 // New returns a service. It refuses ports that are nil.
 func New(p Ports) (*Service, error) {
-	if p.Store == nil || p.Banks == nil {
-		return nil, errors.New("cases of memory skills: a port is nil")
+	err := ports.Require("cases", map[string]any{"Store": p.Store, "Banks": p.Banks})
+	if err != nil {
+		return nil, err
 	}
 	return &Service{p}, nil
 }

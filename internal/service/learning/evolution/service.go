@@ -6,9 +6,9 @@
 package evolution
 
 import (
-	"errors"
 	"log/slog"
 
+	"cairn/internal/domain/ports"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/design"
 	"cairn/internal/service/learning/episode"
@@ -35,9 +35,11 @@ type Service struct {
 
 // New returns a service. It refuses ports that are nil.
 func New(p Ports) (*Service, error) {
-	if p.Store == nil || p.Banks == nil || p.Encoder.Embedder == nil || p.Asker == nil || p.Starter == nil ||
-		p.Log == nil {
-		return nil, errors.New("evolution of banks: a port is nil")
+	err := ports.Require("evolution", map[string]any{"Store": p.Store, "Banks": p.Banks,
+		"Encoder.Embedder": p.Encoder.Embedder, "Asker": p.Asker,
+		"Starter": p.Starter, "Log": p.Log})
+	if err != nil {
+		return nil, err
 	}
 	return &Service{p, design.Designer{Encoder: p.Encoder, Asker: p.Asker},
 		episode.Player{Encoder: p.Encoder, Asker: p.Asker}}, nil

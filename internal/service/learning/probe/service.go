@@ -5,9 +5,9 @@ package probe
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 
+	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/runspec"
@@ -34,9 +34,11 @@ type Service struct{ ports Ports }
 
 // New returns a service. It refuses ports that are nil.
 func New(p Ports) (*Service, error) {
-	if p.Store == nil || p.Banks == nil || p.Encoder.Embedder == nil || p.Asker == nil || p.Memories == nil ||
-		p.Log == nil {
-		return nil, errors.New("probes of memory: a port is nil")
+	err := ports.Require("probe", map[string]any{"Store": p.Store, "Banks": p.Banks,
+		"Encoder.Embedder": p.Encoder.Embedder, "Asker": p.Asker,
+		"Memories": p.Memories, "Log": p.Log})
+	if err != nil {
+		return nil, err
 	}
 	return &Service{p}, nil
 }

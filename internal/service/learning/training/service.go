@@ -8,11 +8,11 @@ package training
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"slices"
 
 	"cairn/internal/domain/memoryskill/policy"
+	"cairn/internal/domain/ports"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/learning/bank"
 	"cairn/internal/service/learning/design"
@@ -40,9 +40,11 @@ type Service struct {
 
 // New returns a service. It refuses ports that are nil.
 func New(p Ports) (*Service, error) {
-	if p.Store == nil || p.Banks == nil || p.Encoder.Embedder == nil || p.Asker == nil || p.Learner == nil ||
-		p.Starter == nil || p.Log == nil {
-		return nil, errors.New("training of policies: a port is nil")
+	err := ports.Require("training", map[string]any{"Store": p.Store, "Banks": p.Banks,
+		"Encoder.Embedder": p.Encoder.Embedder, "Asker": p.Asker,
+		"Learner": p.Learner, "Starter": p.Starter, "Log": p.Log})
+	if err != nil {
+		return nil, err
 	}
 	return &Service{p, design.Designer{Encoder: p.Encoder, Asker: p.Asker},
 		episode.Player{Encoder: p.Encoder, Asker: p.Asker}}, nil
