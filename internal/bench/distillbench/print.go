@@ -17,7 +17,7 @@ func Print(w io.Writer, all []Measurement) error {
 		l, t := m.Latency, m.Throughput
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%.3f\t%.3f\t%.3f\t≤ %.2f\t%.3f\t%.1f\t%.1f\t%.2f\t%s\n", m.Server,
 			ms(l.Median), ms(l.Least), ms(l.Most),
-			l.Ratio(l.Median), l.Ratio(l.Least), l.Ratio(l.Most), Goal, l.Ratio(l.Floor), t.PerSecond, t.Baseline,
+			l.Ratio(l.Median), l.Ratio(l.Least), l.Ratio(l.Most), Goal(m.Server), l.Ratio(l.Floor), t.PerSecond, t.Baseline,
 			t.PerSecond/t.Baseline, ms(t.WorkerCPU))
 	}
 	if err := tw.Flush(); err != nil {
@@ -45,9 +45,9 @@ func Print(w io.Writer, all []Measurement) error {
 func Missed(all []Measurement) error {
 	var missed []error
 	for _, m := range all {
-		if ratio := m.Latency.Ratio(m.Latency.Median); ratio > Goal {
+		if ratio := m.Latency.Ratio(m.Latency.Median); ratio > Goal(m.Server) {
 			missed = append(missed, fmt.Errorf("missed: %.3f × the critical path with Temporal in %s, the goal is %.2f",
-				ratio, m.Server, Goal))
+				ratio, m.Server, Goal(m.Server)))
 		}
 	}
 	return errors.Join(missed...)

@@ -50,12 +50,19 @@ func (o *Options) Only(atOnce ...int) {
 // it is measured: connections, plans and caches are then as they will be.
 const warmUp = 1
 
-// Goal is the ratio to a bare turn that the median overhead is to stay below.
-func Goal(atOnce, calls int) float64 {
-	if atOnce == 1 {
-		return 1.3 + 0.6*float64(calls)
-	}
-	return 1.5 + 0.75*float64(calls)
+// goals are the ratios of 2026-11-21 and a quarter more, by how many conversations
+// talk at once and by model calls.
+var goals = map[int]map[int]float64{
+	1:  {1: 1.93, 2: 2.66, 4: 4.31},
+	16: {1: 1.74, 2: 2.68, 4: 3.65},
+	64: {1: 1.38, 2: 1.84, 4: 2.59},
+}
+
+// Goal is the ratio to a bare turn that the median overhead is to stay below. Loads
+// of other sizes have none.
+func Goal(atOnce, calls int) (goal float64, found bool) {
+	goal, found = goals[atOnce][calls]
+	return goal, found
 }
 
 // EventGoal is how many events a turn with its share of the conversation may

@@ -21,13 +21,16 @@ func (r Result) Print(w io.Writer) error {
 				c.events(), c.PerSecond, c.Turns)
 			continue
 		}
-		ratio, goal := c.Ratio(bare), Goal(c.AtOnce, c.Calls)
-		most := ""
+		ratio := c.Ratio(bare)
+		most, limit, held := "", "", ""
+		if goal, found := Goal(c.AtOnce, c.Calls); found {
+			limit, held = fmt.Sprintf("≤ %.2f", goal), verdict(ratio <= goal)
+		}
 		if c.Events > 0 {
 			most = fmt.Sprintf("≤ %d", EventGoal(c.Calls))
 		}
-		fmt.Fprintf(tw, "%d\t%d\t%s\t%s\t%.2f\t≤ %.2f\t%s\t%.2f\t%s\t%s\t%.1f\t%s\t%d\n", c.AtOnce, c.Calls,
-			ms(c.Median), ms(c.P99), ratio, goal, verdict(ratio <= goal),
+		fmt.Fprintf(tw, "%d\t%d\t%s\t%s\t%.2f\t%s\t%s\t%.2f\t%s\t%s\t%.1f\t%s\t%d\n", c.AtOnce, c.Calls,
+			ms(c.Median), ms(c.P99), ratio, limit, held,
 			float64(c.P99)/float64(bare.P99), c.events(), most, c.PerSecond, ms(c.CPU), c.Turns)
 	}
 	if err := tw.Flush(); err != nil {
@@ -56,7 +59,8 @@ func (r Result) Missed() error {
 			bare = c
 			continue
 		}
-		if ratio, goal := c.Ratio(bare), Goal(c.AtOnce, c.Calls); ratio > goal {
+		ratio := c.Ratio(bare)
+		if goal, found := Goal(c.AtOnce, c.Calls); found && ratio > goal {
 			missed = append(missed, fmt.Errorf("missed: %.2f × a bare turn for %d calls at %d, the goal is %.2f", ratio,
 				c.Calls, c.AtOnce, goal))
 		}
