@@ -37,6 +37,7 @@ import (
 	"cairn/internal/service/dump"
 	"cairn/internal/service/erase"
 	"cairn/internal/service/feedback"
+	"cairn/internal/service/idle"
 	"cairn/internal/service/inspect"
 	"cairn/internal/service/learning"
 	"cairn/internal/service/ledger"
@@ -74,6 +75,7 @@ type App struct {
 	AgentRuns   *agentrun.Service
 	Progressive *memoryagent.Service
 	Reflect     *reflection.Service
+	Idle        *idle.Service
 	Learning    *learning.Service
 	Shell       *skillexec.Service // nil unless commands of skills are on
 	Erase       *erase.Service
@@ -162,6 +164,9 @@ func (h *App) build(ctx context.Context) (err error) {
 	if err := h.buildViews(); err != nil {
 		return err
 	}
+	if err := h.buildIdle(); err != nil {
+		return err
+	}
 	return h.buildMaintenance()
 }
 
@@ -177,7 +182,7 @@ func (h *App) buildMemory(calls *ledger.Ledger, vectorShare float64) (err error)
 	}
 	h.Library, err = library.New(library.Ports{Store: h.Store.Library(), Embedder: h.Embedder, Space: h.Space,
 		Blobs: h.Blobs, NameStyle: c.NameStyle, Finder: h.Finder, KeepVersions: c.KeepVersions,
-		Settings: h.skillSettings})
+		Settings: library.WorkspaceSettings(h.Store.Workspaces().Settings)})
 	if err != nil {
 		return err
 	}

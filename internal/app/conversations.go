@@ -6,12 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/prompt"
-	"cairn/internal/domain/settings"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/library"
 	"cairn/internal/service/longterm"
@@ -114,26 +112,6 @@ func (k promptContext) About(ctx context.Context, ws int64) (identity, meta stri
 	}
 	m, err := k.about.ReadMeta(ctx, a, longterm.MetaArgs{Tools: true, Identity: true})
 	return v.Content, m.Text, err
-}
-
-// skillSettings are what a workspace decides about changes of its skills. A gate
-// that is not known holds everything back.
-func (h *App) skillSettings(ctx context.Context, ws int64) (out library.Settings, err error) {
-	var s settings.Settings
-	err = h.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Tx) error {
-		s, err = q.Workspaces().Settings(ctx)
-		return err
-	})
-	out = library.Settings{Approval: library.ApproveAll, MaxSkills: s.Limits.ActiveSkills,
-		WritesPerHour: s.Limits.SkillWritesHour, AutonomousPerHour: s.Limits.AutonomousSkillWritesHour,
-		UndoDays: s.Limits.UndoDays}
-	switch s.WriteApproval.Skills {
-	case settings.GateOff, "":
-		out.Approval = library.ApproveNone
-	case settings.GateAutonomous:
-		out.Approval = library.ApproveForeign
-	}
-	return out, err
 }
 
 // registry is every tool, in the order in which models are told of them.

@@ -101,14 +101,14 @@ func (h *App) worker(queue string, failed chan<- error) worker.Worker {
 	tasks := activities.Distill{Service: h.Distill}
 	conversations := activities.AgentRuns{Service: h.AgentRuns, Closer: h.Inbox, Approver: approver{h},
 		Spec:  func() agentrun.Spec { return NudgeSpec(h.Config) },
-		Built: func(ctx context.Context, in contract.IdleInput) error { _, err := h.buildIdle(ctx, in); return err }}
+		Built: func(ctx context.Context, in contract.IdleInput) error { _, err := h.Idle.Build(ctx, in); return err }}
 	erasing := activities.Erase{Service: h.Erase}
 	due := activities.Sweep{Sweeper: h.Sweeper, Curator: h.Curator}
 	skills := activities.MemorySkills{Builds: h.Learning.Builds, Trainings: h.Learning.Trainings,
 		Rounds:  h.Learning.Rounds,
 		Updates: h.Learning.Updates, Probes: h.Learning.Probes}
-	memoryAgents := activities.Agents{Service: h.Progressive, Idle: h.readIdle}
-	reflections := activities.Reflect{Open: h.Reflections.Open, Distill: h.distillDay}
+	memoryAgents := activities.Agents{Service: h.Progressive, Idle: h.Idle.Read}
+	reflections := activities.Reflect{Open: h.Reflections.Open, Distill: h.Idle.ReadDay}
 	offloads := activities.Offload{Service: h.Offload}
 	options := worker.Options{WorkerStopTimeout: h.Config.StopTimeout, StickyScheduleToStartTimeout: stickyTimeout,
 		MaxConcurrentActivityExecutionSize: databaseSlots(h.Config.DatabaseConns),

@@ -6,6 +6,7 @@ import (
 
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/app/apptest"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
 	"cairn/internal/service/memoryagent"
@@ -135,7 +136,8 @@ func TestAnIdleConversationIsReadOnce(t *testing.T) {
 	say(2, "And goats.")
 	id := view(b, "c").ID
 	read := func() { // what the workflow does when the silence is long enough
-		_, err := b.App.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, id)
+		_, err := b.Idle.Read(t.Context(), contract.IdleInput{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key,
+			Conversation: id})
 		testkit.Must(t, err)
 	}
 	runs := func(kind run.Kind) []int64 {

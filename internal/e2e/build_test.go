@@ -13,6 +13,7 @@ import (
 	"cairn/internal/app"
 	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/memoryskill/executor"
 	"cairn/internal/domain/prompt"
@@ -191,7 +192,8 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 			{Seq: 1, Role: transcript.Assistant, Content: "How nice! Shall I remind you to water them?"}}}, "chat")
 		return err
 	})
-	read, err := b.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, id)
+	read, err := b.Idle.Read(t.Context(), contract.IdleInput{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key,
+		Conversation: id})
 	testkit.Must(t, err)
 	if read.Build == 0 || read.Summarize != 0 {
 		t.Fatalf("%+v", read)
@@ -211,7 +213,8 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 				{ID: "4", Role: transcript.User, Content: "No, it's nine!"}})
 	})
 	exec(b, "update cairn.conversations set next_seq = 5 where id = $1", id)
-	read, err = b.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, id)
+	read, err = b.Idle.Read(t.Context(), contract.IdleInput{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key,
+		Conversation: id})
 	testkit.Must(t, err)
 	builtBy(b, run.Ref{Workspace: b.Workspace.ID, Run: read.Build})
 	if open := openCases(b); len(open) != 1 || open[0].Source != cases.FromCorrection ||
@@ -220,7 +223,8 @@ func TestAnIdleConversationIsBuiltWhereTheWorkspaceSaysSo(t *testing.T) {
 		open[0].Conversation != id || open[0].Failures != 1 {
 		t.Errorf("%+v", open)
 	}
-	again, err := b.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, id)
+	again, err := b.Idle.Read(t.Context(),
+		contract.IdleInput{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Conversation: id})
 	testkit.Must(t, err)
 	if again.Build != 0 {
 		t.Errorf("read again: %+v", again)

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app"
 	"cairn/internal/app/apptest"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memoryskill"
 	"cairn/internal/domain/memoryskill/executor"
@@ -313,7 +314,8 @@ func TestABuildCutsAsItIsTold(t *testing.T) {
 	exec(b, `update cairn.workspaces set settings = '{"memory":{"builder":"skills","spans":"turn"}}' where id = $1`,
 		b.Workspace.ID)
 	imported(b, "march", talk(t, "2026-03-03 09:00", "The greenhouse has nine lemon trees.", "Good to know.")...)
-	_, err = b.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, view(b, "march").ID)
+	_, err = b.Idle.Read(t.Context(), contract.IdleInput{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key,
+		Conversation: view(b, "march").ID})
 	testkit.Must(t, err)
 	if n := count(b, "select count(*) from cairn.runs where kind = 'build' and spec->'keeping'->>'spans' = 'turn' "+
 		"and business_key like 'idle/%'"); n != 1 {

@@ -9,6 +9,7 @@ import (
 	"cairn/internal/adapter/openai/openaitest"
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/apptest"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/service/feedback"
 	"cairn/internal/service/learning/bank"
@@ -134,7 +135,8 @@ func TestACorrectionInTalkCountsAndMayStartARound(t *testing.T) {
 	}
 	id := view(b, "c").ID
 	for range 2 {
-		_, err := b.ReadIdle(t.Context(), b.Workspace.Key, b.Workspace.ID, id)
+		_, err := b.Idle.Read(t.Context(), contract.IdleInput{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key,
+			Conversation: id})
 		testkit.Must(t, err)
 		if n, mean, _ := scored(b); n != shown || mean != 0 {
 			t.Errorf("scored %d times with mean %v, want %d and 0", n, mean, shown)

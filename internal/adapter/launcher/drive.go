@@ -75,14 +75,7 @@ func (d Driver) distill(ctx context.Context, workspaceKey, channel string, r run
 	o.TaskQueue = contract.QueueLLM // beside its steps
 	o.StaticDetails = fmt.Sprintf("`cairn runs show %d` tells what became of it. Texts are in Postgres, not here.",
 		r.Ref.Run)
-	return d.begin(ctx, o, contract.Distill, DistillInput(workspaceKey, r))
-}
-
-// DistillInput is what the workflow of a distillation starts with.
-func DistillInput(workspaceKey string, r run.Run) contract.DistillInput {
-	return contract.DistillInput{WorkflowID: r.WorkflowID, Timeouts: distill.TimeoutsOf(r.Spec),
-		RunRef: contract.RunRef{Workspace: r.Ref.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run,
-			Attempt: r.Attempt}}
+	return d.begin(ctx, o, contract.Distill, distill.Input(workspaceKey, r))
 }
 
 // begin starts a workflow, unless it runs or has run without failing.

@@ -12,6 +12,7 @@ import (
 	"cairn/internal/service/curate"
 	"cairn/internal/service/dump"
 	"cairn/internal/service/feedback"
+	"cairn/internal/service/idle"
 	"cairn/internal/service/inspect"
 	"cairn/internal/service/reflection"
 	"cairn/internal/service/relay"
@@ -112,6 +113,18 @@ func (s looks) ReadConversations(ctx context.Context, ws int64,
 			turnRepository
 			runRepository
 		}{q.ConversationViews(), q.Transcripts(), q.Turns(), q.Runs()})
+	})
+}
+
+// Idle is the store of those who read idle conversations.
+func (s *Store) Idle() idle.Store { return looks{s} }
+
+func (s looks) ReadIdle(ctx context.Context, ws int64, fn func(context.Context, idle.Tx) error) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
+		return fn(ctx, struct {
+			transcriptRepository
+			runRepository
+		}{q.Transcripts(), q.Runs()})
 	})
 }
 

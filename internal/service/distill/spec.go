@@ -7,6 +7,7 @@ import (
 
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/prompt"
+	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 )
 
@@ -112,6 +113,13 @@ func TimeoutsOf(pinned json.RawMessage) contract.StepTimeouts {
 		return contract.StepTimeouts{}
 	}
 	return Spec{Limits: Limits{Parallel: s.Limits.Parallel}, Timing: s.Timing}.Timeouts()
+}
+
+// Input is what the workflow of a distillation starts with.
+func Input(workspaceKey string, r run.Run) contract.DistillInput {
+	return contract.DistillInput{WorkflowID: r.WorkflowID, Timeouts: TimeoutsOf(r.Spec),
+		RunRef: contract.RunRef{Workspace: r.Ref.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run,
+			Attempt: r.Attempt}}
 }
 
 func instructionKey(stage prompt.Stage, lang string) string { return string(stage) + "." + lang }

@@ -3,6 +3,8 @@ package library
 import (
 	"context"
 	"time"
+
+	"cairn/internal/domain/settings"
 )
 
 // Approval says whose changes of skills wait for a person.
@@ -34,6 +36,25 @@ func (s Settings) undo() time.Duration { return time.Duration(s.UndoDays) * 24 *
 // DefaultSettings are those of a workspace that has decided nothing.
 func DefaultSettings() Settings {
 	return Settings{Approval: ApproveForeign, MaxSkills: 300, WritesPerHour: 30, AutonomousPerHour: 6, UndoDays: 7}
+}
+
+// WorkspaceSettings takes the settings of a workspace from all that it decides. A
+// workspace whose gate is unknown has every write approved.
+func WorkspaceSettings(
+	read func(ctx context.Context, ws int64) (settings.Settings, error),
+) func(ctx context.Context, ws int64) (Settings, error) {
+	return func(ctx context.Context, ws int64) (Settings, error) {
+		s, err := read(ctx, ws)
+		out := Settings{Approval: ApproveAll, MaxSkills: s.Limits.ActiveSkills, WritesPerHour: s.Limits.SkillWritesHour,
+			AutonomousPerHour: s.Limits.AutonomousSkillWritesHour, UndoDays: s.Limits.UndoDays}
+		switch s.WriteApproval.Skills {
+		case settings.GateOff, "":
+			out.Approval = ApproveNone
+		case settings.GateAutonomous:
+			out.Approval = ApproveForeign
+		}
+		return out, err
+	}
 }
 
 // settings are those of ws.

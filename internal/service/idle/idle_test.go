@@ -1,0 +1,230 @@
+package idle_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+
+	"cairn/internal/adapter/embedding"
+	"cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
+	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
+	"cairn/internal/domain/transcript"
+	"cairn/internal/service/agentrun"
+	"cairn/internal/service/distill"
+	"cairn/internal/service/feedback"
+	"cairn/internal/service/idle"
+	"cairn/internal/service/longterm"
+	"cairn/internal/service/memoryagent"
+	"cairn/internal/testkit"
+)
+
+// db is the database of a test; the name keeps the embedded field apart from Service.Store.
+type db = pgtest.Store
+
+// bundle is the service over a fresh database.
+type bundle struct {
+	*idle.Service
+	*db
+	t    *testing.T
+	days days
+}
+
+// days are the conversations of reflections.
+type days map[int64][]int64
+
+func (d days) Conversations(_ context.Context, ref run.Ref) ([]int64, error) {
+	if found, ok := d[ref.Run]; ok {
+		return found, nil
+	}
+	return nil, fault.Newf(fault.NotFound, "there is no run %d", ref.Run)
+}
+
+func setup(t *testing.T) *bundle {
+	t.Helper()
+	skills := pgtest.OpenLearning(t)
+	b := &bundle{t: t, db: skills.DB, days: days{}}
+	embedder := embedding.Hashing(embedding.DefaultDims)
+	agents := &memoryagent.Service{Ports: memoryagent.Ports{Store: b.Progressive(),
+		LongTerm: &longterm.Service{Ports: longterm.Ports{Store: b.LongTerm(), Embedder: embedder}},
+		Registry: memoryagent.NewRegistry()}}
+	learner, err := feedback.New(feedback.Ports{Store: b.Workspaces(), Answers: b.Inbox(), Cases: skills.Cases,
+		Rounds: skills.Rounds, Updates: skills.Updates, Spec: skills.Spec, Log: slog.New(slog.DiscardHandler)})
+	testkit.Must(t, err)
+	gate := transcript.Gate{Policy: transcript.GateAuto, MinToolMessages: 4, MinMessages: 6}
+	b.Service, err = idle.New(idle.Ports{Store: b.Idle(), Agents: agents, Builder: skills.Builds, Learner: learner,
+		Distiller: &distill.Service{Ports: distill.Ports{Store: b.Distill(), Embedder: embedder}}, Days: b.days,
+		Specs: idle.Specs{Build: skills.Spec,
+			Agents:  func() agentrun.Spec { return agentrun.Spec{Model: "scripted"} },
+			Distill: func() distill.Spec { return distill.Spec{Gate: gate} }}})
+	testkit.Must(t, err)
+	return b
+}
+
+// talk is a conversation of n exchanges, which goes on from where it was.
+func (b *bundle) talk(name string, from, n int) (id int64) {
+	b.t.Helper()
+	for i := range n {
+		id = b.Exchange(name, string(rune('a'+from+i)), "Deploy service number "+string(rune('a'+from+i)),
+			"Deployed it, and probed it before the change.").Conversation
+	}
+	return id
+}
+
+func (b *bundle) input(conversation int64) contract.IdleInput {
+	return contract.IdleInput{Workspace: b.A.ID, WorkspaceKey: b.A.Key, Conversation: conversation}
+}
+
+func (b *bundle) read(conversation int64) contract.IdleResult {
+	b.t.Helper()
+	out, err := b.Read(b.t.Context(), b.input(conversation))
+	testkit.Must(b.t, err)
+	return out
+}
+
+// pinned are the first and last message that a distillation takes, as its row says.
+func (b *bundle) pinned(id int64) (from, to int) {
+	b.t.Helper()
+	return b.Number("select coalesce((spec->>'from')::int, 0) from runs where id = $1", id),
+		b.Number("select (spec->>'to')::int from runs where id = $1", id)
+}
+
+func TestAnIdleConversationIsRememberedAndDistilledOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	c := b.talk("c", 0, 3)
+	first := b.read(c)
+	if first.Summarize == 0 || first.Distill == 0 || first.Build != 0 {
+		t.Fatalf("%+v", first)
+	}
+	if n := b.Number("select count(*) from outbox where kind = 'drive' and key::bigint in ($1, $2)", first.Summarize,
+		first.Distill); n != 2 {
+		t.Errorf("%d runs are to be driven to their end, want 2", n)
+	}
+	if again := b.read(c); again != (contract.IdleResult{}) {
+		t.Errorf("read again: %+v", again)
+	}
+	b.talk("c", 3, 3)
+	second := b.read(c)
+	if from, to := b.pinned(second.Distill); second.Distill == first.Distill || from != 6 || to != 11 {
+		t.Errorf("%+v distills messages %d to %d, want 6 to 11", second, from, to)
+	}
+}
+
+func TestWhatIsTooLittleToDistillCountsWhenMoreIsSaid(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	c := b.talk("c", 0, 1)
+	if out := b.read(c); out.Summarize == 0 || out.Distill != 0 {
+		t.Fatalf("of two messages: %+v", out)
+	}
+	b.talk("c", 1, 2)
+	out := b.read(c)
+	if out.Distill == 0 {
+		t.Fatalf("of six messages: %+v", out)
+	}
+	if from, to := b.pinned(out.Distill); from != 0 || to != 5 {
+		t.Errorf("messages %d to %d are distilled, want 0 to 5", from, to)
+	}
+}
+
+func TestAWorkspaceThatChoseMemorySkillsHasThemRemember(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Choose(func(s *settings.Settings) { s.Memory.Builder = settings.BuilderSkills })
+	c := b.talk("c", 0, 1)
+	if out := b.read(c); out.Build == 0 || out.Summarize != 0 {
+		t.Errorf("%+v", out)
+	}
+	if again, err := b.Build(t.Context(), b.input(c)); err != nil || again != 0 {
+		t.Errorf("again: run %d, %v", again, err)
+	}
+}
+
+func TestAConversationThatIsNotThereIsNotFound(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	of := b.input(b.talk("c", 0, 3))
+	other := of
+	other.Workspace, other.WorkspaceKey = b.B.ID, b.B.Key
+	for name, in := range map[string]contract.IdleInput{"unknown": b.input(of.Conversation + 100),
+		"of another": other} {
+		if out, err := b.Read(t.Context(), in); fault.CodeOf(err) != fault.NotFound {
+			t.Errorf("%s: %+v, %v", name, out, err)
+		}
+	}
+	if n := b.Number("select count(*) from runs where kind in ('summarize', 'distill')"); n != 0 {
+		t.Errorf("%d runs were made", n)
+	}
+}
+
+// forgetful loses the first mark: as after a crash between a run and its mark.
+type forgetful struct {
+	idle.Agents
+	lost bool
+}
+
+func (f *forgetful) Read(ctx context.Context, ws, conversation int64, kind run.Kind, to int, id int64) error {
+	if !f.lost {
+		f.lost = true
+		return fault.New(fault.Unavailable, "the database went away", "")
+	}
+	return f.Agents.Read(ctx, ws, conversation, kind, to, id)
+}
+
+func TestACrashBeforeTheMarkMakesNoSecondDistillation(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	b.Agents = &forgetful{Agents: b.Agents}
+	c := b.talk("c", 0, 3)
+	if _, err := b.Read(t.Context(), b.input(c)); fault.CodeOf(err) != fault.Unavailable {
+		t.Fatal(err)
+	}
+	if out := b.read(c); out.Distill == 0 {
+		t.Errorf("%+v", out)
+	}
+	if n := b.Number("select count(*) from runs where kind = 'distill'"); n != 1 {
+		t.Errorf("%d distillations", n)
+	}
+}
+
+func TestADaysConversationsAreDistilledButThoseThatAreGone(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	long, short := b.talk("long", 0, 3), b.talk("short", 0, 1)
+	reflection := run.Ref{Workspace: b.A.ID, Run: 7}
+	b.days[reflection.Run] = []int64{long + 100, short, long}
+	out, err := b.ReadDay(t.Context(), reflection, b.A.Key)
+	testkit.Must(t, err)
+	if len(out.Distills) != 1 || out.Distills[0].Conversation != long ||
+		out.Distills[0].Input.WorkflowID != out.Distills[0].WorkflowID || out.Distills[0].Input.Run == 0 ||
+		out.Distills[0].Input.WorkspaceKey != b.A.Key {
+		t.Errorf("%+v", out)
+	}
+	// An attempt that is repeated makes no other: the relay starts what nobody started.
+	again, err := b.ReadDay(t.Context(), reflection, b.A.Key)
+	if err != nil || len(again.Distills) != 0 {
+		t.Errorf("again: %+v, %v", again, err)
+	}
+	if _, err := b.ReadDay(t.Context(), run.Ref{Workspace: b.A.ID, Run: 8}, b.A.Key); fault.CodeOf(err) !=
+		fault.NotFound {
+		t.Errorf("an unknown reflection: %v", err)
+	}
+}
+
+func TestAServiceWithoutAPortIsRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for name, leave := range map[string]func(*idle.Ports){
+		"Store":         func(p *idle.Ports) { p.Store = nil },
+		"Specs.Distill": func(p *idle.Ports) { p.Specs.Distill = nil },
+	} {
+		p := b.Ports
+		leave(&p)
+		if _, err := idle.New(p); err == nil || err.Error() != "idle: the port "+name+" is nil" {
+			t.Errorf("without %s: %v", name, err)
+		}
+	}
+}
