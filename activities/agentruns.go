@@ -34,8 +34,6 @@ type AgentRuns struct {
 	Closer   ConversationCloser
 	Approver Approver
 	Spec     func() agentrun.Spec // the configuration that a review is pinned to
-	// Built hears of each review: a workspace may have its memories built then.
-	Built func(ctx context.Context, in contract.IdleInput) error
 }
 
 // Approver decides about changes of skills that wait.
@@ -116,11 +114,6 @@ func (a AgentRuns) OpenNudge(ctx context.Context, in contract.NudgeInput) (contr
 		Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation,
 		Number: in.Number, Turn: in.Turn, Memory: in.Memory, Skill: in.Skill, Counters: in.Counters, Spec: a.Spec(),
 	})
-	if err == nil && a.Built != nil {
-		err = a.Built(ctx, contract.IdleInput{
-			Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation,
-		})
-	}
 	return openNudgeResult(in, r), temporalError(err)
 }
 

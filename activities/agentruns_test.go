@@ -104,12 +104,8 @@ func TestOpenNudgePinsAReview(t *testing.T) {
 	s := &conversationService{}
 	s.reviewing.Run = run.Run{Ref: run.Ref{Workspace: 1, Run: 9}, Attempt: 3}
 	s.reviewing.Spec.Budget = agent.ForNudge()
-	var built calls
 	a := activities.AgentRuns{
 		Service: s, Spec: func() agentrun.Spec { return agentrun.Spec{} },
-		Built: func(_ context.Context, in contract.IdleInput) error {
-			return built.note("built %d %s %d", in.Workspace, in.WorkspaceKey, in.Conversation)
-		},
 	}
 	in := contract.NudgeInput{
 		Workspace: 1, WorkspaceKey: "w1", Conversation: 2, Number: 10, Turn: 12, Memory: true,
@@ -119,14 +115,8 @@ func TestOpenNudgePinsAReview(t *testing.T) {
 		RunRef: contract.RunRef{Workspace: 1, WorkspaceKey: "w1", Run: 9, Attempt: 3}, Budget: agent.ForNudge(),
 	}
 	translates(t, a.OpenNudge, in, &s.calls, "review 1 w1 2 10 12 true false 10", want)
-	if built.last != "built 1 w1 2" {
-		t.Errorf("%q", built.last)
-	}
 	s.reviewing.Ended, want.Ended = s.ended(), &ended
 	translates(t, a.OpenNudge, in, &s.calls, "review 1 w1 2 10 12 true false 10", want)
-	built.err = fault.New(fault.Unavailable, "away", "")
-	_, err := execute(t, a.OpenNudge, in)
-	checkError(t, "built", err, string(fault.Unavailable), false, false, 0)
 }
 
 // approver decides about changes.

@@ -17,8 +17,7 @@ type EraseService interface {
 	CountObjects(ctx context.Context, erasure int64) error
 	Rows(ctx context.Context, erasure int64) error
 	Objects(ctx context.Context, erasure int64) error
-	End(ctx context.Context, erasure int64) (ended bool, err error)
-	Report(ctx context.Context, workspace, erasure int64) (erase.Erasure, error)
+	End(ctx context.Context, erasure int64) (e erase.Erasure, ended bool, err error)
 }
 
 // Erase are the activities of an erase.
@@ -74,11 +73,7 @@ func (a Erase) Objects(ctx context.Context, in contract.EraseRef) error {
 // End counts what is left.
 func (a Erase) End(ctx context.Context, in contract.EraseRef) (contract.EraseResult, error) {
 	defer heartbeat(ctx)()
-	ended, err := a.Service.End(ctx, in.Erasure)
-	if err != nil {
-		return contract.EraseResult{}, temporalError(err)
-	}
-	e, err := a.Service.Report(ctx, 0, in.Erasure)
+	e, ended, err := a.Service.End(ctx, in.Erasure)
 	return contract.EraseResult{
 		Ended: ended, Rows: e.Rows(), Objects: e.Objects, Workflows: e.Workflows,
 	}, temporalError(err)

@@ -12,8 +12,7 @@ import (
 type EvolveService interface {
 	Open(ctx context.Context, ref run.Ref) (over *evolution.Round, err error)
 	Mine(ctx context.Context, ref run.Ref) (cases int, err error)
-	Design(ctx context.Context, ref run.Ref) (found bool, err error)
-	Trials(ctx context.Context, ref run.Ref) (int, error)
+	Design(ctx context.Context, ref run.Ref) (trials int, err error)
 	PlayTrial(ctx context.Context, ref run.Ref, n int) error
 	Close(ctx context.Context, ref run.Ref, code, reason string) (evolution.Round, error)
 }
@@ -36,10 +35,7 @@ func (a MemorySkills) DesignRound(
 	ctx context.Context, in contract.EvolveInput,
 ) (out contract.DesignRoundResult, err error) {
 	defer heartbeat(ctx)()
-	found, err := a.Rounds.Design(ctx, ref(in.RunRef))
-	if err == nil && found {
-		out.Trials, err = a.Rounds.Trials(ctx, ref(in.RunRef))
-	}
+	out.Trials, err = a.Rounds.Design(ctx, ref(in.RunRef))
 	return out, temporalError(err)
 }
 

@@ -21,8 +21,8 @@ import (
 // learningService has ended every run before, or none.
 type learningService struct {
 	calls
-	over  bool
-	found bool // an edit of the bank
+	over   bool
+	trials int // of a candidate
 }
 
 // Each service of learning, as the fake answers for it.
@@ -114,11 +114,9 @@ func (s rounds) Mine(_ context.Context, ref run.Ref) (int, error) {
 	return 3, s.note("mine %s", of(ref))
 }
 
-func (s rounds) Design(_ context.Context, ref run.Ref) (bool, error) {
-	return s.found, s.note("design %s", of(ref))
+func (s rounds) Design(_ context.Context, ref run.Ref) (int, error) {
+	return s.trials, s.note("design %s", of(ref))
 }
-
-func (s rounds) Trials(context.Context, run.Ref) (int, error) { return 6, nil }
 
 func (s rounds) PlayTrial(_ context.Context, ref run.Ref, n int) error {
 	return s.note("trial %s %d", of(ref), n)
@@ -223,7 +221,7 @@ func TestEvolveActivitiesTranslate(t *testing.T) {
 	translates(t, a.DesignRound, in, c, "design 1/7", contract.DesignRoundResult{})
 	calling(t, a.Trial, contract.TrialInput{RunRef: runRef, Trial: 5}, c, "trial 1/7 5")
 	translates(t, a.CloseRound, closing, c, "close round 1/7 cancelled asked", evolveResult)
-	s.over, s.found = true, true
+	s.over, s.trials = true, 6
 	translates(t, a.DesignRound, in, c, "design 1/7", contract.DesignRoundResult{Trials: 6})
 	translates(t, a.OpenRound, in, c, "open round 1/7", contract.OpenRoundResult{Ended: &evolveResult})
 }

@@ -27,12 +27,9 @@ func (s *eraseService) CountObjects(_ context.Context, id int64) error { return 
 func (s *eraseService) Rows(_ context.Context, id int64) error         { return s.note("rows %d", id) }
 func (s *eraseService) Objects(_ context.Context, id int64) error      { return s.note("objects %d", id) }
 
-func (s *eraseService) End(_ context.Context, id int64) (bool, error) {
-	return s.ended, s.note("end %d", id)
-}
-
-func (s *eraseService) Report(context.Context, int64, int64) (erase.Erasure, error) {
-	return erase.Erasure{Deleted: map[string]int64{"a": 4, "b": 2}, Objects: 3, Workflows: 1}, nil
+func (s *eraseService) End(_ context.Context, id int64) (erase.Erasure, bool, error) {
+	return erase.Erasure{Deleted: map[string]int64{"a": 4, "b": 2}, Objects: 3, Workflows: 1}, s.ended,
+		s.note("end %d", id)
 }
 
 func TestEraseActivitiesTranslate(t *testing.T) {

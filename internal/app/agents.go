@@ -73,5 +73,6 @@ func (h *App) buildIdle() (err error) {
 		Distiller: h.Distill, Learner: h.Feedback, Days: h.Reflect,
 		Specs: idle.Specs{Agents: h.turnSpec, Build: h.learnSpec,
 			Distill: func() distill.Spec { return DistillSpec(h.Config, transcript.ExtractAuto) }}})
+	h.AgentRuns.Builder = h.Idle
 	return err
 }

@@ -100,8 +100,7 @@ func (h *App) classifyTemporalError(err error, message string) error {
 func (h *App) worker(queue string, failed chan<- error) worker.Worker {
 	tasks := activities.Distill{Service: h.Distill}
 	conversations := activities.AgentRuns{Service: h.AgentRuns, Closer: h.Inbox, Approver: approver{h},
-		Spec:  func() agentrun.Spec { return NudgeSpec(h.Config) },
-		Built: func(ctx context.Context, in contract.IdleInput) error { _, err := h.Idle.Build(ctx, in); return err }}
+		Spec: func() agentrun.Spec { return NudgeSpec(h.Config) }}
 	erasing := activities.Erase{Service: h.Erase}
 	due := activities.Sweep{Sweeper: h.Sweeper, Curator: h.Curator}
 	skills := activities.MemorySkills{Builds: h.Learning.Builds, Trainings: h.Learning.Trainings,

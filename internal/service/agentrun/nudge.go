@@ -37,8 +37,17 @@ type Reviewing struct {
 }
 
 // OpenNudge records a review, once for each turn, with the duty to drive it, and
-// pins all that its model will be told.
+// pins all that its model will be told. It has memories built of the conversation if
+// its workspace chose memory skills.
 func (s *Service) OpenNudge(ctx context.Context, r Review) (out Reviewing, err error) {
+	if out, err = s.openReview(ctx, r); err == nil && s.Builder != nil {
+		_, err = s.Builder.Build(ctx, contract.IdleInput{Workspace: r.Workspace, WorkspaceKey: r.WorkspaceKey,
+			Conversation: r.Conversation})
+	}
+	return out, err
+}
+
+func (s *Service) openReview(ctx context.Context, r Review) (out Reviewing, err error) {
 	var (
 		key   = fmt.Sprintf("%d/%d", r.Conversation, r.Number)
 		spec  = r.Spec

@@ -1,10 +1,14 @@
 package agentrun_test
 
 import (
+	"context"
+	"slices"
 	"strings"
 	"testing"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/contract"
+	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
@@ -53,6 +57,39 @@ func TestOpenNudgePinsWhatAReviewIsToldOnce(t *testing.T) {
 	again := b.open(r)
 	if again.Run.Ref != first.Run.Ref || again.Spec.Material != s.Material {
 		t.Errorf("opened again: %+v", again)
+	}
+	if n := b.Number("select count(*) from runs where kind = 'nudge'"); n != 1 {
+		t.Errorf("%d reviews", n)
+	}
+}
+
+// builder notes what it is asked to build memories of.
+type builder struct {
+	asked []contract.IdleInput
+	err   error
+}
+
+func (b *builder) Build(_ context.Context, in contract.IdleInput) (int64, error) {
+	b.asked = append(b.asked, in)
+	return 0, b.err
+}
+
+// The review is stored before memories are built: if that fails, the repeated attempt
+// finds the review.
+func TestAReviewHasMemoriesBuiltOfItsConversation(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	r := b.talked("I like tea.")
+	building := &builder{err: fault.New(fault.Unavailable, "the database went away", "")}
+	b.Builder = building
+	if _, err := b.OpenNudge(t.Context(), r); fault.CodeOf(err) != fault.Unavailable {
+		t.Errorf("%v", err)
+	}
+	building.err = nil
+	b.open(r)
+	want := contract.IdleInput{Workspace: b.A.ID, WorkspaceKey: b.A.Key, Conversation: r.Conversation}
+	if !slices.Equal(building.asked, []contract.IdleInput{want, want}) {
+		t.Errorf("asked for %+v", building.asked)
 	}
 	if n := b.Number("select count(*) from runs where kind = 'nudge'"); n != 1 {
 		t.Errorf("%d reviews", n)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/ports"
 	"cairn/internal/domain/prompt"
@@ -34,6 +35,11 @@ type Memory interface {
 	About(ctx context.Context, ws int64) (identity, meta string, err error)
 }
 
+// Builder has memories built of what was said in a conversation since the last time.
+type Builder interface {
+	Build(ctx context.Context, in contract.IdleInput) (run int64, err error)
+}
+
 // Ports are what the service works with.
 type Ports struct {
 	Store            Store
@@ -44,10 +50,11 @@ type Ports struct {
 	MemoryAgentTools Tools              // of turns that the agent remy answers
 
 	Compactor Compactor   // nil where conversations are cut
+	Builder   Builder     // nil where reviews build no memories
 	FlushSpec func() Spec // the configuration of reviews before a compaction
 }
 
-// Service runs agents. Each of its ports but Compactor is required.
+// Service runs agents. Each of its ports but Compactor and Builder is required.
 type Service struct{ Ports }
 
 // New makes the service. A required port that is nil is an error.

@@ -7,5 +7,5 @@
 //	err = service.Fence(ctx, e.ID)                                      // writers in flight have ended
 //	err = service.Stop(ctx, e.ID)                                       // no workflow of it is open
 //	err = errors.Join(service.CountObjects(ctx, e.ID), service.Rows(ctx, e.ID), service.Objects(ctx, e.ID))
-//	done, err := service.End(ctx, e.ID)                                 // false: do it again
+//	e, ended, err := service.End(ctx, e.ID)                             // not ended: do it again
 package erase

@@ -70,7 +70,7 @@ func TestEraseCountsOnceWhatAStepDidTwice(t *testing.T) {
 			testkit.Must(t, step(t.Context(), id))
 		}
 	}
-	if ended, err := e.End(t.Context(), id); err != nil || !ended {
+	if _, ended, err := e.End(t.Context(), id); err != nil || !ended {
 		t.Errorf("ended %t: %v", ended, err)
 	}
 	if got := e.report(id); got.Objects != 2*packs || got.Workflows != 1 || got.Deleted["messages"] != 2 {
@@ -192,7 +192,7 @@ func TestStopGivesUpWithItsContext(t *testing.T) {
 	}
 	testkit.Must(t, e.Service.Rows(t.Context(), id))
 	testkit.Must(t, e.Objects(t.Context(), id))
-	if ended, err := e.End(t.Context(), id); ended || err != nil {
+	if _, ended, err := e.End(t.Context(), id); ended || err != nil {
 		t.Errorf("ended %t with an open workflow: %v", ended, err)
 	}
 }
@@ -228,7 +228,7 @@ func TestEraseGoesOnAfterThePackageStoreWasAway(t *testing.T) {
 	if n := e.Number("select count(*) from packages where workspace_id = $1", e.A.ID); n != packs {
 		t.Errorf("%d packages are known, whose objects are not gone", n)
 	}
-	if ended, err := e.End(t.Context(), id); ended || err != nil {
+	if _, ended, err := e.End(t.Context(), id); ended || err != nil {
 		t.Errorf("ended %t with objects left: %v", ended, err)
 	}
 	if !e.steps(id) || e.holds(e.A) != empty || e.report(id).Objects != 2*packs {
@@ -243,7 +243,7 @@ func TestEndIsRefusedWhileRowsAreLeft(t *testing.T) {
 	testkit.Must(t, e.Stop(t.Context(), id))
 	testkit.Must(t, e.Objects(t.Context(), id))
 	for range 2 {
-		if ended, err := e.End(t.Context(), id); ended || err != nil {
+		if _, ended, err := e.End(t.Context(), id); ended || err != nil {
 			t.Errorf("ended %t: %v", ended, err)
 		}
 	}
@@ -258,7 +258,7 @@ func TestStepsOfAnUnknownErasureAreNotFound(t *testing.T) {
 	e := setup(t)
 	for what, step := range map[string]func(context.Context, int64) error{"Fence": e.Fence, "Stop": e.Stop,
 		"CountObjects": e.CountObjects, "Derived": e.Derived, "Rows": e.Service.Rows, "Objects": e.Objects,
-		"End": func(ctx context.Context, id int64) error { _, err := e.End(ctx, id); return err }} {
+		"End": func(ctx context.Context, id int64) error { _, _, err := e.End(ctx, id); return err }} {
 		wants(t, what, step(t.Context(), 999_999), fault.NotFound)
 	}
 }

@@ -252,9 +252,14 @@ func (s *Service) remove(ctx context.Context, ps []Package) error {
 	return nil
 }
 
-// End counts what is left and ends the erasure when that is nothing.
-func (s *Service) End(ctx context.Context, id int64) (bool, error) {
-	return s.Store.EndErasure(ctx, id)
+// End counts what is left and ends the erasure when that is nothing. It returns how
+// far the erasure is.
+func (s *Service) End(ctx context.Context, id int64) (e Erasure, ended bool, err error) {
+	if ended, err = s.Store.EndErasure(ctx, id); err != nil {
+		return e, false, err
+	}
+	e, err = s.Store.Erasure(ctx, id)
+	return e, ended, err
 }
 
 // Report is how far an erasure is, for whoever may know of the workspace. A

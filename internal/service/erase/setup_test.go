@@ -124,7 +124,7 @@ func (e *erasing) steps(id int64) bool {
 		e.Objects} {
 		testkit.Must(e.t, step(e.t.Context(), id))
 	}
-	ended, err := e.End(e.t.Context(), id)
+	_, ended, err := e.End(e.t.Context(), id)
 	testkit.Must(e.t, err)
 	return ended
 }

@@ -11,9 +11,20 @@ import (
 	"cairn/internal/service/ledger"
 )
 
-// Design has the cases analyzed and edits proposed. False means that there is
-// no candidate to try.
-func (s *Service) Design(ctx context.Context, ref run.Ref) (found bool, err error) {
+// Design has the cases analyzed and edits proposed. It returns how many held-out
+// conversations are to try the candidate, 0 if there is none.
+func (s *Service) Design(ctx context.Context, ref run.Ref) (trials int, err error) {
+	found, err := s.propose(ctx, ref)
+	if err != nil || !found {
+		return 0, err
+	}
+	_, spec, _, err := s.read(ctx, ref, nil)
+	return len(spec.Held), err
+}
+
+// propose stores a candidate, unless an earlier attempt has. False means that there
+// is none to try.
+func (s *Service) propose(ctx context.Context, ref run.Ref) (found bool, err error) {
 	var failed []string
 	var stats map[string]memoryskill.Stats
 	r, spec, head, err := s.read(ctx, ref, func(tx Tx, _ Spec, h bank.Head) error {

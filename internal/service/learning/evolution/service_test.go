@@ -84,10 +84,7 @@ func TestEachStepOfARoundIsDoneOnce(t *testing.T) {
 		if n, err := l.Rounds.Mine(ctx, r.Ref); err != nil || n != 1 {
 			t.Fatalf("%d cases, %v", n, err)
 		}
-		if found, err := l.Rounds.Design(ctx, r.Ref); err != nil || !found {
-			t.Fatalf("%v, %v", found, err)
-		}
-		if n, err := l.Rounds.Trials(ctx, r.Ref); err != nil || n != 1 {
+		if n, err := l.Rounds.Design(ctx, r.Ref); err != nil || n != 1 {
 			t.Fatalf("%d trials, %v", n, err)
 		}
 		testkit.Must(t, l.Rounds.PlayTrial(ctx, r.Ref, 0))

@@ -11,12 +11,6 @@ import (
 	"cairn/internal/service/learning/trial"
 )
 
-// Trials counts the held-out conversations of a round.
-func (s *Service) Trials(ctx context.Context, ref run.Ref) (int, error) {
-	_, spec, _, err := s.read(ctx, ref, nil)
-	return len(spec.Held), err
-}
-
 // PlayTrial plays a held-out trace twice: with the bank in force and with the
 // candidate, by the same policy, greedily.
 func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
