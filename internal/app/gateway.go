@@ -11,11 +11,11 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"cairn/internal/adapter/fetch"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/gateway/httpapi"
+	"cairn/internal/service/apikey"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/offload"
 )
@@ -68,7 +68,7 @@ func fetchPackage(ctx context.Context, url string) ([]byte, error) {
 // askDatabase looks for a key that nobody has. That asks what serving asks: the
 // login, its role, and the schema's own function.
 func (h *App) askDatabase(ctx context.Context) error {
-	var nobody postgres.KeyHash
+	var nobody apikey.Hash
 	_, _ = rand.Read(nobody[:]) // never fails
 	_, err := h.Store.Keys().Principal(ctx, nobody)
 	var known *fault.Error

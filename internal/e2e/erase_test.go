@@ -15,11 +15,11 @@ import (
 
 	"cairn/internal/adapter/objectstore"
 	"cairn/internal/adapter/openai/openaitest"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/llm"
+	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/erase"
 	"cairn/internal/testkit"
 )
@@ -61,7 +61,7 @@ func hang(b *apptest.Bundle) {
 }
 
 // rows counts the rows of a workspace in every table of the catalogue.
-func rows(b *apptest.Bundle, ws postgres.Workspace) map[string]int64 {
+func rows(b *apptest.Bundle, ws tenancy.Workspace) map[string]int64 {
 	b.T.Helper()
 	found, _ := b.Admin().Query(b.T.Context(), `select c.relname::text from pg_class c join pg_attribute a on `+
 		`a.attrelid = c.oid and a.attname = 'workspace_id'

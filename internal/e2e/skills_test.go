@@ -10,6 +10,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/apptest"
 	"cairn/internal/domain/agent"
+	"cairn/internal/domain/settings"
 	"cairn/internal/testkit"
 )
 
@@ -62,7 +63,7 @@ func TestExtraFilesGoOnThroughAPatch(t *testing.T) {
 func TestAWorkspaceDecidesAboutItsSkills(t *testing.T) {
 	t.Parallel()
 	b := apptest.OpenIdle(t)
-	choose := func(change func(*postgres.Settings)) {
+	choose := func(change func(*settings.Settings)) {
 		t.Helper()
 		testkit.Must(t, b.Store.InWorkspace(t.Context(), b.Workspace.ID, func(_ context.Context, q postgres.Tx) error {
 			s, err := q.Workspaces().Settings(t.Context())
@@ -76,11 +77,11 @@ func TestAWorkspaceDecidesAboutItsSkills(t *testing.T) {
 	if got := use(b, "skill_save", teaching("bake-bread")); got.Action != "created" {
 		t.Errorf("with the defaults: %+v", got)
 	}
-	choose(func(s *postgres.Settings) { s.WriteApproval.Skills = "all" })
+	choose(func(s *settings.Settings) { s.WriteApproval.Skills = "all" })
 	if got := use(b, "skill_save", teaching("fold-paper")); got.Action != "staged" {
 		t.Errorf("when all waits: %+v", got)
 	}
-	choose(func(s *postgres.Settings) { s.WriteApproval.Skills, s.Limits.ActiveSkills = "off", 2 })
+	choose(func(s *settings.Settings) { s.WriteApproval.Skills, s.Limits.ActiveSkills = "off", 2 })
 	if got := use(b, "skill_save", teaching("tune-piano")); got.Error.Code != "quota_exceeded" {
 		t.Errorf("a third of two: %+v", got)
 	}

@@ -60,19 +60,19 @@ func (q conversationViewRepository) AgentProgress(ctx context.Context, id int64)
 
 // PatchSettings changes what the workspace chose, as settings.Patch does, and
 // returns what holds then. Two that come at once both take effect.
-func (q workspaceRepository) PatchSettings(ctx context.Context, patch json.RawMessage) (Settings, error) {
+func (q workspaceRepository) PatchSettings(ctx context.Context, patch json.RawMessage) (settings.Settings, error) {
 	row, err := q.q.WorkspaceSettingsLock(ctx, q.ws)
 	if err != nil {
-		return Settings{}, classify("read the settings", err)
+		return settings.Settings{}, classify("read the settings", err)
 	}
 	now, err := settings.Read(row.Settings)
 	if err != nil {
-		return Settings{}, err
+		return settings.Settings{}, err
 	}
 	now.TimeZone, now.ReflectionCron = row.TimeZone, row.ReflectionCron
 	was := now
 	if now, err = settings.Patch(now, patch); err != nil {
-		return Settings{}, err
+		return settings.Settings{}, err
 	}
 	if err := q.SetSettings(ctx, now); err != nil || was.Nudge == now.Nudge &&
 		was.Memory.IdleMinutes == now.Memory.IdleMinutes {

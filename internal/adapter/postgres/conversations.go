@@ -11,6 +11,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/settings"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/conversation"
 	"cairn/internal/service/relay"
@@ -72,7 +73,7 @@ func (q runRepository) EnqueueRun(ctx context.Context, id int64) error {
 // OpenConversation makes or finds a conversation and locks it. Turn is nil when it
 // has none of the message.
 func (q conversationRepository) OpenConversation(ctx context.Context, name, channel, title,
-	message string) (c agentrun.Conversation, known *agentrun.Turn, chosen Settings, err error) {
+	message string) (c agentrun.Conversation, known *agentrun.Turn, chosen settings.Settings, err error) {
 	r, err := q.q.ConversationOpen(ctx, dbsqlc.ConversationOpenParams{
 		WorkspaceID: q.ws, ExternalID: storable(name), Channel: channel, Title: storable(title)})
 	if err != nil {

@@ -196,15 +196,12 @@ func (s erasures) PlanErasure(ctx context.Context, t erase.Target) (out erase.Pl
 	return out, err
 }
 
-// OpenErasure is one that has not ended.
-type OpenErasure = relay.OpenErasure
-
 // OpenErasures lists erasures that are to be driven to their end.
-func (s *Store) OpenErasures(ctx context.Context, max int) (out []OpenErasure, err error) {
+func (s *Store) OpenErasures(ctx context.Context, max int) (out []relay.OpenErasure, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.ErasuresOpen(ctx, int32(max))
 		for _, r := range rows {
-			e := OpenErasure{ID: r.ID, Workspace: r.Workspace, WorkspaceKey: r.WorkspaceKey}
+			e := relay.OpenErasure{ID: r.ID, Workspace: r.Workspace, WorkspaceKey: r.WorkspaceKey}
 			if r.Conversation != nil {
 				e.Conversation = *r.Conversation
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cairn/internal/adapter/postgres"
+	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/erase"
 	"cairn/internal/service/memorywrite"
@@ -92,7 +93,7 @@ func TestAnIdentityWrittenSinceStaysInForce(t *testing.T) {
 }
 
 // talked makes a conversation with a run of its own.
-func (b *bundle) talked(ws postgres.Workspace, name string, n int64) (conversation, run int64) {
+func (b *bundle) talked(ws tenancy.Workspace, name string, n int64) (conversation, run int64) {
 	b.t.Helper()
 	b.exec("insert into conversations (workspace_id, external_id) values ($1, $2)", ws.ID, name)
 	b.exec("insert into messages (workspace_id, conversation_id, seq, external_id, role, content) select $1, id, 0, "+

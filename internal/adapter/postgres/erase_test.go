@@ -8,6 +8,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/erase"
 	"cairn/internal/service/relay"
 	"cairn/internal/testkit"
@@ -17,7 +18,7 @@ import (
 func (b *bundle) everywhere() []string { return append(b.tenantTables(), "workspaces") }
 
 // rowsOf counts a workspace's rows of each table.
-func (b *bundle) rowsOf(ws postgres.Workspace) map[string]int64 {
+func (b *bundle) rowsOf(ws tenancy.Workspace) map[string]int64 {
 	b.t.Helper()
 	out := map[string]int64{}
 	for _, table := range b.everywhere() {

@@ -13,6 +13,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/erase"
 	"cairn/internal/service/memorywrite"
@@ -42,7 +43,7 @@ var spring = time.Date(2023, 5, 8, 13, 0, 0, 0, time.UTC)
 
 // say stores a conversation of "name: text" lines, a minute apart; an empty line
 // is two hours of silence.
-func (k *talk) say(ws postgres.Workspace, id string, from time.Time, lines ...string) {
+func (k *talk) say(ws tenancy.Workspace, id string, from time.Time, lines ...string) {
 	k.t.Helper()
 	c := transcript.Conversation{ID: id}
 	for _, line := range lines {
@@ -66,7 +67,7 @@ func (k *talk) say(ws postgres.Workspace, id string, from time.Time, lines ...st
 }
 
 // remember stores a memory as the use-case does.
-func (k *talk) remember(ws postgres.Workspace, kind memory.Type, target, content string) string {
+func (k *talk) remember(ws tenancy.Workspace, kind memory.Type, target, content string) string {
 	k.t.Helper()
 	e := &memory.Entry{Type: kind, Target: target}
 	k.in(ws, func(ctx context.Context, q postgres.Tx) error {
@@ -76,7 +77,7 @@ func (k *talk) remember(ws postgres.Workspace, kind memory.Type, target, content
 	return e.ID
 }
 
-func (k *talk) find(ws postgres.Workspace, r search.Request) []string {
+func (k *talk) find(ws tenancy.Workspace, r search.Request) []string {
 	k.t.Helper()
 	found, err := k.finder.Find(k.t.Context(), ws.ID, r)
 	testkit.Must(k.t, err)

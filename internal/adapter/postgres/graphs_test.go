@@ -11,6 +11,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/search"
 	"cairn/internal/testkit"
 )
@@ -23,7 +24,7 @@ const (
 
 // cloud fills a workspace with memories in groups that lie near each other, and
 // says that it is big. It returns vectors to look for.
-func (b *bundle) cloud(ws postgres.Workspace, space int16) [][]float32 {
+func (b *bundle) cloud(ws tenancy.Workspace, space int16) [][]float32 {
 	b.t.Helper()
 	r := rand.New(rand.NewPCG(7, uint64(ws.ID)))
 	point := func(near []float32, spread float64) []float32 {
@@ -134,7 +135,7 @@ func TestABigWorkspaceIsSearchedByItsGraph(t *testing.T) {
 
 // graphScans counts, in one transaction, how often a search goes through the
 // workspace's graph and through the key of the vectors.
-func (b *bundle) graphScans(ws postgres.Workspace, space int16, v []float32) (scans string) {
+func (b *bundle) graphScans(ws tenancy.Workspace, space int16, v []float32) (scans string) {
 	b.t.Helper()
 	ctx := b.t.Context()
 	tx, err := b.admin.Begin(ctx)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/postgres"
+	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/search"
 )
 
@@ -51,7 +52,7 @@ func TestDocumentFrequenciesEqualARecount(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	t.Logf("seed %d", seed)
 	for range 60 {
-		ws := []postgres.Workspace{b.a, b.b}[r.IntN(2)]
+		ws := []tenancy.Workspace{b.a, b.b}[r.IntN(2)]
 		b.in(ws, func(ctx context.Context, q postgres.Tx) error {
 			b.index(ctx, q, int64(r.IntN(8)), words(r))
 			return nil

@@ -6,17 +6,12 @@ import (
 
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/apikey"
 )
 
-// Key is an API key as it may be shown.
-type Key = apikey.Key
-
-// KeyHash is the SHA-256 of a key: all that is stored of it.
-type KeyHash = apikey.Hash
-
 // PutKey stores the hash of a new key; k's id and time are filled in.
-func (q keyRepository) PutKey(ctx context.Context, k Key, hash KeyHash) (Key, error) {
+func (q keyRepository) PutKey(ctx context.Context, k apikey.Key, hash apikey.Hash) (apikey.Key, error) {
 	row, err := q.q.KeyInsert(ctx, dbsqlc.KeyInsertParams{WorkspaceID: q.ws, Name: storable(k.Name), Hash: hash[:],
 		Hint: k.Hint, Scopes: texts(k.Scopes)})
 	k.ID, k.CreatedAt = row.ID, row.CreatedAt
@@ -25,14 +20,14 @@ func (q keyRepository) PutKey(ctx context.Context, k Key, hash KeyHash) (Key, er
 
 // Keys lists the keys of the workspace in the order of their making, revoked
 // ones among them.
-func (q keyRepository) Keys(ctx context.Context) ([]Key, error) {
+func (q keyRepository) Keys(ctx context.Context) ([]apikey.Key, error) {
 	rows, err := q.q.KeysList(ctx, q.ws)
 	if err != nil {
 		return nil, classify("list the keys", err)
 	}
-	out := make([]Key, len(rows))
+	out := make([]apikey.Key, len(rows))
 	for i, r := range rows {
-		out[i] = Key(r)
+		out[i] = apikey.Key(r)
 	}
 	return out, nil
 }
@@ -49,11 +44,11 @@ func (q keyRepository) RevokeKey(ctx context.Context, id int64) error {
 
 // principal finds who a key speaks for. An unknown or revoked key, or one of a
 // workspace that is being erased, is NotFound.
-func (s *Store) principal(ctx context.Context, hash KeyHash) (apikey.Principal, error) {
+func (s *Store) principal(ctx context.Context, hash apikey.Hash) (apikey.Principal, error) {
 	r, err := dbsqlc.New(s.app).KeyResolve(ctx, hash[:])
 	if isNoRows(err) {
 		return apikey.Principal{}, fault.New(fault.NotFound, "the key is not known", "`cairn keys create` makes one")
 	}
-	return apikey.Principal{Workspace: Workspace{ID: r.Workspace, Name: r.Name, Key: r.Key}, Key: r.KeyID,
+	return apikey.Principal{Workspace: tenancy.Workspace{ID: r.Workspace, Name: r.Name, Key: r.Key}, Key: r.KeyID,
 		Scopes: r.Scopes}, classify("look the key up", err)
 }

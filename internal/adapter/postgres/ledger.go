@@ -89,7 +89,8 @@ func (q callRepository) AdmitCall(ctx context.Context, w ledger.CallRequest) (t 
 type runLocked struct{ Status string }
 
 // overBudget says why what w may need does not fit into the workspace's day.
-func (q callRepository) overBudget(ctx context.Context, w ledger.CallRequest, limits Settings) (string, error) {
+func (q callRepository) overBudget(ctx context.Context, w ledger.CallRequest, limits settings.Settings) (string,
+	error) {
 	if limits.TokensPerDay == 0 && limits.MicrosPerDay == 0 {
 		return "", nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/relay"
 	"cairn/internal/testkit"
 )
@@ -110,7 +111,7 @@ func TestASecondAttemptWaitsForTheFirst(t *testing.T) {
 func TestOperationsOfTwoWorkspacesDoNotMeet(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	for _, ws := range []postgres.Workspace{b.a, b.b} {
+	for _, ws := range []tenancy.Workspace{b.a, b.b} {
 		b.in(ws, func(ctx context.Context, q postgres.Tx) error {
 			out, err := postgres.Once(ctx, q, "1/x/0", ws.Name, func() (string, error) { return ws.Name, nil })
 			if out != ws.Name {

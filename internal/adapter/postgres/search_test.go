@@ -8,6 +8,7 @@ import (
 
 	"cairn/internal/adapter/embedding"
 	"cairn/internal/adapter/postgres"
+	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/search"
 	"cairn/internal/testkit"
 )
@@ -44,7 +45,7 @@ func openLibrary(t *testing.T) *stacks {
 }
 
 // put makes an active skill with one version, indexed by words and vector.
-func (l *stacks) put(ws postgres.Workspace, name, text string) (id int64) {
+func (l *stacks) put(ws tenancy.Workspace, name, text string) (id int64) {
 	l.t.Helper()
 	vs, err := l.embedder.Embed(l.t.Context(), []string{text})
 	testkit.Must(l.t, err)
@@ -71,7 +72,7 @@ func (l *stacks) finds(f search.Finder, query string) []string {
 	return l.findsIn(f, l.a, query)
 }
 
-func (l *stacks) findsIn(f search.Finder, ws postgres.Workspace, query string) []string {
+func (l *stacks) findsIn(f search.Finder, ws tenancy.Workspace, query string) []string {
 	l.t.Helper()
 	found, err := f.Skills(l.t.Context(), ws.ID, query, 5)
 	testkit.Must(l.t, err)
@@ -194,7 +195,7 @@ func TestAnotherWorkspacesDocumentsNeverAppear(t *testing.T) {
 }
 
 // index1 indexes words of a skill that search does not offer.
-func (l *stacks) index1(ws postgres.Workspace, text string) {
+func (l *stacks) index1(ws tenancy.Workspace, text string) {
 	l.t.Helper()
 	l.in(ws, func(ctx context.Context, q postgres.Tx) error {
 		owner := int64(1000 + l.number("select count(*) from search_docs"))

@@ -1,12 +1,12 @@
 package postgres_test
 
-import "cairn/internal/adapter/postgres"
+import "cairn/internal/domain/tenancy"
 
 // secret is in every text of a seeded workspace.
 const secret = "the vault code is 4711"
 
 // seed puts a row into every table of a workspace.
-func (b *bundle) seed(ws postgres.Workspace) {
+func (b *bundle) seed(ws tenancy.Workspace) {
 	b.t.Helper()
 	space, err := b.Space(b.t.Context(), "seeded", 3)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/adapter/postgres/pgtest"
+	"cairn/internal/domain/tenancy"
 	"cairn/internal/testkit"
 )
 
@@ -23,7 +24,7 @@ type bundle struct {
 	t     *testing.T
 	url   string
 	admin *pgxpool.Pool // superuser: sees everything
-	a, b  postgres.Workspace
+	a, b  tenancy.Workspace
 }
 
 func setup(t *testing.T, change ...func(*postgres.Options)) *bundle {
@@ -51,7 +52,7 @@ func setup(t *testing.T, change ...func(*postgres.Options)) *bundle {
 }
 
 // in runs fn in a workspace and ends the test when it fails.
-func (b *bundle) in(ws postgres.Workspace, fn func(context.Context, postgres.Tx) error) {
+func (b *bundle) in(ws tenancy.Workspace, fn func(context.Context, postgres.Tx) error) {
 	b.t.Helper()
 	testkit.Must(b.t, b.InWorkspace(b.t.Context(), ws.ID, func(_ context.Context, q postgres.Tx) error {
 		return fn(b.t.Context(), q)

@@ -10,43 +10,37 @@ import (
 	"cairn/internal/domain/tenancy"
 )
 
-// Workspace is the isolation boundary.
-type Workspace = tenancy.Workspace
-
-// Settings are what a workspace chose for itself.
-type Settings = settings.Settings
-
 // Workspace finds a workspace by the caller's name for it, and makes it when
 // make is set.
-func (s *Store) Workspace(ctx context.Context, name string, make bool) (Workspace, error) {
+func (s *Store) Workspace(ctx context.Context, name string, make bool) (tenancy.Workspace, error) {
 	if n := len([]rune(name)); n == 0 || n > 200 {
-		return Workspace{}, fault.New(fault.InvalidArgument,
+		return tenancy.Workspace{}, fault.New(fault.InvalidArgument,
 			fmt.Sprintf("a workspace name has 1 to 200 characters, this one has %d", n), "")
 	}
 	if w, ok := s.workspaces.Load(name); ok {
-		return w.(Workspace), nil
+		return w.(tenancy.Workspace), nil
 	}
 	row, err := dbsqlc.New(s.app).WorkspaceOpen(ctx, dbsqlc.WorkspaceOpenParams{ExternalID: name, Make: make})
 	if isNoRows(err) {
-		return Workspace{}, fault.New(fault.NotFound, fmt.Sprintf("there is no workspace %q", name),
+		return tenancy.Workspace{}, fault.New(fault.NotFound, fmt.Sprintf("there is no workspace %q", name),
 			"it is made by the first conversation that is sent to it")
 	}
 	if err != nil {
-		return Workspace{}, classify("find the workspace", err)
+		return tenancy.Workspace{}, classify("find the workspace", err)
 	}
-	w := Workspace{ID: row.ID, Name: name, Key: row.Key}
+	w := tenancy.Workspace{ID: row.ID, Name: name, Key: row.Key}
 	s.workspaces.Store(name, w)
 	return w, nil
 }
 
 // WorkspaceByKey finds a workspace by the key that stands for it in workflows.
-func (s *Store) WorkspaceByKey(ctx context.Context, key string) (w Workspace, err error) {
+func (s *Store) WorkspaceByKey(ctx context.Context, key string) (w tenancy.Workspace, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		row, err := q.WorkspaceByKey(ctx, key)
 		if isNoRows(err) {
 			return fault.New(fault.NotFound, "there is no such workspace", "")
 		}
-		w = Workspace{ID: row.ID, Name: row.ExternalID, Key: key}
+		w = tenancy.Workspace{ID: row.ID, Name: row.ExternalID, Key: key}
 		return classify("find the workspace", err)
 	})
 	return w, err
@@ -56,7 +50,7 @@ func (s *Store) WorkspaceByKey(ctx context.Context, key string) (w Workspace, er
 // name means a fresh one.
 func (s *Store) forget(id int64) {
 	s.workspaces.Range(func(name, w any) bool {
-		if w.(Workspace).ID == id {
+		if w.(tenancy.Workspace).ID == id {
 			s.workspaces.CompareAndDelete(name, w)
 		}
 		return true
@@ -64,16 +58,16 @@ func (s *Store) forget(id int64) {
 }
 
 // Self is the workspace that was entered.
-func (q workspaceRepository) Self(ctx context.Context) (Workspace, error) {
+func (q workspaceRepository) Self(ctx context.Context) (tenancy.Workspace, error) {
 	row, err := q.q.WorkspaceKey(ctx, q.ws)
-	return Workspace{ID: q.ws, Name: row.ExternalID, Key: row.Key}, classify("read the workspace", err)
+	return tenancy.Workspace{ID: q.ws, Name: row.ExternalID, Key: row.Key}, classify("read the workspace", err)
 }
 
 // Settings reads what the workspace chose, with the defaults of what it did not.
-func (q workspaceRepository) Settings(ctx context.Context) (Settings, error) {
+func (q workspaceRepository) Settings(ctx context.Context) (settings.Settings, error) {
 	row, err := q.q.WorkspaceSettings(ctx, q.ws)
 	if err != nil {
-		return Settings{}, classify("read the settings", err)
+		return settings.Settings{}, classify("read the settings", err)
 	}
 	out, err := settings.Read(row.Settings)
 	out.TimeZone, out.ReflectionCron = row.TimeZone, row.ReflectionCron
@@ -82,7 +76,7 @@ func (q workspaceRepository) Settings(ctx context.Context) (Settings, error) {
 
 // SetSettings replaces what the workspace chose. An empty time zone or cron
 // leaves the one it has; tasks that follow another clock now are planned by it.
-func (q workspaceRepository) SetSettings(ctx context.Context, v Settings) error {
+func (q workspaceRepository) SetSettings(ctx context.Context, v settings.Settings) error {
 	if err := v.Validate(); err != nil {
 		return err
 	}

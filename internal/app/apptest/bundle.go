@@ -28,6 +28,7 @@ import (
 	"cairn/internal/app"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
 	"cairn/internal/testkit"
@@ -44,7 +45,7 @@ type Bundle struct {
 	*app.App
 	T         testing.TB
 	Model     *openaitest.Server
-	Workspace postgres.Workspace
+	Workspace tenancy.Workspace
 	AdminURL  string // superuser's connection to the database
 	Packages  string // folder of the packages
 	admin     func() (*pgxpool.Pool, error)

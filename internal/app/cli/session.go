@@ -14,6 +14,7 @@ import (
 	"cairn/internal/app/config"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/tenancy"
 )
 
 // session is an open App with the servers under it: those that are configured,
@@ -21,7 +22,7 @@ import (
 // this command's own, with a worker in this process.
 type session struct {
 	*app.App
-	workspace postgres.Workspace
+	workspace tenancy.Workspace
 	stack     *devstack.Stack // nil when the servers are not ours
 	attached  bool            // to the stack of a `cairn dev` on the same folder
 	stopWork  func()

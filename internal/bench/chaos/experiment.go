@@ -6,9 +6,9 @@ import (
 	"errors"
 	"math/rand/v2"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/bench/ground"
 	"cairn/internal/bench/workerproc"
+	"cairn/internal/domain/tenancy"
 )
 
 //go:embed audit.sql
@@ -19,7 +19,7 @@ type experiment struct {
 	*ground.Ground
 	options   Options
 	draw      *rand.Rand
-	workspace postgres.Workspace // where everything happens
+	workspace tenancy.Workspace // where everything happens
 	worker    *workerproc.Supervisor
 	result    Result
 }

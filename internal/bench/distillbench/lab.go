@@ -15,6 +15,7 @@ import (
 	"cairn/internal/bench/workerproc"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
 )
@@ -115,7 +116,7 @@ func (b *bench) close() error {
 }
 
 // distil has one conversation distilled, from acceptance to the workflow's end.
-func (b *bench) distil(ctx context.Context, ws postgres.Workspace, c transcript.Conversation, tasks int) (run.Run,
+func (b *bench) distil(ctx context.Context, ws tenancy.Workspace, c transcript.Conversation, tasks int) (run.Run,
 	error) {
 	r, _, err := b.host.Distill.Accept(ctx,
 		distill.Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Conversation: c, Channel: "chat",

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"golang.org/x/sync/errgroup"
+	"cairn/internal/domain/tenancy"
 
-	"cairn/internal/adapter/postgres"
+	"golang.org/x/sync/errgroup"
 )
 
 // Throughput is distillations under load, beside empty workflows of their shape.
@@ -27,7 +27,7 @@ func (b *bench) throughput(ctx context.Context, server string) (t Throughput, er
 	if err := script(b.model, o.QuickCall); err != nil {
 		return t, err
 	}
-	spaces := make([]postgres.Workspace, o.Workspaces)
+	spaces := make([]tenancy.Workspace, o.Workspaces)
 	for i := range spaces {
 		if spaces[i], err = b.host.Store.Workspace(ctx, fmt.Sprintf("load-%s-%d", server, i), true); err != nil {
 			return t, err

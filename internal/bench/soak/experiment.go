@@ -8,6 +8,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/bench/ground"
 	"cairn/internal/bench/workerproc"
+	"cairn/internal/domain/tenancy"
 )
 
 //go:embed audit.sql
@@ -18,7 +19,7 @@ type experiment struct {
 	*ground.Ground
 	options    Options
 	talks      []talk
-	workspaces []postgres.Workspace // one for each talk
+	workspaces []tenancy.Workspace // one for each talk
 	worker     *workerproc.Supervisor
 	result     Result
 }
@@ -41,7 +42,7 @@ func open(ctx context.Context, o Options, talks []talk) (*experiment, error) {
 }
 
 func (e *experiment) openWorkspaces(ctx context.Context) (err error) {
-	e.workspaces = make([]postgres.Workspace, len(e.talks))
+	e.workspaces = make([]tenancy.Workspace, len(e.talks))
 	for i, t := range e.talks {
 		if e.workspaces[i], err = e.App.Store.Workspace(ctx, t.name, true); err != nil {
 			return err

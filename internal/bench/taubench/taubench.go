@@ -15,6 +15,7 @@ import (
 	"cairn/internal/app/lab"
 	"cairn/internal/domain/run"
 	"cairn/internal/domain/skill"
+	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/library"
@@ -51,7 +52,7 @@ type Leak struct {
 // Lab is an open Cairn to distil in.
 type Lab struct {
 	App       *app.App
-	Workspace postgres.Workspace
+	Workspace tenancy.Workspace
 }
 
 // OpenLab opens a throw-away Cairn to distil in. Call done at the end.

@@ -10,6 +10,7 @@ import (
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/nudge"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/conversation"
 )
 
@@ -17,7 +18,7 @@ import (
 type thread struct {
 	lab       *lab
 	name      string
-	workspace postgres.Workspace
+	workspace tenancy.Workspace
 	id        int64
 	said      int            // turns so far
 	latest    run.Run        // of the last turn

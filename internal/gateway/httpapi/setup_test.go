@@ -12,11 +12,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/app/apptest"
 	"cairn/internal/app/config"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
+	"cairn/internal/domain/tenancy"
 	"cairn/internal/gateway/httpapi"
 	"cairn/internal/service/apikey"
 	"cairn/internal/testkit"
@@ -50,7 +50,7 @@ func idle(t *testing.T, change ...func(*config.Config)) *bundle {
 	return b
 }
 
-func (b *bundle) makeKey(ws postgres.Workspace, scopes ...apikey.Scope) string {
+func (b *bundle) makeKey(ws tenancy.Workspace, scopes ...apikey.Scope) string {
 	b.T.Helper()
 	key, _, err := b.gateway.Keys.Create(b.T.Context(), ws.ID, "test", scopes)
 	testkit.Must(b.T, err)

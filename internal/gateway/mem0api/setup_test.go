@@ -18,6 +18,7 @@ import (
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/tenancy"
 	"cairn/internal/gateway/mem0api"
 	"cairn/internal/service/agentrun"
 	"cairn/internal/service/apikey"
@@ -73,7 +74,7 @@ func setup(t *testing.T, change ...func(*mem0api.Options)) *bundle {
 	return b
 }
 
-func (b *bundle) makeKey(ws postgres.Workspace, scopes ...apikey.Scope) string {
+func (b *bundle) makeKey(ws tenancy.Workspace, scopes ...apikey.Scope) string {
 	b.t.Helper()
 	key, _, err := b.keys.Create(b.t.Context(), ws.ID, "test", scopes)
 	testkit.Must(b.t, err)

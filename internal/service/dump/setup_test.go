@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/embedding"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/dump"
 	"cairn/internal/service/longterm"
@@ -81,7 +81,7 @@ func (d *dumps) remember() {
 }
 
 // dumped is the file of a workspace.
-func (d *dumps) dumped(ws postgres.Workspace, o dump.Options) string {
+func (d *dumps) dumped(ws tenancy.Workspace, o dump.Options) string {
 	d.t.Helper()
 	var out bytes.Buffer
 	testkit.Must(d.t, d.Dump(d.t.Context(), ws.ID, &out, o))
@@ -118,7 +118,7 @@ func (d *dumps) refused(file string, code fault.Code, says string) {
 const nothing = "targets 0, memories 0, sessions 0, conversations 0, messages 0, identities 0, souls 0"
 
 // remembers counts what a workspace holds.
-func (d *dumps) remembers(ws postgres.Workspace) (out string) {
+func (d *dumps) remembers(ws tenancy.Workspace) (out string) {
 	d.t.Helper()
 	testkit.Must(d.t, d.Dumps().WithSnapshot(d.t.Context(), ws.ID, func(ctx context.Context, s dump.Source) error {
 		c, err := s.Counts(ctx)

@@ -8,6 +8,7 @@ import (
 
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/erase"
 	"cairn/internal/service/relay"
 	"cairn/internal/testkit"
@@ -82,7 +83,7 @@ func TestEraseOfAConversationDoesAsWasChosen(t *testing.T) {
 	t.Parallel()
 	e := setup(t)
 	for _, c := range []struct {
-		ws      postgres.Workspace
+		ws      tenancy.Workspace
 		derived string
 		status  string
 		left    int

@@ -90,7 +90,7 @@ func TestOneRunDoesNotWaitForAnothersPlaces(t *testing.T) {
 	wait.Wait()
 }
 
-func (b *bundle) budget(of postgres.Settings) {
+func (b *bundle) budget(of settings.Settings) {
 	b.t.Helper()
 	s := settings.Default()
 	s.TokensPerDay, s.MicrosPerDay = of.TokensPerDay, of.MicrosPerDay
@@ -104,13 +104,13 @@ func TestParallelCallsNeverOverspendTheDay(t *testing.T) {
 	t.Parallel()
 	one := int64(100 + len(`{"schema":false,"user":"hi"}`)/4) // what ask reserves
 	for name, c := range map[string]struct {
-		settings postgres.Settings
+		settings settings.Settings
 		model    string
 		used     string
 	}{
-		"tokens": {postgres.Settings{TokensPerDay: 5*one + 3}, "scripted",
+		"tokens": {settings.Settings{TokensPerDay: 5*one + 3}, "scripted",
 			"select coalesce(sum(input_tokens + output_tokens), 0)::int from llm_calls"},
-		"money": {postgres.Settings{MicrosPerDay: 5*one + 3}, "priced",
+		"money": {settings.Settings{MicrosPerDay: 5*one + 3}, "priced",
 			"select coalesce(sum(cost_micros), 0)::int from llm_calls"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,7 +161,7 @@ func TestWhatACallDidNotUseIsGivenBack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	one := int64(100 + len(`{"schema":false,"user":"hi"}`)/4)
-	b.budget(postgres.Settings{TokensPerDay: one + 2*15}) // room for one at a time, each using 15
+	b.budget(settings.Settings{TokensPerDay: one + 2*15}) // room for one at a time, each using 15
 	b.model.answers(func(_ context.Context, n int, _ string) (llm.Reply, error) {
 		if n == 1 {
 			return llm.Reply{}, &llm.Error{Class: llm.Fatal, Status: 400, Sent: true, Message: "no"}
@@ -197,7 +197,7 @@ func TestTheDayOfTheRequestPays(t *testing.T) {
 	if _, err := b.ask(t.Context(), "old", "hi"); err != nil {
 		t.Fatal(err)
 	}
-	b.budget(postgres.Settings{TokensPerDay: 15 + 100})
+	b.budget(settings.Settings{TokensPerDay: 15 + 100})
 	if _, err := b.ask(t.Context(), "new", "hi"); fault.CodeOf(err) != fault.QuotaExceeded {
 		t.Errorf("%v, want %s: 15 tokens were used today", err, fault.QuotaExceeded)
 	}

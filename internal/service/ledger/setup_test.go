@@ -15,6 +15,7 @@ import (
 	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/llm"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/ledger"
@@ -27,7 +28,7 @@ type bundle struct {
 	t     *testing.T
 	store *postgres.Store
 	admin *pgxpool.Pool
-	ws    postgres.Workspace
+	ws    tenancy.Workspace
 	run   run.Ref
 	model *model
 }

@@ -15,6 +15,7 @@ import (
 	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/library"
 	"cairn/internal/service/search"
 	"cairn/internal/service/tools"
@@ -28,7 +29,7 @@ type bundle struct {
 	store *postgres.Store
 	admin *pgxpool.Pool // superuser: sees everything
 	tools *tools.Registry
-	ws    postgres.Workspace
+	ws    tenancy.Workspace
 	ops   atomic.Int64
 }
 

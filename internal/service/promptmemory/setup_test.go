@@ -8,11 +8,11 @@ import (
 	"testing"
 
 	"cairn/internal/adapter/embedding"
-	"cairn/internal/adapter/postgres"
 	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/memory"
+	"cairn/internal/domain/tenancy"
 	"cairn/internal/service/memorywrite"
 	"cairn/internal/service/promptmemory"
 	"cairn/internal/service/search"
@@ -63,7 +63,7 @@ func (b *bundle) says() string {
 	return b.saysIn(b.A)
 }
 
-func (b *bundle) saysIn(ws postgres.Workspace) string {
+func (b *bundle) saysIn(ws tenancy.Workspace) string {
 	b.t.Helper()
 	out, err := b.List(b.t.Context(), agent.Actor{Workspace: ws.ID, Origin: agent.OriginUser}, promptmemory.ListArgs{})
 	testkit.Must(b.t, err)

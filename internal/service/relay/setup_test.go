@@ -14,6 +14,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/run"
+	"cairn/internal/domain/tenancy"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
 	"cairn/internal/service/relay"
@@ -27,7 +28,7 @@ type bundle struct {
 	t        *testing.T
 	admin    *pgxpool.Pool
 	Store    *postgres.Store
-	ws       postgres.Workspace
+	ws       tenancy.Workspace
 	embedder *embedder
 	removed  *removals
 }

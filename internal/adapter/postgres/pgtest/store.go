@@ -11,6 +11,7 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/domain/agent"
 	"cairn/internal/domain/settings"
+	"cairn/internal/domain/tenancy"
 	"cairn/internal/testkit"
 )
 
@@ -19,7 +20,7 @@ type Store struct {
 	*postgres.Store
 	T     testing.TB
 	Admin *pgxpool.Pool // superuser: sees every row
-	A, B  postgres.Workspace
+	A, B  tenancy.Workspace
 	ops   atomic.Int64
 }
 
