@@ -1,16 +1,12 @@
 package skill_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"cairn/internal/domain/skill"
-	"cairn/internal/domain/skill/memos"
-	"cairn/internal/domain/transcript"
 )
 
 func ExampleMerge() {
@@ -145,47 +141,3 @@ func TestSplitTools(t *testing.T) {
 }
 
 // AC-1: the projection has MemOS' names.
-func TestProjectionHasMemOSNames(t *testing.T) {
-	document, files := rollback(t)
-	sources := make([]transcript.Message, 14)
-	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	item := memos.Project(document, files,
-		memos.Projected{ID: "7", URL: "http://x/v1", Sources: sources, UserID: "u", Version: 1, CreatedAt: at,
-			UpdatedAt: at})
-	raw, err := json.Marshal(item)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got struct {
-		ID, Memory string
-		Metadata   map[string]any
-	}
-	if err := json.Unmarshal(raw, &got); err != nil {
-		t.Fatal(err)
-	}
-	m := got.Metadata
-	for key, want := range map[string]any{"memory_type": "SkillMemory", "type": "skills", "status": "activated",
-		"confidence": 0.99,
-		"key":        "Service Deployment Rollback", "name": "Service Deployment Rollback",
-		"skill_source": "auto_create",
-		"version":      1.0,
-		"background":   "", "url": "http://x/v1", "created_at": "2026-03-01T12:00:00Z",
-		"tags": []any{"rollback", "deployment", "incident"}, "usage": []any{}, "history": []any{}} {
-		if !reflect.DeepEqual(m[key], want) {
-			t.Errorf("%s: %v, want %v", key, m[key], want)
-		}
-	}
-	if got.ID != "7" || got.Memory != document.Description || len(m["sources"].([]any)) != 14 {
-		t.Errorf("id %s, memory %q, %d sources", got.ID, got.Memory, len(m["sources"].([]any)))
-	}
-	if m["scripts"].(map[string]any)["check_health.py"] != files[1].Content ||
-		m["others"].(map[string]any)["checklist.md"] != files[0].Content {
-		t.Errorf("scripts %v, others %v", m["scripts"], m["others"])
-	}
-	for _, key := range []string{"description", "procedure", "experience", "preference", "examples", "user_id",
-		"session_id", "manager_user_id", "project_id", "info", "embedding", "updated_at"} {
-		if _, ok := m[key]; !ok {
-			t.Errorf("%s is missing", key)
-		}
-	}
-}
