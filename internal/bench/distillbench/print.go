@@ -15,10 +15,11 @@ func Print(w io.Writer, all []Measurement) error {
 		"÷\tdistillations/s\tempty workflows/s\tratio\tworker CPU each")
 	for _, m := range all {
 		l, t := m.Latency, m.Throughput
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%.3f\t%.3f\t%.3f\t≤ %.2f\t%.3f\t%.1f\t%.1f\t%.2f\t%s\n", m.Server,
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%.3f\t%.3f\t%.3f\t≤ %.2f\t%.3f\t", m.Server,
 			ms(l.Median), ms(l.Least), ms(l.Most),
-			l.Ratio(l.Median), l.Ratio(l.Least), l.Ratio(l.Most), Goal(m.Server), l.Ratio(l.Floor), t.PerSecond, t.Baseline,
-			t.PerSecond/t.Baseline, ms(t.WorkerCPU))
+			l.Ratio(l.Median), l.Ratio(l.Least), l.Ratio(l.Most), Goal(m.Server), l.Ratio(l.Floor))
+		fmt.Fprintf(tw, "%.1f\t%.1f\t%.2f\t%s\n",
+			t.PerSecond, t.Baseline, t.PerSecond/t.Baseline, ms(t.WorkerCPU))
 	}
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("print the measurements: %w", err)
