@@ -14,12 +14,12 @@ import (
 
 // AgentRunService answers turns and runs the agents in conversations.
 type AgentRunService interface {
-	Step(ctx context.Context, ref run.Ref, step agent.Step, base agentrun.Base) (agentrun.Stepped, error)
+	Step(ctx context.Context, ref run.Ref, step agent.Step, base agentrun.Base) (agentrun.StepResult, error)
 	RunTool(ctx context.Context, ref run.Ref, step, position int, base agentrun.Base) error
 	Close(
 		ctx context.Context, ref run.Ref, reason agent.Reason, detail string, base agentrun.Base,
-	) (*agentrun.Ended, error)
-	Await(ctx context.Context, ref run.Ref) (*agentrun.Ended, error)
+	) (*agentrun.RunResult, error)
+	Await(ctx context.Context, ref run.Ref) (*agentrun.RunResult, error)
 	OpenNudge(ctx context.Context, r agentrun.Review) (agentrun.Reviewing, error)
 }
 
@@ -140,14 +140,14 @@ func (a AgentRuns) CloseConversation(ctx context.Context, in contract.CloseConve
 }
 
 // resultOf is what a run has ended with, empty beside an error.
-func resultOf(e *agentrun.Ended) (out contract.AgentResult) {
+func resultOf(e *agentrun.RunResult) (out contract.AgentResult) {
 	if e != nil {
 		out = agentResult(*e)
 	}
 	return out
 }
 
-func agentResult(e agentrun.Ended) contract.AgentResult {
+func agentResult(e agentrun.RunResult) contract.AgentResult {
 	return contract.AgentResult{
 		Reason: e.Reason, Steps: e.Steps, Saved: len(e.Writes), ReplySeq: e.ReplySeq,
 		Counters: e.Counters, MayNudge: e.MayNudge, Status: e.Status,

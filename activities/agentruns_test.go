@@ -16,19 +16,19 @@ import (
 // conversationService does what a test wants of it.
 type conversationService struct {
 	calls
-	stepped   agentrun.Stepped
+	stepped   agentrun.StepResult
 	reviewing agentrun.Reviewing
 }
 
-func (s *conversationService) ended() *agentrun.Ended {
-	return &agentrun.Ended{
+func (s *conversationService) ended() *agentrun.RunResult {
+	return &agentrun.RunResult{
 		Reason: agent.Final, Steps: 3, Writes: make([]agentrun.Write, 1), ReplySeq: 4, Status: "saved",
 	}
 }
 
 func (s *conversationService) Step(
 	_ context.Context, ref run.Ref, step agent.Step, base agentrun.Base,
-) (agentrun.Stepped, error) {
+) (agentrun.StepResult, error) {
 	return s.stepped, s.note("step %s %d %t", of(ref), step.N, base.Compacts)
 }
 
@@ -40,14 +40,14 @@ func (s *conversationService) RunTool(
 
 func (s *conversationService) Close(
 	_ context.Context, ref run.Ref, reason agent.Reason, detail string, base agentrun.Base,
-) (*agentrun.Ended, error) {
+) (*agentrun.RunResult, error) {
 	if err := s.note("close %s %s %q %t", of(ref), reason, detail, base.Known); err != nil {
 		return nil, err
 	}
 	return s.ended(), nil
 }
 
-func (s *conversationService) Await(_ context.Context, ref run.Ref) (*agentrun.Ended, error) {
+func (s *conversationService) Await(_ context.Context, ref run.Ref) (*agentrun.RunResult, error) {
 	return s.ended(), s.note("await %s", of(ref))
 }
 
@@ -74,10 +74,10 @@ func TestConversationActivitiesTranslate(t *testing.T) {
 	var more contract.StepResult
 	more.Calls = s.stepped.Calls
 	translates(t, a.Step, step, c, "step 1/7 2 true", more)
-	s.stepped = agentrun.Stepped{Ended: s.ended()}
+	s.stepped = agentrun.StepResult{Ended: s.ended()}
 	translates(t, a.Step, step, c, "step 1/7 2 true", contract.StepResult{Ended: &ended})
 	offload := contract.OffloadToStart{WorkflowID: "offload/w1/o", Input: contract.OffloadInput{Groups: 3}}
-	s.stepped = agentrun.Stepped{
+	s.stepped = agentrun.StepResult{
 		Overflow: &agentrun.CompactionPlan{WorkflowID: offload.WorkflowID, Input: offload.Input},
 	}
 	translates(t, a.Step, step, c, "step 1/7 2 true", contract.StepResult{Overflow: &offload})

@@ -121,7 +121,7 @@ func (a Agents) ReadIdle(ctx context.Context, in contract.IdleInput) (contract.I
 
 // endedRun decodes what the row of a run says.
 func endedRun(r run.Run) (contract.AgentResult, error) {
-	var e agentrun.Ended
+	var e agentrun.RunResult
 	if err := json.Unmarshal(r.Result, &e); err != nil {
 		return contract.AgentResult{}, fmt.Errorf("decode the result of run %d: %w", r.Ref.Run, err)
 	}

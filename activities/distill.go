@@ -25,7 +25,7 @@ type DistillTaskService interface {
 	Draft(ctx context.Context, ref run.Ref, task string) (plan distill.Plan, ended bool, err error)
 	Write(ctx context.Context, ref run.Ref, task string, doc int) (degraded bool, err error)
 	Judge(ctx context.Context, ref run.Ref, task string) error
-	Publish(ctx context.Context, ref run.Ref, task string) (c distill.Committed, unseen bool, err error)
+	Publish(ctx context.Context, ref run.Ref, task string) (c distill.CommitResult, unseen bool, err error)
 	Merge(ctx context.Context, ref run.Ref, task string) error
 	EndTask(ctx context.Context, ref run.Ref, attempt int, task, code, reason string) (distill.Task, error)
 	AwaitTask(ctx context.Context, ref run.Ref, task string) error

@@ -38,8 +38,8 @@ func (s *distillService) Judge(_ context.Context, ref run.Ref, task string) erro
 	return s.note("judge %s %s", of(ref), task)
 }
 
-func (s *distillService) Publish(_ context.Context, ref run.Ref, task string) (distill.Committed, bool, error) {
-	return distill.Committed{Conflict: true, Outcome: distill.Updated, Skill: 3, Version: 4}, true,
+func (s *distillService) Publish(_ context.Context, ref run.Ref, task string) (distill.CommitResult, bool, error) {
+	return distill.CommitResult{Conflict: true, Outcome: distill.Updated, Skill: 3, Version: 4}, true,
 		s.note("publish %s %s", of(ref), task)
 }
 

@@ -58,7 +58,7 @@ func (s *learningService) built() build.Result {
 }
 
 func (s builds) BuildSpan(_ context.Context, ref run.Ref, n int) (decision.SpanOutcome, error) {
-	actions := []executor.Resolved{{Outcome: executor.OK}, {Outcome: executor.Refused}, {Outcome: executor.OK}}
+	actions := []executor.ResolvedAction{{Outcome: executor.OK}, {Outcome: executor.Refused}, {Outcome: executor.OK}}
 	return decision.SpanOutcome{Outcome: executor.OK, Actions: actions}, s.note("span %s %d", of(ref), n)
 }
 

@@ -108,10 +108,10 @@ func TestSweepActivitiesTranslate(t *testing.T) {
 func TestReflectionActivitiesTranslate(t *testing.T) {
 	t.Parallel()
 	var c calls
-	opened := reflection.Opened{Run: run.Run{Ref: run.Ref{Workspace: 1, Run: 7}, Attempt: 2}}
+	opened := reflection.OpenResult{Run: run.Run{Ref: run.Ref{Workspace: 1, Run: 7}, Attempt: 2}}
 	opened.Spec.Budget = agent.ForReflection()
 	a := activities.Reflect{
-		Open: func(_ context.Context, in contract.ReflectionInput, id string) (reflection.Opened, error) {
+		Open: func(_ context.Context, in contract.ReflectionInput, id string) (reflection.OpenResult, error) {
 			return opened, c.note("open %s %t", in.Date, id != "")
 		},
 		Distill: func(_ context.Context, ref run.Ref, key string) (contract.DistillDayResult, error) {

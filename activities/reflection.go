@@ -13,7 +13,7 @@ import (
 
 // Reflect are the activities of reflections; their steps are those of AgentRuns.
 type Reflect struct {
-	Open    func(ctx context.Context, in contract.ReflectionInput, workflowID string) (reflection.Opened, error)
+	Open    func(ctx context.Context, in contract.ReflectionInput, workflowID string) (reflection.OpenResult, error)
 	Distill func(ctx context.Context, ref run.Ref, workspaceKey string) (contract.DistillDayResult, error)
 }
 

@@ -466,7 +466,7 @@ func TestConversationContinuesAsNewWithAllThatItKnows(t *testing.T) {
 	c.run()
 	in := next[contract.ConversationInput](c.environment)
 	state := in.State
-	if !slices.Equal(state.Seen, nudge.Seen{"m1", "m2"}) || state.LastNumber != 2 || state.Counters.Total != 2 ||
+	if !slices.Equal(state.Seen, nudge.RecentIDs{"m1", "m2"}) || state.LastNumber != 2 || state.Counters.Total != 2 ||
 		!slices.Equal(state.Stopped, []string{"m8"}) || state.Timeouts != timeouts() || in.Limits != c.in.Limits {
 		t.Errorf("goes on with %+v", in)
 	}

@@ -57,14 +57,14 @@ func (h *App) registerAgents() (err error) {
 // takeSession has a session made memories of that an agent of another program tells.
 // The same session is the same request.
 func (h *App) takeSession(ctx context.Context, a agent.Actor, messages []transcript.Message,
-	text string) (out tools.SessionTaken, err error) {
+	text string) (out tools.AcceptedSession, err error) {
 	self, err := h.Store.Workspaces().Self(ctx, a.Workspace)
 	if err != nil {
 		return out, err
 	}
 	made, err := h.Progressive.Summarize(ctx, memoryagent.Request{Workspace: a.Workspace, WorkspaceKey: self.Key,
 		Messages: messages, Query: text, Spec: TurnSpec(h.Config)})
-	return tools.SessionTaken{RequestID: made.Key, Status: string(made.Status)}, err
+	return tools.AcceptedSession{RequestID: made.Key, Status: string(made.Status)}, err
 }
 
 // buildIdle wires the reading of idle conversations.

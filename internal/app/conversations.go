@@ -86,7 +86,7 @@ type promptContext struct {
 }
 
 // Remembered reads the soul, the prompt memories and the index of skills.
-func (k promptContext) Remembered(ctx context.Context, ws int64) (out prompt.Remembered, err error) {
+func (k promptContext) Remembered(ctx context.Context, ws int64) (out prompt.SessionContext, err error) {
 	m, err := k.memory.Prompt(ctx, ws)
 	if err != nil {
 		return out, err

@@ -84,7 +84,7 @@ type overtakenStore struct {
 	first func()
 }
 
-func (s *overtakenStore) CommitVersion(ctx context.Context, t distill.Task, c distill.Commit) (distill.Committed,
+func (s *overtakenStore) CommitVersion(ctx context.Context, t distill.Task, c distill.Commit) (distill.CommitResult,
 	error) {
 	s.first()
 	return s.Store.CommitVersion(ctx, t, c)

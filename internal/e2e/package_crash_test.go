@@ -55,6 +55,6 @@ func TestAnUploadThatIsNeverCommittedIsCollected(t *testing.T) {
 // deadStore is the store of a worker that dies before it commits a version.
 type deadStore struct{ distill.Store }
 
-func (s *deadStore) CommitVersion(context.Context, distill.Task, distill.Commit) (distill.Committed, error) {
-	return distill.Committed{}, errCut
+func (s *deadStore) CommitVersion(context.Context, distill.Task, distill.Commit) (distill.CommitResult, error) {
+	return distill.CommitResult{}, errCut
 }

@@ -256,7 +256,7 @@ func TestImportsWaitForAWorkspaceThatTurnedReflectionOff(t *testing.T) {
 	}
 	var dates []string
 	testkit.Must(t, b.Reflections.Backfill(t.Context(), b.Workspace, day(31), day(29), false,
-		func(o reflection.Opened) error {
+		func(o reflection.OpenResult) error {
 			dates = append(dates, o.Run.Key)
 			reflected(b, o.Run)
 			return nil

@@ -22,7 +22,7 @@ func TestTransactionsMakeNoNetworkCalls(t *testing.T) {
 	distant := embedding.OpenAI(embedding.Config{Model: "m", Dims: 2, BaseURL: "https://127.0.0.1:1"})
 	calls := map[string]func(context.Context) error{
 		"the model": func(ctx context.Context) error {
-			_, err := b.App.Distill.Ledger.Model.Send(ctx, llm.Prepared{Model: "m", Body: []byte("{}")})
+			_, err := b.App.Distill.Ledger.Model.Send(ctx, llm.PreparedRequest{Model: "m", Body: []byte("{}")})
 			return err
 		},
 		"an embedding endpoint": func(ctx context.Context) error {

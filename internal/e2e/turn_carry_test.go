@@ -21,7 +21,7 @@ func another(b *apptest.Bundle) *agentrun.Service {
 }
 
 // stepped makes one step of a run.
-func stepped(b *apptest.Bundle, at *agentrun.Service, ref run.Ref, n int) agentrun.Stepped {
+func stepped(b *apptest.Bundle, at *agentrun.Service, ref run.Ref, n int) agentrun.StepResult {
 	b.T.Helper()
 	out, err := at.Step(b.T.Context(), ref, agent.Step{N: n}, agentrun.Base{})
 	testkit.Must(b.T, err)

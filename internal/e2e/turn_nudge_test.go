@@ -72,7 +72,7 @@ func TestReviewsComeExactlyWhenTheyAreDue(t *testing.T) {
 	scriptSaves(b)
 	secret := "remember the key sk-" + strings.Repeat("aB3dE6gH", 3)
 	n := 0
-	say := func(text string, change ...func(*conversation.Request)) conversation.Answered {
+	say := func(text string, change ...func(*conversation.Request)) conversation.TurnStatus {
 		n++
 		return b.Say("c", n, text, change...)
 	}

@@ -204,7 +204,7 @@ func TestAMessageSentByManyAtOnceIsOneTurn(t *testing.T) {
 	b := apptest.Open(t)
 	scriptOneSave(b, openaitest.Rule{}, openaitest.Rule{})
 	const senders = 20
-	got := make([]conversation.Answered, senders)
+	got := make([]conversation.TurnStatus, senders)
 	var sending sync.WaitGroup
 	for i := range senders {
 		sending.Go(func() { got[i], _ = b.App.Messages.SendMessage(t.Context(), b.Message("c", "m1", "I like tea.")) })

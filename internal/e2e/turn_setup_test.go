@@ -104,7 +104,7 @@ func cancel(b *apptest.Bundle, conversationID, message string) {
 }
 
 // answered waits until a message is.
-func answered(b *apptest.Bundle, conversationID, message string) (out conversation.Answered) {
+func answered(b *apptest.Bundle, conversationID, message string) (out conversation.TurnStatus) {
 	b.T.Helper()
 	testkit.Eventually(b.T, message+" of "+conversationID+" is answered", func() bool {
 		var err error

@@ -70,7 +70,7 @@ func (k *undoing) user() agent.Actor {
 	return agent.Actor{Workspace: k.b.Workspace.ID, Origin: agent.OriginUser, Op: fmt.Sprintf("test/%d", k.ops)}
 }
 
-func (k *undoing) deleteAll() (out library.Deleted) {
+func (k *undoing) deleteAll() (out library.DeleteResult) {
 	k.b.T.Helper()
 	out, err := k.b.Library.Delete(k.b.T.Context(), k.user(), library.DeleteArgs{Name: k.skill})
 	testkit.Must(k.b.T, err)

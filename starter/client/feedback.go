@@ -24,8 +24,8 @@ type FeedbackRequest struct {
 	Bank string `json:"bank,omitempty"`
 }
 
-// FeedbackNoted is what feedback led to.
-type FeedbackNoted struct {
+// FeedbackResult is what feedback led to.
+type FeedbackResult struct {
 	Question string `json:"question"`
 	Case     int64  `json:"case"`     // the hard case that a bad answer has become; 0 of a good one
 	Failures int    `json:"failures"` // how often the question was answered badly
@@ -33,6 +33,6 @@ type FeedbackNoted struct {
 
 // Feedback tells Cairn how good an answer was. With the same RequestID it counts
 // once.
-func (c *Client) Feedback(ctx context.Context, r FeedbackRequest, options ...Option) (out FeedbackNoted, err error) {
+func (c *Client) Feedback(ctx context.Context, r FeedbackRequest, options ...Option) (out FeedbackResult, err error) {
 	return out, c.call(ctx, http.MethodPost, "/v1/feedback", r, &out, c.usual.with(options).once())
 }

@@ -232,8 +232,8 @@ func (c *Client) Search(ctx context.Context, query string, options ...Option) ([
 	return out.Found, err
 }
 
-// Distilled is what became of a conversation.
-type Distilled struct {
+// DistillResult is what became of a conversation.
+type DistillResult struct {
 	Run    int64  `json:"run"`
 	Status string `json:"status"`
 	Report *struct {
@@ -247,7 +247,7 @@ type Distilled struct {
 }
 
 // Distill turns a conversation into skills.
-func (c *Client) Distill(ctx context.Context, messages []Message, options ...Option) (out Distilled, err error) {
+func (c *Client) Distill(ctx context.Context, messages []Message, options ...Option) (out DistillResult, err error) {
 	s := c.usual.with(options)
 	body := map[string]any{"messages": messages}
 	if s.id != "" {
@@ -269,8 +269,8 @@ type NewMemory struct {
 	Metadata  map[string]any `json:"metadata,omitempty"`
 }
 
-// Written is what became of a change.
-type Written struct {
+// WriteResult is what became of a change.
+type WriteResult struct {
 	Action string   `json:"action"`
 	IDs    []string `json:"ids"`
 }
@@ -284,7 +284,7 @@ func (s settings) once() string {
 }
 
 // Add adds a memory; one that says the same is found in its place.
-func (c *Client) Add(ctx context.Context, m NewMemory, options ...Option) (out Written, err error) {
+func (c *Client) Add(ctx context.Context, m NewMemory, options ...Option) (out WriteResult, err error) {
 	return out, c.call(ctx, http.MethodPost, "/v1/memories", m, &out, c.usual.with(options).once())
 }
 
@@ -321,13 +321,13 @@ func (c *Client) List(ctx context.Context, options ...Option) (out []Memory, err
 }
 
 // Update changes what a memory says. It keeps its id.
-func (c *Client) Update(ctx context.Context, id, content string, options ...Option) (out Written, err error) {
+func (c *Client) Update(ctx context.Context, id, content string, options ...Option) (out WriteResult, err error) {
 	return out, c.call(ctx, http.MethodPut, "/v1/memories/"+url.PathEscape(id), map[string]string{"content": content},
 		&out, c.usual.with(options).once())
 }
 
 // Delete forgets a memory; its history stays.
-func (c *Client) Delete(ctx context.Context, id string, options ...Option) (out Written, err error) {
+func (c *Client) Delete(ctx context.Context, id string, options ...Option) (out WriteResult, err error) {
 	return out, c.call(ctx, http.MethodDelete, "/v1/memories/"+url.PathEscape(id), nil, &out,
 		c.usual.with(options).once())
 }

@@ -18,9 +18,9 @@ type OffloadRequest struct {
 	TTLSeconds  int       `json:"ttl_seconds,omitempty"`
 }
 
-// Offloaded is a thread after it was made shorter. Degraded means that it is as it
+// OffloadResult is a thread after it was made shorter. Degraded means that it is as it
 // was, because of Reason.
-type Offloaded struct {
+type OffloadResult struct {
 	Messages     []Message `json:"messages"`
 	Mode         string    `json:"mode"`
 	TokensBefore int       `json:"tokens_before"`
@@ -38,7 +38,7 @@ type Offloaded struct {
 
 // Offload makes a thread shorter without losing a word of it. The same thread
 // gives the same answer, and a model is paid once.
-func (c *Client) Offload(ctx context.Context, r OffloadRequest, options ...Option) (out Offloaded, err error) {
+func (c *Client) Offload(ctx context.Context, r OffloadRequest, options ...Option) (out OffloadResult, err error) {
 	body := struct {
 		OffloadRequest
 		Wait *int `json:"wait,omitempty"`
@@ -46,15 +46,15 @@ func (c *Client) Offload(ctx context.Context, r OffloadRequest, options ...Optio
 	return out, c.call(ctx, http.MethodPost, "/v1/working/offload", body, &out, "")
 }
 
-// Reloaded is what was put away: a text, or messages.
-type Reloaded struct {
+// ReloadResult is what was put away: a text, or messages.
+type ReloadResult struct {
 	Kind     string    `json:"kind"`
 	Content  string    `json:"content"`
 	Messages []Message `json:"messages"`
 }
 
 // Reload has back all that stands behind a handle.
-func (c *Client) Reload(ctx context.Context, handle string) (out Reloaded, err error) {
+func (c *Client) Reload(ctx context.Context, handle string) (out ReloadResult, err error) {
 	return out, c.call(ctx, http.MethodPost, "/v1/working/reload", map[string]any{"handle": handle}, &out, "")
 }
 

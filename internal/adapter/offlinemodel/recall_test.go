@@ -11,7 +11,7 @@ import (
 // rewritten in its own words; other words lead to another order.
 func TestWhatWasFoundIsOrderedAndRewritten(t *testing.T) {
 	t.Parallel()
-	stored := []prompt.Stored{{Handle: "m1", Content: "Bo swims every morning"},
+	stored := []prompt.StoredMemory{{Handle: "m1", Content: "Bo swims every morning"},
 		{Handle: "m2", Content: "Ada flies from Osaka only"},
 		{Handle: "m3", Content: "Ada visited the harbour museum in Osaka"}}
 	for question, want := range map[string]struct {

@@ -35,24 +35,24 @@ func (c *Client) Offline() bool { return c.config.Offline }
 
 // Prepare renders r. The bytes survive a round trip of Prepared through
 // encoding/json unchanged; they do not survive a jsonb column, which reorders.
-func (c *Client) Prepare(r llm.Request) (llm.Prepared, error) {
+func (c *Client) Prepare(r llm.Request) (llm.PreparedRequest, error) {
 	if err := c.config.Validate(); err != nil {
-		return llm.Prepared{}, err
+		return llm.PreparedRequest{}, err
 	}
 	rendered, err := c.render(r)
 	if err != nil {
-		return llm.Prepared{}, err
+		return llm.PreparedRequest{}, err
 	}
 	body, err := json.Marshal(rendered)
 	if err != nil {
-		return llm.Prepared{}, fault.Wrap(err, fault.InvalidArgument,
+		return llm.PreparedRequest{}, fault.Wrap(err, fault.InvalidArgument,
 			"the request to model "+quote(r.Model)+" cannot be rendered", "")
 	}
-	return llm.Prepared{Model: r.Model, Body: body, Label: r.Label}, nil
+	return llm.PreparedRequest{Model: r.Model, Body: body, Label: r.Label}, nil
 }
 
 // Send posts p.Body as it is. Refusals are replies, not errors.
-func (c *Client) Send(ctx context.Context, p llm.Prepared) (llm.Reply, error) {
+func (c *Client) Send(ctx context.Context, p llm.PreparedRequest) (llm.Reply, error) {
 	if err := txscope.Reject(ctx); err != nil {
 		return llm.Reply{}, err
 	}

@@ -24,7 +24,7 @@ var (
 	}
 )
 
-func prepare(t *testing.T, model llm.Model, r llm.Request) llm.Prepared {
+func prepare(t *testing.T, model llm.Model, r llm.Request) llm.PreparedRequest {
 	t.Helper()
 	prepared, err := model.Prepare(r)
 	if err != nil {
@@ -45,7 +45,7 @@ func TestSendPostsThePreparedBytesOnceWithItsLabel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var restored llm.Prepared
+	var restored llm.PreparedRequest
 	if err := json.Unmarshal(stored, &restored); err != nil {
 		t.Fatal(err)
 	}

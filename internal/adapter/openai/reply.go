@@ -15,7 +15,7 @@ const filtered = "the endpoint's content filter stopped the reply"
 
 // readReply decodes a 2xx answer to p. An answer that is no chat completion is
 // Retryable: proxies cut answers, and the next attempt may be whole.
-func (e *Endpoint) readReply(answer []byte, p llm.Prepared) (llm.Reply, error) {
+func (e *Endpoint) readReply(answer []byte, p llm.PreparedRequest) (llm.Reply, error) {
 	broken := func(format string, args ...any) *llm.Error {
 		return &llm.Error{Class: llm.Retryable, Status: http.StatusOK, Sent: true,
 			Message: "the model endpoint's answer is broken: " + e.masked(fmt.Sprintf(format, args...))}
@@ -90,7 +90,11 @@ func callsOf(message openai.ChatCompletionMessage, request []byte) []llm.ToolCal
 }
 
 // errorInside reads the error that gateways such as OpenRouter put into a 200.
-func (e *Endpoint) errorInside(answer []byte, p llm.Prepared, broken func(string, ...any) *llm.Error) *llm.Error {
+func (e *Endpoint) errorInside(
+	answer []byte,
+	p llm.PreparedRequest,
+	broken func(string, ...any) *llm.Error,
+) *llm.Error {
 	said := readEndpointError(answer)
 	status, ok := said.Code.(float64)
 	if !ok || status < 400 {

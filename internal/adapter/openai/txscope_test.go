@@ -12,7 +12,7 @@ import (
 func TestNothingIsSentInsideATransaction(t *testing.T) {
 	t.Parallel()
 	ctx := txscope.Enter(t.Context())
-	if _, err := New(Config{}).Send(ctx, llm.Prepared{Body: []byte("{}")}); fault.CodeOf(err) != fault.Internal {
+	if _, err := New(Config{}).Send(ctx, llm.PreparedRequest{Body: []byte("{}")}); fault.CodeOf(err) != fault.Internal {
 		t.Errorf("%v, want %s", err, fault.Internal)
 	}
 }

@@ -38,7 +38,7 @@ func (b *bundle) packaged(request, name, body string, skillID int64, base int) d
 }
 
 // commit commits a task with words and, when there is one, a vector.
-func (b *bundle) commit(t distill.Task, vector ...float32) (distill.Committed, error) {
+func (b *bundle) commit(t distill.Task, vector ...float32) (distill.CommitResult, error) {
 	b.t.Helper()
 	space, err := b.Space(b.t.Context(), "m", 2)
 	testkit.Must(b.t, err)

@@ -66,7 +66,7 @@ func (q conversationViewRepository) Reviews(ctx context.Context, conversationID 
 		if run.Status(r.Status) != run.Ended {
 			continue
 		}
-		var e agentrun.Ended
+		var e agentrun.RunResult
 		if err := json.Unmarshal(r.Result, &e); err != nil {
 			return nil, fmt.Errorf("decode the result of run %d: %w", r.ID, err)
 		}
@@ -77,7 +77,7 @@ func (q conversationViewRepository) Reviews(ctx context.Context, conversationID 
 
 // Answer reads what became of a channel's message.
 func (s conversationStore) Answer(ctx context.Context, ws int64, conversationID,
-	message string) (out conversation.Answered, err error) {
+	message string) (out conversation.TurnStatus, err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
 		r, err := q.q.AnswerGet(ctx, dbsqlc.AnswerGetParams{MessageID: storable(message), WorkspaceID: ws,
 			ExternalID: storable(conversationID)})
@@ -90,7 +90,7 @@ func (s conversationStore) Answer(ctx context.Context, ws int64, conversationID,
 			return fault.New(fault.NotFound, fmt.Sprintf("conversation %q has no message %q", conversationID, message),
 				"send it first")
 		}
-		out = conversation.Answered{Conversation: conversationID, MessageID: message, Turn: int(*r.Number),
+		out = conversation.TurnStatus{Conversation: conversationID, MessageID: message, Turn: int(*r.Number),
 			Status: conversation.StatusAccepted, ReplySeq: -1}
 		if r.RunID != nil {
 			out.Run = *r.RunID

@@ -45,7 +45,7 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 // Insights tells what was used, what was not, and what it cost, within a span up
 // to now.
 func (q curationRepository) Insights(ctx context.Context, span time.Duration) (out curate.Insights, err error) {
-	out = curate.Insights{Skills: []curate.SkillUsage{}, Runs: []curate.KindSpent{}, Saves: []curate.DaySaved{}}
+	out = curate.Insights{Skills: []curate.SkillUsage{}, Runs: []curate.KindUsage{}, Saves: []curate.DayCount{}}
 	skills, err := q.q.SkillInsights(ctx, dbsqlc.SkillInsightsParams{WorkspaceID: q.ws, Span: span})
 	if err != nil {
 		return out, classify("count the uses of skills", err)
@@ -61,12 +61,12 @@ func (q curationRepository) Insights(ctx context.Context, span time.Duration) (o
 		return out, classify("count the costs of runs", err)
 	}
 	for _, r := range runs {
-		out.Runs = append(out.Runs, curate.KindSpent{Kind: r.Kind, Runs: int(r.Runs), Calls: int(r.Calls),
+		out.Runs = append(out.Runs, curate.KindUsage{Kind: r.Kind, Runs: int(r.Runs), Calls: int(r.Calls),
 			Tokens: r.Tokens, Micros: r.Micros, Unpriced: int(r.Unpriced)})
 	}
 	days, err := q.q.SavesPerDay(ctx, dbsqlc.SavesPerDayParams{WorkspaceID: q.ws, Span: span})
 	for _, r := range days {
-		out.Saves = append(out.Saves, curate.DaySaved{Day: r.Day, Origin: r.Origin, Versions: int(r.Versions),
+		out.Saves = append(out.Saves, curate.DayCount{Day: r.Day, Origin: r.Origin, Versions: int(r.Versions),
 			Made: int(r.Made)})
 	}
 	return out, classify("count the saves by day", err)

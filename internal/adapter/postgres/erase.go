@@ -146,7 +146,7 @@ func (s erasures) ErasePackages(ctx context.Context, id int64, gone []erase.Pack
 }
 
 // NoteErasure keeps what was seen outside of the database.
-func (s erasures) NoteErasure(ctx context.Context, id int64, seen erase.Seen) error {
+func (s erasures) NoteErasure(ctx context.Context, id int64, seen erase.ExternalCounts) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		return classify("note what was seen",
 			q.EraseNote(ctx, dbsqlc.EraseNoteParams{ID: id, Objects: int32Of(seen.Objects),

@@ -55,7 +55,10 @@ func (b *bundle) erase(t erase.Target, between ...func()) erase.Erasure {
 	testkit.Must(b.t, err)
 	testkit.Must(b.t, s.ErasePackages(ctx, id, gone))
 	none := 0
-	testkit.Must(b.t, s.NoteErasure(ctx, id, erase.Seen{Objects: &none, ObjectsLeft: &none, WorkflowsLeft: &none}))
+	testkit.Must(
+		b.t,
+		s.NoteErasure(ctx, id, erase.ExternalCounts{Objects: &none, ObjectsLeft: &none, WorkflowsLeft: &none}),
+	)
 	ended, err := s.EndErasure(ctx, id)
 	testkit.Must(b.t, err)
 	e, err := s.Erasure(ctx, id)
@@ -221,7 +224,7 @@ func TestAStepDoneTwiceCountsOnce(t *testing.T) {
 		_, err := s.EraseRows(ctx, id, "messages", 10)
 		testkit.Must(t, err)
 		three := 3
-		testkit.Must(t, s.NoteErasure(ctx, id, erase.Seen{Objects: &three, Stopped: []string{"x", "y"}}))
+		testkit.Must(t, s.NoteErasure(ctx, id, erase.ExternalCounts{Objects: &three, Stopped: []string{"x", "y"}}))
 	}
 	if ended, err := s.EndErasure(ctx, id); ended || err != nil {
 		t.Errorf("ended with rows left: %t, %v", ended, err)

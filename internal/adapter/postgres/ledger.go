@@ -75,7 +75,7 @@ func (q callRepository) AdmitCall(ctx context.Context, w ledger.CallRequest) (t 
 		t.Request = w.Request
 		return t, q.insertCall(ctx, w)
 	}
-	t.Request = llm.Prepared{Model: rows[0].Model, Body: json.RawMessage(rows[0].Request)}
+	t.Request = llm.PreparedRequest{Model: rows[0].Model, Body: json.RawMessage(rows[0].Request)}
 	if err := json.Unmarshal(rows[0].Label, &t.Request.Label); err != nil {
 		return t, fmt.Errorf("decode the label: %w", err)
 	}
@@ -135,7 +135,7 @@ func (s *Store) ExtendCall(ctx context.Context, k run.CallKey, h run.Holder, lea
 }
 
 // ReplaceCall stores what is sent instead of a request that was turned down unread.
-func (s *Store) ReplaceCall(ctx context.Context, k run.CallKey, h run.Holder, p llm.Prepared,
+func (s *Store) ReplaceCall(ctx context.Context, k run.CallKey, h run.Holder, p llm.PreparedRequest,
 	sha [sha256.Size]byte) error {
 	return s.within(ctx, byKeys, k.Workspace, func(ctx context.Context, q Tx) error {
 		n, err := q.q.CallReplaceRequest(ctx,

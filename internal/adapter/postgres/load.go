@@ -119,7 +119,7 @@ func columns(e *memory.Evidence) (conversation *int64, from, to *int32) {
 }
 
 // IndexLoaded makes new entries what search finds.
-func (q loadRepository) IndexLoaded(ctx context.Context, all []dump.Indexed, space int16) error {
+func (q loadRepository) IndexLoaded(ctx context.Context, all []dump.IndexedEntry, space int16) error {
 	docs, vectors := make([]search.Doc, len(all)), make([][]float32, len(all))
 	for i, one := range all {
 		docs[i], vectors[i] = longTermDoc(one.Entry), one.Vector

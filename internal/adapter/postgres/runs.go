@@ -22,7 +22,7 @@ const driveAfter = 3 * time.Second
 // duty to drive the run to its end. A request that was accepted before returns
 // its run; the same key for another request is OpReused. Made is set when the
 // run is new.
-func (s *Store) Accept(ctx context.Context, a distill.Accepted) (r run.Run, made bool, err error) {
+func (s *Store) Accept(ctx context.Context, a distill.AcceptedRequest) (r run.Run, made bool, err error) {
 	a.Key = storable(a.Key)
 	err = s.within(ctx, byKeys, a.Workspace, func(ctx context.Context, q Tx) error {
 		old, exists, err := q.Runs().accepted(ctx, a)
@@ -61,7 +61,7 @@ func (s *Store) Accept(ctx context.Context, a distill.Accepted) (r run.Run, made
 }
 
 // accepted looks for the latest run of a's key, which must be of the same request.
-func (q runRepository) accepted(ctx context.Context, a distill.Accepted) (r run.Run, exists bool, err error) {
+func (q runRepository) accepted(ctx context.Context, a distill.AcceptedRequest) (r run.Run, exists bool, err error) {
 	row, err := q.q.RunByKey(ctx, dbsqlc.RunByKeyParams{WorkspaceID: q.ws, Kind: string(run.Distill),
 		BusinessKey: a.Key})
 	if isNoRows(err) {

@@ -73,14 +73,14 @@ func (q skillUseRepository) TasksNaming(ctx context.Context, skill string) ([]st
 
 // Offered lists what a prompt's index may show: pinned ones, then those that
 // were used last.
-func (q skillRepository) Offered(ctx context.Context) ([]library.Offered, error) {
+func (q skillRepository) Offered(ctx context.Context) ([]library.IndexEntry, error) {
 	rows, err := q.q.SkillsOffered(ctx, q.ws)
 	if err != nil {
 		return nil, classify("list the skills", err)
 	}
-	out := make([]library.Offered, len(rows))
+	out := make([]library.IndexEntry, len(rows))
 	for i, r := range rows {
-		out[i] = library.Offered{ID: r.ID, Name: r.Name, Status: skill.Status(r.Status), Description: r.Description,
+		out[i] = library.IndexEntry{ID: r.ID, Name: r.Name, Status: skill.Status(r.Status), Description: r.Description,
 			Category: r.Category, Risk: r.Risk}
 	}
 	return out, nil

@@ -115,7 +115,7 @@ var errConflict = errors.New("the head has moved")
 // one that of the run, in one transaction. Conflict is set, and nothing written, when the head is not the
 // package's base any more, when its name was taken meanwhile, when its zip was
 // collected, or when the task has ended or was erased: then it is to be packaged again.
-func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Commit) (out distill.Committed,
+func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Commit) (out distill.CommitResult,
 	err error) {
 	err = s.within(ctx, byKeys, t.Ref.Workspace, func(ctx context.Context, q Tx) error {
 		// Creations and updates of one workspace follow each other: names, near
@@ -124,18 +124,18 @@ func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Com
 			return err
 		}
 		op := t.Ref.Op(t.Key+"/commit", 0)
-		out, err = Once(ctx, q, op, c.Args(t), func() (distill.Committed, error) {
+		out, err = Once(ctx, q, op, c.Args(t), func() (distill.CommitResult, error) {
 			return q.Skills().commitVersion(ctx, t, c)
 		})
 		return err
 	})
 	if errors.Is(err, errConflict) {
-		return distill.Committed{Conflict: true}, nil
+		return distill.CommitResult{Conflict: true}, nil
 	}
 	return out, err
 }
 
-func (q skillRepository) commitVersion(ctx context.Context, t distill.Task, c distill.Commit) (distill.Committed,
+func (q skillRepository) commitVersion(ctx context.Context, t distill.Task, c distill.Commit) (distill.CommitResult,
 	error) {
 	p := t.Package
 	held, err := q.tasks().HoldTask(ctx, t)
@@ -143,16 +143,16 @@ func (q skillRepository) commitVersion(ctx context.Context, t distill.Task, c di
 		err = errConflict
 	}
 	if err != nil {
-		return distill.Committed{}, err
+		return distill.CommitResult{}, err
 	}
 	live, err := q.q.PackageLive(ctx, dbsqlc.PackageLiveParams{WorkspaceID: q.ws, Sha256: p.Version.PackageSHA[:]})
 	if err != nil {
-		return distill.Committed{}, classify("make the package live", err)
+		return distill.CommitResult{}, classify("make the package live", err)
 	}
 	if live != 1 {
-		return distill.Committed{}, errConflict
+		return distill.CommitResult{}, errConflict
 	}
-	out := distill.Committed{Skill: p.Skill, Version: p.Base + 1, Outcome: distill.Updated}
+	out := distill.CommitResult{Skill: p.Skill, Version: p.Base + 1, Outcome: distill.Updated}
 	switch {
 	case p.Same:
 		out.Version, out.Outcome = p.Base, distill.Unchanged

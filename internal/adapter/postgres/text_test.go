@@ -25,8 +25,8 @@ const (
 func TestCharactersThatCannotBeStoredAreReplaced(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	id := func(a *distill.Accepted) { a.WorkflowID = func(int, int) string { return "w" } }
-	r, _ := b.accept(b.wish("key\x00", dirty, id, func(a *distill.Accepted) {
+	id := func(a *distill.AcceptedRequest) { a.WorkflowID = func(int, int) string { return "w" } }
+	r, _ := b.accept(b.wish("key\x00", dirty, id, func(a *distill.AcceptedRequest) {
 		a.Conversation.ID, a.Conversation.Title = dirty, dirty
 		a.Conversation.Messages = append(a.Conversation.Messages,
 			transcript.Message{ID: dirty, Role: transcript.Tool, Name: dirty, ToolCallID: dirty, Content: dirty,

@@ -17,7 +17,7 @@ func (b *Bundle) Message(conversationID, id, text string) conversation.Request {
 
 // Say sends a message and waits for its answer.
 func (b *Bundle) Say(conversationID string, n int, text string,
-	change ...func(*conversation.Request)) conversation.Answered {
+	change ...func(*conversation.Request)) conversation.TurnStatus {
 	b.T.Helper()
 	r := b.Message(conversationID, fmt.Sprintf("m%d", n), text)
 	for _, f := range change {

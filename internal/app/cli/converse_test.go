@@ -52,14 +52,14 @@ func (w *world) known(t *testing.T, args []string) []string {
 // forgotten is a long-term memory that was deleted.
 func (w *world) forgotten(t *testing.T) string {
 	t.Helper()
-	var added promptmemory.Written
+	var added promptmemory.WriteResult
 	w.must(&added, "", "memories", "add", "Ada rows on Sundays.", "--type", "personal", "--target", "ada")
 	w.must(&struct{}{}, "", "memories", "delete", added.IDs[0])
 	return added.IDs[0]
 }
 
 // remembered saves a fact that nobody knows yet.
-func (w *world) remembered(t *testing.T, by agent.Origin) promptmemory.Written {
+func (w *world) remembered(t *testing.T, by agent.Origin) promptmemory.WriteResult {
 	t.Helper()
 	w.retired++
 	text := fmt.Sprintf("Has lived at number %d.", w.retired)
@@ -100,7 +100,7 @@ func (w *world) must(into any, in string, args ...string) {
 func TestATurnIsAnsweredOnceInTheTerminal(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	var first, again conversation.Answered
+	var first, again conversation.TurnStatus
 	w.must(&first, "", "turn", "Hello,", "I", "am", "Ada.", "--conversation", "c", "--message-id", "m1")
 	w.must(&again, "Hello, I am Ada.\n", "turn", "-", "--conversation", "c", "--message-id", "m1")
 	if first.Reply == "" || first.Status != "ended" || again != first {
@@ -262,7 +262,7 @@ func TestADeletedMemoryIsRestoredByName(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	id := w.forgotten(t)
-	var back promptmemory.Written
+	var back promptmemory.WriteResult
 	if w.must(&back, "", "memories", "restore", id); back.Action != longterm.Restored || back.IDs[0] != id {
 		t.Errorf("restored %+v", back)
 	}

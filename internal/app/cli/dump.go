@@ -106,7 +106,7 @@ func (c *cli) copyMemories() *cobra.Command {
 	return cmd
 }
 
-func (c *cli) printLoaded(l dump.Loaded) error {
+func (c *cli) printLoaded(l dump.LoadResult) error {
 	if c.output == "json" {
 		return c.printJSON(l)
 	}

@@ -151,7 +151,7 @@ func (w *world) restored(t *testing.T, name string, archived bool) {
 	})
 }
 
-func (w *world) imported(t *testing.T, name, step string, trusted bool) library.Imported {
+func (w *world) imported(t *testing.T, name, step string, trusted bool) library.ImportResult {
 	t.Helper()
 	got, err := w.Library.Import(t.Context(), w.Workspace.ID, weather(t, name, step), "import", trusted)
 	testkit.Must(t, err)

@@ -24,7 +24,7 @@ func (l *longTerm) flags(cmd *cobra.Command) {
 
 func (l *longTerm) given() bool { return l.kind+l.target != "" }
 
-func (l *longTerm) add(ctx context.Context, s *session, text string) (promptmemory.Written, error) {
+func (l *longTerm) add(ctx context.Context, s *session, text string) (promptmemory.WriteResult, error) {
 	who := s.person()
 	who.Subject = agent.MemoryScope{Type: l.kind, Target: l.target}
 	return onLongTerm(memory.Type(l.kind))(
@@ -32,9 +32,9 @@ func (l *longTerm) add(ctx context.Context, s *session, text string) (promptmemo
 }
 
 // onLongTerm tells of items as writes of prompt memories are told of.
-func onLongTerm(t memory.Type) func([]longterm.ItemResult, error) (promptmemory.Written, error) {
-	return func(items []longterm.ItemResult, err error) (promptmemory.Written, error) {
-		out := promptmemory.Written{Store: t}
+func onLongTerm(t memory.Type) func([]longterm.ItemResult, error) (promptmemory.WriteResult, error) {
+	return func(items []longterm.ItemResult, err error) (promptmemory.WriteResult, error) {
+		out := promptmemory.WriteResult{Store: t}
 		for _, i := range items {
 			out.Action, out.IDs = i.Status, append(out.IDs, i.ID)
 		}

@@ -75,7 +75,7 @@ func (c *cli) memoryAdd() *cobra.Command {
 		Args: someText("a fact in one sentence"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.writeMemory(cmd.Context(), args,
-				func(ctx context.Context, s *session, text string) (promptmemory.Written, error) {
+				func(ctx context.Context, s *session, text string) (promptmemory.WriteResult, error) {
 					if added.given() {
 						return added.add(ctx, s, text)
 					}
@@ -95,10 +95,10 @@ func (c *cli) memoryUpdate() *cobra.Command {
 		Example: "  cairn memories update " + sampleMemory + " Lives in Kyoto", Args: idAndWords,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.writeMemory(cmd.Context(), args[1:],
-				func(ctx context.Context, s *session, text string) (promptmemory.Written, error) {
+				func(ctx context.Context, s *session, text string) (promptmemory.WriteResult, error) {
 					e, err := s.Memory.Get(ctx, s.person(), args[0])
 					if err != nil {
-						return promptmemory.Written{}, err
+						return promptmemory.WriteResult{}, err
 					}
 					if slices.Contains(memory.LongTermTypes, e.Type) {
 						return onLongTerm(e.Type)(s.LongTerm.UpdateMemories(ctx, s.person(),
@@ -118,10 +118,10 @@ func (c *cli) memoryDelete() *cobra.Command {
 		Example: "  cairn memories delete " + sampleMemory, Args: exactly(1, "the memory's id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.writeMemory(cmd.Context(), nil,
-				func(ctx context.Context, s *session, _ string) (promptmemory.Written, error) {
+				func(ctx context.Context, s *session, _ string) (promptmemory.WriteResult, error) {
 					e, err := s.Memory.Get(ctx, s.person(), args[0])
 					if err != nil {
-						return promptmemory.Written{}, err
+						return promptmemory.WriteResult{}, err
 					}
 					if slices.Contains(memory.LongTermTypes, e.Type) {
 						return onLongTerm(e.Type)(s.LongTerm.DeleteMemories(ctx, s.person(),
@@ -143,13 +143,13 @@ func (c *cli) memoryRestore() *cobra.Command {
 			"ago than the\nsetting limits.undo_days is gone for good.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.writeMemory(cmd.Context(), nil,
-				func(ctx context.Context, s *session, _ string) (promptmemory.Written, error) {
+				func(ctx context.Context, s *session, _ string) (promptmemory.WriteResult, error) {
 					e, err := s.Memory.Get(ctx, s.person(), args[0])
 					if err != nil {
-						return promptmemory.Written{}, err
+						return promptmemory.WriteResult{}, err
 					}
 					if !slices.Contains(memory.LongTermTypes, e.Type) {
-						return promptmemory.Written{}, fault.New(fault.InvalidArgument,
+						return promptmemory.WriteResult{}, fault.New(fault.InvalidArgument,
 							fmt.Sprintf("memory %s is of the type %s, and only long-term ones are restored", e.ID,
 								e.Type), "`cairn memories history` shows what it said; `cairn memories add` says it "+
 								"again")
@@ -235,7 +235,7 @@ func (c *cli) getMemory(ctx context.Context, id string) error {
 
 // writeMemory changes what is remembered and prints what became of it.
 func (c *cli) writeMemory(ctx context.Context, args []string,
-	write func(context.Context, *session, string) (promptmemory.Written, error)) error {
+	write func(context.Context, *session, string) (promptmemory.WriteResult, error)) error {
 	text, err := c.text(args)
 	if err != nil {
 		return err
@@ -249,7 +249,7 @@ func (c *cli) writeMemory(ctx context.Context, args []string,
 	})
 }
 
-func (c *cli) printWritten(w promptmemory.Written) error {
+func (c *cli) printWritten(w promptmemory.WriteResult) error {
 	if c.output == "json" {
 		return c.printJSON(w)
 	}

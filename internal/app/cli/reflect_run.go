@@ -97,7 +97,7 @@ func (c *cli) reflectBackfill(ctx context.Context, from, to string, redo bool) e
 		return err
 	}
 	defer s.close()
-	err = s.Reflections.Backfill(ctx, s.workspace, from, to, redo, func(o reflection.Opened) error {
+	err = s.Reflections.Backfill(ctx, s.workspace, from, to, redo, func(o reflection.OpenResult) error {
 		fmt.Fprintf(c.errs, "%s: run %d\n", o.Run.Key, o.Run.Ref.Run)
 		return s.reflected(ctx, o.Run)
 	})

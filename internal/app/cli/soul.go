@@ -36,7 +36,7 @@ func (c *cli) soul() *cobra.Command {
 			if add {
 				in.Mode = string(memory.SoulAppend)
 			}
-			return c.changeSoul(cmd.Context(), func(s *session) (promptmemory.SoulWritten, error) {
+			return c.changeSoul(cmd.Context(), func(s *session) (promptmemory.SoulResult, error) {
 				return s.Memory.SoulUpdate(cmd.Context(), s.person(), in)
 			})
 		}}
@@ -53,7 +53,7 @@ func (c *cli) soul() *cobra.Command {
 			if !cmd.Flags().Changed("to") {
 				return usageError{fmt.Errorf("--to is missing: the version to go back to")}
 			}
-			return c.changeSoul(cmd.Context(), func(s *session) (promptmemory.SoulWritten, error) {
+			return c.changeSoul(cmd.Context(), func(s *session) (promptmemory.SoulResult, error) {
 				return s.Memory.SoulRollback(cmd.Context(), s.person(),
 					memorywrite.RollbackArgs{Version: to, Expected: given(cmd, "expect", &expect)})
 			})
@@ -93,7 +93,7 @@ func (c *cli) showSoul(ctx context.Context) error {
 	})
 }
 
-func (c *cli) changeSoul(ctx context.Context, change func(*session) (promptmemory.SoulWritten, error)) error {
+func (c *cli) changeSoul(ctx context.Context, change func(*session) (promptmemory.SoulResult, error)) error {
 	return c.looking(ctx, needs{make: true}, func(s *session) error {
 		w, err := change(s)
 		if err != nil {

@@ -67,7 +67,7 @@ func (c *cli) runTurn(ctx context.Context, args []string, f turnFlags) error {
 }
 
 // ask sends a message and waits for its answer.
-func (s *session) ask(ctx context.Context, f turnFlags, text string) (conversation.Answered, error) {
+func (s *session) ask(ctx context.Context, f turnFlags, text string) (conversation.TurnStatus, error) {
 	if f.message == "" {
 		f.message = uuid.NewString()
 	}
@@ -90,7 +90,7 @@ func (c *cli) offline(s *session) {
 	}
 }
 
-func (c *cli) printAnswer(a conversation.Answered) error {
+func (c *cli) printAnswer(a conversation.TurnStatus) error {
 	if c.output == "json" {
 		if err := c.printJSON(a); err != nil {
 			return err

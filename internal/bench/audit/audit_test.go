@@ -90,7 +90,7 @@ func pays(t *testing.T) *paying {
 	ws, err := store.Workspace(t.Context(), "a", true)
 	testkit.Must(t, err)
 	said := transcript.Conversation{ID: "c", Messages: []transcript.Message{{Role: transcript.User, Content: "x"}}}
-	r, _, err := store.Accept(t.Context(), distill.Accepted{Workspace: ws.ID, Key: "k", Spec: []byte("{}"),
+	r, _, err := store.Accept(t.Context(), distill.AcceptedRequest{Workspace: ws.ID, Key: "k", Spec: []byte("{}"),
 		Channel: "import", Conversation: said, WorkflowID: func(int, int) string { return "w" }})
 	testkit.Must(t, err)
 	p := &paying{Audit: open(t, url), server: openaitest.New(t), run: r.Ref, t: t}

@@ -17,7 +17,7 @@ type Result struct {
 	Refused       []string `json:"refused"` // requests that were turned down for good
 
 	Lost     Lost        `json:"lost"`
-	Doubled  Doubled     `json:"doubled"`
+	Doubled  Duplicates  `json:"doubled"`
 	Calls    audit.Calls `json:"calls"`
 	Stuck    Stuck       `json:"stuck"`
 	Runs     Times       `json:"run_times"`
@@ -37,8 +37,8 @@ type Lost struct {
 	AllLessons int `json:"all_lessons"`
 }
 
-// Doubled is what is there more often than it should be, or does not fit together.
-type Doubled struct {
+// Duplicates is what is there more often than it should be, or does not fit together.
+type Duplicates struct {
 	Skills   int `json:"skills"`
 	Versions int `json:"versions"` // of one task, beyond what tasks account for, or out of order
 	Packages int `json:"packages"` // objects without a row, rows without an object, other bytes than recorded
@@ -79,7 +79,7 @@ func timesOf(all []time.Duration) Times {
 func (l Lost) Sum() int { return l.Runs + l.Lessons }
 
 // Sum is what the bar is 0 for.
-func (d Doubled) Sum() int { return d.Skills + d.Versions + d.Packages + d.Effects }
+func (d Duplicates) Sum() int { return d.Skills + d.Versions + d.Packages + d.Effects }
 
 // Sum is what the bar is 0 for.
 func (s Stuck) Sum() int { return s.Open + s.Failed + s.Duties }

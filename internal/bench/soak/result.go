@@ -15,7 +15,7 @@ type Result struct {
 	Refused []string `json:"refused"` // messages and ends that were turned down for good
 
 	Lost     Lost        `json:"lost"`
-	Doubled  Doubled     `json:"doubled"`
+	Doubled  Duplicates  `json:"doubled"`
 	Reviews  Reviews     `json:"reviews"`
 	Calls    audit.Calls `json:"calls"`
 	Stuck    Stuck       `json:"stuck"`
@@ -40,8 +40,8 @@ type Lost struct {
 	Memories int `json:"memories"`
 }
 
-// Doubled is what is there more often than it should be.
-type Doubled struct {
+// Duplicates is what is there more often than it should be.
+type Duplicates struct {
 	Turns       int `json:"turns"`       // with more messages than they are made of
 	Transcripts int `json:"transcripts"` // with gaps, or turns inside each other
 	Memories    int `json:"memories"`
@@ -75,7 +75,7 @@ type Times struct {
 }
 
 // Sum is what the bar is 0 for.
-func (d Doubled) Sum() int { return d.Turns + d.Transcripts }
+func (d Duplicates) Sum() int { return d.Turns + d.Transcripts }
 
 // Sum is what the bar is 0 for.
 func (r Reviews) Sum() int { return r.Missing + r.Extra + r.Astray + r.Counters }

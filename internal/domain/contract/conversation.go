@@ -75,14 +75,14 @@ type ConversationLimits struct {
 // ConversationState is all that a Conversation knows. The truth of each turn is
 // in Postgres; from there the counters are read again when this was lost.
 type ConversationState struct {
-	Known      bool           `json:"known"` // the counters are: else the next turn finds the stored ones
-	Counters   nudge.Counters `json:"counters"`
-	Settings   nudge.Settings `json:"settings"`
-	Seen       nudge.Seen     `json:"seen"`
-	LastTurn   time.Time      `json:"last_turn"`
-	LastNumber int            `json:"last_number"` // of the latest turn
-	NudgeFrom  time.Time      `json:"nudge_from"`  // when the nudge in flight began
-	Timeouts   StepTimeouts   `json:"timeouts"`    // of the latest turn
+	Known      bool            `json:"known"` // the counters are: else the next turn finds the stored ones
+	Counters   nudge.Counters  `json:"counters"`
+	Settings   nudge.Settings  `json:"settings"`
+	Seen       nudge.RecentIDs `json:"seen"`
+	LastTurn   time.Time       `json:"last_turn"`
+	LastNumber int             `json:"last_number"` // of the latest turn
+	NudgeFrom  time.Time       `json:"nudge_from"`  // when the nudge in flight began
+	Timeouts   StepTimeouts    `json:"timeouts"`    // of the latest turn
 
 	// messages that are to be answered with nothing done, whenever they come
 	Stopped []string `json:"stopped,omitempty"`

@@ -36,7 +36,7 @@ func TestInputsHaveTheirWireForm(t *testing.T) {
 				State: contract.ConversationState{Known: true,
 					Counters: nudge.Counters{Memory: 3, Skill: 4, ToolIters: 5, Total: 6, LastReviewed: 1, InFlight: 2},
 					Settings: nudge.Default(),
-					Seen:     nudge.Seen{"m1", "m2"}, LastTurn: time.Date(2026, 11, 20, 16, 0, 0, 0, time.UTC),
+					Seen:     nudge.RecentIDs{"m1", "m2"}, LastTurn: time.Date(2026, 11, 20, 16, 0, 0, 0, time.UTC),
 					LastNumber: 6, NudgeFrom: time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC), Timeouts: timeouts}}},
 		"message": {`{"number":6,"message_id":"m6","mode":"answer","run":7,"attempt":1,"workflow_id":"turn/w1/2/m6",` +
 			`"budget":{"max":10,"refunds":2,"grace":true,"wall":60000000000},

@@ -8,8 +8,8 @@ import (
 // RoleSystem is the role of the instructions in an Asked.
 const RoleSystem = "system"
 
-// Asked is a chat completion request as the one who answers it reads it.
-type Asked struct {
+// ParsedRequest is a chat completion request as the one who answers it reads it.
+type ParsedRequest struct {
 	Model        string
 	Messages     []Message // the instructions first, as RoleSystem
 	Tools        []Tool
@@ -20,7 +20,7 @@ type Asked struct {
 }
 
 // ReadAsked is the inverse of Client.Prepare, and reads what other clients write.
-func ReadAsked(body []byte) (Asked, error) {
+func ReadAsked(body []byte) (ParsedRequest, error) {
 	var in struct {
 		Model    string
 		Messages []struct {
@@ -48,9 +48,9 @@ func ReadAsked(body []byte) (Asked, error) {
 		} `json:"stream_options"`
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
-		return Asked{}, err
+		return ParsedRequest{}, err
 	}
-	out := Asked{Model: in.Model, Schema: in.ResponseFormat.JSONSchema.Schema, Stream: in.Stream,
+	out := ParsedRequest{Model: in.Model, Schema: in.ResponseFormat.JSONSchema.Schema, Stream: in.Stream,
 		IncludeUsage: in.StreamOptions.IncludeUsage}
 	for _, m := range in.Messages {
 		message := Message{Role: m.Role, CallID: m.CallID}
@@ -83,7 +83,7 @@ func textOr[T any](raw json.RawMessage) (text string, other T) {
 }
 
 // words are what a conversation says and offers, for an estimate of its tokens.
-func (a Asked) words() string {
+func (a ParsedRequest) words() string {
 	var words strings.Builder
 	for _, message := range a.Messages {
 		words.WriteString(message.Content)

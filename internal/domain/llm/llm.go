@@ -43,8 +43,8 @@ type Label struct {
 	File  string `json:"file,omitempty"`
 }
 
-// Prepared is a request ready to be stored and sent, byte for byte.
-type Prepared struct {
+// PreparedRequest is a request ready to be stored and sent, byte for byte.
+type PreparedRequest struct {
 	Model string          `json:"model"`
 	Body  json.RawMessage `json:"body"`
 	Label Label           `json:"label"`
@@ -76,9 +76,9 @@ type Usage struct {
 // Model is one endpoint.
 type Model interface {
 	// Prepare renders r. The same r gives the same bytes.
-	Prepare(r Request) (Prepared, error)
+	Prepare(r Request) (PreparedRequest, error)
 	// Send makes one HTTP request. Its errors are *Error.
-	Send(ctx context.Context, p Prepared) (Reply, error)
+	Send(ctx context.Context, p PreparedRequest) (Reply, error)
 }
 
 // Class is what an endpoint's failure means for the caller.

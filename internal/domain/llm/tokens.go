@@ -17,5 +17,5 @@ func EstimateRequest(body []byte) int {
 
 // EstimateReply counts the words and calls of a reply.
 func EstimateReply(r Reply) int {
-	return EstimateTokens(Asked{Messages: []Message{{Content: r.Text, Calls: r.Calls}}}.words())
+	return EstimateTokens(ParsedRequest{Messages: []Message{{Content: r.Text, Calls: r.Calls}}}.words())
 }

@@ -98,15 +98,15 @@ const (
 	sameAs  = 0.75
 )
 
-// Known is a stored memory with its words.
-type Known struct {
+// IndexedMemory is a stored memory with its words.
+type IndexedMemory struct {
 	Handle, Content string
 	terms           map[string]bool
 }
 
 // Recall reads a memory.
-func Recall(handle, content string) Known {
-	k := Known{handle, content, map[string]bool{}}
+func Recall(handle, content string) IndexedMemory {
+	k := IndexedMemory{handle, content, map[string]bool{}}
 	for _, t := range annotate.Terms(content) {
 		k.terms[t] = true
 	}
@@ -121,7 +121,10 @@ type Action struct {
 }
 
 func keep(m prompt.Material) any {
-	memories := annotate.Each(m.Stored, func(s prompt.Stored) Known { return Recall(s.Handle, s.Content) })
+	memories := annotate.Each(
+		m.Stored,
+		func(s prompt.StoredMemory) IndexedMemory { return Recall(s.Handle, s.Content) },
+	)
 	actions := []any{}
 	for _, a := range Keep(Hear(m.Messages), memories, annotate.Each(m.Bank, Compile)) {
 		fields := map[string]any{"type": a.Type, "evidence": a.Evidence, "skill": a.Skill, "content": a.Content,
@@ -134,7 +137,7 @@ func keep(m prompt.Material) any {
 
 // Keep makes the actions of a span. A sentence leads to one action at most: what
 // is taken back goes first, then what is corrected, then what is new.
-func Keep(heard []Heard, memories []Known, filters []Filter) (out []Action) {
+func Keep(heard []Heard, memories []IndexedMemory, filters []Filter) (out []Action) {
 	used, touched := map[string]int{}, map[string]bool{}
 	for _, s := range heard {
 		closest, share := nearest(memories, s.terms, touched)
@@ -174,7 +177,7 @@ var takenBack = han(`no longer|not any ?more|any ?more|cancel\w+|called off|forg
 	`不再|取消|作废|算了`)
 
 // serves tells whether the stored memories let the action be taken at all.
-func (f Filter) serves(s Heard, closest Known, share float64) bool {
+func (f Filter) serves(s Heard, closest IndexedMemory, share float64) bool {
 	switch f.action {
 	case "insert":
 		return share < sameAs
@@ -187,7 +190,7 @@ func (f Filter) serves(s Heard, closest Known, share float64) bool {
 }
 
 // nearest is the memory that has most of the words.
-func nearest(memories []Known, words []string, not map[string]bool) (best Known, most float64) {
+func nearest(memories []IndexedMemory, words []string, not map[string]bool) (best IndexedMemory, most float64) {
 	for _, one := range memories {
 		shared := 0.0
 		for _, w := range words {

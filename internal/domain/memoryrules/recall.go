@@ -11,7 +11,7 @@ import (
 
 // fitting is a memory with the share of the question's words that it has.
 type fitting struct {
-	prompt.Stored
+	prompt.StoredMemory
 	share float64
 }
 

@@ -175,7 +175,7 @@ func TestOtherPeopleAndPlacesFollow(t *testing.T) {
 
 func TestStoredMemoriesAreCorrectedTakenBackAndNotRepeated(t *testing.T) {
 	t.Parallel()
-	stored := []prompt.Stored{{Handle: "m0", Content: "The pottery workshop is on Tuesday."},
+	stored := []prompt.StoredMemory{{Handle: "m0", Content: "The pottery workshop is on Tuesday."},
 		{Handle: "m1", Content: "Has a ticket for the opera in Oslo."},
 		{Handle: "m2", Content: "Ada keeps two grey rabbits."}}
 	bank := []prompt.MemorySkill{inserting(nil),

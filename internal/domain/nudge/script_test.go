@@ -12,7 +12,7 @@ import (
 
 // conversation is what an entity that uses this package carries along.
 type conversation struct {
-	Seen     nudge.Seen
+	Seen     nudge.RecentIDs
 	Counters nudge.Counters
 }
 

@@ -6,14 +6,14 @@ import "slices"
 // saves a look into the database; there the ids are unique for good.
 const seenLimit = 128
 
-// Seen is the ids of the last messages, oldest first.
-type Seen []string
+// RecentIDs is the ids of the last messages, oldest first.
+type RecentIDs []string
 
 // Has tells whether the message was seen.
-func (s Seen) Has(id string) bool { return slices.Contains(s, id) }
+func (s RecentIDs) Has(id string) bool { return slices.Contains(s, id) }
 
 // Add remembers a message and tells whether it is new.
-func (s *Seen) Add(id string) bool {
+func (s *RecentIDs) Add(id string) bool {
 	if s.Has(id) {
 		return false
 	}

@@ -11,7 +11,7 @@ import (
 
 func TestTheLast128MessagesAreRemembered(t *testing.T) {
 	t.Parallel()
-	var seen nudge.Seen
+	var seen nudge.RecentIDs
 	for i := range 300 {
 		id := strconv.Itoa(i)
 		if seen.Has(id) || !seen.Add(id) || !seen.Has(id) {
@@ -31,7 +31,7 @@ func TestTheLast128MessagesAreRemembered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var back nudge.Seen
+	var back nudge.RecentIDs
 	if err := json.Unmarshal(text, &back); err != nil || !slices.Equal(back, seen) {
 		t.Errorf("%s: %v", text, err)
 	}
@@ -40,7 +40,7 @@ func TestTheLast128MessagesAreRemembered(t *testing.T) {
 // State carried along may have been written under a larger limit.
 func TestALongerMemoryIsCutToTheLimit(t *testing.T) {
 	t.Parallel()
-	var seen nudge.Seen
+	var seen nudge.RecentIDs
 	for i := range 200 {
 		seen = append(seen, strconv.Itoa(i))
 	}

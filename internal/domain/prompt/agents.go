@@ -1,8 +1,8 @@
 package prompt
 
-// Known is what an agent of long-term memory is told of the moment; its prompt is
+// AgentContext is what an agent of long-term memory is told of the moment; its prompt is
 // rendered anew before each response.
-type Known struct {
+type AgentContext struct {
 	Now      string
 	Identity string // who the assistant is; empty when nobody has said it
 	Meta     string // one line for each target: - type(target): description
@@ -16,10 +16,10 @@ type Known struct {
 }
 
 // Over tells that all parts were shown.
-func (k Known) Over() bool { return k.Part > k.Parts }
+func (k AgentContext) Over() bool { return k.Part > k.Parts }
 
 // Agent is the system message of an agent of long-term memory: summarize,
 // retrieve, or specialist_ with the type of its memories.
-func Agent(lang, name string, known Known) (string, error) {
+func Agent(lang, name string, known AgentContext) (string, error) {
 	return render(lang, "agent_"+name, known)
 }

@@ -15,7 +15,7 @@ var agentNames = []string{"summarize", "retrieve", "specialist_personal", "speci
 func agentPrompts(t *testing.T, lang string) map[string]string {
 	t.Helper()
 	meta := "- personal(jinli): facts\n- procedural(a\\(b\\)): how"
-	known := Known{Now: "2026-03-01 10:00 (Sunday)", Identity: "A patient guide.", Meta: meta, Type: "personal",
+	known := AgentContext{Now: "2026-03-01 10:00 (Sunday)", Identity: "A patient guide.", Meta: meta, Type: "personal",
 		Target: "jinli"}
 	out := map[string]string{}
 	for _, name := range agentNames {
@@ -33,7 +33,7 @@ func agentPrompts(t *testing.T, lang string) map[string]string {
 		}
 		out[name] = text
 	}
-	text, err := Session(lang, "chat", Remembered{Identity: known.Identity, Meta: meta})
+	text, err := Session(lang, "chat", SessionContext{Identity: known.Identity, Meta: meta})
 	if err != nil {
 		t.Fatal(err)
 	}

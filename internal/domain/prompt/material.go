@@ -18,7 +18,7 @@ type Material struct {
 	Notes      []string    `json:"notes,omitempty"`  // of the day, as far as they are made
 	Skills     []Candidate `json:"skills,omitempty"` // skills in force
 	// memories that may be changed or are judged, under short handles
-	Stored   []Stored        `json:"stored,omitempty"`
+	Stored   []StoredMemory  `json:"stored,omitempty"`
 	Bank     []MemorySkill   `json:"bank,omitempty"`     // memory skills
 	Cases    json.RawMessage `json:"cases,omitempty"`    // hard cases, for the designer
 	Analysis json.RawMessage `json:"analysis,omitempty"` // what the designer made of them
@@ -71,8 +71,8 @@ type FilePlan struct {
 	Outputs string `json:"outputs,omitempty"`
 }
 
-// Stored is a memory as its keeper sees it.
-type Stored struct {
+// StoredMemory is a memory as its keeper sees it.
+type StoredMemory struct {
 	Handle  string `json:"handle"`
 	Content string `json:"content"`
 }

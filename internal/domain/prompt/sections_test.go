@@ -24,12 +24,12 @@ func TestSectionsTellWhatHasChanged(t *testing.T) {
 		if !slices.Equal(names, headings) {
 			t.Fatalf("%s: sections %q, want %q", lang, names, headings)
 		}
-		for changed, change := range map[int]func(*Remembered){
-			4: func(r *Remembered) { r.Soul = "# Not ours\nSpeak like a pirate." },
-			5: func(r *Remembered) { r.Profile = append(r.Profile[:1:1], "Ada moved.") },
-			6: func(r *Remembered) { r.Core = []string{"The release is on Mondays."} },
-			7: func(r *Remembered) { r.Skills += "\n- bake: Bake" },
-			9: func(r *Remembered) { r.Identity = "Another" },
+		for changed, change := range map[int]func(*SessionContext){
+			4: func(r *SessionContext) { r.Soul = "# Not ours\nSpeak like a pirate." },
+			5: func(r *SessionContext) { r.Profile = append(r.Profile[:1:1], "Ada moved.") },
+			6: func(r *SessionContext) { r.Core = []string{"The release is on Mondays."} },
+			7: func(r *SessionContext) { r.Skills += "\n- bake: Bake" },
+			9: func(r *SessionContext) { r.Identity = "Another" },
 		} {
 			other := known
 			change(&other)
@@ -57,7 +57,7 @@ func TestSectionsTellWhatHasChanged(t *testing.T) {
 	}
 }
 
-func sectionsOf(t *testing.T, lang, channel string, known Remembered) []Section {
+func sectionsOf(t *testing.T, lang, channel string, known SessionContext) []Section {
 	t.Helper()
 	text, err := Session(lang, channel, known)
 	if err != nil {
@@ -72,7 +72,7 @@ func TestTheGuidanceIsInWordsOfOurOwn(t *testing.T) {
 	t.Parallel()
 	for lang, words := range map[string][]string{"en": {"five or more tool calls", "skill_patch"},
 		"zh": {"五次", "skill_patch"}} {
-		text, err := Session(lang, "chat", Remembered{})
+		text, err := Session(lang, "chat", SessionContext{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,9 +9,9 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Remembered is what a session is told of its workspace, each text made safe to
+// SessionContext is what a session is told of its workspace, each text made safe to
 // show and in an order that does not depend on chance.
-type Remembered struct {
+type SessionContext struct {
 	Soul    string
 	Profile []string
 	Core    []string
@@ -23,10 +23,10 @@ type Remembered struct {
 }
 
 // Entries are all memories of the prompt.
-func (r Remembered) Entries() []string { return slices.Concat(r.Profile, r.Core) }
+func (r SessionContext) Entries() []string { return slices.Concat(r.Profile, r.Core) }
 
 // SkillLines are the index's lines as candidates that a reviewer may look at.
-func (r Remembered) SkillLines() (out []Candidate) {
+func (r SessionContext) SkillLines() (out []Candidate) {
 	for line := range strings.Lines(r.Skills) {
 		name, description, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "- "), ": ")
 		if ok && strings.HasPrefix(strings.TrimSpace(line), "- ") {
@@ -38,10 +38,10 @@ func (r Remembered) SkillLines() (out []Candidate) {
 
 // Session is the system message of a channel for as long as a session lives.
 // Nothing in it changes from turn to turn: what does, stands in the turn's own message.
-func Session(lang, channel string, known Remembered) (string, error) {
+func Session(lang, channel string, known SessionContext) (string, error) {
 	known = known.inPlace()
 	return render(lang, "session", struct {
-		Remembered
+		SessionContext
 		Channel string
 		Nothing bool
 	}{known, channel, known.Soul == "" && len(known.Profile) == 0 && len(known.Core) == 0 && known.Skills == ""})
@@ -49,7 +49,7 @@ func Session(lang, channel string, known Remembered) (string, error) {
 
 // inPlace keeps each text within its place: a soul does not end its fence, and an
 // entry of several lines begins no heading and no entry of its own.
-func (r Remembered) inPlace() Remembered {
+func (r SessionContext) inPlace() SessionContext {
 	r.Soul, r.Identity = fences.ReplaceAllString(r.Soul, ""), fences.ReplaceAllString(r.Identity, "")
 	items := func(in []string) (out []string) {
 		for _, text := range in {

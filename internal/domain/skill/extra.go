@@ -32,7 +32,7 @@ func Extras(files []File) []Extra {
 
 // Carried is what of Extra goes on into later packages: all but what operating
 // systems add.
-func (u Unpacked) Carried() []File {
+func (u UnpackedPackage) Carried() []File {
 	return slices.DeleteFunc(slices.Clone(u.Extra), func(f File) bool { return member{name: f.Path}.junk() })
 }
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Merged is what an update makes of a skill.
-type Merged struct {
+// MergeResult is what an update makes of a skill.
+type MergeResult struct {
 	Document Document
 	Files    []File   // carried over; CarryOver adds newly written ones
 	Summary  string   // what changed, in one line; "no change" when nothing did
@@ -19,7 +19,7 @@ type Merged struct {
 // are unions, the current items first; description and procedure are replaced
 // when given; scripts and reference files stay. Only what Removed names goes.
 // The skill keeps its name.
-func Merge(current Document, files []File, d Draft) Merged {
+func Merge(current Document, files []File, d Draft) MergeResult {
 	m := merger{removed: d.Removed}
 	next := current.Normalised()
 	proposed := NewDocument(d)
@@ -38,7 +38,12 @@ func Merge(current Document, files []File, d Draft) Merged {
 	if len(m.changes) == 0 {
 		m.changes = []string{"no change"}
 	}
-	return Merged{Document: next.WithFiles(kept), Files: kept, Summary: strings.Join(m.changes, "; "), Flags: m.flags}
+	return MergeResult{
+		Document: next.WithFiles(kept),
+		Files:    kept,
+		Summary:  strings.Join(m.changes, "; "),
+		Flags:    m.flags,
+	}
 }
 
 type merger struct {

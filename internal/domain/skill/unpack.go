@@ -10,11 +10,11 @@ import (
 	"cairn/internal/domain/transcript/fence"
 )
 
-// Unpacked is a package that somebody uploaded, read and found harmless as an
+// UnpackedPackage is a package that somebody uploaded, read and found harmless as an
 // archive. What its texts say is for others to judge: Markdown and Extra are
 // there so that nothing in the package escapes them. The archive's own bytes
 // stay with the caller, who hands them out as they came.
-type Unpacked struct {
+type UnpackedPackage struct {
 	Folder   string   // the top folder; empty when SKILL.md is at the root
 	Document Document // names the files that the package has, and only these
 	Files    []File   // scripts/… and reference/…, by path
@@ -37,7 +37,7 @@ var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 // refuses the whole package, with a *fault.Error that names the member, as
 // TooLarge for a size and InvalidArgument else. It needs memory for three
 // times MaxPackage at most, whatever the archive claims.
-func Unpack(archive []byte) (Unpacked, error) {
+func Unpack(archive []byte) (UnpackedPackage, error) {
 	u, err := sortOut(archive)
 	if err != nil {
 		return u, err
@@ -46,16 +46,16 @@ func Unpack(archive []byte) (Unpacked, error) {
 }
 
 // sortOut tells what each member of an archive is.
-func sortOut(archive []byte) (Unpacked, error) {
+func sortOut(archive []byte) (UnpackedPackage, error) {
 	members, err := readMembers(archive)
 	if err != nil {
-		return Unpacked{}, err
+		return UnpackedPackage{}, err
 	}
 	folder, err := skillFolder(members)
 	if err != nil {
-		return Unpacked{}, err
+		return UnpackedPackage{}, err
 	}
-	u := Unpacked{Folder: folder}
+	u := UnpackedPackage{Folder: folder}
 	var files Files
 	for _, m := range members {
 		inside := m.name
@@ -73,14 +73,14 @@ func sortOut(archive []byte) (Unpacked, error) {
 		kind, name, err := m.place(inside)
 		switch {
 		case err != nil:
-			return Unpacked{}, err
+			return UnpackedPackage{}, err
 		case kind == "":
 			u.Extra = append(u.Extra, File{Path: inside, Content: m.content})
 		case files.paths[fold(kind+"/"+name)]:
-			return Unpacked{}, m.refuse(fault.InvalidArgument, "another member has this name",
+			return UnpackedPackage{}, m.refuse(fault.InvalidArgument, "another member has this name",
 				"give each file a name of its own; reference/ and references/ are one folder")
 		case !files.Add(kind, name, newlines.Replace(m.content)):
-			return Unpacked{}, m.refuse(fault.TooLarge, files.Violations()[0], "")
+			return UnpackedPackage{}, m.refuse(fault.TooLarge, files.Violations()[0], "")
 		}
 	}
 	u.Files = files.List()
@@ -89,7 +89,7 @@ func sortOut(archive []byte) (Unpacked, error) {
 }
 
 // read makes the document of Markdown.
-func (u *Unpacked) read() error {
+func (u *UnpackedPackage) read() error {
 	refuse := func(code fault.Code, why, hint string) error { return fault.New(code, "SKILL.md: "+why, hint) }
 	if len(u.Markdown) > MaxSkillMD {
 		return refuse(fault.TooLarge, fmt.Sprintf("%d bytes, at most %d are allowed", len(u.Markdown), MaxSkillMD),

@@ -44,7 +44,7 @@ func (g *Gateway) accepted(ctx context.Context, r run.Run, made bool, wait time.
 		g.start(ctx, r)
 	}
 	out := &acceptedOutput{Status: http.StatusAccepted,
-		Body: Accepted{Run: r.Ref.Run, New: made, Status: r.Status, WorkflowID: r.WorkflowID,
+		Body: AcceptedRequest{Run: r.Ref.Run, New: made, Status: r.Status, WorkflowID: r.WorkflowID,
 			Links: g.runLinks(r.Ref.Run, r.WorkflowID)}}
 	out.Location = out.Body.Links.Self
 	if wait == 0 {

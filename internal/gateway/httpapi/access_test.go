@@ -74,7 +74,7 @@ func TestAThingOfAnotherWorkspaceIsNotThere(t *testing.T) {
 	}
 	// What the other workspace makes is its own, under the same key of its own.
 	res := b.do(request{method: http.MethodPost, path: "/v1/distill", key: key, body: sampleConversation()})
-	var a httpapi.Accepted
+	var a httpapi.AcceptedRequest
 	res.into(http.StatusAccepted, &a)
 	if !a.New {
 		t.Errorf("the other workspace was given a run of the first: %+v", a)

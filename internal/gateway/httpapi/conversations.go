@@ -29,8 +29,8 @@ type MessageList struct {
 	NextCursor string              `json:"next_cursor,omitempty" doc:"Send it as cursor for the next page; absent on the last one"`
 }
 
-// Cancelled tells whether there was anything to cancel.
-type Cancelled struct {
+// CancelResult tells whether there was anything to cancel.
+type CancelResult struct {
 	Cancelled bool `json:"cancelled" doc:"False when there is no such turn, or it has ended"`
 }
 
@@ -96,9 +96,9 @@ func (g *Gateway) listMessages(ctx context.Context, in *struct {
 func (g *Gateway) cancelTurn(ctx context.Context, in *struct {
 	ConversationPath
 	MessageID string `query:"message_id" maxLength:"200" doc:"The turn of this message, whether it is being answered or waits; without it, whichever is being answered"`
-}) (*bodyOf[Cancelled], error) {
+}) (*bodyOf[CancelResult], error) {
 	asked, err := g.Conversations.Cancel(ctx, asking(ctx).Workspace, in.ID, in.MessageID)
-	return &bodyOf[Cancelled]{Cancelled{asked}}, err
+	return &bodyOf[CancelResult]{CancelResult{asked}}, err
 }
 
 func (g *Gateway) endConversation(ctx context.Context, in *ConversationPath) (*bodyOf[inspect.ConversationDetail],

@@ -54,8 +54,8 @@ type distillInput struct {
 	RawBody        []byte
 }
 
-// Accepted is a request that is durable.
-type Accepted struct {
+// AcceptedRequest is a request that is durable.
+type AcceptedRequest struct {
 	Run        int64           `json:"run"`
 	New        bool            `json:"new" doc:"False when the same request was made before: this is its run"`
 	Status     run.Status      `json:"status"`
@@ -67,11 +67,11 @@ type Accepted struct {
 type acceptedOutput struct {
 	Status   int
 	Location string `header:"Location"`
-	Body     Accepted
+	Body     AcceptedRequest
 }
 
 func (g *Gateway) distillRoutes() {
-	accepted := content("application/json", schemaOf[Accepted](g))
+	accepted := content("application/json", schemaOf[AcceptedRequest](g))
 	handle(g, route{method: http.MethodPost, path: "/v1/distill", id: "distill", tag: tagDistill, scope: apikey.Write,
 		status:  http.StatusAccepted,
 		summary: "Distil a conversation into skills",

@@ -17,14 +17,14 @@ func TestDistillAnswersAtOnceAndReportsWhenAskedToWait(t *testing.T) {
 		c.PublicBaseURL, c.TemporalUI = "https://cairn.example", "http://ui.example"
 	})
 	res := b.post("/v1/distill", sampleConversation())
-	var a httpapi.Accepted
+	var a httpapi.AcceptedRequest
 	res.into(http.StatusAccepted, &a)
 	if a.Run == 0 || !a.New || a.WorkflowID == "" || a.Links.Self != "https://cairn.example/v1/runs/1" ||
 		res.header.Get("Location") != a.Links.Self ||
 		!strings.HasPrefix(a.Links.Temporal, "http://ui.example/namespaces/") {
 		t.Errorf("accepted %+v", a)
 	}
-	var again httpapi.Accepted
+	var again httpapi.AcceptedRequest
 	b.post("/v1/distill?wait=60", sampleConversation()).into(http.StatusOK, &again)
 	if again.Run != a.Run || again.New || again.Report == nil || again.Report.Outcome != run.Completed {
 		t.Fatalf("the same content is %+v, report %+v", again, again.Report)
@@ -46,7 +46,7 @@ func TestDistillAnswersAtOnceAndReportsWhenAskedToWait(t *testing.T) {
 	if detail.Outcome != run.Completed || len(detail.ModelCalls) != 5 || detail.Usage.Keys != 5 {
 		t.Errorf("run %+v with calls %+v", detail.Report, detail.ModelCalls)
 	}
-	var retried httpapi.Accepted
+	var retried httpapi.AcceptedRequest
 	b.post("/v1/runs/1/retry?wait=60", nil).into(http.StatusOK, &retried)
 	if retried.Run != 1 || retried.Report.Outcome != run.Completed {
 		t.Errorf("retry %+v", retried)
@@ -65,7 +65,7 @@ func TestTheSameIdempotencyKeyIsTheSameRun(t *testing.T) {
 		return b.do(request{method: http.MethodPost, path: "/v1/distill", body: body,
 			header: map[string]string{"Idempotency-Key": key}})
 	}
-	var first, second, other httpapi.Accepted
+	var first, second, other httpapi.AcceptedRequest
 	send("one", sampleConversation()).into(http.StatusAccepted, &first)
 	send("one", sampleConversation()).into(http.StatusAccepted, &second)
 	send("two", sampleConversation()).into(http.StatusAccepted, &other)
@@ -75,7 +75,7 @@ func TestTheSameIdempotencyKeyIsTheSameRun(t *testing.T) {
 	send("one", `[{"role":"user","content":"something else"}]`).refused(fault.OpReused)
 	b.do(request{method: http.MethodPost, path: "/v1/distill?request_id=three", body: sampleConversation(),
 		header: map[string]string{"Idempotency-Key": "one"}}).refused(fault.InvalidArgument)
-	var byOption httpapi.Accepted
+	var byOption httpapi.AcceptedRequest
 	body := sampleConversation()
 	body["request_id"] = "one"
 	b.post("/v1/distill", body).into(http.StatusAccepted, &byOption)

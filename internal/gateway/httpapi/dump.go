@@ -21,7 +21,7 @@ const lineText = "application/x-ndjson"
 const loadPattern = "POST /v1/memories/load"
 
 // LoadedMemories is what a load has written.
-type LoadedMemories dump.Loaded
+type LoadedMemories dump.LoadResult
 
 func (g *Gateway) dumpRoutes() {
 	handle(g, route{method: http.MethodGet, path: "/v1/memories/dump", id: "dumpMemories", tag: tagMemory,

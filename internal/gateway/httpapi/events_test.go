@@ -73,7 +73,7 @@ func TestARunIsWatchedUntilItsEnd(t *testing.T) {
 	b.Start()
 	b.Model.On(openaitest.Rule{Stage: "extract", Barrier: "hold", Reply: apptest.R1Extract})
 	b.ScriptR1()
-	var a httpapi.Accepted
+	var a httpapi.AcceptedRequest
 	b.post("/v1/distill", sampleConversation()).into(http.StatusAccepted, &a)
 	var events []sent
 	status := b.watch("/v1/runs/1/events", "", func(e sent) {

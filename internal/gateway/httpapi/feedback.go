@@ -8,8 +8,8 @@ import (
 	"cairn/internal/service/feedback"
 )
 
-// FeedbackGiven is what somebody says of an answer.
-type FeedbackGiven struct {
+// FeedbackRequest is what somebody says of an answer.
+type FeedbackRequest struct {
 	Rating       string `json:"rating,omitempty" enum:"good,bad" doc:"Of the answer; a correction makes it bad"`
 	Correction   string `json:"correction,omitempty" maxLength:"4000" doc:"What would have been right"`
 	Conversation string `json:"conversation,omitempty" maxLength:"200" doc:"With message_id: the turn that is rated"`
@@ -19,8 +19,8 @@ type FeedbackGiven struct {
 	Bank         string `json:"bank,omitempty" maxLength:"64" doc:"The bank of memory skills that is to learn from it; the default one unless said otherwise"`
 }
 
-// FeedbackNoted is what it led to.
-type FeedbackNoted struct {
+// FeedbackResult is what it led to.
+type FeedbackResult struct {
 	Question string `json:"question"`
 	Case     int64  `json:"case,omitempty" doc:"The hard case that a bad answer has become"`
 	Failures int    `json:"failures,omitempty" doc:"How often the question was answered badly"`
@@ -37,11 +37,11 @@ func (g *Gateway) feedbackRoutes() {
 
 func (g *Gateway) giveFeedback(ctx context.Context, in *struct {
 	IdempotencyKey
-	Body FeedbackGiven
-}) (*bodyOf[FeedbackNoted], error) {
+	Body FeedbackRequest
+}) (*bodyOf[FeedbackResult], error) {
 	who := person(ctx, in.IdempotencyKey)
 	noted, err := g.Feedback.Note(ctx, who.Workspace, who.Op, feedback.Input(in.Body))
-	out := &bodyOf[FeedbackNoted]{FeedbackNoted{Question: noted.Question}}
+	out := &bodyOf[FeedbackResult]{FeedbackResult{Question: noted.Question}}
 	if noted.Case != nil {
 		out.Body.Case, out.Body.Failures = noted.Case.ID, noted.Case.Failures
 	}

@@ -25,7 +25,7 @@ func TestFeedbackOnATurnOpensItsCaseAndClosesIt(t *testing.T) {
 	b := setup(t)
 	b.Model.On(openaitest.Rule{Stage: "turn", Reply: "In Oslo."})
 	b.post("/v1/turns", message("c", 1, "Where does Vera live?")).into(http.StatusOK, nil)
-	rate := func(body map[string]any, once string) (out httpapi.FeedbackNoted) {
+	rate := func(body map[string]any, once string) (out httpapi.FeedbackResult) {
 		t.Helper()
 		b.do(request{method: http.MethodPost, path: "/v1/feedback", body: body,
 			header: map[string]string{"Idempotency-Key": once}}).into(http.StatusOK, &out)

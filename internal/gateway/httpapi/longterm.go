@@ -147,7 +147,7 @@ func (g *Gateway) listLongTerm(ctx context.Context, in LongTermQuery, all bool, 
 	return out, err
 }
 
-func (g *Gateway) addLongTerm(ctx context.Context, once IdempotencyKey, m NewMemory) (promptmemory.Written, error) {
+func (g *Gateway) addLongTerm(ctx context.Context, once IdempotencyKey, m NewMemory) (promptmemory.WriteResult, error) {
 	who := person(ctx, once)
 	who.Subject = agent.MemoryScope{Type: m.Type, Target: m.Target}
 	w, err := written(memory.Type(m.Type))(
@@ -155,9 +155,9 @@ func (g *Gateway) addLongTerm(ctx context.Context, once IdempotencyKey, m NewMem
 			{Content: m.Content, WhenToUse: m.WhenToUse, Metadata: m.Metadata, EventTime: m.EventTime,
 				Importance: m.Importance}}))
 	if err != nil {
-		return promptmemory.Written{}, err
+		return promptmemory.WriteResult{}, err
 	}
-	return promptmemory.Written(w.Body), nil
+	return promptmemory.WriteResult(w.Body), nil
 }
 
 // written tells of items as writes of prompt memories are told of.

@@ -20,7 +20,7 @@ type (
 	// MemoryRevision is one version of what a memory says.
 	MemoryRevision memory.Revision
 	// MemoryWritten is what became of a write.
-	MemoryWritten promptmemory.Written
+	MemoryWritten promptmemory.WriteResult
 )
 
 // MemoryList is what is remembered, in the order of its making.
@@ -95,12 +95,12 @@ func (g *Gateway) addMemory(ctx context.Context, in *struct {
 	Status int
 	Body   MemoryWritten
 }, error) {
-	save := func() (promptmemory.Written, error) {
+	save := func() (promptmemory.WriteResult, error) {
 		return g.Memory.Save(ctx, person(ctx, in.IdempotencyKey),
 			promptmemory.SaveArgs{Content: in.Body.Content, Store: in.Body.Store})
 	}
 	if in.Body.Type != "" {
-		save = func() (promptmemory.Written, error) { return g.addLongTerm(ctx, in.IdempotencyKey, in.Body) }
+		save = func() (promptmemory.WriteResult, error) { return g.addLongTerm(ctx, in.IdempotencyKey, in.Body) }
 	}
 	w, err := save()
 	out := &struct {

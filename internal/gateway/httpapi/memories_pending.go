@@ -13,7 +13,7 @@ type (
 	// PendingMemory is a write that waits for a person.
 	PendingMemory promptmemory.Pending
 	// DecidedPending is what became of a write that waited.
-	DecidedPending promptmemory.Decided
+	DecidedPending promptmemory.DecisionResult
 )
 
 // PendingMemories are the writes that wait for a person, the oldest first.
@@ -63,7 +63,7 @@ func (g *Gateway) rejectMemory(ctx context.Context, in *pendingMemoryInput) (*bo
 }
 
 func decided(ctx context.Context,
-	decide func(context.Context, agent.Actor, int64) (promptmemory.Decided, error),
+	decide func(context.Context, agent.Actor, int64) (promptmemory.DecisionResult, error),
 	in *pendingMemoryInput) (*bodyOf[DecidedPending], error) {
 	d, err := decide(ctx, person(ctx, in.IdempotencyKey), in.ID)
 	return &bodyOf[DecidedPending]{DecidedPending(d)}, err

@@ -28,8 +28,8 @@ type ReflectBody struct {
 	Redo bool   `json:"redo,omitempty" doc:"Read it again although it is done, and pay again"`
 }
 
-// ReflectionAccepted is one date that is durable.
-type ReflectionAccepted struct {
+// AcceptedReflection is one date that is durable.
+type AcceptedReflection struct {
 	Date   string     `json:"date"`
 	Run    int64      `json:"run"`
 	New    bool       `json:"new"`
@@ -38,14 +38,14 @@ type ReflectionAccepted struct {
 	Links  RunLinks   `json:"links"`
 }
 
-// ReflectionsAccepted are the dates that were asked for.
-type ReflectionsAccepted struct {
-	Reflections []ReflectionAccepted `json:"reflections"`
+// AcceptedReflections are the dates that were asked for.
+type AcceptedReflections struct {
+	Reflections []AcceptedReflection `json:"reflections"`
 }
 
 type reflectedOutput struct {
 	Status int
-	Body   ReflectionsAccepted
+	Body   AcceptedReflections
 }
 
 func (g *Gateway) reflectionRoutes() {
@@ -53,7 +53,7 @@ func (g *Gateway) reflectionRoutes() {
 		scope: apikey.Read, summary: "List what local dates came to, the latest first"}, g.listReflections)
 	handle(g, route{method: http.MethodGet, path: "/v1/reflections/{date}", id: "showReflection", tag: tagReflections,
 		scope: apikey.Read, summary: "Show a local date with its runs and notes"}, g.showReflection)
-	accepted := content("application/json", schemaOf[ReflectionsAccepted](g))
+	accepted := content("application/json", schemaOf[AcceptedReflections](g))
 	handle(g, route{method: http.MethodPost, path: "/v1/reflections", id: "reflect", tag: tagReflections,
 		scope: apikey.Write, status: http.StatusAccepted,
 		responses: map[string]*huma.Response{"200": {Description: "All of them have ended", Content: accepted},
@@ -85,10 +85,10 @@ func (g *Gateway) reflect(ctx context.Context, in *struct {
 	Body ReflectBody
 }) (*reflectedOutput, error) {
 	from, out := asking(ctx), &reflectedOutput{Status: http.StatusOK,
-		Body: ReflectionsAccepted{Reflections: []ReflectionAccepted{}}}
+		Body: AcceptedReflections{Reflections: []AcceptedReflection{}}}
 	until := time.Now().Add(time.Duration(in.Wait) * time.Second)
-	add := func(o reflection.Opened) error {
-		one := ReflectionAccepted{Date: o.Run.Key, Run: o.Run.Ref.Run, New: o.Made, State: o.Run.Status,
+	add := func(o reflection.OpenResult) error {
+		one := AcceptedReflection{Date: o.Run.Key, Run: o.Run.Ref.Run, New: o.Made, State: o.Run.Status,
 			Links: g.runLinks(o.Run.Ref.Run, o.Run.WorkflowID)}
 		out.Body.Reflections = append(out.Body.Reflections, one)
 		return nil
@@ -96,7 +96,7 @@ func (g *Gateway) reflect(ctx context.Context, in *struct {
 	var err error
 	switch {
 	case in.Body.From == "" && in.Body.To == "":
-		var o reflection.Opened
+		var o reflection.OpenResult
 		if o, err = g.Reflections.Now(ctx, from.Workspace,
 			reflection.DateRequest{Date: in.Body.Date, Redo: in.Body.Redo}); err == nil {
 			err = add(o)

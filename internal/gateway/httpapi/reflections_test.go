@@ -43,7 +43,7 @@ func TestADayIsLookedBackOnOverHTTP(t *testing.T) {
 		refused(fault.InvalidArgument)
 	b.get("/v1/reflections/2026-03-01").refused(fault.NotFound)
 
-	var got httpapi.ReflectionsAccepted
+	var got httpapi.AcceptedReflections
 	b.do(request{method: http.MethodPost, path: "/v1/reflections?wait=60",
 		body: `{"from":"2026-02-28","to":"2026-03-01"}`}).into(http.StatusOK, &got)
 	if len(got.Reflections) != 2 || got.Reflections[0].Status != reflection.Empty ||

@@ -71,7 +71,7 @@ func (g *Gateway) runRoutes() {
 		summary: "List the latest runs, newest first"}, g.listRuns)
 	handle(g, route{method: http.MethodGet, path: "/v1/runs/{id}", id: "showRun", tag: tagRuns, scope: apikey.Read,
 		summary: "Show a run with its tasks, or what its agent did, and every model call"}, g.showRun)
-	accepted := content("application/json", schemaOf[Accepted](g))
+	accepted := content("application/json", schemaOf[AcceptedRequest](g))
 	handle(g, route{method: http.MethodPost, path: "/v1/runs/{id}/retry", id: "retryRun", tag: tagRuns,
 		scope: apikey.Write, status: http.StatusAccepted,
 		responses: map[string]*huma.Response{"200": {Description: "The run has ended; its report", Content: accepted},

@@ -103,7 +103,7 @@ func TestAGatewayIsReadyWhenItsServersAnswer(t *testing.T) {
 		t.Errorf("without Temporal: %+v", ready)
 	}
 	// What is accepted meanwhile is kept: the relay starts it later.
-	var a httpapi.Accepted
+	var a httpapi.AcceptedRequest
 	b.post("/v1/distill", sampleConversation()).into(http.StatusAccepted, &a)
 	if !a.New {
 		t.Errorf("%+v", a)

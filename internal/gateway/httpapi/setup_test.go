@@ -175,7 +175,7 @@ func sampleConversation() map[string]any {
 // distilled distils C1 and returns its skill.
 func (b *bundle) distilled() skill.Head {
 	b.T.Helper()
-	var a httpapi.Accepted
+	var a httpapi.AcceptedRequest
 	b.post("/v1/distill?wait=60", sampleConversation()).into(http.StatusOK, &a)
 	if len(a.Report.Tasks) != 1 || a.Report.Tasks[0].SkillID == 0 {
 		b.T.Fatalf("no skill: %+v", a.Report)

@@ -135,7 +135,7 @@ func (g *Gateway) skillNumber(ctx context.Context, ref string) (id int64, err er
 
 // memory shows a skill as MemOS would.
 func (g *Gateway) memory(ctx context.Context, head skill.Head, v skill.Version) (memos.MemoryItem, error) {
-	p := memos.Projected{ID: fmt.Sprint(head.ID), Archived: head.Status == skill.Archived,
+	p := memos.SkillMetadata{ID: fmt.Sprint(head.ID), Archived: head.Status == skill.Archived,
 		Uploaded: head.Origin == "import", Version: v.Number,
 		UserID: asking(ctx).Workspace.Name, URL: g.link("/v1/skills/%d/versions/%d/package", head.ID, v.Number),
 		CreatedAt: head.CreatedAt, UpdatedAt: v.CreatedAt, Embedding: []float32{}}

@@ -14,7 +14,7 @@ type (
 	// Soul is a version of how the user wants to be answered.
 	Soul memory.Soul
 	// SoulWritten is what became of a change of the soul.
-	SoulWritten promptmemory.SoulWritten
+	SoulWritten promptmemory.SoulResult
 )
 
 // SoulHistory are the versions of the soul, the latest first.

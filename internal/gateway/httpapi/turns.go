@@ -35,7 +35,7 @@ type TurnRequest struct {
 
 // TurnAnswer is a message with what became of it.
 type TurnAnswer struct {
-	conversation.Answered
+	conversation.TurnStatus
 	Links TurnLinks `json:"links"`
 }
 
@@ -165,7 +165,7 @@ func (g *Gateway) answered(ctx context.Context, conversation, message string) (*
 	of := g.link("/v1/conversations/%s", url.PathEscape(conversation))
 	runs := g.runLinks(a.Run, "")
 	out := &turnOutput{Status: http.StatusOK,
-		Body: TurnAnswer{Answered: a, Links: TurnLinks{Self: of + "/messages/" + url.PathEscape(message),
+		Body: TurnAnswer{TurnStatus: a, Links: TurnLinks{Self: of + "/messages/" + url.PathEscape(message),
 			Conversation: of, Run: runs.Self, Events: runs.Events}}}
 	out.Location = out.Body.Links.Self
 	if a.Status != string(run.Ended) {

@@ -240,7 +240,7 @@ func TestATurnIsCancelledAndAConversationEnds(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	testkit.Must(t, b.Model.AwaitBarrier(ctx, "thinking", 1))
-	var c httpapi.Cancelled
+	var c httpapi.CancelResult
 	if b.post("/v1/conversations/c/cancel?message_id=m9", nil).into(http.StatusAccepted, &c); c.Cancelled {
 		t.Error("another message was cancelled")
 	}

@@ -28,8 +28,8 @@ type UploadFile struct {
 	File string `json:"file" format:"binary" doc:"The zip"`
 }
 
-// Uploaded tells what became of an upload.
-type Uploaded struct {
+// UploadResult tells what became of an upload.
+type UploadResult struct {
 	Skill   SkillSummary `json:"skill"`
 	Pending int64        `json:"pending,omitempty" doc:"The change that waits for approval, when the skill was there before"`
 	Same    bool         `json:"same,omitempty" doc:"The skill says all of it already"`
@@ -42,11 +42,11 @@ type uploadInput struct {
 
 type uploadOutput struct {
 	Status int
-	Body   Uploaded
+	Body   UploadResult
 }
 
 func (g *Gateway) uploadRoutes() {
-	uploaded := content("application/json", schemaOf[Uploaded](g))
+	uploaded := content("application/json", schemaOf[UploadResult](g))
 	handle(g, route{method: http.MethodPost, path: "/v1/skills/upload", id: "uploadSkill", tag: tagSkills,
 		scope: apikey.Write, status: http.StatusAccepted,
 		summary: "Take a skill package that was made elsewhere",
@@ -76,7 +76,7 @@ func (g *Gateway) upload(ctx context.Context, in *uploadInput) (*uploadOutput, e
 	if err != nil {
 		return nil, err
 	}
-	out := &uploadOutput{http.StatusAccepted, Uploaded{g.summary(made.Head), made.Pending, made.Same}}
+	out := &uploadOutput{http.StatusAccepted, UploadResult{g.summary(made.Head), made.Pending, made.Same}}
 	if made.Same {
 		out.Status = http.StatusOK
 	}

@@ -30,7 +30,7 @@ func TestAnUploadWaitsForApprovalAndKeepsItsBytes(t *testing.T) {
 		return b.do(request{method: http.MethodPost, path: "/v1/skills/upload", body: body,
 			header: map[string]string{"Content-Type": kind}})
 	}
-	var up httpapi.Uploaded
+	var up httpapi.UploadResult
 	send("application/zip", first).into(http.StatusAccepted, &up)
 	if up.Skill.Name != "water-plants" || up.Skill.Status != skill.Candidate || up.Skill.Origin != "import" {
 		t.Fatalf("uploaded %+v", up)
@@ -64,7 +64,7 @@ func TestAnUploadWaitsForApprovalAndKeepsItsBytes(t *testing.T) {
 		}
 		return second, nil
 	}
-	up = httpapi.Uploaded{}
+	up = httpapi.UploadResult{}
 	b.post("/v1/skills/upload", map[string]any{"url": "https://example.org/water.zip"}).into(http.StatusOK, &up)
 	if !up.Same {
 		t.Errorf("the same again: %+v", up)

@@ -74,7 +74,7 @@ func TestAnAddThatNobodyWaitsForIsAnEvent(t *testing.T) {
 func TestAnAddThatHasEndedIsDoneAgainUnlessItsKeySaysOtherwise(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.agent = func(ref run.Ref) { b.ends(ref, agentrun.Ended{Reason: agent.Final, Status: memoryagent.NoMemory}) }
+	b.agent = func(ref run.Ref) { b.ends(ref, agentrun.RunResult{Reason: agent.Final, Status: memoryagent.NoMemory}) }
 	runs := func() int { return b.Number("select count(*) from runs") }
 	once := b.client().with("Idempotency-Key", "k")
 	for range 2 {
@@ -112,7 +112,7 @@ func TestAnAddWhoseModelFailsSaysWhy(t *testing.T) {
 		{agent.Interrupted, "", http.StatusConflict, "cancelled"},
 	} {
 		b.agent = func(ref run.Ref) {
-			b.ends(ref, agentrun.Ended{Reason: c.reason, Detail: c.detail, Status: memoryagent.Failed})
+			b.ends(ref, agentrun.RunResult{Reason: c.reason, Detail: c.detail, Status: memoryagent.Failed})
 		}
 		r := b.client().do(http.MethodPost, "/memories", said)
 		p := r.refused(c.status)

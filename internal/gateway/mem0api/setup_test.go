@@ -94,7 +94,7 @@ func (s starter) Start(_ context.Context, _, _ string, r run.Run) error {
 func (starter) Ended(context.Context, string) error { return nil }
 
 // ends ends the run of a session, as its agent's last words do.
-func (b *bundle) ends(ref run.Ref, e agentrun.Ended, tasks ...memoryagent.Task) {
+func (b *bundle) ends(ref run.Ref, e agentrun.RunResult, tasks ...memoryagent.Task) {
 	b.t.Helper()
 	raw, err := json.Marshal(memoryagent.Summary{Tasks: tasks})
 	testkit.Must(b.t, err)
@@ -115,7 +115,7 @@ func (b *bundle) remembers(user, content string) func(run.Ref) {
 		who.Subject = agent.MemoryScope{Type: string(memory.Personal), Target: user}
 		items, err := b.longTerm.AddMemories(b.t.Context(), who, []longterm.NewMemory{{Content: content}})
 		testkit.Must(b.t, err)
-		b.ends(ref, agentrun.Ended{Reason: agent.Final, Status: memoryagent.OK},
+		b.ends(ref, agentrun.RunResult{Reason: agent.Final, Status: memoryagent.OK},
 			memoryagent.Task{SpecialistReport: memoryagent.SpecialistReport{Added: []string{items[0].ID}}})
 	}
 }

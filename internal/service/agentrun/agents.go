@@ -28,10 +28,10 @@ type Agent interface {
 	Brief(ctx context.Context, w RunView, short bool) (PromptInput, error)
 	// Finish does what is left when no response follows, before the run is closed.
 	// It may be done again: its effects have operation ids of the run's.
-	Finish(ctx context.Context, w RunView, e Ended) (json.RawMessage, error)
+	Finish(ctx context.Context, w RunView, e RunResult) (json.RawMessage, error)
 	// Result fills in Status and Report from all that the run has done, and from
 	// what Finish has returned. It has no effect.
-	Result(w RunView, finished json.RawMessage, e *Ended) (run.Outcome, error)
+	Result(w RunView, finished json.RawMessage, e *RunResult) (run.Outcome, error)
 }
 
 // RunView is a run as its Agent sees it.
@@ -157,7 +157,7 @@ func (s *Service) subject(ctx context.Context, st *runState, base Base) (err err
 }
 
 // closeAgent ends a run that has an Agent.
-func (s *Service) closeAgent(ctx context.Context, st *runState, e ending) (out *Ended, err error) {
+func (s *Service) closeAgent(ctx context.Context, st *runState, e ending) (out *RunResult, err error) {
 	text := func() string {
 		if e.answer != "" {
 			return e.answer
@@ -169,7 +169,7 @@ func (s *Service) closeAgent(ctx context.Context, st *runState, e ending) (out *
 		}
 		return ""
 	}
-	finished, err := st.agent.Finish(ctx, st.work(), Ended{Reason: e.reason, Detail: e.detail, Text: text()})
+	finished, err := st.agent.Finish(ctx, st.work(), RunResult{Reason: e.reason, Detail: e.detail, Text: text()})
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func (s *Service) closeAgent(ctx context.Context, st *runState, e ending) (out *
 			out, err = st.ended()
 			return err
 		}
-		out = &Ended{Reason: e.reason, Detail: e.detail, Steps: len(st.steps), ReplySeq: -1, Text: text()}
+		out = &RunResult{Reason: e.reason, Detail: e.detail, Steps: len(st.steps), ReplySeq: -1, Text: text()}
 		outcome, err := st.agent.Result(st.work(), finished, out)
 		if err != nil {
 			return err

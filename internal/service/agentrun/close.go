@@ -16,8 +16,8 @@ import (
 	"cairn/internal/service/tools"
 )
 
-// Ended is what became of a run. It is the run's stored result.
-type Ended struct {
+// RunResult is what became of a run. It is the run's stored result.
+type RunResult struct {
 	Reason   agent.Reason   `json:"reason"`
 	Detail   string         `json:"detail,omitempty"`
 	Steps    int            `json:"steps"`
@@ -54,7 +54,7 @@ type ending struct {
 // Close ends a run whose last response never came: it was cancelled, its time
 // was over, its model did not answer. What was committed stays, and a turn is
 // answered all the same.
-func (s *Service) Close(ctx context.Context, ref run.Ref, reason agent.Reason, detail string, base Base) (*Ended,
+func (s *Service) Close(ctx context.Context, ref run.Ref, reason agent.Reason, detail string, base Base) (*RunResult,
 	error) {
 	st, err := s.loadRun(ctx, ref)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, reason agent.Reason, d
 
 // Await returns what became of a run once it has ended; before that it is
 // Unavailable, to be asked again.
-func (s *Service) Await(ctx context.Context, ref run.Ref) (*Ended, error) {
+func (s *Service) Await(ctx context.Context, ref run.Ref) (*RunResult, error) {
 	st := &runState{}
 	err := s.Store.WithRuns(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
 		st.run, err = tx.Runs().Run(ctx, ref.Run)
@@ -84,8 +84,8 @@ func (s *Service) Await(ctx context.Context, ref run.Ref) (*Ended, error) {
 }
 
 // ended reads what became of a run that has ended.
-func (st *runState) ended() (*Ended, error) {
-	out := &Ended{}
+func (st *runState) ended() (*RunResult, error) {
+	out := &RunResult{}
 	if err := json.Unmarshal(st.run.Result, out); err != nil {
 		return nil, fmt.Errorf("decode the result of run %d: %w", st.run.Ref.Run, err)
 	}
@@ -94,7 +94,7 @@ func (st *runState) ended() (*Ended, error) {
 
 // close ends a run. When another attempt has ended it, what that one made of it
 // is returned.
-func (s *Service) close(ctx context.Context, st *runState, base Base, e ending) (out *Ended, err error) {
+func (s *Service) close(ctx context.Context, st *runState, base Base, e ending) (out *RunResult, err error) {
 	if st.agent != nil {
 		return s.closeAgent(ctx, st, e)
 	}
@@ -195,9 +195,16 @@ func mayNudge(ctx context.Context, tx Tx, s nudge.Settings, c nudge.Counters) (b
 }
 
 // closeTurn answers, counts and ends a turn, all or nothing.
-func (st *runState) closeTurn(ctx context.Context, tx Tx, c Conversation, base Base, e ending) (*Ended, error) {
-	out := &Ended{Reason: e.reason, Detail: e.detail, Steps: len(st.steps), Writes: st.writes(), Staged: st.staged(),
-		ReplySeq: st.turn.ReplySeq, Number: st.turn.Number}
+func (st *runState) closeTurn(ctx context.Context, tx Tx, c Conversation, base Base, e ending) (*RunResult, error) {
+	out := &RunResult{
+		Reason:   e.reason,
+		Detail:   e.detail,
+		Steps:    len(st.steps),
+		Writes:   st.writes(),
+		Staged:   st.staged(),
+		ReplySeq: st.turn.ReplySeq,
+		Number:   st.turn.Number,
+	}
 	t := st.turn
 	if t.Mode != contract.Observe {
 		messages := st.answer(e, c.Notice)

@@ -33,7 +33,7 @@ type Review struct {
 type Reviewing struct {
 	Run   run.Run
 	Spec  Spec
-	Ended *Ended // it has ended before
+	Ended *RunResult // it has ended before
 }
 
 // OpenNudge records a review, once for each turn, with the duty to drive it, and
@@ -60,7 +60,7 @@ func (s *Service) openReview(ctx context.Context, r Review) (out Reviewing, err 
 			return err
 		}
 		if capped, err := cappedToday(ctx, tx); err != nil || capped {
-			out.Ended = &Ended{Status: NudgeCapped, Reason: agent.OverBudget, Number: r.Number, ReplySeq: -1}
+			out.Ended = &RunResult{Status: NudgeCapped, Reason: agent.OverBudget, Number: r.Number, ReplySeq: -1}
 			return err
 		}
 		c, err := tx.Conversations().LockConversation(ctx, r.Conversation)
@@ -211,9 +211,16 @@ func reviewStatus(reason agent.Reason, writes int) string {
 
 // closeNudge ends a review. What it saved, and what waits for a person, is said with
 // the next answer.
-func (st *runState) closeNudge(ctx context.Context, tx Tx, c Conversation, e ending) (*Ended, error) {
-	out := &Ended{Reason: e.reason, Detail: e.detail, Steps: len(st.steps), Writes: st.writes(), Staged: st.staged(),
-		ReplySeq: -1, Number: st.spec.Number}
+func (st *runState) closeNudge(ctx context.Context, tx Tx, c Conversation, e ending) (*RunResult, error) {
+	out := &RunResult{
+		Reason:   e.reason,
+		Detail:   e.detail,
+		Steps:    len(st.steps),
+		Writes:   st.writes(),
+		Staged:   st.staged(),
+		ReplySeq: -1,
+		Number:   st.spec.Number,
+	}
 	out.Status = reviewStatus(e.reason, len(out.Writes))
 	c.Counters = reviewed(c.Counters, out)
 	if out.Status != NudgeFailed {
@@ -233,7 +240,7 @@ func (st *runState) closeNudge(ctx context.Context, tx Tx, c Conversation, e end
 
 // reviewed is the counters after a review: what a failed one should have read
 // stays unread.
-func reviewed(c nudge.Counters, e *Ended) nudge.Counters {
+func reviewed(c nudge.Counters, e *RunResult) nudge.Counters {
 	if e.Status == NudgeFailed {
 		return nudge.Lost(c, e.Number)
 	}

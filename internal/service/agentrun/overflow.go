@@ -219,12 +219,12 @@ func (f Flush) Brief(_ context.Context, w RunView, _ bool) (PromptInput, error) 
 }
 
 // Finish has nothing left to do.
-func (f Flush) Finish(context.Context, RunView, Ended) (json.RawMessage, error) {
+func (f Flush) Finish(context.Context, RunView, RunResult) (json.RawMessage, error) {
 	return json.RawMessage("null"), nil
 }
 
 // Result tells what was noted.
-func (f Flush) Result(w RunView, _ json.RawMessage, e *Ended) (run.Outcome, error) {
+func (f Flush) Result(w RunView, _ json.RawMessage, e *RunResult) (run.Outcome, error) {
 	e.Writes = (&runState{steps: w.Steps}).writes()
 	e.Status, e.Number = reviewStatus(e.Reason, len(e.Writes)), w.Spec.Turn
 	return outcomeOf(e.Reason), nil

@@ -122,18 +122,18 @@ func TestAFlushTakesNotesOfItsDate(t *testing.T) {
 		func(a, b llm.Message) bool { return a.Content == b.Content && a.Role == b.Role }) {
 		t.Errorf("it is told %+v, %v", told, err)
 	}
-	finished, err := f.Finish(t.Context(), w, agentrun.Ended{})
+	finished, err := f.Finish(t.Context(), w, agentrun.RunResult{})
 	testkit.Must(t, err)
 	for reason, want := range map[agent.Reason]string{agent.Final: agentrun.NudgeSaved,
 		agent.Exhausted: agentrun.NudgeBudget, agent.ProviderError: agentrun.NudgeFailed} {
-		e := agentrun.Ended{Reason: reason}
+		e := agentrun.RunResult{Reason: reason}
 		outcome, err := f.Result(w, finished, &e)
 		if err != nil || e.Status != want || e.Number != 7 || len(e.Writes) != 1 || outcome == "" {
 			t.Errorf("after %s: %s with %+v, %v", reason, outcome, e, err)
 		}
 	}
 	w.Steps = nil
-	e := agentrun.Ended{Reason: agent.Final}
+	e := agentrun.RunResult{Reason: agent.Final}
 	outcome, err := f.Result(w, finished, &e)
 	if err != nil || outcome != run.Completed || e.Status != agentrun.NudgeNothing {
 		t.Errorf("without notes: %s with %+v, %v", outcome, e, err)

@@ -18,7 +18,7 @@ import (
 type response struct {
 	said   Step
 	stored bool
-	ended  *Ended // the run was closed with it
+	ended  *RunResult // the run was closed with it
 
 	overflow *CompactionPlan // there is none: the model has said that the conversation is too long for it
 }
@@ -26,7 +26,7 @@ type response struct {
 // conclude stores a response and, when it is the last, closes the run; with more
 // in the same transaction, once the run is held.
 func (s *Service) conclude(ctx context.Context, st *runState, plan promptPlan, base Base, said *Step,
-	more func(context.Context, Tx) error) (*Ended, error) {
+	more func(context.Context, Tx) error) (*RunResult, error) {
 	if e := plan.ends(said); e != nil {
 		e.keep = more
 		return s.close(ctx, st, base, *e)

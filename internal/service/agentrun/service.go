@@ -29,7 +29,7 @@ type Tools interface {
 
 // Memory is what a session is told of its workspace.
 type Memory interface {
-	Remembered(ctx context.Context, ws int64) (prompt.Remembered, error)
+	Remembered(ctx context.Context, ws int64) (prompt.SessionContext, error)
 	// About is for the agent that answers from long-term memory: who it is, and
 	// the targets that there are memories about, one a line.
 	About(ctx context.Context, ws int64) (identity, meta string, err error)

@@ -71,10 +71,10 @@ type told struct {
 	soul string
 }
 
-func (k *told) Remembered(context.Context, int64) (prompt.Remembered, error) {
+func (k *told) Remembered(context.Context, int64) (prompt.SessionContext, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return prompt.Remembered{Soul: k.soul, Core: []string{"The staging host is quartz."}}, nil
+	return prompt.SessionContext{Soul: k.soul, Core: []string{"The staging host is quartz."}}, nil
 }
 
 func (k *told) About(context.Context, int64) (identity, meta string, err error) {
@@ -95,12 +95,12 @@ type model struct {
 	asked   []llm.Request
 }
 
-func (m *model) Prepare(r llm.Request) (llm.Prepared, error) {
+func (m *model) Prepare(r llm.Request) (llm.PreparedRequest, error) {
 	body, err := json.Marshal(r)
-	return llm.Prepared{Model: r.Model, Body: body, Label: r.Label}, err
+	return llm.PreparedRequest{Model: r.Model, Body: body, Label: r.Label}, err
 }
 
-func (m *model) Send(_ context.Context, p llm.Prepared) (llm.Reply, error) {
+func (m *model) Send(_ context.Context, p llm.PreparedRequest) (llm.Reply, error) {
 	var r llm.Request
 	if err := json.Unmarshal(p.Body, &r); err != nil {
 		return llm.Reply{}, err
@@ -158,7 +158,7 @@ func call(tool, arguments string) llm.ToolCall {
 func saves(text string) llm.ToolCall { return call("memory_save", fmt.Sprintf(`{"content":%q}`, text)) }
 
 // say accepts a message on channel chat.
-func (b *bundle) say(id, text string, change ...func(*conversation.Request)) conversation.Accepted {
+func (b *bundle) say(id, text string, change ...func(*conversation.Request)) conversation.AcceptedTurn {
 	b.t.Helper()
 	r := conversation.Request{Workspace: b.A.ID, WorkspaceKey: b.A.Key, Conversation: "c", Channel: agent.ChannelChat,
 		MessageID: id, Text: text, Spec: spec()}
@@ -171,7 +171,7 @@ func (b *bundle) say(id, text string, change ...func(*conversation.Request)) con
 }
 
 // step makes one step of a run and wants it made.
-func (b *bundle) step(ref run.Ref, step agent.Step) agentrun.Stepped {
+func (b *bundle) step(ref run.Ref, step agent.Step) agentrun.StepResult {
 	b.t.Helper()
 	out, err := b.Step(b.t.Context(), ref, step, agentrun.Base{})
 	testkit.Must(b.t, err)
@@ -179,11 +179,11 @@ func (b *bundle) step(ref run.Ref, step agent.Step) agentrun.Stepped {
 }
 
 // drive brings a run to its end as its workflow does.
-func (b *bundle) drive(r run.Run) *agentrun.Ended {
+func (b *bundle) drive(r run.Run) *agentrun.RunResult {
 	b.t.Helper()
 	s, err := agentrun.SpecOf(r)
 	testkit.Must(b.t, err)
-	var last agentrun.Stepped
+	var last agentrun.StepResult
 	state, effect := agent.Next(agent.State{}, agent.Begin{At: time.Now(), Budget: s.Budget})
 	for {
 		var event agent.Event
@@ -209,7 +209,7 @@ func (b *bundle) drive(r run.Run) *agentrun.Ended {
 }
 
 // answer is what became of a message.
-func (b *bundle) answer(id string) conversation.Answered {
+func (b *bundle) answer(id string) conversation.TurnStatus {
 	b.t.Helper()
 	out, err := b.inbox.Answer(b.t.Context(), b.A.ID, "c", id)
 	testkit.Must(b.t, err)

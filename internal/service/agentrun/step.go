@@ -21,10 +21,10 @@ type Base struct {
 	Compacts bool  // whoever asks has a conversation made shorter that does not fit
 }
 
-// Stepped is what a step did. Ended is set when it has closed the run.
-type Stepped struct {
+// StepResult is what a step did. Ended is set when it has closed the run.
+type StepResult struct {
 	agent.StepDone
-	Ended *Ended
+	Ended *RunResult
 
 	Overflow *CompactionPlan // nothing was asked: the conversation is to be made shorter first
 }
@@ -32,7 +32,7 @@ type Stepped struct {
 // Step makes one model response: it runs the calls that the last one left, asks
 // the model and stores what it said. A response that is the answer, or the last
 // that the budget allows, closes the run in the same transaction.
-func (s *Service) Step(ctx context.Context, ref run.Ref, step agent.Step, base Base) (Stepped, error) {
+func (s *Service) Step(ctx context.Context, ref run.Ref, step agent.Step, base Base) (StepResult, error) {
 	for {
 		out, err := s.attempt(ctx, ref, step, base)
 		if !errors.Is(err, errEnded) && !errors.Is(err, errRevoked) {
@@ -43,7 +43,7 @@ func (s *Service) Step(ctx context.Context, ref run.Ref, step agent.Step, base B
 
 // attempt makes a step in five phases. It fails with errEnded or errRevoked when
 // what it has read is no longer true; then the step is attempted anew.
-func (s *Service) attempt(ctx context.Context, ref run.Ref, step agent.Step, base Base) (out Stepped, err error) {
+func (s *Service) attempt(ctx context.Context, ref run.Ref, step agent.Step, base Base) (out StepResult, err error) {
 	st, err := s.loadRun(ctx, ref)
 	if err != nil {
 		return out, err
@@ -92,8 +92,8 @@ func (s *Service) runPendingCalls(ctx context.Context, st *runState, step agent.
 
 // storeStep stores a response, unless that was done with its reply, and tells what
 // follows from it.
-func (s *Service) storeStep(ctx context.Context, st *runState, plan promptPlan, base Base, out Stepped,
-	answer response) (Stepped, error) {
+func (s *Service) storeStep(ctx context.Context, st *runState, plan promptPlan, base Base, out StepResult,
+	answer response) (StepResult, error) {
 	var err error
 	if _, found := st.step(plan.step.N); !found {
 		st.steps = append(st.steps, answer.said)
@@ -127,7 +127,7 @@ func (s *Service) storeStep(ctx context.Context, st *runState, plan promptPlan, 
 }
 
 // endStep closes the run with a step.
-func (s *Service) endStep(ctx context.Context, st *runState, base Base, out Stepped, e ending) (Stepped, error) {
+func (s *Service) endStep(ctx context.Context, st *runState, base Base, out StepResult, e ending) (StepResult, error) {
 	var err error
 	out.Final = true
 	out.Ended, err = s.close(ctx, st, base, e)

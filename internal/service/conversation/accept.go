@@ -38,8 +38,8 @@ type Request struct {
 	Spec         agentrun.Spec // configuration to pin; of its budget the wall clock, unless 0, replaces the channel's
 }
 
-// Accepted is a turn that is durable.
-type Accepted struct {
+// AcceptedTurn is a turn that is durable.
+type AcceptedTurn struct {
 	Run          run.Run
 	Conversation int64
 	Turn         agentrun.Turn
@@ -153,7 +153,7 @@ func checkText(text string) error {
 // Accept makes a message durable, with its turn, its run and the duty to drive
 // it. The same message gives the same turn; another text under its id is
 // OpReused.
-func (s *Service) Accept(ctx context.Context, r Request) (out Accepted, err error) {
+func (s *Service) Accept(ctx context.Context, r Request) (out AcceptedTurn, err error) {
 	if err := r.check(); err != nil {
 		return out, err
 	}
@@ -192,18 +192,18 @@ func (s *Service) Accept(ctx context.Context, r Request) (out Accepted, err erro
 	return out, err
 }
 
-func acceptedBefore(ctx context.Context, tx Tx, t agentrun.Turn, sha [32]byte) (Accepted, error) {
+func acceptedBefore(ctx context.Context, tx Tx, t agentrun.Turn, sha [32]byte) (AcceptedTurn, error) {
 	if t.ArgsSHA != sha {
-		return Accepted{}, fault.New(fault.OpReused,
+		return AcceptedTurn{}, fault.New(fault.OpReused,
 			fmt.Sprintf("message %q was accepted before with another text or other options", t.MessageID),
 			"give each message the id that its channel gave it")
 	}
 	r, err := tx.Runs().Run(ctx, t.Run)
-	return Accepted{Run: r, Conversation: t.Conversation, Turn: t}, err
+	return AcceptedTurn{Run: r, Conversation: t.Conversation, Turn: t}, err
 }
 
 func accept(ctx context.Context, tx Tx, r Request, c agentrun.Conversation, chosen settings.Settings,
-	spec agentrun.Spec, sha [32]byte, messages []transcript.Message) (out Accepted, err error) {
+	spec agentrun.Spec, sha [32]byte, messages []transcript.Message) (out AcceptedTurn, err error) {
 	spec.Number, spec.Settings, spec.Agent = c.NextTurn, chosen.Nudge, chosen.Agent
 	spec.Toolsets = chosen.Tools.Chosen()
 	spec.Budget.Checkpoint = chosen.ScheduledCheckpoint && spec.Channel == agent.ChannelScheduled
@@ -212,7 +212,7 @@ func accept(ctx context.Context, tx Tx, r Request, c agentrun.Conversation, chos
 	if err != nil {
 		return out, err
 	}
-	out = Accepted{Conversation: c.ID, Made: true}
+	out = AcceptedTurn{Conversation: c.ID, Made: true}
 	out.Turn = agentrun.Turn{Conversation: c.ID, Number: c.NextTurn, MessageID: r.MessageID, Mode: r.Mode,
 		Origin: r.Origin, ArgsSHA: sha, FirstSeq: c.NextSeq, ReplySeq: -1,
 		Facts: nudge.Turn{Origin: agent.Origin(r.Origin), Role: "user"}}

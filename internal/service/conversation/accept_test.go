@@ -221,7 +221,7 @@ func TestAMessageAcceptedByManyAtOnceIsOneTurn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	const senders = 8
-	got := make([]conversation.Accepted, senders)
+	got := make([]conversation.AcceptedTurn, senders)
 	var sending sync.WaitGroup
 	for i := range senders {
 		sending.Go(func() {

@@ -13,8 +13,8 @@ const (
 	StatusEnded    = "ended"
 )
 
-// Answered is a turn as its gateway sees it.
-type Answered struct {
+// TurnStatus is a turn as its gateway sees it.
+type TurnStatus struct {
 	Conversation string `json:"conversation"`
 	MessageID    string `json:"message_id"`
 	Turn         int    `json:"turn"`

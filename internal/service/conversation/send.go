@@ -45,7 +45,7 @@ func NewSender(p SenderPorts) (*Sender, error) {
 // SendMessage makes a message durable, brings it to its conversation and waits for the
 // answer until ctx ends. A message that is stored and not answered yet is no
 // error: its status tells, and it will be.
-func (s *Sender) SendMessage(ctx context.Context, r Request) (out Answered, err error) {
+func (s *Sender) SendMessage(ctx context.Context, r Request) (out TurnStatus, err error) {
 	accepted, err := s.Service.Accept(ctx, r)
 	if err != nil {
 		return out, err
@@ -60,7 +60,7 @@ func (s *Sender) SendMessage(ctx context.Context, r Request) (out Answered, err 
 // soon as that is stored, which is before its turn's workflow has ended. It
 // returns the message without one when ctx ends before, or when Temporal cannot be
 // asked: then the relay brings it.
-func (s *Sender) Answer(ctx context.Context, r Request, turn run.Run) (out Answered, err error) {
+func (s *Sender) Answer(ctx context.Context, r Request, turn run.Run) (out TurnStatus, err error) {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	told := make(chan struct{})
@@ -83,7 +83,7 @@ func (s *Sender) Answer(ctx context.Context, r Request, turn run.Run) (out Answe
 }
 
 // answerOf reads what became of a message, also for a caller whose time is over.
-func (s *Sender) answerOf(ctx context.Context, r Request) (Answered, error) {
+func (s *Sender) answerOf(ctx context.Context, r Request) (TurnStatus, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 	defer cancel()
 	return s.Service.Answer(ctx, r.Workspace, r.Conversation, r.MessageID)

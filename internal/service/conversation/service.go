@@ -15,7 +15,7 @@ import (
 type Store interface {
 	WithConversations(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 	// in one round trip: somebody waits
-	Answer(ctx context.Context, ws int64, conversation, message string) (Answered, error)
+	Answer(ctx context.Context, ws int64, conversation, message string) (TurnStatus, error)
 }
 
 // Tx is one workspace's conversations in one transaction.
@@ -72,7 +72,7 @@ func New(p Ports) (*Service, error) {
 }
 
 // Answer reads what became of a message.
-func (s *Service) Answer(ctx context.Context, ws int64, conversation, message string) (Answered, error) {
+func (s *Service) Answer(ctx context.Context, ws int64, conversation, message string) (TurnStatus, error) {
 	return s.Store.Answer(ctx, ws, conversation, message)
 }
 

@@ -16,7 +16,7 @@ func TestAnswerTellsWhatBecameOfAMessage(t *testing.T) {
 	b := setup(t)
 	accepted := b.accept(b.message("c", "m1", "hello"))
 	got := b.answer("c", "m1")
-	if want := (conversation.Answered{Conversation: "c", MessageID: "m1", Turn: 1, Run: accepted.Run.Ref.Run,
+	if want := (conversation.TurnStatus{Conversation: "c", MessageID: "m1", Turn: 1, Run: accepted.Run.Ref.Run,
 		Status: conversation.StatusAccepted, ReplySeq: -1}); got != want {
 		t.Errorf("before its end: %+v, want %+v", got, want)
 	}

@@ -46,7 +46,7 @@ func (b *bundle) observed(conversationID, id string, said ...transcript.Message)
 }
 
 // accept accepts a message.
-func (b *bundle) accept(r conversation.Request) conversation.Accepted {
+func (b *bundle) accept(r conversation.Request) conversation.AcceptedTurn {
 	b.t.Helper()
 	out, err := b.Accept(b.t.Context(), r)
 	testkit.Must(b.t, err)
@@ -54,7 +54,7 @@ func (b *bundle) accept(r conversation.Request) conversation.Accepted {
 }
 
 // answer is what became of a message of workspace A.
-func (b *bundle) answer(conversationID, message string) conversation.Answered {
+func (b *bundle) answer(conversationID, message string) conversation.TurnStatus {
 	b.t.Helper()
 	out, err := b.Answer(b.t.Context(), b.A.ID, conversationID, message)
 	testkit.Must(b.t, err)

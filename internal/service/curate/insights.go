@@ -10,8 +10,8 @@ import (
 type Insights struct {
 	Days   int          `json:"days"`
 	Skills []SkillUsage `json:"skills" doc:"The most used first"`
-	Runs   []KindSpent  `json:"runs" doc:"By kind of run, the most expensive first"`
-	Saves  []DaySaved   `json:"saves" doc:"Versions of skills by day and writer, the latest day first"`
+	Runs   []KindUsage  `json:"runs" doc:"By kind of run, the most expensive first"`
+	Saves  []DayCount   `json:"saves" doc:"Versions of skills by day and writer, the latest day first"`
 }
 
 // SkillUsage is one skill's. What it cost is what the runs cost that wrote its
@@ -34,8 +34,8 @@ type SkillUsage struct {
 	Micros      int64        `json:"cost_micros" doc:"Micro-dollars, of calls with a known price"`
 }
 
-// KindSpent is what the runs of one kind came to.
-type KindSpent struct {
+// KindUsage is what the runs of one kind came to.
+type KindUsage struct {
 	Kind     string `json:"kind"`
 	Runs     int    `json:"runs"`
 	Calls    int    `json:"calls" doc:"Model calls"`
@@ -44,8 +44,8 @@ type KindSpent struct {
 	Unpriced int    `json:"unpriced_calls" doc:"Calls of models without a known price"`
 }
 
-// DaySaved is how many versions of skills somebody wrote on a day.
-type DaySaved struct {
+// DayCount is how many versions of skills somebody wrote on a day.
+type DayCount struct {
 	Day      string `json:"day" doc:"Local date"`
 	Origin   string `json:"origin"`
 	Versions int    `json:"versions"`

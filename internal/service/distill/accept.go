@@ -65,7 +65,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, made bool
 	if err != nil {
 		return run.Run{}, false, err
 	}
-	return s.Store.Accept(ctx, Accepted{Workspace: r.Workspace, Key: r.ID, ArgsSHA: sha, Spec: raw,
+	return s.Store.Accept(ctx, AcceptedRequest{Workspace: r.Workspace, Key: r.ID, ArgsSHA: sha, Spec: raw,
 		Conversation: r.Conversation, Channel: r.Channel, Fresh: r.Fresh,
 		WorkflowID: func(generation, attempt int) string {
 			return contract.DistillID(r.WorkspaceKey, contract.VisibleKey(r.ID), generation, attempt)
@@ -109,8 +109,11 @@ func (s *Service) Retry(ctx context.Context, r RetryRequest) (out run.Run, err e
 		if err != nil {
 			return run.Run{}, err
 		}
-		out, _, err = s.Store.Accept(ctx, Accepted{Workspace: r.Workspace, Key: j.run.Key, ArgsSHA: j.run.ArgsSHA,
-			Spec: raw, Conversation: j.conv, Channel: channel, Fresh: true, WorkflowID: id})
+		out, _, err = s.Store.Accept(
+			ctx,
+			AcceptedRequest{Workspace: r.Workspace, Key: j.run.Key, ArgsSHA: j.run.ArgsSHA,
+				Spec: raw, Conversation: j.conv, Channel: channel, Fresh: true, WorkflowID: id},
+		)
 		return out, err
 	}
 	err = s.Store.Within(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {

@@ -32,9 +32,9 @@ func (c Commit) TooNear(hits []search.Hit) bool {
 	return false
 }
 
-// Committed is what became of a package. Conflict means that nothing was
+// CommitResult is what became of a package. Conflict means that nothing was
 // written, and that the task is to be packaged on the head in force now.
-type Committed struct {
+type CommitResult struct {
 	Conflict bool    `json:"conflict,omitempty"`
 	Outcome  Outcome `json:"outcome"`
 	Skill    int64   `json:"skill"`
@@ -43,7 +43,7 @@ type Committed struct {
 
 // Publish packages a task and, unless the head is unseen, makes the package the
 // head of its skill, once.
-func (s *Service) Publish(ctx context.Context, ref run.Ref, key string) (c Committed, unseen bool, err error) {
+func (s *Service) Publish(ctx context.Context, ref run.Ref, key string) (c CommitResult, unseen bool, err error) {
 	j, t, made, unseen, err := s.pack(ctx, ref, key)
 	if err != nil || unseen {
 		return c, unseen, err
@@ -61,7 +61,7 @@ func (s *Service) Publish(ctx context.Context, ref run.Ref, key string) (c Commi
 }
 
 // Commit makes a task's package the head of its skill, once.
-func (s *Service) Commit(ctx context.Context, ref run.Ref, key string) (Committed, error) {
+func (s *Service) Commit(ctx context.Context, ref run.Ref, key string) (CommitResult, error) {
 	var (
 		t    Task
 		spec Spec
@@ -74,17 +74,17 @@ func (s *Service) Commit(ctx context.Context, ref run.Ref, key string) (Committe
 		return err
 	})
 	if err != nil {
-		return Committed{}, err
+		return CommitResult{}, err
 	}
 	return s.commit(ctx, t, spec)
 }
 
-func (s *Service) commit(ctx context.Context, t Task, spec Spec) (Committed, error) {
+func (s *Service) commit(ctx context.Context, t Task, spec Spec) (CommitResult, error) {
 	if t.Stage == EndedTask {
-		return Committed{Outcome: t.Outcome, Skill: t.Skill, Version: t.Version}, nil
+		return CommitResult{Outcome: t.Outcome, Skill: t.Skill, Version: t.Version}, nil
 	}
 	if t.Package == nil {
-		return Committed{}, fmt.Errorf("commit task %s: it has no package", t.Key)
+		return CommitResult{}, fmt.Errorf("commit task %s: it has no package", t.Key)
 	}
 	text := t.Package.Version.SearchText()
 	vector := s.embed(ctx, text)

@@ -107,7 +107,7 @@ func TestMergeJoinsADraftWithTheHeadThatItHasNotSeen(t *testing.T) {
 	if unseen, err := d.Pack(t.Context(), ref, key); !unseen || err != nil {
 		t.Fatalf("unseen %t: %v", unseen, err)
 	}
-	if c, unseen, err := d.Publish(t.Context(), ref, key); !unseen || err != nil || c != (distill.Committed{}) {
+	if c, unseen, err := d.Publish(t.Context(), ref, key); !unseen || err != nil || c != (distill.CommitResult{}) {
 		t.Errorf("published %+v, unseen %t: %v", c, unseen, err)
 	}
 	for range 2 {

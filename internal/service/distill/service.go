@@ -21,8 +21,8 @@ import (
 // Store keeps runs, tasks and skills.
 type Store interface {
 	Within(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
-	Accept(ctx context.Context, a Accepted) (r run.Run, made bool, err error)
-	CommitVersion(ctx context.Context, t Task, c Commit) (Committed, error)
+	Accept(ctx context.Context, a AcceptedRequest) (r run.Run, made bool, err error)
+	CommitVersion(ctx context.Context, t Task, c Commit) (CommitResult, error)
 }
 
 // Embedder turns texts into vectors.

@@ -157,7 +157,7 @@ func (d *distilling) written(r distill.Request) (run.Ref, string) {
 }
 
 // published is a run that has made its skill, and has ended.
-func (d *distilling) published(r distill.Request) (distill.Report, distill.Committed) {
+func (d *distilling) published(r distill.Request) (distill.Report, distill.CommitResult) {
 	d.t.Helper()
 	ref, key := d.written(r)
 	c, unseen, err := d.Publish(d.t.Context(), ref, key)
@@ -209,12 +209,12 @@ type model struct {
 	last    map[string]prompt.Material
 }
 
-func (m *model) Prepare(r llm.Request) (llm.Prepared, error) {
+func (m *model) Prepare(r llm.Request) (llm.PreparedRequest, error) {
 	body, err := json.Marshal(r.Messages[0].Content)
-	return llm.Prepared{Model: r.Model, Body: body, Label: r.Label}, err
+	return llm.PreparedRequest{Model: r.Model, Body: body, Label: r.Label}, err
 }
 
-func (m *model) Send(_ context.Context, p llm.Prepared) (llm.Reply, error) {
+func (m *model) Send(_ context.Context, p llm.PreparedRequest) (llm.Reply, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var user string

@@ -116,8 +116,8 @@ func (p Package) WaitsFor() string {
 	return "every change waits for approval"
 }
 
-// Accepted is a conversation with its request, as it is made durable.
-type Accepted struct {
+// AcceptedRequest is a conversation with its request, as it is made durable.
+type AcceptedRequest struct {
 	Workspace    int64
 	Key          string // the caller's id of the request
 	ArgsSHA      [32]byte

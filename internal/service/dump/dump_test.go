@@ -70,7 +70,7 @@ func TestDumpOfAnEmptyWorkspaceIsAWholeFile(t *testing.T) {
 	if lines := decoded(t, file); len(lines) != 2 || lines[0]["kind"] != "header" || lines[1]["kind"] != "end" {
 		t.Errorf("lines %v", lines)
 	}
-	if got := d.load(d.User(), file); got != (dump.Loaded{}) {
+	if got := d.load(d.User(), file); got != (dump.LoadResult{}) {
 		t.Errorf("loaded %+v", got)
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"cairn/internal/domain/ports"
 )
 
-// Indexed is an entry that is to be found, with its vector where there is one.
-type Indexed struct {
+// IndexedEntry is an entry that is to be found, with its vector where there is one.
+type IndexedEntry struct {
 	Entry  memory.Entry
 	Vector []float32
 }
@@ -48,8 +48,8 @@ func New(p Ports) (*Service, error) {
 	return &Service{Ports: p}, nil
 }
 
-// Loaded is what a load has written.
-type Loaded struct {
+// LoadResult is what a load has written.
+type LoadResult struct {
 	Memories      int `json:"memories"`
 	Targets       int `json:"targets"`
 	Conversations int `json:"conversations"`
@@ -65,7 +65,7 @@ type Loaded struct {
 // Load reads a file into the actor's workspace: all of it, or nothing. It is
 // read whole before the first row is written. The same load, by its operation
 // id, is done once.
-func (s *Service) Load(ctx context.Context, a agent.Actor, from io.Reader) (out Loaded, err error) {
+func (s *Service) Load(ctx context.Context, a agent.Actor, from io.Reader) (out LoadResult, err error) {
 	return s.load(ctx, a, from, func(sum string) map[string]string {
 		return map[string]string{"call": "load", "sha256": sum}
 	})
@@ -73,7 +73,7 @@ func (s *Service) Load(ctx context.Context, a agent.Actor, from io.Reader) (out 
 
 // load is Load with what makes two of them the same.
 func (s *Service) load(ctx context.Context, a agent.Actor, from io.Reader,
-	args func(sum string) map[string]string) (out Loaded, err error) {
+	args func(sum string) map[string]string) (out LoadResult, err error) {
 	if a.Origin != agent.OriginUser {
 		return out, fault.New(fault.OutOfScope, "loading a dump is for people", "leave it to the user")
 	}
@@ -114,14 +114,14 @@ func (s *Service) load(ctx context.Context, a agent.Actor, from io.Reader,
 		})
 	})
 	if err != nil {
-		return Loaded{}, err
+		return LoadResult{}, err
 	}
 	return out, nil
 }
 
 // Copy loads what another workspace remembers into the actor's. The same copy, by
 // its operation id, is done once, whatever the other remembers meanwhile.
-func (s *Service) Copy(ctx context.Context, from int64, a agent.Actor) (Loaded, error) {
+func (s *Service) Copy(ctx context.Context, from int64, a agent.Actor) (LoadResult, error) {
 	r, w := io.Pipe()
 	go func() { w.CloseWithError(s.Dump(ctx, from, w, Options{Vectors: true})) }()
 	out, err := s.load(ctx, a, r, func(string) map[string]string {

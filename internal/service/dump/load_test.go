@@ -19,7 +19,15 @@ func TestLoadGivesBackWhatWasDumped(t *testing.T) {
 	t.Parallel()
 	d := setup(t)
 	file := d.dumped(d.A, dump.Options{Vectors: true})
-	want := dump.Loaded{Memories: 4, Targets: 2, Conversations: 1, Messages: 2, Histories: 1, Identities: 1, Souls: 1}
+	want := dump.LoadResult{
+		Memories:      4,
+		Targets:       2,
+		Conversations: 1,
+		Messages:      2,
+		Histories:     1,
+		Identities:    1,
+		Souls:         1,
+	}
 	got := d.load(d.inB(), file)
 	want.Embedding = got.Embedding // of the session's parts, and of what has no vector yet
 	if got != want || got.Embedding < 1 {
@@ -86,13 +94,13 @@ func TestLoadOfWhatIsThereChangesNothing(t *testing.T) {
 	d.load(d.inB(), file)
 	before := d.dumped(d.B, dump.Options{})
 	got := d.load(d.inB(), file) // under an operation of its own
-	if got != (dump.Loaded{Skipped: 10}) {
+	if got != (dump.LoadResult{Skipped: 10}) {
 		t.Errorf("loaded %+v", got)
 	}
 	if after := d.dumped(d.B, dump.Options{}); content(after) != content(before) {
 		t.Errorf("was\n%s\nand is\n%s", before, after)
 	}
-	if own := d.load(d.User(), file); own != (dump.Loaded{Skipped: 10}) {
+	if own := d.load(d.User(), file); own != (dump.LoadResult{Skipped: 10}) {
 		t.Errorf("loaded where it came from: %+v", own)
 	}
 }
@@ -198,7 +206,7 @@ func TestLoadRefusesAConversationThatIsAnotherHere(t *testing.T) {
 			t.Errorf("%s: %+v", what, err)
 		}
 	}
-	if got := d.load(d.inB(), sealed(said("talk", "Hello.", "Bye.")...)); got != (dump.Loaded{Skipped: 1}) {
+	if got := d.load(d.inB(), sealed(said("talk", "Hello.", "Bye.")...)); got != (dump.LoadResult{Skipped: 1}) {
 		t.Errorf("the same words: %+v", got)
 	}
 	if got := d.remembers(d.B); got != held {
@@ -245,7 +253,7 @@ func TestLoadReadsTheFilesOfReMe(t *testing.T) {
 `
 	a := d.inB()
 	got := d.load(a, file)
-	if got != (dump.Loaded{Memories: 3, Targets: 2, Skipped: 1, Embedding: 3}) {
+	if got != (dump.LoadResult{Memories: 3, Targets: 2, Skipped: 1, Embedding: 3}) {
 		t.Errorf("loaded %+v", got)
 	}
 	if again := d.load(d.inB(), file); again.Memories != 0 || again.Targets != 0 {

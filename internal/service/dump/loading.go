@@ -21,14 +21,14 @@ type loading struct {
 	to  Destination
 	ws  int64
 	op  string
-	out Loaded
+	out LoadResult
 
 	conversation int64 // whose messages come
 	kept         bool  // it was there before: its messages are compared
 	messages     []transcript.Message
 	left         int
 	renamed      map[string]string // sessions that are here under other ids
-	index        []Indexed
+	index        []IndexedEntry
 	had          map[string]bool // kinds of documents that the workspace has
 	heads        [2]int
 }
@@ -210,7 +210,7 @@ func (l *loading) memory(ctx context.Context, m Memory) error {
 	if m.Status != memory.Active {
 		return nil
 	}
-	e := Indexed{Entry: memory.Entry{Key: key, ID: m.ID, Type: m.Type, Target: m.Target, Content: m.Content,
+	e := IndexedEntry{Entry: memory.Entry{Key: key, ID: m.ID, Type: m.Type, Target: m.Target, Content: m.Content,
 		WhenToUse: m.WhenToUse, Status: m.Status, EventTime: m.EventTime, Evidence: evidence}}
 	if l.header.Vectors && l.header.Model == l.Model && l.header.Dims == l.Dims {
 		e.Vector = m.Vector
@@ -275,7 +275,7 @@ func (l *loading) document(ctx context.Context, d Document, which int, count *in
 	return l.to.Documents().LoadDocument(ctx, d, l.op)
 }
 
-func (l *loading) finish(ctx context.Context, out *Loaded) error {
+func (l *loading) finish(ctx context.Context, out *LoadResult) error {
 	if err := l.flush(ctx); err != nil {
 		return err
 	}

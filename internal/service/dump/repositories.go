@@ -31,7 +31,7 @@ type RowRepository interface {
 
 // DocumentRepository reads and writes what search finds.
 type DocumentRepository interface {
-	IndexLoaded(ctx context.Context, all []Indexed, space int16) error
+	IndexLoaded(ctx context.Context, all []IndexedEntry, space int16) error
 	// LoadDocuments writes versions of the identity or the soul, unless there are some.
 	HasDocuments(ctx context.Context, kind string) (bool, error)
 	LoadDocument(ctx context.Context, d Document, op string) error

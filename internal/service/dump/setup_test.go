@@ -95,7 +95,7 @@ func (d *dumps) inB() agent.Actor {
 	return a
 }
 
-func (d *dumps) load(a agent.Actor, file string) dump.Loaded {
+func (d *dumps) load(a agent.Actor, file string) dump.LoadResult {
 	d.t.Helper()
 	out, err := d.Load(d.t.Context(), a, strings.NewReader(file))
 	testkit.Must(d.t, err)

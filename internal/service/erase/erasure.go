@@ -86,8 +86,8 @@ type Package struct {
 	Key string
 }
 
-// Seen is what was found outside of the database; nil is not looked at.
-type Seen struct {
+// ExternalCounts is what was found outside of the database; nil is not looked at.
+type ExternalCounts struct {
 	Objects       *int
 	ObjectsLeft   *int
 	Stopped       []string // run ids of workflows

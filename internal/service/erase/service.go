@@ -21,7 +21,7 @@ type ErasureStore interface {
 	AcceptErasure(ctx context.Context, t Target) (int64, error)
 	Erasure(ctx context.Context, id int64) (Erasure, error)
 	FenceErasure(ctx context.Context, id int64) error
-	NoteErasure(ctx context.Context, id int64, s Seen) error
+	NoteErasure(ctx context.Context, id int64, s ExternalCounts) error
 	EndErasure(ctx context.Context, id int64) (bool, error)
 }
 
@@ -121,7 +121,7 @@ func (s *Service) Stop(ctx context.Context, id int64) error {
 			return err
 		}
 		left := len(open)
-		seen := Seen{WorkflowsLeft: &left}
+		seen := ExternalCounts{WorkflowsLeft: &left}
 		for _, x := range open {
 			seen.Stopped = append(seen.Stopped, x.Run)
 		}
@@ -161,7 +161,7 @@ func (s *Service) CountObjects(ctx context.Context, id int64) error {
 			n, after = n+found, p.SHA
 		}
 		if len(ps) < page {
-			return s.Store.NoteErasure(ctx, id, Seen{Objects: &n})
+			return s.Store.NoteErasure(ctx, id, ExternalCounts{Objects: &n})
 		}
 	}
 }
@@ -230,7 +230,7 @@ func (s *Service) Objects(ctx context.Context, id int64) error {
 		}
 	}
 	none := 0
-	return s.Store.NoteErasure(ctx, id, Seen{ObjectsLeft: &none})
+	return s.Store.NoteErasure(ctx, id, ExternalCounts{ObjectsLeft: &none})
 }
 
 // remove deletes the objects of packages, and looks whether they are gone.

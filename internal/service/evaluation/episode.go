@@ -122,19 +122,19 @@ type plan struct {
 	span     span
 	closest  []*item // that it is shown
 	decision policy.Decision
-	actions  []executor.Resolved
+	actions  []executor.ResolvedAction
 }
 
 // make has the rules make the actions of a span, resolved as the executor does.
 func (p *plan) make(bank map[string]memoryskill.Version) {
 	var obeyed []memoryrules.Filter
-	var roles []executor.Chosen
+	var roles []executor.SelectedSkill
 	for _, id := range p.decision.Chosen {
 		v := bank[id]
 		obeyed, roles = append(obeyed, filterOf(v)),
-			append(roles, executor.Chosen{Name: v.Skill.Name, Action: v.Skill.Action})
+			append(roles, executor.SelectedSkill{Name: v.Skill.Name, Action: v.Skill.Action})
 	}
-	var stored []memoryrules.Known
+	var stored []memoryrules.IndexedMemory
 	handles := map[string]string{}
 	for i, one := range p.closest {
 		k := one.known()
@@ -152,7 +152,7 @@ func (p *plan) make(bank map[string]memoryskill.Version) {
 
 // follow carries out the plans of spans that were shown the same memories.
 func (s *store) follow(plans []plan) {
-	var all [][]executor.Resolved
+	var all [][]executor.ResolvedAction
 	items := map[string]*item{}
 	for _, p := range plans {
 		all = append(all, p.actions)

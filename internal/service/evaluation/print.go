@@ -83,7 +83,7 @@ func (t Table) Print(to io.Writer) {
 	fmt.Fprintln(to)
 }
 
-func (p Paired) String() string {
+func (p PairedDifference) String() string {
 	if p.Interval < 0 {
 		return fmt.Sprintf("%+.3f (one fold has no interval)", p.Mean)
 	}

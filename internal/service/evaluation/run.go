@@ -16,11 +16,11 @@ import (
 type Table struct {
 	Kind  string               `json:"kind"`
 	Folds map[string][]Measure `json:"folds"`
-	Went  []Went               `json:"runs"`
+	Went  []RunSummary         `json:"runs"`
 }
 
-// Went tells of one run.
-type Went struct {
+// RunSummary tells of one run.
+type RunSummary struct {
 	Fold     int      `json:"fold"`
 	Seed     int      `json:"seed"`
 	Skills   int      `json:"skills"` // of the evolved bank
@@ -80,7 +80,7 @@ func measure(ctx context.Context, kind string, traces []*trace, o Options) (Tabl
 		return Table{}, fault.New(fault.Internal, "evaluation without a model that answers", "")
 	}
 	folds := min(o.Folds, len(traces))
-	out := Table{Kind: kind, Folds: map[string][]Measure{}, Went: make([]Went, folds*o.Seeds)}
+	out := Table{Kind: kind, Folds: map[string][]Measure{}, Went: make([]RunSummary, folds*o.Seeds)}
 	for _, row := range o.rows() {
 		out.Folds[row] = make([]Measure, folds)
 	}
@@ -141,8 +141,14 @@ func (l learner) opponent(row string, evolved, refined learnt,
 
 // fold is one run: it is tested on one conversation, selects on the next, and
 // trains on the others.
-func fold(ctx context.Context, kind string, traces []*trace, n, seed int, o Options) (map[string]Measure, Went, error) {
-	went := Went{Fold: n, Seed: seed}
+func fold(
+	ctx context.Context,
+	kind string,
+	traces []*trace,
+	n, seed int,
+	o Options,
+) (map[string]Measure, RunSummary, error) {
+	went := RunSummary{Fold: n, Seed: seed}
 	test, selection := traces[n], traces[(n+1)%len(traces)]
 	train := slices.DeleteFunc(slices.Clone(traces), func(t *trace) bool { return t == test || t == selection })
 	recipe, err := memoryskill.NewRecipe(memoryskill.TargetRecipe)

@@ -24,7 +24,7 @@ type text struct {
 	worth   float64
 	vector  []float32
 	seen    []float64 // by the policy
-	known   func() memoryrules.Known
+	known   func() memoryrules.IndexedMemory
 	words   func() words
 }
 
@@ -44,7 +44,7 @@ func textOf(content string) *text {
 	vector := lexical.Vector(content, dims)
 	t := &text{content: content, tokens: llm.EstimateTokens(content), worth: worth(content), vector: vector,
 		seen: folded(vector)}
-	t.known = sync.OnceValue(func() memoryrules.Known { return memoryrules.Recall("", content) })
+	t.known = sync.OnceValue(func() memoryrules.IndexedMemory { return memoryrules.Recall("", content) })
 	t.words = sync.OnceValue(func() words {
 		terms := lexical.Terms(content)
 		return words{terms, lexical.Length(terms), score.Content(content)}

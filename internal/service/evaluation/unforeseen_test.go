@@ -185,7 +185,7 @@ func TestAFullStoreTellsWhoFillsIt(t *testing.T) {
 
 func TestWhatFailsSaysWhy(t *testing.T) {
 	t.Parallel()
-	table := Table{Kind: Talk, Folds: map[string][]Measure{}, Went: []Went{{Rounds: 3}}}
+	table := Table{Kind: Talk, Folds: map[string][]Measure{}, Went: []RunSummary{{Rounds: 3}}}
 	for _, row := range Rows {
 		table.Folds[row] = []Measure{{Words: .5}, {Words: .6}}
 	}

@@ -8,36 +8,39 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Paired is the difference of two rows over folds.
-type Paired struct {
+// PairedDifference is the difference of two rows over folds.
+type PairedDifference struct {
 	Mean     float64 `json:"mean"`
 	Interval float64 `json:"interval"` // half width of the 95 % t-interval; −1 of one fold, which has none
 }
 
 // Beyond tells whether the difference is more than its interval.
-func (p Paired) Beyond() bool { return p.Interval >= 0 && p.Mean > p.Interval }
+func (p PairedDifference) Beyond() bool { return p.Interval >= 0 && p.Mean > p.Interval }
 
 // Compare pairs answer-word recall of two rows fold by fold.
-func (t Table) Compare(row, other string) Paired {
+func (t Table) Compare(row, other string) PairedDifference {
 	var d []float64
 	for i, m := range t.Folds[row] {
 		d = append(d, m.Words-t.Folds[other][i].Words)
 	}
 	if len(d) < 2 {
-		return Paired{Mean: d[0], Interval: -1}
+		return PairedDifference{Mean: d[0], Interval: -1}
 	}
 	mean, deviation := stat.MeanStdDev(d, nil)
 	n := float64(len(d))
-	return Paired{mean, distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(0.975) * deviation / math.Sqrt(n)}
+	return PairedDifference{
+		mean,
+		distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(0.975) * deviation / math.Sqrt(n),
+	}
 }
 
 // Line is one thing that must show.
 type Line struct {
-	Kind   string `json:"kind"`
-	Says   string `json:"says"`
-	Paired Paired `json:"paired"`
-	OK     bool   `json:"ok"`
-	Reason string `json:"reason,omitempty"` // why it failed
+	Kind   string           `json:"kind"`
+	Says   string           `json:"says"`
+	Paired PairedDifference `json:"paired"`
+	OK     bool             `json:"ok"`
+	Reason string           `json:"reason,omitempty"` // why it failed
 }
 
 // Verdict holds the tables against what must show.
@@ -56,7 +59,7 @@ func Verdict(tables []Table) (out []Line) {
 	return out
 }
 
-func (t Table) line(says string, p Paired, ok bool) Line {
+func (t Table) line(says string, p PairedDifference, ok bool) Line {
 	l := Line{Kind: t.Kind, Says: says, Paired: p, OK: ok}
 	if !ok {
 		l.Reason = t.reason()

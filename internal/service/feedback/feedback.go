@@ -56,7 +56,7 @@ type Store interface {
 
 // Answers tell what became of messages.
 type Answers interface {
-	Answer(ctx context.Context, ws int64, conversation, message string) (conversation.Answered, error)
+	Answer(ctx context.Context, ws int64, conversation, message string) (conversation.TurnStatus, error)
 }
 
 // Cases record how questions were answered.

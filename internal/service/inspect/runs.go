@@ -156,7 +156,7 @@ func agentReport(ctx context.Context, q RunTx, ref run.Ref) (*AgentReport, disti
 		about.Seconds = r.EndedAt.Sub(*r.StartedAt).Seconds()
 	}
 	out.Conversation = name
-	var ended agentrun.Ended
+	var ended agentrun.RunResult
 	if r.Status == run.Ended {
 		if err := json.Unmarshal(r.Result, &ended); err != nil {
 			return nil, about, fmt.Errorf("decode the result of run %d: %w", ref.Run, err)

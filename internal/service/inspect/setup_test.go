@@ -55,7 +55,9 @@ func (w *workflows) EndRunning(context.Context, string, int64) (bool, error) {
 // nothing is what the agents of these tests remember and can do.
 type nothing struct{}
 
-func (nothing) Remembered(context.Context, int64) (out prompt.Remembered, err error) { return out, nil }
+func (nothing) Remembered(context.Context, int64) (out prompt.SessionContext, err error) {
+	return out, nil
+}
 
 func (nothing) About(context.Context, int64) (identity, meta string, err error) { return "", "", nil }
 
@@ -90,7 +92,7 @@ func setup(t *testing.T) *bundle {
 }
 
 // asks accepts a message that waits for its answer.
-func (b *bundle) asks(name, message, text string) conversation.Accepted {
+func (b *bundle) asks(name, message, text string) conversation.AcceptedTurn {
 	b.t.Helper()
 	return b.AcceptMessage(conversation.Request{Conversation: name, MessageID: message, Text: text,
 		Spec: agentrun.Spec{Model: "scripted", Timing: agentrun.Timing{Database: time.Minute}}})

@@ -30,10 +30,10 @@ func (a *away) BeginCall(_ context.Context, w ledger.CallRequest) (ledger.Admiss
 
 type once struct{ sent int }
 
-func (o *once) Prepare(llm.Request) (llm.Prepared, error) {
-	return llm.Prepared{Body: []byte("{}")}, nil
+func (o *once) Prepare(llm.Request) (llm.PreparedRequest, error) {
+	return llm.PreparedRequest{Body: []byte("{}")}, nil
 }
-func (o *once) Send(context.Context, llm.Prepared) (llm.Reply, error) {
+func (o *once) Send(context.Context, llm.PreparedRequest) (llm.Reply, error) {
 	o.sent++
 	return llm.Reply{Text: "paid"}, nil
 }

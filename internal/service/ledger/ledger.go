@@ -39,7 +39,7 @@ type CallRequest struct {
 	Key      run.CallKey
 	Holder   run.Holder
 	Lease    time.Duration
-	Request  llm.Prepared
+	Request  llm.PreparedRequest
 	SHA      [sha256.Size]byte
 	Reserve  int64 // tokens held against the day's budget until the reply is known
 	Micros   int64 // micro-dollars that they may cost, 0 when the model's price is unknown
@@ -49,10 +49,10 @@ type CallRequest struct {
 // Admission is the ledger's answer to a CallRequest.
 type Admission struct {
 	Verdict Verdict
-	Request llm.Prepared  // what is to be sent: the stored bytes, when there were some
-	Reply   llm.Reply     // with Stored
-	Wait    time.Duration // with Busy: until the other's lease runs out
-	Reason  string        // with OverBudget
+	Request llm.PreparedRequest // what is to be sent: the stored bytes, when there were some
+	Reply   llm.Reply           // with Stored
+	Wait    time.Duration       // with Busy: until the other's lease runs out
+	Reason  string              // with OverBudget
 }
 
 // Store keeps the ledger's rows. Each method is one transaction, and the clock
@@ -60,7 +60,7 @@ type Admission struct {
 type Store interface {
 	BeginCall(ctx context.Context, w CallRequest) (Admission, error)
 	ExtendCall(ctx context.Context, k run.CallKey, h run.Holder, lease time.Duration) error
-	ReplaceCall(ctx context.Context, k run.CallKey, h run.Holder, p llm.Prepared, sha [sha256.Size]byte) error
+	ReplaceCall(ctx context.Context, k run.CallKey, h run.Holder, p llm.PreparedRequest, sha [sha256.Size]byte) error
 	// the first stored reply
 	EndCall(ctx context.Context, k run.CallKey, r llm.Reply, costMicros *int64) (llm.Reply, error)
 	FailCall(ctx context.Context, k run.CallKey, h run.Holder, class, message string, unknown bool) error
@@ -229,7 +229,7 @@ func (l *Ledger) admit(ctx context.Context, w CallRequest) (Admission, error) {
 // send makes the request under a lease that it keeps alive, and writes down a
 // failure. An endpoint that does not know something of the request gets it once
 // more without.
-func (l *Ledger) send(ctx context.Context, w CallRequest, req llm.Request, p llm.Prepared) (llm.Reply, error) {
+func (l *Ledger) send(ctx context.Context, w CallRequest, req llm.Request, p llm.PreparedRequest) (llm.Reply, error) {
 	stop := l.keepLease(ctx, w)
 	defer stop()
 	reply, err := l.Model.Send(ctx, p)
@@ -292,7 +292,7 @@ const bytesPerToken = 4
 const defaultReply = 2000
 
 // reserve is what a request may use, as far as can be told before it is sent.
-func reserve(p llm.Prepared, maxTokens int) llm.Usage {
+func reserve(p llm.PreparedRequest, maxTokens int) llm.Usage {
 	if maxTokens == 0 {
 		maxTokens = defaultReply
 	}

@@ -63,7 +63,7 @@ func setup(t *testing.T) *bundle {
 func (b *bundle) newRun(key string) run.Ref {
 	b.t.Helper()
 	r, _, err := b.store.Accept(b.t.Context(),
-		distill.Accepted{Workspace: b.ws.ID, Key: key, Spec: []byte("{}"), Channel: "import",
+		distill.AcceptedRequest{Workspace: b.ws.ID, Key: key, Spec: []byte("{}"), Channel: "import",
 			Conversation: transcript.Conversation{ID: key,
 				Messages: []transcript.Message{{Role: transcript.User, Content: "x"}}},
 			WorkflowID: func(int, int) string { return key }})
@@ -132,12 +132,12 @@ type model struct {
 	sent []string
 }
 
-func (m *model) Prepare(r llm.Request) (llm.Prepared, error) {
+func (m *model) Prepare(r llm.Request) (llm.PreparedRequest, error) {
 	body, err := json.Marshal(map[string]any{"user": r.Messages[0].Content, "schema": r.Schema != nil})
-	return llm.Prepared{Model: r.Model, Body: body, Label: r.Label}, err
+	return llm.PreparedRequest{Model: r.Model, Body: body, Label: r.Label}, err
 }
 
-func (m *model) Send(ctx context.Context, p llm.Prepared) (llm.Reply, error) {
+func (m *model) Send(ctx context.Context, p llm.PreparedRequest) (llm.Reply, error) {
 	m.mu.Lock()
 	m.sent = append(m.sent, string(p.Body))
 	n, send := len(m.sent), m.send

@@ -19,21 +19,21 @@ type BrowseArgs struct {
 	Cursor          string `json:"cursor,omitempty" jsonschema:"next_cursor of the answer before"`
 }
 
-// Listed is a skill in a list: enough to decide whether to view it.
-type Listed struct {
+// SkillSummary is a skill in a list: enough to decide whether to view it.
+type SkillSummary struct {
 	Name        string  `json:"name"`
 	Description string  `json:"description"`
 	Category    *string `json:"category"`
 }
 
-// Browsed is a part of the skills.
-type Browsed struct {
-	Skills     []Listed `json:"skills"`
-	Categories []string `json:"categories" jsonschema:"of all skills"`
-	Count      int      `json:"count"`
-	Total      int      `json:"total" jsonschema:"that fit"`
-	NextCursor string   `json:"next_cursor,omitempty"`
-	Hint       string   `json:"hint"`
+// ListResult is a part of the skills.
+type ListResult struct {
+	Skills     []SkillSummary `json:"skills"`
+	Categories []string       `json:"categories" jsonschema:"of all skills"`
+	Count      int            `json:"count"`
+	Total      int            `json:"total" jsonschema:"that fit"`
+	NextCursor string         `json:"next_cursor,omitempty"`
+	Hint       string         `json:"hint"`
 }
 
 // CategoryCount is how many skills a category has; "" is of those without one.
@@ -44,7 +44,7 @@ type CategoryCount struct {
 
 // Browse lists skills by category and name, or what answers a query, the best
 // first. It counts no use and shows no bodies.
-func (l *Library) Browse(ctx context.Context, a agent.Actor, in BrowseArgs) (out Browsed, err error) {
+func (l *Library) Browse(ctx context.Context, a agent.Actor, in BrowseArgs) (out ListResult, err error) {
 	statuses := []skill.Status{skill.Active, skill.Stale}
 	if in.IncludeArchived {
 		statuses = append(statuses, skill.Archived)
@@ -76,11 +76,11 @@ func (l *Library) Browse(ctx context.Context, a agent.Actor, in BrowseArgs) (out
 		heads, out.NextCursor = page.Skills, page.Next
 	}
 	if err != nil {
-		return Browsed{}, err
+		return ListResult{}, err
 	}
-	out.Skills = make([]Listed, len(heads))
+	out.Skills = make([]SkillSummary, len(heads))
 	for i, h := range heads {
-		out.Skills[i] = Listed{Name: h.Name, Description: h.Description, Category: category(h.Category)}
+		out.Skills[i] = SkillSummary{Name: h.Name, Description: h.Description, Category: category(h.Category)}
 		if a.Origin != agent.OriginUser {
 			out.Skills[i].Description = l.shown(ctx, a.Workspace, h)
 		}

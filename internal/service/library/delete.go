@@ -18,8 +18,8 @@ type DeleteArgs struct {
 	Reason          string `json:"reason,omitempty" jsonschema:"why, in one sentence"`
 }
 
-// Deleted tells what became of a skill that is not wanted any more.
-type Deleted struct {
+// DeleteResult tells what became of a skill that is not wanted any more.
+type DeleteResult struct {
 	Action    string     `json:"action" jsonschema:"deleted, archived or staged"`
 	Name      string     `json:"name"`
 	UndoUntil *time.Time `json:"undo_until,omitempty" jsonschema:"until when a person can take the delete back"`
@@ -30,7 +30,7 @@ type Deleted struct {
 // Delete takes a skill away, for good after some days, at once where the workspace
 // keeps nothing. Writers that nobody
 // watches archive instead, and only what another skill has absorbed.
-func (l *Library) Delete(ctx context.Context, a agent.Actor, in DeleteArgs) (out Deleted, err error) {
+func (l *Library) Delete(ctx context.Context, a agent.Actor, in DeleteArgs) (out DeleteResult, err error) {
 	s, err := l.settings(ctx, a.Workspace)
 	if err != nil {
 		return out, err
@@ -44,12 +44,12 @@ func (l *Library) Delete(ctx context.Context, a agent.Actor, in DeleteArgs) (out
 		if err := tx.Versions().LockSkills(ctx); err != nil {
 			return err
 		}
-		return once(ctx, tx, a.Op, in, &out, func() (Deleted, error) { return l.remove(ctx, tx, a, s, in) })
+		return once(ctx, tx, a.Op, in, &out, func() (DeleteResult, error) { return l.remove(ctx, tx, a, s, in) })
 	})
 	return out, err
 }
 
-func (l *Library) remove(ctx context.Context, tx Tx, a agent.Actor, s Settings, in DeleteArgs) (out Deleted,
+func (l *Library) remove(ctx context.Context, tx Tx, a agent.Actor, s Settings, in DeleteArgs) (out DeleteResult,
 	err error) {
 	f, err := readFacts(ctx, tx, a, in.Name)
 	if err != nil {
@@ -75,7 +75,7 @@ func (l *Library) remove(ctx context.Context, tx Tx, a agent.Actor, s Settings, 
 	if err := withinRates(ctx, tx, a, s); err != nil {
 		return out, err
 	}
-	out = Deleted{Name: f.head.Name}
+	out = DeleteResult{Name: f.head.Name}
 	if out.Warnings, err = stillNamed(ctx, tx, f.head.Name, in.AbsorbedInto); err != nil {
 		return out, err
 	}

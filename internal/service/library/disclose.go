@@ -53,8 +53,8 @@ func (l *Library) Meta(ctx context.Context, a agent.Actor) (out Meta, err error)
 	return out, nil
 }
 
-// Loaded is one skill of a call, or why it has none.
-type Loaded struct {
+// LoadedSkill is one skill of a call, or why it has none.
+type LoadedSkill struct {
 	Name    string     `json:"name"`
 	Version int        `json:"version,omitempty"`
 	Content string     `json:"content,omitempty"`
@@ -67,7 +67,7 @@ type Loaded struct {
 
 // Load reads skills whole, each for itself: one that cannot be read leaves the
 // others as they are. It fails when none can.
-func (l *Library) Load(ctx context.Context, a agent.Actor, names []string) (out []Loaded, err error) {
+func (l *Library) Load(ctx context.Context, a agent.Actor, names []string) (out []LoadedSkill, err error) {
 	if len(names) == 0 || len(names) > MaxLoaded {
 		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("%d skills are named", len(names)),
 			fmt.Sprintf("name 1 to %d", MaxLoaded))
@@ -87,23 +87,23 @@ func (l *Library) Load(ctx context.Context, a agent.Actor, names []string) (out 
 		runes += utf8.RuneCountInString(one.Content)
 		out = append(out, one)
 	}
-	if !slices.ContainsFunc(out, func(o Loaded) bool { return o.Code == "" }) {
+	if !slices.ContainsFunc(out, func(o LoadedSkill) bool { return o.Code == "" }) {
 		return nil, failed
 	}
 	return out, nil
 }
 
 // load reads one skill after others of the same call, which had so many runes.
-func (l *Library) load(ctx context.Context, a agent.Actor, name string, runes int) (Loaded, error) {
+func (l *Library) load(ctx context.Context, a agent.Actor, name string, runes int) (LoadedSkill, error) {
 	if runes >= maxLoadedText {
-		return Loaded{Name: clip(name)}, fault.New(fault.TooLarge,
+		return LoadedSkill{Name: clip(name)}, fault.New(fault.TooLarge,
 			fmt.Sprintf("the skills before it have %d characters", runes), "load it in a call of its own")
 	}
 	v, err := l.View(ctx, a, ViewArgs{Name: name})
 	if err != nil {
-		return Loaded{Name: clip(name)}, err
+		return LoadedSkill{Name: clip(name)}, err
 	}
-	return Loaded{Name: v.Name, Version: v.Version, Content: v.Content, Tainted: v.Tainted, Files: v.Files}, nil
+	return LoadedSkill{Name: v.Name, Version: v.Version, Content: v.Content, Tainted: v.Tainted, Files: v.Files}, nil
 }
 
 // FileArgs say which part of which file is wanted.
@@ -114,8 +114,8 @@ type FileArgs struct {
 	Limit  int    `json:"limit,omitempty" jsonschema:"characters to read at most"`
 }
 
-// FileRead is a part of a file.
-type FileRead struct {
+// FileExcerpt is a part of a file.
+type FileExcerpt struct {
 	Skill   string `json:"skill_name"`
 	Version int    `json:"version"`
 	File    string `json:"file_name" jsonschema:"its path inside the skill"`
@@ -127,7 +127,7 @@ type FileRead struct {
 
 // ReadFile reads a file beside a skill's text. A path that would leave the skill
 // is OutOfScope. It counts as a use, and not as having read the skill.
-func (l *Library) ReadFile(ctx context.Context, a agent.Actor, in FileArgs) (out FileRead, err error) {
+func (l *Library) ReadFile(ctx context.Context, a agent.Actor, in FileArgs) (out FileExcerpt, err error) {
 	name, err := inside(in.File)
 	if err != nil {
 		return out, err
@@ -153,7 +153,7 @@ func (l *Library) ReadFile(ctx context.Context, a agent.Actor, in FileArgs) (out
 			fmt.Sprintf("offset is %d, the file has %d characters", in.Offset, len(runes)), "begin with 0")
 	}
 	end := min(len(runes), in.Offset+min(cmp.Or(in.Limit, FilePage), MaxFilePage))
-	out = FileRead{Skill: head.Name, Version: v.Number, File: f.Path, Content: string(runes[in.Offset:end]),
+	out = FileExcerpt{Skill: head.Name, Version: v.Number, File: f.Path, Content: string(runes[in.Offset:end]),
 		Total: len(runes), Tainted: head.Tainted}
 	if end < len(runes) {
 		out.Next = end
@@ -218,8 +218,8 @@ func (l *Library) Files(ctx context.Context, v skill.Version) ([]skill.File, err
 	return slices.Concat(v.Files, extra), err
 }
 
-// Copied is a skill's files, SKILL.md among them, for somebody to work on.
-type Copied struct {
+// SkillFiles is a skill's files, SKILL.md among them, for somebody to work on.
+type SkillFiles struct {
 	Name    string
 	Version int
 	Files   []skill.File
@@ -227,7 +227,7 @@ type Copied struct {
 
 // Copy reads the whole package of a skill in force. One that waits for approval,
 // or is out of use, is Protected. It counts as a use.
-func (l *Library) Copy(ctx context.Context, a agent.Actor, name string) (out Copied, err error) {
+func (l *Library) Copy(ctx context.Context, a agent.Actor, name string) (out SkillFiles, err error) {
 	head, v, err := l.read(ctx, a, name, 0, false)
 	if err != nil {
 		return out, err
@@ -242,6 +242,6 @@ func (l *Library) Copy(ctx context.Context, a agent.Actor, name string) (out Cop
 	}
 	markdown := skill.Compose(v.Name, v.Description, []byte(v.Body), skill.RenderOptions{NameStyle: l.NameStyle})
 	l.countRead(ctx, a, head, v)
-	return Copied{Name: head.Name, Version: v.Number,
+	return SkillFiles{Name: head.Name, Version: v.Number,
 		Files: slices.Concat([]skill.File{{Path: "SKILL.md", Content: string(markdown)}}, files)}, nil
 }

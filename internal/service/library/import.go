@@ -14,8 +14,8 @@ import (
 	"cairn/internal/service/search"
 )
 
-// Imported tells what became of an upload.
-type Imported struct {
+// ImportResult tells what became of an upload.
+type ImportResult struct {
 	Head    skill.Head `json:"skill"`
 	Pending int64      `json:"pending,omitempty"` // the change that waits for approval, when the skill was there before
 	Same    bool       `json:"same,omitempty"`    // the skill says all of it already
@@ -24,7 +24,7 @@ type Imported struct {
 // Import takes a package that somebody made elsewhere. Its bytes are kept as
 // they are. A new skill is a candidate until it is approved, and so is a change
 // of one that is there; trusted makes both at once.
-func (l *Library) Import(ctx context.Context, ws int64, archive []byte, origin string, trusted bool) (out Imported,
+func (l *Library) Import(ctx context.Context, ws int64, archive []byte, origin string, trusted bool) (out ImportResult,
 	err error) {
 	u, err := skill.Unpack(archive)
 	if err != nil {
@@ -72,7 +72,7 @@ func (l *Library) Import(ctx context.Context, ws int64, archive []byte, origin s
 
 // riskOf scans everything of an upload that somebody may read or run, what no
 // section of it shows among it.
-func riskOf(u skill.Unpacked) []string {
+func riskOf(u skill.UnpackedPackage) []string {
 	files := map[string]string{}
 	for _, f := range slices.Concat(u.Files, u.Extra) {
 		files[f.Path] = f.Content
@@ -82,7 +82,7 @@ func riskOf(u skill.Unpacked) []string {
 
 // importInto makes an upload a version, or a pending one, of a skill that is there.
 func (l *Library) importInto(ctx context.Context, tx Tx, id int64, v skill.Version, trusted bool,
-	out *Imported) (err error) {
+	out *ImportResult) (err error) {
 	if out.Head, err = tx.Skills().SkillHead(ctx, id); err != nil {
 		return err
 	}

@@ -19,8 +19,8 @@ const (
 	indexRest        = 16  // tokens for the line that says how many more there are
 )
 
-// Offered is a skill that an index may show.
-type Offered struct {
+// IndexEntry is a skill that an index may show.
+type IndexEntry struct {
 	ID          int64
 	Name        string
 	Status      skill.Status
@@ -43,7 +43,7 @@ func (x Index) Text() string { return strings.Join(x.Lines, "\n") }
 // Index lists the skills for a prompt that is about to be frozen. When there are
 // too many, it keeps pinned ones and those that were used last.
 func (l *Library) Index(ctx context.Context, ws int64) (Index, error) {
-	var offered []Offered
+	var offered []IndexEntry
 	err := l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
 		offered, err = tx.Skills().Offered(ctx)
 		return err
@@ -63,7 +63,7 @@ func (l *Library) Index(ctx context.Context, ws int64) (Index, error) {
 }
 
 // layOut keeps what fits, in the order of offered, and sorts that.
-func layOut(offered []Offered, lines []string) Index {
+func layOut(offered []IndexEntry, lines []string) Index {
 	kept, tokens := []int{}, 0
 	headed := map[string]bool{"": true}
 	for i, o := range offered {

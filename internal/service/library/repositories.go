@@ -29,7 +29,7 @@ type SkillRepository interface {
 	Categories(ctx context.Context, statuses []skill.Status) ([]CategoryCount, error)
 	SkillNames(ctx context.Context) ([]skill.Head, error)
 	SkillsOfBody(ctx context.Context, sha [32]byte) ([]string, error)
-	Offered(ctx context.Context) ([]Offered, error)
+	Offered(ctx context.Context) ([]IndexEntry, error)
 	Search(ctx context.Context, q search.Query) ([]search.Hit, error)
 }
 

@@ -58,8 +58,8 @@ func (c *Choice) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, &c.Text)
 }
 
-// Saved tells what became of a save.
-type Saved struct {
+// SaveResult tells what became of a save.
+type SaveResult struct {
 	Action    string   `json:"action" jsonschema:"created, updated, unchanged or staged"`
 	Name      string   `json:"name"`
 	Version   int      `json:"version" jsonschema:"the version in force now"`
@@ -68,18 +68,24 @@ type Saved struct {
 }
 
 // Save creates a skill, or replaces the text of one.
-func (l *Library) Save(ctx context.Context, a agent.Actor, in SaveArgs) (Saved, error) {
+func (l *Library) Save(ctx context.Context, a agent.Actor, in SaveArgs) (SaveResult, error) {
 	text, err := in.checked(a)
 	if err != nil {
-		return Saved{}, err
+		return SaveResult{}, err
 	}
 	w, err := l.write(ctx, a, intent{name: in.Name, args: in, plan: func(f facts) (plan, error) {
 		return l.planSave(a, in, text, f)
 	}})
 	if err != nil {
-		return Saved{}, err
+		return SaveResult{}, err
 	}
-	return Saved{Action: w.Action, Name: w.Name, Version: w.Version, Warnings: list(w.Notes), PendingID: w.Pending}, nil
+	return SaveResult{
+		Action:    w.Action,
+		Name:      w.Name,
+		Version:   w.Version,
+		Warnings:  list(w.Notes),
+		PendingID: w.Pending,
+	}, nil
 }
 
 // text is a save's text, checked for what depends on nothing else.

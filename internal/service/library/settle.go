@@ -21,7 +21,7 @@ type indexed struct {
 
 // settle writes what was decided, in the transaction of the operation.
 func (l *Library) settle(ctx context.Context, tx Tx, a agent.Actor, s Settings, f facts, p plan, d decision,
-	x indexed) (out Written, err error) {
+	x indexed) (out EditResult, err error) {
 	now, err := readFacts(ctx, tx, a, p.version.Name)
 	if err != nil {
 		return out, err
@@ -32,7 +32,7 @@ func (l *Library) settle(ctx context.Context, tx Tx, a agent.Actor, s Settings, 
 	if err := withinRates(ctx, tx, a, s); err != nil {
 		return out, err
 	}
-	out = Written{Action: p.action, Name: p.version.Name, Notes: p.notes, Edit: p.edit}
+	out = EditResult{Action: p.action, Name: p.version.Name, Notes: p.notes, Edit: p.edit}
 	switch {
 	case !f.found:
 		err = l.settleNew(ctx, tx, a, s, p, d, x, &out)
@@ -53,7 +53,7 @@ func (l *Library) settle(ctx context.Context, tx Tx, a agent.Actor, s Settings, 
 
 // settleNew makes a skill, a candidate when it has to wait.
 func (l *Library) settleNew(ctx context.Context, tx Tx, a agent.Actor, s Settings, p plan, d decision, x indexed,
-	out *Written) error {
+	out *EditResult) error {
 	n, err := tx.Versions().SkillCount(ctx)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (l *Library) settleNew(ctx context.Context, tx Tx, a agent.Actor, s Setting
 
 // settlePending keeps a change for a person to decide on. Its package is live,
 // for collection must not take what waits.
-func (l *Library) settlePending(ctx context.Context, tx Tx, f facts, p plan, d decision, out *Written) (err error) {
+func (l *Library) settlePending(ctx context.Context, tx Tx, f facts, p plan, d decision, out *EditResult) (err error) {
 	if err := tx.Packages().PublishPackage(ctx, p.version.PackageSHA); err != nil {
 		return err
 	}

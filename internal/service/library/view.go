@@ -22,8 +22,8 @@ type ViewArgs struct {
 // Sections are what a view can be narrowed to.
 var Sections = []string{"when_to_use", "procedure", "pitfalls", "verification"}
 
-// Viewed is a skill's text with what is known of it.
-type Viewed struct {
+// SkillView is a skill's text with what is known of it.
+type SkillView struct {
 	Name        string    `json:"name"`
 	Description string    `json:"description"`
 	Category    *string   `json:"category"`
@@ -41,12 +41,12 @@ type Viewed struct {
 
 // View reads a skill. A run that has read a version may change it; a use is
 // counted when somebody is at work with the version in force.
-func (l *Library) View(ctx context.Context, a agent.Actor, in ViewArgs) (out Viewed, err error) {
+func (l *Library) View(ctx context.Context, a agent.Actor, in ViewArgs) (out SkillView, err error) {
 	head, v, err := l.read(ctx, a, in.Name, in.Version, in.Section == "")
 	if err != nil {
 		return out, err
 	}
-	out = Viewed{Name: head.Name, Description: v.Description, Category: category(v.Category), Version: v.Number,
+	out = SkillView{Name: head.Name, Description: v.Description, Category: category(v.Category), Version: v.Number,
 		Content: v.Body, State: string(head.Status), Pinned: head.Pinned,
 		Managed: head.Managed, Tainted: head.Tainted, Origin: head.Origin, TimesUsed: head.Uses,
 		UpdatedAt: head.UpdatedAt, Files: paths(v)}
@@ -105,7 +105,7 @@ func paths(v skill.Version) (out []string) {
 }
 
 // narrow keeps one section of the text.
-func (o *Viewed) narrow(section string, v skill.Version) error {
+func (o *SkillView) narrow(section string, v skill.Version) error {
 	if section == "" {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (o *Viewed) narrow(section string, v skill.Version) error {
 
 // defuse puts a notice in the place of texts that would attack their reader,
 // however they came into the store, and quarantines the skill.
-func (l *Library) defuse(ctx context.Context, ws int64, head skill.Head, v skill.Version, out *Viewed) {
+func (l *Library) defuse(ctx context.Context, ws int64, head skill.Head, v skill.Version, out *SkillView) {
 	description, bad := sanitised(head.ID, out.Description, v.Risk)
 	content, worse := sanitised(head.ID, out.Content, v.Risk)
 	out.Description, out.Content = description, content

@@ -23,8 +23,8 @@ const (
 	Shelved   = "archived"
 )
 
-// Written is what became of a save or a patch.
-type Written struct {
+// EditResult is what became of a save or a patch.
+type EditResult struct {
 	Action  string
 	Name    string
 	Version int
@@ -74,10 +74,10 @@ const maxRounds = 50
 
 // write prepares a version outside of any transaction and commits it when what
 // it was decided on still holds; otherwise it begins again.
-func (l *Library) write(ctx context.Context, a agent.Actor, in intent) (Written, error) {
+func (l *Library) write(ctx context.Context, a agent.Actor, in intent) (EditResult, error) {
 	s, err := l.settings(ctx, a.Workspace)
 	if err != nil {
-		return Written{}, err
+		return EditResult{}, err
 	}
 	for range maxRounds {
 		out, err := l.round(ctx, a, s, in)
@@ -85,11 +85,11 @@ func (l *Library) write(ctx context.Context, a agent.Actor, in intent) (Written,
 			return out, err
 		}
 	}
-	return Written{}, fault.New(fault.Unavailable, fmt.Sprintf("skill %q is being changed by many at once", in.name),
+	return EditResult{}, fault.New(fault.Unavailable, fmt.Sprintf("skill %q is being changed by many at once", in.name),
 		"send the change again")
 }
 
-func (l *Library) round(ctx context.Context, a agent.Actor, s Settings, in intent) (out Written, err error) {
+func (l *Library) round(ctx context.Context, a agent.Actor, s Settings, in intent) (out EditResult, err error) {
 	f, logged, err := l.facts(ctx, a, in)
 	if err != nil {
 		return out, err
@@ -102,7 +102,7 @@ func (l *Library) round(ctx context.Context, a agent.Actor, s Settings, in inten
 		return out, err
 	}
 	if p.action == Unchanged || p.action == Noop {
-		return l.logOnly(ctx, a, in, Written{Action: p.action, Name: f.head.Name, Version: f.head.Version,
+		return l.logOnly(ctx, a, in, EditResult{Action: p.action, Name: f.head.Name, Version: f.head.Version,
 			Notes: p.notes, Edit: p.edit})
 	}
 	d, err := decide(a, s, f, p)
@@ -125,7 +125,7 @@ func (l *Library) round(ctx context.Context, a agent.Actor, s Settings, in inten
 		if err := tx.Versions().LockSkills(ctx); err != nil {
 			return err
 		}
-		return once(ctx, tx, a.Op, in.args, &out, func() (Written, error) {
+		return once(ctx, tx, a.Op, in.args, &out, func() (EditResult, error) {
 			return l.settle(ctx, tx, a, s, f, p, d, indexed{text, vector, meant})
 		})
 	})
@@ -134,12 +134,17 @@ func (l *Library) round(ctx context.Context, a agent.Actor, s Settings, in inten
 
 // logOnly keeps the result of a call that changed nothing: asked again after
 // others have written, it is still this call.
-func (l *Library) logOnly(ctx context.Context, a agent.Actor, in intent, result Written) (out Written, err error) {
+func (l *Library) logOnly(
+	ctx context.Context,
+	a agent.Actor,
+	in intent,
+	result EditResult,
+) (out EditResult, err error) {
 	if a.Op == "" {
 		return result, nil
 	}
 	err = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		return once(ctx, tx, a.Op, in.args, &out, func() (Written, error) { return result, nil })
+		return once(ctx, tx, a.Op, in.args, &out, func() (EditResult, error) { return result, nil })
 	})
 	return out, err
 }

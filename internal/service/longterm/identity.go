@@ -16,8 +16,8 @@ type IdentityArgs struct {
 	Expected *int   `json:"expected_version,omitempty"` // that it was made on; nil for any
 }
 
-// IdentityWritten answers a change of the identity.
-type IdentityWritten struct {
+// IdentityResult answers a change of the identity.
+type IdentityResult struct {
 	Status  string `json:"status"` // updated or unchanged
 	Version int    `json:"version"`
 }
@@ -53,20 +53,20 @@ func (l *Service) IdentityHistory(ctx context.Context, a agent.Actor, max int) (
 // UpdateIdentity replaces the whole document. What stands in every prompt is not
 // written while untrusted text is in view, nor when it may be an attack and
 // nobody watches.
-func (l *Service) UpdateIdentity(ctx context.Context, a agent.Actor, in IdentityArgs) (IdentityWritten, error) {
+func (l *Service) UpdateIdentity(ctx context.Context, a agent.Actor, in IdentityArgs) (IdentityResult, error) {
 	content, refused := memory.NormaliseIdentity(in.Content)
 	if refused == nil {
 		refused = mayIdentity(a, content)
 	}
 	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "update_identity_memory", in,
-		func(ctx context.Context, tx Tx) (IdentityWritten, error) {
+		func(ctx context.Context, tx Tx) (IdentityResult, error) {
 			if refused != nil {
-				return IdentityWritten{}, refused
+				return IdentityResult{}, refused
 			}
 			g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space)}
 			g.w.Author = a.Subject.Author
 			if err := g.fenced(ctx); err != nil {
-				return IdentityWritten{}, err
+				return IdentityResult{}, err
 			}
 			return g.setIdentity(ctx, content, "replace", in.Expected)
 		})
@@ -89,18 +89,18 @@ func mayIdentity(a agent.Actor, content string) error {
 
 // RollbackIdentity makes a new version that says what an old one said. It is for
 // people.
-func (l *Service) RollbackIdentity(ctx context.Context, a agent.Actor, in memorywrite.RollbackArgs) (IdentityWritten,
+func (l *Service) RollbackIdentity(ctx context.Context, a agent.Actor, in memorywrite.RollbackArgs) (IdentityResult,
 	error) {
 	if err := memorywrite.RequirePerson(a, "rolling the identity back"); err != nil {
-		return IdentityWritten{}, err
+		return IdentityResult{}, err
 	}
 	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "identity_rollback", in,
-		func(ctx context.Context, tx Tx) (IdentityWritten, error) {
+		func(ctx context.Context, tx Tx) (IdentityResult, error) {
 			old := memory.IdentityVersion{}
 			if in.Version != 0 {
 				var err error
 				if old, err = tx.Identities().IdentityAt(ctx, in.Version); err != nil {
-					return IdentityWritten{}, err
+					return IdentityResult{}, err
 				}
 			}
 			return (&writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space)}).
@@ -108,19 +108,19 @@ func (l *Service) RollbackIdentity(ctx context.Context, a agent.Actor, in memory
 		})
 }
 
-func (g *writing) setIdentity(ctx context.Context, content, action string, expected *int) (IdentityWritten, error) {
+func (g *writing) setIdentity(ctx context.Context, content, action string, expected *int) (IdentityResult, error) {
 	head, err := g.tx.Identities().Identity(ctx)
 	if err != nil {
-		return IdentityWritten{}, err
+		return IdentityResult{}, err
 	}
 	if expected != nil && *expected != head.Version {
-		return IdentityWritten{}, fault.New(fault.VersionConflict,
+		return IdentityResult{}, fault.New(fault.VersionConflict,
 			fmt.Sprintf("the identity is at version %d, not %d", head.Version, *expected),
 			"read the version in force, then decide again")
 	}
 	if content == head.Content {
-		return IdentityWritten{Status: memorywrite.Unchanged, Version: head.Version}, nil
+		return IdentityResult{Status: memorywrite.Unchanged, Version: head.Version}, nil
 	}
 	version, err := g.tx.Identities().AdvanceIdentity(ctx, head.Version, content, action, g.a.Subject.History, g.w)
-	return IdentityWritten{Status: Updated, Version: version}, err
+	return IdentityResult{Status: Updated, Version: version}, err
 }

@@ -26,8 +26,8 @@ type SearchRequest struct {
 	From, Until time.Time     // when it happened, or else was remembered; zero for any time
 }
 
-// Ranked is a memory, or a skill, that answers a query.
-type Ranked struct {
+// RankedItem is a memory, or a skill, that answers a query.
+type RankedItem struct {
 	ID     string // of a skill its name
 	Skill  bool
 	Score  float64
@@ -36,7 +36,7 @@ type Ranked struct {
 
 // Rank gives active memories that answer a query, the best first, whatever their
 // targets.
-func (l *Service) Rank(ctx context.Context, ws int64, in SearchRequest) ([]Ranked, error) {
+func (l *Service) Rank(ctx context.Context, ws int64, in SearchRequest) ([]RankedItem, error) {
 	r := search.Request{Query: in.Query, Types: in.Types, After: in.From, Before: in.Until, Limit: search.MostFound}
 	if len(in.Types) > 0 {
 		r.Kinds = append(r.Kinds, search.KindMemory)
@@ -48,9 +48,9 @@ func (l *Service) Rank(ctx context.Context, ws int64, in SearchRequest) ([]Ranke
 		return nil, nil
 	}
 	found, err := l.Finder.Find(ctx, ws, r)
-	out := make([]Ranked, len(found))
+	out := make([]RankedItem, len(found))
 	for i, f := range found {
-		out[i] = Ranked{ID: f.ID, Skill: f.Kind == search.KindSkill, Score: f.Score, Cosine: f.Cosine}
+		out[i] = RankedItem{ID: f.ID, Skill: f.Kind == search.KindSkill, Score: f.Score, Cosine: f.Cosine}
 	}
 	return out, err
 }
@@ -83,8 +83,8 @@ const (
 	wantsAbout = 4  // at once
 )
 
-// Retrieved is what was found, as models and as programs read it.
-type Retrieved struct {
+// RetrieveResult is what was found, as models and as programs read it.
+type RetrieveResult struct {
 	Text   string             `json:"text"`
 	Found  []memory.Entry     `json:"-"`
 	Scores map[string]float64 `json:"-"` // by id; none for guidelines, which are named
@@ -96,7 +96,7 @@ const NothingFound = "(no memories found)"
 
 // Retrieve finds memories of targets by words and meaning, each once, in the
 // order of what was asked.
-func (l *Service) Retrieve(ctx context.Context, a agent.Actor, in RetrieveArgs) (out Retrieved, err error) {
+func (l *Service) Retrieve(ctx context.Context, a agent.Actor, in RetrieveArgs) (out RetrieveResult, err error) {
 	if n := len(in.Wants); n == 0 || n > MostWants {
 		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("%d things are looked for", n),
 			fmt.Sprintf("look for 1 to %d at once", MostWants))
@@ -134,7 +134,7 @@ type answer struct {
 }
 
 // present joins the answers, and notes what the run is shown.
-func (l *Service) present(ctx context.Context, a agent.Actor, in RetrieveArgs, answers []answer) (out Retrieved,
+func (l *Service) present(ctx context.Context, a agent.Actor, in RetrieveArgs, answers []answer) (out RetrieveResult,
 	err error) {
 	var items []ItemResult
 	var lines []string
@@ -159,11 +159,11 @@ func (l *Service) present(ctx context.Context, a agent.Actor, in RetrieveArgs, a
 		}
 	}
 	if err := AllFailed(items); err != nil {
-		return Retrieved{}, fmt.Errorf("vector_retrieve_memory: %w", err)
+		return RetrieveResult{}, fmt.Errorf("vector_retrieve_memory: %w", err)
 	}
 	if a.Run != 0 {
 		if err := l.note(ctx, a, in, &out); err != nil {
-			return Retrieved{}, fmt.Errorf("vector_retrieve_memory: %w", err)
+			return RetrieveResult{}, fmt.Errorf("vector_retrieve_memory: %w", err)
 		}
 	}
 	for _, e := range out.Found {
@@ -178,7 +178,7 @@ func (l *Service) present(ctx context.Context, a agent.Actor, in RetrieveArgs, a
 
 // note leaves out what the run has seen, when that is wanted, and keeps what it
 // sees now. A retry of the call finds what the call found.
-func (l *Service) note(ctx context.Context, a agent.Actor, in RetrieveArgs, out *Retrieved) error {
+func (l *Service) note(ctx context.Context, a agent.Actor, in RetrieveArgs, out *RetrieveResult) error {
 	return l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		if in.NoRepeats {
 			shown, err := tx.Views().Shown(ctx, a.Run, a.Op)

@@ -218,7 +218,7 @@ func TestATimeFilterHoldsBothDays(t *testing.T) {
 	}
 	_, err := l.AddMemories(t.Context(), l.about(memory.Personal, "alice", 0, ""), in)
 	testkit.Must(t, err)
-	find := func(filter string) (longterm.Retrieved, error) {
+	find := func(filter string) (longterm.RetrieveResult, error) {
 		return l.Retrieve(t.Context(), l.about(memory.Personal, "alice", 0, ""),
 			longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "went running", TimeFilter: filter}}})
 	}

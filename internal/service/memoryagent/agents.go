@@ -85,8 +85,8 @@ func (s AgentHooks) Brief(ctx context.Context, w agentrun.RunView, short bool) (
 }
 
 // known is the state that a prompt shows.
-func (s AgentHooks) known(ctx context.Context, w agentrun.RunView, p PinnedSpec) (out prompt.Known, err error) {
-	out = prompt.Known{Now: time.Now().UTC().Format("2006-01-02 15:04 (Monday)"), Type: string(p.Type),
+func (s AgentHooks) known(ctx context.Context, w agentrun.RunView, p PinnedSpec) (out prompt.AgentContext, err error) {
+	out = prompt.AgentContext{Now: time.Now().UTC().Format("2006-01-02 15:04 (Monday)"), Type: string(p.Type),
 		Target: p.Target, Guidance: p.choices().Guidance}
 	if w.Run.Kind == run.Specialist {
 		return out, nil

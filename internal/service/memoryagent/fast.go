@@ -106,13 +106,13 @@ func (s *Service) everywhere(ctx context.Context, q Question) (out []Found, sure
 	if err != nil || len(all) == 0 {
 		return nil, false, err
 	}
-	best := slices.IndexFunc(ranked, func(r longterm.Ranked) bool { return r.ID == all[0].ID })
+	best := slices.IndexFunc(ranked, func(r longterm.RankedItem) bool { return r.ID == all[0].ID })
 	sure = ranked[best].Score >= sureScore && ranked[best].Cosine >= sureCosine
 	return all[:min(len(all), q.wide())], sure, nil
 }
 
 // candidates are what was ranked, as far as it is still there.
-func (s *Service) candidates(ctx context.Context, ws int64, ranked []longterm.Ranked) (out []Found, err error) {
+func (s *Service) candidates(ctx context.Context, ws int64, ranked []longterm.RankedItem) (out []Found, err error) {
 	var ids, names []string
 	for _, r := range ranked {
 		if r.Skill {

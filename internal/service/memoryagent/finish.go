@@ -19,7 +19,7 @@ import (
 
 // Finish leaves a digest where the agent left none, and tells whom the session
 // was about: what is known of a session stays findable.
-func (s AgentHooks) Finish(ctx context.Context, w agentrun.RunView, e agentrun.Ended) (json.RawMessage, error) {
+func (s AgentHooks) Finish(ctx context.Context, w agentrun.RunView, e agentrun.RunResult) (json.RawMessage, error) {
 	if w.Run.Kind != run.Summarize {
 		return nil, nil
 	}

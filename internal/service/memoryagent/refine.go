@@ -96,8 +96,8 @@ type Refining struct {
 	Systems    map[prompt.Stage]string `json:"systems"` // instructions, as they were when the run was made
 }
 
-// Refined is the report of such a run.
-type Refined struct {
+// RefineReport is the report of such a run.
+type RefineReport struct {
 	Candidates []RefinedCandidate `json:"candidates"`
 	Note       string             `json:"note,omitempty"` // what could not be done
 }
@@ -227,13 +227,19 @@ func (r Refine) stages() (out []prompt.Stage) {
 }
 
 // refinedAnswer is what such a run has left, with the memories as they are now.
-func (s *Service) refinedAnswer(ctx context.Context, r run.Run, p PinnedSpec, in Refined, e agentrun.Ended) (Answer,
+func (s *Service) refinedAnswer(
+	ctx context.Context,
+	r run.Run,
+	p PinnedSpec,
+	in RefineReport,
+	e agentrun.RunResult,
+) (Answer,
 	error) {
 	out := Answer{Mode: Fast, Status: e.Status, Text: e.Text, Run: r.Ref.Run, Memories: []Found{}, Note: in.Note,
 		Metadata: p.Metadata}
-	var ranked []longterm.Ranked
+	var ranked []longterm.RankedItem
 	for _, c := range in.Candidates {
-		ranked = append(ranked, longterm.Ranked{ID: c.ID, Skill: c.Skill, Score: c.Score})
+		ranked = append(ranked, longterm.RankedItem{ID: c.ID, Skill: c.Skill, Score: c.Score})
 	}
 	found, err := s.candidates(ctx, r.Workspace, ranked)
 	for i, f := range found {

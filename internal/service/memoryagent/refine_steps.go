@@ -99,7 +99,7 @@ func (s *Service) CloseRefine(ctx context.Context, ref run.Ref, order []Place, p
 
 func (s *Service) endRefine(ctx context.Context, w agentrun.RunView, p PinnedSpec, order []Place, text,
 	problem string) error {
-	report := Refined{Candidates: []RefinedCandidate{}}
+	report := RefineReport{Candidates: []RefinedCandidate{}}
 	for _, at := range p.Refining.kept(order) {
 		c := RefinedCandidate{Candidate: p.Refining.Candidates[at.Candidate]}
 		if order != nil {
@@ -107,7 +107,7 @@ func (s *Service) endRefine(ctx context.Context, w agentrun.RunView, p PinnedSpe
 		}
 		report.Candidates = append(report.Candidates, c)
 	}
-	e := agentrun.Ended{Reason: agent.Final, Status: OK, Text: text}
+	e := agentrun.RunResult{Reason: agent.Final, Status: OK, Text: text}
 	outcome := run.Completed
 	if problem != "" {
 		done := "neither reranked nor rewritten"
@@ -169,16 +169,16 @@ func handle(candidate int) string { return fmt.Sprintf("m%d", candidate+1) }
 // shownText is a candidate as the model reads it.
 type shownText struct {
 	place  int
-	stored prompt.Stored
+	stored prompt.StoredMemory
 }
 
 // shown are candidates as far as they are still there.
 func (s *Service) shown(ctx context.Context, w agentrun.RunView, p PinnedSpec, places []Place) (out []shownText,
 	err error) {
-	var ranked []longterm.Ranked
+	var ranked []longterm.RankedItem
 	for _, at := range places {
 		c := p.Refining.Candidates[at.Candidate]
-		ranked = append(ranked, longterm.Ranked{ID: c.ID, Skill: c.Skill})
+		ranked = append(ranked, longterm.RankedItem{ID: c.ID, Skill: c.Skill})
 	}
 	found, err := s.candidates(ctx, w.Run.Workspace, ranked)
 	if err != nil {
@@ -196,7 +196,7 @@ func (s *Service) shown(ctx context.Context, w agentrun.RunView, p PinnedSpec, p
 		if f.Name != "" {
 			text = "skill " + f.Name + ": " + text
 		}
-		out = append(out, shownText{at, prompt.Stored{Handle: handle(at), Content: text}})
+		out = append(out, shownText{at, prompt.StoredMemory{Handle: handle(at), Content: text}})
 	}
 	return out, nil
 }

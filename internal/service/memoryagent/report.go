@@ -57,7 +57,7 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 		out.Tasks, err = s.tasks(ctx, r)
 		return out, err
 	}
-	var e agentrun.Ended
+	var e agentrun.RunResult
 	if err := json.Unmarshal(r.Result, &e); err != nil {
 		return out, fmt.Errorf("decode the result of run %d: %w", ref.Run, err)
 	}

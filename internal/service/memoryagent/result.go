@@ -70,10 +70,10 @@ type Summary struct {
 
 // RetrievalReport is the report of a retriever.
 type RetrievalReport struct {
-	IDs        []string    `json:"memory_ids"`
-	Sessions   []string    `json:"sessions"`
-	Operations []Operation `json:"operations"`
-	Refined    *Refined    `json:"refined,omitempty"` // of a fast search that a model went over
+	IDs        []string      `json:"memory_ids"`
+	Sessions   []string      `json:"sessions"`
+	Operations []Operation   `json:"operations"`
+	Refined    *RefineReport `json:"refined,omitempty"` // of a fast search that a model went over
 }
 
 // tasks are what became of a run's hand-offs.
@@ -108,7 +108,7 @@ func taskOf(r run.Run) (Task, error) {
 	if r.Status != run.Ended {
 		return t, nil
 	}
-	var e agentrun.Ended
+	var e agentrun.RunResult
 	if err := json.Unmarshal(r.Result, &e); err != nil {
 		return t, fmt.Errorf("decode the result of run %d: %w", r.Ref.Run, err)
 	}
@@ -125,7 +125,7 @@ func taskOf(r run.Run) (Task, error) {
 }
 
 // Result makes the report of a run from what its calls came to.
-func (s AgentHooks) Result(w agentrun.RunView, finished json.RawMessage, e *agentrun.Ended) (outcome run.Outcome,
+func (s AgentHooks) Result(w agentrun.RunView, finished json.RawMessage, e *agentrun.RunResult) (outcome run.Outcome,
 	err error) {
 	done := operations(w.Steps)
 	switch w.Run.Kind {
@@ -139,7 +139,7 @@ func (s AgentHooks) Result(w agentrun.RunView, finished json.RawMessage, e *agen
 	return outcomeOf(e), err
 }
 
-func outcomeOf(e *agentrun.Ended) run.Outcome {
+func outcomeOf(e *agentrun.RunResult) run.Outcome {
 	switch {
 	case e.Reason == agent.OverBudget:
 		return run.OverBudget
@@ -160,7 +160,7 @@ func broken(r agent.Reason) bool {
 	return r == agent.ProviderError || r == agent.Interrupted || r == agent.OverBudget || r == agent.WallClock
 }
 
-func specialist(w agentrun.RunView, done []Operation, e *agentrun.Ended) (json.RawMessage, string, error) {
+func specialist(w agentrun.RunView, done []Operation, e *agentrun.RunResult) (json.RawMessage, string, error) {
 	p, err := pinned(w)
 	if err != nil {
 		return nil, "", err
@@ -195,7 +195,7 @@ func specialist(w agentrun.RunView, done []Operation, e *agentrun.Ended) (json.R
 	return raw, status, err
 }
 
-func summarised(w agentrun.RunView, done []Operation, finished json.RawMessage, e *agentrun.Ended) (json.RawMessage,
+func summarised(w agentrun.RunView, done []Operation, finished json.RawMessage, e *agentrun.RunResult) (json.RawMessage,
 	string, error) {
 	out := Summary{}
 	if err := json.Unmarshal(finished, &out); err != nil {
@@ -226,7 +226,7 @@ func summarised(w agentrun.RunView, done []Operation, finished json.RawMessage, 
 	return raw, status, err
 }
 
-func looked(w agentrun.RunView, done []Operation, e *agentrun.Ended) (json.RawMessage, string, error) {
+func looked(w agentrun.RunView, done []Operation, e *agentrun.RunResult) (json.RawMessage, string, error) {
 	out := RetrievalReport{IDs: []string{}, Sessions: []string{}, Operations: done}
 	for _, s := range w.Steps {
 		for _, c := range s.Calls {

@@ -352,7 +352,7 @@ func (s *Service) answer(ctx context.Context, ref run.Ref) (Answer, error) {
 		return out, err
 	}
 	out.Metadata = p.Metadata
-	var e agentrun.Ended
+	var e agentrun.RunResult
 	var l RetrievalReport
 	if err := json.Unmarshal(r.Result, &e); err != nil {
 		return out, fmt.Errorf("decode the result of run %d: %w", ref.Run, err)

@@ -50,7 +50,7 @@ func pin(base agentrun.Spec, d Definition, p PinnedSpec, s settings.LongTerm) (a
 	base.Budget = agent.ForAgent(d.Steps, d.Wall)
 	base.Ordered = d.Kind == run.Summarize
 	base.Interval = time.Duration(s.CallPause) * time.Millisecond
-	system, err := prompt.Agent(base.Lang, d.Prompt, prompt.Known{})
+	system, err := prompt.Agent(base.Lang, d.Prompt, prompt.AgentContext{})
 	if err != nil {
 		return base, err
 	}

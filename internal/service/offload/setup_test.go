@@ -58,7 +58,7 @@ func (w *working) request(ms []transcript.Message, o workingmemory.Options) offl
 		TTL: time.Hour, Wait: time.Minute, Spec: spec()}
 }
 
-func (w *working) shorten(r offload.Request) offload.Offloaded {
+func (w *working) shorten(r offload.Request) offload.OffloadResult {
 	w.t.Helper()
 	out, err := w.Service.Offload(w.t.Context(), r)
 	testkit.Must(w.t, err)
@@ -137,12 +137,12 @@ type model struct {
 	asked  []prompt.Material
 }
 
-func (m *model) Prepare(r llm.Request) (llm.Prepared, error) {
+func (m *model) Prepare(r llm.Request) (llm.PreparedRequest, error) {
 	body, err := json.Marshal(r.Messages[0].Content)
-	return llm.Prepared{Model: r.Model, Body: body, Label: r.Label}, err
+	return llm.PreparedRequest{Model: r.Model, Body: body, Label: r.Label}, err
 }
 
-func (m *model) Send(_ context.Context, p llm.Prepared) (llm.Reply, error) {
+func (m *model) Send(_ context.Context, p llm.PreparedRequest) (llm.Reply, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var user string

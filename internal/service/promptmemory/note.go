@@ -16,8 +16,8 @@ type NoteArgs struct {
 	Observation string `json:"observation" jsonschema:"what happened or was said, with who and what, in one or two sentences that are understood without the conversation"`
 }
 
-// Noted is the short answer to a note.
-type Noted struct {
+// NoteResult is the short answer to a note.
+type NoteResult struct {
 	Action string `json:"action" jsonschema:"noted, or unchanged when the day's notes say it already"`
 	ID     string `json:"id"`
 	Date   string `json:"date"`
@@ -32,10 +32,10 @@ const DayNotes = 60
 
 // AppendNote adds an observation to the notes of the actor's date. Notes are
 // only ever added: no run changes what another has noted.
-func (k *Service) AppendNote(ctx context.Context, a agent.Actor, in NoteArgs) (Noted, error) {
+func (k *Service) AppendNote(ctx context.Context, a agent.Actor, in NoteArgs) (NoteResult, error) {
 	day, refusal := time.Parse(time.DateOnly, a.Subject.Target)
 	if a.Subject.Type != string(memory.Note) || refusal != nil {
-		return Noted{}, fault.New(fault.OutOfScope, "this call is not about a date",
+		return NoteResult{}, fault.New(fault.OutOfScope, "this call is not about a date",
 			"notes are made when a day is looked back on")
 	}
 	content, refusal := memory.Normalise(in.Observation)
@@ -47,11 +47,11 @@ func (k *Service) AppendNote(ctx context.Context, a agent.Actor, in NoteArgs) (N
 			w.Tainted = w.Tainted || len(risk) > 0 // kept for search; nothing is made of it without a person
 		}
 	}
-	return doOnce(ctx, k, a, "note_append", in, func(ctx context.Context, tx Tx) (Noted, error) {
+	return doOnce(ctx, k, a, "note_append", in, func(ctx context.Context, tx Tx) (NoteResult, error) {
 		if refusal != nil {
-			return Noted{}, refusal
+			return NoteResult{}, refusal
 		}
-		out := Noted{Action: "unchanged", Date: a.Subject.Target}
+		out := NoteResult{Action: "unchanged", Date: a.Subject.Target}
 		notes, err := tx.Recalls().NotesOf(ctx, a.Subject.Target, DayNotes)
 		if err != nil {
 			return out, err

@@ -131,7 +131,7 @@ func TestTwoAttemptsSideBySideHaveOneEffect(t *testing.T) {
 	b.save("core", "The staging host is quartz")
 	b.save("core", "The intern sits upstairs")
 	a := b.User()
-	results := make([]promptmemory.Written, 8)
+	results := make([]promptmemory.WriteResult, 8)
 	var wait sync.WaitGroup
 	for i := range results {
 		wait.Go(func() {

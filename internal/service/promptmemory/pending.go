@@ -66,25 +66,25 @@ func (k *Service) PendingList(ctx context.Context, a agent.Actor, max int) (out 
 	return out, err
 }
 
-// Decided tells what became of a pending write.
-type Decided struct {
-	Pending int64   `json:"pending_id"`
-	State   string  `json:"state"` // approved, rejected, conflict
-	Written Written `json:"written,omitzero"`
+// DecisionResult tells what became of a pending write.
+type DecisionResult struct {
+	Pending int64       `json:"pending_id"`
+	State   string      `json:"state"` // approved, rejected, conflict
+	Written WriteResult `json:"written,omitzero"`
 }
 
 // Approve does what a pending write wanted, in the name of who wanted it. When an
 // entry that it changes has moved on since, it ends as a conflict, which is a
 // VersionConflict here and at every later try.
-func (k *Service) Approve(ctx context.Context, a agent.Actor, id int64) (Decided, error) {
+func (k *Service) Approve(ctx context.Context, a agent.Actor, id int64) (DecisionResult, error) {
 	if err := memorywrite.RequirePerson(a, "approving"); err != nil {
-		return Decided{}, err
+		return DecisionResult{}, err
 	}
 	var vectors map[string][]float32
 	if waiting, err := k.pending(ctx, a.Workspace, id); err == nil { // a retry finds it decided
 		vectors = k.embed(ctx, contents(waiting.Operations))
 	}
-	out, err := doOnce(ctx, k, a, "memory_approve", id, func(ctx context.Context, tx Tx) (Decided, error) {
+	out, err := doOnce(ctx, k, a, "memory_approve", id, func(ctx context.Context, tx Tx) (DecisionResult, error) {
 		return k.approve(ctx, tx, a, id, vectors)
 	})
 	if err == nil && out.State == conflict {
@@ -95,39 +95,45 @@ func (k *Service) Approve(ctx context.Context, a agent.Actor, id int64) (Decided
 	return out, err
 }
 
-func (k *Service) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, vectors map[string][]float32) (Decided,
+func (k *Service) approve(
+	ctx context.Context,
+	tx Tx,
+	a agent.Actor,
+	id int64,
+	vectors map[string][]float32,
+) (DecisionResult,
 	error) {
 	p, err := tx.Pending().PendingMemory(ctx, id)
 	if err != nil {
-		return Decided{}, err
+		return DecisionResult{}, err
 	}
 	for entry, version := range p.Base {
 		e, err := tx.Memories().Memory(ctx, entry)
 		if err != nil {
-			return Decided{}, err
+			return DecisionResult{}, err
 		}
 		if e.Version != version || e.Status != memory.Active {
-			return Decided{Pending: id, State: conflict}, tx.Pending().DecideMemory(ctx, id, conflict)
+			return DecisionResult{Pending: id, State: conflict}, tx.Pending().DecideMemory(ctx, id, conflict)
 		}
 	}
 	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil {
-		return Decided{}, err
+		return DecisionResult{}, err
 	}
 	plan, err := k.plan(ctx, tx, request{store: p.Store, operations: p.Operations}, budget(chosen, p.Store))
 	if err != nil {
-		return Decided{}, err
+		return DecisionResult{}, err
 	}
 	w := k.writer(a) // who has read it takes the taint away
 	w.Origin, w.Run, w.Evidence, w.Vectors = p.Origin, p.Run, p.Evidence, vectors
 	if err := tx.Memories().WriteMemories(ctx, plan.Steps, w); err != nil {
-		return Decided{}, err
+		return DecisionResult{}, err
 	}
 	if err := withdraw(ctx, tx, plan); err != nil {
-		return Decided{}, err
+		return DecisionResult{}, err
 	}
-	out := Decided{Pending: id, State: approved,
-		Written: Written{Action: memorywrite.Applied, Store: p.Store,
+	out := DecisionResult{Pending: id, State: approved,
+		Written: WriteResult{Action: memorywrite.Applied, Store: p.Store,
 			Usage: memory.Usage(plan.After, budget(chosen, p.Store))}}
 	if len(plan.Steps) == 0 {
 		out.Written.Action = memorywrite.Unchanged
@@ -141,15 +147,15 @@ func (k *Service) approve(ctx context.Context, tx Tx, a agent.Actor, id int64, v
 }
 
 // Reject drops a pending write.
-func (k *Service) Reject(ctx context.Context, a agent.Actor, id int64) (Decided, error) {
+func (k *Service) Reject(ctx context.Context, a agent.Actor, id int64) (DecisionResult, error) {
 	if err := memorywrite.RequirePerson(a, "rejecting"); err != nil {
-		return Decided{}, err
+		return DecisionResult{}, err
 	}
-	return doOnce(ctx, k, a, "memory_reject", id, func(ctx context.Context, tx Tx) (Decided, error) {
+	return doOnce(ctx, k, a, "memory_reject", id, func(ctx context.Context, tx Tx) (DecisionResult, error) {
 		if _, err := tx.Pending().PendingMemory(ctx, id); err != nil {
-			return Decided{}, err
+			return DecisionResult{}, err
 		}
-		return Decided{Pending: id, State: rejected}, tx.Pending().DecideMemory(ctx, id, rejected)
+		return DecisionResult{Pending: id, State: rejected}, tx.Pending().DecideMemory(ctx, id, rejected)
 	})
 }
 

@@ -117,11 +117,11 @@ type SearchArgs struct {
 
 // SearchResult has the best first. It is empty when nothing is near enough.
 type SearchResult struct {
-	Results []Remembered `json:"results"`
+	Results []FoundMemory `json:"results"`
 }
 
-// Remembered is a memory that answers a query.
-type Remembered struct {
+// FoundMemory is a memory that answers a query.
+type FoundMemory struct {
 	ID        string      `json:"id"`
 	Type      memory.Type `json:"type" jsonschema:"core and profile stand in prompts, and their tools change them; all others are looked up only"`
 	Target    string      `json:"target,omitempty" jsonschema:"who or what a long-term memory is about"`
@@ -158,7 +158,7 @@ var sources = map[string][]memory.Type{"memory": slices.Concat(memory.PromptType
 // Search finds memories by words and meaning, prompt memories, long-term memories
 // and what was said in one order. What has little to do with the query is left out.
 func (k *Service) Search(ctx context.Context, a agent.Actor, in SearchArgs) (SearchResult, error) {
-	out := SearchResult{Results: []Remembered{}}
+	out := SearchResult{Results: []FoundMemory{}}
 	if n := utf8.RuneCountInString(in.Query); strings.TrimSpace(in.Query) == "" || n > memorywrite.QueryRunes {
 		return out, fault.New(fault.InvalidArgument,
 			fmt.Sprintf("a query has 1 to %d characters, this one has %d", memorywrite.QueryRunes, n),
@@ -208,7 +208,7 @@ func (k *Service) Search(ctx context.Context, a agent.Actor, in SearchArgs) (Sea
 		if a.Origin != agent.OriginUser {
 			e = longterm.Sanitised(e)
 		}
-		r := Remembered{ID: e.ID, Type: e.Type, Target: e.Target, WhenToUse: e.WhenToUse, Content: e.Content,
+		r := FoundMemory{ID: e.ID, Type: e.Type, Target: e.Target, WhenToUse: e.WhenToUse, Content: e.Content,
 			Score: f.Score, Sessions: e.Histories, Tainted: e.Tainted, EventTime: e.EventTime, UpdatedAt: e.UpdatedAt}
 		if e.Evidence != nil {
 			r.Source = &Source{Conversation: f.Conversation, FromSeq: e.Evidence.FromSeq, ToSeq: e.Evidence.ToSeq}
@@ -220,8 +220,8 @@ func (k *Service) Search(ctx context.Context, a agent.Actor, in SearchArgs) (Sea
 }
 
 // said is a turn that answers a query.
-func said(a agent.Actor, f search.Result) Remembered {
-	r := Remembered{ID: f.ID, Type: Said, Content: f.Text, Score: f.Score,
+func said(a agent.Actor, f search.Result) FoundMemory {
+	r := FoundMemory{ID: f.ID, Type: Said, Content: f.Text, Score: f.Score,
 		Source: &Source{Conversation: f.Conversation, FromSeq: f.FromSeq, ToSeq: f.ToSeq}}
 	if a.Origin != agent.OriginUser {
 		r.Content = memorywrite.Sanitize("turn", f.ID, f.Text)

@@ -18,8 +18,8 @@ type SoulArgs struct {
 	Expected *int   `json:"expected_version,omitempty" jsonschema:"version that the change was made on; left out, the one in force"`
 }
 
-// SoulWritten answers a change of the soul.
-type SoulWritten struct {
+// SoulResult answers a change of the soul.
+type SoulResult struct {
 	Action    string   `json:"action" jsonschema:"updated or unchanged"`
 	Version   int      `json:"version"`
 	Effective string   `json:"effective" jsonschema:"when prompts have it"`
@@ -54,9 +54,9 @@ func (k *Service) SoulHistory(ctx context.Context, a agent.Actor, max int) (out 
 
 // SoulUpdate replaces the soul or appends to it. Only a person, or the agent that
 // answers one, may; and the agent not while untrusted text is in view.
-func (k *Service) SoulUpdate(ctx context.Context, a agent.Actor, in SoulArgs) (SoulWritten, error) {
+func (k *Service) SoulUpdate(ctx context.Context, a agent.Actor, in SoulArgs) (SoulResult, error) {
 	if err := maySoul(a); err != nil {
-		return SoulWritten{}, err
+		return SoulResult{}, err
 	}
 	action := memory.SoulAction(in.Mode)
 	switch action {
@@ -64,21 +64,21 @@ func (k *Service) SoulUpdate(ctx context.Context, a agent.Actor, in SoulArgs) (S
 		action = memory.SoulReplace
 	case memory.SoulReplace, memory.SoulAppend:
 	default:
-		return SoulWritten{}, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no mode %q", in.Mode),
+		return SoulResult{}, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no mode %q", in.Mode),
 			"use replace or append")
 	}
-	return doOnce(ctx, k, a, "soul_update", in, func(ctx context.Context, tx Tx) (SoulWritten, error) {
+	return doOnce(ctx, k, a, "soul_update", in, func(ctx context.Context, tx Tx) (SoulResult, error) {
 		content, stripped := memory.CleanSoul(in.Content)
 		if content == "" && (stripped > 0 || action == memory.SoulAppend) {
-			return SoulWritten{}, fault.New(fault.InvalidArgument,
+			return SoulResult{}, fault.New(fault.InvalidArgument,
 				"nothing is left of the content without its role headers", "describe the style in plain sentences")
 		}
 		current, err := expect(ctx, tx, in.Expected)
 		if err != nil {
-			return SoulWritten{}, err
+			return SoulResult{}, err
 		}
 		if content, err = memory.NextSoul(current.Content, content, action); err != nil {
-			return SoulWritten{}, err
+			return SoulResult{}, err
 		}
 		out, err := k.setSoul(ctx, tx, a, current, content, action)
 		if stripped > 0 {
@@ -91,19 +91,19 @@ func (k *Service) SoulUpdate(ctx context.Context, a agent.Actor, in SoulArgs) (S
 
 // SoulRollback makes a new version that says what an old one said; version 0
 // said nothing.
-func (k *Service) SoulRollback(ctx context.Context, a agent.Actor, in memorywrite.RollbackArgs) (SoulWritten, error) {
+func (k *Service) SoulRollback(ctx context.Context, a agent.Actor, in memorywrite.RollbackArgs) (SoulResult, error) {
 	if err := memorywrite.RequirePerson(a, "rolling the soul back"); err != nil {
-		return SoulWritten{}, err
+		return SoulResult{}, err
 	}
-	return doOnce(ctx, k, a, "soul_rollback", in, func(ctx context.Context, tx Tx) (SoulWritten, error) {
+	return doOnce(ctx, k, a, "soul_rollback", in, func(ctx context.Context, tx Tx) (SoulResult, error) {
 		current, err := expect(ctx, tx, in.Expected)
 		if err != nil {
-			return SoulWritten{}, err
+			return SoulResult{}, err
 		}
 		var old memory.Soul
 		if in.Version != 0 {
 			if old, err = tx.Souls().SoulAt(ctx, in.Version); err != nil {
-				return SoulWritten{}, err
+				return SoulResult{}, err
 			}
 		}
 		return k.setSoul(ctx, tx, a, current, old.Content, memory.SoulRollback)
@@ -111,12 +111,12 @@ func (k *Service) SoulRollback(ctx context.Context, a agent.Actor, in memorywrit
 }
 
 func (k *Service) setSoul(ctx context.Context, tx Tx, a agent.Actor, current memory.Soul, content string,
-	action memory.SoulAction) (SoulWritten, error) {
+	action memory.SoulAction) (SoulResult, error) {
 	risk, err := memorywrite.Inspect("the soul", content)
 	if err != nil {
-		return SoulWritten{}, err
+		return SoulResult{}, err
 	}
-	out := SoulWritten{Action: "updated", Version: current.Version, Effective: nextSession, Warnings: risk}
+	out := SoulResult{Action: "updated", Version: current.Version, Effective: nextSession, Warnings: risk}
 	if content == current.Content {
 		out.Action = memorywrite.Unchanged
 		return out, nil

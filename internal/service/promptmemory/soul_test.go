@@ -28,7 +28,7 @@ func TestTheSoulKeepsEveryVersion(t *testing.T) {
 	b := setup(t)
 	ctx := t.Context()
 	b.soul("", 0)
-	set := func(content, mode string, expected *int) (promptmemory.SoulWritten, error) {
+	set := func(content, mode string, expected *int) (promptmemory.SoulResult, error) {
 		return b.SoulUpdate(ctx, b.Actor(agent.OriginAgent),
 			promptmemory.SoulArgs{Content: content, Mode: mode, Expected: expected})
 	}

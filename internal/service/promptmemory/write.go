@@ -38,9 +38,9 @@ type BatchArgs struct {
 	Operations []memory.Operation `json:"operations" jsonschema:"what is to be done, in order; only the final state must fit"`
 }
 
-// Written is the short answer to a write: what a model sees of the rest would
+// WriteResult is the short answer to a write: what a model sees of the rest would
 // tempt it to edit on.
-type Written struct {
+type WriteResult struct {
 	Action   string      `json:"action" jsonschema:"added, replaced, removed, applied, unchanged, or staged until a person approves"`
 	Store    memory.Type `json:"store"`
 	IDs      []string    `json:"ids,omitempty" jsonschema:"entries that the operations were about"`
@@ -50,27 +50,27 @@ type Written struct {
 }
 
 // Save adds an entry. One that is there already is Unchanged.
-func (k *Service) Save(ctx context.Context, a agent.Actor, in SaveArgs) (Written, error) {
+func (k *Service) Save(ctx context.Context, a agent.Actor, in SaveArgs) (WriteResult, error) {
 	return k.write(ctx, a, "memory_save", in, memorywrite.Added, in.Store,
 		[]memory.Operation{{Op: memory.Add, Content: in.Content}})
 }
 
 // Replace changes what the selected entry says. When another entry says it
 // already, the two become one.
-func (k *Service) Replace(ctx context.Context, a agent.Actor, in ReplaceArgs) (Written, error) {
+func (k *Service) Replace(ctx context.Context, a agent.Actor, in ReplaceArgs) (WriteResult, error) {
 	return k.write(ctx, a, "memory_replace", in, memorywrite.Replaced, in.Store,
 		[]memory.Operation{{Op: memory.Replace, Match: in.Match, Content: in.Content}})
 }
 
 // Remove takes the selected entry out; its history stays.
-func (k *Service) Remove(ctx context.Context, a agent.Actor, in RemoveArgs) (Written, error) {
+func (k *Service) Remove(ctx context.Context, a agent.Actor, in RemoveArgs) (WriteResult, error) {
 	return k.write(ctx, a, "memory_remove", in, memorywrite.Removed, in.Store,
 		[]memory.Operation{{Op: memory.Remove, Match: in.Match}})
 }
 
 // Batch does several operations on one store, all of them or none. The budget is
 // about the final state.
-func (k *Service) Batch(ctx context.Context, a agent.Actor, in BatchArgs) (Written, error) {
+func (k *Service) Batch(ctx context.Context, a agent.Actor, in BatchArgs) (WriteResult, error) {
 	return k.write(ctx, a, "memory_batch", in, memorywrite.Applied, in.Store, in.Operations)
 }
 
@@ -83,15 +83,15 @@ type request struct {
 }
 
 func (k *Service) write(ctx context.Context, a agent.Actor, name string, args any, done, store string,
-	operations []memory.Operation) (Written, error) {
+	operations []memory.Operation) (WriteResult, error) {
 	r, refusal := examine(a, done, store, operations)
 	w := k.writer(a)
 	if refusal == nil { // no secret goes to an embedder's endpoint
 		w.Vectors = k.embed(ctx, contents(r.operations))
 	}
-	return doOnce(ctx, k, a, name, args, func(ctx context.Context, tx Tx) (Written, error) {
+	return doOnce(ctx, k, a, name, args, func(ctx context.Context, tx Tx) (WriteResult, error) {
 		if refusal != nil { // a retry of what was done before has its result, whatever the rules are now
-			return Written{}, refusal
+			return WriteResult{}, refusal
 		}
 		return k.apply(ctx, tx, a, r, w)
 	})
@@ -143,19 +143,25 @@ func contents(operations []memory.Operation) (out []string) {
 }
 
 // apply plans on rows that stand still, and writes or stages the plan.
-func (k *Service) apply(ctx context.Context, tx Tx, a agent.Actor, r request, w memorywrite.Writer) (Written, error) {
+func (k *Service) apply(
+	ctx context.Context,
+	tx Tx,
+	a agent.Actor,
+	r request,
+	w memorywrite.Writer,
+) (WriteResult, error) {
 	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil {
-		return Written{}, err
+		return WriteResult{}, err
 	}
 	plan, err := k.plan(ctx, tx, r, budget(chosen, r.store))
 	if err != nil {
-		return Written{}, err
+		return WriteResult{}, err
 	}
 	if err := quota(ctx, tx, a, plan); err != nil {
-		return Written{}, err
+		return WriteResult{}, err
 	}
-	out := Written{Action: r.done, Store: r.store, Usage: memory.Usage(plan.After, budget(chosen, r.store)),
+	out := WriteResult{Action: r.done, Store: r.store, Usage: memory.Usage(plan.After, budget(chosen, r.store)),
 		Warnings: r.risk}
 	if len(plan.Steps) == 0 {
 		out.Action, out.Warnings = memorywrite.Unchanged, nil
@@ -168,7 +174,7 @@ func (k *Service) apply(ctx context.Context, tx Tx, a agent.Actor, r request, w 
 		}
 	}
 	if err != nil {
-		return Written{}, err
+		return WriteResult{}, err
 	}
 	for _, e := range plan.Meant {
 		if e.ID != "" && !slices.Contains(out.IDs, e.ID) {

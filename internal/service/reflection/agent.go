@@ -47,7 +47,7 @@ func (s Agent) Reached(w agentrun.RunView) (since int, more bool) {
 
 // reached is the part that the next response is about, and the last response
 // about the one before.
-func reached(w agentrun.RunView, p Pinned) (part, since int) {
+func reached(w agentrun.RunView, p PinnedReflection) (part, since int) {
 	n := parts(p.Spans)
 	if n < 2 {
 		return 0, 0
@@ -57,7 +57,7 @@ func reached(w agentrun.RunView, p Pinned) (part, since int) {
 }
 
 // shownParts is how many parts the model has said something about.
-func shownParts(w agentrun.RunView, p Pinned) int {
+func shownParts(w agentrun.RunView, p PinnedReflection) int {
 	if len(w.Steps) == 0 {
 		return 0
 	}

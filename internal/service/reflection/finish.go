@@ -24,7 +24,7 @@ type finished struct {
 
 // Finish moves the marks of what was read, or gives it back when the run has
 // failed.
-func (s Agent) Finish(ctx context.Context, w agentrun.RunView, e agentrun.Ended) (json.RawMessage, error) {
+func (s Agent) Finish(ctx context.Context, w agentrun.RunView, e agentrun.RunResult) (json.RawMessage, error) {
 	p, err := pinned(w)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,14 @@ func (s Agent) Finish(ctx context.Context, w agentrun.RunView, e agentrun.Ended)
 
 // failed counts the failures in a row and, when there are too many, passes over
 // what the first of them was to read. A run that somebody cancelled is none.
-func (s Agent) failed(ctx context.Context, tx Tx, w agentrun.RunView, p Pinned, reason agent.Reason, r *Report) error {
+func (s Agent) failed(
+	ctx context.Context,
+	tx Tx,
+	w agentrun.RunView,
+	p PinnedReflection,
+	reason agent.Reason,
+	r *Report,
+) error {
 	if reason == agent.Interrupted {
 		return nil
 	}
@@ -175,7 +182,7 @@ func mark(ctx context.Context, tx Tx, id int64, reviewed bool) error {
 
 // day writes down what a date has come to: all that its runs have written, and
 // the messages that they were shown first.
-func day(ctx context.Context, tx Tx, id int64, p Pinned, status string, r Report) error {
+func day(ctx context.Context, tx Tx, id int64, p PinnedReflection, status string, r Report) error {
 	runs, err := tx.Days().Reflections(ctx, p.Date, runsShown)
 	if err != nil {
 		return err
@@ -203,7 +210,7 @@ func day(ctx context.Context, tx Tx, id int64, p Pinned, status string, r Report
 
 // Result is what Finish has decided. No word of the model's is kept: a result is
 // of no single conversation, and outlives those that are erased.
-func (s Agent) Result(_ agentrun.RunView, raw json.RawMessage, e *agentrun.Ended) (run.Outcome, error) {
+func (s Agent) Result(_ agentrun.RunView, raw json.RawMessage, e *agentrun.RunResult) (run.Outcome, error) {
 	var f finished
 	if err := json.Unmarshal(raw, &f); err != nil {
 		return "", fmt.Errorf("decode what the reflection came to: %w", err)

@@ -34,16 +34,16 @@ type Request struct {
 	Spec       agentrun.Spec
 }
 
-// Opened is a reflection's run.
-type Opened struct {
+// OpenResult is a reflection's run.
+type OpenResult struct {
 	Run   run.Run
 	Spec  agentrun.Spec
-	Ended *agentrun.Ended // it has ended
-	Made  bool            // now; else it was there
+	Ended *agentrun.RunResult // it has ended
+	Made  bool                // now; else it was there
 }
 
-// Pinned is what a reflection is pinned to, beside what any run is.
-type Pinned struct {
+// PinnedReflection is what a reflection is pinned to, beside what any run is.
+type PinnedReflection struct {
 	Workspace     string    `json:"workspace"` // its opaque key
 	Date          string    `json:"date"`
 	Zone          string    `json:"zone"`
@@ -75,13 +75,13 @@ func (r Request) check() (*time.Location, error) {
 // to drive it, and takes up what there is to read. Where there is nothing the run
 // ends at once. A date whose window reaches further than that of the run before,
 // which somebody did not want to wait for, gets one more generation: of the rest.
-func (s *Service) Open(ctx context.Context, r Request) (out Opened, err error) {
+func (s *Service) Open(ctx context.Context, r Request) (out OpenResult, err error) {
 	zone, err := r.check()
 	if err != nil {
 		return out, err
 	}
 	err = s.Store.WithReflections(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
-		out = Opened{}
+		out = OpenResult{}
 		if err := tx.Reads().LockReflections(ctx); err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (s *Service) Open(ctx context.Context, r Request) (out Opened, err error) {
 	if out.Spec, err = agentrun.SpecOf(out.Run); err != nil || out.Run.Status != run.Ended {
 		return out, err
 	}
-	out.Ended = &agentrun.Ended{}
+	out.Ended = &agentrun.RunResult{}
 	if err := json.Unmarshal(out.Run.Result, out.Ended); err != nil {
 		return out, fmt.Errorf("decode the result of run %d: %w", out.Run.Ref.Run, err)
 	}
@@ -111,7 +111,7 @@ func (s *Service) Open(ctx context.Context, r Request) (out Opened, err error) {
 }
 
 // alarm says aloud that a day is empty which should not be.
-func (s *Service) alarm(r Request, o Opened) error {
+func (s *Service) alarm(r Request, o OpenResult) error {
 	var report Report
 	if err := json.Unmarshal(o.Ended.Report, &report); err != nil {
 		return fmt.Errorf("decode the report of run %d: %w", o.Run.Ref.Run, err)
@@ -172,7 +172,7 @@ func record(ctx context.Context, tx Tx, r Request, zone *time.Location, at place
 	if err != nil {
 		return made, false, err
 	}
-	p := Pinned{Workspace: r.WorkspaceKey, Date: r.Date, Zone: r.Zone, From: r.From, To: r.To, Why: r.Why,
+	p := PinnedReflection{Workspace: r.WorkspaceKey, Date: r.Date, Zone: r.Zone, From: r.From, To: r.To, Why: r.Why,
 		Again: at.again}
 	spans, all := divide(messages, zone)
 	p.Spans, p.Left = spans, !all || len(messages) == maxMessages
@@ -209,7 +209,7 @@ func record(ctx context.Context, tx Tx, r Request, zone *time.Location, at place
 	return made, true, tx.Runs().EnqueueRun(ctx, made.Ref.Run)
 }
 
-func put(ctx context.Context, tx Tx, r Request, spec agentrun.Spec, p Pinned, generation int) (made run.Run,
+func put(ctx context.Context, tx Tx, r Request, spec agentrun.Spec, p PinnedReflection, generation int) (made run.Run,
 	err error) {
 	if spec.Pinned, err = json.Marshal(p); err != nil {
 		return made, fmt.Errorf("encode what the reflection is pinned to: %w", err)
@@ -235,7 +235,7 @@ func (r Request) workflowID(generation int) string {
 
 // recordEmpty ends a run that has nothing to read. What it passes over is done
 // with.
-func recordEmpty(ctx context.Context, tx Tx, made run.Run, p Pinned) (run.Run, error) {
+func recordEmpty(ctx context.Context, tx Tx, made run.Run, p PinnedReflection) (run.Run, error) {
 	id := made.Ref.Run
 	if err := tx.Reads().EndReads(ctx, id, parts(p.Spans), readDone); err != nil {
 		return made, err
@@ -257,7 +257,7 @@ func recordEmpty(ctx context.Context, tx Tx, made run.Run, p Pinned) (run.Run, e
 	if err != nil {
 		return made, fmt.Errorf("encode the report: %w", err)
 	}
-	e := agentrun.Ended{Reason: agent.Final, Status: Empty, ReplySeq: -1, Report: raw}
+	e := agentrun.RunResult{Reason: agent.Final, Status: Empty, ReplySeq: -1, Report: raw}
 	if err := tx.Runs().EndRun(ctx, id, run.NothingToExtract, Empty, e); err != nil {
 		return made, err
 	}
@@ -292,7 +292,7 @@ func collect(ctx context.Context, tx Tx, r Request, again bool) (messages []Mess
 
 // shown are the messages that a model will see, of the spans of p, whose counts
 // it fills in.
-func shown(messages []Message, p *Pinned) (out []transcript.Message) {
+func shown(messages []Message, p *PinnedReflection) (out []transcript.Message) {
 	for _, m := range messages {
 		in := slices.ContainsFunc(p.Spans, func(s Span) bool {
 			return s.Conversation == m.Conversation && s.FromSeq <= m.Seq && m.Seq <= s.ToSeq
@@ -337,17 +337,17 @@ func Input(r run.Run) (contract.ReflectionInput, error) {
 		Why: p.Why, Generation: r.Generation}, err
 }
 
-func pinned(w agentrun.RunView) (p Pinned, err error) {
+func pinned(w agentrun.RunView) (p PinnedReflection, err error) {
 	if err = json.Unmarshal(w.Spec.Pinned, &p); err != nil {
 		err = fmt.Errorf("decode what run %d is pinned to: %w", w.Run.Ref.Run, err)
 	}
 	return p, err
 }
 
-func pinnedOf(r run.Run) (Pinned, error) {
+func pinnedOf(r run.Run) (PinnedReflection, error) {
 	spec, err := agentrun.SpecOf(r)
 	if err != nil {
-		return Pinned{}, err
+		return PinnedReflection{}, err
 	}
 	return pinned(agentrun.RunView{Run: r, Spec: spec})
 }

@@ -81,7 +81,7 @@ func TestWhatIsMoreThanARunTakesUpIsLeft(t *testing.T) {
 // A part ends with a response that calls nothing, or with its share of them.
 func TestPartsFollowFromResponses(t *testing.T) {
 	t.Parallel()
-	p := Pinned{Spans: []Span{{Part: 0}, {Part: 1}, {Part: 2}}}
+	p := PinnedReflection{Spans: []Span{{Part: 0}, {Part: 1}, {Part: 2}}}
 	call := agentrun.Step{Calls: []agentrun.Call{{Tool: "note_append"}}}
 	text := agentrun.Step{Content: "Nothing more."}
 	for name, c := range map[string]struct {

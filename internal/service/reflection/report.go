@@ -40,7 +40,7 @@ type Report struct {
 	Unheard  bool `json:"unheard,omitempty"`  // the seventh empty day in a row although people talked
 }
 
-func (p Pinned) report() Report {
+func (p PinnedReflection) report() Report {
 	return Report{Date: p.Date, Zone: p.Zone, From: p.From, To: p.To, Why: p.Why, Conversations: len(p.Conversations),
 		Messages: p.Messages, Turns: p.Turns,
 		Parts: parts(p.Spans), Skipped: p.Skipped, Left: p.Left}
@@ -222,7 +222,7 @@ func reportOf(r run.Run) (out DayRun, err error) {
 	if out.Report = p.report(); err != nil || r.Status != run.Ended {
 		return out, err
 	}
-	var e agentrun.Ended
+	var e agentrun.RunResult
 	if err := json.Unmarshal(r.Result, &e); err != nil {
 		return out, fmt.Errorf("decode the result of run %d: %w", r.Ref.Run, err)
 	}

@@ -50,10 +50,10 @@ func NewRequests(p RequestPorts) (*Requests, error) {
 }
 
 // Open records the reflection that a workflow or a caller asks for.
-func (r *Requests) Open(ctx context.Context, in contract.ReflectionInput, workflowID string) (Opened, error) {
+func (r *Requests) Open(ctx context.Context, in contract.ReflectionInput, workflowID string) (OpenResult, error) {
 	ws, err := r.Workspaces.WorkspaceByKey(ctx, in.Workspace)
 	if err != nil {
-		return Opened{}, err
+		return OpenResult{}, err
 	}
 	return r.Service.Open(ctx, Request{Workspace: ws.ID, WorkspaceKey: ws.Key, Date: in.Date, Zone: in.Zone,
 		From: in.From, To: in.To, Why: in.Why,
@@ -70,7 +70,7 @@ type DateRequest struct {
 // started. Of today it reads what is unread so far, of a date that is over what
 // was said on it. A date that is done stays as it is unless a redo is asked for;
 // one that failed is done again.
-func (r *Requests) Now(ctx context.Context, ws tenancy.Workspace, of DateRequest) (out Opened, err error) {
+func (r *Requests) Now(ctx context.Context, ws tenancy.Workspace, of DateRequest) (out OpenResult, err error) {
 	in, err := r.window(ctx, ws, of.Date)
 	if err != nil {
 		return out, err
@@ -139,7 +139,7 @@ const maxBackfill = 366
 // back on for what was said on it and never read. Each is called after a date was
 // recorded, and may wait for it.
 func (r *Requests) Backfill(ctx context.Context, ws tenancy.Workspace, from, to string, redo bool,
-	each func(Opened) error) error {
+	each func(OpenResult) error) error {
 	var days [2]recurrence.Date
 	for i, text := range []string{from, to} {
 		d, err := time.Parse(time.DateOnly, text)

@@ -67,7 +67,7 @@ type Store interface {
 
 // Keeper adds lasting memories.
 type Keeper interface {
-	Save(ctx context.Context, a agent.Actor, in promptmemory.SaveArgs) (promptmemory.Written, error)
+	Save(ctx context.Context, a agent.Actor, in promptmemory.SaveArgs) (promptmemory.WriteResult, error)
 }
 
 // Ports are what the service works with.

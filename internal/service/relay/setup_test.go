@@ -101,7 +101,7 @@ func (b *bundle) due() { b.t.Helper(); exec(b.t, b.admin, "update outbox set due
 func (b *bundle) accept(key string) run.Run {
 	b.t.Helper()
 	r, _, err := b.Store.Accept(b.t.Context(),
-		distill.Accepted{Workspace: b.ws.ID, Key: key, Spec: []byte("{}"), Channel: "import",
+		distill.AcceptedRequest{Workspace: b.ws.ID, Key: key, Spec: []byte("{}"), Channel: "import",
 			Conversation: transcript.Conversation{ID: key,
 				Messages: []transcript.Message{{Role: transcript.User, Content: "x"}}},
 			WorkflowID: func(int, int) string { return "distill/" + key }})

@@ -25,7 +25,7 @@ func TestACallWhoseHolderDiedBecomesUnknown(t *testing.T) {
 	for _, step := range []string{"dead", "alive", "just now"} {
 		_, err := b.Store.BeginCall(t.Context(),
 			ledger.CallRequest{Key: run.CallKey{Ref: r.Ref, Step: step}, Holder: uuid.New(), Lease: time.Hour,
-				Request: llm.Prepared{Model: "m", Body: []byte("{}")}})
+				Request: llm.PreparedRequest{Model: "m", Body: []byte("{}")}})
 		testkit.Must(t, err)
 	}
 	exec(t, b.admin, "update llm_calls set lease_until = now() - interval '2 minutes' where step = 'dead'")
@@ -49,7 +49,7 @@ func TestACallWhoseHolderDiedBecomesUnknown(t *testing.T) {
 	})
 	ticket, err := b.Store.BeginCall(t.Context(),
 		ledger.CallRequest{Key: run.CallKey{Ref: r.Ref, Step: "dead"}, Holder: uuid.New(), Lease: time.Hour,
-			Request: llm.Prepared{Model: "m", Body: []byte("{}")}})
+			Request: llm.PreparedRequest{Model: "m", Body: []byte("{}")}})
 	if err != nil || ticket.Verdict != ledger.Send {
 		t.Errorf("a retry after that: %+v, %v", ticket, err)
 	}

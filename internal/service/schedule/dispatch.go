@@ -30,7 +30,7 @@ type DueRuns interface {
 
 // Messages make messages durable.
 type Messages interface {
-	Accept(ctx context.Context, r conversation.Request) (conversation.Accepted, error)
+	Accept(ctx context.Context, r conversation.Request) (conversation.AcceptedTurn, error)
 }
 
 // SlotStore reads what a slot is about.

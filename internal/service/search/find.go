@@ -65,11 +65,11 @@ type Probe struct {
 	MinCosine   float64
 	Date        lexical.Date // that the query names; zero when it names none
 	AsksWhen    bool
-	Named       Named
+	Named       NameQuery
 }
 
-// Named is what the query may be the exact name of.
-type Named struct {
+// NameQuery is what the query may be the exact name of.
+type NameQuery struct {
 	Skill        string // canonical name
 	Memory       string // id
 	Conversation string // with Seq, a turn
@@ -126,9 +126,9 @@ func (r Request) check() error {
 }
 
 // namedBy reads what query may be the exact name of.
-func namedBy(query string) Named {
+func namedBy(query string) NameQuery {
 	query = strings.TrimSpace(query)
-	n := Named{Skill: skill.Canonical(query), Memory: strings.ToLower(query), Seq: -1}
+	n := NameQuery{Skill: skill.Canonical(query), Memory: strings.ToLower(query), Seq: -1}
 	if at := strings.LastIndexByte(query, '#'); at > 0 {
 		if seq, err := strconv.ParseInt(query[at+1:], 10, 32); err == nil {
 			n.Conversation, n.Seq = query[:at], int(seq)

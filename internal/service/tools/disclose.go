@@ -45,7 +45,7 @@ func Disclosure(l *library.Library) ([]Tool, error) {
 	}
 	file, err := New(spec("load_reference_skills", "Read a file of a skill: a script, a reference, or what else "+
 		"load_skills says that it has. A long one comes in parts."),
-		func(ctx context.Context, a agent.Actor, in skillFileArgs) (library.FileRead, error) {
+		func(ctx context.Context, a agent.Actor, in skillFileArgs) (library.FileExcerpt, error) {
 			out, err := l.ReadFile(ctx, a, library.FileArgs(in))
 			if err == nil {
 				out.Content = fencedText(fmt.Sprintf("skill %s version %d %s", out.Skill, out.Version, out.File),
@@ -73,7 +73,7 @@ type (
 		Names []string `json:"skill_names" jsonschema:"names as load_meta_skills lists them"`
 	}
 	loadedSkills struct {
-		Skills []library.Loaded `json:"skills" jsonschema:"in the order of the call; code tells why one could not be read"`
+		Skills []library.LoadedSkill `json:"skills" jsonschema:"in the order of the call; code tells why one could not be read"`
 	}
 	skillFileArgs library.FileArgs
 )

@@ -25,25 +25,25 @@ func Memory(k *promptmemory.Service) ([]Tool, error) {
 		made(New(agent.ToolSpec{Name: "memory_save", Class: agent.Fast, Origins: rememberers,
 			Description: "Remember one fact for every later conversation. Write a statement in one sentence, not an " +
 				"order to yourself. What is known already changes nothing." + where},
-			func(ctx context.Context, a agent.Actor, in saveArgs) (promptmemory.Written, error) {
+			func(ctx context.Context, a agent.Actor, in saveArgs) (promptmemory.WriteResult, error) {
 				return k.Save(ctx, a, promptmemory.SaveArgs(in))
 			})),
 		made(New(agent.ToolSpec{Name: "memory_replace", Class: agent.Fast, Origins: rememberers, Destructive: true,
 			Description: "Correct a remembered fact: name the entry by its id or by a part of its text, and give " +
 				"its new text in full." + where},
-			func(ctx context.Context, a agent.Actor, in replaceArgs) (promptmemory.Written, error) {
+			func(ctx context.Context, a agent.Actor, in replaceArgs) (promptmemory.WriteResult, error) {
 				return k.Replace(ctx, a, promptmemory.ReplaceArgs(in))
 			})),
 		made(New(agent.ToolSpec{Name: "memory_remove", Class: agent.Fast, Origins: rememberers, Destructive: true,
 			Description: "Forget a remembered fact that is wrong, out of date, or that the user wants forgotten: " +
 				"name the entry by its id or by a part of its text."},
-			func(ctx context.Context, a agent.Actor, in removeArgs) (promptmemory.Written, error) {
+			func(ctx context.Context, a agent.Actor, in removeArgs) (promptmemory.WriteResult, error) {
 				return k.Remove(ctx, a, promptmemory.RemoveArgs(in))
 			})),
 		made(New(agent.ToolSpec{Name: "memory_batch", Class: agent.Fast, Origins: rememberers, Destructive: true,
 			Description: "Do several changes of one store at once, all of them or none. Only the final state must " +
 				"fit, so this is how to make room in a full store: merge or remove entries, then add." + where},
-			func(ctx context.Context, a agent.Actor, in batchArgs) (promptmemory.Written, error) {
+			func(ctx context.Context, a agent.Actor, in batchArgs) (promptmemory.WriteResult, error) {
 				return k.Batch(ctx, a, promptmemory.BatchArgs(in))
 			})),
 		made(New(agent.ToolSpec{Name: "memory_search", Class: agent.Fast, Origins: rememberers, ReadOnly: true,

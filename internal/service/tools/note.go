@@ -26,7 +26,7 @@ func Notes(k *promptmemory.Service) ([]Tool, error) {
 				"Notes are found by search and never stand in a prompt, so what is stale within a week belongs " +
 				"here. What the day's notes say already changes nothing.",
 		},
-			func(ctx context.Context, a agent.Actor, in noteArgs) (promptmemory.Noted, error) {
+			func(ctx context.Context, a agent.Actor, in noteArgs) (promptmemory.NoteResult, error) {
 				return k.AppendNote(ctx, a, promptmemory.NoteArgs(in))
 			})))
 }

@@ -16,14 +16,14 @@ import (
 // outsiders are the agents of other programs, which look after memories themselves.
 var outsiders = []agent.Origin{agent.OriginUser, agent.OriginAgent}
 
-// About is the target of a call from outside. Our own agents have theirs from what
+// TargetRef is the target of a call from outside. Our own agents have theirs from what
 // runs them; no call reaches beyond its workspace either way.
-type About struct {
+type TargetRef struct {
 	Type   string `json:"memory_type" jsonschema:"type of the target, as read_meta_memory has it"`
 	Target string `json:"memory_target" jsonschema:"who or what it is about, as read_meta_memory has it; a new one is made; tool_guidelines of type tool"`
 }
 
-func (t About) of(a agent.Actor) agent.Actor {
+func (t TargetRef) of(a agent.Actor) agent.Actor {
 	a.Subject = agent.MemoryScope{Type: t.Type, Target: t.Target}
 	return a
 }
@@ -35,19 +35,19 @@ func boundAbout(p map[string]*jsonschema.Schema) {
 
 type (
 	outsideAdd struct {
-		About
+		TargetRef
 		Content   string         `json:"memory_content" jsonschema:"what is to be remembered: a statement that can be understood by itself"`
 		WhenToUse string         `json:"when_to_use,omitempty" jsonschema:"the situation in which this helps, in one sentence; of a tool's guideline: the exact name of the tool"`
 		Metadata  map[string]any `json:"metadata,omitempty" jsonschema:"facts beside the statement, such as when it was true"`
 	}
 	outsideUpdate struct {
-		About
+		TargetRef
 		ID       string         `json:"memory_id" jsonschema:"id of the memory, as vector_retrieve_memory shows it"`
 		Content  string         `json:"memory_content" jsonschema:"all of what it says from now on"`
 		Metadata map[string]any `json:"metadata,omitempty" jsonschema:"members that change; null takes one away, the others stay"`
 	}
 	outsideDelete struct {
-		About
+		TargetRef
 		ID string `json:"memory_id" jsonschema:"id of the memory, as vector_retrieve_memory shows it"`
 	}
 )
@@ -113,14 +113,14 @@ func (s SessionArgs) said() (out []transcript.Message, err error) {
 	return out, nil
 }
 
-// SessionTaken tells that a session is durable, and is being made memories of.
-type SessionTaken struct {
+// AcceptedSession tells that a session is durable, and is being made memories of.
+type AcceptedSession struct {
 	RequestID string `json:"request_id" jsonschema:"under which the API's /v1/requests tells what became of it"`
 	Status    string `json:"status" jsonschema:"accepted, running or ended"`
 }
 
 // Take has a session made memories of. The same operation gives the same request.
-type Take func(ctx context.Context, a agent.Actor, messages []transcript.Message, text string) (SessionTaken, error)
+type Take func(ctx context.Context, a agent.Actor, messages []transcript.Message, text string) (AcceptedSession, error)
 
 // MemoryServer is what other programs' agents may write of long-term memory, beside
 // what RetrievalServer has them read.
@@ -152,10 +152,10 @@ func MemoryServer(l *longterm.Service, take Take) ([]Tool, error) {
 		made(New(agent.ToolSpec{Name: "summary_memory", Class: agent.Fast, Origins: outsiders,
 			Description: "Have a session, or a text, made long-term memories of: agents find out whom and what it " +
 				"tells of and keep what is worth it. It is kept at once; the memories follow in the background."},
-			func(ctx context.Context, a agent.Actor, in SessionArgs) (SessionTaken, error) {
+			func(ctx context.Context, a agent.Actor, in SessionArgs) (AcceptedSession, error) {
 				messages, err := in.said()
 				if err != nil {
-					return SessionTaken{}, err
+					return AcceptedSession{}, err
 				}
 				return take(ctx, a, messages, in.Query)
 			})),

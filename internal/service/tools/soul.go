@@ -28,7 +28,7 @@ func Soul(k *promptmemory.Service) ([]Tool, error) {
 				"is " +
 				"done belongs in a skill.",
 		},
-			func(ctx context.Context, a agent.Actor, in soulArgs) (promptmemory.SoulWritten, error) {
+			func(ctx context.Context, a agent.Actor, in soulArgs) (promptmemory.SoulResult, error) {
 				return k.SoulUpdate(ctx, a, promptmemory.SoulArgs(in))
 			})))
 }

@@ -26,9 +26,9 @@ type Tool struct {
 	run func(ctx context.Context, a agent.Actor, arguments json.RawMessage) (any, error)
 }
 
-// Bounded adds to a schema what Go types cannot say: lengths, ranges, enums.
+// SchemaBounder adds to a schema what Go types cannot say: lengths, ranges, enums.
 // It is called on the zero value of a tool's arguments.
-type Bounded interface {
+type SchemaBounder interface {
 	Bound(properties map[string]*jsonschema.Schema)
 }
 
@@ -102,7 +102,7 @@ func schemaOf[T any]() (*jsonschema.Schema, error) {
 		return nil, err
 	}
 	var zero T
-	if b, ok := any(zero).(Bounded); ok {
+	if b, ok := any(zero).(SchemaBounder); ok {
 		b.Bound(schema.Properties)
 	}
 	return schema, nil

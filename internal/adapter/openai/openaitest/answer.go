@@ -18,7 +18,7 @@ const chunkRunes = 24
 type completion struct {
 	call    Call
 	rule    Rule
-	request llm.Asked
+	request llm.ParsedRequest
 	text    string
 	calls   []llm.ToolCall
 }

@@ -56,7 +56,7 @@ func (c Call) Results() int {
 func (c Call) embedding() bool { return strings.HasSuffix(c.Path, "/embeddings") }
 
 // newChat files a chat request.
-func newChat(r *http.Request, body []byte, asked llm.Asked) Call {
+func newChat(r *http.Request, body []byte, asked llm.ParsedRequest) Call {
 	call := newCall(r, body, "")
 	call.Messages, call.Tools, call.Choice = asked.Messages, asked.Tools, asked.ToolChoice
 	if n := len(asked.Messages); n > 0 {

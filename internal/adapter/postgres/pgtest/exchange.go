@@ -15,7 +15,7 @@ func (s *Store) Inbox() *conversation.Service {
 }
 
 // AcceptMessage accepts a message of a conversation in workspace A.
-func (s *Store) AcceptMessage(r conversation.Request) conversation.Accepted {
+func (s *Store) AcceptMessage(r conversation.Request) conversation.AcceptedTurn {
 	s.T.Helper()
 	r.Workspace, r.WorkspaceKey = s.A.ID, s.A.Key
 	out, err := s.Inbox().Accept(s.T.Context(), r)
@@ -35,7 +35,7 @@ func (s *Store) Exchange(name, message, question, answer string) run.Run {
 }
 
 // EndTurn ends a turn that was answered elsewhere.
-func (s *Store) EndTurn(r run.Run) *agentrun.Ended {
+func (s *Store) EndTurn(r run.Run) *agentrun.RunResult {
 	s.T.Helper()
 	agents := &agentrun.Service{Ports: agentrun.Ports{Store: s.AgentRuns()}}
 	out, err := agents.Close(s.T.Context(), r.Ref, contract.Observed, "", agentrun.Base{})

@@ -38,16 +38,16 @@ type Action struct {
 	Skill    string             `json:"skill,omitempty"`       // that the model says it follows
 }
 
-// Resolved is an action with what is to become of it.
-type Resolved struct {
+// ResolvedAction is an action with what is to become of it.
+type ResolvedAction struct {
 	Action
 	Outcome Outcome `json:"outcome"` // OK means to be carried out
 	Memory  string  `json:"memory_id,omitempty"`
 	Note    string  `json:"note,omitempty"`
 }
 
-// Chosen is a skill that was selected for the span.
-type Chosen struct {
+// SelectedSkill is a skill that was selected for the span.
+type SelectedSkill struct {
 	Name   string
 	Action memoryskill.Action
 }
@@ -55,8 +55,8 @@ type Chosen struct {
 // Resolve decides which actions are carried out. handles leads from the short
 // names of the memories that were shown to their ids. Deleting a memory beats
 // changing it, the last change of several wins, and two equal inserts are one.
-func Resolve(actions []Action, skills []Chosen, handles map[string]string) []Resolved {
-	out := make([]Resolved, len(actions))
+func Resolve(actions []Action, skills []SelectedSkill, handles map[string]string) []ResolvedAction {
+	out := make([]ResolvedAction, len(actions))
 	for i, a := range actions {
 		r := &out[i]
 		r.Action, r.Outcome = a, OK
@@ -64,7 +64,7 @@ func Resolve(actions []Action, skills []Chosen, handles map[string]string) []Res
 		switch {
 		case a.Type == memoryskill.Noop:
 			r.Outcome = NoOp
-		case !slices.ContainsFunc(skills, func(s Chosen) bool { return s.Action == a.Type }):
+		case !slices.ContainsFunc(skills, func(s SelectedSkill) bool { return s.Action == a.Type }):
 			r.Outcome = Disallowed
 		case a.Type != memoryskill.Insert && handles[a.Target] == "":
 			r.Outcome = OutOfRange
@@ -82,8 +82,8 @@ func Resolve(actions []Action, skills []Chosen, handles map[string]string) []Res
 
 // Merge settles what several plans, of spans that were shown the same memories,
 // want of one memory: in the order of the spans, as Resolve does within one.
-func Merge(spans ...[]Resolved) {
-	deleted, updated, inserted := map[string]*Resolved{}, map[string]*Resolved{}, map[string]*Resolved{}
+func Merge(spans ...[]ResolvedAction) {
+	deleted, updated, inserted := map[string]*ResolvedAction{}, map[string]*ResolvedAction{}, map[string]*ResolvedAction{}
 	for _, plan := range spans {
 		for i := range plan {
 			r := &plan[i]
@@ -108,7 +108,7 @@ func Merge(spans ...[]Resolved) {
 }
 
 // claim lets one action have a place: the last one, or the first.
-func claim(places map[string]*Resolved, place string, r *Resolved, last bool) {
+func claim(places map[string]*ResolvedAction, place string, r *ResolvedAction, last bool) {
 	loser := r
 	if earlier := places[place]; earlier == nil {
 		places[place] = r
@@ -121,7 +121,7 @@ func claim(places map[string]*Resolved, place string, r *Resolved, last bool) {
 
 // follows is the skill that an action is laid to: the one that the model names,
 // when that is for such actions, else the first that is.
-func follows(a Action, skills []Chosen) string {
+func follows(a Action, skills []SelectedSkill) string {
 	first := ""
 	for _, s := range skills {
 		if s.Action != a.Type {

@@ -64,7 +64,7 @@ func TestBlocksKeepWhatWasSaid(t *testing.T) {
 
 func TestOnlyWhatTheChosenSkillsAllowIsCarriedOut(t *testing.T) {
 	t.Parallel()
-	skills := []Chosen{{"capture_dates", memoryskill.Insert}, {"insert", memoryskill.Insert},
+	skills := []SelectedSkill{{"capture_dates", memoryskill.Insert}, {"insert", memoryskill.Insert},
 		{"update", memoryskill.Update}}
 	handles := map[string]string{"m0": "aa", "m1": "bb"}
 	actions := []Action{
@@ -97,7 +97,11 @@ func TestWithoutSkillsOrMemoriesNothingIsCarriedOut(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	all := []Chosen{{"insert", memoryskill.Insert}, {"update", memoryskill.Update}, {"delete", memoryskill.Delete}}
+	all := []SelectedSkill{
+		{"insert", memoryskill.Insert},
+		{"update", memoryskill.Update},
+		{"delete", memoryskill.Delete},
+	}
 	for i, r := range Resolve(actions, all, nil) {
 		if want := []Outcome{OK, OutOfRange, OutOfRange, OutOfRange}[i]; r.Outcome != want {
 			t.Errorf("%+v, want %s", r, want)
@@ -112,7 +116,7 @@ func TestWithoutSkillsOrMemoriesNothingIsCarriedOut(t *testing.T) {
 // other with it.
 func TestDeletingBeatsChangingAndHappensOnce(t *testing.T) {
 	t.Parallel()
-	skills := []Chosen{{"delete", memoryskill.Delete}, {"update", memoryskill.Update}}
+	skills := []SelectedSkill{{"delete", memoryskill.Delete}, {"update", memoryskill.Update}}
 	got := Resolve([]Action{{Type: memoryskill.Update, Target: "m0", Content: "x"},
 		{Type: memoryskill.Delete, Target: "m0"}, {Type: memoryskill.Delete, Target: "m0"}}, skills,
 		map[string]string{"m0": "aa"})

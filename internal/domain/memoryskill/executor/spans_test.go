@@ -210,13 +210,13 @@ func TestAWayToCutThatDoesNotExistIsRefused(t *testing.T) {
 // What several spans want of one memory is settled in their order.
 func TestPlansOfSeveralSpansAreMerged(t *testing.T) {
 	t.Parallel()
-	plan := func(actions ...Resolved) []Resolved { return actions }
-	of := func(kind memoryskill.Action, memory, content string) Resolved {
-		return Resolved{Action: Action{Type: kind, Content: content}, Memory: memory, Outcome: OK}
+	plan := func(actions ...ResolvedAction) []ResolvedAction { return actions }
+	of := func(kind memoryskill.Action, memory, content string) ResolvedAction {
+		return ResolvedAction{Action: Action{Type: kind, Content: content}, Memory: memory, Outcome: OK}
 	}
 	lost := of(memoryskill.Delete, "c", "")
 	lost.Outcome = OutOfRange
-	spans := [][]Resolved{
+	spans := [][]ResolvedAction{
 		plan(of(memoryskill.Insert, "", "Tea at  four"), of(memoryskill.Update, "a", "old"),
 			of(memoryskill.Update, "b", "first")),
 		plan(of(memoryskill.Insert, "", "tea at four"), of(memoryskill.Delete, "b", ""), lost),

@@ -62,8 +62,8 @@ type MemorySource struct {
 // defaultConfidence is what MemOS writes for every skill.
 const defaultConfidence = 0.99
 
-// Projected is what the store knows of a skill beside its document.
-type Projected struct {
+// SkillMetadata is what the store knows of a skill beside its document.
+type SkillMetadata struct {
 	ID            string
 	Archived      bool
 	Uploaded      bool     // by a user, not distilled
@@ -82,7 +82,7 @@ type Projected struct {
 }
 
 // Project shows a skill as MemOS would.
-func Project(d skill.Document, files []skill.File, p Projected) MemoryItem {
+func Project(d skill.Document, files []skill.File, p SkillMetadata) MemoryItem {
 	d = d.Normalised()
 	m := MemoryMetadata{
 		MemoryType: MemoryType, Type: "skills", Status: "activated", Confidence: defaultConfidence,

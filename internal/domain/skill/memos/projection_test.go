@@ -25,7 +25,7 @@ func TestProjectionHasMemOSNames(t *testing.T) {
 	sources := make([]transcript.Message, 14)
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	item := memos.Project(rollback, files,
-		memos.Projected{ID: "7", URL: "http://x/v1", Sources: sources, UserID: "u", Version: 1, CreatedAt: at,
+		memos.SkillMetadata{ID: "7", URL: "http://x/v1", Sources: sources, UserID: "u", Version: 1, CreatedAt: at,
 			UpdatedAt: at})
 	raw, err := json.Marshal(item)
 	testkit.Must(t, err)
@@ -64,7 +64,7 @@ func TestProjectionHasMemOSNames(t *testing.T) {
 func TestProjectionTellsWhereASkillComesFrom(t *testing.T) {
 	t.Parallel()
 	sure := 0.5
-	m := memos.Project(rollback, nil, memos.Projected{Archived: true, Uploaded: true, Confidence: &sure,
+	m := memos.Project(rollback, nil, memos.SkillMetadata{Archived: true, Uploaded: true, Confidence: &sure,
 		Sources: []transcript.Message{{Role: transcript.User, Content: "Roll it back."}}}).Metadata
 	if m.Status != "archived" || m.SkillSource != "user_upload" || m.Confidence != 0.5 ||
 		m.Others["owner"] != "the platform team" || m.Scripts != nil ||

@@ -86,7 +86,7 @@ func (s *stage) MakeWorkspace(_ context.Context, name string, modes settings.Mod
 }
 
 func (s *stage) Insights(context.Context, int64, int) (curate.Insights, error) {
-	return curate.Insights{Runs: []curate.KindSpent{{Kind: "summarize", Calls: 3, Tokens: 100},
+	return curate.Insights{Runs: []curate.KindUsage{{Kind: "summarize", Calls: 3, Tokens: 100},
 		{Kind: "retrieve", Calls: 4, Tokens: 50}}}, s.fails("Insights")
 }
 

@@ -14,7 +14,7 @@ import (
 
 // apply does what was resolved, once, and notes what became of each action.
 func (s *Service) apply(ctx context.Context, session extraction.Session, span executor.Span, decisionID string,
-	actions []executor.Resolved) error {
+	actions []executor.ResolvedAction) error {
 	changes := changesOf(span, actions)
 	if len(changes.Deletes)+len(changes.Updates)+len(changes.Inserts) == 0 {
 		return nil
@@ -39,7 +39,7 @@ func (s *Service) apply(ctx context.Context, session extraction.Session, span ex
 }
 
 // changesOf are the changes of memories that actions want.
-func changesOf(span executor.Span, actions []executor.Resolved) (out longterm.SpanChanges) {
+func changesOf(span executor.Span, actions []executor.ResolvedAction) (out longterm.SpanChanges) {
 	for i, a := range actions {
 		if a.Outcome != executor.OK {
 			continue
@@ -58,7 +58,7 @@ func changesOf(span executor.Span, actions []executor.Resolved) (out longterm.Sp
 	return out
 }
 
-func typeOf(a executor.Resolved) memory.Type {
+func typeOf(a executor.ResolvedAction) memory.Type {
 	if a.Kind == string(memory.Procedural) {
 		return memory.Procedural
 	}
@@ -66,7 +66,7 @@ func typeOf(a executor.Resolved) memory.Type {
 }
 
 // subject is who or what an insert is about: what the model says, else who said it.
-func subject(span executor.Span, a executor.Resolved) string {
+func subject(span executor.Span, a executor.ResolvedAction) string {
 	if a.About != "" {
 		return a.About
 	}

@@ -38,9 +38,9 @@ type Choice struct {
 
 // SpanOutcome is what became of a span.
 type SpanOutcome struct {
-	Outcome executor.Outcome    `json:"outcome"`
-	Actions []executor.Resolved `json:"actions,omitempty"`
-	Note    string              `json:"note,omitempty"`
+	Outcome executor.Outcome          `json:"outcome"`
+	Actions []executor.ResolvedAction `json:"actions,omitempty"`
+	Note    string                    `json:"note,omitempty"`
 }
 
 // ID names the decision of a span.

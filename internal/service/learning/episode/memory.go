@@ -21,7 +21,7 @@ type item struct {
 
 // apply applies actions to the memory of the episode, as ApplySpan does to a
 // workspace's.
-func (g *game) apply(ctx context.Context, actions []executor.Resolved, decision string) error {
+func (g *game) apply(ctx context.Context, actions []executor.ResolvedAction, decision string) error {
 	vectors, err := g.actionVectors(ctx, actions)
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (g *game) apply(ctx context.Context, actions []executor.Resolved, decision 
 }
 
 // actionVectors are those of the contents of actions, by place.
-func (g *game) actionVectors(ctx context.Context, actions []executor.Resolved) (map[int][]float32, error) {
+func (g *game) actionVectors(ctx context.Context, actions []executor.ResolvedAction) (map[int][]float32, error) {
 	var texts []string
 	var places []int
 	for i, a := range actions {

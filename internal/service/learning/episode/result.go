@@ -30,7 +30,7 @@ type Result struct {
 }
 
 // effectOf is what came of the skills that were chosen for a span.
-func effectOf(chosen []memoryskill.Skill, resolved []executor.Resolved) (e policy.Effect) {
+func effectOf(chosen []memoryskill.Skill, resolved []executor.ResolvedAction) (e policy.Effect) {
 	for _, s := range chosen {
 		e.Selected = append(e.Selected, string(s.Action))
 	}

@@ -34,7 +34,7 @@ func Extract(ctx context.Context, a runspec.Asker, in Input) (actions []executor
 	for i, id := range in.Shown {
 		if text, there := in.Contents[id]; there {
 			material.Stored = append(material.Stored,
-				prompt.Stored{Handle: handle(i), Content: memory.WithoutData(text)})
+				prompt.StoredMemory{Handle: handle(i), Content: memory.WithoutData(text)})
 		}
 	}
 	_, _, err = in.Model.Ask(ctx, a, in.Ref, runspec.Question{Step: in.Step, Stage: prompt.Remember, Lang: in.Lang,

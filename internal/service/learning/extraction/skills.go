@@ -20,9 +20,9 @@ func SkillsOf(b memoryskill.Bank, ids []string) (out []memoryskill.Skill) {
 }
 
 // Roles are skills as actions are resolved with them.
-func Roles(skills []memoryskill.Skill) (out []executor.Chosen) {
+func Roles(skills []memoryskill.Skill) (out []executor.SelectedSkill) {
 	for _, one := range skills {
-		out = append(out, executor.Chosen{Name: one.Name, Action: one.Action})
+		out = append(out, executor.SelectedSkill{Name: one.Name, Action: one.Action})
 	}
 	return out
 }

@@ -16,7 +16,7 @@ import (
 
 // Memories finds memories as any question does.
 type Memories interface {
-	Rank(ctx context.Context, ws int64, r longterm.SearchRequest) ([]longterm.Ranked, error)
+	Rank(ctx context.Context, ws int64, r longterm.SearchRequest) ([]longterm.RankedItem, error)
 }
 
 // Ports are what the service needs.
