@@ -18,7 +18,7 @@ func (w *world) putAway(t *testing.T, args []string) []string {
 	}
 	code, out, errs := w.run("", "working", "offload", "conversation.json", "--session", "demo", "--total", "100",
 		"--keep", "0")
-	var got offload.OffloadResult
+	var got offload.ShortenedThread
 	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 || len(got.Away) == 0 || got.Degraded ||
 		got.TokensAfter >= got.TokensBefore {
 		t.Fatalf("exit %d, %v: %s%s", code, err, out, errs)

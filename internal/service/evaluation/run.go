@@ -141,13 +141,8 @@ func (l learner) opponent(row string, evolved, refined learnt,
 
 // fold is one run: it is tested on one conversation, selects on the next, and
 // trains on the others.
-func fold(
-	ctx context.Context,
-	kind string,
-	traces []*trace,
-	n, seed int,
-	o Options,
-) (map[string]Measure, RunSummary, error) {
+func fold(ctx context.Context, kind string, traces []*trace, n, seed int, o Options) (
+	map[string]Measure, RunSummary, error) {
 	went := RunSummary{Fold: n, Seed: seed}
 	test, selection := traces[n], traces[(n+1)%len(traces)]
 	train := slices.DeleteFunc(slices.Clone(traces), func(t *trace) bool { return t == test || t == selection })

@@ -43,9 +43,9 @@ type OffloadedItem struct {
 	Chars  int                `json:"chars"`
 }
 
-// OffloadResult is a thread after it was shortened. Degraded means that it is the
+// ShortenedThread is a thread after it was shortened. Degraded means that it is the
 // original one, for the reason that is given.
-type OffloadResult struct {
+type ShortenedThread struct {
 	Messages     []transcript.Message `json:"messages"`
 	Mode         workingmemory.Mode   `json:"mode,omitempty"` // that took effect; empty when nothing had to be done
 	TokensBefore int                  `json:"tokens_before"`
@@ -109,11 +109,11 @@ func checkSession(name string) error {
 // what a model or Temporal do not do leaves the messages as they were, degraded.
 // The same request gives the same answer and pays once; one that was degraded is
 // tried again unless the caller gave it an id.
-func (s *Service) Offload(ctx context.Context, r Request) (out OffloadResult, err error) {
+func (s *Service) Offload(ctx context.Context, r Request) (out ShortenedThread, err error) {
 	if err := r.check(); err != nil {
 		return out, err
 	}
-	out = OffloadResult{Messages: r.Messages, TokensBefore: workingmemory.Tokens(r.Messages)}
+	out = ShortenedThread{Messages: r.Messages, TokensBefore: workingmemory.Tokens(r.Messages)}
 	out.TokensAfter = out.TokensBefore
 	if r.Options.Mode != workingmemory.ByCompress {
 		short, away := workingmemory.Compact(r.Messages, r.Options)
@@ -153,7 +153,7 @@ func (s *Service) Offload(ctx context.Context, r Request) (out OffloadResult, er
 }
 
 // put stores what compaction has put away.
-func (s *Service) put(ctx context.Context, r Request, blobs []workingmemory.Blob, out *OffloadResult) error {
+func (s *Service) put(ctx context.Context, r Request, blobs []workingmemory.Blob, out *ShortenedThread) error {
 	for _, b := range blobs {
 		out.Away = append(out.Away, away(b))
 	}
@@ -184,7 +184,7 @@ func away(b workingmemory.Blob) OffloadedItem {
 
 // records has a model make the records of groups, and waits for them.
 func (s *Service) records(ctx context.Context, r Request, groups []workingmemory.Group,
-	out *OffloadResult) (CompactionResult, error) {
+	out *ShortenedThread) (CompactionResult, error) {
 	if s.Starter == nil {
 		return CompactionResult{Degraded: "unavailable: there is no Temporal server"}, nil
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // away is a working memory with three tool results put away by the session s.
-func away(t *testing.T) (w *working, out offload.OffloadResult) {
+func away(t *testing.T) (w *working, out offload.ShortenedThread) {
 	t.Helper()
 	w = setup(t)
 	out = w.shorten(w.request(thread(4), compacting()))

@@ -58,7 +58,7 @@ func (w *working) request(ms []transcript.Message, o workingmemory.Options) offl
 		TTL: time.Hour, Wait: time.Minute, Spec: spec()}
 }
 
-func (w *working) shorten(r offload.Request) offload.OffloadResult {
+func (w *working) shorten(r offload.Request) offload.ShortenedThread {
 	w.t.Helper()
 	out, err := w.Service.Offload(w.t.Context(), r)
 	testkit.Must(w.t, err)

@@ -83,7 +83,9 @@ func Resolve(actions []Action, skills []SelectedSkill, handles map[string]string
 // Merge settles what several plans, of spans that were shown the same memories,
 // want of one memory: in the order of the spans, as Resolve does within one.
 func Merge(spans ...[]ResolvedAction) {
-	deleted, updated, inserted := map[string]*ResolvedAction{}, map[string]*ResolvedAction{}, map[string]*ResolvedAction{}
+	deleted := map[string]*ResolvedAction{}
+	updated := map[string]*ResolvedAction{}
+	inserted := map[string]*ResolvedAction{}
 	for _, plan := range spans {
 		for i := range plan {
 			r := &plan[i]
