@@ -3,6 +3,7 @@
 -- cairn_migrator moves data in migrations, past row-level security; nobody else does
 -- cairn_app      all of the application, always inside one workspace
 -- cairn_system   what has no workspace yet: the relay, leases, collection
+-- cairn_index    owns the function that reads the index of words; nobody logs in as it
 -- cairn_erase    owns the functions that erase; nobody logs in as it
 
 -- All of this is one transaction, and one process at a time.
@@ -12,7 +13,7 @@ declare r record;
 begin
   for r in select * from (values
       ('cairn_owner', 'nologin noinherit'), ('cairn_migrator', 'nologin bypassrls'),
-      ('cairn_app', 'nologin'), ('cairn_system', 'nologin'), ('cairn_erase', 'nologin')) v(name, options) loop
+      ('cairn_app', 'nologin'), ('cairn_system', 'nologin'), ('cairn_erase', 'nologin'), ('cairn_index', 'nologin')) v(name, options) loop
     if not exists (select from pg_roles where rolname = r.name) then
       begin
         execute format('create role %I %s', r.name, r.options);
@@ -26,9 +27,9 @@ begin
     exception when unique_violation then null;
     end;
   end if;
-  if not pg_has_role('cairn_owner', 'cairn_erase', 'member') then
+  if not (pg_has_role('cairn_owner', 'cairn_erase', 'member') and pg_has_role('cairn_owner', 'cairn_index', 'member')) then
     begin
-      grant cairn_erase to cairn_owner;  -- which hands the functions over
+      grant cairn_erase, cairn_index to cairn_owner;  -- which hands the functions over
     exception when unique_violation then null;
     end;
   end if;
@@ -38,7 +39,7 @@ begin
 end $$;
 create extension if not exists vector;
 create schema if not exists cairn authorization cairn_owner;
-grant usage on schema cairn to cairn_migrator, cairn_app, cairn_system, cairn_erase;
+grant usage on schema cairn to cairn_migrator, cairn_app, cairn_system, cairn_erase, cairn_index;
 do $$ begin
   execute format('grant create on database %I to cairn_owner', current_database());
 end $$;

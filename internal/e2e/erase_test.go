@@ -138,7 +138,7 @@ func TestEraseLeavesNothingOfAWorkspaceAnywhere(t *testing.T) {
 	}
 	had, others, objects := rows(b, b.Workspace), rows(b, other), len(tree(t, b.Packages))
 	for _, table := range []string{"messages", "turns", "runs", "llm_calls", "agent_steps", "agent_calls", "memories",
-		"memory_revisions", "skills", "skill_versions", "packages", "search_docs", "embeddings", "lex_postings",
+		"memory_revisions", "skills", "skill_versions", "packages", "search_docs", "embeddings", "lex_docs",
 		"tool_op_log", "distill_tasks", "frozen_sessions", "outbox"} {
 		if had[table] == 0 {
 			t.Errorf("%s is empty before the erase", table)

@@ -136,13 +136,13 @@ func TestWhatIsDeletedIsGoneAtOnceWhereNothingIsKept(t *testing.T) {
 	}
 	for _, table := range []string{"skills", "skill_versions", "memories", "memory_revisions",
 		"embeddings where doc not in (select doc from cairn.search_docs)",
-		"lex_postings where doc not in (select doc from cairn.search_docs)"} {
+		"lex_docs where doc not in (select doc from cairn.search_docs)"} {
 		if n := count(b, "select count(*) from cairn."+table); n != 0 {
 			t.Errorf("%d rows of %s", n, table)
 		}
 	}
-	if n := count(b, "select count(*) from cairn.lex_terms t where df <> (select count(*) from cairn.search_docs d "+
-		"where t.term = any(d.terms))"); n != 0 {
+	if n := count(b, "select count(*) from cairn.lex_terms t where df <> (select count(*) from cairn.lex_docs l "+
+		"where l.keys @> array[t.workspace_id << 32 | t.term])"); n != 0 {
 		t.Errorf("%d words are counted wrong", n)
 	}
 	testkit.Must(t, b.Relay.Tidy(t.Context()))

@@ -1,7 +1,6 @@
 -- +goose Up
--- Search: one projection of everything findable, postings for BM25, vectors by
--- embedding space. What was said is found beside what is remembered and what is
--- known how to do, and one statement ranks all of it.
+-- Search: one table of documents, an index of their words, and vectors by embedding
+-- space. The program ranks the candidates that these tables return.
 
 -- A turn is a message of a user or an assistant: owner_id is its conversation,
 -- seq its place there. All other documents have seq 0.
@@ -15,7 +14,6 @@ create table search_docs (
   event_time      timestamptz,
   status          text not null,
   text            text not null,                        -- what was indexed, and is embedded
-  terms           int[] not null,                       -- the postings of this document, sorted: what a re-index takes back
   session         int not null default 0,               -- of a turn: the seq that its sitting began with
   type            text not null default '',             -- of a memory
   target          text not null default '',             -- of a memory: whom it is about; of a turn: who speaks
@@ -34,23 +32,30 @@ create table lex_stats (
 
 create table lex_terms (
   workspace_id bigint not null references workspaces,
-  term         int not null,                            -- 32-bit hash of the token
+  term         int not null,                            -- hash of the word, or of a filter key
   df           int not null,
+  max_w        real not null default 0,                 -- highest weight that a document ever had
   -- Turns whose speaker has this word in the name: as a word it tells little, as
   -- the speaker's name much.
   speakers     int not null default 0,
   primary key (workspace_id, term)
 );
 
--- w is the term-frequency half of BM25 with a fixed pivot in place of the moving
--- average length, so that rows never need rewriting.
-create table lex_postings (
-  workspace_id bigint not null references workspaces,
-  term         int not null,
+-- The words of a document. A term is a hash below 1,000,000,000; filter keys (kind,
+-- type, target, conversation) are hashes from there up to 2,147,483,647. keys holds
+-- workspace_id << 32 | term for both, so that one GIN index answers words and filters
+-- of one workspace; sv holds the weight of each term (lexical.Weight), so that the
+-- distance to a query is its exact BM25 score.
+create table lex_docs (
+  workspace_id bigint not null check (workspace_id < 2147483648),
   doc          bigint not null,
-  w            real not null,
-  primary key (workspace_id, term, doc) include (w)
+  event_time   timestamptz,
+  keys         bigint[] not null,
+  sv           sparsevec(1000000000) not null,
+  primary key (workspace_id, doc),
+  foreign key (workspace_id, doc) references search_docs on delete cascade
 );
+create index lex_docs_keys on lex_docs using gin (keys) with (fastupdate = off);
 
 -- A model of embeddings with its dimension. All workspaces share them.
 create table embedding_spaces (
@@ -77,14 +82,14 @@ alter table embeddings alter column v set storage plain;
 do $$
 declare t text;
 begin
-  foreach t in array array['search_docs', 'lex_stats', 'lex_terms', 'lex_postings', 'embeddings'] loop
+  foreach t in array array['search_docs', 'lex_stats', 'lex_terms', 'lex_docs', 'embeddings'] loop
     execute format('alter table %I enable row level security', t);
     execute format('alter table %I force row level security', t);
     execute format($p$create policy %I on %I to cairn_app using (workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint)$p$, t || '_app', t);
   end loop;
 end $$;
 -- +goose StatementEnd
-grant select, insert, update, delete on search_docs, lex_stats, lex_terms, lex_postings, embeddings to cairn_app;
+grant select, insert, update, delete on search_docs, lex_stats, lex_terms, lex_docs, embeddings to cairn_app;
 
 -- Who decides on graphs sees which workspaces are big, and nothing else of them.
 create policy lex_stats_system on lex_stats for select to cairn_system using (docs >= 10000);
@@ -197,231 +202,99 @@ begin
 end $$;
 -- +goose StatementEnd
 
--- find_docs ranks the documents of a workspace. Words first: BM25 with the
--- workspace's own frequencies, of a turn together with the two turns on either
--- side of it in its sitting; then vectors; both by rank. To that it adds how well
--- the whole sitting fits, whether who is named speaks, whether the day that is
--- named is the day, and small nudges for what is recent and what has proved
--- useful. A question is seldom what answers, and what follows it often is. A query
--- is answered at all when some document holds enough of what its words tell, or
--- some sitting does, or some vector is near; the words of a date that nobody said
--- are not missed.
--- To plan all this takes longer than to run it, so it is planned once. One plan
--- is right for every workspace, and for a table without statistics, because rows
--- are fetched by arrays of their keys, never by reading a table of everybody's,
--- and all else is hashed. To begin a statement this long takes as long as to rank
--- a thousand memories: where nobody talked a short one does.
--- Postgres fills a page from its end: the index
--- read from its end meets vectors that lie upwards in memory, which processors
--- fetch ahead, and takes a third less time over vectors that are in no cache. Where
--- nobody talked the place by words is counted in the window that finds the best of
--- them, and a filter is a statement of its own, which a search without one does not
--- begin. What is added up is hashed, never sorted first: that takes less time, and
--- adds the words of every document in one order, so that documents with the same
--- words have the same sum and come by their number.
+-- lex_candidates returns the documents with the highest word scores among those that
+-- hold every key of at least one set; without sets, among all of the workspace. A null
+-- query scores 0 and returns every such document. Array containment is not leakproof:
+-- under row-level security the planner would read the whole workspace. So this function
+-- runs as cairn_index, which may read lex_docs only, and checks that the workspace and
+-- every key are those of the transaction.
 -- +goose StatementBegin
-create function cairn.find_docs(ws bigint, query_terms int[], query_vector halfvec, query_space smallint, vector_share float8, min_cosine float8,
-  kinds text[], types text[], targets text[], since timestamptz, until timestamptz, within text,
-  query_year int, query_month int, query_day int, asks_when boolean, max_rows int)
-returns table (doc bigint, score float8, lexical float8, covered float8, cosine float8)
-language plpgsql stable security invoker rows 20 set search_path = cairn, public, pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_nestloop = off set enable_mergejoin = off set enable_sort = off set jit = off as $find$
-#variable_conflict use_column
-declare
-  worded constant int := least(120, greatest(60, 6 * max_rows)); -- candidates by words
-  nearby constant int := worded / 2;                    -- and by vector
-  filtered boolean := cardinality(kinds) > 0 or cardinality(types) > 0 or cardinality(targets) > 0 or since is not null or until is not null or within <> '';
-  conversation bigint;
-  talk boolean; total int;
-  nearest bigint[]; distances float8[]; wanted bigint[];
-  kept int[]; idfs float8[]; tells float8[]; said float8;
+create function cairn.lex_candidates(ws bigint, sets text[], query sparsevec, since timestamptz, until timestamptz, max_rows int)
+returns table (doc bigint, score float8)
+language plpgsql stable security definer rows 100 set search_path = cairn, public, pg_catalog, pg_temp set enable_seqscan = off set jit = off as $$
+declare holds text;
 begin
-  select coalesce((select docs from lex_stats where workspace_id = ws), 0), exists (select from search_docs s where s.workspace_id = ws and s.kind = 'turn') into total, talk;
-  talk := talk and (cardinality(kinds) = 0 or 'turn' = any(kinds));
-  if within <> '' then
-    conversation := coalesce((select c.id from conversations c where c.workspace_id = ws and c.external_id = within), 0);
+  if ws is distinct from nullif(current_setting('cairn.workspace', true), '')::bigint
+      or exists (select from unnest(sets) s(keys), unnest(s.keys::bigint[]) k where k >> 32 <> ws) then
+    raise exception 'workspace % is not the workspace of this transaction', ws using errcode = 'CA006';
   end if;
-  if query_space < 0 then
-    nearest := '{}'; distances := '{}';
-  elsif filtered then                                   -- all that is wanted, exactly
-    select array_agg(o.doc order by o.dist, o.doc), array_agg(o.dist order by o.dist, o.doc) into nearest, distances from (
-      select e.doc, (e.v <=> query_vector) + 0 as dist from embeddings e join search_docs s on s.doc = e.doc
-      where e.workspace_id = ws and e.space = query_space and s.workspace_id = ws and s.status = 'active'
-        and (cardinality(kinds) = 0 or s.kind = any(kinds)) and (cardinality(types) = 0 or s.type = any(types)) and (cardinality(targets) = 0 or s.target = any(targets))
-        and (since is null or s.event_time >= since) and (until is null or s.event_time < until) and (within = '' or s.conversation_id = conversation)
-      order by dist limit nearby) o;
+  select string_agg(format('d.keys @> %L::bigint[]', s.keys::bigint[]::text), ' or ') into holds from unnest(sets) s(keys);
+  return query execute 'select o.doc, o.score from (select d.doc, '
+    || case when query is null then '0::float8' else '-(d.sv <#> $2)' end || ' as score from lex_docs d where d.workspace_id = $1'
+    || case when since is null then '' else ' and d.event_time >= $3' end || case when until is null then '' else ' and d.event_time < $4' end
+    || coalesce(' and (' || holds || ')', '') || ') o where $2 is null or o.score > 0 order by o.score desc, o.doc limit $5'
+    using ws, query, since, until, max_rows;
+end $$;
+-- +goose StatementEnd
+create policy lex_docs_index on lex_docs for select to cairn_index using (true);
+grant select on lex_docs to cairn_index;
+revoke all on function cairn.lex_candidates(bigint, text[], sparsevec, timestamptz, timestamptz, int) from public;
+grant execute on function cairn.lex_candidates(bigint, text[], sparsevec, timestamptz, timestamptz, int) to cairn_app;
+grant create on schema cairn to cairn_index;
+alter function cairn.lex_candidates(bigint, text[], sparsevec, timestamptz, timestamptz, int) owner to cairn_index;
+revoke create on schema cairn from cairn_index;
+
+-- nearest returns the documents with the smallest cosine distance to a vector: among
+-- docs, unless that is null, or else among all of the workspace, by its graph if it
+-- has one.
+-- +goose StatementBegin
+create function cairn.nearest(ws bigint, docs bigint[], query_vector halfvec, query_space smallint, max_rows int) returns table (doc bigint, dist float8)
+language plpgsql stable security invoker rows 100 set search_path = cairn, public, pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off as $$
+#variable_conflict use_column
+declare total int := coalesce((select s.docs from lex_stats s where s.workspace_id = ws), 0);
+begin
+  if docs is not null then
+    return query select e.doc, ((e.v <=> query_vector) + 0)::float8 as dist from embeddings e
+      where e.workspace_id = ws and e.space = query_space and e.doc = any(docs) order by dist, e.doc limit max_rows;
   elsif total >= cairn.many_documents() and coalesce((select i.indisvalid from pg_index i where i.indexrelid = to_regclass(cairn.vector_index(ws, query_space))), false) then
-    select array_agg(o.doc order by o.dist, o.doc), array_agg(o.dist order by o.dist, o.doc) into nearest, distances from cairn.nearest_in_graph(ws, query_vector, query_space, nearby) o;
+    return query select n.doc, n.dist from cairn.nearest_in_graph(ws, query_vector, query_space, max_rows) n order by n.dist, n.doc;
   elsif total >= cairn.many_documents() then
-    select array_agg(o.doc order by o.dist, o.doc), array_agg(o.dist order by o.dist, o.doc) into nearest, distances from cairn.nearest_of_many(ws, query_vector, query_space, nearby) o;
+    return query select n.doc, n.dist from cairn.nearest_of_many(ws, query_vector, query_space, max_rows) n order by n.dist, n.doc;
   else                                                  -- backward: so the vectors of a page are read upwards in memory
-    select array_agg(o.doc), array_agg(o.dist) into nearest, distances from (
-      select b.doc, b.dist from (
-        select e.doc, (e.v <=> query_vector) + 0 as dist from embeddings e where e.workspace_id = ws and e.space = query_space order by e.doc desc offset 0) b order by b.dist, b.doc limit nearby) o;
+    return query select b.doc, b.dist from (
+      select e.doc, ((e.v <=> query_vector) + 0)::float8 as dist from embeddings e where e.workspace_id = ws and e.space = query_space order by e.doc desc offset 0) b
+    order by b.dist, b.doc limit max_rows;
   end if;
+end $$;
+-- +goose StatementEnd
 
-  nearest := coalesce(nearest, '{}');
-  -- The rarest word stays, and others as long as not too many documents have them:
-  -- what is left out tells the least.
-  select coalesce(sum(w.idf) filter (where not w.name and (w.df > 0 or query_month = 0)), 0),
-    array_agg(w.term) filter (where w.stays), array_agg(w.idf * case when w.name then 0.3 else 1 end) filter (where w.stays),
-    array_agg(case when w.name then 0 else w.idf end) filter (where w.stays) into said, kept, idfs, tells
-  from (
-    select q.*, q.df > 0 and (sum(q.df) over rarer <= 1000 + least(total / 20, 5000) or row_number() over rarer = 1) as stays from (
-      select t.term, coalesce(x.df, 0) as df, coalesce(x.speakers, 0) > 0 as name, ln(1 + (total - coalesce(x.df, 0) + 0.5::float8) / (coalesce(x.df, 0) + 0.5::float8)) as idf
-      from unnest(query_terms) t(term) left join (select term, df, speakers from lex_terms where workspace_id = ws and term = any(query_terms)) x on x.term = t.term) q
-    window rarer as (order by q.df = 0, q.df, q.term)) w;
-
-  if not talk then
-    if filtered then
-      wanted := array(select s.doc from search_docs s where s.workspace_id = ws and s.doc = any(array(select p.doc from lex_postings p where p.workspace_id = ws and p.term = any(kept))) and s.status = 'active'
-        and (cardinality(kinds) = 0 or s.kind = any(kinds)) and (cardinality(types) = 0 or s.type = any(types)) and (cardinality(targets) = 0 or s.target = any(targets))
-        and (since is null or s.event_time >= since) and (until is null or s.event_time < until) and (within = '' or s.conversation_id = conversation));
-    end if;
-    return query
-with a as (
-  select o.doc, sum(o.own) as own, sum(o.tells) as covered, max(o.dist) as dist, min(o.r) as r from (
-    select p.doc, p.w * k.idf as own, k.tells, null::float8 as dist, null::bigint as r
-    from unnest(kept, idfs, tells) k(term, idf, tells) cross join lateral (select p.doc, p.w from lex_postings p where p.workspace_id = ws and p.term = k.term offset 0) p
-    union all select d.doc, 0, 0, d.dist, d.r from unnest(nearest, distances) with ordinality d(doc, dist, r)) o
-  group by o.doc
-), l as materialized (                                  -- the nearest and, of the others, the best by words
-  select a.* from a where not filtered or a.r is not null or a.doc in (select unnest(wanted))
-  order by a.r is null, a.own desc, a.doc limit worded + cardinality(nearest)
-), c as (                                               -- the place by words is among those that answer
-  select s.doc, s.kind, s.owner_id, s.target_terms, s.asks, s.dated, s.event_time, l.own, l.covered, coalesce(1 - l.dist, 0) as cosine, coalesce(31.0::float8 / (30 + l.r), 0) as near,
-    first_value(l.own) over words as peak, count(*) filter (where l.own > 0 and l.covered >= 0.15 * said or coalesce(1 - l.dist, 0) >= min_cosine) over words as place
-  from search_docs s join l on l.doc = s.doc where s.workspace_id = ws and s.doc = any(array(select doc from l)) and s.status = 'active'
-  window words as (order by l.own desc, s.doc rows unbounded preceding)
-)
-select s.doc, case when s.own > 0 then 31.0::float8 / (30 + s.place) + 0.7 * s.own / s.peak else 0 end
-    + vector_share * s.near
-    + case when s.target_terms && query_terms then 0.4 else 0 end
-    + case when query_month > 0 and query_month = date_part('month', s.event_time) and query_year in (0, date_part('year', s.event_time)) then case when query_day = date_part('day', s.event_time) then 0.8 else 0.4 end else 0 end
-    + case when asks_when and s.dated then 0.3 else 0 end - case when s.asks then 0.1 else 0 end
-    + coalesce(0.05 * exp(-greatest(0, date_part('epoch', now() - s.event_time)) / 2592000), 0)
-    + coalesce((select 0.1 * (k.eta - 0.5) from skills k where s.kind = 'skill' and k.workspace_id = ws and k.id = s.owner_id), 0) as score,
-  s.own, s.covered / nullif(said, 0), s.cosine
-from c s
-where s.own > 0 and s.covered >= 0.15 * said or s.cosine >= min_cosine
-order by score desc, s.doc limit max_rows;
-    return;
-  end if;
+-- candidate_docs returns documents with what ranking needs of them, and the turns up
+-- to two places before and after each turn in the same session: a turn is ranked
+-- together with those around it.
+-- +goose StatementBegin
+create function cairn.candidate_docs(ws bigint, docs bigint[])
+returns table (doc bigint, wanted boolean, kind text, owner_id bigint, seq int, session int, type text, target text, target_terms int[], asks boolean, dated boolean,
+  event_time timestamptz, conversation_id bigint, utility float8, sv sparsevec)
+language plpgsql stable security invoker rows 200 set search_path = cairn, public, pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_mergejoin = off set jit = off as $$
+#variable_conflict use_column
+begin
   return query
-with p as materialized (
-  select p.doc, p.term, p.w, k.idf, k.tells
-  from lex_postings p join unnest(kept, idfs, tells) k(term, idf, tells) on k.term = p.term where p.workspace_id = ws and p.term = any(kept)
-), a as materialized (
-  select doc, sum(w * idf) as own, sum(tells) as covered from p group by doc
-), l as (
-  select a.doc from a where not filtered or a.doc in (
-    select s.doc from search_docs s where s.workspace_id = ws and s.doc = any(array(select doc from a)) and s.status = 'active'
-      and (cardinality(kinds) = 0 or s.kind = any(kinds)) and (cardinality(types) = 0 or s.type = any(types)) and (cardinality(targets) = 0 or s.target = any(targets))
-      and (since is null or s.event_time >= since) and (until is null or s.event_time < until) and (within = '' or s.conversation_id = conversation))
-  order by a.own desc, a.doc limit worded
-), c as materialized (
-  select s.doc, s.kind, s.owner_id, s.seq, s.session, s.type, s.target, s.target_terms, s.asks, s.dated, s.event_time, s.conversation_id
-  from search_docs s where s.workspace_id = ws and s.doc = any(array(select doc from l union select unnest(nearest))) and s.status = 'active'
-), around as (                                          -- where the turns around the candidates are
+with c as materialized (
+  select s.* from search_docs s where s.workspace_id = ws and s.doc = any(docs) and s.status = 'active'
+), around as (
   select c.owner_id, c.session, c.seq + o.by as seq from c, unnest(array[-2, -1, 1, 2]) o(by) where c.kind = 'turn'
   except select c.owner_id, c.session, c.seq from c where c.kind = 'turn'
 ), x as (
-  select * from c
+  select true as wanted, c.* from c
   union all
-  select s.* from around w, lateral (select s.doc, s.kind, s.owner_id, s.seq, s.session, s.type, s.target, s.target_terms, s.asks, s.dated, s.event_time, s.conversation_id
-    from search_docs s where s.workspace_id = ws and s.kind = 'turn' and s.owner_id = w.owner_id and s.seq = w.seq and s.session = w.session limit 1) s
-), e as materialized (
-  select x.*, coalesce(a.own, 0) as own, coalesce(a.covered, 0) as covered, coalesce(1 - d.dist, 0) as cosine, coalesce(31.0::float8 / (30 + d.r), 0) as near
-  from x left join a on a.doc = x.doc left join unnest(nearest, distances) with ordinality d(doc, dist, r) on d.doc = x.doc
-), t as materialized (
-  select e.owner_id, e.session, p.term, sum(p.w) as w, min(p.tells) as tells, count(*) over (partition by p.term) as held from e join p on p.doc = e.doc where e.kind = 'turn' group by 1, 2, 3
-), sittings as materialized (
-  select count(*) as n from (select distinct owner_id, session from t) o
-), fits as materialized (
-  select t.owner_id, t.session, sum(ln(1 + (n.n - t.held + 0.5::float8) / (t.held + 0.5::float8)) * t.w / (t.w + 1.2)) as s, sum(t.tells) as covered from t cross join sittings n group by 1, 2
-), peak as materialized (
-  select coalesce(max(e.covered), 0) as best, coalesce(max(e.cosine), 0) as closest, max(e.own) as own from e
-), height as materialized (
-  select coalesce(max(fits.covered), 0) as discussed, max(fits.s) as s from fits
-), lent as (                                            -- what turns add to those around them, and to themselves
-  select e.owner_id, e.session, e.seq + o.by as seq, sum(e.own * case when o.by = 1 and e.asks then 0.7 else o.share end) as words
-  from e, unnest(array[0, -1, 1, -2, 2], array[1, 0.4, 0.3, 0.2, 0.2]::float8[]) o(by, share) where e.kind = 'turn' and e.own > 0 group by 1, 2, 3
-), f as (
-  select e.*, coalesce(lent.words, 0) as words, coalesce(fits.s / nullif(height.s, 0), 0) as fit
-  from e cross join height left join fits on fits.owner_id = e.owner_id and fits.session = e.session
-    left join lent on lent.owner_id = e.owner_id and lent.session = e.session and lent.seq = e.seq where e.kind = 'turn'
-  union all                                             -- what stands alone has no neighbours to be helped by
-  select e.*, 2.1 * e.own, e.own / nullif(peak.own, 0) from e cross join peak where e.kind <> 'turn'
+  select false, s.* from around w, lateral (select s.* from search_docs s where s.workspace_id = ws and s.kind = 'turn' and s.owner_id = w.owner_id and s.seq = w.seq and s.session = w.session and s.status = 'active' limit 1) s
 )
-select s.doc, case when s.words > 0 then 31.0::float8 / (30 + row_number() over (order by s.words desc, s.doc)) else 0 end
-    + vector_share * s.near + 0.7 * coalesce(s.fit, 0)
-    + case when s.target_terms && query_terms then 0.4 else 0 end
-    + case when query_month > 0 and query_month = date_part('month', s.event_time) and query_year in (0, date_part('year', s.event_time)) then case when query_day = date_part('day', s.event_time) then 0.8 else 0.4 end else 0 end
-    + case when asks_when and s.dated then 0.3 else 0 end - case when s.asks then 0.1 else 0 end
-    + coalesce(0.05 * exp(-greatest(0, date_part('epoch', now() - s.event_time)) / 2592000), 0)
-    + coalesce((select 0.1 * (k.eta - 0.5) from skills k where s.kind = 'skill' and k.workspace_id = ws and k.id = s.owner_id), 0) as score,
-  s.own, s.covered / nullif(said, 0), s.cosine
-from f s cross join peak cross join height
-where (peak.best >= 0.15 * said or height.discussed >= 0.3 * said or peak.closest >= min_cosine)
-  and (s.kind = 'turn' and s.words > 0 or s.own > 0 and s.covered >= 0.15 * said or s.cosine >= min_cosine)
-  and (cardinality(kinds) = 0 or s.kind = any(kinds)) and (cardinality(types) = 0 or s.type = any(types)) and (cardinality(targets) = 0 or s.target = any(targets))
-  and (since is null or s.event_time >= since) and (until is null or s.event_time < until) and (within = '' or s.conversation_id = conversation)
-order by score desc, s.doc limit max_rows;
-end $find$;
+select x.doc, x.wanted, x.kind, x.owner_id, x.seq, x.session, x.type, x.target, x.target_terms, x.asks, x.dated, x.event_time, x.conversation_id,
+  coalesce((select k.eta from skills k where x.kind = 'skill' and k.workspace_id = ws and k.id = x.owner_id), 0.5)::float8,
+  (select l.sv from lex_docs l where l.workspace_id = ws and l.doc = x.doc)
+from x;
+end $$;
 -- +goose StatementEnd
 
--- find is find_docs with what is shown of each document, and before them what the
--- query names exactly: a skill, a memory's id, a turn by its conversation and place.
--- What was found is fetched by its number, one row each: to join an array of the
--- numbers again takes longer.
--- +goose StatementBegin
-create function cairn.find(ws bigint, query_terms int[], query_vector halfvec, query_space smallint, vector_share float8, min_cosine float8,
-  kinds text[], types text[], targets text[], since timestamptz, until timestamptz, within text,
-  query_year int, query_month int, query_day int, asks_when boolean, max_rows int, skill_name text, memory_id text, turn_conversation text, turn_seq int)
-returns table (named boolean, kind text, owner_id bigint, seq int, text text, type text, target text, event_time timestamptz, score float8, lexical float8, covered float8, cosine float8,
-  conversation text, name text, from_seq int, to_seq int)
-language plpgsql stable security invoker rows 20 set search_path = cairn, public, pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off as $find$
-#variable_conflict use_column
-declare
-  exact bigint[] := '{}';                               -- at most three
-  owner bigint;
-begin
-  owner := (select s.id from skills s where s.workspace_id = ws and s.name = skill_name);
-  if owner is not null then
-    exact := exact || (select e.doc from search_docs e where e.workspace_id = ws and e.kind = 'skill' and e.owner_id = owner and e.seq = 0 and e.status = 'active');
-  end if;
-  owner := (select m.id from memories m where m.workspace_id = ws and m.external_id = memory_id);
-  if owner is not null then
-    exact := exact || (select e.doc from search_docs e where e.workspace_id = ws and e.kind = 'memory' and e.owner_id = owner and e.seq = 0 and e.status = 'active');
-  end if;
-  if turn_seq >= 0 then
-    exact := exact || (select e.doc from search_docs e join conversations c on c.id = e.owner_id
-      where e.workspace_id = ws and e.kind = 'turn' and e.seq = turn_seq and c.workspace_id = ws and c.external_id = turn_conversation);
-  end if;
-  exact := array_remove(exact, null);                   -- of what is named and not found
-  return query
-  select r.named, d.kind, d.owner_id, d.seq, d.text, d.type, d.target, d.event_time, r.score, r.lexical, r.covered, r.cosine,
-    coalesce((select c.external_id from conversations c where c.workspace_id = ws and c.id = d.conversation_id), ''),
-    coalesce(m.external_id, (select k.name from skills k where d.kind = 'skill' and k.workspace_id = ws and k.id = d.owner_id), ''),
-    coalesce(m.from_seq, d.seq), coalesce(m.to_seq, d.seq)
-  from (
-    select e.doc is not null as named, coalesce(f.doc, e.doc) as doc, coalesce(f.score, 0) as score, coalesce(f.lexical, 0) as lexical, coalesce(f.covered, 0) as covered, coalesce(f.cosine, 0) as cosine
-    from cairn.find_docs(ws, query_terms, query_vector, query_space, vector_share, min_cosine, kinds, types, targets, since, until, within, query_year, query_month, query_day, asks_when, max_rows) f
-    full join unnest(exact) e(doc) on e.doc = f.doc offset 0) r
-  cross join lateral (select s.kind, s.owner_id, s.seq, s.text, s.type, s.target, s.event_time, s.conversation_id from search_docs s where s.workspace_id = ws and s.doc = r.doc offset 0) d
-  left join lateral (select o.external_id, o.from_seq, o.to_seq from memories o where d.kind = 'memory' and o.workspace_id = ws and o.id = d.owner_id limit 1) m on true
-  where (cardinality(kinds) = 0 or d.kind = any(kinds)) and (cardinality(types) = 0 or d.type = any(types));
-end $find$;
--- +goose StatementEnd
-
--- BM25 over postings and exact vector distance, fused by reciprocal rank. A query
+-- BM25 by the words of documents and exact vector distance, fused by reciprocal rank. A query
 -- term that a tenth of the documents hold says nothing, unless all of them are such.
 -- Callers join what the documents stand for, so that a search is one round trip.
 -- It ranks within one kind of document: words that only other kinds know are not
 -- held against it. A conversation of any length leaves the few memories of its
 -- workspace as quick to rank as they are, for only their own vectors are fetched;
--- many documents are cheaper to hash. It is planned once for a connection, as
--- find_docs is and for the same reasons.
+-- many documents are cheaper to hash. It is planned once for a connection.
 -- +goose StatementBegin
 create function cairn.rank_docs(ws bigint, doc_kind text, doc_states text[], query_terms int[], query_vector halfvec, query_space smallint, max_rows int)
 returns table (doc bigint, owner_id bigint, lexical float8, hits int, terms int, cosine float8, score float8)
@@ -444,17 +317,19 @@ begin
   end if;
   return query
 with q as materialized (
-  select t.term, t.df, ln(1 + (total - t.df + 0.5) / (t.df + 0.5)) as idf
+  select t.term, ws << 32 | t.term as key, t.df, ln(1 + (total - t.df + 0.5) / (t.df + 0.5)) as idf
   from lex_terms t where t.workspace_id = ws and t.term = any(query_terms) and t.df > 0
 ), keep as materialized (
   select q.* from q where q.df <= greatest(50, total / 10) or not exists (select from q q2 where q2.df <= total / 10)
+), v as materialized (                                  -- the query; a sparse vector counts from 1, in ascending order
+  select ('{' || string_agg((k.term + 1) || ':' || k.idf::real, ',' order by k.term) || '}/1000000000')::sparsevec as sv, array_agg(k.key) as keys from keep k
 ), m as materialized (
-  select p.doc, k.term, p.w * k.idf as s
-  from lex_postings p join keep k on k.term = p.term join unnest(mine) s(doc) on s.doc = p.doc
-  where p.workspace_id = ws and p.term = any(array(select term from keep))
+  select x.doc, -(x.sv <#> v.sv) as score, array(select unnest(x.keys) intersect select unnest(v.keys)) as held
+  from v, unnest(mine) s(doc) join lex_docs x on x.workspace_id = ws and x.doc = s.doc
+  where v.sv is not null and x.keys && v.keys
 ), l as materialized (
-  select m.doc, sum(m.s) as score, count(*) as hits, row_number() over (order by sum(m.s) desc, m.doc) as r
-  from m group by m.doc order by score desc, m.doc limit 100
+  select m.doc, m.score, cardinality(m.held)::bigint as hits, row_number() over (order by m.score desc, m.doc) as r
+  from m order by m.score desc, m.doc limit 100
 ), d as materialized (
   select o.doc, 1 - o.dist as cosine, o.r from unnest(nearest, distances) with ordinality o(doc, dist, r)
 ), o as materialized (
@@ -462,7 +337,7 @@ with q as materialized (
     (coalesce(1.0 / (60 + l.r), 0) + coalesce(1.0 / (60 + d.r), 0))::float8 as score
   from l full join d on d.doc = l.doc
 )
-select s.doc, s.owner_id, o.lexical, o.hits, (select count(distinct m.term) from m)::int as terms, o.cosine, o.score
+select s.doc, s.owner_id, o.lexical, o.hits, (select count(distinct k) from m, unnest(m.held) k)::int as terms, o.cosine, o.score
 from o join search_docs s on s.doc = o.doc where s.workspace_id = ws and s.doc = any(array(select doc from o))
 order by o.score desc, s.doc limit max_rows;
 end $rank$;

@@ -81,7 +81,7 @@ insert into erase_rules (tbl, how, scope) values
   ('skill_sources', 'derived', 't.conversation_id = $2'),
   ('search_docs', 'derived', 't.conversation_id = $2'),
   ('embeddings', 'derived', 't.doc in (select doc from search_docs where workspace_id = $1 and conversation_id = $2)'),
-  ('lex_postings', 'derived', 't.doc in (select doc from search_docs where workspace_id = $1 and conversation_id = $2)'),
+  ('lex_docs', 'derived', 't.doc in (select doc from search_docs where workspace_id = $1 and conversation_id = $2)'),
   ('packages', 'packages', $$t.state = 'condemned' and t.touched_at = 'epoch'$$), -- as cairn.erase_derived marks them
   ('lex_stats', 'none', null),                    -- counts of the workspace's documents, kept right
   ('lex_terms', 'none', null),
@@ -270,14 +270,15 @@ language plpgsql volatile security invoker set search_path = cairn, pg_catalog, 
 declare n bigint;
 begin
   update lex_terms t set df = t.df - g.df, speakers = t.speakers - g.speakers from (
-    select w.term, sum(w.df)::int as df, sum(w.speakers)::int as speakers from search_docs d
-    cross join lateral (select term, 1 as df, 0 as speakers from unnest(d.terms) term union all select term, 0, 1 from unnest(d.target_terms) term where d.kind = 'turn') w
-    where d.workspace_id = ws and d.doc = any(gone) group by w.term) g
+    select w.term, sum(w.df)::int as df, sum(w.speakers)::int as speakers from (
+      select (k & 4294967295)::int as term, 1 as df, 0 as speakers from lex_docs l, unnest(l.keys) k where l.workspace_id = ws and l.doc = any(gone)
+      union all
+      select term, 0, 1 from search_docs d, unnest(d.target_terms) term where d.workspace_id = ws and d.doc = any(gone) and d.kind = 'turn') w
+    group by w.term) g
   where t.workspace_id = ws and t.term = g.term;
-  delete from lex_postings p where p.workspace_id = ws and p.doc = any(gone)
-    and p.term in (select term from search_docs d, unnest(d.terms) term where d.workspace_id = ws and d.doc = any(gone));
+  delete from lex_docs where workspace_id = ws and doc = any(gone);
   get diagnostics n = row_count;
-  perform cairn.erase_count(erasure, 'lex_postings', n);
+  perform cairn.erase_count(erasure, 'lex_docs', n);
   delete from lex_terms where workspace_id = ws and df <= 0 and speakers <= 0;
   get diagnostics n = row_count;
   perform cairn.erase_count(erasure, 'lex_terms', n);
@@ -539,7 +540,8 @@ begin
   memory_ids := array(select id from memories where workspace_id = ws and status = 'removed' and updated_at <= since order by id limit most for update skip locked);
   if cardinality(skill_ids) + cardinality(memory_ids) = 0 then return 0; end if;
   docs := array(select doc from search_docs where workspace_id = ws and (kind = 'skill' and owner_id = any(skill_ids) or kind = 'memory' and owner_id = any(memory_ids)));
-  perform from lex_terms t where t.workspace_id = ws and t.term in (select unnest(d.terms) from search_docs d where d.workspace_id = ws and d.doc = any(docs)) order by t.term for update;
+  perform from lex_terms t where t.workspace_id = ws and t.term in (select (k & 4294967295)::int from lex_docs l, unnest(l.keys) k where l.workspace_id = ws and l.doc = any(docs)
+    union select unnest(d.target_terms) from search_docs d where d.workspace_id = ws and d.doc = any(docs) and d.kind = 'turn') order by t.term for update;
   perform cairn.erase_docs(null, ws, docs);
 
   -- Prompts tell of skills, and of memories that stand in them; a run under way ends with the one it has.

@@ -133,11 +133,11 @@ values (@workspace_id, @history_id, @number, @from_seq, @to_seq, @tokens) return
 with n as (
   select coalesce((select s.docs from lex_stats s where s.workspace_id = @workspace_id), 0) as docs
 ), q as (
-  select t.term, ln(1 + (n.docs - t.df + 0.5) / (t.df + 0.5)) as idf
+  select ('{' || string_agg((t.term + 1) || ':' || ln(1 + (n.docs - t.df + 0.5) / (t.df + 0.5))::real, ',' order by t.term) || '}/1000000000')::sparsevec as sv
   from lex_terms t, n where t.workspace_id = @workspace_id and t.term = any(@terms::int[]) and t.df > 0
 ), c as (
   select h.number, h.from_seq, h.to_seq, h.tokens,
-    coalesce((select sum(p.w * q.idf) from q join lex_postings p on p.workspace_id = @workspace_id and p.term = q.term and p.doc = d.doc), 0)::float8 as lexical,
+    coalesce((select -(l.sv <#> q.sv) from q join lex_docs l on l.workspace_id = @workspace_id and l.doc = d.doc where q.sv is not null), 0)::float8 as lexical,
     coalesce((select 1 - (e.v <=> @query::halfvec) from embeddings e where e.workspace_id = @workspace_id and e.space = @space and e.doc = d.doc), 0)::float8 as cosine
   from history_chunks h join search_docs d on d.workspace_id = h.workspace_id and d.kind = 'chunk' and d.owner_id = h.id
   where h.workspace_id = @workspace_id and h.history_id = @history_id

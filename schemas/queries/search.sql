@@ -1,5 +1,10 @@
 -- name: DocGet :one
-select doc, terms, target_terms from search_docs where workspace_id = @workspace_id and kind = @kind and owner_id = @owner_id and seq = @seq for update;
+select doc, target_terms from search_docs where workspace_id = @workspace_id and kind = @kind and owner_id = @owner_id and seq = @seq for update;
+
+-- name: LexKeys :many
+-- In a statement of its own: one that waits for the lock of the document would see
+-- the keys from before.
+select unnest(keys)::bigint as key from lex_docs where workspace_id = @workspace_id and doc = @doc;
 
 -- name: DocText :one
 -- Locked, so that the text stands still until its vector is stored.
@@ -7,11 +12,11 @@ select text from search_docs where workspace_id = @workspace_id and doc = @doc f
 
 -- name: DocOpen :execrows
 -- One of two writers makes the row; both then read it under its lock.
-insert into search_docs (workspace_id, kind, owner_id, seq, status, text, terms) values (@workspace_id, @kind, @owner_id, @seq, @status, '', '{}')
+insert into search_docs (workspace_id, kind, owner_id, seq, status, text) values (@workspace_id, @kind, @owner_id, @seq, @status, '')
 on conflict (workspace_id, kind, owner_id, seq) do nothing;
 
 -- name: DocPut :exec
-update search_docs set status = @status, text = @text, terms = @terms, type = @type, target = @target, target_terms = @target_terms, asks = @asks, dated = @dated,
+update search_docs set status = @status, text = @text, type = @type, target = @target, target_terms = @target_terms, asks = @asks, dated = @dated,
   conversation_id = sqlc.narg(conversation_id), event_time = coalesce(sqlc.narg(event_time), now())
 where workspace_id = @workspace_id and doc = @doc;
 
@@ -20,19 +25,15 @@ insert into lex_stats (workspace_id, docs) values (@workspace_id, @docs)
 on conflict (workspace_id) do update set docs = lex_stats.docs + excluded.docs;
 
 -- name: TermsMove :exec
--- One statement for those that rise and those that fall: every writer takes the
--- rows in one order.
-insert into lex_terms (workspace_id, term, df, speakers)
-select @workspace_id, m.term, m.by, m.names from (select unnest(@terms::int[]) as term, unnest(@moves::int[]) as by, unnest(@names::int[]) as names) m order by m.term
-on conflict (workspace_id, term) do update set df = lex_terms.df + excluded.df, speakers = lex_terms.speakers + excluded.speakers;
+-- Changes document frequencies. Every writer takes the rows in one order.
+insert into lex_terms (workspace_id, term, df, speakers, max_w)
+select @workspace_id, m.term, m.by, m.names, m.w from (select unnest(@terms::int[]) as term, unnest(@moves::int[]) as by, unnest(@names::int[]) as names, unnest(@weights::real[]) as w) m order by m.term
+on conflict (workspace_id, term) do update set df = lex_terms.df + excluded.df, speakers = lex_terms.speakers + excluded.speakers, max_w = greatest(lex_terms.max_w, excluded.max_w);
 
--- name: PostingsPut :exec
-insert into lex_postings (workspace_id, term, doc, w)
-select @workspace_id, unnest(@terms::int[]), @doc, unnest(@weights::real[])
-on conflict (workspace_id, term, doc) do update set w = excluded.w;
-
--- name: PostingsDrop :exec
-delete from lex_postings where workspace_id = @workspace_id and doc = @doc and term = any(@terms::int[]);
+-- name: LexPut :exec
+insert into lex_docs (workspace_id, doc, event_time, keys, sv)
+select d.workspace_id, d.doc, d.event_time, @keys::bigint[], @sv::sparsevec from search_docs d where d.workspace_id = @workspace_id and d.doc = @doc
+on conflict (workspace_id, doc) do update set event_time = excluded.event_time, keys = excluded.keys, sv = excluded.sv;
 
 -- name: EmbeddingPut :exec
 insert into embeddings (workspace_id, doc, space, v) values (@workspace_id, @doc, @space, @v)
@@ -71,28 +72,23 @@ from (select 1) one left join lateral (
 ) s on true;
 
 -- name: DocsPut :many
--- New documents, many at once. Terms and weights of all of them stand one after
--- another; at holds the number, from 0, of the document that each belongs to.
--- Vectors may be none, or one for each.
-with posting as materialized (
-  select unnest(@at::int[]) as at, unnest(@terms::int[]) as term, unnest(@weights::real[]) as w
-), held as materialized (
-  select at, array_agg(term order by term) as terms from posting group by at
-), given as materialized (
+-- New documents, many at once. keys and svs hold one array and one sparse vector for
+-- each, as text. There may be no vectors, or one for each.
+with given as materialized (
   select row_number() over () - 1 as at, d.* from (select unnest(@kinds::text[]) as kind, unnest(@owners::bigint[]) as owner_id, unnest(@seqs::int[]) as seq, unnest(@conversations::bigint[]) as conversation_id,
     unnest(@sessions::int[]) as session, unnest(@texts::text[]) as text, unnest(@types::text[]) as type, unnest(@targets::text[]) as target, unnest(@target_terms::text[]) as target_terms,
-    unnest(@asks::boolean[]) as asks, unnest(@dated::boolean[]) as dated, unnest(@event_times::text[]) as event_time) d
+    unnest(@asks::boolean[]) as asks, unnest(@dated::boolean[]) as dated, unnest(@event_times::text[]) as event_time, unnest(@keys::text[]) as keys, unnest(@svs::text[]) as sv) d
 ), made as (
-  insert into search_docs (workspace_id, kind, owner_id, seq, conversation_id, session, status, text, terms, type, target, target_terms, asks, dated, event_time)
-  select @workspace_id, d.kind, d.owner_id, d.seq, nullif(d.conversation_id, 0), d.session, 'active', d.text, coalesce(held.terms, '{}'), d.type, d.target, d.target_terms::int[],
+  insert into search_docs (workspace_id, kind, owner_id, seq, conversation_id, session, status, text, type, target, target_terms, asks, dated, event_time)
+  select @workspace_id, d.kind, d.owner_id, d.seq, nullif(d.conversation_id, 0), d.session, 'active', d.text, d.type, d.target, d.target_terms::int[],
     d.asks, d.dated, nullif(d.event_time, '')::timestamptz
-  from given d left join held on held.at = d.at order by d.at
-  returning doc, kind, owner_id, seq
+  from given d order by d.at
+  returning doc, kind, owner_id, seq, event_time
 ), placed as materialized (
-  select made.doc, given.at from made join given using (kind, owner_id, seq)
-), posted as (
-  insert into lex_postings (workspace_id, term, doc, w)
-  select @workspace_id, p.term, placed.doc, p.w from placed join posting p using (at) order by p.term, placed.doc
+  select made.doc, made.event_time, given.at, given.keys, given.sv from made join given using (kind, owner_id, seq)
+), worded as (
+  insert into lex_docs (workspace_id, doc, event_time, keys, sv)
+  select @workspace_id, p.doc, p.event_time, p.keys::bigint[], p.sv::sparsevec from placed p
 ), embedded as (
   insert into embeddings (workspace_id, doc, space, v)
   select @workspace_id, placed.doc, @space, v.v from placed join unnest(@vectors::halfvec[]) with ordinality v (v, n) on v.n = placed.at + 1
@@ -102,15 +98,45 @@ select doc from placed order by at;
 -- name: EmbeddingsPut :exec
 insert into embeddings (workspace_id, doc, space, v) select @workspace_id, unnest(@docs::bigint[]), @space, unnest(@vectors::halfvec[]);
 
--- name: FindDocs :many
--- Everything findable, ranked, and before it what the query names exactly.
-select r.named::boolean as named, r.kind::text as kind, r.owner_id::bigint as owner_id, r.seq::int as seq, r.text::text as text, r.type::text as type, r.target::text as target, (r.event_time is not null)::boolean as timed, coalesce(r.event_time, 'epoch')::timestamptz as event_time,
-  r.score::float8 as score, r.lexical::float8 as lexical, r.covered::float8 as covered, r.cosine::float8 as cosine,
-  r.conversation::text as conversation, r.name::text as name, r.from_seq::int as from_seq, r.to_seq::int as to_seq
-from cairn.find(@workspace_id::bigint, @terms::int[], @query::halfvec, @space::smallint, @vector_share::float8, @min_cosine::float8,
-  @kinds::text[], @types::text[], @targets::text[], sqlc.narg(since)::timestamptz, sqlc.narg(until)::timestamptz, @within::text,
-  @year::int, @month::int, @day::int, @asks_when::boolean, @max_rows::int, @skill_name::text, @memory_id::text, @turn_conversation::text, @turn_seq::int) r
-order by r.named desc, r.score desc;
+-- name: LexStatistics :many
+-- What is known of words and filter keys, and of the workspace in the row of term -1.
+select -1::int as term, coalesce((select s.docs from lex_stats s where s.workspace_id = @workspace_id), 0)::int as df, 0::int as speakers, 0::real as max_w
+union all
+select t.term, t.df, t.speakers, t.max_w from lex_terms t where t.workspace_id = @workspace_id and t.term = any(@terms::int[]);
+
+-- name: LexCandidates :many
+select c.doc::bigint as doc, c.score::float8 as score
+from cairn.lex_candidates(@workspace_id::bigint, @sets::text[], sqlc.narg(query)::sparsevec, sqlc.narg(since)::timestamptz, sqlc.narg(until)::timestamptz, @max_rows::int) c;
+
+-- name: Nearest :many
+select n.doc::bigint as doc, n.dist::float8 as distance
+from cairn.nearest(@workspace_id::bigint, sqlc.narg(docs)::bigint[], @query::halfvec, @space::smallint, @max_rows::int) n;
+
+-- name: CandidateDocs :many
+select c.doc::bigint as doc, c.wanted::boolean as wanted, c.kind::text as kind, c.owner_id::bigint as owner_id, c.seq::int as seq, c.session::int as session, c.type::text as type, c.target::text as target,
+  c.target_terms::int[] as target_terms, c.asks::boolean as asks, c.dated::boolean as dated, (c.event_time is not null)::boolean as timed, coalesce(c.event_time, 'epoch')::timestamptz as event_time,
+  coalesce(c.conversation_id, 0)::bigint as conversation_id, c.utility::float8 as utility, c.sv::sparsevec as sv
+from cairn.candidate_docs(@workspace_id::bigint, @docs::bigint[]) c;
+
+-- name: NamedDocs :many
+-- The documents that a query names exactly: a skill, a memory's ID, a turn.
+select e.doc from search_docs e join skills s on s.workspace_id = e.workspace_id and s.id = e.owner_id
+where e.workspace_id = @workspace_id and e.kind = 'skill' and e.seq = 0 and e.status = 'active' and s.name = @skill_name::text
+union all
+select e.doc from search_docs e join memories m on m.workspace_id = e.workspace_id and m.id = e.owner_id
+where e.workspace_id = @workspace_id and e.kind = 'memory' and e.seq = 0 and e.status = 'active' and m.external_id = @memory_id::text
+union all
+select e.doc from search_docs e join conversations c on c.workspace_id = e.workspace_id and c.id = e.owner_id
+where e.workspace_id = @workspace_id and e.kind = 'turn' and e.seq = @turn_seq::int and c.external_id = @turn_conversation::text;
+
+-- name: DocResults :many
+select d.doc, d.kind, d.owner_id, d.seq, d.text, d.type, d.target, (d.event_time is not null)::boolean as timed, coalesce(d.event_time, 'epoch')::timestamptz as event_time,
+  coalesce((select c.external_id from conversations c where c.workspace_id = @workspace_id and c.id = d.conversation_id), '')::text as conversation,
+  coalesce(m.external_id, (select k.name from skills k where d.kind = 'skill' and k.workspace_id = @workspace_id and k.id = d.owner_id), '')::text as name,
+  coalesce(m.from_seq, d.seq)::int as from_seq, coalesce(m.to_seq, d.seq)::int as to_seq
+from search_docs d
+left join lateral (select o.external_id, o.from_seq, o.to_seq from memories o where d.kind = 'memory' and o.workspace_id = @workspace_id and o.id = d.owner_id limit 1) m on true
+where d.workspace_id = @workspace_id and d.doc = any(@docs::bigint[]);
 
 -- name: VectorIndexStatement :one
 select cairn.vector_index_statement(@workspace_id::bigint, @space::smallint)::text;

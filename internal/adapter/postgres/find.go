@@ -4,34 +4,125 @@ import (
 	"context"
 	"time"
 
+	pgvector "github.com/pgvector/pgvector-go"
+
 	"cairn/internal/adapter/postgres/dbsqlc"
+	"cairn/internal/domain/search/lexplan"
+	"cairn/internal/domain/search/rank"
 	"cairn/internal/service/search"
 )
 
-// Find ranks and reads in one statement.
-func (s searchIndex) Find(ctx context.Context, ws int64, in search.Probe) (out []search.Result, err error) {
-	vector, space := vectorOf(search.Query{Vector: in.Vector, Space: in.Space})
-	p := dbsqlc.FindDocsParams{WorkspaceID: ws, Kinds: some(in.Kinds), Types: typeNames(in.Types),
-		Targets: some(in.Targets), Terms: terms(in.Terms), Query: vector, Space: space,
-		VectorShare: in.VectorShare, MinCosine: in.MinCosine, Since: timeOrNull(in.After), Until: timeOrNull(in.Before),
-		Within: storable(in.Conversation),
-		Year:   int32(in.Date.Year), Month: int32(in.Date.Month), Day: int32(in.Date.Day), AsksWhen: in.AsksWhen,
-		MaxRows:   int32(in.Limit),
-		SkillName: storable(in.Named.Skill), MemoryID: storable(in.Named.Memory), TurnSeq: int32(in.Named.Seq),
-		TurnConversation: storable(in.Named.Conversation)}
-	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
-		rows, err := q.q.FindDocs(ctx, p)
-		for _, r := range rows {
-			out = append(out, resultOf(r))
-		}
-		return classify("find", err)
-	})
-	return out, err
+// Read calls read in one transaction on the index of a workspace.
+func (s searchIndex) Read(ctx context.Context, ws int64, read func(context.Context, search.Reader) error) error {
+	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return read(ctx, indexReader{q}) })
 }
 
-func resultOf(r dbsqlc.FindDocsRow) search.Result {
-	out := search.Result{Kind: r.Kind, ID: r.Name, Text: r.Text, Score: r.Score, Cosine: r.Cosine, Exact: r.Named,
-		Type: r.Type, Target: r.Target,
+// indexReader implements search.Reader.
+type indexReader struct{ Tx }
+
+// workspaceRow is the term of the row that holds the number of documents.
+const workspaceRow = -1
+
+// Statistics reads all counts in one statement.
+func (r indexReader) Statistics(ctx context.Context, words []int32) (search.Statistics, error) {
+	out := search.Statistics{Terms: map[int32]search.TermStatistics{}}
+	rows, err := r.q.LexStatistics(ctx, dbsqlc.LexStatisticsParams{WorkspaceID: r.ws, Terms: terms(words)})
+	for _, row := range rows {
+		if row.Term == workspaceRow {
+			out.Docs = int(row.Df)
+			continue
+		}
+		out.Terms[row.Term] = search.TermStatistics{DF: int(row.Df), Speakers: int(row.Speakers),
+			MaxWeight: float64(row.MaxW)}
+	}
+	return out, classify("read the counts of words", err)
+}
+
+// Candidates reads the index of words.
+func (r indexReader) Candidates(ctx context.Context, in search.CandidateQuery) ([]lexplan.Hit, error) {
+	p := dbsqlc.LexCandidatesParams{WorkspaceID: r.ws, Sets: []string{}, Since: timeOrNull(in.After),
+		Until: timeOrNull(in.Before), MaxRows: int32(in.Limit)}
+	for _, set := range in.Sets {
+		p.Sets = append(p.Sets, keysLiteral(indexKeys(r.ws, set)))
+	}
+	if in.Words != nil {
+		sv := pgvector.NewSparseVectorFromMap(in.Words, sparseDims)
+		p.Query = &sv
+	}
+	rows, err := r.q.LexCandidates(ctx, p)
+	out := make([]lexplan.Hit, len(rows))
+	for i, row := range rows {
+		out[i] = lexplan.Hit{Doc: row.Doc, Score: row.Score}
+	}
+	return out, classify("find documents by words", err)
+}
+
+// Nearest compares vectors.
+func (r indexReader) Nearest(ctx context.Context, in search.NearestQuery) ([]search.Neighbor, error) {
+	rows, err := r.q.Nearest(ctx, dbsqlc.NearestParams{WorkspaceID: r.ws, Docs: in.Docs,
+		Query: pgvector.NewHalfVector(in.Vector), Space: in.Space, MaxRows: int32(in.Limit)})
+	out := make([]search.Neighbor, len(rows))
+	for i, row := range rows {
+		out[i] = search.Neighbor{Doc: row.Doc, Cosine: 1 - row.Distance}
+	}
+	return out, classify("find documents by vector", err)
+}
+
+// Documents reads what ranking needs of documents.
+func (r indexReader) Documents(ctx context.Context, ids []int64) ([]rank.Document, error) {
+	rows, err := r.q.CandidateDocs(ctx, dbsqlc.CandidateDocsParams{WorkspaceID: r.ws, Docs: ids})
+	out := make([]rank.Document, len(rows))
+	for i, row := range rows {
+		d := rank.Document{ID: row.Doc, Kind: row.Kind, Turn: row.Kind == search.KindTurn, Owner: row.OwnerID,
+			Seq: int(row.Seq), Session: int(row.Session), Type: row.Type, Target: row.Target,
+			TargetTerms: row.TargetTerms, Asks: row.Asks, Dated: row.Dated, Conversation: row.ConversationID,
+			Utility: row.Utility, Terms: map[int32]float32{}, Rejected: !row.Wanted}
+		if row.Timed {
+			d.EventTime = row.EventTime
+		}
+		for at, term := range row.Sv.Indices() {
+			d.Terms[term] = row.Sv.Values()[at]
+		}
+		out[i] = d
+	}
+	return out, classify("read the documents", err)
+}
+
+// Named finds documents by their names.
+func (r indexReader) Named(ctx context.Context, n search.NameQuery) ([]int64, error) {
+	docs, err := r.q.NamedDocs(ctx, dbsqlc.NamedDocsParams{WorkspaceID: r.ws, SkillName: storable(n.Skill),
+		MemoryID: storable(n.Memory), TurnSeq: int32(n.Seq), TurnConversation: storable(n.Conversation)})
+	return docs, classify("find documents by name", err)
+}
+
+// Results reads what is shown of documents.
+func (r indexReader) Results(ctx context.Context, ids []int64) ([]search.Result, error) {
+	rows, err := r.q.DocResults(ctx, dbsqlc.DocResultsParams{WorkspaceID: r.ws, Docs: ids})
+	if err != nil {
+		return nil, classify("read the results", err)
+	}
+	byID := make(map[int64]search.Result, len(rows))
+	for _, row := range rows {
+		byID[row.Doc] = resultOf(row)
+	}
+	out := make([]search.Result, len(ids))
+	for i, id := range ids {
+		out[i] = byID[id]
+	}
+	return out, nil
+}
+
+// Conversation finds the number of a conversation.
+func (r indexReader) Conversation(ctx context.Context, externalID string) (int64, error) {
+	row, err := r.q.ConversationOf(ctx, dbsqlc.ConversationOfParams{WorkspaceID: r.ws, ExternalID: storable(externalID)})
+	if isNoRows(err) {
+		return 0, nil
+	}
+	return row.ID, classify("find the conversation", err)
+}
+
+func resultOf(r dbsqlc.DocResultsRow) search.Result {
+	out := search.Result{Kind: r.Kind, ID: r.Name, Text: r.Text, Type: r.Type, Target: r.Target,
 		Conversation: r.Conversation, FromSeq: int(r.FromSeq), ToSeq: int(r.ToSeq)}
 	if r.Timed {
 		out.EventTime = &r.EventTime
@@ -49,10 +140,14 @@ func timeOrNull(t time.Time) *time.Time {
 	return &t
 }
 
-// some turns nil into an empty array, which SQL can count.
-func some(s []string) []string {
-	if s == nil {
-		return []string{}
+// sparseDims is the number of dimensions of lex_docs.sv.
+const sparseDims = 1_000_000_000
+
+// indexKeys are terms or filter keys of a workspace as lex_docs.keys holds them.
+func indexKeys(ws int64, terms []int32) []int64 {
+	out := make([]int64, len(terms))
+	for i, t := range terms {
+		out[i] = ws<<32 | int64(t)
 	}
-	return s
+	return out
 }

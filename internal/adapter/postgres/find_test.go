@@ -286,7 +286,7 @@ func TestMessagesAndTheirIndexAreOneEffect(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := k.number("select (select count(*) from messages) + (select count(*) from search_docs) + (select " +
-		"count(*) from lex_postings) + (select count(*) from lex_terms) + (select count(*) from embeddings)"); n != 0 {
+		"count(*) from lex_docs) + (select count(*) from lex_terms) + (select count(*) from embeddings)"); n != 0 {
 		t.Errorf("%d rows of a transaction that failed", n)
 	}
 	k.counts()

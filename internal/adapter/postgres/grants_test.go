@@ -32,11 +32,12 @@ var reviewedGrants = []string{
 	"frozen_sessions cairn_app: insert, select, update(revoked_at)",
 	"history_chunks cairn_app: insert, select",
 	"identity_versions cairn_app: insert, select",
-	"lex_postings cairn_app: delete, insert, select, update",
+	"lex_docs cairn_app: delete, insert, select, update",
 	"lex_stats cairn_app: delete, insert, select, update",
 	"lex_terms cairn_app: delete, insert, select, update",
 	"llm_calls cairn_app: insert, select, update",
 	"lex_stats cairn_system: select",
+	"lex_docs cairn_index: select",
 	"llm_calls cairn_system: select(lease_until round run_id state step unknown workspace_id), update(state unknown)",
 	"memories cairn_app: insert, select, update(author content content_sha256 embedded_field event_time " +
 		"last_retrieved_at metadata op_id retrieve_count status superseded_by tainted targets updated_at version " +

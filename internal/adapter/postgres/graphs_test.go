@@ -87,9 +87,9 @@ func TestABigWorkspaceIsSearchedByItsGraph(t *testing.T) {
 	}
 	answers := func() (out [][]string) {
 		for i, v := range asks {
-			p := search.Probe{Request: search.Request{Limit: 10}, Vector: v, Space: space, VectorShare: 0.8,
-				MinCosine: 0.35, Terms: search.NewDoc("", 0, "", fmt.Sprintf("group%d", i)).Terms}
-			found, err := b.SearchIndex().Find(t.Context(), b.a.ID, p)
+			finder := search.Finder{Index: b.SearchIndex(), Embedder: pointing(v), Space: space, VectorShare: 0.8,
+				MinCosine: 0.35}
+			found, err := finder.Find(t.Context(), b.a.ID, search.Request{Query: fmt.Sprintf("group%d", i)})
 			testkit.Must(t, err)
 			var ids []string
 			for _, f := range found {
@@ -145,8 +145,7 @@ func (b *bundle) graphScans(ws tenancy.Workspace, space int16, v []float32) (sca
 	testkit.Must(b.t, err)
 	_, err = tx.Exec(ctx, "select cairn.enter($1)", ws.ID)
 	testkit.Must(b.t, err)
-	_, err = tx.Exec(ctx, "select from cairn.find_docs($1, array[1], $2::text::public.halfvec, $3, 0.8, 0.35, '{}', "+
-		"'{}', '{}', null, null, '', 0, 0, 0, false, 10)", ws.ID, strings.ReplaceAll(fmt.Sprint(v), " ", ","), space)
+	_, err = tx.Exec(ctx, "select from cairn.nearest($1, null, $2::text::public.halfvec, $3, 10)", ws.ID, strings.ReplaceAll(fmt.Sprint(v), " ", ","), space)
 	testkit.Must(b.t, err)
 	testkit.Must(b.t, tx.QueryRow(ctx, "select pg_stat_get_xact_numscans(to_regclass('cairn.' || "+
 		"cairn.vector_index($1, $2))) || ' ' || pg_stat_get_xact_numscans(to_regclass('cairn.embeddings_space_' || "+

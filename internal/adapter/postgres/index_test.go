@@ -17,15 +17,14 @@ import (
 func (b *bundle) counts() {
 	b.t.Helper()
 	for _, wrong := range b.texts(`
-with real as (select workspace_id, t.term, count(*) as df from search_docs, unnest(terms) as t(term) group by 1, 2),
+with real as (select workspace_id, (t.key & 4294967295)::int as term, count(*) as df from lex_docs, unnest(keys) as t(key) group by 1, 2),
  kept as (select workspace_id, term, df from lex_terms where df <> 0),
- posted as (select workspace_id, term, count(*) as df from lex_postings group by 1, 2),
  docs as (select workspace_id, count(*) as docs from search_docs group by 1)
 select format('workspace %s term %s: documents %s, frequency %s', workspace_id, term, real.df, kept.df)
   from real full join kept using (workspace_id, term) where real.df is distinct from kept.df
 union all
-select format('workspace %s term %s: documents %s, postings %s', workspace_id, term, real.df, posted.df)
-  from real full join posted using (workspace_id, term) where real.df is distinct from posted.df
+select format('workspace %s: document %s has no words', workspace_id, doc)
+  from search_docs left join lex_docs using (workspace_id, doc) where lex_docs.doc is null
 union all
 select format('workspace %s: %s documents, counted %s', workspace_id, docs.docs, lex_stats.docs)
   from docs full join lex_stats using (workspace_id) where docs.docs is distinct from lex_stats.docs`) {

@@ -49,9 +49,10 @@ func (q documentRepository) indexEmbedded(ctx context.Context, docs []search.Doc
 // newDocs counts documents, and holds them as they are put.
 func (q documentRepository) newDocs(ctx context.Context, docs []search.Doc) (dbsqlc.DocsPutParams, error) {
 	p, moves := dbsqlc.DocsPutParams{WorkspaceID: q.ws}, termMoves{}
-	for at, d := range docs {
-		addDoc(&p, at, d)
-		moves.documents(d.Terms, 1)
+	for _, d := range docs {
+		addDoc(&p, q.ws, d)
+		moves.documents(allKeys(d), 1)
+		moves.weights(d)
 		if d.Kind == search.KindTurn {
 			moves.speakers(d.TargetTerms, 1)
 		}
@@ -63,7 +64,7 @@ func (q documentRepository) newDocs(ctx context.Context, docs []search.Doc) (dbs
 	return p, q.moveTerms(ctx, moves)
 }
 
-func addDoc(p *dbsqlc.DocsPutParams, at int, d search.Doc) {
+func addDoc(p *dbsqlc.DocsPutParams, ws int64, d search.Doc) {
 	when, conversation := "", int64(0) // null
 	if d.EventTime != nil {
 		when = d.EventTime.Format(time.RFC3339Nano)
@@ -78,9 +79,7 @@ func addDoc(p *dbsqlc.DocsPutParams, at int, d search.Doc) {
 	p.Types, p.Targets, p.TargetTerms = append(p.Types, d.Type), append(p.Targets, storable(d.Target)),
 		append(p.TargetTerms, arrayLiteral(d.TargetTerms))
 	p.Asks, p.Dated = append(p.Asks, d.Asks), append(p.Dated, d.Dated)
-	for i, t := range d.Terms {
-		p.At, p.Terms, p.Weights = append(p.At, int32(at)), append(p.Terms, t), append(p.Weights, d.Weights[i])
-	}
+	p.Keys, p.Svs = append(p.Keys, keysLiteral(indexKeys(ws, allKeys(d)))), append(p.Svs, sparse(d).String())
 }
 
 // PutEmbeddings stores the vectors of new documents.
@@ -98,6 +97,8 @@ func halves(vectors [][]float32) []pgvector.HalfVector {
 }
 
 // arrayLiteral writes an array inside of an array: those of SQL are rectangular.
-func arrayLiteral(terms []int32) string {
+func arrayLiteral(terms []int32) string { return keysLiteral(terms) }
+
+func keysLiteral[N int32 | int64](terms []N) string {
 	return "{" + strings.Trim(strings.ReplaceAll(fmt.Sprint(terms), " ", ","), "[]") + "}"
 }

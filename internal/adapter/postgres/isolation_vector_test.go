@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	pgvector "github.com/pgvector/pgvector-go"
 
+	"cairn/internal/domain/lexical"
 	"cairn/internal/service/search"
 	"cairn/internal/testkit"
 )
@@ -56,10 +57,15 @@ func TestFewVectorsAmongManyAreFoundInTheirExactOrder(t *testing.T) {
 		pgx.CopyFromRows(rows))
 	testkit.Must(t, err)
 	b.exec(`with docs as (
-  insert into search_docs (workspace_id, kind, owner_id, status, text, terms, type) select ws, 'memory', n, `+
-		`'active', text, '{}', 'personal' from public.made returning workspace_id, doc, owner_id
+  insert into search_docs (workspace_id, kind, owner_id, status, text, type) select ws, 'memory', n, `+
+		`'active', text, 'personal' from public.made returning workspace_id, doc, owner_id
+), words as (
+  insert into lex_docs (workspace_id, doc, keys, sv) select workspace_id, doc, array[workspace_id << 32 | $2::int], `+
+		`'{}/1000000000' from docs
+), counts as (
+  insert into lex_stats (workspace_id, docs) select workspace_id, count(*) from docs group by 1
 ) insert into embeddings (workspace_id, doc, space, v) select d.workspace_id, d.doc, $1, m.v::halfvec from docs d `+
-		`join public.made m on m.n = d.owner_id`, space)
+		`join public.made m on m.n = d.owner_id`, space, lexical.Key(search.KeyKind, search.KindMemory))
 
 	finder := search.Finder{Index: b.SearchIndex(), Embedder: pointing(query), Space: space, MinCosine: -1,
 		VectorShare: 1}

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	pgvector "github.com/pgvector/pgvector-go"
@@ -50,9 +51,8 @@ func (q documentRepository) IndexAll(ctx context.Context, docs []search.Doc) ([]
 		if d.Gone {
 			continue
 		}
-		if err := classify("write the postings",
-			q.q.PostingsPut(ctx, dbsqlc.PostingsPutParams{WorkspaceID: q.ws, Terms: terms(d.Terms), Doc: ids[i],
-				Weights: d.Weights})); err != nil {
+		if err := classify("index the words", q.q.LexPut(ctx, dbsqlc.LexPutParams{WorkspaceID: q.ws, Doc: ids[i],
+			Keys: indexKeys(q.ws, allKeys(d)), Sv: sparse(d)})); err != nil {
 			return nil, err
 		}
 	}
@@ -78,19 +78,20 @@ func (q documentRepository) putDoc(ctx context.Context, d search.Doc, moves term
 	if err != nil {
 		return 0, 0, classify("read the indexed document", err)
 	}
-	gone := difference(old.Terms, d.Terms)
-	moves.documents(gone, -1)
-	moves.documents(difference(d.Terms, old.Terms), 1)
+	keys, err := q.q.LexKeys(ctx, dbsqlc.LexKeysParams{WorkspaceID: q.ws, Doc: old.Doc})
+	if err != nil {
+		return 0, 0, classify("read the indexed words", err)
+	}
+	before, now := termsOf(keys), allKeys(d)
+	if d.Gone {
+		now = nil
+	}
+	moves.documents(difference(before, now), -1)
+	moves.documents(difference(now, before), 1)
+	moves.weights(d)
 	if d.Kind == search.KindTurn {
 		moves.speakers(old.TargetTerms, -1)
 		moves.speakers(d.TargetTerms, 1)
-	}
-	if len(gone) > 0 {
-		if err := classify("drop the postings",
-			q.q.PostingsDrop(ctx, dbsqlc.PostingsDropParams{WorkspaceID: q.ws, Doc: old.Doc,
-				Terms: gone})); err != nil {
-			return 0, 0, err
-		}
 	}
 	if d.Gone {
 		if err := q.q.DocDrop(ctx, dbsqlc.DocDropParams{WorkspaceID: q.ws, Doc: old.Doc}); err != nil {
@@ -99,7 +100,7 @@ func (q documentRepository) putDoc(ctx context.Context, d search.Doc, moves term
 		return 0, -1, q.outbox().Settle(ctx, relay.EmbedDoc, fmt.Sprint(old.Doc)) // there is nothing left to embed
 	}
 	err = classify("index the document", q.q.DocPut(ctx,
-		dbsqlc.DocPutParams{Status: d.Status, Text: storable(d.Text), Terms: terms(d.Terms), Type: d.Type,
+		dbsqlc.DocPutParams{Status: d.Status, Text: storable(d.Text), Type: d.Type,
 			Target: storable(d.Target), TargetTerms: terms(d.TargetTerms),
 			Asks: d.Asks, Dated: d.Dated, ConversationID: d.Conversation, EventTime: d.EventTime, WorkspaceID: q.ws,
 			Doc: old.Doc}))
@@ -108,7 +109,24 @@ func (q documentRepository) putDoc(ctx context.Context, d search.Doc, moves term
 
 // termMoves are by how many documents, and turns of a speaker of that name,
 // each term becomes more frequent.
-type termMoves map[int32]struct{ documents, speakers int32 }
+type termMoves map[int32]termMove
+
+type termMove struct {
+	documents, speakers int32
+	weight              float32 // the highest that a document has
+}
+
+// weights raises the highest weights of the terms of d.
+func (m termMoves) weights(d search.Doc) {
+	if d.Gone {
+		return
+	}
+	for i, t := range d.Terms {
+		n := m[t]
+		n.weight = max(n.weight, d.Weights[i])
+		m[t] = n
+	}
+}
 
 func (m termMoves) documents(terms []int32, by int32) {
 	for _, t := range terms {
@@ -130,9 +148,9 @@ func (m termMoves) speakers(terms []int32, by int32) {
 func (q documentRepository) moveTerms(ctx context.Context, moves termMoves) error {
 	p := dbsqlc.TermsMoveParams{WorkspaceID: q.ws}
 	for term, by := range moves {
-		if by.documents != 0 || by.speakers != 0 {
-			p.Terms, p.Moves, p.Names = append(p.Terms, term), append(p.Moves, by.documents),
-				append(p.Names, by.speakers)
+		if by != (termMove{}) {
+			p.Terms, p.Moves, p.Names, p.Weights = append(p.Terms, term), append(p.Moves, by.documents),
+				append(p.Names, by.speakers), append(p.Weights, by.weight)
 		}
 	}
 	if len(p.Terms) == 0 {
@@ -257,4 +275,31 @@ func (s searchIndex) FindSkills(ctx context.Context, ws int64, in search.Query, 
 		return classify("search the skills", err)
 	})
 	return out, err
+}
+
+// allKeys are the terms and the filter keys of a document, ascending.
+func allKeys(d search.Doc) []int32 { return slices.Concat(d.Terms, d.Keys()) }
+
+// termsOf are the terms and filter keys in lex_docs.keys.
+func termsOf(keys []int64) []int32 {
+	out := make([]int32, len(keys))
+	for i, k := range keys {
+		out[i] = int32(k & math.MaxUint32)
+	}
+	return out
+}
+
+// sparse is the vector of a document's words.
+func sparse(d search.Doc) pgvector.SparseVector {
+	weights := make(map[int32]float32, len(d.Terms))
+	for i, t := range d.Terms {
+		weights[t] = d.Weights[i]
+	}
+	return pgvector.NewSparseVectorFromMap(weights, sparseDims)
+}
+
+// IndexedWords returns the columns keys and sv of lex_docs for a document, for
+// benchmarks that fill tables by COPY.
+func IndexedWords(ws int64, d search.Doc) ([]int64, pgvector.SparseVector) {
+	return indexKeys(ws, allKeys(d)), sparse(d)
 }

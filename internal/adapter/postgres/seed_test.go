@@ -170,14 +170,15 @@ with conversation as (
   insert into soul_versions (workspace_id, version, content, action, origin, op_id) values ($1, 1, $3, 'replace', `+
 		`'user', 'op')
 ), doc as (
-  insert into search_docs (workspace_id, kind, owner_id, status, text, terms) select $1, 'skill', id, 'active', $3, `+
-		`'{7}' from skill returning doc
+  insert into search_docs (workspace_id, kind, owner_id, status, text) select $1, 'skill', id, 'active', $3 from `+
+		`skill returning doc
 ), stats as (
   insert into lex_stats (workspace_id, docs) values ($1, 1)
 ), term as (
   insert into lex_terms (workspace_id, term, df) values ($1, 7, 1)
-), posting as (
-  insert into lex_postings (workspace_id, term, doc, w) select $1, 7, doc, 1 from doc
+), words as (
+  insert into lex_docs (workspace_id, doc, keys, sv) select $1::bigint, doc, array[$1::bigint << 32 | 7], `+
+		`'{8:1}/1000000000' from doc
 )
 insert into embeddings (workspace_id, doc, space, v) select $1, doc, $2, '[1,0,0]' from doc`, ws.ID, space, secret)
 }

@@ -37,7 +37,7 @@ select count(*) from cairn.tool_op_log where result is null
 select (select count(*) from cairn.skills s where 1 <> (select count(*) from cairn.search_docs d where d.workspace_id = s.workspace_id and d.kind = 'skill' and d.owner_id = s.id))
      + (select count(*) from cairn.search_docs d where not exists (select from cairn.embeddings e where e.workspace_id = d.workspace_id and e.doc = d.doc))
      + (select coalesce(sum(abs(l.docs - (select count(*) from cairn.search_docs d where d.workspace_id = l.workspace_id))), 0)::bigint from cairn.lex_stats l)
-     + (select count(*) from cairn.lex_terms t where t.df <> (select count(*) from cairn.lex_postings p where p.workspace_id = t.workspace_id and p.term = t.term))
+     + (select count(*) from cairn.lex_terms t where t.df <> (select count(*) from cairn.lex_docs l where l.workspace_id = t.workspace_id and l.keys @> array[t.workspace_id << 32 | t.term]))
 
 -- name: packages
 select p.key, p.state, p.sha256, exists (select from cairn.skill_versions v where v.workspace_id = p.workspace_id and v.package_sha256 = p.sha256) as used

@@ -1,7 +1,6 @@
 package findbench
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"runtime"
@@ -13,6 +12,7 @@ import (
 	pgxvector "github.com/pgvector/pgvector-go/pgx"
 	"golang.org/x/sync/errgroup"
 
+	"cairn/internal/adapter/postgres"
 	"cairn/internal/adapter/postgres/dbsqlc"
 	"cairn/internal/app"
 	"cairn/internal/service/search"
@@ -53,16 +53,10 @@ func (b *Bench) bytes(ctx context.Context) (all, graph int64, err error) {
 // batch is what is copied into a workspace: its documents, what they post, in the
 // order of the index, and their vectors for each of the hosts.
 type batch struct {
-	docs     []search.Doc
-	df       map[int32]int32
-	postings []posting
-	vectors  [][][]float32
-}
-
-type posting struct {
-	term int32
-	at   int
-	w    float32
+	docs    []search.Doc
+	df      map[int32]int32
+	weights map[int32]float32 // the highest of each term
+	vectors [][][]float32
 }
 
 // distinct is how many workspaces have memories of their own; those of the
@@ -71,16 +65,16 @@ const distinct = 20
 
 func (b *Bench) batch(ctx context.Context, hosts []*app.App, n int) (*batch, error) {
 	docs, texts := memories(newWords(n, b.Memories, textSeed), 0, b.Memories)
-	out := &batch{docs: docs, df: map[int32]int32{}, vectors: make([][][]float32, len(hosts))}
-	for at, d := range docs {
+	out := &batch{docs: docs, df: map[int32]int32{}, weights: map[int32]float32{}, vectors: make([][][]float32, len(hosts))}
+	for _, d := range docs {
 		for k, t := range d.Terms {
 			out.df[t]++
-			out.postings = append(out.postings, posting{t, at, d.Weights[k]})
+			out.weights[t] = max(out.weights[t], d.Weights[k])
+		}
+		for _, key := range d.Keys() {
+			out.df[key]++
 		}
 	}
-	slices.SortFunc(out.postings, func(a, b posting) int {
-		return cmp.Or(cmp.Compare(a.term, b.term), cmp.Compare(a.at, b.at))
-	})
 	for i, h := range hosts {
 		vs, err := h.Embedder.Embed(ctx, texts)
 		if err != nil {
@@ -139,21 +133,21 @@ func (b *Bench) copyWorkspace(ctx context.Context, hosts []*app.App, from *batch
 	if b.copied {
 		now := time.Now()
 		into("search_docs", []string{"workspace_id", "doc", "kind", "owner_id", "seq", "event_time", "status", "text",
-			"terms", "type", "target", "target_terms", "asks", "dated"}, len(from.docs), func(i int) []any {
+			"type", "target", "target_terms", "asks", "dated"}, len(from.docs), func(i int) []any {
 			d := from.docs[i]
 			return []any{ws, first + int64(i), d.Kind, d.Owner, int32(0), now.Add(-time.Duration(i) * time.Minute),
-				d.Status, d.Text, d.Terms, d.Type, "", []int32{}, d.Asks, d.Dated}
+				d.Status, d.Text, d.Type, "", []int32{}, d.Asks, d.Dated}
 		})
 		into("lex_stats", []string{"workspace_id", "docs"}, 1, func(int) []any {
 			return []any{ws, int32(len(from.docs))}
 		})
 		terms := slices.Sorted(maps.Keys(from.df))
-		into("lex_terms", []string{"workspace_id", "term", "df", "speakers"}, len(terms), func(i int) []any {
-			return []any{ws, terms[i], from.df[terms[i]], int32(0)}
+		into("lex_terms", []string{"workspace_id", "term", "df", "speakers", "max_w"}, len(terms), func(i int) []any {
+			return []any{ws, terms[i], from.df[terms[i]], int32(0), from.weights[terms[i]]}
 		})
-		into("lex_postings", []string{"workspace_id", "term", "doc", "w"}, len(from.postings), func(i int) []any {
-			p := from.postings[i]
-			return []any{ws, p.term, first + int64(p.at), p.w}
+		into("lex_docs", []string{"workspace_id", "doc", "event_time", "keys", "sv"}, len(from.docs), func(i int) []any {
+			keys, words := postgres.IndexedWords(ws, from.docs[i])
+			return []any{ws, first + int64(i), now.Add(-time.Duration(i) * time.Minute), keys, words}
 		})
 	}
 	for i, h := range hosts {

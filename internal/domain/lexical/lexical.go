@@ -5,7 +5,7 @@
 //	lexical.Terms("Jon's plan: get_user_details at r41")
 //	// jon, plan, get_user_details, get, user, details, r41, r, 41
 //
-// A term is stored as the 32-bit hash of its text. Words are normalised (NFKC,
+// A term is stored as a hash of its text. Words are normalised (NFKC,
 // case folding, plural and verb endings); Chinese, Japanese and Korean runs
 // become overlapping pairs of characters; identifiers are found whole and by
 // their parts. Stop-words of English and Chinese are not terms.
@@ -14,12 +14,13 @@ package lexical
 import (
 	"hash/fnv"
 	"io"
+	"math"
 	"slices"
 )
 
 // Term is one distinct term of a text.
 type Term struct {
-	Hash int32 // 32-bit FNV-1a of the normalised term
+	Hash int32 // FNV-1a of the normalized term, below 1,000,000,000
 	TF   int   // how often the text has it, at least 1
 }
 
@@ -52,9 +53,21 @@ func Length(terms []Term) int {
 	return length
 }
 
-// Hash is the number of a normalised term, as Words gives them.
+// Terms have hashes below firstKey, keys of filters have those from there on: both fit
+// the dimensions that a sparse vector of Postgres may have and an int32.
+const firstKey = 1_000_000_000
+
+// Hash returns the number of a normalized term, from 0 to 999,999,999.
 func Hash(word string) int32 {
 	hash := fnv.New32a()
 	_, _ = io.WriteString(hash, word)
-	return int32(hash.Sum32()) // the sign bit is one more bit of hash
+	return int32(hash.Sum32() % firstKey)
+}
+
+// Key returns the number of a field's value, by which the index filters. It differs
+// from that of every term: it is 1,000,000,000 or more.
+func Key(field, value string) int32 {
+	hash := fnv.New32a()
+	_, _ = io.WriteString(hash, field+":"+value)
+	return int32(firstKey + hash.Sum32()%(math.MaxInt32-firstKey+1))
 }

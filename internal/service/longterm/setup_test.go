@@ -147,7 +147,7 @@ func (l lostLong) WithLongTerm(ctx context.Context, ws int64, fn func(context.Co
 // longRows counts all that a call may leave behind.
 func (l *long) longRows() string {
 	l.t.Helper()
-	return l.Rows("memories", "memory_revisions", "pending_memories", "soul_versions", "search_docs", "lex_postings",
+	return l.Rows("memories", "memory_revisions", "pending_memories", "soul_versions", "search_docs", "lex_docs",
 		"embeddings",
 		"outbox", "tool_op_log", "memory_targets", "memory_histories", "history_chunks", "memory_refs",
 		"identity_versions",

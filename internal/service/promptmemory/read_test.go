@@ -76,7 +76,7 @@ func TestSearchFollowsChangesAndForgets(t *testing.T) {
 			t.Errorf("a removed entry is found by %q: %q", query, got)
 		}
 	}
-	if got := b.rows(); !strings.Contains(got, "search_docs 0, lex_postings 0, embeddings 0, outbox 0") {
+	if got := b.rows(); !strings.Contains(got, "search_docs 0, lex_docs 0, embeddings 0, outbox 0") {
 		t.Errorf("left in the index: %s", got)
 	}
 	if n := b.Number("select count(*) from lex_terms where df <> 0") + b.Number("select docs from lex_stats"); n != 0 {

@@ -85,7 +85,7 @@ func wants(t *testing.T, what string, err error, code fault.Code) {
 // rows counts all that a write may leave behind.
 func (b *bundle) rows() string {
 	b.t.Helper()
-	return b.Rows("memories", "memory_revisions", "pending_memories", "soul_versions", "search_docs", "lex_postings",
+	return b.Rows("memories", "memory_revisions", "pending_memories", "soul_versions", "search_docs", "lex_docs",
 		"embeddings",
 		"outbox", "tool_op_log")
 }

@@ -3,10 +3,16 @@
 package search
 
 import (
+	"cmp"
+	"slices"
+	"strconv"
 	"time"
 
 	"cairn/internal/domain/lexical"
+	"cairn/internal/domain/memory"
 )
+
+type memoryType = memory.Type
 
 // Kinds of documents.
 const (
@@ -35,11 +41,41 @@ type Doc struct {
 	EventTime    *time.Time // when it was said or happened; nil means now
 }
 
-// NewDoc tokenises text.
+// Fields of filter keys.
+const (
+	KeyKind         = "kind"
+	KeyType         = "type"
+	KeyTarget       = "target"
+	KeyConversation = "conversation"
+)
+
+// Keys returns the keys by which the index filters d, ascending and distinct.
+func (d Doc) Keys() []int32 {
+	keys := []int32{lexical.Key(KeyKind, d.Kind), lexical.Key(KeyType, d.Type)}
+	if d.Target != "" {
+		keys = append(keys, lexical.Key(KeyTarget, d.Target))
+	}
+	if d.Conversation != nil {
+		keys = append(keys, lexical.Key(KeyConversation, strconv.FormatInt(*d.Conversation, 10)))
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// mostTerms is how many non-zero values a sparse vector of Postgres may have.
+const mostTerms = 16_000
+
+// NewDoc splits text into terms. Of more than 16,000 distinct terms the index holds
+// the most frequent ones.
 func NewDoc(kind string, owner int64, status, text string) Doc {
 	d := Doc{Kind: kind, Owner: owner, Status: status, Text: text, Asks: lexical.Asks(text), Dated: lexical.Dated(text)}
 	terms := lexical.Terms(text)
 	length := lexical.Length(terms)
+	if len(terms) > mostTerms {
+		slices.SortStableFunc(terms, func(a, b lexical.Term) int { return cmp.Compare(b.TF, a.TF) })
+		terms = terms[:mostTerms]
+		slices.SortFunc(terms, func(a, b lexical.Term) int { return cmp.Compare(a.Hash, b.Hash) })
+	}
 	for _, t := range terms {
 		d.Terms = append(d.Terms, t.Hash)
 		d.Weights = append(d.Weights, lexical.Weight(t.TF, length))

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,15 +11,15 @@ import (
 	"unicode/utf8"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/memory"
 	"cairn/internal/domain/skill"
 )
 
 // Bounds of a request.
 const (
-	MostFound  = 100
-	QueryRunes = 4000
+	MostFound    = 100
+	QueryRunes   = 4000
+	defaultLimit = 10
 )
 
 // Kinds are all kinds of documents.
@@ -55,19 +56,6 @@ type Result struct {
 	ToSeq        int        `json:"to_seq"`
 }
 
-// Probe is a request as the index takes it.
-type Probe struct {
-	Request
-	Terms       []int32
-	Vector      []float32
-	Space       int16
-	VectorShare float64
-	MinCosine   float64
-	Date        lexical.Date // that the query names; zero when it names none
-	AsksWhen    bool
-	Named       NameQuery
-}
-
 // NameQuery is what the query may be the exact name of.
 type NameQuery struct {
 	Skill        string // canonical name
@@ -76,27 +64,22 @@ type NameQuery struct {
 	Seq          int
 }
 
-// Find ranks turns, memories and skills together, the best first. What the
-// query names exactly comes before all; what is below the relevance floor is
-// left out. Without an embedder words alone decide.
+// Find ranks turns, memories and skills together, best first. Documents that the
+// query names exactly come first. Documents below the relevance floor are left out.
+// If the embedder fails, words alone decide.
 func (f Finder) Find(ctx context.Context, ws int64, r Request) ([]Result, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	if r.Limit == 0 {
-		r.Limit = 10
-	}
-	p := Probe{Request: r, VectorShare: f.VectorShare, MinCosine: f.MinCosine, AsksWhen: lexical.AsksWhen(r.Query),
-		Named: namedBy(r.Query)}
-	p.Date, _ = lexical.DateIn(r.Query)
+	r.Limit = cmp.Or(r.Limit, defaultLimit)
 	var q Query
 	f.fill(ctx, &q, r.Query)
-	p.Terms, p.Vector, p.Space = q.Terms, q.Vector, q.Space
-	found, err := f.Index.Find(ctx, ws, p)
-	if err != nil {
-		return nil, err
-	}
-	return found[:min(len(found), r.Limit)], nil
+	var found []Result
+	err := f.Index.Read(ctx, ws, func(ctx context.Context, index Reader) (err error) {
+		found, err = f.read(ctx, index, r, q)
+		return err
+	})
+	return found, err
 }
 
 func (r Request) check() error {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"cairn/internal/domain/fault"
-	"cairn/internal/domain/lexical"
 	"cairn/internal/domain/memory"
 	"cairn/internal/service/search"
 	"cairn/internal/testkit"
@@ -104,8 +103,8 @@ func TestFindRefusesABadRequest(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if asked.probe.Request.Query != "" {
-		t.Errorf("the index was asked for %+v", asked.probe)
+	if len(asked.names) > 0 {
+		t.Errorf("the index was asked for %+v", asked.names)
 	}
 	edge := search.Request{Query: strings.Repeat("é", search.QueryRunes), Limit: search.MostFound,
 		Kinds: search.Kinds, Types: append(search.Types, ""), After: spring, Before: spring.Add(time.Second)}
@@ -114,38 +113,30 @@ func TestFindRefusesABadRequest(t *testing.T) {
 	}
 }
 
-// What a query says beside its words is read before the index is asked.
-func TestFindReadsWhatAQueryNames(t *testing.T) {
+func TestFindReadsTheNameThatAQueryMayBe(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]struct {
 		conversation string
 		seq          int
-		when, date   bool
 	}{
-		"Deploy-Web":             {seq: -1},
-		" harbour#12 ":           {conversation: "harbour", seq: 12},
-		"a#b#3":                  {conversation: "a#b", seq: 3},
-		"#3":                     {seq: -1},
-		"harbour#99999999999":    {seq: -1},
-		"when did it open":       {seq: -1, when: true},
-		"what was on 8 May 2024": {seq: -1, date: true},
+		"Deploy-Web":          {seq: -1},
+		" harbour#12 ":        {conversation: "harbour", seq: 12},
+		"a#b#3":               {conversation: "a#b", seq: 3},
+		"#3":                  {seq: -1},
+		"harbour#99999999999": {seq: -1},
 	} {
 		asked := &index{}
 		f := search.Finder{Index: asked, Embedder: away{}, Space: 4, MinCosine: 0.3, VectorShare: 0.2}
-		if _, err := f.Find(t.Context(), 1, search.Request{Query: query}); err != nil {
-			t.Errorf("%q: %v", query, err)
+		if _, err := f.Find(t.Context(), 1, search.Request{Query: query}); err != nil || len(asked.names) != 1 {
+			t.Errorf("%q: %v, asked for %v", query, err, asked.names)
 			continue
 		}
-		p := asked.probe
-		if p.Named.Conversation != want.conversation || p.Named.Seq != want.seq ||
-			p.Named.Memory != strings.ToLower(strings.TrimSpace(query)) {
-			t.Errorf("%q names %+v, want %+v", query, p.Named, want)
+		if n := asked.names[0]; n.Conversation != want.conversation || n.Seq != want.seq ||
+			n.Memory != strings.ToLower(strings.TrimSpace(query)) {
+			t.Errorf("%q names %+v, want %+v", query, n, want)
 		}
-		if p.AsksWhen != want.when || (p.Date != lexical.Date{}) != want.date {
-			t.Errorf("%q asks when: %t, names the date %v", query, p.AsksWhen, p.Date)
-		}
-		if p.Limit != 10 || p.Space != 4 || p.MinCosine != 0.3 || p.VectorShare != 0.2 || len(p.Vector) != 0 {
-			t.Errorf("%q is looked for with %+v", query, p)
+		if len(asked.near) > 0 {
+			t.Errorf("%q is searched by vector without a vector", query)
 		}
 	}
 }
@@ -159,7 +150,7 @@ func TestFindPassesOnWhatTheIndexSays(t *testing.T) {
 	if _, err := f.Skills(t.Context(), 1, "x", 3); !errors.Is(err, errAway) {
 		t.Errorf("Skills gives %v", err)
 	}
-	f.Index = &index{found: make([]search.Result, 12)}
+	f.Index = &index{named: make([]int64, 12)}
 	if found, err := f.Find(t.Context(), 1, search.Request{Query: "x"}); err != nil || len(found) != 10 {
 		t.Errorf("of 12 documents there come %d, %v", len(found), err)
 	}

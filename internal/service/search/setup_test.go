@@ -11,6 +11,8 @@ import (
 	"cairn/internal/adapter/postgres"
 	"cairn/internal/adapter/postgres/pgtest"
 	"cairn/internal/domain/fault"
+	"cairn/internal/domain/search/lexplan"
+	"cairn/internal/domain/search/rank"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/library"
 	"cairn/internal/service/promptmemory"
@@ -105,18 +107,44 @@ func (away) Embed(context.Context, []string) ([][]float32, error) {
 
 // index is an index that keeps what it was asked, and answers as a test says.
 type index struct {
-	probe search.Probe
+	names []search.NameQuery
+	near  []search.NearestQuery
 	query search.Query
 	name  string
-	found []search.Result
+	named []int64
 	hits  []search.SkillHit
 	err   error
 }
 
-func (x *index) Find(_ context.Context, _ int64, p search.Probe) ([]search.Result, error) {
-	x.probe = p
-	return x.found, x.err
+func (x *index) Read(ctx context.Context, _ int64, read func(context.Context, search.Reader) error) error {
+	return read(ctx, x)
 }
+
+func (x *index) Statistics(context.Context, []int32) (search.Statistics, error) {
+	return search.Statistics{}, x.err
+}
+
+func (x *index) Candidates(context.Context, search.CandidateQuery) ([]lexplan.Hit, error) {
+	return nil, nil
+}
+
+func (x *index) Nearest(_ context.Context, q search.NearestQuery) ([]search.Neighbor, error) {
+	x.near = append(x.near, q)
+	return nil, nil
+}
+
+func (x *index) Documents(context.Context, []int64) ([]rank.Document, error) { return nil, nil }
+
+func (x *index) Named(_ context.Context, n search.NameQuery) ([]int64, error) {
+	x.names = append(x.names, n)
+	return x.named, nil
+}
+
+func (x *index) Results(_ context.Context, ids []int64) ([]search.Result, error) {
+	return make([]search.Result, len(ids)), nil
+}
+
+func (x *index) Conversation(context.Context, string) (int64, error) { return 1, nil }
 
 func (x *index) FindSkills(_ context.Context, _ int64, q search.Query, name string) ([]search.SkillHit, error) {
 	x.query, x.name = q, name

@@ -12,9 +12,8 @@ type Index interface {
 	// FindSkills ranks skills, the best first; the one whose canonical name is
 	// name comes before all, ranked or not.
 	FindSkills(ctx context.Context, ws int64, q Query, name string) ([]SkillHit, error)
-	// Find ranks documents of all kinds, the best first; what the query names
-	// exactly comes before all.
-	Find(ctx context.Context, ws int64, p Probe) ([]Result, error)
+	// Read calls read in one transaction on the workspace's index.
+	Read(ctx context.Context, ws int64, read func(context.Context, Reader) error) error
 }
 
 // SkillHit is a ranked skill.

@@ -23,7 +23,7 @@ func (q *Queries) BulkNumbered(ctx context.Context, last int64) error {
 }
 
 const BulkSettled = `-- name: BulkSettled :exec
-vacuum (analyze) cairn.search_docs, cairn.lex_stats, cairn.lex_terms, cairn.lex_postings, cairn.embeddings
+vacuum (analyze) cairn.search_docs, cairn.lex_stats, cairn.lex_terms, cairn.lex_docs, cairn.embeddings
 `
 
 // What autovacuum does in its time.
@@ -49,7 +49,7 @@ func (q *Queries) GraphBytes(ctx context.Context, arg GraphBytesParams) (int64, 
 }
 
 const SearchBytes = `-- name: SearchBytes :one
-select (pg_total_relation_size('cairn.search_docs') + pg_total_relation_size('cairn.lex_terms') + pg_total_relation_size('cairn.lex_postings')
+select (pg_total_relation_size('cairn.search_docs') + pg_total_relation_size('cairn.lex_terms') + pg_total_relation_size('cairn.lex_docs')
   + pg_total_relation_size(('cairn.embeddings_space_' || $1::smallint)::regclass) - cairn.graph_bytes($2::bigint, $1::smallint))::bigint
 `
 

@@ -36,6 +36,74 @@ func (q *Queries) BigWorkspaces(ctx context.Context, least int32) ([]LexStat, er
 	return items, nil
 }
 
+const CandidateDocs = `-- name: CandidateDocs :many
+select c.doc::bigint as doc, c.wanted::boolean as wanted, c.kind::text as kind, c.owner_id::bigint as owner_id, c.seq::int as seq, c.session::int as session, c.type::text as type, c.target::text as target,
+  c.target_terms::int[] as target_terms, c.asks::boolean as asks, c.dated::boolean as dated, (c.event_time is not null)::boolean as timed, coalesce(c.event_time, 'epoch')::timestamptz as event_time,
+  coalesce(c.conversation_id, 0)::bigint as conversation_id, c.utility::float8 as utility, c.sv::sparsevec as sv
+from cairn.candidate_docs($1::bigint, $2::bigint[]) c
+`
+
+type CandidateDocsParams struct {
+	WorkspaceID int64
+	Docs        []int64
+}
+
+type CandidateDocsRow struct {
+	Doc            int64
+	Wanted         bool
+	Kind           string
+	OwnerID        int64
+	Seq            int32
+	Session        int32
+	Type           string
+	Target         string
+	TargetTerms    []int32
+	Asks           bool
+	Dated          bool
+	Timed          bool
+	EventTime      time.Time
+	ConversationID int64
+	Utility        float64
+	Sv             pgvector.SparseVector
+}
+
+func (q *Queries) CandidateDocs(ctx context.Context, arg CandidateDocsParams) ([]CandidateDocsRow, error) {
+	rows, err := q.db.Query(ctx, CandidateDocs, arg.WorkspaceID, arg.Docs)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CandidateDocsRow
+	for rows.Next() {
+		var i CandidateDocsRow
+		if err := rows.Scan(
+			&i.Doc,
+			&i.Wanted,
+			&i.Kind,
+			&i.OwnerID,
+			&i.Seq,
+			&i.Session,
+			&i.Type,
+			&i.Target,
+			&i.TargetTerms,
+			&i.Asks,
+			&i.Dated,
+			&i.Timed,
+			&i.EventTime,
+			&i.ConversationID,
+			&i.Utility,
+			&i.Sv,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const DocDrop = `-- name: DocDrop :exec
 delete from search_docs where workspace_id = $1 and doc = $2
 `
@@ -52,7 +120,7 @@ func (q *Queries) DocDrop(ctx context.Context, arg DocDropParams) error {
 }
 
 const DocGet = `-- name: DocGet :one
-select doc, terms, target_terms from search_docs where workspace_id = $1 and kind = $2 and owner_id = $3 and seq = $4 for update
+select doc, target_terms from search_docs where workspace_id = $1 and kind = $2 and owner_id = $3 and seq = $4 for update
 `
 
 type DocGetParams struct {
@@ -64,7 +132,6 @@ type DocGetParams struct {
 
 type DocGetRow struct {
 	Doc         int64
-	Terms       []int32
 	TargetTerms []int32
 }
 
@@ -76,12 +143,12 @@ func (q *Queries) DocGet(ctx context.Context, arg DocGetParams) (DocGetRow, erro
 		arg.Seq,
 	)
 	var i DocGetRow
-	err := row.Scan(&i.Doc, &i.Terms, &i.TargetTerms)
+	err := row.Scan(&i.Doc, &i.TargetTerms)
 	return i, err
 }
 
 const DocOpen = `-- name: DocOpen :execrows
-insert into search_docs (workspace_id, kind, owner_id, seq, status, text, terms) values ($1, $2, $3, $4, $5, '', '{}')
+insert into search_docs (workspace_id, kind, owner_id, seq, status, text) values ($1, $2, $3, $4, $5, '')
 on conflict (workspace_id, kind, owner_id, seq) do nothing
 `
 
@@ -109,15 +176,14 @@ func (q *Queries) DocOpen(ctx context.Context, arg DocOpenParams) (int64, error)
 }
 
 const DocPut = `-- name: DocPut :exec
-update search_docs set status = $1, text = $2, terms = $3, type = $4, target = $5, target_terms = $6, asks = $7, dated = $8,
-  conversation_id = $9, event_time = coalesce($10, now())
-where workspace_id = $11 and doc = $12
+update search_docs set status = $1, text = $2, type = $3, target = $4, target_terms = $5, asks = $6, dated = $7,
+  conversation_id = $8, event_time = coalesce($9, now())
+where workspace_id = $10 and doc = $11
 `
 
 type DocPutParams struct {
 	Status         string
 	Text           string
-	Terms          []int32
 	Type           string
 	Target         string
 	TargetTerms    []int32
@@ -133,7 +199,6 @@ func (q *Queries) DocPut(ctx context.Context, arg DocPutParams) error {
 	_, err := q.db.Exec(ctx, DocPut,
 		arg.Status,
 		arg.Text,
-		arg.Terms,
 		arg.Type,
 		arg.Target,
 		arg.TargetTerms,
@@ -145,6 +210,71 @@ func (q *Queries) DocPut(ctx context.Context, arg DocPutParams) error {
 		arg.Doc,
 	)
 	return err
+}
+
+const DocResults = `-- name: DocResults :many
+select d.doc, d.kind, d.owner_id, d.seq, d.text, d.type, d.target, (d.event_time is not null)::boolean as timed, coalesce(d.event_time, 'epoch')::timestamptz as event_time,
+  coalesce((select c.external_id from conversations c where c.workspace_id = $1 and c.id = d.conversation_id), '')::text as conversation,
+  coalesce(m.external_id, (select k.name from skills k where d.kind = 'skill' and k.workspace_id = $1 and k.id = d.owner_id), '')::text as name,
+  coalesce(m.from_seq, d.seq)::int as from_seq, coalesce(m.to_seq, d.seq)::int as to_seq
+from search_docs d
+left join lateral (select o.external_id, o.from_seq, o.to_seq from memories o where d.kind = 'memory' and o.workspace_id = $1 and o.id = d.owner_id limit 1) m on true
+where d.workspace_id = $1 and d.doc = any($2::bigint[])
+`
+
+type DocResultsParams struct {
+	WorkspaceID int64
+	Docs        []int64
+}
+
+type DocResultsRow struct {
+	Doc          int64
+	Kind         string
+	OwnerID      int64
+	Seq          int32
+	Text         string
+	Type         string
+	Target       string
+	Timed        bool
+	EventTime    time.Time
+	Conversation string
+	Name         string
+	FromSeq      int32
+	ToSeq        int32
+}
+
+func (q *Queries) DocResults(ctx context.Context, arg DocResultsParams) ([]DocResultsRow, error) {
+	rows, err := q.db.Query(ctx, DocResults, arg.WorkspaceID, arg.Docs)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []DocResultsRow
+	for rows.Next() {
+		var i DocResultsRow
+		if err := rows.Scan(
+			&i.Doc,
+			&i.Kind,
+			&i.OwnerID,
+			&i.Seq,
+			&i.Text,
+			&i.Type,
+			&i.Target,
+			&i.Timed,
+			&i.EventTime,
+			&i.Conversation,
+			&i.Name,
+			&i.FromSeq,
+			&i.ToSeq,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const DocText = `-- name: DocText :one
@@ -165,36 +295,29 @@ func (q *Queries) DocText(ctx context.Context, arg DocTextParams) (string, error
 }
 
 const DocsPut = `-- name: DocsPut :many
-with posting as materialized (
-  select unnest($1::int[]) as at, unnest($2::int[]) as term, unnest($3::real[]) as w
-), held as materialized (
-  select at, array_agg(term order by term) as terms from posting group by at
-), given as materialized (
-  select row_number() over () - 1 as at, d.kind, d.owner_id, d.seq, d.conversation_id, d.session, d.text, d.type, d.target, d.target_terms, d.asks, d.dated, d.event_time from (select unnest($4::text[]) as kind, unnest($5::bigint[]) as owner_id, unnest($6::int[]) as seq, unnest($7::bigint[]) as conversation_id,
-    unnest($8::int[]) as session, unnest($9::text[]) as text, unnest($10::text[]) as type, unnest($11::text[]) as target, unnest($12::text[]) as target_terms,
-    unnest($13::boolean[]) as asks, unnest($14::boolean[]) as dated, unnest($15::text[]) as event_time) d
+with given as materialized (
+  select row_number() over () - 1 as at, d.kind, d.owner_id, d.seq, d.conversation_id, d.session, d.text, d.type, d.target, d.target_terms, d.asks, d.dated, d.event_time, d.keys, d.sv from (select unnest($1::text[]) as kind, unnest($2::bigint[]) as owner_id, unnest($3::int[]) as seq, unnest($4::bigint[]) as conversation_id,
+    unnest($5::int[]) as session, unnest($6::text[]) as text, unnest($7::text[]) as type, unnest($8::text[]) as target, unnest($9::text[]) as target_terms,
+    unnest($10::boolean[]) as asks, unnest($11::boolean[]) as dated, unnest($12::text[]) as event_time, unnest($13::text[]) as keys, unnest($14::text[]) as sv) d
 ), made as (
-  insert into search_docs (workspace_id, kind, owner_id, seq, conversation_id, session, status, text, terms, type, target, target_terms, asks, dated, event_time)
-  select $16, d.kind, d.owner_id, d.seq, nullif(d.conversation_id, 0), d.session, 'active', d.text, coalesce(held.terms, '{}'), d.type, d.target, d.target_terms::int[],
+  insert into search_docs (workspace_id, kind, owner_id, seq, conversation_id, session, status, text, type, target, target_terms, asks, dated, event_time)
+  select $15, d.kind, d.owner_id, d.seq, nullif(d.conversation_id, 0), d.session, 'active', d.text, d.type, d.target, d.target_terms::int[],
     d.asks, d.dated, nullif(d.event_time, '')::timestamptz
-  from given d left join held on held.at = d.at order by d.at
-  returning doc, kind, owner_id, seq
+  from given d order by d.at
+  returning doc, kind, owner_id, seq, event_time
 ), placed as materialized (
-  select made.doc, given.at from made join given using (kind, owner_id, seq)
-), posted as (
-  insert into lex_postings (workspace_id, term, doc, w)
-  select $16, p.term, placed.doc, p.w from placed join posting p using (at) order by p.term, placed.doc
+  select made.doc, made.event_time, given.at, given.keys, given.sv from made join given using (kind, owner_id, seq)
+), worded as (
+  insert into lex_docs (workspace_id, doc, event_time, keys, sv)
+  select $15, p.doc, p.event_time, p.keys::bigint[], p.sv::sparsevec from placed p
 ), embedded as (
   insert into embeddings (workspace_id, doc, space, v)
-  select $16, placed.doc, $17, v.v from placed join unnest($18::halfvec[]) with ordinality v (v, n) on v.n = placed.at + 1
+  select $15, placed.doc, $16, v.v from placed join unnest($17::halfvec[]) with ordinality v (v, n) on v.n = placed.at + 1
 )
 select doc from placed order by at
 `
 
 type DocsPutParams struct {
-	At            []int32
-	Terms         []int32
-	Weights       []float32
 	Kinds         []string
 	Owners        []int64
 	Seqs          []int32
@@ -207,19 +330,17 @@ type DocsPutParams struct {
 	Asks          []bool
 	Dated         []bool
 	EventTimes    []string
+	Keys          []string
+	Svs           []string
 	WorkspaceID   int64
 	Space         int16
 	Vectors       []pgvector.HalfVector
 }
 
-// New documents, many at once. Terms and weights of all of them stand one after
-// another; at holds the number, from 0, of the document that each belongs to.
-// Vectors may be none, or one for each.
+// New documents, many at once. keys and svs hold one array and one sparse vector for
+// each, as text. There may be no vectors, or one for each.
 func (q *Queries) DocsPut(ctx context.Context, arg DocsPutParams) ([]int64, error) {
 	rows, err := q.db.Query(ctx, DocsPut,
-		arg.At,
-		arg.Terms,
-		arg.Weights,
 		arg.Kinds,
 		arg.Owners,
 		arg.Seqs,
@@ -232,6 +353,8 @@ func (q *Queries) DocsPut(ctx context.Context, arg DocsPutParams) ([]int64, erro
 		arg.Asks,
 		arg.Dated,
 		arg.EventTimes,
+		arg.Keys,
+		arg.Svs,
 		arg.WorkspaceID,
 		arg.Space,
 		arg.Vectors,
@@ -312,121 +435,6 @@ func (q *Queries) EmbeddingsPut(ctx context.Context, arg EmbeddingsPutParams) er
 	return err
 }
 
-const FindDocs = `-- name: FindDocs :many
-select r.named::boolean as named, r.kind::text as kind, r.owner_id::bigint as owner_id, r.seq::int as seq, r.text::text as text, r.type::text as type, r.target::text as target, (r.event_time is not null)::boolean as timed, coalesce(r.event_time, 'epoch')::timestamptz as event_time,
-  r.score::float8 as score, r.lexical::float8 as lexical, r.covered::float8 as covered, r.cosine::float8 as cosine,
-  r.conversation::text as conversation, r.name::text as name, r.from_seq::int as from_seq, r.to_seq::int as to_seq
-from cairn.find($1::bigint, $2::int[], $3::halfvec, $4::smallint, $5::float8, $6::float8,
-  $7::text[], $8::text[], $9::text[], $10::timestamptz, $11::timestamptz, $12::text,
-  $13::int, $14::int, $15::int, $16::boolean, $17::int, $18::text, $19::text, $20::text, $21::int) r
-order by r.named desc, r.score desc
-`
-
-type FindDocsParams struct {
-	WorkspaceID      int64
-	Terms            []int32
-	Query            pgvector.HalfVector
-	Space            int16
-	VectorShare      float64
-	MinCosine        float64
-	Kinds            []string
-	Types            []string
-	Targets          []string
-	Since            *time.Time
-	Until            *time.Time
-	Within           string
-	Year             int32
-	Month            int32
-	Day              int32
-	AsksWhen         bool
-	MaxRows          int32
-	SkillName        string
-	MemoryID         string
-	TurnConversation string
-	TurnSeq          int32
-}
-
-type FindDocsRow struct {
-	Named        bool
-	Kind         string
-	OwnerID      int64
-	Seq          int32
-	Text         string
-	Type         string
-	Target       string
-	Timed        bool
-	EventTime    time.Time
-	Score        float64
-	Lexical      float64
-	Covered      float64
-	Cosine       float64
-	Conversation string
-	Name         string
-	FromSeq      int32
-	ToSeq        int32
-}
-
-// Everything findable, ranked, and before it what the query names exactly.
-func (q *Queries) FindDocs(ctx context.Context, arg FindDocsParams) ([]FindDocsRow, error) {
-	rows, err := q.db.Query(ctx, FindDocs,
-		arg.WorkspaceID,
-		arg.Terms,
-		arg.Query,
-		arg.Space,
-		arg.VectorShare,
-		arg.MinCosine,
-		arg.Kinds,
-		arg.Types,
-		arg.Targets,
-		arg.Since,
-		arg.Until,
-		arg.Within,
-		arg.Year,
-		arg.Month,
-		arg.Day,
-		arg.AsksWhen,
-		arg.MaxRows,
-		arg.SkillName,
-		arg.MemoryID,
-		arg.TurnConversation,
-		arg.TurnSeq,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []FindDocsRow
-	for rows.Next() {
-		var i FindDocsRow
-		if err := rows.Scan(
-			&i.Named,
-			&i.Kind,
-			&i.OwnerID,
-			&i.Seq,
-			&i.Text,
-			&i.Type,
-			&i.Target,
-			&i.Timed,
-			&i.EventTime,
-			&i.Score,
-			&i.Lexical,
-			&i.Covered,
-			&i.Cosine,
-			&i.Conversation,
-			&i.Name,
-			&i.FromSeq,
-			&i.ToSeq,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const GraphsLock = `-- name: GraphsLock :one
 select pg_try_advisory_lock(3, 0)
 `
@@ -473,6 +481,240 @@ func (q *Queries) LastSitting(ctx context.Context, arg LastSittingParams) (LastS
 	var i LastSittingRow
 	err := row.Scan(&i.Now, &i.Session, &i.EventTime)
 	return i, err
+}
+
+const LexCandidates = `-- name: LexCandidates :many
+select c.doc::bigint as doc, c.score::float8 as score
+from cairn.lex_candidates($1::bigint, $2::text[], $3::sparsevec, $4::timestamptz, $5::timestamptz, $6::int) c
+`
+
+type LexCandidatesParams struct {
+	WorkspaceID int64
+	Sets        []string
+	Query       *pgvector.SparseVector
+	Since       *time.Time
+	Until       *time.Time
+	MaxRows     int32
+}
+
+type LexCandidatesRow struct {
+	Doc   int64
+	Score float64
+}
+
+func (q *Queries) LexCandidates(ctx context.Context, arg LexCandidatesParams) ([]LexCandidatesRow, error) {
+	rows, err := q.db.Query(ctx, LexCandidates,
+		arg.WorkspaceID,
+		arg.Sets,
+		arg.Query,
+		arg.Since,
+		arg.Until,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []LexCandidatesRow
+	for rows.Next() {
+		var i LexCandidatesRow
+		if err := rows.Scan(&i.Doc, &i.Score); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const LexKeys = `-- name: LexKeys :many
+select unnest(keys)::bigint as key from lex_docs where workspace_id = $1 and doc = $2
+`
+
+type LexKeysParams struct {
+	WorkspaceID int64
+	Doc         int64
+}
+
+// In a statement of its own: one that waits for the lock of the document would see
+// the keys from before.
+func (q *Queries) LexKeys(ctx context.Context, arg LexKeysParams) ([]int64, error) {
+	rows, err := q.db.Query(ctx, LexKeys, arg.WorkspaceID, arg.Doc)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var key int64
+		if err := rows.Scan(&key); err != nil {
+			return nil, err
+		}
+		items = append(items, key)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const LexPut = `-- name: LexPut :exec
+insert into lex_docs (workspace_id, doc, event_time, keys, sv)
+select d.workspace_id, d.doc, d.event_time, $1::bigint[], $2::sparsevec from search_docs d where d.workspace_id = $3 and d.doc = $4
+on conflict (workspace_id, doc) do update set event_time = excluded.event_time, keys = excluded.keys, sv = excluded.sv
+`
+
+type LexPutParams struct {
+	Keys        []int64
+	Sv          pgvector.SparseVector
+	WorkspaceID int64
+	Doc         int64
+}
+
+func (q *Queries) LexPut(ctx context.Context, arg LexPutParams) error {
+	_, err := q.db.Exec(ctx, LexPut,
+		arg.Keys,
+		arg.Sv,
+		arg.WorkspaceID,
+		arg.Doc,
+	)
+	return err
+}
+
+const LexStatistics = `-- name: LexStatistics :many
+select -1::int as term, coalesce((select s.docs from lex_stats s where s.workspace_id = $1), 0)::int as df, 0::int as speakers, 0::real as max_w
+union all
+select t.term, t.df, t.speakers, t.max_w from lex_terms t where t.workspace_id = $1 and t.term = any($2::int[])
+`
+
+type LexStatisticsParams struct {
+	WorkspaceID int64
+	Terms       []int32
+}
+
+type LexStatisticsRow struct {
+	Term     int32
+	Df       int32
+	Speakers int32
+	MaxW     float32
+}
+
+// What is known of words and filter keys, and of the workspace in the row of term -1.
+func (q *Queries) LexStatistics(ctx context.Context, arg LexStatisticsParams) ([]LexStatisticsRow, error) {
+	rows, err := q.db.Query(ctx, LexStatistics, arg.WorkspaceID, arg.Terms)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []LexStatisticsRow
+	for rows.Next() {
+		var i LexStatisticsRow
+		if err := rows.Scan(
+			&i.Term,
+			&i.Df,
+			&i.Speakers,
+			&i.MaxW,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const NamedDocs = `-- name: NamedDocs :many
+select e.doc from search_docs e join skills s on s.workspace_id = e.workspace_id and s.id = e.owner_id
+where e.workspace_id = $1 and e.kind = 'skill' and e.seq = 0 and e.status = 'active' and s.name = $2::text
+union all
+select e.doc from search_docs e join memories m on m.workspace_id = e.workspace_id and m.id = e.owner_id
+where e.workspace_id = $1 and e.kind = 'memory' and e.seq = 0 and e.status = 'active' and m.external_id = $3::text
+union all
+select e.doc from search_docs e join conversations c on c.workspace_id = e.workspace_id and c.id = e.owner_id
+where e.workspace_id = $1 and e.kind = 'turn' and e.seq = $4::int and c.external_id = $5::text
+`
+
+type NamedDocsParams struct {
+	WorkspaceID      int64
+	SkillName        string
+	MemoryID         string
+	TurnSeq          int32
+	TurnConversation string
+}
+
+// The documents that a query names exactly: a skill, a memory's ID, a turn.
+func (q *Queries) NamedDocs(ctx context.Context, arg NamedDocsParams) ([]int64, error) {
+	rows, err := q.db.Query(ctx, NamedDocs,
+		arg.WorkspaceID,
+		arg.SkillName,
+		arg.MemoryID,
+		arg.TurnSeq,
+		arg.TurnConversation,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var doc int64
+		if err := rows.Scan(&doc); err != nil {
+			return nil, err
+		}
+		items = append(items, doc)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const Nearest = `-- name: Nearest :many
+select n.doc::bigint as doc, n.dist::float8 as distance
+from cairn.nearest($1::bigint, $2::bigint[], $3::halfvec, $4::smallint, $5::int) n
+`
+
+type NearestParams struct {
+	WorkspaceID int64
+	Docs        []int64
+	Query       pgvector.HalfVector
+	Space       int16
+	MaxRows     int32
+}
+
+type NearestRow struct {
+	Doc      int64
+	Distance float64
+}
+
+func (q *Queries) Nearest(ctx context.Context, arg NearestParams) ([]NearestRow, error) {
+	rows, err := q.db.Query(ctx, Nearest,
+		arg.WorkspaceID,
+		arg.Docs,
+		arg.Query,
+		arg.Space,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []NearestRow
+	for rows.Next() {
+		var i NearestRow
+		if err := rows.Scan(&i.Doc, &i.Distance); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const NearestBare = `-- name: NearestBare :many
@@ -557,44 +799,6 @@ func (q *Queries) NearestInGraph(ctx context.Context, arg NearestInGraphParams) 
 		return nil, err
 	}
 	return items, nil
-}
-
-const PostingsDrop = `-- name: PostingsDrop :exec
-delete from lex_postings where workspace_id = $1 and doc = $2 and term = any($3::int[])
-`
-
-type PostingsDropParams struct {
-	WorkspaceID int64
-	Doc         int64
-	Terms       []int32
-}
-
-func (q *Queries) PostingsDrop(ctx context.Context, arg PostingsDropParams) error {
-	_, err := q.db.Exec(ctx, PostingsDrop, arg.WorkspaceID, arg.Doc, arg.Terms)
-	return err
-}
-
-const PostingsPut = `-- name: PostingsPut :exec
-insert into lex_postings (workspace_id, term, doc, w)
-select $1, unnest($2::int[]), $3, unnest($4::real[])
-on conflict (workspace_id, term, doc) do update set w = excluded.w
-`
-
-type PostingsPutParams struct {
-	WorkspaceID int64
-	Terms       []int32
-	Doc         int64
-	Weights     []float32
-}
-
-func (q *Queries) PostingsPut(ctx context.Context, arg PostingsPutParams) error {
-	_, err := q.db.Exec(ctx, PostingsPut,
-		arg.WorkspaceID,
-		arg.Terms,
-		arg.Doc,
-		arg.Weights,
-	)
-	return err
 }
 
 const SearchRanked = `-- name: SearchRanked :many
@@ -779,9 +983,9 @@ func (q *Queries) StatsAdd(ctx context.Context, arg StatsAddParams) error {
 }
 
 const TermsMove = `-- name: TermsMove :exec
-insert into lex_terms (workspace_id, term, df, speakers)
-select $1, m.term, m.by, m.names from (select unnest($2::int[]) as term, unnest($3::int[]) as by, unnest($4::int[]) as names) m order by m.term
-on conflict (workspace_id, term) do update set df = lex_terms.df + excluded.df, speakers = lex_terms.speakers + excluded.speakers
+insert into lex_terms (workspace_id, term, df, speakers, max_w)
+select $1, m.term, m.by, m.names, m.w from (select unnest($2::int[]) as term, unnest($3::int[]) as by, unnest($4::int[]) as names, unnest($5::real[]) as w) m order by m.term
+on conflict (workspace_id, term) do update set df = lex_terms.df + excluded.df, speakers = lex_terms.speakers + excluded.speakers, max_w = greatest(lex_terms.max_w, excluded.max_w)
 `
 
 type TermsMoveParams struct {
@@ -789,16 +993,17 @@ type TermsMoveParams struct {
 	Terms       []int32
 	Moves       []int32
 	Names       []int32
+	Weights     []float32
 }
 
-// One statement for those that rise and those that fall: every writer takes the
-// rows in one order.
+// Changes document frequencies. Every writer takes the rows in one order.
 func (q *Queries) TermsMove(ctx context.Context, arg TermsMoveParams) error {
 	_, err := q.db.Exec(ctx, TermsMove,
 		arg.WorkspaceID,
 		arg.Terms,
 		arg.Moves,
 		arg.Names,
+		arg.Weights,
 	)
 	return err
 }

@@ -1,0 +1,302 @@
+// Package rank orders the documents that a search has found. It joins the ranks by
+// words and by vector (reciprocal rank fusion) and adds what the documents
+// themselves say: the session that a turn belongs to, the speaker, the date, the age.
+//
+//	ranked := rank.Rank(documents, rank.Query{Words: words, Share: 0.8}, rank.Defaults())
+package rank
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"cairn/internal/domain/lexical"
+)
+
+// Word is a query word with its statistics in the workspace.
+type Word struct {
+	Term int32
+	DF   int     // documents that contain it
+	IDF  float64 // ln(1 + (N - df + 0.5) / (df + 0.5))
+	Name bool    // it is part of a speaker's name: as a word it says little
+}
+
+// Weight is what the word counts in the score of a document.
+func (w Word) Weight() float64 {
+	if w.Name {
+		return nameShare * w.IDF
+	}
+	return w.IDF
+}
+
+// Document is a candidate, or a turn next to one.
+type Document struct {
+	ID           int64
+	Kind         string
+	Turn         bool
+	Owner        int64 // of a turn: its conversation
+	Seq, Session int   // of a turn: its place, and the place at which its session begins
+	Type, Target string
+	TargetTerms  []int32
+	Asks, Dated  bool
+	EventTime    time.Time // zero if unknown
+	Conversation int64
+	Utility      float64           // from 0 to 1; 0.5 if unknown
+	Terms        map[int32]float32 // weights (lexical.Weight) of all its words
+	Rejected     bool              // does not pass the filter: it supports others and is not a result
+	VectorRank   int               // from 1; 0 if it is not among the nearest
+	Cosine       float64           // 0 if it is not among the nearest
+}
+
+// Query is what the documents are ranked for.
+type Query struct {
+	Words       []Word
+	VectorShare float64 // what the first place by vector counts; the first by words counts 1
+	MinCosine   float64 // from which on a document is relevant by its vector alone
+	Date        lexical.Date
+	AsksWhen    bool
+	Now         time.Time
+}
+
+// Scored is a ranked document.
+type Scored struct {
+	ID      int64
+	Score   float64
+	Lexical float64 // exact BM25 score
+	Covered float64 // share of the query's idf that the document contains
+	Cosine  float64
+	Parts   Parts
+}
+
+// Parts are the addends of a score.
+type Parts struct {
+	Words, Vector, Session, Target, Date, When, Question, Recent, Utility float64
+}
+
+func (p Parts) sum() float64 {
+	return p.Words + p.Vector + p.Session + p.Target + p.Date + p.When + p.Question + p.Recent + p.Utility
+}
+
+// Weights are the parameters of ranking.
+type Weights struct {
+	RRF        float64 // constant of reciprocal rank fusion
+	Session    float64 // fit of a turn's session, or of a document's own words
+	Target     float64 // the query names the target or speaker
+	Day, Month float64 // the document is of the day, or of the month, that the query names
+	When       float64 // the query asks when, and the document has words of time
+	Question   float64 // subtracted from documents that are questions
+	Recent     float64 // of a document of today
+	RecentDays float64 // after which Recent has fallen to a third
+	Utility    float64 // per unit of utility above 0.5
+	Cover      float64 // least share of the query's idf for a document to be relevant by words
+	Discussed  float64 // the same for a whole session
+	Next       float64 // share of its words that a turn lends to the next one
+	Answer     float64 // the same if the turn is a question
+	Previous   float64 // and to the one before
+	Second     float64 // and to those two places away
+	Alone      float64 // factor of documents that are not turns and have no neighbors
+}
+
+// Defaults returns the weights that were chosen on LoCoMo (docs/reference/benchmarks.md).
+func Defaults() Weights {
+	return Weights{RRF: 30, Session: 0.7, Target: 0.4, Day: 0.8, Month: 0.4, When: 0.3, Question: 0.1, Recent: 0.05,
+		RecentDays: 30, Utility: 0.1, Cover: 0.15, Discussed: 0.3, Next: 0.3, Answer: 0.7, Previous: 0.4, Second: 0.2,
+		Alone: 2.1}
+}
+
+const nameShare = 0.3
+
+type place struct {
+	owner        int64
+	session, seq int
+}
+
+type sitting struct {
+	owner   int64
+	session int
+}
+
+// candidate is a document with the intermediate values of its score.
+type candidate struct {
+	Document
+	own, covered, words, fit float64
+}
+
+// Rank returns the relevant documents, best first; ties are in the order of ID. An
+// empty result means that nothing is relevant.
+func Rank(documents []Document, q Query, w Weights) []Scored {
+	all := make([]candidate, len(documents))
+	total := 0.0
+	for _, word := range q.Words {
+		if !word.Name && (word.DF > 0 || q.Date.Month == 0) {
+			total += word.IDF
+		}
+	}
+	for i, d := range documents {
+		all[i] = candidate{Document: d}
+		for _, word := range q.Words {
+			if weight, held := d.Terms[word.Term]; held {
+				all[i].own += float64(weight) * word.Weight()
+				if !word.Name {
+					all[i].covered += word.IDF
+				}
+			}
+		}
+	}
+	discussed := fits(all, q.Words)
+	lend(all, w)
+	if !relevant(all, discussed, total, q, w) {
+		return nil
+	}
+	return score(all, total, q, w)
+}
+
+// fits sets how well the session of each turn, or a document alone, fits the query.
+// It returns the highest share of words that a session contains.
+func fits(all []candidate, words []Word) (discussed float64) {
+	type sum struct{ weights, tells map[int32]float64 }
+	sessions := map[sitting]sum{}
+	held := map[int32]int{}
+	peak := 0.0
+	for _, c := range all {
+		peak = max(peak, c.own)
+		if !c.Turn {
+			continue
+		}
+		key := sitting{c.Owner, c.Session}
+		for _, word := range words {
+			weight, found := c.Terms[word.Term]
+			if !found {
+				continue
+			}
+			s, known := sessions[key]
+			if !known {
+				s = sum{map[int32]float64{}, map[int32]float64{}}
+				sessions[key] = s
+			}
+			if _, counted := s.weights[word.Term]; !counted {
+				held[word.Term]++
+			}
+			s.weights[word.Term] += float64(weight)
+			if !word.Name {
+				s.tells[word.Term] = word.IDF
+			}
+		}
+	}
+	n, fit, height := float64(len(sessions)), map[sitting]float64{}, 0.0
+	for key, s := range sessions {
+		covered := 0.0
+		for _, word := range words { // in the order of the query, so that sums are equal everywhere
+			weight, found := s.weights[word.Term]
+			if !found {
+				continue
+			}
+			h := float64(held[word.Term])
+			fit[key] += math.Log(1+(n-h+0.5)/(h+0.5)) * weight / (weight + 1.2)
+			covered += s.tells[word.Term]
+		}
+		height, discussed = max(height, fit[key]), max(discussed, covered)
+	}
+	for i := range all {
+		c := &all[i]
+		switch {
+		case c.Turn && height > 0:
+			c.fit = fit[sitting{c.Owner, c.Session}] / height
+		case !c.Turn && peak > 0:
+			c.fit = c.own / peak
+		}
+	}
+	return discussed
+}
+
+// lend gives each turn a share of the scores of the turns around it: a question is
+// seldom the answer, and what follows it often is.
+func lend(all []candidate, w Weights) {
+	lent := map[place]float64{}
+	for _, c := range all {
+		if !c.Turn || c.own == 0 {
+			continue
+		}
+		next := w.Next
+		if c.Asks {
+			next = w.Answer
+		}
+		for i, share := range []float64{w.Second, w.Previous, 1, next, w.Second} {
+			lent[place{c.Owner, c.Session, c.Seq + i - 2}] += c.own * share
+		}
+	}
+	for i := range all {
+		if c := &all[i]; c.Turn {
+			c.words = lent[place{c.Owner, c.Session, c.Seq}]
+		} else {
+			c.words = w.Alone * c.own
+		}
+	}
+}
+
+// relevant reports whether any document, session or vector answers the query.
+func relevant(all []candidate, discussed, total float64, q Query, w Weights) bool {
+	if discussed > 0 && discussed >= w.Discussed*total {
+		return true
+	}
+	return slices.ContainsFunc(all, func(c candidate) bool { return answers(c, total, q, w) })
+}
+
+func answers(c candidate, total float64, q Query, w Weights) bool {
+	return c.own > 0 && c.covered >= w.Cover*total || c.VectorRank > 0 && c.Cosine >= q.MinCosine
+}
+
+func score(all []candidate, total float64, q Query, w Weights) (out []Scored) {
+	slices.SortFunc(all, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.words, a.words), cmp.Compare(a.ID, b.ID))
+	})
+	for at, c := range all {
+		if c.Rejected || !(c.Turn && c.words > 0 || answers(c, total, q, w)) {
+			continue
+		}
+		s := Scored{ID: c.ID, Lexical: c.own, Cosine: c.Cosine, Parts: parts(c, at+1, q, w)}
+		s.Score = s.Parts.sum()
+		if total > 0 {
+			s.Covered = c.covered / total
+		}
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b Scored) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
+	})
+	return out
+}
+
+func parts(c candidate, at int, q Query, w Weights) (p Parts) {
+	if c.words > 0 {
+		p.Words = (w.RRF + 1) / (w.RRF + float64(at))
+	}
+	if c.VectorRank > 0 {
+		p.Vector = q.VectorShare * (w.RRF + 1) / (w.RRF + float64(c.VectorRank))
+	}
+	p.Session = w.Session * c.fit
+	if slices.ContainsFunc(c.TargetTerms, func(t int32) bool {
+		return slices.ContainsFunc(q.Words, func(word Word) bool { return word.Term == t })
+	}) {
+		p.Target = w.Target
+	}
+	if d := q.Date; d.Month > 0 && !c.EventTime.IsZero() && int(c.EventTime.Month()) == int(d.Month) &&
+		(d.Year == 0 || d.Year == c.EventTime.Year()) {
+		if p.Date = w.Month; d.Day == c.EventTime.Day() {
+			p.Date = w.Day
+		}
+	}
+	if q.AsksWhen && c.Dated {
+		p.When = w.When
+	}
+	if c.Asks {
+		p.Question = -w.Question
+	}
+	if !c.EventTime.IsZero() {
+		age := max(0, q.Now.Sub(c.EventTime).Hours()/24)
+		p.Recent = w.Recent * math.Exp(-age/w.RecentDays)
+	}
+	p.Utility = w.Utility * (c.Utility - 0.5)
+	return p
+}

@@ -1,0 +1,328 @@
+package search
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"cairn/internal/domain/lexical"
+	"cairn/internal/domain/search/lexplan"
+	"cairn/internal/domain/search/rank"
+)
+
+// Reader reads the index of one workspace, in one transaction.
+type Reader interface {
+	// Statistics returns what is known of terms and filter keys.
+	Statistics(ctx context.Context, terms []int32) (Statistics, error)
+	// Candidates returns the best documents by words; see CandidateQuery.
+	Candidates(ctx context.Context, q CandidateQuery) ([]lexplan.Hit, error)
+	// Nearest returns the documents closest to a vector, closest first.
+	Nearest(ctx context.Context, q NearestQuery) ([]Neighbor, error)
+	// Documents returns active documents and the turns around those that are turns.
+	// Neighbors that were not asked for are Rejected.
+	Documents(ctx context.Context, ids []int64) ([]rank.Document, error)
+	// Named returns the documents that n names exactly.
+	Named(ctx context.Context, n NameQuery) ([]int64, error)
+	// Results returns what is shown of documents, in the order of ids.
+	Results(ctx context.Context, ids []int64) ([]Result, error)
+	// Conversation returns the number of a conversation, 0 if there is none.
+	Conversation(ctx context.Context, externalID string) (int64, error)
+}
+
+// Statistics are the counts behind the weights of words.
+type Statistics struct {
+	Docs  int // of the workspace
+	Terms map[int32]TermStatistics
+}
+
+// TermStatistics are the counts of one term.
+type TermStatistics struct {
+	DF        int     // documents that contain it
+	Speakers  int     // turns whose speaker has it in the name
+	MaxWeight float64 // highest weight that a document ever had
+}
+
+// CandidateQuery asks for the Limit documents with the highest scores that hold all
+// keys of at least one of Sets; without Sets, of the whole workspace.
+type CandidateQuery struct {
+	Sets          [][]int32
+	Words         map[int32]float32 // weight in the query by term; nil scores 0 and returns every such document
+	After, Before time.Time         // of the event: from After on, and before Before; zero for any
+	Limit         int
+}
+
+// NearestQuery asks for the Limit closest documents among Docs; nil means all.
+type NearestQuery struct {
+	Docs   []int64
+	Vector []float32
+	Space  int16
+	Limit  int
+}
+
+// Neighbor is a document with its cosine similarity to a query.
+type Neighbor struct {
+	Doc    int64
+	Cosine float64
+}
+
+// Limits of a search.
+const (
+	leastCandidates = 60     // by words
+	mostCandidates  = 120    // by words, for large limits
+	exactVectors    = 20_000 // filtered documents whose vectors are all compared
+	mostFilters     = 16     // combinations of filter values that become keys
+)
+
+// filter is a request's filter as keys of the index.
+type filter struct {
+	Request
+	conversation int64
+	keys         [][]int32 // alternatives, each of which a document must hold completely
+	checked      bool      // keys do not express all of it: documents are checked
+}
+
+func newFilter(r Request, conversation int64) filter {
+	f := filter{Request: r, conversation: conversation, keys: [][]int32{nil}}
+	f.add(KeyKind, r.Kinds)
+	types := make([]string, len(r.Types))
+	for i, t := range r.Types {
+		types[i] = string(t)
+	}
+	f.add(KeyType, types)
+	f.add(KeyTarget, r.Targets)
+	if r.Conversation != "" {
+		f.add(KeyConversation, []string{strconv.FormatInt(conversation, 10)})
+	}
+	return f
+}
+
+// add requires one of values, unless that makes too many combinations.
+func (f *filter) add(field string, values []string) {
+	switch {
+	case len(values) == 0:
+		return
+	case len(f.keys)*len(values) > mostFilters:
+		f.checked = true
+		return
+	}
+	var keys [][]int32
+	for _, set := range f.keys {
+		for _, value := range values {
+			keys = append(keys, append(slices.Clone(set), lexical.Key(field, value)))
+		}
+	}
+	f.keys = keys
+}
+
+// empty reports whether the filter passes everything.
+func (f filter) empty() bool {
+	return len(f.keys) == 1 && len(f.keys[0]) == 0 && !f.checked && f.After.IsZero() && f.Before.IsZero()
+}
+
+func (f filter) terms() (out []int32) {
+	for _, set := range f.keys {
+		out = append(out, set...)
+	}
+	return out
+}
+
+// kept estimates how many documents pass: no more than the rarest key of each
+// alternative has.
+func (f filter) kept(s Statistics) int {
+	n := 0
+	for _, set := range f.keys {
+		least := s.Docs
+		for _, key := range set {
+			least = min(least, s.Terms[key].DF)
+		}
+		n += least
+	}
+	return min(n, s.Docs)
+}
+
+// passes reports whether a document passes the filter.
+func (f filter) passes(d rank.Document) bool {
+	return (len(f.Kinds) == 0 || slices.Contains(f.Kinds, d.Kind)) &&
+		(len(f.Types) == 0 || slices.ContainsFunc(f.Types, func(t memoryType) bool { return string(t) == d.Type })) &&
+		(len(f.Targets) == 0 || slices.Contains(f.Targets, d.Target)) &&
+		(f.Conversation == "" || d.Conversation == f.conversation) &&
+		(f.After.IsZero() || !d.EventTime.IsZero() && !d.EventTime.Before(f.After)) &&
+		(f.Before.IsZero() || !d.EventTime.IsZero() && d.EventTime.Before(f.Before))
+}
+
+// read finds the candidates by words and by vector, ranks them and reads the best.
+func (f Finder) read(ctx context.Context, index Reader, r Request, q Query) ([]Result, error) {
+	var conversation int64
+	var err error
+	if r.Conversation != "" {
+		if conversation, err = index.Conversation(ctx, r.Conversation); err != nil || conversation == 0 {
+			return nil, err
+		}
+	}
+	passing := newFilter(r, conversation)
+	stats, err := index.Statistics(ctx, append(passing.terms(), q.Terms...))
+	if err != nil {
+		return nil, err
+	}
+	words := wordsOf(q.Terms, stats)
+	source := wordSource{Reader: index, words: words, filter: passing}
+	limit := min(mostCandidates, max(leastCandidates, 6*r.Limit))
+	plan, err := lexplan.Search(ctx, source.plan(stats), source,
+		lexplan.Options{Docs: stats.Docs, Kept: max(1, passing.kept(stats)), K: limit})
+	if err != nil {
+		return nil, err
+	}
+	near, err := f.nearest(ctx, index, passing, passing.kept(stats), q, limit/2)
+	if err != nil {
+		return nil, err
+	}
+	documents, err := documentsOf(ctx, index, passing, plan.Hits, near)
+	if err != nil {
+		return nil, err
+	}
+	date, _ := lexical.DateIn(r.Query)
+	ranked := rank.Rank(documents, rank.Query{Words: words, VectorShare: f.VectorShare, MinCosine: f.MinCosine, Date: date,
+		AsksWhen: lexical.AsksWhen(r.Query), Now: time.Now()}, rank.Defaults())
+	return results(ctx, index, r, ranked)
+}
+
+// wordsOf returns the words of a query with their weights.
+func wordsOf(terms []int32, s Statistics) []rank.Word {
+	words := make([]rank.Word, len(terms))
+	for i, t := range terms {
+		known := s.Terms[t]
+		df := float64(known.DF)
+		words[i] = rank.Word{Term: t, DF: known.DF, Name: known.Speakers > 0,
+			IDF: math.Log(1 + (float64(s.Docs)-df+0.5)/(df+0.5))}
+	}
+	return words
+}
+
+// nearest returns the closest documents that may pass the filter; none without a
+// vector.
+func (f Finder) nearest(ctx context.Context, index Reader, passing filter, kept int, q Query, limit int) (
+	[]Neighbor, error) {
+	if len(q.Vector) == 0 {
+		return nil, nil
+	}
+	in := NearestQuery{Vector: q.Vector, Space: q.Space, Limit: limit}
+	if !passing.empty() {
+		hits, err := index.Candidates(ctx, CandidateQuery{Sets: passing.keys, After: passing.After, Before: passing.Before,
+			Limit: exactVectors + 1})
+		if err != nil {
+			return nil, err
+		}
+		if len(hits) <= exactVectors {
+			in.Docs = make([]int64, len(hits))
+			for i, h := range hits {
+				in.Docs[i] = h.Doc
+			}
+		} else {
+			in.Limit = min(1000, limit*max(1, 4*statsRatio(kept, len(hits))))
+		}
+	}
+	return index.Nearest(ctx, in)
+}
+
+func statsRatio(a, b int) int { return max(1, a/max(1, b)) }
+
+// documentsOf reads the candidates.
+func documentsOf(ctx context.Context, index Reader, passing filter, hits []lexplan.Hit, near []Neighbor) (
+	[]rank.Document, error) {
+	ids := make([]int64, 0, len(hits)+len(near))
+	for _, h := range hits {
+		ids = append(ids, h.Doc)
+	}
+	places := map[int64]int{}
+	for i, n := range near {
+		ids, places[n.Doc] = append(ids, n.Doc), i+1
+	}
+	slices.Sort(ids)
+	documents, err := index.Documents(ctx, slices.Compact(ids))
+	if err != nil {
+		return nil, err
+	}
+	for i := range documents {
+		d := &documents[i]
+		d.Rejected = !passing.passes(*d)
+		if at := places[d.ID]; at > 0 {
+			d.VectorRank, d.Cosine = at, near[at-1].Cosine
+		}
+	}
+	return documents, nil
+}
+
+// results reads the best documents, those that the query names first.
+func results(ctx context.Context, index Reader, r Request, ranked []rank.Scored) ([]Result, error) {
+	named, err := index.Named(ctx, namedBy(r.Query))
+	if err != nil {
+		return nil, err
+	}
+	ids, scores := slices.Clone(named), map[int64]rank.Scored{}
+	for _, s := range ranked {
+		scores[s.ID] = s
+		if len(ids) < r.Limit+len(named) && !slices.Contains(named, s.ID) {
+			ids = append(ids, s.ID)
+		}
+	}
+	found, err := index.Results(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	kept := found[:0]
+	for i, result := range found {
+		exact := i < len(named)
+		if exact && !(len(r.Kinds) == 0 || slices.Contains(r.Kinds, result.Kind)) ||
+			exact && !(len(r.Types) == 0 || slices.Contains(r.Types, memoryType(result.Type))) {
+			continue
+		}
+		s := scores[ids[i]]
+		result.Score, result.Cosine, result.Exact = s.Score, s.Cosine, exact
+		kept = append(kept, result)
+	}
+	return kept[:min(len(kept), r.Limit)], nil
+}
+
+// wordSource is the index as the plan of words reads it.
+type wordSource struct {
+	Reader
+	words  []rank.Word
+	filter filter
+}
+
+// plan returns the words with the bounds of their scores.
+func (s wordSource) plan(stats Statistics) []lexplan.Word {
+	out := make([]lexplan.Word, len(s.words))
+	for i, w := range s.words {
+		out[i] = lexplan.Word{Term: int64(w.Term), DF: w.DF, IDF: w.Weight(), MaxWeight: stats.Terms[w.Term].MaxWeight}
+	}
+	return out
+}
+
+// Best implements lexplan.Source: each set of words is combined with each alternative
+// of the filter.
+func (s wordSource) Best(ctx context.Context, sets [][]int, n int) ([]lexplan.Hit, error) {
+	q := CandidateQuery{Words: map[int32]float32{}, After: s.filter.After, Before: s.filter.Before, Limit: n}
+	for _, w := range s.words {
+		q.Words[w.Term] = float32(w.Weight())
+	}
+	if len(sets) == 0 {
+		sets = [][]int{nil}
+	}
+	for _, set := range sets {
+		for _, keys := range s.filter.keys {
+			keys = slices.Clone(keys)
+			for _, word := range set {
+				keys = append(keys, s.words[word].Term)
+			}
+			if len(keys) == 0 {
+				q.Sets = nil // the whole workspace
+				return s.Candidates(ctx, q)
+			}
+			q.Sets = append(q.Sets, keys)
+		}
+	}
+	return s.Candidates(ctx, q)
+}
