@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// journal tells people what is going on, a line at a time; both servers start
-// at once and share it.
+// journal reports progress to people, one line at a time. Both servers start at once and share it.
 type journal struct {
 	mu sync.Mutex
 	to io.Writer
@@ -27,7 +26,7 @@ func (j *journal) say(format string, args ...any) {
 	fmt.Fprintf(j.to, format+"\n", args...)
 }
 
-// task announces something long; the function it returns says how long it took.
+// task announces a long operation. The returned function reports its duration.
 func (j *journal) task(name, expectation string) func(error) {
 	began := time.Now()
 	j.say("%s (%s) …", name, expectation)
