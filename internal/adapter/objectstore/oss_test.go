@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// odd are keys that upset URLs, signatures or both.
+// odd are keys that are difficult for URLs, signatures or both.
 var odd = []string{"a b/c d.zip", "a+b", "50%", "a%20b", "%2F", "什么/技能 包.zip", "what?x=1&acl", "?first", "#frag#2",
 	"a;b=c,d:e@f!$'()*", "~tilde_-.", `quo"te<>`, "é", "e\u0301", "😀"}
 
