@@ -4,12 +4,10 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"cairn/internal/domain/fault"
 )
@@ -91,7 +89,7 @@ func (c *cli) lines(ctx context.Context) (<-chan string, <-chan error) {
 
 // prompt prints a prompt if the input is a terminal.
 func (c *cli) prompt() {
-	if f, ok := c.in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if c.interactive() {
 		fmt.Fprint(c.errs, "> ")
 	}
 }

@@ -48,7 +48,8 @@ func (c *cli) distill() *cobra.Command {
 		"ID of the request; the same ID is the same request (default a hash of the content)")
 	flags.IntVar(&f.pick, "pick", -1, "distill only the conversation at this position of the file, counted from 0; "+
 		"-1 means all")
-	flags.IntVar(&f.from, "from", 0, "first message to distill, counted from 0; earlier messages are context only")
+	flags.IntVar(&f.from, "from", 0, "first message to distill, counted from 0; earlier messages are context only "+
+		"(default 0)")
 	flags.BoolVar(&f.fresh, "fresh", false, "distill again instead of returning the stored result; repeats all "+
 		"model calls")
 	flags.BoolVar(&f.detach, "detach", false, "return when the requests are stored; a worker completes them")

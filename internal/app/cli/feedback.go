@@ -26,14 +26,16 @@ func (c *cli) feedback() *cobra.Command {
 			f.Rating = args[0]
 			return c.runFeedback(cmd.Context(), once, f)
 		}}
-	cmd.Flags().StringVar(&f.Question, "question", "", "question that was asked")
-	cmd.Flags().StringVar(&f.Answer, "answer", "", "answer that was given")
-	cmd.Flags().StringVar(&f.Correction, "correction", "", "correct answer")
-	cmd.Flags().StringVar(&f.Conversation, "conversation", "", "ID of the conversation of the rated turn, with "+
-		"--message")
-	cmd.Flags().StringVar(&f.MessageID, "message", "", "ID of the message of the rated turn")
-	cmd.Flags().StringVar(&f.Bank, "bank", "", "bank that learns from the rating (default the bank of the workspace)")
-	cmd.Flags().StringVar(&once, "once", "", "idempotency key: repeated feedback with the same key is recorded once")
+	cmd.Flags().StringVar(&f.Question, "question", "", "question that was asked (required unless you rate a turn)")
+	cmd.Flags().StringVar(&f.Answer, "answer", "", "answer that was given (default the reply of the rated turn)")
+	cmd.Flags().StringVar(&f.Correction, "correction", "", "correct answer (default none)")
+	cmd.Flags().StringVar(&f.Conversation, "conversation", "", "ID of the conversation of the rated turn (required "+
+		"with --message)")
+	cmd.Flags().StringVar(&f.MessageID, "message", "", "ID of the message of the rated turn (required with "+
+		"--conversation)")
+	cmd.Flags().StringVar(&f.Bank, "bank", "", "bank that learns from the rating (default \"default\")")
+	cmd.Flags().StringVar(&once, "once", "", "idempotency key: repeated feedback with the same key is recorded "+
+		"once (default a new key)")
 	return cmd
 }
 

@@ -247,7 +247,8 @@ func (c *cli) decide(use, short string) *cobra.Command {
 			}
 			return c.decideChange(cmd.Context(), use, changeID)
 		}}
-	cmd.Flags().Int64Var(&changeID, "change", 0, "number of a pending change, from `cairn skills pending`")
+	cmd.Flags().Int64Var(&changeID, "change", 0, "number of a pending change, from cairn skills pending (default "+
+		"none)")
 	return cmd
 }
 

@@ -18,8 +18,9 @@ import (
 type longTerm struct{ kind, target, use string }
 
 func (l *longTerm) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&l.kind, "type", "", "type of long-term memories: personal, procedural, tool or summary")
-	cmd.Flags().StringVar(&l.target, "target", "", "target of long-term memories, such as alice")
+	cmd.Flags().StringVar(&l.kind, "type", "", "type of long-term memories: personal, procedural, tool or summary "+
+		"(default none)")
+	cmd.Flags().StringVar(&l.target, "target", "", "target of long-term memories, such as alice (default none)")
 }
 
 func (l *longTerm) given() bool { return l.kind+l.target != "" }

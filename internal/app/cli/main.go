@@ -30,9 +30,17 @@ func Execute() {
 	os.Exit(code)
 }
 
+// programName is how the user started this program: the path, or "cairn" if it was found on PATH.
+func programName(path string) string {
+	if strings.ContainsRune(path, os.PathSeparator) {
+		return path
+	}
+	return "cairn"
+}
+
 // execute runs one command line and returns its exit code.
 func execute(ctx context.Context, args, environ []string, in io.Reader, out, errs io.Writer) int {
-	c := &cli{args: args, in: in, out: out, errs: errs, environ: environ}
+	c := &cli{program: programName(os.Args[0]), args: args, in: in, out: out, errs: errs, environ: environ}
 	root := c.root()
 	root.SetArgs(args)
 	root.SetIn(in)
@@ -46,6 +54,7 @@ func execute(ctx context.Context, args, environ []string, in io.Reader, out, err
 
 // cli is one invocation of the program.
 type cli struct {
+	program   string // for printed commands
 	args      []string
 	in        io.Reader
 	out, errs io.Writer

@@ -88,7 +88,7 @@ func (c *cli) memoryAdd() *cobra.Command {
 		}}
 	added.flags(add)
 	add.Flags().StringVar(&added.use, "when-to-use", "",
-		"when the long-term memory applies; for the type tool, the name of the tool")
+		"when the long-term memory applies; for the type tool, the name of the tool (default none)")
 	add.Flags().StringVar(&store, "store", "core", "store of prompt memory: profile (facts about the user) or core "+
 		"(other facts)")
 	return add
@@ -167,7 +167,7 @@ func (c *cli) memoryRestore() *cobra.Command {
 				})
 		}}
 	restore.Flags().IntVar(&version, "version", 0,
-		"version to restore, from `cairn memories history` (default the previous version)")
+		"version to restore, from cairn memories history (default the previous version)")
 	return restore
 }
 

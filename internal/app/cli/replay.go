@@ -31,10 +31,10 @@ func (c *cli) replay() *cobra.Command {
 			"distill/w0123456789abcdef/f00d --save history.json", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runReplay(cmd.Context(), id, runID, save) },
 	}
-	cmd.Flags().StringVar(&id, "workflow-id", "", "ID of the workflow, from `cairn distill` or `cairn runs show` "+
+	cmd.Flags().StringVar(&id, "workflow-id", "", "ID of the workflow, from cairn distill or cairn runs show "+
 		"(required)")
 	cmd.Flags().StringVar(&runID, "run-id", "", "Temporal run ID of one execution (default the latest)")
-	cmd.Flags().StringVar(&save, "save", "", "also write the history to this file as JSON")
+	cmd.Flags().StringVar(&save, "save", "", "also write the history to this file as JSON (default none)")
 	return cmd
 }
 

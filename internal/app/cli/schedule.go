@@ -199,10 +199,7 @@ const promptShown = 50
 
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	if runes := []rune(line); len(runes) > promptShown {
-		return string(runes[:promptShown-1]) + "…"
-	}
-	return line
+	return shorten(line, promptShown)
 }
 
 func (c *cli) printFired(fired []schedule.FiringRecord) error {

@@ -42,7 +42,7 @@ func (c *cli) serve() *cobra.Command {
 	cmd.Flags().StringVar(&listen, "listen", "",
 		"host:port to listen on; port 0 selects a free one (default $CAIRN_LISTEN, else 127.0.0.1:8080)")
 	cmd.Flags().StringVar(&openapi, "openapi", "",
-		"write the OpenAPI document to this file (- for standard output) and exit")
+		"write the OpenAPI document to this file (- for standard output) and exit (default none)")
 	cmd.Flags().BoolVar(&check, "check", false,
 		"check that the gateway at --listen is ready and exit; for containers without curl")
 	return cmd

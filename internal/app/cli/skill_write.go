@@ -111,8 +111,9 @@ func (c *cli) deleteSkill() *cobra.Command {
 				return c.printWrite(out, out.Action, out.Name, 0, out.PendingID, out.Warnings)
 			})
 		}}
-	cmd.Flags().StringVar(&in.AbsorbedInto, "absorbed-into", "", "name of the skill that now covers this one")
-	cmd.Flags().StringVar(&in.Reason, "reason", "", "reason in one sentence")
+	cmd.Flags().StringVar(&in.AbsorbedInto, "absorbed-into", "", "name of the skill that now covers this one "+
+		"(default none)")
+	cmd.Flags().StringVar(&in.Reason, "reason", "", "reason in one sentence (default none)")
 	cmd.Flags().IntVar(&in.ExpectedVersion, "expected-version", 0, "fail unless this is the active version "+
 		"(default no check)")
 	return cmd

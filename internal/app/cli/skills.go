@@ -86,12 +86,10 @@ func (c *cli) listSkills(ctx context.Context, all bool) error {
 	return tw.Flush()
 }
 
+// short shortens the text of a table cell.
 func short(s string) string {
-	const most = 80
-	if r := []rune(s); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return s
+	const width = 80
+	return shorten(s, width)
 }
 
 // version finds a skill by name or number and reads a version, 0 for the head's.

@@ -38,7 +38,7 @@ func (c *cli) train() *cobra.Command {
 		}}
 	f := cmd.Flags()
 	f.StringVar(&r.Bank, "bank", bank.Default, "name of the bank")
-	f.StringVar(&traces, "traces", "", "file of traces to import before training")
+	f.StringVar(&traces, "traces", "", "file of traces to import before training (default none)")
 	f.StringVar(&r.Recipe, "recipe", "", "training recipe: target, paper or code (default target)")
 	f.IntVar(&r.Stages, "stages", 0, "number of stages (default 10)")
 	f.IntVar(&r.Iterations, "iterations", 0, "iterations per stage (default 100)")
@@ -54,7 +54,7 @@ func (c *cli) train() *cobra.Command {
 	f.BoolVar(&r.Design, "design", false, "let the designer edit the bank after each stage")
 	f.StringVar(&r.ID, "request-id", "", "ID of the training; the same ID is the same training (default a hash of "+
 		"the flags)")
-	f.StringVar(&curve, "curve", "", "write the reward curve to this SVG file")
+	f.StringVar(&curve, "curve", "", "write the reward curve to this SVG file (default none)")
 	f.BoolVar(&detach, "detach", false, "return when the training is stored; a worker completes it")
 	return cmd
 }

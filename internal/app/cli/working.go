@@ -40,7 +40,8 @@ func (c *cli) workingOffload() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&mode, "mode", string(workingmemory.ByAuto), "how to shorten: compact, compress or auto")
-	f.StringVar(&r.Session, "session", "", "name under which `cairn working grep` searches all offloaded content")
+	f.StringVar(&r.Session, "session", "", "name under which cairn working grep searches all offloaded content "+
+		"(default none)")
 	f.IntVar(&r.Options.TotalTokens, "total", 0,
 		"tokens of older messages above which the thread is shortened (default 20000)")
 	f.IntVar(&r.Options.ToolTokens, "tool", 0, "tokens above which a tool result is offloaded (default 2000)")
@@ -143,11 +144,11 @@ func (c *cli) workingGrep() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&where.Handle, "handle", "", "handle to search (default all handles of --session)")
-	f.StringVar(&where.Session.Name, "session", "", "name whose offloaded content is searched")
+	f.StringVar(&where.Session.Name, "session", "", "name whose offloaded content is searched (default none)")
 	f.BoolVar(&p.Regex, "regex", false, "treat the pattern as a regular expression in RE2 syntax")
 	f.IntVar(&p.Before, "before", workingmemory.UsualContext, "lines of context before each hit")
 	f.IntVar(&p.After, "after", workingmemory.UsualContext, "lines of context after each hit")
-	f.IntVar(&p.Offset, "offset", 0, "number of hits to skip")
+	f.IntVar(&p.Offset, "offset", 0, "number of hits to skip (default 0)")
 	f.IntVar(&p.Limit, "limit", workingmemory.UsualHits, "maximum number of hits, 1 to 50")
 	return cmd
 }
@@ -197,7 +198,7 @@ func (c *cli) workingRead() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().IntVar(&offset, "offset", 0, "number of lines to skip")
+	cmd.Flags().IntVar(&offset, "offset", 0, "number of lines to skip (default 0)")
 	cmd.Flags().IntVar(&limit, "limit", workingmemory.UsualLines, "maximum number of lines, 1 to 1000")
 	return cmd
 }
