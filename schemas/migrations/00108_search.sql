@@ -1,10 +1,9 @@
 -- +goose Up
--- Search: one projection of everything findable, postings for BM25, vectors by
--- embedding space. What was said is found beside what is remembered and what is
--- known how to do, and one statement ranks all of it.
+-- Search: one table of all searchable documents, postings for BM25, vectors by embedding space. One
+-- statement ranks messages, memories and skills together.
 
--- A turn is a message of a user or an assistant: owner_id is its conversation,
--- seq its place there. All other documents have seq 0.
+-- A turn is a message of a user or an assistant: owner_id is its conversation, seq its number
+-- there. All other documents have seq 0.
 create table search_docs (
   workspace_id    bigint not null references workspaces,
   doc             bigint generated always as identity,
@@ -14,19 +13,20 @@ create table search_docs (
   seq             int not null default 0,
   event_time      timestamptz,
   status          text not null,
-  text            text not null,                        -- what was indexed, and is embedded
-  terms           int[] not null,                       -- the postings of this document, sorted: what a re-index takes back
-  session         int not null default 0,               -- of a turn: the seq that its sitting began with
+  text            text not null,                        -- the indexed and embedded text
+  -- the terms of this document's postings, sorted; a re-index removes them
+  terms           int[] not null,
+  session         int not null default 0,               -- of a turn: the seq at which its period of activity began
   type            text not null default '',             -- of a memory
-  target          text not null default '',             -- of a memory: whom it is about; of a turn: who speaks
-  target_terms    int[] not null default '{}',          -- the words of target, hashed as a query's are
+  target          text not null default '',             -- of a memory: its target; of a turn: the speaker
+  target_terms    int[] not null default '{}',          -- the words of target, hashed like those of a query
   asks            boolean not null default false,       -- ends with a question
-  dated           boolean not null default false,       -- has words of time
+  dated           boolean not null default false,       -- contains words of time
   primary key (workspace_id, doc),
   unique (workspace_id, kind, owner_id, seq)
 );
 
--- Words: how many documents a workspace has, and how many of them hold a word.
+-- Words: the number of a workspace's documents, and the number of those that contain a word.
 create table lex_stats (
   workspace_id bigint primary key references workspaces,
   docs         int not null
@@ -36,14 +36,14 @@ create table lex_terms (
   workspace_id bigint not null references workspaces,
   term         int not null,                            -- 32-bit hash of the token
   df           int not null,
-  -- Turns whose speaker has this word in the name: as a word it tells little, as
-  -- the speaker's name much.
+  -- Turns whose speaker's name contains this word. As a word it is little evidence, as the
+  -- speaker's name it is strong evidence.
   speakers     int not null default 0,
   primary key (workspace_id, term)
 );
 
--- w is the term-frequency half of BM25 with a fixed pivot in place of the moving
--- average length, so that rows never need rewriting.
+-- w is the term-frequency half of BM25 with a fixed pivot instead of the moving average length, so
+-- that rows never need rewriting.
 create table lex_postings (
   workspace_id bigint not null references workspaces,
   term         int not null,
@@ -52,7 +52,7 @@ create table lex_postings (
   primary key (workspace_id, term, doc) include (w)
 );
 
--- A model of embeddings with its dimension. All workspaces share them.
+-- A model of embeddings with its dimension. All workspaces share the spaces.
 create table embedding_spaces (
   id    smallint primary key,
   model text not null,
@@ -61,8 +61,8 @@ create table embedding_spaces (
   unique (model, dims)
 );
 
--- Untyped halfvec: a change of model adds a space and its partition, and never
--- alters a type. Each partition checks its own dimension.
+-- Untyped halfvec: a new model adds a space and its partition, and never alters a type. Each
+-- partition checks its own dimension.
 create table embeddings (
   workspace_id bigint not null,
   doc          bigint not null,
@@ -86,7 +86,7 @@ end $$;
 -- +goose StatementEnd
 grant select, insert, update, delete on search_docs, lex_stats, lex_terms, lex_postings, embeddings to cairn_app;
 
--- Who decides on graphs sees which workspaces are big, and nothing else of them.
+-- The process that maintains graphs sees which workspaces are big, and nothing else of them.
 create policy lex_stats_system on lex_stats for select to cairn_system using (docs >= 10000);
 grant select on lex_stats to cairn_system;
 
@@ -95,8 +95,8 @@ alter table embedding_spaces force row level security;
 create policy embedding_spaces_all on embedding_spaces using (true) with check (true);
 grant select on embedding_spaces to cairn_app, cairn_system;
 
--- A space is made by whoever deploys a model. Nothing is granted on the partition
--- itself: a policy on the parent does not protect a child that is read directly.
+-- A space is created when a model is deployed. Nothing is granted on the partition itself: a policy
+-- on the parent does not protect a child that is read directly.
 -- +goose StatementBegin
 create function cairn.open_space(space_model text, space_dims int) returns smallint
 language plpgsql volatile security definer set search_path = cairn, public, pg_catalog, pg_temp as $$
@@ -120,19 +120,18 @@ end $$;
 revoke all on function cairn.open_space(text, int) from public;
 grant execute on function cairn.open_space(text, int) to cairn_app;
 
--- The name of a workspace's own graph over its vectors. Few workspaces are big
--- enough to need one (tens of thousands of documents); it holds nobody else's
--- rows, so no scan of it comes back short.
+-- The name of a workspace's own graph over its vectors. Few workspaces are big enough to need one
+-- (tens of thousands of documents). The graph contains only the workspace's rows, so a scan of it
+-- never returns too few.
 -- +goose StatementBegin
 create function cairn.vector_index(ws bigint, space smallint) returns text
 language sql immutable as $$ select format('embeddings_space_%s_graph_%s', space, ws) $$;
 -- +goose StatementEnd
 
--- What makes that graph. Whoever deploys runs it as the owner of the tables,
--- outside of a transaction: it keeps no writer waiting. A graph with so many edges,
--- found with such care, is searched in few steps: of made-up memories of 384
--- dimensions 0.987 of the ten nearest are found at ef_search 100, and of 1,536
--- dimensions 0.989 at 80.
+-- The statement that creates that graph. An operator runs it as the owner of the tables, outside of
+-- a transaction. It does not block writers. With this many edges and this build effort, searches
+-- need few steps. Measured recall of the ten nearest: 0.987 at ef_search 100 for synthetic memories
+-- of 384 dimensions, 0.989 at 80 for 1,536 dimensions.
 -- +goose StatementBegin
 create function cairn.vector_index_statement(ws bigint, space smallint) returns text
 language sql stable security invoker set search_path = cairn, public, pg_catalog, pg_temp as $$
@@ -142,14 +141,14 @@ language sql stable security invoker set search_path = cairn, public, pg_catalog
 $$;
 -- +goose StatementEnd
 
--- What takes it away again, in the same way.
+-- The statement that drops the graph, run in the same way.
 -- +goose StatementBegin
 create function cairn.vector_index_drop(ws bigint, space smallint) returns text
 language sql immutable as $$ select format('drop index concurrently if exists cairn.%I', cairn.vector_index(ws, space)) $$;
 -- +goose StatementEnd
 
--- The workspaces that have a graph in a space. One that is not valid was left by
--- a build that did not end: nothing uses it, and writers keep it up to date.
+-- The workspaces that have a graph in a space. An invalid graph is the remains of an interrupted
+-- build: queries do not use it, but writers update it.
 -- +goose StatementBegin
 create function cairn.vector_graphs(space smallint) returns table (ws bigint, valid boolean)
 language sql stable security invoker set search_path = cairn, public, pg_catalog, pg_temp as $$
@@ -158,7 +157,7 @@ language sql stable security invoker set search_path = cairn, public, pg_catalog
 $$;
 -- +goose StatementEnd
 
--- How big that graph is; 0 without one.
+-- The size of the graph in bytes, 0 without one.
 -- +goose StatementBegin
 create function cairn.graph_bytes(ws bigint, space smallint) returns bigint
 language sql stable security invoker set search_path = cairn, public, pg_catalog, pg_temp as $$
@@ -166,16 +165,15 @@ language sql stable security invoker set search_path = cairn, public, pg_catalog
 $$;
 -- +goose StatementEnd
 
--- Above so many documents the vectors are looked at with a plan of the
--- workspace's own, which may take several processors; to plan is little then.
+-- Above this number of documents, the vectors are read with a plan made for the workspace, which
+-- may use several processors. The planning time is then negligible.
 -- +goose StatementBegin
 create function cairn.many_documents() returns int language sql immutable as $$ select 20000 $$;
 -- +goose StatementEnd
 
--- The nearest of a workspace with many documents, exactly: the zero keeps the
--- order from every index. Called by find_docs, which sorts nothing that it can
--- hash, it would be planned without the processes that sort their share, hence
--- enable_sort.
+-- The exact nearest documents of a workspace with many documents: adding zero prevents the use of
+-- any index for the order. find_docs disables sorting, and under it this would be planned without
+-- the processes that sort their share, hence enable_sort.
 -- +goose StatementBegin
 create function cairn.nearest_of_many(ws bigint, query_vector halfvec, query_space smallint, max_rows int) returns table (doc bigint, dist float8)
 language plpgsql stable security invoker set search_path = cairn, public, pg_catalog, pg_temp set enable_seqscan = on set jit = off set enable_sort = on as $$
@@ -184,8 +182,8 @@ begin
 end $$;
 -- +goose StatementEnd
 
--- The same by the workspace's own graph. Nothing is sorted here, for the graph
--- gives rows in order: whatever the statistics say, that is the way to take.
+-- The same by the workspace's own graph. Sorting is disabled, because the graph returns rows in
+-- order. This forces the plan, whatever the statistics say.
 -- +goose StatementBegin
 create function cairn.nearest_in_graph(ws bigint, query_vector halfvec, query_space smallint, max_rows int) returns table (doc bigint, dist float8)
 language plpgsql stable security invoker set search_path = cairn, public, pg_catalog, pg_temp set enable_sort = off set jit = off as $$
@@ -197,28 +195,31 @@ begin
 end $$;
 -- +goose StatementEnd
 
--- find_docs ranks the documents of a workspace. Words first: BM25 with the
--- workspace's own frequencies, of a turn together with the two turns on either
--- side of it in its sitting; then vectors; both by rank. To that it adds how well
--- the whole sitting fits, whether who is named speaks, whether the day that is
--- named is the day, and small nudges for what is recent and what has proved
--- useful. A question is seldom what answers, and what follows it often is. A query
--- is answered at all when some document holds enough of what its words tell, or
--- some sitting does, or some vector is near; the words of a date that nobody said
--- are not missed.
--- To plan all this takes longer than to run it, so it is planned once. One plan
--- is right for every workspace, and for a table without statistics, because rows
--- are fetched by arrays of their keys, never by reading a table of everybody's,
--- and all else is hashed. To begin a statement this long takes as long as to rank
--- a thousand memories: where nobody talked a short one does.
--- Postgres fills a page from its end: the index
--- read from its end meets vectors that lie upwards in memory, which processors
--- fetch ahead, and takes a third less time over vectors that are in no cache. Where
--- nobody talked the place by words is counted in the window that finds the best of
--- them, and a filter is a statement of its own, which a search without one does not
--- begin. What is added up is hashed, never sorted first: that takes less time, and
--- adds the words of every document in one order, so that documents with the same
--- words have the same sum and come by their number.
+-- find_docs ranks the documents of a workspace.
+--
+-- Ranking: BM25 with the workspace's own frequencies ranks by words. A turn is scored together with
+-- the two turns on either side in its period of activity. Vectors give a second rank, and both are
+-- fused by rank. Added to that are: the score of the whole period of activity, whether a named
+-- person speaks, whether a named day matches, and small bonuses for recency and usefulness. A
+-- question rarely contains the answer, and the message after it often does.
+--
+-- Results: a query has results only if some document or some period of activity contains enough of
+-- the evidence of its words, or some vector is near. The words of a date are not required in the
+-- text.
+--
+-- Plan: planning takes longer than running, so it is planned once. One plan is right for every
+-- workspace, and for a table without statistics, because rows are fetched by arrays of their keys,
+-- never by reading a table of all workspaces, and everything else is hashed. Starting a statement
+-- of this length takes as long as ranking a thousand memories, so workspaces without turns use a
+-- shorter one.
+--
+-- Postgres fills a page from its end. Reading the index backward therefore visits vectors at
+-- ascending addresses, which processors prefetch. That takes a third less time over vectors that
+-- are in no cache. Without turns, the rank by words is computed in the same window that selects the
+-- best. Filtered searches have their own statement, so that unfiltered ones do not start it.
+--
+-- Sums are hashed, never sorted first. That takes less time and adds the words of every document in
+-- the same order. Documents with the same words thus have the same sum and are ordered by number.
 -- +goose StatementBegin
 create function cairn.find_docs(ws bigint, query_terms int[], query_vector halfvec, query_space smallint, vector_share float8, min_cosine float8,
   kinds text[], types text[], targets text[], since timestamptz, until timestamptz, within text,
@@ -243,7 +244,7 @@ begin
   end if;
   if query_space < 0 then
     nearest := '{}'; distances := '{}';
-  elsif filtered then                                   -- all that is wanted, exactly
+  elsif filtered then                                   -- all wanted documents, exactly
     select array_agg(o.doc order by o.dist, o.doc), array_agg(o.dist order by o.dist, o.doc) into nearest, distances from (
       select e.doc, (e.v <=> query_vector) + 0 as dist from embeddings e join search_docs s on s.doc = e.doc
       where e.workspace_id = ws and e.space = query_space and s.workspace_id = ws and s.status = 'active'
@@ -254,15 +255,16 @@ begin
     select array_agg(o.doc order by o.dist, o.doc), array_agg(o.dist order by o.dist, o.doc) into nearest, distances from cairn.nearest_in_graph(ws, query_vector, query_space, nearby) o;
   elsif total >= cairn.many_documents() then
     select array_agg(o.doc order by o.dist, o.doc), array_agg(o.dist order by o.dist, o.doc) into nearest, distances from cairn.nearest_of_many(ws, query_vector, query_space, nearby) o;
-  else                                                  -- backward: so the vectors of a page are read upwards in memory
+  -- backward: the vectors of a page are then read at ascending addresses
+  else
     select array_agg(o.doc), array_agg(o.dist) into nearest, distances from (
       select b.doc, b.dist from (
         select e.doc, (e.v <=> query_vector) + 0 as dist from embeddings e where e.workspace_id = ws and e.space = query_space order by e.doc desc offset 0) b order by b.dist, b.doc limit nearby) o;
   end if;
 
   nearest := coalesce(nearest, '{}');
-  -- The rarest word stays, and others as long as not too many documents have them:
-  -- what is left out tells the least.
+  -- The rarest word stays, and others as long as not too many documents contain them: the omitted
+  -- ones are the weakest evidence.
   select coalesce(sum(w.idf) filter (where not w.name and (w.df > 0 or query_month = 0)), 0),
     array_agg(w.term) filter (where w.stays), array_agg(w.idf * case when w.name then 0.3 else 1 end) filter (where w.stays),
     array_agg(case when w.name then 0 else w.idf end) filter (where w.stays) into said, kept, idfs, tells
@@ -285,10 +287,10 @@ with a as (
     from unnest(kept, idfs, tells) k(term, idf, tells) cross join lateral (select p.doc, p.w from lex_postings p where p.workspace_id = ws and p.term = k.term offset 0) p
     union all select d.doc, 0, 0, d.dist, d.r from unnest(nearest, distances) with ordinality d(doc, dist, r)) o
   group by o.doc
-), l as materialized (                                  -- the nearest and, of the others, the best by words
+), l as materialized (                                  -- the nearest, and the best of the others by words
   select a.* from a where not filtered or a.r is not null or a.doc in (select unnest(wanted))
   order by a.r is null, a.own desc, a.doc limit worded + cardinality(nearest)
-), c as (                                               -- the place by words is among those that answer
+), c as (                                               -- the rank by words among the documents that qualify
   select s.doc, s.kind, s.owner_id, s.target_terms, s.asks, s.dated, s.event_time, l.own, l.covered, coalesce(1 - l.dist, 0) as cosine, coalesce(31.0::float8 / (30 + l.r), 0) as near,
     first_value(l.own) over words as peak, count(*) filter (where l.own > 0 and l.covered >= 0.15 * said or coalesce(1 - l.dist, 0) >= min_cosine) over words as place
   from search_docs s join l on l.doc = s.doc where s.workspace_id = ws and s.doc = any(array(select doc from l)) and s.status = 'active'
@@ -322,7 +324,7 @@ with p as materialized (
 ), c as materialized (
   select s.doc, s.kind, s.owner_id, s.seq, s.session, s.type, s.target, s.target_terms, s.asks, s.dated, s.event_time, s.conversation_id
   from search_docs s where s.workspace_id = ws and s.doc = any(array(select doc from l union select unnest(nearest))) and s.status = 'active'
-), around as (                                          -- where the turns around the candidates are
+), around as (                                          -- positions of the turns around the candidates
   select c.owner_id, c.session, c.seq + o.by as seq from c, unnest(array[-2, -1, 1, 2]) o(by) where c.kind = 'turn'
   except select c.owner_id, c.session, c.seq from c where c.kind = 'turn'
 ), x as (
@@ -343,14 +345,14 @@ with p as materialized (
   select coalesce(max(e.covered), 0) as best, coalesce(max(e.cosine), 0) as closest, max(e.own) as own from e
 ), height as materialized (
   select coalesce(max(fits.covered), 0) as discussed, max(fits.s) as s from fits
-), lent as (                                            -- what turns add to those around them, and to themselves
+), lent as (                                            -- scores that turns add to their neighbors, and to themselves
   select e.owner_id, e.session, e.seq + o.by as seq, sum(e.own * case when o.by = 1 and e.asks then 0.7 else o.share end) as words
   from e, unnest(array[0, -1, 1, -2, 2], array[1, 0.4, 0.3, 0.2, 0.2]::float8[]) o(by, share) where e.kind = 'turn' and e.own > 0 group by 1, 2, 3
 ), f as (
   select e.*, coalesce(lent.words, 0) as words, coalesce(fits.s / nullif(height.s, 0), 0) as fit
   from e cross join height left join fits on fits.owner_id = e.owner_id and fits.session = e.session
     left join lent on lent.owner_id = e.owner_id and lent.session = e.session and lent.seq = e.seq where e.kind = 'turn'
-  union all                                             -- what stands alone has no neighbours to be helped by
+  union all                                             -- single documents have no neighbors
   select e.*, 2.1 * e.own, e.own / nullif(peak.own, 0) from e cross join peak where e.kind <> 'turn'
 )
 select s.doc, case when s.words > 0 then 31.0::float8 / (30 + row_number() over (order by s.words desc, s.doc)) else 0 end
@@ -370,10 +372,9 @@ order by score desc, s.doc limit max_rows;
 end $find$;
 -- +goose StatementEnd
 
--- find is find_docs with what is shown of each document, and before them what the
--- query names exactly: a skill, a memory's id, a turn by its conversation and place.
--- What was found is fetched by its number, one row each: to join an array of the
--- numbers again takes longer.
+-- find is find_docs with the displayed columns of each document, preceded by those that the query
+-- names exactly: a skill, a memory's ID, or a turn by its conversation and number. Found documents
+-- are fetched by number, one row each: joining an array of the numbers again takes longer.
 -- +goose StatementBegin
 create function cairn.find(ws bigint, query_terms int[], query_vector halfvec, query_space smallint, vector_share float8, min_cosine float8,
   kinds text[], types text[], targets text[], since timestamptz, until timestamptz, within text,
@@ -398,7 +399,7 @@ begin
     exact := exact || (select e.doc from search_docs e join conversations c on c.id = e.owner_id
       where e.workspace_id = ws and e.kind = 'turn' and e.seq = turn_seq and c.workspace_id = ws and c.external_id = turn_conversation);
   end if;
-  exact := array_remove(exact, null);                   -- of what is named and not found
+  exact := array_remove(exact, null);                   -- named but not found
   return query
   select r.named, d.kind, d.owner_id, d.seq, d.text, d.type, d.target, d.event_time, r.score, r.lexical, r.covered, r.cosine,
     coalesce((select c.external_id from conversations c where c.workspace_id = ws and c.id = d.conversation_id), ''),
@@ -414,14 +415,12 @@ begin
 end $find$;
 -- +goose StatementEnd
 
--- BM25 over postings and exact vector distance, fused by reciprocal rank. A query
--- term that a tenth of the documents hold says nothing, unless all of them are such.
--- Callers join what the documents stand for, so that a search is one round trip.
--- It ranks within one kind of document: words that only other kinds know are not
--- held against it. A conversation of any length leaves the few memories of its
--- workspace as quick to rank as they are, for only their own vectors are fetched;
--- many documents are cheaper to hash. It is planned once for a connection, as
--- find_docs is and for the same reasons.
+-- BM25 over postings and exact vector distance, fused by reciprocal rank. A query term that a tenth
+-- of the documents contain is ignored, unless all terms are such. Callers join the rows of the
+-- documents, so that a search is one round trip. It ranks within one kind of document: words that
+-- only other kinds contain do not lower the score. Conversations of any length do not slow down the
+-- ranking of a workspace's few memories, because only their own vectors are fetched; many documents
+-- are cheaper to hash. It is planned once per connection, like find_docs and for the same reasons.
 -- +goose StatementBegin
 create function cairn.rank_docs(ws bigint, doc_kind text, doc_states text[], query_terms int[], query_vector halfvec, query_space smallint, max_rows int)
 returns table (doc bigint, owner_id bigint, lexical float8, hits int, terms int, cosine float8, score float8)

@@ -2,11 +2,11 @@
 select doc, terms, target_terms from search_docs where workspace_id = @workspace_id and kind = @kind and owner_id = @owner_id and seq = @seq for update;
 
 -- name: DocText :one
--- Locked, so that the text stands still until its vector is stored.
+-- Locked, so that the text does not change until its vector is stored.
 select text from search_docs where workspace_id = @workspace_id and doc = @doc for no key update;
 
 -- name: DocOpen :execrows
--- One of two writers makes the row; both then read it under its lock.
+-- One of two writers creates the row; both then read it under its lock.
 insert into search_docs (workspace_id, kind, owner_id, seq, status, text, terms) values (@workspace_id, @kind, @owner_id, @seq, @status, '', '{}')
 on conflict (workspace_id, kind, owner_id, seq) do nothing;
 
@@ -20,8 +20,7 @@ insert into lex_stats (workspace_id, docs) values (@workspace_id, @docs)
 on conflict (workspace_id) do update set docs = lex_stats.docs + excluded.docs;
 
 -- name: TermsMove :exec
--- One statement for those that rise and those that fall: every writer takes the
--- rows in one order.
+-- One statement for increases and decreases: every writer locks the rows in the same order.
 insert into lex_terms (workspace_id, term, df, speakers)
 select @workspace_id, m.term, m.by, m.names from (select unnest(@terms::int[]) as term, unnest(@moves::int[]) as by, unnest(@names::int[]) as names) m order by m.term
 on conflict (workspace_id, term) do update set df = lex_terms.df + excluded.df, speakers = lex_terms.speakers + excluded.speakers;
@@ -47,8 +46,7 @@ from cairn.rank_docs(@workspace_id::bigint, @kind::text, @states::text[], @terms
 order by r.score desc, r.doc;
 
 -- name: SearchSkills :many
--- The ranked skills, and the one whose canonical name is the query, with what
--- lists show of them.
+-- The ranked skills, and the one whose canonical name is the query, with the columns of lists.
 select coalesce(r.doc, 0)::bigint as doc, coalesce(r.lexical, 0)::float8 as lexical, coalesce(r.hits, 0)::int as hits, coalesce(r.terms, 0)::int as terms,
   coalesce(r.cosine, 0)::float8 as cosine, coalesce(r.score, 0)::float8 as score, (s.name = @name::text)::boolean as named,
   s.id, s.name, s.category, s.status, s.head_version, s.pinned, s.managed, s.tainted, s.origin, s.eta, s.uses, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
@@ -60,20 +58,20 @@ join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha2
 order by named desc, score desc, doc;
 
 -- name: DocDrop :exec
--- The vector follows by its reference.
+-- The foreign key deletes the vector.
 delete from search_docs where workspace_id = @workspace_id and doc = @doc;
 
 -- name: LastSitting :one
--- Where the latest turn of a conversation stands, by the database's clock.
+-- The position of the latest turn of a conversation, and the database's time.
 select now()::timestamptz as now, coalesce(s.session, -1)::int as session, s.event_time
 from (select 1) one left join lateral (
   select l.session, l.event_time from search_docs l where l.workspace_id = @workspace_id and l.kind = 'turn' and l.owner_id = @conversation_id and l.seq < @before::int order by l.seq desc limit 1
 ) s on true;
 
 -- name: DocsPut :many
--- New documents, many at once. Terms and weights of all of them stand one after
--- another; at holds the number, from 0, of the document that each belongs to.
--- Vectors may be none, or one for each.
+-- Inserts many new documents at once. The terms and weights of all of them are concatenated; at
+-- holds the index, from 0, of the document that each belongs to. There are either no vectors or one
+-- for each.
 with posting as materialized (
   select unnest(@at::int[]) as at, unnest(@terms::int[]) as term, unnest(@weights::real[]) as w
 ), held as materialized (
@@ -103,7 +101,7 @@ select doc from placed order by at;
 insert into embeddings (workspace_id, doc, space, v) select @workspace_id, unnest(@docs::bigint[]), @space, unnest(@vectors::halfvec[]);
 
 -- name: FindDocs :many
--- Everything findable, ranked, and before it what the query names exactly.
+-- All documents, ranked, preceded by those that the query names exactly.
 select r.named::boolean as named, r.kind::text as kind, r.owner_id::bigint as owner_id, r.seq::int as seq, r.text::text as text, r.type::text as type, r.target::text as target, (r.event_time is not null)::boolean as timed, coalesce(r.event_time, 'epoch')::timestamptz as event_time,
   r.score::float8 as score, r.lexical::float8 as lexical, r.covered::float8 as covered, r.cosine::float8 as cosine,
   r.conversation::text as conversation, r.name::text as name, r.from_seq::int as from_seq, r.to_seq::int as to_seq
@@ -122,7 +120,7 @@ select cairn.vector_index_drop(@workspace_id::bigint, @space::smallint)::text;
 select g.ws::bigint as workspace_id, g.valid::boolean as valid from cairn.vector_graphs(@space::smallint) g;
 
 -- name: GraphsLock :one
--- One builder at a time, for the whole database; the lock goes with its session.
+-- One builder at a time in the whole database. The lock ends with its session.
 select pg_try_advisory_lock(3, 0);
 
 -- name: GraphsUnlock :exec
@@ -132,7 +130,7 @@ select pg_advisory_unlock(3, 0);
 select workspace_id, docs from lex_stats where docs >= @least::int order by workspace_id;
 
 -- name: NearestBare :many
--- Nothing but the exact distance: what searches are measured against.
+-- Exact distance only: the reference for measuring searches.
 select doc, ((v <=> @query::halfvec) + 0)::float8 as distance from embeddings where workspace_id = @workspace_id and space = @space order by distance limit @max_rows;
 
 -- name: NearestInGraph :many

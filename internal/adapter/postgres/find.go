@@ -8,11 +8,11 @@ import (
 	"cairn/internal/service/search"
 )
 
-// Find ranks and reads in one statement.
+// Find ranks and reads documents in one statement.
 func (s searchIndex) Find(ctx context.Context, ws int64, in search.Probe) (out []search.Result, err error) {
 	vector, space := vectorOf(search.Query{Vector: in.Vector, Space: in.Space})
-	p := dbsqlc.FindDocsParams{WorkspaceID: ws, Kinds: some(in.Kinds), Types: typeNames(in.Types),
-		Targets: some(in.Targets), Terms: terms(in.Terms), Query: vector, Space: space,
+	p := dbsqlc.FindDocsParams{WorkspaceID: ws, Kinds: nonNil(in.Kinds), Types: typeNames(in.Types),
+		Targets: nonNil(in.Targets), Terms: terms(in.Terms), Query: vector, Space: space,
 		VectorShare: in.VectorShare, MinCosine: in.MinCosine, Since: timeOrNull(in.After), Until: timeOrNull(in.Before),
 		Within: storable(in.Conversation),
 		Year:   int32(in.Date.Year), Month: int32(in.Date.Month), Day: int32(in.Date.Day), AsksWhen: in.AsksWhen,
@@ -49,8 +49,8 @@ func timeOrNull(t time.Time) *time.Time {
 	return &t
 }
 
-// some turns nil into an empty array, which SQL can count.
-func some(s []string) []string {
+// nonNil turns nil into an empty array, which SQL can count.
+func nonNil(s []string) []string {
 	if s == nil {
 		return []string{}
 	}

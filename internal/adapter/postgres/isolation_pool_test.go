@@ -14,9 +14,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// Check 6: two hundred workspaces share four connections, in an order that chance
-// decides, and their transactions end in every way. Each has a conversation of the
-// same name, and finds its own and nothing else.
+// Check 6: two hundred workspaces share four connections in random order, and their transactions
+// end in every way. Each has a conversation of the same name, and finds only its own.
 func TestTwoHundredWorkspacesShareFourConnections(t *testing.T) {
 	t.Parallel()
 	const workspaces, borrowers, each = 200, 32, 60

@@ -45,7 +45,7 @@ type DocDropParams struct {
 	Doc         int64
 }
 
-// The vector follows by its reference.
+// The foreign key deletes the vector.
 func (q *Queries) DocDrop(ctx context.Context, arg DocDropParams) error {
 	_, err := q.db.Exec(ctx, DocDrop, arg.WorkspaceID, arg.Doc)
 	return err
@@ -93,7 +93,7 @@ type DocOpenParams struct {
 	Status      string
 }
 
-// One of two writers makes the row; both then read it under its lock.
+// One of two writers creates the row; both then read it under its lock.
 func (q *Queries) DocOpen(ctx context.Context, arg DocOpenParams) (int64, error) {
 	result, err := q.db.Exec(ctx, DocOpen,
 		arg.WorkspaceID,
@@ -156,7 +156,7 @@ type DocTextParams struct {
 	Doc         int64
 }
 
-// Locked, so that the text stands still until its vector is stored.
+// Locked, so that the text does not change until its vector is stored.
 func (q *Queries) DocText(ctx context.Context, arg DocTextParams) (string, error) {
 	row := q.db.QueryRow(ctx, DocText, arg.WorkspaceID, arg.Doc)
 	var text string
@@ -212,9 +212,9 @@ type DocsPutParams struct {
 	Vectors       []pgvector.HalfVector
 }
 
-// New documents, many at once. Terms and weights of all of them stand one after
-// another; at holds the number, from 0, of the document that each belongs to.
-// Vectors may be none, or one for each.
+// Inserts many new documents at once. The terms and weights of all of them are concatenated; at
+// holds the index, from 0, of the document that each belongs to. There are either no vectors or one
+// for each.
 func (q *Queries) DocsPut(ctx context.Context, arg DocsPutParams) ([]int64, error) {
 	rows, err := q.db.Query(ctx, DocsPut,
 		arg.At,
@@ -366,7 +366,7 @@ type FindDocsRow struct {
 	ToSeq        int32
 }
 
-// Everything findable, ranked, and before it what the query names exactly.
+// All documents, ranked, preceded by those that the query names exactly.
 func (q *Queries) FindDocs(ctx context.Context, arg FindDocsParams) ([]FindDocsRow, error) {
 	rows, err := q.db.Query(ctx, FindDocs,
 		arg.WorkspaceID,
@@ -431,7 +431,7 @@ const GraphsLock = `-- name: GraphsLock :one
 select pg_try_advisory_lock(3, 0)
 `
 
-// One builder at a time, for the whole database; the lock goes with its session.
+// One builder at a time in the whole database. The lock ends with its session.
 func (q *Queries) GraphsLock(ctx context.Context) (bool, error) {
 	row := q.db.QueryRow(ctx, GraphsLock)
 	var pg_try_advisory_lock bool
@@ -467,7 +467,7 @@ type LastSittingRow struct {
 	EventTime *time.Time
 }
 
-// Where the latest turn of a conversation stands, by the database's clock.
+// The position of the latest turn of a conversation, and the database's time.
 func (q *Queries) LastSitting(ctx context.Context, arg LastSittingParams) (LastSittingRow, error) {
 	row := q.db.QueryRow(ctx, LastSitting, arg.WorkspaceID, arg.ConversationID, arg.Before)
 	var i LastSittingRow
@@ -491,7 +491,7 @@ type NearestBareRow struct {
 	Distance float64
 }
 
-// Nothing but the exact distance: what searches are measured against.
+// Exact distance only: the reference for measuring searches.
 func (q *Queries) NearestBare(ctx context.Context, arg NearestBareParams) ([]NearestBareRow, error) {
 	rows, err := q.db.Query(ctx, NearestBare,
 		arg.Query,
@@ -708,8 +708,7 @@ type SearchSkillsRow struct {
 	PackageKey  string
 }
 
-// The ranked skills, and the one whose canonical name is the query, with what
-// lists show of them.
+// The ranked skills, and the one whose canonical name is the query, with the columns of lists.
 func (q *Queries) SearchSkills(ctx context.Context, arg SearchSkillsParams) ([]SearchSkillsRow, error) {
 	rows, err := q.db.Query(ctx, SearchSkills,
 		arg.Name,
@@ -791,8 +790,7 @@ type TermsMoveParams struct {
 	Names       []int32
 }
 
-// One statement for those that rise and those that fall: every writer takes the
-// rows in one order.
+// One statement for increases and decreases: every writer locks the rows in the same order.
 func (q *Queries) TermsMove(ctx context.Context, arg TermsMoveParams) error {
 	_, err := q.db.Exec(ctx, TermsMove,
 		arg.WorkspaceID,
