@@ -114,7 +114,7 @@ func examineGivenDatabase(ctx context.Context, address string) []Found {
 	f := Found{Part: "PostgreSQL", Status: statusMissing, Where: "DATABASE_URL"}
 	conn, err := pgx.Connect(ctx, address)
 	if err != nil {
-		f.Hint = "does not respond:  " + err.Error()
+		f.Hint = "does not respond: " + err.Error()
 		return []Found{f}
 	}
 	defer conn.Close(ctx)

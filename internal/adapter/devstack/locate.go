@@ -127,7 +127,7 @@ func inspectServer(ctx context.Context, bin string) server {
 	s := server{bin: bin}
 	output, err := exec.CommandContext(ctx, s.program("postgres"), "-V").CombinedOutput()
 	if err != nil {
-		s.problem = "postgres -V failed:  " + tail(string(output), 200)
+		s.problem = "postgres -V failed: " + tail(string(output), 200)
 		return s
 	}
 	s.postgres = parseVersion(string(output))

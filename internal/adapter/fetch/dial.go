@@ -96,5 +96,5 @@ func (o Options) judge(host string, address netip.AddrPort) error {
 
 // refuse does not name the address: internal addresses are not disclosed.
 func refuse(host string) error {
-	return fault.New(fault.InvalidArgument, host+" does not have a public address", uploadHint)
+	return fault.New(fault.InvalidArgument, host+" is not a public address", uploadHint)
 }

@@ -26,14 +26,14 @@ func TestGetRefusesAddressesInside(t *testing.T) {
 			t.Errorf("%s: got %v", host, err)
 		}
 		if strings.Contains(err.Error(), "10.0.0.7") {
-			t.Errorf("%s: what a name means inside was told: %v", host, err)
+			t.Errorf("%s: an internal address was disclosed: %v", host, err)
 		}
 	}
 	if n := s.connections.Load(); n != 0 {
 		t.Errorf("%d connections were made", n)
 	}
 	if _, err := Get(t.Context(), "http://nowhere.example", o); fault.CodeOf(err) != fault.InvalidArgument ||
-		!strings.Contains(err.Error(), "no host") {
+		!strings.Contains(err.Error(), "host not found") {
 		t.Errorf("an unknown name: %v", err)
 	}
 }

@@ -159,7 +159,7 @@ func refusedHere(args []string) {
 	_, err := sandbox.Run(context.Background(),
 		sandbox.Job{Argv: []string{"touch", args[1]}, Limits: sandbox.DefaultLimits()})
 	var f *fault.Error
-	if errors.As(err, &f) && strings.Contains(f.Hint, "never run without") {
+	if errors.As(err, &f) && strings.Contains(f.Hint, "run the worker on Linux") {
 		fmt.Println("refused as", f.Code)
 	}
 }

@@ -13,7 +13,7 @@ func Enter() {}
 
 // Probe reports that this platform has no sandboxes.
 func Probe(context.Context) error {
-	return impossible(errors.ErrUnsupported, "not supported on  "+runtime.GOOS+" "+runtime.GOARCH)
+	return impossible(errors.ErrUnsupported, "not supported on "+runtime.GOOS+" "+runtime.GOARCH)
 }
 
 // Run rejects every job.
