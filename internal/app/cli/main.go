@@ -30,6 +30,9 @@ func Execute() {
 	os.Exit(code)
 }
 
+// Command returns the root command with all its subcommands, for generated documentation.
+func Command() *cobra.Command { return (&cli{program: "cairn"}).root() }
+
 // programName is how the user started this program: the path, or "cairn" if it was found on PATH.
 func programName(path string) string {
 	if strings.ContainsRune(path, os.PathSeparator) {

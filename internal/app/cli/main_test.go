@@ -220,7 +220,7 @@ func TestRetrievalIsMeasuredInATableAndInJSON(t *testing.T) {
 		t.Errorf("exit %d, %v: %s%s", code, err, out, errs)
 	}
 	if code, _, errs := w.run("", "eval", "retrieval", "--data", "chat.txt"); code != 2 ||
-		!strings.Contains(errs, "is no LoCoMo file") {
+		!strings.Contains(errs, "is not a LoCoMo file") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }
