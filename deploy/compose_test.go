@@ -138,7 +138,7 @@ func TestTheSandboxIsOffAndHasNoWayOut(t *testing.T) {
 		// Like every worker it must decrypt workflow payloads. Its commands do not see its
 		// environment.
 		if strings.HasPrefix(name, "OPENAI") || strings.Contains(name, "KEY") && name != "CAIRN_PAYLOAD_KEYS" {
-			t.Errorf("the sandbox is told %s", name)
+			t.Errorf("the sandbox receives %s", name)
 		}
 	}
 	image, err := os.ReadFile("Dockerfile")

@@ -102,7 +102,7 @@ create table decision_outcomes (
   workspace_id bigint not null,
   decision_id  text not null,
   op_id        text not null,                           -- of the caller that scored; counted once
-  run_id       bigint not null,                         -- that answered
+  run_id       bigint not null,                         -- the run that answered
   source       text not null check (source in ('praise', 'feedback', 'correction', 'probe')),
   score        float8 not null check (score between 0 and 1),
   created_at   timestamptz not null default now(),

@@ -72,9 +72,9 @@ func TestInstalledServersAreJudged(t *testing.T) {
 
 func TestUnsuitableGivenServerIsRefusedWithAHint(t *testing.T) {
 	for words, has := range map[string]offer{
-		"PostgreSQL 13.4":   {postgres: version{13, 4, 0}},
-		"not installed":     {postgres: version{16, 1, 0}},
-		"pgvector is 0.7.0": {postgres: version{16, 1, 0}, vector: version{0, 7, 0}},
+		"PostgreSQL 13.4": {postgres: version{13, 4, 0}},
+		"not installed":   {postgres: version{16, 1, 0}},
+		"pgvector 0.7.0":  {postgres: version{16, 1, 0}, vector: version{0, 7, 0}},
 	} {
 		var refused *fault.Error
 		if err := has.problem(); !errors.As(err, &refused) || !strings.Contains(refused.Message, words) ||

@@ -72,7 +72,7 @@ func TestAccountThatNobodyKnowsIsRefused(t *testing.T) {
 	attempt.Env, attempt.Dir = []string{holdVariable + "=-", "PATH=" + os.Getenv("PATH"), "HOME=/tmp"}, "/"
 	attempt.SysProcAttr = &syscall.SysProcAttr{Credential: stranger.credential()}
 	if output, err := attempt.CombinedOutput(); err == nil ||
-		!strings.Contains(string(output), "uid 424242 has no entry") {
+		!strings.Contains(string(output), "uid 424242 has no account name") {
 		t.Errorf("got %v\n%s", err, output)
 	}
 }

@@ -59,8 +59,8 @@ func choosePorts(wishes ...ports) (ports, error) {
 }
 
 // freePort returns the first free port of wishes, else a port that the system chooses. It never
-// returns not.
-func freePort(wishes []int, not int) (int, error) {
+// returns excluded.
+func freePort(wishes []int, excluded int) (int, error) {
 	for _, port := range append(wishes, 0, 0) {
 		listener, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
 		if err != nil {
@@ -68,7 +68,7 @@ func freePort(wishes []int, not int) (int, error) {
 		}
 		port = listener.Addr().(*net.TCPAddr).Port
 		listener.Close()
-		if port != not {
+		if port != excluded {
 			return port, nil
 		}
 	}

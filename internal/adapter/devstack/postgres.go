@@ -42,7 +42,7 @@ func startCluster(ctx context.Context, at home, installed server) (database, err
 	}
 	c := &cluster{home: at, server: installed, maintain: socketURL(at.socket, "postgres")}
 	if !exists(filepath.Join(at.data, "PG_VERSION")) {
-		if err := c.initialise(ctx); err != nil {
+		if err := c.initialize(ctx); err != nil {
 			return nil, errors.Join(err, at.removeFolder())
 		}
 	}
@@ -62,9 +62,9 @@ func socketURL(socket, name string) string {
 	return "postgres://postgres@/" + name + "?" + query.Encode()
 }
 
-// initialise creates the cluster under a temporary name and renames it, so that a partial one is
+// initialize creates the cluster under a temporary name and renames it, so that a partial one is
 // never used.
-func (c *cluster) initialise(ctx context.Context) error {
+func (c *cluster) initialize(ctx context.Context) error {
 	part := c.home.data + ".part"
 	if err := os.RemoveAll(part); err != nil {
 		return fmt.Errorf("remove an incomplete cluster: %w", err)

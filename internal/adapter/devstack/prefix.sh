@@ -14,7 +14,7 @@ keyring=${DEBIAN_KEYRING:-/usr/share/keyrings/debian-archive-keyring.gpg}
 
 fail() { echo "$*" >&2; exit 1; }
 
-#  ── prerequisites ──────────────────────────────────────────────────────────────
+# ── prerequisites ──────────────────────────────────────────────────────────────
 for tool in apt-get dpkg-deb awk; do
 	command -v $tool >/dev/null || fail "$tool is not installed"
 done
@@ -28,7 +28,7 @@ security=
 : "${security:=${mirror%/debian*}/debian-security}"
 [ -z "$check" ] || exit 0
 
-#  ── a private apt with an empty system, so that the list of dependencies is complete ──
+# ── a private apt with an empty system, so that the list of dependencies is complete ──
 apt=$folder/apt packages=$folder/packages
 mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$packages"
 : >"$apt/status"
@@ -74,14 +74,14 @@ chosen=$(private install -s "postgresql-$major" "postgresql-client-$major" "post
 for package in "$packages"/*.deb; do dpkg-deb -x "$package" "$folder"; done
 rm -rf "$packages" "$apt"
 
-#  ── trim ──────────────────────────────────────────────────────────────────────
+# ── trim ──────────────────────────────────────────────────────────────────────
 # Without LLVM, llvmjit.so fails every expensive query, so it is removed.
 home=$folder/usr/lib/postgresql/$major
 rm -rf "$home"/lib/bitcode "$home"/lib/llvmjit* "$folder"/usr/share/doc "$folder"/usr/share/man \
 	"$folder"/usr/share/locale "$folder"/usr/share/lintian "$folder"/usr/share/bug \
 	"$folder"/usr/lib/*/gconv "$folder"/var "$folder"/etc/init.d "$folder"/etc/cron*
 
-#  ── each program becomes a script that runs it with the included loader ──
+# ── each program becomes a script that runs it with the included loader ──
 # --argv0 lets the program find its libraries and share folder relative to its own path.
 mkdir "$home/elf"
 for program in "$home"/bin/*; do

@@ -25,11 +25,11 @@ const batchSize = 128
 
 // Config names an OpenAI-compatible embedding model.
 type Config struct {
-	BaseURL    string // including /v1; empty means openai.OpenAIURL
+	BaseURL    string // including /v1; empty means chat.OpenAIURL
 	APIKey     string
 	Model      string
 	Dims       int           // of the model's vectors; vectors of another length are rejected
-	Timeout    time.Duration // of one request; 0 means openai.DefaultTimeout
+	Timeout    time.Duration // of one request; 0 means chat.DefaultTimeout
 	HTTPClient *http.Client  // nil means a pooled client
 }
 

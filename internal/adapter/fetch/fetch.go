@@ -136,7 +136,7 @@ func (o Options) redirect(next *http.Request, via []*http.Request) error {
 }
 
 func (o Options) checkAnswer(r *http.Response) error {
-	message := fmt.Sprintf("%s answered %d %s", r.Request.URL.Hostname(), r.StatusCode, http.StatusText(r.StatusCode))
+	message := fmt.Sprintf("%s returned %d %s", r.Request.URL.Hostname(), r.StatusCode, http.StatusText(r.StatusCode))
 	switch {
 	case r.StatusCode == http.StatusOK && r.ContentLength > o.MaxBytes:
 		return o.tooLarge(r.Request.URL)

@@ -9,7 +9,8 @@
 //
 // Local stores objects in a directory, OSS in a bucket of Alibaba Cloud:
 //
-//	store, err := objectstore.OSS(objectstore.OSSConfig{Endpoint: "oss-cn-shanghai.aliyuncs.com", Bucket: "skills", …})
+//	config := objectstore.OSSConfig{Endpoint: "oss-cn-shanghai.aliyuncs.com", Bucket: "skills", …}
+//	store, err := objectstore.OSS(config)
 //	url, err := store.Sign(ctx, key, 10*time.Minute) // to read without credentials
 package objectstore
 

@@ -40,7 +40,8 @@ type skill struct {
 
 func (v *view) learn() *skill {
 	if v.learnt == nil {
-		s := &skill{work: v.work(), instructions: v.instructions(), failures: v.failures(), warnings: v.warnings(), wishes: v.wishes()}
+		s := &skill{work: v.work(), instructions: v.instructions(), failures: v.failures(),
+			warnings: v.warnings(), wishes: v.wishes()}
 		s.asks = annotate.Asks(v.sentences)
 		s.theme = v.theme(s.asks)
 		s.asks = slices.DeleteFunc(s.asks, func(ask string) bool {

@@ -43,22 +43,22 @@ type endpointError struct {
 }
 
 // rejected classifies a response that is not 2xx. request is the body that was sent.
-func (e *Endpoint) rejected(answer *http.Response, request []byte) *llm.Error {
-	contents, _ := io.ReadAll(answer.Body)
+func (e *Endpoint) rejected(response *http.Response, request []byte) *llm.Error {
+	contents, _ := io.ReadAll(response.Body)
 	detail := readEndpointError(contents)
 	failure := &llm.Error{
-		Class:      classOf(answer.StatusCode, detail, request),
-		Status:     answer.StatusCode,
-		RetryAfter: retryAfter(answer.Header, time.Now()),
+		Class:      classOf(response.StatusCode, detail, request),
+		Status:     response.StatusCode,
+		RetryAfter: retryAfter(response.Header, time.Now()),
 		Sent:       true,
-		Message: fmt.Sprintf("the model endpoint returned %d %s: %s", answer.StatusCode,
-			http.StatusText(answer.StatusCode),
+		Message: fmt.Sprintf("the model endpoint returned %d %s: %s", response.StatusCode,
+			http.StatusText(response.StatusCode),
 			e.masked(detail.Message)),
 	}
-	if place := answer.Header.Get("Location"); place != "" && answer.StatusCode < 400 {
+	if place := response.Header.Get("Location"); place != "" && response.StatusCode < 400 {
 		failure.Message += "redirected to " + place + ", which is not followed"
 	}
-	switch answer.Header.Get("X-Should-Retry") {
+	switch response.Header.Get("X-Should-Retry") {
 	case "true":
 		failure.Class = llm.Retryable
 	case "false":
@@ -87,7 +87,8 @@ func classOf(status int, detail endpointError, request []byte) llm.Class {
 	case (status == 400 || status == 422) && hasParameter(request, "response_format") && schemaTalk.MatchString(words):
 		return llm.NoSchema
 	case (status == 400 || status == 422) &&
-		(hasParameter(request, "tool_choice") || hasParameter(request, "temperature") || hasParameter(request, "reasoning_effort")) &&
+		(hasParameter(request, "tool_choice") || hasParameter(request, "temperature") ||
+			hasParameter(request, "reasoning_effort")) &&
 		optionTalk.MatchString(words):
 		return llm.NoOption
 	case status == 408 || status == 409 || status == 429:
@@ -120,27 +121,27 @@ func interrupted(stop error, sent bool) *llm.Error {
 }
 
 // webPage reports a web page as the response. The usual cause is a base URL without /v1.
-func webPage(answer *http.Response) *llm.Error {
-	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
+func webPage(response *http.Response) *llm.Error {
+	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if kind != "text/html" {
 		return nil
 	}
-	return &llm.Error{Class: llm.Fatal, Status: answer.StatusCode, Sent: true,
+	return &llm.Error{Class: llm.Fatal, Status: response.StatusCode, Sent: true,
 		Message: "the model endpoint returned a web page; its base URL normally ends in /v1"}
 }
 
 func readEndpointError(contents []byte) endpointError {
-	var answer struct {
+	var response struct {
 		Error  json.RawMessage `json:"error"`
 		Detail any             `json:"detail"` // FastAPI servers such as vLLM
 	}
 	var detail endpointError
-	if json.Unmarshal(contents, &answer) == nil {
-		if json.Unmarshal(answer.Error, &detail) != nil {
-			_ = json.Unmarshal(answer.Error, &detail.Message)
+	if json.Unmarshal(contents, &response) == nil {
+		if json.Unmarshal(response.Error, &detail) != nil {
+			_ = json.Unmarshal(response.Error, &detail.Message)
 		}
-		if detail.Message == "" && answer.Detail != nil {
-			detail.Message = fmt.Sprint(answer.Detail)
+		if detail.Message == "" && response.Detail != nil {
+			detail.Message = fmt.Sprint(response.Detail)
 		}
 	}
 	if detail.Message == "" {

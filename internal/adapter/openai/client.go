@@ -57,11 +57,11 @@ func (c *Client) Send(ctx context.Context, p llm.PreparedRequest) (llm.Reply, er
 	if err := txscope.Reject(ctx); err != nil {
 		return llm.Reply{}, err
 	}
-	answer, err := c.endpoint.Post(ctx, p.Body, labelHeaders(p.Label))
+	response, err := c.endpoint.Post(ctx, p.Body, labelHeaders(p.Label))
 	if err != nil {
 		return llm.Reply{}, err
 	}
-	reply, err := c.endpoint.readReply(answer, p)
+	reply, err := c.endpoint.readReply(response, p)
 	if err != nil {
 		return llm.Reply{}, err
 	}

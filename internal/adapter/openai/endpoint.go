@@ -68,11 +68,11 @@ func (e *Endpoint) Post(ctx context.Context, body []byte, headers map[string]str
 	if err := ctx.Err(); err != nil {
 		return nil, interrupted(err, false)
 	}
-	var answer *http.Response
+	var response *http.Response
 	var received []byte
 	options := []option.RequestOption{
 		option.WithRequestBody("application/json", body),
-		option.WithResponseInto(&answer),
+		option.WithResponseInto(&response),
 		option.WithResponseBodyInto(&received),
 	}
 	for name, value := range headers {
@@ -80,16 +80,16 @@ func (e *Endpoint) Post(ctx context.Context, body []byte, headers map[string]str
 	}
 	wire := &wire{}
 	err := e.post(wire.watch(ctx), options...)
-	if err == nil && answer.StatusCode < 300 {
-		if failure := webPage(answer); failure != nil {
+	if err == nil && response.StatusCode < 300 {
+		if failure := webPage(response); failure != nil {
 			return nil, failure
 		}
 		return received, nil
 	}
-	if answer != nil && answer.StatusCode >= 300 {
-		return nil, e.rejected(answer, body)
+	if response != nil && response.StatusCode >= 300 {
+		return nil, e.rejected(response, body)
 	}
-	return nil, e.unanswered(ctx, err, answer != nil || wire.sent())
+	return nil, e.unanswered(ctx, err, response != nil || wire.sent())
 }
 
 // wire records how much of a request was sent.

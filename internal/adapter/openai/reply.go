@@ -15,21 +15,21 @@ const filtered = "the endpoint's content filter stopped the reply"
 
 // readReply decodes a 2xx response to p. A response that is not a chat completion is Retryable:
 // proxies may truncate responses, and the next attempt may be complete.
-func (e *Endpoint) readReply(answer []byte, p llm.PreparedRequest) (llm.Reply, error) {
+func (e *Endpoint) readReply(response []byte, p llm.PreparedRequest) (llm.Reply, error) {
 	broken := func(format string, args ...any) *llm.Error {
 		return &llm.Error{Class: llm.Retryable, Status: http.StatusOK, Sent: true,
 			Message: "invalid response of the model endpoint: " + e.masked(fmt.Sprintf(format, args...))}
 	}
 	// The SDK's decoder accepts invalid JSON, so it is checked first.
-	if !json.Valid(answer) {
-		return llm.Reply{}, broken("not JSON: %.80q", answer)
+	if !json.Valid(response) {
+		return llm.Reply{}, broken("not JSON: %.80q", response)
 	}
 	var completion openai.ChatCompletion
-	if err := json.Unmarshal(answer, &completion); err != nil {
+	if err := json.Unmarshal(response, &completion); err != nil {
 		return llm.Reply{}, broken("%v", err)
 	}
 	if len(completion.Choices) == 0 {
-		return llm.Reply{}, e.errorInside(answer, p, broken)
+		return llm.Reply{}, e.errorInside(response, p, broken)
 	}
 	choice := completion.Choices[0]
 	reply := llm.Reply{
@@ -91,11 +91,11 @@ func callsOf(message openai.ChatCompletionMessage, request []byte) []llm.ToolCal
 
 // errorInside returns the error that gateways such as OpenRouter put into a 200 response.
 func (e *Endpoint) errorInside(
-	answer []byte,
+	response []byte,
 	p llm.PreparedRequest,
 	broken func(string, ...any) *llm.Error,
 ) *llm.Error {
-	detail := readEndpointError(answer)
+	detail := readEndpointError(response)
 	status, ok := detail.Code.(float64)
 	if !ok || status < 400 {
 		return broken("no choices: %s", detail.Message)

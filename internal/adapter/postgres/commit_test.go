@@ -143,7 +143,7 @@ func TestACommitWithoutAVectorLeavesADuty(t *testing.T) {
 	_, err = b.commit(b.packaged("r2", "rollback", "two", first.Skill, 1))
 	testkit.Must(t, err)
 	if n := b.number("select count(*) from embeddings"); n != 0 {
-		t.Error("the old version's vector stands for the new version's text")
+		t.Error("the old version's vector is stored for the new version's text")
 	}
 	if n := b.number("select count(*) from outbox where kind = 'embed' and key = (select doc::text from search_docs " +
 		"where kind = 'skill') and due_at <= now()"); n != 1 {

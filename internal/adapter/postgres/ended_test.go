@@ -82,7 +82,7 @@ func TestAConnectionThatHearsIsMadeAgain(t *testing.T) {
 	b.exec("select pg_notify('cairn_ended', 'no number'), pg_notify('cairn_ended', '1'), pg_notify('cairn_ended', '2')")
 	told(t, again)
 	if n := b.ears(); n != 1 {
-		t.Errorf("%d connections hear, want one for all", n)
+		t.Errorf("%d connections listen, want one for all", n)
 	}
 	select {
 	case <-ended:

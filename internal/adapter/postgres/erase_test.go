@@ -142,7 +142,7 @@ func TestEraseLeavesNoRowOfAWorkspaceAndTouchesNoOther(t *testing.T) {
 	fresh, err := b.Workspace(t.Context(), "a", true)
 	testkit.Must(t, err)
 	if fresh.ID == b.a.ID || fresh.Key == key {
-		t.Errorf("the name stands for %+v still", fresh)
+		t.Errorf("the name still identifies %+v", fresh)
 	}
 	b.in(fresh, func(context.Context, postgres.Tx) error { return nil })
 }

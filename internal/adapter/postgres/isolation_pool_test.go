@@ -45,7 +45,7 @@ func TestTwoHundredWorkspacesShareFourConnections(t *testing.T) {
 						return err
 					}
 					if looks.Add(1); self.ID != ws || len(list) != 1 || list[0].Title != fmt.Sprint("of ", ws) {
-						t.Errorf("workspace %d is told that it is %d and has %+v", ws, self.ID, list)
+						t.Errorf("workspace %d reads that it is %d and has %+v", ws, self.ID, list)
 					}
 					switch ends {
 					case 0:
