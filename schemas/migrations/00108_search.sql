@@ -208,10 +208,9 @@ end $$;
 -- text.
 --
 -- Plan: planning takes longer than running, so it is planned once. One plan is right for every
--- workspace, and for a table without statistics, because rows are fetched by arrays of their keys,
--- never by reading a table of all workspaces, and everything else is hashed. Starting a statement
--- of this length takes as long as ranking a thousand memories, so workspaces without turns use a
--- shorter one.
+-- workspace, and for a table without statistics. Rows are fetched by arrays of their keys, never by
+-- reading a table of all workspaces. Everything else is hashed. Starting a statement of this length
+-- takes as long as ranking a thousand memories, so workspaces without turns use a shorter one.
 --
 -- Postgres fills a page from its end. Reading the index backward therefore visits vectors at
 -- ascending addresses, which processors prefetch. That takes a third less time over vectors that

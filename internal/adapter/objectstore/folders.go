@@ -29,8 +29,8 @@ func (s *LocalStore) makeFolders(folder string) error {
 	return s.root.MkdirAll(folder, 0o755)
 }
 
-// keepName syncs the name of an object in folder, and the names of the parent folders that are not
-// yet lasting, so that they survive a power failure.
+// keepName makes the name of an object in folder survive a power failure. It also syncs the names
+// of the parent folders that are not yet lasting.
 func (s *LocalStore) keepName(folder string) error {
 	if err := s.sync(folder); err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 )
 
 // body is a chat completion request on the wire. A test checks that it equals, byte for byte, what
-// the SDK's parameters render to. Rendering by the SDK took a third of an agent step's own time for
-// a long conversation, since every part encodes itself and is checked again at each level above.
+// the SDK's parameters render to. For a long conversation, rendering by the SDK took a third of an
+// agent step's own time: every part encodes itself and is checked again at each level above.
 type body struct {
 	Messages            []bodyMessage `json:"messages"`
 	Model               string        `json:"model"`

@@ -18,8 +18,8 @@ const (
 	StructuredNone   = "none"        // the schema as text in the system message only
 )
 
-// DefaultTimeout bounds one request. It is below the three minutes that a Temporal activity has for
-// a model call, so that a stuck request is classified here before the activity times out.
+// DefaultTimeout bounds one request. A Temporal activity has three minutes for a model call. The
+// timeout is shorter, so that a stuck request is classified here before the activity times out.
 const DefaultTimeout = 150 * time.Second
 
 // OpenAIURL is the endpoint when Config.BaseURL is empty.

@@ -112,9 +112,9 @@ var errConflict = errors.New("the head has moved")
 
 // CommitVersion commits a task's package once, in one transaction: the version, its files and
 // sources, the head, the search document, and the end of the task. With the last task it also ends
-// the run. Conflict is set, and nothing is written, if the head is no longer the package's base,
-// its name was taken, its zip was collected, or the task has ended or was erased. The task must
-// then be packaged again.
+// the run. Conflict is set, and nothing is written, in four cases: the head is no longer the
+// package's base; its name was taken; its zip was collected; the task has ended or was erased. The
+// task must then be packaged again.
 func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Commit) (out distill.CommitResult,
 	err error) {
 	err = s.within(ctx, byKeys, t.Ref.Workspace, func(ctx context.Context, q Tx) error {
