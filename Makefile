@@ -32,7 +32,9 @@ help: ## Show what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: build ## Distil a real conversation into a skill package, start to finish
+demo: ## Distill a sample conversation into a skill
+	@test -x $(BIN)/cairn || echo "building Cairn: 1 to 3 minutes, once"
+	@$(MAKE) --no-print-directory build
 	@$(BIN)/cairn demo
 
 .PHONY: test
@@ -49,7 +51,7 @@ dev: build ## Run Postgres, Temporal with its UI and a worker until Ctrl-C
 
 .PHONY: build
 build: ## Build the command line and the worker into bin/
-	@$(GO) build -o $(BIN)/ ./starter ./worker && mv $(BIN)/starter $(BIN)/cairn
+	@$(GO) build -buildvcs=auto -o $(BIN)/ ./starter ./worker && mv $(BIN)/starter $(BIN)/cairn
 
 .PHONY: race
 race: export CGO_ENABLED = 1
@@ -117,6 +119,8 @@ fuzz: ## Run each fuzz target for a minute
 generate: $(SQLC) ## Write generated files anew
 	cd schemas && ../$(SQLC) generate
 	CAIRN_CONFIG=/dev/null $(GO) run ./starter serve --openapi schemas/openapi.json
+	$(GO) run ./internal/app/reference/cmd
+	$(GO) test -vet=off ./internal/app/cli -run TestHelpMatches -update
 
 .PHONY: lint
 lint: $(GOLANGCI) $(STATICCHECK) $(WORKFLOWCHECK) $(SQLC) ## Check form, vet, golangci-lint, staticcheck, workflow determinism, generated files
@@ -126,7 +130,8 @@ lint: $(GOLANGCI) $(STATICCHECK) $(WORKFLOWCHECK) $(SQLC) ## Check form, vet, go
 	$(STATICCHECK) ./...
 	$(WORKFLOWCHECK) ./workflows/...
 	cd schemas && ../$(SQLC) diff
-	@CAIRN_CONFIG=/dev/null $(GO) run ./starter serve --openapi - | diff schemas/openapi.json - || { echo "schemas/openapi.json is not what the handlers are: make generate"; exit 1; }
+	@CAIRN_CONFIG=/dev/null $(GO) run ./starter serve --openapi - | diff schemas/openapi.json - || { echo "schemas/openapi.json is stale: run make generate"; exit 1; }
+	$(GO) test -vet=off ./internal/app/reference
 	$(GO) mod tidy -diff
 
 $(GOLANGCI):

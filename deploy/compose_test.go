@@ -1,4 +1,4 @@
-// Package deploy_test checks what is deployed without deploying it.
+// Package deploy_test checks the deployment files without deploying them.
 package deploy_test
 
 import (
@@ -74,7 +74,7 @@ func TestComposeIsTheProductionShape(t *testing.T) {
 		if strings.Contains(strings.Join(s.Healthcheck.Test, " "), "curl") {
 			t.Errorf("%s: its image may have no curl", name)
 		}
-		for key, value := range s.Environment { // a default would be a password that everybody knows
+		for key, value := range s.Environment { // a default would be a publicly known password
 			if strings.Contains(key, "PASSWORD") && regexp.MustCompile(`:-[^$}]`).MatchString(value) {
 				t.Errorf("%s: %s has a default", name, key)
 			}
@@ -100,9 +100,9 @@ func TestComposeIsTheProductionShape(t *testing.T) {
 	}
 }
 
-// The worker for commands of skills is there for whoever asks for it. It reaches
-// the two servers over a network that leads nowhere, has the packages as other
-// workers do, and knows no model's key.
+// The worker for commands of skills is off unless it is requested. It reaches the two servers over
+// a network without a route to the outside, has the packages of other workers, and has no API key
+// of a model.
 func TestTheSandboxIsOffAndHasNoWayOut(t *testing.T) {
 	t.Parallel()
 	text, services := compose(t)
@@ -123,7 +123,7 @@ func TestTheSandboxIsOffAndHasNoWayOut(t *testing.T) {
 		!slices.Equal(box.CapDrop, []string{"ALL"}) {
 		t.Errorf("the sandbox is not shut: %+v", box)
 	}
-	out := []string{"gateway", "temporal-ui", "worker"} // that are reached from outside, or ask models
+	out := []string{"gateway", "temporal-ui", "worker"} // reached from outside, or calling models
 	for name, s := range services {
 		if want := map[bool]string{true: "default inside",
 			false: "inside"}[slices.Contains(out, name)]; strings.Join(s.Networks, " ") != want {
@@ -135,9 +135,10 @@ func TestTheSandboxIsOffAndHasNoWayOut(t *testing.T) {
 		}
 	}
 	for name := range box.Environment {
-		// What workflows carry it must read as every worker does; its commands see nothing of its environment.
+		// Like every worker it must decrypt workflow payloads. Its commands do not see its
+		// environment.
 		if strings.HasPrefix(name, "OPENAI") || strings.Contains(name, "KEY") && name != "CAIRN_PAYLOAD_KEYS" {
-			t.Errorf("the sandbox is told %s", name)
+			t.Errorf("the sandbox receives %s", name)
 		}
 	}
 	image, err := os.ReadFile("Dockerfile")
@@ -151,8 +152,8 @@ func TestTheSandboxIsOffAndHasNoWayOut(t *testing.T) {
 	}
 }
 
-// A sandbox is made of namespaces and mounts: the profile of its container lets
-// them be, and little else that a kernel has trouble with.
+// A sandbox consists of namespaces and mounts. The profile of its container allows these and blocks
+// most other risky system calls.
 func TestTheSandboxMayMakeSandboxes(t *testing.T) {
 	t.Parallel()
 	_, services := compose(t)
@@ -187,7 +188,7 @@ func TestTheSandboxMayMakeSandboxes(t *testing.T) {
 	}
 }
 
-// Row-level security does not bind a superuser, so nothing that serves is one.
+// Row-level security does not apply to a superuser, so no service uses one.
 func TestWhatServesIsNoSuperuser(t *testing.T) {
 	t.Parallel()
 	_, services := compose(t)
@@ -231,7 +232,7 @@ func TestTheNamespaceHasEverySearchAttribute(t *testing.T) {
 	}
 }
 
-// Where Docker is, its own opinion counts.
+// If Docker is installed, it checks the file.
 func TestDockerAcceptsTheComposeFile(t *testing.T) {
 	t.Parallel()
 	if exec.Command("docker", "compose", "version").Run() != nil {

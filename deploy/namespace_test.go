@@ -18,7 +18,7 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// temporalTool is the folder of the program `temporal`, as admin-tools has it.
+// temporalTool returns the folder of a program `temporal` like that of admin-tools.
 func temporalTool(t *testing.T) string {
 	t.Helper()
 	if path, err := exec.LookPath("temporal"); err == nil {
@@ -35,7 +35,7 @@ func temporalTool(t *testing.T) string {
 	return filepath.Dir(found[len(found)-1])
 }
 
-// The job runs at every start, and makes what is missing.
+// The job runs at every start, and creates what is missing.
 func TestTheNamespaceJobMakesWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	address := devtest.Stack(t).TemporalAddress

@@ -1,16 +1,16 @@
-// Package schemas holds what the store and the models are shaped by: SQL
-// migrations and named queries, and the JSON Schemas of what models return.
+// Package schemas embeds the SQL migrations and queries of the store, and the JSON Schemas of model
+// replies.
 package schemas
 
 import "embed"
 
-// Migrations are goose files, forward only, run as cairn_owner.
+// Migrations contains the goose migrations. They are forward only and run as cairn_owner.
 //
 //go:embed migrations/*.sql
 var Migrations embed.FS
 
-// Roles makes the five database roles, the schema and the extension. It runs
-// before the migrations, as whoever may create roles, and is safe to run again.
+// Roles creates the five database roles, the schema and the extension. It runs before the
+// migrations, with a login that can create roles, and is safe to repeat.
 //
 //go:embed roles.sql
 var Roles string

@@ -11,11 +11,10 @@ import (
 //go:embed model/*.json
 var modelFiles embed.FS
 
-// Model is the JSON Schema of what a model returns for a stage: chunk, rewrite,
-// extract, extract_simple, judge, scripts or doc. Its root is an object, it allows no
-// further properties and requires each that it names; what may be missing is
-// nullable. Model panics on a name that has no schema, since names are
-// constants of the program.
+// Model returns the JSON Schema of a model's reply for a stage: chunk, rewrite, extract,
+// extract_simple, judge, scripts or doc. Its root is an object that forbids further properties and
+// requires all that it names; optional values are nullable. Model panics for an unknown name, since
+// names are constants of the program.
 func Model(name string) json.RawMessage {
 	text, err := modelFiles.ReadFile("model/" + name + ".json")
 	if err != nil {
@@ -24,7 +23,7 @@ func Model(name string) json.RawMessage {
 	return text
 }
 
-// ModelNames lists the names that Model knows, sorted.
+// ModelNames returns the names of all schemas, sorted.
 func ModelNames() []string {
 	entries, err := modelFiles.ReadDir("model")
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Endpoints in strict mode refuse a schema that leaves anything open.
+// Endpoints in strict mode reject a schema that allows other properties.
 func TestModelSchemasAreStrict(t *testing.T) {
 	t.Parallel()
 	for _, name := range ModelNames() {

@@ -1,12 +1,12 @@
--- Run by Migrate before the migrations, as whoever may create roles; safe to run again.
--- cairn_owner    owns every object; nobody logs in as it, and FORCE makes it see no rows
--- cairn_migrator moves data in migrations, past row-level security; nobody else does
--- cairn_app      all of the application, always inside one workspace
--- cairn_system   what has no workspace yet: the relay, leases, collection
--- cairn_index    owns the function that reads the index of words; nobody logs in as it
--- cairn_erase    owns the functions that erase; nobody logs in as it
+-- Run by Migrate before the migrations, with a login that can create roles; safe to repeat.
+--   cairn_owner    owns every object; no login has it, and FORCE makes it see no rows
+--   cairn_migrator moves data in migrations, past row-level security; used for nothing else
+--   cairn_app      the application, always inside one workspace
+--   cairn_system   work without a workspace: the relay, leases, collection
+--   cairn_index    owns the function that reads the index of words; no login has it
+--   cairn_erase    owns the functions that erase; no login has it
 
--- All of this is one transaction, and one process at a time.
+-- All of this is one transaction and runs in one process at a time.
 select pg_advisory_xact_lock(5, 0);
 do $$
 declare r record;
@@ -29,7 +29,7 @@ begin
   end if;
   if not (pg_has_role('cairn_owner', 'cairn_erase', 'member') and pg_has_role('cairn_owner', 'cairn_index', 'member')) then
     begin
-      grant cairn_erase, cairn_index to cairn_owner;  -- which hands the functions over
+      grant cairn_erase, cairn_index to cairn_owner;  -- which transfers the functions to it
     exception when unique_violation then null;
     end;
   end if;

@@ -4,7 +4,6 @@ package main
 import (
 	"context"
 	"flag"
-	"log/slog"
 	"os"
 	"os/signal"
 	"strings"
@@ -17,7 +16,12 @@ import (
 func main() {
 	app.EnterSandbox()
 	queues := flag.String("queues", strings.Join(app.Queues(), ","), app.QueuesUsage)
+	version := flag.Bool("version", false, "print version and build information and exit")
 	flag.Parse()
+	if *version {
+		app.PrintVersion(os.Stdout, "worker")
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := work(ctx, strings.Split(*queues, ","))
 	stop()
@@ -29,6 +33,5 @@ func work(ctx context.Context, queues []string) error {
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: app.Level(c.LogLevel)}))
-	return app.Work(ctx, c, log, queues)
+	return app.Work(ctx, c, app.NewLogger(os.Stderr, c.LogLevel), queues)
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes the logins, once, when the database is made. Cairn's is a member of the
-# two roles that row-level security binds, and Temporal's has databases of its
-# own. `cairn migrate` gives the roles their rights.
+# Creates the logins once, when the database is created. Cairn's login is a member of the two roles
+# that row-level security applies to. Temporal's login owns databases of its own. `cairn migrate`
+# grants the roles their rights.
 set -eu
 psql --no-psqlrc --set=ON_ERROR_STOP=1 --username="$POSTGRES_USER" --dbname="$POSTGRES_DB" \
   --set=cairn="$CAIRN_POSTGRES_PASSWORD" --set=temporal="$TEMPORAL_POSTGRES_PASSWORD" <<'SQL'

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Makes the namespace with its search attributes, where they are not there yet.
-# A new namespace takes seconds to be known everywhere, so attempts are repeated.
+# Creates the namespace and its search attributes if they are missing. A new namespace takes seconds
+# to be known everywhere, so attempts are repeated.
 set -eu
-days=30d # that finished workflows can be looked at; Postgres keeps the truth
+days=30d # retention of finished workflows, for inspection; Postgres is the source of truth
 
 again() {
   for attempt in 1 2 3 4 5 6 7 8 9 10 11 12; do

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes Temporal's two databases, and brings them to this image's version. Each
-# step leaves alone what is there already, so every start may run it.
+# Creates Temporal's two databases and upgrades them to this image's version. Each step is skipped
+# if it is already done, so every start may run it.
 set -eu
 for store in temporal visibility; do
   database=temporal

@@ -14,7 +14,7 @@ import (
 	"cairn/internal/service/tools"
 )
 
-// registerAgents brings the agents of long-term memory into the loop.
+// registerAgents registers the memory agents in the agent loop and builds their tools.
 func (h *App) registerAgents() (err error) {
 	h.Progressive, err = memoryagent.New(memoryagent.Ports{Store: h.Store.Progressive(), LongTerm: h.LongTerm,
 		Loop: h.AgentRuns, Registry: memoryagent.NewRegistry(), Ledger: h.AgentRuns.Ledger})
@@ -27,7 +27,7 @@ func (h *App) registerAgents() (err error) {
 	if err := h.registerReflection(); err != nil {
 		return err
 	}
-	look, err := tools.Retriever().Tools(h.LongTerm)
+	retriever, err := tools.Retriever().Tools(h.LongTerm)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (h *App) registerAgents() (err error) {
 	if err != nil {
 		return err
 	}
-	if h.AgentRuns.MemoryAgentTools, err = tools.NewRegistry(slices.Concat(answering, look)...); err != nil {
+	if h.AgentRuns.MemoryAgentTools, err = tools.NewRegistry(slices.Concat(answering, retriever)...); err != nil {
 		return err
 	}
 	read, err := tools.RetrievalServer().Tools(h.LongTerm)
@@ -54,8 +54,8 @@ func (h *App) registerAgents() (err error) {
 	return err
 }
 
-// takeSession has a session made memories of that an agent of another program tells.
-// The same session is the same request.
+// takeSession summarizes a session that another program's agent has sent. The same session is the
+// same request.
 func (h *App) takeSession(ctx context.Context, a agent.Actor, messages []transcript.Message,
 	text string) (out tools.AcceptedSession, err error) {
 	self, err := h.Store.Workspaces().Self(ctx, a.Workspace)
@@ -67,7 +67,7 @@ func (h *App) takeSession(ctx context.Context, a agent.Actor, messages []transcr
 	return tools.AcceptedSession{RequestID: made.Key, Status: string(made.Status)}, err
 }
 
-// buildIdle wires the reading of idle conversations.
+// buildIdle wires the service that processes idle conversations.
 func (h *App) buildIdle() (err error) {
 	h.Idle, err = idle.New(idle.Ports{Store: h.Store.Idle(), Agents: h.Progressive, Builder: h.Learning.Builds,
 		Distiller: h.Distill, Learner: h.Feedback, Days: h.Reflect,

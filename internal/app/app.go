@@ -1,6 +1,9 @@
-// Package app puts the parts together: adapters are made from the
-// configuration and handed to the use-cases. The worker and the command line
-// are thin mains over an App.
+// Package app wires adapters and services: it creates adapters from the configuration and passes
+// them to the services. The worker and the command line are thin main packages over an App.
+//
+//	a, err := app.Open(ctx, config, log)
+//	defer a.Close()
+//	err = a.Work(ctx, app.Queues())
 package app
 
 import (
@@ -54,15 +57,16 @@ import (
 	"cairn/internal/service/tools"
 )
 
-// App is an open set of adapters with the use-cases over them.
+// App is an open set of adapters and the services that use them. Its methods are safe for
+// concurrent use.
 type App struct {
 	Config      config.Config
 	Log         *slog.Logger
 	Store       *postgres.Store
 	Temporal    client.Client           // nil without Temporal
-	Payloads    converter.DataConverter // of what workflows carry
+	Payloads    converter.DataConverter // converts workflow payloads
 	Failures    converter.FailureConverter
-	Codec       converter.PayloadCodec // that Payloads encrypt with; nil without keys
+	Codec       converter.PayloadCodec // encrypts payloads; nil without keys
 	Blobs       objectstore.Store
 	Distill     *distill.Service
 	Library     *library.Library
@@ -70,14 +74,14 @@ type App struct {
 	Memory      *promptmemory.Service
 	LongTerm    *longterm.Service
 	Tools       *tools.Registry
-	Offered     *tools.Registry // Tools, and what other programs may read of long-term memory
+	Offered     *tools.Registry // tools that other programs can use over MCP
 	Inbox       *conversation.Service
 	AgentRuns   *agentrun.Service
 	Progressive *memoryagent.Service
 	Reflect     *reflection.Service
 	Idle        *idle.Service
 	Learning    *learning.Service
-	Shell       *skillexec.Service // nil unless commands of skills are on
+	Shell       *skillexec.Service // nil unless commands of skills are enabled
 	Erase       *erase.Service
 	Offload     *offload.Service
 	Dumps       *dump.Service
@@ -99,11 +103,12 @@ type App struct {
 	Reflections   *reflection.Requests
 }
 
-// Open connects to Postgres and, unless the address is empty, to Temporal.
+// Open connects to Postgres and, unless its address is empty, to Temporal. Call Close to release the
+// connections.
 func Open(ctx context.Context, c config.Config, log *slog.Logger) (*App, error) {
 	if c.DatabaseURL == "" {
-		return nil, fault.New(fault.Misconfigured, "there is no database",
-			"set DATABASE_URL, or start the development stack: cairn dev")
+		return nil, fault.New(fault.Misconfigured, "database not configured",
+			"set DATABASE_URL, or start the development stack with `cairn dev`")
 	}
 	h := &App{Config: c, Log: log}
 	var err error
@@ -224,7 +229,7 @@ func (h *App) buildAgents(calls *ledger.Ledger) (err error) {
 	return h.registerAgents()
 }
 
-// buildMaintenance wires what runs by itself: schedules, the relay, erasure.
+// buildMaintenance wires the background services: schedules, curation, erasure and the relay.
 func (h *App) buildMaintenance() error {
 	c := h.Config
 	planner := schedule.Planner{Jitter: c.SweepJitter}
@@ -265,8 +270,8 @@ func (h *App) learning(calls *ledger.Ledger) (*learning.Service, error) {
 	return learning.New(p)
 }
 
-// What the first place by vector counts beside the first by words. Hashed vectors
-// know the words once more; a model's know what they mean.
+// Weights of the vector ranking in rank fusion, relative to the ranking by words. Hashed vectors
+// contain the same words again, so they get a low weight; vectors of a model contain the meaning.
 const (
 	hashingShare  = 0.1
 	semanticShare = 0.8
@@ -282,8 +287,8 @@ func (h *App) removePackage(ctx context.Context, key string) error {
 	return nil
 }
 
-// emptyPackages removes what is left of a workspace's place in the package
-// store: folders, which a bucket does not have.
+// emptyPackages removes the empty folders of a workspace in a local package store. A bucket has no
+// folders.
 func (h *App) emptyPackages(ctx context.Context, workspace int64) error {
 	if folders, ok := h.Blobs.(interface {
 		Empty(ctx context.Context, folder string) error
@@ -293,16 +298,15 @@ func (h *App) emptyPackages(ctx context.Context, workspace int64) error {
 	return nil
 }
 
-// dial connects to Temporal with the usual TEMPORAL_* variables for what our own
-// settings leave open: TLS, API key, headers.
+// dial connects to Temporal. The standard TEMPORAL_* variables set TLS, API key and headers.
 func (h *App) dial(ctx context.Context) error {
 	options, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
-		return fault.Wrap(err, fault.Misconfigured, "the Temporal settings cannot be read",
-			"check the TEMPORAL_* variables")
+		return fault.Wrap(err, fault.Misconfigured, "read the TEMPORAL_* variables",
+			"correct the named TEMPORAL_* variable")
 	}
 	options.HostPort, options.Namespace = h.Config.TemporalAddress, h.Config.TemporalNamespace
-	// Requests carry ids and counts: packing each costs more time than it saves.
+	// Requests contain only IDs and counts: compression costs more time than it saves.
 	options.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
 	options.Logger = temporallog.NewStructuredLogger(h.Log)
 	codec, err := payloadcodec.New(h.Config.PayloadKeys)
@@ -317,25 +321,25 @@ func (h *App) dial(ctx context.Context) error {
 		temporal.DefaultFailureConverterOptions{DataConverter: h.Payloads, EncodeCommonAttributes: codec != nil})
 	options.DataConverter, options.FailureConverter = h.Payloads, h.Failures
 	if h.Temporal, err = client.DialContext(ctx, options); err != nil {
-		return h.classifyTemporalError(err, "Temporal does not answer at "+h.Config.TemporalAddress)
+		return h.classifyTemporalError(err, "Temporal does not respond at "+h.Config.TemporalAddress)
 	}
 	h.Driver = launcher.Driver{Client: h.Temporal, Limits: conversationLimits(h.Config), Heartbeat: h.Config.Heartbeat}
 	h.Progressive.Starter, h.Offload.Starter = h.Driver, h.Driver
 	return nil
 }
 
-// Close gives everything back.
+// Close releases all connections.
 func (h *App) Close() {
 	if h.Temporal != nil {
 		h.Temporal.Close()
 	}
 	if folder, ok := h.Blobs.(io.Closer); ok {
-		_ = folder.Close() // only ever read through or written through: nothing is held back
+		_ = folder.Close() // the store buffers nothing, so the error does not matter
 	}
 	h.Store.Close()
 }
 
-// blobs is where packages are kept.
+// blobs opens the package store.
 func blobs(c config.Config) (objectstore.Store, error) {
 	if strings.EqualFold(c.Backend, "oss") {
 		return objectstore.OSS(objectstore.OSSConfig{Endpoint: c.OSSEndpoint, Region: c.OSSRegion, Bucket: c.OSSBucket,
@@ -367,7 +371,7 @@ func embedder(c config.Config) embedding.Embedder {
 	return embedding.OpenAI(e)
 }
 
-// model is the configured endpoint, or the offline rules in this process.
+// model returns the configured endpoint, or the offline model.
 func model(c config.Config) (llm.Model, error) {
 	if c.Offline() {
 		return offlinemodel.New(c.Timeout), openai.Config{Timeout: c.Timeout}.Validate()

@@ -2,12 +2,12 @@ package app
 
 import "go.temporal.io/sdk/worker"
 
-// build names this program to Temporal, which notes in a workflow's history with
-// which one a reset point was reached. The linker sets it:
+// build identifies this program to Temporal, which records it in workflow histories for reset
+// points. The linker sets it:
 //
 //	go build -ldflags "-X cairn/internal/app.build=1.2.3"
 //
-// Without it the SDK reads the whole program for a checksum at each start.
+// If it is empty, the SDK computes a checksum of the program file at each start.
 var build string
 
 func init() {

@@ -18,7 +18,7 @@ import (
 	"cairn/internal/service/tools"
 )
 
-// TurnSpec is the configuration that a new turn is pinned to.
+// TurnSpec returns the configuration that a new turn stores and keeps for its lifetime.
 func TurnSpec(c config.Config) agentrun.Spec {
 	return agentrun.Spec{
 		Model:  cmp.Or(c.Model, offlineModel),
@@ -30,7 +30,7 @@ func TurnSpec(c config.Config) agentrun.Spec {
 	}
 }
 
-// NudgeSpec is the configuration that a new review is pinned to.
+// NudgeSpec returns the configuration that a new review stores.
 func NudgeSpec(c config.Config) agentrun.Spec {
 	s := TurnSpec(c)
 	s.Model = cmp.Or(c.ModelNudge, s.Model)
@@ -43,7 +43,7 @@ func agentLimits(c config.Config) agentrun.Limits {
 		MaxTokens: c.ReplyTokens, NudgeMessages: nudgeMessages}
 }
 
-// FlushSpec is the configuration that a review before a compaction is pinned to.
+// FlushSpec returns the configuration of a review that runs before a compaction.
 func FlushSpec(c config.Config) agentrun.Spec {
 	s := NudgeSpec(c)
 	s.Limits.Window = cmp.Or(c.ModelWindowNudge, c.ModelWindow)
@@ -52,7 +52,7 @@ func FlushSpec(c config.Config) agentrun.Spec {
 	return s
 }
 
-// OffloadSpec is the configuration that a new run of working memory is pinned to.
+// OffloadSpec returns the configuration that a new working memory run stores.
 func OffloadSpec(c config.Config) offload.Spec {
 	s := FlushSpec(c)
 	return offload.Spec{Model: s.Model, Timing: s.Timing,
@@ -61,16 +61,16 @@ func OffloadSpec(c config.Config) offload.Spec {
 }
 
 const (
-	recordPatience    = 2 * time.Minute // for a record: the thread goes on without one
-	recordResultChars = 2_000           // of one tool result that a record is made of
-	groupTokens       = 12_000          // of the messages that one record is made of
+	recordPatience    = 2 * time.Minute // for a compaction; after it the thread continues without one
+	recordResultChars = 2_000           // per tool result in the input of a compaction
+	groupTokens       = 12_000          // input of one compaction
 )
 
-// nudgeInputTokens is what all requests of one review may cost together: a long
-// conversation must not make its reviews dear.
+// nudgeInputTokens limits the input tokens of all requests of one review, so that reviews of long
+// conversations stay cheap.
 const nudgeInputTokens = 100_000
 
-// nudgeMessages are shown to a review word for word; older ones in short.
+// nudgeMessages is the number of messages that a review gets in full. Older ones are shortened.
 const nudgeMessages = 24
 
 // conversationLimits bound one run of a Conversation.
@@ -78,11 +78,11 @@ func conversationLimits(c config.Config) contract.ConversationLimits {
 	return contract.ConversationLimits{Close: c.ConversationClose, Turns: c.ConversationTurns}
 }
 
-// promptContext is what a session is told of its workspace.
+// promptContext reads the parts of a prompt session that come from the workspace.
 type promptContext struct {
-	memory *promptmemory.Service
-	skills *library.Library
-	about  *longterm.Service
+	memory   *promptmemory.Service
+	skills   *library.Library
+	longTerm *longterm.Service
 }
 
 // Remembered reads the soul, the prompt memories and the index of skills.
@@ -103,18 +103,18 @@ func (k promptContext) Remembered(ctx context.Context, ws int64) (out prompt.Ses
 	return out, err
 }
 
-// About reads who the agent is, and whom there are memories about.
+// About reads the identity of the agent and the list of memory targets.
 func (k promptContext) About(ctx context.Context, ws int64) (identity, meta string, err error) {
 	a := agent.Actor{Workspace: ws, Origin: agent.OriginAgent}
-	v, err := k.about.ReadIdentity(ctx, a)
+	v, err := k.longTerm.ReadIdentity(ctx, a)
 	if err != nil {
 		return "", "", err
 	}
-	m, err := k.about.ReadMeta(ctx, a, longterm.MetaArgs{Tools: true, Identity: true})
+	m, err := k.longTerm.ReadMeta(ctx, a, longterm.MetaArgs{Tools: true, Identity: true})
 	return v.Content, m.Text, err
 }
 
-// registry is every tool, in the order in which models are told of them.
+// registry returns all tools of turns, in the order in which prompts list them.
 func (h *App) registry() (*tools.Registry, error) {
 	all, err := h.answering()
 	if err != nil {
@@ -123,8 +123,8 @@ func (h *App) registry() (*tools.Registry, error) {
 	return tools.NewRegistry(all...)
 }
 
-// usual are the tools of the agent that answers turns, with those that a
-// workspace has to choose.
+// usual returns the tools for skills, soul and memory, including those that a workspace has to
+// enable.
 func (h *App) usual() ([]tools.Tool, error) {
 	skills, err := tools.Skills(h.Library)
 	if err != nil {
@@ -145,21 +145,21 @@ func (h *App) usual() ([]tools.Tool, error) {
 	return slices.Concat(skills, soul, memory, disclosure), nil
 }
 
-// answering are the tools of turns: the usual ones, those that look into what a
-// conversation has put away, and commands where they are on.
+// answering returns the tools of turns: the usual ones, those that read offloaded content, and the
+// command tool if commands of skills are enabled.
 func (h *App) answering() ([]tools.Tool, error) {
 	usual, err := h.usual()
 	if err != nil {
 		return nil, err
 	}
-	away, err := tools.WorkingMemory(h.Offload)
+	offloaded, err := tools.WorkingMemory(h.Offload)
 	if err != nil {
 		return nil, err
 	}
-	return h.withShell(slices.Concat(usual, away))
+	return h.withShell(slices.Concat(usual, offloaded))
 }
 
-// approver decides about changes of skills that wait.
+// approver approves and rejects pending changes of skills.
 type approver struct{ h *App }
 
 func (a approver) Decide(ctx context.Context, ws, pending int64, approve bool) (skill int64, version int, err error) {

@@ -14,8 +14,8 @@ import (
 	"cairn/internal/service/evaluation/retrieval"
 )
 
-// Answering is who answers questions about memories, and who judges the answers: the
-// configured model, or without one the offline rules.
+// Answering returns the model that answers questions in evaluations: the configured model or the
+// offline model. judge names the model that judges the answers; "" means none.
 func Answering(c config.Config, judge string) (*evaluation.Answering, error) {
 	m, err := model(c)
 	if err != nil {
@@ -28,17 +28,17 @@ func Answering(c config.Config, judge string) (*evaluation.Answering, error) {
 	return a, nil
 }
 
-// OfflineAnswering is Answering by the offline rules, whatever is configured.
+// OfflineAnswering returns the offline model, regardless of the configuration.
 func OfflineAnswering() *evaluation.Answering {
 	return &evaluation.Answering{Model: offlinemodel.New(0), Name: offlinemodel.ModelName}
 }
 
-// Retrieval is this Cairn as retrieval is measured in it.
+// Retrieval returns the ports of the retrieval measurement.
 func (h *App) Retrieval() retrieval.Cairn {
 	return retrieval.Cairn{Store: imports{h}, Finder: h.Finder, Embedder: h.Embedder.Model(), Dims: h.Embedder.Dims()}
 }
 
-// imports keeps conversations of data sets.
+// imports stores conversations of data sets.
 type imports struct{ h *App }
 
 func (i imports) MakeWorkspace(ctx context.Context, name string) (int64, error) {
@@ -53,13 +53,13 @@ func (i imports) PutConversation(ctx context.Context, ws int64, c transcript.Con
 	})
 }
 
-// Profiles is this Cairn as profiles of agents are measured in it.
+// Profiles returns the ports of the measurement of memory agent profiles.
 func (h *App) Profiles() profiles.Cairn {
 	return profiles.Cairn{Workspaces: profiled{h}, Agents: h.Progressive, Wait: h.Driver.Ended,
 		Spec: TurnSpec(h.Config)}
 }
 
-// profiled are the workspaces that profiles are measured in.
+// profiled provides the workspaces in which profiles are measured.
 type profiled struct{ *App }
 
 func (p profiled) MakeWorkspace(ctx context.Context, name string, modes settings.Modes) (int64, string, error) {
@@ -77,8 +77,8 @@ func (p profiled) MakeWorkspace(ctx context.Context, name string, modes settings
 	})
 }
 
-// mostRuns are more than one measurement has.
-const mostRuns = 200
+// maxRuns exceeds the number of runs of one measurement.
+const maxRuns = 200
 
 func (p profiled) Insights(ctx context.Context, ws int64, days int) (curate.Insights, error) {
 	return p.App.Workspaces.Insights(ctx, ws, days)
@@ -86,7 +86,7 @@ func (p profiled) Insights(ctx context.Context, ws int64, days int) (curate.Insi
 
 func (p profiled) ToolCalls(ctx context.Context, ws int64) (all, failed int, err error) {
 	err = p.Store.InWorkspace(ctx, ws, func(ctx context.Context, q postgres.Tx) error {
-		runs, err := q.Runs().Runs(ctx, mostRuns)
+		runs, err := q.Runs().Runs(ctx, maxRuns)
 		if err != nil {
 			return err
 		}

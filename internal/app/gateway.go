@@ -20,7 +20,7 @@ import (
 	"cairn/internal/service/offload"
 )
 
-// Gateway is the HTTP API of this Cairn.
+// Gateway returns the HTTP API over the services of this App.
 func (h *App) Gateway(m httpapi.Meter) *httpapi.Gateway {
 	s := httpapi.Services{Log: h.Log, Keys: h.Keys, Runs: h.Runs, Conversations: h.Conversations,
 		Workspaces: h.Workspaces,
@@ -40,7 +40,7 @@ func (h *App) Gateway(m httpapi.Meter) *httpapi.Gateway {
 	return httpapi.New(s, h.gatewayOptions(), m)
 }
 
-// Describe is the OpenAPI document of the gateway, for which no server is needed.
+// Describe returns the OpenAPI document of the gateway. It needs no server.
 func Describe(c config.Config) ([]byte, error) {
 	return (&App{Config: c, Log: slog.New(slog.DiscardHandler)}).Gateway(httpapi.NoMeter).OpenAPI()
 }
@@ -60,17 +60,17 @@ func (h *App) gatewayOptions() httpapi.Options {
 		}}
 }
 
-// fetchPackage downloads a package from a public address.
+// fetchPackage downloads a package from a public URL.
 func fetchPackage(ctx context.Context, url string) ([]byte, error) {
 	return fetch.Get(ctx, url, fetch.Options{MaxBytes: skill.MaxPackage})
 }
 
-// askDatabase looks for a key that nobody has. That asks what serving asks: the
-// login, its role, and the schema's own function.
+// askDatabase looks up a random API key, which does not exist. The lookup uses the same login, role
+// and SQL function as a request.
 func (h *App) askDatabase(ctx context.Context) error {
-	var nobody apikey.Hash
-	_, _ = rand.Read(nobody[:]) // never fails
-	_, err := h.Store.Keys().Principal(ctx, nobody)
+	var random apikey.Hash
+	_, _ = rand.Read(random[:]) // never fails
+	_, err := h.Store.Keys().Principal(ctx, random)
 	var known *fault.Error
 	if errors.As(err, &known) && known.Code == fault.NotFound {
 		return nil
@@ -78,7 +78,7 @@ func (h *App) askDatabase(ctx context.Context) error {
 	return err
 }
 
-// askSchema compares the database's schema with what this program was built for.
+// askSchema compares the version of the database schema with the version of this program.
 func (h *App) askSchema(ctx context.Context) (*httpapi.Schema, error) {
 	v, err := h.Store.Schema(ctx)
 	if err != nil {
@@ -90,11 +90,11 @@ func (h *App) askSchema(ctx context.Context) (*httpapi.Schema, error) {
 
 func (h *App) askTemporal(ctx context.Context) error {
 	if h.Temporal == nil {
-		return fault.New(fault.Unavailable, "there is no Temporal server", "set TEMPORAL_ADDRESS")
+		return fault.New(fault.Unavailable, "Temporal not configured", "set TEMPORAL_ADDRESS")
 	}
 	if _, err := h.Temporal.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
-		return fault.Wrap(err, fault.Unavailable, "Temporal does not answer",
-			"what is accepted meanwhile is kept, and driven when it does")
+		return fault.Wrap(err, fault.Unavailable, "Temporal does not respond",
+			"start Temporal; accepted requests are stored and continue when it responds")
 	}
 	return nil
 }

@@ -9,23 +9,23 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// graphsEvery is how often workspaces are looked over for the size of graphs. A
-// workspace that has just become big is searched exactly meanwhile.
-const graphsEvery = 10 * time.Minute
+// indexInterval is how often workspaces are checked for vector indexes to build or drop. Until its
+// index is built, a large workspace is searched exactly.
+const indexInterval = 10 * time.Minute
 
-// tendGraphs keeps the graphs over the vectors of big workspaces until ctx ends,
-// or the login turns out not to be allowed to.
-func (h *App) tendGraphs(ctx context.Context) {
+// maintainIndexes maintains the vector indexes of large workspaces until ctx ends or the database
+// login lacks the rights.
+func (h *App) maintainIndexes(ctx context.Context) {
 	if h.Config.GraphFrom == 0 {
 		return
 	}
-	look := time.NewTicker(graphsEvery)
-	defer look.Stop()
+	ticker := time.NewTicker(indexInterval)
+	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-look.C:
+		case <-ticker.C:
 		}
 		done, err := h.Store.MaintainVectorIndexes(ctx, cmp.Or(h.Config.GraphURL, h.Config.DatabaseURL), h.Space,
 			max(postgres.LeastGraph, h.Config.GraphFrom))
@@ -33,12 +33,12 @@ func (h *App) tendGraphs(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case fault.CodeOf(err) == fault.Misconfigured:
-			h.Log.Warn("no graphs are built", "error", err)
+			h.Log.Warn("vector index maintenance disabled", "error", err)
 			return
 		case err != nil:
-			h.Log.Warn("graphs", "error", err)
+			h.Log.Warn("vector index maintenance failed", "error", err)
 		case len(done.Built)+len(done.Dropped) > 0:
-			h.Log.Info("graphs", "built", done.Built, "dropped", done.Dropped)
+			h.Log.Info("vector indexes changed", "built", done.Built, "dropped", done.Dropped)
 		}
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// WorkflowLink is a workflow's page in Temporal UI, empty when nobody knows the
-// UI or the workflow.
+// WorkflowLink returns the URL of a workflow in the Temporal UI. It returns "" if id is empty or the
+// URL of the UI is not configured.
 func (h *App) WorkflowLink(id string) string {
 	if h.Config.TemporalUI == "" || id == "" {
 		return ""

@@ -1,8 +1,16 @@
 package app
 
-import "log/slog"
+import (
+	"io"
+	"log/slog"
+)
 
-// Level reads a log level's name; an unknown one is warn.
+// NewLogger returns a logger that writes text lines of at least the named level to w.
+func NewLogger(w io.Writer, level string) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: Level(level)}))
+}
+
+// Level parses the name of a log level. Unknown names mean warn.
 func Level(name string) slog.Level {
 	var l slog.Level
 	if l.UnmarshalText([]byte(name)) != nil {

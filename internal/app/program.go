@@ -5,19 +5,24 @@ import (
 	"io"
 
 	"cairn/internal/adapter/sandbox"
+	"cairn/internal/app/buildinfo"
 	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 )
 
-// QueuesUsage describes the worker's flag that names its task queues.
-const QueuesUsage = "task queues to serve, separated by commas; " + contract.QueueSandbox + " runs commands of skills"
+// QueuesUsage is the help text of the worker's flag for its task queues.
+const QueuesUsage = "task queues to serve, separated by commas; add " + contract.QueueSandbox + " to run commands " +
+	"of skills"
 
-// EnterSandbox makes this process the first one of a sandbox if it was started as
-// such. A program that may host the sandbox queue calls it first in main.
+// PrintVersion prints the build information of this program on one line.
+func PrintVersion(w io.Writer, program string) { fmt.Fprintln(w, program, buildinfo.Read()) }
+
+// EnterSandbox turns this process into the first process of a sandbox if it was started as one.
+// Programs that can serve the sandbox queue call it first in main.
 func EnterSandbox() { sandbox.Enter() }
 
-// ExitCode prints an error as a program's last words and returns the exit code for
-// it; without an error it prints nothing and returns 0.
+// ExitCode prints an error with its hint and returns the exit code of the program. Without an error
+// it prints nothing and returns 0.
 func ExitCode(w io.Writer, program string, err error) int {
 	if err == nil {
 		return 0

@@ -11,15 +11,15 @@ import (
 	"cairn/internal/service/tools"
 )
 
-// ReflectionSpec is the configuration that a new reflection is pinned to.
+// ReflectionSpec returns the configuration that a new reflection stores.
 func ReflectionSpec(c config.Config) agentrun.Spec {
 	s := TurnSpec(c)
 	s.Model = cmp.Or(c.ModelReflection, c.ModelNudge, s.Model)
 	return s
 }
 
-// registerReflection brings reflections into the loop: the tools of reviews, and
-// before them the one that takes notes.
+// registerReflection registers reflections in the agent loop. Their tools are the note tool and the
+// tools of reviews.
 func (h *App) registerReflection() error {
 	notes, err := tools.Notes(h.Memory)
 	if err != nil {
@@ -39,7 +39,7 @@ func (h *App) registerReflection() error {
 		return err
 	}
 	h.AgentRuns.Agents[run.Reflection] = reflection.Agent{Service: h.Reflect}
-	noting, err := tools.NewRegistry(notes...)
-	h.AgentRuns.Agents[run.Flush] = agentrun.Flush{Notes: noting}
+	noteTools, err := tools.NewRegistry(notes...)
+	h.AgentRuns.Agents[run.Flush] = agentrun.Flush{Notes: noteTools}
 	return err
 }

@@ -10,29 +10,29 @@ import (
 	"cairn/internal/gateway/prometheus"
 )
 
-// Pauses between attempts to serve while Postgres or Temporal are away.
+// Pauses between attempts to start while Postgres or Temporal is not available. The pause doubles
+// up to maxPause.
 const (
 	firstPause = 200 * time.Millisecond
-	mostPause  = 5 * time.Second
+	maxPause   = 5 * time.Second
 )
 
-// waiting is what the log says meanwhile.
-const waiting = "the worker waits for what it needs"
+// waiting is the log event of each failed attempt.
+const waiting = "worker start postponed"
 
-// Work hosts the named queues until ctx ends, and shows this process' counts where
-// the configuration says so. While Postgres or Temporal do not answer it waits for
-// them, for ever, and says so in the log: a worker is no use without them, and ending
-// would only ask its service manager for another. It ends by itself for what an
-// operator must mend: the settings, a role, the schema.
+// Work serves the named queues until ctx ends, and serves the metrics of this process if they are
+// configured. If Postgres or Temporal is not available, it logs a warning and tries again without
+// limit, because a restart by a service manager would not help. It returns an error for problems
+// that an operator must solve: configuration, roles or the schema.
 func Work(ctx context.Context, c config.Config, log *slog.Logger, queues []string) error {
-	hide, err := prometheus.Show(c.WorkerMetrics, log)
+	stopMetrics, err := prometheus.Show(c.WorkerMetrics, log)
 	if err != nil {
 		return err
 	}
-	defer hide()
+	defer stopMetrics()
 	if c.TemporalAddress == "" {
-		return fault.New(fault.Misconfigured, "there is no Temporal server",
-			"set TEMPORAL_ADDRESS, or start the development stack: cairn dev")
+		return fault.New(fault.Misconfigured, "Temporal not configured",
+			"set TEMPORAL_ADDRESS, or start the development stack with `cairn dev`")
 	}
 	pause := firstPause
 	for {
@@ -41,19 +41,19 @@ func Work(ctx context.Context, c config.Config, log *slog.Logger, queues []strin
 		if ctx.Err() != nil {
 			return nil
 		}
-		if err == nil || !passes(err) {
+		if err == nil || !temporary(err) {
 			return err
 		}
-		if time.Since(began) > mostPause { // it worked meanwhile
+		if time.Since(began) > maxPause { // the worker was running
 			pause = firstPause
 		}
-		log.Warn(waiting, "error", err, "hint", fault.From(err).Hint, "again_in", pause)
+		log.Warn(waiting, "error", err, "hint", fault.From(err).Hint, "retry_after", pause)
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-time.After(pause):
 		}
-		pause = min(2*pause, mostPause)
+		pause = min(2*pause, maxPause)
 	}
 }
 
@@ -66,9 +66,9 @@ func workOnce(ctx context.Context, c config.Config, log *slog.Logger, queues []s
 	return h.Work(ctx, queues)
 }
 
-// passes tells trouble that may go by itself. An error that nobody has classed
-// is such: a connection that breaks in the middle of an answer has many names.
-func passes(err error) bool {
+// temporary reports whether an error can disappear without a change by an operator. Errors without a
+// code count as temporary, because a broken connection has many forms.
+func temporary(err error) bool {
 	code := fault.CodeOf(err)
 	return code == fault.Internal || fault.Table[code].Retryable
 }

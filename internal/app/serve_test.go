@@ -15,7 +15,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// A worker that is started while a server is away is of use once it is back.
+// A worker that starts while a server is down works when the server is back.
 func TestServeWaitsForServersThatAreAway(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -52,7 +52,7 @@ func TestServeWaitsForServersThatAreAway(t *testing.T) {
 	}
 }
 
-// The program is no more easily discouraged than the function.
+// The program waits like the function.
 func TestAWorkerProcessOutlivesAStartWithoutTemporal(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -71,7 +71,7 @@ func TestAWorkerProcessOutlivesAStartWithoutTemporal(t *testing.T) {
 	}
 }
 
-// What waiting cannot mend ends the worker, so that its operator is told.
+// Problems that an operator must solve end the worker.
 func TestServeEndsForWhatAnOperatorMustMend(t *testing.T) {
 	t.Parallel()
 	whole := apptest.OpenIdle(t).Config
@@ -135,7 +135,7 @@ func (l lines) await(t *testing.T, ended <-chan error) {
 	case err := <-ended:
 		t.Fatalf("the worker has ended: %v", err)
 	case <-time.After(60 * time.Second):
-		t.Fatal("the worker says nothing of waiting")
+		t.Fatal("the worker does not log that it waits")
 	}
 }
 
@@ -146,7 +146,7 @@ func (l lines) Handle(_ context.Context, r slog.Record) error {
 	if r.Message == app.Waiting {
 		select {
 		case l <- r.Message:
-		default: // nobody counts that far
+		default: // the channel is large enough for each test
 		}
 	}
 	return nil

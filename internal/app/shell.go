@@ -8,14 +8,15 @@ import (
 
 	"cairn/internal/adapter/sandbox"
 	"cairn/internal/app/config"
+	"cairn/internal/domain/contract"
 	"cairn/internal/domain/fault"
 	"cairn/internal/domain/skill"
 	"cairn/internal/service/skillexec"
 	"cairn/internal/service/tools"
 )
 
-// withShell adds the tool that runs commands of skills, where the deployment has
-// workers for it. Other programs are not offered it.
+// withShell adds the tool that runs commands of skills if it is enabled. Other programs do not get
+// this tool over MCP.
 func (h *App) withShell(all []tools.Tool) ([]tools.Tool, error) {
 	if !h.Config.Shell {
 		return all, nil
@@ -31,7 +32,7 @@ func (h *App) withShell(all []tools.Tool) ([]tools.Tool, error) {
 	return slices.Concat(all, []tools.Tool{t}), err
 }
 
-// Programs are what commands of skills may run beside the skill's own scripts.
+// Programs returns the programs that commands of skills can run in addition to scripts of the skill.
 func Programs(c config.Config) (out []string) {
 	for name := range strings.SplitSeq(c.ShellCommands, ",") {
 		if name = strings.TrimSpace(name); name != "" {
@@ -41,30 +42,31 @@ func Programs(c config.Config) (out []string) {
 	return out
 }
 
-// runCommands makes this process run commands. A machine that lets it make no
-// sandbox is told now, and then to each call: none is run without one.
+// runCommands lets this process run commands of skills. If the machine cannot create a sandbox, it
+// logs a warning, and each command fails: no command runs without a sandbox.
 func (h *App) runCommands(ctx context.Context) error {
 	if h.Shell == nil {
-		return fault.New(fault.Misconfigured, "a sandboxed worker is asked for, and commands are off",
-			"set CAIRN_SHELL=on here and where turns are answered")
+		return fault.New(fault.Misconfigured, "queue "+contract.QueueSandbox+" requested, but commands of skills "+
+			"are off",
+			"set CAIRN_SHELL=on for this worker and for the workers that answer turns")
 	}
 	h.Shell.Runner = sandboxes{Limits(h.Config)}
 	if err := sandbox.Probe(ctx); err != nil {
-		h.Log.Warn("every command will be refused", "error", err, "hint", fault.From(err).Hint)
+		h.Log.Warn("sandbox not available, commands rejected", "error", err, "hint", fault.From(err).Hint)
 	}
 	return nil
 }
 
-// Limits of a command.
+// Limits returns the resource limits of a command.
 func Limits(c config.Config) sandbox.Limits {
 	l := sandbox.DefaultLimits()
 	l.Wall, l.CPU, l.Processes, l.Output = c.ShellTimeout, c.ShellTimeout, c.ShellProcesses, c.ShellOutputBytes
 	l.Together, l.Disk = int64(c.ShellMemoryMB)<<20, int64(c.ShellDiskMB)<<20
-	l.Memory, l.File = max(l.Memory, 2*l.Together), l.Disk // address space is more than what is used of it
+	l.Memory, l.File = max(l.Memory, 2*l.Together), l.Disk // address space exceeds the memory in use
 	return l
 }
 
-// sandboxes runs jobs, each in one of its own.
+// sandboxes runs each job in its own sandbox.
 type sandboxes struct{ limits sandbox.Limits }
 
 func (s sandboxes) Run(ctx context.Context, job skillexec.Job) (skillexec.Outcome, error) {

@@ -10,10 +10,10 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// giveUp bounds a step with all its retries: an endpoint may be down overnight.
+// giveUp limits a step with all its retries. It is long enough for an endpoint that is down overnight.
 const giveUp = 24 * time.Hour
 
-// DistillSpec is the configuration that a new distillation is pinned to.
+// DistillSpec returns the configuration that a new distillation stores.
 func DistillSpec(c config.Config, extract string) distill.Spec {
 	all := cmp.Or(c.SkillsLLM, c.Model, offlineModel)
 	rounds := time.Duration(c.Repairs + 1)
@@ -41,12 +41,12 @@ func DistillSpec(c config.Config, extract string) distill.Spec {
 	}
 }
 
-// EvolveSpec is the configuration that a new run of memory skills is pinned to.
+// EvolveSpec returns the configuration that a new learning run stores.
 func EvolveSpec(c config.Config) runspec.Spec {
 	return runspec.Spec{Model: runspec.Model{Name: cmp.Or(c.Model, offlineModel), Repairs: min(c.Repairs, 1)},
 		Timing: runspec.Timing{Model: 2*c.Timeout + time.Minute, Heartbeat: c.Heartbeat, Database: c.DatabaseStep,
 			GiveUp: giveUp}}
 }
 
-// offlineModel is the name under which the offline rules answer.
+// offlineModel is the name of the offline model.
 const offlineModel = "offline-rules"

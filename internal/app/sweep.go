@@ -14,31 +14,30 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// sweepCatchUp is how long a missed tick of the sweep is worth making up for: one
-// sweep finds all that has come due.
+// sweepCatchUp limits how late a missed sweep still starts. One sweep finds all due tasks.
 const sweepCatchUp = time.Hour
 
-// keepSweeping sees to it that the one Temporal Schedule exists which starts the
-// sweep, and to old pages. It is at it until it succeeds.
+// keepSweeping creates the Temporal Schedule that starts the sweep and deletes old result pages. It
+// retries until the schedule exists or ctx ends.
 func (h *App) keepSweeping(ctx context.Context) {
-	for pause := firstPause; ; pause = min(2*pause, mostPause) {
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		err := h.ScheduleSweep(ctx)
 		if err == nil || ctx.Err() != nil {
 			break
 		}
-		h.Log.Warn("the sweep's schedule could not be made", "error", err, "again_in", pause)
+		h.Log.Warn("sweep schedule creation failed", "error", err, "retry_after", pause)
 		select {
 		case <-ctx.Done():
 		case <-time.After(pause):
 		}
 	}
 	if _, err := h.Store.ForgetPages(ctx); err != nil && ctx.Err() == nil {
-		h.Log.Warn("old pages of the sweep could not be dropped", "error", err)
+		h.Log.Warn("old sweep pages not deleted", "error", err)
 	}
 }
 
-// ScheduleSweep makes the Temporal Schedule of the sweep, or gives the one that
-// is there its interval. Whoever paused it has it paused still.
+// ScheduleSweep creates the Temporal Schedule of the sweep or updates the interval of the existing
+// one. A paused schedule stays paused.
 func (h *App) ScheduleSweep(ctx context.Context) error {
 	o := h.sweepOptions()
 	_, err := h.Temporal.ScheduleClient().Create(ctx, o)
@@ -62,7 +61,7 @@ func ignoreNil(err error) error {
 	if err == nil || errors.Is(err, temporal.ErrSkipScheduleUpdate) {
 		return nil
 	}
-	return fault.Wrap(err, fault.Unavailable, "the schedule of the sweep could not be made", "")
+	return fault.Wrap(err, fault.Unavailable, "create the schedule of the sweep", "")
 }
 
 func (h *App) sweepOptions() client.ScheduleOptions {
@@ -73,7 +72,7 @@ func (h *App) sweepOptions() client.ScheduleOptions {
 		Action: &client.ScheduleWorkflowAction{ID: contract.SweepSchedule, Workflow: contract.Sweep,
 			TaskQueue: contract.QueueMain, WorkflowTaskTimeout: contract.TaskTimeout,
 			Args:          []any{contract.SweepInput{Timeouts: contract.StepTimeouts{Heartbeat: h.Config.Heartbeat}}},
-			StaticSummary: "what is due in all workspaces",
+			StaticSummary: "due tasks of all workspaces",
 			TypedSearchAttributes: temporal.NewSearchAttributes(
 				temporal.NewSearchAttributeKeyKeyword(contract.AttributeKind).ValueSet("sweep"))},
 		Overlap: enums.SCHEDULE_OVERLAP_POLICY_SKIP, CatchupWindow: sweepCatchUp,

@@ -12,8 +12,8 @@ import (
 	"cairn/internal/service/schedule"
 )
 
-// buildViews makes the services that gateways and commands look through, and those that
-// take what users ask for beside messages.
+// buildViews wires the read models of gateways and commands, and the services for feedback and
+// reflection requests.
 func (h *App) buildViews() (err error) {
 	if h.Keys, err = apikey.New(apikey.Ports{Store: h.Store.Keys()}); err != nil {
 		return err
@@ -54,7 +54,7 @@ func (h *App) buildViews() (err error) {
 	return nil
 }
 
-// dispatcher starts what schedules have due.
+// dispatcher returns the service that starts due tasks.
 func (h *App) dispatcher() (*schedule.Dispatcher, error) {
 	p := schedule.DispatcherPorts{Store: h.Store.Slots(), Rounds: h.Learning.Rounds, Updates: h.Learning.Updates,
 		Messages: h.Inbox, TurnSpec: h.turnSpec, LearnSpec: h.learnSpec, Log: h.Log,
@@ -65,8 +65,7 @@ func (h *App) dispatcher() (*schedule.Dispatcher, error) {
 	return schedule.NewDispatcher(p)
 }
 
-// The configuration that new runs are pinned to is read when they are made: a test may
-// change it between two runs.
+// The configuration of a new run is read when the run is created, so tests can change it between runs.
 
 func (h *App) turnSpec() agentrun.Spec { return TurnSpec(h.Config) }
 

@@ -19,27 +19,26 @@ import (
 	"cairn/workflows"
 )
 
-// relayEvery is how soon something accepted is noticed whose workflow was not
-// started by whoever accepted it.
+// relayEvery is the polling interval of the relay, which starts the workflows of accepted runs that
+// the accepting process did not start.
 const relayEvery = time.Second
 
-// Queues are the task queues that a worker serves unless it is told otherwise.
+// Queues returns the task queues that a worker serves by default.
 func Queues() []string { return []string{contract.QueueMain, contract.QueueLLM, contract.QueueBatch} }
 
-// allQueues are all task queues. A worker of the last one runs commands of skills, in
-// sandboxes: it has to be asked for.
+// allQueues also contains the sandbox queue, which runs commands of skills and must be requested.
 func allQueues() []string { return append(Queues(), contract.QueueSandbox) }
 
-// Work hosts workflows and activities of the named queues until ctx ends, then
-// lets what is under way finish for the configured time. The relay runs beside
-// the main queue. It fails when a queue cannot be started, or is turned down by
-// the server for longer than the SDK bears it.
+// Work serves workflows and activities of the named queues until ctx ends. Then it waits up to
+// CAIRN_STOP_TIMEOUT for activities in progress. A process with the main queue also runs the relay.
+// Work returns an error if a queue cannot be started, or if the server rejects a worker for longer
+// than the SDK tolerates.
 func (h *App) Work(ctx context.Context, queues []string) error {
 	var workers []worker.Worker
-	failed := make(chan error, len(queues)) // one each: the SDK tells of the first only
+	failed := make(chan error, len(queues)) // one each: the SDK reports the first error only
 	for _, q := range queues {
 		if !slices.Contains(allQueues(), q) {
-			return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no queue %q", q),
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("unknown queue %q", q),
 				"use "+strings.Join(allQueues(), ", "))
 		}
 		if q == contract.QueueSandbox {
@@ -51,14 +50,14 @@ func (h *App) Work(ctx context.Context, queues []string) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	defer func() { cancel(); running.Wait() }() // in this order: the relay runs until it is told
+	defer func() { cancel(); running.Wait() }() // the relay runs until its context ends
 	if slices.Contains(queues, contract.QueueMain) {
 		running.Go(func() { h.Relay.Run(ctx) })
-		running.Go(func() { h.tendGraphs(ctx) })
+		running.Go(func() { h.maintainIndexes(ctx) })
 	}
 	for i, w := range workers {
 		if err := w.Start(); err != nil {
-			return h.classifyTemporalError(err, "the worker cannot start on queue "+queues[i])
+			return h.classifyTemporalError(err, "start the worker on queue "+queues[i])
 		}
 		defer w.Stop()
 	}
@@ -69,13 +68,12 @@ func (h *App) Work(ctx context.Context, queues []string) error {
 	case <-ctx.Done():
 		return nil
 	case err := <-failed:
-		return h.classifyTemporalError(err, "Temporal gives the worker no more tasks")
+		return h.classifyTemporalError(err, "Temporal rejects the worker")
 	}
 }
 
-// classifyTemporalError classes an error of Temporal's: what only an operator can mend, and
-// what passes. A namespace that is not there may be on its way: a server that is
-// set up registers it after it has begun to answer.
+// classifyTemporalError distinguishes errors that an operator must solve from temporary ones. A
+// missing namespace is temporary: during setup, a server responds before its namespace is registered.
 func (h *App) classifyTemporalError(err error, message string) error {
 	var (
 		missing *serviceerror.NamespaceNotFound
@@ -88,13 +86,14 @@ func (h *App) classifyTemporalError(err error, message string) error {
 			"register the namespace "+h.Config.TemporalNamespace+", or correct TEMPORAL_NAMESPACE")
 	case errors.As(err, &denied):
 		return fault.Wrap(err, fault.Misconfigured, message,
-			"check TEMPORAL_API_KEY or the client certificate, and their rights in the namespace "+
+			"check TEMPORAL_API_KEY or the client certificate, and their permissions in the namespace "+
 				h.Config.TemporalNamespace)
 	case errors.As(err, &old):
 		return fault.Wrap(err, fault.Misconfigured, message,
-			"the server and this program do not fit together: update the older one")
+			"update the Temporal server or this program, whichever is older")
 	}
-	return fault.Wrap(err, fault.Unavailable, message, "start it, or use the development stack: cairn dev")
+	return fault.Wrap(err, fault.Unavailable, message, "start Temporal, or use the development stack with `cairn "+
+		"dev`")
 }
 
 func (h *App) worker(queue string, failed chan<- error) worker.Worker {
@@ -111,15 +110,15 @@ func (h *App) worker(queue string, failed chan<- error) worker.Worker {
 	offloads := activities.Offload{Service: h.Offload}
 	options := worker.Options{WorkerStopTimeout: h.Config.StopTimeout, StickyScheduleToStartTimeout: stickyTimeout,
 		MaxConcurrentActivityExecutionSize: databaseSlots(h.Config.DatabaseConns),
-		// The SDK gives all but one of them to workflows that are in the cache once
-		// there are some: with two, every new workflow waits for a single one.
+		// Once workflows are cached, the SDK uses all but one poller for them. With two pollers, all
+		// new workflows wait for a single one.
 		MaxConcurrentWorkflowTaskPollers: h.Config.Pollers, MaxConcurrentActivityTaskPollers: h.Config.Pollers,
-		// Left alone the SDK reports after four fifths of the time: a busy machine
-		// then takes a worker that lives for dead.
+		// By default the SDK sends heartbeats after 80 % of the timeout. On a busy machine, Temporal
+		// would then consider a live worker dead.
 		MaxHeartbeatThrottleInterval: h.Config.Heartbeat / 4,
 		OnFatalError:                 func(err error) { failed <- err }}
 	switch queue {
-	case contract.QueueLLM: // waits for endpoints, costs next to nothing
+	case contract.QueueLLM: // waits for endpoints and needs few resources
 		options.MaxConcurrentActivityExecutionSize = h.Config.LLMSlots
 	case contract.QueueBatch:
 		options.DisableWorkflowWorker = true
@@ -139,8 +138,8 @@ func (h *App) worker(queue string, failed chan<- error) worker.Worker {
 		skills.RegisterMain(w)
 		offloads.RegisterMain(w)
 	case contract.QueueLLM:
-		// A turn and a distillation run where their steps run: the server then hands a step out with
-		// its answer to the workflow task that asked for it, and nobody has to poll for it.
+		// Turns and distillations run on the queue of their steps. The server then returns a step in
+		// its response to the workflow task that scheduled it, which saves a poll.
 		workflows.RegisterNearModels(w)
 		tasks.RegisterLLM(w)
 		conversations.RegisterLLM(w)
@@ -159,9 +158,10 @@ func (h *App) worker(queue string, failed chan<- error) worker.Worker {
 	return w
 }
 
-// stickyTimeout is how long a workflow waits for the worker that has it in its
-// cache before any other may take it: short, for a killed worker never answers.
+// stickyTimeout is how long a workflow task waits for the worker that caches the workflow before any
+// worker can take it. It is short because a killed worker never responds.
 const stickyTimeout = 2 * time.Second
 
-// databaseSlots lets a few more activities in than there are connections.
+// databaseSlots allows more activities than connections, because activities do not use a connection
+// all the time.
 func databaseSlots(conns int) int { return 2 * conns }

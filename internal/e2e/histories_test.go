@@ -23,7 +23,7 @@ func TestDistillEndsInEachWay(t *testing.T) {
 		}
 	}
 	t.Run("created", func(t *testing.T) {
-		b := cairn.Anew(t)
+		b := cairn.Part(t)
 		b.ScriptR1()
 		r := b.Distill(apptest.C1())
 		if r.Outcome != run.Completed {
@@ -39,7 +39,7 @@ func TestDistillEndsInEachWay(t *testing.T) {
 		record(b, "created", r)
 	})
 	t.Run("gated", func(t *testing.T) {
-		b := cairn.Anew(t)
+		b := cairn.Part(t)
 		r := b.Distill(apptest.Conversation("short", "user: hello", "assistant: hi"))
 		if r.Outcome != run.Gated || len(b.Model.Requests()) != 0 {
 			t.Errorf("ended as %q after %d requests", r.Outcome, len(b.Model.Requests()))
@@ -47,7 +47,7 @@ func TestDistillEndsInEachWay(t *testing.T) {
 		record(b, "gated", r)
 	})
 	t.Run("nothing", func(t *testing.T) {
-		b := cairn.Anew(t)
+		b := cairn.Part(t)
 		b.Model.On(openaitest.Rule{Stage: "chunk", Reply: `{"tasks":[]}`})
 		r := b.Distill(apptest.C1())
 		if r.Outcome != run.NothingToExtract {
@@ -56,7 +56,7 @@ func TestDistillEndsInEachWay(t *testing.T) {
 		record(b, "nothing", r)
 	})
 	t.Run("failed", func(t *testing.T) {
-		b := cairn.Anew(t)
+		b := cairn.Part(t)
 		b.Model.On(openaitest.Rule{Stage: "chunk", Reply: apptest.R1Chunk})
 		b.Model.On(openaitest.Rule{Stage: "rewrite", Reply: apptest.R1Rewrite})
 		b.Model.On(openaitest.Rule{Stage: "extract", Reply: "I would rather not say it in JSON."})

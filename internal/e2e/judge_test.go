@@ -152,7 +152,7 @@ func TestAJudgeThatFailsGivesNoScore(t *testing.T) {
 		"an endpoint away":     {openaitest.Rule{Status: http.StatusServiceUnavailable, Reply: "later"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := cairn.Anew(t)
+			b := cairn.Part(t)
 			scriptJudge(b, c.rule)
 			r := b.Distill(apptest.C1(), func(r *distill.Request) { r.Spec.Timing.Model = 2 * time.Second })
 			task := r.Tasks[0]

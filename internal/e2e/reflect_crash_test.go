@@ -86,7 +86,7 @@ func TestWhatNoNightCanReadIsPassedOver(t *testing.T) {
 	failed, err := b.App.Reflect.Show(t.Context(), b.Workspace.ID, "2026-03-03")
 	testkit.Must(t, err)
 	if r := failed.Runs[0]; !r.Alert || r.Failures != 3 || r.Skipped != 2 || failed.Failures != 3 ||
-		!strings.Contains(failed.Day.Reason, "2 messages were passed over") {
+		!strings.Contains(failed.Day.Reason, "2 messages were skipped") {
 		t.Errorf("the third failure came to %+v", failed)
 	}
 	b.Record(failed.Runs[0].WorkflowID, "Reflection/failed")

@@ -34,7 +34,7 @@ func TestAModelThatNeverStopsIsStopped(t *testing.T) {
 		{"voice", 3, 3}, {"voice", 1, 1},
 	} {
 		t.Run(fmt.Sprintf("%s %d", c.channel, c.override), func(t *testing.T) {
-			b := cairn.Anew(t)
+			b := cairn.Part(t)
 			// even now
 			b.Model.On(openaitest.Rule{Stage: "turn", Choice: llm.ChooseNone, Reply: "That is all that I know.",
 				CallsFunc: looking})
@@ -103,7 +103,7 @@ func TestAFinalCallThatFailsIsAnsweredInOurWords(t *testing.T) {
 		"said before, and nothing": {"It is in the attic, I think.", "in the attic", openaitest.Rule{Reply: ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := cairn.Anew(t)
+			b := cairn.Part(t)
 			c.failure.Stage, c.failure.Choice = "turn", llm.ChooseNone
 			b.Model.On(c.failure)
 			b.Model.On(openaitest.Rule{Stage: "turn", Results: new(int),

@@ -95,7 +95,7 @@ func TestConversationsEndInEachWay(t *testing.T) {
 		b.RecordExecution(id, first, "Conversation/full")
 	})
 	t.Run("interrupted", func(t *testing.T) {
-		b := cairn.Anew(t)
+		b := cairn.Part(t)
 		b.Model.On(openaitest.Rule{Stage: "turn", Barrier: "held", Reply: "too late"})
 		send(b, b.Message("c", "m1", "hello"))
 		testkit.Must(t, b.Model.AwaitBarrier(t.Context(), "held", 1))
@@ -104,7 +104,7 @@ func TestConversationsEndInEachWay(t *testing.T) {
 		record(b, "interrupted", "m1")
 	})
 	t.Run("late", func(t *testing.T) {
-		b := cairn.Anew(t)
+		b := cairn.Part(t)
 		b.Model.On(openaitest.Rule{Stage: "turn", Barrier: "held", Reply: "too late"})
 		if got := b.Say("c", 1, "hello", wall(time.Second)); got.Reason != "wall_clock" {
 			t.Errorf("answered %+v", got)
@@ -112,7 +112,7 @@ func TestConversationsEndInEachWay(t *testing.T) {
 		record(b, "late", "m1")
 	})
 	t.Run("refused", func(t *testing.T) {
-		b := cairn.Anew(t)
+		b := cairn.Part(t)
 		b.Model.On(openaitest.Rule{Stage: "turn", Status: 401, Reply: "bad key"})
 		if got := b.Say("c", 1, "hello"); got.Reason != "provider_error" {
 			t.Errorf("answered %+v", got)

@@ -79,7 +79,7 @@ func TestWhatAPersonTakesAwayIsGoneFromPromptsAtOnce(t *testing.T) {
 		}, "pirate", agent.OriginUser, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := cairn.Anew(t)
+			b := cairn.Part(t)
 			b.Model.On(openaitest.Rule{Stage: "turn", Reply: "All right."})
 			person := agent.OriginUser
 			for _, m := range []promptmemory.SaveArgs{{Content: "The staging host is quartz.", Store: "core"},

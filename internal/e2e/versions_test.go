@@ -89,7 +89,7 @@ func TestAnAgentThatIsNotThereIsToldOf(t *testing.T) {
 		}
 		f := fault.From(err)
 		if f.Code != fault.InvalidArgument ||
-			!strings.Contains(f.Message, `"v9" of the agent memory.agents.`+setting) ||
+			!strings.Contains(f.Message, `memory.agents.`+setting+`: agent version "v9"`) ||
 			!strings.Contains(f.Hint, "v1") {
 			t.Errorf("told %v, hint %q", err, f.Hint)
 		}

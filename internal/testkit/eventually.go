@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Eventually waits until holds returns true, and ends the test after a minute. It is
-// for what other processes do, which give no signal.
+// Eventually waits until holds returns true, and fails the test after a minute. Use it for effects
+// of other processes, which send no signal.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for until := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
@@ -14,7 +14,7 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 			return
 		}
 		if time.Now().After(until) {
-			t.Fatalf("it never came about that %s", what)
+			t.Fatalf("timed out waiting until %s", what)
 		}
 	}
 }

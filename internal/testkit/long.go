@@ -1,16 +1,15 @@
-// Package testkit is what tests of all packages share. It imports nothing of Cairn, so
-// that a test program holds no more than what it tests.
+// Package testkit contains helpers for the tests of all packages. It imports no package of Cairn,
+// so that a test binary links only the code that it tests.
 package testkit
 
 import "testing"
 
-// Long leaves a test to `make test-all` where only the short ones run, as in
-// `make test`: one that waits for leases or deadlines, kills processes again and
-// again, goes through many cases, or for another reason takes its time. It is the
-// first line of such a test.
+// Long skips a long test under `make test`; `make test-all` runs it. A test is long if it waits for
+// leases or deadlines, kills processes repeatedly or goes through many cases. Call it in the first
+// line of such a test.
 func Long(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("a long test: make test-all runs it")
+		t.Skip("long test: run by make test-all")
 	}
 }

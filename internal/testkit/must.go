@@ -2,7 +2,7 @@ package testkit
 
 import "testing"
 
-// Must ends the test on an error.
+// Must fails the test if err is not nil.
 func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

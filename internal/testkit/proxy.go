@@ -9,19 +9,18 @@ import (
 	"testing"
 )
 
-// Proxy stands between a worker and a server, so that a test can take the
-// server away from that worker alone.
+// Proxy is a proxy between a worker and a server, so that a test can disconnect that worker alone.
 type Proxy struct {
 	listener net.Listener
 	dial     func() (net.Conn, error)
 
 	mu     sync.Mutex
 	down   bool
-	turned int // away, while it was down
+	turned int // connections refused while the proxy was cut
 	conns  map[net.Conn]bool
 }
 
-// NewProxy forwards a loopback port to network and address.
+// NewProxy starts a proxy from a loopback port to network and address.
 func NewProxy(t testing.TB, network, address string) *Proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -37,7 +36,7 @@ func NewProxy(t testing.TB, network, address string) *Proxy {
 	return p
 }
 
-// Address is where the proxy listens.
+// Address returns the address of the proxy.
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
 
 // Cut breaks every connection and refuses new ones until Restore.
@@ -50,14 +49,14 @@ func (p *Proxy) Cut() {
 	}
 }
 
-// Refused counts the connections that were turned away.
+// Refused returns the number of refused connections.
 func (p *Proxy) Refused() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.turned
 }
 
-// Restore lets connections through again.
+// Restore accepts connections again.
 func (p *Proxy) Restore() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,7 +85,7 @@ func (p *Proxy) forward(in net.Conn) {
 	}
 	done := make(chan struct{}, 2)
 	pipe := func(to, from net.Conn) {
-		_, _ = io.Copy(to, from) // ends when either side does, which is all there is to know
+		_, _ = io.Copy(to, from) // ends when either side does
 		done <- struct{}{}
 	}
 	go pipe(out, in)
@@ -109,8 +108,7 @@ func (p *Proxy) keep(in, out net.Conn) bool {
 	return true
 }
 
-// DatabaseProxy is a proxy before the server of a database URL, with the URL
-// that goes through it.
+// DatabaseProxy returns a proxy to the server of a database URL, and the URL that uses it.
 func DatabaseProxy(t testing.TB, databaseURL string) (*Proxy, string) {
 	t.Helper()
 	u, err := url.Parse(databaseURL)

@@ -1,30 +1,31 @@
 -- +goose Up
--- Tenancy: workspaces and the keys that open them. Runs as cairn_owner, which no
--- login has: Migrate has made the roles (schemas/roles.sql), the extension and the
--- schema before.
+-- Tenancy: workspaces and their API keys. Runs as cairn_owner, which no login has. Migrate creates
+-- the roles (schemas/roles.sql), the extension and the schema before.
 
 create schema if not exists cairn;
 
--- A workspace is a tenant: no row of one is seen from another.
+-- A workspace is a tenant. Its rows are not visible in other workspaces.
 create table workspaces (
   id               bigint generated always as identity primary key,
   external_id      text not null unique check (char_length(external_id) between 1 and 200),
-  key              text not null unique,                -- opaque: stands for the workspace in workflow ids and search attributes
+  -- opaque: identifies the workspace in workflow IDs and search attributes
+  key              text not null unique,
   time_zone        text not null default 'UTC',
   settings         jsonb not null default '{}',
   state            text not null default 'active' check (state in ('active', 'erasing')),
   soul_version     int not null default 0,              -- the head, 0 before the first
   identity_version int not null default 0,              -- the head, 0 before the first
-  -- What a person takes away is gone from prompts at once: a prompt that is being
-  -- frozen meanwhile notices by this number and reads again.
+  -- When a user deletes something, prompts must not contain it any more. A session that is being
+  -- frozen detects the change by this number and is rendered again.
   sessions_epoch   bigint not null default 0,
   reflection_cron  text not null default '0 23 * * *' check (reflection_cron <> ''), -- of the built-in reflection
-  -- When nothing scheduled starts, and whether days are looked back on at all: what
-  -- a workspace chose, as the sweep sees it. Of its settings it sees nothing else.
+  -- The settings that the sweep needs: quiet hours, and whether days are reflected on. The sweep
+  -- does not see the other settings.
   reflects         boolean not null generated always as ((settings ->> 'reflection') is distinct from 'false') stored,
   quiet_from       text generated always as (settings -> 'quiet_hours' ->> 'from') stored,
   quiet_to         text generated always as (settings -> 'quiet_hours' ->> 'to') stored,
-  undo_days        int not null generated always as (coalesce((settings -> 'limits' ->> 'undo_days')::int, 7)) stored, -- for which what was deleted can be taken back
+  -- days for which a deletion can be undone
+  undo_days        int not null generated always as (coalesce((settings -> 'limits' ->> 'undo_days')::int, 7)) stored,
   created_at       timestamptz not null default now()
 );
 
@@ -32,8 +33,8 @@ create table api_keys (
   workspace_id bigint not null references workspaces,
   id           bigint generated always as identity,
   name         text not null,
-  hash         bytea not null unique,                   -- SHA-256 of the key, which nobody keeps
-  hint         text not null,                           -- its first characters, to tell keys apart
+  hash         bytea not null unique,                   -- SHA-256 of the key; the key itself is not stored
+  hint         text not null,                           -- its first characters, to distinguish keys
   scopes       text[] not null,
   created_at   timestamptz not null default now(),
   revoked_at   timestamptz,
@@ -42,9 +43,9 @@ create table api_keys (
 
 alter table workspaces enable row level security;
 alter table workspaces force row level security;
--- The workspace of this transaction, null when none was entered. A reset setting
--- is '' and not null, hence nullif: outside a workspace every policy is false.
--- Policies spell the expression out, so that the planner sees a stable setting.
+-- The workspace of this transaction, null if none was entered. A reset setting is '' and not null,
+-- hence nullif: outside a workspace every policy is false. Policies repeat the expression, so that
+-- the planner sees a stable setting.
 create policy workspaces_app on workspaces to cairn_app
   using (id = nullif(current_setting('cairn.workspace', true), '')::bigint);
 create policy workspaces_definer on workspaces to cairn_owner using (true) with check (true);
@@ -57,17 +58,17 @@ alter table api_keys force row level security;
 create policy api_keys_app on api_keys to cairn_app using (workspace_id = nullif(current_setting('cairn.workspace', true), '')::bigint);
 grant select, insert on api_keys to cairn_app;
 grant update (revoked_at) on api_keys to cairn_app;
--- A key names its workspace, so it is looked up before any can be entered. The
--- caller shows the hash of a key; only who has the key has its hash.
+-- A key determines its workspace, so it is looked up before a workspace is entered. The caller
+-- passes the hash of the key, which only the owner of the key can compute.
 create policy api_keys_definer on api_keys for select to cairn_owner using (true);
 
--- Functions name pg_temp last: unnamed it would come first, and a caller's
--- temporary table would stand in for ours.
+-- Functions list pg_temp last. Otherwise it would be searched first, and a caller's temporary table
+-- could replace one of Cairn's.
 
--- cairn.enter is the only door to a workspace's rows: it sets the transaction's
--- workspace, takes the shared half of the erase fence, and refuses a workspace
--- that is unknown (CA002) or being erased (CA001). Erase takes the exclusive half
--- after it has set the state, so nobody who passed the check writes afterwards.
+-- cairn.enter is the only way to access a workspace's rows. It sets the transaction's workspace,
+-- takes the shared lock of the erase fence, and refuses a workspace that is unknown (CA002) or
+-- being erased (CA001). An erasure takes the exclusive lock after it has set the state, so no
+-- transaction that passed the check writes afterwards.
 -- +goose StatementBegin
 create function cairn.enter(ws bigint) returns void
 language plpgsql volatile security invoker set search_path = cairn, pg_catalog, pg_temp as $$
@@ -77,7 +78,7 @@ begin
   perform pg_advisory_xact_lock_shared(1, hashint8(ws));
   select state into st from workspaces where id = ws;
   if st is null then
-    raise exception 'no workspace %', ws using errcode = 'CA002';
+    raise exception 'workspace % not found', ws using errcode = 'CA002';
   elsif st <> 'active' then
     raise exception 'workspace % is being erased', ws using errcode = 'CA001';
   end if;
@@ -85,9 +86,9 @@ end $$;
 -- +goose StatementEnd
 grant execute on function cairn.enter(bigint) to cairn_app;
 
--- A workspace is found, or made, before any can be entered: the name is all that
--- is known. Only this function can do it, and it tells only what was asked for.
--- A new workspace has the built-in tasks, not planned yet: the sweep does that.
+-- A workspace is found, or created, before any can be entered: only its name is known. This is the
+-- only function that can do so, and it returns only the requested workspace. A new workspace has
+-- the built-in tasks; the sweep plans them later.
 -- +goose StatementBegin
 create function cairn.open_workspace(ext text, make boolean) returns table (ws_id bigint, ws_key text, ws_state text)
 language plpgsql volatile security definer set search_path = cairn, pg_catalog, pg_temp as $$
@@ -107,7 +108,7 @@ end $$;
 revoke all on function cairn.open_workspace(text, boolean) from public;
 grant execute on function cairn.open_workspace(text, boolean) to cairn_app;
 
--- What start-up asks before it serves anybody.
+-- Checked at start-up before requests are served.
 -- +goose StatementBegin
 create function cairn.session_roles() returns table (login text, role text, super boolean, bypass boolean, owns boolean, login_super boolean)
 language sql stable security invoker as $$
@@ -118,7 +119,7 @@ language sql stable security invoker as $$
 $$;
 -- +goose StatementEnd
 
--- The workspace of a key in force.
+-- The workspace of an active key.
 -- +goose StatementBegin
 create function cairn.resolve_key(key_hash bytea) returns table (ws_id bigint, ws_name text, ws_key text, key_id bigint, key_scopes text[])
 language sql stable security definer set search_path = cairn, pg_catalog, pg_temp as $$
@@ -129,8 +130,8 @@ $$;
 revoke all on function cairn.resolve_key(bytea) from public;
 grant execute on function cairn.resolve_key(bytea) to cairn_app;
 
--- The number of the last migration that was applied. A program works on its own
--- version of the schema and on later ones.
+-- The number of the last applied migration. A program works with its own version of the schema and
+-- with later ones.
 -- +goose StatementBegin
 create function cairn.schema_version() returns bigint
 language sql stable security definer set search_path = cairn, pg_catalog, pg_temp as $$

@@ -1,5 +1,5 @@
 -- +goose Up
--- Transcript: append-only. All that is remembered points back to message ranges.
+-- Transcript: append-only. Memories and skills refer to message ranges as evidence.
 
 create table conversations (
   workspace_id  bigint not null references workspaces,
@@ -7,19 +7,21 @@ create table conversations (
   external_id   text not null,
   channel       text not null default 'chat' check (channel in ('voice', 'sms', 'chat', 'scheduled', 'import')),
   title         text not null default '',
-  reward        double precision,                       -- outcome that came with an imported trajectory
-  next_seq      int not null default 0,                 -- sequence numbers have no gaps: taken under this row's lock
-  next_turn     int not null default 1,                 -- turns have no gaps: numbered under this row's lock
-  counters      jsonb not null default '{}',            -- of the nudge, after the turn `counted`
-  counted       int not null default 0,                 -- turns that have been counted
-  reviewed_turn int not null default 0,                 -- the last turn that a nudge has read
-  notice        text not null default '',               -- one line for the next answer: what a nudge saved
-  -- Conversations that were had elsewhere are looked back on when their messages
-  -- have times; others are never read, and nobody waits for them.
+  reward        double precision,                       -- outcome of an imported trajectory
+  -- next message number; without gaps, assigned under this row's lock
+  next_seq      int not null default 0,
+  -- next turn number; without gaps, assigned under this row's lock
+  next_turn     int not null default 1,
+  counters      jsonb not null default '{}',            -- of the nudge, as of the turn `counted`
+  counted       int not null default 0,                 -- number of turns that are in the counters
+  reviewed_turn int not null default 0,                 -- the last turn that a review has read
+  notice        text not null default '',               -- one line for the next reply: what a review saved
+  -- Imported conversations are reflected on if their messages have times. Others are never
+  -- reflected on.
   dated         boolean not null default false,
   created_at    timestamptz not null default now(),
   last_turn_at  timestamptz,
-  closed_at     timestamptz,                            -- ended by its user; the next message opens it again
+  closed_at     timestamptz,                            -- ended by its user; the next message reopens it
   primary key (workspace_id, id),
   unique (workspace_id, external_id)
 );
@@ -28,14 +30,14 @@ create table messages (
   workspace_id    bigint not null,
   conversation_id bigint not null,
   seq             int not null check (seq >= 0),
-  external_id     text not null,                        -- the channel's id, or the position in an imported file
+  external_id     text not null,                        -- the channel's ID, or the position in an imported file
   role            text not null check (role in ('user', 'assistant', 'tool', 'system')),
   content         text not null,
   name            text not null default '',
   tool_calls      jsonb not null default '[]',
   tool_call_id    text not null default '',
-  event_time      timestamptz,                          -- when it was said: for display, never a watermark
-  -- A turn owns its messages: while one is answered, the next may have been said.
+  event_time      timestamptz,                          -- time of the message; for display, never a watermark
+  -- A message belongs to a turn: the next message may arrive while a turn is being processed.
   turn            int,
   created_at      timestamptz not null default now(),
   primary key (workspace_id, conversation_id, seq),

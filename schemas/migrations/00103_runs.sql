@@ -1,6 +1,6 @@
 -- +goose Up
--- Runs, the ledger of model calls, the log of operations, the outbox: what makes
--- every effect happen once.
+-- Runs, the ledger of model calls, the log of operations and the outbox. They make every effect
+-- happen once.
 
 -- The exact beginning of every request of a session: system message and tools.
 create table frozen_sessions (
@@ -12,22 +12,21 @@ create table frozen_sessions (
   tools        jsonb not null,
   sha256       bytea not null,                          -- of both
   created_at   timestamptz not null default now(),
-  expires_at   timestamptz not null,                    -- counted from its creation: use does not prolong it
-  revoked_at   timestamptz,                             -- something in it was found to be poisoned
+  expires_at   timestamptz not null,                    -- counted from its creation; use does not extend it
+  revoked_at   timestamptz,                             -- set if its content was found to be poisoned
   primary key (workspace_id, id)
 );
 create index frozen_sessions_live on frozen_sessions (workspace_id, channel, lang, expires_at desc);
 
--- A run is one durable piece of work: what was asked, what it is pinned to, and how
--- it ended.
+-- A run is one durable unit of work: its request, its pinned configuration and its result.
 create table runs (
   workspace_id    bigint not null references workspaces,
   id              bigint generated always as identity,
   kind            text not null check (kind in ('distill', 'turn', 'nudge', 'summarize', 'specialist', 'retrieve', 'reflection', 'build', 'train', 'evolve', 'adapt', 'probe', 'offload', 'flush')),
-  business_key    text not null,                        -- the caller's id of the request
-  generation      int not null default 1,               -- raised by a deliberate redo, which pays again
-  attempt         int not null default 1,               -- raised by a retry, which pays only for what is missing
-  args_sha        bytea not null,                       -- of what was asked: one key, one request
+  business_key    text not null,                        -- the caller's ID of the request
+  generation      int not null default 1,               -- raised by a deliberate repetition, which pays again
+  attempt         int not null default 1,               -- raised by a retry, which pays only for missing replies
+  args_sha        bytea not null,                       -- of the request: one key, one request
   conversation_id bigint,
   spec            jsonb not null,                       -- pinned configuration, instructions included
   status          text not null default 'accepted' check (status in ('accepted', 'running', 'ended')),
@@ -35,12 +34,12 @@ create table runs (
   reason          text not null default '',
   result          jsonb not null default '{}',
   workflow_id     text not null,
-  session_id      bigint,                               -- of a turn: set by its first step, kept to its end
-  parent_id       bigint,                               -- of a specialist: the run that handed its target off
+  session_id      bigint,                               -- of a turn: set by its first step, unchanged until its end
+  parent_id       bigint,                               -- of a specialist: the run that handed off its target
   created_at      timestamptz not null default now(),
   started_at      timestamptz,
   ended_at        timestamptz,
-  -- Since when a run has been open. A retry sets it anew: the run was done in between.
+  -- Time since which the run is open. A retry resets it, because the run had ended in between.
   opened_at       timestamptz not null default now(),
   primary key (workspace_id, id),
   unique (workspace_id, kind, business_key, generation),
@@ -57,7 +56,7 @@ create index runs_children on runs (workspace_id, parent_id, id) where parent_id
 create index runs_reflections on runs (workspace_id, id desc) where kind = 'reflection';
 create index runs_probing on runs (workspace_id, created_at) where kind = 'probe';
 
--- Conversations that a run without one of its own has shown to a model.
+-- Conversations that a run without a conversation has sent to a model.
 create table run_conversations (
   workspace_id    bigint not null,
   run_id          bigint not null,
@@ -67,60 +66,63 @@ create table run_conversations (
   foreign key (workspace_id, conversation_id) references conversations
 );
 
--- Ledger. The exact request is stored before the call, the reply before the
--- activity returns; the lease is on this database's clock.
+-- Ledger. The exact request is stored before the call, the reply before the activity returns. The
+-- lease uses this database's clock.
 create table llm_calls (
   workspace_id    bigint not null,
   run_id          bigint not null,
   step            text not null,                        -- chunk, <task>/extract, <task>/doc/<file> …
-  round           int not null,                         -- 0, then one for each repair
+  round           int not null,                         -- 0, then one more for each repair
   state           text not null check (state in ('started', 'done', 'failed', 'unknown')),
   stage           text not null,
   model           text not null,
   label           jsonb not null,
-  request         text not null,                        -- the bytes that are sent, and sent again
+  request         text not null,                        -- the bytes sent, also in retries
   request_sha     bytea not null,
   holder          uuid not null,                        -- the attempt that holds the lease
   lease_until     timestamptz not null,
   attempts        int not null default 1,
-  unknown         int not null default 0,               -- attempts that died between sending and storing: perhaps paid
-  reserved        bigint not null default 0,            -- tokens held against the day's budget until the reply settles it
-  reserved_micros bigint not null default 0,            -- what they may cost, 0 when the model's price is unknown
+  -- attempts that died between sending and storing; they may have been paid
+  unknown         int not null default 0,
+  -- tokens reserved in the daily budget until the reply settles it
+  reserved        bigint not null default 0,
+  reserved_micros bigint not null default 0,            -- their maximum cost, 0 if the model's price is unknown
   reply           text,
-  tool_calls      jsonb not null default '[]',          -- [{id, name, arguments}] of the reply; arguments are a text, as the model wrote it
+  -- [{id, name, arguments}] of the reply; arguments are text, as the model wrote it
+  tool_calls      jsonb not null default '[]',
   refusal         text not null default '',
   finish          text not null default '',
   reply_model     text not null default '',
   input_tokens    bigint not null default 0,
   output_tokens   bigint not null default 0,
   estimated       boolean not null default false,
-  cost_micros     bigint,                               -- micro-dollars, null when the model's price is unknown
+  cost_micros     bigint,                               -- micro-dollars, null if the model's price is unknown
   error_class     text not null default '',
   error           text not null default '',
   created_at      timestamptz not null default now(),
-  sent_at         timestamptz not null default now(),   -- latest attempt: its day pays
+  sent_at         timestamptz not null default now(),   -- of the latest attempt, whose day is charged
   finished_at     timestamptz,
   primary key (workspace_id, run_id, step, round),
   foreign key (workspace_id, run_id) references runs,
   check ((state = 'done') = (reply is not null))
 );
--- A long conversation's request is stored for each model call. PostgreSQL's own
--- compression takes over a millisecond for 60 kB of it, lz4 a fifth of that and
--- twice the room. A server that was built without lz4 keeps its own.
+-- The request of a long conversation is stored for each model call. PostgreSQL's own compression
+-- takes over a millisecond for 60 kB of it; lz4 takes a fifth of that time and twice the space. A
+-- server without lz4 keeps its own compression.
 -- +goose StatementBegin
 do $$ begin
   alter table llm_calls alter column request set compression lz4;
 exception when feature_not_supported then
-  raise notice 'the server has no lz4: requests are compressed as before';
+  raise notice 'the server does not support lz4: requests use the default compression';
 end $$;
 -- +goose StatementEnd
 create index llm_calls_day on llm_calls (workspace_id, sent_at);
 create index llm_calls_open on llm_calls (lease_until) where state = 'started';
 create index llm_calls_unknown on llm_calls (lease_until) where state = 'unknown';
 
--- The row of an operation goes in first, in the transaction of its effect: a
--- second attempt blocks on the key and reads the result. Other arguments under
--- the same id are an error, never a silent skip.
+-- The row of an operation is inserted first, in the transaction of its effect. A second attempt
+-- blocks on the key and reads the result. Other arguments under the same ID are an error, never a
+-- silent skip.
 create table tool_op_log (
   workspace_id bigint not null references workspaces,
   op_id        text not null,                           -- <run>/<step>/<call>
@@ -130,12 +132,12 @@ create table tool_op_log (
   primary key (workspace_id, op_id)
 );
 
--- What was accepted is driven to its end by the relay.
+-- The relay drives accepted work to its end.
 create table outbox (
   workspace_id bigint not null references workspaces,
   id           bigint generated always as identity primary key,
   kind         text not null check (kind in ('drive', 'embed', 'settings')),
-  key          text not null,                           -- run id, document id
+  key          text not null,                           -- run ID, document ID
   due_at       timestamptz not null default now(),
   attempts     int not null default 0,
   last_error   text not null default '',
@@ -160,16 +162,16 @@ grant select, insert, update on runs, llm_calls, tool_op_log to cairn_app;
 grant select, insert, update, delete on outbox to cairn_app;
 grant update (revoked_at) on frozen_sessions to cairn_app;
 
--- What needs a look is counted across workspaces, so by the system role. It sees
--- of which kind open runs are and since when, not whose they are nor what they ask.
+-- The system role counts the backlog across workspaces. It sees the kind and the age of open runs,
+-- not their workspace or request.
 create policy runs_system on runs for select to cairn_system using (status <> 'ended');
 grant select (kind, status, opened_at) on runs to cairn_system;
 
--- An update must be allowed to see the row that it leaves, hence two policies.
+-- An update needs a policy for the row that it leaves, hence two policies.
 create policy llm_calls_system_see on llm_calls for select to cairn_system using (state in ('started', 'unknown'));
 create policy llm_calls_system_expire on llm_calls for update to cairn_system using (state = 'started') with check (state = 'unknown');
 grant select (workspace_id, run_id, step, round, state, unknown, lease_until), update (state, unknown) on llm_calls to cairn_system;
 
--- The relay and the watch over leases have no workspace yet: they see ids and times only.
+-- The relay and the check of leases have no workspace yet. They see IDs and times only.
 create policy outbox_system on outbox to cairn_system using (true);
 grant select, update (due_at, attempts, last_error), delete on outbox to cairn_system;

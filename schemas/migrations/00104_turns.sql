@@ -1,22 +1,23 @@
 -- +goose Up
--- Conversations that are answered: turns, and what an agent did in a run.
+-- Conversations with replies: turns, and the steps of an agent in a run.
 
 create table turns (
   workspace_id    bigint not null,
   conversation_id bigint not null,
   number          int not null check (number > 0),
-  message_id      text not null,                        -- the channel's id of the message
+  message_id      text not null,                        -- the channel's ID of the message
   mode            text not null check (mode in ('answer', 'observe')),
   origin          text not null check (origin in ('user', 'scheduled', 'heartbeat', 'subagent')),
-  args_sha        bytea not null,                       -- of what was said: one id, one message
-  run_id          bigint,                               -- null when the turn was only observed
-  context         text not null default '',             -- what was volatile when the turn began: told with the message, and kept
+  args_sha        bytea not null,                       -- of the message: one ID, one message
+  run_id          bigint,                               -- null if the turn was only observed
+  -- volatile context at the start of the turn: sent with the message, and stored
+  context         text not null default '',
   first_seq       int not null,
   reply_seq       int,
   status          text not null default 'accepted' check (status in ('accepted', 'ended')),
-  reason          text not null default '',             -- why it ended
-  facts           jsonb not null default '{}',          -- what the nudge's counters follow from
-  tainted         boolean not null default false,       -- untrusted text has entered
+  reason          text not null default '',             -- reason of its end
+  facts           jsonb not null default '{}',          -- the input of the nudge's counters
+  tainted         boolean not null default false,       -- contains untrusted text
   accepted_at     timestamptz not null default now(),
   ended_at        timestamptz,
   primary key (workspace_id, conversation_id, number),
@@ -32,7 +33,8 @@ create table agent_steps (
   workspace_id bigint not null,
   run_id       bigint not null,
   step         int not null check (step > 0),
-  note         text not null default '',                -- said to the model before this response, and kept for the next
+  -- text added before this response, also sent with later requests
+  note         text not null default '',
   content      text not null,
   finish       text not null default '',
   created_at   timestamptz not null default now(),
@@ -40,8 +42,8 @@ create table agent_steps (
   foreign key (workspace_id, run_id) references runs
 );
 
--- One row for each tool call of a response, in its order. The result is what the
--- model was told, once and for all.
+-- One row for each tool call of a response, in its order. The result is the one sent to the model
+-- and never changes.
 create table agent_calls (
   workspace_id bigint not null,
   run_id       bigint not null,
@@ -50,9 +52,9 @@ create table agent_calls (
   call_id      text not null,
   tool         text not null,
   class        text not null check (class in ('fast', 'slow', 'control', 'isolated')),
-  arguments    text not null,                           -- as the model wrote them: perhaps no JSON
-  result       text,                                    -- null until it has run
-  code         text not null default '',                -- of a failure
+  arguments    text not null,                           -- as the model wrote them; may be invalid JSON
+  result       text,                                    -- null until the call has ended
+  code         text not null default '',                -- error code of a failure
   ended_at     timestamptz,
   primary key (workspace_id, run_id, step, position),
   foreign key (workspace_id, run_id, step) references agent_steps

@@ -1,6 +1,6 @@
 -- +goose Up
--- Skills: a head that moves by compare-and-swap over full, append-only versions,
--- what runs have read of them, and changes that wait for a person.
+-- Skills: a head that moves by compare-and-swap over complete, append-only versions; the versions
+-- that runs have read; and pending changes.
 
 -- A skill is a name and the head among its versions.
 create table skills (
@@ -16,22 +16,24 @@ create table skills (
   passes        int not null default 0,
   uses          bigint not null default 0,
   last_used_at  timestamptz,
-  category      text not null default '' check (char_length(category) <= 64), -- the head version's, kept here for the order of lists
-  managed       boolean not null default false,         -- made by an autonomous writer, which may change it again
-  tainted       boolean not null default false,         -- untrusted text went into it; only a person clears it
-  absorbed_into bigint,                                 -- the skill that says now what this one said
+  -- of the head version, copied here for sorting
+  category      text not null default '' check (char_length(category) <= 64),
+  managed       boolean not null default false,         -- created by an autonomous writer, which may change it again
+  tainted       boolean not null default false,         -- contains untrusted text; only a person clears it
+  absorbed_into bigint,                                 -- the skill that has taken over its content
   created_at    timestamptz not null default now(),
   updated_at    timestamptz not null default now(),
-  deleted_at    timestamptz,                            -- from here it can be taken back for some days
+  deleted_at    timestamptz,                            -- can be undone for some days from then
   primary key (workspace_id, id),
-  -- What skill.Canonical makes: of ASCII only lower-case letters, digits and single hyphens between them.
+  -- The result of skill.Canonical: of ASCII only lower-case letters, digits and single hyphens
+  -- between them.
   constraint skills_name_canonical check (char_length(name) between 1 and 64
     and name collate "C" !~ '[\u0001-\u002c\u002e\u002f\u003a-\u0060\u007b-\u007f]' and name !~ '(^-|--|-$)'),
   foreign key (workspace_id, absorbed_into) references skills on delete set null (absorbed_into)
 );
--- Lists go by category, skills without one first, then by name.
+-- Lists are sorted by category, skills without one first, then by name.
 create index skills_listed on skills (workspace_id, category, name);
--- A deleted skill gives its name back; an archived one keeps it.
+-- A deleted skill releases its name; an archived one keeps it.
 create unique index skills_name on skills (workspace_id, name) where deleted_at is null;
 create index skills_managed on skills (workspace_id) where managed and deleted_at is null;
 create index skills_gone on skills (deleted_at) where deleted_at is not null;
@@ -40,15 +42,16 @@ create index skills_gone on skills (deleted_at) where deleted_at is not null;
 create table packages (
   workspace_id bigint not null references workspaces,
   sha256       bytea not null,                          -- of the zip
-  key          text not null,                           -- where the object store keeps it
+  key          text not null,                           -- its key in the object store
   bytes        int not null,
   state        text not null default 'pending' check (state in ('pending', 'live', 'condemned', 'deleting')),
-  touched_at   timestamptz not null default now(),      -- before each upload: collection waits from here
+  -- set before each upload; the grace before collection starts here
+  touched_at   timestamptz not null default now(),
   primary key (workspace_id, sha256)
 );
 create index packages_idle on packages (touched_at) where state <> 'live';
 
--- Everything that a skill says, as one writer left it.
+-- The complete content of a skill, as one writer left it.
 create table skill_versions (
   workspace_id   bigint not null,
   skill_id       bigint not null,
@@ -60,23 +63,27 @@ create table skill_versions (
   description    text not null check (char_length(description) between 1 and 1024),
   body           text not null,                         -- Markdown after the front matter; fields are parsed from it
   lang           text not null,
-  content_sha256 bytea not null,                        -- of body, name, description and files: equal means unchanged
+  -- of body, name, description and files; if equal, the version is unchanged
+  content_sha256 bytea not null,
   package_sha256 bytea not null,
   origin         text not null,
   change_summary text not null default '',
   model          text not null default '',
   prompt_sha256  text not null default '',
   degraded       text[] not null default '{}',          -- optional files that could not be written
-  violations     text[] not null default '{}',          -- file names that were refused
-  risk           text[] not null default '{}',          -- findings of the scan, never their text
-  redactions     int not null default 0,                -- secrets that were kept from the model
-  quality        jsonb,                                 -- a model's score of 0–10 with its reason; null when none was given
-  extra          jsonb not null default '[]',           -- what the package holds beside SKILL.md, scripts and references: path, size, hash
-  restores       int not null default 0,                -- of a rollback: the version that it went back to
+  violations     text[] not null default '{}',          -- rejected file names
+  risk           text[] not null default '{}',          -- findings of the scan, without their text
+  redactions     int not null default 0,                -- number of secrets that were masked before the model call
+  -- a model's score of 0–10 with its reason; null if there is none
+  quality        jsonb,
+  -- other files in the package than SKILL.md, scripts and references: path, size, hash
+  extra          jsonb not null default '[]',
+  restores       int not null default 0,                -- of a rollback: the version that it restored
   category       text not null default '' check (char_length(category) <= 64
     and category collate "C" !~ '[\u0001-\u002c\u002e\u002f\u003a-\u0060\u007b-\u007f]' and category !~ '(^-|--|-$)'),
   op             text not null default 'update' check (op in ('create', 'update', 'patch', 'rename', 'rollback')),
-  body_sha256    bytea,                                 -- of the normalised body: equal bodies are near duplicates under any name
+  -- of the normalized body: equal bodies are near duplicates under any name
+  body_sha256    bytea,
   created_at     timestamptz not null default now(),
   primary key (workspace_id, skill_id, version),
   unique (workspace_id, run_id, task_key),
@@ -97,7 +104,7 @@ create table skill_files (
   foreign key (workspace_id, skill_id, version) references skill_versions
 );
 
--- Where a version came from: ranges of messages, both ends included.
+-- The sources of a version: ranges of messages, both ends inclusive.
 create table skill_sources (
   workspace_id    bigint not null,
   skill_id        bigint not null,
@@ -110,8 +117,8 @@ create table skill_sources (
   foreign key (workspace_id, conversation_id) references conversations
 );
 
--- One row for each time that a skill was used, under the caller's id, so that a
--- retry counts once; the counters of skills follow it.
+-- One row for each use of a skill, under the caller's ID, so that a retry is counted once. The
+-- counters of skills are derived from it.
 create table skill_uses (
   workspace_id bigint not null,
   skill_id     bigint not null,
@@ -123,7 +130,7 @@ create table skill_uses (
   foreign key (workspace_id, skill_id) references skills
 );
 
--- What a run has read, or written, of skills: an autonomous one changes nothing else.
+-- The skills that a run has read or written. An autonomous run may change only these.
 create table skill_views (
   workspace_id bigint not null,
   run_id       bigint not null,
@@ -135,18 +142,18 @@ create table skill_views (
   foreign key (workspace_id, skill_id, version) references skill_versions
 );
 
--- A change that waits for approval. The head does not move until then.
+-- A pending change. The head does not move until it is approved.
 create table pending_writes (
   workspace_id  bigint not null references workspaces,
   id            bigint generated always as identity,
   skill_id      bigint not null,
   base_version  int not null,
-  version       jsonb not null,                         -- what would become the head
-  reason        text not null,                          -- why it waits: upload, risk
+  version       jsonb not null,                         -- the proposed head
+  reason        text not null,                          -- reason for the approval: upload, risk
   origin        text not null,
   state         text not null default 'pending' check (state in ('pending', 'approved', 'rejected', 'failed', 'expired')),
   op            text not null default 'update' check (op in ('update', 'patch', 'rename', 'rollback', 'archive', 'delete')),
-  gist          text not null default '',               -- one line, made without a model
+  gist          text not null default '',               -- one line, written without a model
   absorbed_into bigint,
   run_id        bigint,
   created_at    timestamptz not null default now(),
@@ -171,7 +178,7 @@ begin
 end $$;
 -- +goose StatementEnd
 grant select, insert on skills, skill_uses, pending_writes to cairn_app;
--- Versions are never changed; old ones may be pruned, with what was read of them.
+-- Versions are never changed. Old ones may be pruned, together with their views.
 grant select, insert, delete on packages, skill_versions, skill_files, skill_sources, skill_views to cairn_app;
 grant update (status, head_version, pinned, eta, trials, passes, uses, last_used_at, updated_at, category, managed, tainted, deleted_at, absorbed_into) on skills to cairn_app;
 grant update (state, touched_at) on packages to cairn_app;

@@ -1,7 +1,7 @@
 -- +goose Up
 -- Distillation: the tasks of a conversation on their way to versions of skills.
 
--- One task of a conversation, as far as its steps have come.
+-- One task of a conversation, with the results of its completed steps.
 create table distill_tasks (
   workspace_id     bigint not null,
   run_id           bigint not null,
@@ -14,41 +14,41 @@ create table distill_tasks (
   outcome          text not null default '',            -- created updated unchanged skipped failed, set when ended
   reason           text not null default '',
   query            text not null default '',
-  candidates       jsonb not null default '[]',         -- handle → skill and the version that the model saw
+  candidates       jsonb not null default '[]',         -- handle → skill and the version that the model was shown
   draft            jsonb,
-  package          jsonb,                               -- what the commit will make: base version, document, sha
+  package          jsonb,                               -- content of the commit: base version, document, sha
   skill_id         bigint,
   version          int,
   notes            text[] not null default '{}',
   ended_at         timestamptz,
-  -- The head that a task's draft has been joined with by a model, or that it was
-  -- shown: a package on any other head needs a merge first.
+  -- The head that a model has merged the task's draft with, or that it was shown. A package on any
+  -- other head needs a merge first.
   based_on_skill   bigint not null default 0,
   based_on_version int not null default 0,
-  quality          jsonb,                               -- a draft is judged beside the writing of its files
+  quality          jsonb,                               -- a draft is judged while its files are written
   primary key (workspace_id, run_id, task_key),
   foreign key (workspace_id, run_id) references runs,
   check ((stage = 'ended') = (outcome <> ''))
 );
--- What tasks under way were shown is not pruned under them.
+-- Versions that open tasks were shown are not pruned.
 create index distill_tasks_open on distill_tasks (workspace_id) where stage <> 'ended';
 
--- Optional files as they were written, before the package takes them. A reason
--- in place of content says why a file could not be written.
+-- Optional files as they were written, before they are packaged. If a file could not be written, it
+-- has a reason instead of content.
 create table distill_files (
   workspace_id bigint not null,
   run_id       bigint not null,
   task_key     text not null,
   kind         text not null check (kind in ('scripts', 'reference')),
-  name         text not null,                           -- as the model returned it: checked when packaged
+  name         text not null,                           -- as the model returned it; checked during packaging
   content      text not null,
   reason       text not null default '',
   primary key (workspace_id, run_id, task_key, kind, name),
   foreign key (workspace_id, run_id, task_key) references distill_tasks
 );
 
--- What failed for good is not tried again at once: the same messages, asked the
--- same way, would only be paid for again.
+-- Permanent failures are not retried at once: the same messages with the same request would only be
+-- paid for again.
 create table failure_memos (
   workspace_id bigint not null references workspaces,
   key          bytea not null,                          -- of the task's messages, the instructions and the model

@@ -1,34 +1,34 @@
 -- +goose Up
--- Memory: one remembered statement is a row, of every type. core and profile are
--- short and always in the prompt; what is first read of the others is short, and
--- leads to the sessions themselves. A row's external id is made when it is created
--- and stays for life; its content moves on by versions, all of which are kept.
+-- Memory: each remembered statement is a row, of any type. core and profile are short and always in
+-- the prompt. The other types have a short text that is read first and refers to the sessions. A
+-- row's external ID is created with the row and never changes. Its content changes by versions, all
+-- of which are stored.
 
--- How far a conversation has been read, and for what: nothing is extracted twice.
+-- How far a conversation has been read, by kind of work, so that nothing is extracted twice.
 create table conversation_marks (
   workspace_id    bigint not null,
   conversation_id bigint not null,
   kind            text not null check (kind in ('summarize', 'distill', 'reflection')),
   seq             int not null,                         -- of the last message that was read
-  run_id          bigint,                               -- that read it
+  run_id          bigint,                               -- the run that read it
   updated_at      timestamptz not null default now(),
   primary key (workspace_id, conversation_id, kind),
   foreign key (workspace_id, conversation_id) references conversations,
   foreign key (workspace_id, run_id) references runs
 );
 
--- Who or what there are memories about. A key is the folded form of a name, a
--- match_key has its letters and digits alone: another spelling finds the target.
+-- The targets of memories. A key is the folded form of a name. A match_key contains only its
+-- letters and digits, so that another spelling finds the target.
 create table memory_targets (
   workspace_id    bigint not null references workspaces,
   id              bigint generated always as identity,  -- ascending in the order of creation, which is the order of the lines
   type            text not null check (type in ('personal', 'procedural')),
   target_key      text not null check (target_key <> ''),
   match_key       text not null,
-  target          text not null,                        -- as it was first written
-  description     text not null default '',             -- empty: the sentence of its type
-  aliases         text[] not null default '{}',         -- other keys that mean it
-  run_id          bigint,                               -- that registered it; it may have been erased
+  target          text not null,                        -- as first written
+  description     text not null default '',             -- empty: the default sentence of its type
+  aliases         text[] not null default '{}',         -- other keys of the target
+  run_id          bigint,                               -- that registered it; may have been erased
   created_at      timestamptz not null default now(),
   last_used_at    timestamptz not null default now(),
   last_summary_at timestamptz,
@@ -37,8 +37,8 @@ create table memory_targets (
 );
 create index memory_targets_match on memory_targets (workspace_id, type, match_key);
 
--- One writer at a time for a target. A fence rises with every holder: a write
--- under an older one is refused, whatever its holder believes.
+-- One writer at a time for a target. The fencing token rises with every holder, and a write with an
+-- older token is rejected.
 create table memory_leases (
   workspace_id bigint not null references workspaces,
   type         text not null,
@@ -49,8 +49,8 @@ create table memory_leases (
   primary key (workspace_id, type, target_key)
 );
 
--- One session, or a part of one: a range of a conversation's messages. The id is
--- the hash of the messages, so that a session that is sent again is the same.
+-- One session, or a part of one: a range of a conversation's messages. The ID is the hash of the
+-- messages, so that a session that is sent again is the same.
 create table memory_histories (
   workspace_id    bigint not null references workspaces,
   id              text not null check (id ~ '^[0-9a-f]{16}$'),
@@ -58,7 +58,7 @@ create table memory_histories (
   conversation_id bigint not null,
   from_seq        int not null,
   to_seq          int not null check (to_seq >= from_seq),
-  messages        int not null,                         -- without those of the system
+  messages        int not null,                         -- without system messages
   tokens          int not null,                         -- estimated
   author          text not null default '',
   run_id          bigint,
@@ -70,7 +70,7 @@ create table memory_histories (
   foreign key (workspace_id, run_id) references runs
 );
 
--- What of a session is found by a query: whole turns.
+-- The parts of a session that search finds: whole turns.
 create table history_chunks (
   workspace_id bigint not null,
   id           bigint generated always as identity,
@@ -84,34 +84,34 @@ create table history_chunks (
   foreign key (workspace_id, history_id) references memory_histories
 );
 
--- What is remembered.
+-- Memory entries.
 create table memories (
   workspace_id      bigint not null references workspaces,
   id                bigint generated always as identity, -- ascending in the order of creation, which is the order of the prompt
   external_id       text not null check (external_id ~ '^[0-9a-f]{16}$'),
   type              text not null check (type in ('core', 'profile', 'identity', 'personal', 'procedural', 'tool', 'summary', 'note')),
-  target            text not null default '',           -- who or what it is about; empty for core and profile
+  target            text not null default '',           -- empty for core and profile
   content           text not null check (content <> ''),
   content_sha256    bytea not null,
   version           int not null default 1,
   status            text not null default 'active' check (status in ('active', 'superseded', 'removed', 'quarantined')),
   origin            text not null check (origin in ('user', 'agent', 'nudge', 'reflection', 'distill', 'designer', 'import')),
-  tainted           boolean not null default false,     -- untrusted text was in view when it was written
+  tainted           boolean not null default false,     -- the writer's context contained untrusted text
   run_id            bigint,                             -- that created it, null outside of a run
   op_id             text not null,                      -- of the latest version
-  conversation_id   bigint,                             -- evidence: messages, both ends included
+  conversation_id   bigint,                             -- evidence: messages, both ends inclusive
   from_seq          int,
   to_seq            int check (to_seq >= from_seq),
-  event_time        timestamptz,                        -- when what it says happened, if that is known
+  event_time        timestamptz,                        -- time of the described event, if known
   when_to_use       text not null default '',
   embedded_field    text not null default 'content' check (embedded_field in ('content', 'when_to_use')),
   metadata          jsonb not null default '{}' check (jsonb_typeof(metadata) = 'object'),
-  history_id        text,                               -- the session that it was first drawn from
+  history_id        text,                               -- the session from which it was first extracted
   author            text not null default '',           -- model@prompt-hash
   importance        real not null default 0,
-  targets           text[] not null default '{}',       -- of a summary: type/key of whom the session was about
-  superseded_by     text,                               -- the entry that says the same
-  retrieve_count    int not null default 0,             -- runs that were shown it
+  targets           text[] not null default '{}',       -- of a summary: type/key of the session's targets
+  superseded_by     text,                               -- the entry with the same meaning
+  retrieve_count    int not null default 0,             -- number of runs that have used it
   created_at        timestamptz not null default now(),
   updated_at        timestamptz not null default now(),
   last_retrieved_at timestamptz,
@@ -123,21 +123,20 @@ create table memories (
   foreign key (workspace_id, history_id) references memory_histories
 );
 create index memories_scope on memories (workspace_id, type, target, status);
--- What must not be there twice: a sentence about one target, the guideline of a
--- tool, the digest of a session.
+-- Must be unique: a sentence about one target, the guideline of a tool, the digest of a session.
 create unique index memories_content on memories (workspace_id, type, target, content_sha256) where status = 'active' and type not in ('tool', 'summary');
 create unique index memories_guideline on memories (workspace_id, when_to_use) where status = 'active' and type = 'tool';
 create unique index memories_digest on memories (workspace_id, history_id) where status = 'active' and type = 'summary' and history_id is not null;
 create unique index memories_digest_text on memories (workspace_id, content_sha256) where status = 'active' and type = 'summary' and history_id is null;
 create index memories_gone on memories (updated_at) where status = 'removed';
 
--- A revision holds all of what an entry was, so that any can be gone back to.
+-- A revision is the complete former state of an entry, so that any can be restored.
 create table memory_revisions (
   workspace_id    bigint not null,
   memory_id       bigint not null,
   version         int not null,
   action          text not null check (action in ('add', 'replace', 'remove', 'merge', 'restore', 'undo')),
-  content         text not null,                        -- of a removal: what was removed
+  content         text not null,                        -- of a removal: the removed content
   origin          text not null,
   tainted         boolean not null,
   run_id          bigint,
@@ -157,11 +156,11 @@ create table memory_revisions (
   foreign key (workspace_id, run_id) references runs,
   foreign key (workspace_id, conversation_id) references conversations
 );
--- How much a run has added so far.
+-- For the number of entries that a run has added.
 create index memory_revisions_run on memory_revisions (workspace_id, run_id) where run_id is not null;
 create index memory_revisions_decision on memory_revisions (workspace_id, decision_id) where decision_id <> '';
 
--- Every session that an entry was drawn from.
+-- All sessions from which an entry was extracted.
 create table memory_refs (
   workspace_id bigint not null,
   memory_id    bigint not null,
@@ -174,30 +173,31 @@ create table memory_refs (
   foreign key (workspace_id, run_id) references runs
 );
 
--- What a run has been shown: counted once, and all that it may be let change.
+-- The entries that a run has been shown. Each is counted once, and the run may be allowed to change
+-- only these.
 create table memory_views (
   workspace_id bigint not null,
   run_id       bigint not null,
   memory_id    bigint not null,
-  op_id        text not null,                           -- the call that showed it first
+  op_id        text not null,                           -- the operation that first showed it
   created_at   timestamptz not null default now(),
   primary key (workspace_id, run_id, memory_id),
   foreign key (workspace_id, run_id) references runs,
   foreign key (workspace_id, memory_id) references memories
 );
 
--- Writes that wait for a person. What they were made on is in base: an entry that
--- has moved on since ends the write as a conflict.
+-- Pending writes. base contains the versions that they are based on: if an entry has a newer
+-- version, the write ends as a conflict.
 create table pending_memories (
   workspace_id    bigint not null references workspaces,
   id              bigint generated always as identity,
   type            text not null,
-  operations      jsonb not null,                       -- what is to be done, entries named by their ids
-  base            jsonb not null,                       -- external id → version
-  adds            int not null,                         -- entries that it would add
-  gist            text not null,                        -- one line for whoever decides
-  risk            text[] not null default '{}',         -- findings of the scan, never their text
-  reason          text not null,                        -- why it waits: approval, risk, taint
+  operations      jsonb not null,                       -- the operations, with entries named by their IDs
+  base            jsonb not null,                       -- external ID → version
+  adds            int not null,                         -- number of entries that it adds
+  gist            text not null,                        -- one line for the person who decides
+  risk            text[] not null default '{}',         -- findings of the scan, without their text
+  reason          text not null,                        -- reason for the approval: approval, risk, taint
   origin          text not null,
   tainted         boolean not null,
   run_id          bigint,
@@ -215,7 +215,7 @@ create table pending_memories (
 );
 create index pending_memories_open on pending_memories (workspace_id, id) where state = 'pending';
 
--- The soul is how the user wants to be answered: one text, every version kept.
+-- The soul contains the user's reply preferences: one text, every version stored.
 create table soul_versions (
   workspace_id    bigint not null references workspaces,
   version         int not null,
@@ -233,7 +233,7 @@ create table soul_versions (
   foreign key (workspace_id, conversation_id) references conversations
 );
 
--- Who the agent is: one document, every version kept.
+-- The agent's self-description: one document, every version stored.
 create table identity_versions (
   workspace_id bigint not null references workspaces,
   version      int not null,

@@ -1,9 +1,9 @@
 -- +goose Up
--- Search: one table of documents, an index of their words, and vectors by embedding
--- space. The program ranks the candidates that these tables return.
+-- Search: one table of all searchable documents, an index of their words, and vectors by embedding
+-- space. The program ranks the candidates that the functions of this file return.
 
--- A turn is a message of a user or an assistant: owner_id is its conversation,
--- seq its place there. All other documents have seq 0.
+-- A turn is a message of a user or an assistant: owner_id is its conversation, seq its number
+-- there. All other documents have seq 0.
 create table search_docs (
   workspace_id    bigint not null references workspaces,
   doc             bigint generated always as identity,
@@ -13,18 +13,18 @@ create table search_docs (
   seq             int not null default 0,
   event_time      timestamptz,
   status          text not null,
-  text            text not null,                        -- what was indexed, and is embedded
-  session         int not null default 0,               -- of a turn: the seq that its sitting began with
+  text            text not null,                        -- the indexed and embedded text
+  session         int not null default 0,               -- of a turn: the seq at which its period of activity began
   type            text not null default '',             -- of a memory
-  target          text not null default '',             -- of a memory: whom it is about; of a turn: who speaks
-  target_terms    int[] not null default '{}',          -- the words of target, hashed as a query's are
+  target          text not null default '',             -- of a memory: its target; of a turn: the speaker
+  target_terms    int[] not null default '{}',          -- the words of target, hashed like those of a query
   asks            boolean not null default false,       -- ends with a question
-  dated           boolean not null default false,       -- has words of time
+  dated           boolean not null default false,       -- contains words of time
   primary key (workspace_id, doc),
   unique (workspace_id, kind, owner_id, seq)
 );
 
--- Words: how many documents a workspace has, and how many of them hold a word.
+-- Words: the number of a workspace's documents, and the number of those that contain a word.
 create table lex_stats (
   workspace_id bigint primary key references workspaces,
   docs         int not null
@@ -35,8 +35,8 @@ create table lex_terms (
   term         int not null,                            -- hash of the word, or of a filter key
   df           int not null,
   max_w        real not null default 0,                 -- highest weight that a document ever had
-  -- Turns whose speaker has this word in the name: as a word it tells little, as
-  -- the speaker's name much.
+  -- Turns whose speaker's name contains this word. As a word it is little evidence, as the
+  -- speaker's name it is strong evidence.
   speakers     int not null default 0,
   primary key (workspace_id, term)
 );
@@ -57,7 +57,7 @@ create table lex_docs (
 );
 create index lex_docs_keys on lex_docs using gin (keys) with (fastupdate = off);
 
--- A model of embeddings with its dimension. All workspaces share them.
+-- A model of embeddings with its dimension. All workspaces share the spaces.
 create table embedding_spaces (
   id    smallint primary key,
   model text not null,
@@ -66,8 +66,8 @@ create table embedding_spaces (
   unique (model, dims)
 );
 
--- Untyped halfvec: a change of model adds a space and its partition, and never
--- alters a type. Each partition checks its own dimension.
+-- Untyped halfvec: a new model adds a space and its partition, and never alters a type. Each
+-- partition checks its own dimension.
 create table embeddings (
   workspace_id bigint not null,
   doc          bigint not null,
@@ -91,7 +91,7 @@ end $$;
 -- +goose StatementEnd
 grant select, insert, update, delete on search_docs, lex_stats, lex_terms, lex_docs, embeddings to cairn_app;
 
--- Who decides on graphs sees which workspaces are big, and nothing else of them.
+-- The process that maintains graphs sees which workspaces are big, and nothing else of them.
 create policy lex_stats_system on lex_stats for select to cairn_system using (docs >= 10000);
 grant select on lex_stats to cairn_system;
 
@@ -100,8 +100,8 @@ alter table embedding_spaces force row level security;
 create policy embedding_spaces_all on embedding_spaces using (true) with check (true);
 grant select on embedding_spaces to cairn_app, cairn_system;
 
--- A space is made by whoever deploys a model. Nothing is granted on the partition
--- itself: a policy on the parent does not protect a child that is read directly.
+-- A space is created when a model is deployed. Nothing is granted on the partition itself: a policy
+-- on the parent does not protect a child that is read directly.
 -- +goose StatementBegin
 create function cairn.open_space(space_model text, space_dims int) returns smallint
 language plpgsql volatile security definer set search_path = cairn, public, pg_catalog, pg_temp as $$
@@ -125,19 +125,18 @@ end $$;
 revoke all on function cairn.open_space(text, int) from public;
 grant execute on function cairn.open_space(text, int) to cairn_app;
 
--- The name of a workspace's own graph over its vectors. Few workspaces are big
--- enough to need one (tens of thousands of documents); it holds nobody else's
--- rows, so no scan of it comes back short.
+-- The name of a workspace's own graph over its vectors. Few workspaces are big enough to need one
+-- (tens of thousands of documents). The graph contains only the workspace's rows, so a scan of it
+-- never returns too few.
 -- +goose StatementBegin
 create function cairn.vector_index(ws bigint, space smallint) returns text
 language sql immutable as $$ select format('embeddings_space_%s_graph_%s', space, ws) $$;
 -- +goose StatementEnd
 
--- What makes that graph. Whoever deploys runs it as the owner of the tables,
--- outside of a transaction: it keeps no writer waiting. A graph with so many edges,
--- found with such care, is searched in few steps: of made-up memories of 384
--- dimensions 0.987 of the ten nearest are found at ef_search 100, and of 1,536
--- dimensions 0.989 at 80.
+-- The statement that creates that graph. An operator runs it as the owner of the tables, outside of
+-- a transaction. It does not block writers. With this many edges and this build effort, searches
+-- need few steps. Measured recall of the ten nearest: 0.987 at ef_search 100 for synthetic memories
+-- of 384 dimensions, 0.989 at 80 for 1,536 dimensions.
 -- +goose StatementBegin
 create function cairn.vector_index_statement(ws bigint, space smallint) returns text
 language sql stable security invoker set search_path = cairn, public, pg_catalog, pg_temp as $$
@@ -147,14 +146,14 @@ language sql stable security invoker set search_path = cairn, public, pg_catalog
 $$;
 -- +goose StatementEnd
 
--- What takes it away again, in the same way.
+-- The statement that drops the graph, run in the same way.
 -- +goose StatementBegin
 create function cairn.vector_index_drop(ws bigint, space smallint) returns text
 language sql immutable as $$ select format('drop index concurrently if exists cairn.%I', cairn.vector_index(ws, space)) $$;
 -- +goose StatementEnd
 
--- The workspaces that have a graph in a space. One that is not valid was left by
--- a build that did not end: nothing uses it, and writers keep it up to date.
+-- The workspaces that have a graph in a space. An invalid graph is the remains of an interrupted
+-- build: queries do not use it, but writers update it.
 -- +goose StatementBegin
 create function cairn.vector_graphs(space smallint) returns table (ws bigint, valid boolean)
 language sql stable security invoker set search_path = cairn, public, pg_catalog, pg_temp as $$
@@ -163,7 +162,7 @@ language sql stable security invoker set search_path = cairn, public, pg_catalog
 $$;
 -- +goose StatementEnd
 
--- How big that graph is; 0 without one.
+-- The size of the graph in bytes, 0 without one.
 -- +goose StatementBegin
 create function cairn.graph_bytes(ws bigint, space smallint) returns bigint
 language sql stable security invoker set search_path = cairn, public, pg_catalog, pg_temp as $$
@@ -171,16 +170,15 @@ language sql stable security invoker set search_path = cairn, public, pg_catalog
 $$;
 -- +goose StatementEnd
 
--- Above so many documents the vectors are looked at with a plan of the
--- workspace's own, which may take several processors; to plan is little then.
+-- Above this number of documents, the vectors are read with a plan made for the workspace, which
+-- may use several processors. The planning time is then negligible.
 -- +goose StatementBegin
 create function cairn.many_documents() returns int language sql immutable as $$ select 20000 $$;
 -- +goose StatementEnd
 
--- The nearest of a workspace with many documents, exactly: the zero keeps the
--- order from every index. Called by find_docs, which sorts nothing that it can
--- hash, it would be planned without the processes that sort their share, hence
--- enable_sort.
+-- The exact nearest documents of a workspace with many documents: adding zero prevents the use of
+-- any index for the order. find_docs disables sorting, and under it this would be planned without
+-- the processes that sort their share, hence enable_sort.
 -- +goose StatementBegin
 create function cairn.nearest_of_many(ws bigint, query_vector halfvec, query_space smallint, max_rows int) returns table (doc bigint, dist float8)
 language plpgsql stable security invoker set search_path = cairn, public, pg_catalog, pg_temp set enable_seqscan = on set jit = off set enable_sort = on as $$
@@ -189,8 +187,8 @@ begin
 end $$;
 -- +goose StatementEnd
 
--- The same by the workspace's own graph. Nothing is sorted here, for the graph
--- gives rows in order: whatever the statistics say, that is the way to take.
+-- The same by the workspace's own graph. Sorting is disabled, because the graph returns rows in
+-- order. This forces the plan, whatever the statistics say.
 -- +goose StatementBegin
 create function cairn.nearest_in_graph(ws bigint, query_vector halfvec, query_space smallint, max_rows int) returns table (doc bigint, dist float8)
 language plpgsql stable security invoker set search_path = cairn, public, pg_catalog, pg_temp set enable_sort = off set jit = off as $$
@@ -288,13 +286,12 @@ from x;
 end $$;
 -- +goose StatementEnd
 
--- BM25 by the words of documents and exact vector distance, fused by reciprocal rank. A query
--- term that a tenth of the documents hold says nothing, unless all of them are such.
--- Callers join what the documents stand for, so that a search is one round trip.
--- It ranks within one kind of document: words that only other kinds know are not
--- held against it. A conversation of any length leaves the few memories of its
--- workspace as quick to rank as they are, for only their own vectors are fetched;
--- many documents are cheaper to hash. It is planned once for a connection.
+-- BM25 by the words of documents and exact vector distance, fused by reciprocal rank. A query term that a tenth
+-- of the documents contain is ignored, unless all terms are such. Callers join the rows of the
+-- documents, so that a search is one round trip. It ranks within one kind of document: words that
+-- only other kinds contain do not lower the score. Conversations of any length do not slow down the
+-- ranking of a workspace's few memories, because only their own vectors are fetched; many documents
+-- are cheaper to hash. It is planned once per connection.
 -- +goose StatementBegin
 create function cairn.rank_docs(ws bigint, doc_kind text, doc_states text[], query_terms int[], query_vector halfvec, query_space smallint, max_rows int)
 returns table (doc bigint, owner_id bigint, lexical float8, hits int, terms int, cosine float8, score float8)

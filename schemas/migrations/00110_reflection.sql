@@ -1,15 +1,14 @@
 -- +goose Up
--- Reflection: once a day the conversations of a workspace's local day become
--- notes, memories and skills. A note is a memory of type note; its target is the
--- local date that it is about.
+-- Reflection: once a day the conversations of a workspace's local day become notes, memories and
+-- skills. A note is a memory of type note; its target is the local date that it describes.
 
--- One row for each local date of a workspace, whatever the clock did that day.
+-- One row for each local date of a workspace, also on days with a clock change.
 create table reflection_runs (
   workspace_id  bigint not null references workspaces,
   local_date    date not null,
   zone          text not null,
   status        text not null check (status in ('started', 'saved', 'nothing_to_save', 'empty', 'partial', 'failed')),
-  from_at       timestamptz,                            -- null: from the beginning
+  from_at       timestamptz,                            -- null: from the start
   to_at         timestamptz not null,
   run_id        bigint,
   conversations int not null default 0,
@@ -19,18 +18,18 @@ create table reflection_runs (
   skills        int not null default 0,
   failures      int not null default 0,
   reason        text,
-  unheard       boolean not null default false,         -- empty, the seventh in a row although people talked
+  unheard       boolean not null default false,         -- empty, the seventh in a row although conversations took place
   created_at    timestamptz not null default now(),
   updated_at    timestamptz not null default now(),
   primary key (workspace_id, local_date),
   foreign key (workspace_id, run_id) references runs
 );
--- What a scrape counts: days that three reflections in a row could not read.
+-- For metrics: days that three reflections in a row could not read.
 create index reflection_runs_failed on reflection_runs (failures) where status = 'failed';
 create index reflection_runs_unheard on reflection_runs (local_date) where unheard;
 
--- Which messages a reflection takes up, one row for each range of a conversation.
--- What an open or a successful run has is nobody else's; a failed one gives it back.
+-- The messages that a reflection reads, one row for each range of a conversation. The ranges of an
+-- open or a successful run are not available to others; a failed run releases them.
 create table reflection_reads (
   workspace_id    bigint not null,
   run_id          bigint not null,
@@ -45,14 +44,14 @@ create table reflection_reads (
 );
 create index reflection_reads_of on reflection_reads (workspace_id, conversation_id, from_seq);
 
--- Which notes a search has brought back, by the day and the query: what is looked
--- for again and again becomes a lasting memory.
+-- The notes that searches have returned, by day and query. Notes that are found repeatedly become
+-- long-term memories.
 create table note_recalls (
   workspace_id bigint not null,
   memory_id    bigint not null,
   day          date not null default current_date,
   query_sha    bytea not null,
-  relevance    real not null check (relevance between 0 and 1), -- 1 for the first of the results
+  relevance    real not null check (relevance between 0 and 1), -- 1 for the first result
   recalls      int not null default 1,
   last_at      timestamptz not null default now(),
   primary key (workspace_id, memory_id, day, query_sha),
@@ -80,9 +79,9 @@ create policy reflection_runs_system_see on reflection_runs for select to cairn_
 create policy reflection_runs_system_empty on reflection_runs for insert to cairn_system with check (status = 'empty');
 grant select (workspace_id, local_date, status, to_at, failures, updated_at, unheard), insert (workspace_id, local_date, zone, status, from_at, to_at, unheard) on reflection_runs to cairn_system;
 
--- Whether the day at an instant, if it was empty, is the seventh in a row although
--- people talked: a reflection that reads nothing looks like one that has nothing
--- to read.
+-- Whether the day at an instant, if it was empty, is the seventh empty one in a row although
+-- conversations took place. A reflection that fails to read messages otherwise looks like one
+-- without messages.
 -- +goose StatementBegin
 create function cairn.unheard(ws bigint, at timestamptz) returns boolean
 language sql stable security invoker set search_path = cairn, pg_catalog, pg_temp as $$

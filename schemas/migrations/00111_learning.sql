@@ -1,9 +1,8 @@
 -- +goose Up
--- Memory skills that learn: banks of them, the policies that choose from these,
--- the decisions that were made, the questions that memory was asked, and what was
--- said of its answers.
+-- Memory skills that learn: banks of memory skills, the policies that choose from them, decisions,
+-- questions to memory, and scores of answers.
 
--- A skill as it stood at one time, named by what it says.
+-- A version of a memory skill, identified by its content.
 create table memory_skills (
   workspace_id bigint not null references workspaces,
   id           text not null,                           -- name@hash
@@ -12,8 +11,8 @@ create table memory_skills (
   primary key (workspace_id, id)
 );
 
--- Weights of a policy, or the state of its optimiser, named by their SHA-256.
--- Those of iterations that training has left behind go; those of a version stay.
+-- Weights of a policy, or the state of its optimizer, identified by their SHA-256. Those of
+-- finished training iterations are deleted; those of a version are kept.
 create table policies (
   workspace_id bigint not null references workspaces,
   sha          text not null check (sha ~ '^[0-9a-f]{64}$'),
@@ -28,23 +27,23 @@ create table banks (
   workspace_id bigint not null references workspaces,
   id           bigint generated always as identity,
   name         text not null check (name ~ '^[a-z][a-z0-9_-]{0,63}$'),
-  head         int not null default 0,                  -- number of the version in force
+  head         int not null default 0,                  -- number of the active version
   created_at   timestamptz not null default now(),
   primary key (workspace_id, id),
   unique (workspace_id, name)
 );
 
--- Bank, policy and optimiser as one: they are promoted and rolled back together.
+-- Bank, policy and optimizer as one snapshot: they are promoted and rolled back together.
 create table bank_versions (
   workspace_id  bigint not null,
   bank_id       bigint not null,
   number        int not null check (number > 0),
-  parent        int,                                    -- the version that it was made on
+  parent        int,                                    -- the version that it is based on
   action        text not null check (action in ('seed', 'import', 'evolve', 'train', 'adapt', 'rollback')),
   bank_sha      text not null,
   capacity      int not null,
-  members       text[] not null,                        -- ids of skills, ascending
-  fresh         text[] not null default '{}',           -- of these, new since the version before
+  members       text[] not null,                        -- IDs of skills, ascending
+  fresh         text[] not null default '{}',           -- those that are new since the previous version
   policy_sha    text not null,
   optimiser_sha text not null,
   snapshot_sha  text not null,                          -- of the three
@@ -58,8 +57,7 @@ create table bank_versions (
   foreign key (workspace_id, run_id) references runs
 );
 
--- How the versions of memory skills have done: numbers, by which a full bank
--- gives up its least useful skill.
+-- Statistics of the versions of memory skills. A full bank drops its least useful skill by them.
 create table skill_stats (
   workspace_id bigint not null,
   bank_id      bigint not null,
@@ -70,10 +68,10 @@ create table skill_stats (
   foreign key (workspace_id, bank_id) references banks
 );
 
--- One choice of skills for one span, with what came of it.
+-- One choice of skills for one span, with its outcome.
 create table decisions (
   workspace_id    bigint not null,
-  id              text not null,                        -- run/span, as memories point back to it
+  id              text not null,                        -- run/span, as memories refer to it
   run_id          bigint not null,
   conversation_id bigint not null,
   span            int not null,
@@ -82,10 +80,12 @@ create table decisions (
   bank_id         bigint not null,
   bank_version    int not null,
   choice          jsonb not null,                       -- candidates, logits, bias, choice, its probability
-  outcome         jsonb,                                -- actions and what became of them; null until the span is done
-  sampled         boolean not null default false,       -- drawn by the policy's probabilities: only such ones can be learnt from
-  update_run      bigint,                               -- that learns from it: one at most
-  canary          int,                                  -- number of the update whose policy chose; null is that of the version
+  outcome         jsonb,                                -- actions and their results; null until the span has ended
+  -- drawn by the policy's probabilities; only such decisions can be learned from
+  sampled         boolean not null default false,
+  update_run      bigint,                               -- the update that learns from it; at most one
+  -- number of the update whose policy chose; null for the version's own policy
+  canary          int,
   created_at      timestamptz not null default now(),
   primary key (workspace_id, id),
   unique (workspace_id, run_id, span),
@@ -97,13 +97,12 @@ create table decisions (
 create index decisions_sampled on decisions (workspace_id, created_at) where sampled;
 create index decisions_of_version on decisions (workspace_id, bank_id, bank_version);
 
--- What somebody said of an answer, for each decision behind the memories that it
--- was given from.
+-- The score of an answer, for each decision behind the memories in its prompt.
 create table decision_outcomes (
   workspace_id bigint not null,
   decision_id  text not null,
-  op_id        text not null,                           -- of whoever said it: it counts once
-  run_id       bigint not null,                         -- that answered
+  op_id        text not null,                           -- of the caller that scored; counted once
+  run_id       bigint not null,                         -- the run that answered
   source       text not null check (source in ('praise', 'feedback', 'correction', 'probe')),
   score        float8 not null check (score between 0 and 1),
   created_at   timestamptz not null default now(),
@@ -112,20 +111,20 @@ create table decision_outcomes (
   foreign key (workspace_id, run_id) references runs
 );
 
--- An update of a policy on its way into force: compared in the shadow, tried by a
--- share of the live builds, promoted or dropped.
+-- An update of a policy before its activation: compared in the shadow, used for a share of the live
+-- builds, promoted or dropped.
 create table policy_updates (
   workspace_id  bigint not null,
   bank_id       bigint not null,
   number        int not null,
   run_id        bigint not null,
-  base          int not null,                           -- version of the bank that it began on
+  base          int not null,                           -- version of the bank that it started from
   state         text not null check (state in ('shadow', 'canary', 'promoted', 'dropped')),
   policy_sha    text not null,                          -- its weights are kept until it is dropped
   optimiser_sha text not null,
-  decisions     int not null,                           -- that it has learnt from
-  shadow        jsonb not null default '{}',            -- how it differs from the policy in force
-  canary        jsonb,                                  -- how it has done beside that one, when it was judged
+  decisions     int not null,                           -- number of decisions that it has learned from
+  shadow        jsonb not null default '{}',            -- difference from the active policy
+  canary        jsonb,                                  -- result compared with the active policy, when it was judged
   note          text not null default '',
   created_at    timestamptz not null default now(),
   canary_at     timestamptz,
@@ -137,9 +136,9 @@ create table policy_updates (
 );
 create unique index policy_updates_open on policy_updates (workspace_id, bank_id) where state in ('shadow', 'canary');
 
--- Questions that memory was asked, with what is known of their answers. A hard case
--- of live memory lives as long as it goes on failing: what has not failed for a
--- while expires, as in the buffer of a training.
+-- Questions to memory, with what is known of their answers. A hard case of live memory exists as
+-- long as it keeps failing: a case that has not failed for a while expires, as in the buffer of a
+-- training.
 create table cases (
   workspace_id    bigint not null,
   id              bigint generated always as identity,
@@ -148,15 +147,15 @@ create table cases (
   source          text not null check (source in ('feedback', 'correction', 'retrieval', 'import', 'training')),
   state           text not null default 'open' check (state in ('open', 'resolved', 'expired')),
   question        text not null,
-  gold            text[] not null default '{}',         -- right answers; any of them will do
-  evidence        int[] not null default '{}',          -- messages of the conversation that hold the answer
+  gold            text[] not null default '{}',         -- correct answers; any of them suffices
+  evidence        int[] not null default '{}',          -- messages of the conversation that contain the answer
   category        text not null default '',
   prediction      text not null default '',
-  retrieved       text[] not null default '{}',         -- ids of the memories that were found
+  retrieved       text[] not null default '{}',         -- IDs of the memories that were found
   score           float8 not null default 0,
-  failures        int not null default 0,               -- 0 is a question that is known and never failed
+  failures        int not null default 0,               -- 0 means a known question that has never failed
   iteration       int not null default 0,
-  conversation_id bigint,                               -- where it was said; null when that is not known
+  conversation_id bigint,                               -- source of the answer; null if unknown
   run_id          bigint,
   op_id           text not null,
   created_at      timestamptz not null default now(),
@@ -176,12 +175,12 @@ create table evolution_rounds (
   bank_id       bigint not null,
   number        int not null,
   run_id        bigint not null,
-  base          int not null,                           -- version of the bank that it began on
-  conversations bigint[] not null default '{}',         -- that its cases are from
-  mined         jsonb not null default '[]',            -- the cases that it looked at, with what failed
+  base          int not null,                           -- version of the bank that it started from
+  conversations bigint[] not null default '{}',         -- the sources of its cases
+  mined         jsonb not null default '[]',            -- the cases that it examined, with their failures
   analysis      jsonb,
   proposal      jsonb,
-  candidate     jsonb,                                  -- the bank that the proposal makes
+  candidate     jsonb,                                  -- the bank that the proposal creates
   comparison    jsonb,                                  -- candidate against incumbent on held-out traces
   outcome       text not null default '' check (outcome in ('', 'promoted', 'rejected', 'no_change', 'no_cases', 'no_traces', 'superseded', 'failed')),
   note          text not null default '',
@@ -193,11 +192,11 @@ create table evolution_rounds (
   foreign key (workspace_id, run_id) references runs
 );
 
--- What each step of a training or of a comparison came to. The first result stays.
+-- The result of each step of a training or of a comparison. The first result stays.
 create table training_steps (
   workspace_id    bigint not null,
   run_id          bigint not null,
-  step            text not null,                        -- stage/iteration/episode, as far as it goes
+  step            text not null,                        -- stage/iteration/episode, as far as applicable
   conversation_id bigint,                               -- of an episode
   result          jsonb not null,
   created_at      timestamptz not null default now(),
@@ -206,22 +205,21 @@ create table training_steps (
   foreign key (workspace_id, conversation_id) references conversations
 );
 
--- Memory asks itself: questions made from a conversation that was remembered, the
--- answers of which are known, tell how the decisions behind what is found for them
--- have turned out.
+-- Probes: questions generated from a remembered conversation, whose answers are known. The answers
+-- from memory score the decisions behind the memories that are found for them.
 create table probes (
   workspace_id    bigint not null,
-  run_id          bigint not null,                      -- that made it
+  run_id          bigint not null,                      -- that created it
   number          int not null,
-  conversation_id bigint not null,                      -- that it was made from
+  conversation_id bigint not null,                      -- its source
   bank_id         bigint not null,
   question        text not null,
   answer          text not null,
-  evidence        int[] not null,                       -- messages of the conversation that hold the answer
-  decisions       text[] not null,                      -- of the spans with these
+  evidence        int[] not null,                       -- messages of the conversation that contain the answer
+  decisions       text[] not null,                      -- of the spans with these messages
   state           text not null default 'open' check (state in ('open', 'scored', 'unscored', 'error')),
   score           float8 check (score between 0 and 1),
-  note            text not null default '',             -- why it has no score
+  note            text not null default '',             -- reason for a missing score
   created_at      timestamptz not null default now(),
   ended_at        timestamptz,
   primary key (workspace_id, run_id, number),
@@ -252,14 +250,14 @@ grant update (source, state, gold, evidence, category, prediction, retrieved, sc
 grant update (conversations, mined, analysis, proposal, candidate, comparison, outcome, note, ended_at) on evolution_rounds to cairn_app;
 grant update (state, score, note, ended_at) on probes to cairn_app;
 
--- The sweep passes over a workspace in which there is nothing to learn from.
+-- The sweep skips a workspace without decisions to learn from.
 create policy decisions_system on decisions for select to cairn_system using (sampled and update_run is null);
 grant select (workspace_id, sampled, update_run) on decisions to cairn_system;
 
--- What the sweep has judged, and what a scrape counts.
+-- For the judgement by the sweep, and for metrics.
 create policy policy_updates_system on policy_updates for select to cairn_system using (state = 'canary');
 grant select (workspace_id, state, canary_at) on policy_updates to cairn_system;
 
--- The sweep starts nothing where no question waits: it sees that there is one.
+-- The sweep starts nothing without open questions: it sees only that there are any.
 create policy cases_system on cases for select to cairn_system using (state = 'open' and failures > 0);
 grant select (workspace_id, state, failures) on cases to cairn_system;

@@ -1,8 +1,7 @@
 -- +goose Up
--- Working memory: what a thread that has grown too long puts away, and the
--- records that stand for it.
+-- Working memory: the offloaded content of long threads, and their compactions.
 
--- What was put away, by the hash of its kind and content.
+-- Offloaded content, by the hash of its kind and content.
 create table offload_blobs (
   workspace_id bigint not null references workspaces,
   sha256       bytea not null check (length(sha256) = 32),
@@ -10,19 +9,20 @@ create table offload_blobs (
   content      text not null,
   bytes        int not null,
   created_at   timestamptz not null default now(),
-  expires_at   timestamptz not null,                    -- infinity while a conversation lives that put it away
+  -- infinity as long as a conversation that has offloaded it exists
+  expires_at   timestamptz not null,
   primary key (workspace_id, sha256)
 );
 create index offload_blobs_expired on offload_blobs (expires_at) where expires_at < 'infinity';
 
--- Which sessions put it away, in their order. A conversation is the session
--- c/<its id>; those that callers name are s/<name>.
+-- The sessions that have offloaded it, in their order. A conversation is the session c/<its id>;
+-- sessions that callers name are s/<name>.
 create table offload_uses (
   workspace_id    bigint not null,
   session         text not null,
   sha256          bytea not null,
   conversation_id bigint,
-  label           text not null,                        -- what it is, for people
+  label           text not null,                        -- description for people
   position        bigint generated always as identity,
   primary key (workspace_id, session, sha256),
   foreign key (workspace_id, sha256) references offload_blobs on delete cascade,
@@ -32,8 +32,8 @@ create index offload_uses_of on offload_uses (workspace_id, session, position);
 create index offload_uses_blob on offload_uses (workspace_id, sha256);
 create index offload_uses_conversation on offload_uses (workspace_id, conversation_id) where conversation_id is not null;
 
--- The records that a conversation's later requests begin with, in place of its
--- turns up to one. The turns themselves stay as they are.
+-- The compactions with which a conversation's later requests begin, instead of its turns up to one.
+-- The turns themselves do not change.
 create table compactions (
   workspace_id    bigint not null,
   conversation_id bigint not null,
@@ -41,7 +41,7 @@ create table compactions (
   run_id          bigint not null,
   content         text not null,
   tokens          int not null,
-  degraded        text not null default '',             -- why no model has made it
+  degraded        text not null default '',             -- reason why it was not made by a model
   created_at      timestamptz not null default now(),
   primary key (workspace_id, conversation_id, upto_turn),
   foreign key (workspace_id, conversation_id) references conversations,
@@ -63,7 +63,7 @@ grant select, insert on offload_blobs, offload_uses, compactions to cairn_app;
 grant update (expires_at) on offload_blobs to cairn_app;
 grant update (label) on offload_uses to cairn_app;
 
--- The relay takes away what has expired.
+-- The relay deletes expired content.
 create policy offload_blobs_system_see on offload_blobs for select to cairn_system using (expires_at < now());
 create policy offload_blobs_system_purge on offload_blobs for delete to cairn_system using (expires_at < now());
 grant select (workspace_id, sha256, expires_at), delete on offload_blobs to cairn_system;

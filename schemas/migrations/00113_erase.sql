@@ -1,34 +1,34 @@
 -- +goose Up
--- Erase: everything of a workspace, or of one conversation, and the proof of it.
+-- Erase: deletes all data of a workspace, or of one conversation, and proves it.
 --
--- cairn_erase owns the functions below and nobody logs in as it, so rows of
--- append-only tables go only through them: inside one workspace, and only while
--- an erasure of it is open, or when what was deleted has been kept for its days.
--- Callers of the first are of cairn_system, and are told counts.
+-- cairn_erase owns the functions below, and no login has this role. Rows of append-only tables are
+-- therefore deleted only by these functions: inside one workspace, and only while an erasure of it
+-- is open, or after the undo period of a deletion. Callers of the first are of cairn_system and
+-- receive only counts.
 
--- What was erased. No word of it is kept: numbers, and keys that nothing has any more.
+-- What was erased. No content is kept, only numbers and unused keys.
 create table erasures (
   id             bigint generated always as identity primary key,
-  workspace      bigint not null,                       -- its number: the row is going
+  workspace      bigint not null,                       -- its ID; the row itself will be deleted
   workspace_key  text not null,
   conversation   bigint,                                -- null for the whole workspace
   derived        text not null default 'keep' check (derived in ('keep', 'quarantine', 'delete')),
   state          text not null default 'accepted' check (state in ('accepted', 'ended')),
-  deleted        jsonb not null default '{}',           -- table → rows: added up in the transactions that delete
-  remaining      jsonb not null default '{}',           -- table → rows, when it was last counted
-  affected       jsonb not null default '{}',           -- memories and skills that came from the conversation
+  deleted        jsonb not null default '{}',           -- table → rows; updated in the transactions that delete
+  remaining      jsonb not null default '{}',           -- table → rows, as of the last count
+  affected       jsonb not null default '{}',           -- memories and skills derived from the conversation
   objects        int,                                   -- of the package store, counted before the first was deleted
   objects_left   int,
-  workflows      text[] not null default '{}',          -- run ids, Temporal's own, of those that were stopped
+  workflows      text[] not null default '{}',          -- run IDs, Temporal's own, of the stopped workflows
   workflows_left int,
   requested_at   timestamptz not null default now(),
   ended_at       timestamptz
 );
 create unique index erasures_open on erasures (workspace, coalesce(conversation, 0)) where state = 'accepted';
 
--- Which rows of a table belong to a conversation: $1 is the workspace, $2 the
--- conversation, t the table. Every table with rows of workspaces has a rule; a
--- migration that makes one adds it and calls cairn.cover_erase.
+-- Which rows of a table belong to a conversation: $1 is the workspace, $2 the conversation, t the
+-- table. Every table with rows of workspaces has a rule. A migration that creates such a table adds
+-- the rule and calls cairn.cover_erase.
 create table erase_rules (
   tbl   text primary key,
   how   text not null check (how in ('none', 'rows', 'derived', 'packages')),
@@ -36,17 +36,18 @@ create table erase_rules (
 );
 
 insert into erase_rules (tbl, how, scope) values
-  ('conversations', 'derived', 't.id = $2'),      -- goes last
+  ('conversations', 'derived', 't.id = $2'),      -- deleted last
   ('messages', 'rows', 't.conversation_id = $2'),
   ('turns', 'rows', 't.conversation_id = $2'),
   ('runs', 'rows', 't.conversation_id = $2'),
-  -- A reflection is about no single conversation, but what it was told and what it said
-  -- hold words of each that it read.
+  -- A reflection has no single conversation, but its requests and replies contain text of each
+  -- conversation that it read.
   ('agent_steps', 'rows', $$t.run_id in (select id from runs where workspace_id = $1 and conversation_id = $2) or t.run_id in (select id from runs where workspace_id = $1 and kind = 'reflection' and spec -> 'pinned' -> 'conversations' @> to_jsonb($2))$$),
   ('agent_calls', 'rows', $$t.run_id in (select id from runs where workspace_id = $1 and conversation_id = $2) or t.run_id in (select id from runs where workspace_id = $1 and kind = 'reflection' and spec -> 'pinned' -> 'conversations' @> to_jsonb($2))$$),
   ('skill_views', 'rows', $$t.run_id in (select id from runs where workspace_id = $1 and conversation_id = $2) or t.run_id in (select id from runs where workspace_id = $1 and kind = 'reflection' and spec -> 'pinned' -> 'conversations' @> to_jsonb($2))$$),
   ('memory_views', 'rows', $$t.run_id in (select id from runs where workspace_id = $1 and conversation_id = $2) or t.run_id in (select id from runs where workspace_id = $1 and kind = 'reflection' and spec -> 'pinned' -> 'conversations' @> to_jsonb($2))$$),
-  -- So do the requests of runs without a conversation, which go with any that they were shown.
+  -- The same holds for the requests of runs without a conversation. They are deleted with any
+  -- conversation that they were sent with.
   ('llm_calls', 'rows', $$t.run_id in (select id from runs where workspace_id = $1 and conversation_id = $2) or t.run_id in (select id from runs where workspace_id = $1 and kind = 'reflection' and spec -> 'pinned' -> 'conversations' @> to_jsonb($2)) or t.run_id in (select run_id from run_conversations where workspace_id = $1 and conversation_id = $2)$$),
   ('run_conversations', 'rows', 't.conversation_id = $2 or t.run_id in (select id from runs where workspace_id = $1 and conversation_id = $2)'),
   ('distill_tasks', 'rows', 't.run_id in (select id from runs where workspace_id = $1 and conversation_id = $2)'),
@@ -67,12 +68,13 @@ insert into erase_rules (tbl, how, scope) values
   ('evolution_rounds', 'rows', '$2 = any(t.conversations) or t.run_id in (select id from runs where workspace_id = $1 and conversation_id = $2)'),
   ('training_steps', 'rows', 't.conversation_id = $2 or t.run_id in (select id from runs where workspace_id = $1 and conversation_id = $2)'),
   ('probes', 'rows', 't.conversation_id = $2 or t.run_id in (select id from runs where workspace_id = $1 and conversation_id = $2)'),
-  ('policy_updates', 'rows', 't.run_id in (select id from runs where workspace_id = $1 and conversation_id = $2)'), -- numbers, of the workspace: its runs have no conversation
+  -- numbers of the workspace: its runs have no conversation
+  ('policy_updates', 'rows', 't.run_id in (select id from runs where workspace_id = $1 and conversation_id = $2)'),
   ('compactions', 'rows', 't.conversation_id = $2'),
   ('offload_uses', 'rows', 't.conversation_id = $2'),
-  -- What only this conversation has put away; its uses may be gone already.
+  -- Content that only this conversation has offloaded; its uses may be deleted already.
   ('offload_blobs', 'rows', $$t.expires_at = 'infinity' and not exists (select from offload_uses u where u.workspace_id = $1 and u.sha256 = t.sha256 and u.conversation_id is distinct from $2)$$),
-  -- What came of the conversation is kept without its source, quarantined or deleted: cairn.erase_derived.
+  -- Derived data is kept without its source, quarantined or deleted: cairn.erase_derived.
   ('memories', 'derived', 't.conversation_id = $2 or t.run_id in (select id from runs where workspace_id = $1 and conversation_id = $2)'),
   ('memory_revisions', 'derived', 't.conversation_id = $2 or t.run_id in (select id from runs where workspace_id = $1 and conversation_id = $2)'),
   ('soul_versions', 'derived', 't.conversation_id = $2 or t.run_id in (select id from runs where workspace_id = $1 and conversation_id = $2)'),
@@ -83,20 +85,20 @@ insert into erase_rules (tbl, how, scope) values
   ('embeddings', 'derived', 't.doc in (select doc from search_docs where workspace_id = $1 and conversation_id = $2)'),
   ('lex_docs', 'derived', 't.doc in (select doc from search_docs where workspace_id = $1 and conversation_id = $2)'),
   ('packages', 'packages', $$t.state = 'condemned' and t.touched_at = 'epoch'$$), -- as cairn.erase_derived marks them
-  ('lex_stats', 'none', null),                    -- counts of the workspace's documents, kept right
+  ('lex_stats', 'none', null),                    -- counts of the workspace's documents, which stay correct
   ('lex_terms', 'none', null),
-  ('skills', 'none', null),                       -- with their versions
+  ('skills', 'none', null),                       -- deleted with their versions
   ('skill_files', 'none', null),
   ('skill_uses', 'none', null),
   ('failure_memos', 'none', null),                -- hashes
-  ('frozen_sessions', 'none', null),              -- of the workspace; revoked when what they tell is
-  ('memory_targets', 'none', null),               -- names, of the workspace
+  ('frozen_sessions', 'none', null),              -- of the workspace; revoked if their content is erased
+  ('memory_targets', 'none', null),               -- names of the workspace
   ('memory_leases', 'none', null),
-  ('memory_skills', 'none', null),                -- rules in general words, of the workspace
+  ('memory_skills', 'none', null),                -- general rules of the workspace
   ('policies', 'none', null),
   ('banks', 'none', null),
   ('bank_versions', 'none', null),
-  ('skill_stats', 'none', null),                  -- numbers, of the workspace
+  ('skill_stats', 'none', null),                  -- numbers of the workspace
   ('scheduled_tasks', 'none', null),
   ('reflection_runs', 'none', null),
   ('api_keys', 'none', null);
@@ -113,7 +115,7 @@ alter table erase_rules force row level security;
 create policy erase_rules_all on erase_rules using (true) with check (true);
 grant select on erase_rules to cairn_erase;
 
--- All tables with rows of workspaces, those that refer to others before these.
+-- All tables with rows of workspaces. A table precedes those that it refers to.
 -- +goose StatementBegin
 create function cairn.erase_tables() returns table (tbl text, place int)
 language sql stable security invoker set search_path = cairn, pg_catalog, pg_temp as $$
@@ -131,7 +133,7 @@ language sql stable security invoker set search_path = cairn, pg_catalog, pg_tem
 $$;
 -- +goose StatementEnd
 
--- Lets cairn_erase at the tables that it does not reach yet.
+-- Grants cairn_erase access to the tables that it cannot reach yet.
 -- +goose StatementBegin
 create function cairn.cover_erase() returns void
 language plpgsql volatile security invoker set search_path = cairn, pg_catalog, pg_temp as $$
@@ -157,9 +159,9 @@ grant update (state, touched_at) on packages to cairn_erase;
 grant update (df, speakers) on lex_terms to cairn_erase;
 grant update (docs) on lex_stats to cairn_erase;
 
--- What came of a conversation. It is sole when nothing else stands behind it:
--- neither messages of another conversation nor a person who wrote or uploaded it.
--- A memory is its latest revision's.
+-- The data derived from a conversation. It is sole if it has no other source: neither messages of
+-- another conversation nor a person who wrote or uploaded it. The sources of a memory are those of
+-- its latest revision.
 -- +goose StatementBegin
 create function cairn.derived_of(ws bigint, conv bigint) returns table (kind text, id bigint, ref text, sole boolean)
 language sql stable security invoker set search_path = cairn, pg_catalog, pg_temp as $$
@@ -180,8 +182,8 @@ language sql stable security invoker set search_path = cairn, pg_catalog, pg_tem
 $$;
 -- +goose StatementEnd
 
--- Opens an erasure, or finds the open one. From here nobody enters the workspace,
--- and a conversation has lost its name: who uses it again begins a new one.
+-- Opens an erasure, or finds the open one. From here on the workspace cannot be entered. A
+-- conversation loses its name, so that a new one can use it.
 -- +goose StatementBegin
 create function cairn.erase_accept(ws bigint, conv bigint, derive text) returns bigint
 language plpgsql volatile security definer set search_path = cairn, pg_catalog, pg_temp as $$
@@ -190,7 +192,7 @@ begin
   perform set_config('cairn.workspace', ws::text, true);
   select * into w from workspaces where id = ws for no key update;
   if w.id is null then
-    raise exception 'no workspace %', ws using errcode = 'CA002';
+    raise exception 'workspace % not found', ws using errcode = 'CA002';
   end if;
   select id into e from erasures where workspace = ws and conversation is not distinct from conv and state = 'accepted';
   if e is not null then return e; end if;
@@ -202,7 +204,7 @@ begin
   else
     update conversations set external_id = 'erased/' || gen_random_uuid(), title = '' where workspace_id = ws and id = conv;
     if not found then
-      raise exception 'no conversation %', conv using errcode = 'CA003';
+      raise exception 'conversation % not found', conv using errcode = 'CA003';
     end if;
   end if;
   insert into erasures (workspace, workspace_key, conversation, derived) values (ws, w.key, conv, derive) returning id into e;
@@ -210,8 +212,8 @@ begin
 end $$;
 -- +goose StatementEnd
 
--- Enters the workspace of an open erasure, alone: writers in flight have ended,
--- later ones wait. Without a row the erasure has ended.
+-- Enters the workspace of an open erasure exclusively: transactions in progress have ended, later
+-- ones wait. If it returns no row, the erasure has ended.
 -- +goose StatementBegin
 create function cairn.erase_enter(erasure bigint) returns setof erasures
 language plpgsql volatile security definer set search_path = cairn, pg_catalog, pg_temp as $$
@@ -219,7 +221,7 @@ declare e erasures;
 begin
   select * into e from erasures where id = erasure;
   if e.id is null then
-    raise exception 'no erasure %', erasure using errcode = 'CA003';
+    raise exception 'erasure % not found', erasure using errcode = 'CA003';
   end if;
   perform set_config('cairn.workspace', e.workspace::text, true);
   perform pg_advisory_xact_lock(1, hashint8(e.workspace));
@@ -232,7 +234,7 @@ begin
 end $$;
 -- +goose StatementEnd
 
--- Adds to what an erasure has deleted, in the transaction that deletes.
+-- Adds to the counts of an erasure, in the transaction that deletes.
 -- +goose StatementBegin
 create function cairn.erase_count(erasure bigint, tbl text, n bigint) returns void
 language sql volatile security invoker set search_path = cairn, pg_catalog, pg_temp as $$
@@ -240,8 +242,8 @@ language sql volatile security invoker set search_path = cairn, pg_catalog, pg_t
 $$;
 -- +goose StatementEnd
 
--- Deletes up to most rows of a table, all when it is null, and returns how many.
--- Packages go with their objects, conversations and what came of them as one.
+-- Deletes up to most rows of a table, all if it is null, and returns their number. Packages are
+-- deleted with their objects, and conversations together with their derived data.
 -- +goose StatementBegin
 create function cairn.erase_rows(erasure bigint, tbl text, most int) returns bigint
 language plpgsql volatile security definer set search_path = cairn, pg_catalog, pg_temp as $$
@@ -263,7 +265,7 @@ begin
 end $$;
 -- +goose StatementEnd
 
--- Takes documents out of search, and keeps the counts right that ranking uses.
+-- Removes documents from search, and updates the counts used for ranking.
 -- +goose StatementBegin
 create function cairn.erase_docs(erasure bigint, ws bigint, gone bigint[]) returns void
 language plpgsql volatile security invoker set search_path = cairn, pg_catalog, pg_temp as $$
@@ -295,7 +297,8 @@ begin
 end $$;
 -- +goose StatementEnd
 
--- Does to what came of a conversation as was chosen. What stays loses its source.
+-- Applies the chosen treatment to the data derived from a conversation. Data that is kept loses its
+-- source.
 -- +goose StatementBegin
 create function cairn.erase_derived(erasure bigint) returns void
 language plpgsql volatile security definer set search_path = cairn, pg_catalog, pg_temp as $$
@@ -312,7 +315,7 @@ begin
   update erasures set affected = jsonb_build_object(
     'skills', coalesce((affected ->> 'skills')::bigint, 0) + cardinality(skill_ids),
     'memories', coalesce((affected ->> 'memories')::bigint, 0) + cardinality(memory_ids)) where id = erasure;
-  -- Zips of what was packed and never committed, and of proposals, go with them.
+  -- The zips of uncommitted packages and of proposals are deleted with them.
   zips := array(select decode(package -> 'version' ->> 'PackageSHA', 'hex') from distill_tasks where workspace_id = ws and run_id = any(its_runs) and package is not null
     union select decode(version ->> 'PackageSHA', 'hex') from pending_writes where workspace_id = ws and jsonb_typeof(version) = 'object' and (run_id = any(its_runs) or e.derived = 'delete' and skill_id = any(skill_ids)));
   docs := array(select doc from search_docs where workspace_id = ws and conversation_id = conv);
@@ -354,7 +357,7 @@ begin
   end if;
   perform cairn.erase_docs(erasure, ws, docs);
 
-  -- Sessions tell what is remembered; a run under way ends with the one it has.
+  -- Sessions contain memories and skills. A run in progress keeps its session.
   if e.derived <> 'keep' and cardinality(skill_ids) + cardinality(memory_ids) > 0 then
     update frozen_sessions s set revoked_at = coalesce(s.revoked_at, now()) where s.workspace_id = ws;
     update frozen_sessions s set rendered = '', tools = '[]' where s.workspace_id = ws and e.derived = 'delete'
@@ -372,7 +375,8 @@ begin
   perform cairn.erase_count(erasure, 'skill_sources', n);
   update skill_versions set run_id = null, task_key = null where workspace_id = ws and run_id = any(its_runs);
 
-  -- Nobody needs them: their objects go with the rows, or, if this ends here, by the collector.
+  -- They are unused: their objects are deleted with the rows, or by the collector if the erasure
+  -- ends here.
   update packages p set state = 'condemned', touched_at = 'epoch' where p.workspace_id = ws and p.sha256 = any(zips)
     and not exists (select from skill_versions v where v.workspace_id = ws and v.package_sha256 = p.sha256)
     and not exists (select from pending_writes w where w.workspace_id = ws and w.state = 'pending' and not coalesce(w.run_id = any(its_runs), false)
@@ -380,8 +384,8 @@ begin
 end $$;
 -- +goose StatementEnd
 
--- Who the agent is comes of a conversation as memories do: kept without its
--- source, out of force, or deleted. What was in force before is in force again.
+-- Identity versions derived from a conversation are treated like memories: kept without their
+-- source, deactivated or deleted. The version that was active before becomes active again.
 -- +goose StatementBegin
 create function cairn.erase_identity(erasure bigint) returns void
 language plpgsql volatile security definer set search_path = cairn, pg_catalog, pg_temp as $$
@@ -408,7 +412,7 @@ begin
 end $$;
 -- +goose StatementEnd
 
--- The last of a conversation in one transaction: after it nothing can refer to it.
+-- Deletes the rest of a conversation in one transaction. Afterwards nothing can refer to it.
 -- +goose StatementBegin
 create function cairn.erase_conversation(erasure bigint) returns void
 language plpgsql volatile security definer set search_path = cairn, pg_catalog, pg_temp as $$
@@ -427,7 +431,7 @@ begin
 end $$;
 -- +goose StatementEnd
 
--- Where the packages are that go, in pages.
+-- The keys of the packages to delete, in pages.
 -- +goose StatementBegin
 create function cairn.erase_packages(erasure bigint, after bytea, most int) returns table (sha256 bytea, key text)
 language plpgsql volatile security definer set search_path = cairn, pg_catalog, pg_temp as $$
@@ -440,7 +444,7 @@ begin
 end $$;
 -- +goose StatementEnd
 
--- The rows of packages whose objects were deleted in the same transaction.
+-- Deletes the rows of packages whose objects were deleted in the same transaction.
 -- +goose StatementBegin
 create function cairn.erase_package_rows(erasure bigint, gone bytea[]) returns void
 language plpgsql volatile security definer set search_path = cairn, pg_catalog, pg_temp as $$
@@ -453,8 +457,8 @@ begin
 end $$;
 -- +goose StatementEnd
 
--- Keeps what was seen outside of the database. Objects are counted once, before
--- the first is deleted; workflows that were stopped are a set.
+-- Stores counts of data outside of the database. Objects are counted once, before the first is
+-- deleted; the stopped workflows are a set.
 -- +goose StatementBegin
 create function cairn.erase_note(erasure bigint, found int, objects_now int, stopped text[], open_now int) returns void
 language sql volatile security definer set search_path = cairn, pg_catalog, pg_temp as $$
@@ -464,7 +468,7 @@ language sql volatile security definer set search_path = cairn, pg_catalog, pg_t
 $$;
 -- +goose StatementEnd
 
--- Rows of a workspace or conversation, table by table.
+-- The number of rows of a workspace or conversation, by table.
 -- +goose StatementBegin
 create function cairn.erase_rows_of(ws bigint, conv bigint) returns table (tbl text, n bigint)
 language plpgsql volatile security definer set search_path = cairn, pg_catalog, pg_temp as $$
@@ -480,8 +484,8 @@ begin
 end $$;
 -- +goose StatementEnd
 
--- Counts what is left, and ends the erasure when that is nothing: no row, no
--- object, no open workflow. The workspace's own row goes with the last step.
+-- Counts the remaining data, and ends the erasure if nothing remains: no row, no object, no open
+-- workflow. The workspace's own row is deleted in the last step.
 -- +goose StatementBegin
 create function cairn.erase_end(erasure bigint) returns boolean
 language plpgsql volatile security definer set search_path = cairn, pg_catalog, pg_temp as $$
@@ -502,7 +506,7 @@ begin
 end $$;
 -- +goose StatementEnd
 
--- cairn_erase owns what it may run for others; callers of cairn_system start it.
+-- cairn_erase owns the functions that it executes for others; callers of cairn_system start it.
 grant create on schema cairn to cairn_erase;
 -- +goose StatementBegin
 do $$
@@ -521,13 +525,13 @@ begin
 end $$;
 -- +goose StatementEnd
 
--- What was deleted can be taken back for some days, and is gone after them: its
--- versions, files and package, its places in the index, and the prompts that were
--- frozen with it. What was said in conversations stays; erasing those is erase's.
-set local role cairn_erase; -- the functions are its own
+-- A deletion can be undone for some days. After that the deleted skills and memories are erased:
+-- versions, files and package, index entries, and the prompts that were frozen with them. Messages
+-- stay; only an erasure deletes them.
+set local role cairn_erase; -- it owns the functions
 
--- Takes what was deleted longer ago than the entered workspace's undo_days away for
--- good, up to most skills and most memories, and returns how many there were.
+-- Permanently deletes what was deleted before the entered workspace's undo_days, up to most skills
+-- and most memories, and returns their number.
 -- +goose StatementBegin
 create function cairn.erase_deleted(most int) returns int
 language plpgsql volatile security definer set search_path = cairn, pg_catalog, pg_temp as $$
@@ -544,14 +548,14 @@ begin
     union select unnest(d.target_terms) from search_docs d where d.workspace_id = ws and d.doc = any(docs) and d.kind = 'turn') order by t.term for update;
   perform cairn.erase_docs(null, ws, docs);
 
-  -- Prompts tell of skills, and of memories that stand in them; a run under way ends with the one it has.
+  -- Prompts contain skills and prompt memories. A run in progress keeps its session.
   if cardinality(skill_ids) > 0 or exists (select from memories where workspace_id = ws and id = any(memory_ids) and type in ('core', 'profile')) then
     update frozen_sessions s set revoked_at = coalesce(s.revoked_at, now()) where s.workspace_id = ws;
     update frozen_sessions s set rendered = '', tools = '[]' where s.workspace_id = ws
       and not exists (select from runs r where r.workspace_id = ws and r.session_id = s.id and r.status <> 'ended');
   end if;
 
-  -- With a memory go those that were merged into it.
+  -- Entries that were merged into a memory are deleted with it.
   with recursive gone as (
     select m.id, m.external_id from memories m where m.workspace_id = ws and m.id = any(memory_ids)
     union select m.id, m.external_id from memories m join gone g on m.superseded_by = g.external_id where m.workspace_id = ws and m.status = 'superseded'
@@ -575,7 +579,7 @@ begin
   delete from skill_files where workspace_id = ws and skill_id = any(skill_ids);
   delete from skill_versions where workspace_id = ws and skill_id = any(skill_ids);
   delete from skills where workspace_id = ws and id = any(skill_ids);
-  -- Their objects go with the collector's next pass.
+  -- The collector deletes their objects in its next pass.
   update packages p set state = 'condemned', touched_at = 'epoch' where p.workspace_id = ws and p.sha256 = any(zips)
     and not exists (select from skill_versions v where v.workspace_id = ws and v.package_sha256 = p.sha256)
     and not exists (select from pending_writes w where w.workspace_id = ws and w.state = 'pending' and jsonb_typeof(w.version) = 'object' and decode(w.version ->> 'PackageSHA', 'hex') = p.sha256);
@@ -583,7 +587,7 @@ begin
 end $$;
 -- +goose StatementEnd
 
--- Where nothing is kept, a delete is for good when its transaction commits.
+-- If undo_days is 0, a deletion is permanent when its transaction commits.
 -- +goose StatementBegin
 create function cairn.erase_deleted_at_once() returns trigger
 language plpgsql volatile security definer set search_path = cairn, pg_catalog, pg_temp as $$

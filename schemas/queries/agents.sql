@@ -9,18 +9,18 @@ returning id;
 select * from runs where workspace_id = @workspace_id and parent_id = @parent_id order by id;
 
 -- name: RunOpenOf :one
--- A run of a kind about a conversation that has not ended, if there is one.
+-- An open run of a kind about a conversation, if one exists.
 select id from runs where workspace_id = @workspace_id and kind = @kind and conversation_id = @conversation_id and status <> 'ended' order by id limit 1;
 
 -- name: MarkGet :one
 select seq from conversation_marks where workspace_id = @workspace_id and conversation_id = @conversation_id and kind = @kind;
 
 -- name: MarkSet :exec
--- A mark moves forward only.
+-- A mark only moves forward.
 insert into conversation_marks as m (workspace_id, conversation_id, kind, seq, run_id) values (@workspace_id, @conversation_id, @kind, @seq, sqlc.narg('run_id'))
 on conflict (workspace_id, conversation_id, kind) do update set seq = greatest(m.seq, excluded.seq), run_id = excluded.run_id, updated_at = now();
 
 -- name: LongTermAny :one
--- Whether there is anything that a question could be answered from.
+-- Whether the workspace has anything from which a question could be answered.
 select (exists (select 1 from memories m where m.workspace_id = @workspace_id and m.status = 'active' and m.type in ('personal', 'procedural', 'tool', 'summary'))
   or exists (select 1 from memory_targets t where t.workspace_id = @workspace_id))::boolean as found;

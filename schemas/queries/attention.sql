@@ -1,8 +1,8 @@
 -- name: Attention :many
--- System role. Everything that a scrape shows, in one statement: open runs and
--- duties by kind, calls that nobody knows the end of, tasks that have come due and
--- wait for the sweep, policies on canary, days that were given up after failures in a row, and
--- workspaces whose days were empty for a week although people talked.
+-- System role. All values of the backlog metrics in one statement: open runs and outbox tasks by
+-- kind, calls with an unknown end, tasks that are due and not yet swept, policies on canary, days
+-- given up after repeated failures, and workspaces with seven empty days although conversations
+-- took place.
 select 'run'::text as what, r.kind, count(*) as rows, extract(epoch from now() - min(r.opened_at))::float8 as oldest_seconds
 from runs r where r.status <> 'ended' group by r.kind
 union all

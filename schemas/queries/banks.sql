@@ -43,6 +43,6 @@ insert into policies (workspace_id, sha, kind, blob) values (@workspace_id, @sha
 select blob from policies where workspace_id = @workspace_id and sha = @sha and kind = @kind;
 
 -- name: PolicyDrop :exec
--- Unless a version has it.
+-- Unless a version refers to it.
 delete from policies p where p.workspace_id = @workspace_id and p.sha = any(@shas::text[])
   and not exists (select from bank_versions v where v.workspace_id = p.workspace_id and (v.policy_sha = p.sha or v.optimiser_sha = p.sha));

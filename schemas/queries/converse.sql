@@ -1,5 +1,5 @@
 -- name: ConversationOpen :one
--- Makes or finds a conversation and locks it: turns of one follow each other.
+-- Creates or finds a conversation and locks it: its turns are serialized.
 insert into conversations (workspace_id, external_id, channel, title)
 values (@workspace_id, @external_id, @channel, @title)
 on conflict (workspace_id, external_id) do update set title = conversations.title
@@ -39,14 +39,16 @@ select t.* from turns t where t.workspace_id = @workspace_id and t.message_id = 
   and t.conversation_id = (select c.id from conversations c where c.workspace_id = @workspace_id and c.external_id = @external_id);
 
 -- name: AnswerGet :one
--- What became of a channel's message, and the answer. Number is null when the conversation has no such message.
+-- The result of a channel's message, and the reply. number is null if the conversation has no such
+-- message.
 select t.number, t.run_id, t.status, t.reason, t.reply_seq, m.content from conversations c
 left join turns t on t.workspace_id = c.workspace_id and t.conversation_id = c.id and t.message_id = @message_id
 left join messages m on m.workspace_id = c.workspace_id and m.conversation_id = c.id and m.seq = t.reply_seq and t.status = 'ended'
 where c.workspace_id = @workspace_id and c.external_id = @external_id;
 
 -- name: TurnAccept :one
--- A turn with its run and the duty to drive that. The caller holds the conversation, and it has no turn of the message.
+-- A turn with its run and the outbox task that drives the run. The caller has locked the
+-- conversation, and it has no turn of the message.
 with made as (
   insert into runs (workspace_id, kind, business_key, generation, args_sha, conversation_id, spec, workflow_id)
   values (@workspace_id, 'turn', @business_key, 1, @args_sha, @conversation_id, @spec, @workflow_id)
@@ -77,7 +79,7 @@ update turns set status = 'ended', reason = @reason, reply_seq = sqlc.narg('repl
 where workspace_id = @workspace_id and conversation_id = @conversation_id and number = @number and status = 'accepted';
 
 -- name: TurnMessages :many
--- Messages of turns up to a turn, the newest turns only, in the order in which they were answered.
+-- Messages of turns up to a turn, the newest turns only, in the order of their replies.
 select m.seq, m.turn, m.external_id, m.role, m.content, m.name, m.tool_calls, m.tool_call_id, m.event_time
 from messages m where m.workspace_id = @workspace_id and m.conversation_id = @conversation_id
   and m.turn > @after_turn::int and m.turn <= @to_turn::int
@@ -100,7 +102,7 @@ where workspace_id = @workspace_id and channel = @channel and lang = @lang and r
 order by expires_at desc limit 1;
 
 -- name: SessionOffered :one
--- The session that is in force, to a run that keeps none.
+-- The live session, for a run that has none.
 select f.id, f.rendered, f.tools, f.sha256, f.created_at, f.expires_at from frozen_sessions f
 where f.workspace_id = @workspace_id and f.channel = @channel and f.lang = @lang and f.revoked_at is null and f.expires_at > now()
   and not exists (select 1 from runs r join frozen_sessions k on k.workspace_id = r.workspace_id and k.id = r.session_id and k.revoked_at is null
@@ -114,7 +116,8 @@ select id, rendered, tools, sha256, created_at, expires_at from frozen_sessions 
 select sessions_epoch from workspaces where id = @workspace_id;
 
 -- name: SessionPut :one
--- No row when sessions were revoked since the epoch was read: what was rendered may hold what was taken away.
+-- Returns no row if sessions were revoked since the epoch was read: the rendered text may contain
+-- deleted content.
 with still as (select w.id from workspaces w where w.id = @workspace_id and w.sessions_epoch = @epoch for share)
 insert into frozen_sessions (workspace_id, channel, lang, rendered, tools, sha256, expires_at)
 select still.id, @channel, @lang, @rendered, @tools, @sha256, now() + @lives::interval from still
@@ -124,11 +127,11 @@ returning id, created_at, expires_at;
 update frozen_sessions set revoked_at = now() where workspace_id = @workspace_id and revoked_at is null and expires_at > now();
 
 -- name: SessionsEpochNext :execrows
--- Before the revocation: a session that is stored meanwhile is seen by it.
+-- Runs before the revocation, so that the revocation sees a session that is stored meanwhile.
 update workspaces set sessions_epoch = sessions_epoch + 1 where id = @workspace_id;
 
 -- name: RunSession :one
--- The session that a run keeps: the first that was set stays, unless it was revoked.
+-- The session of a run: the first that was set stays, unless it was revoked.
 update runs r set session_id = case when exists (select 1 from frozen_sessions f where f.workspace_id = r.workspace_id and f.id = r.session_id and f.revoked_at is null)
     then r.session_id else @session_id end,
   status = 'running', started_at = coalesce(r.started_at, now())
@@ -145,7 +148,7 @@ select f.id from runs r join frozen_sessions f on f.workspace_id = r.workspace_i
 where r.workspace_id = @workspace_id and r.id = @id;
 
 -- name: StepPut :exec
--- A response with its calls; one that is stored stays as it is, calls and all.
+-- A response with its calls. An existing one stays unchanged, including its calls.
 with put as (
   insert into agent_steps (workspace_id, run_id, step, note, content, finish)
   values (@workspace_id, @run_id, @step, @note, @content, @finish)
@@ -163,13 +166,13 @@ select step, position, call_id, tool, class, arguments, result, code, ended_at f
 where workspace_id = @workspace_id and run_id = @run_id order by step, position;
 
 -- name: AgentCallEnd :one
--- What the model is told of a call is set once: whoever comes later gets that.
+-- The result of a call for the model is set once. Later callers get the stored one.
 update agent_calls set result = coalesce(result, @result), code = case when result is null then @code else code end, ended_at = coalesce(ended_at, now())
 where workspace_id = @workspace_id and run_id = @run_id and step = @step and position = @position
 returning result::text as told, code;
 
 -- name: RunHold :one
--- Keeps the run from being ended until the transaction is over.
+-- Prevents the run from ending until the transaction is over.
 select status from runs where workspace_id = @workspace_id and id = @id for share;
 
 -- name: NudgesToday :one
@@ -189,9 +192,10 @@ on conflict (workspace_id, kind, business_key, generation) do update set kind = 
 returning id, spec, status, outcome, result, attempt;
 
 -- name: TurnNews :many
--- What a turn is told that its session does not hold: skills that changed since it was frozen, and what a person has
--- decided, since the turn before, about changes that this conversation had proposed. The name is empty of a change of
--- memory; the time zone is in every row, of which there is one at least.
+-- The context of a turn that its session does not contain: skills that changed since it was frozen,
+-- and decisions of a person, since the previous turn, about changes that this conversation had
+-- proposed. The name is empty for a change of memory. The time zone is in every row, and there is
+-- at least one row.
 select w.time_zone, coalesce(n.state, '')::text as state, coalesce(n.name, '')::text as name
 from workspaces w left join (
   select v.workspace_id, 'changed' as state, s.name from skill_versions v
@@ -213,5 +217,5 @@ order by n.state, n.name;
 select context from turns where workspace_id = @workspace_id and conversation_id = @conversation_id and number = @number;
 
 -- name: TurnContextPin :execrows
--- Once: whoever comes later is told the same.
+-- Set once: later callers get the stored one.
 update turns set context = @context where workspace_id = @workspace_id and conversation_id = @conversation_id and number = @number and context = '';

@@ -1,11 +1,11 @@
 -- name: MessagesPage :many
--- A conversation's messages in the order in which they were said.
+-- A conversation's messages in the order in which they were stored.
 select m.seq, m.turn, m.external_id, m.role, m.content, m.name, m.tool_calls, m.tool_call_id, m.created_at
 from messages m where m.workspace_id = @workspace_id and m.conversation_id = @conversation_id and m.seq > @after::int
 order by m.seq limit @max_rows;
 
 -- name: AgentProgress :one
--- How far a turn or a review is, small enough to be asked several times a second.
+-- The progress of a turn or a review, cheap enough to be polled several times a second.
 select r.kind, r.status, r.outcome, r.reason, r.attempt, c.calls::bigint as calls, c.tokens::bigint as tokens,
   (select count(*) from agent_steps s where s.workspace_id = r.workspace_id and s.run_id = r.id)::bigint as steps
 from runs r, lateral (

@@ -30,7 +30,7 @@ update distill_tasks set stage = 'ended', outcome = @outcome, reason = @reason, 
 where workspace_id = @workspace_id and run_id = @run_id and task_key = @task_key and stage <> 'ended';
 
 -- name: TaskOutcomes :many
--- Of all tasks of a run, '' of one that has not ended.
+-- The outcomes of all tasks of a run, '' for one that has not ended.
 select task_key, outcome from distill_tasks where workspace_id = @workspace_id and run_id = @run_id;
 
 -- name: TasksReopen :execrows

@@ -15,7 +15,7 @@ from workspaces w where w.id = @workspace_id;
 select * from memory_targets where workspace_id = @workspace_id and id > @after order by id limit @max_rows;
 
 -- name: DumpConversations :many
--- Those that something remembered leads to.
+-- The conversations that memories refer to.
 select c.* from conversations c where c.workspace_id = @workspace_id and c.id > @after and (
   exists (select from memory_histories h where h.workspace_id = c.workspace_id and h.conversation_id = c.id)
   or exists (select from memories m where m.workspace_id = c.workspace_id and m.conversation_id = c.id))
@@ -60,7 +60,7 @@ values (@workspace_id, @id, @content_sha256, @conversation_id, @from_seq, @to_se
 on conflict do nothing;
 
 -- name: MemoryLoad :one
--- No row when it is there already, or another entry says the same.
+-- Returns no row if the entry exists, or if another entry has the same content.
 insert into memories (workspace_id, external_id, type, target, content, content_sha256, version, status, origin, tainted, op_id, conversation_id, from_seq, to_seq, event_time, created_at, updated_at,
   when_to_use, embedded_field, metadata, history_id, author, importance, targets, superseded_by, retrieve_count, last_retrieved_at)
 values (@workspace_id, @external_id, @type, @target, @content, @content_sha256, @version, @status, @origin, @tainted, @op_id, sqlc.narg(conversation_id), sqlc.narg(from_seq), sqlc.narg(to_seq),
@@ -82,13 +82,13 @@ values (@workspace_id, @version, @content, @action, @origin, @author, @op_id, sq
 insert into soul_versions (workspace_id, version, content, action, origin, op_id, created_at) values (@workspace_id, @version, @content, @action, @origin, @op_id, @created_at);
 
 -- name: LongTermList :many
--- In the order of their making; what is said of them beside their text is compared as a whole member.
+-- In order of creation. Metadata filters compare a whole member.
 select * from memories where workspace_id = @workspace_id and id > @after and type = any(@types::text[]) and (cardinality(@targets::text[]) = 0 or target = any(@targets::text[]))
   and (@every_status::boolean or status = 'active') and metadata @> @facts::jsonb
 order by id limit @max_rows;
 
 -- name: LongTermNewest :many
--- The same from the end: what was made last comes first.
+-- The same in reverse order: the latest first.
 select * from memories where workspace_id = @workspace_id and (@after::bigint = 0 or id < @after) and type = any(@types::text[]) and (cardinality(@targets::text[]) = 0 or target = any(@targets::text[]))
   and (@every_status::boolean or status = 'active') and metadata @> @facts::jsonb
 order by id desc limit @max_rows;

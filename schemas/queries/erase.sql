@@ -1,4 +1,4 @@
--- Every function but DerivedOf runs as cairn_erase; the system role may call it.
+-- Every function except DerivedOf runs as cairn_erase; the system role may call it.
 
 -- name: EraseAccept :one
 select cairn.erase_accept(@workspace::bigint, sqlc.narg(conversation)::bigint, @derived::text)::bigint;

@@ -1,12 +1,12 @@
 -- name: OutcomesPut :exec
--- One operation counts once for each decision; a decision that was erased has no outcome.
+-- One operation is counted once for each decision. An erased decision gets no outcome.
 insert into decision_outcomes (workspace_id, decision_id, op_id, run_id, source, score)
 select @workspace_id, d.id, @op_id, @run_id, @source, @score from decisions d where d.workspace_id = @workspace_id and d.id = any(@decisions::text[])
 on conflict (workspace_id, decision_id, op_id) do nothing;
 
 -- name: DecisionsLearnable :many
--- Sampled decisions that have an outcome, that no update has learnt from, and
--- whose span a model has answered.
+-- Sampled decisions that have an outcome, that no update has learned from, and whose span a model
+-- has answered.
 select d.id from decisions d where d.workspace_id = @workspace_id and d.bank_id = @bank_id and d.sampled and d.update_run is null and d.bank_version >= @oldest::int
   and d.outcome ->> 'outcome' <> 'llm_error'
   and exists (select from decision_outcomes o where o.workspace_id = d.workspace_id and o.decision_id = d.id)
@@ -22,12 +22,12 @@ select decision_id, op_id, score from decision_outcomes where workspace_id = @wo
 select pg_advisory_xact_lock(9, hashint8(@workspace_id::bigint));
 
 -- name: ExploredLately :one
--- Of the last 24 hours.
+-- Within the last 24 hours.
 select count(*)::int from decisions where workspace_id = @workspace_id and sampled and created_at > now() - interval '24 hours';
 
 -- name: VersionNewcomers :many
--- Skills that were new with a version, and the choices drawn since. An update of the
--- policy takes over what its version says.
+-- Skills that were new in a version, and the choices drawn since. An update of the policy inherits
+-- the skills of its version.
 select v.number, v.fresh, (select count(*) from decisions d where d.workspace_id = v.workspace_id and d.bank_id = v.bank_id and d.bank_version >= v.number and d.sampled)::int as explored
 from bank_versions v where v.workspace_id = @workspace_id and v.bank_id = @bank_id and v.number <= @number and v.action <> 'adapt' and cardinality(v.fresh) > 0
 order by v.number desc limit @max_rows;
@@ -49,9 +49,8 @@ select * from policy_updates where workspace_id = @workspace_id and bank_id = @b
 select * from policy_updates where workspace_id = @workspace_id and bank_id = @bank_id order by number desc limit @max_rows;
 
 -- name: CanaryOutcomes :many
--- What people said of answers, by whose decisions were behind them: those of a
--- candidate, or those of the version in the same time. What both were behind says
--- nothing.
+-- Scores of answers, by the policy of the decisions behind them: a candidate's, or the version's in
+-- the same period. Answers with decisions of both are ignored.
 select o.op_id, bool_or(d.canary is not null)::boolean as candidate, avg(o.score)::float8 as score
 from decisions d join decision_outcomes o on o.workspace_id = d.workspace_id and o.decision_id = d.id
 where d.workspace_id = @workspace_id and d.bank_id = @bank_id and d.bank_version = @base and d.created_at >= @since::timestamptz and (d.canary is null or d.canary = @number::int)

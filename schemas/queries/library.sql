@@ -21,7 +21,7 @@ insert into pending_writes (workspace_id, skill_id, base_version, version, reaso
 values (@workspace_id, @skill_id, @base_version, @version, @reason, @origin, @op, @gist, @absorbed_into, @run_id) returning id;
 
 -- name: PendingExpire :many
--- Nothing is approved by waiting: what nobody has decided for thirty days is over.
+-- Pending changes expire after thirty days without a decision.
 update pending_writes set state = 'expired', decided_at = now() where workspace_id = @workspace_id and state = 'pending' and created_at < now() - interval '30 days'
 returning id;
 
@@ -79,9 +79,9 @@ where p.workspace_id = @workspace_id
   and not exists (select from skill_versions v where v.workspace_id = p.workspace_id and v.package_sha256 = p.sha256);
 
 -- name: VersionsPrune :many
--- All but the newest, and but what somebody still needs: what was used, what a
--- rollback went back to or came from, what an open change or task was made on,
--- what an open run has read. Within the hour, what the limits on writers count.
+-- All but the newest versions and those still in use: used versions, the source and target of a
+-- rollback, the base of an open change or task, versions that an open run has read, and, within the
+-- hour, versions that the write limits count.
 with gone as (
   select v.skill_id, v.version from skill_versions v
   join skills s on s.workspace_id = v.workspace_id and s.id = v.skill_id
@@ -105,7 +105,7 @@ delete from skill_versions v using gone g where v.workspace_id = @workspace_id a
 returning v.package_sha256;
 
 -- name: PackagesRelease :exec
--- From here the collector waits, then takes them.
+-- The collector's grace starts here.
 update packages p set state = 'pending', touched_at = now()
 where p.workspace_id = @workspace_id and p.sha256 = any(@sha256s::bytea[]) and p.state = 'live'
   and not exists (select from skill_versions v where v.workspace_id = p.workspace_id and v.package_sha256 = p.sha256)

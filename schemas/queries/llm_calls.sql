@@ -27,7 +27,7 @@ update llm_calls set lease_until = now() + @lease::interval
 where workspace_id = @workspace_id and run_id = @run_id and step = @step and round = @round and state = 'started' and holder = @holder;
 
 -- name: CallDone :execrows
--- The first reply that is stored is the reply, whoever holds the lease.
+-- The first stored reply is valid, also after a change of the lease holder.
 update llm_calls set state = 'done', reply = @reply, tool_calls = @tool_calls, refusal = @refusal, finish = @finish, reply_model = @reply_model, input_tokens = @input_tokens,
   output_tokens = @output_tokens, estimated = @estimated, cost_micros = @cost_micros, reserved = 0, reserved_micros = 0, finished_at = now()
 where workspace_id = @workspace_id and run_id = @run_id and step = @step and round = @round and state <> 'done';
@@ -37,7 +37,7 @@ update llm_calls set state = 'failed', error_class = @error_class, error = @erro
 where workspace_id = @workspace_id and run_id = @run_id and step = @step and round = @round and state = 'started' and holder = @holder;
 
 -- name: CallRoom :one
--- What bounds another call: the workspace's limits, and the run's calls in flight.
+-- The limits of another call: the workspace's settings, and the run's calls in flight.
 select settings, (select count(*) from llm_calls c
   where @parallel::int > 0 and c.workspace_id = w.id and c.run_id = @run_id and c.state = 'started' and c.lease_until > now()) as in_flight
 from workspaces w where w.id = @workspace_id;
@@ -54,5 +54,5 @@ select coalesce(sum(input_tokens + output_tokens + reserved), 0)::bigint as toke
 from llm_calls where workspace_id = @workspace_id and sent_at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC';
 
 -- name: CallsExpire :execrows
--- System role: an expired lease means a call that nobody waits for any more.
+-- System role. An expired lease marks a call whose caller has stopped waiting.
 update llm_calls set state = 'unknown', unknown = unknown + 1 where state = 'started' and lease_until < now() - @grace::interval;

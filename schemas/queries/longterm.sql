@@ -1,5 +1,5 @@
 -- name: LongTermInsert :one
--- No row when the external id is taken: it is salted then.
+-- Returns no row if the external ID is taken; the caller then salts it.
 insert into memories (workspace_id, external_id, type, target, content, content_sha256, when_to_use, embedded_field, metadata, history_id, author, importance, targets, origin, tainted, run_id, op_id,
   conversation_id, from_seq, to_seq, event_time)
 values (@workspace_id, @external_id, @type, @target, @content, @content_sha256, @when_to_use, @embedded_field, @metadata, sqlc.narg(history_id), @author, @importance, @targets::text[], @origin, @tainted,
@@ -8,13 +8,13 @@ on conflict (workspace_id, external_id) do nothing
 returning *;
 
 -- name: LongTermRevise :execrows
--- Whatever its status: a removed entry can come back.
+-- For any status: a removed entry can be restored.
 update memories set content = @content, content_sha256 = @content_sha256, when_to_use = @when_to_use, embedded_field = @embedded_field, metadata = @metadata, targets = @targets::text[],
   status = @status, superseded_by = sqlc.narg(superseded_by), tainted = @tainted, author = @author, op_id = @op_id, version = version + 1, updated_at = now()
 where workspace_id = @workspace_id and id = @id and version = @version;
 
 -- name: LongTermPark :exec
--- Out of the way of each other, until each has its old text again.
+-- Prevents conflicts among the entries until each has its old text again.
 update memories set status = 'removed' where workspace_id = @workspace_id and id = any(@ids::bigint[]);
 
 -- name: LongTermByID :many
@@ -49,8 +49,8 @@ select memory_id, history_id from memory_refs where workspace_id = @workspace_id
 delete from memory_refs where workspace_id = @workspace_id and run_id = @run_id;
 
 -- name: LongTermOfRuns :many
--- The entries that runs have written, with their first and their last version of
--- each and whether anybody else but an undoing has written since.
+-- The entries that runs have written, with the first and the last version of each, and whether
+-- another writer except an undo has written since.
 select sqlc.embed(m), r.first_version::int as first_version, r.last_version::int as last_version,
   exists (select from memory_revisions l where l.workspace_id = m.workspace_id and l.memory_id = m.id and l.version > r.first_version and l.action <> 'undo'
     and not coalesce(l.run_id = any(@run_ids::bigint[]), false))::boolean as moved_on
@@ -72,7 +72,7 @@ update memories m set retrieve_count = m.retrieve_count + 1, last_retrieved_at =
 from shown where m.workspace_id = @workspace_id and m.id = shown.memory_id;
 
 -- name: MemoryViews :many
--- What a run was shown by other calls than one.
+-- The entries that other operations have shown a run.
 select memory_id from memory_views where workspace_id = @workspace_id and run_id = @run_id and op_id <> @op_id;
 
 -- name: TargetInsert :execrows
@@ -81,7 +81,7 @@ values (@workspace_id, @type, @target_key, @match_key, @target, @description, @r
 on conflict (workspace_id, type, target_key) do nothing;
 
 -- name: TargetFind :many
--- The best first: the key itself, a known other name, the same letters.
+-- The best match first: the key itself, an alias, the same letters.
 select * from memory_targets where workspace_id = @workspace_id and type = @type
   and (target_key = @target_key or @target_key::text = any(aliases) or (match_key = @match_key and match_key <> ''))
 order by (target_key = @target_key) desc, (@target_key::text = any(aliases)) desc, id limit 1;
@@ -98,7 +98,7 @@ where workspace_id = @workspace_id and id = @id;
 update memory_targets set description = @description where workspace_id = @workspace_id and id = @id;
 
 -- name: TargetsList :many
--- The most recently used, in the order of their making.
+-- The most recently used, in order of creation.
 select * from (
   select * from memory_targets where workspace_id = @workspace_id order by last_used_at desc, id desc limit @max_rows
 ) t order by t.id;
@@ -129,7 +129,7 @@ insert into history_chunks (workspace_id, history_id, number, from_seq, to_seq, 
 values (@workspace_id, @history_id, @number, @from_seq, @to_seq, @tokens) returning id;
 
 -- name: ChunksRanked :many
--- The chunks of one session, the best first: all of them are looked at.
+-- The chunks of one session, the best first. All of them are compared.
 with n as (
   select coalesce((select s.docs from lex_stats s where s.workspace_id = @workspace_id), 0) as docs
 ), q as (
@@ -163,11 +163,11 @@ values (@workspace_id, @version, @content, @action, @origin, @author, @run_id, @
 update workspaces set identity_version = @version where id = @workspace_id and identity_version = @base_version;
 
 -- name: IdentityLatest :one
--- The last version, which an erase may have left out of force.
+-- The last version, which an erasure may have deactivated.
 select coalesce(max(version), 0)::int from identity_versions where workspace_id = @workspace_id;
 
 -- name: LeaseTake :one
--- No row while another holds it. Who holds it already keeps its fence.
+-- Returns no row while another holder has it. The current holder keeps its fencing token.
 insert into memory_leases as l (workspace_id, type, target_key, holder, fence, lease_until)
 values (@workspace_id, @type, @target_key, @holder, 1, clock_timestamp() + @lives::interval)
 on conflict (workspace_id, type, target_key) do update set holder = excluded.holder, lease_until = excluded.lease_until,
@@ -180,12 +180,11 @@ update memory_leases set lease_until = clock_timestamp()
 where workspace_id = @workspace_id and type = @type and target_key = @target_key and holder = @holder and fence = @fence and lease_until > clock_timestamp();
 
 -- name: LeaseHeld :one
--- Locked, so that nobody takes it over before the write under it is committed.
+-- Locked, so that no other holder takes it over before the write is committed.
 select fence from memory_leases where workspace_id = @workspace_id and type = @type and target_key = @target_key for share;
 
 -- name: MemoryEntities :many
--- Whom active memories are for, as clients of mem0 name it: by what the metadata
--- says, else by the target.
+-- The targets of active memories, as mem0 clients name them: by the metadata, else by the target.
 select e.kind::text as kind, e.name::text as name, count(*) as memories, min(m.created_at)::timestamptz as first_at, max(m.updated_at)::timestamptz as last_at
 from memories m
 left join memory_targets t on t.workspace_id = m.workspace_id and t.type = m.type and t.target_key = m.target

@@ -1,6 +1,6 @@
 -- name: MemoryLock :exec
--- Writers of one workspace follow each other: budgets, duplicates and quotas are
--- decided on rows that stand still.
+-- Serializes the writers of one workspace: budgets, duplicates and quotas are checked on rows that
+-- do not change.
 select pg_advisory_xact_lock(6, hashint8(@workspace_id::bigint));
 
 -- name: MemoriesList :many
@@ -12,7 +12,7 @@ order by id limit @max_rows;
 select * from memories where workspace_id = @workspace_id and external_id = @external_id;
 
 -- name: MemoryInsert :one
--- No row when the external id is taken: it is salted then.
+-- Returns no row if the external ID is taken; the caller then salts it.
 insert into memories (workspace_id, external_id, type, target, content, content_sha256, origin, tainted, run_id, op_id, conversation_id, from_seq, to_seq, event_time)
 values (@workspace_id, @external_id, @type, @target, @content, @content_sha256, @origin, @tainted, @run_id, @op_id, @conversation_id, @from_seq, @to_seq, sqlc.narg(event_time))
 on conflict (workspace_id, external_id) do nothing
@@ -31,7 +31,7 @@ select r.* from memory_revisions r join memories m on m.workspace_id = r.workspa
 where r.workspace_id = @workspace_id and m.external_id = @external_id order by r.version desc limit @max_rows;
 
 -- name: MemoryAddedByRun :one
--- What waits for approval counts as added.
+-- Pending additions are counted as added.
 select (
   (select count(*) from memory_revisions r join memories m on m.workspace_id = r.workspace_id and m.id = r.memory_id
     where r.workspace_id = @workspace_id and r.run_id = @run_id and r.action = 'add' and m.type = any(@types::text[]))

@@ -13,7 +13,7 @@ update decisions set outcome = @outcome where workspace_id = @workspace_id and i
 select * from decisions where workspace_id = @workspace_id and run_id = @run_id order by span;
 
 -- name: SpanNeighbours :many
--- The memories that come closest to a span, all of them looked at.
+-- The memories that are closest to a span. All of them are compared.
 select m.id, m.external_id, m.content, e.v, (1 - (e.v <=> @query::halfvec))::float8 as cosine
 from memories m join search_docs d on d.workspace_id = m.workspace_id and d.kind = 'memory' and d.owner_id = m.id
 join embeddings e on e.workspace_id = m.workspace_id and e.space = @space and e.doc = d.doc
@@ -28,7 +28,7 @@ where m.workspace_id = @workspace_id and m.status = 'active' and m.type = @type 
 order by cosine desc, m.id limit 1;
 
 -- name: CasePut :one
--- A question that failed before keeps its case; one operation counts once.
+-- A question that failed before keeps its case. One operation is counted once.
 insert into cases as c (workspace_id, bank_id, key, source, question, gold, evidence, category, prediction, retrieved, score, failures, iteration, conversation_id, run_id, op_id)
 values (@workspace_id, @bank_id, @key, @source, @question, @gold::text[], @evidence::int[], @category, @prediction, @retrieved::text[], @score, @failures, @iteration, sqlc.narg('conversation_id'), sqlc.narg('run_id'), @op_id)
 on conflict (workspace_id, bank_id, key) do update set
@@ -51,12 +51,12 @@ returning *;
 select * from cases where workspace_id = @workspace_id and id = @id;
 
 -- name: CaseSucceed :exec
--- A success halves the failures; at none the case is resolved.
+-- A success halves the failures; at zero the case is resolved.
 update cases set failures = failures / 2, state = case when failures / 2 = 0 then 'resolved' else state end, op_id = @op_id, updated_at = now()
 where workspace_id = @workspace_id and bank_id = @bank_id and key = @key and op_id <> @op_id and failures > 0;
 
 -- name: CasesExpire :execrows
--- What has not failed for so long is no hard case any more; failing again it begins anew.
+-- A case that has not failed for this time is no longer hard. A new failure starts at one.
 update cases set failures = 0, state = 'expired', updated_at = now()
 where workspace_id = @workspace_id and bank_id = @bank_id and state = 'open' and failures > 0 and failed_at < now() - make_interval(secs => @seconds);
 
@@ -64,7 +64,7 @@ where workspace_id = @workspace_id and bank_id = @bank_id and state = 'open' and
 select * from cases where workspace_id = @workspace_id and bank_id = @bank_id and state = 'open' and failures > 0 order by updated_at desc, id desc limit @max_rows;
 
 -- name: CasesKnown :many
--- Questions whose answers are known, and where they were said.
+-- Questions whose answers and sources are known.
 select * from cases where workspace_id = @workspace_id and bank_id = @bank_id and conversation_id is not null and cardinality(gold) > 0 order by conversation_id, id;
 
 -- name: RoundPut :one
@@ -101,8 +101,7 @@ insert into run_conversations (workspace_id, run_id, conversation_id) values (@w
 on conflict (workspace_id, run_id, conversation_id) do nothing;
 
 -- name: DecisionsBehind :many
--- The memories that a run was shown, with what had led to them by then and what
--- they said.
+-- The memories that a run was shown, with their decisions and content at that time.
 select m.external_id, r.decision_id, r.content from memory_views s join memories m on m.workspace_id = s.workspace_id and m.id = s.memory_id
 join memory_revisions r on r.workspace_id = s.workspace_id and r.memory_id = s.memory_id and r.created_at <= s.created_at
 where s.workspace_id = @workspace_id and s.run_id = @run_id order by m.external_id, r.version;

@@ -6,7 +6,8 @@ on conflict (workspace_id, kind, key) do update set due_at = excluded.due_at, at
 delete from outbox where workspace_id = @workspace_id and kind = @kind and key = @key;
 
 -- name: OutboxClaim :many
--- System role. A claim is a due time in the future: a relay that dies gives the row back by itself.
+-- System role. A claim is a due time in the future, so the row of a crashed relay becomes due
+-- again.
 with due as (
   select id from outbox where due_at <= now() order by due_at limit @max_rows for update skip locked
 )

@@ -2,7 +2,7 @@
 select pg_advisory_xact_lock(10, hashint8(@workspace_id::bigint));
 
 -- name: ProbesSpent :one
--- Questions of the last 24 hours; a run that has made none stands for one.
+-- Questions of the last 24 hours. A run without any is counted as one.
 select coalesce(sum(greatest(1, (select count(*) from probes p where p.workspace_id = r.workspace_id and p.run_id = r.id))), 0)::int as spent
 from runs r where r.workspace_id = @workspace_id and r.kind = 'probe' and r.created_at > now() - interval '24 hours';
 
@@ -22,7 +22,7 @@ where workspace_id = @workspace_id and run_id = @run_id and number = @number and
 select * from probes where workspace_id = @workspace_id and bank_id = @bank_id order by run_id desc, number limit @max_rows;
 
 -- name: DecisionsOfMemories :many
--- Memories with what has led to them and what they said then, the latest last.
+-- Memories with their decisions and content at that time, the latest last.
 select m.external_id, r.decision_id, r.content from memories m
 join memory_revisions r on r.workspace_id = m.workspace_id and r.memory_id = m.id
 where m.workspace_id = @workspace_id and m.external_id = any(@ids::text[]) order by m.external_id, r.version;

@@ -1,10 +1,11 @@
 -- name: ReflectionLock :exec
--- One reflection of a workspace is opened or closed at a time: no two take up the same messages.
+-- Serializes the opening and closing of a workspace's reflections: no two read the same messages.
 select pg_advisory_xact_lock(7, hashint8(@workspace_id::bigint));
 
 -- name: ReflectionUnread :many
--- Messages that a reflection may take up, in the order of their conversations. Said is when, never later than it was stored: a client's
--- clock may be ahead. Human is false of turns that nobody brought about; they are passed over.
+-- Messages that a reflection may read, grouped by conversation. said is the time of the message,
+-- never later than its storage, because a client's clock may be ahead. human is false for turns
+-- that were not started by a person; they are skipped.
 select m.conversation_id, m.seq, m.role, m.content, m.name, m.tool_calls, m.tool_call_id, coalesce(m.turn, 0)::int as turn,
   least(coalesce(m.event_time, m.created_at), m.created_at)::timestamptz as said,
   (coalesce(t.origin, 'user') = 'user')::boolean as human, (coalesce(m.turn, 0) between 1 and c.reviewed_turn)::boolean as reviewed
@@ -22,7 +23,7 @@ where c.workspace_id = @workspace_id and (c.channel in ('voice', 'sms', 'chat') 
 order by m.conversation_id, m.seq limit @max_rows;
 
 -- name: ReflectionRange :many
--- Messages of a range, as ReflectionUnread shows them.
+-- Messages of a range, with the columns of ReflectionUnread.
 select m.conversation_id, m.seq, m.role, m.content, m.name, m.tool_calls, m.tool_call_id, coalesce(m.turn, 0)::int as turn,
   least(coalesce(m.event_time, m.created_at), m.created_at)::timestamptz as said,
   (coalesce(t.origin, 'user') = 'user')::boolean as human, (coalesce(m.turn, 0) between 1 and c.reviewed_turn)::boolean as reviewed
@@ -33,7 +34,7 @@ where c.workspace_id = @workspace_id and c.id = @conversation_id and m.seq betwe
 order by m.seq;
 
 -- name: ReflectionStale :many
--- What lies before a window and was never read, in ranges without gaps: it is passed over, and counted.
+-- Unread messages before a window, in ranges without gaps. They are skipped and counted.
 select conversation_id, min(seq)::int as from_seq, max(seq)::int as to_seq, count(*)::int as messages from (
   select m.conversation_id, m.seq, m.seq - row_number() over (partition by m.conversation_id order by m.seq) as island
   from conversations c
@@ -50,22 +51,22 @@ values (@workspace_id, @run_id, @conversation_id, @from_seq, @to_seq, @part, @st
 on conflict (workspace_id, run_id, conversation_id, from_seq) do nothing;
 
 -- name: ReflectionReadsEnd :execrows
--- The parts that were shown are read, or passed over.
+-- Marks the processed parts as read or skipped.
 update reflection_reads set state = @state where workspace_id = @workspace_id and run_id = @run_id and part < @parts and state = 'open';
 
 -- name: ReflectionReadsSkip :execrows
 update reflection_reads set state = 'skipped', to_seq = @to_seq where workspace_id = @workspace_id and run_id = @run_id and conversation_id = @conversation_id and from_seq = @from_seq and state = 'open';
 
 -- name: ReflectionReadsFree :execrows
--- What a run did not get to is anybody's again.
+-- Releases the ranges that a run has not read.
 delete from reflection_reads where workspace_id = @workspace_id and run_id = @run_id and state = 'open';
 
 -- name: ReflectionReads :many
 select * from reflection_reads where workspace_id = @workspace_id and run_id = @run_id order by part, conversation_id, from_seq;
 
 -- name: ReflectionMark :one
--- The last message before the first that no reflection has had, among those after the mark. What was
--- imported without a time is never read.
+-- The last message before the first one that no reflection has read, among those after the mark.
+-- Imported messages without a time are never read.
 select coalesce(
   (select min(m.seq) - 1 from messages m join conversations c on c.workspace_id = m.workspace_id and c.id = m.conversation_id
     where m.workspace_id = @workspace_id and m.conversation_id = @conversation_id and (c.channel <> 'import' or m.event_time is not null)
@@ -84,11 +85,11 @@ select * from runs where workspace_id = @workspace_id and kind = 'reflection' an
 select * from runs where workspace_id = @workspace_id and kind = 'reflection' and (@date::text = '' or business_key = @date::text) order by id desc limit @max_rows;
 
 -- name: ReflectionNotes :many
--- The notes of a date, in the order in which they were made.
+-- The notes of a date, in order of creation.
 select * from memories where workspace_id = @workspace_id and type = 'note' and target = @date and status = 'active' order by id limit @max_rows;
 
 -- name: ReflectionDayPut :exec
--- What a local date came to.
+-- The result of a local date.
 insert into reflection_runs as d (workspace_id, local_date, zone, status, from_at, to_at, run_id, conversations, messages, notes, memories, skills, failures, reason, unheard)
 values (@workspace_id, @local_date, @zone, @status, sqlc.narg('from_at'), @to_at, sqlc.narg('run_id'), @conversations, @messages, @notes, @memories, @skills, @failures, sqlc.narg('reason'), @unheard)
 on conflict (workspace_id, local_date) do update set zone = excluded.zone, status = excluded.status, from_at = excluded.from_at, to_at = greatest(d.to_at, excluded.to_at), run_id = excluded.run_id,
@@ -96,20 +97,21 @@ on conflict (workspace_id, local_date) do update set zone = excluded.zone, statu
   failures = excluded.failures, reason = excluded.reason, unheard = excluded.unheard, updated_at = now();
 
 -- name: ReflectionUnheard :one
--- Whether a day that is empty is one too many.
+-- Whether an empty day is the seventh in a row.
 select cairn.unheard(@workspace_id::bigint, @at::timestamptz)::boolean;
 
 -- name: ReflectionDays :many
 select * from reflection_runs where workspace_id = @workspace_id and local_date between @from_date and @to_date order by local_date desc limit @max_rows;
 
 -- name: NoteRecalled :exec
--- A note that came up again for the same query on the same day counts once more.
+-- A note that is found again for the same query on the same day is counted again.
 insert into note_recalls as r (workspace_id, memory_id, query_sha, relevance)
 select @workspace_id, unnest(@keys::bigint[]), @query_sha, unnest(@relevances::real[])
 on conflict (workspace_id, memory_id, day, query_sha) do update set recalls = r.recalls + 1, relevance = greatest(r.relevance, excluded.relevance), last_at = now();
 
 -- name: NotesRecalled :many
--- Notes that were brought back often enough to be looked at, what was written with untrusted text in view left out.
+-- Notes that searches have returned often enough, except those written with untrusted text in the
+-- context.
 select sqlc.embed(m), avg(r.relevance)::float8 as relevance, sum(r.recalls)::int as recalls, count(distinct r.query_sha)::int as queries, count(distinct r.day)::int as days,
   extract(epoch from now() - max(r.last_at))::float8 as seconds
 from note_recalls r join memories m on m.workspace_id = r.workspace_id and m.id = r.memory_id

@@ -12,7 +12,7 @@ order by generation desc limit 1;
 select * from runs where workspace_id = @workspace_id and id = @id;
 
 -- name: RunState :one
--- Everything but the configuration, which is long and never changes.
+-- All columns except the configuration, which is long and never changes.
 select workspace_id, id, kind, business_key, generation, attempt, args_sha, conversation_id, status, outcome, reason, result, workflow_id,
   created_at, started_at, ended_at
 from runs where workspace_id = @workspace_id and id = @id;
@@ -37,9 +37,9 @@ update runs set status = 'running', started_at = coalesce(started_at, now())
 where workspace_id = @workspace_id and id = @id and status <> 'ended';
 
 -- name: RunEnd :exec
--- Ends a run and the duty to drive it, in one statement, and tells those who wait
--- for it. It takes along the tasks that nobody will end: not begun when it was
--- cancelled, or left by a workflow that was terminated.
+-- Ends a run, removes its outbox task and notifies waiting callers, in one statement. It also ends
+-- open tasks that no workflow will end: those not started before a cancellation, or left by a
+-- terminated workflow.
 with ended as (
   update runs r set status = 'ended', outcome = @outcome, reason = @reason, result = @result, ended_at = now()
   where r.workspace_id = @workspace_id and r.id = @id and r.status <> 'ended' returning r.id as run, pg_notify('cairn_ended', r.id::text)
@@ -60,8 +60,7 @@ select count(*) as keys, coalesce(sum(attempts), 0)::bigint as attempts, coalesc
 from llm_calls where workspace_id = @workspace_id and run_id = @run_id;
 
 -- name: RunProgress :one
--- What changes while a run is watched, small enough to be asked several times a
--- second by everybody who watches.
+-- The changing state of a run, cheap enough to be polled several times a second by every client.
 select r.status, r.outcome, r.attempt, t.keys::text[] as keys, t.names::text[] as names, t.stages::text[] as stages, t.outcomes::text[] as outcomes,
   c.calls::bigint as calls, c.tokens::bigint as tokens
 from runs r, lateral (

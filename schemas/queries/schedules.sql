@@ -1,5 +1,5 @@
 -- name: SweepPageOpen :execrows
--- System role: nothing is inserted for a claim that is known: its page is told again.
+-- System role. Nothing is inserted for a known claim: its page is returned again.
 insert into sweep_pages (claim) values (@claim::text) on conflict (claim) do nothing;
 
 -- name: SweepPageGet :one
@@ -11,13 +11,13 @@ select looked, taken, empty, skipped, more from sweep_pages where claim = @claim
 update sweep_pages set looked = @looked, taken = @taken, empty = @empty, skipped = @skipped, more = @more where claim = @claim::text;
 
 -- name: SweepPagesForget :execrows
--- System role. Pages of days ago are nobody's any more.
+-- System role. Pages of earlier days are not used any more.
 delete from sweep_pages where created_at < now() - interval '3 days';
 
 -- name: SweepClaim :many
--- System role. Locks a page of what is due and judges each task: a workspace
--- without new turns has its empty day recorded here, and starts no workflow. A date
--- of which somebody did not want to wait for the end has a rest.
+-- System role. Locks a page of due tasks and judges each: for a workspace without new turns, the
+-- empty day is recorded here, and no workflow starts. If a date was reflected on before its end,
+-- the rest of it is still due.
 with due as (
   select t.workspace_id, t.id, t.kind, coalesce(t.cron, w.reflection_cron) as cron, coalesce(t.time_zone, w.time_zone) as zone, t.catch_up,
     t.due_at, t.due_date, t.due_key, t.slot_at, t.slot_date, t.slot_key, t.lease_until, w.key as workspace_key,
@@ -57,8 +57,8 @@ select j.workspace_id, j.workspace_key, j.id, j.kind, j.cron, j.zone, extract(ep
 from heard j;
 
 -- name: SweepAdvance :execrows
--- System role, in the transaction of the claim: the next due time, the slot that
--- is dealt with and, for what is to be started, the lease.
+-- System role, in the transaction of the claim: stores the next due time, the claimed slot and, for
+-- a firing to be started, the lease.
 update scheduled_tasks t set due_at = a.due_at, due_date = a.due_date::date, due_key = a.due_key, start_at = nullif(a.start_at, a.due_at),
   slot_at = case when a.slot_key = '' then t.slot_at else a.slot_at end, slot_date = case when a.slot_key = '' then t.slot_date else a.slot_date::date end,
   slot_key = case when a.slot_key = '' then t.slot_key else a.slot_key end, slot_outcome = case when a.slot_key = '' then t.slot_outcome else a.outcome end,
@@ -70,14 +70,13 @@ from (select unnest(@workspaces::bigint[]) as workspace_id, unnest(@ids::bigint[
 where t.workspace_id = a.workspace_id and t.id = a.id;
 
 -- name: SweepRenew :execrows
--- System role. Slots whose lease ran out before they were dealt with go to
--- another page as they are.
+-- System role. Slots whose lease expired before they ended are assigned to another page unchanged.
 update scheduled_tasks t set claim = @claim::text, lease_until = now() + @lease::interval, updated_at = now()
 from (select unnest(@workspaces::bigint[]) as workspace_id, unnest(@ids::bigint[]) as id) a
 where t.workspace_id = a.workspace_id and t.id = a.id;
 
 -- name: SweepHeld :many
--- System role. What a page has taken and not dealt with.
+-- System role. The slots that a page has claimed and not ended.
 update scheduled_tasks t set lease_until = now() + @lease::interval
 from workspaces w
 where t.claim = @claim::text and t.lease_until is not null and w.id = t.workspace_id and w.state = 'active'
@@ -110,13 +109,12 @@ where t.workspace_id = @workspace_id and (@name::text = '' or t.name = @name::te
 update scheduled_tasks set paused_at = coalesce(paused_at, now()), updated_at = now() where workspace_id = @workspace_id and id = @id;
 
 -- name: ScheduleResume :execrows
--- What came due meanwhile is not made up for.
+-- Firings that came due meanwhile are not made up for.
 update scheduled_tasks set paused_at = null, start_at = null, due_at = @due_at, due_date = to_date(@due_date::text, 'YYYY-MM-DD'), due_key = @due_key, updated_at = now()
 where workspace_id = @workspace_id and id = @id and paused_at is not null;
 
 -- name: SchedulesRestart :exec
--- What quiet hours have put off, or will, is looked at when it is due: the sweep
--- decides anew.
+-- Firings postponed by quiet hours are checked when they are due: the sweep then decides again.
 update scheduled_tasks set start_at = null, updated_at = now() where workspace_id = @workspace_id and start_at is not null;
 
 -- name: SchedulePlan :execrows
@@ -126,12 +124,12 @@ update scheduled_tasks set start_at = null, due_at = @due_at, due_date = to_date
 delete from scheduled_tasks where workspace_id = @workspace_id and id = @id and kind = 'turn';
 
 -- name: ScheduleOpenTurn :one
--- Whether a turn of a conversation, other than one message's, has no answer yet.
+-- Whether a turn of a conversation, except that of one message, has no reply yet.
 select exists (select from conversations c join turns t on t.workspace_id = c.workspace_id and t.conversation_id = c.id
   where c.workspace_id = @workspace_id and c.external_id = @conversation and t.status = 'accepted' and t.message_id <> @message_id);
 
 -- name: ReflectedTo :one
--- The watermark of the daily reflection: the end of the last window that was dealt with.
+-- The watermark of the daily reflection: the end of the last processed window.
 select to_at from reflection_runs where workspace_id = @workspace_id and status in ('saved', 'nothing_to_save', 'empty', 'partial') order by local_date desc limit 1;
 
 -- name: DatabaseTime :one

@@ -7,11 +7,11 @@ select doc, target_terms from search_docs where workspace_id = @workspace_id and
 select unnest(keys)::bigint as key from lex_docs where workspace_id = @workspace_id and doc = @doc;
 
 -- name: DocText :one
--- Locked, so that the text stands still until its vector is stored.
+-- Locked, so that the text does not change until its vector is stored.
 select text from search_docs where workspace_id = @workspace_id and doc = @doc for no key update;
 
 -- name: DocOpen :execrows
--- One of two writers makes the row; both then read it under its lock.
+-- One of two writers creates the row; both then read it under its lock.
 insert into search_docs (workspace_id, kind, owner_id, seq, status, text) values (@workspace_id, @kind, @owner_id, @seq, @status, '')
 on conflict (workspace_id, kind, owner_id, seq) do nothing;
 
@@ -48,8 +48,7 @@ from cairn.rank_docs(@workspace_id::bigint, @kind::text, @states::text[], @terms
 order by r.score desc, r.doc;
 
 -- name: SearchSkills :many
--- The ranked skills, and the one whose canonical name is the query, with what
--- lists show of them.
+-- The ranked skills, and the one whose canonical name is the query, with the columns of lists.
 select coalesce(r.doc, 0)::bigint as doc, coalesce(r.lexical, 0)::float8 as lexical, coalesce(r.hits, 0)::int as hits, coalesce(r.terms, 0)::int as terms,
   coalesce(r.cosine, 0)::float8 as cosine, coalesce(r.score, 0)::float8 as score, (s.name = @name::text)::boolean as named,
   s.id, s.name, s.category, s.status, s.head_version, s.pinned, s.managed, s.tainted, s.origin, s.eta, s.uses, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
@@ -61,11 +60,11 @@ join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha2
 order by named desc, score desc, doc;
 
 -- name: DocDrop :exec
--- The vector follows by its reference.
+-- The foreign key deletes the vector.
 delete from search_docs where workspace_id = @workspace_id and doc = @doc;
 
 -- name: LastSitting :one
--- Where the latest turn of a conversation stands, by the database's clock.
+-- The position of the latest turn of a conversation, and the database's time.
 select now()::timestamptz as now, coalesce(s.session, -1)::int as session, s.event_time
 from (select 1) one left join lateral (
   select l.session, l.event_time from search_docs l where l.workspace_id = @workspace_id and l.kind = 'turn' and l.owner_id = @conversation_id and l.seq < @before::int order by l.seq desc limit 1
@@ -148,7 +147,7 @@ select cairn.vector_index_drop(@workspace_id::bigint, @space::smallint)::text;
 select g.ws::bigint as workspace_id, g.valid::boolean as valid from cairn.vector_graphs(@space::smallint) g;
 
 -- name: GraphsLock :one
--- One builder at a time, for the whole database; the lock goes with its session.
+-- One builder at a time in the whole database. The lock ends with its session.
 select pg_try_advisory_lock(3, 0);
 
 -- name: GraphsUnlock :exec
@@ -158,7 +157,7 @@ select pg_advisory_unlock(3, 0);
 select workspace_id, docs from lex_stats where docs >= @least::int order by workspace_id;
 
 -- name: NearestBare :many
--- Nothing but the exact distance: what searches are measured against.
+-- Exact distance only: the reference for measuring searches.
 select doc, ((v <=> @query::halfvec) + 0)::float8 as distance from embeddings where workspace_id = @workspace_id and space = @space order by distance limit @max_rows;
 
 -- name: NearestInGraph :many

@@ -18,7 +18,7 @@ update skills set head_version = @version, category = @category, tainted = taint
 where workspace_id = @workspace_id and id = @id and head_version = @base_version;
 
 -- name: SkillsPage :many
--- A page of the list, after the place where the page before it ended.
+-- A page of the list, after the last row of the previous page.
 select s.id, s.name, s.category, s.status, s.head_version, s.pinned, s.managed, s.tainted, s.origin, s.eta, s.uses, s.created_at, s.updated_at, v.description, v.lang, v.degraded, p.key as package_key
 from skills s join skill_versions v on v.workspace_id = s.workspace_id and v.skill_id = s.id and v.version = s.head_version
 join packages p on p.workspace_id = v.workspace_id and p.sha256 = v.package_sha256
@@ -28,7 +28,7 @@ where s.workspace_id = @workspace_id and s.deleted_at is null and s.status = any
 order by s.category, s.name limit @max_rows;
 
 -- name: SkillCategories :many
--- How many skills each category has; those without one are counted under ''.
+-- The number of skills of each category; those without one are counted under ''.
 select category, count(*)::int as skills from skills
 where workspace_id = @workspace_id and deleted_at is null and status = any(@states::text[]) group by category order by category;
 
@@ -64,7 +64,7 @@ select conversation_id, from_seq, to_seq from skill_sources
 where workspace_id = @workspace_id and skill_id = @skill_id and version = @version order by conversation_id, from_seq;
 
 -- name: SkillsNamed :many
--- Active skills by name, for those who know only names.
+-- Active skills by name, for callers that know only names.
 select s.id, s.name, s.category, s.status, s.head_version, s.updated_at, v.description from skills s
 join skill_versions v on v.workspace_id = s.workspace_id and v.skill_id = s.id and v.version = s.head_version
 where s.workspace_id = @workspace_id and s.deleted_at is null and s.status = 'active' and s.name = any(@names::text[]);

@@ -12,12 +12,12 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// account is who runs a server. PostgreSQL refuses to run as root, so root
-// lends it another account; everybody else runs it as themselves.
+// account is the operating system account that runs a server. PostgreSQL refuses to run as root, so
+// root lends it another account. Other users run it under their own account.
 type account struct {
 	name     string
 	uid, gid int
-	lent     bool // not our own
+	lent     bool // differs from the account of this process
 }
 
 // self is the account of this process.
@@ -25,15 +25,15 @@ func self() account {
 	return account{name: accountName(os.Geteuid()), uid: os.Geteuid(), gid: os.Getegid()}
 }
 
-// postgresAccount chooses who runs PostgreSQL. owner is the uid that owns the
-// data already there, -1 when there is none: a cluster stays with its owner.
+// postgresAccount chooses the account that runs PostgreSQL. owner is the uid that owns the existing
+// data, or -1 if no data exists: a cluster stays with its owner.
 func postgresAccount(owner int) (account, error) {
 	who := self()
 	if who.uid != 0 {
 		if who.name == "" {
 			return who, fault.New(fault.Misconfigured,
-				fmt.Sprintf("uid %d has no entry in the list of accounts, and PostgreSQL refuses to run so", who.uid),
-				"run as an account of /etc/passwd, or use a running server: set DATABASE_URL")
+				fmt.Sprintf("uid %d has no account name, and PostgreSQL refuses to run without one", who.uid),
+				"run as an account listed in /etc/passwd, or set DATABASE_URL to a running server")
 		}
 		return who, nil
 	}
@@ -51,12 +51,12 @@ func postgresAccount(owner int) (account, error) {
 		return account{name: name, uid: uid, gid: gid, lent: true}, nil
 	}
 	return who, fault.New(fault.Misconfigured,
-		"PostgreSQL refuses to run as root, and neither postgres nor nobody exists to run it",
+		"PostgreSQL refuses to run as root, and neither the account postgres nor nobody exists",
 		"create an account (useradd --system postgres), run as an ordinary user, or set DATABASE_URL")
 }
 
-// accountName is the name of a uid, "" when nobody knows it. `id` also asks
-// the directory services that a Go program built without cgo cannot.
+// accountName returns the name of a uid, or "" if it is unknown. `id` also asks the directory
+// services, which a Go program built without cgo cannot do.
 func accountName(uid int) string {
 	if found, err := user.LookupId(strconv.Itoa(uid)); err == nil {
 		return found.Username
@@ -68,7 +68,8 @@ func accountName(uid int) string {
 	return strings.TrimSpace(string(name))
 }
 
-// credential makes a child run as a lent account.
+// credential returns the credential that runs a child process as a lent account, or nil for the own
+// account.
 func (a account) credential() *syscall.Credential {
 	if !a.lent {
 		return nil
@@ -76,9 +77,9 @@ func (a account) credential() *syscall.Credential {
 	return &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}
 }
 
-// can asks the system, as this account, whether path passes the test of
-// test(1): "-x" enter or execute, "-w" write. Mode bits alone would miss access
-// control lists and closed folders above.
+// can reports whether this account passes a check of test(1) for path: "-x" to enter or execute,
+// "-w" to write. It runs test as that account, because mode bits miss access control lists and
+// closed parent folders.
 func (a account) can(test, path string) bool {
 	probe := exec.Command("/bin/sh", "-c", `test "$1" "$2"`, "probe", test, path)
 	probe.Dir = "/"
@@ -86,9 +87,8 @@ func (a account) can(test, path string) bool {
 	return probe.Run() == nil
 }
 
-// own makes the account the only one who may use a folder, which is created
-// when missing.
-func (a account) own(folder string) error {
+// claimFolder creates a folder if it is missing and makes the account its only user.
+func (a account) claimFolder(folder string) error {
 	if err := os.Mkdir(folder, 0o700); err != nil && !os.IsExist(err) {
 		return fmt.Errorf("create folder: %w", err)
 	}
@@ -96,12 +96,12 @@ func (a account) own(folder string) error {
 		return nil
 	}
 	if err := os.Chown(folder, a.uid, a.gid); err != nil {
-		return fmt.Errorf("give folder to %s: %w", a.name, err)
+		return fmt.Errorf("change the owner of the folder to %s: %w", a.name, err)
 	}
 	return nil
 }
 
-// ownerOf is the uid that owns path, -1 when it does not exist.
+// ownerOf returns the uid that owns path, or -1 if path does not exist.
 func ownerOf(path string) int {
 	info, err := os.Lstat(path)
 	if err != nil {

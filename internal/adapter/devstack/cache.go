@@ -9,16 +9,16 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// systemCache is root's cache. What root has put there serves everybody.
+// systemCache is root's cache. Its programs are available to all users.
 var systemCache = "/var/cache/cairn"
 
-// marker is written last into a folder of the cache; without it the folder
-// does not count.
+// marker is the file that is written last into a folder of the cache. A folder without it is
+// incomplete and is ignored.
 const marker = ".complete"
 
-// Cache is the folder of downloaded and built programs: CAIRN_CACHE, or for root
-// /var/cache/cairn, which the account that runs PostgreSQL can read, or the
-// user's own cache folder. It need not exist.
+// Cache returns the folder of downloaded and built programs. It is CAIRN_CACHE if set. Otherwise
+// root uses /var/cache/cairn, which the account that runs PostgreSQL can read, and other users use
+// their own cache folder. The folder may not exist yet.
 func Cache() (string, error) {
 	if folder := os.Getenv("CAIRN_CACHE"); folder != "" {
 		return filepath.Abs(folder)
@@ -33,7 +33,7 @@ func Cache() (string, error) {
 	return filepath.Join(folder, "cairn"), nil
 }
 
-// cached finds something complete in the caches we may read.
+// cached returns the folder of a complete program in one of the readable caches.
 func cached(name string) (string, bool) {
 	folders := []string{systemCache}
 	if own, err := Cache(); err == nil {
@@ -47,9 +47,9 @@ func cached(name string) (string, bool) {
 	return "", false
 }
 
-// keep builds something into the cache once. However many processes ask, one
-// builds; what is there under its final name is always whole.
-func keep(ctx context.Context, name string, build func(folder string) error) (string, error) {
+// buildOnce builds something into the cache once. If several processes call it, one of them builds. A
+// folder under its final name is always complete.
+func buildOnce(ctx context.Context, name string, build func(folder string) error) (string, error) {
 	if path, ok := cached(name); ok {
 		return path, nil
 	}
@@ -58,7 +58,7 @@ func keep(ctx context.Context, name string, build func(folder string) error) (st
 		return "", err
 	}
 	if err := os.MkdirAll(cache, 0o755); err != nil {
-		return "", fault.Wrap(err, fault.Misconfigured, "make the cache folder",
+		return "", fault.Wrap(err, fault.Misconfigured, "create the cache folder",
 			"set CAIRN_CACHE to a folder that can be written")
 	}
 	lock, err := lockFile(ctx, filepath.Join(cache, name+".lock"))
@@ -73,7 +73,7 @@ func keep(ctx context.Context, name string, build func(folder string) error) (st
 	leftovers, _ := filepath.Glob(path + ".part-*")
 	for _, folder := range append(leftovers, path) {
 		if err := os.RemoveAll(folder); err != nil {
-			return "", fmt.Errorf("remove an unfinished %s: %w", name, err)
+			return "", fmt.Errorf("remove an incomplete %s: %w", name, err)
 		}
 	}
 	part, err := os.MkdirTemp(cache, name+".part-")

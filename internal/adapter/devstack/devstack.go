@@ -15,29 +15,26 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Options say where things are kept and what is started.
+// Options configure a development stack.
 type Options struct {
-	// Dir is the data folder, made when missing. "" means a throw-away stack in
-	// temporary folders: removed at the end, fsync off, Temporal in memory and
-	// without UI.
+	// Dir is the data folder. It is created if it is missing. "" means a throw-away stack in
+	// temporary folders: removed at the end, fsync off, Temporal in memory and without UI.
 	Dir string
-	// Log gets progress for people, a line at a time; nil discards it.
+	// Log receives progress messages for people, one per line. nil discards them.
 	Log io.Writer
-	// SearchAttributes that the Temporal server shall know, name to type:
+	// SearchAttributes are the search attributes that the Temporal server must have, name to type:
 	// Bool, Datetime, Double, Int, Keyword, KeywordList or Text.
 	SearchAttributes map[string]string
 	SkipTemporal     bool // do not start Temporal
 	SkipPostgres     bool // do not start PostgreSQL
-	// Codec is the remote codec that a Temporal UI started here asks to decrypt
-	// payloads, such as http://127.0.0.1:8080/codec; "" for none.
+	// Codec is the URL of the remote codec that a Temporal UI started here uses to decrypt
+	// payloads, such as http://127.0.0.1:8080/codec. "" means none.
 	Codec string
-	// Buffers are PostgreSQL's shared_buffers, such as 2GB, of a server that is
-	// started here. "" means 128MB.
+	// Buffers is the shared_buffers setting of a managed PostgreSQL, such as 2GB. "" means 128MB.
 	Buffers string
 }
 
-// Stack is a running development stack. Its methods may be called from several
-// goroutines.
+// Stack is a running development stack. Its methods are safe for concurrent use.
 type Stack struct {
 	lease     *lease // nil for a throw-away stack
 	database  database
@@ -46,13 +43,12 @@ type Stack struct {
 	closeErr  error
 }
 
-// errClosed refuses to restart a server of a closed stack.
+// errClosed is returned for a restart of a server in a closed stack.
 var errClosed = fault.New(fault.Unavailable, "the development stack is closed", "start it again")
 
-// Start finds the servers, installs what is missing and waits until they
-// answer. ctx bounds the start, not the life of the servers. A stack that
-// already runs on Dir gives an error with the code already_exists; Running
-// finds its addresses.
+// Start finds the servers, installs what is missing and waits until they respond. ctx bounds the
+// start, not the life of the servers. If a stack already runs on Dir, Start returns an error with
+// the code already_exists; Running returns its addresses.
 func Start(ctx context.Context, o Options) (*Stack, error) {
 	s, log := &Stack{}, newJournal(o.Log)
 	if o.Dir != "" {
@@ -65,7 +61,7 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 			return nil, err
 		}
 	}
-	// Both at once: the slower one decides.
+	// The servers start in parallel.
 	group, starting := errgroup.WithContext(ctx)
 	if !o.SkipPostgres {
 		group.Go(func() (err error) { s.database, err = startDatabase(starting, o, log); return err })
@@ -83,7 +79,7 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 	return s, nil
 }
 
-// startDatabase goes through the places that a PostgreSQL can come from.
+// startDatabase tries the sources of PostgreSQL in order: DATABASE_URL, a local program, Docker.
 func startDatabase(ctx context.Context, o Options, log *journal) (database, error) {
 	if address := os.Getenv("DATABASE_URL"); address != "" {
 		return useDatabase(ctx, address)
@@ -93,13 +89,13 @@ func startDatabase(ctx context.Context, o Options, log *journal) (database, erro
 		return nil, err
 	}
 	if at.moved {
-		log.say("PostgreSQL keeps its data in %s: %s, who runs it for root, cannot enter %s", at.folder,
+		log.say("PostgreSQL stores its data in %s: the account %s, which runs it for root, cannot enter %s", at.folder,
 			at.account.name, o.Dir)
 	}
 	at.buffers = o.Buffers
-	with, err := findServer(ctx, at.account, at.major, log)
+	installed, err := findServer(ctx, at.account, at.major, log)
 	if err == nil {
-		return startCluster(ctx, at, with)
+		return startCluster(ctx, at, installed)
 	}
 	if fault.CodeOf(err) == fault.Unavailable && at.major == 0 && dockerVersion(ctx) != "" {
 		return startContainer(ctx, o.Dir, log)
@@ -107,7 +103,7 @@ func startDatabase(ctx context.Context, o Options, log *journal) (database, erro
 	return nil, err
 }
 
-// startTemporal goes through the places that a Temporal server can come from.
+// startTemporal tries the sources of a Temporal server in order: TEMPORAL_ADDRESS, a program.
 func startTemporal(ctx context.Context, o Options, log *journal) (orchestrator, error) {
 	if os.Getenv("TEMPORAL_ADDRESS") != "" {
 		given, err := useTemporal(ctx, o.SearchAttributes, log)
@@ -123,17 +119,17 @@ func startTemporal(ctx context.Context, o Options, log *journal) (orchestrator, 
 	return startDevServer(ctx, program, o)
 }
 
-// DatabaseURL is the administrator's connection string to the database `cairn`,
-// or DATABASE_URL as it was given; "" without Postgres.
+// DatabaseURL returns the administrator's connection string to the database `cairn`, or
+// DATABASE_URL unchanged if it is set. It is "" without Postgres.
 func (s *Stack) DatabaseURL() string { return s.addresses().DatabaseURL }
 
-// TemporalAddress is host:port of the Temporal frontend, "" without Temporal.
+// TemporalAddress returns host:port of the Temporal frontend, or "" without Temporal.
 func (s *Stack) TemporalAddress() string { return s.addresses().TemporalAddress }
 
-// TemporalNamespace is the namespace to use, "" without Temporal.
+// TemporalNamespace returns the namespace to use, or "" without Temporal.
 func (s *Stack) TemporalNamespace() string { return s.addresses().TemporalNamespace }
 
-// TemporalUI is the base URL of the UI, "" when there is none or nobody knows it.
+// TemporalUI returns the base URL of the UI, or "" if it is unknown or no UI runs.
 func (s *Stack) TemporalUI() string { return s.addresses().TemporalUI }
 
 func (s *Stack) addresses() Addresses {
@@ -148,7 +144,7 @@ func (s *Stack) addresses() Addresses {
 	return a
 }
 
-// Describe lists what the stack runs and where it came from.
+// Describe lists the parts of the stack and their sources.
 func (s *Stack) Describe() []Found {
 	var found []Found
 	if s.database != nil {
@@ -160,9 +156,9 @@ func (s *Stack) Describe() []Found {
 	return found
 }
 
-// RestartPostgres stops PostgreSQL and starts it again with the same data at
-// the same address. With crash it ends at once, as if the power had failed,
-// and recovers. Connections break in both cases.
+// RestartPostgres stops PostgreSQL and starts it again with the same data at the same address. If
+// crash is true, it stops at once, as after a power failure, and recovers at the start. Connections
+// break in both cases.
 func (s *Stack) RestartPostgres(ctx context.Context, crash bool) error {
 	if s.database == nil {
 		return fault.New(fault.InvalidArgument, "this stack has no PostgreSQL", "start it without SkipPostgres")
@@ -170,8 +166,8 @@ func (s *Stack) RestartPostgres(ctx context.Context, crash bool) error {
 	return s.database.restart(ctx, crash)
 }
 
-// RestartTemporal stops the Temporal server, with kill by SIGKILL, and starts it
-// again with the same state at the same address. A throw-away stack cannot.
+// RestartTemporal stops the Temporal server and starts it again with the same state at the same
+// address. If kill is true, it is stopped by SIGKILL. A throw-away stack cannot be restarted.
 func (s *Stack) RestartTemporal(ctx context.Context, kill bool) error {
 	if s.temporal == nil {
 		return fault.New(fault.InvalidArgument, "this stack has no Temporal", "start it without SkipTemporal")
@@ -179,8 +175,7 @@ func (s *Stack) RestartTemporal(ctx context.Context, kill bool) error {
 	return s.temporal.restart(ctx, kill)
 }
 
-// Close stops what Start has started, and nothing else. Closing again does
-// nothing.
+// Close stops what Start has started, and nothing else. A second call has no effect.
 func (s *Stack) Close() error {
 	s.closeOnce.Do(func() {
 		var group errgroup.Group

@@ -18,7 +18,7 @@ import (
 
 var attributes = map[string]string{"CairnKind": "Keyword"}
 
-// socketOf is the folder of the socket in a connection string.
+// socketOf returns the folder of the socket in a connection string.
 func socketOf(t *testing.T, address string) string {
 	t.Helper()
 	parsed, err := url.Parse(address)
@@ -59,7 +59,7 @@ func TestThrowAwayStackAnswersAndLeavesNothing(t *testing.T) {
 	}
 	for _, part := range []string{"PostgreSQL", "pgvector", "Temporal"} {
 		if !strings.Contains(fmt.Sprint(stack.Describe()), part+" ok") {
-			t.Errorf("Describe does not tell of %s: %v", part, stack.Describe())
+			t.Errorf("Describe does not list %s: %v", part, stack.Describe())
 		}
 	}
 
@@ -174,7 +174,7 @@ func TestGivenDatabaseIsUsedAndLeftAlone(t *testing.T) {
 		t.Errorf("DATABASE_URL became %s", given.DatabaseURL())
 	}
 	if err := given.RestartPostgres(t.Context(), false); fault.CodeOf(err) != fault.NotManaged {
-		t.Errorf("restart of somebody else's server: %v", err)
+		t.Errorf("restart of an external server: %v", err)
 	}
 	if err := given.Close(); err != nil {
 		t.Fatal(err)
@@ -184,7 +184,7 @@ func TestGivenDatabaseIsUsedAndLeftAlone(t *testing.T) {
 	}
 	if _, err := Start(t.Context(), Options{SkipPostgres: true}); fault.CodeOf(err) != fault.Unavailable ||
 		!strings.Contains(err.Error(), "TEMPORAL_ADDRESS") {
-		t.Errorf("a Temporal address where nobody answers: %v", err)
+		t.Errorf("a Temporal address without a server: %v", err)
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 
 const dockerImage = "pgvector/pgvector:pg17"
 
-// dockerVersion is the version of the Docker that answers, "" when none does.
+// dockerVersion returns the version of the Docker server, or "" if none responds.
 func dockerVersion(ctx context.Context) string {
 	if _, err := exec.LookPath("docker"); err != nil {
 		return ""
@@ -34,11 +34,11 @@ func dockerVersion(ctx context.Context) string {
 	return strings.TrimSpace(string(output))
 }
 
-// container is PostgreSQL in Docker, the last resort: on a loopback port, with
-// its data in a volume when it lasts.
+// container is PostgreSQL in Docker, the last source that is tried. It listens on a loopback port.
+// If the stack has a folder, the data is in a volume.
 type container struct {
 	name     string
-	dir      string // "" for a throw-away one
+	dir      string // "" for a throw-away container
 	log      string
 	port     int
 	password string
@@ -48,8 +48,8 @@ type container struct {
 	closed   bool
 }
 
-// startContainer runs the image in the foreground of a watchdog: the signals
-// that stop a server also reach the one in the container, and --rm removes it.
+// startContainer runs the image in the foreground of a watchdog: the signals that stop a server
+// also reach the one in the container, and --rm removes the container.
 func startContainer(ctx context.Context, dir string, log *journal) (database, error) {
 	c := &container{dir: dir, name: "cairn-" + digest(dir), log: filepath.Join(dir, "postgres.log")}
 	if dir == "" {
@@ -63,7 +63,7 @@ func startContainer(ctx context.Context, dir string, log *journal) (database, er
 	if c.port, err = freePort(nil, 0); err != nil {
 		return nil, err
 	}
-	done := log.task("starting PostgreSQL in Docker", "longer when "+dockerImage+" has to be fetched")
+	done := log.task("starting PostgreSQL in Docker", "longer if "+dockerImage+" must be fetched")
 	err = c.start(ctx)
 	done(err)
 	if err != nil {
@@ -72,7 +72,8 @@ func startContainer(ctx context.Context, dir string, log *journal) (database, er
 	return c, nil
 }
 
-// rememberPassword: the volume keeps the one of its first start.
+// rememberPassword returns the password of the container. It is stored in the data folder, because
+// the volume keeps the password of its first start.
 func (c *container) rememberPassword() (string, error) {
 	if c.dir == "" {
 		return rand.Text(), nil
@@ -139,7 +140,7 @@ func (c *container) url() string { return c.address(databaseName) }
 func (c *container) restart(ctx context.Context, crash bool) error {
 	if c.dir == "" {
 		return fault.New(fault.InvalidArgument, "a throw-away PostgreSQL in Docker loses its data when it ends",
-			"give the stack a folder")
+			"set a data folder for the stack")
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

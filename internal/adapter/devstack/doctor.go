@@ -11,13 +11,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Found is one part of the stack as it was found.
+// Found describes one part of the stack.
 type Found struct {
 	Part    string `json:"part"`    // PostgreSQL, pgvector, Temporal, …
 	Status  string `json:"status"`  // ok, missing, too old or will install
 	Version string `json:"version"` // "" when unknown
 	Where   string `json:"where"`   // program, folder, address or the variable that names it
-	Hint    string `json:"hint"`    // what to do, or what is worth knowing
+	Hint    string `json:"hint"`    // action to take, or additional information
 }
 
 const (
@@ -27,14 +27,13 @@ const (
 	statusWillInstall = "will install"
 )
 
-// Doctor says what Start would find and do, without starting, installing or
-// writing anything.
+// Doctor reports what Start would find and do. It starts, installs and writes nothing.
 func Doctor(ctx context.Context, dir string) []Found {
 	var found []Found
 	if dir != "" {
 		if running, yes := Running(dir); yes {
 			found = append(found, Found{Part: "stack", Status: statusOK, Where: dir,
-				Hint: fmt.Sprintf("runs in process %d: Temporal %s, UI %s", running.PID, running.TemporalAddress,
+				Hint: fmt.Sprintf("running in process %d: Temporal %s, UI %s", running.PID, running.TemporalAddress,
 					running.TemporalUI)})
 		} else {
 			found = append(found, Found{Part: "stack", Status: statusOK, Where: dir,
@@ -80,16 +79,16 @@ func examineDatabase(ctx context.Context, dir string) []Found {
 	problem := prefixProblem(ctx)
 	if problem == "" {
 		return []Found{{Part: "PostgreSQL", Status: statusWillInstall, Version: fmt.Sprint(prefixMajor),
-			Where: "Debian packages, into the cache", Hint: "with pgvector; 40 MB, about 10 s, once; nothing to do"}}
+			Where: "Debian packages, into the cache", Hint: "with pgvector; 40 MB, about 10 s, once; no action needed"}}
 	}
 	if docker := dockerVersion(ctx); docker != "" {
 		return []Found{{Part: "PostgreSQL", Status: statusWillInstall, Version: fmt.Sprint(prefixMajor),
-			Where: "Docker " + docker, Hint: dockerImage + "; nothing to do"}}
+			Where: "Docker " + docker, Hint: dockerImage + "; no action needed"}}
 	}
 	return append(found, Found{Part: "PostgreSQL", Status: statusMissing, Hint: installHint + " (" + problem + ")"})
 }
 
-// suitable describes the server that will be used, and why others are not.
+// suitable describes the server that will be used and the reason why others are not used.
 func suitable(s server, who account, passedOver string) []Found {
 	hint := "runs as " + who.name
 	if passedOver != "" {
@@ -115,7 +114,7 @@ func examineGivenDatabase(ctx context.Context, address string) []Found {
 	f := Found{Part: "PostgreSQL", Status: statusMissing, Where: "DATABASE_URL"}
 	conn, err := pgx.Connect(ctx, address)
 	if err != nil {
-		f.Hint = "does not answer: " + err.Error()
+		f.Hint = "does not respond: " + err.Error()
 		return []Found{f}
 	}
 	defer conn.Close(ctx)
@@ -164,6 +163,6 @@ func examineTemporal(ctx context.Context) Found {
 		return f
 	}
 	f.Status, f.Version, f.Where = statusWillInstall, temporalRelease, "go build, into the cache"
-	f.Hint += "2 to 5 minutes, once; nothing to do"
+	f.Hint += "2 to 5 minutes, once; no action needed"
 	return f
 }

@@ -30,7 +30,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// fakeServer installs programs that only know their version.
+// fakeServer installs programs that only print their version.
 func fakeServer(t *testing.T, postgres, vector string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -72,9 +72,9 @@ func TestInstalledServersAreJudged(t *testing.T) {
 
 func TestUnsuitableGivenServerIsRefusedWithAHint(t *testing.T) {
 	for words, has := range map[string]offer{
-		"PostgreSQL 13.4":   {postgres: version{13, 4, 0}},
-		"not installed":     {postgres: version{16, 1, 0}},
-		"pgvector is 0.7.0": {postgres: version{16, 1, 0}, vector: version{0, 7, 0}},
+		"PostgreSQL 13.4": {postgres: version{13, 4, 0}},
+		"not installed":   {postgres: version{16, 1, 0}},
+		"pgvector 0.7.0":  {postgres: version{16, 1, 0}, vector: version{0, 7, 0}},
 	} {
 		var refused *fault.Error
 		if err := has.problem(); !errors.As(err, &refused) || !strings.Contains(refused.Message, words) ||
@@ -84,7 +84,7 @@ func TestUnsuitableGivenServerIsRefusedWithAHint(t *testing.T) {
 	}
 }
 
-// bare hides everything that this machine has.
+// bare hides everything that is installed on this machine.
 func bare(t *testing.T) {
 	t.Helper()
 	t.Setenv("PATH", t.TempDir())
@@ -127,7 +127,7 @@ func TestStartOnABareMachineSaysWhatToInstall(t *testing.T) {
 func TestCacheBuildsOnceAndOnlyWhole(t *testing.T) {
 	t.Setenv("CAIRN_CACHE", t.TempDir())
 	refusal := errors.New("refused")
-	if _, err := keep(t.Context(), "thing", func(string) error { return refusal }); !errors.Is(err, refusal) {
+	if _, err := buildOnce(t.Context(), "thing", func(string) error { return refusal }); !errors.Is(err, refusal) {
 		t.Fatalf("got %v", err)
 	}
 	if _, ok := cached("thing"); ok {
@@ -137,7 +137,7 @@ func TestCacheBuildsOnceAndOnlyWhole(t *testing.T) {
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			path, err := keep(t.Context(), "thing", func(folder string) error {
+			path, err := buildOnce(t.Context(), "thing", func(folder string) error {
 				builds.Add(1)
 				return os.WriteFile(filepath.Join(folder, "file"), nil, 0o600)
 			})

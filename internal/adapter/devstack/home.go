@@ -11,25 +11,25 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// shelter holds the clusters of root's stacks whose own folder is closed to
-// the account that runs PostgreSQL.
+// shelter is the folder for clusters of root's stacks whose own folder is closed to the account
+// that runs PostgreSQL.
 var shelter = "/var/lib/cairn"
 
-// home is where one PostgreSQL cluster lives.
+// home describes the location of one PostgreSQL cluster.
 type home struct {
-	account account // who runs it and owns the folders
-	folder  string  // ours alone; holds data and log
+	account account // runs PostgreSQL and owns the folders
+	folder  string  // private; holds data and log
 	data    string  // the cluster
 	log     string  // output of the server
-	socket  string  // folder of the Unix socket; short, sun_path has 104 bytes on macOS
-	major   int     // version of the cluster that exists, 0 when there is none
-	moved   bool    // lives in the shelter
-	discard bool    // everything goes at the end
+	socket  string  // folder of the Unix socket; short, because sun_path has 104 bytes on macOS
+	major   int     // version of the existing cluster, 0 if none exists
+	moved   bool    // the cluster is in the shelter
+	discard bool    // everything is removed at the end
 	buffers string  // shared_buffers of its server
 }
 
-// homeFor is the home of the cluster that belongs to dir, an absolute path. ""
-// gives a throw-away home, which has no folder until pitch.
+// homeFor returns the home of the cluster that belongs to dir, an absolute path. "" returns a
+// throw-away home, which has no folder before createFolder.
 func homeFor(dir string) (home, error) {
 	if dir == "" {
 		who, err := postgresAccount(-1)
@@ -38,22 +38,22 @@ func homeFor(dir string) (home, error) {
 	return lastingHome(dir)
 }
 
-// pitch makes the folder of a throw-away home.
-func (h *home) pitch() error {
+// createFolder creates the folder of a throw-away home.
+func (h *home) createFolder() error {
 	if !h.discard {
 		return nil
 	}
 	folder, err := os.MkdirTemp(throwAwayFolder(), "cairn-")
 	if err != nil {
-		return fmt.Errorf("make a temporary folder: %w", err)
+		return fmt.Errorf("create a temporary folder: %w", err)
 	}
 	h.folder, h.socket = folder, folder
 	h.data, h.log = filepath.Join(folder, "data"), filepath.Join(folder, "postgres.log")
-	return h.account.own(folder)
+	return h.account.claimFolder(folder)
 }
 
-// strike removes the folder of a throw-away home.
-func (h *home) strike() error {
+// removeFolder removes the folder of a throw-away home.
+func (h *home) removeFolder() error {
 	if !h.discard || h.folder == "" {
 		return nil
 	}
@@ -63,8 +63,7 @@ func (h *home) strike() error {
 	return nil
 }
 
-// lastingHome finds or makes the home of the cluster that belongs to dir, an
-// absolute path.
+// lastingHome finds or creates the home of the cluster that belongs to dir, an absolute path.
 func lastingHome(dir string) (home, error) {
 	inside := filepath.Join(dir, "postgres")
 	sheltered := filepath.Join(shelter, digest(dir))
@@ -74,12 +73,12 @@ func lastingHome(dir string) (home, error) {
 		if err != nil {
 			return home{}, err
 		}
-		// Once moved, a cluster stays moved: its data must not seem to vanish
-		// when somebody opens the folder later.
+		// A moved cluster stays moved: its data must not seem to vanish if the folder is opened
+		// later.
 		if exists(filepath.Join(sheltered, "data")) || !who.can("-x", dir) {
 			h.folder, h.moved = sheltered, true
 			if err := os.MkdirAll(shelter, 0o755); err != nil {
-				return home{}, fmt.Errorf("make %s: %w", shelter, err)
+				return home{}, fmt.Errorf("create %s: %w", shelter, err)
 			}
 		}
 	}
@@ -92,42 +91,42 @@ func lastingHome(dir string) (home, error) {
 	h.account = who
 	if owner >= 0 && owner != who.uid {
 		return home{}, fault.New(fault.Misconfigured,
-			fmt.Sprintf("the data in %s belongs to %s and this process runs as %s", h.data, nameOr(owner), who.name),
-			"run as the account that made it (root lends PostgreSQL another account), or choose another folder")
+			fmt.Sprintf("the data in %s belongs to %s, but this process runs as %s", h.data, nameOr(owner), who.name),
+			"run as the account that created it (root lends PostgreSQL another account), or choose another folder")
 	}
 	if err := os.MkdirAll(filepath.Dir(h.folder), 0o755); err != nil {
-		return home{}, fmt.Errorf("make the data folder: %w", err)
+		return home{}, fmt.Errorf("create the data folder: %w", err)
 	}
-	if err := who.own(h.folder); err != nil {
+	if err := who.claimFolder(h.folder); err != nil {
 		return home{}, err
 	}
 	if !who.can("-w", h.folder) {
 		return home{}, fault.New(fault.Misconfigured,
-			fmt.Sprintf("%s, who runs PostgreSQL, cannot reach its data in %s", who.name, h.folder),
-			"let others enter the folders above it (chmod o+x), or choose another folder")
+			fmt.Sprintf("the account %s, which runs PostgreSQL, cannot reach its data in %s", who.name, h.folder),
+			"let other accounts enter the folders above it (chmod o+x), or choose another folder")
 	}
 	h.major = clusterMajor(h.data)
 	h.socket, err = socketFolder(who, dir)
 	return h, err
 }
 
-// socketFolder is the same for each start of dir, unless somebody else already
-// owns that name in /tmp.
+// socketFolder returns the folder of the Unix socket. It is the same for each start of dir, unless
+// another account owns that name in /tmp.
 func socketFolder(who account, dir string) (string, error) {
 	folder := fmt.Sprintf("/tmp/cairn-%d-%s", who.uid, digest(dir))
-	if err := who.own(folder); err == nil && ownerOf(folder) == who.uid {
+	if err := who.claimFolder(folder); err == nil && ownerOf(folder) == who.uid {
 		if info, err := os.Lstat(folder); err == nil && info.IsDir() && info.Mode().Perm() == 0o700 {
 			return folder, nil
 		}
 	}
 	folder, err := os.MkdirTemp("/tmp", "cairn-")
 	if err != nil {
-		return "", fmt.Errorf("make the socket's folder: %w", err)
+		return "", fmt.Errorf("create the socket folder: %w", err)
 	}
-	return folder, who.own(folder)
+	return folder, who.claimFolder(folder)
 }
 
-// clusterMajor reads which PostgreSQL made a cluster, 0 when there is none.
+// clusterMajor returns the PostgreSQL version that created a cluster, or 0 if none exists.
 func clusterMajor(data string) int {
 	text, err := os.ReadFile(filepath.Join(data, "PG_VERSION"))
 	if err != nil {
@@ -136,7 +135,7 @@ func clusterMajor(data string) int {
 	return parseVersion(strings.TrimSpace(string(text))).major
 }
 
-// digest is a short name for a path.
+// digest returns a short name for a path.
 func digest(path string) string {
 	sum := sha256.Sum256([]byte(path))
 	return hex.EncodeToString(sum[:6])

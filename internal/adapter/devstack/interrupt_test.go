@@ -15,9 +15,9 @@ import (
 	"cairn/internal/testkit"
 )
 
-// A caller that gives up its request must cost nobody else theirs: with the SQLite
-// that the Temporal command's own go.mod names, a second of this left the server
-// answering "Error interrupted (9)" for as long as it ran.
+// A caller that cancels its request must not affect other callers. With the SQLite of the Temporal
+// command's own go.mod, a second of this left the server returning "Error interrupted (9)" until it
+// was restarted.
 func TestTheTemporalServerOutlivesRequestsThatAreGivenUp(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -33,8 +33,8 @@ func TestTheTemporalServerOutlivesRequestsThatAreGivenUp(t *testing.T) {
 	defer temporal.Close()
 	service := temporal.WorkflowService()
 
-	// Few callers, so that a request is given up while it is read from the state and
-	// not while it waits for its turn.
+	// Few callers, so that a request is canceled while it is reading the state and not while it is
+	// queued.
 	const callers, requests, longest = 4, 1200, 2 * time.Millisecond
 	var all sync.WaitGroup
 	for range callers {
@@ -48,7 +48,7 @@ func TestTheTemporalServerOutlivesRequestsThatAreGivenUp(t *testing.T) {
 	}
 	all.Wait()
 
-	for range 50 { // now and then it still answers out of its memory
+	for range 50 { // it sometimes still answers from memory
 		_, err := service.DescribeNamespace(t.Context(),
 			&workflowservice.DescribeNamespaceRequest{Namespace: stack.TemporalNamespace()})
 		if err != nil && strings.Contains(err.Error(), "interrupted") {

@@ -21,15 +21,15 @@ const installHint = "install PostgreSQL 15 or newer with pgvector 0.8 or newer (
 type server struct {
 	bin      string // folder of initdb and postgres, links resolved
 	postgres version
-	vector   version // zero when pgvector is not installed for it
-	problem  string  // why it will not do, "" when it will
+	vector   version // zero if pgvector is not installed for it
+	problem  string  // reason why it cannot be used, "" if it can
 }
 
 func (s server) program(name string) string { return filepath.Join(s.bin, name) }
 
-// findServer gives a PostgreSQL that who can run: one installed on the machine,
-// else one in the cache, else a new one in the cache. major is the version that
-// the existing data needs, 0 when there is none.
+// findServer returns a PostgreSQL that who can run: one installed on the machine, else one in the
+// cache, else a new one in the cache. major is the version that the existing data needs, 0 if no
+// data exists.
 func findServer(ctx context.Context, who account, major int, log *journal) (server, error) {
 	installed, chosen := chooseServer(ctx, who, major)
 	if chosen >= 0 {
@@ -49,9 +49,9 @@ func findServer(ctx context.Context, who account, major int, log *journal) (serv
 	for i, s := range installed {
 		reasons[i] = s.bin + ": " + s.problem
 	}
-	message := "no PostgreSQL to run"
+	message := "no usable PostgreSQL found"
 	if major != 0 {
-		message = fmt.Sprintf("the data was made by PostgreSQL %d and no such version is here", major)
+		message = fmt.Sprintf("the data was created by PostgreSQL %d, and that version is not installed", major)
 	}
 	if len(reasons) > 0 {
 		message += " (" + strings.Join(reasons, "; ") + ")"
@@ -59,8 +59,8 @@ func findServer(ctx context.Context, who account, major int, log *journal) (serv
 	return server{}, fault.New(fault.Unavailable, message, installHint)
 }
 
-// chooseServer lists the installed servers and which of them who should run for
-// data of that major version, -1 for none; then each says why in problem.
+// chooseServer lists the installed servers and the index of the one that who should run for data of
+// that major version, or -1 for none. If it is -1, each server's problem states the reason.
 func chooseServer(ctx context.Context, who account, major int) ([]server, int) {
 	installed := localServers(ctx)
 	for i := range installed {
@@ -68,9 +68,9 @@ func chooseServer(ctx context.Context, who account, major int) ([]server, int) {
 		switch {
 		case s.problem != "":
 		case major != 0 && s.postgres.major != major:
-			s.problem = fmt.Sprintf("PostgreSQL %s cannot read the existing data, which is of %d", s.postgres, major)
+			s.problem = fmt.Sprintf("PostgreSQL %s cannot read the existing data of version %d", s.postgres, major)
 		case !who.can("-x", s.program("postgres")):
-			s.problem = who.name + " cannot run it"
+			s.problem = "the account " + who.name + " cannot run it"
 		default:
 			return installed, i
 		}
@@ -78,10 +78,10 @@ func chooseServer(ctx context.Context, who account, major int) ([]server, int) {
 	return installed, -1
 }
 
-// serverFolders are where package managers put PostgreSQL, besides PATH.
+// serverFolders are the folders where package managers install PostgreSQL. PATH is searched too.
 var serverFolders = []string{
 	"/usr/lib/postgresql/*/bin",          // Debian, Ubuntu
-	"/usr/pgsql-*/bin",                   // PGDG on Fedora and its relatives
+	"/usr/pgsql-*/bin",                   // PGDG on Fedora and its derivatives
 	"/usr/libexec/postgresql*",           // Alpine
 	"/opt/homebrew/opt/postgresql@*/bin", // Homebrew, Apple silicon
 	"/usr/local/opt/postgresql@*/bin",    // Homebrew, Intel
@@ -127,7 +127,7 @@ func inspectServer(ctx context.Context, bin string) server {
 	s := server{bin: bin}
 	output, err := exec.CommandContext(ctx, s.program("postgres"), "-V").CombinedOutput()
 	if err != nil {
-		s.problem = "postgres -V fails: " + tail(string(output), 200)
+		s.problem = "postgres -V failed: " + tail(string(output), 200)
 		return s
 	}
 	s.postgres = parseVersion(string(output))
@@ -136,18 +136,19 @@ func inspectServer(ctx context.Context, bin string) server {
 	case !exists(s.program("initdb")):
 		s.problem = "has no initdb"
 	case !s.postgres.atLeast(needPostgres):
-		s.problem = fmt.Sprintf("PostgreSQL %s is too old, %d is needed", s.postgres, needPostgres.major)
+		s.problem = fmt.Sprintf("PostgreSQL %s is too old: %d or newer is required", s.postgres, needPostgres.major)
 	case s.vector == version{}:
 		s.problem = fmt.Sprintf("PostgreSQL %s has no pgvector", s.postgres)
 	case !s.vector.atLeast(needVector):
-		s.problem = fmt.Sprintf("its pgvector %s is too old, %s is needed", s.vector, needVector)
+		s.problem = fmt.Sprintf("its pgvector %s is too old: %s or newer is required", s.vector, needVector)
 	}
 	return s
 }
 
 var defaultVersion = regexp.MustCompile(`(?m)^default_version\s*=\s*'([^']+)'`)
 
-// vectorVersion reads the control file of pgvector, zero when there is none.
+// vectorVersion reads the version in the control file of pgvector. It is zero if pgvector is not
+// installed.
 func vectorVersion(ctx context.Context, s server) version {
 	var shares []string
 	if output, err := exec.CommandContext(ctx, s.program("pg_config"), "--sharedir").Output(); err == nil {

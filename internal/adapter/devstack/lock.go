@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// errLocked says that another process holds a lock.
+// errLocked reports that another process holds a lock.
 var errLocked = errors.New("locked by another process")
 
-// lockPoll is how often a held lock is tried again.
+// lockPoll is the interval at which a held lock is tried again.
 const lockPoll = 50 * time.Millisecond
 
-// tryLock takes a lock on a file that ends with this process, whatever ends it.
-// Closing the file gives it back. how is syscall.LOCK_EX or syscall.LOCK_SH.
+// tryLock takes a lock on a file. The lock ends with this process, whatever ends it. Closing the
+// file releases it. how is syscall.LOCK_EX or syscall.LOCK_SH.
 func tryLock(path string, how int) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if errors.Is(err, os.ErrPermission) {
-		file, err = os.Open(path) // another account's file: reading is enough to lock
+		file, err = os.Open(path) // another account's file: read access is enough to lock it
 	}
 	if err != nil {
 		return nil, fmt.Errorf("lock: %w", err)

@@ -18,8 +18,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// holdVariable makes this test program a process that holds a stack until it is
-// killed: its value is the stack's folder, "-" for a throw-away one.
+// holdVariable makes this test program a process that holds a stack until it is killed. Its value
+// is the stack's folder, or "-" for a throw-away one.
 const holdVariable = "CAIRN_TEST_HOLD"
 
 // patience is far more than anything here takes; tests poll and do not sleep.
@@ -29,10 +29,10 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(holdVariable); dir != "" {
 		hold(strings.TrimPrefix(dir, "-"))
 	}
-	// The tests are about servers of our own.
+	// The tests need managed servers.
 	os.Unsetenv("DATABASE_URL")
 	os.Unsetenv("TEMPORAL_ADDRESS")
-	// They wait far more than they compute.
+	// The tests mostly wait, so more of them run in parallel.
 	flag.Parse()
 	_ = flag.Set("test.parallel", "4")
 	os.Exit(m.Run())
@@ -86,7 +86,7 @@ func startHolder(t *testing.T, program, dir string, who account, env ...string) 
 	return h
 }
 
-// kill is kill -9; the kernel leaves the process no last word.
+// kill sends SIGKILL, so the process cannot clean up.
 func (h holder) kill() {
 	if h.process.ProcessState == nil {
 		_ = h.process.Process.Kill()
@@ -103,8 +103,8 @@ func program(t *testing.T) string {
 	return path
 }
 
-// openFolder is a folder that the account which runs PostgreSQL for root can
-// enter; t.TempDir is not.
+// openFolder returns a folder that the account which runs PostgreSQL for root can enter; t.TempDir
+// cannot be entered.
 func openFolder(t *testing.T) string {
 	t.Helper()
 	folder, err := os.MkdirTemp("/tmp", "cairn-devstack-")
@@ -118,8 +118,8 @@ func openFolder(t *testing.T) string {
 	return folder
 }
 
-// settledFolder is an openFolder whose stack has run before, on ports that no
-// other stack on this machine would think of while it is down.
+// settledFolder returns an openFolder whose stack has run before, on ports that no other stack on
+// this machine chooses while it is down.
 func settledFolder(t *testing.T) string {
 	t.Helper()
 	folder := openFolder(t)
@@ -190,7 +190,7 @@ func until(t *testing.T, limit time.Duration, what string, condition func() bool
 	}
 }
 
-// processes lists those whose command line contains words, zombies excepted.
+// processes lists processes whose command line contains words, except zombies.
 func processes(t *testing.T, words string) []string {
 	t.Helper()
 	entries, err := filepath.Glob("/proc/[0-9]*/cmdline")

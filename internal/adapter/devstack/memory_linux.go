@@ -2,16 +2,17 @@ package devstack
 
 import "syscall"
 
-// inMemory is where Linux keeps files in memory: each test's database is some
-// hundred files, and making them where as many have just been deleted costs a
-// disk's file system more time than all queries of the test.
+// inMemory is the folder where Linux keeps files in memory. Each test database has some hundred
+// files. On a disk, creating them just after as many were deleted takes more time than all queries
+// of the test.
 const inMemory = "/dev/shm"
 
-// roomInMemory is what must be free there: a container has 64 MB by default.
+// roomInMemory is the free space in bytes that inMemory must have: a container has 64 MB by
+// default.
 const roomInMemory = 4 << 30
 
-// throwAwayFolder is where throw-away data goes. It is not os.TempDir, which can
-// be too long for a socket or closed to others.
+// throwAwayFolder returns the folder for throw-away data. It is not os.TempDir, whose path can be
+// too long for a socket or closed to other accounts.
 func throwAwayFolder() string {
 	var room syscall.Statfs_t
 	if err := syscall.Statfs(inMemory, &room); err == nil && room.Bavail*uint64(room.Bsize) >= roomInMemory {

@@ -2,6 +2,6 @@
 
 package devstack
 
-// throwAwayFolder is where throw-away data goes. It is not os.TempDir, which can
-// be too long for a socket or closed to others.
+// throwAwayFolder returns the folder for throw-away data. It is not os.TempDir, whose path can be
+// too long for a socket or closed to other accounts.
 func throwAwayFolder() string { return "/tmp" }

@@ -14,8 +14,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// orphanLimit is what servers have to be gone after their parent was killed: two
-// seconds gently, at once after that, and the rest for a busy machine.
+// orphanLimit is the time in which servers must end after their parent was killed: two seconds for
+// the gentle stop, and the rest for a busy machine.
 const orphanLimit = 30 * time.Second
 
 func TestKilledParentLeavesNothing(t *testing.T) {
@@ -65,14 +65,14 @@ func TestOrdinaryUserStartsAndLeavesNothing(t *testing.T) {
 
 func TestAccountThatNobodyKnowsIsRefused(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can be somebody else")
+		t.Skip("only root can run as another account")
 	}
 	stranger := account{uid: 424242, gid: 424242, lent: true}
 	attempt := exec.Command(copyProgram(t, openFolder(t)))
 	attempt.Env, attempt.Dir = []string{holdVariable + "=-", "PATH=" + os.Getenv("PATH"), "HOME=/tmp"}, "/"
 	attempt.SysProcAttr = &syscall.SysProcAttr{Credential: stranger.credential()}
 	if output, err := attempt.CombinedOutput(); err == nil ||
-		!strings.Contains(string(output), "uid 424242 has no entry") {
+		!strings.Contains(string(output), "uid 424242 has no account name") {
 		t.Errorf("got %v\n%s", err, output)
 	}
 }
@@ -119,7 +119,7 @@ func TestStaleLockOfAnotherProcessIsRemoved(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	path := filepath.Join(data, "postmaster.pid")
-	// Our own number: certainly alive, certainly no PostgreSQL on this data.
+	// Our own process number: certainly alive, and not a PostgreSQL on this data.
 	if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())+"\n"+data+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -10,34 +10,34 @@ import (
 	"strconv"
 )
 
-// ports are where a Temporal server listens, on the loopback interface.
+// ports are the ports of a Temporal server on the loopback interface.
 type ports struct {
 	Temporal int `json:"temporal"`
 	UI       int `json:"ui"`
 }
 
-// familiar are the ports that everybody's bookmarks have.
-var familiar = ports{Temporal: 7233, UI: 8233}
+// defaultPorts are Temporal's default ports, which existing bookmarks use.
+var defaultPorts = ports{Temporal: 7233, UI: 8233}
 
 const loopback = "127.0.0.1"
 
-// portsFile remembers the ports of a stack between its runs.
+// portsFile returns the file that stores the ports of a stack between its runs.
 func portsFile(dir string) string { return filepath.Join(dir, "ports.json") }
 
-// lastingPorts takes the ports of the last run when they are still free, else
-// the familiar ones, else any.
+// lastingPorts returns the ports of the last run if they are free, else the default ports, else any
+// free ports.
 func lastingPorts(dir string) (ports, error) {
 	var last ports
 	if text, err := os.ReadFile(portsFile(dir)); err == nil {
-		_ = json.Unmarshal(text, &last) // unreadable means forgotten
+		_ = json.Unmarshal(text, &last) // an unreadable file is ignored
 	}
-	chosen, err := choosePorts(last, familiar)
+	chosen, err := choosePorts(last, defaultPorts)
 	if err != nil {
 		return chosen, err
 	}
 	text, err := json.Marshal(chosen)
 	if err != nil {
-		return chosen, fmt.Errorf("remember the ports: %w", err)
+		return chosen, fmt.Errorf("store the ports: %w", err)
 	}
 	return chosen, replaceFile(portsFile(dir), text, 0o644)
 }
@@ -58,8 +58,9 @@ func choosePorts(wishes ...ports) (ports, error) {
 	return chosen, err
 }
 
-// freePort is the first free one of the wishes, else one that the system gives.
-func freePort(wishes []int, not int) (int, error) {
+// freePort returns the first free port of wishes, else a port that the system chooses. It never
+// returns excluded.
+func freePort(wishes []int, excluded int) (int, error) {
 	for _, port := range append(wishes, 0, 0) {
 		listener, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
 		if err != nil {
@@ -67,26 +68,26 @@ func freePort(wishes []int, not int) (int, error) {
 		}
 		port = listener.Addr().(*net.TCPAddr).Port
 		listener.Close()
-		if port != not {
+		if port != excluded {
 			return port, nil
 		}
 	}
 	return 0, fmt.Errorf("find a free port on %s", loopback)
 }
 
-// portsLock keeps two stacks from choosing the same ports: it is held from the
-// choice until the server has them.
+// portsLock keeps two stacks from choosing the same ports. It is held from the choice until the
+// server listens.
 func portsLock(ctx context.Context) *os.File {
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
 	lock, err := lockFile(ctx, "/tmp/cairn-ports.lock")
 	if err != nil {
-		return nil // then the server itself has to notice a taken port
+		return nil // the server itself then reports a port that is in use
 	}
 	return lock
 }
 
-// replaceFile writes a file so that a reader sees all of it or none.
+// replaceFile writes a file atomically: a reader sees all of it or none.
 func replaceFile(path string, text []byte, mode os.FileMode) error {
 	part := path + ".part"
 	if err := os.WriteFile(part, text, mode); err != nil {

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// startPatience is what a server has to answer, recovery after a crash included.
+	// startPatience is the time in which a server must respond, including recovery after a crash.
 	startPatience = 60 * time.Second
-	// orphanPatience is what a server has to end gently when its parent has died.
+	// orphanPatience is the time that a server has to stop after its parent has died.
 	orphanPatience = 2 * time.Second
-	// closePatience is what a server with lasting data has to end gently in Close.
+	// closePatience is the time that a server with persistent data has to stop in Close.
 	closePatience = 20 * time.Second
-	// readyPoll is how often a starting server is asked.
+	// readyPoll is the interval at which a starting server is asked.
 	readyPoll = 20 * time.Millisecond
 )
 
-// cluster is a private PostgreSQL: own data, own Unix socket, no network port.
+// cluster is a private PostgreSQL with its own data and Unix socket, and without a network port.
 type cluster struct {
 	home     home
 	server   server
@@ -35,19 +35,19 @@ type cluster struct {
 	maintain string // address of the database postgres
 }
 
-// startCluster makes the cluster when it does not exist and starts it.
-func startCluster(ctx context.Context, at home, with server) (database, error) {
-	if err := at.pitch(); err != nil {
-		return nil, errors.Join(err, at.strike())
+// startCluster creates the cluster if it does not exist and starts it.
+func startCluster(ctx context.Context, at home, installed server) (database, error) {
+	if err := at.createFolder(); err != nil {
+		return nil, errors.Join(err, at.removeFolder())
 	}
-	c := &cluster{home: at, server: with, maintain: socketURL(at.socket, "postgres")}
+	c := &cluster{home: at, server: installed, maintain: socketURL(at.socket, "postgres")}
 	if !exists(filepath.Join(at.data, "PG_VERSION")) {
-		if err := c.initialise(ctx); err != nil {
-			return nil, errors.Join(err, at.strike())
+		if err := c.initialize(ctx); err != nil {
+			return nil, errors.Join(err, at.removeFolder())
 		}
 	}
 	if err := c.start(ctx); err != nil {
-		return nil, errors.Join(err, at.strike())
+		return nil, errors.Join(err, at.removeFolder())
 	}
 	has, err := readyDatabase(ctx, c.maintain)
 	if err != nil {
@@ -62,15 +62,15 @@ func socketURL(socket, name string) string {
 	return "postgres://postgres@/" + name + "?" + query.Encode()
 }
 
-// initialise makes the cluster beside its place and renames it, so that a
-// half-made one never counts.
-func (c *cluster) initialise(ctx context.Context) error {
+// initialize creates the cluster under a temporary name and renames it, so that a partial one is
+// never used.
+func (c *cluster) initialize(ctx context.Context) error {
 	part := c.home.data + ".part"
 	if err := os.RemoveAll(part); err != nil {
-		return fmt.Errorf("remove an unfinished cluster: %w", err)
+		return fmt.Errorf("remove an incomplete cluster: %w", err)
 	}
-	// A UTF-8 locale of the C library, for only that folds letters such as É in
-	// full-text search.
+	// A UTF-8 locale of the C library: other locales do not fold letters such as É in full-text
+	// search.
 	args := []string{c.server.program("initdb"), "-D", part, "-U", "postgres", "-A", "trust", "-E", "UTF8",
 		"--locale=" + locale(), "--no-instructions"}
 	remove := part
@@ -78,15 +78,15 @@ func (c *cluster) initialise(ctx context.Context) error {
 		args, remove = append(args, "--no-sync"), c.home.folder
 	}
 	if _, err := run(ctx, c.command("initdb", args, remove)); err != nil {
-		return fmt.Errorf("make a PostgreSQL cluster in %s: %w", c.home.folder, err)
+		return fmt.Errorf("create a PostgreSQL cluster in %s: %w", c.home.folder, err)
 	}
 	if err := os.Rename(part, c.home.data); err != nil {
-		return fmt.Errorf("make a PostgreSQL cluster: %w", err)
+		return fmt.Errorf("create a PostgreSQL cluster: %w", err)
 	}
 	return nil
 }
 
-// locale is the one for everything; macOS has no C.UTF-8.
+// locale returns the locale of all categories. macOS has no C.UTF-8.
 func locale() string {
 	if runtime.GOOS == "darwin" {
 		return "en_US.UTF-8"
@@ -102,7 +102,7 @@ func (c *cluster) command(name string, args []string, remove string) command {
 	}
 }
 
-// settings of the server. Named time zones are left to Go, because a machine
+// settings returns the server settings. Named time zones are resolved in Go, because a machine
 // without tzdata has none.
 func (c *cluster) settings() []string {
 	settings := []string{
@@ -171,13 +171,13 @@ func (c *cluster) close() error {
 	if !c.home.discard {
 		ctx, cancel := context.WithTimeout(context.Background(), closePatience)
 		defer cancel()
-		_ = c.running.end(ctx, "INT") // too slow: the watchdog is next
+		_ = c.running.end(ctx, "INT") // too slow: the watchdog stops it next
 	}
 	c.running.stop()
 	if c.home.discard {
-		return c.home.strike()
+		return c.home.removeFolder()
 	}
-	_ = os.Remove(c.home.socket) // fails when somebody has put something there
+	_ = os.Remove(c.home.socket) // fails if the folder is not empty
 	return nil
 }
 
@@ -186,12 +186,13 @@ func (c *cluster) url() string { return socketURL(c.home.socket, databaseName) }
 func (c *cluster) found() []Found {
 	data := Found{Part: "data", Status: statusOK, Where: c.home.data}
 	if c.home.moved {
-		data.Hint = fmt.Sprintf("kept there because %s, who runs PostgreSQL for root, cannot enter the data folder",
+		data.Hint = fmt.Sprintf("stored there because the account %s, which runs PostgreSQL for root, "+
+			"cannot enter the data folder",
 			c.home.account.name)
 	}
 	return []Found{
 		{Part: "PostgreSQL", Status: statusOK, Version: c.has.postgres.String(), Where: c.server.bin,
-			Hint: "runs as " + c.home.account.name},
+			Hint: "running as " + c.home.account.name},
 		{Part: "pgvector", Status: statusOK, Version: c.has.vector.String(), Where: c.server.bin},
 		data,
 	}

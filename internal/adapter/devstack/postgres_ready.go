@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// awaitReady asks until the server answers; it refuses while it recovers.
+// awaitReady polls until the server responds. It refuses connections while it recovers.
 func (c *cluster) awaitReady(ctx context.Context) error {
 	poll := time.NewTicker(readyPoll)
 	defer poll.Stop()
@@ -28,17 +28,17 @@ func (c *cluster) awaitReady(ctx context.Context) error {
 		case <-c.running.exited:
 			text, _ := os.ReadFile(c.home.log)
 			return fault.New(fault.Unavailable, "PostgreSQL ended while it started: "+tail(string(text), 1000),
-				"its log is "+c.home.log)
+				"see its log "+c.home.log)
 		case <-ctx.Done():
-			return fault.Wrap(err, fault.Unavailable, "PostgreSQL did not become ready", "its log is "+c.home.log)
+			return fault.Wrap(err, fault.Unavailable, "PostgreSQL did not become ready", "see its log "+c.home.log)
 		case <-poll.C:
 		}
 	}
 }
 
-// clearPredecessor sees to a server that a killed process left on this data:
-// its watchdog is ending it, which is waited for. A lock file whose process is
-// something else is removed, since PostgreSQL would be misled by the number.
+// clearPredecessor handles a server that a killed process left on this data. Its watchdog is
+// stopping that server, so clearPredecessor waits. If the process of the lock file is another
+// program, the lock file is removed, because its number would mislead PostgreSQL.
 func clearPredecessor(ctx context.Context, data string) error {
 	path := filepath.Join(data, "postmaster.pid")
 	for {
@@ -63,7 +63,7 @@ func clearPredecessor(ctx context.Context, data string) error {
 	}
 }
 
-// commandLine is how a process was called, "" when there is none. Not every
+// commandLine returns the command line of a process, or "" if the process does not exist. Not every
 // system has /proc.
 func commandLine(ctx context.Context, pid int) string {
 	if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil {

@@ -15,17 +15,17 @@ import (
 //go:embed prefix.sh
 var prefixScript string
 
-// The packages to unpack: the newest stable Debian whose pgvector suits us.
+// The packages to unpack are those of the newest stable Debian whose pgvector is new enough.
 const (
 	prefixSuite = "trixie"
 	prefixMajor = 17
-	// prefixName ends in a number that rises when prefix.sh changes what it makes.
+	// prefixName ends in a number that is raised when the result of prefix.sh changes.
 	prefixName = "postgres-17-trixie-1"
-	// installPatience is what an interrupted installation has to end by itself.
+	// installPatience is the time that an interrupted installation has to stop.
 	installPatience = 500 * time.Millisecond
 )
 
-// cachedPrefix finds an unpacked PostgreSQL that the account can run.
+// cachedPrefix finds an unpacked PostgreSQL in the cache that the account can run.
 func cachedPrefix(ctx context.Context, who account) (server, bool) {
 	folder, ok := cached(prefixName)
 	if !ok {
@@ -37,7 +37,7 @@ func cachedPrefix(ctx context.Context, who account) (server, bool) {
 
 // installPrefix unpacks a PostgreSQL with pgvector into the cache.
 func installPrefix(ctx context.Context, who account, log *journal) (server, error) {
-	folder, err := keep(ctx, prefixName, func(folder string) (err error) {
+	folder, err := buildOnce(ctx, prefixName, func(folder string) (err error) {
 		done := log.task("installing PostgreSQL 17 with pgvector", "about 10 s, once")
 		defer func() { done(err) }()
 		_, err = run(ctx, prefixCommand(folder))
@@ -57,13 +57,14 @@ func installPrefix(ctx context.Context, who account, log *journal) (server, erro
 	}
 	if !who.can("-x", found.program("postgres")) {
 		return server{}, fault.New(fault.Misconfigured,
-			fmt.Sprintf("%s, who runs PostgreSQL, cannot run %s", who.name, found.program("postgres")),
+			fmt.Sprintf("the account %s, which runs PostgreSQL, cannot run %s", who.name, found.program("postgres")),
 			"set CAIRN_CACHE to a folder that everybody can enter")
 	}
 	return found, nil
 }
 
-// prefixProblem says why the packages cannot be used on this machine, "" when they can.
+// prefixProblem returns the reason why the packages cannot be used on this machine, or "" if they
+// can.
 func prefixProblem(ctx context.Context) string {
 	probe := prefixCommand("/nonexistent")
 	probe.args = append(probe.args, "check")

@@ -1,9 +1,9 @@
 #!/bin/sh
 # prefix.sh FOLDER SUITE MAJOR [CHECK]
 #
-# A PostgreSQL with pgvector in one relocatable folder, from Debian's packages, as any user and
-# on any Linux that has apt: its C library and loader come along, the system is not touched.
-# With CHECK it only says whether this machine can do it.
+# Unpacks a PostgreSQL with pgvector from Debian's packages into one relocatable folder. It runs as
+# any user on any Linux that has apt. The C library and the loader are included, and the system is
+# not changed. With CHECK it only reports whether this machine can do it.
 #
 #   DEBIAN_MIRROR   address of a Debian archive; default: the one in this machine's apt sources
 #   DEBIAN_KEYRING  public keys of SUITE; default: the installed ones
@@ -14,7 +14,7 @@ keyring=${DEBIAN_KEYRING:-/usr/share/keyrings/debian-archive-keyring.gpg}
 
 fail() { echo "$*" >&2; exit 1; }
 
-# ── can it be done here? ──────────────────────────────────────────────────────
+# ── prerequisites ──────────────────────────────────────────────────────────────
 for tool in apt-get dpkg-deb awk; do
 	command -v $tool >/dev/null || fail "$tool is not installed"
 done
@@ -28,7 +28,7 @@ security=
 : "${security:=${mirror%/debian*}/debian-security}"
 [ -z "$check" ] || exit 0
 
-# ── a private apt whose system is empty, so that the list of dependencies is whole ──
+# ── a private apt with an empty system, so that the list of dependencies is complete ──
 apt=$folder/apt packages=$folder/packages
 mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$packages"
 : >"$apt/status"
@@ -65,7 +65,7 @@ private() { apt-get -c="$apt/apt.conf" -q=2 "$@"; }
 
 private update
 
-# Only what the server loads: no llvm (see below), no perl, no debconf, no login.
+# Only what the server loads: no llvm (see below), perl, debconf or login.
 needed='^(postgresql-(client-)?[0-9]|lib|zlib1g|gcc-[0-9]+-base|tzdata|readline-common)'
 spare='^(lib(llvm|z3|perl|semanage|sepol|db5|debconf|text-|json-|ipc-|io-|proc2|ncursesw|gdbm|attr1|acl1|bz2|ffi|c-l10n)|libpam-)'
 chosen=$(private install -s "postgresql-$major" "postgresql-client-$major" "postgresql-$major-pgvector" |
@@ -75,14 +75,14 @@ for package in "$packages"/*.deb; do dpkg-deb -x "$package" "$folder"; done
 rm -rf "$packages" "$apt"
 
 # ── trim ──────────────────────────────────────────────────────────────────────
-# llvmjit.so without LLVM would fail every costly query, so it goes.
+# Without LLVM, llvmjit.so fails every expensive query, so it is removed.
 home=$folder/usr/lib/postgresql/$major
 rm -rf "$home"/lib/bitcode "$home"/lib/llvmjit* "$folder"/usr/share/doc "$folder"/usr/share/man \
 	"$folder"/usr/share/locale "$folder"/usr/share/lintian "$folder"/usr/share/bug \
 	"$folder"/usr/lib/*/gconv "$folder"/var "$folder"/etc/init.d "$folder"/etc/cron*
 
-# ── each program becomes a script that runs it with the loader that came along ──
-# --argv0 lets the program find its libraries and share folder beside itself.
+# ── each program becomes a script that runs it with the included loader ──
+# --argv0 lets the program find its libraries and share folder relative to its own path.
 mkdir "$home/elf"
 for program in "$home"/bin/*; do
 	[ "$(head -c 4 "$program" | tail -c 3)" = ELF ] || continue

@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// logLimit in bytes is where a log is put aside at the next start.
+// logLimit is the size in bytes from which a log is renamed at the next start.
 const logLimit = 8 << 20
 
-// openLog opens a server's log at its end; a long one is put aside first.
+// openLog opens a server's log for appending. A log over logLimit is renamed first.
 func openLog(path string, who account) (io.WriteCloser, error) {
 	if info, err := os.Stat(path); err == nil && info.Size() > logLimit {
 		_ = os.Rename(path, path+".old")
@@ -20,7 +20,7 @@ func openLog(path string, who account) (io.WriteCloser, error) {
 		return nil, fmt.Errorf("open the server's log: %w", err)
 	}
 	if who.lent {
-		_ = file.Chown(who.uid, who.gid) // only so that its owner may read it
+		_ = file.Chown(who.uid, who.gid) // best effort, so that the account can read its log
 	}
 	return file, nil
 }

@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// orchestrator is the Temporal side of a stack, wherever it comes from.
+// orchestrator is the Temporal server of a stack, whether managed or external.
 type orchestrator interface {
 	address() string
 	namespace() string
@@ -27,7 +27,7 @@ type orchestrator interface {
 
 // serverSettings make the development server fast (spec/temporal.md §0 and §10).
 var serverSettings = []string{
-	// 20 a second by default, so that every task of a workflow waits 50 ms.
+	// The default is 20 a second, which delays every task of a workflow by 50 ms.
 	"history.transferProcessorMaxPollRPS=2000",
 	// With four partitions and two pollers some tasks wait two seconds.
 	"matching.numTaskqueueReadPartitions=1",
@@ -35,7 +35,7 @@ var serverSettings = []string{
 	// Priority and fairness keys have no effect without these.
 	"matching.useNewMatcher=true",
 	"matching.enableFairness=true",
-	// An activity of the workflow's own queue comes with the answer that scheduled it.
+	// An activity on the workflow's own queue is returned with the response that scheduled it.
 	"system.enableActivityEagerExecution=true",
 	// A new search attribute can be used at once.
 	"system.forceSearchAttributesCacheRefreshOnRead=true",
@@ -43,21 +43,22 @@ var serverSettings = []string{
 
 const (
 	defaultNamespace = "default"
-	// portAttempts is how often other ports are tried when somebody is faster.
+	// portAttempts is the number of attempts with other ports if another process takes a port
+	// first.
 	portAttempts = 3
 )
 
 // devServer is a private `temporal server start-dev`.
 type devServer struct {
 	program    string // the temporal command
-	folder     string // log, and the state when it lasts
-	lasting    bool   // state in a file, UI on
-	dir        string // folder of the stack, where the ports are remembered
+	folder     string // holds the log, and the state if it persists
+	lasting    bool   // the state is in a file, and the UI is on
+	dir        string // folder of the stack, which stores the ports
 	attributes map[string]string
-	codec      string // that the UI decrypts with, "" for none
+	codec      string // URL of the codec that the UI decrypts with, "" for none
 	at         ports
 	version    string
-	mu         sync.Mutex // held while the server is started or stopped
+	mu         sync.Mutex // held while the server is being started or stopped
 	running    *guarded
 	closed     bool
 }
@@ -72,7 +73,7 @@ func startDevServer(ctx context.Context, program string, o Options) (orchestrato
 		s.folder, err = os.MkdirTemp("/tmp", "cairn-")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("make the folder of the Temporal server: %w", err)
+		return nil, fmt.Errorf("create the folder of the Temporal server: %w", err)
 	}
 	if err := s.startSomewhere(ctx); err != nil {
 		return nil, errors.Join(err, s.discard())
@@ -80,8 +81,8 @@ func startDevServer(ctx context.Context, program string, o Options) (orchestrato
 	return s, nil
 }
 
-// startSomewhere chooses ports and starts there, again when a port was taken
-// in between.
+// startSomewhere chooses ports and starts the server. It retries if another process took a port in
+// between.
 func (s *devServer) startSomewhere(ctx context.Context) error {
 	claim, err := s.claim(ctx)
 	if err != nil {
@@ -107,8 +108,8 @@ func (s *devServer) startSomewhere(ctx context.Context) error {
 	return err
 }
 
-// claim takes the lock of the server's state and waits for what a killed process
-// left: the server inherits the lock, and its watchdog is ending it.
+// claim takes the lock of the server's state. A server that a killed process left inherits the
+// lock; claim waits until its watchdog has stopped it.
 func (s *devServer) claim(ctx context.Context) (*os.File, error) {
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
@@ -128,25 +129,25 @@ func (s *devServer) start(ctx context.Context, claim *os.File) error {
 	defer output.Close()
 	command := command{
 		name: "Temporal", args: s.arguments(), dir: s.folder, account: self(), output: output, claim: claim,
-		// A HOME of its own: the command keeps notes in ~/.config.
+		// HOME is private, because the command writes to ~/.config.
 		env:    []string{"HOME=" + s.folder, "PATH=/usr/bin:/bin", "TZ=UTC"},
 		gentle: "TERM", patience: orphanPatience, hard: "KILL",
 	}
 	if !s.lasting {
 		command.remove = s.folder
-		command.env = append(command.env, "GOGC=400") // it lives for minutes
+		command.env = append(command.env, "GOGC=400") // the server lives for minutes
 	}
 	if s.running, err = guard(command); err != nil {
 		return err
 	}
 	if err := s.awaitReady(ctx); err != nil {
 		text, _ := os.ReadFile(s.logFile())
-		// Not stop: the folder is needed for the next attempt.
+		// stop would remove the folder, which the next attempt needs.
 		if err := s.running.end(context.WithoutCancel(ctx), "KILL"); err != nil {
 			return err
 		}
 		return fault.Wrap(err, fault.Unavailable, "start the Temporal server: "+tail(string(text), 600),
-			"its log is "+s.logFile())
+			"see its log "+s.logFile())
 	}
 	return os.WriteFile(s.stateFile()+".ready", nil, 0o600)
 }
@@ -156,8 +157,8 @@ func (s *devServer) arguments() []string {
 		"--log-level", "warn"}
 	if s.lasting {
 		args = append(args, "--ui-port", strconv.Itoa(s.at.UI), "--db-filename", s.stateFile())
-		// One write to the disk a transaction, and it is waited for. Without this it is
-		// several: a rollback journal is made, synchronised and deleted each time.
+		// With WAL a transaction is one synchronous write to disk. The default rollback journal
+		// needs several: it is created, synchronized and deleted each time.
 		args = append(args, "--sqlite-pragma", "journal_mode=wal", "--sqlite-pragma", "synchronous=full")
 		if s.codec != "" {
 			args = append(args, "--ui-codec-endpoint", s.codec)
@@ -177,7 +178,8 @@ func (s *devServer) arguments() []string {
 func (s *devServer) restart(ctx context.Context, kill bool) error {
 	if !s.lasting {
 		return fault.New(fault.InvalidArgument,
-			"a throw-away Temporal server keeps its state in memory and cannot be restarted", "give the stack a folder")
+			"a throw-away Temporal server keeps its state in memory and cannot be restarted",
+			"set a data folder for the stack")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,7 +190,7 @@ func (s *devServer) restart(ctx context.Context, kill bool) error {
 	if s.closed {
 		return errClosed
 	}
-	if lock := portsLock(ctx); lock != nil { // or another stack may choose our ports while nobody listens there
+	if lock := portsLock(ctx); lock != nil { // otherwise another stack may choose the ports while none listens
 		defer lock.Close()
 	}
 	if err := s.running.end(ctx, signal); err != nil {
@@ -206,7 +208,7 @@ func (s *devServer) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	if !s.lasting { // nothing to save, and its gentle end takes a second
+	if !s.lasting { // nothing to save, and a gentle stop takes a second
 		_ = s.running.signal("KILL")
 	}
 	s.running.stop()
@@ -241,7 +243,7 @@ func (s *devServer) ui() string {
 
 func (s *devServer) found() []Found {
 	found := []Found{{Part: "Temporal", Status: statusOK, Version: s.version, Where: s.program,
-		Hint: "listens on " + s.address()}}
+		Hint: "listening on " + s.address()}}
 	if s.lasting {
 		found = append(found, Found{Part: "Temporal UI", Status: statusOK, Where: s.ui()})
 	}

@@ -12,11 +12,10 @@ import (
 	"go.temporal.io/sdk/log"
 )
 
-// silent keeps the SDK from writing about a server that is still starting.
+// silent discards the SDK's log messages about a server that is still starting.
 var silent = log.NewStructuredLogger(slog.New(slog.DiscardHandler))
 
-// dialTemporal connects, makes sure that the namespace exists and says which
-// version the server has.
+// dialTemporal connects, checks that the namespace exists and returns the server's version.
 func dialTemporal(ctx context.Context, options client.Options) (client.Client, string, error) {
 	temporal, err := client.DialContext(ctx, options)
 	if err != nil {
@@ -31,13 +30,13 @@ func dialTemporal(ctx context.Context, options client.Options) (client.Client, s
 	system, err := service.GetSystemInfo(ctx, &workflowservice.GetSystemInfoRequest{})
 	if err != nil {
 		temporal.Close()
-		return nil, "", fmt.Errorf("ask %s for its version: %w", options.HostPort, err)
+		return nil, "", fmt.Errorf("read the version of %s: %w", options.HostPort, err)
 	}
 	return temporal, system.GetServerVersion(), nil
 }
 
-// missingAttributes are the wanted search attributes, name to type, that the
-// namespace does not have.
+// missingAttributes returns the wanted search attributes, name to type, that the namespace does not
+// have.
 func missingAttributes(ctx context.Context, temporal client.Client, namespace string,
 	wanted map[string]string) (map[string]string, error) {
 	has, err := temporal.OperatorService().

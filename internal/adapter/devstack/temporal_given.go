@@ -13,20 +13,19 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// givenTemporal is the server that TEMPORAL_ADDRESS names. We use it and
-// change nothing there.
+// givenTemporal is the server that TEMPORAL_ADDRESS names. It is used without any change to it.
 type givenTemporal struct {
 	options client.Options
 	version string
 }
 
-// useTemporal checks the server that the environment describes; TLS, keys and
-// the namespace come from the usual TEMPORAL_ variables.
+// useTemporal checks the server that the environment names. TLS, keys and the namespace come from
+// the usual TEMPORAL_ variables.
 func useTemporal(ctx context.Context, attributes map[string]string, say *journal) (*givenTemporal, error) {
 	options, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Misconfigured, "read the TEMPORAL_ settings",
-			"correct the TEMPORAL_ variables of the environment")
+			"correct the TEMPORAL_ variables in the environment")
 	}
 	if options.Namespace == "" {
 		options.Namespace = defaultNamespace
@@ -35,11 +34,11 @@ func useTemporal(ctx context.Context, attributes map[string]string, say *journal
 	temporal, version, err := dialTemporal(ctx, options)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Unavailable, "use the Temporal server that TEMPORAL_ADDRESS names",
-			"start that server or correct TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE; without them Cairn starts a "+
-				"server of its own")
+			"start that server or correct TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE, or unset them and let "+
+				"Cairn start a server")
 	}
 	defer temporal.Close()
-	// Not everybody may ask for them, and then we cannot know.
+	// Without the permission to list them, the missing ones are unknown.
 	if missing, err := missingAttributes(ctx, temporal, options.Namespace, attributes); err == nil && len(missing) > 0 {
 		say.say("the Temporal server at %s lacks search attributes; create them with\n  %s", options.HostPort,
 			createAttributes(options.Namespace, missing))
@@ -61,8 +60,8 @@ func (t *givenTemporal) ui() string        { return os.Getenv("TEMPORAL_UI_URL")
 func (t *givenTemporal) close() error      { return nil }
 
 func (t *givenTemporal) restart(context.Context, bool) error {
-	return fault.New(fault.NotManaged, "the Temporal server that TEMPORAL_ADDRESS names is not ours to restart",
-		"unset TEMPORAL_ADDRESS")
+	return fault.New(fault.NotManaged, "Cairn does not manage the Temporal server that TEMPORAL_ADDRESS names",
+		"unset TEMPORAL_ADDRESS and let Cairn start a server")
 }
 
 func (t *givenTemporal) found() []Found {

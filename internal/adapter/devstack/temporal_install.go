@@ -13,37 +13,37 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// The Temporal command: the newest release that builds through the module proxy;
-// later ones have a replace line in their go.mod. It is built with a newer SQLite
-// than its own go.mod names: with those before sqliteSound, a request that its caller
-// gives up can break the connection for all that follow ("Error interrupted (9)").
+// The Temporal command is the newest release that builds through the module proxy; later ones have
+// a replace line in their go.mod. It is built with a newer SQLite than its own go.mod names. With a
+// SQLite before sqliteSound, a request that its caller cancels can break the connection for all
+// later requests ("Error interrupted (9)").
 const (
 	temporalModule  = "github.com/temporalio/cli"
 	temporalProgram = temporalModule + "/cmd/temporal"
 	temporalRelease = "v1.5.1"
 	sqliteModule    = "modernc.org/sqlite"
 	sqliteSound     = "v1.51.0"
-	sqliteRelease   = "v1.60.1" // takes a twentieth less of the processor than v1.51.0
+	sqliteRelease   = "v1.60.1" // uses 5 % less processor time than v1.51.0
 	temporalName    = "temporal-" + temporalRelease + "-sqlite-" + sqliteRelease
 )
 
 // temporalCommand is an installed `temporal` program.
 type temporalCommand struct {
 	path    string
-	server  version // of the server inside
-	sqlite  string  // what keeps its state: "v1.60.1", "" when the program does not tell
-	problem string  // why it will not do, "" when it will
+	server  version // of the server in the program
+	sqlite  string  // version of the SQLite that stores its state: "v1.60.1", "" if unknown
+	problem string  // reason why it cannot be used, "" if it can
 }
 
-// findTemporal gives the program on PATH, else the one in the cache, else
-// builds it into the cache.
+// findTemporal returns the path of the program on PATH, else of the one in the cache. Otherwise it
+// builds the program into the cache.
 func findTemporal(ctx context.Context, log *journal) (string, error) {
 	if found, ok := localTemporal(ctx); ok && found.problem == "" {
 		return found.path, nil
 	}
-	folder, err := keep(ctx, temporalName, func(folder string) (err error) {
+	folder, err := buildOnce(ctx, temporalName, func(folder string) (err error) {
 		if _, err := exec.LookPath("go"); err != nil {
-			return fault.Wrap(err, fault.Unavailable, "no Temporal server to run and no Go to build one",
+			return fault.Wrap(err, fault.Unavailable, "no Temporal server and no Go to build one found",
 				"put Go or the temporal command on PATH, or set TEMPORAL_ADDRESS")
 		}
 		done := log.task("building the Temporal development server", "2 to 5 minutes, once")
@@ -87,13 +87,13 @@ func inspectTemporal(ctx context.Context, path string) temporalCommand {
 	default:
 		found.server = parseVersion(server)
 		if !found.server.atLeast(needTemporal) {
-			found.problem = fmt.Sprintf("its server %s is too old, %s is needed", found.server, needTemporal)
+			found.problem = fmt.Sprintf("its server %s is too old: %s or newer is required", found.server, needTemporal)
 		}
 	}
 	return found
 }
 
-// sqliteOf reads the release of SQLite out of a program.
+// sqliteOf returns the version of SQLite that a program was built with.
 func sqliteOf(path string) string {
 	built, err := buildinfo.ReadFile(path)
 	if err != nil {
@@ -107,21 +107,20 @@ func sqliteOf(path string) string {
 	return ""
 }
 
-// fragile says what is to be known of a program that may break a connection to its
-// state for good, "" when it is sound or does not tell.
+// fragile returns a warning about a program that can break the connection to its state permanently.
+// It is "" if the program is sound or its SQLite is unknown.
 func (c temporalCommand) fragile() string {
 	if c.sqlite == "" || parseVersion(c.sqlite).atLeast(parseVersion(sqliteSound)) {
 		return ""
 	}
-	return fmt.Sprintf("its SQLite %s is older than %s: it may answer \"Error interrupted (9)\" for good after a "+
-		"request that was given up; "+
-		"restart it then, or take it off PATH and Cairn builds its own", c.sqlite, sqliteSound)
+	return fmt.Sprintf("its SQLite %s is older than %s: after a canceled request it may return "+
+		"\"Error interrupted (9)\" until it is restarted; "+
+		"restart it if that happens, or take it off PATH and let Cairn build its own", c.sqlite, sqliteSound)
 }
 
-// buildTemporal compiles the program in a module of its own, which folder gets: it
-// asks for the newer SQLite.
+// buildTemporal compiles the program in its own module in folder, which requires the newer SQLite.
 func buildTemporal(folder string) command {
-	// The settings of the calling build are not for this one.
+	// The settings of the calling build must not affect this one.
 	environment := slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return slices.Contains([]string{"GOFLAGS", "GOOS", "GOARCH", "GOBIN", "GOWORK"}, name)

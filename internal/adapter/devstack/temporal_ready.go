@@ -12,11 +12,10 @@ import (
 	"go.temporal.io/sdk/client"
 )
 
-// errEnded says that the server ended while it started.
+// errEnded reports that the server ended while it was starting.
 var errEnded = errors.New("the server ended")
 
-// awaitReady asks until the server answers, knows our search attributes and
-// serves the UI.
+// awaitReady polls until the server responds, has the search attributes and serves the UI.
 func (s *devServer) awaitReady(ctx context.Context) error {
 	for {
 		version, err := s.ready(ctx)
@@ -48,7 +47,7 @@ func (s *devServer) ready(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// The command line option is heeded only when the namespace is made.
+	// The command line option has an effect only when the namespace is created.
 	if err := addAttributes(ctx, temporal, defaultNamespace, missing); err != nil {
 		return "", err
 	}
@@ -66,15 +65,15 @@ func answers(ctx context.Context, port int) error {
 	return conn.Close()
 }
 
-// clearUnfinished removes a state file whose first start never succeeded: the
-// server makes its tables only when there is no file.
+// clearUnfinished removes a state file whose first start never succeeded. The server creates its
+// tables only if the file does not exist.
 func (s *devServer) clearUnfinished() error {
 	if !exists(s.stateFile()) || exists(s.stateFile()+".ready") {
 		return nil
 	}
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		if err := os.Remove(s.stateFile() + suffix); err != nil && !os.IsNotExist(err) {
-			return fmt.Errorf("remove an unfinished state of Temporal: %w", err)
+			return fmt.Errorf("remove an incomplete state file of Temporal: %w", err)
 		}
 	}
 	return nil

@@ -6,11 +6,11 @@ import (
 	"strconv"
 )
 
-// version is the part of a version number that decides whether a server will do.
+// version is the part of a version number that is compared with a requirement.
 type version struct{ major, minor, patch int }
 
-// What Cairn needs: PostgreSQL and pgvector as design §11 says (0.8.0 brought
-// iterative index scans), Temporal for Update-with-Start.
+// The minimum versions. pgvector 0.8.0 added iterative index scans; Temporal 1.28 has
+// Update-with-Start.
 var (
 	needPostgres = version{major: 15}
 	needVector   = version{minor: 8}
@@ -19,7 +19,7 @@ var (
 
 var versionNumber = regexp.MustCompile(`(\d+)(?:\.(\d+))?(?:\.(\d+))?`)
 
-// parseVersion finds the first version number in text; zero when there is none.
+// parseVersion returns the first version number in text, or zero if there is none.
 func parseVersion(text string) version {
 	var v version
 	if found := versionNumber.FindStringSubmatch(text); found != nil {

@@ -22,25 +22,25 @@ type command struct {
 	name     string   // for messages: "PostgreSQL"
 	args     []string // program and arguments
 	env      []string // the whole environment
-	dir      string   // working folder; the account must be able to enter it
+	dir      string   // working folder; the account must have access to it
 	account  account  // who runs it
 	gentle   string   // signal that asks it to stop: "TERM"
 	patience time.Duration
-	hard     string    // signal after patience is over: "KILL"
-	remove   string    // folder to delete when the parent dies or closes the pipe
+	hard     string    // signal after patience has elapsed: "KILL"
+	remove   string    // folder to delete if the parent dies or closes the pipe
 	output   io.Writer // standard output and error
-	claim    *os.File  // a locked file that stays locked until the program has gone, or nil
+	claim    *os.File  // a locked file that stays locked until the program has ended, or nil
 }
 
 // guarded is a program that runs under the watchdog.
 type guarded struct {
 	name   string
-	pipe   *os.File      // writing end; closing it ends the program
-	exited chan struct{} // closed when the program and its watchdog have gone
-	err    error         // how it ended, readable after exited
+	pipe   *os.File      // writing end; closing it stops the program
+	exited chan struct{} // closed when the program and its watchdog have ended
+	err    error         // result of the program, readable after exited is closed
 }
 
-// guard starts c. Its death, or ours, leaves nothing behind.
+// guard starts c. When c or this process ends, no process or throw-away folder remains.
 func guard(c command) (*guarded, error) {
 	reader, writer, err := os.Pipe()
 	if err != nil {
@@ -70,8 +70,8 @@ func guard(c command) (*guarded, error) {
 	return g, nil
 }
 
-// run waits for a guarded program and returns what it wrote. When ctx ends
-// first the program is stopped.
+// run waits for a guarded program and returns its output. If ctx ends first, the program is
+// stopped.
 func run(ctx context.Context, c command) (string, error) {
 	var output bytes.Buffer
 	c.output = &output
@@ -92,7 +92,7 @@ func run(ctx context.Context, c command) (string, error) {
 	return output.String(), nil
 }
 
-// signal passes a signal on to the program: "INT", "QUIT", "KILL".
+// signal sends a signal to the program: "INT", "QUIT" or "KILL".
 func (g *guarded) signal(name string) error {
 	if _, err := fmt.Fprintln(g.pipe, name); err != nil {
 		return fmt.Errorf("signal %s: %w", g.name, err)
@@ -100,7 +100,7 @@ func (g *guarded) signal(name string) error {
 	return nil
 }
 
-// end sends a signal and waits until the program has gone.
+// end sends a signal and waits until the program has ended.
 func (g *guarded) end(ctx context.Context, signal string) error {
 	if err := g.signal(signal); err != nil && !g.gone() {
 		return err
@@ -114,8 +114,8 @@ func (g *guarded) end(ctx context.Context, signal string) error {
 	}
 }
 
-// stop closes the pipe, which makes the watchdog stop the program, gently and
-// then hard, and remove its throw-away folder.
+// stop closes the pipe. The watchdog then stops the program, first gently and then hard, and
+// removes its throw-away folder.
 func (g *guarded) stop() {
 	g.pipe.Close()
 	<-g.exited
@@ -130,7 +130,7 @@ func (g *guarded) gone() bool {
 	}
 }
 
-// tail gives the last n bytes of text, from the start of a line.
+// tail returns the last n bytes of text, starting at the beginning of a line.
 func tail(text string, n int) string {
 	text = strings.TrimSpace(text)
 	if len(text) <= n {

@@ -1,12 +1,12 @@
 # watchdog.sh GENTLE PATIENCE HARD REMOVE COMMAND…
 #
-# Runs COMMAND until it ends or until the other end of file descriptor 3 closes,
-# which is how the death of our parent shows, whatever killed it.
-# A line read from descriptor 3 is the name of a signal to pass on.
+# Runs COMMAND until it ends or until the other end of file descriptor 3 closes. The kernel closes
+# that end when the parent dies, whatever killed it. A line read from descriptor 3 is the name of a
+# signal to pass on.
 #   GENTLE    signal that asks COMMAND to stop
-#   PATIENCE  tenths of a second that it has before HARD is sent
-#   HARD      signal that makes it stop
-#   REMOVE    folder to delete when the parent has gone, or empty
+#   PATIENCE  tenths of a second until HARD is sent
+#   HARD      signal that stops COMMAND
+#   REMOVE    folder to delete after the parent has died, or empty
 gentle=$1 patience=$2 hard=$3 remove=$4
 shift 4
 
@@ -32,7 +32,7 @@ server=$!
 ) <&3 2>/dev/null &
 exec 3<&-
 
-# wait returns early when USR1 arrives; the server is gone only when it can be signalled no more.
+# wait returns early when USR1 arrives. The server has ended only when it can no longer be signaled.
 wait "$server"
 code=$?
 while kill -s 0 "$server" 2>/dev/null; do
@@ -40,7 +40,7 @@ while kill -s 0 "$server" 2>/dev/null; do
 	code=$?
 done
 
-# The rest of our session: the reader above, and what an interrupted installation still had running.
+# Stops the rest of this session: the reader above, and processes of an interrupted installation.
 trap : TERM
 kill -s TERM 0
 cd /

@@ -64,7 +64,7 @@ func TestSignalIsPassedOnAndTheFolderStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !exists(folder) {
-		t.Error("the folder went although nobody died or closed")
+		t.Error("the folder was removed although nothing died or closed")
 	}
 }
 

@@ -1,18 +1,18 @@
-// Package embedding turns text into vectors: Hashing on this machine without any
-// model, OpenAI through an endpoint.
+// Package embedding turns text into vectors. Hashing computes them on this machine without a model;
+// OpenAI requests them from an endpoint.
 //
-//	embedder := embed.Hashing(embed.DefaultDims)
+//	embedder := embedding.Hashing(embedding.DefaultDims)
 //	vectors, err := embedder.Embed(ctx, []string{"Roll back to r41"})
 //
-// Vectors of different embedders, or of different lengths, cannot be compared;
-// Model and Dims together name the space that a vector belongs to.
+// Vectors of different embedders or of different lengths cannot be compared. Model and Dims
+// together name the space of a vector.
 package embedding
 
 import "context"
 
-// Embedder is one embedding model. Vectors have Dims numbers and unit length.
+// Embedder is one embedding model. Its vectors have Dims numbers and unit length.
 type Embedder interface {
-	Embed(ctx context.Context, texts []string) ([][]float32, error) // one vector a text, in order
+	Embed(ctx context.Context, texts []string) ([][]float32, error) // one vector per text, in order
 	Model() string                                                  // names the embedding space together with Dims
 	Dims() int
 }

@@ -74,8 +74,8 @@ func TestHashingIsReproducible(t *testing.T) {
 			t.Fatal("the same text gave another vector")
 		}
 	}
-	// Stored vectors stay comparable: a change here needs a new model name.
-	// The last digits may differ between CPU architectures.
+	// Stored vectors must stay comparable: a change here needs a new model name. The last digits
+	// may differ between CPU architectures.
 	want := []float32{0.131123, -0.695849, 0.262245, -0.655613}
 	for i, got := range embedAll(t, embedding.Hashing(4), "rollback r41 退款")[0] {
 		if math.Abs(float64(got-want[i])) > 1e-5 {

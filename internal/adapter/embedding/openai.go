@@ -19,42 +19,41 @@ import (
 	"cairn/internal/domain/txscope"
 )
 
-// batchSize is how many texts one request carries. Endpoints limit both the
-// number and the tokens of a request; 128 chunks stay below both.
+// batchSize is the number of texts per request. Endpoints limit both the number and the tokens of a
+// request; 128 chunks stay below both limits.
 const batchSize = 128
 
 // Config names an OpenAI-compatible embedding model.
 type Config struct {
-	BaseURL    string // with its /v1; empty means chat.OpenAIURL
+	BaseURL    string // including /v1; empty means chat.OpenAIURL
 	APIKey     string
 	Model      string
-	Dims       int           // of the model's vectors; vectors of another length are refused
-	Timeout    time.Duration // of one request, 0 means chat.DefaultTimeout
+	Dims       int           // of the model's vectors; vectors of another length are rejected
+	Timeout    time.Duration // of one request; 0 means chat.DefaultTimeout
 	HTTPClient *http.Client  // nil means a pooled client
 }
 
-// endpoint is a Config at work.
+// endpoint is the embedder of a Config.
 type endpoint struct {
 	config Config
 	http   *chat.Endpoint
 }
 
-// OpenAI makes an embedder that asks an endpoint. A bad cfg is reported by Embed.
+// OpenAI returns an embedder that requests vectors from an endpoint. Embed reports an invalid cfg.
 func OpenAI(cfg Config) Embedder {
 	return &endpoint{config: cfg, http: chat.EmbeddingEndpoint(chat.Config{
 		BaseURL: cfg.BaseURL, APIKey: cfg.APIKey, Timeout: cfg.Timeout, HTTPClient: cfg.HTTPClient,
 	})}
 }
 
-// Model names the space as the endpoint names the model.
+// Model returns the endpoint's name of the model.
 func (e *endpoint) Model() string { return e.config.Model }
 
-// Dims is the length of the vectors.
+// Dims returns the length of the vectors.
 func (e *endpoint) Dims() int { return e.config.Dims }
 
-// Embed sends the texts in batches, one after the other, each batch once. What
-// the endpoint does wrong is an *llm.Error; vectors that do not fit the
-// configuration are fault.Misconfigured.
+// Embed sends the texts in batches, one after the other, each batch once. Failures of the endpoint
+// are *llm.Error. Vectors that do not match the configuration are fault.Misconfigured.
 func (e *endpoint) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	if err := txscope.Reject(ctx); err != nil {
 		return nil, err
@@ -81,13 +80,13 @@ func (e *endpoint) batch(ctx context.Context, texts []string) ([][]float32, erro
 		Input:          openai.EmbeddingNewParamsInputUnion{OfArrayOfStrings: inputs(texts)},
 		EncodingFormat: openai.EmbeddingNewParamsEncodingFormatFloat,
 	}
-	// Only these models shorten their vectors; others refuse the parameter.
+	// Only these models can shorten their vectors; others reject the parameter.
 	if strings.Contains(e.config.Model, "text-embedding-3") {
 		params.Dimensions = param.NewOpt(int64(e.config.Dims))
 	}
 	body, err := json.Marshal(params)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Internal, "the embedding request cannot be rendered", "")
+		return nil, fault.Wrap(err, fault.Internal, "render the embedding request", "")
 	}
 	answer, err := e.http.Post(ctx, body, nil)
 	if err != nil {
@@ -96,33 +95,35 @@ func (e *endpoint) batch(ctx context.Context, texts []string) ([][]float32, erro
 	var response openai.CreateEmbeddingResponse
 	if !json.Valid(answer) || json.Unmarshal(answer, &response) != nil {
 		return nil, &llm.Error{Class: llm.Retryable, Status: http.StatusOK, Sent: true,
-			Message: "the embedding endpoint's answer is broken: not a list of embeddings"}
+			Message: "invalid reply of the embedding endpoint: not a list of embeddings"}
 	}
 	return e.vectors(response.Data, len(texts))
 }
 
-// vectors checks what came and puts it in the order of the texts.
+// vectors checks the received vectors and sorts them in the order of the texts.
 func (e *endpoint) vectors(data []openai.Embedding, want int) ([][]float32, error) {
 	if len(data) != want {
-		return nil, fault.Newf(fault.Misconfigured, "the embedding model %q gave %d vectors for %d texts",
+		return nil, fault.Newf(fault.Misconfigured, "the embedding model %q returned %d vectors for %d texts",
 			e.config.Model, len(data), want)
 	}
 	vectors := make([][]float32, want)
 	for _, item := range data {
 		if len(item.Embedding) != e.config.Dims {
 			return nil, fault.New(fault.Misconfigured,
-				fmt.Sprintf("the embedding model %q gives vectors of %d numbers, configured are %d", e.config.Model,
-					len(item.Embedding), e.config.Dims),
+				fmt.Sprintf("the embedding model %q returns vectors of %d numbers, but %d are configured",
+					e.config.Model, len(item.Embedding), e.config.Dims),
 				fmt.Sprintf("set CAIRN_EMBEDDING_DIMENSIONS to %d and run `cairn reembed`, or name another model",
 					len(item.Embedding)))
 		}
 		if item.Index < 0 || item.Index >= int64(want) || vectors[item.Index] != nil {
-			return nil, fault.Newf(fault.Misconfigured, "the embedding model %q numbers its vectors wrongly: %d of %d",
+			return nil, fault.Newf(fault.Misconfigured,
+				"the embedding model %q returned an invalid vector index: %d of %d",
 				e.config.Model, item.Index, want)
 		}
 		for _, number := range item.Embedding {
 			if math.IsNaN(number) || math.IsInf(number, 0) {
-				return nil, fault.Newf(fault.Misconfigured, "the embedding model %q gives numbers that are none",
+				return nil, fault.Newf(fault.Misconfigured,
+					"the embedding model %q returned NaN or an infinite number",
 					e.config.Model)
 			}
 		}
@@ -131,7 +132,7 @@ func (e *endpoint) vectors(data []openai.Embedding, want int) ([][]float32, erro
 	return vectors, nil
 }
 
-// inputs replaces empty texts, which endpoints refuse, by a blank.
+// inputs replaces empty texts, which endpoints reject, by a blank.
 func inputs(texts []string) []string {
 	filled := make([]string, len(texts))
 	for i, text := range texts {

@@ -24,7 +24,7 @@ func TestOpenAIEmbedsInBatchesInOrder(t *testing.T) {
 	for i := range texts {
 		texts[i] = fmt.Sprint("text number", i)
 	}
-	texts[200] = "" // endpoints refuse empty texts
+	texts[200] = "" // endpoints reject empty texts
 	vectors := embedAll(t, embedder, texts...)
 	for i, text := range texts {
 		if want := openaitest.Embedding(text, openaitest.DefaultDims); text != "" && !slices.Equal(vectors[i], want) {
@@ -115,7 +115,8 @@ func TestOpenAIFailuresAreClassed(t *testing.T) {
 	}
 }
 
-// answering is the configuration of a model of two dimensions that always says the same.
+// answering returns the configuration of a model of two dimensions that always sends the same
+// reply.
 func answering(t *testing.T, answer string) embedding.Config {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

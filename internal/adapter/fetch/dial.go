@@ -14,22 +14,22 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// transport serves one Get: no connection outlives it, so none is used again
-// whose address was judged under other options.
+// transport returns the transport for one Get. Its connections are not reused, because each was
+// checked under that call's options.
 func (o Options) transport() *http.Transport {
 	return &http.Transport{
-		Proxy:                  nil, // not the environment's
+		Proxy:                  nil, // ignores the proxy of the environment
 		DialContext:            o.dial,
 		TLSClientConfig:        &tls.Config{RootCAs: o.Roots, MinVersion: tls.VersionTLS12},
 		DisableKeepAlives:      true,
-		DisableCompression:     true, // what is counted is what was sent
+		DisableCompression:     true, // the limit applies to the bytes sent
 		MaxResponseHeaderBytes: maxHeader,
 	}
 }
 
-// dial resolves a name itself, so that what was judged is what is dialled. One
-// address inside condemns the name: whoever mixes them wants to be dialled
-// again until the wrong one comes up.
+// dial resolves the name itself, so that the connection uses an address that was checked. If any
+// address of the name is not public, it is refused: an attacker may mix addresses so that a later
+// attempt reaches the internal one.
 func (o Options) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, service, err := net.SplitHostPort(address)
 	if err != nil {
@@ -62,7 +62,7 @@ func (o Options) dial(ctx context.Context, network, address string) (net.Conn, e
 	return nil, errors.Join(failures...)
 }
 
-// control judges the address that a socket is about to connect to.
+// control checks the address to which a socket is about to connect.
 func (o Options) control(host, reached string) error {
 	address, err := netip.ParseAddrPort(reached)
 	if err != nil {
@@ -82,7 +82,7 @@ func (o Options) resolve(ctx context.Context, host string) ([]netip.Addr, error)
 	addresses, err := resolver.LookupNetIP(ctx, "ip", host)
 	var unknown *net.DNSError
 	if errors.As(err, &unknown) && unknown.IsNotFound || err == nil && len(addresses) == 0 {
-		return nil, fault.New(fault.InvalidArgument, "there is no host "+host, "check the URL")
+		return nil, fault.New(fault.InvalidArgument, "host not found: "+host, "check the URL")
 	}
 	return addresses, err
 }
@@ -94,8 +94,7 @@ func (o Options) judge(host string, address netip.AddrPort) error {
 	return refuse(host)
 }
 
-// refuse does not tell the address: what a name means inside is not for
-// outsiders.
+// refuse does not name the address: internal addresses are not disclosed.
 func refuse(host string) error {
 	return fault.New(fault.InvalidArgument, host+" is not a public address", uploadHint)
 }

@@ -16,7 +16,7 @@ func TestGetRefusesAddressesInside(t *testing.T) {
 		"10.1.2.3", "172.16.0.1", "192.168.1.1",
 		"224.0.0.1", "fe80::1", "fd00:ec2::254", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2130706433", "0x7f.1",
 		"inside.example", "mixed.example"}
-	// as C libraries read numbers
+	// as C libraries parse numbers
 	o := Options{AllowHTTP: true, Resolver: names{"localhost": {"127.0.0.1"}, "2130706433": {"127.0.0.1"},
 		"0x7f.1":         {"127.0.0.1"},
 		"inside.example": {"10.0.0.7"}, "mixed.example": {"93.184.216.34", "::1"}}}
@@ -26,14 +26,14 @@ func TestGetRefusesAddressesInside(t *testing.T) {
 			t.Errorf("%s: got %v", host, err)
 		}
 		if strings.Contains(err.Error(), "10.0.0.7") {
-			t.Errorf("%s: what a name means inside was told: %v", host, err)
+			t.Errorf("%s: an internal address was disclosed: %v", host, err)
 		}
 	}
 	if n := s.connections.Load(); n != 0 {
 		t.Errorf("%d connections were made", n)
 	}
 	if _, err := Get(t.Context(), "http://nowhere.example", o); fault.CodeOf(err) != fault.InvalidArgument ||
-		!strings.Contains(err.Error(), "no host") {
+		!strings.Contains(err.Error(), "host not found") {
 		t.Errorf("an unknown name: %v", err)
 	}
 }
@@ -74,7 +74,7 @@ func TestGetRefusesRedirectsInside(t *testing.T) {
 	}
 }
 
-// The socket's own check holds even when the address before it was judged fit.
+// The socket's own check also applies if the earlier check accepted the address.
 func TestTheSocketJudgesAgain(t *testing.T) {
 	t.Parallel()
 	for reached, want := range map[string]fault.Code{"127.0.0.1:80": fault.InvalidArgument,
@@ -106,7 +106,7 @@ func TestAnAddressThatFailsIsFollowedByTheNext(t *testing.T) {
 	t.Parallel()
 	s := serve(t, false, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	o := trusting(s)
-	// nobody listens there
+	// no server listens there
 	o.Trusted = append(o.Trusted, netip.AddrPortFrom(netip.MustParseAddr("127.0.0.2"), s.address().Port()))
 	o.Resolver = names{"both.example": {"127.0.0.2", "127.0.0.1"}}
 	if _, err := Get(t.Context(), s.at(t, "both.example"), o); err != nil {

@@ -1,13 +1,12 @@
-// Package fetch downloads what a user names by URL, without becoming a way
-// into the network that the server stands in.
+// Package fetch downloads files from URLs that users provide, without giving access to the server's
+// internal network.
 //
 //	archive, err := fetch.Get(ctx, "https://example.org/skill.zip", fetch.Options{})
 //
-// Every address is judged when its connection is made, after the name was
-// resolved and once more by the socket itself, on each hop of a redirect. So a
-// name that points inside, or that changes its mind between two look-ups,
-// reaches nothing. Proxies of the environment are not used: a proxy would
-// connect on our behalf, unguarded.
+// Every address is checked when its connection is made: after the name was resolved, and again by
+// the socket itself, on each hop of a redirect. A name that points to an internal address, or that
+// changes between two look-ups, is refused. Proxies of the environment are not used, because a
+// proxy would connect without these checks.
 package fetch
 
 import (
@@ -30,31 +29,30 @@ const (
 	maxBytes     = 5 << 20 // a whole package (spec/skill-memory.md §1.10)
 	timeout      = 30 * time.Second
 	maxRedirects = 3
-	maxHeader    = 64 << 10 // bytes of an answer's header
+	maxHeader    = 64 << 10 // bytes of a response's header
 )
 
-// Options are a caller's limits. The zero value is right for uploads.
+// Options are a caller's limits. The zero value is suitable for uploads.
 type Options struct {
 	MaxBytes  int64         // of the body; 0: 5 MB
-	Timeout   time.Duration // of everything, redirects and body included; 0: 30 s
-	AllowHTTP bool          // also plain http
+	Timeout   time.Duration // total, including redirects and the body; 0: 30 s
+	AllowHTTP bool          // also allows plain http
 
 	Resolver Resolver         // nil: the system's
-	Trusted  []netip.AddrPort // for tests: these exact addresses are not judged
-	Roots    *x509.CertPool   // for tests: who signs certificates; nil: the system's
+	Trusted  []netip.AddrPort // for tests: exactly these addresses are not checked
+	Roots    *x509.CertPool   // for tests: trusted certificate authorities; nil: the system's
 }
 
-// Resolver finds the addresses of a name. *net.Resolver is one.
+// Resolver looks up the addresses of a name. *net.Resolver implements it.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
 const uploadHint = "use a public https address, or upload the file itself"
 
-// Get downloads the body behind a URL. Its content type does not matter. Its
-// errors are *fault.Error, but for a done ctx: InvalidArgument for a URL that
-// may not be fetched, TooLarge, NotFound, and Unavailable when trying again
-// may help. They name the host and never the rest of the URL, which may be a
+// Get downloads the body of a URL, whatever its content type. Unless ctx is done, its errors are
+// *fault.Error: InvalidArgument for a URL that may not be fetched, TooLarge, NotFound, and
+// Unavailable if a retry may help. They name the host and never the rest of the URL, which may be a
 // secret.
 func Get(ctx context.Context, address string, o Options) ([]byte, error) {
 	if err := txscope.Reject(ctx); err != nil {
@@ -68,7 +66,7 @@ func Get(ctx context.Context, address string, o Options) ([]byte, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, fault.New(fault.InvalidArgument, "the URL cannot be read", uploadHint)
+		return nil, fault.New(fault.InvalidArgument, "invalid URL", uploadHint)
 	}
 	if err := o.checkURL(u); err != nil {
 		return nil, err
@@ -112,33 +110,33 @@ func (o Options) download(ctx context.Context, u *url.URL) ([]byte, error) {
 	return data, nil
 }
 
-// checkURL judges what can be judged before anything is resolved.
+// checkURL checks everything that does not need a resolved name.
 func (o Options) checkURL(u *url.URL) error {
 	switch {
 	case u.Scheme != "https" && !(o.AllowHTTP && u.Scheme == "http"):
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("%q URLs are not fetched", u.Scheme), uploadHint)
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("unsupported URL scheme %q", u.Scheme), uploadHint)
 	case u.User != nil:
-		return fault.New(fault.InvalidArgument, "the URL holds credentials",
-			"use a URL that can be read without them, such as a signed one")
+		return fault.New(fault.InvalidArgument, "the URL contains credentials",
+			"use a URL that works without them, such as a signed one")
 	case u.Hostname() == "":
 		return fault.New(fault.InvalidArgument, "the URL has no host", uploadHint)
 	}
 	return nil
 }
 
-// redirect judges each further hop. Its address is judged when it is dialled.
+// redirect checks each further hop. Its address is checked by dial.
 func (o Options) redirect(next *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
 		return fault.New(fault.InvalidArgument,
 			fmt.Sprintf("%s redirects more than %d times", via[0].URL.Hostname(), maxRedirects),
 			"use the final address")
 	}
-	next.Header.Del("Referer") // the URL before may be a secret
+	next.Header.Del("Referer") // the previous URL may be a secret
 	return o.checkURL(next.URL)
 }
 
 func (o Options) checkAnswer(r *http.Response) error {
-	message := fmt.Sprintf("%s answered %d %s", r.Request.URL.Hostname(), r.StatusCode, http.StatusText(r.StatusCode))
+	message := fmt.Sprintf("%s returned %d %s", r.Request.URL.Hostname(), r.StatusCode, http.StatusText(r.StatusCode))
 	switch {
 	case r.StatusCode == http.StatusOK && r.ContentLength > o.MaxBytes:
 		return o.tooLarge(r.Request.URL)
@@ -154,11 +152,11 @@ func (o Options) checkAnswer(r *http.Response) error {
 
 func (o Options) tooLarge(u *url.URL) error {
 	return fault.New(fault.TooLarge, fmt.Sprintf("the file at %s has more than %d bytes", u.Hostname(), o.MaxBytes),
-		"leave out what the skill does not need")
+		"remove the files that the skill does not need")
 }
 
-// trouble gives the code of a failed download. It drops the URL that net/http
-// puts into its errors.
+// trouble converts the error of a failed download to a fault. It drops the URL that net/http puts
+// into its errors.
 func (o Options) trouble(u *url.URL, err error) error {
 	var known *fault.Error
 	if errors.As(err, &known) {

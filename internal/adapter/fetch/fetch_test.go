@@ -83,7 +83,7 @@ func TestGetStopsAtTheLimit(t *testing.T) {
 	written := make(chan int, 1)
 	endless := serve(t, false, func(w http.ResponseWriter, _ *http.Request) {
 		total, chunk := 0, make([]byte, 32<<10)
-		for range 4096 { // 128 MB, if nobody stops it
+		for range 4096 { // 128 MB, if nothing stops it
 			n, err := w.Write(chunk)
 			if total += n; err != nil {
 				break

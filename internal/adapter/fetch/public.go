@@ -2,10 +2,9 @@ package fetch
 
 import "net/netip"
 
-// inside are the IPv4 addresses that are not the public internet's: IANA's
-// special-purpose registry (RFC 6890 and after), and one metadata service that
-// hides among public addresses.
-var inside = prefixes(
+// nonPublic are the IPv4 ranges that are not part of the public internet: IANA's special-purpose
+// registry (RFC 6890 and later), and one metadata service that has a public address.
+var nonPublic = prefixes(
 	"0.0.0.0/8",        // this network
 	"10.0.0.0/8",       // private
 	"100.64.0.0/10",    // shared by carriers; 100.100.100.200 is Alibaba Cloud's metadata
@@ -24,10 +23,10 @@ var inside = prefixes(
 	"240.0.0.0/4",      // reserved, broadcast
 )
 
-// IPv6 is the other way round: only this block has been given to the internet.
+// For IPv6 only this block is assigned to the public internet.
 var global = netip.MustParsePrefix("2000::/3")
 
-// reservedGlobal are the parts of it that lead elsewhere.
+// reservedGlobal are the parts of it that are not public.
 var reservedGlobal = prefixes(
 	"2001::/23",     // IETF protocols; Teredo, which wraps IPv4
 	"2001:db8::/32", // documentation
@@ -35,10 +34,10 @@ var reservedGlobal = prefixes(
 	"3fff::/20",     // documentation
 )
 
-// translated wraps IPv4 in networks that have only IPv6 (RFC 6052).
+// translated embeds IPv4 addresses in IPv6-only networks (RFC 6052).
 var translated = netip.MustParsePrefix("64:ff9b::/96")
 
-// public tells whether an address is one of the public internet.
+// public reports whether an address belongs to the public internet.
 func public(address netip.Addr) bool {
 	if address.Zone() != "" {
 		return false
@@ -49,7 +48,7 @@ func public(address netip.Addr) bool {
 		address = netip.AddrFrom4([4]byte(wrapped[12:]))
 	}
 	if address.Is4() {
-		return !contains(inside, address)
+		return !contains(nonPublic, address)
 	}
 	return global.Contains(address) && !contains(reservedGlobal, address)
 }

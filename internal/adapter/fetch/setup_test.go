@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// names resolves from a list; what is not on it does not exist.
+// names resolves from a list. Other names do not exist.
 type names map[string][]string
 
 func (n names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
@@ -26,8 +26,7 @@ func (n names) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, err
 	return found, nil
 }
 
-// site is a server on loopback that counts connections: a refusal must come
-// before one.
+// site is a server on loopback that counts connections: a refused URL must not cause any.
 type site struct {
 	*httptest.Server
 	connections atomic.Int32
@@ -54,7 +53,7 @@ func (s *site) address() netip.AddrPort {
 	return netip.MustParseAddrPort(s.Listener.Addr().String())
 }
 
-// at is the site's URL under another host name, with its own port.
+// at returns the site's URL under another host name, with its own port.
 func (s *site) at(t *testing.T, host string) string {
 	t.Helper()
 	u, err := url.Parse(s.URL)
@@ -65,7 +64,7 @@ func (s *site) at(t *testing.T, host string) string {
 	return u.String()
 }
 
-// trusting lets exactly these sites be reached.
+// trusting returns options that allow exactly these sites.
 func trusting(sites ...*site) Options {
 	o := Options{AllowHTTP: true, Roots: x509.NewCertPool()}
 	for _, s := range sites {

@@ -14,7 +14,7 @@ import (
 	"cairn/internal/service/memoryagent"
 )
 
-// agents are the workflows of the agents of long-term memory, by kind of run.
+// agents maps the kinds of runs of the memory agents to their workflows.
 var agents = map[run.Kind]string{run.Summarize: contract.Summarize, run.Specialist: contract.Specialist,
 	run.Retrieve: contract.Retrieve}
 
@@ -25,7 +25,7 @@ func (d Driver) agent(ctx context.Context, workspaceKey, channel string, r run.R
 	}
 	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation,
 		fmt.Sprintf("%s · run %d", r.Kind, r.Ref.Run))
-	o.StaticDetails = fmt.Sprintf("`cairn runs show %d` tells what became of it. Texts are in Postgres, not here.",
+	o.StaticDetails = fmt.Sprintf("See `cairn runs show %d` for the result. Texts are in Postgres, not here.",
 		r.Ref.Run)
 	if refine, does, err := memoryagent.RefineInput(workspaceKey, r); err != nil || does {
 		if err != nil {
@@ -36,8 +36,8 @@ func (d Driver) agent(ctx context.Context, workspaceKey, channel string, r run.R
 	return d.begin(ctx, o, agents[r.Kind], in)
 }
 
-// Ended waits until a workflow has ended. How it ended is for its run's row to
-// tell; a failed wait is trouble with Temporal or with ctx.
+// Ended waits until a workflow has ended. The outcome is in its run's row. An error means that
+// Temporal is unavailable or ctx is done.
 func (d Driver) Ended(ctx context.Context, workflowID string) error {
 	if err := txscope.Reject(ctx); err != nil {
 		return err
@@ -51,5 +51,5 @@ func (d Driver) Ended(ctx context.Context, workflowID string) error {
 	case errors.As(err, &late): // the server's clock may be ahead of ctx
 		return context.DeadlineExceeded
 	}
-	return sending(ctx, err)
+	return deliveryError(ctx, err)
 }

@@ -13,27 +13,27 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// How long a conversation that is ending, or continues as new, is asked to end, and how
-// often.
+// endPatience is the time in which EndRunning repeats its request to a conversation that is ending
+// or continues as new, every endAgain.
 const (
 	endAgain    = 50 * time.Millisecond
 	endPatience = 5 * time.Second
 )
 
-// Runs tells whether a conversation's workflow runs.
+// Runs reports whether a conversation's workflow is running.
 func (d Driver) Runs(ctx context.Context, workspaceKey string, conversation int64) (bool, error) {
 	described, err := d.Client.DescribeWorkflowExecution(ctx, contract.ConversationID(workspaceKey, conversation), "")
-	if gone(err) {
+	if isNotFound(err) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fault.Wrap(err, fault.Unavailable, "Temporal does not tell whether the conversation runs", "")
+		return false, fault.Wrap(err, fault.Unavailable, "read the state of the conversation's workflow", "")
 	}
 	return described.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
 }
 
-// EndRunning tells a conversation that runs to end; it is false for one that
-// does not run. One that is ending, or continues as new, is asked again.
+// EndRunning asks a running conversation to end. It returns false if the conversation is not
+// running. A conversation that is ending or continues as new is asked again.
 func (d Driver) EndRunning(ctx context.Context, workspaceKey string, conversation int64) (bool, error) {
 	for patience := endPatience; ; patience -= endAgain {
 		running, err := d.Runs(ctx, workspaceKey, conversation)
@@ -45,11 +45,11 @@ func (d Driver) EndRunning(ctx context.Context, workspaceKey string, conversatio
 		switch {
 		case err == nil:
 			return true, nil
-		case gone(err):
+		case isNotFound(err):
 			return false, nil
 		case !errors.As(err, &app) || app.Type() != contract.RollingOver:
 			return false, err
-		case patience <= 0: // its last review takes long: it ends all the same
+		case patience <= 0: // its last review takes long; it still ends
 			return true, nil
 		}
 		select {
@@ -60,8 +60,8 @@ func (d Driver) EndRunning(ctx context.Context, workspaceKey string, conversatio
 	}
 }
 
-// gone tells that there is no such workflow, or none that still runs.
-func gone(err error) bool {
+// isNotFound reports whether err means that no such workflow is running.
+func isNotFound(err error) bool {
 	var none *serviceerror.NotFound
 	return errors.As(err, &none)
 }

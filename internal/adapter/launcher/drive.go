@@ -1,6 +1,6 @@
-// Package launcher starts the workflows that carry accepted runs. Starting is safe
-// to repeat: the workflow id is the run's own, one that runs is left alone, and
-// one that has finished finds in Postgres that there is nothing to do.
+// Package launcher starts the workflows of accepted runs. Starting is safe to repeat: the workflow
+// ID belongs to the run, a running workflow is left alone, and a repeated workflow finds in
+// Postgres that its work is done.
 package launcher
 
 import (
@@ -24,12 +24,12 @@ import (
 // Driver starts workflows through a Temporal client.
 type Driver struct {
 	Client client.Client
-	Limits contract.ConversationLimits // of a conversation that begins
+	Limits contract.ConversationLimits // of new conversations
 
-	Heartbeat time.Duration // after which a silent worker that erases is dead
+	Heartbeat time.Duration // time after which a silent worker that erases is considered dead
 }
 
-// Start makes sure that r's workflow runs, or has run.
+// Start starts r's workflow unless it is running or has completed.
 func (d Driver) Start(ctx context.Context, workspaceKey, channel string, r run.Run) error {
 	if err := txscope.Reject(ctx); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (d Driver) Start(ctx context.Context, workspaceKey, channel string, r run.R
 	return fmt.Errorf("start run %d: unknown kind %q", r.Ref.Run, r.Kind)
 }
 
-// options are how the workflow of a run starts.
+// options returns the start options of a run's workflow.
 func options(workspaceKey, channel, kind, id string, conversation int64, summary string) client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{
 		ID: id, TaskQueue: contract.QueueMain,
@@ -71,14 +71,14 @@ func options(workspaceKey, channel, kind, id string, conversation int64, summary
 
 func (d Driver) distill(ctx context.Context, workspaceKey, channel string, r run.Run) error {
 	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation,
-		fmt.Sprintf("distil a conversation · run %d", r.Ref.Run))
-	o.TaskQueue = contract.QueueLLM // beside its steps
-	o.StaticDetails = fmt.Sprintf("`cairn runs show %d` tells what became of it. Texts are in Postgres, not here.",
+		fmt.Sprintf("distill a conversation · run %d", r.Ref.Run))
+	o.TaskQueue = contract.QueueLLM // the queue of its steps
+	o.StaticDetails = fmt.Sprintf("See `cairn runs show %d` for the result. Texts are in Postgres, not here.",
 		r.Ref.Run)
 	return d.begin(ctx, o, contract.Distill, distill.Input(workspaceKey, r))
 }
 
-// begin starts a workflow, unless it runs or has run without failing.
+// begin starts a workflow, unless it is running or has completed without a failure.
 func (d Driver) begin(ctx context.Context, o client.StartWorkflowOptions, workflow string, in any) error {
 	_, err := d.Client.ExecuteWorkflow(ctx, o, workflow, in)
 	var started *serviceerror.WorkflowExecutionAlreadyStarted
@@ -86,13 +86,13 @@ func (d Driver) begin(ctx context.Context, o client.StartWorkflowOptions, workfl
 		return nil
 	}
 	if err != nil {
-		return away(err)
+		return unavailable(err)
 	}
 	return nil
 }
 
-// away is trouble with Temporal: what is stored will be driven by the relay.
-func away(err error) error {
-	return fault.Wrap(err, fault.Unavailable, "the workflow could not be started",
-		"the run is stored and will be started when Temporal answers; `cairn doctor` tells what is missing")
+// unavailable reports that Temporal is unavailable. The relay starts the stored run later.
+func unavailable(err error) error {
+	return fault.Wrap(err, fault.Unavailable, "start the workflow",
+		"the run is stored and starts when Temporal is available again; run `cairn doctor` to check the servers")
 }

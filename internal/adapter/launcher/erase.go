@@ -14,7 +14,7 @@ import (
 	"cairn/internal/service/erase"
 )
 
-// Erase makes sure that the workflow of an erasure runs, or has run.
+// Erase starts the workflow of an erasure unless it is running or has completed.
 func (d Driver) Erase(ctx context.Context, workspaceKey string, erasure, conversation int64) error {
 	if err := txscope.Reject(ctx); err != nil {
 		return err
@@ -26,17 +26,16 @@ func (d Driver) Erase(ctx context.Context, workspaceKey string, erasure, convers
 			Timeouts: contract.StepTimeouts{Heartbeat: d.Heartbeat}})
 }
 
-// openPage is how many open workflows are listed at once.
+// openPage is the number of open workflows per list request.
 const openPage = 100
 
-// Open lists open workflows of a workspace, or of one conversation; those that
-// erase are not among them.
+// Open lists the open workflows of a workspace, or of one conversation, except those that erase.
 func (d Driver) Open(ctx context.Context, workspaceKey string, conversation int64) ([]erase.Execution, error) {
 	if err := txscope.Reject(ctx); err != nil {
 		return nil, err
 	}
 	if d.Client == nil {
-		return nil, fault.New(fault.Unavailable, "there is no Temporal server to look for open workflows",
+		return nil, fault.New(fault.Unavailable, "no Temporal server to list the open workflows",
 			"set TEMPORAL_ADDRESS")
 	}
 	query := fmt.Sprintf("%s = '%s' and ExecutionStatus = 'Running' and WorkflowType != '%s'",
@@ -47,7 +46,7 @@ func (d Driver) Open(ctx context.Context, workspaceKey string, conversation int6
 	page, err := d.Client.ListWorkflow(ctx,
 		&workflowservice.ListWorkflowExecutionsRequest{Query: query, PageSize: openPage})
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Unavailable, "the open workflows cannot be listed", "")
+		return nil, fault.Wrap(err, fault.Unavailable, "list the open workflows", "")
 	}
 	out := make([]erase.Execution, len(page.Executions))
 	for i, x := range page.Executions {
@@ -56,15 +55,15 @@ func (d Driver) Open(ctx context.Context, workspaceKey string, conversation int6
 	return out, nil
 }
 
-// Terminate stops a workflow; one that has ended is success.
+// Terminate stops a workflow. It succeeds if the workflow has already ended.
 func (d Driver) Terminate(ctx context.Context, x erase.Execution) error {
 	if err := txscope.Reject(ctx); err != nil {
 		return err
 	}
-	err := d.Client.TerminateWorkflow(ctx, x.Workflow, x.Run, "what it works on is being erased")
+	err := d.Client.TerminateWorkflow(ctx, x.Workflow, x.Run, "its data is being erased")
 	var ended *serviceerror.NotFound
 	if err == nil || errors.As(err, &ended) {
 		return nil
 	}
-	return fault.Wrap(err, fault.Unavailable, "a workflow cannot be stopped", "")
+	return fault.Wrap(err, fault.Unavailable, "stop a workflow", "")
 }

@@ -10,7 +10,7 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// memorySkills starts the workflows that build memories and learn to.
+// memorySkills starts the workflows that build memories and train memory skills.
 func (d Driver) memorySkills(ctx context.Context, workspaceKey, channel string, r run.Run) error {
 	var spec runspec.Spec
 	if err := json.Unmarshal(r.Spec, &spec); err != nil {
@@ -18,7 +18,7 @@ func (d Driver) memorySkills(ctx context.Context, workspaceKey, channel string, 
 	}
 	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation,
 		fmt.Sprintf("%s · run %d", r.Kind, r.Ref.Run))
-	o.StaticDetails = fmt.Sprintf("`cairn runs show %d` tells what became of it. Texts are in Postgres, not here.",
+	o.StaticDetails = fmt.Sprintf("See `cairn runs show %d` for the result. Texts are in Postgres, not here.",
 		r.Ref.Run)
 	ref := contract.RunRef{Workspace: r.Ref.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run, Attempt: r.Attempt}
 	if r.Kind == run.Train {

@@ -9,7 +9,7 @@ import (
 	"cairn/internal/service/offload"
 )
 
-// offload starts the workflow that has records made of a thread.
+// offload starts the workflow that compacts a thread.
 func (d Driver) offload(ctx context.Context, workspaceKey, channel string, r run.Run) error {
 	in, err := offload.Input(workspaceKey, r)
 	if err != nil {
@@ -17,7 +17,7 @@ func (d Driver) offload(ctx context.Context, workspaceKey, channel string, r run
 	}
 	o := options(workspaceKey, channel, string(r.Kind), r.WorkflowID, r.Conversation,
 		fmt.Sprintf("%s · run %d", r.Kind, r.Ref.Run))
-	o.StaticDetails = fmt.Sprintf("`cairn runs show %d` tells what became of it. Texts are in Postgres, not here.",
+	o.StaticDetails = fmt.Sprintf("See `cairn runs show %d` for the result. Texts are in Postgres, not here.",
 		r.Ref.Run)
 	return d.begin(ctx, o, contract.Offload, in)
 }

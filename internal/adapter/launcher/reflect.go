@@ -9,14 +9,14 @@ import (
 	"cairn/internal/service/reflection"
 )
 
-// reflection makes sure that a reflection's workflow runs, or has run.
+// reflection starts a reflection's workflow unless it is running or has completed.
 func (d Driver) reflection(ctx context.Context, workspaceKey string, r run.Run) error {
 	in, err := reflection.Input(r)
 	if err != nil {
 		return err
 	}
 	o := options(workspaceKey, "scheduled", string(r.Kind), r.WorkflowID, 0, "reflection of "+in.Date)
-	o.StaticDetails = fmt.Sprintf("`cairn reflect status --date %s` tells what became of it. Texts are in Postgres, "+
+	o.StaticDetails = fmt.Sprintf("See `cairn reflect status --date %s` for the result. Texts are in Postgres, "+
 		"not here.", in.Date)
 	return d.begin(ctx, o, contract.ReflectionWorkflow, in)
 }

@@ -15,8 +15,7 @@ import (
 	"cairn/internal/service/agentrun"
 )
 
-// Reflect starts the reflection on a local date; false when that date has, or
-// had, one already.
+// Reflect starts the reflection on a local date. It returns false if that date has or had one.
 func (d Driver) Reflect(ctx context.Context, in contract.ReflectionInput) (bool, error) {
 	if err := txscope.Reject(ctx); err != nil {
 		return false, err
@@ -26,7 +25,7 @@ func (d Driver) Reflect(ctx context.Context, in contract.ReflectionInput) (bool,
 	return d.once(ctx, o, contract.ReflectionWorkflow, in)
 }
 
-// Curate starts a curation; false when the firing has, or had, one already.
+// Curate starts a curation. It returns false if the firing has or had one.
 func (d Driver) Curate(ctx context.Context, slot string, in contract.CurateInput) (bool, error) {
 	if err := txscope.Reject(ctx); err != nil {
 		return false, err
@@ -35,7 +34,7 @@ func (d Driver) Curate(ctx context.Context, slot string, in contract.CurateInput
 		"curate skills"), contract.Curate, in)
 }
 
-// once starts a workflow whose id nothing else ever had.
+// once starts a workflow whose ID must never have been used.
 func (d Driver) once(ctx context.Context, o client.StartWorkflowOptions, workflow string, in any) (bool, error) {
 	o.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE
 	o.WorkflowIDConflictPolicy = enums.WORKFLOW_ID_CONFLICT_POLICY_FAIL
@@ -46,12 +45,12 @@ func (d Driver) once(ctx context.Context, o client.StartWorkflowOptions, workflo
 		return false, nil
 	}
 	if err != nil {
-		return false, away(err)
+		return false, unavailable(err)
 	}
 	return true, nil
 }
 
-// Bring brings a turn to its conversation without waiting for the answer.
+// Bring delivers a turn to its conversation without waiting for the reply.
 func (d Driver) Bring(ctx context.Context, workspaceKey string, r run.Run) error {
 	if err := txscope.Reject(ctx); err != nil {
 		return err
@@ -63,7 +62,7 @@ func (d Driver) Bring(ctx context.Context, workspaceKey string, r run.Run) error
 	ctx, cancel := context.WithTimeout(ctx, resumePatience)
 	defer cancel()
 	if _, err = d.offer(ctx, workspaceKey, r, spec, "", client.WorkflowUpdateStageAccepted); err != nil {
-		return fmt.Errorf("bring the turn to its conversation: %w", sending(ctx, err))
+		return fmt.Errorf("deliver the turn to its conversation: %w", deliveryError(ctx, err))
 	}
 	return nil
 }

@@ -18,9 +18,9 @@ import (
 	"cairn/internal/service/agentrun"
 )
 
-// Answer brings a turn to its conversation, which starts when it is not there,
-// and waits for what becomes of it. Sending it again is safe: the update's id is
-// the channel's id of the message.
+// Answer delivers a turn to its conversation and waits for the result. It starts the conversation
+// if it is not running. Sending a turn again is safe: the update ID is the channel's ID of the
+// message.
 func (d Driver) Answer(ctx context.Context, workspaceKey string, r run.Run) (contract.TurnResult, error) {
 	if err := txscope.Reject(ctx); err != nil {
 		return contract.TurnResult{}, err
@@ -28,8 +28,8 @@ func (d Driver) Answer(ctx context.Context, workspaceKey string, r run.Run) (con
 	return d.send(ctx, workspaceKey, r, "")
 }
 
-// again is how soon a turn is sent again to a conversation that has not taken it.
-const again = 50 * time.Millisecond
+// resendDelay is the delay before a turn is sent again to a conversation that has not accepted it.
+const resendDelay = 50 * time.Millisecond
 
 func (d Driver) send(ctx context.Context, workspaceKey string, r run.Run, suffix string) (out contract.TurnResult,
 	err error) {
@@ -37,7 +37,7 @@ func (d Driver) send(ctx context.Context, workspaceKey string, r run.Run, suffix
 	if err != nil {
 		return out, err
 	}
-	for wait := again; ; wait = min(2*wait, time.Second) {
+	for wait := resendDelay; ; wait = min(2*wait, time.Second) {
 		if err := d.update(ctx, workspaceKey, r, spec, suffix, &out); !notTaken(err) {
 			return out, err
 		}
@@ -49,8 +49,8 @@ func (d Driver) send(ctx context.Context, workspaceKey string, r run.Run, suffix
 	}
 }
 
-// notTaken tells that a conversation had a turn offered and did not take it: it
-// continues as new, has just ended, or its workflow task came too late to count.
+// notTaken reports whether a conversation did not accept a turn: it continues as new, has just
+// ended, or its workflow task was too late.
 func notTaken(err error) bool {
 	var app *temporal.ApplicationError
 	var ended *serviceerror.NotFound
@@ -62,12 +62,12 @@ func (d Driver) update(ctx context.Context, workspaceKey string, r run.Run, spec
 	out *contract.TurnResult) error {
 	handle, err := d.offer(ctx, workspaceKey, r, spec, suffix, client.WorkflowUpdateStageCompleted)
 	if err != nil {
-		return sending(ctx, err)
+		return deliveryError(ctx, err)
 	}
-	return sending(ctx, handle.Get(ctx, out))
+	return deliveryError(ctx, handle.Get(ctx, out))
 }
 
-// offer gives a turn to its conversation and waits until the update is at a stage.
+// offer sends a turn to its conversation and waits until the update reaches a stage.
 func (d Driver) offer(ctx context.Context, workspaceKey string, r run.Run, spec agentrun.Spec, suffix string,
 	stage client.WorkflowUpdateStage) (client.WorkflowUpdateHandle, error) {
 	o, in := d.conversation(workspaceKey, r, spec.Channel)
@@ -83,8 +83,8 @@ func (d Driver) offer(ctx context.Context, workspaceKey string, r run.Run, spec 
 					Queue: contract.QueueLLM}}}})
 }
 
-// sending tells an answer of the conversation's from trouble on the way to it.
-func sending(ctx context.Context, err error) error {
+// deliveryError passes on errors of the conversation and wraps errors of the delivery.
+func deliveryError(ctx context.Context, err error) error {
 	var app *temporal.ApplicationError
 	if err == nil || errors.As(err, &app) {
 		return err
@@ -94,20 +94,19 @@ func sending(ctx context.Context, err error) error {
 	}
 	var missing *serviceerror.NotFound
 	if errors.As(err, &missing) {
-		return fault.Wrap(err, fault.NotFound, "the conversation has no workflow that runs",
-			"nothing is being answered in it; its next message starts one")
+		return fault.Wrap(err, fault.NotFound, "the conversation has no running workflow",
+			"send a message to start one")
 	}
-	return away(err)
+	return unavailable(err)
 }
 
-// resumePatience is how long the relay looks at a turn that it has brought to
-// its conversation again.
+// resumePatience is the time for which the relay waits for a turn that it has delivered again.
 const resumePatience = 2 * time.Second
 
-// resume brings a turn to its conversation that may have lost it. One that is
-// under way is left alone. The server keeps what an update came to for as long as
-// the conversation's run lives, also when the turn failed there: it then goes under
-// another id, which no message of a channel can have.
+// resume delivers a turn again to a conversation that may have lost it. A turn in progress is left
+// alone. The server stores the result of an update, including a failure, as long as the
+// conversation's run lives. A failed turn is therefore sent under another ID, which no message of a
+// channel can have.
 func (d Driver) resume(ctx context.Context, workspaceKey string, r run.Run) error {
 	ctx, cancel := context.WithTimeout(ctx, resumePatience)
 	defer cancel()
@@ -122,7 +121,7 @@ func (d Driver) resume(ctx context.Context, workspaceKey string, r run.Run) erro
 	return err
 }
 
-// review starts a nudge that Temporal has lost.
+// review starts a review that Temporal has lost.
 func (d Driver) review(ctx context.Context, workspaceKey string, r run.Run) error {
 	spec, err := agentrun.SpecOf(r)
 	if err != nil {
@@ -136,20 +135,20 @@ func (d Driver) review(ctx context.Context, workspaceKey string, r run.Run) erro
 			Timeouts: spec.Timeouts()})
 }
 
-// conversation is how the conversation of a turn starts when it is not there.
+// conversation returns the start options and input of a turn's conversation.
 func (d Driver) conversation(workspaceKey string, r run.Run, channel string) (client.StartWorkflowOptions,
 	contract.ConversationInput) {
 	id := contract.ConversationID(workspaceKey, r.Conversation)
 	o := options(workspaceKey, channel, "conversation", id, r.Conversation,
 		fmt.Sprintf("conversation %d · %s", r.Conversation, channel))
-	o.StaticDetails = "Turns are children, reviews too. Texts are in Postgres, not here."
+	o.StaticDetails = "Turns and reviews are child workflows. Texts are in Postgres, not here."
 	o.WorkflowIDReusePolicy = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
 	return o, contract.ConversationInput{Workspace: r.Workspace, WorkspaceKey: workspaceKey,
 		Conversation: r.Conversation, Channel: channel, Limits: d.Limits}
 }
 
-// CancelTurn asks for one turn to be answered with what is there, also when its
-// conversation has not heard of it yet: it will have been told then.
+// CancelTurn asks a conversation to end one turn with a reply from what it has so far. The turn may
+// arrive at the conversation after the request.
 func (d Driver) CancelTurn(ctx context.Context, workspaceKey string, r run.Run) error {
 	if err := txscope.Reject(ctx); err != nil {
 		return err
@@ -161,11 +160,11 @@ func (d Driver) CancelTurn(ctx context.Context, workspaceKey string, r run.Run) 
 	o, in := d.conversation(workspaceKey, r, spec.Channel)
 	_, err = d.Client.SignalWithStartWorkflow(ctx, o.ID, contract.SignalCancelTurn,
 		contract.CancelTurnInput{MessageID: spec.MessageID}, o, contract.Conversation, in)
-	return sending(ctx, err)
+	return deliveryError(ctx, err)
 }
 
-// Tell brings a change of settings to a conversation that runs. One that does not
-// learns of it with its next turn.
+// Tell sends a change of settings to a running conversation. A conversation that is not running
+// receives it with its next turn.
 func (d Driver) Tell(ctx context.Context, workspaceKey string, conversation int64, s contract.SettingsInput) error {
 	if err := txscope.Reject(ctx); err != nil {
 		return err
@@ -176,10 +175,11 @@ func (d Driver) Tell(ctx context.Context, workspaceKey string, conversation int6
 	if errors.As(err, &missing) {
 		return nil
 	}
-	return sending(ctx, err)
+	return deliveryError(ctx, err)
 }
 
-// End ends a conversation: what was not reviewed is, when it is worth it.
+// End ends a conversation. Turns that were not reviewed are reviewed first, if there are enough of
+// them.
 func (d Driver) End(ctx context.Context, workspaceKey string, conversation int64) (out contract.ConversationView,
 	err error) {
 	if err := txscope.Reject(ctx); err != nil {
@@ -190,12 +190,12 @@ func (d Driver) End(ctx context.Context, workspaceKey string, conversation int64
 			UpdateName:   contract.UpdateEnd,
 			WaitForStage: client.WorkflowUpdateStageCompleted})
 	if err != nil {
-		return out, sending(ctx, err)
+		return out, deliveryError(ctx, err)
 	}
-	return out, sending(ctx, handle.Get(ctx, &out))
+	return out, deliveryError(ctx, handle.Get(ctx, &out))
 }
 
-// State asks a conversation that runs for what it knows.
+// State returns the state of a running conversation.
 func (d Driver) State(ctx context.Context, workspaceKey string, conversation int64) (out contract.ConversationView,
 	err error) {
 	if err := txscope.Reject(ctx); err != nil {
@@ -204,7 +204,7 @@ func (d Driver) State(ctx context.Context, workspaceKey string, conversation int
 	value, err := d.Client.QueryWorkflow(ctx, contract.ConversationID(workspaceKey, conversation), "",
 		contract.QueryState)
 	if err != nil {
-		return out, sending(ctx, err)
+		return out, deliveryError(ctx, err)
 	}
 	return out, value.Get(&out)
 }

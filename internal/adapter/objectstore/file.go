@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// writeFile writes a new file through to the disk.
+// writeFile writes a new file and syncs it to disk.
 func (s *LocalStore) writeFile(name string, data []byte) (err error) {
 	file, err := s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -31,7 +31,7 @@ func (s *LocalStore) syncFolder(folder string) error {
 	return errors.Join(ignoreUnsupported(opened.Sync()), opened.Close())
 }
 
-// ignoreUnsupported forgives file systems that cannot sync directories.
+// ignoreUnsupported ignores the error of file systems that cannot sync directories.
 func ignoreUnsupported(err error) error {
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) {
 		return nil
@@ -39,8 +39,8 @@ func ignoreUnsupported(err error) error {
 	return err
 }
 
-// sweep removes temporary files from before a time. Files that vanish
-// meanwhile are another process's doing.
+// sweep removes temporary files that are older than before. Files that vanish meanwhile were
+// removed by another process.
 func (s *LocalStore) sweep(before time.Time) error {
 	return fs.WalkDir(s.root.FS(), tempFolder, func(name string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {

@@ -5,20 +5,20 @@ import (
 	"sync"
 )
 
-// foldersKept bounds how many folders are remembered as lasting; past it they
-// are forgotten, which costs a few more syncs.
+// foldersKept bounds the number of remembered folders. When it is exceeded, all are forgotten,
+// which costs some extra syncs.
 const foldersKept = 10_000
 
-// lasting is the folders whose names are known to survive a power cut, since
-// this process has synced the folders above them. A folder that another process
-// made is not among them: nobody knows whether that one lived to sync it.
+// lasting is the set of folders whose names survive a power failure, because this process has
+// synced their parent folders. A folder that another process created is not included: that process
+// may have died before it synced it.
 type lasting struct {
 	mu    sync.Mutex
 	known map[string]bool
 }
 
-// makeFolders makes folder and those above it, and forgets that any of them was
-// lasting that somebody has removed.
+// makeFolders creates folder and its parents. It forgets those of them that another process has
+// removed.
 func (s *LocalStore) makeFolders(folder string) error {
 	for above := folder; above != "."; above = path.Dir(above) {
 		if _, err := s.root.Stat(above); err == nil {
@@ -29,8 +29,8 @@ func (s *LocalStore) makeFolders(folder string) error {
 	return s.root.MkdirAll(folder, 0o755)
 }
 
-// keepName makes the name of an object in folder survive a power cut, and the
-// names of the folders on the way to it that are not lasting yet.
+// keepName makes the name of an object in folder survive a power failure. It also syncs the names
+// of the parent folders that are not yet lasting.
 func (s *LocalStore) keepName(folder string) error {
 	if err := s.sync(folder); err != nil {
 		return err

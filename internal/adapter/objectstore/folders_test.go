@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What a power cut would take is synced, and nothing twice.
+// Names that a power failure would lose are synced, and none twice.
 func TestOnlyNewNamesAreSynced(t *testing.T) {
 	t.Parallel()
 	store, root := setup(t)
@@ -31,23 +31,23 @@ func TestOnlyNewNamesAreSynced(t *testing.T) {
 	put("1/deploy/ab/deploy.zip", "1/deploy/ab")
 	put("1/deploy/cd/deploy.zip", "1/deploy/cd", "1/deploy")
 	put("1/rollback/ab/rollback.zip", "1/rollback/ab", "1/rollback", "1")
-	put("1/deploy/ab/deploy.zip", "1/deploy/ab") // an attempt that died may have linked it and no more
+	put("1/deploy/ab/deploy.zip", "1/deploy/ab") // a crashed attempt may have linked the file without syncing it
 	put("top.zip", ".")
 
-	// Another process has made these, and perhaps died before it synced anything.
+	// Another process has created these, and may have crashed before a sync.
 	if err := os.MkdirAll(filepath.Join(root, "2", "deploy"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	put("2/deploy/ab/deploy.zip", "2/deploy/ab", "2/deploy", "2", ".")
 
-	// Somebody has cleared the store away: what was lasting is so no more.
+	// The store was deleted: its folders are not lasting any more.
 	if err := os.RemoveAll(filepath.Join(root, "1")); err != nil {
 		t.Fatal(err)
 	}
 	put("1/deploy/ab/deploy.zip", "1/deploy/ab", "1/deploy", "1", ".")
 }
 
-// A sync that fails is no sync: the next attempt does it again.
+// After a failed sync, the next attempt syncs again.
 func TestAFailedSyncIsDoneAgain(t *testing.T) {
 	t.Parallel()
 	store, _ := setup(t)

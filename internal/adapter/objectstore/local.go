@@ -16,29 +16,29 @@ import (
 )
 
 const (
-	// tempPrefix marks files that are being written, and their folder: one for
-	// all, so that tidying up never walks over the objects.
+	// tempPrefix marks files that are being written and the folder that contains them. There is one
+	// such folder, so the cleanup does not walk over the objects.
 	tempPrefix = ".put-"
 	tempFolder = tempPrefix + "tmp"
-	// tempAge is how old such a file is before nobody can be writing it still.
+	// tempAge is the age from which a temporary file cannot be in use any more.
 	tempAge = time.Hour
 )
 
-// LocalStore keeps objects as files below one directory and never leaves it,
+// LocalStore stores objects as files below one directory. It never accesses files outside of it,
 // not even through symbolic links.
 type LocalStore struct {
 	path string // absolute, for people
 	root *os.Root
 
-	sync    func(folder string) error // writes a folder's names through to the disk
+	sync    func(folder string) error // syncs the names in a folder to disk
 	lasting lasting
 }
 
 var _ Store = (*LocalStore)(nil)
 
-// Local opens the store below a directory, creates the directory when there is
-// none, and removes what crashed writers left there more than an hour ago. The
-// file system must have hard links.
+// Local opens the store below a directory. It creates the directory if it is missing, and removes
+// temporary files of crashed writers that are older than an hour. The file system must support hard
+// links.
 func Local(root string) (*LocalStore, error) {
 	absolute, err := filepath.Abs(root)
 	if err == nil {
@@ -57,7 +57,7 @@ func Local(root string) (*LocalStore, error) {
 		return nil, errors.Join(trouble("open the object store", root, err), opened.Close())
 	}
 	if err := store.sweep(time.Now().Add(-tempAge)); err != nil {
-		return nil, errors.Join(trouble("tidy the object store", root, err), opened.Close())
+		return nil, errors.Join(trouble("clean up the object store", root, err), opened.Close())
 	}
 	return store, nil
 }
@@ -65,9 +65,8 @@ func Local(root string) (*LocalStore, error) {
 // Close releases the directory.
 func (s *LocalStore) Close() error { return s.root.Close() }
 
-// Put writes a temporary file, then links it to the object's name,
-// which fails when the name is taken. A crash leaves the object whole or
-// absent.
+// Put writes a temporary file, then links it to the object's name. The link fails if the name is
+// taken. After a crash the object is complete or absent.
 func (s *LocalStore) Put(ctx context.Context, key string, data []byte) error {
 	if err := check(ctx, key); err != nil {
 		return err
@@ -90,10 +89,10 @@ func (s *LocalStore) Put(ctx context.Context, key string, data []byte) error {
 	return trouble("write object", key, err)
 }
 
-// linkRounds bounds how often a folder is made anew that a deletion has just removed.
+// linkRounds bounds the attempts to create a folder that a concurrent deletion removes.
 const linkRounds = 100
 
-// link gives a file the name of an object, and makes its folder.
+// link gives a file the name of an object and creates its folder.
 func (s *LocalStore) link(temp, key, folder string) (err error) {
 	for range linkRounds {
 		if err = s.makeFolders(folder); err == nil {
@@ -121,7 +120,7 @@ func (s *LocalStore) Get(ctx context.Context, key string) ([]byte, error) {
 	return data, nil
 }
 
-// Exists tells whether there is a regular file.
+// Exists reports whether a regular file exists under key.
 func (s *LocalStore) Exists(ctx context.Context, key string) (bool, error) {
 	if err := check(ctx, key); err != nil {
 		return false, err
@@ -130,8 +129,8 @@ func (s *LocalStore) Exists(ctx context.Context, key string) (bool, error) {
 	return found, trouble("look for object", key, err)
 }
 
-// Delete removes the object, and folders that have nothing in them then: their names
-// tell of what was in them.
+// Delete removes the object and the folders that are empty afterwards, because their names reveal
+// their contents.
 func (s *LocalStore) Delete(ctx context.Context, key string) error {
 	if err := check(ctx, key); err != nil {
 		return err
@@ -144,15 +143,15 @@ func (s *LocalStore) Delete(ctx context.Context, key string) error {
 		return trouble("delete object", key, err)
 	}
 	for folder := path.Dir(key); folder != "."; folder = path.Dir(folder) {
-		if s.root.Remove(folder) != nil { // something is in it
+		if s.root.Remove(folder) != nil { // not empty
 			break
 		}
 	}
 	return nil
 }
 
-// Empty removes a folder with everything in it, folders too. Nobody may write
-// below it meanwhile.
+// Empty removes a folder with everything in it, including subfolders. No writer may use it
+// meanwhile.
 func (s *LocalStore) Empty(ctx context.Context, folder string) error {
 	if err := check(ctx, folder); err != nil {
 		return err
@@ -160,7 +159,7 @@ func (s *LocalStore) Empty(ctx context.Context, folder string) error {
 	return trouble("empty folder", folder, s.root.RemoveAll(folder))
 }
 
-// Locate gives the file's path; a key that Put refuses has none.
+// Locate returns the file's path, or "" for a key that Put rejects.
 func (s *LocalStore) Locate(key string) string {
 	if CheckKey(key) != nil {
 		return ""
@@ -168,7 +167,7 @@ func (s *LocalStore) Locate(key string) string {
 	return filepath.Join(s.path, filepath.FromSlash(key))
 }
 
-// same is nil when the object that is there already holds data.
+// same returns nil if the existing object contains data.
 func (s *LocalStore) same(key string, data []byte) error {
 	existing, err := s.root.ReadFile(key)
 	if err == nil && bytes.Equal(existing, data) {
@@ -177,7 +176,7 @@ func (s *LocalStore) same(key string, data []byte) error {
 	if found, _ := s.isFile(key); err != nil && found {
 		return err
 	}
-	return fault.New(fault.AlreadyExists, fmt.Sprintf("object %q exists already with other content", key),
+	return fault.New(fault.AlreadyExists, fmt.Sprintf("object %q already exists with different content", key),
 		"use a new key; objects never change")
 }
 
@@ -203,8 +202,8 @@ func check(ctx context.Context, key string) error {
 	return CheckKey(key)
 }
 
-// trouble gives the code of a file system's error, nil for nil. A full or
-// failing disk may recover; missing rights will not by themselves.
+// trouble converts an error of the file system to a fault, nil to nil. A full or failing disk may
+// recover; missing permissions do not.
 func trouble(operation, name string, err error) error {
 	var known *fault.Error
 	message := fmt.Sprintf("%s %q", operation, name)
@@ -214,10 +213,10 @@ func trouble(operation, name string, err error) error {
 	case errors.As(err, &known):
 		return err
 	case errors.Is(err, fs.ErrNotExist):
-		return fault.Newf(fault.NotFound, "there is no object %q", name)
+		return fault.Newf(fault.NotFound, "object %q does not exist", name)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, errors.ErrUnsupported):
 		return fault.Wrap(err, fault.Misconfigured, message,
-			"choose a directory that this process may write and whose file system has hard links")
+			"choose a writable directory on a file system with hard links")
 	case errors.Is(err, fs.ErrExist), notDirectory(err):
 		return fault.Wrap(err, fault.AlreadyExists, message, "a part of this key is an object itself; use another key")
 	default:

@@ -207,7 +207,7 @@ func TestCrashesLeaveTheObjectWholeOrAbsent(t *testing.T) {
 		}
 	}
 	write(tempPrefix+"half", "hal", 2*time.Hour)     // crashed while writing, long ago
-	write(tempPrefix+"young", "hal", 0)              // somebody may be writing it now
+	write(tempPrefix+"young", "hal", 0)              // may still be written
 	write(tempPrefix+"linked", "whole", 2*time.Hour) // crashed between link and remove
 	if err := os.Link(filepath.Join(folder, tempPrefix+"linked"), filepath.Join(root, "skills", "b.zip")); err != nil {
 		t.Fatal(err)
@@ -277,7 +277,7 @@ func TestEmptyRemovesAFolderWithItsFolders(t *testing.T) {
 		t.Errorf("another folder's object is gone, %v", err)
 	}
 	if err := store.Put(t.Context(), "1/tea/ab/tea.zip", []byte("y")); err != nil {
-		t.Errorf("written anew: %v", err)
+		t.Errorf("written again: %v", err)
 	}
 	for _, folder := range []string{"", "..", "/"} {
 		if err := store.Empty(t.Context(), folder); fault.CodeOf(err) != fault.InvalidArgument {
@@ -286,8 +286,8 @@ func TestEmptyRemovesAFolderWithItsFolders(t *testing.T) {
 	}
 }
 
-// The name of a folder tells of what was in it: it goes with its last object, also
-// while others are written beside it.
+// A folder's name reveals its contents. It is deleted with its last object, also during concurrent
+// writes.
 func TestAFolderGoesWithItsLastObject(t *testing.T) {
 	t.Parallel()
 	s, root := setup(t)

@@ -21,31 +21,28 @@ import (
 
 const (
 	longestOSSKey = 1023 // bytes with the prefix, the limit of OSS
-	// sumMeta is the object's own note of its SHA-256 in hex. OSS checked the
-	// Content-MD5 when it took the note, so it can be believed; an ETag is an
-	// MD5 only for some ways of writing and encrypting.
+	// sumMeta is the metadata field with the object's SHA-256 in hex. OSS checked the Content-MD5
+	// when it stored the field, so it is reliable. An ETag is an MD5 only for some ways of writing
+	// and encrypting.
 	sumMeta = "Sha256"
-	// longestSigned is how long OSS lets a V4 signature live.
+	// longestSigned is the longest lifetime of a V4 signature in OSS.
 	longestSigned = 7 * 24 * time.Hour
 )
 
-// OSSStore keeps objects in a bucket of Alibaba Cloud OSS, through its own SDK.
-// Each call is at most three requests and none is repeated: who calls decides
-// about retries, and fault.Table tells which failures deserve them.
+// OSSStore stores objects in a bucket of Alibaba Cloud OSS, through its own SDK. Each call makes at
+// most three requests and retries none: the caller decides about retries, based on fault.Table.
 //
-// In a bucket with versioning OSS ignores the header that keeps an object from
-// being overwritten. There a key is written once only because nobody writes
-// other bytes to it, which holds for keys that contain a hash.
+// In a bucket with versioning, OSS ignores the header that prevents overwriting. There a key is
+// written once only if no caller writes other bytes to it. This holds for keys that contain a hash.
 type OSSStore struct {
 	bucket *oss.Bucket
-	prefix string // of every key; empty, or ending in a slash
+	prefix string // prefix of every key; empty, or ending in a slash
 	base   string // URL of the bucket for people, ending in a slash
 }
 
 var _ Store = (*OSSStore)(nil)
 
-// OSS opens a bucket. It makes no request; it fails when a setting is missing
-// or cannot be right.
+// OSS opens a bucket. It makes no request. It fails if a setting is missing or invalid.
 func OSS(c OSSConfig) (*OSSStore, error) { return openOSS(c, ossTransport()) }
 
 func openOSS(c OSSConfig, transport http.RoundTripper) (*OSSStore, error) {
@@ -55,21 +52,21 @@ func openOSS(c OSSConfig, transport http.RoundTripper) (*OSSStore, error) {
 	}
 	client, err := oss.New(place.endpoint, c.AccessKeyID, c.AccessKeySecret,
 		oss.AuthVersion(place.auth), oss.Region(place.region), oss.SecurityToken(c.SessionToken),
-		oss.VerifyObjectStrict(false), // else a key that begins with ? cannot be signed
+		oss.VerifyObjectStrict(false), // otherwise a key that begins with ? cannot be signed
 		oss.HTTPClient(&http.Client{Transport: noteStatus{transport}, Timeout: place.timeout, CheckRedirect: stay}))
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Misconfigured, "open OSS", "check OSS_ENDPOINT")
 	}
 	bucket, err := client.Bucket(c.Bucket)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Misconfigured, "OSS_BUCKET_NAME is not valid",
+		return nil, fault.Wrap(err, fault.Misconfigured, "invalid OSS_BUCKET_NAME",
 			"use the bucket's name as the OSS console shows it")
 	}
 	return &OSSStore{bucket: bucket, prefix: place.prefix, base: place.base}, nil
 }
 
-// Put writes an object unless its key is taken. OSS checks the bytes against
-// their MD5 before it keeps them.
+// Put writes an object unless its key is taken. OSS checks the bytes against their MD5 before it
+// stores them.
 func (s *OSSStore) Put(ctx context.Context, key string, data []byte) error {
 	if err := txscope.Reject(ctx); err != nil {
 		return err
@@ -87,7 +84,7 @@ func (s *OSSStore) Put(ctx context.Context, key string, data []byte) error {
 	return call.trouble(err)
 }
 
-// same is nil when the object that is there already holds data.
+// same returns nil if the existing object contains data.
 func (s *OSSStore) same(ctx context.Context, key string, data []byte, sum [sha256.Size]byte) error {
 	call, err := s.call(ctx, "compare object", key)
 	if err != nil {
@@ -103,7 +100,7 @@ func (s *OSSStore) same(ctx context.Context, key string, data []byte, sum [sha25
 	same := headers.Get(oss.HTTPHeaderContentLength) == strconv.Itoa(len(data))
 	if kept := headers.Get(oss.HTTPHeaderOssMetaPrefix + sumMeta); same && kept != "" {
 		same = kept == hex.EncodeToString(sum[:])
-	} else if same { // somebody else's upload
+	} else if same { // uploaded by another process
 		existing, err := s.Get(ctx, key)
 		if err != nil {
 			return err
@@ -111,7 +108,7 @@ func (s *OSSStore) same(ctx context.Context, key string, data []byte, sum [sha25
 		same = bytes.Equal(existing, data)
 	}
 	if !same {
-		return fault.New(fault.AlreadyExists, fmt.Sprintf("object %q exists already with other content", key),
+		return fault.New(fault.AlreadyExists, fmt.Sprintf("object %q already exists with different content", key),
 			"use a new key; objects never change")
 	}
 	return nil
@@ -144,7 +141,7 @@ func (s *OSSStore) Get(ctx context.Context, key string) ([]byte, error) {
 	return data, nil
 }
 
-// Exists asks for the object's head.
+// Exists reports whether the object exists, by a HEAD request.
 func (s *OSSStore) Exists(ctx context.Context, key string) (bool, error) {
 	if err := txscope.Reject(ctx); err != nil {
 		return false, err
@@ -160,7 +157,7 @@ func (s *OSSStore) Exists(ctx context.Context, key string) (bool, error) {
 	return err == nil, call.trouble(err)
 }
 
-// Delete removes the object; OSS answers the same when there is none.
+// Delete removes the object. OSS returns success if it does not exist.
 func (s *OSSStore) Delete(ctx context.Context, key string) error {
 	if err := txscope.Reject(ctx); err != nil {
 		return err
@@ -175,8 +172,8 @@ func (s *OSSStore) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-// Locate gives the object's URL. Whether it can be opened is up to the bucket:
-// a private one needs Sign. A key that Put refuses has none.
+// Locate returns the object's URL, or "" for a key that Put rejects. A private bucket needs Sign to
+// open it.
 func (s *OSSStore) Locate(key string) string {
 	name, err := s.name(key)
 	if err != nil {
@@ -185,9 +182,8 @@ func (s *OSSStore) Locate(key string) string {
 	return s.base + escapePath(name)
 }
 
-// Sign gives a URL that reads the object without credentials for a while, 1 s
-// to 7 days, rounded down to seconds. It makes no request and does not look
-// whether the object is there.
+// Sign returns a URL that reads the object without credentials for ttl, 1 s to 7 days, rounded down
+// to seconds. It makes no request and does not check whether the object exists.
 func (s *OSSStore) Sign(ctx context.Context, key string, ttl time.Duration) (string, error) {
 	if err := txscope.Reject(ctx); err != nil {
 		return "", err
@@ -197,14 +193,14 @@ func (s *OSSStore) Sign(ctx context.Context, key string, ttl time.Duration) (str
 		return "", err
 	}
 	if ttl < time.Second || ttl > longestSigned {
-		return "", fault.New(fault.InvalidArgument, fmt.Sprintf("a signed URL cannot live for %s", ttl),
+		return "", fault.New(fault.InvalidArgument, fmt.Sprintf("invalid lifetime %s of a signed URL", ttl),
 			"use 1 s to 7 days")
 	}
 	signed, err := s.bucket.SignURL(call.name, oss.HTTPGet, int64(ttl/time.Second))
 	return signed, call.trouble(err)
 }
 
-// name is the key inside the bucket.
+// name returns the key inside the bucket.
 func (s *OSSStore) name(key string) (string, error) {
 	if err := CheckKey(key); err != nil {
 		return "", err
@@ -212,6 +208,6 @@ func (s *OSSStore) name(key string) (string, error) {
 	if name := s.prefix + key; len(name) <= longestOSSKey {
 		return name, nil
 	}
-	return "", fault.Newf(fault.InvalidArgument, "an object key has %d bytes with its prefix, OSS allows %d",
+	return "", fault.Newf(fault.InvalidArgument, "object key too long: %d bytes with its prefix, OSS allows %d",
 		len(s.prefix)+len(key), longestOSSKey)
 }

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// OSSConfig is what the environment says about a bucket.
+// OSSConfig configures a bucket. The comments name the environment variables.
 type OSSConfig struct {
 	// OSS_ENDPOINT, such as oss-cn-shanghai.aliyuncs.com; HTTPS unless it begins with http://
 	Endpoint        string
@@ -22,16 +23,16 @@ type OSSConfig struct {
 	AccessKeyID     string        // OSS_ACCESS_KEY_ID
 	AccessKeySecret string        // OSS_ACCESS_KEY_SECRET
 	SessionToken    string        // OSS_SESSION_TOKEN, only with temporary credentials
-	Dir             string        // SKILLS_OSS_DIR, put before every key; empty: nothing
+	Dir             string        // SKILLS_OSS_DIR, prefix of every key; empty: none
 	Signature       string        // OSS_SIGNATURE_VERSION: v4 (default), or v1, which OSS is phasing out
-	Timeout         time.Duration // of one request, body included; 0: a minute
+	Timeout         time.Duration // of one request, including the body; 0: a minute
 }
 
 const ossTimeout = time.Minute
 
-// place is a configuration that has been understood.
+// place is a validated configuration.
 type place struct {
-	endpoint string // with its scheme, as the SDK wants it: without one it takes HTTP
+	endpoint string // with its scheme, because the SDK uses HTTP without one
 	region   string
 	prefix   string
 	base     string
@@ -46,7 +47,8 @@ func (c OSSConfig) place() (place, error) {
 	case "v1":
 		p.auth = oss.AuthV1
 	default:
-		return place{}, fault.New(fault.Misconfigured, "OSS_SIGNATURE_VERSION is "+c.Signature, "use v4 or v1")
+		return place{}, fault.New(fault.Misconfigured, "invalid OSS_SIGNATURE_VERSION "+strconv.Quote(c.Signature),
+			"use v4 or v1")
 	}
 	if p.region == "" {
 		p.region = namedRegion(c.Endpoint)
@@ -59,7 +61,8 @@ func (c OSSConfig) place() (place, error) {
 	}
 	if dir := strings.Trim(c.Dir, "/"); dir != "" {
 		if err := CheckKey(dir); err != nil {
-			return place{}, fault.Wrap(err, fault.Misconfigured, "SKILLS_OSS_DIR", "use a folder such as skill_memory")
+			return place{}, fault.Wrap(err, fault.Misconfigured, "invalid SKILLS_OSS_DIR",
+				"use a folder such as skill_memory")
 		}
 		p.prefix = dir + "/"
 	}
@@ -70,22 +73,22 @@ func (c OSSConfig) place() (place, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.User != nil || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" ||
 		u.Scheme != "http" && u.Scheme != "https" {
-		return place{}, fault.New(fault.Misconfigured, "OSS_ENDPOINT is no host",
+		return place{}, fault.New(fault.Misconfigured, "OSS_ENDPOINT is not a host name",
 			"use one such as oss-cn-shanghai.aliyuncs.com")
 	}
 	if strings.HasPrefix(u.Host, c.Bucket+".") {
-		return place{}, fault.New(fault.Misconfigured, "OSS_ENDPOINT names the bucket already",
+		return place{}, fault.New(fault.Misconfigured, "OSS_ENDPOINT already contains the bucket",
 			"use the region's endpoint: "+strings.TrimPrefix(u.Host, c.Bucket+"."))
 	}
 	p.endpoint = u.Scheme + "://" + u.Host
 	p.base = "https://" + c.Bucket + "." + u.Host + "/"
-	if _, err := netip.ParseAddr(strings.Trim(hostOf(u), "[]")); err == nil { // there are no names below an address
+	if _, err := netip.ParseAddr(strings.Trim(hostOf(u), "[]")); err == nil { // an address has no subdomains
 		p.base = p.endpoint + "/" + c.Bucket + "/"
 	}
 	return p, nil
 }
 
-// complete names all that is missing at once.
+// complete reports all missing settings at once.
 func (c OSSConfig) complete(p place) error {
 	var missing []string
 	for _, setting := range []struct{ name, value string }{
@@ -99,11 +102,11 @@ func (c OSSConfig) complete(p place) error {
 	if missing == nil {
 		return nil
 	}
-	return fault.New(fault.Misconfigured, "OSS lacks settings: "+strings.Join(missing, ", "),
+	return fault.New(fault.Misconfigured, "missing OSS settings: "+strings.Join(missing, ", "),
 		"set them, or SKILLS_REPO_BACKEND=LOCAL")
 }
 
-// publicEndpoint is a region's endpoint, from outside or inside Alibaba Cloud.
+// publicEndpoint matches a region's endpoint, from outside or inside Alibaba Cloud.
 var publicEndpoint = regexp.MustCompile(`^(?:https?://)?oss-([a-z0-9-]+?)(?:-internal)?\.aliyuncs\.com/?$`)
 
 func namedRegion(endpoint string) string {
@@ -120,8 +123,7 @@ func hostOf(u *url.URL) string {
 	return u.Host
 }
 
-// escapePath percent-encodes all but slashes and RFC 3986's unreserved
-// characters.
+// escapePath percent-encodes all characters except slashes and RFC 3986's unreserved characters.
 func escapePath(name string) string {
 	escaped := strings.ReplaceAll(url.QueryEscape(name), "+", "%20")
 	return strings.ReplaceAll(escaped, "%2F", "/")

@@ -13,13 +13,13 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// ossCall is one request, with what is needed to judge how it ended.
+// ossCall is one request and the data for judging its result.
 type ossCall struct {
 	ctx       context.Context
 	operation string
 	key       string // the caller's
 	name      string // the bucket's
-	status    *int   // of the answer; 0 as long as there is none
+	status    *int   // of the response; 0 until it arrives
 	context   oss.Option
 }
 
@@ -35,8 +35,8 @@ func (s *OSSStore) call(ctx context.Context, operation, key string) (ossCall, er
 		context: oss.WithContext(context.WithValue(ctx, statusKey{}, status))}, err
 }
 
-// taken tells that Put was refused because there is an object. FileImmutable
-// is how a bucket under a retention policy says it.
+// taken reports whether Put was refused because the object exists. FileImmutable is the code of a
+// bucket under a retention policy.
 func (c ossCall) taken(err error) bool {
 	code := codeOf(err)
 	return *c.status == http.StatusConflict && (code == "FileAlreadyExists" || code == "FileImmutable")
@@ -46,23 +46,23 @@ func (c ossCall) missing(err error) bool {
 	return err != nil && *c.status == http.StatusNotFound && codeOf(err) != "NoSuchBucket"
 }
 
-// hints by OSS' own code, where it says more than the status.
+// ossHints maps codes of OSS to hints that are more specific than those by status.
 var ossHints = map[string]string{
-	"InvalidAccessKeyId":    "OSS does not know OSS_ACCESS_KEY_ID",
+	"InvalidAccessKeyId":    "correct OSS_ACCESS_KEY_ID, which OSS does not know",
 	"SignatureDoesNotMatch": "check OSS_ACCESS_KEY_SECRET and OSS_REGION",
 	"RequestTimeTooSkewed":  "set this machine's clock; OSS accepts 15 minutes of difference",
-	"SecurityTokenExpired":  "OSS_SESSION_TOKEN has expired; get a new one",
-	"AccessDenied":          "the key needs PutObject, GetObject and DeleteObject on the bucket",
+	"SecurityTokenExpired":  "replace OSS_SESSION_TOKEN, which has expired",
+	"AccessDenied":          "grant the key PutObject, GetObject and DeleteObject on the bucket",
 	"NoSuchBucket":          "create the bucket, or check OSS_BUCKET_NAME and OSS_ENDPOINT",
 }
 
-// repeatable are answers with a 4xx status after which the same request may
-// succeed: bytes damaged on the way, a body that came too slowly.
+// repeatable are codes with a 4xx status after which the same request may succeed: bytes damaged in
+// transit, or a body that arrived too slowly.
 var repeatable = map[string]bool{"BadDigest": true, "InvalidDigest": true, "RequestTimeout": true,
 	"OperationAborted": true}
 
-// trouble gives the code of a failure, nil for nil: what somebody must set
-// right is Misconfigured, what passes by itself Unavailable.
+// trouble converts a failure to a fault, nil to nil. Failures that need a correction are
+// Misconfigured; those that pass are Unavailable.
 func (c ossCall) trouble(err error) error {
 	if err == nil {
 		return nil
@@ -75,19 +75,21 @@ func (c ossCall) trouble(err error) error {
 	hint := ossHints[code]
 	switch {
 	case c.missing(err):
-		return fault.Newf(fault.NotFound, "there is no object %q", c.key)
+		return fault.Newf(fault.NotFound, "object %q does not exist", c.key)
 	case status == 0:
 		return fault.Wrap(err, fault.Unavailable, message, "check the network and OSS_ENDPOINT")
-	case status < 300: // the answer broke off, or its CRC is wrong
+	case status < 300: // the response was cut off, or its CRC is wrong
 		return fault.Wrap(err, fault.Unavailable, message, "")
 	case status < 400:
-		return fault.Wrap(err, fault.Misconfigured, message, "OSS sends requests elsewhere; check OSS_ENDPOINT")
+		return fault.Wrap(err, fault.Misconfigured, message,
+			"check OSS_ENDPOINT; OSS redirects the request to another host")
 	case code == "FileImmutable":
-		return fault.Wrap(err, fault.Protected, message, "the bucket's retention policy keeps it")
+		return fault.Wrap(err, fault.Protected, message,
+			"change the bucket's retention policy, which protects the object")
 	case status >= 500, status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, repeatable[code]:
 		return fault.Wrap(err, fault.Unavailable, message, hint)
 	case hint == "":
-		hint = "the message is from OSS; check the OSS_ settings and the bucket's policy"
+		hint = "check the OSS_ settings and the bucket's policy; the message is from OSS"
 	}
 	return fault.Wrap(err, fault.Misconfigured, message, hint)
 }
@@ -100,8 +102,8 @@ func codeOf(err error) string {
 	return ""
 }
 
-// noteStatus writes an answer's status to where its call looks for it: the SDK
-// loses it when the body is not OSS' XML, as from a proxy in between.
+// noteStatus stores a response's status in its call's context. The SDK loses the status if the body
+// is not OSS' XML, for example from a proxy.
 type noteStatus struct{ http.RoundTripper }
 
 func (n noteStatus) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -109,14 +111,14 @@ func (n noteStatus) RoundTrip(request *http.Request) (*http.Response, error) {
 	if status, ok := request.Context().Value(statusKey{}).(*int); ok && err == nil {
 		*status = response.StatusCode
 	}
-	if err == nil && response.StatusCode/100 == 3 { // the SDK does not close it
+	if err == nil && response.StatusCode/100 == 3 { // the SDK does not close the body
 		err = response.Body.Close()
 		response.Body = http.NoBody
 	}
 	return response, err
 }
 
-// stay does not follow redirects: a signature is for one host.
+// stay does not follow redirects: a signature is valid for one host.
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 func ossTransport() *http.Transport {
@@ -124,8 +126,8 @@ func ossTransport() *http.Transport {
 		DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 		TLSHandshakeTimeout:   10 * time.Second,
 		ResponseHeaderTimeout: 30 * time.Second,
-		IdleConnTimeout:       50 * time.Second, // below the minute after which OSS closes
+		IdleConnTimeout:       50 * time.Second, // below the minute after which OSS closes idle connections
 		MaxIdleConnsPerHost:   100,
-		DisableCompression:    true, // OSS would compress text and leave out length and CRC
+		DisableCompression:    true, // OSS would compress text and omit length and CRC
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// operations is every request that a store makes, on one key.
+// operations runs every operation of a store on one key and returns the errors.
 func operations(ctx context.Context, store *OSSStore) map[string]error {
 	_, read := store.Get(ctx, "k")
 	_, looked := store.Exists(ctx, "k")
@@ -114,7 +114,7 @@ func TestOSSAbsentObjects(t *testing.T) {
 	}
 }
 
-// The answer to a write can be lost after the object was kept.
+// The response to a write can be lost after the object was stored.
 func TestOSSPutIsRepeatableAfterALostAnswer(t *testing.T) {
 	t.Parallel()
 	store, server := setupOSS(t, nil)

@@ -16,9 +16,8 @@ func ossConfig(server *osstest.Server) OSSConfig {
 		AccessKeyID: osstest.AccessKeyID, AccessKeySecret: osstest.AccessKeySecret, Dir: "skill_memory/"}
 }
 
-// setupOSS gives a store through the real SDK and the server behind it.
-// Connections are not kept: net/http would quietly repeat a request on a kept
-// one that breaks, and these tests count requests.
+// setupOSS returns a store that uses the real SDK, and its server. Connections are not reused:
+// net/http would repeat a request on a reused one that breaks, and these tests count requests.
 func setupOSS(t *testing.T, change func(*OSSConfig)) (*OSSStore, *osstest.Server) {
 	t.Helper()
 	server := osstest.New(t)
@@ -43,7 +42,7 @@ func toServer(server *osstest.Server) *http.Transport {
 		}}
 }
 
-// made lists requests as METHOD status, METHOD status.
+// made lists the received requests as METHOD status, METHOD status.
 func made(server *osstest.Server) string {
 	var list []string
 	for _, r := range server.Requests() {

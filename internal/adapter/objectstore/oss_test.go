@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// odd are keys that upset URLs, signatures or both.
+// odd are keys that are difficult for URLs, signatures or both.
 var odd = []string{"a b/c d.zip", "a+b", "50%", "a%20b", "%2F", "什么/技能 包.zip", "what?x=1&acl", "?first", "#frag#2",
 	"a;b=c,d:e@f!$'()*", "~tilde_-.", `quo"te<>`, "é", "e\u0301", "😀"}
 
@@ -159,23 +159,23 @@ func TestOSSConfigNamesWhatIsMissing(t *testing.T) {
 		"OSS_ENDPOINT, OSS_REGION, OSS_BUCKET_NAME, OSS_ACCESS_KEY_ID, OSS_ACCESS_KEY_SECRET": func(c *OSSConfig) {
 			*c = OSSConfig{}
 		},
-		"lacks settings: OSS_ACCESS_KEY_SECRET": func(c *OSSConfig) {
+		"missing OSS settings: OSS_ACCESS_KEY_SECRET": func(c *OSSConfig) {
 			c.AccessKeySecret = " "
 		},
-		"lacks settings: OSS_REGION": func(c *OSSConfig) {
+		"missing OSS settings: OSS_REGION": func(c *OSSConfig) {
 			c.Endpoint = "oss.example.org"
 		},
-		"OSS_SIGNATURE_VERSION is v2": func(c *OSSConfig) {
+		`invalid OSS_SIGNATURE_VERSION "v2"`: func(c *OSSConfig) {
 			c.Signature = "v2"
 		},
-		"OSS_BUCKET_NAME is not valid": func(c *OSSConfig) {
+		"invalid OSS_BUCKET_NAME": func(c *OSSConfig) {
 			c.Bucket = "No_Bucket"
 		},
-		"OSS_ENDPOINT names the bucket already": func(c *OSSConfig) {
+		"OSS_ENDPOINT already contains the bucket": func(c *OSSConfig) {
 			c.Endpoint = "skills.oss-cn-shanghai.aliyuncs.com"
 			c.Region = "x"
 		},
-		"OSS_ENDPOINT is no host": func(c *OSSConfig) {
+		"OSS_ENDPOINT is not a host name": func(c *OSSConfig) {
 			c.Endpoint = "ftp://oss-cn-shanghai.aliyuncs.com"
 			c.Region = "x"
 		},

@@ -7,7 +7,7 @@ import (
 	"cairn/internal/domain/txscope"
 )
 
-// Nothing leaves the machine while a transaction is open.
+// No network call is made while a transaction is open.
 func TestNothingIsStoredInsideATransaction(t *testing.T) {
 	t.Parallel()
 	ctx := txscope.Enter(t.Context())

@@ -13,12 +13,13 @@ import (
 	"cairn/internal/domain/prompt"
 )
 
-const mostCalls, maxFacts, maxObservations = 4, 3, 5 // in one reply, of one material
+const mostCalls, maxFacts, maxObservations = 4, 3, 5 // in one reply, for one material
 
-// verbs of tools that need what a material does not show, such as what to replace
+// needsMore are verbs of tools that need something that a material does not show, such as the text
+// to replace.
 var needsMore = annotate.Words("needs more")
 
-// reply is the assistant message for a request, and why it ends there.
+// reply returns the assistant message for a request and its finish reason.
 func reply(req request) (message map[string]any, finish string) {
 	v := look(req)
 	message = map[string]any{"role": "assistant", "content": nil, "refusal": nil}
@@ -33,9 +34,8 @@ func reply(req request) (message map[string]any, finish string) {
 	return message, "stop"
 }
 
-// policies say what the material holds for a parameter, by its name: the values
-// worth sending, each in a call of its own. Parameters without a policy are
-// filled like properties of a schema.
+// policies maps the name of a tool parameter to a function that returns its values. Each value is
+// sent in its own call. Parameters without a policy are filled like properties of a schema.
 var policies = map[string]func(*view) []string{
 	"query": questions, "question": questions,
 	"content": facts, "text": facts, "fact": facts, "memory": facts,
@@ -46,7 +46,7 @@ var policies = map[string]func(*view) []string{
 	"memory_content": facts,
 }
 
-// act makes the calls that the material has something new for.
+// act returns the tool calls for which the material has something new.
 func (v *view) act() []any {
 	var out []any
 	for _, t := range v.tools {
@@ -60,11 +60,11 @@ func (v *view) act() []any {
 	return out[:min(len(out), mostCalls)]
 }
 
-// callsFor renders the arguments of the calls to a tool that hold what no call
-// held yet, for the first of its parameters, by name, that has a policy. What
-// may be left out is left out when nothing is known for it; when that must not
-// be left out, there is no call. A tool that takes a list gets all in one call,
-// and one that is about somebody is called for each of those.
+// callsFor renders the arguments of new calls to a tool. The values come from the first of its
+// parameters, by name, that has a policy; values of earlier calls are skipped. An optional
+// parameter without a value is omitted. If a required parameter has no value, there is no call. A
+// tool that takes a list gets all values in one call. A tool about a person gets a call for each
+// target.
 func (v *view) callsFor(t tool, forced bool) []string {
 	arguments, _ := fill(t.Parameters, v).(map[string]any)
 	for list, p := range t.Parameters.Properties {
@@ -107,7 +107,7 @@ func (v *view) callsFor(t tool, forced bool) []string {
 		name := parameters[at]
 		values := policies[name]
 		if arguments["name"] != nil && t.Parameters.Properties["description"] != nil {
-			values = documents // what has a name and a description is one
+			values = documents // a tool with a name and a description creates a document
 		}
 		for _, value := range values(v) {
 			arguments[name] = t.Parameters.Properties[name].shape(t.Parameters, v, value, maxDepth)
@@ -123,13 +123,13 @@ func (v *view) callsFor(t tool, forced bool) []string {
 	return out
 }
 
-// targets are whom a tool is called about.
+// targets returns the subjects that a tool is called for.
 func (v *view) targets(t tool, words []string) []memoryrules.Pair {
 	adds := func(one tool) bool {
 		return slices.Contains(annotate.Call{Tool: one.Name}.Words(), "add") &&
 			strings.Contains(string(encode(one.Parameters)), `"memory_target"`)
 	}
-	// such as retrieve personal memory
+	// such as: retrieve personal memory
 	r := memoryrules.Registry{Instructions: v.system, Adds: adds(t), MayAdd: slices.ContainsFunc(v.tools, adds),
 		Types: words}
 	if kinds := t.Parameters.Properties["memory_type"]; kinds != nil {
@@ -142,10 +142,10 @@ func questions(v *view) []string {
 	return annotate.Distinct([]string{strings.Join(annotate.KeyWords(v.material.Question, 8, false), " ")}, 1)
 }
 
-// words are those of a question that are looked for one by one.
+// words returns the key words of a question, which are searched one by one.
 func words(v *view) []string { return annotate.KeyWords(v.material.Question, 2, false) }
 
-// asked are the questions and orders in what is being answered.
+// asked returns the questions and orders in the message to reply to.
 func (v *view) asked() string {
 	wanted := v.pick(func(s annotate.Sentence) bool {
 		asks := s.Question || s.Imperative || memoryrules.Asking.MatchString(s.Raw)
@@ -161,10 +161,9 @@ func methods(v *view) []string {
 	return nil
 }
 
-// documents are the one method that a transcript shows with its tools, unless
-// there is a skill for it, or it took no other tools than those that are offered
-// here: their own descriptions teach it. While a conversation goes on its method is
-// not over.
+// documents returns the one method that a transcript shows through its tool calls. It is empty if a
+// skill for it exists, or if the method used only tools that are offered here: their descriptions
+// explain it. A method is not complete while its conversation continues.
 func documents(v *view) []string {
 	offered := annotate.Each(v.tools, func(t tool) string { return t.Name })
 	other := slices.ContainsFunc(v.calls, func(c annotate.Call) bool { return !slices.Contains(offered, c.Tool) })
@@ -177,15 +176,14 @@ func documents(v *view) []string {
 		section("Verification", "- ", []string{v.say("verify", v.main.Tool)}))}
 }
 
-// facts are those of what is being answered that no review has seen.
+// facts returns the facts in the current message that no review has seen.
 func facts(v *view) []string {
 	return memoryrules.Facts(v.pick(func(s annotate.Sentence) bool {
 		return s.Index > v.from && !v.message(s.Index).Reviewed
 	}), maxFacts)
 }
 
-// observations are what tells most of what happened, in the words and the order
-// in which people said it.
+// observations returns the most informative sentences, in their original wording and order.
 func observations(v *view) []string {
 	people := v.pick(func(s annotate.Sentence) bool {
 		return s.Role == "user" || s.Role == "assistant" && v.message(s.Index).Name != ""
@@ -196,8 +194,8 @@ func observations(v *view) []string {
 		}), maxObservations)
 }
 
-// saying are the messages that a text was taken from, all when it was put
-// together of many.
+// saying returns the indices of the messages that a text was taken from, or of all messages if it
+// was composed from several.
 func (v *view) saying(text string) []int {
 	text = strings.ToLower(strings.TrimRight(text, ".。"))
 	from := v.pick(func(s annotate.Sentence) bool {
@@ -211,7 +209,7 @@ func (v *view) saying(text string) []int {
 	return slices.Compact(out)
 }
 
-// message is the one of an index.
+// message returns the message with an index.
 func (v *view) message(index int) (m prompt.Message) {
 	if at := slices.IndexFunc(v.messages, func(m prompt.Message) bool { return m.Index == index }); at >= 0 {
 		m = v.messages[at]
@@ -219,8 +217,8 @@ func (v *view) message(index int) (m prompt.Message) {
 	return m
 }
 
-// answer is the part of the material that says most of what is asked and adds
-// something to it; instructions have to say half of it.
+// answer returns the part of the material that best matches the question and adds something to it.
+// Instructions must match at least half of the question.
 func (v *view) answer() string {
 	asked := v.material.Question
 	if asked == "" {
@@ -245,7 +243,7 @@ func (v *view) answer() string {
 	return strings.TrimSpace(best)
 }
 
-// closing says what came of the calls when nothing was asked.
+// closing reports the results of the calls if no question was asked.
 func (v *view) closing() string {
 	done := slices.DeleteFunc(slices.Clone(v.results), func(m prompt.Message) bool { return m.Index <= v.from })
 	failed := slices.IndexFunc(done, func(m prompt.Message) bool { return annotate.Fails(m.Content) })

@@ -48,14 +48,14 @@ type made struct {
 	arguments map[string]any
 }
 
-// agent plays the agent's loop through the real client; result answers calls.
+// agent runs the agent's loop with the real client. result returns the results of calls.
 func agent(t *testing.T, r llm.Request, result func(made) string) (calls []made, final string) {
 	t.Helper()
 	r.Tools = agentTools
 	return play(t, r, result)
 }
 
-// loop plays the loop with other tools, which all succeed.
+// loop runs the loop with other tools, which all succeed.
 func loop(t *testing.T, r llm.Request, tools []llm.Tool) []made {
 	t.Helper()
 	r.Tools = tools
@@ -173,7 +173,7 @@ func TestQuestionsAreSearchedAndAnsweredFromWhatCameBack(t *testing.T) {
 	}
 }
 
-// What was said and done in earlier turns is neither saved nor looked up again.
+// Facts and calls of earlier turns are neither saved nor searched again.
 func TestEarlierTurnsAreOver(t *testing.T) {
 	t.Parallel()
 	before := []llm.Message{{Role: llm.RoleUser, Content: "I keep two goats. Where does Kim live?"},
@@ -189,7 +189,7 @@ func TestEarlierTurnsAreOver(t *testing.T) {
 	}
 }
 
-// The caller's loop asks for a final answer: that is no question of the user's.
+// The caller's loop asks for a final reply; this is not a question of the user.
 func TestWithoutCallsThereIsAFinalAnswer(t *testing.T) {
 	t.Parallel()
 	messages := []llm.Message{
@@ -226,7 +226,7 @@ func TestMemoriesInTheInstructionsAnswer(t *testing.T) {
 	}
 }
 
-// review is a nudge: messages to look back at, without a question.
+// review is a nudge: messages to review, without a question.
 func review(t *testing.T, messages []prompt.Message, candidates ...prompt.Candidate) ([]made, string) {
 	t.Helper()
 	text, err := prompt.User(prompt.Material{Messages: messages, Candidates: candidates})
@@ -261,7 +261,7 @@ func TestAReviewSavesTheMethodThatTheToolsShow(t *testing.T) {
 	}
 	for _, private := range []string{ada.first, ada.last, ada.card, ada.loan, ada.date} {
 		if strings.Contains(content, private) {
-			t.Errorf("the skill tells %q", private)
+			t.Errorf("the skill contains %q", private)
 		}
 	}
 	for _, optional := range []string{"expected_version", "allow_similar", "mode", "category"} {
@@ -275,11 +275,12 @@ func TestAReviewSavesTheMethodThatTheToolsShow(t *testing.T) {
 	if again, _ := review(t, loanDesk(ada), renewing()); slices.ContainsFunc(again, func(c made) bool {
 		return c.tool == "skill_save"
 	}) {
-		t.Error("a skill that exists is saved anew")
+		t.Error("an existing skill is saved again")
 	}
 }
 
-// A talk with nothing but looks into the memory teaches what the tool says of itself.
+// A conversation that only searches the memory contains nothing that the tool's description does
+// not contain.
 func TestAReviewMakesNoSkillOfToolsThatAreOffered(t *testing.T) {
 	t.Parallel()
 	var said [][]prompt.Message

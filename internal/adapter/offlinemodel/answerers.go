@@ -8,11 +8,11 @@ import (
 	"cairn/internal/domain/annotate"
 )
 
-// An answerer says what the view shows for a property: a scalar, a list, or
-// []*view for a list of objects. nil means that it shows nothing.
+// An answerer returns the view's value for a property: a scalar, a list, or []*view for a list of
+// objects. nil means that the view has none.
 type answerer func(v *view) any
 
-// answerers is the table of fill, by the name of a property.
+// answerers maps the names of properties to their answerers, for fill.
 var answerers = map[string]answerer{
 	"tasks":           func(v *view) any { return v.topics() },
 	"task_name":       func(v *view) any { return annotate.Title(v.learn().theme) },
@@ -48,10 +48,10 @@ var answerers = map[string]answerer{
 	"answer":     func(v *view) any { return v.answer() },
 }
 
-// whenKept answers only when there is something to keep.
+// whenKept returns an answerer that replies only if there is something to save.
 func whenKept(answer answerer) answerer {
 	return func(v *view) any {
-		if found := answer(v); v.learn().kept && found != "" {
+		if found := answer(v); v.learn().reusable && found != "" {
 			return found
 		}
 		return nil
@@ -60,7 +60,7 @@ func whenKept(answer answerer) answerer {
 
 func (v *view) action() string {
 	switch {
-	case !v.learn().kept:
+	case !v.learn().reusable:
 		return "skip"
 	case v.learn().match.Handle != "":
 		return "update"
@@ -73,7 +73,7 @@ func (v *view) name() string {
 		strings.Join(slices.DeleteFunc(strings.Fields(v.learn().theme), annotate.Joins), "-")))
 }
 
-// description is empty, unchanged, when the candidate to update has one.
+// description is empty, which means unchanged, if the candidate to update has one.
 func (v *view) description() string {
 	if v.learn().match.Description != "" {
 		return ""
@@ -94,24 +94,24 @@ func (v *view) query() string {
 
 func (v *view) reason() string {
 	s := v.learn()
-	if !s.kept {
+	if !s.reusable {
 		return v.say("none")
 	}
 	fits := v.list("fits", annotate.Distinct([]string{s.match.Handle}, 1))
 	return v.say("summary", len(s.steps), len(v.lessons()), len(s.wishes), len(v.messages)) + fits
 }
 
-// evidence lists the messages that the fields rest on.
+// evidence lists the indices of the messages that support the fields.
 func (v *view) evidence() []int {
 	s := v.learn()
-	said := slices.Concat(s.told, s.warnings, s.rules, s.wishes)
-	out := annotate.Each(said, func(one annotate.Sentence) int { return one.Index })
+	sentences := slices.Concat(s.instructions, s.warnings, s.rules, s.wishes)
+	out := annotate.Each(sentences, func(one annotate.Sentence) int { return one.Index })
 	out = append(out, annotate.Each(v.calls, func(c annotate.Call) int { return c.Index })...)
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-// confidence grows with the steps; failure of the main call lowers it.
+// confidence increases with the number of steps. A failure of the main call lowers it.
 func (v *view) confidence() float64 {
 	percent := 60 + 5*min(len(v.learn().steps), 5)
 	if v.main.Failed {

@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/prompt"
 )
 
-// dayTools have the parameters that tools of a look back over a day have.
+// dayTools have the parameters of the reflection's tools.
 var dayTools = []llm.Tool{
 	offered("note_append", `{"type":"object","required":["observation","messages"],`+
 		`"properties":{"observation":{"type":"string","maxLength":1000},"messages":{"type":"array",`+
@@ -23,8 +23,7 @@ var dayTools = []llm.Tool{
 		`"messages":{"type":"array","items":{"type":"integer"}}}}`),
 }
 
-// Whoever speaks, of whatever: what is noted is what was said, and each call
-// points to the message that says it.
+// Notes contain only what was said, and each call refers to the message that contains it.
 func TestADayIsNotedInItsOwnWords(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -51,7 +50,7 @@ func TestADayIsNotedInItsOwnWords(t *testing.T) {
 				fmt.Sprint(noted[0].arguments["messages"]) != "[2]" {
 				t.Errorf("noted %+v", noted)
 			} else if c.who != "" && !strings.HasPrefix(fmt.Sprint(noted[0].arguments["observation"]), c.who) {
-				t.Errorf("nobody says %q", noted[0].arguments["observation"])
+				t.Errorf("no message contains %q", noted[0].arguments["observation"])
 			}
 			saved := of(calls, "memory_save")
 			if len(saved) != 1 || saved[0].arguments["content"] != c.fact ||

@@ -60,7 +60,8 @@ func TestAgentLogBecomesMethod(t *testing.T) {
 	if got["action"] != "create" || got["target"] != nil || got["name"] != "renew-loan" {
 		t.Errorf("action %v, target %v, name %v", got["action"], got["target"], got["name"])
 	}
-	// asked for what was said, took the rest from results, confirmed, reported
+	// The user is asked for spoken values; the rest comes from results, then confirmation and
+	// report.
 	requireInOrder(t, got["procedure"].(string), "`card`", "`find_member`", "yes", "`renew_loan`", "`loan_id`",
 		"from `find_member`", "`until`", "`renew_loan`")
 	experience := strings.Join(strs(got["experience"]), "\n")

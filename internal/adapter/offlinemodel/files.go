@@ -13,20 +13,20 @@ import (
 	"cairn/internal/domain/prompt"
 )
 
-const longProcedure = 6 // steps from which a checklist helps
+const longProcedure = 6 // number of steps from which a checklist is useful
 
 var (
 	typedName = regexp.MustCompile(`([\p{L}_][\p{L}\p{N}_]*)\s*\((\w+)\)`)
 	label     = regexp.MustCompile(`^\s*(?:[-*•]|\d+[.)])\s*\**([\p{L}][\p{L} /_-]{1,30}?)\**\s*[:：]\**\s*\S`)
 
-	// checkScript is a script that checks arguments; its holes are the purpose,
-	// the file name and the lines of FIELDS.
+	// checkScript is a script that checks arguments. Its placeholders are the purpose, the file
+	// name and the lines of FIELDS.
 	//go:embed check.py.tmpl
 	checkScript string
 )
 
-// scriptPlans plans at most one script: a check of the arguments of the main
-// tool, when something had to be calculated or checked.
+// scriptPlans plans at most one script: a check of the arguments of the main tool, if something was
+// calculated or checked.
 func (v *view) scriptPlans() []prompt.FilePlan {
 	inputs := annotate.Each(v.main.List(), func(a annotate.Argument) string { return a.Name + " (" + a.Kind + ")" })
 	if len(inputs) == 0 || !slices.ContainsFunc(v.calls, annotate.Call.Checks) {
@@ -45,8 +45,8 @@ func (v *view) docPlans() []prompt.FilePlan {
 	return []prompt.FilePlan{{File: "checklist.md", Purpose: v.say("checklist", v.learn().theme)}}
 }
 
-// planned has a view for each file, without those that the candidate to update
-// has and those over the limit.
+// planned returns a view for each planned file, except those that the candidate to update has and
+// those over the limit.
 func (v *view) planned(plans []prompt.FilePlan) []*view {
 	have := slices.Concat(v.learn().match.Scripts, v.learn().match.References)
 	most, limited := v.material.Limits["max_files"]
@@ -62,8 +62,8 @@ func (v *view) planned(plans []prompt.FilePlan) []*view {
 	return out
 }
 
-// code writes the Python that a plan asks for, as far as rules can: a check of
-// the named inputs. Other languages are left empty.
+// code writes the Python script of a plan, as far as rules can: a check of the named inputs. Other
+// languages are left empty.
 func (v *view) code() string {
 	if path.Ext(v.file.File) != ".py" {
 		return ""
@@ -74,18 +74,18 @@ func (v *view) code() string {
 	return fmt.Sprintf(checkScript, purpose, path.Base(v.file.File), strings.Join(fields, ""))
 }
 
-// markdown writes the one planned document from the draft: its steps to tick
-// off, what to watch and what the user prefers.
+// markdown writes the one planned document from the draft: its steps as a checklist, its warnings
+// and the user's preferences.
 func (v *view) markdown() string {
 	draft := cmp.Or(v.material.Draft, &prompt.Candidate{})
-	plan := append(v.material.Files, prompt.FilePlan{})[0] // without a plan the name is the heading
+	plan := append(v.material.Files, prompt.FilePlan{})[0] // without a plan, the heading is the name
 	out := "# " + cmp.Or(plan.Purpose, draft.Name) + "\n"
 	return out + section(v.say("when"), "", []string{draft.Description}) +
 		section(v.say("steps"), "- [ ] ", annotate.Lines(draft.Procedure)) +
 		section(v.say("watch"), "- ", draft.Experience) + section(v.say("wishes"), "- ", draft.Preference)
 }
 
-// section is a section of Markdown, nothing when it has no lines.
+// section renders a section of Markdown. It is empty if there are no lines.
 func section(heading, mark string, lines []string) string {
 	if lines = annotate.Distinct(lines, len(lines)); len(lines) == 0 {
 		return ""
@@ -93,8 +93,8 @@ func section(heading, mark string, lines []string) string {
 	return "\n## " + heading + "\n\n" + mark + strings.Join(lines, "\n"+mark) + "\n"
 }
 
-// score gives the draft up to two points each for what it says of itself, its
-// steps, its triggers, its lessons, and for wishes, tools or examples.
+// score gives the draft up to two points each for its description, steps, triggers and lessons, and
+// for wishes, tools or examples.
 func (v *view) score() float64 {
 	draft := cmp.Or(v.material.Draft, &prompt.Candidate{})
 	points := func(part []string) int { return min(2, len(part)) }
@@ -103,8 +103,8 @@ func (v *view) score() float64 {
 		points(draft.Trigger) + points(draft.Experience) + points(rest))
 }
 
-// skeletons are the last list of labelled values that the assistant gave, its
-// values left open, or in plain talk its last block of code.
+// skeletons returns the last list of labeled values that the assistant gave, with its values left
+// open. In plain conversation it is the last block of code.
 func (v *view) skeletons() []string {
 	for _, m := range slices.Backward(v.messages) {
 		if m.Role != "assistant" {

@@ -11,12 +11,12 @@ import (
 	"cairn/internal/domain/memoryrules"
 )
 
-// maxDepth bounds schemas that nest or refer to themselves.
+// maxDepth bounds schemas that are deeply nested or recursive.
 const maxDepth = 32
 
-// schema is the part of JSON Schema that a reply's shape depends on.
+// schema is the part of JSON Schema that determines a reply's shape.
 type schema struct {
-	Type       any                `json:"type"` // a word or a list of words
+	Type       any                `json:"type"` // a string or a list of strings
 	Properties map[string]*schema `json:"properties"`
 	Items      *schema            `json:"items"`
 	Enum       []any              `json:"enum"`
@@ -28,15 +28,15 @@ type schema struct {
 	Pattern    string             `json:"pattern"`
 }
 
-// empty values of the scalar types.
+// empty contains the empty values of the scalar types.
 var empty = map[string]any{"boolean": false, "integer": 0, "number": 0.0, "string": ""}
 
-// fill makes the value that a schema asks for.
+// fill creates the value that a schema describes.
 func fill(s *schema, v *view) any { return s.shape(s, v, v, maxDepth) }
 
-// shape turns what an answerer found into a value of the schema, the empty one
-// of its type when nothing was found. An object is filled from a view, each
-// property by its answerer; a list of objects is found as a list of views.
+// shape converts the result of an answerer into a value of the schema, or into the empty value of
+// its type if nothing was found. An object is filled from a view, each property by its answerer. A
+// list of objects comes from a list of views.
 func (s *schema) shape(root *schema, v *view, found any, depth int) any {
 	if s == nil || depth == 0 {
 		return nil
@@ -86,14 +86,13 @@ func (s *schema) shape(root *schema, v *view, found any, depth int) any {
 	return found
 }
 
-// object fills the properties from the view that was found, else from the
-// view around.
+// object fills the properties from the found view, else from the surrounding view.
 func (s *schema) object(root *schema, v *view, found any, depth int) any {
 	if part, ok := found.(*view); ok {
 		v = part
 	}
 	object := make(map[string]any, len(s.Properties))
-	given, whole := found.(map[string]any) // an object that is known as it is
+	given, whole := found.(map[string]any) // a complete object
 	for name, child := range s.Properties {
 		found := given[name]
 		if answer := answerers[name]; answer != nil && !whole {

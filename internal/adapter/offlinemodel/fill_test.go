@@ -128,7 +128,7 @@ func typeOf(value any) string {
 	return "object"
 }
 
-// A judge's score follows the draft: what is taken out of it costs points.
+// A judge's score follows the draft: removing parts costs points.
 func TestTheScoreFollowsTheDraft(t *testing.T) {
 	t.Parallel()
 	whole := renewing()

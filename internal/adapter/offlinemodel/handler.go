@@ -12,13 +12,12 @@ import (
 	"cairn/internal/domain/llm"
 )
 
-// ModelName is what replies carry as their model.
+// ModelName is the model name in replies.
 const ModelName = "offline-rules"
 
 const maxRequest = 32 << 20 // bytes of a request body
 
-// Handler serves POST /v1/chat/completions and GET /v1/models. It looks at no
-// request header.
+// Handler serves POST /v1/chat/completions and GET /v1/models. It ignores request headers.
 func Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", complete)
@@ -32,13 +31,13 @@ func Handler() http.Handler {
 	return mux
 }
 
-// New is the offline rules as a model, each request bounded by timeout. What it
-// prepares is what an endpoint would be sent.
+// New returns the offline rules as a model, each request bounded by timeout. It prepares the same
+// bytes that an endpoint would receive.
 func New(timeout time.Duration) llm.Model {
 	return openai.New(openai.Config{BaseURL: url, HTTPClient: Client(), Offline: true, Timeout: timeout})
 }
 
-// url is never resolved: Client answers in this process.
+// url is never resolved: Client handles requests in this process.
 const url = "http://offline.invalid/v1"
 
 // Client calls Handler in this process.
@@ -65,7 +64,7 @@ func complete(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// identify makes an id that is the same for the same content.
+// identify returns an ID that is the same for the same content.
 func identify(prefix string, content []byte) string {
 	sum := sha256.Sum256(content)
 	return prefix + hex.EncodeToString(sum[:12])
@@ -79,10 +78,10 @@ func refuse(w http.ResponseWriter, status int, message string) {
 func send(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(encode(body)) // a caller that went away needs no answer
+	_, _ = w.Write(encode(body)) // errors mean that the caller has disconnected
 }
 
 func encode(value any) []byte {
-	data, _ := json.Marshal(value) // a reply holds only plain values: they always marshal
+	data, _ := json.Marshal(value) // a reply holds only plain values, which always marshal
 	return data
 }

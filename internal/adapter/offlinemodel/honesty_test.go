@@ -13,7 +13,7 @@ import (
 
 func marshalled(value any) string { data, _ := json.Marshal(value); return string(data) }
 
-// Who it was about, and when, leaves no trace in a skill.
+// Persons and dates leave no trace in a skill.
 func TestRenamingPeopleChangesNothingAndLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	for _, stage := range []prompt.Stage{prompt.Chunk, prompt.Rewrite, prompt.Extract} {
@@ -26,7 +26,7 @@ func TestRenamingPeopleChangesNothingAndLeavesNoTrace(t *testing.T) {
 		for _, p := range []person{ada, bela} {
 			for _, private := range []string{p.first, p.last, p.card, p.loan, p.date, "@library"} {
 				if strings.Contains(text, strings.ToLower(private)) {
-					t.Errorf("%s tells %q: %s", stage, private, text)
+					t.Errorf("%s contains %q: %s", stage, private, text)
 				}
 			}
 		}
@@ -63,7 +63,7 @@ func TestNumbersOfRulesFollowAndNumbersOfInstancesDoNot(t *testing.T) {
 	}
 }
 
-// Other tools and other words give another skill: nothing is canned.
+// Other tools and other words produce another skill: nothing is canned.
 func TestOtherTopicsGiveOtherSkills(t *testing.T) {
 	t.Parallel()
 	text := marshalled(loanDesk(ada))

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	sameTheme    = 0.75 // share of a theme that a candidate must speak of
-	sameWords    = 0.75 // more in common, both ways, and two texts say the same
-	enoughSteps  = 3    // that make a method
-	enoughWishes = 2    // that make a skill without a method
+	sameTheme    = 0.75 // share of a theme that a candidate must contain
+	sameWords    = 0.75 // texts that share more words, both ways, have the same meaning
+	enoughSteps  = 3    // minimum for a method
+	enoughWishes = 2    // minimum for a skill without a method
 )
 
 var (
@@ -23,41 +23,41 @@ var (
 	subject       = regexp.MustCompile("^([^`]*)(`[^`]+`)[^“]*(“[^”]*”)?")
 )
 
-// skill is what a view teaches, found once.
+// skill is what a view teaches. It is computed once.
 type skill struct {
-	theme    string              // what it is about, a verb and its object where possible
-	asks     []string            // what users ask for, as verb and object, where it bears on the theme
-	work     []annotate.Call     // one of each tool that took part
-	told     []annotate.Sentence // steps that were said
-	steps    []string
-	failures []string
-	warnings []annotate.Sentence // what was said to go wrong or need care
-	rules    []annotate.Sentence
-	wishes   []annotate.Sentence
-	match    prompt.Candidate // the candidate of the same theme, empty for none
-	kept     bool             // whether anything would serve again
+	theme        string              // subject, a verb and its object where possible
+	asks         []string            // requests of users, as verb and object, related to the theme
+	work         []annotate.Call     // one call of each tool that took part
+	instructions []annotate.Sentence // steps given in text
+	steps        []string
+	failures     []string
+	warnings     []annotate.Sentence // known failures and cautions
+	rules        []annotate.Sentence
+	wishes       []annotate.Sentence
+	match        prompt.Candidate // the candidate with the same theme, empty for none
+	reusable     bool             // whether anything is reusable
 }
 
 func (v *view) learn() *skill {
 	if v.learnt == nil {
-		s := &skill{work: v.work(), told: v.told(), failures: v.failures(), warnings: v.warnings(), wishes: v.wishes()}
+		s := &skill{work: v.work(), instructions: v.instructions(), failures: v.failures(),
+			warnings: v.warnings(), wishes: v.wishes()}
 		s.asks = annotate.Asks(v.sentences)
 		s.theme = v.theme(s.asks)
 		s.asks = slices.DeleteFunc(s.asks, func(ask string) bool {
 			return annotate.Share(annotate.Terms(s.theme), annotate.Terms(ask)) == 0
 		})
-		s.steps = annotate.Distinct(append(v.calledSteps(s.work), texts(s.told)...), maxSteps)
+		s.steps = annotate.Distinct(append(v.calledSteps(s.work), texts(s.instructions)...), maxSteps)
 		s.rules = v.rules(s.theme)
 		s.match = v.matching(s.theme)
-		s.kept = len(s.steps) >= enoughSteps || len(s.failures) > 0 || len(s.wishes) >= enoughWishes
+		s.reusable = len(s.steps) >= enoughSteps || len(s.failures) > 0 || len(s.wishes) >= enoughWishes
 		v.learnt = s
 	}
 	return v.learnt
 }
 
-// theme says in a few words what a transcript is about: the main tool when it
-// changes something, else what the user asked for, else the main tool after
-// all, else the key words.
+// theme returns the subject of a transcript in a few words: the main tool if it changes something,
+// else the user's request, else the main tool, else the key words.
 func (v *view) theme(asks []string) string {
 	if v.main.Changes() || len(asks) == 0 {
 		return cmp.Or(strings.Join(v.main.Words(), " "), strings.Join(v.keyWords(2), " "))
@@ -65,16 +65,16 @@ func (v *view) theme(asks []string) string {
 	return asks[0]
 }
 
-// keyWords are the most frequent content words that were said. Next to tool
-// calls, capitalised words are values of this instance, such as places.
+// keyWords returns the n most frequent content words. Next to tool calls, capitalized words are
+// values of this instance, such as places.
 func (v *view) keyWords(n int) []string {
 	said := v.pick(func(s annotate.Sentence) bool { return s.Role != "system" })
 	return annotate.KeyWords(strings.Join(texts(said), "\n"), n, len(v.calls) > 0)
 }
 
-// matching goes by what a candidate says of itself, not by its name, which
-// anyone may change: the first sentence of its description has to speak of the
-// same doing, and its triggers may add to it.
+// matching finds the candidate with the theme. It uses the description and not the name, which
+// users may change: the first sentence of the description must cover the same activity, and the
+// triggers may add to it.
 func (v *view) matching(theme string) (best prompt.Candidate) {
 	wanted, most := annotate.Terms(theme), 0.0
 	for _, c := range v.material.Candidates {
@@ -91,8 +91,8 @@ func (v *view) matching(theme string) (best prompt.Candidate) {
 	return best
 }
 
-// merged is a list field: what the matching candidate has and what is new, or
-// nothing when nothing is new.
+// merged returns a list field: the matching candidate's items plus the new ones. It is empty if
+// nothing is new.
 func (v *view) merged(found, have []string) []string {
 	out := slices.Clone(have)
 	for _, text := range found {
@@ -106,8 +106,8 @@ func (v *view) merged(found, have []string) []string {
 	return out
 }
 
-// procedure is the numbered steps; for an update the candidate's with new ones
-// put before the step that they lead to, or empty when all are known.
+// procedure returns the numbered steps. For an update, new steps are inserted into the candidate's
+// before the step that they lead to. It is empty if all steps are known.
 func (v *view) procedure() string {
 	known := annotate.Lines(v.learn().match.Procedure)
 	lines, before := slices.Clone(known), len(known)
@@ -124,9 +124,8 @@ func (v *view) procedure() string {
 	return numbered(lines[:min(len(lines), max(maxSteps, len(known)))])
 }
 
-// find is the line that says a text already: it starts in the same way and has
-// the same tool and the same answer of it, or shares most words. What has to be
-// asked for need only be named.
+// find returns the index of the line that already states a text: it has the same start, tool and
+// result, or shares most words. A value that must be asked for only has to be named.
 func (v *view) find(lines []string, text string) int {
 	ask, _, _ := strings.Cut(v.say("ask", "`"), "`")
 	parts, own := subject.FindStringSubmatch(text), annotate.Terms(text)

@@ -13,8 +13,8 @@ import (
 	"cairn/schemas"
 )
 
-// The budget of both packages together keeps the rules from growing into a swamp. Comments and blank
-// lines are free: teaching must not cost.
+// The size limit of both packages together keeps the rules small. Comments and blank lines do not
+// count.
 func TestPackageStaysWithinItsBudget(t *testing.T) {
 	t.Parallel()
 	lines := 0
@@ -37,7 +37,7 @@ func TestPackageStaysWithinItsBudget(t *testing.T) {
 	}
 }
 
-// Rules must not know who calls them: no stage, schema name or request header.
+// Rules must not depend on the caller: no stage, schema name or request header.
 func TestNothingDispatchesOnTheCaller(t *testing.T) {
 	t.Parallel()
 	for _, file := range append(sources(t, "."), sources(t, "../../domain/annotate")...) {

@@ -11,17 +11,17 @@ import (
 	"cairn/internal/domain/prompt"
 )
 
-// request is what the rules may look at, and all they may look at.
+// request contains everything that the rules may use.
 type request struct {
 	system   string // the instructions
 	material prompt.Material
-	live     bool             // there is none: the conversation itself is the material
-	from     int              // live: the last final answer, all after it is being answered; else -1
-	schema   *schema          // nil when text or a tool call is wanted
-	tools    []tool           // those that may be called
-	must     bool             // one of the tools has to be called
+	live     bool             // the request has no material: the conversation itself is the material
+	from     int              // live: index of the last final reply, after which the question starts; else -1
+	schema   *schema          // nil if text or a tool call is wanted
+	tools    []tool           // tools that may be called
+	must     bool             // one of the tools must be called
 	sent     []annotate.Call  // tool calls of earlier rounds
-	results  []prompt.Message // what they brought
+	results  []prompt.Message // their results
 }
 
 type tool struct {
@@ -47,7 +47,7 @@ func read(body []byte) (request, error) {
 			req.tools = append(req.tools, tool{t.Name, parameters})
 		}
 	}
-	tools, before := map[string]string{}, "" // by the ids of their calls; role of the message before
+	tools, before := map[string]string{}, "" // tools by call ID; role of the previous message
 	for i, message := range asked.Messages {
 		said := prompt.Message{Index: i, Role: message.Role, Name: tools[message.CallID],
 			Content: prompt.WithoutContext(message.Content)}
@@ -67,7 +67,7 @@ func read(body []byte) (request, error) {
 		case message.Role == "assistant" && len(said.ToolCalls) == 0 && req.live:
 			req.from = i
 		}
-		// right after results speaks the caller's loop, not a user
+		// A user message right after results comes from the caller's loop.
 		if req.live && (message.Role != "user" || before != "tool") {
 			req.material.Messages = append(req.material.Messages, said)
 		}
@@ -78,8 +78,8 @@ func read(body []byte) (request, error) {
 
 var fenced = regexp.MustCompile("(?s)```\\w*\\s*\\n(.*?)\\n```")
 
-// fencedSchema finds the schema that a caller wrote into the instructions of
-// an endpoint without response_format.
+// fencedSchema returns the schema in the instructions, where a caller writes it for an endpoint
+// without response_format.
 func fencedSchema(system string) *schema {
 	for _, match := range fenced.FindAllStringSubmatch(system, -1) {
 		if s := parse([]byte(match[1])); s != nil && len(s.Properties) > 0 {
@@ -89,7 +89,7 @@ func fencedSchema(system string) *schema {
 	return nil
 }
 
-// parse reads a schema, nil when there is none.
+// parse decodes a schema. It returns nil if text is not one.
 func parse(text []byte) (s *schema) {
 	if json.Unmarshal(text, &s) != nil {
 		return nil

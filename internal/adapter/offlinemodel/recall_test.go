@@ -7,8 +7,8 @@ import (
 	"cairn/internal/domain/prompt"
 )
 
-// What was found is ordered by what it has of the question, under its handles, and
-// rewritten in its own words; other words lead to another order.
+// Found documents are ordered by their match with the question and rewritten in their own words.
+// Other words lead to another order.
 func TestWhatWasFoundIsOrderedAndRewritten(t *testing.T) {
 	t.Parallel()
 	stored := []prompt.StoredMemory{{Handle: "m1", Content: "Bo swims every morning"},

@@ -11,8 +11,7 @@ import (
 	"cairn/internal/domain/workingmemory"
 )
 
-// The rules make a record that is taken for one, of whatever is said, and it
-// follows what is said.
+// The rules write a valid compaction of any messages, and it follows their content.
 func TestARecordIsMadeOfTheMessagesThemselves(t *testing.T) {
 	t.Parallel()
 	for _, names := range [][2]string{{"Ada", "Lisbon"}, {"Björk", "Reykjavik"}, {"王芳", "上海"}} {

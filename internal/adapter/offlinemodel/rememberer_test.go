@@ -13,8 +13,7 @@ import (
 var keepers = []prompt.MemorySkill{{Name: "insert", Action: "insert", Description: "Adds facts.",
 	WhenToUse: []string{"The span brings facts or events"}, Constraints: []string{"Ignore greetings"}}}
 
-// What the rules of memory skills say arrives through the schemas that models are
-// given, as the readers of a model's replies want it.
+// Replies of the memory skill rules conform to the schemas and to the readers of model replies.
 func TestTheRulesOfMemorySkillsFitTheirSchemas(t *testing.T) {
 	t.Parallel()
 	remembered := ask(t, prompt.Remember, prompt.Material{
@@ -46,14 +45,14 @@ func TestTheRulesOfMemorySkillsFitTheirSchemas(t *testing.T) {
 	}
 }
 
-// Questions are made of what was said, as many as are asked for, each with the end of
-// a sentence for its answer and the message for its evidence; other words make others.
+// Questions are derived from the messages, as many as requested, each with the end of a sentence as
+// its answer and the message as its evidence. Other words lead to other questions.
 func TestQuestionsFollowWhatWasSaid(t *testing.T) {
 	t.Parallel()
 	said := []prompt.Message{{Index: 3, Role: "user",
 		Content: "[2026-01-02 09:00] Hello! The greenhouse has nine tall lemon trees."},
 		{Index: 4, Role: "assistant", Content: "How are they?"},
-		{Index: 5, Role: "user", Content: "The cellar key hangs beside the kitchen door."},
+		{Index: 5, Role: "user", Content: "The cellar key hangs next to the kitchen door."},
 		{Index: 6, Role: "user", Content: "我家的温室里有九棵很高的柠檬树和三棵核桃树。"}}
 	made := func(m prompt.Material) (out []map[string]any) {
 		for _, one := range ask(t, prompt.Probe, m)["probes"].([]any) {

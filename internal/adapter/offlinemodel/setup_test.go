@@ -108,7 +108,7 @@ func result(tool, text string) prompt.Message {
 	return prompt.Message{Role: "tool", Name: tool, Content: text}
 }
 
-// person is who an instance of the library desk's work is about.
+// person is the subject of one instance of the library desk's work.
 type person struct{ first, last, card, loan, date string }
 
 var (

@@ -10,11 +10,11 @@ import (
 	"cairn/internal/domain/prompt"
 )
 
-const maxSteps, maxLessons, maxRules = 20, 6, 5 // of a procedure, of what was said, of the system messages
+const maxSteps, maxLessons, maxRules = 20, 6, 5 // limits of a procedure, of lessons and of rules from system messages
 
-// calledSteps renders tool calls by their names and the names of their
-// arguments, each tool once, in order of first use. An argument whose value an
-// earlier result held comes from that tool; any other has to be asked for.
+// calledSteps renders tool calls by the names of the tools and arguments, each tool once, in order
+// of first use. If an earlier result held an argument's value, the value comes from that tool;
+// otherwise it has to be asked for.
 func (v *view) calledSteps(work []annotate.Call) []string {
 	var out []string
 	known := map[string]bool{}
@@ -44,8 +44,8 @@ func (v *view) calledSteps(work []annotate.Call) []string {
 	return out
 }
 
-// work has one call of each tool that took part, in order of first use: the
-// first success, and the main call even when it failed.
+// work returns one call of each tool that took part, in order of first use: the first success, and
+// the main call even if it failed.
 func (v *view) work() []annotate.Call {
 	var out []annotate.Call
 	for _, c := range v.calls {
@@ -61,17 +61,16 @@ func (v *view) work() []annotate.Call {
 	return out
 }
 
-// tookPart tells the work around the main tool from other work: what comes
-// after the last job of the main tool does not belong to it, nor does another
-// change in a job of its own.
+// tookPart reports whether a call belongs to the work around the main tool. Calls after the last
+// job of the main tool do not, nor do other changes in a separate job.
 func (v *view) tookPart(c annotate.Call) bool {
 	return slices.ContainsFunc(v.calls, func(other annotate.Call) bool {
 		return other.Tool == v.main.Tool && (other.Job == c.Job || other.Job > c.Job && !c.Changes())
 	})
 }
 
-// source is the tool whose result held the argument's values before anyone
-// else said them, empty when there is none.
+// source returns the tool whose result contained the argument's values before any message did. It
+// is empty if there is none.
 func (v *view) source(a annotate.Argument) string {
 	var tools []string
 	for _, leaf := range a.Leaves {
@@ -86,7 +85,7 @@ func (v *view) source(a annotate.Argument) string {
 	return strings.Join(annotate.Frequent(tools, 1), "")
 }
 
-// varied is the one argument in which another good call of the tool differs.
+// varied returns the one argument in which another successful call of the tool differs.
 func (v *view) varied(c annotate.Call) []string {
 	for _, other := range v.calls {
 		alike := other.Tool == c.Tool && !other.Failed && !c.Failed && !c.Checks()
@@ -97,17 +96,17 @@ func (v *view) varied(c annotate.Call) []string {
 	return nil
 }
 
-// told are ordered sentences that may start with a verb, and the instructions
-// of users. Next to tool calls only a user's ordered instructions count: the
-// rest is talk about this instance.
-func (v *view) told() []annotate.Sentence {
+// instructions returns ordered sentences that may start with a verb, and the users' instructions. Next to
+// tool calls it returns only a user's ordered instructions: other sentences are about this
+// instance.
+func (v *view) instructions() []annotate.Sentence {
 	found := v.pick(func(s annotate.Sentence) bool {
 		first, _, _ := strings.Cut(annotate.Plain(s.Text), " ")
 		content := len(annotate.Terms(s.Text)) > 1 && strings.Count(s.Text, "[") < 3
-		told := s.Role == "user" && s.Imperative && (s.Ordered || len(v.calls) == 0 && !s.Lesson)
+		instruction := s.Role == "user" && s.Imperative && (s.Ordered || len(v.calls) == 0 && !s.Lesson)
 		shown := s.Ordered && len(v.calls) == 0 && (s.Imperative || !annotate.IsStop(first)) &&
 			!strings.HasPrefix(first, "**")
-		return (told || shown) && content && s.Role != "system" && !s.Wish && !s.Question
+		return (instruction || shown) && content && s.Role != "system" && !s.Wish && !s.Question
 	})
 	for i, s := range found {
 		found[i].Text = annotate.Capital(annotate.Plain(s.Text))
@@ -117,16 +116,15 @@ func (v *view) told() []annotate.Sentence {
 
 var errorWord = regexp.MustCompile(`(?i)^\W*(?:error|错误|失败)\W*`)
 
-// lessons are what a transcript teaches beyond its steps: failures with what
-// put them right, warnings, and rules that bore on the work.
+// lessons returns what a transcript teaches in addition to its steps: failures and their remedies,
+// warnings, and rules that affected the work.
 func (v *view) lessons() []string {
 	s := v.learn()
 	spoken := annotate.Distinct(append(s.failures, texts(s.warnings)...), maxLessons)
 	return annotate.Distinct(append(spoken, texts(s.rules)...), maxLessons+maxRules)
 }
 
-// failures pairs each kind of failure with the success that followed it, the
-// first time that it happened.
+// failures pairs the first occurrence of each kind of failure with the success that followed it.
 func (v *view) failures() []string {
 	var out []string
 	for i, c := range v.calls {
@@ -153,7 +151,7 @@ func (v *view) failures() []string {
 	return v.merged(out, nil)
 }
 
-// differences are the names of the arguments in which two calls differ.
+// differences returns the names of the arguments in which two calls differ.
 func differences(before, after annotate.Call) []string {
 	var out []string
 	old := before.List()
@@ -167,8 +165,7 @@ func differences(before, after annotate.Call) []string {
 	return out
 }
 
-// warnings are sentences of plain talk that say what went wrong, helped, or
-// must never be done.
+// warnings returns sentences of plain conversation about failures, remedies and prohibitions.
 func (v *view) warnings() []annotate.Sentence {
 	return v.pick(func(s annotate.Sentence) bool {
 		forbids := s.Role == "assistant" && s.Imperative && s.Rule && !s.Ordered
@@ -176,14 +173,14 @@ func (v *view) warnings() []annotate.Sentence {
 	})
 }
 
-// rules are the sentences of the system messages that say what must be and
-// speak of what was done, the closest first.
+// rules returns the sentences of the system messages that contain a requirement about the work, the
+// closest first.
 func (v *view) rules(theme string) []annotate.Sentence {
-	about := annotate.Terms(theme)
+	themeTerms := annotate.Terms(theme)
 	work := annotate.Terms(strings.Join(append(v.keyWords(12), toolNames(v.calls)...), " "))
 	score := func(s annotate.Sentence) float64 {
 		own := annotate.Terms(s.Text)
-		return 3*annotate.Share(about, annotate.Terms(s.Heading)) + 2*annotate.Share(about, own) +
+		return 3*annotate.Share(themeTerms, annotate.Terms(s.Heading)) + 2*annotate.Share(themeTerms, own) +
 			annotate.Share(own, work)
 	}
 	found := v.pick(func(s annotate.Sentence) bool { return s.Role == "system" && s.Rule && score(s) >= 1 })
@@ -191,12 +188,12 @@ func (v *view) rules(theme string) []annotate.Sentence {
 	return found[:min(maxRules, len(found))]
 }
 
-// spoken turns a user's words into words about the user.
+// spoken rewrites a user's sentences in the third person.
 var spoken = strings.NewReplacer(" I prefer", " the user prefers", "I prefer", "the user prefers",
 	"I'd", "the user would", "I'm", "the user is", "I always", "the user always", "I never", "the user never",
 	" I ", " the user ", " my ", " their ", " me ", " them ", "我", "用户")
 
-// wishes are what the user wants every time, said of the user.
+// wishes returns the user's standing wishes, in the third person.
 func (v *view) wishes() []annotate.Sentence {
 	found := v.pick(func(s annotate.Sentence) bool {
 		return s.Role == "user" && s.Wish && !strings.Contains(s.Text, "[")

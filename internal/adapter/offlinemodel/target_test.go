@@ -45,7 +45,7 @@ func longTermTools(multiple bool, names ...string) (out []llm.Tool) {
 			`"query":{"type":"string"}}}`))
 }
 
-// given is what each call of a tool was about, in the order of the calls.
+// given lists one property of the calls of a tool, in the order of the calls.
 func given(calls []made, tool, property string) (out []string) {
 	for _, c := range calls {
 		if c.tool != tool {
@@ -73,7 +73,7 @@ func session(t *testing.T, system string, messages ...prompt.Message) llm.Reques
 	return llm.Request{System: system, Messages: llm.User(text)}
 }
 
-// What is plainly said of oneself is remembered with whom it is about.
+// A plain statement about oneself is saved for its target.
 func TestWhatIsPlainlySaidIsAddedToATarget(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string][]string{
@@ -99,7 +99,7 @@ func TestWhatIsPlainlySaidIsAddedToATarget(t *testing.T) {
 	}
 }
 
-// A session goes to the specialist of whom it is about, and to nobody else's.
+// A session is handed to the specialist of its target, and to no other.
 func TestASessionIsHandedToWhomItIsAbout(t *testing.T) {
 	t.Parallel()
 	lines := func(of ...string) string {
@@ -116,7 +116,7 @@ func TestASessionIsHandedToWhomItIsAbout(t *testing.T) {
 	for what, c := range map[string]struct {
 		system string
 		said   []prompt.Message
-		known  bool // the caller says whom it is about: nothing can be registered
+		known  bool // the caller gives the target, so none can be registered
 		meta   []string
 		handed []string
 	}{
@@ -130,7 +130,7 @@ func TestASessionIsHandedToWhomItIsAbout(t *testing.T) {
 			false, []string{"Vera"}, nil},
 		"the speaker's name": {lines("personal(bo)", "personal(ines)"), []prompt.Message{named}, false, nil,
 			[]string{"ines"}},
-		"nobody says who": {lines("personal(bo)", "personal(vera)"), []prompt.Message{user("I like tea.")},
+		"no speaker is named": {lines("personal(bo)", "personal(vera)"), []prompt.Message{user("I like tea.")},
 			false, nil, nil},
 		"what is no name": {lines(), []prompt.Message{user("I am waiting. I'm Late for it all.")}, false, nil,
 			nil},
@@ -153,7 +153,7 @@ func TestASessionIsHandedToWhomItIsAbout(t *testing.T) {
 			}
 		}
 	}
-	// Once it is listed, what was registered is handed to.
+	// A registered target gets a hand-off as soon as it is listed.
 	r := session(t, lines("personal(Vera)"), user("Hello, I am Vera. I like tea."))
 	r.Messages = append(r.Messages, llm.Message{Role: llm.RoleAssistant,
 		Calls: []llm.ToolCall{{ID: "1", Name: "add_meta_memory",

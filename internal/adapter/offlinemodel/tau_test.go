@@ -85,11 +85,11 @@ func TestRealConversationsGiveFewNamesAndTellNobody(t *testing.T) {
 		for _, match := range personal.FindAllStringSubmatch(marshalled(material), -1) {
 			people++
 			if regexp.MustCompile(`\b` + regexp.QuoteMeta(match[1]) + `\b`).MatchString(text) {
-				t.Errorf("trajectory %d tells %q", i, match[1])
+				t.Errorf("trajectory %d contains %q", i, match[1])
 			}
 		}
 		if found := digits.FindString(text); found != "" {
-			t.Errorf("trajectory %d tells %q", i, found)
+			t.Errorf("trajectory %d contains %q", i, found)
 		}
 	}
 	if materials == nil {

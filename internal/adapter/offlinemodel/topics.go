@@ -8,22 +8,21 @@ import (
 	"cairn/internal/domain/prompt"
 )
 
-// cohesion is the share of a unit's terms that keeps it with its topic.
+// cohesion is the share of common terms from which a unit stays with its topic.
 const cohesion = 0.12
 
-// topic is what some messages are about. A unit, a user message with all that
-// answers it, is the smallest.
+// topic is a group of messages about one subject. The smallest is a unit: a user message with all
+// replies to it.
 type topic struct {
 	indices []int // of the messages
 	terms   []string
-	work    bool // tools were called, something asked for or a method told
+	work    bool // tools were called, or something was requested or explained
 }
 
-// topics divides a transcript by lexical cohesion. A unit stays with its
-// neighbour as long as they share terms, tool names included; work that shares
-// none opens a topic or returns to an earlier one. Greetings belong to no
-// topic, system messages to every one. The largest are kept up to the limit, in
-// the order they began.
+// topics divides a transcript by lexical cohesion. A unit stays with its neighbor as long as they
+// share terms, including tool names. Work that shares no terms opens a topic or returns to an
+// earlier one. Greetings belong to no topic, system messages to every one. The largest are kept up
+// to the limit, in order of their start.
 func (v *view) topics() []*view {
 	var topics []*topic
 	current := &topic{}
@@ -69,7 +68,7 @@ func (v *view) only(fits func(prompt.Message) bool) []prompt.Message {
 	return slices.DeleteFunc(slices.Clone(v.messages), func(m prompt.Message) bool { return !fits(m) })
 }
 
-// unit is the view as one topic, nil for a greeting.
+// unit returns the view as one topic, or nil for a greeting.
 func (v *view) unit() *topic {
 	t := &topic{work: len(v.calls) > 0 || len(annotate.Asks(v.sentences)) > 0}
 	talk := t.work
@@ -88,7 +87,7 @@ func (v *view) unit() *topic {
 	return t
 }
 
-// ranges lists the messages of a view as inclusive ranges of their indices.
+// ranges returns the messages of a view as inclusive ranges of their indices.
 func (v *view) ranges() [][]int {
 	var out [][]int
 	for i, m := range v.messages {

@@ -12,18 +12,17 @@ import (
 	"cairn/internal/domain/prompt"
 )
 
-// view is what was noticed about the material, or about the part of it that an
-// item of a list stands for.
+// view contains the annotations of the material, or of the part that belongs to one item of a list.
 type view struct {
 	request
 	chinese   bool
 	mask      annotate.Mask
-	messages  []prompt.Message    // as they came, not masked
-	sentences []annotate.Sentence // of the messages that are no results: those are looked up, never quoted
+	messages  []prompt.Message    // as received, not masked
+	sentences []annotate.Sentence // of the messages except results, which are looked up but never quoted
 	calls     []annotate.Call
-	main      annotate.Call   // the one that the rest leads up to
-	file      prompt.FilePlan // what an item of a list of files stands for
-	learnt    *skill          // see learn
+	main      annotate.Call   // the call that the others prepare
+	file      prompt.FilePlan // the planned file, for an item of a list of files
+	learnt    *skill          // computed by learn
 }
 
 func look(req request) *view {
@@ -41,7 +40,7 @@ func look(req request) *view {
 	return v.over(req.material.Messages)
 }
 
-// over is the view of some of the messages.
+// over returns the view of some of the messages.
 func (v *view) over(messages []prompt.Message) *view {
 	part := *v
 	part.messages, part.learnt = messages, nil
@@ -53,9 +52,9 @@ func (v *view) over(messages []prompt.Message) *view {
 	return &part
 }
 
-// mainCall is the first good call of the tool that the rest leads up to: the one
-// with most successes among those that change something, else most attempts,
-// else most reads. Any one of the former outweighs all of the latter.
+// mainCall returns the first successful call of the tool that the others prepare. It is the tool
+// with most successes among those that change something, else with most attempts, else with most
+// reads. Any tool of the first group outranks all of the last.
 func mainCall(calls []annotate.Call) (main annotate.Call) {
 	weight := map[string]int{}
 	for _, c := range calls {
@@ -80,7 +79,7 @@ func mainCall(calls []annotate.Call) (main annotate.Call) {
 //go:embed phrases.json
 var phrasesFile []byte
 
-// phrases join what the material gives, in English and Chinese.
+// phrases are the texts that join the parts of the material, in English and Chinese.
 var phrases = annotate.Load[map[string][2]string](phrasesFile)
 
 // say renders a phrase in the language of the view.
@@ -92,7 +91,7 @@ func (v *view) say(key string, values ...any) string {
 	return fmt.Sprintf(form, values...)
 }
 
-// list renders a phrase about words, nothing when there are none.
+// list renders a phrase about words. It is empty if there are no words.
 func (v *view) list(key string, words []string) string {
 	if len(words) == 0 {
 		return ""

@@ -7,10 +7,9 @@ import (
 	"cairn/internal/domain/llm"
 )
 
-// body is a chat completion request on the wire, byte for byte what the SDK's
-// parameters render to (a test compares them): rendered by those, a long
-// conversation took a third of the time that an agent's step has for itself, since
-// every part encodes itself and is checked again at each level above.
+// body is a chat completion request on the wire. A test checks that it equals, byte for byte, what
+// the SDK's parameters render to. For a long conversation, rendering by the SDK took a third of an
+// agent step's own time: every part encodes itself and is checked again at each level above.
 type body struct {
 	Messages            []bodyMessage `json:"messages"`
 	Model               string        `json:"model"`
@@ -43,7 +42,7 @@ type bodyTool struct {
 	Function struct {
 		Name        string `json:"name"`
 		Description string `json:"description,omitzero"`
-		// below the root the order of a schema is kept
+		// keeps the order of a schema below the root
 		Parameters map[string]json.RawMessage `json:"parameters,omitzero"`
 	} `json:"function"`
 	Type string `json:"type"`
@@ -73,7 +72,7 @@ func messagesOf(r llm.Request) ([]bodyMessage, error) {
 		out := bodyMessage{Role: m.Role, Content: &m.Content}
 		switch {
 		case m.Role == llm.RoleAssistant:
-			if m.Content == "" && len(m.Calls) > 0 { // some endpoints refuse empty text next to calls
+			if m.Content == "" && len(m.Calls) > 0 { // some endpoints reject empty text next to calls
 				out.Content = nil
 			}
 			out.ToolCalls = callsBody(m.Calls)
@@ -81,16 +80,16 @@ func messagesOf(r llm.Request) ([]bodyMessage, error) {
 		case m.Role == llm.RoleTool && m.CallID != "":
 			out.CallID = m.CallID
 		case m.Role == llm.RoleTool:
-			return nil, fault.New(fault.InvalidArgument, "a tool message of a model request names no call",
+			return nil, fault.New(fault.InvalidArgument, "tool message of a model request has no call ID",
 				"set CallID")
 		default:
-			return nil, fault.New(fault.InvalidArgument, "role "+quote(m.Role)+" of a model request is unknown",
+			return nil, fault.New(fault.InvalidArgument, "unknown role "+quote(m.Role)+" of a model request",
 				"use user, assistant or tool")
 		}
 		messages = append(messages, out)
 	}
 	if len(messages) == 0 {
-		return nil, fault.Newf(fault.InvalidArgument, "the request of stage %q has no messages", r.Label.Stage)
+		return nil, fault.Newf(fault.InvalidArgument, "model request of stage %q has no messages", r.Label.Stage)
 	}
 	return messages, nil
 }
@@ -105,8 +104,8 @@ func callsBody(calls []llm.ToolCall) []bodyCall {
 	return out
 }
 
-// echoed is what a model gets to see of the arguments that it wrote. Endpoints
-// parse them again: broken ones would fail every request from here on.
+// echoed returns the arguments that the model wrote, in the form in which they are sent back to it.
+// Endpoints parse them again, and invalid ones would fail every later request.
 func echoed(arguments string) string {
 	var object map[string]json.RawMessage
 	switch {
@@ -115,7 +114,7 @@ func echoed(arguments string) string {
 	case json.Unmarshal([]byte(arguments), &object) == nil && object != nil:
 		return arguments
 	}
-	wrapped, _ := json.Marshal(map[string]string{"not_json": arguments}) // a text always marshals
+	wrapped, _ := json.Marshal(map[string]string{"not_json": arguments}) // a string always marshals
 	return string(wrapped)
 }
 
@@ -123,13 +122,13 @@ func toolsOf(r llm.Request) ([]bodyTool, error) {
 	var tools []bodyTool
 	for _, tool := range r.Tools {
 		if tool.Name == "" {
-			return nil, fault.Newf(fault.InvalidArgument, "a tool of stage %q has no name", r.Label.Stage)
+			return nil, fault.Newf(fault.InvalidArgument, "tool of stage %q has no name", r.Label.Stage)
 		}
 		out := bodyTool{Type: typeFunction}
 		out.Function.Name, out.Function.Description = tool.Name, tool.Description
 		if tool.Schema != nil && (json.Unmarshal(tool.Schema, &out.Function.Parameters) != nil ||
 			out.Function.Parameters == nil) {
-			return nil, fault.Newf(fault.InvalidArgument, "the schema of tool %q is no JSON object", tool.Name)
+			return nil, fault.Newf(fault.InvalidArgument, "schema of tool %q must be a JSON object", tool.Name)
 		}
 		tools = append(tools, out)
 	}

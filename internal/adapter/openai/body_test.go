@@ -12,9 +12,8 @@ import (
 	"cairn/internal/domain/llm"
 )
 
-// What is sent is what the SDK would send: it reads every kind of request and
-// renders it to the same bytes. It sorts the keys of schemas, which ours keep
-// below the root, so those here are sorted.
+// Requests equal those of the SDK, byte for byte. The SDK sorts the keys of schemas, while this
+// package keeps their order below the root, so the schemas here are sorted.
 func TestRequestsAreThoseOfTheSDK(t *testing.T) {
 	t.Parallel()
 	without := talking
@@ -49,7 +48,7 @@ func TestRequestsAreThoseOfTheSDK(t *testing.T) {
 	}
 }
 
-// BenchmarkPrepare renders a long conversation, beside the SDK.
+// BenchmarkPrepare renders a long conversation, compared with the SDK.
 func BenchmarkPrepare(b *testing.B) {
 	long := talking
 	for i := range 300 {

@@ -17,14 +17,14 @@ import (
 	"time"
 )
 
-// maxRetryAfter bounds how long an endpoint can make us wait.
+// maxRetryAfter bounds the delay that an endpoint can demand.
 const maxRetryAfter = time.Minute
 
-// messageLimit is how much of an endpoint's own words a message carries, in bytes.
+// messageLimit is the size in bytes up to which a message quotes an endpoint's text.
 const messageLimit = 600
 
 var (
-	// Wordings of OpenAI, Azure, vLLM, llama.cpp, Anthropic, Gemini and Groq.
+	// Wording of OpenAI, Azure, vLLM, llama.cpp, Anthropic, Gemini and Groq.
 	tooLong = regexp.MustCompile(`(?i)context.?length|context window|context size|maximum context|too many tokens|` +
 		`prompt is too long|input is too long|input token count|reduce the length|request too large|上下文长度|输入过长`)
 	outOfMoney = regexp.MustCompile(`(?i)insufficient_quota|billing_hard_limit|exceeded your current ` +
@@ -33,8 +33,8 @@ var (
 	schemaTalk = regexp.MustCompile(`(?i)response_format|json_schema|json_object|structured output`)
 )
 
-// endpointError is the "error" object of an answer; its code is a string or a
-// number, depending on who answers.
+// endpointError is the "error" object of a response. Its code is a string or a number, depending on
+// the server.
 type endpointError struct {
 	Message string `json:"message"`
 	Type    string `json:"type"`
@@ -42,23 +42,23 @@ type endpointError struct {
 	Param   string `json:"param"`
 }
 
-// rejected classes an answer that is not 2xx. request is what was sent.
-func (e *Endpoint) rejected(answer *http.Response, request []byte) *llm.Error {
-	contents, _ := io.ReadAll(answer.Body)
-	said := readEndpointError(contents)
+// rejected classifies a response that is not 2xx. request is the body that was sent.
+func (e *Endpoint) rejected(response *http.Response, request []byte) *llm.Error {
+	contents, _ := io.ReadAll(response.Body)
+	detail := readEndpointError(contents)
 	failure := &llm.Error{
-		Class:      classOf(answer.StatusCode, said, request),
-		Status:     answer.StatusCode,
-		RetryAfter: retryAfter(answer.Header, time.Now()),
+		Class:      classOf(response.StatusCode, detail, request),
+		Status:     response.StatusCode,
+		RetryAfter: retryAfter(response.Header, time.Now()),
 		Sent:       true,
-		Message: fmt.Sprintf("the model endpoint answered %d %s: %s", answer.StatusCode,
-			http.StatusText(answer.StatusCode),
-			e.masked(said.Message)),
+		Message: fmt.Sprintf("the model endpoint returned %d %s: %s", response.StatusCode,
+			http.StatusText(response.StatusCode),
+			e.masked(detail.Message)),
 	}
-	if place := answer.Header.Get("Location"); place != "" && answer.StatusCode < 400 {
+	if place := response.Header.Get("Location"); place != "" && response.StatusCode < 400 {
 		failure.Message += "redirected to " + place + ", which is not followed"
 	}
-	switch answer.Header.Get("X-Should-Retry") {
+	switch response.Header.Get("X-Should-Retry") {
 	case "true":
 		failure.Class = llm.Retryable
 	case "false":
@@ -69,16 +69,14 @@ func (e *Endpoint) rejected(answer *http.Response, request []byte) *llm.Error {
 	return failure
 }
 
-// has tells whether a request sets a parameter. Inside a message the quotes
-// would be escaped.
-func has(request []byte, parameter string) bool {
+// hasParameter reports whether a request sets a parameter. Inside a message the quotes would be escaped.
+func hasParameter(request []byte, parameter string) bool {
 	return bytes.Contains(request, []byte(`"`+parameter+`":`))
 }
 
-// classOf says what an answer to request means; a parameter can only be to
-// blame when the request has it.
-func classOf(status int, said endpointError, request []byte) llm.Class {
-	words := fmt.Sprint(said.Message, " ", said.Type, " ", said.Code, " ", said.Param)
+// classOf returns the class of a response. A parameter can only be the cause if the request has it.
+func classOf(status int, detail endpointError, request []byte) llm.Class {
+	words := fmt.Sprint(detail.Message, " ", detail.Type, " ", detail.Code, " ", detail.Param)
 	switch {
 	case status == 401 || status == 402 || status == 403:
 		return llm.Auth
@@ -86,10 +84,11 @@ func classOf(status int, said endpointError, request []byte) llm.Class {
 		return llm.Auth
 	case status == 413, (status == 400 || status == 422) && tooLong.MatchString(words):
 		return llm.ContextLength
-	case (status == 400 || status == 422) && has(request, "response_format") && schemaTalk.MatchString(words):
+	case (status == 400 || status == 422) && hasParameter(request, "response_format") && schemaTalk.MatchString(words):
 		return llm.NoSchema
 	case (status == 400 || status == 422) &&
-		(has(request, "tool_choice") || has(request, "temperature") || has(request, "reasoning_effort")) &&
+		(hasParameter(request, "tool_choice") || hasParameter(request, "temperature") ||
+			hasParameter(request, "reasoning_effort")) &&
 		optionTalk.MatchString(words):
 		return llm.NoOption
 	case status == 408 || status == 409 || status == 429:
@@ -101,17 +100,17 @@ func classOf(status int, said endpointError, request []byte) llm.Class {
 	}
 }
 
-// unanswered classes a request whose answer did not come, or not whole.
+// unanswered classifies a request whose response did not arrive, or not completely.
 func (e *Endpoint) unanswered(ctx context.Context, err error, sent bool) *llm.Error {
 	if stop := ctx.Err(); stop != nil {
 		return interrupted(stop, sent)
 	}
-	message := "the model endpoint cannot be reached: "
+	message := "cannot reach the model endpoint: "
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		message = fmt.Sprintf("the model endpoint did not answer within %s: ", e.config.timeout())
+		message = fmt.Sprintf("the model endpoint did not respond within %s: ", e.config.timeout())
 	case sent:
-		message = "the connection to the model endpoint broke before the answer was complete: "
+		message = "the connection to the model endpoint broke before the response was complete: "
 	}
 	return &llm.Error{Class: llm.Retryable, Message: message + e.masked(fmt.Sprint(err)), Sent: sent, Cause: err}
 }
@@ -121,37 +120,37 @@ func interrupted(stop error, sent bool) *llm.Error {
 		Cause: stop}
 }
 
-// webPage is the mistake of a base URL without its /v1.
-func webPage(answer *http.Response) *llm.Error {
-	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
+// webPage reports a web page as the response. The usual cause is a base URL without /v1.
+func webPage(response *http.Response) *llm.Error {
+	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if kind != "text/html" {
 		return nil
 	}
-	return &llm.Error{Class: llm.Fatal, Status: answer.StatusCode, Sent: true,
-		Message: "the model endpoint answered with a web page; its base URL normally ends in /v1"}
+	return &llm.Error{Class: llm.Fatal, Status: response.StatusCode, Sent: true,
+		Message: "the model endpoint returned a web page; its base URL normally ends in /v1"}
 }
 
 func readEndpointError(contents []byte) endpointError {
-	var answer struct {
+	var response struct {
 		Error  json.RawMessage `json:"error"`
 		Detail any             `json:"detail"` // FastAPI servers such as vLLM
 	}
-	var said endpointError
-	if json.Unmarshal(contents, &answer) == nil {
-		if json.Unmarshal(answer.Error, &said) != nil {
-			_ = json.Unmarshal(answer.Error, &said.Message)
+	var detail endpointError
+	if json.Unmarshal(contents, &response) == nil {
+		if json.Unmarshal(response.Error, &detail) != nil {
+			_ = json.Unmarshal(response.Error, &detail.Message)
 		}
-		if said.Message == "" && answer.Detail != nil {
-			said.Message = fmt.Sprint(answer.Detail)
+		if detail.Message == "" && response.Detail != nil {
+			detail.Message = fmt.Sprint(response.Detail)
 		}
 	}
-	if said.Message == "" {
-		said.Message = strings.TrimSpace(string(contents))
+	if detail.Message == "" {
+		detail.Message = strings.TrimSpace(string(contents))
 	}
-	return said
+	return detail
 }
 
-// masked shortens text and takes our key out of it: some endpoints quote it.
+// masked shortens text and removes the API key from it: some endpoints quote the key.
 func (e *Endpoint) masked(text string) string {
 	if e.config.APIKey != "" {
 		text = strings.ReplaceAll(text, e.config.APIKey, "***")
@@ -162,7 +161,7 @@ func (e *Endpoint) masked(text string) string {
 	return text
 }
 
-// retryAfter reads the endpoint's wish: retry-after-ms, or retry-after in
+// retryAfter returns the delay that the endpoint asks for: retry-after-ms, or retry-after in
 // seconds or as an HTTP date.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	if wish, ok := number(header.Get("Retry-After-Ms"), time.Millisecond); ok {

@@ -1,4 +1,5 @@
-// Package openai is the client of OpenAI-compatible chat endpoints.
+// Package openai is the client of OpenAI-compatible chat endpoints. It renders requests, sends them
+// once, classifies failures and decodes replies.
 package openai
 
 import (
@@ -25,16 +26,16 @@ type Client struct {
 
 var _ llm.Model = (*Client)(nil)
 
-// New makes a Client. A bad c is reported by c.Validate and by every Prepare.
+// New returns a Client. c.Validate and every Prepare report an invalid c.
 func New(c Config) *Client {
 	return &Client{config: c, endpoint: ChatEndpoint(c)}
 }
 
-// Offline tells whether the rule-based model answers, so that commands can say so.
+// Offline reports whether the endpoint is the offline model, so that commands can show it.
 func (c *Client) Offline() bool { return c.config.Offline }
 
-// Prepare renders r. The bytes survive a round trip of Prepared through
-// encoding/json unchanged; they do not survive a jsonb column, which reorders.
+// Prepare renders r. The bytes of Prepared survive a round trip through encoding/json unchanged.
+// They do not survive a jsonb column, which reorders keys.
 func (c *Client) Prepare(r llm.Request) (llm.PreparedRequest, error) {
 	if err := c.config.Validate(); err != nil {
 		return llm.PreparedRequest{}, err
@@ -46,21 +47,21 @@ func (c *Client) Prepare(r llm.Request) (llm.PreparedRequest, error) {
 	body, err := json.Marshal(rendered)
 	if err != nil {
 		return llm.PreparedRequest{}, fault.Wrap(err, fault.InvalidArgument,
-			"the request to model "+quote(r.Model)+" cannot be rendered", "")
+			"render the request to model "+quote(r.Model), "")
 	}
 	return llm.PreparedRequest{Model: r.Model, Body: body, Label: r.Label}, nil
 }
 
-// Send posts p.Body as it is. Refusals are replies, not errors.
+// Send posts p.Body unchanged. A refusal of the model is a reply, not an error.
 func (c *Client) Send(ctx context.Context, p llm.PreparedRequest) (llm.Reply, error) {
 	if err := txscope.Reject(ctx); err != nil {
 		return llm.Reply{}, err
 	}
-	answer, err := c.endpoint.Post(ctx, p.Body, labelHeaders(p.Label))
+	response, err := c.endpoint.Post(ctx, p.Body, labelHeaders(p.Label))
 	if err != nil {
 		return llm.Reply{}, err
 	}
-	reply, err := c.endpoint.readReply(answer, p)
+	reply, err := c.endpoint.readReply(response, p)
 	if err != nil {
 		return llm.Reply{}, err
 	}

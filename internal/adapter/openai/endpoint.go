@@ -11,22 +11,22 @@ import (
 	"github.com/openai/openai-go/v3/option"
 )
 
-// idleConnections is how many connections to one endpoint stay open. The
-// worker makes hundreds of calls at once; the standard library would keep two.
+// idleConnections is the number of open connections that are kept to one endpoint. The worker makes
+// hundreds of calls at once; the standard library would keep two.
 const idleConnections = 128
 
-// Endpoint posts bytes to one route of an OpenAI-compatible endpoint, once a call,
-// and classes what goes wrong.
+// Endpoint posts bytes to one route of an OpenAI-compatible endpoint, once per call, and classifies
+// failures.
 type Endpoint struct {
 	config Config
 	post   func(context.Context, ...option.RequestOption) error
 }
 
-// ChatEndpoint posts to chat/completions. A bad c is reported by every Post.
+// ChatEndpoint posts to chat/completions. Every Post reports an invalid c.
 func ChatEndpoint(c Config) *Endpoint {
-	// The service alone: openai.NewClient would add OPENAI_ADMIN_KEY and other variables
-	// of the environment to requests that may go to somebody else's endpoint, and a client
-	// holds a service for every route of OpenAI's, a fifth of each of our programs.
+	// Only one service is used. openai.NewClient would add OPENAI_ADMIN_KEY and other variables of
+	// the environment to requests that may go to an endpoint of another provider. It also links a
+	// service for every route of OpenAI, which is a fifth of each program's size.
 	service := openai.NewChatCompletionService(c.options()...)
 	return &Endpoint{config: c, post: func(ctx context.Context, options ...option.RequestOption) error {
 		_, err := service.New(ctx, openai.ChatCompletionNewParams{}, options...)
@@ -34,7 +34,7 @@ func ChatEndpoint(c Config) *Endpoint {
 	}}
 }
 
-// EmbeddingEndpoint posts to embeddings. A bad c is reported by every Post.
+// EmbeddingEndpoint posts to embeddings. Every Post reports an invalid c.
 func EmbeddingEndpoint(c Config) *Endpoint {
 	service := openai.NewEmbeddingService(c.options()...)
 	return &Endpoint{config: c, post: func(ctx context.Context, options ...option.RequestOption) error {
@@ -60,8 +60,7 @@ func (c Config) options() []option.RequestOption {
 	return options
 }
 
-// Post sends exactly body and returns the body of a 2xx answer. Other outcomes are
-// *Error.
+// Post sends exactly body and returns the body of a 2xx response. Other outcomes are *llm.Error.
 func (e *Endpoint) Post(ctx context.Context, body []byte, headers map[string]string) ([]byte, error) {
 	if err := e.config.Validate(); err != nil {
 		return nil, &llm.Error{Class: llm.Fatal, Message: err.Error(), Cause: err}
@@ -69,11 +68,11 @@ func (e *Endpoint) Post(ctx context.Context, body []byte, headers map[string]str
 	if err := ctx.Err(); err != nil {
 		return nil, interrupted(err, false)
 	}
-	var answer *http.Response
+	var response *http.Response
 	var received []byte
 	options := []option.RequestOption{
 		option.WithRequestBody("application/json", body),
-		option.WithResponseInto(&answer),
+		option.WithResponseInto(&response),
 		option.WithResponseBodyInto(&received),
 	}
 	for name, value := range headers {
@@ -81,19 +80,19 @@ func (e *Endpoint) Post(ctx context.Context, body []byte, headers map[string]str
 	}
 	wire := &wire{}
 	err := e.post(wire.watch(ctx), options...)
-	if err == nil && answer.StatusCode < 300 {
-		if failure := webPage(answer); failure != nil {
+	if err == nil && response.StatusCode < 300 {
+		if failure := webPage(response); failure != nil {
 			return nil, failure
 		}
 		return received, nil
 	}
-	if answer != nil && answer.StatusCode >= 300 {
-		return nil, e.rejected(answer, body)
+	if response != nil && response.StatusCode >= 300 {
+		return nil, e.rejected(response, body)
 	}
-	return nil, e.unanswered(ctx, err, answer != nil || wire.sent())
+	return nil, e.unanswered(ctx, err, response != nil || wire.sent())
 }
 
-// wire watches how far a request got.
+// wire records how much of a request was sent.
 type wire struct{ traced, wrote atomic.Bool }
 
 func (w *wire) watch(ctx context.Context) context.Context {
@@ -103,7 +102,8 @@ func (w *wire) watch(ctx context.Context) context.Context {
 	})
 }
 
-// sent is pessimistic about transports that do not report to a trace.
+// sent reports whether the request may have been sent. It is true for transports that do not
+// support tracing.
 func (w *wire) sent() bool { return w.wrote.Load() || !w.traced.Load() }
 
 func pooledClient() *http.Client {

@@ -56,7 +56,7 @@ func TestFailuresAreClassed(t *testing.T) {
 				srv.On(test.rule)
 			}
 			model := openai.New(openai.Config{BaseURL: srv.URL})
-			// A reused connection is where HTTP clients like to send twice.
+			// HTTP clients tend to send twice on a reused connection.
 			if _, err := model.Send(t.Context(),
 				prepare(t, model, llm.Request{Model: "m", Messages: llm.User("u"),
 					Label: llm.Label{Stage: "warm"}})); err != nil {

@@ -5,8 +5,8 @@ import (
 	"net/http/httptest"
 )
 
-// InProcess is a client that calls an endpoint in this process, without a
-// socket; any host will do.
+// InProcess returns a client that calls an endpoint in this process, without a socket. It accepts
+// any host.
 func InProcess(endpoint http.Handler) *http.Client {
 	return &http.Client{Transport: inProcess{endpoint}}
 }

@@ -11,11 +11,11 @@ import (
 
 func (c *Client) render(r llm.Request) (out body, err error) {
 	if r.Model == "" {
-		return out, fault.New(fault.Misconfigured, "no model is named for stage "+quote(r.Label.Stage),
+		return out, fault.New(fault.Misconfigured, "no model configured for stage "+quote(r.Label.Stage),
 			"set CAIRN_MODEL")
 	}
 	if r.Schema != nil && !json.Valid(r.Schema.JSON) {
-		return out, fault.Newf(fault.InvalidArgument, "the schema %q of stage %q is not JSON", r.Schema.Name,
+		return out, fault.Newf(fault.InvalidArgument, "schema %q of stage %q is not JSON", r.Schema.Name,
 			r.Label.Stage)
 	}
 	out.Model = r.Model
@@ -39,18 +39,18 @@ func (c *Client) render(r llm.Request) (out body, err error) {
 		return out, err
 	}
 	switch {
-	case r.ToolChoice == llm.ChooseNone && len(r.Tools) > 0: // without tools endpoints refuse it
+	case r.ToolChoice == llm.ChooseNone && len(r.Tools) > 0: // without tools, endpoints reject it
 		out.ToolChoice = string(llm.ChooseNone)
 	case r.ToolChoice != llm.ChooseAuto && r.ToolChoice != llm.ChooseNone:
 		return out, fault.New(fault.InvalidArgument,
-			"tool choice "+quote(string(r.ToolChoice))+" of a model request is unknown", "use none, or leave it empty")
+			"unknown tool choice "+quote(string(r.ToolChoice))+" of a model request", "use none, or leave it empty")
 	}
 	if r.NoReasoning {
 		out.ReasoningEffort = "none"
 	}
 	out.Temperature = r.Temperature
 	if r.MaxTokens > 0 {
-		// OpenAI's reasoning models refuse max_tokens; many other servers know nothing else.
+		// OpenAI's reasoning models reject max_tokens; many other servers support only that.
 		if base, err := url.Parse(c.config.base()); err == nil && base.Hostname() == "api.openai.com" {
 			out.MaxCompletionTokens = r.MaxTokens
 		} else {
@@ -60,8 +60,8 @@ func (c *Client) render(r llm.Request) (out body, err error) {
 	return out, nil
 }
 
-// strictable tells whether every object of a schema lists all its properties
-// as required and forbids others, which is what strict mode asks for.
+// strictable reports whether every object of a schema lists all its properties as required and
+// forbids others, as strict mode requires.
 func strictable(schema json.RawMessage) bool {
 	var node any
 	if json.Unmarshal(schema, &node) != nil {

@@ -10,26 +10,26 @@ import (
 	"github.com/openai/openai-go/v3"
 )
 
-// filtered stands for the refusal text that a content filter does not give.
+// filtered is the refusal text for a content filter, which gives none.
 const filtered = "the endpoint's content filter stopped the reply"
 
-// readReply decodes a 2xx answer to p. An answer that is no chat completion is
-// Retryable: proxies cut answers, and the next attempt may be whole.
-func (e *Endpoint) readReply(answer []byte, p llm.PreparedRequest) (llm.Reply, error) {
+// readReply decodes a 2xx response to p. A response that is not a chat completion is Retryable:
+// proxies may truncate responses, and the next attempt may be complete.
+func (e *Endpoint) readReply(response []byte, p llm.PreparedRequest) (llm.Reply, error) {
 	broken := func(format string, args ...any) *llm.Error {
 		return &llm.Error{Class: llm.Retryable, Status: http.StatusOK, Sent: true,
-			Message: "the model endpoint's answer is broken: " + e.masked(fmt.Sprintf(format, args...))}
+			Message: "invalid response of the model endpoint: " + e.masked(fmt.Sprintf(format, args...))}
 	}
-	// The SDK's decoder forgives broken JSON, so this comes first.
-	if !json.Valid(answer) {
-		return llm.Reply{}, broken("not JSON: %.80q", answer)
+	// The SDK's decoder accepts invalid JSON, so it is checked first.
+	if !json.Valid(response) {
+		return llm.Reply{}, broken("not JSON: %.80q", response)
 	}
 	var completion openai.ChatCompletion
-	if err := json.Unmarshal(answer, &completion); err != nil {
+	if err := json.Unmarshal(response, &completion); err != nil {
 		return llm.Reply{}, broken("%v", err)
 	}
 	if len(completion.Choices) == 0 {
-		return llm.Reply{}, e.errorInside(answer, p, broken)
+		return llm.Reply{}, e.errorInside(response, p, broken)
 	}
 	choice := completion.Choices[0]
 	reply := llm.Reply{
@@ -46,7 +46,7 @@ func (e *Endpoint) readReply(answer []byte, p llm.PreparedRequest) (llm.Reply, e
 		reply.Usage = llm.Usage{Input: llm.EstimateRequest(p.Body), Output: llm.EstimateReply(reply), Estimated: true}
 	}
 	if len(reply.Calls) > 0 && (reply.Finish == "stop" || reply.Finish == "") {
-		reply.Finish = "tool_calls" // some endpoints say stop all the same
+		reply.Finish = "tool_calls" // some endpoints return stop here
 	}
 	switch {
 	case choice.Message.Refusal != "":
@@ -59,12 +59,12 @@ func (e *Endpoint) readReply(answer []byte, p llm.PreparedRequest) (llm.Reply, e
 	return reply, nil
 }
 
-// callsOf reads the tool calls of a reply to request. Results find their calls
-// by id, so a missing id, and one that this conversation has had before, is
-// replaced by one made from the call's position in the conversation.
+// callsOf returns the tool calls of a reply to request. Results refer to their calls by ID. An ID
+// that is missing, or that the conversation already contains, is replaced by one that is derived
+// from the call's position in the conversation.
 func callsOf(message openai.ChatCompletionMessage, request []byte) []llm.ToolCall {
 	if len(message.ToolCalls) == 0 {
-		return nil // most requests are long, and reading one takes a while
+		return nil // reading a long request is slow
 	}
 	earlier := callIDs(request)
 	used := map[string]bool{"": true}
@@ -77,7 +77,7 @@ func callsOf(message openai.ChatCompletionMessage, request []byte) []llm.ToolCal
 		switch raw := made.Function.JSON.Arguments.Raw(); {
 		case made.Type == "custom":
 			call.Name, call.Arguments = made.Custom.Name, made.Custom.Input
-		case strings.HasPrefix(raw, "{"): // an object where the protocol has a text
+		case strings.HasPrefix(raw, "{"): // an object where the protocol requires a string
 			call.Arguments = raw
 		}
 		for n := len(earlier) + i; used[call.ID]; n++ {
@@ -89,22 +89,22 @@ func callsOf(message openai.ChatCompletionMessage, request []byte) []llm.ToolCal
 	return calls
 }
 
-// errorInside reads the error that gateways such as OpenRouter put into a 200.
+// errorInside returns the error that gateways such as OpenRouter put into a 200 response.
 func (e *Endpoint) errorInside(
-	answer []byte,
+	response []byte,
 	p llm.PreparedRequest,
 	broken func(string, ...any) *llm.Error,
 ) *llm.Error {
-	said := readEndpointError(answer)
-	status, ok := said.Code.(float64)
+	detail := readEndpointError(response)
+	status, ok := detail.Code.(float64)
 	if !ok || status < 400 {
-		return broken("no choices: %s", said.Message)
+		return broken("no choices: %s", detail.Message)
 	}
-	return &llm.Error{Class: classOf(int(status), said, p.Body), Status: int(status), Sent: true,
-		Message: fmt.Sprintf("the model endpoint answered %d inside a 200: %s", int(status), e.masked(said.Message))}
+	return &llm.Error{Class: classOf(int(status), detail, p.Body), Status: int(status), Sent: true,
+		Message: fmt.Sprintf("the model endpoint returned %d inside a 200: %s", int(status), e.masked(detail.Message))}
 }
 
-// callIDs are the ids of the tool calls of a request; what cannot be read has none.
+// callIDs returns the IDs of the tool calls of a request. An unreadable request has none.
 func callIDs(request []byte) (ids []string) {
 	var in struct {
 		Messages []struct {

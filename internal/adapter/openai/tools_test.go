@@ -173,7 +173,7 @@ func TestAReplyWithNothingInItIsEmpty(t *testing.T) {
 	}
 }
 
-// A text that sounds like a refusal is none when the model goes on to work.
+// A text that sounds like a refusal is not one if the model continues to work.
 func TestAnApologyNextToACallIsNoRefusal(t *testing.T) {
 	t.Parallel()
 	srv := openaitest.New(t)

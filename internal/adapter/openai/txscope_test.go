@@ -8,7 +8,7 @@ import (
 	"cairn/internal/domain/txscope"
 )
 
-// Nothing leaves the machine while a transaction is open.
+// No network call is made while a transaction is open.
 func TestNothingIsSentInsideATransaction(t *testing.T) {
 	t.Parallel()
 	ctx := txscope.Enter(t.Context())

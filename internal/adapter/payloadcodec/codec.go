@@ -1,6 +1,6 @@
-// Package payloadcodec encrypts what workflows carry, so that whoever looks into the
-// workflow server sees none of it. Ids of workflows, search attributes and the names
-// of what runs stay as they are.
+// Package payloadcodec encrypts workflow payloads, so that operators of the Temporal server cannot
+// read them. Workflow IDs, search attributes and the names of workflows and activities are not
+// encrypted.
 package payloadcodec
 
 import (
@@ -26,18 +26,18 @@ const (
 	keyBytes  = 32 // AES-256
 )
 
-// Codec is AES-GCM with the first of its keys. It reads what any of them has
-// encrypted, and what is not encrypted at all, so that encryption can be turned on
-// and keys changed while workflows run.
+// Codec encrypts with AES-GCM and the first of its keys. It decrypts data of any of its keys and
+// passes on unencrypted data. Encryption can therefore be enabled, and keys can be rotated, while
+// workflows run.
 type Codec struct {
-	current string // id of the key that encrypts
+	current string // ID of the key that encrypts
 	keys    map[string]cipher.AEAD
 }
 
 var _ converter.PayloadCodec = (*Codec)(nil)
 
-// New reads keys: each the base64 of 32 bytes, separated by commas. Without any there
-// is no codec.
+// New returns a codec for keys: each the base64 of 32 bytes, separated by commas. It returns nil if
+// keys is empty.
 func New(keys string) (*Codec, error) {
 	if strings.TrimSpace(keys) == "" {
 		return nil, nil
@@ -48,7 +48,7 @@ func New(keys string) (*Codec, error) {
 		if err != nil || len(raw) != keyBytes {
 			return nil, fault.New(fault.Misconfigured,
 				fmt.Sprintf("key %d of CAIRN_PAYLOAD_KEYS is not the base64 of %d bytes", i+1, keyBytes),
-				"make one: openssl rand -base64 32")
+				"generate a key: openssl rand -base64 32")
 		}
 		block, err := aes.NewCipher(raw)
 		if err != nil {
@@ -67,7 +67,7 @@ func New(keys string) (*Codec, error) {
 	return c, nil
 }
 
-// Encode encrypts.
+// Encode encrypts payloads.
 func (c *Codec) Encode(plain []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	out := make([]*commonpb.Payload, len(plain))
 	for i, p := range plain {
@@ -87,7 +87,7 @@ func (c *Codec) Encode(plain []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	return out, nil
 }
 
-// Decode is the inverse of Encode. What is not encrypted comes back as it is.
+// Decode is the inverse of Encode. Unencrypted payloads are returned unchanged.
 func (c *Codec) Decode(stored []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	out := make([]*commonpb.Payload, len(stored))
 	for i, p := range stored {
@@ -98,11 +98,11 @@ func (c *Codec) Decode(stored []*commonpb.Payload) ([]*commonpb.Payload, error) 
 		id := string(p.Metadata[keyName])
 		aead, known := c.keys[id]
 		if !known {
-			return nil, fmt.Errorf("a payload is encrypted with key %q, which is not among CAIRN_PAYLOAD_KEYS", id)
+			return nil, fmt.Errorf("payload encrypted with unknown key %q: not in CAIRN_PAYLOAD_KEYS", id)
 		}
 		size := aead.NonceSize()
 		if len(p.Data) < size {
-			return nil, fmt.Errorf("an encrypted payload has %d bytes", len(p.Data))
+			return nil, fmt.Errorf("encrypted payload too short: %d bytes", len(p.Data))
 		}
 		raw, err := aead.Open(nil, p.Data[:size], p.Data[size:], []byte(id))
 		if err != nil {
@@ -116,7 +116,7 @@ func (c *Codec) Decode(stored []*commonpb.Payload) ([]*commonpb.Payload, error) 
 	return out, nil
 }
 
-// Encrypted tells whether a Codec has made p.
+// Encrypted reports whether p was encrypted by a Codec.
 func Encrypted(p *commonpb.Payload) bool {
 	return string(p.GetMetadata()[converter.MetadataEncoding]) == encrypted
 }

@@ -32,7 +32,7 @@ func (b *bundle) wish(key, text string, change ...func(*distill.AcceptedRequest)
 
 func fresh(a *distill.AcceptedRequest) { a.Fresh = true }
 
-// accept makes a request that must be taken.
+// accept makes a request that must be accepted.
 func (b *bundle) accept(a distill.AcceptedRequest) (run.Run, bool) {
 	b.t.Helper()
 	r, made, err := b.Accept(b.t.Context(), a)
@@ -40,7 +40,7 @@ func (b *bundle) accept(a distill.AcceptedRequest) (run.Run, bool) {
 	return r, made
 }
 
-// stored counts runs, conversations, messages and duties.
+// stored counts runs, conversations, messages and outbox tasks.
 func (b *bundle) stored() string {
 	b.t.Helper()
 	return b.texts("select format('%s %s %s %s', (select count(*) from runs), (select count(*) from conversations), " +
@@ -78,7 +78,7 @@ func TestTheSameKeyForAnotherRequestIsRefused(t *testing.T) {
 	}
 }
 
-// A deliberate redo reads what is stored: it brings neither messages nor channel.
+// A deliberate repetition uses the stored data: it has neither messages nor channel.
 func TestADeliberateRedoIsTheNextGeneration(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -109,8 +109,7 @@ func TestTwentyEqualRequestsAtOnceAreOneRun(t *testing.T) {
 	}
 }
 
-// The loser of the race has sent something else, and must not be told that it
-// was accepted.
+// The loser of the race has sent another request, and must not be accepted.
 func TestUnequalRequestsAtOnceAreOneRunAndRefusals(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *postgres.Options) { o.MaxConns = 10 })
@@ -143,12 +142,12 @@ func TestUnequalRequestsAtOnceAreOneRunAndRefusals(t *testing.T) {
 	if refused != 6*5 {
 		t.Errorf("%d refused, want %d", refused, 6*5)
 	}
-	if got := b.stored(); got != "6 6 6 6" { // what the losers had written is gone, too
+	if got := b.stored(); got != "6 6 6 6" { // the writes of the losers are rolled back, too
 		t.Errorf("runs, conversations, messages, duties: %s", got)
 	}
 }
 
-// acceptAtOnce sends n requests under one key and counts what came of them.
+// acceptAtOnce sends n requests under one key and counts the results.
 func (b *bundle) acceptAtOnce(n int, text func(int) string) (made int, ids map[int64]bool) {
 	var wait sync.WaitGroup
 	var lock sync.Mutex
@@ -171,7 +170,7 @@ func (b *bundle) acceptAtOnce(n int, text func(int) string) (made int, ids map[i
 	return made, ids
 }
 
-// A conversation is append-only: under its id nothing else can be sent.
+// A conversation is append-only: other messages under its ID are rejected.
 func TestAStoredConversationIsNotTakenForAnother(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -11,25 +11,25 @@ import (
 	"cairn/internal/service/agentrun"
 )
 
-// What a step of an agent reads and holds. These methods, and AdmitCall, send their
-// statements as one batch. Each comment says how many round trips that saves; the
-// benchmark is `cairn-bench turns` with 4 model calls and 64 conversations at once.
+// The reads and locks of an agent's step. These methods, and AdmitCall, send their statements as
+// one batch. Each comment states how many round trips that saves. The benchmark is `cairn-bench
+// turns` with 4 model calls and 64 conversations at once.
 
-// Job reads a run with what its model has said, and the turn that it answers when
-// it is one's. The batch saves four round trips.
+// Job reads a run with its steps, and the turn that it belongs to, if any. The batch saves four
+// round trips.
 func (q stepRepository) Job(ctx context.Context, id int64) (r run.Run, steps []agentrun.Step, t agentrun.Turn,
 	err error) {
 	var (
-		b       pgx.Batch
-		runs    []dbsqlc.Run
-		turns   []dbsqlc.Turn
-		records []agentrun.Record
-		said    stepRows
+		b         pgx.Batch
+		runs      []dbsqlc.Run
+		turns     []dbsqlc.Turn
+		records   []agentrun.Record
+		responses stepRows
 	)
 	collect(&b, "read the run", &runs, dbsqlc.RunGet, q.ws, id)
 	collect(&b, "read the turn", &turns, dbsqlc.TurnByRun, q.ws, &id)
-	collect(&b, "read the record", &records, dbsqlc.CompactionOfTurn, q.ws, &id)
-	said.queue(&b, q.ws, id)
+	collect(&b, "read the compaction", &records, dbsqlc.CompactionOfTurn, q.ws, &id)
+	responses.queue(&b, q.ws, id)
 	if err = q.send(ctx, &b); err != nil {
 		return r, nil, t, err
 	}
@@ -42,12 +42,12 @@ func (q stepRepository) Job(ctx context.Context, id int64) (r run.Run, steps []a
 	if len(records) > 0 {
 		t.Record = records[0]
 	}
-	return runOf(runs[0]), said.all(), t, err
+	return runOf(runs[0]), responses.all(), t, err
 }
 
-// Thread reads the session of a turn, the one that its run keeps, unless it was
-// revoked, or else the live one of a channel, if there is one; and the messages of
-// the turns after one, up to the turn itself. The batch saves two round trips.
+// Thread reads the session of a turn and the messages of the turns after turn number after, up to
+// the turn itself. The session is the one that its run has stored, unless it was revoked, or else
+// the live one of the channel, if there is one. The batch saves two round trips.
 func (q stepRepository) Thread(ctx context.Context, id int64, channel, lang string, t agentrun.Turn,
 	after int) (s agentrun.Session, kept bool, ms []agentrun.TurnMessage, err error) {
 	var (
@@ -74,39 +74,39 @@ func (q stepRepository) Thread(ctx context.Context, id int64, channel, lang stri
 	return s, false, ms, err
 }
 
-// resumeRows are what the statements of Resume return.
+// resumeRows are the rows that the statements of Resume return.
 type resumeRows struct {
 	locked   []runLocked
-	told     [][]dbsqlc.AgentCallEndRow
+	results  [][]dbsqlc.AgentCallEndRow
 	sessions []struct{ ID *int64 }
-	kept     []struct{ ID int64 }
+	valid    []struct{ ID int64 }
 	news     []dbsqlc.TurnNewsRow
 	contexts []struct{ Context string }
 }
 
-// Resume holds a run and stores what its next request tells; with the session it
-// is marked as picked up. As everywhere the run is locked before its calls. The
-// batch saves two to five round trips.
+// Resume locks a run and stores the data of its next request. If it stores the session, the run is
+// marked as started. As everywhere, the run is locked before its calls. The batch saves two to five
+// round trips.
 func (q stepRepository) Resume(ctx context.Context, id int64, in agentrun.StepResume) (out agentrun.StepResume,
 	open bool, err error) {
 	var b pgx.Batch
-	rows := resumeRows{told: make([][]dbsqlc.AgentCallEndRow, len(in.Calls))}
+	rows := resumeRows{results: make([][]dbsqlc.AgentCallEndRow, len(in.Calls))}
 	collect(&b, "lock the run", &rows.locked, dbsqlc.RunLock, q.ws, id)
 	for i, c := range in.Calls {
 		result := storable(c.Result)
-		collect(&b, "store the result of a call", &rows.told[i], dbsqlc.AgentCallEnd,
+		collect(&b, "store the result of a call", &rows.results[i], dbsqlc.AgentCallEnd,
 			&result, c.Code, q.ws, id, int32(c.Step), int32(c.Position))
 	}
 	if in.Session != 0 {
-		collect(&b, "keep the session", &rows.sessions, dbsqlc.RunSession, &in.Session, q.ws, id)
+		collect(&b, "store the session", &rows.sessions, dbsqlc.RunSession, &in.Session, q.ws, id)
 	}
 	if in.Kept != 0 {
-		collect(&b, "look for the session", &rows.kept, dbsqlc.RunSessionKept, q.ws, id)
+		collect(&b, "find the session", &rows.valid, dbsqlc.RunSessionKept, q.ws, id)
 	}
 	if t := in.Turn; t != nil {
 		collect(&b, "read what is new to a turn", &rows.news, dbsqlc.TurnNews,
 			in.Frozen, t.Conversation, int32(t.Number-1), q.ws)
-		collect(&b, "read what a turn is told", &rows.contexts, dbsqlc.TurnContext, q.ws, t.Conversation,
+		collect(&b, "read the context of a turn", &rows.contexts, dbsqlc.TurnContext, q.ws, t.Conversation,
 			int32(t.Number))
 	}
 	if err := q.send(ctx, &b); err != nil {
@@ -122,20 +122,20 @@ func (q stepRepository) Resume(ctx context.Context, id int64, in agentrun.StepRe
 	return out, err == nil, err
 }
 
-// resumed is what was stored first, of what was to be stored.
+// resumed returns the stored values, which may be those of an earlier attempt.
 func (r resumeRows) resumed(in agentrun.StepResume) (out agentrun.StepResume, err error) {
 	for i, c := range in.Calls {
-		if len(r.told[i]) == 0 {
+		if len(r.results[i]) == 0 {
 			return out, classify("store the result of a call", pgx.ErrNoRows)
 		}
-		c.Done, c.Result, c.Code = true, r.told[i][0].Told, r.told[i][0].Code
+		c.Done, c.Result, c.Code = true, r.results[i][0].Told, r.results[i][0].Code
 		out.Calls = append(out.Calls, c)
 	}
 	if len(r.sessions) > 0 && r.sessions[0].ID != nil {
 		out.Session = *r.sessions[0].ID
 	}
-	if len(r.kept) > 0 {
-		out.Kept = r.kept[0].ID
+	if len(r.valid) > 0 {
+		out.Kept = r.valid[0].ID
 	}
 	out.News = newsOf(r.news)
 	if len(r.contexts) > 0 {
@@ -144,21 +144,21 @@ func (r resumeRows) resumed(in agentrun.StepResume) (out agentrun.StepResume, er
 	return out, nil
 }
 
-// LockTurn is LockRun of a turn, after its conversation.
-// The batch saves four round trips.
+// LockTurn locks the conversation and then the run, as LockRun does. The batch saves four round
+// trips.
 func (q stepRepository) LockTurn(ctx context.Context, conversationID, id int64, first int) (c agentrun.Conversation,
 	r run.Run, steps []agentrun.Step, err error) {
 	var (
-		b      pgx.Batch
-		locked []dbsqlc.ConversationLockRow
-		last   []agentrun.ActivityWindow
-		runs   []dbsqlc.Run
-		said   stepRows
+		b         pgx.Batch
+		locked    []dbsqlc.ConversationLockRow
+		last      []agentrun.ActivityWindow
+		runs      []dbsqlc.Run
+		responses stepRows
 	)
 	collect(&b, "lock the conversation", &locked, dbsqlc.ConversationLock, q.ws, conversationID)
-	collect(&b, "read the last sitting", &last, dbsqlc.LastSitting, q.ws, conversationID, math.MaxInt32)
+	collect(&b, "read the last activity", &last, dbsqlc.LastSitting, q.ws, conversationID, math.MaxInt32)
 	collect(&b, "lock the run", &runs, dbsqlc.RunGetLocked, q.ws, id)
-	said.queue(&b, q.ws, id)
+	responses.queue(&b, q.ws, id)
 	if err = q.send(ctx, &b); err != nil {
 		return c, r, nil, err
 	}
@@ -170,24 +170,24 @@ func (q stepRepository) LockTurn(ctx context.Context, conversationID, id int64, 
 	}
 	c, err = conversationLocked(conversationID, locked[0])
 	c.Last = last[0]
-	return c, runOf(runs[0]), said.all(), err
+	return c, runOf(runs[0]), responses.all(), err
 }
 
-// LockRun keeps a run as it is until the transaction is over, and reads what its
-// model has said by then. The batch saves two round trips.
+// LockRun locks a run until the transaction ends, and reads it with its steps. The batch saves two
+// round trips.
 func (q stepRepository) LockRun(ctx context.Context, id int64) (run.Run, []agentrun.Step, error) {
 	var (
-		b    pgx.Batch
-		runs []dbsqlc.Run
-		said stepRows
+		b         pgx.Batch
+		runs      []dbsqlc.Run
+		responses stepRows
 	)
 	collect(&b, "lock the run", &runs, dbsqlc.RunGetLocked, q.ws, id)
-	said.queue(&b, q.ws, id)
+	responses.queue(&b, q.ws, id)
 	if err := q.send(ctx, &b); err != nil {
 		return run.Run{}, nil, err
 	}
 	if len(runs) == 0 {
 		return run.Run{}, nil, noRun(id, pgx.ErrNoRows)
 	}
-	return runOf(runs[0]), said.all(), nil
+	return runOf(runs[0]), responses.all(), nil
 }

@@ -9,10 +9,10 @@ import (
 	"cairn/internal/service/memoryagent"
 )
 
-// progressiveStore is the store as the agents of long-term memory see it.
+// progressiveStore implements the store of the memory agents.
 type progressiveStore struct{ *Store }
 
-// Progressive is the store for the agents of long-term memory.
+// Progressive returns the store of the memory agents.
 func (s *Store) Progressive() memoryagent.Store { return progressiveStore{s} }
 
 // WithProgressive runs fn in a transaction that has entered ws.
@@ -21,7 +21,7 @@ func (s progressiveStore) WithProgressive(ctx context.Context, ws int64,
 	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, memoryAgentTx(q)) })
 }
 
-// PutAgentRun records a run of an agent; one that has its key is returned instead.
+// PutAgentRun records a run of an agent. If a run with its key exists, that one is returned.
 func (q agentRunRepository) PutAgentRun(ctx context.Context, n memoryagent.NewRun) (run.Run, error) {
 	id, err := q.q.AgentRunPut(ctx, dbsqlc.AgentRunPutParams{WorkspaceID: q.ws, Kind: string(n.Kind),
 		BusinessKey: storable(n.Key), Generation: int32(n.Generation), ArgsSha: n.ArgsSHA[:],
@@ -33,7 +33,7 @@ func (q agentRunRepository) PutAgentRun(ctx context.Context, n memoryagent.NewRu
 	return q.runs().Run(ctx, id)
 }
 
-// Children are the runs that a run has handed work off to, the first one first.
+// Children returns the runs to which a run has handed off work, the first one first.
 func (q agentRunRepository) Children(ctx context.Context, parent int64) ([]run.Run, error) {
 	rows, err := q.q.RunsOfParent(ctx, dbsqlc.RunsOfParentParams{WorkspaceID: q.ws, ParentID: &parent})
 	if err != nil {
@@ -46,18 +46,18 @@ func (q agentRunRepository) Children(ctx context.Context, parent int64) ([]run.R
 	return out, nil
 }
 
-// OpenRunOf finds a run about a conversation that has not ended.
+// OpenRunOf finds an open run of a conversation.
 func (q agentRunRepository) OpenRunOf(ctx context.Context, kind run.Kind, conversation int64) (int64, bool, error) {
 	id, err := q.q.RunOpenOf(ctx, dbsqlc.RunOpenOfParams{WorkspaceID: q.ws, Kind: string(kind),
 		ConversationID: &conversation})
 	if isNoRows(err) {
 		return 0, false, nil
 	}
-	return id, err == nil, classify("look for an open run", err)
+	return id, err == nil, classify("find an open run", err)
 }
 
-// Mark is the last message of a conversation that was read for a kind of work, -1
-// for none.
+// Mark returns the number of the last message of a conversation that was read for a kind of work,
+// or -1 for none.
 func (q agentRunRepository) Mark(ctx context.Context, conversation int64, kind run.Kind) (int, error) {
 	seq, err := q.q.MarkGet(ctx, dbsqlc.MarkGetParams{WorkspaceID: q.ws, ConversationID: conversation,
 		Kind: string(kind)})
@@ -74,13 +74,13 @@ func (q agentRunRepository) SetMark(ctx context.Context, conversation int64, kin
 			RunID: keyOrNull(id)}))
 }
 
-// AnyLongTerm tells whether there is anything to answer a question from.
+// AnyLongTerm reports whether the workspace has long-term memories.
 func (q agentRunRepository) AnyLongTerm(ctx context.Context) (bool, error) {
 	found, err := q.q.LongTermAny(ctx, q.ws)
-	return found, classify("look for memories", err)
+	return found, classify("find memories", err)
 }
 
-// SkillsNamed reads the active skills of some names.
+// SkillsNamed reads the active skills with the given names.
 func (q skillRepository) SkillsNamed(ctx context.Context, names []string) ([]skill.Head, error) {
 	rows, err := q.q.SkillsNamed(ctx, dbsqlc.SkillsNamedParams{WorkspaceID: q.ws, Names: names})
 	if err != nil {

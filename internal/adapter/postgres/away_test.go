@@ -10,8 +10,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// A connection that breaks is trouble that passes, wherever in a transaction it
-// breaks: a paid reply is held for exactly that.
+// A broken connection is a temporary failure, wherever in a transaction it breaks: a paid reply is
+// held for that case.
 func TestABrokenConnectionIsUnavailable(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -50,8 +50,8 @@ func TestABrokenConnectionIsUnavailable(t *testing.T) {
 	}
 }
 
-// A transaction in which a statement failed is never committed, even when the
-// failure was swallowed, and its connection serves the next one.
+// A transaction with a failed statement is never committed, even if the error was ignored, and its
+// connection serves the next one.
 func TestASwallowedFailureCommitsNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *postgres.Options) { o.MaxConns = 1 })

@@ -13,7 +13,7 @@ import (
 	"cairn/internal/service/schedule"
 )
 
-// Backlog asks one statement, outside of a transaction.
+// Backlog counts open and failed work in one statement, outside of a transaction.
 func (s *Store) Backlog(ctx context.Context) (inspect.Backlog, error) {
 	out := inspect.Backlog{Runs: map[run.Kind]inspect.Waiting{run.Distill: {}, run.Turn: {}, run.Nudge: {},
 		run.Summarize: {}, run.Specialist: {}, run.Retrieve: {}, run.Reflection: {}, run.Build: {}, run.Train: {},
@@ -23,7 +23,7 @@ func (s *Store) Backlog(ctx context.Context) (inspect.Backlog, error) {
 			schedule.Turn: {}}}
 	rows, err := dbsqlc.New(s.system).Attention(ctx, reflection.Patience)
 	if err != nil {
-		return out, classify("count what needs a look", err)
+		return out, classify("count the backlog", err)
 	}
 	for _, r := range rows {
 		w := inspect.Waiting{Count: r.Rows, Oldest: time.Duration(r.OldestSeconds * float64(time.Second))}
@@ -43,7 +43,7 @@ func (s *Store) Backlog(ctx context.Context) (inspect.Backlog, error) {
 		case "unheard workspace":
 			out.Unheard = w.Count
 		default:
-			return out, fmt.Errorf("count what needs a look: %q is nothing we know", r.What)
+			return out, fmt.Errorf("count the backlog: unknown kind %q", r.What)
 		}
 	}
 	return out, nil

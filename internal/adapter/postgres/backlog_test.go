@@ -56,7 +56,7 @@ func TestWhatNeedsALookIsCountedAcrossWorkspaces(t *testing.T) {
 	}
 }
 
-// A retried run has not been open since it was made.
+// The age of a retried run does not start at its creation.
 func TestARetryCountsTheAgeOfARunAnew(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -78,8 +78,7 @@ func TestARetryCountsTheAgeOfARunAnew(t *testing.T) {
 	}
 }
 
-// A kind of which nothing waits has a series all the same: an alarm on a series
-// that is not there never rings.
+// A kind without waiting rows still has a series: an alarm on a missing series never fires.
 func TestEachKindIsCountedWhenNothingWaits(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -133,7 +132,7 @@ func TestTheSystemRoleSeesOpenRunsOnly(t *testing.T) {
 	system.refuses("42501", "update runs set kind = 'distill'")
 }
 
-// The counts of a long history cost what is open, not what has been.
+// The cost of the counts depends on open rows, not on history.
 func TestALookoutReadsWhatIsOpenByIndex(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -11,13 +11,13 @@ import (
 	"cairn/internal/service/learning/bank"
 )
 
-// PutBank makes a bank or finds it, and locks it until the transaction ends.
+// PutBank creates a bank or finds it, and locks it until the transaction ends.
 func (q bankRepository) PutBank(ctx context.Context, name string) (bank.Row, error) {
 	r, err := q.q.BankPut(ctx, dbsqlc.BankPutParams{WorkspaceID: q.ws, Name: name})
-	return bank.Row{ID: r.ID, Name: name, Head: int(r.Head)}, classify("make the bank", err)
+	return bank.Row{ID: r.ID, Name: name, Head: int(r.Head)}, classify("create the bank", err)
 }
 
-// BankNamed finds a bank.
+// BankNamed finds a bank by its name.
 func (q bankRepository) BankNamed(ctx context.Context, name string) (bank.Row, bool, error) {
 	r, err := q.q.BankGet(ctx, dbsqlc.BankGetParams{WorkspaceID: q.ws, Name: storable(name)})
 	if isNoRows(err) {
@@ -26,13 +26,13 @@ func (q bankRepository) BankNamed(ctx context.Context, name string) (bank.Row, b
 	return bank.Row{ID: r.ID, Name: r.Name, Head: int(r.Head)}, err == nil, classify("read the bank", err)
 }
 
-// BankOf reads a bank by its number.
+// BankOf reads a bank by its ID.
 func (q bankRepository) BankOf(ctx context.Context, id int64) (bank.Row, error) {
 	r, err := q.q.BankByID(ctx, dbsqlc.BankByIDParams{WorkspaceID: q.ws, ID: id})
 	return bank.Row{ID: r.ID, Name: r.Name, Head: int(r.Head)}, classify("read the bank", err)
 }
 
-// Banks lists them by name.
+// Banks lists the banks by name.
 func (q bankRepository) Banks(ctx context.Context) ([]bank.Summary, error) {
 	rows, err := q.q.BanksList(ctx, q.ws)
 	if err != nil {
@@ -49,14 +49,14 @@ func (q bankRepository) Banks(ctx context.Context) ([]bank.Summary, error) {
 	return out, nil
 }
 
-// AdvanceBank moves the head from base to number; false when it is not at base.
+// AdvanceBank moves the head from base to number. It returns false if the head is not base.
 func (q bankRepository) AdvanceBank(ctx context.Context, id int64, base, number int) (bool, error) {
 	n, err := q.q.BankAdvance(ctx, dbsqlc.BankAdvanceParams{Number: int32(number), WorkspaceID: q.ws, ID: id,
 		Base: int32(base)})
 	return n == 1, classify("move the bank's head", err)
 }
 
-// LastVersion is the highest number of a bank's versions.
+// LastVersion returns the highest version number of a bank.
 func (q bankRepository) LastVersion(ctx context.Context, id int64) (int, error) {
 	n, err := q.q.BankVersionLast(ctx, dbsqlc.BankVersionLastParams{WorkspaceID: q.ws, BankID: id})
 	return int(n), classify("read the bank's versions", err)
@@ -66,8 +66,8 @@ func (q bankRepository) LastVersion(ctx context.Context, id int64) (int, error) 
 func (q bankRepository) BankVersion(ctx context.Context, id int64, number int) (bank.Version, error) {
 	r, err := q.q.BankVersionAt(ctx, dbsqlc.BankVersionAtParams{WorkspaceID: q.ws, BankID: id, Number: int32(number)})
 	if isNoRows(err) {
-		return bank.Version{}, fault.New(fault.NotFound, fmt.Sprintf("the bank has no version %d", number),
-			"`cairn bank show --history` lists the versions")
+		return bank.Version{}, fault.New(fault.NotFound, fmt.Sprintf("bank version %d not found", number),
+			"list the versions with `cairn bank show --history`")
 	}
 	return versionOfBank(r), classify("read the bank's version", err)
 }
@@ -106,7 +106,7 @@ func (q bankRepository) PutBankVersion(ctx context.Context, id int64, v bank.Ver
 			OptimiserSha: v.Optimiser, SnapshotSha: v.Snapshot, Reason: storable(v.Reason), RunID: keyOrNull(v.Run)}))
 }
 
-// PutMemorySkills keeps versions of skills; those that are there stay.
+// PutMemorySkills stores versions of memory skills. Existing versions stay unchanged.
 func (q bankRepository) PutMemorySkills(ctx context.Context, versions []memoryskill.Version) error {
 	for _, v := range versions {
 		raw, err := encode("the memory skill", v)
@@ -115,20 +115,20 @@ func (q bankRepository) PutMemorySkills(ctx context.Context, versions []memorysk
 		}
 		if err := q.q.MemorySkillPut(ctx, dbsqlc.MemorySkillPutParams{WorkspaceID: q.ws, ID: v.ID,
 			Body: raw}); err != nil {
-			return classify("keep the memory skill", err)
+			return classify("store the memory skill", err)
 		}
 	}
 	return nil
 }
 
-// MemorySkills reads versions of skills, all of those that are asked for.
+// MemorySkills reads the given versions of memory skills. It fails if one is missing.
 func (q bankRepository) MemorySkills(ctx context.Context, ids []string) ([]memoryskill.Version, error) {
 	rows, err := q.q.MemorySkillsByID(ctx, dbsqlc.MemorySkillsByIDParams{WorkspaceID: q.ws, Ids: texts(ids)})
 	if err != nil {
 		return nil, classify("read the memory skills", err)
 	}
 	if len(rows) != len(ids) {
-		return nil, fmt.Errorf("read the memory skills: %d of %d are there", len(rows), len(ids))
+		return nil, fmt.Errorf("read the memory skills: %d of %d found", len(rows), len(ids))
 	}
 	out := make([]memoryskill.Version, len(rows))
 	for i, r := range rows {
@@ -139,9 +139,9 @@ func (q bankRepository) MemorySkills(ctx context.Context, ids []string) ([]memor
 	return out, nil
 }
 
-// PutBlob keeps weights under their hash.
+// PutBlob stores weights under their hash.
 func (q bankRepository) PutBlob(ctx context.Context, kind, sha string, blob []byte) error {
-	return classify("keep the weights", q.q.PolicyPut(ctx,
+	return classify("store the weights", q.q.PolicyPut(ctx,
 		dbsqlc.PolicyPutParams{WorkspaceID: q.ws, Sha: sha, Kind: kind, Blob: blob}))
 }
 
@@ -149,27 +149,27 @@ func (q bankRepository) PutBlob(ctx context.Context, kind, sha string, blob []by
 func (q bankRepository) Blob(ctx context.Context, kind, sha string) ([]byte, error) {
 	blob, err := q.q.PolicyGet(ctx, dbsqlc.PolicyGetParams{WorkspaceID: q.ws, Sha: sha, Kind: kind})
 	if isNoRows(err) {
-		return nil, fault.Newf(fault.NotFound, "there is no %s %.12s", kind, sha)
+		return nil, fault.Newf(fault.NotFound, "%s %.12s not found", kind, sha)
 	}
 	return blob, classify("read the weights", err)
 }
 
-// DropBlobs forgets weights that no version has.
+// DropBlobs deletes weights that no version refers to.
 func (q bankRepository) DropBlobs(ctx context.Context, shas []string) error {
 	return classify("drop the weights", q.q.PolicyDrop(ctx, dbsqlc.PolicyDropParams{WorkspaceID: q.ws, Shas: shas}))
 }
 
-// PutSkillStats replaces what is known of how versions of skills have done.
+// PutSkillStats replaces the statistics of a bank's skill versions.
 func (q bankRepository) PutSkillStats(ctx context.Context, bank int64, stats map[string]memoryskill.Stats) error {
 	raw, err := encode("the statistics", stats)
 	if err != nil {
 		return err
 	}
-	return classify("keep the statistics",
+	return classify("store the statistics",
 		q.q.SkillStatsPut(ctx, dbsqlc.SkillStatsPutParams{WorkspaceID: q.ws, BankID: bank, Stats: raw}))
 }
 
-// SkillStats is how the versions of a bank's skills have done, by version id.
+// SkillStats returns the statistics of a bank's skill versions, by version ID.
 func (q bankRepository) SkillStats(ctx context.Context, bank int64) (map[string]memoryskill.Stats, error) {
 	rows, err := q.q.SkillStatsOf(ctx, dbsqlc.SkillStatsOfParams{WorkspaceID: q.ws, BankID: bank})
 	if err != nil {

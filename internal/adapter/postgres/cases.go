@@ -11,17 +11,17 @@ import (
 	"cairn/internal/service/learning/evolution"
 )
 
-// PutCase makes a case of a question, or adds to the one that it has.
+// PutCase creates the case of a question, or adds to the existing one.
 func (q caseRepository) PutCase(ctx context.Context, c cases.Case) (cases.Case, error) {
 	r, err := q.q.CasePut(ctx, dbsqlc.CasePutParams{WorkspaceID: q.ws, BankID: c.Bank, Key: storable(c.Key),
 		Source: c.Source, Question: storable(c.Question), Gold: texts(c.Gold), Evidence: int32s(c.Evidence),
 		Category:   storable(c.Category),
 		Prediction: storable(c.Prediction), Retrieved: texts(c.Retrieved), Score: c.Score, Failures: int32(c.Failures),
 		Iteration: int32(c.Iteration), ConversationID: keyOrNull(c.Conversation), RunID: keyOrNull(c.Run), OpID: c.Op})
-	return caseOf(r), classify("keep the case", err)
+	return caseOf(r), classify("store the case", err)
 }
 
-// CaseOf reads a case by its number; one without a key is gone.
+// CaseOf reads a case by its ID. A case without a key was erased.
 func (q caseRepository) CaseOf(ctx context.Context, id int64) (cases.Case, error) {
 	r, err := q.q.CaseGet(ctx, dbsqlc.CaseGetParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
@@ -41,20 +41,20 @@ func caseOf(r dbsqlc.Case) cases.Case {
 	return c
 }
 
-// SucceedCase notes that a question was answered well.
+// SucceedCase records that a question was answered well.
 func (q caseRepository) SucceedCase(ctx context.Context, bank int64, key, op string) error {
-	return classify("note a success", q.q.CaseSucceed(ctx,
+	return classify("record a success", q.q.CaseSucceed(ctx,
 		dbsqlc.CaseSucceedParams{OpID: op, WorkspaceID: q.ws, BankID: bank, Key: storable(key)}))
 }
 
-// ExpireCases ends the hard cases of a bank that have not failed within a window,
-// on the database's clock, and counts them.
+// ExpireCases closes the hard cases of a bank that have not failed within a window, by the
+// database's clock, and returns their number.
 func (q caseRepository) ExpireCases(ctx context.Context, bank int64, window time.Duration) (int64, error) {
 	n, err := q.q.CasesExpire(ctx, dbsqlc.CasesExpireParams{WorkspaceID: q.ws, BankID: bank, Seconds: window.Seconds()})
 	return n, classify("expire the cases", err)
 }
 
-// OpenCases are the hard cases of a bank, the latest first.
+// OpenCases returns the hard cases of a bank, the latest first.
 func (q caseRepository) OpenCases(ctx context.Context, bank int64, most int) ([]cases.Case, error) {
 	rows, err := q.q.CasesOpen(ctx, dbsqlc.CasesOpenParams{WorkspaceID: q.ws, BankID: bank, MaxRows: int32(most)})
 	out := make([]cases.Case, len(rows))
@@ -64,7 +64,7 @@ func (q caseRepository) OpenCases(ctx context.Context, bank int64, most int) ([]
 	return out, classify("list the cases", err)
 }
 
-// KnownCases are questions of a bank whose answers and conversations are known.
+// KnownCases returns the questions of a bank whose answers and conversations are known.
 func (q caseRepository) KnownCases(ctx context.Context, bank int64) ([]cases.Case, error) {
 	rows, err := q.q.CasesKnown(ctx, dbsqlc.CasesKnownParams{WorkspaceID: q.ws, BankID: bank})
 	out := make([]cases.Case, len(rows))
@@ -74,7 +74,7 @@ func (q caseRepository) KnownCases(ctx context.Context, bank int64) ([]cases.Cas
 	return out, classify("list the questions", err)
 }
 
-// PutRound opens a round, or finds the one of the run.
+// PutRound creates a round of a run, or finds the existing one.
 func (q roundRepository) PutRound(ctx context.Context, bank, run int64, base int) (evolution.Round, error) {
 	r, err := q.q.RoundPut(ctx, dbsqlc.RoundPutParams{WorkspaceID: q.ws, BankID: bank, RunID: run, Base: int32(base)})
 	if err != nil {
@@ -107,7 +107,7 @@ func (q roundRepository) Rounds(ctx context.Context, bank int64, most int) ([]ev
 	return out, nil
 }
 
-// SaveRound keeps how far a round is. One that has ended stays as it is.
+// SaveRound stores the progress of a round. A round that has ended stays unchanged.
 func (q roundRepository) SaveRound(ctx context.Context, r evolution.Round) error {
 	p := dbsqlc.RoundSaveParams{WorkspaceID: q.ws, RunID: r.Run, Conversations: r.Conversations, Outcome: r.Outcome,
 		Note: storable(r.Note)}

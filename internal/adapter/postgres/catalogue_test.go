@@ -9,31 +9,31 @@ import (
 	"cairn/internal/testkit"
 )
 
-// What stands in the lists of this file was reviewed. A new table, policy,
-// grant or function fails here until somebody has looked at it.
+// The lists of this file were reviewed. A new table, policy, grant or function fails here until it
+// is reviewed.
 
-// unprotected are the tables of schema cairn that hold nobody's rows.
+// unprotected are the tables of schema cairn without rows of workspaces.
 var unprotected = []string{"goose_db_version"}
 
-// direct is the one form of a tenant policy: the planner sees a stable value
-// (spec/architecture.md §4.1), and ” stands for no workspace.
+// direct is the only form of a tenant policy: the planner sees a stable value (spec/architecture.md
+// §4.1), and ” means no workspace.
 var direct = regexp.MustCompile(`^\((workspace_id|id) = \(NULLIF\(current_setting\('cairn\.workspace'::text, ` +
 	`true\), ''::text\)\)::bigint\)$`)
 
 // reviewedPolicies are all others: table.policy to roles for command using check.
 var reviewedPolicies = []string{
-	"api_keys.api_keys_definer {cairn_owner} r true -", // resolve_key: who has a key's hash has the key
+	"api_keys.api_keys_definer {cairn_owner} r true -", // resolve_key: only the owner of a key has its hash
 	"conversation_marks.conversation_marks_system {cairn_system} r (kind = 'reflection'::text) -",
 	// which workspaces have something to evolve from
 	"cases.cases_system {cairn_system} r ((state = 'open'::text) AND (failures > 0)) -",
 	// the sweep: ids, sequence numbers and times
 	"conversations.conversations_system {cairn_system} r true -",
 	"decisions.decisions_system {cairn_system} r (sampled AND (update_run IS NULL)) -", // and which to learn from
-	// which models there are is no secret
+	// the list of models is not secret
 	"embedding_spaces.embedding_spaces_all {public} * true true",
-	// which columns lead to a conversation is no secret
+	// the columns that refer to a conversation are not secret
 	"erase_rules.erase_rules_all {public} * true true",
-	// numbers only, of workspaces that are no more
+	// numbers only, of erased workspaces
 	"erasures.erasures_erase {cairn_erase} * true true",
 	"erasures.erasures_system {cairn_system} r true -",
 	"lex_docs.lex_docs_index {cairn_index} r true -",                // lex_candidates, which checks the workspace of every key
@@ -46,22 +46,22 @@ var reviewedPolicies = []string{
 	"outbox.outbox_system {cairn_system} * true -",
 	"packages.packages_system {cairn_system} r (state <> 'live'::text) -",
 	"policy_updates.policy_updates_system {cairn_system} r (state = 'canary'::text) -", // and to judge
-	// a day on which nothing was said
+	// a day without messages
 	"reflection_runs.reflection_runs_system_empty {cairn_system} a - (status = 'empty'::text)",
 	"reflection_runs.reflection_runs_system_see {cairn_system} r true -",
 	"runs.runs_system {cairn_system} r (status <> 'ended'::text) -",
-	"turns.turns_system {cairn_system} r (origin = 'user'::text) -", // whether people talked
+	"turns.turns_system {cairn_system} r (origin = 'user'::text) -", // whether conversations took place
 	// open_workspace: the built-in tasks
 	"scheduled_tasks.scheduled_tasks_definer {cairn_owner} a - (kind <> 'turn'::text)",
 	"scheduled_tasks.scheduled_tasks_system_advance {cairn_system} w true -",
 	"scheduled_tasks.scheduled_tasks_system_see {cairn_system} r true -",
-	// which workspaces have something to lose for good
+	// which workspaces have something to erase permanently
 	"memories.memories_system_gone {cairn_system} r (status = 'removed'::text) -",
 	"skills.skills_system_gone {cairn_system} r (deleted_at IS NOT NULL) -",
 	// which workspaces have something to curate
 	"skills.skills_system {cairn_system} r (managed AND (deleted_at IS NULL)) -",
 	"sweep_pages.sweep_pages_system {cairn_system} * true -", // numbers of a page, of no workspace
-	// open_workspace: a name is all that is known
+	// open_workspace: only a name is known
 	"workspaces.workspaces_definer {cairn_owner} * true true",
 	"workspaces.workspaces_system {cairn_system} r true -",
 }
@@ -192,13 +192,13 @@ where p.pronamespace = 'cairn'::regnamespace and p.prosecdef and p.proname not l
 union all select p.proname || ' ' || pg_get_userbyid(p.proowner) from pg_proc p
 where p.pronamespace = 'cairn'::regnamespace and p.prosecdef and p.proname like 'erase\_%' and p.proowner <> `+
 			`'cairn_erase'::regrole`), []string{"lex_candidates cairn_index"})
-	compare(t, "definer functions that anybody may call", b.texts(`select p.proname::text from pg_proc p
+	compare(t, "definer functions that public may call", b.texts(`select p.proname::text from pg_proc p
 where p.pronamespace = 'cairn'::regnamespace and p.prosecdef and (p.proacl is null or exists (select from `+
 		`aclexplode(p.proacl) a where a.grantee = 0))`), nil)
 }
 
-// A temporary table of the same name would come first in a search path that
-// does not name pg_temp, and with it whatever the caller wrote there.
+// A temporary table of the same name would come first in a search path that does not list pg_temp,
+// with any content the caller chooses.
 func TestATemporaryTableCannotStandInForARealOne(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -282,7 +282,7 @@ func TestTheSystemRoleReadsNoTexts(t *testing.T) {
 	}
 }
 
-// catalogue is all that the golden lists are about, as one text.
+// catalogue returns the content of all golden lists as one text.
 func (b *bundle) catalogue() string {
 	b.t.Helper()
 	return strings.Join(slices.Concat(b.grants(),
@@ -293,8 +293,8 @@ func (b *bundle) catalogue() string {
 		b.texts("select indexdef from pg_indexes where schemaname = 'cairn' order by 1")), "\n")
 }
 
-// grants lists what the two roles that serve requests, and everybody, may do:
-// table role: privileges, a privilege on columns with their names.
+// grants lists the privileges of the two roles that serve requests, and of public: table role:
+// privileges, a privilege on columns with their names.
 func (b *bundle) grants() []string {
 	b.t.Helper()
 	return b.texts(`
@@ -312,7 +312,7 @@ from acl left join pg_roles r on r.oid = acl.grantee where r.rolname is distinct
 		`relname, r.rolname order by 1`)
 }
 
-// compare tells the lines that one side lacks.
+// compare reports the lines that one side lacks.
 func compare(t *testing.T, what string, got, want []string) {
 	t.Helper()
 	for _, line := range got {

@@ -14,8 +14,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// packaged is a task of its own run whose package waits for the commit. Base 0
-// creates a skill of the name.
+// packaged returns a task of its own run whose package is ready for the commit. Base 0 creates a
+// skill with that name.
 func (b *bundle) packaged(request, name, body string, skillID int64, base int) distill.Task {
 	b.t.Helper()
 	r, _ := b.accept(b.wish(request, request))
@@ -48,7 +48,7 @@ func (b *bundle) commit(t distill.Task, vector ...float32) (distill.CommitResult
 			Space: space, Limit: 5}})
 }
 
-// versions is what is written of skills: skills, versions, files, sources, documents.
+// versions counts the rows of skills: skills, versions, files, sources, documents.
 func (b *bundle) versions() string {
 	b.t.Helper()
 	return b.texts(`select format('%s %s %s %s %s', (select count(*) from skills), (select count(*) from ` +
@@ -83,7 +83,7 @@ func TestACommitIsWrittenOnce(t *testing.T) {
 	b.counts()
 }
 
-// Case E10: the package was made on a head that is not in force any more.
+// Case E10: the package is based on a head that is no longer active.
 func TestACommitOnAnOldHeadIsAConflictAndWritesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -116,7 +116,7 @@ func TestACommitOnAnOldHeadIsAConflictAndWritesNothing(t *testing.T) {
 	b.counts()
 }
 
-// Trouble with the database is no conflict: packaging again would not help.
+// A database failure is not a conflict: packaging again would not help.
 func TestACommitThatTheDatabaseRefusesIsNoConflict(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -143,7 +143,7 @@ func TestACommitWithoutAVectorLeavesADuty(t *testing.T) {
 	_, err = b.commit(b.packaged("r2", "rollback", "two", first.Skill, 1))
 	testkit.Must(t, err)
 	if n := b.number("select count(*) from embeddings"); n != 0 {
-		t.Error("the old version's vector stands for the new version's text")
+		t.Error("the old version's vector is stored for the new version's text")
 	}
 	if n := b.number("select count(*) from outbox where kind = 'embed' and key = (select doc::text from search_docs " +
 		"where kind = 'skill') and due_at <= now()"); n != 1 {
@@ -189,7 +189,7 @@ func TestACommitOnACondemnedPackageIsAConflict(t *testing.T) {
 	if c, err := b.commit(task, 1, 0); err != nil || c.Conflict {
 		t.Errorf("after it was touched: %+v, %v", c, err)
 	}
-	touch() // the same bytes once more: live it stays
+	touch() // the same bytes again: the package stays live
 	b.exec("update packages set touched_at = now() - interval '1 hour'")
 	for range 2 {
 		if n := collect(); n != 0 {

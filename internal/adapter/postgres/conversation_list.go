@@ -15,7 +15,7 @@ import (
 	"cairn/internal/service/relay"
 )
 
-// Lines reads a page of a conversation's messages, those after a number.
+// Lines reads a page of a conversation's messages after a message number.
 func (q conversationViewRepository) Lines(ctx context.Context, conversationID int64, after,
 	max int) ([]conversation.Line, error) {
 	rows, err := q.q.MessagesPage(ctx, dbsqlc.MessagesPageParams{WorkspaceID: q.ws, ConversationID: conversationID,
@@ -38,7 +38,7 @@ func (q conversationViewRepository) Lines(ctx context.Context, conversationID in
 	return out, nil
 }
 
-// AgentProgress tells how far a turn or a review is.
+// AgentProgress reads the progress of a turn or a review.
 func (q conversationViewRepository) AgentProgress(ctx context.Context, id int64) (conversation.Progress, error) {
 	r, err := q.q.AgentProgress(ctx, dbsqlc.AgentProgressParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
@@ -58,8 +58,8 @@ func (q conversationViewRepository) AgentProgress(ctx context.Context, id int64)
 	return out, nil
 }
 
-// PatchSettings changes what the workspace chose, as settings.Patch does, and
-// returns what holds then. Two that come at once both take effect.
+// PatchSettings changes the workspace's settings, as settings.Patch does, and returns the result.
+// Two concurrent patches both take effect.
 func (q workspaceRepository) PatchSettings(ctx context.Context, patch json.RawMessage) (settings.Settings, error) {
 	row, err := q.q.WorkspaceSettingsLock(ctx, q.ws)
 	if err != nil {
@@ -81,15 +81,15 @@ func (q workspaceRepository) PatchSettings(ctx context.Context, patch json.RawMe
 	return now, q.outbox().Enqueue(ctx, relay.NotifySettings, "0", 0)
 }
 
-// Running lists the conversations in which something was said within a time, the
-// latest first: those whose workflow may run.
+// Running lists the conversations with a message within a period, the latest first. Their workflows
+// may be running.
 func (q conversationViewRepository) Running(ctx context.Context, within time.Duration, max int) ([]int64, error) {
 	ids, err := q.q.ConversationsRunning(ctx,
 		dbsqlc.ConversationsRunningParams{WorkspaceID: q.ws, Within: within, MaxRows: int32(max)})
-	return ids, classify("list the conversations that run", err)
+	return ids, classify("list the running conversations", err)
 }
 
-// ConversationName is the gateway's id of a conversation, and its title.
+// ConversationName returns the gateway's ID of a conversation, and its title.
 func (q conversationViewRepository) ConversationName(ctx context.Context, id int64) (name, title string, err error) {
 	r, err := q.q.ConversationName(ctx, dbsqlc.ConversationNameParams{WorkspaceID: q.ws, ID: id})
 	return r.ExternalID, r.Title, classify("read the conversation's name", err)

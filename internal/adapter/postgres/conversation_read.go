@@ -12,7 +12,7 @@ import (
 	"cairn/internal/service/conversation"
 )
 
-// ConversationView finds a conversation by the gateway's id of it.
+// ConversationView finds a conversation by the gateway's ID.
 func (q conversationViewRepository) ConversationView(ctx context.Context, name string) (conversation.View, error) {
 	r, err := q.q.ConversationByName(ctx, dbsqlc.ConversationByNameParams{WorkspaceID: q.ws,
 		ExternalID: storable(name)})
@@ -25,7 +25,7 @@ func (q conversationViewRepository) ConversationView(ctx context.Context, name s
 	return viewOf(r)
 }
 
-// Conversations lists conversations, the latest first, before one of them.
+// Conversations lists conversations, the latest first, before a conversation ID.
 func (q conversationViewRepository) Conversations(ctx context.Context, before int64, max int) ([]conversation.View,
 	error) {
 	rows, err := q.q.ConversationsList(ctx,
@@ -51,13 +51,13 @@ func viewOf(r dbsqlc.ConversationByNameRow) (conversation.View, error) {
 	return v, nil
 }
 
-// Reviews lists the nudges of a conversation, the latest first.
+// Reviews lists the reviews of a conversation, the latest first.
 func (q conversationViewRepository) Reviews(ctx context.Context, conversationID int64,
 	max int) ([]conversation.ReviewView, error) {
 	rows, err := q.q.NudgesOf(ctx, dbsqlc.NudgesOfParams{WorkspaceID: q.ws, ConversationID: &conversationID,
 		MaxRows: int32(max)})
 	if err != nil {
-		return nil, classify("list the nudges", err)
+		return nil, classify("list the reviews", err)
 	}
 	out := make([]conversation.ReviewView, len(rows))
 	for i, r := range rows {
@@ -75,7 +75,7 @@ func (q conversationViewRepository) Reviews(ctx context.Context, conversationID 
 	return out, nil
 }
 
-// Answer reads what became of a channel's message.
+// Answer reads the result of a channel's message.
 func (s conversationStore) Answer(ctx context.Context, ws int64, conversationID,
 	message string) (out conversation.TurnStatus, err error) {
 	err = s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error {
@@ -85,10 +85,10 @@ func (s conversationStore) Answer(ctx context.Context, ws int64, conversationID,
 		case isNoRows(err):
 			return noConversation(conversationID)
 		case err != nil:
-			return classify("read the answer", err)
+			return classify("read the reply", err)
 		case r.Number == nil:
 			return fault.New(fault.NotFound, fmt.Sprintf("conversation %q has no message %q", conversationID, message),
-				"send it first")
+				"send the message first")
 		}
 		out = conversation.TurnStatus{Conversation: conversationID, MessageID: message, Turn: int(*r.Number),
 			Status: conversation.StatusAccepted, ReplySeq: -1}
@@ -111,11 +111,11 @@ func (s conversationStore) Answer(ctx context.Context, ws int64, conversationID,
 }
 
 func noConversation(name string) error {
-	return fault.New(fault.NotFound, fmt.Sprintf("there is no conversation %q", name),
-		"`cairn conversations list` shows them")
+	return fault.New(fault.NotFound, fmt.Sprintf("conversation %q not found", name),
+		"list the conversations with `cairn conversations list`")
 }
 
-// MessageText reads one message.
+// MessageText reads the text of one message.
 func (q conversationViewRepository) MessageText(ctx context.Context, conversationID int64, seq int) (string, error) {
 	r, err := q.q.MessageGet(ctx, dbsqlc.MessageGetParams{WorkspaceID: q.ws, ConversationID: conversationID,
 		Seq: int32(seq)})

@@ -19,7 +19,7 @@ import (
 
 type agentRunStore struct{ *Store }
 
-// AgentRuns is the store of the agent loop.
+// AgentRuns returns the store of the agent loop.
 func (s *Store) AgentRuns() agentrun.Store { return agentRunStore{s} }
 
 // WithRuns runs fn in a transaction that has entered ws.
@@ -29,7 +29,7 @@ func (s agentRunStore) WithRuns(ctx context.Context, ws int64, fn func(context.C
 
 type conversationStore struct{ *Store }
 
-// Conversations is the store of what accepts messages.
+// Conversations returns the store of the conversation service.
 func (s *Store) Conversations() conversation.Store { return conversationStore{s} }
 
 // WithConversations runs fn in a transaction that has entered ws.
@@ -38,7 +38,7 @@ func (s conversationStore) WithConversations(ctx context.Context, ws int64,
 	return s.within(ctx, byKeys, ws, func(ctx context.Context, q Tx) error { return fn(ctx, conversationTx(q)) })
 }
 
-// PutRun records a run; one that has its key is returned as it is.
+// PutRun records a run. If a run with its key exists, that one is returned unchanged.
 func (q runRepository) PutRun(ctx context.Context, n agentrun.NewRun) (run.Run, error) {
 	r, err := q.q.RunInsertKind(ctx, dbsqlc.RunInsertKindParams{WorkspaceID: q.ws, Kind: string(n.Kind),
 		BusinessKey: storable(n.Key), ArgsSha: n.ArgsSHA[:],
@@ -52,7 +52,7 @@ func (q runRepository) PutRun(ctx context.Context, n agentrun.NewRun) (run.Run, 
 		WorkflowID: n.WorkflowID}, nil
 }
 
-// RunOf finds the latest run of a key.
+// RunOf finds the latest run with a key.
 func (q runRepository) RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error) {
 	row, err := q.q.RunByKey(ctx, dbsqlc.RunByKeyParams{WorkspaceID: q.ws, Kind: string(kind),
 		BusinessKey: storable(key)})
@@ -60,18 +60,18 @@ func (q runRepository) RunOf(ctx context.Context, kind run.Kind, key string) (ru
 		return run.Run{}, false, nil
 	}
 	if err != nil {
-		return run.Run{}, false, classify("look for the run", err)
+		return run.Run{}, false, classify("find the run", err)
 	}
 	return runOf(row), true, nil
 }
 
-// EnqueueRun records the duty to drive a run to its end.
+// EnqueueRun records the outbox task that drives a run to its end.
 func (q runRepository) EnqueueRun(ctx context.Context, id int64) error {
 	return q.outbox().Enqueue(ctx, relay.DriveRun, fmt.Sprint(id), driveAfter)
 }
 
-// OpenConversation makes or finds a conversation and locks it. Turn is nil when it
-// has none of the message.
+// OpenConversation creates or finds a conversation and locks it. The returned turn is nil if the
+// conversation has none for the message.
 func (q conversationRepository) OpenConversation(ctx context.Context, name, channel, title,
 	message string) (c agentrun.Conversation, known *agentrun.Turn, chosen settings.Settings, err error) {
 	r, err := q.q.ConversationOpen(ctx, dbsqlc.ConversationOpenParams{
@@ -83,7 +83,7 @@ func (q conversationRepository) OpenConversation(ctx context.Context, name, chan
 		WorkspaceID: q.ws, MessageID: storable(message), ExternalID: storable(name)})
 	accepted := err == nil
 	if err != nil && !isNoRows(err) {
-		return c, nil, chosen, classify("look for the message", err)
+		return c, nil, chosen, classify("find the message", err)
 	}
 	if chosen, err = q.workspaces().Settings(ctx); err != nil {
 		return c, nil, chosen, err
@@ -91,7 +91,7 @@ func (q conversationRepository) OpenConversation(ctx context.Context, name, chan
 	if r.Channel != channel {
 		return c, nil, chosen, fault.New(fault.VersionConflict,
 			fmt.Sprintf("conversation %q is on channel %s, not %s", name, r.Channel, channel),
-			"give a thread on another channel another id")
+			"use another ID for a conversation on another channel")
 	}
 	if accepted {
 		found, err := turnOf(t)
@@ -105,7 +105,7 @@ func (q conversationRepository) OpenConversation(ctx context.Context, name, chan
 	return c, known, chosen, err
 }
 
-// LockConversation reads a conversation and holds it to the end of the transaction.
+// LockConversation reads a conversation and locks it until the transaction ends.
 func (q conversationRepository) LockConversation(ctx context.Context, id int64) (agentrun.Conversation, error) {
 	r, err := q.q.ConversationLock(ctx, dbsqlc.ConversationLockParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
@@ -118,8 +118,8 @@ func (q conversationRepository) LockConversation(ctx context.Context, id int64) 
 }
 
 func noConversationOf(id int64) error {
-	return fault.New(fault.NotFound, fmt.Sprintf("there is no conversation %d", id),
-		"`cairn conversations list` shows them")
+	return fault.New(fault.NotFound, fmt.Sprintf("conversation %d not found", id),
+		"list the conversations with `cairn conversations list`")
 }
 
 func conversationLocked(id int64, r dbsqlc.ConversationLockRow) (agentrun.Conversation, error) {
@@ -137,14 +137,14 @@ func conversationOf(id int64, name, channel string, seq, turn int32, counters js
 	return c, nil
 }
 
-// SaveSequence writes down how far a conversation is numbered.
+// SaveSequence stores the next message and turn numbers of a conversation.
 func (q conversationRepository) SaveSequence(ctx context.Context, c agentrun.Conversation) error {
 	n, err := q.q.ConversationSaid(ctx, dbsqlc.ConversationSaidParams{NextSeq: int32(c.NextSeq),
 		NextTurn: int32(c.NextTurn), WorkspaceID: q.ws, ID: c.ID})
 	return oneRow("number the conversation", n, err)
 }
 
-// SaveCounters writes down the counters of a conversation and where its messages end.
+// SaveCounters stores the counters of a conversation and its last message number.
 func (q conversationRepository) SaveCounters(ctx context.Context, c agentrun.Conversation) error {
 	raw, err := encode("the counters", c.Counters)
 	if err != nil {
@@ -152,17 +152,17 @@ func (q conversationRepository) SaveCounters(ctx context.Context, c agentrun.Con
 	}
 	n, err := q.q.ConversationCount(ctx, dbsqlc.ConversationCountParams{NextSeq: int32(c.NextSeq), Counters: raw,
 		Counted: int32(c.Counts), ReviewedTurn: int32(c.Reviewed), WorkspaceID: q.ws, ID: c.ID})
-	return oneRow("count in the conversation", n, err)
+	return oneRow("store the counters of the conversation", n, err)
 }
 
-// SetNotice sets the line that the next answer ends with.
+// SetNotice sets the line that ends the next reply.
 func (q conversationRepository) SetNotice(ctx context.Context, conversation int64, notice string) error {
 	n, err := q.q.ConversationNotice(ctx, dbsqlc.ConversationNoticeParams{Notice: storable(notice), WorkspaceID: q.ws,
 		ID: conversation})
 	return oneRow("set the notice", n, err)
 }
 
-// CloseConversation writes down where a conversation stands when its workflow ends.
+// CloseConversation stores the state of a conversation whose workflow ends.
 func (q conversationRepository) CloseConversation(ctx context.Context, conversation int64, c nudge.Counters,
 	ended bool) error {
 	raw, err := encode("the counters", c)
@@ -174,19 +174,19 @@ func (q conversationRepository) CloseConversation(ctx context.Context, conversat
 	return oneRow("close the conversation", n, err)
 }
 
-// NudgesToday counts the reviews that began today, by the database's clock.
+// NudgesToday returns the number of reviews that started today, by the database's clock.
 func (q conversationRepository) NudgesToday(ctx context.Context) (int, error) {
 	n, err := q.q.NudgesToday(ctx, q.ws)
-	return int(n), classify("count the nudges", err)
+	return int(n), classify("count the reviews", err)
 }
 
-// InputTokens is what the requests of a run have cost, by the endpoint's count.
+// InputTokens returns the input tokens of a run's requests, as counted by the endpoint.
 func (q runRepository) InputTokens(ctx context.Context, id int64) (int, error) {
 	n, err := q.q.RunInputTokens(ctx, dbsqlc.RunInputTokensParams{WorkspaceID: q.ws, RunID: id})
 	return int(n), classify("count the tokens of the run", err)
 }
 
-// LiveSession finds the session of a channel that is in force.
+// LiveSession finds the live session of a channel.
 func (q sessionRepository) LiveSession(ctx context.Context, channel, lang string) (agentrun.Session, bool, error) {
 	r, err := q.q.SessionLive(ctx, dbsqlc.SessionLiveParams{WorkspaceID: q.ws, Channel: channel, Lang: lang})
 	if isNoRows(err) {
@@ -199,20 +199,20 @@ func (q sessionRepository) LiveSession(ctx context.Context, channel, lang string
 	return s, err == nil, err
 }
 
-// LockSessions lets one at a time freeze a session of a channel.
+// LockSessions serializes the freezing of sessions of a channel.
 func (q sessionRepository) LockSessions(ctx context.Context, channel string) error {
 	return classify("lock the sessions", q.q.SessionLock(ctx,
 		dbsqlc.SessionLockParams{WorkspaceID: q.ws, Channel: channel}))
 }
 
-// SessionEpoch counts how often the workspace's sessions were revoked.
+// SessionEpoch returns how often the workspace's sessions were revoked.
 func (q sessionRepository) SessionEpoch(ctx context.Context) (int64, error) {
 	n, err := q.q.SessionEpoch(ctx, q.ws)
 	return n, classify("read the epoch of the sessions", err)
 }
 
-// PutSession stores a frozen session that lives for a while. It is false when
-// sessions were revoked since its epoch.
+// PutSession stores a frozen session with a limited lifetime. It returns false if sessions were
+// revoked after its epoch.
 func (q sessionRepository) PutSession(ctx context.Context, s agentrun.Session, lives time.Duration) (agentrun.Session,
 	bool, error) {
 	raw, err := encode("the tools", s.Tools)
@@ -227,15 +227,15 @@ func (q sessionRepository) PutSession(ctx context.Context, s agentrun.Session, l
 	if err != nil {
 		return s, false, classify("freeze the session", err)
 	}
-	s, err = q.SessionByID(ctx, r.ID) // its bytes as everybody after will read them
+	s, err = q.SessionByID(ctx, r.ID) // the same bytes as later readers get
 	return s, err == nil, err
 }
 
-// KeepSession gives a run its session, unless it has one, and marks it as picked up.
+// KeepSession assigns a session to a run, unless it has one, and marks the run as started.
 func (q sessionRepository) KeepSession(ctx context.Context, id int64, s agentrun.Session) (agentrun.Session, error) {
 	kept, err := q.q.RunSession(ctx, dbsqlc.RunSessionParams{SessionID: &s.ID, WorkspaceID: q.ws, ID: id})
 	if err != nil {
-		return agentrun.Session{}, classify("keep the session", err)
+		return agentrun.Session{}, classify("store the session", err)
 	}
 	if *kept == s.ID {
 		return s, nil
@@ -243,7 +243,7 @@ func (q sessionRepository) KeepSession(ctx context.Context, id int64, s agentrun
 	return q.SessionByID(ctx, *kept)
 }
 
-// SessionByID reads one session.
+// SessionByID reads a session.
 func (q sessionRepository) SessionByID(ctx context.Context, id int64) (agentrun.Session, error) {
 	r, err := q.q.SessionGet(ctx, dbsqlc.SessionGetParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
@@ -252,7 +252,7 @@ func (q sessionRepository) SessionByID(ctx context.Context, id int64) (agentrun.
 	return sessionOf(r)
 }
 
-// RevokeSessions makes every run freeze a session anew before its next request.
+// RevokeSessions makes every run freeze a new session before its next request.
 func (q sessionRepository) RevokeSessions(ctx context.Context) (int, error) {
 	if n, err := q.q.SessionsEpochNext(ctx, q.ws); err != nil || n != 1 {
 		return 0, oneRow("count a revocation of the sessions", n, err)

@@ -9,10 +9,10 @@ import (
 	"cairn/internal/service/curate"
 )
 
-// curateStore is the store as the use-case curate sees it.
+// curateStore implements the store of the service curate.
 type curateStore struct{ *Store }
 
-// Curation is the store for the use-case curate.
+// Curation returns the store of the service curate.
 func (s *Store) Curation() curate.Store { return curateStore{s} }
 
 // WithCuration runs fn in a transaction that has entered ws.
@@ -26,8 +26,7 @@ func (s curateStore) WithCuration(ctx context.Context, ws int64, fn func(context
 	})
 }
 
-// CuratedSkills lists active and stale skills, and keeps them as they are to the
-// end of the transaction.
+// CuratedSkills lists active and stale skills, and locks them until the transaction ends.
 func (q curationRepository) CuratedSkills(ctx context.Context) ([]curate.Skill, error) {
 	rows, err := q.q.SkillsToCurate(ctx, q.ws)
 	out := make([]curate.Skill, len(rows))
@@ -42,8 +41,7 @@ func (q curationRepository) CuratedSkills(ctx context.Context) ([]curate.Skill, 
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// Insights tells what was used, what was not, and what it cost, within a span up
-// to now.
+// Insights returns the used and unused skills and the costs within a span up to now.
 func (q curationRepository) Insights(ctx context.Context, span time.Duration) (out curate.Insights, err error) {
 	out = curate.Insights{Skills: []curate.SkillUsage{}, Runs: []curate.KindUsage{}, Saves: []curate.DayCount{}}
 	skills, err := q.q.SkillInsights(ctx, dbsqlc.SkillInsightsParams{WorkspaceID: q.ws, Span: span})

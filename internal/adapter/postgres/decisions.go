@@ -9,7 +9,7 @@ import (
 	"cairn/internal/service/learning/decision"
 )
 
-// PutDecision keeps the choice of a span; the first one stays.
+// PutDecision stores the decision of a span. An existing one stays unchanged.
 func (q decisionRepository) PutDecision(ctx context.Context, d decision.Decision) error {
 	choice, err := encode("the choice", d.Choice)
 	if err != nil {
@@ -20,7 +20,7 @@ func (q decisionRepository) PutDecision(ctx context.Context, d decision.Decision
 		n := int32(d.Canary)
 		canary = &n
 	}
-	return classify("keep the decision", q.q.DecisionPut(ctx,
+	return classify("store the decision", q.q.DecisionPut(ctx,
 		dbsqlc.DecisionPutParams{WorkspaceID: q.ws, ID: d.ID, RunID: d.Run, ConversationID: d.Conversation,
 			Span: int32(d.Span), FromSeq: int32(d.FromSeq),
 			ToSeq: int32(d.ToSeq), BankID: d.Bank, BankVersion: int32(d.Version), Choice: choice,
@@ -28,7 +28,7 @@ func (q decisionRepository) PutDecision(ctx context.Context, d decision.Decision
 			Canary:  canary}))
 }
 
-// DecisionAt reads the decision of a span, if it was made.
+// DecisionAt reads the decision of a span, if it exists.
 func (q decisionRepository) DecisionAt(ctx context.Context, id string) (decision.Decision, bool, error) {
 	r, err := q.q.DecisionGet(ctx, dbsqlc.DecisionGetParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
@@ -58,7 +58,7 @@ func decisionOf(r dbsqlc.Decision) (d decision.Decision, err error) {
 	return d, err
 }
 
-// EndDecision keeps what became of a span; the first outcome stays.
+// EndDecision stores the outcome of a span. An existing outcome stays unchanged.
 func (q decisionRepository) EndDecision(ctx context.Context, id string, o decision.SpanOutcome) error {
 	raw, err := encode("the outcome", o)
 	if err != nil {
@@ -68,7 +68,7 @@ func (q decisionRepository) EndDecision(ctx context.Context, id string, o decisi
 		dbsqlc.DecisionEndParams{Outcome: raw, WorkspaceID: q.ws, ID: id}))
 }
 
-// Decisions are those of a run in the order of its spans.
+// Decisions returns the decisions of a run in the order of its spans.
 func (q decisionRepository) Decisions(ctx context.Context, run int64) ([]decision.Decision, error) {
 	rows, err := q.q.DecisionsOfRun(ctx, dbsqlc.DecisionsOfRunParams{WorkspaceID: q.ws, RunID: run})
 	if err != nil {
@@ -83,24 +83,24 @@ func (q decisionRepository) Decisions(ctx context.Context, run int64) ([]decisio
 	return out, nil
 }
 
-// MemoryUses are the memories that a run was shown, with the decisions behind them.
+// MemoryUses returns the memories that were in a run's prompts, with their decisions.
 func (q decisionRepository) MemoryUses(ctx context.Context, run int64) ([]decision.MemoryUse, error) {
 	rows, err := q.q.DecisionsBehind(ctx, dbsqlc.DecisionsBehindParams{WorkspaceID: q.ws, RunID: run})
 	out := make([]decision.MemoryUse, len(rows))
 	for i, r := range rows {
 		out[i] = decision.MemoryUse{Memory: r.ExternalID, Decision: r.DecisionID, Content: r.Content}
 	}
-	return out, classify("read what the run was shown", err)
+	return out, classify("read the memories of the run's prompts", err)
 }
 
-// SaveStepResult keeps what a step came to; the first result stays.
+// SaveStepResult stores the result of a step. An existing result stays unchanged.
 func (q trainingRepository) SaveStepResult(ctx context.Context, run int64, step string, conversation int64,
 	result json.RawMessage) error {
-	return classify("keep a step", q.q.TrainingStepPut(ctx, dbsqlc.TrainingStepPutParams{WorkspaceID: q.ws, RunID: run,
+	return classify("store a step", q.q.TrainingStepPut(ctx, dbsqlc.TrainingStepPutParams{WorkspaceID: q.ws, RunID: run,
 		Step: step, ConversationID: keyOrNull(conversation), Result: result}))
 }
 
-// StepResult reads what a step came to.
+// StepResult reads the result of a step.
 func (q trainingRepository) StepResult(ctx context.Context, run int64, step string) (json.RawMessage, bool, error) {
 	raw, err := q.q.TrainingStepGet(ctx, dbsqlc.TrainingStepGetParams{WorkspaceID: q.ws, RunID: run, Step: step})
 	if isNoRows(err) {
@@ -109,7 +109,7 @@ func (q trainingRepository) StepResult(ctx context.Context, run int64, step stri
 	return raw, err == nil, classify("read a step", err)
 }
 
-// StepResults are the results of the steps whose name begins with prefix.
+// StepResults returns the results of the steps whose name begins with prefix.
 func (q trainingRepository) StepResults(ctx context.Context, run int64, prefix string) (map[string]json.RawMessage,
 	error) {
 	rows, err := q.q.TrainingStepsUnder(ctx,
@@ -124,15 +124,15 @@ func (q trainingRepository) StepResults(ctx context.Context, run int64, prefix s
 	return out, nil
 }
 
-// DropStepResults forgets the steps whose name begins with prefix.
+// DropStepResults deletes the results of the steps whose name begins with prefix.
 func (q trainingRepository) DropStepResults(ctx context.Context, run int64, prefix string) error {
 	return classify("drop the steps", q.q.TrainingStepsDrop(ctx,
 		dbsqlc.TrainingStepsDropParams{WorkspaceID: q.ws, RunID: run, Prefix: &prefix}))
 }
 
-// ShownTo notes that a run has shown a conversation to a model.
+// ShownTo records that a run has used a conversation in a model call.
 func (q trainingRepository) ShownTo(ctx context.Context, run, conversation int64) error {
-	return classify("note a conversation",
+	return classify("record a conversation",
 		q.q.RunConversationPut(ctx, dbsqlc.RunConversationPutParams{WorkspaceID: q.ws, RunID: run,
 			ConversationID: conversation}))
 }

@@ -6,10 +6,10 @@ import (
 	"cairn/internal/service/distill"
 )
 
-// distillStore is the store as the use-case distill sees it.
+// distillStore implements the store of the service distill.
 type distillStore struct{ *Store }
 
-// Distill is the store for the use-case distill.
+// Distill returns the store of the service distill.
 func (s *Store) Distill() distill.Store { return distillStore{s} }
 
 // Within runs fn in a transaction that has entered ws.

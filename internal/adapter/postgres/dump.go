@@ -12,13 +12,13 @@ import (
 	"cairn/internal/service/dump"
 )
 
-// dumpStore is the store as dumps and loads see it.
+// dumpStore implements the store of the service dump.
 type dumpStore struct{ *Store }
 
-// Dumps is the store for dumping and loading.
+// Dumps returns the store of the service dump.
 func (s *Store) Dumps() dump.Store { return dumpStore{s} }
 
-// WithSnapshot runs fn over a workspace as it is at one moment.
+// WithSnapshot runs fn on a consistent snapshot of a workspace.
 func (s dumpStore) WithSnapshot(ctx context.Context, ws int64, fn func(context.Context, dump.Source) error) error {
 	return s.within(ctx, repeatableRead, ws, func(ctx context.Context, q Tx) error { return fn(ctx, q.session.dump()) })
 }
@@ -28,12 +28,12 @@ func (s dumpStore) WithLoad(ctx context.Context, ws int64, fn func(context.Conte
 	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, loadTx(q)) })
 }
 
-// Counts are how much there is in the workspace.
+// Counts returns the number of rows of the workspace by kind.
 func (q dumpRepository) Counts(ctx context.Context) (dump.Counts, error) {
 	r, err := q.q.DumpCounts(ctx, q.ws)
 	return dump.Counts{Workspace: r.Workspace, Targets: r.Targets, Histories: r.Histories, Memories: r.Memories,
 		Active: r.Active, Revisions: r.Revisions, Identities: r.Identities, Souls: r.Souls,
-		Conversations: r.Conversations, Messages: r.Messages}, classify("count what there is", err)
+		Conversations: r.Conversations, Messages: r.Messages}, classify("count the rows", err)
 }
 
 // DumpTargets reads a page of targets.
@@ -48,7 +48,7 @@ func (q dumpRepository) DumpTargets(ctx context.Context, after int64, max int) (
 	return out, classify("dump the targets", err)
 }
 
-// DumpConversations reads a page of the conversations that memories lead to.
+// DumpConversations reads a page of the conversations that memories refer to.
 func (q dumpRepository) DumpConversations(ctx context.Context, after int64, max int) ([]dump.Conversation, error) {
 	rows, err := q.q.DumpConversations(ctx,
 		dbsqlc.DumpConversationsParams{WorkspaceID: q.ws, After: after, MaxRows: int32(max)})
@@ -60,7 +60,7 @@ func (q dumpRepository) DumpConversations(ctx context.Context, after int64, max 
 	return out, classify("dump the conversations", err)
 }
 
-// DumpMessages reads messages from..to of a conversation, both included.
+// DumpMessages reads messages from..to of a conversation, both inclusive.
 func (q dumpRepository) DumpMessages(ctx context.Context, conversation int64, from, to int) ([]dump.Message, error) {
 	c, err := q.transcripts().Conversation(ctx, conversation, from, to)
 	out := make([]dump.Message, len(c.Messages))
@@ -87,8 +87,8 @@ func (q dumpRepository) DumpHistories(ctx context.Context, after string, max int
 	return out, classify("dump the sessions", err)
 }
 
-// DumpMemories reads a page of entries of all types with what they have said;
-// with vectors they have those of that space.
+// DumpMemories reads a page of entries of all types with their revisions. If vectors is set, it
+// includes the vectors of that space.
 func (q dumpRepository) DumpMemories(ctx context.Context, after int64, max int, vectors *int16) ([]dump.Memory, error) {
 	rows, err := q.q.DumpMemories(ctx, dbsqlc.DumpMemoriesParams{WorkspaceID: q.ws, After: after, MaxRows: int32(max)})
 	if err != nil || len(rows) == 0 {
@@ -131,7 +131,7 @@ func (q dumpRepository) DumpMemories(ctx context.Context, after int64, max int, 
 func (q dumpRepository) dumpRevisions(ctx context.Context, out []dump.Memory, keys []int64, place map[int64]int) error {
 	rows, err := q.q.DumpRevisions(ctx, dbsqlc.DumpRevisionsParams{WorkspaceID: q.ws, Ids: keys})
 	if err != nil {
-		return classify("dump what the memories have said", err)
+		return classify("dump the memories' revisions", err)
 	}
 	for _, r := range rows {
 		v := r.MemoryRevision
@@ -178,7 +178,7 @@ func (q dumpRepository) DumpSouls(ctx context.Context, after, max int) ([]dump.D
 	return out, classify("dump the soul", err)
 }
 
-// LoadMessages stores messages that follow those of a conversation.
+// LoadMessages appends messages to a conversation.
 func (q dumpRepository) LoadMessages(ctx context.Context, conversation int64, from int, ms []transcript.Message) error {
 	if err := q.transcripts().putMessagesFrom(ctx, conversation, from, ms); err != nil {
 		return err

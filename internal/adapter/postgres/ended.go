@@ -9,19 +9,18 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Whoever waits for a run is told by the database when the transaction that ends
-// it is committed, which is before its workflow has heard of it. It is a word and
-// no more: while the connection is away, or behind a pooler that does not pass it
-// on, nobody is told, so who waits looks at the run from time to time, too.
+// Postgres notifies the process when the transaction that ends a run commits, which is before the
+// workflow knows of it. A notification may be lost while the connection is broken, or behind a
+// pooler that does not support it. A caller therefore also polls the run.
 
-// endedChannel carries the numbers of runs that have ended. RunEnd notifies it.
+// endedChannel carries the IDs of ended runs. RunEnd notifies it.
 const endedChannel = "cairn_ended"
 
-// hearAgain is the pause before a connection that broke is made again.
-const hearAgain = time.Second
+// reconnectDelay is the pause before a broken connection is opened again.
+const reconnectDelay = time.Second
 
-// endings are those who wait, and the connection that hears for all of them. It
-// is made when somebody waits for the first time.
+// endings holds the waiting callers and the connection that listens for all of them. The connection
+// is opened for the first caller.
 type endings struct {
 	mu      sync.Mutex
 	waiting map[int64]map[chan struct{}]bool // by run
@@ -29,8 +28,8 @@ type endings struct {
 	stopped chan struct{}
 }
 
-// Ended returns a channel on which is sent when a run may have ended. Call stop
-// when nobody waits any more.
+// Ended returns a channel that receives when a run may have ended. Call stop to end the
+// subscription.
 func (s *Store) Ended(id int64) (ended <-chan struct{}, stop func()) {
 	c := make(chan struct{}, 1)
 	e := &s.endings
@@ -42,10 +41,10 @@ func (s *Store) Ended(id int64) (ended <-chan struct{}, stop func()) {
 		go func() {
 			defer close(e.stopped)
 			for ctx.Err() == nil {
-				_ = s.hear(ctx) // who waits looks, too
+				_ = s.listen(ctx) // callers poll, too
 				select {
 				case <-ctx.Done():
-				case <-time.After(hearAgain):
+				case <-time.After(reconnectDelay):
 				}
 			}
 		}()
@@ -64,8 +63,8 @@ func (s *Store) Ended(id int64) (ended <-chan struct{}, stop func()) {
 	}
 }
 
-// hear passes on what the database tells until the connection breaks.
-func (s *Store) hear(ctx context.Context) error {
+// listen passes on notifications until the connection breaks.
+func (s *Store) listen(ctx context.Context) error {
 	conn, err := pgx.ConnectConfig(ctx, s.app.Config().ConnConfig)
 	if err != nil {
 		return err
@@ -74,19 +73,19 @@ func (s *Store) hear(ctx context.Context) error {
 	if _, err := conn.Exec(ctx, "listen "+endedChannel); err != nil {
 		return err
 	}
-	s.endings.tellAll() // of what came while nobody heard
+	s.endings.notifyAll() // for ends that were missed before listening
 	for {
 		n, err := conn.WaitForNotification(ctx)
 		if err != nil {
 			return err
 		}
 		if id, err := strconv.ParseInt(n.Payload, 10, 64); err == nil {
-			s.endings.tell(id)
+			s.endings.notify(id)
 		}
 	}
 }
 
-func (e *endings) tell(id int64) {
+func (e *endings) notify(id int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for c := range e.waiting[id] {
@@ -94,7 +93,7 @@ func (e *endings) tell(id int64) {
 	}
 }
 
-func (e *endings) tellAll() {
+func (e *endings) notifyAll() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, all := range e.waiting {
@@ -107,11 +106,11 @@ func (e *endings) tellAll() {
 func wake(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
-	default: // it has been told, and has not looked yet
+	default: // a wake-up is already pending
 	}
 }
 
-// close ends the connection, if there is one.
+// close closes the connection, if there is one.
 func (e *endings) close() {
 	e.mu.Lock()
 	stop, stopped := e.stop, e.stopped

@@ -12,17 +12,17 @@ import (
 	"cairn/internal/testkit"
 )
 
-// told waits for a word of a run's end.
+// told waits for the notification of a run's end.
 func told(t *testing.T, ended <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-ended:
 	case <-time.After(30 * time.Second):
-		t.Fatal("nobody told of the end")
+		t.Fatal("no notification of the end")
 	}
 }
 
-// ears counts the connections that hear of ends.
+// ears counts the connections that listen for ends.
 func (b *bundle) ears() int {
 	return b.number("select count(*) from pg_stat_activity where datname = current_database() and query = 'listen " +
 		"cairn_ended'")
@@ -48,7 +48,7 @@ func TestWhoWaitsForARunIsToldOfItsEnd(t *testing.T) {
 	two, stopTwo := b.Ended(second)
 	defer stopTwo()
 	for _, c := range []<-chan struct{}{undone, one, two} {
-		told(t, c) // since it can be heard, for it may have ended before
+		told(t, c) // sent when listening starts, because the run may have ended before
 	}
 
 	if err := end(first, fault.New(fault.Unavailable, "not yet", "")); fault.CodeOf(err) != fault.Unavailable {
@@ -57,7 +57,7 @@ func TestWhoWaitsForARunIsToldOfItsEnd(t *testing.T) {
 	testkit.Must(t, end(second, nil))
 	told(t, one)
 	told(t, two)
-	select { // words come in the order of the commits
+	select { // notifications arrive in the order of the commits
 	case <-undone:
 		t.Error("an end was told that was rolled back")
 	default:
@@ -69,7 +69,7 @@ func TestAConnectionThatHearsIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	if n := b.ears(); n != 0 {
-		t.Errorf("%d connections hear although nobody waits", n)
+		t.Errorf("%d connections listen without waiting callers", n)
 	}
 	ended, stop := b.Ended(1)
 	told(t, ended)
@@ -82,7 +82,7 @@ func TestAConnectionThatHearsIsMadeAgain(t *testing.T) {
 	b.exec("select pg_notify('cairn_ended', 'no number'), pg_notify('cairn_ended', '1'), pg_notify('cairn_ended', '2')")
 	told(t, again)
 	if n := b.ears(); n != 1 {
-		t.Errorf("%d connections hear, want one for all", n)
+		t.Errorf("%d connections listen, want one for all", n)
 	}
 	select {
 	case <-ended:

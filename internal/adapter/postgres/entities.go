@@ -7,12 +7,11 @@ import (
 	"cairn/internal/service/inspect"
 )
 
-// Entities lists whom the workspace's personal and procedural memories are for,
-// by kind and name.
+// Entities lists the targets of the workspace's personal and procedural memories, by kind and name.
 func (q documentRepository) Entities(ctx context.Context, max int) ([]inspect.Entity, error) {
 	rows, err := q.q.MemoryEntities(ctx, dbsqlc.MemoryEntitiesParams{WorkspaceID: q.ws, MaxRows: int32(max)})
 	if err != nil {
-		return nil, classify("list whom memories are for", err)
+		return nil, classify("list the targets of memories", err)
 	}
 	out := make([]inspect.Entity, len(rows))
 	for i, r := range rows {

@@ -11,13 +11,13 @@ import (
 	"cairn/internal/service/relay"
 )
 
-// erasures is the store as the use-case erase sees it.
+// erasures implements the store of the service erase.
 type erasures struct{ *Store }
 
-// Erasures is the store for the use-case erase.
+// Erasures returns the store of the service erase.
 func (s *Store) Erasures() erase.Store { return erasures{s} }
 
-// AcceptErasure opens an erasure, or finds the one that is open.
+// AcceptErasure creates an erasure, or finds the open one.
 func (s erasures) AcceptErasure(ctx context.Context, t erase.Target) (id int64, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) (err error) {
 		id, err = q.EraseAccept(ctx, dbsqlc.EraseAcceptParams{Workspace: t.Workspace,
@@ -30,12 +30,12 @@ func (s erasures) AcceptErasure(ctx context.Context, t erase.Target) (id int64, 
 	return id, err
 }
 
-// Erasure reads how far an erasure is.
+// Erasure reads the progress of an erasure.
 func (s erasures) Erasure(ctx context.Context, id int64) (out erase.Erasure, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		r, err := q.EraseGet(ctx, id)
 		if isNoRows(err) {
-			return fault.Newf(fault.NotFound, "there is no erasure %d", id)
+			return fault.Newf(fault.NotFound, "erasure %d not found", id)
 		}
 		if err != nil {
 			return classify("read the erasure", err)
@@ -73,15 +73,15 @@ func erasureOf(r dbsqlc.Erasure) (erase.Erasure, error) {
 	return e, nil
 }
 
-// FenceErasure returns when nobody is in the workspace who came before.
+// FenceErasure waits until all transactions that entered the workspace before the erasure have
+// ended.
 func (s erasures) FenceErasure(ctx context.Context, id int64) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
-		return classify("shut writers out", q.EraseEnter(ctx, id))
+		return classify("wait for open transactions", q.EraseEnter(ctx, id))
 	})
 }
 
-// ErasedTables lists the tables with rows of workspaces, those that refer to
-// others first.
+// ErasedTables lists the tables with rows of workspaces. A table precedes those that it refers to.
 func (s erasures) ErasedTables(ctx context.Context) (out []string, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.EraseTables(ctx)
@@ -93,7 +93,7 @@ func (s erasures) ErasedTables(ctx context.Context) (out []string, err error) {
 	return out, err
 }
 
-// EraseRows deletes up to most rows of a table and returns how many.
+// EraseRows deletes up to most rows of a table and returns their number.
 func (s erasures) EraseRows(ctx context.Context, id int64, table string, most int) (n int, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		deleted, err := q.EraseRows(ctx, dbsqlc.EraseRowsParams{ID: id, Tbl: table, Most: int32(most)})
@@ -103,21 +103,21 @@ func (s erasures) EraseRows(ctx context.Context, id int64, table string, most in
 	return n, err
 }
 
-// EraseDerived does to what came of a conversation as was chosen.
+// EraseDerived applies the chosen treatment to the data derived from a conversation.
 func (s erasures) EraseDerived(ctx context.Context, id int64) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
-		return classify("look after what came of the conversation", q.EraseDerived(ctx, id))
+		return classify("treat the derived data of the conversation", q.EraseDerived(ctx, id))
 	})
 }
 
-// EraseConversation deletes the last of a conversation; of a workspace nothing.
+// EraseConversation deletes the conversation's own row. It does nothing for a workspace.
 func (s erasures) EraseConversation(ctx context.Context, id int64) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		return classify("delete the conversation", q.EraseConversation(ctx, id))
 	})
 }
 
-// ErasedPackages lists packages that go, in the order of their hashes.
+// ErasedPackages lists packages to delete, in the order of their hashes.
 func (s erasures) ErasedPackages(ctx context.Context, id int64, after [32]byte, most int) (out []erase.Package,
 	err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
@@ -130,7 +130,7 @@ func (s erasures) ErasedPackages(ctx context.Context, id int64, after [32]byte, 
 	return out, err
 }
 
-// ErasePackages deletes the rows of packages whose objects are gone.
+// ErasePackages deletes the rows of packages whose objects are deleted.
 func (s erasures) ErasePackages(ctx context.Context, id int64, gone []erase.Package) error {
 	if len(gone) == 0 {
 		return nil
@@ -145,10 +145,10 @@ func (s erasures) ErasePackages(ctx context.Context, id int64, gone []erase.Pack
 	})
 }
 
-// NoteErasure keeps what was seen outside of the database.
+// NoteErasure stores the counts of external data.
 func (s erasures) NoteErasure(ctx context.Context, id int64, seen erase.ExternalCounts) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
-		return classify("note what was seen",
+		return classify("store the external counts",
 			q.EraseNote(ctx, dbsqlc.EraseNoteParams{ID: id, Objects: int32Of(seen.Objects),
 				ObjectsLeft: int32Of(seen.ObjectsLeft),
 				Stopped:     texts(seen.Stopped), WorkflowsLeft: int32Of(seen.WorkflowsLeft)}))
@@ -163,16 +163,16 @@ func int32Of(n *int) *int32 {
 	return &m
 }
 
-// EndErasure counts what is left, and ends the erasure when that is nothing.
+// EndErasure counts the remaining rows, and ends the erasure if none remain.
 func (s erasures) EndErasure(ctx context.Context, id int64) (ended bool, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) (err error) {
 		ended, err = q.EraseEnd(ctx, id)
-		return classify("count what is left", err)
+		return classify("count the remaining rows", err)
 	})
 	return ended, err
 }
 
-// PlanErasure counts what an erase would delete.
+// PlanErasure counts the rows that an erasure would delete.
 func (s erasures) PlanErasure(ctx context.Context, t erase.Target) (out erase.Plan, err error) {
 	out.Rows = map[string]int64{}
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
@@ -191,12 +191,12 @@ func (s erasures) PlanErasure(ctx context.Context, t erase.Target) (out erase.Pl
 		for _, r := range rows {
 			out.Derived = append(out.Derived, erase.Derivation(r))
 		}
-		return classify("list what came of the conversation", err)
+		return classify("list the derived data of the conversation", err)
 	})
 	return out, err
 }
 
-// OpenErasures lists erasures that are to be driven to their end.
+// OpenErasures lists erasures that have not ended.
 func (s *Store) OpenErasures(ctx context.Context, max int) (out []relay.OpenErasure, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.ErasuresOpen(ctx, int32(max))

@@ -15,16 +15,16 @@ import (
 	"cairn/internal/testkit"
 )
 
-// Who the agent is was written down three times: by a person, by the conversation
-// that goes, and once more by that one. What it wrote goes as memories do, and
-// what was in force before is in force again; whoever writes next can.
+// The identity was written three times: by a person, by the conversation to erase, and again by
+// that one. Its versions are treated like memories, and the previous version becomes active again.
+// The next writer can continue from it.
 func TestTheIdentityThatAConversationWroteGoesWithIt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for n, c := range []struct {
 		derived  string
 		head     int
-		versions []string // what is left
+		versions []string // the remaining rows
 		next     int
 	}{
 		{erase.Keep, 3, []string{"1 a person's", "2 of the talk", "3 of the talk again"}, 4},
@@ -51,7 +51,7 @@ func TestTheIdentityThatAConversationWroteGoesWithIt(t *testing.T) {
 		}
 		if want := int64(3 - len(c.versions)); e.Deleted["identity_versions"] != want ||
 			e.Remaining["identity_versions"] != 0 {
-			t.Errorf("%s: it tells of %d deleted and %d left", c.derived, e.Deleted["identity_versions"],
+			t.Errorf("%s: it reports %d deleted and %d left", c.derived, e.Deleted["identity_versions"],
 				e.Remaining["identity_versions"])
 		}
 		b.in(ws, func(ctx context.Context, q postgres.Tx) error {
@@ -59,7 +59,7 @@ func TestTheIdentityThatAConversationWroteGoesWithIt(t *testing.T) {
 			if err != nil || head.Version != c.head {
 				t.Errorf("%s: in force is %+v, %v", c.derived, head, err)
 			}
-			next, err := q.Identity().AdvanceIdentity(ctx, head.Version, "anew", "replace", "",
+			next, err := q.Identity().AdvanceIdentity(ctx, head.Version, "fresh", "replace", "",
 				memorywrite.Writer{Origin: "user", Op: "op2"})
 			if err != nil || next != c.next {
 				t.Errorf("%s: the next version is %d, %v", c.derived, next, err)
@@ -69,7 +69,7 @@ func TestTheIdentityThatAConversationWroteGoesWithIt(t *testing.T) {
 	}
 }
 
-// What another run has written since stays in force.
+// A version that another run has written since stays active.
 func TestAnIdentityWrittenSinceStaysInForce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -92,7 +92,7 @@ func TestAnIdentityWrittenSinceStaysInForce(t *testing.T) {
 	})
 }
 
-// talked makes a conversation with a run of its own.
+// talked creates a conversation with its own run.
 func (b *bundle) talked(ws tenancy.Workspace, name string, n int64) (conversation, run int64) {
 	b.t.Helper()
 	b.exec("insert into conversations (workspace_id, external_id) values ($1, $2)", ws.ID, name)
@@ -106,9 +106,8 @@ func (b *bundle) talked(ws tenancy.Workspace, name string, n int64) (conversatio
 		conversation))
 }
 
-// The words of a speaker's name are counted for search. With the conversation
-// they are taken back: a count that stays would tell that somebody of that name
-// has talked here.
+// The words of a speaker's name are counted for search. They are subtracted with the conversation:
+// a remaining count would reveal that a person of that name has talked here.
 func TestTheNamesOfSpeakersGoWithTheirConversation(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -14,7 +14,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// everywhere are the tables with rows of workspaces, workspaces among them.
+// everywhere returns the tables with rows of workspaces, including workspaces.
 func (b *bundle) everywhere() []string { return append(b.tenantTables(), "workspaces") }
 
 // rowsOf counts a workspace's rows of each table.
@@ -31,7 +31,7 @@ func (b *bundle) rowsOf(ws tenancy.Workspace) map[string]int64 {
 	return out
 }
 
-// erase runs an erase to its end without Temporal and without objects.
+// erase runs an erasure to its end without Temporal and without objects.
 func (b *bundle) erase(t erase.Target, between ...func()) erase.Erasure {
 	b.t.Helper()
 	ctx, s := b.t.Context(), b.Erasures()
@@ -69,7 +69,7 @@ func (b *bundle) erase(t erase.Target, between ...func()) erase.Erasure {
 	return e
 }
 
-// A table that an erase would forget fails here, in three ways.
+// A table that an erasure would miss fails here, in three ways.
 func TestEveryTableIsErased(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -129,7 +129,7 @@ func TestEraseLeavesNoRowOfAWorkspaceAndTouchesNoOther(t *testing.T) {
 			t.Errorf("%d rows are left in %s", n, table)
 		}
 		if e.Deleted[table] != had[table] || e.Remaining[table] != 0 {
-			t.Errorf("%s: the erasure tells of %d rows deleted and %d left; there were %d", table, e.Deleted[table],
+			t.Errorf("%s: the erasure reports %d rows deleted and %d left; there were %d", table, e.Deleted[table],
 				e.Remaining[table], had[table])
 		}
 	}
@@ -142,12 +142,12 @@ func TestEraseLeavesNoRowOfAWorkspaceAndTouchesNoOther(t *testing.T) {
 	fresh, err := b.Workspace(t.Context(), "a", true)
 	testkit.Must(t, err)
 	if fresh.ID == b.a.ID || fresh.Key == key {
-		t.Errorf("the name stands for %+v still", fresh)
+		t.Errorf("the name still identifies %+v", fresh)
 	}
 	b.in(fresh, func(context.Context, postgres.Tx) error { return nil })
 }
 
-// A process that has not heard of the erase finds the fresh workspace, too.
+// A process that does not know of the erasure also finds the new workspace.
 func TestAnErasedWorkspaceIsForgottenByWhoeverMeetsIt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -167,7 +167,7 @@ func TestAnErasedWorkspaceIsForgottenByWhoeverMeetsIt(t *testing.T) {
 	}
 }
 
-// Case E15 with many writers: none of them leaves anything.
+// Case E15 with many writers: none of them leaves any rows.
 func TestWritersInFlightReCreateNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -237,7 +237,7 @@ func TestAStepDoneTwiceCountsOnce(t *testing.T) {
 	}
 }
 
-// The functions are the only way, and only for a workspace that is being erased.
+// The functions are the only way to delete, and only in a workspace that is being erased.
 func TestOnlyAnOpenErasureDeletes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -259,8 +259,7 @@ func TestOnlyAnOpenErasureDeletes(t *testing.T) {
 	}
 }
 
-// What has other sources stays as it is and loses the one that goes; what a
-// person made stays, too.
+// Data with other sources stays and loses the erased source. Data that a person created stays, too.
 func TestWhatHasOtherSourcesStays(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -280,11 +279,12 @@ func TestWhatHasOtherSourcesStays(t *testing.T) {
 				"'x', 'en', sha256('x'), sha256('x'), 'user' from skills where name = 'typed'", b.a.ID)
 			b.exec("insert into skill_sources (workspace_id, skill_id, version, conversation_id, from_seq, to_seq) "+
 				"select $1, id, 1, $2, 0, 0 from skills where name = 'typed'", b.a.ID, talk)
-			// A memory of the conversation that was written anew elsewhere, and one that was not.
+			// A memory of the conversation that another conversation has rewritten, and one that
+			// was not.
 			b.exec("update memories set conversation_id = $1, from_seq = 0, to_seq = 0, version = 2", talk)
 			b.exec("update memory_revisions set conversation_id = $1, from_seq = 0, to_seq = 0", talk)
 			b.exec("insert into memory_revisions (workspace_id, memory_id, version, action, content, origin, "+
-				"tainted, op_id) select $1, id, 2, 'replace', 'anew', 'user', false, 'op2' from memories", b.a.ID)
+				"tainted, op_id) select $1, id, 2, 'replace', 'fresh', 'user', false, 'op2' from memories", b.a.ID)
 			b.exec("insert into memories (workspace_id, external_id, type, content, content_sha256, origin, op_id, "+
 				"conversation_id, from_seq, to_seq) values ($1, 'ffeeddccbbaa0099', 'core', 'only here', "+
 				"sha256('y'), 'nudge', 'op', $2, 0, 0)", b.a.ID, talk)

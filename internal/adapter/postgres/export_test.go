@@ -6,7 +6,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// CheckRoleOf does what start-up does with a login whose sessions run as role.
+// CheckRoleOf runs the start-up check with a login whose sessions run as role.
 func CheckRoleOf(ctx context.Context, url, role string) error {
 	p, err := pool(ctx, url, role, 1)
 	if err != nil {
@@ -19,11 +19,11 @@ func CheckRoleOf(ctx context.Context, url, role string) error {
 // ByKeys opens a transaction whose statements find their rows by keys.
 const ByKeys = byKeys
 
-// AppPool is the application's pool.
+// AppPool returns the application's pool.
 func (s *Store) AppPool() *pgxpool.Pool { return s.app }
 
-// SystemPool is the system role's pool.
+// SystemPool returns the system role's pool.
 func (s *Store) SystemPool() *pgxpool.Pool { return s.system }
 
-// Astray is q with its statements about another workspace than the one entered.
+// Astray returns q with statements for another workspace than the one entered.
 func (q Tx) Astray(ws int64) Tx { return Tx{session{ws: ws, q: q.q, tx: q.tx}} }

@@ -12,7 +12,7 @@ import (
 
 // Case E15 of spec/architecture.md §2.
 
-const fence = "select pg_advisory_xact_lock(1, hashint8($1))" // the exclusive half, as Erase takes it
+const fence = "select pg_advisory_xact_lock(1, hashint8($1))" // the exclusive lock, as an erasure takes it
 
 func TestAWorkspaceThatIsErasedOrUnknownCannotBeEntered(t *testing.T) {
 	t.Parallel()
@@ -54,7 +54,7 @@ func TestEraseWaitsForWritersAndShutsOutLaterOnes(t *testing.T) {
 		locked <- err
 	}()
 	b.untilBlocked(1)
-	b.in(b.b, func(context.Context, postgres.Tx) error { return nil }) // nobody else waits
+	b.in(b.b, func(context.Context, postgres.Tx) error { return nil }) // other workspaces are not blocked
 
 	late := make(chan error, 1)
 	close(leave)

@@ -21,7 +21,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// talk is a workspace with what was said in it, and a finder over it.
+// talk is a workspace with conversations, and a finder over it.
 type talk struct {
 	*bundle
 	finder search.Finder
@@ -66,7 +66,7 @@ func (k *talk) say(ws tenancy.Workspace, id string, from time.Time, lines ...str
 	})
 }
 
-// remember stores a memory as the use-case does.
+// remember stores a memory as the service does.
 func (k *talk) remember(ws tenancy.Workspace, kind memory.Type, target, content string) string {
 	k.t.Helper()
 	e := &memory.Entry{Type: kind, Target: target}
@@ -121,12 +121,12 @@ func TestATurnIsFoundByTheTurnsAroundIt(t *testing.T) {
 	t.Parallel()
 	k := openTalk(t)
 	k.chat()
-	// "Everybody, even uncle Otto." has no word of the question that it answers.
+	// "Everybody, even uncle Otto." shares no word with the question that it answers.
 	if got := k.find(k.a, search.Request{Query: "who came to the wedding", Limit: 3}); !slices.Contains(got,
 		"garden#6") {
 		t.Errorf("the answer to a question is not found with it: %v", got)
 	}
-	// The frost of the sitting before is nobody's neighbour here.
+	// The frost of the previous period of activity is not a neighbor here.
 	if got := k.find(k.a, search.Request{Query: "Lisbon wedding", Limit: 10}); slices.Contains(got, "garden#3") {
 		t.Errorf("a turn of another sitting came along: %v", got)
 	}
@@ -179,7 +179,7 @@ func TestFindFilters(t *testing.T) {
 	}
 }
 
-// The same words weigh the same, in whatever order they are added up.
+// The same words have the same score, in whatever order they are added up.
 func TestMemoriesOfTheSameWordsComeInTheirOrder(t *testing.T) {
 	t.Parallel()
 	k := openTalk(t)
@@ -339,7 +339,7 @@ select format('term %s: %s speakers, counted %s', term, real.n, kept.speakers) f
 	}
 }
 
-// Postings, frequencies and counts of speakers follow what is taken out again.
+// Postings, frequencies and counts of speakers are updated when a turn is removed.
 func TestAForgottenTurnLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	k := openTalk(t)
@@ -367,8 +367,8 @@ func TestAForgottenTurnLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// A search is one round trip, its commit included. One that is turned away at the
-// door ends the same, and its connection serves the next.
+// A search is one round trip, including its commit. A refused search ends the same way, and its
+// connection serves the next.
 func TestASearchThatIsRefusedLeavesItsConnectionClean(t *testing.T) {
 	t.Parallel()
 	k := openTalk(t)
@@ -396,7 +396,7 @@ func TestASearchThatIsRefusedLeavesItsConnectionClean(t *testing.T) {
 	}
 }
 
-// A name that nobody speaks under any more is a word like others again.
+// A name that no remaining speaker has is an ordinary word again.
 func TestAnErasedConversationTakesItsSpeakersAlong(t *testing.T) {
 	t.Parallel()
 	k := openTalk(t)

@@ -1,8 +1,8 @@
 package postgres_test
 
-// reviewedGrants are all that anybody but the owner may do. Nothing is granted
-// on a partition: a policy on the parent does not protect a child that is read
-// directly. Append-only tables have no update and no delete; versions are only pruned, never changed.
+// reviewedGrants are all privileges of roles except the owner. Nothing is granted on a partition: a
+// policy on the parent does not protect a child that is read directly. Append-only tables have no
+// update and no delete; versions are only pruned, never changed.
 var reviewedGrants = []string{
 	"agent_calls cairn_app: insert, select, update(code ended_at result)",
 	"agent_steps cairn_app: insert, select",
@@ -100,7 +100,8 @@ var reviewedGrants = []string{
 	"workspaces cairn_system: select(external_id id key quiet_from quiet_to reflection_cron reflects state " +
 		"time_zone undo_days)",
 
-	// Beside delete and select, which cairn_erase has on every table with rows of workspaces.
+	// In addition to delete and select, which cairn_erase has on every table with rows of
+	// workspaces.
 	"identity_versions cairn_erase: delete, select, update(history_id run_id)",
 	"conversations cairn_erase: delete, select, update(external_id title)",
 	"distill_tasks cairn_erase: delete, select, update(draft package)",

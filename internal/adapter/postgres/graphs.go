@@ -11,23 +11,21 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// A workspace with many documents has an HNSW graph of its own over its vectors,
-// a partial index that holds nobody else's rows. Find then uses it instead of
-// looking at all vectors. To build or drop one keeps no writer waiting.
+// A workspace with many documents has its own HNSW graph over its vectors: a partial index that
+// contains only its rows. Find then uses the graph instead of reading all vectors. Building and
+// dropping a graph does not block writers.
 
-// LeastGraph is the fewest documents of a workspace that may have a graph: below
-// it Find looks at all vectors anyhow, which takes some milliseconds and misses
-// nothing.
+// LeastGraph is the minimum number of documents for a graph. Below it, Find reads all vectors
+// anyway, which takes some milliseconds and is exact.
 const LeastGraph = 20_000
 
-// Graphs are workspaces whose graph was built, and whose was dropped.
+// Graphs lists the workspaces whose graph was built and those whose graph was dropped.
 type Graphs struct{ Built, Dropped []int64 }
 
-// MaintainVectorIndexes builds the missing graphs of workspaces that have come to from
-// documents, and drops those of workspaces that have less than half of it, or
-// are gone. What a build that did not end has left is dropped and built anew. url is
-// a login that may act as the owner of the tables. When another process is at it
-// nothing is done.
+// MaintainVectorIndexes builds the missing graphs of workspaces with at least from documents. It
+// drops those of workspaces with less than half of that, and of erased workspaces. The remains of
+// an interrupted build are dropped and built again. url is a login that may act as the owner of the
+// tables. If another process is doing this, nothing happens.
 func (s *Store) MaintainVectorIndexes(ctx context.Context, url string, space int16, from int) (done Graphs, err error) {
 	conn, err := ownerOf(ctx, url)
 	if err != nil {
@@ -38,7 +36,7 @@ func (s *Store) MaintainVectorIndexes(ctx context.Context, url string, space int
 	if alone, err := q.GraphsLock(ctx); err != nil || !alone {
 		return done, classify("lock the graphs", err)
 	}
-	defer func() { _ = q.GraphsUnlock(context.WithoutCancel(ctx)) }() // a session that ends lets go a moment later
+	defer func() { _ = q.GraphsUnlock(context.WithoutCancel(ctx)) }() // sooner than the session's end
 	big := map[int64]int32{}
 	if err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.BigWorkspaces(ctx, int32(from/2))
@@ -76,7 +74,7 @@ func (s *Store) MaintainVectorIndexes(ctx context.Context, url string, space int
 	return done, nil
 }
 
-// GraphVectors builds the graph of one workspace, however big it is.
+// GraphVectors builds the graph of one workspace of any size.
 func GraphVectors(ctx context.Context, url string, ws int64, space int16) error {
 	conn, err := ownerOf(ctx, url)
 	if err != nil {
@@ -90,17 +88,17 @@ func GraphVectors(ctx context.Context, url string, ws int64, space int16) error 
 func ownerOf(ctx context.Context, url string) (*pgx.Conn, error) {
 	c, err := pgx.ParseConfig(url)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Misconfigured, "the address of the database cannot be read",
+		return nil, fault.Wrap(err, fault.Misconfigured, "invalid address of the database",
 			"write it as postgres://user:password@host:port/database")
 	}
 	c.RuntimeParams["role"], c.RuntimeParams["search_path"] = "cairn_owner", "cairn, public"
-	// the graph must fit, else the build takes four times as long
+	// The graph must fit into memory, otherwise the build takes four times as long.
 	c.RuntimeParams["maintenance_work_mem"] = "1GB"
 	c.RuntimeParams["max_parallel_maintenance_workers"] = "0" // CVE-2026-3172: parallel builds before pgvector 0.8.2
 	conn, err := pgx.ConnectConfig(ctx, c)
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) && (refused.Code == "42501" || refused.Code == "22023") {
-		return nil, fault.Wrap(err, fault.Misconfigured, "the login that builds graphs may not act as cairn_owner",
+		return nil, fault.Wrap(err, fault.Misconfigured, "the login that builds graphs cannot act as cairn_owner",
 			"set CAIRN_GRAPH_DATABASE_URL to one that may, or CAIRN_GRAPH_FROM=0 to search big workspaces without "+
 				"graphs")
 	}

@@ -22,8 +22,8 @@ const (
 	graphGroup = 30
 )
 
-// cloud fills a workspace with memories in groups that lie near each other, and
-// says that it is big. It returns vectors to look for.
+// cloud fills a workspace with memories in groups of near vectors, and marks it as big. It returns
+// query vectors.
 func (b *bundle) cloud(ws tenancy.Workspace, space int16) [][]float32 {
 	b.t.Helper()
 	r := rand.New(rand.NewPCG(7, uint64(ws.ID)))
@@ -106,8 +106,7 @@ func TestABigWorkspaceIsSearchedByItsGraph(t *testing.T) {
 	if done := b.tend(space); len(done.Built)+len(done.Dropped) != 0 {
 		t.Errorf("a second look does %+v", done)
 	}
-	// The very search that everybody uses goes through the graph: once for a find,
-	// and by no other index of the vectors.
+	// The ordinary search uses the graph: once per find, and no other index of the vectors.
 	if scans := b.graphScans(b.a, space, asks[0]); scans != "1 0" {
 		t.Errorf("scans of the graph, of the vectors' key: %s, want 1 0", scans)
 	}
@@ -133,8 +132,8 @@ func TestABigWorkspaceIsSearchedByItsGraph(t *testing.T) {
 	}
 }
 
-// graphScans counts, in one transaction, how often a search goes through the
-// workspace's graph and through the key of the vectors.
+// graphScans counts, in one transaction, how often a search uses the workspace's graph and the key
+// of the vectors.
 func (b *bundle) graphScans(ws tenancy.Workspace, space int16, v []float32) (scans string) {
 	b.t.Helper()
 	ctx := b.t.Context()
@@ -203,7 +202,7 @@ func TestAWorkspaceThatShrinksLosesItsGraph(t *testing.T) {
 	}
 }
 
-// A build that was cut off leaves an index that is not valid.
+// An interrupted build leaves an invalid index.
 func TestAnUnfinishedGraphIsBuiltAnew(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -224,7 +223,7 @@ func TestAnUnfinishedGraphIsBuiltAnew(t *testing.T) {
 	}
 }
 
-// A login that may only work in workspaces is told what it lacks.
+// A login that can only work in workspaces gets an error that names the missing right.
 func TestOnlyTheOwnerBuildsGraphs(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

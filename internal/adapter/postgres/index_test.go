@@ -13,7 +13,7 @@ import (
 	"cairn/internal/service/search"
 )
 
-// counts compares what the index keeps with a recount of its documents.
+// counts compares the index with a recount of its documents.
 func (b *bundle) counts() {
 	b.t.Helper()
 	for _, wrong := range b.texts(`
@@ -88,8 +88,8 @@ func TestConcurrentIndexingKeepsTheCounts(t *testing.T) {
 	b.counts()
 }
 
-// Two documents swap their words over and over: each writer lowers the terms
-// that the other raises.
+// Two documents swap their words repeatedly: each writer decreases the terms that the other
+// increases.
 func TestIndexingInOppositeDirectionsDoesNotDeadlock(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -117,8 +117,8 @@ func TestIndexingInOppositeDirectionsDoesNotDeadlock(t *testing.T) {
 	b.counts()
 }
 
-// A batch of memories goes down one list of terms while skills go down another:
-// taken document by document, the rows would come in crossing orders.
+// A batch of memories updates one list of terms while skills update another. Document by document,
+// the rows would be locked in crossing orders.
 func TestABatchOfDocumentsDoesNotDeadlockWithSingleOnes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

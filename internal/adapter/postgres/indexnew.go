@@ -12,10 +12,9 @@ import (
 	"cairn/internal/service/search"
 )
 
-// IndexNew indexes active documents that were not there before, in three
-// statements however many they are, and returns their ids in order. As in
-// IndexAll the counts that writers share move first, the workspace's before the
-// terms', so that no two writers wait for each other.
+// IndexNew indexes new active documents in three statements and returns their IDs in order. As in
+// IndexAll, the shared counts are updated first, the workspace's before the terms', so that writers
+// cannot deadlock.
 func (q documentRepository) IndexNew(ctx context.Context, docs []search.Doc) ([]int64, error) {
 	if len(docs) == 0 {
 		return nil, nil
@@ -31,7 +30,7 @@ func (q documentRepository) IndexNew(ctx context.Context, docs []search.Doc) ([]
 	return ids, classify("index the documents", err)
 }
 
-// indexEmbedded is IndexNew with the documents' vectors, in the same statement.
+// indexEmbedded is IndexNew that also stores the documents' vectors, in the same statement.
 func (q documentRepository) indexEmbedded(ctx context.Context, docs []search.Doc, space int16,
 	vectors [][]float32) error {
 	if len(docs) == 0 {
@@ -46,7 +45,7 @@ func (q documentRepository) indexEmbedded(ctx context.Context, docs []search.Doc
 	return classify("index the documents", err)
 }
 
-// newDocs counts documents, and holds them as they are put.
+// newDocs counts documents and returns the parameters that insert them.
 func (q documentRepository) newDocs(ctx context.Context, docs []search.Doc) (dbsqlc.DocsPutParams, error) {
 	p, moves := dbsqlc.DocsPutParams{WorkspaceID: q.ws}, termMoves{}
 	for _, d := range docs {
@@ -96,7 +95,7 @@ func halves(vectors [][]float32) []pgvector.HalfVector {
 	return out
 }
 
-// arrayLiteral writes an array inside of an array: those of SQL are rectangular.
+// arrayLiteral renders an inner array as text: SQL arrays must be rectangular.
 func arrayLiteral(terms []int32) string { return keysLiteral(terms) }
 
 func keysLiteral[N int32 | int64](terms []N) string {

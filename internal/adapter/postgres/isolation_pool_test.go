@@ -14,9 +14,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// Check 6: two hundred workspaces share four connections, in an order that chance
-// decides, and their transactions end in every way. Each has a conversation of the
-// same name, and finds its own and nothing else.
+// Check 6: two hundred workspaces share four connections in random order, and their transactions
+// end in every way. Each has a conversation of the same name, and finds only its own.
 func TestTwoHundredWorkspacesShareFourConnections(t *testing.T) {
 	t.Parallel()
 	const workspaces, borrowers, each = 200, 32, 60
@@ -46,7 +45,7 @@ func TestTwoHundredWorkspacesShareFourConnections(t *testing.T) {
 						return err
 					}
 					if looks.Add(1); self.ID != ws || len(list) != 1 || list[0].Title != fmt.Sprint("of ", ws) {
-						t.Errorf("workspace %d is told that it is %d and has %+v", ws, self.ID, list)
+						t.Errorf("workspace %d reads that it is %d and has %+v", ws, self.ID, list)
 					}
 					switch ends {
 					case 0:

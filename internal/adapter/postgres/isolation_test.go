@@ -14,7 +14,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// The traps of spec/procedural-memory.md §6.5, one test each.
+// The pitfalls of spec/procedural-memory.md §6.5, one test each.
 
 func TestAWorkspaceSeesItsOwnRowsAndNobodyElses(t *testing.T) {
 	t.Parallel()
@@ -44,8 +44,8 @@ func TestAWorkspaceSeesItsOwnRowsAndNobodyElses(t *testing.T) {
 	}
 }
 
-// ownerReads are the tables that a reviewed SECURITY DEFINER function looks into
-// before a workspace is known.
+// ownerReads are the tables that a reviewed SECURITY DEFINER function reads before a workspace is
+// known.
 var ownerReads = []string{"api_keys"}
 
 func TestTheOwnerSeesNoRows(t *testing.T) {
@@ -206,7 +206,7 @@ func TestAnInsertForAnotherWorkspaceIsRefused(t *testing.T) {
 	if sqlState(err) != "42501" || fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("code %s, %v; want %s for 42501", fault.CodeOf(err), err, fault.Unavailable)
 	}
-	// A row of one's own cannot be handed over, either.
+	// A row cannot be moved to another workspace, either.
 	app := b.as("cairn_app")
 	app.do("begin")
 	app.do("select cairn.enter($1)", b.b.ID)
@@ -226,7 +226,7 @@ func TestBulkWaysAroundThePoliciesAreClosed(t *testing.T) {
 		app.refuses("42501", "truncate "+table+" cascade")
 	}
 	app.refuses("0A000", "copy outbox (workspace_id, kind, key) from stdin") // not supported with row-level security
-	app.refuses("42501", "delete from workspaces")                           // its cascade would ask no policy
+	app.refuses("42501", "delete from workspaces")                           // its cascade would bypass all policies
 	var out strings.Builder
 	if _, err := app.conn.PgConn().CopyTo(t.Context(), &out, "copy messages to stdout"); err != nil || out.Len() != 0 {
 		t.Errorf("outside a workspace copy gives %q, %v", out.String(), err)

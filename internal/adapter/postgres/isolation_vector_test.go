@@ -18,13 +18,13 @@ import (
 	"cairn/internal/testkit"
 )
 
-// pointing is an embedder whose every text has the same vector.
+// pointing is an embedder that returns the same vector for every text.
 type pointing []float32
 
 func (p pointing) Embed(context.Context, []string) ([][]float32, error) { return [][]float32{p}, nil }
 
-// A workspace that owns few of many vectors gets all that it asks for: a filter
-// that comes after a search among everybody's would leave next to nothing.
+// A workspace with few of many vectors gets all requested results: a filter after a search over all
+// workspaces would leave almost none.
 func TestFewVectorsAmongManyAreFoundInTheirExactOrder(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

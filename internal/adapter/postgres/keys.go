@@ -10,7 +10,7 @@ import (
 	"cairn/internal/service/apikey"
 )
 
-// PutKey stores the hash of a new key; k's id and time are filled in.
+// PutKey stores the hash of a new key, and fills in k's ID and time.
 func (q keyRepository) PutKey(ctx context.Context, k apikey.Key, hash apikey.Hash) (apikey.Key, error) {
 	row, err := q.q.KeyInsert(ctx, dbsqlc.KeyInsertParams{WorkspaceID: q.ws, Name: storable(k.Name), Hash: hash[:],
 		Hint: k.Hint, Scopes: texts(k.Scopes)})
@@ -18,8 +18,7 @@ func (q keyRepository) PutKey(ctx context.Context, k apikey.Key, hash apikey.Has
 	return k, classify("store the key", err)
 }
 
-// Keys lists the keys of the workspace in the order of their making, revoked
-// ones among them.
+// Keys lists the keys of the workspace in order of creation, including revoked ones.
 func (q keyRepository) Keys(ctx context.Context) ([]apikey.Key, error) {
 	rows, err := q.q.KeysList(ctx, q.ws)
 	if err != nil {
@@ -32,23 +31,23 @@ func (q keyRepository) Keys(ctx context.Context) ([]apikey.Key, error) {
 	return out, nil
 }
 
-// RevokeKey ends a key. One that is unknown, or has ended before, is NotFound.
+// RevokeKey revokes a key. An unknown or already revoked key is NotFound.
 func (q keyRepository) RevokeKey(ctx context.Context, id int64) error {
 	n, err := q.q.KeyRevoke(ctx, dbsqlc.KeyRevokeParams{WorkspaceID: q.ws, ID: id})
 	if err == nil && n == 0 {
-		return fault.New(fault.NotFound, fmt.Sprintf("there is no key %d that is still good", id),
-			"`cairn keys list` shows them")
+		return fault.New(fault.NotFound, fmt.Sprintf("active key %d not found", id),
+			"list the keys with `cairn keys list`")
 	}
 	return classify("revoke the key", err)
 }
 
-// principal finds who a key speaks for. An unknown or revoked key, or one of a
-// workspace that is being erased, is NotFound.
+// principal returns the principal of a key. An unknown or revoked key, or a key of a workspace that
+// is being erased, is NotFound.
 func (s *Store) principal(ctx context.Context, hash apikey.Hash) (apikey.Principal, error) {
 	r, err := dbsqlc.New(s.app).KeyResolve(ctx, hash[:])
 	if isNoRows(err) {
-		return apikey.Principal{}, fault.New(fault.NotFound, "the key is not known", "`cairn keys create` makes one")
+		return apikey.Principal{}, fault.New(fault.NotFound, "unknown API key", "create a key with `cairn keys create`")
 	}
 	return apikey.Principal{Workspace: tenancy.Workspace{ID: r.Workspace, Name: r.Name, Key: r.Key}, Key: r.KeyID,
-		Scopes: r.Scopes}, classify("look the key up", err)
+		Scopes: r.Scopes}, classify("find the key", err)
 }

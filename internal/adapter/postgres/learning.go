@@ -7,17 +7,17 @@ import (
 	"cairn/internal/service/learning/decision"
 )
 
-// PutOutcomes notes what somebody said of what came of decisions.
+// PutOutcomes stores a score of decisions.
 func (q outcomeRepository) PutOutcomes(ctx context.Context, decisions []string, o decision.Outcome) error {
 	if len(decisions) == 0 {
 		return nil
 	}
-	return classify("keep the outcome", q.q.OutcomesPut(ctx,
+	return classify("store the outcome", q.q.OutcomesPut(ctx,
 		dbsqlc.OutcomesPutParams{WorkspaceID: q.ws, OpID: o.Op, RunID: o.Run, Source: o.Source, Score: o.Score,
 			Decisions: decisions}))
 }
 
-// Outcomes are those of decisions, by operation and decision.
+// Outcomes returns the outcomes of decisions, by operation and decision.
 func (q outcomeRepository) Outcomes(ctx context.Context, decisions []string) ([]decision.Outcome, error) {
 	rows, err := q.q.OutcomesOf(ctx, dbsqlc.OutcomesOfParams{WorkspaceID: q.ws, Ids: texts(decisions)})
 	out := make([]decision.Outcome, len(rows))
@@ -27,32 +27,32 @@ func (q outcomeRepository) Outcomes(ctx context.Context, decisions []string) ([]
 	return out, classify("read the outcomes", err)
 }
 
-// Learnable are the decisions that an update may learn from.
+// Learnable returns the decisions that an update may learn from.
 func (q outcomeRepository) Learnable(ctx context.Context, bank int64, oldest, most int) ([]string, error) {
 	ids, err := q.q.DecisionsLearnable(ctx,
 		dbsqlc.DecisionsLearnableParams{WorkspaceID: q.ws, BankID: bank, Oldest: int32(oldest), MaxRows: int32(most)})
-	return ids, classify("look for what to learn from", err)
+	return ids, classify("find the decisions to learn from", err)
 }
 
-// Claim gives decisions to an update.
+// Claim assigns decisions to an update.
 func (q outcomeRepository) Claim(ctx context.Context, run int64, decisions []string) error {
 	_, err := q.q.DecisionsClaim(ctx, dbsqlc.DecisionsClaimParams{RunID: &run, WorkspaceID: q.ws,
 		Ids: texts(decisions)})
-	return classify("take the decisions", err)
+	return classify("claim the decisions", err)
 }
 
-// LockExploration lets one explore at a time in the workspace.
+// LockExploration serializes exploration in the workspace.
 func (q outcomeRepository) LockExploration(ctx context.Context) error {
-	return classify("wait to explore", q.q.ExplorationLock(ctx, q.ws))
+	return classify("lock the exploration", q.q.ExplorationLock(ctx, q.ws))
 }
 
-// Explored counts the sampled decisions of the last 24 hours.
+// Explored returns the number of sampled decisions in the last 24 hours.
 func (q outcomeRepository) Explored(ctx context.Context) (int, error) {
 	n, err := q.q.ExploredLately(ctx, q.ws)
-	return int(n), classify("count what was explored", err)
+	return int(n), classify("count the sampled decisions", err)
 }
 
-// RecentSkills are the skills that versions of a bank brought, the latest first.
+// RecentSkills returns the memory skills that versions of a bank introduced, the latest first.
 func (q outcomeRepository) RecentSkills(ctx context.Context, bank int64, number, most int) (out []decision.RecentSkills,
 	err error) {
 	rows, err := q.q.VersionNewcomers(ctx,
@@ -60,5 +60,5 @@ func (q outcomeRepository) RecentSkills(ctx context.Context, bank int64, number,
 	for _, r := range rows {
 		out = append(out, decision.RecentSkills{Version: int(r.Number), Skills: r.Fresh, Explored: int(r.Explored)})
 	}
-	return out, classify("look for new skills", err)
+	return out, classify("find new skills", err)
 }

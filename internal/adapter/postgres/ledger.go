@@ -18,7 +18,7 @@ import (
 
 var _ ledger.Store = (*Store)(nil)
 
-// BeginCall is AdmitCall in a transaction of its own.
+// BeginCall is AdmitCall in its own transaction.
 func (s *Store) BeginCall(ctx context.Context, w ledger.CallRequest) (t ledger.Admission, err error) {
 	err = s.within(ctx, byKeys, w.Key.Workspace, func(ctx context.Context, q Tx) error {
 		t, err = q.Calls().AdmitCall(ctx, w)
@@ -27,9 +27,8 @@ func (s *Store) BeginCall(ctx context.Context, w ledger.CallRequest) (t ledger.A
 	return t, err
 }
 
-// AdmitCall decides whether w may be sent. The run's row is locked from then on, so
-// that two calls never both take the last place. The batch saves two round trips
-// for each model call.
+// AdmitCall decides whether w may be sent. It locks the run's row, so that two calls cannot both
+// use the last free slot. The batch saves two round trips for each model call.
 func (q callRepository) AdmitCall(ctx context.Context, w ledger.CallRequest) (t ledger.Admission, err error) {
 	var (
 		b      pgx.Batch
@@ -82,13 +81,14 @@ func (q callRepository) AdmitCall(ctx context.Context, w ledger.CallRequest) (t 
 	n, err := q.q.CallTakeOver(ctx, dbsqlc.CallTakeOverParams{Holder: w.Holder, Lease: w.Lease, Reserved: w.Reserve,
 		ReservedMicros: w.Micros,
 		WorkspaceID:    q.ws, RunID: w.Key.Run, Step: w.Key.Step, Round: int32(w.Key.Round)})
-	return t, oneRow("take over the call", n, err)
+	return t, oneRow("take over the lease of the call", n, err)
 }
 
 // runLocked is the row of a run that is locked.
 type runLocked struct{ Status string }
 
-// overBudget says why what w may need does not fit into the workspace's day.
+// overBudget returns the reason if the possible usage of w exceeds the workspace's daily budget, or
+// "".
 func (q callRepository) overBudget(ctx context.Context, w ledger.CallRequest, limits settings.Settings) (string,
 	error) {
 	if limits.TokensPerDay == 0 && limits.MicrosPerDay == 0 {
@@ -102,12 +102,12 @@ func (q callRepository) overBudget(ctx context.Context, w ledger.CallRequest, li
 		return "", fmt.Errorf("add up the day: %w", err)
 	}
 	if limits.TokensPerDay > 0 && day.Tokens+w.Reserve > limits.TokensPerDay {
-		return fmt.Sprintf("the workspace has used or reserved %d of its %d tokens today, this call may need %d",
+		return fmt.Sprintf("the workspace has used or reserved %d of %d tokens today, and this call may need %d",
 			day.Tokens, limits.TokensPerDay, w.Reserve), nil
 	}
 	if limits.MicrosPerDay > 0 && day.CostMicros+max(w.Micros, 1) > limits.MicrosPerDay {
 		return fmt.Sprintf(
-			"the workspace has spent or reserved %d of its %d micro-dollars today, this call may need %d",
+			"the workspace has spent or reserved %d of %d micro-dollars today, and this call may need %d",
 			day.CostMicros, limits.MicrosPerDay, w.Micros), nil
 	}
 	return "", nil
@@ -125,7 +125,7 @@ func (q callRepository) insertCall(ctx context.Context, w ledger.CallRequest) er
 		Reserved: w.Reserve, ReservedMicros: w.Micros}))
 }
 
-// ExtendCall keeps the lease of h alive; a lease that was lost stays lost.
+// ExtendCall extends the lease of h. A lost lease is not restored.
 func (s *Store) ExtendCall(ctx context.Context, k run.CallKey, h run.Holder, lease time.Duration) error {
 	return s.within(ctx, byKeys, k.Workspace, func(ctx context.Context, q Tx) error {
 		_, err := q.q.CallExtend(ctx, dbsqlc.CallExtendParams{Lease: lease, WorkspaceID: q.ws, RunID: k.Run,
@@ -134,7 +134,7 @@ func (s *Store) ExtendCall(ctx context.Context, k run.CallKey, h run.Holder, lea
 	})
 }
 
-// ReplaceCall stores what is sent instead of a request that was turned down unread.
+// ReplaceCall replaces a request that the endpoint rejected without processing it.
 func (s *Store) ReplaceCall(ctx context.Context, k run.CallKey, h run.Holder, p llm.PreparedRequest,
 	sha [sha256.Size]byte) error {
 	return s.within(ctx, byKeys, k.Workspace, func(ctx context.Context, q Tx) error {
@@ -145,8 +145,8 @@ func (s *Store) ReplaceCall(ctx context.Context, k run.CallKey, h run.Holder, p 
 	})
 }
 
-// StoreReply stores a reply with what else the transaction does. When another was
-// stored before, the transaction fails with ledger.ErrReplyExists.
+// StoreReply stores a reply in the transaction. If another reply is already stored, it fails with
+// ledger.ErrReplyExists.
 func (q callRepository) StoreReply(ctx context.Context, k run.CallKey, r llm.Reply, cost *int64) (llm.Reply, error) {
 	stored, calls, err := storableReply(r)
 	if err != nil {
@@ -167,8 +167,7 @@ func (q callRepository) doneParams(k run.CallKey, r llm.Reply, calls []byte, cos
 		WorkspaceID: q.ws, RunID: k.Run, Step: k.Step, Round: int32(k.Round)}
 }
 
-// storableReply is a reply as it is stored, and its calls as their column holds
-// them.
+// storableReply returns a reply in stored form, and its calls as JSON.
 func storableReply(r llm.Reply) (stored llm.Reply, calls []byte, err error) {
 	stored = llm.Reply{Text: storable(r.Text), Refusal: storable(r.Refusal), Finish: storable(r.Finish),
 		Model: storable(r.Model), Usage: r.Usage}
@@ -179,8 +178,8 @@ func storableReply(r llm.Reply) (stored llm.Reply, calls []byte, err error) {
 	return stored, calls, err
 }
 
-// EndCall stores a reply and returns the one that counts: the first that was
-// stored, whoever holds the lease.
+// EndCall stores a reply and returns the valid one: the first that was stored, even by another
+// lease holder.
 func (s *Store) EndCall(ctx context.Context, k run.CallKey, r llm.Reply, cost *int64) (stored llm.Reply, err error) {
 	stored, calls, err := storableReply(r)
 	if err != nil {
@@ -207,8 +206,8 @@ func (s *Store) EndCall(ctx context.Context, k run.CallKey, r llm.Reply, cost *i
 	return stored, err
 }
 
-// FailCall records that h's request brought no reply. Unknown is set when the
-// endpoint may have served it all the same.
+// FailCall records that h's request got no reply. unknown is set if the endpoint may have processed
+// it.
 func (s *Store) FailCall(ctx context.Context, k run.CallKey, h run.Holder, class, message string, unknown bool) error {
 	n := int32(0)
 	if unknown {
@@ -221,7 +220,7 @@ func (s *Store) FailCall(ctx context.Context, k run.CallKey, h run.Holder, class
 	})
 }
 
-// Calls lists a run's ledger in the order in which the calls were first made.
+// Calls lists a run's ledger in the order of the first attempts.
 func (q callRepository) Calls(ctx context.Context, ref run.Ref) ([]run.Call, error) {
 	rows, err := q.q.CallsOfRun(ctx, dbsqlc.CallsOfRunParams{WorkspaceID: q.ws, RunID: ref.Run})
 	if err != nil {
@@ -239,7 +238,7 @@ func (q callRepository) Calls(ctx context.Context, ref run.Ref) ([]run.Call, err
 	return out, nil
 }
 
-// ExpireCalls makes calls visible as unknown whose lease ran out grace ago.
+// ExpireCalls marks calls as unknown whose lease expired at least grace ago.
 func (s *Store) ExpireCalls(ctx context.Context, grace time.Duration) (n int64, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		n, err = q.CallsExpire(ctx, grace)

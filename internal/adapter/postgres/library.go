@@ -13,10 +13,10 @@ import (
 	"cairn/internal/service/search"
 )
 
-// libraryStore is the store as the use-case library sees it.
+// libraryStore implements the store of the service library.
 type libraryStore struct{ *Store }
 
-// Library is the store for the use-case library.
+// Library returns the store of the service library.
 func (s *Store) Library() library.Store { return libraryStore{s} }
 
 // WithLibrary runs fn in a transaction that has entered ws.
@@ -24,8 +24,8 @@ func (s libraryStore) WithLibrary(ctx context.Context, ws int64, fn func(context
 	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, libraryTx(q)) })
 }
 
-// LockSkills makes creations and updates of the workspace follow each other:
-// names, near duplicates and term counts are decided on rows that stand still.
+// LockSkills serializes creations and updates of skills in the workspace. Names, near duplicates
+// and term counts are thus checked on rows that do not change.
 func (q skillRepository) LockSkills(ctx context.Context) error {
 	return classify("lock the skills", q.q.SkillsLock(ctx, q.ws))
 }
@@ -52,7 +52,7 @@ func (q skillRepository) Versions(ctx context.Context, id int64, max int) ([]lib
 	return out, nil
 }
 
-// SetStatus moves a skill, and what search finds of it, to another state.
+// SetStatus changes the status of a skill and of its search document.
 func (q skillRepository) SetStatus(ctx context.Context, id int64, was, status skill.Status) error {
 	n, err := q.q.SkillStatusSet(ctx, dbsqlc.SkillStatusSetParams{Status: string(status), WorkspaceID: q.ws, ID: id,
 		Was: string(was)})
@@ -62,23 +62,23 @@ func (q skillRepository) SetStatus(ctx context.Context, id int64, was, status sk
 	return q.deletedSkills().setDocStatus(ctx, id, string(status))
 }
 
-// SetPinned freezes a skill, or lets it go.
+// SetPinned pins a skill or unpins it.
 func (q skillRepository) SetPinned(ctx context.Context, id int64, pinned bool) error {
 	n, err := q.q.SkillPinSet(ctx, dbsqlc.SkillPinSetParams{Pinned: pinned, WorkspaceID: q.ws, ID: id})
 	return oneRow("pin the skill", n, err)
 }
 
-// PublishPackage makes an uploaded package live. One that was collected
-// meanwhile is VersionConflict: upload it again.
+// PublishPackage makes an uploaded package live. If the package was collected meanwhile, it fails
+// with VersionConflict and must be uploaded again.
 func (q packageRepository) PublishPackage(ctx context.Context, sha [32]byte) error {
 	n, err := q.q.PackageLive(ctx, dbsqlc.PackageLiveParams{WorkspaceID: q.ws, Sha256: sha[:]})
 	if err == nil && n != 1 {
-		return fault.New(fault.VersionConflict, "the package is not there any more", "upload it again")
+		return fault.New(fault.VersionConflict, "the package was deleted", "upload the package again")
 	}
 	return classify("publish the package", err)
 }
 
-// CreateSkill makes a skill with its first version and returns its id.
+// CreateSkill creates a skill with its first version and returns its ID.
 func (q skillRepository) CreateSkill(ctx context.Context, v skill.Version, status skill.Status, d search.Doc,
 	vector []float32, space int16) (int64, error) {
 	id, err := q.q.SkillInsert(ctx, dbsqlc.SkillInsertParams{WorkspaceID: q.ws, Name: v.Name, Category: v.Category,
@@ -101,14 +101,14 @@ func (q skillRepository) CreateSkill(ctx context.Context, v skill.Version, statu
 	return id, q.indexSkill(ctx, id, d, vector, space)
 }
 
-// AdvanceSkill makes v the version after base, which must be the head.
+// AdvanceSkill adds v as the version after base, which must be the head.
 func (q skillRepository) AdvanceSkill(ctx context.Context, id int64, base int, v skill.Version, d search.Doc,
 	vector []float32, space int16) (int, error) {
 	number := base + 1
 	n, err := q.q.SkillAdvance(ctx, dbsqlc.SkillAdvanceParams{Version: int32(number), Category: v.Category,
 		Tainted: v.Tainted, WorkspaceID: q.ws, ID: id, BaseVersion: int32(base)})
 	if err == nil && n != 1 {
-		return 0, fault.New(fault.VersionConflict, fmt.Sprintf("skill %d has moved on from version %d", id, base), "")
+		return 0, fault.New(fault.VersionConflict, fmt.Sprintf("skill %d has a newer version than %d", id, base), "")
 	}
 	if err != nil {
 		return 0, classify("move the head", err)
@@ -123,9 +123,8 @@ func (q skillRepository) AdvanceSkill(ctx context.Context, id int64, base int, v
 	return number, q.indexSkill(ctx, id, d, vector, space)
 }
 
-// PruneVersions drops all but the newest keep versions of a skill, and but those
-// that somebody still needs. Packages that no version has any more are left to
-// the collector. Keep 0 drops nothing.
+// PruneVersions deletes all versions of a skill except the newest keep and those still in use. The
+// collector deletes packages that no version refers to any more. If keep is 0, nothing is deleted.
 func (q skillRepository) PruneVersions(ctx context.Context, id int64, keep int) error {
 	if keep == 0 {
 		return nil
@@ -139,7 +138,7 @@ func (q skillRepository) PruneVersions(ctx context.Context, id int64, keep int) 
 		q.q.PackagesRelease(ctx, dbsqlc.PackagesReleaseParams{WorkspaceID: q.ws, Sha256s: gone}))
 }
 
-// PutPending stores a change that waits for approval.
+// PutPending stores a pending change.
 func (q pendingSkillRepository) PutPending(ctx context.Context, p library.Pending) (int64, error) {
 	raw, err := encode("the pending version", p.Version)
 	if err != nil {
@@ -155,7 +154,7 @@ func (q pendingSkillRepository) PutPending(ctx context.Context, p library.Pendin
 	return id, classify("store the pending change", err)
 }
 
-// changeOp is how a version of a skill that is there came about.
+// changeOp returns the operation that created a version of an existing skill.
 func changeOp(v skill.Version) string {
 	if v.Op == "" || v.Op == skill.OpCreate {
 		return skill.OpUpdate
@@ -163,18 +162,17 @@ func changeOp(v skill.Version) string {
 	return v.Op
 }
 
-// Pending reads and locks a change that waits for approval, or that could not be
-// approved any more.
+// Pending reads and locks a pending change, or one whose approval failed.
 func (q pendingSkillRepository) Pending(ctx context.Context, id int64) (library.Pending, error) {
 	r, err := q.q.PendingGet(ctx, dbsqlc.PendingGetParams{WorkspaceID: q.ws, ID: id})
 	if err == nil && r.Expired && r.State != "approved" && r.State != "rejected" {
 		return library.Pending{}, fault.New(fault.NotFound,
-			fmt.Sprintf("change %d has expired: nobody decided about it within 30 days", id),
-			"have it proposed again on the version in force").With("state", "expired")
+			fmt.Sprintf("change %d has expired: no decision within 30 days", id),
+			"propose the change again on the active version").With("state", "expired")
 	}
 	if isNoRows(err) || err == nil && r.State != "pending" && r.State != "failed" {
-		return library.Pending{}, fault.New(fault.NotFound, fmt.Sprintf("no change %d waits for approval", id),
-			"`cairn skills pending` lists those that do")
+		return library.Pending{}, fault.New(fault.NotFound, fmt.Sprintf("pending change %d not found", id),
+			"list the pending changes with `cairn skills pending`")
 	}
 	if err != nil {
 		return library.Pending{}, classify("read the pending change", err)
@@ -184,8 +182,7 @@ func (q pendingSkillRepository) Pending(ctx context.Context, id int64) (library.
 		Op: r.Op, Gist: r.Gist, AbsorbedInto: r.AbsorbedInto, State: r.State, CreatedAt: r.CreatedAt})
 }
 
-// PendingList lists the changes that wait for approval, the oldest first, then
-// those for which nobody decided in time.
+// PendingList lists the pending changes, the oldest first, followed by the expired ones.
 func (q pendingSkillRepository) PendingList(ctx context.Context, max int) ([]library.Pending, error) {
 	expired, err := q.q.PendingExpire(ctx, q.ws)
 	if err != nil {
@@ -221,8 +218,8 @@ func pendingOf(r dbsqlc.PendingListRow) (library.Pending, error) {
 	return p, nil
 }
 
-// Decide ends a pending change. The package of a rejected one goes back to
-// collection, unless a version has it.
+// Decide ends a pending change. The package of a rejected change is released for collection, unless
+// a version refers to it.
 func (q pendingSkillRepository) Decide(ctx context.Context, id int64, state string) error {
 	n, err := q.q.PendingDecide(ctx, dbsqlc.PendingDecideParams{State: state, WorkspaceID: q.ws, ID: id})
 	if err := oneRow("decide the pending change", n, err); err != nil {
@@ -232,8 +229,8 @@ func (q pendingSkillRepository) Decide(ctx context.Context, id int64, state stri
 		q.q.PendingRelease(ctx, dbsqlc.PendingReleaseParams{WorkspaceID: q.ws, ID: id}))
 }
 
-// Use counts a use of a skill once for each caller's id; an outcome may follow
-// later and counts once, too.
+// Use counts a use of a skill once per operation ID. An outcome may follow later and is counted
+// once, too.
 func (q skillRepository) Use(ctx context.Context, u library.Use) error {
 	fresh, err := q.q.UseInsert(ctx, dbsqlc.UseInsertParams{WorkspaceID: q.ws, SkillID: u.Skill, UseID: storable(u.ID),
 		Version: int32(u.Version), Outcome: u.Outcome})

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// put makes a skill with one version.
+// put creates a skill with one version.
 func (b *bundle) put(ws tenancy.Workspace, category, name, status, description string) {
 	b.t.Helper()
 	b.exec("insert into packages (workspace_id, sha256, key, bytes) values ($1, sha256('p'), 'p', 1) on conflict do "+
@@ -25,7 +25,7 @@ select $1, id, 1, 0, $3, $5, '', 'en', sha256('x'), sha256('p'), 'distill' from 
 		description)
 }
 
-// pages are the names on each page of a list; between is called after each.
+// pages returns the names on each page of a list. between is called after each page.
 func (b *bundle) pages(f library.Filter, between func()) (out [][]string) {
 	b.t.Helper()
 	l := &library.Library{Ports: library.Ports{Store: b.Library()}}
@@ -61,7 +61,7 @@ func TestAListIsReadInPagesByCategoryAndName(t *testing.T) {
 			t.Errorf("pages of %d: %s, want %s", limit, got, want)
 		}
 	}
-	// What changes before the place of a cursor does not shift what comes after.
+	// A change before the position of a cursor does not shift the later rows.
 	n := 0
 	got := slices.Concat(b.pages(library.Filter{Limit: 2}, func() {
 		n++

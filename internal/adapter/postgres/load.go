@@ -12,7 +12,7 @@ import (
 	"cairn/internal/service/search"
 )
 
-// LoadTarget makes a target as it was dumped; one that is there stays.
+// LoadTarget creates a target as it was dumped. An existing one stays unchanged.
 func (q loadRepository) LoadTarget(ctx context.Context, t dump.Target) (bool, error) {
 	key := memory.Target{Key: t.Key}
 	n, err := q.q.TargetLoad(ctx, dbsqlc.TargetLoadParams{WorkspaceID: q.ws, Type: t.Type, TargetKey: storable(t.Key),
@@ -21,7 +21,7 @@ func (q loadRepository) LoadTarget(ctx context.Context, t dump.Target) (bool, er
 	return n == 1, classify("load the target", err)
 }
 
-// LoadConversation makes a conversation, or finds it.
+// LoadConversation creates a conversation, or finds it.
 func (q loadRepository) LoadConversation(ctx context.Context, c dump.Conversation) (int64, int, error) {
 	row, err := q.q.ConversationPut(ctx, dbsqlc.ConversationPutParams{WorkspaceID: q.ws, ExternalID: storable(c.ID),
 		Channel: c.Channel, Title: storable(c.Title), Reward: c.Reward})
@@ -37,8 +37,8 @@ func (q loadRepository) FindConversation(ctx context.Context, name string) (int6
 	return row.ID, err == nil, classify("find the conversation", err)
 }
 
-// LoadHistory keeps a session under the id that it had; where another has that
-// id, under a new one. Its chunks are found by words at once, by meaning later.
+// LoadHistory stores a session under its dumped ID, or under a new one if another session has that
+// ID. Its chunks can be found by words at once, and by vector later.
 func (q loadRepository) LoadHistory(ctx context.Context, h *memory.History, id string, chunks []memory.Chunk,
 	op string) error {
 	p := dbsqlc.HistoryLoadParams{WorkspaceID: q.ws, ID: id, ContentSha256: h.SHA[:], ConversationID: h.Conversation,
@@ -46,7 +46,7 @@ func (q loadRepository) LoadHistory(ctx context.Context, h *memory.History, id s
 		Tokens: int32(h.Tokens), Author: storable(h.Author), OpID: op, CreatedAt: h.CreatedAt}
 	for salt := 0; ; salt++ {
 		if salt == salts {
-			return fault.New(fault.QuotaExceeded, "no id is left for the session", "")
+			return fault.New(fault.QuotaExceeded, "no free ID for the session", "")
 		}
 		n, err := q.q.HistoryLoad(ctx, p)
 		if err != nil {
@@ -70,7 +70,7 @@ func (q loadRepository) LoadHistory(ctx context.Context, h *memory.History, id s
 	return q.indexOwing(ctx, docs, make([][]float32, len(docs)), 0)
 }
 
-// LoadMemory writes an entry as it was dumped.
+// LoadMemory creates an entry as it was dumped.
 func (q loadRepository) LoadMemory(ctx context.Context, m dump.Memory, e *memory.Evidence, op string) (int64, bool,
 	error) {
 	metadata, err := encode("the metadata", memory.Metadata{}.With(m.Metadata))
@@ -94,7 +94,7 @@ func (q loadRepository) LoadMemory(ctx context.Context, m dump.Memory, e *memory
 	return id, err == nil, classify("load the memory", err)
 }
 
-// LoadRevision writes what an entry said at a version.
+// LoadRevision creates a revision of an entry.
 func (q loadRepository) LoadRevision(ctx context.Context, key int64, r dump.Revision, e *memory.Evidence,
 	op string) error {
 	metadata, err := encode("the metadata", memory.Metadata{}.With(r.Metadata))
@@ -118,7 +118,7 @@ func columns(e *memory.Evidence) (conversation *int64, from, to *int32) {
 	return &e.Conversation, &first, &last
 }
 
-// IndexLoaded makes new entries what search finds.
+// IndexLoaded indexes new entries for search.
 func (q loadRepository) IndexLoaded(ctx context.Context, all []dump.IndexedEntry, space int16) error {
 	docs, vectors := make([]search.Doc, len(all)), make([][]float32, len(all))
 	for i, one := range all {
@@ -127,7 +127,7 @@ func (q loadRepository) IndexLoaded(ctx context.Context, all []dump.IndexedEntry
 	return q.indexOwing(ctx, docs, vectors, space)
 }
 
-// indexOwing indexes new documents; those without a vector are owed one.
+// indexOwing indexes new documents and enqueues outbox tasks for those without a vector.
 func (q loadRepository) indexOwing(ctx context.Context, docs []search.Doc, vectors [][]float32, space int16) error {
 	ids, err := q.documents().IndexNew(ctx, docs)
 	if err != nil || len(ids) == 0 {
@@ -150,11 +150,11 @@ func (q loadRepository) indexOwing(ctx context.Context, docs []search.Doc, vecto
 	if len(owed) == 0 {
 		return nil
 	}
-	return classify("owe the documents their vectors",
+	return classify("enqueue the embedding of documents",
 		q.q.OutboxPutEmbeds(ctx, dbsqlc.OutboxPutEmbedsParams{WorkspaceID: q.ws, Docs: owed}))
 }
 
-// HasDocuments tells whether the workspace has an identity, or a soul.
+// HasDocuments reports whether the workspace has an identity, or a soul.
 func (q loadRepository) HasDocuments(ctx context.Context, kind string) (bool, error) {
 	c, err := q.dump().Counts(ctx)
 	if kind == dump.KindIdentity {
@@ -163,7 +163,7 @@ func (q loadRepository) HasDocuments(ctx context.Context, kind string) (bool, er
 	return c.Souls > 0, err
 }
 
-// LoadDocument writes a version of the identity or the soul.
+// LoadDocument creates a version of the identity or the soul.
 func (q loadRepository) LoadDocument(ctx context.Context, d dump.Document, op string) error {
 	if d.Kind == dump.KindSoul {
 		return classify("load the soul", q.q.SoulLoad(ctx,
@@ -176,7 +176,7 @@ func (q loadRepository) LoadDocument(ctx context.Context, d dump.Document, op st
 			Author: storable(d.Author), OpID: op, HistoryID: orNull(d.History), CreatedAt: d.CreatedAt}))
 }
 
-// SetHead puts a version of the identity or the soul in force, where there was none.
+// SetHead activates a version of the identity or the soul if none is active.
 func (q loadRepository) SetHead(ctx context.Context, kind string, version int) (err error) {
 	var n int64
 	if kind == dump.KindSoul {
@@ -186,11 +186,10 @@ func (q loadRepository) SetHead(ctx context.Context, kind string, version int) (
 		n, err = q.q.IdentityAdvance(ctx, dbsqlc.IdentityAdvanceParams{Version: int32(version), WorkspaceID: q.ws,
 			BaseVersion: 0})
 	}
-	return oneRow(fmt.Sprintf("put the %s in force", kind), n, err)
+	return oneRow(fmt.Sprintf("activate the %s", kind), n, err)
 }
 
-// LongTermList lists long-term entries in the order of their making, or from the
-// end of it.
+// LongTermList lists long-term entries in order of creation, or in reverse order.
 func (q loadRepository) LongTermList(ctx context.Context, in memory.Filter) ([]memory.Entry, error) {
 	facts, err := encode("the metadata", memory.Metadata{}.With(in.Metadata))
 	if err != nil {
@@ -207,5 +206,5 @@ func (q loadRepository) LongTermList(ctx context.Context, in memory.Filter) ([]m
 	if err != nil {
 		return nil, classify("list the memories", err)
 	}
-	return q.longTerm().whole(ctx, rows)
+	return q.longTerm().complete(ctx, rows)
 }

@@ -14,10 +14,10 @@ import (
 	"cairn/internal/service/search"
 )
 
-// longTermStore is the store as the use-case over long-term memory sees it.
+// longTermStore implements the store of the service longterm.
 type longTermStore struct{ *Store }
 
-// LongTerm is the store for long-term memory.
+// LongTerm returns the store of the service longterm.
 func (s *Store) LongTerm() longterm.Store { return longTermStore{s} }
 
 // WithLongTerm runs fn in a transaction that has entered ws.
@@ -25,17 +25,16 @@ func (s longTermStore) WithLongTerm(ctx context.Context, ws int64, fn func(conte
 	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, longTermTx(q)) })
 }
 
-// LongTerm reads entries by their external ids, with their sessions. What is
-// not there is left out.
+// LongTerm reads entries by their external IDs, with their sessions. Missing entries are omitted.
 func (q longTermRepository) LongTerm(ctx context.Context, ids []string) ([]memory.Entry, error) {
 	rows, err := q.q.LongTermByID(ctx, dbsqlc.LongTermByIDParams{WorkspaceID: q.ws, ExternalIds: texts(ids)})
 	if err != nil {
 		return nil, classify("read the memories", err)
 	}
-	return q.whole(ctx, rows)
+	return q.complete(ctx, rows)
 }
 
-// Saying finds the active entry of a scope that says content.
+// Saying finds the active entry of a scope with exactly this content.
 func (q longTermRepository) Saying(ctx context.Context, s memory.Scope, content string) (memory.Entry, bool, error) {
 	sum := sha256.Sum256([]byte(content))
 	r, err := q.q.LongTermSaying(ctx, dbsqlc.LongTermSayingParams{WorkspaceID: q.ws, Type: string(s.Type),
@@ -49,7 +48,8 @@ func (q longTermRepository) GuidelineOf(ctx context.Context, tool string) (memor
 	return q.one(ctx, "look for the guideline", r, err)
 }
 
-// DigestOf finds the active summary of a session; of none, the one that says content.
+// DigestOf finds the active summary of a session. Without a session, it finds the one with this
+// content.
 func (q longTermRepository) DigestOf(ctx context.Context, history, content string) (memory.Entry, bool, error) {
 	sum := sha256.Sum256([]byte(content))
 	r, err := q.q.LongTermDigest(ctx, dbsqlc.LongTermDigestParams{WorkspaceID: q.ws, HistoryID: orNull(history),
@@ -65,15 +65,15 @@ func (q longTermRepository) one(ctx context.Context, doing string, r dbsqlc.Memo
 	if err != nil {
 		return memory.Entry{}, false, classify(doing, err)
 	}
-	out, err := q.whole(ctx, []dbsqlc.Memory{r})
+	out, err := q.complete(ctx, []dbsqlc.Memory{r})
 	if err != nil {
 		return memory.Entry{}, false, err
 	}
 	return out[0], true, nil
 }
 
-// whole adds to rows what lies beside them.
-func (q longTermRepository) whole(ctx context.Context, rows []dbsqlc.Memory) ([]memory.Entry, error) {
+// complete adds metadata and sessions to rows.
+func (q longTermRepository) complete(ctx context.Context, rows []dbsqlc.Memory) ([]memory.Entry, error) {
 	out, keys, place := make([]memory.Entry, len(rows)), make([]int64, len(rows)), map[int64]int{}
 	for i, r := range rows {
 		out[i], keys[i], place[r.ID] = entryOf(r), r.ID, i
@@ -97,13 +97,13 @@ func (q longTermRepository) whole(ctx context.Context, rows []dbsqlc.Memory) ([]
 	return out, nil
 }
 
-// AddLongTerm adds an entry and its first revision, and gives e its ids.
+// AddLongTerm adds an entry and its first revision, and sets e's IDs.
 func (q longTermRepository) AddLongTerm(ctx context.Context, e *memory.Entry, w memorywrite.Writer) error {
 	metadata, err := encode("the metadata", memory.Metadata{}.With(e.Metadata))
 	if err != nil {
 		return err
 	}
-	run, conversation, from, to := whence(w)
+	run, conversation, from, to := provenance(w)
 	content := storable(e.Content)
 	sum := sha256.Sum256([]byte(content))
 	_, field := e.Embedded()
@@ -131,10 +131,10 @@ func (q longTermRepository) AddLongTerm(ctx context.Context, e *memory.Entry, w 
 		return q.keepRevision(ctx, e, memory.Add, w)
 	}
 	return fault.New(fault.QuotaExceeded, fmt.Sprintf("this sentence was added and removed %d times", salts),
-		"say it in other words")
+		"use different words")
 }
 
-// Revise writes e as the version after the one that it was read at.
+// Revise stores e as the version after the one that was read.
 func (q longTermRepository) Revise(ctx context.Context, e *memory.Entry, action memory.Action,
 	w memorywrite.Writer) error {
 	metadata, err := encode("the metadata", memory.Metadata{}.With(e.Metadata))
@@ -149,7 +149,7 @@ func (q longTermRepository) Revise(ctx context.Context, e *memory.Entry, action 
 		Status: string(e.Status), SupersededBy: orNull(e.SupersededBy), Tainted: e.Tainted, Author: storable(e.Author),
 		OpID: w.Op, WorkspaceID: q.ws, ID: e.Key, Version: int32(e.Version)})
 	if err == nil && n != 1 {
-		return fault.New(fault.VersionConflict, fmt.Sprintf("memory %s has moved on from version %d", e.ID, e.Version),
+		return fault.New(fault.VersionConflict, fmt.Sprintf("memory %s has a newer version than %d", e.ID, e.Version),
 			"")
 	}
 	if err != nil {
@@ -159,20 +159,20 @@ func (q longTermRepository) Revise(ctx context.Context, e *memory.Entry, action 
 	return q.keepRevision(ctx, e, action, w)
 }
 
-// keepRevision keeps what e is now.
+// keepRevision stores the current state of e as a revision.
 func (q longTermRepository) keepRevision(ctx context.Context, e *memory.Entry, action memory.Action,
 	w memorywrite.Writer) error {
 	metadata, err := encode("the metadata", memory.Metadata{}.With(e.Metadata))
 	if err != nil {
 		return err
 	}
-	run, conversation, from, to := whence(w)
+	run, conversation, from, to := provenance(w)
 	err = q.q.MemoryRevisionInsert(ctx, dbsqlc.MemoryRevisionInsertParams{WorkspaceID: q.ws, MemoryID: e.Key,
 		Version: int32(e.Version), Action: string(action), Status: string(e.Status),
 		Content: e.Content, WhenToUse: e.WhenToUse, Metadata: metadata, Targets: texts(e.Targets),
 		Author: storable(e.Author), Origin: w.Origin, Tainted: e.Tainted, RunID: run, OpID: w.Op,
 		ConversationID: conversation, FromSeq: from, ToSeq: to, DecisionID: w.Decision})
-	return classify("keep the revision", err)
+	return classify("store the revision", err)
 }
 
 func revisionOf(r dbsqlc.MemoryRevision) (memory.Revision, error) {
@@ -186,27 +186,26 @@ func revisionOf(r dbsqlc.MemoryRevision) (memory.Revision, error) {
 	return out, nil
 }
 
-// Refer adds a session to those that an entry was drawn from.
+// Refer adds a session to the sources of an entry.
 func (q longTermRepository) Refer(ctx context.Context, key int64, history string, run int64) error {
 	_, err := q.q.LongTermRefPut(ctx, dbsqlc.LongTermRefPutParams{WorkspaceID: q.ws, MemoryID: key, HistoryID: history,
 		RunID: keyOrNull(run)})
 	return classify("refer to the session", err)
 }
 
-// CopyReferences gives one entry the sessions of another.
+// CopyReferences copies the sessions of one entry to another.
 func (q longTermRepository) CopyReferences(ctx context.Context, from, to, run int64) error {
 	return classify("copy the sessions", q.q.LongTermRefsCopy(ctx,
 		dbsqlc.LongTermRefsCopyParams{ToMemory: to, RunID: keyOrNull(run), WorkspaceID: q.ws, FromMemory: from}))
 }
 
-// DropReferencesOf takes back the sessions that a run found entries in.
+// DropReferencesOf removes the session references that a run has added.
 func (q longTermRepository) DropReferencesOf(ctx context.Context, run int64) error {
 	_, err := q.q.LongTermRefsOfRunDrop(ctx, dbsqlc.LongTermRefsOfRunDropParams{WorkspaceID: q.ws, RunID: &run})
 	return classify("drop the sessions", err)
 }
 
-// IndexLongTerm makes entries what search finds: by all of their words, and by
-// the meaning of what is embedded of them.
+// IndexLongTerm indexes entries for search: all of their words, and a vector of the embedded part.
 func (q longTermRepository) IndexLongTerm(ctx context.Context, entries []memory.Entry, w memorywrite.Writer) error {
 	var docs []search.Doc
 	var vectors [][]float32
@@ -218,7 +217,7 @@ func (q longTermRepository) IndexLongTerm(ctx context.Context, entries []memory.
 	return q.documents().indexWithVectors(ctx, docs, vectors, w.Space)
 }
 
-// longTermDoc is an entry as search has it.
+// longTermDoc returns the search document of an entry.
 func longTermDoc(e memory.Entry) search.Doc {
 	words := e.Content
 	if e.WhenToUse != "" {
@@ -229,36 +228,36 @@ func longTermDoc(e memory.Entry) search.Doc {
 	return d
 }
 
-// Shown tells what a run was shown by other calls than one.
+// Shown returns the entries that other operations have put into a run's prompts.
 func (q longTermRepository) Shown(ctx context.Context, run int64, op string) (map[int64]bool, error) {
 	keys, err := q.q.MemoryViews(ctx, dbsqlc.MemoryViewsParams{WorkspaceID: q.ws, RunID: run, OpID: op})
 	out := map[int64]bool{}
 	for _, key := range keys {
 		out[key] = true
 	}
-	return out, classify("read what the run was shown", err)
+	return out, classify("read the memories of the run's prompts", err)
 }
 
-// Show keeps what a run is shown; each entry is counted once a run.
+// Show records the entries in a run's prompts. Each entry is counted once per run.
 func (q longTermRepository) Show(ctx context.Context, run int64, op string, keys []int64) error {
 	if len(keys) == 0 {
 		return nil
 	}
 	_, err := q.q.MemoryViewPut(ctx, dbsqlc.MemoryViewPutParams{WorkspaceID: q.ws, RunID: run, Ids: keys, OpID: op})
-	return classify("keep what the run is shown", err)
+	return classify("store the memories of the run's prompts", err)
 }
 
-// WrittenBy lists the long-term entries that a run has written.
+// WrittenBy lists the long-term entries that runs have written.
 func (q longTermRepository) WrittenBy(ctx context.Context, runs []int64) ([]longterm.WrittenEntry, error) {
 	rows, err := q.q.LongTermOfRuns(ctx, dbsqlc.LongTermOfRunsParams{WorkspaceID: q.ws, RunIds: runs})
 	if err != nil {
-		return nil, classify("list what the runs have written", err)
+		return nil, classify("list the entries written by the runs", err)
 	}
 	memories := make([]dbsqlc.Memory, len(rows))
 	for i, r := range rows {
 		memories[i] = r.Memory
 	}
-	entries, err := q.whole(ctx, memories)
+	entries, err := q.complete(ctx, memories)
 	if err != nil {
 		return nil, err
 	}
@@ -275,8 +274,8 @@ func (q longTermRepository) RevisionAt(ctx context.Context, key int64, version i
 	r, err := q.q.LongTermRevision(ctx, dbsqlc.LongTermRevisionParams{WorkspaceID: q.ws, MemoryID: key,
 		Version: int32(version)})
 	if isNoRows(err) {
-		return memory.Revision{}, fault.New(fault.NotFound, fmt.Sprintf("the memory has no version %d", version),
-			"look at its history and use one of those versions")
+		return memory.Revision{}, fault.New(fault.NotFound, fmt.Sprintf("memory version %d not found", version),
+			"use a version of its history")
 	}
 	if err != nil {
 		return memory.Revision{}, classify("read the revision", err)
@@ -284,7 +283,7 @@ func (q longTermRepository) RevisionAt(ctx context.Context, key int64, version i
 	return revisionOf(r)
 }
 
-// Park takes entries out of each other's way until they are revised.
+// Park moves entries aside so that they cannot conflict while they are revised.
 func (q longTermRepository) Park(ctx context.Context, keys []int64) error {
 	if len(keys) == 0 {
 		return nil

@@ -14,10 +14,10 @@ import (
 	"cairn/internal/service/search"
 )
 
-// memoryStore is the store as the use-case remember sees it.
+// memoryStore implements the store of the service promptmemory.
 type memoryStore struct{ *Store }
 
-// Memory is the store for the use-case remember.
+// Memory returns the store of the service promptmemory.
 func (s *Store) Memory() promptmemory.Store { return memoryStore{s} }
 
 // WithMemory runs fn in a transaction that has entered ws.
@@ -25,7 +25,7 @@ func (s memoryStore) WithMemory(ctx context.Context, ws int64, fn func(context.C
 	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, promptMemoryTx(q)) })
 }
 
-// Do is Once for use-cases, which know result only as something that JSON fills.
+// Do is Once for services that decode the result from JSON.
 func (q operationRepository) Do(ctx context.Context, op string, args, result any, effect func() error) error {
 	raw, err := once(ctx, q.session, op, args, func() (json.RawMessage, error) {
 		if err := effect(); err != nil {
@@ -42,13 +42,13 @@ func (q operationRepository) Do(ctx context.Context, op string, args, result any
 	return nil
 }
 
-// LockMemories makes writers of the workspace follow each other: budgets,
-// duplicates and quotas are decided on rows that stand still.
+// LockMemories serializes writers of memories in the workspace. Budgets, duplicates and quotas are
+// thus checked on rows that do not change.
 func (q promptMemoryRepository) LockMemories(ctx context.Context) error {
 	return classify("lock the memories", q.q.MemoryLock(ctx, q.ws))
 }
 
-// Memories lists memories of some types in the order of their making.
+// Memories lists memories of some types in order of creation.
 func (q promptMemoryRepository) Memories(ctx context.Context, types []memory.Type, everyStatus bool,
 	max int) ([]memory.Entry, error) {
 	rows, err := q.q.MemoriesList(ctx, dbsqlc.MemoriesListParams{WorkspaceID: q.ws, Types: typeNames(types),
@@ -63,12 +63,12 @@ func (q promptMemoryRepository) Memories(ctx context.Context, types []memory.Typ
 	return out, nil
 }
 
-// Memory reads an entry by its external id.
+// Memory reads an entry by its external ID.
 func (q promptMemoryRepository) Memory(ctx context.Context, id string) (memory.Entry, error) {
 	r, err := q.q.MemoryGet(ctx, dbsqlc.MemoryGetParams{WorkspaceID: q.ws, ExternalID: storable(id)})
 	if isNoRows(err) {
-		return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("there is no memory %q", id),
-			"`cairn memories list` shows them")
+		return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("memory %q not found", id),
+			"list the memories with `cairn memories list`")
 	}
 	return entryOf(r), classify("read the memory", err)
 }
@@ -89,16 +89,16 @@ func (q promptMemoryRepository) MemoryHistory(ctx context.Context, id string, ma
 	return out, nil
 }
 
-// AddedBy counts the entries of some types that a run has added, with those of
-// it that wait for approval.
+// AddedBy returns the number of entries of some types that a run has added, including its pending
+// ones.
 func (q promptMemoryRepository) AddedBy(ctx context.Context, run int64, types []memory.Type) (int, error) {
 	n, err := q.q.MemoryAddedByRun(ctx, dbsqlc.MemoryAddedByRunParams{WorkspaceID: q.ws, RunID: &run,
 		Types: typeNames(types)})
-	return int(n), classify("count what the run has added", err)
+	return int(n), classify("count the run's additions", err)
 }
 
-// WriteMemories does the steps of a plan, keeps every version, and makes what is
-// there in the end what search finds.
+// WriteMemories executes the steps of a plan, stores every version, and indexes the final state for
+// search.
 func (q promptMemoryRepository) WriteMemories(ctx context.Context, steps []memory.Step, w memorywrite.Writer) error {
 	var changed []*memory.Entry
 	seen := map[*memory.Entry]bool{}
@@ -119,7 +119,7 @@ func (q promptMemoryRepository) WriteMemories(ctx context.Context, steps []memor
 	return q.documents().indexWithVectors(ctx, docs, vectors, w.Space)
 }
 
-// writeStep writes one version of an entry and brings e up to it.
+// writeStep stores one version of an entry and updates e.
 func (q promptMemoryRepository) writeStep(ctx context.Context, s memory.Step, w memorywrite.Writer) error {
 	e := s.Entry
 	if s.Action == memory.Add {
@@ -138,7 +138,7 @@ func (q promptMemoryRepository) writeStep(ctx context.Context, s memory.Step, w 
 			WorkspaceID: q.ws, ID: e.Key, Version: int32(e.Version)})
 		if err == nil && n != 1 {
 			return fault.New(fault.VersionConflict,
-				fmt.Sprintf("memory %s has moved on from version %d", e.ID, e.Version), "")
+				fmt.Sprintf("memory %s has a newer version than %d", e.ID, e.Version), "")
 		}
 		if err != nil {
 			return classify("change the memory", err)
@@ -148,13 +148,13 @@ func (q promptMemoryRepository) writeStep(ctx context.Context, s memory.Step, w 
 	return q.longTerm().keepRevision(ctx, e, s.Action, w)
 }
 
-// salts is how many ids are tried for one content: each removal and new adding of
-// the same sentence takes one.
+// salts is the number of IDs for one content: each time the same sentence is removed and added
+// again takes one.
 const salts = 10_000
 
 func (q promptMemoryRepository) addMemory(ctx context.Context, e *memory.Entry, content string,
 	w memorywrite.Writer) error {
-	run, conversation, from, to := whence(w)
+	run, conversation, from, to := provenance(w)
 	sum := sha256.Sum256([]byte(content))
 	p := dbsqlc.MemoryInsertParams{WorkspaceID: q.ws, Type: string(e.Type), Target: e.Target, Content: content,
 		ContentSha256: sum[:], Origin: w.Origin, Tainted: w.Tainted,
@@ -172,11 +172,11 @@ func (q promptMemoryRepository) addMemory(ctx context.Context, e *memory.Entry, 
 		return nil
 	}
 	return fault.New(fault.QuotaExceeded, fmt.Sprintf("this sentence was added and removed %d times", salts),
-		"say it in other words")
+		"use different words")
 }
 
-// whence is a writer's run and evidence as columns.
-func whence(w memorywrite.Writer) (run, conversation *int64, from, to *int32) {
+// provenance returns a writer's run and evidence as columns.
+func provenance(w memorywrite.Writer) (run, conversation *int64, from, to *int32) {
 	if w.Run != 0 {
 		run = &w.Run
 	}
@@ -204,7 +204,7 @@ func evidenceOf(conversation *int64, from, to *int32) *memory.Evidence {
 	return &memory.Evidence{Conversation: *conversation, FromSeq: int(*from), ToSeq: int(*to)}
 }
 
-// text is empty for null.
+// text returns "" for null.
 func text(s *string) string {
 	if s == nil {
 		return ""
@@ -212,7 +212,7 @@ func text(s *string) string {
 	return *s
 }
 
-// orNull is null for empty.
+// orNull returns null for "".
 func orNull(s string) *string {
 	if s == "" {
 		return nil
@@ -220,7 +220,7 @@ func orNull(s string) *string {
 	return &s
 }
 
-// number is 0 for null.
+// number returns 0 for null.
 func number(n *int64) int64 {
 	if n == nil {
 		return 0
@@ -236,7 +236,7 @@ func typeNames(types []memory.Type) []string {
 	return out
 }
 
-// memoryDoc is what search knows of e by these words; only what is active is found.
+// memoryDoc returns the search document of e with these words. Only active entries are found.
 func memoryDoc(e memory.Entry, words string) search.Doc {
 	if e.Status != memory.Active {
 		return search.Doc{Kind: search.KindMemory, Owner: e.Key, Gone: true}

@@ -13,7 +13,7 @@ import (
 	"cairn/internal/service/promptmemory"
 )
 
-// PutPendingMemory stores a write that waits for a person.
+// PutPendingMemory stores a pending write.
 func (q pendingMemoryRepository) PutPendingMemory(ctx context.Context, p promptmemory.Pending,
 	w memorywrite.Writer) (int64, error) {
 	operations, err := encode("the operations", p.Operations)
@@ -24,7 +24,7 @@ func (q pendingMemoryRepository) PutPendingMemory(ctx context.Context, p promptm
 	if err != nil {
 		return 0, err
 	}
-	run, conversation, from, to := whence(w)
+	run, conversation, from, to := provenance(w)
 	id, err := q.q.PendingMemoryInsert(ctx,
 		dbsqlc.PendingMemoryInsertParams{WorkspaceID: q.ws, Type: string(p.Store), Operations: operations, Base: base,
 			Adds: int32(p.Adds),
@@ -34,7 +34,7 @@ func (q pendingMemoryRepository) PutPendingMemory(ctx context.Context, p promptm
 	return id, classify("store the pending write", err)
 }
 
-// PendingMemory reads and locks a write that waits.
+// PendingMemory reads and locks a pending write.
 func (q pendingMemoryRepository) PendingMemory(ctx context.Context, id int64) (promptmemory.Pending, error) {
 	r, err := q.q.PendingMemoryGet(ctx, dbsqlc.PendingMemoryGetParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
@@ -42,12 +42,12 @@ func (q pendingMemoryRepository) PendingMemory(ctx context.Context, id int64) (p
 			dbsqlc.PendingMemoryExpiredParams{WorkspaceID: q.ws, ID: id}); err != nil || expired {
 			return promptmemory.Pending{}, cmp.Or(classify("read the pending write", err),
 				error(fault.New(fault.NotFound, fmt.Sprintf(
-					"write %d has expired: nobody decided about it within 30 days", id), "let it be written again").
+					"write %d has expired: no decision within 30 days", id), "write it again").
 					With("state", "expired")))
 		}
 		return promptmemory.Pending{}, fault.New(fault.NotFound,
-			fmt.Sprintf("no write %d to memory waits for approval", id),
-			"list the pending writes and use one of those ids")
+			fmt.Sprintf("pending memory write %d not found", id),
+			"use the ID of a pending write")
 	}
 	if err != nil {
 		return promptmemory.Pending{}, classify("read the pending write", err)
@@ -55,8 +55,7 @@ func (q pendingMemoryRepository) PendingMemory(ctx context.Context, id int64) (p
 	return pendingMemoryOf(r)
 }
 
-// PendingMemories lists the writes that wait, the oldest first, then those for
-// which nobody decided in time.
+// PendingMemories lists the pending writes, the oldest first, followed by the expired ones.
 func (q pendingMemoryRepository) PendingMemories(ctx context.Context, max int) ([]promptmemory.Pending, error) {
 	if _, err := q.q.PendingMemoryExpire(ctx, q.ws); err != nil {
 		return nil, classify("expire pending writes", err)
@@ -74,13 +73,13 @@ func (q pendingMemoryRepository) PendingMemories(ctx context.Context, max int) (
 	return out, nil
 }
 
-// CountPendingMemories counts the writes that wait.
+// CountPendingMemories returns the number of pending writes.
 func (q pendingMemoryRepository) CountPendingMemories(ctx context.Context) (int, error) {
 	n, err := q.q.PendingMemoryCount(ctx, q.ws)
 	return int(n), classify("count the pending writes", err)
 }
 
-// DecideMemory ends a write that waited.
+// DecideMemory ends a pending write.
 func (q pendingMemoryRepository) DecideMemory(ctx context.Context, id int64, state string) error {
 	n, err := q.q.PendingMemoryDecide(ctx, dbsqlc.PendingMemoryDecideParams{State: state, WorkspaceID: q.ws, ID: id})
 	return oneRow("decide the pending write", n, err)

@@ -15,14 +15,13 @@ import (
 	"cairn/schemas"
 )
 
-// Migrate makes the roles and brings the schema of the database at url to this
-// program's version. The login must be able to create roles, a superuser for
-// instance. It returns the versions that it applied; run at once by two
-// processes, one waits for the other.
+// Migrate creates the roles and migrates the database at url to this program's schema version. The
+// login needs the right to create roles; a superuser has it. It returns the versions that it
+// applied. If two processes run it at the same time, one waits for the other.
 func Migrate(ctx context.Context, url string) ([]int64, error) {
 	c, err := pgx.ParseConfig(url)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Misconfigured, "DATABASE_URL cannot be read",
+		return nil, fault.Wrap(err, fault.Misconfigured, "invalid DATABASE_URL",
 			"write it as postgres://user:password@host:port/database")
 	}
 	if err := prepareRoles(ctx, c); err != nil {
@@ -50,8 +49,7 @@ func Migrate(ctx context.Context, url string) ([]int64, error) {
 	return applied, nil
 }
 
-// refuseOlder refuses a database that was made before the first migration that this
-// program has.
+// refuseOlder rejects a database whose schema is older than the first migration of this program.
 func refuseOlder(ctx context.Context, p *goose.Provider) error {
 	version, err := p.GetDBVersion(ctx)
 	if err != nil {
@@ -59,13 +57,14 @@ func refuseOlder(ctx context.Context, p *goose.Provider) error {
 	}
 	if first := p.ListSources()[0].Version; version > 0 && version < first {
 		return fault.New(fault.Misconfigured,
-			fmt.Sprintf("the database has schema version %d, and this program migrates from %d on", version, first),
+			fmt.Sprintf("the database has schema version %d, but this program migrates from %d on", version, first),
 			"create a new database; for the one of `cairn dev` and `cairn demo`, delete the folder .cairn")
 	}
 	return nil
 }
 
-// prepareRoles runs what must be there before anything belongs to anybody.
+// prepareRoles creates the roles, the schema and the extension, which must exist before any object
+// has an owner.
 func prepareRoles(ctx context.Context, c *pgx.ConnConfig) error {
 	conn, err := pgx.ConnectConfig(ctx, c)
 	if err != nil {
@@ -73,8 +72,8 @@ func prepareRoles(ctx context.Context, c *pgx.ConnConfig) error {
 	}
 	defer conn.Close(ctx)
 	if _, err := conn.Exec(ctx, schemas.Roles); err != nil {
-		return fault.Wrap(err, fault.Misconfigured, "the roles, the schema or the vector extension could not be made",
-			"migrate with a login that may create roles, and install pgvector 0.8 or newer on the server")
+		return fault.Wrap(err, fault.Misconfigured, "create the roles, the schema and the vector extension",
+			"migrate with a login that can create roles, and install pgvector 0.8 or newer on the server")
 	}
 	return nil
 }
@@ -86,7 +85,7 @@ func provider(db *sql.DB) (*goose.Provider, error) {
 	}
 	locker, err := lock.NewPostgresSessionLocker()
 	if err != nil {
-		return nil, fmt.Errorf("make the migration lock: %w", err)
+		return nil, fmt.Errorf("create the migration lock: %w", err)
 	}
 	p, err := goose.NewProvider(goose.DialectPostgres, db, files, goose.WithSessionLocker(locker))
 	if err != nil {

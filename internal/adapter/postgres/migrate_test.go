@@ -29,7 +29,7 @@ func TestMigratingAgainDoesNothing(t *testing.T) {
 func TestTwoProcessesMayMigrateAtOnce(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
-	b := setup(t) // the server's roles are there
+	b := setup(t) // the server already has the roles
 	url := b.empty()
 	const processes = 4
 	var wait sync.WaitGroup
@@ -63,8 +63,8 @@ func TestTwoProcessesMayMigrateAtOnce(t *testing.T) {
 	s.Close()
 }
 
-// A database of a program before the first migration cannot be brought forward: the
-// caller learns what to do, and nothing changes.
+// A database older than the first migration cannot be upgraded: the error contains the remedy, and
+// nothing changes.
 func TestADatabaseOfAnOlderProgramIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

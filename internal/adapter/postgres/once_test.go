@@ -17,12 +17,12 @@ import (
 
 type outcome struct{ N int }
 
-// do runs an operation whose effect is one more duty.
+// do runs an operation whose effect is one more outbox task.
 func (b *bundle) do(args any, effect ...func() error) (outcome, error) {
 	var out outcome
 	err := b.InWorkspace(b.t.Context(), b.a.ID, func(_ context.Context, q postgres.Tx) (err error) {
 		out, err = postgres.Once(b.t.Context(), q, "7/save/0", args, func() (outcome, error) {
-			_, err := b.admin.Exec(b.t.Context(), "select nextval('effects')") // counts what a rollback would hide
+			_, err := b.admin.Exec(b.t.Context(), "select nextval('effects')") // also counts rolled back effects
 			if err == nil {
 				err = q.Outbox().Enqueue(b.t.Context(), relay.DriveRun, "1", 0)
 			}
@@ -85,7 +85,7 @@ func TestAnOperationThatFailedMayBeTriedAgain(t *testing.T) {
 	}
 }
 
-// The zombie: its first attempt still runs when the second comes.
+// The first attempt is still running when the second starts.
 func TestASecondAttemptWaitsForTheFirst(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -11,10 +11,9 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Once runs effect under the operation id op, once. The operation's row goes in
-// first: an attempt beside this one blocks on it, and then, like every later
-// attempt, gets the logged result without running effect. The same id with other
-// arguments is OpReused.
+// Once runs effect under the operation ID op, once. It inserts the operation's row first: a
+// concurrent attempt blocks on it. That attempt, and every later one, gets the stored result
+// without running effect. The same ID with other arguments is OpReused.
 func Once[T any](ctx context.Context, q Tx, op string, args any, effect func() (T, error)) (T, error) {
 	return once(ctx, q.session, op, args, effect)
 }
@@ -50,8 +49,8 @@ func once[T any](ctx context.Context, q session, op string, args any, effect fun
 	return result, oneRow("end "+op, n, err)
 }
 
-// Logged is the result of an operation that was done before. What an attempt
-// prepares may no longer fit what it has done itself, so it asks first.
+// Logged returns the result of a completed operation. Callers check it before they prepare an
+// effect, because the preparation may not be valid after the effect.
 func (q operationRepository) Logged(ctx context.Context, op string, args any) (result json.RawMessage, done bool,
 	err error) {
 	sha, err := argsSHA(op, args)
@@ -72,7 +71,7 @@ func (q operationRepository) logged(ctx context.Context, op string, sha [sha256.
 	}
 	if !bytes.Equal(row.ArgsSha, sha[:]) {
 		return nil, false, fault.New(fault.OpReused,
-			fmt.Sprintf("operation %s was done before with other arguments", op), "")
+			fmt.Sprintf("operation %s was already executed with other arguments", op), "")
 	}
 	return row.Result, true, nil
 }
@@ -85,12 +84,12 @@ func argsSHA(op string, args any) ([sha256.Size]byte, error) {
 	return sha256.Sum256(raw), nil
 }
 
-// void is what the log holds in place of arguments for an operation that is not
-// to happen any more. No arguments have this hash.
+// void marks a voided operation in the log, in place of the hash of its arguments. No arguments
+// have this hash.
 var void = sha256.Sum256(nil)
 
-// VoidOp returns the effect of an operation. One that has none cannot have any
-// from now on: an attempt that is still under way fails.
+// VoidOp returns the effect of an operation. An operation without an effect cannot have one later:
+// an attempt in progress fails.
 func (q operationRepository) VoidOp(ctx context.Context, op string) (json.RawMessage, error) {
 	n, err := q.q.OpBegin(ctx, dbsqlc.OpBeginParams{WorkspaceID: q.ws, OpID: op, ArgsSha: void[:]})
 	if err != nil || n == 1 {

@@ -8,21 +8,21 @@ import (
 	"cairn/internal/service/relay"
 )
 
-// Enqueue records a task in the transaction of what it follows from. The relay looks
-// at it after wait, for whoever recorded it normally does it at once.
+// Enqueue records an outbox task in the transaction that requires it. The relay delivers it after
+// wait, because the caller normally does so at once.
 func (q outboxRepository) Enqueue(ctx context.Context, kind, key string, wait time.Duration) error {
-	return classify("record a duty", q.q.OutboxPut(ctx,
+	return classify("record an outbox task", q.q.OutboxPut(ctx,
 		dbsqlc.OutboxPutParams{WorkspaceID: q.ws, Kind: kind, Key: key, Wait: wait}))
 }
 
-// Settle removes a task that is done; one that is not there is done already.
+// Settle removes a completed task. It succeeds if the task does not exist.
 func (q outboxRepository) Settle(ctx context.Context, kind, key string) error {
 	_, err := q.q.OutboxDone(ctx, dbsqlc.OutboxDoneParams{WorkspaceID: q.ws, Kind: kind, Key: key})
-	return classify("settle a duty", err)
+	return classify("remove an outbox task", err)
 }
 
-// ClaimOutbox takes up to max tasks that are due. A claim moves the due time
-// into the future, so a relay that dies gives its tasks back by itself.
+// ClaimOutbox claims up to max due tasks. A claim moves the due time into the future, so the tasks
+// of a crashed relay become due again.
 func (s *Store) ClaimOutbox(ctx context.Context, max int) (out []relay.OutboxTask, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.OutboxClaim(ctx, int32(max))
@@ -36,7 +36,7 @@ func (s *Store) ClaimOutbox(ctx context.Context, max int) (out []relay.OutboxTas
 	return out, err
 }
 
-// NoteOutboxTask keeps why a task could not be done yet.
+// NoteOutboxTask stores the reason why a task could not be delivered yet.
 func (s *Store) NoteOutboxTask(ctx context.Context, d relay.OutboxTask, why string) error {
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		return q.OutboxNote(ctx, dbsqlc.OutboxNoteParams{LastError: storable(why), ID: d.ID})

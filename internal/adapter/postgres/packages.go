@@ -11,19 +11,19 @@ import (
 	"cairn/internal/service/relay"
 )
 
-// TouchPackage records that a zip is about to be uploaded, so that collection
-// waits. It comes before the upload; the commit makes the package live. While the
-// same bytes are being deleted it is Unavailable.
+// TouchPackage records that a zip is about to be uploaded, so that it is not collected. Call it
+// before the upload; the commit makes the package live. While the same bytes are being deleted, it
+// fails with Unavailable.
 func (q packageRepository) TouchPackage(ctx context.Context, sha [sha256.Size]byte, key string, bytes int) error {
 	n, err := q.q.PackageTouch(ctx, dbsqlc.PackageTouchParams{WorkspaceID: q.ws, Sha256: sha[:], Key: key,
 		Bytes: int32(bytes)})
 	if err == nil && n == 0 {
-		return fault.New(fault.Unavailable, "the same package is being deleted just now", "")
+		return fault.New(fault.Unavailable, "the same package is being deleted", "")
 	}
 	return classify("record the package", err)
 }
 
-// IdlePackages lists uploads that have not become live for grace.
+// IdlePackages lists uploads that have not become live within grace.
 func (s *Store) IdlePackages(ctx context.Context, grace time.Duration, max int) (out []relay.IdlePackage, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		rows, err := q.PackagesIdle(ctx, dbsqlc.PackagesIdleParams{Grace: grace, MaxRows: int32(max)})
@@ -35,10 +35,10 @@ func (s *Store) IdlePackages(ctx context.Context, grace time.Duration, max int) 
 	return out, err
 }
 
-// CollectPackage moves one idle package on: first it is condemned, so that no commit
-// can make it live. A grace later it is being deleted, and key is where its object
-// is: the caller deletes that and then forgets the package. From there on nobody can
-// upload the same bytes until it is forgotten.
+// CollectPackage advances the collection of one idle package. First it condemns the package, so
+// that no commit can make it live. After another grace it marks it as being deleted and returns the
+// key of its object: the caller deletes the object and then calls ForgetPackage. Until then the
+// same bytes cannot be uploaded.
 func (q packageRepository) CollectPackage(ctx context.Context, p relay.IdlePackage, grace time.Duration) (key string,
 	err error) {
 	key, err = q.q.PackageDeleting(ctx, dbsqlc.PackageDeletingParams{WorkspaceID: q.ws, Sha256: p.SHA[:], Grace: grace})
@@ -52,14 +52,14 @@ func (q packageRepository) CollectPackage(ctx context.Context, p relay.IdlePacka
 	return "", classify("condemn the package", err)
 }
 
-// ForgetPackage deletes the row of a package whose object is gone.
+// ForgetPackage deletes the row of a package whose object is deleted.
 func (q packageRepository) ForgetPackage(ctx context.Context, sha [sha256.Size]byte) error {
 	err := q.q.PackageForget(ctx, dbsqlc.PackageForgetParams{WorkspaceID: q.ws, Sha256: sha[:]})
 	return classify("forget the package", err)
 }
 
-// AbandonPackage tells whether a task's package, or the task, was erased. A package
-// whose task was erased is being deleted from then on, as after CollectPackage.
+// AbandonPackage reports whether a task or its package was erased. The package of an erased task is
+// marked as being deleted, as in CollectPackage.
 func (q packageRepository) AbandonPackage(ctx context.Context, t distill.Task) (bool, error) {
 	sha := t.Package.Version.PackageSHA
 	n, err := q.q.PackageAbandon(ctx, dbsqlc.PackageAbandonParams{
@@ -68,10 +68,10 @@ func (q packageRepository) AbandonPackage(ctx context.Context, t distill.Task) (
 		return n == 1, classify("abandon the package", err)
 	}
 	there, err := q.q.PackageThere(ctx, dbsqlc.PackageThereParams{WorkspaceID: q.ws, Sha256: sha[:]})
-	return err == nil && !there, classify("look for the package", err)
+	return err == nil && !there, classify("find the package", err)
 }
 
-// PackageKeys lists where the workspace's packages are kept.
+// PackageKeys lists the object keys of the workspace's packages.
 func (q packageRepository) PackageKeys(ctx context.Context) ([]string, error) {
 	keys, err := q.q.PackageKeys(ctx, q.ws)
 	return keys, classify("list the packages", err)

@@ -19,10 +19,10 @@ import (
 	"cairn/internal/service/schedule"
 )
 
-// Outbox is the store of the relay.
+// Outbox returns the store of the relay.
 func (s *Store) Outbox() relay.Store { return outbox{s} }
 
-// Leftovers are what the relay looks over from time to time.
+// Leftovers returns the store of the periodic checks of the relay.
 func (s *Store) Leftovers() relay.Leftovers { return outbox{s} }
 
 type outbox struct{ *Store }
@@ -59,7 +59,7 @@ func (s outbox) EraseDeleted(ctx context.Context, ws int64, max int) error {
 	})
 }
 
-// Keys keeps the hashes of API keys.
+// Keys returns the store of API keys.
 func (s *Store) Keys() apikey.Store { return keyStore{s} }
 
 type keyStore struct{ *Store }
@@ -84,15 +84,15 @@ func (s keyStore) Principal(ctx context.Context, hash apikey.Hash) (apikey.Princ
 	return s.principal(ctx, hash)
 }
 
-// Runs is the store of those who look at runs.
-func (s *Store) Runs() inspect.RunStore { return looks{s} }
+// Runs returns the read-only store of runs.
+func (s *Store) Runs() inspect.RunStore { return reader{s} }
 
-// Threads is the store of those who look at conversations.
-func (s *Store) Threads() inspect.ConversationStore { return looks{s} }
+// Threads returns the read-only store of conversations.
+func (s *Store) Threads() inspect.ConversationStore { return reader{s} }
 
-type looks struct{ *Store }
+type reader struct{ *Store }
 
-func (s looks) ReadRuns(ctx context.Context, ws int64, fn func(context.Context, inspect.RunTx) error) error {
+func (s reader) ReadRuns(ctx context.Context, ws int64, fn func(context.Context, inspect.RunTx) error) error {
 	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		return fn(ctx, struct {
 			runRepository
@@ -104,7 +104,7 @@ func (s looks) ReadRuns(ctx context.Context, ws int64, fn func(context.Context, 
 	})
 }
 
-func (s looks) ReadConversations(ctx context.Context, ws int64,
+func (s reader) ReadConversations(ctx context.Context, ws int64,
 	fn func(context.Context, inspect.ConversationTx) error) error {
 	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		return fn(ctx, struct {
@@ -116,10 +116,10 @@ func (s looks) ReadConversations(ctx context.Context, ws int64,
 	})
 }
 
-// Idle is the store of those who read idle conversations.
-func (s *Store) Idle() idle.Store { return looks{s} }
+// Idle returns the store of the reader of idle conversations.
+func (s *Store) Idle() idle.Store { return reader{s} }
 
-func (s looks) ReadIdle(ctx context.Context, ws int64, fn func(context.Context, idle.Tx) error) error {
+func (s reader) ReadIdle(ctx context.Context, ws int64, fn func(context.Context, idle.Tx) error) error {
 	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error {
 		return fn(ctx, struct {
 			transcriptRepository
@@ -128,7 +128,8 @@ func (s looks) ReadIdle(ctx context.Context, ws int64, fn func(context.Context, 
 	})
 }
 
-// Workspaces reads what belongs to whole workspaces, each in a transaction of its own.
+// Workspaces returns the reader of data about whole workspaces. Each method uses its own
+// transaction.
 func (s *Store) Workspaces() Workspaces { return Workspaces{s} }
 
 // Workspaces implements inspect.WorkspaceStore, feedback.Store and reflection.Workspaces.
@@ -140,42 +141,42 @@ var (
 	_ reflection.Workspaces  = Workspaces{}
 )
 
-// Self is a workspace by its number.
+// Self returns a workspace by its ID.
 func (s Workspaces) Self(ctx context.Context, ws int64) (tenancy.Workspace, error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (tenancy.Workspace, error) {
 		return q.Workspaces().Self(ctx)
 	})
 }
 
-// Insights tells what a workspace used and spent within a span up to now.
+// Insights returns the use and the costs of a workspace within a span up to now.
 func (s Workspaces) Insights(ctx context.Context, ws int64, span time.Duration) (curate.Insights, error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (curate.Insights, error) {
 		return q.Curation().Insights(ctx, span)
 	})
 }
 
-// Counts tells how much a workspace remembers.
+// Counts returns the number of memories and conversations of a workspace.
 func (s Workspaces) Counts(ctx context.Context, ws int64) (dump.Counts, error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (dump.Counts, error) {
 		return q.Dump().Counts(ctx)
 	})
 }
 
-// Entities lists whom memories are for.
+// Entities lists the targets of memories.
 func (s Workspaces) Entities(ctx context.Context, ws int64, max int) ([]inspect.Entity, error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) ([]inspect.Entity, error) {
 		return q.Documents().Entities(ctx, max)
 	})
 }
 
-// Settings reads what a workspace chose, with the defaults of what it did not.
+// Settings reads the settings of a workspace, with defaults for those that are not set.
 func (s Workspaces) Settings(ctx context.Context, ws int64) (settings.Settings, error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (settings.Settings, error) {
 		return q.Workspaces().Settings(ctx)
 	})
 }
 
-// PatchSettings applies a JSON merge patch that check lets pass.
+// PatchSettings applies a JSON merge patch if check accepts the result.
 func (s Workspaces) PatchSettings(ctx context.Context, ws int64, patch json.RawMessage,
 	check func(settings.Settings) error) (settings.Settings, error) {
 	return inWorkspace(ctx, s.Store, ws, func(ctx context.Context, q Tx) (settings.Settings, error) {
@@ -201,7 +202,7 @@ func (s Workspaces) Transcript(ctx context.Context, ws int64, name string, seq i
 	return id, c, err
 }
 
-// inWorkspace returns what fn reads in a transaction that has entered ws.
+// inWorkspace returns the result of fn in a transaction that has entered ws.
 func inWorkspace[T any](ctx context.Context, s *Store, ws int64,
 	fn func(context.Context, Tx) (T, error)) (out T, err error) {
 	err = s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) (err error) {
@@ -211,7 +212,7 @@ func inWorkspace[T any](ctx context.Context, s *Store, ws int64,
 	return out, err
 }
 
-// Slots reads what slots of schedules are about.
+// Slots returns the reader of schedule slots.
 func (s *Store) Slots() schedule.SlotStore { return slots{s} }
 
 type slots struct{ *Store }

@@ -8,46 +8,46 @@ import (
 	"cairn/internal/service/learning/probe"
 )
 
-// WorkspaceKey stands for the workspace in workflows.
+// WorkspaceKey returns the key that identifies the workspace in workflows.
 func (q workspaceRepository) WorkspaceKey(ctx context.Context) (string, error) {
 	self, err := q.Self(ctx)
 	return self.Key, err
 }
 
-// LockProbes lets one spend of the day's probes at a time.
+// LockProbes serializes the use of the daily probe budget.
 func (q probeRepository) LockProbes(ctx context.Context) error {
-	return classify("wait to probe", q.q.ProbeLock(ctx, q.ws))
+	return classify("lock the probes", q.q.ProbeLock(ctx, q.ws))
 }
 
-// ProbesSpent are those of the last 24 hours.
+// ProbesSpent returns the number of probes in the last 24 hours.
 func (q probeRepository) ProbesSpent(ctx context.Context) (int, error) {
 	n, err := q.q.ProbesSpent(ctx, q.ws)
 	return int(n), classify("count the probes", err)
 }
 
-// PutProbe keeps an open probe; the first one of its number stays.
+// PutProbe stores an open probe. An existing one with its number stays unchanged.
 func (q probeRepository) PutProbe(ctx context.Context, p probe.Probe) error {
-	return classify("keep a probe", q.q.ProbePut(ctx,
+	return classify("store a probe", q.q.ProbePut(ctx,
 		dbsqlc.ProbePutParams{WorkspaceID: q.ws, RunID: p.Run, Number: int32(p.Number), ConversationID: p.Conversation,
 			BankID:   p.Bank,
 			Question: storable(p.Question), Answer: storable(p.Answer), Evidence: int32s(p.Evidence),
 			Decisions: texts(p.Decisions)}))
 }
 
-// ProbesOf are those of a run, by number.
+// ProbesOf returns the probes of a run, by number.
 func (q probeRepository) ProbesOf(ctx context.Context, run int64) ([]probe.Probe, error) {
 	rows, err := q.q.ProbesOfRun(ctx, dbsqlc.ProbesOfRunParams{WorkspaceID: q.ws, RunID: run})
 	return probesOf(rows), classify("list the probes", err)
 }
 
-// EndProbe brings an open probe to its state.
+// EndProbe moves an open probe to its final state.
 func (q probeRepository) EndProbe(ctx context.Context, p probe.Probe) (bool, error) {
 	n, err := q.q.ProbeEnd(ctx, dbsqlc.ProbeEndParams{State: p.State, Score: p.Score, Note: storable(p.Note),
 		WorkspaceID: q.ws, RunID: p.Run, Number: int32(p.Number)})
 	return n == 1, classify("end a probe", err)
 }
 
-// Probes are those of a bank, of the latest run first.
+// Probes returns the probes of a bank, those of the latest run first.
 func (q probeRepository) Probes(ctx context.Context, bank int64, most int) ([]probe.Probe, error) {
 	rows, err := q.q.ProbesOf(ctx, dbsqlc.ProbesOfParams{WorkspaceID: q.ws, BankID: bank, MaxRows: int32(most)})
 	return probesOf(rows), classify("list the probes", err)
@@ -64,12 +64,12 @@ func probesOf(rows []dbsqlc.Probe) []probe.Probe {
 	return out
 }
 
-// Behind are memories with the decisions that have written them.
+// Behind returns memories with the decisions that wrote them.
 func (q probeRepository) Behind(ctx context.Context, memories []string) ([]decision.MemoryUse, error) {
 	rows, err := q.q.DecisionsOfMemories(ctx, dbsqlc.DecisionsOfMemoriesParams{WorkspaceID: q.ws, Ids: texts(memories)})
 	out := make([]decision.MemoryUse, len(rows))
 	for i, r := range rows {
 		out[i] = decision.MemoryUse{Memory: r.ExternalID, Decision: r.DecisionID, Content: r.Content}
 	}
-	return out, classify("read what led to memories", err)
+	return out, classify("read the decisions of memories", err)
 }

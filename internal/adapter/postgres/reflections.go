@@ -15,10 +15,10 @@ import (
 	"cairn/internal/service/reflection"
 )
 
-// reflectStore is the store as the use-case reflect sees it.
+// reflectStore implements the store of the service reflection.
 type reflectStore struct{ *Store }
 
-// Reflections is the store for the use-case reflect.
+// Reflections returns the store of the service reflection.
 func (s *Store) Reflections() reflection.Store { return reflectStore{s} }
 
 // WithReflections runs fn in a transaction that has entered ws.
@@ -27,18 +27,18 @@ func (s reflectStore) WithReflections(ctx context.Context, ws int64,
 	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, reflectionTx(q)) })
 }
 
-// LockReflections lets one reflection of the workspace be opened or closed at a time.
+// LockReflections serializes the opening and closing of reflections in the workspace.
 func (q reflectionRepository) LockReflections(ctx context.Context) error {
 	return classify("lock the reflections", q.q.ReflectionLock(ctx, q.ws))
 }
 
-// Unread lists messages that a reflection may take up, conversation by conversation.
+// Unread lists messages that a reflection may read, grouped by conversation.
 func (q reflectionRepository) Unread(ctx context.Context, w reflection.Window) ([]reflection.Message, error) {
 	rows, err := q.q.ReflectionUnread(ctx,
 		dbsqlc.ReflectionUnreadParams{WorkspaceID: q.ws, PastMark: w.PastMark, Since: w.Since, Until: w.Until,
 			Again: w.Again, MaxRows: int32(w.Max)})
 	if err != nil {
-		return nil, classify("read what was said", err)
+		return nil, classify("read the messages", err)
 	}
 	out := make([]reflection.Message, len(rows))
 	for i, r := range rows {
@@ -54,7 +54,7 @@ func (q reflectionRepository) Range(ctx context.Context, r reflection.Read) ([]r
 	rows, err := q.q.ReflectionRange(ctx, dbsqlc.ReflectionRangeParams{WorkspaceID: q.ws,
 		ConversationID: r.Conversation, FromSeq: int32(r.FromSeq), ToSeq: int32(r.ToSeq)})
 	if err != nil {
-		return nil, classify("read what was said", err)
+		return nil, classify("read the messages", err)
 	}
 	out := make([]reflection.Message, len(rows))
 	for i, r := range rows {
@@ -76,11 +76,11 @@ func saidOf(r dbsqlc.ReflectionRangeRow) (reflection.Message, error) {
 	return m, nil
 }
 
-// Stale lists ranges that lie before a window and were never read.
+// Stale lists unread ranges before a window.
 func (q reflectionRepository) Stale(ctx context.Context, before time.Time) ([]reflection.Read, error) {
 	rows, err := q.q.ReflectionStale(ctx, dbsqlc.ReflectionStaleParams{WorkspaceID: q.ws, Before: before})
 	if err != nil {
-		return nil, classify("look for what is too old", err)
+		return nil, classify("list the stale messages", err)
 	}
 	out := make([]reflection.Read, len(rows))
 	for i, r := range rows {
@@ -90,24 +90,24 @@ func (q reflectionRepository) Stale(ctx context.Context, before time.Time) ([]re
 	return out, nil
 }
 
-// PutReads notes what a run takes up.
+// PutReads records the ranges that a run will read.
 func (q reflectionRepository) PutReads(ctx context.Context, id int64, reads []reflection.Read) error {
 	for _, r := range reads {
 		err := q.q.ReflectionReadPut(ctx, dbsqlc.ReflectionReadPutParams{WorkspaceID: q.ws, RunID: id,
 			ConversationID: r.Conversation, FromSeq: int32(r.FromSeq), ToSeq: int32(r.ToSeq),
 			Part: int32(r.Part), State: r.State})
 		if err != nil {
-			return classify("note what is read", err)
+			return classify("record the ranges", err)
 		}
 	}
 	return nil
 }
 
-// Reads lists what a run has taken up.
+// Reads lists the ranges of a run.
 func (q reflectionRepository) Reads(ctx context.Context, id int64) ([]reflection.Read, error) {
 	rows, err := q.q.ReflectionReads(ctx, dbsqlc.ReflectionReadsParams{WorkspaceID: q.ws, RunID: id})
 	if err != nil {
-		return nil, classify("list what is read", err)
+		return nil, classify("list the ranges", err)
 	}
 	out := make([]reflection.Read, len(rows))
 	for i, r := range rows {
@@ -121,37 +121,37 @@ func (q reflectionRepository) Reads(ctx context.Context, id int64) ([]reflection
 func (q reflectionRepository) EndReads(ctx context.Context, id int64, parts int, state string) error {
 	_, err := q.q.ReflectionReadsEnd(ctx, dbsqlc.ReflectionReadsEndParams{State: state, WorkspaceID: q.ws, RunID: id,
 		Parts: int32(parts)})
-	return classify("end what is read", err)
+	return classify("close the ranges", err)
 }
 
-// SkipRead passes over a range, from its beginning to where r ends.
+// SkipRead skips the part of a range up to the end of r.
 func (q reflectionRepository) SkipRead(ctx context.Context, id int64, r reflection.Read) error {
 	n, err := q.q.ReflectionReadsSkip(ctx,
 		dbsqlc.ReflectionReadsSkipParams{ToSeq: int32(r.ToSeq), WorkspaceID: q.ws, RunID: id,
 			ConversationID: r.Conversation, FromSeq: int32(r.FromSeq)})
-	return oneRow("pass over what could not be read", n, classify("pass over what could not be read", err))
+	return oneRow("skip an unreadable range", n, classify("skip an unreadable range", err))
 }
 
-// FreeReads gives back what a run has not got to.
+// FreeReads releases the ranges that a run has not read.
 func (q reflectionRepository) FreeReads(ctx context.Context, id int64) error {
 	_, err := q.q.ReflectionReadsFree(ctx, dbsqlc.ReflectionReadsFreeParams{WorkspaceID: q.ws, RunID: id})
-	return classify("give back what was not read", err)
+	return classify("release the unread ranges", err)
 }
 
-// ContiguousMark is the last message of a conversation before the first unread one.
+// ContiguousMark returns the last message of a conversation before the first unread one.
 func (q reflectionRepository) ContiguousMark(ctx context.Context, conversation int64) (int, error) {
 	seq, err := q.q.ReflectionMark(ctx, dbsqlc.ReflectionMarkParams{WorkspaceID: q.ws, ConversationID: conversation})
-	return int(seq), classify("find how far was read", err)
+	return int(seq), classify("find the last read message", err)
 }
 
-// LastTurn is the last turn of a conversation up to a message.
+// LastTurn returns the last turn of a conversation up to a message.
 func (q reflectionRepository) LastTurn(ctx context.Context, conversation int64, seq int) (int, error) {
 	turn, err := q.q.ReflectionTurns(ctx, dbsqlc.ReflectionTurnsParams{WorkspaceID: q.ws, ConversationID: conversation,
 		Seq: int32(seq)})
 	return int(turn), classify("find the last turn", err)
 }
 
-// ReflectionOf finds a generation of a date.
+// ReflectionOf finds the reflection of a date and generation.
 func (q reflectionRepository) ReflectionOf(ctx context.Context, date string, generation int) (run.Run, bool, error) {
 	r, err := q.q.ReflectionOf(ctx, dbsqlc.ReflectionOfParams{WorkspaceID: q.ws, Date: date,
 		Generation: int32(generation)})
@@ -164,7 +164,7 @@ func (q reflectionRepository) ReflectionOf(ctx context.Context, date string, gen
 	return runOf(r), true, nil
 }
 
-// Reflections lists runs of a date, of all dates when it is empty, the latest first.
+// Reflections lists the runs of a date, or of all dates if it is empty, the latest first.
 func (q reflectionRepository) Reflections(ctx context.Context, date string, max int) ([]run.Run, error) {
 	rows, err := q.q.ReflectionsRecent(ctx,
 		dbsqlc.ReflectionsRecentParams{WorkspaceID: q.ws, Date: date, MaxRows: int32(max)})
@@ -178,7 +178,7 @@ func (q reflectionRepository) Reflections(ctx context.Context, date string, max 
 	return out, nil
 }
 
-// PutDay says what a local date has come to.
+// PutDay stores the result of a local date.
 func (q reflectionRepository) PutDay(ctx context.Context, id int64, status string, r reflection.Report) error {
 	date, err := dayOf(r.Date)
 	if err != nil {
@@ -192,17 +192,17 @@ func (q reflectionRepository) PutDay(ctx context.Context, id int64, status strin
 		p.FromAt = &r.From
 	}
 	if r.Alert {
-		reason := fmt.Sprintf("%d failures in a row; %d messages were passed over", r.Failures, r.Skipped)
+		reason := fmt.Sprintf("%d failures in a row; %d messages were skipped", r.Failures, r.Skipped)
 		p.Reason = &reason
 	}
-	return classify("write down what the date came to", q.q.ReflectionDayPut(ctx, p))
+	return classify("store the result of the date", q.q.ReflectionDayPut(ctx, p))
 }
 
-// Unheard tells whether the day at an instant, if it was empty, is the seventh in
-// a row although people talked.
+// Unheard reports whether the day at an instant is the seventh in a row with an empty reflection
+// although conversations took place.
 func (q reflectionRepository) Unheard(ctx context.Context, at time.Time) (bool, error) {
 	unheard, err := q.q.ReflectionUnheard(ctx, dbsqlc.ReflectionUnheardParams{WorkspaceID: q.ws, At: at})
-	return unheard, classify("look at the days before", err)
+	return unheard, classify("read the previous days", err)
 }
 
 // Days lists dates, the latest first.
@@ -241,20 +241,20 @@ func dayOf(date string) (pgtype.Date, error) {
 	return pgtype.Date{Time: day, Valid: true}, nil
 }
 
-// Recalled counts notes that a search has brought back.
+// Recalled counts notes that a search has returned.
 func (q reflectionRepository) Recalled(ctx context.Context, query [32]byte, keys []int64, relevances []float32) error {
-	return classify("count what was recalled",
+	return classify("count the recalled notes",
 		q.q.NoteRecalled(ctx, dbsqlc.NoteRecalledParams{WorkspaceID: q.ws, Keys: keys, QuerySha: query[:],
 			Relevances: relevances}))
 }
 
-// RecalledNotes lists notes that were brought back at least so often.
+// RecalledNotes lists notes that searches have returned at least a number of times.
 func (q reflectionRepository) RecalledNotes(ctx context.Context, recalls, queries, days, max int) ([]reflection.Recall,
 	error) {
 	rows, err := q.q.NotesRecalled(ctx, dbsqlc.NotesRecalledParams{WorkspaceID: q.ws, Recalls: int32(recalls),
 		Queries: int32(queries), Days: int32(days), MaxRows: int32(max)})
 	if err != nil {
-		return nil, classify("list what was recalled", err)
+		return nil, classify("list the recalled notes", err)
 	}
 	out := make([]reflection.Recall, len(rows))
 	for i, r := range rows {
@@ -265,7 +265,7 @@ func (q reflectionRepository) RecalledNotes(ctx context.Context, recalls, querie
 	return out, nil
 }
 
-// NotesOf lists the notes of a local date, in the order in which they were made.
+// NotesOf lists the notes of a local date, in order of creation.
 func (q reflectionRepository) NotesOf(ctx context.Context, date string, max int) ([]memory.Entry, error) {
 	rows, err := q.q.ReflectionNotes(ctx, dbsqlc.ReflectionNotesParams{WorkspaceID: q.ws, Date: date,
 		MaxRows: int32(max)})

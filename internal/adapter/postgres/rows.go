@@ -12,13 +12,13 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// storable replaces what a text column cannot hold: bytes that are no UTF-8, and
-// the character NUL, which JSON may well smuggle into a message or a reply.
+// storable replaces what a text column cannot store: invalid UTF-8, and the NUL character, which
+// JSON messages and replies may contain.
 func storable(text string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
 }
 
-// texts makes an array that SQL can hold, empty for nil.
+// texts returns a non-nil array, because SQL does not accept a nil one here.
 func texts(in []string) []string {
 	out := make([]string, len(in))
 	for i, text := range in {
@@ -27,8 +27,7 @@ func texts(in []string) []string {
 	return out
 }
 
-// encode makes JSON that a jsonb column can hold: without NUL, which stands in
-// it as an escape.
+// encode returns JSON that a jsonb column accepts: without NUL, which JSON represents as an escape.
 func encode(what string, v any) ([]byte, error) {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -41,24 +40,24 @@ func encode(what string, v any) ([]byte, error) {
 		if bytes.HasPrefix(raw[i:], []byte(`\u0000`)) {
 			copy(raw[i:], `\ufffd`)
 		}
-		i++ // past what is escaped: a second backslash begins nothing
+		i++ // skips the escaped character: a second backslash does not start an escape
 	}
 	return raw, nil
 }
 
 func isNoRows(err error) bool { return errors.Is(err, pgx.ErrNoRows) }
 
-// oneRow turns a write that touched no row, which row-level security does
-// silently, into an error.
+// oneRow returns an error if a write changed no row. Row-level security causes this without an
+// error.
 func oneRow(doing string, n int64, err error) error { return someRows(doing, n, 1, err) }
 
-// someRows is oneRow for a write that must touch so many rows.
+// someRows is oneRow for a write that must change want rows.
 func someRows(doing string, n, want int64, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
 	if n != want {
-		return fmt.Errorf("%s: %d rows changed, not %d", doing, n, want)
+		return fmt.Errorf("%s: %d rows changed, want %d", doing, n, want)
 	}
 	return nil
 }

@@ -14,14 +14,13 @@ import (
 	"cairn/internal/service/relay"
 )
 
-// driveAfter is how long the relay leaves a fresh run to the caller who
-// accepted it and is about to start its workflow.
+// driveAfter is the time for which the relay leaves a new run to the caller that accepted it and
+// starts its workflow.
 const driveAfter = 3 * time.Second
 
-// Accept makes a conversation and its run durable in one transaction, with the
-// duty to drive the run to its end. A request that was accepted before returns
-// its run; the same key for another request is OpReused. Made is set when the
-// run is new.
+// Accept stores a conversation and its run in one transaction, with the outbox task that drives the
+// run to its end. If the request was accepted before, it returns that run. The same key for another
+// request is OpReused. made is true if the run is new.
 func (s *Store) Accept(ctx context.Context, a distill.AcceptedRequest) (r run.Run, made bool, err error) {
 	a.Key = storable(a.Key)
 	err = s.within(ctx, byKeys, a.Workspace, func(ctx context.Context, q Tx) error {
@@ -43,7 +42,7 @@ func (s *Store) Accept(ctx context.Context, a distill.AcceptedRequest) (r run.Ru
 			BusinessKey: a.Key, Generation: int32(generation),
 			ArgsSha: a.ArgsSHA[:], ConversationID: &conversation, Spec: a.Spec,
 			WorkflowID: a.WorkflowID(generation, 1)})
-		if isNoRows(err) { // somebody else was first, between our look and our insert
+		if isNoRows(err) { // another caller was first, between the look-up and the insert
 			r, _, err = q.Runs().accepted(ctx, a)
 			return err
 		}
@@ -60,7 +59,7 @@ func (s *Store) Accept(ctx context.Context, a distill.AcceptedRequest) (r run.Ru
 	return r, made, err
 }
 
-// accepted looks for the latest run of a's key, which must be of the same request.
+// accepted finds the latest run of a's key, which must belong to the same request.
 func (q runRepository) accepted(ctx context.Context, a distill.AcceptedRequest) (r run.Run, exists bool, err error) {
 	row, err := q.q.RunByKey(ctx, dbsqlc.RunByKeyParams{WorkspaceID: q.ws, Kind: string(run.Distill),
 		BusinessKey: a.Key})
@@ -68,16 +67,16 @@ func (q runRepository) accepted(ctx context.Context, a distill.AcceptedRequest) 
 		return run.Run{}, false, nil
 	}
 	if err != nil {
-		return run.Run{}, false, fmt.Errorf("look for the request: %w", err)
+		return run.Run{}, false, fmt.Errorf("find the request: %w", err)
 	}
 	if !bytes.Equal(row.ArgsSha, a.ArgsSHA[:]) {
 		return run.Run{}, false, fault.New(fault.OpReused,
-			fmt.Sprintf("request %q was made before for other messages or options", a.Key), "use another request id")
+			fmt.Sprintf("request %q already exists with other messages or options", a.Key), "use another request ID")
 	}
 	return runOf(row), true, nil
 }
 
-// Run reads one run.
+// Run reads a run.
 func (q runRepository) Run(ctx context.Context, id int64) (run.Run, error) {
 	row, err := q.q.RunGet(ctx, dbsqlc.RunGetParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
@@ -86,7 +85,7 @@ func (q runRepository) Run(ctx context.Context, id int64) (run.Run, error) {
 	return runOf(row), nil
 }
 
-// RunState reads one run without its configuration.
+// RunState reads a run without its configuration.
 func (q runRepository) RunState(ctx context.Context, id int64) (run.Run, error) {
 	r, err := q.q.RunState(ctx, dbsqlc.RunStateParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
@@ -113,16 +112,16 @@ func stateOf(r dbsqlc.RunStateRow) run.Run {
 		WorkflowID: r.WorkflowID, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, EndedAt: r.EndedAt})
 }
 
-// RunSpec reads the configuration that a run was pinned to.
+// RunSpec reads the configuration that a run is pinned to.
 func (q runRepository) RunSpec(ctx context.Context, id int64) (json.RawMessage, error) {
 	raw, err := q.q.RunSpec(ctx, dbsqlc.RunSpecParams{WorkspaceID: q.ws, ID: id})
 	return raw, noRun(id, err)
 }
 
-// noRun is the error of a run that could not be read, nil for nil.
+// noRun converts the error of reading a run. It returns nil for nil.
 func noRun(id int64, err error) error {
 	if isNoRows(err) {
-		return fault.New(fault.NotFound, fmt.Sprintf("there is no run %d", id), "`cairn runs list` shows them")
+		return fault.New(fault.NotFound, fmt.Sprintf("run %d not found", id), "list the runs with `cairn runs list`")
 	}
 	return classify("read the run", err)
 }
@@ -143,14 +142,14 @@ func (q runRepository) Runs(ctx context.Context, max int) ([]run.Summary, error)
 	return out, nil
 }
 
-// StartRun marks a run as picked up. It returns false when the run has ended.
+// StartRun marks a run as started. It returns false if the run has ended.
 func (q runRepository) StartRun(ctx context.Context, id int64) (bool, error) {
 	n, err := q.q.RunStart(ctx, dbsqlc.RunStartParams{WorkspaceID: q.ws, ID: id})
 	return n == 1, classify("start the run", err)
 }
 
-// EndRun ends a run, the tasks of it that are still open, and the duty to drive
-// it. A run that has ended stays as it is.
+// EndRun ends a run and its open tasks, and removes the outbox task that drives it. A run that has
+// ended stays unchanged.
 func (q runRepository) EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error {
 	raw, err := encode("the result", result)
 	if err != nil {
@@ -161,15 +160,15 @@ func (q runRepository) EndRun(ctx context.Context, id int64, outcome run.Outcome
 			Why: storable(fmt.Sprintf("%s: %s", outcome, reason)), WorkspaceID: q.ws, ID: id, Duty: fmt.Sprint(id)}))
 }
 
-// Reopen lets an ended run go on from its stored replies: its failed tasks are
-// open again. WorkflowID is the id of the attempt that follows.
+// Reopen makes an ended run resume from its stored replies: its failed tasks are open again.
+// workflowID is the ID of the next attempt.
 func (q runRepository) Reopen(ctx context.Context, r run.Run, workflowID string) error {
 	n, err := q.q.RunReopen(ctx, dbsqlc.RunReopenParams{WorkflowID: workflowID, WorkspaceID: q.ws, ID: r.Ref.Run,
 		Attempt: int32(r.Attempt)})
 	if err == nil && n == 0 {
 		return fault.New(fault.VersionConflict,
-			fmt.Sprintf("run %d is not ended, or was retried by somebody else just now", r.Ref.Run),
-			"`cairn runs show` tells how it stands")
+			fmt.Sprintf("run %d has not ended, or another caller has just retried it", r.Ref.Run),
+			"check its status with `cairn runs show`")
 	}
 	if err != nil {
 		return classify("reopen the run", err)
@@ -180,7 +179,7 @@ func (q runRepository) Reopen(ctx context.Context, r run.Run, workflowID string)
 	return q.outbox().Enqueue(ctx, relay.DriveRun, fmt.Sprint(r.Ref.Run), driveAfter)
 }
 
-// Progress tells how far a run is, in one small statement.
+// Progress reads the progress of a run in one small statement.
 func (q runRepository) Progress(ctx context.Context, id int64) (distill.Progress, error) {
 	r, err := q.q.RunProgress(ctx, dbsqlc.RunProgressParams{WorkspaceID: q.ws, ID: id})
 	if err != nil {
@@ -196,7 +195,7 @@ func (q runRepository) Progress(ctx context.Context, id int64) (distill.Progress
 	return out, nil
 }
 
-// Usage adds up a run's model calls.
+// Usage sums up a run's model calls.
 func (q runRepository) Usage(ctx context.Context, id int64) (run.Usage, error) {
 	u, err := q.q.RunUsage(ctx, dbsqlc.RunUsageParams{WorkspaceID: q.ws, RunID: id})
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"cairn/internal/service/schedule"
 )
 
-// scheduleStore is the store as the use-case schedule sees it.
+// scheduleStore implements the store of the service schedule.
 type scheduleStore struct{ *Store }
 
-// Schedules is the store for the use-case schedule.
+// Schedules returns the store of the service schedule.
 func (s *Store) Schedules() schedule.Store { return scheduleStore{s} }
 
 // WithSchedules runs fn in a transaction that has entered ws.
@@ -25,12 +25,12 @@ func (s scheduleStore) WithSchedules(ctx context.Context, ws int64, fn func(cont
 	})
 }
 
-// ScheduledTasks lists the workspace's scheduled tasks, or finds the one of a name.
+// ScheduledTasks lists the workspace's scheduled tasks, or only the one with a name.
 func (q scheduleRepository) ScheduledTasks(ctx context.Context, name string) ([]schedule.Task, error) {
 	return q.queryTasks(ctx, name, 0)
 }
 
-// ScheduledTask finds a scheduled task; false when it was removed.
+// ScheduledTask finds a scheduled task. It returns false if the task was removed.
 func (q scheduleRepository) ScheduledTask(ctx context.Context, id int64) (schedule.Task, bool, error) {
 	found, err := q.queryTasks(ctx, "", id)
 	if err != nil || len(found) == 0 {
@@ -58,7 +58,7 @@ func (q scheduleRepository) queryTasks(ctx context.Context, name string, id int6
 	return out, classify("list the scheduled tasks", err)
 }
 
-// PutTask records a task; false when its name is taken.
+// PutTask creates a task. It returns false if its name is taken.
 func (q scheduleRepository) PutTask(ctx context.Context, d schedule.Draft, next schedule.Firing) (bool, error) {
 	_, err := q.q.SchedulePut(ctx, dbsqlc.SchedulePutParams{WorkspaceID: q.ws, Name: d.Name, Cron: &d.Cron,
 		TimeZone: orNil(d.Zone), Prompt: storable(d.Prompt), Channel: d.Channel,
@@ -70,13 +70,13 @@ func (q scheduleRepository) PutTask(ctx context.Context, d schedule.Draft, next 
 	return err == nil, classify("record the scheduled task", err)
 }
 
-// PauseTask keeps a task from coming due.
+// PauseTask pauses a task.
 func (q scheduleRepository) PauseTask(ctx context.Context, id int64) error {
 	n, err := q.q.SchedulePause(ctx, dbsqlc.SchedulePauseParams{WorkspaceID: q.ws, ID: id})
 	return oneRow("pause the scheduled task", n, err)
 }
 
-// ResumeTask lets a task come due again.
+// ResumeTask resumes a task.
 func (q scheduleRepository) ResumeTask(ctx context.Context, id int64, next schedule.Firing) error {
 	n, err := q.q.ScheduleResume(ctx, dbsqlc.ScheduleResumeParams{WorkspaceID: q.ws, ID: id, DueAt: &next.At,
 		DueDate: next.Date, DueKey: &next.Key})
@@ -89,7 +89,7 @@ func (q scheduleRepository) RemoveTask(ctx context.Context, id int64) error {
 	return oneRow("remove the scheduled task", n, err)
 }
 
-// Clock is the database's time and the workspace's zone.
+// Clock returns the database's time and the workspace's time zone.
 func (q workspaceRepository) Clock(ctx context.Context) (time.Time, string, error) {
 	now, err := q.q.DatabaseTime(ctx)
 	if err != nil {
@@ -99,7 +99,7 @@ func (q workspaceRepository) Clock(ctx context.Context) (time.Time, string, erro
 	return now, row.TimeZone, classify("read the time zone", err)
 }
 
-// ReflectedTo is how far the workspace's days have been reflected on.
+// ReflectedTo returns the time up to which the workspace's days have been reflected on.
 func (q scheduleRepository) ReflectedTo(ctx context.Context) (time.Time, error) {
 	at, err := q.q.ReflectedTo(ctx, q.ws)
 	if isNoRows(err) {
@@ -108,17 +108,17 @@ func (q scheduleRepository) ReflectedTo(ctx context.Context) (time.Time, error) 
 	return at, classify("read the watermark", err)
 }
 
-// OpenTurn tells whether a conversation has a turn without an answer, other than
-// one message's.
+// OpenTurn reports whether a conversation has a turn without a reply, except the turn of one
+// message.
 func (q scheduleRepository) OpenTurn(ctx context.Context, conversation, message string) (bool, error) {
 	open, err := q.q.ScheduleOpenTurn(ctx,
 		dbsqlc.ScheduleOpenTurnParams{WorkspaceID: q.ws, Conversation: storable(conversation),
 			MessageID: storable(message)})
-	return open, classify("look for an open turn", err)
+	return open, classify("find an open turn", err)
 }
 
-// replan moves the tasks that follow the workspace's clock to their next firing
-// by the new one: all of them when the zone has changed, else the reflection.
+// replan recomputes the next firing of the tasks that follow the workspace's clock: all of them if
+// the time zone has changed, else only the reflection.
 func (q scheduleRepository) replan(ctx context.Context, all bool) error {
 	tasks, err := q.ScheduledTasks(ctx, "")
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 	"cairn/internal/service/search"
 )
 
-// Index puts d in place of what was indexed for the same owner, and returns the
-// document's id.
+// Index replaces the indexed document of d's owner and returns the document's ID.
 func (q documentRepository) Index(ctx context.Context, d search.Doc) (int64, error) {
 	ids, err := q.IndexAll(ctx, []search.Doc{d})
 	if err != nil {
@@ -24,10 +23,9 @@ func (q documentRepository) Index(ctx context.Context, d search.Doc) (int64, err
 	return ids[0], nil
 }
 
-// IndexAll is Index for documents that change together, once in a transaction:
-// the counts that writers share are moved in one statement each, the workspace's
-// before the terms', so that no two writers wait for each other. The documents
-// have different owners. One that is Gone is taken out; its id is 0.
+// IndexAll is Index for documents that change together, once in a transaction. The shared counts
+// are updated in one statement each, the workspace's before the terms', so that writers cannot
+// deadlock. The documents have different owners. A document that is Gone is removed; its ID is 0.
 func (q documentRepository) IndexAll(ctx context.Context, docs []search.Doc) ([]int64, error) {
 	ids, moves, count := make([]int64, len(docs)), termMoves{}, int32(0)
 	for i, d := range docs {
@@ -59,8 +57,8 @@ func (q documentRepository) IndexAll(ctx context.Context, docs []search.Doc) ([]
 	return ids, nil
 }
 
-// putDoc writes or drops the row of a document and adds to moves what that does
-// to the terms' document frequencies; by is what it does to the count of documents.
+// putDoc writes or deletes the row of a document. It adds the changes of the terms' document
+// frequencies to moves; by is the change of the number of documents.
 func (q documentRepository) putDoc(ctx context.Context, d search.Doc, moves termMoves) (id int64, by int32, err error) {
 	if !d.Gone {
 		fresh, err := q.q.DocOpen(ctx, dbsqlc.DocOpenParams{WorkspaceID: q.ws, Kind: d.Kind, OwnerID: d.Owner,
@@ -97,7 +95,7 @@ func (q documentRepository) putDoc(ctx context.Context, d search.Doc, moves term
 		if err := q.q.DocDrop(ctx, dbsqlc.DocDropParams{WorkspaceID: q.ws, Doc: old.Doc}); err != nil {
 			return 0, 0, classify("drop the indexed document", err)
 		}
-		return 0, -1, q.outbox().Settle(ctx, relay.EmbedDoc, fmt.Sprint(old.Doc)) // there is nothing left to embed
+		return 0, -1, q.outbox().Settle(ctx, relay.EmbedDoc, fmt.Sprint(old.Doc)) // no text is left to embed
 	}
 	err = classify("index the document", q.q.DocPut(ctx,
 		dbsqlc.DocPutParams{Status: d.Status, Text: storable(d.Text), Type: d.Type,
@@ -107,13 +105,12 @@ func (q documentRepository) putDoc(ctx context.Context, d search.Doc, moves term
 	return old.Doc, by, err
 }
 
-// termMoves are by how many documents, and turns of a speaker of that name,
-// each term becomes more frequent.
+// termMoves maps each term to its changes.
 type termMoves map[int32]termMove
 
 type termMove struct {
-	documents, speakers int32
-	weight              float32 // the highest that a document has
+	documents, speakers int32   // changes of the numbers of documents, and of turns of a speaker with that name
+	weight              float32 // highest weight in a document
 }
 
 // weights raises the highest weights of the terms of d.
@@ -144,7 +141,7 @@ func (m termMoves) speakers(terms []int32, by int32) {
 	}
 }
 
-// moveTerms keeps document frequencies right.
+// moveTerms updates the document frequencies.
 func (q documentRepository) moveTerms(ctx context.Context, moves termMoves) error {
 	p := dbsqlc.TermsMoveParams{WorkspaceID: q.ws}
 	for term, by := range moves {
@@ -159,8 +156,8 @@ func (q documentRepository) moveTerms(ctx context.Context, moves termMoves) erro
 	return classify("count the terms", q.q.TermsMove(ctx, p))
 }
 
-// indexWithVectors makes documents what search finds. A text without its vector,
-// nil in vectors, leaves the duty to embed it.
+// indexWithVectors indexes documents for search. For a text without a vector (nil in vectors) it
+// enqueues an outbox task to embed it.
 func (q documentRepository) indexWithVectors(ctx context.Context, docs []search.Doc, vectors [][]float32,
 	space int16) error {
 	ids, err := q.IndexAll(ctx, docs)
@@ -196,13 +193,13 @@ func (q documentRepository) DropEmbedding(ctx context.Context, doc int64, space 
 		dbsqlc.EmbeddingDropParams{WorkspaceID: q.ws, Doc: doc, Space: space}))
 }
 
-// DocText is what is embedded for a document.
+// DocText returns the text that is embedded for a document.
 func (q documentRepository) DocText(ctx context.Context, doc int64) (string, error) {
 	text, err := q.q.DocText(ctx, dbsqlc.DocTextParams{WorkspaceID: q.ws, Doc: doc})
 	return text, classify("read the document's text", err)
 }
 
-// noSpace is the id of no embedding space: a query without a vector finds no vectors.
+// noSpace is not the ID of any embedding space: a query without a vector finds no vectors.
 const noSpace = -1
 
 // Search ranks the workspace's documents.
@@ -221,7 +218,7 @@ func (q documentRepository) Search(ctx context.Context, in search.Query) ([]sear
 	return out, nil
 }
 
-// vectorOf is a query's vector and space, those of no space when it has none.
+// vectorOf returns a query's vector and space, or a zero vector and noSpace.
 func vectorOf(in search.Query) (pgvector.HalfVector, int16) {
 	if len(in.Vector) == 0 {
 		return pgvector.NewHalfVector([]float32{1}), noSpace
@@ -229,7 +226,7 @@ func vectorOf(in search.Query) (pgvector.HalfVector, int16) {
 	return pgvector.NewHalfVector(in.Vector), in.Space
 }
 
-// difference is the members of a that b lacks; both are ascending.
+// difference returns the members of a that are not in b. Both are ascending.
 func difference(a, b []int32) []int32 {
 	var out []int32
 	for _, t := range a {
@@ -240,7 +237,7 @@ func difference(a, b []int32) []int32 {
 	return out
 }
 
-// terms turns nil into an empty array, which SQL can hold.
+// terms turns nil into an empty array, which SQL can store.
 func terms(t []int32) []int32 {
 	if t == nil {
 		return []int32{}
@@ -248,13 +245,13 @@ func terms(t []int32) []int32 {
 	return t
 }
 
-// searchIndex is the store as the use-case search sees it.
+// searchIndex implements the index of the service search.
 type searchIndex struct{ *Store }
 
-// SearchIndex is the store for the use-case search.
+// SearchIndex returns the index of the service search.
 func (s *Store) SearchIndex() search.Index { return searchIndex{s} }
 
-// FindSkills ranks and reads in one statement.
+// FindSkills ranks and reads skills in one statement.
 func (s searchIndex) FindSkills(ctx context.Context, ws int64, in search.Query, name string) (out []search.SkillHit,
 	err error) {
 	vector, space := vectorOf(in)

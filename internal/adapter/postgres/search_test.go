@@ -102,7 +102,7 @@ func TestSearchFusesWordsAndVectors(t *testing.T) {
 			t.Errorf("%q finds %v, want %s first", query, got, want)
 		}
 	}
-	// What leads both lists leads, and its score is the sum of its two ranks.
+	// The first of both lists is the first result, and its score is the sum of its two ranks.
 	found, err := l.finder.Skills(t.Context(), l.a.ID, "refund the invoice", 5)
 	testkit.Must(t, err)
 	if len(found) == 0 || found[0].Skill.Name != "invoice-refund" ||
@@ -142,7 +142,7 @@ func TestAnUnrelatedQueryFindsNothing(t *testing.T) {
 func TestTheExactNameComesFirst(t *testing.T) {
 	t.Parallel()
 	l := openLibrary(t)
-	// Its text says less about refunds than all the others do.
+	// Its text matches refunds less than all the others do.
 	l.put(l.a, "refund", "Ask the desk on the second floor")
 	for query, want := range map[string]string{"refund": "refund", "Refund": "refund",
 		"invoice-refund": "invoice-refund", "Invoice Refund": "invoice-refund", "客户退款": "客户退款"} {
@@ -175,7 +175,7 @@ func TestAnotherWorkspacesDocumentsNeverAppear(t *testing.T) {
 		}
 	}
 	l.put(l.b, "visa-for-them", "Apply for a visa at the consulate with a passport")
-	for range 30 { // documents of others do not weigh on a workspace's statistics
+	for range 30 { // other workspaces' documents do not change a workspace's statistics
 		l.index1(l.b, "visa passport consulate appointment")
 	}
 	if got := l.findsIn(l.finder, l.b, "visa-for-them"); len(got) != 1 || got[0] != "visa-for-them" {
@@ -194,7 +194,7 @@ func TestAnotherWorkspacesDocumentsNeverAppear(t *testing.T) {
 	}
 }
 
-// index1 indexes words of a skill that search does not offer.
+// index1 indexes words of a skill that search does not return.
 func (l *stacks) index1(ws tenancy.Workspace, text string) {
 	l.t.Helper()
 	l.in(ws, func(ctx context.Context, q postgres.Tx) error {

@@ -14,13 +14,13 @@ import (
 	"cairn/internal/service/search"
 )
 
-// HistoryBySum finds a session by what was said in it.
+// HistoryBySum finds a session by the hash of its messages.
 func (q historyRepository) HistoryBySum(ctx context.Context, sum [32]byte) (memory.History, bool, error) {
 	r, err := q.q.HistoryBySum(ctx, dbsqlc.HistoryBySumParams{WorkspaceID: q.ws, ContentSha256: sum[:]})
 	return historyOf(r, err)
 }
 
-// History finds a session by its id.
+// History finds a session by its ID.
 func (q historyRepository) History(ctx context.Context, id string) (memory.History, bool, error) {
 	r, err := q.q.HistoryGet(ctx, dbsqlc.HistoryGetParams{WorkspaceID: q.ws, ID: storable(id)})
 	return historyOf(r, err)
@@ -38,22 +38,21 @@ func historyOf(r dbsqlc.MemoryHistory, err error) (memory.History, bool, error) 
 		Author: r.Author, CreatedAt: r.CreatedAt}, true, nil
 }
 
-// PutHistory keeps a session, gives it its id, and makes its chunks what search
-// finds.
+// PutHistory stores a session, sets its ID, and indexes its chunks for search.
 func (q historyRepository) PutHistory(ctx context.Context, h *memory.History, chunks []memory.Chunk,
 	w memorywrite.Writer) error {
-	run, _, _, _ := whence(w)
+	run, _, _, _ := provenance(w)
 	p := dbsqlc.HistoryInsertParams{WorkspaceID: q.ws, ContentSha256: h.SHA[:], ConversationID: h.Conversation,
 		FromSeq: int32(h.FromSeq), ToSeq: int32(h.ToSeq), Messages: int32(h.Messages),
 		Tokens: int32(h.Tokens), Author: storable(h.Author), RunID: run, OpID: w.Op}
 	for salt := 0; ; salt++ {
 		if salt == salts {
-			return fault.New(fault.QuotaExceeded, "no id is left for the session", "")
+			return fault.New(fault.QuotaExceeded, "no free ID for the session", "")
 		}
 		p.ID = memory.HistoryID(h.SHA, salt)
 		n, err := q.q.HistoryInsert(ctx, p)
 		if err != nil {
-			return classify("keep the session", err)
+			return classify("store the session", err)
 		}
 		if n == 1 {
 			break
@@ -65,7 +64,7 @@ func (q historyRepository) PutHistory(ctx context.Context, h *memory.History, ch
 		id, err := q.q.ChunkInsert(ctx, dbsqlc.ChunkInsertParams{WorkspaceID: q.ws, HistoryID: p.ID,
 			Number: int32(c.Number), FromSeq: int32(c.FromSeq), ToSeq: int32(c.ToSeq), Tokens: int32(c.Tokens)})
 		if err != nil {
-			return classify("keep a part of the session", err)
+			return classify("store a part of the session", err)
 		}
 		docs, vectors = append(docs, search.NewDoc(search.KindChunk, id, string(memory.Active), storable(c.Text))),
 			append(vectors, w.Vectors[c.Text])
@@ -99,7 +98,7 @@ func (q historyRepository) RankChunks(ctx context.Context, history, query string
 	return out, nil
 }
 
-// Identity is the version in force, version 0 when there is none yet.
+// Identity returns the active version, or version 0 if there is none.
 func (q identityRepository) Identity(ctx context.Context) (memory.IdentityVersion, error) {
 	r, err := q.q.IdentityGet(ctx, q.ws)
 	if isNoRows(err) {
@@ -108,12 +107,12 @@ func (q identityRepository) Identity(ctx context.Context) (memory.IdentityVersio
 	return identityOf(r), classify("read the identity", err)
 }
 
-// IdentityAt is one version.
+// IdentityAt returns one version.
 func (q identityRepository) IdentityAt(ctx context.Context, version int) (memory.IdentityVersion, error) {
 	r, err := q.q.IdentityAt(ctx, dbsqlc.IdentityAtParams{WorkspaceID: q.ws, Version: int32(version)})
 	if isNoRows(err) {
 		return memory.IdentityVersion{}, fault.New(fault.NotFound,
-			fmt.Sprintf("the identity has no version %d", version), "look at its history and use one of those versions")
+			fmt.Sprintf("identity version %d not found", version), "use a version of its history")
 	}
 	return identityOf(r), classify("read the identity", err)
 }
@@ -128,8 +127,8 @@ func (q identityRepository) IdentityHistory(ctx context.Context, max int) ([]mem
 	return out, classify("list the identities", err)
 }
 
-// AdvanceIdentity makes content the next version; base must be the head. They are
-// not neighbours when an erase put an earlier one in force.
+// AdvanceIdentity adds content as the next version. base must be the head. The numbers may have a
+// gap, if an erasure has reactivated an earlier version.
 func (q identityRepository) AdvanceIdentity(ctx context.Context, base int, content, action, history string,
 	w memorywrite.Writer) (int, error) {
 	latest, err := q.q.IdentityLatest(ctx, q.ws)
@@ -140,16 +139,16 @@ func (q identityRepository) AdvanceIdentity(ctx context.Context, base int, conte
 	n, err := q.q.IdentityAdvance(ctx, dbsqlc.IdentityAdvanceParams{Version: int32(version), WorkspaceID: q.ws,
 		BaseVersion: int32(base)})
 	if err == nil && n != 1 {
-		return 0, fault.New(fault.VersionConflict, fmt.Sprintf("the identity has moved on from version %d", base), "")
+		return 0, fault.New(fault.VersionConflict, fmt.Sprintf("the identity has a newer version than %d", base), "")
 	}
 	if err != nil {
 		return 0, classify("move the identity's head", err)
 	}
-	run, _, _, _ := whence(w)
+	run, _, _, _ := provenance(w)
 	err = q.q.IdentityInsert(ctx, dbsqlc.IdentityInsertParams{WorkspaceID: q.ws, Version: int32(version),
 		Content: storable(content), Action: action, Origin: w.Origin, Author: storable(w.Author),
 		RunID: run, OpID: w.Op, HistoryID: orNull(history)})
-	return version, classify("keep the identity", err)
+	return version, classify("store the identity", err)
 }
 
 func identityOf(r dbsqlc.IdentityVersion) memory.IdentityVersion {
@@ -157,7 +156,7 @@ func identityOf(r dbsqlc.IdentityVersion) memory.IdentityVersion {
 		Author: r.Author, Run: number(r.RunID), History: text(r.HistoryID), CreatedAt: r.CreatedAt}
 }
 
-// TakeLease takes a target for a while; taken is false while another has it.
+// TakeLease leases a target for a time. taken is false if another holder has the lease.
 func (q leaseRepository) TakeLease(ctx context.Context, s memory.Scope, holder string,
 	lives time.Duration) (longterm.Lease, bool, error) {
 	r, err := q.q.LeaseTake(ctx, dbsqlc.LeaseTakeParams{WorkspaceID: q.ws, Type: string(s.Type), TargetKey: s.Target,
@@ -166,23 +165,23 @@ func (q leaseRepository) TakeLease(ctx context.Context, s memory.Scope, holder s
 		return longterm.Lease{}, false, nil
 	}
 	return longterm.Lease{Holder: holder, Fence: r.Fence, Until: r.LeaseUntil}, err == nil,
-		classify("take the target", err)
+		classify("lease the target", err)
 }
 
-// FreeLease gives a target back; one that another has stays with it.
+// FreeLease releases a target. The lease of another holder stays unchanged.
 func (q leaseRepository) FreeLease(ctx context.Context, s memory.Scope, l longterm.Lease) error {
 	_, err := q.q.LeaseFree(ctx, dbsqlc.LeaseFreeParams{WorkspaceID: q.ws, Type: string(s.Type), TargetKey: s.Target,
 		Holder: storable(l.Holder), Fence: l.Fence})
-	return classify("give the target back", err)
+	return classify("release the target", err)
 }
 
-// FenceOf is the fence of a target's latest lease, 0 before the first. It stands
-// still until the transaction ends.
+// FenceOf returns the fencing token of a target's latest lease, 0 before the first. It does not
+// change until the transaction ends.
 func (q leaseRepository) FenceOf(ctx context.Context, s memory.Scope) (int64, error) {
 	fence, err := q.q.LeaseHeld(ctx, dbsqlc.LeaseHeldParams{WorkspaceID: q.ws, Type: string(s.Type),
 		TargetKey: s.Target})
 	if isNoRows(err) {
 		return 0, nil
 	}
-	return fence, classify("read the target's fence", err)
+	return fence, classify("read the target's fencing token", err)
 }

@@ -51,7 +51,7 @@ func setup(t *testing.T, change ...func(*postgres.Options)) *bundle {
 	return b
 }
 
-// in runs fn in a workspace and ends the test when it fails.
+// in runs fn in a workspace and fails the test on an error.
 func (b *bundle) in(ws tenancy.Workspace, fn func(context.Context, postgres.Tx) error) {
 	b.t.Helper()
 	testkit.Must(b.t, b.InWorkspace(b.t.Context(), ws.ID, func(_ context.Context, q postgres.Tx) error {
@@ -67,7 +67,7 @@ func (b *bundle) exec(sql string, args ...any) {
 	}
 }
 
-// number is what the superuser reads.
+// number returns the number that a query of the superuser returns.
 func (b *bundle) number(sql string, args ...any) (n int) {
 	b.t.Helper()
 	if err := b.admin.QueryRow(b.t.Context(), sql, args...).Scan(&n); err != nil {
@@ -76,7 +76,7 @@ func (b *bundle) number(sql string, args ...any) (n int) {
 	return n
 }
 
-// texts is a column as the superuser reads it.
+// texts returns a column as the superuser reads it.
 func (b *bundle) texts(sql string, args ...any) []string {
 	b.t.Helper()
 	rows, _ := b.admin.Query(b.t.Context(), sql, args...)
@@ -87,7 +87,7 @@ func (b *bundle) texts(sql string, args ...any) []string {
 	return out
 }
 
-// as is a session of its own whose effective role is role.
+// as returns a separate session whose effective role is role.
 func (b *bundle) as(role string) *session {
 	b.t.Helper()
 	c, err := pgx.ParseConfig(b.url)
@@ -99,13 +99,13 @@ func (b *bundle) as(role string) *session {
 	return &session{t: b.t, conn: conn}
 }
 
-// session is one connection without the store around it.
+// session is one connection without the store.
 type session struct {
 	t    *testing.T
 	conn *pgx.Conn
 }
 
-// do runs a statement and returns how many rows it touched.
+// do runs a statement and returns the number of changed rows.
 func (s *session) do(sql string, args ...any) int64 {
 	s.t.Helper()
 	tag, err := s.conn.Exec(s.t.Context(), sql, args...)
@@ -123,7 +123,7 @@ func (s *session) number(sql string, args ...any) (n int) {
 	return n
 }
 
-// refuses wants a statement to fail with an SQLSTATE.
+// refuses requires that a statement fails with an SQLSTATE.
 func (s *session) refuses(state, sql string, args ...any) {
 	s.t.Helper()
 	_, err := s.conn.Exec(s.t.Context(), sql, args...)
@@ -140,8 +140,8 @@ func sqlState(err error) string {
 	return ""
 }
 
-// login makes a login for the test that is a member of roles, and returns the
-// database's address for it.
+// login creates a login for the test that is a member of roles, and returns the database URL for
+// it.
 func (b *bundle) login(name string, roles ...string) string {
 	b.t.Helper()
 	b.role(name, "login password 'test'")
@@ -154,7 +154,7 @@ func (b *bundle) login(name string, roles ...string) string {
 	return u.String()
 }
 
-// role makes a role that ends with the test. Roles belong to the whole server.
+// role creates a role that is dropped at the end of the test. Roles belong to the whole server.
 func (b *bundle) role(name, options string) {
 	b.t.Helper()
 	b.exec("create role " + name + " " + options)
@@ -167,7 +167,7 @@ func (b *bundle) role(name, options string) {
 	})
 }
 
-// until waits for something another session is about to do.
+// until waits for an effect of another session.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(2 * time.Millisecond) {

@@ -45,8 +45,8 @@ func statusNames(statuses []skill.Status) []string {
 func (q skillRepository) SkillNamed(ctx context.Context, name string) (skill.Head, error) {
 	r, err := q.q.SkillByName(ctx, dbsqlc.SkillByNameParams{WorkspaceID: q.ws, Name: name})
 	if isNoRows(err) {
-		return skill.Head{}, fault.New(fault.NotFound, fmt.Sprintf("there is no skill %q", name),
-			"`cairn skills list` shows them")
+		return skill.Head{}, fault.New(fault.NotFound, fmt.Sprintf("skill %q not found", name),
+			"list the skills with `cairn skills list`")
 	}
 	return headOf(r), classify("find the skill", err)
 }
@@ -55,8 +55,8 @@ func (q skillRepository) SkillNamed(ctx context.Context, name string) (skill.Hea
 func (q skillRepository) SkillHead(ctx context.Context, id int64) (skill.Head, error) {
 	r, err := q.q.SkillGet(ctx, dbsqlc.SkillGetParams{WorkspaceID: q.ws, ID: id})
 	if isNoRows(err) {
-		return skill.Head{}, fault.New(fault.NotFound, fmt.Sprintf("there is no skill %d", id),
-			"`cairn skills list` shows them")
+		return skill.Head{}, fault.New(fault.NotFound, fmt.Sprintf("skill %d not found", id),
+			"list the skills with `cairn skills list`")
 	}
 	h := skill.Head{ID: r.ID, Name: r.Name, Category: r.Category, Status: skill.Status(r.Status),
 		Version: int(r.HeadVersion), Pinned: r.Pinned, Managed: r.Managed, Tainted: r.Tainted, Origin: r.Origin,
@@ -71,8 +71,8 @@ func (q skillRepository) SkillHead(ctx context.Context, id int64) (skill.Head, e
 func (q skillRepository) Version(ctx context.Context, id int64, number int) (skill.Version, error) {
 	r, err := q.q.VersionGet(ctx, dbsqlc.VersionGetParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number)})
 	if isNoRows(err) {
-		return skill.Version{}, fault.New(fault.NotFound, fmt.Sprintf("skill %d has no version %d", id, number),
-			"`cairn skills history` lists the versions that are kept")
+		return skill.Version{}, fault.New(fault.NotFound, fmt.Sprintf("skill %d: version %d not found", id, number),
+			"list the stored versions with `cairn skills history`")
 	}
 	if err != nil {
 		return skill.Version{}, classify("read the version", err)
@@ -107,19 +107,19 @@ func (q skillRepository) Version(ctx context.Context, id int64, number int) (ski
 	return v, classify("read the sources", err)
 }
 
-// errConflict rolls a commit back whose base is no longer the head.
+// errConflict rolls back a commit whose base is no longer the head.
 var errConflict = errors.New("the head has moved")
 
-// CommitVersion commits a task's package, once: the version, its files and
-// sources, the head, what search finds, and the end of the task, with the last
-// one that of the run, in one transaction. Conflict is set, and nothing written, when the head is not the
-// package's base any more, when its name was taken meanwhile, when its zip was
-// collected, or when the task has ended or was erased: then it is to be packaged again.
+// CommitVersion commits a task's package once, in one transaction: the version, its files and
+// sources, the head, the search document, and the end of the task. With the last task it also ends
+// the run. Conflict is set, and nothing is written, in four cases: the head is no longer the
+// package's base; its name was taken; its zip was collected; the task has ended or was erased. The
+// task must then be packaged again.
 func (s *Store) CommitVersion(ctx context.Context, t distill.Task, c distill.Commit) (out distill.CommitResult,
 	err error) {
 	err = s.within(ctx, byKeys, t.Ref.Workspace, func(ctx context.Context, q Tx) error {
-		// Creations and updates of one workspace follow each other: names, near
-		// duplicates and term counts are decided on rows that stand still.
+		// Creations and updates in one workspace are serialized: names, near duplicates and term
+		// counts are checked on rows that do not change.
 		if err := classify("lock the skills", q.q.SkillsLock(ctx, q.ws)); err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ func (q skillRepository) commitVersion(ctx context.Context, t distill.Task, c di
 	}
 	live, err := q.q.PackageLive(ctx, dbsqlc.PackageLiveParams{WorkspaceID: q.ws, Sha256: p.Version.PackageSHA[:]})
 	if err != nil {
-		return distill.CommitResult{}, classify("make the package live", err)
+		return distill.CommitResult{}, classify("create the package live", err)
 	}
 	if live != 1 {
 		return distill.CommitResult{}, errConflict
@@ -166,7 +166,7 @@ func (q skillRepository) commitVersion(ctx context.Context, t distill.Task, c di
 		id, err = q.pendingSkills().PutPending(ctx,
 			library.Pending{Skill: p.Skill, Base: p.Base, Version: p.Version, Reason: p.WaitsFor(),
 				Origin: p.Version.Origin})
-		p.Version.ChangeSummary = fmt.Sprintf("waits for approval as change %d", id)
+		p.Version.ChangeSummary = fmt.Sprintf("pending approval as change %d", id)
 	default:
 		err = q.advanceHead(ctx, p, c)
 	}
@@ -177,7 +177,7 @@ func (q skillRepository) commitVersion(ctx context.Context, t distill.Task, c di
 	if err := q.tasks().EndTask(ctx, t); err != nil {
 		return out, err
 	}
-	if out.Version > c.Keep { // what the task was shown is not needed any more
+	if out.Version > c.Keep { // the task's input is not needed any more
 		if err := q.PruneVersions(ctx, out.Skill, c.Keep); err != nil {
 			return out, err
 		}
@@ -185,8 +185,8 @@ func (q skillRepository) commitVersion(ctx context.Context, t distill.Task, c di
 	return out, q.endWithTask(ctx, t)
 }
 
-// endWithTask ends a run whose other tasks had ended before t: who waits for it
-// need not wait for its workflow, too, which finds it ended then.
+// endWithTask ends a run whose other tasks had ended before t. Waiting callers then need not wait
+// for the workflow, which finds the run ended.
 func (q skillRepository) endWithTask(ctx context.Context, t distill.Task) error {
 	all, err := q.q.TaskOutcomes(ctx, dbsqlc.TaskOutcomesParams{WorkspaceID: q.ws, RunID: t.Ref.Run})
 	if err != nil {
@@ -206,8 +206,8 @@ func (q skillRepository) endWithTask(ctx context.Context, t distill.Task) error 
 	return q.runs().EndRun(ctx, t.Ref.Run, result.Outcome, "", result)
 }
 
-// advanceHead moves the head that a package was made on; one that has moved is
-// a conflict.
+// advanceHead moves the head from the package's base. If the head has moved, it returns
+// errConflict.
 func (q skillRepository) advanceHead(ctx context.Context, p *distill.Package, c distill.Commit) error {
 	head, err := q.SkillHead(ctx, p.Skill)
 	if fault.CodeOf(err) == fault.NotFound { // deleted meanwhile
@@ -230,15 +230,15 @@ func (q skillRepository) advanceHead(ctx context.Context, p *distill.Package, c 
 	return err
 }
 
-// createFound makes a skill, unless one has its name or is too similar that was not
-// there when it was packaged.
+// createFound creates a skill, unless its name is taken or a too similar skill has appeared since
+// it was packaged.
 func (q skillRepository) createFound(ctx context.Context, p *distill.Package, c distill.Commit) (int64, error) {
 	_, err := q.q.SkillByName(ctx, dbsqlc.SkillByNameParams{WorkspaceID: q.ws, Name: p.Version.Name})
 	if err == nil {
 		return 0, errConflict
 	}
 	if !isNoRows(err) {
-		return 0, classify("look for the name", err)
+		return 0, classify("find the name", err)
 	}
 	near, err := q.documents().Search(ctx, c.Near)
 	if err != nil {
@@ -250,7 +250,7 @@ func (q skillRepository) createFound(ctx context.Context, p *distill.Package, c 
 	return q.CreateSkill(ctx, p.Version, p.Status(), c.Doc, c.Near.Vector, c.Near.Space)
 }
 
-// putVersion writes v as a version of a skill, made on the one before it.
+// putVersion stores v as a version of a skill, based on the previous one.
 func (q skillRepository) putVersion(ctx context.Context, id int64, number int, v skill.Version) error {
 	body := skill.BodyHash(v.Body)
 	p := dbsqlc.VersionInsertParams{WorkspaceID: q.ws, SkillID: id, Version: int32(number),
@@ -292,7 +292,7 @@ func (q skillRepository) putSources(ctx context.Context, id int64, number int, s
 	return nil
 }
 
-// indexSkill makes the new version what search finds.
+// indexSkill indexes the new version for search.
 func (q skillRepository) indexSkill(ctx context.Context, id int64, d search.Doc, vector []float32, space int16) error {
 	d.Owner = id
 	return q.documents().indexWithVectors(ctx, []search.Doc{d}, [][]float32{vector}, space)

@@ -10,7 +10,7 @@ import (
 	"cairn/internal/service/memorywrite"
 )
 
-// Soul is the version in force, version 0 when there is none yet.
+// Soul returns the active version, or version 0 if there is none.
 func (q soulRepository) Soul(ctx context.Context) (memory.Soul, error) {
 	r, err := q.q.SoulGet(ctx, q.ws)
 	if isNoRows(err) {
@@ -19,12 +19,12 @@ func (q soulRepository) Soul(ctx context.Context) (memory.Soul, error) {
 	return soulOf(r), classify("read the soul", err)
 }
 
-// SoulAt is one version.
+// SoulAt returns one version.
 func (q soulRepository) SoulAt(ctx context.Context, version int) (memory.Soul, error) {
 	r, err := q.q.SoulAt(ctx, dbsqlc.SoulAtParams{WorkspaceID: q.ws, Version: int32(version)})
 	if isNoRows(err) {
-		return memory.Soul{}, fault.New(fault.NotFound, fmt.Sprintf("the soul has no version %d", version),
-			"look at its history and use one of those versions")
+		return memory.Soul{}, fault.New(fault.NotFound, fmt.Sprintf("soul version %d not found", version),
+			"use a version of its history")
 	}
 	return soulOf(r), classify("read the soul", err)
 }
@@ -42,23 +42,23 @@ func (q soulRepository) SoulHistory(ctx context.Context, max int) ([]memory.Soul
 	return out, nil
 }
 
-// AdvanceSoul makes content the version after base, which must be the head.
+// AdvanceSoul adds content as the version after base, which must be the head.
 func (q soulRepository) AdvanceSoul(ctx context.Context, base int, content string, action memory.SoulAction,
 	w memorywrite.Writer) (int, error) {
 	version := base + 1
 	n, err := q.q.SoulAdvance(ctx, dbsqlc.SoulAdvanceParams{Version: int32(version), WorkspaceID: q.ws,
 		BaseVersion: int32(base)})
 	if err == nil && n != 1 {
-		return 0, fault.New(fault.VersionConflict, fmt.Sprintf("the soul has moved on from version %d", base), "")
+		return 0, fault.New(fault.VersionConflict, fmt.Sprintf("the soul has a newer version than %d", base), "")
 	}
 	if err != nil {
 		return 0, classify("move the soul's head", err)
 	}
-	run, conversation, from, to := whence(w)
+	run, conversation, from, to := provenance(w)
 	err = q.q.SoulInsert(ctx, dbsqlc.SoulInsertParams{WorkspaceID: q.ws, Version: int32(version), Content: content,
 		Action: string(action), Origin: w.Origin, RunID: run, OpID: w.Op,
 		ConversationID: conversation, FromSeq: from, ToSeq: to})
-	return version, classify("keep the soul", err)
+	return version, classify("store the soul", err)
 }
 
 func soulOf(r dbsqlc.SoulVersion) memory.Soul {

@@ -101,7 +101,7 @@ func TestAPartitionCannotBeReadDirectly(t *testing.T) {
 	}
 	app.refuses("42501", "select v from embeddings_space_1")
 	app.do("rollback")
-	b.exec("grant select on embeddings_space_1 to cairn_app") // should somebody grant it, its own policy still holds
+	b.exec("grant select on embeddings_space_1 to cairn_app") // even with a grant, its own policy applies
 	if n := app.number("select count(*) from embeddings_space_1"); n != 0 {
 		t.Errorf("outside a workspace a granted partition shows %d vectors", n)
 	}
@@ -115,7 +115,7 @@ func TestAnUnusableDimensionIsRefused(t *testing.T) {
 	}
 }
 
-// index makes a document of owner's.
+// index creates a document of an owner.
 func (b *bundle) index(ctx context.Context, q postgres.Tx, owner int64, text string) int64 {
 	b.t.Helper()
 	doc, err := q.Documents().Index(ctx, search.NewDoc(search.KindSkill, owner, "active", text))

@@ -10,8 +10,8 @@ import (
 	"cairn/internal/service/learning/extraction"
 )
 
-// Closest is the active entry of a scope whose vector is nearest to one. An entry
-// that waits for its vector is not seen.
+// Closest returns the active entry of a scope with the nearest vector. Entries that do not have a
+// vector yet are ignored.
 func (q documentRepository) Closest(ctx context.Context, s memory.Scope, vector []float32, space int16) (memory.Entry,
 	float64, bool, error) {
 	r, err := q.q.ScopeNearest(ctx, dbsqlc.ScopeNearestParams{Query: pgvector.NewHalfVector(vector), Space: space,
@@ -20,7 +20,7 @@ func (q documentRepository) Closest(ctx context.Context, s memory.Scope, vector 
 		return memory.Entry{}, 0, false, nil
 	}
 	if err != nil {
-		return memory.Entry{}, 0, false, classify("find what is nearest", err)
+		return memory.Entry{}, 0, false, classify("find the nearest memory", err)
 	}
 	found, err := q.longTerm().LongTerm(ctx, []string{r.ExternalID})
 	if err != nil || len(found) == 0 {
@@ -29,13 +29,13 @@ func (q documentRepository) Closest(ctx context.Context, s memory.Scope, vector 
 	return found[0], r.Cosine, true, nil
 }
 
-// Neighbors are the memories that come closest to a span.
+// Neighbors returns the memories that are closest to a span.
 func (q documentRepository) Neighbors(ctx context.Context, vector []float32, space int16,
 	most int) ([]extraction.Neighbor, error) {
 	rows, err := q.q.SpanNeighbours(ctx, dbsqlc.SpanNeighboursParams{Query: pgvector.NewHalfVector(vector),
 		Space: space, WorkspaceID: q.ws, MaxRows: int32(most)})
 	if err != nil {
-		return nil, classify("find the memories that are nearest", err)
+		return nil, classify("find the nearest memories", err)
 	}
 	out := make([]extraction.Neighbor, len(rows))
 	for i, r := range rows {

@@ -17,7 +17,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// roleName is a name that no other test on the server has.
+// roleName returns a name that no other test on the server uses.
 func roleName() string { return "cairn_test_" + strings.ToLower(rand.Text()[:12]) }
 
 func TestStartUpRefusesRolesThatPoliciesDoNotBind(t *testing.T) {
@@ -68,7 +68,7 @@ func TestALoginNeedsOnlyTheTwoRoles(t *testing.T) {
 	}
 }
 
-// A role of the right name is not enough: somebody may have given it more.
+// A role of the right name is not enough: it may have additional rights.
 func TestBothPoolsAreChecked(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -82,8 +82,8 @@ func TestBothPoolsAreChecked(t *testing.T) {
 	}
 }
 
-// spec/postgres.md: a generic plan that was cached for one workspace made the
-// next one a hundred times slower and its answers incomplete.
+// spec/postgres.md: a generic plan that was cached for one workspace made the next one a hundred
+// times slower and its results incomplete.
 func TestNoPlanIsSharedBetweenWorkspaces(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -109,8 +109,8 @@ func TestNoPlanIsSharedBetweenWorkspaces(t *testing.T) {
 	}
 }
 
-// A step's statements find their rows by keys. They are planned once for a
-// connection, while everything is small here, and still take their indexes.
+// A step's statements find their rows by keys. They are planned once per connection while all
+// tables are small, and still use their indexes.
 func TestStatementsByKeysArePlannedOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -178,7 +178,7 @@ func TestADatabaseThatWasNotMigratedSaysSo(t *testing.T) {
 	misses("a missing function", err)
 }
 
-// empty makes a database with nothing in it and returns its address.
+// empty creates an empty database and returns its URL.
 func (b *bundle) empty() string {
 	b.t.Helper()
 	name := roleName()

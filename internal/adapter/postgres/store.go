@@ -1,19 +1,17 @@
-// Package postgres is the one Postgres. All access to a workspace's rows goes
-// through InWorkspace, which opens a transaction and enters the workspace in
-// it; row-level security refuses everything else. WithSystem is for what has no
-// workspace yet: the relay, leases, collection.
+// Package postgres stores Cairn's data in Postgres. All access to a workspace's rows goes through
+// InWorkspace, which opens a transaction and enters the workspace in it; row-level security refuses
+// everything else. WithSystem is for work without a workspace: the relay, leases and collection.
 //
-// A session is such a transaction. Each subject has a repository: an unexported type
-// around the session, with the methods of that subject. Tx returns all of them.
+// A session is such a transaction. Each subject has a repository: an unexported type around the
+// session, with the methods of that subject. Tx returns all of them.
 //
-// A service declares what it needs: repositories of at most 8 methods, and a Tx that
-// returns them. The file tx_<service>.go makes such a Tx of a session. Each method of
-// it returns a repository of this package, or a struct that embeds several, as an
-// interface of the service:
+// A service declares its ports: repositories of at most 8 methods, and a Tx that returns them. The
+// file tx_<service>.go implements that Tx with a session. Each of its methods returns a repository
+// of this package, or a struct that embeds several, as an interface of the service:
 //
 //	func (t offloadTx) Items() offload.ItemRepository { return t.offloads() }
 //
-// A method of a repository reaches another subject by q.outbox(), q.runs() and so on.
+// A method of a repository reaches another subject through q.outbox(), q.runs() and so on.
 package postgres
 
 import (
@@ -37,27 +35,27 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Store is a pool of connections for each of the two roles that serve requests.
+// Store is a pool of connections for each of the two roles that serve requests. Its methods are
+// safe for concurrent use.
 type Store struct {
 	app    *pgxpool.Pool
 	system *pgxpool.Pool
 
-	workspaces sync.Map // external id → Workspace; ids and keys never change, until it is erased
+	workspaces sync.Map // external ID → Workspace; IDs and keys do not change until the workspace is erased
 	vectors    *turnVectors
 	endings    endings
 }
 
-// Options tune the pools.
+// Options configure the pools.
 type Options struct {
 	MaxConns int32 // of the application's pool; 0 means 16. The system pool has 4
 }
 
-// systemConns is enough for one relay with its claims and its watch over leases.
+// systemConns suffices for one relay with its claims and its check of leases.
 const systemConns = 4
 
-// Open connects to url, which names a login that is a member of cairn_app and
-// cairn_system, and refuses a session whose role could look past row-level
-// security.
+// Open connects to url, whose login must be a member of cairn_app and cairn_system. It refuses a
+// role that can bypass row-level security.
 func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	if o.MaxConns == 0 {
 		o.MaxConns = 16
@@ -74,7 +72,7 @@ func Open(ctx context.Context, url string, o Options) (*Store, error) {
 	return &Store{app: app, system: system}, nil
 }
 
-// servingPool is a pool whose role has been checked.
+// servingPool returns a pool whose role has been checked.
 func servingPool(ctx context.Context, url, role string, conns int32) (*pgxpool.Pool, error) {
 	p, err := pool(ctx, url, role, conns)
 	if err != nil {
@@ -87,14 +85,14 @@ func servingPool(ctx context.Context, url, role string, conns int32) (*pgxpool.P
 	return p, nil
 }
 
-// Close gives the connections back.
+// Close closes all connections.
 func (s *Store) Close() {
 	s.endings.close()
 	s.app.Close()
 	s.system.Close()
 }
 
-// Ping tells whether the database answers.
+// Ping returns an error if the database does not respond.
 func (s *Store) Ping(ctx context.Context) error {
 	return classify("ping the database", s.app.Ping(ctx))
 }
@@ -102,14 +100,14 @@ func (s *Store) Ping(ctx context.Context) error {
 func pool(ctx context.Context, url, role string, conns int32) (*pgxpool.Pool, error) {
 	c, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Misconfigured, "DATABASE_URL cannot be read",
+		return nil, fault.Wrap(err, fault.Misconfigured, "invalid DATABASE_URL",
 			"write it as postgres://user:password@host:port/database")
 	}
-	// As start-up parameters these are what RESET returns to, too.
+	// RESET restores these values, because they are start-up parameters.
 	c.ConnConfig.RuntimeParams["role"] = role
 	c.ConnConfig.RuntimeParams["search_path"] = "cairn, public"
 	c.ConnConfig.RuntimeParams["application_name"] = role
-	// A cached generic plan chosen for one workspace is a disaster for another.
+	// A cached generic plan that suits one workspace can be very slow for another.
 	c.ConnConfig.RuntimeParams["plan_cache_mode"] = "force_custom_plan"
 	c.MaxConns = conns
 	c.MaxConnIdleTime = 5 * time.Minute
@@ -120,13 +118,13 @@ func pool(ctx context.Context, url, role string, conns int32) (*pgxpool.Pool, er
 	}
 	if err := p.Ping(ctx); err != nil {
 		p.Close()
-		return nil, refused(role, err)
+		return nil, connectionFault(role, err)
 	}
 	return p, nil
 }
 
-// registerTypes makes a connection know vectors. A connection that still works
-// and does not have them is to a database that was never migrated.
+// registerTypes registers the vector types on a connection. If a working connection has none, its
+// database was never migrated.
 func registerTypes(ctx context.Context, conn *pgx.Conn) error {
 	types := conn.TypeMap()
 	types.RegisterType(&pgtype.Type{Name: "json", OID: pgtype.JSONOID,
@@ -135,12 +133,12 @@ func registerTypes(ctx context.Context, conn *pgx.Conn) error {
 		Codec: &pgtype.JSONBCodec{Marshal: json.Marshal, Unmarshal: unmarshal}})
 	err := pgvector.RegisterTypes(ctx, conn)
 	if err != nil && ctx.Err() == nil && !conn.IsClosed() {
-		return fault.Wrap(err, fault.Misconfigured, "the database has no vectors", "run `cairn migrate`")
+		return fault.Wrap(err, fault.Misconfigured, "pgvector types not found", "run `cairn migrate`")
 	}
 	return err
 }
 
-// unmarshal takes JSON that nobody wants to have decoded as the server wrote it.
+// unmarshal passes JSON through without decoding it.
 func unmarshal(data []byte, into any) error {
 	if raw, ok := into.(*json.RawMessage); ok {
 		*raw = slices.Clone(data)
@@ -149,25 +147,25 @@ func unmarshal(data []byte, into any) error {
 	return json.Unmarshal(data, into)
 }
 
-// refused tells which setting a failed connection asks to be corrected.
-func refused(role string, err error) error {
+// connectionFault converts a failed connection to an error that names the setting to correct.
+func connectionFault(role string, err error) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
 		switch pg.Code {
 		case "42501":
-			return fault.Wrap(err, fault.Misconfigured, "the login of DATABASE_URL may not act as "+role,
+			return fault.Wrap(err, fault.Misconfigured, "the login of DATABASE_URL cannot act as "+role,
 				"grant cairn_app and cairn_system to it")
 		case "22023":
 			return fault.Wrap(err, fault.Misconfigured, "the server has no role "+role, "run `cairn migrate`")
 		case "28000", "28P01", "3D000":
-			return fault.Wrap(err, fault.Misconfigured, "the server turns DATABASE_URL down",
+			return fault.Wrap(err, fault.Misconfigured, "Postgres rejected DATABASE_URL",
 				"correct its user, password and database")
 		}
 	}
 	return classify("connect to the database as "+role, err)
 }
 
-// checkRole refuses to serve as a role that row-level security does not bind.
+// checkRole returns an error if row-level security does not apply to the role.
 func checkRole(ctx context.Context, p *pgxpool.Pool) error {
 	r, err := dbsqlc.New(p).SessionRoles(ctx)
 	if err != nil {
@@ -176,9 +174,9 @@ func checkRole(ctx context.Context, p *pgxpool.Pool) error {
 	if r.Super || r.Bypass || r.Owns {
 		return fault.New(fault.Misconfigured,
 			fmt.Sprintf(
-				"the database role %s is not bound by row-level security (superuser %t, bypassrls %t, owner %t)",
+				"row-level security does not apply to the database role %s (superuser %t, bypassrls %t, owner %t)",
 				r.Role, r.Super, r.Bypass, r.Owns),
-			"connect as a login that is only a member of cairn_app and cairn_system")
+			"use a login that is only a member of cairn_app and cairn_system")
 	}
 	return nil
 }
@@ -191,9 +189,8 @@ type session struct {
 	vectors *turnVectors
 }
 
-// InWorkspace runs fn in a transaction that has entered ws, commits when fn
-// returns nil and rolls back otherwise. A workspace that is unknown is NotFound,
-// one that is being erased is Erasing.
+// InWorkspace runs fn in a transaction that has entered ws. It commits if fn returns nil and rolls
+// back otherwise. An unknown workspace is NotFound; one that is being erased is Erasing.
 func (s *Store) InWorkspace(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error {
 	return s.within(ctx, readCommitted, ws, fn)
 }
@@ -203,8 +200,8 @@ func (s *Store) WithSystem(ctx context.Context, fn func(*dbsqlc.Queries) error) 
 	return classify("", pgx.BeginFunc(ctx, s.system, func(tx pgx.Tx) error { return fn(dbsqlc.New(tx)) }))
 }
 
-// isAway tells that a connection could not be made, or broke.
-func isAway(err error) bool {
+// isConnectionError reports whether a connection could not be opened, or broke.
+func isConnectionError(err error) bool {
 	var (
 		connect *pgconn.ConnectError
 		broken  *net.OpError
@@ -214,8 +211,8 @@ func isAway(err error) bool {
 		pgconn.SafeToRetry(err) || pgconn.Timeout(err)
 }
 
-// codeOf is the SQLSTATE of what the database says, "" of anything else. Our own
-// functions raise CA001 and following.
+// codeOf returns the SQLSTATE of a database error, "" of other errors. Cairn's own functions raise
+// CA001 and following.
 func codeOf(err error) string {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
@@ -224,8 +221,8 @@ func codeOf(err error) string {
 	return ""
 }
 
-// classify gives database trouble its code. Errors that already carry one, and
-// errors that are not the database's, pass through.
+// classify adds a fault code to database errors. Errors that already have one, and other errors,
+// are passed through.
 func classify(doing string, err error) error {
 	if err == nil {
 		return nil
@@ -240,23 +237,23 @@ func classify(doing string, err error) error {
 	switch codeOf(err) {
 	case "":
 		if !errors.Is(err, pgx.ErrNoRows) && !errors.Is(err, context.Canceled) &&
-			!errors.Is(err, context.DeadlineExceeded) && isAway(err) {
-			return fault.Wrap(err, fault.Unavailable, "the database does not answer", "")
+			!errors.Is(err, context.DeadlineExceeded) && isConnectionError(err) {
+			return fault.Wrap(err, fault.Unavailable, "the database does not respond", "")
 		}
 	case "CA001":
 		return fault.Wrap(err, fault.Erasing, "the workspace is being erased", "")
 	case "CA002":
-		return fault.Wrap(err, fault.NotFound, "there is no such workspace", "")
+		return fault.Wrap(err, fault.NotFound, "workspace not found", "")
 	case "CA003":
-		return fault.Wrap(err, fault.NotFound, "there is no such conversation", "")
-	case "42501": // row-level security refused a write for another workspace, or a grant is missing
+		return fault.Wrap(err, fault.NotFound, "conversation not found", "")
+	case "42501": // row-level security refused a write to another workspace, or a grant is missing
 		return fault.Wrap(err, fault.Unavailable, "the database refused the write",
-			"look for this message in the log: it should not happen")
+			"report this error with its entry in the log")
 	case "42P01", "3F000", "42883", "42703":
 		return fault.Wrap(err, fault.Misconfigured, "the database's schema is older than this program",
 			"run `cairn migrate`")
 	case "57P01", "57P02", "57P03", "53300", "40001", "40P01":
-		return fault.Wrap(err, fault.Unavailable, "the database cannot answer now", "")
+		return fault.Wrap(err, fault.Unavailable, "the database is temporarily unavailable", "")
 	}
 	return err
 }

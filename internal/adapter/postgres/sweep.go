@@ -10,14 +10,14 @@ import (
 	"cairn/internal/service/schedule"
 )
 
-// sweepStore is the store as the sweep sees it.
+// sweepStore implements the store of the sweep.
 type sweepStore struct{ *Store }
 
-// Claims is the store for the sweep.
+// Claims returns the store of the sweep.
 func (s *Store) Claims() schedule.Claims { return sweepStore{s} }
 
-// ClaimPage takes what is due. The row of the page goes in first: an attempt that
-// is repeated waits for the other's transaction, and gets its page.
+// ClaimPage claims due tasks. It inserts the row of the page first: a repeated attempt waits for
+// the first one's transaction, and gets its page.
 func (s sweepStore) ClaimPage(ctx context.Context, claim string, max int, lease time.Duration,
 	plan func([]schedule.Due) ([]schedule.Advance, []schedule.Due)) (out schedule.ClaimResult, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
@@ -56,7 +56,7 @@ func dueOf(r dbsqlc.SweepClaimRow) schedule.Due {
 		Quiet: schedule.QuietHours{From: r.QuietFrom, To: r.QuietTo, Zone: r.HomeZone}, Unheard: r.Unheard}
 }
 
-// heldPage is what a claim took that is known, and has not dealt with yet.
+// heldPage returns the unsettled rest of a known claim's page.
 func heldPage(ctx context.Context, q *dbsqlc.Queries, claim string, lease time.Duration) (out schedule.ClaimResult,
 	err error) {
 	p, err := q.SweepPageGet(ctx, claim)
@@ -75,7 +75,7 @@ func heldPage(ctx context.Context, q *dbsqlc.Queries, claim string, lease time.D
 	return out, err
 }
 
-// takePage writes down what was decided about a page.
+// takePage stores the decisions about a page.
 func takePage(ctx context.Context, q *dbsqlc.Queries, claim string, lease time.Duration, moves []schedule.Advance,
 	again []schedule.Due) (out schedule.ClaimResult, err error) {
 	advance := dbsqlc.SweepAdvanceParams{Claim: claim, Lease: lease}
@@ -123,16 +123,16 @@ func slotOf(d schedule.Due, f schedule.Firing) schedule.ClaimedFiring {
 		Zone: d.Zone, Firing: f, ReflectedTo: d.ReflectedTo, Why: contract.ReflectionOfSweep}
 }
 
-// orMissing stands for rows that row-level security left out without a word.
+// orMissing returns an error for rows that row-level security has hidden.
 func orMissing(err error) error {
 	if err == nil {
-		return fmt.Errorf("the others were not seen")
+		return fmt.Errorf("the others are not visible")
 	}
 	return err
 }
 
-// SettleSlots ends slots that the claim still holds; one that another page has
-// taken over is that page's.
+// SettleSlots ends slots that the claim still holds. Slots that another page has taken over are not
+// changed.
 func (s sweepStore) SettleSlots(ctx context.Context, claim string, ended []schedule.DispatchResult) error {
 	p := dbsqlc.SweepSettleParams{Claim: claim}
 	for _, e := range ended {
@@ -141,15 +141,15 @@ func (s sweepStore) SettleSlots(ctx context.Context, claim string, ended []sched
 	}
 	return s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		_, err := q.SweepSettle(ctx, p)
-		return classify("settle slots of the sweep", err)
+		return classify("end slots of the sweep", err)
 	})
 }
 
-// ForgetPages drops the pages of sweeps of days ago.
+// ForgetPages deletes the pages of old sweeps.
 func (s *Store) ForgetPages(ctx context.Context) (n int64, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) (err error) {
 		n, err = q.SweepPagesForget(ctx)
-		return classify("forget old pages of the sweep", err)
+		return classify("delete old pages of the sweep", err)
 	})
 	return n, err
 }

@@ -7,8 +7,7 @@ import (
 	"cairn/internal/domain/memory"
 )
 
-// FindTarget finds what is meant by a target: by its key, another name, or the
-// same letters.
+// FindTarget finds a target by its key, an alias, or the same letters.
 func (q targetRepository) FindTarget(ctx context.Context, t memory.Target) (memory.Target, bool, error) {
 	rows, err := q.q.TargetFind(ctx, dbsqlc.TargetFindParams{WorkspaceID: q.ws, Type: string(t.Type),
 		TargetKey: storable(t.Key), MatchKey: storable(t.MatchKey())})
@@ -18,7 +17,7 @@ func (q targetRepository) FindTarget(ctx context.Context, t memory.Target) (memo
 	return targetOf(rows[0]), true, nil
 }
 
-// PutTarget registers a target; one that has its key stays as it is.
+// PutTarget registers a target. An existing one with its key stays unchanged.
 func (q targetRepository) PutTarget(ctx context.Context, t memory.Target) (bool, error) {
 	n, err := q.q.TargetInsert(ctx, dbsqlc.TargetInsertParams{WorkspaceID: q.ws, Type: string(t.Type),
 		TargetKey: storable(t.Key), MatchKey: storable(t.MatchKey()), Target: storable(t.Display),
@@ -26,27 +25,26 @@ func (q targetRepository) PutTarget(ctx context.Context, t memory.Target) (bool,
 	return n == 1, classify("register the target", err)
 }
 
-// AliasTarget keeps another name of a target.
+// AliasTarget stores an alias of a target.
 func (q targetRepository) AliasTarget(ctx context.Context, row int64, alias string) error {
-	return classify("keep the target's other name",
+	return classify("store the target's alias",
 		q.q.TargetAlias(ctx, dbsqlc.TargetAliasParams{Alias: storable(alias), WorkspaceID: q.ws, ID: row}))
 }
 
-// TouchTarget notes that a target was used.
+// TouchTarget records the use of a target.
 func (q targetRepository) TouchTarget(ctx context.Context, row int64, summarised bool) error {
-	return classify("note the target's use",
+	return classify("record the target's use",
 		q.q.TargetTouch(ctx, dbsqlc.TargetTouchParams{Summarised: summarised, WorkspaceID: q.ws, ID: row}))
 }
 
-// DescribeTarget sets what a target's line says.
+// DescribeTarget sets a target's description.
 func (q targetRepository) DescribeTarget(ctx context.Context, row int64, description string) error {
 	n, err := q.q.TargetDescribe(ctx, dbsqlc.TargetDescribeParams{Description: storable(description), WorkspaceID: q.ws,
 		ID: row})
 	return oneRow("describe the target", n, err)
 }
 
-// Targets lists the targets that were used last, in the order of their making,
-// and counts all.
+// Targets lists the most recently used targets, in order of creation, and counts all.
 func (q targetRepository) Targets(ctx context.Context, max int) ([]memory.Target, int, error) {
 	rows, err := q.q.TargetsList(ctx, dbsqlc.TargetsListParams{WorkspaceID: q.ws, MaxRows: int32(max)})
 	if err != nil {
@@ -62,7 +60,7 @@ func (q targetRepository) TargetsBy(ctx context.Context, run int64) ([]memory.Ta
 	return targetsOf(rows), classify("list the run's targets", err)
 }
 
-// DropTarget takes a target out that has no active entries.
+// DropTarget deletes a target without active entries.
 func (q targetRepository) DropTarget(ctx context.Context, row int64) (bool, error) {
 	n, err := q.q.TargetDrop(ctx, dbsqlc.TargetDropParams{WorkspaceID: q.ws, ID: row})
 	return n == 1, classify("drop the target", err)

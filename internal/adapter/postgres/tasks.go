@@ -13,7 +13,7 @@ import (
 	"cairn/internal/service/distill"
 )
 
-// PutTasks stores a run's tasks; those that are there stay as they are.
+// PutTasks stores a run's tasks. Existing tasks stay unchanged.
 func (q taskRepository) PutTasks(ctx context.Context, ts []distill.Task) error {
 	for _, t := range ts {
 		err := classify("store a task", q.q.TaskInsert(ctx,
@@ -50,7 +50,7 @@ func (q taskRepository) Task(ctx context.Context, id int64, key string) (distill
 	return taskOf(row)
 }
 
-// SaveRecall stores what a task's model is shown of what is known already.
+// SaveRecall stores the existing skills that a task's model is shown.
 func (q taskRepository) SaveRecall(ctx context.Context, t distill.Task) error {
 	raw, err := encode("the candidates", t.Candidates)
 	if err != nil {
@@ -61,7 +61,7 @@ func (q taskRepository) SaveRecall(ctx context.Context, t distill.Task) error {
 			RunID: t.Ref.Run, TaskKey: t.Key}))
 }
 
-// SaveDraft stores what was extracted, with the version that it was written on.
+// SaveDraft stores a task's draft, with the version that it is based on.
 func (q taskRepository) SaveDraft(ctx context.Context, t distill.Task, notes []string) error {
 	raw, err := encode("the draft", t.Draft)
 	if err != nil {
@@ -72,7 +72,7 @@ func (q taskRepository) SaveDraft(ctx context.Context, t distill.Task, notes []s
 			Notes: texts(notes), WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
 }
 
-// SaveBase stores a draft with the version that it was written on.
+// SaveBase stores a draft with the version that it is based on.
 func (q taskRepository) SaveBase(ctx context.Context, t distill.Task) error {
 	raw, err := json.Marshal(t.Draft)
 	if err != nil {
@@ -84,7 +84,7 @@ func (q taskRepository) SaveBase(ctx context.Context, t distill.Task) error {
 			WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
 }
 
-// SaveQuality stores what the judge said of a task's draft, or why it did not.
+// SaveQuality stores the assessment of a task's draft, or the reason why there is none.
 func (q taskRepository) SaveQuality(ctx context.Context, t distill.Task, notes []string) error {
 	raw, err := encodeQuality(t.Quality)
 	if err != nil {
@@ -95,7 +95,7 @@ func (q taskRepository) SaveQuality(ctx context.Context, t distill.Task, notes [
 			RunID: t.Ref.Run, TaskKey: t.Key}))
 }
 
-// SaveWritten stores files as they were written. A file that was written stays.
+// SaveWritten stores written files. An existing file stays unchanged.
 func (q taskRepository) SaveWritten(ctx context.Context, t distill.Task, kind string,
 	files []distill.WrittenFile) error {
 	p := dbsqlc.TaskFilesPutParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key, Kind: kind}
@@ -119,14 +119,14 @@ func (q taskRepository) Written(ctx context.Context, t distill.Task) ([]distill.
 	return out, nil
 }
 
-// HoldTask keeps a task as it is until the transaction ends; false when it has ended,
-// or was erased. Nothing of it is erased in between.
+// HoldTask locks a task until the transaction ends, so that it cannot be erased. It returns false
+// if the task has ended or was erased.
 func (q taskRepository) HoldTask(ctx context.Context, t distill.Task) (bool, error) {
 	_, err := q.q.TaskHold(ctx, dbsqlc.TaskHoldParams{WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key})
 	if isNoRows(err) {
 		return false, nil
 	}
-	return err == nil, classify("hold the task", err)
+	return err == nil, classify("lock the task", err)
 }
 
 // SavePackage stores the version that is ready to be committed.
@@ -139,7 +139,7 @@ func (q taskRepository) SavePackage(ctx context.Context, t distill.Task) error {
 		dbsqlc.TaskPackagedParams{Package: raw, WorkspaceID: q.ws, RunID: t.Ref.Run, TaskKey: t.Key}))
 }
 
-// EndTask ends a task; one that has ended stays as it is.
+// EndTask ends a task. A task that has ended stays unchanged.
 func (q taskRepository) EndTask(ctx context.Context, t distill.Task) error {
 	p := dbsqlc.TaskEndParams{Outcome: string(t.Outcome), Reason: storable(t.Reason), WorkspaceID: q.ws,
 		RunID: t.Ref.Run, TaskKey: t.Key}
@@ -198,7 +198,7 @@ func ints(in []int32) []int {
 	return out
 }
 
-// Memo looks for why the same material failed for good not longer than fresh ago.
+// Memo finds the reason why the same material failed permanently, if that is at most fresh ago.
 func (q taskRepository) Memo(ctx context.Context, key [32]byte, fresh time.Duration) (distill.CachedFailure, bool,
 	error) {
 	row, err := q.q.MemoGet(ctx, dbsqlc.MemoGetParams{WorkspaceID: q.ws, Key: key[:], Fresh: fresh})
@@ -209,7 +209,7 @@ func (q taskRepository) Memo(ctx context.Context, key [32]byte, fresh time.Durat
 		classify("read the memo", err)
 }
 
-// PutMemo remembers why material failed for good.
+// PutMemo stores the reason why material failed permanently.
 func (q taskRepository) PutMemo(ctx context.Context, key [32]byte, m distill.CachedFailure) error {
 	return classify("store the memo", q.q.MemoPut(ctx,
 		dbsqlc.MemoPutParams{WorkspaceID: q.ws, Key: key[:], Code: string(m.Code), Reason: storable(m.Reason)}))

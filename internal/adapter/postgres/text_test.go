@@ -14,9 +14,9 @@ import (
 	"cairn/internal/testkit"
 )
 
-// dirty is what JSON can carry and a text column cannot hold; clean is how it
-// comes back. The backslash before u0000 in the middle is itself escaped: six
-// characters of somebody's source code, which stay.
+// dirty is text that JSON can contain and a text column cannot; clean is the stored form. The
+// backslash before u0000 in the middle is itself escaped: six characters of source code, which
+// stay.
 const (
 	dirty = "a\x00b \\u0000 \\\x00 \xff"
 	clean = "a\uFFFDb \\u0000 \\\uFFFD \uFFFD"

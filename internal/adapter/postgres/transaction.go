@@ -11,22 +11,21 @@ import (
 	"cairn/internal/domain/txscope"
 )
 
-// How a transaction begins and enters its workspace.
+// The statements that begin a transaction and enter its workspace.
 const (
 	readCommitted  = "begin; select cairn.enter(%d)"
 	repeatableRead = "begin isolation level repeatable read; select cairn.enter(%d)"
-	// byKeys is for statements that find their rows by keys. Each is planned once for a
-	// connection: to plan it takes longer than to run it. That may happen while the tables
-	// are small, so a sequential scan is no choice.
+	// byKeys is for statements that find their rows by keys. Each is planned once per connection,
+	// because planning takes longer than running it. The tables may be small at that time, so
+	// sequential scans are disabled.
 	byKeys = "begin; select set_config('plan_cache_mode', 'force_generic_plan', true), " +
 		"set_config('enable_seqscan', 'off', true), cairn.enter(%d)"
 )
 
-// within runs fn in a transaction that has entered ws. The context of fn says so, and
-// adapters of networks refuse it. It commits when fn returns
-// nil and rolls back otherwise. The begin and the entry go out together. When the
-// workspace is refused, the driver drops the connection, as it does whenever a
-// begin fails.
+// within runs fn in a transaction that has entered ws. The context of fn is marked, and network
+// adapters reject it. within commits if fn returns nil and rolls back otherwise. The begin and the
+// entry are sent together. If the entry is refused, the driver drops the connection, as it does
+// whenever a begin fails.
 func (s *Store) within(ctx context.Context, opening string, ws int64, fn func(context.Context, Tx) error) error {
 	tx, err := s.app.BeginTx(ctx, pgx.TxOptions{BeginQuery: fmt.Sprintf(opening, ws)})
 	if err != nil {
@@ -36,15 +35,15 @@ func (s *Store) within(ctx context.Context, opening string, ws int64, fn func(co
 		}
 		return err
 	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // does nothing after a commit
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // no effect after a commit
 	if err := fn(txscope.Enter(ctx), Tx{session{ws: ws, q: dbsqlc.New(tx), tx: tx, vectors: s.vectors}}); err != nil {
 		return classify("", err)
 	}
 	return classify("commit", tx.Commit(ctx))
 }
 
-// collect adds a statement to a batch whose rows are in out once the batch is
-// closed. Columns of sql stand in the order of T's fields.
+// collect adds a statement to a batch. Its rows are in out when the batch is closed. The columns of
+// sql must be in the order of T's fields.
 func collect[T any](b *pgx.Batch, doing string, out *[]T, sql string, args ...any) {
 	b.Queue(sql, args...).Query(func(rows pgx.Rows) (err error) {
 		*out, err = pgx.CollectRows(rows, pgx.RowToStructByPos[T])
@@ -52,8 +51,8 @@ func collect[T any](b *pgx.Batch, doing string, out *[]T, sql string, args ...an
 	})
 }
 
-// send runs the statements of a batch in one round trip and reads their results in
-// order, up to the first that fails.
+// send runs the statements of a batch in one round trip and reads their results in order, up to the
+// first failure.
 func (q session) send(ctx context.Context, b *pgx.Batch) error {
 	return classify("", q.tx.SendBatch(ctx, b).Close())
 }

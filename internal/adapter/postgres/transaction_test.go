@@ -11,8 +11,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// A write whose row count is wrong fails its transaction: what stood before it is
-// not kept.
+// A write with a wrong row count fails its transaction: its earlier writes are rolled back.
 func TestAWriteOfNoRowFailsItsTransaction(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -24,10 +23,10 @@ func TestAWriteOfNoRowFailsItsTransaction(t *testing.T) {
 	spec := []byte("{}")
 	r := agentrun.NewRun{Kind: run.Turn, Key: "k", Conversation: c.ID, Spec: spec, WorkflowID: "w"}
 	for name, fails := range map[string]func(postgres.Tx) error{
-		"0 rows changed, not 1": func(tx postgres.Tx) error {
+		"0 rows changed, want 1": func(tx postgres.Tx) error {
 			return tx.Conversations().SaveSequence(t.Context(), agentrun.Conversation{ID: c.ID + 1})
 		},
-		"there is no run": func(tx postgres.Tx) error {
+		"run 1099511627776 not found": func(tx postgres.Tx) error {
 			_, err := tx.Runs().RequireOpenRun(t.Context(), 1<<40)
 			return err
 		},
@@ -51,7 +50,7 @@ func TestAWriteOfNoRowFailsItsTransaction(t *testing.T) {
 		t.Errorf("runs, messages and turns: %s", got)
 	}
 
-	// A run that ended between two transactions is told to have.
+	// A run that ended between two transactions is reported as ended.
 	var made run.Run
 	testkit.Must(t, b.InWorkspace(t.Context(), b.a.ID, func(_ context.Context, tx postgres.Tx) (err error) {
 		if made, err = tx.Runs().PutRun(t.Context(), r); err != nil {

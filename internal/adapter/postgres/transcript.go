@@ -12,9 +12,8 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// PutConversation stores a conversation that is handed in as a whole, and
-// returns its id. One that is stored already, under the same id, must have the
-// same messages.
+// PutConversation stores a complete conversation and returns its ID. If the ID is already stored,
+// it must have the same messages.
 func (q transcriptRepository) PutConversation(ctx context.Context, c transcript.Conversation, channel string) (int64,
 	error) {
 	row, err := q.q.ConversationPut(ctx, dbsqlc.ConversationPutParams{WorkspaceID: q.ws, ExternalID: storable(c.ID),
@@ -34,16 +33,16 @@ func (q transcriptRepository) PutConversation(ctx context.Context, c transcript.
 	return row.ID, oneRow("advance the conversation", n, err)
 }
 
-// dated tells whether some message says when it was said.
+// dated reports whether any message has a time.
 func dated(ms []transcript.Message) bool {
 	return slices.ContainsFunc(ms, func(m transcript.Message) bool { return !m.Time.IsZero() })
 }
 
-// sameMessages refuses to take what is stored for something else.
+// sameMessages returns an error if the stored messages differ.
 func (q transcriptRepository) sameMessages(ctx context.Context, id int64, stored int, c transcript.Conversation) error {
 	other := func(why string) error {
-		return fault.New(fault.VersionConflict, fmt.Sprintf("conversation %q is stored already, %s", c.ID, why),
-			"give it another id")
+		return fault.New(fault.VersionConflict, fmt.Sprintf("conversation %q already exists, %s", c.ID, why),
+			"use another conversation ID")
 	}
 	if stored != len(c.Messages) {
 		return other(fmt.Sprintf("with %d messages; this one has %d", stored, len(c.Messages)))
@@ -64,7 +63,7 @@ func (q transcriptRepository) putMessages(ctx context.Context, conversation int6
 	return q.putMessagesFrom(ctx, conversation, 0, ms)
 }
 
-// putMessagesFrom stores messages whose first has the number from.
+// putMessagesFrom stores messages, numbered from from.
 func (q transcriptRepository) putMessagesFrom(ctx context.Context, conversation int64, from int,
 	ms []transcript.Message) error {
 	p := dbsqlc.MessagesPutParams{WorkspaceID: q.ws, ConversationID: conversation}
@@ -101,14 +100,14 @@ func (q transcriptRepository) putMessagesFrom(ctx context.Context, conversation 
 	if err != nil {
 		return err
 	}
-	said := slices.Clone(ms)
-	for i := range said {
-		said[i].Seq = from + i
+	numbered := slices.Clone(ms)
+	for i := range numbered {
+		numbered[i].Seq = from + i
 	}
-	return q.documents().indexTurns(ctx, conversation, said, last, false)
+	return q.documents().indexTurns(ctx, conversation, numbered, last, false)
 }
 
-// Conversation reads a conversation with the messages from..to, both included.
+// Conversation reads a conversation with the messages from..to, both inclusive.
 func (q transcriptRepository) Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation,
 	error) {
 	head, err := q.q.ConversationGet(ctx, dbsqlc.ConversationGetParams{WorkspaceID: q.ws, ID: id})
@@ -136,7 +135,7 @@ func (q transcriptRepository) Conversation(ctx context.Context, id int64, from, 
 	return out, nil
 }
 
-// Channel is the channel of a conversation.
+// Channel returns the channel of a conversation.
 func (q transcriptRepository) Channel(ctx context.Context, id int64) (string, error) {
 	channel, err := q.q.ConversationChannel(ctx, dbsqlc.ConversationChannelParams{WorkspaceID: q.ws, ID: id})
 	return channel, classify("read the conversation", err)

@@ -11,37 +11,37 @@ import (
 	"cairn/internal/service/search"
 )
 
-// turnVectors is how what is said gets its vectors.
+// turnVectors configures how messages of turns get their vectors.
 type turnVectors struct {
 	space  int16
 	inline func(texts []string) [][]float32
 }
 
-// EmbedTurns has what is said from now on embedded into space: in the
-// transaction that stores it when inline, which only computes, is given, else by a duty of the outbox. A store that
-// was not told leaves turns to be found by their words. Call it before the store is used.
+// EmbedTurns enables vectors in space for messages. If inline is set, it computes them in the
+// transaction that stores the messages. Otherwise an outbox task does. Without EmbedTurns, messages
+// are found only by their words. Call it before the store is used.
 func (s *Store) EmbedTurns(space int16, inline func(texts []string) [][]float32) {
 	s.vectors = &turnVectors{space: space, inline: inline}
 }
 
-// SittingGap parts the sittings of a conversation: as long as it takes for a
-// conversation to count as idle.
+// SittingGap is the pause that separates two periods of activity of a conversation. It equals the
+// time after which a conversation is idle.
 const SittingGap = 30 * time.Minute
 
-// indexedRunes is how much of a message is indexed: what was pasted in beyond it
-// would drown what was said.
+// indexedRunes is the length up to which a message is indexed, in runes. Long pasted text would
+// otherwise dominate the message.
 const indexedRunes = 4000
 
-// lastSitting reads where a conversation stood before a message.
+// lastSitting reads the last activity of a conversation before a message.
 func (q documentRepository) lastSitting(ctx context.Context, conversationID int64, seq int) (agentrun.ActivityWindow,
 	error) {
 	r, err := q.q.LastSitting(ctx, dbsqlc.LastSittingParams{WorkspaceID: q.ws, ConversationID: conversationID,
 		Before: int32(seq)})
-	return agentrun.ActivityWindow(r), classify("read the last sitting", err)
+	return agentrun.ActivityWindow(r), classify("read the last activity", err)
 }
 
-// IndexSaid makes live messages of a conversation findable, each by its Seq. Those
-// without a time are said now.
+// IndexSaid indexes messages of a live conversation for search, each by its Seq. Messages without a
+// time get the current one.
 func (q documentRepository) IndexSaid(ctx context.Context, c agentrun.Conversation,
 	ms []transcript.Message) (err error) {
 	if c.Last.Now.IsZero() {
@@ -52,9 +52,8 @@ func (q documentRepository) IndexSaid(ctx context.Context, c agentrun.Conversati
 	return q.indexTurns(ctx, c.ID, ms, c.Last, true)
 }
 
-// indexTurns makes what users and assistants said after a sitting findable. Tools'
-// results and system messages are not what anybody said. live messages without a
-// time are said now.
+// indexTurns indexes the messages of users and assistants for search. Tool results and system
+// messages are not indexed. If live is set, messages without a time get the current one.
 func (q documentRepository) indexTurns(ctx context.Context, conversationID int64, ms []transcript.Message,
 	last agentrun.ActivityWindow, live bool) error {
 	session, before, docs := int(last.Session), last.EventTime, []search.Doc{}
@@ -87,14 +86,14 @@ func (q documentRepository) indexTurns(ctx context.Context, conversationID int64
 	return q.indexWithSpace(ctx, docs)
 }
 
-// indexWithSpace indexes what was said and gives it its vectors, or owes them.
+// indexWithSpace indexes documents with their vectors, or enqueues the embedding.
 func (q documentRepository) indexWithSpace(ctx context.Context, docs []search.Doc) error {
 	if q.vectors.inline == nil {
 		ids, err := q.IndexNew(ctx, docs)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
-		return classify("owe the turns their vectors",
+		return classify("enqueue the embedding of turns",
 			q.q.OutboxPutEmbeds(ctx, dbsqlc.OutboxPutEmbedsParams{WorkspaceID: q.ws, Docs: ids}))
 	}
 	texts := make([]string, len(docs))

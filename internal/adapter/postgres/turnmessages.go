@@ -11,7 +11,7 @@ import (
 	"cairn/internal/service/agentrun"
 )
 
-// PutMessages stores the messages of a turn from seq on.
+// PutMessages stores the messages of a turn, numbered from seq.
 func (q transcriptRepository) PutMessages(ctx context.Context, c agentrun.Conversation, turn int,
 	ms []transcript.Message) error {
 	conversation, seq := c.ID, c.NextSeq
@@ -36,7 +36,7 @@ func (q transcriptRepository) PutMessages(ctx context.Context, c agentrun.Conver
 	return someRows("store the messages", n, int64(len(ms)), err)
 }
 
-// Messages reads the messages of the turns after one, up to another, turn by turn.
+// Messages reads the messages of the turns after one turn up to another, turn by turn.
 func (q transcriptRepository) Messages(ctx context.Context, conversation int64, after, to int) ([]agentrun.TurnMessage,
 	error) {
 	rows, err := q.q.TurnMessages(ctx, dbsqlc.TurnMessagesParams{WorkspaceID: q.ws, ConversationID: conversation,
@@ -55,7 +55,7 @@ func turnMessagesOf(rows []dbsqlc.TurnMessagesRow) ([]agentrun.TurnMessage, erro
 		if r.EventTime != nil {
 			m.Time = r.EventTime.In(time.UTC)
 		}
-		if string(r.ToolCalls) != "[]" { // few have any
+		if string(r.ToolCalls) != "[]" { // few messages have tool calls
 			if err := json.Unmarshal(r.ToolCalls, &m.ToolCalls); err != nil {
 				return out, fmt.Errorf("decode the tool calls of message %d: %w", r.Seq, err)
 			}

@@ -23,13 +23,13 @@ func (q turnRepository) TurnOf(ctx context.Context, conversationID int64, messag
 		return agentrun.Turn{}, false, nil
 	}
 	if err != nil {
-		return agentrun.Turn{}, false, classify("look for the message", err)
+		return agentrun.Turn{}, false, classify("find the message", err)
 	}
 	t, err := turnOf(r)
 	return t, err == nil, err
 }
 
-// TurnOfRun reads the turn that a run answers.
+// TurnOfRun reads the turn of a run.
 func (q turnRepository) TurnOfRun(ctx context.Context, id int64) (agentrun.Turn, error) {
 	r, err := q.q.TurnByRun(ctx, dbsqlc.TurnByRunParams{WorkspaceID: q.ws, RunID: &id})
 	if err != nil {
@@ -38,7 +38,7 @@ func (q turnRepository) TurnOfRun(ctx context.Context, id int64) (agentrun.Turn,
 	return turnOf(r)
 }
 
-// Turns reads turns by their numbers, both ends included.
+// Turns reads turns by their numbers, both inclusive.
 func (q turnRepository) Turns(ctx context.Context, conversationID int64, from, to int) ([]agentrun.Turn, error) {
 	rows, err := q.q.TurnsRange(ctx, dbsqlc.TurnsRangeParams{WorkspaceID: q.ws, ConversationID: conversationID,
 		FromNumber: int32(from), ToNumber: int32(to)})
@@ -54,7 +54,7 @@ func (q turnRepository) Turns(ctx context.Context, conversationID int64, from, t
 	return out, nil
 }
 
-// PutTurn stores a turn that is accepted, with its run and the duty to drive that.
+// PutTurn stores an accepted turn with its run and the outbox task that drives the run.
 func (q turnRepository) PutTurn(ctx context.Context, t agentrun.Turn, n agentrun.NewRun) (run.Run, error) {
 	made := run.Run{Kind: run.Turn, Key: n.Key, Generation: 1, ArgsSHA: n.ArgsSHA, Conversation: n.Conversation,
 		WorkflowID: n.WorkflowID}
@@ -75,7 +75,7 @@ func (q turnRepository) PutTurn(ctx context.Context, t agentrun.Turn, n agentrun
 	return made, nil
 }
 
-// EndTurn ends an accepted turn; one that has ended is an error.
+// EndTurn ends an accepted turn. It fails if the turn has ended.
 func (q turnRepository) EndTurn(ctx context.Context, t agentrun.Turn) error {
 	facts, err := encode("the facts of a turn", t.Facts)
 	if err != nil {
@@ -86,7 +86,7 @@ func (q turnRepository) EndTurn(ctx context.Context, t agentrun.Turn) error {
 	return oneRow("end the turn", n, err)
 }
 
-// News reads what a turn is told beside its session, frozen at a time.
+// News reads the changes since a turn's session was frozen.
 func (q turnRepository) News(ctx context.Context, t agentrun.Turn, frozen time.Time) (agentrun.SessionChanges, error) {
 	rows, err := q.q.TurnNews(ctx, dbsqlc.TurnNewsParams{WorkspaceID: q.ws, Conversation: t.Conversation,
 		Before: int32(t.Number - 1), Frozen: frozen})
@@ -97,7 +97,7 @@ func newsOf(rows []dbsqlc.TurnNewsRow) (out agentrun.SessionChanges) {
 	for _, r := range rows {
 		out.Zone = r.TimeZone
 		switch {
-		case r.State == "": // the one row when nothing is new
+		case r.State == "": // the one row if nothing is new
 		case r.Name == "":
 			out.Memories++
 		case r.State == "approved":
@@ -111,13 +111,13 @@ func newsOf(rows []dbsqlc.TurnNewsRow) (out agentrun.SessionChanges) {
 	return out
 }
 
-// PinContext gives a turn that has none its context, and returns it as it is
-// stored. Whoever does it holds the turn's run.
-func (q turnRepository) PinContext(ctx context.Context, t agentrun.Turn, told string) (string, error) {
-	kept := storable(told)
-	n, err := q.q.TurnContextPin(ctx, dbsqlc.TurnContextPinParams{Context: kept, WorkspaceID: q.ws,
+// PinContext stores the context of a turn unless it has one, and returns the stored one. The caller
+// must hold the lock of the turn's run.
+func (q turnRepository) PinContext(ctx context.Context, t agentrun.Turn, text string) (string, error) {
+	stored := storable(text)
+	n, err := q.q.TurnContextPin(ctx, dbsqlc.TurnContextPinParams{Context: stored, WorkspaceID: q.ws,
 		ConversationID: t.Conversation, Number: int32(t.Number)})
-	return kept, oneRow("pin what a turn is told", n, err)
+	return stored, oneRow("store the context of a turn", n, err)
 }
 
 func seqOrNull(seq int) *int32 {
@@ -145,7 +145,7 @@ func turnOf(r dbsqlc.Turn) (agentrun.Turn, error) {
 	return t, nil
 }
 
-// Steps reads what a run's model has said, with the calls of each response.
+// Steps reads the steps of a run, with the calls of each response.
 func (q stepRepository) Steps(ctx context.Context, id int64) ([]agentrun.Step, error) {
 	rows, err := q.q.StepsOf(ctx, dbsqlc.StepsOfParams{WorkspaceID: q.ws, RunID: id})
 	if err != nil {
@@ -158,13 +158,13 @@ func (q stepRepository) Steps(ctx context.Context, id int64) ([]agentrun.Step, e
 	return stepRows{rows, calls}.all(), nil
 }
 
-// stepRows are the rows of what a run's model has said.
+// stepRows are the rows of a run's steps and calls.
 type stepRows struct {
 	steps []dbsqlc.StepsOfRow
 	calls []dbsqlc.AgentCallsOfRow
 }
 
-// queue adds the reading of the rows to a batch.
+// queue adds the statements that read the rows to a batch.
 func (s *stepRows) queue(b *pgx.Batch, ws, id int64) {
 	collect(b, "read the steps", &s.steps, dbsqlc.StepsOf, ws, id)
 	collect(b, "read the calls", &s.calls, dbsqlc.AgentCallsOf, ws, id)
@@ -190,7 +190,7 @@ func callOf(c dbsqlc.AgentCallsOfRow) agentrun.Call {
 	return out
 }
 
-// PutStep stores a response with its calls; one that is stored stays as it is.
+// PutStep stores a response with its calls. An existing step stays unchanged.
 func (q stepRepository) PutStep(ctx context.Context, id int64, s agentrun.Step) error {
 	p := dbsqlc.StepPutParams{WorkspaceID: q.ws, RunID: id, Step: int32(s.N), Note: s.Note,
 		Content: storable(s.Content), Finish: s.Finish}
@@ -204,8 +204,8 @@ func (q stepRepository) PutStep(ctx context.Context, id int64, s agentrun.Step) 
 	return classify("store the step", q.q.StepPut(ctx, p))
 }
 
-// EndCall stores what a model is told of a call, once and for all, and returns
-// the call with it.
+// EndCall stores the result of a call for the model, and returns the call with it. An existing
+// result stays unchanged.
 func (q stepRepository) EndCall(ctx context.Context, id int64, c agentrun.Call) (agentrun.Call, error) {
 	result := storable(c.Result)
 	r, err := q.q.AgentCallEnd(ctx, dbsqlc.AgentCallEndParams{Result: &result, Code: c.Code, WorkspaceID: q.ws,
@@ -214,8 +214,8 @@ func (q stepRepository) EndCall(ctx context.Context, id int64, c agentrun.Call) 
 	return c, classify("store the result of a call", err)
 }
 
-// RequireOpenRun keeps a run from being ended until the transaction is over. It is false
-// when the run has ended.
+// RequireOpenRun locks a run so that it cannot end before the transaction does. It returns false if
+// the run has ended.
 func (q runRepository) RequireOpenRun(ctx context.Context, id int64) (bool, error) {
 	status, err := q.q.RunHold(ctx, dbsqlc.RunHoldParams{WorkspaceID: q.ws, ID: id})
 	return run.Status(status) != run.Ended, noRun(id, err)

@@ -5,7 +5,7 @@ import (
 	"cairn/internal/service/ledger"
 )
 
-// agentRunTx is a transaction as the service agentrun sees it.
+// agentRunTx is the transaction of the service agentrun.
 type agentRunTx struct{ session }
 
 func (t agentRunTx) Runs() agentrun.RunRepository { return t.runs() }

@@ -2,7 +2,7 @@ package postgres
 
 import "cairn/internal/service/conversation"
 
-// conversationTx is a transaction as the service conversation sees it.
+// conversationTx is the transaction of the service conversation.
 type conversationTx struct{ session }
 
 func (t conversationTx) Conversations() conversation.Repository { return t.conversations() }

@@ -4,7 +4,7 @@ import (
 	"cairn/internal/service/distill"
 )
 
-// distillTx is a transaction as the service distill sees it.
+// distillTx is the transaction of the service distill.
 type distillTx struct{ session }
 
 func (t distillTx) Runs() distill.RunRepository { return t.runs() }

@@ -4,7 +4,7 @@ import (
 	"cairn/internal/service/dump"
 )
 
-// loadTx is a transaction as the service dump sees it.
+// loadTx is the transaction of the service dump.
 type loadTx struct{ session }
 
 func (t loadTx) Rows() dump.RowRepository {

@@ -16,7 +16,7 @@ import (
 	"cairn/internal/service/learning/training"
 )
 
-// Learning is the store as the services over memory skills see it.
+// Learning returns the store of the services for memory skills.
 func (s *Store) Learning() learning.Store { return learningStore{s} }
 
 type learningStore struct{ store *Store }
@@ -52,7 +52,7 @@ func (s learningStore) Probes() probe.Store {
 // learningTransactions opens transactions for one of the services.
 type learningTransactions[T any] struct {
 	store *Store
-	view  func(learningTx) T // as the service sees a transaction
+	view  func(learningTx) T // the service's transaction
 }
 
 // InWorkspace runs fn in a transaction that has entered ws.
@@ -63,7 +63,7 @@ func (t learningTransactions[T]) InWorkspace(ctx context.Context, ws int64,
 	})
 }
 
-// learningTx is a transaction as the services over memory skills see it.
+// learningTx is the transaction of the services for memory skills.
 type learningTx struct{ session }
 
 func (t learningTx) Banks() bank.Repository { return t.banks() }

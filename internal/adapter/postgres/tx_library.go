@@ -4,7 +4,7 @@ import (
 	"cairn/internal/service/library"
 )
 
-// libraryTx is a transaction as the service library sees it.
+// libraryTx is the transaction of the service library.
 type libraryTx struct{ session }
 
 func (t libraryTx) Skills() library.SkillRepository {

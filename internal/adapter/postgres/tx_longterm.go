@@ -5,7 +5,7 @@ import (
 	"cairn/internal/service/memorywrite"
 )
 
-// longTermTx is a transaction as the service longterm sees it.
+// longTermTx is the transaction of the service longterm.
 type longTermTx struct{ session }
 
 func (t longTermTx) Memories() longterm.Repository {

@@ -4,7 +4,7 @@ import (
 	"cairn/internal/service/memoryagent"
 )
 
-// memoryAgentTx is a transaction as the service memoryagent sees it.
+// memoryAgentTx is the transaction of the service memoryagent.
 type memoryAgentTx struct{ session }
 
 func (t memoryAgentTx) Runs() memoryagent.RunRepository {

@@ -4,7 +4,7 @@ import (
 	"cairn/internal/service/offload"
 )
 
-// offloadTx is a transaction as the service offload sees it.
+// offloadTx is the transaction of the service offload.
 type offloadTx struct{ session }
 
 func (t offloadTx) Runs() offload.RunRepository {

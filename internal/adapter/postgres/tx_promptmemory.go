@@ -5,7 +5,7 @@ import (
 	"cairn/internal/service/promptmemory"
 )
 
-// promptMemoryTx is a transaction as the service promptmemory sees it.
+// promptMemoryTx is the transaction of the service promptmemory.
 type promptMemoryTx struct{ session }
 
 func (t promptMemoryTx) Workspace() promptmemory.WorkspaceRepository {

@@ -4,7 +4,7 @@ import (
 	"cairn/internal/service/reflection"
 )
 
-// reflectionTx is a transaction as the service reflection sees it.
+// reflectionTx is the transaction of the service reflection.
 type reflectionTx struct{ session }
 
 func (t reflectionTx) Reads() reflection.ReadRepository { return t.reflections() }

@@ -9,7 +9,7 @@ import (
 	"cairn/internal/service/learning/adaptation"
 )
 
-// PutUpdate keeps an update in the shadow, or finds the one that its run has made.
+// PutUpdate stores an update in the shadow state, or finds the one of its run.
 func (q updateRepository) PutUpdate(ctx context.Context, bank int64, u adaptation.Update) (adaptation.Update, error) {
 	shadow, err := encode("the comparison", u.Shadow)
 	if err != nil {
@@ -19,12 +19,13 @@ func (q updateRepository) PutUpdate(ctx context.Context, bank int64, u adaptatio
 		Base: int32(u.Base), PolicySha: u.Policy, OptimiserSha: u.Optimiser, Decisions: int32(u.Decisions),
 		Shadow: shadow})
 	if err != nil {
-		return u, classify("keep the update", err)
+		return u, classify("store the update", err)
 	}
 	return updateOf(r)
 }
 
-// MoveUpdate brings an update to another state; false when it is not in before.
+// MoveUpdate moves an update to another state. It returns false if the update is not in state
+// before.
 func (q updateRepository) MoveUpdate(ctx context.Context, bank int64, before string, u adaptation.Update) (bool,
 	error) {
 	shadow, err := encode("the comparison", u.Shadow)
@@ -39,17 +40,17 @@ func (q updateRepository) MoveUpdate(ctx context.Context, bank int64, before str
 	}
 	n, err := q.q.UpdateMove(ctx, dbsqlc.UpdateMoveParams{State: u.State, Shadow: shadow, Canary: canary,
 		Note: storable(u.Note), WorkspaceID: q.ws, BankID: bank, Number: int32(u.Number), Before: before})
-	return n == 1, classify("move the update on", err)
+	return n == 1, classify("change the update's state", err)
 }
 
-// OpenUpdate is the update of a bank that is neither promoted nor dropped.
+// OpenUpdate returns the update of a bank that is neither promoted nor dropped.
 func (q updateRepository) OpenUpdate(ctx context.Context, bank int64) (adaptation.Update, bool, error) {
 	r, err := q.q.UpdateOpen(ctx, dbsqlc.UpdateOpenParams{WorkspaceID: q.ws, BankID: bank})
 	if isNoRows(err) {
 		return adaptation.Update{}, false, nil
 	}
 	if err != nil {
-		return adaptation.Update{}, false, classify("look for an update", err)
+		return adaptation.Update{}, false, classify("find an update", err)
 	}
 	u, err := updateOf(r)
 	return u, err == nil, err
@@ -84,7 +85,7 @@ func updateOf(r dbsqlc.PolicyUpdate) (u adaptation.Update, err error) {
 	return u, err
 }
 
-// CanaryScores are what was said of answers on both sides of a canary.
+// CanaryScores returns the scores of answers on both sides of a canary.
 func (q updateRepository) CanaryScores(ctx context.Context, bank int64, u adaptation.Update) (candidate,
 	incumbent []float64, err error) {
 	if u.CanaryAt == nil {
@@ -99,14 +100,14 @@ func (q updateRepository) CanaryScores(ctx context.Context, bank int64, u adapta
 			incumbent = append(incumbent, r.Score)
 		}
 	}
-	return candidate, incumbent, classify("read what was said since", err)
+	return candidate, incumbent, classify("read the scores of the canary", err)
 }
 
-// CanaryLate tells whether a canary began more than 30 days ago.
+// CanaryLate reports whether a canary started more than 30 days ago.
 func (q updateRepository) CanaryLate(ctx context.Context, u adaptation.Update) (bool, error) {
 	if u.CanaryAt == nil {
 		return false, nil
 	}
 	late, err := q.q.CanaryLate(ctx, *u.CanaryAt)
-	return late, classify("look how old the canary is", err)
+	return late, classify("read the age of the canary", err)
 }

@@ -8,8 +8,7 @@ import (
 	"cairn/internal/adapter/postgres/dbsqlc"
 )
 
-// Nearest is the exact search by vector and nothing else: what Find is measured
-// against.
+// Nearest is an exact search by vector only, as the reference for measuring Find.
 func (q documentRepository) Nearest(ctx context.Context, space int16, v []float32, limit int) ([]int64, error) {
 	rows, err := q.q.NearestBare(ctx, dbsqlc.NearestBareParams{WorkspaceID: q.ws, Space: space,
 		Query: pgvector.NewHalfVector(v), MaxRows: int32(limit)})
@@ -20,7 +19,7 @@ func (q documentRepository) Nearest(ctx context.Context, space int16, v []float3
 	return docs, classify("find the nearest", err)
 }
 
-// NearestInGraph is the search by the workspace's graph, which it must have.
+// NearestInGraph is a search by the workspace's graph, which must exist.
 func (q documentRepository) NearestInGraph(ctx context.Context, space int16, v []float32, limit int) ([]int64, error) {
 	rows, err := q.q.NearestInGraph(ctx, dbsqlc.NearestInGraphParams{WorkspaceID: q.ws, Space: space,
 		Query: pgvector.NewHalfVector(v), MaxRows: int32(limit)})

@@ -15,10 +15,10 @@ import (
 	"cairn/schemas"
 )
 
-// Schema is which version the database's schema has, beside this program's.
+// Schema contains the version of the database's schema and that of this program.
 type Schema struct {
-	Version int64 `json:"version" doc:"Of the database"`
-	Program int64 `json:"program" doc:"Of the schema that this program was built for"`
+	Version int64 `json:"version" doc:"Schema version of the database"`
+	Program int64 `json:"program" doc:"Schema version that this program was built for"`
 }
 
 // Schema reads the schema's version, as the role that serves requests.
@@ -32,18 +32,18 @@ func (s *Store) Schema(ctx context.Context) (Schema, error) {
 	return out, nil
 }
 
-// Check is Misconfigured when the schema is behind the one that this program needs.
+// Check returns Misconfigured if the schema is older than this program needs.
 func (v Schema) Check() error {
 	if v.Version < v.Program {
 		return fault.New(fault.Misconfigured,
-			fmt.Sprintf("the database's schema has version %d, this program needs %d", v.Version, v.Program),
-			"run `cairn migrate` of this program")
+			fmt.Sprintf("the database has schema version %d, but this program needs %d", v.Version, v.Program),
+			"run `cairn migrate` with this program's version")
 	}
 	return nil
 }
 
-// programSchema is the number of the last migration: the schema that this
-// program is built for.
+// programSchema returns the number of the last migration: the schema version that this program is
+// built for.
 var programSchema = sync.OnceValue(func() int64 {
 	names, err := fs.Glob(schemas.Migrations, "migrations/*.sql")
 	if err != nil || len(names) == 0 {

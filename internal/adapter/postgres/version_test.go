@@ -18,7 +18,7 @@ func TestTheSchemaHasTheVersionThatWasMigratedTo(t *testing.T) {
 		t.Errorf("%+v, %v; the last migration is %d", v, v.Check(), last)
 	}
 	b.exec("delete from goose_db_version where version_id = $1", last)
-	before := int64(b.number("select max(version_id) from goose_db_version")) // numbers may leave gaps
+	before := int64(b.number("select max(version_id) from goose_db_version")) // the numbers may have gaps
 	if v, err = b.Schema(t.Context()); err != nil || v.Version != before ||
 		fault.CodeOf(v.Check()) != fault.Misconfigured {
 		t.Errorf("behind: %+v, %v, %v", v, err, v.Check())

@@ -11,10 +11,10 @@ import (
 	"cairn/internal/service/offload"
 )
 
-// offloadStore is the store as working memory sees it.
+// offloadStore implements the store of the service offload.
 type offloadStore struct{ *Store }
 
-// Offload is the store for working memory.
+// Offload returns the store of the service offload.
 func (s *Store) Offload() offload.Store { return offloadStore{s} }
 
 // WithOffload runs fn in a transaction that has entered ws.
@@ -22,26 +22,26 @@ func (s offloadStore) WithOffload(ctx context.Context, ws int64, fn func(context
 	return s.InWorkspace(ctx, ws, func(ctx context.Context, q Tx) error { return fn(ctx, offloadTx(q)) })
 }
 
-// Key is the opaque key of the workspace.
+// Key returns the opaque key of the workspace.
 func (q workspaceRepository) Key(ctx context.Context) (string, error) {
 	ws, err := q.Self(ctx)
 	return ws.Key, err
 }
 
-// PutOffloaded puts something away for a session.
+// PutOffloaded stores content that a session offloads.
 func (q offloadRepository) PutOffloaded(ctx context.Context, s workingmemory.Session, b workingmemory.Blob,
 	ttl time.Duration) error {
 	err := q.q.BlobPut(ctx, dbsqlc.BlobPutParams{WorkspaceID: q.ws, Sha256: b.SHA[:], Kind: string(b.Kind),
 		Content: storable(b.Content), Ttl: ttl})
 	if err != nil {
-		return classify("put something away", err)
+		return classify("offload content", err)
 	}
-	return classify("put something away", q.q.BlobUse(ctx,
+	return classify("record the use of offloaded content", q.q.BlobUse(ctx,
 		dbsqlc.BlobUseParams{WorkspaceID: q.ws, Session: storable(s.Key()), Sha256: b.SHA[:],
 			ConversationID: keyOrNull(s.Conversation), Label: storable(b.Label)}))
 }
 
-// Offloaded finds what was put away.
+// Offloaded finds offloaded content.
 func (q offloadRepository) Offloaded(ctx context.Context, s workingmemory.Session,
 	sha [sha256.Size]byte) (workingmemory.Blob, bool, error) {
 	r, err := q.q.BlobGet(ctx, dbsqlc.BlobGetParams{WorkspaceID: q.ws, Sha256: sha[:], Session: storable(s.Key())})
@@ -49,10 +49,10 @@ func (q offloadRepository) Offloaded(ctx context.Context, s workingmemory.Sessio
 		return workingmemory.Blob{}, false, nil
 	}
 	return workingmemory.Blob{SHA: sha, Kind: workingmemory.Kind(r.Kind), Content: r.Content, Label: r.Label},
-		err == nil, classify("read what was put away", err)
+		err == nil, classify("read offloaded content", err)
 }
 
-// OffloadedBy lists what a session has put away, in its order.
+// OffloadedBy lists the content that a session has offloaded, in order.
 func (q offloadRepository) OffloadedBy(ctx context.Context, s workingmemory.Session, most int) ([][sha256.Size]byte,
 	error) {
 	rows, err := q.q.BlobsOf(ctx, dbsqlc.BlobsOfParams{WorkspaceID: q.ws, Session: storable(s.Key()),
@@ -61,18 +61,19 @@ func (q offloadRepository) OffloadedBy(ctx context.Context, s workingmemory.Sess
 	for i, r := range rows {
 		out[i] = [sha256.Size]byte(r)
 	}
-	return out, classify("list what was put away", err)
+	return out, classify("list offloaded content", err)
 }
 
-// PutCompaction stores a record of a conversation; the first up to a turn stays.
+// PutCompaction stores a compaction of a conversation. An existing one up to the same turn stays
+// unchanged.
 func (q offloadRepository) PutCompaction(ctx context.Context, c offload.Compaction) error {
-	return classify("store the record", q.q.CompactionPut(ctx,
+	return classify("store the compaction", q.q.CompactionPut(ctx,
 		dbsqlc.CompactionPutParams{WorkspaceID: q.ws, ConversationID: c.Conversation, UptoTurn: int32(c.Upto),
 			RunID:   c.Run,
 			Content: storable(c.Content), Tokens: int32(c.Tokens), Degraded: storable(c.Degraded)}))
 }
 
-// CompactionAt is the record of a conversation up to a turn.
+// CompactionAt returns the compaction of a conversation up to a turn.
 func (q offloadRepository) CompactionAt(ctx context.Context, conversation int64, upto int) (offload.Compaction, bool,
 	error) {
 	r, err := q.q.CompactionAt(ctx, dbsqlc.CompactionAtParams{WorkspaceID: q.ws, ConversationID: conversation,
@@ -81,24 +82,25 @@ func (q offloadRepository) CompactionAt(ctx context.Context, conversation int64,
 		return offload.Compaction{}, false, nil
 	}
 	return offload.Compaction{Conversation: conversation, Upto: int(r.UptoTurn), Run: r.RunID, Content: r.Content,
-		Tokens: int(r.Tokens), Degraded: r.Degraded}, err == nil, classify("read the record", err)
+		Tokens: int(r.Tokens), Degraded: r.Degraded}, err == nil, classify("read the compaction", err)
 }
 
-// Record is what the turn of a run begins with.
+// Record returns the compaction that a run's turn starts with.
 func (q offloadRepository) Record(ctx context.Context, id int64) (agentrun.Record, error) {
 	r, err := q.q.CompactionOfTurn(ctx, dbsqlc.CompactionOfTurnParams{WorkspaceID: q.ws, RunID: &id})
 	if isNoRows(err) {
 		return agentrun.Record{}, nil
 	}
-	return agentrun.Record{Upto: int(r.UptoTurn), Content: r.Content, Run: r.RunID}, classify("read the record", err)
+	record := agentrun.Record{Upto: int(r.UptoTurn), Content: r.Content, Run: r.RunID}
+	return record, classify("read the compaction", err)
 }
 
-// purgeAtOnce bounds one deletion of what has expired.
+// purgeAtOnce is the maximum number of rows in one deletion of expired content.
 const purgeAtOnce = 100
 
-// PurgeBlobs takes away what was put away for a time that is over, of all
-// workspaces, some at a time, and returns how many there were.
+// PurgeBlobs deletes expired offloaded content of all workspaces, in parts, and returns the number
+// of rows.
 func (s *Store) PurgeBlobs(ctx context.Context) (int, error) {
 	n, err := dbsqlc.New(s.system).BlobsPurge(ctx, purgeAtOnce)
-	return int(n), classify("purge what has expired", err)
+	return int(n), classify("purge expired content", err)
 }

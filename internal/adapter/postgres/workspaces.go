@@ -10,20 +10,19 @@ import (
 	"cairn/internal/domain/tenancy"
 )
 
-// Workspace finds a workspace by the caller's name for it, and makes it when
-// make is set.
+// Workspace finds a workspace by its external name. If make is set, it creates a missing one.
 func (s *Store) Workspace(ctx context.Context, name string, make bool) (tenancy.Workspace, error) {
 	if n := len([]rune(name)); n == 0 || n > 200 {
 		return tenancy.Workspace{}, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("a workspace name has 1 to 200 characters, this one has %d", n), "")
+			fmt.Sprintf("invalid workspace name: %d characters, 1 to 200 are allowed", n), "")
 	}
 	if w, ok := s.workspaces.Load(name); ok {
 		return w.(tenancy.Workspace), nil
 	}
 	row, err := dbsqlc.New(s.app).WorkspaceOpen(ctx, dbsqlc.WorkspaceOpenParams{ExternalID: name, Make: make})
 	if isNoRows(err) {
-		return tenancy.Workspace{}, fault.New(fault.NotFound, fmt.Sprintf("there is no workspace %q", name),
-			"it is made by the first conversation that is sent to it")
+		return tenancy.Workspace{}, fault.New(fault.NotFound, fmt.Sprintf("workspace %q not found", name),
+			"send a conversation to it first, which creates it")
 	}
 	if err != nil {
 		return tenancy.Workspace{}, classify("find the workspace", err)
@@ -33,12 +32,12 @@ func (s *Store) Workspace(ctx context.Context, name string, make bool) (tenancy.
 	return w, nil
 }
 
-// WorkspaceByKey finds a workspace by the key that stands for it in workflows.
+// WorkspaceByKey finds a workspace by its key in workflows.
 func (s *Store) WorkspaceByKey(ctx context.Context, key string) (w tenancy.Workspace, err error) {
 	err = s.WithSystem(ctx, func(q *dbsqlc.Queries) error {
 		row, err := q.WorkspaceByKey(ctx, key)
 		if isNoRows(err) {
-			return fault.New(fault.NotFound, "there is no such workspace", "")
+			return fault.New(fault.NotFound, "workspace not found", "")
 		}
 		w = tenancy.Workspace{ID: row.ID, Name: row.ExternalID, Key: key}
 		return classify("find the workspace", err)
@@ -46,8 +45,7 @@ func (s *Store) WorkspaceByKey(ctx context.Context, key string) (w tenancy.Works
 	return w, err
 }
 
-// forget drops what is remembered of a workspace that is erased: after that its
-// name means a fresh one.
+// forget removes an erased workspace from the cache: its name then refers to a new workspace.
 func (s *Store) forget(id int64) {
 	s.workspaces.Range(func(name, w any) bool {
 		if w.(tenancy.Workspace).ID == id {
@@ -57,13 +55,13 @@ func (s *Store) forget(id int64) {
 	})
 }
 
-// Self is the workspace that was entered.
+// Self returns the workspace of the transaction.
 func (q workspaceRepository) Self(ctx context.Context) (tenancy.Workspace, error) {
 	row, err := q.q.WorkspaceKey(ctx, q.ws)
 	return tenancy.Workspace{ID: q.ws, Name: row.ExternalID, Key: row.Key}, classify("read the workspace", err)
 }
 
-// Settings reads what the workspace chose, with the defaults of what it did not.
+// Settings reads the workspace's settings, with defaults for those that are not set.
 func (q workspaceRepository) Settings(ctx context.Context) (settings.Settings, error) {
 	row, err := q.q.WorkspaceSettings(ctx, q.ws)
 	if err != nil {
@@ -74,8 +72,8 @@ func (q workspaceRepository) Settings(ctx context.Context) (settings.Settings, e
 	return out, err
 }
 
-// SetSettings replaces what the workspace chose. An empty time zone or cron
-// leaves the one it has; tasks that follow another clock now are planned by it.
+// SetSettings replaces the workspace's settings. An empty time zone or cron expression stays
+// unchanged. Tasks whose clock has changed are planned again.
 func (q workspaceRepository) SetSettings(ctx context.Context, v settings.Settings) error {
 	if err := v.Validate(); err != nil {
 		return err
@@ -95,7 +93,7 @@ func (q workspaceRepository) SetSettings(ctx context.Context, v settings.Setting
 		return err
 	}
 	if err := q.q.SchedulesRestart(ctx, q.ws); err != nil {
-		return classify("look at the scheduled tasks anew", err)
+		return classify("plan the scheduled tasks again", err)
 	}
 	moved := v.TimeZone != "" && v.TimeZone != before.TimeZone
 	if !moved && (v.ReflectionCron == "" || v.ReflectionCron == before.ReflectionCron) {
@@ -104,7 +102,7 @@ func (q workspaceRepository) SetSettings(ctx context.Context, v settings.Setting
 	return q.schedules().replan(ctx, moved)
 }
 
-// Space finds or makes the embedding space of a model.
+// Space finds or creates the embedding space of a model.
 func (s *Store) Space(ctx context.Context, model string, dims int) (int16, error) {
 	id, err := dbsqlc.New(s.app).SpaceOpen(ctx, dbsqlc.SpaceOpenParams{Model: model, Dims: int32(dims)})
 	return id, classify("open the embedding space", err)

@@ -20,8 +20,8 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// attempts run inside of sandboxes. What must not be possible and is, they print
-// as a line that begins with ESCAPED.
+// attempts run inside of sandboxes. An attempt that succeeds although it must not prints a line
+// that begins with ESCAPED.
 var attempts = map[string]func(args []string){
 	"environment": func([]string) {
 		for _, entry := range os.Environ() {
@@ -83,7 +83,7 @@ func network(args []string) {
 	}
 }
 
-// processes tries to see and to reach what else runs.
+// processes tries to see and to reach other processes.
 func processes(args []string) {
 	for _, path := range []string{"/proc/1/environ", "/proc/self/environ", "/proc/" + args[1] + "/environ",
 		"/proc/" + args[1] + "/cmdline", "/sys/kernel"} {
@@ -100,7 +100,7 @@ func processes(args []string) {
 	escaped(syscall.Kill(worker, 0), "reached process %d", worker)
 }
 
-// outside tries to write, and to read what is not shown.
+// outside tries to write, and to read hidden files.
 func outside(args []string) {
 	for _, folder := range []string{"/", "/usr", "/usr/bin", "/etc", "/dev", "/..", "/work/../.."} {
 		err := os.WriteFile(filepath.Join(folder, args[1]), []byte("x"), 0o644)
@@ -122,7 +122,7 @@ func outside(args []string) {
 	escaped(err, "listed /root")
 }
 
-// rights tries to get some back.
+// rights tries to regain rights.
 func rights([]string) {
 	escaped(unix.Unshare(unix.CLONE_NEWUSER), "made a user namespace")
 	cmd := exec.Command("true")
@@ -133,7 +133,7 @@ func rights([]string) {
 	if os.Getuid() != 0 { // an ordinary user's sandbox has one user, who is called 0
 		escaped(unix.Setuid(0), "became root")
 	}
-	escaped(unix.Setuid(1), "became somebody else")
+	escaped(unix.Setuid(1), "became another user")
 	escaped(unix.Mknod("disk", unix.S_IFBLK|0o600, int(unix.Mkdev(8, 0))), "made a device")
 	escaped(unix.Sethostname([]byte("x")), "named the machine")
 	fd, err := unix.MemfdCreate("x", 0)
@@ -141,7 +141,7 @@ func rights([]string) {
 	escaped(unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: 1 << 20, Max: 1 << 20}), "raised a limit")
 }
 
-// daemon leaves a process behind that has a session of its own and no parent.
+// daemon leaves a process with its own session and without a parent.
 func daemon(args []string) {
 	if len(args) > 2 && args[2] == "on" {
 		for {
@@ -153,13 +153,13 @@ func daemon(args []string) {
 	fmt.Println("left behind:", cmd.Run())
 }
 
-// refusedHere runs in a namespace whose users may make no further one.
+// refusedHere runs in a namespace whose users cannot create another one.
 func refusedHere(args []string) {
 	fmt.Println("forbidden:", os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0o644))
 	_, err := sandbox.Run(context.Background(),
 		sandbox.Job{Argv: []string{"touch", args[1]}, Limits: sandbox.DefaultLimits()})
 	var f *fault.Error
-	if errors.As(err, &f) && strings.Contains(f.Hint, "never run without") {
+	if errors.As(err, &f) && strings.Contains(f.Hint, "run the worker on Linux") {
 		fmt.Println("refused as", f.Code)
 	}
 }

@@ -20,34 +20,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// environment is all that a command knows of where it runs.
+// environment is the whole environment of a command.
 var environment = []string{"PATH=" + programs, "HOME=/work", "TMPDIR=/tmp", "LANG=C.UTF-8"}
 
-// programs are the folders in which commands are looked for.
+// programs are the folders in which commands are searched.
 const programs = "/usr/local/bin:/usr/bin:/bin"
 
-// order is a job as the first process gets it.
+// order is a job as it is sent to the first process.
 type order struct {
 	Job
-	User int `json:"user"` // that the command runs as; 0 is the only one of the sandbox
+	User int `json:"user"` // of the command; 0 means that the sandbox has only this user
 }
 
-// begin is the first process of a sandbox: it builds the sandbox around itself,
-// gives up what it could still do, and becomes the command. It returns only when
-// one of these fails.
+// begin is the first process of a sandbox. It builds the sandbox around itself, drops its rights
+// and becomes the command. It returns only on failure.
 func begin() int {
-	// Capabilities, the filter of system calls and the like belong to a thread, and
-	// the command inherits those of the thread that becomes it.
+	// Capabilities, the system call filter and similar settings belong to a thread. The command
+	// inherits those of the thread that becomes it.
 	runtime.LockOSThread()
 	status := os.NewFile(statusFD, "status")
 	unix.CloseOnExec(statusFD)
 	var o order
 	err := json.NewDecoder(os.Stdin).Decode(&o)
-	t := told{Doing: "read the job"}
+	t := setupFailure{Doing: "read the job"}
 	for _, step := range []struct {
 		doing string
 		do    func(order) error
-	}{{"make the file system", build}, {"write the files", furnish}, {"leave the old file system", enclose},
+	}{{"make the file system", build}, {"write the files", writeFiles}, {"leave the old file system", changeRoot},
 		{"give up rights", confine}} {
 		if err != nil {
 			break
@@ -63,12 +62,12 @@ func begin() int {
 		t.Missing, err = become(o.Argv, o.Limits)
 	}
 	t.Error = err.Error()
-	_ = json.NewEncoder(status).Encode(t) // nobody is left to hear of more
+	_ = json.NewEncoder(status).Encode(t) // the parent sees the exit code in any case
 	return 1
 }
 
-// become replaces this process with the command, within the limits. It returns only
-// when it cannot, and whether that is because there is no such program.
+// become replaces this process with the command, within the limits. It returns only on failure.
+// missing is true if the program does not exist.
 func become(argv []string, l Limits) (missing bool, err error) {
 	file := argv[0]
 	if !strings.Contains(file, "/") {
@@ -83,9 +82,9 @@ func become(argv []string, l Limits) (missing bool, err error) {
 			return true, exec.ErrNotFound
 		}
 	}
-	// Whatever this process has open, the command has not.
+	// The command inherits no open files.
 	if err := unix.CloseRange(statusFD, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		return false, fmt.Errorf("close what is open: %w", err)
+		return false, fmt.Errorf("close the open files: %w", err)
 	}
 	path, err := unix.BytePtrFromString(file)
 	if err != nil {
@@ -103,19 +102,19 @@ func become(argv []string, l Limits) (missing bool, err error) {
 	if err := limit(l); err != nil {
 		return false, err
 	}
-	// Not unix.Exec, which asks for memory first.
+	// unix.Exec would allocate memory first.
 	_, _, errno := unix.RawSyscall(unix.SYS_EXECVE, uintptr(unsafe.Pointer(path)), uintptr(unsafe.Pointer(&args[0])),
 		uintptr(unsafe.Pointer(&env[0])))
 	return errno == unix.ENOEXEC || errors.Is(errno, fs.ErrNotExist) || errors.Is(errno, fs.ErrPermission), errno
 }
 
-// settle has Go's runtime get by with the memory and the threads that it has by
-// then. It has more address space than most commands are allowed: within their
-// limits it gets no more of either, and ends when it asks.
+// settle prepares Go's runtime to continue with its current memory and threads. The runtime has
+// more address space than most commands are allowed. Within their limits it can get no more of
+// either, and it crashes if it asks.
 func settle() {
-	runtime.GOMAXPROCS(1) // this thread's: nothing else is to run, and no thread has to begin for it
+	runtime.GOMAXPROCS(1) // only this thread runs, and no other has to start
 	debug.SetGCPercent(-1)
-	runtime.KeepAlive(make([]byte, 1<<20)) // is free afterwards, for telling of a failure
+	runtime.KeepAlive(make([]byte, 1<<20)) // free afterwards, for reporting a failure
 	runtime.GC()
 }
 

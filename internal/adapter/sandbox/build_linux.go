@@ -12,24 +12,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where the sandbox is built, while the machine's own files are still there. The
-// folder is hidden by the new one only in this process's own view.
+// The folder in which the sandbox is built while the machine's files are still visible. The new
+// folder hides the old one only for this process.
 const (
 	root    = "/tmp"
 	scratch = root + "/scratch" // its two parts become /work and /tmp
 )
 
-// shown are folders of the machine that a command may read: programs, and what
-// they need to run. What is not there is left out.
+// shown are folders of the machine that a command may read: programs and their dependencies.
+// Missing folders are skipped.
 var shown = []string{"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "etc/alternatives", "etc/ld.so.cache"}
 
-// devices are harmless.
+// devices are harmless devices of the machine.
 var devices = []string{"null", "zero", "full", "random", "urandom"}
 
-// build lays the new file system out in memory.
+// build creates the new file system in memory.
 func build(o order) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("keep mounts to itself: %w", err)
+		return fmt.Errorf("make mounts private: %w", err)
 	}
 	if err := unix.Mount("tmpfs", root, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV,
 		"mode=0755,size=1m,nr_inodes=256"); err != nil {
@@ -48,12 +48,12 @@ func build(o order) error {
 	for _, name := range devices {
 		if err := bind("/dev/"+name, root+"/dev/"+name, false,
 			unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NOEXEC); err != nil {
-			return fmt.Errorf("show /dev/%s: %w", name, err)
+			return fmt.Errorf("bind /dev/%s: %w", name, err)
 		}
 	}
 	if err := unix.Mount("tmpfs", scratch, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV,
 		fmt.Sprintf("mode=0755,size=%d,nr_inodes=%d", o.Limits.Disk, maxInodes)); err != nil {
-		return fmt.Errorf("mount the folder to write: %w", err)
+		return fmt.Errorf("mount the writable folder: %w", err)
 	}
 	for _, folder := range []string{"work", "tmp"} {
 		if err := os.Mkdir(filepath.Join(scratch, folder), 0o700); err != nil {
@@ -73,11 +73,11 @@ func build(o order) error {
 	return os.Remove(scratch)
 }
 
-// maxInodes bounds the files and folders of a command, which take memory without
-// any content.
+// maxInodes bounds the number of files and folders of a command. They use memory even if they are
+// empty.
 const maxInodes = 4096
 
-// show makes a part of the machine readable, and nothing more. A link stays one.
+// show makes a part of the machine readable. A link stays a link.
 func show(name string) error {
 	from, to := "/"+name, filepath.Join(root, name)
 	info, err := os.Lstat(from)
@@ -116,9 +116,9 @@ func bind(from, to string, folder bool, attributes uint64) error {
 	return unix.MountSetattr(unix.AT_FDCWD, to, unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: attributes})
 }
 
-// furnish writes the job's files. Nobody else is in the folder yet, so no path
-// can lead out of it.
-func furnish(o order) error {
+// writeFiles writes the job's files. No other process uses the folder yet, so no path can lead out of
+// it.
+func writeFiles(o order) error {
 	work := filepath.Join(root, "work")
 	for _, f := range o.Files {
 		if err := os.MkdirAll(filepath.Join(work, filepath.Dir(f.Path)), 0o755); err != nil {
@@ -140,7 +140,7 @@ func furnish(o order) error {
 	})
 }
 
-// writeNew writes a file that must not be there.
+// writeNew writes a file that must not exist.
 func writeNew(path string, content []byte, mode fs.FileMode) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, mode)
 	if err != nil {
@@ -150,15 +150,15 @@ func writeNew(path string, content []byte, mode fs.FileMode) error {
 	return errors.Join(err, f.Close())
 }
 
-// enclose makes what was built all that there is.
-func enclose(order) error {
+// changeRoot makes the new file system the only visible one.
+func changeRoot(order) error {
 	if err := unix.MountSetattr(unix.AT_FDCWD, root, 0, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
 		return fmt.Errorf("protect the root: %w", err)
 	}
 	if err := os.Chdir(root); err != nil {
 		return err
 	}
-	if err := unix.PivotRoot(".", "."); err != nil { // the old root lies over the new one
+	if err := unix.PivotRoot(".", "."); err != nil { // the old root now covers the new one
 		return fmt.Errorf("change the root: %w", err)
 	}
 	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refused are system calls that no script needs and that reach beyond a process:
-// other namespaces, mounts, kernels, other processes, memory that no limit counts.
+// refused are system calls that no script needs and that have effects outside of a process:
+// namespaces, mounts, kernels, other processes, memory that no limit covers.
 var refused = []uint32{
 	unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT,
 	unix.SYS_FSOPEN, unix.SYS_FSMOUNT, unix.SYS_FSCONFIG, unix.SYS_FSPICK,
@@ -27,7 +27,7 @@ var refused = []uint32{
 	unix.SYS_CLOCK_ADJTIME,
 }
 
-// newNamespaces are the flags of clone that make namespaces.
+// newNamespaces are the flags of clone that create namespaces.
 const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
 	unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
@@ -35,11 +35,11 @@ const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID 
 const (
 	dataNumber   = 0
 	dataArch     = 4
-	dataArgument = 16 // the low half of the first one: both machines are little-endian
+	dataArgument = 16 // low half of the first argument; both architectures are little-endian
 )
 
-// filter has the kernel refuse those calls, and every kind of socket but local
-// ones: some, such as those to a virtual machine's host, are in no namespace.
+// filter installs a system call filter that rejects those calls and all sockets but local ones.
+// Some sockets, such as those to a virtual machine's host, do not belong to a namespace.
 func filter() error {
 	const (
 		load   = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
@@ -53,7 +53,8 @@ func filter() error {
 	p := []unix.SockFilter{
 		{Code: load, K: dataArch}, {Code: equal, K: auditArch, Jt: 1}, {Code: answer, K: unix.SECCOMP_RET_KILL_PROCESS},
 		{Code: load, K: dataNumber}, {Code: least, K: otherABI, Jf: 1}, {Code: answer, K: absent},
-		// its flags are in memory; libraries go back to clone
+		// The flags of clone3 are in memory, where the filter cannot read them. Libraries then fall
+		// back to clone.
 		{Code: equal, K: unix.SYS_CLONE3, Jf: 1}, {Code: answer, K: absent},
 	}
 	for _, call := range refused {

@@ -11,11 +11,10 @@ import (
 	"cairn/internal/adapter/sandbox"
 )
 
-// tried is the last line of an attempt that was made to its end.
+// tried is the last line of an attempt that ran to its end.
 const tried = "TRIED-ALL"
 
-// The test program is what is run in the sandboxes, too: with one argument it is
-// an attempt to get out.
+// The test program also runs inside the sandboxes: with one argument it tries to get out.
 func TestMain(m *testing.M) {
 	sandbox.Enter()
 	if len(os.Args) > 2 && os.Args[1] == "attempt" {

@@ -8,15 +8,15 @@ import (
 	"runtime"
 )
 
-// Enter does nothing: there are no sandboxes here.
+// Enter has no effect: this platform has no sandboxes.
 func Enter() {}
 
-// Probe tells that no sandbox can be made here.
+// Probe reports that this platform has no sandboxes.
 func Probe(context.Context) error {
-	return impossible(errors.ErrUnsupported, "there are none on "+runtime.GOOS+" "+runtime.GOARCH)
+	return impossible(errors.ErrUnsupported, "not supported on "+runtime.GOOS+" "+runtime.GOARCH)
 }
 
-// Run refuses every job.
+// Run rejects every job.
 func Run(ctx context.Context, job Job) (Outcome, error) {
 	if err := job.check(); err != nil {
 		return Outcome{}, err

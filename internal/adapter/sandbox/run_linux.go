@@ -19,27 +19,27 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Enter takes over when the program was started as the first process of a
-// sandbox, and does not return then. It is the first call of main.
+// Enter must be the first call of main. If the program was started as the first process of a
+// sandbox, Enter takes over and does not return.
 func Enter() {
 	if len(os.Args) == 1 && os.Args[0] == initName {
 		os.Exit(begin())
 	}
 }
 
-// statusFD is where the first process tells why it could not set the sandbox up;
-// it closes when the command begins.
+// statusFD is the descriptor on which the first process reports why the setup failed. It closes
+// when the command starts.
 const statusFD = 3
 
-// Probe tells whether sandboxes can be made here.
+// Probe returns an error if no sandbox can be created on this machine.
 func Probe(ctx context.Context) error {
 	_, err := Run(ctx, Job{Limits: DefaultLimits()})
 	return err
 }
 
-// Run runs a job to its end. An error means that the command was not begun:
-// OutOfScope for a file that would lie elsewhere, InvalidArgument for a program
-// that is not there, Misconfigured where no sandbox can be made.
+// Run runs a job to its end. An error means that the command was not started: OutOfScope for a file
+// outside of the folder, InvalidArgument for a missing program, Misconfigured if no sandbox can be
+// created.
 func Run(ctx context.Context, job Job) (out Outcome, err error) {
 	if err := job.check(); err != nil {
 		return out, err
@@ -61,25 +61,25 @@ func Run(ctx context.Context, job Job) (out Outcome, err error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = bytes.NewReader(input), stdout, stderr, []*os.File{theirs}
 	cmd.SysProcAttr = attributes()
 
-	// The kernel kills the child when the thread that made it ends.
+	// The kernel kills the child when the thread that started it ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	began := time.Now()
 	err = cmd.Start()
 	theirs.Close()
 	if err != nil {
-		return out, impossible(err, "it cannot start a process in namespaces of its own")
+		return out, impossible(err, "cannot start a process in new namespaces")
 	}
 	var watching sync.WaitGroup
 	ended := make(chan struct{})
 	watching.Go(func() { watch(ctx, cmd.Process, job.Limits, cancel, ended) })
-	told, _ := io.ReadAll(io.LimitReader(status, maxTold)) // what breaks off is no refusal
+	report, _ := io.ReadAll(io.LimitReader(status, maxFailure)) // a read error is not a failure of the setup
 	err = cmd.Wait()
 	close(ended)
 	watching.Wait()
 	out = Outcome{Stdout: string(stdout.kept), Stderr: string(stderr.kept), Elapsed: time.Since(began)}
-	if len(told) > 0 {
-		return out, refusal(told)
+	if len(report) > 0 {
+		return out, refusal(report)
 	}
 	if cmd.ProcessState == nil {
 		return out, fmt.Errorf("wait for a sandbox: %w", err)
@@ -88,9 +88,9 @@ func Run(ctx context.Context, job Job) (out Outcome, err error) {
 	return out, nil
 }
 
-// attributes put the child into namespaces. Root's sandbox has two users: one to
-// set it up, and nobody, whose processes the kernel counts; anybody else's has
-// that user alone.
+// attributes returns the attributes that put the child into namespaces. Root's sandbox has two
+// users: root for the setup, and nobody, whose processes the kernel counts. The sandbox of another
+// user has only that user.
 func attributes() *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET |
@@ -108,7 +108,7 @@ func attributes() *syscall.SysProcAttr {
 	return a
 }
 
-// user is whom a command runs as, by its number in the sandbox.
+// user returns the user ID of a command inside the sandbox.
 func user() int {
 	if os.Geteuid() == 0 {
 		return inner
@@ -117,32 +117,33 @@ func user() int {
 }
 
 const (
-	nobody = 65534 // of the machine
-	inner  = 1000  // what nobody is called in the sandbox
+	nobody = 65534 // user ID on the machine
+	inner  = 1000  // user ID of nobody in the sandbox
 )
 
-// maxTold bounds what a first process says of its failure, in bytes.
-const maxTold = 4 << 10
+// maxFailure is the maximum size of a reported failure, in bytes.
+const maxFailure = 4 << 10
 
-// told is why the command was not begun.
-type told struct {
+// setupFailure is the reason why the command was not started.
+type setupFailure struct {
 	Doing   string `json:"doing"`
 	Error   string `json:"error"`
-	Missing bool   `json:"missing,omitempty"` // the program is not there
+	Missing bool   `json:"missing,omitempty"` // the program does not exist
 }
 
 func refusal(raw []byte) error {
-	var t told
+	var t setupFailure
 	if err := json.Unmarshal(raw, &t); err != nil {
 		return impossible(fmt.Errorf("%.200s", raw), "its first process failed")
 	}
 	if t.Missing {
-		return fault.New(fault.InvalidArgument, t.Doing+": "+t.Error, "use a program that the worker's machine has")
+		return fault.New(fault.InvalidArgument, t.Doing+": "+t.Error,
+			"use a program that is installed on the worker's machine")
 	}
 	return impossible(errors.New(t.Error), t.Doing)
 }
 
-// ending is how the command ended, and by which limit.
+// ending returns the exit code and the limit that stopped the command.
 func ending(s *os.ProcessState, l Limits, cause error) (exit int, stopped Stop) {
 	exit = s.ExitCode()
 	w, _ := s.Sys().(syscall.WaitStatus)
@@ -156,22 +157,21 @@ func ending(s *os.ProcessState, l Limits, cause error) (exit int, stopped Stop) 
 		return exit, Stop(why)
 	case cause != nil:
 		return exit, StopCancelled
-	// the limit goes by ticks, of which a busy machine counts too many
+	// The kernel applies the limit in clock ticks, and a busy machine counts too many of them.
 	case w.Signal() == syscall.SIGKILL && s.UserTime()+s.SystemTime() >= l.CPU/2:
 		return exit, StopCPU
-	case w.Signal() == syscall.SIGKILL: // nothing in the sandbox can: the machine has no memory left
+	case w.Signal() == syscall.SIGKILL: // only the kernel can do this: the machine is out of memory
 		return exit, StopMemory
 	}
 	return exit, ""
 }
 
-// stopping is the limit for which a job is being ended.
+// stopping is the error for the limit that stops a job.
 type stopping Stop
 
 func (s stopping) Error() string { return "limit: " + string(s) }
 
-// capped keeps the first bytes of what is written and stops the job that writes
-// more.
+// capped keeps the first bytes that are written, and stops a job that writes more.
 type capped struct {
 	kept []byte
 	most int
@@ -181,7 +181,7 @@ type capped struct {
 func (c *capped) Write(p []byte) (int, error) {
 	room := min(c.most-len(c.kept), len(p))
 	c.kept = append(c.kept, p[:room]...)
-	if room < len(p) { // the rest is read and forgotten until the writer is dead
+	if room < len(p) { // the rest is discarded until the writer has died
 		c.full(stopping(StopOutput))
 	}
 	return len(p), nil

@@ -23,10 +23,10 @@ import (
 	"cairn/internal/testkit"
 )
 
-// bundle is what one test's sandboxes are known by.
+// bundle identifies the sandboxes of one test.
 type bundle struct {
 	t    *testing.T
-	mark string // in the command line of all that runs, and in the name of all that is written
+	mark string // contained in the command lines of all processes and in the names of all files
 }
 
 func setup(t *testing.T) *bundle {
@@ -40,7 +40,7 @@ func setup(t *testing.T) *bundle {
 	return b
 }
 
-// small are limits that a test need not wait for.
+// small are limits that end quickly.
 func small() sandbox.Limits {
 	return sandbox.Limits{Wall: 2 * time.Second, CPU: 5 * time.Second, Memory: 16 << 30, Together: 256 << 20,
 		Processes: 24, File: 1 << 20, Disk: 32 << 20, Open: 64, Output: 16 << 10}
@@ -83,7 +83,7 @@ func (b *bundle) attempt(name string, args ...string) sandbox.Outcome {
 	return out
 }
 
-// nothingLeft looks for what must be gone.
+// nothingLeft checks that no process and no file remains.
 func (b *bundle) nothingLeft(before string) {
 	if left := b.running(); len(left) > 0 {
 		b.t.Errorf("%q is left", left)
@@ -102,7 +102,7 @@ func (b *bundle) nothingLeft(before string) {
 	}
 }
 
-// running are the command lines that have the mark.
+// running lists the command lines that contain the mark.
 func (b *bundle) running() (out []string) {
 	all, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -168,7 +168,7 @@ func TestWhatCannotBeBegunIsRefused(t *testing.T) {
 	}
 }
 
-// Within the limits of a command the process that becomes it gets no more memory.
+// Within the limits of a command, the process that becomes it gets no more memory.
 func TestACommandBeginsHoweverMuchItIsGiven(t *testing.T) {
 	setup(t)
 	l := small()
@@ -238,7 +238,7 @@ func TestNothingIsReachedOverANetwork(t *testing.T) {
 				c.Close()
 			}
 		}()
-		c, err := net.Dial(l.network, listener.Addr().String()) // that it can be reached at all
+		c, err := net.Dial(l.network, listener.Addr().String()) // proves that it can be reached at all
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,7 +267,7 @@ func TestEveryLimitEndsWhatGoesOverIt(t *testing.T) {
 		limits sandbox.Limits
 		script string
 		stop   sandbox.Stop
-		failed bool // by itself
+		failed bool // ended on its own
 	}{
 		"endless loop": {quick, "while :; do :; done", sandbox.StopWall, false},
 		"sleep":        {quick, "trap '' TERM INT HUP; sleep 60", sandbox.StopWall, false},
@@ -324,7 +324,7 @@ func TestACallerThatLeavesEndsTheCommand(t *testing.T) {
 	_ = b
 }
 
-// A worker that is killed takes its sandboxes along.
+// The sandboxes of a killed worker end with it.
 func TestAWorkerThatDiesLeavesNothing(t *testing.T) {
 	b := setup(t)
 	var said bytes.Buffer
@@ -346,7 +346,7 @@ func TestAWorkerThatDiesLeavesNothing(t *testing.T) {
 	b.until("the command is gone", func() bool { return len(b.running()) == 0 })
 }
 
-// until looks again and again, and gives up after 5 s.
+// until polls, and gives up after 5 s.
 func (b *bundle) until(what string, is func() bool) {
 	b.t.Helper()
 	for limit := time.Now().Add(5 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
@@ -356,7 +356,7 @@ func (b *bundle) until(what string, is func() bool) {
 	}
 }
 
-// Where the kernel allows no namespaces nothing is run.
+// Without namespaces, no command runs.
 func TestWithoutNamespacesNothingIsRun(t *testing.T) {
 	b := setup(t)
 	file := filepath.Join(os.TempDir(), b.mark)
@@ -373,7 +373,7 @@ func TestWithoutNamespacesNothingIsRun(t *testing.T) {
 	}
 }
 
-// What root is promised holds for everybody else.
+// The guarantees for root also hold for other users.
 func TestOrdinaryUsersHaveTheSameSandbox(t *testing.T) {
 	testkit.Long(t)
 	if os.Geteuid() != 0 {

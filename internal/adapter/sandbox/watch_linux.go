@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// look is how often the memory of a sandbox is added up.
-const look = 20 * time.Millisecond
+// pollInterval is the interval at which the memory of a sandbox is added up.
+const pollInterval = 20 * time.Millisecond
 
-// watch kills a sandbox that is over a limit, or is not wanted any more. With its
-// first process the kernel kills all of them.
+// watch kills a sandbox that exceeds a limit or is canceled. When its first process dies, the
+// kernel kills all of them.
 func watch(ctx context.Context, first *os.Process, l Limits, stop context.CancelCauseFunc, ended <-chan struct{}) {
 	wall := time.NewTimer(l.Wall)
 	defer wall.Stop()
-	ticks := time.NewTicker(look)
+	ticks := time.NewTicker(pollInterval)
 	defer ticks.Stop()
 	for {
 		select {
@@ -39,8 +39,8 @@ func watch(ctx context.Context, first *os.Process, l Limits, stop context.Cancel
 	}
 }
 
-// resident is the memory of all processes below the first one, itself included,
-// in bytes. Pages that several share count for each: it is never too little.
+// resident returns the memory of the first process and all processes below it, in bytes. Shared
+// pages are counted for each, so the result is never too low.
 func resident(first int) (sum int64) {
 	todo := []int{first}
 	for len(todo) > 0 {

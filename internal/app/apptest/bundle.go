@@ -1,6 +1,9 @@
-// Package apptest opens a whole Cairn for a test: a fresh database, a Temporal
-// namespace of its own on the shared server, a scripted model, and workers in
-// this process.
+// Package apptest opens a complete Cairn for a test: a new database, a new Temporal namespace on the
+// shared server, a scripted model, and workers in this process.
+//
+//	b := apptest.Open(t)
+//	b.ScriptR1()
+//	report := b.Distill(apptest.C1())
 package apptest
 
 import (
@@ -34,13 +37,13 @@ import (
 	"cairn/internal/testkit"
 )
 
-// patience is how long anything in a test may take before it counts as stuck.
+// patience is the time after which a test considers an operation stuck.
 const patience = 60 * time.Second
 
-// A test program is big, and its checksum is for nobody.
+// The SDK would compute a checksum of the large test program, which no test uses.
 func init() { worker.SetBinaryChecksum("test") }
 
-// Bundle is an open Cairn.
+// Bundle is an open Cairn with its test workspace. Use it from one test at a time.
 type Bundle struct {
 	*app.App
 	T         testing.TB
@@ -52,11 +55,10 @@ type Bundle struct {
 	stop      func()
 }
 
-// adminConns are for looking, at one thing after the other.
+// adminConns is enough because tests query one after the other.
 const adminConns = 2
 
-// Namespace makes a Temporal namespace, so that workers of other tests see
-// nothing of this one.
+// Namespace creates a Temporal namespace, which isolates this test from workers of other tests.
 func Namespace(t testing.TB) (address, namespace string) {
 	t.Helper()
 	address = devtest.Temporal(t)
@@ -81,8 +83,8 @@ func Namespace(t testing.TB) (address, namespace string) {
 	return address, namespace
 }
 
-// Config is the configuration of a test: short leases, underscored names as the
-// specification's golden files have them, no judge, a scripted model.
+// Config returns the configuration of a test: short leases, names with underscores as in the golden
+// files, no scoring of drafts, a scripted model.
 func Config(t testing.TB, change ...func(*config.Config)) config.Config {
 	t.Helper()
 	home := t.TempDir()
@@ -99,7 +101,7 @@ func Config(t testing.TB, change ...func(*config.Config)) config.Config {
 	return c
 }
 
-// Open opens a Cairn with its workers running.
+// Open opens a Cairn and starts its workers.
 func Open(t testing.TB, change ...func(*config.Config)) *Bundle {
 	t.Helper()
 	b := OpenIdle(t, change...)
@@ -107,7 +109,7 @@ func Open(t testing.TB, change ...func(*config.Config)) *Bundle {
 	return b
 }
 
-// OpenIdle opens a Cairn whose workers do not run yet.
+// OpenIdle opens a Cairn without starting its workers.
 func OpenIdle(t testing.TB, change ...func(*config.Config)) *Bundle {
 	t.Helper()
 	b := &Bundle{T: t, Model: openaitest.New(t), AdminURL: pgtest.Database(t)}
@@ -135,10 +137,10 @@ func OpenIdle(t testing.TB, change ...func(*config.Config)) *Bundle {
 	return b
 }
 
-// Anew is the same Cairn with a workspace of its own and a model that knows
-// nothing, for a part of a test that needs no more than that: to open a Cairn and
-// to close it costs half a second of a processor. One part comes after the other.
-func (b *Bundle) Anew(t testing.TB) *Bundle {
+// Part returns the same Cairn with a new workspace and an empty model script, for a subtest. It saves
+// opening another Cairn, which takes half a second of processor time. Subtests run one after the
+// other.
+func (b *Bundle) Part(t testing.TB) *Bundle {
 	t.Helper()
 	b.Model.Forget()
 	part := *b
@@ -149,7 +151,7 @@ func (b *Bundle) Anew(t testing.TB) *Bundle {
 	return &part
 }
 
-// openAdmin connects when the first question is asked.
+// openAdmin returns a pool that connects at the first query.
 func openAdmin(url string) (*pgxpool.Pool, error) {
 	c, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -159,8 +161,7 @@ func openAdmin(url string) (*pgxpool.Pool, error) {
 	return pgxpool.NewWithConfig(context.Background(), c)
 }
 
-// Admin is the superuser's sight of the database: a connection for each look,
-// again and again, would cost the server more than what is looked at.
+// Admin returns a connection pool of the superuser. Pooling matters because tests query often.
 func (b *Bundle) Admin() *pgxpool.Pool {
 	b.T.Helper()
 	admin, err := b.admin()
@@ -168,7 +169,7 @@ func (b *Bundle) Admin() *pgxpool.Pool {
 	return admin
 }
 
-// Start runs the workers.
+// Start starts the workers.
 func (b *Bundle) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	var working sync.WaitGroup
@@ -180,14 +181,14 @@ func (b *Bundle) Start() {
 	b.stop = sync.OnceFunc(func() { cancel(); working.Wait() })
 }
 
-// Stop ends the workers.
+// Stop stops the workers.
 func (b *Bundle) Stop() {
 	if b.stop != nil {
 		b.stop()
 	}
 }
 
-// Accept makes a request durable without starting its workflow.
+// Accept stores a request without starting its workflow.
 func (b *Bundle) Accept(c transcript.Conversation, change ...func(*distill.Request)) run.Run {
 	b.T.Helper()
 	r := distill.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Conversation: c, Channel: "import",
@@ -214,7 +215,7 @@ func (b *Bundle) Wait(ref run.Ref) distill.Report {
 	ctx, cancel := context.WithTimeout(b.T.Context(), patience)
 	defer cancel()
 	for {
-		var status run.Status // a whole report, again and again, would cost more than the run
+		var status run.Status // polling a complete report would cost more than the run
 		err := b.Admin().QueryRow(ctx, "select status from cairn.runs where workspace_id = $1 and id = $2",
 			ref.Workspace, ref.Run).Scan(&status)
 		if err == nil && status != run.Ended {
@@ -236,7 +237,7 @@ func (b *Bundle) Wait(ref run.Ref) distill.Report {
 	}
 }
 
-// Within reads the test's workspace.
+// Within runs fn in a transaction in the test's workspace.
 func (b *Bundle) Within(fn func(context.Context, postgres.Tx) error) {
 	b.T.Helper()
 	testkit.Must(b.T, b.Store.InWorkspace(b.T.Context(), b.Workspace.ID, fn))

@@ -7,7 +7,7 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// C1 is the incident of spec/skill-memory.md §7: 14 messages, 5 of them tool's.
+// C1 returns the conversation of spec/skill-memory.md §7: 14 messages, 5 of them from tools.
 func C1() transcript.Conversation {
 	lines := []string{
 		"user: Checkout API returns 502 since the last deploy, bring it back.", "assistant: Checking health.",
@@ -19,7 +19,7 @@ func C1() transcript.Conversation {
 	return Conversation("c1", lines...)
 }
 
-// Conversation makes a conversation of `role: text` lines.
+// Conversation builds a conversation from `role: text` lines.
 func Conversation(id string, lines ...string) transcript.Conversation {
 	c := transcript.Conversation{ID: id, Title: id}
 	for i, l := range lines {
@@ -29,7 +29,7 @@ func Conversation(id string, lines ...string) transcript.Conversation {
 	return c
 }
 
-// Replies of R1, the script for C1.
+// Model replies of R1, the script for C1.
 const (
 	R1Chunk   = `[{"task_id":1,"task_name":"Service Operations","message_indices":[[0,13]],"reasoning":"one incident"}]`
 	R1Rewrite = "Roll a failing service back to its last healthy release"
@@ -48,7 +48,7 @@ const (
 	R1Doc = "# Checklist\n\n- probe\n- roll back\n- probe\n"
 )
 
-// ScriptR1 makes the model answer as R1 does.
+// ScriptR1 makes the model reply as in R1.
 func (b *Bundle) ScriptR1() {
 	for stage, reply := range map[string]string{"chunk": R1Chunk, "rewrite": R1Rewrite, "extract": R1Extract,
 		"merge": R1Extract, "scripts": R1Scripts, "doc": R1Doc} {

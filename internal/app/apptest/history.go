@@ -11,24 +11,22 @@ import (
 	"cairn/internal/testkit"
 )
 
-// Record writes the history of a workflow to the folder that CAIRN_HISTORIES
-// names, if it is set: that is how the histories are made that
-// workflows/testdata/histories keeps for each release.
+// Record writes the history of a workflow to the folder that CAIRN_HISTORIES names, if it is set. The
+// files in workflows/testdata/histories are created this way.
 func (b *Bundle) Record(workflowID, name string) {
 	b.T.Helper()
 	b.RecordExecution(workflowID, "", name)
 }
 
-// RecordEnded is Record of a workflow that may end a moment after it has told its
-// result to those who wait for that.
+// RecordEnded waits for the end of a workflow before it calls Record. A workflow can end shortly after
+// it has returned its result to waiting callers.
 func (b *Bundle) RecordEnded(workflowID, name string) {
 	b.T.Helper()
-	_ = b.Temporal.GetWorkflow(b.T.Context(), workflowID, "").Get(b.T.Context(), nil) // however it ends
+	_ = b.Temporal.GetWorkflow(b.T.Context(), workflowID, "").Get(b.T.Context(), nil) // the outcome does not matter
 	b.Record(workflowID, name)
 }
 
-// RecordExecution is Record of one execution of the workflow; without one it is
-// the latest.
+// RecordExecution is like Record for one execution of a workflow. "" means the latest.
 func (b *Bundle) RecordExecution(workflowID, execution, name string) {
 	b.T.Helper()
 	folder := os.Getenv("CAIRN_HISTORIES")
@@ -42,8 +40,7 @@ func (b *Bundle) RecordExecution(workflowID, execution, name string) {
 	testkit.Must(b.T, os.WriteFile(path, raw, 0o644))
 }
 
-// History is what has happened so far in an execution of a workflow; without one
-// it is the latest.
+// History returns the events so far of an execution of a workflow. "" means the latest execution.
 func (b *Bundle) History(workflowID, execution string) *history.History {
 	b.T.Helper()
 	h := &history.History{}

@@ -8,20 +8,20 @@ import (
 	"cairn/internal/testkit"
 )
 
-// Process is a worker in a process of its own, which can be killed.
+// Process is a worker in a separate process, which a test can kill.
 type Process struct {
 	t   testing.TB
 	cmd *exec.Cmd
 }
 
-// StartProcess runs the worker as a process of its own with the bundle's
-// configuration; environ overrides it. It ends with the test.
+// StartProcess starts the worker as a separate process with the bundle's configuration, which environ
+// overrides. The process ends with the test.
 func (b *Bundle) StartProcess(environ ...string) *Process {
 	b.T.Helper()
 	return b.startProcess(environ)
 }
 
-// StartQueue is StartProcess for one queue.
+// StartQueue is like StartProcess, but the worker serves one queue.
 func (b *Bundle) StartQueue(queue string) *Process {
 	b.T.Helper()
 	return b.startProcess(nil, "--queues", queue)
@@ -44,8 +44,8 @@ func (b *Bundle) startProcess(environ []string, arguments ...string) *Process {
 	return p
 }
 
-// Kill ends the process as a power cut would.
+// Kill kills the process without a chance to clean up.
 func (p *Process) Kill() {
-	_ = p.cmd.Process.Kill() // it may be gone already
+	_ = p.cmd.Process.Kill() // the process may have ended
 	_ = p.cmd.Wait()
 }

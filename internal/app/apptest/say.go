@@ -9,13 +9,13 @@ import (
 	"cairn/internal/testkit"
 )
 
-// Message is one incoming message of the test's workspace.
+// Message returns a request for one incoming message in the test's workspace.
 func (b *Bundle) Message(conversationID, id, text string) conversation.Request {
 	return conversation.Request{Workspace: b.Workspace.ID, WorkspaceKey: b.Workspace.Key, Conversation: conversationID,
 		Channel: "chat", MessageID: id, Text: text, Spec: app.TurnSpec(b.Config)}
 }
 
-// Say sends a message and waits for its answer.
+// Say sends a message and waits for its reply.
 func (b *Bundle) Say(conversationID string, n int, text string,
 	change ...func(*conversation.Request)) conversation.TurnStatus {
 	b.T.Helper()

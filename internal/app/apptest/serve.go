@@ -8,10 +8,10 @@ import (
 	"cairn/internal/testkit"
 )
 
-// Handler is the HTTP API of b.
+// Handler returns the HTTP API.
 func (b *Bundle) Handler() http.Handler { return b.App.Gateway(httpapi.NoMeter) }
 
-// Key makes an API key of the workspace with a scope: read, write or admin.
+// Key creates an API key for the workspace with the scope read, write or admin.
 func (b *Bundle) Key(name, scope string) string {
 	b.T.Helper()
 	key, _, err := b.App.Keys.Create(b.T.Context(), b.Workspace.ID, name, []apikey.Scope{apikey.Scope(scope)})

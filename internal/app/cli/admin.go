@@ -17,10 +17,11 @@ import (
 
 func (c *cli) migrate() *cobra.Command {
 	return &cobra.Command{
-		Use: "migrate", Short: "Bring the database at DATABASE_URL to this program's schema",
+		Use: "migrate", Short: "Update the database schema to this program's version",
 		Example: "  cairn migrate", Args: cobra.NoArgs,
-		Long: "Make the five database roles and bring the schema to this program's version. The login of " +
-			"DATABASE_URL must be\nable to create roles. The development stack does this by itself.",
+		Long: "Create the five database roles and update the schema of the database at DATABASE_URL to this " +
+			"program's version. The login of DATABASE_URL must be able to create roles. You do not need this " +
+			"command for the development stack, which updates its schema at each start.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runMigrate(cmd.Context()) },
 	}
 }
@@ -43,7 +44,7 @@ func (c *cli) runMigrate(ctx context.Context) error {
 		return c.printJSON(map[string]any{"applied": append([]int64{}, applied...)})
 	}
 	if len(applied) == 0 {
-		fmt.Fprintln(c.out, "the schema is up to date")
+		fmt.Fprintln(c.out, "schema is up to date")
 		return nil
 	}
 	fmt.Fprintf(c.out, "applied migrations %v\n", applied)
@@ -52,8 +53,11 @@ func (c *cli) runMigrate(ctx context.Context) error {
 
 func (c *cli) doctor() *cobra.Command {
 	return &cobra.Command{
-		Use: "doctor", Short: "Tell what this machine has, its versions, and what to do about each missing part",
-		Example: "  cairn doctor", Args: cobra.NoArgs,
+		Use: "doctor", Short: "Check required dependencies",
+		Example: "  cairn doctor\n  cairn doctor --output json", Args: cobra.NoArgs,
+		Long: "Check the dependencies of this machine (Postgres with pgvector, Temporal, the model, the sandbox), " +
+			"print their versions, and print how to install each missing one. The exit code is not 0 if a required " +
+			"dependency is missing.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runDoctor(cmd.Context()) },
 	}
 }
@@ -66,15 +70,15 @@ func (c *cli) runDoctor(ctx context.Context) error {
 	found := devstack.Doctor(ctx, cfg.Home)
 	model := devstack.Found{Part: "model", Status: "ok", Version: cfg.Model, Where: cfg.BaseURL}
 	if cfg.Offline() {
-		model = devstack.Found{Part: "model", Status: "ok", Version: "offline rules", Where: "in this program",
-			Hint: "set OPENAI_API_KEY or OPENAI_BASE_URL, and CAIRN_MODEL, to use a real one"}
+		model = devstack.Found{Part: "model", Status: "ok", Version: "offline rules", Where: "built in",
+			Hint: "to use a real model, set CAIRN_MODEL and OPENAI_API_KEY or OPENAI_BASE_URL"}
 	}
 	found = append(found, model, examineSandbox(ctx, cfg))
 	if c.output == "json" {
 		return c.printJSON(map[string]any{"found": found})
 	}
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "PART\tSTATUS\tVERSION\tWHERE\tWHAT TO DO")
+	fmt.Fprintln(tw, "PART\tSTATUS\tVERSION\tWHERE\tHINT")
 	missing := 0
 	for _, f := range found {
 		if f.Status == "missing" || f.Status == "too old" {
@@ -86,23 +90,23 @@ func (c *cli) runDoctor(ctx context.Context) error {
 		return err
 	}
 	if missing > 0 {
-		return fault.New(fault.Unavailable, fmt.Sprintf("%d parts are missing", missing),
-			"the last column tells what to do about each")
+		return fault.New(fault.Unavailable, fmt.Sprintf("%d required dependencies are missing", missing),
+			"follow the hint in the last column of each missing dependency")
 	}
 	return nil
 }
 
-// examineSandbox tells whether commands of skills could be run here.
+// examineSandbox reports whether this machine can run commands of skills in a sandbox.
 func examineSandbox(ctx context.Context, cfg config.Config) devstack.Found {
 	f := devstack.Found{Part: "sandbox", Status: "ok", Where: "CAIRN_SHELL=off",
-		Hint: "commands of skills are not run; set CAIRN_SHELL=on to have them run in sandboxes"}
+		Hint: "commands of skills are off; to run them in sandboxes, set CAIRN_SHELL=on"}
 	if cfg.Shell {
-		f.Where, f.Hint = "CAIRN_SHELL=on", "commands of skills are run by `worker --queues "+contract.QueueSandbox+
-			"`, and by cairn dev"
+		f.Where, f.Hint = "CAIRN_SHELL=on", "`worker --queues "+contract.QueueSandbox+"` and `cairn dev` run "+
+			"commands of skills"
 	}
 	if err := sandbox.Probe(ctx); err != nil {
 		f.Hint = err.Error() + "; " + fault.From(err).Hint
-		if cfg.Shell { // what is not asked for is not missing
+		if cfg.Shell { // a sandbox is required only if commands of skills are on
 			f.Status = "missing"
 		}
 	}
@@ -111,11 +115,13 @@ func examineSandbox(ctx context.Context, cfg config.Config) devstack.Found {
 
 func (c *cli) config() *cobra.Command {
 	return &cobra.Command{
-		Use: "config", Short: "Print the settings in force, secrets masked", Example: "  cairn config -o json",
+		Use: "config", Short: "Print the configuration in effect", Example: "  cairn config\n  cairn config " +
+			"--output json",
 		Args: cobra.NoArgs,
-		Long: "Print the settings in force, secrets masked. Each has the name of its environment variable; the file " +
-			"cairn.env\n" +
-			"(or $CAIRN_CONFIG) holds NAME=value lines with the same names, which the environment overrides.",
+		Long: "Print the configuration in effect. Secrets are masked. Each row has the name of an environment " +
+			"variable. The file cairn.env (or the file that CAIRN_CONFIG names) holds NAME=value lines with the " +
+			"same names. Environment variables override the file, and flags override both. To change settings of " +
+			"one workspace, use `cairn settings set`.",
 		RunE: func(*cobra.Command, []string) error { return c.printConfig() },
 	}
 }

@@ -10,93 +10,96 @@ import (
 )
 
 func (c *cli) bank() *cobra.Command {
-	cmd := &cobra.Command{Use: "bank", Short: "Show and change the banks of memory skills", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "bank", Short: "Show and change banks of memory skills", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		Long: "Show and change the banks of memory skills: instructions by which conversations become memories, " +
-			"with the policy\nthat chooses among them. Both are one version, and go forward and back together."}
+		Long: "Show and change banks of memory skills. A memory skill is an instruction for extracting memories " +
+			"from conversations. A bank is a versioned set of memory skills, together with the policy that chooses " +
+			"among them."}
 	var name string
 	cmd.PersistentFlags().StringVar(&name, "bank", bank.Default, "name of the bank")
-	list := &cobra.Command{Use: "list", Short: "List the banks", Example: "  cairn bank list", Args: cobra.NoArgs,
+	list := &cobra.Command{Use: "list", Short: "List the banks of the workspace", Example: "  cairn bank " +
+		"list", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listBanks(cmd.Context()) }}
 	updates := &cobra.Command{Use: "updates",
-		Short:   "Show what the policy has learnt from live decisions, and how that fares",
-		Example: "  cairn bank updates\n  cairn bank updates -o json", Args: cobra.NoArgs,
-		Long: "Show what the policy of a bank has learnt from live decisions, the latest first. An update is " +
-			"compared in the shadow,\ntried on canary by a share of the live builds, and then promoted to a version " +
-			"or dropped.",
+		Short:   "List policy updates learned from live decisions",
+		Example: "  cairn bank updates\n  cairn bank updates --output json", Args: cobra.NoArgs,
+		Long: "List the updates that the policy of a bank has learned from live decisions, newest first. An update " +
+			"is first compared with the current policy without effect. Then a canary uses it for a share of the " +
+			"live builds. Then it is promoted to a new version or dropped.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.bankUpdates(cmd.Context(), name) }}
-	probes := &cobra.Command{Use: "probes", Short: "Show what memory has asked itself, and how it answered",
+	probes := &cobra.Command{Use: "probes", Short: "List probes: self-test questions and their scores",
 		Example: "  cairn settings set memory.learning.probes_per_day=30\n  cairn bank probes", Args: cobra.NoArgs,
-		Long: "Show the questions that memory has asked itself, of the latest session first: made from what it had " +
-			"just remembered,\nput to memory, and scored by the share of the answer's words in what is found. There " +
-			"are none unless the setting\nmemory.learning.probes_per_day is above 0.",
+		Long: "List probes, newest session first. A probe is a question that is generated from new memories and " +
+			"answered by a memory search. Its score is the share of the expected answer's words that the search " +
+			"finds. Probes run only if the setting memory.learning.probes_per_day is greater than 0.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.bankProbes(cmd.Context(), name) }}
 	cmd.AddCommand(list, c.bankShow(&name), updates, probes, c.bankDiff(&name), c.bankRollback(&name),
 		c.bankExport(&name), c.bankImport(&name), c.bankFollow(&name))
 	return cmd
 }
 
-// bankShow shows a bank or its versions.
+// bankShow is the command that shows a bank or its versions.
 func (c *cli) bankShow(name *string) *cobra.Command {
 	var number int
 	var history bool
-	show := &cobra.Command{Use: "show", Short: "Show the skills of a bank, or its versions",
-		Example: "  cairn bank show\n  cairn bank show --history\n  cairn bank show --version 1 -o json",
+	show := &cobra.Command{Use: "show", Short: "Show the memory skills of a bank, or its versions",
+		Example: "  cairn bank show\n  cairn bank show --history\n  cairn bank show --version 1 --output json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.showBank(cmd.Context(), *name, number, history)
 		}}
-	show.Flags().IntVar(&number, "version", 0, "the version to show (default: the one in force)")
-	show.Flags().BoolVar(&history, "history", false, "list the versions, the newest first")
+	show.Flags().IntVar(&number, "version", 0, "version to show (default the active version)")
+	show.Flags().BoolVar(&history, "history", false, "list the versions, newest first")
 	return show
 }
 
-// bankDiff compares two versions.
+// bankDiff is the command that compares two versions.
 func (c *cli) bankDiff(name *string) *cobra.Command {
 	var from, to int
-	diff := &cobra.Command{Use: "diff --from VERSION", Short: "Show what changed between two versions",
+	diff := &cobra.Command{Use: "diff --from VERSION", Short: "Compare two versions of a bank",
 		Example: "  cairn bank diff --from 1", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.diffBank(cmd.Context(), *name, from, to) }}
-	diff.Flags().IntVar(&from, "from", 1, "the older version")
-	diff.Flags().IntVar(&to, "to", 0, "the newer version (default: the one in force)")
+	diff.Flags().IntVar(&from, "from", 1, "older version")
+	diff.Flags().IntVar(&to, "to", 0, "newer version (default the active version)")
 	return diff
 }
 
-// bankRollback goes back to a version.
+// bankRollback is the command that restores a version.
 func (c *cli) bankRollback(name *string) *cobra.Command {
 	var back int
-	rollback := &cobra.Command{Use: "rollback --to VERSION", Short: "Go back to what a bank and its policy were",
+	rollback := &cobra.Command{Use: "rollback --to VERSION", Short: "Restore an earlier version of a bank and its " +
+		"policy",
 		Example: "  cairn bank rollback --to 1", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if back < 1 {
-				return usageError{fmt.Errorf("--to is missing: the version to go back to")}
+				return usageError{fmt.Errorf("missing --to: the version to restore")}
 			}
 			return c.changeBank(cmd.Context(), func(ctx context.Context, s *session) (bank.Head, error) {
 				return s.Learning.Banks.Rollback(ctx, s.workspace.ID, *name, back)
 			})
 		}}
-	rollback.Flags().IntVar(&back, "to", 0, "the version to go back to")
+	rollback.Flags().IntVar(&back, "to", 0, "version to restore (required)")
 	return rollback
 }
 
-// bankExport writes the skills of a bank to files.
+// bankExport is the command that writes the skills of a bank to files.
 func (c *cli) bankExport(name *string) *cobra.Command {
 	var number int
-	export := &cobra.Command{Use: "export FOLDER", Short: "Write the skills of a bank as Markdown files",
-		Example: "  cairn bank export memory-skills/", Args: exactly(1, "the folder to write to"),
+	export := &cobra.Command{Use: "export FOLDER", Short: "Export the memory skills of a bank to Markdown files",
+		Example: "  cairn bank export memory-skills/", Args: exactly(1, "the folder to write"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.exportBank(cmd.Context(), *name, number, args[0])
 		}}
-	export.Flags().IntVar(&number, "version", 0, "the version to export (default: the one in force)")
+	export.Flags().IntVar(&number, "version", 0, "version to export (default the active version)")
 	return export
 }
 
-// bankImport reads skills from files.
+// bankImport is the command that reads skills from files.
 func (c *cli) bankImport(name *string) *cobra.Command {
-	imports := &cobra.Command{Use: "import FOLDER", Short: "Read the Markdown files of a folder into a bank",
+	imports := &cobra.Command{Use: "import FOLDER", Short: "Import memory skills from Markdown files",
 		Example: "  cairn bank import memory-skills/ --bank work",
-		Long: "Read the Markdown files of a folder into a bank, which is made when it is not there. A skill that " +
-			"the bank has not is\nadded, one that says something else is refined. All files are read in, or none is.",
+		Long: "Import the Markdown files of a folder into a bank. A missing bank is created. New skills are added, " +
+			"and changed skills are updated. If one file is invalid, none is imported.",
 		Args: exactly(1, "the folder to read"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			files, err := markdownIn(args[0])
@@ -110,15 +113,16 @@ func (c *cli) bankImport(name *string) *cobra.Command {
 	return imports
 }
 
-// bankFollow bases a bank on a shared one.
+// bankFollow is the command that bases a bank on a shared bank.
 func (c *cli) bankFollow(name *string) *cobra.Command {
 	var shared string
 	follow := &cobra.Command{Use: "follow",
-		Short:   "Base a bank on one that workspaces share, with its own skills laid over",
+		Short:   "Base a bank on a shared bank",
 		Example: "  cairn bank follow\n  cairn bank follow --bank work --shared default",
-		Long: "Base a bank on one of the workspace \"" + bank.SharedWorkspace + "\": its skills as they are there " +
-			"now, but a skill of the bank's own stands in place of one\nof its *name, or beside them. Do it again to " +
-			"get what is new there. Nothing of this workspace goes there.",
+		Long: "Base a bank on a bank of the workspace \"" + bank.SharedWorkspace + "\". The bank takes over the " +
+			"current skills of the shared bank and keeps its own skills. Of two skills with the same name, the " +
+			"bank's own skill wins. To take over later changes, run the command again. Nothing is written to the " +
+			"shared bank.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.changeBank(cmd.Context(), func(ctx context.Context, s *session) (bank.Head, error) {
@@ -130,6 +134,6 @@ func (c *cli) bankFollow(name *string) *cobra.Command {
 					bank.FollowRequest{Workspace: s.workspace.ID, Bank: *name, Shared: from.ID, From: shared})
 			})
 		}}
-	follow.Flags().StringVar(&shared, "shared", bank.Default, "name of the bank there")
+	follow.Flags().StringVar(&shared, "shared", bank.Default, "name of the shared bank")
 	return follow
 }

@@ -44,7 +44,7 @@ func (c *cli) listBanks(ctx context.Context) error {
 	})
 }
 
-// shownBank is a version as programs read it.
+// shownBank is a version in JSON output.
 type shownBank struct {
 	Bank    string                       `json:"bank"`
 	Version bank.Version                 `json:"version"`
@@ -87,7 +87,7 @@ func (c *cli) printBank(h bank.Head) error {
 	return tw.Flush()
 }
 
-// inBank are the statistics of the versions that the bank holds.
+// inBank returns the statistics of the skill versions in the bank.
 func inBank(h bank.Head) map[string]memoryskill.Stats {
 	out := map[string]memoryskill.Stats{}
 	for _, v := range h.Bank.Versions() {
@@ -107,7 +107,7 @@ func (c *cli) bankHistory(ctx context.Context, s *session, name string) error {
 		return c.printJSON(map[string]any{"versions": versions})
 	}
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "VERSION\tON\tBY\tSKILLS\tPOLICY\tWHY")
+	fmt.Fprintln(tw, "VERSION\tON\tBY\tSKILLS\tPOLICY\tREASON")
 	for _, v := range versions {
 		fmt.Fprintf(tw, "%d\t%d\t%s\t%d\t%.12s\t%s\n", v.Number, v.Parent, v.Action, len(v.Members), v.Policy,
 			short(v.Reason))
@@ -125,7 +125,7 @@ func (c *cli) bankUpdates(ctx context.Context, name string) error {
 			return c.printJSON(map[string]any{"updates": updates})
 		}
 		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(tw, "UPDATE\tON\tSTATE\tDECISIONS\tALIKE\tSHADOW\tJUDGED\tBESIDE\tCANARY\tPOLICY\tWHY")
+		fmt.Fprintln(tw, "UPDATE\tON\tSTATE\tDECISIONS\tAGREEMENT\tSHADOW\tOUTCOMES\tBASELINE\tCANARY\tPOLICY\tREASON")
 		for _, u := range updates {
 			live := u.Canary
 			if live == nil {
@@ -149,7 +149,7 @@ func (c *cli) bankProbes(ctx context.Context, name string) error {
 			return c.printJSON(map[string]any{"probes": probes})
 		}
 		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(tw, "RUN\tSTATE\tSCORE\tQUESTION\tANSWER\tWHY")
+		fmt.Fprintln(tw, "RUN\tSTATE\tSCORE\tQUESTION\tANSWER\tNOTE")
 		for _, p := range probes {
 			score := ""
 			if p.Score != nil {
@@ -162,7 +162,7 @@ func (c *cli) bankProbes(ctx context.Context, name string) error {
 	})
 }
 
-// difference is what a comparison found, empty where there was none.
+// difference formats the mean difference of a comparison, "" if there is none.
 func difference(c *designer.Comparison) string {
 	if c == nil {
 		return ""
@@ -198,7 +198,7 @@ func (c *cli) diffBank(ctx context.Context, name string, from, to int) error {
 	})
 }
 
-// changedLines are the lines of a skill's Markdown that only one side has.
+// changedLines returns the lines of a skill's Markdown that only one version has, marked with - or +.
 func changedLines(d memoryskill.Difference) (out []string) {
 	lines := func(v memoryskill.Version) (all []string) {
 		if v.ID != "" {
@@ -241,7 +241,7 @@ func (c *cli) exportBank(ctx context.Context, name string, number int, folder st
 			return err
 		}
 		if err := os.MkdirAll(folder, 0o755); err != nil {
-			return fmt.Errorf("make the folder: %w", err)
+			return fmt.Errorf("create the folder: %w", err)
 		}
 		files := h.Bank.Export()
 		for file, text := range files {
@@ -249,18 +249,18 @@ func (c *cli) exportBank(ctx context.Context, name string, number int, folder st
 				return fmt.Errorf("write a skill: %w", err)
 			}
 		}
-		fmt.Fprintf(c.out, "%d skills of bank %s, version %d, written to %s\n", len(files), h.Name, h.Version.Number,
+		fmt.Fprintf(c.out, "exported %d skills of bank %s, version %d, to %s\n", len(files), h.Name, h.Version.Number,
 			folder)
 		return nil
 	})
 }
 
-// markdownIn are the Markdown files of a folder, by name.
+// markdownIn returns the Markdown files of a folder, by file name.
 func markdownIn(folder string) (map[string][]byte, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.md"))
 	if err != nil || len(paths) == 0 {
-		return nil, fault.New(fault.NotFound, fmt.Sprintf("there are no Markdown files in %q", folder),
-			"give a folder such as `cairn bank export` writes")
+		return nil, fault.New(fault.NotFound, fmt.Sprintf("no Markdown files in %q", folder),
+			"pass a folder that `cairn bank export FOLDER` has written")
 	}
 	files := map[string][]byte{}
 	for _, path := range paths {

@@ -4,12 +4,10 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"cairn/internal/domain/fault"
 )
@@ -17,13 +15,14 @@ import (
 func (c *cli) chat() *cobra.Command {
 	var f turnFlags
 	cmd := &cobra.Command{
-		Use: "chat", Short: "Talk in the terminal: a line is a message, /quit ends it",
+		Use: "chat", Short: "Chat in the terminal",
 		Example: "  cat chat-lines.txt | cairn chat --conversation kitchen", Args: cobra.NoArgs,
-		Long: "Talk in the terminal. Each line is a message; /quit, or the end of the input, ends it. What is said " +
-			"is kept: name the\nconversation again to go on with it. Piped, it prints the answers and nothing else.",
+		Long: "Chat in the terminal. Each line is a message. /quit or the end of the input ends the chat. The " +
+			"conversation is stored: to continue it later, pass the same --conversation. If the input is piped, " +
+			"only the replies are printed.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runChat(cmd.Context(), f) },
 	}
-	f.add(cmd, "", "id of the thread (default: a new one)")
+	f.add(cmd, "", "ID of the conversation (default a new one)")
 	return cmd
 }
 
@@ -31,9 +30,9 @@ func (c *cli) runChat(ctx context.Context, f turnFlags) error {
 	if f.conversation == "" {
 		f.conversation = "chat-" + uuid.NewString()[:8]
 	}
-	return c.looking(ctx, needs{temporal: true, make: true}, func(s *session) error {
+	return c.withSession(ctx, needs{temporal: true, make: true}, func(s *session) error {
 		c.offline(s)
-		fmt.Fprintf(c.errs, "conversation %s; /quit ends it\n", f.conversation)
+		fmt.Fprintf(c.errs, "conversation %s; type /quit to end\n", f.conversation)
 		lines, failed := c.lines(ctx)
 		for {
 			c.prompt()
@@ -59,15 +58,14 @@ func (c *cli) runChat(ctx context.Context, f turnFlags) error {
 	})
 }
 
-// lines gives the lines of the input that say something, and then whether it
-// could be read to its end. They are read beside the chat: nothing interrupts a
-// read from a terminal.
+// lines sends the non-empty lines of the input on the first channel and the result of reading on
+// the second. It reads in a goroutine because a read from a terminal cannot be interrupted.
 func (c *cli) lines(ctx context.Context) (<-chan string, <-chan error) {
 	out, failed := make(chan string), make(chan error, 1)
 	go func() {
 		defer close(out)
 		lines := bufio.NewScanner(c.in)
-		lines.Buffer(nil, mostText)
+		lines.Buffer(nil, maxText)
 		for lines.Scan() {
 			line := strings.TrimSpace(lines.Text())
 			if line == "" {
@@ -81,17 +79,17 @@ func (c *cli) lines(ctx context.Context) (<-chan string, <-chan error) {
 		}
 		err := lines.Err()
 		if err != nil {
-			err = fault.Wrap(err, fault.InvalidArgument, "the input cannot be read",
-				"a message has at most 32,000 characters")
+			err = fault.Wrap(err, fault.InvalidArgument, "read the input",
+				"send messages of at most 32,000 characters")
 		}
 		failed <- err
 	}()
 	return out, failed
 }
 
-// prompt asks for a line where somebody can see it.
+// prompt prints a prompt if the input is a terminal.
 func (c *cli) prompt() {
-	if f, ok := c.in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if c.interactive() {
 		fmt.Fprint(c.errs, "> ")
 	}
 }

@@ -19,29 +19,32 @@ func (c *cli) conversations() *cobra.Command {
 	cmd := &cobra.Command{Use: "conversations", Short: "List, show, cancel and end conversations", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var max, messages int
-	list := &cobra.Command{Use: "list", Short: "List the latest conversations, the latest first",
+	list := &cobra.Command{Use: "list", Short: "List conversations, newest first",
 		Example: "  cairn conversations list --max 5", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listConversations(cmd.Context(), max) }}
-	list.Flags().IntVar(&max, "max", 20, "how many")
+	list.Flags().IntVar(&max, "max", 20, "maximum number of conversations")
 	show := &cobra.Command{Use: "show CONVERSATION",
-		Short:   "Show a conversation with its last messages, its counters and its reviews",
-		Example: "  cairn conversations show terminal --messages 4", Args: exactly(1, "the conversation's id"),
+		Short:   "Show messages, counters and reviews of a conversation",
+		Example: "  cairn conversations show terminal --messages 4", Args: exactly(1, "the conversation's ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.showConversation(cmd.Context(), args[0], messages)
 		}}
-	show.Flags().IntVar(&messages, "messages", 20, "how many of the last messages")
+	show.Flags().IntVar(&messages, "messages", 20, "maximum number of messages, counted from the end")
 	var message string
 	cancel := &cobra.Command{Use: "cancel CONVERSATION",
-		Short:   "Stop the turn that is being answered; it is answered with what is there",
-		Example: "  cairn conversations cancel terminal", Args: exactly(1, "the conversation's id"),
+		Short:   "Cancel the turn in progress",
+		Long:    "Cancel the turn in progress. The turn ends with the text that the agent has produced so far.",
+		Example: "  cairn conversations cancel terminal", Args: exactly(1, "the conversation's ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.cancelTurn(cmd.Context(), args[0], message)
 		}}
 	cancel.Flags().StringVar(&message, "message-id", "",
-		"the turn of this message, being answered or waiting; else whichever is being answered")
+		"ID of the message whose turn is canceled (default the turn in progress)")
 	end := &cobra.Command{Use: "end CONVERSATION",
-		Short:   "End a conversation; what was not reviewed yet is, when it is worth it",
-		Example: "  cairn conversations end terminal", Args: exactly(1, "the conversation's id"),
+		Short: "End a conversation and review its remaining turns",
+		Long: "End a conversation. Turns that were not reviewed yet are reviewed if the settings nudge.on_end and " +
+			"nudge.every allow it. The next message continues the conversation.",
+		Example: "  cairn conversations end terminal", Args: exactly(1, "the conversation's ID"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.endConversation(cmd.Context(), args[0]) }}
 	cmd.AddCommand(list, show, cancel, end)
 	return cmd
@@ -49,9 +52,9 @@ func (c *cli) conversations() *cobra.Command {
 
 func (c *cli) listConversations(ctx context.Context, max int) error {
 	if max < 1 {
-		return usageError{fmt.Errorf("--max %d: use 1 or more", max)}
+		return usageError{fmt.Errorf("invalid --max %d: use 1 or more", max)}
 	}
-	return c.looking(ctx, needs{}, func(s *session) error {
+	return c.withSession(ctx, needs{}, func(s *session) error {
 		var views []conversation.View
 		err := s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Tx) (err error) {
 			views, err = q.ConversationViews().Conversations(ctx, 0, max)
@@ -64,11 +67,11 @@ func (c *cli) listConversations(ctx context.Context, max int) error {
 			return c.printJSON(map[string]any{"conversations": views})
 		}
 		if len(views) == 0 {
-			fmt.Fprintf(c.out, "no conversations in workspace %q yet; `cairn chat` begins one\n", s.workspace.Name)
+			fmt.Fprintf(c.out, "no conversations in workspace %q; start one with `cairn chat`\n", s.workspace.Name)
 			return nil
 		}
 		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(tw, "CONVERSATION\tCHANNEL\tTURNS\tMESSAGES\tLAST TURN\tBEGAN WITH")
+		fmt.Fprintln(tw, "CONVERSATION\tCHANNEL\tTURNS\tMESSAGES\tLAST TURN\tFIRST MESSAGE")
 		for _, v := range views {
 			last := ""
 			if v.LastTurnAt != nil {
@@ -81,7 +84,7 @@ func (c *cli) listConversations(ctx context.Context, max int) error {
 }
 
 func (c *cli) showConversation(ctx context.Context, name string, messages int) error {
-	return c.looking(ctx, needs{temporal: true}, func(s *session) error {
+	return c.withSession(ctx, needs{temporal: true}, func(s *session) error {
 		detail, err := s.Conversations.Show(ctx, s.workspace, name)
 		if err != nil {
 			return err
@@ -117,14 +120,15 @@ func (c *cli) printConversation(d inspect.ConversationDetail, lines []conversati
 		}
 	}
 	k := d.Counters
-	fmt.Fprintf(c.out, "\n  counted turns %d, reviewed up to %d; since then without a save: memory %d, skill %d\n",
+	fmt.Fprintf(c.out, "\n  counted turns %d, reviewed up to turn %d; turns since the last save: memory %d, skill "+
+		"%d\n",
 		k.Total, k.LastReviewed, k.Memory, k.Skill)
 	for _, n := range d.Nudges {
 		fmt.Fprintf(c.out, "  review %d after turn %d: %s, %d steps%s\n", n.Run, n.Turn, n.Status, n.Steps,
 			written(n.Writes, n.Staged))
 	}
 	if d.Live != nil && d.Live.Answers != "" {
-		fmt.Fprintf(c.out, "  message %s is being answered\n", d.Live.Answers)
+		fmt.Fprintf(c.out, "  message %s is in progress\n", d.Live.Answers)
 	}
 	if d.ClosedAt != nil {
 		fmt.Fprintf(c.out, "  ended %s\n", d.ClosedAt.Local().Format(time.DateTime))
@@ -141,13 +145,13 @@ func written(writes []agentrun.Write, staged int) string {
 		}
 	}
 	if staged > 0 {
-		out += fmt.Sprintf("; waiting for approval: %d", staged)
+		out += fmt.Sprintf("; pending changes: %d", staged)
 	}
 	return out
 }
 
 func (c *cli) cancelTurn(ctx context.Context, name, message string) error {
-	return c.looking(ctx, needs{temporal: true}, func(s *session) error {
+	return c.withSession(ctx, needs{temporal: true}, func(s *session) error {
 		cancelled, err := s.Conversations.Cancel(ctx, s.workspace, name, message)
 		if err != nil {
 			return err
@@ -156,16 +160,16 @@ func (c *cli) cancelTurn(ctx context.Context, name, message string) error {
 			return c.printJSON(map[string]any{"conversation": name, "cancelled": cancelled})
 		}
 		if !cancelled {
-			fmt.Fprintf(c.out, "no such turn of %s is being answered\n", name)
+			fmt.Fprintf(c.out, "conversation %s has no such turn in progress\n", name)
 			return nil
 		}
-		fmt.Fprintf(c.out, "the turn of %s stops; it is answered with what is there\n", name)
+		fmt.Fprintf(c.out, "turn of conversation %s canceled\n", name)
 		return nil
 	})
 }
 
 func (c *cli) endConversation(ctx context.Context, name string) error {
-	return c.looking(ctx, needs{temporal: true}, func(s *session) error {
+	return c.withSession(ctx, needs{temporal: true}, func(s *session) error {
 		detail, err := s.Conversations.End(ctx, s.workspace, name)
 		if err != nil {
 			return err
@@ -173,7 +177,8 @@ func (c *cli) endConversation(ctx context.Context, name string) error {
 		if c.output == "json" {
 			return c.printJSON(detail)
 		}
-		fmt.Fprintf(c.out, "%s ends after %d turns; the next message begins it again\n", name, detail.Turns)
+		fmt.Fprintf(c.out, "conversation %s ended after %d turns; the next message continues "+
+			"it\n", name, detail.Turns)
 		return nil
 	})
 }

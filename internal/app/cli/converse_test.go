@@ -25,7 +25,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// known is prepared for what is remembered and said.
+// known prepares examples about memories and conversations.
 func (w *world) known(t *testing.T, args []string) []string {
 	t.Helper()
 	switch args[0] {
@@ -49,7 +49,7 @@ func (w *world) known(t *testing.T, args []string) []string {
 	return args
 }
 
-// forgotten is a long-term memory that was deleted.
+// forgotten returns the ID of a deleted long-term memory.
 func (w *world) forgotten(t *testing.T) string {
 	t.Helper()
 	var added promptmemory.WriteResult
@@ -58,7 +58,7 @@ func (w *world) forgotten(t *testing.T) string {
 	return added.IDs[0]
 }
 
-// remembered saves a fact that nobody knows yet.
+// remembered saves a new fact.
 func (w *world) remembered(t *testing.T, by agent.Origin) promptmemory.WriteResult {
 	t.Helper()
 	w.retired++
@@ -69,7 +69,7 @@ func (w *world) remembered(t *testing.T, by agent.Origin) promptmemory.WriteResu
 	return out
 }
 
-// waiting has an agent write while the workspace wants to see it first.
+// waiting creates a pending change and returns its number.
 func (w *world) waiting(t *testing.T) int64 {
 	t.Helper()
 	gate := func(value string) {
@@ -257,7 +257,7 @@ func TestTheProgramOffersEveryToolOverMCP(t *testing.T) {
 	}
 }
 
-// A long-term memory that was deleted comes back; one that stands in prompts is said again.
+// A deleted long-term memory can be restored; a prompt memory cannot.
 func TestADeletedMemoryIsRestoredByName(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -271,7 +271,7 @@ func TestADeletedMemoryIsRestoredByName(t *testing.T) {
 		t.Errorf("listed %s", out)
 	}
 	if code, _, errs := w.run("", "memories", "restore", w.remembered(t, agent.OriginUser).IDs[0]); code != 2 ||
-		!strings.Contains(errs, "only long-term ones") {
+		!strings.Contains(errs, "only long-term memories") {
 		t.Errorf("a prompt memory: exit %d, %s", code, errs)
 	}
 }

@@ -11,15 +11,14 @@ import (
 
 func (c *cli) curate() *cobra.Command {
 	dryRun := false
-	cmd := &cobra.Command{Use: "curate", Short: "Put skills that nobody uses out of use, and report near duplicates",
-		Long: "Do now what weekly-curation does: skills that were made while nobody watched grow stale when nobody " +
-			"uses them, are archived\n" +
-			"later or when they prove unreliable, and come back when they are used. Skills of a person, pinned ones " +
-			"and those that a\nscheduled prompt names are left alone. Nothing is deleted: `cairn skills restore` " +
-			"brings a skill back.",
-		Example: "  cairn curate --dry-run\n  cairn curate -o json", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "curate", Short: "Archive unused skills and report near duplicates",
+		Long: "Archive unused skills now, as the scheduled task weekly-curation does. A skill that was created " +
+			"automatically becomes stale if it is not used, and is archived later or if it is unreliable. Using a " +
+			"stale skill makes it active again. Skills of users, pinned skills and skills that a scheduled prompt " +
+			"names are not changed. No skill is deleted: `cairn skills restore SKILL` restores an archived skill.",
+		Example: "  cairn curate --dry-run\n  cairn curate --output json", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.looking(cmd.Context(), needs{make: true}, func(s *session) error {
+			return c.withSession(cmd.Context(), needs{make: true}, func(s *session) error {
 				r, err := s.Curator.Curate(cmd.Context(), s.workspace.ID, dryRun)
 				if err != nil {
 					return err
@@ -27,7 +26,7 @@ func (c *cli) curate() *cobra.Command {
 				return c.printCuration(r)
 			})
 		}}
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only tell what would be done")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print the changes without making them")
 	return cmd
 }
 
@@ -46,25 +45,25 @@ func (c *cli) printCuration(r curate.Report) error {
 		return err
 	}
 	for _, p := range r.Similar {
-		fmt.Fprintf(c.out, "%s and %s are much alike (%s, %.2f)\n", p.One, p.Other, p.By, p.Similarity)
+		fmt.Fprintf(c.out, "%s and %s are similar (%s, %.2f)\n", p.One, p.Other, p.By, p.Similarity)
 	}
-	verb := "are changed"
+	verb := "changed"
 	if r.DryRun {
-		verb = "would be changed"
+		verb = "would change"
 	}
-	_, err := fmt.Fprintf(c.out, "%d of %d skills %s; %d are left alone\n", len(r.Changes), r.Looked, verb, r.Kept)
+	_, err := fmt.Fprintf(c.out, "%d of %d skills %s; %d exempt\n", len(r.Changes), r.Looked, verb, r.Kept)
 	return err
 }
 
 func (c *cli) insights() *cobra.Command {
 	days := 30
-	cmd := &cobra.Command{Use: "insights", Short: "Tell which skills are used, which are not, and what was spent",
-		Example: "  cairn insights\n  cairn insights --days 7 -o json", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "insights", Short: "Show skill usage and model costs",
+		Example: "  cairn insights\n  cairn insights --days 7 --output json", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if days < 1 || days > maxPreviewDays {
-				return usageError{fmt.Errorf("--days %d: use 1 to %d", days, maxPreviewDays)}
+				return usageError{fmt.Errorf("invalid --days %d: use 1 to %d", days, maxPreviewDays)}
 			}
-			return c.looking(cmd.Context(), needs{make: true}, func(s *session) error {
+			return c.withSession(cmd.Context(), needs{make: true}, func(s *session) error {
 				i, err := s.Workspaces.Insights(cmd.Context(), s.workspace.ID, days)
 				if err != nil {
 					return err
@@ -72,11 +71,11 @@ func (c *cli) insights() *cobra.Command {
 				return c.printInsights(i)
 			})
 		}}
-	cmd.Flags().IntVar(&days, "days", days, fmt.Sprintf("up to now, 1 to %d", maxPreviewDays))
+	cmd.Flags().IntVar(&days, "days", days, fmt.Sprintf("number of days up to now, 1 to %d", maxPreviewDays))
 	return cmd
 }
 
-// insightsShown bounds each list of a table; -o json has all.
+// insightsShown bounds each list of a table. JSON output has all rows.
 const insightsShown = 20
 
 func (c *cli) printInsights(i curate.Insights) error {
@@ -89,12 +88,12 @@ func (c *cli) printInsights(i curate.Insights) error {
 	usages(tw, used)
 	fmt.Fprintf(tw, "Never used: %d skills\n", len(never))
 	usages(tw, never)
-	fmt.Fprintf(tw, "Spent within %d days\n", i.Days)
+	fmt.Fprintf(tw, "Costs within %d days\n", i.Days)
 	fmt.Fprintln(tw, "  KIND\tRUNS\tMODEL CALLS\tTOKENS\tCOST")
 	for _, s := range i.Runs {
 		cost := dollars(s.Micros)
 		if s.Unpriced > 0 {
-			cost += fmt.Sprintf(", and %d calls without a known price", s.Unpriced)
+			cost += fmt.Sprintf(", plus %d calls without a known price", s.Unpriced)
 		}
 		fmt.Fprintf(tw, "  %s\t%d\t%d\t%d\t%s\n", s.Kind, s.Runs, s.Calls, s.Tokens, cost)
 	}
@@ -105,9 +104,10 @@ func usages(tw *tabwriter.Writer, list []curate.SkillUsage) {
 	if len(list) == 0 {
 		return
 	}
-	fmt.Fprintln(tw, "  SKILL\tSTATE\tUSES\tPASSED\tFAILED\tRELIABILITY\tMAKING IT COST")
+	fmt.Fprintln(tw, "  SKILL\tSTATE\tUSES\tPASSED\tFAILED\tRELIABILITY\tCREATION COST")
 	for _, u := range list[:min(len(list), insightsShown)] {
-		fmt.Fprintf(tw, "  %s\t%s\t%d\t%d\t%d\t%.2f\t%s\n", u.Name, u.Status, u.Uses, u.Passes, u.Fails, u.Reliability,
+		fmt.Fprintf(tw, "  "+
+			"%s\t%s\t%d\t%d\t%d\t%.2f\t%s\n", u.Name, u.Status, u.Uses, u.Passes, u.Fails, u.Reliability,
 			dollars(u.Micros))
 	}
 	if more := len(list) - insightsShown; more > 0 {
@@ -115,5 +115,5 @@ func usages(tw *tabwriter.Writer, list []curate.SkillUsage) {
 	}
 }
 
-// dollars writes micro-dollars.
+// dollars formats micro-dollars.
 func dollars(micros int64) string { return fmt.Sprintf("$%.4f", float64(micros)/1e6) }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,18 +16,18 @@ import (
 
 	"cairn/internal/app"
 	"cairn/internal/app/samples"
-	"cairn/internal/domain/run"
 	"cairn/internal/domain/transcript"
 	"cairn/internal/service/distill"
 )
 
 func (c *cli) demo() *cobra.Command {
 	return &cobra.Command{
-		Use: "demo", Short: "Distil a real conversation of an airline's agent into a skill package, start to finish",
+		Use: "demo", Short: "Distill a sample conversation into a skill",
 		Example: "  cairn demo", Args: cobra.NoArgs,
-		Long: "Start the development stack, distil a real τ-bench conversation with tool calls into a skill " +
-			"package, and say where\nto look at it: the files, the run, and the workflow in Temporal UI. On a " +
-			"terminal the stack stays up until Enter.",
+		Long: "Distill a sample conversation into a skill. The command starts the development stack, distills a " +
+			"conversation of τ-bench with tool calls, prints the beginning of the skill, and suggests what to try " +
+			"next. The first run builds a Temporal server, which takes 2 to 5 minutes. Each run uses a new workspace " +
+			"unless you pass --workspace. On a terminal, the stack runs until you press Enter.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runDemo(cmd.Context()) },
 	}
 }
@@ -38,7 +39,7 @@ func (c *cli) runDemo(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.workspace == "" { // a workspace of its own each time: nothing is known yet, so everything is to be seen
+	if c.workspace == "" { // a new workspace each time, so that no earlier skill changes the result
 		c.workspace = "demo-" + started.Format("20060102-150405")
 	}
 	c.say("1  starting Postgres, Temporal and a worker")
@@ -51,10 +52,10 @@ func (c *cli) runDemo(ctx context.Context) error {
 	for _, m := range conversations[0].Messages {
 		calls += len(m.ToolCalls)
 	}
-	c.say("2  a conversation of an airline's agent (τ-bench): %d messages, %d tool calls; it begins",
+	c.say("2  reading a conversation of an airline's agent (τ-bench): %d messages, %d tool calls",
 		len(conversations[0].Messages), calls)
 	c.quote(opening(conversations[0].Messages))
-	c.say("3  distilling it; model: %s", s.models())
+	c.say("3  distilling it with %s", s.models())
 	refs, err := s.accept(ctx, conversations, app.DistillSpec(s.Config, transcript.ExtractAuto), distillFlags{})
 	if err != nil {
 		return err
@@ -62,14 +63,27 @@ func (c *cli) runDemo(ctx context.Context) error {
 	if err := s.wait(ctx, refs, c.errs); err != nil {
 		return err
 	}
-	if err := c.showSkill(ctx, s, refs[0]); err != nil {
+	r, err := s.Distill.Report(ctx, refs[0])
+	if err != nil {
 		return err
 	}
-	c.say("5  what happened, in %.1f s from the start", time.Since(started).Seconds())
-	if err := c.printReports(ctx, s, refs); err != nil {
+	skill := createdSkill(r)
+	if c.output == "json" || skill == nil {
+		return c.printReports(ctx, s, refs)
+	}
+	if err := c.showSkill(*skill); err != nil {
 		return err
 	}
-	return c.farewell(ctx, s, refs[0])
+	c.say("5  run %d %s after %.1f s: %s", r.Run, r.Outcome, time.Since(started).Seconds(), usage(r.Usage))
+	stay := s.stack != nil && s.Config.TemporalUI != "" && c.interactive()
+	if stay || s.stack == nil && s.Config.TemporalUI != "" {
+		fmt.Fprintf(c.out, "   workflow: %s\n", s.WorkflowLink(r.WorkflowID))
+	}
+	c.suggest(skill.Skill, r.Run)
+	if stay {
+		c.awaitEnter(ctx)
+	}
+	return nil
 }
 
 func (c *cli) say(format string, args ...any) {
@@ -83,11 +97,11 @@ func (c *cli) quote(text string) {
 		return
 	}
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
-		fmt.Fprintln(c.out, "   │ "+line)
+		fmt.Fprintln(c.out, strings.TrimRight("   │ "+line, " "))
 	}
 }
 
-// opening is the beginning of the talk between user and agent.
+// opening returns the first messages of user and agent, shortened.
 func opening(ms []transcript.Message) string {
 	const lines, width = 4, 100
 	var out []string
@@ -95,68 +109,79 @@ func opening(ms []transcript.Message) string {
 		if m.Role != transcript.User && m.Role != transcript.Assistant || strings.TrimSpace(m.Content) == "" {
 			continue
 		}
-		text := strings.Join(strings.Fields(m.Content), " ")
-		if r := []rune(text); len(r) > width {
-			text = string(r[:width]) + "…"
-		}
-		if out = append(out, string(m.Role)+": "+text); len(out) == lines {
+		out = append(out, string(m.Role)+": "+shorten(oneLine(m.Content), width))
+		if len(out) == lines {
 			break
 		}
 	}
 	return strings.Join(out, "\n")
 }
 
-// showSkill prints the SKILL.md that the run made.
-func (c *cli) showSkill(ctx context.Context, s *session, ref run.Ref) error {
-	r, err := s.Distill.Report(ctx, ref)
-	if err != nil {
-		return err
+func shorten(text string, width int) string {
+	if r := []rune(text); len(r) > width {
+		return string(r[:width-1]) + "…"
 	}
+	return text
+}
+
+// createdSkill returns the first task of a run that produced a skill, or nil.
+func createdSkill(r distill.Report) *distill.TaskReport {
 	for _, t := range r.Tasks {
-		if t.Outcome != distill.Created && t.Outcome != distill.Updated {
-			continue
+		if t.Outcome == distill.Created || t.Outcome == distill.Updated {
+			return &t
 		}
-		c.say("4  the skill %s, as an agent will read it", t.Skill)
-		text, err := os.ReadFile(t.SkillMD)
-		if err != nil {
-			return fmt.Errorf("read the skill: %w", err)
-		}
-		c.quote(string(text))
 	}
 	return nil
 }
 
-// farewell says where to look, and keeps the stack up on a terminal.
-func (c *cli) farewell(ctx context.Context, s *session, ref run.Ref) error {
-	if c.output == "json" {
-		return nil
-	}
-	r, err := s.Distill.Report(ctx, ref)
+// showSkill prints the path and the beginning of a SKILL.md.
+func (c *cli) showSkill(t distill.TaskReport) error {
+	text, err := os.ReadFile(t.SkillMD)
 	if err != nil {
-		return err
+		return fmt.Errorf("read the skill: %w", err)
 	}
-	c.say("6  look at it")
-	for _, t := range r.Tasks {
-		if t.SkillMD != "" {
-			fmt.Fprintf(c.out, "   the skill           %s\n", t.SkillMD)
-		}
+	const shown, width = 10, 110
+	all := strings.Split(strings.TrimSpace(string(text)), "\n")
+	lines := make([]string, 0, shown)
+	for _, line := range all[:min(shown, len(all))] {
+		lines = append(lines, shorten(line, width))
 	}
-	fmt.Fprintf(c.out, "   every model call    cairn runs show %d -w %s\n", r.Run, s.workspace.Name)
-	in, ok := c.in.(*os.File)
-	stay := s.stack != nil && s.Config.TemporalUI != "" && ok && term.IsTerminal(int(in.Fd()))
-	switch {
-	case stay:
-		fmt.Fprintf(c.out, "   Temporal UI         %s\n\npress Enter to stop the stack\n", s.WorkflowLink(r.WorkflowID))
-		enter := make(chan struct{})
-		go func() { _, _ = bufio.NewReader(io.LimitReader(in, 1)).ReadByte(); close(enter) }()
-		select {
-		case <-ctx.Done():
-		case <-enter:
-		}
-	case s.stack != nil:
-		fmt.Fprintf(c.out, "   Temporal UI         run `make dev`, then open %s\n", s.WorkflowLink(r.WorkflowID))
-	default:
-		fmt.Fprintf(c.out, "   Temporal UI         %s\n", s.WorkflowLink(r.WorkflowID))
-	}
+	c.say("4  created the skill %s (%d lines)\n   %s", t.Skill, len(all), t.SkillMD)
+	c.quote(strings.Join(lines, "\n"))
 	return nil
+}
+
+// suggest prints three commands to try after the demo.
+func (c *cli) suggest(skill string, run int64) {
+	flags := "--workspace " + c.workspace
+	if c.home != "" {
+		flags += " --home " + c.home
+	}
+	c.say("Try next")
+	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
+	for _, next := range [][2]string{
+		{"read the complete skill", fmt.Sprintf("skills view %s", skill)},
+		{"see every model call", fmt.Sprintf("runs show %d", run)},
+		{"chat with an agent that remembers", "chat"},
+	} {
+		fmt.Fprintf(tw, "   %s\t%s %s %s\n", next[0], c.program, next[1], flags)
+	}
+	_ = tw.Flush()
+}
+
+// interactive reports whether a person can press keys.
+func (c *cli) interactive() bool {
+	in, ok := c.in.(*os.File)
+	return ok && term.IsTerminal(int(in.Fd()))
+}
+
+// awaitEnter returns when the user presses Enter or ctx ends.
+func (c *cli) awaitEnter(ctx context.Context) {
+	fmt.Fprintln(c.errs, "\nThe stack is running. Press Enter to stop it.")
+	enter := make(chan struct{})
+	go func() { _, _ = bufio.NewReader(io.LimitReader(c.in, 1)).ReadByte(); close(enter) }()
+	select {
+	case <-ctx.Done():
+	case <-enter:
+	}
 }

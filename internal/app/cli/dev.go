@@ -12,11 +12,11 @@ import (
 
 func (c *cli) dev() *cobra.Command {
 	return &cobra.Command{
-		Use: "dev", Short: "Run the whole development stack: Postgres, Temporal with its UI, and a worker",
+		Use: "dev", Short: "Run the development stack until Ctrl-C",
 		Example: "  cairn dev", Args: cobra.NoArgs,
-		Long: "Run the whole development stack until Ctrl-C: Postgres with pgvector, Temporal with its UI, and a " +
-			"worker. The data is\nkept in .cairn and is there next time. Other cairn commands started in the same " +
-			"folder use this stack.",
+		Long: "Run the development stack until Ctrl-C: Postgres with pgvector, Temporal with its UI, and a worker. " +
+			"The data is kept in .cairn for the next start. Other cairn commands that you start in the same folder " +
+			"use this stack.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runDev(cmd.Context()) },
 	}
 }
@@ -28,7 +28,7 @@ func (c *cli) runDev(ctx context.Context) error {
 	}
 	defer s.close()
 	if s.attached {
-		fmt.Fprintf(c.out, "a development stack runs on %s already; Temporal UI: %s\n", s.Config.Home,
+		fmt.Fprintf(c.out, "a development stack already runs in %s; Temporal UI: %s\n", s.Config.Home,
 			s.Config.TemporalUI)
 		return nil
 	}
@@ -37,7 +37,7 @@ func (c *cli) runDev(ctx context.Context) error {
 		for _, f := range s.stack.Describe() {
 			fmt.Fprintf(tw, "%s\t%s\t%s\n", f.Part, f.Version, f.Where)
 		}
-	} else { // all servers are given: what is left to run is a worker
+	} else { // all servers are configured, so only a worker is missing
 		s.startWork(ctx)
 		fmt.Fprintf(tw, "Temporal\t\t%s\n", s.Config.TemporalAddress)
 	}
@@ -48,7 +48,7 @@ func (c *cli) runDev(ctx context.Context) error {
 		return err
 	}
 	fmt.Fprintln(c.out,
-		"\nready: try `cairn distill FILE` in another terminal; Ctrl-C stops everything, the data stays")
+		"\nready: try `cairn distill FILE` in another terminal; Ctrl-C stops the stack and keeps the data")
 	<-ctx.Done()
 	fmt.Fprintln(c.out, "stopping")
 	return nil

@@ -16,7 +16,7 @@ import (
 	"cairn/internal/service/distill"
 )
 
-// distillFlags are the choices of one distillation.
+// distillFlags are the flags of one distillation.
 type distillFlags struct {
 	mode, gate, extract, request string
 	pick, from                   int
@@ -27,36 +27,39 @@ func (c *cli) distill() *cobra.Command {
 	var f distillFlags
 	cmd := &cobra.Command{
 		Use:   "distill FILE",
-		Short: "Distil the conversations in a file (- for standard input) into skill packages",
-		Long: "Distil the conversations in a file into versioned skill packages.\n\nFILE holds OpenAI chat messages " +
-			"(JSON or JSON lines), τ-bench trajectories, or text with `name: text`\n" +
-			"lines. The same file distilled again is the same request: it returns what was made, and pays for\n" +
-			"nothing. --fresh does it again.",
-		Example: "  cairn distill conversation.json\n  cairn distill airline.json --pick 1 -o json\n  cat chat.txt " +
-			"| cairn distill -",
-		Args: exactly(1, "the file to distil"),
+		Short: "Distill conversations into skills",
+		Long: "Distill the conversations of a file into versioned skill packages.\n\nFILE holds OpenAI chat " +
+			"messages (JSON or JSON lines), τ-bench trajectories, or text with `name: text` lines. Use - for " +
+			"standard input.\n\nThe same file is the same request: a repeated command returns the stored result " +
+			"without model calls. To distill the file again, add --fresh.",
+		Example: "  cairn distill conversation.json\n  cairn distill airline.json --pick 1 --output json\n  cat " +
+			"chat.txt | cairn distill -",
+		Args: exactly(1, "the file to distill"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.runDistill(cmd.Context(), args[0], f) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.mode, "mode", "", "full or simple: with or without scripts and reference documents (default "+
-		"$SKILL_MODE, else full)")
-	flags.StringVar(&f.gate, "gate", "", "auto, memos or off: which conversations are worth distilling (default "+
+	flags.StringVar(&f.mode, "mode", "", "extraction: full adds scripts and reference documents, simple does not "+
+		"(default $SKILL_MODE, else full)")
+	flags.StringVar(&f.gate, "gate", "", "gate that selects conversations: auto, memos or off (default "+
 		"$SKILL_GATE, else auto)")
-	flags.StringVar(&f.extract, "extract", "auto", "auto, always or never: whether to ask the gate")
+	flags.StringVar(&f.extract, "extract", "auto", "whether to apply the gate: auto applies it, always and never "+
+		"override it")
 	flags.StringVar(&f.request, "request-id", "",
-		"id of the request; the same id is the same request (default: of the content)")
-	flags.IntVar(&f.pick, "pick", -1, "distil only the conversation at this position, from 0, of a file that holds "+
-		"several")
-	flags.IntVar(&f.from, "from", 0, "first message to distil, from 0; the ones before it only fill gaps")
-	flags.BoolVar(&f.fresh, "fresh", false, "distil again although it was done before, and pay again")
-	flags.BoolVar(&f.detach, "detach", false, "return when the requests are stored; a worker drives them to their end")
+		"ID of the request; the same ID is the same request (default a hash of the content)")
+	flags.IntVar(&f.pick, "pick", -1, "distill only the conversation at this position of the file, counted from 0; "+
+		"-1 means all")
+	flags.IntVar(&f.from, "from", 0, "first message to distill, counted from 0; earlier messages are context only "+
+		"(default 0)")
+	flags.BoolVar(&f.fresh, "fresh", false, "distill again instead of returning the stored result; repeats all "+
+		"model calls")
+	flags.BoolVar(&f.detach, "detach", false, "return when the requests are stored; a worker completes them")
 	return cmd
 }
 
 func (c *cli) runDistill(ctx context.Context, file string, f distillFlags) error {
 	if f.extract != transcript.ExtractAuto && f.extract != transcript.ExtractAlways &&
 		f.extract != transcript.ExtractNever {
-		return usageError{fmt.Errorf("--extract %s is unknown; use auto, always or never", f.extract)}
+		return usageError{fmt.Errorf("unknown --extract %q: use auto, always or never", f.extract)}
 	}
 	conversations, err := c.read(file)
 	if err != nil {
@@ -64,13 +67,14 @@ func (c *cli) runDistill(ctx context.Context, file string, f distillFlags) error
 	}
 	if f.pick >= 0 {
 		if f.pick >= len(conversations) {
-			return fault.New(fault.NotFound, fmt.Sprintf("--pick %d: the file holds %d conversations", f.pick,
+			return fault.New(fault.NotFound, fmt.Sprintf("no conversation at --pick %d: the file holds %d", f.pick,
 				len(conversations)), fmt.Sprintf("use a position from 0 to %d", len(conversations)-1))
 		}
 		conversations = conversations[f.pick : f.pick+1]
 	}
 	if f.request != "" && len(conversations) > 1 {
-		return usageError{fmt.Errorf("--request-id names one request, the file holds %d conversations; use --pick",
+		return usageError{fmt.Errorf("--request-id names one request, but the file holds %d conversations: select "+
+			"one with --pick",
 			len(conversations))}
 	}
 	overrides := map[string]string{}
@@ -79,7 +83,7 @@ func (c *cli) runDistill(ctx context.Context, file string, f distillFlags) error
 			overrides[name] = value
 		}
 	}
-	if _, err := c.load(overrides); err != nil { // before anything is started
+	if _, err := c.load(overrides); err != nil { // validates the flags before servers are started
 		return err
 	}
 	s, err := c.open(ctx, needs{temporal: true, make: true})
@@ -114,17 +118,17 @@ func (c *cli) read(file string) ([]transcript.Conversation, error) {
 	}
 	r, err := os.Open(file)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.NotFound, "the file cannot be read",
-			"give the path of a file, or - for standard input")
+		return nil, fault.Wrap(err, fault.NotFound, "open the file",
+			"pass the path of a file, or - for standard input")
 	}
 	defer r.Close()
 	if info, err := r.Stat(); err == nil && info.IsDir() {
-		return nil, fault.New(fault.InvalidArgument, file+" is a folder", "give the path of a file")
+		return nil, fault.New(fault.InvalidArgument, file+" is a folder", "pass the path of a file")
 	}
 	return transcript.Parse(filepath.Base(file), io.Reader(r), transcript.MaxInput)
 }
 
-// accept makes every conversation durable and starts its workflow.
+// accept stores each conversation as a run and starts its workflow.
 func (s *session) accept(ctx context.Context, conversations []transcript.Conversation, spec distill.Spec,
 	f distillFlags) ([]run.Ref, error) {
 	var refs []run.Ref
@@ -139,13 +143,13 @@ func (s *session) accept(ctx context.Context, conversations []transcript.Convers
 		if r.Status == run.Ended {
 			continue
 		}
-		// What is stored is driven by the relay in any case; this only saves the wait.
+		// The relay starts the workflow of every stored run. Starting it here saves the wait.
 		if err := s.Driver.Start(ctx, s.workspace.Key, importChannel, r); err != nil {
-			s.Log.Warn("the workflow is left to the relay", "run", r.Ref.Run, "error", err)
+			s.Log.Warn("workflow start deferred to relay", "run", r.Ref.Run, "error", err)
 		}
 	}
 	return refs, nil
 }
 
-// importChannel is the channel of conversations that come from files.
+// importChannel is the channel of conversations that were read from files.
 const importChannel = "import"

@@ -18,27 +18,27 @@ import (
 func (c *cli) dumpMemories() *cobra.Command {
 	var o dump.Options
 	cmd := &cobra.Command{Use: "dump FILE",
-		Short: "Write all that the workspace remembers to a file, as lines of JSON (- for standard output)",
-		Long: "Write all that the workspace remembers to a file, as lines of JSON: targets, sessions with what " +
-			"was said, memories\nof every type with their history, the identity and the soul. `cairn memories load` " +
-			"reads it.",
+		Short: "Export all memories of the workspace as JSON lines",
+		Long: "Export all memories of the workspace to a file (- for standard output) as JSON lines: targets, " +
+			"sessions with their messages, memories of all types with their history, the identity and the soul. " +
+			"`cairn memories load FILE` imports the file.",
 		Example: "  cairn memories dump memories.ndjson\n  cairn memories dump -",
 		Args:    exactly(1, "the file to write"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.runDump(cmd.Context(), args[0], o) }}
 	cmd.Flags().BoolVar(&o.Vectors, "vectors", false,
-		"with the vectors of memories, for a deployment with the same embedding model")
+		"include vectors, for a deployment with the same embedding model")
 	return cmd
 }
 
 func (c *cli) runDump(ctx context.Context, file string, o dump.Options) error {
-	return c.looking(ctx, needs{}, func(s *session) error {
+	return c.withSession(ctx, needs{}, func(s *session) error {
 		if file == "-" {
 			return s.Dumps.Dump(ctx, s.workspace.ID, c.out, o)
 		}
 		to, err := os.Create(file)
 		if err != nil {
-			return fault.Wrap(err, fault.InvalidArgument, "the dump cannot be written to "+file,
-				"give the path of a file in a folder that exists")
+			return fault.Wrap(err, fault.InvalidArgument, "create the file "+file,
+				"pass the path of a file in an existing folder")
 		}
 		buffered := bufio.NewWriter(to)
 		err = s.Dumps.Dump(ctx, s.workspace.ID, buffered, o)
@@ -54,12 +54,14 @@ func (c *cli) runDump(ctx context.Context, file string, o dump.Options) error {
 
 func (c *cli) loadMemories() *cobra.Command {
 	return &cobra.Command{Use: "load FILE",
-		Short: "Load what a dump has written: all of it or nothing (- for standard input)",
-		Long: "Load what `cairn memories dump`, or ReMe, has written: all of it or nothing. What is there " +
-			"already stays as it is, so\na load that was broken off is done again.",
-		Example: "  cairn memories load memories.ndjson -w copy\n  cat memories.ndjson | cairn memories load -",
-		Args:    exactly(1, "the file to load"),
-		RunE:    func(cmd *cobra.Command, args []string) error { return c.runLoad(cmd.Context(), args[0]) }}
+		Short: "Import memories from a dump",
+		Long: "Import memories from a file that `cairn memories dump FILE` or ReMe has written (- for standard " +
+			"input). If one line is invalid, nothing is imported. Existing memories are not changed, so you can " +
+			"repeat an interrupted import.",
+		Example: "  cairn memories load memories.ndjson --workspace copy\n  cat memories.ndjson | cairn memories " +
+			"load -",
+		Args: exactly(1, "the file to load"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.runLoad(cmd.Context(), args[0]) }}
 }
 
 func (c *cli) runLoad(ctx context.Context, file string) error {
@@ -67,14 +69,14 @@ func (c *cli) runLoad(ctx context.Context, file string) error {
 	if file != "-" {
 		opened, err := os.Open(file)
 		if err != nil {
-			return fault.Wrap(err, fault.InvalidArgument, "the dump cannot be read",
-				"give the path of a file that `cairn memories dump` has written")
+			return fault.Wrap(err, fault.InvalidArgument, "open the dump",
+				"pass the path of a file that `cairn memories dump FILE` has written")
 		}
 		defer opened.Close()
 		from = opened
 	}
-	return c.looking(ctx, needs{make: true}, func(s *session) error {
-		loaded, err := s.Dumps.Load(ctx, s.person(), from)
+	return c.withSession(ctx, needs{make: true}, func(s *session) error {
+		loaded, err := s.Dumps.Load(ctx, s.actor(), from)
 		if err != nil {
 			return err
 		}
@@ -84,25 +86,25 @@ func (c *cli) runLoad(ctx context.Context, file string) error {
 
 func (c *cli) copyMemories() *cobra.Command {
 	var from string
-	cmd := &cobra.Command{Use: "copy", Short: "Load what another workspace remembers",
-		Example: "  cairn memories copy --from test -w copy", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "copy", Short: "Copy the memories of another workspace",
+		Example: "  cairn memories copy --from test --workspace copy", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if from == "" {
-				return usageError{fmt.Errorf("--from names the workspace that is copied")}
+				return usageError{fmt.Errorf("missing --from: the workspace to copy")}
 			}
-			return c.looking(cmd.Context(), needs{make: true}, func(s *session) error {
+			return c.withSession(cmd.Context(), needs{make: true}, func(s *session) error {
 				source, err := s.Store.Workspace(cmd.Context(), from, false)
 				if err != nil {
 					return err
 				}
-				loaded, err := s.Dumps.Copy(cmd.Context(), source.ID, s.person())
+				loaded, err := s.Dumps.Copy(cmd.Context(), source.ID, s.actor())
 				if err != nil {
 					return err
 				}
 				return c.printLoaded(loaded)
 			})
 		}}
-	cmd.Flags().StringVar(&from, "from", "", "the workspace that is copied")
+	cmd.Flags().StringVar(&from, "from", "", "workspace to copy (required)")
 	return cmd
 }
 
@@ -110,24 +112,24 @@ func (c *cli) printLoaded(l dump.LoadResult) error {
 	if c.output == "json" {
 		return c.printJSON(l)
 	}
-	fmt.Fprintf(c.out, "loaded %d memories, %d targets, %d sessions and %d messages; %d were there already\n",
+	fmt.Fprintf(c.out, "imported %d memories, %d targets, %d sessions and %d messages; %d already existed\n",
 		l.Memories, l.Targets, l.Histories, l.Messages, l.Skipped)
 	if l.Quarantined > 0 {
-		fmt.Fprintf(c.errs, "%d memories hold a secret or read like an attack: they are quarantined, and shown to "+
-			"no model\n", l.Quarantined)
+		fmt.Fprintf(c.errs, "%d memories quarantined: they contain a secret or a possible attack, and no model "+
+			"sees them\n", l.Quarantined)
 	}
 	return nil
 }
 
 func (c *cli) targets() *cobra.Command {
-	return &cobra.Command{Use: "targets", Short: "List whom and what there are long-term memories about",
-		Example: "  cairn targets -o json", Args: cobra.NoArgs,
+	return &cobra.Command{Use: "targets", Short: "List memory targets",
+		Example: "  cairn targets --output json", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runTargets(cmd.Context()) }}
 }
 
 func (c *cli) runTargets(ctx context.Context) error {
-	return c.looking(ctx, needs{}, func(s *session) error {
-		meta, err := s.LongTerm.ReadMeta(ctx, s.person(), longterm.MetaArgs{})
+	return c.withSession(ctx, needs{}, func(s *session) error {
+		meta, err := s.LongTerm.ReadMeta(ctx, s.actor(), longterm.MetaArgs{})
 		if err != nil {
 			return err
 		}
@@ -139,7 +141,7 @@ func (c *cli) runTargets(ctx context.Context) error {
 			return nil
 		}
 		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(tw, "TYPE\tTARGET\tLAST USED\tABOUT")
+		fmt.Fprintln(tw, "TYPE\tTARGET\tLAST USED\tDESCRIPTION")
 		for _, t := range meta.Targets {
 			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", t.Type, t.Display, t.LastUsedAt.Local().Format(time.DateTime),
 				short(t.Description))

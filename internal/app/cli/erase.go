@@ -17,7 +17,7 @@ import (
 	"cairn/internal/service/erase"
 )
 
-// eraseFlags are what a command line says of an erase.
+// eraseFlags are the flags of the command erase.
 type eraseFlags struct {
 	conversation, derived string
 	dryRun, yes           bool
@@ -26,38 +26,38 @@ type eraseFlags struct {
 func (c *cli) erase() *cobra.Command {
 	var f eraseFlags
 	cmd := &cobra.Command{Use: "erase [WORKSPACE]",
-		Short: "Erase a workspace or one conversation everywhere, and prove it with counts",
-		Long: "Erase a workspace with everything in it, or one conversation of the workspace that -w names: rows, " +
-			"packages, open\n" +
-			"workflows. It cannot be taken back, so the name is asked for unless --yes is given. --dry-run only " +
-			"counts.\n" +
-			"Memories, skills and the identity that came of a conversation and of nothing else are kept without " +
-			"their source, or as\n" +
-			"--derived says; what has other sources stays. " +
-			"An identity that is not kept gives way to the one before it.",
+		Short: "Erase a workspace or a conversation",
+		Long: "Erase a workspace, or one conversation of the workspace that --workspace selects. Erasure removes " +
+			"rows, packages and open workflows, and prints the counts. You cannot undo it, so the command asks for " +
+			"the name unless you add --yes. To count without erasing, use --dry-run.\n\nMemories, skills and the " +
+			"identity can be derived from a conversation. If the conversation is their only source, --derived " +
+			"decides what happens to them. Those with other sources stay. If the current identity is removed, the " +
+			"previous one becomes current.",
 		Example: "  cairn erase default --dry-run\n  cairn erase no-longer-needed --yes\n  cairn erase " +
 			"--conversation old-talk --derived quarantine --yes", Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (len(args) == 1) == (f.conversation != "") {
-				return usageError{fmt.Errorf("give the name of a workspace, or --conversation with the id of one of " +
-					"its conversations")}
+				return usageError{fmt.Errorf("expected the name of a workspace, or --conversation with the ID of a " +
+					"conversation")}
 			}
 			if f.conversation == "" && cmd.Flags().Changed("derived") {
-				return usageError{fmt.Errorf("--derived is for one conversation: of a workspace nothing is kept")}
+				return usageError{fmt.Errorf("--derived requires --conversation: erasing a workspace keeps nothing")}
 			}
 			if len(args) == 1 {
 				if c.workspace != "" && c.workspace != args[0] {
-					return usageError{fmt.Errorf("-w names %q and the argument %q", c.workspace, args[0])}
+					return usageError{fmt.Errorf("conflicting workspaces: --workspace is %q, the argument is "+
+						"%q", c.workspace, args[0])}
 				}
 				c.workspace = args[0]
 			}
 			return c.runErase(cmd.Context(), f)
 		}}
-	cmd.Flags().StringVar(&f.conversation, "conversation", "", "erase only the conversation with this id")
+	cmd.Flags().StringVar(&f.conversation, "conversation", "", "ID of the conversation to erase (default the whole "+
+		"workspace)")
 	cmd.Flags().StringVar(&f.derived, "derived", erase.Keep,
-		"what happens to memories, skills and the identity that came of it: keep, quarantine, delete")
-	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "count what would go, and list what came of the conversation")
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
+		"what to do with data derived only from the conversation: keep, quarantine or delete")
+	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "count rows and list derived data without erasing")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask for confirmation")
 	return cmd
 }
 
@@ -96,13 +96,13 @@ func (c *cli) runErase(ctx context.Context, f eraseFlags) error {
 		return err
 	}
 	if err := s.Driver.Erase(ctx, e.WorkspaceKey, e.ID, e.Conversation); err != nil {
-		s.Log.Warn("the erase is left to the relay", "erasure", e.ID, "error", err)
+		s.Log.Warn("erasure deferred to relay", "erasure", e.ID, "error", err)
 	}
 	for !e.Ended {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("stopped waiting; erasure %d goes on when a worker runs: %w", e.ID, ctx.Err())
-		case <-time.After(lookEvery):
+			return fmt.Errorf("stopped waiting; a worker completes erasure %d: %w", e.ID, ctx.Err())
+		case <-time.After(pollInterval):
 		}
 		if e, err = s.Erase.Report(ctx, 0, e.ID); err != nil {
 			return err
@@ -111,26 +111,26 @@ func (c *cli) runErase(ctx context.Context, f eraseFlags) error {
 	return c.printErasure(e)
 }
 
-// confirm asks for the name of what goes.
+// confirm asks the user to type the name of the erased object.
 func (c *cli) confirm(name string) error {
-	fmt.Fprintf(c.errs, "This cannot be taken back. Type %s to erase it: ", name)
+	fmt.Fprintf(c.errs, "You cannot undo this. Type %s to erase it: ", name)
 	line, _ := bufio.NewReader(c.in).ReadString('\n')
 	if strings.TrimSpace(line) != name {
-		return fault.New(fault.Cancelled, "nothing was erased", "type the name to go on, or add --yes")
+		return fault.New(fault.Cancelled, "nothing was erased", "type the name exactly, or add --yes")
 	}
 	return nil
 }
 
-// derivedWords say what is done to what came of a conversation.
+// derivedWords describe each choice of --derived.
 var derivedWords = map[string]string{erase.Keep: "kept without their source", erase.Quarantine: "quarantined",
 	erase.Delete: "deleted"}
 
-func (c *cli) printPlan(p erase.Plan, of erase.Target) error {
+func (c *cli) printPlan(p erase.Plan, target erase.Target) error {
 	if c.output == "json" {
 		return c.printJSON(p)
 	}
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "TABLE\tROWS OF IT")
+	fmt.Fprintln(tw, "TABLE\tROWS")
 	for _, table := range slices.Sorted(maps.Keys(p.Rows)) {
 		if p.Rows[table] > 0 {
 			fmt.Fprintf(tw, "%s\t%d\n", table, p.Rows[table])
@@ -138,15 +138,15 @@ func (c *cli) printPlan(p erase.Plan, of erase.Target) error {
 	}
 	for i, d := range p.Derived {
 		if i == 0 {
-			fmt.Fprintln(tw, "\nCAME OF IT\tID\tNOTHING ELSE BEHIND IT")
+			fmt.Fprintln(tw, "\nDERIVED\tID\tONLY SOURCE")
 		}
 		fmt.Fprintf(tw, "%s\t%s\t%t\n", d.Kind, d.Ref, d.Sole)
 	}
-	if err := tw.Flush(); err != nil || of.Conversation == 0 {
+	if err := tw.Flush(); err != nil || target.Conversation == 0 {
 		return err
 	}
-	_, err := fmt.Fprintf(c.out, "Memories, skills and identities that came of it and of nothing else would be %s "+
-		"(--derived %s); all the rest would go.\n", derivedWords[of.Derived], of.Derived)
+	_, err := fmt.Fprintf(c.out, "Data derived only from the conversation would be %s (--derived %s); the rest "+
+		"would be erased.\n", derivedWords[target.Derived], target.Derived)
 	return err
 }
 
@@ -155,17 +155,18 @@ func (c *cli) printErasure(e erase.Erasure) error {
 		return c.printJSON(e)
 	}
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "WHAT\tDELETED\tLEFT")
+	fmt.Fprintln(tw, "TABLE\tDELETED\tREMAINING")
 	for _, table := range slices.Sorted(maps.Keys(e.Deleted)) {
 		fmt.Fprintf(tw, "%s\t%d\t%d\n", table, e.Deleted[table], e.Remaining[table])
 	}
-	fmt.Fprintf(tw, "objects\t%d\t%d\nopen workflows\t%d\t%d\n", e.Objects, e.ObjectsLeft, e.Workflows, e.WorkflowsLeft)
+	fmt.Fprintf(tw, "objects\t%d\t%d\nopen "+
+		"workflows\t%d\t%d\n", e.Objects, e.ObjectsLeft, e.Workflows, e.WorkflowsLeft)
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "erasure %d has ended: %d rows deleted\n", e.ID, e.Rows())
+	fmt.Fprintf(c.out, "erasure %d completed: %d rows deleted\n", e.ID, e.Rows())
 	if e.Conversation != 0 {
-		fmt.Fprintf(c.out, "%d memories and %d skills came of it and of nothing else: they are %s\n", e.Memories,
+		fmt.Fprintf(c.out, "%d memories and %d skills were derived only from it: %s\n", e.Memories,
 			e.Skills, derivedWords[e.Derived])
 	}
 	return nil

@@ -43,7 +43,7 @@ func TestEraseAsksCountsAndProves(t *testing.T) {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
 	if code, out, errs := w.run("old-talk\n", "erase", "--conversation", "old-talk"); code != 0 ||
-		!strings.Contains(out, "conversations   1        0") || !strings.Contains(out, "has ended") {
+		!strings.Contains(out, "conversations   1        0") || !strings.Contains(out, "completed") {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
 	if code, _, errs := w.run("", "erase", "--conversation", "old-talk", "--yes"); code != 3 {

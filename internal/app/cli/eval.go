@@ -14,9 +14,9 @@ import (
 	"cairn/internal/service/evaluation/retrieval"
 )
 
-// evalCommand measures on public data, in a database of its own.
+// evalCommand groups the measurements on public data sets. They use a temporary database.
 func (c *cli) evalCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "eval", Short: "Measure on public data, apart from yours",
+	cmd := &cobra.Command{Use: "eval", Short: "Measure retrieval and learning on public data sets",
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.AddCommand(append(c.skillsEvals(), c.evalRetrieval(), c.evalProfiles())...)
 	return cmd
@@ -25,21 +25,23 @@ func (c *cli) evalCommand() *cobra.Command {
 func (c *cli) evalRetrieval() *cobra.Command {
 	var data string
 	cmd := &cobra.Command{
-		Use: "retrieval", Short: "Measure how many of LoCoMo's evidence turns a search finds, beside plain BM25; " +
-			"needs no model and no network",
+		Use: "retrieval", Short: "Measure retrieval recall on LoCoMo",
+		Long: "Measure how many evidence turns of LoCoMo a search finds, compared with BM25. The command needs no " +
+			"model and no network.",
 		Example: "  cairn eval retrieval --data locomo10.json",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.runEvalRetrieval(cmd.Context(), data) },
 	}
 	cmd.Flags().StringVar(&data, "data", "",
-		"a file of snap-research/locomo's format (default locomo/locomo8.json under $CAIRN_DATA, else ../shared/data)")
+		"file in the format of snap-research/locomo (default locomo/locomo8.json in $CAIRN_DATA, else in "+
+			"../shared/data)")
 	return cmd
 }
 
 func (c *cli) runEvalRetrieval(ctx context.Context, data string) error {
 	if data == "" {
 		if data = samples.Public("locomo/locomo8.json"); data == "" {
-			return usageError{fmt.Errorf("there is no LoCoMo file on this machine: name one with --data")}
+			return usageError{fmt.Errorf("no LoCoMo file found: pass one with --data")}
 		}
 	}
 	talks, err := locomo.Open(data)
@@ -51,7 +53,7 @@ func (c *cli) runEvalRetrieval(ctx context.Context, data string) error {
 		return err
 	}
 	defer done()
-	fmt.Fprintf(c.errs, "asking about %d conversations of %s with %s, %d dimensions\n", len(talks), data,
+	fmt.Fprintf(c.errs, "measuring %d conversations of %s with %s, %d dimensions\n", len(talks), data,
 		h.Embedder.Model(), h.Embedder.Dims())
 	r, err := retrieval.Measure(ctx, h.Retrieval(), talks)
 	if err != nil {
@@ -77,8 +79,8 @@ func printRetrieval(out io.Writer, r retrieval.Result) error {
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\n%d turns, stored at %.0f a second; a search takes %.1f ms (p99 %.1f); %d "+
-		"questions name no turn as evidence and are left out\n",
+	_, err := fmt.Fprintf(out, "\n%d turns, stored at %.0f per second; search p50 %.1f ms, p99 %.1f ms; %d "+
+		"questions without evidence turns skipped\n",
 		r.Turns, r.TurnsPerSec, r.P50, r.P99, r.Skipped)
 	return err
 }

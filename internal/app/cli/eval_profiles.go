@@ -14,18 +14,17 @@ import (
 func (c *cli) evalProfiles() *cobra.Command {
 	var names []string
 	cmd := &cobra.Command{
-		Use: "profiles", Short: "Measure what the agents of long-term memory cost under other names of tools, ways " +
-			"to think and shapes of calls",
-		Long: "Have a session remembered and questions answered by each profile, in a throw-away stack with the " +
-			"offline rules: calls,\n" +
-			"tokens and what came of it. A profile is TOOLS/THINKING/CALLS: usual or typed, native, none, param or " +
-			"tool, multiple\nor single. A workspace chooses one in memory.profile, memory.thinking and " +
-			"memory.single, an agent in memory.modes.",
-		Example: "  cairn eval profiles --profile usual/native/multiple --profile typed/param/single -o json",
+		Use: "profiles", Short: "Measure the cost of memory agent profiles",
+		Long: "Measure the calls, tokens and results of each profile of the memory agents. Each profile summarizes " +
+			"a session and answers questions, with the offline model in a temporary stack. A profile is " +
+			"TOOLS/THINKING/CALLS: TOOLS is usual or typed, THINKING is native, none, param or tool, CALLS is " +
+			"multiple or single. The settings memory.profile, memory.thinking and memory.single select a profile " +
+			"for a workspace, and memory.modes selects one for an agent.",
+		Example: "  cairn eval profiles --profile usual/native/multiple --profile typed/param/single --output json",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.runEvalProfiles(cmd.Context(), names) },
 	}
-	cmd.Flags().StringSliceVar(&names, "profile", nil, "measure only these (default all)")
+	cmd.Flags().StringSliceVar(&names, "profile", nil, "profile to measure; may be repeated (default all)")
 	return cmd
 }
 

@@ -20,46 +20,44 @@ import (
 	"cairn/internal/service/evaluation/longmemeval"
 )
 
-// skillsEval measures memory skills on the data of one kind.
+// skillsEval is a measurement of memory skills on one data set.
 type skillsEval struct {
-	name, short, data, public string // public is where a file may be, under the folder of public data
+	name, short, data, public string // public is the default path below the folder of public data sets
 	example                   string
-	tested                    string // what is tested on, in the plural
+	tested                    string // unit of the test, in the plural
 	measure                   func(ctx context.Context, path string, o evaluation.Options) ([]evaluation.Table, error)
 	options                   evaluation.Options
 	judge, path               string
 	baselines                 []string
 }
 
-const skillsEvalLong = "Measure memory skills in memory, without a database. Skills and policy learn on the other " +
-	"%s and\n" +
-	"are tested on one. The rules that work offline keep the memories and propose the edits; the configured model " +
-	"answers,\n" +
-	"and one may judge the answers."
+const skillsEvalLong = "Measure memory skills without a database. Skills and policy learn on all %s but one and " +
+	"are tested on that one. The offline model extracts the memories and proposes edits. The configured model " +
+	"answers the questions, and --judge names a model that judges the answers."
 
 func (c *cli) skillsEvals() []*cobra.Command {
 	return []*cobra.Command{
 		c.evalSkills(skillsEval{name: "locomo",
-			short: "Measure what memory skills keep of LoCoMo's conversations, beside baselines by name",
-			data:  "a file of snap-research/locomo's format", public: "locomo/locomo8.json",
+			short: "Measure memory skills on LoCoMo conversations",
+			data:  "file in the format of snap-research/locomo", public: "locomo/locomo8.json",
 			tested: "conversations", example: "  cairn eval locomo --data locomo10.json --baseline static " +
 				"--baseline none --limit 20\n  cairn eval locomo --data locomo10.json --baseline static --spans " +
 				"turn-pair --session-workers 4", measure: measureLocomo}),
 		c.evalSkills(skillsEval{name: "longmemeval",
-			short:  "Measure what memory skills keep of LongMemEval's histories, beside baselines by name",
-			data:   "a file of LongMemEval, longmemeval_s.json for instance",
+			short:  "Measure memory skills on LongMemEval histories",
+			data:   "file of LongMemEval, such as longmemeval_s.json (required)",
 			tested: "histories", example: "  cairn eval longmemeval --data longmemeval_s.json --baseline static " +
 				"--conversations 20",
 			measure: measureSet(longmemeval.Open, evaluation.LongMemEval)}),
 		c.evalSkills(skillsEval{name: "hotpotqa",
-			short:  "Measure what memory skills keep of HotpotQA's paragraphs, beside baselines by name",
-			data:   "a file of HotpotQA, hotpot_dev_distractor_v1.json for instance",
+			short:  "Measure memory skills on HotpotQA paragraphs",
+			data:   "file of HotpotQA, such as hotpot_dev_distractor_v1.json (required)",
 			tested: "questions", example: "  cairn eval hotpotqa --data hotpot_dev_distractor_v1.json --baseline " +
 				"static --spans paragraph --conversations 50",
 			measure: measureSet(hotpotqa.Open, evaluation.HotpotQA)}),
 		c.evalSkills(skillsEval{name: "alfworld",
-			short: "Measure what memory skills keep of recorded ALFWorld trajectories, by the tasks that can be " +
-				"replayed", data: "a JSON array of recorded trajectories",
+			short: "Measure memory skills on ALFWorld trajectories", data: "JSON array of recorded trajectories " +
+				"(required)",
 			tested: "task types", example: "  cairn eval alfworld --data trajectories.json --baseline static " +
 				"--conversations 6",
 			measure: func(ctx context.Context, path string, o evaluation.Options) ([]evaluation.Table, error) {
@@ -102,7 +100,7 @@ func measured[T any](ctx context.Context, all []T, of func([]T, evaluation.Optio
 		return nil, err
 	}
 	if set.LeftOut > 0 {
-		o.Log("%d are left out: without an answer in their evidence, or not a success", set.LeftOut)
+		o.Log("%d are left out: no answer in the evidence, or not successful", set.LeftOut)
 	}
 	table, err := evaluation.MeasureSet(ctx, set, o)
 	return []evaluation.Table{table}, err
@@ -117,22 +115,22 @@ func (c *cli) evalSkills(e skillsEval) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runEvalSkills(cmd.Context(), e) }}
 	usual := ""
 	if e.public != "" {
-		usual = fmt.Sprintf(" (default %s under $CAIRN_DATA, else ../shared/data)", e.public)
+		usual = fmt.Sprintf(" (default %s in $CAIRN_DATA, else in ../shared/data)", e.public)
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&e.path, "data", "", e.data+usual)
 	flags.StringArrayVar(&e.baselines, "baseline", nil,
-		"what to measure, again for each: "+names+" (default all of them)")
-	flags.IntVar(&e.options.Limit, "limit", 0, "questions of each at most (default all)")
-	flags.IntVar(&e.options.Folds, "conversations", e.options.Folds, e.tested+" to test on")
-	flags.IntVar(&e.options.Seeds, "seeds", e.options.Seeds, "trainings of each, averaged")
+		"baseline to measure; may be repeated: "+names+" (default all)")
+	flags.IntVar(&e.options.Limit, "limit", 0, "maximum number of questions of each (default all)")
+	flags.IntVar(&e.options.Folds, "conversations", e.options.Folds, "number of "+e.tested+" to test on")
+	flags.IntVar(&e.options.Seeds, "seeds", e.options.Seeds, "number of trainings of each, whose results are "+
+		"averaged")
 	e.options.Spans = executor.DefaultSpans()
 	e.options.Spans.Mode = ""
 	spanFlags(cmd, &e.options.Spans, executor.FixedLength)
 	fuseFlags(cmd, &e.options.Fuse, &e.options.Temperature, policy.Mean)
 	flags.IntVar(&e.options.SessionWorkers, "session-workers", e.options.SessionWorkers,
-		"spans of what is tested on at once: each sees the memory as it was before the first of them, which costs "+
-			"quality")
+		"spans processed at once; each reads the memory from before the first of them, which costs quality")
 	flags.StringVar(&e.judge, "judge", "", "model that judges the answers (default none)")
 	return cmd
 }
@@ -141,13 +139,14 @@ func (c *cli) runEvalSkills(ctx context.Context, e skillsEval) error {
 	for _, name := range e.baselines {
 		row, there := evaluation.Names[name]
 		if !there {
-			return usageError{fmt.Errorf("--baseline %s is unknown; use one of %s", name,
+			return usageError{fmt.Errorf("unknown --baseline %q: use one of %s", name,
 				strings.Join(slices.Sorted(maps.Keys(evaluation.Names)), ", "))}
 		}
 		e.options.Rows = append(e.options.Rows, row)
 	}
 	if e.options.Folds < 1 || e.options.Seeds < 1 || e.options.Limit < 0 {
-		return usageError{fmt.Errorf("--conversations and --seeds are 1 or more, --limit 0 or more")}
+		return usageError{fmt.Errorf("invalid number: use 1 or more for --conversations and --seeds, 0 or more for " +
+			"--limit")}
 	}
 	if e.options.Spans.Mode == "" {
 		e.options.Spans.Mode = executor.FixedLength
@@ -161,8 +160,8 @@ func (c *cli) runEvalSkills(ctx context.Context, e skillsEval) error {
 	}
 	if cfg.Offline() {
 		if e.judge != "" {
-			return usageError{fmt.Errorf("--judge needs a model: the offline rules cannot judge answers; set " +
-				"OPENAI_API_KEY or OPENAI_BASE_URL")}
+			return usageError{fmt.Errorf("--judge needs a model: set CAIRN_MODEL and OPENAI_API_KEY or " +
+				"OPENAI_BASE_URL")}
 		}
 		fmt.Fprintln(c.errs, "model: offline rules")
 	}
@@ -173,7 +172,7 @@ func (c *cli) runEvalSkills(ctx context.Context, e skillsEval) error {
 		e.path = samples.Public(e.public)
 	}
 	if e.path == "" {
-		return usageError{fmt.Errorf("there is no file of %s on this machine: name one with --data", e.name)}
+		return usageError{fmt.Errorf("no data of %s found: pass a file with --data", e.name)}
 	}
 	e.options.Log = func(format string, args ...any) { fmt.Fprintf(c.errs, format+"\n", args...) }
 	tables, err := e.measure(ctx, e.path, e.options)

@@ -16,7 +16,7 @@ const twoTurns = `[{"sample_id": "s", "conversation": {"session_1": [{"speaker":
 	`and so on and on and on it went."}]},
  "qa": [{"question": "What did Ann buy?", "answer": "kite", "evidence": ["D1:1"], "category": 4}]}]`
 
-// The measurement needs no server, and says so when it is asked for what it cannot do.
+// The measurement needs no server and rejects invalid flags.
 func TestEvalLocomoMeasuresBaselinesByName(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -47,8 +47,8 @@ func TestEvalLocomoMeasuresBaselinesByName(t *testing.T) {
 	}
 }
 
-// Every way to cut is measured, and so are spans at once and the other fusing.
-func TestEvalCutsAsItIsTold(t *testing.T) {
+// All span modes, parallel spans and sim_weighted can be measured.
+func TestEvalSupportsAllSpanModes(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	file := filepath.Join(folder, "talks.json")
@@ -71,8 +71,8 @@ const histories = `[{"question_id":"q1","question":"How many rabbits does Ines k
 	`rabbits","question_date":"2023/05/30 (Tue) 23:40","haystack_dates":["2023/05/20 (Sat) 02:21"],
 "haystack_sessions":[[{"role":"user","content":"Hello"},{"role":"user","content":"I keep two rabbits in the garden ` +
 	`of my house.","has_answer":true}]]},
-{"question_id":"q2_abs","question":"What is her cat called?","answer":"Nobody ` +
-	`said","haystack_sessions":[[{"role":"user","content":"Hi"}]]}]`
+{"question_id":"q2_abs","question":"What is her cat called?","answer":"Not ` +
+	`known","haystack_sessions":[[{"role":"user","content":"Hi"}]]}]`
 
 const paragraphs = `[{"_id":"a","question":"Where was the founder of Loom ` +
 	`born?","answers":["Porto","Oporto"],"supporting_facts":[["Ines Sol",0]],

@@ -17,8 +17,7 @@ type usageError struct{ error }
 // UsageError marks an error in the arguments or flags of a command.
 func UsageError(err error) error { return usageError{err} }
 
-// PrintError prints the error with which a program's command ended, as JSON if output
-// is json, and returns the exit code for it.
+// PrintError prints the error of a command, as JSON if output is "json", and returns its exit code.
 func PrintError(w io.Writer, program, output string, err error) int {
 	f := asFault(program, err)
 	if output == "json" {
@@ -37,10 +36,11 @@ func PrintError(w io.Writer, program, output string, err error) int {
 func asFault(program string, err error) *fault.Error {
 	var u usageError
 	if errors.As(err, &u) {
-		return fault.New(fault.InvalidArgument, u.Error(), "add --help to see the arguments and flags of a command")
+		return fault.New(fault.InvalidArgument, u.Error(), "run the command with --help to see its arguments and "+
+			"flags")
 	}
-	if strings.HasPrefix(err.Error(), "unknown command") { // cobra has no type for it
-		return fault.New(fault.InvalidArgument, err.Error(), "`"+program+" --help` lists the commands")
+	if strings.HasPrefix(err.Error(), "unknown command") { // cobra has no error type for this
+		return fault.New(fault.InvalidArgument, err.Error(), "run `"+program+" --help` for the list of commands")
 	}
 	return fault.From(err)
 }

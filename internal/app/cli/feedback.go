@@ -1,22 +1,24 @@
 package cli
 
 import (
-	"cairn/internal/service/feedback"
 	"context"
 	"fmt"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
+
+	"cairn/internal/service/feedback"
 )
 
 func (c *cli) feedback() *cobra.Command {
 	var f feedback.Input
 	var once string
 	cmd := &cobra.Command{Use: "feedback good|bad",
-		Short: "Say whether an answer was good, and what would have been right",
-		Long: "Say whether an answer was good, and what would have been right. A bad answer becomes a hard case, " +
-			"from which the\nbank of memory skills evolves; a good one halves the failures of its question. Of a " +
-			"turn both count for the memory\nskills behind what it was shown.",
+		Short: "Rate an answer and optionally correct it",
+		Long: "Rate an answer as good or bad and optionally correct it. A bad answer becomes a hard case, from " +
+			"which the designer improves the bank of memory skills. A good answer halves the failure count of its " +
+			"question. If you rate a turn with --conversation and --message, the rating is also an outcome for the " +
+			"memory skills that produced the memories of that turn.",
 		Example: "  cairn feedback bad --question \"Where does Vera live?\" --correction Bergen\n  cairn feedback " +
 			"good --question \"Where does Vera live?\"",
 		Args: exactly(1, "good or bad"),
@@ -24,13 +26,16 @@ func (c *cli) feedback() *cobra.Command {
 			f.Rating = args[0]
 			return c.runFeedback(cmd.Context(), once, f)
 		}}
-	cmd.Flags().StringVar(&f.Question, "question", "", "what was asked")
-	cmd.Flags().StringVar(&f.Answer, "answer", "", "what was answered")
-	cmd.Flags().StringVar(&f.Correction, "correction", "", "what would have been right")
-	cmd.Flags().StringVar(&f.Conversation, "conversation", "", "with --message: the turn that is rated")
-	cmd.Flags().StringVar(&f.MessageID, "message", "", "id of the message that was answered")
-	cmd.Flags().StringVar(&f.Bank, "bank", "", "the bank that is to learn from it")
-	cmd.Flags().StringVar(&once, "once", "", "a key: the same feedback under the same key counts once")
+	cmd.Flags().StringVar(&f.Question, "question", "", "question that was asked (required unless you rate a turn)")
+	cmd.Flags().StringVar(&f.Answer, "answer", "", "answer that was given (default the reply of the rated turn)")
+	cmd.Flags().StringVar(&f.Correction, "correction", "", "correct answer (default none)")
+	cmd.Flags().StringVar(&f.Conversation, "conversation", "", "ID of the conversation of the rated turn (required "+
+		"with --message)")
+	cmd.Flags().StringVar(&f.MessageID, "message", "", "ID of the message of the rated turn (required with "+
+		"--conversation)")
+	cmd.Flags().StringVar(&f.Bank, "bank", "", "bank that learns from the rating (default \"default\")")
+	cmd.Flags().StringVar(&once, "once", "", "idempotency key: repeated feedback with the same key is recorded "+
+		"once (default a new key)")
 	return cmd
 }
 
@@ -47,10 +52,10 @@ func (c *cli) runFeedback(ctx context.Context, once string, f feedback.Input) er
 			return c.printJSON(map[string]any{"question": noted.Question, "case": noted.Case})
 		}
 		if noted.Case == nil {
-			fmt.Fprintln(c.out, "noted")
+			fmt.Fprintln(c.out, "feedback recorded")
 			return nil
 		}
-		fmt.Fprintf(c.out, "case %d: answered badly %d times\n", noted.Case.ID, noted.Case.Failures)
+		fmt.Fprintf(c.out, "hard case %d: %d failures\n", noted.Case.ID, noted.Case.Failures)
 		return nil
 	})
 }

@@ -33,7 +33,7 @@ func recalling(t *testing.T, mode string) *openaitest.Server {
 	return m
 }
 
-// The example's agent with a model behind it, in each mode, beside a gateway.
+// The example's agent with a model behind it, in each mode, next to a gateway.
 func TestTheExampleOfTheHookWorksInEachMode(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cairn/internal/service/apikey"
 	"context"
 	"fmt"
 	"strconv"
@@ -10,26 +9,30 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"cairn/internal/service/apikey"
 )
 
 func (c *cli) keys() *cobra.Command {
-	cmd := &cobra.Command{Use: "keys", Short: "Make, list and revoke the keys of the HTTP API", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "keys", Short: "Create, list and revoke API keys", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var name string
 	var scopes []string
-	create := &cobra.Command{Use: "create", Short: "Make a key for the workspace and print it, once",
-		Long: "Make a key for the workspace and print it. This is the only time: what is stored is its SHA-256. " +
-			"A key speaks for\none workspace. Scopes: read looks; write changes, and looks; admin decides what " +
-			"waits for approval, and all the rest.",
+	create := &cobra.Command{Use: "create", Short: "Create an API key and print it once",
+		Long: "Create an API key for the workspace and print it. The key is shown only once, because only its " +
+			"SHA-256 is stored. A key grants access to one workspace. Scopes: read allows reading; write allows " +
+			"reading and changing; admin also allows approving changes, changing settings, importing and erasing.",
 		Example: "  cairn keys create --name chat-gateway --scopes read,write", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.createKey(cmd.Context(), name, scopes) }}
-	create.Flags().StringVar(&name, "name", "", "who will use it, 1 to 100 characters")
-	create.Flags().StringSliceVar(&scopes, "scopes", []string{"read", "write"}, "what it may do: read, write, admin")
-	list := &cobra.Command{Use: "list", Short: "List the keys of the workspace by their first characters",
+	create.Flags().StringVar(&name, "name", "", "name of the key's user, 1 to 100 characters (required)")
+	create.Flags().StringSliceVar(&scopes, "scopes", []string{"read", "write"}, "scopes of the key: read, write, "+
+		"admin")
+	list := &cobra.Command{Use: "list", Short: "List the API keys of the workspace",
 		Example: "  cairn keys list", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listKeys(cmd.Context()) }}
-	revoke := &cobra.Command{Use: "revoke KEY", Short: "End a key; gateways notice within seconds",
-		Example: "  cairn keys revoke 1", Args: exactly(1, "the key's number"),
+	revoke := &cobra.Command{Use: "revoke KEY", Short: "Revoke an API key",
+		Long: "Revoke an API key. Gateways reject it within seconds.", Example: "  cairn keys revoke " +
+			"1", Args: exactly(1, "the key's number"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.revokeKey(cmd.Context(), args[0]) }}
 	cmd.AddCommand(create, list, revoke)
 	return cmd
@@ -37,7 +40,7 @@ func (c *cli) keys() *cobra.Command {
 
 func (c *cli) createKey(ctx context.Context, name string, scopes []string) error {
 	if strings.TrimSpace(name) == "" {
-		return usageError{fmt.Errorf("--name is missing: say who will use the key")}
+		return usageError{fmt.Errorf("missing --name: the name of the key's user")}
 	}
 	s, err := c.open(ctx, needs{make: true})
 	if err != nil {
@@ -61,7 +64,7 @@ func (c *cli) createKey(ctx context.Context, name string, scopes []string) error
 		return nil
 	}
 	fmt.Fprintf(c.out, "%s\n", key)
-	fmt.Fprintf(c.errs, "key %d, %q, for workspace %q, may %s; it is shown this once\n", made.ID, made.Name,
+	fmt.Fprintf(c.errs, "key %d, %q, for workspace %q, with scopes %s; shown this once\n", made.ID, made.Name,
 		s.workspace.Name, strings.Join(made.Scopes, ", "))
 	return nil
 }
@@ -80,11 +83,12 @@ func (c *cli) listKeys(ctx context.Context) error {
 		return c.printJSON(map[string]any{"keys": all})
 	}
 	if len(all) == 0 {
-		fmt.Fprintf(c.out, "no keys in workspace %q yet; `cairn keys create --name NAME` makes one\n", s.workspace.Name)
+		fmt.Fprintf(c.out, "no API keys in workspace %q; create one with `cairn keys create --name "+
+			"NAME`\n", s.workspace.Name)
 		return nil
 	}
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "KEY\tNAME\tBEGINS\tSCOPES\tCREATED\tREVOKED")
+	fmt.Fprintln(tw, "KEY\tNAME\tPREFIX\tSCOPES\tCREATED\tREVOKED")
 	for _, k := range all {
 		revoked := ""
 		if k.RevokedAt != nil {
@@ -99,7 +103,7 @@ func (c *cli) listKeys(ctx context.Context) error {
 func (c *cli) revokeKey(ctx context.Context, number string) error {
 	id, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || id < 1 {
-		return usageError{fmt.Errorf("%q is no key number; `cairn keys list` shows them", number)}
+		return usageError{fmt.Errorf("invalid key number %q: `cairn keys list` shows them", number)}
 	}
 	s, err := c.open(ctx, needs{})
 	if err != nil {
@@ -112,6 +116,6 @@ func (c *cli) revokeKey(ctx context.Context, number string) error {
 	if c.output == "json" {
 		return c.printJSON(map[string]any{"revoked": id})
 	}
-	fmt.Fprintf(c.out, "key %d is revoked\n", id)
+	fmt.Fprintf(c.out, "key %d revoked\n", id)
 	return nil
 }

@@ -18,75 +18,75 @@ import (
 
 const sampleSkill = "update-reservation-flights"
 
-// changes are the commands that look at a skill's versions and change its state.
+// changes returns the commands that read a skill's versions and change its state.
 func (c *cli) changes() []*cobra.Command {
-	history := &cobra.Command{Use: "history SKILL", Short: "List a skill's versions, the latest first",
+	history := &cobra.Command{Use: "history SKILL", Short: "List the versions of a skill, newest first",
 		Example: "  cairn skills history " + sampleSkill, Args: exactly(1, "the skill's name or number"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.skillHistory(cmd.Context(), args[0]) }}
-	archive := c.changeState("archive", "Take a skill out of use; it keeps its name and its history",
+	archive := c.changeState("archive", "Archive a skill",
 		func(l *library.Library) stateChange { return l.Archive })
 	restore := &cobra.Command{Use: "restore SKILL",
-		Short:   "Put a skill back into use that was archived, quarantined or deleted",
+		Short:   "Restore an archived, quarantined or deleted skill",
 		Example: "  cairn skills restore " + sampleSkill, Args: exactly(1, "the skill's name or number"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.restore(cmd.Context(), args[0]) }}
-	adopt := c.changeState("adopt", "Let autonomous writers change a skill",
+	adopt := c.changeState("adopt", "Allow automatic changes of a skill",
 		func(l *library.Library) stateChange {
 			return func(ctx context.Context, ws, id int64) (skill.Head, error) { return l.Manage(ctx, ws, id, true) }
 		})
-	release := c.changeState("release", "Take a skill from the autonomous writers",
+	release := c.changeState("release", "Forbid automatic changes of a skill",
 		func(l *library.Library) stateChange {
 			return func(ctx context.Context, ws, id int64) (skill.Head, error) { return l.Manage(ctx, ws, id, false) }
 		})
-	trust := c.changeState("trust", "Say that untrusted text in a skill has been looked at",
+	trust := c.changeState("trust", "Mark untrusted text in a skill as reviewed",
 		func(l *library.Library) stateChange { return l.Trust })
-	pin := c.changeState("pin", "Freeze a skill against every change that no person makes",
+	pin := c.changeState("pin", "Pin a skill against automatic changes",
 		func(l *library.Library) stateChange {
 			return func(ctx context.Context, ws, id int64) (skill.Head, error) { return l.Pin(ctx, ws, id, true) }
 		})
-	unpin := c.changeState("unpin", "Let a pinned skill change again",
+	unpin := c.changeState("unpin", "Unpin a skill",
 		func(l *library.Library) stateChange {
 			return func(ctx context.Context, ws, id int64) (skill.Head, error) { return l.Pin(ctx, ws, id, false) }
 		})
 	return []*cobra.Command{history, c.diffSkills(), c.rollbackSkill(), archive, restore, pin, unpin, adopt, release,
-		trust, c.pending(), c.decide("approve", "Approve a candidate, a draft, or a change that waits"),
-		c.decide("reject", "Reject a candidate, a draft, or a change that waits"), c.importSkill()}
+		trust, c.pending(), c.decide("approve", "Approve a candidate, a draft or a pending change"),
+		c.decide("reject", "Reject a candidate, a draft or a pending change"), c.importSkill()}
 }
 
 func (c *cli) diffSkills() *cobra.Command {
 	var from, to int
-	diff := &cobra.Command{Use: "diff SKILL", Short: "Show what changed between two versions of a skill",
+	diff := &cobra.Command{Use: "diff SKILL", Short: "Compare two versions of a skill",
 		Example: "  cairn skills diff " + sampleSkill + "\n  cairn skills diff " + sampleSkill + " --from 1 --to 1",
 		Args:    exactly(1, "the skill's name or number"), RunE: func(cmd *cobra.Command, args []string) error {
 			return c.skillDiff(cmd.Context(), args[0], from, to)
 		}}
-	diff.Flags().IntVar(&from, "from", 0, "the older version (default: the one that the newer was made on)")
-	diff.Flags().IntVar(&to, "to", 0, "the newer version (default: the one in force)")
+	diff.Flags().IntVar(&from, "from", 0, "older version (default the base of the newer version)")
+	diff.Flags().IntVar(&to, "to", 0, "newer version (default the active version)")
 	return diff
 }
 
 func (c *cli) rollbackSkill() *cobra.Command {
 	var to, base int
 	rollback := &cobra.Command{Use: "rollback SKILL --to VERSION",
-		Short:   "Make a new version that says what an old one said",
+		Short:   "Restore the text of an earlier version",
 		Example: "  cairn skills rollback " + sampleSkill + " --to 1",
 		Args:    exactly(1, "the skill's name or number"), RunE: func(cmd *cobra.Command, args []string) error {
 			if to < 1 {
-				return usageError{fmt.Errorf("--to is missing: the version to go back to")}
+				return usageError{fmt.Errorf("missing --to: the version to restore")}
 			}
 			return c.change(cmd.Context(), args[0],
 				func(ctx context.Context, s *session, h skill.Head) (skill.Head, error) {
 					return s.Library.Rollback(ctx, s.workspace.ID, h.ID, to, base)
 				})
 		}}
-	rollback.Flags().IntVar(&to, "to", 0, "the version to go back to")
-	rollback.Flags().IntVar(&base, "base", 0, "refuse unless this version is in force")
+	rollback.Flags().IntVar(&to, "to", 0, "version to restore (required)")
+	rollback.Flags().IntVar(&base, "base", 0, "fail unless this is the active version (default no check)")
 	return rollback
 }
 
-// stateChange changes the state of a skill of a workspace, and returns its head.
+// stateChange changes the state of a skill of a workspace and returns the new head.
 type stateChange func(ctx context.Context, ws, id int64) (skill.Head, error)
 
-// changeState is a command that changes the state of one skill.
+// changeState returns a command that changes the state of one skill.
 func (c *cli) changeState(use, short string, do func(*library.Library) stateChange) *cobra.Command {
 	return &cobra.Command{Use: use + " SKILL", Short: short, Example: "  cairn skills " + use + " " + sampleSkill,
 		Args: exactly(1, "the skill's name or number"),
@@ -98,7 +98,7 @@ func (c *cli) changeState(use, short string, do func(*library.Library) stateChan
 		}}
 }
 
-// change finds a skill, changes it and prints what it is now.
+// change finds a skill, changes it and prints its new head.
 func (c *cli) change(ctx context.Context, name string,
 	fn func(context.Context, *session, skill.Head) (skill.Head, error)) error {
 	s, err := c.open(ctx, needs{})
@@ -116,7 +116,7 @@ func (c *cli) change(ctx context.Context, name string,
 	return c.printHead(head)
 }
 
-// restore finds what no list shows any more, too.
+// restore also finds deleted skills, which lists do not show.
 func (c *cli) restore(ctx context.Context, name string) error {
 	s, err := c.open(ctx, needs{})
 	if err != nil {
@@ -161,7 +161,7 @@ func (c *cli) skillHistory(ctx context.Context, name string) error {
 		return c.printJSON(map[string]any{"name": head.Name, "versions": versions})
 	}
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "VERSION\tON\tMADE\tBY\tRUN\tCHANGE")
+	fmt.Fprintln(tw, "VERSION\tBASE\tCREATED\tBY\tRUN\tCHANGE")
 	for _, v := range versions {
 		fmt.Fprintf(tw, "%d\t%d\t%s\t%s\t%d\t%s\n", v.Number, v.Base, v.CreatedAt.Local().Format(time.DateTime),
 			v.Origin, v.Run, v.ChangeSummary)
@@ -194,7 +194,7 @@ func (c *cli) skillDiff(ctx context.Context, name string, from, to int) error {
 }
 
 func (c *cli) pending() *cobra.Command {
-	return &cobra.Command{Use: "pending", Short: "List the changes that wait for approval",
+	return &cobra.Command{Use: "pending", Short: "List pending changes of skills",
 		Example: "  cairn skills pending", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := c.open(cmd.Context(), needs{})
@@ -211,11 +211,11 @@ func (c *cli) pending() *cobra.Command {
 				return c.printJSON(map[string]any{"pending": waiting})
 			}
 			if len(waiting) == 0 {
-				fmt.Fprintln(c.out, "no change waits; candidates and drafts are in `cairn skills list`")
+				fmt.Fprintln(c.out, "no pending changes; `cairn skills list --all` shows candidates and drafts")
 				return nil
 			}
 			tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(tw, "CHANGE\tSKILL\tON\tSTATE\tSINCE\tBY\tWHY IT WAITS")
+			fmt.Fprintln(tw, "CHANGE\tSKILL\tBASE\tSTATE\tCREATED\tBY\tREASON")
 			for _, p := range waiting {
 				fmt.Fprintf(tw, "%d\t%s\t%d\t%s\t%s\t%s\t%s\n", p.ID, p.Name, p.Base, p.State,
 					p.CreatedAt.Local().Format(time.DateTime), p.Origin, p.Reason)
@@ -233,8 +233,8 @@ func (c *cli) decide(use, short string) *cobra.Command {
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (changeID != 0) == (len(args) == 1) {
-				return usageError{fmt.Errorf("give the name of a candidate or a draft, or --change with a number of " +
-					"`cairn skills pending`")}
+				return usageError{fmt.Errorf("expected the name of a candidate or a draft, or --change with a " +
+					"number from `cairn skills pending`")}
 			}
 			if len(args) == 1 {
 				return c.change(cmd.Context(), args[0],
@@ -247,7 +247,8 @@ func (c *cli) decide(use, short string) *cobra.Command {
 			}
 			return c.decideChange(cmd.Context(), use, changeID)
 		}}
-	cmd.Flags().Int64Var(&changeID, "change", 0, "number of a change that waits")
+	cmd.Flags().Int64Var(&changeID, "change", 0, "number of a pending change, from cairn skills pending (default "+
+		"none)")
 	return cmd
 }
 
@@ -270,18 +271,20 @@ func (c *cli) decideChange(ctx context.Context, use string, id int64) error {
 	if c.output == "json" {
 		return c.printJSON(map[string]any{"change": id, "state": "rejected"})
 	}
-	fmt.Fprintf(c.out, "change %d is rejected\n", id)
+	fmt.Fprintf(c.out, "change %d rejected\n", id)
 	return nil
 }
 
 func (c *cli) importSkill() *cobra.Command {
 	var trust bool
 	cmd := &cobra.Command{Use: "import ZIP",
-		Short:   "Import a skill package (- for standard input); it waits for approval unless --trust says otherwise",
+		Short: "Import a skill package",
+		Long: "Import a skill package from a zip file (- for standard input). An imported skill is a candidate and " +
+			"requires approval: run `cairn skills approve SKILL`. To activate it immediately, add --trust.",
 		Example: "  cairn skills import weather-report.zip\n  cairn skills import weather-report.zip --trust",
 		Args:    exactly(1, "the zip to import"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.runImport(cmd.Context(), args[0], trust) }}
-	cmd.Flags().BoolVar(&trust, "trust", false, "put it into force at once")
+	cmd.Flags().BoolVar(&trust, "trust", false, "activate the skill without approval")
 	return cmd
 }
 
@@ -290,18 +293,19 @@ func (c *cli) runImport(ctx context.Context, file string, trust bool) error {
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return fault.Wrap(err, fault.NotFound, "the package cannot be read",
-				"give the path of a zip, or - for standard input")
+			return fault.Wrap(err, fault.NotFound, "open the package",
+				"pass the path of a zip file, or - for standard input")
 		}
 		defer f.Close()
 		in = f
 	}
 	archive, err := io.ReadAll(io.LimitReader(in, skill.MaxPackage+1))
 	if err != nil {
-		return fault.Wrap(err, fault.InvalidArgument, "the package cannot be read", "")
+		return fault.Wrap(err, fault.InvalidArgument, "read the package", "")
 	}
 	if len(archive) > skill.MaxPackage {
-		return fault.New(fault.TooLarge, "the package has more than "+strconv.Itoa(skill.MaxPackage)+" bytes", "")
+		return fault.New(fault.TooLarge, "the package exceeds "+strconv.Itoa(skill.MaxPackage)+" bytes",
+			"remove files from the package")
 	}
 	s, err := c.open(ctx, needs{make: true})
 	if err != nil {
@@ -317,11 +321,13 @@ func (c *cli) runImport(ctx context.Context, file string, trust bool) error {
 	}
 	switch {
 	case got.Same:
-		fmt.Fprintf(c.out, "%s says all of it already, in version %d\n", got.Head.Name, got.Head.Version)
+		fmt.Fprintf(c.out, "%s is unchanged: version %d has the same content\n", got.Head.Name, got.Head.Version)
 	case got.Pending != 0:
-		fmt.Fprintf(c.out, "a change of %s waits: cairn skills approve --change %d\n", got.Head.Name, got.Pending)
+		fmt.Fprintf(c.out, "pending change of %s: to approve it, run `cairn skills approve --change "+
+			"%d`\n", got.Head.Name, got.Pending)
 	case got.Head.Status == skill.Candidate:
-		fmt.Fprintf(c.out, "%s is a candidate: cairn skills approve %s\n", got.Head.Name, got.Head.Name)
+		fmt.Fprintf(c.out, "%s is a candidate: to approve it, run `cairn skills approve "+
+			"%s`\n", got.Head.Name, got.Head.Name)
 	default:
 		return c.printHead(got.Head)
 	}

@@ -18,8 +18,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// prepared brings about what the example of a command takes for granted, and
-// returns its arguments with the numbers that hold here.
+// prepared creates the data that the example of a command assumes, and returns its arguments with
+// the IDs of this database.
 func (w *world) prepared(t *testing.T, args []string) []string {
 	t.Helper()
 	if args[0] == "erase" {
@@ -68,8 +68,7 @@ func (w *world) prepared(t *testing.T, args []string) []string {
 	return args
 }
 
-// written puts the SKILL.md of examples into place, and saves what an example
-// changes.
+// written creates the SKILL.md of examples and saves the skills that examples change.
 func (w *world) written(t *testing.T, args []string) {
 	t.Helper()
 	file := filepath.Join(w.folder, "SKILL.md")
@@ -89,8 +88,7 @@ func howTo(name string) string {
 		"\n2. Roll it out\n\n## Pitfalls\n- An old schema\n\n## Verification\nProbe it.\n"
 }
 
-// What is written at the command line is held to what tools have to write, and a
-// mistake changes nothing.
+// The command line applies the same rules as the tools, and an invalid skill changes nothing.
 func TestAPersonWritesSkillsAtTheCommandLine(t *testing.T) {
 	t.Parallel()
 	w := idle(t)
@@ -107,7 +105,7 @@ func TestAPersonWritesSkillsAtTheCommandLine(t *testing.T) {
 	must(wrong, "heading", "---\nname: deploy-web\ndescription: d\n---\nJust do it.\n", "save", "-")
 	must(wrong, "description", strings.Replace(howTo("deploy-web"), "description: Bring deploy-web into production\n",
 		"", 1), "save", "-")
-	must(wrong, "cannot be read", "", "save", filepath.Join(w.folder, "nowhere.md"))
+	must(wrong, "open the SKILL.md", "", "save", filepath.Join(w.folder, "nowhere.md"))
 	must(0, "no skills", "", "list", "--all")
 
 	must(0, "deploy-web: created, version 1", howTo("deploy-web"), "save", "-", "--category", "operations")
@@ -118,7 +116,7 @@ func TestAPersonWritesSkillsAtTheCommandLine(t *testing.T) {
 		"-", "--expected-version", "1")
 	must(wrong, "version_conflict", howTo("deploy-web"), "save", "-", "--expected-version", "1")
 
-	must(wrong, "--old is missing", "", "patch", "deploy-web", "--new", "x")
+	must(wrong, "missing --old", "", "patch", "deploy-web", "--new", "x")
 	must(wrong, "hint", "", "patch", "deploy-web", "--old", "no such text", "--new", "x")
 	must(0, "deploy-web: patched, version 3", "", "patch", "deploy-web", "--old", "Probe it.", "--new",
 		"Probe it twice.")
@@ -164,7 +162,7 @@ func weather(t *testing.T, name, step string) []byte {
 	z := zip.NewWriter(&out)
 	f, err := z.Create(name + "/SKILL.md")
 	testkit.Must(t, err)
-	_, err = fmt.Fprintf(f, "---\nname: %s\ndescription: Tells the weather\n---\n\n## Procedure\n1. %s\n", name, step)
+	_, err = fmt.Fprintf(f, "---\nname: %s\ndescription: Reports the weather\n---\n\n## Procedure\n1. %s\n", name, step)
 	testkit.Must(t, err)
 	testkit.Must(t, z.Close())
 	return out.Bytes()

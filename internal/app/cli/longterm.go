@@ -14,25 +14,27 @@ import (
 	"cairn/internal/service/promptmemory"
 )
 
-// longTerm is what makes a command one of long-term memory.
+// longTerm are the flags that make a command one of long-term memory.
 type longTerm struct{ kind, target, use string }
 
 func (l *longTerm) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&l.kind, "type", "", "of long-term memories: personal, procedural, tool or summary")
-	cmd.Flags().StringVar(&l.target, "target", "", "of long-term memories: whom or what they are about")
+	cmd.Flags().StringVar(&l.kind, "type", "", "type of long-term memories: personal, procedural, tool or summary "+
+		"(default none)")
+	cmd.Flags().StringVar(&l.target, "target", "", "target of long-term memories, such as alice (default none)")
 }
 
 func (l *longTerm) given() bool { return l.kind+l.target != "" }
 
 func (l *longTerm) add(ctx context.Context, s *session, text string) (promptmemory.WriteResult, error) {
-	who := s.person()
-	who.Subject = agent.MemoryScope{Type: l.kind, Target: l.target}
-	return onLongTerm(memory.Type(l.kind))(
-		s.LongTerm.AddMemories(ctx, who, []longterm.NewMemory{{Content: text, WhenToUse: l.use}}))
+	actor := s.actor()
+	actor.Subject = agent.MemoryScope{Type: l.kind, Target: l.target}
+	return asWriteResult(memory.Type(l.kind))(
+		s.LongTerm.AddMemories(ctx, actor, []longterm.NewMemory{{Content: text, WhenToUse: l.use}}))
 }
 
-// onLongTerm tells of items as writes of prompt memories are told of.
-func onLongTerm(t memory.Type) func([]longterm.ItemResult, error) (promptmemory.WriteResult, error) {
+// asWriteResult returns a function that converts results of long-term memory to the form of prompt
+// memory.
+func asWriteResult(t memory.Type) func([]longterm.ItemResult, error) (promptmemory.WriteResult, error) {
 	return func(items []longterm.ItemResult, err error) (promptmemory.WriteResult, error) {
 		out := promptmemory.WriteResult{Store: t}
 		for _, i := range items {
@@ -49,10 +51,10 @@ func (c *cli) listLongTerm(ctx context.Context, l longTerm, f memory.Filter) err
 	if l.target != "" {
 		f.Targets = []string{l.target}
 	}
-	return c.looking(ctx, needs{}, func(s *session) error {
+	return c.withSession(ctx, needs{}, func(s *session) error {
 		entries := []memory.Entry{}
 		for {
-			page, err := s.LongTerm.List(ctx, s.person(), f)
+			page, err := s.LongTerm.List(ctx, s.actor(), f)
 			if err != nil {
 				return err
 			}
@@ -71,7 +73,7 @@ func (c *cli) listLongTerm(ctx context.Context, l longTerm, f memory.Filter) err
 			return nil
 		}
 		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(tw, "MEMORY\tTYPE\tTARGET\tSTATUS\tCHANGED\tSAYS")
+		fmt.Fprintln(tw, "MEMORY\tTYPE\tTARGET\tSTATUS\tCHANGED\tCONTENT")
 		for _, e := range entries {
 			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.Type, e.Target, e.Status,
 				e.UpdatedAt.Local().Format(time.DateTime), short(oneLine(e.Content)))

@@ -109,7 +109,7 @@ func TestDistillPrintsEachTask(t *testing.T) {
 		}
 	}
 	if !strings.Contains(errs, "offline rules") {
-		t.Errorf("nothing says that the offline rules answer: %q", errs)
+		t.Errorf("the offline model is not mentioned: %q", errs)
 	}
 
 	code, out, errs = w.run("", "distill", "conversation.json", "-o", "json")
@@ -220,7 +220,7 @@ func TestRetrievalIsMeasuredInATableAndInJSON(t *testing.T) {
 		t.Errorf("exit %d, %v: %s%s", code, err, out, errs)
 	}
 	if code, _, errs := w.run("", "eval", "retrieval", "--data", "chat.txt"); code != 2 ||
-		!strings.Contains(errs, "is no LoCoMo file") {
+		!strings.Contains(errs, "is not a LoCoMo file") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }
@@ -290,7 +290,7 @@ func (w *world) example(t *testing.T, line, workflowID string) {
 			args[i] = filepath.Join(w.folder, a)
 		}
 	}
-	if args[0] == "dev" || strings.HasPrefix(line, "cairn serve --listen") { // runs until it is told to stop
+	if args[0] == "dev" || strings.HasPrefix(line, "cairn serve --listen") { // runs until interrupted
 		w.untilReady(t, args, func(string) {})
 		return
 	}
@@ -299,8 +299,8 @@ func (w *world) example(t *testing.T, line, workflowID string) {
 	}
 }
 
-// untilReady runs a command that does not end by itself; when it has said that
-// it is ready, then is called with what it said, and the command is told to stop.
+// untilReady runs a command until it prints that it is ready, calls then with that line, and stops
+// the command.
 func (w *world) untilReady(t *testing.T, args []string, then func(ready string)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

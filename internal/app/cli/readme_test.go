@@ -47,8 +47,8 @@ func wants(t *testing.T, programs ...string) {
 	}
 }
 
-// typed runs lines of README.md with bash beside a gateway, and returns what
-// they print. The folder has what the repository's would: bin/cairn, docs, go.mod.
+// typed runs lines of README.md with bash next to a gateway and returns their output. The folder has
+// the files of the repository that they need: bin/cairn, docs, go.mod.
 func (w *world) typed(t *testing.T, lines string) string {
 	t.Helper()
 	cairn := filepath.Join(w.folder, "bin", "cairn")
@@ -73,8 +73,7 @@ func (w *world) typed(t *testing.T, lines string) string {
 	return printed
 }
 
-// What README.md tells to type is typed, to the letter. Only where the gateway
-// listens differs: curl is told to connect to a free port in place of 8080.
+// The commands of README.md run unchanged, except that curl connects to a free port instead of 8080.
 func TestWhatTheReadmeSaysOfHTTPWorks(t *testing.T) {
 	t.Parallel()
 	wants(t, "bash", "curl")
@@ -84,7 +83,7 @@ func TestWhatTheReadmeSaysOfHTTPWorks(t *testing.T) {
 	}
 	serve, _, _ := strings.Cut(blocks[0], "#")
 	if strings.TrimSpace(serve) != "bin/cairn serve" || strings.Count(blocks[1], "curl ") < 4 {
-		t.Fatalf("the section tells to run %q, then %q", serve, blocks[1])
+		t.Fatalf("the section runs %q, then %q", serve, blocks[1])
 	}
 	w := open(t)
 	printed := w.typed(t, blocks[1])
@@ -165,7 +164,7 @@ func TestTheHookOfTheReadmeWorks(t *testing.T) {
 	wants(t, "bash")
 	blocks := readme(t, "An agent with memory, in Go")
 	if len(blocks) != 1 || strings.Count(blocks[0], "go run ./docs/examples/hook") != 2 {
-		t.Fatalf("the section tells to run %q", blocks)
+		t.Fatalf("the section runs %q", blocks)
 	}
 	w := open(t)
 	w.module(t, "docs/examples", "starter/client")
@@ -199,7 +198,7 @@ func (w *world) module(t *testing.T, folders ...string) {
 	}
 	known, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE", "GOPROXY").Output()
 	testkit.Must(t, err)
-	// the folder is the home of nobody: it has no cache
+	// HOME is an empty folder, so Go needs its caches from here
 	for i, value := range strings.Split(strings.TrimSpace(string(known)), "\n") {
 		w.environ = append(w.environ, []string{"GOCACHE", "GOMODCACHE", "GOPROXY"}[i]+"="+value)
 	}
@@ -211,7 +210,7 @@ func TestTheGatewayOfTheReadmeWorks(t *testing.T) {
 	wants(t, "bash")
 	blocks := readme(t, "A gateway in Go")
 	if len(blocks) != 1 || !strings.Contains(blocks[0], "go run ./docs/examples/gateway") {
-		t.Fatalf("the section tells to run %q", blocks)
+		t.Fatalf("the section runs %q", blocks)
 	}
 	w := open(t)
 	w.module(t, "docs/examples")

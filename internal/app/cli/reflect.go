@@ -15,43 +15,39 @@ import (
 	"cairn/internal/domain/settings"
 )
 
-// previewRequest is what `cairn reflect preview` was asked.
+// previewRequest holds the flags of `cairn reflect preview`.
 type previewRequest struct {
 	cron, zone, from string
 	days, max        int
 }
 
-// Bounds of a preview: ten years, and what still fits on a page of JSON.
+// Bounds of a preview: ten years, and the largest list that is practical as JSON.
 const (
 	maxPreviewDays    = 3660
 	maxPreviewFirings = 100_000
 )
 
 func (c *cli) reflect() *cobra.Command {
-	cmd := &cobra.Command{Use: "reflect", Short: "Look back on days, and at when that is due", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "reflect", Short: "Run and inspect daily reflections", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var p previewRequest
-	preview := &cobra.Command{Use: "preview", Short: "Show when a schedule is due, and what clock changes do to it",
-		Long: "Show when a cron expression is due in a time zone. A wall time that the clock skips is due right " +
-			"after the gap, for its\n" +
-			"own date; one that comes twice is due the first time. The times are those at which it is due, and its " +
-			"window ends: a start may\n" +
-			"come later, by the workspace's quiet hours and CAIRN_SWEEP_JITTER, which `cairn schedule list` shows; " +
-			"the date stays.\n" +
-			"With --cron and --tz nothing but this program is needed. Without --tz the zone is the workspace's when " +
-			"a database is\n" +
-			"configured or `cairn dev` runs, else UTC.",
+	preview := &cobra.Command{Use: "preview", Short: "Show the firings of a schedule",
+		Long: "Show the firings of a cron expression in a time zone. A local time that the clock skips is due " +
+			"right after the gap, on its own date. A local time that occurs twice is due the first time. Quiet " +
+			"hours and CAIRN_SWEEP_JITTER can delay the start: `cairn schedule list` shows the planned start. The " +
+			"date of the firing does not change.\n\nWith --cron and --tz the command needs no server. Without --tz " +
+			"it uses the time zone of the workspace if a database is configured or `cairn dev` runs, else UTC.",
 		Example: "  cairn reflect preview --cron \"0 23 * * *\" --tz America/Nuuk --from 2026-03-01 --days 400\n  " +
-			"cairn reflect preview --cron @hourly --tz Europe/Berlin --days 2 -o text\n  cairn reflect preview",
+			"cairn reflect preview --cron @hourly --tz Europe/Berlin --days 2 --output text\n  cairn reflect preview",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.previewReflection(cmd.Context(), p) }}
 	flags := preview.Flags()
 	flags.StringVar(&p.cron, "cron", recurrence.Daily,
-		"minute, hour, day of the month, month, day of the week; or @daily, @every 2h and the like")
-	flags.StringVar(&p.zone, "tz", "", "IANA time zone, such as Asia/Shanghai (default the workspace's)")
-	flags.StringVar(&p.from, "from", "", "first local date, as 2026-03-01 (default now)")
-	flags.IntVar(&p.days, "days", 30, fmt.Sprintf("how many days, 1 to %d", maxPreviewDays))
-	flags.IntVar(&p.max, "max", 1000, fmt.Sprintf("how many firings at most, 1 to %d", maxPreviewFirings))
+		"cron expression: minute, hour, day of month, month, day of week; or @daily, @hourly, @every 2h")
+	flags.StringVar(&p.zone, "tz", "", "IANA time zone, such as Asia/Shanghai (default that of the workspace)")
+	flags.StringVar(&p.from, "from", "", "first local date, such as 2026-03-01 (default now)")
+	flags.IntVar(&p.days, "days", 30, fmt.Sprintf("number of days, 1 to %d", maxPreviewDays))
+	flags.IntVar(&p.max, "max", 1000, fmt.Sprintf("maximum number of firings, 1 to %d", maxPreviewFirings))
 	cmd.AddCommand(preview)
 	cmd.AddCommand(c.reflectRuns()...)
 	return cmd
@@ -59,10 +55,10 @@ func (c *cli) reflect() *cobra.Command {
 
 func (c *cli) previewReflection(ctx context.Context, p previewRequest) error {
 	if p.days < 1 || p.days > maxPreviewDays {
-		return usageError{fmt.Errorf("--days %d: use 1 to %d", p.days, maxPreviewDays)}
+		return usageError{fmt.Errorf("invalid --days %d: use 1 to %d", p.days, maxPreviewDays)}
 	}
 	if p.max < 1 || p.max > maxPreviewFirings {
-		return usageError{fmt.Errorf("--max %d: use 1 to %d", p.max, maxPreviewFirings)}
+		return usageError{fmt.Errorf("invalid --max %d: use 1 to %d", p.max, maxPreviewFirings)}
 	}
 	if p.zone == "" {
 		var err error
@@ -92,12 +88,12 @@ func (c *cli) previewReflection(ctx context.Context, p previewRequest) error {
 		err = printFirings(c.out, s, firings)
 	}
 	if more && c.output != "json" {
-		fmt.Fprintf(c.errs, "there are more; these are the first %d (--max)\n", p.max)
+		fmt.Fprintf(c.errs, "only the first %d firings are shown; to see more, raise --max\n", p.max)
 	}
 	return err
 }
 
-// workspaceZone asks the database when there is one to ask; it starts none.
+// workspaceZone reads the time zone of the workspace if a database is running. It starts none.
 func (c *cli) workspaceZone(ctx context.Context) (zone string, err error) {
 	cfg, err := c.load(nil)
 	if err != nil {
@@ -106,7 +102,7 @@ func (c *cli) workspaceZone(ctx context.Context) (zone string, err error) {
 	if cfg.DatabaseURL == "" {
 		if _, running := devstack.Running(cfg.Home); !running {
 			zone = settings.Default().TimeZone
-			fmt.Fprintf(c.errs, "no database is configured: the time zone is %s; --tz names another\n", zone)
+			fmt.Fprintf(c.errs, "no database is configured: the time zone is %s; select another with --tz\n", zone)
 			return zone, nil
 		}
 	}
@@ -123,7 +119,7 @@ func (c *cli) workspaceZone(ctx context.Context) (zone string, err error) {
 	return zone, err
 }
 
-// span is from now, or from the start of a local date, for so many local days.
+// span starts now or at the start of a local date, and lasts p.days local days.
 func (p previewRequest) span(s recurrence.Schedule) (from, until time.Time, err error) {
 	zone, err := recurrence.Zone(s.Zone())
 	if err != nil {
@@ -135,7 +131,7 @@ func (p previewRequest) span(s recurrence.Schedule) (from, until time.Time, err 
 	}
 	day, err := time.Parse(time.DateOnly, p.from)
 	if err != nil {
-		return from, until, usageError{fmt.Errorf("--from %q: write a date as 2026-03-01", p.from)}
+		return from, until, usageError{fmt.Errorf("invalid --from %q: use a date such as 2026-03-01", p.from)}
 	}
 	date := recurrence.DateOf(day)
 	return date.Start(zone), date.AddDays(p.days).Start(zone), nil
@@ -158,8 +154,8 @@ func printFirings(out io.Writer, s recurrence.Schedule, firings []recurrence.Fir
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "%d firings of %q in %s; the clock skips %d and doubles %d\nThese are the times at "+
-		"which it is due; quiet hours and jitter can start it later, for the same date.\n", len(firings), s, s.Zone(),
+	_, err := fmt.Fprintf(out, "%d firings of %q in %s; the clock skips %d and doubles %d\nThe table shows due "+
+		"times. Quiet hours and jitter can delay the start; the date stays.\n", len(firings), s, s.Zone(),
 		skipped, doubled)
 	return err
 }

@@ -14,44 +14,44 @@ import (
 	"cairn/internal/service/reflection"
 )
 
-// reflectRuns are the commands that reflect, and tell what it came to.
+// reflectRuns returns the commands that start reflections and show their results.
 func (c *cli) reflectRuns() []*cobra.Command {
 	var r reflection.DateRequest
 	var wait bool
-	now := &cobra.Command{Use: "now", Short: "Look back on a day now: notes, memories and skills of its conversations",
-		Long: "Look back on a local date of the workspace. Of today what is unread so far is read, the rest when " +
-			"the day is over; of an\n" +
-			"earlier date what was said on it. A date that is done stays as it is; one that failed is done again. " +
-			"Quiet hours do not hold\n" +
-			"it back; a workspace that has turned reflection off is not read.",
-		Example: "  cairn reflect now --wait\n  cairn reflect now --date 2026-03-01 --wait -o json",
+	now := &cobra.Command{Use: "now", Short: "Reflect on one day now",
+		Long: "Reflect on a local date of the workspace: read its conversations and save notes, memories and " +
+			"skills. For today, the messages so far are read, and the rest after the end of the day. A completed " +
+			"date is not read again unless you add --redo, and a failed date is repeated. The command ignores " +
+			"quiet hours. It fails if the setting reflection is off.",
+		Example: "  cairn reflect now --wait\n  cairn reflect now --date 2026-03-01 --wait --output json",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.reflectNow(cmd.Context(), r, wait) }}
-	now.Flags().StringVar(&r.Date, "date", "", "local date, as 2026-03-01 (default today)")
-	now.Flags().BoolVar(&r.Redo, "redo", false, "read the date again although it is done, and pay again")
-	now.Flags().BoolVar(&wait, "wait", false, "wait until it is over")
+	now.Flags().StringVar(&r.Date, "date", "", "local date, such as 2026-03-01 (default today)")
+	now.Flags().BoolVar(&r.Redo, "redo", false, "repeat a completed date; repeats all model calls")
+	now.Flags().BoolVar(&wait, "wait", false, "wait until the reflection has ended")
 
 	var date string
 	var max int
-	status := &cobra.Command{Use: "status", Short: "Show what the latest days came to, or one of them with its notes",
-		Example: "  cairn reflect status\n  cairn reflect status --date 2026-03-01 -o json",
+	status := &cobra.Command{Use: "status", Short: "Show the results of reflections",
+		Example: "  cairn reflect status\n  cairn reflect status --date 2026-03-01 --output json",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.reflectStatus(cmd.Context(), date, max) }}
-	status.Flags().StringVar(&date, "date", "", "local date, as 2026-03-01")
-	status.Flags().IntVar(&max, "max", 30, "how many dates at most, 1 to 1000")
+	status.Flags().StringVar(&date, "date", "", "local date to show with its notes, such as 2026-03-01 (default "+
+		"the latest dates)")
+	status.Flags().IntVar(&max, "max", 30, "maximum number of dates, 1 to 1000")
 
 	var from, to string
 	var redo bool
-	backfill := &cobra.Command{Use: "backfill", Short: "Look back on every day from one date to another, both included",
-		Long: "Look back on every local date from one to another, one after the other, for what was said on it and " +
-			"never read. Imported\n" +
-			"conversations count on the dates that their messages have.",
+	backfill := &cobra.Command{Use: "backfill", Short: "Reflect on a range of past days",
+		Long: "Reflect on each local date from --from to --to, both included, one after the other. Only messages " +
+			"that no reflection has read are processed. Imported conversations belong to the dates of their " +
+			"messages.",
 		Example: "  cairn reflect backfill --from 2026-03-01 --to 2026-03-07",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return c.reflectBackfill(cmd.Context(), from, to, redo) }}
-	backfill.Flags().StringVar(&from, "from", "", "first local date, as 2026-03-01")
-	backfill.Flags().StringVar(&to, "to", "", "last local date")
-	backfill.Flags().BoolVar(&redo, "redo", false, "read the dates again although they are done, and pay again")
+	backfill.Flags().StringVar(&from, "from", "", "first local date, such as 2026-03-01 (required)")
+	backfill.Flags().StringVar(&to, "to", "", "last local date (required)")
+	backfill.Flags().BoolVar(&redo, "redo", false, "repeat completed dates; repeats all model calls")
 	_ = backfill.MarkFlagRequired("from")
 	_ = backfill.MarkFlagRequired("to")
 	return []*cobra.Command{now, status, backfill}
@@ -68,15 +68,15 @@ func (c *cli) reflectNow(ctx context.Context, r reflection.DateRequest, wait boo
 		return err
 	}
 	if wait {
-		if err := s.reflected(ctx, opened.Run); err != nil {
+		if err := s.waitReflection(ctx, opened.Run); err != nil {
 			return err
 		}
 	}
 	return c.printReflection(ctx, s, opened.Run.Key)
 }
 
-// reflected waits until a run has ended.
-func (s *session) reflected(ctx context.Context, r run.Run) error {
+// waitReflection waits until the run of a reflection has ended.
+func (s *session) waitReflection(ctx context.Context, r run.Run) error {
 	for {
 		now, err := s.Reflect.Run(ctx, r.Ref)
 		if err != nil || now.Status == run.Ended {
@@ -84,9 +84,9 @@ func (s *session) reflected(ctx context.Context, r run.Run) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("stopped waiting; the run goes on when a worker runs: cairn reflect status --date %s: %w",
+			return fmt.Errorf("stopped waiting; a worker completes the run, see `cairn reflect status --date %s`: %w",
 				r.Key, ctx.Err())
-		case <-time.After(lookEvery):
+		case <-time.After(pollInterval):
 		}
 	}
 }
@@ -99,7 +99,7 @@ func (c *cli) reflectBackfill(ctx context.Context, from, to string, redo bool) e
 	defer s.close()
 	err = s.Reflections.Backfill(ctx, s.workspace, from, to, redo, func(o reflection.OpenResult) error {
 		fmt.Fprintf(c.errs, "%s: run %d\n", o.Run.Key, o.Run.Ref.Run)
-		return s.reflected(ctx, o.Run)
+		return s.waitReflection(ctx, o.Run)
 	})
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (c *cli) reflectBackfill(ctx context.Context, from, to string, redo bool) e
 
 func (c *cli) reflectStatus(ctx context.Context, date string, max int) error {
 	if max < 1 || max > reflection.MaxReflections {
-		return usageError{fmt.Errorf("--max %d: use 1 to %d", max, reflection.MaxReflections)}
+		return usageError{fmt.Errorf("invalid --max %d: use 1 to %d", max, reflection.MaxReflections)}
 	}
 	s, err := c.open(ctx, needs{})
 	if err != nil {
@@ -123,7 +123,7 @@ func (c *cli) reflectStatus(ctx context.Context, date string, max int) error {
 	if date != "" {
 		return c.printReflection(ctx, s, date)
 	}
-	if err := c.tellOff(ctx, s); err != nil {
+	if err := c.warnReflectionOff(ctx, s); err != nil {
 		return err
 	}
 	days, err := s.Reflect.List(ctx, s.workspace.ID, "", "", max)
@@ -133,13 +133,12 @@ func (c *cli) reflectStatus(ctx context.Context, date string, max int) error {
 	return c.printDays(days)
 }
 
-// tellOff says why no more dates come.
-func (c *cli) tellOff(ctx context.Context, s *session) error {
+// warnReflectionOff prints a warning if the workspace has turned reflection off.
+func (c *cli) warnReflectionOff(ctx context.Context, s *session) error {
 	return s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Tx) error {
 		chosen, err := q.Workspaces().Settings(ctx)
 		if err == nil && !chosen.Reflection {
-			fmt.Fprintln(c.errs, "reflection is turned off in the workspace's settings; cairn settings set "+
-				"reflection=true turns it on")
+			fmt.Fprintln(c.errs, "reflection is turned off; to turn it on, run `cairn settings set reflection=true`")
 		}
 		return err
 	})
@@ -174,8 +173,8 @@ func (c *cli) printReflection(ctx context.Context, s *session, date string) erro
 		return err
 	}
 	for _, r := range d.Runs {
-		fmt.Fprintf(c.out, "run %d, generation %d: %s %s, %d model calls, %d turns, %d refused, %d staged, %d "+
-			"passed over\n", r.Run, r.Generation, r.State, r.Status, r.Steps, r.Turns, r.Refused, r.Staged, r.Skipped)
+		fmt.Fprintf(c.out, "run %d, generation %d: %s %s, %d model calls, %d turns, %d rejected, %d pending, %d "+
+			"skipped\n", r.Run, r.Generation, r.State, r.Status, r.Steps, r.Turns, r.Refused, r.Staged, r.Skipped)
 	}
 	for _, n := range d.Notes {
 		fmt.Fprintf(c.out, "- %s\n", n.Content)

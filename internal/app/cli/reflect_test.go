@@ -13,7 +13,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// alone runs a command where there is neither database nor server nor file.
+// alone runs a command without database, server or configuration file.
 func alone(t *testing.T, args ...string) (code int, out, errs, home string) {
 	t.Helper()
 	home = filepath.Join(t.TempDir(), "home")
@@ -70,7 +70,7 @@ func TestAPreviewNeedsNoServerAndMarksClockChanges(t *testing.T) {
 	}
 	code, text, errs, _ := alone(t, append(args, "-o", "text", "--max", "2")...)
 	if want := "2026-03-01T23:00:00-02:00\t2026-03-01\t\n2026-03-02T23:00:00-02:00\t2026-03-02\t\n"; code != 0 ||
-		text != want || !strings.Contains(errs, "there are more") {
+		text != want || !strings.Contains(errs, "only the first 2 firings") {
 		t.Errorf("exit %d, %q: %s", code, text, errs)
 	}
 }

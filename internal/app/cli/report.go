@@ -14,7 +14,7 @@ import (
 	"cairn/internal/service/inspect"
 )
 
-// printReports prints how runs ended, and fails when one of them failed.
+// printReports prints the reports of runs. It returns an error if one of them failed.
 func (c *cli) printReports(ctx context.Context, s *session, refs []run.Ref) error {
 	reports := make([]distill.Report, len(refs))
 	for i, ref := range refs {
@@ -39,7 +39,7 @@ func (c *cli) printReports(ctx context.Context, s *session, refs []run.Ref) erro
 	return failure(reports)
 }
 
-// failure is the error of runs that came to nothing by trouble.
+// failure is the error of the first run that failed or exceeded its budget, or nil.
 func failure(reports []distill.Report) error {
 	for _, r := range reports {
 		if r.Outcome != run.Failed && r.Outcome != run.OverBudget {
@@ -56,8 +56,8 @@ func failure(reports []distill.Report) error {
 			}
 		}
 		return fault.New(code, fmt.Sprintf("run %d %s: %s", r.Run, r.Outcome, reason),
-			fmt.Sprintf("`cairn runs show %d` has the details; `cairn runs retry %d` goes on from the replies that "+
-				"are stored", r.Run, r.Run))
+			fmt.Sprintf("see `cairn runs show %d` for details; run `cairn runs retry %d` to resume from stored "+
+				"replies", r.Run, r.Run))
 	}
 	return nil
 }
@@ -94,8 +94,8 @@ func printReport(w io.Writer, r distill.Report) {
 			row("package", t.Package)
 			row("SKILL.md", t.SkillMD)
 		}
-		row("left out", strings.Join(t.Degraded, "; "))
-		row("refused", strings.Join(t.Violations, "; "))
+		row("omitted", strings.Join(t.Degraded, "; "))
+		row("rejected", strings.Join(t.Violations, "; "))
 		row("notes", strings.Join(t.Notes, "; "))
 		row("model", fmt.Sprintf("%d calls, %d tokens", t.Calls, t.Tokens))
 		row("workflow", t.WorkflowID)
@@ -118,14 +118,14 @@ func printAgent(w io.Writer, r inspect.RunReport) {
 		fmt.Fprintf(w, "  step %d: %s%s\n", t.Step, t.Tool, because(t.Code))
 	}
 	if o := r.Offload; o != nil {
-		fmt.Fprintf(w, "  %d tokens of records%s\n", o.Tokens, because(o.Degraded))
+		fmt.Fprintf(w, "  %d tokens of summaries%s\n", o.Tokens, because(o.Degraded))
 		if o.Upto > 0 {
-			fmt.Fprintf(w, "  %d tokens of the turns up to %d, put away as %s\n", o.Was, o.Upto,
+			fmt.Fprintf(w, "  %d tokens of the turns up to %d, offloaded as %s\n", o.Was, o.Upto,
 				strings.Join(o.Handles, ", "))
 		}
 	}
 	if a.Record != 0 {
-		fmt.Fprintf(w, "  the beginning of the conversation is the record of run %d\n", a.Record)
+		fmt.Fprintf(w, "  the conversation starts with the compaction of run %d\n", a.Record)
 	}
 	if a.Reply != "" {
 		fmt.Fprintf(w, "\n  %s\n", strings.ReplaceAll(a.Reply, "\n", "\n  "))
@@ -134,7 +134,7 @@ func printAgent(w io.Writer, r inspect.RunReport) {
 }
 
 func printEnd(w io.Writer, r distill.Report) {
-	fmt.Fprintf(w, "\n  in all: %s\n  workflow: %s\n", usage(r.Usage), r.WorkflowID)
+	fmt.Fprintf(w, "\n  total: %s\n  workflow: %s\n", usage(r.Usage), r.WorkflowID)
 	if r.Link != "" {
 		fmt.Fprintf(w, "  Temporal UI: %s\n", r.Link)
 	}
@@ -170,7 +170,7 @@ func usage(u run.Usage) string {
 		out += fmt.Sprintf(", $%.4f", float64(*u.CostMicros)/1e6)
 	}
 	if u.Unknown > 0 {
-		out += fmt.Sprintf(", %d in flight at a crash (perhaps paid)", u.Unknown)
+		out += fmt.Sprintf(", %d in flight at a crash (possibly billed)", u.Unknown)
 	}
 	return out
 }

@@ -20,16 +20,17 @@ func (c *cli) retrieve() *cobra.Command {
 	var least float64
 	var skills bool
 	cmd := &cobra.Command{
-		Use: "retrieve QUERY", Short: "Ask long-term memory: one search, or an agent that looks and reads",
-		Long: "Ask long-term memory. Mode fast is one search and needs neither a model nor Temporal; mode agentic " +
-			"has\nan agent look, read the sessions that memories lead to, and say what it found; mode auto asks the\n" +
-			"agent only when the search finds little. What a fast search finds, skills among it, can be reranked " +
-			"and\nrewritten by a model within a deadline.",
+		Use: "retrieve QUERY", Short: "Query long-term memory",
+		Long: "Query long-term memory. Mode fast is one search and needs neither a model nor Temporal. In mode " +
+			"agentic, an agent searches, reads the sessions of the memories and writes a reply. Mode auto starts " +
+			"the agent only if the search finds little. With --rerank and --rewrite, a model orders and rewrites " +
+			"the results of a fast search within a deadline.",
 		Example: "  cairn retrieve where does Alice fly from\n  cairn retrieve smoke test --mode fast --target " +
-			"procedural/deploy -o json\n  cairn retrieve what did we decide --mode fast --time 20260301,20260331",
+			"procedural/deploy --output json\n  cairn retrieve what did we decide --mode fast --time " +
+			"20260301,20260331",
 		Args: func(_ *cobra.Command, args []string) error {
 			if strings.TrimSpace(strings.Join(args, " ")) == "" {
-				return usageError{fmt.Errorf("give a question")}
+				return usageError{fmt.Errorf("missing argument: the query")}
 			}
 			return nil
 		},
@@ -42,27 +43,30 @@ func (c *cli) retrieve() *cobra.Command {
 			for _, t := range targets {
 				kind, name, found := strings.Cut(t, "/")
 				if !found {
-					return usageError{fmt.Errorf("--target %s: write type/target, as personal/alice", t)}
+					return usageError{fmt.Errorf("invalid --target %q: use TYPE/TARGET, such as personal/alice", t)}
 				}
 				q.Targets = append(q.Targets, memory.Task{Type: memory.Type(kind), Target: name})
 			}
 			return c.runRetrieve(cmd.Context(), q)
 		},
 	}
-	cmd.Flags().StringVar(&q.Mode, "mode", memoryagent.Auto, "fast, agentic or auto")
-	cmd.Flags().IntVar(&q.TopK, "top", 0, "memories at most, 1 to 100 (default 20, and 5 with --rerank, --rewrite "+
-		"or --min-score)")
+	cmd.Flags().StringVar(&q.Mode, "mode", memoryagent.Auto, "retrieval mode: fast, agentic or auto")
+	cmd.Flags().IntVar(&q.TopK, "top", 0, "maximum number of memories, 1 to 100 (default 20, or 5 with --rerank, "+
+		"--rewrite or --min-score)")
 	cmd.Flags().StringArrayVar(&targets, "target", nil,
-		"type/target that a fast search is about; may be repeated (default: all of memory)")
+		"TYPE/TARGET to search in mode fast; may be repeated (default all)")
 	cmd.Flags().StringVar(&q.TimeFilter, "time", "",
-		"day as 20260301, or first and last day as 20260301,20260331, that a fast search is about")
-	cmd.Flags().BoolVar(&q.Refine.Rerank, "rerank", false, "have a model order what a fast search found")
-	cmd.Flags().BoolVar(&q.Refine.Rewrite, "rewrite", false, "have a model write what a fast search found as one text")
+		"day, such as 20260301, or first and last day, such as 20260301,20260331, to search in mode fast (default "+
+			"all)")
+	cmd.Flags().BoolVar(&q.Refine.Rerank, "rerank", false, "let a model order the results of a fast search")
+	cmd.Flags().BoolVar(&q.Refine.Rewrite, "rewrite", false, "let a model rewrite the results of a fast search as "+
+		"one text")
 	cmd.Flags().Float64Var(&least, "min-score", 0,
-		"leave out what scores less, 0 to 1: of a model's score, else a share of the best one's")
+		"minimum score, 0 to 1: the model's score, or without a model the share of the best score (default no "+
+			"minimum)")
 	cmd.Flags().DurationVar(&q.Refine.Deadline, "deadline", 0,
-		"of --rerank and --rewrite together; then the plain answer is given (default 4s)")
-	cmd.Flags().BoolVar(&skills, "skills", true, "find skills beside memories")
+		"time limit for --rerank and --rewrite; after it, the plain results are returned (default 4s)")
+	cmd.Flags().BoolVar(&skills, "skills", true, "also search skills")
 	return cmd
 }
 

@@ -20,23 +20,23 @@ func (c *cli) runs() *cobra.Command {
 	cmd := &cobra.Command{Use: "runs", Short: "List, show and retry runs", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	var max int
-	list := &cobra.Command{Use: "list", Short: "List the latest runs, newest first",
+	list := &cobra.Command{Use: "list", Short: "List runs, newest first",
 		Example: "  cairn runs list --max 5", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listRuns(cmd.Context(), max) }}
-	list.Flags().IntVar(&max, "max", 20, "how many")
+	list.Flags().IntVar(&max, "max", 20, "maximum number of runs")
 	show := &cobra.Command{Use: "show RUN",
-		Short:   "Show one run with its tasks, or what its agent did, and every model call",
+		Short:   "Show a run with its tasks, steps and model calls",
 		Example: "  cairn runs show 1", Args: exactly(1, "the run's number"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.showRun(cmd.Context(), args[0]) }}
 	var fresh bool
 	retry := &cobra.Command{Use: "retry RUN",
-		Short: "Go on with an ended run from its stored replies, or do it again with --fresh",
-		Long: "Go on with an ended run: its failed tasks are tried again, and only what is missing is paid for.\n" +
-			"An answer that was no use is an answer, too: --fresh raises the run's generation, asks everything " +
-			"again and pays again.",
+		Short: "Retry a run from its stored replies",
+		Long: "Retry an ended run. Failed tasks run again, and stored replies are reused, so only missing model " +
+			"calls are made. A stored reply is reused even if it was not useful: to repeat all model calls, add " +
+			"--fresh, which starts a new generation of the run.",
 		Example: "  cairn runs retry 1\n  cairn runs retry 1 --fresh", Args: exactly(1, "the run's number"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.retryRun(cmd.Context(), args[0], fresh) }}
-	retry.Flags().BoolVar(&fresh, "fresh", false, "a new generation: everything is asked, and paid for, again")
+	retry.Flags().BoolVar(&fresh, "fresh", false, "start a new generation of the run, which repeats all model calls")
 	cmd.AddCommand(list, show, retry)
 	return cmd
 }
@@ -44,7 +44,7 @@ func (c *cli) runs() *cobra.Command {
 func runNumber(s string) (int64, error) {
 	id, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || id < 1 {
-		return 0, usageError{fmt.Errorf("%q is no run number", s)}
+		return 0, usageError{fmt.Errorf("invalid run number %q: `cairn runs list` shows them", s)}
 	}
 	return id, nil
 }
@@ -85,7 +85,7 @@ func (c *cli) listRuns(ctx context.Context, max int) error {
 		return c.printJSON(map[string]any{"runs": rows})
 	}
 	if len(runs) == 0 {
-		fmt.Fprintf(c.out, "no runs in workspace %q yet; `cairn distill FILE` makes one\n", s.workspace.Name)
+		fmt.Fprintf(c.out, "no runs in workspace %q; create one with `cairn distill FILE`\n", s.workspace.Name)
 		return nil
 	}
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
@@ -171,10 +171,10 @@ func (c *cli) retryRun(ctx context.Context, number string, fresh bool) error {
 		return err
 	}
 	if r.Status == run.Ended {
-		return fault.New(fault.Internal, fmt.Sprintf("run %d did not open again", id), "")
+		return fault.New(fault.Internal, fmt.Sprintf("run %d was not reopened", id), "")
 	}
 	if err := s.Driver.Start(ctx, s.workspace.Key, importChannel, r); err != nil {
-		s.Log.Warn("the workflow is left to the relay", "run", r.Ref.Run, "error", err)
+		s.Log.Warn("workflow start deferred to relay", "run", r.Ref.Run, "error", err)
 	}
 	refs := []run.Ref{r.Ref}
 	if err := s.wait(ctx, refs, c.errs); err != nil {

@@ -15,17 +15,15 @@ import (
 
 func (c *cli) schedule() *cobra.Command {
 	cmd := &cobra.Command{Use: "schedule",
-		Short: "Look after what is done again and again: reflection, curation, your own prompts", Args: cobra.NoArgs,
+		Short: "Manage scheduled tasks", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	list := &cobra.Command{Use: "list", Short: "List the workspace's scheduled tasks, when they are due, and when " +
-		"they start if that is later",
-		Long: "List the workspace's scheduled tasks. What is due in the workspace's quiet hours starts at their " +
-			"end; the built-in tasks of all\n" +
-			"workspaces are spread over CAIRN_SWEEP_JITTER. The date that a firing counts for is that on which it " +
-			"was due.",
-		Example: "  cairn schedule list\n  cairn schedule list -o json", Args: cobra.NoArgs,
+	list := &cobra.Command{Use: "list", Short: "List scheduled tasks and their next firings",
+		Long: "List the scheduled tasks of the workspace. A firing that is due in the quiet hours starts at their " +
+			"end. The starts of built-in tasks are spread over CAIRN_SWEEP_JITTER. STARTS is shown if it differs " +
+			"from DUE. The date of a firing is the date on which it is due.",
+		Example: "  cairn schedule list\n  cairn schedule list --output json", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.looking(cmd.Context(), needs{make: true}, func(s *session) error {
+			return c.withSession(cmd.Context(), needs{make: true}, func(s *session) error {
 				tasks, err := s.Schedules.List(cmd.Context(), s.workspace.ID)
 				if err != nil {
 					return err
@@ -33,14 +31,15 @@ func (c *cli) schedule() *cobra.Command {
 				return c.printTasks(tasks)
 			})
 		}}
-	pause := c.scheduleChange("pause", "Keep a task from coming due", "cairn schedule pause daily-reflection",
+	pause := c.scheduleChange("pause", "Pause a scheduled task", "cairn schedule pause daily-reflection",
 		(*schedule.Service).Pause)
-	resume := c.scheduleChange("resume", "Let a task come due again, without what it missed",
+	resume := c.scheduleChange("resume", "Resume a paused task without its missed firings",
 		"cairn schedule resume daily-reflection", (*schedule.Service).Resume)
-	remove := &cobra.Command{Use: "remove NAME", Short: "Remove a scheduled task; its conversation stays",
-		Example: "  cairn schedule remove morning-report", Args: exactly(1, "the name of a task"),
+	remove := &cobra.Command{Use: "remove NAME", Short: "Remove a scheduled task",
+		Long:    "Remove a scheduled task. Its conversation is not deleted.",
+		Example: "  cairn schedule remove morning-report", Args: exactly(1, "the name of the task"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.looking(cmd.Context(), needs{}, func(s *session) error {
+			return c.withSession(cmd.Context(), needs{}, func(s *session) error {
 				return s.Schedules.Remove(cmd.Context(), s.workspace.ID, args[0])
 			})
 		}}
@@ -50,52 +49,53 @@ func (c *cli) schedule() *cobra.Command {
 
 func (c *cli) scheduleAdd() *cobra.Command {
 	var d schedule.Draft
-	cmd := &cobra.Command{Use: "add NAME PROMPT...", Short: "Have a prompt answered again and again",
-		Long: "Have a prompt answered again and again, as turns in a conversation of the task's own. A wall time " +
-			"that the clock skips is\n" +
-			"due right after the gap, one that comes twice is due the first time. Firings that were missed are one, " +
-			"the latest, unless\nit is later than --catch-up.",
+	cmd := &cobra.Command{Use: "add NAME PROMPT...", Short: "Schedule a prompt",
+		Long: "Schedule a prompt. Each firing is a turn in the conversation of the task. PROMPT can be - for " +
+			"standard input. A local time that the clock skips is due right after the gap. A local time that " +
+			"occurs twice is due the first time. Of several missed firings only the latest runs, unless it is " +
+			"older than --catch-up.",
 		Example: "  cairn schedule add morning-report --cron \"0 8 * * MON-FRI\" \"Sum up what is open since " +
 			"yesterday.\"\n  cairn schedule add backups --cron @daily --tz Europe/Berlin --max-turns 5 \"Check the " +
 			"backups.\"",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if d.Name = args[0]; len(args) == 1 {
-				return usageError{fmt.Errorf("give the prompt after the name, or - for standard input")}
+				return usageError{fmt.Errorf("missing argument: the prompt, or - for standard input")}
 			}
 			if d.Prompt, err = c.text(args[1:]); err != nil {
 				return err
 			}
-			return c.looking(cmd.Context(), needs{make: true}, func(s *session) error {
+			return c.withSession(cmd.Context(), needs{make: true}, func(s *session) error {
 				t, err := s.Schedules.Add(cmd.Context(), s.workspace.ID, d)
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(c.errs, "its answers: cairn conversations show %s\n", t.Conversation())
+				fmt.Fprintf(c.errs, "to see the replies, run `cairn conversations show %s`\n", t.Conversation())
 				return c.printTasks([]schedule.Task{t})
 			})
 		}}
 	flags := cmd.Flags()
 	flags.StringVar(&d.Cron, "cron", recurrence.Daily,
-		"minute, hour, day of the month, month, day of the week; or @daily, @every 2h and the like")
-	flags.StringVar(&d.Zone, "tz", "", "IANA time zone, such as Asia/Shanghai (default the workspace's, whatever it "+
-		"is then)")
+		"cron expression: minute, hour, day of month, month, day of week; or @daily, @hourly, @every 2h")
+	flags.StringVar(&d.Zone, "tz", "", "IANA time zone, such as Asia/Shanghai (default the current setting "+
+		"time_zone)")
 	flags.StringVar(&d.Channel, "channel", "scheduled",
-		"channel of its turns, which decides their budget: voice, sms, chat, scheduled")
+		"channel of the turns, which sets their budget: voice, sms, chat or scheduled")
 	flags.IntVar(&d.MaxTurns, "max-turns", 0,
-		"model calls of a turn, 1 to 50 (default the channel's budget, 15 for scheduled)")
-	flags.DurationVar(&d.CatchUp, "catch-up", 12*time.Hour, "skip a firing that is later than this, at most 168h")
+		"maximum steps of a turn, 1 to 50 (default the channel's budget, 15 for scheduled)")
+	flags.DurationVar(&d.CatchUp, "catch-up", 12*time.Hour, "skip a missed firing that is older than this, at most "+
+		"168h")
 	flags.StringVar(&d.Overlap, "overlap", schedule.OverlapSkip,
-		"when the turn before has no answer yet: skip or queue")
+		"if the previous turn has not ended: skip or queue")
 	return cmd
 }
 
 func (c *cli) scheduleChange(use, short, example string,
 	do func(*schedule.Service, context.Context, int64, string) (schedule.Task, error)) *cobra.Command {
 	return &cobra.Command{Use: use + " NAME", Short: short, Example: "  " + example,
-		Args: exactly(1, "the name of a task"),
+		Args: exactly(1, "the name of the task"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.looking(cmd.Context(), needs{}, func(s *session) error {
+			return c.withSession(cmd.Context(), needs{}, func(s *session) error {
 				t, err := do(s.Schedules, cmd.Context(), s.workspace.ID, args[0])
 				if err != nil {
 					return err
@@ -106,10 +106,11 @@ func (c *cli) scheduleChange(use, short, example string,
 }
 
 func (c *cli) scheduleTrigger() *cobra.Command {
-	return &cobra.Command{Use: "trigger NAME", Short: "Fire a task now, beside its cadence, paused or not",
-		Example: "  cairn schedule trigger weekly-curation", Args: exactly(1, "the name of a task"),
+	return &cobra.Command{Use: "trigger NAME", Short: "Run a scheduled task now",
+		Long:    "Run a scheduled task now, even if it is paused. Its next regular firing does not change.",
+		Example: "  cairn schedule trigger weekly-curation", Args: exactly(1, "the name of the task"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.looking(cmd.Context(), needs{temporal: true}, func(s *session) error {
+			return c.withSession(cmd.Context(), needs{temporal: true}, func(s *session) error {
 				f, err := s.Schedules.Trigger(cmd.Context(), s.workspace.ID, s.workspace.Key, args[0], "")
 				if err != nil {
 					return err
@@ -122,10 +123,10 @@ func (c *cli) scheduleTrigger() *cobra.Command {
 func (c *cli) scheduleBackfill() *cobra.Command {
 	var from, until string
 	cmd := &cobra.Command{Use: "backfill NAME --from DATE",
-		Short: "Fire a task for each time that it was due in the past", Long: "Fire a task for each time that it " +
-			"was due from one local date to another, both included. A firing that was there before is\nnot repeated.",
+		Short: "Run a task for past due times", Long: "Run a task for each time that it was due from --from to " +
+			"--until, both included. A firing that already exists is not repeated.",
 		Example: "  cairn schedule backfill morning-report --from 2026-11-09 --until 2026-11-10",
-		Args:    exactly(1, "the name of a task"),
+		Args:    exactly(1, "the name of the task"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if until == "" {
 				until = from
@@ -138,18 +139,18 @@ func (c *cli) scheduleBackfill() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.looking(cmd.Context(), needs{temporal: true}, func(s *session) error {
+			return c.withSession(cmd.Context(), needs{temporal: true}, func(s *session) error {
 				fired, err := s.Schedules.Backfill(cmd.Context(), s.workspace.ID, s.workspace.Key, args[0], first, last)
 				if len(fired) > 0 || err == nil {
-					if printing := c.printFired(fired); err == nil {
-						err = printing
+					if printErr := c.printFired(fired); err == nil {
+						err = printErr
 					}
 				}
 				return err
 			})
 		}}
-	cmd.Flags().StringVar(&from, "from", "", "first local date, as 2026-03-01")
-	cmd.Flags().StringVar(&until, "until", "", "last local date (default the first)")
+	cmd.Flags().StringVar(&from, "from", "", "first local date, such as 2026-03-01 (required)")
+	cmd.Flags().StringVar(&until, "until", "", "last local date (default the value of --from)")
 	return cmd
 }
 
@@ -159,7 +160,7 @@ func (c *cli) printTasks(tasks []schedule.Task) error {
 	}
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	if c.output == "table" {
-		fmt.Fprintln(tw, "NAME\tCRON\tTIME ZONE\tDUE\tSTARTS\tLAST\tWHAT")
+		fmt.Fprintln(tw, "NAME\tCRON\tTIME ZONE\tDUE\tSTARTS\tLAST\tTASK")
 	}
 	for _, t := range tasks {
 		zone, err := recurrence.Zone(t.Zone)
@@ -177,7 +178,7 @@ func (c *cli) printTasks(tasks []schedule.Task) error {
 		case t.PausedAt != nil:
 			next, starts = "paused", ""
 		case t.Off:
-			next, starts = "turned off (settings: reflection)", ""
+			next, starts = "off (setting reflection)", ""
 		}
 		if t.Last != nil {
 			last = strings.TrimSpace(t.Last.Date + " " + t.Last.Outcome)
@@ -193,15 +194,12 @@ func (c *cli) printTasks(tasks []schedule.Task) error {
 
 const dueForm = "Mon 2006-01-02 15:04"
 
-// promptShown is how much of a prompt a list shows.
+// promptShown bounds the part of a prompt that a list shows, in characters.
 const promptShown = 50
 
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	if runes := []rune(line); len(runes) > promptShown {
-		return string(runes[:promptShown-1]) + "…"
-	}
-	return line
+	return shorten(line, promptShown)
 }
 
 func (c *cli) printFired(fired []schedule.FiringRecord) error {

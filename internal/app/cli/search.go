@@ -14,7 +14,7 @@ import (
 	"cairn/internal/service/search"
 )
 
-// lookup is what `cairn search` was told beside the words.
+// lookup holds the flags of `cairn search`.
 type lookup struct {
 	kinds, types, targets       []string
 	after, before, conversation string
@@ -24,13 +24,14 @@ type lookup struct {
 func (c *cli) search() *cobra.Command {
 	var l lookup
 	cmd := &cobra.Command{
-		Use: "search WORDS", Short: "Search the workspace's skills, or with --kinds everything; an exact name or id " +
-			"comes first, an unrelated query finds nothing",
+		Use: "search WORDS", Short: "Search skills, memories and turns",
+		Long: "Search the skills of the workspace, or with --kinds also memories and turns. An exact name or ID is " +
+			"the first result. A query that is related to no document has no results.",
 		Example: "  cairn search how to cancel a flight\n  cairn search --kinds turn,memory --after 2023-05-01 who " +
 			"came to the wedding",
 		Args: func(_ *cobra.Command, args []string) error {
 			if strings.TrimSpace(strings.Join(args, " ")) == "" {
-				return usageError{fmt.Errorf("give some words to search for")}
+				return usageError{fmt.Errorf("missing argument: the words to search for")}
 			}
 			return nil
 		},
@@ -39,19 +40,20 @@ func (c *cli) search() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&l.kinds, "kinds", []string{search.KindSkill}, "what to search: turn, memory, skill, or all")
-	flags.StringSliceVar(&l.types, "types", nil, "only memories of these types, personal,note for instance")
-	flags.StringSliceVar(&l.targets, "targets", nil, "only memories about, and turns said by, these")
+	flags.StringSliceVar(&l.kinds, "kinds", []string{search.KindSkill}, "kinds of documents to search: turn, "+
+		"memory, skill or all")
+	flags.StringSliceVar(&l.types, "types", nil, "only memories of these types, such as personal,note (default all)")
+	flags.StringSliceVar(&l.targets, "targets", nil, "only memories and turns of these targets (default all)")
 	flags.StringVar(&l.after, "after", "",
-		"only what was said or happened from this day or time on, 2023-05-08 or RFC 3339")
-	flags.StringVar(&l.before, "before", "", "only what was said or happened before this day or time")
+		"only documents at or after this day or time, such as 2023-05-08 or RFC 3339 (default all)")
+	flags.StringVar(&l.before, "before", "", "only documents before this day or time (default all)")
 	flags.StringVar(&l.conversation, "conversation", "",
-		"only turns of this conversation, and what was remembered from it")
-	flags.IntVar(&l.limit, "limit", 5, "how many results at most, 1 to 50")
+		"only turns of this conversation and memories derived from it (default all)")
+	flags.IntVar(&l.limit, "limit", 5, "maximum number of results, 1 to 50")
 	return cmd
 }
 
-// request is nil when only skills are wanted, which have a search of their own.
+// request returns nil if only skills are searched, which have a separate search.
 func (l lookup) request(query string) (*search.Request, error) {
 	r := &search.Request{Query: query, Kinds: l.kinds, Targets: l.targets, Conversation: l.conversation, Limit: l.limit}
 	if slices.Contains(l.kinds, "all") {
@@ -84,12 +86,12 @@ func moment(text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is no time; write 2023-05-08 or 2023-05-08T13:00:00Z", text)
+	return time.Time{}, fmt.Errorf("invalid time %q: use 2023-05-08 or 2023-05-08T13:00:00Z", text)
 }
 
 func (c *cli) runSearch(ctx context.Context, query string, l lookup) error {
 	if l.limit < 1 || l.limit > 50 {
-		return usageError{fmt.Errorf("--limit %d: use 1 to 50", l.limit)}
+		return usageError{fmt.Errorf("invalid --limit %d: use 1 to 50", l.limit)}
 	}
 	r, err := l.request(query)
 	if err != nil {

@@ -24,11 +24,11 @@ func (c *cli) serve() *cobra.Command {
 	var listen, openapi string
 	var check bool
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Serve the HTTP API until Ctrl-C",
+		Use: "serve", Short: "Serve the HTTP API and MCP until Ctrl-C",
 		Example: "  cairn serve --listen 127.0.0.1:0\n  cairn serve --openapi -", Args: cobra.NoArgs,
-		Long: "Serve the HTTP API until Ctrl-C. Requests need a key: `cairn keys create` makes one. On Ctrl-C, " +
-			"requests that\nare under way finish first. Without DATABASE_URL and TEMPORAL_ADDRESS it starts the " +
-			"development stack, with a\nworker; otherwise `worker` runs beside it.",
+		Long: "Serve the HTTP API and MCP until Ctrl-C. Requests need an API key: create one with `cairn keys " +
+			"create`. On Ctrl-C, requests in progress finish first. Without DATABASE_URL and TEMPORAL_ADDRESS, " +
+			"this command starts the development stack with a worker. Otherwise, run the program `worker` as well.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case openapi != "":
@@ -40,11 +40,11 @@ func (c *cli) serve() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "",
-		"host:port to listen on; port 0 takes a free one (default $CAIRN_LISTEN, else 127.0.0.1:8080)")
+		"host:port to listen on; port 0 selects a free one (default $CAIRN_LISTEN, else 127.0.0.1:8080)")
 	cmd.Flags().StringVar(&openapi, "openapi", "",
-		"write the OpenAPI document to this file, - for standard output, and serve nothing")
+		"write the OpenAPI document to this file (- for standard output) and exit (default none)")
 	cmd.Flags().BoolVar(&check, "check", false,
-		"ask the gateway that listens there whether it is ready, and serve nothing: for containers without curl")
+		"check that the gateway at --listen is ready and exit; for containers without curl")
 	return cmd
 }
 
@@ -57,19 +57,19 @@ func (c *cli) runServe(ctx context.Context, listen string) error {
 	listen = cmp.Or(listen, s.Config.Listen)
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
-		return fault.Wrap(err, fault.Misconfigured, "the gateway cannot listen on "+listen,
-			"choose another address with --listen; port 0 takes a free one")
+		return fault.Wrap(err, fault.Misconfigured, "listen on "+listen,
+			"choose another address with --listen, such as --listen 127.0.0.1:0 for a free port")
 	}
 	if s.Config.Offline() {
 		fmt.Fprintln(c.errs, "model: "+s.models())
 	}
-	fmt.Fprintf(c.out, "ready: http://%s answers; /openapi.json describes it, `cairn keys create` makes a key for it\n",
+	fmt.Fprintf(c.out, "ready: http://%s serves the API; see /openapi.json, and create a key with `cairn keys "+
+		"create --name NAME`\n",
 		l.Addr())
 	return s.Gateway(prometheus.New(s.Store)).Serve(ctx, l)
 }
 
-// describe writes the OpenAPI document. It needs no server: the document is
-// what the handlers are.
+// describe writes the OpenAPI document, which is generated from the handlers. It needs no server.
 func (c *cli) describe(file string) error {
 	cfg, err := c.load(nil)
 	if err != nil {
@@ -84,19 +84,19 @@ func (c *cli) describe(file string) error {
 		return err
 	}
 	if err := os.WriteFile(file, document, 0o644); err != nil {
-		return fault.Wrap(err, fault.InvalidArgument, "the document cannot be written to "+file,
-			"give the path of a file in a folder that exists")
+		return fault.Wrap(err, fault.InvalidArgument, "write the OpenAPI document to "+file,
+			"pass the path of a file in an existing folder")
 	}
 	return nil
 }
 
-// checkServe fails when the gateway on this machine is not ready.
+// checkServe returns an error if the gateway on this machine is not ready.
 func (c *cli) checkServe(ctx context.Context, listen string) error {
 	cfg, err := c.load(nil)
 	if err != nil {
 		return err
 	}
-	host, port, err := here(cmp.Or(listen, cfg.Listen))
+	host, port, err := localAddress(cmp.Or(listen, cfg.Listen))
 	if err != nil {
 		return usageError{fmt.Errorf("--listen: %w", err)}
 	}
@@ -108,34 +108,37 @@ func (c *cli) checkServe(ctx context.Context, listen string) error {
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return fault.Wrap(err, fault.Unavailable, "no gateway answers", "start one: cairn serve")
+		return fault.Wrap(err, fault.Unavailable, "no gateway responds at "+net.JoinHostPort(host, port),
+			"start one with `cairn serve`")
 	}
 	defer res.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(res.Body, 1<<16))
+	body, err := io.ReadAll(io.LimitReader(res.Body, 1<<16))
 	if err == nil && res.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", res.Status, answer)
+		err = fmt.Errorf("%s: %s", res.Status, body)
 	}
 	if err != nil {
-		return fault.Wrap(err, fault.Unavailable, "the gateway is not ready", "")
+		return fault.Wrap(err, fault.Unavailable, "the gateway is not ready",
+			"run `cairn doctor`, and check DATABASE_URL and TEMPORAL_ADDRESS of the gateway")
 	}
 	fmt.Fprintln(c.out, "ready")
 	return nil
 }
 
-// checkPatience is longer than the gateway's own, so that its answer is heard.
+// checkPatience bounds the readiness request. It exceeds the gateway's own timeout, so that the
+// gateway can respond with the reason.
 const checkPatience = 4 * time.Second
 
-// here is how this machine reaches a gateway that listens there.
-func here(listen string) (host, port string, err error) {
+// localAddress is the address at which this machine reaches a gateway that listens on listen.
+func localAddress(listen string) (host, port string, err error) {
 	host, port, err = net.SplitHostPort(listen)
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() { // it listens everywhere, so here, too
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() { // it listens on all interfaces
 		host = "localhost"
 	}
 	return host, port, err
 }
 
-// codecEndpoint is where the Temporal UI of a development stack has payloads
-// decrypted, "" when they are plain or nobody can tell.
+// codecEndpoint is the URL at which the Temporal UI of a development stack decrypts payloads.
+// It is "" if payloads are not encrypted or the port is not known.
 func codecEndpoint(cfg config.Config, listen string) string {
 	if cfg.PayloadKeys == "" {
 		return ""
@@ -143,7 +146,7 @@ func codecEndpoint(cfg config.Config, listen string) string {
 	if cfg.PublicBaseURL != "" {
 		return strings.TrimRight(cfg.PublicBaseURL, "/") + httpapi.CodecPath
 	}
-	host, port, err := here(cmp.Or(listen, cfg.Listen))
+	host, port, err := localAddress(cmp.Or(listen, cfg.Listen))
 	if err != nil || port == "0" {
 		return ""
 	}

@@ -17,26 +17,26 @@ import (
 	"cairn/internal/domain/tenancy"
 )
 
-// session is an open App with the servers under it: those that are configured,
-// those of a `cairn dev` that runs on the same folder, or a development stack of
-// this command's own, with a worker in this process.
+// session is an open App and the servers it uses: the configured servers, those of a `cairn dev`
+// in the same folder, or a development stack that this command starts, with a worker in this
+// process.
 type session struct {
 	*app.App
 	workspace tenancy.Workspace
-	stack     *devstack.Stack // nil when the servers are not ours
+	stack     *devstack.Stack // nil if this command did not start servers
 	attached  bool            // to the stack of a `cairn dev` on the same folder
 	stopWork  func()
 	awaited   []run.Ref // runs that ended while this command waited
 }
 
-// needs says what a command works with.
+// needs lists what a command requires.
 type needs struct {
 	temporal bool
-	make     bool   // make the workspace when it is not there
-	listen   string // where this command's gateway listens; empty for CAIRN_LISTEN
+	make     bool   // create the workspace if it does not exist
+	listen   string // address of this command's gateway; empty for CAIRN_LISTEN
 }
 
-// load reads the settings, this invocation's flags last.
+// load reads the configuration. Flags of this invocation override it.
 func (c *cli) load(overrides map[string]string) (config.Config, error) {
 	all := map[string]string{}
 	if c.workspace != "" {
@@ -63,7 +63,7 @@ func (c *cli) open(ctx context.Context, n needs) (*session, error) {
 		return nil, err
 	}
 	s := &session{}
-	ours, err := s.findServers(ctx, &cfg, n, c.errs)
+	ownDatabase, err := s.findServers(ctx, &cfg, n, c.errs)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (c *cli) open(ctx context.Context, n needs) (*session, error) {
 		s.close()
 		return nil, err
 	}
-	if ours {
+	if ownDatabase {
 		if _, err := postgres.Migrate(ctx, cfg.DatabaseURL); err != nil {
 			return fail(err)
 		}
@@ -88,21 +88,21 @@ func (c *cli) open(ctx context.Context, n needs) (*session, error) {
 	return s, nil
 }
 
-// findServers fills in the addresses. It returns true when the database belongs
-// to a development stack, whose schema commands keep up to date by themselves.
-func (s *session) findServers(ctx context.Context, cfg *config.Config, n needs, progress io.Writer) (ours bool,
+// findServers sets the addresses in cfg and starts a development stack if needed. It reports whether
+// the database belongs to a development stack, whose schema each command updates.
+func (s *session) findServers(ctx context.Context, cfg *config.Config, n needs, progress io.Writer) (ownDatabase bool,
 	err error) {
 	if cfg.DatabaseURL != "" && (cfg.TemporalAddress != "" || !n.temporal) {
 		return false, nil
 	}
-	ours = cfg.DatabaseURL == ""
+	ownDatabase = cfg.DatabaseURL == ""
 	var found devstack.Addresses
 	if found, s.attached = devstack.Running(cfg.Home); !s.attached {
 		s.stack, err = devstack.Start(ctx, devstack.Options{Dir: cfg.Home, Log: progress,
 			SearchAttributes: contract.SearchAttributes(), SkipTemporal: !n.temporal,
 			Codec: codecEndpoint(*cfg, n.listen)})
 		if err != nil {
-			return ours, err
+			return ownDatabase, err
 		}
 		found = devstack.Addresses{DatabaseURL: s.stack.DatabaseURL(), TemporalAddress: s.stack.TemporalAddress(),
 			TemporalNamespace: s.stack.TemporalNamespace(), TemporalUI: s.stack.TemporalUI()}
@@ -114,10 +114,10 @@ func (s *session) findServers(ctx context.Context, cfg *config.Config, n needs, 
 		cfg.TemporalAddress, cfg.TemporalNamespace, cfg.TemporalUI = found.TemporalAddress, found.TemporalNamespace,
 			found.TemporalUI
 	}
-	return ours, nil
+	return ownDatabase, nil
 }
 
-// startWork hosts the workers in this process until the session is closed.
+// startWork runs the workers in this process until the session is closed.
 func (s *session) startWork(ctx context.Context) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var working sync.WaitGroup
@@ -127,18 +127,18 @@ func (s *session) startWork(ctx context.Context) {
 	}
 	working.Go(func() {
 		if err := s.Work(ctx, queues); err != nil {
-			s.Log.Error("worker", "error", err)
+			s.Log.Error("worker failed", "error", err)
 		}
 	})
 	s.stopWork = func() { cancel(); working.Wait() }
 }
 
-// settlePatience bounds how long a command that hosts the workers itself lets the
-// workflows of what it has waited for come to their end.
+// settlePatience bounds how long a command that runs the workers waits for the workflows of its
+// ended runs.
 const settlePatience = 2 * time.Second
 
-// settle waits until the workflows of runs have ended, too, which is a moment after
-// the runs: without a worker they would stand open until there is one again.
+// settle waits until the workflows of the awaited runs have ended. A workflow ends shortly after its
+// run; without a worker it would stay open until the next worker starts.
 func (s *session) settle() {
 	ctx, cancel := context.WithTimeout(context.Background(), settlePatience)
 	defer cancel()
@@ -157,7 +157,7 @@ func (s *session) settle() {
 			err = s.Temporal.GetWorkflow(ctx, r.WorkflowID, "").Get(ctx, nil)
 		}
 		if err != nil {
-			s.Log.Debug("a workflow ends with the next worker", "run", ref.Run, "error", err)
+			s.Log.Debug("workflow left open for the next worker", "run", ref.Run, "error", err)
 		}
 	}
 }
@@ -171,18 +171,18 @@ func (s *session) close() {
 		s.App.Close()
 	}
 	if s.stack != nil {
-		_ = s.stack.Close() // what it could not stop, its watchdog will
+		_ = s.stack.Close() // its watchdog stops what Close could not
 	}
 }
 
-// models says which models answer, for every command that uses them.
+// models describes the model in use.
 func (s *session) models() string {
 	if s.Config.Offline() {
-		return "offline rules (no model endpoint is set; see README, \"With a real model\")"
+		return "offline rules (for a real model, set CAIRN_MODEL and OPENAI_API_KEY)"
 	}
 	return s.Config.Model
 }
 
 func (c *cli) logger(cfg config.Config) *slog.Logger {
-	return slog.New(slog.NewTextHandler(c.errs, &slog.HandlerOptions{Level: app.Level(cfg.LogLevel)}))
+	return app.NewLogger(c.errs, cfg.LogLevel)
 }

@@ -15,19 +15,23 @@ import (
 )
 
 func (c *cli) settings() *cobra.Command {
-	cmd := &cobra.Command{Use: "settings", Short: "Show and change what the workspace chose for itself",
+	cmd := &cobra.Command{Use: "settings", Short: "Show and change the settings of a workspace",
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	show := &cobra.Command{Use: "show", Short: "Show the workspace's settings, defaults included",
-		Example: "  cairn settings show", Args: cobra.NoArgs,
+	show := &cobra.Command{Use: "show", Short: "Show the settings, including defaults",
+		Example: "  cairn settings show\n  cairn settings show --output json", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.settle(cmd.Context(), false, func(ctx context.Context, q postgres.Tx) (settings.Settings, error) {
-				return q.Workspaces().Settings(ctx)
-			})
+			return c.applySettings(
+				cmd.Context(),
+				false,
+				func(ctx context.Context, q postgres.Tx) (settings.Settings, error) {
+					return q.Workspaces().Settings(ctx)
+				},
+			)
 		}}
 	set := &cobra.Command{Use: "set NAME=VALUE...",
-		Short: "Change settings of the workspace; the value default gives one its default back",
-		Long: "Change settings of the workspace. `cairn settings show` has their names. With - instead of names, " +
-			"standard input holds\na JSON merge patch.",
+		Short: "Change settings of the workspace",
+		Long: "Change settings of the workspace. `cairn settings show` lists their names. The value `default` " +
+			"restores the default. With - as the only argument, standard input holds a JSON merge patch.",
 		Example: "  cairn settings set time_zone=Asia/Shanghai nudge.every=5\n  cairn settings set " +
 			"nudge.every=default\n  cat settings.json | cairn settings set -", Args: someText("NAME=VALUE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -35,15 +39,19 @@ func (c *cli) settings() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.settle(cmd.Context(), true, func(ctx context.Context, q postgres.Tx) (settings.Settings, error) {
-				return q.Workspaces().PatchSettings(cmd.Context(), patch)
-			})
+			return c.applySettings(
+				cmd.Context(),
+				true,
+				func(ctx context.Context, q postgres.Tx) (settings.Settings, error) {
+					return q.Workspaces().PatchSettings(cmd.Context(), patch)
+				},
+			)
 		}}
 	cmd.AddCommand(show, set)
 	return cmd
 }
 
-// patch makes a JSON merge patch of NAME=VALUE.
+// patch converts NAME=VALUE arguments to a JSON merge patch.
 func (c *cli) patch(args []string) (json.RawMessage, error) {
 	if len(args) == 1 && args[0] == "-" {
 		text, err := c.text(args)
@@ -53,7 +61,7 @@ func (c *cli) patch(args []string) (json.RawMessage, error) {
 	for _, arg := range args {
 		name, value, ok := strings.Cut(arg, "=")
 		if !ok || name == "" {
-			return nil, usageError{fmt.Errorf("%q is no NAME=VALUE", arg)}
+			return nil, usageError{fmt.Errorf("invalid setting %q: use NAME=VALUE, such as nudge.every=5", arg)}
 		}
 		at, steps := patch, strings.Split(name, ".")
 		for _, step := range steps[:len(steps)-1] {
@@ -68,7 +76,7 @@ func (c *cli) patch(args []string) (json.RawMessage, error) {
 	return json.Marshal(patch)
 }
 
-// valueOf is a number, true or false where it looks like one, else a text.
+// valueOf returns null for "default", the text itself if it is JSON other than a string, else a string.
 func valueOf(text string) any {
 	if text == "default" {
 		return nil
@@ -79,9 +87,10 @@ func valueOf(text string) any {
 	return text
 }
 
-func (c *cli) settle(ctx context.Context, changed bool,
+// applySettings runs do, checks changed settings and prints the result.
+func (c *cli) applySettings(ctx context.Context, changed bool,
 	do func(context.Context, postgres.Tx) (settings.Settings, error)) error {
-	return c.looking(ctx, needs{make: true}, func(s *session) error {
+	return c.withSession(ctx, needs{make: true}, func(s *session) error {
 		var out settings.Settings
 		err := s.Store.InWorkspace(ctx, s.workspace.ID, func(ctx context.Context, q postgres.Tx) (err error) {
 			if out, err = do(ctx, q); err == nil && changed {
@@ -116,7 +125,7 @@ func (c *cli) settle(ctx context.Context, changed bool,
 	})
 }
 
-// flatten names nested members by their path.
+// flatten appends one row for each leaf, named by its dotted path.
 func flatten(path string, members map[string]json.RawMessage, rows *[]string) {
 	for name, raw := range members {
 		var below map[string]json.RawMessage

@@ -9,7 +9,7 @@ func TestSettingsChooseAgentsThatAreThere(t *testing.T) {
 	t.Parallel()
 	w := idle(t)
 	for _, c := range []struct{ arg, says string }{
-		{"memory.agents.personal=v9", `"v9" of the agent memory.agents.personal`}, {"memory.agents.cook=v1", "cook"},
+		{"memory.agents.personal=v9", `memory.agents.personal: agent version "v9"`}, {"memory.agents.cook=v1", "cook"},
 		{"memory.modes.tool.thinking=aloud", "memory.modes.tool.thinking"},
 	} {
 		if code, _, errs := w.run("", "settings", "set", c.arg); code != 2 || !strings.Contains(errs, c.says) ||

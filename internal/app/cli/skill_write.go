@@ -15,30 +15,32 @@ import (
 	"cairn/internal/service/library"
 )
 
-// writes are the commands by which a person writes skills: what the tools
-// skill_save, skill_patch and skill_delete do for a model.
+// writes returns the commands with which users write skills. They correspond to the tools skill_save,
+// skill_patch and skill_delete of agents.
 func (c *cli) writes() []*cobra.Command {
 	var in library.SaveArgs
 	var category string
 	save := &cobra.Command{Use: "save FILE",
-		Short: "Create a skill, or replace the text of one, from a SKILL.md (- for standard input)",
-		Long: "Create a skill, or replace the text of one. Name and description are those of the file's frontmatter " +
-			"unless flags say otherwise;\n" +
-			"the text needs the headings ## When to Use, ## Procedure, ## Pitfalls and ## Verification. `cairn " +
-			"skills view SKILL -o text` prints such a file.",
+		Short: "Create or replace a skill from a SKILL.md",
+		Long: "Create a skill or replace its text from a SKILL.md (- for standard input). The name and the " +
+			"description come from the frontmatter of the file unless you pass --name or --description. The text " +
+			"needs the headings `## When to Use`, `## Procedure`, `## Pitfalls` and `## Verification`. To print " +
+			"such a file, run `cairn skills view SKILL --output text`.",
 		Example: "  cairn skills save SKILL.md\n  cat SKILL.md | cairn skills save - --name deploy-api --category " +
 			"operations --allow-similar", Args: exactly(1, "the SKILL.md to save"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in.Category = library.Choice{Given: cmd.Flags().Changed("category"), Text: category}
 			return c.saveSkill(cmd.Context(), args[0], in)
 		}}
-	save.Flags().StringVar(&in.Name, "name", "", "its name (default: the file's)")
+	save.Flags().StringVar(&in.Name, "name", "", "name of the skill (default from the file)")
 	save.Flags().StringVar(&in.Description, "description", "",
-		"one line that tells when it helps (default: the file's)")
-	save.Flags().StringVar(&category, "category", "", "its category, empty for none (default: the one that it has)")
-	save.Flags().StringVar(&in.Mode, "mode", library.Upsert, "upsert, create or update")
-	save.Flags().IntVar(&in.ExpectedVersion, "expected-version", 0, "refuse unless this version is in force")
-	save.Flags().BoolVar(&in.AllowSimilar, "allow-similar", false, "create it although a skill much like it is there")
+		"one line that states when to use the skill (default from the file)")
+	save.Flags().StringVar(&category, "category", "", "category of the skill, empty for none (default the current "+
+		"one)")
+	save.Flags().StringVar(&in.Mode, "mode", library.Upsert, "write mode: upsert, create or update")
+	save.Flags().IntVar(&in.ExpectedVersion, "expected-version", 0, "fail unless this is the active version "+
+		"(default no check)")
+	save.Flags().BoolVar(&in.AllowSimilar, "allow-similar", false, "create the skill even if a similar one exists")
 	return []*cobra.Command{save, c.patchSkill(), c.deleteSkill()}
 }
 
@@ -53,68 +55,72 @@ func (c *cli) saveSkill(ctx context.Context, file string, in library.SaveArgs) e
 	}
 	if in.Name == "" && front.Name == "" {
 		return fault.New(fault.InvalidArgument, "the skill has no name",
-			"give --name, or begin the file with --- and a line name: …")
+			"pass --name, or add a line `name: …` to the frontmatter of the file")
 	}
 	in.Name, in.Description, in.Content = cmp.Or(in.Name, skill.Canonical(front.Name)),
 		cmp.Or(in.Description, front.Description), body
-	return c.looking(ctx, needs{}, func(s *session) error {
-		out, err := s.Library.Save(ctx, s.person(), in)
+	return c.withSession(ctx, needs{}, func(s *session) error {
+		out, err := s.Library.Save(ctx, s.actor(), in)
 		if err != nil {
 			return err
 		}
-		return c.wrote(out, out.Action, out.Name, out.Version, out.PendingID, out.Warnings)
+		return c.printWrite(out, out.Action, out.Name, out.Version, out.PendingID, out.Warnings)
 	})
 }
 
 func (c *cli) patchSkill() *cobra.Command {
 	var in library.PatchArgs
-	cmd := &cobra.Command{Use: "patch SKILL --old TEXT [--new TEXT]", Short: "Replace a quoted text in a skill",
+	cmd := &cobra.Command{Use: "patch SKILL --old TEXT [--new TEXT]", Short: "Replace text in a skill",
 		Example: `  cairn skills patch deploy-api --old "Probe it." --new "Probe it twice."`,
 		Args:    exactly(1, "the skill's name"), RunE: func(cmd *cobra.Command, args []string) error {
 			if in.OldString == "" {
-				return usageError{fmt.Errorf("--old is missing: the text to replace")}
+				return usageError{fmt.Errorf("missing --old: the text to replace")}
 			}
 			in.Name = args[0]
-			return c.looking(cmd.Context(), needs{}, func(s *session) error {
-				out, err := s.Library.Patch(cmd.Context(), s.person(), in)
+			return c.withSession(cmd.Context(), needs{}, func(s *session) error {
+				out, err := s.Library.Patch(cmd.Context(), s.actor(), in)
 				if err != nil {
 					return err
 				}
-				return c.wrote(out, out.Action, out.Name, out.Version, out.PendingID, out.Warnings)
+				return c.printWrite(out, out.Action, out.Name, out.Version, out.PendingID, out.Warnings)
 			})
 		}}
-	cmd.Flags().StringVar(&in.OldString, "old", "", "the text to replace, with enough around it to occur once")
-	cmd.Flags().StringVar(&in.NewString, "new", "", "what stands there afterwards; empty deletes")
-	cmd.Flags().BoolVar(&in.ReplaceAll, "all", false, "replace every place, not only one")
-	cmd.Flags().StringVar(&in.Field, "field", library.FieldContent, "content or description")
-	cmd.Flags().IntVar(&in.ExpectedVersion, "expected-version", 0, "refuse unless this version is in force")
+	cmd.Flags().StringVar(&in.OldString, "old", "", "text to replace, which must occur exactly once (required)")
+	cmd.Flags().StringVar(&in.NewString, "new", "", "replacement; empty deletes the text")
+	cmd.Flags().BoolVar(&in.ReplaceAll, "all", false, "replace all occurrences")
+	cmd.Flags().StringVar(&in.Field, "field", library.FieldContent, "field to change: content or description")
+	cmd.Flags().IntVar(&in.ExpectedVersion, "expected-version", 0, "fail unless this is the active version "+
+		"(default no check)")
 	return cmd
 }
 
 func (c *cli) deleteSkill() *cobra.Command {
 	var in library.DeleteArgs
 	cmd := &cobra.Command{Use: "delete SKILL",
-		Short:   "Delete a skill; `cairn skills restore` takes it back for some days",
-		Example: "  cairn skills delete deploy-cron --reason \"we deploy no more\"",
+		Short: "Delete a skill",
+		Long: "Delete a skill. For the days in the setting limits.undo_days, `cairn skills restore SKILL` restores " +
+			"it.",
+		Example: "  cairn skills delete deploy-cron --reason \"no longer deployed\"",
 		Args:    exactly(1, "the skill's name"), RunE: func(cmd *cobra.Command, args []string) error {
 			in.Name = args[0]
-			return c.looking(cmd.Context(), needs{}, func(s *session) error {
-				out, err := s.Library.Delete(cmd.Context(), s.person(), in)
+			return c.withSession(cmd.Context(), needs{}, func(s *session) error {
+				out, err := s.Library.Delete(cmd.Context(), s.actor(), in)
 				if err != nil {
 					return err
 				}
-				return c.wrote(out, out.Action, out.Name, 0, out.PendingID, out.Warnings)
+				return c.printWrite(out, out.Action, out.Name, 0, out.PendingID, out.Warnings)
 			})
 		}}
-	cmd.Flags().StringVar(&in.AbsorbedInto, "absorbed-into", "", "the other skill that says now what this one said")
-	cmd.Flags().StringVar(&in.Reason, "reason", "", "why, in one sentence")
-	cmd.Flags().IntVar(&in.ExpectedVersion, "expected-version", 0, "refuse unless this version is in force")
+	cmd.Flags().StringVar(&in.AbsorbedInto, "absorbed-into", "", "name of the skill that now covers this one "+
+		"(default none)")
+	cmd.Flags().StringVar(&in.Reason, "reason", "", "reason in one sentence (default none)")
+	cmd.Flags().IntVar(&in.ExpectedVersion, "expected-version", 0, "fail unless this is the active version "+
+		"(default no check)")
 	return cmd
 }
 
-// wrote prints what became of a write: result as JSON, else a line, and one more
-// for each warning.
-func (c *cli) wrote(result any, action, name string, version int, pending int64, warnings []string) error {
+// printWrite prints the result of a write: as JSON, or as one line and one more for each warning.
+func (c *cli) printWrite(result any, action, name string, version int, pending int64, warnings []string) error {
 	if c.output == "json" {
 		return c.printJSON(result)
 	}
@@ -123,7 +129,7 @@ func (c *cli) wrote(result any, action, name string, version int, pending int64,
 		line += fmt.Sprintf(", version %d", version)
 	}
 	if pending > 0 {
-		line += fmt.Sprintf("; change %d waits for `cairn skills approve`", pending)
+		line += fmt.Sprintf("; pending change %d, see `cairn skills pending`", pending)
 	}
 	fmt.Fprintln(c.out, line)
 	for _, w := range warnings {
@@ -132,24 +138,25 @@ func (c *cli) wrote(result any, action, name string, version int, pending int64,
 	return nil
 }
 
-// markdown reads a SKILL.md, or standard input for a dash.
+// markdown reads a SKILL.md, or standard input if file is "-".
 func (c *cli) markdown(file string) ([]byte, error) {
 	in := c.in
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return nil, fault.Wrap(err, fault.NotFound, "the SKILL.md cannot be read",
-				"give the path of a file, or - for standard input")
+			return nil, fault.Wrap(err, fault.NotFound, "open the SKILL.md",
+				"pass the path of a file, or - for standard input")
 		}
 		defer f.Close()
 		in = f
 	}
-	raw, err := io.ReadAll(io.LimitReader(in, mostText+1))
+	raw, err := io.ReadAll(io.LimitReader(in, maxText+1))
 	if err != nil {
-		return nil, fault.Wrap(err, fault.InvalidArgument, "the SKILL.md cannot be read", "")
+		return nil, fault.Wrap(err, fault.InvalidArgument, "read the SKILL.md", "")
 	}
-	if len(raw) > mostText {
-		return nil, fault.New(fault.TooLarge, "the SKILL.md has more than "+strconv.Itoa(mostText)+" bytes", "")
+	if len(raw) > maxText {
+		return nil, fault.New(fault.TooLarge, "the SKILL.md exceeds "+strconv.Itoa(maxText)+" bytes",
+			"shorten the file")
 	}
 	return raw, nil
 }

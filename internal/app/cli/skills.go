@@ -20,31 +20,32 @@ import (
 )
 
 func (c *cli) skills() *cobra.Command {
-	cmd := &cobra.Command{Use: "skills", Short: "List, view, write, export and import skills, decide about changes, " +
-		"and go back to earlier versions", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+	cmd := &cobra.Command{Use: "skills", Short: "List, write, approve, export and import " +
+		"skills", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
 		return cmd.Help()
 	}}
 	var all bool
-	list := &cobra.Command{Use: "list", Short: "List the skills of the workspace by category and name",
+	list := &cobra.Command{Use: "list", Short: "List skills by category and name",
 		Example: "  cairn skills list", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.listSkills(cmd.Context(), all) }}
-	list.Flags().BoolVar(&all, "all", false, "archived, stale and quarantined ones, too")
+	list.Flags().BoolVar(&all, "all", false, "include archived, stale and quarantined skills")
 	var version int
-	view := &cobra.Command{Use: "view SKILL", Short: "Print a skill's SKILL.md and what it rests on",
+	view := &cobra.Command{Use: "view SKILL", Short: "Print the SKILL.md of a skill and its sources",
 		Example: "  cairn skills view update-reservation-flights --version 1",
 		Args:    exactly(1, "the skill's name or number"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.viewSkill(cmd.Context(), args[0], version) }}
-	view.Flags().IntVar(&version, "version", 0, "a version (default: the one in force)")
+	view.Flags().IntVar(&version, "version", 0, "version of the skill (default the active version)")
 	var to, style string
-	export := &cobra.Command{Use: "export SKILL", Short: "Write a skill's package, a zip that other agents can install",
+	export := &cobra.Command{Use: "export SKILL", Short: "Write the package of a skill to a zip file",
 		Example: "  cairn skills export update-reservation-flights --to .",
 		Args:    exactly(1, "the skill's name or number"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.exportSkill(cmd.Context(), args[0], version, to, style)
 		}}
-	export.Flags().IntVar(&version, "version", 0, "a version (default: the one in force)")
-	export.Flags().StringVar(&style, "style", "", "folder and name: hyphen or underscore (default: as it was packed)")
-	export.Flags().StringVar(&to, "to", ".", "a folder, or the file to write")
+	export.Flags().IntVar(&version, "version", 0, "version of the skill (default the active version)")
+	export.Flags().StringVar(&style, "style", "", "style of folder and name: hyphen or underscore (default as "+
+		"packed)")
+	export.Flags().StringVar(&to, "to", ".", "folder or file to write")
 	cmd.AddCommand(list, view, export)
 	cmd.AddCommand(c.writes()...)
 	cmd.AddCommand(c.changes()...)
@@ -73,7 +74,7 @@ func (c *cli) listSkills(ctx context.Context, all bool) error {
 		return c.printJSON(map[string]any{"skills": heads})
 	}
 	if len(heads) == 0 {
-		fmt.Fprintf(c.out, "no skills in workspace %q yet; `cairn distill FILE` makes some\n", s.workspace.Name)
+		fmt.Fprintf(c.out, "no skills in workspace %q; create some with `cairn distill FILE`\n", s.workspace.Name)
 		return nil
 	}
 	tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
@@ -85,12 +86,10 @@ func (c *cli) listSkills(ctx context.Context, all bool) error {
 	return tw.Flush()
 }
 
+// short shortens the text of a table cell.
 func short(s string) string {
-	const most = 80
-	if r := []rune(s); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return s
+	const width = 80
+	return shorten(s, width)
 }
 
 // version finds a skill by name or number and reads a version, 0 for the head's.
@@ -139,15 +138,15 @@ func (c *cli) viewSkill(ctx context.Context, name string, number int) error {
 		return nil
 	}
 	fmt.Fprintf(c.out, "— version %d of %d, %s, %s; model %s\n", v.Number, head.Version, head.Status,
-		fmt.Sprintf("made by run %d", v.Run), v.Model)
+		fmt.Sprintf("created by run %d", v.Run), v.Model)
 	if v.Quality != nil {
 		fmt.Fprintf(c.out, "— %s\n", v.Quality)
 	}
 	for _, e := range v.Extra {
-		fmt.Fprintf(c.out, "— the package also holds %s, %d bytes\n", e.Path, e.Bytes)
+		fmt.Fprintf(c.out, "— package file %s, %d bytes\n", e.Path, e.Bytes)
 	}
 	for _, src := range v.Sources {
-		fmt.Fprintf(c.out, "— rests on messages %d to %d of conversation %d\n", src.From, src.To, src.Conversation)
+		fmt.Fprintf(c.out, "— evidence: messages %d to %d of conversation %d\n", src.From, src.To, src.Conversation)
 	}
 	for _, f := range v.Files {
 		fmt.Fprintf(c.out, "— %s, %d bytes\n", f.Path, len(f.Content))
@@ -174,8 +173,8 @@ func (c *cli) exportSkill(ctx context.Context, name string, number int, to, styl
 		to = filepath.Join(to, file)
 	}
 	if err := os.WriteFile(to, archive, 0o644); err != nil {
-		return fault.Wrap(err, fault.InvalidArgument, "the package cannot be written to "+to,
-			"give a folder that exists, or the path of a file in one")
+		return fault.Wrap(err, fault.InvalidArgument, "write the package to "+to,
+			"pass an existing folder, or the path of a file in one")
 	}
 	wrong, advice := skill.Portable(archive)
 	if c.output == "json" {
@@ -184,10 +183,10 @@ func (c *cli) exportSkill(ctx context.Context, name string, number int, to, styl
 			"warnings": append(append([]string{}, wrong...), advice...)})
 	}
 	for _, w := range wrong {
-		fmt.Fprintln(c.errs, "not as agentskills.io has it:", w)
+		fmt.Fprintln(c.errs, "does not follow agentskills.io:", w)
 	}
 	for _, w := range advice {
-		fmt.Fprintln(c.errs, "agentskills.io advises otherwise:", w)
+		fmt.Fprintln(c.errs, "agentskills.io recommends:", w)
 	}
 	fmt.Fprintf(c.out, "%s, version %d: %s (%d bytes)\n", v.Name, v.Number, to, len(archive))
 	return nil

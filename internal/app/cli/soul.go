@@ -14,58 +14,61 @@ import (
 )
 
 func (c *cli) soul() *cobra.Command {
-	cmd := &cobra.Command{Use: "soul", Short: "Show and change how the user wants to be answered", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "soul", Short: "Show and change reply preferences", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	get := &cobra.Command{Use: "get", Short: "Show how the user wants to be answered", Example: "  cairn soul get",
+	get := &cobra.Command{Use: "get", Short: "Show the reply preferences", Example: "  cairn soul get",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.showSoul(cmd.Context()) }}
 	var add bool
 	var expect int
-	set := &cobra.Command{Use: "set WORDS", Short: "Say how the user wants to be answered (- for standard input)",
+	set := &cobra.Command{Use: "set WORDS", Short: "Set the reply preferences",
 		Example: "  cairn soul set Answer briefly, without emoji\n  cat soul.txt | cairn soul set - --append",
-		Args:    someText("tone, style, language, form of address"),
-		Long: "Say how the user wants to be answered. It takes effect in the next session, half an hour later at " +
-			"most, and never\noverrides the rules above it. Earlier versions are kept.",
+		Args:    someText("the reply preferences"),
+		Long: "Set the reply preferences: tone, style, language and form of address. WORDS is the text, or - for " +
+			"standard input. The preferences take effect in the next prompt session, at the latest after " +
+			"CAIRN_SESSION_TTL (30 minutes). They never override the rules of the system prompt. Earlier versions " +
+			"are kept.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := c.text(args)
 			if err != nil {
 				return err
 			}
 			in := promptmemory.SoulArgs{Content: text, Mode: string(memory.SoulReplace),
-				Expected: given(cmd, "expect", &expect)}
+				Expected: optional(cmd, "expect", &expect)}
 			if add {
 				in.Mode = string(memory.SoulAppend)
 			}
 			return c.changeSoul(cmd.Context(), func(s *session) (promptmemory.SoulResult, error) {
-				return s.Memory.SoulUpdate(cmd.Context(), s.person(), in)
+				return s.Memory.SoulUpdate(cmd.Context(), s.actor(), in)
 			})
 		}}
-	set.Flags().BoolVar(&add, "append", false, "add to what is there")
-	set.Flags().IntVar(&expect, "expect", 0, "refuse unless this version is in force")
-	history := &cobra.Command{Use: "history", Short: "List the versions of the soul, the latest first",
+	set.Flags().BoolVar(&add, "append", false, "append to the current text")
+	set.Flags().IntVar(&expect, "expect", 0, "fail unless this is the active version (default no check)")
+	history := &cobra.Command{Use: "history", Short: "List the versions of the soul, newest first",
 		Example: "  cairn soul history", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.soulHistory(cmd.Context()) }}
 	var to int
 	rollback := &cobra.Command{Use: "rollback --to VERSION",
-		Short:   "Make a new version that says what an old one said; version 0 said nothing",
+		Short:   "Restore an earlier version of the soul",
+		Long:    "Restore an earlier version of the soul as a new version. Version 0 is empty.",
 		Example: "  cairn soul rollback --to 1", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("to") {
-				return usageError{fmt.Errorf("--to is missing: the version to go back to")}
+				return usageError{fmt.Errorf("missing --to: the version to restore")}
 			}
 			return c.changeSoul(cmd.Context(), func(s *session) (promptmemory.SoulResult, error) {
-				return s.Memory.SoulRollback(cmd.Context(), s.person(),
-					memorywrite.RollbackArgs{Version: to, Expected: given(cmd, "expect", &expect)})
+				return s.Memory.SoulRollback(cmd.Context(), s.actor(),
+					memorywrite.RollbackArgs{Version: to, Expected: optional(cmd, "expect", &expect)})
 			})
 		}}
-	rollback.Flags().IntVar(&to, "to", 0, "the version to go back to")
-	rollback.Flags().IntVar(&expect, "expect", 0, "refuse unless this version is in force")
+	rollback.Flags().IntVar(&to, "to", 0, "version to restore; 0 is the empty version (required)")
+	rollback.Flags().IntVar(&expect, "expect", 0, "fail unless this is the active version (default no check)")
 	cmd.AddCommand(get, set, history, rollback)
 	return cmd
 }
 
-// given is a flag's value, nil unless it was given.
-func given(cmd *cobra.Command, flag string, value *int) *int {
+// optional returns the value of a flag, or nil if the flag is not set.
+func optional(cmd *cobra.Command, flag string, value *int) *int {
 	if !cmd.Flags().Changed(flag) {
 		return nil
 	}
@@ -73,8 +76,8 @@ func given(cmd *cobra.Command, flag string, value *int) *int {
 }
 
 func (c *cli) showSoul(ctx context.Context) error {
-	return c.looking(ctx, needs{}, func(s *session) error {
-		soul, err := s.Memory.SoulGet(ctx, s.person())
+	return c.withSession(ctx, needs{}, func(s *session) error {
+		soul, err := s.Memory.SoulGet(ctx, s.actor())
 		if err != nil {
 			return err
 		}
@@ -84,7 +87,7 @@ func (c *cli) showSoul(ctx context.Context) error {
 		case soul.Content != "":
 			fmt.Fprintln(c.out, soul.Content)
 		case c.output != "text":
-			fmt.Fprintln(c.out, "nothing is said of how the user wants to be answered; `cairn soul set` does")
+			fmt.Fprintln(c.out, "no reply preferences; set them with `cairn soul set WORDS`")
 		}
 		if c.output == "table" && soul.Version > 0 {
 			fmt.Fprintf(c.out, "— version %d, by %s\n", soul.Version, soul.Origin)
@@ -94,7 +97,7 @@ func (c *cli) showSoul(ctx context.Context) error {
 }
 
 func (c *cli) changeSoul(ctx context.Context, change func(*session) (promptmemory.SoulResult, error)) error {
-	return c.looking(ctx, needs{make: true}, func(s *session) error {
+	return c.withSession(ctx, needs{make: true}, func(s *session) error {
 		w, err := change(s)
 		if err != nil {
 			return err
@@ -102,7 +105,7 @@ func (c *cli) changeSoul(ctx context.Context, change func(*session) (promptmemor
 		if c.output == "json" {
 			return c.printJSON(w)
 		}
-		fmt.Fprintf(c.out, "%s: version %d, in force from the next session on\n", w.Action, w.Version)
+		fmt.Fprintf(c.out, "%s: version %d, effective from the next prompt session\n", w.Action, w.Version)
 		for _, warning := range w.Warnings {
 			fmt.Fprintf(c.errs, "  %s\n", warning)
 		}
@@ -112,8 +115,8 @@ func (c *cli) changeSoul(ctx context.Context, change func(*session) (promptmemor
 
 func (c *cli) soulHistory(ctx context.Context) error {
 	const most = 1000
-	return c.looking(ctx, needs{}, func(s *session) error {
-		versions, err := s.Memory.SoulHistory(ctx, s.person(), most)
+	return c.withSession(ctx, needs{}, func(s *session) error {
+		versions, err := s.Memory.SoulHistory(ctx, s.actor(), most)
 		if err != nil {
 			return err
 		}
@@ -121,7 +124,7 @@ func (c *cli) soulHistory(ctx context.Context) error {
 			return c.printJSON(map[string]any{"versions": append([]memory.Soul{}, versions...)})
 		}
 		tw := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(tw, "VERSION\tCHANGE\tMADE\tBY\tSAYS")
+		fmt.Fprintln(tw, "VERSION\tCHANGE\tCREATED\tBY\tCONTENT")
 		for _, v := range versions {
 			fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%s\n", v.Version, v.Action, v.CreatedAt.Local().Format(time.DateTime),
 				v.Origin, short(oneLine(v.Content)))

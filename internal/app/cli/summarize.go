@@ -19,24 +19,26 @@ func (c *cli) summarize() *cobra.Command {
 	var request string
 	var fresh, detach, together bool
 	cmd := &cobra.Command{
-		Use: "summarize FILE", Short: "Make long-term memories of the sessions in a file (- for standard input)",
-		Long: "Make long-term memories of the sessions in a file: a digest of each, and what specialists remember\n" +
-			"about the people, the domains of work and the tools in it. FILE is read as `cairn distill` reads it;\n" +
-			"with --together its conversations are attempts of one session, with their scores, and are compared.",
-		Example: "  cairn summarize conversation.json\n  cairn summarize airline.json --together -o json\n  cat " +
-			"chat.txt | cairn summarize -",
-		Args: exactly(1, "the file to summarise"),
+		Use: "summarize FILE", Short: "Extract long-term memories from conversations",
+		Long: "Extract long-term memories from the conversations of a file. The summarizer writes a digest of each " +
+			"conversation, and specialists save memories about its people, domains of work and tools. FILE has the " +
+			"formats of `cairn distill`, or is - for standard input. With --together, the conversations are scored " +
+			"attempts at one task, which are compared.",
+		Example: "  cairn summarize conversation.json\n  cairn summarize airline.json --together --output json\n  " +
+			"cat chat.txt | cairn summarize -",
+		Args: exactly(1, "the file to summarize"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.runSummarize(cmd.Context(), args[0], request, fresh, detach, together)
 		},
 	}
 	cmd.Flags().StringVar(&request, "request-id", "",
-		"id of the request; the same id is the same request (default: of the content)")
-	cmd.Flags().BoolVar(&fresh, "fresh", false, "summarise again although it was done before, and pay again")
+		"ID of the request; the same ID is the same request (default a hash of the content)")
+	cmd.Flags().BoolVar(&fresh, "fresh", false, "summarize again instead of returning the stored result; repeats "+
+		"all model calls")
 	cmd.Flags().BoolVar(&detach, "detach", false,
-		"return when the sessions are stored; a worker drives them to their end")
+		"return when the sessions are stored; a worker completes them")
 	cmd.Flags().BoolVar(&together, "together", false,
-		"take the conversations of the file as attempts, to be compared in one session")
+		"compare the conversations of the file as attempts of one session")
 	return cmd
 }
 
@@ -46,7 +48,8 @@ func (c *cli) runSummarize(ctx context.Context, file, request string, fresh, det
 		return err
 	}
 	if request != "" && len(conversations) > 1 && !together {
-		return usageError{fmt.Errorf("--request-id names one request, the file holds %d conversations; use --together",
+		return usageError{fmt.Errorf("--request-id names one request, but the file holds %d conversations: add "+
+			"--together",
 			len(conversations))}
 	}
 	s, err := c.open(ctx, needs{temporal: true, make: true})
@@ -65,7 +68,7 @@ func (c *cli) runSummarize(ctx context.Context, file, request string, fresh, det
 		if err != nil {
 			return err
 		}
-		report, err := s.summarized(ctx, made.Ref, detach)
+		report, err := s.waitSummary(ctx, made.Ref, detach)
 		if err != nil {
 			return err
 		}
@@ -74,7 +77,7 @@ func (c *cli) runSummarize(ctx context.Context, file, request string, fresh, det
 	return c.printSummaries(reports)
 }
 
-// sessions are the requests that a file's conversations make.
+// sessions returns one request for each conversation, or one for all if together is set.
 func sessions(conversations []transcript.Conversation, together bool) (out []memoryagent.Request) {
 	var attempts []memoryagent.Trajectory
 	for _, one := range conversations {
@@ -82,7 +85,7 @@ func sessions(conversations []transcript.Conversation, together bool) (out []mem
 		switch {
 		case together:
 			attempts = append(attempts, t)
-		case one.Reward != nil: // an outcome is worth telling
+		case one.Reward != nil: // a trajectory carries its score
 			out = append(out, memoryagent.Request{Trajectories: []memoryagent.Trajectory{t}})
 		default:
 			out = append(out, memoryagent.Request{Messages: one.Messages})
@@ -94,8 +97,8 @@ func sessions(conversations []transcript.Conversation, together bool) (out []mem
 	return out
 }
 
-// summarized is the report of a run, once it has ended unless that is not waited for.
-func (s *session) summarized(ctx context.Context, ref run.Ref, detach bool) (memoryagent.Report, error) {
+// waitSummary returns the report of a run when the run has ended, or immediately if detach is set.
+func (s *session) waitSummary(ctx context.Context, ref run.Ref, detach bool) (memoryagent.Report, error) {
 	for {
 		r, err := s.Progressive.Report(ctx, ref)
 		if err != nil || detach || r.State == run.Ended {
@@ -103,9 +106,9 @@ func (s *session) summarized(ctx context.Context, ref run.Ref, detach bool) (mem
 		}
 		select {
 		case <-ctx.Done():
-			return r, fmt.Errorf("stopped waiting; the run goes on when a worker runs: cairn runs show %d: %w", ref.Run,
+			return r, fmt.Errorf("stopped waiting; a worker completes the run, see `cairn runs show %d`: %w", ref.Run,
 				ctx.Err())
-		case <-time.After(lookEvery):
+		case <-time.After(pollInterval):
 		}
 	}
 }

@@ -22,59 +22,61 @@ func (c *cli) train() *cobra.Command {
 	var r training.Request
 	var traces, curve string
 	var detach bool
-	cmd := &cobra.Command{Use: "train", Short: "Train the policy of a bank, and with --design the bank, on traces " +
-		"with known answers",
-		Long: "Train the policy of a bank of memory skills on conversations about which there are questions with " +
-			"known answers.\nThe best bank and policy come into force together, when they answer more of the " +
-			"conversations that were held out, every\nthird one, than what is in force. A training that is cut off " +
-			"goes on where it was: give the same\ncommand again. One seed gives one policy on one kind of " +
-			"processor, whatever --parallel is.\n" +
-			"FILE is a JSON list of {\"id\", \"messages\", " +
-			"\"questions\": [{\"question\", \"answers\", \"evidence\"}]}.",
+	cmd := &cobra.Command{Use: "train", Short: "Train the policy of a bank of memory skills",
+		Long: "Train the policy of a bank of memory skills on conversations with questions and known answers. With " +
+			"--design, the designer also edits the bank. Every third conversation belongs to the held-out set. The " +
+			"best bank and policy become active together if they answer more questions of the held-out set than " +
+			"the active version.\n\nTo resume an interrupted training, run the same command again. On one type of " +
+			"processor, the same seed produces the same policy for every value of --parallel.\n\nThe file of " +
+			"--traces is a JSON list of {\"id\", \"messages\", \"questions\": [{\"question\", \"answers\", " +
+			"\"evidence\"}]}.",
 		Example: "  cairn train --traces traces.json --stages 2 --iterations 3 --curve reward.svg\n  cairn train " +
-			"--recipe paper --stages 1 --iterations 2\n  cairn train --spans turn-pair --fuse sim_weighted --stages " +
-			"1 --iterations 2", Args: cobra.NoArgs,
+			"--recipe paper --stages 1 --iterations 2\n  cairn train --spans turn-pair --fuse sim_weighted " +
+			"--stages 1 --iterations 2", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.runTrain(cmd.Context(), r, traces, curve, detach)
 		}}
 	f := cmd.Flags()
 	f.StringVar(&r.Bank, "bank", bank.Default, "name of the bank")
-	f.StringVar(&traces, "traces", "", "file of traces to import first")
-	f.StringVar(&r.Recipe, "recipe", "", "target, paper or code (default target)")
-	f.IntVar(&r.Stages, "stages", 0, "stages (default 10)")
-	f.IntVar(&r.Iterations, "iterations", 0, "iterations of a stage (default 100)")
-	f.IntVar(&r.Episodes, "episodes", 0, "episodes of an iteration (default 4)")
+	f.StringVar(&traces, "traces", "", "file of traces to import before training (default none)")
+	f.StringVar(&r.Recipe, "recipe", "", "training recipe: target, paper or code (default target)")
+	f.IntVar(&r.Stages, "stages", 0, "number of stages (default 10)")
+	f.IntVar(&r.Iterations, "iterations", 0, "iterations per stage (default 100)")
+	f.IntVar(&r.Episodes, "episodes", 0, "episodes per iteration (default 4)")
 	f.IntVar(&r.Parallel, "parallel", 0, "episodes at once (default 4)")
-	f.StringVar(&r.Seed, "seed", "", "what all draws come of (default 42)")
-	f.StringVar(&r.Score, "score", "", "recall, which asks no model, or answer (default recall)")
-	f.Float64Var(&r.Sample, "sample", 0, "share of a conversation's questions that an episode asks, by category, 0 "+
-		"to 1 (default all)")
-	spanFlags(cmd, &r.Keeping.Spanning, "memory.spans, else fixed-length; of the recipes paper and code full-session")
-	fuseFlags(cmd, &r.Fuse, &r.Temperature, "as the policy in force does")
-	f.BoolVar(&r.Design, "design", false, "have the designer edit the bank after each stage")
-	f.StringVar(&r.ID, "request-id", "", "id of the training; the same id is the same training (default: of the "+
-		"settings)")
-	f.StringVar(&curve, "curve", "", "write the curve of rewards to this SVG file")
-	f.BoolVar(&detach, "detach", false, "return when the training is stored; a worker drives it to its end")
+	f.StringVar(&r.Seed, "seed", "", "seed of all random draws (default 42)")
+	f.StringVar(&r.Score, "score", "", "scoring: recall (needs no model) or answer (default recall)")
+	f.Float64Var(&r.Sample, "sample", 0, "share of the questions per category that an episode asks, 0 to 1 "+
+		"(default all)")
+	spanFlags(cmd, &r.Keeping.Spanning, "the setting memory.spans, else fixed-length; full-session for the recipes "+
+		"paper and code")
+	fuseFlags(cmd, &r.Fuse, &r.Temperature, "that of the active policy")
+	f.BoolVar(&r.Design, "design", false, "let the designer edit the bank after each stage")
+	f.StringVar(&r.ID, "request-id", "", "ID of the training; the same ID is the same training (default a hash of "+
+		"the flags)")
+	f.StringVar(&curve, "curve", "", "write the reward curve to this SVG file (default none)")
+	f.BoolVar(&detach, "detach", false, "return when the training is stored; a worker completes it")
 	return cmd
 }
 
-// spanFlags say how sessions are cut; usual is what an empty name means.
-func spanFlags(cmd *cobra.Command, s *executor.Spanning, usual string) {
+// spanFlags adds the flags for splitting sessions into spans. defaultMode documents the default.
+func spanFlags(cmd *cobra.Command, s *executor.Spanning, defaultMode string) {
 	f, d := cmd.Flags(), executor.DefaultSpans()
-	f.StringVar(&s.Mode, "spans", s.Mode, "how sessions are cut: "+strings.Join(executor.Modes, ", ")+" (default "+
-		usual+")")
-	f.IntVar(&s.Tokens, "span-tokens", d.Tokens, "tokens of a span of fixed-length")
-	f.IntVar(&s.Overlap, "span-overlap", d.Overlap, "tokens that it shares with the one before")
+	f.StringVar(&s.Mode, "spans", s.Mode, "how sessions are split into "+
+		"spans: "+strings.Join(executor.Modes, ", ")+" (default "+
+		defaultMode+")")
+	f.IntVar(&s.Tokens, "span-tokens", d.Tokens, "tokens of a fixed-length span")
+	f.IntVar(&s.Overlap, "span-overlap", d.Overlap, "tokens that a fixed-length span shares with the previous one")
 }
 
-// fuseFlags say how a policy fuses the memories near a span.
-func fuseFlags(cmd *cobra.Command, name *string, temperature *float64, usual string) {
+// fuseFlags adds the flags for combining the memories near a span. defaultName documents the default.
+func fuseFlags(cmd *cobra.Command, name *string, temperature *float64, defaultName string) {
 	f := cmd.Flags()
-	f.StringVar(name, "fuse", "", "how the policy fuses the memories near a span: mean or sim_weighted (default "+usual+
+	f.StringVar(name, "fuse", "", "how the policy combines the memories near a span: mean or sim_weighted "+
+		"(default "+defaultName+
 		")")
 	f.Float64Var(temperature, "fuse-temperature", 0,
-		"of sim_weighted: the smaller, the more the nearest memory counts (default 1)")
+		"temperature of sim_weighted: lower values give the nearest memory more weight (default 1)")
 }
 
 func (c *cli) runTrain(ctx context.Context, r training.Request, traces, curve string, detach bool) error {
@@ -99,7 +101,7 @@ func (c *cli) runTrain(ctx context.Context, r training.Request, traces, curve st
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(c.errs, "%d traces with %d questions\n", len(in), n)
+		fmt.Fprintf(c.errs, "imported %d traces with %d questions\n", len(in), n)
 	}
 	r.Workspace, r.WorkspaceKey, r.Spec.Spec = s.workspace.ID, s.workspace.Key, app.EvolveSpec(s.Config)
 	made, err := s.Learning.Trainings.Accept(ctx, r)
@@ -107,7 +109,7 @@ func (c *cli) runTrain(ctx context.Context, r training.Request, traces, curve st
 		return err
 	}
 	if detach {
-		fmt.Fprintf(c.out, "run %d; cairn runs show %d tells what comes of it\n", made.Ref.Run, made.Ref.Run)
+		fmt.Fprintf(c.out, "run %d stored; to see its result, run `cairn runs show %d`\n", made.Ref.Run, made.Ref.Run)
 		return nil
 	}
 	out, err := c.watchTraining(ctx, s, made.Ref)
@@ -127,14 +129,15 @@ func (c *cli) runTrain(ctx context.Context, r training.Request, traces, curve st
 }
 
 func (c *cli) printTrained(out training.Result) {
-	in := "nothing new in force"
+	active := "no new version"
 	if out.Version > 0 {
-		in = fmt.Sprintf("version %d", out.Version)
+		active = fmt.Sprintf("version %d", out.Version)
 	}
 	fmt.Fprintf(c.out, "%s: bank %s, %s, policy %.12s, best score %.4f after %d iterations\n", out.Outcome, out.Bank,
-		in, out.Policy, out.Best, out.Iterations)
+		active, out.Policy, out.Best, out.Iterations)
 	if out.Gate != nil {
-		fmt.Fprintf(c.out, "  gate: %+.4f on %d held-out traces (lower bound %+.4f)\n", out.Gate.Mean, out.Gate.Traces,
+		fmt.Fprintf(c.out, "  gate: %+.4f on %d held-out traces (lower bound "+
+			"%+.4f)\n", out.Gate.Mean, out.Gate.Traces,
 			out.Gate.Lower)
 	}
 	if out.Outcomes.Masked > 0 {
@@ -145,7 +148,7 @@ func (c *cli) printTrained(out training.Result) {
 	}
 }
 
-// watchTraining shows a bar until the training has ended.
+// watchTraining shows a progress bar until the training has ended.
 func (c *cli) watchTraining(ctx context.Context, s *session, ref run.Ref) (training.Result, error) {
 	shown := ""
 	for {
@@ -164,20 +167,21 @@ func (c *cli) watchTraining(ctx context.Context, s *session, ref run.Ref) (train
 		select {
 		case <-ctx.Done():
 			return training.Result{}, fmt.Errorf(
-				"stopped waiting; the training goes on when a worker runs: cairn runs show %d: %w", ref.Run, ctx.Err())
-		case <-time.After(lookEvery):
+				"stopped waiting; a worker completes the training, see `cairn runs show %d`: %w", ref.Run, ctx.Err())
+		case <-time.After(pollInterval):
 		}
 	}
 }
 
-// trainingLine is how far a training is: the share of the probability that went to
-// what was chosen tells how sure the policy is.
+// trainingLine formats the progress of a training. The chosen mass is the probability that the policy
+// gave to its choices, a measure of its confidence.
 func trainingLine(w training.Progress) string {
 	last := 0.0
 	if n := len(w.Rewards); n > 0 {
 		last = w.Rewards[n-1]
 	}
-	line := fmt.Sprintf("%s %d of %d iterations, reward %.3f, chosen mass %.2f", bar(w.Done, w.Of), w.Done, w.Of, last,
+	line := fmt.Sprintf("%s %d of %d iterations, reward %.3f, chosen mass "+
+		"%.2f", bar(w.Done, w.Of), w.Done, w.Of, last,
 		w.Choice.Mass)
 	if w.Tried > 0 {
 		line += fmt.Sprintf(", tried on %d of %d conversations", w.Tried, w.Trials)
@@ -188,7 +192,7 @@ func trainingLine(w training.Progress) string {
 	return line
 }
 
-// barWidth is that of a progress bar, in characters.
+// barWidth is the width of a progress bar in characters.
 const barWidth = 30
 
 func bar(done, of int) string {
@@ -221,16 +225,16 @@ func rewardCurve(rewards []float64) []byte {
 
 func (c *cli) evolve() *cobra.Command {
 	var r evolution.Request
-	cmd := &cobra.Command{Use: "evolve", Short: "Have the designer edit a bank from its hard cases, if that proves " +
-		"better",
-		Long: "Have the designer edit a bank of memory skills from its hard cases. What it proposes comes into " +
-			"force only when it\nanswers more of the conversations that were held out; otherwise the bank stays as " +
-			"it is.", Example: "  cairn evolve\n  cairn evolve --bank work -o json", Args: cobra.NoArgs,
+	cmd := &cobra.Command{Use: "evolve", Short: "Improve a bank from its hard cases",
+		Long: "Let the designer edit a bank of memory skills from its hard cases. The edited bank becomes active " +
+			"only if it answers more questions of the held-out set. Otherwise the bank does not " +
+			"change.", Example: "  cairn evolve\n  cairn evolve --bank work --output json", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.runEvolve(cmd.Context(), r) }}
 	cmd.Flags().StringVar(&r.Bank, "bank", bank.Default, "name of the bank")
-	cmd.Flags().StringVar(&r.Score, "score", "", "recall, which asks no model, or answer (default recall)")
-	spanFlags(cmd, &r.Keeping.Spanning, "memory.spans, else "+executor.FixedLength)
-	cmd.Flags().StringVar(&r.ID, "request-id", "", "id of the round; the same id is the same round")
+	cmd.Flags().StringVar(&r.Score, "score", "", "scoring: recall (needs no model) or answer (default recall)")
+	spanFlags(cmd, &r.Keeping.Spanning, "the setting memory.spans, else "+executor.FixedLength)
+	cmd.Flags().StringVar(&r.ID, "request-id", "", "ID of the round; the same ID is the same round (default a new "+
+		"one)")
 	return cmd
 }
 
@@ -255,7 +259,7 @@ func (c *cli) runEvolve(ctx context.Context, r evolution.Request) error {
 	return c.printRound(round)
 }
 
-// watchRound shows a bar until the round has ended.
+// watchRound shows a progress bar until the round has ended.
 func (c *cli) watchRound(ctx context.Context, s *session, ref run.Ref) (evolution.Round, error) {
 	shown := ""
 	for {
@@ -274,8 +278,8 @@ func (c *cli) watchRound(ctx context.Context, s *session, ref run.Ref) (evolutio
 		select {
 		case <-ctx.Done():
 			return evolution.Round{}, fmt.Errorf(
-				"stopped waiting; the round goes on when a worker runs: cairn runs show %d: %w", ref.Run, ctx.Err())
-		case <-time.After(lookEvery):
+				"stopped waiting; a worker completes the round, see `cairn runs show %d`: %w", ref.Run, ctx.Err())
+		case <-time.After(pollInterval):
 		}
 	}
 }

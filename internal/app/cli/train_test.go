@@ -35,8 +35,8 @@ func TestTheBarIsFullAtTheEnd(t *testing.T) {
 	}
 }
 
-// Whoever trains is told what the gate said, and how much an outage took.
-func TestATrainingTellsOfItsGate(t *testing.T) {
+// The output of a training has the result of the gate and the number of masked outcomes.
+func TestTrainingPrintsGateAndMaskedOutcomes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		out        training.Result
@@ -47,7 +47,7 @@ func TestATrainingTellsOfItsGate(t *testing.T) {
 			"version 3,|gate: +0.1250 on 4 held-out traces (lower bound +0.0500)", "masked"},
 		{training.Result{Outcome: run.Completed, Bank: "b",
 			Gate: &designer.Comparison{Mean: -.1, Lower: -.2, Traces: 4}, Outcomes: episode.Outcomes{Of: 9, Masked: 2},
-			Note: "not better"}, "nothing new in force|gate: -0.1000|2 of 9 outcomes masked|not better", "version"},
+			Note: "not better"}, "no new version|gate: -0.1000|2 of 9 outcomes masked|not better", "version 0"},
 		{training.Result{Outcome: run.Failed, Bank: "b", Note: "away"}, "failed|away", "gate"},
 	} {
 		var said bytes.Buffer

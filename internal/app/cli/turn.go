@@ -15,39 +15,39 @@ import (
 	"cairn/internal/service/conversation"
 )
 
-// turnFlags say where a message comes from.
+// turnFlags are the flags of one message.
 type turnFlags struct {
 	conversation, message, channel, origin string
 	maxTurns                               int
 	wait                                   time.Duration
 }
 
-func (f *turnFlags) add(cmd *cobra.Command, conversation, about string) {
+func (f *turnFlags) add(cmd *cobra.Command, conversation, usage string) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.conversation, "conversation", conversation, about)
+	flags.StringVar(&f.conversation, "conversation", conversation, usage)
 	flags.StringVar(&f.channel, "channel", "chat",
-		"voice, sms, chat or scheduled: decides how long an answer may take; any other is treated as sms")
+		"channel, which sets the budget: voice, sms, chat or scheduled; others have the budget of sms")
 	flags.IntVar(&f.maxTurns, "max-turns", 0,
-		"model responses for an answer at most, 1 to 50 (default: the channel's budget)")
-	flags.DurationVar(&f.wait, "wait", time.Minute, "how long to wait for an answer")
+		"maximum steps of the turn, 1 to 50 (default the channel's budget)")
+	flags.DurationVar(&f.wait, "wait", time.Minute, "how long to wait for the reply")
 }
 
 func (c *cli) turn() *cobra.Command {
 	var f turnFlags
 	cmd := &cobra.Command{
-		Use: "turn WORDS", Short: "Send one message of a conversation (- for standard input) and print the answer",
-		Long: "Send one message of a conversation and print the answer. A message is answered once: the same " +
-			"--message-id gives\nthe same answer at any time. What is accepted is answered, also when nobody waits " +
-			"for it.",
+		Use: "turn WORDS", Short: "Send a message and print the reply",
+		Long: "Send a message to a conversation and print the reply. WORDS is the message, or - for standard " +
+			"input. A message is answered once: the same --message-id returns the same reply. An accepted message " +
+			"is answered even if this command stops waiting.",
 		Example: "  cairn turn I always sit in an aisle seat\n  cairn turn Where do I sit? --conversation trip " +
-			"--message-id 17 -o json\n  cat message.txt | cairn turn -",
-		Args: someText("what to say"),
+			"--message-id 17 --output json\n  cat message.txt | cairn turn -",
+		Args: someText("the message"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.runTurn(cmd.Context(), args, f) },
 	}
-	f.add(cmd, "terminal", "id of the thread; the first message makes it")
-	cmd.Flags().StringVar(&f.message, "message-id", "", "id of the message (default: a fresh one)")
+	f.add(cmd, "terminal", "ID of the conversation; the first message creates it")
+	cmd.Flags().StringVar(&f.message, "message-id", "", "ID of the message (default a new one)")
 	cmd.Flags().StringVar(&f.origin, "origin", "user",
-		"user, scheduled, heartbeat or subagent: only what a user says counts for reviews")
+		"origin of the message: user, scheduled, heartbeat or subagent; only turns of a user start reviews")
 	return cmd
 }
 
@@ -56,7 +56,7 @@ func (c *cli) runTurn(ctx context.Context, args []string, f turnFlags) error {
 	if err != nil {
 		return err
 	}
-	return c.looking(ctx, needs{temporal: true, make: true}, func(s *session) error {
+	return c.withSession(ctx, needs{temporal: true, make: true}, func(s *session) error {
 		c.offline(s)
 		answered, err := s.ask(ctx, f, text)
 		if err != nil {
@@ -66,7 +66,7 @@ func (c *cli) runTurn(ctx context.Context, args []string, f turnFlags) error {
 	})
 }
 
-// ask sends a message and waits for its answer.
+// ask sends a message and waits for its reply.
 func (s *session) ask(ctx context.Context, f turnFlags, text string) (conversation.TurnStatus, error) {
 	if f.message == "" {
 		f.message = uuid.NewString()
@@ -78,12 +78,12 @@ func (s *session) ask(ctx context.Context, f turnFlags, text string) (conversati
 			Channel: f.channel, MessageID: f.message,
 			Origin: f.origin, Text: text, Mode: contract.Answer, MaxTurns: f.maxTurns, Spec: app.TurnSpec(s.Config)})
 	if out.Status == conversation.StatusEnded {
-		s.awaited = []run.Ref{{Workspace: s.workspace.ID, Run: out.Run}} // those before it in a chat have ended
+		s.awaited = []run.Ref{{Workspace: s.workspace.ID, Run: out.Run}} // earlier turns of a chat have ended
 	}
 	return out, err
 }
 
-// offline tells on standard error when no model answers.
+// offline notes on standard error that the offline model is in use.
 func (c *cli) offline(s *session) {
 	if s.Config.Offline() {
 		fmt.Fprintln(c.errs, "model: "+s.models())
@@ -99,8 +99,8 @@ func (c *cli) printAnswer(a conversation.TurnStatus) error {
 		fmt.Fprintln(c.out, a.Reply)
 	}
 	if a.Status != string(run.Ended) {
-		return fault.New(fault.Unavailable, fmt.Sprintf("message %q is stored and not answered yet", a.MessageID),
-			fmt.Sprintf("it will be, when a worker runs: cairn conversations show %s", a.Conversation))
+		return fault.New(fault.Unavailable, fmt.Sprintf("message %q is stored but not answered yet", a.MessageID),
+			fmt.Sprintf("start a worker with `cairn dev`, then run `cairn conversations show %s`", a.Conversation))
 	}
 	return nil
 }

@@ -14,10 +14,10 @@ import (
 	"cairn/internal/service/distill"
 )
 
-// lookEvery is how often a waiting command looks at the runs' rows.
-const lookEvery = 100 * time.Millisecond
+// pollInterval is how often a waiting command reads the state of a run.
+const pollInterval = 100 * time.Millisecond
 
-// wait returns when every run has ended, and shows on errs how far they are.
+// wait returns when every run has ended. It shows the progress on errs.
 func (s *session) wait(ctx context.Context, refs []run.Ref, errs io.Writer) error {
 	show := newProgress(errs, len(refs))
 	defer show.finish()
@@ -29,8 +29,8 @@ func (s *session) wait(ctx context.Context, refs []run.Ref, errs io.Writer) erro
 	return nil
 }
 
-// watch returns when a run has ended, and tells how far it is until then.
-func (s *session) watch(ctx context.Context, ref run.Ref, tell func(distill.Progress)) error {
+// watch returns when a run has ended. Until then it calls report with the progress.
+func (s *session) watch(ctx context.Context, ref run.Ref, report func(distill.Progress)) error {
 	ended, stop := s.Store.Ended(ref.Run)
 	defer stop()
 	for {
@@ -38,21 +38,21 @@ func (s *session) watch(ctx context.Context, ref run.Ref, tell func(distill.Prog
 		if err != nil {
 			return err
 		}
-		if tell(p); p.Status == run.Ended {
+		if report(p); p.Status == run.Ended {
 			s.awaited = append(s.awaited, ref)
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("stopped waiting; the runs go on when a worker runs: cairn runs show %d: %w", ref.Run,
+			return fmt.Errorf("stopped waiting; a worker completes the run, see `cairn runs show %d`: %w", ref.Run,
 				ctx.Err())
 		case <-ended:
-		case <-time.After(lookEvery):
+		case <-time.After(pollInterval):
 		}
 	}
 }
 
-// progress is a bar on a terminal and nothing elsewhere.
+// progress shows a bar on a terminal. It prints nothing elsewhere.
 type progress struct {
 	bar  *progressbar.ProgressBar
 	runs int
@@ -86,7 +86,7 @@ func (p *progress) at(i int, r distill.Progress) {
 	_ = p.bar.Set(i*stepsPerRun + share(r))
 }
 
-// share is how much of a run is done, in steps of the bar.
+// share is the completed part of a run, in steps of the bar.
 func share(r distill.Progress) int {
 	if r.Status == run.Ended {
 		return stepsPerRun

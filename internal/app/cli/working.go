@@ -15,8 +15,8 @@ import (
 )
 
 func (c *cli) working() *cobra.Command {
-	cmd := &cobra.Command{Use: "working", Short: "Shorten a thread without losing a word of it, and look into what " +
-		"was put away"}
+	cmd := &cobra.Command{Use: "working", Short: "Shorten threads and read offloaded content",
+		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.AddCommand(c.workingOffload(), c.workingReload(), c.workingGrep(), c.workingRead())
 	return cmd
 }
@@ -25,11 +25,11 @@ func (c *cli) workingOffload() *cobra.Command {
 	r := offload.Request{}
 	mode := ""
 	cmd := &cobra.Command{
-		Use: "offload FILE", Short: "Shorten the thread in a file (- for standard input) and print it as JSON",
-		Long: "Shorten a thread: compact puts big tool results away and leaves pointers, compress has a model " +
-			"record\nwhat is older, auto compacts, and compresses when that was not enough. FILE is read as `cairn " +
-			"distill`\n" +
-			"reads it. The last user's turn is never touched; a record that is none leaves the thread as it was.",
+		Use: "offload FILE", Short: "Shorten a thread and print it as JSON",
+		Long: "Shorten the thread in a file (- for standard input) and print it as JSON. Mode compact offloads " +
+			"large tool results and leaves handles. Mode compress lets a model summarize older turns. Mode auto " +
+			"compacts, and compresses if compaction is not enough. FILE has the formats of `cairn distill`. The " +
+			"last user turn never changes. If the model returns no valid summary, the thread does not change.",
 		Example: "  cairn working offload conversation.json --session demo --total 100 --keep 0\n  cat chat.txt | " +
 			"cairn working offload - --mode compact",
 		Args: exactly(1, "the file to shorten"),
@@ -39,20 +39,21 @@ func (c *cli) workingOffload() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&mode, "mode", string(workingmemory.ByAuto), "compact, compress or auto")
-	f.StringVar(&r.Session, "session", "", "name under which what is put away is searched together")
+	f.StringVar(&mode, "mode", string(workingmemory.ByAuto), "how to shorten: compact, compress or auto")
+	f.StringVar(&r.Session, "session", "", "name under which cairn working grep searches all offloaded content "+
+		"(default none)")
 	f.IntVar(&r.Options.TotalTokens, "total", 0,
-		"tokens of the older messages up to which nothing is done (default 20000)")
-	f.IntVar(&r.Options.ToolTokens, "tool", 0, "tokens above which a tool result is put away (default 2000)")
+		"tokens of older messages above which the thread is shortened (default 20000)")
+	f.IntVar(&r.Options.ToolTokens, "tool", 0, "tokens above which a tool result is offloaded (default 2000)")
 	f.IntVar(&r.Options.KeepRecent, "keep", -1,
-		"messages at the end that are left alone, the last user's turn at least; -1 means 10")
-	f.IntVar(&r.Options.Preview, "preview", -1, "characters that stay of what is put away; -1 means 200")
-	f.IntVar(&r.Options.GroupTokens, "group", 0, "tokens of the messages that one record stands for (default 12000)")
+		"number of last messages that never change; -1 means 10")
+	f.IntVar(&r.Options.Preview, "preview", -1, "characters of offloaded content that stay in the thread; -1 means "+
+		"200")
+	f.IntVar(&r.Options.GroupTokens, "group", 0, "tokens of the messages that one summary replaces (default 12000)")
 	f.Float64Var(&r.Options.Ratio, "ratio", 0,
-		"with auto: part of the tokens above which compaction was not enough (default 0.75)")
-	f.DurationVar(&r.TTL, "ttl", 0, "for how long what is put away can be had back (default $CAIRN_OFFLOAD_TTL, "+
-		"else a week)")
-	f.DurationVar(&r.Wait, "wait", 2*time.Minute, "how long to wait for a model")
+		"share of the tokens above which mode auto also compresses (default 0.75)")
+	f.DurationVar(&r.TTL, "ttl", 0, "how long offloaded content is kept (default $CAIRN_OFFLOAD_TTL, else 168h)")
+	f.DurationVar(&r.Wait, "wait", 2*time.Minute, "how long to wait for the model")
 	return cmd
 }
 
@@ -63,7 +64,7 @@ func (c *cli) runOffload(ctx context.Context, file string, r offload.Request) er
 	}
 	if len(conversations) != 1 {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("the file holds %d conversations", len(conversations)),
-			"give a file with one")
+			"pass a file with one conversation")
 	}
 	s, err := c.open(ctx, needs{temporal: r.Options.Mode != workingmemory.ByCompact, make: true})
 	if err != nil {
@@ -83,7 +84,7 @@ func (c *cli) runOffload(ctx context.Context, file string, r offload.Request) er
 		fmt.Fprintln(c.errs, "model: "+s.models())
 	}
 	if out.Degraded {
-		fmt.Fprintln(c.errs, "the thread is as it was: "+out.Reason)
+		fmt.Fprintln(c.errs, "thread not shortened: "+out.Reason)
 	}
 	for i := range out.Messages {
 		out.Messages[i].Seq = i
@@ -93,7 +94,7 @@ func (c *cli) runOffload(ctx context.Context, file string, r offload.Request) er
 
 func (c *cli) workingReload() *cobra.Command {
 	return &cobra.Command{
-		Use: "reload HANDLE", Short: "Print all that stands behind a handle",
+		Use: "reload HANDLE", Short: "Print the content of a handle",
 		Example: "  cairn working reload offload://4b7f…",
 		Args:    exactly(1, "the handle"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -102,14 +103,14 @@ func (c *cli) workingReload() *cobra.Command {
 				return err
 			}
 			defer s.close()
-			whole, err := s.Offload.Fetch(cmd.Context(), s.workspace.ID, workingmemory.Where{Handle: args[0]})
+			content, err := s.Offload.Fetch(cmd.Context(), s.workspace.ID, workingmemory.Where{Handle: args[0]})
 			if err != nil {
 				return err
 			}
-			if whole.Kind == workingmemory.Messages {
-				return c.printJSON(whole.Messages)
+			if content.Kind == workingmemory.Messages {
+				return c.printJSON(content.Messages)
 			}
-			fmt.Fprintln(c.out, whole.Text)
+			fmt.Fprintln(c.out, content.Text)
 			return nil
 		},
 	}
@@ -117,11 +118,11 @@ func (c *cli) workingReload() *cobra.Command {
 
 func (c *cli) workingGrep() *cobra.Command {
 	p := workingmemory.Pattern{}
-	at := workingmemory.Where{}
+	where := workingmemory.Where{}
 	cmd := &cobra.Command{
-		Use: "grep PATTERN", Short: "Look for something in what was put away",
+		Use: "grep PATTERN", Short: "Search offloaded content",
 		Example: "  cairn working grep refund --session demo --before 1 --after 1\n  cairn working grep " +
-			"\"re(fund|turn)\" --regex --session demo -o json",
+			"\"re(fund|turn)\" --regex --session demo --output json",
 		Args: exactly(1, "the pattern"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := c.open(cmd.Context(), needs{})
@@ -130,7 +131,7 @@ func (c *cli) workingGrep() *cobra.Command {
 			}
 			defer s.close()
 			p.Pattern = args[0]
-			found, err := s.Offload.Grep(cmd.Context(), s.workspace.ID, at, p)
+			found, err := s.Offload.Grep(cmd.Context(), s.workspace.ID, where, p)
 			if err != nil {
 				return err
 			}
@@ -142,18 +143,17 @@ func (c *cli) workingGrep() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&at.Handle, "handle", "", "what to look into")
-	f.StringVar(&at.Session.Name, "session", "", "look into all that was put away under this name")
-	f.BoolVar(&p.Regex, "regex", false, "the pattern is a regular expression in RE2 syntax")
-	f.IntVar(&p.Before, "before", workingmemory.UsualContext, "lines of context")
-	f.IntVar(&p.After, "after", workingmemory.UsualContext, "lines of context")
-	f.IntVar(&p.Offset, "offset", 0, "hits to pass over")
-	f.IntVar(&p.Limit, "limit", workingmemory.UsualHits, "hits at most, 1 to 50")
+	f.StringVar(&where.Handle, "handle", "", "handle to search (default all handles of --session)")
+	f.StringVar(&where.Session.Name, "session", "", "name whose offloaded content is searched (default none)")
+	f.BoolVar(&p.Regex, "regex", false, "treat the pattern as a regular expression in RE2 syntax")
+	f.IntVar(&p.Before, "before", workingmemory.UsualContext, "lines of context before each hit")
+	f.IntVar(&p.After, "after", workingmemory.UsualContext, "lines of context after each hit")
+	f.IntVar(&p.Offset, "offset", 0, "number of hits to skip (default 0)")
+	f.IntVar(&p.Limit, "limit", workingmemory.UsualHits, "maximum number of hits, 1 to 50")
 	return cmd
 }
 
-// printHits prints hits as grep does: the number of a line, a colon at a hit and
-// a hyphen at its context.
+// printHits prints hits as grep does: the line number, then a colon for a hit or a hyphen for context.
 func (c *cli) printHits(found workingmemory.Hits) {
 	handle := ""
 	for _, h := range found.Hits {
@@ -175,7 +175,7 @@ func (c *cli) printHits(found workingmemory.Hits) {
 func (c *cli) workingRead() *cobra.Command {
 	offset, limit := 0, 0
 	cmd := &cobra.Command{
-		Use: "read HANDLE", Short: "Print lines of what stands behind a handle",
+		Use: "read HANDLE", Short: "Print lines of the content of a handle",
 		Example: "  cairn working read offload://4b7f… --offset 10 --limit 20",
 		Args:    exactly(1, "the handle"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -198,7 +198,7 @@ func (c *cli) workingRead() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().IntVar(&offset, "offset", 0, "lines to pass over")
-	cmd.Flags().IntVar(&limit, "limit", workingmemory.UsualLines, "lines at most, 1 to 1000")
+	cmd.Flags().IntVar(&offset, "offset", 0, "number of lines to skip (default 0)")
+	cmd.Flags().IntVar(&limit, "limit", workingmemory.UsualLines, "maximum number of lines, 1 to 1000")
 	return cmd
 }

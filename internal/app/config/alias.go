@@ -7,7 +7,7 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// aliases are the names that users of MemOS have in their files.
+// aliases maps variable names of MemOS to Cairn's names.
 var aliases = map[string]string{
 	"skills_local_dir":    "SKILLS_LOCAL_DIR",
 	"skills_oss_dir":      "SKILLS_OSS_DIR",
@@ -15,9 +15,8 @@ var aliases = map[string]string{
 	"EMBEDDING_DIMENSION": "CAIRN_EMBEDDING_DIMENSIONS",
 }
 
-// resolveAliases puts the values of old names under the names of today, which
-// win where both are set. skills_local_tmp_dir is accepted and means nothing:
-// packages are made in memory.
+// resolveAliases copies the values of MemOS names to Cairn's names. If both are set, Cairn's name
+// wins. skills_local_tmp_dir is accepted but has no effect, because packages are built in memory.
 func resolveAliases(values map[string]string) error {
 	set := func(name, value string) {
 		if _, given := values[name]; !given && value != "" {
@@ -30,8 +29,8 @@ func resolveAliases(values map[string]string) error {
 	if complete, given := values["complete_skill_memory"]; given {
 		full, err := strconv.ParseBool(complete)
 		if err != nil {
-			return fault.New(fault.Misconfigured, fmt.Sprintf("complete_skill_memory is %q", complete),
-				"use true for full, false for simple extraction, or SKILL_MODE")
+			return fault.New(fault.Misconfigured, fmt.Sprintf("invalid complete_skill_memory %q", complete),
+				"use true or false, or set SKILL_MODE to full or simple instead")
 		}
 		mode := "simple"
 		if full {

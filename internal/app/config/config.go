@@ -1,5 +1,8 @@
-// Package config is the one struct of settings: defaults, then a file, then the
-// environment, then flags. Mains load it; nothing else reads the environment.
+// Package config holds the configuration of all programs as one struct. Its values come from the
+// defaults, then a file, then environment variables, then flags; later sources override earlier
+// ones. Programs call Load once; no other package reads the environment.
+//
+//	c, err := config.Load(os.Environ(), map[string]string{"CAIRN_WORKSPACE": "support"})
 package config
 
 import (
@@ -19,173 +22,242 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// File is where settings are read from when CAIRN_CONFIG names no other: lines
-// of NAME=value with the names of the environment.
+// File is the default configuration file. CAIRN_CONFIG selects another one. The file holds lines
+// of NAME=value with the names of environment variables.
 const File = "cairn.env"
 
-// Config is every setting.
+// Config is the complete configuration. The comment of a field describes its environment variable in
+// docs/reference/config.md; a comment between empty lines is the heading of a section there.
 type Config struct {
-	// Where things are.
-	DatabaseURL       string `env:"DATABASE_URL" secret:"url"`
-	TemporalAddress   string `env:"TEMPORAL_ADDRESS"`
+	// Servers and data
+
+	// URL of the Postgres database. If empty, commands start the development stack.
+	DatabaseURL string `env:"DATABASE_URL" secret:"url"`
+	// Address of the Temporal server, host:port. If empty, commands start the development stack.
+	TemporalAddress string `env:"TEMPORAL_ADDRESS"`
+	// Temporal namespace.
 	TemporalNamespace string `env:"TEMPORAL_NAMESPACE" envDefault:"default"`
-	TemporalUI        string `env:"TEMPORAL_UI_URL"`
-	Home              string `env:"CAIRN_HOME" envDefault:".cairn"` // data of the development stack, packages
-	Workspace         string `env:"CAIRN_WORKSPACE" envDefault:"default"`
+	// URL of the Temporal UI, for links to workflows. If empty, no links are printed.
+	TemporalUI string `env:"TEMPORAL_UI_URL"`
+	// Folder of packages and of the development stack's data.
+	Home string `env:"CAIRN_HOME" envDefault:".cairn"`
+	// Workspace of commands.
+	Workspace string `env:"CAIRN_WORKSPACE" envDefault:"default"`
+	// Minimum level of log messages.
+	LogLevel string `env:"CAIRN_LOG" envDefault:"warn"`
 
-	// Models. Without a base URL and a key the offline rules answer.
-	BaseURL    string `env:"OPENAI_BASE_URL"`
-	APIKey     string `env:"OPENAI_API_KEY" secret:"all"`
-	Model      string `env:"CAIRN_MODEL"`
-	Structured string `env:"CAIRN_STRUCTURED_OUTPUT" envDefault:"auto"` // auto json_schema json_object none
-	// JSON: model → micro-dollars per million tokens in and out
-	Prices  string        `env:"CAIRN_PRICES"`
-	Lease   time.Duration `env:"CAIRN_LLM_LEASE" envDefault:"30s"`    // of a call; a crash is noticed after it
-	Timeout time.Duration `env:"CAIRN_LLM_TIMEOUT" envDefault:"120s"` // of one request
-	// of a paid reply while the database is away: a restart, not an outage
+	// Models
+
+	// Base URL of an OpenAI-compatible endpoint. If this and OPENAI_API_KEY are empty, the offline model is used.
+	BaseURL string `env:"OPENAI_BASE_URL"`
+	// API key of the model endpoint.
+	APIKey string `env:"OPENAI_API_KEY" secret:"all"`
+	// Model for all model calls that have no model of their own. Required with an endpoint.
+	Model string `env:"CAIRN_MODEL"`
+	// How the endpoint returns JSON.
+	Structured string `env:"CAIRN_STRUCTURED_OUTPUT" envDefault:"auto"`
+	// Prices as JSON: model to micro-dollars per million input and output tokens. If empty, list prices are used.
+	Prices string `env:"CAIRN_PRICES"`
+	// Lease of a model call. After a crash, another worker repeats the call when the lease ends.
+	Lease time.Duration `env:"CAIRN_LLM_LEASE" envDefault:"30s"`
+	// Timeout of one request to the endpoint.
+	Timeout time.Duration `env:"CAIRN_LLM_TIMEOUT" envDefault:"120s"`
+	// How long a worker tries to store a received reply while the database is not available.
 	Hold time.Duration `env:"CAIRN_LLM_HOLD" envDefault:"20s"`
-	// a worker that is silent for longer is taken for dead
+	// Heartbeat timeout of activities. A worker that is silent for longer is considered dead.
 	Heartbeat time.Duration `env:"CAIRN_HEARTBEAT" envDefault:"20s"`
-
-	ModelNudge      string `env:"CAIRN_MODEL_NUDGE"`      // of reviews; CAIRN_MODEL when empty
-	ModelReflection string `env:"CAIRN_MODEL_REFLECTION"` // of daily reflections; CAIRN_MODEL_NUDGE when empty
-
-	// tokens that CAIRN_MODEL takes: a conversation that does not fit is compacted
+	// Model of reviews. If empty, CAIRN_MODEL is used.
+	ModelNudge string `env:"CAIRN_MODEL_NUDGE"`
+	// Model of daily reflections. If empty, CAIRN_MODEL_NUDGE is used.
+	ModelReflection string `env:"CAIRN_MODEL_REFLECTION"`
+	// Context length of CAIRN_MODEL in tokens. A conversation that does not fit is compacted.
 	ModelWindow int `env:"CAIRN_MODEL_WINDOW" envDefault:"128000"`
-	// that CAIRN_MODEL_NUDGE takes, which makes the records; CAIRN_MODEL_WINDOW when 0
+	// Context length of CAIRN_MODEL_NUDGE in tokens, which writes compactions. If 0, CAIRN_MODEL_WINDOW is used.
 	ModelWindowNudge int `env:"CAIRN_MODEL_WINDOW_NUDGE"`
-
-	SkillsLLM        string `env:"SKILLS_LLM"` // all stages of distillation
-	SkillsLLMChunk   string `env:"SKILLS_LLM_CHUNK"`
+	// Model of all stages of distillation. If empty, CAIRN_MODEL is used.
+	SkillsLLM string `env:"SKILLS_LLM"`
+	// Model that splits a conversation into tasks. If empty, SKILLS_LLM is used.
+	SkillsLLMChunk string `env:"SKILLS_LLM_CHUNK"`
+	// Model that rewrites a task as a search query. If empty, SKILLS_LLM is used.
 	SkillsLLMRewrite string `env:"SKILLS_LLM_REWRITE"`
+	// Model that extracts and merges skills. If empty, SKILLS_LLM is used.
 	SkillsLLMExtract string `env:"SKILLS_LLM_EXTRACT"`
+	// Model that writes scripts of skills. If empty, SKILLS_LLM is used.
 	SkillsLLMScripts string `env:"SKILLS_LLM_SCRIPTS"`
-	SkillsLLMDocs    string `env:"SKILLS_LLM_DOCS"`
-	SkillsLLMJudge   string `env:"SKILLS_LLM_JUDGE"`
+	// Model that writes reference documents of skills. If empty, SKILLS_LLM is used.
+	SkillsLLMDocs string `env:"SKILLS_LLM_DOCS"`
+	// Model that scores drafts. If empty, SKILLS_LLM is used.
+	SkillsLLMJudge string `env:"SKILLS_LLM_JUDGE"`
 
-	// Embeddings. Without a model the hashing embedder computes them.
-	EmbeddingModel      string `env:"CAIRN_EMBEDDING_MODEL"`
-	EmbeddingBaseURL    string `env:"CAIRN_EMBEDDING_BASE_URL"`
-	EmbeddingAPIKey     string `env:"CAIRN_EMBEDDING_API_KEY" secret:"all"`
-	EmbeddingDimensions int    `env:"CAIRN_EMBEDDING_DIMENSIONS" envDefault:"384"`
+	// Embeddings
 
-	// Skills.
-	SkillsDir       string `env:"SKILLS_LOCAL_DIR"` // packages; inside Home when empty
-	Mode            string `env:"SKILL_MODE" envDefault:"full"`
-	Gate            string `env:"SKILL_GATE" envDefault:"auto"`
-	MinToolMessages int    `env:"SKILL_MIN_TOOL_MESSAGES" envDefault:"5"`
-	MinMessages     int    `env:"SKILL_MIN_MESSAGES" envDefault:"6"`
-	MaxTasks        int    `env:"SKILL_MAX_TASKS" envDefault:"8"`
-	ToolOutputChars int    `env:"SKILL_TOOL_OUTPUT_CHARS" envDefault:"1500"`
-	InputTokens     int    `env:"SKILL_CHUNK_INPUT_TOKENS" envDefault:"24000"`
-	Concurrency     int    `env:"SKILL_CONCURRENCY" envDefault:"5"`
-	HistoryMessages int    `env:"SKILL_HISTORY_MESSAGES" envDefault:"20"`
-	HistoryChars    int    `env:"SKILL_HISTORY_CHARS" envDefault:"5000"`
-	// keep secrets from models, and secrets and a case's own values out of skills
+	// Embedding model. If empty, the built-in hashing embedder is used.
+	EmbeddingModel string `env:"CAIRN_EMBEDDING_MODEL"`
+	// Base URL of the embedding endpoint. If empty, OPENAI_BASE_URL is used.
+	EmbeddingBaseURL string `env:"CAIRN_EMBEDDING_BASE_URL"`
+	// API key of the embedding endpoint. If empty, OPENAI_API_KEY is used.
+	EmbeddingAPIKey string `env:"CAIRN_EMBEDDING_API_KEY" secret:"all"`
+	// Number of dimensions of embeddings.
+	EmbeddingDimensions int `env:"CAIRN_EMBEDDING_DIMENSIONS" envDefault:"384"`
+
+	// Skills
+
+	// Extraction mode: full also writes scripts and reference documents.
+	Mode string `env:"SKILL_MODE" envDefault:"full"`
+	// Gate that selects the conversations to distill.
+	Gate string `env:"SKILL_GATE" envDefault:"auto"`
+	// Minimum number of tool messages for the gate.
+	MinToolMessages int `env:"SKILL_MIN_TOOL_MESSAGES" envDefault:"5"`
+	// Minimum number of messages for the gate.
+	MinMessages int `env:"SKILL_MIN_MESSAGES" envDefault:"6"`
+	// Maximum number of tasks of one conversation.
+	MaxTasks int `env:"SKILL_MAX_TASKS" envDefault:"8"`
+	// Maximum length of one tool result in prompts of distillation, in characters.
+	ToolOutputChars int `env:"SKILL_TOOL_OUTPUT_CHARS" envDefault:"1500"`
+	// Maximum input of the stage that splits a conversation, in tokens.
+	InputTokens int `env:"SKILL_CHUNK_INPUT_TOKENS" envDefault:"24000"`
+	// Maximum number of model calls of one distillation at once.
+	Concurrency int `env:"SKILL_CONCURRENCY" envDefault:"5"`
+	// Maximum number of earlier messages that give context to a task.
+	HistoryMessages int `env:"SKILL_HISTORY_MESSAGES" envDefault:"20"`
+	// Maximum length of these earlier messages, in characters.
+	HistoryChars int `env:"SKILL_HISTORY_CHARS" envDefault:"5000"`
+	// Whether secrets are removed from prompts, and secrets and personal values from skills.
 	Redact bool `env:"SKILL_REDACT" envDefault:"true"`
-	// have a model judge each draft, 0–10: one more call
+	// Whether a model scores each draft from 0 to 10. Costs one more model call per draft.
 	Quality bool `env:"SKILL_QUALITY" envDefault:"true"`
-	// a new skill below it is a draft: kept, not found
+	// Minimum score of a new skill. A skill with a lower score stays a draft, which searches do not find.
 	MinQuality float64 `env:"SKILL_MIN_QUALITY" envDefault:"6"`
-	// new skills, and changes of those in force, wait for approval
+	// Whether new skills and changes of active skills require approval.
 	RequireApproval bool `env:"SKILL_REQUIRE_APPROVAL" envDefault:"false"`
-	// of each skill, beside those still needed; 0 keeps all
-	KeepVersions   int     `env:"SKILL_KEEP_VERSIONS" envDefault:"10"`
-	StrictEvidence bool    `env:"SKILL_STRICT_EVIDENCE" envDefault:"false"`
-	RecallTopK     int     `env:"SKILL_RECALL_TOP_K" envDefault:"5"`
-	RecallMinSim   float64 `env:"SKILL_RECALL_MIN_SIM" envDefault:"0.35"`
-	MergeSim       float64 `env:"SKILL_MERGE_SIM" envDefault:"0.88"`
-	MinConfidence  float64 `env:"SKILL_MIN_CONFIDENCE" envDefault:"0.7"`
-	Repairs        int     `env:"SKILL_JSON_REPAIRS" envDefault:"2"`
-	NameStyle      string  `env:"SKILL_NAME_STYLE" envDefault:"hyphen"`
+	// Number of versions kept of each skill, in addition to versions in use. 0 keeps all.
+	KeepVersions int `env:"SKILL_KEEP_VERSIONS" envDefault:"10"`
+	// Whether a draft must cite its evidence messages.
+	StrictEvidence bool `env:"SKILL_STRICT_EVIDENCE" envDefault:"false"`
+	// Number of existing skills that are compared with a task.
+	RecallTopK int `env:"SKILL_RECALL_TOP_K" envDefault:"5"`
+	// Minimum cosine similarity of a search result.
+	RecallMinSim float64 `env:"SKILL_RECALL_MIN_SIM" envDefault:"0.35"`
+	// Minimum cosine similarity at which a draft is merged with an existing skill.
+	MergeSim float64 `env:"SKILL_MERGE_SIM" envDefault:"0.88"`
+	// Minimum confidence of a draft, if the model states one. Drafts below it are rejected.
+	MinConfidence float64 `env:"SKILL_MIN_CONFIDENCE" envDefault:"0.7"`
+	// Maximum number of repair requests after a reply that is not valid JSON.
+	Repairs int `env:"SKILL_JSON_REPAIRS" envDefault:"2"`
+	// Style of folder and skill names in packages.
+	NameStyle string `env:"SKILL_NAME_STYLE" envDefault:"hyphen"`
 
-	// Where packages are kept: a folder, or a bucket of Alibaba OSS.
-	Backend         string `env:"SKILLS_REPO_BACKEND" envDefault:"local"` // local or oss, in either case
-	OSSDir          string `env:"SKILLS_OSS_DIR" envDefault:"skill_memory/"`
-	OSSEndpoint     string `env:"OSS_ENDPOINT"`
-	OSSRegion       string `env:"OSS_REGION"`
-	OSSBucket       string `env:"OSS_BUCKET_NAME"`
-	OSSKeyID        string `env:"OSS_ACCESS_KEY_ID" secret:"all"`
-	OSSKeySecret    string `env:"OSS_ACCESS_KEY_SECRET" secret:"all"`
+	// Package storage
+
+	// Where packages are stored: a local folder or a bucket of Alibaba Cloud OSS.
+	Backend string `env:"SKILLS_REPO_BACKEND" envDefault:"local"`
+	// Local folder of packages. If empty, packages are stored in CAIRN_HOME.
+	SkillsDir string `env:"SKILLS_LOCAL_DIR"`
+	// Folder in the bucket.
+	OSSDir string `env:"SKILLS_OSS_DIR" envDefault:"skill_memory/"`
+	// Endpoint of OSS.
+	OSSEndpoint string `env:"OSS_ENDPOINT"`
+	// Region of the bucket.
+	OSSRegion string `env:"OSS_REGION"`
+	// Name of the bucket.
+	OSSBucket string `env:"OSS_BUCKET_NAME"`
+	// Access key ID.
+	OSSKeyID string `env:"OSS_ACCESS_KEY_ID" secret:"all"`
+	// Access key secret.
+	OSSKeySecret string `env:"OSS_ACCESS_KEY_SECRET" secret:"all"`
+	// Security token of temporary credentials.
 	OSSSessionToken string `env:"OSS_SESSION_TOKEN" secret:"all"`
-	OSSSignature    string `env:"OSS_SIGNATURE_VERSION" envDefault:"v4"`
-
-	// Packages that no version came to use are deleted after twice this.
+	// Signature version.
+	OSSSignature string `env:"OSS_SIGNATURE_VERSION" envDefault:"v4"`
+	// Grace period of unused packages. A package without a skill version is deleted after twice this time.
 	PackageGrace time.Duration `env:"SKILL_ARTIFACT_GC_GRACE" envDefault:"168h"`
 
-	// Conversations.
-	// of a frozen prompt, counted from its creation
-	SessionTTL time.Duration `env:"CAIRN_SESSION_TTL" envDefault:"30m"`
-	// without a turn, after which its workflow ends
-	ConversationClose time.Duration `env:"CAIRN_CONVERSATION_CLOSE" envDefault:"24h"`
-	// after which its workflow continues as new, at the latest
-	ConversationTurns int `env:"CAIRN_CONVERSATION_TURNS" envDefault:"500"`
-	// of a conversation, from which on it is compacted although the window has room; 0 means the window alone
-	TurnHistoryTokens int `env:"CAIRN_TURN_HISTORY_TOKENS" envDefault:"24000"`
-	// of what callers put away; what conversations put away lives as long as they do
-	OffloadTTL time.Duration `env:"CAIRN_OFFLOAD_TTL" envDefault:"168h"`
-	// of one tool result, in prompts
-	ToolResultChars int `env:"CAIRN_TOOL_RESULT_CHARS" envDefault:"8000"`
-	// of one model response in a conversation
-	ReplyTokens int           `env:"CAIRN_REPLY_TOKENS" envDefault:"2000"`
-	ToolTimeout time.Duration `env:"CAIRN_TOOL_TIMEOUT" envDefault:"20s"` // of one tool call
+	// Conversations
 
-	// Commands of skills. They are offered to conversations whose workspace has set
-	// tools.shell, and run by workers of the queue cairn-sandbox only.
+	// Lifetime of a prompt session, counted from its creation.
+	SessionTTL time.Duration `env:"CAIRN_SESSION_TTL" envDefault:"30m"`
+	// Time without a turn after which the workflow of a conversation ends.
+	ConversationClose time.Duration `env:"CAIRN_CONVERSATION_CLOSE" envDefault:"24h"`
+	// Maximum number of turns after which the workflow of a conversation continues as new.
+	ConversationTurns int `env:"CAIRN_CONVERSATION_TURNS" envDefault:"500"`
+	// Tokens of a conversation above which it is compacted even if the model has room. 0 disables this limit.
+	TurnHistoryTokens int `env:"CAIRN_TURN_HISTORY_TOKENS" envDefault:"24000"`
+	// How long content that callers offload is kept. Content that conversations offload is kept with them.
+	OffloadTTL time.Duration `env:"CAIRN_OFFLOAD_TTL" envDefault:"168h"`
+	// Maximum length of one tool result in prompts of conversations, in characters.
+	ToolResultChars int `env:"CAIRN_TOOL_RESULT_CHARS" envDefault:"8000"`
+	// Maximum length of one model response in a conversation, in tokens.
+	ReplyTokens int `env:"CAIRN_REPLY_TOKENS" envDefault:"2000"`
+	// Timeout of one tool call.
+	ToolTimeout time.Duration `env:"CAIRN_TOOL_TIMEOUT" envDefault:"20s"`
+
+	// Commands of skills
+
+	// Whether agents can run commands of skills. Workspaces also need the setting tools.shell, and a worker has
+	// to serve the queue cairn-sandbox.
 	Shell bool `env:"CAIRN_SHELL" envDefault:"off"`
-	// programs, separated by commas
+	// Programs that commands can run, separated by commas.
 	ShellCommands string `env:"CAIRN_SHELL_COMMANDS" envDefault:"python3,bash,sh,node,cat,ls,head,tail,wc,grep,sort,uniq,cut,tr,diff,jq,date,sha256sum"`
-	// of a command, on the clock and of processor for each of its processes; less than CAIRN_TOOL_TIMEOUT
+	// Time limit of a command, both wall-clock time and processor time of each process. Must be less than
+	// CAIRN_TOOL_TIMEOUT.
 	ShellTimeout time.Duration `env:"CAIRN_SHELL_TIMEOUT" envDefault:"10s"`
-	// of all its processes
+	// Memory limit of all processes of a command, in MiB.
 	ShellMemoryMB int `env:"CAIRN_SHELL_MEMORY_MB" envDefault:"512"`
-	// of all its files, which are in memory
+	// Limit of all files of a command, which are stored in memory, in MiB.
 	ShellDiskMB int `env:"CAIRN_SHELL_DISK_MB" envDefault:"64"`
-	// at once, threads included
+	// Maximum number of processes and threads of a command at once.
 	ShellProcesses int `env:"CAIRN_SHELL_PROCESSES" envDefault:"32"`
-	// of what it prints; more ends it
+	// Maximum output of a command in bytes. More output ends the command.
 	ShellOutputBytes int `env:"CAIRN_SHELL_OUTPUT_BYTES" envDefault:"65536"`
-	// commands at once in one worker
+	// Maximum number of commands at once in one worker.
 	SandboxSlots int `env:"CAIRN_SANDBOX_SLOTS" envDefault:"4"`
 
-	// Gateway.
-	Listen string `env:"CAIRN_LISTEN" envDefault:"127.0.0.1:8080"` // host:port; port 0 takes a free one
-	// before the paths of links, such as https://cairn.example; empty leaves them relative
+	// Gateway
+
+	// Address of the HTTP gateway, host:port. Port 0 selects a free port.
+	Listen string `env:"CAIRN_LISTEN" envDefault:"127.0.0.1:8080"`
+	// Base URL of links in responses, such as https://cairn.example. If empty, links are relative.
 	PublicBaseURL string `env:"PUBLIC_BASE_URL"`
-	RequestBytes  int64  `env:"CAIRN_REQUEST_BYTES" envDefault:"16777216"` // of one request's body
-	// requests a second for each key in one gateway, twice as many at once; 0 means no limit
+	// Maximum size of a request body in bytes.
+	RequestBytes int64 `env:"CAIRN_REQUEST_BYTES" envDefault:"16777216"`
+	// Requests per second for each API key and gateway; bursts can have twice as many. 0 disables the limit.
 	RateLimit float64 `env:"CAIRN_RATE_LIMIT" envDefault:"50"`
-	// where mem0's routes are: prefix, under /mem0, or root, there and at the root
+	// Location of the mem0 routes: prefix serves them under /mem0, root also at the root.
 	Mem0Compat string `env:"MEM0_COMPAT" envDefault:"prefix"`
-	MCPName    string `env:"CAIRN_MCP_NAME" envDefault:"cairn"` // of the MCP server
-	// open to everybody who reaches the address, key (with scope admin), or off
+	// Name of the MCP server.
+	MCPName string `env:"CAIRN_MCP_NAME" envDefault:"cairn"`
+	// Access to /metrics: open to all clients, key (requires scope admin), or off.
 	Metrics string `env:"CAIRN_METRICS" envDefault:"open"`
 
-	// Processes.
-	// of what workflows carry, each the base64 of 32 bytes, separated by commas: the first encrypts, all decrypt;
-	// empty leaves it plain. The same in every process
+	// Workers and processes
+
+	// Keys that encrypt workflow payloads: base64 of 32 bytes each, separated by commas. The first key encrypts,
+	// all keys decrypt. If empty, payloads are not encrypted. All processes need the same keys.
 	PayloadKeys string `env:"CAIRN_PAYLOAD_KEYS" secret:"all"`
-	// host:port at which a worker shows its counts under /metrics, to everybody who reaches it; empty for nowhere
+	// Address at which a worker serves /metrics without authentication, host:port. If empty, it serves none.
 	WorkerMetrics string `env:"CAIRN_WORKER_METRICS"`
-	DatabaseConns int    `env:"CAIRN_DATABASE_CONNS" envDefault:"16"`
-	LLMSlots      int    `env:"CAIRN_LLM_SLOTS" envDefault:"200"` // model activities at once in one worker
-	// one database activity; a crash in it is noticed after that
+	// Maximum number of database connections of a process.
+	DatabaseConns int `env:"CAIRN_DATABASE_CONNS" envDefault:"16"`
+	// Maximum number of model activities at once in one worker.
+	LLMSlots int `env:"CAIRN_LLM_SLOTS" envDefault:"200"`
+	// Timeout of a database activity. After a crash, the activity is repeated when the timeout ends.
 	DatabaseStep time.Duration `env:"CAIRN_DATABASE_STEP" envDefault:"15s"`
-	// that wait for tasks of each kind on each queue; too few and new workflows wait for one another
-	Pollers     int           `env:"CAIRN_POLLERS" envDefault:"8"`
+	// Number of pollers for each kind of task and each queue. Too few delay new workflows.
+	Pollers int `env:"CAIRN_POLLERS" envDefault:"8"`
+	// How long a stopping process waits for activities and requests in progress.
 	StopTimeout time.Duration `env:"CAIRN_STOP_TIMEOUT" envDefault:"20s"`
-	// how often what is due is looked for; 0 means never
+	// Interval of the sweep, which scans for due tasks. 0 disables the sweep.
 	SweepEvery time.Duration `env:"CAIRN_SWEEP_EVERY" envDefault:"1m"`
-	// within how much time after it is due a workspace's own place to start built-in tasks is; 0 starts them at once
+	// Period over which the starts of built-in tasks are spread across workspaces. 0 starts them when they are due.
 	SweepJitter time.Duration `env:"CAIRN_SWEEP_JITTER" envDefault:"15m"`
-	// documents of a workspace from which the worker builds a graph over its vectors; 0 builds none
+	// Number of documents of a workspace from which a worker builds a vector index (HNSW graph). 0 builds none.
 	GraphFrom int `env:"CAIRN_GRAPH_FROM" envDefault:"50000"`
-	// the login that builds them, which may act as cairn_owner; empty means that of DATABASE_URL
+	// URL of the database login that builds these indexes and can act as cairn_owner. If empty, DATABASE_URL is used.
 	GraphURL string `env:"CAIRN_GRAPH_DATABASE_URL" secret:"url"`
-	LogLevel string `env:"CAIRN_LOG" envDefault:"warn"` // debug info warn error
 }
 
-// Load reads the settings. Overrides are flags, by the names of the environment.
+// Load reads and validates the configuration. The environment has the form of os.Environ. Overrides
+// are values of flags, by the name of their environment variable.
 func Load(environ []string, overrides map[string]string) (Config, error) {
 	values := env.ToMap(environ)
 	path, named := values["CAIRN_CONFIG"]
@@ -209,13 +281,13 @@ func Load(environ []string, overrides map[string]string) (Config, error) {
 	var c Config
 	if err := env.ParseWithOptions(&c, env.Options{Environment: all,
 		FuncMap: map[reflect.Type]env.ParserFunc{reflect.TypeFor[bool](): parseSwitch}}); err != nil {
-		return Config{}, fault.Wrap(err, fault.Misconfigured, "a setting cannot be read",
-			"`cairn config` lists the settings and their defaults")
+		return Config{}, fault.Wrap(err, fault.Misconfigured, "invalid configuration",
+			"correct the named variable; docs/reference/config.md lists all variables with their defaults")
 	}
 	return c, c.validate()
 }
 
-// parseSwitch reads on and off beside what Go takes for true and false.
+// parseSwitch parses a switch: on, off, or a value that strconv.ParseBool accepts.
 func parseSwitch(value string) (any, error) {
 	switch strings.ToLower(value) {
 	case "on":
@@ -229,7 +301,7 @@ func parseSwitch(value string) (any, error) {
 func readFile(path string) (map[string]string, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("read the settings: %w", err)
+		return nil, fmt.Errorf("read the configuration file: %w", err)
 	}
 	out := map[string]string{}
 	for i, line := range strings.Split(string(raw), "\n") {
@@ -239,8 +311,8 @@ func readFile(path string) (map[string]string, error) {
 		}
 		name, value, ok := strings.Cut(line, "=")
 		if !ok {
-			return nil, fault.New(fault.Misconfigured, fmt.Sprintf("%s, line %d: no NAME=value", path, i+1),
-				"write one setting a line, such as CAIRN_MODEL=gpt-4o-mini")
+			return nil, fault.New(fault.Misconfigured, fmt.Sprintf("%s, line %d: missing NAME=value", path, i+1),
+				"write one variable per line, such as CAIRN_MODEL=gpt-4o-mini")
 		}
 		out[strings.TrimSpace(name)] = strings.Trim(strings.TrimSpace(value), `"'`)
 	}
@@ -248,106 +320,126 @@ func readFile(path string) (map[string]string, error) {
 }
 
 func (c Config) validate() error {
-	for _, err := range slices.Concat(c.choices(), c.ranges()) {
-		if err != nil {
-			return err
+	for _, one := range c.choices() {
+		if !slices.Contains(one.allowed, one.value) {
+			return fault.New(fault.Misconfigured, fmt.Sprintf("invalid %s %q", one.name, one.value),
+				"use one of: "+strings.Join(one.allowed, ", "))
+		}
+	}
+	for _, one := range c.ranges() {
+		if one.value < one.low || one.value > one.high {
+			return fault.New(fault.Misconfigured, fmt.Sprintf("invalid %s: %s is out of range", one.name,
+				strings.TrimSpace(number(one.value)+" "+one.unit)), "use a value from "+one.String())
 		}
 	}
 	if c.Shell && c.ShellTimeout >= c.ToolTimeout {
 		return fault.New(fault.Misconfigured,
-			fmt.Sprintf("CAIRN_SHELL_TIMEOUT is %v, and no tool is waited for longer than CAIRN_TOOL_TIMEOUT, %v",
-				c.ShellTimeout, c.ToolTimeout), "set CAIRN_TOOL_TIMEOUT some seconds higher")
+			fmt.Sprintf("CAIRN_SHELL_TIMEOUT is %v, but CAIRN_TOOL_TIMEOUT ends each tool call after %v",
+				c.ShellTimeout, c.ToolTimeout), "set CAIRN_TOOL_TIMEOUT some seconds higher than CAIRN_SHELL_TIMEOUT")
 	}
 	if (c.BaseURL != "" || c.APIKey != "") && c.Model == "" && c.SkillsLLM == "" {
-		return fault.New(fault.Misconfigured, "a model endpoint is set, but no model",
+		return fault.New(fault.Misconfigured, "a model endpoint is configured, but no model",
 			"set CAIRN_MODEL to a model of that endpoint")
 	}
 	return nil
 }
 
-// choices check the settings that are one of several words.
-func (c Config) choices() []error {
-	return []error{
-		oneOf("SKILL_MODE", c.Mode, "full", "simple"),
-		oneOf("SKILL_GATE", c.Gate, "auto", "memos", "off"),
-		oneOf("SKILL_NAME_STYLE", c.NameStyle, "hyphen", "underscore"),
-		oneOf("SKILLS_REPO_BACKEND", strings.ToLower(c.Backend), "local", "oss"),
-		oneOf("CAIRN_STRUCTURED_OUTPUT", c.Structured, "auto", "json_schema", "json_object", "none"),
-		oneOf("MEM0_COMPAT", c.Mem0Compat, "prefix", "root"),
-		oneOf("CAIRN_METRICS", c.Metrics, "open", "key", "off"),
-		oneOf("CAIRN_LOG", c.LogLevel, "debug", "info", "warn", "error"),
+// choice is a variable with a fixed set of values.
+type choice struct {
+	name, value string
+	allowed     []string
+}
+
+func (c Config) choices() []choice {
+	return []choice{
+		{"SKILL_MODE", c.Mode, []string{"full", "simple"}},
+		{"SKILL_GATE", c.Gate, []string{"auto", "memos", "off"}},
+		{"SKILL_NAME_STYLE", c.NameStyle, []string{"hyphen", "underscore"}},
+		{"SKILLS_REPO_BACKEND", strings.ToLower(c.Backend), []string{"local", "oss"}},
+		{"CAIRN_STRUCTURED_OUTPUT", c.Structured, []string{"auto", "json_schema", "json_object", "none"}},
+		{"MEM0_COMPAT", c.Mem0Compat, []string{"prefix", "root"}},
+		{"CAIRN_METRICS", c.Metrics, []string{"open", "key", "off"}},
+		{"CAIRN_LOG", c.LogLevel, []string{"debug", "info", "warn", "error"}},
 	}
 }
 
-// ranges check the settings that are numbers.
-func (c Config) ranges() []error {
-	return []error{
-		between("CAIRN_REQUEST_BYTES", float64(c.RequestBytes), 1<<10, 1<<30),
-		between("CAIRN_RATE_LIMIT", c.RateLimit, 0, 1e6),
-		between("SKILL_CONCURRENCY", float64(c.Concurrency), 1, 100),
-		between("SKILL_MAX_TASKS", float64(c.MaxTasks), 1, 100),
-		between("SKILL_JSON_REPAIRS", float64(c.Repairs), 0, 2),
-		between("SKILL_TOOL_OUTPUT_CHARS", float64(c.ToolOutputChars), 100, 1e6),
-		between("SKILL_CHUNK_INPUT_TOKENS", float64(c.InputTokens), 500, 1e6),
-		between("SKILL_RECALL_TOP_K", float64(c.RecallTopK), 0, 20),
-		between("SKILL_RECALL_MIN_SIM", c.RecallMinSim, 0, 1),
-		between("SKILL_MERGE_SIM", c.MergeSim, 0, 1),
-		between("SKILL_MIN_CONFIDENCE", c.MinConfidence, 0, 1),
-		between("SKILL_MIN_QUALITY", c.MinQuality, 0, 10),
-		between("SKILL_KEEP_VERSIONS", float64(c.KeepVersions), 0, 10_000),
-		between("CAIRN_EMBEDDING_DIMENSIONS", float64(c.EmbeddingDimensions), 8, 4000),
-		between("CAIRN_GRAPH_FROM", float64(c.GraphFrom), 0, 1e9),
-		between("CAIRN_LLM_LEASE in seconds", c.Lease.Seconds(), 0.2, 3600),
-		between("CAIRN_POLLERS", float64(c.Pollers), 2, 100),
-		between("CAIRN_LLM_HOLD in seconds", c.Hold.Seconds(), 0, 600),
-		between("CAIRN_DATABASE_STEP in seconds", c.DatabaseStep.Seconds(), 1, 600),
-		between("CAIRN_SESSION_TTL in minutes", c.SessionTTL.Minutes(), 0.01, 24*60),
-		between("CAIRN_CONVERSATION_CLOSE in hours", c.ConversationClose.Hours(), 0.0001, 24*90),
-		between("CAIRN_CONVERSATION_TURNS", float64(c.ConversationTurns), 1, 1000),
-		between("CAIRN_MODEL_WINDOW", float64(c.ModelWindow), 1000, 1e8),
-		between("CAIRN_MODEL_WINDOW_NUDGE", float64(c.ModelWindowNudge), 0, 1e8),
-		between("CAIRN_OFFLOAD_TTL in hours", c.OffloadTTL.Hours(), 0.001, 24*366),
-		between("CAIRN_TURN_HISTORY_TOKENS", float64(c.TurnHistoryTokens), 0, 1e6),
-		between("CAIRN_TOOL_RESULT_CHARS", float64(c.ToolResultChars), 100, 1e6),
-		between("CAIRN_REPLY_TOKENS", float64(c.ReplyTokens), 16, 1e6),
-		between("CAIRN_TOOL_TIMEOUT in seconds", c.ToolTimeout.Seconds(), 0.1, 600),
-		between("CAIRN_SHELL_TIMEOUT in seconds", c.ShellTimeout.Seconds(), 0.1, 600),
-		between("CAIRN_SHELL_MEMORY_MB", float64(c.ShellMemoryMB), 16, 1<<20),
-		between("CAIRN_SHELL_DISK_MB", float64(c.ShellDiskMB), 1, 1<<20),
-		between("CAIRN_SHELL_PROCESSES", float64(c.ShellProcesses), 1, 4096),
-		between("CAIRN_SHELL_OUTPUT_BYTES", float64(c.ShellOutputBytes), 1<<10, 1<<20),
-		between("CAIRN_SANDBOX_SLOTS", float64(c.SandboxSlots), 1, 1000),
-		between("CAIRN_SWEEP_EVERY in seconds", c.SweepEvery.Seconds(), 0, 3600),
-		between("CAIRN_SWEEP_JITTER in minutes", c.SweepJitter.Minutes(), 0, 6*60),
-		between("CAIRN_HEARTBEAT in seconds", c.Heartbeat.Seconds(), 1, 600),
+// interval is a numeric variable with its range, both included.
+type interval struct {
+	name, unit       string // unit of all three numbers, such as seconds; empty for plain numbers
+	value, low, high float64
+}
+
+// String formats the range, such as "0.2 to 3600 seconds".
+func (i interval) String() string {
+	return strings.TrimSpace(number(i.low) + " to " + number(i.high) + " " + i.unit)
+}
+
+func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+func (c Config) ranges() []interval {
+	return []interval{
+		{"CAIRN_REQUEST_BYTES", "", float64(c.RequestBytes), 1 << 10, 1 << 30},
+		{"CAIRN_RATE_LIMIT", "", c.RateLimit, 0, 1e6},
+		{"SKILL_CONCURRENCY", "", float64(c.Concurrency), 1, 100},
+		{"SKILL_MAX_TASKS", "", float64(c.MaxTasks), 1, 100},
+		{"SKILL_JSON_REPAIRS", "", float64(c.Repairs), 0, 2},
+		{"SKILL_TOOL_OUTPUT_CHARS", "", float64(c.ToolOutputChars), 100, 1e6},
+		{"SKILL_CHUNK_INPUT_TOKENS", "", float64(c.InputTokens), 500, 1e6},
+		{"SKILL_RECALL_TOP_K", "", float64(c.RecallTopK), 0, 20},
+		{"SKILL_RECALL_MIN_SIM", "", c.RecallMinSim, 0, 1},
+		{"SKILL_MERGE_SIM", "", c.MergeSim, 0, 1},
+		{"SKILL_MIN_CONFIDENCE", "", c.MinConfidence, 0, 1},
+		{"SKILL_MIN_QUALITY", "", c.MinQuality, 0, 10},
+		{"SKILL_KEEP_VERSIONS", "", float64(c.KeepVersions), 0, 10_000},
+		{"CAIRN_EMBEDDING_DIMENSIONS", "", float64(c.EmbeddingDimensions), 8, 4000},
+		{"CAIRN_GRAPH_FROM", "", float64(c.GraphFrom), 0, 1e9},
+		{"CAIRN_LLM_LEASE", "seconds", c.Lease.Seconds(), 0.2, 3600},
+		{"CAIRN_POLLERS", "", float64(c.Pollers), 2, 100},
+		{"CAIRN_LLM_HOLD", "seconds", c.Hold.Seconds(), 0, 600},
+		{"CAIRN_DATABASE_STEP", "seconds", c.DatabaseStep.Seconds(), 1, 600},
+		{"CAIRN_SESSION_TTL", "minutes", c.SessionTTL.Minutes(), 0.01, 24 * 60},
+		{"CAIRN_CONVERSATION_CLOSE", "hours", c.ConversationClose.Hours(), 0.0001, 24 * 90},
+		{"CAIRN_CONVERSATION_TURNS", "", float64(c.ConversationTurns), 1, 1000},
+		{"CAIRN_MODEL_WINDOW", "", float64(c.ModelWindow), 1000, 1e8},
+		{"CAIRN_MODEL_WINDOW_NUDGE", "", float64(c.ModelWindowNudge), 0, 1e8},
+		{"CAIRN_OFFLOAD_TTL", "hours", c.OffloadTTL.Hours(), 0.001, 24 * 366},
+		{"CAIRN_TURN_HISTORY_TOKENS", "", float64(c.TurnHistoryTokens), 0, 1e6},
+		{"CAIRN_TOOL_RESULT_CHARS", "", float64(c.ToolResultChars), 100, 1e6},
+		{"CAIRN_REPLY_TOKENS", "", float64(c.ReplyTokens), 16, 1e6},
+		{"CAIRN_TOOL_TIMEOUT", "seconds", c.ToolTimeout.Seconds(), 0.1, 600},
+		{"CAIRN_SHELL_TIMEOUT", "seconds", c.ShellTimeout.Seconds(), 0.1, 600},
+		{"CAIRN_SHELL_MEMORY_MB", "", float64(c.ShellMemoryMB), 16, 1 << 20},
+		{"CAIRN_SHELL_DISK_MB", "", float64(c.ShellDiskMB), 1, 1 << 20},
+		{"CAIRN_SHELL_PROCESSES", "", float64(c.ShellProcesses), 1, 4096},
+		{"CAIRN_SHELL_OUTPUT_BYTES", "", float64(c.ShellOutputBytes), 1 << 10, 1 << 20},
+		{"CAIRN_SANDBOX_SLOTS", "", float64(c.SandboxSlots), 1, 1000},
+		{"CAIRN_SWEEP_EVERY", "seconds", c.SweepEvery.Seconds(), 0, 3600},
+		{"CAIRN_SWEEP_JITTER", "minutes", c.SweepJitter.Minutes(), 0, 6 * 60},
+		{"CAIRN_HEARTBEAT", "seconds", c.Heartbeat.Seconds(), 1, 600},
 	}
 }
 
-func oneOf(name, value string, allowed ...string) error {
-	for _, a := range allowed {
-		if value == a {
-			return nil
-		}
+// Values describes the allowed values of variables, by name. Variables that accept any value of
+// their type are missing.
+func Values() map[string]string {
+	var c Config
+	out := map[string]string{}
+	for _, one := range c.choices() {
+		out[one.name] = strings.Join(one.allowed, ", ")
 	}
-	return fault.New(fault.Misconfigured, fmt.Sprintf("%s is %q", name, value),
-		"use one of: "+strings.Join(allowed, ", "))
+	for _, one := range c.ranges() {
+		out[one.name] = one.String()
+	}
+	return out
 }
 
-func between(name string, v, low, high float64) error {
-	if v < low || v > high {
-		return fault.New(fault.Misconfigured, fmt.Sprintf("%s is %v", name, v),
-			fmt.Sprintf("use a number from %v to %v", low, high))
-	}
-	return nil
-}
-
-// Offline tells whether the offline rules stand in for a model.
+// Offline reports whether the offline model is used.
 func (c Config) Offline() bool { return c.BaseURL == "" && c.APIKey == "" }
 
-// Setting is one setting as it is shown.
+// Setting is the printed form of one variable.
 type Setting struct{ Name, Value string }
 
-// Settings lists the settings in force, secrets masked.
+// Settings lists all variables with their current values. Secrets are masked.
 func (c Config) Settings() []Setting {
 	var out []Setting
 	v := reflect.ValueOf(c)

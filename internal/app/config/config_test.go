@@ -45,10 +45,10 @@ func TestBadSettingsAreNamed(t *testing.T) {
 	for setting, part := range map[string]string{
 		"SKILL_MODE=fast": "SKILL_MODE", "SKILL_GATE=maybe": "SKILL_GATE", "SKILL_MAX_TASKS=0": "SKILL_MAX_TASKS",
 		"SKILL_JSON_REPAIRS=9": "SKILL_JSON_REPAIRS",
-		"CAIRN_LLM_LEASE=soon": "cannot be read", "OPENAI_API_KEY=k": "no model",
+		"CAIRN_LLM_LEASE=soon": "invalid configuration", "OPENAI_API_KEY=k": "no model",
 		"SKILLS_REPO_BACKEND=s4": "SKILLS_REPO_BACKEND", "complete_skill_memory=maybe": "complete_skill_memory",
 		"SKILL_MIN_QUALITY=11": "SKILL_MIN_QUALITY", "SKILL_KEEP_VERSIONS=-1": "SKILL_KEEP_VERSIONS",
-		"SKILL_QUALITY=perhaps": "cannot be read",
+		"SKILL_QUALITY=perhaps": "invalid configuration",
 	} {
 		_, err := Load([]string{setting, "CAIRN_CONFIG=" + write(t, "")}, nil)
 		if fault.CodeOf(err) != fault.Misconfigured || !strings.Contains(err.Error(), part) ||
@@ -61,7 +61,7 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		t.Errorf("a line without a value: %v", err)
 	}
 	if _, err := Load([]string{"CAIRN_CONFIG=" + filepath.Join(t.TempDir(), "missing")}, nil); err == nil {
-		t.Error("a file that was named and is not there was ignored")
+		t.Error("a missing file that CAIRN_CONFIG names was ignored")
 	}
 }
 
@@ -74,7 +74,7 @@ func TestOldNamesAreUnderstood(t *testing.T) {
 			c.EmbeddingDimensions)
 	}
 	if c := load(t, []string{"complete_skill_memory=false", "SKILL_MODE=full"}, nil); c.Mode != "full" {
-		t.Error("an old name won over the name of today")
+		t.Error("a MemOS name won over Cairn's name")
 	}
 }
 

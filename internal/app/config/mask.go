@@ -2,10 +2,10 @@ package config
 
 import "net/url"
 
-// Redacted is a database's address without its password.
+// Redacted returns a database URL without its password.
 func Redacted(databaseURL string) string { return mask("url", databaseURL) }
 
-// mask hides a secret, or the password inside a URL.
+// mask hides a value of the kind "all", or the password in a value of the kind "url".
 func mask(kind, value string) string {
 	if value == "" {
 		return value
@@ -15,7 +15,7 @@ func mask(kind, value string) string {
 		return "****"
 	case "url":
 		u, err := url.Parse(value)
-		if err != nil || u.Scheme == "" { // key=value form: the password may be anywhere
+		if err != nil || u.Scheme == "" { // key=value form: the password can be anywhere
 			return "****"
 		}
 		return u.Redacted()

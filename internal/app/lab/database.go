@@ -1,5 +1,8 @@
-// Package lab opens a throw-away Cairn on servers of its own, for measurements: nothing
-// of a user's is read or written.
+// Package lab opens a temporary Cairn with its own servers, for measurements. It never reads or writes
+// the data of users.
+//
+//	a, done, err := lab.OpenDatabase(ctx, lab.Options{}, os.Stderr)
+//	defer done()
 package lab
 
 import (
@@ -16,13 +19,14 @@ import (
 	"cairn/internal/app/config"
 )
 
-// Options say what a throw-away database is to be like. The zero value is a usual one.
+// Options configure a temporary database. The zero value is the default.
 type Options struct {
-	Dims    int    // of the hashing embedder; 0 means its usual ones
-	Buffers string // shared_buffers, such as 2GB; "" means what a development stack has
+	Dims    int    // dimensions of the hashing embedder; 0 means its default
+	Buffers string // shared_buffers of Postgres, such as 2GB; "" means the default of a development stack
 }
 
-// OpenDatabase opens a throw-away database with the hashing embedder over it.
+// OpenDatabase opens an App with a temporary database and the hashing embedder, without Temporal.
+// Call done to remove it.
 func OpenDatabase(ctx context.Context, o Options, progress io.Writer) (h *app.App, done func(), err error) {
 	home, err := os.MkdirTemp("", "cairn-eval")
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// OpenStack opens a throw-away stack with the offline rules and workers in this
-// process. Every version of a skill is kept. Call done at the end.
+// OpenStack opens an App with a temporary development stack, the offline model and workers in this
+// process. It keeps all versions of skills. Call done to remove it.
 func OpenStack(ctx context.Context, progress io.Writer) (h *app.App, done func(), err error) {
 	home, err := os.MkdirTemp("", "cairn-lab")
 	if err != nil {
@@ -54,7 +54,7 @@ func OpenStack(ctx context.Context, progress io.Writer) (h *app.App, done func()
 	var workers sync.WaitGroup
 	workers.Go(func() {
 		if err := h.Work(working, app.Queues()); err != nil {
-			log.Error("worker", "error", err)
+			log.Error("worker failed", "error", err)
 		}
 	})
 	closers = append(closers, func() { stop(); workers.Wait() })

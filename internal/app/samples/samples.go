@@ -1,5 +1,4 @@
-// Package samples holds conversations that ship with the project, and finds the
-// public data sets that do not.
+// Package samples contains the sample conversation of the demo and locates public data sets.
 package samples
 
 import (
@@ -8,15 +7,15 @@ import (
 	"path/filepath"
 )
 
-// Airline is a trajectory of τ-bench (Sierra Research, MIT: LICENSE beside this
-// file): an airline's agent cancels a reservation and upgrades another.
+// Airline is a trajectory of τ-bench (Sierra Research, MIT, see LICENSE in this folder): an airline's
+// agent cancels a reservation and upgrades another.
 //
 //go:embed airline-trajectory.json
 var Airline []byte
 
-// Public finds a file of the public data sets: below $CAIRN_DATA, or in a folder
-// shared/data beside the project or beside one of the folders above. It returns
-// "" when there is none.
+// Public returns the path of a file of the public data sets. It looks in $CAIRN_DATA, or if that is
+// not set, in a folder shared/data next to the working folder or one of its parents. It returns ""
+// if the file does not exist.
 func Public(name string) string {
 	if dir := os.Getenv("CAIRN_DATA"); dir != "" {
 		return existing(filepath.Join(dir, name))

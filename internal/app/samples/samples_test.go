@@ -47,8 +47,8 @@ func TestPublicDataIsFoundWhereTheEnvironmentSays(t *testing.T) {
 	}
 }
 
-// A folder is beside the project, or beside one of the folders above it.
-func TestPublicDataIsFoundBesideAFolderAbove(t *testing.T) {
+// The folder shared/data is next to the project or next to one of its parents.
+func TestPublicDataIsFoundNextToAParent(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	testkit.Must(t, err)
 	far := put(t, filepath.Join(root, "shared", "data", "far.json"))

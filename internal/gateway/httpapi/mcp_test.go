@@ -192,7 +192,7 @@ func TestTheRetrievalProfileReadsLongTermMemory(t *testing.T) {
 		t.Errorf("found %v", r.StructuredContent)
 	}
 	if r := b.call(s, "read_history_memory", map[string]any{"memory_ids": []string{id}}, nil); !r.IsError ||
-		!strings.Contains(fmt.Sprint(r.StructuredContent), "leads to no session") {
+		!strings.Contains(fmt.Sprint(r.StructuredContent), "has no session") {
 		t.Errorf("read %v", r.StructuredContent)
 	}
 	if r, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "memory_save",

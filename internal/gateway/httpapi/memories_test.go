@@ -144,7 +144,7 @@ func TestSettingsAreChangedByWhatIsNamed(t *testing.T) {
 		t.Errorf("says %q", p.Message)
 	}
 	for body, says := range map[string]string{
-		`{"memory":{"agents":{"personal":"v9"}}}`:  `"v9" of the agent memory.agents.personal`,
+		`{"memory":{"agents":{"personal":"v9"}}}`:  `memory.agents.personal: agent version "v9"`,
 		`{"memory":{"agents":{"summarize":"v9"}}}`: "memory.agents.summarize",
 		`{"memory":{"agents":{"cook":"v1"}}}`:      "cook", `{"memory":{"modes":{"cook":{"thinking":"none"}}}}`: "cook",
 		`{"memory":{"modes":{"retrieve":{"thinking":"aloud"}}}}`: "memory.modes.retrieve.thinking"} {

@@ -1,5 +1,5 @@
-// Package feedback takes ratings and corrections of answers, and what memory had
-// nothing for, as something to learn from.
+// Package feedback records ratings, corrections and failed questions, so that memory skills can
+// learn from them.
 package feedback
 
 import (
@@ -22,69 +22,69 @@ import (
 	"cairn/internal/service/memoryagent"
 )
 
-// Ratings of an answer.
+// Ratings of a reply.
 const (
 	Good = "good"
 	Bad  = "bad"
 )
 
-// Input is what somebody says of an answer: one that was given in a turn, or
-// one to a question in words.
+// Input is a user's feedback about a reply: either the reply of a turn, or a reply to a question
+// given as text.
 type Input struct {
 	Rating       string
-	Correction   string // what would have been right; makes the rating bad
-	Conversation string // with MessageID: the turn
+	Correction   string // the correct reply; implies a bad rating
+	Conversation string // the turn, together with MessageID
 	MessageID    string
 	Question     string // without a turn
 	Answer       string
 	Bank         string
 }
 
-// Result is what feedback led to.
+// Result is the effect of feedback.
 type Result struct {
 	Question string
-	Case     *cases.Case // of an answer that was bad
+	Case     *cases.Case // hard case of a bad reply, else nil
 }
 
-// Store reads what feedback is about.
+// Store reads settings, workspaces and conversations.
 type Store interface {
 	Settings(ctx context.Context, ws int64) (settings.Settings, error)
 	Self(ctx context.Context, ws int64) (tenancy.Workspace, error)
-	// Transcript is a conversation with at least the messages up to seq, and its number.
+	// Transcript returns the ID of a conversation and its messages, at least those up to seq.
 	Transcript(ctx context.Context, ws int64, name string, seq int) (int64, transcript.Conversation, error)
 }
 
-// Answers tell what became of messages.
+// Answers reads the status of turns.
 type Answers interface {
 	Answer(ctx context.Context, ws int64, conversation, message string) (conversation.TurnStatus, error)
 }
 
-// Cases record how questions were answered.
+// Cases records failed and answered questions.
 type Cases interface {
 	RecordFailure(ctx context.Context, ws int64, f cases.FailedQuestion) (cases.Case, error)
 	RecordSuccess(ctx context.Context, ws int64, p cases.PositiveFeedback) error
 }
 
-// DueRuns starts the runs that are due in a workspace.
+// DueRuns accepts the learning runs that are due in a workspace.
 type DueRuns interface {
 	AcceptDue(ctx context.Context, d runspec.Due) ([]run.Run, error)
 }
 
-// Ports are what the service works with.
+// Ports are the dependencies of the service.
 type Ports struct {
 	Store   Store
 	Answers Answers
 	Cases   Cases
-	Rounds  DueRuns             // of evolution
-	Updates DueRuns             // of policies
-	Spec    func() runspec.Spec // of the runs that learn
+	Rounds  DueRuns             // evolution rounds
+	Updates DueRuns             // policy updates
+	Spec    func() runspec.Spec // configuration of learning runs
 	Log     *slog.Logger
 }
 
-// Service notes feedback, and has it learned from early when there is much of it.
+// Service records feedback and starts learning early if there is enough of it.
 type Service struct{ Ports }
 
-// New makes the service. A required port that is nil is an error.
+// New returns a service. It returns an error if a required port is nil.
 func New(p Ports) (*Service, error) {
 	err := ports.Require("feedback", map[string]any{"Store": p.Store, "Answers": p.Answers, "Cases": p.Cases,
 		"Rounds": p.Rounds, "Updates": p.Updates, "Spec": p.Spec, "Log": p.Log})
@@ -94,20 +94,20 @@ func New(p Ports) (*Service, error) {
 	return &Service{Ports: p}, nil
 }
 
-// Note makes a hard case of a bad answer and lets a good one resolve it.
-// Of a turn both count for the memory skills behind what it was shown. The same
-// operation counts once.
+// Note records feedback. A bad rating creates a hard case; a good one resolves it. If the feedback
+// names a turn, it also scores the memory skills behind the memories in its prompt. Calls with the
+// same op have one effect.
 func (s *Service) Note(ctx context.Context, ws int64, op string, f Input) (out Result, err error) {
 	if f.Correction = strings.TrimSpace(f.Correction); f.Correction != "" {
 		if f.Rating == Good {
-			return out, fault.New(fault.InvalidArgument, "a good answer has no correction",
-				"leave the correction out, or rate the answer bad")
+			return out, fault.New(fault.InvalidArgument, "rating \"good\" cannot have a correction",
+				"omit correction, or use rating \"bad\"")
 		}
 		f.Rating = Bad
 	}
 	if f.Rating != Good && f.Rating != Bad {
-		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("the rating is %q", f.Rating),
-			"use good or bad, or give a correction")
+		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid rating %q", f.Rating),
+			"use \"good\" or \"bad\", or send a correction")
 	}
 	failed := cases.FailedQuestion{Op: op, Bank: f.Bank, Source: cases.FromFeedback, Question: f.Question,
 		Prediction: f.Answer}
@@ -119,8 +119,8 @@ func (s *Service) Note(ctx context.Context, ws int64, op string, f Input) (out R
 	out.Question = failed.Question
 	if f.Rating == Good {
 		if strings.TrimSpace(out.Question) == "" {
-			return out, fault.New(fault.InvalidArgument, "the feedback is about nothing",
-				"give conversation and message_id, or the question")
+			return out, fault.New(fault.InvalidArgument, "missing turn or question",
+				"send conversation and message_id, or question")
 		}
 		err := s.Cases.RecordSuccess(ctx, ws,
 			cases.PositiveFeedback{Op: op, Bank: f.Bank, Question: out.Question, Answer: failed.Prediction,
@@ -141,15 +141,15 @@ func (s *Service) Note(ctx context.Context, ws int64, op string, f Input) (out R
 	return out, err
 }
 
-// What is not left until night: so many failures since the last round, and so many
-// live decisions whose outcome is known since the last update.
+// Thresholds of early learning: the number of failures since the last round, and the number of
+// scored live decisions since the last update.
 const (
 	manyFailures = 20
 	manyJudged   = 64
 )
 
-// LearnEarly starts a round, or an update of the policy, when much is new. What
-// somebody said is noted whether or not this succeeds: the night finds it.
+// LearnEarly starts an evolution round or a policy update if there are enough new outcomes. An
+// error is only logged, because nightly runs process the same outcomes.
 func (s *Service) LearnEarly(ctx context.Context, ws int64) {
 	of, err := s.Store.Self(ctx, ws)
 	if err == nil {
@@ -159,7 +159,7 @@ func (s *Service) LearnEarly(ctx context.Context, ws int64) {
 		_, err = s.Updates.AcceptDue(ctx, s.due(ws, of.Key, manyJudged))
 	}
 	if err != nil {
-		s.Log.Warn("nothing could be learnt early; it will be at night", "workspace", ws, "error", err)
+		s.Log.Warn("early learning failed", "workspace", ws, "error", err)
 	}
 }
 
@@ -167,15 +167,15 @@ func (s *Service) due(ws int64, workspaceKey string, least int) runspec.Due {
 	return runspec.Due{Workspace: ws, WorkspaceKey: workspaceKey, Spec: s.Spec(), Least: least}
 }
 
-// turnOf fills in what a turn was asked and what it answered.
+// turnOf copies the question and the reply of a turn into the failed question.
 func (s *Service) turnOf(ctx context.Context, ws int64, f Input, into *cases.FailedQuestion) error {
 	answer, err := s.Answers.Answer(ctx, ws, f.Conversation, f.MessageID)
 	if err != nil {
 		return err
 	}
 	if answer.Status != conversation.StatusEnded {
-		return fault.New(fault.Unavailable, fmt.Sprintf("message %q is being answered still", f.MessageID),
-			"wait for the answer, then rate it")
+		return fault.New(fault.Unavailable, fmt.Sprintf("turn of message %q is still running", f.MessageID),
+			"wait for the reply, then send the feedback again")
 	}
 	id, c, err := s.Store.Transcript(ctx, ws, f.Conversation, answer.ReplySeq)
 	if err != nil {
@@ -191,8 +191,8 @@ func (s *Service) turnOf(ctx context.Context, ws int64, f Input, into *cases.Fai
 	return nil
 }
 
-// Missed makes a hard case of a question that memory had nothing for, where
-// memories are built with the skills that could do better.
+// Missed creates a hard case for a question without a memory. It does nothing if the workspace does
+// not build memories with memory skills.
 func (s *Service) Missed(ctx context.Context, q memoryagent.Question, a memoryagent.Answer) error {
 	chosen, err := s.Store.Settings(ctx, q.Workspace)
 	if err != nil || chosen.Memory.Builder != settings.BuilderSkills || len([]rune(q.Query)) > longestQuestion {
@@ -200,7 +200,7 @@ func (s *Service) Missed(ctx context.Context, q memoryagent.Question, a memoryag
 	}
 	op := q.ID
 	if op == "" {
-		op = uuid.NewString() // each time that it is asked is a failure of its own
+		op = uuid.NewString() // each request without an operation ID is a new failure
 	}
 	_, err = s.Cases.RecordFailure(ctx, q.Workspace,
 		cases.FailedQuestion{Op: "retrieve/" + op + "/" + cases.Key(q.Query), Source: cases.FromRetrieval,
@@ -211,5 +211,5 @@ func (s *Service) Missed(ctx context.Context, q memoryagent.Question, a memoryag
 	return err
 }
 
-// longestQuestion is what a case holds, in characters.
+// longestQuestion is the maximum length of the question of a hard case, in runes.
 const longestQuestion = 2000

@@ -1,5 +1,5 @@
-// Package idle reads conversations in which nobody has said anything for a while:
-// it has what nobody has read yet remembered and distilled.
+// Package idle processes conversations without recent messages. It stores memories of the unread
+// messages and distills them into skills.
 package idle
 
 import (
@@ -30,14 +30,14 @@ type Tx interface {
 	Run(ctx context.Context, id int64) (run.Run, error)
 }
 
-// Agents has conversations remembered by agents, and keeps how far each was read.
+// Agents builds memories with agents, and stores up to which message each conversation was read.
 type Agents interface {
 	SummarizeIdle(ctx context.Context, in memoryagent.Idle) (*run.Run, error)
 	Unread(ctx context.Context, ws, conversation int64, kind run.Kind) (from, to int, err error)
 	Read(ctx context.Context, ws, conversation int64, kind run.Kind, to int, run int64) error
 }
 
-// Builder has conversations remembered with memory skills.
+// Builder builds memories with memory skills.
 type Builder interface {
 	AcceptIdle(ctx context.Context, in build.IdleRequest) (*run.Run, error)
 }
@@ -47,24 +47,24 @@ type Distiller interface {
 	Accept(ctx context.Context, r distill.Request) (made run.Run, isNew bool, err error)
 }
 
-// Learner lets memory skills learn from what was said.
+// Learner starts learning runs early if there are enough new outcomes.
 type Learner interface {
 	LearnEarly(ctx context.Context, ws int64)
 }
 
-// Days tells which conversations a reflection reads.
+// Days lists the conversations that a reflection reads.
 type Days interface {
 	Conversations(ctx context.Context, ref run.Ref) ([]int64, error)
 }
 
-// Specs are the configurations that new runs are pinned to.
+// Specs returns the configurations to which new runs are pinned.
 type Specs struct {
 	Agents  func() agentrun.Spec
 	Build   func() runspec.Spec
 	Distill func() distill.Spec
 }
 
-// Ports are what the service works with.
+// Ports are the dependencies of the service. All are required.
 type Ports struct {
 	Store     Store
 	Agents    Agents
@@ -75,10 +75,10 @@ type Ports struct {
 	Specs     Specs
 }
 
-// Service is the use-case.
+// Service processes idle conversations.
 type Service struct{ Ports }
 
-// New makes the service. A required port that is nil is an error.
+// New returns a service. It returns an error if a required port is nil.
 func New(p Ports) (*Service, error) {
 	err := ports.Require("idle", map[string]any{"Store": p.Store, "Agents": p.Agents, "Builder": p.Builder,
 		"Distiller": p.Distiller, "Learner": p.Learner, "Days": p.Days, "Specs.Agents": p.Specs.Agents,
@@ -89,9 +89,8 @@ func New(p Ports) (*Service, error) {
 	return &Service{Ports: p}, nil
 }
 
-// Read has a conversation remembered, by agents or with memory skills as its
-// workspace chose, and distilled if there is enough in it. Another call reads only
-// what was said since.
+// Read builds memories of the unread messages of a conversation. The settings of the workspace
+// select agents or memory skills. If the unread messages pass the gate, Read also distills them.
 func (s *Service) Read(ctx context.Context, in contract.IdleInput) (out contract.IdleResult, err error) {
 	made, err := s.Agents.SummarizeIdle(ctx, memoryagent.Idle{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey,
 		Conversation: in.Conversation, Spec: s.Specs.Agents()})
@@ -108,20 +107,19 @@ func (s *Service) Read(ctx context.Context, in contract.IdleInput) (out contract
 	return out, err
 }
 
-// Build has what nobody has read yet remembered with memory skills if the workspace
-// chose them. It returns the run, or 0 if there is nothing to do.
+// Build builds memories of unread messages with memory skills, if the workspace uses them. It
+// returns the run ID, or 0 if there is nothing to do.
 func (s *Service) Build(ctx context.Context, in contract.IdleInput) (int64, error) {
 	made, err := s.Builder.AcceptIdle(ctx, build.IdleRequest{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey,
 		Conversation: in.Conversation, Spec: s.Specs.Build(), Keeping: runspec.DefaultSpanOptions()})
 	if err != nil || made == nil {
 		return 0, err
 	}
-	s.Learner.LearnEarly(ctx, in.Workspace) // corrections in what was said are failures, too
+	s.Learner.LearnEarly(ctx, in.Workspace) // corrections in the messages are hard cases
 	return made.Ref.Run, nil
 }
 
-// distill has what was not distilled yet distilled if there is enough in it. It
-// returns the run, or 0.
+// distill distills the unread messages if they pass the gate. It returns the run ID, or 0.
 func (s *Service) distill(ctx context.Context, in contract.IdleInput) (int64, error) {
 	from, to, err := s.Agents.Unread(ctx, in.Workspace, in.Conversation, run.Distill)
 	if err != nil || from > to {
@@ -139,13 +137,13 @@ func (s *Service) distill(ctx context.Context, in contract.IdleInput) (int64, er
 		return 0, err
 	}
 	spec := s.Specs.Distill()
-	// What is too little now stays unread, so that it counts when more was said.
+	// If the gate rejects the messages, they stay unread, so that they are included next time.
 	if !spec.Gate.Decide(c.Messages[from:], transcript.ExtractAuto).Pass {
 		return 0, nil
 	}
 	r, _, err := s.Distiller.Accept(ctx, distill.Request{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey,
 		ID: fmt.Sprintf("idle-%d-%d", in.Conversation, to), Conversation: c, Channel: channel, Spec: spec, From: from})
-	if fault.CodeOf(err) == fault.VersionConflict { // somebody has said something meanwhile
+	if fault.CodeOf(err) == fault.VersionConflict { // the conversation has new messages
 		return 0, nil
 	}
 	if err != nil {
@@ -154,9 +152,9 @@ func (s *Service) distill(ctx context.Context, in contract.IdleInput) (int64, er
 	return r.Ref.Run, s.Agents.Read(ctx, in.Workspace, in.Conversation, run.Distill, to, r.Ref.Run)
 }
 
-// ReadDay reads the conversations of a reflection as if they were idle, but has them
-// remembered with memory skills only. It returns the distillations that are to be
-// started. A conversation that was erased meanwhile is left out.
+// ReadDay reads the conversations of a reflection as if they were idle, but builds memories with
+// memory skills only. It returns the distillations to start. It skips conversations that were
+// erased in the meantime.
 func (s *Service) ReadDay(ctx context.Context, reflection run.Ref, workspaceKey string) (
 	out contract.DistillDayResult, err error) {
 	conversations, err := s.Days.Conversations(ctx, reflection)

@@ -1,17 +1,15 @@
-// Package learning wires the services over memory skills: banks with the policies that
-// choose from them, memories that are built with them, the questions that memory failed
-// at, and how banks and policies learn from these.
+// Package learning wires the services for memory skills: banks and their policies, builds of
+// memories, hard cases, and the runs that improve banks and policies.
 //
 //	service, err := learning.New(learning.Ports{…})
-//	head, err := service.Banks.Head(ctx, ws, bank.Default)           // seeded when it is not there
+//	head, err := service.Banks.Head(ctx, ws, bank.Default)           // creates the default bank if needed
 //	r, err := service.Builds.Accept(ctx, build.Request{…})           // a session becomes memories
 //	c, err := service.Cases.RecordFailure(ctx, ws, …)                // a question becomes a hard case
 //	r, err := service.Rounds.Accept(ctx, evolution.Request{…})       // a round of the designer
 //	rs, err := service.Updates.AcceptDue(ctx, runspec.Due{…})        // the policy learns from live decisions
 //	r, err := service.Trainings.Accept(ctx, training.Request{…})     // policy and bank learn together
 //
-// Each method is a step that may be run again at any time; model calls go through the
-// ledger.
+// Each method is a step that may be repeated; model calls go through the ledger.
 package learning
 
 import (
@@ -42,25 +40,25 @@ type Store interface {
 	Probes() probe.Store
 }
 
-// Memories writes and finds long-term memories.
+// Memories writes and searches long-term memories.
 type Memories interface {
 	build.Memories
 	probe.Memories
 }
 
-// Ports are what the services need.
+// Ports are the dependencies of the services.
 type Ports struct {
 	Store    Store
 	Memories Memories
 	Asker    runspec.Asker
 	Embedder bank.Embedder
 	Learner  policy.Learner
-	Space    int16           // of the embedder's vectors
+	Space    int16           // embedding space of the vectors
 	Starter  runspec.Starter // nil without Temporal: the relay starts runs
-	Log      *slog.Logger    // nil is none
+	Log      *slog.Logger    // nil discards logs
 }
 
-// Service is the services over memory skills.
+// Service contains the services for memory skills.
 type Service struct {
 	Ports     Ports
 	Banks     *bank.Service
@@ -72,12 +70,12 @@ type Service struct {
 	Probes    *probe.Service
 }
 
-// noStarter leaves runs to the relay.
+// noStarter starts nothing; the relay starts the runs.
 type noStarter struct{}
 
 func (noStarter) Start(context.Context, string, string, run.Run) error { return nil }
 
-// New wires the services.
+// New wires the services. It returns an error if a required port is nil.
 func New(p Ports) (*Service, error) {
 	s := &Service{Ports: p}
 	if p.Starter == nil {

@@ -10,31 +10,30 @@ import (
 	"cairn/internal/domain/memory"
 )
 
-// NewTask is a pair that a model hands off.
+// NewTask is one pair of memory type and target in a hand-off.
 type NewTask struct {
 	Index  int
 	Type   memory.Type
 	Target string
 }
 
-// HandOffArgs are pairs, and which types have a specialist here.
+// HandOffArgs contains the pairs of a hand-off, and which memory types have a specialist.
 type HandOffArgs struct {
 	Tasks    []NewTask
 	Tools    bool
 	Identity bool
-	Only     []memory.Task `json:",omitempty"` // targets that may be handed to; empty for all of the list
+	Only     []memory.Task `json:",omitempty"` // allowed targets; empty for all
 }
 
-// HandedOff is what is to be run: each pair once, as it is registered, in the
-// order of the call. What was asked and is not to be run stands in Rejected.
+// HandedOff is the result of a hand-off. Tasks contains each accepted pair once, with its
+// registered name, in the order of the call. Rejected contains the other pairs.
 type HandedOff struct {
 	Text     string        `json:"text"`
 	Tasks    []memory.Task `json:"tasks"`
 	Rejected []ItemResult  `json:"rejected,omitempty"`
 }
 
-// HandOff reads a call to hands_off. It has no effect: running the tasks is for
-// whoever called.
+// HandOff validates a call to hands_off. It has no effect: the caller runs the tasks.
 func (l *Service) HandOff(ctx context.Context, a agent.Actor, in HandOffArgs) (out HandedOff, err error) {
 	out.Tasks = []memory.Task{}
 	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
@@ -42,7 +41,7 @@ func (l *Service) HandOff(ctx context.Context, a agent.Actor, in HandOffArgs) (o
 		for _, one := range in.Tasks {
 			t, err := g.task(ctx, in, one)
 			switch {
-			case err != nil && !mine(err):
+			case err != nil && !isItemError(err):
 				return err
 			case err != nil:
 				out.Rejected = append(out.Rejected, FailedItem(one.Index, err))
@@ -65,10 +64,10 @@ func (l *Service) HandOff(ctx context.Context, a agent.Actor, in HandOffArgs) (o
 func (g *writing) task(ctx context.Context, in HandOffArgs, one NewTask) (memory.Task, error) {
 	if one.Type == memory.Guideline && !in.Tools || one.Type == memory.Identity && !in.Identity ||
 		!slices.Contains(memory.HandOffTypes, one.Type) {
-		return memory.Task{}, fault.New(fault.OutOfScope, fmt.Sprintf("nobody looks after %s memories here", one.Type),
-			"hand off pairs of the list only")
+		return memory.Task{}, fault.New(fault.OutOfScope, fmt.Sprintf("no specialist for memory type %q", one.Type),
+			"hand off only pairs from the list of targets")
 	}
-	if t, fixed := memory.FixedTarget(one.Type); fixed { // whatever a model calls it
+	if t, fixed := memory.FixedTarget(one.Type); fixed { // ignore the name that the model uses
 		return memory.Task{Type: t.Type, Target: t.Display}, nil
 	}
 	t, err := memory.NewTarget(one.Type, one.Target)
@@ -85,12 +84,12 @@ func (g *writing) task(ctx context.Context, in HandOffArgs, one NewTask) (memory
 	return memory.Task{Type: known.Type, Target: known.Display}, err
 }
 
-// among refuses a target that the request is not about.
+// among returns an error if the request does not include the target.
 func (g *writing) among(ctx context.Context, t memory.Target, only []memory.Task) error {
 	allowed, err := g.targets(ctx, only)
 	if err == nil && !slices.ContainsFunc(allowed, func(a memory.Target) bool { return a.Scope() == t.Scope() }) {
-		err = fault.New(fault.OutOfScope, fmt.Sprintf("this request is not about %s", t.Display),
-			"hand off pairs of the list only")
+		err = fault.New(fault.OutOfScope, fmt.Sprintf("target %q is not part of this request", t.Display),
+			"hand off only pairs from the list of targets")
 	}
 	return err
 }

@@ -10,19 +10,19 @@ import (
 	"cairn/internal/service/memorywrite"
 )
 
-// IdentityArgs replace who the agent is.
+// IdentityArgs replaces the identity.
 type IdentityArgs struct {
 	Content  string `json:"content"`
-	Expected *int   `json:"expected_version,omitempty"` // that it was made on; nil for any
+	Expected *int   `json:"expected_version,omitempty"` // version on which the change is based; nil for any
 }
 
-// IdentityResult answers a change of the identity.
+// IdentityResult is the result of a change of the identity.
 type IdentityResult struct {
 	Status  string `json:"status"` // updated or unchanged
 	Version int    `json:"version"`
 }
 
-// ReadIdentity reads the version in force; version 0 is none yet.
+// ReadIdentity reads the current version. Version 0 means that the identity was never set.
 func (l *Service) ReadIdentity(ctx context.Context, a agent.Actor) (out memory.IdentityVersion, err error) {
 	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		out, err = tx.Identities().Identity(ctx)
@@ -37,10 +37,10 @@ func (l *Service) ReadIdentity(ctx context.Context, a agent.Actor) (out memory.I
 	return out, nil
 }
 
-// IdentityHistory lists the versions, the latest first. It is for people.
+// IdentityHistory lists the versions, latest first. It requires a user.
 func (l *Service) IdentityHistory(ctx context.Context, a agent.Actor, max int) (out []memory.IdentityVersion,
 	err error) {
-	if err := memorywrite.RequirePerson(a, "the identity's history"); err != nil {
+	if err := memorywrite.RequirePerson(a, "reading the history of the identity"); err != nil {
 		return nil, err
 	}
 	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
@@ -50,9 +50,9 @@ func (l *Service) IdentityHistory(ctx context.Context, a agent.Actor, max int) (
 	return out, err
 }
 
-// UpdateIdentity replaces the whole document. What stands in every prompt is not
-// written while untrusted text is in view, nor when it may be an attack and
-// nobody watches.
+// UpdateIdentity replaces the whole identity. Because every prompt contains the identity, the write
+// is refused in two cases: the context contains untrusted text, or an unattended run writes text
+// that looks like a prompt injection.
 func (l *Service) UpdateIdentity(ctx context.Context, a agent.Actor, in IdentityArgs) (IdentityResult, error) {
 	content, refused := memory.NormaliseIdentity(in.Content)
 	if refused == nil {
@@ -65,7 +65,7 @@ func (l *Service) UpdateIdentity(ctx context.Context, a agent.Actor, in Identity
 			}
 			g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space)}
 			g.w.Author = a.Subject.Author
-			if err := g.fenced(ctx); err != nil {
+			if err := g.checkFence(ctx); err != nil {
 				return IdentityResult{}, err
 			}
 			return g.setIdentity(ctx, content, "replace", in.Expected)
@@ -79,19 +79,18 @@ func mayIdentity(a agent.Actor, content string) error {
 		return err
 	case a.Tainted && a.Origin != agent.OriginUser:
 		return fault.New(fault.BlockedContent,
-			"untrusted text is in view, and the change may have been asked for by it", "leave the identity as it is")
+			"cannot change the identity: the context contains untrusted text", "do not change the identity in this run")
 	case risky && a.Origin.Autonomous():
-		return fault.New(fault.BlockedContent, "the identity reads as if it gave orders to its reader",
+		return fault.New(fault.BlockedContent, "the identity looks like a prompt injection",
 			"describe the agent in plain statements")
 	}
 	return nil
 }
 
-// RollbackIdentity makes a new version that says what an old one said. It is for
-// people.
+// RollbackIdentity creates a new version with the content of an old one. It requires a user.
 func (l *Service) RollbackIdentity(ctx context.Context, a agent.Actor, in memorywrite.RollbackArgs) (IdentityResult,
 	error) {
-	if err := memorywrite.RequirePerson(a, "rolling the identity back"); err != nil {
+	if err := memorywrite.RequirePerson(a, "rolling back the identity"); err != nil {
 		return IdentityResult{}, err
 	}
 	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "identity_rollback", in,
@@ -115,8 +114,8 @@ func (g *writing) setIdentity(ctx context.Context, content, action string, expec
 	}
 	if expected != nil && *expected != head.Version {
 		return IdentityResult{}, fault.New(fault.VersionConflict,
-			fmt.Sprintf("the identity is at version %d, not %d", head.Version, *expected),
-			"read the version in force, then decide again")
+			fmt.Sprintf("identity is at version %d, not %d", head.Version, *expected),
+			"read the current version, then send the change again")
 	}
 	if content == head.Content {
 		return IdentityResult{Status: memorywrite.Unchanged, Version: head.Version}, nil

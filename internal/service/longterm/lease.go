@@ -10,39 +10,43 @@ import (
 	"cairn/internal/domain/memory"
 )
 
-// Lease lets one run at a time look after a target. Writes carry its Fence.
+// Lease is a time-limited claim of one run to write to a target. Writes carry its fencing token.
 type Lease struct {
 	Holder string    `json:"holder"`
 	Fence  int64     `json:"fence"`
 	Until  time.Time `json:"until"` // by the database's clock
 }
 
-// TakeLease takes the actor's target for a while, or keeps it. While another
-// holder has it the answer is Unavailable: ask again.
+// TakeLease takes or extends the lease of the actor's target for the given time. If another holder
+// has the lease, TakeLease returns Unavailable, and the caller retries.
 func (l *Service) TakeLease(ctx context.Context, a agent.Actor, holder string, lives time.Duration) (out Lease,
 	err error) {
 	if holder == "" || lives <= 0 {
-		return out, fault.New(fault.InvalidArgument, "a lease needs a holder and a time to live", "")
+		return out, fault.New(fault.InvalidArgument, "lease holder and duration are required", "")
 	}
 	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		s, err := (&writing{Service: l, tx: tx, a: a}).leased(ctx, a)
+		s, err := (&writing{Service: l, tx: tx, a: a}).leaseScope(ctx, a)
 		if err != nil {
 			return err
 		}
 		var taken bool
 		if out, taken, err = tx.Leases().TakeLease(ctx, s, holder, lives); err == nil && !taken {
-			err = fault.New(fault.Unavailable, fmt.Sprintf("%s has another writer", s.Name()), "wait until it is done")
+			err = fault.New(
+				fault.Unavailable,
+				fmt.Sprintf("%s is leased by another writer", s.Name()),
+				"try again later",
+			)
 		}
 		return err
 	})
 	return out, err
 }
 
-// FreeLease gives the actor's target back before its time. One that has gone to
-// another stays there.
+// FreeLease releases the lease of the actor's target early. If another holder has the lease,
+// FreeLease does nothing.
 func (l *Service) FreeLease(ctx context.Context, a agent.Actor, lease Lease) error {
 	return l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
-		s, err := (&writing{Service: l, tx: tx, a: a}).leased(ctx, a)
+		s, err := (&writing{Service: l, tx: tx, a: a}).leaseScope(ctx, a)
 		if err != nil {
 			return err
 		}
@@ -50,10 +54,10 @@ func (l *Service) FreeLease(ctx context.Context, a agent.Actor, lease Lease) err
 	})
 }
 
-// WrittenEntry is an entry that a run has written.
+// WrittenEntry is an entry that a run wrote.
 type WrittenEntry struct {
 	Entry   memory.Entry
-	First   int  // version that the runs wrote first
-	Last    int  // and last
-	MovedOn bool // another has written since the first
+	First   int  // first version that the runs wrote
+	Last    int  // last version that the runs wrote
+	MovedOn bool // another writer changed it after First
 }

@@ -11,16 +11,15 @@ import (
 	"cairn/internal/service/memorywrite"
 )
 
-// MostListed is how many entries a page has at most.
+// MostListed is the maximum number of entries per page.
 const MostListed = 1000
 
-// page is a filter that can be asked: with types that there are, and with
-// targets by their keys.
+// page validates the types of a filter and resolves its targets to their keys.
 func (l *Service) page(ctx context.Context, tx Tx, in memory.Filter) (memory.Filter, error) {
 	for _, t := range in.Types {
 		if !slices.Contains(memory.LongTermTypes, t) {
-			return in, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no list of %q memories", t),
-				fmt.Sprintf("use some of %v", memory.LongTermTypes))
+			return in, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid memory type %q", t),
+				fmt.Sprintf("use one or more of %v", memory.LongTermTypes))
 		}
 	}
 	if len(in.Types) == 0 {
@@ -51,8 +50,8 @@ func (l *Service) page(ctx context.Context, tx Tx, in memory.Filter) (memory.Fil
 	return in, nil
 }
 
-// List lists long-term entries in the order of their making, or from the end of
-// it; the page after it begins after the Key of its last one.
+// List lists long-term entries in creation order, or in reverse if Newest is set. To read the next
+// page, set After to the Key of the last entry.
 func (l *Service) List(ctx context.Context, a agent.Actor, in memory.Filter) (out []memory.Entry, err error) {
 	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		in, err := l.page(ctx, tx, in)
@@ -63,20 +62,19 @@ func (l *Service) List(ctx context.Context, a agent.Actor, in memory.Filter) (ou
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list the memories: %w", err)
+		return nil, fmt.Errorf("list memories: %w", err)
 	}
 	return l.shownTo(a, out), nil
 }
 
-// Get reads entries of any type and status by their ids, in that order; what is
-// not there is left out.
+// Get reads entries of any type and status by their IDs, in that order. It skips unknown IDs.
 func (l *Service) Get(ctx context.Context, a agent.Actor, ids ...string) (out []memory.Entry, err error) {
 	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		out, err = tx.Memories().LongTerm(ctx, ids)
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the memories: %w", err)
+		return nil, fmt.Errorf("read memories: %w", err)
 	}
 	slices.SortStableFunc(out, func(x, y memory.Entry) int { return slices.Index(ids, x.ID) - slices.Index(ids, y.ID) })
 	return l.shownTo(a, out), nil
@@ -85,21 +83,21 @@ func (l *Service) Get(ctx context.Context, a agent.Actor, ids ...string) (out []
 func (l *Service) shownTo(a agent.Actor, entries []memory.Entry) []memory.Entry {
 	if a.Origin != agent.OriginUser {
 		for i := range entries {
-			entries[i] = Sanitised(entries[i])
+			entries[i] = Sanitized(entries[i])
 		}
 	}
 	return entries
 }
 
-// DeleteWhere takes all long-term memories out that a filter chooses, in one
-// transaction. It is for people, and wants to be told which.
+// DeleteWhere deletes all long-term memories that match a filter, in one transaction. It requires a
+// user and a filter that is not empty.
 func (l *Service) DeleteWhere(ctx context.Context, a agent.Actor, in memory.Filter) ([]ItemResult, error) {
 	if err := memorywrite.RequirePerson(a, "deleting many memories"); err != nil {
 		return nil, err
 	}
 	if len(in.Types)+len(in.Targets)+len(in.Metadata) == 0 {
-		return nil, fault.New(fault.InvalidArgument, "nothing says which memories are to be deleted",
-			"name a type, a target, or members of the metadata")
+		return nil, fault.New(fault.InvalidArgument, "filter is required",
+			"filter by type, target or metadata")
 	}
 	in.EveryStatus, in.Newest, in.After, in.Limit = false, false, 0, MostListed
 	none := []ItemResult{}

@@ -9,7 +9,7 @@ import (
 	"cairn/internal/service/memorywrite"
 )
 
-// Tx is one workspace's long-term memory in one transaction.
+// Tx reads and writes the long-term memory of one workspace in one transaction.
 type Tx interface {
 	Operations() memorywrite.OperationRepository
 	Memories() Repository
@@ -23,11 +23,11 @@ type Tx interface {
 
 // Repository reads and writes long-term memories and their revisions.
 type Repository interface {
-	// LongTerm reads entries of any type and status by their ids, with the
-	// sessions that they were drawn from.
+	// LongTerm reads entries of any type and status by their IDs, with the sessions from which they
+	// were extracted.
 	LongTerm(ctx context.Context, ids []string) ([]memory.Entry, error)
 	AddLongTerm(ctx context.Context, e *memory.Entry, w memorywrite.Writer) error
-	// Revise writes e as the version after the one that it was read at.
+	// Revise writes e as the version after the one that was read.
 	Revise(ctx context.Context, e *memory.Entry, action memory.Action, w memorywrite.Writer) error
 	RevisionAt(ctx context.Context, key int64, version int) (memory.Revision, error)
 	Park(ctx context.Context, keys []int64) error
@@ -36,27 +36,28 @@ type Repository interface {
 	MemoryHistory(ctx context.Context, id string, max int) ([]memory.Revision, error)
 }
 
-// ViewRepository reads and writes what agents were shown.
+// ViewRepository records which memories agents have seen, and finds entries by content.
 type ViewRepository interface {
 	Shown(ctx context.Context, run int64, op string) (map[int64]bool, error)
 	Show(ctx context.Context, run int64, op string, keys []int64) error
 	Saying(ctx context.Context, s memory.Scope, content string) (memory.Entry, bool, error)
 	GuidelineOf(ctx context.Context, tool string) (memory.Entry, bool, error)
-	// DigestOf finds the summary of a session; of none, the one that says content.
+	// DigestOf finds the summary of a session. Without a session, it finds the summary with the
+	// content.
 	DigestOf(ctx context.Context, history, content string) (memory.Entry, bool, error)
 }
 
-// ReferenceRepository reads and writes where memories come from, and how they are found.
+// ReferenceRepository links memories to sessions and indexes them for search.
 type ReferenceRepository interface {
 	Refer(ctx context.Context, key int64, history string, run int64) error
 	CopyReferences(ctx context.Context, from, to, run int64) error
 	DropReferencesOf(ctx context.Context, run int64) error
-	// IndexLongTerm makes entries what search finds, once in a transaction.
+	// IndexLongTerm indexes entries for search. Call it at most once per transaction.
 	IndexLongTerm(ctx context.Context, entries []memory.Entry, w memorywrite.Writer) error
-	// Closest is the active entry of a scope whose meaning is nearest to a vector.
+	// Closest returns the active entry of a scope whose vector is nearest.
 	Closest(ctx context.Context, s memory.Scope, vector []float32, space int16) (memory.Entry, float64, bool, error)
-	// EraseDeleted takes what can be taken back no more away for good, up to most
-	// skills and memories, and returns how many there were.
+	// EraseDeleted permanently removes up to most skills and memories whose undo period has passed.
+	// It returns the number of removed rows.
 	EraseDeleted(ctx context.Context, most int) (int, error)
 }
 

@@ -18,24 +18,23 @@ import (
 	"cairn/internal/service/search"
 )
 
-// SearchRequest is a search over all of memory.
+// SearchRequest searches all memories of a workspace.
 type SearchRequest struct {
 	Query       string
-	Types       []memory.Type // of memories
-	Skills      bool          // active skills, too, in one order with memories
-	From, Until time.Time     // when it happened, or else was remembered; zero for any time
+	Types       []memory.Type // memory types
+	Skills      bool          // include active skills in the ranking
+	From, Until time.Time     // time of the event, or else of the write; zero for any
 }
 
-// RankedItem is a memory, or a skill, that answers a query.
+// RankedItem is a memory or a skill that matches a query.
 type RankedItem struct {
-	ID     string // of a skill its name
+	ID     string // of a skill: its name
 	Skill  bool
 	Score  float64
-	Cosine float64 // 0 when the vector was not among the nearest
+	Cosine float64 // 0 if the vector is not among the nearest
 }
 
-// Rank gives active memories that answer a query, the best first, whatever their
-// targets.
+// Rank returns the active memories that match a query, best first, of all targets.
 func (l *Service) Rank(ctx context.Context, ws int64, in SearchRequest) ([]RankedItem, error) {
 	r := search.Request{Query: in.Query, Types: in.Types, After: in.From, Before: in.Until, Limit: search.MostFound}
 	if len(in.Types) > 0 {
@@ -44,7 +43,7 @@ func (l *Service) Rank(ctx context.Context, ws int64, in SearchRequest) ([]Ranke
 	if in.Skills {
 		r.Kinds, r.Types = append(r.Kinds, search.KindSkill), append(slices.Clone(in.Types), "")
 	}
-	if len(r.Kinds) == 0 { // which would be all of them
+	if len(r.Kinds) == 0 { // no kinds would mean all kinds
 		return nil, nil
 	}
 	found, err := l.Finder.Find(ctx, ws, r)
@@ -57,63 +56,63 @@ func (l *Service) Rank(ctx context.Context, ws int64, in SearchRequest) ([]Ranke
 
 var _ memorywrite.Finder = search.Finder{}
 
-// Query is one thing that is looked for.
+// Query is one search of a retrieval.
 type Query struct {
 	Index      int
 	Query      string
-	Type       memory.Type // empty: the actor's
+	Type       memory.Type // empty: the type and target of the actor
 	Target     string
 	TimeFilter string // YYYYMMDD, or YYYYMMDD,YYYYMMDD with both days included; empty for any time
 }
 
-// RetrieveArgs are what is looked for, and how.
+// RetrieveArgs is a list of queries with their options.
 type RetrieveArgs struct {
 	Wants     []Query
-	Summaries bool // summaries of sessions too, which lead to their transcripts
-	TopK      int  // for each want; 0 means 20
-	NoRepeats bool // what the run was shown before is left out
+	Summaries bool // include session summaries, which link to transcripts
+	TopK      int  // for each query; 0 means 20
+	NoRepeats bool // omit memories that the run has already seen
 }
 
 // Limits of retrieval.
 const (
-	UsualTopK  = 20
-	MostTopK   = 100
-	MostWants  = 16
-	mostHits   = 60 // of one call
-	wantsAbout = 4  // at once
+	UsualTopK       = 20
+	MostTopK        = 100
+	MostWants       = 16
+	mostHits        = 60 // per call
+	parallelQueries = 4  // concurrent queries
 )
 
-// RetrieveResult is what was found, as models and as programs read it.
+// RetrieveResult is the result of a retrieval, as text for models and as entries for programs.
 type RetrieveResult struct {
 	Text   string             `json:"text"`
 	Found  []memory.Entry     `json:"-"`
-	Scores map[string]float64 `json:"-"` // by id; none for guidelines, which are named
+	Scores map[string]float64 `json:"-"` // by ID; guidelines, which are found by name, have none
 	Failed []ItemResult       `json:"failed,omitempty"`
 }
 
-// NothingFound stands where there are no lines.
+// NothingFound is the text of an empty result.
 const NothingFound = "(no memories found)"
 
-// Retrieve finds memories of targets by words and meaning, each once, in the
-// order of what was asked.
+// Retrieve finds memories of targets by words and meaning. It returns each memory once, in the
+// order of the queries.
 func (l *Service) Retrieve(ctx context.Context, a agent.Actor, in RetrieveArgs) (out RetrieveResult, err error) {
 	if n := len(in.Wants); n == 0 || n > MostWants {
-		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("%d things are looked for", n),
-			fmt.Sprintf("look for 1 to %d at once", MostWants))
+		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("call has %d queries, want 1 to %d", n, MostWants),
+			"split the queries over several calls")
 	}
 	if in.TopK == 0 {
 		in.TopK = UsualTopK
 	}
 	if in.TopK < 1 || in.TopK > MostTopK {
-		return out, fault.Newf(fault.InvalidArgument, "top_k is %d, and must be 1 to %d", in.TopK, MostTopK)
+		return out, fault.Newf(fault.InvalidArgument, "invalid top_k %d: must be 1 to %d", in.TopK, MostTopK)
 	}
 	answers := make([]answer, len(in.Wants))
 	group, within := errgroup.WithContext(ctx)
-	group.SetLimit(wantsAbout)
+	group.SetLimit(parallelQueries)
 	for i, want := range in.Wants {
 		group.Go(func() error {
 			answers[i] = l.answer(within, a, in, want)
-			if err := answers[i].err; err != nil && !mine(err) {
+			if err := answers[i].err; err != nil && !isItemError(err) {
 				return err
 			}
 			return nil
@@ -125,7 +124,7 @@ func (l *Service) Retrieve(ctx context.Context, a agent.Actor, in RetrieveArgs) 
 	return l.present(ctx, a, in, answers)
 }
 
-// answer is what one want came to.
+// answer is the result of one query.
 type answer struct {
 	found    []memory.Entry
 	scores   map[string]float64
@@ -133,7 +132,7 @@ type answer struct {
 	err      error
 }
 
-// present joins the answers, and notes what the run is shown.
+// present joins the results and records which memories the run has seen.
 func (l *Service) present(ctx context.Context, a agent.Actor, in RetrieveArgs, answers []answer) (out RetrieveResult,
 	err error) {
 	var items []ItemResult
@@ -167,7 +166,7 @@ func (l *Service) present(ctx context.Context, a agent.Actor, in RetrieveArgs, a
 		}
 	}
 	for _, e := range out.Found {
-		lines = append(lines, Sanitised(e).Line())
+		lines = append(lines, Sanitized(e).Line())
 	}
 	out.Text = strings.Join(lines, "\n")
 	if len(lines) == 0 {
@@ -176,8 +175,8 @@ func (l *Service) present(ctx context.Context, a agent.Actor, in RetrieveArgs, a
 	return out, nil
 }
 
-// note leaves out what the run has seen, when that is wanted, and keeps what it
-// sees now. A retry of the call finds what the call found.
+// note removes memories that the run has already seen if NoRepeats is set, and records the others.
+// A retry of the call returns the same memories.
 func (l *Service) note(ctx context.Context, a agent.Actor, in RetrieveArgs, out *RetrieveResult) error {
 	return l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		if in.NoRepeats {
@@ -191,7 +190,7 @@ func (l *Service) note(ctx context.Context, a agent.Actor, in RetrieveArgs, out 
 		for _, e := range out.Found {
 			keys = append(keys, e.Key)
 		}
-		slices.Sort(keys) // every run takes rows in one order
+		slices.Sort(keys) // all runs lock rows in the same order
 		return tx.Views().Show(ctx, a.Run, a.Op, keys)
 	})
 }
@@ -199,8 +198,8 @@ func (l *Service) note(ctx context.Context, a agent.Actor, in RetrieveArgs, out 
 func (l *Service) answer(ctx context.Context, a agent.Actor, in RetrieveArgs, want Query) (out answer) {
 	if n := utf8.RuneCountInString(want.Query); strings.TrimSpace(want.Query) == "" || n > memorywrite.QueryRunes {
 		return answer{err: fault.New(fault.InvalidArgument,
-			fmt.Sprintf("a query has 1 to %d characters, this one has %d", memorywrite.QueryRunes, n),
-			"look for a few words")}
+			fmt.Sprintf("query has %d characters, want 1 to %d", n, memorywrite.QueryRunes),
+			"use a few search words, for example \"favorite food\"")}
 	}
 	between, err := days(want.TimeFilter)
 	if err != nil {
@@ -238,8 +237,8 @@ func (l *Service) answer(ctx context.Context, a agent.Actor, in RetrieveArgs, wa
 	return out
 }
 
-// find ranks and keeps what is in scope: what is about the target first, then
-// sessions that it was in, then sessions that tell nobody.
+// find ranks the memories in scope. Memories of the target and summaries of its sessions come
+// first, then summaries of sessions without targets.
 func (l *Service) find(ctx context.Context, a agent.Actor, in RetrieveArgs, query string, s memory.Scope,
 	between span) (_ []memory.Entry, scores map[string]float64, err error) {
 	if s.Type == memory.Guideline {
@@ -285,7 +284,7 @@ func (l *Service) find(ctx context.Context, a agent.Actor, in RetrieveArgs, quer
 	return all[:min(len(all), in.TopK)], scores, nil
 }
 
-// guideline is that of the tool that the query names, exactly.
+// guideline returns the guideline of the tool with the given name.
 func (l *Service) guideline(ctx context.Context, a agent.Actor, tool string) (out []memory.Entry, err error) {
 	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		e, found, err := tx.Views().GuidelineOf(ctx, strings.TrimSpace(tool))
@@ -297,7 +296,7 @@ func (l *Service) guideline(ctx context.Context, a agent.Actor, tool string) (ou
 	return out, err
 }
 
-// span is a range of days; the zero value holds any.
+// span is a time range. The zero value contains all times.
 type span struct{ from, until time.Time }
 
 func (s span) holds(e memory.Entry) bool {
@@ -308,13 +307,13 @@ func (s span) holds(e memory.Entry) bool {
 	return s.from.IsZero() || !at.Before(s.from) && at.Before(s.until)
 }
 
-// TimeFilter is how days are written.
+// TimeFilter is the pattern of a time filter.
 const TimeFilter = `^[0-9]{8}(,[0-9]{8})?$`
 
 var timeFilter = regexp.MustCompile(TimeFilter)
 
-// Days are the first moment of a time filter, and the first after it; both are
-// zero for any time.
+// Days returns the start and the end (exclusive) of a time filter. Both are zero if the filter is
+// empty.
 func Days(filter string) (from, until time.Time, err error) {
 	s, err := days(filter)
 	return s.from, s.until, err
@@ -332,13 +331,13 @@ func days(filter string) (s span, err error) {
 	from, err := time.Parse(layout, first)
 	until, err2 := time.Parse(layout, last)
 	if err != nil || err2 != nil || until.Before(from) || !timeFilter.MatchString(filter) {
-		return s, fault.New(fault.InvalidArgument, fmt.Sprintf("time_filter is %q", filter),
-			"write a day as 20260301, or a first and a last day as 20260301,20260331")
+		return s, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid time_filter %q", filter),
+			"use one day, for example 20260301, or two, for example 20260301,20260331")
 	}
 	return span{from, until.AddDate(0, 0, 1)}, nil
 }
 
-// IdentityText is the identity as a model reads it.
+// IdentityText returns the identity as text for a model.
 func IdentityText(v memory.IdentityVersion) string {
 	if v.Content == "" {
 		return "identity memory: none yet"

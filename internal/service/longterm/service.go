@@ -1,7 +1,10 @@
-// Package longterm keeps long-term memories: entries about targets that search
-// finds, the targets themselves, the sessions that entries were drawn from, and
-// the agent's identity. Every change happens once under the caller's operation ID
-// and can be undone. One run at a time writes to a target, under a lease.
+// Package longterm stores long-term memories. These are entries about targets, which search finds,
+// the targets themselves, the sessions from which entries were extracted, and the identity of the
+// agent. Each change happens once per operation ID and can be undone. A lease ensures that one run
+// at a time writes to a target.
+//
+//	items, err := service.AddMemories(ctx, actor, []longterm.NewMemory{{Content: "Prefers tea"}})
+//	// items[0].Status is "added" or "already_exists"
 package longterm
 
 import (
@@ -21,7 +24,7 @@ type Store interface {
 	WithLongTerm(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 }
 
-// Ports are what the service works with.
+// Ports are the dependencies of the service.
 type Ports struct {
 	Store    Store
 	Embedder memorywrite.Embedder
@@ -29,11 +32,10 @@ type Ports struct {
 	Finder   memorywrite.Finder
 }
 
-// Service is the use-case over what is remembered about targets, sessions and
-// the agent itself.
+// Service reads and writes long-term memories, targets, sessions and the identity.
 type Service struct{ Ports }
 
-// New makes the service. A required port that is nil is an error.
+// New returns a service. It returns an error if a required port is nil.
 func New(p Ports) (*Service, error) {
 	err := ports.Require("longterm", map[string]any{"Store": p.Store, "Embedder": p.Embedder, "Finder": p.Finder})
 	if err != nil {
@@ -42,18 +44,18 @@ func New(p Ports) (*Service, error) {
 	return &Service{Ports: p}, nil
 }
 
-// ItemResult is what became of one item of a call.
+// ItemResult is the result of one item of a call.
 type ItemResult struct {
-	Index   int        `json:"index" jsonschema:"place of the item in the call, from 0"`
+	Index   int        `json:"index" jsonschema:"index of the item in the call, from 0"`
 	ID      string     `json:"memory_id,omitempty"`
-	Status  string     `json:"status" jsonschema:"what was done, or failed"`
-	Merged  string     `json:"merged_id,omitempty" jsonschema:"the memory that said the same and is now part of memory_id"`
-	Code    fault.Code `json:"code,omitempty" jsonschema:"why it failed"`
+	Status  string     `json:"status" jsonschema:"action, or failed"`
+	Merged  string     `json:"merged_id,omitempty" jsonschema:"duplicate memory that was merged into memory_id"`
+	Code    fault.Code `json:"code,omitempty" jsonschema:"error code"`
 	Message string     `json:"message,omitempty"`
 	Hint    string     `json:"hint,omitempty"`
 }
 
-// What became of an item, beside the words of prompt memories.
+// Statuses of items, in addition to the actions of package memorywrite.
 const (
 	AlreadyExists = "already_exists"
 	Updated       = "updated"
@@ -64,17 +66,16 @@ const (
 	Failed        = "failed"
 )
 
-// FailedItem is an item that could not be done.
+// FailedItem returns the result of an item that failed.
 func FailedItem(index int, err error) ItemResult {
 	f := fault.From(err)
 	return ItemResult{Index: index, Status: Failed, Code: f.Code, Message: f.Message, Hint: f.Hint}
 }
 
-// AllFailed is the error of a call none of whose items could be done, nil when
-// one could.
+// AllFailed returns an error if all items of a call failed, else nil.
 func AllFailed(items []ItemResult) error {
 	if len(items) == 0 {
-		return fault.New(fault.InvalidArgument, "there is nothing to do in the call", "send at least one item")
+		return fault.New(fault.InvalidArgument, "call has no items", "send at least one item")
 	}
 	code, text := items[0].Code, ""
 	for _, i := range items {
@@ -89,36 +90,37 @@ func AllFailed(items []ItemResult) error {
 	if len(items) == 1 {
 		return fault.New(code, items[0].Message, items[0].Hint)
 	}
-	return fault.New(code, "nothing was done"+text, items[0].Hint)
+	return fault.New(code, "all items failed"+text, items[0].Hint)
 }
 
-// mine tells whether err is about one item, and not about the database.
-func mine(err error) bool {
+// isItemError reports whether err concerns one item only. Other errors, such as database errors,
+// fail the call.
+func isItemError(err error) bool {
 	f := fault.From(err)
 	return f.Code != fault.Internal && !fault.Table[f.Code].Retryable
 }
 
-// writing is one call that changes long-term memory.
+// writing is the state of one call that changes long-term memory.
 type writing struct {
 	*Service
 	tx    Tx
 	a     agent.Actor
 	w     memorywrite.Writer
-	dirty []memory.Entry // last state of each entry, in the order of their first change
+	dirty []memory.Entry // last state of each entry, in the order of first change
 	items []ItemResult
-	shown map[int64]bool // nil when the run may change all of its scope
-	free  bool           // entries of any target may be changed: the run was shown them itself
+	shown map[int64]bool // nil if the run may change its whole scope
+	free  bool           // entries of any target may be changed, because the run has seen them
 }
 
-// change runs effect once, with every rule that all writes have: the fence, the
-// index, and that something was done.
+// change runs effect once. It checks the fencing token, requires that at least one item succeeds,
+// and indexes the changed entries.
 func (l *Service) change(ctx context.Context, a agent.Actor, name string, args any, vectors map[string][]float32,
 	effect func(*writing) error) ([]ItemResult, error) {
 	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, name, args,
 		func(ctx context.Context, tx Tx) ([]ItemResult, error) {
 			g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space)}
 			g.w.Vectors, g.w.Author = vectors, a.Subject.Author
-			if err := g.fenced(ctx); err != nil {
+			if err := g.checkFence(ctx); err != nil {
 				return nil, err
 			}
 			if a.Subject.ShownOnly && a.Run != 0 {
@@ -137,10 +139,10 @@ func (l *Service) change(ctx context.Context, a agent.Actor, name string, args a
 		})
 }
 
-// done keeps what became of an item; trouble of the database ends the call.
-func (g *writing) done(index int, i ItemResult, err error) error {
+// addResult appends the result of an item. Errors that do not concern the item fail the call.
+func (g *writing) addResult(index int, i ItemResult, err error) error {
 	if err != nil {
-		if !mine(err) {
+		if !isItemError(err) {
 			return err
 		}
 		i = FailedItem(index, err)
@@ -150,8 +152,8 @@ func (g *writing) done(index int, i ItemResult, err error) error {
 	return nil
 }
 
-// changed remembers the state that is to be found.
-func (g *writing) changed(e memory.Entry) {
+// markDirty stores the last state of an entry for the index.
+func (g *writing) markDirty(e memory.Entry) {
 	if i := slices.IndexFunc(g.dirty, func(d memory.Entry) bool { return d.Key == e.Key }); i >= 0 {
 		g.dirty[i] = e
 		return
@@ -159,7 +161,7 @@ func (g *writing) changed(e memory.Entry) {
 	g.dirty = append(g.dirty, e)
 }
 
-// refer adds the session of the call to those that the entry was drawn from.
+// refer adds the session of the call to the sessions of an entry.
 func (g *writing) refer(ctx context.Context, key int64) error {
 	if g.a.Subject.History == "" {
 		return nil
@@ -167,11 +169,11 @@ func (g *writing) refer(ctx context.Context, key int64) error {
 	return g.tx.References().Refer(ctx, key, g.a.Subject.History, g.a.Run)
 }
 
-// scoped are the types whose entries an agent adds to one target.
+// scoped lists the types whose entries agents add to one target.
 var scoped = []memory.Type{memory.Personal, memory.Procedural, memory.Guideline}
 
-// scope is what the call is about. A target that is not there yet is made when
-// make is set, so that nothing is remembered where no line leads.
+// scope returns the scope of the call. If make is set, scope registers an unknown target, because
+// memories without a registered target cannot be found.
 func (g *writing) scope(ctx context.Context, make bool) (memory.Scope, error) {
 	t, err := subject(g.a)
 	if err != nil {
@@ -184,12 +186,12 @@ func (g *writing) scope(ctx context.Context, make bool) (memory.Scope, error) {
 	return t.Scope(), err
 }
 
-// subject is the actor's target as it is written.
+// subject returns the actor's target as the actor names it.
 func subject(a agent.Actor) (memory.Target, error) {
 	t := memory.Type(a.Subject.Type)
 	if !slices.Contains(scoped, t) && t != memory.Identity {
 		return memory.Target{}, fault.New(fault.OutOfScope,
-			fmt.Sprintf("this call has no scope of memories: its type is %q", t), "leave it to an agent that has one")
+			fmt.Sprintf("invalid memory type %q", t), "use personal, procedural, tool or identity")
 	}
 	if fixed, ok := memory.FixedTarget(t); ok {
 		return fixed, nil
@@ -197,24 +199,24 @@ func subject(a agent.Actor) (memory.Target, error) {
 	return memory.NewTarget(t, a.Subject.Target)
 }
 
-// fenced refuses a write whose lease on the target has gone to another.
-func (g *writing) fenced(ctx context.Context) error {
+// checkFence rejects a write if another run has taken the lease of the target.
+func (g *writing) checkFence(ctx context.Context) error {
 	if g.a.Subject.Fence == 0 {
 		return nil
 	}
-	s, err := g.leased(ctx, g.a)
+	s, err := g.leaseScope(ctx, g.a)
 	if err != nil {
 		return err
 	}
 	fence, err := g.tx.Leases().FenceOf(ctx, s)
 	if err == nil && fence != g.a.Subject.Fence {
-		return fault.New(fault.VersionConflict, fmt.Sprintf("%s has another writer now", s.Name()),
-			"end this run: the other has what it needs")
+		return fault.New(fault.VersionConflict, fmt.Sprintf("%s is now leased by another writer", s.Name()),
+			"end this run: the other run continues the work")
 	}
 	return err
 }
 
-func (g *writing) leased(ctx context.Context, a agent.Actor) (memory.Scope, error) {
+func (g *writing) leaseScope(ctx context.Context, a agent.Actor) (memory.Scope, error) {
 	t, err := subject(a)
 	if err != nil {
 		return memory.Scope{}, err
@@ -225,8 +227,8 @@ func (g *writing) leased(ctx context.Context, a agent.Actor) (memory.Scope, erro
 	return t.Scope(), nil
 }
 
-// Sanitised is an entry as models are shown it.
-func Sanitised(e memory.Entry) memory.Entry {
+// Sanitized returns an entry as models see it.
+func Sanitized(e memory.Entry) memory.Entry {
 	e.Content = memorywrite.Sanitize(string(e.Type), e.ID, e.Content)
 	if e.WhenToUse != "" {
 		e.WhenToUse = memorywrite.Sanitize(string(e.Type), e.ID, e.WhenToUse)

@@ -15,28 +15,27 @@ import (
 	"cairn/internal/service/memorywrite"
 )
 
-// imported is the channel of sessions that are handed in as a whole.
+// imported is the channel of sessions that are sent as a whole.
 const imported = "import"
 
-// SessionMessages is how many messages one session has at most.
+// SessionMessages is the maximum number of messages of one session.
 const SessionMessages = 5000
 
-// AddHistory keeps a session that is handed in as a whole, and finds one that
-// is kept already. Messages of the system are left out.
+// AddHistory stores a list of messages as a session. If the session exists, AddHistory returns it.
+// System messages are omitted.
 func (l *Service) AddHistory(ctx context.Context, a agent.Actor, messages []transcript.Message) (memory.History,
 	error) {
-	said := memory.Said(messages)
-	for i := range said {
-		said[i].Seq = i
+	filtered := memory.Said(messages)
+	for i := range filtered {
+		filtered[i].Seq = i
 	}
-	return l.addHistory(ctx, a, said, func(tx Tx, sum [32]byte) (int64, error) {
+	return l.addHistory(ctx, a, filtered, func(tx Tx, sum [32]byte) (int64, error) {
 		return tx.Sessions().PutConversation(ctx,
-			transcript.Conversation{ID: "session/" + memory.HistoryID(sum, 0), Messages: said}, imported)
+			transcript.Conversation{ID: "session/" + memory.HistoryID(sum, 0), Messages: filtered}, imported)
 	})
 }
 
-// AddRange keeps a part of a conversation as a session; its messages stay where
-// they are.
+// AddRange stores a part of a conversation as a session. The messages are not copied.
 func (l *Service) AddRange(ctx context.Context, a agent.Actor, in memory.Evidence) (memory.History, error) {
 	var c transcript.Conversation
 	err := l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) (err error) {
@@ -51,22 +50,22 @@ func (l *Service) AddRange(ctx context.Context, a agent.Actor, in memory.Evidenc
 	})
 }
 
-func (l *Service) addHistory(ctx context.Context, a agent.Actor, said []transcript.Message,
+func (l *Service) addHistory(ctx context.Context, a agent.Actor, messages []transcript.Message,
 	keep func(Tx, [32]byte) (int64, error)) (memory.History, error) {
-	switch n := len(said); {
+	switch n := len(messages); {
 	case n == 0:
 		return memory.History{}, fault.New(fault.InvalidArgument,
-			"the session has no messages beside those of the system", "send what was said")
+			"session has no user, assistant or tool messages", "send at least one message")
 	case n > SessionMessages:
 		return memory.History{}, fault.New(fault.TooLarge,
-			fmt.Sprintf("the session has %d messages, at most %d are kept as one", n, SessionMessages),
-			"send it in parts")
+			fmt.Sprintf("session has %d messages, want at most %d", n, SessionMessages),
+			"split it into several sessions")
 	}
-	sum, err := memory.HistorySum(a.Workspace, said)
+	sum, err := memory.HistorySum(a.Workspace, messages)
 	if err != nil {
 		return memory.History{}, err
 	}
-	chunks := memory.Chunks(said, llm.EstimateTokens)
+	chunks := memory.Chunks(messages, llm.EstimateTokens)
 	var texts []string
 	tokens := 0
 	for _, c := range chunks {
@@ -86,23 +85,23 @@ func (l *Service) addHistory(ctx context.Context, a agent.Actor, said []transcri
 			if err != nil {
 				return memory.History{}, err
 			}
-			h := memory.History{SHA: sum, Conversation: conversation, FromSeq: said[0].Seq,
-				ToSeq:    said[len(said)-1].Seq,
-				Messages: len(said), Tokens: tokens, Author: w.Author}
+			h := memory.History{SHA: sum, Conversation: conversation, FromSeq: messages[0].Seq,
+				ToSeq:    messages[len(messages)-1].Seq,
+				Messages: len(messages), Tokens: tokens, Author: w.Author}
 			err = tx.Sessions().PutHistory(ctx, &h, chunks, w)
 			return h, err
 		})
 }
 
-// ReadArgs say what of which sessions is wanted.
+// ReadArgs selects sessions, and parts of them.
 type ReadArgs struct {
-	IDs       []string // of sessions, or of memories that lead to one
-	Query     string   // the parts that answer it; empty for all, from Offset on
-	MaxTokens int      // of one session; 0 means 4,000
-	Offset    int      // in characters of the transcript, as NextOffset told it
+	IDs       []string // of sessions, or of memories that were extracted from one
+	Query     string   // return the chunks that match; empty for the text from Offset on
+	MaxTokens int      // per session; 0 means 4,000
+	Offset    int      // in characters of the transcript; use the NextOffset of the previous page
 }
 
-// Limits of reading.
+// Limits of reading sessions.
 const (
 	ReadSessions  = 3
 	usualTokens   = 4000
@@ -111,25 +110,28 @@ const (
 	leastOfChunks = 100
 )
 
-// Session is a transcript, or a part of one.
+// Session is a transcript or a part of one.
 type Session struct {
 	ItemResult
 	Text       string `json:"text,omitempty"`
-	NextOffset int    `json:"next_offset,omitempty" jsonschema:"where the next page begins; absent after the last"`
+	NextOffset int    `json:"next_offset,omitempty" jsonschema:"offset of the next page; absent on the last page"`
 }
 
-// ReadHistory reads transcripts, page by page or the parts that answer a query.
+// ReadHistory reads transcripts, either by page or the chunks that match a query.
 func (l *Service) ReadHistory(ctx context.Context, a agent.Actor, in ReadArgs) (out []Session, err error) {
 	if in.MaxTokens == 0 {
 		in.MaxTokens = usualTokens
 	}
 	if n := len(in.IDs); n == 0 || n > ReadSessions {
-		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("%d sessions are asked for", n),
-			fmt.Sprintf("ask for 1 to %d at once", ReadSessions))
+		return nil, fault.New(
+			fault.InvalidArgument,
+			fmt.Sprintf("call has %d session IDs, want 1 to %d", n, ReadSessions),
+			"split the IDs over several calls",
+		)
 	}
 	if in.MaxTokens < leastOfChunks || in.MaxTokens > MostTokens || in.Offset < 0 ||
 		utf8.RuneCountInString(in.Query) > memorywrite.QueryRunes {
-		return nil, fault.New(fault.InvalidArgument, "max_tokens, offset or query is out of bounds",
+		return nil, fault.New(fault.InvalidArgument, "max_tokens, offset or query is out of range",
 			fmt.Sprintf("max_tokens is %d to %d, offset is not below 0, a query has at most %d characters",
 				leastOfChunks, MostTokens, memorywrite.QueryRunes))
 	}
@@ -141,7 +143,7 @@ func (l *Service) ReadHistory(ctx context.Context, a agent.Actor, in ReadArgs) (
 	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		for i, id := range in.IDs {
 			s, err := l.read(ctx, tx, a, in, strings.ToLower(strings.TrimSpace(id)), vector)
-			if err != nil && !mine(err) {
+			if err != nil && !isItemError(err) {
 				return err
 			}
 			if err != nil {
@@ -186,7 +188,7 @@ func (l *Service) read(ctx context.Context, tx Tx, a agent.Actor, in ReadArgs, i
 	return out, nil
 }
 
-// best renders the best chunks that fit, in the order in which they were said.
+// best renders the best chunks that fit, in the order of the transcript.
 func best(chunks []memory.Chunk, messages []transcript.Message, tokens int) string {
 	var taken []memory.Chunk
 	for _, c := range chunks {
@@ -205,7 +207,7 @@ func best(chunks []memory.Chunk, messages []transcript.Message, tokens int) stri
 			return m.Seq < c.FromSeq || m.Seq > c.ToSeq
 		})
 		text := memory.RenderedAll(part)
-		if tokens < 0 { // the one chunk that is longer than what is asked for
+		if tokens < 0 { // a single chunk that is longer than the limit
 			text, _ = memory.Page(text, 0, tokens+c.Tokens, llm.EstimateTokens)
 		}
 		b.WriteString(text)
@@ -213,8 +215,7 @@ func best(chunks []memory.Chunk, messages []transcript.Message, tokens int) stri
 	return b.String()
 }
 
-// session finds the session of an id, or the latest one that a memory was drawn
-// from.
+// session returns the session with an ID, or the latest session of the memory with that ID.
 func (l *Service) session(ctx context.Context, tx Tx, id string) (memory.History, error) {
 	h, found, err := tx.Sessions().History(ctx, id)
 	if err != nil || found {
@@ -231,8 +232,8 @@ func (l *Service) session(ctx context.Context, tx Tx, id string) (memory.History
 				return h, err
 			}
 		}
-		return h, fault.New(fault.NotFound, fmt.Sprintf("memory %s leads to no session", id),
-			"answer from the memory itself")
+		return h, fault.New(fault.NotFound, fmt.Sprintf("memory %s has no session", id),
+			"use the memory itself")
 	}
-	return h, fault.New(fault.NotFound, fmt.Sprintf("there is no session %q", id), "use the ref_memory_id of a memory")
+	return h, fault.New(fault.NotFound, fmt.Sprintf("session %q not found", id), "use the ref_memory_id of a memory")
 }

@@ -20,7 +20,7 @@ func TestASessionThatIsSentAgainIsKeptOnce(t *testing.T) {
 	first := l.session("Where is the key?", "Under the mat.")
 	rows := l.longRows()
 	with := append([]transcript.Message{{Role: transcript.System, Content: "Be brief."}},
-		said("Where is the key?", "Under the mat.")...)
+		dialog("Where is the key?", "Under the mat.")...)
 	with[1].ID, with[2].ID = "m1", "m2"
 	again, err := l.AddHistory(t.Context(), l.Actor(agent.OriginReflection), with)
 	testkit.Must(t, err)
@@ -32,7 +32,7 @@ func TestASessionThatIsSentAgainIsKeptOnce(t *testing.T) {
 	}
 	other := l.Actor(agent.OriginReflection)
 	other.Workspace = l.B.ID
-	elsewhere, err := l.AddHistory(t.Context(), other, said("Where is the key?", "Under the mat."))
+	elsewhere, err := l.AddHistory(t.Context(), other, dialog("Where is the key?", "Under the mat."))
 	testkit.Must(t, err)
 	if elsewhere.ID == first {
 		t.Error("two workspaces have one id")
@@ -45,7 +45,7 @@ func TestASessionThatIsSentAgainIsKeptOnce(t *testing.T) {
 func TestAPartOfAConversationIsASession(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
-	h, err := l.AddHistory(t.Context(), l.User(), said("one", "two", "three", "four"))
+	h, err := l.AddHistory(t.Context(), l.User(), dialog("one", "two", "three", "four"))
 	testkit.Must(t, err)
 	messages := l.Number("select count(*) from messages")
 	part, err := l.AddRange(t.Context(), l.User(), memory.Evidence{Conversation: h.Conversation, FromSeq: 2, ToSeq: 3})
@@ -67,7 +67,7 @@ func TestPagesOfATranscriptLoseNothing(t *testing.T) {
 	}
 	lines[30] = strings.Repeat("one long line ", 200)
 	id := l.session(lines...)
-	want := memory.RenderedAll(said(lines...))
+	want := memory.RenderedAll(dialog(lines...))
 	var got strings.Builder
 	offset, pages := 0, 0
 	for {

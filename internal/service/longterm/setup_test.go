@@ -98,13 +98,13 @@ union all select 'identity ' || v.content from workspaces w join identity_versio
 // session keeps a session of a few lines and gives its id.
 func (l *long) session(lines ...string) string {
 	l.t.Helper()
-	h, err := l.AddHistory(l.t.Context(), l.Actor(agent.OriginReflection), said(lines...))
+	h, err := l.AddHistory(l.t.Context(), l.Actor(agent.OriginReflection), dialog(lines...))
 	testkit.Must(l.t, err)
 	return h.ID
 }
 
-// said is messages of a user and an assistant in turns.
-func said(lines ...string) (out []transcript.Message) {
+// dialog returns alternating messages of a user and an assistant.
+func dialog(lines ...string) (out []transcript.Message) {
 	for i, line := range lines {
 		role := transcript.User
 		if i%2 == 1 {

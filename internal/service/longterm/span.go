@@ -11,30 +11,29 @@ import (
 	"cairn/internal/service/memorywrite"
 )
 
-// SpanMemory is a memory that a span of a session brings.
+// SpanMemory is a memory that is extracted from a span of a session.
 type SpanMemory struct {
 	NewMemory
 	Type  memory.Type `json:"memory_type"` // Personal or Procedural
-	About string      `json:"about"`       // who or what it is about; becomes a target when it is none yet
+	About string      `json:"about"`       // subject; registered as a target if it is unknown
 }
 
-// SpanChanges are all that a span changes, each under an index of its own.
+// SpanChanges are all changes of a span. Indexes are unique across the three lists.
 type SpanChanges struct {
 	Deletes []DeleteRequest `json:"deletes,omitempty"`
 	Updates []ChangedMemory `json:"updates,omitempty"`
 	Inserts []SpanMemory    `json:"inserts,omitempty"`
 }
 
-// spanTypes are what a span can add and change.
+// spanTypes are the types that a span can add and change.
 var spanTypes = []memory.Type{memory.Personal, memory.Procedural}
 
-// sameMeaning is the cosine from which a new memory says what another says.
+// sameMeaning is the cosine similarity from which two memories are duplicates.
 const sameMeaning = 0.95
 
-// ApplySpan does what a span changes, in one transaction: first what goes, then
-// what is said otherwise, then what is new. Nothing is deleted for good. What is
-// remembered already, by its text or nearly by its meaning, is not added again.
-// An item that cannot be done says why and leaves the others alone.
+// ApplySpan applies the changes of a span in one transaction: deletes, then updates, then inserts.
+// Deleted memories can be restored. Inserts that duplicate a memory, by text or by meaning, are
+// skipped. A failed item has an error in its result and does not affect the others.
 func (l *Service) ApplySpan(ctx context.Context, a agent.Actor, in SpanChanges) ([]ItemResult, error) {
 	refusedUpdates, riskyUpdates := make([]error, len(in.Updates)), make([]bool, len(in.Updates))
 	refusedInserts, riskyInserts := make([]error, len(in.Inserts)), make([]bool, len(in.Inserts))
@@ -50,7 +49,7 @@ func (l *Service) ApplySpan(ctx context.Context, a agent.Actor, in SpanChanges) 
 	}
 	for i := range in.Inserts {
 		if !slices.Contains(spanTypes, in.Inserts[i].Type) {
-			refusedInserts[i] = fault.Newf(fault.InvalidArgument, "a span adds no memories of type %q",
+			refusedInserts[i] = fault.Newf(fault.InvalidArgument, "invalid memory type %q: want personal or procedural",
 				in.Inserts[i].Type)
 			continue
 		}
@@ -65,12 +64,12 @@ func (l *Service) ApplySpan(ctx context.Context, a agent.Actor, in SpanChanges) 
 			g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space), free: true}
 			g.w.Vectors, g.w.Author, g.w.Decision = found, a.Subject.Author, a.Subject.Decision
 			for _, one := range in.Deletes {
-				e, err := g.own(ctx, one.ID)
+				e, err := g.editable(ctx, one.ID)
 				if err == nil {
 					e.Status = memory.Removed
 					err = g.revise(ctx, &e, memory.Remove, false)
 				}
-				if err := g.done(one.Index, ItemResult{ID: e.ID, Status: Deleted}, err); err != nil {
+				if err := g.addResult(one.Index, ItemResult{ID: e.ID, Status: Deleted}, err); err != nil {
 					return nil, err
 				}
 			}
@@ -79,7 +78,7 @@ func (l *Service) ApplySpan(ctx context.Context, a agent.Actor, in SpanChanges) 
 				if err == nil {
 					item, err = g.update(ctx, one, riskyUpdates[i])
 				}
-				if err := g.done(one.Index, item, err); err != nil {
+				if err := g.addResult(one.Index, item, err); err != nil {
 					return nil, err
 				}
 			}
@@ -88,7 +87,7 @@ func (l *Service) ApplySpan(ctx context.Context, a agent.Actor, in SpanChanges) 
 				if err == nil {
 					item, err = g.addFromSpan(ctx, one, riskyInserts[i])
 				}
-				if err := g.done(one.Index, item, err); err != nil {
+				if err := g.addResult(one.Index, item, err); err != nil {
 					return nil, err
 				}
 			}
@@ -115,12 +114,12 @@ func (g *writing) addFromSpan(ctx context.Context, m SpanMemory, risky bool) (It
 	return g.add(ctx, s, m.NewMemory, risky)
 }
 
-// meaning finds an entry of the scope that says what content says, in the store
-// or earlier in the call. Texts with other numbers say something else, however
-// near they are: a vector hardly sees a day or an amount.
+// meaning finds an entry of the scope with the same meaning, in the store or earlier in the call.
+// Texts with different numbers are never duplicates, because vectors hardly distinguish dates and
+// amounts.
 func (g *writing) meaning(ctx context.Context, s memory.Scope, content string) (memory.Entry, bool, error) {
 	vector := g.w.Vectors[content]
-	if vector == nil { // the embedder is away: equal texts alone are found
+	if vector == nil { // the embedder failed: only equal texts are found
 		return memory.Entry{}, false, nil
 	}
 	for _, e := range g.dirty {
@@ -131,12 +130,12 @@ func (g *writing) meaning(ctx context.Context, s memory.Scope, content string) (
 	}
 	e, cosine, found, err := g.tx.References().Closest(ctx, s, vector, g.Space)
 	if err != nil || !found || cosine < sameMeaning || !sameNumbers(e.Content, content) || e.Content == content {
-		return memory.Entry{}, false, err // equal texts are for add to see
+		return memory.Entry{}, false, err // add handles equal texts
 	}
 	return e, true, nil
 }
 
-// near is the cosine of two vectors of unit length.
+// near returns the cosine similarity of two unit vectors.
 func near(a, b []float32) (dot float64) {
 	if len(a) != len(b) {
 		return 0

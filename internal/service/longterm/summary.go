@@ -11,17 +11,16 @@ import (
 	"cairn/internal/service/memorywrite"
 )
 
-// SummaryArgs are the digest of the actor's session.
+// SummaryArgs is the summary of the actor's session.
 type SummaryArgs struct {
 	Content  string          `json:"content"`
 	Metadata memory.Metadata `json:"metadata,omitempty"`
-	// whom the session was about, beside those that the run has registered
+	// Targets of the session, in addition to those that the run has registered.
 	Targets []memory.Task `json:"targets,omitempty"`
 }
 
-// AddSummary keeps the digest of the actor's session. A session has one: a
-// second replaces the first. It is found under each of its targets; without any,
-// under all.
+// AddSummary stores the summary of the actor's session. A session has one summary: a second
+// replaces the first. Search finds it under each of its targets, or under all if it has none.
 func (l *Service) AddSummary(ctx context.Context, a agent.Actor, in SummaryArgs) ([]ItemResult, error) {
 	m := NewMemory{Content: in.Content, Metadata: in.Metadata}
 	risky, refused := checkNew(&m, memory.Summary)
@@ -38,12 +37,12 @@ func (l *Service) AddSummary(ctx context.Context, a agent.Actor, in SummaryArgs)
 			if err != nil {
 				return err
 			}
-			item, err := g.summarise(ctx, m, targets, risky)
-			return g.done(0, item, err)
+			item, err := g.summarize(ctx, m, targets, risky)
+			return g.addResult(0, item, err)
 		})
 }
 
-func (g *writing) summarise(ctx context.Context, m NewMemory, targets []string, risky bool) (ItemResult, error) {
+func (g *writing) summarize(ctx context.Context, m NewMemory, targets []string, risky bool) (ItemResult, error) {
 	known, found, err := g.tx.Views().DigestOf(ctx, g.a.Subject.History, m.Content)
 	if err != nil {
 		return ItemResult{}, err
@@ -62,12 +61,11 @@ func (g *writing) summarise(ctx context.Context, m NewMemory, targets []string, 
 	return ItemResult{ID: known.ID, Status: memorywrite.Replaced}, g.revise(ctx, &known, memory.Replace, risky)
 }
 
-// SummaryTargets adds targets to the digest of the actor's session: whom it was
-// about is known for sure when its tasks are handed off. A session without a
-// digest is left alone.
+// SummaryTargets adds targets to the summary of the actor's session, because they are only known
+// after the hand-off. A session without a summary is skipped.
 func (l *Service) SummaryTargets(ctx context.Context, a agent.Actor, targets []memory.Task) ([]ItemResult, error) {
 	if a.Subject.History == "" {
-		return nil, fault.New(fault.OutOfScope, "this call has no session", "")
+		return nil, fault.New(fault.OutOfScope, "session is required", "")
 	}
 	return l.change(ctx, a, "summary_targets", targets, nil, func(g *writing) error {
 		names, err := g.summaryTargets(ctx, targets)
@@ -83,11 +81,11 @@ func (l *Service) SummaryTargets(ctx context.Context, a agent.Actor, targets []m
 			known.Targets, item.Status = all, Updated
 			err = g.revise(ctx, &known, memory.Replace, false)
 		}
-		return g.done(0, item, err)
+		return g.addResult(0, item, err)
 	})
 }
 
-// summaryTargets are the scopes of targets, and of those that the run has
+// summaryTargets returns the scope names of the tasks and of the targets that the run has
 // registered.
 func (g *writing) summaryTargets(ctx context.Context, tasks []memory.Task) (out []string, err error) {
 	var all []memory.Target
@@ -116,7 +114,7 @@ func (g *writing) summaryTargets(ctx context.Context, tasks []memory.Task) (out 
 	for _, t := range all {
 		if t.Row != 0 {
 			if err := g.tx.Targets().TouchTarget(ctx, t.Row, true); err != nil {
-				return nil, fmt.Errorf("note the summary of %s: %w", t.Scope().Name(), err)
+				return nil, fmt.Errorf("update the summary time of %s: %w", t.Scope().Name(), err)
 			}
 		}
 		out = union(out, []string{t.Scope().Name()})

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/service/memorywrite"
 )
 
-// NewTarget is a target to be registered.
+// NewTarget is a target to register.
 type NewTarget struct {
 	Index       int         `json:"index"`
 	Type        memory.Type `json:"memory_type"`
@@ -19,20 +19,20 @@ type NewTarget struct {
 	Description string      `json:"description,omitempty"`
 }
 
-// RegisteredTarget is what became of one.
+// RegisteredTarget is the result of a registration.
 type RegisteredTarget struct {
 	ItemResult
 	Target memory.Task `json:"target"`
 }
 
-// AddTargets registers targets. Another spelling of one that is there finds it.
+// AddTargets registers targets. If a target exists under another spelling, AddTargets returns it.
 func (l *Service) AddTargets(ctx context.Context, a agent.Actor, in []NewTarget) (out []RegisteredTarget, err error) {
 	return memorywrite.Once(ctx, l.Store.WithLongTerm, a, "add_meta_memory", in,
 		func(ctx context.Context, tx Tx) (out []RegisteredTarget, err error) {
 			g := &writing{Service: l, tx: tx, a: a, w: memorywrite.WriterFor(a, l.Space)}
 			for _, one := range in {
 				t, made, err := g.register(ctx, one)
-				if err != nil && !mine(err) {
+				if err != nil && !isItemError(err) {
 					return nil, err
 				}
 				r := RegisteredTarget{ItemResult: ItemResult{Status: AlreadyExists},
@@ -53,8 +53,8 @@ func (l *Service) AddTargets(ctx context.Context, a agent.Actor, in []NewTarget)
 func (g *writing) register(ctx context.Context, in NewTarget) (memory.Target, bool, error) {
 	if !slices.Contains(memory.Registered, in.Type) {
 		return memory.Target{}, false, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("targets of type %q are not registered", in.Type),
-			"use personal or procedural; tool and identity have one target each")
+			fmt.Sprintf("cannot register targets of type %q", in.Type),
+			"use personal or procedural; tool and identity have one fixed target each")
 	}
 	t, err := memory.NewTarget(in.Type, in.Target)
 	if err != nil {
@@ -63,14 +63,14 @@ func (g *writing) register(ctx context.Context, in NewTarget) (memory.Target, bo
 	if t.Description, err = memory.NormaliseDescription(in.Description); err != nil {
 		return t, false, err
 	}
-	if _, err := inspectAll(t.Display, t.Description); err != nil { // both stand in prompts
+	if _, err := inspectAll(t.Display, t.Description); err != nil { // prompts contain both
 		return t, false, err
 	}
 	return g.target(ctx, t, true)
 }
 
-// target finds what is meant by a target as it is written: by its key, by a name
-// that it has had, by the same letters, or as a line spells it.
+// target resolves a name to a registered target. It compares the key, former names, and the escaped
+// spelling of the list of targets. If make is set, it registers an unknown target.
 func (g *writing) target(ctx context.Context, t memory.Target, make bool) (memory.Target, bool, error) {
 	known, found, err := g.findTarget(ctx, t)
 	if err != nil {
@@ -108,22 +108,22 @@ func (g *writing) findTarget(ctx context.Context, t memory.Target) (memory.Targe
 	return memory.Target{}, false, nil
 }
 
-// MetaArgs say which lines beside the registered ones are wanted.
+// MetaArgs selects the targets of a listing, and whether it includes tool and identity.
 type MetaArgs struct {
 	Tools    bool
 	Identity bool
-	Types    []memory.Type // of the registered targets; empty for all
-	Only     []memory.Task // these targets and no others; empty for all
+	Types    []memory.Type // types of registered targets; empty for all
+	Only     []memory.Task // only these targets; empty for all
 }
 
-// Meta is the targets as a prompt shows them.
+// Meta is the list of targets, as text for a prompt and as values.
 type Meta struct {
 	Text    string          `json:"text"`
 	Targets []memory.Target `json:"-"`
-	Total   int             `json:"-"` // registered ones, those that are not shown too
+	Total   int             `json:"-"` // number of registered targets, including those not in Text
 }
 
-// ReadMeta lists the targets in force; it never fails on what they are called.
+// ReadMeta lists the registered targets. Dangerous names are sanitized and do not cause an error.
 func (l *Service) ReadMeta(ctx context.Context, a agent.Actor, in MetaArgs) (out Meta, err error) {
 	err = l.Store.WithLongTerm(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		if len(in.Only) > 0 {
@@ -153,7 +153,7 @@ func (l *Service) ReadMeta(ctx context.Context, a agent.Actor, in MetaArgs) (out
 	return out, nil
 }
 
-// targets are those of tasks that are registered.
+// targets returns the registered targets of tasks.
 func (g *writing) targets(ctx context.Context, tasks []memory.Task) (out []memory.Target, err error) {
 	for _, one := range tasks {
 		t, err := memory.NewTarget(one.Type, one.Target)
@@ -171,8 +171,8 @@ func (g *writing) targets(ctx context.Context, tasks []memory.Task) (out []memor
 	return out, nil
 }
 
-// DescribeTarget sets what a target's line says; empty goes back to the sentence
-// of its type. It is for people.
+// DescribeTarget sets the description of a target. An empty description restores the default of its
+// type. It requires a user.
 func (l *Service) DescribeTarget(ctx context.Context, a agent.Actor, in NewTarget) (RegisteredTarget, error) {
 	var out RegisteredTarget
 	if err := memorywrite.RequirePerson(a, "describing a target"); err != nil {
@@ -205,6 +205,6 @@ func (l *Service) DescribeTarget(ctx context.Context, a agent.Actor, in NewTarge
 }
 
 func notRegistered(t memory.Task) error {
-	return fault.New(fault.NotFound, fmt.Sprintf("not_registered: there is no target %s(%s)", t.Type, t.Target),
-		"use a pair that stands in the list of targets, or register it with add_meta_memory first")
+	return fault.New(fault.NotFound, fmt.Sprintf("not_registered: target %s(%s) not found", t.Type, t.Target),
+		"use a pair from the list of targets, or register it with add_meta_memory first")
 }

@@ -11,23 +11,23 @@ import (
 	"cairn/internal/service/memorywrite"
 )
 
-// RestoreArgs bring a memory back to what it said.
+// RestoreArgs selects a version of a memory to restore.
 type RestoreArgs struct {
 	ID      string `json:"memory_id"`
-	Version int    `json:"version,omitempty"` // 0 for what it said last
+	Version int    `json:"version,omitempty"` // 0 for the current version
 }
 
-// erasedAtOnce bounds what goes for good in one transaction.
+// erasedAtOnce is the maximum number of rows that one transaction erases.
 const erasedAtOnce = 1000
 
-// Restore makes a memory say again what it said, whatever its status. It is for
-// people.
+// Restore makes a version of a memory active again, whatever the status of the memory. It requires
+// a user.
 func (l *Service) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) ([]ItemResult, error) {
 	if err := memorywrite.RequirePerson(a, "restoring a memory"); err != nil {
 		return nil, err
 	}
 	return l.change(ctx, a, "restore_memory", in, nil, func(g *writing) error {
-		// nothing comes back after its time
+		// Memories whose undo period has passed cannot be restored.
 		if _, err := g.tx.References().EraseDeleted(ctx, erasedAtOnce); err != nil {
 			return err
 		}
@@ -36,8 +36,8 @@ func (l *Service) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) ([
 			return err
 		}
 		if len(found) == 0 || !slices.Contains(memory.LongTermTypes, found[0].Type) {
-			return fault.New(fault.NotFound, fmt.Sprintf("there is no memory %q", in.ID),
-				"what was deleted is gone for good after the workspace's limits.undo_days")
+			return fault.New(fault.NotFound, fmt.Sprintf("memory %q not found", in.ID),
+				"deleted memories can be restored for limits.undo_days days only")
 		}
 		e := found[0]
 		version := in.Version
@@ -49,23 +49,23 @@ func (l *Service) Restore(ctx context.Context, a agent.Actor, in RestoreArgs) ([
 			return err
 		}
 		r.Status = memory.Active
-		return g.done(0, ItemResult{ID: e.ID, Status: Restored}, g.back(ctx, e, r, memory.Restore))
+		return g.addResult(0, ItemResult{ID: e.ID, Status: Restored}, g.revertTo(ctx, e, r, memory.Restore))
 	})
 }
 
-// back writes what a revision says as the version after e.
-func (g *writing) back(ctx context.Context, e memory.Entry, r memory.Revision, action memory.Action) error {
+// revertTo writes the content of a revision as the version after e.
+func (g *writing) revertTo(ctx context.Context, e memory.Entry, r memory.Revision, action memory.Action) error {
 	e.Content, e.WhenToUse, e.Metadata, e.Targets, e.Status, e.SupersededBy = r.Content, r.WhenToUse, r.Metadata,
 		r.Targets, r.Status, ""
 	e.Tainted = r.Tainted && !g.w.Person
 	if e.Status == memory.Active {
-		other, found, err := g.inPlaceOf(ctx, e)
+		other, found, err := g.conflicting(ctx, e)
 		if err != nil {
 			return err
 		}
 		if found && other.Key != e.Key {
-			return fault.New(fault.VersionConflict, fmt.Sprintf("memory %s says it now", other.ID),
-				"delete that one first, or leave it")
+			return fault.New(fault.VersionConflict, fmt.Sprintf("memory %s has the same content", other.ID),
+				"delete that memory first")
 		}
 	}
 	g.w.Author = r.Author
@@ -73,12 +73,12 @@ func (g *writing) back(ctx context.Context, e memory.Entry, r memory.Revision, a
 	if err := g.tx.Memories().Revise(ctx, &e, action, g.w); err != nil {
 		return err
 	}
-	g.changed(e)
+	g.markDirty(e)
 	return nil
 }
 
-// inPlaceOf finds the active entry beside which e cannot stand.
-func (g *writing) inPlaceOf(ctx context.Context, e memory.Entry) (memory.Entry, bool, error) {
+// conflicting finds the active entry that cannot coexist with e.
+func (g *writing) conflicting(ctx context.Context, e memory.Entry) (memory.Entry, bool, error) {
 	switch e.Type {
 	case memory.Guideline:
 		return g.tx.Views().GuidelineOf(ctx, e.WhenToUse)
@@ -92,16 +92,15 @@ func (g *writing) inPlaceOf(ctx context.Context, e memory.Entry) (memory.Entry, 
 	return g.tx.Views().Saying(ctx, memory.Scope{Type: e.Type, Target: e.Target}, e.Content)
 }
 
-// UndoArgs name a run, and those that did a part of its work.
+// UndoArgs names a run and the sub-agent runs of the same request.
 type UndoArgs struct {
 	Run  int64   `json:"run"`
 	With []int64 `json:"with,omitempty"`
 }
 
-// Undo takes back all that runs did to long-term memory, as one: entries, the sessions
-// that they refer to, targets without entries, the identity. The sessions
-// themselves were said, and stay. What has been changed since is left alone and
-// told as failed. It is for people.
+// Undo reverts all changes that runs made to long-term memory: entries, their links to sessions,
+// new targets without entries, and the identity. Sessions are kept. Items that were changed since
+// are skipped and reported as failed. It requires a user.
 func (l *Service) Undo(ctx context.Context, a agent.Actor, in UndoArgs) ([]ItemResult, error) {
 	if err := memorywrite.RequirePerson(a, "undoing a run"); err != nil {
 		return nil, err
@@ -127,14 +126,14 @@ func (l *Service) Undo(ctx context.Context, a agent.Actor, in UndoArgs) ([]ItemR
 			return err
 		}
 		if len(g.items) == 0 {
-			return fault.New(fault.NotFound, fmt.Sprintf("run %d has nothing in long-term memory to undo", in.Run), "")
+			return fault.New(fault.NotFound, fmt.Sprintf("run %d has no changes to undo", in.Run), "")
 		}
 		return nil
 	})
 }
 
-// undoEntries takes all of them out of each other's way before any gets its old
-// text: what the run made of one may be what another said.
+// undoEntries parks all entries before it reverts any, because the new text of one entry may be the
+// old text of another.
 func (g *writing) undoEntries(ctx context.Context, touched []WrittenEntry) error {
 	var keys []int64
 	for _, t := range touched {
@@ -148,17 +147,17 @@ func (g *writing) undoEntries(ctx context.Context, touched []WrittenEntry) error
 	for i, t := range touched {
 		switch {
 		case t.MovedOn:
-			err := fault.New(fault.VersionConflict, fmt.Sprintf("memory %s has been changed since", t.Entry.ID),
-				"look at its history and restore the version that is wanted")
-			if err := g.done(i, ItemResult{}, err); err != nil {
+			err := fault.New(fault.VersionConflict, fmt.Sprintf("memory %s was changed after the run", t.Entry.ID),
+				"read its history and restore a version")
+			if err := g.addResult(i, ItemResult{}, err); err != nil {
 				return err
 			}
-		case t.Entry.Version != t.Last: // undone before
-			if err := g.done(i, ItemResult{ID: t.Entry.ID, Status: memorywrite.Unchanged}, nil); err != nil {
+		case t.Entry.Version != t.Last: // already undone
+			if err := g.addResult(i, ItemResult{ID: t.Entry.ID, Status: memorywrite.Unchanged}, nil); err != nil {
 				return err
 			}
 		default:
-			if err := g.done(i, ItemResult{ID: t.Entry.ID, Status: Undone}, g.undoEntry(ctx, t)); err != nil {
+			if err := g.addResult(i, ItemResult{ID: t.Entry.ID, Status: Undone}, g.undoEntry(ctx, t)); err != nil {
 				return err
 			}
 		}
@@ -172,16 +171,16 @@ func (g *writing) undoEntry(ctx context.Context, t WrittenEntry) error {
 	if err != nil {
 		return err
 	}
-	if t.First == 1 { // the run made it
+	if t.First == 1 { // the run created it
 		r.Status = memory.Removed
 	}
 	e := t.Entry
-	err = g.back(ctx, e, r, memory.Undo)
-	if err == nil || !mine(err) {
+	err = g.revertTo(ctx, e, r, memory.Undo)
+	if err == nil || !isItemError(err) {
 		return err
 	}
-	r.Status = memory.Removed // parked it is: say so in its history and in the index
-	if out := g.back(ctx, e, r, memory.Undo); out != nil {
+	r.Status = memory.Removed // it is already parked: update its history and the index
+	if out := g.revertTo(ctx, e, r, memory.Undo); out != nil {
 		return out
 	}
 	return err
@@ -198,7 +197,7 @@ func (g *writing) undoTargets(ctx context.Context, run int64) error {
 			return err
 		}
 		if gone {
-			if err := g.done(len(g.items), ItemResult{Status: Undone, Message: "target " + t.Scope().Name()},
+			if err := g.addResult(len(g.items), ItemResult{Status: Undone, Message: "target " + t.Scope().Name()},
 				nil); err != nil {
 				return err
 			}
@@ -207,7 +206,7 @@ func (g *writing) undoTargets(ctx context.Context, run int64) error {
 	return nil
 }
 
-// identityLimit is how many versions of an identity an undo looks at.
+// identityLimit is the number of identity versions that an undo reads.
 const identityLimit = 1000
 
 func (g *writing) undoIdentity(ctx context.Context, runs []int64) error {
@@ -220,9 +219,9 @@ func (g *writing) undoIdentity(ctx context.Context, runs []int64) error {
 		if versions[0].Action == "undo" {
 			return nil
 		}
-		return g.done(len(g.items), ItemResult{},
-			fault.New(fault.VersionConflict, "the identity has been changed since",
-				"look at its history and roll back to the version that is wanted"))
+		return g.addResult(len(g.items), ItemResult{},
+			fault.New(fault.VersionConflict, "identity was changed after the run",
+				"read its history and roll back to a version"))
 	}
 	old := memory.IdentityVersion{}
 	for _, v := range versions {
@@ -232,5 +231,5 @@ func (g *writing) undoIdentity(ctx context.Context, runs []int64) error {
 		}
 	}
 	_, err = g.setIdentity(ctx, old.Content, "undo", nil)
-	return g.done(len(g.items), ItemResult{Status: Undone, Message: "identity"}, err)
+	return g.addResult(len(g.items), ItemResult{Status: Undone, Message: "identity"}, err)
 }

@@ -174,7 +174,7 @@ func TestALongTermRetryAfterALostAnswerChangesNothing(t *testing.T) {
 			return k.AddTargets(l.t.Context(), a, []longterm.NewTarget{{Type: memory.Procedural, Target: "deploy"}})
 		},
 		"history": func(l *long, k *longterm.Service, a agent.Actor, _ string) (any, error) {
-			return k.AddHistory(l.t.Context(), a, said("Where is the key?", "Under the mat."))
+			return k.AddHistory(l.t.Context(), a, dialog("Where is the key?", "Under the mat."))
 		},
 		"identity": func(l *long, k *longterm.Service, a agent.Actor, _ string) (any, error) {
 			return k.UpdateIdentity(l.t.Context(), a, longterm.IdentityArgs{Content: "A guide"})

@@ -13,34 +13,34 @@ import (
 	"cairn/internal/service/memorywrite"
 )
 
-// NewMemory is a memory to be added.
+// NewMemory is a memory to add.
 type NewMemory struct {
 	Index      int             `json:"index"` // in the caller's list
 	Content    string          `json:"content"`
-	WhenToUse  string          `json:"when_to_use,omitempty"` // of a guideline: the exact name of the tool
+	WhenToUse  string          `json:"when_to_use,omitempty"` // of a guideline: exact name of the tool
 	Metadata   memory.Metadata `json:"metadata,omitempty"`
 	EventTime  *time.Time      `json:"event_time,omitempty"`
 	Importance float64         `json:"importance,omitempty"`
 }
 
-// ChangedMemory is a memory that says something else from now on.
+// ChangedMemory is a change of a memory.
 type ChangedMemory struct {
 	Index   int    `json:"index"`
 	ID      string `json:"memory_id"`
 	Content string `json:"content"`
-	// is merged into what is there; null takes a member away
+	// merged into the stored metadata; null removes a member
 	Metadata memory.Metadata `json:"metadata,omitempty"`
-	Expected *int            `json:"expected_version,omitempty"` // that the change was made on; nil for any
+	Expected *int            `json:"expected_version,omitempty"` // version on which the change is based; nil for any
 }
 
-// DeleteRequest is a memory that is to be forgotten.
+// DeleteRequest is a memory to delete.
 type DeleteRequest struct {
 	Index int    `json:"index"`
 	ID    string `json:"memory_id"`
 }
 
-// AddMemories adds memories to the actor's target. What the target's memories
-// say already is not said twice; the guideline of a tool is replaced.
+// AddMemories adds memories to the actor's target. Duplicates are not added. A new guideline of a
+// tool replaces the old one.
 func (l *Service) AddMemories(ctx context.Context, a agent.Actor, in []NewMemory) ([]ItemResult, error) {
 	refused, risky := make([]error, len(in)), make([]bool, len(in))
 	var texts []string
@@ -57,7 +57,7 @@ func (l *Service) AddMemories(ctx context.Context, a agent.Actor, in []NewMemory
 				return err
 			}
 			if s.Type == memory.Identity {
-				return fault.New(fault.OutOfScope, "the identity is one document, and has no entries",
+				return fault.New(fault.OutOfScope, "the identity has no entries",
 					"use update_identity_memory")
 			}
 			for i, one := range in {
@@ -65,7 +65,7 @@ func (l *Service) AddMemories(ctx context.Context, a agent.Actor, in []NewMemory
 				if err == nil {
 					item, err = g.add(ctx, s, one, risky[i])
 				}
-				if err := g.done(one.Index, item, err); err != nil {
+				if err := g.addResult(one.Index, item, err); err != nil {
 					return err
 				}
 			}
@@ -73,8 +73,8 @@ func (l *Service) AddMemories(ctx context.Context, a agent.Actor, in []NewMemory
 		})
 }
 
-// checkNew normalises a memory and looks at all that it says. What only may be
-// an attack is kept, as tainted.
+// checkNew normalizes and scans a new memory. Text that only might be an attack is accepted; risky
+// is then true.
 func checkNew(m *NewMemory, t memory.Type) (risky bool, err error) {
 	if m.Content, err = memory.NormaliseLong(m.Content); err != nil {
 		return false, err
@@ -83,8 +83,8 @@ func checkNew(m *NewMemory, t memory.Type) (risky bool, err error) {
 		return false, err
 	}
 	if t == memory.Guideline && m.WhenToUse == "" {
-		return false, fault.New(fault.InvalidArgument, "when_to_use is missing",
-			"give the exact name of the tool that the guideline is for")
+		return false, fault.New(fault.InvalidArgument, "when_to_use is required",
+			"set it to the exact name of the tool")
 	}
 	m.Metadata = memory.Metadata{}.With(m.Metadata)
 	if err := m.Metadata.Check(); err != nil {
@@ -110,7 +110,7 @@ func distinct(texts []string) []string {
 }
 
 func (g *writing) add(ctx context.Context, s memory.Scope, m NewMemory, risky bool) (ItemResult, error) {
-	known, found, err := g.known(ctx, s, m)
+	known, found, err := g.existing(ctx, s, m)
 	if err != nil {
 		return ItemResult{}, err
 	}
@@ -130,11 +130,11 @@ func (g *writing) add(ctx context.Context, s memory.Scope, m NewMemory, risky bo
 	return ItemResult{ID: e.ID, Status: memorywrite.Added}, nil
 }
 
-// stamp is what the caller of the run has its memories say.
+// stamp returns the metadata that the caller of the run adds to its memories.
 func (g *writing) stamp() memory.Metadata { return g.a.Subject.Metadata }
 
-// stamped adds the caller's metadata to a model's, which gives way when both are
-// too large.
+// stamped adds the caller's metadata to a model's. If the result is too large, the model's metadata
+// is dropped.
 func (g *writing) stamped(m memory.Metadata) memory.Metadata {
 	if both := m.With(g.stamp()); both.Check() == nil {
 		return both
@@ -142,7 +142,7 @@ func (g *writing) stamped(m memory.Metadata) memory.Metadata {
 	return memory.Metadata{}.With(g.stamp())
 }
 
-// CheckMetadata refuses metadata of a caller that no memory may have.
+// CheckMetadata returns an error if a memory cannot have the metadata.
 func CheckMetadata(m memory.Metadata) error {
 	if err := m.Check(); err != nil {
 		return err
@@ -151,15 +151,15 @@ func CheckMetadata(m memory.Metadata) error {
 	return err
 }
 
-// known is the entry in whose place a new one would stand.
-func (g *writing) known(ctx context.Context, s memory.Scope, m NewMemory) (memory.Entry, bool, error) {
+// existing returns the entry that a new memory duplicates or replaces.
+func (g *writing) existing(ctx context.Context, s memory.Scope, m NewMemory) (memory.Entry, bool, error) {
 	if s.Type == memory.Guideline {
 		return g.tx.Views().GuidelineOf(ctx, m.WhenToUse)
 	}
 	return g.tx.Views().Saying(ctx, s, m.Content)
 }
 
-// create adds an entry with the session of the call.
+// create adds an entry and links it to the session of the call.
 func (g *writing) create(ctx context.Context, e *memory.Entry) error {
 	if g.a.Subject.History != "" {
 		e.Histories = []string{g.a.Subject.History}
@@ -167,18 +167,18 @@ func (g *writing) create(ctx context.Context, e *memory.Entry) error {
 	if err := g.tx.Memories().AddLongTerm(ctx, e, g.w); err != nil {
 		return err
 	}
-	g.changed(*e)
+	g.markDirty(*e)
 	return g.refer(ctx, e.Key)
 }
 
-// revise writes a version of an entry that the call has changed.
+// revise writes the next version of an entry.
 func (g *writing) revise(ctx context.Context, e *memory.Entry, action memory.Action, risky bool) error {
 	e.Tainted = !g.w.Person && (e.Tainted || g.tainted(risky))
 	e.Author = g.w.Author
 	if err := g.tx.Memories().Revise(ctx, e, action, g.w); err != nil {
 		return err
 	}
-	g.changed(*e)
+	g.markDirty(*e)
 	return g.refer(ctx, e.Key)
 }
 
@@ -186,8 +186,8 @@ func (g *writing) tainted(risky bool) bool {
 	return g.w.Tainted || risky && g.a.Origin.Autonomous()
 }
 
-// UpdateMemories changes what memories of the actor's target say. Their ids,
-// their sessions and what they are for stay.
+// UpdateMemories changes the content and metadata of memories of the actor's target. Their IDs,
+// sessions and WhenToUse stay the same.
 func (l *Service) UpdateMemories(ctx context.Context, a agent.Actor, in []ChangedMemory) ([]ItemResult, error) {
 	refused, risky := make([]error, len(in)), make([]bool, len(in))
 	var texts []string
@@ -209,7 +209,7 @@ func (l *Service) UpdateMemories(ctx context.Context, a agent.Actor, in []Change
 				if err == nil {
 					item, err = g.update(ctx, one, risky[i])
 				}
-				if err := g.done(one.Index, item, err); err != nil {
+				if err := g.addResult(one.Index, item, err); err != nil {
 					return err
 				}
 			}
@@ -218,16 +218,16 @@ func (l *Service) UpdateMemories(ctx context.Context, a agent.Actor, in []Change
 }
 
 func (g *writing) update(ctx context.Context, m ChangedMemory, risky bool) (ItemResult, error) {
-	e, err := g.own(ctx, m.ID)
+	e, err := g.editable(ctx, m.ID)
 	if err != nil {
 		return ItemResult{}, err
 	}
 	if m.Expected != nil && *m.Expected != e.Version {
 		return ItemResult{}, fault.New(fault.VersionConflict,
 			fmt.Sprintf("memory %s is at version %d, not %d", e.ID, e.Version, *m.Expected),
-			"read it again, then decide again")
+			"read the current version, then send the change again")
 	}
-	next := g.stamp().With(e.Metadata).With(m.Metadata) // what it says already stays
+	next := g.stamp().With(e.Metadata).With(m.Metadata) // members that the change does not name stay
 	if err := next.Check(); err != nil {
 		return ItemResult{}, err
 	}
@@ -247,7 +247,7 @@ func (g *writing) update(ctx context.Context, m ChangedMemory, risky bool) (Item
 	return ItemResult{ID: e.ID, Status: Updated}, g.revise(ctx, &e, memory.Replace, risky)
 }
 
-// merge makes e part of other, which says already what e was to say.
+// merge supersedes e by other, which already has the new content of e.
 func (g *writing) merge(ctx context.Context, e, other memory.Entry, change memory.Metadata, risky bool) (ItemResult,
 	error) {
 	both := other.Metadata.With(change)
@@ -270,17 +270,16 @@ func (g *writing) merge(ctx context.Context, e, other memory.Entry, change memor
 	return ItemResult{ID: other.ID, Status: Merged, Merged: e.ID}, nil
 }
 
-// DeleteMemories takes memories of the actor's target out. What they said stays
-// in their history.
+// DeleteMemories deletes memories of the actor's target. Their history is kept.
 func (l *Service) DeleteMemories(ctx context.Context, a agent.Actor, in []DeleteRequest) ([]ItemResult, error) {
 	return l.change(ctx, a, "delete_memory", in, nil, func(g *writing) error {
 		for _, one := range in {
-			e, err := g.own(ctx, one.ID)
+			e, err := g.editable(ctx, one.ID)
 			if err == nil {
 				e.Status = memory.Removed
 				err = g.revise(ctx, &e, memory.Remove, false)
 			}
-			if err := g.done(one.Index, ItemResult{ID: e.ID, Status: Deleted}, err); err != nil {
+			if err := g.addResult(one.Index, ItemResult{ID: e.ID, Status: Deleted}, err); err != nil {
 				return err
 			}
 		}
@@ -288,8 +287,8 @@ func (l *Service) DeleteMemories(ctx context.Context, a agent.Actor, in []Delete
 	})
 }
 
-// own reads an active entry that the call may change.
-func (g *writing) own(ctx context.Context, id string) (memory.Entry, error) {
+// editable reads an active entry that the call may change.
+func (g *writing) editable(ctx context.Context, id string) (memory.Entry, error) {
 	found, err := g.tx.Memories().LongTerm(ctx, []string{id})
 	if err != nil {
 		return memory.Entry{}, err
@@ -297,10 +296,10 @@ func (g *writing) own(ctx context.Context, id string) (memory.Entry, error) {
 	if len(found) == 0 {
 		if _, session, err := g.tx.Sessions().History(ctx, id); err != nil || session {
 			return memory.Entry{}, either(err, fault.New(fault.OutOfScope,
-				fmt.Sprintf("%q is a session, and what was said stays", id), "use the id of a memory"))
+				fmt.Sprintf("cannot change session %q", id), "use the ID of a memory"))
 		}
-		return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("there is no memory %q", id),
-			"look for it with vector_retrieve_memory and use the id that it shows")
+		return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("memory %q not found", id),
+			"search with vector_retrieve_memory and use an ID from the result")
 	}
 	e := found[0]
 	if err := g.inScope(ctx, e); err != nil {
@@ -309,13 +308,13 @@ func (g *writing) own(ctx context.Context, id string) (memory.Entry, error) {
 	switch {
 	case e.Status == memory.Superseded:
 		return memory.Entry{}, fault.New(fault.NotFound,
-			fmt.Sprintf("memory %s has become part of %s", id, e.SupersededBy), "use that id")
+			fmt.Sprintf("memory %s was merged into %s", id, e.SupersededBy), "use the ID of the other memory")
 	case e.Status != memory.Active:
 		return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("memory %s was deleted", id),
-			"look for what is there now with vector_retrieve_memory")
+			"search for current memories with vector_retrieve_memory")
 	case g.shown != nil && !g.shown[e.Key]:
 		return memory.Entry{}, fault.New(fault.OutOfScope, fmt.Sprintf("memory %s was not shown in this run", id),
-			"look for it with vector_retrieve_memory first")
+			"search for it with vector_retrieve_memory first")
 	}
 	return e, nil
 }
@@ -329,8 +328,8 @@ func (g *writing) inScope(ctx context.Context, e memory.Entry) error {
 	}
 	s, err := g.scope(ctx, false)
 	if err == nil && !s.Holds(e) {
-		return fault.New(fault.OutOfScope, fmt.Sprintf("memory %s is not about %s", e.ID, s.Name()),
-			"change only memories of this target")
+		return fault.New(fault.OutOfScope, fmt.Sprintf("memory %s does not belong to %s", e.ID, s.Name()),
+			"change only memories of the target of this run")
 	}
 	return err
 }

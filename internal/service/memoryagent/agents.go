@@ -15,7 +15,7 @@ import (
 	"cairn/internal/service/tools"
 )
 
-// AgentHooks is the agents of long-term memory as the loop drives them.
+// AgentHooks runs the memory agents in the agent loop of package agentrun.
 type AgentHooks struct{ *Service }
 
 var (
@@ -23,7 +23,7 @@ var (
 	_ agentrun.MultipartAgent = AgentHooks{}
 )
 
-// Tools of a run are those of its profile.
+// Tools returns the tools of the run's profile.
 func (s AgentHooks) Tools(w agentrun.RunView) (agentrun.Tools, error) {
 	p, err := pinned(w)
 	if err != nil {
@@ -36,9 +36,9 @@ func (s AgentHooks) Tools(w agentrun.RunView) (agentrun.Tools, error) {
 	return tools.NewRegistry(list...)
 }
 
-// Subject is the run's target, session and author. A specialist keeps its lease
-// by each step; when another has taken the target meanwhile, what it has read of
-// it may be wrong, and it ends.
+// Subject returns the target, session and author of a run. A specialist extends its lease with each
+// step. If another run has held the lease in between, the entries that the specialist has read may
+// be outdated, and Subject returns an error that ends the run.
 func (s AgentHooks) Subject(ctx context.Context, w agentrun.RunView, fence int64) (out agent.MemoryScope, err error) {
 	p, err := pinned(w)
 	if err != nil {
@@ -53,13 +53,13 @@ func (s AgentHooks) Subject(ctx context.Context, w agentrun.RunView, fence int64
 	a.Subject = out
 	lease, err := s.LongTerm.TakeLease(ctx, a, holder(w.Run), contract.LeaseFor(w.Spec.Timeouts()))
 	if fault.CodeOf(err) == fault.Unavailable || err == nil && lease.Fence != fence {
-		err = fault.New(fault.VersionConflict, "the target has had another writer meanwhile",
-			"summarise the session again")
+		err = fault.New(fault.VersionConflict, "another run has written to the target",
+			"summarize the session again")
 	}
 	return out, err
 }
 
-// Brief is the prompt with what is known now, and what the run works on.
+// Brief returns the prompt of a run, with the current state of memory and the input of the run.
 func (s AgentHooks) Brief(ctx context.Context, w agentrun.RunView, short bool) (out agentrun.PromptInput, err error) {
 	p, err := pinned(w)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s AgentHooks) Brief(ctx context.Context, w agentrun.RunView, short bool) (
 	return out, err
 }
 
-// known is the state that a prompt shows.
+// known returns the current state of memory for a prompt.
 func (s AgentHooks) known(ctx context.Context, w agentrun.RunView, p PinnedSpec) (out prompt.AgentContext, err error) {
 	out = prompt.AgentContext{Now: time.Now().UTC().Format("2006-01-02 15:04 (Monday)"), Type: string(p.Type),
 		Target: p.Target, Guidance: p.choices().Guidance}

@@ -13,24 +13,24 @@ import (
 	"cairn/internal/service/longterm"
 )
 
-// RequestOptions are what a request decides for its agents. What it leaves open is as
-// the workspace's settings and the agent's profile have it.
+// RequestOptions are the options of a request. The workspace settings and the profile of the agent
+// supply the rest.
 type RequestOptions struct {
-	Multiple       *bool `json:"multiple,omitempty"`        // several items in a call of a tool
-	ThinkingParams *bool `json:"thinking_params,omitempty"` // each call has a text before its arguments
-	ThinkTool      *bool `json:"think_tool,omitempty"`      // a tool to think in
-	ToolMemory     *bool `json:"tool_memory,omitempty"`     // the guidelines of tools are a target
+	Multiple       *bool `json:"multiple,omitempty"`        // several items per tool call
+	ThinkingParams *bool `json:"thinking_params,omitempty"` // each call has a reasoning text before its arguments
+	ThinkTool      *bool `json:"think_tool,omitempty"`      // offer a tool for reasoning
+	ToolMemory     *bool `json:"tool_memory,omitempty"`     // tool guidelines are a target
 	IdentityMemory *bool `json:"identity_memory,omitempty"` // the identity is a target
-	SummaryMemory  *bool `json:"summary_memory,omitempty"`  // retrieval looks into digests of sessions, too
-	// a fast search over all of memory finds skills, too; true when left out
+	SummaryMemory  *bool `json:"summary_memory,omitempty"`  // search session summaries, too
+	// Include skills in a fast search over all memories. The default is true.
 	SkillMemory *bool `json:"skill_memory,omitempty"`
-	// of memories that are made, or looked for; empty for all
+	// Memory types to write or to search. Empty means all.
 	Types []memory.Type `json:"types,omitempty"`
-	// targets that a session is about, and no others; empty for all
+	// Allowed targets of a session. Empty means all.
 	Only []memory.Task `json:"only,omitempty"`
-	// what is to be remembered, in the requester's words
+	// What to remember, in the words of the caller.
 	Guidance string `json:"guidance,omitempty"`
-	// Metadata is what every memory says that a specialist of the request makes.
+	// Metadata that specialists add to every memory.
 	Metadata memory.Metadata `json:"metadata,omitempty"`
 }
 
@@ -40,8 +40,8 @@ func (c RequestOptions) none() bool {
 		len(c.Types)+len(c.Only)+len(c.Metadata) == 0
 }
 
-// orNil leaves no choices out of what is stored, so that a request without any
-// is the same as before there were some.
+// orNil returns nil if no option is set, so that the stored request, and its hash, do not contain
+// empty options.
 func (c RequestOptions) orNil() *RequestOptions {
 	if c.none() {
 		return nil
@@ -49,30 +49,30 @@ func (c RequestOptions) orNil() *RequestOptions {
 	return &c
 }
 
-// mostGuidance bounds what a requester says of what is to be remembered, in runes.
+// mostGuidance is the maximum length of Guidance, in runes.
 const mostGuidance = 4000
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
 func (c RequestOptions) check(allowed []memory.Type) error {
 	if isTrue(c.ThinkingParams) && isTrue(c.ThinkTool) {
-		return fault.New(fault.InvalidArgument, "enable_thinking_params and add_think_tool are two ways to think",
-			"choose one of them")
+		return fault.New(fault.InvalidArgument, "enable_thinking_params and add_think_tool cannot be combined",
+			"set only one of them")
 	}
 	if n := utf8.RuneCountInString(c.Guidance); n > mostGuidance {
-		return fault.New(fault.TooLarge, fmt.Sprintf("the guidance has %d characters, at most %d are taken", n,
-			mostGuidance), "say what is to be remembered in fewer words")
+		return fault.New(fault.TooLarge, fmt.Sprintf("guidance has %d characters, want at most %d", n,
+			mostGuidance), "shorten the guidance")
 	}
 	for _, t := range c.Types {
 		if !slices.Contains(allowed, t) {
-			return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no memory type %q here", t),
-				fmt.Sprintf("use some of %v", allowed))
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid memory type %q", t),
+				fmt.Sprintf("use one or more of %v", allowed))
 		}
 	}
 	return longterm.CheckMetadata(c.Metadata)
 }
 
-// over are the settings with what was chosen in their place.
+// over returns the settings with the options applied.
 func (c RequestOptions) over(s settings.LongTerm) settings.LongTerm {
 	if c.Multiple != nil {
 		s.Single = !*c.Multiple
@@ -89,12 +89,12 @@ func (c RequestOptions) over(s settings.LongTerm) settings.LongTerm {
 	return s
 }
 
-// has tells whether memories of a type are made or looked for.
+// has reports whether the options include a memory type.
 func (c RequestOptions) has(t memory.Type) bool {
 	return len(c.Types) == 0 || slices.Contains(c.Types, t)
 }
 
-// agent is the agent with what was chosen for its tools.
+// agent returns the definition with the options applied to its tools.
 func (c RequestOptions) agent(d Definition) Definition {
 	o := &d.Profile.Options
 	set := func(to *bool, chosen *bool) {
@@ -111,7 +111,7 @@ func (c RequestOptions) agent(d Definition) Definition {
 		o.SummaryMemory = o.SummaryMemory && c.has(memory.Summary)
 	}
 	o.Types, o.Only = c.Types, c.Only
-	if !c.has(memory.Personal) && !c.has(memory.Procedural) { // nothing is left to register
+	if !c.has(memory.Personal) && !c.has(memory.Procedural) { // there are no targets to register
 		d.Profile.Names = slices.DeleteFunc(d.Profile.Names, func(name string) bool {
 			return name == "add_meta_memory"
 		})
@@ -119,7 +119,7 @@ func (c RequestOptions) agent(d Definition) Definition {
 	return d
 }
 
-// searched are the types that a search over all of memory looks into.
+// searched returns the types that a search over all memories includes.
 func (c RequestOptions) searched() (out []memory.Type) {
 	for _, t := range memory.LongTermTypes {
 		off := t == memory.Guideline && c.ToolMemory != nil && !*c.ToolMemory || t == memory.Summary &&
@@ -131,12 +131,12 @@ func (c RequestOptions) searched() (out []memory.Type) {
 	return out
 }
 
-// skills tells whether such a search finds skills, too.
+// skills reports whether a search over all memories includes skills.
 func (c RequestOptions) skills() bool {
 	return c.has(memos.MemoryType) && (c.SkillMemory == nil || *c.SkillMemory)
 }
 
-// withoutSkills are the choices as those are told that look for memories alone.
+// withoutSkills returns the options for agents, which search memories only.
 func (c RequestOptions) withoutSkills() RequestOptions {
 	c.SkillMemory = nil
 	if types := slices.DeleteFunc(slices.Clone(c.Types), func(t memory.Type) bool {

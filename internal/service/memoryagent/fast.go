@@ -13,34 +13,34 @@ import (
 	"cairn/internal/service/longterm"
 )
 
-// checkFast refuses what a fast search cannot do, or only a fast search can.
+// checkFast rejects options that the mode or the memory types of the question do not support.
 func (q Question) checkFast() (Question, error) {
 	_, _, err := longterm.Days(q.TimeFilter)
 	switch {
 	case err != nil:
 		return q, err
 	case q.Mode == Agentic && q.TimeFilter != "":
-		return q, fault.New(fault.InvalidArgument, "time_filter is of a fast search",
-			"use mode fast, or say the time in the question")
+		return q, fault.New(fault.InvalidArgument, "mode agentic does not support time_filter",
+			"use mode \"fast\", or state the time in the question")
 	case q.Mode == Agentic && q.Refine.any():
-		return q, fault.New(fault.InvalidArgument, "an agent ranks and rewrites what it finds itself",
-			"use mode fast or auto with enable_llm_rerank, enable_score_filter and enable_llm_rewrite")
+		return q, fault.New(fault.InvalidArgument, "mode agentic does not support reranking, filters and rewriting",
+			"use mode \"fast\" or \"auto\" with enable_llm_rerank, enable_score_filter and enable_llm_rewrite")
 	case q.skillsOnly() && q.Mode == Agentic:
-		return q, fault.New(fault.InvalidArgument, "an agent looks for memories, not for skills", "use mode fast")
+		return q, fault.New(fault.InvalidArgument, "mode agentic does not support skills", "use mode \"fast\"")
 	case q.skillsOnly() && (len(q.Targets) > 0 || q.TimeFilter != "" || !q.Choices.skills()):
-		return q, fault.New(fault.InvalidArgument, "skills are about no target and of no time",
-			"leave out targets and time_filter, and enable_skill_memory on")
+		return q, fault.New(fault.InvalidArgument, "skills have no target and no time",
+			"omit targets and time_filter, and omit enable_skill_memory or set it to true")
 	}
 	return q, q.Refine.check()
 }
 
-// skillsOnly tells whether nothing but skills is looked for.
+// skillsOnly reports whether the question asks for skills only.
 func (q Question) skillsOnly() bool {
 	types := q.Choices.Types
 	return len(types) > 0 && !slices.ContainsFunc(types, func(t memory.Type) bool { return t != memos.MemoryType })
 }
 
-// wide is how much a search brings that is narrowed afterwards.
+// wide returns the number of results to fetch before they are filtered.
 func (q Question) wide() int {
 	if q.Refine.any() {
 		return max(q.TopK, longterm.UsualTopK)
@@ -48,7 +48,7 @@ func (q Question) wide() int {
 	return q.TopK
 }
 
-// narrow keeps what is good enough, as much of it as is wanted.
+// narrow applies the score filter and limits the number of results.
 func (q Question) narrow(a Answer) Answer {
 	a.Memories = q.Refine.filter(a.Memories)
 	a.Memories = a.Memories[:min(len(a.Memories), q.TopK)]
@@ -58,7 +58,7 @@ func (q Question) narrow(a Answer) Answer {
 	return a
 }
 
-// fast is one search, in the named targets or in all of memory.
+// fast runs one search, in the named targets or in all memories.
 func (s *Service) fast(ctx context.Context, q Question) (Answer, error) {
 	out := Answer{Mode: Fast, Status: OK, Memories: []Found{}}
 	var err error
@@ -90,8 +90,8 @@ func (s *Service) about(ctx context.Context, q Question) (out []Found, err error
 	return out, nil
 }
 
-// everywhere searches all of memory, skills among it: one statement ranks both.
-// Skills have no time: a time filter leaves them out.
+// everywhere searches all memories and skills with one statement. Skills have no time, so a time
+// filter excludes them.
 func (s *Service) everywhere(ctx context.Context, q Question) (out []Found, sure bool, err error) {
 	look := longterm.SearchRequest{Query: q.Query, Types: q.Choices.searched(),
 		Skills: q.Choices.skills() && q.TimeFilter == ""}
@@ -111,7 +111,7 @@ func (s *Service) everywhere(ctx context.Context, q Question) (out []Found, sure
 	return all[:min(len(all), q.wide())], sure, nil
 }
 
-// candidates are what was ranked, as far as it is still there.
+// candidates returns the ranked memories and skills that still exist.
 func (s *Service) candidates(ctx context.Context, ws int64, ranked []longterm.RankedItem) (out []Found, err error) {
 	var ids, names []string
 	for _, r := range ranked {
@@ -174,7 +174,8 @@ func foundOf(e memory.Entry, score float64) Found {
 	return f
 }
 
-// skillFound is a skill as a memory: what it is for; its body is to be viewed.
+// skillFound returns a skill as a search result with its description. View is the path of the
+// complete skill.
 func skillFound(h skill.Head, score float64) Found {
 	return Found{ID: h.Name, Type: memos.MemoryType, Content: h.Description, Score: score, UpdatedAt: h.UpdatedAt,
 		Name: h.Name, Description: h.Description, Version: h.Version, View: "/v1/skills/" + url.PathEscape(h.Name)}

@@ -17,8 +17,8 @@ import (
 	"cairn/internal/service/longterm"
 )
 
-// Finish leaves a digest where the agent left none, and tells whom the session
-// was about: what is known of a session stays findable.
+// Finish adds the targets to the summary of the session. If the agent wrote no summary, Finish
+// writes a simple one, so that search can find the session.
 func (s AgentHooks) Finish(ctx context.Context, w agentrun.RunView, e agentrun.RunResult) (json.RawMessage, error) {
 	if w.Run.Kind != run.Summarize {
 		return nil, nil
@@ -29,7 +29,7 @@ func (s AgentHooks) Finish(ctx context.Context, w agentrun.RunView, e agentrun.R
 	}
 	out := Summary{Parts: len(p.Parts)}
 	if out.History, err = s.history(ctx, w, p); err != nil {
-		return json.Marshal(out) // the session could not be kept: there is nothing to leave a digest of
+		return json.Marshal(out) // the session is not stored, so it needs no summary
 	}
 	if out.Tasks, err = s.tasks(ctx, w.Run); err != nil {
 		return nil, err
@@ -77,10 +77,10 @@ func (s AgentHooks) Finish(ctx context.Context, w agentrun.RunView, e agentrun.R
 	return json.Marshal(out)
 }
 
-// fallback is a digest that needs no model: who spoke, and how it began. What
-// may not be kept of the beginning is left out.
+// fallback writes a summary without a model: the speakers and the first line. If the first line
+// cannot be stored, fallback omits it.
 func (s AgentHooks) fallback(ctx context.Context, w agentrun.RunView, a agent.Actor, about []memory.Task) error {
-	said, err := s.said(ctx, w)
+	said, err := s.messages(ctx, w)
 	if err != nil {
 		return err
 	}
@@ -93,10 +93,10 @@ func (s AgentHooks) fallback(ctx context.Context, w agentrun.RunView, a agent.Ac
 			return err
 		}
 	}
-	return nil // a session whose very digest is refused leaves none
+	return nil // no summary of the session can be stored
 }
 
-// firstRunes is how much of a session's first line stands in its digest.
+// firstRunes is the length of the first line in a fallback summary, in runes.
 const firstRunes = 200
 
 func speakers(said []transcript.Message) (who, first string) {

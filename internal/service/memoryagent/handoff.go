@@ -16,8 +16,8 @@ import (
 	"cairn/internal/service/tools"
 )
 
-// KeepSession keeps the session of a run, and registers the targets that were
-// asked for. It may be done again.
+// KeepSession stores the session of a run and registers the targets of the request. Calling it
+// again has no effect.
 func (s *Service) KeepSession(ctx context.Context, ref run.Ref) (ended *run.Run, err error) {
 	r, err := s.run(ctx, ref)
 	if err != nil || r.Status == run.Ended {
@@ -44,22 +44,21 @@ func (s *Service) KeepSession(ctx context.Context, ref run.Ref) (ended *run.Run,
 	return nil, err
 }
 
-// HandedOff is the specialists of one call to hands_off.
+// HandedOff is the result of one call to hands_off.
 type HandedOff struct {
-	Told        bool // the call has its result
+	Told        bool // the call already has a result
 	Specialists []run.Run
 }
 
-// tries is how often a pair is handed off in one run, when the first time failed.
+// tries is the maximum number of hand-offs of a pair in one run. The second follows a failure.
 const tries = 2
 
-// HandOff does what stands before a call to hands_off in its response, and makes
-// the runs that it asks for. A pair that was looked after in this run already is
-// not looked after twice, unless that failed.
+// HandOff runs the tool calls before a call to hands_off in the same response, and records the
+// specialist runs of that call. A pair is handed off again only if its first run failed.
 func (s *Service) HandOff(ctx context.Context, ref run.Ref, n, position int, base agentrun.Base) (out HandedOff,
 	err error) {
-	w, result, told, err := s.Loop.Reach(ctx, ref, n, position, base)
-	if err != nil || told {
+	w, result, done, err := s.Loop.Reach(ctx, ref, n, position, base)
+	if err != nil || done {
 		return HandedOff{Told: true}, err
 	}
 	p, err := pinned(w)
@@ -85,13 +84,13 @@ func (s *Service) HandOff(ctx context.Context, ref run.Ref, n, position int, bas
 		}
 		return nil
 	})
-	if fault.CodeOf(err) == fault.InvalidArgument { // such as an agent that is not there any more
+	if fault.CodeOf(err) == fault.InvalidArgument { // such as an agent version that no longer exists
 		return HandedOff{Told: true}, s.Loop.Tell(ctx, ref, n, position, tools.Failure(fault.From(err)))
 	}
 	return out, err
 }
 
-// specialist records the run of one task, or finds it.
+// specialist records the run of one task. If the run exists, specialist returns it.
 func (s *Service) specialist(ctx context.Context, tx Tx, w agentrun.RunView, p PinnedSpec, t memory.Task,
 	history string, step int) (run.Run, error) {
 	chosen, err := tx.Workspace().Settings(ctx)
@@ -152,7 +151,7 @@ func (s *Service) specialist(ctx context.Context, tx Tx, w agentrun.RunView, p P
 	}
 }
 
-// RecordHandOff stores what became of the runs of a call to hands_off.
+// RecordHandOff stores the results of the runs of a call to hands_off.
 func (s *Service) RecordHandOff(ctx context.Context, ref run.Ref, n, position int, runs []int64,
 	base agentrun.Base) error {
 	_, result, over, err := s.Loop.Reach(ctx, ref, n, position, base)
@@ -167,7 +166,7 @@ func (s *Service) RecordHandOff(ctx context.Context, ref run.Ref, n, position in
 		OK       bool                  `json:"ok"`
 		Text     string                `json:"text"`
 		Status   string                `json:"status"`
-		Tasks    []told                `json:"tasks"`
+		Tasks    []taskResult          `json:"tasks"`
 		Rejected []longterm.ItemResult `json:"rejected,omitempty"`
 	}{OK: true, Status: OK, Rejected: handed.Rejected}
 	err = s.Store.WithProgressive(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
@@ -184,7 +183,7 @@ func (s *Service) RecordHandOff(ctx context.Context, ref run.Ref, n, position in
 			if t.Status == Failed || t.Status == Partial {
 				out.Status = Partial
 			}
-			out.Tasks = append(out.Tasks, told{t.Type, t.Target, t.Status, t.Added, t.Updated, t.Deleted, t.Note,
+			out.Tasks = append(out.Tasks, taskResult{t.Type, t.Target, t.Status, t.Added, t.Updated, t.Deleted, t.Note,
 				t.Error})
 		}
 		return nil
@@ -198,13 +197,13 @@ func (s *Service) RecordHandOff(ctx context.Context, ref run.Ref, n, position in
 	out.Text = fmt.Sprintf("%d tasks ran, %d rejected: %s", len(out.Tasks), len(out.Rejected), out.Status)
 	raw, err := json.Marshal(out)
 	if err != nil {
-		return fmt.Errorf("encode what became of the tasks: %w", err)
+		return fmt.Errorf("encode the task results: %w", err)
 	}
 	return s.Loop.Tell(ctx, ref, n, position, Result{OK: true, JSON: raw})
 }
 
-// told is a task as the meta-summarizer reads it.
-type told struct {
+// taskResult is the result of a task as the summarizer reads it.
+type taskResult struct {
 	Type    memory.Type `json:"memory_type"`
 	Target  string      `json:"memory_target"`
 	Status  string      `json:"status"`
@@ -215,8 +214,8 @@ type told struct {
 	Error   string      `json:"error,omitempty"`
 }
 
-// TakeTarget takes the target of a specialist's run. While another has it the
-// answer is Unavailable. A run that has ended needs none.
+// TakeTarget takes the lease of the target of a specialist run. If another run has the lease, it
+// returns Unavailable. If the run has ended, it returns the run without a lease.
 func (s *Service) TakeTarget(ctx context.Context, ref run.Ref) (fence int64, ended *run.Run, err error) {
 	r, a, w, err := s.leased(ctx, ref)
 	if err != nil {
@@ -229,7 +228,7 @@ func (s *Service) TakeTarget(ctx context.Context, ref run.Ref) (fence int64, end
 	return lease.Fence, nil, err
 }
 
-// FreeTarget gives it back.
+// FreeTarget releases the lease.
 func (s *Service) FreeTarget(ctx context.Context, ref run.Ref, fence int64) error {
 	r, a, _, err := s.leased(ctx, ref)
 	if err != nil {
@@ -247,7 +246,7 @@ func (s *Service) leased(ctx context.Context, ref run.Ref) (r run.Run, a agent.A
 		return r, a, w, err
 	}
 	if r.Kind != run.Specialist {
-		return r, a, w, fault.Newf(fault.InvalidArgument, "run %d has no target", ref.Run)
+		return r, a, w, fault.Newf(fault.InvalidArgument, "run %d is not a specialist and has no target", ref.Run)
 	}
 	a = actor(w, "lease", 0)
 	a.Subject = agent.MemoryScope{Type: string(p.Type), Target: p.Target}

@@ -13,7 +13,7 @@ import (
 	"cairn/internal/service/longterm"
 )
 
-// Idle is a conversation in which nobody has said anything for a while.
+// Idle is a conversation without recent messages.
 type Idle struct {
 	Workspace    int64
 	WorkspaceKey string
@@ -21,9 +21,9 @@ type Idle struct {
 	Spec         agentrun.Spec
 }
 
-// SummarizeIdle has what was said since the last time summarised. Out is nil when
-// there is nothing new, when a run about the conversation is under way, or when
-// the workspace makes its memories in another way.
+// SummarizeIdle starts a run that summarizes the new messages of a conversation. It returns nil in
+// three cases: there are no new messages, a run of the conversation is open, or the workspace
+// builds memories with memory skills.
 func (s *Service) SummarizeIdle(ctx context.Context, in Idle) (out *run.Run, err error) {
 	err = s.Store.WithProgressive(ctx, in.Workspace, func(ctx context.Context, tx Tx) error {
 		out = nil
@@ -35,7 +35,7 @@ func (s *Service) SummarizeIdle(ctx context.Context, in Idle) (out *run.Run, err
 		if err != nil || from > to {
 			return err
 		}
-		to = min(to, from+longterm.SessionMessages-1) // the rest is read when it is idle again
+		to = min(to, from+longterm.SessionMessages-1) // the rest is read when the conversation is idle again
 		if _, open, err := tx.Agents().OpenRunOf(ctx, run.Summarize, in.Conversation); err != nil || open {
 			return err
 		}
@@ -48,7 +48,7 @@ func (s *Service) SummarizeIdle(ctx context.Context, in Idle) (out *run.Run, err
 			return nil
 		}
 		key := fmt.Sprintf("idle/%d/%d-%d", in.Conversation, from, to)
-		before, _, err := tx.Runs().RunOf(ctx, run.Summarize, key) // one that failed is done again
+		before, _, err := tx.Runs().RunOf(ctx, run.Summarize, key) // a failed run is repeated
 		if err != nil {
 			return err
 		}
@@ -68,8 +68,8 @@ func (s *Service) SummarizeIdle(ctx context.Context, in Idle) (out *run.Run, err
 	return out, err
 }
 
-// Unread are the messages of a conversation that were not read for a kind of
-// work; from is above to when there are none. The conversation stays locked.
+// Unread returns the range of messages that were not processed by runs of a kind. If there are
+// none, from is greater than to. The conversation is locked during the transaction.
 func (s *Service) Unread(ctx context.Context, ws, conversation int64, kind run.Kind) (from, to int, err error) {
 	err = s.Store.WithProgressive(ctx, ws, func(ctx context.Context, tx Tx) error {
 		from, to, err = unread(ctx, tx, conversation, kind)
@@ -87,7 +87,7 @@ func unread(ctx context.Context, tx Tx, conversation int64, kind run.Kind) (from
 	return read + 1, c.NextSeq - 1, err
 }
 
-// Read notes that a run has taken up messages for a kind of work.
+// Read records that a run has processed the messages up to to.
 func (s *Service) Read(ctx context.Context, ws, conversation int64, kind run.Kind, to int, id int64) error {
 	return s.Store.WithProgressive(ctx, ws, func(ctx context.Context, tx Tx) error {
 		return tx.Agents().SetMark(ctx, conversation, kind, to, id)

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/service/tools"
 )
 
-// Operation is one thing that a tool call did, or could not do.
+// Operation is the result of one change in a tool call.
 type Operation struct {
 	Tool    string     `json:"tool"`
 	Status  string     `json:"status"`
@@ -21,7 +21,7 @@ type Operation struct {
 	Message string     `json:"message,omitempty"`
 }
 
-// operations reads what calls did from what they were answered with.
+// operations collects the changes from the results of tool calls.
 func operations(steps []agentrun.Step) []Operation {
 	out := []Operation{}
 	for _, s := range steps {
@@ -51,7 +51,7 @@ func operations(steps []agentrun.Step) []Operation {
 	return out
 }
 
-// registered are the targets that the run has added.
+// registered returns the targets that the run added.
 func registered(steps []agentrun.Step) []memory.Task {
 	out := []memory.Task{}
 	for _, s := range steps {

@@ -18,19 +18,19 @@ import (
 	"cairn/internal/service/longterm"
 )
 
-// Part is what one request shows of a session that is too long for it: some
-// messages, both ends included, or a piece of one message.
+// Part is the part of a long session that one request contains: a range of messages, both ends
+// included, or a piece of one message.
 type Part struct {
 	FromSeq int `json:"from_seq"`
 	ToSeq   int `json:"to_seq"`
-	Piece   int `json:"piece,omitempty"`  // from 1, of a message that has several
-	Pieces  int `json:"pieces,omitempty"` // of which the message has so many
+	Piece   int `json:"piece,omitempty"`  // from 1, if the message is split
+	Pieces  int `json:"pieces,omitempty"` // number of pieces of the message
 }
 
-// frameTokens is what stands around the text of a message: index, role and time.
+// frameTokens estimates the tokens around the text of a message: index, role and time.
 const frameTokens = 12
 
-// partTokens is how much of a session one request shows.
+// partTokens returns how many tokens of a session one request may contain.
 func partTokens(l agentrun.Limits) int {
 	if room := l.Room(); room > 0 {
 		return min(sessionTokens, room)
@@ -38,8 +38,8 @@ func partTokens(l agentrun.Limits) int {
 	return sessionTokens
 }
 
-// divide makes parts of a session, between turns where that is possible. A session
-// that one request can show has none.
+// divide splits a session into parts, between turns where possible. If one request can contain the
+// session, divide returns nil.
 func divide(said []transcript.Message, chars, tokens int) (out []Part) {
 	shown := rendered(said, chars)
 	weigh := func(m prompt.Message) (n int) {
@@ -49,7 +49,7 @@ func divide(said []transcript.Message, chars, tokens int) (out []Part) {
 		}
 		return n
 	}
-	from, turn, used := 0, 0, 0 // the part begins at from, and its latest turn at turn
+	from, turn, used := 0, 0, 0 // the part starts at from, its last turn at turn
 	end := func(to int) {
 		if to > from {
 			out = append(out, Part{FromSeq: shown[from].Index, ToSeq: shown[to-1].Index})
@@ -62,7 +62,7 @@ func divide(said []transcript.Message, chars, tokens int) (out []Part) {
 			turn = i
 		}
 		if used+weight > tokens {
-			if turn > from && turn < i { // what was begun goes along
+			if turn > from && turn < i { // move the incomplete turn to the next part
 				end(turn)
 			} else {
 				end(i)
@@ -71,7 +71,7 @@ func divide(said []transcript.Message, chars, tokens int) (out []Part) {
 			for _, kept := range shown[from:i] {
 				used += weigh(kept)
 			}
-			if used+weight > tokens { // one turn alone is too long
+			if used+weight > tokens { // a single turn is too long
 				end(i)
 				used = 0
 			}
@@ -90,12 +90,12 @@ func divide(said []transcript.Message, chars, tokens int) (out []Part) {
 	return out
 }
 
-// pieceOf is one of several pieces of a text, which together are all of it. It
-// begins and ends between words.
+// pieceOf returns one of several pieces of a text, split between words. The pieces together are the
+// complete text.
 func pieceOf(text string, piece, pieces int) string {
 	runes := []rune(text)
 	at := func(n int) int {
-		const near = 200 // characters before the place in which a blank is looked for
+		const near = 200 // search range for a space, in runes
 		place := n * len(runes) / pieces
 		if n == 0 || n == pieces {
 			return place
@@ -110,8 +110,8 @@ func pieceOf(text string, piece, pieces int) string {
 	return string(runes[at(piece-1):max(at(piece-1), at(piece))])
 }
 
-// parts is how many there are to be gone through: those of a long session, and at
-// its end a look back on all of them.
+// parts returns the number of phases of a run: one per part of a long session, and a final review
+// of all parts.
 func (p PinnedSpec) parts(kind run.Kind) int {
 	if kind == run.Summarize && len(p.Parts) > 1 {
 		return len(p.Parts) + 1
@@ -119,14 +119,15 @@ func (p PinnedSpec) parts(kind run.Kind) int {
 	return 1
 }
 
-// divided tells which part each response of a run is about, which one the next,
-// and the last response about an earlier one.
+// divided returns the part of each response of a run, the part of the next response, and the number
+// of the last response about an earlier part.
 func divided(w agentrun.RunView, p PinnedSpec) (of []int, next, since int) {
 	n := p.parts(w.Run.Kind)
 	return agentrun.Divided(w.Steps, n, max(2, w.Spec.Budget.Max/n))
 }
 
-// Reached tells how far into a long session the next response is.
+// Reached returns the progress in a long session: the last response about an earlier part, and
+// whether more parts follow.
 func (s AgentHooks) Reached(w agentrun.RunView) (since int, more bool) {
 	p, err := pinned(w)
 	if err != nil {
@@ -136,8 +137,8 @@ func (s AgentHooks) Reached(w agentrun.RunView) (since int, more bool) {
 	return since, next < p.parts(w.Run.Kind)-1
 }
 
-// partOf is the part that response n of a meta-summarizer is about, nil of a
-// session that one request shows. What it asks for in the end is about the last.
+// partOf returns the part to which response n of a summarizer belongs, or nil if the session has no
+// parts. The final review belongs to the last part.
 func partOf(w agentrun.RunView, p PinnedSpec, n int) (number int, part *Part) {
 	if len(p.Parts) < 2 {
 		return 0, nil
@@ -148,8 +149,8 @@ func partOf(w agentrun.RunView, p PinnedSpec, n int) (number int, part *Part) {
 	return next + 1, &p.Parts[next]
 }
 
-// readTo is the last message that a run is through with, if there is one: of a
-// session in parts, of the part before the one that it has come to.
+// readTo returns the last message that a run has completely processed, if any. In a long session,
+// this is the end of the previous part.
 func readTo(w agentrun.RunView, p PinnedSpec, reason agent.Reason) (seq int, any bool) {
 	if len(p.Parts) < 2 || reason == agent.Final {
 		return w.Spec.ToSeq, reason == agent.Final || reason == agent.Exhausted || reason == agent.Guardrail
@@ -162,8 +163,8 @@ func readTo(w agentrun.RunView, p PinnedSpec, reason agent.Reason) (seq int, any
 	return seq, seq >= w.Spec.FromSeq
 }
 
-// lookedBack is what the agent said at the end of each part.
-func lookedBack(w agentrun.RunView, p PinnedSpec) (out []string) {
+// partSummaries returns the last response about each part.
+func partSummaries(w agentrun.RunView, p PinnedSpec) (out []string) {
 	of, _, _ := divided(w, p)
 	for n := range p.Parts {
 		last := ""
@@ -177,17 +178,17 @@ func lookedBack(w agentrun.RunView, p PinnedSpec) (out []string) {
 	return out
 }
 
-// session is what a request of a run shows of its session. Short asks for less: an
-// endpoint has said that it was too much.
+// session adds the session, or its current part, to the prompt material. If short is set, it adds
+// less, because the model endpoint rejected a longer request.
 func (s *Service) session(ctx context.Context, w agentrun.RunView, p PinnedSpec, m *prompt.Material, short bool) error {
 	part := Part{FromSeq: w.Spec.FromSeq, ToSeq: w.Spec.ToSeq}
 	switch _, next, _ := divided(w, p); {
 	case len(p.Parts) > 1 && next == len(p.Parts):
-		m.Notes = lookedBack(w, p)
+		m.Notes = partSummaries(w, p)
 		return nil
 	case len(p.Parts) > 1:
 		part, m.Task = p.Parts[next], fmt.Sprintf("%d/%d", next+1, len(p.Parts))
-	case len(p.Parts) == 1: // of a specialist
+	case len(p.Parts) == 1: // specialist
 		part = p.Parts[0]
 	}
 	var c transcript.Conversation

@@ -17,21 +17,21 @@ import (
 	"cairn/internal/service/longterm"
 )
 
-// Limits of what one request holds of a session.
+// Limits of the session text in one request.
 const (
 	sessionTokens = 24_000
-	shortTokens   = sessionTokens / 4 // after an endpoint has said that it was too much
+	shortTokens   = sessionTokens / 4 // after the endpoint rejected a longer request
 )
 
-// actor is on whose behalf a run does something that no call of its model asks for.
+// actor returns the actor of an operation that the run itself performs, outside a tool call.
 func actor(w agentrun.RunView, step string, call int) agent.Actor {
 	return agent.Actor{Workspace: w.Run.Workspace, Origin: w.Spec.Origin, Run: w.Run.Ref.Run,
 		Conversation: w.Run.Conversation, FromSeq: w.Spec.FromSeq, ToSeq: w.Spec.ToSeq,
 		Op: w.Run.Op(step, call), Tainted: w.Spec.Tainted}
 }
 
-// said is the session of a run.
-func (s *Service) said(ctx context.Context, w agentrun.RunView) ([]transcript.Message, error) {
+// messages returns the session of a run.
+func (s *Service) messages(ctx context.Context, w agentrun.RunView) ([]transcript.Message, error) {
 	var c transcript.Conversation
 	err := s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(ctx context.Context, tx longterm.Tx) (err error) {
 		c, err = tx.Sessions().Conversation(ctx, w.Run.Conversation, w.Spec.FromSeq, w.Spec.ToSeq)
@@ -40,12 +40,12 @@ func (s *Service) said(ctx context.Context, w agentrun.RunView) ([]transcript.Me
 	return memory.Said(c.Messages), err
 }
 
-// history finds the session as it is kept.
+// history returns the ID of the stored session.
 func (s *Service) history(ctx context.Context, w agentrun.RunView, p PinnedSpec) (string, error) {
 	if p.History != "" || w.Run.Kind == run.Retrieve {
 		return p.History, nil
 	}
-	said, err := s.said(ctx, w)
+	said, err := s.messages(ctx, w)
 	if err != nil {
 		return "", err
 	}
@@ -57,20 +57,19 @@ func (s *Service) history(ctx context.Context, w agentrun.RunView, p PinnedSpec)
 	err = s.LongTerm.Store.WithLongTerm(ctx, w.Run.Workspace, func(ctx context.Context, tx longterm.Tx) error {
 		found := false
 		if h, found, err = tx.Sessions().HistoryBySum(ctx, sum); err == nil && !found {
-			err = fmt.Errorf("the session of run %d is not kept", w.Run.Ref.Run)
+			err = fmt.Errorf("session of run %d is not stored", w.Run.Ref.Run)
 		}
 		return err
 	})
 	return h.ID, err
 }
 
-// material is what was said as a model sees it, the newest that fits.
+// material returns the newest messages that fit, as a model sees them.
 func material(said []transcript.Message, chars, tokens int) []prompt.Message {
 	return newest(rendered(said, chars), tokens)
 }
 
-// rendered is what was said as a model sees it: who said what and when, secrets
-// out of it.
+// rendered returns messages as a model sees them, with role, name and time. Secrets are removed.
 func rendered(said []transcript.Message, chars int) []prompt.Message {
 	said, _ = guard.NewRedactor(guard.Options{}).Messages(said)
 	at := map[int]time.Time{}

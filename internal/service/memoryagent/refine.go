@@ -23,24 +23,25 @@ import (
 	"cairn/internal/service/longterm"
 )
 
-// Refine is what is done with what a fast search found, in this order. Without
-// any of it a fast search needs neither a model nor Temporal.
+// Refine selects how the results of a fast search are processed, in this order. Without it, a fast
+// search needs neither a model nor Temporal.
 type Refine struct {
-	Rerank  bool `json:"rerank,omitempty"`  // a model orders it by how well it answers
-	Filter  bool `json:"filter,omitempty"`  // what scores below MinScore is left out
-	Rewrite bool `json:"rewrite,omitempty"` // a model writes what is left as one text for the question
-	// 0 to 1: of a model's score, else of the best one's score; nil means 0.3
+	Rerank  bool `json:"rerank,omitempty"`  // a model orders the results by relevance
+	Filter  bool `json:"filter,omitempty"`  // remove results with a score below MinScore
+	Rewrite bool `json:"rewrite,omitempty"` // a model rewrites the results as one text
+	// MinScore is 0 to 1. It is compared with the model's score, or else with the share of the best
+	// score. Nil means 0.3.
 	MinScore *float64      `json:"min_score,omitempty"`
-	Deadline time.Duration `json:"-"` // of both calls together; 0 takes the workspace's setting
+	Deadline time.Duration `json:"-"` // of both model calls; 0 means the workspace setting
 }
 
 const (
-	refinedTopK     = 5               // memories that are wanted of what is refined
+	refinedTopK     = 5               // maximum number of refined results
 	usualMinScore   = 0.3             // ReMe's min_score_threshold
-	usualDeadline   = 4 * time.Second // whoever waits for memory waits before each answer of theirs
+	usualDeadline   = 4 * time.Second // callers wait for memory before each reply
 	leastDeadline   = 100 * time.Millisecond
 	longestDeadline = time.Minute
-	refineGiveUp    = 2 * time.Minute // of one call with its retries, after nobody waits any more
+	refineGiveUp    = 2 * time.Minute // of one call with retries, after the caller stopped waiting
 )
 
 func (r Refine) any() bool   { return r.Rerank || r.Filter || r.Rewrite }
@@ -49,19 +50,19 @@ func (r Refine) model() bool { return r.Rerank || r.Rewrite }
 func (r Refine) check() error {
 	switch {
 	case r.MinScore != nil && (!r.Filter || math.IsNaN(*r.MinScore) || *r.MinScore < 0 || *r.MinScore > 1):
-		return fault.New(fault.InvalidArgument, "min_score is a number from 0 to 1, with enable_score_filter",
-			"send enable_score_filter and min_score 0.3")
+		return fault.New(fault.InvalidArgument, "invalid min_score: must be 0 to 1, with enable_score_filter",
+			"set enable_score_filter, and min_score to for example 0.3")
 	case r.Deadline != 0 && (r.Deadline < leastDeadline || r.Deadline > longestDeadline):
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("the deadline is %s", r.Deadline),
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid deadline %s", r.Deadline),
 			fmt.Sprintf("use %s to %s", leastDeadline, longestDeadline))
 	case r.Deadline != 0 && !r.model():
-		return fault.New(fault.InvalidArgument, "a deadline bounds what a model does, and none is asked",
-			"send it with enable_llm_rerank or enable_llm_rewrite")
+		return fault.New(fault.InvalidArgument, "a deadline requires reranking or rewriting",
+			"set enable_llm_rerank or enable_llm_rewrite")
 	}
 	return nil
 }
 
-// filter leaves out what scores too little. What has no score was named, and stays.
+// filter removes results with a low score. Results without a score were found by name and are kept.
 func (r Refine) filter(all []Found) []Found {
 	if !r.Filter || len(all) == 0 {
 		return all
@@ -81,42 +82,42 @@ func (r Refine) filter(all []Found) []Found {
 	})
 }
 
-// Candidate is what a search found, as a run is pinned to it.
+// Candidate is a search result to which a run is pinned.
 type Candidate struct {
 	ID    string  `json:"id"`
 	Skill bool    `json:"skill,omitempty"`
 	Score float64 `json:"score"`
 }
 
-// Refining is what a run that refines is pinned to.
+// Refining is the pinned input of a refinement run.
 type Refining struct {
 	Refine
 	TopK       int                     `json:"top_k"`
 	Candidates []Candidate             `json:"candidates"`
-	Systems    map[prompt.Stage]string `json:"systems"` // instructions, as they were when the run was made
+	Systems    map[prompt.Stage]string `json:"systems"` // system prompts, pinned when the run was created
 }
 
-// RefineReport is the report of such a run.
+// RefineReport is the result of a refinement run.
 type RefineReport struct {
 	Candidates []RefinedCandidate `json:"candidates"`
-	Note       string             `json:"note,omitempty"` // what could not be done
+	Note       string             `json:"note,omitempty"` // steps that failed
 }
 
-// RefinedCandidate is one that stays; Relevance is a model's score.
+// RefinedCandidate is a remaining result. Relevance is the score of the model.
 type RefinedCandidate struct {
 	Candidate
 	Relevance *float64 `json:"relevance,omitempty"`
 }
 
-// refined has a model go over a fast answer within the deadline. Whatever keeps it
-// from that, the plain answer is given, with a note that says why.
+// refined processes the results of a fast search with a model, within the deadline. If that fails,
+// it returns the fast results with a note that states the reason.
 func (s *Service) refined(ctx context.Context, q Question, wide Answer) (Answer, error) {
 	plain := q.narrow(wide)
 	if !q.Refine.model() || len(wide.Memories) == 0 {
 		return plain, nil
 	}
 	if s.Starter == nil {
-		plain.Note = "not refined: there is no Temporal server"
+		plain.Note = "not refined: Temporal is not configured"
 		return plain, nil
 	}
 	r, deadline, err := s.acceptRefine(ctx, q, wide)
@@ -139,7 +140,11 @@ func (s *Service) refined(ctx context.Context, q Question, wide Answer) (Answer,
 		cancel()
 		switch {
 		case late:
-			plain.Note = fmt.Sprintf("not refined: the deadline of %s has passed; run %d goes on", deadline, r.Ref.Run)
+			plain.Note = fmt.Sprintf(
+				"not refined: the deadline of %s has passed; run %d continues",
+				deadline,
+				r.Ref.Run,
+			)
 			return plain, nil
 		case err != nil:
 			plain.Note = "not refined: " + string(fault.CodeOf(err))
@@ -148,13 +153,13 @@ func (s *Service) refined(ctx context.Context, q Question, wide Answer) (Answer,
 	}
 	out, err := s.answer(context.WithoutCancel(ctx), r.Ref)
 	if err != nil || out.Mode != Fast {
-		plain.Note = fmt.Sprintf("not refined: run %d has left no answer", r.Ref.Run)
+		plain.Note = fmt.Sprintf("not refined: run %d has no result", r.Ref.Run)
 		return plain, nil
 	}
 	return out, nil
 }
 
-// acceptRefine records the run, or finds the one that the request has made.
+// acceptRefine records the run. If the request already has a run, acceptRefine returns it.
 func (s *Service) acceptRefine(ctx context.Context, q Question, found Answer) (out run.Run, deadline time.Duration,
 	err error) {
 	args, err := json.Marshal(struct {
@@ -171,7 +176,7 @@ func (s *Service) acceptRefine(ctx context.Context, q Question, found Answer) (o
 		return out, 0, fmt.Errorf("encode the question: %w", err)
 	}
 	sha := sha256.Sum256(args)
-	if q.ID == "" { // memory changes: the same question may be asked again
+	if q.ID == "" { // memory changes, so the same question may be asked again
 		q.ID = fmt.Sprintf("%x-%d", sha[:6], time.Now().UnixNano())
 	}
 	err = s.Store.WithProgressive(ctx, q.Workspace, func(ctx context.Context, tx Tx) error {
@@ -190,7 +195,7 @@ func (s *Service) acceptRefine(ctx context.Context, q Question, found Answer) (o
 	return out, deadline, err
 }
 
-// refineSpec pins a run to what was found and to what its model is told.
+// refineSpec pins a run to the search results and the system prompts.
 func refineSpec(q Question, found Answer) (json.RawMessage, error) {
 	spec := q.Spec
 	spec.Origin, spec.Channel = agent.OriginDistill, "chat"
@@ -226,7 +231,7 @@ func (r Refine) stages() (out []prompt.Stage) {
 	return out
 }
 
-// refinedAnswer is what such a run has left, with the memories as they are now.
+// refinedAnswer returns the result of a refinement run with the current memories.
 func (s *Service) refinedAnswer(
 	ctx context.Context,
 	r run.Run,

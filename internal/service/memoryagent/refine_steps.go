@@ -21,26 +21,26 @@ import (
 	"cairn/internal/service/longterm"
 )
 
-// Place is a candidate in a model's order, by its number.
+// Place is the position of a candidate in the ranking of a model. Candidates are numbered from 0.
 type Place struct {
 	Candidate int
 	Score     float64 // 0 to 1
 }
 
-// refineWork reads a run that refines.
+// refineWork reads a refinement run.
 func (s *Service) refineWork(ctx context.Context, ref run.Ref) (w agentrun.RunView, p PinnedSpec, err error) {
 	r, err := s.run(ctx, ref)
 	if err != nil {
 		return w, p, err
 	}
 	if w, p, err = pinnedOf(r); err == nil && p.Refining == nil {
-		err = fault.New(fault.InvalidArgument, fmt.Sprintf("run %d refines nothing", ref.Run), "")
+		err = fault.New(fault.InvalidArgument, fmt.Sprintf("run %d is not a refinement run", ref.Run), "")
 	}
 	return w, p, err
 }
 
-// Rerank asks the model for its order of what was found. A problem is why there
-// is none, in words that are nobody's.
+// Rerank asks the model to rank the candidates. If it cannot, problem states the reason without any
+// user text.
 func (s *Service) Rerank(ctx context.Context, ref run.Ref) (order []Place, problem string, err error) {
 	w, p, err := s.refineWork(ctx, ref)
 	if err != nil || w.Run.Status == run.Ended {
@@ -63,7 +63,7 @@ func (s *Service) Rerank(ctx context.Context, ref run.Ref) (order []Place, probl
 	return order, problem, err
 }
 
-// Condense asks the model for one text of what is left, and ends the run with it.
+// Condense asks the model for one text about the remaining candidates, and ends the run with it.
 func (s *Service) Condense(ctx context.Context, ref run.Ref, order []Place) error {
 	w, p, err := s.refineWork(ctx, ref)
 	if err != nil || w.Run.Status == run.Ended {
@@ -87,8 +87,7 @@ func (s *Service) Condense(ctx context.Context, ref run.Ref, order []Place) erro
 	return s.endRefine(ctx, w, p, order, text, problem)
 }
 
-// CloseRefine ends a run without a text; problem is what kept the model from
-// being of use.
+// CloseRefine ends a run without a text. The problem states why the model call failed.
 func (s *Service) CloseRefine(ctx context.Context, ref run.Ref, order []Place, problem string) error {
 	w, p, err := s.refineWork(ctx, ref)
 	if err != nil || w.Run.Status == run.Ended {
@@ -133,8 +132,7 @@ func (s *Service) endRefine(ctx context.Context, w agentrun.RunView, p PinnedSpe
 	})
 }
 
-// kept are the candidates that stay, in the model's order or, without one, in the
-// order of the search.
+// kept returns the remaining candidates, in the order of the model or else of the search.
 func (r Refining) kept(order []Place) []Place {
 	var all []Found // as the filter sees them
 	places := order
@@ -163,16 +161,16 @@ func everyPlace(candidates []Candidate) []Place {
 	return out
 }
 
-// handle is what a candidate is called in a request.
+// handle is the name of a candidate in a request.
 func handle(candidate int) string { return fmt.Sprintf("m%d", candidate+1) }
 
-// shownText is a candidate as the model reads it.
+// shownText is a candidate as the model sees it.
 type shownText struct {
 	place  int
 	stored prompt.StoredMemory
 }
 
-// shown are candidates as far as they are still there.
+// shown returns the candidates that still exist.
 func (s *Service) shown(ctx context.Context, w agentrun.RunView, p PinnedSpec, places []Place) (out []shownText,
 	err error) {
 	var ranked []longterm.RankedItem
@@ -188,7 +186,7 @@ func (s *Service) shown(ctx context.Context, w agentrun.RunView, p PinnedSpec, p
 		at := slices.IndexFunc(p.Refining.Candidates, func(c Candidate) bool {
 			return c.ID == f.ID && c.Skill == (f.Type == memos.MemoryType)
 		})
-		clean := longterm.Sanitised(memory.Entry{ID: f.ID, Type: f.Type, Content: f.Content, WhenToUse: f.WhenToUse})
+		clean := longterm.Sanitized(memory.Entry{ID: f.ID, Type: f.Type, Content: f.Content, WhenToUse: f.WhenToUse})
 		text := memory.WithoutData(strings.TrimSpace(clean.WhenToUse + "\n" + clean.Content))
 		if f.EventTime != nil {
 			text = f.EventTime.UTC().Format("[2006-01-02] ") + text
@@ -201,8 +199,8 @@ func (s *Service) shown(ctx context.Context, w agentrun.RunView, p PinnedSpec, p
 	return out, nil
 }
 
-// askRefine pays for one reply. What another attempt would only meet again is a
-// problem; anything else is an error, to be tried again.
+// askRefine makes one model call. A failure that a retry would repeat is returned as problem. Other
+// failures are returned as err and can be retried.
 func (s *Service) askRefine(ctx context.Context, w agentrun.RunView, p PinnedSpec, stage prompt.Stage,
 	shown []shownText, decode func(string) error) (problem string, err error) {
 	m := prompt.Material{Question: p.Question, Messages: p.Messages, Language: w.Spec.Lang,
@@ -229,16 +227,17 @@ func (s *Service) askRefine(ctx context.Context, w agentrun.RunView, p PinnedSpe
 	return problem, err
 }
 
-// What is wrong with a reply; no word of it is repeated.
+// Problems of a reply. They do not contain its text.
 var (
-	errNoJSON    = errors.New("the reply is not what was asked for")
-	errUnknown   = errors.New("the reply names memories that nobody showed")
+	errNoJSON    = errors.New("the reply does not have the requested format")
+	errUnknown   = errors.New("the reply contains unknown memories")
 	errEmpty     = errors.New("the reply is empty")
-	errScore     = errors.New("the reply has scores outside of 0 to 1")
-	errUnrelated = errors.New("the reply has nothing of the memories")
+	errScore     = errors.New("the reply has scores outside 0 to 1")
+	errUnrelated = errors.New("the reply is not based on the memories")
 )
 
-// readOrder reads a model's order; a memory that it names twice counts once.
+// readOrder parses the ranking of a model. If it names a memory twice, only the first position is
+// used.
 func readOrder(text string, shown []shownText) (out []Place, err error) {
 	var reply struct {
 		Ranking []struct {
@@ -267,11 +266,11 @@ func readOrder(text string, shown []shownText) (out []Place, err error) {
 	return out, nil
 }
 
-// grounded is the share of a text's words that memories or the question must
-// have: an error message or a greeting has next to none.
+// grounded is the minimum share of the words of a reply that occur in the memories or the question.
+// Error messages and greetings have a much lower share.
 const grounded = 0.3
 
-// readContext reads the text that a model wrote of memories.
+// readContext parses the text that a model wrote about memories.
 func readContext(text string, shown []shownText, question string) (string, error) {
 	var reply struct {
 		Context string   `json:"context"`
@@ -284,9 +283,9 @@ func readContext(text string, shown []shownText, question string) (string, error
 	if reply.Context == "" || len(reply.Used) == 0 {
 		return "", errEmpty
 	}
-	told := map[int32]bool{}
+	sourceTerms := map[int32]bool{}
 	for _, t := range lexical.Terms(question) {
-		told[t.Hash] = true
+		sourceTerms[t.Hash] = true
 	}
 	for _, h := range reply.Used {
 		at := slices.IndexFunc(shown, func(s shownText) bool { return s.stored.Handle == h })
@@ -294,17 +293,17 @@ func readContext(text string, shown []shownText, question string) (string, error
 			return "", errUnknown
 		}
 		for _, t := range lexical.Terms(shown[at].stored.Content) {
-			told[t.Hash] = true
+			sourceTerms[t.Hash] = true
 		}
 	}
-	said := lexical.Terms(reply.Context)
+	replyTerms := lexical.Terms(reply.Context)
 	known := 0
-	for _, t := range said {
-		if told[t.Hash] {
+	for _, t := range replyTerms {
+		if sourceTerms[t.Hash] {
 			known++
 		}
 	}
-	if float64(known) < grounded*float64(len(said)) || known == 0 {
+	if float64(known) < grounded*float64(len(replyTerms)) || known == 0 {
 		return "", errUnrelated
 	}
 	return reply.Context, nil

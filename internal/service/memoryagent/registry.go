@@ -13,30 +13,30 @@ import (
 	"cairn/internal/service/tools"
 )
 
-// Definition is an agent: what it is told, what it can do, how long it may take.
+// Definition describes an agent: its prompt, tools and limits.
 type Definition struct {
 	Kind    run.Kind    // summarize, specialist or retrieve
-	Type    memory.Type // of a specialist: what it looks after
-	Version string      // workspaces choose by it; "v1" is the usual one
-	Prompt  string      // name of its templates
+	Type    memory.Type // of a specialist: its memory type
+	Version string      // selected by workspace settings; the default is "v1"
+	Prompt  string      // name of the prompt templates
 	Profile tools.Profile
-	Steps   int           // responses with tools; then comes one without
-	Wall    time.Duration // of a run
+	Steps   int           // maximum number of responses with tools; one without tools follows
+	Wall    time.Duration // maximum duration of a run
 }
 
-// Limits of the agents that come with the program.
+// Limits of the built-in agents.
 const (
 	usualSteps  = 20
 	usualWall   = 15 * time.Minute
-	parentWall  = time.Hour // its specialists' time is its own, too
+	parentWall  = time.Hour // includes the time of its specialists
 	askerWall   = 3 * time.Minute
 	firstOfKind = "v1"
 )
 
-// Registry is the agents that there are, by kind, type and version.
+// Registry contains agents by kind, memory type and version.
 type Registry struct{ agents []Definition }
 
-// NewRegistry has the agents that come with the program.
+// NewRegistry returns a registry with the built-in agents.
 func NewRegistry() *Registry {
 	r := &Registry{}
 	r.agents = append(r.agents,
@@ -51,18 +51,19 @@ func NewRegistry() *Registry {
 	return r
 }
 
-// Register adds an agent, or another version of one.
+// Register adds an agent, or another version of one. The combination of kind, type and version must
+// be new.
 func (r *Registry) Register(d Definition) error {
 	if _, err := r.find(d.Kind, d.Type, d.Version); err == nil || d.Version == "" || d.Prompt == "" || d.Steps < 1 {
 		return fault.New(fault.InvalidArgument,
-			fmt.Sprintf("agent %s %s %q cannot be registered", d.Kind, d.Type, d.Version),
-			"give it a version of its own, a prompt and steps")
+			fmt.Sprintf("cannot register agent %s %s %q", d.Kind, d.Type, d.Version),
+			"set a new version, a prompt and at least 1 step")
 	}
 	r.agents = append(r.agents, d)
 	return nil
 }
 
-// find gives the agent of a version; empty is the usual one.
+// find returns a version of an agent. An empty version means the default.
 func (r *Registry) find(kind run.Kind, t memory.Type, version string) (Definition, error) {
 	if version == "" {
 		version = firstOfKind
@@ -82,11 +83,11 @@ func (r *Registry) find(kind run.Kind, t memory.Type, version string) (Definitio
 		name = string(kind)
 	}
 	return Definition{}, fault.New(fault.InvalidArgument,
-		fmt.Sprintf("there is no version %q of the agent memory.agents.%s", version, name),
-		"leave the setting empty, or use "+strings.Join(known, ", "))
+		fmt.Sprintf("memory.agents.%s: agent version %q not found", name, version),
+		"clear the setting, or use "+strings.Join(known, ", "))
 }
 
-// Check refuses settings that choose an agent which is not there.
+// Check returns an error if settings select an unknown agent version.
 func (r *Registry) Check(s settings.LongTerm) error {
 	for _, kind := range []run.Kind{run.Summarize, run.Retrieve} {
 		if _, err := r.chosen(kind, "", s, nil); err != nil {
@@ -101,7 +102,7 @@ func (r *Registry) Check(s settings.LongTerm) error {
 	return nil
 }
 
-// chosen is the agent as a workspace has it, and then as the request wants it.
+// chosen returns the agent that the workspace selects, with the options of the request applied.
 func (r *Registry) chosen(kind run.Kind, t memory.Type, s settings.LongTerm,
 	requested func(settings.LongTerm) settings.LongTerm) (Definition, error) {
 	versions := map[memory.Type]string{memory.Personal: s.Agents.Personal, memory.Procedural: s.Agents.Procedural,
@@ -115,7 +116,7 @@ func (r *Registry) chosen(kind run.Kind, t memory.Type, s settings.LongTerm,
 	case run.Retrieve:
 		version, mode = s.Agents.Retrieve, s.Modes.Retrieve
 	}
-	if s = mode.Over(s); requested != nil { // a request decides for all of its agents
+	if s = mode.Over(s); requested != nil { // the options apply to all agents of the request
 		s = requested(s)
 	}
 	d, err := r.find(kind, t, version)

@@ -12,24 +12,24 @@ import (
 	"cairn/internal/service/longterm"
 )
 
-// Report is a request to summarise as its caller sees it.
+// Report is the state of a summarize request, as its caller sees it.
 type Report struct {
 	Run        int64        `json:"run"`
 	Request    string       `json:"request_id"`
 	WorkflowID string       `json:"workflow_id"`
 	State      run.Status   `json:"state"`            // accepted, running, ended
 	Status     string       `json:"status,omitempty"` // ok no_memory partial failed, once it has ended
-	Reason     agent.Reason `json:"reason,omitempty"` // why it ended: final is of the agent's own accord
+	Reason     agent.Reason `json:"reason,omitempty"` // why it ended; "final" means that the agent finished
 	Detail     string       `json:"detail,omitempty"`
 	Text       string       `json:"text,omitempty"`
 	Summary
 	Steps int       `json:"steps"`
-	Usage run.Usage `json:"usage"` // of the run itself; its tasks are runs of their own
+	Usage run.Usage `json:"usage"` // of the run itself, without its tasks
 
-	Metadata map[string]any `json:"metadata,omitempty"` // as it came with the session
+	Metadata map[string]any `json:"metadata,omitempty"` // as sent with the session
 }
 
-// Report tells how far a request is and what came of it.
+// Report returns the state and the result of a request.
 func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err error) {
 	var r run.Run
 	err = s.Store.WithProgressive(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
@@ -44,8 +44,8 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 	}
 	if r.Kind != run.Summarize {
 		return out, fault.New(fault.NotFound,
-			fmt.Sprintf("run %d is no request to summarise: its kind is %s", ref.Run, r.Kind),
-			"`cairn runs show` tells of runs of any kind")
+			fmt.Sprintf("run %d is not a summarize request: its kind is %q", ref.Run, r.Kind),
+			"use `cairn runs show`, which shows runs of any kind")
 	}
 	out.Run, out.Request, out.WorkflowID, out.State = ref.Run, r.Key, r.WorkflowID, r.Status
 	_, p, err := pinnedOf(r)
@@ -70,9 +70,8 @@ func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err erro
 	return out, nil
 }
 
-// Undo takes back what a request to summarise did to long-term memory, with what
-// its specialists did: all of it, as far as nobody has changed it since. It is for
-// people.
+// Undo reverts the changes that a summarize request and its specialists made to long-term memory.
+// Entries that were changed later are skipped. It requires a user.
 func (s *Service) Undo(ctx context.Context, a agent.Actor, id string) (out []longterm.ItemResult, err error) {
 	r, err := s.RequestOf(ctx, a.Workspace, id)
 	if err != nil {
@@ -81,10 +80,17 @@ func (s *Service) Undo(ctx context.Context, a agent.Actor, id string) (out []lon
 	in := longterm.UndoArgs{Run: r.Ref.Run}
 	switch {
 	case r.Kind != run.Summarize:
-		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("request %q is a question, and changes nothing", id),
-			"name a request to summarise")
+		return nil, fault.New(
+			fault.InvalidArgument,
+			fmt.Sprintf("request %q is a question and has no changes to undo", id),
+			"use the ID of a summarize request",
+		)
 	case r.Status != run.Ended:
-		return nil, fault.New(fault.Unavailable, fmt.Sprintf("request %q has not ended yet", id), "undo it when it has")
+		return nil, fault.New(
+			fault.Unavailable,
+			fmt.Sprintf("request %q has not ended yet", id),
+			"try again after it has ended",
+		)
 	}
 	err = s.Store.WithProgressive(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		children, err := tx.Agents().Children(ctx, r.Ref.Run)

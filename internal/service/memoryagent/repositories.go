@@ -10,7 +10,7 @@ import (
 	"cairn/internal/service/agentrun"
 )
 
-// Tx is one workspace's rows in one transaction.
+// Tx reads and writes the rows of one workspace in one transaction.
 type Tx interface {
 	Runs() RunRepository
 	Agents() AgentRepository
@@ -30,7 +30,7 @@ type RunRepository interface {
 	Steps(ctx context.Context, id int64) ([]agentrun.Step, error)
 }
 
-// AgentRepository reads and writes runs that belong together, and how far they have read.
+// AgentRepository reads parent and child runs, and stores up to which message runs have read.
 type AgentRepository interface {
 	Children(ctx context.Context, parent int64) ([]run.Run, error)
 	OpenRunOf(ctx context.Context, kind run.Kind, conversation int64) (int64, bool, error)
@@ -42,7 +42,7 @@ type AgentRepository interface {
 type WorkspaceRepository interface {
 	Settings(ctx context.Context) (settings.Settings, error)
 	AnyLongTerm(ctx context.Context) (bool, error)
-	// SkillsNamed reads the active skills of some names, in any order.
+	// SkillsNamed reads the active skills with the given names, in any order.
 	SkillsNamed(ctx context.Context, names []string) ([]skill.Head, error)
 	LockConversation(ctx context.Context, id int64) (agentrun.Conversation, error)
 }

@@ -20,38 +20,38 @@ import (
 	"cairn/internal/service/longterm"
 )
 
-// Request asks for a session to be summarised: messages, a text, or trajectories
-// of an agent, one of the three.
+// Request is a request to summarize a session. The session is a list of messages, a text, or
+// trajectories of an agent.
 type Request struct {
 	Workspace    int64
 	WorkspaceKey string
-	ID           string // the caller's id of the request; empty takes it from the content
+	ID           string // request ID of the caller; empty derives it from the content
 	Messages     []transcript.Message
-	Query        string // a text to be remembered; it wins over messages
+	Query        string // text to remember; replaces the messages
 	Trajectories []Trajectory
-	Targets      []memory.Task // registered before the agent begins
-	KnownOnly    bool          // the agent registers no targets of its own
+	Targets      []memory.Task // registered before the agent starts
+	KnownOnly    bool          // the agent cannot register targets
 	Choices      RequestOptions
-	Metadata     map[string]any // facts about the session, given back with its report
-	Fresh        bool           // do it again although the request was made before, and pay again
+	Metadata     map[string]any // returned with the report
+	Fresh        bool           // run the request again, even if it has a run
 	Spec         agentrun.Spec  // configuration to pin
 }
 
 // Trajectory is one attempt of an agent at a task.
 type Trajectory struct {
-	Task     string // id or name, for those who compare attempts
+	Task     string // ID or name; groups attempts
 	Score    *float64
-	Metadata memory.Metadata // facts about it that its messages do not say
+	Metadata memory.Metadata // additional facts about the attempt
 	Messages []transcript.Message
 }
 
-// mostMetadata bounds what is kept beside a session, in bytes of JSON.
+// mostMetadata is the maximum size of the metadata of a session, in bytes of JSON.
 const mostMetadata = 8 << 10
 
-// importChannel is the channel of sessions that are handed in as a whole.
+// importChannel is the channel of sessions that are sent as a whole.
 const importChannel = "import"
 
-// session is the request's messages as one session.
+// session returns the messages of the request as one session.
 func (r Request) session() ([]transcript.Message, error) {
 	var out []transcript.Message
 	switch {
@@ -65,20 +65,20 @@ func (r Request) session() ([]transcript.Message, error) {
 	out = memory.Said(out)
 	switch n := len(out); {
 	case n == 0:
-		return nil, fault.New(fault.InvalidArgument, "there is nothing to summarise",
+		return nil, fault.New(fault.InvalidArgument, "request has no messages",
 			"send messages, a query or trajectories")
 	case n > longterm.SessionMessages:
 		return nil, fault.New(fault.TooLarge,
-			fmt.Sprintf("the session has %d messages, at most %d are taken at once", n, longterm.SessionMessages),
-			"send it in parts")
+			fmt.Sprintf("session has %d messages, want at most %d", n, longterm.SessionMessages),
+			"split it into several requests")
 	}
 	return numbered(out), nil
 }
 
-// trajectory is the name under which a heading stands.
+// trajectory is the message name of a heading.
 const trajectory = "trajectory"
 
-// attempts are trajectories as one thread, each under its heading.
+// attempts joins trajectories into one session, each with a heading.
 func attempts(all []Trajectory) (out []transcript.Message) {
 	for i, t := range all {
 		out = append(out, transcript.Message{Role: transcript.User, Name: trajectory, Content: heading(i+1, t)})
@@ -87,7 +87,7 @@ func attempts(all []Trajectory) (out []transcript.Message) {
 	return out
 }
 
-// numbered gives messages of several threads places in one.
+// numbered assigns consecutive sequence numbers to the messages of several threads.
 func numbered(messages []transcript.Message) []transcript.Message {
 	for i := range messages {
 		messages[i].Seq, messages[i].ID = i, ""
@@ -97,14 +97,14 @@ func numbered(messages []transcript.Message) []transcript.Message {
 
 func checkMetadata(facts map[string]any) error {
 	if raw, err := json.Marshal(facts); err != nil || len(raw) > mostMetadata {
-		return fault.New(fault.TooLarge, fmt.Sprintf("the metadata is larger than %d bytes", mostMetadata),
-			"send what memory is to be made of as messages")
+		return fault.New(fault.TooLarge, fmt.Sprintf("metadata is larger than %d bytes", mostMetadata),
+			"send text to remember as messages")
 	}
 	return nil
 }
 
-// heading says of which attempt the messages that follow are, and how it went:
-// what made the difference is what is to be learnt.
+// heading returns the heading of a trajectory, with its task and score. The differences between
+// attempts are what agents learn from.
 func heading(n int, t Trajectory) string {
 	text := fmt.Sprintf("Trajectory %d", n)
 	if t.Task != "" {
@@ -119,8 +119,8 @@ func heading(n int, t Trajectory) string {
 	return text
 }
 
-// Summarize makes a session durable with the run that makes memories of it, and
-// has its workflow started. The same request gives the same run.
+// Summarize stores a session and its run, and starts the workflow. The same request returns the
+// same run.
 func (s *Service) Summarize(ctx context.Context, r Request) (out run.Run, err error) {
 	messages, err := r.session()
 	if err != nil {
@@ -157,8 +157,8 @@ func (s *Service) Summarize(ctx context.Context, r Request) (out run.Run, err er
 			return err
 		}
 		if found && before.ArgsSHA != sha {
-			return fault.New(fault.OpReused, fmt.Sprintf("request %q was made before for other messages or options",
-				r.ID), "use another request id")
+			return fault.New(fault.OpReused, fmt.Sprintf("request ID %q was used with other messages or options",
+				r.ID), "use a new request ID")
 		}
 		if found && !r.Fresh {
 			out = before
@@ -180,7 +180,8 @@ func (s *Service) Summarize(ctx context.Context, r Request) (out run.Run, err er
 	return out, err
 }
 
-// accept records a run over messages of a conversation, with the duty to drive it.
+// accept records a run for messages of a conversation, and the outbox task that starts its
+// workflow.
 func (s *Service) accept(ctx context.Context, tx Tx, r Request, conversation int64, messages []transcript.Message,
 	n NewRun, idle bool) (out run.Run, err error) {
 	chosen, err := tx.Workspace().Settings(ctx)
@@ -205,7 +206,7 @@ func (s *Service) accept(ctx context.Context, tx Tx, r Request, conversation int
 	})
 	p := PinnedSpec{Workspace: r.WorkspaceKey, Targets: r.Targets, Idle: idle, Choices: r.Choices.orNil(),
 		Metadata: r.Metadata, Parts: divide(messages, spec.Limits.ResultChars, partTokens(spec.Limits))}
-	if n := p.parts(run.Summarize); n > 1 { // each has the time and the responses of a session
+	if n := p.parts(run.Summarize); n > 1 { // each part has the time and the responses of a session
 		d.Steps, d.Wall = d.Steps*n, d.Wall*time.Duration(n)
 	}
 	if spec, err = pin(spec, d, p, chosen.Memory); err != nil {
@@ -220,9 +221,10 @@ func (s *Service) accept(ctx context.Context, tx Tx, r Request, conversation int
 	return out, tx.Runs().EnqueueRun(ctx, out.Ref.Run)
 }
 
-// start saves the wait for the relay, which starts what this could not.
+// start starts the workflow without waiting for the relay. If it fails, the relay starts the
+// workflow.
 func (s *Service) start(ctx context.Context, workspaceKey string, r run.Run) {
 	if s.Starter != nil {
-		_ = s.Starter.Start(ctx, workspaceKey, importChannel, r) // the relay notes what is wrong
+		_ = s.Starter.Start(ctx, workspaceKey, importChannel, r) // the relay retries and logs errors
 	}
 }

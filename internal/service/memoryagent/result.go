@@ -18,25 +18,25 @@ import (
 // Statuses of runs and tasks.
 const (
 	OK       = "ok"
-	NoMemory = "no_memory" // there was nothing to remember
-	Partial  = "partial"   // some of it was done
+	NoMemory = "no_memory" // nothing to remember
+	Partial  = "partial"   // incomplete
 	Failed   = "failed"
 
-	NoRetrieval = "no_retrieval_needed" // of a question that memory has nothing to do with
+	NoRetrieval = "no_retrieval_needed" // the question does not need memory
 	NoRelevant  = "no_relevant_memory"
 )
 
-// What agents write when there is nothing to say.
+// Markers that agents write if there is nothing to report.
 const (
 	NoMemoryNeeded    = "<NO_MEMORY_NEEDED>"
 	NoRetrievalNeeded = "<NO_RETRIEVAL_NEEDED>"
 	NoRelevantMemory  = "<NO_RELEVANT_MEMORY>"
 )
 
-// noteRunes is how much of what a specialist says its parent is told.
+// noteRunes is the maximum length of a specialist's note for its parent, in runes.
 const noteRunes = 200
 
-// SpecialistReport is the report of a specialist.
+// SpecialistReport is the result of a specialist run.
 type SpecialistReport struct {
 	Type       memory.Type `json:"memory_type"`
 	Target     string      `json:"memory_target"`
@@ -46,7 +46,7 @@ type SpecialistReport struct {
 	Operations []Operation `json:"operations"`
 }
 
-// Task is what became of one hand-off.
+// Task is the result of one hand-off.
 type Task struct {
 	SpecialistReport
 	Run    int64  `json:"run"`
@@ -56,27 +56,27 @@ type Task struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// Summary is the report of a session's run.
+// Summary is the result of a summarizer run.
 type Summary struct {
 	History   string        `json:"ref_memory_id"`
 	MetaAdded []memory.Task `json:"meta_added"`
 	Digest    string        `json:"summary_id,omitempty"`
-	// the agent left no digest, so that one was made of the session's beginning
+	// The summary was written without a model, because the agent wrote none.
 	Fallback   bool        `json:"fallback,omitempty"`
 	Tasks      []Task      `json:"tasks"`
 	Operations []Operation `json:"operations"`
-	Parts      int         `json:"parts,omitempty"` // in which a long session was gone through
+	Parts      int         `json:"parts,omitempty"` // number of parts of a long session
 }
 
-// RetrievalReport is the report of a retriever.
+// RetrievalReport is the result of a retriever run.
 type RetrievalReport struct {
 	IDs        []string      `json:"memory_ids"`
 	Sessions   []string      `json:"sessions"`
 	Operations []Operation   `json:"operations"`
-	Refined    *RefineReport `json:"refined,omitempty"` // of a fast search that a model went over
+	Refined    *RefineReport `json:"refined,omitempty"` // of a fast search with refinement
 }
 
-// tasks are what became of a run's hand-offs.
+// tasks returns the results of the hand-offs of a run.
 func (s *Service) tasks(ctx context.Context, of run.Run) (out []Task, err error) {
 	err = s.Store.WithProgressive(ctx, of.Workspace, func(ctx context.Context, tx Tx) error {
 		children, err := tx.Agents().Children(ctx, of.Ref.Run)
@@ -90,7 +90,7 @@ func (s *Service) tasks(ctx context.Context, of run.Run) (out []Task, err error)
 				return err
 			}
 			again := func(o Task) bool { return o.Type == t.Type && o.Target == t.Target && o.Part == t.Part }
-			out = append(slices.DeleteFunc(out, again), t) // a second try takes the place of the first
+			out = append(slices.DeleteFunc(out, again), t) // a second try replaces the first
 		}
 		return nil
 	})
@@ -102,7 +102,7 @@ func taskOf(r run.Run) (Task, error) {
 	if err != nil {
 		return Task{}, err
 	}
-	t := Task{Run: r.Ref.Run, Part: p.Part, Status: Failed, Error: "it did not come to its end",
+	t := Task{Run: r.Ref.Run, Part: p.Part, Status: Failed, Error: "the run did not finish",
 		SpecialistReport: SpecialistReport{Type: p.Type, Target: p.Target, Added: []string{}, Updated: []string{},
 			Deleted: []string{}}}
 	if r.Status != run.Ended {
@@ -124,7 +124,7 @@ func taskOf(r run.Run) (Task, error) {
 	return t, nil
 }
 
-// Result makes the report of a run from what its calls came to.
+// Result builds the report of a run from the results of its tool calls.
 func (s AgentHooks) Result(w agentrun.RunView, finished json.RawMessage, e *agentrun.RunResult) (outcome run.Outcome,
 	err error) {
 	done := operations(w.Steps)
@@ -132,9 +132,9 @@ func (s AgentHooks) Result(w agentrun.RunView, finished json.RawMessage, e *agen
 	case run.Specialist:
 		e.Report, e.Status, err = specialist(w, done, e)
 	case run.Summarize:
-		e.Report, e.Status, err = summarised(w, done, finished, e)
+		e.Report, e.Status, err = summarized(w, done, finished, e)
 	default:
-		e.Report, e.Status, err = looked(w, done, e)
+		e.Report, e.Status, err = retrieved(w, done, e)
 	}
 	return outcomeOf(e), err
 }
@@ -155,7 +155,7 @@ func outcomeOf(e *agentrun.RunResult) run.Outcome {
 	return run.Completed
 }
 
-// broken tells that a run was ended from outside.
+// broken reports whether a run was ended by a failure or a limit.
 func broken(r agent.Reason) bool {
 	return r == agent.ProviderError || r == agent.Interrupted || r == agent.OverBudget || r == agent.WallClock
 }
@@ -195,11 +195,11 @@ func specialist(w agentrun.RunView, done []Operation, e *agentrun.RunResult) (js
 	return raw, status, err
 }
 
-func summarised(w agentrun.RunView, done []Operation, finished json.RawMessage, e *agentrun.RunResult) (json.RawMessage,
+func summarized(w agentrun.RunView, done []Operation, finished json.RawMessage, e *agentrun.RunResult) (json.RawMessage,
 	string, error) {
 	out := Summary{}
 	if err := json.Unmarshal(finished, &out); err != nil {
-		return nil, "", fmt.Errorf("decode what was finished of run %d: %w", w.Run.Ref.Run, err)
+		return nil, "", fmt.Errorf("decode the summary of run %d: %w", w.Run.Ref.Run, err)
 	}
 	out.Operations, out.MetaAdded = done, registered(w.Steps)
 	if out.Tasks == nil {
@@ -226,7 +226,7 @@ func summarised(w agentrun.RunView, done []Operation, finished json.RawMessage, 
 	return raw, status, err
 }
 
-func looked(w agentrun.RunView, done []Operation, e *agentrun.RunResult) (json.RawMessage, string, error) {
+func retrieved(w agentrun.RunView, done []Operation, e *agentrun.RunResult) (json.RawMessage, string, error) {
 	out := RetrievalReport{IDs: []string{}, Sessions: []string{}, Operations: done}
 	for _, s := range w.Steps {
 		for _, c := range s.Calls {
@@ -237,7 +237,7 @@ func looked(w agentrun.RunView, done []Operation, e *agentrun.RunResult) (json.R
 					Status string `json:"status"`
 				} `json:"sessions"`
 			}
-			_ = json.Unmarshal([]byte(c.Result), &r) // what is no such result has found nothing
+			_ = json.Unmarshal([]byte(c.Result), &r) // other results contain no memories
 			for _, id := range r.IDs {
 				if !slices.Contains(out.IDs, id) {
 					out.IDs = append(out.IDs, id)

@@ -26,80 +26,80 @@ import (
 // Modes of retrieval.
 const (
 	Fast    = "fast"    // one search; needs neither model nor Temporal
-	Agentic = "agentic" // an agent looks, reads and says what it found
-	Auto    = "auto"    // fast, and agentic when that finds little
+	Agentic = "agentic" // an agent searches, reads and replies
+	Auto    = "auto"    // fast; agentic if the results are insufficient
 )
 
-// Question asks memory.
+// Question is a request to retrieve memories.
 type Question struct {
 	Workspace    int64
 	WorkspaceKey string
-	ID           string // the caller's id of the request; empty makes one of the question and the time
+	ID           string // request ID of the caller; empty creates one
 	Query        string
-	Messages     []transcript.Message // said before the question
-	Trajectories []Trajectory         // attempts at the task that the question is about, shown before the messages
-	Metadata     map[string]any       // facts about the question, given back with its answer
-	Mode         string               // empty is auto
-	Targets      []memory.Task        // that a fast search is about; empty for all
+	Messages     []transcript.Message // messages before the question
+	Trajectories []Trajectory         // attempts at the task of the question; precede Messages
+	Metadata     map[string]any       // returned with the answer
+	Mode         string               // empty means Auto
+	Targets      []memory.Task        // targets of a fast search; empty for all
 	TimeFilter   string               // of a fast search: YYYYMMDD, or YYYYMMDD,YYYYMMDD with both days included
 	Choices      RequestOptions
-	Refine       Refine        // what is done with what a fast search found
-	TopK         int           // memories at most; 0 means 20, and 5 of what is refined
+	Refine       Refine        // processing of the results of a fast search
+	TopK         int           // maximum number of memories; 0 means 20, or 5 with Refine
 	Spec         agentrun.Spec // configuration to pin
-	Begun        func(run.Ref) // hears of the run that is waited for, once it is durable, once at most; nil for nobody
+	Begun        func(run.Ref) // called at most once with the stored run; may be nil
 }
 
-// Found is a memory or a skill that answers a question.
+// Found is a memory or a skill that matches a question.
 type Found struct {
 	ID        string      `json:"memory_id"`
 	Type      memory.Type `json:"memory_type"`
 	Target    string      `json:"memory_target,omitempty"`
 	WhenToUse string      `json:"when_to_use,omitempty"`
 	Content   string      `json:"content"`
-	Score     float64     `json:"score,omitempty"`        // of a fast search
-	Relevance *float64    `json:"rerank_score,omitempty"` // from 0 to 1, as a model sees it
+	Score     float64     `json:"score,omitempty"`        // fast search only
+	Relevance *float64    `json:"rerank_score,omitempty"` // score of a model, 0 to 1
 	EventTime *time.Time  `json:"event_time,omitempty"`
 	UpdatedAt time.Time   `json:"updated_at"`
-	History   string      `json:"ref_memory_id,omitempty"` // the session that it was last drawn from
+	History   string      `json:"ref_memory_id,omitempty"` // session from which it was last extracted
 
-	// Of a skill, whose type is SkillMemory and whose id is its name.
+	// Fields of skills. Their type is SkillMemory and their ID is their name.
 	Name        string `json:"name,omitempty"`
 	Description string `json:"description,omitempty"`
 	Version     int    `json:"version,omitempty"`
-	View        string `json:"view,omitempty"` // path under which the API shows all of it
+	View        string `json:"view,omitempty"` // API path of the complete skill
 }
 
-// Answer is what memory has to say.
+// Answer is the result of a question.
 type Answer struct {
-	Mode     string   `json:"mode"`   // that answered: fast or agentic
+	Mode     string   `json:"mode"`   // fast or agentic
 	Status   string   `json:"status"` // ok no_retrieval_needed no_relevant_memory partial failed
 	Text     string   `json:"text,omitempty"`
 	Memories []Found  `json:"memories"`
-	Sessions []string `json:"sessions,omitempty"` // transcripts that were read
+	Sessions []string `json:"sessions,omitempty"` // transcripts that the agent read
 	Run      int64    `json:"run,omitempty"`
-	Note     string   `json:"note,omitempty"` // why it was not the mode that was asked for
+	Note     string   `json:"note,omitempty"` // why another mode was used
 
-	Metadata map[string]any `json:"metadata,omitempty"` // as it came with the question
+	Metadata map[string]any `json:"metadata,omitempty"` // as sent with the question
 
-	sure bool // of a fast answer: the best leaves little doubt
+	sure bool // the best result of a fast search is clearly relevant
 }
 
-// What a fast search must find for nobody to look further: enough memories, the
-// best of them near the top by words and near by meaning. The first by words has
-// a score of 1.7 at least.
+// Conditions under which mode Auto accepts the results of a fast search: enough memories, and a
+// best one with a high score and a similar vector. The first result by words has a score of at
+// least 1.7.
 const (
 	enoughFound = 3
 	sureScore   = 1.5
 	sureCosine  = 0.3
 )
 
-// leastTime is what an agent needs at least; with less left, a fast answer is better.
+// leastTime is the minimum time of an agent. With less time left, fast results are returned.
 const leastTime = 10 * time.Second
 
-// questionTypes are the types that a question may be limited to.
+// questionTypes are the types that a question can select.
 var questionTypes = append(slices.Clone(memory.HandOffTypes), memory.Summary, memos.MemoryType)
 
-// complete fills in what a question left open, and refuses what is none.
+// complete sets defaults and validates the question.
 func (q Question) complete() (Question, error) {
 	tried := attempts(q.Trajectories)
 	q.Query = cmp.Or(strings.TrimSpace(q.Query), asked(q.Messages), asked(tried))
@@ -118,13 +118,13 @@ func (q Question) complete() (Question, error) {
 	switch n := utf8.RuneCountInString(q.Query); {
 	case n == 0 || n > memorywrite.QueryRunes:
 		return q, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("a query has 1 to %d characters, this one has %d", memorywrite.QueryRunes, n),
+			fmt.Sprintf("query has %d characters, want 1 to %d", n, memorywrite.QueryRunes),
 			"ask one question")
 	case !slices.Contains([]string{Fast, Agentic, Auto}, q.Mode):
-		return q, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no mode %q", q.Mode),
-			"use fast, agentic or auto")
+		return q, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid mode %q", q.Mode),
+			"use \"fast\", \"agentic\" or \"auto\"")
 	case q.TopK < 1 || q.TopK > longterm.MostTopK:
-		return q, fault.Newf(fault.InvalidArgument, "top_k is %d, and must be 1 to %d", q.TopK, longterm.MostTopK)
+		return q, fault.Newf(fault.InvalidArgument, "invalid top_k %d: must be 1 to %d", q.TopK, longterm.MostTopK)
 	}
 	if err := checkMetadata(q.Metadata); err != nil {
 		return q, err
@@ -135,7 +135,7 @@ func (q Question) complete() (Question, error) {
 	return q.checkFast()
 }
 
-// asked is the question that a conversation ends with: what its user said last.
+// asked returns the last user message, which is the question of a conversation.
 func asked(said []transcript.Message) string {
 	for _, m := range slices.Backward(said) {
 		if text := strings.TrimSpace(m.Content); m.Role == transcript.User && text != "" && m.Name != trajectory {
@@ -145,7 +145,8 @@ func asked(said []transcript.Message) string {
 	return ""
 }
 
-// Retrieve answers a question from memory.
+// Retrieve answers a question from memory. If the model or Temporal fails, it returns the results
+// of a fast search with a note.
 func (s *Service) Retrieve(ctx context.Context, q Question) (Answer, error) {
 	q, err := q.complete()
 	if err != nil {
@@ -171,7 +172,7 @@ func (s *Service) retrieve(ctx context.Context, q Question) (_ Answer, err error
 	}
 	if until, bound := ctx.Deadline(); bound && q.Mode == Auto && time.Until(until) < leastTime {
 		fast = q.narrow(fast)
-		fast.Note = "there was no time to look further"
+		fast.Note = "no time left for an agent"
 		return fast, nil
 	}
 	deep, err := s.agentic(ctx, q)
@@ -181,7 +182,7 @@ func (s *Service) retrieve(ctx context.Context, q Question) (_ Answer, err error
 	if code := fault.CodeOf(err); err != nil && (code == fault.InvalidArgument || code == fault.OpReused) {
 		return deep, err
 	}
-	// Memory answers as long as its database does.
+	// A fast search needs only the database, even if ctx has ended.
 	plain := context.WithoutCancel(ctx)
 	if q.Mode == Agentic {
 		if fast, err = s.fast(plain, q); err != nil {
@@ -189,11 +190,12 @@ func (s *Service) retrieve(ctx context.Context, q Question) (_ Answer, err error
 		}
 	}
 	fast = q.narrow(fast)
-	fast.Note, fast.Run = "no agent could look further", deep.Run
+	fast.Note, fast.Run = "the agent failed", deep.Run
 	return fast, nil
 }
 
-// agentic has an agent look. Where there is nothing to look into no model is asked.
+// agentic answers the question with an agent. If the workspace has no memories, it does not call a
+// model.
 func (s *Service) agentic(ctx context.Context, q Question) (out Answer, err error) {
 	out = Answer{Mode: Agentic, Status: NoRelevant, Memories: []Found{}}
 	any := false
@@ -205,7 +207,7 @@ func (s *Service) agentic(ctx context.Context, q Question) (out Answer, err erro
 		return out, err
 	}
 	if s.Starter == nil {
-		return out, fault.New(fault.Unavailable, "there is no Temporal server", "use mode fast")
+		return out, fault.New(fault.Unavailable, "Temporal is not configured", "use mode \"fast\"")
 	}
 	r, err := s.ask(ctx, q)
 	if err != nil {
@@ -230,8 +232,7 @@ func (q Question) begun(ref run.Ref) {
 	}
 }
 
-// Ask makes a question durable that an agent is to answer, and has its workflow
-// started, without waiting for the answer.
+// Ask stores a question for an agent and starts its workflow. It does not wait for the answer.
 func (s *Service) Ask(ctx context.Context, q Question) (run.Run, error) {
 	q, err := q.complete()
 	if err != nil {
@@ -244,8 +245,7 @@ func (s *Service) Ask(ctx context.Context, q Question) (run.Run, error) {
 	return r, err
 }
 
-// Answered is the answer to a question that was asked; its Status is empty until
-// the run has ended.
+// Answered returns the answer to a question of Ask. Its Status is empty until the run has ended.
 func (s *Service) Answered(ctx context.Context, ref run.Ref) (Answer, error) {
 	out, err := s.answer(ctx, ref)
 	if err != nil {
@@ -258,7 +258,7 @@ func (s *Service) Answered(ctx context.Context, ref run.Ref) (Answer, error) {
 	return out, err
 }
 
-// RequestOf finds the latest run of a request to summarise or to retrieve.
+// RequestOf returns the latest run of a summarize or retrieve request.
 func (s *Service) RequestOf(ctx context.Context, ws int64, id string) (out run.Run, err error) {
 	found := false
 	err = s.Store.WithProgressive(ctx, ws, func(ctx context.Context, tx Tx) error {
@@ -270,15 +270,15 @@ func (s *Service) RequestOf(ctx context.Context, ws int64, id string) (out run.R
 		return nil
 	})
 	if err == nil && !found {
-		err = fault.New(fault.NotFound, fmt.Sprintf("there is no request %q", id),
-			"use the request_id that the request was answered with")
+		err = fault.New(fault.NotFound, fmt.Sprintf("request %q not found", id),
+			"use the request_id of the response")
 	}
 	return out, err
 }
 
-// ask records a question.
+// ask records the run of a question.
 func (s *Service) ask(ctx context.Context, q Question) (out run.Run, err error) {
-	q.Choices = q.Choices.withoutSkills() // an agent looks for memories
+	q.Choices = q.Choices.withoutSkills() // agents search memories only
 	args, err := json.Marshal(struct {
 		Query    string
 		Messages []transcript.Message
@@ -289,7 +289,7 @@ func (s *Service) ask(ctx context.Context, q Question) (out run.Run, err error) 
 		return out, fmt.Errorf("encode the question: %w", err)
 	}
 	sha := sha256.Sum256(args)
-	if q.ID == "" { // memory changes: the same question may be asked again
+	if q.ID == "" { // memory changes, so the same question may be asked again
 		q.ID = fmt.Sprintf("%x-%d", sha[:6], time.Now().UnixNano())
 	}
 	err = s.Store.WithProgressive(ctx, q.Workspace, func(ctx context.Context, tx Tx) error {
@@ -322,8 +322,8 @@ func (s *Service) ask(ctx context.Context, q Question) (out run.Run, err error) 
 	return out, err
 }
 
-// put records a run for a question, and owes its workflow unless the run has
-// ended; the same id with other arguments is refused.
+// put records the run of a question, and its outbox task unless the run has ended. The same ID with
+// other arguments is refused.
 func (q Question) put(ctx context.Context, tx Tx, sha [sha256.Size]byte, spec json.RawMessage) (run.Run, error) {
 	out, err := tx.Runs().PutAgentRun(ctx,
 		NewRun{Kind: run.Retrieve, Key: q.ID, Generation: 1, ArgsSHA: sha, Spec: spec,
@@ -332,15 +332,15 @@ func (q Question) put(ctx context.Context, tx Tx, sha [sha256.Size]byte, spec js
 	case err != nil:
 		return out, err
 	case out.ArgsSHA != sha:
-		return out, fault.New(fault.OpReused, fmt.Sprintf("request %q was made before for another question", q.ID),
-			"use another request id")
+		return out, fault.New(fault.OpReused, fmt.Sprintf("request ID %q was used with another question", q.ID),
+			"use a new request ID")
 	case out.Status == run.Ended:
 		return out, nil
 	}
 	return out, tx.Runs().EnqueueRun(ctx, out.Ref.Run)
 }
 
-// answer reads what an agent has found.
+// answer returns the result of an agent run.
 func (s *Service) answer(ctx context.Context, ref run.Ref) (Answer, error) {
 	out := Answer{Mode: Agentic, Status: Failed, Run: ref.Run, Memories: []Found{}}
 	r, err := s.run(ctx, ref)

@@ -16,34 +16,34 @@ type Store interface {
 	WithProgressive(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 }
 
-// Delegator is the part of the agent loop that hands work off.
+// Delegator is the part of the agent loop that processes hand-offs.
 type Delegator interface {
 	Reach(ctx context.Context, ref run.Ref, n, position int, base agentrun.Base) (agentrun.RunView, Result, bool, error)
 	Tell(ctx context.Context, ref run.Ref, n, position int, result Result) error
 }
 
-// Starter brings runs to Temporal.
+// Starter starts workflows.
 type Starter interface {
 	Start(ctx context.Context, workspaceKey, channel string, r run.Run) error
 	Ended(ctx context.Context, workflowID string) error // waits for the end of a workflow
 }
 
-// Ports are what the service works with.
+// Ports are the dependencies of the service.
 type Ports struct {
 	Store    Store
 	LongTerm *longterm.Service
 	Loop     Delegator
 	Starter  Starter // nil without Temporal
 	Registry *Registry
-	Ledger   *ledger.Ledger // of the calls that go over what a fast search found
-	// OnNoAnswer hears of questions that memory had nothing for; nil for nobody.
+	Ledger   *ledger.Ledger // ledger of refinement calls
+	// OnNoAnswer is called with questions that have no matching memory. It may be nil.
 	OnNoAnswer func(ctx context.Context, q Question, a Answer) error
 }
 
-// Service is the use-case.
+// Service runs summarize and retrieve requests.
 type Service struct{ Ports }
 
-// New makes the service. A required port that is nil is an error.
+// New returns a service. It returns an error if a required port is nil.
 func New(p Ports) (*Service, error) {
 	err := ports.Require("memoryagent", map[string]any{"Store": p.Store, "LongTerm": p.LongTerm, "Loop": p.Loop,
 		"Registry": p.Registry, "Ledger": p.Ledger})
@@ -53,11 +53,11 @@ func New(p Ports) (*Service, error) {
 	return &Service{Ports: p}, nil
 }
 
-// NewRun is a run to be recorded; one that has its key is returned instead.
+// NewRun is a run to record. If a run with the same Key exists, it is returned instead.
 type NewRun struct {
 	Kind         run.Kind
 	Key          string
-	Generation   int // from 1; raised by a deliberate redo
+	Generation   int // from 1; increased if a request is repeated on purpose
 	ArgsSHA      [32]byte
 	Conversation int64 // 0 for none
 	Parent       int64 // 0 for none

@@ -14,37 +14,37 @@ import (
 	"cairn/internal/service/tools"
 )
 
-// Result is what became of a tool call.
+// Result is the result of a tool call.
 type Result = tools.Result
 
-// PinnedSpec is what a run of an agent is pinned to, beside what any run is.
+// PinnedSpec is the pinned configuration of an agent run, in addition to agentrun.Spec.
 type PinnedSpec struct {
 	Version string        `json:"version"`
 	Prompt  string        `json:"prompt"`
 	Profile tools.Profile `json:"profile"`
 	Author  string        `json:"author"` // model@prompt-hash
 
-	Workspace string          `json:"workspace"`         // its opaque key, for the ids of children
-	Idle      bool            `json:"idle,omitempty"`    // nobody asked: the conversation had gone idle
-	Targets   []memory.Task   `json:"targets,omitempty"` // to be registered before the first response
-	Choices   *RequestOptions `json:"choices,omitempty"` // of the request, for its specialists too
+	Workspace string          `json:"workspace"`         // opaque key, for the workflow IDs of child runs
+	Idle      bool            `json:"idle,omitempty"`    // started for an idle conversation, not by a request
+	Targets   []memory.Task   `json:"targets,omitempty"` // registered before the first response
+	Choices   *RequestOptions `json:"choices,omitempty"` // of the request; also apply to its specialists
 
 	Type    memory.Type `json:"memory_type,omitempty"` // of a specialist
 	Target  string      `json:"memory_target,omitempty"`
 	History string      `json:"ref_memory_id,omitempty"`
-	Step    int         `json:"step,omitempty"` // of the parent that handed it off
+	Step    int         `json:"step,omitempty"` // step of the parent that handed it off
 
 	Question string           `json:"question,omitempty"` // of a retriever
-	Messages []prompt.Message `json:"messages,omitempty"` // said before the question
-	Metadata map[string]any   `json:"metadata,omitempty"` // of a session, as its request gave it
-	Refining *Refining        `json:"refining,omitempty"` // of a fast search: there is no agent
+	Messages []prompt.Message `json:"messages,omitempty"` // messages before the question
+	Metadata map[string]any   `json:"metadata,omitempty"` // metadata of the request
+	Refining *Refining        `json:"refining,omitempty"` // refinement of a fast search, without an agent
 
-	// of a session that is too long for one request; of a specialist, the one that it looks at
+	// Parts of a session that is too long for one request. A specialist has one.
 	Parts []Part `json:"parts,omitempty"`
-	Part  int    `json:"part,omitempty"` // of a specialist: its number, from 1
+	Part  int    `json:"part,omitempty"` // of a specialist: number of its part, from 1
 }
 
-// pin makes the configuration of a run.
+// pin builds the configuration of a run.
 func pin(base agentrun.Spec, d Definition, p PinnedSpec, s settings.LongTerm) (agentrun.Spec, error) {
 	base.Origin, base.Channel = agent.OriginDistill, "chat"
 	base.Budget = agent.ForAgent(d.Steps, d.Wall)
@@ -59,7 +59,7 @@ func pin(base agentrun.Spec, d Definition, p PinnedSpec, s settings.LongTerm) (a
 	return base, err
 }
 
-// choices of the request; none when it made none.
+// choices returns the options of the request, or the zero value.
 func (p PinnedSpec) choices() RequestOptions {
 	if p.Choices == nil {
 		return RequestOptions{}
@@ -69,12 +69,12 @@ func (p PinnedSpec) choices() RequestOptions {
 
 func pinned(w agentrun.RunView) (p PinnedSpec, err error) {
 	if err = json.Unmarshal(w.Spec.Pinned, &p); err != nil {
-		err = fmt.Errorf("decode what run %d is pinned to: %w", w.Run.Ref.Run, err)
+		err = fmt.Errorf("decode the configuration of run %d: %w", w.Run.Ref.Run, err)
 	}
 	return p, err
 }
 
-// pinnedOf reads both parts of a run's configuration.
+// pinnedOf decodes both parts of the configuration of a run.
 func pinnedOf(r run.Run) (agentrun.RunView, PinnedSpec, error) {
 	spec, err := agentrun.SpecOf(r)
 	if err != nil {

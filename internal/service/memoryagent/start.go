@@ -9,7 +9,7 @@ import (
 	"cairn/internal/domain/run"
 )
 
-// Input is what the workflow of a run starts with.
+// Input returns the input of the workflow of a run.
 func Input(workspaceKey string, r run.Run) (contract.AgentInput, error) {
 	w, p, err := pinnedOf(r)
 	if err != nil {
@@ -21,14 +21,13 @@ func Input(workspaceKey string, r run.Run) (contract.AgentInput, error) {
 	switch r.Kind {
 	case run.Specialist:
 		in.Kind = string(p.Type)
-	case run.Retrieve: // somebody waits
+	case run.Retrieve: // a caller waits
 		in.Queue = contract.QueueLLM
 	}
 	return in, nil
 }
 
-// Await returns a run once it has ended; before that it is Unavailable, to be
-// asked again.
+// Await returns a run that has ended. Until then it returns Unavailable, and the caller retries.
 func (s *Service) Await(ctx context.Context, ref run.Ref) (run.Run, error) {
 	r, err := s.run(ctx, ref)
 	if err == nil && r.Status != run.Ended {
@@ -37,8 +36,7 @@ func (s *Service) Await(ctx context.Context, ref run.Ref) (run.Run, error) {
 	return r, err
 }
 
-// RefineInput is what the workflow of a run starts with that goes over what a
-// search found; does is false of any other.
+// RefineInput returns the workflow input of a refinement run. For other runs, does is false.
 func RefineInput(workspaceKey string, r run.Run) (in contract.RefineInput, does bool, err error) {
 	w, p, err := pinnedOf(r)
 	if err != nil || p.Refining == nil {

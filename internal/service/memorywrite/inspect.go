@@ -8,28 +8,27 @@ import (
 	"cairn/internal/domain/metrics"
 )
 
-// Inspect scans what is about to be kept. A secret or an attack is an error with
-// its findings, which name rules and lines and never the text; what honest text
-// might say too comes back as risk, one line each.
+// Inspect scans text before it is stored; what names the text in messages. If the text contains a
+// secret or an attack, Inspect returns an error. Its findings name rules and lines, never the text.
+// Findings that also match honest text are returned in risk, one line each.
 func Inspect(what, text string) (risk []string, err error) {
 	report := guard.CheckSkill(map[string]string{what: text}, nil)
-	if len(report.Secrets) > 0 { // with the placeholders to write in their place
+	if len(report.Secrets) > 0 { // the refusal contains placeholders for the secrets
 		return nil, report.Refusal()
 	}
 	if refusal := fault.From(report.Refusal()); refusal != nil {
-		refusal.Message, refusal.Hint = what+" reads like an attack on whoever reads it later: "+refusal.Message,
-			"say the fact in plain words, without orders to the reader"
+		refusal.Message, refusal.Hint = what+" looks like a prompt injection: "+refusal.Message,
+			"state the fact, for example \"The user lives in Osaka\", without instructions to the reader"
 		return nil, refusal
 	}
 	return report.Risk, nil
 }
 
-// shortID is how much of an id a placeholder shows.
+// shortID is the number of characters of an ID that a placeholder shows.
 const shortID = 8
 
-// Sanitize stands between a row and a prompt: a row may have got its text by
-// other ways than the ones that scan. What is secret or dangerous is replaced,
-// the row is left for whoever looks into it.
+// Sanitize prepares the text of a stored row for a prompt, because some rows are written without a
+// scan. It replaces secrets and dangerous text with a placeholder. The row does not change.
 func Sanitize(store, id, text string) string {
 	if found := guard.Secrets(text); len(found) > 0 {
 		metrics.Blocked(store)

@@ -1,6 +1,7 @@
-// Package memorywrite holds what prompt memory and long-term memory share when
-// they write: who stands behind a write, the scan of its text, its vectors, and
-// the rule that it happens once under its operation ID.
+// Package memorywrite contains the write path that prompt memory and long-term memory share. It
+// records the origin of a write, scans and embeds its text, and runs it once per operation ID.
+//
+//	out, err := memorywrite.Once(ctx, store.WithMemory, actor, "memory_save", args, effect)
 package memorywrite
 
 import (
@@ -11,31 +12,32 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// call is what an operation id stands for: the same id for another call, or with
-// other arguments, is refused.
+// call identifies the call that belongs to an operation ID. The same ID with another call or other
+// arguments is refused.
 type call struct {
 	Call string `json:"call"`
 	Args any    `json:"args"`
 }
 
-// Transaction is what every effect runs in.
+// Transaction is the transaction of an effect.
 type Transaction interface{ Operations() OperationRepository }
 
 // OperationRepository is the log of operations.
 type OperationRepository interface {
-	// Do runs effect, which fills result, once under op. A later call with the
-	// same op and args fills result with what the first one gave.
+	// Do runs effect, which fills result, once per op. If op was used before with the same args, Do
+	// fills result with the stored result.
 	Do(ctx context.Context, op string, args, result any, effect func() error) error
 	LockMemories(ctx context.Context) error
 }
 
-// Once runs effect once under the actor's operation ID.
+// Once runs effect once per operation ID of the actor. Repeated calls return the stored result. An
+// empty operation ID is an error.
 func Once[T any, X Transaction](ctx context.Context,
 	within func(context.Context, int64, func(context.Context, X) error) error,
 	a agent.Actor, name string, args any, effect func(context.Context, X) (T, error)) (out T, err error) {
 	if a.Op == "" {
-		return out, fault.New(fault.InvalidArgument, name+" was called without an operation id",
-			"give each call an id of its own, and its retries the same one")
+		return out, fault.New(fault.InvalidArgument, name+": operation ID is required",
+			"send a unique operation ID with each call, and the same one with each retry")
 	}
 	err = within(ctx, a.Workspace, func(ctx context.Context, tx X) error {
 		return tx.Operations().Do(ctx, a.Op, call{name, args}, &out, func() (err error) {
@@ -53,11 +55,12 @@ func Once[T any, X Transaction](ctx context.Context,
 	return out, nil
 }
 
-// RequirePerson refuses whoever is not one.
+// RequirePerson returns an OutOfScope error unless the origin of the actor is the user. The
+// operation is named by what.
 func RequirePerson(a agent.Actor, what string) error {
 	if a.Origin != agent.OriginUser {
-		return fault.New(fault.OutOfScope, fmt.Sprintf("%s is for people, not for %s", what, a.Origin),
-			"leave it to the user")
+		return fault.New(fault.OutOfScope, fmt.Sprintf("%s requires a user, not origin %q", what, a.Origin),
+			"ask the user to do it")
 	}
 	return nil
 }

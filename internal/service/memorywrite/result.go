@@ -1,20 +1,20 @@
 package memorywrite
 
-// RollbackArgs name a version to go back to.
+// RollbackArgs selects a version to roll back to.
 type RollbackArgs struct {
 	Version  int  `json:"version"`
-	Expected *int `json:"expected_version,omitempty"` // that is to be in force; nil for any
+	Expected *int `json:"expected_version,omitempty"` // required current version; nil for any
 }
 
-// What became of a write.
+// Actions of a write.
 const (
 	Added     = "added"
 	Replaced  = "replaced"
 	Removed   = "removed"
-	Applied   = "applied" // a batch
+	Applied   = "applied" // batch
 	Unchanged = "unchanged"
-	Staged    = "staged" // waits for a person
+	Staged    = "staged" // needs approval
 )
 
-// QueryRunes is how long the query of a search may be.
+// QueryRunes is the maximum length of a search query, in runes.
 const QueryRunes = 1000

@@ -8,18 +8,18 @@ import (
 	"cairn/internal/service/search"
 )
 
-// Writer is who stands behind a write, and what goes with it.
+// Writer describes the origin of a write and the data that is stored with it.
 type Writer struct {
 	Origin   string
-	Person   bool // somebody stands behind it who has seen what is written, which takes a taint away
+	Person   bool // a user made or approved the write, which clears the taint
 	Tainted  bool
-	Run      int64 // 0 outside of a run
+	Run      int64 // 0 outside a run
 	Op       string
 	Evidence *memory.Evidence
-	Vectors  map[string][]float32 // by text; what is missing is embedded later
+	Vectors  map[string][]float32 // by text; missing vectors are added later
 	Space    int16
 	Author   string // of long-term memories: model@prompt-hash
-	Decision string // of memory skills, that led to the write
+	Decision string // memory skill decision that led to the write; may be empty
 }
 
 // Embedder turns texts into vectors.
@@ -27,12 +27,12 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// Finder is the search of a workspace.
+// Finder searches the documents of a workspace.
 type Finder interface {
 	Find(ctx context.Context, ws int64, r search.Request) ([]search.Result, error)
 }
 
-// WriterFor is who stands behind the writes of an actor.
+// WriterFor returns the Writer for an actor; space is the embedding space of its vectors.
 func WriterFor(a agent.Actor, space int16) Writer {
 	person := a.Origin == agent.OriginUser
 	w := Writer{Origin: string(a.Origin), Person: person, Tainted: a.Tainted && !person, Run: a.Run, Op: a.Op,
@@ -43,7 +43,8 @@ func WriterFor(a agent.Actor, space int16) Writer {
 	return w
 }
 
-// Vectors embeds texts. It returns none when that fails: the outbox embeds them later.
+// Vectors returns the vector of each text. If embedding fails, it returns nil; an outbox task
+// embeds the texts later.
 func Vectors(ctx context.Context, e Embedder, texts []string) map[string][]float32 {
 	if len(texts) == 0 {
 		return nil

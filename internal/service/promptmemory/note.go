@@ -11,32 +11,31 @@ import (
 	"cairn/internal/service/memorywrite"
 )
 
-// NoteArgs are one observation of a day.
+// NoteArgs is one observation of a day.
 type NoteArgs struct {
-	Observation string `json:"observation" jsonschema:"what happened or was said, with who and what, in one or two sentences that are understood without the conversation"`
+	Observation string `json:"observation" jsonschema:"event or statement, with the people and things involved, in one or two sentences that are clear without the conversation"`
 }
 
-// NoteResult is the short answer to a note.
+// NoteResult is the result of a note.
 type NoteResult struct {
-	Action string `json:"action" jsonschema:"noted, or unchanged when the day's notes say it already"`
+	Action string `json:"action" jsonschema:"noted, or unchanged if the notes of the day already contain it"`
 	ID     string `json:"id"`
 	Date   string `json:"date"`
-	Notes  int    `json:"notes" jsonschema:"of the date, with this one"`
+	Notes  int    `json:"notes" jsonschema:"number of notes of the date, including this one"`
 }
 
 // NoteMade is the action of a note that was appended.
 const NoteMade = "noted"
 
-// DayNotes is the most notes of one date.
+// DayNotes is the maximum number of notes per date.
 const DayNotes = 60
 
-// AppendNote adds an observation to the notes of the actor's date. Notes are
-// only ever added: no run changes what another has noted.
+// AppendNote adds an observation to the notes of the actor's date. Notes are append-only.
 func (k *Service) AppendNote(ctx context.Context, a agent.Actor, in NoteArgs) (NoteResult, error) {
 	day, refusal := time.Parse(time.DateOnly, a.Subject.Target)
 	if a.Subject.Type != string(memory.Note) || refusal != nil {
-		return NoteResult{}, fault.New(fault.OutOfScope, "this call is not about a date",
-			"notes are made when a day is looked back on")
+		return NoteResult{}, fault.New(fault.OutOfScope, "notes require a date",
+			"write notes only in a reflection")
 	}
 	content, refusal := memory.Normalise(in.Observation)
 	w := k.writer(a)
@@ -44,7 +43,7 @@ func (k *Service) AppendNote(ctx context.Context, a agent.Actor, in NoteArgs) (N
 		var risk []string
 		if risk, refusal = memorywrite.Inspect("the observation", content); refusal == nil {
 			w.Vectors = k.embed(ctx, []string{content})
-			w.Tainted = w.Tainted || len(risk) > 0 // kept for search; nothing is made of it without a person
+			w.Tainted = w.Tainted || len(risk) > 0 // stored for search, but not promoted without approval
 		}
 	}
 	return doOnce(ctx, k, a, "note_append", in, func(ctx context.Context, tx Tx) (NoteResult, error) {
@@ -65,7 +64,7 @@ func (k *Service) AppendNote(ctx context.Context, a agent.Actor, in NoteArgs) (N
 		}
 		if len(notes) >= DayNotes {
 			return out, fault.New(fault.QuotaExceeded, fmt.Sprintf("%s has %d notes", out.Date, len(notes)),
-				"the day is told; stop here")
+				"stop: the day has the maximum number of notes")
 		}
 		noon := day.Add(12 * time.Hour)
 		e := &memory.Entry{Type: memory.Note, Target: out.Date, Content: content, EventTime: &noon}

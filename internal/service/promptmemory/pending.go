@@ -11,8 +11,8 @@ import (
 	"cairn/internal/service/memorywrite"
 )
 
-// Pending is a write that waits for a person. It changes nothing until then, and
-// lapses after 30 days.
+// Pending is a write that needs approval. It has no effect until it is approved, and expires after
+// 30 days.
 type Pending struct {
 	ID         int64              `json:"id"`
 	Store      memory.Type        `json:"store"`
@@ -26,20 +26,20 @@ type Pending struct {
 	Tainted    bool               `json:"tainted,omitempty"`
 	Run        int64              `json:"run,omitempty"`
 	Evidence   *memory.Evidence   `json:"evidence,omitempty"`
-	State      string             `json:"state"` // pending; or expired, which nobody can approve any more
+	State      string             `json:"state"` // pending, or expired: can no longer be approved
 	CreatedAt  time.Time          `json:"created_at"`
 	ExpiresAt  time.Time          `json:"expires_at"`
 }
 
-// maxPending is how many writes may wait in a workspace: an agent that writes
-// faster than anybody reads is to stop.
+// maxPending is the maximum number of pending writes in a workspace. The limit stops an agent that
+// writes faster than people review.
 const maxPending = 200
 
-// Ends of a pending write.
+// Final states of a pending write.
 const (
 	approved = "approved"
 	rejected = "rejected"
-	conflict = "conflict" // what it was made on has moved on
+	conflict = "conflict" // an entry has changed since
 )
 
 func stage(ctx context.Context, tx Tx, r request, plan memory.Plan, w memorywrite.Writer, reason string) (int64,
@@ -49,15 +49,15 @@ func stage(ctx context.Context, tx Tx, r request, plan memory.Plan, w memorywrit
 		return 0, err
 	}
 	if n >= maxPending {
-		return 0, fault.New(fault.QuotaExceeded, fmt.Sprintf("%d writes wait for approval already", n),
-			"leave it until somebody has decided about those")
+		return 0, fault.New(fault.QuotaExceeded, fmt.Sprintf("%d writes already need approval", n),
+			"ask the user to approve or reject pending writes first")
 	}
 	return tx.Pending().PutPendingMemory(ctx,
 		Pending{Store: r.store, Operations: plan.Resolved, Base: plan.Base(), Adds: plan.Count(memory.Add),
 			Gist: plan.Gist(r.store), Risk: r.risk, Reason: reason}, w)
 }
 
-// PendingList lists the writes that wait, the oldest first.
+// PendingList lists the pending writes, oldest first.
 func (k *Service) PendingList(ctx context.Context, a agent.Actor, max int) (out []Pending, err error) {
 	err = k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		out, err = tx.Pending().PendingMemories(ctx, max)
@@ -66,16 +66,15 @@ func (k *Service) PendingList(ctx context.Context, a agent.Actor, max int) (out 
 	return out, err
 }
 
-// DecisionResult tells what became of a pending write.
+// DecisionResult is the result of a decision about a pending write.
 type DecisionResult struct {
 	Pending int64       `json:"pending_id"`
 	State   string      `json:"state"` // approved, rejected, conflict
 	Written WriteResult `json:"written,omitzero"`
 }
 
-// Approve does what a pending write wanted, in the name of who wanted it. When an
-// entry that it changes has moved on since, it ends as a conflict, which is a
-// VersionConflict here and at every later try.
+// Approve applies a pending write under the origin of its author. If an entry has changed since,
+// the write becomes a conflict. Approve then returns VersionConflict, also when it is called again.
 func (k *Service) Approve(ctx context.Context, a agent.Actor, id int64) (DecisionResult, error) {
 	if err := memorywrite.RequirePerson(a, "approving"); err != nil {
 		return DecisionResult{}, err
@@ -89,8 +88,8 @@ func (k *Service) Approve(ctx context.Context, a agent.Actor, id int64) (Decisio
 	})
 	if err == nil && out.State == conflict {
 		return out, fault.New(fault.VersionConflict,
-			fmt.Sprintf("what pending write %d was made on has changed since; it was dropped", id),
-			"let it be written again on what is there now")
+			fmt.Sprintf("entries of pending write %d have changed; it was dropped", id),
+			"write the change again, based on the current entries")
 	}
 	return out, err
 }
@@ -124,7 +123,7 @@ func (k *Service) approve(
 	if err != nil {
 		return DecisionResult{}, err
 	}
-	w := k.writer(a) // who has read it takes the taint away
+	w := k.writer(a) // the review clears the taint
 	w.Origin, w.Run, w.Evidence, w.Vectors = p.Origin, p.Run, p.Evidence, vectors
 	if err := tx.Memories().WriteMemories(ctx, plan.Steps, w); err != nil {
 		return DecisionResult{}, err
@@ -146,7 +145,7 @@ func (k *Service) approve(
 	return out, tx.Pending().DecideMemory(ctx, id, approved)
 }
 
-// Reject drops a pending write.
+// Reject discards a pending write.
 func (k *Service) Reject(ctx context.Context, a agent.Actor, id int64) (DecisionResult, error) {
 	if err := memorywrite.RequirePerson(a, "rejecting"); err != nil {
 		return DecisionResult{}, err

@@ -8,7 +8,7 @@ import (
 	"cairn/internal/service/memorywrite"
 )
 
-// PromptMemory is what a frozen prompt holds of a workspace, ready to be shown.
+// PromptMemory is the memory of a workspace as a prompt shows it.
 type PromptMemory struct {
 	Soul        string
 	SoulVersion int
@@ -22,10 +22,9 @@ type Line struct {
 	Text string
 }
 
-// Prompt reads the soul and the prompt memories in the order of their making, so
-// that equal rows make equal prompts. What is dangerous shows as a placeholder;
-// what untrusted text had a part in is left out until a person has taken the
-// taint away.
+// Prompt reads the soul and the prompt memories in creation order, so that equal rows produce equal
+// prompts. Dangerous text is replaced with a placeholder. Tainted entries are omitted until a
+// person clears the taint.
 func (k *Service) Prompt(ctx context.Context, ws int64) (out PromptMemory, err error) {
 	err = k.Store.WithMemory(ctx, ws, func(ctx context.Context, tx Tx) error {
 		soul, err := tx.Souls().Soul(ctx)

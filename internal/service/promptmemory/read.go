@@ -17,23 +17,23 @@ import (
 	"cairn/internal/service/search"
 )
 
-// ListArgs choose what is listed.
+// ListArgs filters a listing.
 type ListArgs struct {
 	Store string `json:"store,omitempty"` // core or profile; empty for both
-	All   bool   `json:"all,omitempty"`   // removed and quarantined ones, too
+	All   bool   `json:"all,omitempty"`   // include removed and quarantined entries
 	Limit int    `json:"limit,omitempty"` // 0 means 1,000
 }
 
-// Listing is what is remembered, in the order of its making.
+// Listing is a list of entries in creation order.
 type Listing struct {
 	Entries []memory.Entry      `json:"entries"`
-	Usage   map[memory.Type]int `json:"usage_percent"` // of the prompt memories that were listed
+	Usage   map[memory.Type]int `json:"usage_percent"` // usage of each listed store
 }
 
 const listLimit = 1000
 
-// List lists the prompt memories. A person sees what is stored; anybody else
-// what a prompt would show.
+// List lists the prompt memories. Users see the stored text; other actors see the text that a
+// prompt shows.
 func (k *Service) List(ctx context.Context, a agent.Actor, in ListArgs) (Listing, error) {
 	types := memory.PromptTypes
 	if in.Store != "" {
@@ -44,7 +44,7 @@ func (k *Service) List(ctx context.Context, a agent.Actor, in ListArgs) (Listing
 		types = []memory.Type{t}
 	}
 	if in.Limit < 0 {
-		return Listing{}, fault.Newf(fault.InvalidArgument, "limit is %d, and cannot be below 0", in.Limit)
+		return Listing{}, fault.Newf(fault.InvalidArgument, "invalid limit %d: must be 0 or more", in.Limit)
 	}
 	if in.Limit == 0 {
 		in.Limit = listLimit
@@ -75,7 +75,7 @@ func (k *Service) List(ctx context.Context, a agent.Actor, in ListArgs) (Listing
 	return out, err
 }
 
-// Get reads one entry, whatever its status.
+// Get reads one entry in any status.
 func (k *Service) Get(ctx context.Context, a agent.Actor, id string) (e memory.Entry, err error) {
 	err = k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		e, err = tx.Memories().Memory(ctx, id)
@@ -85,7 +85,7 @@ func (k *Service) Get(ctx context.Context, a agent.Actor, id string) (e memory.E
 	return e, err
 }
 
-// History lists what an entry has said, the latest first.
+// History lists the revisions of an entry, latest first.
 func (k *Service) History(ctx context.Context, a agent.Actor, id string, max int) (out []memory.Revision, err error) {
 	err = k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		if _, err := tx.Memories().Memory(ctx, id); err != nil {
@@ -108,30 +108,30 @@ func show(a agent.Actor, e *memory.Entry) {
 	}
 }
 
-// SearchArgs look something up.
+// SearchArgs is a search.
 type SearchArgs struct {
-	Query   string   `json:"query" jsonschema:"what is looked for, in a few words, or the id of a memory"`
-	K       int      `json:"k,omitempty" jsonschema:"how many at most"`
-	Sources []string `json:"sources,omitempty" jsonschema:"memory for lasting facts, prompt memories and long-term memories alike, notes for what happened on a day, chunks for what was said word for word; memory and notes when left out"`
+	Query   string   `json:"query" jsonschema:"a few search words, or the ID of a memory"`
+	K       int      `json:"k,omitempty" jsonschema:"maximum number of results"`
+	Sources []string `json:"sources,omitempty" jsonschema:"memory: prompt memories and long-term memories; notes: events of a day; chunks: exact text of conversations. Default: memory and notes"`
 }
 
-// SearchResult has the best first. It is empty when nothing is near enough.
+// SearchResult lists the results, best first. It is empty if nothing is similar enough.
 type SearchResult struct {
 	Results []FoundMemory `json:"results"`
 }
 
-// FoundMemory is a memory that answers a query.
+// FoundMemory is a search result.
 type FoundMemory struct {
 	ID        string      `json:"id"`
-	Type      memory.Type `json:"type" jsonschema:"core and profile stand in prompts, and their tools change them; all others are looked up only"`
-	Target    string      `json:"target,omitempty" jsonschema:"who or what a long-term memory is about"`
+	Type      memory.Type `json:"type" jsonschema:"core and profile are part of prompts and can be changed with their tools; other types are read-only"`
+	Target    string      `json:"target,omitempty" jsonschema:"subject of a long-term memory"`
 	WhenToUse string      `json:"when_to_use,omitempty"`
 	Content   string      `json:"content"`
 	Score     float64     `json:"score"`
-	Source    *Source     `json:"source,omitempty" jsonschema:"messages that it comes from"`
-	Sessions  []string    `json:"ref_memory_ids,omitempty" jsonschema:"sessions that a long-term memory was drawn from, the latest last"`
-	Tainted   bool        `json:"tainted,omitempty" jsonschema:"untrusted text was in view when it was written"`
-	EventTime *time.Time  `json:"event_time,omitempty" jsonschema:"when what it says happened"`
+	Source    *Source     `json:"source,omitempty" jsonschema:"source messages"`
+	Sessions  []string    `json:"ref_memory_ids,omitempty" jsonschema:"sessions from which a long-term memory was extracted, latest last"`
+	Tainted   bool        `json:"tainted,omitempty" jsonschema:"the context contained untrusted text when the memory was written"`
+	EventTime *time.Time  `json:"event_time,omitempty" jsonschema:"time of the event that the memory describes"`
 	UpdatedAt time.Time   `json:"updated_at"`
 }
 
@@ -144,31 +144,31 @@ type Source struct {
 
 const (
 	usualResults = 6
-	// MostResults bounds a search.
+	// MostResults is the maximum number of results of a search.
 	MostResults = 50
 )
 
-// Said is the type of a result that is a turn of a conversation.
+// Said is the type of a search result that is a turn of a conversation.
 const Said memory.Type = "turn"
 
-// sources are the types of memories that each source has; what was said has none.
+// sources lists the memory types of each source. Turns have no memory type.
 var sources = map[string][]memory.Type{"memory": slices.Concat(memory.PromptTypes, memory.LongTermTypes),
 	"notes": {memory.Note}, "chunks": {""}}
 
-// Search finds memories by words and meaning, prompt memories, long-term memories
-// and what was said in one order. What has little to do with the query is left out.
+// Search finds memories by words and meaning. It returns prompt memories, long-term memories and
+// turns in one ranking, and omits results with a low score.
 func (k *Service) Search(ctx context.Context, a agent.Actor, in SearchArgs) (SearchResult, error) {
 	out := SearchResult{Results: []FoundMemory{}}
 	if n := utf8.RuneCountInString(in.Query); strings.TrimSpace(in.Query) == "" || n > memorywrite.QueryRunes {
 		return out, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("a query has 1 to %d characters, this one has %d", memorywrite.QueryRunes, n),
-			"look for a few words")
+			fmt.Sprintf("query has %d characters, want 1 to %d", n, memorywrite.QueryRunes),
+			"use a few search words, for example \"favorite food\"")
 	}
 	if in.K == 0 {
 		in.K = usualResults
 	}
 	if in.K < 1 || in.K > MostResults {
-		return out, fault.Newf(fault.InvalidArgument, "k is %d, and must be 1 to %d", in.K, MostResults)
+		return out, fault.Newf(fault.InvalidArgument, "invalid k %d: must be 1 to %d", in.K, MostResults)
 	}
 	if len(in.Sources) == 0 {
 		in.Sources = []string{"memory", "notes"}
@@ -176,8 +176,8 @@ func (k *Service) Search(ctx context.Context, a agent.Actor, in SearchArgs) (Sea
 	var types []memory.Type
 	for _, s := range in.Sources {
 		if len(sources[s]) == 0 {
-			return out, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no source %q", s),
-				"use memory, notes or chunks")
+			return out, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid source %q", s),
+				"use \"memory\", \"notes\" or \"chunks\"")
 		}
 		types = append(types, sources[s]...)
 	}
@@ -197,16 +197,16 @@ func (k *Service) Search(ctx context.Context, a agent.Actor, in SearchArgs) (Sea
 	var shown []memory.Entry
 	for _, f := range found {
 		if f.Kind == search.KindTurn {
-			out.Results = append(out.Results, said(a, f))
+			out.Results = append(out.Results, turnResult(a, f))
 			continue
 		}
-		e, there := entries[f.ID]
-		if !there || e.Status != memory.Active { // gone since it was found
+		e, exists := entries[f.ID]
+		if !exists || e.Status != memory.Active { // removed since the search
 			continue
 		}
 		shown = append(shown, e)
 		if a.Origin != agent.OriginUser {
-			e = longterm.Sanitised(e)
+			e = longterm.Sanitized(e)
 		}
 		r := FoundMemory{ID: e.ID, Type: e.Type, Target: e.Target, WhenToUse: e.WhenToUse, Content: e.Content,
 			Score: f.Score, Sessions: e.Histories, Tainted: e.Tainted, EventTime: e.EventTime, UpdatedAt: e.UpdatedAt}
@@ -219,8 +219,8 @@ func (k *Service) Search(ctx context.Context, a agent.Actor, in SearchArgs) (Sea
 	return out, nil
 }
 
-// said is a turn that answers a query.
-func said(a agent.Actor, f search.Result) FoundMemory {
+// turnResult returns the search result for a turn.
+func turnResult(a agent.Actor, f search.Result) FoundMemory {
 	r := FoundMemory{ID: f.ID, Type: Said, Content: f.Text, Score: f.Score,
 		Source: &Source{Conversation: f.Conversation, FromSeq: f.FromSeq, ToSeq: f.ToSeq}}
 	if a.Origin != agent.OriginUser {
@@ -232,9 +232,8 @@ func said(a agent.Actor, f search.Result) FoundMemory {
 	return r
 }
 
-// recalled counts what somebody has got back: notes, which may be promoted for it,
-// and long-term memories, which an answer of the run may have come from. A search
-// does not fail for it: it is counted next time.
+// recalled records the returned memories: notes, which may be promoted because of it, and the
+// long-term memories that the run has seen. Errors are ignored: they only lose a count.
 func (k *Service) recalled(ctx context.Context, a agent.Actor, in SearchArgs, found []memory.Entry) {
 	var notes, longTerm []int64
 	var relevances []float32
@@ -242,12 +241,12 @@ func (k *Service) recalled(ctx context.Context, a agent.Actor, in SearchArgs, fo
 		switch {
 		case slices.Contains(memory.LongTermTypes, f.Type) && a.Run != 0:
 			longTerm = append(longTerm, f.Key)
-		// who looks back would find what it is about to make of it
+		// A reflection must not count its own reads of notes that it may promote.
 		case f.Type == memory.Note && !a.Origin.Autonomous():
 			notes, relevances = append(notes, f.Key), append(relevances, float32(in.K-min(i, in.K))/float32(in.K))
 		}
 	}
-	slices.Sort(longTerm) // every run takes rows in one order
+	slices.Sort(longTerm) // all runs lock rows in the same order
 	if len(notes)+len(longTerm) == 0 {
 		return
 	}
@@ -260,7 +259,7 @@ func (k *Service) recalled(ctx context.Context, a agent.Actor, in SearchArgs, fo
 	})
 }
 
-// entries are the memories that were found, by their ids.
+// entries returns the found memories by ID.
 func (k *Service) entries(ctx context.Context, ws int64, found []search.Result) (map[string]memory.Entry, error) {
 	if len(found) == 0 {
 		return nil, nil

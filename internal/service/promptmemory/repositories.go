@@ -8,7 +8,7 @@ import (
 	"cairn/internal/service/memorywrite"
 )
 
-// Tx is one workspace's memories in one transaction.
+// Tx reads and writes the memories of one workspace in one transaction.
 type Tx interface {
 	Workspace() WorkspaceRepository
 	Memories() MemoryRepository
@@ -21,10 +21,10 @@ type Tx interface {
 // WorkspaceRepository reads and writes the workspace.
 type WorkspaceRepository interface {
 	Settings(ctx context.Context) (settings.Settings, error)
-	RevokeSessions(ctx context.Context) (int, error) // what prompts were frozen to is read again
+	RevokeSessions(ctx context.Context) (int, error) // makes prompt sessions read their memories again
 }
 
-// MemoryRepository reads and writes memories of prompts.
+// MemoryRepository reads and writes prompt memories.
 type MemoryRepository interface {
 	Memories(ctx context.Context, types []memory.Type, everyStatus bool, max int) ([]memory.Entry, error)
 	Memory(ctx context.Context, id string) (memory.Entry, error)
@@ -33,18 +33,18 @@ type MemoryRepository interface {
 	WriteMemories(ctx context.Context, steps []memory.Step, w memorywrite.Writer) error
 }
 
-// RecallRepository reads and writes what is remembered elsewhere.
+// RecallRepository reads long-term memories and notes, and records which were returned.
 type RecallRepository interface {
-	// LongTerm reads entries of any type and status by their ids.
+	// LongTerm reads entries of any type and status by their IDs.
 	LongTerm(ctx context.Context, ids []string) ([]memory.Entry, error)
-	// long-term memories that a run is shown
+	// Show records the long-term memories that a run has seen.
 	Show(ctx context.Context, run int64, op string, keys []int64) error
-	// notes that a search has brought back
+	// Recalled records the notes that a search returned.
 	Recalled(ctx context.Context, query [32]byte, keys []int64, relevances []float32) error
 	NotesOf(ctx context.Context, date string, max int) ([]memory.Entry, error) // of a local date, in order
 }
 
-// PendingRepository reads and writes changes that wait for a person.
+// PendingRepository reads and writes changes that need approval.
 type PendingRepository interface {
 	PutPendingMemory(ctx context.Context, p Pending, w memorywrite.Writer) (int64, error)
 	PendingMemory(ctx context.Context, id int64) (Pending, error)

@@ -1,13 +1,13 @@
-// Package promptmemory keeps the memories that stand whole in every prompt: the
-// stores core and profile, which have small budgets, notes, and the soul. Every
-// change happens once under the caller's operation ID, is scanned before it is
-// stored, keeps what it replaces, and reports how full the store is.
+// Package promptmemory stores the memories that every prompt contains: the stores core and profile,
+// which have small budgets, the notes of each day, and the soul. Each write happens once per
+// operation ID, is scanned before it is stored, and reports how full the store is. The replaced
+// text stays in the history.
 //
 //	written, err := service.Save(ctx, actor, promptmemory.SaveArgs{Content: "Lives in Osaka", Store: "profile"})
 //	// {"action":"added","store":"profile","ids":["9f0c…"],"usage_percent":2}
 //
-// If a write needs approval, the result says "staged", and nothing changes until
-// Approve.
+// If a write needs approval, the result has action "staged". The write takes effect when Approve is
+// called.
 package promptmemory
 
 import (
@@ -27,7 +27,7 @@ type Store interface {
 	WithMemory(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 }
 
-// Ports are what the service works with.
+// Ports are the dependencies of the service.
 type Ports struct {
 	Store    Store
 	Embedder memorywrite.Embedder
@@ -35,10 +35,10 @@ type Ports struct {
 	Finder   memorywrite.Finder
 }
 
-// Service is the use-case.
+// Service reads and writes prompt memories.
 type Service struct{ Ports }
 
-// New makes the service. A required port that is nil is an error.
+// New returns a service. It returns an error if a required port is nil.
 func New(p Ports) (*Service, error) {
 	err := ports.Require("promptmemory", map[string]any{"Store": p.Store, "Embedder": p.Embedder, "Finder": p.Finder})
 	if err != nil {
@@ -47,21 +47,22 @@ func New(p Ports) (*Service, error) {
 	return &Service{Ports: p}, nil
 }
 
-// doOnce runs effect once under the actor's operation id.
+// doOnce runs effect once per operation ID of the actor.
 func doOnce[T any](ctx context.Context, k *Service, a agent.Actor, name string, args any,
 	effect func(context.Context, Tx) (T, error)) (T, error) {
 	return memorywrite.Once(ctx, k.Store.WithMemory, a, name, args, effect)
 }
 
-// writer is the actor as a write records it.
+// writer returns the Writer for an actor.
 func (k *Service) writer(a agent.Actor) memorywrite.Writer { return memorywrite.WriterFor(a, k.Space) }
 
-// embed gives no vectors while the embedder is down: they follow later.
+// embed returns the vectors of texts, or nil if the embedder fails; an outbox task embeds them
+// later.
 func (k *Service) embed(ctx context.Context, texts []string) map[string][]float32 {
 	return memorywrite.Vectors(ctx, k.Embedder, texts)
 }
 
-// storeOf reads the name of a prompt memory; empty means core.
+// storeOf returns the store with a name. An empty name means core.
 func storeOf(name string) (memory.Type, error) {
 	switch t := memory.Type(name); t {
 	case "":
@@ -69,11 +70,11 @@ func storeOf(name string) (memory.Type, error) {
 	case memory.Core, memory.Profile:
 		return t, nil
 	}
-	return "", fault.New(fault.InvalidArgument, fmt.Sprintf("there is no store %q", name),
-		"use core for what is true, profile for who the user is")
+	return "", fault.New(fault.InvalidArgument, fmt.Sprintf("invalid store %q", name),
+		"use \"core\" for facts, \"profile\" for facts about the user")
 }
 
-// budget is how many runes a prompt memory holds.
+// budget returns the size limit of a store, in runes.
 func budget(s settings.Settings, t memory.Type) int {
 	if t == memory.Profile {
 		return s.Limits.ProfileRunes

@@ -11,24 +11,24 @@ import (
 	"cairn/internal/service/memorywrite"
 )
 
-// SoulArgs change how the user wants to be answered.
+// SoulArgs changes the reply preferences.
 type SoulArgs struct {
-	Content  string `json:"content" jsonschema:"tone, style, language, form of address; empty with replace forgets all of it"`
-	Mode     string `json:"mode,omitempty" jsonschema:"replace all of it, or append to it"`
-	Expected *int   `json:"expected_version,omitempty" jsonschema:"version that the change was made on; left out, the one in force"`
+	Content  string `json:"content" jsonschema:"tone, style, language, form of address; empty content with mode replace removes all preferences"`
+	Mode     string `json:"mode,omitempty" jsonschema:"replace: replace all preferences; append: add to them"`
+	Expected *int   `json:"expected_version,omitempty" jsonschema:"version on which the change is based; default: current version"`
 }
 
-// SoulResult answers a change of the soul.
+// SoulResult is the result of a change of the soul.
 type SoulResult struct {
 	Action    string   `json:"action" jsonschema:"updated or unchanged"`
 	Version   int      `json:"version"`
-	Effective string   `json:"effective" jsonschema:"when prompts have it"`
+	Effective string   `json:"effective" jsonschema:"when prompts use the new version"`
 	Warnings  []string `json:"warnings,omitempty"`
 }
 
 const nextSession = "next_session"
 
-// SoulGet reads the soul in force; version 0 is none yet.
+// SoulGet returns the current soul. Version 0 means that the soul was never set.
 func (k *Service) SoulGet(ctx context.Context, a agent.Actor) (out memory.Soul, err error) {
 	err = k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		out, err = tx.Souls().Soul(ctx)
@@ -40,9 +40,9 @@ func (k *Service) SoulGet(ctx context.Context, a agent.Actor) (out memory.Soul, 
 	return out, err
 }
 
-// SoulHistory lists the versions of the soul, the latest first.
+// SoulHistory lists the versions of the soul, latest first.
 func (k *Service) SoulHistory(ctx context.Context, a agent.Actor, max int) (out []memory.Soul, err error) {
-	if err := memorywrite.RequirePerson(a, "the soul's history"); err != nil {
+	if err := memorywrite.RequirePerson(a, "reading the history of the soul"); err != nil {
 		return nil, err
 	}
 	err = k.Store.WithMemory(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
@@ -52,8 +52,8 @@ func (k *Service) SoulHistory(ctx context.Context, a agent.Actor, max int) (out 
 	return out, err
 }
 
-// SoulUpdate replaces the soul or appends to it. Only a person, or the agent that
-// answers one, may; and the agent not while untrusted text is in view.
+// SoulUpdate replaces the soul or appends to it. Only a user, or the agent that replies to one, may
+// call it. The agent may not if its context contains untrusted text.
 func (k *Service) SoulUpdate(ctx context.Context, a agent.Actor, in SoulArgs) (SoulResult, error) {
 	if err := maySoul(a); err != nil {
 		return SoulResult{}, err
@@ -64,14 +64,14 @@ func (k *Service) SoulUpdate(ctx context.Context, a agent.Actor, in SoulArgs) (S
 		action = memory.SoulReplace
 	case memory.SoulReplace, memory.SoulAppend:
 	default:
-		return SoulResult{}, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no mode %q", in.Mode),
-			"use replace or append")
+		return SoulResult{}, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid mode %q", in.Mode),
+			"use \"replace\" or \"append\"")
 	}
 	return doOnce(ctx, k, a, "soul_update", in, func(ctx context.Context, tx Tx) (SoulResult, error) {
 		content, stripped := memory.CleanSoul(in.Content)
 		if content == "" && (stripped > 0 || action == memory.SoulAppend) {
 			return SoulResult{}, fault.New(fault.InvalidArgument,
-				"nothing is left of the content without its role headers", "describe the style in plain sentences")
+				"content is empty without its role headers", "describe the style in plain sentences")
 		}
 		current, err := expect(ctx, tx, in.Expected)
 		if err != nil {
@@ -83,16 +83,15 @@ func (k *Service) SoulUpdate(ctx context.Context, a agent.Actor, in SoulArgs) (S
 		out, err := k.setSoul(ctx, tx, a, current, content, action)
 		if stripped > 0 {
 			out.Warnings = append(out.Warnings, fmt.Sprintf(
-				"%d lines that look like the header of a role were left out", stripped))
+				"removed %d lines that look like role headers", stripped))
 		}
 		return out, err
 	})
 }
 
-// SoulRollback makes a new version that says what an old one said; version 0
-// said nothing.
+// SoulRollback creates a new version with the content of an old one. Version 0 is empty.
 func (k *Service) SoulRollback(ctx context.Context, a agent.Actor, in memorywrite.RollbackArgs) (SoulResult, error) {
-	if err := memorywrite.RequirePerson(a, "rolling the soul back"); err != nil {
+	if err := memorywrite.RequirePerson(a, "rolling back the soul"); err != nil {
 		return SoulResult{}, err
 	}
 	return doOnce(ctx, k, a, "soul_rollback", in, func(ctx context.Context, tx Tx) (SoulResult, error) {
@@ -122,20 +121,20 @@ func (k *Service) setSoul(ctx context.Context, tx Tx, a agent.Actor, current mem
 		return out, nil
 	}
 	out.Version, err = tx.Souls().AdvanceSoul(ctx, current.Version, content, action, k.writer(a))
-	// a person took something out
+	// The user removed text: prompt sessions must not show it any more.
 	if err == nil && a.Origin == agent.OriginUser && !strings.Contains(content, current.Content) {
 		_, err = tx.Workspace().RevokeSessions(ctx)
 	}
 	return out, err
 }
 
-// expect reads the soul in force and refuses one that the caller has not seen.
+// expect returns the current soul, or an error if its version is not the expected one.
 func expect(ctx context.Context, tx Tx, version *int) (memory.Soul, error) {
 	current, err := tx.Souls().Soul(ctx)
 	if err == nil && version != nil && *version != current.Version {
 		return current, fault.New(fault.VersionConflict,
-			fmt.Sprintf("the soul is at version %d, not %d", current.Version, *version),
-			"read the version in force, then decide again")
+			fmt.Sprintf("soul is at version %d, not %d", current.Version, *version),
+			"read the current version, then send the change again")
 	}
 	return current, err
 }
@@ -145,10 +144,14 @@ func maySoul(a agent.Actor) error {
 	case a.Origin == agent.OriginUser:
 		return nil
 	case a.Origin != agent.OriginAgent:
-		return fault.New(fault.OutOfScope, fmt.Sprintf("%s may not change the soul", a.Origin), "leave it to the user")
+		return fault.New(
+			fault.OutOfScope,
+			fmt.Sprintf("origin %q cannot change the soul", a.Origin),
+			"ask the user to do it",
+		)
 	case a.Tainted:
-		return fault.New(fault.BlockedContent, "untrusted text is in view, and the soul may have been asked for by it",
-			"ask the user to say in a new message how they want to be answered")
+		return fault.New(fault.BlockedContent, "cannot change the soul: the context contains untrusted text",
+			"ask the user to state the reply preferences in a new message")
 	}
 	return nil
 }

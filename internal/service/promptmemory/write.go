@@ -13,72 +13,72 @@ import (
 	"cairn/internal/service/memorywrite"
 )
 
-// SaveArgs add an entry.
+// SaveArgs adds an entry.
 type SaveArgs struct {
-	Content string `json:"content" jsonschema:"one fact in one sentence, as a statement and not as an order"`
-	Store   string `json:"store,omitempty" jsonschema:"profile for who the user is, core for what is true"`
+	Content string `json:"content" jsonschema:"one fact in one sentence, as a statement, not as an instruction"`
+	Store   string `json:"store,omitempty" jsonschema:"profile: facts about the user; core: other facts"`
 }
 
-// ReplaceArgs change what an entry says.
+// ReplaceArgs replaces the text of an entry.
 type ReplaceArgs struct {
 	Store   string `json:"store" jsonschema:"profile or core"`
-	Match   string `json:"match" jsonschema:"id of the entry, or a part of its text that no other entry has"`
-	Content string `json:"content" jsonschema:"all of what the entry says from now on"`
+	Match   string `json:"match" jsonschema:"ID of the entry, or a part of its text that is unique"`
+	Content string `json:"content" jsonschema:"new text of the entry"`
 }
 
-// RemoveArgs take an entry out.
+// RemoveArgs removes an entry.
 type RemoveArgs struct {
 	Store string `json:"store" jsonschema:"profile or core"`
-	Match string `json:"match" jsonschema:"id of the entry, or a part of its text that no other entry has"`
+	Match string `json:"match" jsonschema:"ID of the entry, or a part of its text that is unique"`
 }
 
-// BatchArgs do several changes at once, all of them or none.
+// BatchArgs makes several changes, all or none.
 type BatchArgs struct {
 	Store      string             `json:"store" jsonschema:"profile or core"`
-	Operations []memory.Operation `json:"operations" jsonschema:"what is to be done, in order; only the final state must fit"`
+	Operations []memory.Operation `json:"operations" jsonschema:"operations, in order; only the final state must fit the budget"`
 }
 
-// WriteResult is the short answer to a write: what a model sees of the rest would
-// tempt it to edit on.
+// WriteResult is the result of a write. It does not contain the other entries, which would tempt a
+// model to edit them.
 type WriteResult struct {
-	Action   string      `json:"action" jsonschema:"added, replaced, removed, applied, unchanged, or staged until a person approves"`
+	Action   string      `json:"action" jsonschema:"added, replaced, removed, applied, unchanged, or staged (needs approval)"`
 	Store    memory.Type `json:"store"`
-	IDs      []string    `json:"ids,omitempty" jsonschema:"entries that the operations were about"`
-	Usage    int         `json:"usage_percent" jsonschema:"how full the store is now"`
+	IDs      []string    `json:"ids,omitempty" jsonschema:"entries of the operations"`
+	Usage    int         `json:"usage_percent" jsonschema:"used part of the budget of the store, in percent"`
 	Pending  int64       `json:"pending_id,omitempty"`
 	Warnings []string    `json:"warnings,omitempty"`
 }
 
-// Save adds an entry. One that is there already is Unchanged.
+// Save adds an entry. If the entry exists, the action is Unchanged.
 func (k *Service) Save(ctx context.Context, a agent.Actor, in SaveArgs) (WriteResult, error) {
 	return k.write(ctx, a, "memory_save", in, memorywrite.Added, in.Store,
 		[]memory.Operation{{Op: memory.Add, Content: in.Content}})
 }
 
-// Replace changes what the selected entry says. When another entry says it
-// already, the two become one.
+// Replace replaces the text of the selected entry. If another entry has the same text, the two are
+// merged.
 func (k *Service) Replace(ctx context.Context, a agent.Actor, in ReplaceArgs) (WriteResult, error) {
 	return k.write(ctx, a, "memory_replace", in, memorywrite.Replaced, in.Store,
 		[]memory.Operation{{Op: memory.Replace, Match: in.Match, Content: in.Content}})
 }
 
-// Remove takes the selected entry out; its history stays.
+// Remove removes the selected entry. Its history stays.
 func (k *Service) Remove(ctx context.Context, a agent.Actor, in RemoveArgs) (WriteResult, error) {
 	return k.write(ctx, a, "memory_remove", in, memorywrite.Removed, in.Store,
 		[]memory.Operation{{Op: memory.Remove, Match: in.Match}})
 }
 
-// Batch does several operations on one store, all of them or none. The budget is
-// about the final state.
+// Batch applies several operations to one store, all or none. Only the final state must fit the
+// budget.
 func (k *Service) Batch(ctx context.Context, a agent.Actor, in BatchArgs) (WriteResult, error) {
 	return k.write(ctx, a, "memory_batch", in, memorywrite.Applied, in.Store, in.Operations)
 }
 
-// request is a write that has been looked at.
+// request is a validated write.
 type request struct {
 	store      memory.Type
 	operations []memory.Operation
-	done       string // the action of a write that changed something
+	done       string // action of a write that changed something
 	risk       []string
 }
 
@@ -86,18 +86,18 @@ func (k *Service) write(ctx context.Context, a agent.Actor, name string, args an
 	operations []memory.Operation) (WriteResult, error) {
 	r, refusal := examine(a, done, store, operations)
 	w := k.writer(a)
-	if refusal == nil { // no secret goes to an embedder's endpoint
+	if refusal == nil { // never send a secret to an embedder
 		w.Vectors = k.embed(ctx, contents(r.operations))
 	}
 	return doOnce(ctx, k, a, name, args, func(ctx context.Context, tx Tx) (WriteResult, error) {
-		if refusal != nil { // a retry of what was done before has its result, whatever the rules are now
+		if refusal != nil { // a retry returns the stored result, even if the rules have changed
 			return WriteResult{}, refusal
 		}
 		return k.apply(ctx, tx, a, r, w)
 	})
 }
 
-// examine checks everything that needs no row.
+// examine makes all checks that do not need the database.
 func examine(a agent.Actor, done, store string, operations []memory.Operation) (r request, err error) {
 	r = request{operations: operations, done: done}
 	if r.store, err = storeOf(store); err != nil {
@@ -105,13 +105,13 @@ func examine(a agent.Actor, done, store string, operations []memory.Operation) (
 	}
 	if n := len(operations); n == 0 || n > memory.BatchOperations {
 		return r, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("a batch has 1 to %d operations, this one has %d", memory.BatchOperations, n), "")
+			fmt.Sprintf("batch has %d operations, want 1 to %d", n, memory.BatchOperations), "")
 	}
 	if a.Origin.Autonomous() && a.Run == 0 {
-		return r, fault.Newf(fault.InvalidArgument, "%s writes outside of a run", a.Origin)
+		return r, fault.Newf(fault.InvalidArgument, "origin %q cannot write outside a run", a.Origin)
 	}
 	for i, o := range operations {
-		if o.Op == memory.Remove || o.Content == "" { // an empty content is the plan's to refuse
+		if o.Op == memory.Remove || o.Content == "" { // MakePlan rejects empty content
 			continue
 		}
 		what := "the content"
@@ -131,7 +131,7 @@ func examine(a agent.Actor, done, store string, operations []memory.Operation) (
 	return r, nil
 }
 
-// contents are what operations would store, each once.
+// contents returns the distinct texts that operations would store.
 func contents(operations []memory.Operation) (out []string) {
 	for _, o := range operations {
 		if content, err := memory.Normalise(o.Content); err == nil && o.Op != memory.Remove &&
@@ -142,7 +142,7 @@ func contents(operations []memory.Operation) (out []string) {
 	return out
 }
 
-// apply plans on rows that stand still, and writes or stages the plan.
+// apply plans on locked rows, and writes or stages the plan.
 func (k *Service) apply(
 	ctx context.Context,
 	tx Tx,
@@ -183,13 +183,13 @@ func (k *Service) apply(
 	}
 	if out.Action != memorywrite.Unchanged && out.Usage >= memory.WarnPercent {
 		out.Warnings = append(out.Warnings, fmt.Sprintf(
-			"%s is %d %% full: merge or remove entries that say the same or are out of date", r.store, out.Usage))
+			"%s is %d %% full: merge duplicate entries or remove outdated ones", r.store, out.Usage))
 	}
 	return out, nil
 }
 
-// withdraw takes out of running prompts what a person has taken out of memory.
-// What is only added waits for the next session.
+// withdraw revokes the prompt sessions if a plan removes or replaces text. Additions take effect in
+// the next session.
 func withdraw(ctx context.Context, tx Tx, plan memory.Plan) error {
 	if plan.Count(memory.Remove)+plan.Count(memory.Replace) == 0 {
 		return nil
@@ -210,7 +210,7 @@ func (k *Service) plan(ctx context.Context, tx Tx, r request, budget int) (memor
 	return plan, shownSafe(err)
 }
 
-// shownSafe makes the entries that a refusal shows safe to read.
+// shownSafe sanitizes the entries in the Extra data of an error.
 func shownSafe(err error) error {
 	if err == nil {
 		return nil
@@ -223,10 +223,10 @@ func shownSafe(err error) error {
 	return err
 }
 
-// maxEntries is more than any budget holds of entries of one character.
+// maxEntries is larger than the number of one-character entries in any budget.
 const maxEntries = 100_000
 
-// full adds to a refusal what there is to make room in.
+// full adds the current entries to the error, so that the caller can make room.
 func full(err error, entries []memory.Entry, usage int) error {
 	f := fault.From(err)
 	var lines strings.Builder
@@ -240,7 +240,7 @@ func full(err error, entries []memory.Entry, usage int) error {
 	return out
 }
 
-// quota keeps a run that nobody watches from filling the prompt.
+// quota limits the number of entries that an unattended run adds.
 func quota(ctx context.Context, tx Tx, a agent.Actor, plan memory.Plan) error {
 	adds := plan.Count(memory.Add)
 	if !a.Origin.Autonomous() || adds == 0 {
@@ -258,17 +258,17 @@ func quota(ctx context.Context, tx Tx, a agent.Actor, plan memory.Plan) error {
 	return nil
 }
 
-// waits tells why a write has to wait for a person, empty when it need not.
+// waits returns the reason why a write needs approval, or "" if it does not.
 func waits(a agent.Actor, chosen settings.Settings, risk []string) string {
 	switch byPerson := a.Origin == agent.OriginUser; {
 	case byPerson:
 		return ""
 	case a.Tainted:
-		return "taint: untrusted text was in view when it was written"
+		return "taint: the context contained untrusted text"
 	case len(risk) > 0 && a.Origin.Autonomous():
-		return "risk: the scan has findings and nobody watched"
+		return "risk: the scan has findings in an unattended run"
 	case chosen.WriteApproval.Memory.Stages(byPerson, a.Origin.Autonomous()):
-		return "approval: the workspace wants to see it first"
+		return "approval: required by the workspace"
 	}
 	return ""
 }

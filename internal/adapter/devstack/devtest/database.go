@@ -18,20 +18,20 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// templateLock is the advisory lock under which templates are made: roles
-// belong to the whole server, so two migrations must not meet.
+// templateLock is the advisory lock under which templates are created. Roles belong to the whole
+// server, so two migrations must not run at the same time.
 const templateLock = 0x636169726e // "cairn"
 
-// databasePatience is for one database; migrations on a busy machine are slow.
+// databasePatience bounds the creation of one database. Migrations on a busy machine are slow.
 const databasePatience = 2 * time.Minute
 
-// templates of this process: version to the function that makes it once.
+// templates maps a version to the function that creates its template once in this process.
 var templates sync.Map
 
-// Database makes a fresh database for a test and drops it at the test's end.
-// It is a copy of a template that migrate prepares once in a `go test` run for
-// each version, a hash of whatever migrate depends on; adminURL is a
-// superuser's connection to the template, as the result is to the copy.
+// Database creates a fresh database for a test, drops it at the end of the test and returns its
+// URL. It is a copy of a template that migrate prepares once per version in a `go test` run.
+// version is a hash of everything that migrate depends on. adminURL is a superuser's connection to
+// the template; the returned URL is one to the copy.
 func Database(t testing.TB, version string, migrate func(ctx context.Context, adminURL string) error) string {
 	t.Helper()
 	admin := Stack(t).DatabaseURL
@@ -46,7 +46,7 @@ func Database(t testing.TB, version string, migrate func(ctx context.Context, ad
 	}
 	name := "cairn_test_" + strings.ToLower(rand.Text()[:16])
 	if err := copyDatabase(ctx, admin, template, name); err != nil {
-		t.Fatalf("make a test database: %v", err)
+		t.Fatalf("create a test database: %v", err)
 	}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), databasePatience)
@@ -58,15 +58,15 @@ func Database(t testing.TB, version string, migrate func(ctx context.Context, ad
 	return onDatabase(admin, name)
 }
 
-// makeTemplate prepares the template unless another test process has: the mark
-// datistemplate, set last, says that it is whole.
+// makeTemplate prepares the template unless another test process has done so. The mark
+// datistemplate is set last, so a marked template is complete.
 func makeTemplate(ctx context.Context, admin, name string, migrate func(context.Context, string) error) (string,
 	error) {
 	conn, err := pgx.Connect(ctx, admin)
 	if err != nil {
 		return "", fmt.Errorf("connect: %w", err)
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) // gives the lock back
+	defer conn.Close(context.WithoutCancel(ctx)) // releases the lock
 	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", templateLock); err != nil {
 		return "", fmt.Errorf("wait for other test processes: %w", err)
 	}
@@ -75,25 +75,25 @@ func makeTemplate(ctx context.Context, admin, name string, migrate func(context.
 	case err == nil && whole:
 		return name, nil
 	case err != nil && !errors.Is(err, pgx.ErrNoRows):
-		return "", fmt.Errorf("look for the template: %w", err)
+		return "", fmt.Errorf("find the template: %w", err)
 	}
 	for _, statement := range []string{"DROP DATABASE IF EXISTS " + name + " WITH (FORCE)", "CREATE DATABASE " + name} {
 		if _, err := conn.Exec(ctx, statement); err != nil {
-			return "", fmt.Errorf("make the template: %w", err)
+			return "", fmt.Errorf("create the template: %w", err)
 		}
 	}
 	if err := migrate(ctx, onDatabase(admin, name)); err != nil {
 		return "", fmt.Errorf("migrate: %w", err)
 	}
-	// The first connection writes what every later one begins with into a file, and
-	// copies have the file.
+	// The first connection writes the initial state of every later one into a file, and copies
+	// contain the file.
 	if first, err := pgx.Connect(ctx, onDatabase(admin, name)); err != nil {
-		return "", fmt.Errorf("look at the template: %w", err)
+		return "", fmt.Errorf("inspect the template: %w", err)
 	} else if err := first.Close(ctx); err != nil {
-		return "", fmt.Errorf("look at the template: %w", err)
+		return "", fmt.Errorf("inspect the template: %w", err)
 	}
-	// A database with connections cannot be copied: close what migrate forgot
-	// and admit no more.
+	// A database with connections cannot be copied: close those that migrate left open and admit no
+	// more.
 	for _, statement := range []string{
 		"ALTER DATABASE " + name + " WITH ALLOW_CONNECTIONS false",
 		"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '" + name + "'",
@@ -106,8 +106,8 @@ func makeTemplate(ctx context.Context, admin, name string, migrate func(context.
 	return name, nil
 }
 
-// objectInUse is what PostgreSQL answers while something, such as autovacuum,
-// is still connected to the template.
+// objectInUse is the code that PostgreSQL returns while something, such as autovacuum, is still
+// connected to the template.
 const objectInUse = "55006"
 
 func copyDatabase(ctx context.Context, admin, template, name string) error {
@@ -140,11 +140,11 @@ func drop(ctx context.Context, admin, name string) error {
 	return err
 }
 
-// dropTemplates leaves a server that is not ours as it was.
+// dropTemplates removes the templates from an external server.
 func dropTemplates(run testRun) {
 	admin := os.Getenv("DATABASE_URL")
 	if admin == "" {
-		return // the whole server goes
+		return // the whole server is removed
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), databasePatience)
 	defer cancel()
@@ -168,8 +168,8 @@ func shortHash(text string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// maintenance is the address to make databases from: on our own server the
-// database postgres, which nobody migrates.
+// maintenance returns the address from which databases are created. On a managed server it is the
+// database postgres, which is never migrated.
 func maintenance(address string) string {
 	if os.Getenv("DATABASE_URL") != "" {
 		return address
@@ -177,11 +177,11 @@ func maintenance(address string) string {
 	return onDatabase(address, "postgres")
 }
 
-// onDatabase is address with another database, in URL or key=value form.
+// onDatabase returns address with another database, in URL or key=value form.
 func onDatabase(address, name string) string {
 	parsed, err := url.Parse(address)
 	if err != nil || !strings.HasPrefix(parsed.Scheme, "postgres") {
-		return address + " dbname=" + name // the last one counts
+		return address + " dbname=" + name // the last value wins
 	}
 	parsed.Path = "/" + name
 	query := parsed.Query()

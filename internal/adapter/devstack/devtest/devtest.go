@@ -9,11 +9,11 @@ import (
 	"cairn/internal/adapter/devstack"
 )
 
-// Addresses are where the shared servers answer. DatabaseURL is the superuser's
-// connection to a maintenance database; tests take their own from Database.
+// Addresses are the addresses of the shared servers. DatabaseURL is the superuser's connection to a
+// maintenance database; tests get their own database from Database.
 type Addresses = devstack.Addresses
 
-// SearchAttributes are what the shared Temporal server knows, name to type.
+// SearchAttributes are the search attributes of the shared Temporal server, name to type.
 var SearchAttributes = map[string]string{
 	"CairnWorkspace": "Keyword", "CairnKind": "Keyword", "CairnChannel": "Keyword", "CairnConversation": "Keyword",
 }
@@ -27,8 +27,7 @@ var shared = sync.OnceValues(func() (*Addresses, error) {
 	return attach(ctx, thisRun())
 })
 
-// Stack gives the shared throw-away stack of this `go test` run, starting it
-// when this is the first test that asks.
+// Stack returns the shared throw-away stack of this `go test` run. The first call starts it.
 func Stack(t testing.TB) *Addresses {
 	t.Helper()
 	addresses, err := shared()

@@ -13,7 +13,7 @@ func TestEachDatabaseIsAFreshCopy(t *testing.T) {
 	var migrations atomic.Int32
 	migrate := func(ctx context.Context, address string) error {
 		migrations.Add(1)
-		conn, err := pgx.Connect(ctx, address) // never closed: that must not matter
+		conn, err := pgx.Connect(ctx, address) // never closed; this must not matter
 		if err != nil {
 			return err
 		}

@@ -1,5 +1,5 @@
-// Package devtest gives tests a PostgreSQL and a Temporal server. One of each
-// serves a whole `go test ./...`, however many test processes it has:
+// Package devtest provides tests with a PostgreSQL and a Temporal server. One of each serves a
+// whole `go test ./...` with all its test processes:
 //
 //	func TestStore(t *testing.T) {
 //		url := devtest.Database(t, schemas.Hash(), store.Migrate)
@@ -7,14 +7,12 @@
 //		…
 //	}
 //
-// The first test process that asks starts a holder, a second copy of itself in
-// the background (holder.go), which owns the servers. It ends when the `go test`
-// that started the tests has gone, for whatever reason, and the servers with
-// it. A test process that was not started by `go test` has servers of its own, and
-// one that makes many Temporal namespaces starts Temporal servers of its own for
-// them, one after the other (temporal.go).
+// The first test process that asks starts a holder (holder.go): a second copy of itself in the
+// background, which owns the servers. The holder and the servers end when the `go test` that
+// started the tests has ended, for whatever reason. A test process that was not started by `go
+// test` has its own servers. A test process that creates many Temporal namespaces starts its own
+// Temporal servers for them, one after the other (temporal.go).
 //
-// DATABASE_URL and TEMPORAL_ADDRESS in the environment name servers to use
-// instead. Databases are made and dropped on them, so the role must be allowed
-// to create databases.
+// If DATABASE_URL or TEMPORAL_ADDRESS is set, that server is used instead. Databases are created
+// and dropped on it, so its role needs the right to create databases.
 package devtest

@@ -16,17 +16,17 @@ import (
 	"cairn/internal/adapter/devstack"
 )
 
-// holderVariable makes a copy of a test program the holder of the servers: its
-// value is the testRun as JSON.
+// holderVariable turns a copy of a test program into the holder of the servers. Its value is the
+// testRun as JSON.
 const holderVariable = "CAIRN_DEVTEST_HOLDER"
 
-// ownerPoll is how often the holder looks whether its `go test` still lives.
+// ownerPoll is the interval at which the holder checks whether its `go test` is still running.
 const ownerPoll = 500 * time.Millisecond
 
-// failure starts the holder's last line when the servers did not start.
+// failure is the prefix of the holder's last line if the servers did not start.
 const failure = "failed: "
 
-// A test program has no main of ours to ask, so the holder begins here.
+// The holder starts in init, because this package does not control main of a test program.
 func init() {
 	text := os.Getenv(holderVariable)
 	if text == "" {
@@ -36,8 +36,8 @@ func init() {
 	os.Exit(hold(text))
 }
 
-// attach gives the addresses of the run's servers. The first process to come
-// starts the holder, the others wait for it.
+// attach returns the addresses of the run's servers. The first process starts the holder; the
+// others wait for it.
 func attach(ctx context.Context, run testRun) (*Addresses, error) {
 	if err := ensureFolder(run.Folder); err != nil {
 		return nil, err
@@ -62,10 +62,10 @@ func attach(ctx context.Context, run testRun) (*Addresses, error) {
 	return &addresses.Addresses, nil
 }
 
-// held is what the holder publishes.
+// held is the record that the holder publishes.
 type held struct {
 	Addresses
-	Start string `json:"start"` // of the holder, whose number is Addresses.PID
+	Start string `json:"start"` // start time of the holder, whose process number is Addresses.PID
 }
 
 func readAddresses(folder string) (held, error) {
@@ -80,23 +80,23 @@ func readAddresses(folder string) (held, error) {
 	return published, nil
 }
 
-// ensureFolder makes the run's folder; nobody else may have put one there.
+// ensureFolder creates the run's folder. It fails if another account owns the folder.
 func ensureFolder(folder string) error {
 	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("make the test run's folder: %w", err)
+		return fmt.Errorf("create the folder of the test run: %w", err)
 	}
 	info, err := os.Lstat(folder)
 	if err != nil {
-		return fmt.Errorf("make the test run's folder: %w", err)
+		return fmt.Errorf("create the folder of the test run: %w", err)
 	}
 	owner, known := info.Sys().(*syscall.Stat_t)
 	if !info.IsDir() || info.Mode().Perm() != 0o700 || (known && int(owner.Uid) != os.Geteuid()) {
-		return fmt.Errorf("make the test run's folder: somebody else owns %s", folder)
+		return fmt.Errorf("create the folder of the test run: another account owns %s", folder)
 	}
 	return nil
 }
 
-// waitLock waits for an exclusive lock, which ends with this process.
+// waitLock waits for an exclusive lock. The lock ends with this process.
 func waitLock(ctx context.Context, path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -116,9 +116,9 @@ func waitLock(ctx context.Context, path string) (*os.File, error) {
 	}
 }
 
-// startHolder runs a copy of this program as the holder and waits until its
-// servers answer. `go test` waits for whoever holds our output, so the holder
-// does not get it: its words come through a pipe that it closes.
+// startHolder runs a copy of this program as the holder and waits until its servers respond. `go
+// test` waits until all copies of its output are closed, so the holder does not inherit the output.
+// It reports through a pipe that it closes.
 func startHolder(run testRun) error {
 	program, err := os.Executable()
 	if err != nil {
@@ -143,7 +143,7 @@ func startHolder(run testRun) error {
 	if err != nil {
 		return fmt.Errorf("start the holder: %w", err)
 	}
-	go holder.Wait() // no zombie while we live
+	go holder.Wait() // prevents a zombie process
 	lines := bufio.NewScanner(reader)
 	for lines.Scan() {
 		if reason, failed := strings.CutPrefix(lines.Text(), failure); failed {
@@ -154,9 +154,9 @@ func startHolder(run testRun) error {
 	return lines.Err()
 }
 
-// hold is the life of the holder; it gives the exit code.
+// hold is the main function of the holder. It returns the exit code.
 func hold(order string) int {
-	syscall.CloseOnExec(3) // or the servers would keep it open
+	syscall.CloseOnExec(3) // otherwise the servers would keep it open
 	report := os.NewFile(3, "report")
 	stack, err := begin(order, report)
 	if err != nil {
@@ -165,7 +165,7 @@ func hold(order string) int {
 	}
 	report.Close()
 	var run testRun
-	_ = json.Unmarshal([]byte(order), &run) // begin has read it already
+	_ = json.Unmarshal([]byte(order), &run) // begin has decoded it before
 	for run.Owner.alive() {
 		time.Sleep(ownerPoll)
 	}
@@ -186,7 +186,7 @@ func begin(order string, report *os.File) (*devstack.Stack, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), startPatience)
 	defer cancel()
-	go func() { // nobody waits any more
+	go func() { // the caller stopped waiting
 		for run.Owner.alive() && ctx.Err() == nil {
 			time.Sleep(ownerPoll)
 		}

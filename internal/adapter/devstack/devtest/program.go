@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// Program builds a main package of this module, such as "cairn/worker", once in
-// a `go test` run, however many test processes ask, and returns the program's
-// path. It goes with the servers.
+// Program builds a main package of this module, such as "cairn/worker", and returns the program's
+// path. It builds once per `go test` run, across all test processes. The program is removed
+// together with the servers.
 func Program(t testing.TB, pkg string) string {
 	t.Helper()
-	Stack(t) // whose holder removes the folder
+	Stack(t) // its holder removes the folder
 	ctx, cancel := context.WithTimeout(context.Background(), startPatience)
 	defer cancel()
 	program, err := build(ctx, thisRun().Folder, pkg)
@@ -25,7 +25,7 @@ func Program(t testing.TB, pkg string) string {
 	return program
 }
 
-// build leaves the linker's notes for debuggers out, which take half of its time.
+// build omits the linker's debug information, which takes half of the build time.
 func build(ctx context.Context, folder, pkg string) (string, error) {
 	program := filepath.Join(folder, "program-"+path.Base(pkg))
 	lock, err := waitLock(ctx, program+".lock")

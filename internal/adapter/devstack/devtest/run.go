@@ -12,20 +12,20 @@ import (
 	"syscall"
 )
 
-// process is one process for certain: a number alone is used again.
+// process identifies one process. The start time is part of it because process numbers are reused.
 type process struct {
 	PID   int    `json:"pid"`
-	Start string `json:"start"` // when it began, in a form that only compares
+	Start string `json:"start"` // start time, in a form that is only compared
 }
 
-// testRun is what shares the servers: the life of one `go test`.
+// testRun identifies the `go test` run whose processes share the servers.
 type testRun struct {
 	Owner  process `json:"owner"`
-	Folder string  `json:"folder"` // of the addresses and locks
+	Folder string  `json:"folder"` // holds the addresses and locks
 }
 
-// thisRun belongs to the `go test` that started us, or to ourselves when a
-// person or a debugger did: their shell would keep the servers for hours.
+// thisRun returns the run of the `go test` that started this process. If a person or a debugger
+// started it, the run is this process itself: a shell would keep the servers for hours.
 func thisRun() testRun {
 	owner := process{PID: os.Getppid()}
 	name, start, ok := identify(owner.PID)
@@ -38,7 +38,7 @@ func thisRun() testRun {
 		fmt.Sprintf("cairn-test-%d-%s", os.Geteuid(), owner.digest()))}
 }
 
-// digest is a name for the process that is good in file and database names.
+// digest returns a name for the process that is valid in file and database names.
 func (p process) digest() string {
 	sum := sha256.Sum256([]byte(strconv.Itoa(p.PID) + " " + p.Start))
 	return hex.EncodeToString(sum[:5])
@@ -52,14 +52,15 @@ func (p process) alive() bool {
 	return ok && start == p.Start
 }
 
-// identify gives the name of a process and when it began; false when it has
-// ended, even if its parent has not noticed yet.
+// identify returns the name and the start time of a process. ok is false if the process has ended,
+// even if its parent has not collected it yet.
 func identify(pid int) (name, start string, ok bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return identifyByPS(pid)
 	}
-	// "42 (go) S 1 …": the name can contain anything, so fields count from its end.
+	// "42 (go) S 1 …": the name can contain any character, so fields are counted after its closing
+	// parenthesis.
 	before, after, found := strings.Cut(string(text), "(")
 	end := strings.LastIndex(after, ")")
 	if !found || before == "" || end < 0 {
@@ -73,11 +74,11 @@ func identify(pid int) (name, start string, ok bool) {
 	return after[:end], fields[startTime], true
 }
 
-// identifyByPS serves systems without /proc.
+// identifyByPS is for systems without /proc.
 func identifyByPS(pid int) (name, start string, ok bool) {
 	output, err := exec.Command("ps", "-o", "stat=,lstart=,comm=", "-p", strconv.Itoa(pid)).Output()
 	fields := strings.Fields(string(output))
-	// state, five words of the date, then the program
+	// state, five fields of the date, then the program
 	if err != nil || len(fields) < 7 || strings.HasPrefix(fields[0], "Z") {
 		return "", "", false
 	}

@@ -10,21 +10,20 @@ import (
 	"cairn/internal/adapter/devstack"
 )
 
-// A development server goes through the counts of every namespace that it has had
-// once a second, which cannot be turned off: with two hundred of them that is half
-// of what it does. So a test process leaves a server when it has made so many
-// namespaces there, and the next one is new. Too few would be lost to starts, of
-// three quarters of a second of a processor each.
+// A development server reads the counters of all namespaces it ever had once a second, and this
+// cannot be turned off. With two hundred namespaces it takes half of the server's time. A test
+// process therefore starts a new server after a number of namespaces. A start takes 0.75 s of a
+// processor, so the number must not be too small.
 const (
-	namespacesShared = 4 // of each process on the server of the run
+	namespacesShared = 4 // of each process, on the shared server of the run
 	namespacesEach   = 32
 )
 
 // successors are the Temporal servers of this process, one after the other.
 var successors = succession{each: namespacesEach, start: startTemporal}
 
-// Temporal gives the address of a Temporal server on which the test may make one
-// namespace. The server lives as long as the test, or longer.
+// Temporal returns the address of a Temporal server on which the test may create one namespace. The
+// server lives at least as long as the test.
 func Temporal(t testing.TB) string {
 	t.Helper()
 	stack := Stack(t)
@@ -53,8 +52,8 @@ func startTemporal() (address string, end func(), err error) {
 	}, nil
 }
 
-// succession is of servers that are left after so many tests each, and ended when
-// the last test has left. The latest ends with the process.
+// succession manages servers that each serve a fixed number of tests. A server ends when its last
+// test has ended. The latest server ends with the process.
 type succession struct {
 	each  int
 	start func() (address string, end func(), err error)
@@ -64,14 +63,14 @@ type succession struct {
 	latest *successor
 }
 
-// successor is one of the servers, with counts of tests.
+// successor is one of the servers, with its test counters.
 type successor struct {
 	address     string
 	end         func()
 	came, there int
 }
 
-// shared tells whether a test is among the first few.
+// shared reports whether a test is among the first few, which use the shared server.
 func (s *succession) shared() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +78,7 @@ func (s *succession) shared() bool {
 	return s.early <= namespacesShared
 }
 
-// enter gives the server's address and what to call when the test is over.
+// enter returns the server's address and a function to call when the test ends.
 func (s *succession) enter() (address string, leave func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// object is what is kept under a key.
+// object is a stored object.
 type object struct {
 	data []byte
 	meta map[string]string // x-oss-meta-…, without the prefix
 }
 
-// answer is what a request gets.
+// answer is the response to a request.
 type answer struct {
 	status int
 	code   string // OSS' error code
@@ -92,8 +92,8 @@ func (o object) header() map[string]string {
 	return header
 }
 
-// write sends the answer, or half of it and then nothing more. Like OSS, it
-// puts a HEAD's error into a header, since there is no body to put it in.
+// write sends the response. With cut it sends half of it and breaks the connection. Like OSS, it
+// puts the error of a HEAD request into a header, because the response has no body.
 func (a answer) write(w http.ResponseWriter, r *http.Request, cut bool) {
 	for name, value := range a.header {
 		w.Header().Set(name, value)
@@ -113,5 +113,5 @@ func (a answer) write(w http.ResponseWriter, r *http.Request, cut bool) {
 		_, _ = w.Write(a.body[:half])
 		_ = http.NewResponseController(w).Flush()
 	}
-	panic(http.ErrAbortHandler) // net/http's way to break a connection
+	panic(http.ErrAbortHandler) // breaks the connection in net/http
 }

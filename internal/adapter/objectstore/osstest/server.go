@@ -1,16 +1,15 @@
-// Package osstest is Alibaba Cloud OSS in miniature, for tests: one bucket in
-// memory behind HTTP on loopback. It is strict where OSS is. A request without
-// a right signature (V1 or V4, in the header or in the URL), with a clock that
-// is off, or with a wrong Content-MD5 is refused, and nothing is overwritten
-// that x-oss-forbid-overwrite protects.
+// Package osstest is a small Alibaba Cloud OSS for tests: one bucket in memory behind HTTP on
+// loopback. It is as strict as OSS. It refuses a request without a valid signature (V1 or V4, in
+// the header or in the URL), with a wrong clock, or with a wrong Content-MD5. It does not overwrite
+// objects that x-oss-forbid-overwrite protects.
 //
 //	server := osstest.New(t)
-//	store, err := blob.OSS(blob.OSSConfig{Endpoint: server.URL, Bucket: osstest.Bucket, ...})
+//	store, err := objectstore.OSS(objectstore.OSSConfig{Endpoint: server.URL, Bucket: osstest.Bucket, ...})
 //	server.Fail(3, http.StatusServiceUnavailable, "SlowDown")
 //	server.Cut(1)
 //
-// The rules are those of the OSS API reference; the code shares nothing with
-// the SDK, so that the one can find the other's mistakes.
+// The rules are those of the OSS API reference. The code shares nothing with the SDK, so that each
+// can reveal the other's mistakes.
 package osstest
 
 import (
@@ -24,7 +23,7 @@ import (
 	"time"
 )
 
-// What the server knows, and a client must be set up with.
+// The settings of the server, which a client must use.
 const (
 	Bucket          = "cairn-test"
 	Region          = "cn-shanghai"
@@ -32,9 +31,9 @@ const (
 	AccessKeySecret = "test+secret/with=signs"
 )
 
-// Server is a running server. Its methods may be called concurrently.
+// Server is a running server. Its methods are safe for concurrent use.
 type Server struct {
-	URL string // http://127.0.0.1:port; the bucket is the first part of paths
+	URL string // http://127.0.0.1:port; the bucket is the first part of the path
 
 	mutex    sync.Mutex
 	objects  map[string]object
@@ -43,21 +42,21 @@ type Server struct {
 	ahead    time.Duration
 }
 
-// Request is a request that was made, in the order of arrival.
+// Request is a received request.
 type Request struct {
 	Method string
 	Key    string // decoded
-	Status int    // 0 when the connection was cut
+	Status int    // 0 if the connection was cut
 	Code   string // OSS' error code; empty for success
 }
 
-// fault is what happens to one request.
+// fault is the failure to apply to one request.
 type fault struct {
-	status int // 0: the connection is cut after the work is done
+	status int // 0: the connection is cut after the request was executed
 	code   string
 }
 
-// New starts a server that ends with the test.
+// New starts a server that stops at the end of the test.
 func New(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{objects: map[string]object{}}
@@ -67,7 +66,7 @@ func New(t testing.TB) *Server {
 	return s
 }
 
-// Fail answers the next requests with a status and OSS' code for it.
+// Fail answers the next times requests with a status and its OSS code.
 func (s *Server) Fail(times, status int, code string) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -76,25 +75,25 @@ func (s *Server) Fail(times, status int, code string) {
 	}
 }
 
-// Cut does what the next requests ask and breaks the connection in the middle
-// of the answer, so that the client cannot know what became of them.
+// Cut executes the next times requests and breaks the connection in the middle of the response, so
+// that the client cannot know the outcome.
 func (s *Server) Cut(times int) { s.Fail(times, 0, "") }
 
-// Advance moves the server's clock.
+// Advance moves the server's clock forward.
 func (s *Server) Advance(by time.Duration) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.ahead += by
 }
 
-// Store keeps an object as another tool would have: with no metadata.
+// Store stores an object without metadata, as another tool would.
 func (s *Server) Store(key string, data []byte) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.objects[key] = object{data: data}
 }
 
-// Objects are the stored bytes by key.
+// Objects returns the stored bytes by key.
 func (s *Server) Objects() map[string]string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -105,19 +104,19 @@ func (s *Server) Objects() map[string]string {
 	return all
 }
 
-// Requests are all so far.
+// Requests returns all requests so far, in the order of arrival.
 func (s *Server) Requests() []Request {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return append([]Request(nil), s.requests...)
 }
 
-// ServeHTTP is one request of OSS' API. All of it is read before it is answered:
-// the SDK reads its count of what was sent without a lock when the answer is there.
+// ServeHTTP handles one request of OSS' API. It reads the whole request before it responds: the SDK
+// reads its count of sent bytes without a lock when the response arrives.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the client has gone
+		return // the client has disconnected
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	s.mutex.Lock()
@@ -147,8 +146,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer.write(w, r, cut)
 }
 
-// split finds bucket and key: the bucket is a label of the host's name, or the
-// first part of the path when the host is an address.
+// split returns the bucket and the key. The bucket is a label of the host name, or the first part
+// of the path if the host is an address.
 func split(r *http.Request) (bucket, key string) {
 	path := strings.TrimPrefix(r.URL.Path, "/")
 	if host, _, named := strings.Cut(r.Host, ".oss-"); named {

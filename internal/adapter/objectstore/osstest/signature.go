@@ -10,11 +10,10 @@ import (
 	"time"
 )
 
-// skew is how far a client's clock may be off.
+// skew is the largest allowed deviation of a client's clock.
 const skew = 15 * time.Minute
 
-// verify checks a request's signature. It gives OSS' code of the refusal, or
-// the empty string.
+// verify checks a request's signature. It returns OSS' error code, or "" if the signature is valid.
 func (s *Server) verify(r *http.Request, bucket, key string) string {
 	query, authorization := r.URL.Query(), r.Header.Get("Authorization")
 	switch {
@@ -30,7 +29,8 @@ func (s *Server) verify(r *http.Request, bucket, key string) string {
 	return "AccessDenied"
 }
 
-// compare is constant in time, as OSS' surely is, and judges the key's id.
+// compare checks the key ID and compares the signatures in constant time. It returns OSS' error
+// code, or "".
 func compare(id, sent, want string) string {
 	switch {
 	case id != AccessKeyID:
@@ -45,8 +45,8 @@ func (s *Server) skewed(at time.Time, err error) bool {
 	return err != nil || s.now().Sub(at).Abs() > skew
 }
 
-// ossHeaders writes the headers that a signature covers: those of OSS and the
-// extra ones, by name, one a line.
+// ossHeaders returns the headers that a signature covers: those of OSS and the extra ones, by name,
+// one per line.
 func ossHeaders(r *http.Request, extra ...string) string {
 	var lines []string
 	for name, values := range r.Header {
@@ -63,14 +63,14 @@ func ossHeaders(r *http.Request, extra ...string) string {
 	return strings.Join(lines, "")
 }
 
-// covered are the parameters of a query that name a part of an object, and so
-// belong to the resource that V1 signs. OSS has more; tests need these.
+// covered are the query parameters that select a part of an object and therefore belong to the
+// resource that V1 signs. OSS has more; tests need these.
 var covered = []string{"acl", "objectMeta", "response-cache-control", "response-content-disposition",
 	"response-content-encoding",
 	"response-content-language", "response-content-type", "response-expires", "security-token", "tagging", "uploadId",
 	"uploads", "versionId"}
 
-// resourceV1 is the object's name as it is, not encoded.
+// resourceV1 returns the object's name, not encoded.
 func resourceV1(query url.Values, bucket, key string) string {
 	var parts []string
 	for _, name := range covered {

@@ -18,8 +18,7 @@ func (s *Server) verifyV1Header(r *http.Request, bucket, key, credentials string
 	return compare(id, sent, signV1(r, date, bucket, key))
 }
 
-// verifyV1URL checks a signed URL, which has the time of its end in the place
-// of the date.
+// verifyV1URL checks a signed URL, which contains its expiry time instead of the date.
 func (s *Server) verifyV1URL(r *http.Request, bucket, key string) string {
 	query := r.URL.Query()
 	expires := query.Get("Expires")
@@ -33,7 +32,7 @@ func (s *Server) verifyV1URL(r *http.Request, bucket, key string) string {
 	return ""
 }
 
-// signV1 is OSS' first signature: HMAC-SHA1 over the request's parts.
+// signV1 returns OSS' V1 signature: HMAC-SHA1 over the request's parts.
 func signV1(r *http.Request, date, bucket, key string) string {
 	text := strings.Join([]string{r.Method, r.Header.Get("Content-MD5"), r.Header.Get("Content-Type"), date,
 		ossHeaders(r) + resourceV1(r.URL.Query(), bucket, key)}, "\n")

@@ -18,12 +18,12 @@ const (
 	schemeV4 = "OSS4-HMAC-SHA256"
 	timeV4   = "20060102T150405Z"
 	dayV4    = "20060102"
-	unsigned = "UNSIGNED-PAYLOAD" // the only body hash that OSS takes
+	unsigned = "UNSIGNED-PAYLOAD" // the only body hash that OSS accepts
 	endV4    = "aliyun_v4_request"
 )
 
-// verifyV4Header checks `Authorization: OSS4-HMAC-SHA256 Credential=…,Signature=…`.
-// The date is that of x-oss-date, or of Date in HTTP's form.
+// verifyV4Header checks `Authorization: OSS4-HMAC-SHA256 Credential=…,Signature=…`. The date is
+// that of x-oss-date, or of Date in HTTP format.
 func (s *Server) verifyV4Header(r *http.Request, bucket, key, parameters string) string {
 	values := map[string]string{}
 	for part := range strings.SplitSeq(parameters, ",") {
@@ -46,8 +46,8 @@ func (s *Server) verifyV4Header(r *http.Request, bucket, key, parameters string)
 		values["AdditionalHeaders"], date, at)
 }
 
-// verifyV4URL checks a signed URL: all is in the query, and the signature
-// covers all of it but itself.
+// verifyV4URL checks a signed URL. All its parts are in the query, and the signature covers all of
+// them except itself.
 func (s *Server) verifyV4URL(r *http.Request, bucket, key string) string {
 	query := r.URL.Query()
 	sent, date := query.Get("x-oss-signature"), query.Get("x-oss-date")
@@ -104,7 +104,7 @@ func canonicalQuery(query url.Values) string {
 	return strings.Join(parts, "&")
 }
 
-// encode percent-encodes every byte but RFC 3986's unreserved ones.
+// encode percent-encodes every byte except RFC 3986's unreserved ones.
 func encode(text string, slashes bool) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {

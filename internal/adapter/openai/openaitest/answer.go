@@ -11,10 +11,10 @@ import (
 	"cairn/internal/domain/llm"
 )
 
-// chunkRunes is how much text one streamed event carries.
+// chunkRunes is the amount of text in one streamed event, in runes.
 const chunkRunes = 24
 
-// completion is a chat answer about to be written.
+// completion is a chat response before it is written.
 type completion struct {
 	call    Call
 	rule    Rule
@@ -23,7 +23,7 @@ type completion struct {
 	calls   []llm.ToolCall
 }
 
-// fail answers with the rule's fault that comes before any answer.
+// fail applies a fault of the rule that replaces the response. It reports whether there was one.
 func fail(w http.ResponseWriter, rule Rule) bool {
 	if rule.RetryAfter != "" {
 		w.Header().Set("Retry-After", rule.RetryAfter)
@@ -46,7 +46,7 @@ func fail(w http.ResponseWriter, rule Rule) bool {
 	return true
 }
 
-// write tells whether the whole answer went out.
+// write reports whether the whole response was sent.
 func (c completion) write(w http.ResponseWriter) bool {
 	body, kind := c.plain(), "application/json"
 	if c.request.Stream {
@@ -75,7 +75,7 @@ func (c completion) plain() []byte {
 	return mustJSON(answer)
 }
 
-// stream is the answer as server-sent events.
+// stream renders the response as server-sent events.
 func (c completion) stream() []byte {
 	var events strings.Builder
 	event := func(value any) { fmt.Fprintf(&events, "data: %s\n\n", mustJSON(value)) }
@@ -117,8 +117,8 @@ func (c completion) finish() string {
 	return cmp.Or(c.rule.Finish, "stop")
 }
 
-// wireCalls are the tool calls as an endpoint writes them; a call without an id
-// has none.
+// wireCalls renders the tool calls in an endpoint's format. A call without an ID is rendered
+// without one.
 func (c completion) wireCalls() []any {
 	var out []any
 	for i, call := range c.calls {
@@ -153,23 +153,23 @@ func calledText(calls []llm.ToolCall) string {
 	return text.String()
 }
 
-// cut closes the connection under the answer.
+// cut closes the connection before the response.
 func cut(w http.ResponseWriter) {
 	connection, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		panic(http.ErrAbortHandler) // HTTP/2 and recorders cannot hand over a connection
+		panic(http.ErrAbortHandler) // HTTP/2 and recorders cannot be hijacked
 	}
 	_ = connection.Close()
 }
 
-// cutHalfway promises the whole body and gives half of it.
+// cutHalfway announces the whole body and sends half of it.
 func cutHalfway(w http.ResponseWriter, kind string, body []byte) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	writeBody(w, http.StatusOK, kind, body[:len(body)/2])
 	cut(w)
 }
 
-// writeBody tells whether the body went out to the connection.
+// writeBody reports whether the body was written to the connection.
 func writeBody(w http.ResponseWriter, status int, kind string, body []byte) bool {
 	w.Header().Set("Content-Type", kind)
 	if w.Header().Get("Content-Length") == "" {

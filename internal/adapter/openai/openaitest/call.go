@@ -13,10 +13,10 @@ import (
 	"cairn/internal/domain/prompt"
 )
 
-// stageEmbed is the stage of embedding requests that name none.
+// stageEmbed is the stage of embedding requests without a stage header.
 const stageEmbed = "embed"
 
-// Call is one request as it arrived.
+// Call is a received request.
 type Call struct {
 	Index    int            `json:"index"` // order of arrival, from 0
 	Path     string         `json:"path"`  // such as /v1/chat/completions
@@ -24,20 +24,20 @@ type Call struct {
 	Run      string         `json:"run,omitempty"`
 	Task     string         `json:"task,omitempty"`
 	File     string         `json:"file,omitempty"`
-	Last     string         `json:"last,omitempty"`     // text of the last message, without the context before it
+	Last     string         `json:"last,omitempty"`     // text of the last message, without the preceding context
 	Messages []llm.Message  `json:"messages,omitempty"` // of a chat, with the system message as role "system"
-	Tools    []llm.Tool     `json:"tools,omitempty"`    // offered, in order
-	Choice   llm.ToolChoice `json:"choice,omitempty"`   // tool_choice, or the name of the tool that it demands
+	Tools    []llm.Tool     `json:"tools,omitempty"`    // offered tools, in order
+	Choice   llm.ToolChoice `json:"choice,omitempty"`   // tool_choice, or the name of the required tool
 	Body     []byte         `json:"body"`               // base64 in JSON
 	Time     time.Time      `json:"time"`               // of arrival
 	Unknown  bool           `json:"unknown,omitempty"`  // no rule matched
 }
 
-// Key identifies what was asked and for what: the key of Paid.
+// Key identifies the content and the label of a request. It is the key of Paid.
 func (c Call) Key() string {
 	hash := sha256.New()
 	for _, part := range []string{c.Run, c.Stage, c.Task, c.File, string(c.Body)} {
-		fmt.Fprintf(hash, "%d:%s", len(part), part) // lengths keep the parts apart
+		fmt.Fprintf(hash, "%d:%s", len(part), part) // lengths separate the parts
 	}
 	return hex.EncodeToString(hash.Sum(nil))
 }
@@ -55,7 +55,7 @@ func (c Call) Results() int {
 
 func (c Call) embedding() bool { return strings.HasSuffix(c.Path, "/embeddings") }
 
-// newChat files a chat request.
+// newChat returns the Call of a chat request.
 func newChat(r *http.Request, body []byte, asked llm.ParsedRequest) Call {
 	call := newCall(r, body, "")
 	call.Messages, call.Tools, call.Choice = asked.Messages, asked.Tools, asked.ToolChoice

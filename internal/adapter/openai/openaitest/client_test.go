@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// post asks for a chat completion and gives the status and the body; status 0
-// means that no whole answer came.
+// post requests a chat completion and returns the status and the body. Status 0 means that the
+// response was incomplete.
 func post(ctx context.Context, s *Server, stage, message string) (int, string) {
 	body, _ := json.Marshal(map[string]any{"model": "m",
 		"messages": []any{map[string]any{"role": "user", "content": message}}})

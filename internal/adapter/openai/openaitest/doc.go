@@ -1,5 +1,5 @@
-// Package openaitest is a scripted OpenAI-compatible server: tests say what the
-// model answers, to whom and how badly, and afterwards read what was asked.
+// Package openaitest is a scripted OpenAI-compatible server. Tests define its replies and failures
+// per request, and afterwards read the requests.
 //
 //	srv := openaitest.New(t)
 //	srv.On(openaitest.Rule{Stage: "extract", Nth: 1, Status: 503})
@@ -8,7 +8,7 @@
 //	…
 //	if srv.Count("extract") != 2 { … }
 //
-// Replies may call tools, and rules may ask how far the conversation has come:
+// Replies may call tools, and rules may depend on the state of the conversation:
 //
 //	srv.On(openaitest.Rule{Stage: "turn", Results: new(0),
 //		Calls: []llm.ToolCall{{Name: "memory_search", Arguments: `{"query":"seat"}`}}})
@@ -16,15 +16,13 @@
 //	srv.On(openaitest.Rule{Stage: "busy", Choice: llm.ChooseNone, Reply: "That is all I know."})
 //	srv.On(openaitest.Rule{Stage: "busy", CallsFunc: func(c openaitest.Call) []llm.ToolCall { … }}) // never stops
 //
-// Calls are told apart by the X-Skill-* headers that llm.Label becomes, by the
-// last message, by the tools and by how often they came; never by arrival order,
-// since the real pipeline works in parallel. A request that no rule matches is
-// answered with 599 and fails the test.
+// Rules select requests by the X-Skill-* headers of llm.Label, by the last message, by the tools
+// and by the number of matching requests. They do not use the order of arrival, since the pipeline
+// works in parallel. A request that matches no rule gets status 599 and fails the test.
 //
-// Nothing needs a sleep: Barrier holds replies until Release, Await and
-// AwaitBarrier return as soon as enough requests have come.
+// Tests need no sleeps: Barrier holds replies until Release, and Await and AwaitBarrier return as
+// soon as enough requests have arrived.
 //
-// Start gives the same server without a test. Other programs steer it through
-// PUT /script, GET /requests, GET /paid and POST /barrier/{name}/release, below
-// Root.
+// Start runs the same server without a test. Other programs control it through PUT /script, GET
+// /requests, GET /paid and POST /barrier/{name}/release, below Root.
 package openaitest

@@ -17,7 +17,7 @@ func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) {
 	arrived := time.Now()
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the client is gone
+		return // the client has disconnected
 	}
 	var request struct {
 		Model      string          `json:"model"`
@@ -69,9 +69,9 @@ func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) {
 	writeBody(w, http.StatusOK, "application/json", answer)
 }
 
-// Embedding is the vector that the server gives text: counts of lower-case
-// runs of letters and digits (of single CJK characters), each at FNV-1a 64
-// modulo dims, at unit length. Texts without any are the zero vector.
+// Embedding returns the vector that the server computes for text: counts of lower-case runs of
+// letters and digits (of single CJK characters), each at FNV-1a 64 modulo dims, at unit length. A
+// text without any gets the zero vector.
 func Embedding(text string, dims int) []float32 {
 	counts := make([]float64, dims)
 	for _, word := range embeddingWords(text) {

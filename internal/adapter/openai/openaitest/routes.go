@@ -9,7 +9,7 @@ import (
 	"cairn/internal/domain/llm"
 )
 
-// statusUnmatched answers requests that no rule is for.
+// statusUnmatched is the status for requests that match no rule.
 const statusUnmatched = 599
 
 func (s *Server) routes() http.Handler {
@@ -54,7 +54,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	arrived := time.Now()
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the client is gone
+		return // the client has disconnected
 	}
 	request, err := llm.ReadAsked(body)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	if rule.CallsFunc != nil {
 		answer.calls = rule.CallsFunc(call)
 	}
-	s.pay(call, 1) // before the last byte, so that whoever has the reply finds it paid
+	s.pay(call, 1) // before the last byte, so that a client that has the reply finds it counted
 	if !answer.write(w) {
 		s.pay(call, -1)
 	}
@@ -94,7 +94,7 @@ func (s *Server) pay(call Call, n int) {
 	}
 }
 
-// record files a call and chooses its rule.
+// record stores a call and chooses its rule.
 func (s *Server) record(call Call) (Call, Rule, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,8 +106,8 @@ func (s *Server) record(call Call) (Call, Rule, bool) {
 	return call, rule, ok
 }
 
-// hold waits as the rule says for a request that arrived at a time; false when the
-// client or the server is gone.
+// hold delays the response as the rule requires, from the time of arrival. It returns false if the
+// client or the server has gone.
 func (s *Server) hold(r *http.Request, rule Rule, arrived time.Time) bool {
 	if rule.Barrier != "" {
 		s.mu.Lock()

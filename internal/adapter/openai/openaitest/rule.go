@@ -17,55 +17,54 @@ type ToolCall = llm.ToolCall
 // RoleTool is the role of a message with a tool's result.
 const RoleTool = llm.RoleTool
 
-// Rule is one line of the script: which requests it is for, and what they get.
-// Of the rules for a request one with a matching Nth wins over one without,
-// otherwise the one that was added first.
+// Rule is one rule of the script: a selector of requests and their response. If several rules match
+// a request, one with a matching Nth wins over one without; otherwise the first one added wins.
 type Rule struct {
-	// For whom. Empty fields match everything, except that embedding requests
-	// are only for rules that name their stage, "embed" unless they say otherwise.
+	// Selectors. Empty fields match everything. Embedding requests match only rules that name their
+	// stage, "embed" by default.
 	Stage   string         `json:"stage,omitempty"`
 	Run     string         `json:"run,omitempty"`
 	Task    string         `json:"task,omitempty"`
 	File    string         `json:"file,omitempty"`
 	Match   string         `json:"match,omitempty"`   // regular expression over the last message
-	System  string         `json:"system,omitempty"`  // text that the system message holds
+	System  string         `json:"system,omitempty"`  // text that the system message contains
 	Last    string         `json:"last,omitempty"`    // role of the last message
-	Offers  []string       `json:"offers,omitempty"`  // tools that are all offered
+	Offers  []string       `json:"offers,omitempty"`  // tools that must all be offered
 	Choice  llm.ToolChoice `json:"choice,omitempty"`  // tool_choice of the request, such as llm.ChooseNone
-	Results *int           `json:"results,omitempty"` // so many tool results in the conversation; new(0) is none
-	// only the n-th request that the fields above match, from 1; 0 is any
+	Results *int           `json:"results,omitempty"` // number of tool results in the conversation; new(0) means none
+	// matches only the n-th request that the fields above match, from 1; 0 means any
 	Nth   int `json:"nth,omitempty"`
-	Times int `json:"times,omitempty"` // answers at most so many requests, 0 is no limit
+	Times int `json:"times,omitempty"` // maximum number of responses, 0 means no limit
 
-	// What they get: a chat completion with Reply, unless a fault says otherwise.
-	// with Status: the error's message, or the whole body when it is JSON
+	// Response: a chat completion with Reply, unless a fault is set. With Status, Reply is the
+	// error's message, or the whole body if it is JSON.
 	Reply     string            `json:"reply,omitempty"`
 	ReplyFunc func(Call) string `json:"-"` // instead of Reply
-	// tool calls, as they stand: ids may be missing or repeated, arguments broken
+	// tool calls, sent unchanged: IDs may be missing or repeated, arguments invalid
 	Calls     []llm.ToolCall            `json:"calls,omitempty"`
 	CallsFunc func(Call) []llm.ToolCall `json:"-"`                 // instead of Calls
-	Refusal   string                    `json:"refusal,omitempty"` // the message's refusal
-	// finish_reason; when empty "stop", or "tool_calls" with calls
+	Refusal   string                    `json:"refusal,omitempty"` // the refusal of the message
+	// finish_reason; if empty "stop", or "tool_calls" with calls
 	Finish string     `json:"finish,omitempty"`
-	Usage  *llm.Usage `json:"usage,omitempty"` // estimated when nil, left out when zero
+	Usage  *llm.Usage `json:"usage,omitempty"` // estimated if nil, omitted if zero
 
-	// Faults and timing. Barrier and Delay come first, in this order.
-	Barrier string `json:"barrier,omitempty"` // waits until Release of this name
-	// from arrival, or the barrier's release; in a script: "delay": "20ms"
+	// Faults and timing. Barrier and Delay are applied first, in this order.
+	Barrier string `json:"barrier,omitempty"` // name of a barrier; waits until its Release
+	// since arrival, or since the barrier's release; in a script: "delay": "20ms"
 	Delay      time.Duration `json:"-"`
-	Status     int           `json:"status,omitempty"`      // answers with an error of this status
+	Status     int           `json:"status,omitempty"`      // responds with an error of this status
 	RetryAfter string        `json:"retry_after,omitempty"` // the Retry-After header
-	Drop       bool          `json:"drop,omitempty"`        // cuts the connection before answering
-	DropAfter  bool          `json:"drop_after,omitempty"`  // cuts the connection in the middle of the answer
-	Malformed  bool          `json:"malformed,omitempty"`   // answers 200 with broken JSON
+	Drop       bool          `json:"drop,omitempty"`        // cuts the connection before the response
+	DropAfter  bool          `json:"drop_after,omitempty"`  // cuts the connection in the middle of the response
+	Malformed  bool          `json:"malformed,omitempty"`   // responds with 200 and invalid JSON
 }
 
-// scripted is a rule in force.
+// scripted is an active rule.
 type scripted struct {
 	Rule
 	match *regexp.Regexp
-	seen  int // requests that the selectors matched
-	used  int // requests that were answered
+	seen  int // requests that matched the selectors
+	used  int // requests that got this rule's response
 }
 
 func compile(rule Rule) (*scripted, error) {
@@ -98,7 +97,7 @@ func (s *scripted) selectsTools(call Call) bool {
 		(s.Results == nil || *s.Results == call.Results()) && !slices.ContainsFunc(s.Offers, lacks)
 }
 
-// choose counts call against every rule and gives the one that answers it.
+// choose counts call for every rule and returns the rule that responds to it.
 func choose(rules []*scripted, call Call) (Rule, bool) {
 	var exact, first *scripted
 	for _, rule := range rules {
@@ -130,11 +129,11 @@ func choose(rules []*scripted, call Call) (Rule, bool) {
 // Script is the body of PUT /script. It replaces all rules.
 type Script struct {
 	Rules          []Rule `json:"rules"`
-	Dims           int    `json:"dims,omitempty"`            // of embeddings, 0 leaves them
-	WrongDimension bool   `json:"wrong_dimension,omitempty"` // embeddings have one number too many
+	Dims           int    `json:"dims,omitempty"`            // of embeddings, 0 leaves them unchanged
+	WrongDimension bool   `json:"wrong_dimension,omitempty"` // embeddings have one extra number
 }
 
-// UnmarshalJSON reads a rule with its delay as text.
+// UnmarshalJSON decodes a rule whose delay is text.
 func (r *Rule) UnmarshalJSON(data []byte) error {
 	type plain Rule
 	wire := struct {
@@ -152,7 +151,7 @@ func (r *Rule) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// MarshalJSON is the inverse of UnmarshalJSON; functions cannot travel.
+// MarshalJSON is the inverse of UnmarshalJSON. Functions are omitted.
 func (r Rule) MarshalJSON() ([]byte, error) {
 	type plain Rule
 	wire := struct {

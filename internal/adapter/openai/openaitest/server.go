@@ -12,20 +12,19 @@ import (
 	"testing"
 )
 
-// DefaultDims is the length of embeddings until Dims says otherwise.
+// DefaultDims is the length of embeddings unless Dims sets another.
 const DefaultDims = 64
 
-// Server is a scripted endpoint on a port of its own. Its methods may be
-// called at any time.
+// Server is a scripted endpoint on its own port. Its methods are safe for concurrent use.
 type Server struct {
 	URL  string // the base URL for clients, ends in /v1
 	Root string // the base URL of the control endpoints
 
 	http *httptest.Server
-	done chan struct{} // closed by Close, frees everything that waits
+	done chan struct{} // closed by Close; releases all waiting requests
 
 	mu       sync.Mutex
-	changed  chan struct{} // closed and replaced whenever something happened
+	changed  chan struct{} // closed and replaced on every change
 	rules    []*scripted
 	calls    []Call
 	paid     map[string]int
@@ -36,8 +35,8 @@ type Server struct {
 	closing  sync.Once
 }
 
-// New starts a server for one test. It stops with the test, and fails it when
-// a request came that no rule matched.
+// New starts a server for one test. It stops at the end of the test, and fails the test if a
+// request matched no rule.
 func New(t testing.TB) *Server {
 	t.Helper()
 	server, err := Start()
@@ -77,7 +76,7 @@ func Start() (*Server, error) {
 	return s, nil
 }
 
-// Close frees the requests that wait and stops the server.
+// Close releases the waiting requests and stops the server.
 func (s *Server) Close() {
 	s.closing.Do(func() {
 		close(s.done)
@@ -97,7 +96,7 @@ func (s *Server) On(rule Rule) {
 	s.rules = append(s.rules, compiled)
 }
 
-// Script replaces all rules and their counters; the recorded requests stay.
+// Script replaces all rules and their counters. The recorded requests remain.
 func (s *Server) Script(script Script) error {
 	rules := make([]*scripted, len(script.Rules))
 	for i, rule := range script.Rules {
@@ -117,22 +116,22 @@ func (s *Server) Script(script Script) error {
 	return nil
 }
 
-// Dims sets the length of embeddings for requests that ask for none.
+// Dims sets the length of embeddings for requests that do not specify one.
 func (s *Server) Dims(dims int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dims = dims
 }
 
-// WrongDimension makes every embedding one number too long.
+// WrongDimension adds one number to every embedding.
 func (s *Server) WrongDimension(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wrong = on
 }
 
-// Forget takes back all rules and forgets the requests, for the next part of a
-// test. A request that no rule matched stays, and fails the test.
+// Forget removes all rules and recorded requests, for the next part of a test. A request that
+// matched no rule remains and fails the test.
 func (s *Server) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,14 +139,14 @@ func (s *Server) Forget() {
 	s.calls = slices.DeleteFunc(slices.Clone(s.calls), func(c Call) bool { return !c.Unknown })
 }
 
-// Requests gives what came so far, in order of arrival.
+// Requests returns the requests so far, in order of arrival.
 func (s *Server) Requests() []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.calls)
 }
 
-// Count tells how many requests of a stage came; "" counts all.
+// Count returns the number of requests of a stage, or of all stages for "".
 func (s *Server) Count(stage string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,15 +163,15 @@ func (s *Server) count(stage string) int {
 	return n
 }
 
-// Paid tells for each Call.Key how often a complete chat reply was written for
-// it. A value above 1 is a reply that was paid twice.
+// Paid returns for each Call.Key the number of complete chat replies. A value above 1 is a reply
+// that was paid for twice.
 func (s *Server) Paid() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.paid)
 }
 
-// Release opens a barrier for those that wait there and those that come later.
+// Release opens a barrier for waiting and later requests.
 func (s *Server) Release(barrier string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -193,19 +192,19 @@ func (s *Server) gate(barrier string) chan struct{} {
 	return gate
 }
 
-// Await returns when n requests of a stage have come; "" counts all.
+// Await returns when n requests of a stage have arrived. "" means all stages.
 func (s *Server) Await(ctx context.Context, stage string, n int) error {
 	return s.until(ctx, fmt.Sprintf("%d requests of stage %q", n, stage), func() bool { return s.count(stage) >= n })
 }
 
-// AwaitBarrier returns when n requests wait at a barrier.
+// AwaitBarrier returns when n requests are waiting at a barrier.
 func (s *Server) AwaitBarrier(ctx context.Context, barrier string, n int) error {
 	return s.until(ctx, fmt.Sprintf("%d requests at barrier %q", n, barrier), func() bool {
 		return s.waiting[barrier] >= n
 	})
 }
 
-// until waits for a condition, which is asked under the lock.
+// until waits for a condition, which is evaluated under the lock.
 func (s *Server) until(ctx context.Context, what string, holds func() bool) error {
 	for {
 		s.mu.Lock()
@@ -224,14 +223,13 @@ func (s *Server) until(ctx context.Context, what string, holds func() bool) erro
 	}
 }
 
-// notify wakes everybody in until. The lock is held.
+// notify wakes all callers of until. The caller must hold the lock.
 func (s *Server) notify() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// ServeHTTP serves the same endpoints without the port, for callers with a
-// listener of their own.
+// ServeHTTP serves the same endpoints without the port, for callers with their own listener.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.http.Config.Handler.ServeHTTP(w, r)
 }

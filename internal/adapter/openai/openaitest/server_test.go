@@ -29,7 +29,7 @@ func TestRulesAreChosenByLabelTextAndOccurrence(t *testing.T) {
 	}
 }
 
-// recorder is a testing.TB that keeps its failures to itself.
+// recorder is a testing.TB that only records failures.
 type recorder struct {
 	testing.TB
 	failures []string
@@ -78,8 +78,8 @@ func TestForgettingLeavesOnlyWhatNoRuleMatched(t *testing.T) {
 	if left := srv.Requests(); len(left) != 1 || !left[0].Unknown || left[0].Last != "b" || len(srv.Paid()) != 0 {
 		t.Errorf("left are %+v, paid %v", left, srv.Paid())
 	}
-	srv.On(Rule{Stage: "extract", Reply: "anew"})
-	if _, answer := post(t.Context(), srv, "extract", "c"); !strings.Contains(answer, "anew") {
+	srv.On(Rule{Stage: "extract", Reply: "fresh"})
+	if _, answer := post(t.Context(), srv, "extract", "c"); !strings.Contains(answer, "fresh") {
 		t.Errorf("answered %s", answer)
 	}
 }

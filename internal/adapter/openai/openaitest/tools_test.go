@@ -13,7 +13,7 @@ import (
 
 var dig = llm.Tool{Name: "dig", Description: "Digs.", Schema: json.RawMessage(`{"type":"object"}`)}
 
-// loop asks until the model calls nothing or ten replies came, and gives every reply.
+// loop asks until the model makes no call or ten replies have come, and returns every reply.
 func loop(t *testing.T, srv *openaitest.Server, stage string, choice llm.ToolChoice) (replies []llm.Reply,
 	failures int) {
 	t.Helper()

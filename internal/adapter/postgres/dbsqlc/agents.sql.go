@@ -52,7 +52,7 @@ select (exists (select 1 from memories m where m.workspace_id = $1 and m.status 
   or exists (select 1 from memory_targets t where t.workspace_id = $1))::boolean as found
 `
 
-// Whether there is anything that a question could be answered from.
+// Whether the workspace has anything from which a question could be answered.
 func (q *Queries) LongTermAny(ctx context.Context, workspaceID int64) (bool, error) {
 	row := q.db.QueryRow(ctx, LongTermAny, workspaceID)
 	var found bool
@@ -90,7 +90,7 @@ type MarkSetParams struct {
 	RunID          *int64
 }
 
-// A mark moves forward only.
+// A mark only moves forward.
 func (q *Queries) MarkSet(ctx context.Context, arg MarkSetParams) error {
 	_, err := q.db.Exec(ctx, MarkSet,
 		arg.WorkspaceID,
@@ -112,7 +112,7 @@ type RunOpenOfParams struct {
 	ConversationID *int64
 }
 
-// A run of a kind about a conversation that has not ended, if there is one.
+// An open run of a kind about a conversation, if one exists.
 func (q *Queries) RunOpenOf(ctx context.Context, arg RunOpenOfParams) (int64, error) {
 	row := q.db.QueryRow(ctx, RunOpenOf, arg.WorkspaceID, arg.Kind, arg.ConversationID)
 	var id int64

@@ -342,7 +342,7 @@ type PolicyDropParams struct {
 	Shas        []string
 }
 
-// Unless a version has it.
+// Unless a version refers to it.
 func (q *Queries) PolicyDrop(ctx context.Context, arg PolicyDropParams) error {
 	_, err := q.db.Exec(ctx, PolicyDrop, arg.WorkspaceID, arg.Shas)
 	return err

@@ -14,9 +14,8 @@ const BulkNumbered = `-- name: BulkNumbered :exec
 select setval(pg_get_serial_sequence('cairn.search_docs', 'doc'), $1::bigint)
 `
 
-// What benches need beside the statements of everybody: they fill a database of
-// their own in bulk, as a superuser.
-// Documents were given numbers up to last.
+// Statements that only benchmarks need: they fill their own database in bulk, as a superuser.
+// Documents were numbered up to last.
 func (q *Queries) BulkNumbered(ctx context.Context, last int64) error {
 	_, err := q.db.Exec(ctx, BulkNumbered, last)
 	return err
@@ -26,7 +25,7 @@ const BulkSettled = `-- name: BulkSettled :exec
 vacuum (analyze) cairn.search_docs, cairn.lex_stats, cairn.lex_terms, cairn.lex_docs, cairn.embeddings
 `
 
-// What autovacuum does in its time.
+// The work that autovacuum does later.
 func (q *Queries) BulkSettled(ctx context.Context) error {
 	_, err := q.db.Exec(ctx, BulkSettled)
 	return err
@@ -58,7 +57,7 @@ type SearchBytesParams struct {
 	WorkspaceID int64
 }
 
-// Tables and indexes of search, the workspace's graph not among them.
+// Tables and indexes of search, without the workspace's graph.
 func (q *Queries) SearchBytes(ctx context.Context, arg SearchBytesParams) (int64, error) {
 	row := q.db.QueryRow(ctx, SearchBytes, arg.Space, arg.WorkspaceID)
 	var column_1 int64

@@ -31,7 +31,7 @@ type AgentCallEndRow struct {
 	Code string
 }
 
-// What the model is told of a call is set once: whoever comes later gets that.
+// The result of a call for the model is set once. Later callers get the stored one.
 func (q *Queries) AgentCallEnd(ctx context.Context, arg AgentCallEndParams) (AgentCallEndRow, error) {
 	row := q.db.QueryRow(ctx, AgentCallEnd,
 		arg.Result,
@@ -120,7 +120,8 @@ type AnswerGetRow struct {
 	Content  *string
 }
 
-// What became of a channel's message, and the answer. Number is null when the conversation has no such message.
+// The result of a channel's message, and the reply. number is null if the conversation has no such
+// message.
 func (q *Queries) AnswerGet(ctx context.Context, arg AnswerGetParams) (AnswerGetRow, error) {
 	row := q.db.QueryRow(ctx, AnswerGet, arg.MessageID, arg.WorkspaceID, arg.ExternalID)
 	var i AnswerGetRow
@@ -310,7 +311,7 @@ type ConversationOpenRow struct {
 	ClosedAt     *time.Time
 }
 
-// Makes or finds a conversation and locks it: turns of one follow each other.
+// Creates or finds a conversation and locks it: its turns are serialized.
 func (q *Queries) ConversationOpen(ctx context.Context, arg ConversationOpenParams) (ConversationOpenRow, error) {
 	row := q.db.QueryRow(ctx, ConversationOpen,
 		arg.WorkspaceID,
@@ -505,7 +506,7 @@ type RunHoldParams struct {
 	ID          int64
 }
 
-// Keeps the run from being ended until the transaction is over.
+// Prevents the run from ending until the transaction is over.
 func (q *Queries) RunHold(ctx context.Context, arg RunHoldParams) (string, error) {
 	row := q.db.QueryRow(ctx, RunHold, arg.WorkspaceID, arg.ID)
 	var status string
@@ -591,7 +592,7 @@ type RunSessionParams struct {
 	ID          int64
 }
 
-// The session that a run keeps: the first that was set stays, unless it was revoked.
+// The session of a run: the first that was set stays, unless it was revoked.
 func (q *Queries) RunSession(ctx context.Context, arg RunSessionParams) (*int64, error) {
 	row := q.db.QueryRow(ctx, RunSession, arg.SessionID, arg.WorkspaceID, arg.ID)
 	var session_id *int64
@@ -766,7 +767,7 @@ type SessionOfferedRow struct {
 	ExpiresAt time.Time
 }
 
-// The session that is in force, to a run that keeps none.
+// The live session, for a run that has none.
 func (q *Queries) SessionOffered(ctx context.Context, arg SessionOfferedParams) (SessionOfferedRow, error) {
 	row := q.db.QueryRow(ctx, SessionOffered,
 		arg.WorkspaceID,
@@ -810,7 +811,8 @@ type SessionPutRow struct {
 	ExpiresAt time.Time
 }
 
-// No row when sessions were revoked since the epoch was read: what was rendered may hold what was taken away.
+// Returns no row if sessions were revoked since the epoch was read: the rendered text may contain
+// deleted content.
 func (q *Queries) SessionPut(ctx context.Context, arg SessionPutParams) (SessionPutRow, error) {
 	row := q.db.QueryRow(ctx, SessionPut,
 		arg.Channel,
@@ -831,7 +833,7 @@ const SessionsEpochNext = `-- name: SessionsEpochNext :execrows
 update workspaces set sessions_epoch = sessions_epoch + 1 where id = $1
 `
 
-// Before the revocation: a session that is stored meanwhile is seen by it.
+// Runs before the revocation, so that the revocation sees a session that is stored meanwhile.
 func (q *Queries) SessionsEpochNext(ctx context.Context, workspaceID int64) (int64, error) {
 	result, err := q.db.Exec(ctx, SessionsEpochNext, workspaceID)
 	if err != nil {
@@ -877,7 +879,7 @@ type StepPutParams struct {
 	Finish      string
 }
 
-// A response with its calls; one that is stored stays as it is, calls and all.
+// A response with its calls. An existing one stays unchanged, including its calls.
 func (q *Queries) StepPut(ctx context.Context, arg StepPutParams) error {
 	_, err := q.db.Exec(ctx, StepPut,
 		arg.WorkspaceID,
@@ -975,7 +977,8 @@ type TurnAcceptRow struct {
 	Attempt int32
 }
 
-// A turn with its run and the duty to drive that. The caller holds the conversation, and it has no turn of the message.
+// A turn with its run and the outbox task that drives the run. The caller has locked the
+// conversation, and it has no turn of the message.
 func (q *Queries) TurnAccept(ctx context.Context, arg TurnAcceptParams) (TurnAcceptRow, error) {
 	row := q.db.QueryRow(ctx, TurnAccept,
 		arg.WorkspaceID,
@@ -1137,7 +1140,7 @@ type TurnContextPinParams struct {
 	Number         int32
 }
 
-// Once: whoever comes later is told the same.
+// Set once: later callers get the stored one.
 func (q *Queries) TurnContextPin(ctx context.Context, arg TurnContextPinParams) (int64, error) {
 	result, err := q.db.Exec(ctx, TurnContextPin,
 		arg.Context,
@@ -1243,7 +1246,7 @@ type TurnMessagesRow struct {
 	EventTime  *time.Time
 }
 
-// Messages of turns up to a turn, the newest turns only, in the order in which they were answered.
+// Messages of turns up to a turn, the newest turns only, in the order of their replies.
 func (q *Queries) TurnMessages(ctx context.Context, arg TurnMessagesParams) ([]TurnMessagesRow, error) {
 	rows, err := q.db.Query(ctx, TurnMessages,
 		arg.WorkspaceID,
@@ -1349,9 +1352,10 @@ type TurnNewsRow struct {
 	Name     string
 }
 
-// What a turn is told that its session does not hold: skills that changed since it was frozen, and what a person has
-// decided, since the turn before, about changes that this conversation had proposed. The name is empty of a change of
-// memory; the time zone is in every row, of which there is one at least.
+// The context of a turn that its session does not contain: skills that changed since it was frozen,
+// and decisions of a person, since the previous turn, about changes that this conversation had
+// proposed. The name is empty for a change of memory. The time zone is in every row, and there is
+// at least one row.
 func (q *Queries) TurnNews(ctx context.Context, arg TurnNewsParams) ([]TurnNewsRow, error) {
 	rows, err := q.db.Query(ctx, TurnNews,
 		arg.Frozen,

@@ -78,7 +78,7 @@ type AgentProgressRow struct {
 	Steps   int64
 }
 
-// How far a turn or a review is, small enough to be asked several times a second.
+// The progress of a turn or a review, cheap enough to be polled several times a second.
 func (q *Queries) AgentProgress(ctx context.Context, arg AgentProgressParams) (AgentProgressRow, error) {
 	row := q.db.QueryRow(ctx, AgentProgress, arg.WorkspaceID, arg.ID)
 	var i AgentProgressRow
@@ -171,7 +171,7 @@ type MessagesPageRow struct {
 	CreatedAt  time.Time
 }
 
-// A conversation's messages in the order in which they were said.
+// A conversation's messages in the order in which they were stored.
 func (q *Queries) MessagesPage(ctx context.Context, arg MessagesPageParams) ([]MessagesPageRow, error) {
 	rows, err := q.db.Query(ctx, MessagesPage,
 		arg.WorkspaceID,

@@ -32,7 +32,7 @@ type RunInsightsRow struct {
 	Unpriced int32
 }
 
-// What the runs of each kind came to within the time asked about.
+// The results of the runs of each kind within the given span.
 func (q *Queries) RunInsights(ctx context.Context, arg RunInsightsParams) ([]RunInsightsRow, error) {
 	rows, err := q.db.Query(ctx, RunInsights, arg.WorkspaceID, arg.Span)
 	if err != nil {
@@ -78,7 +78,7 @@ type SavesPerDayRow struct {
 	Made     int32
 }
 
-// Versions of skills by day, in the workspace's time zone, and who wrote them.
+// Versions of skills by day, in the workspace's time zone, and their writers.
 func (q *Queries) SavesPerDay(ctx context.Context, arg SavesPerDayParams) ([]SavesPerDayRow, error) {
 	rows, err := q.db.Query(ctx, SavesPerDay, arg.WorkspaceID, arg.Span)
 	if err != nil {
@@ -148,8 +148,8 @@ type SkillInsightsRow struct {
 	Tokens      int64
 }
 
-// Uses within the time asked about, and what the runs cost that made versions of
-// the skill within it. A run that made several skills is shared by them.
+// Uses within the given span, and the cost of the runs that created versions of the skill within
+// it. The cost of a run with several skills is divided among them.
 func (q *Queries) SkillInsights(ctx context.Context, arg SkillInsightsParams) ([]SkillInsightsRow, error) {
 	rows, err := q.db.Query(ctx, SkillInsights, arg.WorkspaceID, arg.Span)
 	if err != nil {
@@ -212,7 +212,7 @@ type SkillsToCurateRow struct {
 	Scheduled        bool
 }
 
-// Active and stale skills. Ages in seconds, by this database's clock.
+// Active and stale skills. Ages are in seconds, by this database's clock.
 func (q *Queries) SkillsToCurate(ctx context.Context, workspaceID int64) ([]SkillsToCurateRow, error) {
 	rows, err := q.db.Query(ctx, SkillsToCurate, workspaceID)
 	if err != nil {

@@ -264,7 +264,7 @@ type TaskOutcomesRow struct {
 	Outcome string
 }
 
-// Of all tasks of a run, ” of one that has not ended.
+// The outcomes of all tasks of a run, ” for one that has not ended.
 func (q *Queries) TaskOutcomes(ctx context.Context, arg TaskOutcomesParams) ([]TaskOutcomesRow, error) {
 	rows, err := q.db.Query(ctx, TaskOutcomes, arg.WorkspaceID, arg.RunID)
 	if err != nil {

@@ -47,7 +47,7 @@ type DumpConversationsParams struct {
 	MaxRows     int32
 }
 
-// Those that something remembered leads to.
+// The conversations that memories refer to.
 func (q *Queries) DumpConversations(ctx context.Context, arg DumpConversationsParams) ([]Conversation, error) {
 	rows, err := q.db.Query(ctx, DumpConversations, arg.WorkspaceID, arg.After, arg.MaxRows)
 	if err != nil {
@@ -556,7 +556,7 @@ type LongTermListParams struct {
 	MaxRows     int32
 }
 
-// In the order of their making; what is said of them beside their text is compared as a whole member.
+// In order of creation. Metadata filters compare a whole member.
 func (q *Queries) LongTermList(ctx context.Context, arg LongTermListParams) ([]Memory, error) {
 	rows, err := q.db.Query(ctx, LongTermList,
 		arg.WorkspaceID,
@@ -631,7 +631,7 @@ type LongTermNewestParams struct {
 	MaxRows     int32
 }
 
-// The same from the end: what was made last comes first.
+// The same in reverse order: the latest first.
 func (q *Queries) LongTermNewest(ctx context.Context, arg LongTermNewestParams) ([]Memory, error) {
 	rows, err := q.db.Query(ctx, LongTermNewest,
 		arg.WorkspaceID,
@@ -730,7 +730,7 @@ type MemoryLoadParams struct {
 	LastRetrievedAt *time.Time
 }
 
-// No row when it is there already, or another entry says the same.
+// Returns no row if the entry exists, or if another entry has the same content.
 func (q *Queries) MemoryLoad(ctx context.Context, arg MemoryLoadParams) (int64, error) {
 	row := q.db.QueryRow(ctx, MemoryLoad,
 		arg.WorkspaceID,

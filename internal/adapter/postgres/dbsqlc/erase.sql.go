@@ -61,7 +61,7 @@ type EraseAcceptParams struct {
 	Derived      string
 }
 
-// Every function but DerivedOf runs as cairn_erase; the system role may call it.
+// Every function except DerivedOf runs as cairn_erase; the system role may call it.
 func (q *Queries) EraseAccept(ctx context.Context, arg EraseAcceptParams) (int64, error) {
 	row := q.db.QueryRow(ctx, EraseAccept, arg.Workspace, arg.Conversation, arg.Derived)
 	var column_1 int64

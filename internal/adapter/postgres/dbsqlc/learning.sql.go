@@ -43,9 +43,8 @@ type CanaryOutcomesRow struct {
 	Score     float64
 }
 
-// What people said of answers, by whose decisions were behind them: those of a
-// candidate, or those of the version in the same time. What both were behind says
-// nothing.
+// Scores of answers, by the policy of the decisions behind them: a candidate's, or the version's in
+// the same period. Answers with decisions of both are ignored.
 func (q *Queries) CanaryOutcomes(ctx context.Context, arg CanaryOutcomesParams) ([]CanaryOutcomesRow, error) {
 	rows, err := q.db.Query(ctx, CanaryOutcomes,
 		arg.WorkspaceID,
@@ -104,8 +103,8 @@ type DecisionsLearnableParams struct {
 	MaxRows     int32
 }
 
-// Sampled decisions that have an outcome, that no update has learnt from, and
-// whose span a model has answered.
+// Sampled decisions that have an outcome, that no update has learned from, and whose span a model
+// has answered.
 func (q *Queries) DecisionsLearnable(ctx context.Context, arg DecisionsLearnableParams) ([]string, error) {
 	rows, err := q.db.Query(ctx, DecisionsLearnable,
 		arg.WorkspaceID,
@@ -144,7 +143,7 @@ const ExploredLately = `-- name: ExploredLately :one
 select count(*)::int from decisions where workspace_id = $1 and sampled and created_at > now() - interval '24 hours'
 `
 
-// Of the last 24 hours.
+// Within the last 24 hours.
 func (q *Queries) ExploredLately(ctx context.Context, workspaceID int64) (int32, error) {
 	row := q.db.QueryRow(ctx, ExploredLately, workspaceID)
 	var column_1 int32
@@ -202,7 +201,7 @@ type OutcomesPutParams struct {
 	Decisions   []string
 }
 
-// One operation counts once for each decision; a decision that was erased has no outcome.
+// One operation is counted once for each decision. An erased decision gets no outcome.
 func (q *Queries) OutcomesPut(ctx context.Context, arg OutcomesPutParams) error {
 	_, err := q.db.Exec(ctx, OutcomesPut,
 		arg.WorkspaceID,
@@ -395,8 +394,8 @@ type VersionNewcomersRow struct {
 	Explored int32
 }
 
-// Skills that were new with a version, and the choices drawn since. An update of the
-// policy takes over what its version says.
+// Skills that were new in a version, and the choices drawn since. An update of the policy inherits
+// the skills of its version.
 func (q *Queries) VersionNewcomers(ctx context.Context, arg VersionNewcomersParams) ([]VersionNewcomersRow, error) {
 	rows, err := q.db.Query(ctx, VersionNewcomers,
 		arg.WorkspaceID,

@@ -219,7 +219,7 @@ type PackagesReleaseParams struct {
 	Sha256s     [][]byte
 }
 
-// From here the collector waits, then takes them.
+// The collector's grace starts here.
 func (q *Queries) PackagesRelease(ctx context.Context, arg PackagesReleaseParams) error {
 	_, err := q.db.Exec(ctx, PackagesRelease, arg.WorkspaceID, arg.Sha256s)
 	return err
@@ -248,7 +248,7 @@ update pending_writes set state = 'expired', decided_at = now() where workspace_
 returning id
 `
 
-// Nothing is approved by waiting: what nobody has decided for thirty days is over.
+// Pending changes expire after thirty days without a decision.
 func (q *Queries) PendingExpire(ctx context.Context, workspaceID int64) ([]int64, error) {
 	rows, err := q.db.Query(ctx, PendingExpire, workspaceID)
 	if err != nil {
@@ -680,9 +680,9 @@ type VersionsPruneParams struct {
 	Counted     []string
 }
 
-// All but the newest, and but what somebody still needs: what was used, what a
-// rollback went back to or came from, what an open change or task was made on,
-// what an open run has read. Within the hour, what the limits on writers count.
+// All but the newest versions and those still in use: used versions, the source and target of a
+// rollback, the base of an open change or task, versions that an open run has read, and, within the
+// hour, versions that the write limits count.
 func (q *Queries) VersionsPrune(ctx context.Context, arg VersionsPruneParams) ([][]byte, error) {
 	rows, err := q.db.Query(ctx, VersionsPrune,
 		arg.WorkspaceID,

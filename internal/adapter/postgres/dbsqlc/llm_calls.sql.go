@@ -61,7 +61,7 @@ type CallDoneParams struct {
 	Round        int32
 }
 
-// The first reply that is stored is the reply, whoever holds the lease.
+// The first stored reply is valid, also after a change of the lease holder.
 func (q *Queries) CallDone(ctx context.Context, arg CallDoneParams) (int64, error) {
 	result, err := q.db.Exec(ctx, CallDone,
 		arg.Reply,
@@ -336,7 +336,7 @@ type CallRoomRow struct {
 	InFlight int64
 }
 
-// What bounds another call: the workspace's limits, and the run's calls in flight.
+// The limits of another call: the workspace's settings, and the run's calls in flight.
 func (q *Queries) CallRoom(ctx context.Context, arg CallRoomParams) (CallRoomRow, error) {
 	row := q.db.QueryRow(ctx, CallRoom, arg.Parallel, arg.RunID, arg.WorkspaceID)
 	var i CallRoomRow
@@ -383,7 +383,7 @@ const CallsExpire = `-- name: CallsExpire :execrows
 update llm_calls set state = 'unknown', unknown = unknown + 1 where state = 'started' and lease_until < now() - $1::interval
 `
 
-// System role: an expired lease means a call that nobody waits for any more.
+// System role. An expired lease marks a call whose caller has stopped waiting.
 func (q *Queries) CallsExpire(ctx context.Context, grace time.Duration) (int64, error) {
 	result, err := q.db.Exec(ctx, CallsExpire, grace)
 	if err != nil {

@@ -77,7 +77,7 @@ type ChunksRankedRow struct {
 	Score   float64
 }
 
-// The chunks of one session, the best first: all of them are looked at.
+// The chunks of one session, the best first. All of them are compared.
 func (q *Queries) ChunksRanked(ctx context.Context, arg ChunksRankedParams) ([]ChunksRankedRow, error) {
 	rows, err := q.db.Query(ctx, ChunksRanked,
 		arg.WorkspaceID,
@@ -353,7 +353,7 @@ const IdentityLatest = `-- name: IdentityLatest :one
 select coalesce(max(version), 0)::int from identity_versions where workspace_id = $1
 `
 
-// The last version, which an erase may have left out of force.
+// The last version, which an erasure may have deactivated.
 func (q *Queries) IdentityLatest(ctx context.Context, workspaceID int64) (int32, error) {
 	row := q.db.QueryRow(ctx, IdentityLatest, workspaceID)
 	var column_1 int32
@@ -398,7 +398,7 @@ type LeaseHeldParams struct {
 	TargetKey   string
 }
 
-// Locked, so that nobody takes it over before the write under it is committed.
+// Locked, so that no other holder takes it over before the write is committed.
 func (q *Queries) LeaseHeld(ctx context.Context, arg LeaseHeldParams) (int64, error) {
 	row := q.db.QueryRow(ctx, LeaseHeld, arg.WorkspaceID, arg.Type, arg.TargetKey)
 	var fence int64
@@ -428,7 +428,7 @@ type LeaseTakeRow struct {
 	LeaseUntil time.Time
 }
 
-// No row while another holds it. Who holds it already keeps its fence.
+// Returns no row while another holder has it. The current holder keeps its fencing token.
 func (q *Queries) LeaseTake(ctx context.Context, arg LeaseTakeParams) (LeaseTakeRow, error) {
 	row := q.db.QueryRow(ctx, LeaseTake,
 		arg.WorkspaceID,
@@ -645,7 +645,7 @@ type LongTermInsertParams struct {
 	EventTime      *time.Time
 }
 
-// No row when the external id is taken: it is salted then.
+// Returns no row if the external ID is taken; the caller then salts it.
 func (q *Queries) LongTermInsert(ctx context.Context, arg LongTermInsertParams) (Memory, error) {
 	row := q.db.QueryRow(ctx, LongTermInsert,
 		arg.WorkspaceID,
@@ -728,8 +728,8 @@ type LongTermOfRunsRow struct {
 	MovedOn      bool
 }
 
-// The entries that runs have written, with their first and their last version of
-// each and whether anybody else but an undoing has written since.
+// The entries that runs have written, with the first and the last version of each, and whether
+// another writer except an undo has written since.
 func (q *Queries) LongTermOfRuns(ctx context.Context, arg LongTermOfRunsParams) ([]LongTermOfRunsRow, error) {
 	rows, err := q.db.Query(ctx, LongTermOfRuns, arg.RunIds, arg.WorkspaceID)
 	if err != nil {
@@ -792,7 +792,7 @@ type LongTermParkParams struct {
 	Ids         []int64
 }
 
-// Out of the way of each other, until each has its old text again.
+// Prevents conflicts among the entries until each has its old text again.
 func (q *Queries) LongTermPark(ctx context.Context, arg LongTermParkParams) error {
 	_, err := q.db.Exec(ctx, LongTermPark, arg.WorkspaceID, arg.Ids)
 	return err
@@ -920,7 +920,7 @@ type LongTermReviseParams struct {
 	Version       int32
 }
 
-// Whatever its status: a removed entry can come back.
+// For any status: a removed entry can be restored.
 func (q *Queries) LongTermRevise(ctx context.Context, arg LongTermReviseParams) (int64, error) {
 	result, err := q.db.Exec(ctx, LongTermRevise,
 		arg.Content,
@@ -1060,8 +1060,7 @@ type MemoryEntitiesRow struct {
 	LastAt   time.Time
 }
 
-// Whom active memories are for, as clients of mem0 name it: by what the metadata
-// says, else by the target.
+// The targets of active memories, as mem0 clients name them: by the metadata, else by the target.
 func (q *Queries) MemoryEntities(ctx context.Context, arg MemoryEntitiesParams) ([]MemoryEntitiesRow, error) {
 	rows, err := q.db.Query(ctx, MemoryEntities, arg.WorkspaceID, arg.MaxRows)
 	if err != nil {
@@ -1127,7 +1126,7 @@ type MemoryViewsParams struct {
 	OpID        string
 }
 
-// What a run was shown by other calls than one.
+// The entries that other operations have shown a run.
 func (q *Queries) MemoryViews(ctx context.Context, arg MemoryViewsParams) ([]int64, error) {
 	rows, err := q.db.Query(ctx, MemoryViews, arg.WorkspaceID, arg.RunID, arg.OpID)
 	if err != nil {
@@ -1213,7 +1212,7 @@ type TargetFindParams struct {
 	MatchKey    string
 }
 
-// The best first: the key itself, a known other name, the same letters.
+// The best match first: the key itself, an alias, the same letters.
 func (q *Queries) TargetFind(ctx context.Context, arg TargetFindParams) ([]MemoryTarget, error) {
 	rows, err := q.db.Query(ctx, TargetFind,
 		arg.WorkspaceID,
@@ -1322,7 +1321,7 @@ type TargetsListParams struct {
 	MaxRows     int32
 }
 
-// The most recently used, in the order of their making.
+// The most recently used, in order of creation.
 func (q *Queries) TargetsList(ctx context.Context, arg TargetsListParams) ([]MemoryTarget, error) {
 	rows, err := q.db.Query(ctx, TargetsList, arg.WorkspaceID, arg.MaxRows)
 	if err != nil {

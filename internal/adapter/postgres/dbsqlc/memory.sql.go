@@ -94,7 +94,7 @@ type MemoryAddedByRunParams struct {
 	Types       []string
 }
 
-// What waits for approval counts as added.
+// Pending additions are counted as added.
 func (q *Queries) MemoryAddedByRun(ctx context.Context, arg MemoryAddedByRunParams) (int64, error) {
 	row := q.db.QueryRow(ctx, MemoryAddedByRun, arg.WorkspaceID, arg.RunID, arg.Types)
 	var column_1 int64
@@ -205,7 +205,7 @@ type MemoryInsertParams struct {
 	EventTime      *time.Time
 }
 
-// No row when the external id is taken: it is salted then.
+// Returns no row if the external ID is taken; the caller then salts it.
 func (q *Queries) MemoryInsert(ctx context.Context, arg MemoryInsertParams) (Memory, error) {
 	row := q.db.QueryRow(ctx, MemoryInsert,
 		arg.WorkspaceID,
@@ -262,8 +262,8 @@ const MemoryLock = `-- name: MemoryLock :exec
 select pg_advisory_xact_lock(6, hashint8($1::bigint))
 `
 
-// Writers of one workspace follow each other: budgets, duplicates and quotas are
-// decided on rows that stand still.
+// Serializes the writers of one workspace: budgets, duplicates and quotas are checked on rows that
+// do not change.
 func (q *Queries) MemoryLock(ctx context.Context, workspaceID int64) error {
 	_, err := q.db.Exec(ctx, MemoryLock, workspaceID)
 	return err

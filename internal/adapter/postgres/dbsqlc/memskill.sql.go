@@ -89,7 +89,7 @@ type CasePutParams struct {
 	OpID           string
 }
 
-// A question that failed before keeps its case; one operation counts once.
+// A question that failed before keeps its case. One operation is counted once.
 func (q *Queries) CasePut(ctx context.Context, arg CasePutParams) (Case, error) {
 	row := q.db.QueryRow(ctx, CasePut,
 		arg.WorkspaceID,
@@ -148,7 +148,7 @@ type CaseSucceedParams struct {
 	Key         string
 }
 
-// A success halves the failures; at none the case is resolved.
+// A success halves the failures; at zero the case is resolved.
 func (q *Queries) CaseSucceed(ctx context.Context, arg CaseSucceedParams) error {
 	_, err := q.db.Exec(ctx, CaseSucceed,
 		arg.OpID,
@@ -170,7 +170,7 @@ type CasesExpireParams struct {
 	Seconds     float64
 }
 
-// What has not failed for so long is no hard case any more; failing again it begins anew.
+// A case that has not failed for this time is no longer hard. A new failure starts at one.
 func (q *Queries) CasesExpire(ctx context.Context, arg CasesExpireParams) (int64, error) {
 	result, err := q.db.Exec(ctx, CasesExpire, arg.WorkspaceID, arg.BankID, arg.Seconds)
 	if err != nil {
@@ -188,7 +188,7 @@ type CasesKnownParams struct {
 	BankID      int64
 }
 
-// Questions whose answers are known, and where they were said.
+// Questions whose answers and sources are known.
 func (q *Queries) CasesKnown(ctx context.Context, arg CasesKnownParams) ([]Case, error) {
 	rows, err := q.db.Query(ctx, CasesKnown, arg.WorkspaceID, arg.BankID)
 	if err != nil {
@@ -386,8 +386,7 @@ type DecisionsBehindRow struct {
 	Content    string
 }
 
-// The memories that a run was shown, with what had led to them by then and what
-// they said.
+// The memories that a run was shown, with their decisions and content at that time.
 func (q *Queries) DecisionsBehind(ctx context.Context, arg DecisionsBehindParams) ([]DecisionsBehindRow, error) {
 	rows, err := q.db.Query(ctx, DecisionsBehind, arg.WorkspaceID, arg.RunID)
 	if err != nil {
@@ -738,7 +737,7 @@ type SpanNeighboursRow struct {
 	Cosine     float64
 }
 
-// The memories that come closest to a span, all of them looked at.
+// The memories that are closest to a span. All of them are compared.
 func (q *Queries) SpanNeighbours(ctx context.Context, arg SpanNeighboursParams) ([]SpanNeighboursRow, error) {
 	rows, err := q.db.Query(ctx, SpanNeighbours,
 		arg.Query,

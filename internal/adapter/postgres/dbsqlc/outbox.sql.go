@@ -29,7 +29,8 @@ type OutboxClaimRow struct {
 	ClaimSeconds float64
 }
 
-// System role. A claim is a due time in the future: a relay that dies gives the row back by itself.
+// System role. A claim is a due time in the future, so the row of a crashed relay becomes due
+// again.
 func (q *Queries) OutboxClaim(ctx context.Context, maxRows int32) ([]OutboxClaimRow, error) {
 	rows, err := q.db.Query(ctx, OutboxClaim, maxRows)
 	if err != nil {

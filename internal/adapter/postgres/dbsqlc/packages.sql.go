@@ -24,7 +24,7 @@ type PackageAbandonParams struct {
 	TaskKey     string
 }
 
-// A package that was uploaded for a task that has been erased meanwhile.
+// A package that was uploaded for a task that has since been erased.
 func (q *Queries) PackageAbandon(ctx context.Context, arg PackageAbandonParams) (int64, error) {
 	result, err := q.db.Exec(ctx, PackageAbandon,
 		arg.WorkspaceID,
@@ -71,7 +71,7 @@ type PackageDeletingParams struct {
 	Grace       time.Duration
 }
 
-// A collector that stopped half-way is followed by another a grace later.
+// If a collector stops half-way, another continues after the grace.
 func (q *Queries) PackageDeleting(ctx context.Context, arg PackageDeletingParams) (string, error) {
 	row := q.db.QueryRow(ctx, PackageDeleting, arg.WorkspaceID, arg.Sha256, arg.Grace)
 	var key string
@@ -164,8 +164,8 @@ type PackageTouchParams struct {
 	Bytes       int32
 }
 
-// Before an upload: from here the collector waits again. A live package stays live; one that is being deleted, by the
-// collector or by an erase, stays as it is.
+// Before an upload: the collector's grace starts again. A live package stays live. A package that
+// is being deleted, by the collector or by an erasure, stays unchanged.
 func (q *Queries) PackageTouch(ctx context.Context, arg PackageTouchParams) (int64, error) {
 	result, err := q.db.Exec(ctx, PackageTouch,
 		arg.WorkspaceID,

@@ -26,7 +26,7 @@ type DecisionsOfMemoriesRow struct {
 	Content    string
 }
 
-// Memories with what has led to them and what they said then, the latest last.
+// Memories with their decisions and content at that time, the latest last.
 func (q *Queries) DecisionsOfMemories(ctx context.Context, arg DecisionsOfMemoriesParams) ([]DecisionsOfMemoriesRow, error) {
 	rows, err := q.db.Query(ctx, DecisionsOfMemories, arg.WorkspaceID, arg.Ids)
 	if err != nil {
@@ -212,7 +212,7 @@ select coalesce(sum(greatest(1, (select count(*) from probes p where p.workspace
 from runs r where r.workspace_id = $1 and r.kind = 'probe' and r.created_at > now() - interval '24 hours'
 `
 
-// Questions of the last 24 hours; a run that has made none stands for one.
+// Questions of the last 24 hours. A run without any is counted as one.
 func (q *Queries) ProbesSpent(ctx context.Context, workspaceID int64) (int32, error) {
 	row := q.db.QueryRow(ctx, ProbesSpent, workspaceID)
 	var spent int32

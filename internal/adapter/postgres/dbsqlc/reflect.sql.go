@@ -26,7 +26,7 @@ type NoteRecalledParams struct {
 	Relevances  []float32
 }
 
-// A note that came up again for the same query on the same day counts once more.
+// A note that is found again for the same query on the same day is counted again.
 func (q *Queries) NoteRecalled(ctx context.Context, arg NoteRecalledParams) error {
 	_, err := q.db.Exec(ctx, NoteRecalled,
 		arg.WorkspaceID,
@@ -63,7 +63,8 @@ type NotesRecalledRow struct {
 	Seconds   float64
 }
 
-// Notes that were brought back often enough to be looked at, what was written with untrusted text in view left out.
+// Notes that searches have returned often enough, except those written with untrusted text in the
+// context.
 func (q *Queries) NotesRecalled(ctx context.Context, arg NotesRecalledParams) ([]NotesRecalledRow, error) {
 	rows, err := q.db.Query(ctx, NotesRecalled,
 		arg.WorkspaceID,
@@ -151,7 +152,7 @@ type ReflectionDayPutParams struct {
 	Unheard       bool
 }
 
-// What a local date came to.
+// The result of a local date.
 func (q *Queries) ReflectionDayPut(ctx context.Context, arg ReflectionDayPutParams) error {
 	_, err := q.db.Exec(ctx, ReflectionDayPut,
 		arg.WorkspaceID,
@@ -231,7 +232,7 @@ const ReflectionLock = `-- name: ReflectionLock :exec
 select pg_advisory_xact_lock(7, hashint8($1::bigint))
 `
 
-// One reflection of a workspace is opened or closed at a time: no two take up the same messages.
+// Serializes the opening and closing of a workspace's reflections: no two read the same messages.
 func (q *Queries) ReflectionLock(ctx context.Context, workspaceID int64) error {
 	_, err := q.db.Exec(ctx, ReflectionLock, workspaceID)
 	return err
@@ -251,8 +252,8 @@ type ReflectionMarkParams struct {
 	ConversationID int64
 }
 
-// The last message before the first that no reflection has had, among those after the mark. What was
-// imported without a time is never read.
+// The last message before the first one that no reflection has read, among those after the mark.
+// Imported messages without a time are never read.
 func (q *Queries) ReflectionMark(ctx context.Context, arg ReflectionMarkParams) (int32, error) {
 	row := q.db.QueryRow(ctx, ReflectionMark, arg.WorkspaceID, arg.ConversationID)
 	var seq int32
@@ -270,7 +271,7 @@ type ReflectionNotesParams struct {
 	MaxRows     int32
 }
 
-// The notes of a date, in the order in which they were made.
+// The notes of a date, in order of creation.
 func (q *Queries) ReflectionNotes(ctx context.Context, arg ReflectionNotesParams) ([]Memory, error) {
 	rows, err := q.db.Query(ctx, ReflectionNotes, arg.WorkspaceID, arg.Date, arg.MaxRows)
 	if err != nil {
@@ -391,7 +392,7 @@ type ReflectionRangeRow struct {
 	Reviewed       bool
 }
 
-// Messages of a range, as ReflectionUnread shows them.
+// Messages of a range, with the columns of ReflectionUnread.
 func (q *Queries) ReflectionRange(ctx context.Context, arg ReflectionRangeParams) ([]ReflectionRangeRow, error) {
 	rows, err := q.db.Query(ctx, ReflectionRange,
 		arg.WorkspaceID,
@@ -506,7 +507,7 @@ type ReflectionReadsEndParams struct {
 	Parts       int32
 }
 
-// The parts that were shown are read, or passed over.
+// Marks the processed parts as read or skipped.
 func (q *Queries) ReflectionReadsEnd(ctx context.Context, arg ReflectionReadsEndParams) (int64, error) {
 	result, err := q.db.Exec(ctx, ReflectionReadsEnd,
 		arg.State,
@@ -529,7 +530,7 @@ type ReflectionReadsFreeParams struct {
 	RunID       int64
 }
 
-// What a run did not get to is anybody's again.
+// Releases the ranges that a run has not read.
 func (q *Queries) ReflectionReadsFree(ctx context.Context, arg ReflectionReadsFreeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, ReflectionReadsFree, arg.WorkspaceID, arg.RunID)
 	if err != nil {
@@ -588,7 +589,7 @@ type ReflectionStaleRow struct {
 	Messages       int32
 }
 
-// What lies before a window and was never read, in ranges without gaps: it is passed over, and counted.
+// Unread messages before a window, in ranges without gaps. They are skipped and counted.
 func (q *Queries) ReflectionStale(ctx context.Context, arg ReflectionStaleParams) ([]ReflectionStaleRow, error) {
 	rows, err := q.db.Query(ctx, ReflectionStale, arg.WorkspaceID, arg.Before)
 	if err != nil {
@@ -641,7 +642,7 @@ type ReflectionUnheardParams struct {
 	At          time.Time
 }
 
-// Whether a day that is empty is one too many.
+// Whether an empty day is the seventh in a row.
 func (q *Queries) ReflectionUnheard(ctx context.Context, arg ReflectionUnheardParams) (bool, error) {
 	row := q.db.QueryRow(ctx, ReflectionUnheard, arg.WorkspaceID, arg.At)
 	var column_1 bool
@@ -690,8 +691,9 @@ type ReflectionUnreadRow struct {
 	Reviewed       bool
 }
 
-// Messages that a reflection may take up, in the order of their conversations. Said is when, never later than it was stored: a client's
-// clock may be ahead. Human is false of turns that nobody brought about; they are passed over.
+// Messages that a reflection may read, grouped by conversation. said is the time of the message,
+// never later than its storage, because a client's clock may be ahead. human is false for turns
+// that were not started by a person; they are skipped.
 func (q *Queries) ReflectionUnread(ctx context.Context, arg ReflectionUnreadParams) ([]ReflectionUnreadRow, error) {
 	rows, err := q.db.Query(ctx, ReflectionUnread,
 		arg.WorkspaceID,

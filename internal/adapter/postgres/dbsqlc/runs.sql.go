@@ -71,9 +71,9 @@ type RunEndParams struct {
 	Why         string
 }
 
-// Ends a run and the duty to drive it, in one statement, and tells those who wait
-// for it. It takes along the tasks that nobody will end: not begun when it was
-// cancelled, or left by a workflow that was terminated.
+// Ends a run, removes its outbox task and notifies waiting callers, in one statement. It also ends
+// open tasks that no workflow will end: those not started before a cancellation, or left by a
+// terminated workflow.
 func (q *Queries) RunEnd(ctx context.Context, arg RunEndParams) error {
 	_, err := q.db.Exec(ctx, RunEnd,
 		arg.WorkspaceID,
@@ -241,8 +241,7 @@ type RunProgressRow struct {
 	Tokens   int64
 }
 
-// What changes while a run is watched, small enough to be asked several times a
-// second by everybody who watches.
+// The changing state of a run, cheap enough to be polled several times a second by every client.
 func (q *Queries) RunProgress(ctx context.Context, arg RunProgressParams) (RunProgressRow, error) {
 	row := q.db.QueryRow(ctx, RunProgress, arg.WorkspaceID, arg.ID)
 	var i RunProgressRow
@@ -349,7 +348,7 @@ type RunStateRow struct {
 	EndedAt        *time.Time
 }
 
-// Everything but the configuration, which is long and never changes.
+// All columns except the configuration, which is long and never changes.
 func (q *Queries) RunState(ctx context.Context, arg RunStateParams) (RunStateRow, error) {
 	row := q.db.QueryRow(ctx, RunState, arg.WorkspaceID, arg.ID)
 	var i RunStateRow

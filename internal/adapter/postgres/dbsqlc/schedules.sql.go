@@ -25,7 +25,7 @@ const ReflectedTo = `-- name: ReflectedTo :one
 select to_at from reflection_runs where workspace_id = $1 and status in ('saved', 'nothing_to_save', 'empty', 'partial') order by local_date desc limit 1
 `
 
-// The watermark of the daily reflection: the end of the last window that was dealt with.
+// The watermark of the daily reflection: the end of the last processed window.
 func (q *Queries) ReflectedTo(ctx context.Context, workspaceID int64) (time.Time, error) {
 	row := q.db.QueryRow(ctx, ReflectedTo, workspaceID)
 	var to_at time.Time
@@ -44,7 +44,7 @@ type ScheduleOpenTurnParams struct {
 	MessageID    string
 }
 
-// Whether a turn of a conversation, other than one message's, has no answer yet.
+// Whether a turn of a conversation, except that of one message, has no reply yet.
 func (q *Queries) ScheduleOpenTurn(ctx context.Context, arg ScheduleOpenTurnParams) (bool, error) {
 	row := q.db.QueryRow(ctx, ScheduleOpenTurn, arg.WorkspaceID, arg.Conversation, arg.MessageID)
 	var exists bool
@@ -166,7 +166,7 @@ type ScheduleResumeParams struct {
 	ID          int64
 }
 
-// What came due meanwhile is not made up for.
+// Firings that came due meanwhile are not made up for.
 func (q *Queries) ScheduleResume(ctx context.Context, arg ScheduleResumeParams) (int64, error) {
 	result, err := q.db.Exec(ctx, ScheduleResume,
 		arg.DueAt,
@@ -292,8 +292,7 @@ const SchedulesRestart = `-- name: SchedulesRestart :exec
 update scheduled_tasks set start_at = null, updated_at = now() where workspace_id = $1 and start_at is not null
 `
 
-// What quiet hours have put off, or will, is looked at when it is due: the sweep
-// decides anew.
+// Firings postponed by quiet hours are checked when they are due: the sweep then decides again.
 func (q *Queries) SchedulesRestart(ctx context.Context, workspaceID int64) error {
 	_, err := q.db.Exec(ctx, SchedulesRestart, workspaceID)
 	return err
@@ -328,8 +327,8 @@ type SweepAdvanceParams struct {
 	Helds      []bool
 }
 
-// System role, in the transaction of the claim: the next due time, the slot that
-// is dealt with and, for what is to be started, the lease.
+// System role, in the transaction of the claim: stores the next due time, the claimed slot and, for
+// a firing to be started, the lease.
 func (q *Queries) SweepAdvance(ctx context.Context, arg SweepAdvanceParams) (int64, error) {
 	result, err := q.db.Exec(ctx, SweepAdvance,
 		arg.Claim,
@@ -416,9 +415,9 @@ type SweepClaimRow struct {
 	At             time.Time
 }
 
-// System role. Locks a page of what is due and judges each task: a workspace
-// without new turns has its empty day recorded here, and starts no workflow. A date
-// of which somebody did not want to wait for the end has a rest.
+// System role. Locks a page of due tasks and judges each: for a workspace without new turns, the
+// empty day is recorded here, and no workflow starts. If a date was reflected on before its end,
+// the rest of it is still due.
 func (q *Queries) SweepClaim(ctx context.Context, maxRows int32) ([]SweepClaimRow, error) {
 	rows, err := q.db.Query(ctx, SweepClaim, maxRows)
 	if err != nil {
@@ -486,7 +485,7 @@ type SweepHeldRow struct {
 	ReflectedTo  time.Time
 }
 
-// System role. What a page has taken and not dealt with.
+// System role. The slots that a page has claimed and not ended.
 func (q *Queries) SweepHeld(ctx context.Context, arg SweepHeldParams) ([]SweepHeldRow, error) {
 	rows, err := q.db.Query(ctx, SweepHeld, arg.Lease, arg.Claim)
 	if err != nil {
@@ -547,7 +546,7 @@ const SweepPageOpen = `-- name: SweepPageOpen :execrows
 insert into sweep_pages (claim) values ($1::text) on conflict (claim) do nothing
 `
 
-// System role: nothing is inserted for a claim that is known: its page is told again.
+// System role. Nothing is inserted for a known claim: its page is returned again.
 func (q *Queries) SweepPageOpen(ctx context.Context, claim string) (int64, error) {
 	result, err := q.db.Exec(ctx, SweepPageOpen, claim)
 	if err != nil {
@@ -586,7 +585,7 @@ const SweepPagesForget = `-- name: SweepPagesForget :execrows
 delete from sweep_pages where created_at < now() - interval '3 days'
 `
 
-// System role. Pages of days ago are nobody's any more.
+// System role. Pages of earlier days are not used any more.
 func (q *Queries) SweepPagesForget(ctx context.Context) (int64, error) {
 	result, err := q.db.Exec(ctx, SweepPagesForget)
 	if err != nil {
@@ -608,8 +607,7 @@ type SweepRenewParams struct {
 	Ids        []int64
 }
 
-// System role. Slots whose lease ran out before they were dealt with go to
-// another page as they are.
+// System role. Slots whose lease expired before they ended are assigned to another page unchanged.
 func (q *Queries) SweepRenew(ctx context.Context, arg SweepRenewParams) (int64, error) {
 	result, err := q.db.Exec(ctx, SweepRenew,
 		arg.Claim,

@@ -113,7 +113,7 @@ type DocDropParams struct {
 	Doc         int64
 }
 
-// The vector follows by its reference.
+// The foreign key deletes the vector.
 func (q *Queries) DocDrop(ctx context.Context, arg DocDropParams) error {
 	_, err := q.db.Exec(ctx, DocDrop, arg.WorkspaceID, arg.Doc)
 	return err
@@ -160,7 +160,7 @@ type DocOpenParams struct {
 	Status      string
 }
 
-// One of two writers makes the row; both then read it under its lock.
+// One of two writers creates the row; both then read it under its lock.
 func (q *Queries) DocOpen(ctx context.Context, arg DocOpenParams) (int64, error) {
 	result, err := q.db.Exec(ctx, DocOpen,
 		arg.WorkspaceID,
@@ -286,7 +286,7 @@ type DocTextParams struct {
 	Doc         int64
 }
 
-// Locked, so that the text stands still until its vector is stored.
+// Locked, so that the text does not change until its vector is stored.
 func (q *Queries) DocText(ctx context.Context, arg DocTextParams) (string, error) {
 	row := q.db.QueryRow(ctx, DocText, arg.WorkspaceID, arg.Doc)
 	var text string
@@ -439,7 +439,7 @@ const GraphsLock = `-- name: GraphsLock :one
 select pg_try_advisory_lock(3, 0)
 `
 
-// One builder at a time, for the whole database; the lock goes with its session.
+// One builder at a time in the whole database. The lock ends with its session.
 func (q *Queries) GraphsLock(ctx context.Context) (bool, error) {
 	row := q.db.QueryRow(ctx, GraphsLock)
 	var pg_try_advisory_lock bool
@@ -475,7 +475,7 @@ type LastSittingRow struct {
 	EventTime *time.Time
 }
 
-// Where the latest turn of a conversation stands, by the database's clock.
+// The position of the latest turn of a conversation, and the database's time.
 func (q *Queries) LastSitting(ctx context.Context, arg LastSittingParams) (LastSittingRow, error) {
 	row := q.db.QueryRow(ctx, LastSitting, arg.WorkspaceID, arg.ConversationID, arg.Before)
 	var i LastSittingRow
@@ -733,7 +733,7 @@ type NearestBareRow struct {
 	Distance float64
 }
 
-// Nothing but the exact distance: what searches are measured against.
+// Exact distance only: the reference for measuring searches.
 func (q *Queries) NearestBare(ctx context.Context, arg NearestBareParams) ([]NearestBareRow, error) {
 	rows, err := q.db.Query(ctx, NearestBare,
 		arg.Query,
@@ -912,8 +912,7 @@ type SearchSkillsRow struct {
 	PackageKey  string
 }
 
-// The ranked skills, and the one whose canonical name is the query, with what
-// lists show of them.
+// The ranked skills, and the one whose canonical name is the query, with the columns of lists.
 func (q *Queries) SearchSkills(ctx context.Context, arg SearchSkillsParams) ([]SearchSkillsRow, error) {
 	rows, err := q.db.Query(ctx, SearchSkills,
 		arg.Name,

@@ -15,7 +15,7 @@ select distinct w.id from (select workspace_id, deleted_at as at from skills whe
 join workspaces w on w.id = gone.workspace_id where w.state = 'active' and gone.at <= now() - make_interval(days => w.undo_days) order by w.id limit $1
 `
 
-// System role: workspaces that have something to lose for good.
+// System role: workspaces with deleted skills or memories whose undo period is over.
 func (q *Queries) DeletedLong(ctx context.Context, maxRows int32) ([]int64, error) {
 	rows, err := q.db.Query(ctx, DeletedLong, maxRows)
 	if err != nil {
@@ -40,7 +40,7 @@ const EraseDeleted = `-- name: EraseDeleted :one
 select cairn.erase_deleted($1::int)::int
 `
 
-// What was deleted longer ago than it can be taken back, skills and memories.
+// Erases skills and memories whose undo period is over.
 func (q *Queries) EraseDeleted(ctx context.Context, most int32) (int32, error) {
 	row := q.db.QueryRow(ctx, EraseDeleted, most)
 	var column_1 int32
@@ -108,7 +108,7 @@ type SkillDeletedRow struct {
 	Status string
 }
 
-// The latest one that can still be taken back.
+// The latest one whose deletion can still be undone.
 func (q *Queries) SkillDeleted(ctx context.Context, arg SkillDeletedParams) (SkillDeletedRow, error) {
 	row := q.db.QueryRow(ctx, SkillDeleted,
 		arg.WorkspaceID,
@@ -262,7 +262,7 @@ type SkillsOfferedRow struct {
 	Risk        []string
 }
 
-// What the index of a prompt may show, the most useful first.
+// The skills for the index of a prompt, the most useful first.
 func (q *Queries) SkillsOffered(ctx context.Context, workspaceID int64) ([]SkillsOfferedRow, error) {
 	rows, err := q.db.Query(ctx, SkillsOffered, workspaceID)
 	if err != nil {
@@ -330,7 +330,7 @@ type ViewLatestParams struct {
 	SkillID     int64
 }
 
-// 0 when the run has read nothing of the skill.
+// 0 if the run has not read the skill.
 func (q *Queries) ViewLatest(ctx context.Context, arg ViewLatestParams) (int32, error) {
 	row := q.db.QueryRow(ctx, ViewLatest, arg.WorkspaceID, arg.RunID, arg.SkillID)
 	var column_1 int32
@@ -380,7 +380,7 @@ type WritesRecentRow struct {
 	Autonomous int32
 }
 
-// Changes that tools made or proposed within the hour, and those of them that nobody watched.
+// Changes that tools made or proposed within the hour, and those of them by autonomous writers.
 func (q *Queries) WritesRecent(ctx context.Context, arg WritesRecentParams) (WritesRecentRow, error) {
 	row := q.db.QueryRow(ctx, WritesRecent, arg.Watched, arg.Autonomous, arg.WorkspaceID)
 	var i WritesRecentRow

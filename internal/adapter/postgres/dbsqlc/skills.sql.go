@@ -150,7 +150,7 @@ type SkillCategoriesRow struct {
 	Skills   int32
 }
 
-// How many skills each category has; those without one are counted under ”.
+// The number of skills of each category; those without one are counted under ”.
 func (q *Queries) SkillCategories(ctx context.Context, arg SkillCategoriesParams) ([]SkillCategoriesRow, error) {
 	rows, err := q.db.Query(ctx, SkillCategories, arg.WorkspaceID, arg.States)
 	if err != nil {
@@ -299,7 +299,7 @@ type SkillsNamedRow struct {
 	Description string
 }
 
-// Active skills by name, for those who know only names.
+// Active skills by name, for callers that know only names.
 func (q *Queries) SkillsNamed(ctx context.Context, arg SkillsNamedParams) ([]SkillsNamedRow, error) {
 	rows, err := q.db.Query(ctx, SkillsNamed, arg.WorkspaceID, arg.Names)
 	if err != nil {
@@ -368,7 +368,7 @@ type SkillsPageRow struct {
 	PackageKey  string
 }
 
-// A page of the list, after the place where the page before it ended.
+// A page of the list, after the last row of the previous page.
 func (q *Queries) SkillsPage(ctx context.Context, arg SkillsPageParams) ([]SkillsPageRow, error) {
 	rows, err := q.db.Query(ctx, SkillsPage,
 		arg.WorkspaceID,

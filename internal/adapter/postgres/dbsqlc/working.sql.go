@@ -29,7 +29,7 @@ type BlobGetRow struct {
 	Label   string
 }
 
-// Of a session, or without one of any.
+// Of a session, or of any if none is given.
 func (q *Queries) BlobGet(ctx context.Context, arg BlobGetParams) (BlobGetRow, error) {
 	row := q.db.QueryRow(ctx, BlobGet, arg.Session, arg.WorkspaceID, arg.Sha256)
 	var i BlobGetRow
@@ -51,7 +51,7 @@ type BlobPutParams struct {
 	Ttl         time.Duration
 }
 
-// What is put away again lives as long as the longest that anybody wants it to.
+// Content that is offloaded again gets the later expiry time.
 func (q *Queries) BlobPut(ctx context.Context, arg BlobPutParams) error {
 	_, err := q.db.Exec(ctx, BlobPut,
 		arg.WorkspaceID,
@@ -98,7 +98,7 @@ type BlobsOfParams struct {
 	MaxRows     int32
 }
 
-// What a session has put away, in its order.
+// The content that a session has offloaded, in order.
 func (q *Queries) BlobsOf(ctx context.Context, arg BlobsOfParams) ([][]byte, error) {
 	rows, err := q.db.Query(ctx, BlobsOf, arg.WorkspaceID, arg.Session, arg.MaxRows)
 	if err != nil {
@@ -123,7 +123,7 @@ const BlobsPurge = `-- name: BlobsPurge :execrows
 delete from offload_blobs b where (b.workspace_id, b.sha256) in (select e.workspace_id, e.sha256 from offload_blobs e where e.expires_at < now() limit $1) and b.expires_at < now()
 `
 
-// System role: what has expired, some at a time.
+// System role: deletes expired content, in parts.
 func (q *Queries) BlobsPurge(ctx context.Context, maxRows int32) (int64, error) {
 	result, err := q.db.Exec(ctx, BlobsPurge, maxRows)
 	if err != nil {
@@ -179,7 +179,7 @@ type CompactionOfTurnRow struct {
 	RunID    int64
 }
 
-// The record that the turn of a run begins with.
+// The compaction with which the turn of a run begins.
 func (q *Queries) CompactionOfTurn(ctx context.Context, arg CompactionOfTurnParams) (CompactionOfTurnRow, error) {
 	row := q.db.QueryRow(ctx, CompactionOfTurn, arg.WorkspaceID, arg.RunID)
 	var i CompactionOfTurnRow
@@ -203,7 +203,7 @@ type CompactionPutParams struct {
 	Degraded       string
 }
 
-// The first that was made of a conversation up to a turn stays.
+// The first compaction of a conversation up to a turn stays.
 func (q *Queries) CompactionPut(ctx context.Context, arg CompactionPutParams) error {
 	_, err := q.db.Exec(ctx, CompactionPut,
 		arg.WorkspaceID,

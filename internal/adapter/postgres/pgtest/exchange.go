@@ -9,7 +9,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// Inbox accepts messages.
+// Inbox returns the service that accepts messages.
 func (s *Store) Inbox() *conversation.Service {
 	return &conversation.Service{Ports: conversation.Ports{Store: s.Conversations()}}
 }
@@ -23,8 +23,7 @@ func (s *Store) AcceptMessage(r conversation.Request) conversation.AcceptedTurn 
 	return out
 }
 
-// Exchange has an agent of somebody else's answer a question, in a conversation of
-// workspace A, and ends the turn.
+// Exchange records an observed turn in a conversation of workspace A, and ends it.
 func (s *Store) Exchange(name, message, question, answer string) run.Run {
 	s.T.Helper()
 	out := s.AcceptMessage(conversation.Request{Conversation: name, MessageID: message, Mode: contract.Observe,
@@ -34,7 +33,7 @@ func (s *Store) Exchange(name, message, question, answer string) run.Run {
 	return out.Run
 }
 
-// EndTurn ends a turn that was answered elsewhere.
+// EndTurn ends an observed turn.
 func (s *Store) EndTurn(r run.Run) *agentrun.RunResult {
 	s.T.Helper()
 	agents := &agentrun.Service{Ports: agentrun.Ports{Store: s.AgentRuns()}}

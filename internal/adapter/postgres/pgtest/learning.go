@@ -22,15 +22,14 @@ import (
 	"cairn/internal/testkit"
 )
 
-// Learning is the services over memory skills over a fresh database, with a model that
-// follows a script.
+// Learning contains the services for memory skills over a fresh database, with a scripted model.
 type Learning struct {
 	*learning.Service
 	DB     *Store
 	Script *Script
 }
 
-// OpenLearning opens the services in workspace A. Change may replace ports.
+// OpenLearning opens the services in workspace A. change may replace ports.
 func OpenLearning(t testing.TB, change ...func(*learning.Ports)) *Learning {
 	t.Helper()
 	l := &Learning{DB: Open(t), Script: NewScript()}
@@ -49,11 +48,11 @@ func OpenLearning(t testing.TB, change ...func(*learning.Ports)) *Learning {
 	return l
 }
 
-// Spec is what a run is given when it is accepted.
+// Spec returns the specification with which runs are accepted.
 func (l *Learning) Spec() runspec.Spec { return runspec.Spec{Model: runspec.Model{Name: "scripted"}} }
 
-// Script answers for a model, by the stage of a question. A step of a run is asked once:
-// asked again, it has the answer that it got before, as in the ledger.
+// Script is a model whose answers depend on the stage of a question. Each step of a run is asked
+// once; if it is asked again, it gets the same answer, as in the ledger.
 type Script struct {
 	mu      sync.Mutex
 	replies map[prompt.Stage]func(prompt.Material) (string, error)
@@ -78,7 +77,7 @@ func (s *Script) Say(stage prompt.Stage, text string) {
 	s.On(stage, func(prompt.Material) (string, error) { return text, nil })
 }
 
-// Steps are the steps that were asked, in their order; none twice.
+// Steps returns the steps that were asked, in order and without duplicates.
 func (s *Script) Steps() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,7 +93,7 @@ func (s *Script) Ask(_ context.Context, q ledger.Question) (text string, problem
 	if !known {
 		reply := s.replies[prompt.Stage(q.Request.Label.Stage)]
 		if reply == nil {
-			return "", nil, fmt.Errorf("the script has no answer to %s", q.Request.Label.Stage)
+			return "", nil, fmt.Errorf("the script has no answer for %s", q.Request.Label.Stage)
 		}
 		m, err := prompt.ReadMaterial(q.Request.Messages[0].Content)
 		if err != nil {
@@ -111,7 +110,7 @@ func (s *Script) Ask(_ context.Context, q ledger.Question) (text string, problem
 	return text, problem, nil
 }
 
-// InsertAll is an answer that remembers every message of a span as it is.
+// InsertAll returns an answer that saves every message of a span unchanged.
 func InsertAll(m prompt.Material) (string, error) {
 	actions := []any{}
 	for _, said := range m.Messages {
@@ -122,7 +121,7 @@ func InsertAll(m prompt.Material) (string, error) {
 	return string(raw), err
 }
 
-// Said are messages of a user, a day apart.
+// Said returns messages of a user, a day apart.
 func Said(texts ...string) (out []transcript.Message) {
 	for i, text := range texts {
 		out = append(out, transcript.Message{Role: transcript.User, Name: "Vera", Content: text,
@@ -131,7 +130,7 @@ func Said(texts ...string) (out []transcript.Message) {
 	return out
 }
 
-// Lessons are conversations of small talk with two things worth asking about in each.
+// Lessons returns conversations of small talk with two facts each, and questions about them.
 func Lessons(n int) (out []cases.ImportedTrace) {
 	plants := []string{"lemon", "walnut", "cherry", "juniper", "hazel", "willow"}
 	for i := range n {
@@ -155,10 +154,10 @@ func (l *Learning) Import(n int) {
 	testkit.Must(l.DB.T, err)
 }
 
-// Within runs fn in a transaction of workspace A that every service's view has.
+// Within runs fn in a transaction of workspace A, with the ports of all services.
 func (l *Learning) Within(fn func(ctx context.Context, tx cases.Tx) error) error {
 	return l.Ports.Store.Cases().InWorkspace(l.DB.T.Context(), l.DB.A.ID, fn)
 }
 
-// Ref names a run of workspace A.
+// Ref returns the reference of a run in workspace A.
 func (l *Learning) Ref(id int64) run.Ref { return run.Ref{Workspace: l.DB.A.ID, Run: id} }

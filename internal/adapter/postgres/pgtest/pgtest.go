@@ -1,4 +1,7 @@
-// Package pgtest makes databases for tests.
+// Package pgtest creates databases and stores for tests.
+//
+//	db := pgtest.Open(t)
+//	_, err := db.Inbox().Accept(t.Context(), conversation.Request{Workspace: db.A.ID, …})
 package pgtest
 
 import (
@@ -14,7 +17,7 @@ import (
 	"cairn/schemas"
 )
 
-// Database makes a migrated database and returns its superuser's URL.
+// Database creates a migrated database and returns its superuser's URL.
 func Database(t testing.TB) string {
 	t.Helper()
 	return devtest.Database(t, schemaVersion(), func(ctx context.Context, url string) error {

@@ -24,7 +24,7 @@ type Store struct {
 	ops   atomic.Int64
 }
 
-// Open makes a migrated database and opens a store over it until the test ends.
+// Open creates a migrated database and opens a store over it until the test ends.
 func Open(t testing.TB) *Store {
 	t.Helper()
 	url := Database(t)
@@ -46,18 +46,18 @@ func Open(t testing.TB) *Store {
 	return s
 }
 
-// Op is an operation ID that was not used before.
+// Op returns an unused operation ID.
 func (s *Store) Op() string { return fmt.Sprintf("test/%d", s.ops.Add(1)) }
 
-// Actor is a caller in workspace A with an operation of its own.
+// Actor returns a caller in workspace A with a new operation ID.
 func (s *Store) Actor(o agent.Origin) agent.Actor {
 	return agent.Actor{Workspace: s.A.ID, Origin: o, Op: s.Op()}
 }
 
-// User is a person in workspace A with an operation of its own.
+// User returns a user in workspace A with a new operation ID.
 func (s *Store) User() agent.Actor { return s.Actor(agent.OriginUser) }
 
-// Run makes a run in workspace A for autonomous writers to work in.
+// Run creates a run in workspace A for autonomous writers.
 func (s *Store) Run() int64 {
 	s.T.Helper()
 	return int64(s.Number(`insert into runs (workspace_id, kind, business_key, args_sha, spec, workflow_id)
@@ -77,7 +77,7 @@ func (s *Store) Choose(change func(*settings.Settings)) {
 	}))
 }
 
-// Number is what the superuser reads.
+// Number returns the number that a query of the superuser returns.
 func (s *Store) Number(sql string, args ...any) (n int) {
 	s.T.Helper()
 	if err := s.Admin.QueryRow(s.T.Context(), sql, args...).Scan(&n); err != nil {

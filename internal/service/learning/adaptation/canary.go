@@ -10,13 +10,12 @@ import (
 	"cairn/internal/service/learning/bank"
 )
 
-// minScores are the answers of each side that somebody has to have judged before
-// a canary is: fewer say little of either.
+// minScores is the minimum number of scored replies on each side before a canary is judged.
 const minScores = 20
 
-// ChooseCanary gives a build the policy of the update that is on canary, where the build is
-// of its share: a build is as a whole, and always the same. The number is 0 for the
-// policy of the version.
+// ChooseCanary returns the head for a build, and the number of the update if its policy is on
+// canary and the build belongs to the canary share. A build always gets the same result. Number 0
+// means the policy of the version.
 func (s *Service) ChooseCanary(ctx context.Context, tx Tx, build string, head bank.Head) (bank.Head, int, error) {
 	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil || chosen.Memory.Learning.Frozen {
@@ -35,8 +34,8 @@ func (s *Service) ChooseCanary(ctx context.Context, tx Tx, build string, head ba
 	return head, u.Number, err
 }
 
-// measure compares the live answers of an update with those of the policy in force.
-// Worse is set when it is so sure to be worse as it would have to be not to be.
+// measure compares the live scores of an update with those of the active policy. If the comparison
+// shows with the confidence of the gate that the update is worse, worse is set.
 func (s *Service) measure(ctx context.Context, tx Tx, bankID int64, u Update) (out *Canary, worse bool, err error) {
 	candidate, incumbent, err := tx.Updates().CanaryScores(ctx, bankID, u)
 	if err != nil {
@@ -55,9 +54,9 @@ func (s *Service) measure(ctx context.Context, tx Tx, bankID int64, u Update) (o
 	return out, other.Lower > 0, err
 }
 
-// judgeCanary brings the update that is on canary into force when it is not worse
-// than the policy there, and drops it when it is, when nobody could tell in 30 days,
-// or when the bank has moved on. A bank that has another writer is left alone.
+// judgeCanary judges the update that is on canary. It promotes an update that is not worse than the
+// active policy. It drops an update that is worse, that has too few scores after 30 days, or whose
+// bank has a newer version. A bank with another writer is skipped.
 func (s *Service) judgeCanary(ctx context.Context, tx Tx, row bank.Row) error {
 	u, found, err := tx.Updates().OpenUpdate(ctx, row.ID)
 	if err != nil || !found || u.State != OnCanary {
@@ -68,7 +67,7 @@ func (s *Service) judgeCanary(ctx context.Context, tx Tx, row bank.Row) error {
 		return s.drop(ctx, tx, row.ID, OnCanary, u)
 	}
 	if u.Base != row.Head {
-		return drop(fmt.Sprintf("the bank has moved on to version %d", row.Head))
+		return drop(fmt.Sprintf("the bank has a newer version %d", row.Head))
 	}
 	measured, worse, err := s.measure(ctx, tx, row.ID, u)
 	if err != nil {
@@ -85,10 +84,10 @@ func (s *Service) judgeCanary(ctx context.Context, tx Tx, row bank.Row) error {
 	if err != nil || !late {
 		return err
 	}
-	return drop("in 30 days too little was said of answers to tell")
+	return drop("too few scored replies in 30 days")
 }
 
-// promote makes a version of the bank with the policy of an update.
+// promote creates a version of the bank with the policy of an update.
 func (s *Service) promote(ctx context.Context, tx Tx, row bank.Row, u Update) error {
 	holder := fmt.Sprintf("update/%d", u.Run)
 	lease, err := s.ports.Banks.TakeLease(ctx, tx, row.Name, holder, bank.LeaseTime)
@@ -111,13 +110,13 @@ func (s *Service) promote(ctx context.Context, tx Tx, row bank.Row, u Update) er
 	if err != nil {
 		return err
 	}
-	if !moved { // another one was first
+	if !moved { // another writer was first
 		return s.ports.Banks.ReturnLease(ctx, tx, row.Name, lease)
 	}
 	c := u.Canary.Comparison
 	if _, err := s.ports.Banks.Advance(ctx, tx, row, bank.Draft{Base: u.Base, Action: bank.ActionAdapt, Bank: head.Bank,
 		Policy: policy, Optimiser: optimiser, Fresh: head.Version.Fresh, Run: u.Run,
-		Reason: fmt.Sprintf("update %d, of %d live decisions: %+.4f on %d judged answers", u.Number, u.Decisions,
+		Reason: fmt.Sprintf("update %d from %d live decisions: %+.4f on %d scored replies", u.Number, u.Decisions,
 			c.Mean, c.Traces)}); err != nil {
 		return err
 	}

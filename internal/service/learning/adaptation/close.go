@@ -11,8 +11,8 @@ import (
 	"cairn/internal/service/learning/trial"
 )
 
-// Close compares both policies, has the new one tried live when it is not
-// worse, and ends the run. Code is set when the workflow gave up.
+// Close compares both policies, starts a canary if the new one is not worse, and ends the run. Code
+// is set if the workflow failed.
 func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (out Result, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		out = Result{}
@@ -60,7 +60,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (
 	return out, err
 }
 
-// decide is the gate of a policy.
+// decide applies the gate to a policy.
 func (s *Service) decide(ctx context.Context, tx Tx, ref run.Ref, out *Result) error {
 	spec, from, _, err := s.read(ctx, tx, ref)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *Service) decide(ctx context.Context, tx Tx, ref run.Ref, out *Result) e
 	}
 	out.Outcome = OnCanary
 	if head.Head != from.Base {
-		out.Outcome, out.Note = trial.Overtaken, fmt.Sprintf("the bank has moved on to version %d", head.Head)
+		out.Outcome, out.Note = trial.Overtaken, fmt.Sprintf("the bank has a newer version %d", head.Head)
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func (s *Service) isWorse(ctx context.Context, tx Tx, ref run.Ref, held int, out
 		if err != nil {
 			return false, err
 		}
-		if found && one.Known { // one that is not found was erased with its conversation
+		if found && one.Known { // a missing result was erased with its conversation
 			candidate, incumbent = append(candidate, one.Candidate), append(incumbent, one.Incumbent)
 		}
 	}
@@ -119,7 +119,7 @@ func (s *Service) isWorse(ctx context.Context, tx Tx, ref run.Ref, held int, out
 	if err != nil {
 		return false, err
 	}
-	c.Promote = c.Lower > -gate.Margin // it need not be better here: live outcomes are what it was made for
+	c.Promote = c.Lower > -gate.Margin // it need not be better here: live outcomes are the training data
 	if out.Shadow.Comparison = &c; !c.Promote {
 		out.Outcome, out.Note = trial.Rejected, fmt.Sprintf("%+.4f on %d held-out conversations, at least %+.4f",
 			c.Mean, c.Traces, c.Lower)

@@ -14,10 +14,9 @@ import (
 	"cairn/internal/service/memoryagent"
 )
 
-// AcceptDue judges the updates that are on canary, and starts one for each other bank
-// about whose live decisions at least d.Least outcomes are known that nothing was
-// learnt from, where memory skills build the memories. It lists what it started. In a
-// frozen workspace it does nothing.
+// AcceptDue judges the updates that are on canary. It then starts an update for each other bank
+// with at least d.Least new live outcomes, if the workspace builds memories with memory skills. It
+// returns the started runs. In a frozen workspace it does nothing.
 func (s *Service) AcceptDue(ctx context.Context, d runspec.Due) (started []run.Run, err error) {
 	err = s.ports.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, tx Tx) error {
 		started = nil
@@ -49,9 +48,9 @@ func (s *Service) AcceptDue(ctx context.Context, d runspec.Due) (started []run.R
 	return started, nil
 }
 
-// accept makes the update of a bank durable when there is enough to learn from
-// and none is on canary. Its key is the first decision that waits: the same update
-// until that is taken.
+// accept stores the update run of a bank if there are enough outcomes and no canary is running. The
+// key of the run is the first unclaimed decision, so repeated calls return the same run until that
+// decision is claimed.
 func (s *Service) accept(ctx context.Context, tx Tx, d runspec.Due, b bank.Summary) (out run.Run, due bool, err error) {
 	row, found, err := tx.Banks().BankNamed(ctx, b.Name)
 	if err != nil || !found || row.Head == 0 {
@@ -60,7 +59,7 @@ func (s *Service) accept(ctx context.Context, tx Tx, d runspec.Due, b bank.Summa
 	if err := s.judgeCanary(ctx, tx, row); err != nil {
 		return out, false, err
 	}
-	if row, err = tx.Banks().BankOf(ctx, row.ID); err != nil { // it may have come into force
+	if row, err = tx.Banks().BankOf(ctx, row.ID); err != nil { // the default bank may just have been created
 		return out, false, err
 	}
 	if u, open, err := tx.Updates().OpenUpdate(ctx, row.ID); err != nil || open && u.State == OnCanary {

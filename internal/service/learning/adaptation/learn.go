@@ -12,26 +12,26 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// policyResult is the policy that came of an update.
+// policyResult is the new policy of an update.
 type policyResult struct {
 	Policy    string         `json:"policy"`
 	Optimiser string         `json:"optimiser"`
 	Decisions int            `json:"decisions"`
-	Alike     float64        `json:"alike"` // share of these for which both policies choose the same skills
+	Alike     float64        `json:"alike"` // share of decisions for which both policies choose the same skills
 	Report    *policy.Report `json:"report,omitempty"`
 }
 
-// lesson is what an update learns from, as the rows say.
+// lesson is the input of an update, read from the database.
 type lesson struct {
 	spec    Spec
 	basis   basis
-	head    bank.Head // that it began on
+	head    bank.Head // version on which the update is based
 	episode policy.Episode
-	skills  []memoryskill.Version // that decisions could choose
+	skills  []memoryskill.Version // skills that the decisions could choose
 }
 
-// Adapt learns from the decisions of an update, and counts the conversations
-// to try the policy on. The first result stays.
+// Adapt learns from the decisions of an update. It returns the number of held-out conversations to
+// try the policy on. The first stored result is kept.
 func (s *Service) Adapt(ctx context.Context, ref run.Ref) (trials int, err error) {
 	var l lesson
 	done := false
@@ -69,8 +69,8 @@ func (s *Service) Adapt(ctx context.Context, ref run.Ref) (trials int, err error
 	})
 }
 
-// readLesson reads the decisions of an update. Those that were erased, and those that
-// its policy cannot learn from, are not among them.
+// readLesson reads the decisions of an update. It skips decisions that were erased, and those from
+// which the policy cannot learn.
 func (s *Service) readLesson(ctx context.Context, tx Tx, ref run.Ref) (l lesson, err error) {
 	if l.spec, l.basis, l.head, err = s.read(ctx, tx, ref); err != nil {
 		return l, err
@@ -96,9 +96,9 @@ func (s *Service) readLesson(ctx context.Context, tx Tx, ref run.Ref) (l lesson,
 	return l, err
 }
 
-// learn is one update from decisions that this and earlier policies made. One
-// without an outcome is not among them: that is advantage 0, and it may have an
-// outcome for a later update. One that was lost to an endpoint has no credit.
+// learn makes one policy update from decisions of this and earlier policies. Decisions without an
+// outcome are omitted: their advantage is 0, and a later update may use them. Decisions with a
+// masked outcome get no credit.
 func (s *Service) learn(ctx context.Context, l lesson) (out policyResult, current policy.Chooser,
 	optimiser policy.Optimiser, err error) {
 	current, optimiser = l.head.Policy, l.head.Optimiser
@@ -130,8 +130,7 @@ func (s *Service) learn(ctx context.Context, l lesson) (out policyResult, curren
 	return out, current, optimiser, err
 }
 
-// agreement is the share of decisions for which two policies choose the same skills
-// when they choose greedily.
+// agreement returns the share of decisions for which two policies choose the same skills greedily.
 func agreement(a, b policy.Chooser, steps []policy.Step, vectors map[string][]float64) (float64, error) {
 	same := 0.0
 	for _, step := range steps {

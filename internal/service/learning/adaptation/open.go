@@ -11,23 +11,23 @@ import (
 	"cairn/internal/service/learning/trial"
 )
 
-// Steps of an update whose results are kept; the first result stays.
+// Steps of an update whose results are stored; the first stored result is kept.
 const (
 	basisStep  = "taken"
 	policyStep = "policy"
 )
 
-// basis is what an update learns from, as it was known when it took the bank: an
-// outcome that comes later changes nothing, however often a step is done again.
+// basis is the input of an update at the time it was opened. Later outcomes do not change it, so
+// repeated steps have the same result.
 type basis struct {
 	Base      int            `json:"base"`
 	Decisions []string       `json:"decisions"`
-	Queries   []policy.Query `json:"queries"` // one for each thing that somebody said
-	Held      []int64        `json:"held"`    // conversations that the policy is judged on
+	Queries   []policy.Query `json:"queries"` // one for each judgement
+	Held      []int64        `json:"held"`    // held-out conversations
 }
 
-// Open takes the bank, and the decisions that an update learns from: they are
-// its own from then on. Over is set when an earlier attempt has ended the run.
+// Open takes the lease of the bank and claims the decisions of an update. If an earlier attempt has
+// ended the run, over is set.
 func (s *Service) Open(ctx context.Context, ref run.Ref) (decisions int, over *Result, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		decisions = 0
@@ -55,7 +55,7 @@ func (s *Service) Open(ctx context.Context, ref run.Ref) (decisions int, over *R
 	return decisions, over, err
 }
 
-// claim takes what an update learns from: decisions whose outcomes are known.
+// claim assigns decisions with known outcomes to the update.
 func (s *Service) claim(ctx context.Context, tx Tx, ref run.Ref, spec Spec) (out basis, err error) {
 	head, err := tx.Banks().BankOf(ctx, spec.BankID)
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *Service) claim(ctx context.Context, tx Tx, ref run.Ref, spec Spec) (out
 	if err != nil {
 		return out, err
 	}
-	for i, o := range outcomes { // those of one operation stand together
+	for i, o := range outcomes { // outcomes of one operation are adjacent
 		if i == 0 || outcomes[i-1].Op != o.Op {
 			out.Queries = append(out.Queries, policy.Query{Score: o.Score, Scored: true})
 		}
@@ -92,7 +92,7 @@ func (s *Service) claim(ctx context.Context, tx Tx, ref run.Ref, spec Spec) (out
 	return out, err
 }
 
-// read reads an update with the version that it began on.
+// read reads an update and the version on which it is based.
 func (s *Service) read(ctx context.Context, tx Tx, ref run.Ref) (spec Spec, from basis, head bank.Head, err error) {
 	r, err := tx.Runs().Run(ctx, ref.Run)
 	if err != nil {

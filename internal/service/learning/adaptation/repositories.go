@@ -11,7 +11,7 @@ type Store interface {
 	InWorkspace(ctx context.Context, ws int64, fn func(ctx context.Context, tx Tx) error) error
 }
 
-// Tx is a workspace's updates of policies in one transaction.
+// Tx reads and writes the policy updates of a workspace in one transaction.
 type Tx interface {
 	cases.Tx
 	Updates() Repository
@@ -19,17 +19,18 @@ type Tx interface {
 
 // Repository reads and writes updates of policies.
 type Repository interface {
-	// PutUpdate keeps an update in the shadow; one that the run has made is returned instead.
+	// PutUpdate stores an update in the shadow state. If the run has an update, PutUpdate returns
+	// it.
 	PutUpdate(ctx context.Context, bank int64, u Update) (Update, error)
-	// MoveUpdate brings an update to its state, with what is known then; false when
-	// it was not in the state before any more.
+	// MoveUpdate changes the state of an update and stores its data. It returns false if the update
+	// is no longer in state before.
 	MoveUpdate(ctx context.Context, bank int64, before string, u Update) (bool, error)
-	// OpenUpdate is the one in the shadow or on canary: a bank has one at most.
+	// OpenUpdate returns the update that is in the shadow or on canary. A bank has at most one.
 	OpenUpdate(ctx context.Context, bank int64) (Update, bool, error)
 	Updates(ctx context.Context, bank int64, most int) ([]Update, error)
-	// CanaryScores are what was said of answers since an update's canary began: of
-	// those that its decisions are behind, and of those of its version's policy.
+	// CanaryScores returns the scores of replies since the canary began: those of the update's
+	// decisions, and those of the active policy.
 	CanaryScores(ctx context.Context, bank int64, u Update) (candidate, incumbent []float64, err error)
-	// CanaryLate reports whether a canary has gone on for as long as one may.
+	// CanaryLate reports whether the maximum duration of a canary has passed.
 	CanaryLate(ctx context.Context, u Update) (bool, error)
 }

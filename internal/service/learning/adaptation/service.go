@@ -1,6 +1,6 @@
-// Package adaptation lets the policy of a bank learn from live decisions: an update is
-// made from outcomes that are known, compared in the shadow on held-out conversations,
-// tried on a share of live builds, and promoted when it is not worse.
+// Package adaptation updates the policy of a bank from live decisions. An update learns from known
+// outcomes and is compared in the shadow on held-out conversations. If it is not worse, it runs as
+// a canary on a share of live builds, and is then promoted.
 //
 //	runs, err := updates.AcceptDue(ctx, due) // judges canaries, and starts what is due
 package adaptation
@@ -13,7 +13,7 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// Ports are what the service needs.
+// Ports are the dependencies of the service.
 type Ports struct {
 	Store   Store
 	Banks   *bank.Service
@@ -25,7 +25,7 @@ type Ports struct {
 // Service updates policies.
 type Service struct{ ports Ports }
 
-// New returns a service. It refuses ports that are nil.
+// New returns a service. It returns an error if a port is nil.
 func New(p Ports) (*Service, error) {
 	err := ports.Require("adaptation", map[string]any{"Store": p.Store, "Banks": p.Banks,
 		"Player.Asker":            p.Player.Asker,

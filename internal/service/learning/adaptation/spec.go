@@ -6,8 +6,8 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// Spec is what an update of a policy is pinned to. What it learns from, and the
-// version that it begins on, are pinned when it takes the bank.
+// Spec is the pinned configuration of a policy update. Its decisions and its base version are
+// pinned when the run opens.
 type Spec struct {
 	runspec.Spec
 	Keeping runspec.SpanOptions `json:"keeping"`
@@ -17,41 +17,40 @@ type Spec struct {
 	Score   string              `json:"score"`
 }
 
-// Bounds of an update.
+// Limits of an update.
 const (
-	// maxVersions is how many versions of the bank may have come since a decision
-	// for an update to learn from it: its probabilities say little of a policy that
-	// has moved on further.
+	// maxVersions is the maximum age of a decision, in versions of the bank. Older probabilities
+	// say little about the current policy.
 	maxVersions = 2
-	// MinDecisions is how many decisions make an update: fewer have hardly a mean to be measured
-	// against.
+	// MinDecisions is the minimum number of decisions of an update. With fewer, the mean score is
+	// too noisy as a baseline.
 	MinDecisions = 16
-	// maxDecisions bounds one update, the oldest decisions first.
+	// maxDecisions is the maximum number of decisions of an update, oldest first.
 	maxDecisions = 1024
 )
 
-// Result is what an update came to.
+// Result is the result of an update.
 type Result struct {
 	Outcome   string         `json:"outcome"`
 	Bank      string         `json:"bank"`
-	Base      int            `json:"base,omitempty"`   // version that it began on
-	Update    int            `json:"update,omitempty"` // its number, from which its state can be told
-	Decisions int            `json:"decisions"`        // that it has learnt from
+	Base      int            `json:"base,omitempty"`   // version on which it is based
+	Update    int            `json:"update,omitempty"` // number of the update, for a look-up of its state
+	Decisions int            `json:"decisions"`        // number of decisions learned from
 	Policy    string         `json:"policy,omitempty"`
 	Shadow    Shadow         `json:"shadow"`
 	Report    *policy.Report `json:"report,omitempty"`
 	Note      string         `json:"note,omitempty"`
 }
 
-// How an update ended, beside what a round has in common with it.
+// Outcomes of an update, in addition to those of package trial.
 const (
-	NothingNew = "nothing_new" // no outcome was left to learn from
-	Frozen     = "frozen"      // the workspace wants nothing to change by itself
+	NothingNew = "nothing_new" // no outcomes to learn from
+	Frozen     = "frozen"      // the workspace does not allow automatic changes
 )
 
-// Shadow compares a new policy with the one in force, without a live choice by it.
+// Shadow compares a new policy with the active one, without live choices of the new one.
 type Shadow struct {
-	// share of the decisions for which both choose the same skills
+	// Share of the decisions for which both choose the same skills.
 	Alike      float64              `json:"alike"`
-	Comparison *designer.Comparison `json:"comparison,omitempty"` // on held-out conversations, where there are any
+	Comparison *designer.Comparison `json:"comparison,omitempty"` // on held-out conversations, if any
 }

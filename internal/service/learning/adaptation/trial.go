@@ -14,8 +14,8 @@ import (
 
 func shadowStep(n int) string { return fmt.Sprintf("shadow/%04d", n) }
 
-// PlayTrial plays a held-out conversation with the policy in force and with the
-// new one, on the same bank, greedily.
+// PlayTrial plays a held-out conversation greedily with the active and with the new policy, on the
+// same bank.
 func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 	var (
 		t                    episode.Trace
@@ -33,7 +33,7 @@ func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 			return err
 		}
 		if n < 0 || n >= len(from.Held) {
-			return fault.Newf(fault.InvalidArgument, "run %d holds %d conversations out, and has no trial %d",
+			return fault.Newf(fault.InvalidArgument, "run %d has %d held-out conversations and no trial %d",
 				ref.Run, len(from.Held), n)
 		}
 		result, err := runspec.NeedStep[policyResult](ctx, tx, ref.Run, policyStep)

@@ -8,23 +8,23 @@ import (
 	"cairn/internal/service/learning/trial"
 )
 
-// States of an update on its way into force.
+// States of an update.
 const (
-	InShadow = "shadow"       // made, and compared without a live choice by it
-	OnCanary = "canary"       // a share of the live builds is made with it
-	InForce  = trial.Promoted // it is a version of the bank
-	Dropped  = "dropped"      // it was worse, or nobody knows
+	InShadow = "shadow"       // compared without live choices
+	OnCanary = "canary"       // used by a share of live builds
+	InForce  = trial.Promoted // part of a version of the bank
+	Dropped  = "dropped"      // worse than the active policy, or undecided
 )
 
-// Update is a policy that has learnt from live decisions.
+// Update is a policy that has learned from live decisions.
 type Update struct {
 	Number    int        `json:"update"`
 	Run       int64      `json:"run"`
-	Base      int        `json:"base"` // version of the bank that it began on
+	Base      int        `json:"base"` // version of the bank on which it is based
 	State     string     `json:"state"`
 	Policy    string     `json:"policy"`
 	Optimiser string     `json:"-"`
-	Decisions int        `json:"decisions"` // that it has learnt from
+	Decisions int        `json:"decisions"` // number of decisions learned from
 	Shadow    Shadow     `json:"shadow"`
 	Canary    *Canary    `json:"canary,omitempty"`
 	Note      string     `json:"note,omitempty"`
@@ -33,16 +33,16 @@ type Update struct {
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
 }
 
-// Canary is how a policy does in live builds beside the one in force, in the same
-// time. Each score is what somebody said of an answer.
+// Canary compares a policy with the active one in live builds of the same period. Each score is a
+// judgement of a reply.
 type Canary struct {
-	Candidate  int                  `json:"candidate"` // scores of its answers
+	Candidate  int                  `json:"candidate"` // number of scores
 	Incumbent  int                  `json:"incumbent"`
-	Comparison *designer.Comparison `json:"comparison,omitempty"` // once there are enough of both
+	Comparison *designer.Comparison `json:"comparison,omitempty"` // set if both sides have enough scores
 }
 
-// List lists the updates of a bank's policy, the latest first; one on canary
-// shows how it does so far.
+// List lists the updates of a bank's policy, latest first. An update on canary includes its current
+// comparison.
 func (s *Service) List(ctx context.Context, ws int64, name string, most int) (out []Update, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
 		head, err := s.ports.Banks.ReadHead(ctx, tx, name)
@@ -64,7 +64,7 @@ func (s *Service) List(ctx context.Context, ws int64, name string, most int) (ou
 	return out, err
 }
 
-// drop drops an update with its weights, unless a version has them.
+// drop drops an update, and its weights unless a version uses them.
 func (s *Service) drop(ctx context.Context, tx Tx, bankID int64, before string, u Update) error {
 	moved, err := tx.Updates().MoveUpdate(ctx, bankID, before, u)
 	if err != nil || !moved {

@@ -1,9 +1,9 @@
-// Package bank keeps banks: versioned sets of memory skills with the policy that
-// chooses from them. Bank, policy and optimiser are one version. They are promoted,
-// rolled back and verified together, moved by compare-and-swap, by one writer at a
-// time, which holds a lease.
+// Package bank stores banks: versioned sets of memory skills with the policy that chooses from
+// them. A version binds the bank, the policy and the optimizer; they are promoted, rolled back and
+// verified together. A lease ensures that a bank has one writer at a time. Writers replace the head
+// with compare-and-swap.
 //
-//	head, err := banks.Head(ctx, ws, bank.Default) // seeded when it is not there
+//	head, err := banks.Head(ctx, ws, bank.Default) // creates the default bank if needed
 //
 // The methods that take a Tx are for the other packages of learning.
 package bank
@@ -15,10 +15,10 @@ import (
 	"cairn/internal/domain/memoryskill/policy"
 )
 
-// Default is the one that memories are built with unless told otherwise.
+// Default is the name of the bank that builds use by default.
 const Default = "default"
 
-// What led to a version.
+// Actions that created a version.
 const (
 	ActionSeed     = "seed"
 	ActionImport   = "import"
@@ -28,14 +28,14 @@ const (
 	ActionRollback = "rollback"
 )
 
-// Row is a bank and the number of its version in force.
+// Row is a bank and the number of its active version.
 type Row struct {
 	ID   int64
 	Name string
 	Head int
 }
 
-// Version is a bank's row: what stood together at one time.
+// Version is a stored version of a bank.
 type Version struct {
 	Number    int       `json:"number"`
 	Parent    int       `json:"parent,omitempty"`
@@ -52,7 +52,7 @@ type Version struct {
 	CreatedAt time.Time `json:"created_at,omitzero"`
 }
 
-// Summary is a bank as lists show it.
+// Summary is an entry in a list of banks.
 type Summary struct {
 	Name      string    `json:"name"`
 	Version   int       `json:"version"`
@@ -63,20 +63,20 @@ type Summary struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// Head is a version with its parts, verified against each other.
+// Head is a version with its parts, whose hashes are verified.
 type Head struct {
 	Row
 	Version   Version
 	Bank      memoryskill.Bank
 	Policy    policy.Chooser
 	Optimiser policy.Optimiser
-	Stats     map[string]memoryskill.Stats // of its skills, by version id; only At reads them
+	Stats     map[string]memoryskill.Stats // by version ID of the skill; only set by At
 }
 
-// Snapshot binds the parts.
+// Snapshot returns the hash that binds the parts.
 func (h Head) Snapshot() memoryskill.Snapshot { return memoryskill.Bind(h.Bank, h.Policy, h.Optimiser) }
 
-// Draft is a version to be: made on Base, which must be in force still.
+// Draft is a new version. It is based on version Base, which must still be active.
 type Draft struct {
 	Base      int
 	Action    string
@@ -88,7 +88,7 @@ type Draft struct {
 	Run       int64
 }
 
-// OrDefault returns name, and Default when it is empty.
+// OrDefault returns name, or Default if it is empty.
 func OrDefault(name string) string {
 	if name == "" {
 		return Default

@@ -16,27 +16,26 @@ type Embedder interface {
 	Dims() int
 }
 
-// Encoder embeds texts, and fails when the embedder does not answer: a decision
-// without a state would be another decision.
+// Encoder embeds texts. It fails if the embedder fails, because a policy cannot choose without a
+// state.
 type Encoder struct{ Embedder Embedder }
 
-// Embed returns one vector for each text.
+// Embed returns one vector per text.
 func (e Encoder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	if len(texts) == 0 {
 		return nil, nil
 	}
 	vectors, err := e.Embedder.Embed(ctx, texts)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Unavailable, "the embedder does not answer", "")
+		return nil, fault.Wrap(err, fault.Unavailable, "embedding request failed", "")
 	}
 	if len(vectors) != len(texts) {
-		return nil, fmt.Errorf("the embedder gave %d vectors for %d texts", len(vectors), len(texts))
+		return nil, fmt.Errorf("embedder returned %d vectors for %d texts", len(vectors), len(texts))
 	}
 	return vectors, nil
 }
 
-// Skills returns the vectors of the descriptions of skills, by id, as a chooser sees
-// them.
+// Skills returns the vectors of skill descriptions by ID, in the form that choosers use.
 func (e Encoder) Skills(ctx context.Context, skills []memoryskill.Version,
 	c policy.Chooser) (map[string][]float64, error) {
 	var texts []string
@@ -54,8 +53,8 @@ func (e Encoder) Skills(ctx context.Context, skills []memoryskill.Version,
 	return out, nil
 }
 
-// Candidates are the skills of a bank as a chooser chooses among them. Fresh are the
-// ids of those that are new.
+// Candidates returns the skills of a bank in the form that choosers use. Fresh contains the IDs of
+// the new ones.
 func (e Encoder) Candidates(ctx context.Context, b memoryskill.Bank, fresh []string,
 	c policy.Chooser) ([]policy.Candidate, error) {
 	vectors, err := e.Skills(ctx, b.Versions(), c)
@@ -69,8 +68,7 @@ func (e Encoder) Candidates(ctx context.Context, b memoryskill.Bank, fresh []str
 	return out, nil
 }
 
-// State is what a decision is about, as a chooser sees it: a span and the memories
-// near it.
+// State returns the input of a decision: the vectors of a span and of the memories near it.
 func State(c policy.Chooser, span []float32, near [][]float32) []float64 {
 	var memories [][]float64
 	for _, v := range near {
@@ -79,7 +77,7 @@ func State(c policy.Chooser, span []float32, near [][]float32) []float64 {
 	return c.State(c.Vector(span), memories)
 }
 
-// Members are those of ids that a bank still has.
+// Members returns those IDs that the bank still contains.
 func Members(b memoryskill.Bank, ids []string) (out []string) {
 	for _, v := range b.Versions() {
 		if slices.Contains(ids, v.ID) {

@@ -8,27 +8,25 @@ import (
 	"cairn/internal/domain/memoryskill"
 )
 
-// SharedWorkspace is the name of the workspace whose banks others may follow.
+// SharedWorkspace is the name of the workspace whose banks other workspaces can follow.
 const SharedWorkspace = "shared"
 
-// FollowRequest asks to base a bank on one of the shared workspace.
+// FollowRequest is a request to base a bank on a bank of the shared workspace.
 type FollowRequest struct {
 	Workspace int64
-	Bank      string // empty is the default one; it is made when it is not there
-	Shared    int64  // number of the shared workspace
-	From      string // bank there, empty is the default one
+	Bank      string // empty means Default; created if it does not exist
+	Shared    int64  // ID of the shared workspace
+	From      string // bank in the shared workspace; empty means Default
 }
 
-// Follow makes a version of a bank that is the shared bank in force with the
-// workspace's own skills laid over it. It only reads there: nothing of the
-// workspace goes into the shared bank. A policy that has not learnt anything gives
-// way to the shared one, which belongs to these skills; one that has stays. Without
-// news it changes nothing.
+// Follow creates a version of a bank from the active shared bank and the workspace's own skills,
+// which take precedence. The shared bank does not change. A policy that has not learned is replaced
+// with the shared one. If the shared bank has no changes, Follow does nothing.
 func (s *Service) Follow(ctx context.Context, r FollowRequest) (out Head, err error) {
 	name, from := OrDefault(r.Bank), OrDefault(r.From)
 	if r.Workspace == r.Shared {
 		return out, fault.New(fault.InvalidArgument, "the shared workspace cannot follow itself",
-			"name the workspace that is to follow it: -w")
+			"select another workspace, for example -w myteam")
 	}
 	shared, ever, err := s.readShared(ctx, r.Shared, from)
 	if err != nil {
@@ -58,8 +56,7 @@ func (s *Service) Follow(ctx context.Context, r FollowRequest) (out Head, err er
 	return out, err
 }
 
-// readShared reads a bank of the shared workspace, and the skills that any of its
-// versions had.
+// readShared reads a bank of the shared workspace, and the IDs of all skills of its versions.
 func (s *Service) readShared(ctx context.Context, ws int64, name string) (head Head, ever map[string]bool, err error) {
 	const allVersions = 1 << 30
 	ever = map[string]bool{}
@@ -70,7 +67,7 @@ func (s *Service) readShared(ctx context.Context, ws int64, name string) (head H
 		}
 		if !found || row.Head == 0 {
 			return fault.New(fault.NotFound, fmt.Sprintf("the shared workspace has no bank %q", name),
-				"make one: cairn -w "+SharedWorkspace+" bank import FOLDER")
+				"import one: cairn -w "+SharedWorkspace+" bank import FOLDER")
 		}
 		if head, err = s.ReadVersion(ctx, tx, row, row.Head); err != nil {
 			return err

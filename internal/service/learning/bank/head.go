@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/memoryskill/policy"
 )
 
-// ReadHead reads the head of a bank; the default one is seeded when it is not there.
+// ReadHead reads the head of a bank. If the default bank does not exist, ReadHead creates it.
 func (s *Service) ReadHead(ctx context.Context, tx Tx, name string) (Head, error) {
 	row, found, err := tx.Banks().BankNamed(ctx, name)
 	if err != nil {
@@ -20,16 +20,16 @@ func (s *Service) ReadHead(ctx context.Context, tx Tx, name string) (Head, error
 		return s.ReadVersion(ctx, tx, row, row.Head)
 	}
 	if name != Default {
-		return Head{}, fault.New(fault.NotFound, fmt.Sprintf("there is no bank %q", name),
-			"`cairn bank list` shows them; import one under this name")
+		return Head{}, fault.New(fault.NotFound, fmt.Sprintf("bank %q not found", name),
+			"run `cairn bank list`, or import a bank with this name")
 	}
 	return s.seed(ctx, tx, name)
 }
 
-// seed makes a bank of the primitives with a policy that has not learnt yet. Its
-// weights are drawn for the bank's name, so that equal banks begin equal.
+// seed creates a bank with the primitive skills and an untrained policy. Its weights are derived
+// from the name of the bank, so that equal banks start equal.
 func (s *Service) seed(ctx context.Context, tx Tx, name string) (Head, error) {
-	row, err := tx.Banks().PutBank(ctx, name) // locks the row until the end: who comes later finds the version
+	row, err := tx.Banks().PutBank(ctx, name) // locks the row: concurrent calls find the version
 	if err != nil || row.Head > 0 {
 		if err != nil {
 			return Head{}, err
@@ -52,16 +52,16 @@ func (s *Service) seed(ctx context.Context, tx Tx, name string) (Head, error) {
 		Reason: "four primitives"})
 }
 
-// form is the chooser that a recipe wants.
+// form returns the chooser of a recipe.
 func (s *Service) form(recipe string) (policy.Form, error) {
 	r, err := memoryskill.NewRecipe(recipe)
 	return policy.Form{Shape: r.Shape, Dim: min(memoryskill.PolicyDims, s.ports.Encoder.Embedder.Dims()),
 		Hidden: memoryskill.PolicyHidden}, err
 }
 
-// Reform returns the policy of a head with its optimiser when it has the head of a
-// recipe and fuses memories as fuse and temperature say, and otherwise one that does
-// and has learnt nothing. Its weights are drawn for the name of the bank.
+// Reform returns the policy and optimizer of a head if they match the recipe, fuse and temperature.
+// Otherwise it returns an untrained policy that matches. Its weights are derived from the name of
+// the bank.
 func (s *Service) Reform(h Head, recipe, fuse string, temperature float64) (policy.Chooser, policy.Optimiser, error) {
 	f, err := s.form(recipe)
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Service) Reform(h Head, recipe, fuse string, temperature float64) (poli
 	return s.ports.Learner.Reform(h.Policy, h.Optimiser, f, keyedrand.Key{Run: h.Name})
 }
 
-// ensure seeds a bank that is not there.
+// ensure creates a bank if it does not exist.
 func (s *Service) ensure(ctx context.Context, ws int64, name string) error {
 	return s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if _, found, err := tx.Banks().BankNamed(ctx, name); err != nil || found {
@@ -82,7 +82,7 @@ func (s *Service) ensure(ctx context.Context, ws int64, name string) error {
 	})
 }
 
-// ReadVersion reads a version and checks that its parts are those that were bound.
+// ReadVersion reads a version and verifies the hashes of its parts.
 func (s *Service) ReadVersion(ctx context.Context, tx Tx, row Row, number int) (out Head, err error) {
 	v, err := tx.Banks().BankVersion(ctx, row.ID, number)
 	if err != nil {
@@ -107,8 +107,8 @@ func (s *Service) load(ctx context.Context, tx Tx, row Row, v Version) (out Head
 	return out, bound.Verify(out.Bank, out.Policy, out.Optimiser)
 }
 
-// Advance writes a version and moves the head to it, or says that the bank has
-// moved on. All three parts move, or none does.
+// Advance writes a version and moves the head to it. If the head is no longer at the base of the
+// draft, it returns VersionConflict and writes nothing.
 func (s *Service) Advance(ctx context.Context, tx Tx, row Row, d Draft) (Head, error) {
 	last, err := tx.Banks().LastVersion(ctx, row.ID)
 	if err != nil {
@@ -132,8 +132,8 @@ func (s *Service) Advance(ctx context.Context, tx Tx, row Row, d Draft) (Head, e
 		return Head{}, err
 	}
 	if !moved {
-		return Head{}, fault.New(fault.VersionConflict, fmt.Sprintf("bank %q has moved on from version %d", row.Name,
-			d.Base), "look at the version in force, and try again on it")
+		return Head{}, fault.New(fault.VersionConflict, fmt.Sprintf("bank %q is no longer at version %d", row.Name,
+			d.Base), "read the active version, then try again")
 	}
 	if err := tx.BankContents().PutBankVersion(ctx, row.ID, v); err != nil {
 		return Head{}, err

@@ -11,8 +11,8 @@ import (
 	"cairn/internal/domain/memoryskill/policy"
 )
 
-// Import reads skills into a bank, which is made when it is not there. A new one
-// that says what another says is refused: who means that one gives its name.
+// Import adds skills to a bank and creates the bank if needed. A new skill whose description
+// duplicates another skill is refused. To replace that skill, use its name.
 func (s *Service) Import(ctx context.Context, ws int64, name string, files map[string][]byte) (out Head, err error) {
 	if err := s.ensure(ctx, ws, name); err != nil {
 		return out, err
@@ -24,7 +24,7 @@ func (s *Service) Import(ctx context.Context, ws int64, name string, files map[s
 	err = s.write(ctx, ws, name, "cairn bank", func(ctx context.Context, tx Tx, now Head) error {
 		after, err := now.Bank.Import(files, "import")
 		if f := fault.From(err); f != nil {
-			return fault.New(f.Code, "the files cannot be read in: "+strings.ReplaceAll(err.Error(), "\n", "; "),
+			return fault.New(f.Code, "cannot import the files: "+strings.ReplaceAll(err.Error(), "\n", "; "),
 				f.Hint)
 		}
 		if after.Hash() == now.Bank.Hash() {
@@ -43,8 +43,8 @@ func (s *Service) Import(ctx context.Context, ws int64, name string, files map[s
 	return out, err
 }
 
-// describe returns the vectors of what a bank's skills, and those that are to be read
-// into it, say of themselves, by that text.
+// describe returns the vectors of the descriptions of the bank's skills and of the files, by
+// description.
 func (s *Service) describe(ctx context.Context, ws int64, name string,
 	files map[string][]byte) (map[string][]float64, error) {
 	now, err := s.Head(ctx, ws, name)
@@ -56,7 +56,7 @@ func (s *Service) describe(ctx context.Context, ws int64, name string,
 		texts = append(texts, v.Skill.Description)
 	}
 	for _, file := range files {
-		if one, err := memoryskill.Parse(file); err == nil { // Import says what is wrong with the others
+		if one, err := memoryskill.Parse(file); err == nil { // Import reports the errors of other files
 			texts = append(texts, one.Description)
 		}
 	}
@@ -70,7 +70,7 @@ func (s *Service) describe(ctx context.Context, ws int64, name string,
 	return out, err
 }
 
-// checkDistinct refuses added skills that say what another one of the bank says.
+// checkDistinct rejects added skills whose description duplicates another skill.
 func checkDistinct(b memoryskill.Bank, changes []memoryskill.Difference, described map[string][]float64) error {
 	vectors := map[string][]float64{}
 	for _, v := range b.Versions() {

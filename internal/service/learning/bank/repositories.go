@@ -14,7 +14,7 @@ type Store interface {
 	InWorkspace(ctx context.Context, ws int64, fn func(ctx context.Context, tx Tx) error) error
 }
 
-// Tx is a workspace's banks in one transaction.
+// Tx reads and writes the banks of a workspace in one transaction.
 type Tx interface {
 	Banks() Repository
 	BankContents() ContentRepository
@@ -23,26 +23,26 @@ type Tx interface {
 
 // Repository reads and writes banks and their versions.
 type Repository interface {
-	// PutBank makes a bank or finds it, and locks it until the transaction ends.
+	// PutBank creates or reads a bank, and locks it until the transaction ends.
 	PutBank(ctx context.Context, name string) (Row, error)
 	BankNamed(ctx context.Context, name string) (Row, bool, error)
 	BankOf(ctx context.Context, id int64) (Row, error)
 	Banks(ctx context.Context) ([]Summary, error)
-	// AdvanceBank moves the head; false when it was not at base any more.
+	// AdvanceBank moves the head. It returns false if the head is not at base.
 	AdvanceBank(ctx context.Context, id int64, base, number int) (bool, error)
 	LastVersion(ctx context.Context, id int64) (int, error)
 	BankVersion(ctx context.Context, id int64, number int) (Version, error)
 	BankVersions(ctx context.Context, id int64, most int) ([]Version, error)
 }
 
-// ContentRepository reads and writes what versions of banks hold.
+// ContentRepository reads and writes the skills and weights of versions.
 type ContentRepository interface {
 	PutBankVersion(ctx context.Context, id int64, v Version) error
 	PutMemorySkills(ctx context.Context, versions []memoryskill.Version) error
 	MemorySkills(ctx context.Context, ids []string) ([]memoryskill.Version, error)
 	PutBlob(ctx context.Context, kind, sha string, blob []byte) error
 	Blob(ctx context.Context, kind, sha string) ([]byte, error)
-	// DropBlobs removes weights that no version has.
+	// DropBlobs removes weights that no version uses.
 	DropBlobs(ctx context.Context, shas []string) error
 	SkillStats(ctx context.Context, bank int64) (map[string]memoryskill.Stats, error)
 	PutSkillStats(ctx context.Context, bank int64, stats map[string]memoryskill.Stats) error

@@ -9,7 +9,7 @@ import (
 	"cairn/internal/domain/ports"
 )
 
-// Ports are what the service needs.
+// Ports are the dependencies of the service.
 type Ports struct {
 	Store   Store
 	Encoder Encoder
@@ -19,7 +19,7 @@ type Ports struct {
 // Service reads and changes banks.
 type Service struct{ ports Ports }
 
-// New returns a service. It refuses ports that are nil.
+// New returns a service. It returns an error if a port is nil.
 func New(p Ports) (*Service, error) {
 	err := ports.Require("bank", map[string]any{"Store": p.Store, "Encoder.Embedder": p.Encoder.Embedder,
 		"Learner": p.Learner})
@@ -29,7 +29,7 @@ func New(p Ports) (*Service, error) {
 	return &Service{p}, nil
 }
 
-// Head reads a bank in force; the default one is seeded when it is not there.
+// Head reads the active version of a bank. If the default bank does not exist, Head creates it.
 func (s *Service) Head(ctx context.Context, ws int64, name string) (out Head, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
 		out, err = s.ReadHead(ctx, tx, name)
@@ -50,7 +50,7 @@ func (s *Service) List(ctx context.Context, ws int64) (out []Summary, err error)
 	return out, err
 }
 
-// At reads a version of a bank; number 0 is the one in force.
+// At reads a version of a bank. Number 0 means the active version.
 func (s *Service) At(ctx context.Context, ws int64, name string, number int) (out Head, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if out, err = s.ReadHead(ctx, tx, name); err == nil && number != 0 && number != out.Head {
@@ -64,7 +64,7 @@ func (s *Service) At(ctx context.Context, ws int64, name string, number int) (ou
 	return out, err
 }
 
-// History lists the versions of a bank, the newest first.
+// History lists the versions of a bank, newest first.
 func (s *Service) History(ctx context.Context, ws int64, name string, most int) (out []Version, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
 		h, err := s.ReadHead(ctx, tx, name)
@@ -76,7 +76,7 @@ func (s *Service) History(ctx context.Context, ws int64, name string, most int) 
 	return out, err
 }
 
-// Rollback goes back to what an earlier version was: bank, policy and optimiser.
+// Rollback creates a version with the bank, policy and optimizer of an earlier version.
 func (s *Service) Rollback(ctx context.Context, ws int64, name string, to int) (out Head, err error) {
 	err = s.write(ctx, ws, name, "cairn bank", func(ctx context.Context, tx Tx, now Head) error {
 		before, err := s.ReadVersion(ctx, tx, now.Row, to)
@@ -84,7 +84,7 @@ func (s *Service) Rollback(ctx context.Context, ws int64, name string, to int) (
 			return err
 		}
 		if before.Version.Snapshot == now.Version.Snapshot {
-			out = now // there already, such as after a retry
+			out = now // already active, for example after a retry
 			return nil
 		}
 		out, err = s.Advance(ctx, tx, now.Row, Draft{Base: now.Head, Action: ActionRollback, Bank: before.Bank,
@@ -94,7 +94,7 @@ func (s *Service) Rollback(ctx context.Context, ws int64, name string, to int) (
 	return out, err
 }
 
-// write runs fn as the bank's one writer, in one transaction.
+// write runs fn in one transaction, under the lease of the bank.
 func (s *Service) write(ctx context.Context, ws int64, name, holder string,
 	fn func(ctx context.Context, tx Tx, now Head) error) error {
 	return s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {

@@ -6,8 +6,8 @@ import (
 	"cairn/internal/domain/memoryskill"
 )
 
-// UpdateStats changes the statistics of a bank's skills. Who else would change them
-// waits until the transaction has ended.
+// UpdateStats changes the statistics of a bank's skills. It locks the bank until the transaction
+// ends.
 func UpdateStats(ctx context.Context, tx Tx, bank int64,
 	change func(map[string]memoryskill.Stats) map[string]memoryskill.Stats) error {
 	row, err := tx.Banks().BankOf(ctx, bank)

@@ -12,7 +12,7 @@ const (
 	optimiserBlob = "optimiser"
 )
 
-// ReadWeights reads a policy and its optimiser by their hashes.
+// ReadWeights reads a policy and its optimizer by their hashes.
 func (s *Service) ReadWeights(ctx context.Context, tx Tx, chooser, optimiser string) (policy.Chooser,
 	policy.Optimiser, error) {
 	weights, err := tx.BankContents().Blob(ctx, policyBlob, chooser)
@@ -26,7 +26,7 @@ func (s *Service) ReadWeights(ctx context.Context, tx Tx, chooser, optimiser str
 	return s.ports.Learner.Decode(weights, state)
 }
 
-// StoreWeights stores a policy and its optimiser under their hashes.
+// StoreWeights stores a policy and its optimizer under their hashes.
 func (s *Service) StoreWeights(ctx context.Context, tx Tx, p policy.Chooser, o policy.Optimiser) error {
 	weights, state, err := s.ports.Learner.Encode(p, o)
 	if err != nil {

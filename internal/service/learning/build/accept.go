@@ -20,20 +20,20 @@ import (
 	"cairn/internal/service/memoryagent"
 )
 
-// Request asks to make memories of a session.
+// Request is a request to build memories from a session.
 type Request struct {
 	Workspace    int64
 	WorkspaceKey string
-	Trace        string // the caller's id of the session; empty takes it from the content
+	Trace        string // session ID of the caller; empty derives it from the content
 	Messages     []transcript.Message
-	Bank         string // empty is the default one
-	Fresh        bool   // again although it was done before, and pay again
+	Bank         string // empty means the default bank
+	Fresh        bool   // build again, even if the session has a run
 	Spec         runspec.Spec
 	Keeping      runspec.SpanOptions
 }
 
-// Accept makes a session durable with the run that remembers it, and has its
-// workflow started. The same request gives the same run.
+// Accept stores a session and its run, and starts the workflow. The same request returns the same
+// run.
 func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error) {
 	r.Keeping = r.Keeping.WithDefaults(runspec.DefaultSpanOptions().K)
 	if err := r.Keeping.Check(); err != nil {
@@ -41,8 +41,8 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error
 	}
 	said := memory.Said(r.Messages)
 	if len(said) == 0 {
-		return out, fault.New(fault.InvalidArgument, "the session has no messages beside those of the system",
-			"send what was said")
+		return out, fault.New(fault.InvalidArgument, "session has no user, assistant or tool messages",
+			"send at least one message")
 	}
 	for i := range said {
 		said[i].Seq = i
@@ -68,7 +68,8 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error
 	return out, err
 }
 
-// acceptTrace stores the session of a request with its run, unless it was built before.
+// acceptTrace stores the session of a request with its run. If the session has a run, acceptTrace
+// returns it.
 func (s *Service) acceptTrace(ctx context.Context, tx Tx, r Request, said []transcript.Message,
 	sha [sha256.Size]byte) (run.Run, error) {
 	before, found, err := tx.Runs().RunOf(ctx, run.Build, r.Trace)
@@ -77,8 +78,8 @@ func (s *Service) acceptTrace(ctx context.Context, tx Tx, r Request, said []tran
 	}
 	if found && before.ArgsSHA != sha {
 		return before, fault.New(fault.OpReused,
-			fmt.Sprintf("trace %q was built before from other messages or with another bank", r.Trace),
-			"use another id")
+			fmt.Sprintf("trace %q was built from other messages or with another bank", r.Trace),
+			"use a new ID")
 	}
 	if found && !r.Fresh {
 		return before, nil
@@ -93,7 +94,7 @@ func (s *Service) acceptTrace(ctx context.Context, tx Tx, r Request, said []tran
 		WorkflowID: contract.BuildID(r.WorkspaceKey, contract.VisibleKey(r.Trace), before.Generation+1)})
 }
 
-// accept stores the run of a build with what it is pinned to.
+// accept stores the run of a build with its pinned configuration.
 func (s *Service) accept(ctx context.Context, tx Tx, r Request, said []transcript.Message, idle bool,
 	n memoryagent.NewRun) (out run.Run, err error) {
 	name := bank.OrDefault(r.Bank)
@@ -117,8 +118,8 @@ func (s *Service) accept(ctx context.Context, tx Tx, r Request, said []transcrip
 	return runspec.Accept(ctx, tx, n, spec)
 }
 
-// pinnedHead is the version that live choices are made with: the one in force, or that
-// which a frozen workspace names for its default bank.
+// pinnedHead returns the version for live choices: the active one, or the one that a frozen
+// workspace sets for its default bank.
 func (s *Service) pinnedHead(ctx context.Context, tx Tx, head bank.Head) (bank.Head, error) {
 	chosen, err := tx.Workspace().Settings(ctx)
 	l := chosen.Memory.Learning
@@ -127,8 +128,8 @@ func (s *Service) pinnedHead(ctx context.Context, tx Tx, head bank.Head) (bank.H
 	}
 	at, err := s.ports.Banks.ReadVersion(ctx, tx, head.Row, l.Version)
 	if fault.CodeOf(err) == fault.NotFound {
-		err = fault.New(fault.NotFound, fmt.Sprintf("memory.learning.version is %d, and bank %q has no such version",
-			l.Version, head.Name), "`cairn bank show --history` lists the versions; 0 is the one in force")
+		err = fault.New(fault.NotFound, fmt.Sprintf("memory.learning.version: version %d of bank %q not found",
+			l.Version, head.Name), "use a version from `cairn bank show --history`, or 0 for the active one")
 	}
 	return at, err
 }

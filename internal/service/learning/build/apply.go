@@ -12,7 +12,7 @@ import (
 	"cairn/internal/service/memorywrite"
 )
 
-// apply does what was resolved, once, and notes what became of each action.
+// apply applies the resolved actions once, and records the outcome of each.
 func (s *Service) apply(ctx context.Context, session extraction.Session, span executor.Span, decisionID string,
 	actions []executor.ResolvedAction) error {
 	changes := changesOf(span, actions)
@@ -38,7 +38,7 @@ func (s *Service) apply(ctx context.Context, session extraction.Session, span ex
 	return nil
 }
 
-// changesOf are the changes of memories that actions want.
+// changesOf returns the memory changes of actions.
 func changesOf(span executor.Span, actions []executor.ResolvedAction) (out longterm.SpanChanges) {
 	for i, a := range actions {
 		if a.Outcome != executor.OK {
@@ -65,7 +65,7 @@ func typeOf(a executor.ResolvedAction) memory.Type {
 	return memory.Personal
 }
 
-// subject is who or what an insert is about: what the model says, else who said it.
+// subject returns the subject of an insert: the one that the model names, or else the speaker.
 func subject(span executor.Span, a executor.ResolvedAction) string {
 	if a.About != "" {
 		return a.About
@@ -88,7 +88,7 @@ func subject(span executor.Span, a executor.ResolvedAction) string {
 	return speaker
 }
 
-// eventTime is when the first message that an action rests on was said.
+// eventTime returns the time of the first evidence message of an action.
 func eventTime(span executor.Span, evidence []int) *time.Time {
 	for _, p := range span.Parts {
 		for _, seq := range evidence {

@@ -12,7 +12,8 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// decide chooses the skills of a span, or finds what an earlier attempt has chosen.
+// decide chooses the skills of a span. If an earlier attempt has chosen, decide returns that
+// choice.
 func (s *Service) decide(ctx context.Context, session extraction.Session, span executor.Span,
 	head bank.Head) (d decision.Decision, err error) {
 	id := decision.ID(session.Run.Ref, span.Number)
@@ -45,14 +46,16 @@ func (s *Service) decide(ctx context.Context, session extraction.Session, span e
 	return d, err
 }
 
-// choose makes and keeps the choice of a decision, unless another attempt has made it.
+// choose makes and stores the choice of a decision, unless another attempt has stored one.
 func (s *Service) choose(ctx context.Context, tx Tx, d decision.Decision, o runspec.SpanOptions, head bank.Head,
 	vector []float32, candidates []policy.Candidate) (decision.Decision, error) {
 	how, fresh, err := s.explore(ctx, tx, d.ID, o.K, head)
 	if err != nil {
 		return d, err
 	}
-	if made, found, err := tx.Decisions().DecisionAt(ctx, d.ID); err != nil || found { // while this one waited
+	if made, found, err := tx.Decisions().
+		DecisionAt(ctx, d.ID); err != nil ||
+		found { // stored while this attempt waited
 		return made, err
 	}
 	near, err := tx.Memories().Neighbors(ctx, vector, s.ports.Space, o.TopN)

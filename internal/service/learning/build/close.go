@@ -12,8 +12,8 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// Close ends a run with what its decisions say. Code and reason are set when
-// the workflow gave up.
+// Close ends a run with the totals of its decisions. Code and reason are set if the workflow
+// failed.
 func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (out Result, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, spec, over, err := runspec.Read[extraction.Spec, Result](ctx, tx, ref)

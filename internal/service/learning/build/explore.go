@@ -10,11 +10,10 @@ import (
 	"cairn/internal/service/learning/bank"
 )
 
-// explore says how the choice of a live span is made: greedily, but for as many
-// choices of 24 hours as the workspace lets the policy draw, in which the skills that
-// are new get the bias of training. A bank with no more skills than are chosen leaves
-// no choice, and nothing to learn. Who explores holds a lock until the decision is
-// kept, so no two take the last one, nor count the same choices.
+// explore decides how the choice of a live span is made. The default is greedy. The workspace
+// limits the number of sampled choices per 24 hours; in these, new skills get the bias of training.
+// A bank with too few skills to choose from is never explored. Exploration holds a lock until the
+// decision is stored, so that concurrent builds do not exceed the limit.
 func (s *Service) explore(ctx context.Context, tx Tx, decisionID string, k int, head bank.Head) (how policy.Choice,
 	fresh []string, err error) {
 	how = policy.Choice{K: k, Greedy: true}
@@ -39,19 +38,19 @@ func (s *Service) explore(ctx context.Context, tx Tx, decisionID string, k int, 
 	return how, fresh, err
 }
 
-// maxVersions bounds the versions that are looked at, the latest first.
+// maxVersions is the maximum number of versions to read, latest first.
 const maxVersions = 32
 
-// recentSkills are the skills of a version that are new to live choices, each for window
-// iterations from the version that brought it last. A training counts updates. Live,
-// an iteration is as many drawn choices as make an update: there the share of new
-// skills falls whether or not anybody says anything of answers, and stands still while
-// nothing is drawn. The target that all new skills share is that of the latest.
+// recentSkills returns the skills that are new to live choices. A skill is new for window
+// iterations after the version that last added it. In training, an iteration is a policy update. In
+// live builds, it is the number of sampled choices that make an update. So the share of new skills
+// decreases without scored replies, and does not change without sampling. All new skills share the
+// target of the latest one.
 func recentSkills(ctx context.Context, tx Tx, head bank.Head, window int) (fresh []string, since int, err error) {
 	brought, err := tx.Outcomes().RecentSkills(ctx, head.ID, head.Version.Number, maxVersions)
 	for _, b := range brought {
 		t := b.Explored / adaptation.MinDecisions
-		if t >= window { // and so are all before
+		if t >= window { // all earlier versions are older, too
 			break
 		}
 		there := bank.Members(head.Bank, b.Skills)

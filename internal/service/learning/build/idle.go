@@ -15,7 +15,7 @@ import (
 	"cairn/internal/service/memoryagent"
 )
 
-// IdleRequest is a conversation in which nobody has said anything for a while.
+// IdleRequest is a conversation without recent messages.
 type IdleRequest struct {
 	Workspace    int64
 	WorkspaceKey string
@@ -24,10 +24,9 @@ type IdleRequest struct {
 	Keeping      runspec.SpanOptions
 }
 
-// AcceptIdle has what was said since the last time remembered, where the workspace
-// builds its memories with memory skills. Out is nil when there is nothing to do.
-// Its mark is that of the agents: a workspace that changes its builder goes on
-// where the other one stopped.
+// AcceptIdle builds memories of the unread messages, if the workspace uses memory skills. It
+// returns nil if there is nothing to do. Agents and memory skills share the mark of read messages,
+// so a workspace can switch between them.
 func (s *Service) AcceptIdle(ctx context.Context, in IdleRequest) (out *run.Run, err error) {
 	err = s.ports.Store.InWorkspace(ctx, in.Workspace, func(ctx context.Context, tx Tx) error {
 		out, err = s.acceptIdle(ctx, tx, in)
@@ -72,7 +71,7 @@ func (s *Service) acceptIdle(ctx context.Context, tx Tx, in IdleRequest) (*run.R
 		return nil, err
 	}
 	key := fmt.Sprintf("idle/%d/%d-%d", in.Conversation, from, to)
-	before, _, err := tx.Runs().RunOf(ctx, run.Build, key) // one that failed is done again
+	before, _, err := tx.Runs().RunOf(ctx, run.Build, key) // a failed run is repeated
 	if err != nil {
 		return nil, err
 	}

@@ -10,22 +10,22 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// Result is what a build came to.
+// Result is the result of a build.
 type Result struct {
 	Outcome run.Outcome              `json:"outcome"`
 	Trace   string                   `json:"trace,omitempty"`
 	Bank    string                   `json:"bank"`
 	Version int                      `json:"bank_version"`
 	Spans   int                      `json:"spans"`
-	Actions map[executor.Outcome]int `json:"actions"` // by what became of them
+	Actions map[executor.Outcome]int `json:"actions"` // number of actions by outcome
 	Added   []string                 `json:"added"`
 	Updated []string                 `json:"updated"`
 	Deleted []string                 `json:"deleted"`
 	Failed  int                      `json:"failed_spans,omitempty"`
 }
 
-// Open marks a run as picked up and keeps its session. Over is set when an
-// earlier attempt has brought the run to its end.
+// Open marks a run as started and stores its session. If an earlier attempt has ended the run, over
+// is set.
 func (s *Service) Open(ctx context.Context, ref run.Ref) (spans int, over *Result, err error) {
 	var session extraction.Session
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {

@@ -1,6 +1,6 @@
-// Package build makes memories of sessions with memory skills: the session is cut into
-// spans, the policy chooses skills for each, a model says what to remember, and what
-// may be done is done in one transaction.
+// Package build builds memories of sessions with memory skills. It splits a session into spans. For
+// each span, the policy chooses skills, a model proposes actions, and the permitted actions are
+// applied in one transaction.
 //
 //	r, err := builds.Accept(ctx, build.Request{…}) // a session becomes memories
 package build
@@ -23,7 +23,7 @@ type Store interface {
 	InWorkspace(ctx context.Context, ws int64, fn func(ctx context.Context, tx Tx) error) error
 }
 
-// Tx is what a build reads and writes in one transaction.
+// Tx reads and writes the rows of builds in one transaction.
 type Tx interface {
 	adaptation.Tx
 	probe.Tx
@@ -35,15 +35,15 @@ type Memories interface {
 	ApplySpan(ctx context.Context, a agent.Actor, in longterm.SpanChanges) ([]longterm.ItemResult, error)
 }
 
-// Ports are what the service needs.
+// Ports are the dependencies of the service.
 type Ports struct {
 	Store    Store
 	Banks    *bank.Service
 	Encoder  bank.Encoder
 	Asker    runspec.Asker
 	Memories Memories
-	Updates  *adaptation.Service // which may have a policy on canary
-	Probes   *probe.Service      // which ask what was remembered
+	Updates  *adaptation.Service // returns the policy that is on canary
+	Probes   *probe.Service      // accepts probes of finished builds
 	Starter  runspec.Starter
 	Space    int16 // of the embedder's vectors
 }
@@ -51,7 +51,7 @@ type Ports struct {
 // Service builds memories.
 type Service struct{ ports Ports }
 
-// New returns a service. It refuses ports that are nil.
+// New returns a service. It returns an error if a port is nil.
 func New(p Ports) (*Service, error) {
 	err := ports.Require("build", map[string]any{"Store": p.Store, "Banks": p.Banks,
 		"Encoder.Embedder": p.Encoder.Embedder, "Asker": p.Asker,

@@ -13,8 +13,8 @@ import (
 	"cairn/internal/service/ledger"
 )
 
-// BuildSpan remembers one span: skills are chosen, a model is asked once, and
-// what may be done is done in one transaction.
+// BuildSpan builds the memories of one span: it chooses skills, calls the model once, and applies
+// the permitted actions in one transaction.
 func (s *Service) BuildSpan(ctx context.Context, ref run.Ref, number int) (out decision.SpanOutcome, err error) {
 	session, err := s.readSession(ctx, ref)
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Service) readSession(ctx context.Context, ref run.Ref) (out extraction.
 	return out, err
 }
 
-// carryOut asks the model about a span, and does what it may.
+// carryOut calls the model for a span and applies its actions.
 func (s *Service) carryOut(ctx context.Context, session extraction.Session, span executor.Span, head bank.Head,
 	d decision.Decision) (out decision.SpanOutcome, err error) {
 	contents, err := s.readContents(ctx, session.Run.Workspace, d.Choice.Shown)
@@ -77,7 +77,7 @@ func (s *Service) carryOut(ctx context.Context, session extraction.Session, span
 	return out, s.apply(ctx, session, span, d.ID, out.Actions)
 }
 
-// readContents reads what memories say, by id.
+// readContents returns the contents of memories by ID.
 func (s *Service) readContents(ctx context.Context, ws int64, ids []string) (map[string]string, error) {
 	out := map[string]string{}
 	return out, s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {

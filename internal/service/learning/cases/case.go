@@ -1,6 +1,6 @@
-// Package cases keeps questions that memory was asked: those that it failed at, which
-// a designer learns from, and those whose answers are known, which training and trials
-// ask again. It takes feedback, corrections and imported conversations.
+// Package cases stores questions about memory. A hard case is a failed question, from which the
+// designer learns. Questions with known answers are used by training and trials. Questions come
+// from feedback, corrections and imported conversations.
 package cases
 
 import (
@@ -17,23 +17,22 @@ import (
 	"cairn/internal/domain/memoryskill/designer"
 )
 
-// Where a case comes from.
+// Sources of cases.
 const (
-	FromFeedback   = "feedback"   // somebody said that an answer was bad
-	FromCorrection = "correction" // and what would have been right
+	FromFeedback   = "feedback"   // a user rated a reply as bad
+	FromCorrection = "correction" // a user corrected a reply
 	FromRetrieval  = "retrieval"  // a search found nothing
 	FromImport     = "import"     // a question with a known answer
-	FromTraining   = "training"   // an episode answered it badly
+	FromTraining   = "training"   // a training episode answered badly
 )
 
-// Case is a question that memory was asked, with what is known of its answer.
-// Failures is 0 of one that never failed.
+// Case is a question with its known answers. Failures is 0 if the question never failed.
 type Case struct {
 	ID           int64     `json:"id"`
 	Bank         int64     `json:"-"`
 	Key          string    `json:"key"`
 	Source       string    `json:"source"`
-	State        string    `json:"state"` // open, resolved, or expired: it has not failed within Window
+	State        string    `json:"state"` // open, resolved, or expired: no failure within Window
 	Question     string    `json:"question"`
 	Gold         []string  `json:"gold,omitempty"`
 	Evidence     []int     `json:"evidence,omitempty"` // messages of the conversation
@@ -46,24 +45,23 @@ type Case struct {
 	Conversation int64     `json:"conversation,omitempty"`
 	Run          int64     `json:"run,omitempty"`
 	Op           string    `json:"-"`
-	FailedAt     time.Time `json:"failed_at,omitzero"` // the last time
+	FailedAt     time.Time `json:"failed_at,omitzero"` // last failure
 	UpdatedAt    time.Time `json:"updated_at,omitzero"`
 }
 
-// Hard is the case as a designer's buffer holds it.
+// Hard returns the case in the form of the designer's buffer.
 func (c Case) Hard(trace string, evidence, retrieved []string) designer.Case {
 	return designer.Case{QueryID: c.Key, Trace: trace, Question: c.Question, Gold: c.Gold, Evidence: evidence,
 		Category: c.Category, Retrieved: retrieved, Prediction: c.Prediction, Score: c.Score,
 		Iteration: c.Iteration, Failures: c.Failures}
 }
 
-// Window is how long a hard case of live memory lives after its last failure:
-// some thirty nightly rounds have had it then. A training counts iterations
-// (designer.DefaultWindow).
+// Window is the lifetime of a live hard case after its last failure, enough for about 30 nightly
+// rounds. Training counts iterations instead (designer.DefaultWindow).
 const Window = 30 * 24 * time.Hour
 
-// Open are the hard cases of a bank that have failed within the window, the latest
-// first. Older ones expire.
+// Open returns the hard cases of a bank that failed within the window, latest first. It marks older
+// ones as expired.
 func Open(ctx context.Context, tx Tx, bank int64, most int) ([]Case, error) {
 	if _, err := tx.Cases().ExpireCases(ctx, bank, Window); err != nil {
 		return nil, err
@@ -78,13 +76,14 @@ const (
 	maxGold          = 20
 )
 
-// Key names a question, however it is spelt.
+// Key returns the normalized key of a question.
 func Key(question string) string {
 	plain := strings.Join(strings.Fields(strings.ToLower(norm.NFKC.String(question))), " ")
 	return fmt.Sprintf("q/%x", sha256.Sum256([]byte(plain)))[:34]
 }
 
-// ByConversation are the conversations that a bank's known questions are about, ascending.
+// ByConversation returns the conversations of a bank's questions with known answers, ascending, and
+// the questions of each.
 func ByConversation(ctx context.Context, tx Tx, bank int64) ([]int64, map[int64][]Case, error) {
 	known, err := tx.Cases().KnownCases(ctx, bank)
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// contextMessages are the messages before those that are new: what is corrected may have
-// been read before.
+// contextMessages is the number of messages to read before the new ones, because a correction may
+// refer to an earlier reply.
 const contextMessages = 8
 
-// RecordCorrections makes cases of the answers that the user corrected in messages from
-// on. Each counts once, however often the conversation is read.
+// RecordCorrections creates cases for replies that the user corrects in the messages from from on.
+// Each correction has one effect, even if the conversation is read again.
 func RecordCorrections(ctx context.Context, tx Tx, bankID, conversation int64, from, to int) error {
 	c, err := tx.Transcripts().Conversation(ctx, conversation, max(0, from-contextMessages), to)
 	if err != nil {
@@ -38,8 +38,8 @@ func RecordCorrections(ctx context.Context, tx Tx, bankID, conversation int64, f
 	return nil
 }
 
-// recordCorrection notes a case when said corrects the answer. A question that cannot be
-// a case, since it is too long, is passed over.
+// recordCorrection creates a case if the message corrects the reply. Questions that are too long
+// are skipped.
 func recordCorrection(ctx context.Context, tx Tx, bankID, conversation int64, asked, answer,
 	said transcript.Message) error {
 	right, found := designer.Correction(said.Content, answer.Content)
@@ -53,7 +53,7 @@ func recordCorrection(ctx context.Context, tx Tx, bankID, conversation int64, as
 	if right != "" {
 		f.Gold, f.Evidence = []string{right}, []int{said.Seq}
 	}
-	turn, _, err := tx.Transcripts().TurnOf(ctx, conversation, asked.ID) // none of what was imported
+	turn, _, err := tx.Transcripts().TurnOf(ctx, conversation, asked.ID) // imported messages have none
 	if err != nil {
 		return err
 	}

@@ -10,10 +10,10 @@ import (
 	"cairn/internal/service/learning/decision"
 )
 
-// FailedQuestion is a question that was answered badly, or not at all.
+// FailedQuestion is a question with a bad reply or without one.
 type FailedQuestion struct {
-	Op           string // of the call: it counts once
-	Bank         string // empty is the default one
+	Op           string // operation ID of the call
+	Bank         string // empty means the default bank
 	Source       string
 	Question     string
 	Gold         []string
@@ -29,15 +29,19 @@ func (f FailedQuestion) check() (Case, error) {
 	question := strings.TrimSpace(f.Question)
 	switch {
 	case question == "":
-		return Case{}, fault.New(fault.InvalidArgument, "the question is empty", "say what memory was asked")
+		return Case{}, fault.New(
+			fault.InvalidArgument,
+			"question is required",
+			"send the question that memory was asked",
+		)
 	case len([]rune(question)) > maxQuestionRunes:
-		return Case{}, fault.Newf(fault.TooLarge, "the question has more than %d characters", maxQuestionRunes)
+		return Case{}, fault.Newf(fault.TooLarge, "question has more than %d characters", maxQuestionRunes)
 	case len(f.Gold) > maxGold || slices.ContainsFunc(f.Gold,
 		func(g string) bool { return len([]rune(g)) > maxAnswerRunes }) || len([]rune(f.Prediction)) > maxAnswerRunes:
 		return Case{}, fault.Newf(fault.TooLarge, "an answer has more than %d characters, or there are more than %d",
 			maxAnswerRunes, maxGold)
 	case f.Op == "":
-		return Case{}, fault.New(fault.InvalidArgument, "a failure was noted without an operation id", "")
+		return Case{}, fault.New(fault.InvalidArgument, "operation ID is required", "")
 	}
 	var gold []string
 	for _, g := range f.Gold {
@@ -50,9 +54,9 @@ func (f FailedQuestion) check() (Case, error) {
 		Conversation: f.Conversation, Run: f.Run, Op: f.Op}, nil
 }
 
-// RecordFailure makes a hard case of a failed question, or counts one failure more, and
-// counts for the skills behind the memories that a bad answer was given from. The
-// same operation does so once.
+// RecordFailure creates a hard case for a failed question, or adds a failure to its case. It also
+// scores the skills behind the memories of a bad reply. Calls with the same operation ID have one
+// effect.
 func (s *Service) RecordFailure(ctx context.Context, ws int64, f FailedQuestion) (out Case, err error) {
 	c, err := f.check()
 	if err != nil {
@@ -70,8 +74,8 @@ func (s *Service) RecordFailure(ctx context.Context, ws int64, f FailedQuestion)
 	return out, err
 }
 
-// Record is RecordFailure inside a transaction. What the operation log keeps of it has no
-// text: it outlives the conversation.
+// Record is RecordFailure inside a transaction. The operation log does not store any text of it,
+// because the log outlives the conversation.
 func Record(ctx context.Context, tx Tx, c Case) (out Case, err error) {
 	var done struct {
 		Case int64 `json:"case"`
@@ -93,7 +97,7 @@ func Record(ctx context.Context, tx Tx, c Case) (out Case, err error) {
 				return err
 			}
 			done.Case = out.ID
-			if c.Source == FromRetrieval { // nothing was found: nothing that was found is to blame
+			if c.Source == FromRetrieval { // nothing was found, so no memory is to blame
 				return nil
 			}
 			return decision.RecordJudgement(ctx, tx, decision.Judgement{Op: c.Op, Source: c.Source, Run: c.Run,

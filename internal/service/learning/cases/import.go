@@ -11,33 +11,33 @@ import (
 	"cairn/internal/service/learning/bank"
 )
 
-// ImportedTrace is a conversation with questions about it whose answers are known.
+// ImportedTrace is a conversation with questions that have known answers.
 type ImportedTrace struct {
 	ID        string               `json:"id"`
 	Messages  []transcript.Message `json:"messages"`
 	Questions []ImportedQuestion   `json:"questions"`
 }
 
-// ImportedQuestion is one of them.
+// ImportedQuestion is a question of an imported trace.
 type ImportedQuestion struct {
 	ID       string   `json:"id,omitempty"`
 	Question string   `json:"question"`
-	Answers  []string `json:"answers"`            // right ones; any will do
-	Evidence []int    `json:"evidence,omitempty"` // places of the messages that hold the answer, from 0
+	Answers  []string `json:"answers"`            // correct answers; any is sufficient
+	Evidence []int    `json:"evidence,omitempty"` // indexes of the messages with the answer, from 0
 	Category string   `json:"category,omitempty"`
 }
 
 // ParseTraces reads a JSON list of traces.
 func ParseTraces(raw []byte) (out []ImportedTrace, err error) {
 	if err := json.Unmarshal(raw, &out); err != nil {
-		return nil, fault.New(fault.InvalidArgument, "the traces cannot be read: "+err.Error(),
-			`give a JSON list of {"id", "messages", "questions": [{"question", "answers"}]}`)
+		return nil, fault.New(fault.InvalidArgument, "cannot parse the traces: "+err.Error(),
+			`use a JSON list of {"id", "messages", "questions": [{"question", "answers"}]}`)
 	}
 	return out, nil
 }
 
-// Import keeps traces as conversations, and their questions with the bank
-// that is to be trained on them. Importing one again changes nothing.
+// Import stores traces as conversations, and their questions as cases of a bank. Importing a trace
+// again has no effect.
 func (s *Service) Import(ctx context.Context, ws int64, name string, in []ImportedTrace) (questions int, err error) {
 	for _, t := range in {
 		said := memory.Said(t.Messages)
@@ -65,7 +65,7 @@ func (s *Service) Import(ctx context.Context, ws int64, name string, in []Import
 					return fmt.Errorf("trace %q, question %d: %w", t.ID, n, err)
 				}
 				c.Bank, c.Category = head.ID, q.Category
-				c.Key = Key(t.ID + "\n" + q.ID + "\n" + q.Question) // two traces may be asked alike
+				c.Key = Key(t.ID + "\n" + q.ID + "\n" + q.Question) // two traces may have equal questions
 				if _, err := tx.Cases().PutCase(ctx, c); err != nil {
 					return err
 				}

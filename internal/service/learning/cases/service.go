@@ -7,16 +7,16 @@ import (
 	"cairn/internal/service/learning/bank"
 )
 
-// Ports are what the service needs.
+// Ports are the dependencies of the service.
 type Ports struct {
 	Store Store
 	Banks *bank.Service
 }
 
-// Service takes what is said of answers, and lists cases.
+// Service records judgements of replies and lists cases.
 type Service struct{ ports Ports }
 
-// New returns a service. It refuses ports that are nil.
+// New returns a service. It returns an error if a port is nil.
 func New(p Ports) (*Service, error) {
 	err := ports.Require("cases", map[string]any{"Store": p.Store, "Banks": p.Banks})
 	if err != nil {
@@ -25,7 +25,7 @@ func New(p Ports) (*Service, error) {
 	return &Service{p}, nil
 }
 
-// List lists the open hard cases of a bank, the latest first.
+// List lists the open hard cases of a bank, latest first.
 func (s *Service) List(ctx context.Context, ws int64, name string, most int) (out []Case, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
 		head, err := s.ports.Banks.ReadHead(ctx, tx, bank.OrDefault(name))

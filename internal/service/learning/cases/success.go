@@ -7,18 +7,17 @@ import (
 	"cairn/internal/service/learning/decision"
 )
 
-// PositiveFeedback is a question that was answered well.
+// PositiveFeedback is a question with a good reply.
 type PositiveFeedback struct {
-	Op       string // of the call: it counts once
-	Bank     string // empty is the default one
+	Op       string // operation ID of the call
+	Bank     string // empty means the default bank
 	Question string
 	Answer   string
-	Run      int64 // that answered, where it is known
+	Run      int64 // run of the reply; 0 if unknown
 }
 
-// RecordSuccess takes failures from the case of a question that was answered well, if
-// it has one, and counts for the skills behind the memories that the answer was
-// given from. The same operation does so once.
+// RecordSuccess reduces the failures of the question's case, if it has one. It also scores the
+// skills behind the memories of the reply. Calls with the same operation ID have one effect.
 func (s *Service) RecordSuccess(ctx context.Context, ws int64, p PositiveFeedback) error {
 	return s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
 		row, found, err := tx.Banks().BankNamed(ctx, bank.OrDefault(p.Bank))

@@ -1,6 +1,6 @@
-// Package decision keeps the choices of memory skills for spans, and what is said of
-// the answers that were given from the memories behind them: outcomes, from which a
-// policy may learn, and the statistics of the skills.
+// Package decision stores the choices of memory skills for spans. Judgements of replies become
+// outcomes of the decisions behind their memories. Policies learn from outcomes; they also update
+// the statistics of skills.
 package decision
 
 import (
@@ -12,9 +12,8 @@ import (
 	"cairn/internal/domain/run"
 )
 
-// Decision is the choice of skills for one span, with what the span was shown.
-// It is kept before the model is asked, so that whoever takes the span up again
-// goes on with the same choice.
+// Decision is the choice of skills for one span, with the memories that the prompt of the span
+// contains. It is stored before the model call, so that a retry uses the same choice.
 type Decision struct {
 	ID           string
 	Run          int64
@@ -24,29 +23,29 @@ type Decision struct {
 	ToSeq        int
 	Bank         int64
 	Version      int
-	Canary       int // number of the update whose policy chose; 0 is that of the version
+	Canary       int // number of the update whose policy chose; 0 means the policy of the version
 	Choice       Choice
 	Outcome      *SpanOutcome // nil until the span is done
 	CreatedAt    time.Time
 }
 
-// Choice is what a decision keeps beside the rows that it points to.
+// Choice is the data of a decision that is stored as JSON.
 type Choice struct {
 	policy.Decision
-	Shown []string `json:"shown"` // ids of memories, in the order of their handles
+	Shown []string `json:"shown"` // memory IDs, in the order of their handles
 }
 
-// SpanOutcome is what became of a span.
+// SpanOutcome is the result of a span.
 type SpanOutcome struct {
 	Outcome executor.Outcome          `json:"outcome"`
 	Actions []executor.ResolvedAction `json:"actions,omitempty"`
 	Note    string                    `json:"note,omitempty"`
 }
 
-// ID names the decision of a span.
+// ID returns the ID of the decision of a span.
 func ID(ref run.Ref, span int) string { return fmt.Sprintf("%d/%d", ref.Run, span) }
 
-// Answered reports whether a model has gone through the span.
+// Answered reports whether the model has processed the span.
 func (d Decision) Answered() bool {
 	return d.Outcome != nil && d.Outcome.Outcome != executor.LLMError
 }

@@ -10,29 +10,28 @@ import (
 	"cairn/internal/domain/run"
 )
 
-// MemoryUse is a memory that a run was shown, with a decision behind it: one of those
-// that wrote it until then. It is empty where no memory skill has.
+// MemoryUse links a memory in the prompt of a run to a decision that wrote it. The decision is
+// empty if no memory skill wrote the memory.
 type MemoryUse struct {
 	Memory   string // its id
 	Decision string
-	Content  string // what it said after that decision; the last one is what was shown
+	Content  string // content after that decision; the last one is the content in the prompt
 }
 
-// Judgement is what is said of an answer.
+// Judgement is a score of a reply.
 type Judgement struct {
-	Op       string // it counts once
+	Op       string // operation ID
 	Source   string
-	Run      int64 // that answered; 0 when it is not known
+	Run      int64 // run of the reply; 0 if unknown
 	Score    float64
 	Question string
 	Answer   string
 }
 
-// RecordJudgement counts what is said of an answer, 0 or 1, for the skills behind the
-// memories that it was given from: each decision once, however many of its memories
-// were met. For the decisions behind what the answer cites it is an outcome that
-// their policy may learn from. An answer that an endpoint's failure cut off is
-// nobody's doing.
+// RecordJudgement adds the score of a reply, 0 or 1, to the skills behind the memories in its
+// prompt. Each decision gets it once, even with several memories. For the decisions behind the
+// memories that the reply cites, the score is also an outcome from which the policy may learn. A
+// reply that an endpoint failure cut off is ignored.
 func RecordJudgement(ctx context.Context, tx Tx, j Judgement) error {
 	if j.Run == 0 {
 		return nil
@@ -56,25 +55,25 @@ func RecordJudgement(ctx context.Context, tx Tx, j Judgement) error {
 	return CountScore(ctx, tx, decisions, j.Score)
 }
 
-// Cited are the decisions behind the memories that an answer names, or takes words
-// from that the question did not have; behind all that were shown when it does so
-// with none.
+// Cited returns the decisions behind the memories that a reply cites: it contains their ID, or
+// words of them that the question does not contain. If the reply cites none, Cited returns the
+// decisions of all memories in the prompt.
 func Cited(uses []MemoryUse, question, answer string) (decisions []string) {
-	said := map[string]bool{} // that the answer adds to the question
+	added := map[string]bool{} // words of the reply that are not in the question
 	for _, w := range lexical.Words(answer) {
-		said[w] = !lexical.IsStopword(w)
+		added[w] = !lexical.IsStopword(w)
 	}
 	for _, w := range lexical.Words(question) {
-		said[w] = false
+		added[w] = false
 	}
-	shown := map[string]string{} // by memory
+	shown := map[string]string{} // by memory ID
 	for _, m := range uses {
 		shown[m.Memory] = m.Content
 	}
 	cites := map[string]bool{}
 	for id, content := range shown {
 		cites[id] = strings.Contains(answer, id) ||
-			slices.ContainsFunc(lexical.Words(content), func(w string) bool { return said[w] })
+			slices.ContainsFunc(lexical.Words(content), func(w string) bool { return added[w] })
 	}
 	none := !slices.Contains(slices.Collect(maps.Values(cites)), true)
 	for _, m := range uses {

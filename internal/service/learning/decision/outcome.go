@@ -1,22 +1,21 @@
 package decision
 
-// Outcome is what somebody said of an answer, for a decision behind the memories
-// that it was given from.
+// Outcome is the score of a reply for a decision behind its memories.
 type Outcome struct {
 	Decision string
-	Op       string // of whoever said it: it counts once for each decision
-	Run      int64  // that answered
+	Op       string // operation ID of the judgement; has one effect per decision
+	Run      int64  // run of the reply
 	Source   string
-	Score    float64 // 0–1
+	Score    float64 // 0 to 1
 }
 
-// RecentSkills are the skills that a version brought, added or refined.
+// RecentSkills are the skills that a version added or changed.
 type RecentSkills struct {
 	Version  int
 	Skills   []string
-	Explored int // choices that were drawn by this version and later ones
+	Explored int // sampled choices by this version and later ones
 }
 
-// FromPraise is where the outcome of a decision comes from when an answer was
-// good; others have the source of the case.
+// FromPraise is the source of an outcome of a good reply. Other outcomes have the source of their
+// case.
 const FromPraise = "praise"

@@ -7,7 +7,7 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// Tx is a workspace's decisions in one transaction.
+// Tx reads and writes the decisions of a workspace in one transaction.
 type Tx interface {
 	bank.Tx
 	runspec.Tx
@@ -17,33 +17,33 @@ type Tx interface {
 
 // Repository reads and writes decisions.
 type Repository interface {
-	// PutDecision keeps the choice of a span; the first one stays.
+	// PutDecision stores the choice of a span; the first one is kept.
 	PutDecision(ctx context.Context, d Decision) error
 	DecisionAt(ctx context.Context, id string) (Decision, bool, error)
-	// EndDecision keeps what became of a span; the first outcome stays.
+	// EndDecision stores the result of a span; the first one is kept.
 	EndDecision(ctx context.Context, id string, o SpanOutcome) error
 	Decisions(ctx context.Context, run int64) ([]Decision, error)
-	// MemoryUses are the memories that a run was shown, with the decisions behind them.
+	// MemoryUses returns the memories in the prompts of a run, with the decisions behind them.
 	MemoryUses(ctx context.Context, run int64) ([]MemoryUse, error)
 }
 
-// OutcomeRepository reads and writes how live decisions turned out.
+// OutcomeRepository reads and writes the outcomes of live decisions.
 type OutcomeRepository interface {
-	// PutOutcomes notes one outcome for some decisions; the first one of an
-	// operation stays, and a decision that was erased has none.
+	// PutOutcomes stores one outcome for several decisions. The first outcome of an operation is
+	// kept; erased decisions are skipped.
 	PutOutcomes(ctx context.Context, decisions []string, o Outcome) error
-	// Outcomes are those of decisions, by operation and decision.
+	// Outcomes returns the outcomes of decisions, by operation and decision.
 	Outcomes(ctx context.Context, decisions []string) ([]Outcome, error)
-	// Learnable are sampled decisions with an outcome that no update has learnt
-	// from, made on a version from oldest on; the oldest decision first.
+	// Learnable returns sampled decisions with an outcome that no update has used, made with
+	// version oldest or later; oldest decision first.
 	Learnable(ctx context.Context, bank int64, oldest, most int) ([]string, error)
-	// Claim gives decisions to an update; one that another has is left alone.
+	// Claim assigns decisions to an update. Decisions of another update are skipped.
 	Claim(ctx context.Context, run int64, decisions []string) error
-	// LockExploration makes who else would explore wait until the transaction ends.
+	// LockExploration blocks other explorations until the transaction ends.
 	LockExploration(ctx context.Context) error
-	// Explored counts the decisions of the last 24 hours that were sampled.
+	// Explored returns the number of sampled decisions in the last 24 hours.
 	Explored(ctx context.Context) (int, error)
-	// RecentSkills are the skills that versions up to number brought, the latest first;
-	// what a version took over from the one before is not among them.
+	// RecentSkills returns the skills that versions up to number added or changed, latest first.
+	// Skills taken over from the previous version are not included.
 	RecentSkills(ctx context.Context, bank int64, number, most int) ([]RecentSkills, error)
 }

@@ -10,7 +10,7 @@ import (
 	"cairn/internal/service/learning/bank"
 )
 
-// CountScore counts a score for the skills that decisions chose, once for each decision.
+// CountScore adds a score to the skills that the decisions chose, once per decision.
 func CountScore(ctx context.Context, tx Tx, ids []string, score float64) error {
 	decisions := map[int64][]policy.Decision{} // by bank
 	query := policy.Query{Score: score, Scored: true}

@@ -10,13 +10,13 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// How a round of the designer asks.
+// Number of model calls of a round.
 const (
-	critiques = 2 // of the analysis, after the first
-	attempts  = 3 // at a proposal that may be applied
+	critiques = 2 // critiques after the first analysis
+	attempts  = 3 // attempts to get a valid proposal
 )
 
-// Diagnose has the cases analyzed, and the analysis criticised.
+// Diagnose analyzes the cases with a model, and lets the model criticize the analysis.
 func (s Designer) Diagnose(ctx context.Context, d Input) (out *Analysis, err error) {
 	m, err := d.material()
 	if err != nil {
@@ -41,7 +41,7 @@ func (s Designer) Diagnose(ctx context.Context, d Input) (out *Analysis, err err
 			return nil, err
 		}
 		if problem != nil && out == nil {
-			return nil, fmt.Errorf("the analysis cannot be read: %w", problem)
+			return nil, fmt.Errorf("parse the analysis: %w", problem)
 		}
 	}
 	return out, nil

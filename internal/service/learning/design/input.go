@@ -14,7 +14,7 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// MinedCase is a case that a round looked at, with what was computed about it.
+// MinedCase is a selected case with the computed cause of its failure.
 type MinedCase struct {
 	Handle     string             `json:"handle"`
 	Case       int64              `json:"case"`
@@ -28,7 +28,7 @@ type MinedCase struct {
 	Evidence   []string           `json:"evidence,omitempty"`  // texts
 }
 
-// Candidate is the bank that a proposal makes.
+// Candidate is the bank that results from a proposal.
 type Candidate struct {
 	Members  []memoryskill.Version    `json:"members"`
 	Capacity int                      `json:"capacity"`
@@ -38,12 +38,12 @@ type Candidate struct {
 	Warnings []memoryskill.Warning    `json:"warnings,omitempty"`
 }
 
-// Bank puts the candidate together.
+// Bank returns the candidate as a bank.
 func (c Candidate) Bank() (memoryskill.Bank, error) {
 	return memoryskill.NewBank(c.Capacity, c.Members...)
 }
 
-// Analysis is what a model makes of the cases.
+// Analysis is a model's analysis of the cases.
 type Analysis struct {
 	Patterns []struct {
 		Name        string   `json:"pattern_name"`
@@ -61,21 +61,21 @@ type Analysis struct {
 	Summary string `json:"summary"`
 }
 
-// Input is what a round of the designer works on.
+// Input is the input of a designer round.
 type Input struct {
 	Ref    run.Ref
-	Step   string // prefix of its places in the ledger
+	Step   string // prefix of its ledger keys
 	Model  runspec.Model
 	Lang   string
 	Recipe memoryskill.Recipe
 	Bank   memoryskill.Bank
 	Cases  []MinedCase
-	Failed []string // edits that made nothing better
+	Failed []string // edits that brought no improvement
 	Stats  map[string]memoryskill.Stats
 }
 
-// material is what both questions of a round show. What users said is cleaned of
-// secrets: it goes to a model as data.
+// material returns the prompt material that both questions of a round share. Secrets are removed
+// from user text.
 func (d Input) material() (prompt.Material, error) {
 	redact := guard.NewRedactor(guard.Options{})
 	clean := func(texts []string) (out []string) {
@@ -100,7 +100,7 @@ func (d Input) material() (prompt.Material, error) {
 		Limits: map[string]int{"max_changes": d.Recipe.Edits}, Language: d.Lang}, err
 }
 
-// Language is the language that most of the cases are in.
+// Language returns the language of most cases.
 func Language(cases []MinedCase) string {
 	var said []transcript.Message
 	for _, c := range cases {

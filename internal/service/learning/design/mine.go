@@ -1,5 +1,5 @@
-// Package design has a model edit a bank after what memory failed at: the cases are
-// chosen and clustered, a model analyses them, and proposes edits that are checked.
+// Package design proposes edits of a bank with a model, based on hard cases. It selects and
+// clusters the cases; a model analyzes them and proposes edits, which are validated.
 package design
 
 import (
@@ -15,20 +15,20 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// Designer asks a model for edits.
+// Designer proposes edits with a model.
 type Designer struct {
 	Encoder bank.Encoder
 	Asker   runspec.Asker
 }
 
-// FailedCase is a case with what its last failure was answered from.
+// FailedCase is a case with the memories of its last failure.
 type FailedCase struct {
 	cases.Case
-	Retrieved []string // texts that were found
-	Items     []string // texts of what was remembered then
+	Retrieved []string // contents of the found memories
+	Items     []string // contents of all memories at that time
 }
 
-// Mine chooses the cases of a round and tells of each which step lost its answer.
+// Mine selects the cases of a round, and determines which step lost the answer of each.
 func (s Designer) Mine(ctx context.Context, failed []FailedCase, traces map[int64]episode.Trace,
 	recipe memoryskill.Recipe) ([]MinedCase, error) {
 	var hard []designer.Case

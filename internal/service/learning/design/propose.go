@@ -16,8 +16,9 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// Propose asks for edits until some can be applied. What was wrong with the last
-// ones is sent back, and the temperature rises, or the same would come again.
+// Propose asks for edits until one proposal can be applied. Each further request contains the
+// problems of the previous reply and has a higher temperature, so that the model does not repeat
+// it.
 func (s Designer) Propose(ctx context.Context, d Input, a *Analysis) (*designer.Proposal, *Candidate, error) {
 	m, err := d.material()
 	if err != nil {
@@ -64,8 +65,8 @@ func (s Designer) Propose(ctx context.Context, d Input, a *Analysis) (*designer.
 	return nil, nil, nil
 }
 
-// decodeProposal reads a reply strictly. Whether there is anything to apply is seen, not
-// asked.
+// decodeProposal parses a reply strictly. An empty list of changes means that there is nothing to
+// apply.
 func decodeProposal(text string) (p designer.Proposal, err error) {
 	raw, err := llm.ExtractJSON(text)
 	if err != nil {
@@ -89,13 +90,14 @@ func decodeProposal(text string) (p designer.Proposal, err error) {
 		return p, err
 	}
 	p, err = designer.Decode(whole)
-	for i := range p.Changes { // null and "" are the same to a schema that wants every member
+	for i := range p.Changes { // the schema requires every member, so null and "" are equal
 		p.Changes[i].Name = strings.TrimSpace(p.Changes[i].Name)
 	}
 	return p, err
 }
 
-// rules let near-duplicates be seen, and a full bank give up its least useful skill.
+// rules returns the rules of a proposal, which detect near-duplicates and let a full bank evict its
+// least useful skill.
 func (s Designer) rules(ctx context.Context, d Input, p designer.Proposal) (designer.Rules, error) {
 	out := designer.Rules{Edits: d.Recipe.Edits, Origin: fmt.Sprintf("run/%d", d.Ref.Run), Stats: d.Stats,
 		Added: map[string][]float64{}, Vectors: map[string][]float64{}}
@@ -122,5 +124,5 @@ func (s Designer) rules(ctx context.Context, d Input, p designer.Proposal) (desi
 	return out, nil
 }
 
-// Describe is a candidate in words, for those who are not to try it again.
+// Describe returns a short text about a candidate, to exclude it from later rounds.
 func Describe(c *Candidate) string { return designer.Describe(c.Changes) }

@@ -15,12 +15,11 @@ type item struct {
 	id        string
 	content   string
 	vector    []float32
-	decisions []string // that wrote it, the first one first
+	decisions []string // decisions that wrote it, oldest first
 	deleted   bool
 }
 
-// apply applies actions to the memory of the episode, as ApplySpan does to a
-// workspace's.
+// apply applies actions to the memory of the episode, in the same way as longterm.ApplySpan.
 func (g *game) apply(ctx context.Context, actions []executor.ResolvedAction, decision string) error {
 	vectors, err := g.actionVectors(ctx, actions)
 	if err != nil {
@@ -55,7 +54,7 @@ func (g *game) apply(ctx context.Context, actions []executor.ResolvedAction, dec
 	return nil
 }
 
-// actionVectors are those of the contents of actions, by place.
+// actionVectors returns the vectors of the contents of actions, by index.
 func (g *game) actionVectors(ctx context.Context, actions []executor.ResolvedAction) (map[int][]float32, error) {
 	var texts []string
 	var places []int
@@ -75,13 +74,13 @@ func (g *game) actionVectors(ctx context.Context, actions []executor.ResolvedAct
 	return out, nil
 }
 
-// says reports whether the memory says what a content does.
+// says reports whether the memory duplicates a content.
 func (o *item) says(content string, vector []float32) bool {
 	return !o.deleted && (o.content == content ||
 		cosine(o.vector, vector) >= sameMeaning && sameNumbers(o.content, content))
 }
 
-// nearest are the items that come closest, the oldest first of equals.
+// nearest returns the items with the nearest vectors; of equals, the oldest first.
 func nearest(items []*item, to []float32, most int) []*item {
 	type scored struct {
 		*item

@@ -6,33 +6,32 @@ import (
 	"cairn/internal/domain/metrics"
 )
 
-// Outcomes count what spans and questions came to, one each. Those that trouble of
-// an endpoint took away are masked: they are no failures, and nothing is learnt of
-// them.
+// Outcomes counts the outcomes of spans and questions. Masked outcomes were lost to an endpoint
+// failure: they are not failures, and policies do not learn from them.
 type Outcomes struct {
 	Of     int `json:"of"`
 	Masked int `json:"masked"`
 }
 
-// Shares of masked outcomes, 0–1.
+// Thresholds of the share of masked outcomes, 0 to 1.
 const (
-	alarmingShare = 0.2 // from which somebody should look at the endpoint
-	uselessShare  = 0.5 // beyond which what is left stands for nothing
+	alarmingShare = 0.2 // above it, the operator should check the endpoint
+	uselessShare  = 0.5 // above it, the other outcomes are not representative
 )
 
-// Share is that of the masked ones.
+// Share returns the share of masked outcomes.
 func (o Outcomes) Share() float64 { return float64(o.Masked) / float64(max(1, o.Of)) }
 
-// Alarming tells that so much is masked that somebody should look.
+// Alarming reports whether the share of masked outcomes requires attention.
 func (o Outcomes) Alarming() bool { return o.Share() > alarmingShare }
 
-// Useless tells that most is masked: nothing is promoted on what is left.
+// Useless reports whether most outcomes are masked, so that nothing is promoted.
 func (o Outcomes) Useless() bool { return o.Share() > uselessShare }
 
-// Plus adds p.
+// Plus returns the sum of o and p.
 func (o Outcomes) Plus(p Outcomes) Outcomes { return Outcomes{o.Of + p.Of, o.Masked + p.Masked} }
 
-// Outcomes are those of an episode.
+// Outcomes returns the outcomes of an episode.
 func (p Result) Outcomes() Outcomes {
 	out := Outcomes{Of: len(p.Episode.Decisions) + len(p.Questions), Masked: len(p.Episode.Lost)}
 	for _, a := range p.Questions {
@@ -43,18 +42,18 @@ func (p Result) Outcomes() Outcomes {
 	return out
 }
 
-// Kinds of runs by which outcomes are counted.
+// Kinds of runs in the outcome metrics.
 const (
 	Training  = "train"
 	Evolution = "evolve"
 	Probes    = "probe"
 )
 
-// Report counts outcomes for /metrics, and logs when too many are masked.
+// Report adds outcomes to the metrics, and logs a warning if too many are masked.
 func Report(log *slog.Logger, kind string, o Outcomes, about ...any) {
 	metrics.Outcomes(kind, o.Of-o.Masked, o.Masked, o.Alarming())
 	if o.Alarming() {
-		log.Warn("much of what memory skills would learn from is masked: the endpoint fails",
+		log.Warn("learning outcomes masked by endpoint failures",
 			append([]any{"kind", kind, "masked", o.Masked, "outcomes", o.Of}, about...)...)
 	}
 }

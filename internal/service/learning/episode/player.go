@@ -15,42 +15,46 @@ import (
 	"cairn/internal/service/ledger"
 )
 
-// Setup is what an episode is played with.
+// Setup is the configuration of an episode.
 type Setup struct {
 	Ref     run.Ref
-	Step    string // prefix of its places in the ledger
+	Step    string // prefix of its ledger keys
 	Model   runspec.Model
 	Keeping runspec.SpanOptions
 	Score   string // ByRecall or ByAnswer
 	Bank    memoryskill.Bank
 	Policy  policy.Chooser
-	Fresh   []string                     // ids of new skills, which the bank may have lost
-	Choose  func(span int) policy.Choice // how the skills of a span are chosen
+	Fresh   []string                     // IDs of new skills, which the bank may no longer contain
+	Choose  func(span int) policy.Choice // how to choose the skills of a span
 }
 
-// Player plays episodes: a trace is remembered from nothing and then asked about. The
-// memory lives as long as the episode; what was paid for is in the ledger, so an
-// attempt that takes it up again goes the same way.
+// Player plays episodes: it builds memories of a trace, starting from an empty memory, and then
+// asks questions. The memory exists only during the episode. Model replies are in the ledger, so a
+// retry has the same result.
 type Player struct {
 	Encoder bank.Encoder
 	Asker   runspec.Asker
 }
 
-// game is one episode that is being played.
+// game is the state of an episode.
 type game struct {
 	Player
 	Setup
 	trace      Trace
 	candidates []policy.Candidate
 	items      []*item
-	behind     map[int][]string // decisions by message
+	behind     map[int][]string // decisions by message sequence number
 	result     Result
 }
 
 // Play plays one episode.
 func (p Player) Play(ctx context.Context, in Setup, t Trace) (Result, error) {
 	if in.Keeping.K < 1 {
-		return Result{}, fault.Newf(fault.InvalidArgument, "an episode chooses %d skills", in.Keeping.K)
+		return Result{}, fault.Newf(
+			fault.InvalidArgument,
+			"invalid number of skills per span %d: must be at least 1",
+			in.Keeping.K,
+		)
 	}
 	g := &game{Player: p, Setup: in, trace: t, behind: map[int][]string{}, result: Result{Conversation: t.Conversation}}
 	var err error
@@ -83,8 +87,7 @@ func (p Player) Play(ctx context.Context, in Setup, t Trace) (Result, error) {
 	return g.result, nil
 }
 
-// remember goes through one span: skills are chosen, a model is asked, and its actions
-// are applied.
+// remember processes one span: it chooses skills, calls the model once, and applies the actions.
 func (g *game) remember(ctx context.Context, n int, vector []float32) error {
 	span, out := g.trace.Spans[n], &g.result
 	var vectors [][]float32
@@ -102,12 +105,12 @@ func (g *game) remember(ctx context.Context, n int, vector []float32) error {
 	actions, outcome, err := extraction.Extract(ctx, g.Asker, extraction.Input{Ref: g.Ref, Model: g.Model,
 		Step: fmt.Sprintf("%s/span/%d", g.Step, n), Lang: g.trace.Lang, Span: span, Skills: skills, Shown: shown,
 		Contents: contents})
-	if _, over := ledger.IsPermanent(err); over { // no fault of the choice: it is masked
+	if _, over := ledger.IsPermanent(err); over { // not caused by the choice: masked
 		out.Failed++
 		out.Episode.Lost, actions = append(out.Episode.Lost, d.ID), nil
 	} else if err != nil {
 		return err
-	} else if outcome == executor.ParseError { // the skills led to that
+	} else if outcome == executor.ParseError { // caused by the skills
 		out.Failed++
 		actions = nil
 	}

@@ -16,11 +16,11 @@ import (
 	"cairn/internal/service/ledger"
 )
 
-// ReadTokens bounds the memories that a question is answered from: without it
-// remembering everything would always be best.
+// ReadTokens limits the memories from which a question is answered. Without a limit, remembering
+// everything would always be best.
 const ReadTokens = 300
 
-// ask puts the trace's questions to what was remembered.
+// ask asks the questions of the trace.
 func (g *game) ask(ctx context.Context) error {
 	var texts []string
 	for _, q := range g.trace.Questions {
@@ -55,15 +55,14 @@ func (g *game) ask(ctx context.Context) error {
 	return nil
 }
 
-// isLost reports whether a question may be about what was in a lost span: its
-// evidence is there, or it is not known where. Its score would be that of an outage.
+// isLost reports whether the evidence of a question is in a span that was lost to an endpoint
+// failure, or unknown while spans were lost. Such a question is not scored.
 func isLost(evidence, lost []string) bool {
 	return len(lost) > 0 && (len(evidence) == 0 ||
 		slices.ContainsFunc(evidence, func(id string) bool { return slices.Contains(lost, id) }))
 }
 
-// judge scores one question. An endpoint's trouble is no bad score: the question
-// is not scored.
+// judge scores one question. If the endpoint fails, the question is not scored.
 func (g *game) judge(ctx context.Context, n int, q cases.Case, result *QuestionResult) error {
 	result.Scored = true
 	if g.Score != ByAnswer {

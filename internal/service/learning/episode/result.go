@@ -1,6 +1,6 @@
-// Package episode plays a conversation whose answers are known: a bank and a policy
-// remember it from nothing, and the questions about it are scored. Training learns
-// from episodes, and trials compare two of them.
+// Package episode plays conversations that have questions with known answers. An episode builds
+// memories with a bank and a policy, starting from an empty memory, and scores the answers.
+// Training learns from episodes; trials compare two of them.
 package episode
 
 import (
@@ -9,27 +9,27 @@ import (
 	"cairn/internal/domain/memoryskill/policy"
 )
 
-// QuestionResult is a question after an episode.
+// QuestionResult is the result of a question.
 type QuestionResult struct {
 	Case       int64    `json:"case"`
 	Score      float64  `json:"score"`
 	Scored     bool     `json:"scored"`
 	Prediction string   `json:"prediction,omitempty"`
-	Retrieved  []string `json:"retrieved,omitempty"` // texts
+	Retrieved  []string `json:"retrieved,omitempty"` // contents of memories
 }
 
-// Result is what an episode came to.
+// Result is the result of an episode.
 type Result struct {
 	Conversation int64            `json:"conversation"`
 	Reward       float64          `json:"reward"`
-	Known        bool             `json:"known"` // some question was scored
+	Known        bool             `json:"known"` // at least one question was scored
 	Episode      policy.Episode   `json:"episode"`
 	Questions    []QuestionResult `json:"asked"`
-	Items        []string         `json:"items"` // what was remembered at the end
+	Items        []string         `json:"items"` // memories at the end
 	Failed       int              `json:"failed_spans,omitempty"`
 }
 
-// effectOf is what came of the skills that were chosen for a span.
+// effectOf returns the effect of the skills that were chosen for a span.
 func effectOf(chosen []memoryskill.Skill, resolved []executor.ResolvedAction) (e policy.Effect) {
 	for _, s := range chosen {
 		e.Selected = append(e.Selected, string(s.Action))

@@ -6,17 +6,17 @@ import (
 	"cairn/internal/domain/lexical"
 )
 
-// How answers are scored.
+// Scores of answers.
 const (
-	ByRecall = "recall" // share of the answer's words in the memories that are found: asks no model
-	ByAnswer = "answer" // F1 of a model's short answer
+	ByRecall = "recall" // share of the answer's words in the found memories; needs no model
+	ByAnswer = "answer" // F1 of a short answer of a model
 )
 
-// WellAnswered is the score from which a question counts as answered.
+// WellAnswered is the minimum score of a good answer.
 const WellAnswered = 0.5
 
-// Recall is the share of the words of a right answer that a text has, of the
-// answer that fares best.
+// Recall returns the share of the words of a correct answer that a text contains, for the correct
+// answer with the highest share.
 func Recall(gold []string, text string) (best float64) {
 	has := map[string]bool{}
 	for _, w := range lexical.Words(text) {
@@ -36,7 +36,7 @@ func Recall(gold []string, text string) (best float64) {
 	return best
 }
 
-// overlap is F1 over words with the right answer that fares best.
+// overlap returns the word F1 with the correct answer that has the highest F1.
 func overlap(gold []string, prediction string) (best float64) {
 	said := lexical.Words(prediction)
 	for _, g := range gold {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// sameMeaning is the cosine from which a new memory says what another says.
+// sameMeaning is the cosine similarity from which two memories are duplicates.
 const sameMeaning = 0.95
 
 func cosine(a, b []float32) (dot float64) {
@@ -20,7 +20,8 @@ func cosine(a, b []float32) (dot float64) {
 
 var digits = regexp.MustCompile(`\d+`)
 
-// sameNumbers guards near-duplicates: a vector hardly sees a day or an amount.
+// sameNumbers reports whether two texts contain the same numbers. Vectors hardly distinguish dates
+// and amounts.
 func sameNumbers(a, b string) bool {
 	return slices.Equal(digits.FindAllString(a, -1), digits.FindAllString(b, -1))
 }

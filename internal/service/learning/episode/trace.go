@@ -11,7 +11,7 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// Trace is a conversation about which there are questions with known answers.
+// Trace is a conversation with questions that have known answers.
 type Trace struct {
 	Conversation int64
 	Lang         string
@@ -20,7 +20,7 @@ type Trace struct {
 	Questions    []cases.Case
 }
 
-// ReadTrace reads a conversation as episodes go through it, with secrets taken out.
+// ReadTrace reads a conversation for episodes. Secrets are removed.
 func ReadTrace(ctx context.Context, tx extraction.Tx, conversation int64, questions []cases.Case,
 	how executor.Spanning) (Trace, error) {
 	const all = 1 << 30
@@ -37,7 +37,7 @@ func ReadTrace(ctx context.Context, tx extraction.Tx, conversation int64, questi
 	return out, nil
 }
 
-// Evidence are the texts of the messages that hold the answer of a question.
+// Evidence returns the texts of the messages that contain the answer of a question.
 func (t Trace) Evidence(c cases.Case) (out []string) {
 	for _, seq := range c.Evidence {
 		if text := t.Texts[seq]; text != "" {

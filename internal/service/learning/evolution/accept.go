@@ -16,7 +16,7 @@ import (
 	"cairn/internal/service/memoryagent"
 )
 
-// Accept makes a round durable and has its workflow started.
+// Accept stores a round and starts its workflow.
 func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error) {
 	spec := r.Spec
 	spec.Bank = bank.OrDefault(spec.Bank)
@@ -64,7 +64,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error
 	return out, err
 }
 
-// roundKey is the key of a round: the caller's id, or the next round on the version of
+// roundKey returns the key of a round: the ID of the caller, or the next number for the version of
 // the bank.
 func roundKey(ctx context.Context, tx Tx, id string, head bank.Head) (string, error) {
 	if id != "" {
@@ -78,8 +78,8 @@ func roundKey(ctx context.Context, tx Tx, id string, head bank.Head) (string, er
 	return fmt.Sprintf("%s/v%d-%d", head.Name, head.Head, next), err
 }
 
-// Open takes the bank and opens the round of a run. Over is set when an
-// earlier attempt has ended it.
+// Open takes the lease of the bank and opens the round of a run. If an earlier attempt has ended
+// the round, over is set.
 func (s *Service) Open(ctx context.Context, ref run.Ref) (over *Round, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		_, spec, ended, err := runspec.Read[Spec, Round](ctx, tx, ref)

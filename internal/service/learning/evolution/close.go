@@ -13,8 +13,8 @@ import (
 	"cairn/internal/service/learning/trial"
 )
 
-// Close compares, promotes what is better, and ends the run. Code is set when
-// the workflow gave up.
+// Close compares the candidate with the bank, promotes it if it is better, and ends the run. Code
+// is set if the workflow failed.
 func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (out Round, err error) {
 	out, spec, head, err := s.read(ctx, ref, nil)
 	if err != nil {
@@ -62,8 +62,8 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (
 	return out, err
 }
 
-// decide is the gate: the candidate replaces the bank only when it is better
-// on conversations that nobody looked at when it was made.
+// decide applies the gate: the candidate replaces the bank only if it is better on held-out
+// conversations, which the designer has not seen.
 func (s *Service) decide(ctx context.Context, tx Tx, ref run.Ref, spec Spec, head bank.Head, r *Round) error {
 	compared, err := trial.Compare(ctx, tx, ref, len(spec.Held))
 	if err != nil {
@@ -82,8 +82,8 @@ func (s *Service) decide(ctx context.Context, tx Tx, ref run.Ref, spec Spec, hea
 	if err != nil {
 		return err
 	}
-	if spec.Due && chosen.Memory.Learning.Frozen { // since it has begun
-		r.Outcome, r.Note = trial.Rejected, "memory.learning.frozen is true: nothing comes into force by itself"
+	if spec.Due && chosen.Memory.Learning.Frozen { // may have changed since the round began
+		r.Outcome, r.Note = trial.Rejected, "memory.learning.frozen is true: automatic promotion is off"
 		return nil
 	}
 	candidate, err := r.Candidate.Bank()

@@ -11,8 +11,8 @@ import (
 	"cairn/internal/service/ledger"
 )
 
-// Design has the cases analyzed and edits proposed. It returns how many held-out
-// conversations are to try the candidate, 0 if there is none.
+// Design analyzes the cases and proposes edits. It returns the number of held-out conversations for
+// the candidate, or 0 if there is no candidate.
 func (s *Service) Design(ctx context.Context, ref run.Ref) (trials int, err error) {
 	found, err := s.propose(ctx, ref)
 	if err != nil || !found {
@@ -22,8 +22,8 @@ func (s *Service) Design(ctx context.Context, ref run.Ref) (trials int, err erro
 	return len(spec.Held), err
 }
 
-// propose stores a candidate, unless an earlier attempt has. False means that there
-// is none to try.
+// propose stores a candidate, unless an earlier attempt has. It returns false if there is no
+// candidate.
 func (s *Service) propose(ctx context.Context, ref run.Ref) (found bool, err error) {
 	var failed []string
 	var stats map[string]memoryskill.Stats

@@ -9,9 +9,9 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// AcceptDue starts a round for each bank about which enough is new, where memory
-// skills build the memories, and lists what it started. A bank whose last round is
-// under way is left alone, and a frozen workspace starts none.
+// AcceptDue starts a round for each bank with enough new cases, if the workspace builds memories
+// with memory skills. It returns the started runs. It skips banks with an open round. In a frozen
+// workspace it does nothing.
 func (s *Service) AcceptDue(ctx context.Context, d runspec.Due) (started []run.Run, err error) {
 	var due []string
 	err = s.ports.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, tx Tx) error {
@@ -49,8 +49,8 @@ func (s *Service) AcceptDue(ctx context.Context, d runspec.Due) (started []run.R
 	return started, nil
 }
 
-// newFailures counts the open cases of a bank that have failed since its last round; 0
-// while that is under way.
+// newFailures returns the number of open cases of a bank that failed since its last round, or 0
+// while that round is open.
 func newFailures(ctx context.Context, tx Tx, name string) (n int, err error) {
 	row, found, err := tx.Banks().BankNamed(ctx, name)
 	if err != nil || !found || row.Head == 0 {

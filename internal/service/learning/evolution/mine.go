@@ -13,14 +13,13 @@ import (
 	"cairn/internal/service/learning/episode"
 )
 
-// maxCases are how many of the latest open cases a round chooses from.
+// maxCases is the number of latest open cases from which a round selects.
 const maxCases = designer.DefaultRoom
 
-// maxMemories are looked through for the answer of a case.
+// maxMemories is the number of memories that are searched for the answer of a case.
 const maxMemories = 500
 
-// Mine chooses the cases of a round. Those of held-out conversations are
-// never among them.
+// Mine selects the cases of a round. It never selects cases of held-out conversations.
 func (s *Service) Mine(ctx context.Context, ref run.Ref) (n int, err error) {
 	var failed []cases.Case
 	var traces map[int64]episode.Trace
@@ -51,7 +50,7 @@ func (s *Service) Mine(ctx context.Context, ref run.Ref) (n int, err error) {
 	})
 }
 
-// readCases reads the open cases that a round may look at, with their conversations.
+// readCases reads the open cases for a round, with their conversations.
 func (s *Service) readCases(ctx context.Context, tx Tx, ref run.Ref, spec Spec,
 	h bank.Head) (failed []cases.Case, traces map[int64]episode.Trace, err error) {
 	if failed, err = cases.Open(ctx, tx, h.ID, maxCases); err != nil {
@@ -74,8 +73,8 @@ func (s *Service) readCases(ctx context.Context, tx Tx, ref run.Ref, spec Spec,
 	return failed, traces, nil
 }
 
-// searchMemories adds to each case what a workspace remembers that is near to its
-// question, and of it what the question was answered from.
+// searchMemories adds to each case the memories near its question, and those of them that the
+// question would be answered from.
 func (s *Service) searchMemories(ctx context.Context, ref run.Ref, failed []cases.Case,
 	topN int) ([]design.FailedCase, error) {
 	var texts []string

@@ -11,15 +11,15 @@ import (
 	"cairn/internal/service/learning/trial"
 )
 
-// Progress is how far a round of evolution is.
+// Progress is the progress of a round.
 type Progress struct {
-	Doing string `json:"doing"` // in words
+	Doing string `json:"doing"` // current step
 	Done  int    `json:"done"`
 	Of    int    `json:"of"`
-	Round *Round `json:"round,omitempty"` // once it has ended
+	Round *Round `json:"round,omitempty"` // set after it has ended
 }
 
-// Progress says how far a round of evolution is.
+// Progress returns the progress of a round.
 func (s *Service) Progress(ctx context.Context, ref run.Ref) (out Progress, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		of, err := tx.Runs().Run(ctx, ref.Run)
@@ -58,7 +58,7 @@ func (s *Service) Progress(ctx context.Context, ref run.Ref) (out Progress, err 
 	return out, err
 }
 
-// add says how far the trials of a candidate are.
+// add adds the progress of the trials.
 func (p *Progress) add(trials map[string]json.RawMessage, held int) error {
 	p.Done, p.Doing = 2+len(trials), fmt.Sprintf("tried on %d of %d conversations", len(trials), held)
 	var outcomes episode.Outcomes

@@ -11,7 +11,7 @@ type Store interface {
 	InWorkspace(ctx context.Context, ws int64, fn func(ctx context.Context, tx Tx) error) error
 }
 
-// Tx is a workspace's rounds in one transaction.
+// Tx reads and writes the rounds of a workspace in one transaction.
 type Tx interface {
 	cases.Tx
 	Rounds() Repository
@@ -19,11 +19,11 @@ type Tx interface {
 
 // Repository reads and writes rounds of evolution.
 type Repository interface {
-	// PutRound opens a round, or finds the one of the run.
+	// PutRound opens a round. If the run has a round, PutRound returns it.
 	PutRound(ctx context.Context, bank, run int64, base int) (Round, error)
 	RoundOf(ctx context.Context, run int64) (Round, error)
-	// SaveRound keeps how far a round is. One that has ended stays as it is.
+	// SaveRound stores the state of a round. A round that has ended does not change.
 	SaveRound(ctx context.Context, r Round) error
-	// Rounds lists the rounds of a bank, the newest first.
+	// Rounds lists the rounds of a bank, newest first.
 	Rounds(ctx context.Context, bank int64, most int) ([]Round, error)
 }

@@ -12,11 +12,11 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// How a round ended, besides what trials say of its candidate.
+// Outcomes of a round, in addition to those of package trial.
 const (
-	NoChange = "no_change" // the designer had nothing to propose
-	NoCases  = "no_cases"  // nothing had failed
-	NoTraces = "no_traces" // nothing to compare on: no conversation has questions with known answers
+	NoChange = "no_change" // the designer proposed no edits
+	NoCases  = "no_cases"  // there were no hard cases
+	NoTraces = "no_traces" // no conversation has questions with known answers
 )
 
 // Round is one round of the designer.
@@ -37,7 +37,7 @@ type Round struct {
 	EndedAt       *time.Time           `json:"ended_at,omitempty"`
 }
 
-// read reads a round with what it is pinned to.
+// read reads a round with its pinned configuration.
 func (s *Service) read(ctx context.Context, ref run.Ref, also func(Tx, Spec, bank.Head) error) (r Round, spec Spec,
 	head bank.Head, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {

@@ -1,6 +1,5 @@
-// Package evolution changes banks by rounds of the designer: the cases that memory
-// failed at are chosen, a model proposes edits, and the edited bank replaces the one in
-// force when it is better on held-out conversations.
+// Package evolution changes banks in rounds. A round selects hard cases, and a model proposes
+// edits. The edited bank replaces the active one if it is better on held-out conversations.
 //
 //	r, err := rounds.Accept(ctx, evolution.Request{…})
 package evolution
@@ -15,7 +14,7 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// Ports are what the service needs.
+// Ports are the dependencies of the service.
 type Ports struct {
 	Store   Store
 	Banks   *bank.Service
@@ -23,7 +22,7 @@ type Ports struct {
 	Asker   runspec.Asker
 	Starter runspec.Starter
 	Log     *slog.Logger
-	Space   int16 // of the embedder's vectors
+	Space   int16 // embedding space of the vectors
 }
 
 // Service runs rounds of evolution.
@@ -33,7 +32,7 @@ type Service struct {
 	player   episode.Player
 }
 
-// New returns a service. It refuses ports that are nil.
+// New returns a service. It returns an error if a port is nil.
 func New(p Ports) (*Service, error) {
 	err := ports.Require("evolution", map[string]any{"Store": p.Store, "Banks": p.Banks,
 		"Encoder.Embedder": p.Encoder.Embedder, "Asker": p.Asker,

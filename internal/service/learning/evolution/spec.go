@@ -2,7 +2,7 @@ package evolution
 
 import "cairn/internal/service/learning/runspec"
 
-// Spec is what a round of evolution is pinned to.
+// Spec is the pinned configuration of a round.
 type Spec struct {
 	runspec.Spec
 	Keeping runspec.SpanOptions `json:"keeping"`
@@ -11,14 +11,14 @@ type Spec struct {
 	Base    int                 `json:"base"`
 	Recipe  string              `json:"recipe"`
 	Score   string              `json:"score"`
-	Held    []int64             `json:"held"`          // conversations that the candidate is judged on
-	Due     bool                `json:"due,omitempty"` // nobody asked for it
+	Held    []int64             `json:"held"`          // held-out conversations
+	Due     bool                `json:"due,omitempty"` // started by a schedule, not by a request
 }
 
-// Request asks for a round.
+// Request is a request for a round.
 type Request struct {
 	Workspace    int64
 	WorkspaceKey string
-	ID           string // the caller's; empty is the next round on the bank's version
+	ID           string // request ID of the caller; empty means the next round on the bank's version
 	Spec
 }

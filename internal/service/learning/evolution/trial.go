@@ -11,14 +11,14 @@ import (
 	"cairn/internal/service/learning/trial"
 )
 
-// PlayTrial plays a held-out trace twice: with the bank in force and with the
-// candidate, by the same policy, greedily.
+// PlayTrial plays a held-out trace greedily, with the active bank and with the candidate, under the
+// same policy.
 func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 	var t episode.Trace
 	done := false
 	r, spec, head, err := s.read(ctx, ref, func(tx Tx, spec Spec, h bank.Head) (err error) {
 		if n < 0 || n >= len(spec.Held) {
-			return fault.Newf(fault.InvalidArgument, "run %d holds %d conversations out, and has no trial %d",
+			return fault.Newf(fault.InvalidArgument, "run %d has %d held-out conversations and no trial %d",
 				ref.Run, len(spec.Held), n)
 		}
 		if done, err = runspec.IsDone(ctx, tx, ref.Run, trial.Step(n)); err != nil || done {

@@ -1,5 +1,5 @@
-// Package extraction reads the sessions that memories are built from as spans, and has
-// a model say what is to be remembered of a span: actions of the chosen memory skills.
+// Package extraction splits sessions into spans, and extracts actions from a span with a model and
+// the chosen memory skills.
 package extraction
 
 import (
@@ -14,20 +14,19 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// Input is one span with what a model is shown of it.
+// Input is one span with the skills and memories for its prompt.
 type Input struct {
 	Ref      run.Ref
 	Model    runspec.Model
-	Step     string // its place in the ledger
+	Step     string // ledger key
 	Lang     string
 	Span     executor.Span
 	Skills   []memoryskill.Skill
-	Shown    []string          // ids of memories, in the order of their handles
-	Contents map[string]string // of those of Shown that are still there, by id
+	Shown    []string          // memory IDs, in the order of their handles
+	Contents map[string]string // of those Shown that still exist, by ID
 }
 
-// Extract asks the model about one span: skills and memories are shown, actions come
-// back.
+// Extract calls the model for one span. It returns the proposed actions.
 func Extract(ctx context.Context, a runspec.Asker, in Input) (actions []executor.Action, o executor.Outcome,
 	err error) {
 	material := prompt.Material{Messages: Messages(in.Span), Bank: ShownSkills(in.Skills), Language: in.Lang}
@@ -48,7 +47,7 @@ func Extract(ctx context.Context, a runspec.Asker, in Input) (actions []executor
 	return actions, o, err
 }
 
-// Messages are a span as a model reads it: who said what and when.
+// Messages returns a span as a model sees it, with role, name and time.
 func Messages(span executor.Span) (out []prompt.Message) {
 	for _, p := range span.Parts {
 		m := prompt.Message{Index: p.Seq, Role: p.Role, Name: p.Speaker, Content: memory.WithoutData(p.Text)}
@@ -60,7 +59,7 @@ func Messages(span executor.Span) (out []prompt.Message) {
 	return out
 }
 
-// ShownSkills are memory skills as a model reads them.
+// ShownSkills returns memory skills as a model sees them.
 func ShownSkills(skills []memoryskill.Skill) (out []prompt.MemorySkill) {
 	for _, k := range skills {
 		out = append(out, prompt.MemorySkill{Name: k.Name, Action: string(k.Action), Description: k.Description,

@@ -9,29 +9,29 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// Tx is what is said and remembered in a workspace, in one transaction.
+// Tx reads the conversations and memories of a workspace in one transaction.
 type Tx interface {
 	runspec.Tx
 	Transcripts() TranscriptRepository
 	Memories() MemoryRepository
 }
 
-// TranscriptRepository reads and writes what was said.
+// TranscriptRepository reads and writes conversations.
 type TranscriptRepository interface {
 	PutConversation(ctx context.Context, c transcript.Conversation, channel string) (int64, error)
 	Conversation(ctx context.Context, id int64, from, to int) (transcript.Conversation, error)
 	TurnOf(ctx context.Context, conversation int64, message string) (agentrun.Turn, bool, error)
 }
 
-// MemoryRepository reads what is remembered.
+// MemoryRepository reads memories.
 type MemoryRepository interface {
-	// LongTerm reads entries of any status by their ids.
+	// LongTerm reads entries in any status by their IDs.
 	LongTerm(ctx context.Context, ids []string) ([]memory.Entry, error)
-	// Neighbors are the memories that come closest to a vector.
+	// Neighbors returns the memories with the nearest vectors.
 	Neighbors(ctx context.Context, vector []float32, space int16, most int) ([]Neighbor, error)
 }
 
-// Neighbor is a stored memory that is near to a span.
+// Neighbor is a memory near a span.
 type Neighbor struct {
 	ID      string
 	Content string

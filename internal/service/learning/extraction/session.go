@@ -11,7 +11,7 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// Spec is what a build is pinned to.
+// Spec is the pinned configuration of a build.
 type Spec struct {
 	runspec.Spec
 	Keeping runspec.SpanOptions `json:"keeping"`
@@ -26,14 +26,14 @@ type Spec struct {
 	Idle    bool                `json:"idle,omitempty"`
 }
 
-// Session is a build with the spans that it works on.
+// Session is a build with its spans.
 type Session struct {
 	Run   run.Run
 	Spec  Spec
 	Spans []executor.Span
 }
 
-// ReadSession reads the session of a build, with secrets taken out.
+// ReadSession reads the session of a build. Secrets are removed.
 func ReadSession(ctx context.Context, tx Tx, id int64) (s Session, err error) {
 	if s.Run, err = tx.Runs().Run(ctx, id); err != nil {
 		return s, err
@@ -50,7 +50,7 @@ func ReadSession(ctx context.Context, tx Tx, id int64) (s Session, err error) {
 	return s, nil
 }
 
-// Actor is who writes memories in a step of the build.
+// Actor returns the actor of the memory writes in a step of the build.
 func (s Session) Actor(step string, call int) agent.Actor {
 	return agent.Actor{Workspace: s.Run.Workspace, Origin: agent.OriginDistill, Run: s.Run.Ref.Run,
 		Conversation: s.Run.Conversation, FromSeq: s.Spec.FromSeq, ToSeq: s.Spec.ToSeq, Op: s.Run.Op(step, call),

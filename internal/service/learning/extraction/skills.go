@@ -7,7 +7,7 @@ import (
 	"cairn/internal/domain/memoryskill/executor"
 )
 
-// SkillsOf are the skills of a decision in the order of the choice.
+// SkillsOf returns the skills of a decision, in the order of the choice.
 func SkillsOf(b memoryskill.Bank, ids []string) (out []memoryskill.Skill) {
 	for _, id := range ids {
 		for _, v := range b.Versions() {
@@ -19,7 +19,7 @@ func SkillsOf(b memoryskill.Bank, ids []string) (out []memoryskill.Skill) {
 	return out
 }
 
-// Roles are skills as actions are resolved with them.
+// Roles returns skills in the form that is needed to resolve actions.
 func Roles(skills []memoryskill.Skill) (out []executor.SelectedSkill) {
 	for _, one := range skills {
 		out = append(out, executor.SelectedSkill{Name: one.Name, Action: one.Action})
@@ -27,7 +27,7 @@ func Roles(skills []memoryskill.Skill) (out []executor.SelectedSkill) {
 	return out
 }
 
-// Handles lead from short names to the memories that were shown.
+// Handles maps handles to the IDs of the memories in the prompt.
 func Handles(shown []string) map[string]string {
 	out := map[string]string{}
 	for i, id := range shown {

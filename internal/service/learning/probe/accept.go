@@ -15,18 +15,18 @@ import (
 	"cairn/internal/service/memoryagent"
 )
 
-// Spec is what the probing of a build is pinned to.
+// Spec is the pinned configuration of a probing run.
 type Spec struct {
 	runspec.Spec
 	Lang   string `json:"lang"`
 	Bank   string `json:"bank"`
 	BankID int64  `json:"bank_id"`
 	Build  int64  `json:"build"` // run whose decisions are probed
-	TopN   int    `json:"top_n"` // memories that a question is answered from, at most
+	TopN   int    `json:"top_n"` // maximum number of memories per question
 }
 
-// perDay is how many probes a workspace lets memory make in 24 hours: none where
-// nothing can be learnt of them.
+// perDay returns the maximum number of probes per 24 hours. It is 0 if the workspace does not learn
+// from outcomes.
 func perDay(chosen settings.Settings) int {
 	l := chosen.Memory.Learning
 	if chosen.Memory.Builder != settings.BuilderSkills || l.Frozen || l.ExplorePerDay == 0 {
@@ -35,8 +35,8 @@ func perDay(chosen settings.Settings) int {
 	return l.ProbesPerDay
 }
 
-// Accept makes a probing durable when a build has ended and the day has room for
-// one. It is a run of its own: a build does not wait for it, nor fail with it.
+// Accept stores a probing run after a build has ended, if the daily limit allows it. The build
+// neither waits for the run nor fails with it.
 func (s *Service) Accept(ctx context.Context, tx Tx, build run.Run, spec extraction.Spec,
 	made []decision.Decision) error {
 	chosen, err := tx.Workspace().Settings(ctx)

@@ -17,16 +17,16 @@ import (
 	"cairn/internal/service/longterm"
 )
 
-// Ask puts one probe to memory, as any question is, scores what is found by the
-// share of the answer's words in it, and gives the score to the decisions behind that:
-// to those behind what holds the answer, or to those of the spans that it was made
-// from when these left nothing that is found. It counts once.
+// Ask answers one probe with an ordinary search and scores the result by the share of the answer's
+// words. The score goes to the decisions behind the memories that contain the answer. If the spans
+// of the probe left no memory that is found, their decisions get the score. Repeated calls have no
+// effect.
 func (s *Service) Ask(ctx context.Context, ref run.Ref, number int) error {
 	spec, p, err := s.readProbe(ctx, ref, number)
 	if err != nil || p.State != StateOpen {
 		return err
 	}
-	// words alone would find less, which is nobody's doing
+	// A search without vectors finds less, which would not be the fault of a decision.
 	if _, err := s.ports.Encoder.Embed(ctx, []string{p.Question}); err != nil {
 		return err
 	}
@@ -79,8 +79,8 @@ func (s *Service) readProbe(ctx context.Context, ref run.Ref, number int) (spec 
 	return spec, p, err
 }
 
-// search returns the memories that a question is answered from, by id and as one text:
-// the best of an ordinary search, as many as an episode of a training reads.
+// search returns the memories from which a question is answered, as IDs and as one text. The size
+// limit is the same as in training episodes.
 func (s *Service) search(ctx context.Context, ws int64, question string, most int) (ids []string, text string,
 	err error) {
 	ranked, err := s.ports.Memories.Rank(ctx, ws, longterm.SearchRequest{Query: question,
@@ -112,8 +112,8 @@ func (s *Service) search(ctx context.Context, ws int64, question string, most in
 	return ids, strings.Join(texts, "\n"), err
 }
 
-// unscorable says why a probe can have no score: a decision that it is about is gone,
-// or an endpoint kept its span from memory; or learning was frozen meanwhile.
+// unscorable returns the reason why a probe cannot be scored, or "". Reasons: a decision was
+// erased, the span was lost to an endpoint failure, or learning is frozen.
 func (s *Service) unscorable(ctx context.Context, tx Tx, p Probe) (string, error) {
 	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil {
@@ -128,14 +128,14 @@ func (s *Service) unscorable(ctx context.Context, tx Tx, p Probe) (string, error
 			return "", err
 		}
 		if !found || !d.Answered() {
-			return "no model went through the span that it is about", nil
+			return "the span of the probe was not processed", nil
 		}
 	}
 	return "", nil
 }
 
-// recordScore gives the score of a probe to the decisions that answer for it, as the credit
-// of a training does.
+// recordScore gives the score of a probe to the responsible decisions, with the same credit rules
+// as in training.
 func (s *Service) recordScore(ctx context.Context, tx Tx, p Probe, uses []decision.MemoryUse) error {
 	q := policy.Query{Score: *p.Score, Scored: true, Cited: decision.Cited(uses, p.Question, p.Answer),
 		Evidence: p.Decisions}

@@ -13,9 +13,9 @@ import (
 	"cairn/internal/service/learning/episode"
 )
 
-// checkPairs are the questions that can be asked: short, about messages that were shown,
-// with an answer that these messages have and the question has not, and without
-// anything that would steer a model. What a transcript made a model say is not trusted.
+// checkPairs returns the valid questions. A valid question is short and refers to messages in the
+// prompt. Its answer occurs in these messages but not in the question. It contains no prompt
+// injection, because a transcript can steer the model.
 func checkPairs(pairs []pair, shown []prompt.Message, spans []executor.Span, made []decision.Decision) (out []Probe) {
 	said := map[int]string{}
 	for _, m := range shown {
@@ -45,7 +45,7 @@ func checkPairs(pairs []pair, shown []prompt.Message, spans []executor.Span, mad
 	return out
 }
 
-// isInformative is false of an answer that says nothing which the question does not.
+// isInformative reports whether an answer adds something to its question.
 func isInformative(p Probe) bool {
 	asked := lexical.Words(p.Question)
 	return slices.ContainsFunc(lexical.Words(p.Answer), func(w string) bool {
@@ -54,7 +54,7 @@ func isInformative(p Probe) bool {
 	})
 }
 
-// decisionsBehind are the decisions of the spans that have some of these messages.
+// decisionsBehind returns the decisions of the spans that contain any of the messages.
 func decisionsBehind(seqs []int, spans []executor.Span, made []decision.Decision) (out []string) {
 	for _, d := range made {
 		i := slices.IndexFunc(spans, func(s executor.Span) bool { return s.Number == d.Span })

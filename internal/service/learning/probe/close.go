@@ -9,8 +9,8 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// Close ends a probing with what its probes say; those that nobody could ask are
-// errors, and teach nothing. Code is set when the workflow gave up.
+// Close ends a probing run with the totals of its probes. Probes without an answer become errors
+// and are not used for learning. Code is set if the workflow failed.
 func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (out Result, err error) {
 	first := false
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
@@ -48,7 +48,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (
 	return out, err
 }
 
-// endAll ends the probes of a run that are open still, and adds all up.
+// endAll ends the open probes of a run and returns the totals.
 func endAll(ctx context.Context, tx Tx, ref run.Ref, reason string) (out Result, err error) {
 	probes, err := tx.Probes().ProbesOf(ctx, ref.Run)
 	if err != nil {
@@ -56,7 +56,7 @@ func endAll(ctx context.Context, tx Tx, ref run.Ref, reason string) (out Result,
 	}
 	for _, p := range probes {
 		p.State, p.Note = StateError, reason
-		if _, err := tx.Probes().EndProbe(ctx, p); err != nil { // which leaves those alone that have ended
+		if _, err := tx.Probes().EndProbe(ctx, p); err != nil { // probes that have ended do not change
 			return out, err
 		}
 	}

@@ -16,28 +16,28 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// Bounds of a probing.
+// Limits of a probing run.
 const (
-	maxProbes        = 3     // of one build
-	maxTokens        = 2_000 // of the spans that questions are made from, but for a first one that is longer
+	maxProbes        = 3     // per build
+	maxTokens        = 2_000 // of the spans for the questions; the first span may be longer
 	maxQuestionRunes = 300   // of a question
 	maxAnswerRunes   = 200   // of its answer
-	maxEvidence      = 4     // messages that an answer rests on
-	minGrounded      = 0.5   // share of an answer's words that its evidence must have
+	maxEvidence      = 4     // evidence messages per answer
+	minGrounded      = 0.5   // minimum share of the answer's words in its evidence
 	stepProbes       = "probes"
 	problemText      = "the questions cannot be read: answer with one JSON object that has probes, " +
 		"each with a question, its answer and its evidence"
 )
 
-// pair is a question with its answer, as a model makes it.
+// pair is a question with its answer, as returned by a model.
 type pair struct {
 	Question string `json:"question"`
 	Answer   string `json:"answer"`
 	Evidence []int  `json:"evidence"`
 }
 
-// Make has a model make questions from the spans of a build, and counts them.
-// The call is paid once, and the first questions stay.
+// Make generates questions from the spans of a build with a model, and returns their number. The
+// model is called once, and the first stored questions are kept.
 func (s *Service) Make(ctx context.Context, ref run.Ref) (n int, err error) {
 	var (
 		spec      Spec
@@ -89,7 +89,7 @@ func (s *Service) Make(ctx context.Context, ref run.Ref) (n int, err error) {
 	return s.store(ctx, ref, probes)
 }
 
-// askForPairs has a model make questions with their answers.
+// askForPairs asks a model for questions with answers.
 func (s *Service) askForPairs(ctx context.Context, ref run.Ref, spec Spec, m prompt.Material) (pairs []pair,
 	err error) {
 	_, _, err = spec.Model.Ask(ctx, s.ports.Asker, ref, runspec.Question{Step: stepProbes, Stage: prompt.Probe,
@@ -107,15 +107,15 @@ func (s *Service) askForPairs(ctx context.Context, ref run.Ref, spec Spec, m pro
 	return pairs, err
 }
 
-// store keeps as many probes as the day has room for, unless another attempt has kept
-// some, and counts them.
+// store stores as many probes as the daily limit allows, unless another attempt has stored some. It
+// returns their number.
 func (s *Service) store(ctx context.Context, ref run.Ref, probes []Probe) (n int, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		n = 0
 		if err := tx.Probes().LockProbes(ctx); err != nil {
 			return err
 		}
-		// another attempt was first
+		// Another attempt was first.
 		if stored, err := tx.Probes().ProbesOf(ctx, ref.Run); err != nil || len(stored) > 0 {
 			n = len(stored)
 			return err
@@ -135,8 +135,8 @@ func (s *Service) store(ctx context.Context, ref run.Ref, probes []Probe) (n int
 	return n, err
 }
 
-// room is how many probes the day leaves to a run that has made none: the one that it
-// stands for, and what others leave.
+// room returns how many probes a run without probes may store today: the one that was reserved for
+// it, and what is left of the limit.
 func (s *Service) room(ctx context.Context, tx Tx) (int, error) {
 	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil || perDay(chosen) == 0 {
@@ -146,9 +146,9 @@ func (s *Service) room(ctx context.Context, tx Tx) (int, error) {
 	return max(0, perDay(chosen)-spent+1), err
 }
 
-// spansToAsk are spans that questions are made from: those whose choice was drawn before
-// the others, as they alone can be learnt from, and of a few pages together. A span
-// that no model went through is not asked about.
+// spansToAsk selects the spans for questions. Spans with a sampled choice come first, because only
+// these can be learned from. Spans that no model processed are skipped. The selection is limited by
+// maxTokens.
 func spansToAsk(spans []executor.Span, made []decision.Decision) (out []executor.Span) {
 	order := slices.DeleteFunc(slices.Clone(made), func(d decision.Decision) bool {
 		return !d.Answered() ||

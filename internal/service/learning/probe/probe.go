@@ -6,37 +6,36 @@ import (
 	"cairn/internal/domain/run"
 )
 
-// FromProbe is where the outcome of a decision comes from when memory has asked
-// itself.
+// FromProbe is the source of an outcome that comes from a probe.
 const FromProbe = "probe"
 
-// States of a probe. Only a score teaches anything.
+// States of a probe. Only scored probes are used for learning.
 const (
 	StateOpen     = "open"
 	StateScored   = "scored"
-	StateUnscored = "unscored" // what it is about is gone, or learning was frozen
-	StateError    = "error"    // something that is needed did not answer
+	StateUnscored = "unscored" // its subject was erased, or learning is frozen
+	StateError    = "error"    // a dependency failed
 )
 
-// Probe is a question that was made from a conversation which was remembered: its
-// answer is known, so what memory finds for it has a score.
+// Probe is a question about a conversation from which memories were built. Its answer is known, so
+// the memories that a search finds can be scored.
 type Probe struct {
-	Run          int64      `json:"run"` // that made it
+	Run          int64      `json:"run"` // run that made it
 	Number       int        `json:"number"`
 	Conversation int64      `json:"conversation"`
 	Bank         int64      `json:"-"`
 	Question     string     `json:"question"`
 	Answer       string     `json:"answer"`
-	Evidence     []int      `json:"evidence"` // messages of the conversation that hold the answer
-	Decisions    []string   `json:"-"`        // of the spans with these
+	Evidence     []int      `json:"evidence"` // messages that contain the answer
+	Decisions    []string   `json:"-"`        // of the spans with the evidence
 	State        string     `json:"state"`
-	Score        *float64   `json:"score,omitempty"` // 0–1, share of the answer's words in what was found
+	Score        *float64   `json:"score,omitempty"` // 0 to 1: share of the answer's words in the found memories
 	Note         string     `json:"note,omitempty"`
 	CreatedAt    time.Time  `json:"created_at"`
 	EndedAt      *time.Time `json:"ended_at,omitempty"`
 }
 
-// Result is what a probing came to.
+// Result is the result of a probing run.
 type Result struct {
 	Outcome  run.Outcome `json:"outcome"`
 	Bank     string      `json:"bank"`

@@ -1,6 +1,6 @@
-// Package probe lets memory ask itself: after a build, a model makes questions from what
-// was just remembered, and what memory finds for them is scored. The score is an
-// outcome of the decisions behind it, from which the policy may learn.
+// Package probe tests memories with self-made questions. After a build, a model generates questions
+// from the session, and the memories that a search finds are scored. The score is an outcome of the
+// decisions behind these memories, from which the policy may learn.
 package probe
 
 import (
@@ -14,12 +14,12 @@ import (
 	"cairn/internal/service/longterm"
 )
 
-// Memories finds memories as any question does.
+// Memories searches memories like any other question.
 type Memories interface {
 	Rank(ctx context.Context, ws int64, r longterm.SearchRequest) ([]longterm.RankedItem, error)
 }
 
-// Ports are what the service needs.
+// Ports are the dependencies of the service.
 type Ports struct {
 	Store    Store
 	Banks    *bank.Service
@@ -29,10 +29,10 @@ type Ports struct {
 	Log      *slog.Logger
 }
 
-// Service makes probes, and asks them.
+// Service makes and scores probes.
 type Service struct{ ports Ports }
 
-// New returns a service. It refuses ports that are nil.
+// New returns a service. It returns an error if a port is nil.
 func New(p Ports) (*Service, error) {
 	err := ports.Require("probe", map[string]any{"Store": p.Store, "Banks": p.Banks,
 		"Encoder.Embedder": p.Encoder.Embedder, "Asker": p.Asker,
@@ -43,7 +43,7 @@ func New(p Ports) (*Service, error) {
 	return &Service{p}, nil
 }
 
-// List lists the questions that memory has asked itself, of the latest run first.
+// List lists the probes of a bank, latest run first.
 func (s *Service) List(ctx context.Context, ws int64, name string, most int) (out []Probe, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
 		head, err := s.ports.Banks.ReadHead(ctx, tx, name)
@@ -55,8 +55,7 @@ func (s *Service) List(ctx context.Context, ws int64, name string, most int) (ou
 	return out, err
 }
 
-// Open marks a probing as picked up. Over is set when an earlier attempt has
-// brought it to its end.
+// Open marks a probing run as started. If an earlier attempt has ended the run, over is set.
 func (s *Service) Open(ctx context.Context, ref run.Ref) (over *Result, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		if _, _, over, err = runspec.Read[Spec, Result](ctx, tx, ref); err != nil || over != nil {

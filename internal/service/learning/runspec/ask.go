@@ -10,23 +10,23 @@ import (
 	"cairn/internal/service/ledger"
 )
 
-// Asker makes model calls happen once.
+// Asker makes each model call once.
 type Asker interface {
 	Ask(ctx context.Context, q ledger.Question) (text string, problem, err error)
 }
 
 // Question is one model call with its repairs.
 type Question struct {
-	Step        string // its place in the ledger
+	Step        string // ledger key
 	Stage       prompt.Stage
 	Lang        string
 	Material    prompt.Material
-	Temperature float64                 // 0 unless something else is to come than before
-	Decode      func(text string) error // says what is wrong with an answer, in words for the model; nil takes any
+	Temperature float64                 // 0, or higher to get another reply
+	Decode      func(text string) error // returns the problem of a reply, in words for the model; nil accepts any reply
 }
 
-// Ask puts q to the model of a run, once more for each repair that is allowed when
-// the answer does not decode. The last answer is returned with its problem.
+// Ask sends q to the model of a run. If the reply does not decode, Ask repeats the call up to the
+// number of repairs. It returns the last reply and its problem.
 func (m Model) Ask(ctx context.Context, a Asker, ref run.Ref, q Question) (text string, problem, err error) {
 	user, err := prompt.User(q.Material)
 	if err != nil {

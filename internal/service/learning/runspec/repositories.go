@@ -10,7 +10,7 @@ import (
 	"cairn/internal/service/memoryagent"
 )
 
-// Tx is what every run of learning reads and writes in one transaction.
+// Tx reads and writes the rows that all learning runs use in one transaction.
 type Tx interface {
 	Runs() RunRepository
 	Workspace() WorkspaceRepository
@@ -28,26 +28,26 @@ type RunRepository interface {
 	OpenRunOf(ctx context.Context, kind run.Kind, conversation int64) (int64, bool, error)
 }
 
-// WorkspaceRepository reads the workspace, and writes how far its conversations are
+// WorkspaceRepository reads the workspace, and stores up to which message its conversations were
 // read.
 type WorkspaceRepository interface {
 	Settings(ctx context.Context) (settings.Settings, error)
-	// WorkspaceKey stands for the workspace in workflows.
+	// WorkspaceKey returns the opaque key of the workspace in workflows.
 	WorkspaceKey(ctx context.Context) (string, error)
 	Mark(ctx context.Context, conversation int64, kind run.Kind) (int, error)
 	SetMark(ctx context.Context, conversation int64, kind run.Kind, seq int, id int64) error
 	LockConversation(ctx context.Context, id int64) (agentrun.Conversation, error)
 }
 
-// StepRepository reads and writes the results of a run's steps.
+// StepRepository reads and writes the results of steps.
 type StepRepository interface {
-	// SaveStepResult keeps what a step came to; the first result stays. Conversation
-	// is what the result is erased with; 0 is none.
+	// SaveStepResult stores the result of a step; the first one is kept. The result is erased
+	// together with the conversation; 0 means none.
 	SaveStepResult(ctx context.Context, run int64, step string, conversation int64, result json.RawMessage) error
 	StepResult(ctx context.Context, run int64, step string) (json.RawMessage, bool, error)
-	// StepResults are those of the steps whose name begins with prefix, by name.
+	// StepResults returns the results of the steps with a name prefix, by name.
 	StepResults(ctx context.Context, run int64, prefix string) (map[string]json.RawMessage, error)
 	DropStepResults(ctx context.Context, run int64, prefix string) error
-	// ShownTo notes that a run has shown a conversation to a model.
+	// ShownTo records that a prompt of the run contains the conversation.
 	ShownTo(ctx context.Context, run, conversation int64) error
 }

@@ -8,20 +8,20 @@ import (
 	"cairn/internal/domain/memoryskill/executor"
 )
 
-// SpanOptions says how spans are remembered.
+// SpanOptions configures how spans are processed.
 type SpanOptions struct {
 	executor.Spanning
-	K    int `json:"k"`     // skills chosen for a span
-	TopN int `json:"top_n"` // memories that it is shown
+	K    int `json:"k"`     // skills per span
+	TopN int `json:"top_n"` // memories in the prompt of a span
 }
 
-// DefaultSpanOptions is what was published for conversations.
+// DefaultSpanOptions returns the published options for conversations.
 func DefaultSpanOptions() SpanOptions {
 	return SpanOptions{Spanning: executor.DefaultSpans(), K: 7, TopN: 20}
 }
 
-// WithDefaults fills what is open: k skills for a span, and the rest as it was published
-// for conversations. Windows with a size of their own share nothing unless it says so.
+// WithDefaults sets missing options: skills as K, and the published values for conversations.
+// Windows with a custom size do not overlap by default.
 func (k SpanOptions) WithDefaults(skills int) SpanOptions {
 	d := DefaultSpanOptions()
 	if k.Tokens == 0 {
@@ -32,13 +32,13 @@ func (k SpanOptions) WithDefaults(skills int) SpanOptions {
 	return k
 }
 
-// Check refuses what nothing can be remembered by.
+// Check returns an error if the options are invalid.
 func (k SpanOptions) Check() error {
 	if err := k.Spanning.Check(); err != nil {
 		return err
 	}
 	if k.K < 1 || k.K > maxPerSpan || k.TopN < 1 || k.TopN > maxPerSpan {
-		return fault.Newf(fault.InvalidArgument, "%d skills for a span that is shown %d memories; both are 1 to %d",
+		return fault.Newf(fault.InvalidArgument, "invalid span options: %d skills, %d memories; want 1 to %d of both",
 			k.K, k.TopN, maxPerSpan)
 	}
 	return nil
@@ -46,7 +46,7 @@ func (k SpanOptions) Check() error {
 
 const maxPerSpan = 10_000
 
-// SpanMode is how the workspace wants its sessions cut; usual where it has not said.
+// SpanMode returns how the workspace splits sessions into spans, or usual if it has no setting.
 func SpanMode(ctx context.Context, tx Tx, usual string) (string, error) {
 	chosen, err := tx.Workspace().Settings(ctx)
 	return cmp.Or(chosen.Memory.Spans, usual), err

@@ -1,6 +1,5 @@
-// Package runspec is what the runs of memory building and learning have in common:
-// the configuration that a run is pinned to when it is accepted, how it asks its
-// model, and the results of its steps, of which the first one stays.
+// Package runspec contains what the runs of memory building and learning share: the pinned
+// configuration, model calls with repairs, and the stored results of steps.
 package runspec
 
 import (
@@ -16,25 +15,25 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// Spec is what a new run is given by whoever accepts it.
+// Spec is the configuration of a new run.
 type Spec struct {
 	Model  Model  `json:"model"`
 	Timing Timing `json:"timing"`
 }
 
-// Model is who answers a run, and what it is told.
+// Model configures the model calls of a run.
 type Model struct {
 	Name         string            `json:"name"`
-	Instructions map[string]string `json:"instructions"` // rendered system messages by stage and language: remember.en
-	Repairs      int               `json:"repairs"`      // more rounds after an answer that does not fit
+	Instructions map[string]string `json:"instructions"` // rendered system messages by stage and language, for example "remember.en"
+	Repairs      int               `json:"repairs"`      // maximum number of retries after an invalid reply
 }
 
 var stages = []prompt.Stage{prompt.Remember, prompt.Recite, prompt.Diagnose, prompt.Propose, prompt.Probe}
 
-// InstructionKey names the instructions of a stage in a language.
+// InstructionKey returns the key of the instructions of a stage in a language.
 func InstructionKey(stage prompt.Stage, lang string) string { return string(stage) + "." + lang }
 
-// WithInstructions renders what the model will be told.
+// WithInstructions renders the system messages.
 func (m Model) WithInstructions() (Model, error) {
 	m.Instructions = map[string]string{}
 	for _, stage := range stages {
@@ -49,20 +48,20 @@ func (m Model) WithInstructions() (Model, error) {
 	return m, nil
 }
 
-// Timing bounds the activities of a run.
+// Timing contains the timeouts of the activities of a run.
 type Timing struct {
-	Model     time.Duration `json:"model"`     // one model step, with its repairs
-	Heartbeat time.Duration `json:"heartbeat"` // silence after which a worker is taken for dead
-	Database  time.Duration `json:"database"`  // one database step
-	GiveUp    time.Duration `json:"give_up"`   // a step with all its retries
+	Model     time.Duration `json:"model"`     // model step with repairs
+	Heartbeat time.Duration `json:"heartbeat"` // worker is considered lost after this silence
+	Database  time.Duration `json:"database"`  // database step
+	GiveUp    time.Duration `json:"give_up"`   // step with all retries
 }
 
-// StepTimeouts is the timing as workflows see it.
+// StepTimeouts returns the timeouts in the form that workflows use.
 func (t Timing) StepTimeouts() contract.StepTimeouts {
 	return contract.StepTimeouts{Model: t.Model, Heartbeat: t.Heartbeat, Database: t.Database, GiveUp: t.GiveUp}
 }
 
-// Decode reads the configuration of a run.
+// Decode decodes the configuration of a run.
 func Decode[T any](r run.Run) (s T, err error) {
 	if err = json.Unmarshal(r.Spec, &s); err != nil {
 		err = fmt.Errorf("decode the configuration of run %d: %w", r.Ref.Run, err)
@@ -70,7 +69,7 @@ func Decode[T any](r run.Run) (s T, err error) {
 	return s, err
 }
 
-// Language is that of a prompt's template.
+// Language returns the language of the prompt templates for messages.
 func Language(said []transcript.Message) string {
 	if lang.OfMessages(said) == lang.Chinese {
 		return "zh"
@@ -78,15 +77,15 @@ func Language(said []transcript.Message) string {
 	return "en"
 }
 
-// Due asks whether the banks of a workspace have enough to learn from.
+// Due selects the banks of a workspace that have enough new data to learn from.
 type Due struct {
 	Workspace    int64
 	WorkspaceKey string
 	Spec         Spec
-	Least        int // new cases or outcomes of a bank that make a run, at least 1
+	Least        int // minimum number of new cases or outcomes of a bank, at least 1
 }
 
-// Read reads a run with its configuration, and with its result when it has ended.
+// Read reads a run with its configuration, and its result if it has ended.
 func Read[S, R any](ctx context.Context, tx Tx, ref run.Ref) (r run.Run, spec S, over *R, err error) {
 	if r, err = tx.Runs().Run(ctx, ref.Run); err != nil {
 		return r, spec, nil, err

@@ -9,13 +9,13 @@ import (
 	"cairn/internal/service/memoryagent"
 )
 
-// Starter brings runs to Temporal.
+// Starter starts workflows.
 type Starter interface {
 	Start(ctx context.Context, workspaceKey, channel string, r run.Run) error
 }
 
-// Accept stores a run with the configuration that it is pinned to, and the task to
-// start it. A run that exists under the key of n is returned as it is.
+// Accept stores a run with its pinned configuration, and the outbox task that starts it. If a run
+// with the key of n exists, Accept returns it.
 func Accept(ctx context.Context, tx Tx, n memoryagent.NewRun, spec any) (run.Run, error) {
 	raw, err := json.Marshal(spec)
 	if err != nil {
@@ -29,9 +29,10 @@ func Accept(ctx context.Context, tx Tx, n memoryagent.NewRun, spec any) (run.Run
 	return r, tx.Runs().EnqueueRun(ctx, r.Ref.Run)
 }
 
-// Start saves the wait for the relay, which starts what this could not.
+// Start starts the workflow without waiting for the relay. If it fails, the relay starts the
+// workflow.
 func Start(ctx context.Context, s Starter, workspaceKey string, r run.Run) {
 	if r.Status != run.Ended {
-		_ = s.Start(ctx, workspaceKey, "import", r) // the relay notes what is wrong
+		_ = s.Start(ctx, workspaceKey, "import", r) // the relay retries and logs errors
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// SaveStep keeps what a step of a run came to; the first result stays. Conversation
-// is what the result is erased with; 0 is none.
+// SaveStep stores the result of a step; the first one is kept. The result is erased together with
+// the conversation; 0 means none.
 func SaveStep(ctx context.Context, tx Tx, run int64, step string, conversation int64, result any) error {
 	raw, err := json.Marshal(result)
 	if err != nil {
@@ -16,7 +16,7 @@ func SaveStep(ctx context.Context, tx Tx, run int64, step string, conversation i
 	return tx.Steps().SaveStepResult(ctx, run, step, conversation, raw)
 }
 
-// ReadStep reads what a step of a run came to, and reports whether it was done.
+// ReadStep reads the result of a step, and reports whether it exists.
 func ReadStep[T any](ctx context.Context, tx Tx, run int64, step string) (out T, done bool, err error) {
 	raw, done, err := tx.Steps().StepResult(ctx, run, step)
 	if err != nil || !done {
@@ -28,16 +28,16 @@ func ReadStep[T any](ctx context.Context, tx Tx, run int64, step string) (out T,
 	return out, true, nil
 }
 
-// NeedStep reads what a step of a run came to. One that was not done is an error.
+// NeedStep reads the result of a step. A missing result is an error.
 func NeedStep[T any](ctx context.Context, tx Tx, run int64, step string) (T, error) {
 	out, done, err := ReadStep[T](ctx, tx, run, step)
 	if err == nil && !done {
-		err = fmt.Errorf("step %s has not been done", step)
+		err = fmt.Errorf("step %s has no result", step)
 	}
 	return out, err
 }
 
-// IsDone reports whether a step of a run was done.
+// IsDone reports whether a step of a run has a result.
 func IsDone(ctx context.Context, tx Tx, run int64, step string) (bool, error) {
 	_, done, err := tx.Steps().StepResult(ctx, run, step)
 	return done, err

@@ -16,8 +16,8 @@ import (
 	"cairn/internal/service/memoryagent"
 )
 
-// Accept makes a training durable and has its workflow started. The same request
-// on the same version of the bank gives the same run.
+// Accept stores a training and starts its workflow. The same request for the same version of the
+// bank returns the same run.
 func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error) {
 	spec, err := r.Spec.withDefaults()
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error
 	return out, err
 }
 
-// pin pins a training to the version of its bank and to the conversations there are.
+// pin pins a training to the version of its bank and to the available conversations.
 func (s *Service) pin(ctx context.Context, tx Tx, spec *Spec, ownMode bool) error {
 	head, err := s.ports.Banks.ReadHead(ctx, tx, spec.Bank)
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Service) pin(ctx context.Context, tx Tx, spec *Spec, ownMode bool) erro
 	}
 	if spec.Traces, spec.Held = trial.Split(all); len(spec.Held) == 0 {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("bank %q has questions about one conversation only, "+
-			"and none can be held out: nothing would come into force", spec.Bank),
+			"and needs another one as the held-out set", spec.Bank),
 			"import two conversations or more: cairn train --traces FILE")
 	}
 	return nil

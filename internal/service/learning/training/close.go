@@ -12,10 +12,9 @@ import (
 	"cairn/internal/service/learning/trial"
 )
 
-// Close promotes the best bank with its policy, as one version, when it is
-// better on held-out conversations than what is in force, and ends the run. Code is
-// set when the workflow gave up: what was best so far is kept for a run that goes
-// on, and nothing is promoted.
+// Close ends a training. It promotes the best bank with its policy as one version, if it is better
+// than the active version on held-out conversations. Code is set if the workflow failed. Then
+// nothing is promoted, and the best stage is kept for a run that continues.
 func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (out Result, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, spec, err := readSpec(ctx, tx, ref)
@@ -47,7 +46,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, code, reason string) (
 	return out, err
 }
 
-// best is the bank of a training's best stage with its policy and optimiser.
+// best returns the bank of the best stage with its policy and optimizer.
 func (s *Service) best(ctx context.Context, tx Tx, last StageResult) (d bank.Draft, score float64, err error) {
 	best := last.Progress.Stages[last.Progress.Best]
 	var kept design.Candidate
@@ -67,7 +66,7 @@ func (s *Service) best(ctx context.Context, tx Tx, last StageResult) (d bank.Dra
 	return d, best.Score, best.Snapshot.Verify(d.Bank, d.Policy, d.Optimiser)
 }
 
-// promote brings the best stage into force when the gate lets it.
+// promote promotes the best stage if it passes the gate.
 func (s *Service) promote(ctx context.Context, tx Tx, ref run.Ref, spec Spec, last StageResult, out *Result) error {
 	d, score, err := s.best(ctx, tx, last)
 	if err != nil {
@@ -85,12 +84,12 @@ func (s *Service) promote(ctx context.Context, tx Tx, ref run.Ref, spec Spec, la
 		return nil
 	}
 	if !c.Promote {
-		out.Note = "what was trained is not better on held-out conversations than what is in force"
+		out.Note = "the trained version is not better than the active one on held-out conversations"
 		return nil
 	}
 	d.Reason += fmt.Sprintf(", %+.4f on %d held-out traces (lower bound %+.4f)", c.Mean, c.Traces, c.Lower)
 	head, err := s.ports.Banks.Advance(ctx, tx, bank.Row{ID: spec.BankID, Name: spec.Bank, Head: spec.Base}, d)
-	if fault.CodeOf(err) == fault.VersionConflict { // somebody was at the bank all the same: it is theirs
+	if fault.CodeOf(err) == fault.VersionConflict { // another writer has changed the bank
 		out.Outcome, out.Note = run.Failed, err.Error()
 		return nil
 	}

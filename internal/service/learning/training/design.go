@@ -9,9 +9,9 @@ import (
 	"cairn/internal/service/ledger"
 )
 
-// design is a designer round inside of a training: what came of it is judged
-// by the next stage. After a step back it looks at the cases again that the best
-// stage was to mend. A model that gives nothing of use leaves the bank as it is.
+// design runs a designer round in a training; the next stage judges its result. After a return to
+// the best stage, the round uses the cases of that stage again. If the model returns nothing
+// useful, the bank does not change.
 func (s *Service) design(ctx context.Context, ref run.Ref, st stage, again []string, out *StageResult) error {
 	failed := st.hard.among(again)
 	if len(failed) == 0 {
@@ -43,7 +43,7 @@ func (s *Service) design(ctx context.Context, ref run.Ref, st stage, again []str
 	return err
 }
 
-// caseKeys are the keys of mined cases.
+// caseKeys returns the keys of mined cases.
 func caseKeys(failed []design.FailedCase, mined []design.MinedCase) (keys []string) {
 	for _, m := range mined {
 		for _, c := range failed {

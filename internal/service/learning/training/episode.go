@@ -16,8 +16,8 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// PlayEpisode plays one episode of an iteration. Which trace it is, and every draw in
-// it, follow from the seed and its place alone.
+// PlayEpisode plays one episode of an iteration. The seed and the position determine its trace and
+// all random draws.
 func (s *Service) PlayEpisode(ctx context.Context, ref run.Ref, stage, iteration, number int) error {
 	step := episodeStep(stage, iteration, number)
 	var spec Spec
@@ -61,7 +61,7 @@ func (s *Service) PlayEpisode(ctx context.Context, ref run.Ref, stage, iteration
 	})
 }
 
-// play plays an episode with the state of its iteration, by draws of key.
+// play plays an episode with the state of its iteration and the random draws of key.
 func (s *Service) play(ctx context.Context, ref run.Ref, step string, spec Spec, now state, key keyedrand.Key,
 	t episode.Trace) (out episode.Result, err error) {
 	recipe, err := memoryskill.NewRecipe(spec.Recipe)
@@ -79,8 +79,8 @@ func (s *Service) play(ctx context.Context, ref run.Ref, step string, spec Spec,
 	return out, err
 }
 
-// sample are the questions that an episode asks of a trace: all of them, or of
-// each category as many as its quota is, drawn anew in each iteration.
+// sample returns the questions of an episode: all, or a quota per category that is drawn again in
+// each iteration.
 func sample(questions []cases.Case, spec Spec, stage, iteration int) (out []cases.Case) {
 	if spec.Sample == 0 || spec.Sample == 1 || len(questions) == 0 {
 		return questions

@@ -14,19 +14,18 @@ import (
 	"cairn/internal/service/learning/episode"
 )
 
-// hardCases are what a training failed at, as far as its buffer remembers.
+// hardCases are the failed questions of a training.
 type hardCases struct {
-	failed []design.FailedCase // in this stage and not resolved, by key
+	failed []design.FailedCase // unresolved failures of this stage, by key
 	buffer []BufferedCase      // for the next stage
 }
 
-// readHardCases goes through the episodes of a stage in their order. A question that was
-// answered badly is a hard case; well answered later, it loses half of its
-// failures. One that was not scored says nothing.
+// readHardCases reads the episodes of a stage in order. A bad answer makes a hard case. A later
+// good answer halves its failures. Questions without a score are ignored.
 func readHardCases(ctx context.Context, tx Tx, ref run.Ref, spec Spec, stage int, before []BufferedCase,
 	questions map[int64]cases.Case) (out hardCases, err error) {
 	buffer := designer.NewBuffer(designer.DefaultWindow, designer.DefaultRoom, bufferedCases(before, questions)...)
-	failures := map[string]design.FailedCase{} // by key: what the last failure was answered from
+	failures := map[string]design.FailedCase{} // by key: data of the last failure
 	now := stage * spec.Iterations
 	for i := range spec.Iterations {
 		now = stage*spec.Iterations + i
@@ -57,7 +56,7 @@ func readHardCases(ctx context.Context, tx Tx, ref run.Ref, spec Spec, stage int
 			Iteration: h.Iteration})
 		f, found := failures[h.QueryID]
 		if !found {
-			continue // of an earlier stage: nobody has asked since
+			continue // from an earlier stage, not asked since
 		}
 		f.Prediction, f.Score, f.Failures, f.Iteration = "", h.Score, h.Failures, h.Iteration
 		out.failed = append(out.failed, f)
@@ -65,7 +64,7 @@ func readHardCases(ctx context.Context, tx Tx, ref run.Ref, spec Spec, stage int
 	return out, nil
 }
 
-// readEpisodes reads the episodes of an iteration that are stored, in their order.
+// readEpisodes reads the stored episodes of an iteration, in order.
 func readEpisodes(ctx context.Context, tx Tx, ref run.Ref, stage, iteration int) (out []episode.Result, err error) {
 	raw, err := tx.Steps().StepResults(ctx, ref.Run, fmt.Sprintf("episode/%04d/%05d/", stage, iteration))
 	if err != nil {
@@ -81,8 +80,7 @@ func readEpisodes(ctx context.Context, tx Tx, ref run.Ref, stage, iteration int)
 	return out, nil
 }
 
-// bufferedCases are the cases of an earlier stage's buffer whose questions are still
-// known.
+// bufferedCases returns the buffered cases of an earlier stage whose questions still exist.
 func bufferedCases(before []BufferedCase, questions map[int64]cases.Case) (out []designer.Case) {
 	for _, h := range before {
 		if c, known := questions[h.Case]; known {
@@ -93,8 +91,8 @@ func bufferedCases(before []BufferedCase, questions map[int64]cases.Case) (out [
 	return out
 }
 
-// among are the hard cases with these keys, or all when none of them is left: a
-// step back looks again at what the best stage was to mend.
+// among returns the hard cases with the given keys, or all if none of them is left. It is used
+// after a return to the best stage.
 func (h hardCases) among(keys []string) []design.FailedCase {
 	out := slices.DeleteFunc(slices.Clone(h.failed), func(c design.FailedCase) bool {
 		return !slices.Contains(keys, c.Key)

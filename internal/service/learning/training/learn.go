@@ -13,8 +13,8 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// Learn updates the policy from the episodes of an iteration, in their order. The
-// first result stays; an attempt that comes later finds it.
+// Learn updates the policy from the episodes of an iteration, in order. The first stored result is
+// kept; later attempts return it.
 func (s *Service) Learn(ctx context.Context, ref run.Ref, stage, iteration int) (out IterationResult, err error) {
 	var spec Spec
 	var now state
@@ -59,11 +59,11 @@ func (s *Service) Learn(ctx context.Context, ref run.Ref, stage, iteration int) 
 	return out, err
 }
 
-// storeIteration stores what an iteration came to with its weights. When another attempt
-// was first, its result is returned instead.
+// storeIteration stores the result of an iteration with its weights. If another attempt was first,
+// it returns that result.
 func (s *Service) storeIteration(ctx context.Context, tx Tx, ref run.Ref, spec Spec, after state,
 	episodes []episode.Result, out IterationResult) (stored IterationResult, first bool, err error) {
-	if err := s.ports.Banks.HoldLease(ctx, tx, ref, spec.Bank); err != nil { // makes this one wait for the other
+	if err := s.ports.Banks.HoldLease(ctx, tx, ref, spec.Bank); err != nil { // also serializes concurrent attempts
 		return out, false, err
 	}
 	step := iterationStep(out.Stage, out.Iteration)
@@ -83,7 +83,7 @@ func (s *Service) storeIteration(ctx context.Context, tx Tx, ref run.Ref, spec S
 	return out, true, s.dropOldWeights(ctx, tx, ref, out)
 }
 
-// update makes the policy after an iteration, and adds to out what came of it.
+// update computes the policy after an iteration, and adds the results to out.
 func (s *Service) update(ctx context.Context, spec Spec, now state, episodes []episode.Result,
 	out IterationResult) (state, IterationResult, error) {
 	recipe, err := memoryskill.NewRecipe(spec.Recipe)
@@ -125,7 +125,7 @@ func (s *Service) update(ctx context.Context, spec Spec, now state, episodes []e
 	return now, out, nil
 }
 
-// countEpisodes counts what the episodes of an iteration show of each skill.
+// countEpisodes updates the statistics of skills with the episodes of an iteration.
 func (s *Service) countEpisodes(ctx context.Context, tx Tx, spec Spec, played []episode.Result) error {
 	recipe, err := memoryskill.NewRecipe(spec.Recipe)
 	if err != nil {
@@ -141,8 +141,8 @@ func (s *Service) countEpisodes(ctx context.Context, tx Tx, spec Spec, played []
 		})
 }
 
-// dropOldWeights drops the weights that nothing goes back to: those of two iterations ago
-// in the same stage.
+// dropOldWeights drops the weights of two iterations ago in the same stage, which are no longer
+// needed.
 func (s *Service) dropOldWeights(ctx context.Context, tx Tx, ref run.Ref, now IterationResult) error {
 	if now.Iteration < 2 {
 		return nil

@@ -11,23 +11,23 @@ import (
 	"cairn/internal/service/learning/episode"
 )
 
-// Progress is how far a training is.
+// Progress is the progress of a training.
 type Progress struct {
 	Status  run.Status `json:"status"`
 	Done    int        `json:"iterations"`
 	Of      int        `json:"of"`
 	Stages  int        `json:"stages"`
 	Rewards []float64  `json:"rewards"`
-	// Choice is how decided the choices of the last iteration were, Outcomes what
-	// came of all so far, Tried and Trials the held-out conversations at the end.
+	// Choice describes how decisive the choices of the last iteration were. Outcomes are the totals
+	// so far. Tried and Trials count the held-out conversations at the end.
 	Choice   policy.Diagnostics `json:"choice,omitzero"`
 	Outcomes episode.Outcomes   `json:"outcomes,omitzero"`
 	Tried    int                `json:"tried"`
 	Trials   int                `json:"trials"`
-	Result   *Result            `json:"result,omitempty"` // once it has ended
+	Result   *Result            `json:"result,omitempty"` // set after it has ended
 }
 
-// Progress says how far a training is.
+// Progress returns the progress of a training.
 func (s *Service) Progress(ctx context.Context, ref run.Ref) (out Progress, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, spec, err := readSpec(ctx, tx, ref)

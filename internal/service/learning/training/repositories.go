@@ -11,7 +11,7 @@ type Store interface {
 	InWorkspace(ctx context.Context, ws int64, fn func(ctx context.Context, tx Tx) error) error
 }
 
-// Tx is what a training reads and writes in one transaction.
+// Tx reads and writes the rows of a training in one transaction.
 type Tx interface {
 	cases.Tx
 }

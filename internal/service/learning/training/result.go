@@ -15,7 +15,7 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// IterationResult is what an iteration came to.
+// IterationResult is the result of an iteration.
 type IterationResult struct {
 	Stage     int                `json:"stage"`
 	Iteration int                `json:"iteration"`
@@ -26,54 +26,54 @@ type IterationResult struct {
 	Steps     int                `json:"steps"`
 	Failed    int                `json:"failed_spans,omitempty"`
 	Outcomes  episode.Outcomes   `json:"outcomes,omitzero"` // of its spans and questions
-	Choice    policy.Diagnostics `json:"choice,omitzero"`   // how decided its choices were, at the mean
+	Choice    policy.Diagnostics `json:"choice,omitzero"`   // mean decisiveness of its choices
 }
 
-// StageResult is where a training stands after a stage: with what the next one begins.
+// StageResult is the state of a training after a stage, with which the next stage begins.
 type StageResult struct {
 	Progress  designer.Progress `json:"progress"`
 	Stop      bool              `json:"stop"`
 	Bank      design.Candidate  `json:"bank"`
 	Policy    string            `json:"policy"`
 	Optimiser string            `json:"optimiser"`
-	// the stage that began with the bank's new skills, -1 when they were there before the training
+	// Stage that began with the new skills of the bank; -1 if they are older than the training.
 	Changed int            `json:"changed"`
 	Note    string         `json:"note,omitempty"`
-	Failed  []string       `json:"failed,omitempty"` // edits that made nothing better
+	Failed  []string       `json:"failed,omitempty"` // edits that brought no improvement
 	Pending string         `json:"pending,omitempty"`
-	Kept    []BankSnapshot `json:"kept,omitempty"` // the bank of each snapshot
-	Hard    []BufferedCase `json:"hard,omitempty"` // the designer's buffer of hard cases
+	Kept    []BankSnapshot `json:"kept,omitempty"` // bank of each snapshot
+	Hard    []BufferedCase `json:"hard,omitempty"` // buffered hard cases
 }
 
-// BufferedCase is a case in the buffer of a training. It holds none of the case's text, for
-// a stage is kept when the conversation that the case is about is erased.
+// BufferedCase is a hard case in the buffer of a training. It contains no text, because it is kept
+// when the conversation of the case is erased.
 type BufferedCase struct {
 	Case      int64   `json:"case"`
 	Score     float64 `json:"score"`
 	Failures  int     `json:"failures"`
-	Iteration int     `json:"iteration"` // of the training, of its last failure
+	Iteration int     `json:"iteration"` // iteration of the last failure
 }
 
-// BankSnapshot is the bank of a snapshot, so that it can be gone back to.
+// BankSnapshot is the bank of a snapshot, to which a training can return.
 type BankSnapshot struct {
 	Snapshot string           `json:"snapshot"`
 	Bank     design.Candidate `json:"bank"`
-	Changed  int              `json:"changed,omitempty"` // as in StageResult
+	Changed  int              `json:"changed,omitempty"` // see StageResult
 }
 
-// Result is what a training came to.
+// Result is the result of a training.
 type Result struct {
 	Outcome    run.Outcome `json:"outcome"`
 	Bank       string      `json:"bank"`
-	Version    int         `json:"bank_version,omitempty"` // that was promoted; 0 when the gate kept it out
+	Version    int         `json:"bank_version,omitempty"` // promoted version; 0 if it did not pass the gate
 	Stages     int         `json:"stages"`
 	Iterations int         `json:"iterations"`
 	Best       float64     `json:"best_score"`
 	Policy     string      `json:"policy,omitempty"`
-	Rewards    []float64   `json:"rewards"` // of each iteration
+	Rewards    []float64   `json:"rewards"` // per iteration
 	Note       string      `json:"note,omitempty"`
-	// Gate compares the best stage with what was in force, on held-out traces; nil
-	// when that could not be told. Outcomes are those of the training's iterations.
+	// Gate compares the best stage with the active version on held-out traces. It is nil if they
+	// cannot be compared. Outcomes are those of all iterations.
 	Gate     *designer.Comparison `json:"gate,omitempty"`
 	Outcomes episode.Outcomes     `json:"outcomes,omitzero"`
 }
@@ -88,7 +88,7 @@ func episodeStep(stage, iteration, episode int) string {
 	return fmt.Sprintf("episode/%04d/%05d/%03d", stage, iteration, episode)
 }
 
-// readSpec reads a run with what it is pinned to.
+// readSpec reads a run with its pinned configuration.
 func readSpec(ctx context.Context, tx Tx, ref run.Ref) (run.Run, Spec, error) {
 	r, err := tx.Runs().Run(ctx, ref.Run)
 	if err != nil {
@@ -98,7 +98,7 @@ func readSpec(ctx context.Context, tx Tx, ref run.Ref) (run.Run, Spec, error) {
 	return r, spec, err
 }
 
-// readResults adds up the steps of a training, and reads its last stage.
+// readResults adds up the steps of a training, and returns its last stage.
 func readResults(ctx context.Context, tx Tx, ref run.Ref, spec Spec) (out Result, last StageResult, err error) {
 	out = Result{Outcome: run.Completed, Bank: spec.Bank, Rewards: []float64{}}
 	raw, err := tx.Steps().StepResults(ctx, ref.Run, "stage/")

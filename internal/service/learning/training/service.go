@@ -1,6 +1,6 @@
-// Package training trains the policy of a bank on conversations with known answers, and
-// on request the bank with it: stages of iterations of episodes. What was best is
-// promoted when it is better than what is in force on held-out conversations.
+// Package training trains the policy of a bank on conversations with known answers, and optionally
+// edits the bank. A training has stages of iterations of episodes. The best version is promoted if
+// it is better than the active one on held-out conversations.
 //
 //	r, err := trainings.Accept(ctx, training.Request{…})
 package training
@@ -20,7 +20,7 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// Ports are what the service needs.
+// Ports are the dependencies of the service.
 type Ports struct {
 	Store   Store
 	Banks   *bank.Service
@@ -31,14 +31,14 @@ type Ports struct {
 	Log     *slog.Logger
 }
 
-// Service trains.
+// Service runs trainings.
 type Service struct {
 	ports    Ports
 	designer design.Designer
 	player   episode.Player
 }
 
-// New returns a service. It refuses ports that are nil.
+// New returns a service. It returns an error if a port is nil.
 func New(p Ports) (*Service, error) {
 	err := ports.Require("training", map[string]any{"Store": p.Store, "Banks": p.Banks,
 		"Encoder.Embedder": p.Encoder.Embedder, "Asker": p.Asker,
@@ -50,8 +50,8 @@ func New(p Ports) (*Service, error) {
 		episode.Player{Encoder: p.Encoder, Asker: p.Asker}}, nil
 }
 
-// Open marks a run as picked up and takes its bank. Over is set when an
-// earlier attempt has brought it to its end.
+// Open marks a run as started and takes the lease of its bank. If an earlier attempt has ended the
+// run, over is set.
 func (s *Service) Open(ctx context.Context, ref run.Ref) (spec Spec, over *Result, err error) {
 	err = s.ports.Store.InWorkspace(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		var r run.Run

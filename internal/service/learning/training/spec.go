@@ -13,43 +13,42 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// Spec is what a training is pinned to.
+// Spec is the pinned configuration of a training.
 type Spec struct {
 	runspec.Spec
 	Keeping    runspec.SpanOptions `json:"keeping"`
 	Bank       string              `json:"bank"`
 	BankID     int64               `json:"bank_id"`
-	Base       int                 `json:"base"` // version of the bank that it began on
+	Base       int                 `json:"base"` // version of the bank on which it is based
 	Recipe     string              `json:"recipe"`
 	Stages     int                 `json:"stages"`
-	Iterations int                 `json:"iterations"` // of a stage
-	Episodes   int                 `json:"episodes"`   // of an iteration
-	Parallel   int                 `json:"parallel"`   // episodes at once; the result is the same for any
+	Iterations int                 `json:"iterations"` // per stage
+	Episodes   int                 `json:"episodes"`   // per iteration
+	Parallel   int                 `json:"parallel"`   // concurrent episodes; does not change the result
 	Seed       string              `json:"seed"`
 	Score      string              `json:"score"`
-	Design     bool                `json:"design"` // a round of the designer after each stage
-	// share of a trace's questions that an episode asks, by category; 0 and 1 are all
+	Design     bool                `json:"design"` // run a designer round after each stage
+	// Share of a trace's questions per episode, by category; 0 and 1 mean all.
 	Sample float64 `json:"sample,omitempty"`
-	// Fuse is how the policy fuses the memories near a span, mean or sim_weighted;
-	// empty is as the policy in force does. Temperature is τ of sim_weighted, 0 the
-	// default.
+	// Fuse is how the policy fuses the memories near a span: mean or sim_weighted. Empty means like
+	// the active policy. Temperature is τ of sim_weighted; 0 means the default.
 	Fuse        string  `json:"fuse,omitempty"`
 	Temperature float64 `json:"fuse_temperature,omitempty"`
-	Traces      []int64 `json:"traces"` // conversations to train on
-	// Held are the conversations that are not trained on: what was trained comes into
-	// force only when it is better on them than what is.
+	Traces      []int64 `json:"traces"` // training conversations
+	// Held are the held-out conversations. The trained version is promoted only if it is better on
+	// them than the active one.
 	Held []int64 `json:"held"`
 }
 
-// Request asks to train a bank's policy, and with Design the bank too.
+// Request is a request to train the policy of a bank, and to edit the bank if Design is set.
 type Request struct {
 	Workspace    int64
 	WorkspaceKey string
-	ID           string // the caller's; empty takes it from the settings and the bank's version
+	ID           string // request ID of the caller; empty derives it from the settings and the bank's version
 	Spec
 }
 
-// Defaults of a training: what was published.
+// Defaults of a training, as published.
 const (
 	DefaultStages     = 10
 	DefaultIterations = 100
@@ -57,7 +56,7 @@ const (
 	skillsPerSpan     = 3
 )
 
-// withDefaults fills what is open, and refuses what nothing can be trained by.
+// withDefaults sets missing options and validates them.
 func (spec Spec) withDefaults() (Spec, error) {
 	spec.Bank = bank.OrDefault(spec.Bank)
 	for _, d := range []struct {
@@ -66,7 +65,7 @@ func (spec Spec) withDefaults() (Spec, error) {
 	}{{&spec.Stages, DefaultStages}, {&spec.Iterations, DefaultIterations}, {&spec.Episodes, DefaultEpisodes},
 		{&spec.Parallel, DefaultEpisodes}} {
 		if *d.value = cmp.Or(*d.value, d.usual); *d.value < 1 || *d.value > 10_000 {
-			return spec, fault.Newf(fault.InvalidArgument, "a setting of the training is %d; it is 1 to 10,000",
+			return spec, fault.Newf(fault.InvalidArgument, "invalid training option %d: must be 1 to 10,000",
 				*d.value)
 		}
 	}
@@ -82,18 +81,18 @@ func (spec Spec) withDefaults() (Spec, error) {
 	}
 	spec.Score = cmp.Or(spec.Score, episode.ByRecall)
 	if spec.Score != episode.ByRecall && spec.Score != episode.ByAnswer {
-		return spec, fault.New(fault.InvalidArgument, fmt.Sprintf("answers cannot be scored by %q", spec.Score),
-			"use recall or answer")
+		return spec, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid score %q", spec.Score),
+			"use \"recall\" or \"answer\"")
 	}
 	if !(spec.Sample >= 0 && spec.Sample <= 1) {
-		return spec, fault.Newf(fault.InvalidArgument, "the share of questions is %v; it is 0 to 1", spec.Sample)
+		return spec, fault.Newf(fault.InvalidArgument, "invalid share of questions %v: must be 0 to 1", spec.Sample)
 	}
 	spec.Seed = cmp.Or(spec.Seed, "42")
 	spec.Model, err = spec.Model.WithInstructions()
 	return spec, err
 }
 
-// key names a training by its settings and the version of its bank.
+// key returns a key of the settings and the version of the bank.
 func (spec Spec) key() string {
 	spec.Parallel, spec.Spec = 0, runspec.Spec{}
 	settings, _ := json.Marshal(spec)

@@ -15,22 +15,22 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// stage is what the close of a stage works on.
+// stage is the working data of a stage that ends.
 type stage struct {
 	number   int
 	spec     Spec
 	recipe   memoryskill.Recipe
 	now      state
-	before   StageResult // of the stage before
-	rewards  []float64   // of the iterations that can be scored
+	before   StageResult // of the previous stage
+	rewards  []float64   // of iterations with enough scores
 	outcomes episode.Outcomes
-	traces   map[int64]episode.Trace // with Design, as the rest
+	traces   map[int64]episode.Trace // with Design, like the following fields
 	hard     hardCases
 	stats    map[string]memoryskill.Stats
 }
 
-// CloseStage scores a stage, goes back to the best one when this was none, and
-// has the designer edit the bank for the next.
+// CloseStage scores a stage and returns to the best one if needed. With Design, the designer then
+// edits the bank for the next stage.
 func (s *Service) CloseStage(ctx context.Context, ref run.Ref, number int) (out StageResult, err error) {
 	var st stage
 	done := false
@@ -44,10 +44,10 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, number int) (out 
 	if err != nil || done {
 		return out, err
 	}
-	if len(st.rewards) == 0 { // an outage is no low score: it would be held against the bank's last edit
-		return out, fault.New(fault.ModelRejected, fmt.Sprintf("no iteration of stage %d can be scored: "+
-			"%d of %d outcomes are masked, since model calls had no answer", number+1, st.outcomes.Masked,
-			st.outcomes.Of), "cairn runs show tells what the endpoint says; mend it and train again")
+	if len(st.rewards) == 0 { // an outage must not be attributed to the last edit of the bank
+		return out, fault.New(fault.ModelRejected, fmt.Sprintf("stage %d has no scored iteration: "+
+			"%d of %d outcomes are masked, because model calls failed", number+1, st.outcomes.Masked,
+			st.outcomes.Of), "fix the model endpoint (run `cairn runs show` for its errors), then train again")
 	}
 	out, again := st.close()
 	if st.spec.Design && !out.Stop {
@@ -62,12 +62,12 @@ func (s *Service) CloseStage(ctx context.Context, ref run.Ref, number int) (out 
 		if err := runspec.SaveStep(ctx, tx, ref.Run, stageStep(number), 0, out); err != nil {
 			return err
 		}
-		// what was learnt from them stays
+		// The results learned from them are kept.
 		return tx.Steps().DropStepResults(ctx, ref.Run, fmt.Sprintf("episode/%04d/", number))
 	})
 }
 
-// readStage reads what a stage came to.
+// readStage reads the results of a stage.
 func (s *Service) readStage(ctx context.Context, tx Tx, ref run.Ref, number int) (st stage, err error) {
 	st.number = number
 	if _, st.spec, err = readSpec(ctx, tx, ref); err != nil {
@@ -90,7 +90,7 @@ func (s *Service) readStage(ctx context.Context, tx Tx, ref run.Ref, number int)
 			return st, err
 		}
 		st.outcomes = st.outcomes.Plus(one.Outcomes)
-		if one.Known && !one.Outcomes.Useless() { // few questions stand for nothing
+		if one.Known && !one.Outcomes.Useless() { // a few questions are not representative
 			st.rewards = append(st.rewards, one.Reward)
 		}
 	}
@@ -103,7 +103,7 @@ func (s *Service) readStage(ctx context.Context, tx Tx, ref run.Ref, number int)
 	return st, st.readTraces(ctx, tx, ref)
 }
 
-// readTraces reads the conversations of a training with what it failed at there.
+// readTraces reads the conversations of a training and the failures in them.
 func (st *stage) readTraces(ctx context.Context, tx Tx, ref run.Ref) error {
 	_, questions, err := cases.ByConversation(ctx, tx, st.spec.BankID)
 	if err != nil {
@@ -124,14 +124,14 @@ func (st *stage) readTraces(ctx context.Context, tx Tx, ref run.Ref) error {
 	return err
 }
 
-// close scores the stage, and says with what the next one begins. Again are the keys of
-// the cases that the stage which is gone back to was to mend.
+// close scores the stage and returns the state for the next one. After a return to the best stage,
+// again contains the keys of its cases.
 func (st *stage) close() (out StageResult, again []string) {
 	changed, fresh, before := st.before.Changed, st.now.fresh, st.before
 	if st.number == 0 {
 		changed = -1
 	}
-	if st.now.since >= st.recipe.Exploration.Window { // they are not new any more
+	if st.now.since >= st.recipe.Exploration.Window { // the skills are no longer new
 		fresh = nil
 	}
 	snapshot := memoryskill.Bind(st.now.bank, st.now.policy, st.now.optimiser)

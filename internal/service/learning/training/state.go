@@ -10,17 +10,17 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// state is what an iteration begins with.
+// state is the state at the start of an iteration.
 type state struct {
 	bank      memoryskill.Bank
 	fresh     []string
 	policy    policy.Chooser
 	optimiser policy.Optimiser
-	since     int // iterations since the new skills came
+	since     int // iterations since the new skills were added
 }
 
-// readState reads where a training is before an iteration: after the iteration
-// before, else after the stage before, else at the version that it began on.
+// readState reads the state before an iteration: after the previous iteration, else after the
+// previous stage, else from the base version.
 func (s *Service) readState(ctx context.Context, tx Tx, ref run.Ref, spec Spec, stage, iteration int) (out state,
 	err error) {
 	base, err := s.ports.Banks.ReadVersion(ctx, tx, bank.Row{ID: spec.BankID, Name: spec.Bank}, spec.Base)

@@ -11,8 +11,7 @@ import (
 	"cairn/internal/service/learning/trial"
 )
 
-// PlayTrial plays a held-out trace with what a training came to and with what it
-// began on.
+// PlayTrial plays a held-out trace with the trained version and with the base version.
 func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 	var spec Spec
 	var t episode.Trace
@@ -26,7 +25,7 @@ func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 			return err
 		}
 		if n < 0 || n >= len(spec.Held) {
-			return fault.Newf(fault.InvalidArgument, "run %d holds %d conversations out, and has no trial %d", ref.Run,
+			return fault.Newf(fault.InvalidArgument, "run %d has %d held-out conversations and no trial %d", ref.Run,
 				len(spec.Held), n)
 		}
 		if incumbent, candidate, err = s.readSides(ctx, tx, ref, spec); err != nil {
@@ -51,7 +50,7 @@ func (s *Service) PlayTrial(ctx context.Context, ref run.Ref, n int) error {
 	})
 }
 
-// readSides reads what a training began on, and what it came to.
+// readSides reads the base version and the trained version.
 func (s *Service) readSides(ctx context.Context, tx Tx, ref run.Ref, spec Spec) (incumbent, candidate trial.Side,
 	err error) {
 	base, err := s.ports.Banks.ReadVersion(ctx, tx, bank.Row{ID: spec.BankID, Name: spec.Bank}, spec.Base)

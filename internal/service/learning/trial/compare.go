@@ -10,23 +10,23 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// How a bank or a policy fared that was to replace the one in force.
+// Outcomes of a candidate.
 const (
-	Promoted  = "promoted"   // it is in force
-	Rejected  = "rejected"   // it was not better
-	Overtaken = "superseded" // the bank has moved on meanwhile
+	Promoted  = "promoted"   // the candidate is active
+	Rejected  = "rejected"   // the candidate was not better
+	Overtaken = "superseded" // the bank has a newer version
 	Failed    = "failed"
 )
 
-// Comparison is a candidate beside what is in force, on held-out traces.
+// Comparison compares a candidate with the active version on held-out traces.
 type Comparison struct {
-	Result   *designer.Comparison // nil when it could not be told
+	Result   *designer.Comparison // nil if they cannot be compared
 	Outcomes episode.Outcomes
-	Missing  string // what it could not be told without
+	Missing  string // reason why they cannot be compared
 }
 
-// Compare compares a candidate with what is in force by the held-out traces that
-// both were tried on.
+// Compare compares a candidate with the active version, on the held-out traces that both were tried
+// on.
 func Compare(ctx context.Context, tx runspec.Tx, ref run.Ref, held int) (out Comparison, err error) {
 	var candidate, incumbent []float64
 	for n := range held {
@@ -35,7 +35,7 @@ func Compare(ctx context.Context, tx runspec.Tx, ref run.Ref, held int) (out Com
 			return out, err
 		}
 		if !found {
-			return out, fmt.Errorf("compare what run %d came to: trial %d has no result", ref.Run, n)
+			return out, fmt.Errorf("compare the versions of run %d: trial %d has no result", ref.Run, n)
 		}
 		if out.Outcomes = out.Outcomes.Plus(one.Outcomes); one.Known {
 			candidate, incumbent = append(candidate, one.Candidate), append(incumbent, one.Incumbent)
@@ -43,13 +43,13 @@ func Compare(ctx context.Context, tx runspec.Tx, ref run.Ref, held int) (out Com
 	}
 	switch o := out.Outcomes; {
 	case held == 0:
-		out.Missing = "no conversation with known answers is held out: import some with cairn train --traces"
+		out.Missing = "no held-out conversation has known answers: import some with cairn train --traces"
 	case len(candidate) == 0:
 		out.Missing = "no held-out conversation could be scored with both: " +
-			"cairn runs show tells what the endpoint says"
+			"run cairn runs show for the errors of the model endpoint"
 	case o.Useless():
 		out.Missing = fmt.Sprintf("%d of %d outcomes on held-out conversations are masked, "+
-			"since the endpoint failed: mend it and try again", o.Masked, o.Of)
+			"because the endpoint failed: fix it and try again", o.Masked, o.Of)
 	default:
 		c, err := designer.DefaultGate().Compare(candidate, incumbent)
 		out.Result = &c

@@ -1,5 +1,5 @@
-// Package trial compares a candidate with what is in force on held-out conversations:
-// each is played with both, and the candidate is promoted only when it is better.
+// Package trial compares a candidate with the active version on held-out conversations. Each
+// conversation is played with both, and only a better candidate is promoted.
 package trial
 
 import (
@@ -15,7 +15,7 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// Result is a held-out trace with both sides.
+// Result contains the scores of both sides on a held-out trace.
 type Result struct {
 	Conversation int64            `json:"conversation"`
 	Incumbent    float64          `json:"incumbent"`
@@ -24,17 +24,17 @@ type Result struct {
 	Outcomes     episode.Outcomes `json:"outcomes,omitzero"` // of both
 }
 
-// Step names the result of a trial among the steps of its run.
+// Step returns the step name of a trial.
 func Step(n int) string { return fmt.Sprintf("trial/%04d", n) }
 
-// Side is what a trace is played with.
+// Side is a version with which a trace is played.
 type Side struct {
 	Bank   memoryskill.Bank
 	Policy policy.Chooser
 }
 
-// Play plays a trace with both sides, greedily. The setup says how; its bank, policy
-// and choice are those of the sides.
+// Play plays a trace greedily with both sides. Their bank, policy and choice replace those of the
+// setup.
 func Play(ctx context.Context, p episode.Player, how episode.Setup, t episode.Trace,
 	incumbent, candidate Side) (out Result, err error) {
 	out.Conversation = t.Conversation
@@ -55,8 +55,8 @@ func Play(ctx context.Context, p episode.Player, how episode.Setup, t episode.Tr
 	return out, nil
 }
 
-// pairedMeans are the mean scores of two episodes on one trace, over the questions that
-// both have scored: what an outage took from one is not held against the other.
+// pairedMeans returns the mean scores of two episodes on one trace, over the questions that both
+// have scored. So an outage in one episode does not distort the comparison.
 func pairedMeans(a, b []episode.QuestionResult) (ofA, ofB float64, known bool) {
 	n := 0.0
 	for i := range min(len(a), len(b)) {
@@ -67,8 +67,8 @@ func pairedMeans(a, b []episode.QuestionResult) (ofA, ofB float64, known bool) {
 	return ofA / max(1, n), ofB / max(1, n), n > 0
 }
 
-// Split holds every third conversation back, the second of each three: a round
-// that changes a bank is judged on what it has not looked at.
+// Split holds out the second of every three conversations, so that an edited bank is judged on
+// conversations that its designer has not seen.
 func Split(conversations []int64) (train, held []int64) {
 	for i, id := range conversations {
 		if i%3 == 1 {
@@ -80,8 +80,8 @@ func Split(conversations []int64) (train, held []int64) {
 	return train, held
 }
 
-// ReadTrace reads a held-out conversation with the questions of a bank about it, and
-// notes that the run shows it to a model.
+// ReadTrace reads a held-out conversation with its questions, and records that the run shows it to
+// a model.
 func ReadTrace(ctx context.Context, tx cases.Tx, ref run.Ref, bank, conversation int64,
 	o runspec.SpanOptions) (t episode.Trace, err error) {
 	_, questions, err := cases.ByConversation(ctx, tx, bank)
