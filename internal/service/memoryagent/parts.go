@@ -40,8 +40,8 @@ func partTokens(l agentrun.Limits) int {
 
 // divide splits a session into parts, between turns where possible. If one request can contain the
 // session, divide returns nil.
-func divide(said []transcript.Message, chars, tokens int) (out []Part) {
-	shown := rendered(said, chars)
+func divide(messages []transcript.Message, chars, tokens int) (out []Part) {
+	shown := rendered(messages, chars)
 	weigh := func(m prompt.Message) (n int) {
 		n = frameTokens + llm.EstimateTokens(m.Content)
 		for _, c := range m.ToolCalls {
