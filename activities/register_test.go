@@ -51,7 +51,7 @@ func TestWhatClosesARunIsBesideItsWorkflow(t *testing.T) {
 			t.Errorf("%s is not on %s", name, contract.QueueMain)
 		}
 	}
-	for _, name := range []string{contract.CloseRun, contract.EndTask, contract.CloseAgent} { // closes runs of RegisterNearModels
+	for _, name := range []string{contract.CloseRun, contract.EndTask, contract.CloseAgent} { // see RegisterNearModels
 		if !slices.Contains(near, name) {
 			t.Errorf("%s is not on %s", name, contract.QueueLLM)
 		}

@@ -41,7 +41,7 @@ func Reflection(ctx workflow.Context, in contract.ReflectionInput) (contract.Ref
 // distillDay starts the distillations of a day without waiting for them. The relay starts those
 // that do not start here.
 func distillDay(ctx workflow.Context, opened contract.OpenReflectionResult) (started int) {
-	options := databaseStep(opened.Timeouts, "distil what is worth it")
+	options := databaseStep(opened.Timeouts, "distill the conversations of the day")
 	day, err := execute[contract.DistillDayResult](ctx, options, contract.DistillDay, opened.RunRef)
 	if err != nil {
 		return 0 // the next reflection, or the idle processing of the conversation, finds it
@@ -51,7 +51,7 @@ func distillDay(ctx workflow.Context, opened contract.OpenReflectionResult) (sta
 		of := temporal.NewSearchAttributeKeyKeyword(contract.AttributeConversation).
 			ValueSet(fmt.Sprint(one.Conversation))
 		options := independentChild(
-			one.WorkflowID, fmt.Sprintf("distil a conversation · run %d", one.Input.Run),
+			one.WorkflowID, fmt.Sprintf("distill a conversation · run %d", one.Input.Run),
 			temporal.NewSearchAttributes(attributes(ctx, "distill").Copy(), of))
 		options.TaskQueue = contract.QueueLLM // where its steps run
 		child := workflow.WithChildOptions(ctx, options)

@@ -28,7 +28,8 @@ func (r Report) Refusal() error {
 	if len(dangerous) == 0 {
 		return nil
 	}
-	return fault.New(fault.BlockedContent, "the text contains "+places(dangerous), "remove or rephrase the lines that the message names").
+	return fault.New(fault.BlockedContent, "the text contains "+places(dangerous),
+		"remove or rephrase the lines that the message names").
 		With("findings", dangerous)
 }
 

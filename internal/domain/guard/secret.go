@@ -29,7 +29,9 @@ var checks = map[string]func(name, value string) bool{
 	"token":        bearer,
 	"password":     func(_, value string) bool { return likePassword(value) },
 	"url_password": func(_, value string) bool { return !standIn(value) && !usual[strings.ToLower(value)] },
-	"person":       func(_, value string) bool { return !genericAccounts[strings.ToLower(strings.TrimRight(value, "."))] },
+	"person": func(_, value string) bool {
+		return !genericAccounts[strings.ToLower(strings.TrimRight(value, "."))]
+	},
 	"mailbox": func(_, value string) bool {
 		return !strings.HasPrefix(value, "git@") && !strings.HasPrefix(value, "noreply@")
 	},

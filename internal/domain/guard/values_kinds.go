@@ -157,8 +157,8 @@ func isID(key, value string, literal bool) bool {
 // general reports whether a word can take the position of a handle but is not one.
 func general(value string) bool {
 	lower := strings.ToLower(value)
-	return usual[lower] || genericAccounts[lower] || ordinary()[lower] || strings.Contains(lower, "_") || lower == "system" ||
-		lower == "self" ||
+	return usual[lower] || genericAccounts[lower] || ordinary()[lower] || strings.Contains(lower, "_") ||
+		lower == "system" || lower == "self" ||
 		lower == "current" ||
 		lower == "assistant"
 }

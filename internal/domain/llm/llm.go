@@ -93,7 +93,7 @@ const (
 	Auth          Class = "auth"           // as NoSchema, for tool_choice or temperature
 	ContextLength Class = "context_length" // shorten the request and send it once more
 	NoSchema      Class = "no_schema"      // the endpoint does not support response_format; send again without it
-	NoOption      Class = "no_option"      // the endpoint does not support tool_choice or temperature; send again without them
+	NoOption      Class = "no_option"      // as NoSchema, for tool_choice or temperature
 )
 
 // Error is the error of a Send.

@@ -36,7 +36,7 @@ func (s Snapshot) Verify(b Bank, p policy.Chooser, o policy.Optimiser) error {
 	case found.Policy != s.Policy:
 		part = "policy"
 	case found.Optimiser != s.Optimiser:
-		part = "optimiser"
+		part = "optimizer"
 	}
 	return fault.New(fault.VersionConflict, fmt.Sprintf("the %s does not belong to snapshot %.12s", part, s.Hash),
 		"load bank, policy and optimizer of the same snapshot")

@@ -194,8 +194,8 @@ func TestPeriodsCountFromTheEpoch(t *testing.T) {
 func TestAPreviewMarksWhatTheClockDoes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ zone, expression, date, note string }{
-		{"America/Nuuk", Daily, "2027-03-27", "the clock skips 23:00 on 2027-03-27; due directly after; clock forward " +
-			"1h: 2027-03-27 23:00 becomes 2027-03-28 00:00"},
+		{"America/Nuuk", Daily, "2027-03-27", "the clock skips 23:00 on 2027-03-27; due directly after; clock " +
+			"forward 1h: 2027-03-27 23:00 becomes 2027-03-28 00:00"},
 		{"America/Nuuk", Daily, "2026-10-24", "the clock shows 23:00 twice, again 1h later; due the first time only"},
 		{"America/Nuuk", Daily, "2026-10-25", "clock back 1h: 2026-10-25 00:00 becomes 2026-10-24 23:00"},
 		{"Australia/Lord_Howe", Daily, "2026-10-04", "clock forward 30m: 2026-10-04 02:00 becomes 02:30"},

@@ -14,7 +14,7 @@ const (
 	Newline       Strategy = "newline"         // CRLF is LF
 	TrailingSpace Strategy = "trailing_space"  // also ignores white space at the end of a line
 	LineTrim      Strategy = "line_trim"       // also ignores white space at the start of a line
-	SpaceAndPunct Strategy = "space_and_punct" // also treats other white space as one blank, and typographic marks as ASCII
+	SpaceAndPunct Strategy = "space_and_punct" // also folds other white space and typographic marks
 )
 
 var strategies = []Strategy{Exact, Newline, TrailingSpace, LineTrim, SpaceAndPunct}

@@ -3,7 +3,8 @@
 // function of a Key and a position. A training run is therefore reproducible bit for bit, with any
 // number of workers.
 //
-//	stream := keyedrand.Key{Run: "r1", Iteration: 7, Episode: 2, Span: 14, Skill: "insert", Purpose: "gumbel"}.Stream()
+//	key := keyedrand.Key{Run: "r1", Iteration: 7, Episode: 2, Span: 14, Skill: "insert", Purpose: "gumbel"}
+//	stream := key.Stream()
 //	noise := stream.Gumbel()
 package keyedrand
 

@@ -11,7 +11,7 @@ const (
 	Provenance    = "provenance"    // to the decisions behind the memories that each query used: the default
 	Terminal      = "terminal"      // the trace's reward to the last decision: the paper's
 	Redistributed = "redistributed" // 60 % to the last, 40 % spread towards the end
-	Shaped        = "shaped"        // Redistributed plus a small reward for performing what was chosen: the reference program's
+	Shaped        = "shaped"        // Redistributed plus a small process reward: the reference program's
 )
 
 // Credit is a way to assign rewards, by name, with its parameters.

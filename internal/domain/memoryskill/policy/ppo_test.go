@@ -43,7 +43,7 @@ func TestUpdateLeavesWhatItWasGiven(t *testing.T) {
 	}
 	again, _, _, err := Update(next, optimiser, steps, vectors, DefaultPPO(), key)
 	if err != nil || optimiser.Hash() != moments || again.Hash() == next.Hash() {
-		t.Errorf("the second update changed the optimiser it was given: %v", err)
+		t.Errorf("the second update changed its optimizer: %v", err)
 	}
 	same, _, _, _ := Update(policy, Adam{}, steps, vectors, DefaultPPO(), key)
 	if same.Hash() != next.Hash() {
