@@ -61,7 +61,8 @@ func TestFollowingTheHintOfACommandHelps(t *testing.T) {
 				}
 				return "", []string{"skills", "view", "deploy-web"}
 			}},
-		"existing skill": {fault.AlreadyExists, howTo("deploy-web"), []string{"skills", "save", "-", "--mode", "create"},
+		"existing skill": {fault.AlreadyExists, howTo("deploy-web"),
+			[]string{"skills", "save", "-", "--mode", "create"},
 			then(howTo("deploy-web"), "skills", "save", "-", "--mode", "update")},
 		"old version": {fault.VersionConflict, howTo("deploy-web") + "- Slow disks\n",
 			[]string{"skills", "save", "-", "--expected-version", "7"},
@@ -70,18 +71,25 @@ func TestFollowingTheHintOfACommandHelps(t *testing.T) {
 					Version int `json:"head_version"`
 				}
 				w.must(&shown, "", "skills", "view", "deploy-web")
-				return howTo("deploy-web"), []string{"skills", "save", "-", "--expected-version", fmt.Sprint(shown.Version)}
+				version := fmt.Sprint(shown.Version)
+				return howTo("deploy-web"), []string{"skills", "save", "-", "--expected-version", version}
 			}},
 		"text without a match": {fault.NoMatch, "", []string{"skills", "patch", "deploy-patch", "--old", "Probe that.",
-			"--new", "x"}, then("", "skills", "patch", "deploy-patch", "--old", "Probe it.", "--new", "Probe it twice.")},
+			"--new", "x"},
+			then("", "skills", "patch", "deploy-patch", "--old", "Probe it.", "--new", "Probe it twice.")},
 		"text with many matches": {fault.AmbiguousMatch, "", []string{"skills", "patch", "deploy-many", "--old", "it",
-			"--new", "x"}, then("", "skills", "patch", "deploy-many", "--old", "Build deploy-many", "--new", "Build it")},
-		"long text":       {fault.TooLarge, strings.Repeat("x ", maxText), []string{"soul", "set", "-"}, then("Be brief.", "soul", "set", "-")},
-		"secret":          {fault.SecretDetected, "", []string{"memories", "add", "The key is AKIAIOSFODNN7EXAMPLE."}, then("", "memories", "add", "The key is {{secret:AWS_KEY}}.")},
-		"wrong name":      {fault.Cancelled, "tset\n", []string{"erase", "unused"}, then("unused\n", "erase", "unused")},
+			"--new", "x"},
+			then("", "skills", "patch", "deploy-many", "--old", "Build deploy-many", "--new", "Build it")},
+		"long text": {fault.TooLarge, strings.Repeat("x ", maxText), []string{"soul", "set", "-"},
+			then("Be brief.", "soul", "set", "-")},
+		"secret": {fault.SecretDetected, "", []string{"memories", "add", "The key is AKIAIOSFODNN7EXAMPLE."},
+			then("", "memories", "add", "The key is {{secret:AWS_KEY}}.")},
+		"wrong name": {fault.Cancelled, "tset\n", []string{"erase", "unused"},
+			then("unused\n", "erase", "unused")},
 		"turned off":      {fault.TurnedOff, "", []string{"reflect", "now", "-w", "quiet"}, nil},
 		"bad environment": {fault.Misconfigured, "", []string{"config"}, nil},
-		"reused message": {fault.OpReused, "", []string{"turn", "Something else.", "--conversation", "c", "--message-id", "m1"},
+		"reused message": {fault.OpReused, "",
+			[]string{"turn", "Something else.", "--conversation", "c", "--message-id", "m1"},
 			then("", "turn", "Something else.", "--conversation", "c", "--message-id", "m2")},
 	} {
 		t.Run(name, func(t *testing.T) { w.follows(t, name, c) })

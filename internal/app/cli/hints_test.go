@@ -58,7 +58,7 @@ func TestVocabularyRejectsUnknownNames(t *testing.T) {
 		{"run `cairn settings set limits.undo_days=3`", 0},
 		{"run `cairn cure`, then `cairn runs retry --stale`", 2},
 		{"start it with cairn keys invent", 1},
-		{"set CAIRN_MODLE, or run `cairn settings set limits.undo_hours=3`", 2},
+		{"set CAIRN_MODES, or run `cairn settings set limits.undo_hours=3`", 2},
 		{"see /v1/skillz", 1},
 	} {
 		if wrong := program.unknown(c.hint); len(wrong) != c.wrong {

@@ -447,6 +447,9 @@ func Others() []Other {
 		{"CAIRN_DATA", "Folder of public data sets for `cairn eval`."},
 		{"CAIRN_URL", "URL of the gateway for the Go client and the examples."},
 		{"CAIRN_KEY", "API key for the Go client and the examples."},
+		{"CAIRN_MODE", "Default retrieval mode of the Go client."},
+		{"CAIRN_TOP_K", "Default number of memories of the Go client."},
+		{"CAIRN_WAIT", "Default waiting time of the Go client."},
 		{"TEMPORAL_API_KEY", "API key of Temporal Cloud. The Temporal client also reads the other standard " +
 			"TEMPORAL_ variables, such as those for TLS and headers."},
 	}
