@@ -27,7 +27,11 @@ func CheckSkill(texts, files map[string]string) Report {
 		report.add(name, Scan(texts[name], Strict), Secrets(texts[name]))
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		report.add(name, settled(append(Scan(name, Strict), ScanScript(name, files[name])...)), Secrets(files[name]))
+		report.add(
+			name,
+			sortFindings(append(Scan(name, Strict), ScanScript(name, files[name])...)),
+			Secrets(files[name]),
+		)
 	}
 	return report
 }

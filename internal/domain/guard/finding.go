@@ -56,8 +56,8 @@ func Verdict(findings []Finding) Severity {
 	return worst
 }
 
-// settled sorts findings by position and rule, and removes repetitions.
-func settled(findings []Finding) []Finding {
+// sortFindings sorts findings by position and rule, and removes repetitions.
+func sortFindings(findings []Finding) []Finding {
 	slices.SortFunc(findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Where, b.Where), cmp.Compare(a.Line, b.Line), cmp.Compare(a.ID, b.ID),
 			cmp.Compare(a.Severity, b.Severity))

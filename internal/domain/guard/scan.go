@@ -28,7 +28,7 @@ func Scan(text string, scope Scope) []Finding {
 	if scope == Strict { // texts can contain programs
 		findings = append(findings, scanRules(f, embeddedRules(), scope)...)
 	}
-	return settled(findings)
+	return sortFindings(findings)
 }
 
 // scanRules applies the rules of a scope to folded text.

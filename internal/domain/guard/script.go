@@ -18,5 +18,5 @@ func ScanScript(name, code string) []Finding {
 	if !slices.Contains(programs, strings.ToLower(path.Ext(name))) {
 		return findings
 	}
-	return settled(append(findings, scanRules(fold(code), programRules(), Strict)...))
+	return sortFindings(append(findings, scanRules(fold(code), programRules(), Strict)...))
 }

@@ -223,5 +223,5 @@ func Secrets(text string) []Finding {
 				ID: "secret." + e.kind})
 		}
 	}
-	return settled(findings)
+	return sortFindings(findings)
 }

@@ -25,7 +25,7 @@ func (v ValueSet) Find(text string) []Finding {
 		findings = append(findings, Finding{Family: Personal, Severity: Caution, Line: line,
 			ID: "personal." + l.term.kind})
 	}
-	return settled(findings)
+	return sortFindings(findings)
 }
 
 // Mask replaces each value with its kind: [reservation_id], [name], [email].

@@ -40,7 +40,7 @@ func Context(lang string, m Moment) string {
 	}
 	line := func(names []string, en, han string) {
 		if len(names) > 0 {
-			fmt.Fprintf(&out, pick(zh, han, en)+"\n", named(names, zh))
+			fmt.Fprintf(&out, pick(zh, han, en)+"\n", nameList(names, zh))
 		}
 	}
 	line(m.Changed, "New or changed since the index of skills was read: %s.", "技能索引读取之后新增或改动的技能：%s。")
@@ -67,7 +67,7 @@ func harmless(text string) string {
 	return strings.TrimSpace(strings.ReplaceAll(text, strings.TrimSpace(contextClose), ""))
 }
 
-func named(names []string, zh bool) string {
+func nameList(names []string, zh bool) string {
 	shown := names[:min(len(names), shownNames)]
 	text := strings.Join(shown, pick(zh, "、", ", "))
 	if more := len(names) - len(shown); more > 0 {

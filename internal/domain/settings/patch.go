@@ -25,7 +25,7 @@ func DocumentOf(s Settings) Document {
 // member that patch does not name is unchanged. Patch returns fault.InvalidArgument for an unknown
 // member, a wrong type or an invalid result.
 func Patch(s Settings, patch json.RawMessage) (Settings, error) {
-	if err := fits(patch); err != nil {
+	if err := checkPatch(patch); err != nil {
 		return s, err
 	}
 	var changes map[string]any
@@ -68,8 +68,8 @@ func Patch(s Settings, patch json.RawMessage) (Settings, error) {
 	return out, out.Validate()
 }
 
-// fits rejects a patch that does not match Document.
-func fits(patch json.RawMessage) error {
+// checkPatch rejects a patch that does not match Document.
+func checkPatch(patch json.RawMessage) error {
 	d := json.NewDecoder(bytes.NewReader(patch))
 	d.DisallowUnknownFields()
 	var into Document

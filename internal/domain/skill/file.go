@@ -55,7 +55,7 @@ func CheckFile(kind, name string) (clean string, err error) {
 	}
 	clean = norm.NFC.String(folder.ReplaceAllString(name, ""))
 	if reason := refusal(clean); reason != "" {
-		return "", refused(kind, name, reason)
+		return "", invalidName(kind, name, reason)
 	}
 	if !strings.Contains(clean, ".") {
 		clean += ownExtension[kind]
@@ -64,13 +64,13 @@ func CheckFile(kind, name string) (clean string, err error) {
 	stem := strings.ToLower(strings.TrimSuffix(clean, path.Ext(clean)))
 	switch {
 	case !extensions[extension]:
-		return "", refused(kind, name, fmt.Sprintf("the extension %q is not allowed", extension))
+		return "", invalidName(kind, name, fmt.Sprintf("the extension %q is not allowed", extension))
 	case reserved.MatchString(stem):
-		return "", refused(kind, name, "the name is reserved")
+		return "", invalidName(kind, name, "the name is reserved")
 	case fold(clean) == "skill.md":
-		return "", refused(kind, name, "a package has one SKILL.md")
+		return "", invalidName(kind, name, "a package has one SKILL.md")
 	case utf8.RuneCountInString(clean) > MaxFileName || !filepath.IsLocal(clean):
-		return "", refused(kind, name, "the name is too long")
+		return "", invalidName(kind, name, "the name is too long")
 	}
 	return clean, nil
 }
@@ -99,7 +99,7 @@ func refusal(name string) string {
 	return ""
 }
 
-func refused(kind, name, reason string) error {
+func invalidName(kind, name, reason string) error {
 	return fault.New(fault.InvalidArgument, fmt.Sprintf("%s/%s: %s", kind, printable(name), reason),
 		"use letters, digits, dot, hyphen and underscore, such as check_input.py")
 }

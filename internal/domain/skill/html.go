@@ -34,7 +34,7 @@ func withoutHTML(text string) string {
 			b.WriteString(rest[:n])
 			at += n
 		case strings.HasPrefix(rest, commentOpening), activeOpening.MatchString(rest):
-			if end := ends.of(at); end > at {
+			if end := ends.endOf(at); end > at {
 				b.WriteByte(' ')
 				at = end
 			} else {
@@ -71,9 +71,9 @@ type elementEnds struct {
 	tag         int     // the > found last, which closes every earlier opening
 }
 
-// of returns the end of the comment or element that starts at an offset, 0 if it has none. Call it
+// endOf returns the end of the comment or element that starts at an offset, 0 if it has none. Call it
 // in the order of the text.
-func (e *elementEnds) of(at int) int {
+func (e *elementEnds) endOf(at int) int {
 	if strings.HasPrefix(e.text[at:], commentOpening) {
 		from := at + len(commentOpening)
 		if e.lastComment < from {

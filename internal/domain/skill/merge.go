@@ -55,8 +55,8 @@ func (m *merger) change(format string, args ...any) {
 	m.changes = append(m.changes, fmt.Sprintf(format, args...))
 }
 
-// goes reports whether a removal names an item of a field.
-func (m *merger) goes(item string, fields ...string) bool {
+// isRemoved reports whether a removal names an item of a field.
+func (m *merger) isRemoved(item string, fields ...string) bool {
 	return slices.ContainsFunc(m.removed, func(r Removal) bool {
 		return (r.Field == "" || slices.Contains(fields, r.Field)) && fold(r.Item) == fold(item)
 	})
@@ -96,7 +96,10 @@ func countLines(text string) int {
 
 func (m *merger) list(field string, current *[]string, proposed []string, most int) {
 	before := *current
-	kept := slices.DeleteFunc(slices.Clone(before), func(item string) bool { return m.goes(item, field, field+"s") })
+	kept := slices.DeleteFunc(
+		slices.Clone(before),
+		func(item string) bool { return m.isRemoved(item, field, field+"s") },
+	)
 	union := distinct(slices.Concat(kept, proposed))
 	if slices.Equal(union, before) {
 		return
@@ -113,7 +116,7 @@ func (m *merger) list(field string, current *[]string, proposed []string, most i
 func (m *merger) entries(current *[]Entry, proposed []Entry) {
 	before := *current
 	kept := slices.DeleteFunc(slices.Clone(before), func(e Entry) bool {
-		return m.goes(e.Key, "others", "inline") ||
+		return m.isRemoved(e.Key, "others", "inline") ||
 			slices.ContainsFunc(proposed, func(p Entry) bool { return fold(p.Key) == fold(e.Key) })
 	})
 	union := settleEntries(slices.Concat(kept, proposed))
@@ -127,10 +130,10 @@ func (m *merger) entries(current *[]Entry, proposed []Entry) {
 func (m *merger) files(current []File) []File {
 	kept := slices.DeleteFunc(slices.Clone(current), func(f File) bool {
 		kind := f.Kind()
-		if kind == Reference && m.goes(f.Name(), "references", "others") {
+		if kind == Reference && m.isRemoved(f.Name(), "references", "others") {
 			return true
 		}
-		return m.goes(f.Name(), kind) || m.goes(f.Path, kind)
+		return m.isRemoved(f.Name(), kind) || m.isRemoved(f.Path, kind)
 	})
 	if removed := len(current) - len(kept); removed > 0 {
 		m.change("files −%d", removed)

@@ -84,7 +84,7 @@ func oversized(message, hint string, size, limit int) error {
 
 // replace replaces every hit that does not overlap the previous one.
 func replace(content string, hits []span, new string, strategy Strategy) (PatchResult, error) {
-	hits = apart(hits)
+	hits = withoutOverlaps(hits)
 	if strategy.indented() {
 		new = strings.TrimLeft(new, " \t") // the indent of the file precedes the region
 	}
@@ -124,8 +124,8 @@ func replace(content string, hits []span, new string, strategy Strategy) (PatchR
 		nil
 }
 
-// apart removes hits that overlap the previous one.
-func apart(hits []span) []span {
+// withoutOverlaps removes hits that overlap the previous one.
+func withoutOverlaps(hits []span) []span {
 	var kept []span
 	for _, hit := range hits {
 		if len(kept) == 0 || hit.start >= kept[len(kept)-1].end {

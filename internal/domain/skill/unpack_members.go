@@ -201,7 +201,7 @@ func tooLarge(f *zip.File) error {
 func inflate(f *zip.File) (string, error) {
 	in, err := f.Open()
 	if err != nil {
-		return "", damaged(f, err)
+		return "", damagedMember(f, err)
 	}
 	content := make([]byte, f.UncompressedSize64) // at most MaxFile
 	if _, err = io.ReadFull(in, content); err == nil {
@@ -210,12 +210,12 @@ func inflate(f *zip.File) (string, error) {
 		}
 	}
 	if err = errors.Join(err, in.Close()); err != nil {
-		return "", damaged(f, err)
+		return "", damagedMember(f, err)
 	}
 	return string(content), nil
 }
 
-func damaged(f *zip.File, err error) error {
+func damagedMember(f *zip.File, err error) error {
 	return fault.Wrap(err, fault.InvalidArgument, fmt.Sprintf("member \"%s\" is damaged", printable(f.Name)),
 		"pack it again")
 }

@@ -28,7 +28,7 @@ func tiled(archive []byte, files []*zip.File) error {
 	for i, f := range files {
 		data, err := f.DataOffset()
 		if err != nil {
-			return damaged(f, err)
+			return damagedMember(f, err)
 		}
 		tiles[i] = tile{f, data}
 	}
@@ -37,7 +37,7 @@ func tiled(archive []byte, files []*zip.File) error {
 	for _, t := range tiles {
 		if t.data < at+localFixed || t.data > size || !sameHeader(archive[at:t.data], t.file) ||
 			t.file.CompressedSize64 > uint64(size-t.data) {
-			return damaged(t.file, errors.New("its two headers differ, or hidden data precedes it"))
+			return damagedMember(t.file, errors.New("its two headers differ, or hidden data precedes it"))
 		}
 		at = t.data + int64(t.file.CompressedSize64)
 		if t.file.Flags&flagDescriptor != 0 {

@@ -39,12 +39,12 @@ func recent(ms []transcript.Message, keep int) int {
 			at = 0
 		}
 	}
-	return together(ms, at, head(ms))
+	return alignCut(ms, at, head(ms))
 }
 
-// cuts reports, for each position between messages, whether a cut there keeps every call with its
+// validCuts reports, for each position between messages, whether a cut there keeps every call with its
 // results.
-func cuts(ms []transcript.Message) []bool {
+func validCuts(ms []transcript.Message) []bool {
 	inside := make([]int, len(ms)+2) // number of call-result pairs that start or end at a position
 	called := map[string]int{}
 	for i, m := range ms {
@@ -64,9 +64,9 @@ func cuts(ms []transcript.Message) []bool {
 	return whole
 }
 
-// together moves a cut back to a position that keeps every call with its results.
-func together(ms []transcript.Message, at, least int) int {
-	for whole := cuts(ms); at > least && !whole[at]; {
+// alignCut moves a cut back to a position that keeps every call with its results.
+func alignCut(ms []transcript.Message, at, least int) int {
+	for whole := validCuts(ms); at > least && !whole[at]; {
 		at--
 	}
 	return max(at, least)
@@ -112,7 +112,7 @@ func Groups(ms []transcript.Message, o Options) ([]Group, error) {
 // GroupsOf divides messages[from:to] into groups of about the given tokens. A group never separates
 // a call from its results.
 func GroupsOf(ms []transcript.Message, from, to, tokens int) (out []Group, err error) {
-	whole := cuts(ms[:to])
+	whole := validCuts(ms[:to])
 	for from < to {
 		end, size := from, 0
 		for end < to {

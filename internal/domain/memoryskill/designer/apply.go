@@ -105,7 +105,7 @@ func (a *applying) change(c Change) error {
 		if !there {
 			return fault.Newf(fault.NotFound, "the bank has no skill %q to refine", c.Name)
 		}
-		s = c.Changes.of(current.Skill).Normalised()
+		s = c.Changes.apply(current.Skill).Normalised()
 	default:
 		return fault.New(fault.InvalidArgument,
 			fmt.Sprintf("invalid members for change action %q", c.Action),

@@ -49,8 +49,8 @@ type Refinement struct {
 	Constraints *[]string `json:"constraints,omitempty"`
 }
 
-// of returns the skill with the refinement applied.
-func (r Refinement) of(s memoryskill.Skill) memoryskill.Skill {
+// apply returns the skill with the refinement applied.
+func (r Refinement) apply(s memoryskill.Skill) memoryskill.Skill {
 	set(&s.Title, r.Title)
 	set(&s.Description, r.Description)
 	set(&s.Purpose, r.Purpose)

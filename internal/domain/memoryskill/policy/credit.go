@@ -116,7 +116,7 @@ func (c Credit) Steps(episodes []Episode) ([]Step, error) {
 		if c.Name == Provenance {
 			own = provenance(e, baseline, c.Local)
 			if e.Room != nil {
-				own = worth(e)
+				own = roomCredit(e)
 			}
 		} else {
 			own = c.whole(e)

@@ -10,7 +10,7 @@ type Room struct {
 	Price float64
 }
 
-// worth credits each decision of a trace whose store was too small with the effect of its memories,
+// roomCredit credits each decision of a trace whose store was too small with the effect of its memories,
 // less the price of the capacity that they use:
 //
 //	r_t = T·(gain_t − price·held_t),  Σ gain_t = R
@@ -19,7 +19,7 @@ type Room struct {
 // that saw the evidence. The missing part of a bad score is attributed to the decisions that
 // removed memories with the answer. A decision without memories has 0, which is more than a
 // decision whose memories are never asked for.
-func worth(e Episode) []Step {
+func roomCredit(e Episode) []Step {
 	_, known := e.Reward()
 	place := make(map[string]int, len(e.Decisions))
 	steps := make([]Step, len(e.Decisions))
