@@ -384,7 +384,7 @@ func TestTheDemoSuggestsCommandsThatWork(t *testing.T) {
 		t.Fatalf("it suggests %q", lines)
 	}
 	for _, line := range lines {
-		_, command, found := strings.Cut(line, "  ")
+		_, command, found := strings.Cut(strings.TrimSpace(line), "  ")
 		_, command, _ = strings.Cut(strings.TrimSpace(command), " ") // without the program
 		if !found || !strings.Contains(command, "--workspace demo-") {
 			t.Errorf("it suggests %q", line)

@@ -1,6 +1,7 @@
 package reference
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
@@ -19,7 +20,7 @@ func settingsPage(p *page, root string) error {
 		"`cairn settings set nudge.every=default`, or send `null`.")
 	s := settingsRows{root: root, described: map[string]map[string]field{}}
 	document := settings.DocumentOf(settings.Default())
-	if err := s.add("", reflect.ValueOf(document)); err != nil {
+	if err := s.add("", "", reflect.ValueOf(document)); err != nil {
 		return err
 	}
 	slices.SortFunc(s.rows, func(a, b []string) int { return strings.Compare(a[0], b[0]) })
@@ -33,8 +34,8 @@ type settingsRows struct {
 	rows      [][]string
 }
 
-// add appends a row for each leaf of v.
-func (s *settingsRows) add(path string, v reflect.Value) error {
+// add appends a row for each leaf of v. A leaf without a comment has that of its parent.
+func (s *settingsRows) add(path, parent string, v reflect.Value) error {
 	t := v.Type()
 	described, err := s.fields(t.PkgPath())
 	if err != nil {
@@ -43,12 +44,13 @@ func (s *settingsRows) add(path string, v reflect.Value) error {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		doc := cmp.Or(sentence(f.Name, described[t.Name()+"."+f.Name].doc), parent)
 		switch {
 		case f.Anonymous:
-			err = s.add(path, v.Field(i))
+			err = s.add(path, parent, v.Field(i))
 		case name == "-" || name == "":
 		case f.Type.Kind() == reflect.Struct:
-			err = s.add(path+name+".", v.Field(i))
+			err = s.add(path+name+".", doc, v.Field(i))
 		default:
 			raw, failed := json.Marshal(v.Field(i).Interface())
 			if failed != nil {
