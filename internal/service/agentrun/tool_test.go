@@ -96,7 +96,7 @@ func TestStepTellsOfASandboxedCallWithoutAResult(t *testing.T) {
 	for _, want := range []string{"no sandboxed worker accepted", "interrupted: outcome unknown"} {
 		b.model.asked = nil
 		turn := b.calling(want, "shell")
-		if strings.HasPrefix(want, "begun") {
+		if strings.HasPrefix(want, "interrupted") {
 			b.Exec(`insert into tool_op_log (workspace_id, op_id, args_sha, result)
 				values ($1, $2, sha256('x'), '{"begun":true}')`, b.A.ID, turn.Op("step-1", 0))
 		}
