@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -41,10 +42,14 @@ func (s *settingsRows) add(path, parent string, v reflect.Value) error {
 	if err != nil {
 		return err
 	}
+	names := map[string]string{}
+	for i := range t.NumField() {
+		names[t.Field(i).Name], _, _ = strings.Cut(t.Field(i).Tag.Get("json"), ",")
+	}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		doc := cmp.Or(sentence(f.Name, described[t.Name()+"."+f.Name].doc), parent)
+		doc := cmp.Or(sentence(f.Name, described[t.Name()+"."+f.Name].doc, names), parent)
 		switch {
 		case f.Anonymous:
 			err = s.add(path, parent, v.Field(i))
@@ -56,12 +61,8 @@ func (s *settingsRows) add(path, parent string, v reflect.Value) error {
 			if failed != nil {
 				return fmt.Errorf("encode %s: %w", path+name, failed)
 			}
-			value := strings.Trim(string(raw), `"`)
-			s.rows = append(
-				s.rows,
-				[]string{quoted(path + name), strings.Replace(typeName(f.Type), "switch", "boolean", 1),
-					quoted(value), described[t.Name()+"."+f.Name].doc},
-			)
+			kind := strings.Replace(typeName(f.Type), "switch", "boolean", 1)
+			s.rows = append(s.rows, []string{quoted(path + name), kind, quoted(strings.Trim(string(raw), `"`)), doc})
 		}
 		if err != nil {
 			return err
@@ -79,14 +80,25 @@ func (s *settingsRows) fields(pkg string) (map[string]field, error) {
 	return read, err
 }
 
+// goName is a capitalized word, which may be the name of a field.
+var goName = regexp.MustCompile(`\b[A-Z][A-Za-z]+\b`)
+
 // sentence removes the name of the field and "is" or "are" from the beginning of its comment: "Every
-// is the number of turns" becomes "The number of turns".
-func sentence(name, doc string) string {
-	if rest, ok := strings.CutPrefix(doc, name+" "); ok {
-		doc = strings.TrimPrefix(strings.TrimPrefix(rest, "is "), "are ")
+// is the number of turns" becomes "The number of turns". It replaces names of other fields with
+// their names in JSON.
+func sentence(name, doc string, names map[string]string) string {
+	doc, named := strings.CutPrefix(doc, name+" ")
+	if named {
+		doc = strings.TrimPrefix(strings.TrimPrefix(doc, "is "), "are ")
 	}
 	if doc == "" {
 		return ""
 	}
+	doc = goName.ReplaceAllStringFunc(doc, func(word string) string {
+		if json := names[word]; json != "" && json != "-" {
+			return quoted(json)
+		}
+		return word
+	})
 	return strings.ToUpper(doc[:1]) + doc[1:]
 }
