@@ -3,9 +3,7 @@ package cli
 import (
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,70 +11,6 @@ import (
 	"cairn/internal/adapter/devstack/devtest"
 	"cairn/internal/testkit"
 )
-
-// snippet is a fenced block of a page: commands, and the output that the page shows for them.
-type snippet struct{ commands, output string }
-
-var fence = regexp.MustCompile("(?ms)^```(sh|output)\n(.*?)^```$")
-
-// snippets returns the commands of a page. Blocks that are marked `sh no-run` are left out, and so is
-// the gateway, which the test runs itself.
-func snippets(t *testing.T, page string) (out []snippet) {
-	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(repository, page))
-	testkit.Must(t, err)
-	for _, m := range fence.FindAllStringSubmatch(string(raw), -1) {
-		switch {
-		case m[1] == "sh" && m[2] != "bin/cairn serve\n":
-			out = append(out, snippet{commands: m[2]})
-		case m[1] == "output" && len(out) > 0:
-			out[len(out)-1].output = m[2]
-		}
-	}
-	return out
-}
-
-// matches reports whether printed has the form of an output block, in which … stands for any text.
-func matches(output, printed string) bool {
-	pattern := strings.ReplaceAll(regexp.QuoteMeta(strings.TrimSpace(output)), "…", "(?s:.*)")
-	return regexp.MustCompile("^" + pattern + "$").MatchString(strings.TrimSpace(printed))
-}
-
-// The commands of README and tutorials run unchanged, except that curl connects to a free port
-// instead of 8080, and print what the page shows.
-func TestSnippetsOfPagesWork(t *testing.T) {
-	t.Parallel()
-	wants(t, "bash", "curl")
-	for page, compiles := range map[string]bool{"README.md": false, "docs/tutorials/first-skill.md": false,
-		"docs/tutorials/chat-with-memory.md": false, "docs/tutorials/agent-in-go.md": true} {
-		t.Run(path.Base(page), func(t *testing.T) {
-			t.Parallel()
-			if compiles {
-				testkit.Long(t)
-			}
-			w := open(t)
-			if compiles {
-				w.module(t, "docs/examples", "starter/client")
-			}
-			all := snippets(t, page)
-			if len(all) < 2 {
-				t.Fatalf("%d snippets", len(all))
-			}
-			script := ""
-			for _, s := range all {
-				script += s.commands + "echo " + endOfSnippet + "\n"
-			}
-			printed := strings.Split(w.typed(t, script), endOfSnippet+"\n")
-			for i, s := range all {
-				if s.output != "" && !matches(s.output, printed[i]) {
-					t.Errorf("%s\nprints\n%s\nwant\n%s", s.commands, printed[i], s.output)
-				}
-			}
-		})
-	}
-}
-
-const endOfSnippet = "--- end of snippet ---"
 
 // wants skips the test aloud when a program is missing.
 func wants(t *testing.T, programs ...string) {
