@@ -36,6 +36,7 @@ var layers = map[string]string{
 	"starter":          "main",
 	"starter/client":   "client",
 	"deploy":           "experiment",
+	"docs":             "experiment",
 	"docs/examples":    "experiment",
 
 	"internal/app/apptest":                 "test support",
