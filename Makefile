@@ -73,7 +73,7 @@ isolation: ## Do 10,000 operations in 50 workspaces at once and compare every an
 
 .PHONY: clients
 clients: build ## Run mem0's npm client, MCP's conformance suite and Inspector, and a skill validator against cairn serve (needs npm)
-	$(BENCH) clients --cairn $(BIN)/cairn --report docs/mcp-conformance.md
+	$(BENCH) clients --cairn $(BIN)/cairn --report docs/reference/mcp-conformance.md
 
 .PHONY: bench
 bench: ## Run all benchmarks, the others too when one misses a goal
@@ -94,7 +94,7 @@ bench-tau: ## Distil the 160 airline trajectories of τ-bench with the offline r
 .PHONY: bench-search
 bench-search: ## Measure skill search against the bare SQL, and hybrid retrieval beside the bare search by vector
 	$(BENCH) search; skills=$$?; \
-	$(BENCH) find --plot docs/retrieval.svg && exit $$skills
+	$(BENCH) find --plot docs/reference/retrieval.svg && exit $$skills
 
 .PHONY: bench-sweep
 bench-sweep: ## Sweep 100,000 workspaces that are due at once, beside bare starts, while the worker is killed

@@ -26,7 +26,7 @@ func (d Difficulty) Of(score float64, failures int) float64 {
 }
 
 // Default size of a policy. Embeddings are folded to few numbers: with more numbers, a policy
-// memorizes the spans of its few training traces (docs/benchmarks.md). The layers are wide enough
+// memorizes the spans of its few training traces (docs/concepts/learning.md). The layers are wide enough
 // to learn in few updates. In the test world of package policy, 64 units reach an overlap of 0.95
 // after 50 updates, and 16 units 0.74.
 const (
