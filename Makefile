@@ -139,7 +139,7 @@ lint: $(GOLANGCI) $(STATICCHECK) $(WORKFLOWCHECK) $(SQLC) $(ACTIONLINT) ## Check
 	$(STATICCHECK) ./...
 	$(WORKFLOWCHECK) ./workflows/...
 	$(ACTIONLINT)
-	$(GO) run .ci/words.go
+	GO=$(GO) .ci/words
 	cd schemas && ../$(SQLC) diff
 	@CAIRN_CONFIG=/dev/null $(GO) run ./starter serve --openapi - | diff schemas/openapi.json - || { echo "schemas/openapi.json is stale: run make generate"; exit 1; }
 	$(GO) test -vet=off ./internal/app/reference

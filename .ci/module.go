@@ -18,6 +18,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/module"
 )
 
 func main() {
@@ -28,44 +31,58 @@ func main() {
 }
 
 func run() error {
+	const hint = "\n  hint: make module NAME=git.example.org/team/cairn"
 	if len(os.Args) != 2 || os.Args[1] == "" {
-		return errors.New("no module path given\n  hint: make module NAME=git.example.org/team/cairn")
+		return errors.New("no module path given" + hint)
 	}
 	name := os.Args[1]
-	if host, _, _ := strings.Cut(name, "/"); !strings.Contains(host, ".") {
-		return fmt.Errorf("module path %q has no dot in its first element\n  hint: use a path that go get can "+
-			"resolve, for example git.example.org/team/cairn", name)
+	if err := module.CheckPath(name); err != nil {
+		return fmt.Errorf("%w%s", err, hint)
 	}
-	if out, err := exec.Command("git", "status", "--porcelain").Output(); err == nil && len(out) > 0 &&
-		os.Getenv("FORCE") == "" {
-		return errors.New("the work tree has uncommitted changes\n  hint: commit them, or set FORCE=1")
-	}
-	old, err := exec.Command("go", "list", "-m").Output()
-	if err != nil {
-		return fmt.Errorf("read the module path: %w", err)
-	}
-	was := strings.TrimSpace(string(old))
-	if was == name {
-		fmt.Println("the module is already", name)
-		return nil
-	}
-	// go mod edit refuses a path that is not valid.
-	if out, err := exec.Command("go", "mod", "edit", "-module", name).CombinedOutput(); err != nil {
-		return fmt.Errorf("module path %q: %s\n  hint: use a path such as git.example.org/team/cairn", name,
-			strings.TrimSpace(string(out)))
-	}
-	changed, err := rename(was, name)
+	raw, err := os.ReadFile("go.mod")
 	if err != nil {
 		return err
 	}
-	fmt.Printf("renamed module %s to %s in %d files\n", was, name, changed)
+	old := modfile.ModulePath(raw)
+	if old == name {
+		fmt.Println("the module is already", name)
+		return nil
+	}
+	if out, err := exec.Command("git", "status", "--porcelain").Output(); err == nil && len(out) > 0 &&
+		os.Getenv("FORCE") != "1" {
+		return errors.New("the work tree has uncommitted changes\n  hint: commit them, or set FORCE=1")
+	}
+	changed, err := rename(old, name)
+	if err != nil {
+		return err
+	}
+	// go.mod comes last: if a file could not be written, the same command continues.
+	if err := renameModule(raw, name); err != nil {
+		return err
+	}
+	fmt.Printf("renamed module %s to %s in %d files\n", old, name, changed+1)
 	return nil
 }
 
+func renameModule(raw []byte, name string) error {
+	file, err := modfile.Parse("go.mod", raw, nil)
+	if err != nil {
+		return err
+	}
+	if err := file.AddModuleStmt(name); err != nil {
+		return err
+	}
+	out, err := file.Format()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile("go.mod", out, 0o644)
+}
+
 // rename rewrites every path of the module that begins with one of its folders.
-func rename(was, name string) (changed int, err error) {
+func rename(old, name string) (changed int, err error) {
 	folders := "internal|workflows|activities|worker|starter|schemas|deploy|docs"
-	path := regexp.MustCompile(`(^|[\s"'(=` + "`" + `])` + regexp.QuoteMeta(was) + `/(` + folders + `)\b`)
+	path := regexp.MustCompile(`(^|[\s"'(=` + "`" + `])` + regexp.QuoteMeta(old) + `/(` + folders + `)\b`)
 	replace := func(text []byte) []byte {
 		return path.ReplaceAll(text, []byte("${1}"+strings.ReplaceAll(name, "$", "$$")+"/${2}"))
 	}
@@ -88,7 +105,7 @@ func rename(was, name string) (changed int, err error) {
 			return nil
 		}
 		raw, err := os.ReadFile(file)
-		if err != nil || !bytes.Contains(raw, []byte(was+"/")) {
+		if err != nil || !bytes.Contains(raw, []byte(old+"/")) {
 			return err
 		}
 		text := rewrite(raw)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/mod/modfile"
+
 	"cairn/internal/testkit"
 )
 
@@ -22,8 +24,13 @@ func TestTheModuleCanBeRenamed(t *testing.T) {
 	if again := run(t, tree, "go", "run", ".ci/module.go", name); !strings.Contains(again, "already") {
 		t.Errorf("renaming twice prints %q", again)
 	}
+	raw, err := os.ReadFile(filepath.Join(tree, "go.mod"))
+	testkit.Must(t, err)
+	if got := modfile.ModulePath(raw); got != name {
+		t.Errorf("go.mod names %s", got)
+	}
 	run(t, tree, "go", "vet", "./starter/...", "./worker", "./internal", "./docs/...")
-	if out := run(t, tree, "gofmt", "-l", "starter", "internal", "worker"); out != "" {
+	if out := run(t, tree, "gofmt", "-l", "."); out != "" {
 		t.Errorf("gofmt would change %s", out)
 	}
 
@@ -38,27 +45,59 @@ import (
 )
 
 func main() {
-	_, err := client.New(client.Config{Mode: "unknown"})
-	fmt.Println(err != nil)
+	_, err := client.New(client.Config{})
+	fmt.Println(err)
 }
 `), 0o600))
 	run(t, program, "go", "mod", "init", "example.org/agent")
 	run(t, program, "go", "mod", "edit", "-require", name+"@v0.0.0", "-replace", name+"="+tree)
 	run(t, program, "go", "mod", "tidy")
-	if out := run(t, program, "go", "run", "."); out != "true\n" {
+	if out := run(t, program, "go", "run", "."); !strings.Contains(out, "cairn keys create") {
 		t.Errorf("the program of another module prints %q", out)
 	}
 }
 
-func TestARenameNeedsAPathThatCanBeImported(t *testing.T) {
+func TestARenameRefusesAPathThatCannotBeImported(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]string{"": "no module path given", "cairn2": "no dot", "a.org/b c": "module path"} {
-		command := exec.Command("go", "run", ".ci/module.go", name)
-		command.Dir, command.Env = "..", append(os.Environ(), "FORCE=1")
+	folder := t.TempDir() // never the tree itself: a path that is not refused renames it
+	const before = "module cairn\n\ngo 1.26\n"
+	testkit.Must(t, os.WriteFile(filepath.Join(folder, "go.mod"), []byte(before), 0o600))
+	program := filepath.Join(t.TempDir(), "module")
+	run(t, "..", "go", "build", "-o", program, ".ci/module.go")
+	for name, want := range map[string]string{"": "no module path given", "cairn2": "missing dot",
+		"a.org/b c": "invalid char", "a.org/cairn/v1": "invalid version", "-a.org/cairn": "leading dash"} {
+		command := exec.Command(program, name)
+		command.Dir = folder
 		out, err := command.CombinedOutput()
 		if err == nil || !strings.Contains(string(out), want) || !strings.Contains(string(out), "hint: ") {
 			t.Errorf("%q: %v, %s", name, err, out)
 		}
+	}
+	raw, err := os.ReadFile(filepath.Join(folder, "go.mod"))
+	testkit.Must(t, err)
+	if string(raw) != before {
+		t.Errorf("go.mod is now %q", raw)
+	}
+}
+
+func TestARenameRefusesUncommittedChanges(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	testkit.Must(t, os.WriteFile(filepath.Join(folder, "go.mod"), []byte("module cairn\n"), 0o600))
+	run(t, folder, "git", "init", "-q")
+	program := filepath.Join(t.TempDir(), "module")
+	run(t, "..", "go", "build", "-o", program, ".ci/module.go")
+	rename := func(force string) (string, error) {
+		command := exec.Command(program, "git.example.org/team/cairn")
+		command.Dir, command.Env = folder, append(os.Environ(), "FORCE="+force)
+		out, err := command.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := rename(""); err == nil || !strings.Contains(out, "set FORCE=1") {
+		t.Errorf("a dirty tree: %v, %s", err, out)
+	}
+	if out, err := rename("1"); err != nil || !strings.Contains(out, "renamed module cairn") {
+		t.Errorf("with FORCE=1: %v, %s", err, out)
 	}
 }
 

@@ -75,7 +75,8 @@ func (s *settingsRows) fields(pkg string) (map[string]field, error) {
 	if known, ok := s.described[pkg]; ok {
 		return known, nil
 	}
-	read, err := fields(filepath.Join(s.root, strings.TrimPrefix(pkg, "cairn/")))
+	_, folder, _ := strings.Cut(pkg, "/internal/") // whatever the module's path is
+	read, err := fields(filepath.Join(s.root, "internal", folder))
 	s.described[pkg] = read
 	return read, err
 }
