@@ -1,5 +1,5 @@
-# Everything that this project needs beside Go, make and git it fetches itself:
-# tools with `go install` at pinned versions, servers as `cairn doctor` tells.
+# Besides Go, make and git, this file installs everything that the project needs:
+# tools with `go install` at pinned versions, servers as `cairn doctor` describes.
 
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
@@ -14,7 +14,7 @@ PARALLEL ?= 4
 TEST = GOGC=400 $(GO) test -vet=off -ldflags=-s -timeout 40m -parallel $(PARALLEL) $(1)
 # Experiments in small say that a measurement works, not that Cairn does: make test
 # leaves them out, as it does the tests that say that they are long.
-EXPERIMENTS := $(addprefix cairn/internal/,service/evaluation service/evaluation/retrieval $(addprefix bench/,distillbench isolation soak sweepbench taubench turnbench))
+EXPERIMENTS = $(addprefix $(shell $(GO) list -m)/internal/,service/evaluation service/evaluation/retrieval $(addprefix bench/,distillbench isolation soak sweepbench taubench turnbench))
 # The packages that take longest come first, or one would be left to run alone.
 PACKAGES = ./internal/e2e ./internal/app/cli ./internal/gateway/httpapi ./internal/adapter/postgres $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(EXPERIMENTS))")
 BIN := bin
@@ -26,6 +26,7 @@ STATICCHECK   := $(TOOLS)/staticcheck-v0.8.2
 WORKFLOWCHECK := $(TOOLS)/workflowcheck-v0.6.0
 SQLC          := $(TOOLS)/sqlc-v1.31.1
 GOLANGCI      := $(TOOLS)/golangci-lint-v2.15.0
+ACTIONLINT    := $(TOOLS)/actionlint-v1.7.12
 
 .PHONY: help
 help: ## Show what can be made
@@ -72,7 +73,7 @@ isolation: ## Do 10,000 operations in 50 workspaces at once and compare every an
 
 .PHONY: clients
 clients: build ## Run mem0's npm client, MCP's conformance suite and Inspector, and a skill validator against cairn serve (needs npm)
-	$(BENCH) clients --cairn $(BIN)/cairn --report docs/mcp-conformance.md
+	$(BENCH) clients --cairn $(BIN)/cairn --report docs/reference/mcp-conformance.md
 
 .PHONY: bench
 bench: ## Run all benchmarks, the others too when one misses a goal
@@ -93,7 +94,7 @@ bench-tau: ## Distil the 160 airline trajectories of τ-bench with the offline r
 .PHONY: bench-search
 bench-search: ## Measure skill search against the bare SQL, and hybrid retrieval beside the bare search by vector
 	$(BENCH) search; skills=$$?; \
-	$(BENCH) find --plot docs/retrieval.svg && exit $$skills
+	$(BENCH) find --plot docs/reference/retrieval.svg && exit $$skills
 
 .PHONY: bench-sweep
 bench-sweep: ## Sweep 100,000 workspaces that are due at once, beside bare starts, while the worker is killed
@@ -115,6 +116,14 @@ fuzz: ## Run each fuzz target for a minute
 	@for at in domain/llm:FuzzExtractJSON domain/skill:FuzzParseDocument domain/skill:FuzzDecodeDraft domain/skill:FuzzUnpack domain/skill:FuzzUnpackMembers domain/skill:FuzzCheckFile domain/skill:FuzzCanonical domain/skill:FuzzPatch domain/skill:FuzzNormalizeContent domain/transcript:FuzzDecodeTasks domain/transcript:FuzzParse domain/guard:FuzzRedact domain/guard:FuzzScan domain/transcript/fence:FuzzClosing domain/prompt:FuzzUserRoundTrip domain/lexical:FuzzTerms domain/recurrence:FuzzParse; do \
 	  echo "$$at"; $(GO) test ./internal/$${at%%:*} -run '^$$' -fuzz "^$${at##*:}$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x || exit 1; done
 
+.PHONY: vulncheck
+vulncheck: ## Look for known vulnerabilities in dependencies (needs the network)
+	$(GO) run golang.org/x/vuln/cmd/govulncheck@v1.1.4 ./...
+
+.PHONY: module
+module: ## Rename the Go module: make module NAME=git.example.org/team/cairn
+	@$(GO) run .ci/module.go '$(NAME)'
+
 .PHONY: generate
 generate: $(SQLC) ## Write generated files anew
 	cd schemas && ../$(SQLC) generate
@@ -123,12 +132,14 @@ generate: $(SQLC) ## Write generated files anew
 	$(GO) test -vet=off ./internal/app/cli -run TestHelpMatches -update
 
 .PHONY: lint
-lint: $(GOLANGCI) $(STATICCHECK) $(WORKFLOWCHECK) $(SQLC) ## Check form, vet, golangci-lint, staticcheck, workflow determinism, generated files
+lint: $(GOLANGCI) $(STATICCHECK) $(WORKFLOWCHECK) $(SQLC) $(ACTIONLINT) ## Check form, wording, vet, golangci-lint, staticcheck, workflow determinism, generated files
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	$(GO) vet ./...
 	$(GOLANGCI) run ./...
 	$(STATICCHECK) ./...
 	$(WORKFLOWCHECK) ./workflows/...
+	$(ACTIONLINT)
+	GO=$(GO) .ci/words
 	cd schemas && ../$(SQLC) diff
 	@CAIRN_CONFIG=/dev/null $(GO) run ./starter serve --openapi - | diff schemas/openapi.json - || { echo "schemas/openapi.json is stale: run make generate"; exit 1; }
 	$(GO) test -vet=off ./internal/app/reference
@@ -140,6 +151,8 @@ $(STATICCHECK):
 	@$(call install,honnef.co/go/tools/cmd/staticcheck@v0.8.2)
 $(WORKFLOWCHECK):
 	@$(call install,go.temporal.io/sdk/contrib/tools/workflowcheck@v0.6.0)
+$(ACTIONLINT):
+	@$(call install,github.com/rhysd/actionlint/cmd/actionlint@v1.7.12)
 $(SQLC):
 	@$(call install,github.com/sqlc-dev/sqlc/cmd/sqlc@v1.31.1)
 

@@ -8,7 +8,7 @@ import (
 	"cairn/internal/service/learning/adaptation"
 )
 
-// AdaptService lets policies learn from live decisions.
+// AdaptService updates policies from live decisions.
 type AdaptService interface {
 	Open(ctx context.Context, ref run.Ref) (decisions int, over *adaptation.Result, err error)
 	Adapt(ctx context.Context, ref run.Ref) (trials int, err error)
@@ -16,27 +16,26 @@ type AdaptService interface {
 	Close(ctx context.Context, ref run.Ref, code, reason string) (adaptation.Result, error)
 }
 
-// OpenAdapt takes a bank and the decisions for an update, or says that another run
-// has the bank.
+// OpenAdapt claims a bank and the decisions for an update. It fails if another run holds the bank.
 func (a MemorySkills) OpenAdapt(ctx context.Context, in contract.AdaptInput) (contract.OpenAdaptResult, error) {
 	decisions, over, err := a.Updates.Open(ctx, ref(in.RunRef))
 	return contract.OpenAdaptResult{Decisions: decisions, Ended: encoded(over, adaptResult)}, queueError(err)
 }
 
-// AdaptPolicy learns from the decisions of an update.
+// AdaptPolicy trains a policy with the decisions of an update.
 func (a MemorySkills) AdaptPolicy(ctx context.Context, in contract.AdaptInput) (contract.AdaptPolicyResult, error) {
 	defer heartbeat(ctx)()
 	trials, err := a.Updates.Adapt(ctx, ref(in.RunRef))
 	return contract.AdaptPolicyResult{Trials: trials}, temporalError(err)
 }
 
-// ShadowTrial plays a held-out conversation with both policies.
+// ShadowTrial runs a held-out conversation with both policies.
 func (a MemorySkills) ShadowTrial(ctx context.Context, in contract.TrialInput) error {
 	defer heartbeat(ctx)()
 	return temporalError(a.Updates.PlayTrial(ctx, ref(in.RunRef), in.Trial))
 }
 
-// CloseAdapt compares both policies and ends the update.
+// CloseAdapt compares both policies and closes the update.
 func (a MemorySkills) CloseAdapt(ctx context.Context, in contract.CloseInput) (contract.AdaptResult, error) {
 	out, err := a.Updates.Close(ctx, ref(in.RunRef), in.Code, in.Reason)
 	return adaptResult(out), temporalError(err)

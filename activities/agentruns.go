@@ -12,7 +12,7 @@ import (
 	"cairn/internal/service/agentrun"
 )
 
-// AgentRunService answers turns and runs the agents in conversations.
+// AgentRunService runs turns and the agents in conversations.
 type AgentRunService interface {
 	Step(ctx context.Context, ref run.Ref, step agent.Step, base agentrun.Base) (agentrun.StepResult, error)
 	RunTool(ctx context.Context, ref run.Ref, step, position int, base agentrun.Base) error
@@ -23,7 +23,7 @@ type AgentRunService interface {
 	OpenNudge(ctx context.Context, r agentrun.Review) (agentrun.Reviewing, error)
 }
 
-// ConversationCloser writes down where a conversation stands when its workflow ends.
+// ConversationCloser stores the state of a conversation when its workflow ends.
 type ConversationCloser interface {
 	CloseConversation(ctx context.Context, workspace, id int64, counters nudge.Counters, byUser bool) error
 }
@@ -33,15 +33,15 @@ type AgentRuns struct {
 	Service  AgentRunService
 	Closer   ConversationCloser
 	Approver Approver
-	Spec     func() agentrun.Spec // the configuration that a review is pinned to
+	Spec     func() agentrun.Spec // configuration that a review pins
 }
 
-// Approver decides about changes of skills that wait.
+// Approver approves or rejects pending changes of skills.
 type Approver interface {
 	Decide(ctx context.Context, ws, pending int64, approve bool) (skill int64, version int, err error)
 }
 
-// RegisterMain makes w host the database steps.
+// RegisterMain registers the database steps with w.
 func (a AgentRuns) RegisterMain(w worker.ActivityRegistry) {
 	register(w, contract.CloseAgent, a.CloseAgent)
 	register(w, contract.CountTurn, a.CountTurn)
@@ -50,14 +50,14 @@ func (a AgentRuns) RegisterMain(w worker.ActivityRegistry) {
 	register(w, contract.CloseConversation, a.CloseConversation)
 }
 
-// RegisterLLM makes w host the steps of turns, with what closes those whose workflow
-// runs beside them.
+// RegisterLLM registers the steps of turns, and the activity that closes turns whose workflow runs
+// on the same queue.
 func (a AgentRuns) RegisterLLM(w worker.ActivityRegistry) {
 	a.registerAgent(w)
 	register(w, contract.CloseAgent, a.CloseAgent)
 }
 
-// RegisterBatch makes w host the steps of reviews, which run in the background.
+// RegisterBatch registers the steps of reviews, which run in the background.
 func (a AgentRuns) RegisterBatch(w worker.ActivityRegistry) {
 	a.registerAgent(w)
 	register(w, contract.OpenNudge, a.OpenNudge)
@@ -68,13 +68,12 @@ func (a AgentRuns) registerAgent(w worker.ActivityRegistry) {
 	register(w, contract.RunTool, a.RunTool)
 }
 
-// RegisterSandbox makes w host the calls that run in a sandbox.
+// RegisterSandbox registers the calls that run in a sandbox.
 func (a AgentRuns) RegisterSandbox(w worker.ActivityRegistry) {
 	register(w, contract.RunTool, a.RunTool)
 }
 
-// Step makes one model response of a run, and runs the tools that the last one
-// called.
+// Step runs the tools that the last response called, and requests one model response.
 func (a AgentRuns) Step(ctx context.Context, in contract.StepInput) (contract.StepResult, error) {
 	defer heartbeat(ctx)()
 	out, err := a.Service.Step(ctx, ref(in.RunRef), in.Step, agentrun.Base(in.Base))
@@ -90,13 +89,13 @@ func (a AgentRuns) RunTool(ctx context.Context, in contract.ToolInput) error {
 		ctx, ref(in.RunRef), in.Step, in.Position, agentrun.Base(in.Base)))
 }
 
-// CloseAgent ends a run that no step has ended.
+// CloseAgent closes a run that no step has closed.
 func (a AgentRuns) CloseAgent(ctx context.Context, in contract.CloseAgentInput) (contract.AgentResult, error) {
 	e, err := a.Service.Close(ctx, ref(in.RunRef), in.Reason, in.Detail, agentrun.Base(in.Base))
 	return resultOf(e), temporalError(err)
 }
 
-// CountTurn ends a turn that a gateway's own agent has answered.
+// CountTurn ends an observed turn.
 func (a AgentRuns) CountTurn(ctx context.Context, in contract.CountInput) (contract.AgentResult, error) {
 	e, err := a.Service.Close(ctx, ref(in.RunRef), contract.Observed, "", agentrun.Base(in.Base))
 	return resultOf(e), temporalError(err)
@@ -108,7 +107,7 @@ func (a AgentRuns) AwaitTurn(ctx context.Context, in contract.RunRef) (contract.
 	return resultOf(e), temporalError(err)
 }
 
-// OpenNudge records a review and pins what its model is told.
+// OpenNudge creates a review's run and pins its prompt.
 func (a AgentRuns) OpenNudge(ctx context.Context, in contract.NudgeInput) (contract.OpenNudgeResult, error) {
 	r, err := a.Service.OpenNudge(ctx, agentrun.Review{
 		Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Conversation: in.Conversation,
@@ -126,7 +125,7 @@ func openNudgeResult(in contract.NudgeInput, r agentrun.Reviewing) contract.Open
 	}
 }
 
-// ApproveWrite decides about a change that waits for approval.
+// ApproveWrite approves or rejects a pending change.
 func (a AgentRuns) ApproveWrite(
 	ctx context.Context, in contract.ApproveWriteInput,
 ) (contract.ApproveWriteResult, error) {
@@ -134,12 +133,12 @@ func (a AgentRuns) ApproveWrite(
 	return contract.ApproveWriteResult{Skill: skill, Version: version}, temporalError(err)
 }
 
-// CloseConversation writes down where a conversation stands.
+// CloseConversation stores the state of a conversation.
 func (a AgentRuns) CloseConversation(ctx context.Context, in contract.CloseConversationInput) error {
 	return temporalError(a.Closer.CloseConversation(ctx, in.Workspace, in.Conversation, in.Counters, in.Ended))
 }
 
-// resultOf is what a run has ended with, empty beside an error.
+// resultOf returns the result of a run, empty if there is an error.
 func resultOf(e *agentrun.RunResult) (out contract.AgentResult) {
 	if e != nil {
 		out = agentResult(*e)

@@ -13,7 +13,7 @@ import (
 	"cairn/internal/service/agentrun"
 )
 
-// conversationService does what a test wants of it.
+// conversationService is a fake whose results a test sets.
 type conversationService struct {
 	calls
 	stepped   agentrun.StepResult
@@ -119,7 +119,7 @@ func TestOpenNudgePinsAReview(t *testing.T) {
 	translates(t, a.OpenNudge, in, &s.calls, "review 1 w1 2 10 12 true false 10", want)
 }
 
-// approver decides about changes.
+// approver is a fake that approves or rejects changes.
 type approver struct{ calls }
 
 func (a *approver) Decide(_ context.Context, ws, pending int64, approve bool) (int64, int, error) {

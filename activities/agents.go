@@ -28,14 +28,13 @@ type AgentService interface {
 	RefineService
 }
 
-// Agents are the activities of the agents of long-term memory; their steps are
-// those of AgentRuns.
+// Agents are the activities of the agents of long-term memory. Their steps are those of AgentRuns.
 type Agents struct {
 	Service AgentService
 	Idle    func(ctx context.Context, in contract.IdleInput) (contract.IdleResult, error)
 }
 
-// RegisterMain makes w host the database steps.
+// RegisterMain registers the database steps with w.
 func (a Agents) RegisterMain(w worker.ActivityRegistry) {
 	register(w, contract.KeepSession, a.KeepSession)
 	register(w, contract.TakeTarget, a.TakeTarget)
@@ -45,13 +44,13 @@ func (a Agents) RegisterMain(w worker.ActivityRegistry) {
 	register(w, contract.CloseRefine, a.CloseRefine)
 }
 
-// RegisterSteps makes w host what runs where the steps of agents do.
+// RegisterSteps registers the activities that run on the queue of the agents' steps.
 func (a Agents) RegisterSteps(w worker.ActivityRegistry) {
 	register(w, contract.HandOff, a.HandOff)
 	register(w, contract.RecordHandOff, a.RecordHandOff)
 }
 
-// KeepSession keeps the session of a run.
+// KeepSession stores the session of a run.
 func (a Agents) KeepSession(ctx context.Context, in contract.AgentInput) (contract.KeepSessionResult, error) {
 	over, err := a.Service.KeepSession(ctx, ref(in.RunRef))
 	if err != nil || over == nil {
@@ -61,7 +60,7 @@ func (a Agents) KeepSession(ctx context.Context, in contract.AgentInput) (contra
 	return contract.KeepSessionResult{Ended: &out}, temporalError(err)
 }
 
-// HandOff makes the runs of a call to hands_off.
+// HandOff creates the runs of a call to hands_off.
 func (a Agents) HandOff(ctx context.Context, in contract.ToolInput) (contract.HandOffResult, error) {
 	handed, err := a.Service.HandOff(ctx, ref(in.RunRef), in.Step, in.Position, agentrun.Base(in.Base))
 	if err != nil {
@@ -82,13 +81,13 @@ func agentsToStart(workspaceKey string, runs []run.Run) (out []contract.AgentToS
 	return out, nil
 }
 
-// RecordHandOff stores what became of them.
+// RecordHandOff stores the results of these runs.
 func (a Agents) RecordHandOff(ctx context.Context, in contract.RecordHandOffInput) error {
 	return temporalError(a.Service.RecordHandOff(
 		ctx, ref(in.RunRef), in.Step, in.Position, in.Runs, agentrun.Base(in.Base)))
 }
 
-// TakeTarget takes the target of a specialist, or says that another has it.
+// TakeTarget claims the target of a specialist. It fails if another run holds it.
 func (a Agents) TakeTarget(ctx context.Context, in contract.AgentInput) (contract.TakeTargetResult, error) {
 	fence, over, err := a.Service.TakeTarget(ctx, ref(in.RunRef))
 	if err != nil || over == nil {
@@ -98,7 +97,7 @@ func (a Agents) TakeTarget(ctx context.Context, in contract.AgentInput) (contrac
 	return contract.TakeTargetResult{Ended: &out}, temporalError(err)
 }
 
-// FreeTarget gives it back.
+// FreeTarget releases the target.
 func (a Agents) FreeTarget(ctx context.Context, in contract.TargetInput) error {
 	return temporalError(a.Service.FreeTarget(ctx, ref(in.RunRef), in.Fence))
 }
@@ -113,13 +112,13 @@ func (a Agents) AwaitAgent(ctx context.Context, in contract.RunRef) (contract.Ag
 	return out, temporalError(err)
 }
 
-// ReadIdle has an idle conversation read.
+// ReadIdle creates the runs that process an idle conversation.
 func (a Agents) ReadIdle(ctx context.Context, in contract.IdleInput) (contract.IdleResult, error) {
 	out, err := a.Idle(ctx, in)
 	return out, temporalError(err)
 }
 
-// endedRun decodes what the row of a run says.
+// endedRun decodes the result in the row of a run.
 func endedRun(r run.Run) (contract.AgentResult, error) {
 	var e agentrun.RunResult
 	if err := json.Unmarshal(r.Result, &e); err != nil {

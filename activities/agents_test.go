@@ -15,7 +15,7 @@ import (
 	"cairn/internal/service/memoryagent"
 )
 
-// agentService has ended its runs before, with a result, or not.
+// agentService is a fake whose runs have ended with a result, or not.
 type agentService struct {
 	calls
 	over   *run.Run
@@ -68,7 +68,7 @@ func (s *agentService) CloseRefine(
 	return s.note("close refine %s %v %s", of(ref), order, problem)
 }
 
-// ended is what runs have ended with.
+// ended is the result of ended runs.
 var ended = contract.AgentResult{Reason: agent.Final, Steps: 3, Saved: 1, ReplySeq: 4, Status: "saved"}
 
 func endedRun(t *testing.T) *run.Run {

@@ -1,5 +1,5 @@
-// Package activities are the steps of the workflows that touch the world. Each
-// decodes, calls one use-case and encodes; each may be run again at any time.
+// Package activities contains the Temporal activities. Each one decodes its input, calls one
+// service method, and encodes the result. Every activity is idempotent.
 package activities
 
 import (
@@ -13,14 +13,14 @@ import (
 	"cairn/internal/service/distill"
 )
 
-// DistillService distils conversations.
+// DistillService distills conversations.
 type DistillService interface {
 	Chunk(ctx context.Context, ref run.Ref) ([]string, error)
 	Close(ctx context.Context, ref run.Ref, attempt int, code, reason string) (distill.Result, error)
 	DistillTaskService
 }
 
-// DistillTaskService works on one task of a conversation.
+// DistillTaskService processes one task of a conversation.
 type DistillTaskService interface {
 	Draft(ctx context.Context, ref run.Ref, task string) (plan distill.Plan, ended bool, err error)
 	Write(ctx context.Context, ref run.Ref, task string, doc int) (degraded bool, err error)
@@ -34,15 +34,15 @@ type DistillTaskService interface {
 // Distill are the activities of a distillation.
 type Distill struct{ Service DistillService }
 
-// RegisterMain makes w host the database steps.
+// RegisterMain registers the database steps with w.
 func (a Distill) RegisterMain(w worker.ActivityRegistry) {
 	register(w, contract.EndTask, a.EndTask)
 	register(w, contract.AwaitTask, a.AwaitTask)
 	register(w, contract.CloseRun, a.CloseRun)
 }
 
-// RegisterLLM makes w host the steps that call models and, beside the workflows
-// that take them, those of the database.
+// RegisterLLM registers the steps that call models, and the database steps of the workflows on the
+// same queue.
 func (a Distill) RegisterLLM(w worker.ActivityRegistry) {
 	a.RegisterMain(w)
 	register(w, contract.Chunk, a.Chunk)
@@ -52,7 +52,7 @@ func (a Distill) RegisterLLM(w worker.ActivityRegistry) {
 	register(w, contract.Merge, a.Merge)
 }
 
-// RegisterBatch makes w host the steps that compute.
+// RegisterBatch registers the steps that compute.
 func (a Distill) RegisterBatch(w worker.ActivityRegistry) {
 	register(w, contract.Publish, a.Publish)
 }
@@ -61,14 +61,14 @@ func register(w worker.ActivityRegistry, name string, fn any) {
 	w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
 }
 
-// Chunk picks a run up, asks the gate and divides its conversation into tasks.
+// Chunk starts a run, checks the gate and divides the conversation into tasks.
 func (a Distill) Chunk(ctx context.Context, in contract.RunRef) (contract.ChunkResult, error) {
 	defer heartbeat(ctx)()
 	keys, err := a.Service.Chunk(ctx, ref(in))
 	return contract.ChunkResult{Tasks: keys, Ended: len(keys) == 0}, temporalError(err)
 }
 
-// Draft finds the skills that a task may belong to and makes its draft.
+// Draft finds the skills related to a task and writes its draft.
 func (a Distill) Draft(ctx context.Context, in contract.TaskRef) (contract.DraftResult, error) {
 	defer heartbeat(ctx)()
 	plan, ended, err := a.Service.Draft(ctx, ref(in.RunRef), in.Task)
@@ -84,14 +84,13 @@ func (a Distill) WriteFiles(ctx context.Context, in contract.WriteInput) (contra
 	return contract.WriteResult{Degraded: degraded}, temporalError(err)
 }
 
-// Judge has a task's draft judged.
+// Judge scores a task's draft.
 func (a Distill) Judge(ctx context.Context, in contract.TaskRef) error {
 	defer heartbeat(ctx)()
 	return temporalError(a.Service.Judge(ctx, ref(in.RunRef), in.Task))
 }
 
-// Publish renders, zips and uploads a task's version, and moves the skill's head to
-// it.
+// Publish renders, packages and uploads a task's version, and makes it the head of the skill.
 func (a Distill) Publish(ctx context.Context, in contract.TaskRef) (contract.PublishResult, error) {
 	c, unseen, err := a.Service.Publish(ctx, ref(in.RunRef), in.Task)
 	return contract.PublishResult{
@@ -99,13 +98,13 @@ func (a Distill) Publish(ctx context.Context, in contract.TaskRef) (contract.Pub
 	}, temporalError(err)
 }
 
-// Merge joins a task's draft with a head that its model has not seen.
+// Merge joins a task's draft with a newer head.
 func (a Distill) Merge(ctx context.Context, in contract.TaskRef) error {
 	defer heartbeat(ctx)()
 	return temporalError(a.Service.Merge(ctx, ref(in.RunRef), in.Task))
 }
 
-// EndTask ends a task that no commit ended.
+// EndTask ends a task that has no commit.
 func (a Distill) EndTask(ctx context.Context, in contract.EndTaskInput) (contract.TaskResult, error) {
 	t, err := a.Service.EndTask(ctx, ref(in.RunRef), in.Attempt, in.Task, in.Code, in.Reason)
 	return contract.TaskResult{Outcome: string(t.Outcome), Skill: t.Skill, Version: t.Version}, temporalError(err)
@@ -116,7 +115,7 @@ func (a Distill) AwaitTask(ctx context.Context, in contract.TaskRef) error {
 	return temporalError(a.Service.AwaitTask(ctx, ref(in.RunRef), in.Task))
 }
 
-// CloseRun ends a run and adds up its tasks.
+// CloseRun closes a run and counts the results of its tasks.
 func (a Distill) CloseRun(ctx context.Context, in contract.CloseInput) (contract.DistillResult, error) {
 	r, err := a.Service.Close(ctx, ref(in.RunRef), in.Attempt, in.Code, in.Reason)
 	return contract.DistillResult{

@@ -20,10 +20,10 @@ type EraseService interface {
 	End(ctx context.Context, erasure int64) (e erase.Erasure, ended bool, err error)
 }
 
-// Erase are the activities of an erase.
+// Erase are the activities of an erasure.
 type Erase struct{ Service EraseService }
 
-// RegisterMain makes w host the steps.
+// RegisterMain registers the steps with w.
 func (a Erase) RegisterMain(w worker.ActivityRegistry) {
 	register(w, contract.EraseFence, a.Fence)
 	register(w, contract.EraseStop, a.Stop)
@@ -46,13 +46,13 @@ func (a Erase) Stop(ctx context.Context, in contract.EraseRef) error {
 	return temporalError(a.Service.Stop(ctx, in.Erasure))
 }
 
-// Derived looks after what came of a conversation.
+// Derived handles the data that was derived from a conversation.
 func (a Erase) Derived(ctx context.Context, in contract.EraseRef) error {
 	defer heartbeat(ctx)()
 	return temporalError(a.Service.Derived(ctx, in.Erasure))
 }
 
-// Count counts the objects that will go.
+// Count counts the objects to delete.
 func (a Erase) Count(ctx context.Context, in contract.EraseRef) error {
 	defer heartbeat(ctx)()
 	return temporalError(a.Service.CountObjects(ctx, in.Erasure))

@@ -12,8 +12,8 @@ import (
 	"cairn/internal/service/ledger"
 )
 
-// temporalError tells Temporal whether and when an attempt is worth repeating.
-// The type of an application error is the fault's code.
+// temporalError converts an error for Temporal, which decides whether and when to retry. The type
+// of an application error is the fault's code.
 func temporalError(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
@@ -31,26 +31,26 @@ func temporalError(err error) error {
 		return temporal.NewNonRetryableApplicationError(err.Error(), string(f.Code), err)
 	}
 	code := fault.CodeOf(err)
-	// An unexpected failure is tried again, too: it may be a defect that the next
-	// deploy mends, and what was accepted is not to be lost to it.
+	// An unexpected failure is retried, too: the next deployment may fix it, and accepted work must
+	// not be lost.
 	if code == fault.Internal || fault.Table[code].Retryable {
 		return temporal.NewApplicationErrorWithCause(err.Error(), string(code), err)
 	}
 	return temporal.NewNonRetryableApplicationError(err.Error(), string(code), err)
 }
 
-// busyMargin lets the other attempt store its reply.
+// busyMargin is the extra time for the other attempt to store its reply.
 const busyMargin = 20 * time.Millisecond
 
-// benign is an error that is part of normal work: it is retried after wait, and
-// neither logged as an error nor counted as a failure.
+// benign returns an error that is part of normal operation. It is retried after wait, without an
+// error log and without a failure metric.
 func benign(err error, code string, wait time.Duration) error {
 	return temporal.NewApplicationErrorWithOptions(err.Error(), code, temporal.ApplicationErrorOptions{
 		Cause: err, NextRetryDelay: wait, Category: temporal.ApplicationErrorCategoryBenign})
 }
 
-// queueError is temporalError of a step that waits until something is free: that it
-// is not yet is part of normal work.
+// queueError is temporalError for a step that waits for a free resource. Not being free yet is part
+// of normal operation.
 func queueError(err error) error {
 	if fault.CodeOf(err) == fault.Unavailable {
 		return benign(err, string(fault.Unavailable), 0)

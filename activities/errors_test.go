@@ -72,7 +72,7 @@ func TestACancelledActivityIsCancelled(t *testing.T) {
 	}
 }
 
-// That a bank or a target is not free yet is part of normal work.
+// A bank or a target that is not free yet is part of normal operation.
 func TestWaitingForATurnIsNoFailure(t *testing.T) {
 	t.Parallel()
 	taken := calls{err: fault.New(fault.Unavailable, "another has it", "")}

@@ -8,7 +8,7 @@ import (
 	"cairn/internal/service/learning/evolution"
 )
 
-// EvolveService has banks designed anew.
+// EvolveService runs rounds of the designer.
 type EvolveService interface {
 	Open(ctx context.Context, ref run.Ref) (over *evolution.Round, err error)
 	Mine(ctx context.Context, ref run.Ref) (cases int, err error)
@@ -17,20 +17,20 @@ type EvolveService interface {
 	Close(ctx context.Context, ref run.Ref, code, reason string) (evolution.Round, error)
 }
 
-// OpenRound takes a bank for a round, or says that another has it.
+// OpenRound claims a bank for a round. It fails if another run holds it.
 func (a MemorySkills) OpenRound(ctx context.Context, in contract.EvolveInput) (contract.OpenRoundResult, error) {
 	over, err := a.Rounds.Open(ctx, ref(in.RunRef))
 	return contract.OpenRoundResult{Ended: encoded(over, evolveResult)}, queueError(err)
 }
 
-// MineRound chooses the cases of a round.
+// MineRound selects the cases of a round.
 func (a MemorySkills) MineRound(ctx context.Context, in contract.EvolveInput) (contract.MineRoundResult, error) {
 	defer heartbeat(ctx)()
 	n, err := a.Rounds.Mine(ctx, ref(in.RunRef))
 	return contract.MineRoundResult{Cases: n}, temporalError(err)
 }
 
-// DesignRound has edits proposed.
+// DesignRound proposes edits of the bank.
 func (a MemorySkills) DesignRound(
 	ctx context.Context, in contract.EvolveInput,
 ) (out contract.DesignRoundResult, err error) {
@@ -39,13 +39,13 @@ func (a MemorySkills) DesignRound(
 	return out, temporalError(err)
 }
 
-// Trial plays a held-out conversation with both banks.
+// Trial runs a held-out conversation with both banks.
 func (a MemorySkills) Trial(ctx context.Context, in contract.TrialInput) error {
 	defer heartbeat(ctx)()
 	return temporalError(a.Rounds.PlayTrial(ctx, ref(in.RunRef), in.Trial))
 }
 
-// CloseRound compares both banks and ends the round.
+// CloseRound compares both banks and closes the round.
 func (a MemorySkills) CloseRound(ctx context.Context, in contract.CloseInput) (contract.EvolveResult, error) {
 	r, err := a.Rounds.Close(ctx, ref(in.RunRef), in.Code, in.Reason)
 	return evolveResult(r), temporalError(err)

@@ -7,11 +7,11 @@ import (
 	"go.temporal.io/sdk/activity"
 )
 
-// leastHeartbeat is the shortest time between two heartbeats.
+// leastHeartbeat is the minimum time between two heartbeats.
 const leastHeartbeat = 100 * time.Millisecond
 
-// heartbeat keeps telling Temporal that the worker is alive, until the returned
-// function is called. The server hears a fraction of it.
+// heartbeat sends heartbeats until the returned function is called. The SDK throttles them, so that
+// the server receives a fraction of them.
 func heartbeat(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	every := max(activity.GetInfo(ctx).HeartbeatTimeout/4, leastHeartbeat)

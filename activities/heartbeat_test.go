@@ -13,7 +13,7 @@ import (
 	"cairn/internal/domain/run"
 )
 
-// slowService takes until its heartbeat was heard.
+// slowService runs until its heartbeat was received.
 type slowService struct {
 	distillService
 	heard chan struct{}

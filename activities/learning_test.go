@@ -18,14 +18,14 @@ import (
 	"cairn/internal/service/learning/training"
 )
 
-// learningService has ended every run before, or none.
+// learningService is a fake whose runs have all ended, or none.
 type learningService struct {
 	calls
 	over   bool
 	trials int // of a candidate
 }
 
-// Each service of learning, as the fake answers for it.
+// Each service of learning, implemented by the fake.
 type (
 	builds    struct{ *learningService }
 	trainings struct{ *learningService }
@@ -166,7 +166,7 @@ func (s probes) Close(_ context.Context, ref run.Ref, code, reason string) (prob
 	return s.probed(), s.note("close probe %s %s %s", of(ref), code, reason)
 }
 
-// What runs are closed with, and what they come to.
+// Inputs that close runs, and their results.
 var (
 	closing     = contract.CloseInput{RunRef: runRef, Code: "cancelled", Reason: "asked"}
 	buildResult = contract.BuildResult{Outcome: string(run.CompletedPartial), Spans: 5, Failed: 1, Added: 2, Updated: 1}

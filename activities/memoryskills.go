@@ -11,8 +11,7 @@ import (
 	"cairn/internal/service/learning/decision"
 )
 
-// MemorySkills are the activities of memory skills: what remembers with them, and what
-// they learn from.
+// MemorySkills are the activities of memory skills: builds, and the training of policies and banks.
 type MemorySkills struct {
 	Builds    BuildService
 	Trainings TrainService
@@ -21,14 +20,14 @@ type MemorySkills struct {
 	Probes    ProbeService
 }
 
-// BuildService makes memories of sessions.
+// BuildService extracts memories from sessions.
 type BuildService interface {
 	Open(ctx context.Context, ref run.Ref) (spans int, over *build.Result, err error)
 	BuildSpan(ctx context.Context, ref run.Ref, number int) (decision.SpanOutcome, error)
 	Close(ctx context.Context, ref run.Ref, code, reason string) (build.Result, error)
 }
 
-// RegisterMain makes w host the database steps.
+// RegisterMain registers the database steps with w.
 func (a MemorySkills) RegisterMain(w worker.ActivityRegistry) {
 	register(w, contract.OpenBuild, a.OpenBuild)
 	register(w, contract.CloseBuild, a.CloseBuild)
@@ -42,20 +41,20 @@ func (a MemorySkills) RegisterMain(w worker.ActivityRegistry) {
 	register(w, contract.CloseTraining, a.CloseTraining)
 }
 
-// RegisterLLM makes w host the steps that call a model.
+// RegisterLLM registers the steps that call a model.
 func (a MemorySkills) RegisterLLM(w worker.ActivityRegistry) {
 	register(w, contract.BuildSpan, a.BuildSpan)
 	register(w, contract.MakeProbes, a.MakeProbes)
 	register(w, contract.AskProbe, a.AskProbe)
 }
 
-// OpenBuild keeps the session of a build and counts its spans.
+// OpenBuild stores the session of a build and counts its spans.
 func (a MemorySkills) OpenBuild(ctx context.Context, in contract.BuildInput) (contract.OpenBuildResult, error) {
 	spans, over, err := a.Builds.Open(ctx, ref(in.RunRef))
 	return contract.OpenBuildResult{Spans: spans, Ended: encoded(over, buildResult)}, temporalError(err)
 }
 
-// encoded is what an earlier attempt has ended with, nil when none has.
+// encoded converts the result of an earlier attempt, nil if there is none.
 func encoded[T, R any](over *T, encode func(T) R) *R {
 	if over == nil {
 		return nil
@@ -64,7 +63,7 @@ func encoded[T, R any](over *T, encode func(T) R) *R {
 	return &out
 }
 
-// BuildSpan remembers one span.
+// BuildSpan extracts memories from one span.
 func (a MemorySkills) BuildSpan(ctx context.Context, in contract.SpanInput) (out contract.BuildSpanResult, err error) {
 	defer heartbeat(ctx)()
 	o, err := a.Builds.BuildSpan(ctx, ref(in.RunRef), in.Span)
@@ -82,7 +81,7 @@ func (a MemorySkills) BuildSpan(ctx context.Context, in contract.SpanInput) (out
 	return out, nil
 }
 
-// CloseBuild ends a build.
+// CloseBuild closes a build.
 func (a MemorySkills) CloseBuild(ctx context.Context, in contract.CloseInput) (contract.BuildResult, error) {
 	out, err := a.Builds.Close(ctx, ref(in.RunRef), in.Code, in.Reason)
 	return buildResult(out), temporalError(err)

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/service/offload"
 )
 
-// OffloadService makes threads shorter that have grown too long.
+// OffloadService shortens long threads.
 type OffloadService interface {
 	Compress(ctx context.Context, ref run.Ref, group int) (code string, err error)
 	Close(ctx context.Context, ref run.Ref, reasons []string, code, why string) (offload.CompactionResult, error)
@@ -21,23 +21,23 @@ type OffloadService interface {
 // Offload are the activities of working memory.
 type Offload struct{ Service OffloadService }
 
-// RegisterMain makes w host the database steps.
+// RegisterMain registers the database steps with w.
 func (a Offload) RegisterMain(w worker.ActivityRegistry) {
 	register(w, contract.CloseOffload, a.CloseOffload)
 	register(w, contract.AwaitOffload, a.AwaitOffload)
 }
 
-// RegisterLLM makes w host the model steps.
+// RegisterLLM registers the model steps with w.
 func (a Offload) RegisterLLM(w worker.ActivityRegistry) { register(w, contract.Compress, a.Compress) }
 
-// Compress has a model record one group of messages.
+// Compress summarizes one group of messages with a model.
 func (a Offload) Compress(ctx context.Context, in contract.GroupInput) (contract.CompressResult, error) {
 	defer heartbeat(ctx)()
 	code, err := a.Service.Compress(ctx, ref(in.RunRef), in.Group)
 	return contract.CompressResult{Reason: code}, temporalError(err)
 }
 
-// CloseOffload ends a run.
+// CloseOffload closes a run.
 func (a Offload) CloseOffload(ctx context.Context, in contract.CloseOffloadInput) (contract.OffloadResult, error) {
 	r, err := a.Service.Close(ctx, ref(in.RunRef), in.Reasons, in.Code, in.Why)
 	return offloadResult(r), temporalError(err)

@@ -8,7 +8,7 @@ import (
 	"cairn/internal/service/learning/probe"
 )
 
-// ProbeService has memory ask itself.
+// ProbeService asks self-test questions.
 type ProbeService interface {
 	Open(ctx context.Context, ref run.Ref) (over *probe.Result, err error)
 	Make(ctx context.Context, ref run.Ref) (probes int, err error)
@@ -16,26 +16,26 @@ type ProbeService interface {
 	Close(ctx context.Context, ref run.Ref, code, reason string) (probe.Result, error)
 }
 
-// OpenProbe marks a probing as picked up.
+// OpenProbe marks a probe run as started.
 func (a MemorySkills) OpenProbe(ctx context.Context, in contract.ProbeInput) (contract.OpenProbeResult, error) {
 	over, err := a.Probes.Open(ctx, ref(in.RunRef))
 	return contract.OpenProbeResult{Ended: encoded(over, probeResult)}, temporalError(err)
 }
 
-// MakeProbes has a model make questions from what a build has read.
+// MakeProbes writes questions about the session of a build with a model.
 func (a MemorySkills) MakeProbes(ctx context.Context, in contract.ProbeInput) (contract.MakeProbesResult, error) {
 	defer heartbeat(ctx)()
 	n, err := a.Probes.Make(ctx, ref(in.RunRef))
 	return contract.MakeProbesResult{Probes: n}, temporalError(err)
 }
 
-// AskProbe puts one of them to memory.
+// AskProbe asks one question.
 func (a MemorySkills) AskProbe(ctx context.Context, in contract.AskInput) error {
 	defer heartbeat(ctx)()
 	return temporalError(a.Probes.Ask(ctx, ref(in.RunRef), in.Probe))
 }
 
-// CloseProbe ends a probing.
+// CloseProbe closes a probe run.
 func (a MemorySkills) CloseProbe(ctx context.Context, in contract.CloseInput) (contract.ProbeResult, error) {
 	out, err := a.Probes.Close(ctx, ref(in.RunRef), in.Code, in.Reason)
 	return probeResult(out), temporalError(err)

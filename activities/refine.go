@@ -10,20 +10,20 @@ import (
 	"cairn/internal/service/memoryagent"
 )
 
-// RefineService has a model go over what a search found.
+// RefineService refines the results of a search with a model.
 type RefineService interface {
 	Rerank(ctx context.Context, ref run.Ref) (order []memoryagent.Place, problem string, err error)
 	Condense(ctx context.Context, ref run.Ref, order []memoryagent.Place) error
 	CloseRefine(ctx context.Context, ref run.Ref, order []memoryagent.Place, problem string) error
 }
 
-// RegisterLLM makes w host the steps that call a model without an agent.
+// RegisterLLM registers the steps that call a model without an agent.
 func (a Agents) RegisterLLM(w worker.ActivityRegistry) {
 	register(w, contract.RerankFound, a.RerankFound)
 	register(w, contract.CondenseFound, a.CondenseFound)
 }
 
-// RerankFound asks for an order of what a search found.
+// RerankFound reranks the results of a search.
 func (a Agents) RerankFound(ctx context.Context, in contract.RunRef) (contract.RerankResult, error) {
 	defer heartbeat(ctx)()
 	order, problem, err := a.Service.Rerank(ctx, ref(in))
@@ -34,13 +34,13 @@ func (a Agents) RerankFound(ctx context.Context, in contract.RunRef) (contract.R
 	return out, temporalError(err)
 }
 
-// CondenseFound asks for a text of what is left of it, and ends the run.
+// CondenseFound condenses the remaining results to a text, and ends the run.
 func (a Agents) CondenseFound(ctx context.Context, in contract.CondenseInput) error {
 	defer heartbeat(ctx)()
 	return temporalError(a.Service.Condense(ctx, ref(in.RunRef), placesOf(in.Order)))
 }
 
-// CloseRefine ends the run without a text.
+// CloseRefine closes the run without a text.
 func (a Agents) CloseRefine(ctx context.Context, in contract.CloseRefineInput) (contract.RefineResult, error) {
 	err := a.Service.CloseRefine(ctx, ref(in.RunRef), placesOf(in.Order), in.Problem)
 	return contract.RefineResult{Problem: in.Problem}, temporalError(err)

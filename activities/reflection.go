@@ -11,19 +11,19 @@ import (
 	"cairn/internal/service/reflection"
 )
 
-// Reflect are the activities of reflections; their steps are those of AgentRuns.
+// Reflect are the activities of reflections. Their steps are those of AgentRuns.
 type Reflect struct {
 	Open    func(ctx context.Context, in contract.ReflectionInput, workflowID string) (reflection.OpenResult, error)
 	Distill func(ctx context.Context, ref run.Ref, workspaceKey string) (contract.DistillDayResult, error)
 }
 
-// RegisterMain makes w host the database steps.
+// RegisterMain registers the database steps with w.
 func (a Reflect) RegisterMain(w worker.ActivityRegistry) {
 	register(w, contract.OpenReflection, a.OpenReflection)
 	register(w, contract.DistillDay, a.DistillDay)
 }
 
-// OpenReflection records the reflection of a date and takes up what there is to read.
+// OpenReflection creates the run of a date's reflection with the conversations to read.
 func (a Reflect) OpenReflection(
 	ctx context.Context, in contract.ReflectionInput,
 ) (contract.OpenReflectionResult, error) {
@@ -36,7 +36,7 @@ func (a Reflect) OpenReflection(
 	}, temporalError(err)
 }
 
-// DistillDay accepts what the day's conversations are worth.
+// DistillDay creates the distillations for the day's conversations.
 func (a Reflect) DistillDay(ctx context.Context, in contract.RunRef) (contract.DistillDayResult, error) {
 	out, err := a.Distill(ctx, ref(in), in.WorkspaceKey)
 	return out, temporalError(err)

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// registry notes what is registered.
+// registry records the names of registered activities.
 type registry struct{ names map[string]bool }
 
 func (r *registry) RegisterActivity(any) {}
@@ -28,7 +28,8 @@ func registered(register func(r *registry)) []string {
 	return slices.Sorted(maps.Keys(r.names))
 }
 
-// What closes a run is where its workflow may run: closeRun asks for it there.
+// The activity that closes a run must be on every queue of its workflow, because closeRun uses that
+// queue.
 func TestWhatClosesARunIsBesideItsWorkflow(t *testing.T) {
 	t.Parallel()
 	main := registered(func(r *registry) {
@@ -50,7 +51,7 @@ func TestWhatClosesARunIsBesideItsWorkflow(t *testing.T) {
 			t.Errorf("%s is not on %s", name, contract.QueueMain)
 		}
 	}
-	for _, name := range []string{contract.CloseRun, contract.EndTask, contract.CloseAgent} { // of RegisterNearModels
+	for _, name := range []string{contract.CloseRun, contract.EndTask, contract.CloseAgent} { // see RegisterNearModels
 		if !slices.Contains(near, name) {
 			t.Errorf("%s is not on %s", name, contract.QueueLLM)
 		}

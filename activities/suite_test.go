@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/run"
 )
 
-// calls notes how a service was called, and what it fails with.
+// calls records the calls of a service, and holds the error that it returns.
 type calls struct {
 	last string
 	err  error
@@ -34,7 +34,7 @@ func environment(t *testing.T) *testsuite.TestActivityEnvironment {
 	return suite.NewTestActivityEnvironment()
 }
 
-// execute runs an activity that has a result.
+// execute runs an activity with a result.
 func execute[I, R any](t *testing.T, fn func(context.Context, I) (R, error), in I) (out R, err error) {
 	t.Helper()
 	e := environment(t)
@@ -46,7 +46,7 @@ func execute[I, R any](t *testing.T, fn func(context.Context, I) (R, error), in 
 	return out, value.Get(&out)
 }
 
-// perform runs an activity that has none.
+// perform runs an activity without a result.
 func perform[I any](t *testing.T, fn func(context.Context, I) error, in I) error {
 	t.Helper()
 	e := environment(t)
@@ -55,8 +55,8 @@ func perform[I any](t *testing.T, fn func(context.Context, I) error, in I) error
 	return err
 }
 
-// translates holds that an activity calls its service with what it was given, and
-// returns what the service did.
+// translates checks that an activity calls its service with its input, and returns the result of
+// the service.
 func translates[I, R any](
 	t *testing.T, fn func(context.Context, I) (R, error), in I, c *calls, called string, want R,
 ) {
@@ -70,8 +70,7 @@ func translates[I, R any](
 	}
 }
 
-// calling holds that an activity without a result calls its service with what it was
-// given.
+// calling checks that an activity without a result calls its service with its input.
 func calling[I any](t *testing.T, fn func(context.Context, I) error, in I, c *calls, called string) {
 	t.Helper()
 	if err := perform(t, fn, in); err != nil || c.last != called {
@@ -82,5 +81,5 @@ func calling[I any](t *testing.T, fn func(context.Context, I) error, in I, c *ca
 // runRef is run 7 of workspace 1.
 var runRef = contract.RunRef{Workspace: 1, WorkspaceKey: "w1", Run: 7, Attempt: 2}
 
-// of names a run.
+// of formats the reference of a run.
 func of(ref run.Ref) string { return fmt.Sprintf("%d/%d", ref.Workspace, ref.Run) }

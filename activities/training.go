@@ -20,7 +20,7 @@ type TrainService interface {
 	Close(ctx context.Context, ref run.Ref, code, reason string) (training.Result, error)
 }
 
-// RegisterBatch makes w host the steps that compute.
+// RegisterBatch registers the steps that compute.
 func (a MemorySkills) RegisterBatch(w worker.ActivityRegistry) {
 	register(w, contract.PlayEpisode, a.PlayEpisode)
 	register(w, contract.Learn, a.Learn)
@@ -33,7 +33,7 @@ func (a MemorySkills) RegisterBatch(w worker.ActivityRegistry) {
 	register(w, contract.ShadowTrial, a.ShadowTrial)
 }
 
-// OpenTraining takes a bank for a training, or says that another has it.
+// OpenTraining claims a bank for a training. It fails if another run holds it.
 func (a MemorySkills) OpenTraining(ctx context.Context, in contract.TrainInput) (contract.OpenTrainingResult, error) {
 	spec, over, err := a.Trainings.Open(ctx, ref(in.RunRef))
 	return contract.OpenTrainingResult{
@@ -42,14 +42,14 @@ func (a MemorySkills) OpenTraining(ctx context.Context, in contract.TrainInput) 
 	}, queueError(err)
 }
 
-// PlayEpisode plays one episode.
+// PlayEpisode runs one episode.
 func (a MemorySkills) PlayEpisode(ctx context.Context, in contract.EpisodeInput) error {
 	defer heartbeat(ctx)()
 	return temporalError(a.Trainings.PlayEpisode(
 		ctx, ref(in.RunRef), in.Stage, in.Iteration, in.Episode))
 }
 
-// Learn updates the policy from an iteration's episodes.
+// Learn updates the policy with an iteration's episodes.
 func (a MemorySkills) Learn(ctx context.Context, in contract.IterationInput) (contract.IterationResult, error) {
 	defer heartbeat(ctx)()
 	out, err := a.Trainings.Learn(ctx, ref(in.RunRef), in.Stage, in.Iteration)
@@ -66,14 +66,13 @@ func (a MemorySkills) CloseStage(ctx context.Context, in contract.StageInput) (o
 	return contract.StageResult{Stop: staged.Stop, Best: staged.Progress.Stages[staged.Progress.Best].Score}, nil
 }
 
-// TrainTrial plays a held-out conversation with what was trained and with what is
-// in force.
+// TrainTrial runs a held-out conversation with the trained snapshot and with the active one.
 func (a MemorySkills) TrainTrial(ctx context.Context, in contract.TrialInput) error {
 	defer heartbeat(ctx)()
 	return temporalError(a.Trainings.PlayTrial(ctx, ref(in.RunRef), in.Trial))
 }
 
-// CloseTraining promotes what was best, if it is better, and ends the run.
+// CloseTraining promotes the best snapshot, if it is better, and closes the run.
 func (a MemorySkills) CloseTraining(ctx context.Context, in contract.CloseInput) (contract.TrainResult, error) {
 	out, err := a.Trainings.Close(ctx, ref(in.RunRef), in.Code, in.Reason)
 	return trainResult(out), temporalError(err)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -35,6 +36,7 @@ var layers = map[string]string{
 	"starter":          "main",
 	"starter/client":   "client",
 	"deploy":           "experiment",
+	"docs":             "experiment",
 	"docs/examples":    "experiment",
 
 	"internal/app/apptest":                 "test support",
@@ -105,8 +107,10 @@ var impure = []string{"github.com/jackc/pgx", "go.temporal.io/", "github.com/ope
 // for now. An exception that is not needed fails the test.
 var exceptions = map[string]string{}
 
+// module is the path of this module, with a slash at the end.
+var module = modulePath() + "/"
+
 const (
-	module   = "cairn/"
 	maxFiles = 40   // of a package, without tests
 	maxLines = 4500 // of a package, without tests
 )
@@ -240,9 +244,16 @@ func TestLayersAreTheFoldersOfInternal(t *testing.T) {
 	}
 }
 
+// modulePath is the first part of this package's path: internal is below the module.
+func modulePath() string {
+	type here struct{}
+	return strings.TrimSuffix(strings.TrimSuffix(reflect.TypeFor[here]().PkgPath(), "_test"), "/internal")
+}
+
 func packages(t *testing.T) (out []listed) {
 	t.Helper()
-	list := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,Imports,TestImports,XTestImports", "cairn/...")
+	list := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,Imports,TestImports,XTestImports",
+		module+"...")
 	var stderr bytes.Buffer
 	list.Stderr = &stderr
 	text, err := list.Output()

@@ -6,11 +6,10 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// Adapt is an update of a bank's policy from live decisions: those whose outcome is
-// known are taken, a policy learns from them, and is tried on held-out
-// conversations beside the one in force.
+// Adapt updates the policy of a bank from live decisions with a known outcome. It trains a policy
+// and compares it with the active one on held-out conversations.
 func Adapt(ctx workflow.Context, in contract.AdaptInput) (contract.AdaptResult, error) {
-	setDetails(ctx, "Taking the bank")
+	setDetails(ctx, "Claiming the bank")
 	opened, err := execute[contract.OpenAdaptResult](
 		ctx, databaseStep(in.Timeouts, "take the decisions"), contract.OpenAdapt, in)
 	if opened.Ended != nil {
@@ -23,7 +22,7 @@ func Adapt(ctx workflow.Context, in contract.AdaptInput) (contract.AdaptResult, 
 		ctx, in.Timeouts, contract.CloseAdapt, closeInput(in.RunRef, err), err)
 }
 
-// adaptPolicy has a policy learn from decisions, and tries it.
+// adaptPolicy trains a policy with decisions, and tries it.
 func adaptPolicy(ctx workflow.Context, in contract.AdaptInput, decisions int) error {
 	setDetails(ctx, "Learning from %d decisions", decisions)
 	adapted, err := execute[contract.AdaptPolicyResult](

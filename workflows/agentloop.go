@@ -13,15 +13,14 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// runAgent drives a run of the agent loop to its end. What follows from what is
-// decided by internal/domain/agent; here each effect is carried out: a step is one
-// activity with one model response in it, a slow tool is one by itself. The
-// run is closed however it ends, and what its row says is returned. How far it has
-// come within its budget may be asked meanwhile.
+// runAgent drives a run of the agent loop to its end. Package agent decides each effect; runAgent
+// executes it. A step is one activity with one model response, and a slow tool is an activity of
+// its own. The run is closed however it ends, and the result in its row is returned. A query
+// returns the state meanwhile.
 func runAgent(ctx workflow.Context, in contract.AgentInput) (contract.AgentResult, error) {
 	state, effect := beginAgent(ctx, in)
-	called := ""    // by the last response: for the line that Temporal UI shows
-	var cause error // of an end that no step has made
+	called := ""    // tools of the last response, for the details in Temporal UI
+	var cause error // set if the run ended without a closing step
 	show := func() (agent.State, error) { return state, nil }
 	if err := workflow.SetQueryHandler(ctx, contract.QueryState, show); err != nil {
 		return contract.AgentResult{}, err
@@ -30,12 +29,13 @@ func runAgent(ctx workflow.Context, in contract.AgentInput) (contract.AgentResul
 		switch todo := effect.(type) {
 		case agent.Step:
 			out, err := runStep(ctx, in, state, todo, called)
-			if err == nil && out.Overflow != nil { // nothing was asked: the clock begins when the conversation fits
+			if err == nil &&
+				out.Overflow != nil { // no model call was made: the deadline starts when the conversation fits
 				if err := shorten(ctx, in, *out.Overflow); err != nil && ctx.Err() != nil {
 					state, effect = agent.Next(state, agent.Cancelled{})
 					continue
 				}
-				in.Base.Compacts = false // once: what does not fit even now is shown as far as it does
+				in.Base.Compacts = false // only once: what still does not fit is truncated
 				state, effect = beginAgent(ctx, in)
 				continue
 			}
@@ -57,8 +57,8 @@ func beginAgent(ctx workflow.Context, in contract.AgentInput) (agent.State, agen
 	return agent.Next(agent.State{}, agent.Begin{At: workflow.Now(ctx), Budget: in.Budget})
 }
 
-// eventFor is what an activity's end means for the loop. One that failed after the
-// run was cancelled, before it heard of it, has been cancelled, too.
+// eventFor returns the event for the end of an activity. An activity that failed after the
+// cancellation of the run is treated as canceled.
 func eventFor(ctx workflow.Context, err error, done agent.Event) agent.Event {
 	var timeout *temporal.TimeoutError
 	switch {
@@ -72,7 +72,7 @@ func eventFor(ctx workflow.Context, err error, done agent.Event) agent.Event {
 	return agent.Failed{Provider: true}
 }
 
-// runStep asks for one model response.
+// runStep requests one model response.
 func runStep(
 	ctx workflow.Context, in contract.AgentInput, state agent.State, todo agent.Step, called string,
 ) (out contract.StepResult, err error) {
@@ -90,7 +90,7 @@ func runStep(
 	return execute[contract.StepResult](ctx, options, contract.Step, step)
 }
 
-// agentStep is a step of an agent, which ends with the time that the run has left.
+// agentStep returns the options of a step, limited by the time left for the run.
 func agentStep(in contract.AgentInput, left time.Duration, summary string) workflow.ActivityOptions {
 	options := onQueue(in.Queue, modelStep(in.Timeouts, summary))
 	options.StartToCloseTimeout, options.ScheduleToCloseTimeout = min(in.Timeouts.Model, left), left
@@ -98,10 +98,10 @@ func agentStep(in contract.AgentInput, left time.Duration, summary string) workf
 	return options
 }
 
-// errDeadline is a deadline that has passed before anything was begun.
-var errDeadline = errors.New("the time of the run is over")
+// errDeadline reports that the deadline had passed before the activity started.
+var errDeadline = errors.New("the deadline of the run has passed")
 
-// timeLeft is how long the run may still go on.
+// timeLeft returns the time left for the run.
 func timeLeft(ctx workflow.Context, in contract.AgentInput, state agent.State) time.Duration {
 	if state.Deadline.IsZero() {
 		return in.Timeouts.GiveUp
@@ -109,10 +109,9 @@ func timeLeft(ctx workflow.Context, in contract.AgentInput, state agent.State) t
 	return state.Deadline.Sub(workflow.Now(ctx))
 }
 
-// runTools runs the slow calls of a response, one activity each, side by side, then
-// those that hand work off. A reflection has been made when it was written down: the
-// next step acknowledges it. A tool that fails is told to the model by the next step;
-// only a cancellation and the deadline end the run here.
+// runTools runs the slow calls of a response concurrently, one activity each, and then the
+// hand-offs. A control call needs no activity; the next step acknowledges it. The next step also
+// reports a failed tool to the model. Only a cancellation and the deadline end the run here.
 func runTools(ctx workflow.Context, in contract.AgentInput, state agent.State, todo agent.RunTools) error {
 	left := timeLeft(ctx, in, state)
 	if left <= 0 {
@@ -144,8 +143,9 @@ func runTools(ctx workflow.Context, in contract.AgentInput, state agent.State, t
 	return ctx.Err()
 }
 
-// toolStep is a call of a tool. One of a sandboxed worker is on their queue, and never
-// made twice; a worker that takes nothing for as long as a heartbeat is not there.
+// toolStep returns the options of a tool call. A call in a sandbox runs on the queue of the
+// sandboxed workers with one attempt. If no worker starts it within the heartbeat timeout, it
+// fails.
 func toolStep(in contract.AgentInput, left time.Duration, call agent.CallRef) workflow.ActivityOptions {
 	options := agentStep(in, left, "tool "+call.Tool)
 	if call.Class == agent.Isolated {
@@ -155,9 +155,8 @@ func toolStep(in contract.AgentInput, left time.Duration, call agent.CallRef) wo
 	return options
 }
 
-// closeAgent makes the run's row say how it ended when no step did, and returns
-// what the row says. A run that was cancelled is answered, too: somebody may wait
-// for that.
+// closeAgent closes a run that no step has closed, and returns the result in its row. A canceled
+// run is closed as well, because a caller may wait for it.
 func closeAgent(
 	ctx workflow.Context, in contract.AgentInput, reason agent.Reason, cause error,
 ) (contract.AgentResult, error) {
@@ -167,7 +166,7 @@ func closeAgent(
 		ctx, in.Timeouts, contract.CloseAgent, closing, nil)
 }
 
-// toolNames lists the tools of a response before what comes next.
+// toolNames lists the tools of a response for the summary of the next step.
 func toolNames(calls []agent.CallRef) string {
 	const shown = 4
 	var out []string

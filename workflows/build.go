@@ -8,14 +8,14 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// spansPerRun bounds a history; a longer session goes on in a new one.
+// spansPerRun limits the history. A longer session continues as new.
 const spansPerRun = 200
 
-// Build makes memories of a session with memory skills: span by span, since each
-// is shown what the ones before have left. A span whose model fails is told as
-// failed and keeps nothing from the others.
+// Build extracts memories from a session with memory skills, span by span, because each span is
+// shown the memories of the previous ones. A span whose model call fails is recorded as failed, and
+// the others continue.
 func Build(ctx workflow.Context, in contract.BuildInput) (contract.BuildResult, error) {
-	setDetails(ctx, "Keeping the session")
+	setDetails(ctx, "Storing the session")
 	opened, err := execute[contract.OpenBuildResult](
 		ctx, databaseStep(in.Timeouts, "keep the session"), contract.OpenBuild, in)
 	if opened.Ended != nil {
@@ -26,7 +26,7 @@ func Build(ctx workflow.Context, in contract.BuildInput) (contract.BuildResult, 
 			in.From = n
 			return contract.BuildResult{}, workflow.NewContinueAsNewError(ctx, contract.Build, in)
 		}
-		setDetails(ctx, "Remembering span %d of %d", n+1, opened.Spans)
+		setDetails(ctx, "Processing span %d of %d", n+1, opened.Spans)
 		options := modelStep(in.Timeouts, fmt.Sprintf("remember span %d", n+1))
 		err = perform(ctx, options, contract.BuildSpan, contract.SpanInput{RunRef: in.RunRef, Span: n})
 	}

@@ -8,8 +8,8 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// independentChild is a child that outlives its parent and runs to its end once: a
-// parent that is started again finds it under its id.
+// independentChild returns the options of a child that outlives its parent and runs once. A
+// restarted parent finds it by its ID.
 func independentChild(id, summary string, attributes temporal.SearchAttributes) workflow.ChildWorkflowOptions {
 	return workflow.ChildWorkflowOptions{
 		WorkflowID:            id,
@@ -21,8 +21,8 @@ func independentChild(id, summary string, attributes temporal.SearchAttributes) 
 	}
 }
 
-// inherited are the search attributes that a child has of its parent: Cairn's own.
-// Those of Temporal are the parent's alone.
+// inherited returns the parent's search attributes that a child inherits: Cairn's own, without
+// those of Temporal.
 func inherited(ctx workflow.Context) temporal.SearchAttributes {
 	all := workflow.GetTypedSearchAttributes(ctx)
 	var own []temporal.SearchAttributeUpdate
@@ -35,7 +35,7 @@ func inherited(ctx workflow.Context) temporal.SearchAttributes {
 	return temporal.NewSearchAttributes(own...)
 }
 
-// attributes are inherited, but for the kind.
+// attributes returns the inherited search attributes with another kind.
 func attributes(ctx workflow.Context, kind string) temporal.SearchAttributes {
 	return temporal.NewSearchAttributes(
 		inherited(ctx).Copy(), temporal.NewSearchAttributeKeyKeyword(contract.AttributeKind).ValueSet(kind))

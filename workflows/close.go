@@ -9,9 +9,8 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// closeRun makes the run's row say how it ended, and returns what the row says. A
-// cancelled run is closed, too, and then reported as cancelled: cause is why the
-// workflow gave up, nil when it did not.
+// closeRun closes a run and returns the result in its row. cause is why the workflow failed, or
+// nil. A canceled run is also closed, and then reported as canceled.
 func closeRun[I, R any](
 	ctx workflow.Context, timeouts contract.StepTimeouts, activity string, in I, cause error,
 ) (R, error) {
@@ -24,13 +23,13 @@ func closeRun[I, R any](
 	return out, err
 }
 
-// closeInput is what most runs are closed with.
+// closeInput returns the input that closes most runs.
 func closeInput(ref contract.RunRef, cause error) contract.CloseInput {
 	code, reason := explain(cause)
 	return contract.CloseInput{RunRef: ref, Code: code, Reason: reason}
 }
 
-// explain reduces an error to what a run's row keeps: a code and a reason.
+// explain converts an error to the code and the reason that a run's row stores.
 func explain(err error) (code, reason string) {
 	if err == nil {
 		return "", ""

@@ -7,11 +7,10 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// Conversation is one thread for as long as somebody writes in it. Each message
-// is an update; its turn is a child; turns follow each other. After a turn the
-// counters tell whether a review is due, which runs beside the conversation.
-// When its history has grown it continues as new, and after a long silence it
-// ends; the next message starts it again.
+// Conversation is one thread while it is in use. Each message is an update, and its turn is a child
+// workflow; turns run one at a time. After a turn, the counters show whether a review is due, which
+// runs concurrently. If the history is long, the workflow continues as new. After a long idle time
+// it ends, and the next message starts it again.
 func Conversation(ctx workflow.Context, in contract.ConversationInput) error {
 	if err := inWorkspace(ctx, in.WorkspaceKey); err != nil {
 		return err
@@ -33,37 +32,36 @@ func Conversation(ctx workflow.Context, in contract.ConversationInput) error {
 	return c.end(ctx)
 }
 
-// conversation is one run of the workflow. What is carried into the next is in state.
+// conversation is one run of the workflow. state is carried to the next run.
 type conversation struct {
 	in      contract.ConversationInput
 	state   contract.ConversationState
-	turns   workflow.Mutex // turns of a conversation follow each other
+	turns   workflow.Mutex // turns run one at a time
 	handled int            // turns of this run
-	busy    int            // updates that wait or are being handled
-	closing bool           // no update is taken any more: this run is over
+	busy    int            // updates that are waiting or in progress
+	closing bool           // no more updates are accepted: this run ends
 	ending  bool           // its user has ended the conversation
-	erased  bool           // there is nothing any more that it could be about
-	waiting []string       // messages whose turn has not begun
-	answers string         // the message that is being answered
+	erased  bool           // its rows were erased
+	waiting []string       // messages whose turn has not started
+	answers string         // message in progress
 	cancel  workflow.CancelFunc
 }
 
-// registerHandlers registers everything that may be said to the conversation, before
-// anything blocks.
+// registerHandlers registers all updates, signals and queries before the first blocking call.
 func (c *conversation) registerHandlers(ctx workflow.Context) error {
 	view := func() (contract.ConversationView, error) { return c.view(), nil }
 	if err := workflow.SetQueryHandler(ctx, contract.QueryState, view); err != nil {
 		return err
 	}
 	err := workflow.SetUpdateHandlerWithOptions(ctx, contract.UpdateTurn, c.turn, workflow.UpdateHandlerOptions{
-		Description: "Answer, or count, one message that is stored.",
+		Description: "Reply to a stored message, or count it.",
 		Validator:   c.validateTurn,
 	})
 	if err != nil {
 		return err
 	}
 	decide := workflow.UpdateHandlerOptions{
-		Description: "Decide about a change that waits for approval.",
+		Description: "Approve or reject a pending change.",
 		Validator:   func(workflow.Context, contract.ApproveWriteInput) error { return c.validateOpen() },
 	}
 	err = workflow.SetUpdateHandlerWithOptions(ctx, contract.UpdateApproveWrite, c.approve, decide)
@@ -71,7 +69,7 @@ func (c *conversation) registerHandlers(ctx workflow.Context) error {
 		return err
 	}
 	err = workflow.SetUpdateHandlerWithOptions(ctx, contract.UpdateEnd, c.endByUser, workflow.UpdateHandlerOptions{
-		Description: "End the conversation: what was not reviewed is.",
+		Description: "End the conversation after a final review.",
 		Validator:   func(workflow.Context) error { return c.validateOpen() },
 	})
 	if err != nil {
@@ -84,22 +82,22 @@ func (c *conversation) registerHandlers(ctx workflow.Context) error {
 func (c *conversation) validateTurn(_ workflow.Context, t contract.TurnRef) error {
 	if t.MessageID == "" || t.Run == 0 || t.Mode != contract.Answer && t.Mode != contract.Observe {
 		return temporal.NewNonRetryableApplicationError(
-			"the turn names no message, no run or no mode", "invalid_argument", nil)
+			"the turn has no message, run or mode", "invalid_argument", nil)
 	}
 	return c.validateOpen()
 }
 
-// validateOpen turns updates away while the run is rolled over: their senders send
-// them again, to the next.
+// validateOpen rejects updates while the run continues as new. Their senders repeat them to the
+// next run.
 func (c *conversation) validateOpen() error {
 	if c.closing {
 		return temporal.NewApplicationError(
-			"the conversation continues as new: send this again", contract.RollingOver)
+			"conversation continues as new: send the update again", contract.RollingOver)
 	}
 	return nil
 }
 
-// receiveSignals takes signals as they come.
+// receiveSignals handles signals as they arrive.
 func (c *conversation) receiveSignals(ctx workflow.Context) {
 	selector := workflow.NewSelector(ctx)
 	for _, name := range conversationSignals() {
@@ -116,7 +114,7 @@ func conversationSignals() []string {
 	return []string{contract.SignalNudgeDone, contract.SignalCancelTurn, contract.SignalSettings}
 }
 
-// receive takes one signal of that name.
+// receive handles one signal of the given name.
 func (c *conversation) receive(ctx workflow.Context, name string, ch workflow.ReceiveChannel) {
 	switch name {
 	case contract.SignalNudgeDone:
@@ -141,7 +139,7 @@ func (c *conversation) endByUser(workflow.Context) (contract.ConversationView, e
 	return c.view(), nil
 }
 
-// timeouts are those of the latest turn.
+// timeouts returns the timeouts of the latest turn.
 func (c *conversation) timeouts() contract.StepTimeouts {
 	if c.state.Timeouts.Database == 0 {
 		return defaultTimeouts()

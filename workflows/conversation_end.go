@@ -9,9 +9,9 @@ import (
 	"cairn/internal/domain/nudge"
 )
 
-// waitForEnd blocks until this run of the workflow is over: it is full, its user
-// has ended the conversation, its rows are gone, or nobody has said anything for so
-// long. One timer covers many turns: it is set anew only when it fires.
+// waitForEnd blocks until this run of the workflow ends: its history is full, its user has ended
+// the conversation, its rows were erased, or the idle timeout has passed. One timer covers many
+// turns; it is restarted only when it fires.
 func (c *conversation) waitForEnd(ctx workflow.Context) (full bool, err error) {
 	for {
 		since := c.state.LastTurn
@@ -31,7 +31,8 @@ func (c *conversation) waitForEnd(ctx workflow.Context) (full bool, err error) {
 		over := func() bool { return c.ending || c.erased || c.isFull(ctx) }
 		switch {
 		case left > 0:
-			// The first turn after a while wakes it, to wait for the silence after that.
+			// The first turn after the idle time wakes the workflow, to wait for the next idle
+			// time.
 			_, err = workflow.AwaitWithTimeout(ctx, left, func() bool {
 				return over() || !armed && c.busy == 0 && c.unread()
 			})
@@ -46,15 +47,14 @@ func (c *conversation) waitForEnd(ctx workflow.Context) (full bool, err error) {
 	}
 }
 
-// unread tells that something was said since the conversation was last read for
-// long-term memory.
+// unread reports whether the conversation has turns since it was last processed for long-term
+// memory.
 func (c *conversation) unread() bool {
 	return c.state.Idle > 0 && !c.state.LastTurn.IsZero() && c.state.ReadFor.Before(c.state.LastTurn)
 }
 
-// read has what was said since the last time summarised, and distilled when the
-// gate says so. Those are runs of their own; one that cannot be made now is made
-// after the next turns.
+// read starts the summary of the turns since the last one and, if the gate passes, their
+// distillation. Both are separate runs. If they cannot be started, the next idle time tries again.
 func (c *conversation) read(ctx workflow.Context) {
 	c.state.ReadFor = c.state.LastTurn
 	timeouts := c.timeouts()
@@ -64,7 +64,7 @@ func (c *conversation) read(ctx workflow.Context) {
 		Workspace: c.in.Workspace, WorkspaceKey: c.in.WorkspaceKey, Conversation: c.in.Conversation,
 	}
 	if err := perform(ctx, options, contract.ReadIdle, idle); err != nil {
-		workflow.GetLogger(ctx).Warn("the idle conversation could not be read", "error", err)
+		workflow.GetLogger(ctx).Warn("idle processing failed", "error", err)
 	}
 }
 
@@ -72,8 +72,8 @@ func (c *conversation) isFull(ctx workflow.Context) bool {
 	return workflow.GetInfo(ctx).GetContinueAsNewSuggested() || c.handled >= c.in.Limits.Turns
 }
 
-// rollOver continues as new with all that is known. Updates are turned away
-// first: waiting for them alone would never end while messages keep coming.
+// rollOver continues as new with the complete state. It rejects updates first, because waiting for
+// them would not end while messages keep arriving.
 func (c *conversation) rollOver(ctx workflow.Context) error {
 	if err := c.drain(ctx); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (c *conversation) rollOver(ctx workflow.Context) error {
 	return workflow.NewContinueAsNewError(ctx, contract.Conversation, next)
 }
 
-// drain takes what was sent before this run was over, and nothing more.
+// drain handles the signals that were sent before the end of this run, and no others.
 func (c *conversation) drain(ctx workflow.Context) error {
 	c.closing = true
 	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
@@ -97,8 +97,7 @@ func (c *conversation) drain(ctx workflow.Context) error {
 	return nil
 }
 
-// end reviews what was not reviewed, when it is worth it, and writes down where
-// the conversation stands.
+// end starts the final review, if it is due, and stores the state of the conversation.
 func (c *conversation) end(ctx workflow.Context) error {
 	if err := c.drain(ctx); err != nil {
 		return err
@@ -111,7 +110,7 @@ func (c *conversation) end(ctx workflow.Context) error {
 		c.startNudge(ctx, c.state.LastNumber, true, true)
 	}
 	if !c.state.Known && !c.ending {
-		return nil // nothing was said in this run, so the row is right as it is
+		return nil // this run had no turns, so the row is up to date
 	}
 	options := databaseStep(c.timeouts(), "write down where the conversation stands")
 	return perform(ctx, options, contract.CloseConversation, contract.CloseConversationInput{

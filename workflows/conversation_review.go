@@ -15,18 +15,18 @@ import (
 func (c *conversation) nudgeDone(ctx workflow.Context, ch workflow.ReceiveChannel) {
 	var r contract.NudgeResult
 	ch.Receive(ctx, &r)
-	if r.Status == "failed" || r.Status == "capped" { // what it should have read stays unread
+	if r.Status == "failed" || r.Status == "capped" { // its turns stay unreviewed
 		c.state.Counters = nudge.Lost(c.state.Counters, r.Number)
 	} else {
 		c.state.Counters = nudge.Finished(c.state.Counters, r.Number)
 	}
 }
 
-// lostAfter is how long a review is waited for before another may start.
+// lostAfter is the time after which another review may start although one has not reported.
 const lostAfter = 10 * time.Minute
 
-// nudgeIfDue starts a review when the counters ask for one. They begin anew only
-// when the server has confirmed the start: else the next turn tries again.
+// nudgeIfDue starts a review if one is due. The counters are reset only after the server has
+// confirmed the start. Otherwise the next turn tries again.
 func (c *conversation) nudgeIfDue(ctx workflow.Context, t contract.TurnRef) {
 	c.missLost(ctx)
 	if memory, skill := nudge.Due(c.state.Counters, c.state.Settings); memory || skill {
@@ -34,7 +34,7 @@ func (c *conversation) nudgeIfDue(ctx workflow.Context, t contract.TurnRef) {
 	}
 }
 
-// missLost stops waiting for a review that was not heard of in time.
+// missLost records a review as lost if it did not report in time.
 func (c *conversation) missLost(ctx workflow.Context) {
 	if c.state.Counters.InFlight != 0 && workflow.Now(ctx).Sub(c.state.NudgeFrom) > lostAfter {
 		c.state.Counters = nudge.Lost(c.state.Counters, c.state.Counters.InFlight)
@@ -57,7 +57,7 @@ func (c *conversation) startNudge(ctx workflow.Context, turn int, memory, skill 
 	})
 	err := child.GetChildWorkflowExecution().Get(ctx, nil)
 	if err != nil && !temporal.IsWorkflowExecutionAlreadyStartedError(err) {
-		workflow.GetLogger(ctx).Warn("the review could not be started", "error", err)
+		workflow.GetLogger(ctx).Warn("review start failed", "error", err)
 		return
 	}
 	c.state.Counters, c.state.NudgeFrom = started, workflow.Now(ctx)

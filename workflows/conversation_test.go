@@ -16,20 +16,20 @@ import (
 	"cairn/workflows"
 )
 
-// talk is a Conversation with what is said to it.
+// talk is a Conversation with the updates sent to it.
 type talk struct {
 	*environment
 	in contract.ConversationInput
 }
 
-// newTalk is a conversation whose turns take a minute each, and count.
+// newTalk returns a conversation whose turns take a minute each and are eligible.
 func newTalk(t *testing.T) *talk {
 	t.Helper()
 	c := &talk{newEnvironment(t, &testsuite.WorkflowTestSuite{}), contract.ConversationInput{
 		Workspace: 1, WorkspaceKey: "w1", Conversation: 2, Channel: "sms",
 		Limits: contract.ConversationLimits{Close: 24 * time.Hour, Turns: 500},
 	}}
-	c.RegisterWorkflowWithOptions(c.answer, // which hears of a cancellation, as no mock does
+	c.RegisterWorkflowWithOptions(c.answer, // receives a cancellation, unlike a mock
 		workflow.RegisterOptions{Name: contract.Turn, DisableAlreadyRegisteredCheck: true})
 	on(c.environment, contract.CloseAgent, func(in contract.CloseAgentInput) (contract.AgentResult, error) {
 		return contract.AgentResult{Reason: in.Reason, ReplySeq: -1}, nil
@@ -38,7 +38,7 @@ func newTalk(t *testing.T) *talk {
 	return c
 }
 
-// answer is the child of a turn.
+// answer is the child workflow of a turn.
 func (c *talk) answer(ctx workflow.Context, in contract.AgentInput) (out contract.AgentResult, err error) {
 	if err := c.called(contract.Turn, in); err != nil {
 		return out, err
@@ -53,14 +53,14 @@ func (c *talk) answer(ctx workflow.Context, in contract.AgentInput) (out contrac
 	}, nil
 }
 
-// reply is what became of an update.
+// reply is the result of an update.
 type reply struct {
 	rejected, failed error
 	result           any
 	at               time.Time
 }
 
-// say sends an update after a while.
+// say sends an update after a delay.
 func (c *talk) say(after time.Duration, update, id string, in ...any) *reply {
 	r := &reply{}
 	c.RegisterDelayedCallback(func() {
@@ -75,7 +75,7 @@ func (c *talk) say(after time.Duration, update, id string, in ...any) *reply {
 	return r
 }
 
-// message is the turn of a message. Message 1 is answered by run 101.
+// message returns the turn of a message. Run 101 replies to message 1.
 func message(n int) contract.TurnRef {
 	id := "m" + string(rune('0'+n))
 	return contract.TurnRef{
@@ -84,7 +84,7 @@ func message(n int) contract.TurnRef {
 	}
 }
 
-// tell sends messages after a while.
+// tell sends messages after a delay.
 func (c *talk) tell(after time.Duration, turns ...contract.TurnRef) (out []*reply) {
 	for _, t := range turns {
 		out = append(out, c.say(after, contract.UpdateTurn, t.MessageID+after.String(), t))
@@ -92,14 +92,14 @@ func (c *talk) tell(after time.Duration, turns ...contract.TurnRef) (out []*repl
 	return out
 }
 
-// signal sends a signal after a while.
+// signal sends a signal after a delay.
 func (c *talk) signal(after time.Duration, name string, in any) {
 	c.RegisterDelayedCallback(func() { c.SignalWorkflow(name, in) }, after)
 }
 
 func (c *talk) run() { c.ExecuteWorkflow(workflows.Conversation, c.in) }
 
-// turn is what an update for a message returned.
+// turn returns the result of an update for a message.
 func (r *reply) turn(t *testing.T) contract.TurnResult {
 	t.Helper()
 	out, ok := r.result.(contract.TurnResult)
@@ -279,7 +279,7 @@ func TestConversationCancelsTurns(t *testing.T) {
 	}
 }
 
-// reviewing is a conversation in which each turn makes a review due.
+// reviewing returns a conversation in which each turn makes a review due.
 func reviewing(t *testing.T) (*talk, contract.TurnRef) {
 	c := newTalk(t)
 	child(c.environment, contract.Nudge, func(contract.NudgeInput) (contract.NudgeResult, error) {
@@ -448,7 +448,7 @@ func TestConversationDecidesAboutWrites(t *testing.T) {
 			t.Errorf("%s: %+v", name, r)
 		}
 		in := inputsOf[contract.ApproveWriteInput](talk.environment, contract.ApproveWrite)[0]
-		if in.Workspace != 1 || in.Pending != 6 { // the workspace is the conversation's own
+		if in.Workspace != 1 || in.Pending != 6 { // the workspace is that of the conversation
 			t.Errorf("%s: %+v", name, in)
 		}
 	}
@@ -470,7 +470,7 @@ func TestConversationContinuesAsNewWithAllThatItKnows(t *testing.T) {
 		!slices.Equal(state.Stopped, []string{"m8"}) || state.Timeouts != timeouts() || in.Limits != c.in.Limits {
 		t.Errorf("goes on with %+v", in)
 	}
-	for _, r := range replies { // what was taken is answered before
+	for _, r := range replies { // accepted updates complete first
 		r.turn(t)
 	}
 	for name, r := range map[string]*reply{"message": late, "decision": approve, "end": end} {

@@ -16,23 +16,22 @@ import (
 func (c *conversation) cancelTurn(_ workflow.Context, ch workflow.ReceiveChannel) {
 	var in contract.CancelTurnInput
 	if !ch.ReceiveAsync(&in) {
-		return // a turn has taken it
+		return // a turn is in progress and receives it
 	}
 	switch {
 	case c.cancel != nil && (in.MessageID == "" || in.MessageID == c.answers):
 		c.cancel()
 	case in.MessageID != "" && !c.state.Seen.Has(in.MessageID) && !slices.Contains(c.state.Stopped, in.MessageID):
-		c.state.Stopped = append(c.state.Stopped, in.MessageID) // it waits, or is on its way
+		c.state.Stopped = append(c.state.Stopped, in.MessageID) // the message waits, or has not arrived
 		c.state.Stopped = c.state.Stopped[max(0, len(c.state.Stopped)-mostStopped):]
 	}
 }
 
-// mostStopped is how many messages are known that are not to be answered: more
-// than may wait at a time.
+// mostStopped is the number of remembered canceled messages, which exceeds the number of messages
+// that can wait.
 const mostStopped = 128
 
-// settingsChanged takes what the workspace chose, in place of what the latest turn
-// was accepted under.
+// settingsChanged applies changed workspace settings, which replace those of the latest turn.
 func (c *conversation) settingsChanged(ctx workflow.Context, ch workflow.ReceiveChannel) {
 	var in contract.SettingsInput
 	ch.Receive(ctx, &in)
@@ -42,8 +41,7 @@ func (c *conversation) settingsChanged(ctx workflow.Context, ch workflow.Receive
 	}
 }
 
-// begin takes a message out of those that wait, and tells whether it is still
-// wanted.
+// begin removes a message from the waiting ones, and reports whether it is still wanted.
 func (c *conversation) begin(message string) (wanted bool) {
 	is := func(m string) bool { return m == message }
 	wanted = !slices.ContainsFunc(c.state.Stopped, is)
@@ -51,8 +49,8 @@ func (c *conversation) begin(message string) (wanted bool) {
 	return wanted
 }
 
-// receiveCancellations takes those that came with the message: where both come as
-// the conversation begins, the message's handler runs before what hears signals.
+// receiveCancellations handles cancellations that arrived with the message. If both arrive when the
+// workflow starts, the message's handler runs before the signal handler.
 func (c *conversation) receiveCancellations(ctx workflow.Context) {
 	for ch := workflow.GetSignalChannel(ctx, contract.SignalCancelTurn); ch.Len() > 0; {
 		c.cancelTurn(ctx, ch)
@@ -64,7 +62,7 @@ func (c *conversation) turn(ctx workflow.Context, t contract.TurnRef) (contract.
 	c.busy++
 	defer func() { c.busy-- }()
 	c.waiting = append(c.waiting, t.MessageID)
-	if !c.state.Seen.Has(t.MessageID) { // now: what is changed while it waits is newer
+	if !c.state.Seen.Has(t.MessageID) { // evaluated here, because settings that change while it waits are newer
 		c.state.Settings, c.state.Idle = t.Settings, t.Idle
 	}
 	if err := c.turns.Lock(ctx); err != nil {
@@ -81,7 +79,7 @@ func (c *conversation) turn(ctx workflow.Context, t contract.TurnRef) (contract.
 	if err != nil {
 		c.erased = c.erased || isErased(err)
 		return contract.TurnResult{}, temporal.NewApplicationErrorWithCause(
-			"the turn was not brought to its end", contract.TurnLost, err)
+			"turn was terminated", contract.TurnLost, err)
 	}
 	c.state.Seen.Add(t.MessageID)
 	c.state.LastTurn, c.state.LastNumber = workflow.Now(ctx), max(c.state.LastNumber, t.Number)
@@ -95,16 +93,15 @@ func (c *conversation) turn(ctx workflow.Context, t contract.TurnRef) (contract.
 	}, nil
 }
 
-// isErased tells that a turn was lost since its rows are gone. Whoever brought it
-// had read them before, and without this the conversation would be there again.
+// isErased reports whether a turn failed because its rows were erased. The sender had read the rows
+// earlier. Without this check, the workflow would start the conversation again.
 func isErased(err error) bool {
 	code, _ := explain(err)
 	return code == "not_found" || code == "erasing"
 }
 
-// merge takes the counters after a turn. A review that ended during the turn was
-// heard of here, and not by the turn; one whose workflow was lost is known to
-// Postgres alone.
+// merge merges the counters after a turn. A review that ended during the turn is known only here. A
+// review whose workflow was lost is known only to Postgres.
 func (c *conversation) merge(after nudge.Counters) nudge.Counters {
 	if !c.state.Known {
 		return after
@@ -116,8 +113,8 @@ func (c *conversation) merge(after nudge.Counters) nudge.Counters {
 	return both
 }
 
-// answer runs the turn's child, or counts an observed turn. A child that has run
-// before, in a history that was reset, is not run again: its row is read.
+// answer runs the child workflow of the turn, or counts an observed turn. After a reset, a child
+// that has already run is not run again; its row is read.
 func (c *conversation) answer(
 	ctx workflow.Context, t contract.TurnRef, wanted bool,
 ) (out contract.AgentResult, err error) {
@@ -147,17 +144,17 @@ func (c *conversation) answer(
 	switch {
 	case temporal.IsWorkflowExecutionAlreadyStartedError(err):
 		return awaitTurn(ctx, t, ref)
-	case temporal.IsCanceledError(err): // before it could begin
+	case temporal.IsCanceledError(err): // before it started
 		return closeAgent(ctx, in, agent.Interrupted, err)
 	}
 	return out, err
 }
 
-// awaitMargin is how long after its wall clock a turn may still be closing.
+// awaitMargin is how long after its time limit a turn may still be closing.
 const awaitMargin = time.Minute
 
-// awaitTurn waits for a turn that an earlier run of the conversation has started. One
-// that does not end in its time has been lost with its workflow.
+// awaitTurn waits for a turn that an earlier run of the conversation has started. If it does not
+// end in time, it was lost with its workflow.
 func awaitTurn(ctx workflow.Context, t contract.TurnRef, ref contract.RunRef) (contract.AgentResult, error) {
 	patience := t.Timeouts.GiveUp
 	if t.Budget.Wall > 0 {

@@ -6,11 +6,10 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// Curate looks after the skills of a workspace that were made without anybody
-// watching: those that nobody uses grow stale and are archived, those that are
-// used again come back.
+// Curate maintains the skills that background runs have created in a workspace. Unused skills
+// become stale and are archived, and skills that are used again are restored.
 func Curate(ctx workflow.Context, in contract.CurateInput) (contract.CurateResult, error) {
-	setDetails(ctx, "Looking for skills that nobody uses, and for those that say the same")
+	setDetails(ctx, "Archiving unused skills and finding near duplicates")
 	return execute[contract.CurateResult](
 		ctx, databaseStep(in.Timeouts, "curate the skills"), contract.CurateSkills, in)
 }

@@ -6,8 +6,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// setDetails says what the workflow is about to do, for Temporal UI. No line holds a
-// word of anybody's text.
+// setDetails sets the current details of the workflow in Temporal UI. They never contain user text.
 func setDetails(ctx workflow.Context, format string, args ...any) {
 	workflow.SetCurrentDetails(ctx, fmt.Sprintf(format, args...))
 }

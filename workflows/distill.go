@@ -1,5 +1,5 @@
-// Package workflows says what happens, in order. A workflow's history carries
-// ids and counts; what the ids stand for is in Postgres.
+// Package workflows contains Cairn's Temporal workflows. A workflow's history contains IDs and
+// counts; the content is stored in Postgres.
 package workflows
 
 import (
@@ -12,14 +12,14 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// Distill turns one conversation into skills: gate and divide into tasks, one child
-// for each task, and close the run. A task that fails is an outcome of that task;
-// the run itself always closes.
+// Distill turns one conversation into skills. It checks the gate, divides the conversation into
+// tasks, runs a child for each task, and closes the run. A failed task affects only its own result.
+// The run always closes.
 func Distill(ctx workflow.Context, in contract.DistillInput) (contract.DistillResult, error) {
-	if in.Timeouts == (contract.StepTimeouts{}) { // its configuration cannot be read, which the first step tells
+	if in.Timeouts == (contract.StepTimeouts{}) { // the configuration is unreadable, which the first step reports
 		in.Timeouts = defaultTimeouts()
 	}
-	setDetails(ctx, "Asking the gate and dividing the conversation into tasks")
+	setDetails(ctx, "Checking the gate and dividing the conversation into tasks")
 	chunked, err := execute[contract.ChunkResult](
 		ctx, modelStep(in.Timeouts, "divide into tasks → model"), contract.Chunk, in.RunRef)
 	if err == nil && !chunked.Ended {
@@ -31,8 +31,8 @@ func Distill(ctx workflow.Context, in contract.DistillInput) (contract.DistillRe
 		ctx, in.Timeouts, contract.CloseRun, closeInput(in.RunRef, err), err)
 }
 
-// distillTasks runs a child for each task, StepTimeouts.Tasks at once. It fails only
-// when it is cancelled: a child ends its own task, whatever happens in it.
+// distillTasks runs a child for each task, StepTimeouts.Tasks concurrently. It fails only if it is
+// canceled: each child ends its own task in every case.
 func distillTasks(ctx workflow.Context, in contract.DistillInput, tasks []string) error {
 	places := workflow.NewSemaphore(ctx, int64(max(in.Timeouts.Tasks, 1)))
 	group := workflow.NewWaitGroup(ctx)
@@ -52,14 +52,14 @@ func distillTasks(ctx workflow.Context, in contract.DistillInput, tasks []string
 			errs[i] = distillTask(ctx, in.WorkflowID, task)
 		})
 	}
-	// Children are told of a cancellation and end their tasks; the run closes after them.
+	// Children receive the cancellation and end their tasks. The run closes after them.
 	detached, _ := workflow.NewDisconnectedContext(ctx)
 	group.Wait(detached)
 	return errors.Join(errs...)
 }
 
-// distillTask runs one task's child. After a reset of the parent the child may
-// have run before: then what became of the task is read, not done again.
+// distillTask runs the child of one task. After a reset of the parent, a child that has already run
+// is not run again; the result of its task is read.
 func distillTask(ctx workflow.Context, parent string, task contract.TaskRef) error {
 	place := fmt.Sprintf("task %d of %d", task.Position, task.Of)
 	options := independentChild(parent+"/"+task.Task, place, inherited(ctx))

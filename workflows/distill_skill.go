@@ -9,20 +9,17 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// maxRounds bounds how often a task is merged and packaged again because the
-// head has moved. Every second round means that another writer got a version
-// through.
+// maxRounds limits how often a task is merged and packaged again because the head has changed. Each
+// two rounds mean that another writer committed a version.
 const maxRounds = 40
 
-// allScripts asks for every script of a task in one call; documents are
-// numbered from 0.
+// allScripts requests all scripts of a task in one call. Documents are numbered from 0.
 const allScripts = -1
 
-// DistillSkill makes one task of a conversation into a version of a skill: recall
-// what is known and draft, write the draft's files side by side and have it judged,
-// package and commit.
+// DistillSkill turns one task of a conversation into a version of a skill. It finds known skills
+// and drafts, writes the files concurrently with the judgment, and packages and commits.
 func DistillSkill(ctx workflow.Context, task contract.TaskRef) (contract.TaskResult, error) {
-	setDetails(ctx, "Recalling skills that this may belong to, and drafting")
+	setDetails(ctx, "Finding related skills and drafting")
 	drafted, err := draft(ctx, task)
 	if err == nil && !drafted.Ended {
 		setDetails(ctx, "Writing %d scripts and %d documents", drafted.Scripts, drafted.Docs)
@@ -41,7 +38,7 @@ func DistillSkill(ctx workflow.Context, task contract.TaskRef) (contract.TaskRes
 		ctx, task.Timeouts, contract.EndTask, contract.EndTaskInput{TaskRef: task, Code: code, Reason: reason}, err)
 }
 
-// draft is two calls, the first of one sentence.
+// draft makes two model calls, the first for a search query.
 func draft(ctx workflow.Context, task contract.TaskRef) (contract.DraftResult, error) {
 	timeouts := task.Timeouts
 	timeouts.Model *= 2
@@ -49,13 +46,12 @@ func draft(ctx workflow.Context, task contract.TaskRef) (contract.DraftResult, e
 	return execute[contract.DraftResult](ctx, options, contract.Draft, task)
 }
 
-// writeFiles writes the scripts in one call and each document in one, all at
-// once and beside the judge's call. A file that cannot be written degrades the
-// skill, and a judge that fails gives no score, so only a cancellation is an
-// error here.
+// writeFiles writes the scripts in one call and each document in one call. All calls and the
+// judgment run concurrently. A file that cannot be written degrades the skill, and a failed
+// judgment gives no score. Only a cancellation is an error here.
 func writeFiles(ctx workflow.Context, task contract.TaskRef, plan contract.DraftResult) error {
 	group := workflow.NewWaitGroup(ctx)
-	beside := func(run func(workflow.Context) error) {
+	concurrently := func(run func(workflow.Context) error) {
 		group.Add(1)
 		workflow.Go(ctx, func(ctx workflow.Context) {
 			defer group.Done()
@@ -63,13 +59,13 @@ func writeFiles(ctx workflow.Context, task contract.TaskRef, plan contract.Draft
 		})
 	}
 	if plan.Scripts > 0 {
-		beside(func(ctx workflow.Context) error { return writeFile(ctx, task, allScripts) })
+		concurrently(func(ctx workflow.Context) error { return writeFile(ctx, task, allScripts) })
 	}
 	for doc := range plan.Docs {
-		beside(func(ctx workflow.Context) error { return writeFile(ctx, task, doc) })
+		concurrently(func(ctx workflow.Context) error { return writeFile(ctx, task, doc) })
 	}
 	if plan.Judge {
-		beside(func(ctx workflow.Context) error { return judge(ctx, task) })
+		concurrently(func(ctx workflow.Context) error { return judge(ctx, task) })
 	}
 	group.Wait(ctx)
 	return ctx.Err()
@@ -84,16 +80,16 @@ func writeFile(ctx workflow.Context, task contract.TaskRef, doc int) error {
 	return perform(ctx, options, contract.WriteFiles, contract.WriteInput{TaskRef: task, Doc: doc})
 }
 
-// judge waits no longer than one step of a model may take: a skill goes on
-// without a score sooner than that an opinion holds it back for a day.
+// judge waits for at most one model step. A skill continues without a score rather than waiting for
+// one.
 func judge(ctx workflow.Context, task contract.TaskRef) error {
 	timeouts := task.Timeouts
 	timeouts.GiveUp = min(timeouts.GiveUp, timeouts.Model)
 	return perform(ctx, modelStep(timeouts, "judge the draft → model"), contract.Judge, task)
 }
 
-// publishOnHead packages and commits, and merges with a head that the draft's model
-// has not seen, until the head is one that it has.
+// publishOnHead packages and commits. If the head has changed since the draft, it merges and
+// packages again.
 func publishOnHead(ctx workflow.Context, task contract.TaskRef) (contract.PublishResult, error) {
 	for round := 1; round <= maxRounds; round++ {
 		setDetails(ctx, "Packaging and committing, round %d", round)
@@ -111,5 +107,5 @@ func publishOnHead(ctx workflow.Context, task contract.TaskRef) (contract.Publis
 		}
 	}
 	return contract.PublishResult{}, temporal.NewNonRetryableApplicationError(
-		"the skill kept changing under the task", "version_conflict", nil)
+		"the skill changed in every round", "version_conflict", nil)
 }

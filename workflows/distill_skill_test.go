@@ -112,7 +112,7 @@ func TestDistillSkillEndsItsTaskHoweverItEnds(t *testing.T) {
 	}.check(t)
 }
 
-// mockUnseen is a skill whose head is seen after one merge.
+// mockUnseen mocks a skill whose head is seen after one merge.
 func mockUnseen(e *environment) {
 	gives[contract.TaskRef](e, contract.Draft, contract.DraftResult{})
 	on(e, contract.Publish, func(contract.TaskRef) (contract.PublishResult, error) {

@@ -45,7 +45,7 @@ func TestDistillRunsAChildForEachTask(t *testing.T) {
 		t.Errorf("closed with %+v", in)
 	}
 	e.checkQueue(contract.Chunk, contract.QueueLLM)
-	e.checkQueue(contract.CloseRun, "default-test-taskqueue") // that of the workflow
+	e.checkQueue(contract.CloseRun, "default-test-taskqueue") // queue of the workflow
 }
 
 func TestDistillRunsSoManyTasksAtOnce(t *testing.T) {

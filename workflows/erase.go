@@ -9,14 +9,13 @@ import (
 )
 
 const (
-	eraseAgain    = 10 * time.Second // the pause before what was left is deleted
-	eraseStepTime = 24 * time.Hour   // for one step: there may be much to delete
+	eraseAgain    = 10 * time.Second // pause before the next deletion round
+	eraseStepTime = 24 * time.Hour   // limit of one step, which may delete many rows
 )
 
-// Erase removes a workspace or one conversation: nobody writes any more, open
-// workflows are stopped, rows and objects deleted, and what is left is counted.
-// It ends when that is nothing. Every step may be done again, so it is never
-// given up.
+// Erase removes a workspace or one conversation. It stops writers and open workflows, deletes rows
+// and objects, and counts what is left. It ends when nothing is left. Every step is idempotent and
+// is retried without a limit.
 func Erase(ctx workflow.Context, in contract.EraseInput) (contract.EraseResult, error) {
 	ref := contract.EraseRef{Erasure: in.Erasure}
 	setDetails(ctx, "Waiting for writers in flight")
@@ -44,11 +43,11 @@ func Erase(ctx workflow.Context, in contract.EraseInput) (contract.EraseResult, 
 func eraseAll(ctx workflow.Context, in contract.EraseInput) error {
 	for _, step := range []struct{ activity, summary string }{
 		{contract.EraseStop, "stop open workflows"},
-		{contract.EraseDerived, "look after what came of it"},
+		{contract.EraseDerived, "handle derived data"},
 		{contract.EraseCount, "count objects"},
 		{contract.EraseRows, "delete rows"},
 		{contract.EraseObjects, "delete objects"},
-		{contract.EraseStop, "stop workflows that began meanwhile"},
+		{contract.EraseStop, "stop workflows that started meanwhile"},
 	} {
 		options := eraseStep(in.Timeouts, step.summary)
 		if err := perform(ctx, options, step.activity, contract.EraseRef{Erasure: in.Erasure}); err != nil {
@@ -58,8 +57,8 @@ func eraseAll(ctx workflow.Context, in contract.EraseInput) error {
 	return nil
 }
 
-// eraseStep is a step as long as there is much to delete; a worker that dies is
-// noticed by its heartbeat.
+// eraseStep returns the options of a step that may take long. A worker that dies is detected by its
+// heartbeat.
 func eraseStep(timeouts contract.StepTimeouts, summary string) workflow.ActivityOptions {
 	options := databaseStep(timeouts, summary)
 	options.StartToCloseTimeout, options.ScheduleToCloseTimeout = eraseStepTime, 0

@@ -14,7 +14,7 @@ import (
 
 var eraseInput = contract.EraseInput{Erasure: 5, Timeouts: contract.StepTimeouts{Heartbeat: time.Second}}
 
-// mockErase is an erasure of which nothing is left after so many rounds.
+// mockErase mocks an erasure that leaves nothing after the given rounds.
 func mockErase(e *environment, rounds int) (order *[]string) {
 	order = new([]string)
 	for _, step := range []string{contract.EraseFence, contract.EraseStop, contract.EraseDerived,

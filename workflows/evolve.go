@@ -6,11 +6,11 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// Evolve is a round of the designer: the hardest cases are analysed, edits of the
-// bank proposed, and the bank that they make is tried on held-out conversations.
-// Only what is better there comes into force.
+// Evolve is a round of the designer. It analyzes the hardest cases, proposes edits of the bank, and
+// tries the edited bank on held-out conversations. The bank becomes active only if it is better
+// there.
 func Evolve(ctx workflow.Context, in contract.EvolveInput) (contract.EvolveResult, error) {
-	setDetails(ctx, "Taking the bank")
+	setDetails(ctx, "Claiming the bank")
 	opened, err := execute[contract.OpenRoundResult](
 		ctx, databaseStep(in.Timeouts, "take the bank"), contract.OpenRound, in)
 	if opened.Ended != nil {
@@ -23,7 +23,7 @@ func Evolve(ctx workflow.Context, in contract.EvolveInput) (contract.EvolveResul
 		ctx, in.Timeouts, contract.CloseRound, closeInput(in.RunRef, err), err)
 }
 
-// evolveBank designs a candidate from cases, if there are any, and tries it.
+// evolveBank designs a candidate from the hard cases, if there are any, and tries it.
 func evolveBank(ctx workflow.Context, in contract.EvolveInput) error {
 	setDetails(ctx, "Choosing cases")
 	mined, err := execute[contract.MineRoundResult](

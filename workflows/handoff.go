@@ -10,15 +10,14 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// handOff carries out one call to hands_off: what stands before it in the
-// response, a specialist for each target side by side, and what the model is told
-// of them.
+// handOff executes one call to hands_off. It reads the requested specialists, runs them
+// concurrently, and records the result for the model.
 func handOff(ctx workflow.Context, in contract.AgentInput, state agent.State, call agent.CallRef) {
 	tool := contract.ToolInput{RunRef: in.RunRef, Step: state.Step, Position: call.Index, Base: in.Base}
 	read := onQueue(in.Queue, databaseStep(in.Timeouts, "hand off"))
 	handed, err := execute[contract.HandOffResult](ctx, read, contract.HandOff, tool)
 	if err != nil || handed.Recorded {
-		return // a call without a result is told as such by the next step
+		return // the next step reports a call without a result
 	}
 	record := contract.RecordHandOffInput{ToolInput: tool}
 	group := workflow.NewWaitGroup(ctx)
@@ -32,12 +31,12 @@ func handOff(ctx workflow.Context, in contract.AgentInput, state agent.State, ca
 	}
 	group.Wait(ctx)
 	detached, _ := workflow.NewDisconnectedContext(ctx)
-	write := onQueue(in.Queue, databaseStep(in.Timeouts, fmt.Sprintf("tell of %d specialists", len(record.Runs))))
+	write := onQueue(in.Queue, databaseStep(in.Timeouts, fmt.Sprintf("record %d specialists", len(record.Runs))))
 	_ = perform(detached, write, contract.RecordHandOff, record)
 }
 
-// runSpecialist runs a child to its end. One that an earlier attempt has started
-// is waited for. How it ended is in its row.
+// runSpecialist runs a child to its end. If an earlier attempt has started it, it waits for the
+// child. The result is in the row of the run.
 func runSpecialist(ctx workflow.Context, one contract.AgentToStart) {
 	options := independentChild(one.WorkflowID, "specialist · "+one.Type, attributes(ctx, "specialist"))
 	options.WaitForCancellation = true

@@ -6,8 +6,8 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// Nudge reviews what was said since the last review, with the tools that
-// remember, and tells the conversation when it is over.
+// Nudge reviews the turns since the last review, with tools that save memories and skills, and
+// signals the result to the conversation.
 func Nudge(ctx workflow.Context, in contract.NudgeInput) (contract.NudgeResult, error) {
 	if err := inWorkspace(ctx, in.WorkspaceKey); err != nil {
 		return contract.NudgeResult{}, err
@@ -33,7 +33,7 @@ func Nudge(ctx workflow.Context, in contract.NudgeInput) (contract.NudgeResult, 
 	result := contract.NudgeResult{
 		Number: in.Number, Run: opened.Run, Status: ended.Status, Saved: ended.Saved, Steps: ended.Steps,
 	}
-	// A conversation that has ended meanwhile reads the counters from its row.
+	// If the conversation has ended meanwhile, it reads the counters from its row.
 	_ = workflow.SignalExternalWorkflow(ctx, in.Parent, "", contract.SignalNudgeDone, result).Get(ctx, nil)
 	return result, nil
 }

@@ -17,7 +17,7 @@ var nudgeInput = contract.NudgeInput{
 	Memory: true, Timeouts: timeouts(),
 }
 
-// mockNudge is a review that its conversation hears of, or that has ended.
+// mockNudge mocks a review whose conversation receives the result, or has ended.
 func mockNudge(e *environment, heard error) {
 	gives[contract.NudgeInput](e, contract.OpenNudge, contract.OpenNudgeResult{
 		RunRef: runRef, Budget: agent.ForNudge(), Timeouts: timeouts(),

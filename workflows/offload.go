@@ -10,19 +10,18 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// Offload has records made of a thread that has grown too long: first it is
-// looked through for what must not be lost, when it is a conversation, then each
-// group of its messages is put to a model. What a model does not do leaves the
-// thread as it was, which the run's row says.
+// Offload replaces parts of a long thread by summaries. For a conversation, it first runs a review,
+// so that memories and skills are saved. Then a model summarizes each group of messages. Groups
+// without a summary are unchanged; the run's row states them.
 func Offload(ctx workflow.Context, in contract.OffloadInput) (contract.OffloadResult, error) {
 	var reasons []string
 	var err error
 	if in.Flush != nil {
-		setDetails(ctx, "Looking through the conversation within %d model calls", in.Flush.Budget.Max)
+		setDetails(ctx, "Reviewing the conversation within %d model calls", in.Flush.Budget.Max)
 		_, err = runAgent(ctx, *in.Flush)
 	}
 	if err == nil {
-		setDetails(ctx, "Recording %d groups of messages", in.Groups)
+		setDetails(ctx, "Summarizing %d groups of messages", in.Groups)
 		reasons, err = compress(ctx, in)
 	}
 	code, why := explain(err)
@@ -31,11 +30,10 @@ func Offload(ctx workflow.Context, in contract.OffloadInput) (contract.OffloadRe
 		ctx, in.Timeouts, contract.CloseOffload, closing, err)
 }
 
-// groupsAtOnce bounds how many groups are put to a model side by side.
+// groupsAtOnce limits the groups that are summarized concurrently.
 const groupsAtOnce = 4
 
-// compress records groups side by side, and tells why those that have no record
-// have none.
+// compress summarizes groups concurrently, and returns the reasons of groups without a summary.
 func compress(ctx workflow.Context, in contract.OffloadInput) (reasons []string, failed error) {
 	reasons = make([]string, in.Groups)
 	for from := 0; from < in.Groups && failed == nil; from += groupsAtOnce {
@@ -56,19 +54,18 @@ func compress(ctx workflow.Context, in contract.OffloadInput) (reasons []string,
 	return reasons, failed
 }
 
-// offloadPatience bounds how long a turn waits for its conversation to be made
-// shorter, whatever becomes of that.
+// offloadPatience limits how long a turn waits for the compaction of its conversation.
 const offloadPatience = 5 * time.Minute
 
-// shorten has a conversation that does not fit any more made shorter. The work
-// goes on to its end when nobody waits for it any more.
+// shorten starts the compaction of a conversation that does not fit the model, and waits for it.
+// The compaction continues after the wait has ended.
 func shorten(ctx workflow.Context, in contract.AgentInput, todo contract.OffloadToStart) error {
 	summary := fmt.Sprintf("offload · run %d", todo.Input.Run)
 	options := independentChild(todo.WorkflowID, summary, attributes(ctx, "offload"))
 	options.TaskQueue, options.WorkflowExecutionTimeout = contract.QueueMain, offloadPatience
 	child := workflow.WithChildOptions(ctx, options)
 	err := workflow.ExecuteChildWorkflow(child, contract.Offload, todo.Input).Get(ctx, nil)
-	if temporal.IsWorkflowExecutionAlreadyStartedError(err) { // the relay was first
+	if temporal.IsWorkflowExecutionAlreadyStartedError(err) { // the relay has started it
 		wait := databaseStep(in.Timeouts, "wait for the conversation to be made shorter")
 		return perform(ctx, polling(wait, offloadPatience), contract.AwaitOffload, todo.Input.RunRef)
 	}

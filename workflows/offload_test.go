@@ -11,7 +11,7 @@ import (
 	"cairn/workflows"
 )
 
-// offloadInput is a thread of so many groups, with a review before them or without.
+// offloadInput returns a thread with groups, with or without a review before them.
 func offloadInput(groups int, flushes bool) contract.OffloadInput {
 	in := contract.OffloadInput{RunRef: runRef, Groups: groups, Timeouts: timeouts()}
 	if flushes {
@@ -100,7 +100,7 @@ func TestOffloadClosesHoweverItEnds(t *testing.T) {
 		workflow: workflows.Offload, input: offloadInput(1, true), mock: mockOffload,
 		closing: contract.CloseOffload, steps: []string{contract.Compress},
 	}.check(t)
-	endings{ // the review's run cannot be closed, so that of the thread tells it
+	endings{ // the review's run cannot be closed, so the run of the thread reports it
 		workflow: workflows.Offload, input: offloadInput(1, true),
 		mock: func(e *environment) {
 			mockOffload(e)

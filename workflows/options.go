@@ -9,7 +9,7 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// databaseStep is a step that is quick and safe to repeat.
+// databaseStep returns the options of a fast, idempotent step.
 func databaseStep(timeouts contract.StepTimeouts, summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		TaskQueue: contract.QueueMain, Summary: summary,
@@ -18,8 +18,8 @@ func databaseStep(timeouts contract.StepTimeouts, summary string) workflow.Activ
 	}
 }
 
-// modelStep is a step that calls a model. How long it is tried is bounded in time,
-// not in attempts: an endpoint that is overloaded says when to come back.
+// modelStep returns the options of a step that calls a model. It is limited by time, not by
+// attempts: an overloaded endpoint states when to retry.
 func modelStep(timeouts contract.StepTimeouts, summary string) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		TaskQueue: contract.QueueLLM, Summary: summary,
@@ -31,15 +31,15 @@ func modelStep(timeouts contract.StepTimeouts, summary string) workflow.Activity
 	}
 }
 
-// batchStep is a step that computes for long, or asks a model many times.
+// batchStep returns the options of a step that computes for a long time, or makes many model calls.
 func batchStep(timeouts contract.StepTimeouts, summary string) workflow.ActivityOptions {
 	options := modelStep(timeouts, summary)
 	options.TaskQueue, options.StartToCloseTimeout = contract.QueueBatch, timeouts.GiveUp
 	return options
 }
 
-// onWorkflowQueue puts a step on the queue of its workflow: the server hands it out
-// with its answer to the workflow task that asked for it.
+// onWorkflowQueue schedules a step on the queue of its workflow. The server then returns it with
+// the completion of the workflow task that scheduled it.
 func onWorkflowQueue(ctx workflow.Context, options workflow.ActivityOptions) workflow.ActivityOptions {
 	return onQueue(workflow.GetInfo(ctx).TaskQueueName, options)
 }
@@ -49,20 +49,20 @@ func onQueue(queue string, options workflow.ActivityOptions) workflow.ActivityOp
 	return options
 }
 
-// quickRetry tries again soon: what fails is a database that is away for a moment.
+// quickRetry retries soon, for a database that is briefly unavailable.
 func quickRetry() *temporal.RetryPolicy {
 	return &temporal.RetryPolicy{
 		InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 15 * time.Second,
 	}
 }
 
-// polling asks every second, for as long as patience lasts.
+// polling retries every second until patience has passed.
 func polling(options workflow.ActivityOptions, patience time.Duration) workflow.ActivityOptions {
 	options.RetryPolicy.MaximumInterval, options.ScheduleToCloseTimeout = time.Second, patience
 	return options
 }
 
-// defaultTimeouts are those of workflows that do not know the ones of a run yet.
+// defaultTimeouts returns the timeouts of workflows that do not have those of a run yet.
 func defaultTimeouts() contract.StepTimeouts {
 	return contract.StepTimeouts{
 		Database: 15 * time.Second, Heartbeat: 20 * time.Second, Model: 3 * time.Minute, GiveUp: 24 * time.Hour,
@@ -77,7 +77,7 @@ func execute[R any](
 	return out, err
 }
 
-// perform runs an activity that has no result, or whose result is of no interest.
+// perform runs an activity without a result, or ignores its result.
 func perform(ctx workflow.Context, options workflow.ActivityOptions, activity string, in any) error {
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), activity, in).Get(ctx, nil)
 }

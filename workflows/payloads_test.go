@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// payloads are the decoded payloads of a history, wherever they stand.
+// payloads returns all decoded payloads of a history.
 func payloads(t *testing.T, history []byte) iter.Seq[string] {
 	t.Helper()
 	var root any

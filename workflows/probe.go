@@ -9,9 +9,9 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// Probe has memory ask itself what a build has remembered: a model makes a few
-// questions from the conversation, each is put to memory, and its score goes to the
-// decisions that answer for it. One that cannot be asked keeps nothing from the others.
+// Probe asks self-test questions about the memories of a build. A model writes questions from the
+// conversation, each question is asked, and its score is credited to the responsible decisions. A
+// question that fails does not affect the others.
 func Probe(ctx workflow.Context, in contract.ProbeInput) (contract.ProbeResult, error) {
 	setDetails(ctx, "Opening the run")
 	opened, err := execute[contract.OpenProbeResult](
@@ -26,10 +26,10 @@ func Probe(ctx workflow.Context, in contract.ProbeInput) (contract.ProbeResult, 
 		ctx, in.Timeouts, contract.CloseProbe, closeInput(in.RunRef, err), err)
 }
 
-// askProbes has questions made and asks them, one after another. It fails as the last
-// one that could not be asked did.
+// askProbes creates the questions and asks them one at a time. It returns the error of the last
+// question that failed.
 func askProbes(ctx workflow.Context, in contract.ProbeInput) error {
-	setDetails(ctx, "Making questions")
+	setDetails(ctx, "Writing questions")
 	made, err := execute[contract.MakeProbesResult](
 		ctx, modelStep(in.Timeouts, "make questions → model"), contract.MakeProbes, in)
 	if err != nil {

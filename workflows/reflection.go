@@ -9,11 +9,10 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// Reflection looks back over a day: its conversations become notes, memories and
-// skills, and those that are worth it are distilled. How it ended is in its row;
-// nobody waits for it.
+// Reflection reviews a day. Its conversations become notes, memories and skills, and those that
+// pass the gate are distilled. Its result is in its row; no caller waits for it.
 func Reflection(ctx workflow.Context, in contract.ReflectionInput) (contract.ReflectionResult, error) {
-	setDetails(ctx, "Taking up what was said until the end of %s", in.Date)
+	setDetails(ctx, "Reading the conversations until the end of %s", in.Date)
 	options := databaseStep(defaultTimeouts(), "open the reflection of "+in.Date)
 	opened, err := execute[contract.OpenReflectionResult](ctx, options, contract.OpenReflection, in)
 	if err != nil {
@@ -21,7 +20,7 @@ func Reflection(ctx workflow.Context, in contract.ReflectionInput) (contract.Ref
 	}
 	ended := opened.Ended
 	if ended == nil {
-		setDetails(ctx, "Looking back over %s within %d model calls", in.Date, opened.Budget.Max)
+		setDetails(ctx, "Reflecting on %s within %d model calls", in.Date, opened.Budget.Max)
 		out, err := runAgent(ctx, contract.AgentInput{
 			RunRef: opened.RunRef, Kind: "reflection",
 			Budget: opened.Budget, Timeouts: opened.Timeouts, Queue: contract.QueueBatch,
@@ -39,22 +38,22 @@ func Reflection(ctx workflow.Context, in contract.ReflectionInput) (contract.Ref
 	return result, nil
 }
 
-// distillDay starts the distillations of a day and leaves them to themselves: one
-// that does not start here is started by the relay.
+// distillDay starts the distillations of a day without waiting for them. The relay starts those
+// that do not start here.
 func distillDay(ctx workflow.Context, opened contract.OpenReflectionResult) (started int) {
-	options := databaseStep(opened.Timeouts, "distil what is worth it")
+	options := databaseStep(opened.Timeouts, "distill the conversations of the day")
 	day, err := execute[contract.DistillDayResult](ctx, options, contract.DistillDay, opened.RunRef)
 	if err != nil {
-		return 0 // the next reflection, or the conversation's own idle time, finds it
+		return 0 // the next reflection, or the idle processing of the conversation, finds it
 	}
 	var children []workflow.ChildWorkflowFuture
 	for _, one := range day.Distills {
 		of := temporal.NewSearchAttributeKeyKeyword(contract.AttributeConversation).
 			ValueSet(fmt.Sprint(one.Conversation))
 		options := independentChild(
-			one.WorkflowID, fmt.Sprintf("distil a conversation · run %d", one.Input.Run),
+			one.WorkflowID, fmt.Sprintf("distill a conversation · run %d", one.Input.Run),
 			temporal.NewSearchAttributes(attributes(ctx, "distill").Copy(), of))
-		options.TaskQueue = contract.QueueLLM // beside its steps
+		options.TaskQueue = contract.QueueLLM // where its steps run
 		child := workflow.WithChildOptions(ctx, options)
 		children = append(children, workflow.ExecuteChildWorkflow(child, contract.Distill, one.Input))
 	}

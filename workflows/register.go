@@ -7,8 +7,8 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// Register makes w host every workflow. Each call stands for itself, since
-// workflowcheck looks for them.
+// Register registers every workflow with w. Each call is written out, because workflowcheck looks
+// for them.
 func Register(w worker.WorkflowRegistry) {
 	RegisterNearModels(w)
 	w.RegisterWorkflowWithOptions(Adapt, workflow.RegisterOptions{Name: contract.Adapt})
@@ -32,7 +32,7 @@ func Register(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(TrainStage, workflow.RegisterOptions{Name: contract.TrainStage})
 }
 
-// RegisterNearModels makes w host what runs on the queue of its steps.
+// RegisterNearModels registers the workflows that run on the queue of their steps.
 func RegisterNearModels(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(Turn, workflow.RegisterOptions{Name: contract.Turn})
 	w.RegisterWorkflowWithOptions(Distill, workflow.RegisterOptions{Name: contract.Distill})

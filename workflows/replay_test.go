@@ -14,8 +14,8 @@ import (
 	"cairn/workflows"
 )
 
-// Histories are kept as 1/<workflow>/<how it ended>.json. A change to what a
-// workflow does records them anew.
+// Histories are stored as 1/<workflow>/<how it ended>.json. A change of a workflow's commands
+// requires recording them again.
 func TestRecordedHistoriesReplay(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/histories/1/*/*.json")
@@ -48,8 +48,8 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 	}
 }
 
-// Among them are turns with calls for sandboxed workers: that ran, that no worker
-// took, and whose worker died.
+// The histories include turns with calls for sandboxed workers: calls that ran, that no worker
+// accepted, and whose worker died.
 func TestIsolatedCallsAreAmongTheHistories(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"isolated": "EVENT_TYPE_ACTIVITY_TASK_COMPLETED",
@@ -64,7 +64,7 @@ func TestIsolatedCallsAreAmongTheHistories(t *testing.T) {
 	}
 }
 
-// No word of what was said may be in a history.
+// Histories must not contain user text.
 func TestHistoriesHoldNoText(t *testing.T) {
 	t.Parallel()
 	files, _ := filepath.Glob("testdata/histories/1/*/*.json")

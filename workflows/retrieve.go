@@ -6,9 +6,9 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// Retrieve answers a question from memory: it looks for memories, reads the
-// sessions that they lead to, and says what was found.
+// Retrieve replies to a question from memory. It searches for memories, reads their sessions, and
+// states the results.
 func Retrieve(ctx workflow.Context, in contract.AgentInput) (contract.AgentResult, error) {
-	setDetails(ctx, "Looking into memory within %d model calls", in.Budget.Max)
+	setDetails(ctx, "Searching memory within %d model calls", in.Budget.Max)
 	return runAgent(ctx, in)
 }

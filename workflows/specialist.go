@@ -10,12 +10,11 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// takePatience is how long a specialist waits for its target: others that stand
-// before it may have much to do.
+// takePatience is how long a specialist waits for its target, which other specialists may use.
 const takePatience = 2 * time.Hour
 
-// Specialist looks after the memories of one target, alone: another session that
-// has something to say of it waits.
+// Specialist maintains the memories of one target under a lease. Specialists of other sessions wait
+// for the lease.
 func Specialist(ctx workflow.Context, in contract.AgentInput) (contract.AgentResult, error) {
 	setDetails(ctx, "Waiting for the target")
 	take := polling(databaseStep(in.Timeouts, "take the target"), takePatience)
@@ -30,14 +29,14 @@ func Specialist(ctx workflow.Context, in contract.AgentInput) (contract.AgentRes
 	if taken.Ended != nil {
 		return *taken.Ended, nil
 	}
-	setDetails(ctx, "Looking after the target within %d model calls", in.Budget.Max)
+	setDetails(ctx, "Updating the target within %d model calls", in.Budget.Max)
 	in.Base.Fence = taken.Fence
 	out, err := runAgent(ctx, in)
 	freeTarget(ctx, in)
 	return out, err
 }
 
-// freeTarget lets the next one in. Its lease ends by itself when this fails.
+// freeTarget releases the target. If this fails, the lease expires.
 func freeTarget(ctx workflow.Context, in contract.AgentInput) {
 	detached, _ := workflow.NewDisconnectedContext(ctx)
 	timeouts := in.Timeouts

@@ -49,7 +49,7 @@ func TestSpecialistWaitsForItsTarget(t *testing.T) {
 	if out := result[contract.AgentResult](e); out != answer() {
 		t.Errorf("%+v", out)
 	}
-	if took := e.Now().Sub(begun); took > 10*time.Second { // it asks every second
+	if took := e.Now().Sub(begun); took > 10*time.Second { // it polls every second
 		t.Errorf("waited %s", took)
 	}
 }

@@ -12,14 +12,14 @@ import (
 // nothing is the result of activities that have none.
 type nothing = struct{}
 
-// stub makes an activity known, so that it can be mocked.
+// stub registers an activity, so that it can be mocked.
 func stub[I, R any](e *environment, name string) {
 	e.RegisterActivityWithOptions(func(context.Context, I) (out R, err error) {
 		return out, errors.New(name + " is not mocked")
 	}, activity.RegisterOptions{Name: name})
 }
 
-// registerActivities makes every activity known.
+// registerActivities registers every activity.
 func registerActivities(e *environment) {
 	registerDistill(e)
 	registerConversation(e)

@@ -32,15 +32,15 @@ const anything = "mock.Anything"
 type environment struct {
 	*testsuite.TestWorkflowEnvironment
 	t      *testing.T
-	faults map[string]func() error // by activity or child: what happens instead of its result
-	queues map[string][]string     // by activity: where its attempts ran
+	faults map[string]func() error // by activity or child: replaces its result
+	queues map[string][]string     // by activity: queues of its attempts
 
-	mu     sync.Mutex       // activities and children run side by side
+	mu     sync.Mutex       // activities and children run concurrently
 	inputs map[string][]any // by activity or child, in order
 }
 
-// newEnvironment makes an environment in which every workflow and activity is known; an
-// activity that is called without a mock fails.
+// newEnvironment returns an environment with every workflow and activity registered. An activity
+// without a mock fails.
 func newEnvironment(t *testing.T, suite *testsuite.WorkflowTestSuite) *environment {
 	t.Helper()
 	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
@@ -56,7 +56,7 @@ func newEnvironment(t *testing.T, suite *testsuite.WorkflowTestSuite) *environme
 	return e
 }
 
-// called notes a call, and tells whether something else happens than its result.
+// called records a call, and returns the fault that replaces its result, if any.
 func (e *environment) called(name string, in any) error {
 	e.note(name, in)
 	if fault := e.faults[name]; fault != nil {
@@ -71,7 +71,7 @@ func (e *environment) note(name string, in any) {
 	e.inputs[name] = append(e.inputs[name], in)
 }
 
-// calls counts the calls of an activity or a child so far.
+// calls returns the number of calls of an activity or a child.
 func (e *environment) calls(name string) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -108,7 +108,7 @@ func child[I, R any](e *environment, name string, reply func(I) (R, error)) *tes
 	})
 }
 
-// inputsOf are what an activity or a child was called with.
+// inputsOf returns the inputs of an activity or a child.
 func inputsOf[I any](e *environment, name string) (out []I) {
 	e.t.Helper()
 	for _, in := range e.inputs[name] {
@@ -117,7 +117,7 @@ func inputsOf[I any](e *environment, name string) (out []I) {
 	return out
 }
 
-// only is the one input of an activity or a child.
+// only returns the single input of an activity or a child.
 func only[I any](e *environment, name string) (in I) {
 	e.t.Helper()
 	all := inputsOf[I](e, name)
@@ -127,7 +127,7 @@ func only[I any](e *environment, name string) (in I) {
 	return all[0]
 }
 
-// result is what the workflow has returned.
+// result returns the result of the workflow.
 func result[R any](e *environment) (out R) {
 	e.t.Helper()
 	if err := e.GetWorkflowError(); err != nil {
@@ -139,7 +139,7 @@ func result[R any](e *environment) (out R) {
 	return out
 }
 
-// next is what the workflow continues as new with.
+// next returns the input with which the workflow continues as new.
 func next[I any](e *environment) (in I) {
 	e.t.Helper()
 	var again *workflow.ContinueAsNewError
@@ -170,10 +170,11 @@ func (e *environment) cancels() error {
 	return temporal.NewCanceledError()
 }
 
-// errUnavailable is a database that is away, or a target that another has.
+// errUnavailable is the error of a database that is unavailable, or of a target that another run
+// holds.
 var errUnavailable = errors.New("not available yet")
 
-// once fails an activity's first attempt, as a database does that is away.
+// once fails an activity's first attempt, like a briefly unavailable database.
 func once() func() error {
 	var failed atomic.Bool
 	return func() error {
@@ -184,7 +185,7 @@ func once() func() error {
 	}
 }
 
-// timeouts are those of runs in tests.
+// timeouts returns the timeouts of runs in tests.
 func timeouts() contract.StepTimeouts {
 	return contract.StepTimeouts{
 		Tasks: 2, Model: time.Minute, Heartbeat: time.Second, Database: 5 * time.Second, GiveUp: time.Hour,
@@ -193,17 +194,17 @@ func timeouts() contract.StepTimeouts {
 
 var runRef = contract.RunRef{Workspace: 1, WorkspaceKey: "w1", Run: 7, Attempt: 1}
 
-// endings says how a workflow that closes its run behaves when a step does not succeed.
+// endings describes how a workflow closes its run if a step fails.
 type endings struct {
 	workflow any
 	input    any
 	mock     func(e *environment) // every step succeeds
-	steps    []string             // that end the run when they fail
+	steps    []string             // steps that end the run if they fail
 	closing  string               // the activity that closes the run
 }
 
-// check runs the workflow with each step failing, timing out, being cancelled, and
-// failing for a moment. It must close the run every time, with the code of why.
+// check runs the workflow with each step failing, timing out, being canceled, and failing once. The
+// run must be closed every time, with the right code.
 func (c endings) check(t *testing.T) {
 	for _, step := range c.steps {
 		for name, want := range map[string]string{
@@ -229,7 +230,7 @@ func (c endings) checkClosed(e *environment, step, want string) {
 		e.t.Fatal("the workflow has not ended")
 	}
 	closings := e.inputs[c.closing]
-	if want == "" && len(closings) == 0 { // an activity that succeeds may close the run itself
+	if want == "" && len(closings) == 0 { // a successful activity may close the run itself
 		if n := e.calls(step); n < 2 {
 			e.t.Errorf("%s was tried %d times", step, n)
 		}
@@ -246,7 +247,7 @@ func (c endings) checkClosed(e *environment, step, want string) {
 	}
 }
 
-// codeOf is the code that a run is closed with.
+// codeOf returns the code that a run is closed with.
 func codeOf(closing any) string {
 	switch in := closing.(type) {
 	case contract.CloseInput:
@@ -264,14 +265,14 @@ func codeOf(closing any) string {
 
 // Results of the steps of an agent.
 
-// calling is a response that calls tools.
+// calling returns a response that calls tools.
 func calling(calls ...agent.CallRef) contract.StepResult {
 	var out contract.StepResult
 	out.Calls = calls
 	return out
 }
 
-// answering is the last response, which closes the run.
+// answering returns the last response, which closes the run.
 func answering() contract.StepResult {
 	ended := answer()
 	return contract.StepResult{Ended: &ended}
@@ -290,14 +291,14 @@ func responses(e *environment, all ...contract.StepResult) {
 	})
 }
 
-// closesAgent mocks the close of an agent: the row says why it was closed.
+// closesAgent mocks the close of an agent: its row states the reason.
 func closesAgent(e *environment) *testsuite.MockCallWrapper {
 	return on(e, contract.CloseAgent, func(in contract.CloseAgentInput) (contract.AgentResult, error) {
 		return contract.AgentResult{Reason: in.Reason, Status: "failed", ReplySeq: -1}, nil
 	})
 }
 
-// agentInput is a run of an agent within n model calls.
+// agentInput returns a run of an agent with n model calls.
 func agentInput(n int) contract.AgentInput {
 	return contract.AgentInput{
 		RunRef: runRef, Kind: "turn", Conversation: 2, Number: 3, Budget: agent.Budget{Max: n, Wall: time.Minute},
@@ -305,7 +306,7 @@ func agentInput(n int) contract.AgentInput {
 	}
 }
 
-// checkQueue holds that an activity ran on a queue.
+// checkQueue checks that an activity ran on a queue.
 func (e *environment) checkQueue(name, queue string) {
 	e.t.Helper()
 	if got := e.queues[name]; len(got) == 0 || slices.ContainsFunc(got, func(q string) bool { return q != queue }) {

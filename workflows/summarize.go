@@ -7,11 +7,11 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// Summarize makes memories of a session: the session itself is kept first, then
-// an agent registers whom it was about, leaves a digest, and hands targets off to
-// specialists. What becomes of those fails neither it nor each other.
+// Summarize extracts memories from a session. It stores the session first. Then an agent registers
+// its targets, writes a digest, and hands targets off to specialists. A failed specialist affects
+// neither the agent nor other specialists.
 func Summarize(ctx workflow.Context, in contract.AgentInput) (contract.AgentResult, error) {
-	setDetails(ctx, "Keeping the session")
+	setDetails(ctx, "Storing the session")
 	kept, err := execute[contract.KeepSessionResult](
 		ctx, databaseStep(in.Timeouts, "keep the session"), contract.KeepSession, in)
 	if err != nil {
@@ -20,6 +20,6 @@ func Summarize(ctx workflow.Context, in contract.AgentInput) (contract.AgentResu
 	if kept.Ended != nil {
 		return *kept.Ended, nil
 	}
-	setDetails(ctx, "Summarising within %d model calls", in.Budget.Max)
+	setDetails(ctx, "Summarizing within %d model calls", in.Budget.Max)
 	return runAgent(ctx, in)
 }

@@ -10,7 +10,7 @@ import (
 	"cairn/workflows"
 )
 
-// mockSummarize is a session that is handed off to two specialists.
+// mockSummarize mocks a session that is handed off to two specialists.
 func mockSummarize(e *environment) {
 	gives[contract.AgentInput](e, contract.KeepSession, contract.KeepSessionResult{})
 	responses(e, calling(call(0, contract.HandsOff, agent.Control)), answering())
@@ -103,7 +103,7 @@ func TestSummarizeIsClosedHoweverItEnds(t *testing.T) {
 		if out := result[contract.AgentResult](e); out.Reason != c.reason {
 			t.Errorf("%s: %+v, want %s", c.step, out, c.reason)
 		}
-		if c.step == contract.Specialist { // what became of them is recorded for a cancelled run, too
+		if c.step == contract.Specialist { // their results are recorded for a canceled run, too
 			only[contract.RecordHandOffInput](e, contract.RecordHandOff)
 		}
 	}

@@ -10,23 +10,22 @@ import (
 )
 
 const (
-	// sweepPages are what one run of Sweep looks at before it continues as new, so
-	// that its history stays short however much is due.
+	// sweepPages is the number of pages of one run of Sweep before it continues as new, which
+	// limits its history.
 	sweepPages = 20
-	// sweepPageTime bounds an attempt at a page; the lease of its slots is as long.
+	// sweepPageTime limits an attempt at a page. The lease of its firings has the same duration.
 	sweepPageTime = 5 * time.Minute
 )
 
-// Sweep is the heartbeat: it claims what is due page by page, and the activity
-// that claims a page starts what the page asks for. What was started goes on by
-// itself. A page that is tried again, after a crash or a reset, is the same page.
+// Sweep claims due tasks page by page. The activity that claims a page also starts its tasks, which
+// run independently. A page that is retried, after a crash or a reset, is the same page.
 func Sweep(ctx workflow.Context, in contract.SweepInput) (contract.SweepCounts, error) {
 	pages := in.Pages
 	if pages == 0 {
 		pages = sweepPages
 	}
 	for page := range pages {
-		setDetails(ctx, "Page %d: %d tasks were due so far, %d were started",
+		setDetails(ctx, "Page %d: %d tasks due, %d started",
 			in.Runs*pages+page+1, in.SoFar.Looked, in.SoFar.Started)
 		counts, err := sweepPage(ctx, in, page)
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 
 var sweepInput = contract.SweepInput{Timeouts: timeouts(), Rows: 50, SoFar: contract.SweepCounts{Looked: 100}}
 
-// mockSweep is so many pages of what is due.
+// mockSweep mocks pages of due tasks.
 func mockSweep(e *environment, pages int) {
 	on(e, contract.SweepPage, func(contract.SweepPageInput) (contract.SweepCounts, error) {
 		return contract.SweepCounts{

@@ -9,12 +9,11 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// Train has a policy learn, and the bank beside it: stage after stage, each a
-// child, each stage in a history of its own. What was best comes into force when it
-// is better than what is, on held-out conversations. What every step came to is in
-// Postgres, so a training that is started again goes on where it was.
+// Train trains a policy and improves its bank, stage by stage. Each stage is a child workflow with
+// its own history. The best snapshot becomes active if it is better than the active one on held-out
+// conversations. The results of all steps are in Postgres, so a restarted training continues.
 func Train(ctx workflow.Context, in contract.TrainInput) (contract.TrainResult, error) {
-	setDetails(ctx, "Taking the bank")
+	setDetails(ctx, "Claiming the bank")
 	opened, err := execute[contract.OpenTrainingResult](
 		ctx, databaseStep(in.Timeouts, "take the bank"), contract.OpenTraining, in)
 	if opened.Ended != nil {
@@ -30,7 +29,7 @@ func Train(ctx workflow.Context, in contract.TrainInput) (contract.TrainResult, 
 		}
 	}
 	if err == nil {
-		setDetails(ctx, "Trying what was trained on %d conversations", opened.Trials)
+		setDetails(ctx, "Trying the trained snapshot on %d conversations", opened.Trials)
 		err = runTrials(ctx, in.RunRef, in.Timeouts, contract.TrainTrial, opened.Trials)
 	}
 	return closeRun[contract.CloseInput, contract.TrainResult](
@@ -47,8 +46,8 @@ func stageID(in contract.StageInput) string {
 	return fmt.Sprintf("%s/stage-%d", in.WorkflowID, in.Stage+1)
 }
 
-// trainingPart is a child of a training: it ends with it, and can be run again, for
-// what it has done it finds in Postgres.
+// trainingPart returns the context of a training's child. The child ends with its parent. It can be
+// run again, because it finds its results in Postgres.
 func trainingPart(ctx workflow.Context, id, summary string) workflow.Context {
 	return workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
 		WorkflowID:            id,

@@ -6,7 +6,8 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// TrainEpisode remembers one trace from nothing and asks about it.
+// TrainEpisode builds memories from one trace, starting with an empty store, and asks its
+// questions.
 func TrainEpisode(ctx workflow.Context, in contract.EpisodeInput) error {
 	return perform(ctx, batchStep(in.Timeouts, "play an episode"), contract.PlayEpisode, in)
 }

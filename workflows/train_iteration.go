@@ -8,8 +8,8 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// TrainIteration plays its episodes, some at once, and learns from them in their
-// order: how many workers there are changes nothing.
+// TrainIteration runs its episodes, some concurrently, and learns from them in their order. The
+// result does not depend on the number of workers.
 func TrainIteration(ctx workflow.Context, in contract.IterationInput) (contract.IterationResult, error) {
 	play := func(ctx workflow.Context, n int) error {
 		return runEpisode(ctx, contract.EpisodeInput{IterationInput: in, Episode: n})

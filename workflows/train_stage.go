@@ -8,10 +8,10 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// iterationsPerRun bounds the history of a stage.
+// iterationsPerRun limits the history of a stage.
 const iterationsPerRun = 50
 
-// TrainStage runs the iterations of a stage on one bank, and closes it.
+// TrainStage runs the iterations of a stage on one bank, and closes the stage.
 func TrainStage(ctx workflow.Context, in contract.StageInput) (contract.StageResult, error) {
 	for i := in.FromIteration; i < in.Of.Iterations; i++ {
 		if i-in.FromIteration == iterationsPerRun {

@@ -10,7 +10,7 @@ import (
 	"cairn/workflows"
 )
 
-// stageInput is the second stage of a training of so many iterations.
+// stageInput returns the second stage of a training with the given iterations.
 func stageInput(iterations int) contract.StageInput {
 	of := training
 	of.Iterations = iterations

@@ -13,7 +13,7 @@ var trainInput = contract.TrainInput{RunRef: runRef, WorkflowID: "train/w1/defau
 
 var training = contract.OpenTrainingResult{Stages: 2, Iterations: 3, Episodes: 4, Parallel: 2, Trials: 3}
 
-// mockTrain is a training that stops after a stage, or goes on.
+// mockTrain mocks a training that stops after a stage, or continues.
 func mockTrain(e *environment, stop bool) {
 	gives[contract.TrainInput](e, contract.OpenTraining, training)
 	child(e, contract.TrainStage, func(contract.StageInput) (contract.StageResult, error) {

@@ -8,10 +8,10 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// trialsAtOnce bounds what a run asks of models at one time.
+// trialsAtOnce limits the concurrent trials of a run.
 const trialsAtOnce = 4
 
-// runTrials plays the held-out conversations with one activity each, some at once.
+// runTrials runs the held-out conversations with one activity each, some concurrently.
 func runTrials(
 	ctx workflow.Context, ref contract.RunRef, timeouts contract.StepTimeouts, activity string, trials int,
 ) error {
@@ -21,8 +21,8 @@ func runTrials(
 	})
 }
 
-// atOnce runs what has numbers from 0, most of it at once, to its end, and returns the
-// first failure by number.
+// atOnce runs numbered items from 0, at most most of them concurrently, to their end. It returns
+// the failure with the lowest number.
 func atOnce(ctx workflow.Context, most, numbers int, run func(workflow.Context, int) error) error {
 	slots := workflow.NewSemaphore(ctx, int64(most))
 	group := workflow.NewWaitGroup(ctx)

@@ -6,14 +6,13 @@ import (
 	"cairn/internal/domain/contract"
 )
 
-// Turn answers one message under its channel's budget. It never fails for what
-// happened in it: a turn whose model is away, whose time is over or who was
-// cancelled is answered all the same.
+// Turn replies to one message within its channel's budget. It does not fail: a turn whose model is
+// unavailable, whose time limit has passed, or that was canceled still gets a reply.
 func Turn(ctx workflow.Context, in contract.AgentInput) (contract.AgentResult, error) {
 	if err := inWorkspace(ctx, in.WorkspaceKey); err != nil {
 		return contract.AgentResult{}, err
 	}
-	setDetails(ctx, "Answering turn %d within %d model calls", in.Number, in.Budget.Max)
+	setDetails(ctx, "Running turn %d within %d model calls", in.Number, in.Budget.Max)
 	in.Base.Compacts = true // see StepResult.Overflow
 	return runAgent(ctx, in)
 }

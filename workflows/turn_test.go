@@ -99,7 +99,7 @@ func TestTurnTriesAStepAgain(t *testing.T) {
 	}
 }
 
-// A turn is closed with its reason when no step closes it, and never fails.
+// A turn is closed with its reason if no step closes it, and never fails.
 func TestTurnIsClosedForWhatHappenedInIt(t *testing.T) {
 	t.Parallel()
 	late := temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE, nil)
@@ -155,7 +155,7 @@ func TestTurnEndsWithItsBudget(t *testing.T) {
 	}
 }
 
-// overflowing is a step that asked nothing, since the conversation does not fit.
+// overflowing returns a step without a model call, because the conversation does not fit.
 func overflowing() contract.StepResult {
 	return contract.StepResult{Overflow: &contract.OffloadToStart{
 		WorkflowID: "offload/w1/o", Input: contract.OffloadInput{RunRef: contract.RunRef{Workspace: 1, Run: 9}},

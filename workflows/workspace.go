@@ -9,11 +9,11 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// named are the kinds of workflows whose ids name their workspace right after the kind.
+// named are the kinds of workflows whose IDs contain their workspace after the kind.
 var named = []string{"conversation", "turn", "nudge"}
 
-// inWorkspace refuses an execution whose id names another workspace than its input:
-// nobody of ours has started it.
+// inWorkspace rejects an execution whose ID names another workspace than its input. Cairn starts no
+// such execution.
 func inWorkspace(ctx workflow.Context, key string) error {
 	id := workflow.GetInfo(ctx).WorkflowExecution.ID
 	kind, rest, _ := strings.Cut(id, "/")
@@ -21,5 +21,5 @@ func inWorkspace(ctx workflow.Context, key string) error {
 		return nil
 	}
 	return temporal.NewNonRetryableApplicationError(
-		fmt.Sprintf("the input is of workspace %s, and the id is %s", key, id), "out_of_scope", nil)
+		fmt.Sprintf("input is of workspace %s, but the workflow ID is %s", key, id), "out_of_scope", nil)
 }

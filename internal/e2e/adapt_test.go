@@ -567,7 +567,7 @@ func TestAPolicyThatNobodyCanJudgeIsDropped(t *testing.T) {
 	_, err := b.Learning.Banks.Import(t.Context(), b.Workspace.ID, bank.Default,
 		skillFile("capture_dates", "Adds dates."))
 	testkit.Must(t, err)
-	if adapts(b); state(b).State != adaptation.Dropped || !strings.Contains(state(b).Note, "moved on") {
+	if adapts(b); state(b).State != adaptation.Dropped || !strings.Contains(state(b).Note, "newer version") {
 		t.Errorf("after an import: %+v", state(b))
 	}
 }

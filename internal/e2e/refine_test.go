@@ -141,20 +141,20 @@ func TestAFastSearchIsRefined(t *testing.T) {
 		note string
 	}{
 		"unknown memories": {openaitest.Rule{Stage: "rerank", Reply: `{"ranking":[{"memory":"m99","score":0.9}]}`},
-			memoryagent.Refine{Rerank: true}, "nobody showed"},
+			memoryagent.Refine{Rerank: true}, "unknown memories"},
 		"an empty order": {openaitest.Rule{Stage: "rerank", Reply: `{"ranking":[]}`},
 			memoryagent.Refine{Rerank: true}, "empty"},
 		"another schema": {openaitest.Rule{Stage: "rerank", Reply: `["m1"]`}, memoryagent.Refine{Rerank: true},
-			"not what was asked for"},
+			"requested format"},
 		"a wrong score": {openaitest.Rule{Stage: "rerank", Reply: `{"ranking":[{"memory":"m1","score":7}]}`},
 			memoryagent.Refine{Rerank: true}, "scores"},
 		"a refusal": {openaitest.Rule{Stage: "rerank", Status: 400, Reply: "no"},
 			memoryagent.Refine{Rerank: true, Rewrite: true}, "the model failed"},
 		"an error text": {openaitest.Rule{Stage: "condense",
 			Reply: `{"context":"Error 503: upstream connect failure, please retry later","used":["m1"]}`},
-			memoryagent.Refine{Rewrite: true}, "nothing of the memories"},
+			memoryagent.Refine{Rewrite: true}, "not based on the memories"},
 		"a greeting": {openaitest.Rule{Stage: "condense", Reply: `hello`}, memoryagent.Refine{Rewrite: true},
-			"not what was asked for"},
+			"requested format"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.rule.Times = 1

@@ -250,7 +250,7 @@ func TestEveryCallIsAnswered(t *testing.T) {
 			results = append(results, m.Content)
 		}
 	}
-	want := []string{"unknown_tool", "not a JSON object", "invalid_argument", "invalid_argument", "no result in time",
+	want := []string{"unknown_tool", "not a JSON object", "invalid_argument", "invalid_argument", "timed out",
 		`"ok":true`}
 	if len(results) != len(want) {
 		t.Fatalf("%d results: %q", len(results), results)

@@ -74,7 +74,7 @@ func TestASlowToolIsAnActivityOfItsOwn(t *testing.T) {
 				results = append(results, m.Content)
 			}
 		}
-		for i, want := range append([]string{`"did":"first"`, "no result in time", `"did":"last"`}[:slow],
+		for i, want := range append([]string{`"did":"first"`, "timed out", `"did":"last"`}[:slow],
 			`"ok":true`) {
 			if len(results) != slow+1 || !strings.Contains(results[i], want) {
 				t.Errorf("%d slow calls: result %d is not %s in %q", slow, i, want, results)

@@ -112,7 +112,7 @@ func (e *endpoint) vectors(data []openai.Embedding, want int) ([][]float32, erro
 			return nil, fault.New(fault.Misconfigured,
 				fmt.Sprintf("the embedding model %q returns vectors of %d numbers, but %d are configured",
 					e.config.Model, len(item.Embedding), e.config.Dims),
-				fmt.Sprintf("set CAIRN_EMBEDDING_DIMENSIONS to %d and run `cairn reembed`, or name another model",
+				fmt.Sprintf("set CAIRN_EMBEDDING_DIMENSIONS to %d, or CAIRN_EMBEDDING_MODEL to another model",
 					len(item.Embedding)))
 		}
 		if item.Index < 0 || item.Index >= int64(want) || vectors[item.Index] != nil {

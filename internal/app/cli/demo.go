@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -146,9 +147,21 @@ func (c *cli) showSkill(t distill.TaskReport) error {
 	for _, line := range all[:min(shown, len(all))] {
 		lines = append(lines, shorten(line, width))
 	}
-	c.say("4  created the skill %s (%d lines)\n   %s", t.Skill, len(all), t.SkillMD)
+	c.say("4  created the skill %s (%d lines)\n   %s", t.Skill, len(all), relative(t.SkillMD))
 	c.quote(strings.Join(lines, "\n"))
 	return nil
+}
+
+// relative shortens a path below the working folder.
+func relative(path string) string {
+	folder, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	if short, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(short) {
+		return short
+	}
+	return path
 }
 
 // suggest prints three commands to try after the demo.

@@ -37,7 +37,7 @@ func TestEvalLocomoMeasuresBaselinesByName(t *testing.T) {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
 	for _, c := range []struct{ flag, value, want string }{{"--baseline", "best", "context-free"},
-		{"--judge", "m", "needs a model"}, {"--baseline", "learned", "fewer than three"},
+		{"--judge", "m", "needs a model"}, {"--baseline", "learned", "at least three"},
 		{"--limit", "-1", "0 or more"},
 		{"--spans", "sentence", "turn-pair"}, {"--span-tokens", "0", "1 to"}, {"--fuse", "median", "sim_weighted"},
 		{"--session-workers", "0", "1 to"}} {
@@ -116,7 +116,7 @@ func TestEvalMeasuresEachDataSet(t *testing.T) {
 			t.Errorf("%s without a file: exit %d, %s", name, code, errs)
 		}
 		if code, _, errs := run("--data", file, "--baseline", "learned"); code == 0 ||
-			!strings.Contains(errs, "fewer than three") {
+			!strings.Contains(errs, "at least three") {
 			t.Errorf("%s learns from nothing: exit %d, %s", name, code, errs)
 		}
 	}

@@ -66,7 +66,7 @@ bin/cairn memories add Ada keeps bees on the roof. --type personal --target Ada 
 go build -o hook ./docs/examples/hook
 `+lines+`
 OPENAI_BASE_URL=`+saver.URL+` ./hook -session saving -mode tools <<< 'Keep in mind that the third hive is empty.'
-./hook -mode sometimes <<< 'Hello.' || echo "exit $?"
+./hook -mode sometimes <<< 'Hello.' 2>&1 || echo "exit $?"
 `)
 	for mode, want := range modes {
 		t.Run(mode, func(t *testing.T) {

@@ -369,3 +369,26 @@ func TestAKeyOpensTheGatewayUntilItIsRevoked(t *testing.T) {
 		}
 	}
 }
+
+// The demo ends with three commands, and each of them works.
+func TestTheDemoSuggestsCommandsThatWork(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	out := w.succeeds(t, "", "demo")
+	if n := strings.Count(out, "\n"); n > 40 {
+		t.Errorf("%d lines:\n%s", n, out)
+	}
+	_, next, _ := strings.Cut(out, "Try next\n")
+	lines := strings.Split(strings.TrimSpace(next), "\n")
+	if len(lines) != 3 {
+		t.Fatalf("it suggests %q", lines)
+	}
+	for _, line := range lines {
+		_, command, found := strings.Cut(strings.TrimSpace(line), "  ")
+		_, command, _ = strings.Cut(strings.TrimSpace(command), " ") // without the program
+		if !found || !strings.Contains(command, "--workspace demo-") {
+			t.Errorf("it suggests %q", line)
+		}
+		w.succeeds(t, "Hello, I am Ada.\n", words(command)...)
+	}
+}

@@ -114,7 +114,7 @@ func TestAPreviewOfWhatCannotBeMeantIsOneClearError(t *testing.T) {
 		says string
 	}{
 		{[]string{"--cron", "0 23 1 * 1", "--tz", "UTC"}, `"0 23 * * 1"`},
-		{[]string{"--cron", "0 23 * * 7", "--tz", "UTC"}, "write SUN"},
+		{[]string{"--cron", "0 23 * * 7", "--tz", "UTC"}, "use SUN"},
 		{[]string{"--tz", "berlin"}, "Europe/Berlin"},
 		{[]string{"--tz", "Local"}, "Asia/Shanghai"},
 		{[]string{"--tz", "UTC", "--days", "0"}, "1 to 3660"},

@@ -436,6 +436,25 @@ func Values() map[string]string {
 // Offline reports whether the offline model is used.
 func (c Config) Offline() bool { return c.BaseURL == "" && c.APIKey == "" }
 
+// Other is an environment variable that is not part of Config.
+type Other struct{ Name, Description string }
+
+// Others lists the variables that single packages read.
+func Others() []Other {
+	return []Other{
+		{"CAIRN_CONFIG", "Configuration file. The default is cairn.env, which may be missing."},
+		{"CAIRN_CACHE", "Folder of installed development servers. If empty, the user's cache folder is used."},
+		{"CAIRN_DATA", "Folder of public data sets for `cairn eval`."},
+		{"CAIRN_URL", "URL of the gateway for the Go client and the examples."},
+		{"CAIRN_KEY", "API key for the Go client and the examples."},
+		{"CAIRN_MODE", "Default retrieval mode of the Go client."},
+		{"CAIRN_TOP_K", "Default number of memories of the Go client."},
+		{"CAIRN_WAIT", "Default waiting time of the Go client."},
+		{"TEMPORAL_API_KEY", "API key of Temporal Cloud. The Temporal client also reads the other standard " +
+			"TEMPORAL_ variables, such as those for TLS and headers."},
+	}
+}
+
 // Setting is the printed form of one variable.
 type Setting struct{ Name, Value string }
 

@@ -47,9 +47,11 @@ func configPage(p *page, root string) error {
 			strings.TrimSpace(d.doc)})
 	}
 	flush()
-	p.heading(2, "Temporal client")
-	p.paragraph("The Temporal client also reads the standard `TEMPORAL_*` variables for TLS, API keys and headers, " +
-		"such as `TEMPORAL_API_KEY`.")
+	p.heading(2, "Other variables")
+	for _, other := range config.Others() {
+		rows = append(rows, []string{quoted(other.Name), other.Description})
+	}
+	p.table([]string{"Variable", "Description"}, rows)
 	return nil
 }
 

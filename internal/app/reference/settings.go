@@ -1,10 +1,12 @@
 package reference
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -19,7 +21,7 @@ func settingsPage(p *page, root string) error {
 		"`cairn settings set nudge.every=default`, or send `null`.")
 	s := settingsRows{root: root, described: map[string]map[string]field{}}
 	document := settings.DocumentOf(settings.Default())
-	if err := s.add("", reflect.ValueOf(document)); err != nil {
+	if err := s.add("", "", reflect.ValueOf(document)); err != nil {
 		return err
 	}
 	slices.SortFunc(s.rows, func(a, b []string) int { return strings.Compare(a[0], b[0]) })
@@ -33,33 +35,34 @@ type settingsRows struct {
 	rows      [][]string
 }
 
-// add appends a row for each leaf of v.
-func (s *settingsRows) add(path string, v reflect.Value) error {
+// add appends a row for each leaf of v. A leaf without a comment has that of its parent.
+func (s *settingsRows) add(path, parent string, v reflect.Value) error {
 	t := v.Type()
 	described, err := s.fields(t.PkgPath())
 	if err != nil {
 		return err
 	}
+	names := map[string]string{}
+	for i := range t.NumField() {
+		names[t.Field(i).Name], _, _ = strings.Cut(t.Field(i).Tag.Get("json"), ",")
+	}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		doc := cmp.Or(sentence(f.Name, described[t.Name()+"."+f.Name].doc, names), parent)
 		switch {
 		case f.Anonymous:
-			err = s.add(path, v.Field(i))
+			err = s.add(path, parent, v.Field(i))
 		case name == "-" || name == "":
 		case f.Type.Kind() == reflect.Struct:
-			err = s.add(path+name+".", v.Field(i))
+			err = s.add(path+name+".", doc, v.Field(i))
 		default:
 			raw, failed := json.Marshal(v.Field(i).Interface())
 			if failed != nil {
 				return fmt.Errorf("encode %s: %w", path+name, failed)
 			}
-			value := strings.Trim(string(raw), `"`)
-			s.rows = append(
-				s.rows,
-				[]string{quoted(path + name), strings.Replace(typeName(f.Type), "switch", "boolean", 1),
-					quoted(value), described[t.Name()+"."+f.Name].doc},
-			)
+			kind := strings.Replace(typeName(f.Type), "switch", "boolean", 1)
+			s.rows = append(s.rows, []string{quoted(path + name), kind, quoted(strings.Trim(string(raw), `"`)), doc})
 		}
 		if err != nil {
 			return err
@@ -72,19 +75,31 @@ func (s *settingsRows) fields(pkg string) (map[string]field, error) {
 	if known, ok := s.described[pkg]; ok {
 		return known, nil
 	}
-	read, err := fields(filepath.Join(s.root, strings.TrimPrefix(pkg, "cairn/")))
+	_, folder, _ := strings.Cut(pkg, "/internal/") // whatever the module's path is
+	read, err := fields(filepath.Join(s.root, "internal", folder))
 	s.described[pkg] = read
 	return read, err
 }
 
+// goName is a capitalized word, which may be the name of a field.
+var goName = regexp.MustCompile(`\b[A-Z][A-Za-z]+\b`)
+
 // sentence removes the name of the field and "is" or "are" from the beginning of its comment: "Every
-// is the number of turns" becomes "The number of turns".
-func sentence(name, doc string) string {
-	if rest, ok := strings.CutPrefix(doc, name+" "); ok {
-		doc = strings.TrimPrefix(strings.TrimPrefix(rest, "is "), "are ")
+// is the number of turns" becomes "The number of turns". It replaces names of other fields with
+// their names in JSON.
+func sentence(name, doc string, names map[string]string) string {
+	doc, named := strings.CutPrefix(doc, name+" ")
+	if named {
+		doc = strings.TrimPrefix(strings.TrimPrefix(doc, "is "), "are ")
 	}
 	if doc == "" {
 		return ""
 	}
+	doc = goName.ReplaceAllStringFunc(doc, func(word string) string {
+		if json := names[word]; json != "" && json != "-" {
+			return quoted(json)
+		}
+		return word
+	})
 	return strings.ToUpper(doc[:1]) + doc[1:]
 }

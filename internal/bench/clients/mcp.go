@@ -47,15 +47,15 @@ var absent = []struct {
 }{
 	{regexp.MustCompile(`^(tools-call-|elicitation-|json-schema-2020-12)`),
 		regexp.MustCompile(`unknown tool "test_|Tool 'json_schema_2020_12_tool' not found`),
-		"wants a tool of the suite's own, which a server for users does not offer"},
+		"needs a tool of the suite"},
 	{regexp.MustCompile(`^prompts-get-`), regexp.MustCompile(`unknown prompt "test_`),
-		"wants a prompt of the suite's own; Cairn offers tools only and says so"},
+		"needs a prompt of the suite; Cairn announces tools only"},
 	{regexp.MustCompile(`^resources-`), regexp.MustCompile(`Resource not found|method not found: "resources/`),
-		"wants a resource of the suite's own; Cairn offers tools only and says so"},
+		"needs a resource of the suite; Cairn announces tools only"},
 	{regexp.MustCompile(`^completion-`), regexp.MustCompile(`method not found: "completion/`),
-		"wants completions, which are for prompts and resources; Cairn offers tools only and says so"},
+		"needs completions, which are for prompts and resources; Cairn announces tools only"},
 	{regexp.MustCompile(`^server-sse-`), regexp.MustCompile(`did not provide session ID`),
-		"wants a session and its streams; every answer of Cairn is one JSON body, and any gateway can give it"},
+		"needs a session with streams; each response of Cairn is one JSON body"},
 }
 
 // check is one check of a scenario as the suite writes it down.

@@ -24,14 +24,13 @@ func (r Result) Report(w io.Writer, when time.Time) error {
 
 Written by %smake clients%s on %s with %s@modelcontextprotocol/conformance%s %s and
 %s@modelcontextprotocol/inspector%s %s against %scairn serve%s, at /mcp (streamable HTTP, bearer key).
-The suite cannot send a key, so a proxy adds it; everything else reaches Cairn as it was sent.
+The suite cannot send a key, so a proxy adds it; everything else reaches Cairn unchanged.
 
 %d of %d server scenarios pass, %d do not apply, %d fail.
 
-Cairn's server offers tools, and announces no prompts, resources, completions or sampling. The suite's
-scenarios for those, and those that call tools of its own, such as %stest_simple_text%s, cannot pass
-on a server for users. A scenario is listed as one that does not apply only when Cairn's answer shows
-that this is the cause; any other failure fails %smake clients%s.
+Cairn's server offers tools. It announces no prompts, resources, completions or sampling. Scenarios for
+those, and scenarios that call tools of the suite, such as %stest_simple_text%s, do not apply (n/a). A
+scenario is n/a only if Cairn's response shows this cause. Any other failure fails %smake clients%s.
 
 `, "`", "`", when.UTC().Format(time.DateOnly), "`", "`", Packages["@modelcontextprotocol/conformance"], "`", "`",
 		Packages["@modelcontextprotocol/inspector"], "`", "`",

@@ -11,14 +11,14 @@ import (
 type Call struct {
 	ID        string
 	Tool      string
-	Arguments string // JSON, when the model kept to it
+	Arguments string // valid JSON if the model followed the schema
 }
 
-// Outcome is what became of a call: a result, or why there is none.
+// Outcome is the result of a call, or the reason why there is none.
 type Outcome struct {
 	Content string     // the tool's result
-	Failed  bool       // the result tells of an error
-	Unrun   SkipReason // set when there is no result; Content is then ignored
+	Failed  bool       // Content describes an error
+	Unrun   SkipReason // set if there is no result; Content is then ignored
 }
 
 // Answer is the tool message of one call.
@@ -29,7 +29,7 @@ type Answer struct {
 	Failed  bool
 }
 
-// SkipReason is why a call has no result of its own.
+// SkipReason is why a call has no result.
 type SkipReason string
 
 const (
@@ -41,11 +41,11 @@ const (
 	SkipUnknownTool SkipReason = "unknown_tool"
 	SkipArguments   SkipReason = "arguments" // not JSON
 	SkipTimeout     SkipReason = "timeout"
-	SkipUntaken     SkipReason = "untaken"         // no sandboxed worker began it, and none will
-	SkipUnknown     SkipReason = "unknown_outcome" // begun by one, which did not come back
+	SkipUntaken     SkipReason = "untaken"         // no sandboxed worker started it, and none will
+	SkipUnknown     SkipReason = "unknown_outcome" // a sandboxed worker started it and did not report back
 )
 
-// SkipReason is why the calls left at the end of a run have no result.
+// SkipReason returns why the calls left at the end of a run have no result.
 func (r Reason) SkipReason() SkipReason {
 	switch r {
 	case Exhausted, OverBudget:
@@ -58,9 +58,9 @@ func (r Reason) SkipReason() SkipReason {
 	return SkipInterrupted
 }
 
-// Answers answers every call of a reply exactly once and in its order, which is
-// what makes the message list valid for any endpoint. Known outcomes are by the
-// index of the call; the calls without one are answered with rest.
+// Answers returns one tool message for each call of a reply, in the order of the calls. Every model
+// endpoint requires such a message list. The keys of known are indices of calls; calls without a
+// known outcome are skipped with the reason rest.
 func Answers(calls []Call, known map[int]Outcome, rest SkipReason) []Answer {
 	answers := make([]Answer, len(calls))
 	for i, call := range calls {
@@ -76,8 +76,8 @@ func Answers(calls []Call, known map[int]Outcome, rest SkipReason) []Answer {
 	return answers
 }
 
-// content is the tool result that tells the model why there is none, in the form
-// of every other tool error.
+// content is the tool result that explains to the model why there is none. It has the form of every
+// other tool error.
 func (u SkipReason) content(tool string) string {
 	e := u.fault(tool)
 	type body struct {
@@ -97,34 +97,34 @@ func (u SkipReason) content(tool string) string {
 }
 
 func (u SkipReason) fault(tool string) *fault.Error {
-	const answerNow = "answer from what is known, and say what is still open"
+	const answerNow = "reply from what is known, and state what is still open"
 	switch u {
 	case SkipBudget:
 		return fault.New(fault.QuotaExceeded, "not executed: budget exhausted", answerNow)
 	case SkipWallClock:
-		return fault.New(fault.QuotaExceeded, "not executed: the time is up", answerNow)
+		return fault.New(fault.QuotaExceeded, "not executed: time limit reached", answerNow)
 	case SkipGuardrail:
 		return fault.New(fault.QuotaExceeded, "not executed: the same calls were repeated without a new result",
 			answerNow)
 	case SkipRepeated:
 		return fault.New(fault.InvalidArgument,
 			fmt.Sprintf("not executed: %s gave the same result to the same arguments twice", tool),
-			"use that result, change the arguments, or answer")
+			"use that result, change the arguments, or reply")
 	case SkipUnknownTool:
-		return fault.New(fault.UnknownTool, fmt.Sprintf("not executed: there is no tool %q", tool), "")
+		return fault.New(fault.UnknownTool, fmt.Sprintf("not executed: unknown tool %q", tool), "")
 	case SkipArguments:
 		return fault.New(fault.InvalidArgument,
 			fmt.Sprintf("not executed: the arguments of %s are not a JSON object", tool),
 			"send one JSON object that fits the tool's schema")
 	case SkipTimeout:
-		return fault.New(fault.Unavailable, fmt.Sprintf("%s gave no result in time", tool),
-			"find out whether it took effect before you try again")
+		return fault.New(fault.Unavailable, fmt.Sprintf("%s timed out", tool),
+			"check whether it took effect before you try again")
 	case SkipUntaken:
-		return fault.New(fault.Unavailable, fmt.Sprintf("not executed: no sandboxed worker took %s", tool),
-			"go on without it, and say what is still open")
+		return fault.New(fault.Unavailable, fmt.Sprintf("not executed: no sandboxed worker accepted %s", tool),
+			"continue without it, and state what is still open")
 	case SkipUnknown:
 		return fault.New(fault.UnknownOutcome,
-			fmt.Sprintf("%s was begun and interrupted: nobody knows how far it came", tool), "")
+			fmt.Sprintf("%s was interrupted: outcome unknown", tool), "")
 	}
 	return fault.New(fault.Cancelled, "not executed: the run was interrupted", answerNow)
 }

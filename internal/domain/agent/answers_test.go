@@ -65,13 +65,13 @@ func TestAnUnrunCallSaysWhyAndWhatToDo(t *testing.T) {
 		message string
 	}{
 		agent.SkipBudget:      {fault.QuotaExceeded, "not executed: budget exhausted"},
-		agent.SkipWallClock:   {fault.QuotaExceeded, "time is up"},
+		agent.SkipWallClock:   {fault.QuotaExceeded, "time limit reached"},
 		agent.SkipGuardrail:   {fault.QuotaExceeded, "repeated"},
 		agent.SkipRepeated:    {fault.InvalidArgument, "web_search gave the same result"},
 		agent.SkipInterrupted: {fault.Cancelled, "interrupted"},
-		agent.SkipUnknownTool: {fault.UnknownTool, `no tool "web_search"`},
+		agent.SkipUnknownTool: {fault.UnknownTool, `unknown tool "web_search"`},
 		agent.SkipArguments:   {fault.InvalidArgument, "not a JSON object"},
-		agent.SkipTimeout:     {fault.Unavailable, "no result in time"},
+		agent.SkipTimeout:     {fault.Unavailable, "timed out"},
 	} {
 		answer := agent.Answers([]agent.Call{{ID: "1", Tool: "web_search", Arguments: "{"}}, nil, unrun)[0]
 		var body struct {

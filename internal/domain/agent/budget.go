@@ -7,7 +7,7 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// The channels that a conversation can be on.
+// Channels of a conversation.
 const (
 	ChannelVoice     = "voice"
 	ChannelSMS       = "sms"
@@ -15,40 +15,40 @@ const (
 	ChannelScheduled = "scheduled"
 )
 
-// MaxOverride is the most model calls that a caller may ask for.
+// MaxOverride is the highest number of model calls that a caller may request.
 const MaxOverride = 50
 
-// refundLimit is how many units one run gets back where refunds exist at all.
+// refundLimit is the number of units that one run can get back, if its budget has refunds.
 const refundLimit = 2
 
-// Budget limits the model calls of one run, and is the only place where they are
-// counted. One model response is one unit, however many tools it calls and
-// however often its activity was attempted.
+// Budget limits the model calls of one run. They are counted nowhere else. One model response is
+// one unit, regardless of its tool calls and of the attempts of its activity.
 type Budget struct {
 	Max      int `json:"max"`                // model calls, 1–50
-	Used     int `json:"used,omitempty"`     // units spent, less those that came back
-	Refunds  int `json:"refunds,omitempty"`  // how many units may come back in the run
-	Refunded int `json:"refunded,omitempty"` // how many did
+	Used     int `json:"used,omitempty"`     // units spent, less the refunded ones
+	Refunds  int `json:"refunds,omitempty"`  // units that can be refunded in the run
+	Refunded int `json:"refunded,omitempty"` // units that were refunded
 
-	// What follows when the units are spent and tools are still asked for:
+	// What follows if the units are spent and the model still calls tools:
 	Grace        bool `json:"grace,omitempty"`         // one more call, outside the budget and without tools
 	LastToolless bool `json:"last_toolless,omitempty"` // the last unit is a call without tools
-	// nobody waits for an answer: the last reply's tools run, then it stops
+	// for background runs: the tools of the last reply run, then the run ends
 	RunLast bool `json:"run_last,omitempty"`
-	// the last reply's tools run, then one more call, outside the budget and without tools
+	// the tools of the last reply run, then one more call follows, outside the budget and without
+	// tools
 	Wrap bool `json:"wrap,omitempty"`
 
-	// at three quarters of the units the model is told once how many are left
+	// the model is informed once, at three quarters of the units, how many are left
 	Checkpoint bool `json:"checkpoint,omitempty"`
 
-	Wall time.Duration `json:"wall,omitempty"` // of the whole run; 0 is no limit
+	Wall time.Duration `json:"wall,omitempty"` // limit of the whole run; 0 means no limit
 }
 
-// ForChannel is the budget of a turn. An unknown channel gets that of sms.
+// ForChannel returns the budget of a turn. An unknown channel has the budget of sms.
 func ForChannel(channel string) Budget {
 	switch channel {
 	case ChannelVoice:
-		// Voice platforms hang up after about 8 s, so time comes first there.
+		// Voice platforms hang up after about 8 s, so the time limit is the tightest here.
 		return Budget{Max: 6, LastToolless: true, Wall: 7 * time.Second}
 	case ChannelChat:
 		return Budget{Max: 10, Refunds: refundLimit, Grace: true, Wall: 2 * time.Minute}
@@ -58,55 +58,54 @@ func ForChannel(channel string) Budget {
 	return Budget{Max: 10, Refunds: refundLimit, Grace: true, Wall: time.Minute}
 }
 
-// ForNudge is the budget of a review after a turn: five calls and never a sixth.
+// ForNudge returns the budget of a review after a turn: five calls and no grace call.
 func ForNudge() Budget {
 	return Budget{Max: 5, RunLast: true, Wall: 3 * time.Minute}
 }
 
-// ForFlush is the budget of a review before a conversation is compacted: somebody
-// waits for it.
+// ForFlush returns the budget of a review before a compaction. A user waits for it.
 func ForFlush() Budget {
 	return Budget{Max: 2, RunLast: true, Wall: time.Minute}
 }
 
-// ForAgent is the budget of an agent of long-term memory: so many replies with
-// tools, all of which run, and then a report.
+// ForAgent returns the budget of an agent of long-term memory: steps replies with tools, all of
+// which run, and then a report.
 func ForAgent(steps int, wall time.Duration) Budget {
 	return Budget{Max: steps, Refunds: refundLimit, Wrap: true, Wall: wall}
 }
 
-// ForReflection is the budget of the nightly review.
+// ForReflection returns the budget of the daily reflection.
 func ForReflection() Budget {
 	return Budget{Max: 15, Refunds: refundLimit, RunLast: true, Wall: 15 * time.Minute}
 }
 
-// ForChild is the budget of a sub-agent with the units that its parent's Pool
+// ForChild returns the budget of a sub-agent with the units that its parent's SubagentBudget
 // granted. It never exceeds the grant, and its last call is the report.
 func ForChild(granted int, wall time.Duration) Budget {
 	return Budget{Max: granted, LastToolless: true, Wall: wall}
 }
 
-// Override replaces Max and nothing else. 0 keeps it; what is not in 1–50 is
-// refused rather than clamped, so that nobody gets less than was asked for unnoticed.
+// Override replaces Max and nothing else. 0 keeps it. A number outside 1–50 is rejected rather than
+// clamped, so that a caller does not get fewer calls than requested without notice.
 func (b Budget) Override(n int) (Budget, error) {
 	if n == 0 {
 		return b, nil
 	}
 	if n < 1 || n > MaxOverride {
-		return b, fault.New(fault.InvalidArgument, fmt.Sprintf("max turns override %d is outside 1–%d", n, MaxOverride),
-			"leave it out, or 0, for the channel's own budget")
+		return b, fault.New(fault.InvalidArgument, fmt.Sprintf("max turns %d is outside 1–%d", n, MaxOverride),
+			"use 1 to 50, or 0 for the budget of the channel")
 	}
 	b.Max = n
 	return b, nil
 }
 
-// Left is how many units are unspent.
+// Left returns the number of unspent units.
 func (b Budget) Left() int { return max(b.Max-b.Used, 0) }
 
-// atCheckpoint tells whether three quarters of the units are spent, and some are left.
+// atCheckpoint reports whether three quarters of the units are spent and some are left.
 func (b Budget) atCheckpoint() bool { return b.Checkpoint && 4*b.Used >= 3*b.Max && b.Left() > 0 }
 
-// refund gives one unit back, and tells whether the run had one to get.
+// refund returns one unit, and reports whether the run had a refund left.
 func (b Budget) refund() (Budget, bool) {
 	if b.Refunded >= b.Refunds || b.Used == 0 {
 		return b, false

@@ -1,4 +1,4 @@
-// Package agent is the loop of an agent as a pure step machine: it knows neither
-// Temporal nor Postgres nor any model. A run is a sequence of steps; a step is
-// one model response, and what follows from it is decided here.
+// Package agent implements the agent loop as a pure state machine. It does not depend on Temporal,
+// Postgres or a model. A run is a sequence of steps, and a step is one model response. Next decides
+// what follows from each event.
 package agent

@@ -11,7 +11,7 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// trace is one run: what happened, and what was decided each time.
+// trace records one run: its events and the effect of each.
 type trace struct {
 	events  []agent.Event
 	states  []agent.State
@@ -21,8 +21,8 @@ type trace struct {
 // stepsAllowed is far beyond what any budget allows.
 const stepsAllowed = 500
 
-// drive runs the loop to its end; happen is the world, which turns an effect
-// into what follows from it. Every state goes through JSON, as in a workflow.
+// drive runs the loop to its end. happen returns the event that follows from an effect. Every state
+// is encoded as JSON, as in a workflow.
 func drive(t *testing.T, b agent.Budget, happen func(agent.Effect) agent.Event) trace {
 	t.Helper()
 	var run trace
@@ -83,7 +83,7 @@ func (r trace) toolRuns() []agent.RunTools {
 
 func (r trace) end() agent.End { return r.effects[len(r.effects)-1].(agent.End) }
 
-// replies is a world whose nth reply is the nth of these; the last one is repeated.
+// replies returns events in order and repeats the last one.
 func replies(events ...agent.Event) func(agent.Effect) agent.Event {
 	return func(e agent.Effect) agent.Event {
 		step, ok := e.(agent.Step)
@@ -94,7 +94,7 @@ func replies(events ...agent.Event) func(agent.Effect) agent.Event {
 	}
 }
 
-// tireless is a model that obeys only a call without tools.
+// tireless is a model that calls tools until it gets a call without tools.
 func tireless(classes ...agent.Class) func(agent.Effect) agent.Event {
 	return func(e agent.Effect) agent.Event {
 		step, ok := e.(agent.Step)

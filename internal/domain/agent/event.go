@@ -6,63 +6,63 @@ import "time"
 type Reason string
 
 const (
-	Final         Reason = "final"          // the model answered of its own accord
-	Exhausted     Reason = "budget"         // the units are spent: a partial success
-	WallClock     Reason = "wall_clock"     // the time is up
-	Interrupted   Reason = "interrupted"    // cancelled, or a fault of ours
-	ProviderError Reason = "provider_error" // the model could not be had
-	Guardrail     Reason = "guardrail"      // the loop guard demanded an answer
-	OverBudget    Reason = "over_budget"    // the workspace's tokens or money are spent
+	Final         Reason = "final"          // the model replied without being asked to finish
+	Exhausted     Reason = "budget"         // all units are spent: a partial success
+	WallClock     Reason = "wall_clock"     // the time limit is over
+	Interrupted   Reason = "interrupted"    // cancelled, or an internal failure
+	ProviderError Reason = "provider_error" // the model endpoint failed
+	Guardrail     Reason = "guardrail"      // the loop guard demanded a final reply
+	OverBudget    Reason = "over_budget"    // the workspace's daily tokens or cost are spent
 )
 
-// CallRef names a tool call of a reply without its content.
+// CallRef identifies a tool call of a reply without its content.
 type CallRef struct {
-	Index int    `json:"index"` // place among the calls of the reply, from 0
+	Index int    `json:"index"` // position among the calls of the reply, from 0
 	Tool  string `json:"tool"`
 	Class Class  `json:"class"`
 }
 
-// Event is what has happened to a run: one of the types below.
+// Event is something that happened to a run: one of the types below.
 type Event interface{ event() }
 
-// Begin opens a run.
+// Begin starts a run.
 type Begin struct {
 	At     time.Time // the workflow's clock
 	Budget Budget
 }
 
-// StepDone reports one model call. A reply without Calls that is not Final counts
-// as Unusable, and the calls of an unusable reply are not run.
+// StepDone reports one model call. A reply that is not Final and has no Calls is treated as
+// Unusable. The calls of an unusable reply are not run.
 type StepDone struct {
 	Calls []CallRef `json:"calls,omitempty"`
-	// the reply is the answer, and the step has closed the run with it
+	// the reply is final, and the step has closed the run with it
 	Final bool `json:"final,omitempty"`
-	// a reply without calls ends a part of the work, and another follows
+	// a reply without calls ends one part of the work, and another part follows
 	More     bool `json:"more,omitempty"`
-	Unusable bool `json:"unusable,omitempty"` // malformed or empty, through no fault of the task
-	// every call of the reply before this one failed with unavailable
+	Unusable bool `json:"unusable,omitempty"` // malformed or empty, not caused by the task
+	// every call of the previous reply failed with unavailable
 	AllUnavailable bool `json:"all_unavailable,omitempty"`
-	// every call of this reply is to a tool that costs no thought
+	// every call of this reply is to a tool that needs no reasoning
 	Cheap bool `json:"cheap,omitempty"`
-	// the loop guard tripped over the calls before this reply
+	// the loop guard tripped on the calls of the previous reply
 	Tripped bool `json:"tripped,omitempty"`
-	// nothing was asked: the workspace has nothing left to pay with
+	// no model call was made: the workspace's budget is spent
 	OverBudget bool `json:"over_budget,omitempty"`
 }
 
-// ToolsRan reports that every call of the last RunTools has an outcome; a failed
-// tool is an outcome too.
+// ToolsRan reports that every call of the last RunTools has an outcome. A failed tool also has an
+// outcome.
 type ToolsRan struct{}
 
-// Failed reports that an activity failed for good.
+// Failed reports that an activity failed permanently.
 type Failed struct {
-	Provider bool // the model's endpoint was at fault
+	Provider bool // the model endpoint failed
 }
 
-// DeadlinePassed reports that State.Deadline is over.
+// DeadlinePassed reports that State.Deadline has passed.
 type DeadlinePassed struct{}
 
-// Cancelled reports that the run is no longer wanted.
+// Cancelled reports that the run was cancelled.
 type Cancelled struct{}
 
 func (Begin) event()          {}
@@ -72,24 +72,24 @@ func (Failed) event()         {}
 func (DeadlinePassed) event() {}
 func (Cancelled) event()      {}
 
-// Effect is what is to be done next: one of the types below.
+// Effect is the next action: one of the types below.
 type Effect interface{ effect() }
 
-// Step is one model call. Before it asks, the step runs the fast calls that the
-// previous reply left, unless Unrun says why they are answered without.
+// Step is one model call. Before the call, the step runs the fast tool calls of the previous reply.
+// If Unrun is set, it skips them for that reason.
 type Step struct {
-	N int `json:"n"` // 1 for the first model call of the run; no number is used twice
-	// the reply must be the answer: tools stay listed, none may be chosen
+	N int `json:"n"` // number of the step, from 1; unique in the run
+	// the reply must be final: tools stay listed, but none may be called
 	Toolless bool       `json:"toolless,omitempty"`
-	Last     bool       `json:"last,omitempty"`  // whatever the reply is, no other is asked for, a refund excepted
+	Last     bool       `json:"last,omitempty"`  // no other call follows, except after a refund
 	Grace    bool       `json:"grace,omitempty"` // outside the budget
 	Unrun    SkipReason `json:"unrun,omitempty"`
-	Left     int        `json:"left,omitempty"` // units after this one, which the model is told; 0 tells nothing
+	Left     int        `json:"left,omitempty"` // units left after this one, stated to the model; 0 states nothing
 }
 
-// RunTools is calls of the last reply in their order, an activity or a child
-// each. It holds those that are not fast; with Last it holds all of them, for no
-// step follows that would run the fast ones.
+// RunTools runs calls of the last reply in their order, each as an activity or a child workflow. It
+// holds the calls that are not fast. With Last it holds all calls, because no step follows that
+// would run the fast ones.
 type RunTools struct {
 	Calls []CallRef
 	Last  bool
@@ -98,7 +98,7 @@ type RunTools struct {
 // End closes the run.
 type End struct {
 	Reason Reason
-	Closed bool // the last step has closed it with an answer; otherwise nobody has yet
+	Closed bool // the last step has already closed the run with its reply
 }
 
 func (Step) effect()     {}

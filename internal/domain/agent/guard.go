@@ -9,36 +9,35 @@ import (
 	"unicode/utf8"
 )
 
-// CallRecord is one tool call of a run, as the guards see it. A history is the
-// records of a run in the order of the calls.
+// CallRecord is one tool call of a run, as the guards see it. A history holds the records of a run
+// in the order of the calls.
 type CallRecord struct {
 	Tool       string `json:"tool"`
 	ArgsSHA    string `json:"args_sha"`         // ArgsSHA of the arguments
 	OutcomeSHA string `json:"outcome_sha"`      // of the result, or Withheld
-	Target     string `json:"target,omitempty"` // what it acts on: a skill's name, a memory's id
+	Target     string `json:"target,omitempty"` // what it acts on, such as a skill's name or a memory's ID
 	Failed     bool   `json:"failed,omitempty"`
 }
 
-// Withheld stands for the outcome of a call that the loop guard did not let run.
+// Withheld is the outcome of a call that the loop guard did not let run.
 const Withheld = "withheld"
 
-// Verdict is what the loop guard says of a call before it runs.
+// Verdict is the decision of the loop guard about a call before it runs.
 type Verdict string
 
 const (
 	Allow  Verdict = "allow"
-	Repeat Verdict = "repeat" // not run: a synthetic error is its answer, its record is Withheld
-	Trip   Verdict = "trip"   // as Repeat, and the run must come to its final answer
+	Repeat Verdict = "repeat" // do not run: return a synthetic error and record Withheld
+	Trip   Verdict = "trip"   // as Repeat, and demand the final reply of the run
 )
 
 const (
-	repeatAt = 3 // the call, of a row of equal ones, that is no longer run
-	tripAt   = 4 // the call that ends the run's freedom
+	repeatAt = 3 // the equal call, counted from 1, that is not run
+	tripAt   = 4 // the equal call that ends the run
 )
 
-// Judge looks at a call against what the run called before: same tool, same
-// arguments, same outcome, whatever was called in between. A success that leads
-// nowhere is caught as well as a failure.
+// Judge compares a call with the earlier calls of the run: same tool, same arguments, same outcome,
+// whatever was called in between. It detects repeated successes as well as repeated failures.
 func Judge(history []CallRecord, tool, argsSHA string) Verdict {
 	var outcome string
 	same := 0
@@ -60,12 +59,12 @@ func Judge(history []CallRecord, tool, argsSHA string) Verdict {
 	return Allow
 }
 
-// terminalFailures is how many failures in a row make the last one terminal.
+// terminalFailures is the number of consecutive failures that makes the last one terminal.
 const terminalFailures = 3
 
-// Done tells that the newest failure of tool on target is its third in a row:
-// the error then says "stop retrying, answer the user". A success of the same
-// tool on the same target begins the row anew, another call does not.
+// Done reports whether the newest failure of tool on target is its third in a row. The error then
+// states "stop retrying, answer the user". A success of the same tool on the same target resets the
+// count; other calls do not.
 func Done(history []CallRecord, tool, target string) bool {
 	row := 0
 	for _, r := range history {
@@ -80,18 +79,18 @@ func Done(history []CallRecord, tool, target string) bool {
 	return row >= terminalFailures
 }
 
-// ArgsSHA is the hash of a call's canonical arguments, in hex.
+// ArgsSHA returns the hash of a call's canonical arguments in hex.
 func ArgsSHA(arguments []byte) string {
 	sum := sha256.Sum256(Canonical(arguments))
 	return hex.EncodeToString(sum[:])
 }
 
-// Canonical writes a JSON document with sorted keys and no blanks. Numbers keep
-// their spelling, since 1 and 1.0 may differ to a tool. What is not one JSON
-// document comes back as it is.
+// Canonical returns a JSON document with sorted keys and without white space. Numbers keep their
+// spelling, because 1 and 1.0 can differ for a tool. A text that is not one JSON document is
+// returned unchanged.
 func Canonical(document []byte) []byte {
 	if !utf8.Valid(document) {
-		return document // decoding would make different broken bytes equal
+		return document // decoding would make different invalid documents equal
 	}
 	decoder := json.NewDecoder(bytes.NewReader(document))
 	decoder.UseNumber()

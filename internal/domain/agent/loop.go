@@ -15,24 +15,24 @@ const (
 	stageEnded Stage = "ended"
 )
 
-// State is all that the loop knows of a run: counts and marks, no content, so
-// that it stays under 2 KB in a workflow's history.
+// State is the complete state of the loop. It holds counts and flags but no content, so it stays
+// under 2 KB in a workflow history.
 type State struct {
-	Step     int       `json:"step,omitempty"` // model calls asked for; a refund does not lower it
+	Step     int       `json:"step,omitempty"` // model calls requested; a refund does not lower it
 	Budget   Budget    `json:"budget"`
-	Deadline time.Time `json:"deadline,omitzero"` // zero is none
+	Deadline time.Time `json:"deadline,omitzero"` // zero means none
 	Stage    Stage     `json:"stage,omitempty"`
-	Ending   Reason    `json:"ending,omitempty"`   // why what is under way is the last of the run
-	Graced   bool      `json:"graced,omitempty"`   // the grace call has been asked for
-	Returned bool      `json:"returned,omitempty"` // the last reply's unit came back already
-	Checked  bool      `json:"checked,omitempty"`  // the model has been told what is left
+	Ending   Reason    `json:"ending,omitempty"`   // why the current work is the last of the run
+	Graced   bool      `json:"graced,omitempty"`   // the grace call was made
+	Returned bool      `json:"returned,omitempty"` // the unit of the last reply was refunded
+	Checked  bool      `json:"checked,omitempty"`  // the model was informed of the units left
 	Closed   bool      `json:"closed,omitempty"`
 }
 
-// Next decides what follows from an event. It is a pure function: the same
-// events give the same states. After the end every event gives the end again,
-// since a timer or a cancellation may still be on its way. An event that cannot
-// belong to the stage is a defect of the driver, and panics.
+// Next returns the state and the effect that follow from an event. It is a pure function: the same
+// events give the same states. After the end, every event returns End again, because a timer or a
+// cancellation may still arrive. An event that cannot belong to the stage is a bug in the driver,
+// and panics.
 func Next(s State, event Event) (State, Effect) {
 	if s.Stage == stageEnded {
 		return s, End{Reason: s.Ending, Closed: s.Closed}
@@ -59,7 +59,7 @@ func Next(s State, event Event) (State, Effect) {
 		case !e.Provider:
 			return s.end(Interrupted)
 		case s.Ending != "":
-			return s.end(s.Ending) // the answer that did not come was a courtesy; what was done stands
+			return s.end(s.Ending) // the failed call was an extra summary; the work stands
 		}
 		return s.end(ProviderError)
 	case DeadlinePassed:
@@ -76,7 +76,7 @@ func (s State) expect(stage Stage, event Event) {
 	}
 }
 
-// stepped reads one report of a model call.
+// stepped handles the report of a model call.
 func (s State) stepped(e StepDone) (State, Effect) {
 	if e.OverBudget {
 		return s.end(OverBudget)
@@ -97,7 +97,7 @@ func (s State) stepped(e StepDone) (State, Effect) {
 	s = s.refund(e)
 	switch {
 	case s.Ending != "" && e.Unusable && s.Returned:
-		return s.askOrEnd("") // the answer was demanded and the endpoint spoilt it
+		return s.askOrEnd("") // the reply was demanded and the endpoint failed it
 	case s.Ending != "":
 		return s.end(s.Ending)
 	case e.Tripped && !s.Budget.RunLast:
@@ -121,15 +121,15 @@ func (s State) stepped(e StepDone) (State, Effect) {
 	return s.askOrEnd(SkipBudget)
 }
 
-// refund gives back what a reply cost when the task had nothing from it, once
-// for each reply. Outside the budget there is nothing to give back.
+// refund returns the unit of a reply that did not help the task, once for each reply. Calls outside
+// the budget are not refunded.
 func (s State) refund(e StepDone) State {
 	if s.Graced {
 		s.Returned = false
 		return s
 	}
 	if e.AllUnavailable && s.Step > 1 && !s.Returned {
-		s.Budget, _ = s.Budget.refund() // of the reply before
+		s.Budget, _ = s.Budget.refund() // of the previous reply
 	}
 	s.Returned = false
 	if e.Unusable || e.Cheap && s.Ending == "" {
@@ -138,8 +138,8 @@ func (s State) refund(e StepDone) State {
 	return s
 }
 
-// askOrEnd asks the model again, from the budget or as the one grace call, or
-// ends the run when neither is there.
+// askOrEnd requests another model call, from the budget or as the one grace call. If neither is
+// available, it ends the run.
 func (s State) askOrEnd(unrun SkipReason) (State, Effect) {
 	grace := s.Budget.Left() == 0
 	after := s.Budget.Grace || s.Budget.Wrap // a call outside the budget
@@ -168,7 +168,7 @@ func (s State) askOrEnd(unrun SkipReason) (State, Effect) {
 	return s, step
 }
 
-// runLast runs what was paid for and then stops.
+// runLast runs the calls of the last paid reply and then ends the run.
 func (s State) runLast(calls []CallRef, why Reason) (State, Effect) {
 	s.Stage, s.Ending = stageTools, why
 	return s, RunTools{Calls: calls, Last: true}
@@ -179,8 +179,8 @@ func (s State) end(why Reason) (State, Effect) {
 	return s, End{Reason: why, Closed: s.Closed}
 }
 
-// notFast picks the calls that the next step will not run itself. A call to an
-// unknown tool has no class: the step answers it.
+// notFast returns the calls that the next step does not run itself. A call to an unknown tool has
+// no class; the step returns its error.
 func notFast(calls []CallRef) []CallRef {
 	var picked []CallRef
 	for _, c := range calls {

@@ -8,7 +8,7 @@ import (
 	"cairn/internal/domain/agent"
 )
 
-// randomBudget is one of those in use, its number overridden half of the time.
+// randomBudget returns a random budget in use, with an overridden maximum half of the time.
 func randomBudget(t *testing.T, r *rand.Rand) agent.Budget {
 	t.Helper()
 	all := []agent.Budget{agent.ForChannel("voice"), agent.ForChannel("sms"), agent.ForChannel("chat"),
@@ -25,8 +25,8 @@ func randomBudget(t *testing.T, r *rand.Rand) agent.Budget {
 	return overridden
 }
 
-// randomWorld is a model that hardly ever comes to an end: it calls tools, talks
-// nonsense, and ignores that it may call none.
+// randomWorld is a model that rarely finishes: it calls tools, returns invalid replies, and ignores
+// that it may call no tools.
 func randomWorld(r *rand.Rand, ends bool) func(agent.Effect) agent.Event {
 	often := func(percent int) bool { return r.IntN(100) < percent }
 	return func(e agent.Effect) agent.Event {
@@ -89,9 +89,8 @@ func TestNoSeriesOfRepliesExceedsTheBudget(t *testing.T) {
 	}
 }
 
-// checkCallsRunOnce holds that a call is run by an activity of its own at most
-// once, never under a reply that was unusable, and that a review that spent its
-// units has run its last calls.
+// checkCallsRunOnce checks that each call is run by at most one activity, never under an unusable
+// reply, and that a review that spent its units has run its last calls.
 func checkCallsRunOnce(t *testing.T, seed uint64, b agent.Budget, run trace) {
 	t.Helper()
 	for i, effect := range run.effects {
@@ -136,5 +135,5 @@ func TestAReplyOfManyCallsDoesNotGrowTheState(t *testing.T) {
 	for i := range classes {
 		classes[i] = agent.Slow
 	}
-	drive(t, agent.ForChannel("scheduled"), tireless(classes...)) // which looks at every state's size
+	drive(t, agent.ForChannel("scheduled"), tireless(classes...)) // checks the size of every state
 }

@@ -64,8 +64,7 @@ func TestATirelessModelIsStoppedByItsBudget(t *testing.T) {
 	}
 }
 
-// What a review paid for is not lost when its budget is: the last reply's calls
-// run although no model call follows that would run them.
+// The calls of a review's last reply run, although no model call follows.
 func TestTheLastCallsOfAReviewAreRun(t *testing.T) {
 	t.Parallel()
 	for _, b := range []agent.Budget{agent.ForNudge(), agent.ForReflection()} {
@@ -94,7 +93,7 @@ func TestSlowAndControlCallsRunBeforeTheNextStep(t *testing.T) {
 	}
 }
 
-// The units of sms are ten; what is asked for beyond them is refunds and grace.
+// The budget of sms has ten units; calls beyond them are refunds and the grace call.
 func TestRefunds(t *testing.T) {
 	t.Parallel()
 	unusable, empty := agent.StepDone{Unusable: true}, agent.StepDone{}
@@ -192,7 +191,7 @@ func TestATrippedGuardDemandsTheAnswer(t *testing.T) {
 				agent.End{Reason: agent.Guardrail, Closed: true}}},
 		"nothing left to ask with": {agent.Budget{Max: 1}, []agent.Event{tripped},
 			[]agent.Effect{agent.Step{N: 1, Last: true}, agent.End{Reason: agent.Guardrail}}},
-		"nobody waits for an answer": {agent.ForNudge(), []agent.Event{tripped},
+		"no caller waits for the reply": {agent.ForNudge(), []agent.Event{tripped},
 			[]agent.Effect{agent.Step{N: 1}, agent.RunTools{Calls: tripped.Calls, Last: true},
 				agent.End{Reason: agent.Guardrail}}},
 	} {
@@ -234,8 +233,8 @@ func TestWhatEndsARunAtOnce(t *testing.T) {
 	}
 }
 
-// A summary that cannot be had leaves what was done: the run ends for the
-// reason that the summary was asked for.
+// If the final summary fails, the completed work stays and the run ends for the reason of the
+// summary.
 func TestAProviderThatFailsTheFinalCallDoesNotChangeTheReason(t *testing.T) {
 	t.Parallel()
 	for _, channel := range []string{"voice", "sms"} {
@@ -298,13 +297,13 @@ func TestAnEventOutOfPlaceIsADefect(t *testing.T) {
 	}
 }
 
-// At three quarters of its units a run with a checkpoint tells its model once how many
-// are left; one without tells nothing, and small budgets have no room for it.
+// A run with a checkpoint informs its model once, at three quarters of its units. A run without one
+// does not, and small budgets are too small for a checkpoint.
 func TestACheckpointIsToldOnce(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		budget agent.Budget
-		want   map[int]int // step → units that are left after it
+		want   map[int]int // step → units left after it
 	}{
 		{agent.Budget{Max: 15, Grace: true, Checkpoint: true}, map[int]int{12: 3}},
 		{agent.Budget{Max: 8, RunLast: true, Checkpoint: true}, map[int]int{6: 2}},
@@ -320,7 +319,7 @@ func TestACheckpointIsToldOnce(t *testing.T) {
 			}
 		}
 		if !reflect.DeepEqual(told, c.want) {
-			t.Errorf("%+v tells %v, want %v", c.budget, told, c.want)
+			t.Errorf("%+v informs at %v, want %v", c.budget, told, c.want)
 		}
 	}
 }

@@ -1,31 +1,29 @@
 package agent
 
-// treeFactor times the parent's Max is what all sub-agents below it may use together.
+// treeFactor × the parent's Max is the number of units that all its sub-agents share.
 const treeFactor = 3
 
-// maxDepth is how deep sub-agents may stand under a run.
+// maxDepth is the maximum depth of sub-agents below a run.
 const maxDepth = 2
 
-// SubagentBudget is what the sub-agents of a run may use together. They do not draw from
-// the parent's own counter, which would starve them or it, but from here: units
-// are taken before a child starts and the unused ones come back when it ends. It
-// lives in the state of one workflow, so nobody races for it.
+// SubagentBudget is the budget that the sub-agents of a run share. It is separate from the parent's
+// budget, so that neither starves the other. Units are taken before a child starts, and unused
+// units are returned when it ends. It is part of the state of one workflow and needs no lock.
 type SubagentBudget struct {
 	Cap   int `json:"cap"`             // model calls
-	Taken int `json:"taken,omitempty"` // granted, less what came back
-	Depth int `json:"depth,omitempty"` // of the run that holds the pool: 0 for one that nobody delegated
+	Taken int `json:"taken,omitempty"` // units granted, less the returned ones
+	Depth int `json:"depth,omitempty"` // depth of the run that holds the budget: 0 for a run that was not delegated
 }
 
-// NewPool is the pool of a run that nobody delegated.
+// NewPool returns the budget for the sub-agents of a run that was not delegated.
 func NewPool(parentMax int) SubagentBudget { return SubagentBudget{Cap: treeFactor * parentMax} }
 
-// Left is how many units can still be granted.
+// Left returns the number of units that can still be granted.
 func (p *SubagentBudget) Left() int { return max(p.Cap-p.Taken, 0) }
 
-// Reserve takes units for a child that wants requested of at most childCap; a
-// request of 0 is one for childCap. A child may get less than it wants, never
-// nothing: ok is false when the pool is empty, when the child would stand too
-// deep, or when a number makes no sense.
+// Reserve takes units for a child: requested units, but at most childCap. A request of 0 means
+// childCap. A child may get fewer units than requested, but at least one. ok is false if no units
+// are left, if the child would be too deep, or if a number is invalid.
 func (p *SubagentBudget) Reserve(childCap, requested int) (granted int, ok bool) {
 	if requested == 0 {
 		requested = childCap
@@ -38,12 +36,11 @@ func (p *SubagentBudget) Reserve(childCap, requested int) (granted int, ok bool)
 	return granted, true
 }
 
-// Return gives back what a child left: its grant less what it used.
+// Return gives back the unused units of a child.
 func (p *SubagentBudget) Return(unused int) { p.Taken -= min(max(unused, 0), p.Taken) }
 
-// Lend hands units on, from which a child's own children are granted theirs, so
-// that the cap holds for the whole tree. What is left of it is returned when the
-// child ends.
+// Lend takes units from which a child grants units to its own children, so that the cap applies to
+// the whole tree. Its unused units are returned when the child ends.
 func (p *SubagentBudget) Lend(units int) (SubagentBudget, bool) {
 	depth := p.Depth + 1
 	if units < 1 || depth >= maxDepth {

@@ -66,8 +66,8 @@ func TestSubAgentsStandTwoDeepAtMost(t *testing.T) {
 	}
 }
 
-// Three children of eight under a cap of thirty, over and over: what runs at once
-// never exceeds the cap, and when all have ended only what was used is gone.
+// Three children of eight units under a cap of thirty, repeatedly: the total never exceeds the cap.
+// When all have ended, only the used units are gone.
 func TestATreeOfSubAgentsStaysUnderItsCap(t *testing.T) {
 	t.Parallel()
 	const parentMax, limit, childCap = 10, 30, 8

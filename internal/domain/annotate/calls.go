@@ -10,13 +10,13 @@ import (
 	"cairn/internal/domain/prompt"
 )
 
-// Call is one tool call with what came back.
+// Call is one tool call with its result.
 type Call struct {
 	Tool      string
-	Arguments string // JSON text as it was written
-	Index     int    // of the message that made it
-	Job       int    // how many user messages came before: a job lies between two
-	Confirmed bool   // the last of them agrees
+	Arguments string // JSON text as written
+	Index     int    // of the message with the call
+	Job       int    // number of user messages before the call; a job is the part between two user messages
+	Confirmed bool   // the latest user message agrees
 	Result    string
 	Answered  bool
 	Failed    bool
@@ -26,7 +26,7 @@ type Call struct {
 type Argument struct {
 	Name   string
 	Kind   string   // JSON type
-	Leaves []string // its scalar values as text
+	Leaves []string // scalar values as text
 }
 
 var (
@@ -43,7 +43,7 @@ var (
 	jsonKey = regexp.MustCompile(`"([\p{L}_][\p{L}\p{N}_]*)"\s*:`)
 )
 
-// Calls pairs the calls of a transcript with the tool messages that follow.
+// Calls pairs the calls of a transcript with the following tool messages.
 func Calls(messages []prompt.Message) []Call {
 	var calls []Call
 	job, confirmed := 0, false
@@ -63,14 +63,14 @@ func Calls(messages []prompt.Message) []Call {
 			c.Result, c.Answered, c.Failed = m.Content, true, Fails(m.Content)
 		}
 	}
-	// A thought has no effect and no answer: it is no step of a method.
+	// A thought has no effect and no result, so it is not a step of a method.
 	return slices.DeleteFunc(calls, func(c Call) bool {
 		lookedUp := func(a Argument) bool { return !a.Composed() }
 		return c.Answered && strings.TrimSpace(c.Result) == "" && !slices.ContainsFunc(c.List(), lookedUp)
 	})
 }
 
-// Words splits a tool's name: get_user, getUser and crm.get-user give get user.
+// Words splits a tool's name: get_user, getUser and crm.get-user return get, user.
 func (c Call) Words() []string {
 	name := humps.ReplaceAllString(owner.ReplaceAllString(c.Tool, ""), "$1 $2")
 	return strings.Fields(strings.ToLower(name))
@@ -78,14 +78,14 @@ func (c Call) Words() []string {
 
 func (c Call) verb() string { return append(c.Words(), "")[0] }
 
-// Changes reports whether the name sounds as if a call changes something.
+// Changes reports whether the name suggests that a call changes something.
 func (c Call) Changes() bool { return c.verb() != "" && !readers[c.verb()] }
 
-// Checks reports whether the name sounds like a calculation or a check.
+// Checks reports whether the name suggests a calculation or a check.
 func (c Call) Checks() bool { return checkers[c.verb()] }
 
-// List gives the arguments in the order they were written; when the text is no
-// JSON object, only the names that it shows.
+// List returns the arguments in written order. If the text is not a JSON object, it returns only
+// the names that it finds.
 func (c Call) List() []Argument {
 	var object map[string]json.RawMessage
 	broken := json.Unmarshal([]byte(c.Arguments), &object) != nil
@@ -107,7 +107,7 @@ func (c Call) List() []Argument {
 	return out
 }
 
-// leaves are the scalar values of a JSON text.
+// leaves returns the scalar values of a JSON text.
 func leaves(text string) (out []string) {
 	for _, found := range value.FindAllStringSubmatch(text, -1) {
 		if found[2] == "" {
@@ -117,7 +117,7 @@ func leaves(text string) (out []string) {
 	return out
 }
 
-// Texts are the lines of a tool's result, of JSON those of its values.
+// Texts returns the lines of a tool's result, or the lines of the values of a JSON result.
 func Texts(result string) []string {
 	if json.Valid([]byte(result)) {
 		result = strings.Join(leaves(result), "\n")
@@ -125,18 +125,18 @@ func Texts(result string) []string {
 	return Lines(result)
 }
 
-// Fails reports whether a tool's result says that the call failed.
+// Fails reports whether a tool's result describes a failure.
 func Fails(result string) bool { return failure.MatchString(result) }
 
-// unquote reads a scalar of JSON text as text.
+// unquote converts a JSON scalar to text.
 func unquote(scalar string) string {
 	text := scalar
-	_ = json.Unmarshal([]byte(scalar), &text) // a number or a boolean stays as it is
+	_ = json.Unmarshal([]byte(scalar), &text) // a number or a boolean is unchanged
 	return text
 }
 
-// Composed reports whether the value was made up for the call: a sentence or a
-// formula rather than something said or looked up.
+// Composed reports whether the value was written for the call: a sentence or a formula, rather than
+// a value from the conversation.
 func (a Argument) Composed() bool {
 	return a.Kind == "string" && len(a.Leaves) == 1 &&
 		(len(strings.Fields(a.Leaves[0])) > 4 || strings.ContainsAny(a.Leaves[0], "*+=/()"))

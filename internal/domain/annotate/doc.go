@@ -1,5 +1,4 @@
-// Package annotate reads a transcript the way that the rules of package offlinemodel
-// need it: sentences with their marks, tool calls with what came back, content
-// words, what users ask for, and a mask over what is private. It knows English
-// and Chinese, and nothing of requests, schemas or answers.
+// Package annotate analyzes a transcript for the rules of package offlinemodel. It finds sentences
+// with their marks, tool calls with results, content words and users' requests, and masks private
+// values. It supports English and Chinese. It does not depend on requests, schemas or replies.
 package annotate

@@ -10,16 +10,16 @@ import (
 	"cairn/internal/domain/prompt"
 )
 
-// A Mask hides what belongs to one instance, since a skill outlives it. Dates
-// and numbers are found by their shape; names by where they stand: as values of
-// tool arguments and results, as speakers, or in an introduction.
+// A Mask hides the values of one instance, because a skill is used for other instances. Dates and
+// numbers are found by their form. Names are found by position: values of tool arguments and
+// results, speakers, and introductions.
 type Mask struct{ names *regexp.Regexp }
 
 var (
-	value   = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"(\s*:)?|-?\d[\d.]*|true|false`) // of JSON; group 2 marks a key
+	value   = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"(\s*:)?|-?\d[\d.]*|true|false`) // JSON values; group 2 marks a key
 	nameKey = regexp.MustCompile(`(?i)name|user|customer|owner|city|street|address|姓名|用户|客户|地址|城市`)
 
-	headASCII = regexp.MustCompile(`^[[:ascii:]]`) // \b knows ASCII only
+	headASCII = regexp.MustCompile(`^[[:ascii:]]`) // \b matches ASCII only
 	tailASCII = regexp.MustCompile(`[[:ascii:]]$`)
 
 	introduced = regexp.MustCompile(`(?:[Mm]y name is|[Cc]all me|I'm|I am|[Tt]hank ` +
@@ -33,8 +33,8 @@ var (
 
 const month = `(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)(?:uary|ruary|ch|il|ust|ember|ober)?`
 
-// shapes are tried in order; each leaves a placeholder that names the kind. The
-// text of a rule keeps its plain numbers, for there they matter.
+// shapes are tried in order. Each has a placeholder that names the kind. The text of a rule keeps
+// its plain numbers, because they are part of the rule.
 var shapes = []struct {
 	pattern *regexp.Regexp
 	kind    string
@@ -54,7 +54,7 @@ var shapes = []struct {
 	{regexp.MustCompile(`\b\d[\d,]*\.\d+\b|\b\d[\d,]{2,}\b`), "[number]", false},
 }
 
-// NewMask finds the names in a transcript.
+// NewMask returns the mask for the names in a transcript.
 func NewMask(messages []prompt.Message) Mask {
 	var names []string
 	for _, m := range messages {
@@ -68,7 +68,7 @@ func NewMask(messages []prompt.Message) Mask {
 		}
 		names = append(names, properNouns(data, messages)...)
 	}
-	patterns := []string{`[^\x00-\x{10FFFF}]`} // nothing, when there is no name
+	patterns := []string{`[^\x00-\x{10FFFF}]`} // matches nothing, in case there are no names
 	for _, w := range strings.Fields(strings.Join(names, " ")) {
 		if w = strings.Trim(w, ".,"); len(w) > 1 && !IsStop(w) {
 			w = headASCII.ReplaceAllString(regexp.QuoteMeta(w), `\b$0`)
@@ -80,8 +80,8 @@ func NewMask(messages []prompt.Message) Mask {
 	return Mask{regexp.MustCompile(strings.Join(slices.Compact(patterns), "|"))}
 }
 
-// properNouns lists the words of short JSON values that are capitalised and
-// nowhere in lower case, or under a key that names people and places.
+// properNouns returns the words of short JSON values that are capitalized and never in lower case,
+// or whose key names people or places.
 func properNouns(data string, messages []prompt.Message) []string {
 	var out []string
 	key := ""
@@ -97,7 +97,8 @@ func properNouns(data string, messages []prompt.Message) []string {
 			common := func(m prompt.Message) bool { return strings.Contains(m.Content, lower) }
 			capital := unicode.IsUpper(first) && len(w) > 1
 			named := nameKey.MatchString(key) && (capital || unicode.Is(unicode.Han, first))
-			if len(words) <= 4 && (named || capital && !slices.ContainsFunc(messages, common)) { // more is a sentence
+			if len(words) <= 4 &&
+				(named || capital && !slices.ContainsFunc(messages, common)) { // longer values are sentences
 				out = append(out, w)
 			}
 		}
@@ -105,10 +106,10 @@ func properNouns(data string, messages []prompt.Message) []string {
 	return out
 }
 
-// Hide replaces what is private in a text.
+// Hide replaces private values in a text.
 func (m Mask) Hide(text string, rules bool) string {
 	text = labelled.ReplaceAllString(text, "${1}[id]")
-	if strings.ContainsAny(text, "0123456789@") { // no shape does without
+	if strings.ContainsAny(text, "0123456789@") { // every shape needs one of these
 		for _, shape := range shapes {
 			if shape.inRules || !rules {
 				text = shape.pattern.ReplaceAllString(text, shape.kind)

@@ -15,15 +15,15 @@ import (
 type Sentence struct {
 	Text       string // masked
 	Raw        string
-	Heading    string // the Markdown heading it stands under
+	Heading    string // Markdown heading above it
 	Role       string
 	Index      int  // of its message
-	Ordered    bool // carries a list's number, or a word such as "then"
+	Ordered    bool // has a list number, or a word such as "then"
 	Question   bool
 	Imperative bool
-	Rule       bool // says what must or must not be
-	Wish       bool // says what its speaker always wants
-	Lesson     bool // says what went wrong, needs care or helped
+	Rule       bool // states an obligation or a prohibition
+	Wish       bool // states a lasting preference of its speaker
+	Lesson     bool // states a failure, a caution or a remedy
 	Greeting   bool
 }
 
@@ -49,8 +49,7 @@ var (
 		`(?:morning|afternoon|evening)|bye|goodbye|you're welcome|welcome|cheers|你好|您好|谢谢|多谢|再见|早上好|不客气|辛苦了)`)
 )
 
-// Sentences splits a message at the ends of sentences and lines, leaves
-// code out, and marks each sentence.
+// Sentences divides a message into sentences, without code, and marks each sentence.
 func (k Mask) Sentences(m prompt.Message) []Sentence {
 	var out []Sentence
 	heading, code := "", fence.Scanner{}
@@ -81,8 +80,8 @@ func (k Mask) Sentences(m prompt.Message) []Sentence {
 	return out
 }
 
-// split cuts a line into sentences; a full stop needs white space after it. In
-// an ordered sentence each action is one of its own.
+// split divides a line into sentences. A full stop must be followed by white space. Each action of
+// an ordered sentence becomes a separate sentence.
 func split(line string) []string {
 	var out []string
 	for text := range strings.SplitSeq(ends.ReplaceAllString(line, "$0\n"), "\n") {
@@ -96,7 +95,7 @@ func split(line string) []string {
 	return out
 }
 
-// mark sets the marks that the text itself gives away.
+// mark sets the marks that follow from the text alone.
 func (s *Sentence) mark() {
 	plain := Plain(s.Text)
 	first := strings.ToLower(word.FindString(manner.ReplaceAllString(plain, "")))
@@ -109,10 +108,10 @@ func (s *Sentence) mark() {
 	s.Greeting = hello.MatchString(s.Text) && len(Terms(s.Text)) <= 2
 }
 
-// Plain is a sentence without the word that puts it in order: "then".
+// Plain returns a sentence without a leading sequence word, such as "then".
 func Plain(text string) string { return sequence.ReplaceAllString(text, "") }
 
-// Lines are the lines of a list without their numbers and bullets.
+// Lines returns the lines of a list without numbers and bullets.
 func Lines(list string) []string {
 	return Distinct(strings.Split(bullet.ReplaceAllString(list, ""), "\n"), len(list))
 }
@@ -130,8 +129,8 @@ var (
 	noiseHan = regexp.MustCompile(`一下|一个|一次|一份|一篇|一些|我们的|我的|这个|那个|你的|[的了吗呢吧呀啊].*$`)
 )
 
-// Asks are what users ask for as verb and object, most frequent first:
-// "could you please rotate the old keys" gives "rotate key".
+// Asks returns users' requests as verb and object, most frequent first: "could you please rotate
+// the old keys" gives "rotate key".
 func Asks(sentences []Sentence) []string {
 	var out []string
 	for _, s := range sentences {
@@ -158,8 +157,8 @@ func Asks(sentences []Sentence) []string {
 	return Frequent(out, 6)
 }
 
-// object is the head of the noun phrase that a text starts with, with the word
-// before it when users put the two together more than once.
+// object returns the head of the noun phrase at the start of a text. If users repeat the head with
+// the word before it, it returns both words.
 func object(text string, sentences []Sentence) string {
 	var phrase []string
 	for _, written := range strings.Fields(text) {

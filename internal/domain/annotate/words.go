@@ -20,11 +20,11 @@ var (
 	stopWords = Words("stop")
 	word      = regexp.MustCompile(`\[[a-z]+\]|\p{Han}+|[\p{Latin}\p{Greek}\p{Cyrillic}][\p{Latin}\p{Greek}` +
 		`\p{Cyrillic}\p{N}'’-]*`)
-	stopRunes = strings.Join(list("stop runes"), "") // Han characters that rarely carry a topic
+	stopRunes = strings.Join(list("stop runes"), "") // Han characters that rarely have a topic
 	nounEnd   = regexp.MustCompile(`(?:(l)l?)?(?:ation)?$`)
 )
 
-// Load decodes an embedded file of words.
+// Load decodes an embedded JSON file of words.
 func Load[T any](file []byte) (content T) {
 	if err := json.Unmarshal(file, &content); err != nil {
 		panic("offline: an embedded file: " + err.Error())
@@ -32,12 +32,12 @@ func Load[T any](file []byte) (content T) {
 	return content
 }
 
-// list gives the words of a list of words.json.
+// list returns the words of a list of words.json.
 func list(name string) []string {
 	return strings.Fields(strings.Join(Load[map[string][]string](wordsFile)[name], " "))
 }
 
-// Words gives a list of words.json as a set.
+// Words returns a list of words.json as a set.
 func Words(name string) map[string]bool {
 	out := map[string]bool{}
 	for _, w := range list(name) {
@@ -46,11 +46,11 @@ func Words(name string) map[string]bool {
 	return out
 }
 
-// term is a content word: its stem, and as it was written.
+// term is a content word: its stem and its written form.
 type term struct{ stem, written string }
 
-// terms are the content words of a text: Han characters in pairs, no
-// placeholders and no stop words.
+// terms returns the content words of a text, without placeholders and stop words. Han characters
+// are taken in pairs.
 func terms(text string) []term {
 	var out []term
 	for _, w := range word.FindAllString(strings.ReplaceAll(text, "_", " "), -1) {
@@ -70,10 +70,10 @@ func terms(text string) []term {
 	return out
 }
 
-// Terms are the stems of a text's content words.
+// Terms returns the stems of a text's content words.
 func Terms(text string) []string { return Each(terms(text), func(t term) string { return t.stem }) }
 
-// Each gives what f makes of each item.
+// Each returns f of each item.
 func Each[T, R any](items []T, f func(T) R) []R {
 	var out []R
 	for _, item := range items {
@@ -82,8 +82,8 @@ func Each[T, R any](items []T, f func(T) R) []R {
 	return out
 }
 
-// KeyWords are the most frequent content words of a text, as they were first
-// written, in lower case; lower leaves out words that are capitalised.
+// KeyWords returns the most frequent content words of a text in lower case, in their first written
+// form. lower excludes capitalized words.
 func KeyWords(text string, n int, lower bool) []string {
 	var keys []string
 	written := map[string]string{}
@@ -100,7 +100,7 @@ func KeyWords(text string, n int, lower bool) []string {
 	return keys
 }
 
-// Frequent returns up to n of the words by falling count, earlier ones first.
+// Frequent returns up to n words by decreasing count. Of equal counts, earlier words are first.
 func Frequent(words []string, n int) []string {
 	count := map[string]int{}
 	for _, w := range words {
@@ -111,7 +111,7 @@ func Frequent(words []string, n int) []string {
 	return out[:min(n, len(out))]
 }
 
-// Distinct drops empty texts and repetitions and keeps at most n.
+// Distinct removes empty texts and repetitions, and keeps at most n.
 func Distinct(texts []string, n int) []string {
 	seen, out := map[string]bool{"": true}, []string{}
 	for _, text := range texts {
@@ -124,22 +124,22 @@ func Distinct(texts []string, n int) []string {
 	return out
 }
 
-// Share is the part of the distinct wanted words that text has, 0 to 1.
+// Share returns the fraction, 0 to 1, of the distinct wanted words that text has.
 func Share(wanted, text []string) float64 {
 	wanted = Distinct(wanted, len(wanted))
 	missing := slices.DeleteFunc(slices.Clone(wanted), func(w string) bool { return slices.Contains(text, w) })
 	return float64(len(wanted)-len(missing)) / float64(max(1, len(wanted)))
 }
 
-// IsStop reports whether a word says how something is said, not what about.
+// IsStop reports whether a word has no topic of its own.
 func IsStop(w string) bool {
 	return stopWords[strings.ToLower(w)] || lexical.IsStopword(strings.ToLower(w))
 }
 
-// Joins reports whether a word only joins others, such as "to" and "of".
+// Joins reports whether a word only joins other words, such as "to" and "of".
 func Joins(w string) bool { return bounds[w] }
 
-// Title writes words as a heading, with joining words left small.
+// Title returns text as a heading, with joining words in lower case.
 func Title(text string) string {
 	words := strings.Fields(text)
 	for i, w := range words {
@@ -150,7 +150,7 @@ func Title(text string) string {
 	return strings.Join(words, " ")
 }
 
-// Capital is a text with its first letter in upper case.
+// Capital returns text with an upper-case first letter.
 func Capital(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	return string(unicode.ToUpper(first)) + text[size:]

@@ -2,10 +2,10 @@ package contract
 
 import "fmt"
 
-// Adapt lets the policy of a bank learn from live decisions.
+// Adapt updates the policy of a bank from live decisions.
 const Adapt = "Adapt" // AdaptInput → AdaptResult
 
-// Activities of an update.
+// Activities of Adapt.
 const (
 	OpenAdapt   = "OpenAdapt"   // AdaptInput → OpenAdaptResult
 	AdaptPolicy = "AdaptPolicy" // AdaptInput → AdaptPolicyResult
@@ -19,26 +19,26 @@ type AdaptInput struct {
 	Timeouts StepTimeouts `json:"timeouts"`
 }
 
-// OpenAdaptResult counts the decisions that an update learns from.
+// OpenAdaptResult holds the number of decisions that the update learns from.
 type OpenAdaptResult struct {
 	Decisions int          `json:"decisions"`
-	Ended     *AdaptResult `json:"ended,omitempty"` // an earlier attempt has ended it
+	Ended     *AdaptResult `json:"ended,omitempty"` // an earlier attempt has ended the update
 }
 
-// AdaptPolicyResult counts the conversations to try the new policy on.
+// AdaptPolicyResult holds the number of conversations for the trial of the new policy.
 type AdaptPolicyResult struct {
 	Trials int `json:"trials"`
 }
 
-// AdaptResult is Adapt's result.
+// AdaptResult is the result of Adapt.
 type AdaptResult struct {
 	Outcome   string `json:"outcome"`
 	Decisions int    `json:"decisions"`
-	Update    int    `json:"update"` // its number
-	Policy    string `json:"policy"` // its hash
+	Update    int    `json:"update"` // number of the update
+	Policy    string `json:"policy"` // hash of the policy
 }
 
-// AdaptID is the workflow id of an update.
+// AdaptID returns the workflow ID of an update.
 func AdaptID(workspaceKey, bank, key string, generation int) string {
 	return generationOf(fmt.Sprintf("adapt/%s/%s/%s", workspaceKey, VisibleKey(bank), key), generation)
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Workflows of the agents of long-term memory. Each starts with an AgentInput
-// and returns an AgentResult: what they came to in words is in Postgres.
+// Workflows of the agents of long-term memory. Each takes an AgentInput and returns an AgentResult.
+// Their reports are stored in Postgres.
 const (
 	Summarize  = "Summarize"
 	Specialist = "Specialist"
@@ -25,29 +25,29 @@ const (
 	ReadIdle      = "ReadIdle"      // IdleInput → IdleResult
 )
 
-// HandsOff is the tool whose calls become children.
+// HandsOff is the tool whose calls start child workflows.
 const HandsOff = "hands_off"
 
-// KeepSessionResult tells that a session is stored, or that the run is over.
+// KeepSessionResult reports that a session is stored, or that the run has ended.
 type KeepSessionResult struct {
 	Ended *AgentResult `json:"ended,omitempty"`
 }
 
-// HandOffResult is the specialists that a call asks for, each once. Recorded means
-// that the call has its result already.
+// HandOffResult lists the specialists that a call requests, each once. Recorded means that the call
+// already has its result.
 type HandOffResult struct {
 	Recorded    bool           `json:"recorded,omitempty"`
 	Specialists []AgentToStart `json:"specialists,omitempty"`
 }
 
-// AgentToStart is a child.
+// AgentToStart describes a child workflow.
 type AgentToStart struct {
 	WorkflowID string     `json:"workflow_id"`
-	Type       string     `json:"type"` // of the memories that it looks after
+	Type       string     `json:"type"` // type of the memories that it maintains
 	Input      AgentInput `json:"input"`
 }
 
-// RecordHandOffInput says which runs a call to hands_off has led to.
+// RecordHandOffInput lists the runs that a call to hands_off has started.
 type RecordHandOffInput struct {
 	ToolInput
 	Runs []int64 `json:"runs"`
@@ -56,35 +56,35 @@ type RecordHandOffInput struct {
 // TakeTargetResult is a lease on the target of a run.
 type TakeTargetResult struct {
 	Fence int64        `json:"fence"`
-	Ended *AgentResult `json:"ended,omitempty"` // an earlier attempt has brought the run to its end
+	Ended *AgentResult `json:"ended,omitempty"` // an earlier attempt has ended the run
 }
 
-// TargetInput gives a lease back.
+// TargetInput releases a lease.
 type TargetInput struct {
 	RunRef
 	Fence int64 `json:"fence"`
 }
 
-// IdleInput asks what a conversation that nobody writes in is to be read for.
+// IdleInput selects the work that an idle conversation needs.
 type IdleInput struct {
 	Workspace    int64  `json:"workspace"`
 	WorkspaceKey string `json:"workspace_key"`
 	Conversation int64  `json:"conversation"`
 }
 
-// IdleResult is the runs that were made; the relay starts what is not started.
+// IdleResult lists the runs that were created. The relay starts the ones that are not started.
 type IdleResult struct {
 	Summarize int64 `json:"summarize,omitempty"`
 	Distill   int64 `json:"distill,omitempty"`
 	Build     int64 `json:"build,omitempty"`
 }
 
-// SummarizeID is the workflow id of a request to summarise.
+// SummarizeID returns the workflow ID of a summary request.
 func SummarizeID(workspaceKey, request string, generation int) string {
 	return generationOf(fmt.Sprintf("summarize/%s/%s", workspaceKey, request), generation)
 }
 
-// RetrieveID is the workflow id of a request to retrieve.
+// RetrieveID returns the workflow ID of a retrieval request.
 func RetrieveID(workspaceKey, request string, generation int) string {
 	return generationOf(fmt.Sprintf("retrieve/%s/%s", workspaceKey, request), generation)
 }
@@ -96,9 +96,9 @@ func generationOf(id string, generation int) string {
 	return id
 }
 
-// SpecialistID is the workflow id of the specialist of one target. A target may
-// be somebody's name: it appears by its hash. Part is that of a long session, from
-// 1, and 0 of one that has no parts.
+// SpecialistID returns the workflow ID of the specialist of one target. The ID contains the hash of
+// the target, because a target may be a person's name. Part is the part of a long session, from 1,
+// and 0 for a session without parts.
 func SpecialistID(workspaceKey string, parent int64, kind, target string, attempt, part int) string {
 	sum := sha256.Sum256([]byte(target))
 	id := fmt.Sprintf("specialist/%s/%d/%s/%x", workspaceKey, parent, kind, sum[:6])
@@ -111,6 +111,6 @@ func SpecialistID(workspaceKey string, parent int64, kind, target string, attemp
 	return id
 }
 
-// LeaseFor is how long a specialist keeps its target without a sign of life: as
-// long as a step may take, with its retries.
+// LeaseFor returns how long a specialist keeps its target without a heartbeat: the duration of a
+// step with its retries, and at least 2 minutes.
 func LeaseFor(t StepTimeouts) time.Duration { return max(3*t.Model, 2*time.Minute) }

@@ -1,8 +1,7 @@
-// Package contract is the contract between those who start workflows, the workflows
-// and the activities: names, task queues, ids, search attributes, and every
-// input and output. It imports the standard library only, so that all sides may
-// import it. Inputs grow by adding fields whose zero value means what was meant
-// before; they carry ids and counts, the text is in Postgres.
+// Package contract is the contract between starters, workflows and activities. It defines names,
+// task queues, IDs, search attributes, inputs and outputs. It imports only the standard library and
+// domain packages, so that all sides can import it. A new field of an input must keep the old
+// meaning when it is zero. Inputs hold IDs and counts; content is stored in Postgres.
 package contract
 
 import (
@@ -12,23 +11,23 @@ import (
 	"time"
 )
 
-// Task queues. Model calls wait, packaging computes, the rest is quick.
+// Task queues, by the load of their activities: model calls wait, packaging computes, the rest is
+// fast.
 const (
 	QueueMain  = "cairn"
 	QueueLLM   = "cairn-llm"
 	QueueBatch = "cairn-batch"
 
-	// QueueSandbox is served by workers that run commands of skills, where there
-	// are any.
+	// QueueSandbox is the queue of workers that run commands of skills. A deployment may have none.
 	QueueSandbox = "cairn-sandbox"
 )
 
-// TaskTimeout bounds a workflow task, which takes milliseconds: a task that a
-// killed worker held goes to another after it.
+// TaskTimeout is the timeout of a workflow task. A task takes milliseconds. The task of a killed
+// worker moves to another worker after this time.
 const TaskTimeout = 3 * time.Second
 
-// Search attributes, all of type Keyword. They are never encrypted, so the
-// workspace appears by its opaque key.
+// Search attributes, all of type Keyword. They are never encrypted, so they contain the opaque key
+// of the workspace.
 const (
 	AttributeWorkspace    = "CairnWorkspace"
 	AttributeKind         = "CairnKind"
@@ -36,12 +35,12 @@ const (
 	AttributeConversation = "CairnConversation"
 )
 
-// Attributes are the names of Cairn's search attributes.
+// Attributes returns the names of Cairn's search attributes.
 func Attributes() []string {
 	return []string{AttributeWorkspace, AttributeKind, AttributeChannel, AttributeConversation}
 }
 
-// SearchAttributes lists what a namespace must have, name to type.
+// SearchAttributes returns the search attributes that a namespace needs, name to type.
 func SearchAttributes() map[string]string {
 	out := map[string]string{}
 	for _, name := range Attributes() {
@@ -50,7 +49,7 @@ func SearchAttributes() map[string]string {
 	return out
 }
 
-// RunRef points to a run; WorkspaceKey is the opaque key of its workspace.
+// RunRef identifies a run. WorkspaceKey is the opaque key of its workspace.
 type RunRef struct {
 	Workspace    int64  `json:"workspace"`
 	WorkspaceKey string `json:"workspace_key"`
@@ -58,17 +57,17 @@ type RunRef struct {
 	Attempt      int    `json:"attempt"`
 }
 
-// StepTimeouts bound the activities of a run. It is pinned with the run, so that a deploy
-// does not change it under a running workflow.
+// StepTimeouts are the timeouts of a run's activities. They are pinned with the run, so that a
+// deployment does not change them for a running workflow.
 type StepTimeouts struct {
-	Tasks     int           `json:"tasks"`     // tasks at once
-	Model     time.Duration `json:"model"`     // one model activity, repairs included
-	Heartbeat time.Duration `json:"heartbeat"` // a silent worker is dead after this
+	Tasks     int           `json:"tasks"`     // tasks that run concurrently
+	Model     time.Duration `json:"model"`     // one model activity, including repairs
+	Heartbeat time.Duration `json:"heartbeat"` // a worker without a heartbeat for this time is considered dead
 	Database  time.Duration `json:"database"`  // one database activity
-	GiveUp    time.Duration `json:"give_up"`   // an activity with all its retries
+	GiveUp    time.Duration `json:"give_up"`   // one activity with all its retries
 }
 
-// CloseInput closes a run. Code is set when the workflow gave up.
+// CloseInput closes a run. Code is set if the workflow failed.
 type CloseInput struct {
 	RunRef
 	Code   string `json:"code"`
@@ -77,8 +76,8 @@ type CloseInput struct {
 
 var plainKey = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 
-// VisibleKey is a caller's id as workflow ids may show it: as it is when it is a
-// plain token, else its hash, for ids are never encrypted.
+// VisibleKey returns a caller's ID in the form for workflow IDs. A plain token is unchanged; any
+// other ID is hashed, because workflow IDs are never encrypted.
 func VisibleKey(id string) string {
 	if plainKey.MatchString(id) {
 		return id

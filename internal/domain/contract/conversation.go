@@ -27,36 +27,35 @@ const (
 	CloseConversation = "CloseConversation"
 )
 
-// What is said to a Conversation while it runs.
+// Updates, signals and queries of Conversation.
 const (
-	UpdateTurn         = "turn"            // TurnRef → TurnResult; the update's id is the channel's id of the message
+	UpdateTurn         = "turn"            // TurnRef → TurnResult; the update ID is the channel's message ID
 	UpdateApproveWrite = "approveWrite"    // ApproveWriteInput → ApproveWriteResult
 	UpdateEnd          = "endConversation" // → ConversationView
 	SignalNudgeDone    = "nudgeDone"       // NudgeResult
 	SignalCancelTurn   = "cancelTurn"      // CancelTurnInput
 	SignalSettings     = "settingsChanged" // SettingsInput
-	QueryState         = "state"           // → ConversationView; of a run of an agent, such as a turn, its agent.State
+	QueryState         = "state"           // → ConversationView; an agent run, such as a turn, returns its agent.State
 )
 
-// TurnLost is the type of the error of an update whose turn's workflow did not
-// live to its end: the message is as it was, and may be brought again under
-// another update id.
+// TurnLost is the error type of an update whose turn workflow was terminated. The message is
+// unchanged and can be sent again under another update ID.
 const TurnLost = "turn_lost"
 
-// RollingOver is the type of the error with which an update is turned away while
-// a Conversation continues as new: send it again, under the same id.
+// RollingOver is the error type of an update that is rejected while a Conversation continues as
+// new. Send it again under the same ID.
 const RollingOver = "rolling_over"
 
-// Observed is why an observed turn ended: a gateway's own agent has answered it.
+// Observed is the end reason of an observed turn, which the caller's agent has answered.
 const Observed agent.Reason = "observed"
 
 // Modes of a turn.
 const (
-	Answer  = "answer"  // Cairn answers
-	Observe = "observe" // the gateway has an agent of its own: what was said is recorded and counted
+	Answer  = "answer"  // Cairn replies
+	Observe = "observe" // the caller's agent replies; Cairn records and counts the turn
 )
 
-// ConversationInput starts Conversation, and carries it over a continue-as-new.
+// ConversationInput starts Conversation, and carries its state through continue-as-new.
 type ConversationInput struct {
 	Workspace    int64              `json:"workspace"`
 	WorkspaceKey string             `json:"workspace_key"`
@@ -68,41 +67,42 @@ type ConversationInput struct {
 
 // ConversationLimits bound one run of a Conversation.
 type ConversationLimits struct {
-	Close time.Duration `json:"close"` // without a turn, after which it ends
-	Turns int           `json:"turns"` // after which it continues as new; the server's own advice comes first
+	Close time.Duration `json:"close"` // time without a turn until the conversation closes
+	Turns int           `json:"turns"` // turns until it continues as new; the server may suggest it earlier
 }
 
-// ConversationState is all that a Conversation knows. The truth of each turn is
-// in Postgres; from there the counters are read again when this was lost.
+// ConversationState is the complete state of a Conversation. Turns are stored in Postgres. If the
+// state is lost, the counters are read from there.
 type ConversationState struct {
-	Known      bool            `json:"known"` // the counters are: else the next turn finds the stored ones
+	Known      bool            `json:"known"` // false: the next turn loads the stored counters
 	Counters   nudge.Counters  `json:"counters"`
 	Settings   nudge.Settings  `json:"settings"`
 	Seen       nudge.RecentIDs `json:"seen"`
 	LastTurn   time.Time       `json:"last_turn"`
 	LastNumber int             `json:"last_number"` // of the latest turn
-	NudgeFrom  time.Time       `json:"nudge_from"`  // when the nudge in flight began
+	NudgeFrom  time.Time       `json:"nudge_from"`  // start of the nudge in flight
 	Timeouts   StepTimeouts    `json:"timeouts"`    // of the latest turn
 
-	// messages that are to be answered with nothing done, whenever they come
+	// Stopped lists messages that are closed without work whenever they arrive.
 	Stopped []string `json:"stopped,omitempty"`
 
-	// after the latest turn, until the conversation is read; 0 is never
+	// Idle is the time from the latest turn until the conversation is processed for long-term
+	// memory; 0 means never.
 	Idle    time.Duration `json:"idle,omitempty"`
-	ReadFor time.Time     `json:"read_for,omitzero"` // the latest turn when it was last read
+	ReadFor time.Time     `json:"read_for,omitzero"` // latest turn at the last processing
 }
 
-// ConversationView is what a query shows.
+// ConversationView is the result of the state query.
 type ConversationView struct {
 	Counters nudge.Counters `json:"counters"`
 	Turns    int            `json:"turns"`             // of this run of the workflow
-	Busy     int            `json:"busy"`              // updates that wait or are being handled
-	Answers  string         `json:"answers,omitempty"` // the message that is being answered
+	Busy     int            `json:"busy"`              // updates that are waiting or in progress
+	Answers  string         `json:"answers,omitempty"` // message in progress
 	LastTurn time.Time      `json:"last_turn"`
-	Settings nudge.Settings `json:"settings"` // in force for its reviews
+	Settings nudge.Settings `json:"settings"` // review settings in effect
 }
 
-// TurnRef points to one accepted turn. It carries what was pinned for it.
+// TurnRef identifies one accepted turn, with its pinned values.
 type TurnRef struct {
 	Number     int            `json:"number"`
 	MessageID  string         `json:"message_id"`
@@ -114,75 +114,76 @@ type TurnRef struct {
 	Timeouts   StepTimeouts   `json:"timeouts"`
 	Settings   nudge.Settings `json:"settings"`
 
-	// after it, until the conversation is read for long-term memory; 0 is never
+	// Idle is the time after the turn until the conversation is processed for long-term memory; 0
+	// means never.
 	Idle  time.Duration `json:"idle,omitempty"`
-	Queue string        `json:"queue,omitempty"` // that its workflow runs on; empty is the conversation's own
+	Queue string        `json:"queue,omitempty"` // task queue of its workflow; empty means the conversation's queue
 }
 
-// AgentInput starts Turn, and is what the agent loop needs of any run.
+// AgentInput starts Turn. It holds what the agent loop needs for any run.
 type AgentInput struct {
 	RunRef
-	Kind         string           `json:"kind"` // turn, nudge: for the lines that Temporal UI shows
+	Kind         string           `json:"kind"` // turn or nudge; for the details in Temporal UI
 	Conversation int64            `json:"conversation"`
-	Number       int              `json:"number"` // of the turn
+	Number       int              `json:"number"` // number of the turn
 	Budget       agent.Budget     `json:"budget"`
 	Timeouts     StepTimeouts     `json:"timeouts"`
-	Queue        string           `json:"queue"` // where its steps run
+	Queue        string           `json:"queue"` // task queue of its steps
 	Base         ConversationBase `json:"base"`
 
-	Interval time.Duration `json:"interval,omitempty"` // between the starts of two calls of one response
+	Interval time.Duration `json:"interval,omitempty"` // between the starts of two tool calls of one response
 }
 
-// TurnResult is what became of a turn. Known means that it had been answered
-// before; then there is nothing else to tell, Postgres has it.
+// TurnResult is the result of a turn. Known means that the turn had been answered earlier. Its
+// result is then in Postgres, and the other fields are empty.
 type TurnResult struct {
 	Number   int          `json:"number"`
 	Known    bool         `json:"known,omitempty"`
 	Reason   agent.Reason `json:"reason"`
-	ReplySeq int          `json:"reply_seq"` // -1 without an answer
+	ReplySeq int          `json:"reply_seq"` // -1 without a reply
 	Steps    int          `json:"steps"`
 }
 
-// StepInput asks for one model response.
+// StepInput requests one model response.
 type StepInput struct {
 	RunRef
 	agent.Step
 	Base ConversationBase `json:"base"`
 }
 
-// ConversationBase is where a conversation's counters stand before a turn. Unless they are
-// known, the stored ones are taken.
+// ConversationBase holds the counters of a conversation before a turn. If they are not known, the
+// stored ones are used.
 type ConversationBase struct {
 	Known    bool           `json:"known"`
 	Counters nudge.Counters `json:"counters"`
-	Fence    int64          `json:"fence,omitempty"` // of the lease under which an agent works
-	// the workflow has a conversation made shorter that does not fit
+	Fence    int64          `json:"fence,omitempty"` // fencing token of the lease under which an agent works
+	// Compacts means that the workflow compacts a conversation that does not fit the model.
 	Compacts bool `json:"compacts,omitempty"`
 }
 
-// StepResult is what a Step did: what the loop must know, and what became of
-// the run when the step has closed it.
+// StepResult is the result of a Step: the event for the loop, and the result of the run if the step
+// has closed it.
 type StepResult struct {
 	agent.StepDone
 	Ended *AgentResult `json:"ended,omitempty"`
 
-	// Overflow is a conversation that does not fit. The step has asked nothing, and
-	// is to be done again when it was made shorter.
+	// Overflow is set if the conversation does not fit the model. The step has made no model call,
+	// and must be repeated after the compaction.
 	Overflow *OffloadToStart `json:"overflow,omitempty"`
 }
 
-// AgentResult is what became of a run of the agent loop.
+// AgentResult is the result of a run of the agent loop.
 type AgentResult struct {
 	Reason   agent.Reason   `json:"reason"`
 	Steps    int            `json:"steps"`            // model responses
 	Saved    int            `json:"saved"`            // writes that took effect
-	ReplySeq int            `json:"reply_seq"`        // of a turn's answer, -1 when there is none
+	ReplySeq int            `json:"reply_seq"`        // of a turn's reply, -1 if there is none
 	Counters nudge.Counters `json:"counters"`         // of the conversation, after a turn
-	MayNudge bool           `json:"may_nudge"`        // after a turn: today's cap leaves room
-	Status   string         `json:"status,omitempty"` // of a nudge: saved nothing budget failed capped
+	MayNudge bool           `json:"may_nudge"`        // after a turn: the daily cap allows another review
+	Status   string         `json:"status,omitempty"` // of a nudge: saved, nothing, budget, failed or capped
 }
 
-// ToolInput asks for one slow call of a response.
+// ToolInput requests one slow call of a response.
 type ToolInput struct {
 	RunRef
 	Step     int              `json:"step"`
@@ -190,30 +191,30 @@ type ToolInput struct {
 	Base     ConversationBase `json:"base,omitzero"`
 }
 
-// CloseAgentInput closes a run whose last response never came.
+// CloseAgentInput closes a run that has no last response.
 type CloseAgentInput struct {
 	RunRef
 	Reason agent.Reason     `json:"reason"`
-	Detail string           `json:"detail,omitempty"` // the code of what went wrong
+	Detail string           `json:"detail,omitempty"` // code of the failure
 	Base   ConversationBase `json:"base"`
 }
 
-// NudgeInput starts Nudge, the review of what was said since the last one.
+// NudgeInput starts Nudge, the review of the turns since the last review.
 type NudgeInput struct {
 	Workspace    int64          `json:"workspace"`
 	WorkspaceKey string         `json:"workspace_key"`
 	Conversation int64          `json:"conversation"`
 	Channel      string         `json:"channel"`
-	Parent       string         `json:"parent"` // workflow id to report to
-	Number       int            `json:"number"` // of the turn among those that count
-	Turn         int            `json:"turn"`   // its place: the last one to review
+	Parent       string         `json:"parent"` // workflow ID to report to
+	Number       int            `json:"number"` // number among the eligible turns
+	Turn         int            `json:"turn"`   // position of the last turn to review
 	Memory       bool           `json:"memory"`
 	Skill        bool           `json:"skill"`
 	Counters     nudge.Counters `json:"counters"` // after the start
 	Timeouts     StepTimeouts   `json:"timeouts"`
 }
 
-// OpenNudgeResult is a nudge's run. Ended is set when an earlier attempt finished it.
+// OpenNudgeResult is the run of a nudge. Ended is set if an earlier attempt has ended it.
 type OpenNudgeResult struct {
 	RunRef
 	Budget   agent.Budget `json:"budget"`
@@ -221,62 +222,61 @@ type OpenNudgeResult struct {
 	Ended    *AgentResult `json:"ended,omitempty"`
 }
 
-// NudgeResult is what a nudge came to.
+// NudgeResult is the result of a nudge.
 type NudgeResult struct {
 	Number int    `json:"number"`
 	Run    int64  `json:"run"`
-	Status string `json:"status"` // saved nothing budget failed capped
+	Status string `json:"status"` // saved, nothing, budget, failed or capped
 	Saved  int    `json:"saved"`  // writes that took effect
 	Steps  int    `json:"steps"`
 }
 
-// CancelTurnInput asks for a turn to be answered with what is there.
+// CancelTurnInput ends a turn with the results so far.
 type CancelTurnInput struct {
-	MessageID string `json:"message_id"` // empty for whichever is being answered
+	MessageID string `json:"message_id"` // empty for the turn in progress
 }
 
-// SettingsInput is what a conversation follows of its workspace's settings.
+// SettingsInput holds the workspace settings that a conversation follows.
 type SettingsInput struct {
 	nudge.Settings
-	Idle *time.Duration `json:"idle,omitempty"` // as of TurnRef; nil leaves it
+	Idle *time.Duration `json:"idle,omitempty"` // as in TurnRef; nil means unchanged
 }
 
-// CountInput asks for an observed turn to be counted.
+// CountInput requests the counting of an observed turn.
 type CountInput struct {
 	RunRef
 	Base ConversationBase `json:"base"`
 }
 
-// ApproveWriteInput decides about a change that waits for approval.
+// ApproveWriteInput approves or rejects a pending change.
 type ApproveWriteInput struct {
 	Workspace int64 `json:"workspace"`
 	Pending   int64 `json:"pending"`
 	Approve   bool  `json:"approve"`
 }
 
-// ApproveWriteResult is what became of it.
+// ApproveWriteResult is the result of the decision.
 type ApproveWriteResult struct {
 	Skill   int64 `json:"skill"`
 	Version int   `json:"version"`
 }
 
-// CloseConversationInput writes down where a conversation stands when its
-// workflow ends.
+// CloseConversationInput stores the state of a conversation when its workflow ends.
 type CloseConversationInput struct {
 	Workspace    int64          `json:"workspace"`
 	Conversation int64          `json:"conversation"`
-	Ended        bool           `json:"ended"` // by its user, not by silence
+	Ended        bool           `json:"ended"` // ended by its user, not by the idle timeout
 	Counters     nudge.Counters `json:"counters"`
 }
 
-// ConversationID is the workflow id of a conversation. It names the row, never
-// what a gateway calls it: that may be somebody's phone number.
+// ConversationID returns the workflow ID of a conversation. It contains the row ID, because a
+// caller's name for the conversation may be a phone number.
 func ConversationID(workspaceKey string, conversation int64) string {
 	return fmt.Sprintf("conversation/%s/%d", workspaceKey, conversation)
 }
 
-// TurnID is the workflow id of a turn's attempt. Message is the channel's id of
-// the message, as it may be shown.
+// TurnID returns the workflow ID of an attempt at a turn. Message is the channel's message ID in
+// its visible form.
 func TurnID(workspaceKey string, conversation int64, message string, attempt int) string {
 	id := fmt.Sprintf("turn/%s/%d/%s", workspaceKey, conversation, message)
 	if attempt > 1 {
@@ -285,8 +285,8 @@ func TurnID(workspaceKey string, conversation int64, message string, attempt int
 	return id
 }
 
-// NudgeID is the workflow id of the nudge after the turn of that number among
-// those that count.
+// NudgeID returns the workflow ID of a nudge. number is the number of its turn among the eligible
+// turns.
 func NudgeID(workspaceKey string, conversation int64, number int) string {
 	return fmt.Sprintf("nudge/%s/%d/%d", workspaceKey, conversation, number)
 }

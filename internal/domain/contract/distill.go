@@ -23,10 +23,10 @@ const (
 	CloseRun   = "CloseRun"
 )
 
-// TaskRef points to one task of a run.
+// TaskRef identifies one task of a run.
 type TaskRef struct {
 	RunRef
-	Task     string       `json:"task"`     // its key
+	Task     string       `json:"task"`     // key of the task
 	Position int          `json:"position"` // from 1
 	Of       int          `json:"of"`
 	Timeouts StepTimeouts `json:"timeouts"`
@@ -35,39 +35,38 @@ type TaskRef struct {
 // DistillInput starts Distill.
 type DistillInput struct {
 	RunRef
-	WorkflowID string       `json:"workflow_id"` // of this workflow: its children's ids begin with it
+	WorkflowID string       `json:"workflow_id"` // ID of this workflow, the prefix of its children's IDs
 	Timeouts   StepTimeouts `json:"timeouts"`
 }
 
-// ChunkResult names the tasks that were found, in their order.
+// ChunkResult lists the tasks that were found, in order.
 type ChunkResult struct {
 	Tasks []string `json:"tasks"`
-	Ended bool     `json:"ended"` // the run has ended: nothing found, or the model's answer was no use
+	Ended bool     `json:"ended"` // the run has ended: no task was found, or the reply was unusable
 }
 
-// DraftResult is the plan of the files to write; the text is in the task's row.
+// DraftResult is the plan of the files to write. The text is in the task's row.
 type DraftResult struct {
 	Ended   bool `json:"ended"`   // the task has ended
-	Scripts int  `json:"scripts"` // how many; one call writes them all
-	Docs    int  `json:"docs"`    // how many; one call each
-	Judge   bool `json:"judge"`   // the draft is to be judged, too
+	Scripts int  `json:"scripts"` // number of scripts; one call writes all of them
+	Docs    int  `json:"docs"`    // number of documents; one call each
+	Judge   bool `json:"judge"`   // whether the draft needs a judgment
 }
 
-// WriteInput asks for the scripts (Doc -1) or for one document of a task.
+// WriteInput requests the scripts (Doc is -1) or one document of a task.
 type WriteInput struct {
 	TaskRef
 	Doc int `json:"doc"`
 }
 
-// WriteResult tells how an optional file fared; a file that could not be written
-// degrades the skill and does not fail it.
+// WriteResult is the result of an optional file. A file that cannot be written degrades the skill
+// and does not fail it.
 type WriteResult struct {
 	Degraded bool `json:"degraded"`
 }
 
-// PublishResult is what became of a task's package. Unseen asks for a merge first:
-// its model has not seen the head that is in force now. Conflict asks to package
-// again on that head.
+// PublishResult is the result of packaging a task. Unseen requests a merge first, because the model
+// has not seen the current head. Conflict requests packaging again on the current head.
 type PublishResult struct {
 	Unseen   bool   `json:"unseen,omitempty"`
 	Conflict bool   `json:"conflict,omitempty"`
@@ -76,21 +75,21 @@ type PublishResult struct {
 	Version  int    `json:"version"`
 }
 
-// EndTaskInput ends a task that an activity could not carry through.
+// EndTaskInput ends a task whose activity failed.
 type EndTaskInput struct {
 	TaskRef
 	Code   string `json:"code"`
 	Reason string `json:"reason"`
 }
 
-// TaskResult is what became of a task.
+// TaskResult is the result of a task.
 type TaskResult struct {
 	Outcome string `json:"outcome"`
 	Skill   int64  `json:"skill"`
 	Version int    `json:"version"`
 }
 
-// DistillResult is Distill's result.
+// DistillResult is the result of Distill.
 type DistillResult struct {
 	Outcome string `json:"outcome"`
 	Tasks   int    `json:"tasks"`
@@ -99,9 +98,8 @@ type DistillResult struct {
 	Failed  int    `json:"failed"`
 }
 
-// DistillID is the workflow id of a run of kind distill. A redo or a retry has
-// an id of its own, so that each can be looked at by itself and a finished one
-// is never started again.
+// DistillID returns the workflow ID of a distillation. A new generation or attempt has its own ID,
+// so that a completed workflow is never started again.
 func DistillID(workspaceKey, request string, generation, attempt int) string {
 	id := fmt.Sprintf("distill/%s/%s", workspaceKey, request)
 	if generation > 1 {

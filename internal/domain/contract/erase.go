@@ -2,33 +2,33 @@ package contract
 
 import "fmt"
 
-// Erase is the workflow that removes a workspace, or one conversation.
+// Erase is the workflow that erases a workspace or one conversation.
 const Erase = "Erase"
 
 // Activities of Erase.
 const (
-	EraseFence   = "EraseFence"   // writers in flight have ended
-	EraseStop    = "EraseStop"    // no workflow is open
-	EraseDerived = "EraseDerived" // what came of a conversation is dealt with
-	EraseCount   = "EraseCount"   // objects, before the first goes
+	EraseFence   = "EraseFence"   // waits until writers in flight have ended
+	EraseStop    = "EraseStop"    // stops all open workflows
+	EraseDerived = "EraseDerived" // removes or detaches what was derived from a conversation
+	EraseCount   = "EraseCount"   // counts objects before the first is deleted
 	EraseRows    = "EraseRows"
 	EraseObjects = "EraseObjects"
-	EraseEnd     = "EraseEnd" // what is left is counted
+	EraseEnd     = "EraseEnd" // counts what is left
 )
 
 // EraseInput starts Erase.
 type EraseInput struct {
 	Erasure      int64        `json:"erasure"`
-	Conversation int64        `json:"conversation,omitempty"` // 0 is the whole workspace
-	Timeouts     StepTimeouts `json:"timeouts"`               // Heartbeat of it
+	Conversation int64        `json:"conversation,omitempty"` // 0 means the whole workspace
+	Timeouts     StepTimeouts `json:"timeouts"`               // only Heartbeat is used
 }
 
-// EraseRef points to an erasure.
+// EraseRef identifies an erasure.
 type EraseRef struct {
 	Erasure int64 `json:"erasure"`
 }
 
-// EraseResult is what was deleted. Unless it has ended, something was left.
+// EraseResult counts what was deleted. If Ended is false, something is left.
 type EraseResult struct {
 	Ended     bool  `json:"ended"`
 	Rows      int64 `json:"rows"`
@@ -36,7 +36,7 @@ type EraseResult struct {
 	Workflows int   `json:"workflows"`
 }
 
-// EraseID is the workflow id of an erase.
+// EraseID returns the workflow ID of an erasure.
 func EraseID(workspaceKey string, conversation int64) string {
 	if conversation == 0 {
 		return "erase/" + workspaceKey

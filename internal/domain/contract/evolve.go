@@ -5,7 +5,7 @@ import "fmt"
 // Evolve is a round of the designer.
 const Evolve = "Evolve" // EvolveInput → EvolveResult
 
-// Activities of a round.
+// Activities of Evolve.
 const (
 	OpenRound   = "OpenRound"   // EvolveInput → OpenRoundResult
 	MineRound   = "MineRound"   // EvolveInput → MineRoundResult
@@ -20,36 +20,37 @@ type EvolveInput struct {
 	Timeouts StepTimeouts `json:"timeouts"`
 }
 
-// OpenRoundResult tells whether an earlier attempt has ended the round.
+// OpenRoundResult reports whether an earlier attempt has ended the round.
 type OpenRoundResult struct {
 	Ended *EvolveResult `json:"ended,omitempty"`
 }
 
-// MineRoundResult counts the cases of a round.
+// MineRoundResult holds the number of cases of a round.
 type MineRoundResult struct {
 	Cases int `json:"cases"`
 }
 
-// DesignRoundResult counts the conversations to try a candidate on; 0 without one.
+// DesignRoundResult holds the number of conversations for the trial of a candidate, 0 without a
+// candidate.
 type DesignRoundResult struct {
 	Trials int `json:"trials"`
 }
 
-// TrialInput names one of them.
+// TrialInput identifies one conversation of a trial.
 type TrialInput struct {
 	RunRef
 	Trial int `json:"trial"`
 }
 
-// EvolveResult is Evolve's result.
+// EvolveResult is the result of Evolve.
 type EvolveResult struct {
 	Outcome string  `json:"outcome"`
 	Cases   int     `json:"cases"`
 	Traces  int     `json:"traces"`
-	Mean    float64 `json:"mean"` // of candidate − incumbent
+	Mean    float64 `json:"mean"` // mean of candidate − incumbent
 }
 
-// EvolveID is the workflow id of a round of evolution.
+// EvolveID returns the workflow ID of a round of evolution.
 func EvolveID(workspaceKey, bank, key string) string {
 	return fmt.Sprintf("evolve/%s/%s/%s", workspaceKey, VisibleKey(bank), key)
 }

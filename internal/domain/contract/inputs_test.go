@@ -12,8 +12,8 @@ import (
 	"cairn/internal/domain/nudge"
 )
 
-// What stands in the histories of workflows that run is read, and means what it
-// meant. A field that is missing has its old meaning as its zero.
+// Histories of running workflows must stay readable with the same meaning. A missing field is zero,
+// which must have the old meaning.
 func TestInputsHaveTheirWireForm(t *testing.T) {
 	t.Parallel()
 	timeouts := contract.StepTimeouts{Model: time.Minute, Heartbeat: time.Second, Database: 3 * time.Second,
@@ -88,7 +88,7 @@ func TestInputsHaveTheirWireForm(t *testing.T) {
 	} {
 		got := reflect.New(reflect.TypeOf(c.want))
 		decoder := json.NewDecoder(bytes.NewReader([]byte(c.wire)))
-		decoder.DisallowUnknownFields() // a field that is gone is a meaning that is lost
+		decoder.DisallowUnknownFields() // a removed field would lose its meaning
 		if err := decoder.Decode(got.Interface()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		} else if !reflect.DeepEqual(got.Elem().Interface(), c.want) {

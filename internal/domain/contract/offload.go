@@ -12,7 +12,7 @@ const (
 	AwaitOffload = "AwaitOffload" // RunRef → OffloadResult
 )
 
-// OffloadInput starts Offload. Flush is the review that comes before, nil for none.
+// OffloadInput starts Offload. Flush is the review that runs first, nil for none.
 type OffloadInput struct {
 	RunRef
 	Groups   int          `json:"groups"`
@@ -20,25 +20,25 @@ type OffloadInput struct {
 	Flush    *AgentInput  `json:"flush,omitempty"`
 }
 
-// OffloadToStart is a conversation that has grown too long for the model.
+// OffloadToStart describes the compaction of a conversation that does not fit the model.
 type OffloadToStart struct {
 	WorkflowID string       `json:"workflow_id"`
 	Input      OffloadInput `json:"input"`
 }
 
-// GroupInput names one group of a run.
+// GroupInput identifies one group of a run.
 type GroupInput struct {
 	RunRef
 	Group int `json:"group"`
 }
 
-// CompressResult tells whether a group has its record. Reason is the code of why not.
+// CompressResult reports whether a group has its summary. Reason is the code if it has none.
 type CompressResult struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// CloseOffloadInput ends a run. Reasons are of its groups; Code is set when the
-// workflow gave up.
+// CloseOffloadInput closes a run. Reasons are the codes of its groups. Code is set if the workflow
+// failed.
 type CloseOffloadInput struct {
 	RunRef
 	Reasons []string `json:"reasons,omitempty"`
@@ -46,14 +46,14 @@ type CloseOffloadInput struct {
 	Why     string   `json:"why,omitempty"`
 }
 
-// OffloadResult is Offload's result.
+// OffloadResult is the result of Offload.
 type OffloadResult struct {
-	Degraded bool `json:"degraded,omitempty"` // no model has made records
+	Degraded bool `json:"degraded,omitempty"` // no model wrote summaries
 	Groups   int  `json:"groups"`
-	Tokens   int  `json:"tokens"` // of the records
+	Tokens   int  `json:"tokens"` // of the summaries
 }
 
-// OffloadID is the workflow id of a thread's offloading.
+// OffloadID returns the workflow ID of the offloading of a thread.
 func OffloadID(workspaceKey, request string, generation int) string {
 	return generationOf(fmt.Sprintf("offload/%s/%s", workspaceKey, request), generation)
 }

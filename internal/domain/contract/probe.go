@@ -2,10 +2,10 @@ package contract
 
 import "fmt"
 
-// Probe has memory ask itself what a build has remembered.
+// Probe asks self-test questions about the memories of a build.
 const Probe = "Probe" // ProbeInput → ProbeResult
 
-// Activities of a probing.
+// Activities of Probe.
 const (
 	OpenProbe  = "OpenProbe"  // ProbeInput → OpenProbeResult
 	MakeProbes = "MakeProbes" // ProbeInput → MakeProbesResult
@@ -19,31 +19,31 @@ type ProbeInput struct {
 	Timeouts StepTimeouts `json:"timeouts"`
 }
 
-// OpenProbeResult tells whether an earlier attempt has ended the probing.
+// OpenProbeResult reports whether an earlier attempt has ended the probe run.
 type OpenProbeResult struct {
 	Ended *ProbeResult `json:"ended,omitempty"`
 }
 
-// MakeProbesResult counts the questions.
+// MakeProbesResult holds the number of questions.
 type MakeProbesResult struct {
 	Probes int `json:"probes"`
 }
 
-// AskInput names one of them.
+// AskInput identifies one question.
 type AskInput struct {
 	RunRef
 	Probe int `json:"probe"`
 }
 
-// ProbeResult is Probe's result.
+// ProbeResult is the result of Probe.
 type ProbeResult struct {
 	Outcome string  `json:"outcome"`
 	Probes  int     `json:"probes"`
 	Scored  int     `json:"scored"`
-	Mean    float64 `json:"mean"` // of the scores
+	Mean    float64 `json:"mean"` // mean of the scores
 }
 
-// ProbeID is the workflow id of the probing of a build.
+// ProbeID returns the workflow ID of the probes of a build.
 func ProbeID(workspaceKey string, build int64) string {
 	return fmt.Sprintf("probe/%s/%d", workspaceKey, build)
 }

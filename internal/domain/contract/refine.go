@@ -1,7 +1,7 @@
 package contract
 
-// Refine has a model go over what a fast search found: one call orders it, one
-// writes it as a text. RefineInput → RefineResult.
+// Refine refines the results of a fast search: one model call reranks them, and one condenses them
+// to a text. RefineInput → RefineResult.
 const Refine = "Refine"
 
 // Activities of Refine.
@@ -19,32 +19,32 @@ type RefineInput struct {
 	Rewrite  bool         `json:"rewrite,omitempty"`
 }
 
-// Place is a candidate in a model's order, by its number in the run's row.
+// Place is the rank of a candidate, which is identified by its number in the run's row.
 type Place struct {
 	Candidate int     `json:"candidate"`
 	Score     float64 `json:"score"` // 0 to 1
 }
 
-// RerankResult is that order, or why there is none.
+// RerankResult is the new order, or the reason why there is none.
 type RerankResult struct {
 	Order   []Place `json:"order,omitempty"`
 	Problem string  `json:"problem,omitempty"`
 }
 
-// CondenseInput asks for a text of what is left.
+// CondenseInput requests a text from the remaining candidates.
 type CondenseInput struct {
 	RunRef
 	Order []Place `json:"order,omitempty"`
 }
 
-// CloseRefineInput ends the run without a text.
+// CloseRefineInput closes the run without a text.
 type CloseRefineInput struct {
 	RunRef
 	Order   []Place `json:"order,omitempty"`
 	Problem string  `json:"problem,omitempty"`
 }
 
-// RefineResult is what Refine could do.
+// RefineResult is the result of Refine.
 type RefineResult struct {
 	Problem string `json:"problem,omitempty"`
 }

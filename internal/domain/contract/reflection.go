@@ -8,7 +8,7 @@ import (
 // ReflectionWorkflow is the workflow that reflects on a day of a workspace.
 const ReflectionWorkflow = "Reflection"
 
-// Why a reflection was started.
+// Reasons for a reflection.
 const (
 	ReflectionOfSweep    = "sweep"
 	ReflectionNow        = "now"
@@ -17,56 +17,56 @@ const (
 
 // ReflectionInput starts Reflection.
 type ReflectionInput struct {
-	Workspace  string    `json:"workspace"`            // its opaque key
-	Date       string    `json:"date"`                 // local, 2006-01-02
+	Workspace  string    `json:"workspace"`            // opaque key of the workspace
+	Date       string    `json:"date"`                 // local date, 2006-01-02
 	Zone       string    `json:"zone"`                 // IANA name
-	From       time.Time `json:"from"`                 // the watermark before; zero: from the beginning
-	To         time.Time `json:"to"`                   // the firing's instant
+	From       time.Time `json:"from"`                 // previous watermark; zero means from the beginning
+	To         time.Time `json:"to"`                   // time of the firing
 	Why        string    `json:"why"`                  // sweep, now or backfill
-	Generation int       `json:"generation,omitempty"` // raised by a deliberate redo; 0 and 1 are the first
+	Generation int       `json:"generation,omitempty"` // increased by a requested repetition; 0 and 1 are the first
 }
 
-// ReflectionID is the workflow id of the reflection on a local date. ws is the
-// workspace's opaque key.
+// ReflectionID returns the workflow ID of the reflection on a local date. ws is the opaque key of
+// the workspace.
 func ReflectionID(ws, date string) string { return "reflect/" + ws + "/" + date }
 
-// Activities of a reflection; its steps are those of any agent.
+// Activities of a reflection. Its steps are the activities of any agent.
 const (
 	OpenReflection = "OpenReflection" // ReflectionInput → OpenReflectionResult
 	DistillDay     = "DistillDay"     // RunRef → DistillDayResult
 )
 
-// OpenReflectionResult is a reflection's run. Ended is set when there is nothing to
-// do, or an earlier attempt has done it.
+// OpenReflectionResult is the run of a reflection. Ended is set if there is nothing to do, or if an
+// earlier attempt has ended it.
 type OpenReflectionResult OpenNudgeResult
 
-// ReflectionResult is what a reflection came to.
+// ReflectionResult is the result of a reflection.
 type ReflectionResult struct {
 	Run      int64  `json:"run"`
-	Status   string `json:"status"` // saved nothing_to_save empty partial failed
+	Status   string `json:"status"` // saved, nothing_to_save, empty, partial or failed
 	Steps    int    `json:"steps"`
-	Distills int    `json:"distills,omitempty"` // distillations that were started
+	Distills int    `json:"distills,omitempty"` // number of started distillations
 }
 
-// DistillDayResult is the distillations that a day's conversations are worth.
+// DistillDayResult lists the distillations for a day's conversations.
 type DistillDayResult struct {
 	Distills []DistillToStart `json:"distills,omitempty"`
 }
 
-// DistillToStart is a child.
+// DistillToStart describes a child workflow.
 type DistillToStart struct {
 	WorkflowID   string       `json:"workflow_id"`
 	Conversation int64        `json:"conversation"`
 	Input        DistillInput `json:"input"`
 }
 
-// ReflectionNowID is the workflow id of what somebody did not want to wait for: the
-// date itself is still to come to its end.
+// ReflectionNowID returns the workflow ID of a reflection that was requested before the end of its
+// date.
 func ReflectionNowID(workspaceKey, date string, generation int) string {
 	return fmt.Sprintf("%s/now-%d", ReflectionID(workspaceKey, date), generation)
 }
 
-// ReflectionRedoID is the workflow id of a later generation of a date.
+// ReflectionRedoID returns the workflow ID of a later generation of a date.
 func ReflectionRedoID(workspaceKey, date string, generation int) string {
 	return generationOf(ReflectionID(workspaceKey, date), generation)
 }

@@ -2,10 +2,10 @@ package contract
 
 import "time"
 
-// Workflows of what is done again and again.
+// Workflows of scheduled work.
 const (
-	Sweep  = "Sweep"  // the heartbeat: pages through what is due and starts it
-	Curate = "Curate" // looks after the skills of a workspace that nobody uses
+	Sweep  = "Sweep"  // pages through due tasks and starts them
+	Curate = "Curate" // archives unused skills of a workspace
 )
 
 // Activities of these workflows.
@@ -14,33 +14,33 @@ const (
 	CurateSkills = "CurateSkills" // CurateInput → CurateResult
 )
 
-// SweepSchedule is the id of the one Temporal Schedule that starts Sweep.
+// SweepSchedule is the ID of the Temporal Schedule that starts Sweep.
 const SweepSchedule = "sweep"
 
-// SweepInput starts Sweep. What is so far is carried through continue-as-new.
+// SweepInput starts Sweep. Its counts are carried through continue-as-new.
 type SweepInput struct {
-	Pages    int          `json:"pages,omitempty"` // of one run, before it continues as new; 0 means 20
-	Rows     int          `json:"rows,omitempty"`  // of one page; 0 leaves it to the activity
+	Pages    int          `json:"pages,omitempty"` // pages of one run before it continues as new; 0 means 20
+	Rows     int          `json:"rows,omitempty"`  // rows of one page; 0 means the activity's default
 	Timeouts StepTimeouts `json:"timeouts"`
-	Runs     int          `json:"runs,omitempty"` // that have continued as new
+	Runs     int          `json:"runs,omitempty"` // runs that have continued as new
 	SoFar    SweepCounts  `json:"so_far"`
 }
 
-// SweepPageInput claims a page. An attempt that is repeated has the same claim,
-// and gets the same page.
+// SweepPageInput claims a page of due tasks. A repeated attempt has the same claim and gets the
+// same page.
 type SweepPageInput struct {
 	Claim     string        `json:"claim"`
 	Rows      int           `json:"rows,omitempty"`
 	Heartbeat time.Duration `json:"heartbeat"`
 }
 
-// SweepCounts are what a page, or a sweep, came to.
+// SweepCounts are the results of a page or of a sweep.
 type SweepCounts struct {
-	Looked  int  `json:"looked"`         // tasks that were due
-	Started int  `json:"started"`        // workflows and turns
-	Empty   int  `json:"empty"`          // with nothing to do
-	Skipped int  `json:"skipped"`        // too late, or done before
-	More    bool `json:"more,omitempty"` // others are due
+	Looked  int  `json:"looked"`         // due tasks
+	Started int  `json:"started"`        // started workflows and turns
+	Empty   int  `json:"empty"`          // tasks with nothing to do
+	Skipped int  `json:"skipped"`        // too late, or already done
+	More    bool `json:"more,omitempty"` // more tasks are due
 }
 
 // CurateInput starts Curate.
@@ -50,15 +50,15 @@ type CurateInput struct {
 	Timeouts     StepTimeouts `json:"timeouts"`
 }
 
-// CurateResult is what was done to skills.
+// CurateResult counts the changes of skills.
 type CurateResult struct {
 	Staled   int `json:"staled"`
 	Archived int `json:"archived"`
 	Restored int `json:"restored"`
-	Similar  int `json:"similar"` // pairs that say nearly the same
+	Similar  int `json:"similar"` // pairs of near-duplicates
 }
 
-// CurateID is the workflow id of a curation; slot names the firing.
+// CurateID returns the workflow ID of a curation. slot identifies the firing.
 func CurateID(workspaceKey, slot string) string {
 	return "curate/" + workspaceKey + "/" + VisibleKey(slot)
 }

@@ -2,7 +2,7 @@ package contract
 
 import "fmt"
 
-// Workflows of a training, each the child of the one before.
+// Workflows of a training. Each is a child of the previous one.
 const (
 	Train          = "Train"          // TrainInput → TrainResult
 	TrainStage     = "TrainStage"     // StageInput → StageResult
@@ -20,26 +20,25 @@ const (
 	CloseTraining = "CloseTraining" // CloseInput → TrainResult
 )
 
-// TrainInput starts Train. FromStage is the first that is left, after the
-// workflow has continued as new.
+// TrainInput starts Train. FromStage is the first stage that is left after a continue-as-new.
 type TrainInput struct {
 	RunRef
-	WorkflowID string       `json:"workflow_id"` // its children's ids begin with it
+	WorkflowID string       `json:"workflow_id"` // prefix of its children's IDs
 	Timeouts   StepTimeouts `json:"timeouts"`
 	FromStage  int          `json:"from_stage,omitempty"`
 }
 
-// OpenTrainingResult tells how long a training is.
+// OpenTrainingResult holds the size of a training.
 type OpenTrainingResult struct {
 	Stages     int          `json:"stages"`
 	Iterations int          `json:"iterations"`
 	Episodes   int          `json:"episodes"`
-	Parallel   int          `json:"parallel"` // episodes at once
-	Trials     int          `json:"trials"`   // held-out conversations to try what was trained on
+	Parallel   int          `json:"parallel"` // episodes that run concurrently
+	Trials     int          `json:"trials"`   // held-out conversations for the trial
 	Ended      *TrainResult `json:"ended,omitempty"`
 }
 
-// StageInput starts one stage. FromIteration is the first that is left.
+// StageInput starts one stage. FromIteration is the first iteration that is left.
 type StageInput struct {
 	TrainInput
 	Stage int                `json:"stage"`
@@ -48,7 +47,7 @@ type StageInput struct {
 	FromIteration int `json:"from_iteration,omitempty"`
 }
 
-// StageResult tells where a training stands after a stage.
+// StageResult is the state of a training after a stage.
 type StageResult struct {
 	Stop bool    `json:"stop"`
 	Best float64 `json:"best"`
@@ -60,10 +59,10 @@ type IterationInput struct {
 	Iteration int `json:"iteration"`
 }
 
-// IterationResult tells what it brought.
+// IterationResult is the result of an iteration.
 type IterationResult struct {
 	Reward float64 `json:"reward"`
-	Policy string  `json:"policy"` // its hash
+	Policy string  `json:"policy"` // hash of the policy
 }
 
 // EpisodeInput starts one episode.
@@ -72,18 +71,18 @@ type EpisodeInput struct {
 	Episode int `json:"episode"`
 }
 
-// TrainResult is Train's result.
+// TrainResult is the result of Train.
 type TrainResult struct {
 	Outcome    string  `json:"outcome"`
-	Version    int     `json:"version"` // that was promoted
+	Version    int     `json:"version"` // promoted version
 	Policy     string  `json:"policy"`
 	Stages     int     `json:"stages"`
 	Iterations int     `json:"iterations"`
 	Best       float64 `json:"best"`
 }
 
-// TrainID is the workflow id of a training. The bank's name is chosen by people
-// for people, as the key is.
+// TrainID returns the workflow ID of a training. The name of the bank and the key appear as they
+// are, because people choose them for display.
 func TrainID(workspaceKey, bank, key string) string {
 	return fmt.Sprintf("train/%s/%s/%s", workspaceKey, VisibleKey(bank), key)
 }

@@ -1,7 +1,7 @@
 package fault
 
-// Code names a kind of failure. The spelling is part of the API: it is what
-// HTTP answers, tool results and `-o json` carry.
+// Code names a kind of failure. Its spelling is part of the API: HTTP responses, tool results and
+// `-o json` contain it.
 type Code string
 
 const (
@@ -36,60 +36,65 @@ const (
 	MethodNotAllowed Code = "method_not_allowed"
 	RateLimited      Code = "rate_limited"
 	NotImplemented   Code = "not_implemented"
-	CommandRefused   Code = "command_refused" // not begun
+	CommandRefused   Code = "command_refused" // the command was not started
 	CommandFailed    Code = "command_failed"
 	LimitExceeded    Code = "limit_exceeded"
-	UnknownOutcome   Code = "unknown_outcome" // begun, and interrupted
+	UnknownOutcome   Code = "unknown_outcome" // the command was started and interrupted
 	Internal         Code = "internal"
 )
 
-// Row is what a code means to each kind of caller.
+// Row describes what a code means to each kind of caller.
 type Row struct {
-	HTTP      int    // status of an HTTP answer
+	HTTP      int    // status of an HTTP response
 	Exit      int    // exit code of the command line, 1–125
 	Retryable bool   // whether the same request can succeed later
-	Hint      string // the next step when the place of failure gave none
+	Hint      string // default next step, used when New receives an empty hint
 }
 
-// Table has one row for each code.
+// Table has one row for each code. Every hint is an imperative. A command in backquotes exists.
 var Table = map[Code]Row{
-	InvalidArgument:  {400, 2, false, "correct the named argument and send the request again"},
-	NotFound:         {404, 3, false, "list what exists and use one of those names"},
-	AlreadyExists:    {409, 4, false, "choose another name, or update the existing one"},
-	VersionConflict:  {409, 4, false, "read the current version and apply the change to it"},
-	NoMatch:          {422, 4, false, "read the current text and quote it exactly"},
-	AmbiguousMatch:   {422, 4, false, "quote more of the surrounding text so that it matches once"},
-	TooLarge:         {413, 2, false, "send less at once"},
-	QuotaExceeded:    {429, 5, false, "wait until the limit resets, or raise it in the workspace's settings"},
-	BlockedContent:   {422, 6, false, "remove the named lines"},
-	SecretDetected:   {422, 6, false, "replace the secret by a placeholder such as {{secret:NAME}}"},
-	Protected:        {403, 6, false, "unpin it first"},
-	NotManaged:       {403, 6, false, "ask its owner, or propose the change for approval"},
-	ReadRequired:     {412, 4, false, "view it first, then change it"},
-	DuplicateSuspect: {409, 4, false, "update the named one instead, or say that a new one is wanted"},
+	InvalidArgument: {400, 2, false, "correct the argument that the message names, then send the request again"},
+	NotFound:        {404, 3, false, "list the existing items, then use one of their names"},
+	AlreadyExists:   {409, 4, false, "choose another name, or update the existing item"},
+	VersionConflict: {409, 4, false, "read the current version, then apply the change to it"},
+	NoMatch:         {422, 4, false, "read the current text, then quote it exactly"},
+	AmbiguousMatch:  {422, 4, false, "quote more of the surrounding text so that it matches once"},
+	TooLarge:        {413, 2, false, "send a smaller request"},
+	QuotaExceeded: {429, 5, false, "wait until the limit resets, or raise it: " +
+		"`cairn settings set limits.skill_writes_hour=60`"},
+	BlockedContent:   {422, 6, false, "remove the lines that the message names"},
+	SecretDetected:   {422, 6, false, "replace the secret with a placeholder such as {{secret:NAME}}"},
+	Protected:        {403, 6, false, "unpin the skill first with `cairn skills unpin`"},
+	NotManaged:       {403, 6, false, "ask the owner to make the change, or propose it for approval"},
+	ReadRequired:     {412, 4, false, "view the item first, then change it"},
+	DuplicateSuspect: {409, 4, false, "update the item that the message names, or choose content that differs"},
 	UnknownTool:      {404, 3, false, "use one of the offered tools"},
-	OutOfScope:       {403, 6, false, "use a key with the needed scope"},
+	OutOfScope: {
+		403,
+		6,
+		false,
+		"use a key with the required scope; create one with `cairn keys create --scopes`",
+	},
 	OpReused: {409, 4, false,
-		"use a new operation id, or a new generation of the run: cairn runs retry --fresh"},
-	Unavailable: {503, 7, true, "try again shortly; `cairn doctor` tells what is missing"},
-	Erasing:     {410, 6, false, "the workspace is being erased; use another"},
-	TurnedOff:   {409, 6, false, "turn it on in the workspace's settings: cairn settings set"},
-	Misconfigured: {500, 8, false, "see `cairn config` for the settings in force and `cairn doctor` for what is " +
-		"missing"},
-	ModelAuth:     {502, 9, false, "check the API key and its rights at the model endpoint"},
-	ModelRejected: {502, 9, false, "check the model's name and the endpoint; the message is the endpoint's own"},
-	ModelRefused:  {422, 9, false, "the model declined; change the input or the model"},
-	ModelInvalid: {502, 9, false, "the model's answer did not fit the schema after the repairs; try a stronger " +
-		"model"},
+		"use a new operation ID, or start a new generation of the run with `cairn runs retry --fresh`"},
+	Unavailable: {503, 7, true, "try again later; run `cairn doctor` to check the dependencies"},
+	Erasing:     {410, 6, false, "use another workspace; this one is being erased"},
+	TurnedOff:   {409, 6, false, "turn the feature on, for example `cairn settings set reflection=true`"},
+	Misconfigured: {500, 8, false, "correct the configuration: `cairn config` prints it, and " +
+		"`cairn doctor` checks the dependencies"},
+	ModelAuth:        {502, 9, false, "check OPENAI_API_KEY and the permissions of that key at the model endpoint"},
+	ModelRejected:    {502, 9, false, "check CAIRN_MODEL and OPENAI_BASE_URL; the message is from the model endpoint"},
+	ModelRefused:     {422, 9, false, "change the input, or use another model"},
+	ModelInvalid:     {502, 9, false, "use a stronger model; the reply did not match the schema, even after repairs"},
 	ModelContext:     {413, 9, false, "shorten the input, or use a model with a longer context"},
-	Cancelled:        {409, 10, false, "start it again when it is wanted: cairn runs retry"},
-	Unauthenticated:  {401, 6, false, "send `Authorization: Bearer cairn_…` with a key that `cairn keys create` made"},
-	MethodNotAllowed: {405, 2, false, "use a method of the Allow header; /openapi.json describes the routes"},
-	RateLimited:      {429, 5, true, "wait for the seconds that Retry-After tells, then send it again"},
-	NotImplemented:   {501, 2, false, "/openapi.json describes what there is"},
-	CommandRefused:   {403, 6, false, "use a program that is allowed, or a script of the skill"},
-	CommandFailed:    {422, 4, false, "read stderr, and correct the arguments or the skill"},
-	LimitExceeded:    {422, 5, false, "give it less to do"},
-	UnknownOutcome:   {409, 4, false, "find out what took effect before you do it again; it is not repeated by itself"},
-	Internal:         {500, 1, false, "run `cairn doctor`; if it finds nothing, this is a defect worth reporting"},
+	Cancelled:        {409, 10, false, "start it again with `cairn runs retry`"},
+	Unauthenticated:  {401, 6, false, "send `Authorization: Bearer cairn_…` with a key from `cairn keys create`"},
+	MethodNotAllowed: {405, 2, false, "use a method from the Allow header; GET /openapi.json describes the routes"},
+	RateLimited:      {429, 5, true, "wait for the seconds in the Retry-After header, then send the request again"},
+	NotImplemented:   {501, 2, false, "use a supported route; GET /openapi.json describes all routes"},
+	CommandRefused:   {403, 6, false, "use an allowed program, or a script of the skill"},
+	CommandFailed:    {422, 4, false, "read stderr, then correct the arguments or the skill"},
+	LimitExceeded:    {422, 5, false, "split the work into smaller commands"},
+	UnknownOutcome:   {409, 4, false, "check what took effect, then run it again if needed; Cairn does not repeat it"},
+	Internal:         {500, 1, false, "run `cairn doctor`; if every check passes, report the error as a bug"},
 }

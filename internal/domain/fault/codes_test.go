@@ -12,8 +12,7 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// declared are the codes that the package's constants spell, as the compiler
-// does not list them.
+// declared parses the code constants from the source, because the compiler does not list them.
 func declared(t *testing.T) map[fault.Code]string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "codes.go", nil, 0)
@@ -70,7 +69,7 @@ func TestEveryCodeHasOneRow(t *testing.T) {
 	}
 }
 
-// What HTTP alone can run into has the statuses that HTTP gives it.
+// Codes that only HTTP uses have the statuses that HTTP defines.
 func TestTheCodesOfHTTPHaveItsStatuses(t *testing.T) {
 	t.Parallel()
 	for code, status := range map[fault.Code]int{fault.Unauthenticated: http.StatusUnauthorized,

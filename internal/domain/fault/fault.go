@@ -1,7 +1,6 @@
-// Package fault is the one error type that users see and the one table of its
-// codes. A code maps to one HTTP status, one exit code of the command line and
-// one answer to "does trying again help?"; nothing else in the project decides
-// these.
+// Package fault is the error type that users see, with the table of its codes. A code determines
+// one HTTP status, one exit code of the command line, and whether a retry can succeed. No other
+// package decides these.
 //
 //	return fault.New(fault.InvalidArgument, "line 3: unknown role \"robot\"",
 //		"use one of user, assistant, tool, system")
@@ -15,15 +14,15 @@ import (
 // Error is a failure that a user or a calling program can act on.
 type Error struct {
 	Code    Code   // a row of Table
-	Message string // what happened, with the position or the name it happened to
-	Hint    string // one concrete next step
-	// Extra is what a program needs for that step, by the names under which it
-	// is answered: the closest lines, the current version. Never a secret.
+	Message string // what failed, with the position or the name
+	Hint    string // one concrete next step, as an imperative
+	// Extra holds the values that a program needs for that step, under the names of the response:
+	// for example the closest lines or the current version. It never holds a secret.
 	Extra map[string]any
 	cause error
 }
 
-// New makes an Error. An empty hint takes the hint of the code's table row.
+// New returns an Error. An empty hint selects the hint of the code's table row.
 func New(code Code, message, hint string) *Error {
 	if hint == "" {
 		hint = Table[code].Hint
@@ -36,14 +35,14 @@ func Newf(code Code, format string, args ...any) *Error {
 	return New(code, fmt.Sprintf(format, args...), "")
 }
 
-// Wrap is New around a cause, which errors.Is and errors.As still find.
+// Wrap is New with a cause, which errors.Is and errors.As find.
 func Wrap(cause error, code Code, message, hint string) *Error {
 	e := New(code, message, hint)
 	e.cause = cause
 	return e
 }
 
-// With adds a part to Extra and returns e.
+// With sets a member of Extra and returns e.
 func (e *Error) With(name string, value any) *Error {
 	if e.Extra == nil {
 		e.Extra = map[string]any{}
@@ -59,11 +58,10 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// Unwrap gives the cause, nil when there is none.
+// Unwrap returns the cause, or nil.
 func (e *Error) Unwrap() error { return e.cause }
 
-// CodeOf finds the code of err: Internal for an error that carries none, the
-// empty code for nil.
+// CodeOf returns the code of err: Internal for an error without a code, and the empty code for nil.
 func CodeOf(err error) Code {
 	if err == nil {
 		return ""
@@ -75,7 +73,7 @@ func CodeOf(err error) Code {
 	return Internal
 }
 
-// From finds the Error in err, or wraps err as Internal. It returns nil for nil.
+// From returns the Error in err, or wraps err as Internal. It returns nil for nil.
 func From(err error) *Error {
 	if err == nil {
 		return nil

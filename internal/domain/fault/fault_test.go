@@ -8,7 +8,7 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Tools answer with these codes, and models are told what they mean.
+// Tools return these codes, and prompts explain them to models.
 func TestEveryToolErrorHasARow(t *testing.T) {
 	for _, code := range []fault.Code{"invalid_argument", "not_found", "already_exists", "version_conflict", "no_match",
 		"ambiguous_match", "too_large",

@@ -2,9 +2,9 @@ package guard
 
 import "strings"
 
-// cards finds payment card numbers: digits, perhaps in groups with blanks or
-// hyphens, of a known scheme's prefix and length, with a right check digit
-// (Luhn, ISO/IEC 7812). It reads each byte a bounded number of times.
+// cards finds payment card numbers: digits, possibly in groups with blanks or hyphens, with the
+// prefix and length of a known scheme and a correct check digit (Luhn, ISO/IEC 7812). It reads each
+// byte a bounded number of times.
 func cards(text string) []window {
 	var found []window
 	for i := 0; i < len(text); {
@@ -41,14 +41,14 @@ func digitRun(text string, start int) (end int, digits string) {
 	return end, b.String()
 }
 
-// wordBefore reports a letter, sign or point that makes the digits part of
-// something else.
+// wordBefore reports whether a letter, sign or point before the digits makes them part of something
+// else.
 func wordBefore(text string, i int) bool {
 	if i == 0 {
 		return false
 	}
 	switch b := text[i-1]; {
-	case b == '-': // a minus sign unless something stands before it
+	case b == '-': // a minus sign, unless a word precedes it
 		return i == 1 || strings.IndexByte(" \t\n:,[({=", text[i-2]) >= 0
 	case letter(b):
 		return !slashed(text, i-1) || strings.IndexByte("nrt", b) < 0
@@ -63,8 +63,7 @@ func wordAfter(text string, i int) bool {
 
 func letter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
 
-// card knows Visa, Mastercard, American Express, Discover, Diners, JCB and
-// UnionPay.
+// card recognizes Visa, Mastercard, American Express, Discover, Diners, JCB and UnionPay.
 func card(digits string) bool {
 	n := len(digits)
 	if n < 13 || n > 19 {

@@ -6,29 +6,32 @@ import (
 	"slices"
 )
 
-// Report is what CheckSkill found. Where of every finding is the name of the
-// text or file.
+// Report is the result of CheckSkill. Where of every finding is the name of the text or file.
 type Report struct {
 	Findings []Finding // of Scan and ScanScript
 	Secrets  []Finding
-	Risk     []string // one line each for whoever approves: never the text itself
+	Risk     []string // one line for each finding, for the approver; never the text itself
 }
 
-// Verdict is the worst of all findings; a secret is Dangerous.
+// Verdict returns the worst severity of all findings. A secret is Dangerous.
 func (r Report) Verdict() Severity {
 	return Verdict(slices.Concat(r.Findings, r.Secrets))
 }
 
-// CheckSkill scans everything of a skill that a later reader will see: its
-// texts by field name (name, description, procedure, …) and its files by path.
-// A skill with any Risk stays a candidate until it is approved.
+// CheckSkill scans all parts of a skill that a later reader sees: its texts by field name (name,
+// description, procedure, …) and its files by path. A skill with any Risk stays a candidate until
+// it is approved.
 func CheckSkill(texts, files map[string]string) Report {
 	var report Report
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		report.add(name, Scan(texts[name], Strict), Secrets(texts[name]))
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		report.add(name, settled(append(Scan(name, Strict), ScanScript(name, files[name])...)), Secrets(files[name]))
+		report.add(
+			name,
+			sortFindings(append(Scan(name, Strict), ScanScript(name, files[name])...)),
+			Secrets(files[name]),
+		)
 	}
 	return report
 }

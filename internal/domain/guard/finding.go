@@ -5,24 +5,24 @@ import (
 	"slices"
 )
 
-// Severity is how much a finding, or a text with findings, is to be feared.
+// Severity is the severity of a finding, or of a text with findings.
 type Severity string
 
 const (
-	Safe      Severity = "safe"      // of a verdict only: nothing was found
+	Safe      Severity = "safe"      // only for a verdict: no findings
 	Caution   Severity = "caution"   // plausible in honest text: warn or stage
-	Dangerous Severity = "dangerous" // no honest text needs it: refuse
+	Dangerous Severity = "dangerous" // not needed in honest text: refuse
 )
 
-// Family is the kind of harm that a rule looks for.
+// Family is the kind of harm that a rule detects.
 type Family string
 
 const (
 	Override    Family = "instruction_override" // "ignore your previous instructions"
 	RoleHijack  Family = "role_hijack"          // a new identity, or a forged role header
-	HideFrom    Family = "hide_from_user"       // acting behind the user's back
+	HideFrom    Family = "hide_from_user"       // acting without the user's knowledge
 	PromptLeak  Family = "prompt_leak"          // asking for the system prompt
-	Hidden      Family = "hidden_text"          // orders in comments or unseen elements
+	Hidden      Family = "hidden_text"          // orders in comments or invisible elements
 	Invisible   Family = "invisible_characters" // zero-width, bidi and tag characters, broken UTF-8
 	Exfiltrate  Family = "exfiltration"         // data sent out, code fetched and run
 	Credentials Family = "credential_read"      // reading key files
@@ -30,21 +30,21 @@ const (
 	Destructive Family = "destructive_shell"    // wiping disks, homes, databases
 	AgentConfig Family = "agent_config"         // changing the agent's own rules or permissions
 	C2          Family = "command_and_control"  // reverse shells, fetched orders
-	UnknownURL  Family = "unknown_url"          // of scripts: a host that is not widely known
+	UnknownURL  Family = "unknown_url"          // in scripts: a host that is not widely known
 	Secret      Family = "secret"               // a key, password or card number
 	Personal    Family = "personal"             // a value of one case or person
 )
 
-// Finding says which rule met which line. It never holds the text itself.
+// Finding identifies a rule and the line that it matched. It never holds the text.
 type Finding struct {
 	Family   Family   `json:"family"`
 	Severity Severity `json:"severity"`
 	Line     int      `json:"line"`            // from 1
 	ID       string   `json:"id"`              // the rule, such as override.previous
-	Where    string   `json:"where,omitempty"` // the named text or file, filled by CheckSkill
+	Where    string   `json:"where,omitempty"` // the named text or file, set by CheckSkill
 }
 
-// Verdict is the worst severity among findings, Safe when there are none.
+// Verdict returns the worst severity of findings, and Safe for none.
 func Verdict(findings []Finding) Severity {
 	worst := Safe
 	for _, f := range findings {
@@ -56,8 +56,8 @@ func Verdict(findings []Finding) Severity {
 	return worst
 }
 
-// settled sorts findings by place and rule and drops repetitions.
-func settled(findings []Finding) []Finding {
+// sortFindings sorts findings by position and rule, and removes repetitions.
+func sortFindings(findings []Finding) []Finding {
 	slices.SortFunc(findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Where, b.Where), cmp.Compare(a.Line, b.Line), cmp.Compare(a.ID, b.ID),
 			cmp.Compare(a.Severity, b.Severity))

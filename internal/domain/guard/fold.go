@@ -8,18 +8,17 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// folded is text in the form in which rules are written: compatibility forms
-// resolved, accents and invisible characters gone, look-alike letters of other
-// scripts turned into Latin ones, traditional characters into simplified ones, lower case, each run of white space a
-// single blank or line feed. It begins and ends with a line feed, so a rule can say
-// "at the start of a line".
+// folded is text in the form that rules match: compatibility forms are resolved, accents and
+// invisible characters removed, and look-alike letters of other scripts replaced by Latin ones.
+// Traditional Chinese characters are replaced by simplified ones, letters are lower case, and each
+// run of white space is one blank or line feed. It starts and ends with a line feed, so that a rule
+// can match the start of a line.
 type folded struct {
 	text   string
-	starts []int // offset in text where each line after the first begins
+	starts []int // offset in text of the start of each line after the first
 }
 
-// fold is linear in raw. It decomposes (NFKD) rather than composes, since
-// accents are dropped anyway.
+// fold is linear in raw. It decomposes (NFKD) rather than composes, because accents are removed.
 func fold(raw string) folded {
 	var b strings.Builder
 	b.Grow(len(raw) + 2)
@@ -39,7 +38,7 @@ func fold(raw string) folded {
 			continue
 		}
 		switch {
-		case b.Len() == 1: // white space at the very beginning
+		case b.Len() == 1: // white space at the start of the text
 		case feed:
 			b.WriteByte('\n')
 		case blank:
@@ -57,8 +56,8 @@ func fold(raw string) folded {
 	return folded{b.String(), starts}
 }
 
-// lineStart is where the line feed of a new line will be written. Nothing is
-// written for those before the first character.
+// lineStart returns the position of the line feed of a new line. Line feeds before the first
+// character are not written.
 func lineStart(written int) int {
 	if written == 1 {
 		return 0
@@ -66,8 +65,8 @@ func lineStart(written int) int {
 	return written
 }
 
-// line is the number of the line, from 1, that offset belongs to. A match that
-// begins with white space belongs to the line of its first letter.
+// line returns the number of the line, from 1, of an offset. A match that starts with white space
+// belongs to the line of its first letter.
 func (f folded) line(offset int) int {
 	for offset < len(f.text) && (f.text[offset] == '\n' || f.text[offset] == ' ') {
 		offset++
@@ -75,9 +74,9 @@ func (f folded) line(offset int) int {
 	return 1 + sort.Search(len(f.starts), func(i int) bool { return f.starts[i] >= offset })
 }
 
-// lookalikes maps letters to the Latin letter that they are drawn like. Upper
-// and lower case differ: Cyrillic Н looks like H, but н does not look like h.
-// After the confusables of Unicode UTS #39, reduced to letters met in attacks.
+// lookalikes maps letters to the Latin letter that they resemble. Upper and lower case differ:
+// Cyrillic Н resembles H, but н does not resemble h. The source is the list of confusables of
+// Unicode UTS #39, reduced to letters in known attacks.
 var lookalikes = pairs(
 	// Cyrillic
 	"АAВBЕEЅSІIЈJКKМMНHОOРPСCТTУYХXԌGԚQԜWаaвbгrеeѕsіiјjкkӏlмmоoрpсcтtуyхxһhԁdԛqԝwѵvьbԍgпn",
@@ -87,8 +86,8 @@ var lookalikes = pairs(
 	"օoսuոnհhցgյjɡgɑaıiɩiʀrɴnʟlᴀaʙbᴄcᴅdᴇeꜰfɢgʜhɪiᴊjᴋkᴍmᴏoᴘpꜱsᴛtᴜuᴠvᴡwʏyᴢzłløođd",
 )
 
-// simplified maps the traditional characters of the rules' words, which are
-// written in simplified ones.
+// simplified maps the traditional characters of the words in rules to simplified ones, which the
+// rules use.
 var simplified = pairs(
 	"請请無无視视執执後后刪删紀纪錄录訴诉這这個个進进開开發发現现設设規规則则統统詞词號号碼码對对話话傳传給给會会審审絕绝聽听須须務务實实",
 	"戶户輸输讀读寫写鑰钥憑凭證证環环變变遠远據据並并復复洩泄檔档權权許许動动運运載载隱隐瞞瞒還还擊击檢检啟启數数庫库單单經经問问員员過过",
@@ -96,7 +95,7 @@ var simplified = pairs(
 	"棄弃終终條条項项連连殼壳層层類类電电腦脑軟软體体網网頁页絡络鏈链導导師师議议論论語语誰谁謊谎護护讓让貼贴賬账",
 )
 
-// pairs reads strings of a letter followed by what it looks like.
+// pairs parses strings of letters, each followed by the letter that it maps to.
 func pairs(lists ...string) map[rune]rune {
 	table := map[rune]rune{}
 	for _, list := range lists {

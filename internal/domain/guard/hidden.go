@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// addressed is what a note to people does not say: orders to a model.
+// addressed matches orders to a model, which notes for people do not contain.
 var addressed = regexp.MustCompile(`\b(?:you must|you should|you are (?:now|an?)|you will|assistants?:? ` +
 	`(?:must|should|please|ignore|run|send)|ai (?:agent|assistant|model)|the (?:model|agent|llm|assistant) ` +
 	`(?:must|should|shall|will|is to)|ignore (?:all|any|the|previous|prior|your)|disregard ` +
@@ -14,7 +14,7 @@ var addressed = regexp.MustCompile(`\b(?:you must|you should|you are (?:now|an?)
 	`|exfiltrat\w+|execute (?:the|this|all|any)|run (?:the )?(?:command|following)|api ` +
 	`keys?|passwords?|credentials?|secretly)\b|忽略|不要告诉|指令|请?执行|发送到|上传到|密钥|密码|偷偷`)
 
-// concealed is an element that a page does not show, with the text in it.
+// concealed matches an invisible HTML element with its text.
 var concealed = pattern{needles: []string{"display:", "visibility:", "font-size:", "opacity:", "color:", "hidden"},
 	reach: 400,
 	expression: regexp.MustCompile(`<\w+[^<>\n]{0,120}(?:style\s?=\s?["'][^"'<>]{0,120}(?:display\s?:\s?none|` +
@@ -22,13 +22,13 @@ var concealed = pattern{needles: []string{"display:", "visibility:", "font-size:
 		`transparent|#fff(?:fff)?\b))|\shidden\b)[^<>]{0,120}>(?:\s?</?(?:summary|div|span|p|b|i|br)\b[^<>]{0,60}` +
 		`>){0,4}([^<]{0,300})`)}
 
-// remarks are the ways to write a comment in Markdown: HTML's, and a reference
-// link that nothing refers to.
+// remarks are the forms of a comment in Markdown: HTML comments, and link references without a
+// link.
 var remarks = []struct{ open, close string }{{"<!--", "-->"}, {"[//]: #", "\n"}, {"[comment]: #", "\n"},
 	{"[_]: #", "\n"}}
 
-// scanHidden looks for orders where people do not look: in comments and in
-// elements without a shape. A comment that is not closed hides all that follows.
+// scanHidden finds orders in comments and in invisible elements. An unclosed comment hides all text
+// after it.
 func scanHidden(text string) []Finding {
 	if !strings.ContainsAny(text, "<[＜") {
 		return nil

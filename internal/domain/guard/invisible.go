@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// ignorable are characters without a shape of their own: they can split a word
-// that a reader sees whole, or carry text that a reader never sees.
+// ignorable reports whether a character has no visible form. Such characters can split a visible
+// word, or carry invisible text.
 func ignorable(r rune) bool {
 	return r == 0x00AD || r == 0x034F || r == 0x180E || unicode.Is(unicode.Cf, r) || filler(r) || selector(r) || tag(r)
 }
@@ -18,14 +18,14 @@ func selector(r rune) bool {
 }
 func tag(r rune) bool { return 0xE0000 <= r && r <= 0xE007F }
 
-// override are the controls that reorder what a reader sees (CVE-2021-42574).
+// override reports whether r is a control that changes the display order (CVE-2021-42574).
 func override(r rune) bool { return 0x202A <= r && r <= 0x202E || 0x2066 <= r && r <= 0x2069 }
 
-// flags are the only tag sequences that are emoji: a black flag, the region,
-// a cancel tag (England, Scotland, Wales).
+// flags are the only tag sequences that are emoji: a black flag, the region and a cancel tag
+// (England, Scotland, Wales).
 var flags = []string{"gbeng", "gbsct", "gbwls"}
 
-// scanInvisible looks at the raw text, before folding hides what is wrong.
+// scanInvisible scans the raw text, because folding removes these characters.
 func scanInvisible(text string) []Finding {
 	var findings []Finding
 	found := func(severity Severity, line int, id string) {
@@ -55,7 +55,7 @@ func scanInvisible(text string) []Finding {
 				found(Caution, line, "invisible.mark")
 			}
 		case selector(r):
-			if selector(previous) { // one picks a glyph, a run of them spells bytes
+			if selector(previous) { // one selects a glyph; a run of them encodes bytes
 				found(Dangerous, line, "invisible.selector")
 			}
 		case r == 0x200C || r == 0x200D:
@@ -76,8 +76,8 @@ func scanInvisible(text string) []Finding {
 	return findings
 }
 
-// flagTags is the length in bytes of the tags of a flag emoji, 0 when text does
-// not begin with one.
+// flagTags returns the length in bytes of the tags of a flag emoji, 0 if text does not start with
+// one.
 func flagTags(previous rune, text string) int {
 	if previous != 0x1F3F4 {
 		return 0
@@ -95,8 +95,8 @@ func flagTags(previous rune, text string) int {
 	return 0
 }
 
-// joins reports whether a joiner between two characters has a purpose: inside
-// an emoji sequence, or in a script that is written with joiners.
+// joins reports whether a joiner between two characters is legitimate: inside an emoji sequence, or
+// in a script that uses joiners.
 func joins(previous, next rune) bool {
 	return pictograph(previous) && pictograph(next) || unicode.In(previous, joinedScripts...)
 }
@@ -115,7 +115,7 @@ func rightToLeft(r rune) bool {
 	return unicode.In(r, unicode.Arabic, unicode.Hebrew, unicode.Syriac, unicode.Thaana, unicode.Nko)
 }
 
-// unspaced are scripts that mark words with a zero-width space.
+// unspaced reports whether the script of r uses zero-width spaces between words.
 func unspaced(r rune) bool {
 	return unicode.In(r, unicode.Thai, unicode.Khmer, unicode.Lao, unicode.Myanmar, unicode.Tibetan, unicode.Han)
 }

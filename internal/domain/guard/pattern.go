@@ -7,18 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// pattern is a regular expression that is tried only around its needles. Most
-// texts hold no needle at all, so a hundred patterns cost a hundred substring
-// searches instead of a hundred runs of an automaton.
+// pattern is a regular expression that is tried only near its needles. Most texts contain no
+// needle, so a hundred patterns cost a hundred substring searches instead of a hundred runs of an
+// automaton.
 type pattern struct {
-	needles    []string // lower case; every match has one of them
-	reach      int      // bytes on both sides of a needle that a match may cover
-	toSpace    bool     // a match may go on to the next white space
+	needles    []string // in lower case; every match contains one of them
+	reach      int      // bytes on both sides of a needle that a match can include
+	toSpace    bool     // a match can extend to the next white space
 	expression *regexp.Regexp
 }
 
-// all gives the submatch indexes of every match in text. lower is text in lower
-// case, byte for byte as long.
+// all returns the submatch indexes of every match in text. lower is text in lower case, with the
+// same length in bytes.
 func (p pattern) all(text, lower string) [][]int {
 	var matches [][]int
 	for _, w := range p.windows(lower) {
@@ -37,8 +37,8 @@ func (p pattern) all(text, lower string) [][]int {
 // window is a range of bytes.
 type window struct{ start, end int }
 
-// windows are the surroundings of the needles, merged where they touch, so
-// that no byte is tried twice.
+// windows returns the ranges around the needles. Adjacent ranges are merged, so that no byte is
+// tried twice.
 func (p pattern) windows(lower string) []window {
 	var places []int
 	for _, needle := range p.needles {
@@ -65,8 +65,8 @@ func (p pattern) windows(lower string) []window {
 	return p.settleEnds(lower, merged)
 }
 
-// settleEnds moves the ends of windows to runes' borders and, for patterns
-// that may be long, to the next white space.
+// settleEnds moves the ends of windows to rune boundaries and, if toSpace is set, to the next white
+// space.
 func (p pattern) settleEnds(lower string, windows []window) []window {
 	settled := windows[:0]
 	for _, w := range windows {
@@ -88,7 +88,7 @@ func (p pattern) settleEnds(lower string, windows []window) []window {
 	return settled
 }
 
-// lowerASCII is text with A–Z in lower case and every offset unchanged.
+// lowerASCII returns text with A–Z in lower case and unchanged offsets.
 func lowerASCII(text string) string {
 	if !strings.ContainsFunc(text, func(r rune) bool { return 'A' <= r && r <= 'Z' }) {
 		return text

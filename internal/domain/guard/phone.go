@@ -2,12 +2,12 @@ package guard
 
 import "regexp"
 
-// phoneForms are numbers with a country code, North American ones, and Chinese
-// mobile numbers. National forms of other countries look like any number.
+// phoneForms matches numbers with a country code, North American numbers, and Chinese mobile
+// numbers. Other national forms look like any number.
 var phoneForms = regexp.MustCompile(`\+\d{1,3}[ .-]?(?:\(\d{1,4}\)[ .-]?)?\d(?:[ .-]?\d){5,13}|\(\d{3}\) ?\d{3}[ ` +
 	`.-]\d{4}|\d{3}[.-]\d{3}[.-]\d{4}|1[3-9]\d{9}|1[3-9]\d[ -]\d{4}[ -]\d{4}`)
 
-// phones finds telephone numbers that stand by themselves.
+// phones finds telephone numbers with no letters or digits next to them.
 func phones(text string) []window {
 	var found []window
 	for _, m := range phoneForms.FindAllStringIndex(text, -1) {

@@ -8,15 +8,14 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// Options choose what a Redactor replaces beside secrets, card numbers and the
-// user's part of home directories.
+// Options select what a Redactor replaces in addition to secrets, card numbers and the user names
+// in home directories.
 type Options struct {
 	Emails bool // e-mail addresses
 	Phones bool // telephone numbers with a country code or in a usual national form
 }
 
-// Counts are how many places were replaced, by kind: openai_key, password,
-// home_user.
+// Counts are the numbers of replaced positions by kind, such as openai_key, password or home_user.
 type Counts map[string]int
 
 // Add adds other to c.
@@ -26,7 +25,7 @@ func (c Counts) Add(other Counts) {
 	}
 }
 
-// Total is the number of all replaced places.
+// Total returns the number of all replaced positions.
 func (c Counts) Total() int {
 	total := 0
 	for _, n := range c {
@@ -35,27 +34,28 @@ func (c Counts) Total() int {
 	return total
 }
 
-// Redactor replaces secrets by numbered placeholders: {{secret:openai_key_1}},
-// {{personal:home_user_1}}. Equal values of a kind share a number, counted from 1 in
-// the order in which they are met, so the same texts in the same order give
-// the same bytes. It holds the secrets that it met: drop it with its run, never
-// store or log it. Not for concurrent use.
+// Redactor replaces secrets with numbered placeholders: {{secret:openai_key_1}},
+// {{personal:home_user_1}}. Equal values of a kind share a number, counted from 1 in order of
+// occurrence. The same texts in the same order therefore give the same bytes.
+//
+// A Redactor holds the secrets that it found. Discard it with its run, and never store or log it.
+// It is not safe for concurrent use.
 type Redactor struct {
 	options Options
 	numbers map[string]int // by kind and value
 	highest map[string]int // by kind
 }
 
-// NewRedactor makes the Redactor of one run.
+// NewRedactor returns the Redactor of one run.
 func NewRedactor(options Options) *Redactor {
 	return &Redactor{options, map[string]int{}, map[string]int{}}
 }
 
-// maxPasses bounds how often a text is read anew because a replacement bared
-// something, such as a second key glued to a first one. One is the rule.
+// maxPasses limits the passes over a text. A replacement can expose another value, such as a second
+// key directly after the first one. Usually one pass is enough.
 const maxPasses = 8
 
-// Redact replaces what must not be seen. Redacting twice changes nothing more.
+// Redact replaces secrets and private data. A second call changes nothing.
 func (r *Redactor) Redact(text string) (string, Counts) {
 	counts := Counts{}
 	for range maxPasses {
@@ -92,8 +92,8 @@ func (r *Redactor) placeholder(e exposure, value string) string {
 	return fmt.Sprintf("{{%s:%s_%d}}", class, e.kind, r.numbers[key])
 }
 
-// Messages redacts copies of messages: their content and the arguments of
-// their tool calls. Arguments that were JSON stay JSON.
+// Messages redacts copies of messages: their content and the arguments of their tool calls.
+// Arguments that are valid JSON stay valid.
 func (r *Redactor) Messages(messages []transcript.Message) ([]transcript.Message, Counts) {
 	counts := Counts{}
 	redact := func(text string) string {
@@ -117,8 +117,7 @@ func (r *Redactor) Messages(messages []transcript.Message) ([]transcript.Message
 	return redacted, counts
 }
 
-// redactJSON redacts a text and, where that broke JSON, puts quotation marks
-// around placeholders that stand in a number's place.
+// redactJSON redacts a text. If that breaks JSON, it quotes the placeholders that replaced numbers.
 func redactJSON(text string, redact func(string) string) string {
 	redacted := redact(text)
 	if redacted == text || !json.Valid([]byte(text)) || json.Valid([]byte(redacted)) {
@@ -139,11 +138,11 @@ func redactJSON(text string, redact func(string) string) string {
 	if mended := b.String() + redacted[at:]; json.Valid([]byte(mended)) {
 		return mended
 	}
-	whole, _ := json.Marshal(redacted) // of a string, which cannot fail
+	whole, _ := json.Marshal(redacted) // marshaling a string cannot fail
 	return string(whole)
 }
 
-// insideString follows quotation marks through a piece of JSON.
+// insideString follows the quotation marks of a part of a JSON text.
 func insideString(piece string, inside bool) bool {
 	for i := 0; i < len(piece); i++ {
 		switch piece[i] {

@@ -112,7 +112,7 @@ func TestMessagesAreRedactedAndStayJSON(t *testing.T) {
 	}
 }
 
-// checkRedaction holds what is true of every text.
+// checkRedaction checks properties that hold for every text.
 func checkRedaction(t *testing.T, text string) {
 	t.Helper()
 	options := guard.Options{Emails: true, Phones: true}
@@ -121,8 +121,8 @@ func checkRedaction(t *testing.T, text string) {
 	if twice, counts := redactor.Redact(once); twice != once || len(counts) != 0 {
 		t.Errorf("not idempotent: %q, %q, %q", text, once, twice)
 	}
-	if anew, _ := guard.NewRedactor(options).Redact(text); anew != once {
-		t.Errorf("not deterministic: %q and %q", once, anew)
+	if again, _ := guard.NewRedactor(options).Redact(text); again != once {
+		t.Errorf("not deterministic: %q and %q", once, again)
 	}
 	if findings := guard.Secrets(once); len(findings) != 0 {
 		t.Errorf("%q still has %+v", once, findings)

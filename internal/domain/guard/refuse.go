@@ -8,11 +8,10 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Refusal is the answer to a write of what was found, nil when nothing forbids
-// it: secret_detected for secrets, with the placeholders to write in their
-// place, blocked_content for what is dangerous. Extra `findings` holds the
-// rules and lines ([]Finding), never the text. What is to happen with cautions
-// depends on who writes, so they are no refusal.
+// Refusal returns the error for a write with findings, or nil if the write is allowed:
+// secret_detected for secrets, with the placeholders to use instead, or blocked_content for
+// dangerous findings. Extra `findings` holds the rules and lines ([]Finding), never the text.
+// Cautions are not refused here, because their handling depends on the writer.
 func (r Report) Refusal() error {
 	if len(r.Secrets) > 0 {
 		var names []string
@@ -21,24 +20,25 @@ func (r Report) Refusal() error {
 				names = append(names, name)
 			}
 		}
-		hint := "store the value with the secrets of the deployment and write " + strings.Join(names, ", ") +
-			" in its place"
-		return fault.New(fault.SecretDetected, "the text holds "+places(r.Secrets), hint).With("findings", r.Secrets)
+		hint := "store the value with the secrets of the deployment, and write " + strings.Join(names, ", ") +
+			" instead"
+		return fault.New(fault.SecretDetected, "the text contains "+places(r.Secrets), hint).With("findings", r.Secrets)
 	}
 	dangerous := slices.DeleteFunc(slices.Clone(r.Findings), func(f Finding) bool { return f.Severity != Dangerous })
 	if len(dangerous) == 0 {
 		return nil
 	}
-	return fault.New(fault.BlockedContent, "the text holds "+places(dangerous), "remove or reword the named lines").
+	return fault.New(fault.BlockedContent, "the text contains "+places(dangerous),
+		"remove or rephrase the lines that the message names").
 		With("findings", dangerous)
 }
 
-// Placeholder is what to write for a secret: {{secret:OPENAI_KEY}}.
+// Placeholder returns the placeholder to write instead of a secret: {{secret:OPENAI_KEY}}.
 func (f Finding) Placeholder() string {
 	return "{{secret:" + strings.ToUpper(strings.TrimPrefix(f.ID, "secret.")) + "}}"
 }
 
-// maxPlaces is how many findings a message names; Extra has all.
+// maxPlaces is the number of findings in a message; Extra has all of them.
 const maxPlaces = 5
 
 func places(findings []Finding) string {

@@ -14,11 +14,11 @@ import (
 //go:embed patterns
 var patternFiles embed.FS
 
-// gap is what a blank in a rule stands for: white space, quotes and Markdown
-// marks, so that "**ignore** all" is two words in a row.
+// gap replaces a blank in a rule: white space, quotes and Markdown marks, so that "**ignore** all"
+// matches as two words.
 const gap = "(?:[\\s*_\"'`>|#,-]+)"
 
-// defaultReach in bytes covers a sentence.
+// defaultReach, in bytes, covers a sentence.
 const defaultReach = 200
 
 // rule is one entry of patterns/rules.yaml or patterns/scripts.yaml.
@@ -29,11 +29,11 @@ type rule struct {
 	scope    Scope
 	mention  bool // quoting it is only a caution
 	pattern  pattern
-	unless   *regexp.Regexp // a match that this matches too is no finding
-	before   *regexp.Regexp // as is one that this text stands before
+	unless   *regexp.Regexp // a match that this also matches is no finding
+	before   *regexp.Regexp // a match directly after this text is no finding
 }
 
-// ruleFile is the form of the files.
+// ruleFile is the format of the files.
 type ruleFile struct {
 	Words map[string]string `yaml:"words"`
 	Rules []struct {
@@ -53,8 +53,8 @@ type ruleFile struct {
 var (
 	textRules   = sync.OnceValue(func() []rule { return loadRules("patterns/rules.yaml") })
 	scriptRules = sync.OnceValue(func() []rule { return loadRules("patterns/scripts.yaml") })
-	// embeddedRules are those that hold for code in a text as well, programRules
-	// the others: a caution that only a program deserves.
+	// embeddedRules apply to code in texts too. programRules apply to programs only, because they
+	// are cautions.
 	embeddedRules = sync.OnceValue(func() []rule { return ofSeverity(scriptRules(), Dangerous) })
 	programRules  = sync.OnceValue(func() []rule { return ofSeverity(scriptRules(), Caution) })
 )
@@ -63,7 +63,7 @@ func ofSeverity(rules []rule, severity Severity) []rule {
 	return slices.DeleteFunc(slices.Clone(rules), func(r rule) bool { return r.severity != severity })
 }
 
-// loadRules panics on a bad file, which is part of the program.
+// loadRules panics on an invalid file, because the files are embedded.
 func loadRules(name string) []rule {
 	var file ruleFile
 	readPatterns(name, &file)
@@ -76,7 +76,7 @@ func loadRules(name string) []rule {
 		if text == "" {
 			return nil
 		}
-		text = expand.Replace(expand.Replace(text)) // words may use words
+		text = expand.Replace(expand.Replace(text)) // words can use words
 		return regexp.MustCompile(strings.ReplaceAll(text, " ", gap))
 	}
 	rules := make([]rule, len(file.Rules))

@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestEveryRuleIsMetByAFixture keeps out rules that nobody has seen at work.
+// TestEveryRuleIsMetByAFixture rejects rules that no fixture tests.
 func TestEveryRuleIsMetByAFixture(t *testing.T) {
 	met := map[string]bool{}
 	for _, name := range []string{"testdata/attacks.yaml", "testdata/scripts.yaml", "testdata/secrets.yaml"} {
@@ -42,7 +42,7 @@ func TestEveryRuleIsMetByAFixture(t *testing.T) {
 	}
 }
 
-// unsplit takes out the marks that keep fixtures from looking real.
+// unsplit removes the marks that keep fixtures from looking like real secrets.
 func unsplit(text string) string {
 	return string(slices.DeleteFunc([]byte(text), func(b byte) bool { return b == '|' }))
 }

@@ -5,19 +5,18 @@ import (
 	"unicode/utf8"
 )
 
-// shortID is how many runes of an id tell a reader which entry is meant.
+// shortID is the number of runes of an ID that identify an entry.
 const shortID = 8
 
-// Sanitize gives the text of a kept entry as it may enter a prompt. What is
-// kept was scanned when it was written, but rows also come from imports, older
-// rules and SQL, so it is scanned again whenever it is loaded. A text with a
-// dangerous finding becomes a line that names the store, the entry and the
-// rule, and the finding is returned for the metric and the quarantine; the
-// entry itself is kept for the user to look at. Cautions pass: they were
-// accepted when the text was written.
+// Sanitize returns the text of a stored entry in the form that can enter a prompt. Entries are
+// scanned when they are written, but rows also come from imports, older rules and SQL, so they are
+// scanned again on every load.
 //
-// The same text always gives the same answer, so a prompt that is cached stays
-// cached.
+// A text with a dangerous finding is replaced by a line that names the store, the entry and the
+// rule. Sanitize also returns the finding, for the metric and the quarantine. The entry stays
+// stored for the user. Cautions pass, because they were accepted on write.
+//
+// The result depends only on the arguments, so that prompt caches stay valid.
 func Sanitize(store, id, text string) (string, *Finding) {
 	for _, f := range Scan(text, Strict) {
 		if f.Severity == Dangerous {

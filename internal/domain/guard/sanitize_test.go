@@ -66,8 +66,7 @@ func TestRefusalNamesWhatToChange(t *testing.T) {
 	}
 }
 
-// The fixtures are worth something only while there are many, in both
-// languages.
+// The fixtures must be many, in both languages.
 func TestFixturesAreManyAndBilingual(t *testing.T) {
 	chinese := func(texts []string) (n int) {
 		for _, text := range texts {
@@ -88,8 +87,8 @@ func TestFixturesAreManyAndBilingual(t *testing.T) {
 	}
 }
 
-// FuzzScan: whatever the text, findings are on its lines, a wider scope finds
-// no less, and what Sanitize writes passes it.
+// FuzzScan checks that findings are on lines of the text, that a wider scope has no fewer findings,
+// and that Sanitize accepts its own output.
 func FuzzScan(f *testing.F) {
 	for _, a := range fixture[[]attack](f, "attacks.yaml") {
 		f.Add(a.Text)

@@ -5,33 +5,30 @@ import (
 	"strings"
 )
 
-// Scope is how strictly a text is read. Each scope has the rules of those
-// before it.
+// Scope is the strictness of a scan. Each scope includes the rules of the previous ones.
 type Scope int
 
 const (
 	All     Scope = iota // any text, such as a transcript or a tool's output
-	Context              // what enters prompts, such as a document that a user attached
-	Strict               // what is kept: skills, memories, soul, notes, scripts
+	Context              // text that enters prompts, such as a document of a user
+	Strict               // stored text: skills, memories, soul, notes, scripts
 )
 
 var scopes = map[string]Scope{"all": All, "context": Context, "strict": Strict}
 
-// perRule is how many findings of one rule a scan reports; a text with more has
-// been told often enough.
+// perRule is the maximum number of findings of one rule in a scan.
 const perRule = 20
 
-// Scan looks for text that would attack a later reader (spec/procedural-memory.md
-// §6.2). It reads the whole text in linear time. Findings are in the order of
-// lines, one for each rule and line.
+// Scan finds text that would attack a later reader (spec/procedural-memory.md §6.2). It reads the
+// whole text in linear time. Findings are ordered by line, with one for each rule and line.
 func Scan(text string, scope Scope) []Finding {
 	findings := append(scanInvisible(text), scanHidden(text)...)
 	f := fold(text)
 	findings = append(findings, scanRules(f, textRules(), scope)...)
-	if scope == Strict { // programs stand in texts too
+	if scope == Strict { // texts can contain programs
 		findings = append(findings, scanRules(f, embeddedRules(), scope)...)
 	}
-	return settled(findings)
+	return sortFindings(findings)
 }
 
 // scanRules applies the rules of a scope to folded text.
@@ -57,26 +54,26 @@ func scanRules(f folded, rules []rule, scope Scope) []Finding {
 	return findings
 }
 
-// contextBytes before a match tell a warning or a quotation from an order.
+// contextBytes before a match distinguish a warning or a quotation from an order.
 const contextBytes = 120
 
 var (
-	// forbidden is a prohibition directly before a match: "never run `rm -rf /`".
+	// forbidden matches a prohibition directly before a match: "never run `rm -rf /`".
 	forbidden = regexp.MustCompile("(?:\\b(?:never|do not|don't|must not|mustn't|should " +
 		"not|shouldn't|cannot|can't|avoid|refuse to|instead of|rather than)(?: (?:ever|to|blindly|simply|just))*" +
 		"(?: (?:run|running|use|using|execute|executing|type|typing|paste|pasting|pipe|piping|call|calling|commit|" +
 		"write|try|allow|permit|add))?(?: (?:a|an|the|any|commands?|things?|like|such as))*(?: [`\"'][^`\"'\n" +
 		"]{1,40}[`\"'],?(?: or| nor)?)*(?:(?: \\w+,){0,4}(?: \\w+)? (?:or|nor))?" +
 		"|(?:不要|切勿|禁止|不得|不能|不可|严禁|请勿|绝不|避免|别|拒绝)(?:直接|随意|擅自|盲目)?(?:运行|执行|使用|调用|输入)?)[ \"'`(*]*$")
-	// quoted is an opening quotation mark that ends the text before a match.
+	// quoted matches an opening quotation mark at the end of the text before a match.
 	quoted = regexp.MustCompile("[\"'`“‘「『«(]$")
-	// named says that a quotation is an example of something to look out for.
+	// named matches text that marks a quotation as an example.
 	named = regexp.MustCompile(`\b(?:such as|like|e\.g\.|for ` +
 		`example|phrases?|strings?|attempts?|inject\w*|attacks?|detect\w*|flag\w*|treat|reject\w*|block\w*|test\w*|` +
 		`examples?)\b|例如|比如|诸如|类似|注入|攻击|检测|识别|拒绝|样例|示例`)
 )
 
-// judge tells how much a match weighs, Safe when it is no finding.
+// judge returns the severity of a match, and Safe if it is no finding.
 func (r rule) judge(text string, start, end int) Severity {
 	if r.unless != nil && r.unless.MatchString(text[start:end]) {
 		return Safe

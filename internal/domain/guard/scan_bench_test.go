@@ -8,9 +8,8 @@ import (
 	"cairn/internal/domain/guard"
 )
 
-// BenchmarkScan shows whether the time stays linear: each text is scanned at two
-// sizes, and the MB/s of the bigger must be about those of the smaller. Texts
-// made of needles are the worst that there is.
+// BenchmarkScan shows whether the time is linear. Each text is scanned at two sizes, whose MB/s
+// must be about equal. Texts that consist of needles are the worst case.
 func BenchmarkScan(b *testing.B) {
 	for name, unit := range map[string]string{
 		"prose": "Ask for the dates and the cabin, then show the price to the customer. ",

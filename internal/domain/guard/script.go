@@ -6,18 +6,17 @@ import (
 	"strings"
 )
 
-// programs are the extensions of files that can be run.
+// programs are the extensions of executable files.
 var programs = []string{"", ".py", ".sh", ".bash", ".js", ".mjs", ".ts", ".sql", ".ps1", ".rb", ".pl", ".bat", ".cmd"}
 
-// ScanScript looks for harm in a program: what Scan finds at Strict, such as
-// environment variables sent away or downloaded code that is run, and as
-// cautions commands put together from values and hosts that are not widely
-// known. name tells what kind of file it is; one that cannot be run gets Scan
-// alone. Nothing is ever executed.
+// ScanScript finds harmful code in a program. It reports the findings of Scan at Strict, such as
+// environment variables sent to a host or downloaded code that is run. It adds cautions for
+// commands built from values and for hosts that are not widely known. name determines the type of
+// file. For a file that is not executable, it is Scan only. It never executes code.
 func ScanScript(name, code string) []Finding {
 	findings := Scan(code, Strict)
 	if !slices.Contains(programs, strings.ToLower(path.Ext(name))) {
 		return findings
 	}
-	return settled(append(findings, scanRules(fold(code), programRules(), Strict)...))
+	return sortFindings(append(findings, scanRules(fold(code), programRules(), Strict)...))
 }

@@ -11,18 +11,17 @@ import (
 // detector is one entry of patterns/secrets.yaml.
 type detector struct {
 	kind    string
-	private bool   // personal rather than secret
-	option  string // emails or phones, empty for always
+	private bool   // personal data rather than a secret
+	option  string // emails or phones; empty means always
 	check   func(name, value string) bool
 	pattern pattern
 }
 
-// keyReach in bytes is how much around a needle is looked at; a key may go on
-// to the next white space.
+// keyReach, in bytes, is the context that is searched around a needle. A key can extend to the next
+// white space.
 const keyReach = 300
 
-// checks say whether what a pattern captured is what it looks like. name is
-// group 1 of a pattern with two groups.
+// checks verify the captured value of a pattern. name is group 1 of a pattern with two groups.
 var checks = map[string]func(name, value string) bool{
 	"":             func(_, value string) bool { return !strings.Contains(strings.ToLower(value), "xxxxxx") },
 	"any":          func(_, value string) bool { return !standIn(value) },
@@ -30,19 +29,21 @@ var checks = map[string]func(name, value string) bool{
 	"token":        bearer,
 	"password":     func(_, value string) bool { return likePassword(value) },
 	"url_password": func(_, value string) bool { return !standIn(value) && !usual[strings.ToLower(value)] },
-	"person":       func(_, value string) bool { return !nobody[strings.ToLower(strings.TrimRight(value, "."))] },
+	"person": func(_, value string) bool {
+		return !genericAccounts[strings.ToLower(strings.TrimRight(value, "."))]
+	},
 	"mailbox": func(_, value string) bool {
 		return !strings.HasPrefix(value, "git@") && !strings.HasPrefix(value, "noreply@")
 	},
 }
 
-// bearer is less strict than random, since the word before says what follows.
+// bearer is less strict than random, because the word before the value identifies it.
 func bearer(_, value string) bool {
 	return !standIn(value) && !words.MatchString(strings.TrimRight(value, "=")) && mixed(value)
 }
 
-// nobody are accounts that belong to no person.
-var nobody = map[string]bool{"user": true, "username": true, "users": true, "you": true, "yourname": true,
+// genericAccounts are account names that do not identify a person.
+var genericAccounts = map[string]bool{"user": true, "username": true, "users": true, "you": true, "yourname": true,
 	"your_name": true, "your-username": true, "me": true,
 	"runner": true, "node": true, "app": true, "shared": true, "public": true, "default": true, "guest": true,
 	"ubuntu": true, "ec2-user": true, "vagrant": true,
@@ -80,8 +81,8 @@ var detectors = sync.OnceValue(func() []detector {
 	return all
 })
 
-// borderless compiles a pattern so that a \b at its beginning also matches after
-// the two characters \n, \r or \t of a JSON string, which run into the word.
+// borderless compiles a pattern so that a leading \b also matches after the two characters
+// , \r or \t of a JSON string, which are adjacent to the word.
 func borderless(text string) *regexp.Regexp {
 	flags := ""
 	if rest, fold := strings.CutPrefix(text, "(?i)"); fold {
@@ -96,25 +97,23 @@ func borderless(text string) *regexp.Regexp {
 	return regexp.MustCompile(flags + text)
 }
 
-// blockReach covers a PEM block: a key of 16,384 bits has about 12,500
-// characters.
+// blockReach covers a PEM block. A key of 16,384 bits has about 12,500 characters.
 const blockReach = 16 << 10
 
-// exposure is a place that holds something to hide.
+// exposure is a position with a secret or private value.
 type exposure struct {
 	window
 	kind    string
 	private bool
 }
 
-// placeholder is what a Redactor writes.
+// placeholder matches the placeholders of a Redactor.
 var placeholder = regexp.MustCompile(`\{\{(?:secret|personal):[a-z][a-z0-9_]*_\d+\}\}`)
 
-// expose finds what to hide, in order and without overlaps, never inside a
-// placeholder.
+// expose returns the exposures in order, without overlaps and never inside a placeholder.
 func expose(text string, o Options) []exposure {
 	lower := lowerASCII(text)
-	var taken []exposure // placeholders count as taken, with no kind
+	var taken []exposure // includes placeholders, without a kind
 	if strings.Contains(text, "{{") {
 		for _, m := range placeholder.FindAllStringIndex(text, -1) {
 			taken = append(taken, exposure{window: window{m[0], m[1]}})
@@ -127,7 +126,7 @@ func expose(text string, o Options) []exposure {
 		}
 		for _, m := range d.pattern.all(text, lower) {
 			name, start, end := captured(text, m)
-			if d.kind != "home_user" { // whose backslashes are of paths
+			if d.kind != "home_user" { // backslashes in home directories are part of the path
 				start += escapeTail(text, start)
 			}
 			if end > start && d.check(name, text[start:end]) {
@@ -149,8 +148,8 @@ func expose(text string, o Options) []exposure {
 	return slices.DeleteFunc(taken, func(e exposure) bool { return e.kind == "" })
 }
 
-// captured is the last group of a match, or all of it, and the name that the
-// group before ends.
+// captured returns the last group of a match, or the whole match. name is the name that the
+// previous group ends.
 func captured(text string, m []int) (name string, start, end int) {
 	switch {
 	case len(m) >= 6 && m[4] >= 0:
@@ -166,8 +165,9 @@ func captured(text string, m []int) (name string, start, end int) {
 	return "", m[0], m[1]
 }
 
-// escapeTail is how many bytes from i on belong to an escape of a JSON string
-// that begins before i: the n of \n is no part of a mail address.
+// escapeTail returns how many bytes from i belong to a JSON escape that starts before i. For
+// example, the n of
+// is not part of a mail address.
 func escapeTail(text string, i int) int {
 	switch {
 	case i == len(text) || !slashed(text, i):
@@ -180,7 +180,7 @@ func escapeTail(text string, i int) int {
 	return 0
 }
 
-// slashed reports an odd number of backslashes before i.
+// slashed reports whether the number of backslashes before i is odd.
 func slashed(text string, i int) bool {
 	n := 0
 	for n < i && text[i-1-n] == '\\' && n < maxSetting {
@@ -189,10 +189,10 @@ func slashed(text string, i int) bool {
 	return n%2 == 1
 }
 
-// maxSetting in bytes is how much of a setting's name is looked at.
+// maxSetting, in bytes, is the maximum length of a setting's name.
 const maxSetting = 64
 
-// settle adds to taken, which is in order, what does not touch it.
+// settle adds the exposures of found that do not overlap taken, which is ordered.
 func settle(taken, found []exposure) []exposure {
 	if len(found) == 0 {
 		return taken
@@ -210,9 +210,8 @@ func settle(taken, found []exposure) []exposure {
 	return all
 }
 
-// Secrets finds keys, passwords and card numbers, with the detectors of the
-// Redactor: what it leaves has none. Every one is Dangerous to keep and is
-// answered by fault.SecretDetected.
+// Secrets finds keys, passwords and card numbers with the detectors of the Redactor. A redacted
+// text has none. Every finding is Dangerous and leads to fault.SecretDetected.
 func Secrets(text string) []Finding {
 	var findings []Finding
 	line, at := 1, 0
@@ -224,5 +223,5 @@ func Secrets(text string) []Finding {
 				ID: "secret." + e.kind})
 		}
 	}
-	return settled(findings)
+	return sortFindings(findings)
 }

@@ -11,42 +11,40 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// ValueSet holds what belongs to the persons and cases of some messages: names,
-// ids, addresses. Like a Redactor it holds private data and lives as long as
-// its run. The zero value holds nothing.
+// ValueSet holds the values of the persons and cases in some messages: names, IDs, addresses. It
+// contains private data and must be discarded with its run, like a Redactor. The zero value is
+// empty.
 type ValueSet struct {
 	terms map[string][]term // by their first word in lower case, or their first Han character; longest first
 	names map[string]bool   // words of names in lower case
 	count int
 }
 
-// term is one value to look for.
+// term is one value to find.
 type term struct {
 	text  string
 	kind  string // id, name, email, card, phone, address, birth_date
-	label string // what Mask writes
-	exact bool   // upper and lower case count
+	label string // placeholder of Mask
+	exact bool   // case-sensitive
 	weak  weakness
 }
 
-// weakness of a name is how much has to speak for it besides its letters.
+// weakness is the evidence that a name needs in addition to its letters.
 type weakness int
 
 const (
-	alone  weakness = iota // it is a name wherever it stands
-	inside                 // a word too, such as Brown: with a capital inside a sentence, or as beside
-	beside                 // a place too, such as Charlotte: only beside another name or after a title
+	alone    weakness = iota // always a name
+	inside                   // also a word, such as Brown: a name if capitalized inside a sentence, or as for adjacent
+	adjacent                 // also a place, such as Charlotte: a name only next to another name or after a title
 )
 
-// Len is the number of values.
+// Len returns the number of values.
 func (v ValueSet) Len() int { return v.count }
 
-// Values collects values from the JSON of tool calls and tool results, by the
-// names of their keys and by their shape. From what people said and from
-// results that are no JSON it takes only what cannot be mistaken: e-mail
-// addresses, card and telephone numbers, ids like mia_li_3668. Names of tools,
-// words of a fixed choice (economy, round_trip), amounts and dates are not
-// values.
+// Values collects values from the JSON of tool calls and tool results, by the names of their keys
+// and by their form. From other text it takes only unambiguous values: e-mail addresses, card and
+// telephone numbers, and IDs like mia_li_3668. Names of tools, enumerated words (economy,
+// round_trip), amounts and dates are not values.
 func Values(messages []transcript.Message) ValueSet {
 	c := collector{terms: map[string]term{}, tools: map[string]bool{}, common: map[string]bool{}}
 	for _, m := range messages {
@@ -71,14 +69,14 @@ func Values(messages []transcript.Message) ValueSet {
 	return c.set()
 }
 
-// collector gathers terms by kind and text.
+// collector collects terms by kind and text.
 type collector struct {
 	terms  map[string]term
 	tools  map[string]bool
-	common map[string]bool // words of values that are no names, as they are written
+	common map[string]bool // words of values that are not names, as written
 }
 
-// read takes JSON, one or several documents, or else prose.
+// read accepts one or several JSON documents, or prose.
 func (c *collector) read(text string) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
@@ -94,7 +92,7 @@ func (c *collector) read(text string) {
 	}
 }
 
-// walk visits a document; person says that it describes one.
+// walk visits a document. person reports whether it describes a person.
 func (c *collector) walk(key string, value any, person bool) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -118,7 +116,7 @@ func (c *collector) walk(key string, value any, person bool) {
 	}
 }
 
-// add keeps the first label of a value.
+// add stores a term. A repeated value keeps its first label.
 func (c *collector) add(t term) {
 	t.text = strings.TrimLeftFunc(t.text, func(r rune) bool { return !wordRune(r) }) // values are looked up at words
 	key := t.kind + "\x00" + strings.ToLower(t.text)
@@ -127,7 +125,7 @@ func (c *collector) add(t term) {
 	}
 }
 
-// set indexes what was collected.
+// set indexes the collected terms.
 func (c *collector) set() ValueSet {
 	v := ValueSet{terms: map[string][]term{}, names: map[string]bool{}, count: len(c.terms)}
 	for _, t := range c.terms {
@@ -136,7 +134,7 @@ func (c *collector) set() ValueSet {
 			switch {
 			case isHan(t.text):
 			case c.common[t.text]:
-				t.weak = beside
+				t.weak = adjacent
 			case length < 3 || ordinary()[lower]:
 				t.weak = inside
 			}

@@ -13,9 +13,9 @@ type leak struct {
 	term term
 }
 
-// Find tells which lines of a text hold values of the set. All are Caution:
-// Mask mends them. IDs are personal.name, personal.id, personal.email,
-// personal.card, personal.phone, personal.address and personal.birth_date.
+// Find returns a finding for each line of a text that holds values of the set. All are Caution,
+// because Mask repairs them. IDs are personal.name, personal.id, personal.email, personal.card,
+// personal.phone, personal.address and personal.birth_date.
 func (v ValueSet) Find(text string) []Finding {
 	var findings []Finding
 	line, at := 1, 0
@@ -25,17 +25,17 @@ func (v ValueSet) Find(text string) []Finding {
 		findings = append(findings, Finding{Family: Personal, Severity: Caution, Line: line,
 			ID: "personal." + l.term.kind})
 	}
-	return settled(findings)
+	return sortFindings(findings)
 }
 
-// Mask puts what kind of value it was in the place of each: [reservation_id],
-// [name], [email].
+// Mask replaces each value with its kind: [reservation_id], [name], [email].
 func (v ValueSet) Mask(text string) string {
 	var b strings.Builder
-	at, named := 0, false // named: a name was written just before
+	at, named := 0, false // named: a name was written directly before
 	for _, l := range v.leaks(text) {
 		between := text[at:l.start]
-		if named = named && between == " " && l.term.label == "name"; !named { // first and last name are one name
+		if named = named && between == " " &&
+			l.term.label == "name"; !named { // adjacent first and last names are one name
 			b.WriteString(between + "[" + l.term.label + "]")
 		}
 		at, named = l.end, l.term.label == "name"
@@ -43,7 +43,7 @@ func (v ValueSet) Mask(text string) string {
 	return b.String() + text[at:]
 }
 
-// leaks finds values at the borders of words, the longest first at each place.
+// leaks finds values at word boundaries, the longest first at each position.
 func (v ValueSet) leaks(text string) []leak {
 	if v.count == 0 {
 		return nil
@@ -60,7 +60,7 @@ func (v ValueSet) leaks(text string) []leak {
 		for _, t := range v.terms[first] {
 			end := i + len(t.text)
 			if end <= len(text) && t.equals(text[i:end]) && (endsWord(text, end) || endsHan(t.text)) &&
-				(t.weak == alone || v.besideName(text, i, end) || t.weak == inside && insideSentence(text[:i])) {
+				(t.weak == alone || v.adjacentName(text, i, end) || t.weak == inside && insideSentence(text[:i])) {
 				found = append(found, leak{window{i, end}, t})
 				size = len(t.text)
 				break
@@ -78,12 +78,12 @@ func (t term) equals(text string) bool {
 	return strings.EqualFold(text, t.text)
 }
 
-// titles stand before a name.
+// titles precede a name.
 var titles = []string{"mr", "mrs", "ms", "miss", "dr", "prof", "sir", "madam", "customer", "user", "passenger",
 	"client", "guest", "named", "dear"}
 
-// besideName reports a name or a title beside a word that may be either.
-func (v ValueSet) besideName(text string, start, end int) bool {
+// adjacentName reports whether a name or a title is next to an ambiguous word.
+func (v ValueSet) adjacentName(text string, start, end int) bool {
 	before := strings.TrimRight(text[:start], " .")
 	before = before[wordStart(before):]
 	after := strings.TrimLeft(text[end:], " ")
@@ -95,20 +95,20 @@ func (v ValueSet) besideName(text string, start, end int) bool {
 	return capital(before) || capital(after) || slices.Contains(titles, strings.ToLower(before))
 }
 
-// insideSentence reports that a capital after text is no first letter of a
-// sentence, a line or an item, so that it is one of a name.
+// insideSentence reports whether a capital after text is inside a sentence, so that it indicates a
+// name. The first letter of a sentence, line or list item does not.
 func insideSentence(text string) bool {
 	text = strings.TrimRight(text, " ")
 	return text != "" && !strings.ContainsAny(text[len(text)-1:], ".!?:;\n#*-|)>")
 }
 
-// firstWord is what a text begins with, in lower case: a word of letters,
-// digits and underscores, or one Han character; empty at anything else.
+// firstWord returns the first word of a text in lower case: letters, digits and underscores, or one
+// Han character. It is empty for anything else.
 func firstWord(text string) string {
 	return strings.ToLower(text[:wordLength(text)])
 }
 
-// wordLength is the number of bytes of the word that text begins with.
+// wordLength returns the length in bytes of the word at the start of text.
 func wordLength(text string) int {
 	for i, r := range text {
 		switch {
@@ -124,7 +124,7 @@ func wordLength(text string) int {
 	return len(text)
 }
 
-// wordStart is where the last word of text begins.
+// wordStart returns the start of the last word of text.
 func wordStart(text string) int {
 	i := strings.LastIndexFunc(text, func(r rune) bool { return !wordRune(r) || unicode.Is(unicode.Han, r) })
 	if i < 0 {

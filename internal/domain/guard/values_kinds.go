@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Shortest values, in characters: what is shorter is a word or a count.
+// Minimum lengths of values, in characters. Shorter values are words or counts.
 const (
 	minID      = 5
 	minDigits  = 4
@@ -17,7 +17,7 @@ const (
 )
 
 var (
-	// Keys, in snake case.
+	// The keys are in snake case.
 	nameKey = regexp.MustCompile(`(?:^|_)(?:first|last|full|given|family|middle|maiden|display|real|legal|` +
 		`customer|user|contact|passenger|guest|holder|owner|recipient|sender|patient|employee|client|member|` +
 		`travell?er|billing|shipping|person|attendee|student|author)_names?$|^(?:surname|forename|nickname|fname|` +
@@ -35,17 +35,17 @@ var (
 	personKey = regexp.MustCompile(`^(?:user|customer|passenger|contact|guest|client|member|owner|author|` +
 		`travell?er|patient|employee|recipient|sender|person|people|profile|attendee|student|assignee|reporter|` +
 		`saved_passenger)s?$`)
-	// generalKey names what is the same in every case, whatever it looks like.
+	// generalKey matches keys of values that are equal in every case, whatever they look like.
 	generalKey = regexp.MustCompile(`(?:^|_)(?:code|error|version|model|type|status|state|format|lang|language|` +
 		`locale|encoding|algorithm|unit|currency|kind|level|category|class|os|arch|platform|image|package|command|` +
 		`cmd|path|file|filename|url|uri|endpoint|host|branch|tag|sha|commit|hash|mime|date|time|timestamp|at|on|` +
 		`expression|query|sql|text|content|message|thought|summary|description|title|name|topic|pattern|regex|` +
 		`selector|unit|port|color|colour|size|font)s?$`)
 
-	// idShape has letters and digits, perhaps joined by marks.
+	// idShape matches letters and digits, possibly joined by marks.
 	idShape  = regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{N}_#-]*[\p{L}\p{N}]$`)
 	dateTime = regexp.MustCompile(`^\d{1,4}[-/.:]\d{1,2}(?:[-/.:]\d{1,4})?(?:[T ]?\d{1,2}:?\d{2}.*)?$`)
-	// technical are names of things that happen to have digits.
+	// technical matches technical names that contain digits.
 	technical = regexp.MustCompile(`^(?i:v?\d+(?:[.x]\d+)*[a-z]{0,2}|(?:sha|md|utf|base|int|uint|float|rfc|iso|http|` +
 		`ipv|ip|oauth|python|py|amd|arm|aarch|win|mp|ec|log|node|java|php|es|css|html|gpt|claude|llama|qwen|gemini|` +
 		`tls|ssl|aes|rsa|ed|cp|latin|vec|col|row|step|line|page|item|test|level|tier|zone|phase|part|option|type|` +
@@ -59,7 +59,7 @@ var (
 	plainLabel   = regexp.MustCompile(`^[a-z][a-z_]{0,30}$`)
 )
 
-// scalar judges one value. literal says that it was a string.
+// scalar handles one value. literal means that it was a JSON string.
 func (c *collector) scalar(key, value string, person, literal bool) {
 	switch {
 	case value == "":
@@ -77,7 +77,7 @@ func (c *collector) scalar(key, value string, person, literal bool) {
 		(countDigits(value) > 0 || isHan(value)):
 		c.add(term{text: value, kind: "address", label: "address"})
 		return
-	// a person or a product: the whole of it
+	// The name of a person or a product is taken as a whole.
 	case key == "name" && literal && personalName.MatchString(value) && !isHan(value):
 		c.add(term{text: value, kind: "id", label: "name", exact: true})
 		return
@@ -95,7 +95,7 @@ func (c *collector) scalar(key, value string, person, literal bool) {
 	}
 }
 
-// name takes the words of a person's name, or the whole of a Chinese one.
+// name adds the words of a person's name, or a whole Chinese name.
 func (c *collector) name(value string) {
 	if isHan(value) {
 		if n := utf8.RuneCountInString(value); n >= 2 && n <= 12 {
@@ -112,7 +112,7 @@ func (c *collector) name(value string) {
 	}
 }
 
-// prose takes what cannot be mistaken from any text.
+// prose adds unambiguous values from any text.
 func (c *collector) prose(text string) {
 	if strings.Contains(text, "@") {
 		for _, address := range mailbox.FindAllString(text, -1) {
@@ -154,17 +154,19 @@ func isID(key, value string, literal bool) bool {
 	return !generalKey.MatchString(key) && (digits > 1 || upper)
 }
 
-// general are words that stand where a handle may stand.
+// general reports whether a word can take the position of a handle but is not one.
 func general(value string) bool {
 	lower := strings.ToLower(value)
-	return usual[lower] || nobody[lower] || ordinary()[lower] || strings.Contains(lower, "_") || lower == "system" ||
-		lower == "self" || lower == "current" || lower == "assistant"
+	return usual[lower] || genericAccounts[lower] || ordinary()[lower] || strings.Contains(lower, "_") ||
+		lower == "system" || lower == "self" ||
+		lower == "current" ||
+		lower == "assistant"
 }
 
-// keyed reports an id that serves as a JSON key, such as gift_card_7480005.
+// keyed reports whether a JSON key is itself an ID, such as gift_card_7480005.
 func keyed(key string) bool { return underscored.MatchString(key) }
 
-// describesPerson tells a person's record from another thing with a name.
+// describesPerson distinguishes the record of a person from other records with a name.
 func describesPerson(key string, record map[string]any) bool {
 	if personKey.MatchString(key) {
 		return true
@@ -180,7 +182,7 @@ func describesPerson(key string, record map[string]any) bool {
 	return false
 }
 
-// snake is a JSON key in lower case with its words joined by underscores.
+// snake returns a JSON key in lower case with its words joined by underscores.
 func snake(key string) string {
 	var b strings.Builder
 	previous := '_'
@@ -199,7 +201,7 @@ func snake(key string) string {
 	return b.String()
 }
 
-// label names a masked id after its key, if the key is a plain word.
+// label returns the label of a masked ID: its key, if that is a plain word.
 func label(key string) string {
 	if plainLabel.MatchString(key) && !strings.HasSuffix(key, "s") && key != "name" {
 		return key
@@ -217,8 +219,7 @@ func countDigits(text string) int {
 	return n
 }
 
-// isHan reports a text that begins with a Han character, whose words have no
-// borders.
+// isHan reports whether a text starts with a Han character. Such text has no word boundaries.
 func isHan(text string) bool {
 	r, _ := utf8.DecodeRuneInString(text)
 	return unicode.Is(unicode.Han, r)

@@ -14,7 +14,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// called is a conversation with one call and its result.
+// called returns a conversation with one call and its result.
 func called(arguments, result string) []transcript.Message {
 	return []transcript.Message{
 		{Role: transcript.User, Content: "Hi, my id is mia_li_3668 and my mail is mia@example.com"},
@@ -60,7 +60,7 @@ func TestValuesFindWhatBelongsToOneCase(t *testing.T) {
 		"account mialee, ticket T-204-88": "account [name], ticket [ticket]",
 		"passport P1234567":               "passport [passport]",
 		"退还到gift_card_7480005。":           "退还到[id]。",
-		"pay 4111 1111 1111 1111":         "pay 4111 1111 1111 1111", // not of this conversation
+		"pay 4111 1111 1111 1111":         "pay 4111 1111 1111 1111", // not from this conversation
 		"brown bread may be <li>old</li>": "brown bread may be <li>old</li>",
 		"May I ask? Brown is a colour.":   "May I ask? Brown is a colour.",
 		"tell Brown in Charlotte":         "tell [name] in Charlotte",
@@ -112,7 +112,7 @@ func TestNoValuesFindNothing(t *testing.T) {
 	}
 }
 
-// tau reads the public trajectories, nil when they are absent.
+// tau returns the public trajectories, or nil if they are absent.
 func tau(t *testing.T) []transcript.Conversation {
 	dir := os.Getenv("CAIRN_DATA")
 	if dir == "" {
@@ -140,7 +140,7 @@ func TestValuesOfRealConversations(t *testing.T) {
 		values := guard.Values(c.Messages)
 		total += values.Len()
 		for _, m := range c.Messages {
-			if m.Role == transcript.System { // the policy is general from its first word to its last
+			if m.Role == transcript.System { // the policy contains only general text
 				words += len(strings.Fields(m.Content))
 				for _, line := range strings.Split(m.Content, "\n") {
 					for _, f := range values.Find(line) {

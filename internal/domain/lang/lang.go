@@ -1,9 +1,8 @@
-// Package lang tells Chinese from other text, which decides the language that
-// prompts are written in and that a model is told to answer in. The rule is
-// MemOS' (spec/skill-memory.md §1.4): the share of Han characters among the
-// letters that remain when labels, addresses and ids are taken away.
+// Package lang detects whether text is Chinese. The result selects the language of prompts and of
+// replies. The rule is that of MemOS (spec/skill-memory.md §1.4): the share of Han characters among
+// the letters that remain after labels, addresses and IDs are removed.
 //
-//	lang.OfMessages(chunk) // zh or en, from what people said, without tool output and code
+//	lang.OfMessages(chunk) // zh or en, from users' and assistants' text, without tool output and code
 package lang
 
 import (
@@ -17,13 +16,13 @@ import (
 
 const (
 	Chinese = "zh"
-	English = "en" // and every language that has no prompts of its own
+	English = "en" // also for languages without prompts
 )
 
 // threshold is the share of Han characters above which text is Chinese.
 const threshold = 0.30
 
-// noise is taken away before counting, in this order.
+// noise is removed before counting, in this order.
 var noise = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)\b(user|assistant|query|answer)\s*:`),
 	regexp.MustCompile(`(?i)\[\s*\d{1,2}:\d{2}\s*(AM|PM)\s+on\s+\d{1,2}\s+[a-z]+\s*,\s*\d{4}\s*\]`),
@@ -34,7 +33,7 @@ var noise = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)\b(text|type|image_url|imageurl|url|file|file_id|image_id|file_data)\b`),
 }
 
-// Detect gives Chinese or English for a text of any role.
+// Detect returns Chinese or English for a text.
 func Detect(text string) string {
 	for _, pattern := range noise {
 		text = pattern.ReplaceAllString(text, " ")
@@ -54,8 +53,8 @@ func Detect(text string) string {
 	return English
 }
 
-// OfMessages detects the language of what users and assistants said, without
-// tool output and fenced code.
+// OfMessages detects the language of user and assistant messages, without tool output and fenced
+// code.
 func OfMessages(messages []transcript.Message) string {
 	var said strings.Builder
 	for _, m := range messages {
@@ -67,7 +66,7 @@ func OfMessages(messages []transcript.Message) string {
 	return Detect(said.String())
 }
 
-// hanRanges are the blocks of the rule: URO, extensions A to E, compatibility.
+// hanRanges are the Unicode blocks of the rule: URO, extensions A to E, compatibility.
 var hanRanges = [][2]rune{
 	{0x4E00, 0x9FFF}, {0x3400, 0x4DBF}, {0x20000, 0x2A6DF}, {0x2A700, 0x2B73F},
 	{0x2B740, 0x2B81F}, {0x2B820, 0x2CEAF}, {0xF900, 0xFAFF},
@@ -82,8 +81,8 @@ func isHan(r rune) bool {
 	return false
 }
 
-// isWord is Python's \w without \d: letters, underscore and numbers that are
-// no decimal digits.
+// isWord matches Python's \w without \d: letters, underscore and numbers that are not decimal
+// digits.
 func isWord(r rune) bool {
 	return r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) && !unicode.IsDigit(r)
 }

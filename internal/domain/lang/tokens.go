@@ -2,11 +2,10 @@ package lang
 
 import "unicode"
 
-// runesPerToken is the usual ratio of alphabetic text; a CJK character is
-// about one token.
+// runesPerToken is the usual ratio of alphabetic text. A CJK character is about one token.
 const runesPerToken = 4
 
-// EstimateTokens guesses how many tokens text has.
+// EstimateTokens estimates the number of tokens of text.
 func EstimateTokens(text string) int {
 	cjk, other := 0, 0
 	for _, r := range text {

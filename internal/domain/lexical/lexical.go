@@ -1,14 +1,13 @@
-// Package lexical turns text into the terms of the keyword index and weighs
-// them. It is pure: the same text gives the same terms on every machine, when
-// it is stored and when it is asked for.
+// Package lexical turns text into the terms of the keyword index and computes their weights. It is
+// pure: the same text gives the same terms for storage and for queries, on every machine.
 //
 //	lexical.Terms("Jon's plan: get_user_details at r41")
 //	// jon, plan, get_user_details, get, user, details, r41, r, 41
 //
-// A term is stored as a hash of its text. Words are normalised (NFKC,
-// case folding, plural and verb endings); Chinese, Japanese and Korean runs
-// become overlapping pairs of characters; identifiers are found whole and by
-// their parts. Stop-words of English and Chinese are not terms.
+// A term is stored as a hash of its text. Words are normalized (NFKC, case folding, plural
+// and verb endings). Chinese, Japanese and Korean runs become overlapping pairs of characters.
+// Identifiers are indexed as a whole and by their parts. English and Chinese stop-words are not
+// terms.
 package lexical
 
 import (
@@ -21,11 +20,11 @@ import (
 // Term is one distinct term of a text.
 type Term struct {
 	Hash int32 // FNV-1a of the normalized term, below 1,000,000,000
-	TF   int   // how often the text has it, at least 1
+	TF   int   // number of occurrences, at least 1
 }
 
-// Terms gives the distinct terms of text by ascending hash. Upserts in this
-// order cannot deadlock each other.
+// Terms returns the distinct terms of text by ascending hash. Upserts in this order cannot deadlock
+// each other.
 func Terms(text string) []Term {
 	counts := map[int32]int{}
 	for _, word := range Words(text) {
@@ -44,7 +43,7 @@ func Terms(text string) []Term {
 	return terms
 }
 
-// Length is the length of a document in terms, as Weight wants it.
+// Length returns the length of a document in terms, for Weight.
 func Length(terms []Term) int {
 	length := 0
 	for _, term := range terms {

@@ -2,16 +2,15 @@ package lexical
 
 import "strings"
 
-// IsStopword tells whether a folded word is too common to be a term: English
-// function words with their contractions, Chinese function words of one or two
-// characters.
+// IsStopword reports whether a folded word is too common to be a term. Stop-words are English
+// function words with their contractions, and Chinese function words of one or two characters.
 func IsStopword(word string) bool {
 	_, ok := stopwords[word]
 	return ok
 }
 
-// isParticle tells whether a Chinese character carries grammar only; a pair of
-// two such characters is not a term.
+// isParticle reports whether a Chinese character is purely grammatical. A pair of two such
+// characters is not a term.
 func isParticle(r rune) bool { return strings.ContainsRune(particles, r) }
 
 const particles = "的了吗呢吧啊呀嘛哦是在我你他她它们这那就也都和与及而但或被把让给向从到得地着过不没很"

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Date is a day as a question names it. What it leaves open is 0.
+// Date is a day that a question names. Unknown parts are 0.
 type Date struct{ Year, Month, Day int }
 
 var monthNames = "january|february|march|april|may|june|july|august|september|october|november|december"
@@ -27,24 +27,23 @@ var (
 		`\bhow\s+long\s+ago\b|什么时候|何时|哪天|哪一天|几点|几号|几月|哪年|多久`)
 )
 
-// Dated tells whether text has words of time.
+// Dated reports whether text contains words of time.
 func Dated(text string) bool { return timeWords.MatchString(text) }
 
-// AsksWhen tells whether a question wants a time for an answer.
+// AsksWhen reports whether a question asks for a time.
 func AsksWhen(text string) bool { return whenWords.MatchString(text) }
 
-// attachment is what some channels put after a message for what came with it:
-// "[image: a dog]".
+// attachment matches the note that some channels append for an attachment: "[image: a dog]".
 var attachment = regexp.MustCompile(`\s*\[[^\[\]]*\]$`)
 
-// Asks tells whether text ends with a question.
+// Asks reports whether text ends with a question.
 func Asks(text string) bool {
 	text = strings.TrimSpace(attachment.ReplaceAllString(strings.TrimSpace(text), ""))
 	return strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？")
 }
 
-// DateIn is the first date that text names: at least a month. A bare "may" is
-// the verb unless a day or a year stands with it.
+// DateIn returns the first date in text, which has at least a month. "may" is a verb unless a day
+// or a year accompanies it.
 func DateIn(text string) (Date, bool) {
 	for _, form := range []struct {
 		of               *regexp.Regexp
@@ -61,7 +60,7 @@ func DateIn(text string) (Date, bool) {
 	return Date{}, false
 }
 
-// number is 0 for what was left out.
+// number returns 0 for an empty group.
 func number(s string) int {
 	n, _ := strconv.Atoi(s)
 	return n

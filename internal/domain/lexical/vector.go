@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// A word's parts together weigh about as much as the word: shared stems then
-// count, but do not drown the words themselves.
+// The parts of a word weigh about as much as the word. Shared stems therefore matter, but do not
+// dominate the words.
 const (
 	wordWeight = 1.0
 	partWeight = 0.25 // of one character n-gram
@@ -17,23 +17,22 @@ const (
 	charWeight = 0.5  // of a single CJK character
 )
 
-// Lengths of character n-grams, in runes with the word's two edges.
+// Lengths of character n-grams, in runes, including the two edges of the word.
 const (
 	shortestPart = 3
 	longestPart  = 5
 )
 
-// Vector is a text as dims numbers: words, character n-grams within words, and for
-// CJK text characters and their pairs, each added to one of the numbers with a sign,
-// both chosen by its hash (Weinberger et al. 2009). Counts grow logarithmically;
-// vectors have unit length. A text without words or signs that count is the same fixed
-// vector as every other such text.
+// Vector embeds a text as dims numbers. Features are words, character n-grams within words, and for
+// CJK text characters and their pairs. A hash of the feature selects the number to add it to and
+// its sign (Weinberger et al. 2009). Counts grow logarithmically, and vectors have unit length. All
+// texts without features have the same fixed vector.
 func Vector(text string, dims int) []float32 {
 	features := featuresOf(text)
 	if len(features) == 0 {
 		features = []feature{{hash: hash('0', ""), weight: 1}}
 	}
-	// sums of floats depend on their order
+	// The result of a sum of floats depends on its order.
 	slices.SortFunc(features, func(a, b feature) int { return cmp.Compare(a.hash, b.hash) })
 	sums := make([]float64, dims)
 	for len(features) > 0 {
@@ -51,14 +50,14 @@ func Vector(text string, dims int) []float32 {
 	return Unit(sums)
 }
 
-// feature is one of a text's. What the text repeats is there again.
+// feature is one occurrence of a feature. A repeated feature occurs several times.
 type feature struct {
 	hash   uint64
 	weight float64
 }
 
-// featuresOf are the features of a text. Stop-words count only in a text that
-// has nothing else.
+// featuresOf returns the features of a text. Stop-words are used only if the text has no other
+// words.
 func featuresOf(text string) []feature {
 	features := make([]feature, 0, 4*len(text))
 	add := func(kind byte, name string, weight float64) {
@@ -91,7 +90,7 @@ func featuresOf(text string) []feature {
 func cjk(word string) bool { return strings.IndexFunc(word, IsCJK) >= 0 }
 
 func parts(word string, each func(string)) {
-	starts := make([]int, 0, 80) // of characters, and the end; a word has 64 bytes at most
+	starts := make([]int, 0, 80) // offsets of characters, and the end; a word has at most 64 bytes
 	for at := range word {
 		starts = append(starts, at)
 	}
@@ -103,19 +102,20 @@ func parts(word string, each func(string)) {
 	}
 }
 
-// FNV-1a of 64 bits. That of hash/fnv allocates, and a text has hundreds of features.
+// Constants of 64-bit FNV-1a. The implementation of hash/fnv allocates, and a text has hundreds of
+// features.
 const (
 	fnvOffset uint64 = 14695981039346656037
 	fnvPrime  uint64 = 1099511628211
 )
 
-// hash keeps kinds of features apart.
+// hash returns different values for equal names of different kinds.
 func hash(kind byte, name string) uint64 {
 	x := (fnvOffset ^ uint64(kind)) * fnvPrime
 	for i := range len(name) {
 		x = (x ^ uint64(name[i])) * fnvPrime
 	}
-	// FNV's high bits are weak for short input; the finaliser of MurmurHash3 spreads them.
+	// The high bits of FNV are weak for short input. The finalizer of MurmurHash3 mixes them.
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
 	x ^= x >> 33
@@ -123,7 +123,7 @@ func hash(kind byte, name string) uint64 {
 	return x ^ x>>33
 }
 
-// Unit scales to length 1. Features that cancel out leave the fixed vector.
+// Unit scales sums to length 1. If all features cancel out, it returns the fixed vector.
 func Unit(sums []float64) []float32 {
 	squares := 0.0
 	for _, sum := range sums {

@@ -10,16 +10,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// longestWord is the longest term, in bytes. Longer runs are encoded data,
-// not words.
+// longestWord is the longest term, in bytes. Longer runs are encoded data, not words.
 const longestWord = 64
 
-// joiners hold the parts of an identifier together when they stand alone
-// between two of them.
+// joiners join the parts of an identifier if a single one is between two parts.
 const joiners = "_-./:@'"
 
-// Words gives the terms of text in reading order, repeated as the text repeats
-// them. An identifier comes before its parts.
+// Words returns the terms of text in reading order, with repetitions. An identifier precedes its
+// parts.
 func Words(text string) []string {
 	var words []string
 	text = strings.ReplaceAll(norm.NFKC.String(text), "’", "'")
@@ -41,12 +39,12 @@ func Words(text string) []string {
 	return words
 }
 
-// IsCJK tells whether r is of a script that is indexed by pairs of characters.
+// IsCJK reports whether r belongs to a script that is indexed by pairs of characters.
 func IsCJK(r rune) bool {
 	return r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }
 
-// Fold normalises text for comparison: NFKC, then case folding.
+// Fold normalizes text for comparison: NFKC, then case folding.
 func Fold(text string) string {
 	return cases.Fold().String(norm.NFKC.String(text))
 }
@@ -62,7 +60,7 @@ func runEnd(text string, in func(rune) bool) int {
 	return len(text)
 }
 
-// tokenEnd finds the end of words held together by single joiners.
+// tokenEnd returns the end of a token of words with single joiners.
 func tokenEnd(text string) int {
 	end := runEnd(text, inWord)
 	for end+1 < len(text) && strings.IndexByte(joiners, text[end]) >= 0 {
@@ -75,8 +73,8 @@ func tokenEnd(text string) int {
 	return end
 }
 
-// identifier gives a token's terms: one for a plain word, the whole and its
-// parts for what has joiners, inner capitals, or letters next to digits.
+// identifier returns the terms of a token: one for a plain word. A token with joiners, inner
+// capitals, or letters next to digits gives the whole and its parts.
 func identifier(token string) []string {
 	token = strings.TrimSuffix(token, "'s") // the possessive
 	token = strings.TrimSuffix(token, "'S")
@@ -104,7 +102,7 @@ func keep(words []string, word string) []string {
 	return append(words, word)
 }
 
-// fold skips the folding tables for what is already lower-case ASCII.
+// fold skips the folding tables for lower-case ASCII.
 func fold(word string) string {
 	for i := range len(word) {
 		if c := word[i]; c >= utf8.RuneSelf || (c >= 'A' && c <= 'Z') {
@@ -114,8 +112,8 @@ func fold(word string) string {
 	return word
 }
 
-// split cuts a token at its joiners, between a lower-case and an upper-case
-// letter, and between letters and digits.
+// split divides a token at its joiners, between a lower-case and an upper-case letter, and between
+// letters and digits.
 func split(token string) []string {
 	var parts []string
 	for _, piece := range strings.FieldsFunc(token, func(r rune) bool { return strings.ContainsRune(joiners, r) }) {
@@ -133,7 +131,7 @@ func split(token string) []string {
 	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
 }
 
-// pairs gives the overlapping pairs of a run, or its only character.
+// pairs returns the overlapping pairs of a run, or its only character.
 func pairs(run string) []string {
 	runes := []rune(run)
 	if len(runes) == 1 {

@@ -5,21 +5,22 @@ import (
 	"strings"
 )
 
-// RoleSystem is the role of the instructions in an Asked.
+// RoleSystem is the role of the instructions in a ParsedRequest.
 const RoleSystem = "system"
 
-// ParsedRequest is a chat completion request as the one who answers it reads it.
+// ParsedRequest is a chat completion request as the server reads it.
 type ParsedRequest struct {
 	Model        string
 	Messages     []Message // the instructions first, as RoleSystem
 	Tools        []Tool
-	ToolChoice   ToolChoice      // a word, or the name of the tool that must be called
-	Schema       json.RawMessage // of response_format, nil without
+	ToolChoice   ToolChoice      // none, auto, required, or the name of the tool that must be called
+	Schema       json.RawMessage // schema of response_format, or nil
 	Stream       bool
-	IncludeUsage bool // at the end of a stream
+	IncludeUsage bool // send usage at the end of the stream
 }
 
-// ReadAsked is the inverse of Client.Prepare, and reads what other clients write.
+// ReadAsked parses a request body. It is the inverse of Client.Prepare, and also parses requests of
+// other clients.
 func ReadAsked(body []byte) (ParsedRequest, error) {
 	var in struct {
 		Model    string
@@ -74,15 +75,15 @@ func ReadAsked(body []byte) (ParsedRequest, error) {
 	return out, nil
 }
 
-// textOr reads what may be a text or something else.
+// textOr decodes raw as a string, or else as a T.
 func textOr[T any](raw json.RawMessage) (text string, other T) {
 	if json.Unmarshal(raw, &text) != nil {
-		_ = json.Unmarshal(raw, &other) // neither is nothing
+		_ = json.Unmarshal(raw, &other) // if this fails too, both results are empty
 	}
 	return text, other
 }
 
-// words are what a conversation says and offers, for an estimate of its tokens.
+// words returns the text of the conversation and of its tools, for an estimate of tokens.
 func (a ParsedRequest) words() string {
 	var words strings.Builder
 	for _, message := range a.Messages {

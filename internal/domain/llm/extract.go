@@ -15,16 +15,15 @@ const (
 	thinkClose = "</think>"
 )
 
-// jsonStart is where an object or array begins as JSON would; "[the list]" and
-// "{name}" in prose do not.
+// jsonStart matches the start of a JSON object or array. It does not match "[the list]" or "{name}"
+// in prose.
 var jsonStart = regexp.MustCompile(`\{\s*["}]|\[\s*([\[\]{"0-9-]|true\b|false\b|null\b)`)
 
-// ExtractJSON finds the JSON value in a model's reply: the outermost object or
-// array, behind a leading <think>…</think>, inside a Markdown fence or between
-// sentences; of several the longest. A reply that is exactly null is null. The
-// value is a piece of text as it stands: nothing is mended, and braces and
-// fences inside strings mean nothing. The error is written for the model: it
-// names the place and what was expected there.
+// ExtractJSON returns the JSON value in a model's reply: the outermost object or array, after a
+// leading <think>…</think>, inside a Markdown fence or between sentences. If there are several, it
+// returns the longest. A reply that is exactly null is null. The value is an unchanged part of the
+// text: nothing is repaired, and braces and fences inside strings are ignored. The error is written
+// for the model: it names the position and what was expected there.
 func ExtractJSON(text string) (json.RawMessage, error) {
 	text = strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
 	if strings.HasPrefix(text, thinkOpen) {
@@ -59,7 +58,7 @@ func ExtractJSON(text string) (json.RawMessage, error) {
 	return longest, nil
 }
 
-// noJSON points at what was perhaps meant as JSON, such as {'a': 1}.
+// noJSON points at text that may have been meant as JSON, such as {'a': 1}.
 func noJSON(text string) error {
 	const found = "the reply holds no JSON object or array"
 	if offset := strings.IndexAny(text, "{["); offset >= 0 {
@@ -70,7 +69,7 @@ func noJSON(text string) error {
 	return errors.New(found)
 }
 
-// decodeFirst reads the one value that starts at offset.
+// decodeFirst decodes the value that starts at offset.
 func decodeFirst(text string, offset int) (json.RawMessage, error) {
 	var value json.RawMessage
 	err := json.NewDecoder(strings.NewReader(text[offset:])).Decode(&value)
@@ -89,7 +88,7 @@ func decodeFirst(text string, offset int) (json.RawMessage, error) {
 	}
 }
 
-// before is a little of what stands before a place, for a model to find it.
+// before returns the text just before an offset, so that a model can find the position.
 func before(text string, at int) string {
 	const shown = 24 // bytes
 	at = min(max(at, 0), len(text))

@@ -1,7 +1,7 @@
-// Package llm is the port to chat models: requests, replies, failures, prices, and
-// the JSON in what a model says. A call has two halves, so that the ledger can stand
-// between them: Prepare renders the exact bytes of a request, Send sends such bytes.
-// Retries belong to Temporal: a Send is one request.
+// Package llm is the port to chat models. It defines requests, replies, errors and prices, and
+// extracts the JSON from replies. A call has two parts, so that the ledger can store it between
+// them: Prepare renders the exact bytes of a request, and Send sends them. Send makes one request;
+// Temporal retries it.
 package llm
 
 import (
@@ -14,28 +14,30 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Request is what a use-case asks of a model.
+// Request is a request to a model.
 type Request struct {
 	Model       string
 	System      string     // instructions
-	Messages    []Message  // what is asked and what followed, oldest first
-	Schema      *Schema    // the JSON the reply must be; nil for free text
-	Tools       []Tool     // what the model may call, sent in this order
-	ToolChoice  ToolChoice // "" leaves it to the model; ignored without Tools
-	MaxTokens   int        // 0 leaves it to the endpoint
-	Temperature *float64   // 0 to 2, nil leaves it to the endpoint
-	NoReasoning bool       // asks for an answer without reasoning before it; left out for endpoints that do not know it
+	Messages    []Message  // oldest first
+	Schema      *Schema    // JSON Schema of the reply; nil for free text
+	Tools       []Tool     // tools that the model may call, in this order
+	ToolChoice  ToolChoice // "" means the model decides; ignored without Tools
+	MaxTokens   int        // 0 means the endpoint's default
+	Temperature *float64   // 0 to 2; nil means the endpoint's default
+	// NoReasoning asks for a reply without reasoning. It is not sent to endpoints without this
+	// option.
+	NoReasoning bool
 	Label       Label
 }
 
-// Schema is a JSON Schema with a root object, every property required.
+// Schema is a JSON Schema with a root object in which every property is required.
 type Schema struct {
 	Name string
 	JSON json.RawMessage
 }
 
-// Label says what a call is for. It travels as X-Skill-Stage, X-Skill-Run,
-// X-Skill-Task and X-Skill-File; models do not see it.
+// Label describes the purpose of a call. It is sent in the headers X-Skill-Stage, X-Skill-Run,
+// X-Skill-Task and X-Skill-File, which models do not see.
 type Label struct {
 	Stage string `json:"stage"`
 	Run   string `json:"run,omitempty"`
@@ -43,73 +45,74 @@ type Label struct {
 	File  string `json:"file,omitempty"`
 }
 
-// PreparedRequest is a request ready to be stored and sent, byte for byte.
+// PreparedRequest holds the exact bytes of a request, to store and to send.
 type PreparedRequest struct {
 	Model string          `json:"model"`
 	Body  json.RawMessage `json:"body"`
 	Label Label           `json:"label"`
 }
 
-// Reply is a model's answer.
+// Reply is a model's reply.
 type Reply struct {
 	Text string `json:"text"`
-	// in the model's order, each with an id of its own; they may come despite ChooseNone
+	// Calls are in the model's order, each with a unique ID. A model may return calls despite
+	// ChooseNone.
 	Calls   []ToolCall `json:"calls,omitempty"`
-	Refusal string     `json:"refusal,omitempty"` // the endpoint's refusal text, empty when it answered
-	Finish  string     `json:"finish"`            // stop, length (calls may be cut off), tool_calls, content_filter
+	Refusal string     `json:"refusal,omitempty"` // the endpoint's refusal text, or empty
+	Finish  string     `json:"finish"`            // stop, length (calls may be truncated), tool_calls or content_filter
 	Model   string     `json:"model"`             // as the endpoint names it
 	Usage   Usage      `json:"usage"`
 }
 
-// Empty tells that the model said nothing, called nothing and refused nothing.
+// Empty reports whether the reply has no text, no calls and no refusal.
 func (r Reply) Empty() bool {
 	return strings.TrimSpace(r.Text) == "" && len(r.Calls) == 0 && r.Refusal == ""
 }
 
-// Usage counts a call. Estimated is set when the endpoint did not count.
+// Usage is the token usage of a call. Estimated is true if the endpoint did not report it.
 type Usage struct {
 	Input     int  `json:"input"`  // tokens
 	Output    int  `json:"output"` // tokens
 	Estimated bool `json:"estimated,omitempty"`
 }
 
-// Model is one endpoint.
+// Model is one model endpoint.
 type Model interface {
-	// Prepare renders r. The same r gives the same bytes.
+	// Prepare renders r. Equal requests give equal bytes.
 	Prepare(r Request) (PreparedRequest, error)
-	// Send makes one HTTP request. Its errors are *Error.
+	// Send makes one HTTP request. Its errors are of type *Error.
 	Send(ctx context.Context, p PreparedRequest) (Reply, error)
 }
 
-// Class is what an endpoint's failure means for the caller.
+// Class is how a caller handles an endpoint's failure.
 type Class string
 
 const (
 	Retryable     Class = "retryable"      // 408, 409, 429, 5xx, timeouts, dropped connections
-	Fatal         Class = "fatal"          // 400, 422, 404, 501 and other answers that will not change
-	Auth          Class = "auth"           // 401, 402, 403, insufficient_quota
-	ContextLength Class = "context_length" // shrink and send once more
-	NoSchema      Class = "no_schema"      // the endpoint does not know response_format; send again without
-	NoOption      Class = "no_option"      // the endpoint does not take tool_choice or temperature; send again without
+	Fatal         Class = "fatal"          // 400, 404, 422, 501 and other permanent failures
+	Auth          Class = "auth"           // as NoSchema, for tool_choice or temperature
+	ContextLength Class = "context_length" // shorten the request and send it once more
+	NoSchema      Class = "no_schema"      // the endpoint does not support response_format; send again without it
+	NoOption      Class = "no_option"      // as NoSchema, for tool_choice or temperature
 )
 
-// Error is a failed Send.
+// Error is the error of a Send.
 type Error struct {
 	Class      Class
-	Status     int           // HTTP status, 0 when no answer came
-	RetryAfter time.Duration // the endpoint's wish, 0 when it had none
+	Status     int           // HTTP status, 0 without a response
+	RetryAfter time.Duration // the endpoint's Retry-After, 0 without one
 	Message    string
-	Sent       bool  // whether the request may have reached the endpoint, and so may have been billed
-	Cause      error // what the network reported, if anything
+	Sent       bool  // the request may have reached the endpoint, and may have been billed
+	Cause      error // the network error, if any
 }
 
 func (e *Error) Error() string { return e.Message }
 
-// Unwrap gives what the network reported, so that errors.Is finds
-// context.Canceled when the caller gave up.
+// Unwrap returns the network error, so that errors.Is finds context.Canceled if the caller canceled
+// the call.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Fault is e as users see it.
+// Fault converts e to the error that users see.
 func (e *Error) Fault() *fault.Error {
 	var known *fault.Error
 	switch {

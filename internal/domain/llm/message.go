@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 )
 
-// Roles of a Message. The instructions are Request.System.
+// Roles of a Message. Instructions are in Request.System.
 const (
 	RoleUser      = "user"
 	RoleAssistant = "assistant"
@@ -15,33 +15,33 @@ const (
 type Message struct {
 	Role    string     `json:"role"` // one of the Role constants
 	Content string     `json:"content,omitempty"`
-	Calls   []ToolCall `json:"calls,omitempty"`   // of an assistant: what it called
-	CallID  string     `json:"call_id,omitempty"` // of a tool: the ToolCall.ID that this is the result of
+	Calls   []ToolCall `json:"calls,omitempty"`   // calls of an assistant message
+	CallID  string     `json:"call_id,omitempty"` // for a tool message: the ID of the ToolCall whose result this is
 }
 
-// User makes a conversation of one message.
+// User returns a conversation of one user message.
 func User(content string) []Message { return []Message{{Role: RoleUser, Content: content}} }
 
-// Tool is something that a model may call.
+// Tool is a tool that a model may call.
 type Tool struct {
 	Name        string          `json:"name"` // letters, digits, _ and -, at most 64
 	Description string          `json:"description,omitempty"`
-	Schema      json.RawMessage `json:"schema,omitempty"` // JSON Schema of its arguments, a root object; nil for none
+	Schema      json.RawMessage `json:"schema,omitempty"` // JSON Schema of its arguments, a root object; may be nil
 }
 
-// ToolChoice is how far a model may choose among the tools.
+// ToolChoice restricts the choice of the model among the tools.
 type ToolChoice string
 
 const (
 	ChooseAuto ToolChoice = ""
-	// ChooseNone forbids calls but still shows the tools, so that a request
-	// begins with the same bytes as those before it. Some models call all the same.
+	// ChooseNone forbids calls but still lists the tools, so that the request has the same prefix
+	// as earlier requests. Some models return calls anyway.
 	ChooseNone ToolChoice = "none"
 )
 
-// ToolCall is one call that a model asks for.
+// ToolCall is one call in a model's reply.
 type ToolCall struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
-	Arguments string `json:"arguments"` // as the model wrote it: JSON, if all went well
+	Arguments string `json:"arguments"` // as the model wrote it; may be invalid JSON
 }

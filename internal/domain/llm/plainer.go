@@ -2,8 +2,8 @@ package llm
 
 import "errors"
 
-// WithoutSchema moves r's schema into the system message as text: what an
-// endpoint without structured output gets, and what to send after a NoSchema.
+// WithoutSchema moves r's schema into the system message as text. It is for endpoints without
+// structured output, and for the retry after a NoSchema error.
 func WithoutSchema(r Request) Request {
 	if r.Schema == nil {
 		return r
@@ -18,15 +18,15 @@ func WithoutSchema(r Request) Request {
 	return r
 }
 
-// WithoutOptions leaves out what only some endpoints take: what to send after a
-// NoOption.
+// WithoutOptions removes the options that only some endpoints support. It is for the retry after a
+// NoOption error.
 func WithoutOptions(r Request) Request {
 	r.ToolChoice, r.Temperature, r.NoReasoning = ChooseAuto, nil, false
 	return r
 }
 
-// Plainer is r without what err says that the endpoint does not know; false
-// when there is nothing to leave out.
+// Plainer returns r without the feature that err reports as unsupported. The result is false if
+// there is nothing to remove.
 func Plainer(r Request, err error) (Request, bool) {
 	var failed *Error
 	if !errors.As(err, &failed) {

@@ -11,27 +11,26 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Price is what a model costs, in micro-dollars per million tokens: 0.15 $ is
-// 150000.
+// Price is the price of a model in micro-dollars per million tokens. 0.15 $ is 150000.
 type Price struct {
 	InputMicros  int64 `json:"input_micros"`
 	OutputMicros int64 `json:"output_micros"`
 }
 
-// Prices are looked up by model name.
+// Prices maps model names to prices.
 type Prices map[string]Price
 
-// tokensPerPrice is the number of tokens that a Price is for.
+// tokensPerPrice is the number of tokens of a Price.
 const tokensPerPrice = 1_000_000
 
-// maxPrice keeps tokens × price within 64 bits for every countable call.
+// maxPrice keeps tokens × price within 64 bits for every possible call.
 const maxPrice = 1_000_000_000 // 1000 $ per million tokens
 
-// versionSuffix is the date or "latest" that providers append to a name.
+// versionSuffix matches the date or "latest" that providers append to a name.
 var versionSuffix = regexp.MustCompile(`-(\d{4}-\d{2}-\d{2}|\d{8}|latest)$`)
 
-// List prices as published by the providers in 2025, without discounts for
-// caches, batches or hours. They age: ParsePrices overrides them.
+// listPrices are list prices as published by the providers in 2025, without discounts for caches,
+// batches or hours. They become outdated: ParsePrices overrides them.
 var listPrices = Prices{
 	"gpt-4o":                 {2_500_000, 10_000_000},
 	"gpt-4o-mini":            {150_000, 600_000},
@@ -54,14 +53,14 @@ var listPrices = Prices{
 	"text-embedding-ada-002": {100_000, 0},
 }
 
-// ListPrices gives the built-in table.
+// ListPrices returns the built-in table.
 func ListPrices() Prices { return maps.Clone(listPrices) }
 
-// ParsePrices lays a JSON object such as
+// ParsePrices returns the built-in table with the overrides of a JSON object such as
 //
 //	{"my-model": {"input_micros": 150000, "output_micros": 600000}}
 //
-// over the built-in table. An empty overlay gives the table.
+// An empty overlay returns the built-in table.
 func ParsePrices(overlay []byte) (Prices, error) {
 	prices := ListPrices()
 	if len(bytes.TrimSpace(overlay)) == 0 {
@@ -73,21 +72,21 @@ func ParsePrices(overlay []byte) (Prices, error) {
 	decoder := json.NewDecoder(bytes.NewReader(overlay))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&given); err != nil {
-		return nil, fault.Wrap(err, fault.Misconfigured, "the price table cannot be read", hint)
+		return nil, fault.Wrap(err, fault.Misconfigured, "invalid price table", hint)
 	}
 	for name, price := range given {
 		if min(price.InputMicros, price.OutputMicros) < 0 || max(price.InputMicros, price.OutputMicros) > maxPrice {
 			return nil, fault.New(fault.Misconfigured,
-				"the price of "+strconv.Quote(name)+" is negative or above 1000 dollars per million tokens", hint)
+				"invalid price of model "+strconv.Quote(name)+": it must be 0 to 1000 dollars per million tokens", hint)
 		}
 		prices[name] = price
 	}
 	return prices, nil
 }
 
-// Cost is the price of a call in micro-dollars, rounded up. Names match as
-// they are, without a provider's prefix ("openai/gpt-4o") or without a version
-// ("gpt-4o-2024-08-06"). known is false for other models; their cost is 0.
+// Cost returns the cost of a call in micro-dollars, rounded up. A name matches as it is, without
+// the prefix of a provider ("openai/gpt-4o") or without a version ("gpt-4o-2024-08-06"). known is
+// false for other models; their cost is 0.
 func (t Prices) Cost(model string, u Usage) (micros int64, known bool) {
 	price, known := t.find(model)
 	if !known {

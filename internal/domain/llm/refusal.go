@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// refusalLength is the longest text that can be a refusal, in runes. Longer
-// texts that open with an apology go on to answer.
+// refusalLength is the longest text, in runes, that can be a refusal. Longer texts that start with
+// an apology usually contain a reply.
 const refusalLength = 400
 
-// A refusal apologises or denies at the very start, and names the act of
-// helping. "I can't find a task in these messages" is an answer.
+// A refusal apologizes or declines at the very start, and names the act of helping. "I can't find a
+// task in these messages" is not a refusal.
 var refusals = regexp.MustCompile(`(?i)^(` +
 	`((i['’]m|i am) (very |really |truly )?sorry|sorry|i apologi[sz]e|my apologies|unfortunately)` +
 	`[,.;]?( but)? (i|we) ` + cannot + `|` +
@@ -33,8 +33,8 @@ const (
 		`提供(这|该|此|相关|有关|任何|帮助|协助)|(回答|回应|生成|完成|执行|参与|讨论)(这|该|此|相关|有关|任何))`
 )
 
-// LooksRefused tells whether a whole reply is a refusal in words, English or
-// Chinese. It looks at short texts only and never at JSON.
+// LooksRefused reports whether a whole reply is a refusal, in English or Chinese. It checks only
+// short texts, and never JSON.
 func LooksRefused(text string) bool {
 	text = strings.TrimSpace(text)
 	if text == "" || utf8.RuneCountInString(text) > refusalLength || strings.IndexAny(text, "{[`<") == 0 {

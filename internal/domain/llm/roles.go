@@ -1,13 +1,13 @@
 package llm
 
-// Roles says which model does what: one for everything, others for single
-// roles such as "nudge", "extract" or "judge".
+// Roles maps roles, such as "nudge", "extract" or "judge", to models. Default is used for all other
+// roles.
 type Roles struct {
 	Default string
-	ByRole  map[string]string // empty names mean Default
+	ByRole  map[string]string // an empty name means Default
 }
 
-// For names the model of a role.
+// For returns the model of a role.
 func (r Roles) For(role string) string {
 	if name := r.ByRole[role]; name != "" {
 		return name

@@ -2,11 +2,11 @@ package llm
 
 import "cairn/internal/domain/lang"
 
-// EstimateTokens guesses how many tokens text has, for endpoints that do not count.
+// EstimateTokens estimates the tokens of text, for endpoints that do not report usage.
 func EstimateTokens(text string) int { return lang.EstimateTokens(text) }
 
-// EstimateRequest counts the words of a request, or the whole of a body that
-// it cannot read.
+// EstimateRequest estimates the tokens of a request. For a body that it cannot parse, it uses the
+// whole body.
 func EstimateRequest(body []byte) int {
 	request, err := ReadAsked(body)
 	if err != nil {
@@ -15,7 +15,7 @@ func EstimateRequest(body []byte) int {
 	return EstimateTokens(request.words())
 }
 
-// EstimateReply counts the words and calls of a reply.
+// EstimateReply estimates the tokens of a reply's text and calls.
 func EstimateReply(r Reply) int {
 	return EstimateTokens(ParsedRequest{Messages: []Message{{Content: r.Text, Calls: r.Calls}}}.words())
 }

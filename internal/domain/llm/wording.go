@@ -5,10 +5,10 @@ import (
 	"unicode"
 )
 
-// wording is what this package itself says to models.
+// wording holds the texts that this package sends to models.
 type wording struct {
-	schema string // before a schema that travels as text
-	repair string // after a reply that did not fit; %s is the validator's error
+	schema string // precedes a schema that is sent as text
+	repair string // follows a reply that did not fit; %s is the validator's error
 }
 
 var (
@@ -22,8 +22,8 @@ var (
 	}
 )
 
-// Repair renders the messages that ask for a corrected reply: what the model
-// said, then what was wrong with it. language is "en" or "zh".
+// Repair returns the messages that ask for a corrected reply: the model's reply, then the problem
+// with it. language is "en" or "zh".
 func Repair(language, reply string, problem error) []Message {
 	words := english
 	if language == "zh" {
@@ -35,8 +35,8 @@ func Repair(language, reply string, problem error) []Message {
 	}
 }
 
-// wordingFor picks the language of instructions: Chinese when at least a third
-// of the letters are Han, since instructions in Chinese quote English names.
+// wordingFor returns the language of instructions: Chinese if at least a third of the letters are
+// Han. Chinese instructions quote English names, so the threshold is low.
 func wordingFor(instructions string) wording {
 	letters, han := 0, 0
 	for _, r := range instructions {

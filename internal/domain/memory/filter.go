@@ -1,12 +1,12 @@
 package memory
 
-// Filter chooses entries of long-term memory.
+// Filter selects entries of long-term memory.
 type Filter struct {
 	Types       []Type
-	Targets     []string // keys; empty for all
+	Targets     []string // keys of targets; empty for all
 	Metadata    Metadata // members that an entry must have, with these values
-	EveryStatus bool     // removed ones, too
-	Newest      bool     // what was made last comes first
-	After       int64    // row after which the list begins, in its order
+	EveryStatus bool     // include removed entries
+	Newest      bool     // order newest first
+	After       int64    // row after which the list starts, in its order
 	Limit       int
 }

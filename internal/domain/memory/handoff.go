@@ -1,10 +1,10 @@
 package memory
 
-// Task is what one specialist is to look after.
+// Task is the assignment of one specialist.
 type Task struct {
 	Type   Type   `json:"memory_type"`
 	Target string `json:"memory_target"`
 }
 
-// HandOffTypes have a specialist each.
+// HandOffTypes are the types that have a specialist.
 var HandOffTypes = []Type{Identity, Personal, Procedural, Guideline}

@@ -13,8 +13,8 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// History is one session: a range of a conversation's messages, both ends
-// included. Its ID is a hash of what was said.
+// History is one session: a range of a conversation's messages, both ends included. Its ID is a
+// hash of the messages.
 type History struct {
 	ID           string    `json:"memory_id"`
 	SHA          [32]byte  `json:"-"`
@@ -27,7 +27,7 @@ type History struct {
 	CreatedAt    time.Time `json:"created_at"`
 }
 
-// Chunk is a part of a session that a query can find.
+// Chunk is a part of a session that a search can find.
 type Chunk struct {
 	Number  int
 	FromSeq int
@@ -37,13 +37,13 @@ type Chunk struct {
 	Score   float64
 }
 
-// Limits of a chunk: whichever comes first ends it, and a message is never cut.
+// Limits of a chunk. The first one that is reached ends the chunk. A message is never split.
 const (
 	ChunkTurns  = 3
 	ChunkTokens = 800
 )
 
-// Said leaves out what nobody said: the messages of the system.
+// Said returns the messages without system messages.
 func Said(messages []transcript.Message) (out []transcript.Message) {
 	for _, m := range messages {
 		if m.Role != transcript.System {
@@ -53,8 +53,8 @@ func Said(messages []transcript.Message) (out []transcript.Message) {
 	return out
 }
 
-// HistorySum hashes a workspace's session: the same messages are the same
-// session, whatever ids a channel gave them and wherever they stand.
+// HistorySum returns the hash of a workspace's session. Equal messages are the same session,
+// whatever their IDs and positions are.
 func HistorySum(ws int64, messages []transcript.Message) (sum [32]byte, err error) {
 	said := Said(messages)
 	for i := range said {
@@ -70,8 +70,8 @@ func HistorySum(ws int64, messages []transcript.Message) (sum [32]byte, err erro
 	return sha256.Sum256(raw), nil
 }
 
-// HistoryID is the id of a session's hash. A salt above 0 makes another id of
-// the same, for when that one is taken.
+// HistoryID returns the ID of a session's hash. A salt above 0 returns another ID, in case the
+// first one is taken.
 func HistoryID(sum [32]byte, salt int) string {
 	if salt > 0 {
 		sum = sha256.Sum256(fmt.Appendf(sum[:], "%d", salt))
@@ -79,8 +79,8 @@ func HistoryID(sum [32]byte, salt int) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Rendered is a message as a transcript shows it: time and speaker, then what
-// was said, then what was called.
+// Rendered returns a message as a transcript shows it: time and speaker, then the text, then the
+// calls.
 func Rendered(m transcript.Message) string {
 	var b strings.Builder
 	if !m.Time.IsZero() {
@@ -100,7 +100,7 @@ func Rendered(m transcript.Message) string {
 	return b.String()
 }
 
-// RenderedAll is the transcript of a session.
+// RenderedAll returns the transcript of a session.
 func RenderedAll(messages []transcript.Message) string {
 	var b strings.Builder
 	for _, m := range Said(messages) {
@@ -109,16 +109,15 @@ func RenderedAll(messages []transcript.Message) string {
 	return b.String()
 }
 
-// Data in a transcript tells a reader nothing: addresses that hold a file, and
-// runs of base64 longer than any word or key.
+// data matches binary data in a transcript: data URLs, and runs of base64 that are longer than any
+// word or key.
 var data = regexp.MustCompile(`data:[\w.+-]+/[\w.+-]+(?:;[\w=.+-]+)*;base64,[A-Za-z0-9+/=_-]*|[A-Za-z0-9+/_-]{400,}` +
 	`={0,2}`)
 
-// WithoutData replaces data by a short mark.
+// WithoutData replaces binary data with a short mark.
 func WithoutData(text string) string { return data.ReplaceAllString(text, "[data left out]") }
 
-// Chunks divides a session by its turns, which begin with what a user says.
-// count estimates tokens.
+// Chunks divides a session at its turns, which start with a user message. count estimates tokens.
 func Chunks(messages []transcript.Message, count func(string) int) (out []Chunk) {
 	turns := 0
 	for _, m := range Said(messages) {
@@ -143,16 +142,16 @@ func Chunks(messages []transcript.Message, count func(string) int) (out []Chunk)
 	return out
 }
 
-// Page is the part of a text from offset on, in characters, that has at most
-// tokens; next is where the following page begins, 0 after the last. A page ends
-// with a line, unless that line alone is longer than a page.
+// Page returns the part of a text from offset, in characters, with at most the given tokens. next
+// is the offset of the next page, 0 after the last. A page ends at the end of a line, unless that
+// line is longer than a page.
 func Page(text string, offset, tokens int, count func(string) int) (page string, next int) {
 	runes := []rune(text)
 	if offset >= len(runes) {
 		return "", 0
 	}
 	rest := runes[offset:]
-	// The longest beginning that fits: counts grow with the text.
+	// Search for the longest prefix that fits: counts grow with the text.
 	low, high := 1, len(rest)
 	for low < high {
 		middle := (low + high + 1) / 2

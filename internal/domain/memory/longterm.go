@@ -11,41 +11,41 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// LongTermTypes are found by retrieval and stand in no prompt by themselves.
-// The identity is a document, and no entry of any list.
+// LongTermTypes are found by search and are not added to prompts automatically. The identity is a
+// document and is not an entry of a list.
 var LongTermTypes = []Type{Personal, Procedural, Guideline, Summary}
 
 // Limits of long-term memories.
 const (
-	LongTermBytes = 8 << 10 // of a content
-	UseRunes      = 500     // of what an entry is for
+	LongTermBytes = 8 << 10 // of the content
+	UseRunes      = 500     // of WhenToUse
 	MetadataBytes = 4 << 10
 	IdentityBytes = 8 << 10
 )
 
-// The one target of each of these types.
+// The single targets of these types.
 const (
 	GuidelineTarget = "tool_guidelines"
 	IdentityTarget  = "self"
 )
 
-// Scope is what the entries of one agent are about. Its Target is a key.
+// Scope limits an agent to the entries of one type and target. Target is a key.
 type Scope struct {
 	Type   Type
 	Target string
 }
 
-// Holds tells whether an entry is inside the scope.
+// Holds reports whether an entry is inside the scope.
 func (s Scope) Holds(e Entry) bool { return e.Type == s.Type && e.Target == s.Target }
 
-// Name is the scope as the targets of a summary spell it.
+// Name returns the scope in the form of a summary's targets.
 func (s Scope) Name() string { return string(s.Type) + "/" + s.Target }
 
-// Metadata is what an entry says beside its content. It lies in a column of its
-// own, so no name in it can be taken for a field of the entry.
+// Metadata is the user-defined part of an entry. It has its own column, so its names cannot
+// conflict with fields of the entry.
 type Metadata map[string]any
 
-// With is m after a change, in which null takes a member away. m stays as it is.
+// With returns m with a change applied. A null removes a member. m is unchanged.
 func (m Metadata) With(change Metadata) Metadata {
 	out := maps.Clone(m)
 	if out == nil {
@@ -61,20 +61,20 @@ func (m Metadata) With(change Metadata) Metadata {
 	return out
 }
 
-// Check refuses what is too large to keep.
+// Check returns an error if the metadata is too large or cannot be encoded.
 func (m Metadata) Check() error {
 	raw, err := json.Marshal(m)
 	if err != nil {
-		return fault.New(fault.InvalidArgument, "the metadata is no JSON: "+err.Error(), "")
+		return fault.New(fault.InvalidArgument, "invalid metadata: "+err.Error(), "")
 	}
 	if len(raw) > MetadataBytes {
-		return fault.New(fault.TooLarge, fmt.Sprintf("the metadata has %d bytes, at most %d are kept", len(raw),
-			MetadataBytes), "keep a few short members")
+		return fault.New(fault.TooLarge, fmt.Sprintf("metadata has %d bytes, at most %d are allowed", len(raw),
+			MetadataBytes), "remove or shorten members")
 	}
 	return nil
 }
 
-// Text is all that the metadata says, for a scan.
+// Text returns all text of the metadata, for a scan.
 func (m Metadata) Text() string {
 	if len(m) == 0 {
 		return ""
@@ -86,13 +86,13 @@ func (m Metadata) Text() string {
 	return string(raw)
 }
 
-// NormaliseLong brings the content of a long-term memory into the form that is
-// stored and compared, and refuses what none may be.
+// NormaliseLong returns the content of a long-term memory in the form that is stored and compared,
+// or an error if it is empty or too long.
 func NormaliseLong(content string) (string, error) {
 	return bounded(content, LongTermBytes, "a memory")
 }
 
-// NormaliseIdentity does the same for the identity.
+// NormaliseIdentity is NormaliseLong for the identity.
 func NormaliseIdentity(content string) (string, error) {
 	return bounded(content, IdentityBytes, "the identity")
 }
@@ -100,27 +100,27 @@ func NormaliseIdentity(content string) (string, error) {
 func bounded(content string, most int, what string) (string, error) {
 	content = clean(content)
 	if content == "" {
-		return "", fault.New(fault.InvalidArgument, "the content is empty", "say what is to be remembered")
+		return "", fault.New(fault.InvalidArgument, "content is empty", "state what to remember")
 	}
 	if len(content) > most {
-		return "", fault.New(fault.TooLarge, fmt.Sprintf("the content has %d bytes, %s has at most %d", len(content),
-			what, most), "say it shorter, or as several memories")
+		return "", fault.New(fault.TooLarge, fmt.Sprintf("content has %d bytes, %s has at most %d", len(content),
+			what, most), "shorten it, or split it into several memories")
 	}
 	return content, nil
 }
 
-// NormaliseUse brings what an entry is for into one line.
+// NormaliseUse returns WhenToUse as one line.
 func NormaliseUse(use string) (string, error) {
 	use = strings.Join(strings.Fields(clean(use)), " ")
 	if n := utf8.RuneCountInString(use); n > UseRunes {
-		return "", fault.New(fault.TooLarge, fmt.Sprintf("when_to_use has %d characters, at most %d are kept", n,
-			UseRunes), "name the situation in one sentence")
+		return "", fault.New(fault.TooLarge, fmt.Sprintf("when_to_use has %d characters, at most %d are allowed", n,
+			UseRunes), "describe the situation in one sentence")
 	}
 	return use, nil
 }
 
-// Embedded is the text that stands for the entry in vector search: what it is
-// for, when that is said, else what it says.
+// Embedded returns the text that represents the entry in vector search: WhenToUse if it is set,
+// else the content.
 func (e Entry) Embedded() (text, field string) {
 	if e.WhenToUse != "" {
 		return e.WhenToUse, "when_to_use"
@@ -128,10 +128,10 @@ func (e Entry) Embedded() (text, field string) {
 	return e.Content, "content"
 }
 
-// timeLayout is how a model reads a moment.
+// timeLayout is the form of a time for models.
 const timeLayout = "2006-01-02T15:04Z"
 
-// Line is the entry as retrieval shows it: one line, whatever it says.
+// Line returns the entry as search results show it: always one line.
 //
 //	memory_id=9f0c… [2026-03-01T10:00Z|2026-03-02T08:30Z] (personal/alice) travel: Flies from Osaka
 //		ref_memory_id=51aa…
@@ -156,10 +156,10 @@ func (e Entry) Line() string {
 	return b.String()
 }
 
-// oneLine spells what would end a line.
+// oneLine escapes line breaks.
 func oneLine(text string) string { return strings.NewReplacer("\n", `\n`, "\r", `\r`).Replace(text) }
 
-// IdentityVersion is a version of who the agent is. Version 0 is none yet.
+// IdentityVersion is a version of the agent's self-description. Version 0 means none.
 type IdentityVersion struct {
 	Version   int       `json:"version"`
 	Content   string    `json:"content"`

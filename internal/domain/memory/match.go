@@ -11,19 +11,18 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Select finds the one entry that match means: its id, all of its content, or a
-// part of it. Upper and lower case differ only as long as something matches with
-// them. Entries that say the same are one hit, and the first of them is taken.
-// Several hits are AmbiguousMatch with `count` and `matches` ([]Hit), whose texts
-// are as they were stored.
+// Select returns the one entry that match identifies: by its ID, its whole content, or a part of
+// it. Case is ignored only if nothing matches with it. Entries with equal content are one hit, and
+// the first is returned. Several hits are AmbiguousMatch with `count` and `matches` ([]Hit), whose
+// texts are as stored.
 func Select(entries []*Entry, match string) (*Entry, error) {
 	match = clean(match)
 	if match == "" {
-		return nil, fault.New(fault.InvalidArgument, "match is empty", "give the id of an entry, or a part of its text")
+		return nil, fault.New(fault.InvalidArgument, "match is empty", "send the ID of an entry, or a part of its text")
 	}
 	if n := utf8.RuneCountInString(match); n > MatchRunes {
 		return nil, fault.New(fault.TooLarge,
-			fmt.Sprintf("match has %d characters, at most %d are taken", n, MatchRunes), "quote a shorter part").
+			fmt.Sprintf("match has %d characters, at most %d are allowed", n, MatchRunes), "quote a shorter part").
 			With("size", n).With("limit", MatchRunes)
 	}
 	folded := fold(match)
@@ -55,10 +54,10 @@ const (
 	shownRunes = 80
 )
 
-// Hit is an entry that a match may mean.
+// Hit is an entry that a match may identify.
 type Hit struct {
 	ID   string `json:"id"`
-	Text string `json:"text"` // its beginning
+	Text string `json:"text"` // the beginning of its content
 }
 
 func ambiguous(match string, hits []*Entry) error {
@@ -69,7 +68,7 @@ func ambiguous(match string, hits []*Entry) error {
 	}
 	return fault.New(fault.AmbiguousMatch,
 		fmt.Sprintf("%q matches %d entries: %s", short(match), len(hits), strings.Join(names, ", ")),
-		"quote more of the one that is meant, or give its id").
+		"quote more of the entry, or send its ID").
 		With("count", len(hits)).With("matches", shown)
 }
 

@@ -1,10 +1,10 @@
-// Package memory is what is remembered as short statements, and the rules by
-// which they change. It knows no database: a Plan is made of the entries in
-// force and the operations wanted, and says what to write.
+// Package memory defines memories and the rules for their changes. It does not access a database:
+// MakePlan takes the active entries and the requested operations, and returns a Plan with the rows
+// to write.
 //
-// Two types are prompt memories, short enough to stand whole in every prompt:
-// Core, what is true, and Profile, who the user is. A Soul is how the user wants
-// to be answered; it is one text and no entry.
+// Two types are prompt memories, which every prompt contains: Core holds facts, and Profile
+// describes the user. A Soul holds the user's reply preferences. It is one text, not a list of
+// entries.
 package memory
 
 import (
@@ -20,55 +20,54 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Type is the kind of a memory.
+// Type is the type of a memory.
 type Type string
 
 const (
-	Core    Type = "core"    // what is true, always in the prompt
-	Profile Type = "profile" // who the user is, always in the prompt
-	Note    Type = "note"    // what happened on a day, found by search only
+	Core    Type = "core"    // facts, in every prompt
+	Profile Type = "profile" // description of the user, in every prompt
+	Note    Type = "note"    // events of a day, found only by search
 
-	Identity   Type = "identity"   // who the agent is: one document and no entry
+	Identity   Type = "identity"   // the agent's self-description: one document without entries
 	Personal   Type = "personal"   // facts about a named person or group
-	Procedural Type = "procedural" // how things are done in a domain
+	Procedural Type = "procedural" // how to do things in a domain
 	Guideline  Type = "tool"       // how to use a tool; the tool's name is in WhenToUse
-	Summary    Type = "summary"    // digest of one session, which leads to the session
+	Summary    Type = "summary"    // digest of one session, linked to the session
 )
 
-// PromptTypes stand whole in every prompt, in this order.
+// PromptTypes are the types in every prompt, in this order.
 var PromptTypes = []Type{Profile, Core}
 
-// Status of an entry.
+// Status is the status of an entry.
 type Status string
 
 const (
 	Active      Status = "active"
-	Superseded  Status = "superseded" // another entry says the same
+	Superseded  Status = "superseded" // another entry has the same content
 	Removed     Status = "removed"
-	Quarantined Status = "quarantined" // kept for whoever looks into it, never shown to a model
+	Quarantined Status = "quarantined" // stored for inspection, never shown to a model
 )
 
-// Limits that no setting raises.
+// Limits that no setting can raise.
 const (
 	EntryRunes      = 1000 // of one entry
-	MatchRunes      = 1000 // of what selects an entry
+	MatchRunes      = 1000 // of a match
 	BatchOperations = 20
 	SoulRunes       = 4000
-	RunEntries      = 3 // that one autonomous run may add to the prompt memories
+	RunEntries      = 3 // entries that one autonomous run may add to the prompt memories
 	WarnPercent     = 90
 )
 
-// Evidence is a range of messages, both ends included. The zero value is none.
+// Evidence is a range of messages, both ends included. The zero value is no evidence.
 type Evidence struct {
 	Conversation int64 `json:"conversation_id,omitempty"`
 	FromSeq      int   `json:"from_seq"`
 	ToSeq        int   `json:"to_seq"`
 }
 
-// Entry is one remembered statement. Its ID is made when it is created and
-// stays for life, whatever its content becomes.
+// Entry is one memory. Its ID is assigned when it is created and never changes.
 type Entry struct {
-	Key       int64      `json:"-"` // of its row, 0 while it has none
+	Key       int64      `json:"-"` // of its row, 0 before it is stored
 	ID        string     `json:"id"`
 	Type      Type       `json:"type"`
 	Target    string     `json:"target,omitempty"`
@@ -83,18 +82,18 @@ type Entry struct {
 	CreatedAt time.Time  `json:"created_at"`
 	UpdatedAt time.Time  `json:"updated_at"`
 
-	// Of long-term memories.
-	WhenToUse    string   `json:"when_to_use,omitempty"` // is what is embedded, when there is one
+	// Fields of long-term memories.
+	WhenToUse    string   `json:"when_to_use,omitempty"` // embedded instead of the content, if set
 	Metadata     Metadata `json:"metadata,omitempty"`
 	Histories    []string `json:"ref_memory_ids,omitempty"` // sessions that it was drawn from, the latest last
 	Author       string   `json:"author,omitempty"`         // model@prompt-hash
 	Importance   float64  `json:"importance,omitempty"`
-	Targets      []string `json:"targets,omitempty"` // of a summary: type/key of whom the session was about
+	Targets      []string `json:"targets,omitempty"` // of a summary: type/key of each target of the session
 	SupersededBy string   `json:"superseded_by,omitempty"`
-	Retrieved    int      `json:"retrieve_count,omitempty"` // runs that were shown it
+	Retrieved    int      `json:"retrieve_count,omitempty"` // number of runs that were shown it
 }
 
-// Revision is what an entry said at a version, and who made it say so.
+// Revision is the content of an entry at a version, and the origin of that version.
 type Revision struct {
 	Version   int       `json:"version"`
 	Action    Action    `json:"action"`
@@ -105,44 +104,44 @@ type Revision struct {
 	Evidence  *Evidence `json:"evidence,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
 
-	Status    Status   `json:"status,omitempty"` // after it
+	Status    Status   `json:"status,omitempty"` // after the revision
 	WhenToUse string   `json:"when_to_use,omitempty"`
 	Metadata  Metadata `json:"metadata,omitempty"`
 	Targets   []string `json:"targets,omitempty"`
 	Author    string   `json:"author,omitempty"`
 }
 
-// NewID hashes what an entry is when it is created. A salt above 0 makes another
-// id of the same, for when that one is taken.
+// NewID returns the ID of a new entry: a hash of its fields. A salt above 0 returns another ID, in
+// case the first one is taken.
 func NewID(ws int64, t Type, target, content string, salt int) string {
-	const separator = "\x1f" // occurs in no content
+	const separator = "\x1f" // does not occur in content
 	sum := sha256.Sum256([]byte(strings.Join([]string{fmt.Sprint(ws), string(t), target, content, fmt.Sprint(salt)},
 		separator)))
 	return hex.EncodeToString(sum[:8])
 }
 
-// Normalise brings a content into the one form that is stored and compared, and
-// refuses what no entry may be.
+// Normalise returns content in the form that is stored and compared, or an error if it is empty or
+// too long.
 func Normalise(content string) (string, error) {
 	content = clean(content)
 	switch n := utf8.RuneCountInString(content); {
 	case n == 0:
-		return "", fault.New(fault.InvalidArgument, "the content is empty",
-			"say in one sentence what is to be remembered")
+		return "", fault.New(fault.InvalidArgument, "content is empty",
+			"state in one sentence what to remember")
 	case n > EntryRunes:
-		return "", fault.New(fault.TooLarge, fmt.Sprintf("the content has %d characters, an entry has at most %d", n,
-			EntryRunes), "say it shorter, or as several entries; how something is done belongs in a skill").
+		return "", fault.New(fault.TooLarge, fmt.Sprintf("content has %d characters, an entry has at most %d", n,
+			EntryRunes), "shorten it, or split it into several entries; save procedures as skills").
 			With("size", n).With("limit", EntryRunes)
 	}
 	return content, nil
 }
 
-// clean is NFC with line feeds, without a byte order mark, control characters
-// and blanks at the ends.
+// clean returns text in NFC with line feeds, without a byte order mark, control characters, and
+// white space at the ends.
 func clean(text string) string {
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\uFEFF", "").Replace(text)
 	text = strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' && r != 0 || r == 0x7F { // NUL is left for the scan to report
+		if r < ' ' && r != '\n' && r != '\t' && r != 0 || r == 0x7F { // NUL is kept, so that the scan reports it
 			return -1
 		}
 		return r

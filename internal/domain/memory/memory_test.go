@@ -45,7 +45,7 @@ func TestAnIDDependsOnEverythingThatAnEntryIs(t *testing.T) {
 		}
 		seen[id] = true
 	}
-	// stored ids must be found again by every later version
+	// Later versions must find stored IDs.
 	if got := NewID(1, Core, "", "x", 0); got != "64b77f8461fc27f3" {
 		t.Errorf("id %s", got)
 	}
@@ -74,7 +74,7 @@ func TestASoulHasAtMostFourThousandCharacters(t *testing.T) {
 	if _, err := NextSoul("", most, SoulReplace); err != nil {
 		t.Error(err)
 	}
-	// the line feed between counts
+	// The line feed between the texts is included in the size.
 	if _, err := NextSoul("x", most[:len(most)-3], SoulAppend); fault.CodeOf(err) != fault.TooLarge {
 		t.Errorf("%v, want %s", err, fault.TooLarge)
 	}

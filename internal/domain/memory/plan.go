@@ -8,47 +8,46 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Action is what happens to an entry.
+// Action is a change of an entry.
 type Action string
 
 const (
 	Add     Action = "add"
 	Replace Action = "replace"
 	Remove  Action = "remove"
-	Merge   Action = "merge"   // into another entry, which says the same
+	Merge   Action = "merge"   // into another entry with the same content
 	Restore Action = "restore" // by a person
-	Undo    Action = "undo"    // of all that a run did
+	Undo    Action = "undo"    // of all changes of a run
 )
 
-// Operation is one wanted change.
+// Operation is one requested change.
 type Operation struct {
 	Op      Action `json:"op" jsonschema:"add, replace or remove"`
 	Match   string `json:"match,omitempty" jsonschema:"id of the entry, or a part of its text that no other entry has; for replace and remove"`
 	Content string `json:"content,omitempty" jsonschema:"the entry's text; for add and replace"`
 }
 
-// Step is one effective change, in the order in which to write them: after each
-// of them no two active entries say the same.
+// Step is one effective change. Steps must be written in their order: after each of them, no two
+// active entries have the same content.
 type Step struct {
 	Action  Action
-	Entry   *Entry // for Add one without a row, which gets its Key and ID from whoever writes it
+	Entry   *Entry // for Add an entry without a row, whose Key and ID the writer assigns
 	Content string // of Entry after the step
 }
 
-// Plan is what a batch of operations comes to.
+// Plan is the result of a batch of operations.
 type Plan struct {
 	Steps     []Step
-	Unchanged int         // operations that found everything as they want it
-	Resolved  []Operation // the operations with the ids of the entries that they mean
-	Meant     []*Entry    // what each operation is about; of two that become one, the one that stays
+	Unchanged int         // operations that change nothing
+	Resolved  []Operation // operations with the IDs of their entries
+	Meant     []*Entry    // entry of each operation; if two are merged, the one that stays
 	Before    int         // runes
 	After     int         // runes
 }
 
-// MakePlan applies operations, one after the other, to the active entries of one
-// type, which it leaves as they are. All of them can be done, or none is. budget
-// is in runes and must hold what is there in the end, not on the way; a batch
-// that frees space is welcome even when it leaves too much.
+// MakePlan applies operations in order to the active entries of one type. It does not modify
+// entries. Either all operations are planned or none. budget is in runes and applies to the final
+// state only. A batch that frees space is accepted even if the result still exceeds the budget.
 func MakePlan(t Type, entries []Entry, operations []Operation, budget int) (Plan, error) {
 	p := Plan{}
 	var state []*Entry
@@ -61,7 +60,7 @@ func MakePlan(t Type, entries []Entry, operations []Operation, budget int) (Plan
 		if state, err = p.apply(t, state, o); err != nil {
 			if len(operations) > 1 {
 				f := fault.From(err)
-				f.Message = fmt.Sprintf("operation %d: %s; nothing was done", i+1, f.Message)
+				f.Message = fmt.Sprintf("operation %d: %s; no changes were made", i+1, f.Message)
 				err = f
 			}
 			return Plan{}, err
@@ -72,7 +71,7 @@ func MakePlan(t Type, entries []Entry, operations []Operation, budget int) (Plan
 	}
 	if p.After > budget && p.After > p.Before {
 		return p, fault.New(fault.TooLarge, fmt.Sprintf(
-			"%s would hold %d characters and has room for %d; it holds %d now", t, p.After, budget, p.Before),
+			"%s would have %d characters, at most %d are allowed; it has %d now", t, p.After, budget, p.Before),
 			"send one memory_batch that removes or shortens entries and then adds this one").With("size", p.After).
 			With("limit", budget)
 	}
@@ -106,7 +105,7 @@ func (p *Plan) apply(t Type, state []*Entry, o Operation) ([]*Entry, error) {
 		e := &Entry{Type: t, Content: o.Content, Status: Active}
 		p.Steps, p.Meant = append(p.Steps, Step{Add, e, o.Content}), append(p.Meant, e)
 		return append(state, e), nil
-	case o.Op == Remove, o.Op == Replace && said >= 0: // another entry says it already: the two become one
+	case o.Op == Remove, o.Op == Replace && said >= 0: // another entry has this content: merge the two
 		p.Steps, p.Meant = append(p.Steps, Step{Remove, meant, meant.Content}), append(p.Meant, meant)
 		if o.Op == Replace {
 			p.Meant[len(p.Meant)-1] = state[said]
@@ -117,11 +116,11 @@ func (p *Plan) apply(t Type, state []*Entry, o Operation) ([]*Entry, error) {
 		p.Steps, p.Meant = append(p.Steps, Step{Replace, meant, o.Content}), append(p.Meant, meant)
 		return state, nil
 	}
-	return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no operation %q", o.Op),
+	return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("unknown operation %q", o.Op),
 		"use add, replace or remove")
 }
 
-// Count is how many steps have an action.
+// Count returns the number of steps with an action.
 func (p Plan) Count(a Action) (n int) {
 	for _, s := range p.Steps {
 		if s.Action == a {
@@ -131,7 +130,7 @@ func (p Plan) Count(a Action) (n int) {
 	return n
 }
 
-// Base is the version of every stored entry that the plan changes.
+// Base returns the version of each stored entry that the plan changes.
 func (p Plan) Base() map[string]int {
 	out := map[string]int{}
 	for _, s := range p.Steps {
@@ -142,14 +141,13 @@ func (p Plan) Base() map[string]int {
 	return out
 }
 
-// Gist is one line of what the plan does, for whoever decides about it.
+// Gist returns a one-line summary of the plan, for its approval.
 func (p Plan) Gist(t Type) string {
 	return fmt.Sprintf("%s: +%d ~%d -%d entries, %+d characters", t, p.Count(Add), p.Count(Replace), p.Count(Remove),
 		p.After-p.Before)
 }
 
-// Usage is a share of a budget in percent; what is left over of a percent counts
-// as one, so that only an empty memory shows 0.
+// Usage returns the used percentage of a budget, rounded up, so that only an empty memory shows 0.
 func Usage(runes, budget int) int {
 	if budget <= 0 {
 		return 100

@@ -9,7 +9,7 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// there makes stored entries of contents; the first has the id 000…1.
+// there returns stored entries with the given contents. The first has the ID 000…1.
 func there(contents ...string) (out []Entry) {
 	for i, c := range contents {
 		out = append(out, Entry{Key: int64(i + 1), ID: fmt.Sprintf("%016x", i+1), Type: Core, Content: c, Version: 1,
@@ -28,13 +28,13 @@ func TestAMatchSelectsOneEntry(t *testing.T) {
 	t.Parallel()
 	entries := there("likes tea", "likes tea and cake", "Works at ACME", "works from home", "喜欢喝茶", "twin", "twin")
 	for match, want := range map[string]string{
-		"likes tea":                       "1", // all of an entry beats a part of another
+		"likes tea":                       "1", // a whole entry takes precedence over a part of another
 		"and cake":                        "2",
 		"0000000000000003":                "3",
-		"acme":                            "3", // letter case is given up only when nothing matches with it
+		"acme":                            "3", // case is ignored only if nothing matches with it
 		"works":                           "4",
 		"喝茶":                              "5",
-		"twin":                            "6", // the first of those that say the same
+		"twin":                            "6", // the first of equal entries
 		" likes tea\r\n":                  "1",
 		"000000000000000A ":               string(fault.NoMatch),
 		"coffee":                          string(fault.NoMatch),
@@ -97,7 +97,7 @@ func TestOnlyTheFinalStateMustFit(t *testing.T) {
 func TestABatchIsDoneInWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	entries := there("one", "two")
-	p, err := MakePlan(Core, entries, []Operation{add("three"), remove("nobody said this")}, 100)
+	p, err := MakePlan(Core, entries, []Operation{add("three"), remove("not stored")}, 100)
 	if fault.CodeOf(err) != fault.NoMatch || len(p.Steps) != 0 || !strings.Contains(err.Error(), "operation 2") {
 		t.Errorf("%+v, %v", p, err)
 	}
@@ -124,7 +124,7 @@ func TestTwoEntriesThatComeToSayTheSameBecomeOne(t *testing.T) {
 	}
 }
 
-// Two active rows of one content would break the table's unique index on the way.
+// Two active rows with equal content would violate the table's unique index between steps.
 func TestNoStepLeavesTwoEntriesAlike(t *testing.T) {
 	t.Parallel()
 	for name, operations := range map[string][]Operation{

@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Soul is a version of how the user wants to be answered. Version 0 is none yet.
+// Soul is a version of the user's reply preferences. Version 0 means none.
 type Soul struct {
 	Version   int        `json:"version"`
 	Content   string     `json:"content"`
@@ -21,7 +21,7 @@ type Soul struct {
 	CreatedAt time.Time  `json:"created_at,omitzero"`
 }
 
-// SoulAction is how a version was made.
+// SoulAction is the change that created a version.
 type SoulAction string
 
 const (
@@ -30,18 +30,18 @@ const (
 	SoulRollback SoulAction = "rollback"
 )
 
-// roleHeader is a line that could pass for the beginning of another speaker's
-// message once it stands in a prompt.
+// roleHeader matches a line that a prompt could confuse with the start of another speaker's
+// message.
 var roleHeader = regexp.MustCompile(`(?i)^[\s>#*_\-\[<|/]*(?:im_start|im_end|start_header_id|inst\]|sys>>` +
 	`|(?:(?:system|assistant|developer|user|human|tool|function|ai)(?:[ ` +
 	`_-](?:message|prompt|instructions?|role))?|系统|助手|用户|工具|开发者)[*_\s]*(?:[:：]|\|?>|\]))`)
 
-// roleHeading is a heading of nothing but a role.
+// roleHeading matches a heading that consists of a role only.
 var roleHeading = regexp.MustCompile(`(?i)^\s*#{1,6}\s*(?:system|assistant|developer|user|human|tool|系统|助手|用户)(?:[ ` +
 	`_-](?:message|prompt|instructions?))?\s*#*\s*$`)
 
-// CleanSoul brings a soul into the form that is stored, without the lines that
-// imitate the header of a role; stripped is their number.
+// CleanSoul returns a soul in the form that is stored, without lines that imitate the header of a
+// role. stripped is the number of removed lines.
 func CleanSoul(text string) (content string, stripped int) {
 	var kept []string
 	for line := range strings.SplitSeq(clean(text), "\n") {
@@ -54,15 +54,15 @@ func CleanSoul(text string) (content string, stripped int) {
 	return strings.TrimSpace(strings.Join(kept, "\n")), stripped
 }
 
-// NextSoul is the text after a change of current.
+// NextSoul returns the text after a change of current.
 func NextSoul(current, change string, action SoulAction) (string, error) {
 	next := change
 	if action == SoulAppend && current != "" && change != "" {
 		next = current + "\n" + change
 	}
 	if n := utf8.RuneCountInString(next); n > SoulRunes {
-		return "", fault.New(fault.TooLarge, fmt.Sprintf("the soul would have %d characters, at most %d are kept", n,
-			SoulRunes), "replace it by a shorter one: style only, facts belong in memory").
+		return "", fault.New(fault.TooLarge, fmt.Sprintf("the soul would have %d characters, at most %d are allowed", n,
+			SoulRunes), "replace it with a shorter text about style; store facts as memories").
 			With("size", n).With("limit", SoulRunes)
 	}
 	return next, nil

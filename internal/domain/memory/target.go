@@ -10,15 +10,15 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Target is who or what there are memories about.
+// Target is the subject of memories.
 type Target struct {
 	Row         int64      `json:"-"`
 	Type        Type       `json:"memory_type"`
 	Key         string     `json:"key"`
-	Display     string     `json:"memory_target"` // as it was first written
+	Display     string     `json:"memory_target"` // name as first written
 	Description string     `json:"description,omitempty"`
-	Aliases     []string   `json:"aliases,omitempty"` // other keys that mean it
-	Run         int64      `json:"-"`                 // that registered it
+	Aliases     []string   `json:"aliases,omitempty"` // other keys of the same target
+	Run         int64      `json:"-"`                 // run that registered it
 	CreatedAt   time.Time  `json:"created_at"`
 	LastUsedAt  time.Time  `json:"last_used_at"`
 	SummaryAt   *time.Time `json:"last_summary_at,omitempty"`
@@ -28,13 +28,13 @@ type Target struct {
 const (
 	TargetRunes      = 100
 	DescriptionRunes = 300
-	MetaLines        = 200 // that a prompt is shown
+	MetaLines        = 200 // in a prompt
 )
 
-// Registered are the types whose targets are registered; the others have one.
+// Registered are the types whose targets are registered. Other types have one target.
 var Registered = []Type{Personal, Procedural}
 
-// descriptions say what a type holds, where nobody said it of a target.
+// descriptions describe the memories of a type, for targets without a description.
 var descriptions = map[Type]string{
 	Personal:   "facts, preferences and background of this person or group",
 	Procedural: "how things are done in this domain: steps, what made them succeed, what made them fail",
@@ -42,7 +42,7 @@ var descriptions = map[Type]string{
 	Identity:   "who you are: role, personality, present state",
 }
 
-// NewTarget folds a name into a target's key, and keeps its spelling.
+// NewTarget returns the target of a name. Its key is the folded name; Display keeps the spelling.
 func NewTarget(t Type, name string) (Target, error) {
 	display := strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -52,15 +52,16 @@ func NewTarget(t Type, name string) (Target, error) {
 	}, clean(name))), " ")
 	switch n := utf8.RuneCountInString(display); {
 	case n == 0:
-		return Target{}, fault.New(fault.InvalidArgument, "memory_target is empty", "name the person, group or domain")
+		return Target{}, fault.New(fault.InvalidArgument, "memory_target is empty",
+			"send the name of the person, group or domain")
 	case n > TargetRunes:
 		return Target{}, fault.New(fault.TooLarge,
-			fmt.Sprintf("memory_target has %d characters, at most %d are kept", n, TargetRunes), "use a short name")
+			fmt.Sprintf("memory_target has %d characters, at most %d are allowed", n, TargetRunes), "use a short name")
 	}
 	return Target{Type: t, Key: strings.Join(strings.Fields(fold(display)), " "), Display: display}, nil
 }
 
-// FixedTarget is the one target of a type that has but one.
+// FixedTarget returns the target of a type with a single target.
 func FixedTarget(t Type) (Target, bool) {
 	switch t {
 	case Guideline:
@@ -71,8 +72,8 @@ func FixedTarget(t Type) (Target, bool) {
 	return Target{}, false
 }
 
-// MatchKey is the letters and digits of the key with the signs that join names:
-// "Jin Li" and "jinli" are one person, "jinli&jiaji" are others.
+// MatchKey returns the letters and digits of the key and the signs that join names. "Jin Li" and
+// "jinli" are one person; "jinli&jiaji" differs.
 func (t Target) MatchKey() string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || strings.ContainsRune("-_.'’·", r) {
@@ -82,10 +83,10 @@ func (t Target) MatchKey() string {
 	}, t.Key)
 }
 
-// Scope is the target as the scope of entries.
+// Scope returns the target as a scope of entries.
 func (t Target) Scope() Scope { return Scope{t.Type, t.Key} }
 
-// Line is what a prompt tells of the target: - <type>(<target>): <description>.
+// Line returns the target as a prompt shows it: - <type>(<target>): <description>.
 func (t Target) Line() string {
 	description := t.Description
 	if description == "" {
@@ -101,24 +102,24 @@ var (
 
 func escapeName(name string) string { return escapes.Replace(name) }
 
-// UnescapeName reads a name as a model copies it from a line.
+// UnescapeName decodes a name that a model copied from a line.
 func UnescapeName(name string) string { return unescapes.Replace(name) }
 
-// NormaliseDescription brings a target's description into one line.
+// NormaliseDescription returns a target's description as one line.
 func NormaliseDescription(text string) (string, error) {
 	text = strings.Join(strings.Fields(clean(text)), " ")
 	if n := utf8.RuneCountInString(text); n > DescriptionRunes {
-		return "", fault.New(fault.TooLarge, fmt.Sprintf("the description has %d characters, at most %d are kept", n,
-			DescriptionRunes), "say in one sentence what is remembered there")
+		return "", fault.New(fault.TooLarge, fmt.Sprintf("description has %d characters, at most %d are allowed", n,
+			DescriptionRunes), "describe its memories in one sentence")
 	}
 	return text, nil
 }
 
-// NoTargets stands where there are no lines, so that a model is shown no error.
+// NoTargets replaces the lines if there are none, so that a model does not see an empty list.
 const NoTargets = "(no memory targets are registered yet)"
 
-// MetaText is the lines of all targets: the registered ones in the order of
-// their making, then tools, then the identity; more says how many are left out.
+// MetaText returns the lines of all targets: the registered ones in order of creation, then tools,
+// then the identity. more is the number of omitted targets.
 func MetaText(registered []Target, more int, tools, identity bool) string {
 	var lines []string
 	for _, t := range registered {

@@ -8,22 +8,22 @@ import (
 	"cairn/internal/domain/annotate"
 )
 
-// class is a kind of sentence.
+// class is a class of sentences.
 type class struct {
 	name   string
-	said   *regexp.Regexp // how a sentence shows it; nil where its marks do
-	named  *regexp.Regexp // how a memory skill speaks of it
-	phrase [2]string      // how the designer speaks of it, en and zh
+	said   *regexp.Regexp // matches sentences of the class; nil if their marks decide
+	named  *regexp.Regexp // matches texts of memory skills that name the class
+	phrase [2]string      // how the designer names the class, en and zh
 }
 
-// han adds Chinese words, which have no boundaries, to English ones.
+// han combines English words with Chinese words, which have no word boundaries.
 func han(list, chinese string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(?:` + list + `)\b|` + chinese)
 }
 
 const months = `january|february|march|april|june|july|august|september|october|november|december`
 
-// classes in the order in which the designer prefers them among equals.
+// classes are in the order in which the designer prefers them if they are equal.
 var classes = []class{
 	{"time", han(months+`|(?:mon|tues|wednes|thurs|fri|satur|sun)day|yesterday|tomorrow|tonight|today|(?:last|next|`+
 		`this|past) (?:week|weekend|month|year|night|summer|winter|spring|fall)|\w+ (?:days|weeks|months|years) `+
@@ -62,12 +62,12 @@ var classes = []class{
 		[2]string{"work, study and projects", "工作、学业和项目"}},
 	{"health", han(`sick|ill|doctor|hospital|pain|allerg\w+|injur\w+|surgery|medicine|health\w*|therap\w+|diet|sleep`,
 		`生病|医生|医院|过敏|健康|睡眠`),
-		han(`health|medical|illness\w*|diets?`, `健康|疾病`), [2]string{"health and how somebody feels", "健康状况"}},
+		han(`health|medical|illness\w*|diets?`, `健康|疾病`), [2]string{"health and feelings", "健康状况"}},
 	{"event", han(`went|visited|bought|met|started|joined|finished|attended|signed|got|made|took|moved|won|saw|`+
 		`painted|celebrated|happened|did|had|tried|found|gave|ran|played|organi[sz]ed|adopted`,
 		`去了|买了|见了|参加|开始|完成|搬|赢|发生`),
 		han(`events?|activit\w+|experiences?|happen(?:s|ed|ings?)?|achievements?`, `事件|活动|经历`),
-		[2]string{"events and what somebody did", "事件和做过的事"}},
+		[2]string{"events and what happened", "事件和做过的事"}},
 	{"change", han(`no longer|not any ?more|any `+
 		`?more|changed|instead|actually|moved|switched|cancel\w+|postponed|correction|replaced|now`,
 		`不再|改为|改成|取消|其实|换成|推迟|更正`),
@@ -82,17 +82,17 @@ var classes = []class{
 		[2]string{"greetings", "寒暄"}},
 }
 
-// kinds are a set of classes, one bit for each in their order.
+// kinds is a set of classes, with one bit for each class.
 type kinds uint32
 
-// kind is the set of one class.
+// kind returns the set of one class.
 func kind(name string) kinds {
 	return 1 << slices.IndexFunc(classes, func(c class) bool { return c.name == name })
 }
 
 var fact, question, greeting, change = kind("fact"), kind("question"), kind("greeting"), kind("change")
 
-// shows are the classes of a sentence with so many content words.
+// shows returns the classes of a sentence. terms is the number of its content words.
 func shows(s annotate.Sentence, terms int) (out kinds) {
 	for i, c := range classes {
 		if c.said != nil && c.said.MatchString(s.Raw) {
@@ -116,11 +116,11 @@ var (
 	refuses   = han(`ignor\w+|never|do not|don't|skip|avoid|except|leave out|nothing`, `不要|忽略|禁止|不|勿`)
 )
 
-// toItems speaks of what is done to memories, not of what was said.
+// toItems matches words for memories, as opposed to the conversation.
 var toItems = han(`(?:items?|memor(?:y|ies)|entr(?:y|ies))`, `条目|记忆`)
 
-// speaks are the classes that texts speak of, those that they want and those that
-// they refuse. A refusal stands, wherever it is said.
+// speaks returns the classes that texts want and the classes that they refuse. A refusal takes
+// precedence regardless of its position.
 func speaks(texts []string) (wanted, refused kinds) {
 	for _, text := range texts {
 		for _, clause := range clauseEnd.Split(text, -1) {

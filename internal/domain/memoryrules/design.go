@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/prompt"
 )
 
-// failure is a case as the designer is shown it.
+// failure is a hard case in the material of the designer.
 type failure struct {
 	Handle    string   `json:"handle"`
 	Evidence  []string `json:"evidence"`
@@ -19,14 +19,14 @@ type failure struct {
 }
 
 func failures(m prompt.Material) (out []failure) {
-	_ = json.Unmarshal(m.Cases, &out) // cases that cannot be read are none
+	_ = json.Unmarshal(m.Cases, &out) // invalid cases are treated as no cases
 	return out
 }
 
-// causes are the mechanisms in the order in which they are looked at.
+// causes are the failed mechanisms, in the order of the checks.
 var causes = []string{"storage", "retrieval", "quality", "unanswerable"}
 
-// patterns groups cases by what failed.
+// patterns groups cases by the failed mechanism.
 func patterns(m prompt.Material) any {
 	out := []any{}
 	for _, cause := range causes {
@@ -88,10 +88,10 @@ func orNil(text string) any {
 	return text
 }
 
-// edits are what the cases ask for and no round has tried in vain: shorter items
-// where there is no room for more, a form that can be found, and a skill for the
-// kind of fact that was lost most; that comes last where there is no room, else
-// first. One of each skill at most.
+// edits returns the edits for the cases, without those that earlier rounds tried in vain: a rule
+// for shorter items if there is no room for more, a form that makes items findable, and a skill for
+// the kind of fact that was lost most often. The new skill is last if there is no room, else first.
+// Each skill has at most one edit.
 func edits(m prompt.Material) (out []map[string]any) {
 	tried := func(what string) bool {
 		return slices.ContainsFunc(m.Failed, func(line string) bool { return strings.Contains(line, what) })
@@ -111,8 +111,8 @@ func edits(m prompt.Material) (out []map[string]any) {
 	return out
 }
 
-// capture is a new skill for the classes of sentences that were lost more often
-// than they are found, two of them at most.
+// capture returns a new skill for the classes of sentences that were lost more often than they were
+// found, at most two.
 func capture(m prompt.Material, tried func(string) bool) map[string]any {
 	lost, known := map[string]float64{}, map[string]float64{}
 	n, background := 0.0, 0.0
@@ -161,19 +161,19 @@ func capture(m prompt.Material, tried func(string) bool) map[string]any {
 		if i+1 < len(ranked) && ranked[i+1].more > 0 {
 			about = append(about, ranked[i+1].phrase[language])
 		}
-		when := annotate.Each(about, func(kind string) string { return "The span tells of " + kind })
+		when := annotate.Each(about, func(kind string) string { return "The span contains something about " + kind })
 		return map[string]any{"action": "add_new", "reasoning": "storage: " + first.name + " was lost most",
 			"skill": map[string]any{"name": name, "title": "Capture " + first.name,
-				"description": "Adds what the span tells of " + strings.Join(about, ", and of ") + ".",
-				"purpose":     "Keep what questions were asked about and nobody had written down", "when_to_use": when,
+				"description": "Adds what the span contains about " + strings.Join(about, ", and about ") + ".",
+				"purpose":     "Keep what questions were asked about and was not written down", "when_to_use": when,
 				"how_to_apply": manner(m), "constraints": []string{"Ignore greetings and questions"},
 				"action": "insert"}}
 	}
 	return nil
 }
 
-// manner is how a new skill writes items: in the form that the bank has found to
-// do, else with all that may help to find them.
+// manner returns the form of a new skill's items: the form of the bank's skills, or else everything
+// that can help a search.
 func manner(m prompt.Material) []string {
 	for _, s := range m.Bank {
 		if f := Compile(s); s.Action == "insert" && (f.short || f.lean || f.spoken || f.dated) {
@@ -192,7 +192,7 @@ func manner(m prompt.Material) []string {
 	return []string{"Write one item for each, with the date and the name of the speaker"}
 }
 
-// wants tells whether a skill speaks of a class already.
+// wants reports whether a skill already names a class.
 func wants(s prompt.MemorySkill, class string) bool { return Compile(s).wanted&kind(class) != 0 }
 
 func count(into map[string]float64, text string) {
@@ -204,7 +204,7 @@ func count(into map[string]float64, text string) {
 	}
 }
 
-// Rules of form: what makes an item findable, and what lets more items be kept.
+// Rules of form, which make items findable or shorter.
 const (
 	named = "Start each item with the name of the speaker, or of whose record it is"
 	timed = "Start each item with the date"
@@ -243,7 +243,7 @@ func form(m prompt.Material, tried func(string) bool) map[string]any {
 	return refined(m, timed, why, func(f Filter) bool { return f.dated })
 }
 
-// refined puts a rule into the first inserting skill that has it not.
+// refined adds a rule to the first inserting skill without it.
 func refined(m prompt.Material, rule, why string, has func(Filter) bool) map[string]any {
 	for _, s := range m.Bank {
 		if s.Action == "insert" && !has(Compile(s)) {
@@ -254,8 +254,8 @@ func refined(m prompt.Material, rule, why string, has func(Filter) bool) map[str
 	return nil
 }
 
-// crowded tells whether most of what was lost is what the skills ask for: then
-// there was no room for it.
+// crowded reports whether the skills already ask for most of what was lost, so that the cause was a
+// lack of room.
 func crowded(m prompt.Material) bool {
 	var asking []Filter
 	for _, s := range m.Bank {

@@ -1,13 +1,12 @@
-// Package memoryrules is the part of the offline rules that keeps memories: it
-// answers what a memory skill's keeper and designer are asked, from the material
-// alone, and says which sentences of a conversation are worth keeping and whom they
-// are about. It has a budget of its own, 900 lines of code and 12 answerers, checked
-// by a test, and nothing in it knows which stage is asking.
+// Package memoryrules contains the offline rules for memories. From the material alone, it returns
+// the replies of the memory skill executor and designer. It selects the sentences of a conversation
+// to remember and their targets. A test limits it to 900 lines of code and 12 answerers. It does
+// not depend on the stage of the request.
 //
-// A memory skill is obeyed by what it says, never by its name: its fields compile
-// to a filter over sentences. Words such as "dates", "plans" or "preferences" turn
-// classes of sentences on, and off behind "ignore" or "never"; "at most 3" and
-// "under 20 words" are limits; "with the date", "name the speaker", "compact" and
-// "leave out fillers" are the form of what is kept; its action is all that it leads
-// to. A tool speaks for whose record it shows.
+// A memory skill works by its text, never by its name. Its fields compile to a filter over
+// sentences. Words such as "dates", "plans" or "preferences" select classes of sentences, or
+// exclude them after "ignore" or "never". "at most 3" and "under 20 words" are limits. "with the
+// date", "name the speaker", "compact" and "leave out fillers" set the form of the items. Its
+// action is the only action that it can take. The speaker of a tool result is the owner of the
+// record that it shows.
 package memoryrules

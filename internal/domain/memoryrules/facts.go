@@ -14,21 +14,21 @@ var (
 	passing     = regexp.MustCompile(`(?i)\b(?:` +
 		strings.Join(slices.Sorted(maps.Keys(annotate.Words("passing"))), "|") +
 		`|i (?:want|need|think|see|guess|get|got|tried|can't|cannot)|i'd like|i'll)\b|今天|明天|昨天|现在|刚才|目前|我想|我要|我需要`)
-	// of which "I like to …" asks for nothing
+	// taste matches the parts of passing that are no request, such as "I like to …".
 	taste = regexp.MustCompile(`(?i)^(?:and |but )?(?:i|we) (?:really |also )?(?:like|love|enjoy|hate|prefer) `)
 
-	// Asking is how a question begins that needs no question mark.
+	// Asking matches the start of a question without a question mark.
 	Asking = regexp.MustCompile(`(?i)^(?:what|where|which|who|whose|when|why|how|do you|tell me|remind ` +
 		`me)\b|什么|哪|谁|多少|怎么|如何|告诉我`)
-	// ToRemember is how one is asked to remember what follows.
+	// ToRemember matches a request to remember the text after it.
 	ToRemember = regexp.MustCompile(`(?i)^(?:(?:and|also|ok|okay|please|kindly|can you|could you|would you),? ` +
 		`)*(?:(?:remember|memori[sz]e|keep in mind|don't forget)(?: that\b|[:,])?|(?:note|save|store|write)(?: ` +
 		`down)?(?: that\b|:)) *` +
 		`|^(?:请|麻烦|帮我|你|一定|要)*(?:记住|记下来?|记得|记一下|牢记|别忘了)[，,：:]?`)
 )
 
-// Facts are what users say of themselves that will still hold tomorrow, as they
-// said it: first what they ask to remember, then what they always want.
+// Facts returns users' statements about themselves that stay valid, unchanged: first those that
+// they ask to remember, then lasting preferences.
 func Facts(said []annotate.Sentence, most int) []string {
 	var out, wished, told []string
 	for _, s := range said {
@@ -48,10 +48,10 @@ func Facts(said []annotate.Sentence, most int) []string {
 	return annotate.Distinct(slices.Concat(out, wished, told), most)
 }
 
-// enoughWords are the content words that make a sentence worth noting.
+// enoughWords is the number of content words that a sentence needs to be noted.
 const enoughWords = 4
 
-// Telling are the sentences that tell most of what happened, in their order.
+// Telling returns the most informative sentences, in their order.
 func Telling(said []annotate.Sentence, most int) []annotate.Sentence {
 	told := slices.DeleteFunc(slices.Clone(said), func(s annotate.Sentence) bool {
 		return s.Greeting || s.Question || Asking.MatchString(s.Raw) || len(annotate.Terms(s.Raw)) < enoughWords

@@ -12,17 +12,17 @@ import (
 	"cairn/internal/domain/prompt"
 )
 
-// Filter is a memory skill as the rules obey it.
+// Filter is a compiled memory skill.
 type Filter struct {
 	action  string
-	name    string // only ever repeated
+	name    string // only copied to the result
 	wanted  kinds
 	refused kinds
-	terms   []string // stems of what it is for
-	most    int      // of one span, 0 for any
-	length  int      // words of an item, 0 for any
+	terms   []string // stems of its subject
+	most    int      // items of one span; 0 means no limit
+	length  int      // words of an item; 0 means no limit
 	dated   bool
-	spoken  bool // with the speaker's name
+	spoken  bool // include the speaker's name
 	short   bool // without stop words
 	lean    bool // without fillers
 }
@@ -41,10 +41,12 @@ var (
 		"message")
 )
 
-// Compile reads a skill by its fields.
+// Compile compiles the fields of a skill to a Filter.
 func Compile(s prompt.MemorySkill) Filter {
 	f := Filter{action: s.Action, name: s.Name}
-	_, refused := speaks(append(slices.Clone(s.HowToApply), s.Constraints...)) // how to keep says nothing of what
+	_, refused := speaks(
+		append(slices.Clone(s.HowToApply), s.Constraints...),
+	) // these fields set the form, not the subject
 	f.wanted, f.refused = speaks(append([]string{s.Description, s.Purpose}, s.WhenToUse...))
 	f.wanted, f.refused = f.wanted&^refused, f.refused|refused
 	for _, term := range annotate.Terms(joined(append([]string{s.Description}, s.WhenToUse...)...)) {
@@ -69,7 +71,7 @@ func number(match []string) int {
 	return 0
 }
 
-// fit says how much a sentence is what the skill is for; 0 or less is not at all.
+// fit returns how well a sentence matches the skill. 0 or less is no match.
 func (f Filter) fit(s Heard) float64 {
 	if s.shows&f.refused&(question|greeting) != 0 {
 		return 0
@@ -77,7 +79,7 @@ func (f Filter) fit(s Heard) float64 {
 	score := float64(bits.OnesCount32(uint32(s.shows&f.wanted&^fact))) -
 		2*float64(bits.OnesCount32(uint32(s.shows&f.refused)))
 	if s.shows&f.wanted&fact != 0 {
-		score += 0.5 // what nearly all sentences are says little
+		score += 0.5 // nearly all sentences are facts
 	}
 	for _, t := range f.terms {
 		if slices.Contains(s.terms, t) {
@@ -87,7 +89,7 @@ func (f Filter) fit(s Heard) float64 {
 	return score
 }
 
-// item is what is kept of a sentence, in the skill's form.
+// item returns the remembered form of a sentence.
 func (f Filter) item(s Heard) string {
 	text := strings.TrimSpace(s.Raw)
 	if f.short || f.lean || f.length > 0 {

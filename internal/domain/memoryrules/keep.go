@@ -11,8 +11,8 @@ import (
 	"cairn/internal/domain/prompt"
 )
 
-// Answers are what the rules say for properties of a reply, by their names. Those
-// of memory skills are nil where the material holds none.
+// Answers returns the rules' values for properties of a reply, by property name. The functions for
+// memory skills return nil if the material has none.
 var Answers = map[string]func(prompt.Material) any{
 	"actions":          with(keep),
 	"failure_patterns": with(patterns),
@@ -37,29 +37,29 @@ func with(answer func(prompt.Material) any) func(prompt.Material) any {
 	}
 }
 
-// Heard is a sentence with who said it, or whose record it is, when, and all that a filter asks of it.
+// Heard is a sentence with its speaker or record owner, its time, and the words that a filter
+// needs.
 type Heard struct {
 	annotate.Sentence
 	speaker, date string
 	shows         kinds
-	terms         []string // each once
-	compact, lean []string // its words without those that no search looks for, and without fillers
+	terms         []string // without repetitions
+	compact, lean []string // words without those that searches ignore, and without fillers
 }
 
-// filler says how strongly something is meant, or that somebody speaks.
+// filler matches words of emphasis and words that only signal speech.
 var filler = regexp.MustCompile(`(?i)^\W*(?:hey|hi|hello|wow|whoa|woah|oh|ah|aw+|yeah|yep|yup|yes|nope|ok|okay|well|` +
 	`hmm|haha|lol|thanks?|thank|please|cheers|really|super|totally|definitely|actually|basically|literally|` +
 	`absolutely|truly|completely|especially|certainly|probably|maybe|perhaps|kinda|sorta|pretty|quite|rather|` +
 	`somewhat|always|even|still|yet|though|anyway|like|know|guess|mean|think|lots?|bit|thing|things|stuff|something|` +
 	`great|awesome|amazing|good|nice|cool|wonderful|fantastic|incredible)\W*$`)
 
-// owned finds whose record a tool was asked for or gave.
+// owned finds the owner of a record in the arguments or the result of a tool.
 var owned = regexp.MustCompile(`(?i)\b(?:user|customer|client|account|member|owner)_?(?:id|name)\W+([\w.@-]+)`)
 
 var stamp = regexp.MustCompile(`^\[(\d{4}-\d{2}-\d{2})[^\]]*\]\s*`)
 
-// Hear reads a span sentence by sentence. What it makes may be kept and given to
-// Keep any number of times.
+// Hear reads a span sentence by sentence. The result can be passed to Keep any number of times.
 func Hear(messages []prompt.Message) (out []Heard) {
 	mask, owner := annotate.NewMask(messages), ""
 	for _, message := range messages {
@@ -92,7 +92,7 @@ func Hear(messages []prompt.Message) (out []Heard) {
 	return out
 }
 
-// Shares of words from which on a sentence is about a memory, and says the same.
+// Shares of common words above which a sentence concerns a memory, or repeats it.
 const (
 	aboutIt = 0.4
 	sameAs  = 0.75
@@ -104,7 +104,7 @@ type IndexedMemory struct {
 	terms           map[string]bool
 }
 
-// Recall reads a memory.
+// Recall indexes a memory.
 func Recall(handle, content string) IndexedMemory {
 	k := IndexedMemory{handle, content, map[string]bool{}}
 	for _, t := range annotate.Terms(content) {
@@ -113,8 +113,8 @@ func Recall(handle, content string) IndexedMemory {
 	return k
 }
 
-// Action is what becomes of a sentence: an insert has Content, About and Kind, an
-// update Target and Content, a delete Target.
+// Action is a change of a memory. An insert has Content, About and Kind, an update Target and
+// Content, and a delete Target.
 type Action struct {
 	Type, Skill, Content, About, Kind, Target string
 	Evidence                                  []int
@@ -135,8 +135,8 @@ func keep(m prompt.Material) any {
 	return actions
 }
 
-// Keep makes the actions of a span. A sentence leads to one action at most: what
-// is taken back goes first, then what is corrected, then what is new.
+// Keep returns the actions for a span. A sentence leads to at most one action. Deletions have the
+// highest priority, then corrections, then new memories.
 func Keep(heard []Heard, memories []IndexedMemory, filters []Filter) (out []Action) {
 	used, touched := map[string]int{}, map[string]bool{}
 	for _, s := range heard {
@@ -170,13 +170,13 @@ func Keep(heard []Heard, memories []IndexedMemory, filters []Filter) (out []Acti
 	return out
 }
 
-// order lets the more drastic action go first.
+// order gives higher priority to the more drastic action.
 var order = map[string]float64{"insert": 1, "update": 2, "delete": 3}
 
 var takenBack = han(`no longer|not any ?more|any ?more|cancel\w+|called off|forget (?:about )?(?:it|that)|never mind`,
 	`不再|取消|作废|算了`)
 
-// serves tells whether the stored memories let the action be taken at all.
+// serves reports whether the stored memories allow the action.
 func (f Filter) serves(s Heard, closest IndexedMemory, share float64) bool {
 	switch f.action {
 	case "insert":
@@ -189,7 +189,7 @@ func (f Filter) serves(s Heard, closest IndexedMemory, share float64) bool {
 	return false
 }
 
-// nearest is the memory that has most of the words.
+// nearest returns the memory that has most of the words.
 func nearest(memories []IndexedMemory, words []string, not map[string]bool) (best IndexedMemory, most float64) {
 	for _, one := range memories {
 		shared := 0.0

@@ -8,12 +8,12 @@ import (
 	"cairn/internal/domain/prompt"
 )
 
-// A question about a sentence is its beginning; the answer is how it goes on.
+// A question about a sentence contains its beginning, and the answer is its end.
 
-// usualProbes is how many questions are made where no limit is given.
+// usualProbes is the default number of questions.
 const usualProbes = 3
 
-// probes are questions about the sentences that tell most.
+// probes returns questions about the most informative sentences.
 func probes(m prompt.Material) any {
 	said := sentences(m)
 	most := m.Limits["max_probes"]
@@ -35,7 +35,8 @@ func probes(m prompt.Material) any {
 	return out
 }
 
-// halves cuts two words off the end of a sentence, or half of one without spaces.
+// halves divides a sentence before its last two words. A sentence without spaces is divided in the
+// middle.
 func halves(text string) (begins, ends string) {
 	if words := strings.Fields(text); len(words) > 3 {
 		return strings.Join(words[:len(words)-2], " "), strings.Join(words[len(words)-2:], " ")

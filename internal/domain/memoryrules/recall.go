@@ -15,7 +15,7 @@ type fitting struct {
 	share float64
 }
 
-// fit are the memories that have a word of the question, those with most first.
+// fit returns the memories with a word of the question, best match first.
 func fit(m prompt.Material) (out []fitting) {
 	if m.Question == "" {
 		return nil

@@ -8,13 +8,13 @@ import (
 	"cairn/internal/domain/prompt"
 )
 
-// A record of messages is made of their own sentences: what people asked first,
-// what tells most, and which tools were used.
+// A summary of messages consists of their own sentences: the first request, the most informative
+// sentences, and the tools used.
 
-// usualRecord is how many tokens a record has where no limit is given.
+// usualRecord is the default size of a summary in tokens.
 const usualRecord = 300
 
-// room divides a record: a sixth for the goal, the rest for facts and actions.
+// room divides the tokens of a summary: a sixth for the goal, the rest for facts and actions.
 func room(m prompt.Material, sixths int) int {
 	most := m.Limits["max_tokens"]
 	if most == 0 {
@@ -33,7 +33,7 @@ func sentences(m prompt.Material) (out []annotate.Sentence) {
 	return slices.DeleteFunc(out, func(s annotate.Sentence) bool { return s.Greeting })
 }
 
-// goal is what was asked first.
+// goal returns the first request.
 func goal(m prompt.Material) any {
 	said := slices.DeleteFunc(sentences(m), func(s annotate.Sentence) bool { return s.Role != "user" })
 	if len(said) == 0 {
@@ -43,7 +43,7 @@ func goal(m prompt.Material) any {
 	return first([]string{said[at].Raw}, room(m, 1))[0]
 }
 
-// keyFacts are the sentences that tell most for their length, in their order.
+// keyFacts returns the sentences with the most information for their length, in their order.
 func keyFacts(m prompt.Material) any {
 	said := slices.DeleteFunc(sentences(m), func(s annotate.Sentence) bool { return s.Question })
 	ranked := slices.Clone(said)
@@ -55,16 +55,16 @@ func keyFacts(m prompt.Material) any {
 	return annotate.Distinct(told, len(told))
 }
 
-// telling counts names and numbers twice.
+// telling scores a sentence. Names and numbers have double weight.
 func telling(s annotate.Sentence) int {
 	n := min(len(annotate.Terms(s.Raw)), 12)
-	if s.Text != s.Raw { // something of it was masked
+	if s.Text != s.Raw { // a part was masked
 		n += n
 	}
 	return n
 }
 
-// recentActions are the calls of tools, the latest ones.
+// recentActions returns the latest tool calls.
 func recentActions(m prompt.Material) any {
 	calls := annotate.Each(annotate.Calls(m.Messages), func(c annotate.Call) string {
 		if c.Failed {
@@ -78,7 +78,7 @@ func recentActions(m prompt.Material) any {
 	return calls
 }
 
-// first are as many of the texts as have so many tokens, one at least; it may be cut.
+// first returns as many texts as fit into tokens, at least one. The last one may be cut.
 func first(texts []string, tokens int) (out []string) {
 	for _, text := range texts {
 		if tokens -= lang.EstimateTokens(text); tokens < 0 {

@@ -12,8 +12,7 @@ import (
 	"cairn/internal/domain/prompt"
 )
 
-// The budget keeps these rules from growing into a swamp, as that of package
-// offline does there.
+// The limit keeps these rules small, as the limit of package offlinemodel does there.
 func TestPackageStaysWithinItsBudget(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("*.go")
@@ -86,7 +85,7 @@ func contents(as []action) (out []string) {
 var talk = span("Ada|Hey! I went to the pottery workshop in Bergen last Friday. How are you?",
 	"Bo|Thanks! I love hiking with my sister.")
 
-// What a skill says decides, and what it is called does not.
+// A skill works by its fields, not by its name.
 func TestASkillIsObeyedByItsFieldsAndNotByItsName(t *testing.T) {
 	t.Parallel()
 	ask := func(change func(*prompt.MemorySkill)) []action {
@@ -112,7 +111,7 @@ func TestASkillIsObeyedByItsFieldsAndNotByItsName(t *testing.T) {
 			"2023-05-08 Bo: I love hiking with my sister."}},
 		"limit": {func(s *prompt.MemorySkill) { s.Constraints = append(s.Constraints, "At most 1 item") }, plain[:1]},
 		"class": {func(s *prompt.MemorySkill) {
-			s.Description, s.Purpose, s.WhenToUse = "Adds preferences.", "", []string{"The span tells of preferences"}
+			s.Description, s.Purpose, s.WhenToUse = "Adds preferences.", "", []string{"The span mentions preferences"}
 		}, plain[1:]},
 		"ignore": {func(s *prompt.MemorySkill) {
 			s.Constraints = append(s.Constraints, "Ignore family and preferences")
@@ -136,7 +135,7 @@ func TestASkillIsObeyedByItsFieldsAndNotByItsName(t *testing.T) {
 	}
 }
 
-// What a tool says is named after whose record it is, as the last call tells.
+// A tool result is attributed to the owner of its record, as in the latest call.
 func TestRecordsAreNamedAfterTheirOwner(t *testing.T) {
 	t.Parallel()
 	bank := []prompt.MemorySkill{inserting(func(s *prompt.MemorySkill) {
@@ -180,7 +179,7 @@ func TestStoredMemoriesAreCorrectedTakenBackAndNotRepeated(t *testing.T) {
 		{Handle: "m2", Content: "Ada keeps two grey rabbits."}}
 	bank := []prompt.MemorySkill{inserting(nil),
 		{Name: "u", Action: "update", Description: "Revises an item when the span corrects it.",
-			WhenToUse: []string{"The span tells of a change or a correction"}, Constraints: []string{"Create nothing"}},
+			WhenToUse: []string{"The span mentions a change or a correction"}, Constraints: []string{"Create nothing"}},
 		{Name: "d", Action: "delete", Description: "Removes what was cancelled.",
 			WhenToUse:   []string{"A plan is cancelled, or facts changed"},
 			Constraints: []string{"When unsure do nothing"}}}
@@ -198,7 +197,7 @@ func TestStoredMemoriesAreCorrectedTakenBackAndNotRepeated(t *testing.T) {
 	}
 }
 
-// A designer's edits come of the cases: which kind was lost, and which edits were
+// A designer's edits follow from the cases: the kind of fact that was lost, and the edits that were
 // tried in vain.
 func TestEditsFollowTheCases(t *testing.T) {
 	t.Parallel()
@@ -233,8 +232,8 @@ func TestEditsFollowTheCases(t *testing.T) {
 	}
 }
 
-// Where the skills ask for what was lost there was no room for it, and what is
-// added then has the form that the bank has found to do.
+// If the skills already ask for what was lost, there was no room for it. New items then have the
+// form that the bank uses.
 func TestWhatFindsNoRoomIsMadeShorter(t *testing.T) {
 	t.Parallel()
 	edits := func(bank []prompt.MemorySkill, failed ...string) (out []struct {

@@ -9,16 +9,16 @@ import (
 	"cairn/internal/domain/prompt"
 )
 
-// Pair is a target of memories: whom or what they are about.
+// Pair is a target of memories, with its type.
 type Pair struct{ Type, Target string }
 
-// Registry is where targets are looked for: instructions list those that there
-// are, and some tools add to them.
+// Registry lists the available targets. Instructions contain the existing ones, and some tools add
+// targets.
 type Registry struct {
 	Instructions string
 	Adds         bool     // the call is for targets that are not listed
-	MayAdd       bool     // some tool is
-	Types        []string // that the call takes; empty for all
+	MayAdd       bool     // a tool can add targets
+	Types        []string // types that the call accepts; empty for all
 }
 
 var (
@@ -28,9 +28,9 @@ var (
 	personal = regexp.MustCompile(`^[\p{Lu}\p{Han}]`)
 )
 
-// Targets are whom a call is about. A question is looked up with each target; a
-// session is about its user: who is named as its speaker or says so, else the one
-// target that there is. Of several speakers no rule tells what is whose.
+// Targets returns the targets of a call. A question is looked up with each target. A session
+// concerns its user: the named speaker, or the person who introduces themselves, or else the only
+// target. With several speakers, no rule decides.
 func Targets(r Registry, m prompt.Material) (out []Pair) {
 	var known []Pair
 	for _, found := range listed.FindAllStringSubmatch(r.Instructions, -1) {
@@ -58,7 +58,7 @@ func Targets(r Registry, m prompt.Material) (out []Pair) {
 	})
 }
 
-// users are who speaks for the user, by their names.
+// users returns the names of the user's speakers.
 func users(m prompt.Material) []string {
 	var out []string
 	for _, one := range m.Messages {

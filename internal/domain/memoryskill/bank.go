@@ -8,18 +8,18 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// DefaultCapacity is how many skills a bank holds unless told otherwise.
+// DefaultCapacity is the default capacity of a bank.
 const DefaultCapacity = 30
 
-// Bank is one version of a set of skills, by name. It is a value: every change
-// makes another bank and leaves this one as it is.
+// Bank is one version of a set of skills with unique names. It is a value: every change returns
+// another bank and leaves this one unchanged.
 type Bank struct {
 	versions []Version // ascending by name
 	capacity int
-	parent   string // hash of the bank that it was made from
+	parent   string // hash of the bank that it was derived from
 }
 
-// NewBank holds versions, in any order, at most capacity of them.
+// NewBank returns a bank of versions, in any order, at most capacity of them.
 func NewBank(capacity int, versions ...Version) (Bank, error) {
 	b := Bank{capacity: capacity, versions: slices.Clone(versions)}
 	slices.SortFunc(b.versions, func(x, y Version) int { return strings.Compare(x.Skill.Name, y.Skill.Name) })
@@ -29,13 +29,13 @@ func NewBank(capacity int, versions ...Version) (Bank, error) {
 		}
 	}
 	if len(versions) > capacity {
-		return Bank{}, fault.Newf(fault.QuotaExceeded, "%d skills do not fit into a bank of %d", len(versions),
+		return Bank{}, fault.Newf(fault.QuotaExceeded, "%d skills exceed the capacity of the bank, %d", len(versions),
 			capacity)
 	}
 	return b, nil
 }
 
-// SeedBank holds the primitives, noop too unless it is left out.
+// SeedBank returns a bank with the primitives, with or without noop.
 func SeedBank(capacity int, withNoop bool) (Bank, error) {
 	var versions []Version
 	for _, s := range Primitives() {
@@ -51,20 +51,19 @@ func SeedBank(capacity int, withNoop bool) (Bank, error) {
 	return NewBank(capacity, versions...)
 }
 
-// Versions are what the bank holds, ascending by name: the candidates of a
-// decision.
+// Versions returns the skills of the bank, ascending by name: the candidates of a decision.
 func (b Bank) Versions() []Version { return slices.Clone(b.versions) }
 
-// Len counts the skills.
+// Len returns the number of skills.
 func (b Bank) Len() int { return len(b.versions) }
 
-// Capacity is how many skills fit.
+// Capacity returns the maximum number of skills.
 func (b Bank) Capacity() int { return b.capacity }
 
-// Parent is the hash of the bank that this one was made from, if any.
+// Parent returns the hash of the bank that this one was derived from, if any.
 func (b Bank) Parent() string { return b.parent }
 
-// Get finds a version by the name of its skill.
+// Get returns a version by the name of its skill.
 func (b Bank) Get(name string) (Version, bool) {
 	i, there := b.find(name)
 	if !there {
@@ -79,9 +78,8 @@ func (b Bank) find(name string) (int, bool) {
 	})
 }
 
-// Hash names the bank by what it holds: 64 hexadecimal digits. How it came about
-// and how much it could hold do not count, so going back to an earlier set gives
-// the earlier hash.
+// Hash identifies the bank by its content: 64 hexadecimal digits. The history and the capacity are
+// not part of it, so a rollback restores the earlier hash.
 func (b Bank) Hash() string {
 	var parts []string
 	for _, v := range b.versions {
@@ -90,8 +88,7 @@ func (b Bank) Hash() string {
 	return digest("bank", parts...)
 }
 
-// Add puts a new skill in. A name that is taken is an error, never a
-// replacement, and so is a full bank: see Evict.
+// Add adds a new skill. It returns an error if the name exists or the bank is full; see Evict.
 func (b Bank) Add(s Skill, author Author, origin string) (Bank, error) {
 	v, err := NewVersion(s, "", author, origin)
 	if err != nil {
@@ -102,14 +99,14 @@ func (b Bank) Add(s Skill, author Author, origin string) (Bank, error) {
 		return b, exists(v.Skill.Name)
 	}
 	if len(b.versions) >= b.capacity {
-		return b, fault.New(fault.QuotaExceeded, fmt.Sprintf("the bank holds %d skills already", len(b.versions)),
-			"remove one first, or raise the bank's capacity")
+		return b, fault.New(fault.QuotaExceeded, fmt.Sprintf("the bank is full: it has %d skills", len(b.versions)),
+			"remove a skill first, or raise the capacity of the bank")
 	}
 	return b.changed(slices.Insert(slices.Clone(b.versions), i, v)), nil
 }
 
-// Refine puts a new version in the place of the skill's current one. The action
-// stays what it is: what a skill may do to memory is decided when it is added.
+// Refine replaces the current version of a skill. Its action cannot change: it is decided when the
+// skill is added.
 func (b Bank) Refine(s Skill, author Author, origin string) (Bank, error) {
 	i, there := b.find(strings.TrimSpace(s.Name))
 	if !there {
@@ -117,9 +114,12 @@ func (b Bank) Refine(s Skill, author Author, origin string) (Bank, error) {
 	}
 	current := b.versions[i]
 	if ParseAction(string(s.Action)) != current.Skill.Action {
-		return b, fault.New(fault.Protected, fmt.Sprintf("skill %q is for %s; a refinement cannot make it %s", s.Name,
-			current.Skill.Action, line(string(s.Action))),
-			"add another skill for the other action")
+		return b, fault.New(
+			fault.Protected,
+			fmt.Sprintf("skill %q has action %s, which a refinement cannot change to %s", s.Name,
+				current.Skill.Action, line(string(s.Action))),
+			"add a new skill for the other action",
+		)
 	}
 	v, err := NewVersion(s, current.ID, author, origin)
 	if err != nil {
@@ -133,14 +133,14 @@ func (b Bank) Refine(s Skill, author Author, origin string) (Bank, error) {
 	return b.changed(versions), nil
 }
 
-// Remove takes a skill out. Primitives stay.
+// Remove removes a skill. Primitives cannot be removed.
 func (b Bank) Remove(name string) (Bank, error) {
 	i, there := b.find(name)
 	switch {
 	case !there:
 		return b, fault.Newf(fault.NotFound, "the bank has no skill %q", line(name))
 	case IsPrimitive(name):
-		return b, fault.New(fault.Protected, fmt.Sprintf("%q is one of the four primitives", name), "refine it instead")
+		return b, fault.New(fault.Protected, fmt.Sprintf("skill %q is a primitive", name), "refine it instead")
 	}
 	return b.changed(slices.Delete(slices.Clone(b.versions), i, i+1)), nil
 }
@@ -150,6 +150,6 @@ func (b Bank) changed(versions []Version) Bank {
 }
 
 func exists(name string) error {
-	return fault.New(fault.AlreadyExists, fmt.Sprintf("the bank has a skill %q already", name),
-		"refine it, or choose another name")
+	return fault.New(fault.AlreadyExists, fmt.Sprintf("the bank already has skill %q", name),
+		"refine the existing skill, or choose another name")
 }

@@ -163,7 +163,7 @@ func TestEvictNeverTakesAPrimitiveOrAYoungSkill(t *testing.T) {
 	if name, err := memoryskill.Evict(b, stats); err != nil || name != "bad_skill" {
 		t.Errorf("%q %v", name, err)
 	}
-	// A worse mean of few selections can be bad luck: the bound is what counts.
+	// A worse mean of few selections can be bad luck: the upper bound decides.
 	set("bad_skill", memoryskill.Stats{Count: 20, Mean: .3})
 	if name, err := memoryskill.Evict(b, stats); err != nil || name != "good_skill" {
 		t.Errorf("%q %v", name, err)
@@ -284,8 +284,8 @@ func TestRecipesAreSelectableByName(t *testing.T) {
 	}
 }
 
-// A version is judged by the queries that its selections answer for; what nobody
-// asked about says nothing of it, and a query without a score is no 0.
+// A version is scored by the queries that its selections affected. Without such a query it has no
+// score, and an unscored query is not 0.
 func TestSelectionsAreScoredByTheQueriesThatMetThem(t *testing.T) {
 	t.Parallel()
 	episode := policy.Episode{
@@ -303,7 +303,7 @@ func TestSelectionsAreScoredByTheQueriesThatMetThem(t *testing.T) {
 	if c := whole["c"]; c.Count != 1 || math.Abs(c.Mean-.75) > 1e-9 {
 		t.Errorf("by the trace: %+v", whole)
 	}
-	// Who was lost to an outage is told from who did badly, by the trace too.
+	// Lost decisions are distinguished from bad ones, also by the trace.
 	episode.Lost = []string{"2"}
 	for _, whole := range []bool{false, true} {
 		if a := memoryskill.Tally(nil, []policy.Episode{episode}, whole)["a"]; a.Count != 1 {

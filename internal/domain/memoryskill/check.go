@@ -10,21 +10,21 @@ import (
 	"cairn/internal/domain/guard"
 )
 
-// Limits of a skill, in runes and items. All that is selected goes into one
-// prompt, so a skill is short.
+// Limits of a skill, in runes and items. All selected skills are part of one prompt, so a skill
+// must be short.
 const (
 	maxDescription = 400
-	maxText        = 600 // every other text
+	maxText        = 600 // for each other text
 	maxItems       = 12
 )
 
-// placeholder is a slot for context: the prompt has places of its own for span
-// and memories, and a skill that brings another one would show it unfilled.
+// placeholder matches a template slot. The prompt has its own places for span and memories, and
+// would show any other slot unfilled.
 var placeholder = regexp.MustCompile(`\{\{|\}\}|\$\{|\{[A-Za-z_][A-Za-z0-9_ ` +
 	`]*\}|<<[^<>]+>>|\[(?:INSERT|YOUR|TODO|PLACEHOLDER)\b[^\]]*\]`)
 
-// Check refuses a skill that cannot be used: a part missing or too long, a
-// placeholder, or text that would attack its reader. The error names the field.
+// Check rejects an unusable skill: a missing or too long part, a placeholder, or text that would
+// attack its reader. The error names the field.
 func Check(s Skill) error {
 	s = s.Normalised()
 	if err := CheckName(s.Name); err != nil {
@@ -41,12 +41,18 @@ func Check(s Skill) error {
 		switch {
 		case f.name == "how_to_apply" && s.Action == Noop:
 			if !missing {
-				return wrong("leave it empty", "a noop skill has nothing to apply")
+				return wrong("leave it empty", "how_to_apply of a noop skill must be empty")
 			}
 		case missing:
-			return wrong("fill it in", "%s is missing", f.name)
+			return wrong("set the field", "%s is missing", f.name)
 		case len(f.texts) > maxItems:
-			return wrong("merge or drop some", "%s has %d items; %d are allowed", f.name, len(f.texts), maxItems)
+			return wrong(
+				"merge or remove items",
+				"%s has %d items, at most %d are allowed",
+				f.name,
+				len(f.texts),
+				maxItems,
+			)
 		}
 		limit := maxText
 		if f.name == "description" {
@@ -54,28 +60,34 @@ func Check(s Skill) error {
 		}
 		for _, text := range f.texts {
 			if n := utf8.RuneCountInString(text); n > limit {
-				return wrong("shorten it", "%s has %d characters in one text; %d are allowed", f.name, n, limit)
+				return wrong(
+					"shorten the text",
+					"%s has a text of %d characters, at most %d are allowed",
+					f.name,
+					n,
+					limit,
+				)
 			}
 			if found := placeholder.FindString(text); found != "" {
-				return wrong("say it in words; span and memories are shown beside the skill",
-					"%s holds the placeholder %q", f.name, found)
+				return wrong("describe it in words; the prompt already contains span and memories",
+					"%s contains the placeholder %q", f.name, found)
 			}
 		}
 	}
 	texts := map[string]string{}
 	for _, f := range s.fields() {
-		texts[f.name] = strings.Join(f.texts, "\n") // an item is a line of the finding
+		texts[f.name] = strings.Join(f.texts, "\n") // the line of a finding is the number of the item
 	}
 	return guard.CheckSkill(texts, nil).Refusal()
 }
 
-// CheckName refuses what is no name of a memory skill.
+// CheckName rejects an invalid name of a memory skill.
 func CheckName(name string) error {
 	if slugPattern.MatchString(name) {
 		return nil
 	}
-	e := fault.New(fault.InvalidArgument, fmt.Sprintf("%q is no name of a memory skill", line(name)),
-		"use 3–64 lower-case letters, digits and underscores, a letter first")
+	e := fault.New(fault.InvalidArgument, fmt.Sprintf("invalid memory skill name %q", line(name)),
+		"use 3–64 lower-case letters, digits and underscores, starting with a letter")
 	if suggestion := Slug(name); slugPattern.MatchString(suggestion) {
 		return e.With("suggestion", suggestion)
 	}

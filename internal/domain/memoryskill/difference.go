@@ -7,15 +7,15 @@ const (
 	Removed = "removed"
 )
 
-// Difference is what became of one skill from one bank to another.
+// Difference is the change of one skill between two banks.
 type Difference struct {
 	Name   string  `json:"name"`
 	Kind   string  `json:"kind"`
-	Before Version `json:"before,omitzero"` // none when added
-	After  Version `json:"after,omitzero"`  // none when removed
+	Before Version `json:"before,omitzero"` // empty if the skill was added
+	After  Version `json:"after,omitzero"`  // empty if the skill was removed
 }
 
-// Differences lists what changed from one bank to another, by name.
+// Differences returns the changes between two banks, by name.
 func Differences(from, to Bank) []Difference {
 	var all []Difference
 	i, j := 0, 0
@@ -38,8 +38,8 @@ func Differences(from, to Bank) []Difference {
 	return all
 }
 
-// Fresh are the ids of the versions that get the exploration bias: those that
-// were added, and unless addedOnly is set those that were refined.
+// Fresh returns the IDs of the versions that get the exploration bias: added versions and, unless
+// addedOnly is set, refined ones.
 func Fresh(differences []Difference, addedOnly bool) []string {
 	var ids []string
 	for _, d := range differences {

@@ -1,18 +1,17 @@
-// Package memoryskill is what a memory skill is, and the bank that holds them. A
-// memory skill tells the rememberer how to turn a span of a conversation into
-// memories; which ones a span meets is learnt (controller), and what they say
-// evolves (designer). The package touches nothing outside itself.
+// Package memoryskill defines memory skills and the banks that hold them. A memory skill is an
+// instruction for extracting memories from a span of a conversation. Package policy learns which
+// skills a span needs, and package designer proposes changes of a bank.
 //
-// A bank begins with four primitives and is a value; every change makes another:
+// A bank starts with four primitives. It is a value: every change returns another bank.
 //
-//	bank, err := memskill.SeedBank(memskill.DefaultCapacity, true)
-//	skill, err := memskill.Parse(markdown)
-//	bank, err = bank.Add(skill, memskill.Human, "import")
-//	fresh := memskill.Fresh(memskill.Differences(before, bank), false)
+//	bank, err := memoryskill.SeedBank(memoryskill.DefaultCapacity, true)
+//	skill, err := memoryskill.Parse(markdown)
+//	bank, err = bank.Add(skill, memoryskill.Human, "import")
+//	fresh := memoryskill.Fresh(memoryskill.Differences(before, bank), false)
 //
-// A bank is trained together with a policy and its optimiser. A snapshot binds
-// the three by their hashes, so that they are promoted and rolled back as one:
+// A bank is trained together with a policy and its optimizer. A snapshot binds the three by their
+// hashes, so that they are promoted and rolled back together:
 //
-//	snapshot := memskill.Bind(bank, policy, optimiser)
+//	snapshot := memoryskill.Bind(bank, policy, optimiser)
 //	err := snapshot.Verify(bank, policy, optimiser)
 package memoryskill

@@ -6,16 +6,15 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// MinSelections is how often a version must have been selected before it can be
-// judged not to be worth its place.
+// MinSelections is the number of selections before a version can be evicted.
 const MinSelections = 20
 
-// Evict names the skill to remove when a full bank needs room: the one with the
-// lowest upper confidence bound of its reward, mean + √(2·ln N / n) (UCB1, Auer
-// et al. 2002), N being all selections in the bank. Of equals it is the first by
-// name. Primitives are never named, nor is a version with fewer than
-// MinSelections; quota_exceeded when nothing is left. stats is by version id, of
-// parents too.
+// Evict returns the name of the skill to remove from a full bank: the one with the lowest upper
+// confidence bound of its reward, mean + √(2·ln N / n) (UCB1, Auer et al. 2002). N is the number of
+// all selections in the bank. Of equal skills it is the first by name.
+//
+// Primitives and versions with fewer than MinSelections selections are never evicted. If no other
+// skill exists, the error is fault.QuotaExceeded. stats is by version ID, including parents.
 func Evict(b Bank, stats map[string]Stats) (name string, err error) {
 	total := 0
 	for _, v := range b.versions {
@@ -33,8 +32,11 @@ func Evict(b Bank, stats map[string]Stats) (name string, err error) {
 		}
 	}
 	if name == "" {
-		return "", fault.New(fault.QuotaExceeded, "every skill of the bank is a primitive or too young to judge",
-			"raise the bank's capacity, or remove a skill by hand")
+		return "", fault.New(
+			fault.QuotaExceeded,
+			"no skill of the bank can be evicted: all are primitives or have too few selections",
+			"raise the capacity of the bank, or remove a skill",
+		)
 	}
 	return name, nil
 }

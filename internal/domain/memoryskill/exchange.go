@@ -9,7 +9,7 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Export writes each skill as Markdown, by file name: its name and ".md".
+// Export returns the Markdown of each skill by file name: the skill's name and ".md".
 func (b Bank) Export() map[string][]byte {
 	files := map[string][]byte{}
 	for _, v := range b.versions {
@@ -18,10 +18,10 @@ func (b Bank) Export() map[string][]byte {
 	return files
 }
 
-// Import reads Markdown files into the bank: a skill that it has not is added, one
-// that says something else is refined, one that says the same keeps its version,
-// and what no file is about stays. All files are read in, or none is; every file
-// that could not be is told. Importing an export changes nothing.
+// Import adds or refines the skills of Markdown files. A new skill is added, a different one is
+// refined, and an equal one keeps its version. Skills without a file are unchanged. Either all
+// files are imported or none; the error lists every invalid file. Importing an export changes
+// nothing.
 func (b Bank) Import(files map[string][]byte, origin string) (Bank, error) {
 	after := b
 	var wrong []error
@@ -29,7 +29,7 @@ func (b Bank) Import(files map[string][]byte, origin string) (Bank, error) {
 	for _, file := range slices.Sorted(maps.Keys(files)) {
 		s, err := Parse(files[file])
 		if other, twice := from[s.Name]; err == nil && twice {
-			err = fault.Newf(fault.InvalidArgument, "skill %q is in %s already", s.Name, other)
+			err = fault.Newf(fault.InvalidArgument, "skill %q is already in %s", s.Name, other)
 		}
 		if err == nil {
 			from[s.Name] = file

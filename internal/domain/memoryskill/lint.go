@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Rules of Lint by name.
+// Names of the rules of Lint.
 const (
 	ForeignAction = "foreign_action" // the text asks for an action that the skill may not take
-	Overlap       = "overlap"        // two skills of one action say mostly the same
+	Overlap       = "overlap"        // two skills of one action are mostly equal
 )
 
-// Warning is a defect that does not make a skill unusable.
+// Warning is a defect of a usable skill.
 type Warning struct {
 	Rule    string `json:"rule"`
 	Skill   string `json:"skill"`
@@ -21,8 +21,8 @@ type Warning struct {
 	Message string `json:"message"`
 }
 
-// changing are the words by which a text asks for an action on what is stored.
-// A new item is only asked for by name, for "write" and "store" fit all actions.
+// changing matches requests for an action on stored memories. Insert also requires the word for a
+// new item, because "write" and "store" fit all actions.
 var changing = map[Action]*regexp.Regexp{
 	Insert: regexp.MustCompile(`(?i)\b(?:add|insert|create|append|store|save|write)\b[^.;:]{0,40}\b(?:new|` +
 		`additional|separate|another|further)\b[^.;:]{0,20}\b(?:items?|memor(?:y|ies)|entr(?:y|ies)|records?)\b|` +
@@ -41,9 +41,8 @@ var (
 		`than|unless|leave|other skills?)\b|n't\b|不|勿|禁止|避免|切莫`)
 )
 
-// Lint looks for what makes a usable skill work against the bank. A bank's skill
-// whose text asks for updates while only inserts are allowed teaches the model to
-// break the rule, and the outcome is refused.
+// Lint finds defects that make a usable skill work against the bank. For example, a text that asks
+// for updates in an insert skill teaches the model to propose actions that are then rejected.
 func Lint(s Skill) []Warning {
 	s = s.Normalised()
 	var found []Warning
@@ -57,8 +56,17 @@ func Lint(s Skill) []Warning {
 					if a == s.Action || !changing[a].MatchString(clause) {
 						continue
 					}
-					found = append(found, Warning{ForeignAction, s.Name, f.name,
-						fmt.Sprintf("%q asks for %s; the skill may only %s", strings.TrimSpace(clause), a, s.Action)})
+					found = append(found, Warning{
+						ForeignAction,
+						s.Name,
+						f.name,
+						fmt.Sprintf(
+							"%q asks for %s, but the skill may only %s",
+							strings.TrimSpace(clause),
+							a,
+							s.Action,
+						),
+					})
 				}
 			}
 		}
@@ -66,11 +74,11 @@ func Lint(s Skill) []Warning {
 	return slices.Compact(found)
 }
 
-// maxShared is the share of words from which on two skills of one action
-// overlap: paraphrases of one purpose have half of their words in common.
+// maxShared is the share of common words above which two skills of one action overlap. Paraphrases
+// of one purpose share half of their words.
 const maxShared = 0.5
 
-// LintBank lints each skill and compares those of one action with each other.
+// LintBank lints each skill and compares skills of the same action.
 func LintBank(skills []Skill) []Warning {
 	var found []Warning
 	for i, s := range skills {
@@ -82,7 +90,7 @@ func LintBank(skills []Skill) []Warning {
 			if shared := sharedWords(s, other); shared >= maxShared {
 				found = append(found, Warning{Overlap, s.Name, "",
 					fmt.Sprintf(
-						"shares %.0f %% of its words with %s; merge them, or tell them apart in the description",
+						"shares %.0f %% of its words with %s; merge them, or describe the difference",
 						100*shared, other.Name)})
 			}
 		}
@@ -92,8 +100,7 @@ func LintBank(skills []Skill) []Warning {
 
 var wordPattern = regexp.MustCompile(`[\p{L}\p{N}]+`)
 
-// sharedWords is the Jaccard similarity of the words by which two skills say what
-// they are for.
+// sharedWords returns the Jaccard similarity of the words that describe the purposes of two skills.
 func sharedWords(a, b Skill) float64 {
 	words := func(s Skill) map[string]bool {
 		set := map[string]bool{}

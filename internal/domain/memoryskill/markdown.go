@@ -2,8 +2,8 @@ package memoryskill
 
 import "strings"
 
-// Titles of the sections in a skill's Markdown, English in every language so
-// that what was written can be read again.
+// Titles of the sections in a skill's Markdown. They are English in every language, so that Parse
+// can read them.
 const (
 	titleDescription = "Description"
 	titlePurpose     = "Purpose"
@@ -12,13 +12,12 @@ const (
 	titleConstraints = "Constraints"
 )
 
-// Render writes the skill as Markdown, normalised: frontmatter with name and
-// action, the title, and a section for each part that is not empty. Equal skills
-// have equal bytes.
+// Render returns the skill as normalized Markdown: frontmatter with name and action, the title, and
+// a section for each part that is not empty. Equal skills have equal bytes.
 func Render(s Skill) []byte {
 	s = s.Normalised()
 	var b strings.Builder
-	// Quoted, for a name such as null is a word of YAML's own.
+	// The name is quoted because a name such as null is a YAML keyword.
 	b.WriteString("---\nname: \"" + s.Name + "\"\naction: \"" + string(s.Action) + "\"\n---\n\n# " + s.Title + "\n")
 	section := func(title string, prefix string, texts ...string) {
 		if len(texts) == 0 || texts[0] == "" {

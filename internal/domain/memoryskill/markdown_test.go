@@ -16,7 +16,7 @@ func dates() memoryskill.Skill {
 		Name: "capture_dates", Title: "Capture dates", Action: memoryskill.Insert,
 		Description: "Stores when things happened or will happen.",
 		Purpose:     "Make questions about time answerable.",
-		WhenToUse:   []string{"The span tells a date, a weekday or a duration."},
+		WhenToUse:   []string{"The span states a date, a weekday or a duration."},
 		HowToApply:  []string{"Resolve relative dates against the session's date.", "Write the date into the item."},
 		Constraints: []string{"Do not guess a year."},
 	}
@@ -39,7 +39,7 @@ func ExampleRender() {
 	// Make questions about time answerable.
 	//
 	// ## When to Use
-	// - The span tells a date, a weekday or a duration.
+	// - The span states a date, a weekday or a duration.
 	//
 	// ## How to Apply
 	// - Resolve relative dates against the session's date.
@@ -57,7 +57,7 @@ func ExampleSkill_Instructions() {
 	// Purpose: Make questions about time answerable.
 	//
 	// When to use:
-	// - The span tells a date, a weekday or a duration.
+	// - The span states a date, a weekday or a duration.
 	//
 	// How to apply:
 	// - Resolve relative dates against the session's date.
@@ -73,7 +73,7 @@ func TestParseReadsOtherPeoplesMarkdown(t *testing.T) {
 	t.Parallel()
 	md := "\ufeff# Capture Dates\r\n\r\n### description:\r\nStores when things happened\r\nor will happen.\r\n## " +
 		"PURPOSE\r\nMake questions about time answerable.\r\n" +
-		"## When to use\r\n* The span tells a date,\r\n  a weekday or a duration.\r\n## How to Apply\r\n1. Resolve " +
+		"## When to use\r\n* The span states a date,\r\n  a weekday or a duration.\r\n## How to Apply\r\n1. Resolve " +
 		"relative dates against the session's date.\r\n2) Write the date into the item.\r\n" +
 		"## Constraints\r\n- Do not guess a year.\r\n\r\nAction type: INSERT only.\r\n"
 	got, err := memoryskill.Parse([]byte(md))
@@ -94,7 +94,7 @@ func TestParseDropsNothingSilently(t *testing.T) {
 		"# A\nprose before a section":                   "line 2",
 		"---\nname: a\n":                                "line 1",
 		"---\nname: [a]\n---\n":                         "name must be text",
-		"---\nname: a\nupdate_type: delete\n---\n# A":   `no "update_type"`,
+		"---\nname: a\nupdate_type: delete\n---\n# A":   `"update_type"`,
 		"---\n- a\n---\n":                               "frontmatter",
 		"---\nname: abc\naction: insert\n---\n# A\n\nx": "line 7",
 	} {
@@ -105,7 +105,7 @@ func TestParseDropsNothingSilently(t *testing.T) {
 	}
 }
 
-// awkward texts could be taken for Markdown of another kind.
+// awkward texts resemble other Markdown elements.
 var awkward = []string{
 	"plain", "two  spaces", "## Purpose", "# # x", "- item", "1. first", "---", "Action: INSERT only.", "", "  ",
 	"a\nb", "#tag", "*", "```",
@@ -150,7 +150,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if s.Action == "" {
-			s.Action = memoryskill.Insert // what names no action can go on to read one from its text
+			s.Action = memoryskill.Insert // an unknown action would be parsed from its text
 		}
 		if !strings.ContainsAny(s.Name, "\"\\\n\r\t") && memoryskill.CheckName(s.Name) == nil &&
 			memoryskill.ParseAction(string(s.Action)) != "" {

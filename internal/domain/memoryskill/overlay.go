@@ -1,9 +1,9 @@
 package memoryskill
 
-// Over lays what is the bank's own over a shared bank: the skills that are there
-// as they are, but a skill of the bank's own stands in place of one of its name,
-// or beside them. Own is what no version of the shared bank ever held; what came
-// from there earlier gives way to what is there now.
+// Over returns a bank with the skills of a shared bank and this bank's own skills. An own skill
+// replaces a shared skill of the same name. A version is own if ever returns false for its ID, that
+// is, if no version of the shared bank contained it. Versions from earlier shared banks are
+// replaced by the current ones.
 func (b Bank) Over(shared Bank, ever func(id string) bool) (Bank, error) {
 	var versions []Version
 	for _, v := range b.versions {

@@ -15,15 +15,14 @@ import (
 var (
 	headingLine = regexp.MustCompile(`^(#{1,6})[ \t]+(.+?)[ \t]*$`)
 	itemLine    = regexp.MustCompile(`^(?:[-*+]|[0-9]{1,9}[.)])[ \t]+(.*)$`)
-	// actionLine closes a skill that has no frontmatter to say it.
+	// actionLine sets the action of a skill without frontmatter.
 	actionLine = regexp.MustCompile(`(?i)^[-*+ \t]*(?:allowed )?action(?: type)?:[ \t]*([a-z]+)(?: only)?\.?$`)
 )
 
-// Parse reads a skill from Markdown: what Render wrote, or the same sections
-// without frontmatter, where the name comes of the title and the action of a line
-// such as "Action type: INSERT only." Nothing is dropped silently: a section that
-// a skill does not have is an error, with its line. The result is normalised and
-// not checked; see Check.
+// Parse parses the Markdown of a skill. It accepts the output of Render, and the same sections
+// without frontmatter: the name is then derived from the title, and the action from a line such as
+// "Action type: INSERT only." Unknown sections are errors with their line. The result is normalized
+// but not checked; see Check.
 func Parse(md []byte) (Skill, error) {
 	text := strings.ReplaceAll(strings.TrimPrefix(string(md), "\ufeff"), "\r\n", "\n")
 	p := parser{lines: strings.Split(text, "\n")}
@@ -46,7 +45,7 @@ type parser struct {
 	lines     []string
 	at        int
 	skill     Skill
-	paragraph *string   // of the open section, or
+	paragraph *string   // of the open section; or
 	list      *[]string // of the open section
 }
 
@@ -54,7 +53,7 @@ func (p *parser) wrong(why, hint string) error {
 	return fault.New(fault.InvalidArgument, fmt.Sprintf("line %d: %s", p.at+1, why), hint)
 }
 
-// frontmatter reads the YAML block at the start, if there is one.
+// frontmatter parses the YAML block at the start, if there is one.
 func (p *parser) frontmatter() error {
 	if strings.TrimRight(p.lines[0], " \t") != "---" {
 		return nil
@@ -64,10 +63,10 @@ func (p *parser) frontmatter() error {
 		end++
 	}
 	if end == len(p.lines) {
-		return p.wrong("the frontmatter is not closed", "end it with a line of three hyphens")
+		return p.wrong("the frontmatter is not closed", "close it with a line of three hyphens")
 	}
-	const hint = "the frontmatter is YAML with name and action"
-	keys := map[string]yaml.Node{} // nodes, for a name such as null is not to become nothing
+	const hint = "use YAML frontmatter with name and action"
+	keys := map[string]yaml.Node{} // nodes keep a name such as null
 	if err := yaml.Unmarshal([]byte(strings.Join(p.lines[1:end], "\n")), &keys); err != nil {
 		return fault.Wrap(err, fault.InvalidArgument, "frontmatter", hint)
 	}
@@ -80,7 +79,7 @@ func (p *parser) frontmatter() error {
 		case key == "action":
 			p.skill.Action = Action(value.Value)
 		default:
-			return p.wrong(fmt.Sprintf("a memory skill has no %q", key), hint)
+			return p.wrong(fmt.Sprintf("unknown frontmatter key %q", key), hint)
 		}
 	}
 	p.at = end + 1
@@ -106,12 +105,12 @@ func (p *parser) line(text string) error {
 		p.item(text, trimmed)
 	default:
 		return p.wrong("text outside a section",
-			"put it under Description, Purpose, When to Use, How to Apply or Constraints")
+			"move it below Description, Purpose, When to Use, How to Apply or Constraints")
 	}
 	return nil
 }
 
-// item begins an item, or goes on with the last one.
+// item starts an item, or continues the last one.
 func (p *parser) item(text, trimmed string) {
 	if m := itemLine.FindStringSubmatch(trimmed); m != nil {
 		*p.list = append(*p.list, m[1])
@@ -142,7 +141,7 @@ func (p *parser) heading(level int, title string) error {
 	case strings.ToLower(titleConstraints):
 		p.list = &p.skill.Constraints
 	default:
-		return p.wrong(fmt.Sprintf("a memory skill has no section %q", line(title)),
+		return p.wrong(fmt.Sprintf("unknown section %q", line(title)),
 			"use Description, Purpose, When to Use, How to Apply and Constraints")
 	}
 	return nil

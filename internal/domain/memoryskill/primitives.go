@@ -9,15 +9,14 @@ import (
 //go:embed primitives/*.md
 var primitiveFiles embed.FS
 
-// Primitives are the four skills that a bank begins with, one for each action.
-// Insert is the only one that makes memory grow, so all four are protected: they
-// can be refined, never removed, and keep their action.
+// Primitives returns the four initial skills of a bank, one for each action. They can be refined,
+// but not removed, and keep their action. Insert is protected because nothing else adds memories.
 func Primitives() []Skill {
 	var skills []Skill
 	for _, a := range Actions {
 		md, err := primitiveFiles.ReadFile(fmt.Sprintf("primitives/%s.md", a))
 		if err != nil {
-			panic(err) // embedded
+			panic(err) // the files are embedded
 		}
 		s, err := Parse(md)
 		if err != nil {
@@ -28,5 +27,5 @@ func Primitives() []Skill {
 	return skills
 }
 
-// IsPrimitive tells whether a name is one of the four.
+// IsPrimitive reports whether name is the name of a primitive.
 func IsPrimitive(name string) bool { return slices.Contains(Actions, Action(name)) }

@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// Quotas divide a sample among categories: of n questions, by category in sizes,
-// max(1, min(n, ⌈n·ratio⌉)) are wanted. Every category with questions gets one,
-// even beyond what is wanted; the rest is the floor of its share, then one more by
-// the largest remainder, of equals to the larger and then the lower category.
+// Quotas distributes a sample over categories. sizes is the number of questions by category. Of n
+// questions, max(1, min(n, ⌈n·ratio⌉)) are selected. Every category with questions gets one, even
+// if that exceeds the sample. The rest is distributed by the floor of each share, then by the
+// largest remainder. Of equal remainders, the larger and then the lower category is first.
 func Quotas(sizes map[int]int, ratio float64) map[int]int {
 	n := 0
 	var categories []int

@@ -7,7 +7,7 @@ import (
 	"cairn/internal/domain/memoryskill"
 )
 
-// The published vectors: every category has one, even beyond what is wanted.
+// The published vectors: every category has one question, even beyond the sample.
 func TestQuotasFollowTheSizesOfCategories(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -8,15 +8,15 @@ import (
 	"cairn/internal/domain/memoryskill/policy"
 )
 
-// Difficulty is how the designer ranks failures, by name.
+// Difficulty is the name of a ranking of failures for the designer.
 type Difficulty string
 
 const (
-	Linear Difficulty = "linear" // (1−r)·c: the paper's, and the default
+	Linear Difficulty = "linear" // (1−r)·c: the paper's; the default
 	Log    Difficulty = "log"    // clip₀₁(1−r)·ln(1+c): the reference program's
 )
 
-// Of is the difficulty of a query with score r that failed c times.
+// Of returns the difficulty of a query with score r that failed c times.
 func (d Difficulty) Of(score float64, failures int) float64 {
 	missing := min(1, max(0, 1-score))
 	if d == Log {
@@ -25,57 +25,54 @@ func (d Difficulty) Of(score float64, failures int) float64 {
 	return missing * float64(failures)
 }
 
-// The usual size of a policy. An embedder's vectors are folded into few numbers:
-// more of them tell each span from the others, and a policy learns the spans of
-// the handful of traces that it is trained on by heart (docs/benchmarks.md). Its
-// layers are wide enough to learn in few updates: in the world of the controller's
-// tests 64 units reach an overlap of 0.95 after 50 updates, and 16 units 0.74.
+// Default size of a policy. Embeddings are folded to few numbers: with more numbers, a policy
+// memorizes the spans of its few training traces (docs/concepts/learning.md). The layers are wide enough
+// to learn in few updates. In the test world of package policy, 64 units reach an overlap of 0.95
+// after 50 updates, and 16 units 0.74.
 const (
-	PolicyDims   = 32 // that it looks at, of a skill and of each half of a state
-	PolicyHidden = 64 // width of its layers
+	PolicyDims   = 32 // length of a skill's vector and of each half of a state
+	PolicyHidden = 64 // width of the layers
 )
 
-// Recipe is everything about training that the paper, its program and this one
-// do differently.
+// Recipe holds the training options that differ between the paper, its program and Cairn.
 type Recipe struct {
 	Name        string             `json:"name"`
 	Head        string             `json:"head"`  // of the policy: tower, dot or concat
-	Spans       string             `json:"spans"` // how traces are cut: a name of executor.Modes
+	Spans       string             `json:"spans"` // division of traces: one of executor.Modes
 	PPO         policy.PPO         `json:"ppo"`
 	Credit      policy.Credit      `json:"credit"`
 	Exploration policy.Exploration `json:"exploration"`
-	AddedOnly   bool               `json:"added_only"` // refined skills get no exploration bias
+	AddedOnly   bool               `json:"added_only"` // refined skills have no exploration bias
 	Difficulty  Difficulty         `json:"difficulty"`
-	Edits       int                `json:"edits"`    // most changes of a designer round
+	Edits       int                `json:"edits"`    // maximum number of changes of a designer round
 	Patience    int                `json:"patience"` // stages without a better score before training ends
 	Evolutions  int                `json:"evolutions"`
 }
 
-// Recipes by name.
+// Names of recipes.
 const (
 	TargetRecipe = "target" // the default: two towers, credit by provenance
 	PaperRecipe  = "paper"  // arXiv 2602.02474: dot product, reward at the end of the trace
-	CodeRecipe   = "code"   // the program published with it
+	CodeRecipe   = "code"   // the program published with the paper
 )
 
-// publishedSpans is how the paper and its program cut LoCoMo to train on it.
+// publishedSpans is the division of LoCoMo in the paper and its program.
 const publishedSpans = "full-session"
 
-// NewRecipe finds a recipe by name. The log-probability of a Top-K is exact in
-// all of them: the reference program's is wrong for confident policies, which is
-// a defect and no choice.
+// NewRecipe returns a recipe by name. The log-probability of a Top-K is exact in all recipes. The
+// reference program's is wrong for confident policies, which is a bug and not an option.
 func NewRecipe(name string) (Recipe, error) {
 	r := Recipe{
 		Name: name, Head: policy.Tower, Spans: "fixed-length", PPO: policy.DefaultPPO(), Credit: policy.DefaultCredit(),
 		Exploration: policy.DefaultExploration(), Difficulty: Linear, Edits: 3, Patience: 5, Evolutions: 20,
 	}
-	published := r.PPO // what the paper and its scripts share
+	published := r.PPO // options that the paper and its scripts share
 	published.LearningRate, published.Epochs, published.TargetKL = 1e-4, 2, 0.02
 	switch name {
 	case TargetRecipe:
 	case PaperRecipe:
 		r.Head, r.Spans, r.PPO, r.AddedOnly = "dot", publishedSpans, published, true
-		r.PPO.ValueCoef = 1 // the paper's (V−G)² has no half
+		r.PPO.ValueCoef = 1 // the paper's (V−G)² has no factor ½
 		r.Credit = policy.Credit{Name: policy.Terminal}
 	case CodeRecipe:
 		r.Head, r.Spans, r.PPO, r.Difficulty = policy.Concat, publishedSpans, published, Log
@@ -89,7 +86,7 @@ func NewRecipe(name string) (Recipe, error) {
 	return r, nil
 }
 
-// Shape is that of the recipe's policy for vectors of dim numbers.
+// Shape returns the shape of the recipe's policy for vectors of dim numbers.
 func (r Recipe) Shape(dim, hidden int) policy.Shape {
 	switch r.Head {
 	case "dot":

@@ -8,13 +8,12 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// maxCosine of two descriptions with one action makes the skills duplicates.
+// maxCosine is the similarity above which two skills of one action are duplicates.
 const maxCosine = 0.95
 
-// CheckDistinct refuses a new skill whose description, by its vector, says what a
-// skill of the bank with the same action says. vectors is by version id, and
-// ought to have all of the bank's. A refinement is compared with nothing: it is
-// meant to be close.
+// CheckDistinct rejects a new skill whose description is too similar to that of a skill with the
+// same action. vector is the embedding of its description. vectors are those of the bank by version
+// ID. Refinements are not checked, because they are meant to be similar.
 func CheckDistinct(b Bank, s Skill, vector []float64, vectors map[string][]float64) error {
 	closest, name := maxCosine, ""
 	for _, v := range b.versions {
@@ -29,11 +28,11 @@ func CheckDistinct(b Bank, s Skill, vector []float64, vectors map[string][]float
 		return nil
 	}
 	return fault.New(fault.DuplicateSuspect,
-		fmt.Sprintf("skill %q says what %q says (similarity %.2f)", line(s.Name), name, closest),
-		fmt.Sprintf("refine %q instead, or describe what is different", name)).With("existing", name)
+		fmt.Sprintf("skill %q repeats skill %q (similarity %.2f)", line(s.Name), name, closest),
+		fmt.Sprintf("refine %q instead, or describe the difference", name)).With("existing", name)
 }
 
-// cosine is 0 for vectors of different length, such as a missing one.
+// cosine returns 0 for vectors of different length, such as a missing one.
 func cosine(a, b []float64) float64 {
 	if len(a) != len(b) {
 		return 0

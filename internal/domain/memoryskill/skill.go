@@ -7,21 +7,21 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Action is the only kind of change that a skill may lead to.
+// Action is the only kind of change that a skill may make.
 type Action string
 
 const (
 	Insert Action = "insert" // adds a memory
-	Update Action = "update" // rewrites one
-	Delete Action = "delete" // takes one out of force
+	Update Action = "update" // rewrites a memory
+	Delete Action = "delete" // deactivates a memory
 	Noop   Action = "noop"   // changes nothing; also written "skip"
 )
 
-// Actions are all of them.
+// Actions lists all actions.
 var Actions = []Action{Insert, Update, Delete, Noop}
 
-// ParseAction reads an action in any case, "skip" too. It is empty for anything
-// else.
+// ParseAction parses an action in any case, including "skip". It returns the empty action for any
+// other text.
 func ParseAction(text string) Action {
 	switch a := Action(strings.ToLower(strings.TrimSpace(text))); a {
 	case Insert, Update, Delete, Noop:
@@ -32,21 +32,21 @@ func ParseAction(text string) Action {
 	return ""
 }
 
-// Skill is an instruction to the rememberer. Its parts are kept apart, so that
-// they can be checked and compared one by one; Instructions joins them.
+// Skill is an instruction for extracting memories. Its parts are separate, so that they can be
+// checked and compared; Instructions joins them.
 type Skill struct {
-	Name        string   `json:"name"` // the key in a bank: ^[a-z][a-z0-9_]{2,63}$
+	Name        string   `json:"name"` // unique in a bank: ^[a-z][a-z0-9_]{2,63}$
 	Title       string   `json:"title"`
-	Description string   `json:"description"` // one or two sentences; the only text that is embedded for the choice
+	Description string   `json:"description"` // one or two sentences; the only embedded text
 	Purpose     string   `json:"purpose"`
 	WhenToUse   []string `json:"when_to_use"`
-	HowToApply  []string `json:"how_to_apply,omitempty"` // none for Noop
+	HowToApply  []string `json:"how_to_apply,omitempty"` // empty for Noop
 	Constraints []string `json:"constraints"`
 	Action      Action   `json:"action"`
 }
 
-// Normalised is the skill in the one form that is kept and hashed: every text a
-// single line in NFC without control characters, no empty entries, a title.
+// Normalised returns the skill in the form that is stored and hashed: every text is one line in NFC
+// without control characters, without empty entries, and with a title.
 func (s Skill) Normalised() Skill {
 	s.Name = strings.TrimSpace(s.Name)
 	s.Title = line(s.Title)
@@ -61,7 +61,7 @@ func (s Skill) Normalised() Skill {
 	return s
 }
 
-// Instructions is what the rememberer reads of the skill.
+// Instructions returns the text of the skill for the model.
 func (s Skill) Instructions() string {
 	s = s.Normalised()
 	var b strings.Builder
@@ -85,7 +85,7 @@ func (s Skill) Instructions() string {
 	return b.String()
 }
 
-// fields are the skill's texts by name, in reading order.
+// fields returns the skill's texts by name, in reading order.
 func (s Skill) fields() []field {
 	return []field{
 		{"title", []string{s.Title}}, {"description", []string{s.Description}}, {"purpose", []string{s.Purpose}},
@@ -100,8 +100,8 @@ type field struct {
 
 var slugPattern = regexp.MustCompile(`^[a-z][a-z0-9_]{2,63}$`)
 
-// Slug makes a name of a title: "Capture Dates!" is capture_dates. It can still
-// be too short for a name.
+// Slug converts a title to a name: "Capture Dates!" becomes capture_dates. The result can be too
+// short for a name.
 func Slug(title string) string {
 	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
@@ -110,7 +110,7 @@ func Slug(title string) string {
 	return strings.Trim(slug[:min(len(slug), 64)], "_")
 }
 
-// titleOf writes a name as words.
+// titleOf converts a name to words.
 func titleOf(name string) string {
 	words := strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == '_' }), " ")
 	if words == "" {
@@ -119,7 +119,7 @@ func titleOf(name string) string {
 	return strings.ToUpper(words[:1]) + words[1:]
 }
 
-// line makes one clean line of any text.
+// line converts any text to one clean line.
 func line(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
@@ -130,7 +130,7 @@ func line(text string) string {
 	return strings.Join(strings.Fields(norm.NFC.String(text)), " ")
 }
 
-// paragraph is a line that cannot be taken for a heading.
+// paragraph returns a line that cannot be parsed as a heading.
 func paragraph(text string) string {
 	text = line(text)
 	for headingLine.MatchString(text) {

@@ -7,24 +7,23 @@ import (
 	"cairn/internal/domain/memoryskill/policy"
 )
 
-// Snapshot binds what was trained together: a bank, the policy that chooses from
-// it, and the optimiser that goes on training it. They are promoted and rolled
-// back as one; a policy beside a bank that it never saw is worth nothing.
+// Snapshot binds a bank, the policy trained with it, and the policy's optimizer. They are promoted
+// and rolled back together, because a policy is not useful with another bank.
 type Snapshot struct {
-	Hash      string `json:"hash"` // of the three
+	Hash      string `json:"hash"` // of the three hashes
 	Bank      string `json:"bank"`
 	Policy    string `json:"policy"`
 	Optimiser string `json:"optimiser"`
 }
 
-// Bind takes a snapshot.
+// Bind returns the snapshot of a bank, a policy and an optimizer.
 func Bind(b Bank, p policy.Chooser, o policy.Optimiser) Snapshot {
 	s := Snapshot{Bank: b.Hash(), Policy: p.Hash(), Optimiser: o.Hash()}
 	s.Hash = digest("snapshot", s.Bank, s.Policy, s.Optimiser)
 	return s
 }
 
-// Verify refuses a bank, a policy or an optimiser that is not the snapshot's.
+// Verify returns an error if a part does not belong to the snapshot.
 func (s Snapshot) Verify(b Bank, p policy.Chooser, o policy.Optimiser) error {
 	found := Bind(b, p, o)
 	if found == s {
@@ -37,8 +36,8 @@ func (s Snapshot) Verify(b Bank, p policy.Chooser, o policy.Optimiser) error {
 	case found.Policy != s.Policy:
 		part = "policy"
 	case found.Optimiser != s.Optimiser:
-		part = "optimiser"
+		part = "optimizer"
 	}
-	return fault.New(fault.VersionConflict, fmt.Sprintf("the %s is not that of snapshot %.12s", part, s.Hash),
-		"load bank, policy and optimiser of one snapshot")
+	return fault.New(fault.VersionConflict, fmt.Sprintf("the %s does not belong to snapshot %.12s", part, s.Hash),
+		"load bank, policy and optimizer of the same snapshot")
 }

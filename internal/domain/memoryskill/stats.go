@@ -8,10 +8,10 @@ import (
 	"cairn/internal/domain/memoryskill/policy"
 )
 
-// recentRewards is how many rewards a version remembers one by one.
+// recentRewards is the number of rewards that a version keeps individually.
 const recentRewards = 20
 
-// Stats is how a version has done.
+// Stats are the statistics of a version.
 type Stats struct {
 	Count  int       `json:"count"`            // scored selections
 	Mean   float64   `json:"mean"`             // of their rewards
@@ -19,8 +19,8 @@ type Stats struct {
 	Usage  float64   `json:"usage"`            // moving average of its share of the selections, 0–1
 }
 
-// Observe counts one scored selection. Selections that were never scored are not
-// observed: an outage is not a reward of 0.
+// Observe adds one scored selection. Unscored selections are not observed: an outage is not a
+// reward of 0.
 func (s Stats) Observe(reward float64) Stats {
 	s.Count++
 	s.Mean += (reward - s.Mean) / float64(s.Count)
@@ -32,9 +32,8 @@ func (s Stats) Observe(reward float64) Stats {
 // usageRate is α of the moving average of usage.
 const usageRate = 0.1
 
-// Use moves the usage on by the steps of one batch, count of which selected the
-// version: f·(1−(1−α)^S) + ema·(1−α)^S with f = count/S, as S single updates with
-// f would.
+// Use updates the usage after a batch of steps, count of which selected the version: f·(1−(1−α)^S)
+// + ema·(1−α)^S with f = count/S. The result equals S single updates with f.
 func (s Stats) Use(count, steps int) Stats {
 	if steps > 0 {
 		kept := math.Pow(1-usageRate, float64(steps))
@@ -43,11 +42,11 @@ func (s Stats) Use(count, steps int) Stats {
 	return s
 }
 
-// parentWeight is how many selections the parent's mean is worth.
+// parentWeight is the weight of the parent's mean, in selections.
 const parentWeight = 10
 
-// Shrunk is the version's mean, drawn towards its parent's while it has few
-// selections of its own.
+// Shrunk returns the version's mean, shrunk towards its parent's mean if the version has few
+// selections.
 func (s Stats) Shrunk(parent Stats) float64 {
 	if parent.Count == 0 {
 		return s.Mean
@@ -56,8 +55,8 @@ func (s Stats) Shrunk(parent Stats) float64 {
 	return (n*s.Mean + parentWeight*parent.Mean) / (n + parentWeight)
 }
 
-// Tally adds what episodes show to the stats of skill versions, by version id: how
-// the selections did, and how often each version was selected.
+// Tally updates the statistics of skill versions, by version ID, with episodes: the scores of
+// selections and the usage of each version.
 func Tally(stats map[string]Stats, episodes []policy.Episode, whole bool) map[string]Stats {
 	var decisions []policy.Decision
 	for _, e := range episodes {
@@ -66,9 +65,9 @@ func Tally(stats map[string]Stats, episodes []policy.Episode, whole bool) map[st
 	return Used(Scored(stats, episodes, whole), decisions)
 }
 
-// Scored adds the scores of selections. One is scored by the queries that met the
-// memories which came of it, with whole by all queries of its trace; one that no
-// query met, or that was lost, is not scored.
+// Scored adds the scores of selections. A selection is scored by the queries that used the memories
+// it led to, or, if whole is set, by all queries of its trace. A lost selection, or one without
+// such a query, is not scored.
 func Scored(stats map[string]Stats, episodes []policy.Episode, whole bool) map[string]Stats {
 	out := cloned(stats)
 	for _, e := range episodes {
@@ -89,7 +88,7 @@ func Scored(stats map[string]Stats, episodes []policy.Episode, whole bool) map[s
 	return out
 }
 
-// Used moves the usage of all versions on by the decisions of one batch.
+// Used updates the usage of all versions with the decisions of one batch.
 func Used(stats map[string]Stats, decisions []policy.Decision) map[string]Stats {
 	out := cloned(stats)
 	chosen := map[string]int{}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Author is who wrote a version.
+// Author is the author of a version.
 type Author string
 
 const (
@@ -15,21 +15,21 @@ const (
 	Human    Author = "human"    // edited or imported by a person
 )
 
-// Version is one skill as it stood at one time. It never changes; a refinement is
-// another version with this one as its parent. Statistics belong to versions.
+// Version is an immutable version of a skill. A refinement is a new version with this one as its
+// parent. Statistics belong to versions.
 type Version struct {
-	ID      string `json:"id"` // name@hash: sorts by name, tells contents apart
+	ID      string `json:"id"` // name@hash: sorts by name, differs by content
 	Skill   Skill  `json:"skill"`
 	Content string `json:"content"`          // SHA-256 of the rendered Markdown, hexadecimal
-	Parent  string `json:"parent,omitempty"` // id of the version it refines
+	Parent  string `json:"parent,omitempty"` // ID of the version that it refines
 	Author  Author `json:"author"`
-	Origin  string `json:"origin,omitempty"` // the designer round or the import it came of
+	Origin  string `json:"origin,omitempty"` // the designer round or the import that created it
 }
 
-// idDigits of the hash are enough to tell versions of one name apart.
+// idDigits is the number of hash digits that distinguish the versions of a name.
 const idDigits = 16
 
-// NewVersion checks a skill and freezes it.
+// NewVersion checks a skill and returns its version.
 func NewVersion(s Skill, parent string, author Author, origin string) (Version, error) {
 	if err := Check(s); err != nil {
 		return Version{}, err
@@ -37,14 +37,15 @@ func NewVersion(s Skill, parent string, author Author, origin string) (Version, 
 	s = s.Normalised()
 	sum := sha256.Sum256(Render(s))
 	content := hex.EncodeToString(sum[:])
-	// The same words refined from another version are another version: its
-	// statistics lean on another parent.
+	// The same text with another parent is another version, because its statistics are shrunk
+	// towards another parent.
 	id := digest("version", content, parent)
 	return Version{ID: s.Name + "@" + id[:idDigits], Skill: s, Content: content, Parent: parent, Author: author,
 		Origin: origin}, nil
 }
 
-// digest is the SHA-256 of a kind and parts, none of which can run into the next.
+// digest returns the SHA-256 of a kind and parts. Parts are delimited, so that different parts
+// differ in the hash.
 func digest(kind string, parts ...string) string {
 	sum := sha256.Sum256([]byte(kind + "\x00" + strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:])

@@ -5,28 +5,28 @@ import (
 	"time"
 )
 
-// said is what is known of a conversation's prompts: how the latest one began, when
-// that was, and when it had changed within the hour before.
-type said struct {
+// promptPrefix is the latest prompt prefix of a conversation, the time of its latest request, and
+// the times in the past hour at which the prefix changed.
+type promptPrefix struct {
 	prefix  [32]byte
 	at      time.Time
 	changed []time.Time
 }
 
-// conversations bounds how many are remembered; those that were silent for an hour
-// make room first.
+// conversations is the number of conversations to remember. If it is reached, those without a
+// request in the past hour are dropped first.
 const conversations = 10_000
 
-var heard = map[int64]said{}
+var prefixes = map[int64]promptPrefix{}
 
-// RecordPromptPrefix notes with what a request of a conversation began. Providers keep what they
-// have computed of a prompt's beginning, and cannot use it when it changes: each time
-// it does is counted by how often it has within the hour, as this process saw it.
+// RecordPromptPrefix stores the hash of the beginning of a conversation's prompt. Model providers
+// cache prompt prefixes, and a changed prefix misses the cache. Each change is counted under the
+// number of changes of that conversation within the hour, as seen by this process.
 func RecordPromptPrefix(conversation int64, prefix [32]byte, now time.Time) {
 	mu.Lock()
 	defer mu.Unlock()
 	old := func(at time.Time) bool { return now.Sub(at) > time.Hour }
-	s, known := heard[conversation]
+	s, known := prefixes[conversation]
 	if known && s.prefix != prefix {
 		recent := []time.Time{now}
 		for _, at := range s.changed {
@@ -37,12 +37,12 @@ func RecordPromptPrefix(conversation int64, prefix [32]byte, now time.Time) {
 		s.changed = recent[:min(len(recent), mostPrefix)]
 		all.Prefix[len(s.changed)]++
 	}
-	if len(heard) >= conversations && !known {
-		maps.DeleteFunc(heard, func(_ int64, s said) bool { return old(s.at) })
+	if len(prefixes) >= conversations && !known {
+		maps.DeleteFunc(prefixes, func(_ int64, s promptPrefix) bool { return old(s.at) })
 	}
-	if len(heard) >= conversations && !known {
-		clear(heard)
+	if len(prefixes) >= conversations && !known {
+		clear(prefixes)
 	}
 	s.prefix, s.at = prefix, now
-	heard[conversation] = s
+	prefixes[conversation] = s
 }

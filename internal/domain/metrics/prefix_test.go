@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The tally is one for the process, so these follow each other.
+// The counters belong to the process, so these cases run in order.
 func TestChangesOfAPromptsBeginningAreCountedWithinTheHour(t *testing.T) {
 	one, other, third := [32]byte{1}, [32]byte{2}, [32]byte{3}
 	now := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
@@ -30,7 +30,7 @@ func TestTheMemoryOfPromptsIsBounded(t *testing.T) {
 	for i := range int64(2*conversations + 5) {
 		RecordPromptPrefix(-i, [32]byte{}, now)
 	}
-	if len(heard) > conversations {
-		t.Errorf("%d conversations are remembered", len(heard))
+	if len(prefixes) > conversations {
+		t.Errorf("%d conversations are remembered", len(prefixes))
 	}
 }

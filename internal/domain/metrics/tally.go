@@ -1,6 +1,5 @@
-// Package metrics counts what this process has met that no row tells of and that
-// whoever runs it wants to see. There is one process, so there is one tally, as
-// there is of the Go runtime's own counts; /metrics shows it.
+// Package metrics holds counters that are not stored in Postgres. They belong to the process, and
+// /metrics shows them.
 package metrics
 
 import (
@@ -8,20 +7,20 @@ import (
 	"sync"
 )
 
-// Counts are what has happened since the process began.
+// Counts are the counters since the process started.
 type Counts struct {
-	// kept entries that were not shown, since they would attack their reader, by store
+	// Blocked counts unsafe entries that were withheld from prompts and lists, by store.
 	Blocked map[string]int
-	// changes of how the prompts of a conversation begin, by how many there were within the hour
+	// Prefix counts the changes of prompt prefixes, by the number of changes within the hour.
 	Prefix map[int]int
 	Learnt map[string]LearningOutcomes // outcomes of learning, by kind of run
 }
 
-// LearningOutcomes are outcomes that memory skills learn from.
+// LearningOutcomes counts the outcomes that memory skills learn from.
 type LearningOutcomes struct {
-	Scored int // that a span or a question came to one
-	Masked int // that trouble of the endpoint took away
-	Alarms int // iterations or rounds of which too much was masked
+	Scored int // outcomes with a score
+	Masked int // outcomes lost to an endpoint failure
+	Alarms int // iterations or rounds in which too many outcomes were masked
 }
 
 var (
@@ -29,15 +28,14 @@ var (
 	all = Counts{map[string]int{}, map[int]int{}, map[string]LearningOutcomes{}}
 )
 
-// Blocked counts one look at an entry of a store that was kept out of a prompt or
-// a list.
+// Blocked counts one entry of a store that was withheld from a prompt or a list.
 func Blocked(store string) {
 	mu.Lock()
 	defer mu.Unlock()
 	all.Blocked[store]++
 }
 
-// Outcomes counts what an iteration of a training, or a round of evolution, came to.
+// Outcomes adds the outcomes of a training iteration or a round of evolution.
 func Outcomes(kind string, scored, masked int, alarm bool) {
 	mu.Lock()
 	defer mu.Unlock()
@@ -49,10 +47,10 @@ func Outcomes(kind string, scored, masked int, alarm bool) {
 	all.Learnt[kind] = n
 }
 
-// mostPrefix is the last number of changes that is counted by itself.
+// mostPrefix is the highest number of changes with its own counter.
 const mostPrefix = 100
 
-// Read is what was counted so far.
+// Read returns a copy of the counters.
 func Read() Counts {
 	mu.Lock()
 	defer mu.Unlock()

@@ -1,6 +1,5 @@
-// Package nudge decides when a conversation is reviewed for what is worth
-// remembering. It counts turns, starts nothing and stores nothing: the
-// conversation carries Counters along and asks.
+// Package nudge decides when a conversation is reviewed for memories and skills. It counts turns.
+// It starts and stores nothing: the conversation holds the Counters.
 //
 //	if seen.Add(message) {
 //		counters = nudge.After(counters, turn)

@@ -2,61 +2,76 @@ package nudge
 
 import "cairn/internal/domain/agent"
 
-// roleUser is the role of the messages that people write.
+// roleUser is the role of messages that people write.
 const roleUser = "user"
 
-// endReviewAt is how many unreviewed turns make a review worthwhile when a
-// conversation ends. Fewer are left to the nightly reflection.
+// endReviewAt is the number of unreviewed turns that start a review when a conversation ends. Fewer
+// are left to the daily reflection.
 const endReviewAt = 3
 
-// Settings say when reviews are wanted. The zero value wants none; Default is
-// what holds where nobody chose.
+// Settings configure the reviews. The zero value starts none; Default returns the defaults.
 type Settings struct {
-	Every     int  `json:"every"`      // eligible turns without a save until a review; 0 never
-	ToolIters int  `json:"tool_iters"` // model calls that ran tools, until a review of skills; 0 never
-	Off       bool `json:"off,omitempty"`
-	OnEnd     bool `json:"on_end"`    // review at the end of a conversation too
-	DailyCap  int  `json:"daily_cap"` // reviews in a workspace and day
+	// Every is the number of eligible turns without a save until a review. The default is 10; 0
+	// turns these reviews off.
+	Every int `json:"every"`
+	// ToolIters is the number of model calls with tool calls until a review of skills. The default
+	// is 0, off.
+	ToolIters int `json:"tool_iters"`
+	// Off turns all reviews off. The default is false.
+	Off bool `json:"off,omitempty"`
+	// OnEnd also starts a review when a conversation ends. The default is true.
+	OnEnd bool `json:"on_end"`
+	// DailyCap is the maximum number of reviews of a workspace in a day. The default is 12.
+	DailyCap int `json:"daily_cap"`
 }
 
-// Default is the settings of a workspace that chose none.
+// Default returns the default settings.
 func Default() Settings { return Settings{Every: 10, OnEnd: true, DailyCap: 12} }
 
-// Capped tells that no other review may start today.
+// Capped reports whether no other review may start today.
 func (s Settings) Capped(startedToday int) bool { return startedToday >= s.DailyCap }
 
-// Turn is what the counters need to know of a turn that is over.
+// Turn is what the counters need to know about a completed turn.
 type Turn struct {
-	// Counters.Total+1 from before it: a turn that does not count leaves its number to the next
+	// Number is Counters.Total+1 from before the turn. A turn that is not eligible leaves its
+	// number to the next one.
 	Number      int
-	Origin      agent.Origin // who brought it about; only a person's turns count
-	Role        string       // of the message that it answers
-	Delivered   bool         // its final answer reached the channel
+	Origin      agent.Origin // who started the turn; only a person's turns are eligible
+	Role        string       // of the message that the turn replies to
+	Delivered   bool         // its reply reached the channel
 	Interrupted bool
 	Failed      bool
-	ToolIters   int  // model calls that ran tools
-	SavedMemory bool // a memory write of the turn is committed: not staged, unchanged, a no-op or an error
-	SavedSkill  bool // a save or patch of a skill is
+	ToolIters   int // model calls with tool calls
+	// SavedMemory is true if a memory write of the turn was committed: not staged, unchanged or
+	// failed.
+	SavedMemory bool
+	SavedSkill  bool // a save or patch of a skill was committed
 }
 
-// Eligible tells whether a turn counts. Scheduled turns, sub-agents and reviews
-// do not, or they would eat up the interval between two reviews of what people said.
+// Eligible reports whether a turn is counted. Scheduled turns, sub-agents and reviews are not,
+// because they would use up the interval between two reviews.
 func (t Turn) Eligible() bool {
 	return t.Role == roleUser && t.Origin == agent.OriginUser && t.Delivered && !t.Interrupted && !t.Failed
 }
 
-// Counters are the state of one conversation. The zero value is a new one. They
-// are absolute, so writing them down twice does no harm.
+// Counters are the state of one conversation. The zero value is a new conversation. Values are
+// absolute, so storing them twice is safe.
 type Counters struct {
-	Memory       int `json:"memory,omitempty"`        // eligible turns since a memory was saved or its review started
-	Skill        int `json:"skill,omitempty"`         // the same for skills
-	ToolIters    int `json:"tool_iters,omitempty"`    // model calls that ran tools, since the same moment as Skill
-	Total        int `json:"total,omitempty"`         // eligible turns; the number of the newest
-	LastReviewed int `json:"last_reviewed,omitempty"` // number of the newest turn that a review has read
-	InFlight     int `json:"in_flight,omitempty"`     // number of the turn whose review is running, 0 when none is
+	// Memory counts eligible turns since a memory was saved or a review of memories started.
+	Memory int `json:"memory,omitempty"`
+	// Skill counts eligible turns since a skill was saved or a review of skills started.
+	Skill int `json:"skill,omitempty"`
+	// ToolIters counts model calls with tool calls since the same moment as Skill.
+	ToolIters int `json:"tool_iters,omitempty"`
+	// Total counts eligible turns. It is the number of the latest one.
+	Total int `json:"total,omitempty"`
+	// LastReviewed is the number of the latest turn that a review has read.
+	LastReviewed int `json:"last_reviewed,omitempty"`
+	// InFlight is the number of the turn whose review is running, 0 if there is none.
+	InFlight int `json:"in_flight,omitempty"`
 }
 
-// After counts a turn. One that is not eligible changes nothing.
+// After returns the counters after a turn. A turn that is not eligible changes nothing.
 func After(c Counters, t Turn) Counters {
 	if !t.Eligible() {
 		return c
@@ -74,9 +89,8 @@ func After(c Counters, t Turn) Counters {
 	return c
 }
 
-// Due tells which reviews to start now; both together are one run. It is asked
-// after an eligible turn. While a review runs none is due, and the counters may
-// pass their marks.
+// Due returns which reviews to start now. If both are due, one run does both. Call it after an
+// eligible turn. While a review runs, none is due, and the counters may exceed their thresholds.
 func Due(c Counters, s Settings) (memory, skill bool) {
 	if s.Off || c.InFlight != 0 {
 		return false, false
@@ -86,9 +100,8 @@ func Due(c Counters, s Settings) (memory, skill bool) {
 	return memory, skill
 }
 
-// Started notes a review of what was due at a turn. It is called when the start
-// is confirmed and not before: a start that failed leaves the counters, and the
-// next turn tries again.
+// Started records a review that was due at a turn. Call it only when the start is confirmed: if a
+// start fails, the counters are unchanged and the next turn tries again.
 func Started(c Counters, turn int, memory, skill bool) Counters {
 	c.InFlight = turn
 	if memory {
@@ -100,15 +113,14 @@ func Started(c Counters, turn int, memory, skill bool) Counters {
 	return c
 }
 
-// Finished notes that the review started at a turn has read everything up to it.
-// A report that comes after Lost, when another review is running, leaves that one.
+// Finished records that the review started at a turn has read everything up to that turn. If
+// another review is running, because the first was reported as lost, that review stays in flight.
 func Finished(c Counters, turn int) Counters {
 	c.LastReviewed = max(c.LastReviewed, turn)
 	return Lost(c, turn)
 }
 
-// Lost notes that a review has failed, or was not heard of in time. What it
-// should have read stays unreviewed.
+// Lost records that a review failed or did not report in time. Its turns stay unreviewed.
 func Lost(c Counters, turn int) Counters {
 	if c.InFlight == turn {
 		c.InFlight = 0
@@ -116,9 +128,8 @@ func Lost(c Counters, turn int) Counters {
 	return c
 }
 
-// Join brings together what two who count know of one conversation: the counts of
-// whoever has counted further, ours when both have as far, and every review that
-// either has heard of.
+// Join merges two views of one conversation: the counters with the higher total (ours if they are
+// equal) and the latest review of either.
 func Join(ours, theirs Counters) Counters {
 	out := ours
 	if theirs.Total > ours.Total {
@@ -131,7 +142,7 @@ func Join(ours, theirs Counters) Counters {
 	return out
 }
 
-// EndDue tells whether a conversation that ends is worth a review.
+// EndDue reports whether a conversation that ends needs a review.
 func EndDue(c Counters, s Settings) bool {
 	return !s.Off && s.OnEnd && c.InFlight == 0 && c.Total-c.LastReviewed >= endReviewAt
 }

@@ -19,7 +19,7 @@ func with(change func(*nudge.Turn)) nudge.Turn {
 	return t
 }
 
-// Rule 1: what does not count advances nothing, not even by what it saved.
+// Rule 1: an ineligible turn changes no counter, whatever it saved.
 func TestTurnsThatDoNotCountAdvanceNothing(t *testing.T) {
 	t.Parallel()
 	before := nudge.Counters{Memory: 9, Skill: 8, ToolIters: 7, Total: 12, LastReviewed: 3, InFlight: 3}
@@ -31,7 +31,7 @@ func TestTurnsThatDoNotCountAdvanceNothing(t *testing.T) {
 		"of a nudge":       with(func(t *nudge.Turn) { t.Origin = agent.OriginNudge }),
 		"of a reflection":  with(func(t *nudge.Turn) { t.Origin = agent.OriginReflection }),
 		"imported":         with(func(t *nudge.Turn) { t.Origin = agent.OriginImport }),
-		"of nobody":        with(func(t *nudge.Turn) { t.Origin = "" }),
+		"no origin":        with(func(t *nudge.Turn) { t.Origin = "" }),
 		"of the assistant": with(func(t *nudge.Turn) { t.Role = "assistant" }),
 		"of the system":    with(func(t *nudge.Turn) { t.Role = "system" }),
 	} {
@@ -43,7 +43,7 @@ func TestTurnsThatDoNotCountAdvanceNothing(t *testing.T) {
 }
 
 // Rules 2 and 3.
-func TestATurnCountsAndASaveBeginsAnew(t *testing.T) {
+func TestATurnCountsAndASaveResets(t *testing.T) {
 	t.Parallel()
 	before := nudge.Counters{Memory: 4, Skill: 5, ToolIters: 6, Total: 7, LastReviewed: 2}
 	for name, c := range map[string]struct {
@@ -65,7 +65,7 @@ func TestATurnCountsAndASaveBeginsAnew(t *testing.T) {
 	}
 }
 
-// Rules 4 and 5, as far as they can be told from counters.
+// Rules 4 and 5, as far as counters show them.
 func TestWhatIsDue(t *testing.T) {
 	t.Parallel()
 	iters := nudge.Default()
@@ -110,7 +110,7 @@ func TestTheDailyCap(t *testing.T) {
 	}
 }
 
-// Rule 5: a confirmed start takes what was due, and no more.
+// Rule 5: a confirmed start resets what was due, and no more.
 func TestAStartTakesOnlyWhatWasDue(t *testing.T) {
 	t.Parallel()
 	before := nudge.Counters{Memory: 10, Skill: 7, ToolIters: 5, Total: 20, LastReviewed: 10}

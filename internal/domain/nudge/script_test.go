@@ -10,14 +10,14 @@ import (
 	"cairn/internal/domain/nudge"
 )
 
-// conversation is what an entity that uses this package carries along.
+// conversation is the state of a caller that uses this package.
 type conversation struct {
 	Seen     nudge.RecentIDs
 	Counters nudge.Counters
 }
 
-// receive does for a message what a conversation does, and tells what was
-// started. The state goes through JSON each time, as in a continue-as-new.
+// receive handles a message as a conversation does and returns what was started. The state is
+// encoded as JSON each time, as in a continue-as-new.
 func (c *conversation) receive(t *testing.T, s nudge.Settings, id string, turn nudge.Turn, startFails bool) (memory,
 	skill bool) {
 	t.Helper()
@@ -137,8 +137,7 @@ func fired(memory, skill bool) string {
 	return ""
 }
 
-// chronicle is the naive model: it keeps all that ever happened and counts
-// afresh each time.
+// chronicle is the naive model: it keeps all events and counts from scratch each time.
 type chronicle struct {
 	entries  []entry
 	inFlight int

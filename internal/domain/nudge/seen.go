@@ -2,17 +2,17 @@ package nudge
 
 import "slices"
 
-// seenLimit is how many message ids a conversation remembers. It is a cache that
-// saves a look into the database; there the ids are unique for good.
+// seenLimit is the number of message IDs that a conversation remembers. They are a cache that saves
+// a database query; the database enforces that IDs are unique.
 const seenLimit = 128
 
-// RecentIDs is the ids of the last messages, oldest first.
+// RecentIDs are the IDs of the latest messages, oldest first.
 type RecentIDs []string
 
-// Has tells whether the message was seen.
+// Has reports whether the message is known.
 func (s RecentIDs) Has(id string) bool { return slices.Contains(s, id) }
 
-// Add remembers a message and tells whether it is new.
+// Add stores the ID of a message and reports whether it is new.
 func (s *RecentIDs) Add(id string) bool {
 	if s.Has(id) {
 		return false

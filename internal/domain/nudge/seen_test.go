@@ -37,7 +37,7 @@ func TestTheLast128MessagesAreRemembered(t *testing.T) {
 	}
 }
 
-// State carried along may have been written under a larger limit.
+// State from an earlier version may have a larger limit.
 func TestALongerMemoryIsCutToTheLimit(t *testing.T) {
 	t.Parallel()
 	var seen nudge.RecentIDs

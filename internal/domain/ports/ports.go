@@ -1,4 +1,4 @@
-// Package ports checks what a service is constructed with.
+// Package ports checks the dependencies that a service is constructed with.
 package ports
 
 import (
@@ -8,13 +8,12 @@ import (
 	"slices"
 )
 
-// Require returns an error that names the first required port of a service that is
-// nil, in the order of their names. A port is an interface, a pointer, a function or
-// a map.
+// Require returns an error that names the first nil port of a service, in alphabetical order. A
+// port is an interface, a pointer, a function or a map.
 func Require(service string, required map[string]any) error {
 	for _, name := range slices.Sorted(maps.Keys(required)) {
 		if port := required[name]; port == nil || isNil(reflect.ValueOf(port)) {
-			return fmt.Errorf("%s: the port %s is nil", service, name)
+			return fmt.Errorf("%s: port %s is nil", service, name)
 		}
 	}
 	return nil

@@ -25,11 +25,11 @@ func TestRequireNamesThePortThatIsNil(t *testing.T) {
 	}{
 		"nothing":       {nil, ""},
 		"all are there": {map[string]any{"A": adapter{}, "B": &adapter{}, "C": func() {}}, ""},
-		"an interface":  {map[string]any{"Store": missing}, "distill: the port Store is nil"},
-		"a pointer":     {map[string]any{"Ledger": pointer}, "distill: the port Ledger is nil"},
-		"a function":    {map[string]any{"Remove": call}, "distill: the port Remove is nil"},
+		"an interface":  {map[string]any{"Store": missing}, "distill: port Store is nil"},
+		"a pointer":     {map[string]any{"Ledger": pointer}, "distill: port Ledger is nil"},
+		"a function":    {map[string]any{"Remove": call}, "distill: port Remove is nil"},
 		"the first of two": {map[string]any{"Store": missing, "Blobs": missing, "Ledger": adapter{}},
-			"distill: the port Blobs is nil"},
+			"distill: port Blobs is nil"},
 	} {
 		got := ""
 		if err := ports.Require("distill", c.required); err != nil {

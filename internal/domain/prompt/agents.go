@@ -1,25 +1,25 @@
 package prompt
 
-// AgentContext is what an agent of long-term memory is told of the moment; its prompt is
-// rendered anew before each response.
+// AgentContext is the current context of an agent of long-term memory. Its prompt is rendered again
+// before each response.
 type AgentContext struct {
 	Now      string
-	Identity string // who the assistant is; empty when nobody has said it
+	Identity string // the agent's self-description; may be empty
 	Meta     string // one line for each target: - type(target): description
-	Type     string // of a specialist's memories
+	Type     string // type of a specialist's memories
 	Target   string
-	Guidance string // what whoever handed a session in asks for; usually nothing
+	Guidance string // instructions of the caller that submitted a session; usually empty
 
-	// Of a long session that is gone through part by part; after the last comes a
-	// look back on all of them.
+	// Part is the current part, from 1, of a long session that is processed in Parts parts. After
+	// the last part, Part is Parts+1 for a review of all parts.
 	Part, Parts int
 }
 
-// Over tells that all parts were shown.
+// Over reports whether all parts were shown.
 func (k AgentContext) Over() bool { return k.Part > k.Parts }
 
-// Agent is the system message of an agent of long-term memory: summarize,
-// retrieve, or specialist_ with the type of its memories.
+// Agent returns the system message of an agent of long-term memory. name is summarize, retrieve, or
+// specialist_ with the type of its memories.
 func Agent(lang, name string, known AgentContext) (string, error) {
 	return render(lang, "agent_"+name, known)
 }

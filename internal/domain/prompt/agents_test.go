@@ -11,7 +11,7 @@ import (
 var agentNames = []string{"summarize", "retrieve", "specialist_personal", "specialist_procedural", "specialist_tool",
 	"specialist_identity"}
 
-// agentPrompts are all prompts of agents in a language, remy's session last.
+// agentPrompts returns all prompts of agents in a language, with remy's session last.
 func agentPrompts(t *testing.T, lang string) map[string]string {
 	t.Helper()
 	meta := "- personal(jinli): facts\n- procedural(a\\(b\\)): how"
@@ -62,7 +62,7 @@ func TestPromptsOfAgentsMatchGolden(t *testing.T) {
 	}
 }
 
-// What both languages quote is the same, or one of them misses a rule.
+// Both languages must quote the same names.
 func TestPromptsOfAgentsNameTheSameInBothLanguages(t *testing.T) {
 	t.Parallel()
 	quoted := regexp.MustCompile("`[^`]+`|<[A-Z_]+>")

@@ -6,26 +6,26 @@ import (
 	"time"
 )
 
-// Moment is what was true when a turn began and may not stand in the prompt of
-// its session: that must stay the same from turn to turn.
+// Moment holds facts at the start of a turn. They are not part of the session's prompt, which must
+// stay the same from turn to turn.
 type Moment struct {
 	Now      time.Time // in the workspace's time zone
-	Zone     string    // its IANA name
-	Changed  []string  // skills that are new, or say something else than when the session was frozen
-	Approved []string  // skills whose proposed change a person has approved since the turn before
-	Rejected []string  // or has dropped
-	Memories int       // proposed changes of memory that a person has decided about
-	Identity string    // of the agent that answers from long-term memory, when it is another by now
-	Meta     string    // the targets that there are memories about, when they are others by now
+	Zone     string    // IANA name of the time zone
+	Changed  []string  // skills that are new or changed since the session was frozen
+	Approved []string  // skills whose pending change was approved since the previous turn
+	Rejected []string  // skills whose pending change was rejected since the previous turn
+	Memories int       // number of decided pending changes of memories
+	Identity string    // of the agent that replies from long-term memory, if it has changed
+	Meta     string    // targets with memories, if they have changed
 }
 
 const contextOpen, contextClose = "<context>\n", "</context>\n"
 
-// shownNames is how many skills a notice names.
+// shownNames is the number of skills that a notice names.
 const shownNames = 5
 
-// Context is a block that goes before what the user said, in the same message.
-// The same moment gives the same bytes.
+// Context returns a block that precedes the user's text in the same message. Equal moments give
+// equal bytes.
 func Context(lang string, m Moment) string {
 	zh := language(lang) == "zh"
 	var out strings.Builder
@@ -40,7 +40,7 @@ func Context(lang string, m Moment) string {
 	}
 	line := func(names []string, en, han string) {
 		if len(names) > 0 {
-			fmt.Fprintf(&out, pick(zh, han, en)+"\n", named(names, zh))
+			fmt.Fprintf(&out, pick(zh, han, en)+"\n", nameList(names, zh))
 		}
 	}
 	line(m.Changed, "New or changed since the index of skills was read: %s.", "技能索引读取之后新增或改动的技能：%s。")
@@ -62,12 +62,12 @@ func Context(lang string, m Moment) string {
 	return out.String()
 }
 
-// harmless cannot end the block that it stands in.
+// harmless escapes text that could end its surrounding block.
 func harmless(text string) string {
 	return strings.TrimSpace(strings.ReplaceAll(text, strings.TrimSpace(contextClose), ""))
 }
 
-func named(names []string, zh bool) string {
+func nameList(names []string, zh bool) string {
 	shown := names[:min(len(names), shownNames)]
 	text := strings.Join(shown, pick(zh, "、", ", "))
 	if more := len(names) - len(shown); more > 0 {
@@ -76,7 +76,7 @@ func named(names []string, zh bool) string {
 	return text
 }
 
-// WithoutContext is what the user said of a message with a context before it.
+// WithoutContext returns the user's text of a message without the block of Context.
 func WithoutContext(message string) string {
 	rest, found := strings.CutPrefix(message, contextOpen)
 	if !found {

@@ -9,12 +9,12 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// User renders m as the user message: one JSON document between code fences,
-// the same bytes for the same m. The fence is longer than any run of backticks
-// in the data, so nothing in a transcript can close it.
+// User renders m as the user message: one JSON document in a code fence. Equal values give equal
+// bytes. The fence is longer than any run of backticks in the data, so a transcript cannot close
+// it.
 func User(m Material) (string, error) {
 	var data bytes.Buffer
-	encoder := json.NewEncoder(&data) // ends with a newline
+	encoder := json.NewEncoder(&data) // appends a newline
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(m); err != nil {
 		return "", fault.Wrap(err, fault.Internal, "encode the material", "")
@@ -25,8 +25,7 @@ func User(m Material) (string, error) {
 
 var opening = regexp.MustCompile("(?m)^(`{3,})json[ \t]*$")
 
-// ReadMaterial is the inverse of User. It also finds the material in a message
-// that has text around the fence.
+// ReadMaterial is the inverse of User. It also accepts a message with text around the fence.
 func ReadMaterial(user string) (Material, error) {
 	at := opening.FindStringSubmatchIndex(user)
 	if at == nil {
@@ -46,7 +45,7 @@ func ReadMaterial(user string) (Material, error) {
 	return m, nil
 }
 
-// longestRun is the length of the longest run of c in s.
+// longestRun returns the length of the longest run of c in s.
 func longestRun(s string, c byte) int {
 	longest, run := 0, 0
 	for i := range len(s) {

@@ -11,46 +11,45 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Stage is a kind of request to a model. Its spelling is the file name of its
-// templates.
+// Stage is a kind of model request. Its value is the file name of its templates.
 type Stage string
 
-// Schema names the schema of the stage's reply.
+// Schema returns the name of the schema of the stage's reply.
 func (s Stage) Schema() string {
-	if s == Merge { // a merge is a draft, too
+	if s == Merge { // a merge also returns a draft
 		return string(Extract)
 	}
 	return string(s)
 }
 
-// The stages of distillation.
+// Stages of distillation.
 const (
 	Chunk         Stage = "chunk"          // transcript → tasks
 	Rewrite       Stage = "rewrite"        // task → search query
 	Extract       Stage = "extract"        // task and candidates → skill draft with file plans
 	ExtractSimple Stage = "extract_simple" // the same, core fields only
-	Merge         Stage = "merge"          // draft and a head that has moved → skill draft
+	Merge         Stage = "merge"          // draft and a newer head → skill draft
 	Scripts       Stage = "scripts"        // draft and plans → code
 	Doc           Stage = "doc"            // draft and one plan → Markdown
 	Judge         Stage = "judge"          // draft and task → score
 )
 
-// Compress is the stage of working memory: older messages → a record of them.
+// Compress is the stage of working memory: older messages → snapshot.
 const Compress Stage = "compress"
 
-// The stages of memory skills.
+// Stages of memory skills.
 const (
 	Remember Stage = "remember" // span, stored memories and chosen skills → changes of memories
 	Recite   Stage = "recite"   // question and memories → short answer
 	Diagnose Stage = "diagnose" // cases and bank → failure patterns
 	Grade    Stage = "grade"    // question, right answers and an answer → 0, 0.5 or 1
 	Propose  Stage = "propose"  // analysis, cases and bank → edits of the bank
-	Probe    Stage = "probe"    // spans → questions with their answers
+	Probe    Stage = "probe"    // spans → questions with answers
 )
 
-// The stages of a fast search whose findings a model goes over.
+// Stages that refine the results of a fast search.
 const (
-	Rerank   Stage = "rerank"   // question and memories → their order by how well they answer
+	Rerank   Stage = "rerank"   // question and memories → order of the memories
 	Condense Stage = "condense" // question and memories → one text
 )
 
@@ -62,10 +61,9 @@ var templates = map[string]*template.Template{
 	"zh": template.Must(template.ParseFS(templateFiles, "templates/*.zh.md")),
 }
 
-// Instructions is the system message of a stage. A lang that starts with zh
-// gives the Chinese text, every other the English one, which asks for the
-// users' language as well. A run pins the result, so that a later build with
-// other templates resends the same bytes.
+// Instructions returns the system message of a stage. A lang with the prefix zh selects the Chinese
+// text. Any other selects the English text, which asks for the users' language. A run pins the
+// result, so that a later build with other templates sends the same bytes.
 func Instructions(stage Stage, lang string) (string, error) {
 	own := language(lang)
 	text := templates[own].Lookup(string(stage) + "." + own + ".md")
@@ -79,14 +77,14 @@ func Instructions(stage Stage, lang string) (string, error) {
 	return strings.TrimSpace(out.String()), nil
 }
 
-// apart are templates that are no stage of distillation: parts that others share,
-// and what is rendered with data of its own.
+// apart lists templates that are not stages of distillation: shared parts, and templates with their
+// own data.
 var apart = []string{"frame", "guidance", "session", "nudge", "reflection", "flush", "agents", "agent_summarize",
 	"agent_retrieve", "agent_specialist_personal", "agent_specialist_procedural", "agent_specialist_tool",
 	"agent_specialist_identity"}
 
-// Hash names a system message: the first 16 hexadecimal digits of its SHA-256.
-// Versions record it to say which instructions made them.
+// Hash identifies a system message: the first 16 hexadecimal digits of its SHA-256. Versions store
+// it as the identity of their instructions.
 func Hash(system string) string {
 	sum := sha256.Sum256([]byte(system))
 	return hex.EncodeToString(sum[:8])

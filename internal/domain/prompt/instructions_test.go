@@ -41,7 +41,7 @@ func TestInstructionsMatchGolden(t *testing.T) {
 	}
 }
 
-// Both languages must speak of the same fields, or one of them misses a rule.
+// Both languages must name the same fields.
 func TestInstructionsNameTheSameFieldsInBothLanguages(t *testing.T) {
 	t.Parallel()
 	quoted := regexp.MustCompile("`[^`]+`")

@@ -1,39 +1,37 @@
-// Package prompt holds what models are told: instructions as text templates,
-// English and Chinese side by side, and the one shape of a request:
-// system = instructions, user = one fenced JSON document, the material,
-// result = a JSON Schema or tools.
+// Package prompt renders the texts that models receive. Instructions are templates in English and
+// Chinese. A request has one shape: the system message holds the instructions, and the user message
+// holds the material as one fenced JSON document. The result follows a JSON Schema or uses tools.
 package prompt
 
 import "encoding/json"
 
-// Material is everything a model may look at, as data. One shape serves every
-// stage; fields that a stage does not need are absent.
+// Material is the data of a request. One type serves every stage; fields that a stage does not need
+// are absent.
 type Material struct {
-	Task       string      `json:"task,omitempty"`       // name of the task at hand
-	Question   string      `json:"question,omitempty"`   // what is asked of the model about the material
-	Messages   []Message   `json:"messages,omitempty"`   // the transcript under study
-	History    []Message   `json:"history,omitempty"`    // what came before it; may only fill gaps
-	Candidates []Candidate `json:"candidates,omitempty"` // existing skills that may be updated, under short handles
+	Task       string      `json:"task,omitempty"`       // name of the current task
+	Question   string      `json:"question,omitempty"`   // question about the material
+	Messages   []Message   `json:"messages,omitempty"`   // the transcript to process
+	History    []Message   `json:"history,omitempty"`    // earlier messages, only to fill gaps
+	Candidates []Candidate `json:"candidates,omitempty"` // existing skills that can be updated, under short handles
 	Memories   []string    `json:"memories,omitempty"`
-	Notes      []string    `json:"notes,omitempty"`  // of the day, as far as they are made
-	Skills     []Candidate `json:"skills,omitempty"` // skills in force
-	// memories that may be changed or are judged, under short handles
+	Notes      []string    `json:"notes,omitempty"`  // notes of the day so far
+	Skills     []Candidate `json:"skills,omitempty"` // active skills
+	// Stored are memories that can be changed or are judged, under short handles.
 	Stored   []StoredMemory  `json:"stored,omitempty"`
 	Bank     []MemorySkill   `json:"bank,omitempty"`     // memory skills
 	Cases    json.RawMessage `json:"cases,omitempty"`    // hard cases, for the designer
-	Analysis json.RawMessage `json:"analysis,omitempty"` // what the designer made of them
-	Failed   []string        `json:"failed,omitempty"`   // edits that made nothing better
-	Problems []string        `json:"problems,omitempty"` // why the last proposal was refused
-	// the skill that files are being written for, or that is judged
+	Analysis json.RawMessage `json:"analysis,omitempty"` // the designer's analysis of the cases
+	Failed   []string        `json:"failed,omitempty"`   // edits without an improvement
+	Problems []string        `json:"problems,omitempty"` // why the last proposal was rejected
+	// Draft is the skill to write files for, or to judge.
 	Draft    *Candidate     `json:"draft,omitempty"`
-	Files    []FilePlan     `json:"files,omitempty"`    // the files to write, exactly these names
-	Tools    []string       `json:"tools,omitempty"`    // names of the tools seen in the transcript
+	Files    []FilePlan     `json:"files,omitempty"`    // files to write, with exactly these names
+	Tools    []string       `json:"tools,omitempty"`    // names of the tools in the transcript
 	Limits   map[string]int `json:"limits,omitempty"`   // for example max_tasks, max_files
-	Language string         `json:"language,omitempty"` // en or zh: the language to answer in
+	Language string         `json:"language,omitempty"` // language of the reply: en or zh
 }
 
-// Message is one transcript message as the model sees it; Index is the number
-// that it cites.
+// Message is one transcript message for the model. Index is the number that the model cites.
 type Message struct {
 	Index     int      `json:"index"`
 	Role      string   `json:"role"`
@@ -41,14 +39,14 @@ type Message struct {
 	Content   string   `json:"content,omitempty"`
 	ToolCalls []string `json:"tool_calls,omitempty"` // name(arguments)
 
-	// Of a day with several conversations:
-	Conversation int    `json:"conversation,omitempty"` // its number, from 1
+	// Set for a day with several conversations:
+	Conversation int    `json:"conversation,omitempty"` // number of the conversation, from 1
 	At           string `json:"at,omitempty"`           // local time
-	Reviewed     bool   `json:"reviewed,omitempty"`     // has been looked through for memories and skills
+	Reviewed     bool   `json:"reviewed,omitempty"`     // already reviewed for memories and skills
 }
 
-// Candidate is a skill shown to the model. Handle stands for it in the reply,
-// so that a model never sees or returns a database id.
+// Candidate is a skill for the model. The model uses Handle in its reply and never sees a database
+// ID.
 type Candidate struct {
 	Handle      string   `json:"handle,omitempty"`
 	Name        string   `json:"name"`
@@ -63,21 +61,21 @@ type Candidate struct {
 	Tools       []string `json:"tools,omitempty"`
 }
 
-// FilePlan is a file that a skill is to have.
+// FilePlan is a planned file of a skill.
 type FilePlan struct {
 	File    string `json:"file"`
-	Purpose string `json:"purpose"` // one line: what it is for
+	Purpose string `json:"purpose"` // one line
 	Inputs  string `json:"inputs,omitempty"`
 	Outputs string `json:"outputs,omitempty"`
 }
 
-// StoredMemory is a memory as its keeper sees it.
+// StoredMemory is a memory for the model that maintains it.
 type StoredMemory struct {
 	Handle  string `json:"handle"`
 	Content string `json:"content"`
 }
 
-// MemorySkill is an instruction to the rememberer, part by part.
+// MemorySkill holds the parts of a memory skill.
 type MemorySkill struct {
 	Name        string   `json:"name"`
 	Action      string   `json:"action"` // insert, update, delete or noop

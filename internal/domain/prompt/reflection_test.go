@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Both languages tell of the same tools, marks of the material and headings, and
-// say how far a day may go.
+// Both languages name the same tools, marks of the material and headings, and state the number of
+// calls of a day.
 func TestALookBackIsAskedForAlikeInBothLanguages(t *testing.T) {
 	t.Parallel()
 	named := regexp.MustCompile("`[^`]+`")
@@ -20,7 +20,7 @@ func TestALookBackIsAskedForAlikeInBothLanguages(t *testing.T) {
 		if !strings.Contains(text, "15") || strings.Contains(text, "{{") {
 			t.Errorf("%s: %s", lang, text)
 		}
-		_, text, _ = strings.Cut(text, "`task`") // what comes before is shared with all prompts
+		_, text, _ = strings.Cut(text, "`task`") // the text before it is shared with all prompts
 		found := named.FindAllString(text, -1)
 		slices.Sort(found)
 		return slices.Compact(found)
@@ -31,8 +31,8 @@ func TestALookBackIsAskedForAlikeInBothLanguages(t *testing.T) {
 	}
 }
 
-// The review before a compaction names the same tools and parts of the material
-// in both languages, and only adds.
+// The review before a compaction names the same tools and parts of the material in both languages,
+// and only adds entries.
 func TestAFlushIsAskedForAlikeInBothLanguages(t *testing.T) {
 	t.Parallel()
 	named := regexp.MustCompile("`[^`]+`")

@@ -6,6 +6,6 @@ import (
 	"cairn/schemas"
 )
 
-// Schema is the JSON Schema of a stage's reply, which is named by s.Schema. It panics
-// for a stage whose reply is free text: stages are constants of the program.
+// Schema returns the JSON Schema of a stage's reply, which is named by s.Schema. It panics for a
+// stage with a free-text reply: stages are constants of the program.
 func Schema(s Stage) json.RawMessage { return schemas.Model(s.Schema()) }

@@ -6,26 +6,24 @@ import (
 	"strings"
 )
 
-// Section is a part of a system message by the name that our templates give it,
-// and its Hash. It holds no word of anybody's.
+// Section is a part of a system message: the name from the template and the hash of the text. It
+// contains no user text.
 type Section struct {
 	Name string
 	Hash string
 }
 
-// mark begins a section: a line of a template.
+// mark is a line of a template that starts a section.
 type mark struct{ opening, name string }
 
 var (
 	marks    = readMarks()
 	headings = regexp.MustCompile(`(?m)^# [^{\n]+$`)
-	blocks   = regexp.MustCompile(`\{\{with \.(\w+)\}\}([^{\n]+)`) // what a session tells when there is some of it
+	blocks   = regexp.MustCompile(`\{\{with \.(\w+)\}\}([^{\n]+)`) // optional parts of a session
 )
 
-// Sections divides a system message where its templates begin something new: at
-// their headings, and at what they tell of the workspace. A heading that is not
-// ours divides nothing. What differs between two sessions is found by comparing
-// hashes.
+// Sections divides a system message at the headings and the optional parts of its templates. Other
+// headings do not divide it. To find what differs between two sessions, compare the hashes.
 func Sections(system string) (out []Section) {
 	name, from, at := "opening", 0, 0
 	for line := range strings.Lines(system) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A section that differs is the one that has changed, and only that one.
+// Only the section that has changed differs.
 func TestSectionsTellWhatHasChanged(t *testing.T) {
 	t.Parallel()
 	known := ada
@@ -49,7 +49,7 @@ func TestSectionsTellWhatHasChanged(t *testing.T) {
 			t.Errorf("%s: another channel changed more than its rules", lang)
 		}
 	}
-	if got := Sections("no heading of ours\n# nor this\n"); len(got) != 1 || got[0].Name != "opening" {
+	if got := Sections("no known heading\n# nor this\n"); len(got) != 1 || got[0].Name != "opening" {
 		t.Errorf("sections %+v", got)
 	}
 	if got := Sections(""); len(got) != 0 {
@@ -67,7 +67,8 @@ func sectionsOf(t *testing.T, lang, channel string, known SessionContext) []Sect
 }
 
 // A guidance of the form "after a complex task (5+ tool calls) …" tripped a
-// provider's filter, and came back as a 400.
+// A guidance of the form "after a complex task (5+ tool calls) …" triggered a provider's filter,
+// which returned a 400.
 func TestTheGuidanceIsInWordsOfOurOwn(t *testing.T) {
 	t.Parallel()
 	for lang, words := range map[string][]string{"en": {"five or more tool calls", "skill_patch"},

@@ -9,23 +9,23 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// SessionContext is what a session is told of its workspace, each text made safe to
-// show and in an order that does not depend on chance.
+// SessionContext is the workspace's part of a session's prompt. Each text is sanitized and in a
+// deterministic order.
 type SessionContext struct {
 	Soul    string
 	Profile []string
 	Core    []string
-	Skills  string // the index, one skill a line
+	Skills  string // the index of skills, one line each
 
-	// Of an agent that answers from long-term memory:
-	Identity string // who it is
-	Meta     string // the targets that there are memories about, one a line
+	// Set for an agent that replies from long-term memory:
+	Identity string // its self-description
+	Meta     string // the targets with memories, one line each
 }
 
-// Entries are all memories of the prompt.
+// Entries returns all memories of the prompt.
 func (r SessionContext) Entries() []string { return slices.Concat(r.Profile, r.Core) }
 
-// SkillLines are the index's lines as candidates that a reviewer may look at.
+// SkillLines returns the lines of the index as candidates for a review.
 func (r SessionContext) SkillLines() (out []Candidate) {
 	for line := range strings.Lines(r.Skills) {
 		name, description, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "- "), ": ")
@@ -36,8 +36,8 @@ func (r SessionContext) SkillLines() (out []Candidate) {
 	return out
 }
 
-// Session is the system message of a channel for as long as a session lives.
-// Nothing in it changes from turn to turn: what does, stands in the turn's own message.
+// Session returns the system message of a channel for the lifetime of a session. It contains
+// nothing that changes from turn to turn; Context returns that.
 func Session(lang, channel string, known SessionContext) (string, error) {
 	known = known.inPlace()
 	return render(lang, "session", struct {
@@ -47,8 +47,8 @@ func Session(lang, channel string, known SessionContext) (string, error) {
 	}{known, channel, known.Soul == "" && len(known.Profile) == 0 && len(known.Core) == 0 && known.Skills == ""})
 }
 
-// inPlace keeps each text within its place: a soul does not end its fence, and an
-// entry of several lines begins no heading and no entry of its own.
+// inPlace sanitizes the texts: a soul cannot end its fence, and an entry of several lines cannot
+// start a heading or another entry.
 func (r SessionContext) inPlace() SessionContext {
 	r.Soul, r.Identity = fences.ReplaceAllString(r.Soul, ""), fences.ReplaceAllString(r.Identity, "")
 	items := func(in []string) (out []string) {
@@ -61,21 +61,20 @@ func (r SessionContext) inPlace() SessionContext {
 	return r
 }
 
-// fences are the tags that stand around a soul and an identity.
+// fences matches the tags around a soul and an identity.
 var fences = regexp.MustCompile(`(?i)<\s*/?\s*(?:style|identity)\b[^>]*>`)
 
-// Nudge is the system message of a review of memories, of skills, or of both.
+// Nudge returns the system message of a review of memories, of skills, or of both.
 func Nudge(lang string, memory, skill bool) (string, error) {
 	return render(lang, "nudge", struct{ Memory, Skill bool }{memory, skill})
 }
 
-// Reflection is the system message of a look back over a day.
+// Reflection returns the system message of the reflection on a day.
 func Reflection(lang string, calls int) (string, error) {
 	return render(lang, "reflection", struct{ Calls int }{calls})
 }
 
-// Flush is the system message of the review before a part of a conversation
-// becomes a record.
+// Flush returns the system message of the review before a compaction.
 func Flush(lang string, calls int) (string, error) {
 	return render(lang, "flush", struct{ Calls int }{calls})
 }
@@ -89,7 +88,7 @@ func render(lang, name string, data any) (string, error) {
 	return strings.TrimSpace(out.String()), nil
 }
 
-// language is the one of ours in which somebody is addressed.
+// language returns the supported language for lang.
 func language(lang string) string {
 	if strings.HasPrefix(strings.ToLower(lang), "zh") {
 		return "zh"
@@ -97,7 +96,7 @@ func language(lang string) string {
 	return "en"
 }
 
-// LastCall asks for the answer now: no tool will run any more.
+// LastCall returns the text that demands the final reply without tools.
 func LastCall(lang, channel string) string {
 	if language(lang) == "zh" {
 		return "现在请根据已知内容给出最终答复：不会再执行任何工具。说明哪些已完成、哪些还没有。" + pick(channel == "voice", "用一两句口语。", "")
@@ -106,8 +105,8 @@ func LastCall(lang, channel string) string {
 		"still open." + pick(channel == "voice", " One or two spoken sentences.", "")
 }
 
-// Checkpoint tells a model that nobody waits for how many responses it has left
-// after the one that it is asked for.
+// Checkpoint returns the text that states how many responses a model has left after the current
+// one. It is for turns that no person waits for.
 func Checkpoint(lang string, left int) string {
 	if language(lang) == "zh" {
 		return fmt.Sprintf("这一次之后还可以回应 %d 次。先完成最重要的部分，并留出一次给最终答复。", left)
@@ -116,8 +115,8 @@ func Checkpoint(lang string, left int) string {
 		"answer.", left)
 }
 
-// Canned is what a person reads when no model could be asked: why, what was done,
-// and how to go on. Reason is agent.Reason's spelling.
+// Canned returns the reply that replaces a model's: the reason, what was done, and how to continue.
+// reason is a value of agent.Reason.
 func Canned(lang, channel, reason string, done []string) string {
 	words := cannedWords[language(lang)]
 	text := words[reason]
@@ -160,8 +159,8 @@ var cannedWords = map[string]map[string]string{
 	},
 }
 
-// Notice is one line that tells of what a review has saved: skills by their
-// names, and how many memories were changed; and how many changes wait for a person.
+// Notice returns one line about the result of a review: the saved skills by name, the number of
+// changed memories, and the number of pending changes.
 func Notice(lang string, skills []string, memories, waiting int) string {
 	zh := language(lang) == "zh"
 	const shown = 3

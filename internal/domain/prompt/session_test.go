@@ -17,7 +17,7 @@ var ada = SessionContext{
 	Skills:  "- deploy-web: Deploy the web site and check it\n- water-plants: Water the plants of the office",
 }
 
-// golden compares a prompt with its file.
+// golden compares a prompt with its golden file.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	file := filepath.Join("testdata", name+".golden")
@@ -79,7 +79,7 @@ func TestReviewsMatchGolden(t *testing.T) {
 	}
 }
 
-// Both languages must speak of the same tools and headings, or one misses a rule.
+// Both languages must name the same tools and headings.
 func TestConversationPromptsNameTheSameInBothLanguages(t *testing.T) {
 	t.Parallel()
 	quoted := regexp.MustCompile("`[^`]+`")
@@ -102,7 +102,7 @@ func TestConversationPromptsNameTheSameInBothLanguages(t *testing.T) {
 	}
 }
 
-// Nothing volatile stands in a prompt: what is the same gives the same bytes.
+// A prompt has no volatile parts: equal input gives equal bytes.
 func TestASessionIsRenderedTheSameEachTime(t *testing.T) {
 	t.Parallel()
 	first, _ := Session("en", "chat", ada)

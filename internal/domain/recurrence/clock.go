@@ -2,44 +2,43 @@ package recurrence
 
 import "time"
 
-// clock is the wall clock of a zone. What it shows, a wall time, is a time.Time
-// in UTC with the same year, month, day, hour, minute and second: there no time
-// is missing or double, so that cron arithmetic on wall times is exact.
+// clock is the wall clock of a zone. A wall time is a time.Time in UTC with the same year, month,
+// day, hour, minute and second. In UTC no time is missing or repeated, so cron arithmetic on wall
+// times is exact.
 type clock struct{ zone *time.Location }
 
-// farthest is more than any zone was ever ahead of UTC or behind it.
+// farthest exceeds the largest UTC offset of any zone.
 const farthest = 26 * time.Hour
 
-// shows is the wall time at an instant.
+// shows returns the wall time at an instant.
 func (c clock) shows(at time.Time) time.Time { return at.UTC().Add(c.offset(at)) }
 
-// offset is how far the zone is ahead of UTC at an instant.
+// offset returns the UTC offset of the zone at an instant.
 func (c clock) offset(at time.Time) time.Duration {
 	_, seconds := at.In(c.zone).Zone()
 	return time.Duration(seconds) * time.Second
 }
 
-// bounds is a span around an instant, start ≤ at < end, in which the offset does
-// not change. Zero means no bound. Neighbouring spans may have the same offset.
+// bounds returns a span around an instant, start ≤ at < end, with a constant offset. Zero means no
+// bound. Adjacent spans can have the same offset.
 func (c clock) bounds(at time.Time) (start, end time.Time) {
 	start, end = at.In(c.zone).ZoneBounds()
 	if !end.IsZero() && !end.After(at) {
-		// By a zone's rule for the future Go ends every year after 365 days, so
-		// that the last day of a leap year is beyond its own span.
+		// For future years, package time ends the span of a year after 365 days. The last day of a
+		// leap year is then outside its span.
 		end = end.Add(24 * time.Hour)
 	}
 	return start, end
 }
 
-// reaches is the first instant, in UTC, at which the clock shows the wall time
-// or a later one.
+// reaches returns the first instant, in UTC, at which the clock shows the wall time or a later one.
 func (c clock) reaches(wall time.Time) time.Time {
-	span := wall.Add(-farthest) // surely too early
+	span := wall.Add(-farthest) // certainly too early
 	for {
 		start, end := c.bounds(span)
 		at := wall.Add(-c.offset(span))
 		switch {
-		case at.Before(start): // a gap: at start the clock is beyond it
+		case at.Before(start): // a gap: at start the clock already shows a later time
 			return start.UTC()
 		case end.IsZero() || at.Before(end):
 			return at
@@ -48,18 +47,18 @@ func (c clock) reaches(wall time.Time) time.Time {
 	}
 }
 
-// leavesOut reports whether the clock goes over the date from end to end.
+// leavesOut reports whether the clock skips the entire date.
 func (c clock) leavesOut(d Date) bool {
 	return d.Start(c.zone).Equal(d.AddDays(1).Start(c.zone))
 }
 
-// change is a moment at which the clock goes forward or back.
+// change is an instant at which the clock moves forward or back.
 type change struct {
 	at            time.Time
-	before, after time.Duration // ahead of UTC
+	before, after time.Duration // UTC offsets
 }
 
-// nextChange is the first change after t, false when there is none before limit.
+// nextChange returns the first change after t, and false if there is none before limit.
 func (c clock) nextChange(t, limit time.Time) (change, bool) {
 	span := t
 	for {
@@ -67,7 +66,7 @@ func (c clock) nextChange(t, limit time.Time) (change, bool) {
 		if end.IsZero() || end.After(limit) {
 			return change{}, false
 		}
-		// A bound may be that of a name or of a year only.
+		// A bound can be a change of the zone's name, or of the year only.
 		if before, after := c.offset(span), c.offset(end); before != after {
 			return change{end.UTC(), before, after}, true
 		}
@@ -75,9 +74,8 @@ func (c clock) nextChange(t, limit time.Time) (change, bool) {
 	}
 }
 
-// changeAround finds the change that makes what the clock shows at an instant
-// come twice: the one behind it whose repetition it is in (again), or the one
-// ahead that will repeat it.
+// changeAround finds the change that repeats the wall time of an instant. again means that the
+// change is past and the instant is in the repetition; otherwise the change is ahead.
 func (c clock) changeAround(at time.Time) (found change, again, twice bool) {
 	start, end := c.bounds(at)
 	now := c.offset(at)

@@ -8,7 +8,7 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// The wall times at which schedulers fire twice or not at all.
+// Wall times at which schedulers fire twice or not at all.
 func TestAChangeOfTheClockNeitherDoublesNorLosesADate(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -16,17 +16,17 @@ func TestAChangeOfTheClockNeitherDoublesNorLosesADate(t *testing.T) {
 		date, at                string
 		meeting                 ClockChange
 	}{
-		// The hour from 23:00 comes twice on the evening of the change.
+		// The hour from 23:00 is repeated on the evening of the change.
 		{"America/Santiago", Daily, "2026-04-04T12:00:00Z", "2026-04-04", "2026-04-05T02:00:00Z", Doubled},
 		{"America/Nuuk", Daily, "2026-10-24T12:00:00Z", "2026-10-24", "2026-10-25T00:00:00Z", Doubled},
 		{"America/Scoresbysund", Daily, "2026-10-24T12:00:00Z", "2026-10-24", "2026-10-25T00:00:00Z", Doubled},
 		{"Africa/Cairo", Daily, "2026-10-29T12:00:00Z", "2026-10-29", "2026-10-29T20:00:00Z", Doubled},
 		{"Asia/Beirut", Daily, "2026-10-24T12:00:00Z", "2026-10-24", "2026-10-24T20:00:00Z", Doubled},
-		// In spring the clock goes from 23:00 to midnight.
+		// In spring the clock moves from 23:00 to midnight.
 		{"America/Nuuk", Daily, "2027-03-27T12:00:00Z", "2027-03-27", "2027-03-28T01:00:00Z", Skipped},
 		{"America/Nuuk", Daily, "2027-03-28T01:00:00Z", "2027-03-28", "2027-03-29T00:00:00Z", Plain},
 		{"America/Scoresbysund", Daily, "2027-03-27T12:00:00Z", "2027-03-27", "2027-03-28T01:00:00Z", Skipped},
-		// Half an hour at 2:00, far from 23:00, where a scheduler that counts hours goes wrong.
+		// A change of half an hour at 2:00, far from 23:00. Schedulers that count hours fail here.
 		{"Australia/Lord_Howe", Daily, "2026-10-03T12:30:00Z", "2026-10-04", "2026-10-04T12:00:00Z", Plain},
 		{"Australia/Lord_Howe", Daily, "2026-04-04T12:00:00Z", "2026-04-05", "2026-04-05T12:30:00Z", Plain},
 		{"Australia/Lord_Howe", "15 2 * * *", "2026-10-03T12:00:00Z", "2026-10-04", "2026-10-03T15:30:00Z", Skipped},
@@ -35,13 +35,13 @@ func TestAChangeOfTheClockNeitherDoublesNorLosesADate(t *testing.T) {
 		{"Africa/Cairo", "0 0 * * *", "2026-04-23T12:00:00Z", "2026-04-24", "2026-04-23T22:00:00Z", Skipped},
 		{"Asia/Beirut", "0 0 * * *", "2026-03-28T12:00:00Z", "2026-03-29", "2026-03-28T22:00:00Z", Skipped},
 		{"America/Santiago", "30 0 * * *", "2026-09-05T12:00:00Z", "2026-09-06", "2026-09-06T04:00:00Z", Skipped},
-		// Midnight comes once, after 23:00 came twice.
+		// Midnight occurs once, after 23:00 occurred twice.
 		{"Africa/Cairo", "0 0 * * *", "2026-10-29T12:00:00Z", "2026-10-30", "2026-10-29T22:00:00Z", Plain},
 		{"Europe/Berlin", "30 2 * * *", "2026-03-28T12:00:00Z", "2026-03-29", "2026-03-29T01:00:00Z", Skipped},
 		{"Europe/Berlin", "30 2 * * *", "2026-10-24T12:00:00Z", "2026-10-25", "2026-10-25T00:30:00Z", Doubled},
 		{"Europe/Berlin", "30 2 * * *", "2026-10-25T00:30:00Z", "2026-10-26", "2026-10-26T01:30:00Z", Plain},
 		{"America/New_York", "30 2 * * 0", "2026-03-07T12:00:00Z", "2026-03-08", "2026-03-08T07:00:00Z", Skipped},
-		// A date that the zone left out has no firing.
+		// A skipped date has no firing.
 		{"Pacific/Apia", Daily, "2011-12-29T12:00:00Z", "2011-12-29", "2011-12-30T09:00:00Z", Plain},
 		{"Pacific/Apia", Daily, "2011-12-30T09:00:00Z", "2011-12-31", "2011-12-31T09:00:00Z", Plain},
 		{"Pacific/Apia", "0 0 * * *", "2011-12-29T12:00:00Z", "2011-12-31", "2011-12-30T10:00:00Z", Plain},
@@ -67,8 +67,8 @@ func TestAChangeOfTheClockNeitherDoublesNorLosesADate(t *testing.T) {
 	}
 }
 
-// offsets are the clock of a zone in the years that are tested: zones with the
-// same ones need one test.
+// offsets describes the clock of a zone in the tested years. Zones with equal offsets need one
+// test.
 func offsets(zone *time.Location) string {
 	out := []byte{}
 	for at := first; at.Before(end); at = at.Add(12 * time.Hour) {
@@ -85,7 +85,7 @@ var (
 	end   = time.Date(2029, 1, 2, 0, 0, 0, 0, time.UTC)
 )
 
-// distinct has one zone for each way that a clock goes in the tested years.
+// distinct returns one zone for each different clock in the tested years.
 func distinct(t testing.TB) []string {
 	t.Helper()
 	seen := map[string]bool{}
@@ -103,8 +103,8 @@ func distinct(t testing.TB) []string {
 	return out
 }
 
-// In every zone, each local date has exactly one firing, at its wall time or
-// right behind the gap that took it, and the windows between firings tile time.
+// In every zone, each local date has exactly one firing, at its wall time or directly after the gap
+// that skips it. The windows between firings cover all time without overlaps.
 func TestEveryDateOfEveryZoneIsInExactlyOneWindow(t *testing.T) {
 	t.Parallel()
 	zones := distinct(t)
@@ -143,7 +143,8 @@ func TestEveryDateOfEveryZoneIsInExactlyOneWindow(t *testing.T) {
 				case local.Add(time.Hour).Hour() == local.Hour():
 					doubled++
 				}
-				if now != before || at.Sub(last) != 24*time.Hour { // from anywhere in the window, the same
+				if now != before ||
+					at.Sub(last) != 24*time.Hour { // the result is the same from every instant of the window
 					for from := last; from.Before(at); from = from.Add(17 * time.Minute) {
 						if again, _ := s.Next(from); !again.Equal(at) {
 							t.Fatalf("%s, %s: from %v the next is %v, not %v", name, expression, from, again, at)
@@ -158,7 +159,7 @@ func TestEveryDateOfEveryZoneIsInExactlyOneWindow(t *testing.T) {
 			}
 		}
 	}
-	// If the zones had no traps this test would show nothing.
+	// If the zones had no such changes, this test would verify nothing.
 	if skipped == 0 || doubled == 0 || !wrong["America/Godthab"] || !wrong["Australia/LHI"] {
 		t.Errorf("%d times were skipped and %d doubled; package cron alone errs in %v", skipped, doubled, wrong)
 	}

@@ -11,30 +11,30 @@ import (
 )
 
 const (
+	// Daily is the default expression of a workspace.
 	// Daily is the expression of a workspace that chose none.
 	Daily = "0 23 * * *"
 
-	// MinEvery is the shortest period: what sweeps for due work does so once a
-	// minute at most.
+	// MinEvery is the shortest period. The sweep for due work runs at most once a minute.
 	MinEvery = time.Minute
-	// MaxEvery keeps sums of periods and instants far from overflow.
+	// MaxEvery keeps sums of periods and instants far below an overflow.
 	MaxEvery = 366 * 24 * time.Hour
 
-	// maxExpression is longer than an expression that lists every minute.
+	// maxExpression, in bytes, exceeds an expression that lists every minute.
 	maxExpression = 400
 )
 
-// shorthands are the names that expressions have.
+// shorthands are the named expressions.
 var shorthands = map[string]string{
 	"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
 	"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
 }
 
-// Parse reads an expression of five fields (minute, hour, day of the month,
-// month, day of the week), a shorthand such as @daily, or @every with a period
-// of whole minutes, in the IANA zone. What cron dialects understand differently
-// is refused. Errors are fault.InvalidArgument, with the offending part in
-// Extra["part"] and a correction in the hint.
+// Parse parses an expression in the IANA zone. An expression has five fields (minute, hour, day of
+// the month, month, day of the week), or is a shorthand such as @daily, or @every with a period of
+// whole minutes. Forms with different meanings in different cron implementations are rejected.
+// Errors are fault.InvalidArgument, with the invalid part in Extra["part"] and a correction in the
+// hint.
 func Parse(expression, zone string) (Schedule, error) {
 	location, err := Zone(zone)
 	if err != nil {
@@ -42,7 +42,7 @@ func Parse(expression, zone string) (Schedule, error) {
 	}
 	if len(expression) > maxExpression {
 		return Schedule{}, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("the cron expression has %d bytes, and %d is the most", len(expression), maxExpression),
+			fmt.Sprintf("the cron expression has %d bytes, at most %d are allowed", len(expression), maxExpression),
 			"use ranges and steps, such as 0-30/2")
 	}
 	words := strings.Fields(expression)
@@ -50,11 +50,11 @@ func Parse(expression, zone string) (Schedule, error) {
 	switch {
 	case len(words) == 0:
 		return Schedule{}, fault.New(fault.InvalidArgument, "the cron expression is empty",
-			"write minute, hour, day of the month, month and day of the week, such as "+Daily)
+			"use minute, hour, day of the month, month and day of the week, such as "+Daily)
 	case strings.HasPrefix(words[0], "TZ=") || strings.HasPrefix(words[0], "CRON_TZ="):
 		return Schedule{}, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("the cron expression has a time zone of its own, %q", words[0]),
-			fmt.Sprintf("give the time zone beside the expression, which is then %q", strings.Join(words[1:], " "))).
+			fmt.Sprintf("the cron expression contains a time zone, %q", words[0]),
+			fmt.Sprintf("set the time zone separately, and use the expression %q", strings.Join(words[1:], " "))).
 			With("part", words[0])
 	case words[0] == "@every":
 		s.every, err = parseEvery(words[1:])
@@ -62,7 +62,7 @@ func Parse(expression, zone string) (Schedule, error) {
 		long, known := shorthands[s.expression]
 		if !known {
 			return Schedule{}, fault.New(fault.InvalidArgument,
-				fmt.Sprintf("there is no schedule called %q", s.expression),
+				fmt.Sprintf("unknown schedule %q", s.expression),
 				"use @hourly, @daily, @weekly, @monthly, @yearly, @every 2h, or five fields such as "+Daily).
 				With("part", words[0])
 		}
@@ -84,13 +84,13 @@ func parseEvery(words []string) (time.Duration, error) {
 	every, err := time.ParseDuration(text)
 	switch {
 	case err != nil:
-		return refused("that is no period", "write it as @every 90m or @every 2h")
+		return refused("invalid period", "use, for example, @every 90m or @every 2h")
 	case every < MinEvery:
-		return refused("a period has one minute at least", "write @every 1m or more")
+		return refused("the period must be at least one minute", "use @every 1m or more")
 	case every > MaxEvery:
-		return refused("a period has 366 days at most", "use five fields, such as 0 0 1 1 * for once a year")
+		return refused("the period must be at most 366 days", "use five fields, such as 0 0 1 1 * for once a year")
 	case every%time.Minute != 0:
-		return refused("a period has whole minutes", fmt.Sprintf("write @every %dm", every/time.Minute))
+		return refused("the period must be whole minutes", fmt.Sprintf("use @every %dm", every/time.Minute))
 	}
 	return every, nil
 }
@@ -110,57 +110,57 @@ func parseFields(words []string) (*cron.SpecSchedule, error) {
 		return nil, fault.New(fault.InvalidArgument,
 			fmt.Sprintf("the cron expression %q restricts the day of the month, %s, and the day of the week, %s",
 				strings.Join(words, " "), words[2], words[4]),
-			fmt.Sprintf("some schedulers take that to mean either day and some both; write %q or %q", weekdays, days)).
+			fmt.Sprintf("schedulers interpret this differently; use %q or %q", weekdays, days)).
 			With("part", words[2]+" "+words[3]+" "+words[4])
 	}
 	return s, possible(s, words)
 }
 
-// miscounted refuses a number of fields other than five; with six it finds the
-// one too many.
+// miscounted returns the error for a number of fields other than five. With six fields it finds the
+// extra one.
 func miscounted(words []string) error {
-	hint := "write minute, hour, day of the month, month and day of the week, such as " + Daily
-	message := fmt.Sprintf("the cron expression %q has %d fields, and needs 5", strings.Join(words, " "), len(words))
+	hint := "use minute, hour, day of the month, month and day of the week, such as " + Daily
+	message := fmt.Sprintf("the cron expression %q has %d fields, must have 5", strings.Join(words, " "), len(words))
 	if len(words) != len(fields)+1 {
 		return fault.New(fault.InvalidArgument, message, hint)
 	}
 	part := words[0]
 	if _, err := parseFields(words[1:]); err == nil {
-		message, hint = message+": it takes no seconds", fmt.Sprintf("write %q", strings.Join(words[1:], " "))
+		message, hint = message+": seconds are not supported", fmt.Sprintf("use %q", strings.Join(words[1:], " "))
 	} else if _, err := parseFields(words[:5]); err == nil {
 		part = words[5]
-		message, hint = message+": it takes no year", fmt.Sprintf("write %q", strings.Join(words[:5], " "))
+		message, hint = message+": years are not supported", fmt.Sprintf("use %q", strings.Join(words[:5], " "))
 	}
 	return fault.New(fault.InvalidArgument, message, hint).With("part", part)
 }
 
-// withStar is the expression with one field opened.
+// withStar returns the expression with one field replaced by *.
 func withStar(words []string, i int) string {
 	open := append([]string{}, words...)
 	open[i] = "*"
 	return strings.Join(open, " ")
 }
 
-// possible refuses days that none of the months has, of which package cron
-// would search five years and find nothing.
+// possible rejects days that none of the months has. Package cron would search five years for them
+// and find nothing.
 func possible(s *cron.SpecSchedule, words []string) error {
 	longest := 0
 	for month := time.January; month <= time.December; month++ {
 		if s.Month&(1<<month) == 0 {
 			continue
 		}
-		days := time.Date(2024, month+1, 0, 0, 0, 0, 0, time.UTC).Day() // of a leap year
+		days := time.Date(2024, month+1, 0, 0, 0, 0, 0, time.UTC).Day() // in a leap year
 		if s.Dom&(1<<(days+1)-1)&^1 != 0 {
 			return nil
 		}
 		if month == time.February {
-			days-- // a day of every year is the better correction
+			days-- // correct to a day that every year has
 		}
 		longest = max(longest, days)
 	}
 	return fault.New(fault.InvalidArgument,
-		fmt.Sprintf("the cron expression %q is never due: month %s has no day %s", strings.Join(words, " "), words[3],
+		fmt.Sprintf("the cron expression %q never fires: month %s has no day %s", strings.Join(words, " "), words[3],
 			words[2]),
-		fmt.Sprintf("write %q", strings.Join([]string{words[0], words[1], fmt.Sprint(longest), words[3], words[4]},
+		fmt.Sprintf("use %q", strings.Join([]string{words[0], words[1], fmt.Sprint(longest), words[3], words[4]},
 			" "))).With("part", words[2]+" "+words[3])
 }

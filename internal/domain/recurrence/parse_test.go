@@ -27,7 +27,7 @@ func instant(t testing.TB, text string) time.Time {
 	return at.UTC()
 }
 
-// Each refusal names the part, and its hint the correction.
+// Each error names the part, and its hint has the correction.
 func TestWhatDialectsUnderstandDifferentlyIsRefused(t *testing.T) {
 	t.Parallel()
 	for expression, want := range map[string]struct{ part, hint string }{
@@ -37,31 +37,31 @@ func TestWhatDialectsUnderstandDifferentlyIsRefused(t *testing.T) {
 		"0 23 1 * 1":                            {"1 * 1", `"0 23 * * 1" or "0 23 1 * *"`},
 		"0 23 1-31 * MON":                       {"1-31 * MON", `"0 23 * * MON"`},
 		"0 23 */2 * 1":                          {"*/2 * 1", `"0 23 * * 1"`},
-		"0 0 23 * * *":                          {"0", `write "0 23 * * *"`},
-		"30 0 23 * * MON":                       {"30", `write "0 23 * * MON"`},
-		"0 23 * * * 2027":                       {"2027", `write "0 23 * * *"`},
+		"0 0 23 * * *":                          {"0", `use "0 23 * * *"`},
+		"30 0 23 * * MON":                       {"30", `use "0 23 * * MON"`},
+		"0 23 * * * 2027":                       {"2027", `use "0 23 * * *"`},
 		"* * * * * * *":                         {"", "0 23 * * *"},
 		"TZ=Asia/Tokyo 0 23 * * *":              {"TZ=Asia/Tokyo", `"0 23 * * *"`},
 		"CRON_TZ=Asia/Tokyo 0 23 * * *":         {"CRON_TZ=Asia/Tokyo", `"0 23 * * *"`},
-		"CRON_TZ=":                              {"CRON_TZ=", "beside"},
-		"0 23 ? * *":                            {"?", "write * for any day of the month"},
-		"0 23 * * ?":                            {"?", "write * for any day of the week"},
+		"CRON_TZ=":                              {"CRON_TZ=", "separately"},
+		"0 23 ? * *":                            {"?", "use * for any day of the month"},
+		"0 23 * * ?":                            {"?", "use * for any day of the week"},
 		"0 23 L * *":                            {"L", "28"},
 		"0 23 15W * *":                          {"15W", "28"},
 		"0 23 LW * *":                           {"LW", "28"},
 		"0 23 * * 5L":                           {"5L", "MON-FRI"},
 		"0 23 * * FRI#2":                        {"FRI#2", "8-14"},
-		"0 23 * * 7":                            {"7", "write SUN"},
-		"0 23 * * 5-7":                          {"5-7", "write 5-SAT,SUN"},
+		"0 23 * * 7":                            {"7", "use SUN"},
+		"0 23 * * 5-7":                          {"5-7", "use 5-SAT,SUN"},
 		"0 23 * * 1-7/2":                        {"1-7/2", "TUE,THU,SUN"},
-		"0 23 * * SAT-SUN":                      {"SAT-SUN", "write SAT,SUN"},
-		"0 23 31 2 *":                           {"31 2", `write "0 23 28 2 *"`},
-		"0 23 30 FEB *":                         {"30 FEB", `write "0 23 28 FEB *"`},
-		"0 23 31 2,4,6 *":                       {"31 2,4,6", `write "0 23 30 2,4,6 *"`},
+		"0 23 * * SAT-SUN":                      {"SAT-SUN", "use SAT,SUN"},
+		"0 23 31 2 *":                           {"31 2", `use "0 23 28 2 *"`},
+		"0 23 30 FEB *":                         {"30 FEB", `use "0 23 28 FEB *"`},
+		"0 23 31 2,4,6 *":                       {"31 2,4,6", `use "0 23 30 2,4,6 *"`},
 		"61 23 * * *":                           {"61", "0 to 59"},
 		"0 24 * * *":                            {"24", "0 to 23"},
-		"0 23-2 * * *":                          {"23-2", "write 23,0-2"},
-		"0 22-2 * * *":                          {"22-2", "write 22-23,0-2"},
+		"0 23-2 * * *":                          {"23-2", "use 23,0-2"},
+		"0 22-2 * * *":                          {"22-2", "use 22-23,0-2"},
 		"0 20-25 * * *":                         {"20-25", "0 to 23"},
 		"0 23 0 * *":                            {"0", "1 to 31"},
 		"0 23 * 13 *":                           {"13", "1 to 12 or JAN to DEC"},
@@ -167,8 +167,8 @@ func TestAZoneMeansTheSameOnEveryMachine(t *testing.T) {
 	}
 }
 
-// FuzzParse: what is accepted has firings, in order, that a second reading has,
-// too; what is refused has a hint.
+// FuzzParse checks that an accepted expression has ordered firings, which parsing its String
+// repeats, and that a rejected one has a hint.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{Daily, "*/5 9-17 * jan,DEC Mon-Fri", "0 0 29 2 *", "0 23 1 * 1",
 		"CRON_TZ=UTC * * * * *", "@every 90m", "@daily", "5/10 22-2 ? L 7", "0 0 30 2 *", "0 0 23 * * *"} {

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// ClockChange is how a wall time meets the clock.
+// ClockChange describes how a change of the clock affects a wall time.
 type ClockChange string
 
 const (
 	Plain   ClockChange = ""
-	Skipped ClockChange = "skipped" // the clock goes over it; due right after
+	Skipped ClockChange = "skipped" // the clock skips it; due directly after the gap
 	Doubled ClockChange = "doubled" // the clock shows it twice
 )
 
@@ -19,14 +19,14 @@ const (
 type Firing struct {
 	At        time.Time     // in UTC
 	Local     time.Time     // the same instant on the schedule's clock
-	Offset    time.Duration // of the clock, ahead of UTC
-	LocalDate Date          // of the wall time that was meant
+	Offset    time.Duration // UTC offset of the clock
+	LocalDate Date          // date of the scheduled wall time
 	Meeting   ClockChange
-	Note      string // what the clock did to this firing or to the window before it; mostly ""
+	Note      string // effect of a clock change on the firing or on the window before it; usually empty
 }
 
-// Preview lists the firings with from ≤ At < until, at most so many. The first
-// window begins at from.
+// Preview returns the firings with from ≤ At < until, at most most of them. The first window starts
+// at from.
 func (s Schedule) Preview(from, until time.Time, most int) []Firing {
 	var out []Firing
 	for last := from.Add(-1); len(out) < most; {
@@ -44,10 +44,10 @@ func (s Schedule) Preview(from, until time.Time, most int) []Firing {
 	return out
 }
 
-// meet says how the wall time of a firing meets the clock.
+// meet returns how a clock change affects the wall time of a firing.
 func (s Schedule) meet(at, wall time.Time) (ClockChange, []string) {
 	if shown := s.clock.shows(at); !shown.Equal(wall) {
-		return Skipped, []string{fmt.Sprintf("the clock skips %s on %s; due right after", wall.Format("15:04"),
+		return Skipped, []string{fmt.Sprintf("the clock skips %s on %s; due directly after", wall.Format("15:04"),
 			DateOf(wall))}
 	}
 	change, again, twice := s.clock.changeAround(at)
@@ -55,29 +55,29 @@ func (s Schedule) meet(at, wall time.Time) (ClockChange, []string) {
 	case !twice || s.every != 0:
 		return Plain, nil
 	case again:
-		return Doubled, []string{"the clock shows " + wall.Format("15:04") + " again; every hour counts"}
+		return Doubled, []string{"the clock shows " + wall.Format("15:04") + " again; both firings count"}
 	case s.everyHour():
-		return Doubled, []string{"the clock shows " + wall.Format("15:04") + " twice; every hour counts"}
+		return Doubled, []string{"the clock shows " + wall.Format("15:04") + " twice; both firings count"}
 	default:
 		return Doubled, []string{fmt.Sprintf("the clock shows %s twice, again %s later; due the first time only",
 			wall.Format("15:04"), hours(change.before-change.after))}
 	}
 }
 
-// maxChanges of the clock are told one by one.
+// maxChanges is the number of clock changes that a note lists.
 const maxChanges = 3
 
-// changes tells the changes of the clock in the window (last, at].
+// changes lists the clock changes in the window (last, at].
 func (s Schedule) changes(last, at time.Time) (out []string) {
 	for {
 		change, there := s.clock.nextChange(last, at)
 		if !there {
 			if more := len(out) - maxChanges; more > 0 { // a window of years
-				out = append(out[:maxChanges], fmt.Sprintf("%d more changes of the clock", more))
+				out = append(out[:maxChanges], fmt.Sprintf("%d more clock changes", more))
 			}
 			return out
 		}
-		before, after := change.at.Add(change.before), change.at.Add(change.after) // both in UTC, as walls
+		before, after := change.at.Add(change.before), change.at.Add(change.after) // wall times, in UTC
 		direction := "forward"
 		if change.after < change.before {
 			direction = "back"
@@ -92,7 +92,7 @@ func (s Schedule) changes(last, at time.Time) (out []string) {
 	}
 }
 
-// hours writes a difference of clocks: 1h, 30m, 24h.
+// hours formats a difference of clocks: 1h, 30m, 24h.
 func hours(d time.Duration) string {
 	text := d.String()
 	for _, zero := range []string{"m0s", "h0m"} {

@@ -40,9 +40,9 @@ func TestQuietHoursEndWhereTheClockSaysSo(t *testing.T) {
 	}
 }
 
-// Minute by minute over the changes of a year, in zones that change by an hour,
-// by half of one, at midnight and by a whole day: whatever begins or ends does so
-// at the first instant that is, or is not, quiet.
+// Checks every minute around the clock changes of a year, in zones that change by an hour, half an
+// hour, at midnight and by a whole day. Quiet hours start and end at the first instant that is
+// inside or outside.
 func TestQuietHoursAgreeWithEveryMinute(t *testing.T) {
 	t.Parallel()
 	for _, zone := range []string{"Europe/Berlin", "America/Nuuk", "Africa/Cairo", "Australia/Lord_Howe",

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// drawn is a random field and the values it stands for.
+// drawn returns a random field and the values that it matches.
 func drawn(r *rand.Rand, from, to int) (string, func(int) bool) {
 	a := from + r.IntN(to-from+1)
 	switch r.IntN(5) {
@@ -29,7 +29,7 @@ func drawn(r *rand.Rand, from, to int) (string, func(int) bool) {
 	}
 }
 
-// oracle walks minute by minute and looks at the clock's face.
+// oracle checks the clock minute by minute.
 type oracle struct {
 	zone                              *time.Location
 	minute, hour, day, month, weekday func(int) bool
@@ -194,8 +194,8 @@ func TestPeriodsCountFromTheEpoch(t *testing.T) {
 func TestAPreviewMarksWhatTheClockDoes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ zone, expression, date, note string }{
-		{"America/Nuuk", Daily, "2027-03-27", "the clock skips 23:00 on 2027-03-27; due right after; clock forward " +
-			"1h: 2027-03-27 23:00 becomes 2027-03-28 00:00"},
+		{"America/Nuuk", Daily, "2027-03-27", "the clock skips 23:00 on 2027-03-27; due directly after; clock " +
+			"forward 1h: 2027-03-27 23:00 becomes 2027-03-28 00:00"},
 		{"America/Nuuk", Daily, "2026-10-24", "the clock shows 23:00 twice, again 1h later; due the first time only"},
 		{"America/Nuuk", Daily, "2026-10-25", "clock back 1h: 2026-10-25 00:00 becomes 2026-10-24 23:00"},
 		{"Australia/Lord_Howe", Daily, "2026-10-04", "clock forward 30m: 2026-10-04 02:00 becomes 02:30"},
@@ -221,7 +221,7 @@ func TestAPreviewMarksWhatTheClockDoes(t *testing.T) {
 	rare := parse(t, "0 0 29 2 *", "Europe/Berlin").
 		Preview(instant(t, "2028-03-01T00:00:00Z"), instant(t, "2033-01-01T00:00:00Z"), 9)
 	if len(rare) != 1 || strings.Count(rare[0].Note, "; ") != 3 ||
-		!strings.HasSuffix(rare[0].Note, "5 more changes of the clock") {
+		!strings.HasSuffix(rare[0].Note, "5 more clock changes") {
 		t.Errorf("%+v", rare)
 	}
 	if n := len(parse(t, "* * * * *", "UTC").Preview(first, end, 7)); n != 7 {

@@ -12,26 +12,25 @@ import (
 
 //go:generate go run zones_generate.go
 
-// zoneNames are the names in the zone file of the Go release, one a line. They
-// are for suggestions and tests: a machine whose own zone files know a newer
-// name may use it.
+// zoneNames are the names in the zone file of the Go release, one on each line. They are used for
+// suggestions and tests. A machine whose zone files have a newer name can use that name.
 //
 //go:embed zones.txt
 var zoneNames string
 
-// Zones lists the names of the time zones that every machine knows, sorted.
+// Zones returns the names of the time zones that every machine knows, sorted.
 func Zones() []string { return strings.Fields(zoneNames) }
 
-// maxZone is far longer than any name.
+// maxZone exceeds the length of every name, in bytes.
 const maxZone = 100
 
-// Zone finds a time zone by its IANA name. The machine's own zone is refused,
-// for it is another on another machine, and so is every spelling that only some
-// machines know. The error's Extra has a "suggestion" when there is one.
+// Zone returns a time zone by its IANA name. It rejects the machine's local zone, which differs
+// between machines, and spellings that only some machines know. The error's Extra may have a
+// "suggestion".
 func Zone(name string) (*time.Location, error) {
 	if len(name) > maxZone {
 		return nil, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("the time zone has %d bytes, and %d is the most", len(name), maxZone),
+			fmt.Sprintf("the time zone has %d bytes, at most %d are allowed", len(name), maxZone),
 			"use a name such as Asia/Shanghai")
 	}
 	canonical := suggestZone(name)
@@ -42,18 +41,18 @@ func Zone(name string) (*time.Location, error) {
 		}
 		return zone, nil
 	}
-	refused := fault.New(fault.InvalidArgument, fmt.Sprintf("there is no time zone %q", name),
+	refused := fault.New(fault.InvalidArgument, fmt.Sprintf("unknown time zone %q", name),
 		"use a name such as Asia/Shanghai").With("part", name)
 	switch {
 	case name == "":
 		refused.Message = "the time zone is empty"
 	case strings.EqualFold(name, "local"):
-		refused.Message = fmt.Sprintf("the time zone %q is another on each machine", name)
+		refused.Message = fmt.Sprintf("the time zone %q differs between machines", name)
 	case canonical != "":
-		refused.Hint = "did you mean " + canonical + "?"
+		refused.Hint = "use " + canonical
 		return nil, refused.With("suggestion", canonical)
 	case strings.ContainsAny(name, "+-0123456789:"):
-		refused.Hint = "an offset knows no clock changes: use a place, such as Asia/Shanghai, or UTC"
+		refused.Hint = "use a place, such as Asia/Shanghai, or UTC; an offset has no clock changes"
 	case strings.Contains(name, "/") && !ofSomeMachines(name):
 		if zone, err := time.LoadLocation(name); err == nil {
 			return zone, nil
@@ -62,13 +61,13 @@ func Zone(name string) (*time.Location, error) {
 	return nil, refused
 }
 
-// ofSomeMachines is about variants beside the zones proper, some with leap
-// seconds, that an operating system may have in the same folder.
+// ofSomeMachines reports whether name is a variant that an operating system may have in the folder
+// of the zones, some with leap seconds.
 func ofSomeMachines(name string) bool {
 	return strings.HasPrefix(name, "posix/") || strings.HasPrefix(name, "right/")
 }
 
-// suggestZone finds the known zone with that name in any case, or of that city.
+// suggestZone returns the known zone with that name in any case, or with that city.
 func suggestZone(name string) string {
 	asked := strings.ReplaceAll(strings.TrimSpace(name), " ", "_")
 	city := ""

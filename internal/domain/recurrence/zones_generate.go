@@ -1,7 +1,7 @@
 //go:build ignore
 
-// Command zones_generate writes zones.txt: the names in the zone file of the Go
-// release that runs it, which is what time/tzdata embeds.
+// Command zones_generate writes zones.txt: the names in the zone file of the Go release that runs
+// it, which time/tzdata embeds.
 package main
 
 import (
@@ -14,14 +14,14 @@ import (
 )
 
 func main() {
-	file, err := zip.OpenReader(filepath.Join(os.Getenv("GOROOT"), "lib", "time", "zoneinfo.zip")) // `go run` sets it
+	file, err := zip.OpenReader(filepath.Join(os.Getenv("GOROOT"), "lib", "time", "zoneinfo.zip")) // set by `go run`
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer file.Close()
 	var names []string
 	for _, f := range file.File {
-		if f.Name != "Factory" && !strings.HasSuffix(f.Name, "/") { // Factory stands for a machine nobody has set up
+		if f.Name != "Factory" && !strings.HasSuffix(f.Name, "/") { // Factory means an unconfigured machine
 			names = append(names, f.Name)
 		}
 	}

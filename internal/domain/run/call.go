@@ -6,22 +6,22 @@ import (
 	"github.com/google/uuid"
 )
 
-// CallKey is where a model call stands in the ledger. Step is a path such as
-// "chunk" or "<task>/extract"; Round is 0, then one for each repair.
+// CallKey identifies a model call of a run in the ledger. Step is a path such as "chunk" or
+// "<task>/extract". Round is 0 for the first request, and increases by 1 with each repair.
 type CallKey struct {
 	Ref
 	Step  string
 	Round int
 }
 
-// CallState is what is known of a call.
+// CallState is the state of a ledger row.
 type CallState string
 
 const (
-	CallStarted CallState = "started" // sent, or about to be, under a live lease
+	CallStarted CallState = "started" // sent, or about to be sent, under a live lease
 	CallDone    CallState = "done"    // the reply is stored
-	CallFailed  CallState = "failed"  // the endpoint refused, nothing to use
-	CallUnknown CallState = "unknown" // in flight at a crash
+	CallFailed  CallState = "failed"  // the endpoint refused; there is no reply
+	CallUnknown CallState = "unknown" // in flight when its process crashed
 )
 
 // Call is a ledger row.
@@ -42,6 +42,6 @@ type Call struct {
 	FinishedAt *time.Time
 }
 
-// Holder identifies one attempt at a call, so that only the attempt that holds
-// the lease can extend it or report its failure.
+// Holder identifies one attempt at a call. Only the attempt that holds the lease can extend it or
+// report the call's failure.
 type Holder = uuid.UUID

@@ -1,7 +1,6 @@
-// Package run is the business side of a piece of work: what was asked, under
-// which key, and what came of it. A run's id, never Temporal's run id, is the
-// root of every key under which an effect is recorded, so a reset, a retry or a
-// continue-as-new finds what an earlier attempt did.
+// Package run defines a run: an accepted unit of work with its request key, status and result. The
+// run ID, never Temporal's run ID, is the root of every operation ID. A reset, a retry or a
+// continue-as-new therefore finds the effects of earlier attempts.
 package run
 
 import (
@@ -11,48 +10,48 @@ import (
 	"time"
 )
 
-// Kind is what sort of work a run is.
+// Kind is the kind of work of a run.
 type Kind string
 
 const (
 	Distill Kind = "distill"
-	Turn    Kind = "turn"  // one message with its answer
-	Nudge   Kind = "nudge" // a review of what was said
+	Turn    Kind = "turn"  // one message with its reply
+	Nudge   Kind = "nudge" // a review of a conversation
 
-	// Of the agents of long-term memory.
-	Summarize  Kind = "summarize"  // a session becomes memories
-	Specialist Kind = "specialist" // what one of them hands off: the memories of one target
-	Retrieve   Kind = "retrieve"   // a question is answered from memory
+	// Kinds of the agents of long-term memory.
+	Summarize  Kind = "summarize"  // extract memories from a session
+	Specialist Kind = "specialist" // update the memories of one target, by hand-off from Summarize
+	Retrieve   Kind = "retrieve"   // reply to a question from memory
 
-	Reflection Kind = "reflection" // a local day becomes notes, memories and skills
+	Reflection Kind = "reflection" // turn a local day into notes, memories and skills
 
-	// Of working memory.
-	Offload Kind = "offload" // what a thread put away is recorded
-	Flush   Kind = "flush"   // what a conversation says is looked through before its record takes its place
+	// Kinds of working memory.
+	Offload Kind = "offload" // shorten a thread
+	Flush   Kind = "flush"   // review a conversation before its compaction
 
-	// Of memory skills.
-	Build  Kind = "build"  // a session becomes memories, span by span
-	Train  Kind = "train"  // the policy of a bank learns
-	Evolve Kind = "evolve" // the designer edits a bank
-	Adapt  Kind = "adapt"  // the policy of a bank learns from live decisions
-	Probe  Kind = "probe"  // memory asks itself what a build has remembered
+	// Kinds of memory skills.
+	Build  Kind = "build"  // extract memories from a session span by span
+	Train  Kind = "train"  // train the policy of a bank
+	Evolve Kind = "evolve" // improve a bank with the designer
+	Adapt  Kind = "adapt"  // update the policy of a bank from live decisions
+	Probe  Kind = "probe"  // ask self-test questions about the memories of a build
 )
 
-// Status is how far a run is. It only moves forward, until a retry reopens it.
+// Status is the progress of a run. It only moves forward, until a retry reopens the run.
 type Status string
 
 const (
-	Accepted Status = "accepted" // durable, not yet picked up
+	Accepted Status = "accepted" // stored, not yet started
 	Running  Status = "running"
 	Ended    Status = "ended"
 )
 
-// Outcome is how a run ended. Domain trouble is an outcome, never a failed workflow.
+// Outcome is how a run ended. A failed run has an outcome; its workflow completes.
 type Outcome string
 
 const (
 	Completed        Outcome = "completed"
-	CompletedPartial Outcome = "completed_partial" // some tasks failed, the others stand
+	CompletedPartial Outcome = "completed_partial" // some tasks failed; the others have results
 	NothingToExtract Outcome = "nothing_to_extract"
 	Gated            Outcome = "gated"
 	OverBudget       Outcome = "over_budget"
@@ -60,27 +59,25 @@ const (
 	CancelledOutcome Outcome = "cancelled"
 )
 
-// Ref points to a run in one workspace. It is what travels through workflow
-// histories in place of everything else.
+// Ref identifies a run in one workspace. Workflow histories contain it instead of content.
 type Ref struct {
 	Workspace int64 `json:"workspace"`
 	Run       int64 `json:"run"`
 }
 
-// Run is one row. A caller's key may have several generations: a generation is
-// a deliberate redo that pays again, an attempt is a retry that pays only for
-// what is missing.
+// Run is a row of the table of runs. A request key can have several generations. A new generation
+// repeats all model calls; an attempt is a retry that repeats only the missing ones.
 type Run struct {
 	Ref
 	Kind         Kind
-	Key          string // the caller's id of the request
+	Key          string // the caller's ID of the request
 	Generation   int
 	Attempt      int
 	ArgsSHA      [sha256.Size]byte
 	Conversation int64
 	Spec         json.RawMessage // pinned configuration
 	Status       Status
-	Outcome      Outcome // empty until Ended
+	Outcome      Outcome // empty until Status is Ended
 	Reason       string
 	Result       json.RawMessage
 	WorkflowID   string
@@ -89,7 +86,7 @@ type Run struct {
 	EndedAt      *time.Time
 }
 
-// Op names one effect of a run: <run>/<step>/<call>.
+// Op returns the operation ID of one effect of a run: <run>/<step>/<call>.
 func (r Ref) Op(step string, call int) string { return fmt.Sprintf("%d/%s/%d", r.Run, step, call) }
 
 // Summary is a run as lists show it.
@@ -98,13 +95,13 @@ type Summary struct {
 	Title string
 }
 
-// Usage adds up a run's model calls.
+// Usage is the sum of a run's model calls.
 type Usage struct {
-	Keys       int    `json:"calls"`    // calls whose reply counts
+	Keys       int    `json:"calls"`    // calls with a stored reply
 	Attempts   int    `json:"attempts"` // requests that may have been sent
-	Unknown    int    `json:"unknown"`  // of these, in flight at a crash: perhaps paid
+	Unknown    int    `json:"unknown"`  // attempts that were in flight at a crash and may have been billed
 	Input      int64  `json:"input_tokens"`
 	Output     int64  `json:"output_tokens"`
-	CostMicros *int64 `json:"cost_micros,omitempty"` // nil when no price is known
+	CostMicros *int64 `json:"cost_micros,omitempty"` // nil if no price is known
 	Estimated  bool   `json:"estimated,omitempty"`
 }

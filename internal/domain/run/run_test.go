@@ -8,8 +8,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// An operation ID names one effect: another run, step or place has another, and the
-// workspace, whose log it stands in, is no part of it.
+// An operation ID identifies one effect: it differs by run, step and position. The workspace is not
+// part of it, because each workspace has its own log.
 func TestEachEffectOfARunHasItsOwnOperation(t *testing.T) {
 	t.Parallel()
 	ref := run.Ref{Workspace: 3, Run: 12}
@@ -27,11 +27,11 @@ func TestEachEffectOfARunHasItsOwnOperation(t *testing.T) {
 		seen[op] = true
 	}
 	if again := (run.Ref{Workspace: 4, Run: 12}).Op("step-1", 0); again != ref.Op("step-1", 0) {
-		t.Errorf("the operation %q tells of the workspace", again)
+		t.Errorf("operation %q depends on the workspace", again)
 	}
 }
 
-// Workflow histories hold references: their form may not change.
+// Workflow histories contain references, so their encoding must not change.
 func TestAReferenceKeepsItsForm(t *testing.T) {
 	t.Parallel()
 	raw, err := json.Marshal(run.Ref{Workspace: 3, Run: 12})
@@ -45,7 +45,7 @@ func TestAReferenceKeepsItsForm(t *testing.T) {
 	}
 }
 
-// A usage whose cost nobody knows says nothing of one, which is not a cost of 0.
+// A usage without a known price has no cost. That differs from a cost of 0.
 func TestAUsageTellsOnlyOfAKnownCost(t *testing.T) {
 	t.Parallel()
 	free := int64(0)

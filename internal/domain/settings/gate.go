@@ -1,16 +1,16 @@
 package settings
 
-// Gate says which writes wait for a person.
+// Gate selects the writes that need approval.
 type Gate string
 
 const (
 	GateOff        Gate = "off"
-	GateAutonomous Gate = "autonomous" // those that nobody watches
-	GateAll        Gate = "all"        // everybody's but a person's own
+	GateAutonomous Gate = "autonomous" // only writes of background runs
+	GateAll        Gate = "all"        // every write except a person's own
 )
 
-// Stages tells whether a write waits. Who is a person at the command line or
-// API approves by writing. A gate that is not known holds everything back.
+// Stages reports whether a write needs approval. A write of a person, by command line or API, never
+// does. An unknown gate stages every other write.
 func (g Gate) Stages(person, autonomous bool) bool {
 	switch {
 	case person || g == GateOff || g == "":

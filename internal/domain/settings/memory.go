@@ -9,59 +9,76 @@ import (
 	"cairn/internal/domain/memoryskill/executor"
 )
 
-// Remy is the agent that answers from long-term memory.
+// Remy is the agent that replies from long-term memory.
 const Remy = "remy"
 
-// Who makes long-term memories of what was said.
+// Builders of long-term memories.
 const (
-	BuilderAgents = "agents" // a meta-summarizer and its specialists
+	BuilderAgents = "agents" // the summarizer and its specialists
 	BuilderSkills = "skills" // memory skills
 )
 
-// How the agents of long-term memory think.
+// Reasoning modes of the agents of long-term memory.
 const (
-	ThinkNative    = ""      // as their model does
-	ThinkNone      = "none"  // not at all: the endpoint is asked not to reason
-	ThinkParameter = "param" // each call has a text before its arguments
-	ThinkTool      = "tool"  // in a tool, never twice in a row
+	ThinkNative    = ""      // the model's default
+	ThinkNone      = "none"  // the endpoint is asked not to reason
+	ThinkParameter = "param" // each tool call has a reasoning text before its arguments
+	ThinkTool      = "tool"  // the model reasons in a tool call, never twice in a row
 )
 
-// LongTerm is how long-term memories are made.
+// LongTerm configures how long-term memories are built and found.
 type LongTerm struct {
-	Builder     string   `json:"builder"`
-	Spans       string   `json:"spans"`        // how memory skills cut a session: empty for fixed-length
-	IdleMinutes int      `json:"idle_minutes"` // without a turn, after which a conversation is read; 0 is never
-	Thinking    string   `json:"thinking"`
-	Single      bool     `json:"single"` // one item in a call of a tool
-	CallPause   int      `json:"call_pause_ms"`
-	Profile     string   `json:"profile"`     // names of the tools: empty for the usual ones, or typed
-	Deadline    int      `json:"deadline_ms"` // of a model that goes over what a fast search found; 0 is 4000
-	Agents      Versions `json:"agents"`
-	Modes       Modes    `json:"modes"` // of agents that differ from the rest
-	Learning    Learning `json:"learning"`
+	// Builder is agents (default) or skills.
+	Builder string `json:"builder"`
+	// Spans is how memory skills divide a session. Empty, the default, means spans of fixed length.
+	Spans string `json:"spans"`
+	// IdleMinutes is the idle time in minutes, from 0, after the latest turn until a conversation
+	// is processed for long-term memory. The default is 30; 0 turns this off.
+	IdleMinutes int `json:"idle_minutes"`
+	// Thinking is the reasoning mode of the memory agents: empty (the model's default), none, param
+	// or tool.
+	Thinking string `json:"thinking"`
+	// Single limits a tool call to one item. The default is false.
+	Single bool `json:"single"`
+	// CallPause is the minimum time in milliseconds, from 0, between the starts of two tool calls
+	// of one response. The default is 0, no pause.
+	CallPause int `json:"call_pause_ms"`
+	// Profile selects the names of the memory tools: empty (default), or typed for names such as
+	// retrieve_personal_memory.
+	Profile string `json:"profile"`
+	// Deadline is the time limit in milliseconds, 100 to 60000, for the model that reranks the
+	// results of a fast search. 0, the default, means 4000.
+	Deadline int `json:"deadline_ms"`
+	// Agents pins versions of the memory agents.
+	Agents Versions `json:"agents"`
+	// Modes overrides Profile, Thinking and Single for single agents.
+	Modes Modes `json:"modes"`
+	// Learning limits how the policy of memory skills learns from live conversations.
+	Learning Learning `json:"learning"`
 }
 
-// Learning is what the policy of memory skills may do with live conversations.
+// Learning limits how the policy of memory skills learns from live conversations.
 type Learning struct {
-	// Frozen is the kill-switch: live choices are greedy, by the bank and the policy
-	// of Version, and nothing that is learnt comes into force by itself.
+	// Frozen stops live learning. Live choices are then greedy and use the bank and policy of
+	// Version, and no trained policy or bank becomes active automatically. The default is false.
 	Frozen bool `json:"frozen"`
-	// Version is that of the default bank which live choices are made with while
-	// Frozen; 0 is the one in force.
+	// Version is the version of the default bank that live choices use while Frozen is true. 0, the
+	// default, means the active version.
 	Version int `json:"version"`
-	// ExplorePerDay is how many choices of any 24 hours may be drawn by the policy's
-	// probabilities in place of the best: only from these can it learn. 0 is none.
+	// ExplorePerDay is the number of choices in any 24 hours, 0 to 100000, that are sampled from
+	// the policy's probabilities instead of being greedy. The policy learns only from sampled
+	// choices. The default is 20; 0 turns exploration off.
 	ExplorePerDay int `json:"explore_per_day"`
-	// CanaryPercent is the share of live builds by which an updated policy is tried
-	// before it comes into force, 1–50.
+	// CanaryPercent is the percentage of live builds, 1 to 50, that try an updated policy before it
+	// becomes active. The default is 10.
 	CanaryPercent int `json:"canary_percent"`
-	// ProbesPerDay is how many questions of any 24 hours memory may ask itself about
-	// what it has just remembered, at most 3 for one session: how it answers is learnt
-	// from like feedback. 0 is none. Each session that is probed costs a model call.
+	// ProbesPerDay is the number of self-test questions in any 24 hours, 0 to 1000, about what
+	// memory has just stored, at most 3 for one session. The policy learns from the results as it
+	// does from feedback. Each probed session costs one model call. The default is 0, no probes.
 	ProbesPerDay int `json:"probes_per_day"`
 }
 
-// Bounds of Learning.ExplorePerDay and Learning.ProbesPerDay.
+// Upper bounds of Learning.ExplorePerDay and Learning.ProbesPerDay.
 const (
 	mostExplored = 100_000
 	mostProbed   = 1_000
@@ -71,29 +88,29 @@ func (l Learning) validate() error {
 	switch {
 	case l.ExplorePerDay < 0 || l.ExplorePerDay > mostExplored:
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.learning.explore_per_day is %d", l.ExplorePerDay),
-			fmt.Sprintf("use 0, which explores nothing, to %d", mostExplored))
+			fmt.Sprintf("use 0 (no exploration) to %d", mostExplored))
 	case l.ProbesPerDay < 0 || l.ProbesPerDay > mostProbed:
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.learning.probes_per_day is %d", l.ProbesPerDay),
-			fmt.Sprintf("use 0, which asks nothing, to %d", mostProbed))
+			fmt.Sprintf("use 0 (no probes) to %d", mostProbed))
 	case l.CanaryPercent < 1 || l.CanaryPercent > 50:
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.learning.canary_percent is %d", l.CanaryPercent),
-			"use 1 to 50: the policy in force makes the other builds, and both are compared")
+			"use 1 to 50; the active policy makes the other builds, and both are compared")
 	case l.Version < 0:
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.learning.version is %d", l.Version),
-			"use a version of `cairn bank show --history`, or 0 for the one in force")
+			"use a version from `cairn bank show --history`, or 0 for the active version")
 	case l.Version > 0 && !l.Frozen:
 		return fault.New(fault.InvalidArgument,
-			"memory.learning.version is of use only while memory.learning.frozen is true",
-			"set both, or leave version at 0; cairn bank rollback goes back for good")
+			"memory.learning.version requires memory.learning.frozen to be true",
+			"set both, or set version to 0; to restore an earlier version permanently, run `cairn bank rollback`")
 	}
 	return nil
 }
 
-// Typed is the profile whose tools are named after what they are about, such as
+// Typed is the profile whose tools are named after the type of memory, such as
 // retrieve_personal_memory.
 const Typed = "typed"
 
-// Modes are how single agents differ.
+// Modes overrides the mode of single agents.
 type Modes struct {
 	Summarize  Mode `json:"summarize"`
 	Retrieve   Mode `json:"retrieve"`
@@ -103,14 +120,14 @@ type Modes struct {
 	Identity   Mode `json:"identity"`
 }
 
-// Mode is how one agent thinks and calls tools. What is empty is as for all.
+// Mode is how one agent reasons and calls tools. An empty member means the setting for all agents.
 type Mode struct {
 	Profile  string `json:"profile"`  // usual or typed
 	Thinking string `json:"thinking"` // native, none, param or tool
-	Calls    string `json:"calls"`    // single or multiple: items in a call of a tool
+	Calls    string `json:"calls"`    // single or multiple: items in one tool call
 }
 
-// Values of a Mode, beside those that hold for all agents.
+// Values of a Mode that the settings for all agents do not have.
 const (
 	Usual         = "usual"
 	Native        = "native"
@@ -118,7 +135,7 @@ const (
 	MultipleCalls = "multiple"
 )
 
-// Over are the settings for an agent of the mode.
+// Over returns s with the members that m overrides.
 func (m Mode) Over(s LongTerm) LongTerm {
 	if m.Profile != "" {
 		s.Profile = strings.TrimPrefix(m.Profile, Usual)
@@ -147,7 +164,7 @@ func (m Mode) validate(name string) error {
 	return nil
 }
 
-// Versions choose agents; empty is the one that comes with the program.
+// Versions pins a version for each memory agent. Empty, the default, means the built-in version.
 type Versions struct {
 	Summarize  string `json:"summarize"`
 	Retrieve   string `json:"retrieve"`
@@ -171,8 +188,8 @@ func (m LongTerm) validate() error {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.profile is %q", m.Profile),
 			"leave it empty, or use "+Typed)
 	case m.IdleMinutes < 0 || m.CallPause < 0:
-		return fault.New(fault.InvalidArgument, "memory.idle_minutes and memory.call_pause_ms cannot be below 0",
-			"use 0 for never, and for no pause")
+		return fault.New(fault.InvalidArgument, "memory.idle_minutes and memory.call_pause_ms must be 0 or more",
+			"use 0 to turn idle processing off, or for no pause")
 	case m.Deadline != 0 && (m.Deadline < 100 || m.Deadline > 60_000):
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("memory.deadline_ms is %d", m.Deadline),
 			"use 100 to 60000 milliseconds, or 0 for 4000")

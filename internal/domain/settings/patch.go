@@ -8,30 +8,30 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Document is the settings as people and programs see and change them: all of
-// them, the time zone among them.
+// Document is the complete settings of a workspace as the API and the command line show and change
+// them.
 type Document struct {
 	Settings
-	TimeZone       string `json:"time_zone"`       // IANA name
-	ReflectionCron string `json:"reflection_cron"` // of the daily reflection, one time of day
+	TimeZone       string `json:"time_zone"`       // IANA name; the default is UTC
+	ReflectionCron string `json:"reflection_cron"` // schedule of the daily reflection, one time of day
 }
 
-// DocumentOf is s as it is shown.
+// DocumentOf converts s to the form that users see.
 func DocumentOf(s Settings) Document {
 	return Document{Settings: s, TimeZone: s.TimeZone, ReflectionCron: s.ReflectionCron}
 }
 
-// Patch changes the members that patch names (RFC 7396): null gives a member
-// its default back, what is not named stays. A member that does not exist, or
-// has another type, is refused, and so is a result that cannot be meant.
+// Patch applies a JSON merge patch (RFC 7396) to s. A null member restores its default, and a
+// member that patch does not name is unchanged. Patch returns fault.InvalidArgument for an unknown
+// member, a wrong type or an invalid result.
 func Patch(s Settings, patch json.RawMessage) (Settings, error) {
-	if err := fits(patch); err != nil {
+	if err := checkPatch(patch); err != nil {
 		return s, err
 	}
 	var changes map[string]any
 	if err := decodeNumbers(patch, &changes); err != nil || changes == nil {
-		return s, fault.New(fault.InvalidArgument, "a change of settings is one JSON object",
-			`such as {"nudge":{"every":5}}`)
+		return s, fault.New(fault.InvalidArgument, "invalid settings patch: it must be one JSON object",
+			`send, for example, {"nudge":{"every":5}}`)
 	}
 	chosen, err := Write(s)
 	if err != nil {
@@ -68,14 +68,14 @@ func Patch(s Settings, patch json.RawMessage) (Settings, error) {
 	return out, out.Validate()
 }
 
-// fits refuses a patch that does not look like the document.
-func fits(patch json.RawMessage) error {
+// checkPatch rejects a patch that does not match Document.
+func checkPatch(patch json.RawMessage) error {
 	d := json.NewDecoder(bytes.NewReader(patch))
 	d.DisallowUnknownFields()
 	var into Document
 	if err := d.Decode(&into); err != nil {
-		return fault.New(fault.InvalidArgument, "the settings cannot be changed like this: "+err.Error(),
-			"`cairn settings show -o json` has every setting with its type")
+		return fault.New(fault.InvalidArgument, "invalid settings patch: "+err.Error(),
+			"run `cairn settings show -o json` to see every setting with its type")
 	}
 	return nil
 }
@@ -101,6 +101,6 @@ func merge(document, changes map[string]any) {
 
 func decodeNumbers(raw []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber() // a limit is a whole number of any size
+	d.UseNumber() // a limit may exceed the range of float64 integers
 	return d.Decode(into)
 }

@@ -1,5 +1,5 @@
-// Package settings is what a workspace may choose for itself: one JSON document
-// in its row, of which it holds only what differs from the defaults.
+// Package settings holds the settings of a workspace: one JSON document in the workspace's row,
+// which stores only the members that differ from the defaults.
 //
 //	s, err := settings.Read(row)      // absent members have their defaults
 //	s.Limits.CoreRunes = 4000
@@ -19,39 +19,48 @@ import (
 	"cairn/internal/domain/recurrence"
 )
 
-// Settings of a workspace.
+// Settings are all settings of a workspace.
 type Settings struct {
-	TokensPerDay  int64         `json:"tokens_per_day"` // 0 means no limit
-	MicrosPerDay  int64         `json:"micros_per_day"` // micro-dollars, 0 means no limit
+	// TokensPerDay limits the tokens of all model calls in a UTC day. The default is 0, no limit.
+	TokensPerDay int64 `json:"tokens_per_day"`
+	// MicrosPerDay limits the cost of all model calls in a UTC day, in micro-dollars (1000000 is 1
+	// $). The default is 0, no limit.
+	MicrosPerDay int64 `json:"micros_per_day"`
+	// WriteApproval selects the writes that need approval.
 	WriteApproval WriteApproval `json:"write_approval"`
 	Nudge         Nudge         `json:"nudge"`
 	Limits        Limits        `json:"limits"`
-	Reflection    bool          `json:"reflection"` // whether days are looked back on
-	QuietHours    QuietHours    `json:"quiet_hours"`
-	Agent         string        `json:"agent"` // who answers turns: empty for the usual agent, or remy
-	Tools         Toolsets      `json:"tools"`
-	Memory        LongTerm      `json:"memory"`
-	Curation      Curation      `json:"curation"`
+	// Reflection turns the daily reflection on. The default is true.
+	Reflection bool `json:"reflection"`
+	// QuietHours is the daily period in which scheduled tasks do not start. The default is none.
+	QuietHours QuietHours `json:"quiet_hours"`
+	// Agent is the agent that replies to turns: empty, the default, for the standard agent, or
+	// remy.
+	Agent    string   `json:"agent"`
+	Tools    Toolsets `json:"tools"`
+	Memory   LongTerm `json:"memory"`
+	Curation Curation `json:"curation"`
 
-	// ScheduledCheckpoint has turns on the channel scheduled be told once, at three
-	// quarters of their model calls, how many are left. Models give up early when
-	// they are told more often, or with somebody waiting.
+	// ScheduledCheckpoint makes a turn on the channel scheduled state the remaining model calls to
+	// its model once, when three quarters of the budget are used. Models stop early if they are
+	// reminded more often, or if a person is waiting. The default is false.
 	ScheduledCheckpoint bool `json:"scheduled_checkpoint"`
 
-	TimeZone string `json:"-"` // IANA name; a column of its own
+	TimeZone string `json:"-"` // IANA name; stored in its own column, the default is UTC
 
-	// ReflectionCron is when the day is reflected on, once each local date; a
-	// column of its own.
+	// ReflectionCron is the schedule of the daily reflection, which fires once on each local date.
+	// It is stored in its own column.
 	ReflectionCron string `json:"-"`
 }
 
-// Toolsets are what conversations may use beside the usual tools.
+// Toolsets selects the tools that conversations have in addition to the standard tools. Both are
+// off by default.
 type Toolsets struct {
-	Skills bool `json:"skills"` // skills step by step: what there is, how it is done, its files
-	Shell  bool `json:"shell"`  // commands of a skill, where the deployment has sandboxed workers
+	Skills bool `json:"skills"` // list, view and read skills and their files
+	Shell  bool `json:"shell"`  // run commands of skills, if the deployment has sandboxed workers
 }
 
-// Chosen lists the groups, sorted.
+// Chosen returns the selected tool sets, sorted.
 func (t Toolsets) Chosen() (out []agent.ToolSet) {
 	if t.Shell {
 		out = append(out, agent.SetShell)
@@ -62,35 +71,50 @@ func (t Toolsets) Chosen() (out []agent.ToolSet) {
 	return out
 }
 
-// WriteApproval says whose writes wait for a person.
+// WriteApproval selects the writes that need approval: off, autonomous or all.
 type WriteApproval struct {
-	Memory Gate `json:"memory"`
-	Skills Gate `json:"skills"` // autonomous is about changes of existing skills: making one waits only with all
+	Memory Gate `json:"memory"` // default off
+	// Skills is autonomous by default. With autonomous, changes of existing skills by background
+	// runs need approval; new skills need it only with all.
+	Skills Gate `json:"skills"`
 }
 
-// Nudge is when a conversation is reviewed in the background.
+// Nudge configures the background reviews of conversations.
 type Nudge = nudge.Settings
 
-// MostUndoDays bounds how long what was deleted is kept.
+// MostUndoDays is the upper bound of Limits.UndoDays, in days.
 const MostUndoDays = 365
 
-// Limits bound what a workspace keeps and how fast it is written.
+// Limits bounds what a workspace stores and how fast it changes. Each member is 0 or more.
 type Limits struct {
-	ActiveSkills              int `json:"active_skills"`
-	SkillWritesHour           int `json:"skill_writes_hour"`
+	// ActiveSkills is the number of active skills. The default is 300.
+	ActiveSkills int `json:"active_skills"`
+	// SkillWritesHour is the number of skill writes in one hour. The default is 30.
+	SkillWritesHour int `json:"skill_writes_hour"`
+	// AutonomousSkillWritesHour is the number of skill writes of background runs in one hour. The
+	// default is 6.
 	AutonomousSkillWritesHour int `json:"autonomous_skill_writes_hour"`
-	CoreRunes                 int `json:"core_runes"`
-	ProfileRunes              int `json:"profile_runes"`
-	// in which a deleted skill or memory can be taken back; 0 keeps nothing
+	// CoreRunes is the size of the core memory in characters. The default is 2200.
+	CoreRunes int `json:"core_runes"`
+	// ProfileRunes is the size of the profile memory in characters. The default is 1375.
+	ProfileRunes int `json:"profile_runes"`
+	// UndoDays is the number of days, 0 to 365, in which a deleted skill or memory can be restored.
+	// The default is 7; 0 deletes at once.
 	UndoDays int `json:"undo_days"`
 }
 
-// Curation is when skills that nobody watches over go out of use.
+// Curation configures when unused or unreliable skills are archived.
 type Curation struct {
-	StaleDays   int     `json:"stale_days"`   // without use, after which a skill is the last in prompts
-	ArchiveDays int     `json:"archive_days"` // without use, after which it is out of use
-	Floor       float64 `json:"floor"`        // of reliability, 0–1: below it a skill is archived
-	MinTrials   int     `json:"min_trials"`   // before reliability counts
+	// StaleDays is the number of days without use, from 1, after which a skill is listed last in
+	// prompts. The default is 30.
+	StaleDays int `json:"stale_days"`
+	// ArchiveDays is the number of days without use after which a skill is archived. It must exceed
+	// StaleDays; the default is 90.
+	ArchiveDays int `json:"archive_days"`
+	// Floor is the reliability, 0 to 1, below which a skill is archived. The default is 0.2.
+	Floor float64 `json:"floor"`
+	// MinTrials is the number of uses, from 1, before Floor applies to a skill. The default is 5.
+	MinTrials int `json:"min_trials"`
 }
 
 func (c Curation) validate() error {
@@ -107,20 +131,20 @@ func (c Curation) validate() error {
 	return nil
 }
 
-// QuietHours are a time of day, in the workspace's time zone, in which nothing
-// that is scheduled starts: it is put off to their end. Empty for none; From after
-// To goes over midnight.
+// QuietHours is a daily period in the workspace's time zone in which scheduled tasks do not start.
+// Their start is postponed to its end. Both members are empty, the default, for no quiet hours. If
+// From is after To, the period spans midnight.
 type QuietHours struct {
 	From string `json:"from"` // 15:04
-	To   string `json:"to"`
+	To   string `json:"to"`   // 15:04
 }
 
-// Quiet are the quiet hours on the workspace's clock.
+// Quiet returns the quiet hours in the workspace's time zone.
 func (s Settings) Quiet() (recurrence.Quiet, error) {
 	return recurrence.ParseQuiet(s.QuietHours.From, s.QuietHours.To, cmp.Or(s.TimeZone, "UTC"))
 }
 
-// Default is what a workspace has that chose nothing.
+// Default returns the settings of a workspace that has changed none.
 func Default() Settings {
 	return Settings{
 		WriteApproval: WriteApproval{Memory: GateOff, Skills: GateAutonomous},
@@ -137,8 +161,7 @@ func Default() Settings {
 	}
 }
 
-// Read decodes a stored document. Members that are absent have their defaults;
-// members that this program does not know are left out.
+// Read decodes a stored document. Absent members have their defaults. Unknown members are ignored.
 func Read(raw json.RawMessage) (Settings, error) {
 	s := Default()
 	if len(bytes.TrimSpace(raw)) == 0 {
@@ -150,8 +173,8 @@ func Read(raw json.RawMessage) (Settings, error) {
 	return s, nil
 }
 
-// Write encodes what differs from the defaults, so that a default that changes
-// later changes for everybody who did not choose.
+// Write encodes the members that differ from the defaults, so that a changed default applies to
+// every workspace that has not set the member.
 func Write(s Settings) (json.RawMessage, error) {
 	chosen, err := document(s)
 	if err != nil {
@@ -170,12 +193,12 @@ func document(s Settings) (out map[string]any, err error) {
 		return nil, fmt.Errorf("encode the settings: %w", err)
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber() // a limit is a whole number of any size
+	d.UseNumber() // a limit may exceed the range of float64 integers
 	err = d.Decode(&out)
 	return out, err
 }
 
-// difference is the members of chosen that usual does not have alike.
+// difference returns the members of chosen that differ from usual.
 func difference(chosen, usual map[string]any) map[string]any {
 	out := map[string]any{}
 	for name, v := range chosen {
@@ -194,7 +217,7 @@ func difference(chosen, usual map[string]any) map[string]any {
 	return out
 }
 
-// Validate names the member that cannot be meant.
+// Validate returns fault.InvalidArgument with the name of the first invalid member.
 func (s Settings) Validate() error {
 	for name, n := range map[string]int64{"tokens_per_day": s.TokensPerDay, "micros_per_day": s.MicrosPerDay,
 		"nudge.every": int64(s.Nudge.Every), "nudge.tool_iters": int64(s.Nudge.ToolIters),
@@ -204,12 +227,12 @@ func (s Settings) Validate() error {
 		"limits.core_runes":                   int64(s.Limits.CoreRunes),
 		"limits.profile_runes":                int64(s.Limits.ProfileRunes)} {
 		if n < 0 {
-			return fault.Newf(fault.InvalidArgument, "%s is %d, and cannot be below 0", name, n)
+			return fault.Newf(fault.InvalidArgument, "%s is %d, must be 0 or more", name, n)
 		}
 	}
 	if d := s.Limits.UndoDays; d < 0 || d > MostUndoDays {
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("limits.undo_days is %d", d),
-			fmt.Sprintf("use 1 to %d days, or 0 to keep nothing that is deleted", MostUndoDays))
+			fmt.Sprintf("use 1 to %d days, or 0 to delete at once", MostUndoDays))
 	}
 	for name, g := range map[string]Gate{"memory": s.WriteApproval.Memory, "skills": s.WriteApproval.Skills} {
 		if !g.known() {
@@ -229,7 +252,8 @@ func (s Settings) Validate() error {
 	return s.validateClock()
 }
 
-// validateClock looks at what may be empty, to leave what is stored.
+// validateClock checks the time zone, the quiet hours and the schedule. An empty value is valid; it
+// keeps the stored one.
 func (s Settings) validateClock() error {
 	zone := s.TimeZone
 	if zone == "" {
@@ -243,8 +267,8 @@ func (s Settings) validateClock() error {
 	c, err := recurrence.Parse(s.ReflectionCron, zone)
 	if err == nil && !c.OncePerDate() {
 		err = fault.New(fault.InvalidArgument,
-			fmt.Sprintf("reflection_cron is %q, which may be due more than once on one date", s.ReflectionCron),
-			"a day is reflected on once: give one time of day, such as "+recurrence.Daily)
+			fmt.Sprintf("reflection_cron %q can fire more than once on one date", s.ReflectionCron),
+			"use one time of day, such as "+recurrence.Daily)
 	}
 	return err
 }

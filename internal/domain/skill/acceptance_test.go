@@ -47,7 +47,7 @@ func returnedBy(t testing.TB, name string) map[string]string {
 	return files
 }
 
-// rollback is the skill of AC-1 with its files.
+// rollback returns the skill of AC-1 with its files.
 func rollback(t testing.TB) (skill.Document, []skill.File) {
 	t.Helper()
 	draft := draftOf(t, "ac1_extract.json")
@@ -148,7 +148,7 @@ func TestAC10HostileNamesStayOutside(t *testing.T) {
 	}
 }
 
-// members lists an archive and checks every one by the rules of §1.10.
+// members lists the members of an archive and checks each by the rules of §1.10.
 func members(t *testing.T, archive []byte) []string {
 	t.Helper()
 	r, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))

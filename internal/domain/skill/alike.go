@@ -6,19 +6,18 @@ import (
 	"unicode"
 )
 
-// MinNameSimilarity is the NameSimilarity from which on two skills are
-// suspected to be one (spec/procedural-memory.md §1.5).
+// MinNameSimilarity is the NameSimilarity from which two skills are suspected duplicates
+// (spec/procedural-memory.md §1.5).
 const MinNameSimilarity = 0.6
 
-// BodyHash is equal for contents that say the same in the same words: parsed,
-// rendered, and without regard to case and white space.
+// BodyHash returns equal hashes for contents with the same text: parsed, rendered, and ignoring
+// case and white space.
 func BodyHash(content string) SHA {
 	return sha256.Sum256([]byte(fold(string(RenderBody(ParseBody(content))))))
 }
 
-// NameSimilarity is the share of words that two names have in common, 0–1
-// (Jaccard). Han characters, which join words without a mark, count as pairs of
-// neighbours.
+// NameSimilarity returns the share of words that two names have in common, 0–1 (Jaccard). Han
+// characters, which have no word boundaries, are compared as adjacent pairs.
 func NameSimilarity(a, b string) float64 {
 	words, others := nameWords(a), nameWords(b)
 	shared := 0
@@ -38,7 +37,7 @@ func nameWords(name string) map[string]bool {
 	words := map[string]bool{}
 	for word := range strings.SplitSeq(Canonical(name), "-") {
 		runes := []rune(word)
-		from := 0 // of the run of one kind
+		from := 0 // start of the current run
 		for i := range runes {
 			if i+1 < len(runes) && unicode.Is(unicode.Han, runes[i]) == unicode.Is(unicode.Han, runes[i+1]) {
 				continue

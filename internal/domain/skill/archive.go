@@ -18,20 +18,19 @@ import (
 
 const (
 	utf8Flag = 1 << 11
-	// level is fixed so that one toolchain makes one package of one skill.
+	// level is fixed, so that one toolchain creates identical packages.
 	level = flate.BestCompression
 )
 
-// epoch is the first day that a zip can name.
+// epoch is the first date that a zip can contain.
 var epoch = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Zip packs a skill: folder/SKILL.md first, then the files in byte order, extra
-// ones among them. The same skill gives the same bytes, whenever and wherever it is packed with one
-// version of Go. It refuses what a consumer could trip over: names that leave
-// the folder, and sizes above the limits.
+// Zip packs a skill: folder/SKILL.md first, then all files in byte order. Equal skills give equal
+// bytes with one version of Go. Zip rejects what could harm a consumer: names outside the folder,
+// and sizes above the limits.
 func Zip(folder string, skillMD []byte, files []File, extra ...File) ([]byte, error) {
 	if !filepath.IsLocal(folder) || strings.ContainsAny(folder, `/\`) || folder == "." {
-		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("%q cannot be the folder of a package", folder), "")
+		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid package folder %q", folder), "")
 	}
 	if err := checkPackage(skillMD, files); err != nil {
 		return nil, err
@@ -67,10 +66,10 @@ func Zip(folder string, skillMD []byte, files []File, extra ...File) ([]byte, er
 	return archive.Bytes(), nil
 }
 
-// deflaters are kept, since a new one takes a megabyte.
+// deflaters are reused, because a new one takes a megabyte.
 var deflaters sync.Pool
 
-// deflater goes back to deflaters when it is closed, which is once.
+// deflater returns to deflaters when it is closed. It must be closed once.
 type deflater struct{ *flate.Writer }
 
 func deflateTo(out io.Writer) (io.WriteCloser, error) {
@@ -88,8 +87,8 @@ func (d deflater) Close() error {
 	return err
 }
 
-// method is deflate but for what shrinks so far that Unpack would take it for a
-// bomb: what was packed here can be uploaded again.
+// method returns deflate, except for content that shrinks so much that Unpack would reject it as a
+// bomb. A package from here can therefore be uploaded again.
 func method(content string) uint16 {
 	if len(content) <= ratioMatters {
 		return zip.Deflate
@@ -97,7 +96,7 @@ func method(content string) uint16 {
 	var packed bytes.Buffer
 	w, err := deflateTo(&packed)
 	if err != nil {
-		return zip.Deflate // whose writer will say it again
+		return zip.Deflate // its writer reports the error again
 	}
 	_, err = io.WriteString(w, content)
 	if errors.Join(err, w.Close()) == nil && len(content)/max(1, packed.Len()) > maxRatio {
@@ -110,12 +109,12 @@ func checkPackage(skillMD []byte, files []File) error {
 	if len(skillMD) > MaxSkillMD {
 		return fault.New(fault.TooLarge, fmt.Sprintf("SKILL.md has %d bytes, at most %d are allowed", len(skillMD),
 			MaxSkillMD),
-			"move detail into reference files")
+			"move details to reference files")
 	}
 	var all Files
 	for _, f := range files {
 		if clean, err := CheckFile(f.Kind(), f.Name()); err != nil || f.Path != f.Kind()+"/"+clean {
-			return fault.New(fault.InvalidArgument, fmt.Sprintf("%q cannot be a file of a package", f.Path), "")
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid package file %q", f.Path), "")
 		}
 		if !all.Add(f.Kind(), f.Name(), f.Content) {
 			return fault.New(fault.TooLarge, all.Violations()[0], "")

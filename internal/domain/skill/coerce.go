@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// isEmpty is null, "", [] and {}: in every field they mean that there is
-// nothing, or that nothing changes.
+// isEmpty reports whether value is null, "", [] or {}. In every field they mean nothing, or no
+// change.
 func isEmpty(value any) bool {
 	switch value := value.(type) {
 	case nil:
@@ -27,7 +27,7 @@ func isEmpty(value any) bool {
 	}
 }
 
-// isNothing is a word that models write where null is meant.
+// isNothing reports whether text is a word that models write instead of null.
 func isNothing(text string) bool {
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "", "null", "none", "n/a", "无":
@@ -53,7 +53,7 @@ func kindOf(value any) string {
 	}
 }
 
-// plain is the text of a string, number or boolean.
+// plain returns the text of a string, number or boolean.
 func plain(value any) (string, bool) {
 	switch value := value.(type) {
 	case string:
@@ -67,7 +67,7 @@ func plain(value any) (string, bool) {
 	}
 }
 
-// line reads one line of text of at most limit runes.
+// line reads one line of text with at most limit runes.
 func (f *fields) line(field string, limit int, names ...string) string {
 	value := f.take(names...)
 	if value == nil {
@@ -89,8 +89,8 @@ func (f *fields) shorten(field, text string, limit int) string {
 	return text
 }
 
-// list reads a list of texts: a string is one item, empty and repeated items
-// go, what exceeds the limits is cut.
+// list reads a list of texts. A string is one item. Empty and repeated items are removed, and what
+// exceeds the limits is cut.
 func (f *fields) list(field string, most, limit int, names ...string) []string {
 	value := f.take(names...)
 	items, ok := value.([]any)
@@ -119,7 +119,7 @@ func (f *fields) list(field string, most, limit int, names ...string) []string {
 
 var triggerSeparator = regexp.MustCompile(`[,，、;；\n]`)
 
-// triggers reads keywords; several in one string are told apart by commas.
+// triggers reads keywords. Several keywords in one string are separated by commas.
 func (f *fields) triggers() []string {
 	var words []string
 	for _, text := range f.list("trigger", math.MaxInt, 0, "trigger", "triggers", "tags") {
@@ -137,7 +137,7 @@ func (f *fields) triggers() []string {
 
 var stepMark = regexp.MustCompile(`^(?:[0-9]{1,3}[.)、]|[-*+])\s+`)
 
-// procedure reads numbered lines, or an array of steps, which gets numbers.
+// procedure reads numbered lines, or an array of steps, which it numbers.
 func (f *fields) procedure() string {
 	value := f.take("procedure", "steps")
 	if value == nil {
@@ -175,7 +175,7 @@ func (f *fields) steps(steps []any) string {
 	return strings.Join(lines, "\n")
 }
 
-// stepText finds the sentence of a step that was given as an object.
+// stepText returns the sentence of a step that is an object.
 func stepText(object map[string]any) any {
 	for _, key := range []string{"text", "description", "action", "step", "content"} {
 		if text, ok := object[key].(string); ok && text != "" {
@@ -185,7 +185,7 @@ func stepText(object map[string]any) any {
 	return object
 }
 
-// flag reads a boolean, also one in a string.
+// flag reads a boolean, which may be a string.
 func (f *fields) flag(names ...string) bool {
 	switch value := f.take(names...).(type) {
 	case bool:

@@ -11,12 +11,11 @@ import (
 	"strings"
 )
 
-// DecodeDraft reads a model's reply, tolerantly: our strict schema, the keys of
-// MemOS, and what models make of either. Notes say what was coerced, cut or
-// ignored; the error names every field that is wrong, in one message that can
-// be sent back for repair. null, {}, [] and action skip are a Draft with
-// action Skip. mode is Simple, Full or SimpleKeep; seqs are the messages that
-// the draft may rest on.
+// DecodeDraft decodes a model's reply tolerantly: Cairn's schema, the keys of MemOS, and common
+// variants of both. The notes list what was coerced, cut or ignored. The error lists all invalid
+// fields in one message, which can be sent to the model for repair. null, {}, [] and action skip
+// give a Draft with action Skip. mode is Simple, Full or SimpleKeep. seqs are the messages that
+// evidence may cite.
 func DecodeDraft(raw json.RawMessage, mode string, seqs []int) (Draft, []string, error) {
 	object, err := rootObject(raw)
 	if err != nil {
@@ -36,7 +35,7 @@ func DecodeDraft(raw json.RawMessage, mode string, seqs []int) (Draft, []string,
 	d.Trigger = f.triggers()
 	d.Procedure = f.procedure()
 	most := MaxItems
-	if d.Action == Update { // it repeats what the skill has: cut, the new item at the end would be lost
+	if d.Action == Update { // it repeats the skill's items, so a limit would cut the new item at the end
 		most = MaxUpdateItems
 	}
 	d.Experience = f.list("experience", most, 0, "experience", "experiences")
@@ -60,8 +59,7 @@ func DecodeDraft(raw json.RawMessage, mode string, seqs []int) (Draft, []string,
 	return d, f.notes, nil
 }
 
-// rootObject finds the one object of a reply; nil when it says that there is
-// nothing.
+// rootObject returns the only object of a reply, and nil if the reply means nothing to learn.
 func rootObject(raw json.RawMessage) (map[string]any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
@@ -70,7 +68,7 @@ func rootObject(raw json.RawMessage) (map[string]any, error) {
 		return nil, fmt.Errorf("the reply is not valid JSON: %w", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("the reply holds more than one JSON value; send one object")
+		return nil, errors.New("the reply contains more than one JSON value; send one object")
 	}
 	if list, ok := root.([]any); ok && len(list) < 2 {
 		root = nil
@@ -97,8 +95,7 @@ func rootObject(raw json.RawMessage) (map[string]any, error) {
 	}
 }
 
-// fields reads an object by names, and remembers what was read and what was
-// wrong.
+// fields reads an object by names. It records which fields were read and which are invalid.
 type fields struct {
 	object map[string]any
 	used   map[string]bool
@@ -122,7 +119,7 @@ func (f *fields) fault(format string, args ...any) {
 	f.faults = append(f.faults, fmt.Sprintf(format, args...))
 }
 
-// take gives the first of the named values that is there and says something.
+// take returns the first named value that exists and is not empty.
 func (f *fields) take(names ...string) any {
 	var found any
 	for _, name := range names {
@@ -148,8 +145,8 @@ func (f *fields) unknown() {
 	}
 }
 
-// action derives what the draft is for from `action`, or from MemOS' `update`
-// and `old_memory_id`.
+// action derives the action of the draft from `action`, or from the fields `update` and
+// `old_memory_id` of MemOS.
 func (f *fields) action(d *Draft) {
 	action, _ := f.take("action").(string)
 	update := f.flag("update")

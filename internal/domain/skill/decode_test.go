@@ -271,8 +271,7 @@ func FuzzDecodeDraft(f *testing.F) {
 	})
 }
 
-// An update repeats what the skill has, so its own lesson stands at the end: no
-// limit may cut it off.
+// An update repeats the skill's items, so its new lesson is at the end. No limit may cut it off.
 func TestDecodeDraftKeepsTheLessonThatAnUpdateAdds(t *testing.T) {
 	t.Parallel()
 	lessons := make([]string, skill.MaxItems+5)

@@ -1,32 +1,30 @@
-// Package skill is what a skill is: the draft that a model proposes, the
-// document that is kept, the files beside it and the package that is handed
-// out. It touches nothing outside itself.
+// Package skill defines skills: the draft that a model proposes, the document that is stored, the
+// files of a skill, and its package. It is pure.
 //
-// A model's reply becomes a draft, whatever shape it came in:
+// A model's reply is decoded to a draft:
 //
 //	draft, notes, err := skill.DecodeDraft(reply, skill.Full, task.Seqs)
 //
-// A draft becomes a document, or changes one without losing anything by
-// omission:
+// A draft becomes a document, or updates one. Omitted parts are kept:
 //
 //	document := skill.NewDocument(draft)
 //	merged := skill.Merge(current, files, draft)
 //
-// Planned files are attached by name, and names are never trusted:
+// Planned files are attached by name, after their names are checked:
 //
 //	files, degraded, violations := skill.Attach(draft.Scripts, written, skill.Scripts)
 //
-// The document is written as SKILL.md and packed. Both give the same bytes for
-// the same skill, so packages are addressed by their content:
+// The document is rendered as SKILL.md and packed. Equal skills give equal bytes, so packages are
+// addressed by their content:
 //
 //	document = document.WithFiles(files)
 //	md := skill.Render(document, skill.RenderOptions{})
 //	archive, err := skill.Zip(skill.Canonical(document.Name), md, files)
 //
-// ParseDocument reads a SKILL.md back, ours or anybody's.
+// ParseDocument parses a SKILL.md, from Cairn or from another tool.
 //
-// A skill that a tool saves is a text with four headings. It is normalised and
-// checked before it is kept, and changed by quoting what is to go:
+// A skill that a tool saves is a text with four headings. It is normalized and checked before it is
+// stored. A patch quotes the text to replace:
 //
 //	content, warnings, err := skill.NormalizeContent(content)
 //	more, err := skill.CheckShape(content)

@@ -9,11 +9,11 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Document is the content of a SKILL.md. A skill that an agent saved has
-// WhenToUse, Procedure, Pitfalls and Verification, a distilled one the other
-// fields; a document may have both. Empty fields have no section.
+// Document is the content of a SKILL.md. A skill saved by an agent has WhenToUse, Procedure,
+// Pitfalls and Verification; a distilled one has the other fields. A document may have both. Empty
+// fields have no section.
 type Document struct {
-	Name         string    `json:"name"`        // as shown; Canonical(Name) identifies the skill
+	Name         string    `json:"name"`        // for display; Canonical(Name) identifies the skill
 	Description  string    `json:"description"` // one line
 	Intro        string    `json:"intro,omitempty"`
 	WhenToUse    string    `json:"when_to_use,omitempty"`
@@ -24,34 +24,34 @@ type Document struct {
 	Experience   []string  `json:"experience,omitempty"`
 	Preference   []string  `json:"preference,omitempty"`
 	Examples     []string  `json:"examples,omitempty"`
-	Scripts      []string  `json:"scripts,omitempty"`    // names of files below scripts/, sorted
+	Scripts      []string  `json:"scripts,omitempty"`    // names of files in scripts/, sorted
 	Tools        []string  `json:"tools,omitempty"`      // names of tools that the procedure needs
-	Sections     []Section `json:"sections,omitempty"`   // sections under other titles, in their order
+	Sections     []Section `json:"sections,omitempty"`   // sections with other titles, in order
 	Others       []Entry   `json:"others,omitempty"`     // inline entries, sorted by key
-	References   []string  `json:"references,omitempty"` // names of files below reference/, sorted
+	References   []string  `json:"references,omitempty"` // names of files in reference/, sorted
 }
 
-// Section is a level-2 section that has no field of its own.
+// Section is a level-2 section without its own field.
 type Section struct {
 	Title string `json:"title"`
 	Body  string `json:"body"`
 }
 
-// Entry is a short text under a heading of its own.
+// Entry is a short text under its own heading.
 type Entry struct {
 	Key  string `json:"key"`
 	Text string `json:"text"`
 }
 
-// NewDocument is the document of a created skill. Files are added by
-// WithFiles once they exist: what is only planned is not promised.
+// NewDocument returns the document of a new skill, without files. Add them with WithFiles when they
+// exist, because a planned file may fail.
 func NewDocument(d Draft) Document {
 	return Document{Name: d.Name, Description: d.Description, Trigger: d.Trigger, Procedure: d.Procedure,
 		Experience: d.Experience, Preference: d.Preference, Examples: d.Examples, Tools: d.Tools,
 		Others: d.Inline}.Normalised()
 }
 
-// WithFiles names files, and only these, under Scripts and References.
+// WithFiles returns the document with exactly these files under Scripts and References.
 func (d Document) WithFiles(files []File) Document {
 	d.Scripts, d.References = nil, nil
 	for _, f := range files {
@@ -65,10 +65,10 @@ func (d Document) WithFiles(files []File) Document {
 	return d.Normalised()
 }
 
-// Normalised is the form in which parsing a rendered document gives the same
-// document back: texts cleaned, forged headings demoted, active HTML removed,
-// fences closed, lists without empty or repeated items, triggers split at
-// commas, file names checked and sorted. It cuts nothing to a length.
+// Normalised returns the document in the form that survives rendering and parsing. Texts are
+// cleaned, forged headings demoted, active HTML removed and fences closed. Lists have no empty or
+// repeated items, triggers are split at commas, and file names are checked and sorted. It does not
+// cut texts to a length.
 func (d Document) Normalised() Document {
 	g := gather(d)
 	for _, s := range d.Sections {
@@ -100,7 +100,7 @@ func (d Document) Normalised() Document {
 	}
 }
 
-// Check refuses a document that cannot be stored or packaged.
+// Check returns fault.InvalidArgument for a document that cannot be stored or packaged.
 func (d Document) Check() error {
 	var faults []error
 	if strings.TrimSpace(d.Name) == "" {

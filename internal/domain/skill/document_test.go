@@ -116,7 +116,7 @@ func TestParseDocumentSaysWhatIsWrong(t *testing.T) {
 	for md, want := range map[string]string{
 		"---\nname: x\n":                       "line 1: the frontmatter is not closed",
 		"---\nname: [a]\n---\n":                "line 2: name must be text",
-		"---\n- a\n---\n":                      "line 2: the frontmatter is no mapping",
+		"---\n- a\n---\n":                      "line 2: the frontmatter is not a mapping",
 		"---\nname: x\ndescription: a: b\n---": "line 3",
 	} {
 		_, err := skill.ParseDocument([]byte(md))
@@ -183,7 +183,7 @@ func TestCheckNamesWhatCannotBeStored(t *testing.T) {
 	}
 }
 
-// pieces of text that have upset parsers before.
+// pieces are texts that have broken parsers.
 var pieces = []string{"a", "b c", "1. x", "- y", "## H", "# T", "### K", "```", "````markdown", "~~~", "\n", "\n\n",
 	"   ", "    ", "\t", ", ", "#",
 	"See also:", "### Example 1", "- `./scripts/a.py`", "- [a.md](./reference/a.md)", "<!--", "-->", "<script>",
@@ -209,7 +209,7 @@ func randomTexts(r *rand.Rand) []string {
 	return texts
 }
 
-// Parsing what was rendered gives the document back, whatever was put in.
+// Parsing a rendered document returns the same document for every input.
 func TestParseIsTheInverseOfRender(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 0))
 	names := []string{"a.py", "B.py", "b.py", "../x", "c.md", "notes"}

@@ -9,21 +9,21 @@ import (
 const (
 	Create = "create"
 	Update = "update"
-	Skip   = "skip" // there is nothing to learn
+	Skip   = "skip" // nothing to learn
 )
 
 // Modes of extraction.
 const (
 	Simple     = "simple" // core fields only; scripts, tools and documents are ignored
 	Full       = "full"
-	SimpleKeep = "simple+files" // MemOS' simple mode: finished scripts and documents in the same reply
+	SimpleKeep = "simple+files" // the simple mode of MemOS: finished scripts and documents in the same reply
 )
 
-// Draft is what a model proposes, brought into one form. The model proposes,
-// code disposes: Target is a handle to look up, never a key.
+// Draft is a normalized proposal of a model. Target is a handle, which code looks up; it is never a
+// database key.
 type Draft struct {
 	Action      string     `json:"action"`
-	Target      string     `json:"target,omitempty"` // the candidate's handle, of an update only
+	Target      string     `json:"target,omitempty"` // handle of the candidate, only for an update
 	Name        string     `json:"name"`
 	Description string     `json:"description"`
 	Trigger     []string   `json:"trigger,omitempty"`
@@ -31,19 +31,19 @@ type Draft struct {
 	Experience  []string   `json:"experience,omitempty"`
 	Preference  []string   `json:"preference,omitempty"`
 	Examples    []string   `json:"examples,omitempty"`
-	Tools       []string   `json:"tools,omitempty"`   // as requested; SplitTools tells which were seen
-	Scripts     []FilePlan `json:"scripts,omitempty"` // names are not checked yet: see CheckPlan and Attach
+	Tools       []string   `json:"tools,omitempty"`   // as requested; SplitTools separates the ones in the transcript
+	Scripts     []FilePlan `json:"scripts,omitempty"` // names are not checked; see CheckPlan and Attach
 	Others      []FilePlan `json:"others,omitempty"`
-	Inline      []Entry    `json:"inline,omitempty"`  // short texts that stand in SKILL.md itself
-	Removed     []Removal  `json:"removed,omitempty"` // what an update is to drop
-	Evidence    []int      `json:"evidence"`          // message numbers of the chunk; all of them when none was cited
+	Inline      []Entry    `json:"inline,omitempty"`  // short texts in SKILL.md itself
+	Removed     []Removal  `json:"removed,omitempty"` // items that an update removes
+	Evidence    []int      `json:"evidence"`          // message numbers of the chunk; all of them if none was cited
 	Cited       bool       `json:"cited"`             // whether the model cited evidence
 	Confidence  *float64   `json:"confidence,omitempty"`
 	UsedHistory bool       `json:"used_history,omitempty"`
 	Reason      string     `json:"reason,omitempty"`
 }
 
-// FilePlan is a file that a skill is to have. With Code it is already written.
+// FilePlan is a planned file of a skill. If Code is set, it is already written.
 type FilePlan struct {
 	File    string `json:"file"`
 	Purpose string `json:"purpose"`
@@ -52,15 +52,15 @@ type FilePlan struct {
 	Code    string `json:"code,omitempty"`
 }
 
-// Removal asks for an item to go. An empty Field means whichever has it.
+// Removal removes an item. An empty Field means every field.
 type Removal struct {
 	Field  string `json:"field,omitempty"` // a list of Draft, scripts, others or procedure
 	Item   string `json:"item"`
 	Reason string `json:"reason,omitempty"`
 }
 
-// Complete says what a draft lacks to become a new skill, in words for a
-// repair round. An update may leave everything empty, which means unchanged.
+// Complete returns an error that names the missing fields of a new skill, for a repair round. In an
+// update, an empty field means unchanged.
 func (d Draft) Complete() error {
 	var missing []string
 	for _, field := range []struct{ name, value string }{{"name", d.Name}, {"description", d.Description},
@@ -75,7 +75,7 @@ func (d Draft) Complete() error {
 	return errors.New("a new skill needs name, description and procedure; missing: " + strings.Join(missing, ", "))
 }
 
-// errDraft joins the faults of a draft into one message.
+// errDraft joins the faults of a draft to one message.
 func errDraft(faults []string) error {
 	if faults == nil {
 		return nil
@@ -83,8 +83,8 @@ func errDraft(faults []string) error {
 	return errors.New("the skill is not usable: " + strings.Join(faults, "; "))
 }
 
-// SplitTools tells requested tools that were seen at work from those that are
-// only suggested. Names are compared without case.
+// SplitTools separates requested tools that the transcript contains from those that are only
+// suggested. Names are compared without case.
 func SplitTools(requested, seen []string) (verified, suggested []string) {
 	known := map[string]bool{}
 	for _, name := range seen {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// confidence reads a number from 0 to 1; what is no number is not checked.
+// confidence reads a number from 0 to 1. Other values are ignored.
 func (f *fields) confidence(d *Draft) {
 	value := f.take("confidence")
 	if value == nil {
@@ -22,8 +22,8 @@ func (f *fields) confidence(d *Draft) {
 	d.Confidence = &number
 }
 
-// evidence reads message numbers and [first, last] ranges. Without a usable
-// one the draft rests on the whole chunk.
+// evidence reads message numbers and [first, last] ranges. Without valid evidence, the draft is
+// based on the whole chunk.
 func (f *fields) evidence(d *Draft, seqs []int) {
 	inChunk := map[int]bool{}
 	for _, seq := range seqs {

@@ -11,16 +11,16 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Extra is a file of a package that is neither SKILL.md nor a script or a
-// reference: an asset, a licence, a picture. Its bytes are in the package, and
-// go from each version's package into the next.
+// Extra is a file of a package that is neither SKILL.md nor a script or a reference: an asset, a
+// license, a picture. Its bytes are only in the package, and are copied from each version's package
+// to the next.
 type Extra struct {
 	Path  string `json:"path"`
 	Bytes int    `json:"bytes"`
 	SHA   SHA    `json:"sha256"`
 }
 
-// Extras lists files as a version records them, by path.
+// Extras lists files by path, as a version records them.
 func Extras(files []File) []Extra {
 	var out []Extra
 	for _, f := range files {
@@ -30,23 +30,23 @@ func Extras(files []File) []Extra {
 	return out
 }
 
-// Carried is what of Extra goes on into later packages: all but what operating
-// systems add.
+// Carried returns the files of Extra that later packages keep: all except those added by operating
+// systems.
 func (u UnpackedPackage) Carried() []File {
 	return slices.DeleteFunc(slices.Clone(u.Extra), func(f File) bool { return member{name: f.Path}.junk() })
 }
 
-// ReadExtras takes the extra files out of a version's package.
+// ReadExtras returns the extra files of a version's package.
 func ReadExtras(archive []byte) ([]File, error) {
 	u, err := sortOut(archive)
 	if err != nil {
-		return nil, fmt.Errorf("read the package of the version before: %w", err)
+		return nil, fmt.Errorf("read the package of the previous version: %w", err)
 	}
 	return u.Carried(), nil
 }
 
-// CarryExtras keeps the extra files that have room beside a skill's files, and
-// says which have not: the skill's own files come first.
+// CarryExtras returns the extra files that fit next to a skill's files, and a violation for each
+// one that does not. The skill's files have priority.
 func CarryExtras(files, extra []File) (kept []File, violations []string) {
 	all := newMembers(files)
 	for _, f := range extra {
@@ -59,7 +59,7 @@ func CarryExtras(files, extra []File) (kept []File, violations []string) {
 	return kept, violations
 }
 
-// members are the files of a package about to be made.
+// members are the files of a package in progress.
 type members struct {
 	files, folders map[string]bool // folded paths
 	bytes          int
@@ -81,7 +81,7 @@ func (m *members) take(f File) {
 	m.bytes += len(f.Content)
 }
 
-// add takes an extra file, or says why it cannot.
+// add adds an extra file, or returns the reason why it cannot.
 func (m *members) add(f File) string {
 	switch {
 	case !filepath.IsLocal(f.Path) || path.Clean(f.Path) != f.Path || strings.Contains(f.Path, `\`):
@@ -99,7 +99,7 @@ func (m *members) add(f File) string {
 	return ""
 }
 
-// below tells whether a path has a file where it needs a folder.
+// below reports whether a path needs a folder where a file is.
 func (m *members) below(name string) bool {
 	for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
 		if m.files[fold(folder)] {
@@ -109,7 +109,7 @@ func (m *members) below(name string) bool {
 	return false
 }
 
-// checkExtras refuses extra files that a package cannot hold.
+// checkExtras rejects extra files that a package cannot contain.
 func checkExtras(files, extra []File) error {
 	if _, violations := CarryExtras(files, extra); len(violations) > 0 {
 		return fault.New(fault.InvalidArgument, violations[0], "")

@@ -8,7 +8,7 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// Extra files give way to a skill's own, and to the limits of a package.
+// A skill's own files and the limits of a package take precedence over extra files.
 func TestExtraFilesThatHaveNoRoomAreNamed(t *testing.T) {
 	t.Parallel()
 	files := []skill.File{{Path: "scripts/a.py", Content: "pass\n"}, {Path: "reference/b.md", Content: "b\n"}}
@@ -31,7 +31,7 @@ func TestExtraFilesThatHaveNoRoomAreNamed(t *testing.T) {
 		many = append(many, skill.File{Path: "assets/" + strings.Repeat("f", i+1), Content: "x"})
 	}
 	if kept, _ := skill.CarryExtras(files, many); len(kept)+len(files)+1 != skill.MaxFiles {
-		t.Errorf("%d of %d extra files are kept beside %d and SKILL.md", len(kept), len(many), len(files))
+		t.Errorf("%d of %d extra files are kept with %d files and SKILL.md", len(kept), len(many), len(files))
 	}
 	var heavy []skill.File
 	for _, name := range strings.Split("abcdefghijklmn", "") {

@@ -14,49 +14,48 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Kinds of files: the folders of a package.
+// Kinds of files, which are the folders of a package.
 const (
 	Scripts   = "scripts"
-	Reference = "reference" // written so; packages of others may say references
+	Reference = "reference" // Cairn's spelling; other packages may use references
 )
 
-// File is one file of a skill beside its SKILL.md.
+// File is one file of a skill in addition to its SKILL.md.
 type File struct {
 	Path    string `json:"path"` // scripts/x.py or reference/y.md
 	Content string `json:"content"`
 }
 
-// Kind is Scripts or Reference.
+// Kind returns Scripts or Reference.
 func (f File) Kind() string { return path.Dir(f.Path) }
 
-// Name is the file's name in its folder, as CheckFile passed it.
+// Name returns the file's name in its folder, as accepted by CheckFile.
 func (f File) Name() string { return path.Base(f.Path) }
 
-// extensions that a skill may carry. A name without any gets its kind's own.
+// extensions that a skill may contain. A name without an extension gets that of its kind.
 var extensions = map[string]bool{".py": true, ".sh": true, ".js": true, ".ts": true, ".md": true, ".json": true,
 	".yaml": true, ".yml": true, ".txt": true, ".toml": true, ".sql": true}
 
 var ownExtension = map[string]string{Scripts: ".py", Reference: ".md"}
 
-// ownFolder is the one path that a name may be written with: its folder.
+// ownFolder matches the only path prefix that a name may have: its folder.
 var ownFolder = map[string]*regexp.Regexp{
 	Scripts:   regexp.MustCompile(`^(\./)?scripts/`),
 	Reference: regexp.MustCompile(`^(\./)?references?/`),
 }
 
-// CheckFile passes a file name that came from a model or a package, or says
-// why it is refused (spec/skill-memory.md §1.10). A bad name is never mended
-// into a good one; only the kind's own folder before it is taken off and a
-// missing extension added. kind is Scripts or Reference.
+// CheckFile checks a file name from a model or a package, and returns the reason for a rejection
+// (spec/skill-memory.md §1.10). It does not repair names: it only removes the folder of the kind
+// and adds a missing extension. kind is Scripts or Reference.
 func CheckFile(kind, name string) (clean string, err error) {
 	folder, known := ownFolder[kind]
 	if !known {
-		return "", fault.New(fault.InvalidArgument, fmt.Sprintf("%q is no kind of file", kind),
+		return "", fault.New(fault.InvalidArgument, fmt.Sprintf("unknown kind of file %q", kind),
 			"use scripts or reference")
 	}
 	clean = norm.NFC.String(folder.ReplaceAllString(name, ""))
 	if reason := refusal(clean); reason != "" {
-		return "", refused(kind, name, reason)
+		return "", invalidName(kind, name, reason)
 	}
 	if !strings.Contains(clean, ".") {
 		clean += ownExtension[kind]
@@ -65,18 +64,18 @@ func CheckFile(kind, name string) (clean string, err error) {
 	stem := strings.ToLower(strings.TrimSuffix(clean, path.Ext(clean)))
 	switch {
 	case !extensions[extension]:
-		return "", refused(kind, name, fmt.Sprintf("the extension %q is not allowed", extension))
+		return "", invalidName(kind, name, fmt.Sprintf("the extension %q is not allowed", extension))
 	case reserved.MatchString(stem):
-		return "", refused(kind, name, "the name is reserved")
+		return "", invalidName(kind, name, "the name is reserved")
 	case fold(clean) == "skill.md":
-		return "", refused(kind, name, "a package has one SKILL.md")
+		return "", invalidName(kind, name, "a package has one SKILL.md")
 	case utf8.RuneCountInString(clean) > MaxFileName || !filepath.IsLocal(clean):
-		return "", refused(kind, name, "the name is too long")
+		return "", invalidName(kind, name, "the name is too long")
 	}
 	return clean, nil
 }
 
-// refusal says what is wrong with a name's letters, empty when nothing is.
+// refusal returns the problem with a name's characters, empty if there is none.
 func refusal(name string) string {
 	switch {
 	case name == "":
@@ -100,12 +99,12 @@ func refusal(name string) string {
 	return ""
 }
 
-func refused(kind, name, reason string) error {
+func invalidName(kind, name, reason string) error {
 	return fault.New(fault.InvalidArgument, fmt.Sprintf("%s/%s: %s", kind, printable(name), reason),
 		"use letters, digits, dot, hyphen and underscore, such as check_input.py")
 }
 
-// printable shortens a hostile name for messages and records.
+// printable shortens a hostile name for messages and logs.
 func printable(name string) string {
 	quoted := fmt.Sprintf("%q", cut(name, MaxFileName))
 	return quoted[1 : len(quoted)-1]

@@ -11,17 +11,17 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Files collects the files of a skill. What breaks a rule is left out and
-// recorded; the skill goes on without it. The zero value is empty.
+// Files collects the files of a skill. A file that breaks a rule is left out and recorded; the
+// skill continues without it. The zero value is empty.
 type Files struct {
 	files      []File
-	paths      map[string]bool // folded: file systems do not tell a.py from A.py
+	paths      map[string]bool // folded, because some file systems do not distinguish a.py from A.py
 	bytes      int
 	violations []string
 }
 
-// Add takes a file, or records why not and reports false. Content becomes LF
-// newlines with exactly one at the end.
+// Add adds a file, or records the violation and returns false. Content gets LF newlines with
+// exactly one at the end.
 func (f *Files) Add(kind, name, content string) bool {
 	clean, err := CheckFile(kind, name)
 	if err != nil {
@@ -50,7 +50,7 @@ func (f *Files) Add(kind, name, content string) bool {
 	return true
 }
 
-// Replace takes a file in the place of the one of its name, if there is one.
+// Replace adds a file, and replaces the one with the same name, if there is one.
 func (f *Files) Replace(file File) bool {
 	f.files = slices.DeleteFunc(f.files, func(old File) bool {
 		same := fold(old.Path) == fold(file.Path)
@@ -63,12 +63,12 @@ func (f *Files) Replace(file File) bool {
 	return f.Add(file.Kind(), file.Name(), file.Content)
 }
 
-// List gives the files by path, in byte order.
+// List returns the files by path, in byte order.
 func (f *Files) List() []File {
 	return slices.SortedFunc(slices.Values(f.files), func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 }
 
-// Violations says what was refused and why, each once, in order.
+// Violations returns the rejected files with reasons, without repetitions and in order.
 func (f *Files) Violations() []string { return f.violations }
 
 func (f *Files) violate(what string) bool {
@@ -78,7 +78,7 @@ func (f *Files) violate(what string) bool {
 	return false
 }
 
-// message is the text of a refusal without its cause chain.
+// message returns the text of an error without its causes.
 func message(err error) string {
 	var f *fault.Error
 	if errors.As(err, &f) {
@@ -92,8 +92,8 @@ func fileText(content string) string {
 	return strings.TrimRight(content, "\n") + "\n"
 }
 
-// CarryOver joins the files that a skill keeps with newly written ones, which
-// replace those of the same name.
+// CarryOver joins the existing files of a skill with new files, which replace those of the same
+// name.
 func CarryOver(kept, fresh []File) (files []File, violations []string) {
 	var f Files
 	for _, file := range slices.Concat(kept, fresh) {
@@ -102,8 +102,8 @@ func CarryOver(kept, fresh []File) (files []File, violations []string) {
 	return f.List(), f.Violations()
 }
 
-// CheckPlan keeps the planned files that may be written, before a model is
-// asked to: names that pass CheckFile, each once, at most MaxPlanned.
+// CheckPlan returns the planned files that can be written, before a model writes them: names that
+// CheckFile accepts, without repetitions, at most MaxPlanned.
 func CheckPlan(plan []FilePlan, kind string) (kept []FilePlan, violations []string) {
 	var f Files
 	for _, p := range plan {
@@ -117,11 +117,10 @@ func CheckPlan(plan []FilePlan, kind string) (kept []FilePlan, violations []stri
 	return kept, f.Violations()
 }
 
-// Attach makes files of a plan and of what a model returned for it, by name.
-// The plan's order wins; files returned but not planned follow in byte order,
-// MaxPlanned in all. Planned and not returned is degraded; a name that breaks
-// the rules of CheckFile, or differs from another only in case, is a
-// violation. Code that the plan itself holds serves when nothing was returned.
+// Attach combines a plan with the files that a model returned, by name. The result has the order of
+// the plan, then returned files without a plan in byte order, MaxPlanned in all. A planned file
+// that was not returned is degraded. A name that CheckFile rejects, or that differs from another
+// only in case, is a violation. If a file was not returned, the code in the plan is used.
 func Attach(plan []FilePlan, returned map[string]string, kind string) (files []File, degraded, violations []string) {
 	var f Files
 	left := maps.Clone(returned)
@@ -155,8 +154,8 @@ func Attach(plan []FilePlan, returned map[string]string, kind string) (files []F
 	return f.files, degraded, f.Violations()
 }
 
-// returnedName finds the returned file that a planned name means: the same
-// name, or else one that passes as the same.
+// returnedName returns the returned file for a planned name: the same name, or a name that
+// CheckFile normalizes to the same.
 func returnedName(planned string, returned map[string]string, kind string) string {
 	if _, exact := returned[planned]; exact {
 		return planned

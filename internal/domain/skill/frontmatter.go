@@ -13,13 +13,13 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// RenderOptions are choices of a deployment.
+// RenderOptions are options of a deployment.
 type RenderOptions struct {
 	NameStyle string            // Hyphen (default) or Underscore
-	Meta      map[string]string // an optional `metadata:` block, such as the skill's id and version
+	Meta      map[string]string // optional `metadata:` block, such as the skill's ID and version
 }
 
-// RenderFrontmatter writes the YAML block with the markers around it.
+// RenderFrontmatter returns the YAML block with its markers.
 func RenderFrontmatter(name, description string, o RenderOptions) []byte {
 	var b strings.Builder
 	b.WriteString("---\n")
@@ -38,8 +38,8 @@ func RenderFrontmatter(name, description string, o RenderOptions) []byte {
 var yamlKeywords = map[string]bool{"true": true, "false": true, "null": true, "yes": true, "no": true, "on": true,
 	"off": true, "~": true}
 
-// scalar writes one line of text as a YAML scalar that cannot become anything
-// else: plain when that is safe, else double-quoted.
+// scalar returns one line of text as a YAML string: plain if that is unambiguous, else
+// double-quoted.
 func scalar(text string) string {
 	text = collapse(text)
 	for i, r := range text {
@@ -54,8 +54,8 @@ func scalar(text string) string {
 	return text
 }
 
-// quote writes a JSON string, which is a YAML double-quoted scalar once the
-// characters that YAML does not take are escaped.
+// quote returns a JSON string with the characters escaped that YAML rejects. It is then a valid
+// double-quoted YAML scalar.
 func quote(text string) string {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
@@ -75,21 +75,20 @@ func quote(text string) string {
 	return b.String()
 }
 
-// yamlPrintable is YAML 1.2's c-printable without line breaks and the byte
-// order mark.
+// yamlPrintable matches c-printable of YAML 1.2 without line breaks and the byte order mark.
 func yamlPrintable(r rune) bool {
 	return r >= ' ' && r <= '~' || r >= 0xA0 && r <= 0xFFFD && r != 0xFEFF && r != 0x2028 && r != 0x2029 || r > 0xFFFF
 }
 
-// Frontmatter is the YAML block of a SKILL.md, as far as skills use it.
+// Frontmatter holds the fields of the YAML block that skills use.
 type Frontmatter struct {
 	Present     bool
 	Name        string
 	Description string
 }
 
-// Split takes the frontmatter off a SKILL.md. A document without one is all
-// body. Line numbers in errors are those of the file.
+// Split separates the frontmatter from the body of a SKILL.md. The frontmatter is optional. Line
+// numbers in errors are those of the file.
 func Split(md []byte) (Frontmatter, string, error) {
 	text := strings.TrimPrefix(string(md), "\ufeff")
 	text = strings.ReplaceAll(text, "\r\n", "\n")
@@ -104,13 +103,13 @@ func Split(md []byte) (Frontmatter, string, error) {
 		}
 	}
 	return Frontmatter{}, "", fault.New(fault.InvalidArgument, "line 1: the frontmatter is not closed",
-		"end it with a line of three hyphens")
+		"close it with a line of three hyphens")
 }
 
 func decodeFrontmatter(text string) (Frontmatter, error) {
-	const hint = "the frontmatter is YAML with name and description; quote a value that contains a colon"
+	const hint = "use YAML frontmatter with name and description; quote a value that contains a colon"
 	var root yaml.Node
-	if err := yaml.Unmarshal([]byte("\n"+text), &root); err != nil { // the newline stands for the opening line
+	if err := yaml.Unmarshal([]byte("\n"+text), &root); err != nil { // the newline replaces the opening line
 		return Frontmatter{}, fault.Wrap(err, fault.InvalidArgument, "frontmatter", hint)
 	}
 	front := Frontmatter{Present: true}
@@ -120,7 +119,7 @@ func decodeFrontmatter(text string) (Frontmatter, error) {
 	mapping := root.Content[0]
 	if mapping.Kind != yaml.MappingNode {
 		return Frontmatter{}, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("line %d: the frontmatter is no mapping", mapping.Line), hint)
+			fmt.Sprintf("line %d: the frontmatter is not a mapping", mapping.Line), hint)
 	}
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		key, value := mapping.Content[i], mapping.Content[i+1]

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// gathered is what a document says about each of its fields, in the order of
-// the text and not yet settled as a whole: a document of a thousand sections of
-// one kind costs no more than one long section.
+// gathered holds the parts of each field of a document, in the order of the text. Parts are
+// normalized once at the end, so that a document with a thousand sections of one kind costs no more
+// than one long section.
 type gathered struct {
 	whenToUse, procedure, pitfalls, verification []string // settled texts
 	trigger, experience, preference              []string
@@ -16,7 +16,7 @@ type gathered struct {
 	rest                                         []Section // without a field
 }
 
-// gather begins with the fields themselves.
+// gather starts with the fields of the document.
 func gather(d Document) gathered {
 	return gathered{
 		whenToUse: []string{sectionText.settle(d.WhenToUse)}, procedure: []string{sectionText.settle(d.Procedure)},
@@ -27,9 +27,8 @@ func gather(d Document) gathered {
 	}
 }
 
-// absorb puts a section's body, already settled, into the field that its title
-// names, after what is there. It reports false for a section that has no
-// field, or that holds more than its field can.
+// absorb appends a normalized section body to the field of its title. It returns false if there is
+// no such field, or if the section has other content than the field allows.
 func (g *gathered) absorb(title, body string) bool {
 	switch {
 	case strings.EqualFold(title, titleWhenToUse):

@@ -11,8 +11,8 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// repeated are bodies made of one piece over and over: what a parser is slow
-// on when it touches again what it already has.
+// repeated are bodies that repeat one piece. A parser that processes earlier text again is slow on
+// them.
 var repeated = map[string]struct{ before, piece string }{
 	"procedure":        {"", "## Procedure\nstep\n"},
 	"mixed text":       {"", "## When to Use\na\n## pitfalls\nb\n## Verification\nc\n"},
@@ -35,16 +35,15 @@ var repeated = map[string]struct{ before, piece string }{
 	"fences":           {"## Procedure\n", "```\na\n"},
 }
 
-// body has at least size bytes.
+// body returns a body of at least size bytes.
 func body(before, piece string, size int) string {
 	return before + strings.Repeat(piece, size/len(piece)+1)
 }
 
-// Four times the text may cost about four times the work; quadratic parsing
-// costs sixteen times.
+// Four times the text may cost about four times the work. Quadratic parsing costs sixteen times.
 func TestParseBodyGrowsWithTheText(t *testing.T) {
 	const size, most = 25 << 10, 6
-	skill.ParseBody(skillBody) // what is allocated once
+	skill.ParseBody(skillBody) // for one-time allocations
 	for _, name := range slices.Sorted(maps.Keys(repeated)) {
 		piece := repeated[name]
 		small, big := body(piece.before, piece.piece, size), body(piece.before, piece.piece, 4*size)
@@ -56,8 +55,8 @@ func TestParseBodyGrowsWithTheText(t *testing.T) {
 	}
 }
 
-// copied is how many bytes parsing asks for: to touch a document again for each
-// of its sections shows here, however fast the machine.
+// copied returns how many bytes parsing allocates. It shows repeated processing independently of
+// the machine's speed.
 func copied(text string) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -68,8 +67,7 @@ func copied(text string) uint64 {
 
 const skillBody = "## When to Use\nalways\n\n## Procedure\n1. a\n"
 
-// Parsing many sections of one kind gives a document that renders and parses
-// to itself.
+// Parsing many sections of one kind returns a document that is stable under rendering and parsing.
 func TestRepeatedSectionsBecomeOne(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(repeated)) {
 		document := skill.ParseBody(body(repeated[name].before, repeated[name].piece, 300))

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// ContentHash is equal for skills that say the same: name, description, body
-// and files, whatever the order of the files. An update whose hash is that of
-// the head is no change.
+// ContentHash returns equal hashes for skills with equal name, description, body and files, in any
+// order of the files. An update with the hash of the head is no change.
 func ContentHash(d Document, files []File) [sha256.Size]byte {
 	d = d.Normalised()
 	parts := []string{d.Name, d.Description, string(RenderBody(d))}
@@ -18,7 +17,7 @@ func ContentHash(d Document, files []File) [sha256.Size]byte {
 		parts = append(parts, f.Path, f.Content)
 	}
 	h := sha256.New()
-	for _, part := range parts { // lengths first, so that no two lists run together
+	for _, part := range parts { // lengths first, so that different lists differ in the hash
 		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		h.Write([]byte(part))
 	}

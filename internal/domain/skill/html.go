@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Elements that run, or change how the rest is shown.
+// Elements that run, or change how other content is shown.
 var (
 	activeOpening = regexp.MustCompile(`(?i)^</?(script|style|iframe|object|embed)\b`)
 	activeClosing = regexp.MustCompile(`(?i)</(script|style|iframe|object|embed)\s*>`)
@@ -17,9 +17,9 @@ const (
 	commentClosing = "-->"
 )
 
-// withoutHTML replaces by a space what a reader of the rendered page would not
-// see, or would run: comments and active elements. An opening without an end
-// is escaped. Inline code is kept as it stands. Time is linear in the text.
+// withoutHTML replaces comments and active elements with a space, because a reader of the page does
+// not see them, or would run them. An opening without an end is escaped. Inline code is unchanged.
+// The time is linear in the text.
 func withoutHTML(text string) string {
 	if !strings.Contains(text, "<") {
 		return text
@@ -34,7 +34,7 @@ func withoutHTML(text string) string {
 			b.WriteString(rest[:n])
 			at += n
 		case strings.HasPrefix(rest, commentOpening), activeOpening.MatchString(rest):
-			if end := ends.of(at); end > at {
+			if end := ends.endOf(at); end > at {
 				b.WriteByte(' ')
 				at = end
 			} else {
@@ -53,8 +53,8 @@ func withoutHTML(text string) string {
 	return b.String()
 }
 
-// codeSpan is the length of the inline code that text begins with, or 1 for a
-// backtick that begins none.
+// codeSpan returns the length of the inline code at the start of text, or 1 for a backtick without
+// a span.
 func codeSpan(text string) int {
 	end := strings.IndexAny(text[1:], "`\n")
 	if end <= 0 || text[1+end] == '\n' {
@@ -63,17 +63,17 @@ func codeSpan(text string) int {
 	return end + 2
 }
 
-// elementEnds knows where comments and elements of a text end.
+// elementEnds finds the ends of comments and elements in a text.
 type elementEnds struct {
 	text        string
-	lastComment int     // where the last comment ends, -1 without any
+	lastComment int     // end of the last comment, -1 if there is none
 	closings    [][]int // closing tags, in order
-	tag         int     // the > found last: every opening before it is closed by it
+	tag         int     // the > found last, which closes every earlier opening
 }
 
-// of is where the comment or element that begins at ends, 0 when it does not.
-// It is asked in the order of the text.
-func (e *elementEnds) of(at int) int {
+// endOf returns the end of the comment or element that starts at an offset, 0 if it has none. Call it
+// in the order of the text.
+func (e *elementEnds) endOf(at int) int {
 	if strings.HasPrefix(e.text[at:], commentOpening) {
 		from := at + len(commentOpening)
 		if e.lastComment < from {

@@ -29,7 +29,7 @@ func TestWithoutHTML(t *testing.T) {
 	}
 }
 
-// A body made to be slow must not be: each of these once took minutes.
+// Hostile bodies must take linear time. Each of these once took minutes.
 func TestHostileBodiesTakeLinearTime(t *testing.T) {
 	for name, unit := range map[string]string{
 		"comments":    "<!--",

@@ -8,10 +8,10 @@ import (
 	"cairn/internal/domain/transcript/fence"
 )
 
-// itemStart begins an item of a list, bulleted or numbered.
+// itemStart matches the start of a list item, bulleted or numbered.
 var itemStart = regexp.MustCompile(`^(?:([-*+])|[0-9]{1,9}[.)])[ \t]+(.*)$`)
 
-// settleItems brings the items of a list into their lasting form.
+// settleItems normalizes the items of a list.
 func (l layout) settleItems(items []string) []string {
 	settled := make([]string, len(items))
 	for i, item := range items {
@@ -20,7 +20,7 @@ func (l layout) settleItems(items []string) []string {
 	return distinct(settled)
 }
 
-// render writes the items, one below the other, their further lines indented.
+// render returns the items as a list, with continuation lines indented.
 func (l layout) render(items []string) string {
 	var b strings.Builder
 	for i, item := range items {
@@ -42,11 +42,10 @@ func (l layout) render(items []string) string {
 	return b.String()
 }
 
-// parseItems reads a list of either kind. Prose between items makes items of
-// its own, one a paragraph.
+// parseItems parses a list of either kind. Each paragraph of prose between items becomes an item.
 func parseItems(body string) []string {
 	var items []string
-	var lines []string // of the last item
+	var lines []string // of the current item
 	begin := func(line string) {
 		if lines != nil {
 			items = append(items, strings.Join(lines, "\n"))

@@ -7,25 +7,24 @@ import (
 	"cairn/internal/domain/transcript/fence"
 )
 
-// What a field may not hold when it stands in the document: headings that
-// would end its section. They are demoted to level 4.
+// Headings that would end the section of a field. They are demoted to level 4.
 var (
 	sectionHeadings = regexp.MustCompile(`^( {0,3})#{1,2}([ \t]|$)`)
 	entryHeadings   = regexp.MustCompile(`^( {0,3})#{1,3}([ \t]|$)`) // inside `### key` entries
-	// before the first section, where a title is welcome
+	// introHeadings applies before the first section, where a title is allowed.
 	introHeadings = regexp.MustCompile(`^( {0,3})##([ \t]|$)`)
 )
 
 const demoted = "${1}####${2}"
 
-// maxPasses is far above what honest text takes, two; a text that goes on
-// uncovering comments behind fences is then defused.
+// maxPasses is far above the two passes that normal text needs. A text that still uncovers comments
+// behind fences after it is escaped.
 const maxPasses = 16
 
 var defused = strings.NewReplacer("```", "'''", "~~~", "---", "<", "&lt;")
 
-// layout is how a text will stand in the document: what precedes each of its
-// lines, which decides what is a fence, and which headings it may not have.
+// layout describes how a text is placed in the document. The prefix of its lines determines what is
+// a fence, and which headings it may not have.
 type layout struct {
 	first, rest string
 	headings    *regexp.Regexp
@@ -39,8 +38,8 @@ var (
 	bulleted    = layout{first: "- ", rest: "  ", headings: sectionHeadings}
 )
 
-// settle brings a text into the form that survives rendering and parsing:
-// clean, without active HTML and forged headings, every fence closed.
+// settle normalizes a text so that it survives rendering and parsing: clean, without active HTML
+// and forged headings, and with every fence closed.
 func (l layout) settle(text string) string {
 	for pass := 1; ; pass++ {
 		next := l.pass(clean(text))
@@ -76,7 +75,7 @@ func (l layout) pass(text string) string {
 	var code fence.Scanner
 	for i, line := range strings.Split(text, "\n") {
 		if l.rest != "" && strings.TrimSpace(line) == "" {
-			line = "" // an empty line of a list item has no indent to keep
+			line = "" // an empty line of a list item has no indent
 		}
 		if code.Line(l.prefix(i) + line) {
 			flush()
@@ -98,7 +97,7 @@ func (l layout) prefix(line int) string {
 
 var headingLine = regexp.MustCompile(`^ {0,3}(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*$`)
 
-// heading reads an ATX heading: its level, 0 for any other line, and its text.
+// heading parses an ATX heading. It returns its level, 0 for any other line, and its text.
 func heading(line string) (level int, text string) {
 	m := headingLine.FindStringSubmatch(line)
 	if m == nil {
@@ -107,8 +106,7 @@ func heading(line string) (level int, text string) {
 	return len(m[1]), strings.TrimSpace(m[2])
 }
 
-// headingText is a text in the form that a heading gives back: one line, no
-// trailing #.
+// headingText returns a text in the form that heading returns: one line without trailing #.
 func headingText(text string) string {
 	for {
 		_, next := heading("# " + withoutClosing(collapse(withoutHTML(clean(text)))))
@@ -119,8 +117,7 @@ func headingText(text string) string {
 	}
 }
 
-// withoutClosing takes all closing sequences of # off a line, which heading
-// would take off one by one.
+// withoutClosing removes all closing sequences of # of a line; heading removes one.
 func withoutClosing(line string) string {
 	for {
 		rest := strings.TrimRight(line, "#")

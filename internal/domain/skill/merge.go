@@ -6,19 +6,18 @@ import (
 	"strings"
 )
 
-// MergeResult is what an update makes of a skill.
+// MergeResult is the result of an update.
 type MergeResult struct {
 	Document Document
-	Files    []File   // carried over; CarryOver adds newly written ones
-	Summary  string   // what changed, in one line; "no change" when nothing did
-	Flags    []string // what a person should look at before it goes live
+	Files    []File   // existing files; CarryOver adds new ones
+	Summary  string   // changes in one line, or "no change"
+	Flags    []string // points for the reviewer of the change
 }
 
-// Merge applies a draft to a skill without losing anything by omission
-// (spec/skill-memory.md §1.7). Empty fields of the draft mean unchanged; lists
-// are unions, the current items first; description and procedure are replaced
-// when given; scripts and reference files stay. Only what Removed names goes.
-// The skill keeps its name.
+// Merge applies a draft to a skill without losing anything by omission (spec/skill-memory.md §1.7).
+// Empty fields of the draft mean unchanged. Lists are unions with the current items first.
+// Description and procedure are replaced if they are given. Scripts and reference files stay. Only
+// the items in Removed are removed. The skill keeps its name.
 func Merge(current Document, files []File, d Draft) MergeResult {
 	m := merger{removed: d.Removed}
 	next := current.Normalised()
@@ -56,8 +55,8 @@ func (m *merger) change(format string, args ...any) {
 	m.changes = append(m.changes, fmt.Sprintf(format, args...))
 }
 
-// goes tells whether a removal names an item of a field.
-func (m *merger) goes(item string, fields ...string) bool {
+// isRemoved reports whether a removal names an item of a field.
+func (m *merger) isRemoved(item string, fields ...string) bool {
 	return slices.ContainsFunc(m.removed, func(r Removal) bool {
 		return (r.Field == "" || slices.Contains(fields, r.Field)) && fold(r.Item) == fold(item)
 	})
@@ -97,7 +96,10 @@ func countLines(text string) int {
 
 func (m *merger) list(field string, current *[]string, proposed []string, most int) {
 	before := *current
-	kept := slices.DeleteFunc(slices.Clone(before), func(item string) bool { return m.goes(item, field, field+"s") })
+	kept := slices.DeleteFunc(
+		slices.Clone(before),
+		func(item string) bool { return m.isRemoved(item, field, field+"s") },
+	)
 	union := distinct(slices.Concat(kept, proposed))
 	if slices.Equal(union, before) {
 		return
@@ -110,11 +112,11 @@ func (m *merger) list(field string, current *[]string, proposed []string, most i
 	}
 }
 
-// entries replaces inline entries of the same key and adds new ones.
+// entries replaces inline entries with the same key and adds new ones.
 func (m *merger) entries(current *[]Entry, proposed []Entry) {
 	before := *current
 	kept := slices.DeleteFunc(slices.Clone(before), func(e Entry) bool {
-		return m.goes(e.Key, "others", "inline") ||
+		return m.isRemoved(e.Key, "others", "inline") ||
 			slices.ContainsFunc(proposed, func(p Entry) bool { return fold(p.Key) == fold(e.Key) })
 	})
 	union := settleEntries(slices.Concat(kept, proposed))
@@ -128,10 +130,10 @@ func (m *merger) entries(current *[]Entry, proposed []Entry) {
 func (m *merger) files(current []File) []File {
 	kept := slices.DeleteFunc(slices.Clone(current), func(f File) bool {
 		kind := f.Kind()
-		if kind == Reference && m.goes(f.Name(), "references", "others") {
+		if kind == Reference && m.isRemoved(f.Name(), "references", "others") {
 			return true
 		}
-		return m.goes(f.Name(), kind) || m.goes(f.Path, kind)
+		return m.isRemoved(f.Name(), kind) || m.isRemoved(f.Path, kind)
 	})
 	if removed := len(current) - len(kept); removed > 0 {
 		m.change("files −%d", removed)

@@ -39,7 +39,7 @@ func TestMergeDropsOnlyWhatIsRemoved(t *testing.T) {
 		Removed: []skill.Removal{
 			{Field: "experience", Item: "probe before  and after every CHANGE"},
 			{Item: "Deployment"},
-			{Field: "preference", Item: "kubectl"}, // stands under tools: stays
+			{Field: "preference", Item: "kubectl"}, // is in tools: stays
 			{Field: "scripts", Item: "check_health.py"},
 			{Field: "others", Item: "note"},
 		}})

@@ -20,12 +20,12 @@ const (
 
 const unnamed = "unnamed-skill"
 
-// reserved are names that Windows does not allow for files.
+// reserved are file names that Windows does not allow.
 var reserved = regexp.MustCompile(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])$`)
 
-// Canonical is the name that identifies a skill in its workspace: lower-case
-// letters and digits of any script, words joined by single hyphens, 1–64
-// runes. It is its own canonical name.
+// Canonical returns the name that identifies a skill in its workspace: lower-case letters and
+// digits of any script, words joined by single hyphens, 1–64 runes. Canonical of a canonical name
+// is the same name.
 func Canonical(name string) string {
 	name = norm.NFKC.String(strings.ToLower(norm.NFKC.String(name)))
 	words := strings.FieldsFunc(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
@@ -39,26 +39,26 @@ func Canonical(name string) string {
 	return slug
 }
 
-// CheckName refuses a name that is not its own canonical name, and suggests one
-// that is, in the hint and as Extra `suggestion`.
+// CheckName rejects a name that is not canonical. It suggests the canonical form in the hint and as
+// Extra `suggestion`.
 func CheckName(name string) error {
 	suggestion := Canonical(name)
 	if name == suggestion {
 		return nil
 	}
-	message := fmt.Sprintf("%q is no name of a skill: names are lower-case letters and digits, words joined by "+
+	message := fmt.Sprintf("invalid skill name %q: use lower-case letters and digits, words joined by "+
 		"single hyphens, 1–%d characters", head(name, 2*maxCanonical), maxCanonical)
 	return fault.New(fault.InvalidArgument, message, fmt.Sprintf("use %q", suggestion)).With("suggestion", suggestion)
 }
 
-// Numbered is the n-th name to try when a canonical name is taken, from 2.
+// Numbered returns the n-th alternative, from 2, for a canonical name that is taken.
 func Numbered(canonical string, n int) string {
 	suffix := "-" + strconv.Itoa(n)
 	return strings.Trim(cut(canonical, maxCanonical-len(suffix)), "-") + suffix
 }
 
-// Folder is the top directory of the package and the `name:` of its SKILL.md.
-// Any style but Underscore is Hyphen.
+// Folder returns the top folder of the package and the `name:` of its SKILL.md. Every style except
+// Underscore is Hyphen.
 func Folder(canonical, style string) string {
 	if style == Underscore {
 		return strings.ReplaceAll(canonical, "-", "_")

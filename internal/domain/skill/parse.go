@@ -8,11 +8,10 @@ import (
 	"cairn/internal/domain/transcript/fence"
 )
 
-// ParseDocument reads a SKILL.md, with or without frontmatter: ours of either
-// shape, or anybody's. Sections begin at level-2 headings outside fences; a
-// section without a field of its own is kept under its title. The result is
-// normalised, and rendering it loses nothing. An error is a *fault.Error about
-// the frontmatter; a body cannot be wrong.
+// ParseDocument parses a SKILL.md with or without frontmatter, from Cairn or another tool. Sections
+// start at level-2 headings outside fences. A section without its own field is kept under its
+// title. The result is normalized, and rendering it loses nothing. An error is a *fault.Error about
+// the frontmatter; every body is valid.
 func ParseDocument(md []byte) (Document, error) {
 	front, body, err := Split(md)
 	if err != nil {
@@ -23,14 +22,14 @@ func ParseDocument(md []byte) (Document, error) {
 	return d, nil
 }
 
-// ParseBody reads a document without frontmatter, as the store keeps it.
+// ParseBody parses a document without frontmatter, as it is stored.
 func ParseBody(body string) Document {
 	intro, sections := cutSections(strings.ReplaceAll(body, "\r\n", "\n"))
 	return Document{Intro: intro, Sections: sections}.Normalised()
 }
 
-// cutSections cuts a text with LF newlines at its level-2 headings outside
-// fences. Titles and bodies are as they stand, empty ones too.
+// cutSections divides a text with LF newlines at its level-2 headings outside fences. Titles and
+// bodies are unchanged, including empty ones.
 func cutSections(body string) (intro string, sections []Section) {
 	var lines []string
 	flush := func() {
@@ -61,7 +60,7 @@ func parseTriggers(body string) []string {
 	lines := strings.FieldsFunc(body, func(r rune) bool { return r == '\n' })
 	for _, line := range lines {
 		if itemStart.MatchString(line) {
-			return lines // settleTriggers takes the markers off
+			return lines // settleTriggers removes the markers
 		}
 	}
 	return []string{strings.Join(lines, " ")}
@@ -69,8 +68,7 @@ func parseTriggers(body string) []string {
 
 var exampleHeading = regexp.MustCompile(`^### Example [0-9]+$`)
 
-// parseExamples reads `### Example N` blocks; a section without them is one
-// example.
+// parseExamples parses `### Example N` blocks. A section without them is one example.
 func parseExamples(body string) []string {
 	var examples []string
 	var code fence.Scanner
@@ -97,7 +95,7 @@ func parseExamples(body string) []string {
 	return examples
 }
 
-// unfenced takes off the fence that renderExamples puts around an example.
+// unfenced removes the fence that renderExamples adds to an example.
 func unfenced(text string) string {
 	lines := strings.Split(text, "\n")
 	last := len(lines) - 1
@@ -119,8 +117,8 @@ var (
 	referenceLine = regexp.MustCompile(`^- \[([^\]]+)\]\(\./reference/([^)]+)\)$`)
 )
 
-// parseNames reads a list of files as render writes it; ok is false when there
-// is anything else, which then stays a section.
+// parseNames parses a list of files as render writes it. ok is false for any other content, which
+// then stays a section.
 func parseNames(pattern *regexp.Regexp, kind string, lines []string) (names []string, ok bool) {
 	for _, line := range lines {
 		if line == "" {
@@ -138,10 +136,10 @@ func parseNames(pattern *regexp.Regexp, kind string, lines []string) (names []st
 	return names, true
 }
 
-// parseOthers reads `### key` entries and the list of reference files.
+// parseOthers parses `### key` entries and the list of reference files.
 func parseOthers(body string) (entries []Entry, references []string, ok bool) {
 	lines := strings.Split(body, "\n")
-	var text []string // of the last entry
+	var text []string // of the current entry
 	finish := func() {
 		if len(entries) > 0 {
 			entries[len(entries)-1].Text = strings.Join(text, "\n")

@@ -9,24 +9,22 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// PatchResult is what a patch makes of a text.
+// PatchResult is the result of a patch.
 type PatchResult struct {
 	Content      string
-	Replacements int      // 0 for a no-op
-	Strategy     Strategy // the form in which the old text was found, empty when it was not looked up
-	Lines        []int    // lines of Content, from 1, that hold new text, or had text that is gone
-	Noop         bool     // Content is as it was: the edit has been applied before, or changes nothing
+	Replacements int      // 0 if nothing changed
+	Strategy     Strategy // how the old text was found; empty without a search
+	Lines        []int    // lines of Content, from 1, with new or removed text
+	Noop         bool     // Content is unchanged: the patch was applied earlier, or has no effect
 }
 
-// Patch replaces old by new in content (spec/procedural-memory.md §1.6). The old
-// text is looked for in ever looser forms, and the first that has a hit decides;
-// a text that only resembles it is never changed. Outside the replaced region
-// every byte stays.
+// Patch replaces old with new in content (spec/procedural-memory.md §1.6). It compares texts in
+// increasingly loose forms, and uses the first with a match. Text that is only similar is never
+// changed. Outside the replaced region every byte stays.
 //
-// Without replaceAll the old text must occur once, overlaps counted. Errors are
-// *fault.Error: InvalidArgument and TooLarge for the arguments, NoMatch with
-// `closest` ([]Excerpt) and `preview`, AmbiguousMatch with `count` and `matches`
-// ([]Excerpt).
+// Without replaceAll, the old text must occur once, including overlaps. Errors are *fault.Error:
+// InvalidArgument and TooLarge for the arguments, NoMatch with `closest` ([]Excerpt) and `preview`,
+// AmbiguousMatch with `count` and `matches` ([]Excerpt).
 func Patch(content, old, new string, replaceAll bool) (PatchResult, error) {
 	if err := checkPatch(old, new); err != nil {
 		return PatchResult{}, err
@@ -44,7 +42,7 @@ func Patch(content, old, new string, replaceAll bool) (PatchResult, error) {
 	}
 	if occurs(content, unescaped(old), strategies) {
 		return PatchResult{}, noMatch(content, old,
-			"the text stands there without its backslashes: resend without backslash escapes")
+			"send the text again without backslash escapes; it occurs without them")
 	}
 	if visibleRunes(new) >= minApplied && occurs(content, new, strategies[:2]) {
 		return PatchResult{Content: content, Noop: true}, nil
@@ -53,24 +51,28 @@ func Patch(content, old, new string, replaceAll bool) (PatchResult, error) {
 		"quote one of the closest lines exactly, or view the current text first")
 }
 
-// minApplied is how many visible runes a new text needs before its presence
-// shows that the patch has been applied.
+// minApplied is the minimum number of visible runes of a new text whose presence shows that the
+// patch was applied.
 const minApplied = 8
 
 func checkPatch(old, new string) error {
 	switch {
 	case strings.TrimSpace(old) == "":
-		return fault.New(fault.InvalidArgument, "old_string is blank", "quote the text that is to be replaced")
+		return fault.New(fault.InvalidArgument, "old_string is blank", "quote the text to replace")
 	case old == new:
 		return fault.New(fault.InvalidArgument, "old_string and new_string are the same",
-			"send the text as it should become in new_string")
+			"send the changed text in new_string")
 	case !utf8.ValidString(old) || !utf8.ValidString(new):
-		return fault.New(fault.InvalidArgument, "old_string or new_string is no valid UTF-8", "send UTF-8 text")
+		return fault.New(fault.InvalidArgument, "old_string or new_string is not valid UTF-8", "send UTF-8 text")
 	}
 	for _, text := range []string{old, new} {
 		if n := utf8.RuneCountInString(text); n > MaxPatch {
-			return oversized(fmt.Sprintf("old_string or new_string has %d characters, %d are allowed", n, MaxPatch),
-				"split the change into several patches", n, MaxPatch)
+			return oversized(
+				fmt.Sprintf("old_string or new_string has %d characters, at most %d are allowed", n, MaxPatch),
+				"split the change into several patches",
+				n,
+				MaxPatch,
+			)
 		}
 	}
 	return nil
@@ -80,12 +82,11 @@ func oversized(message, hint string, size, limit int) error {
 	return fault.New(fault.TooLarge, message, hint).With("size", size).With("limit", limit)
 }
 
-// replace puts new in the place of every hit that does not overlap the one
-// before it.
+// replace replaces every hit that does not overlap the previous one.
 func replace(content string, hits []span, new string, strategy Strategy) (PatchResult, error) {
-	hits = apart(hits)
+	hits = withoutOverlaps(hits)
 	if strategy.indented() {
-		new = strings.TrimLeft(new, " \t") // the file's own indent stands before the region
+		new = strings.TrimLeft(new, " \t") // the indent of the file precedes the region
 	}
 	size := len(content)
 	texts := make([]string, len(hits))
@@ -97,7 +98,7 @@ func replace(content string, hits []span, new string, strategy Strategy) (PatchR
 		size += len(texts[i]) - (hit.end - hit.start)
 	}
 	if size > max(MaxContentBytes, len(content)) {
-		return PatchResult{}, oversized(fmt.Sprintf("the result would have %d bytes, %d are allowed", size,
+		return PatchResult{}, oversized(fmt.Sprintf("the result would have %d bytes, at most %d are allowed", size,
 			MaxContentBytes), "replace fewer places, or by less", size, MaxContentBytes)
 	}
 	var b strings.Builder
@@ -123,8 +124,8 @@ func replace(content string, hits []span, new string, strategy Strategy) (PatchR
 		nil
 }
 
-// apart leaves out hits that overlap the one before.
-func apart(hits []span) []span {
+// withoutOverlaps removes hits that overlap the previous one.
+func withoutOverlaps(hits []span) []span {
 	var kept []span
 	for _, hit := range hits {
 		if len(kept) == 0 || hit.start >= kept[len(kept)-1].end {
@@ -142,8 +143,7 @@ func occurs(content, wanted string, strategies []Strategy) bool {
 
 var escapes = strings.NewReplacer(`\"`, `"`, `\'`, `'`, `\n`, "\n", `\t`, "\t")
 
-// unescaped is text without the escapes of a JSON string, empty when it has
-// none.
+// unescaped returns text without JSON string escapes, and an empty text if there are none.
 func unescaped(text string) string {
 	if plain := escapes.Replace(text); plain != text {
 		return plain

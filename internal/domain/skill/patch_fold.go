@@ -6,36 +6,35 @@ import (
 	"unicode/utf8"
 )
 
-// Strategy is a form in which texts are compared. Each is looser than the one
-// before it.
+// Strategy is a form in which texts are compared. Each is looser than the previous one.
 type Strategy string
 
 const (
 	Exact         Strategy = "exact"
 	Newline       Strategy = "newline"         // CRLF is LF
-	TrailingSpace Strategy = "trailing_space"  // and white space before the end of a line is nothing
-	LineTrim      Strategy = "line_trim"       // and so is white space at its start
-	SpaceAndPunct Strategy = "space_and_punct" // and other white space is one blank, typographic marks are ASCII
+	TrailingSpace Strategy = "trailing_space"  // also ignores white space at the end of a line
+	LineTrim      Strategy = "line_trim"       // also ignores white space at the start of a line
+	SpaceAndPunct Strategy = "space_and_punct" // also folds other white space and typographic marks
 )
 
 var strategies = []Strategy{Exact, Newline, TrailingSpace, LineTrim, SpaceAndPunct}
 
-// literal reports whether a hit is what was asked for but for its line ends.
+// literal reports whether a hit equals the old text, except for line ends.
 func (s Strategy) literal() bool { return s == Exact || s == Newline }
 
-// indented reports whether a hit begins after its line's own indent.
+// indented reports whether a hit starts after the indent of its line.
 func (s Strategy) indented() bool { return s == LineTrim || s == SpaceAndPunct }
 
-// marks are what writers and models exchange for one another.
+// marks maps typographic characters to the ASCII text that they are exchanged with.
 var marks = map[rune]string{'“': `"`, '”': `"`, '‘': "'", '’': "'", '–': "-", '—': "-", '−': "-", '…': "..."}
 
-// foldedText is a text in a form, with the place of every byte in the original.
-// Both ends are kept: the byte of a folded CRLF begins at its CR and ends after
-// its LF, and the three of a folded "…" all begin and end where it does.
+// foldedText is a folded text with the position of every byte in the original. It keeps start and
+// end: a folded CRLF starts at its CR and ends after its LF, and the three bytes of a folded "…"
+// have its start and end.
 type foldedText struct {
 	bytes      []byte
 	start, end []int
-	trimmed    struct{ left, right bool } // white space was taken off the beginning or the end
+	trimmed    struct{ left, right bool } // white space was removed at the start or the end
 }
 
 // span is a range of bytes.
@@ -57,7 +56,7 @@ func foldText(text string, strategy Strategy) foldedText {
 		if ending.end > ending.start {
 			f.add("\n", ending)
 			if strategy == Exact && ending.start > 0 && text[ending.start-1] == '\r' {
-				f.start[len(f.start)-1]-- // one place, so that no hit cuts a CRLF in two
+				f.start[len(f.start)-1]-- // one position, so that no hit divides a CRLF
 			}
 		}
 		at = ending.end
@@ -65,7 +64,7 @@ func foldText(text string, strategy Strategy) foldedText {
 	return f
 }
 
-// foldLine adds a line that begins at an offset of the original.
+// foldLine adds a line that starts at an offset of the original.
 func (f *foldedText) foldLine(line string, at int, first, last bool, strategy Strategy) {
 	if !strategy.literal() {
 		right := strings.TrimRightFunc(line, unicode.IsSpace)
@@ -93,7 +92,7 @@ func (f *foldedText) foldLine(line string, at int, first, last bool, strategy St
 	}
 }
 
-// add writes bytes that all stand for one place.
+// add appends bytes that represent one position.
 func (f *foldedText) add(written string, place span) {
 	for i := range len(written) {
 		f.bytes = append(f.bytes, written[i])
@@ -101,9 +100,9 @@ func (f *foldedText) add(written string, place span) {
 	}
 }
 
-// find gives the original places of wanted, overlapping ones too. A hit does
-// not begin or end inside of what stands for one place; where white space was
-// taken off wanted, the line has to begin or end too.
+// find returns the original positions of wanted, including overlapping ones. A hit does not start
+// or end inside one position. If white space was removed from wanted, the hit must start or end at
+// the same end of a line.
 func (f foldedText) find(wanted foldedText) []span {
 	var hits []span
 	for _, from := range occurrences(f.bytes, wanted.bytes) {
@@ -120,13 +119,13 @@ func (f foldedText) find(wanted foldedText) []span {
 	return hits
 }
 
-// occurrences are the offsets of part in text, overlapping ones too, in time
-// linear in both (Knuth, Morris and Pratt 1977).
+// occurrences returns the offsets of part in text, including overlapping ones, in linear time
+// (Knuth, Morris and Pratt 1977).
 func occurrences(text, part []byte) []int {
 	if len(part) == 0 {
 		return nil
 	}
-	border := make([]int, len(part)) // of each beginning of part: its longest end that part begins with
+	border := make([]int, len(part)) // for each prefix of part: the length of its longest border
 	for i, k := 1, 0; i < len(part); i++ {
 		for k > 0 && part[i] != part[k] {
 			k = border[k-1]

@@ -10,21 +10,20 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// How much of a text an answer shows, in runes but for the counts.
+// Amounts of text in an error, in runes except for the counts.
 const (
 	shownMatches = 5
 	snippetRunes = 80
-	snippetLead  = 30 // before a hit far into its line
+	snippetLead  = 30 // before a hit that is far from the start of its line
 	shownClosest = 3
 	closestRunes = 200
 	previewRunes = 500
 )
 
-// minLikeness is the share of character pairs below which lines have nothing
-// to do with each other.
+// minLikeness is the share of common character pairs below which lines are unrelated.
 const minLikeness = 0.2
 
-// Excerpt is a piece of a text and the line, from 1, that it is from.
+// Excerpt is a part of a text with its line, from 1.
 type Excerpt struct {
 	Line int    `json:"line"`
 	Text string `json:"text"`
@@ -41,7 +40,7 @@ func ambiguous(content string, hits []span, strategy Strategy, replaceAll bool) 
 	hint := "quote more of the surrounding text so that it matches once, or set replace_all"
 	switch {
 	case replaceAll:
-		hint = "replace_all needs the text exactly as it stands: quote it exactly, or patch one place at a time"
+		hint = "quote the text exactly, which replace_all requires, or patch one place at a time"
 	case !strategy.literal():
 		hint = ""
 	}
@@ -49,7 +48,7 @@ func ambiguous(content string, hits []span, strategy Strategy, replaceAll bool) 
 		With("count", len(hits)).With("matches", matches)
 }
 
-// snippet shows the line around a hit, which may begin with a line break.
+// snippet returns the line around a hit, which may start with a line break.
 func snippet(content string, hit int) string {
 	start := strings.LastIndexByte(content[:hit], '\n') + 1
 	line, _, _ := strings.Cut(content[start:], "\n")
@@ -74,7 +73,7 @@ func noMatch(content, old, hint string) error {
 		With("closest", closest).With("preview", head(content[from:], previewRunes))
 }
 
-// closestLines are the lines most like the longest line of old, best first.
+// closestLines returns the lines that are most similar to the longest line of old, best first.
 func closestLines(content, old string) []Excerpt {
 	longest := slices.MaxFunc(strings.Split(old, "\n"), func(a, b string) int {
 		return cmp.Compare(len(strings.TrimSpace(a)), len(strings.TrimSpace(b)))
@@ -100,7 +99,7 @@ func closestLines(content, old string) []Excerpt {
 	return closest
 }
 
-// pairsOf counts the pairs of neighbouring runes of a folded text.
+// pairsOf counts the pairs of adjacent runes of a folded text.
 func pairsOf(text string) map[[2]rune]int {
 	pairs := map[[2]rune]int{}
 	previous := ' '
@@ -111,7 +110,7 @@ func pairsOf(text string) map[[2]rune]int {
 	return pairs
 }
 
-// likeness is the share of pairs that two texts have in common (Dice 1945).
+// likeness returns the share of pairs that two texts have in common (Dice 1945).
 func likeness(a, b map[[2]rune]int) float64 {
 	total, shared := 0, 0
 	for pair, n := range b {
@@ -127,7 +126,7 @@ func likeness(a, b map[[2]rune]int) float64 {
 	return 2 * float64(shared) / float64(total)
 }
 
-// head is the beginning of a text, limit runes at most.
+// head returns the start of a text, at most limit runes.
 func head(text string, limit int) string {
 	at := 0
 	for range limit {

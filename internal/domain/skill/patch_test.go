@@ -69,11 +69,11 @@ func TestPatchClimbsTheLadder(t *testing.T) {
 		"marks of the old": {`Say "no" - 5 - 3.`, "“no” — 5 − 3", `"yes"`, `Say "yes".`,
 			skill.SpaceAndPunct, []int{1}},
 		"a whole ellipsis":             {"wait…now", "wait...", "go ", "go now", skill.SpaceAndPunct, []int{1}},
-		"beside an ellipsis":           {"“a” …“b”", `"b"`, "c", "“a” …c", skill.SpaceAndPunct, []int{1}},
+		"next to an ellipsis":          {"“a” …“b”", `"b"`, "c", "“a” …c", skill.SpaceAndPunct, []int{1}},
 		"leading blanks of the new":    {"x\n  “a”\n", `"a"`, " \tb", "x\n  b\n", skill.SpaceAndPunct, []int{2}},
 		"Chinese":                      {"先构建\n再部署\n", "再部署", "再测试", "先构建\n再测试\n", skill.Exact, []int{2}},
 		"ideographic space":            {"先　构建", "先 构建", "先测试", "先测试", skill.SpaceAndPunct, []int{1}},
-		"a folded text beside NUL":     {"\x00a b", "a  b", "c", "\x00c", skill.SpaceAndPunct, []int{1}},
+		"a folded text next to NUL":    {"\x00a b", "a  b", "c", "\x00c", skill.SpaceAndPunct, []int{1}},
 		"broken bytes outside survive": {"\xff a  b \xfe", "a b", "c", "\xff c \xfe", skill.SpaceAndPunct, []int{1}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestPatchNamesSerialisationDrift(t *testing.T) {
 	for _, old := range []string{`run \"make\"`, `make\"\n\tthen`, `then \'test\'`} {
 		got, err := skill.Patch(content, old, "run make all", false)
 		if f := fault.From(err); f == nil || f.Code != fault.NoMatch ||
-			!strings.Contains(f.Hint, "resend without backslash escapes") || got.Content != "" {
+			!strings.Contains(f.Hint, "without backslash escapes") || got.Content != "" {
 			t.Errorf("%s: got %+v, %v", old, got, err)
 		}
 	}
@@ -216,9 +216,8 @@ func TestPatchTakesAnAppliedEditForDone(t *testing.T) {
 	}
 }
 
-// FuzzPatch takes a slice of a content for the old text: when it stands there
-// once, it is replaced and nothing else is; whatever the old text, all that
-// surrounds the region stays.
+// FuzzPatch uses a slice of the content as the old text. If it occurs once, exactly that region is
+// replaced. In every case, the text around the region stays.
 func FuzzPatch(f *testing.F) {
 	f.Add("a\r\n  b…“c”\r\nd", "x\ny", 1, 6, false, "b...")
 	f.Add("aaa", "b", 0, 2, true, " aa")
@@ -252,9 +251,8 @@ func FuzzPatch(f *testing.F) {
 	})
 }
 
-// surrounded holds a result to a beginning and an end of the content with the
-// new text between, and the region to what was asked for but for blanks and
-// marks.
+// surrounded checks that a result is a beginning and an end of the content with the new text
+// between them, and that the region equals the old text except for blanks and marks.
 func surrounded(t *testing.T, content, old, new string, got skill.PatchResult) {
 	t.Helper()
 	if got.Noop {
@@ -284,7 +282,7 @@ func essence(text string) string {
 	return strings.Join(strings.Fields(sameMarks.Replace(text)), "")
 }
 
-// slice is a part of text at whole runes and whole line breaks.
+// slice returns a part of text at the boundaries of runes and line breaks.
 func slice(text string, from, length int) (part string, start int) {
 	runes := []rune(text)
 	from = min(max(0, from), len(runes))

@@ -8,10 +8,9 @@ import (
 	"strings"
 )
 
-const maxPurpose = 500 // runes: a plan is a line, not the file
+const maxPurpose = 500 // in runes; a purpose is one line
 
-// files reads tools, scripts and other documents, unless the mode leaves them
-// out.
+// files reads tools, scripts and other documents, unless the mode excludes them.
 func (f *fields) files(d *Draft, mode string) {
 	if mode == Simple {
 		for _, name := range []string{"tools", "tool", "scripts", "script", "others", "other"} {
@@ -36,14 +35,14 @@ func (f *fields) files(d *Draft, mode string) {
 	}
 }
 
-// plan is a FilePlan, or with inline an entry: File is its key, Code its text.
+// plan is a FilePlan. With inline it is an entry: File is its key, and Code its text.
 type plan struct {
 	FilePlan
 	inline bool
 }
 
-// plans reads a list of file plans in any of its shapes: objects, strings, one
-// string, or an object from file names to plans or finished text.
+// plans reads a list of file plans in all accepted forms: objects, strings, one string, or an
+// object from file names to plans or finished texts.
 func (f *fields) plans(field, extension, mode string, value any) []plan {
 	var list []plan
 	switch value := value.(type) {
@@ -78,7 +77,7 @@ func (f *fields) plans(field, extension, mode string, value any) []plan {
 	return list
 }
 
-// planKeys tell an object that is a plan from one of file names.
+// planKeys distinguish an object that is a plan from an object of file names.
 var planKeys = []string{"file", "filename", "name", "path", "title", "key", "purpose", "brief"}
 
 // objectPlans reads one plan, or MemOS' object from names to text.
@@ -105,10 +104,9 @@ func (f *fields) objectPlans(field, extension, mode string, object map[string]an
 	return list
 }
 
-// namedPlan reads one entry of an object from names to text. In full mode a
-// single line is the plan of a file; in MemOS' simple mode, and over several
-// lines, it is the file. Among documents a key that is no file name is an
-// inline entry.
+// namedPlan reads one entry of an object from names to text. In full mode, a single line is the
+// plan of a file. In MemOS' simple mode, or with several lines, it is the content of the file. In a
+// list of documents, a key that is not a file name is an inline entry.
 func namedPlan(field, name, text, mode string) plan {
 	if field == "others" && !strings.Contains(name, ".") {
 		return plan{FilePlan{File: headingText(name), Code: text}, true}
@@ -144,7 +142,7 @@ func (f *fields) onePlan(field, extension string, entry *fields) plan {
 
 var namedSentence = regexp.MustCompile("^`?([\\pL\\pN._/\\\\-]+\\.[A-Za-z0-9]{1,5})`?\\s*(?:[:：,—–-]+\\s*(.*))?$")
 
-// sentencePlan reads a plan of one sentence, such as `check.py: probe the URL`.
+// sentencePlan reads a plan that is one sentence, such as `check.py: probe the URL`.
 func sentencePlan(text, extension string) plan {
 	text = cut(collapse(clean(text)), maxPurpose)
 	if m := namedSentence.FindStringSubmatch(text); m != nil {
@@ -153,15 +151,15 @@ func sentencePlan(text, extension string) plan {
 	return plan{FilePlan: FilePlan{File: fileName(text, extension), Purpose: text}}
 }
 
-const maxDerivedName = 40 // runes of a file name made from a purpose
+const maxDerivedName = 40 // runes of a file name that is derived from a purpose
 
-// fileName makes a name for a file that was planned without one.
+// fileName returns a name for a file that was planned without one.
 func fileName(purpose, extension string) string {
 	stem := Folder(Canonical(cut(purpose, maxDerivedName)), Underscore)
 	return stem + extension
 }
 
-// fileLine is a file's name as it was given: it is for CheckFile to judge.
+// fileLine returns a file's name as given. CheckFile checks it later.
 func fileLine(value any) string {
 	if name, ok := value.(string); ok {
 		return strings.TrimSpace(name)
@@ -170,7 +168,7 @@ func fileLine(value any) string {
 	return text
 }
 
-// joined is one line of a text or of a list of texts.
+// joined returns a text or a list of texts as one line.
 func joined(value any) string {
 	if list, ok := value.([]any); ok {
 		var parts []string
@@ -188,8 +186,7 @@ func joined(value any) string {
 	return collapse(fmt.Sprint(value))
 }
 
-// removals reads what an update is to drop: exact texts, or objects that also
-// name the field and the reason.
+// removals reads what an update removes: exact texts, or objects with field and reason.
 func (f *fields) removals() []Removal {
 	value := f.take("removed")
 	items, ok := value.([]any)

@@ -15,27 +15,25 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Limits of the Agent Skills specification (agentskills.io), in characters unless
-// said otherwise.
+// Limits of the Agent Skills specification (agentskills.io), in characters unless stated otherwise.
 const (
 	portableName          = 64
 	portableDescription   = 1024
 	portableCompatibility = 500
-	portableLines         = 500  // of the body, advised
-	portableTokens        = 5000 // of the body, advised
-	charsPerToken         = 4    // of English, roughly
+	portableLines         = 500  // of the body, recommended
+	portableTokens        = 5000 // of the body, recommended
+	charsPerToken         = 4    // approximate value for English
 )
 
-// portableFields are all that the frontmatter may have.
+// portableFields are the only fields that the frontmatter may have.
 var portableFields = []string{"name", "description", "license", "compatibility", "metadata", "allowed-tools"}
 
-// Portable holds a package against the Agent Skills specification. Wrong is what
-// another agent may refuse it for; advice is what the specification recommends
-// and the package does not do.
+// Portable checks a package against the Agent Skills specification. wrong lists violations, for
+// which another agent may reject it. advice lists recommendations that the package does not follow.
 func Portable(archive []byte) (wrong, advice []string) {
 	files, err := unzipped(archive)
 	if err != nil {
-		return []string{"it is no zip: " + err.Error()}, nil
+		return []string{"not a zip archive: " + err.Error()}, nil
 	}
 	folder := ""
 	for name := range files {
@@ -44,7 +42,7 @@ func Portable(archive []byte) (wrong, advice []string) {
 		}
 	}
 	if folder == "" {
-		return []string{"there is no SKILL.md in a folder"}, nil
+		return []string{"no SKILL.md in a folder"}, nil
 	}
 	for name := range files {
 		inside, ok := strings.CutPrefix(name, folder+"/")
@@ -93,17 +91,17 @@ func unzipped(archive []byte) (map[string][]byte, error) {
 	return out, nil
 }
 
-// portableMember is how much of a member is looked at, in bytes.
+// portableMember is the number of bytes of a member that are checked.
 const portableMember = 4 << 20
 
 func wrongFields(head []byte, folder string) (wrong []string) {
 	var fields map[string]any
 	if err := yaml.Unmarshal(head, &fields); err != nil {
-		return []string{"the frontmatter is no YAML: " + err.Error()}
+		return []string{"invalid YAML in the frontmatter: " + err.Error()}
 	}
 	for name := range fields {
 		if !slices.Contains(portableFields, name) {
-			wrong = append(wrong, fmt.Sprintf("the frontmatter has a field %q", name))
+			wrong = append(wrong, fmt.Sprintf("unknown frontmatter field %q", name))
 		}
 	}
 	text := func(field string, most int, required bool) string {
@@ -112,9 +110,9 @@ func wrongFields(head []byte, folder string) (wrong []string) {
 		switch n := utf8.RuneCountInString(s); {
 		case !there && !required:
 		case !isText || strings.TrimSpace(s) == "":
-			wrong = append(wrong, field+" is no text")
+			wrong = append(wrong, field+" is not text")
 		case n > most:
-			wrong = append(wrong, fmt.Sprintf("%s has %d characters, at most %d may be", field, n, most))
+			wrong = append(wrong, fmt.Sprintf("%s has %d characters, at most %d are allowed", field, n, most))
 		}
 		return s
 	}
@@ -124,20 +122,20 @@ func wrongFields(head []byte, folder string) (wrong []string) {
 	text("license", portableDescription, false)
 	text("allowed-tools", portableDescription, false)
 	if name != "" && !portableWord(name) {
-		wrong = append(wrong, fmt.Sprintf("the name %q is not lower-case letters and digits joined by single hyphens",
+		wrong = append(wrong, fmt.Sprintf("the name %q is not lower-case letters and digits, joined by single hyphens",
 			name))
 	}
 	if name != folder {
-		wrong = append(wrong, fmt.Sprintf("the name %q is not the folder's, %q", name, folder))
+		wrong = append(wrong, fmt.Sprintf("the name %q differs from the folder %q", name, folder))
 	}
 	if metadata, there := fields["metadata"]; there {
 		facts, isMap := metadata.(map[string]any)
 		if !isMap {
-			wrong = append(wrong, "metadata is no map")
+			wrong = append(wrong, "metadata is not a map")
 		}
 		for key, value := range facts {
 			if _, isText := value.(string); !isText {
-				wrong = append(wrong, fmt.Sprintf("metadata.%s is no text", key))
+				wrong = append(wrong, fmt.Sprintf("metadata.%s is not text", key))
 			}
 		}
 	}
@@ -154,10 +152,10 @@ func portableWord(name string) bool {
 
 func longBody(body string) (advice []string) {
 	if n := strings.Count(body, "\n"); n >= portableLines {
-		advice = append(advice, fmt.Sprintf("the body has %d lines; fewer than %d are advised", n, portableLines))
+		advice = append(advice, fmt.Sprintf("the body has %d lines; fewer than %d are recommended", n, portableLines))
 	}
 	if n := utf8.RuneCountInString(body) / charsPerToken; n >= portableTokens {
-		advice = append(advice, fmt.Sprintf("the body has about %d tokens; fewer than %d are advised", n,
+		advice = append(advice, fmt.Sprintf("the body has about %d tokens; fewer than %d are recommended", n,
 			portableTokens))
 	}
 	return advice
@@ -165,7 +163,7 @@ func longBody(body string) (advice []string) {
 
 var markdownLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
-// localLinks are the files of the package that a body links to.
+// localLinks returns the files of the package that a body links to.
 func localLinks(body string) (out []string) {
 	for _, m := range markdownLink.FindAllStringSubmatch(body, -1) {
 		to, _, _ := strings.Cut(m[1], "#")

@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// exportedAs is a document as it is exported.
+// exportedAs returns a document as it is exported.
 func exportedAs(t *testing.T, d skill.Document, o skill.RenderOptions, files ...skill.File) []byte {
 	t.Helper()
 	out, err := skill.Zip(skill.Folder(skill.Canonical(d.Name), o.NameStyle), skill.Render(d, o), files)
@@ -20,12 +20,12 @@ func exportedAs(t *testing.T, d skill.Document, o skill.RenderOptions, files ...
 	return out
 }
 
-// Whatever a skill is called and says, its package is one that other agents take.
+// The package of every skill satisfies the specification.
 func TestEveryExportSatisfiesTheAgentSkillsSpecification(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"travel planning", "2024", "yes", "a--b__c", "-x-", "Größe Ändern", "旅行 计划",
 		strings.Repeat("long words ", 20), "null", "claude helper", "1e3", "a: b # c"} {
-		for _, description := range []string{"Plans a trip. Use when somebody travels.", "a: b # c \"quoted\" - 'x'",
+		for _, description := range []string{"Plans a trip. Use when a user travels.", "a: b # c \"quoted\" - 'x'",
 			"# no comment", "[not, a, list]", "2024", strings.Repeat("é", 1024), "line\nbreak", "{{secret:X}}"} {
 			d := skill.Document{Name: name, Description: description, Procedure: "1. Do it.\n",
 				Scripts: []string{"run.py"}, References: []string{"notes.md"}}
@@ -56,21 +56,21 @@ func TestWhatBreaksTheAgentSkillsSpecificationIsNamed(t *testing.T) {
 	}
 	const good = "name: ok\ndescription: Does it."
 	for want, files := range map[string]map[string]string{
-		"no SKILL.md":            {"SKILL.md": "---\n" + good + "\n---\n"},
-		"no frontmatter":         {"ok/SKILL.md": "Do it."},
-		"no YAML":                head("name: [ok"),
-		"name is no text":        head("name: 3\ndescription: x"),
-		"lower-case":             head("name: Ok\ndescription: x"),
-		"single hyphens":         head("name: o--k\ndescription: x"),
-		"not the folder's":       head("name: other\ndescription: x"),
-		"description is no text": head("name: ok"),
-		"1025 characters":        head("name: ok\ndescription: " + strings.Repeat("x", 1025)),
-		"65 characters":          head("name: " + strings.Repeat("x", 65) + "\ndescription: x"),
-		"501 characters":         head(good + "\ncompatibility: " + strings.Repeat("x", 501)),
-		"a field \"version\"":    head(good + "\nversion: 3"),
-		"metadata is no map":     head(good + "\nmetadata: 3"),
-		"metadata.a is no text":  head(good + "\nmetadata: {a: 3}"),
-		"outside of the folder":  {"ok/SKILL.md": head(good)["ok/SKILL.md"], "other/x": "y"},
+		"no SKILL.md":             {"SKILL.md": "---\n" + good + "\n---\n"},
+		"no frontmatter":          {"ok/SKILL.md": "Do it."},
+		"invalid YAML":            head("name: [ok"),
+		"name is not text":        head("name: 3\ndescription: x"),
+		"lower-case":              head("name: Ok\ndescription: x"),
+		"single hyphens":          head("name: o--k\ndescription: x"),
+		"differs from the folder": head("name: other\ndescription: x"),
+		"description is not text": head("name: ok"),
+		"1025 characters":         head("name: ok\ndescription: " + strings.Repeat("x", 1025)),
+		"65 characters":           head("name: " + strings.Repeat("x", 65) + "\ndescription: x"),
+		"501 characters":          head(good + "\ncompatibility: " + strings.Repeat("x", 501)),
+		"field \"version\"":       head(good + "\nversion: 3"),
+		"metadata is not a map":   head(good + "\nmetadata: 3"),
+		"metadata.a is not text":  head(good + "\nmetadata: {a: 3}"),
+		"outside of the folder":   {"ok/SKILL.md": head(good)["ok/SKILL.md"], "other/x": "y"},
 	} {
 		if wrong, _ := skill.Portable(zipped(t, files)); len(wrong) == 0 ||
 			!strings.Contains(strings.Join(wrong, "; "), want) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Titles of the sections, in the order in which they are written. They stay
-// English in every language, so that what was written can be read again.
+// Titles of the sections in their order. They are English in every language, so that a rendered
+// document can be parsed.
 const (
 	titleWhenToUse    = "When to Use"
 	titleTrigger      = "Trigger"
@@ -23,13 +23,13 @@ const (
 	seeAlso = "See also:"
 )
 
-// Render writes a SKILL.md, byte for byte by spec/skill-memory.md §1.9: LF
-// newlines, exactly one at the end. The document is normalised first.
+// Render returns a SKILL.md, byte for byte as in spec/skill-memory.md §1.9: LF newlines, with
+// exactly one at the end. It normalizes the document first.
 func Render(d Document, o RenderOptions) []byte {
 	return Compose(d.Name, d.Description, RenderBody(d), o)
 }
 
-// Compose puts the frontmatter before a body that is kept as bytes of its own.
+// Compose returns the frontmatter followed by a body that is stored as bytes.
 func Compose(name, description string, body []byte, o RenderOptions) []byte {
 	md := RenderFrontmatter(name, description, o)
 	if len(body) == 0 {
@@ -38,8 +38,8 @@ func Compose(name, description string, body []byte, o RenderOptions) []byte {
 	return append(append(md, '\n'), body...)
 }
 
-// RenderBody writes the document without its frontmatter: what the store
-// keeps, since name and description are columns. Empty for an empty document.
+// RenderBody returns the document without its frontmatter, as it is stored; name and description
+// are columns. It is empty for an empty document.
 func RenderBody(d Document) []byte {
 	d = d.Normalised()
 	var b strings.Builder
@@ -75,13 +75,14 @@ func RenderBody(d Document) []byte {
 	return []byte(b.String())
 }
 
-// Fence puts a text between more backticks than it contains; info says what it is.
+// Fence returns a text in a fence with more backticks than the text contains. info is its info
+// string.
 func Fence(info, text string) string {
 	marks := strings.Repeat("`", max(3, longestRun(text, '`')+1))
 	return marks + info + "\n" + text + "\n" + marks
 }
 
-// renderExamples fences each example with more backticks than it contains.
+// renderExamples puts each example in a fence.
 func renderExamples(examples []string) string {
 	var b strings.Builder
 	for i, example := range examples {

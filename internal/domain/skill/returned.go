@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// DecodeFiles reads the files that a model wrote, for Attach: our schema,
-// {"files": [{"file", "code"}]}, the array alone, or MemOS' {file: code}.
-// Names are as given. The error is in words for a repair round.
+// DecodeFiles decodes the files that a model wrote, for Attach. It accepts Cairn's schema,
+// {"files": [{"file", "code"}]}, the array alone, or MemOS' {file: code}. Names are unchanged. The
+// error is written for a repair round.
 func DecodeFiles(raw json.RawMessage) (map[string]string, error) {
 	var root any
 	if err := json.Unmarshal(raw, &root); err != nil {

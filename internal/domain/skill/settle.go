@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// triggerMarks would make a list, a heading or a fence of the first trigger.
+// triggerMarks matches marks that would turn the first trigger into a list, a heading or a fence.
 var triggerMarks = regexp.MustCompile(`^(?:#{1,6}(?:\s+|$)|[-*+]\s+|[0-9]{1,9}[.)]\s+|~{3,})`)
 
 func settleTriggers(triggers []string) []string {
 	var settled []string
 	for _, trigger := range triggers {
-		trigger = strings.ReplaceAll(clean(trigger), "`", "") // code marks would pair up across keywords
+		trigger = strings.ReplaceAll(clean(trigger), "`", "") // code marks could form pairs across keywords
 		for word := range strings.SplitSeq(trigger, ",") {
 			for {
 				next := withoutMarks(collapse(withoutHTML(clean(word))))
@@ -27,7 +27,7 @@ func settleTriggers(triggers []string) []string {
 	return distinct(settled)
 }
 
-// withoutMarks takes all marks off at once: a keyword of nothing else has many.
+// withoutMarks removes all marks at once, because a keyword may consist of many.
 func withoutMarks(word string) string {
 	for {
 		mark := triggerMarks.FindString(word)
@@ -58,7 +58,7 @@ func settleNames(kind string, names []string) []string {
 	return settled
 }
 
-// settleEntries sorts entries by key; entries of one key become one.
+// settleEntries sorts entries by key and merges entries with equal keys.
 func settleEntries(entries []Entry) []Entry {
 	var settled []Entry
 	var texts [][]string // of each entry
@@ -85,7 +85,7 @@ func settleEntries(entries []Entry) []Entry {
 	return settled
 }
 
-// seeAlsoLine would be taken for the list of reference files.
+// seeAlsoLine matches a line that would be parsed as the list of reference files.
 var seeAlsoLine = regexp.MustCompile(`(?m)^` + seeAlso + `[ \t]*$`)
 
 func settleEntryText(text string) string {

@@ -11,39 +11,37 @@ import (
 	"cairn/internal/domain/transcript/fence"
 )
 
-// NormalizeContent brings a content that a tool saves into the form in which it
-// is kept, compared and patched: valid UTF-8 in NFC, no byte order mark, LF
-// newlines, no blanks before the end of a line outside code, one newline at the
-// end. Front matter is taken off with a warning, since name and description are
-// kept beside the content. The size is checked first. It is its own inverse: a
-// normalised content stays as it is.
+// NormalizeContent returns a tool's content in the form that is stored, compared and patched: valid
+// UTF-8 in NFC, no byte order mark, LF newlines, no blanks at the end of a line outside code, and
+// one newline at the end. Front matter is removed with a warning, because name and description are
+// stored separately. The size is checked first. Normalized content is unchanged.
 func NormalizeContent(content string) (normalised string, warnings []string, err error) {
 	if err := checkSize(content); err != nil {
 		return "", nil, err
 	}
 	if !utf8.ValidString(content) {
-		return "", nil, fault.New(fault.InvalidArgument, "the content is no valid UTF-8", "send UTF-8 text")
+		return "", nil, fault.New(fault.InvalidArgument, "content is not valid UTF-8", "send UTF-8 text")
 	}
 	text := strings.TrimPrefix(norm.NFC.String(content), "\ufeff")
 	text = tidy(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text))
 	bare, err := withoutFrontmatter(text)
 	if err != nil {
-		return "", nil, fault.Wrap(err, fault.InvalidArgument, "the content begins like front matter",
-			"leave front matter out: name and description are arguments of their own")
+		return "", nil, fault.Wrap(err, fault.InvalidArgument, "content starts with front matter",
+			"remove the front matter; send name and description as arguments")
 	}
 	if bare != text {
 		text, warnings = bare, append(warnings,
-			"the front matter was taken off: name and description are arguments of their own")
+			"the front matter was removed: name and description are separate arguments")
 	}
 	if n := utf8.RuneCountInString(text); n > LongContent {
 		warnings = append(warnings, fmt.Sprintf(
-			"the content has %d characters; move what is above %d to reference files", n, LongContent))
+			"the content has %d characters; move parts to reference files to stay below %d", n, LongContent))
 	}
 	return text, warnings, nil
 }
 
-// maxFrontmatters may stand one below the other, in a file that was wrapped
-// again.
+// maxFrontmatters is the number of consecutive front matter blocks that are removed, for a file
+// that was wrapped repeatedly.
 const maxFrontmatters = 4
 
 func withoutFrontmatter(text string) (string, error) {
@@ -54,23 +52,23 @@ func withoutFrontmatter(text string) (string, error) {
 		}
 		text = tidy(body)
 	}
-	return "", fmt.Errorf("there are %d of them", maxFrontmatters)
+	return "", fmt.Errorf("it has %d blocks", maxFrontmatters)
 }
 
 func checkSize(content string) error {
 	if n := len(content); n > MaxContentBytes {
-		return oversized(fmt.Sprintf("the content has %d bytes, %d are allowed", n, MaxContentBytes),
+		return oversized(fmt.Sprintf("content has %d bytes, at most %d are allowed", n, MaxContentBytes),
 			"move parts to reference files", n, MaxContentBytes)
 	}
 	if n := utf8.RuneCountInString(content); n > MaxContent {
-		return oversized(fmt.Sprintf("the content has %d characters, %d are allowed", n, MaxContent),
+		return oversized(fmt.Sprintf("content has %d characters, at most %d are allowed", n, MaxContent),
 			"move parts to reference files", n, MaxContent)
 	}
 	return nil
 }
 
-// tidy takes off blanks that nobody sees: before line ends outside fences, and
-// empty lines around the text.
+// tidy removes invisible white space: blanks at line ends outside fences, and empty lines around
+// the text.
 func tidy(text string) string {
 	var b strings.Builder
 	var code fence.Scanner
@@ -87,10 +85,9 @@ func tidy(text string) string {
 	return text + "\n"
 }
 
-// CheckShape holds a content to the four headings of a skill that a tool saves
-// (spec/procedural-memory.md §1.1). Without When to Use, or without a Procedure
-// that says something, it is an error, a *fault.Error with Extra `missing`; the
-// other two are warnings. Headings are those that ParseBody reads.
+// CheckShape checks the four headings of a skill that a tool saves (spec/procedural-memory.md
+// §1.1). A missing When to Use, or a missing or empty Procedure, is a *fault.Error with Extra
+// `missing`. The other two are warnings. Headings are those that ParseBody reads.
 func CheckShape(content string) (warnings []string, err error) {
 	_, sections := cutSections(strings.ReplaceAll(content, "\r\n", "\n"))
 	has, says := map[string]bool{}, map[string]bool{}
@@ -112,8 +109,8 @@ func CheckShape(content string) (warnings []string, err error) {
 		}
 	}
 	if missing != nil {
-		return nil, fault.New(fault.InvalidArgument, "the content lacks "+strings.Join(missing, " and "),
-			"begin each part with a heading of its own: ## "+strings.Join(shape, ", ## ")).
+		return nil, fault.New(fault.InvalidArgument, "missing in the content: "+strings.Join(missing, " and "),
+			"start each part with its heading: ## "+strings.Join(shape, ", ## ")).
 			With("missing", missing)
 	}
 	return warnings, nil
@@ -121,9 +118,8 @@ func CheckShape(content string) (warnings []string, err error) {
 
 var shape = []string{titleWhenToUse, titleProcedure, titlePitfalls, titleVerification}
 
-// PatchContent is Patch of a skill's whole content: the result is normalised and
-// keeps the shape, or nothing is changed. Secrets and threats in it are for the
-// caller to look for.
+// PatchContent is Patch for a skill's whole content. The result is normalized and keeps its shape;
+// otherwise nothing is changed. The caller scans the result for secrets and threats.
 func PatchContent(content, old, new string, replaceAll bool) (PatchResult, []string, error) {
 	patched, err := Patch(content, old, new, replaceAll)
 	if err != nil || patched.Noop {
@@ -131,11 +127,11 @@ func PatchContent(content, old, new string, replaceAll bool) (PatchResult, []str
 	}
 	normalised, warnings, err := NormalizeContent(patched.Content)
 	if err != nil {
-		return PatchResult{}, nil, fmt.Errorf("the patched content: %w", err)
+		return PatchResult{}, nil, fmt.Errorf("patched content: %w", err)
 	}
 	more, err := CheckShape(normalised)
 	if err != nil {
-		return PatchResult{}, nil, fmt.Errorf("the patched content: %w", err)
+		return PatchResult{}, nil, fmt.Errorf("patched content: %w", err)
 	}
 	patched.Content = normalised
 	return patched, append(warnings, more...), nil

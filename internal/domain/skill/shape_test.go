@@ -162,8 +162,8 @@ func TestSkillsThatAreProbablyOne(t *testing.T) {
 	}
 }
 
-// FuzzNormalizeContent: what is normalised stays as it is, keeps its shape, and
-// parses to the same document as before.
+// FuzzNormalizeContent checks that normalized content is stable, keeps its shape, and parses to the
+// same document.
 func FuzzNormalizeContent(f *testing.F) {
 	f.Add(fourHeadings)
 	f.Add("\ufeff---\r\nname: x\r\n---\r\n## Procedure \t\r\n```\r\nx \r\n")

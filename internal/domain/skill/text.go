@@ -8,8 +8,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// clean brings any text from a model or a file into one form: valid UTF-8,
-// NFC, LF newlines, no control characters but newline and tab, trimmed.
+// clean normalizes a text from a model or a file: valid UTF-8, NFC, LF newlines, no control
+// characters except newline and tab, trimmed.
 func clean(text string) string {
 	text = strings.ToValidUTF8(text, "\ufffd")
 	text = strings.ReplaceAll(text, "\r\n", "\n")
@@ -23,10 +23,10 @@ func clean(text string) string {
 	return strings.TrimSpace(norm.NFC.String(text))
 }
 
-// collapse makes one line of a text: every run of white space is one space.
+// collapse returns a text as one line: every run of white space becomes one space.
 func collapse(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// cut shortens a text to at most limit runes, trimmed.
+// cut shortens a text to at most limit runes and trims it.
 func cut(text string, limit int) string {
 	if utf8.RuneCountInString(text) <= limit {
 		return text
@@ -34,14 +34,14 @@ func cut(text string, limit int) string {
 	return strings.TrimSpace(string([]rune(text)[:limit]))
 }
 
-// fold is equal for texts that a reader takes for the same: NFKC, case folded,
-// white space collapsed.
+// fold returns equal texts for texts that look equal to a reader: NFKC, case folded, white space
+// collapsed.
 func fold(text string) string {
 	text = cases.Fold().String(norm.NFKC.String(text))
 	return collapse(norm.NFKC.String(text))
 }
 
-// distinct keeps the first of each group of equal items and drops empty ones.
+// distinct keeps the first of equal items and removes empty ones.
 func distinct(items []string) []string {
 	var kept []string
 	seen := map[string]bool{}

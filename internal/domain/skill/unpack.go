@@ -10,33 +10,31 @@ import (
 	"cairn/internal/domain/transcript/fence"
 )
 
-// UnpackedPackage is a package that somebody uploaded, read and found harmless as an
-// archive. What its texts say is for others to judge: Markdown and Extra are
-// there so that nothing in the package escapes them. The archive's own bytes
-// stay with the caller, who hands them out as they came.
+// UnpackedPackage is an uploaded package whose archive was checked. Its texts are not checked:
+// Markdown and Extra exist so that a scan covers the whole package. The caller keeps the bytes of
+// the archive, and returns them unchanged on download.
 type UnpackedPackage struct {
-	Folder   string   // the top folder; empty when SKILL.md is at the root
-	Document Document // names the files that the package has, and only these
+	Folder   string   // the top folder; empty if SKILL.md is at the root
+	Document Document // lists exactly the files of the package
 	Files    []File   // scripts/… and reference/…, by path
-	// what else the archive holds, by path: assets, licences, nested folders, shadow files (see Carried)
+	// Extra holds the other files, by path: assets, licenses, nested folders, shadow files. See
+	// Carried.
 	Extra    []File
-	Markdown string   // SKILL.md as it came, with what Document leaves out, such as HTML comments
-	Notes    []string // what was read otherwise than it was written
+	Markdown string   // the original SKILL.md, including parts that Document omits, such as HTML comments
+	Notes    []string // parts that were read differently from how they were written
 }
 
-// maxRepeats of one section: reading costs their square, and nobody writes
-// more by hand.
+// maxRepeats is the maximum number of sections with one title. Parsing time is quadratic in it.
 const maxRepeats = 8
 
-// newlines makes one kind of all of them, as the files of a skill have.
+// newlines converts all newlines to LF, as in the files of a skill.
 var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// Unpack reads the zip of a skill: SKILL.md at the root or in the one top
-// folder, files in scripts/ and in reference/ or references/. Nothing is
-// mended and nothing is cut: what breaks a rule of spec/skill-memory.md §1.10
-// refuses the whole package, with a *fault.Error that names the member, as
-// TooLarge for a size and InvalidArgument else. It needs memory for three
-// times MaxPackage at most, whatever the archive claims.
+// Unpack reads the zip of a skill: SKILL.md at the root or in the only top folder, files in
+// scripts/ and in reference/ or references/. It repairs and cuts nothing. A package that breaks a
+// rule of spec/skill-memory.md §1.10 is rejected with a *fault.Error that names the member:
+// TooLarge for a size, InvalidArgument otherwise. It needs memory for at most three times
+// MaxPackage, whatever the archive claims.
 func Unpack(archive []byte) (UnpackedPackage, error) {
 	u, err := sortOut(archive)
 	if err != nil {
@@ -45,7 +43,7 @@ func Unpack(archive []byte) (UnpackedPackage, error) {
 	return u, u.read()
 }
 
-// sortOut tells what each member of an archive is.
+// sortOut assigns each member of an archive to its place.
 func sortOut(archive []byte) (UnpackedPackage, error) {
 	members, err := readMembers(archive)
 	if err != nil {
@@ -78,7 +76,7 @@ func sortOut(archive []byte) (UnpackedPackage, error) {
 			u.Extra = append(u.Extra, File{Path: inside, Content: m.content})
 		case files.paths[fold(kind+"/"+name)]:
 			return UnpackedPackage{}, m.refuse(fault.InvalidArgument, "another member has this name",
-				"give each file a name of its own; reference/ and references/ are one folder")
+				"use a unique name for each file; reference/ and references/ are one folder")
 		case !files.Add(kind, name, newlines.Replace(m.content)):
 			return UnpackedPackage{}, m.refuse(fault.TooLarge, files.Violations()[0], "")
 		}
@@ -88,19 +86,19 @@ func sortOut(archive []byte) (UnpackedPackage, error) {
 	return u, nil
 }
 
-// read makes the document of Markdown.
+// read parses Markdown to the document.
 func (u *UnpackedPackage) read() error {
 	refuse := func(code fault.Code, why, hint string) error { return fault.New(code, "SKILL.md: "+why, hint) }
 	if len(u.Markdown) > MaxSkillMD {
 		return refuse(fault.TooLarge, fmt.Sprintf("%d bytes, at most %d are allowed", len(u.Markdown), MaxSkillMD),
-			"move detail into reference files")
+			"move details to reference files")
 	}
 	if !utf8.ValidString(u.Markdown) || strings.ContainsRune(u.Markdown, 0) {
 		return refuse(fault.InvalidArgument, "it is not UTF-8 text", "save it as UTF-8")
 	}
 	if title := repeated(u.Markdown); title != "" {
 		return refuse(fault.InvalidArgument, fmt.Sprintf("more than %d sections are called %q", maxRepeats,
-			printable(title)), "join them")
+			printable(title)), "merge them")
 	}
 	document, err := ParseDocument([]byte(u.Markdown))
 	if err != nil {
@@ -116,7 +114,7 @@ func (u *UnpackedPackage) read() error {
 		Reference: {listed.References, u.Document.References}} {
 		for _, name := range names[0] {
 			if !slices.Contains(names[1], name) {
-				u.Notes = append(u.Notes, fmt.Sprintf("SKILL.md lists %s/%s, which the package does not have", kind,
+				u.Notes = append(u.Notes, fmt.Sprintf("SKILL.md lists %s/%s, which is not in the package", kind,
 					name))
 			}
 		}
@@ -124,12 +122,12 @@ func (u *UnpackedPackage) read() error {
 	slices.Sort(u.Notes)
 	if err := u.Document.Check(); err != nil {
 		return refuse(fault.InvalidArgument, message(err),
-			"begin it with frontmatter that has name and description, then a body")
+			"start it with frontmatter with name and description, then a body")
 	}
 	return nil
 }
 
-// repeated names a section that occurs too often.
+// repeated returns the title of a section that occurs too often.
 func repeated(markdown string) string {
 	seen := map[string]int{}
 	var code fence.Scanner

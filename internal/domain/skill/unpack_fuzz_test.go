@@ -13,7 +13,7 @@ import (
 
 func crc(text string) uint32 { return crc32.ChecksumIEEE([]byte(text)) }
 
-// FuzzUnpack breaks archives as bytes.
+// FuzzUnpack changes the bytes of archives.
 func FuzzUnpack(f *testing.F) {
 	document, files := rollback(f)
 	archive, err := skill.Zip("service", skill.Render(document, skill.RenderOptions{}), files)
@@ -28,7 +28,7 @@ func FuzzUnpack(f *testing.F) {
 	f.Fuzz(checkUnpack)
 }
 
-// FuzzUnpackMembers packs odd names and texts well.
+// FuzzUnpackMembers packs unusual names and texts in valid archives.
 func FuzzUnpackMembers(f *testing.F) {
 	f.Add("scripts/a.py", plainMD, "pass\n", false)
 	f.Add("references/检查.md", "---\nname: a\ndescription: |\n  b\n---\nx\n## Scripts\n- `./scripts/a.py`\n", "x\r\n",
@@ -44,18 +44,19 @@ func FuzzUnpackMembers(f *testing.F) {
 			entries[0].name, entries[1].name = "s/"+entries[0].name, "s/"+name
 		}
 		if strings.HasSuffix(entries[1].name, "/") {
-			entries[1].content = "" // archive/zip writes no other
+			entries[1].content = "" // archive/zip writes no content for a folder
 		}
 		checkUnpack(t, packedRaw(t, entries...))
 	})
 }
 
-// checkUnpack: no archive makes Unpack panic or take much memory, what it
-// refuses it explains, and what it passes can be packed again without loss.
+// checkUnpack checks that Unpack does not panic or use much memory, explains each rejection, and
+// that an accepted package can be packed again without loss.
 func checkUnpack(t *testing.T, archive []byte) {
 	before := allocated()
 	got, err := skill.Unpack(archive)
-	// Inflated, copied and parsed a few times; a directory entry is 46 bytes and becomes about 500.
+	// Content is inflated, copied and parsed a few times. A directory entry has 46 bytes and
+	// becomes about 500.
 	if used := allocated() - before; used > 64<<20+20*uint64(len(archive)) {
 		t.Errorf("%d bytes took %d bytes of memory", len(archive), used)
 	}
@@ -73,7 +74,7 @@ func checkUnpack(t *testing.T, archive []byte) {
 		}
 	}
 	if len(skill.Render(got.Document, skill.RenderOptions{})) > skill.MaxSkillMD {
-		return // escaping made it longer than its original
+		return // escaping made it longer than the original
 	}
 	got.Document.Name = skill.Canonical(got.Document.Name)
 	again, err := skill.Zip(got.Document.Name, skill.Render(got.Document, skill.RenderOptions{}), got.Files)

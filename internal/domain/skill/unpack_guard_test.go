@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// AC-17 and §1.10: members that would leave the folder, or are no files.
+// AC-17 and §1.10: members that would leave the folder, or are not files.
 func TestUnpackRefusesHostileMembers(t *testing.T) {
 	for name, c := range map[string]struct {
 		entry entry
@@ -38,18 +38,19 @@ func TestUnpackRefusesHostileMembers(t *testing.T) {
 		"long":             {entry{name: "s/" + strings.Repeat("x/", 130)}, "longer than 255"},
 		"symlink": {entry{name: "s/scripts/x.py", content: "/etc/passwd", mode: fs.ModeSymlink},
 			"symbolic link"},
-		"device":         {entry{name: "s/scripts/x.py", mode: fs.ModeDevice | fs.ModeCharDevice}, "no regular file"},
-		"pipe":           {entry{name: "s/scripts/x.py", mode: fs.ModeNamedPipe}, "no regular file"},
-		"setuid":         {entry{name: "s/scripts/x.py", mode: fs.ModeSetuid}, "no regular file"},
-		"folder as file": {entry{name: "s/scripts/x", mode: fs.ModeDir}, "no regular file"},
+		"device": {entry{name: "s/scripts/x.py", mode: fs.ModeDevice | fs.ModeCharDevice},
+			"not a regular file"},
+		"pipe":           {entry{name: "s/scripts/x.py", mode: fs.ModeNamedPipe}, "not a regular file"},
+		"setuid":         {entry{name: "s/scripts/x.py", mode: fs.ModeSetuid}, "not a regular file"},
+		"folder as file": {entry{name: "s/scripts/x", mode: fs.ModeDir}, "not a regular file"},
 		"link as folder": {entry{name: "s/scripts/", mode: fs.ModeSymlink}, "symbolic link"},
 
 		"same name":             {entry{name: "s/SKILL.md"}, "another member"},
 		"same but for case":     {entry{name: "S/skill.MD"}, "another member"},
 		"file and folder":       {entry{name: "s/SKILL.md/x.md"}, "a file and a folder"},
-		"second root":           {entry{name: "other/SKILL.md"}, "another one"},
-		"second root, deeper":   {entry{name: "s/reference/SKILL.md"}, "another one"},
-		"folder is a space":     {entry{name: " /x.py"}, "outside of the skill's folder"}, // once a loop without end
+		"second root":           {entry{name: "other/SKILL.md"}, "another SKILL.md"},
+		"second root, deeper":   {entry{name: "s/reference/SKILL.md"}, "another SKILL.md"},
+		"folder is a space":     {entry{name: " /x.py"}, "outside of the skill's folder"}, // once an endless loop
 		"outside of the folder": {entry{name: "README.md"}, "outside of the skill's folder"},
 
 		"extension of a script": {entry{name: "s/scripts/x.exe"}, `".exe" is not allowed`},
@@ -67,7 +68,7 @@ func TestUnpackRefusesHostileMembers(t *testing.T) {
 			if len(c.entry.name) > 80 {
 				shown = ""
 			}
-			if strings.Contains(c.want, "another one") || strings.Contains(c.want, "a file and") {
+			if strings.Contains(c.want, "another SKILL.md") || strings.Contains(c.want, "a file and") {
 				shown = "SKILL.md"
 			}
 			refused(t, packed(t, c.entry), fault.InvalidArgument, c.want, shown)
@@ -108,12 +109,13 @@ func TestUnpackRefusesWhatIsTooLarge(t *testing.T) {
 	}
 	refused(t, packed(t, heavy...), fault.TooLarge, "more than 5242880 bytes")
 	refused(t, make([]byte, skill.MaxPackage+1), fault.TooLarge, "5242881 bytes")
-	// As many small files as there may be pass the archive's guards, but not the skill's own limit.
+	// The maximum number of small files passes the checks of the archive, but not the limit of the
+	// skill.
 	refused(t, packed(t, append(heavy[:10], entry{name: "s/assets/last.md", content: randomLetters(122 << 10)})...),
 		fault.TooLarge, "5242880")
 }
 
-// A bomb is refused by what it claims, or held to it.
+// A bomb is rejected by its claimed size, or limited to it.
 func TestUnpackHoldsMembersToTheirClaims(t *testing.T) {
 	const name = "s/reference/bomb.md"
 	ten := packed(t, entry{name: name, content: strings.Repeat("\x00", 4<<20)})
@@ -131,15 +133,15 @@ func TestUnpackHoldsMembersToTheirClaims(t *testing.T) {
 	refused(t, huge, fault.TooLarge, "bomb.md")
 }
 
-// allocated counts all bytes ever, without stopping the world.
+// allocated returns the total number of allocated bytes, without stopping the world.
 func allocated() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }
 
-// Programs that read the other header, or skip to a second archive, would see
-// something else than was checked.
+// Programs that read the other header, or skip to a second archive, would see other content than
+// was checked.
 func TestUnpackRefusesArchivesWithTwoMeanings(t *testing.T) {
 	whole := packed(t, entry{name: "s/scripts/a.py", content: "pass\n"})
 	for name, change := range map[string]func(archive []byte) []byte{
@@ -185,7 +187,7 @@ func TestUnpackRefusesArchivesWithTwoMeanings(t *testing.T) {
 	}
 }
 
-// Packages of other tools: no descriptors, folders, a comment at the end.
+// Packages of other tools: no descriptors, with folders, with a comment at the end.
 func TestUnpackReadsOtherToolsArchives(t *testing.T) {
 	var archive bytes.Buffer
 	w := zip.NewWriter(&archive)

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// skillFolder is where the one SKILL.md is: the top folder, or the root.
+// skillFolder returns the folder of the only SKILL.md: the top folder, or the root.
 func skillFolder(members []member) (string, error) {
 	const hint = "pack one skill: SKILL.md at the root of the zip, or in its only folder"
 	var found []member
@@ -26,7 +26,7 @@ func skillFolder(members []member) (string, error) {
 	first := found[0]
 	if len(found) > 1 {
 		return "", first.refuse(fault.InvalidArgument,
-			fmt.Sprintf("the package has another one, %q", printable(found[1].name)), hint)
+			fmt.Sprintf("the package has another SKILL.md, %q", printable(found[1].name)), hint)
 	}
 	folder := path.Dir(first.name)
 	switch {
@@ -35,7 +35,7 @@ func skillFolder(members []member) (string, error) {
 	case folder == ".":
 		return "", nil
 	case strings.Contains(folder, "/"):
-		return "", first.refuse(fault.InvalidArgument, "it lies deeper than one folder", hint)
+		return "", first.refuse(fault.InvalidArgument, "it is deeper than one folder", hint)
 	}
 	for _, m := range members {
 		if !m.junk() && !strings.HasPrefix(m.name, folder+"/") {
@@ -46,13 +46,13 @@ func skillFolder(members []member) (string, error) {
 	return folder, nil
 }
 
-// extra are extensions of what a package may carry beside its scripts and
-// references. The true ones are not text.
+// extra are the extensions that a package may have in addition to scripts and references. true
+// marks extensions that are not text.
 var extra = map[string]bool{"": false, ".csv": false, ".css": false, ".html": false, ".svg": false, ".xml": false,
 	".png": true, ".jpg": true, ".jpeg": true, ".gif": true, ".webp": true, ".pdf": true}
 
-// place tells which file of the skill a member is, with an empty kind for one
-// that belongs to the archive only. inside is its path in the skill's folder.
+// place returns the kind and name of a member, with an empty kind for a file that belongs only to
+// the archive. inside is its path in the skill's folder.
 func (m member) place(inside string) (kind, name string, err error) {
 	folder, base := path.Split(inside)
 	extension := strings.ToLower(path.Ext(base))

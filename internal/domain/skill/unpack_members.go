@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	// maxMembers counts what MaxFiles does not: folders, and the shadow file
-	// that macOS packs with each file.
+	// maxMembers also limits what MaxFiles excludes: folders, and the shadow file that macOS adds
+	// for each file.
 	maxMembers = 4 * MaxFiles
-	// maxRatio of inflated to packed bytes. Deflate reaches 1,032, on zeros;
-	// prose and code stay below 20. Small members may do as they like.
+	// maxRatio is the maximum ratio of inflated to packed bytes. Deflate reaches 1,032 for zeros;
+	// prose and code stay below 20. It does not apply to small members.
 	maxRatio     = 200
 	ratioMatters = 64 << 10 // inflated bytes
 	maxPath      = 255      // bytes, the limit of most file systems for one name
 
-	emptyDeflate = 2 // bytes that nothing is packed into
+	emptyDeflate = 2 // packed size of an empty file
 
 	flagEncrypted  = 1<<0 | 1<<6 | 1<<13 // of the data, strongly, of the directory
 	flagDescriptor = 1 << 3              // sizes follow the data
@@ -49,16 +49,16 @@ func refuseMember(code fault.Code, name, why, hint string) error {
 	return fault.New(code, fmt.Sprintf("member \"%s\": %s", printable(name), why), hint)
 }
 
-// junk is what operating systems add. It passes the guards of an archive, and
-// has no place in the skill.
+// junk reports whether an operating system added the member. It must pass the checks of the
+// archive, but is not part of the skill.
 func (m member) junk() bool {
 	base := path.Base(m.name)
 	return strings.HasPrefix(m.name, "__MACOSX/") && strings.HasPrefix(base, "._") || base == ".DS_Store" ||
 		base == "Thumbs.db" || base == "desktop.ini"
 }
 
-// readMembers inflates an archive's files, after every claim of its directory
-// has been checked. Claims come first, so that a bomb costs nothing.
+// readMembers inflates an archive's files. It first checks all claims of the directory, so that a
+// bomb costs nothing.
 func readMembers(archive []byte) ([]member, error) {
 	reader, err := openArchive(archive)
 	if err != nil {
@@ -95,8 +95,7 @@ func openArchive(archive []byte) (*zip.Reader, error) {
 	return reader, nil
 }
 
-// checkDirectory checks each member by itself, then all together, and gives
-// the regular files.
+// checkDirectory checks each member, then all together, and returns the regular files.
 func checkDirectory(all []*zip.File) ([]*zip.File, error) {
 	if n := len(all); n > maxMembers {
 		return nil, fault.New(fault.TooLarge,
@@ -116,8 +115,8 @@ func checkDirectory(all []*zip.File) ([]*zip.File, error) {
 		key := fold(name)
 		if other, ok := taken[key]; ok {
 			return nil, refuseMember(fault.InvalidArgument, f.Name,
-				fmt.Sprintf("another member has this name, \"%s\"", printable(other)),
-				"names must differ in more than case")
+				fmt.Sprintf("another member has the same name, \"%s\"", printable(other)),
+				"use names that differ in more than case")
 		}
 		taken[key] = f.Name
 		for folder := path.Dir(name); folder != "."; folder = path.Dir(folder) {
@@ -131,7 +130,7 @@ func checkDirectory(all []*zip.File) ([]*zip.File, error) {
 		}
 		if total += f.UncompressedSize64; total > MaxPackage {
 			return nil, refuseMember(fault.TooLarge, f.Name,
-				fmt.Sprintf("up to here the package inflates to more than %d bytes", MaxPackage), leaveOut)
+				fmt.Sprintf("the package inflates to more than %d bytes at this member", MaxPackage), leaveOut)
 		}
 	}
 	if files > MaxFiles {
@@ -140,14 +139,14 @@ func checkDirectory(all []*zip.File) ([]*zip.File, error) {
 	}
 	for _, f := range regular {
 		if folders[fold(f.Name)] {
-			return nil, refuseMember(fault.InvalidArgument, f.Name, "it is a file and a folder at once",
+			return nil, refuseMember(fault.InvalidArgument, f.Name, "it is both a file and a folder",
 				"rename one of them")
 		}
 	}
 	return regular, nil
 }
 
-// suspicious says why a member may not even be looked into.
+// suspicious returns the reason why a member must not be opened, and the hint.
 func suspicious(f *zip.File) (why, hint string) {
 	const plain = "pack plain files below one folder"
 	name := strings.TrimSuffix(f.Name, "/")
@@ -178,14 +177,14 @@ func suspicious(f *zip.File) (why, hint string) {
 		return "it is a folder with content", plain
 	case folder && f.Mode().Type() != fs.ModeDir || !folder && !f.Mode().IsRegular() ||
 		f.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0:
-		return fmt.Sprintf("it is no regular file (%s)", f.Mode()), plain
+		return fmt.Sprintf("it is not a regular file (%s)", f.Mode()), plain
 	case f.Method != zip.Store && f.Method != zip.Deflate:
-		return fmt.Sprintf("it is compressed by method %d", f.Method), "use deflate, the usual one"
+		return fmt.Sprintf("it is compressed by method %d", f.Method), "use deflate"
 	}
 	return "", ""
 }
 
-// tooLarge judges the sizes that a member claims; inflate holds it to them.
+// tooLarge checks the sizes that a member claims; inflate enforces them.
 func tooLarge(f *zip.File) error {
 	switch size, packed := f.UncompressedSize64, max(1, f.CompressedSize64); {
 	case size > MaxFile:
@@ -198,25 +197,25 @@ func tooLarge(f *zip.File) error {
 	return nil
 }
 
-// inflate reads a member that must have exactly the size that it claims.
+// inflate reads a member, which must have exactly the claimed size.
 func inflate(f *zip.File) (string, error) {
 	in, err := f.Open()
 	if err != nil {
-		return "", damaged(f, err)
+		return "", damagedMember(f, err)
 	}
 	content := make([]byte, f.UncompressedSize64) // at most MaxFile
 	if _, err = io.ReadFull(in, content); err == nil {
 		if _, end := in.Read(make([]byte, 1)); end != io.EOF {
-			err = errors.Join(end, errors.New("more data than its size says"))
+			err = errors.Join(end, errors.New("more data than its stated size"))
 		}
 	}
 	if err = errors.Join(err, in.Close()); err != nil {
-		return "", damaged(f, err)
+		return "", damagedMember(f, err)
 	}
 	return string(content), nil
 }
 
-func damaged(f *zip.File, err error) error {
+func damagedMember(f *zip.File, err error) error {
 	return fault.Wrap(err, fault.InvalidArgument, fmt.Sprintf("member \"%s\" is damaged", printable(f.Name)),
 		"pack it again")
 }

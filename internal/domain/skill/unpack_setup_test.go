@@ -15,7 +15,7 @@ import (
 
 const plainMD = "---\nname: probe\ndescription: Probe a service\n---\n\n## Procedure\nProbe it.\n"
 
-// entry is a member to pack. Only the name is needed.
+// entry is a member to pack. Only the name is required.
 type entry struct {
 	name    string
 	content string
@@ -23,7 +23,7 @@ type entry struct {
 	store   bool        // without compression
 }
 
-// packed makes an archive as any tool would, with SKILL.md in the folder s.
+// packed returns an archive as a common tool writes it, with SKILL.md in the folder s.
 func packed(t testing.TB, entries ...entry) []byte {
 	t.Helper()
 	return packedRaw(t, append([]entry{{name: "s/SKILL.md", content: plainMD}}, entries...)...)
@@ -53,7 +53,7 @@ func packedRaw(t testing.TB, entries ...entry) []byte {
 	return archive.Bytes()
 }
 
-// directory finds the directory's header of a member, to change it.
+// directory returns the directory header of a member, to change it.
 func directory(t testing.TB, archive []byte, name string) []byte {
 	t.Helper()
 	for at := 0; ; at++ {
@@ -76,7 +76,7 @@ func claimed(t testing.TB, archive []byte, name string, size uint32) []byte {
 	return archive
 }
 
-// refused checks that an archive is, with a code, what is named, and a hint.
+// refused checks that an archive is rejected with a code, the given texts and a hint.
 func refused(t *testing.T, archive []byte, code fault.Code, want ...string) {
 	t.Helper()
 	got, err := skill.Unpack(archive)

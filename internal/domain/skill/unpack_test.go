@@ -23,7 +23,7 @@ func ExampleUnpack() {
 	// invalid_argument · pack the skill's folder as .zip and send that file
 }
 
-// AC-17: what others write is read in full.
+// AC-17: packages of other tools are read completely.
 func TestAC17UnpackReadsThirdPartyPackages(t *testing.T) {
 	long := strings.Repeat("A procedure of more than twenty characters. ", 500)
 	for name, md := range map[string]string{
@@ -68,13 +68,13 @@ func TestAC17UnpackReadsThirdPartyPackages(t *testing.T) {
 			}
 			if strings.Join(others, " ") !=
 				".DS_Store LICENSE __MACOSX/._SKILL.md assets/logo.png scripts/lib/deep.py" {
-				t.Errorf("beside them %v", others)
+				t.Errorf("others: %v", others)
 			}
 		}
 	}
 }
 
-// What was rendered and packed is unpacked as it was, every field.
+// Unpacking a rendered and packed skill returns every field.
 func TestUnpackIsTheInverseOfRenderAndZip(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 0))
 	first, firstFiles := rollback(t)
@@ -113,8 +113,8 @@ func TestUnpackNotesFilesThatAreMissing(t *testing.T) {
 		"also:\n- [gone.md](./reference/gone.md)\n"
 	got, err := skill.Unpack(packedRaw(t, entry{name: "SKILL.md", content: md},
 		entry{name: "scripts/a.py", content: "pass\n"}))
-	want := []string{"SKILL.md lists reference/gone.md, which the package does not have",
-		"SKILL.md lists scripts/gone.py, which the package does not have"}
+	want := []string{"SKILL.md lists reference/gone.md, which is not in the package",
+		"SKILL.md lists scripts/gone.py, which is not in the package"}
 	if err != nil || !reflect.DeepEqual(got.Notes, want) ||
 		!reflect.DeepEqual(got.Document.Scripts, []string{"a.py"}) || got.Document.References != nil {
 		t.Errorf("got %+v, %v", got, err)
@@ -147,7 +147,7 @@ func TestUnpackSaysWhatIsWrongInSkillMD(t *testing.T) {
 	}
 }
 
-// randomLetters do not compress to nothing.
+// randomLetters returns letters that do not compress well.
 func randomLetters(n int) string {
 	r := rand.New(rand.NewPCG(3, 0))
 	letters := make([]byte, n)

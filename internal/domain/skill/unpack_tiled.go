@@ -16,20 +16,19 @@ const (
 	descriptorMark = "PK\x07\x08"
 )
 
-// tiled checks that the members lie one after the other from the first byte to
-// the archive's directory, under the same names. Programs differ in which of a
-// member's two headers they believe, and in what they make of overlaps and
-// gaps; an archive that is tiled is the same to all of them.
+// tiled checks that the members are contiguous from the first byte to the archive's directory, with
+// the same names. Programs differ in which of a member's two headers they trust, and in how they
+// handle overlaps and gaps. A tiled archive is equal for all of them.
 func tiled(archive []byte, files []*zip.File) error {
 	type tile struct {
 		file *zip.File
-		data int64 // where its data begins
+		data int64 // offset of its data
 	}
 	tiles := make([]tile, len(files))
 	for i, f := range files {
 		data, err := f.DataOffset()
 		if err != nil {
-			return damaged(f, err)
+			return damagedMember(f, err)
 		}
 		tiles[i] = tile{f, data}
 	}
@@ -38,7 +37,7 @@ func tiled(archive []byte, files []*zip.File) error {
 	for _, t := range tiles {
 		if t.data < at+localFixed || t.data > size || !sameHeader(archive[at:t.data], t.file) ||
 			t.file.CompressedSize64 > uint64(size-t.data) {
-			return damaged(t.file, errors.New("its two headers disagree, or there is hidden data before it"))
+			return damagedMember(t.file, errors.New("its two headers differ, or hidden data precedes it"))
 		}
 		at = t.data + int64(t.file.CompressedSize64)
 		if t.file.Flags&flagDescriptor != 0 {
@@ -53,8 +52,7 @@ func tiled(archive []byte, files []*zip.File) error {
 		"pack it again")
 }
 
-// sameHeader compares a local header, which is all of these bytes, with the
-// directory's.
+// sameHeader compares a local header, which is all of these bytes, with the directory's header.
 func sameHeader(header []byte, f *zip.File) bool {
 	number := func(at int) int { return int(binary.LittleEndian.Uint16(header[at:])) }
 	flags, method, name, extra := uint16(number(6)), uint16(number(8)), number(26), number(28)
@@ -63,8 +61,8 @@ func sameHeader(header []byte, f *zip.File) bool {
 		method == f.Method && (flags^f.Flags)&(flagEncrypted|flagDescriptor) == 0
 }
 
-// descriptor is the length of what follows a member's data: a mark, which may
-// be missing, the CRC, and two sizes of 4 or 8 bytes each.
+// descriptor returns the length of the descriptor after a member's data: an optional mark, the CRC,
+// and two sizes of 4 or 8 bytes each.
 func descriptor(rest []byte) int64 {
 	marked := 0
 	if strings.HasPrefix(string(rest[:min(4, len(rest))]), descriptorMark) {

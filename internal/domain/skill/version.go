@@ -8,34 +8,34 @@ import (
 	"time"
 )
 
-// Status is where a skill stands. Active, candidate and draft skills are listed;
-// only active ones are found.
+// Status is the status of a skill. Active, candidate and draft skills are listed. Only active
+// skills are found by search.
 type Status string
 
 const (
-	Candidate   Status = "candidate" // waits for approval
-	DraftStatus Status = "draft"     // judged not good enough; a better version or an approval activates it
+	Candidate   Status = "candidate" // needs approval
+	DraftStatus Status = "draft"     // its score is too low; a better version or an approval activates it
 	Active      Status = "active"
 	Stale       Status = "stale"
 	Archived    Status = "archived" // keeps its name
 	Quarantined Status = "quarantined"
 )
 
-// Statuses are all of them.
+// Statuses lists all of them.
 func Statuses() []Status {
 	return []Status{Candidate, DraftStatus, Active, Stale, Archived, Quarantined}
 }
 
-// Head is a skill as lists show it: its names and the version in force.
+// Head is a skill as lists show it: its names and its active version.
 type Head struct {
 	ID          int64     `json:"id"`
-	Name        string    `json:"name"`               // canonical
-	Category    string    `json:"category,omitempty"` // lists go by it; empty for none
+	Name        string    `json:"name"`               // canonical name
+	Category    string    `json:"category,omitempty"` // lists are grouped by it; may be empty
 	Status      Status    `json:"status"`
 	Version     int       `json:"version"`
 	Pinned      bool      `json:"pinned,omitempty"`
-	Managed     bool      `json:"managed,omitempty"` // autonomous writers may change it
-	Tainted     bool      `json:"tainted,omitempty"` // untrusted text went into it
+	Managed     bool      `json:"managed,omitempty"` // background runs may change it
+	Tainted     bool      `json:"tainted,omitempty"` // contains untrusted text
 	Origin      string    `json:"origin"`
 	Description string    `json:"description"`
 	Lang        string    `json:"lang"`
@@ -47,74 +47,73 @@ type Head struct {
 	UpdatedAt   time.Time `json:"updated_at"`
 }
 
-// SHA is a SHA-256, written in hexadecimal digits.
+// SHA is a SHA-256, encoded as hexadecimal digits.
 type SHA [sha256.Size]byte
 
-// MarshalText writes the digits.
+// MarshalText encodes the digits.
 func (h SHA) MarshalText() ([]byte, error) { return []byte(hex.EncodeToString(h[:])), nil }
 
-// UnmarshalText reads the digits.
+// UnmarshalText decodes the digits.
 func (h *SHA) UnmarshalText(text []byte) error {
 	if len(text) != hex.EncodedLen(len(h)) {
-		return fmt.Errorf("a SHA-256 has %d digits, this has %d", hex.EncodedLen(len(h)), len(text))
+		return fmt.Errorf("invalid SHA-256: it must have %d digits, got %d", hex.EncodedLen(len(h)), len(text))
 	}
 	_, err := hex.Decode(h[:], text)
 	return err
 }
 
-// How a version came about.
+// Operations that create a version.
 const (
 	OpCreate   = "create"
 	OpUpdate   = "update"
 	OpPatch    = "patch"
-	OpRename   = "rename" // the body is as it was
+	OpRename   = "rename" // the body is unchanged
 	OpRollback = "rollback"
 )
 
-// Version is one full, immutable state of a skill.
+// Version is one complete, immutable state of a skill.
 type Version struct {
 	SkillID       int64
-	Name          string // canonical
+	Name          string // canonical name
 	Number        int    // from 1
-	Base          int    // the version it was made from, 0 for a creation
+	Base          int    // version that it was derived from, 0 for a new skill
 	DisplayName   string
 	Description   string
-	Category      string // empty for none
+	Category      string // may be empty
 	Body          string // Markdown after the front matter
 	Lang          string
 	Files         []File
 	ContentSHA    SHA
 	PackageSHA    SHA
 	PackageKey    string
-	Run           int64 // 0 when no run made it
+	Run           int64 // 0 if no run created it
 	TaskKey       string
 	Origin        string
-	Op            string // how it came about: OpCreate … OpRollback
-	Tainted       bool   // untrusted text went into it
+	Op            string // operation that created it: OpCreate … OpRollback
+	Tainted       bool   // contains untrusted text
 	ChangeSummary string
 	Model         string
 	PromptSHA     string
 	Degraded      []string
 	Violations    []string
-	Risk          []string // findings of the scan, never their text
-	Redactions    int      // secrets that were kept from the model
-	Quality       *Quality // nil when nobody judged it
-	Extra         []Extra  // what else its package holds
-	Restores      int      // of a rollback: the version that it went back to
+	Risk          []string // findings of the scan, without their text
+	Redactions    int      // secrets that were removed before the model call
+	Quality       *Quality // nil without a judgment
+	Extra         []Extra  // other files of its package
+	Restores      int      // for a rollback: the restored version
 	Sources       []Source
 	CreatedAt     time.Time
 }
 
-// Document reads the version's fields out of its body.
+// Document parses the version's fields from its body.
 func (v Version) Document() Document {
 	d := ParseBody(v.Body)
 	d.Name, d.Description = v.DisplayName, v.Description
 	return d
 }
 
-// Pack renders and zips the version, with what else its package holds, and notes
-// the package's hash and key. The same content gives the same package, whatever
-// its number.
+// Pack renders and zips the version with the other files of its package, and sets the package's
+// hash and key. Equal content gives equal packages, regardless of the number.
 func (v *Version) Pack(workspace int64, style string, extra ...File) (archive, markdown []byte, err error) {
 	markdown = Compose(v.Name, v.Description, []byte(v.Body), RenderOptions{NameStyle: style})
 	if archive, err = Zip(Folder(v.Name, style), markdown, v.Files, extra...); err != nil {
@@ -124,24 +123,23 @@ func (v *Version) Pack(workspace int64, style string, extra ...File) (archive, m
 	return archive, markdown, nil
 }
 
-// Packed notes the hash and the key of a package that is the version's.
+// Packed sets the hash and the key of a package of the version.
 func (v *Version) Packed(workspace int64, archive []byte, style string) {
 	v.PackageSHA = sha256.Sum256(archive)
 	folder := Folder(v.Name, style)
 	v.PackageKey = fmt.Sprintf("%s/%s/%x/%s.zip", PackageFolder(workspace), folder, v.PackageSHA[:6], folder)
 }
 
-// PackageFolder is the place of a workspace's packages in their store.
+// PackageFolder returns the folder of a workspace's packages in the object store.
 func PackageFolder(workspace int64) string { return fmt.Sprint(workspace) }
 
-// SearchText is what the version is found and embedded by.
+// SearchText returns the text that is indexed and embedded for the version.
 func (v Version) SearchText() string { return v.Document().SearchText() }
 
-// firstSteps is how many lines of the procedure say what a skill is about.
+// firstSteps is the number of lines of the procedure in SearchText.
 const firstSteps = 5
 
-// SearchText is name, description, when to use it, and the first lines of the
-// procedure.
+// SearchText returns name, description, when to use it, and the first lines of the procedure.
 func (d Document) SearchText() string {
 	steps := strings.SplitN(d.Procedure, "\n", firstSteps+1)
 	when := strings.TrimSpace(strings.Join(d.Trigger, ", ") + "\n" + d.WhenToUse)
@@ -149,14 +147,14 @@ func (d Document) SearchText() string {
 		"\n")
 }
 
-// Source is a range of messages that a version rests on, both ends included.
+// Source is a range of messages that is evidence for a version, both ends included.
 type Source struct {
 	Conversation int64 `json:"conversation"`
 	From         int   `json:"from"`
 	To           int   `json:"to"`
 }
 
-// Ranges groups sorted sequence numbers into sources.
+// Ranges groups sorted sequence numbers to sources.
 func Ranges(conversation int64, seqs []int) []Source {
 	var out []Source
 	for _, s := range seqs {

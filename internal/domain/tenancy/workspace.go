@@ -1,8 +1,8 @@
-// Package tenancy names the tenants of a Cairn.
+// Package tenancy defines the workspace, Cairn's tenant.
 package tenancy
 
-// Workspace is the tenant that owns all rows. Key stands for it in workflow ids and
-// search attributes, where its name must not be seen.
+// Workspace is the tenant that owns all rows. Workflow IDs and search attributes contain its opaque
+// Key instead of its name, which must stay private.
 type Workspace struct {
 	ID   int64
 	Name string

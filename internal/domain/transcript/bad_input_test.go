@@ -35,11 +35,11 @@ func TestParseSaysWhereTheInputIsWrong(t *testing.T) {
 		"number in the list":      {`[7]`, "in: item 0: want an object"},
 		"mixed list": {`[{"role":"user","content":"x"},{"messages":[{"role":"user","content":"x"}]}]`,
 			"in: item 1: messages and conversations"},
-		"NUL":            {"user: a\x00b", "in: byte 7: NUL"},
+		"NUL":            {"user: a\x00b", "in: byte 7: unexpected NUL"},
 		"invalid UTF-8":  {"user: \xff", "in: byte 6: invalid UTF-8"},
 		"over the limit": {"user: " + strings.Repeat("x", 200), "in: more than 190 bytes"},
 		"message id twice": {`[{"id":"a","role":"user","content":"x"},{"id":"a","role":"user","content":"y"}]`,
-			`in: message 1: id "a" is already that of message 0`},
+			`in: message 1: id "a" is already used by message 0`},
 		"text without a speaker": {"\nhello there\n", "in:2:1: no `name: text` line"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestParseSaysWhereTheInputIsWrong(t *testing.T) {
 	}
 }
 
-// endless is a file of any size; it counts what is read of it.
+// endless is an endless file that counts the bytes read from it.
 type endless struct{ read int64 }
 
 func (e *endless) Read(p []byte) (int, error) {

@@ -8,15 +8,15 @@ import (
 	"cairn/internal/domain/prompt"
 )
 
-// The shares of the limit that Clip keeps from each end, in percent. The last
-// tenth is the marker's.
+// Shares of the limit, in percent, that Clip keeps from each end. The remaining tenth is for the
+// marker.
 const (
 	headShare = 60
 	tailShare = 30
 )
 
-// Clip shortens content to about chars runes: the beginning, how many
-// characters were left out, the end. chars of 0 or less clips nothing.
+// Clip shortens content to about chars runes: the beginning, the number of omitted characters, and
+// the end. If chars is 0 or less, it returns content unchanged.
 func Clip(content string, chars int) string {
 	total := utf8.RuneCountInString(content)
 	if chars <= 0 || total <= chars {
@@ -28,12 +28,12 @@ func Clip(content string, chars int) string {
 		string(runes[:head]), total-head-tail, string(runes[total-tail:]))
 }
 
-// Empty reports whether a message says and asks nothing.
+// Empty reports whether a message has no text and no calls.
 func (m Message) Empty() bool {
 	return len(m.ToolCalls) == 0 && strings.TrimSpace(m.Content) == ""
 }
 
-// NonEmpty leaves out empty messages. The others keep their Seq.
+// NonEmpty returns the messages that are not empty, with their Seq.
 func NonEmpty(messages []Message) []Message {
 	kept := make([]Message, 0, len(messages))
 	for _, m := range messages {
@@ -44,9 +44,9 @@ func NonEmpty(messages []Message) []Message {
 	return kept
 }
 
-// Material renders messages for a model, empty ones left out. Index is the
-// message's Seq. Tool output and the arguments of calls are clipped to chars
-// runes; what people and models said is never clipped.
+// Material converts messages for a model, without empty ones. Index is the message's Seq. Tool
+// output and arguments of calls are clipped to chars runes. Texts of users and assistants are never
+// clipped.
 func Material(messages []Message, chars int) []prompt.Message {
 	kept := NonEmpty(messages)
 	rendered := make([]prompt.Message, len(kept))

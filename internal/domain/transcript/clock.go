@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// timeLayouts are the spellings of a moment that chat exports use. A layout
-// without a zone is read as UTC.
+// timeLayouts are the forms of a time in chat exports. A layout without a zone is read as UTC.
 var timeLayouts = []string{
 	time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04",
 	"2006-01-02 15:04:05 -0700", "2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02",
@@ -16,11 +15,10 @@ var timeLayouts = []string{
 	"3:04 PM on 2 January, 2006", "Jan 2, 2006 3:04 PM", "1/2/2006 3:04 PM", "1/2/06, 3:04 PM",
 }
 
-// clockOnly is a time of day, which says that a line is a message but not when
-// it was said.
+// clockOnly matches a time of day. It shows that a line is a message, but not its date.
 var clockOnly = regexp.MustCompile(`^(?i)\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?(\s*[ap]m)?$`)
 
-// parseTime reads a moment, or seconds or milliseconds since 1970.
+// parseTime parses a time, or seconds or milliseconds since 1970.
 func parseTime(text string) (time.Time, bool) {
 	text = strings.TrimSpace(text)
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil {

@@ -2,16 +2,16 @@ package transcript
 
 import "fmt"
 
-// GatePolicy says which conversations are worth distilling.
+// GatePolicy selects the conversations to distill.
 type GatePolicy string
 
 const (
-	GateAuto  GatePolicy = "auto"  // enough tool messages, or enough messages with both sides
-	GateMemos GatePolicy = "memos" // enough tool messages, as MemOS demands
+	GateAuto  GatePolicy = "auto"  // enough tool messages, or enough messages from both sides
+	GateMemos GatePolicy = "memos" // enough tool messages, the rule of MemOS
 	GateOff   GatePolicy = "off"   // every conversation
 )
 
-// Values of the request's own flag, which wins over the policy.
+// Values of the request's flag, which takes precedence over the policy.
 const (
 	ExtractAuto   = "auto"
 	ExtractAlways = "always"
@@ -19,30 +19,30 @@ const (
 )
 
 const (
-	defaultMinToolMessages = 5 // MemOS' threshold
+	defaultMinToolMessages = 5 // threshold of MemOS
 	defaultMinMessages     = 6
 )
 
-// Gate decides before any model is called whether a conversation is distilled.
-// The zero Gate is GateAuto with 5 tool messages or 6 messages.
+// Gate decides whether a conversation is distilled, before any model call. The zero Gate is
+// GateAuto with 5 tool messages or 6 messages.
 type Gate struct {
 	Policy          GatePolicy // empty means GateAuto
 	MinToolMessages int        // 0 means 5
-	MinMessages     int        // 0 means 6; used by GateAuto only
+	MinMessages     int        // 0 means 6; only used by GateAuto
 }
 
-// Decision is what a gate found, and why: users ask why nothing was learned.
+// Decision is the decision of a gate with its reason, which users can read.
 type Decision struct {
 	Pass       bool   `json:"pass"`
 	Reason     string `json:"reason"`
-	Messages   int    `json:"messages"` // all but empty ones
-	Tools      int    `json:"tools"`    // messages with role tool, empty and identical ones counted too
+	Messages   int    `json:"messages"` // without empty messages
+	Tools      int    `json:"tools"`    // messages with role tool, including empty and identical ones
 	Users      int    `json:"users"`
 	Assistants int    `json:"assistants"`
 }
 
-// Decide weighs a conversation. flag is ExtractNever, ExtractAlways,
-// ExtractAuto or empty, which is ExtractAuto.
+// Decide returns the decision for a conversation. flag is ExtractNever, ExtractAlways or
+// ExtractAuto. An empty flag means ExtractAuto.
 func (g Gate) Decide(messages []Message, flag string) Decision {
 	d := count(messages)
 	minTools, minMessages := g.MinToolMessages, g.MinMessages

@@ -7,8 +7,8 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// messages makes a conversation of one letter a message: u, a, t, s, or e for
-// an empty one of the assistant.
+// messages returns a conversation with one message for each letter: u, a, t, s, or e for an empty
+// message of the assistant.
 func messages(letters string) []transcript.Message {
 	var list []transcript.Message
 	for i, letter := range letters {

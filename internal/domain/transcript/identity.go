@@ -7,12 +7,11 @@ import (
 	"fmt"
 )
 
-// identify derives a conversation's id from its messages alone, so that the
-// same conversation under another file name is the same conversation. A
-// repetition within one input gets an id of its own, by its count.
+// identify derives a conversation's ID from its messages only, so that a copy under another file
+// name has the same ID. A repetition within one input has its own ID, which includes its count.
 func identify(messages []Message, seen map[string]int) string {
 	canonical, err := json.Marshal(messages)
-	if err != nil { // a time outside years 0–9999; parseTime lets none through
+	if err != nil { // a time outside years 0–9999, which parseTime rejects
 		canonical = fmt.Appendf(nil, "%#v", messages)
 	}
 	id := shortHash(canonical)
@@ -23,7 +22,7 @@ func identify(messages []Message, seen map[string]int) string {
 	return id
 }
 
-// idLength is in hex digits: 128 bits, where no collision is to be expected.
+// idLength is in hex digits. 128 bits make a collision improbable.
 const idLength = 32
 
 func shortHash(data []byte) string {

@@ -10,14 +10,14 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// element is a JSON value with its place, for errors.
+// element is a JSON value with its position, for errors.
 type element struct {
 	raw   json.RawMessage
 	where string
 }
 
-// container is any object that holds a conversation: {"messages": …} or a
-// τ-bench result {"traj": …, "task_id": …, "trial": …, "reward": …}.
+// container is an object that holds a conversation: {"messages": …} or a τ-bench result {"traj": …,
+// "task_id": …, "trial": …, "reward": …}.
 type container struct {
 	Messages json.RawMessage `json:"messages"`
 	Traj     json.RawMessage `json:"traj"`
@@ -27,8 +27,7 @@ type container struct {
 	Reward   *float64        `json:"reward"`
 }
 
-// parseJSON reads one JSON document, or several one after the other (JSON
-// lines).
+// parseJSON parses one JSON document, or several in sequence (JSON lines).
 func parseJSON(name string, data []byte) ([]Conversation, error) {
 	elements, err := topLevel(name, data)
 	if err != nil {
@@ -38,7 +37,7 @@ func parseJSON(name string, data []byte) ([]Conversation, error) {
 		elements = items(elements[0], name+": item")
 	}
 	var conversations []Conversation
-	var loose []Message // messages that stand in the list themselves
+	var loose []Message // messages directly in the list
 	for _, e := range elements {
 		c, isContainer, err := readContainer(e)
 		if err != nil {
@@ -61,8 +60,8 @@ func parseJSON(name string, data []byte) ([]Conversation, error) {
 	return conversations, nil
 }
 
-// readContainer reads an array of messages or an object that holds one;
-// isContainer is false for any other object.
+// readContainer reads an array of messages or an object with one. isContainer is false for any
+// other object.
 func readContainer(e element) (c Conversation, isContainer bool, err error) {
 	if kind(e.raw) == '[' {
 		c, err = conversation(e.where, e.raw)
@@ -92,8 +91,7 @@ func readContainer(e element) (c Conversation, isContainer bool, err error) {
 	return c, true, err
 }
 
-// topLevel splits the input into its JSON values. A mistake is placed by line
-// and column.
+// topLevel splits the input into its JSON values. An error states the line and column.
 func topLevel(name string, data []byte) ([]element, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	var elements []element
@@ -118,7 +116,7 @@ func topLevel(name string, data []byte) ([]element, error) {
 	}
 }
 
-// conversation reads a list of messages.
+// conversation parses a list of messages.
 func conversation(where string, list json.RawMessage) (Conversation, error) {
 	if kind(list) != '[' {
 		return Conversation{}, fault.New(fault.InvalidArgument, where+": messages must be an array", formats)
@@ -134,7 +132,7 @@ func conversation(where string, list json.RawMessage) (Conversation, error) {
 	return c, nil
 }
 
-// items takes an array, known to be valid JSON, apart.
+// items splits an array that is valid JSON.
 func items(list element, label string) []element {
 	var raws []json.RawMessage
 	if err := json.Unmarshal(list.raw, &raws); err != nil {
@@ -147,7 +145,7 @@ func items(list element, label string) []element {
 	return elements
 }
 
-// kind is the first byte of a JSON value: { [ " or another.
+// kind returns the first byte of a JSON value: { [ " or another.
 func kind(raw json.RawMessage) byte {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
@@ -168,7 +166,7 @@ func taskTitle(c container) string {
 	}
 }
 
-// scalar is the text of a JSON string, number or boolean, else empty.
+// scalar returns the text of a JSON string, number or boolean, and an empty text for other values.
 func scalar(raw json.RawMessage) string {
 	var text string
 	switch kind(raw) {

@@ -11,15 +11,15 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// MaxInput is how many bytes Parse reads when the caller sets no limit: 64 MiB.
+// MaxInput is the default limit of Parse: 64 MiB.
 const MaxInput = 64 << 20
 
 const formats = "send OpenAI chat messages (an array, {\"messages\": […]} or one object a line), τ-bench " +
 	"trajectories, or text lines of the form `user: …`"
 
-// Parse reads every conversation of r, which is called name in titles and
-// errors. limit is in bytes, 0 means MaxInput; no more than limit+1 bytes are
-// read. An error is a *fault.Error that says where the input is wrong.
+// Parse parses all conversations of r. name identifies the input in titles and errors. limit is in
+// bytes, and 0 means MaxInput. Parse reads at most limit+1 bytes. An error is a *fault.Error that
+// states the position of the problem.
 func Parse(name string, r io.Reader, limit int64) ([]Conversation, error) {
 	if limit <= 0 {
 		limit = MaxInput
@@ -51,8 +51,8 @@ func Parse(name string, r io.Reader, limit int64) ([]Conversation, error) {
 	return finish(name, conversations)
 }
 
-// finish numbers messages, refuses what cannot be stored and gives each
-// conversation its id and title.
+// finish numbers messages, rejects messages that cannot be stored, and sets the ID and title of
+// each conversation.
 func finish(name string, conversations []Conversation) ([]Conversation, error) {
 	if len(conversations) == 0 {
 		return nil, fault.New(fault.InvalidArgument, name+": no messages", formats)
@@ -86,15 +86,15 @@ func number(where string, messages []Message) error {
 		}
 		if first, taken := positions[id]; taken {
 			return fault.New(fault.InvalidArgument,
-				fmt.Sprintf("%s: message %d: id %q is already that of message %d", where, i, id, first),
-				"give each message of a conversation its own id, or none")
+				fmt.Sprintf("%s: message %d: id %q is already used by message %d", where, i, id, first),
+				"use a unique id for each message of a conversation, or leave it out")
 		}
 		positions[id] = i
 	}
 	return nil
 }
 
-// title is what people see: the file, and which part of it.
+// title returns the title for people: the file and the part of it.
 func title(name, own string, position, count int) string {
 	base := path.Base(strings.ReplaceAll(name, `\`, "/"))
 	switch {
@@ -110,7 +110,8 @@ func title(name, own string, position, count int) string {
 func checkText(name string, data []byte) error {
 	const hint = "send UTF-8 text; export or convert the file first"
 	if at := bytes.IndexByte(data, 0); at >= 0 {
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("%s: byte %d: NUL, so this is not text", name, at), hint)
+		return fault.New(fault.InvalidArgument,
+			fmt.Sprintf("%s: byte %d: unexpected NUL, the input is not text", name, at), hint)
 	}
 	if utf8.Valid(data) {
 		return nil
@@ -126,8 +127,8 @@ func checkText(name string, data []byte) error {
 	return fault.New(fault.InvalidArgument, fmt.Sprintf("%s: byte %d: invalid UTF-8", name, at), hint)
 }
 
-// looksLikeJSON tells JSON from text, which may also begin with a bracket:
-// `[10:00] Ann: hello`.
+// looksLikeJSON distinguishes JSON from text, which can also start with a bracket: `[10:00] Ann:
+// hello`.
 func looksLikeJSON(data []byte) bool {
 	data = bytes.TrimSpace(data)
 	if data[0] == '{' {
@@ -141,8 +142,7 @@ func looksLikeJSON(data []byte) bool {
 	return !ok
 }
 
-// place turns a byte offset into the line and column that an editor shows,
-// both from 1, the column in runes.
+// place converts a byte offset to a line and column, both from 1. The column is in runes.
 func place(data []byte, offset int64) (line, column int) {
 	before := data[:min(max(offset, 0), int64(len(data)))]
 	line = bytes.Count(before, []byte("\n")) + 1

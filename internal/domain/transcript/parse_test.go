@@ -37,7 +37,7 @@ func parse(t *testing.T, input string) []transcript.Conversation {
 	return conversations
 }
 
-// shape is a conversation as one readable line.
+// shape returns a conversation as one readable line.
 func shape(c transcript.Conversation) string {
 	var parts []string
 	for i, m := range c.Messages {

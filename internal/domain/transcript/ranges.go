@@ -6,11 +6,11 @@ import (
 	"math"
 )
 
-// decodeRanges reads message_indices: a bare number, or an array of [first,
-// last], [one] and bare numbers. It returns message numbers below n, each once
-// and in the order given, and what it dropped.
+// decodeRanges decodes message_indices: a number, or an array of [first, last], [one] and numbers.
+// It returns message numbers below n, without repetitions and in the given order, and a problem for
+// each dropped item.
 func decodeRanges(raw json.RawMessage, n int) (seqs []int, problems []string) {
-	list, err := alone(raw)
+	list, err := arrayItems(raw)
 	if err != nil {
 		return nil, []string{"message_indices is not valid JSON"}
 	}
@@ -32,7 +32,7 @@ func decodeRanges(raw json.RawMessage, n int) (seqs []int, problems []string) {
 }
 
 func decodeRange(item json.RawMessage, n int) (first, last int, err error) {
-	bounds, err := alone(item)
+	bounds, err := arrayItems(item)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -61,11 +61,11 @@ func decodeRange(item json.RawMessage, n int) (first, last int, err error) {
 	return int(ends[0]), int(min(ends[1], float64(n-1))), nil
 }
 
-// alone gives the items of an array, or the value itself as the only item.
-func alone(raw json.RawMessage) (list []json.RawMessage, err error) {
+// arrayItems returns the items of an array, or the value itself as the only item.
+func arrayItems(raw json.RawMessage) (list []json.RawMessage, err error) {
 	if kind(raw) != '[' {
 		return []json.RawMessage{raw}, nil
 	}
-	err = json.Unmarshal(raw, &list) // into a fresh slice: RawMessage reuses the bytes it finds
+	err = json.Unmarshal(raw, &list) // into a new slice, because RawMessage reuses its bytes
 	return list, err
 }

@@ -3,7 +3,7 @@ package transcript
 const roleHint = "use one of user, assistant, tool, system (also developer, function, human, agent, ai, bot, 用户, " +
 	"助手, 工具, 系统)"
 
-// roles maps every spelling of a role that inputs use, in lower case.
+// roles maps every accepted spelling of a role, in lower case.
 var roles = map[string]Role{
 	"user": User, "human": User, "用户": User,
 	"assistant": Assistant, "agent": Assistant, "ai": Assistant, "bot": Assistant, "model": Assistant, "助手": Assistant,

@@ -11,28 +11,27 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Task is a part of a conversation that serves one goal.
+// Task is a part of a conversation with one goal.
 type Task struct {
 	Name string `json:"name"`
-	Seqs []int  `json:"seqs"` // ascending, without repetition, at least two
-	Key  string `json:"key"`  // 16 hex digits of the batch's key and Seqs, never of the model's name
+	Seqs []int  `json:"seqs"` // ascending, without repetitions, at least two
+	Key  string `json:"key"`  // 16 hex digits, derived from the batch's key and Seqs, never from the model's name
 }
 
-// DefaultMaxTasks is how many tasks one conversation is cut into at most.
+// DefaultMaxTasks is the default maximum number of tasks of one conversation.
 const DefaultMaxTasks = 8
 
-// minTaskMessages is the least that can show how something is done: a request
-// and an answer.
+// minTaskMessages is the minimum size of a task: a request and a reply.
 const minTaskMessages = 2
 
-// DecodeTasks reads a model's division of n messages into tasks: an array, or
-// {"tasks": array}, of {"task_name", "message_indices": [[first, last], [one],
-// one]}, inclusive and from 0. Ranges are clamped to the conversation; what is
-// negative, reversed or no integer is dropped; tasks of one name (NFKC, case
-// folded) are merged, those of one message dropped. Each of these is a
-// warning. An empty list is legal. The error names every fault in words that
-// can be sent back to the model for repair. maxTasks of 0 means
-// DefaultMaxTasks.
+// DecodeTasks decodes a model's division of n messages into tasks. It accepts an array, or
+// {"tasks": array}, of {"task_name", "message_indices": [[first, last], [one], one]}. Ranges are
+// inclusive and start at 0.
+//
+// Ranges are clamped to the conversation. Negative, reversed and non-integer ranges are dropped.
+// Tasks of one name (NFKC, case folded) are merged, and tasks of one message are dropped. Each of
+// these is a warning. An empty list is valid. The error lists all problems in a form that can be
+// sent to the model for repair. maxTasks of 0 means DefaultMaxTasks.
 func DecodeTasks(raw json.RawMessage, n int, batchKey string, maxTasks int) ([]Task, []string, error) {
 	if maxTasks <= 0 {
 		maxTasks = DefaultMaxTasks
@@ -51,8 +50,8 @@ func DecodeTasks(raw json.RawMessage, n int, batchKey string, maxTasks int) ([]T
 	return d.finish(batchKey, maxTasks), d.warnings, nil
 }
 
-// TaskList gives the items of a chunking reply as they stand, so that replies
-// about several windows of one conversation can be joined before DecodeTasks.
+// TaskList returns the items of a chunking reply unchanged, so that replies about several windows
+// of one conversation can be joined before DecodeTasks.
 func TaskList(raw json.RawMessage) ([]json.RawMessage, error) {
 	var list []json.RawMessage
 	var wrapped struct {
@@ -69,7 +68,7 @@ func TaskList(raw json.RawMessage) ([]json.RawMessage, error) {
 		}
 		raw = wrapped.Tasks
 	default:
-		return nil, fmt.Errorf("the reply must be an array of tasks, [] when there is none; got %.40s", raw)
+		return nil, fmt.Errorf("the reply must be an array of tasks, [] if there are none; got %.40s", raw)
 	}
 	if err := json.Unmarshal(raw, &list); err != nil {
 		return nil, fmt.Errorf("the reply is not valid JSON: %w", err)
@@ -77,12 +76,12 @@ func TaskList(raw json.RawMessage) ([]json.RawMessage, error) {
 	return list, nil
 }
 
-// division collects tasks while a reply is read.
+// division collects tasks while a reply is decoded.
 type division struct {
 	tasks    []Task
 	byName   map[string]int
 	warnings []string
-	faults   []string // items of the wrong shape
+	faults   []string // items with an invalid form
 }
 
 func (d *division) warn(format string, args ...any) {
@@ -125,7 +124,7 @@ func (d *division) add(i int, item json.RawMessage, n int) {
 	d.tasks[at].Seqs = append(d.tasks[at].Seqs, seqs...)
 }
 
-// finish drops what is too small, too many or there twice, and keys the rest.
+// finish drops tasks that are too small, too many or duplicates, and sets the keys of the others.
 func (d *division) finish(batchKey string, maxTasks int) []Task {
 	var kept []Task
 	owner := map[string]string{}
@@ -137,7 +136,7 @@ func (d *division) finish(batchKey string, maxTasks int) []Task {
 		case len(task.Seqs) < minTaskMessages:
 			d.warn("task %q: %d usable messages, at least %d are needed", task.Name, len(task.Seqs), minTaskMessages)
 		case owner[task.Key] != "":
-			d.warn("task %q: the same messages as %q", task.Name, owner[task.Key])
+			d.warn("task %q: same messages as task %q", task.Name, owner[task.Key])
 		case len(kept) == maxTasks:
 			d.warn("task %q: more than %d tasks", task.Name, maxTasks)
 		default:
@@ -158,7 +157,7 @@ func taskKey(batchKey string, seqs []int) string {
 	return shortHash([]byte(b.String()))[:16]
 }
 
-// foldName is equal for names that differ only in case or in Unicode spelling.
+// foldName returns equal texts for names that differ only in case or Unicode form.
 func foldName(name string) string {
 	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(name)))
 }

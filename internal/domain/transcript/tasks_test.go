@@ -25,7 +25,7 @@ func ExampleDecodeTasks() {
 	// task "Chat": 1 usable messages, at least 2 are needed
 }
 
-// decode gives the tasks as "name=seqs" lines.
+// decode returns the tasks as "name=seqs" lines.
 func decode(t *testing.T, reply string, n, maxTasks int) (string, []string) {
 	t.Helper()
 	tasks, warnings, err := transcript.DecodeTasks(json.RawMessage(reply), n, "b", maxTasks)
@@ -39,7 +39,7 @@ func decode(t *testing.T, reply string, n, maxTasks int) (string, []string) {
 	return strings.Join(parts, " "), warnings
 }
 
-// AC-9 of skill memory, and the shapes around it. There are 8 messages.
+// AC-9 of skill memory and related forms. There are 8 messages.
 func TestDecodeTasksAcceptsRanges(t *testing.T) {
 	item := func(name, indices string) string {
 		return fmt.Sprintf(`{"task_name":%q,"message_indices":%s}`, name, indices)

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/transcript/fence"
 )
 
-// head is the beginning of a message in plain text: `[time] name: text`.
+// head is the start of a message in plain text: `[time] name: text`.
 type head struct {
 	name  string
 	text  string
@@ -20,8 +20,8 @@ type head struct {
 	time  time.Time
 }
 
-// A name is at most 40 runes without quotes, brackets or colons; a western
-// colon is followed by a space unless the name is a role.
+// headLine matches the start of a message. A name has at most 40 runes without quotes, brackets or
+// colons. An ASCII colon is followed by a space, unless the name is a role.
 var headLine = regexp.MustCompile(`^(?:\[([^\[\]{}"]{1,48})\]\s*)?([\pL\pN_@][^\[\]{}<>"“”:：\n]{0,39}` +
 	`?)\s*([:：])(\s*)(.*)$`)
 
@@ -48,12 +48,12 @@ func (h head) role() (Role, bool) {
 	return role, ok
 }
 
-// notSpeakers begin lines of prose rather than messages.
+// notSpeakers matches words that start lines of prose rather than messages.
 var notSpeakers = regexp.MustCompile(`(?i)^(note|notes|error|warning|hint|tip|todo|fixme|example|result|output|` +
 	`input|summary|answer|question|https?|file|line|total|step \d+|e\.g|i\.e|ps|注意|注|例如|错误|警告|提示)$`)
 
-// parseText reads lines of the form `name: text`. A line that begins no
-// message continues the one before it.
+// parseText parses lines of the form `name: text`. A line that does not start a message continues
+// the previous one.
 func parseText(name, text string) ([]Conversation, error) {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	starts := headsOf(lines, true)
@@ -82,9 +82,9 @@ func parseText(name, text string) ([]Conversation, error) {
 	return []Conversation{{Messages: messages}}, nil
 }
 
-// headsOf finds the lines that may begin a message, by line number. With
-// fences, lines inside code are left out; nil says that a fence stays open to
-// the end, which no intact transcript has.
+// headsOf returns the lines that may start a message, by line number. If fences is true, lines
+// inside code are ignored. A nil result means that a fence is open at the end, so the fences cannot
+// be trusted.
 func headsOf(lines []string, fences bool) map[int]head {
 	heads := map[int]head{}
 	var code fence.Scanner
@@ -101,15 +101,15 @@ func headsOf(lines []string, fences bool) map[int]head {
 	return heads
 }
 
-// cast is who speaks in a text, in order of appearance, besides the roles.
+// cast lists the speakers of a text in order of appearance, without the roles.
 type cast struct {
 	order []string
-	roles bool // the text has messages under user or assistant
+	roles bool // the text has user or assistant messages
 }
 
-// speakersOf finds the names. In a text that names roles, another name must
-// earn its place: by standing first, by a time, or by speaking twice; else
-// `Cause: disk full` inside an answer would become a person.
+// speakersOf finds the names of speakers. In a text with roles, another name is a speaker only if
+// it is first, has a time, or occurs twice. Otherwise `Cause: disk full` inside a reply would
+// become a speaker.
 func speakersOf(heads map[int]head) cast {
 	var c cast
 	counts := map[string]int{}
@@ -139,8 +139,8 @@ func (c cast) has(h head) bool {
 	return isRole || slices.Contains(c.order, h.name)
 }
 
-// message gives a speaker a role: users all, except that of exactly two the
-// second is the assistant.
+// message assigns roles to speakers. All are users, but of exactly two speakers the second is the
+// assistant.
 func (c cast) message(h head) Message {
 	if role, isRole := h.role(); isRole {
 		return Message{Role: role, Time: h.time}

@@ -25,7 +25,7 @@ func TestParseReadsTextLines(t *testing.T) {
 		"time of a phone": {"[1:56 pm on 8 May, 2023] Ann: a", "user(Ann)@2023-05-08T13:56:a"},
 		"prose with a colon": {"user: a\nassistant: found it.\nCause: disk full\nhttp://x.org: see",
 			"user:a | assistant:found it.\nCause: disk full\nhttp://x.org: see"},
-		"notes are nobody": {"Ann: a\nNote: b\nBo: c", "user(Ann):a\nNote: b | assistant(Bo):c"},
+		"notes are no one": {"Ann: a\nNote: b\nBo: c", "user(Ann):a\nNote: b | assistant(Bo):c"},
 		"inside a code fence": {"user: a\n```yaml\nuser: root\n```\nassistant: b",
 			"user:a\n```yaml\nuser: root\n``` | assistant:b"},
 		"a fence that is never closed": {"user: a\n```\nassistant: b", "user:a\n``` | assistant:b"},

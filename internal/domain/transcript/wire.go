@@ -10,15 +10,15 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// wireMessage is a chat message as OpenAI's API spells it, with the names that
-// other exports use for the time.
+// wireMessage is a chat message of the OpenAI API, with the field names that other exports use for
+// the time.
 type wireMessage struct {
 	ID           json.RawMessage `json:"id"`
 	Role         *string         `json:"role"`
 	Content      json.RawMessage `json:"content"`
 	Name         string          `json:"name"`
 	ToolCalls    []wireCall      `json:"tool_calls"`
-	FunctionCall *wireFunction   `json:"function_call"` // before tool_calls existed
+	FunctionCall *wireFunction   `json:"function_call"` // replaced by tool_calls in the API
 	ToolCallID   string          `json:"tool_call_id"`
 	Time         json.RawMessage `json:"ts"`
 	Timestamp    json.RawMessage `json:"timestamp"`
@@ -36,7 +36,7 @@ type wireFunction struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// message reads one chat message.
+// message parses one chat message.
 func message(e element) (Message, error) {
 	var wire wireMessage
 	if err := json.Unmarshal(e.raw, &wire); err != nil {
@@ -53,7 +53,7 @@ func message(e element) (Message, error) {
 	content, err := flatten(wire.Content)
 	if err != nil {
 		return Message{}, fault.Wrap(err, fault.InvalidArgument, e.where,
-			"content is a string, null or an array of parts")
+			"send content as a string, null or an array of parts")
 	}
 	m := Message{ID: storable(scalar(wire.ID)), Role: role, Content: storable(content), Name: storable(wire.Name),
 		ToolCallID: storable(wire.ToolCallID), Time: wire.time()}
@@ -74,11 +74,11 @@ func (f wireFunction) call(id string) ToolCall {
 	return ToolCall{ID: storable(id), Name: storable(f.Name), Arguments: storable(f.text())}
 }
 
-// storable replaces NUL, which JSON can spell and Postgres cannot store.
+// storable replaces NUL, which JSON can contain and Postgres cannot store.
 func storable(text string) string { return strings.ReplaceAll(text, "\x00", "\ufffd") }
 
-// text gives the arguments as the model wrote them: JSON text in a string, or
-// the object itself from clients that have already decoded it.
+// text returns the arguments as the model wrote them: the JSON text in a string, or the object
+// itself from clients that decode it.
 func (f wireFunction) text() string {
 	if kind(f.Arguments) == '"' {
 		return scalar(f.Arguments)
@@ -99,15 +99,15 @@ func (w wireMessage) time() time.Time {
 	return time.Time{}
 }
 
-// part is one piece of multimodal content.
+// part is one part of multimodal content.
 type part struct {
 	Type    string `json:"type"`
 	Text    string `json:"text"`
 	Refusal string `json:"refusal"`
 }
 
-// flatten makes one text of a message's content: text parts joined by
-// newlines, anything else as a placeholder such as [image].
+// flatten converts a message's content to one text: text parts joined by newlines, and placeholders
+// such as [image] for other parts.
 func flatten(raw json.RawMessage) (string, error) {
 	switch kind(raw) {
 	case 0, 'n':

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// Kind is what a blob holds.
+// Kind is the kind of a blob's content.
 type Kind string
 
 const (
@@ -20,27 +20,27 @@ const (
 	Messages Kind = "messages" // a JSON array of messages
 )
 
-// Blob is something that was put away.
+// Blob is offloaded content.
 type Blob struct {
 	SHA     [sha256.Size]byte // of kind and content
 	Kind    Kind
 	Content string
-	Label   string // what it is, for people: the tool's name, or which messages
+	Label   string // description for people: the tool's name, or the range of messages
 }
 
-// scheme begins every handle.
+// scheme is the prefix of every handle.
 const scheme = "offload://"
 
 // Handle names a blob: offload:// and the 64 hexadecimal digits of its hash.
 func (b Blob) Handle() string { return scheme + hex.EncodeToString(b.SHA[:]) }
 
-// ParseHandle reads a handle.
+// ParseHandle decodes a handle. An invalid handle is fault.InvalidArgument.
 func ParseHandle(handle string) (sha [sha256.Size]byte, err error) {
 	digits, ok := strings.CutPrefix(strings.TrimSpace(handle), scheme)
 	raw, bad := hex.DecodeString(digits)
 	if !ok || bad != nil || len(raw) != len(sha) {
-		return sha, fault.New(fault.InvalidArgument, fmt.Sprintf("%.100q is no handle", handle),
-			"a handle is offload:// and 64 hexadecimal digits, as a pointer in the conversation shows it")
+		return sha, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid handle %.100q", handle),
+			"send offload:// and 64 hexadecimal digits, as a pointer in the conversation shows")
 	}
 	return [sha256.Size]byte(raw), nil
 }
@@ -49,10 +49,10 @@ func newBlob(kind Kind, content, label string) Blob {
 	return Blob{SHA: sha256.Sum256([]byte(string(kind) + "\x00" + content)), Kind: kind, Content: content, Label: label}
 }
 
-// NewText is the blob of one tool result.
+// NewText returns the blob of one tool result.
 func NewText(content, label string) Blob { return newBlob(Text, content, label) }
 
-// NewMessages is the blob of some messages.
+// NewMessages returns the blob of some messages.
 func NewMessages(ms []transcript.Message, label string) (Blob, error) {
 	raw, err := json.Marshal(ms)
 	if err != nil {
@@ -61,7 +61,7 @@ func NewMessages(ms []transcript.Message, label string) (Blob, error) {
 	return newBlob(Messages, string(raw), label), nil
 }
 
-// Messages are those that the blob holds, of kind messages.
+// Messages returns the messages of a blob of kind messages.
 func (b Blob) Messages() (out []transcript.Message, err error) {
 	if err = json.Unmarshal([]byte(b.Content), &out); err != nil {
 		err = fmt.Errorf("decode the messages of %s: %w", b.Handle(), err)
@@ -69,7 +69,7 @@ func (b Blob) Messages() (out []transcript.Message, err error) {
 	return out, err
 }
 
-// Text is the blob as it is searched and read by lines.
+// Text returns the content in the form that is searched and read by lines.
 func (b Blob) Text() (string, error) {
 	if b.Kind == Text {
 		return b.Content, nil
@@ -78,7 +78,7 @@ func (b Blob) Text() (string, error) {
 	return Render(ms), err
 }
 
-// Render shows messages as lines, each message beginning with who speaks.
+// Render returns messages as lines. Each message starts with its speaker.
 func Render(ms []transcript.Message) string {
 	var out strings.Builder
 	for _, m := range ms {
@@ -96,8 +96,8 @@ func Render(ms []transcript.Message) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// pointer stands in a message for what was put away: it says what that is, where
-// it is, and how it is looked into.
+// pointer replaces offloaded content in a message. It states what the content is, its handle, and
+// the tools that read it.
 func pointer(b Blob, preview int) string {
 	runes := []rune(b.Content)
 	text := fmt.Sprintf("[%s holds %d characters in %d lines that were put away; grep_content searches them, "+
@@ -110,8 +110,8 @@ func pointer(b Blob, preview int) string {
 
 var pointing = regexp.MustCompile(`^\[` + scheme + `([0-9a-f]{64}) holds `)
 
-// Pointed is the handle in a message that stands for what was put away, empty of
-// any other.
+// Pointed returns the handle in a message that is a pointer, and the empty text for any other
+// message.
 func Pointed(content string) string {
 	if m := pointing.FindStringSubmatch(content); m != nil {
 		return scheme + m[1]

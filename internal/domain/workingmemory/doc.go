@@ -1,9 +1,7 @@
-// Package workingmemory is short-term memory: a thread that has grown too long for a
-// model is made shorter without losing a word of it. Compact puts big tool
-// results away and leaves pointers; Plan divides what is older into groups, each
-// of which becomes a Snapshot that a model has made. What was put away is a Blob
-// under its content's hash, and is found again by Find and Lines.
+// Package workingmemory shortens a thread that is too long for a model, without losing content.
+// Compact offloads big tool results and leaves pointers. Groups divides the older messages into
+// groups, and each becomes a Snapshot written by a model. Offloaded content is a Blob under the
+// hash of its content. Finder and Read give access to it.
 //
-// A tool call is never parted from its results, and the last user's turn is
-// never touched.
+// A tool call is never separated from its results, and the last user turn is never changed.
 package workingmemory

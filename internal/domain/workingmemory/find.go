@@ -10,33 +10,33 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Pattern is what is looked for.
+// Pattern is a search pattern with its options.
 type Pattern struct {
 	Pattern string `json:"pattern"`
-	Regex   bool   `json:"regex"`  // RE2; else literal, whatever the case
+	Regex   bool   `json:"regex"`  // RE2 syntax; otherwise a literal text, ignoring case
 	Before  int    `json:"before"` // lines of context
 	After   int    `json:"after"`
-	Offset  int    `json:"offset"` // hits that are passed over
-	Limit   int    `json:"limit"`  // hits at most
+	Offset  int    `json:"offset"` // hits to skip
+	Limit   int    `json:"limit"`  // maximum number of hits
 }
 
-// Bounds of what is looked for and read at once.
+// Limits of one search or read.
 const (
 	UsualContext = 5
 	UsualHits    = 10
 	MostContext  = 50
 	MostHits     = 50
-	MostPattern  = 500 // runes
+	MostPattern  = 500 // in runes
 	UsualLines   = 100
 	MostLines    = 1_000
-	mostChars    = 40_000 // of one answer
+	mostChars    = 40_000 // characters of one response
 )
 
-// fold is how many runes a line has at most: longer ones count as several, for
-// the output of a tool may well be one line.
+// fold is the maximum length of a line in runes. A longer line is divided into several, because the
+// output of a tool can be a single line.
 const fold = 400
 
-// lines are the lines of a text as they are numbered, from 1.
+// lines returns the lines of a text, which are numbered from 1.
 func lines(text string) (out []string) {
 	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
 		out = append(out, folded(strings.TrimSuffix(line, "\r"))...)
@@ -56,7 +56,7 @@ func folded(line string) (out []string) {
 	return append(out, line)
 }
 
-// Hit is a line that was found, with those around it.
+// Hit is a matching line with its context.
 type Hit struct {
 	Handle string   `json:"handle"`
 	Label  string   `json:"label,omitempty"`
@@ -66,14 +66,14 @@ type Hit struct {
 	After  []string `json:"after"`
 }
 
-// Hits is what was found.
+// Hits is the result of a search.
 type Hits struct {
 	Hits       []Hit `json:"hits"`
-	Total      int   `json:"total"`                 // in all
-	NextOffset *int  `json:"next_offset,omitempty"` // of those that were not returned
+	Total      int   `json:"total"`                 // of all hits
+	NextOffset *int  `json:"next_offset,omitempty"` // of the hits that were not returned
 }
 
-// Finder looks for a pattern in one text after another.
+// Finder searches one text after another for a pattern.
 type Finder struct {
 	pattern Pattern
 	expr    *regexp.Regexp
@@ -81,22 +81,22 @@ type Finder struct {
 	chars   int
 }
 
-// NewFinder checks a pattern.
+// NewFinder returns a Finder, or fault.InvalidArgument for an invalid pattern.
 func NewFinder(p Pattern) (*Finder, error) {
 	switch n := utf8.RuneCountInString(p.Pattern); {
 	case n == 0 || n > MostPattern:
-		return nil, fault.Newf(fault.InvalidArgument, "pattern has %d characters, and must have 1 to %d", n,
+		return nil, fault.Newf(fault.InvalidArgument, "pattern has %d characters, must have 1 to %d", n,
 			MostPattern)
 	case strings.ContainsAny(p.Pattern, "\n\x00") || !utf8.ValidString(p.Pattern):
-		return nil, fault.New(fault.InvalidArgument, "pattern has a line break or what is no text",
-			"look for something within a line")
+		return nil, fault.New(fault.InvalidArgument, "pattern has a line break or a control character",
+			"search for text within one line")
 	case p.Before < 0 || p.Before > MostContext || p.After < 0 || p.After > MostContext:
-		return nil, fault.Newf(fault.InvalidArgument, "before is %d and after is %d, and both must be 0 to %d",
+		return nil, fault.Newf(fault.InvalidArgument, "before is %d and after is %d, both must be 0 to %d",
 			p.Before, p.After, MostContext)
 	case p.Offset < 0:
-		return nil, fault.Newf(fault.InvalidArgument, "offset is %d, and must not be negative", p.Offset)
+		return nil, fault.Newf(fault.InvalidArgument, "offset is %d, must be 0 or more", p.Offset)
 	case p.Limit < 1 || p.Limit > MostHits:
-		return nil, fault.Newf(fault.InvalidArgument, "limit is %d, and must be 1 to %d", p.Limit, MostHits)
+		return nil, fault.Newf(fault.InvalidArgument, "limit is %d, must be 1 to %d", p.Limit, MostHits)
 	}
 	source := p.Pattern
 	if !p.Regex {
@@ -104,13 +104,13 @@ func NewFinder(p Pattern) (*Finder, error) {
 	}
 	expr, err := regexp.Compile(source)
 	if err != nil {
-		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("the pattern is no regular expression: %v", err),
-			"use RE2 syntax, which has no look-around and no back-references, or leave regex out")
+		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid regular expression: %v", err),
+			"use RE2 syntax, without look-around and back-references, or leave regex out")
 	}
 	return &Finder{pattern: p, expr: expr, found: Hits{Hits: []Hit{}}}, nil
 }
 
-// Look looks into one more text.
+// Look searches one more text.
 func (f *Finder) Look(handle, label, text string) {
 	var all []string
 	var hits []int // indices of lines
@@ -147,7 +147,7 @@ func (f *Finder) Look(handle, label, text string) {
 
 func clone(in []string) []string { return append([]string{}, in...) }
 
-// Found is what was found in all texts.
+// Found returns the hits in all texts.
 func (f *Finder) Found() Hits {
 	if next := f.pattern.Offset + len(f.found.Hits); next < f.found.Total {
 		f.found.NextOffset = &next
@@ -155,21 +155,21 @@ func (f *Finder) Found() Hits {
 	return f.found
 }
 
-// Page is some lines of a text.
+// Page is a range of lines of a text.
 type Page struct {
 	Lines      []string `json:"lines"`
-	From       int      `json:"from"`                  // number of the first, from 1
-	Total      int      `json:"total"`                 // lines in all
-	NextOffset *int     `json:"next_offset,omitempty"` // of what was not returned
+	From       int      `json:"from"`                  // number of the first line, from 1
+	Total      int      `json:"total"`                 // number of lines in the text
+	NextOffset *int     `json:"next_offset,omitempty"` // offset of the next page
 }
 
-// Read is a range of lines: offset lines are passed over, at most limit returned.
+// Read returns a range of lines. It skips offset lines and returns at most limit.
 func Read(text string, offset, limit int) (Page, error) {
 	switch {
 	case offset < 0:
-		return Page{}, fault.Newf(fault.InvalidArgument, "offset is %d, and must not be negative", offset)
+		return Page{}, fault.Newf(fault.InvalidArgument, "offset is %d, must be 0 or more", offset)
 	case limit < 1 || limit > MostLines:
-		return Page{}, fault.Newf(fault.InvalidArgument, "limit is %d, and must be 1 to %d", limit, MostLines)
+		return Page{}, fault.Newf(fault.InvalidArgument, "limit is %d, must be 1 to %d", limit, MostLines)
 	}
 	all := lines(text)
 	p := Page{Lines: []string{}, From: offset + 1, Total: len(all)}

@@ -11,27 +11,28 @@ import (
 type Mode string
 
 const (
-	ByCompact  Mode = "compact"  // big tool results are put away; needs no model
-	ByCompress Mode = "compress" // what is older becomes snapshots that a model makes
-	ByAuto     Mode = "auto"     // compact, and compress when that did not shorten enough
+	ByCompact  Mode = "compact"  // offload big tool results; needs no model
+	ByCompress Mode = "compress" // replace older messages by snapshots from a model
+	ByAuto     Mode = "auto"     // compact, then compress if the thread is still too long
 )
 
-// Modes are all of them, as errors list them.
+// Modes are all modes, in the order of error messages.
 var Modes = []Mode{ByCompact, ByCompress, ByAuto}
 
-// Options are how a thread is shortened. Zero values mean the defaults.
+// Options configure how a thread is shortened. Zero values mean the defaults.
 type Options struct {
 	Mode        Mode `json:"mode"`
-	TotalTokens int  `json:"total_tokens"` // of what is older: up to here nothing is done
-	ToolTokens  int  `json:"tool_tokens"`  // a tool result above it is put away
-	KeepRecent  int  `json:"keep_recent"`  // messages at the end that are left alone, the last user's turn at least
-	Preview     int  `json:"preview"`      // runes of what is put away that stay
-	GroupTokens int  `json:"group_tokens"` // of the messages that one snapshot stands for
-	// with auto: tokens after compaction to those before, above which it was not enough
+	TotalTokens int  `json:"total_tokens"` // of the older messages; with fewer, the thread is unchanged
+	ToolTokens  int  `json:"tool_tokens"`  // size of a tool result above which it is offloaded
+	KeepRecent  int  `json:"keep_recent"`  // messages at the end that are unchanged, at least the last user turn
+	Preview     int  `json:"preview"`      // runes of offloaded content that stay in the message
+	GroupTokens int  `json:"group_tokens"` // of the messages of one snapshot
+	// Ratio applies to auto: tokens after compaction divided by tokens before. Above it, the thread
+	// is also compressed.
 	Ratio float64 `json:"compact_ratio"`
 }
 
-// Defaults and bounds; the first four are the reference's.
+// Defaults and bounds. The first four are those of the reference implementation.
 const (
 	usualTotal   = 20_000
 	usualTool    = 2_000
@@ -46,14 +47,14 @@ const (
 	leastGroup  = 200
 )
 
-// Complete fills in what was left open, and refuses what is out of range. Keep
-// and preview may be 0 on purpose: -1 is their default.
+// Complete returns o with defaults, or fault.InvalidArgument for a value out of range. KeepRecent
+// and Preview can be 0, so -1 selects their default.
 func (o Options) Complete() (Options, error) {
 	if o.Mode == "" {
 		o.Mode = ByAuto
 	}
 	if !slices.Contains(Modes, o.Mode) {
-		return o, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no mode %q", o.Mode),
+		return o, fault.New(fault.InvalidArgument, fmt.Sprintf("unknown mode %q", o.Mode),
 			"use compact, compress or auto")
 	}
 	for _, f := range []struct {
@@ -72,7 +73,7 @@ func (o Options) Complete() (Options, error) {
 			*f.value = f.usual
 		}
 		if *f.value < f.least || *f.value > f.most {
-			return o, fault.Newf(fault.InvalidArgument, "%s is %d, and must be %d to %d", f.name, *f.value, f.least,
+			return o, fault.Newf(fault.InvalidArgument, "%s is %d, must be %d to %d", f.name, *f.value, f.least,
 				f.most)
 		}
 	}
@@ -80,7 +81,7 @@ func (o Options) Complete() (Options, error) {
 		o.Ratio = usualRatio
 	}
 	if o.Ratio < 0 || o.Ratio > 1 {
-		return o, fault.Newf(fault.InvalidArgument, "compact_ratio is %g, and must be above 0 and at most 1", o.Ratio)
+		return o, fault.Newf(fault.InvalidArgument, "compact_ratio is %g, must be above 0 and at most 1", o.Ratio)
 	}
 	return o, nil
 }

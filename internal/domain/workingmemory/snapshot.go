@@ -13,25 +13,24 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// Snapshot is the state that some messages leave: it stands for them from then on.
+// Snapshot is a model's summary of some messages, which replaces them in the thread.
 type Snapshot struct {
-	Goal          string   `json:"goal"`           // what is wanted
-	KeyFacts      []string `json:"key_facts"`      // that later messages rest on: names, numbers, decisions
-	RecentActions []string `json:"recent_actions"` // what was done and what came of it, the latest last
+	Goal          string   `json:"goal"`           // what the user wants
+	KeyFacts      []string `json:"key_facts"`      // names, numbers and decisions that later messages need
+	RecentActions []string `json:"recent_actions"` // actions with their results, the latest last
 	Pending       []string `json:"pending"`        // what is still open
 }
 
-// ReadSnapshot reads what a model has made of messages, and says what is wrong
-// with it in words for the model.
+// ReadSnapshot decodes a model's snapshot of messages. The error is written for the model.
 func ReadSnapshot(reply string, of []transcript.Message) (s Snapshot, err error) {
 	text := strings.TrimSpace(reply)
 	if text == "" {
-		return s, errors.New("the answer is empty")
+		return s, errors.New("the reply is empty")
 	}
 	decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&s); err != nil {
-		return s, fmt.Errorf("the answer does not fit the schema: %w", err)
+		return s, fmt.Errorf("the reply does not fit the schema: %w", err)
 	}
 	if decoder.More() {
 		return s, errors.New("there is more after the JSON object")
@@ -43,8 +42,8 @@ func (s Snapshot) words() string {
 	return strings.Join(append(append(append([]string{s.Goal}, s.KeyFacts...), s.RecentActions...), s.Pending...), "\n")
 }
 
-// check refuses what cannot stand for the messages: nothing, an apology or an
-// error in place of a snapshot, something about something else, and what is no shorter.
+// check rejects a snapshot that cannot replace the messages: an empty one, an apology, an error, an
+// unrelated text, and one that is not shorter.
 func (s Snapshot) check(of []transcript.Message) error {
 	said := Render(of)
 	words := s.words()
@@ -54,9 +53,9 @@ func (s Snapshot) check(of []transcript.Message) error {
 	case failing.MatchString(strings.TrimSpace(s.Goal)) && !strings.Contains(said, strings.TrimSpace(s.Goal)):
 		return errors.New("goal is an error or an apology, not what the messages are about")
 	case !shares(words, said):
-		return errors.New("nothing of the answer is about the messages")
+		return errors.New("the reply is not about the messages")
 	case lang.EstimateTokens(words) >= Tokens(of):
-		return fmt.Errorf("the answer has about %d tokens, the messages have %d: it must be shorter",
+		return fmt.Errorf("the reply has about %d tokens and must be shorter than the messages, which have %d",
 			lang.EstimateTokens(words), Tokens(of))
 	}
 	return nil
@@ -64,15 +63,15 @@ func (s Snapshot) check(of []transcript.Message) error {
 
 func blank(lines []string) bool { return strings.TrimSpace(strings.Join(lines, "")) == "" }
 
-// failing is how answers begin that are none.
+// failing matches the start of replies that are errors or apologies.
 var failing = regexp.MustCompile(`(?i)^(?:\W*(?:api |internal (?:server )?|fatal |http ` +
 	`)?(?:error|exception|traceback|timed? ?out|timeout)\b|rate limit|too many requests|context length|service ` +
 	`unavailable|bad gateway|` +
 	`(?:i'?m |i am )?(?:very )?(?:sorry|unable to)\b|i (?:cannot|can't|could not|couldn't)\b|as an ` +
 	`ai\b|抱歉|对不起|很抱歉|我无法|无法|错误|请求失败|服务不可用)`)
 
-// shares tells whether a text has anything in common with another: one word of
-// four letters, a number of two digits, or two Chinese characters in a row.
+// shares reports whether two texts have a common word of four letters, number of two digits, or
+// pair of Chinese characters.
 func shares(text, with string) bool {
 	with = strings.ToLower(with)
 	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
@@ -98,8 +97,7 @@ func shares(text, with string) bool {
 	return false
 }
 
-// Render is the snapshot as a message shows it, with the handle of what it
-// stands for.
+// Render returns the snapshot as a message, with the handle of the messages that it replaces.
 func (s Snapshot) Render(language, handle string, messages int) string {
 	words := snapshotWords["en"]
 	if strings.HasPrefix(language, lang.Chinese) {

@@ -7,7 +7,7 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// Tokens guesses how many tokens messages have.
+// Tokens estimates the tokens of messages.
 func Tokens(ms []transcript.Message) (n int) {
 	for _, m := range ms {
 		n += lang.EstimateTokens(m.Content)
@@ -18,7 +18,7 @@ func Tokens(ms []transcript.Message) (n int) {
 	return n
 }
 
-// head is how many messages at the beginning are instructions.
+// head returns the number of leading system messages.
 func head(ms []transcript.Message) (n int) {
 	for n < len(ms) && ms[n].Role == transcript.System {
 		n++
@@ -26,8 +26,8 @@ func head(ms []transcript.Message) (n int) {
 	return n
 }
 
-// recent is where the messages begin that are left alone: the last keep of them,
-// the last user's turn at least, and with results the calls that they answer.
+// recent returns the index of the first message to leave unchanged. These are the last keep
+// messages, at least the last user turn, together with the calls of their results.
 func recent(ms []transcript.Message, keep int) int {
 	at := max(len(ms)-keep, 0)
 	for i := len(ms) - 1; i >= 0; i-- {
@@ -35,17 +35,17 @@ func recent(ms []transcript.Message, keep int) int {
 			at = min(at, i)
 			break
 		}
-		if i == 0 { // nobody has asked anything
+		if i == 0 { // there is no user message
 			at = 0
 		}
 	}
-	return together(ms, at, head(ms))
+	return alignCut(ms, at, head(ms))
 }
 
-// cuts tells of each place between messages whether a cut there parts no call
-// from a result.
-func cuts(ms []transcript.Message) []bool {
-	inside := make([]int, len(ms)+2) // how many pairs begin to be, or cease to be, around a place
+// validCuts reports, for each position between messages, whether a cut there keeps every call with its
+// results.
+func validCuts(ms []transcript.Message) []bool {
+	inside := make([]int, len(ms)+2) // number of call-result pairs that start or end at a position
 	called := map[string]int{}
 	for i, m := range ms {
 		for _, c := range m.ToolCalls {
@@ -64,16 +64,16 @@ func cuts(ms []transcript.Message) []bool {
 	return whole
 }
 
-// together moves a cut back to where it parts no call from a result.
-func together(ms []transcript.Message, at, least int) int {
-	for whole := cuts(ms); at > least && !whole[at]; {
+// alignCut moves a cut back to a position that keeps every call with its results.
+func alignCut(ms []transcript.Message, at, least int) int {
+	for whole := validCuts(ms); at > least && !whole[at]; {
 		at--
 	}
 	return max(at, least)
 }
 
-// Compact puts away the tool results among the older messages that are too big.
-// The messages stay, each with a pointer in place of its content.
+// Compact offloads the tool results among the older messages that are too big. Each message keeps a
+// pointer as its content.
 func Compact(ms []transcript.Message, o Options) (out []transcript.Message, away []Blob) {
 	from, to := head(ms), recent(ms, o.KeepRecent)
 	out = append(out, ms...)
@@ -94,14 +94,13 @@ func Compact(ms []transcript.Message, o Options) (out []transcript.Message, away
 	return out, away
 }
 
-// Group is some of the older messages, From up to To, that one snapshot will
-// stand for.
+// Group is a range of older messages, from From to before To, that one snapshot replaces.
 type Group struct {
 	From, To int
 	Blob     Blob
 }
 
-// Groups divides the older messages. There are none when they are few enough.
+// Groups divides the older messages. There are none if the messages are few enough.
 func Groups(ms []transcript.Message, o Options) ([]Group, error) {
 	from, to := head(ms), recent(ms, o.KeepRecent)
 	if Tokens(ms[from:to]) <= o.TotalTokens {
@@ -110,10 +109,10 @@ func Groups(ms []transcript.Message, o Options) ([]Group, error) {
 	return GroupsOf(ms, from, to, o.GroupTokens)
 }
 
-// GroupsOf divides messages from one up to another into groups of about so many
-// tokens each, none of which parts a call from its results.
+// GroupsOf divides messages[from:to] into groups of about the given tokens. A group never separates
+// a call from its results.
 func GroupsOf(ms []transcript.Message, from, to, tokens int) (out []Group, err error) {
-	whole := cuts(ms[:to])
+	whole := validCuts(ms[:to])
 	for from < to {
 		end, size := from, 0
 		for end < to {
@@ -136,10 +135,10 @@ func GroupsOf(ms []transcript.Message, from, to, tokens int) (out []Group, err e
 	return out, nil
 }
 
-// New is the Seq of a message that stands for others: it is none of theirs.
+// New is the Seq of a message that replaces others and has no position of its own.
 const New = -1
 
-// Compressed puts snapshots in the place of their groups.
+// Compressed replaces groups by the texts of their snapshots.
 func Compressed(ms []transcript.Message, groups []Group, texts []string) (out []transcript.Message) {
 	at := 0
 	for i, g := range groups {

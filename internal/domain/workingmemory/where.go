@@ -2,14 +2,13 @@ package workingmemory
 
 import "fmt"
 
-// Session is what keeps blobs together: a conversation, or a name that a caller
-// chose.
+// Session groups blobs: a conversation, or a name chosen by a caller.
 type Session struct {
 	Conversation int64
 	Name         string
 }
 
-// Key is how the store knows it; empty of none.
+// Key returns the key of the session in the store, empty for no session.
 func (s Session) Key() string {
 	switch {
 	case s.Conversation != 0:
@@ -20,8 +19,8 @@ func (s Session) Key() string {
 	return ""
 }
 
-// Where is what is looked into: one blob, or all that a session has put away.
-// With both the blob has to be the session's.
+// Where selects the blobs to search: one blob, or all blobs of a session. If both are set, the blob
+// must belong to the session.
 type Where struct {
 	Handle  string
 	Session Session

@@ -13,8 +13,8 @@ import (
 	"cairn/internal/domain/workingmemory"
 )
 
-// long is a thread of sixty messages: parallel calls whose results have 200 KB
-// each come before an ordinary last turn.
+// long returns a thread of sixty messages: parallel calls with results of 200 KB each, then an
+// ordinary last turn.
 func long() []transcript.Message {
 	ms := []transcript.Message{{Role: transcript.System, Content: "You help with deployments."}}
 	for n := 0; len(ms) < 56; n++ {
@@ -42,7 +42,7 @@ func long() []transcript.Message {
 		transcript.Message{Role: transcript.Assistant, Content: "Port 8003."})
 }
 
-// log is a tool result of 200 KB with one line that tells something.
+// log returns a tool result of 200 KB with one informative line.
 func log(n, k int) string {
 	line := fmt.Sprintf("2026-03-01T10:00:00Z service %d-%d handled a request in 12 ms\n", n, k)
 	text := strings.Repeat(line, 200_000/len(line)/2)
@@ -58,8 +58,8 @@ func options(t *testing.T, o workingmemory.Options) workingmemory.Options {
 	return o
 }
 
-// check holds what every endpoint asks of messages: each call has its result
-// after it, and no result stands without its call.
+// check verifies what every endpoint requires of messages: each call is followed by its result, and
+// each result has its call.
 func check(t *testing.T, ms []transcript.Message) {
 	t.Helper()
 	open := map[string]bool{}
@@ -83,7 +83,7 @@ func check(t *testing.T, ms []transcript.Message) {
 	}
 }
 
-// lastTurn is what the last user said, with all that follows.
+// lastTurn returns the last user message and everything after it.
 func lastTurn(ms []transcript.Message) []transcript.Message {
 	for i := len(ms) - 1; ; i-- {
 		if ms[i].Role == transcript.User {
@@ -170,8 +170,7 @@ func TestGroupsPartNoCallFromItsResults(t *testing.T) {
 	}
 }
 
-// What a model may make of a compression: nothing but a snapshot of the messages
-// is taken.
+// A model's reply is accepted only if it is a snapshot of the messages.
 func TestASnapshotHasToBeOne(t *testing.T) {
 	t.Parallel()
 	of := []transcript.Message{{Role: transcript.User, Content: "Please move the Reykjavik booking of Ólafur to the " +

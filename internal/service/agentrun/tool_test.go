@@ -82,7 +82,7 @@ func TestStepTellsOfASlowCallThatGaveNoResult(t *testing.T) {
 	if !out.AllUnavailable || ran.Load() != 0 {
 		t.Errorf("the step gives %+v after %d runs", out, ran.Load())
 	}
-	if got := lasts(b.model.requests()[1]); !strings.Contains(got, "gave no result in time") {
+	if got := lasts(b.model.requests()[1]); !strings.Contains(got, "timed out") {
 		t.Errorf("the model is told %s", got)
 	}
 }
@@ -93,10 +93,10 @@ func TestStepTellsOfASandboxedCallWithoutAResult(t *testing.T) {
 	t.Parallel()
 	var ran atomic.Int64
 	b := setup(t, counted(t, "shell", agent.Isolated, &ran))
-	for _, want := range []string{"no sandboxed worker took", "begun and interrupted"} {
+	for _, want := range []string{"no sandboxed worker accepted", "interrupted: outcome unknown"} {
 		b.model.asked = nil
 		turn := b.calling(want, "shell")
-		if strings.HasPrefix(want, "begun") {
+		if strings.HasPrefix(want, "interrupted") {
 			b.Exec(`insert into tool_op_log (workspace_id, op_id, args_sha, result)
 				values ($1, $2, sha256('x'), '{"begun":true}')`, b.A.ID, turn.Op("step-1", 0))
 		}

@@ -9,41 +9,41 @@ import (
 	"cairn/internal/domain/prompt"
 )
 
-// Answering is who answers from what was read, and who judges the answers.
+// Answering configures the models that answer questions and judge answers.
 type Answering struct {
 	Model llm.Model
 	Name  string
-	Judge string // name of the model that judges; empty judges nothing
+	Judge string // model name of the judge; empty disables judging
 }
 
-// answer has the questions answered and scored. Without anything read no model is
-// asked: that is a wrong answer.
-func (a *Answering) answer(ctx context.Context, t *trace, p *played) error {
+// answer answers and scores the questions. A question without memories is a wrong answer, without a
+// model call.
+func (a *Answering) answer(ctx context.Context, t *trace, p *episodeResult) error {
 	for i, q := range t.questions {
-		one := &p.asked[i]
+		one := &p.questions[i]
 		one.judged = a.Judge != ""
 		if len(one.read) == 0 {
 			continue
 		}
-		var said struct{ Answer string }
+		var reply struct{ Answer string }
 		if err := a.ask(ctx, prompt.Recite, a.Name,
-			prompt.Material{Question: q.text, Memories: one.read, Language: "en"}, &said); err != nil {
+			prompt.Material{Question: q.text, Memories: one.read, Language: "en"}, &reply); err != nil {
 			return fmt.Errorf("answer %s: %w", q.key, err)
 		}
-		one.f1 = q.scored(said.Answer)
+		one.f1 = q.scored(reply.Answer)
 		if a.Judge == "" {
 			continue
 		}
-		if err := a.grade(ctx, q, said.Answer, one); err != nil {
+		if err := a.grade(ctx, q, reply.Answer, one); err != nil {
 			return fmt.Errorf("judge the answer to %s: %w", q.key, err)
 		}
 	}
 	return nil
 }
 
-// grade has an answer judged. A judge that gives anything but 0, 0.5 or 1 has not
-// judged: that is no 0.
-func (a *Answering) grade(ctx context.Context, q question, answer string, one *asked) error {
+// grade judges an answer. If the judge returns anything but 0, 0.5 or 1, the answer is not judged;
+// it does not score 0.
+func (a *Answering) grade(ctx context.Context, q question, answer string, one *questionResult) error {
 	gold := q.any
 	if len(gold) == 0 {
 		gold = []string{q.gold}
@@ -52,19 +52,19 @@ func (a *Answering) grade(ctx context.Context, q question, answer string, one *a
 	if err != nil {
 		return err
 	}
-	said := struct{ Score float64 }{-1}
+	reply := struct{ Score float64 }{-1}
 	if err := a.ask(ctx, prompt.Grade, a.Judge, prompt.Material{Question: q.text, Cases: cases, Language: "en"},
-		&said); err != nil {
+		&reply); err != nil {
 		return err
 	}
-	if one.judged = said.Score == 0 || said.Score == 0.5 || said.Score == 1; one.judged {
-		one.judge = said.Score
+	if one.judged = reply.Score == 0 || reply.Score == 0.5 || reply.Score == 1; one.judged {
+		one.judge = reply.Score
 	}
 	return nil
 }
 
-// ask makes one call. A reply that cannot be read leaves into as it is; trouble
-// of the endpoint is an error, for a row with holes would be no measurement.
+// ask makes one model call. If the reply cannot be parsed, into does not change. An endpoint
+// failure is an error, because incomplete rows are not comparable.
 func (a *Answering) ask(ctx context.Context, stage prompt.Stage, name string, m prompt.Material, into any) error {
 	system, err := prompt.Instructions(stage, "en")
 	if err != nil {
@@ -85,7 +85,7 @@ func (a *Answering) ask(ctx context.Context, stage prompt.Stage, name string, m 
 		return err
 	}
 	if raw, err := llm.ExtractJSON(reply.Text); err == nil {
-		_ = json.Unmarshal(raw, into) // what cannot be read has said nothing
+		_ = json.Unmarshal(raw, into) // an invalid reply counts as no answer
 	}
 	return nil
 }

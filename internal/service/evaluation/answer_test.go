@@ -11,7 +11,7 @@ import (
 	"cairn/internal/service/evaluation/locomo"
 )
 
-// conversations are n made-up ones, each about a place of its own.
+// conversations returns n synthetic conversations, each about another place.
 func conversations(t *testing.T, n int) []locomo.Sample {
 	t.Helper()
 	var all []string
@@ -69,15 +69,15 @@ func TestOnlyWhatIsAskedForIsMeasured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := tables[0].Folds; len(f) != 2 || f[Static] == nil || f[NoSkills] == nil || tables[0].Went[0].Skills != 0 {
+	if f := tables[0].Folds; len(f) != 2 || f[Static] == nil || f[NoSkills] == nil || tables[0].Runs[0].Skills != 0 {
 		t.Errorf("%+v", tables[0])
 	}
 	if _, err := MeasureAll(t.Context(), Data{Talks: conversations(t, 2)}, options(Learned)); err == nil {
-		t.Error("two conversations are enough to learn from")
+		t.Error("two conversations are accepted for learning")
 	}
 }
 
-// One seed gives one table, however many runs go at once.
+// The same seed gives the same table with any number of workers.
 func TestATableRepeatsItself(t *testing.T) {
 	t.Parallel()
 	var tables []string

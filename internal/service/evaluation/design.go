@@ -11,15 +11,15 @@ import (
 	"cairn/internal/domain/prompt"
 )
 
-// answered is the score from which a question is no hard case.
+// answered is the score from which a question is not a hard case.
 const answered = 0.5
 
-// edits of a round. With more the gate would refuse a good one together with a bad
-// one, and nobody would know which.
+// edits is the number of edits per round. With several edits, the gate could refuse a good one
+// because of a bad one.
 const edits = 1
 
-// mined is a case as a designer is shown it.
-type mined struct {
+// minedCase is a hard case as the designer sees it.
+type minedCase struct {
 	Handle    string             `json:"handle"`
 	Mechanism designer.Mechanism `json:"mechanism"`
 	Question  string             `json:"question"`
@@ -28,9 +28,9 @@ type mined struct {
 	Retrieved []string           `json:"retrieved"`
 }
 
-// design is one round of the designer on the training conversations; nil when it
-// has nothing to propose that could be applied.
-func (l learner) design(bank memoryskill.Bank, tried []played, failed []string) (*designer.Round, error) {
+// design runs one round of the designer on the training conversations. It returns nil if no
+// proposed edit can be applied.
+func (l learner) design(bank memoryskill.Bank, tried []episodeResult, failed []string) (*designer.Round, error) {
 	cases, err := l.mine(tried)
 	if err != nil {
 		return nil, err
@@ -74,25 +74,24 @@ func (l learner) design(bank memoryskill.Bank, tried []played, failed []string) 
 	}
 	round, problems := designer.Apply(bank, p, designer.Rules{Edits: edits, Origin: l.seed})
 	if len(problems) > 0 {
-		return nil, nil // the rules would only propose it again
+		return nil, nil // the rules would propose the same edit again
 	}
 	return &round, nil
 }
 
-// mine chooses the cases that stand for what the training conversations, the first
-// that were played, failed at.
-func (l learner) mine(tried []played) (out []mined, err error) {
+// mine selects representative failures of the training conversations, which are the first of tried.
+func (l learner) mine(tried []episodeResult) (out []minedCase, err error) {
 	var hard []designer.Case
 	vectors, views := map[string][]float64{}, map[string]designer.View{}
 	for n, t := range l.train {
 		p := tried[n]
 		views[t.id] = designer.View{Bank: p.items, Trace: t.texts}
 		for i, q := range t.questions {
-			if p.asked[i].words >= answered {
+			if p.questions[i].words >= answered {
 				continue
 			}
 			c := designer.Case{QueryID: q.key, Trace: t.id, Question: q.text, Gold: []string{q.gold},
-				Retrieved: p.asked[i].read, Score: p.asked[i].words, Failures: 1}
+				Retrieved: p.questions[i].read, Score: p.questions[i].words, Failures: 1}
 			for _, e := range q.evidence {
 				c.Evidence = append(c.Evidence, e.text)
 			}
@@ -103,8 +102,11 @@ func (l learner) mine(tried []played) (out []mined, err error) {
 	how.Difficulty, how.Seed = l.recipe.Difficulty, l.seed
 	chosen, err := designer.Mine(hard, vectors, how)
 	for _, c := range chosen {
-		out = append(out, mined{Handle: fmt.Sprintf("c%d", len(out)), Mechanism: designer.Label(c.Case, views[c.Trace]),
-			Question: c.Question, Gold: c.Gold, Evidence: c.Evidence, Retrieved: c.Retrieved})
+		out = append(
+			out,
+			minedCase{Handle: fmt.Sprintf("c%d", len(out)), Mechanism: designer.Label(c.Case, views[c.Trace]),
+				Question: c.Question, Gold: c.Gold, Evidence: c.Evidence, Retrieved: c.Retrieved},
+		)
 	}
 	return out, err
 }

@@ -13,32 +13,32 @@ import (
 	"cairn/internal/service/evaluation/score"
 )
 
-// Budgets of the experiment.
+// Limits of the experiment.
 const (
-	writeShare = 0.3 // of the transcript's tokens that a store may hold
-	readTokens = 300 // that a question is answered from
-	near       = 5   // memories that a span is shown
+	writeShare = 0.3 // maximum share of the transcript's tokens in a store
+	readTokens = 300 // maximum number of tokens of memories per question
+	near       = 5   // memories in the prompt of a span
 )
 
-// chooser picks skills for a span.
+// chooser chooses skills for a span.
 type chooser func(n int, state []float64) (policy.Decision, error)
 
-// asked is a question after an episode.
-type asked struct {
+// questionResult is the result of a question after an episode.
+type questionResult struct {
 	words, evidence, f1, judge float64
 	judged                     bool
 	read                       []string
 }
 
-// played is what an episode came to.
-type played struct {
-	episode policy.Episode
-	asked   []asked
-	items   []string
-	words   float64 // mean answer-word recall
+// episodeResult is the result of an episode.
+type episodeResult struct {
+	episode   policy.Episode
+	questions []questionResult
+	items     []string
+	words     float64 // mean answer-word recall
 }
 
-// handleNames are what the memories that a span is shown are called.
+// handleNames are the handles of the memories in the prompt of a span.
 var handleNames = func() (out [near]string) {
 	for i := range out {
 		out[i] = fmt.Sprint(executor.HandlePrefix, i)
@@ -46,7 +46,7 @@ var handleNames = func() (out [near]string) {
 	return out
 }()
 
-var filters sync.Map // skill version id → rememberer.Filter
+var filters sync.Map // by ID of the skill version
 
 func shownSkill(s memoryskill.Skill) prompt.MemorySkill {
 	return prompt.MemorySkill{Name: s.Name, Action: string(s.Action), Description: s.Description, Purpose: s.Purpose,
@@ -62,20 +62,21 @@ func filterOf(v memoryskill.Version) memoryrules.Filter {
 	return f
 }
 
-// play remembers a trace from nothing with the skills of a bank, and asks about it.
-func play(t *trace, bank memoryskill.Bank, choose chooser) (played, error) {
+// play builds memories of a trace with the skills of a bank, starting from an empty store, and asks
+// its questions.
+func play(t *trace, bank memoryskill.Bank, choose chooser) (episodeResult, error) {
 	return playAtOnce(t, bank, choose, 1)
 }
 
-// playAtOnce is play with so many spans at once. They are shown what was remembered
-// before the first of them; what they ask for is merged in their order.
-func playAtOnce(t *trace, bank memoryskill.Bank, choose chooser, spans int) (played, error) {
+// playAtOnce is play with several concurrent spans. Concurrent spans see the memories before the
+// first of them. Their actions are merged in order.
+func playAtOnce(t *trace, bank memoryskill.Bank, choose chooser, spans int) (episodeResult, error) {
 	s := newStore(int(writeShare * float64(t.tokens)))
 	byID := map[string]memoryskill.Version{}
 	for _, v := range bank.Versions() {
 		byID[v.ID] = v
 	}
-	var out played
+	var out episodeResult
 	behind := map[int][]string{}
 	for some := range slices.Chunk(t.spans, max(1, spans)) {
 		plans := make([]plan, len(some))
@@ -103,7 +104,7 @@ func playAtOnce(t *trace, bank memoryskill.Bank, choose chooser, spans int) (pla
 		s.fit()
 	}
 	out.ask(t, s, behind)
-	if len(s.gone) > 0 && !out.episode.Decisions[0].Greedy { // nothing is learnt from greedy ones
+	if len(s.gone) > 0 && !out.episode.Decisions[0].Greedy { // policies do not learn from greedy decisions
 		out.episode.Room = &policy.Room{Held: s.held(out.episode.Decisions), Price: price(t, s, out.words)}
 	}
 	return out, nil
@@ -117,15 +118,15 @@ func (t *trace) state(sp span, closest []*item) []float64 {
 	return t.shape.State(sp.seen, memories)
 }
 
-// plan is what one span asks of the memory.
+// plan contains the actions of one span.
 type plan struct {
 	span     span
-	closest  []*item // that it is shown
+	closest  []*item // memories in its prompt
 	decision policy.Decision
 	actions  []executor.ResolvedAction
 }
 
-// make has the rules make the actions of a span, resolved as the executor does.
+// make creates the actions of a span with the rules, and resolves them like the executor.
 func (p *plan) make(bank map[string]memoryskill.Version) {
 	var obeyed []memoryrules.Filter
 	var roles []executor.SelectedSkill
@@ -150,7 +151,7 @@ func (p *plan) make(bank map[string]memoryskill.Version) {
 	p.actions = executor.Resolve(actions, roles, handles)
 }
 
-// follow carries out the plans of spans that were shown the same memories.
+// follow applies the plans of concurrent spans.
 func (s *store) follow(plans []plan) {
 	var all [][]executor.ResolvedAction
 	items := map[string]*item{}
@@ -180,14 +181,14 @@ func (s *store) follow(plans []plan) {
 	}
 }
 
-// ask reads for every question and scores what was read.
-func (p *played) ask(t *trace, s *store, behind map[int][]string) {
+// ask retrieves memories for each question and scores them.
+func (p *episodeResult) ask(t *trace, s *store, behind map[int][]string) {
 	r, taken := s.reader(), by(s.taken)
 	for _, i := range s.items {
 		p.items = append(p.items, i.content)
 	}
 	for _, q := range t.questions {
-		one, met, read := asked{}, policy.Query{Scored: true}, score.Bag{}
+		one, met, read := questionResult{}, policy.Query{Scored: true}, score.Bag{}
 		found := r.read(q.terms, readTokens)
 		for _, i := range found {
 			one.read, met.Retrieved = append(one.read, i.content), append(met.Retrieved, i.decisions...)
@@ -214,13 +215,12 @@ func (p *played) ask(t *trace, s *store, behind map[int][]string) {
 		one.words, _ = q.wanted.Share(read)
 		one.evidence = float64(held) / float64(len(q.evidence))
 		met.Score = one.words
-		p.asked, p.episode.Queries = append(p.asked, one), append(p.episode.Queries, met)
+		p.questions, p.episode.Queries = append(p.questions, one), append(p.episode.Queries, met)
 		p.words += one.words / float64(len(t.questions))
 	}
 }
 
-// has adds the words of the answer that an item has, and tells whether there are
-// any.
+// has adds the words of the answer that an item contains, and reports whether there are any.
 func (q question) has(i *item, words score.Bag) (any bool) {
 	bag := i.words().bag
 	for w := range q.wanted {
@@ -231,9 +231,8 @@ func (q question) has(i *item, words score.Bag) (any bool) {
 	return any
 }
 
-// price is what all of a full store's room is worth at the margin: the share of
-// answers that were given up, as far as what is kept is found, for so much more
-// room as they would have taken.
+// price returns the marginal value of the store's room: the expected gain in found answers per
+// additional room, estimated from the items that were removed for lack of room.
 func price(t *trace, s *store, found float64) float64 {
 	kept, gone := by(s.items), by(s.gone)
 	held, lost, n := 0.0, 0.0, float64(len(t.questions))

@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	hidden   = 16 // a quarter of the program's: hundreds of policies are trained
+	hidden   = 16 // a quarter of production: hundreds of policies are trained
 	capacity = memoryskill.DefaultCapacity
 )
 
-// standing is a bank with the policy that chooses from it.
+// standing is a bank with its policy.
 type standing struct {
 	bank      memoryskill.Bank
 	policy    policy.Policy
 	optimiser policy.Adam
 }
 
-// learner trains and evolves on six conversations and judges on a seventh.
+// learner trains and evolves on six conversations and selects on a seventh.
 type learner struct {
 	Options
 	seed       string
@@ -33,25 +33,25 @@ type learner struct {
 	train      []*trace
 	selection  *trace
 	refineOnly bool
-	done       *done
+	cache      *cache
 }
 
-// done is what was worked out, by all that it depends on: learning with all edits
-// and with refinements alone go the same way until a skill is added.
-type done struct {
+// cache holds intermediate results by their inputs. Learning with all edits and with refinements
+// only is identical until the first skill is added.
+type cache struct {
 	improved map[string]standing
-	tried    map[string][]played
+	tried    map[string][]episodeResult
 }
 
 func (s standing) key() string { return s.bank.Hash() + s.policy.Hash() }
 
-// learnt is what it came to, with how it went.
-type learnt struct {
+// evolution is the result of learning, with statistics.
+type evolution struct {
 	standing
 	Rounds   int
 	Promoted int
-	Refused  []string // edits that made nothing better
-	Made     []string // edits in force
+	Refused  []string // edits that brought no improvement
+	Made     []string // promoted edits
 }
 
 func candidates(b memoryskill.Bank, fresh []string) (out []policy.Candidate, vectors map[string][]float64) {
@@ -63,7 +63,7 @@ func candidates(b memoryskill.Bank, fresh []string) (out []policy.Candidate, vec
 	return out, vectors
 }
 
-// begin is the seed bank with a policy that knows nothing.
+// begin returns the seed bank with an untrained policy.
 func (l learner) begin() (s standing, err error) {
 	if s.bank, err = memoryskill.SeedBank(capacity, true); err != nil {
 		return s, err
@@ -76,10 +76,10 @@ func (l learner) begin() (s standing, err error) {
 	return s, err
 }
 
-// improve trains the policy on a bank that stays as it is.
+// improve trains the policy; the bank does not change.
 func (l learner) improve(s standing, stage int, fresh []string) (standing, error) {
 	key := fmt.Sprint(s.key(), s.optimiser.Hash(), stage, fresh)
-	if known, there := l.done.improved[key]; there {
+	if known, exists := l.cache.improved[key]; exists {
 		return known, nil
 	}
 	of, vectors := candidates(s.bank, fresh)
@@ -112,11 +112,11 @@ func (l learner) improve(s standing, stage int, fresh []string) (standing, error
 			return s, err
 		}
 	}
-	l.done.improved[key] = s
+	l.cache.improved[key] = s
 	return s, nil
 }
 
-// greedy chooses as in production.
+// greedy returns a chooser that chooses like production.
 func (s standing) greedy(k int) (chooser, error) {
 	of, _ := candidates(s.bank, nil)
 	scorer, err := s.policy.Scorer(of)
@@ -128,15 +128,15 @@ func (s standing) greedy(k int) (chooser, error) {
 	}, nil
 }
 
-func (l learner) play(s standing, t *trace) (played, error) {
+func (l learner) play(s standing, t *trace) (episodeResult, error) {
 	choose, err := s.greedy(l.K)
 	if err != nil {
-		return played{}, err
+		return episodeResult{}, err
 	}
 	return play(t, s.bank, choose)
 }
 
-// start is the seed bank with a policy that was trained on it.
+// start returns the seed bank with a trained policy.
 func (l learner) start() (standing, error) {
 	s, err := l.begin()
 	if err != nil {
@@ -145,10 +145,9 @@ func (l learner) start() (standing, error) {
 	return l.improve(s, 0, nil)
 }
 
-// learn has the designer edit the bank for each round, and trains on. An edit with
-// the policy that was trained on it replaces what is in force only when it is
-// better, question by question.
-func (l learner) learn(from standing) (out learnt, err error) {
+// learn runs the rounds of the designer and trains after each. An edit, with its trained policy,
+// replaces the current version only if it is better in a comparison question by question.
+func (l learner) learn(from standing) (out evolution, err error) {
 	out.standing = from
 	best, err := l.tryOut(out.standing)
 	if err != nil {
@@ -160,7 +159,7 @@ func (l learner) learn(from standing) (out learnt, err error) {
 			return out, err
 		}
 		if edit == nil {
-			break // nothing is left to propose
+			break // no more proposals
 		}
 		out.Rounds++
 		next, tried, err := l.follow(out.standing, *edit, best, round+1)
@@ -184,22 +183,26 @@ func (l learner) learn(from standing) (out learnt, err error) {
 	return out, err
 }
 
-// leastGain is what an edit has to be worth: one that is worth less makes the
-// choice harder for nothing.
+// leastGain is the minimum gain of an edit. With a smaller gain, an additional skill only makes the
+// choice harder.
 const leastGain = 0.005
 
-// gate is the program's, with fewer resamples: it is asked hundreds of times.
+// gate returns the production gate with fewer resamples, because it runs hundreds of times.
 func gate() designer.Gate {
 	g := designer.DefaultGate()
 	g.Resamples = 2000
 	return g
 }
 
-// follow is the edited bank with the policy as it is, unless training goes on and
-// does better. Only the first tells what the edit does by itself, and when that is
-// harm, the second is spared; a skill that was added is not known to the policy
-// without it.
-func (l learner) follow(s standing, edit designer.Round, best []played, stage int) (standing, []played, error) {
+// follow returns the edited bank, with the current policy or a further trained one, whichever is
+// better. If the edit alone is harmful, there is no further training, unless it adds a skill, which
+// only training can use.
+func (l learner) follow(
+	s standing,
+	edit designer.Round,
+	best []episodeResult,
+	stage int,
+) (standing, []episodeResult, error) {
 	s.bank = edit.Bank
 	tried, err := l.tryOut(s)
 	if err != nil {
@@ -214,8 +217,13 @@ func (l learner) follow(s standing, edit designer.Round, best []played, stage in
 	return l.further(s, tried, stage, memoryskill.Fresh(edit.Changes, l.recipe.AddedOnly))
 }
 
-// further trains on, and goes back when that did no good.
-func (l learner) further(s standing, tried []played, stage int, fresh []string) (standing, []played, error) {
+// further trains the policy, and discards the training if it brings no improvement.
+func (l learner) further(
+	s standing,
+	tried []episodeResult,
+	stage int,
+	fresh []string,
+) (standing, []episodeResult, error) {
 	trained, err := l.improve(s, stage, fresh)
 	if err != nil {
 		return s, nil, err
@@ -230,14 +238,14 @@ func (l learner) further(s standing, tried []played, stage int, fresh []string) 
 	return s, tried, nil
 }
 
-func mean(all []played) float64 { return stat.Mean(wordsOf(all), nil) }
+func mean(all []episodeResult) float64 { return stat.Mean(wordsOf(all), nil) }
 
-// tryOut plays the training conversations and then the one for selection, on
-// which nothing was learnt. One alone is too few: an edit that is worth 0.05 on
-// average loses on every fourth conversation.
-func (l learner) tryOut(s standing) (out []played, err error) {
+// tryOut plays the training conversations and then the selection conversation, which is not used
+// for training. The selection conversation alone is too small a sample: an edit with a mean gain of
+// 0.05 loses on every fourth conversation.
+func (l learner) tryOut(s standing) (out []episodeResult, err error) {
 	key := s.key()
-	if known, there := l.done.tried[key]; there {
+	if known, exists := l.cache.tried[key]; exists {
 		return known, nil
 	}
 	for _, t := range append(slices.Clip(l.train), l.selection) {
@@ -247,13 +255,13 @@ func (l learner) tryOut(s standing) (out []played, err error) {
 		}
 		out = append(out, p)
 	}
-	l.done.tried[key] = out
+	l.cache.tried[key] = out
 	return out, nil
 }
 
-func wordsOf(all []played) (out []float64) {
+func wordsOf(all []episodeResult) (out []float64) {
 	for _, p := range all {
-		for _, a := range p.asked {
+		for _, a := range p.questions {
 			out = append(out, a.words)
 		}
 	}

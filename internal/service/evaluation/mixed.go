@@ -12,22 +12,22 @@ import (
 	"cairn/internal/service/evaluation/locomo"
 )
 
-// Log is what tools were asked and answered before something was changed, and
-// what was asked for then.
+// Log contains the tool calls and results before the first change of a trajectory, and the
+// arguments of that change.
 type Log struct {
 	ID    string
-	Lines []string // one for each call and each object of a result
+	Lines []string // one per call and per object of a result
 	Asks  []Ask
 }
 
-// Ask is an argument of the change, with the lines that it could be known from.
+// Ask is an argument of the change, with the lines that contain its value.
 type Ask struct {
 	Text, Gold string
 	Evidence   []int
 }
 
-// LogsOf reads trajectories of τ-bench. Those in which nothing was changed, or
-// nothing that was changed had been seen before, are left out.
+// LogsOf reads trajectories of τ-bench. It skips trajectories without a change, and those whose
+// change has no argument from an earlier result.
 func LogsOf(conversations []transcript.Conversation) (out []Log) {
 	for i, c := range conversations {
 		if l := logOf(c); len(l.Asks) > 0 {
@@ -71,7 +71,7 @@ func changes(tool string) bool {
 	return strings.HasPrefix(tool, "book_") || strings.HasPrefix(tool, "cancel_") || strings.HasPrefix(tool, "update_")
 }
 
-// flat writes a value as lines: the scalars of each object in one.
+// flat renders a value as lines, with the scalars of one object per line.
 func flat(name string, value any) (out []string) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -98,7 +98,7 @@ func flat(name string, value any) (out []string) {
 	return []string{fmt.Sprintf("%s: %v", name, value)}
 }
 
-// asked for: arguments by their keys, in the words of a question.
+// wanted contains the questions about arguments, by key.
 var wanted = []struct{ key, question string }{
 	{"reservation_id", "Which reservation_id did %s need for user_id %s?"},
 	{"payment_id", "Which payment_id did %s use for user_id %s?"},
@@ -122,7 +122,7 @@ func (l *Log) ask(tool, user string, arguments map[string]any) {
 	}
 }
 
-// find are the texts under a key, wherever it stands.
+// find returns the texts under a key, at any depth.
 func find(value any, key string) (out []string) {
 	switch v := value.(type) {
 	case map[string]any:
@@ -141,8 +141,7 @@ func find(value any, key string) (out []string) {
 	return out
 }
 
-// mixed is a talk with one log after each of its sessions, as long as there are
-// logs.
+// mixed inserts one log after each session of a conversation, while there are logs.
 func mixed(s locomo.Sample, logs []Log, o Options) (*trace, error) {
 	t, err := o.trace(s.ID + "+tools")
 	if err != nil {
@@ -197,7 +196,7 @@ func mixed(s locomo.Sample, logs []Log, o Options) (*trace, error) {
 	return t, nil
 }
 
-// askOfLog asks the questions of a log that begins at message from.
+// askOfLog asks the questions of a log that starts at message from.
 func (t *trace) askOfLog(messages []transcript.Message, log Log, from int) {
 	for i, a := range log.Asks {
 		var evidence []int

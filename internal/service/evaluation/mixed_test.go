@@ -19,7 +19,7 @@ const trajectory = `[{"task_id": 0, "reward": 1.0, "traj": [
 	`"{\"reservation_id\":\"AB12\",\"payment_id\":\"card_77\",\"flights\":[{\"date\":\"2024-05-20\"}]}"}}]},
  {"role": "tool", "tool_call_id": "c2", "name": "update_reservation_flights", "content": "{\"total\":12}"}]}]`
 
-// Questions come of what was asked for later, and the log ends before it.
+// Questions ask for arguments of the change, and the log ends before it.
 func TestLogsEndBeforeTheChangeThatIsAskedAbout(t *testing.T) {
 	t.Parallel()
 	read, err := transcript.Parse("airline", strings.NewReader(trajectory), transcript.MaxInput)

@@ -9,24 +9,24 @@ import (
 
 // Options of the experiment.
 type Options struct {
-	Folds      int      // conversations that are tested on, each once; 8 are all
-	Seeds      int      // of each fold, averaged
-	K          int      // skills for a span
-	Iterations int      // of training in a stage
-	Episodes   int      // of an iteration, each on another training conversation
-	Rounds     int      // of the designer
-	Workers    int      // runs at once
-	MixedOnly  bool     // leave the talks alone out
-	Rows       []string // to measure; none are all
-	Limit      int      // questions of a conversation that is tested on, 0 for all
-	// Spans is how sessions are cut; of the zero value the program's default.
+	Folds      int      // number of test conversations; 8 means all
+	Seeds      int      // per fold, averaged
+	K          int      // skills per span
+	Iterations int      // training iterations per stage
+	Episodes   int      // per iteration, each on another training conversation
+	Rounds     int      // designer rounds
+	Workers    int      // concurrent runs
+	MixedOnly  bool     // measure mixed traces only
+	Rows       []string // rows to measure; empty means all
+	Limit      int      // questions per test conversation; 0 means all
+	// Spans configures how sessions are split. The zero value means the production default.
 	Spans executor.Spanning
-	// Fuse is how the policy fuses the memories near a span, mean or sim_weighted;
-	// empty is mean. Temperature is τ of sim_weighted, 0 the default.
+	// Fuse is how the policy fuses the memories near a span: mean or sim_weighted. Empty means
+	// mean. Temperature is τ of sim_weighted; 0 means the default.
 	Fuse        string
 	Temperature float64
-	// SessionWorkers are spans of a tested conversation at once, at least 1: they see
-	// the memory as it was before the first of them, which costs quality.
+	// SessionWorkers is the number of concurrent spans of a test conversation, at least 1.
+	// Concurrent spans see the memories before the first of them, which reduces quality.
 	SessionWorkers int
 	Answers        *Answering
 	Log            func(format string, args ...any)
@@ -39,11 +39,15 @@ func (o Options) rows() []string {
 	return o.Rows
 }
 
-// Check refuses options that nothing can be measured with.
+// Check returns an error if the options are invalid.
 func (o Options) Check() error {
 	if o.SessionWorkers < 1 || o.SessionWorkers > maxSessionWorkers {
-		return fault.Newf(fault.InvalidArgument, "%d spans of a conversation at once; it is 1 to %d", o.SessionWorkers,
-			maxSessionWorkers)
+		return fault.Newf(
+			fault.InvalidArgument,
+			"invalid number of concurrent spans %d: must be 1 to %d",
+			o.SessionWorkers,
+			maxSessionWorkers,
+		)
 	}
 	if _, err := o.shape(policy.Shape{Head: policy.Concat, Dim: 1, Hidden: 1}); err != nil {
 		return err
@@ -53,7 +57,7 @@ func (o Options) Check() error {
 
 const maxSessionWorkers = 1000
 
-// spanning is how sessions are cut.
+// spanning returns how sessions are split.
 func (o Options) spanning() executor.Spanning {
 	if o.Spans == (executor.Spanning{}) {
 		return executor.DefaultSpans()
@@ -61,25 +65,25 @@ func (o Options) spanning() executor.Spanning {
 	return o.Spans
 }
 
-// shape is a policy's with what the options say of fusing.
+// shape applies the fuse options to the shape of a policy.
 func (o Options) shape(of policy.Shape) (policy.Shape, error) {
 	return of.Fused(o.Fuse, o.Temperature)
 }
 
-// trace begins one that is read as the options say.
+// trace returns an empty trace with the options applied.
 func (o Options) trace(id string) (*trace, error) {
 	shape, err := o.shape(policy.ConcatShape(dims, 1))
 	return &trace{id: id, how: o.spanning(), shape: shape}, err
 }
 
-// DefaultOptions are all folds with three seeds.
+// DefaultOptions returns options with all folds and three seeds.
 func DefaultOptions() Options {
 	return Options{Folds: 8, Seeds: 3, K: 3, Iterations: 6, Episodes: 4, Rounds: 5, Workers: 2, SessionWorkers: 1,
 		Log: func(string, ...any) {}}
 }
 
-// Data is what is measured on.
+// Data is the input of a measurement.
 type Data struct {
 	Talks []locomo.Sample
-	Logs  []Log // of tools, put between the talks' sessions; without them nothing is mixed
+	Logs  []Log // tool logs, inserted between sessions; empty disables mixed traces
 }

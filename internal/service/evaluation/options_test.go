@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// sayings is a trace whose messages are a span each.
+// sayings returns a trace with one span per message.
 func sayings(t *testing.T, o Options, said ...string) *trace {
 	t.Helper()
 	o.Spans = executor.Spanning{Mode: executor.Turn}
@@ -28,14 +28,14 @@ func sayings(t *testing.T, o Options, said ...string) *trace {
 	if err := out.read(messages); err != nil {
 		t.Fatal(err)
 	}
-	out.tokens *= 10 // there is room for all of it
+	out.tokens *= 10 // everything fits
 	return out
 }
 
 var ofHouses = []string{"I bought a house in Bergen.", "I bought a boat in Bergen.", "I bought a  boat in Bergen.",
 	"My sister bought a farm in Porto.", "I sold the house in Bergen.", "I painted the boat in Porto."}
 
-// keepAll is a bank that inserts what was said, and what plays with it see.
+// keepAll returns a bank that inserts every message, and a function that plays it.
 func keepAll(t *testing.T) (bank memoryskill.Bank, choose func(seen *[][]float64) chooser) {
 	bank = unforeseen(t, "keep_all", func(s *memoryskill.Skill) {
 		s.Description, s.Purpose, s.WhenToUse = "Adds facts.", "Keep information.", []string{"The span brings facts"}
@@ -48,8 +48,8 @@ func keepAll(t *testing.T) (bank memoryskill.Bank, choose func(seen *[][]float64
 	}
 }
 
-// Spans that are remembered at once see what was there before the first of them;
-// what they ask for is merged in their order, however they come to their end.
+// Concurrent spans see the memories before the first of them. Their actions are merged in order,
+// whatever span ends first.
 func TestSpansAtOnceSeeOneMemory(t *testing.T) {
 	t.Parallel()
 	one := sayings(t, DefaultOptions(), ofHouses...)
@@ -91,7 +91,7 @@ func TestSpansAtOnceSeeOneMemory(t *testing.T) {
 	}
 }
 
-// How memories are fused reaches what a policy looks at.
+// The fuse option changes the state that a policy sees.
 func TestAStateIsFusedAsItIsAskedFor(t *testing.T) {
 	t.Parallel()
 	bank, choose := keepAll(t)

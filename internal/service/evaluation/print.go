@@ -9,24 +9,24 @@ import (
 	"text/tabwriter"
 )
 
-// Print writes the tables, and what must show beside what did.
+// Print writes the tables and the verdict.
 func Print(to io.Writer, tables []Table, lines []Line) {
 	for _, t := range tables {
 		t.Print(to)
 	}
 	for _, l := range lines {
-		said := "ok    "
+		status := "ok    "
 		if !l.OK {
-			said = "FAILED"
+			status = "FAILED"
 		}
-		fmt.Fprintf(to, "%s %s: %s: %s\n", said, l.Kind, l.Says, l.Paired)
+		fmt.Fprintf(to, "%s %s: %s: %s\n", status, l.Kind, l.Says, l.Paired)
 		if l.Reason != "" {
 			fmt.Fprintf(to, "       %s\n", l.Reason)
 		}
 	}
 }
 
-// Print writes the rows that were measured, and which edits were promoted.
+// Print writes the measured rows and the promoted edits.
 func (t Table) Print(to io.Writer) {
 	folds := 0
 	for _, f := range t.Folds {
@@ -67,10 +67,10 @@ func (t Table) Print(to io.Writer) {
 	}
 	_ = tw.Flush() // to is a terminal or a buffer
 	seen := map[string]int{}
-	for _, w := range t.Went {
+	for _, w := range t.Runs {
 		for _, made := range w.Made {
 			name := made
-			if at := strings.LastIndex(made, " ("); at > 0 { // how much better it was differs from run to run
+			if at := strings.LastIndex(made, " ("); at > 0 { // remove the gain, which differs between runs
 				name = made[:at]
 			}
 			seen[name]++
@@ -78,7 +78,7 @@ func (t Table) Print(to io.Writer) {
 	}
 	fmt.Fprintln(to)
 	for _, made := range slices.Sorted(maps.Keys(seen)) {
-		fmt.Fprintf(to, "promoted in %d of %d runs: %s\n", seen[made], len(t.Went), made)
+		fmt.Fprintf(to, "promoted in %d of %d runs: %s\n", seen[made], len(t.Runs), made)
 	}
 	fmt.Fprintln(to)
 }

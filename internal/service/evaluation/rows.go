@@ -24,21 +24,21 @@ const (
 	Learned     = "evolved, learned choice"
 )
 
-// Rows in the order of the table.
+// Rows lists the rows in the order of the table.
 var Rows = []string{NoSkills, AllSkills, RandomTopK, Static, ContextFree, RefineOnly, Random, Learned}
 
-// Names of the rows on a command line.
+// Names maps the names of rows on the command line to rows.
 var Names = map[string]string{"none": NoSkills, "all": AllSkills, "random": RandomTopK, "static": Static,
 	"context-free": ContextFree, "refine-only": RefineOnly, "evolved-random": Random, "learned": Learned}
 
-// Measure is what a row came to.
+// Measure is the result of a row.
 type Measure struct {
 	Words    float64 `json:"answer_words"`
 	Evidence float64 `json:"evidence"`
 	F1       float64 `json:"f1"`
-	Judge    float64 `json:"judge,omitempty"` // mean over the answers that were judged
-	// Success is the share of tasks of which every action was chosen right; nil of
-	// data that has no tasks.
+	Judge    float64 `json:"judge,omitempty"` // mean over the judged answers
+	// Success is the share of tasks whose actions were all chosen correctly, or nil if the data has
+	// no tasks.
 	Success *float64 `json:"success,omitempty"`
 }
 
@@ -49,7 +49,7 @@ func always(ids []string) chooser {
 	}
 }
 
-// anyOf draws k skills for a span, whatever it says.
+// anyOf draws k skills for each span at random.
 func anyOf(b memoryskill.Bank, k int, seed string) chooser {
 	ids := idsOf(b)
 	return func(n int, _ []float64) (policy.Decision, error) {
@@ -69,8 +69,8 @@ func idsOf(b memoryskill.Bank) (out []string) {
 	return out
 }
 
-// verbatim keeps every sentence as it was said, as far as there is room.
-func verbatim(t *trace) played {
+// verbatim stores every sentence unchanged, while there is room.
+func verbatim(t *trace) episodeResult {
 	s := newStore(int(writeShare * float64(t.tokens)))
 	behind := map[int][]string{}
 	for _, sp := range t.spans {
@@ -79,12 +79,12 @@ func verbatim(t *trace) played {
 		}
 		s.fit()
 	}
-	var out played
+	var out episodeResult
 	out.ask(t, s, behind)
 	return out
 }
 
-// known are the scores of fixed sets, which folds and seeds have in common.
+// known caches the scores of fixed sets, which folds and seeds share.
 var known sync.Map
 
 func fixedScore(t *trace, b memoryskill.Bank, ids []string) (float64, error) {
@@ -99,9 +99,8 @@ func fixedScore(t *trace, b memoryskill.Bank, ids []string) (float64, error) {
 	return p.words, err
 }
 
-// contextFree is the set of at most k skills that does best on the training
-// conversations when every span gets it, found by trying all sets. A skill that
-// changes nothing is not tried.
+// contextFree returns the set of at most k skills that scores highest on the training conversations
+// if every span uses it. It tries all sets. Noop skills are skipped.
 func contextFree(train []*trace, b memoryskill.Bank, k int) (best []string, err error) {
 	var ids []string
 	for _, v := range b.Versions() {
@@ -110,7 +109,7 @@ func contextFree(train []*trace, b memoryskill.Bank, k int) (best []string, err 
 		}
 	}
 	if len(ids) > 12 {
-		return nil, fmt.Errorf("%d skills are too many to try all sets of", len(ids))
+		return nil, fmt.Errorf("cannot try all sets of %d skills: too many", len(ids))
 	}
 	most := -1.0
 	for set := uint(1); set < 1<<len(ids); set++ {

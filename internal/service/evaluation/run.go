@@ -11,19 +11,18 @@ import (
 	"cairn/internal/domain/memoryskill"
 )
 
-// Table is what was measured on one kind of trace: by row, the mean over seeds of
-// each fold.
+// Table is the result of one kind of traces: for each row, the mean over seeds of each fold.
 type Table struct {
 	Kind  string               `json:"kind"`
 	Folds map[string][]Measure `json:"folds"`
-	Went  []RunSummary         `json:"runs"`
+	Runs  []RunSummary         `json:"runs"`
 }
 
-// RunSummary tells of one run.
+// RunSummary describes one run.
 type RunSummary struct {
 	Fold     int      `json:"fold"`
 	Seed     int      `json:"seed"`
-	Skills   int      `json:"skills"` // of the evolved bank
+	Skills   int      `json:"skills"` // in the evolved bank
 	Rounds   int      `json:"rounds"`
 	Promoted int      `json:"promoted"`
 	Made     []string `json:"made,omitempty"`
@@ -37,11 +36,11 @@ const (
 	Mixed = "LoCoMo with tool logs of τ-bench"
 )
 
-// MeasureAll runs the experiment on talks, and on mixed traces when there are logs.
+// MeasureAll runs the experiment on conversations, and on mixed traces if there are logs.
 func MeasureAll(ctx context.Context, d Data, o Options) (out []Table, err error) {
 	if len(d.Talks) < 3 && (needs(o.rows(), RefineOnly) || needs(o.rows(), evolvedRows...)) {
-		return nil, fault.New(fault.InvalidArgument, "fewer than three conversations leave none to learn from",
-			"give more, or measure baselines that learn nothing")
+		return nil, fault.New(fault.InvalidArgument, "learning requires at least three conversations",
+			"use more conversations, or measure only rows that do not learn")
 	}
 	var talks, both []*trace
 	share := len(d.Logs) / len(d.Talks)
@@ -77,10 +76,10 @@ func MeasureAll(ctx context.Context, d Data, o Options) (out []Table, err error)
 
 func measure(ctx context.Context, kind string, traces []*trace, o Options) (Table, error) {
 	if o.Answers == nil {
-		return Table{}, fault.New(fault.Internal, "evaluation without a model that answers", "")
+		return Table{}, fault.New(fault.Internal, "evaluation requires an answering model", "")
 	}
 	folds := min(o.Folds, len(traces))
-	out := Table{Kind: kind, Folds: map[string][]Measure{}, Went: make([]RunSummary, folds*o.Seeds)}
+	out := Table{Kind: kind, Folds: map[string][]Measure{}, Runs: make([]RunSummary, folds*o.Seeds)}
 	for _, row := range o.rows() {
 		out.Folds[row] = make([]Measure, folds)
 	}
@@ -92,7 +91,7 @@ func measure(ctx context.Context, kind string, traces []*trace, o Options) (Tabl
 		places <- struct{}{}
 		all.Go(func() {
 			defer func() { <-places }()
-			results[i], out.Went[i], errs[i] = fold(ctx, kind, traces, i/o.Seeds, i%o.Seeds, o)
+			results[i], out.Runs[i], errs[i] = fold(ctx, kind, traces, i/o.Seeds, i%o.Seeds, o)
 			o.Log("%s: fold %d, seed %d is done", kind, i/o.Seeds, i%o.Seeds)
 		})
 	}
@@ -114,9 +113,9 @@ func measure(ctx context.Context, kind string, traces []*trace, o Options) (Tabl
 	return out, errors.Join(errs...)
 }
 
-// opponent is the bank of a row, with what chooses among its skills; nil of a row
-// whose choice is made elsewhere.
-func (l learner) opponent(row string, evolved, refined learnt,
+// opponent returns the bank of a row and its chooser. The chooser is nil if the row chooses
+// elsewhere.
+func (l learner) opponent(row string, evolved, refined evolution,
 	seedBank memoryskill.Bank) (memoryskill.Bank, chooser, error) {
 	switch row {
 	case NoSkills, ContextFree:
@@ -136,11 +135,11 @@ func (l learner) opponent(row string, evolved, refined learnt,
 		choose, err := evolved.greedy(l.K)
 		return evolved.bank, choose, err
 	}
-	return evolved.bank, nil, fmt.Errorf("there is no such row")
+	return evolved.bank, nil, fmt.Errorf("invalid row %q", row)
 }
 
-// fold is one run: it is tested on one conversation, selects on the next, and
-// trains on the others.
+// fold runs one experiment: it tests on one conversation, selects on the next, and trains on the
+// others.
 func fold(ctx context.Context, kind string, traces []*trace, n, seed int, o Options) (
 	map[string]Measure, RunSummary, error) {
 	went := RunSummary{Fold: n, Seed: seed}
@@ -152,10 +151,10 @@ func fold(ctx context.Context, kind string, traces []*trace, n, seed int, o Opti
 	}
 	l := learner{Options: o, seed: fmt.Sprintf("%s/%d/%d", kind, n, seed), recipe: recipe, train: train,
 		selection: selection,
-		done:      &done{improved: map[string]standing{}, tried: map[string][]played{}}}
+		cache:     &cache{improved: map[string]standing{}, tried: map[string][]episodeResult{}}}
 	if len(test.questions) == 0 {
 		return nil, went, fault.New(fault.InvalidArgument,
-			"no question of "+test.id+" has an answer that stands in its evidence", "")
+			"no question of "+test.id+" has an answer in its evidence", "")
 	}
 	seedBank, err := memoryskill.SeedBank(capacity, true)
 	if err != nil {
@@ -174,7 +173,7 @@ func fold(ctx context.Context, kind string, traces []*trace, n, seed int, o Opti
 	}
 	out := map[string]Measure{}
 	for _, row := range o.rows() {
-		var p played
+		var p episodeResult
 		bank, choose, err := l.opponent(row, evolved, refined, seedBank)
 		if row == ContextFree && err == nil {
 			if went.Chosen, err = contextFree(train, bank, o.K); err == nil {
@@ -202,16 +201,16 @@ func fold(ctx context.Context, kind string, traces []*trace, n, seed int, o Opti
 	return out, went, nil
 }
 
-// evolvedRows are those of the bank that evolved with all edits.
+// evolvedRows are the rows of the bank that evolved with all edits.
 var evolvedRows = []string{AllSkills, ContextFree, Random, Learned}
 
 func needs(rows []string, any ...string) bool {
 	return slices.ContainsFunc(rows, func(row string) bool { return slices.Contains(any, row) })
 }
 
-// both learns with all edits and with refinements alone, as far as the rows need
-// it. They begin with the same training.
-func (l learner) both(rows []string) (evolved, refined learnt, err error) {
+// both learns with all edits and with refinements only, as far as the rows need it. Both start from
+// the same training.
+func (l learner) both(rows []string) (evolved, refined evolution, err error) {
 	narrow, wide := needs(rows, RefineOnly), needs(rows, evolvedRows...)
 	if !narrow && !wide {
 		return evolved, refined, nil
@@ -234,9 +233,9 @@ func (l learner) both(rows []string) (evolved, refined learnt, err error) {
 	return evolved, refined, nil
 }
 
-func (p played) measure() (m Measure) {
-	n, judged := float64(len(p.asked)), 0
-	for _, a := range p.asked {
+func (p episodeResult) measure() (m Measure) {
+	n, judged := float64(len(p.questions)), 0
+	for _, a := range p.questions {
 		m.Words, m.Evidence, m.F1 = m.Words+a.words/n, m.Evidence+a.evidence/n, m.F1+a.f1/n
 		if a.judged {
 			m.Judge += a.judge

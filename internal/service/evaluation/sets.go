@@ -15,18 +15,17 @@ import (
 	"cairn/internal/service/evaluation/score"
 )
 
-// Set is public data of one kind, as the rows are measured on it.
+// Set contains traces of one public data set.
 type Set struct {
 	Kind    string
-	LeftOut int // questions whose answer stands in no evidence: reading cannot show it
+	LeftOut int // skipped questions whose evidence does not contain the answer
 	traces  []*trace
 }
 
-// learnFrom are the traces beside those that are tested on which rows that learn
-// are given.
+// learnFrom is the number of training traces for rows that learn, in addition to the test traces.
 const learnFrom = 7
 
-// enough are the first samples that a measurement with these options looks at.
+// enough returns the first samples, as many as a measurement with the options uses.
 func enough[T any](all []T, o Options) []T {
 	n := o.Folds
 	if needs(o.rows(), RefineOnly) || needs(o.rows(), evolvedRows...) {
@@ -35,8 +34,8 @@ func enough[T any](all []T, o Options) []T {
 	return all[:min(n, len(all))]
 }
 
-// LongMemEval is a history for each question. Those that their history does not
-// answer are left out, as in the published scores.
+// LongMemEval returns a set with one history per question. Unanswerable questions are skipped, like
+// in the published scores.
 func LongMemEval(all []longmemeval.Sample, o Options) (Set, error) {
 	s := Set{Kind: "LongMemEval"}
 	asked := slices.DeleteFunc(slices.Clone(all), longmemeval.Sample.Unanswerable)
@@ -54,7 +53,8 @@ func LongMemEval(all []longmemeval.Sample, o Options) (Set, error) {
 	return s, s.check()
 }
 
-// HotpotQA is a set of paragraphs for each question, any of whose answers will do.
+// HotpotQA returns a set with one list of paragraphs per question. Any correct answer is
+// sufficient.
 func HotpotQA(all []hotpotqa.Sample, o Options) (Set, error) {
 	s := Set{Kind: "HotpotQA"}
 	for _, one := range enough(all, o) {
@@ -70,8 +70,7 @@ func HotpotQA(all []hotpotqa.Sample, o Options) (Set, error) {
 	return s, s.check()
 }
 
-// add reads a sample with its one question. Without evidence every message may
-// hold the answer.
+// add adds a sample with one question. Without evidence, every message may contain the answer.
 func (s *Set) add(o Options, id string, messages []transcript.Message, text string, gold []string,
 	evidence []int) error {
 	t, err := o.trace(id)
@@ -86,7 +85,7 @@ func (s *Set) add(o Options, id string, messages []transcript.Message, text stri
 			evidence = append(evidence, i)
 		}
 	}
-	for _, g := range gold { // the first that its evidence has: the others are as good
+	for _, g := range gold { // the first one in the evidence; all are equally good
 		if t.ask(messages, id, text, g, evidence); len(t.questions) > 0 {
 			t.questions[0].any = gold
 			s.traces = append(s.traces, t)
@@ -99,20 +98,20 @@ func (s *Set) add(o Options, id string, messages []transcript.Message, text stri
 
 func (s *Set) check() error {
 	if len(s.traces) == 0 {
-		return fault.New(fault.InvalidArgument, "no question has an answer that stands in its evidence",
-			"give a file with more questions, or raise --conversations")
+		return fault.New(fault.InvalidArgument, "no question has an answer in its evidence",
+			"use a file with more questions, or raise --conversations")
 	}
 	return nil
 }
 
-// memoryShare of a task type's trajectories, the first ones, are remembered; the
-// others that succeeded are played again from memory.
+// memoryShare is the share of the trajectories of a task type, the first ones, that are stored in
+// memory. The others are replayed if they succeeded.
 const memoryShare = 2.0 / 3
 
-// ALFWorld is a memory for each type of task, made of its first trajectories. The
-// later ones that succeeded are replayed without an environment: at each step the
-// action is chosen among those of the trajectory, given what was seen last, and a
-// task succeeds when every choice is the recorded one.
+// ALFWorld returns a set with one memory per task type, built from its first trajectories. Later
+// trajectories that succeeded are replayed without an environment: at each step, the action is
+// chosen among those of the trajectory, given the last observation. A task succeeds if every choice
+// is the recorded one.
 func ALFWorld(all []alfworld.Trajectory, o Options) (Set, error) {
 	s := Set{Kind: "ALFWorld"}
 	var types []string
@@ -151,14 +150,14 @@ func ALFWorld(all []alfworld.Trajectory, o Options) (Set, error) {
 	}
 	if len(s.traces) == 0 {
 		return s, fault.New(fault.InvalidArgument,
-			"no task type has trajectories to remember and a later one that succeeded",
-			"give at least three trajectories of a type")
+			"no task type has enough trajectories and a later success",
+			"use at least three trajectories of one task type")
 	}
 	return s, nil
 }
 
-// replay asks for each action of a trajectory. Evidence of an action are the
-// remembered trajectories in which it stands, else all of them.
+// replay asks for each action of a trajectory. The evidence of an action are the stored
+// trajectories that contain it, or else all.
 func (t *trace) replay(messages []transcript.Message, one alfworld.Trajectory) {
 	var actions []string
 	for _, step := range one.Steps {
@@ -195,13 +194,14 @@ func (t *trace) replay(messages []transcript.Message, one alfworld.Trajectory) {
 // MeasureSet measures the rows on a set.
 func MeasureSet(ctx context.Context, s Set, o Options) (Table, error) {
 	if len(s.traces) < 3 && (needs(o.rows(), RefineOnly) || needs(o.rows(), evolvedRows...)) {
-		return Table{}, fault.New(fault.InvalidArgument, "fewer than three traces leave none to learn from",
-			"give more, or measure baselines that learn nothing")
+		return Table{}, fault.New(fault.InvalidArgument, "learning requires at least three traces",
+			"use more traces, or measure only rows that do not learn")
 	}
 	return measure(ctx, s.Kind, s.traces, o)
 }
 
-// scored is F1 of an answer to q, 0–1; of a choice, whether it is the right one.
+// scored returns the F1 of an answer to q, 0 to 1. For a choice, it is 1 if the choice is correct,
+// else 0.
 func (q question) scored(answer string) float64 {
 	switch {
 	case len(q.choices) > 0:
@@ -217,12 +217,12 @@ func (q question) scored(answer string) float64 {
 	return score.F1(answer, q.gold)
 }
 
-// success is the share of a trace's tasks of which every action was chosen right.
-func (p played) success(t *trace) (rate float64, known bool) {
+// success returns the share of a trace's tasks whose actions were all chosen correctly.
+func (p episodeResult) success(t *trace) (rate float64, known bool) {
 	failed := map[string]bool{}
 	for i, q := range t.questions {
 		if q.task != "" {
-			failed[q.task] = failed[q.task] || p.asked[i].f1 < 1
+			failed[q.task] = failed[q.task] || p.questions[i].f1 < 1
 		}
 	}
 	var done []bool

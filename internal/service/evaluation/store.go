@@ -16,19 +16,19 @@ import (
 	"cairn/internal/service/evaluation/score"
 )
 
-// text is what is known of an item's text. Episodes write the same items over and
-// over, so it is worked out once, and what few items are asked for not before.
+// text caches the properties of an item's text, because episodes write the same items many times.
+// Expensive properties are computed on first use.
 type text struct {
 	content string
 	tokens  int
 	worth   float64
 	vector  []float32
-	seen    []float64 // by the policy
+	seen    []float64 // as the policy sees it
 	known   func() memoryrules.IndexedMemory
 	words   func() words
 }
 
-// words are what a search looks for in a text.
+// words are the search terms of a text.
 type words struct {
 	terms  []lexical.Term
 	length int
@@ -65,9 +65,9 @@ var (
 	}
 )
 
-// worth is the plain rule of what to keep, the same in every row: numbers, names,
-// times and deeds tell something, questions and short remarks do not. Date and
-// speaker that a skill had written before it do not count.
+// worth returns the value of an item, by the same rule in every row. Numbers, names, times and
+// actions are informative; questions and short remarks are not. A date and a speaker that a skill
+// has prepended are ignored.
 func worth(content string) float64 {
 	content = strings.TrimPrefix(content, header.FindString(content))
 	sum := min(float64(len(lexical.Words(content))), 12) / 6
@@ -90,7 +90,7 @@ type item struct {
 	age       int
 }
 
-// id names the item within its episode: no two are made at one time.
+// id returns an ID that is unique in the episode.
 func (i *item) id() string { return strconv.Itoa(i.age) }
 
 // store is the memory of an episode.
@@ -99,10 +99,10 @@ type store struct {
 	has    map[string]bool
 	tokens int
 	most   int
-	order  []*item // what tells least first, the oldest of equals
+	order  []*item // least informative first; of equals, the oldest
 	made   int
-	gone   []*item // given up for room
-	taken  []*item // as they were before a decision rewrote or removed them, with that decision
+	gone   []*item // removed for lack of room
+	taken  []*item // copies before a decision rewrote or removed them, with that decision
 }
 
 func newStore(most int) *store { return &store{has: map[string]bool{}, most: most} }
@@ -153,8 +153,8 @@ func (s *store) unrank(i *item) {
 	s.order = slices.Delete(s.order, at, at+1)
 }
 
-// fit gives up what tells least, the oldest of equals, until the store is within
-// its room.
+// fit removes the least informative items, oldest first of equals, until the store is within its
+// limit.
 func (s *store) fit() {
 	if s.tokens <= s.most {
 		return
@@ -174,7 +174,7 @@ func (s *store) fit() {
 	s.items = slices.DeleteFunc(s.items, func(i *item) bool { return gone[i] })
 }
 
-// held is the share of the room that each decision's items take up.
+// held returns the share of the room that the items of each decision use.
 func (s *store) held(decisions []policy.Decision) []float64 {
 	by := map[string]float64{}
 	for _, i := range s.items {
@@ -189,7 +189,7 @@ func (s *store) held(decisions []policy.Decision) []float64 {
 	return out
 }
 
-// by lays items out by the messages that they come from.
+// by groups items by their source messages.
 func by(items []*item) map[int][]*item {
 	out := map[int][]*item{}
 	for _, i := range items {
@@ -209,7 +209,7 @@ func inner(a, b []float32) float32 {
 	return w + x + y + z
 }
 
-// nearest are the items closest to a vector, the oldest first of equals.
+// nearest returns the items nearest to a vector; of equals, the oldest first.
 func (s *store) nearest(to []float32, most int) []*item {
 	type scored struct {
 		i   *item
@@ -235,7 +235,7 @@ func (s *store) nearest(to []float32, most int) []*item {
 	return out
 }
 
-// reader finds items by BM25.
+// reader searches items with BM25.
 type reader struct {
 	store    *store
 	postings map[int32][]posting
@@ -259,7 +259,7 @@ func (s *store) reader() reader {
 	return r
 }
 
-// read are the best items that fit into so many tokens.
+// read returns the best items that fit into the given number of tokens.
 func (r reader) read(terms []lexical.Term, tokens int) (out []*item) {
 	const k1, b = 1.2, 0.75
 	scores := make([]float64, len(r.store.items))

@@ -16,14 +16,14 @@ import (
 	"cairn/internal/service/evaluation/score"
 )
 
-// dims is the length of the vectors that memories are compared by.
+// dims is the length of the vectors for comparing memories.
 const dims = 128
 
-// trace is a conversation, read once for all episodes on it.
+// trace is a conversation that is parsed once for all its episodes.
 type trace struct {
 	id        string
-	how       executor.Spanning // its sessions are cut
-	shape     policy.Shape      // tells how a policy fuses what is near a span
+	how       executor.Spanning // how sessions are split
+	shape     policy.Shape      // how the policy fuses the memories near a span
 	spans     []span
 	questions []question
 	tokens    int
@@ -34,20 +34,20 @@ type span struct {
 	seqs   []int
 	heard  []memoryrules.Heard
 	vector []float32
-	seen   []float64 // by the policy
+	seen   []float64 // as the policy sees it
 }
 
 type question struct {
 	key, text string
 	gold      string
-	any       []string // further right answers, with gold
-	choices   []string // that the answer is one of
-	task      string   // that the question is a step of
+	any       []string // all correct answers, including gold; may be empty
+	choices   []string // the answer is one of these
+	task      string   // task of which the question is a step
 	parts     bool     // the answer is a list
 	tool      bool     // about a tool log
 	terms     []lexical.Term
 	evidence  []passage
-	wanted    score.Bag // words of the answer that its evidence has
+	wanted    score.Bag // words of the answer that the evidence contains
 }
 
 type passage struct {
@@ -56,7 +56,7 @@ type passage struct {
 	bag  score.Bag
 }
 
-// shown is a message as a model reads it.
+// shown returns a message as a model sees it.
 func shown(m transcript.Message, text string) string {
 	if m.Time.IsZero() {
 		return text
@@ -64,7 +64,7 @@ func shown(m transcript.Message, text string) string {
 	return m.Time.UTC().Format("[2006-01-02 15:04] ") + text
 }
 
-// ofLocomo reads a conversation with the questions that have an answer in it.
+// ofLocomo reads a conversation with its answerable questions.
 func ofLocomo(s locomo.Sample, o Options) (*trace, error) {
 	t, err := o.trace(s.ID)
 	if err != nil {
@@ -84,8 +84,8 @@ func ofLocomo(s locomo.Sample, o Options) (*trace, error) {
 	return t, nil
 }
 
-// read cuts the messages into spans, none of which crosses a session: the
-// messages of a session have one time.
+// read splits the messages into spans, which do not cross sessions: all messages of a session have
+// the same time.
 func (t *trace) read(messages []transcript.Message) error {
 	var session []transcript.Message
 	cut := func() error {
@@ -121,11 +121,11 @@ func (t *trace) read(messages []transcript.Message) error {
 	return cut()
 }
 
-// folded is a vector as the policy looks at it.
+// folded returns a vector in the form that the policy uses.
 func folded(v []float32) []float64 { return policy.Fold(v, memoryskill.PolicyDims) }
 
-// ask adds a question, unless no word of its answer stands in its evidence: then
-// reading could not show it.
+// ask adds a question, unless its evidence contains no word of the answer, so that reading could
+// not find it.
 func (t *trace) ask(messages []transcript.Message, key, text, gold string, evidence []int) {
 	q := question{key: key, text: text, gold: gold, terms: lexical.Terms(text)}
 	all := score.Bag{}

@@ -17,7 +17,7 @@ import (
 
 var talkAt = time.Date(2023, 5, 8, 13, 56, 0, 0, time.UTC)
 
-// talk is a conversation long enough for the store to have to choose.
+// talk returns a conversation that does not fit into the store.
 func talk(t *testing.T) *trace {
 	t.Helper()
 	out := &trace{id: "talk"}
@@ -39,13 +39,19 @@ func talk(t *testing.T) *trace {
 	return out
 }
 
-// unforeseen are skills whose names say nothing, or the contrary, of what they do.
+// unforeseen returns skills whose names do not describe what they do.
 func unforeseen(t *testing.T, name string, change func(*memoryskill.Skill)) memoryskill.Bank {
 	t.Helper()
-	s := memoryskill.Skill{Name: name, Title: "Zorb", Description: "Adds what the span tells of illnesses and diets.",
-		Purpose:   "Remember medical matters.",
-		WhenToUse: []string{"The span speaks of medical matters"}, HowToApply: []string{"One item for each"},
-		Constraints: []string{"Ignore greetings"}, Action: memoryskill.Insert}
+	s := memoryskill.Skill{
+		Name:        name,
+		Title:       "Zorb",
+		Description: "Adds what the span mentions of illnesses and diets.",
+		Purpose:     "Remember medical matters.",
+		WhenToUse:   []string{"The span speaks of medical matters"},
+		HowToApply:  []string{"One item for each"},
+		Constraints: []string{"Ignore greetings"},
+		Action:      memoryskill.Insert,
+	}
 	if change != nil {
 		change(&s)
 	}
@@ -99,7 +105,7 @@ func TestSkillsThatNobodyForesawAreObeyedByTheirText(t *testing.T) {
 	}
 }
 
-// The store never holds more than its share, whatever the skills offer.
+// The store stays within its limit, whatever the skills offer.
 func TestTheStoreHoldsNoMoreThanItsShare(t *testing.T) {
 	t.Parallel()
 	one := talk(t)
@@ -119,7 +125,7 @@ func TestTheStoreHoldsNoMoreThanItsShare(t *testing.T) {
 	}
 }
 
-// What tells least goes first, the oldest of equals, also after it was rewritten.
+// The least informative items are removed first, the oldest of equals, also after a rewrite.
 func TestWhatTellsLeastGoes(t *testing.T) {
 	t.Parallel()
 	s := newStore(1 << 20)
@@ -142,8 +148,8 @@ func TestWhatTellsLeastGoes(t *testing.T) {
 	}
 }
 
-// An episode that is learnt from tells who takes up the room, and its price is that
-// of answers that found none.
+// A training episode records which decisions use the room, and its price is the share of answers
+// that were lost to removals.
 func TestAFullStoreTellsWhoFillsIt(t *testing.T) {
 	t.Parallel()
 	one := &trace{id: "crowd"}
@@ -185,7 +191,7 @@ func TestAFullStoreTellsWhoFillsIt(t *testing.T) {
 
 func TestWhatFailsSaysWhy(t *testing.T) {
 	t.Parallel()
-	table := Table{Kind: Talk, Folds: map[string][]Measure{}, Went: []RunSummary{{Rounds: 3}}}
+	table := Table{Kind: Talk, Folds: map[string][]Measure{}, Runs: []RunSummary{{Rounds: 3}}}
 	for _, row := range Rows {
 		table.Folds[row] = []Measure{{Words: .5}, {Words: .6}}
 	}

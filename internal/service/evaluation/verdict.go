@@ -11,13 +11,13 @@ import (
 // PairedDifference is the difference of two rows over folds.
 type PairedDifference struct {
 	Mean     float64 `json:"mean"`
-	Interval float64 `json:"interval"` // half width of the 95 % t-interval; −1 of one fold, which has none
+	Interval float64 `json:"interval"` // half width of the 95 % t-interval; −1 with one fold
 }
 
-// Beyond tells whether the difference is more than its interval.
+// Beyond reports whether the difference is greater than its interval.
 func (p PairedDifference) Beyond() bool { return p.Interval >= 0 && p.Mean > p.Interval }
 
-// Compare pairs answer-word recall of two rows fold by fold.
+// Compare compares the answer-word recall of two rows, paired by fold.
 func (t Table) Compare(row, other string) PairedDifference {
 	var d []float64
 	for i, m := range t.Folds[row] {
@@ -34,16 +34,16 @@ func (t Table) Compare(row, other string) PairedDifference {
 	}
 }
 
-// Line is one thing that must show.
+// Line is one claim of the verdict.
 type Line struct {
 	Kind   string           `json:"kind"`
 	Says   string           `json:"says"`
 	Paired PairedDifference `json:"paired"`
 	OK     bool             `json:"ok"`
-	Reason string           `json:"reason,omitempty"` // why it failed
+	Reason string           `json:"reason,omitempty"` // reason of the failure
 }
 
-// Verdict holds the tables against what must show.
+// Verdict checks the claims of the experiment against the tables.
 func Verdict(tables []Table) (out []Line) {
 	for _, t := range tables {
 		if t.Kind == Mixed {
@@ -67,24 +67,24 @@ func (t Table) line(says string, p PairedDifference, ok bool) Line {
 	return l
 }
 
-// reason says which part of the loop gave nothing: the edits, or the choice.
+// reason states which part of learning brought no gain: the edits or the choice.
 func (t Table) reason() string {
 	promoted, rounds := 0, 0
-	for _, w := range t.Went {
+	for _, w := range t.Runs {
 		promoted, rounds = promoted+w.Promoted, rounds+w.Rounds
 	}
 	text, choice, free := t.Compare(AllSkills, Static), t.Compare(Learned, Random), t.Compare(Learned, ContextFree)
-	said := fmt.Sprintf("%d of %d rounds of the designer were promoted; all evolved skills at once give %+.3f ± "+
+	summary := fmt.Sprintf("%d of %d rounds of the designer were promoted; all evolved skills at once give %+.3f ± "+
 		"%.3f over the primitives, learned choice %+.3f ± %.3f over random choice and %+.3f ± %.3f over the best "+
 		"fixed set",
 		promoted, rounds, text.Mean, text.Interval, choice.Mean, choice.Interval, free.Mean, free.Interval)
 	switch {
 	case promoted == 0:
-		return said + ": no edit passed the gate"
+		return summary + ": no edit passed the gate"
 	case !text.Beyond():
-		return said + ": what the skills say gives little"
+		return summary + ": the text of the skills brings little gain"
 	case !choice.Beyond():
-		return said + ": the policy did not learn to choose"
+		return summary + ": the policy did not learn to choose"
 	}
-	return said + ": one fixed set suits these spans as well as a choice for each"
+	return summary + ": one fixed set is as good as a choice per span"
 }

@@ -16,7 +16,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// dueRuns notes when it is asked whether something is due, and how much would be.
+// dueRuns records its calls.
 type dueRuns struct {
 	asked []runspec.Due
 	err   error
@@ -27,7 +27,7 @@ func (d *dueRuns) AcceptDue(_ context.Context, due runspec.Due) ([]run.Run, erro
 	return nil, d.err
 }
 
-// bundle is the service over a fresh database.
+// bundle is the service over a new database.
 type bundle struct {
 	*feedback.Service
 	learning *pgtest.Learning
@@ -48,7 +48,7 @@ func setup(t *testing.T) *bundle {
 	return b
 }
 
-// note notes feedback on behalf of workspace A.
+// note sends feedback for workspace A.
 func (b *bundle) note(op string, in feedback.Input) feedback.Result {
 	b.t.Helper()
 	out, err := b.Note(b.t.Context(), b.db.A.ID, op, in)
@@ -63,7 +63,7 @@ func (b *bundle) open() []cases.Case {
 	return out
 }
 
-// wants compares an error's code, and wants a hint with it.
+// wants compares an error's code, and requires a hint.
 func wants(t *testing.T, what string, err error, code fault.Code) {
 	t.Helper()
 	if f := fault.From(err); f == nil || f.Code != code || f.Hint == "" {

@@ -28,7 +28,7 @@ func TestAfterFeedbackBothKindsOfLearningAreAskedFor(t *testing.T) {
 	}
 }
 
-// Twenty failures are many enough for a round before night.
+// Twenty failures start a round early.
 func TestARoundStartsEarlyWhenMuchHasFailed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -46,7 +46,7 @@ func TestARoundStartsEarlyWhenMuchHasFailed(t *testing.T) {
 	}
 }
 
-// Learning can wait for the night: what somebody said is noted all the same.
+// If early learning fails, the feedback is stored nevertheless.
 func TestFeedbackIsNotedThoughNothingCanBeLearnt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -74,7 +74,7 @@ func TestLearningIsNotAskedForWhereThereIsNoWorkspace(t *testing.T) {
 	}
 }
 
-// miss has memory find nothing for a question of workspace A.
+// miss records a question of workspace A without a matching memory.
 func (b *bundle) miss(id, query string) {
 	b.t.Helper()
 	q := memoryagent.Question{Workspace: b.db.A.ID, WorkspaceKey: b.db.A.Key, ID: id, Query: query}
@@ -101,7 +101,7 @@ func TestAMissedQuestionIsACaseWhereMemorySkillsBuild(t *testing.T) {
 		t.Errorf("asked under another id: %+v", open)
 	}
 	if len(b.rounds.asked) == 0 {
-		t.Error("nobody asked whether a round is due")
+		t.Error("AcceptDue was not called")
 	}
 }
 
@@ -116,7 +116,7 @@ func TestEachQuestionWithoutAnIDIsAFailureOfItsOwn(t *testing.T) {
 	}
 }
 
-// Who asks a question that is too long for a case has an answer all the same.
+// A question that is too long for a case is not an error.
 func TestAQuestionTooLongForACaseIsLeftOut(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

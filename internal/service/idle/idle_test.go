@@ -3,6 +3,7 @@ package idle_test
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"testing"
 
 	"cairn/internal/adapter/embedding"
@@ -24,7 +25,7 @@ import (
 // db is the database of a test; the name keeps the embedded field apart from Service.Store.
 type db = pgtest.Store
 
-// bundle is the service over a fresh database.
+// bundle is the service over a new database.
 type bundle struct {
 	*idle.Service
 	*db
@@ -32,7 +33,7 @@ type bundle struct {
 	days days
 }
 
-// days are the conversations of reflections.
+// days returns the conversations of reflections.
 type days map[int64][]int64
 
 func (d days) Conversations(_ context.Context, ref run.Ref) ([]int64, error) {
@@ -63,7 +64,7 @@ func setup(t *testing.T) *bundle {
 	return b
 }
 
-// talk is a conversation of n exchanges, which goes on from where it was.
+// talk appends n exchanges to a conversation.
 func (b *bundle) talk(name string, from, n int) (id int64) {
 	b.t.Helper()
 	for i := range n {
@@ -84,7 +85,7 @@ func (b *bundle) read(conversation int64) contract.IdleResult {
 	return out
 }
 
-// pinned are the first and last message that a distillation takes, as its row says.
+// pinned returns the first and last message of a distillation, from its row.
 func (b *bundle) pinned(id int64) (from, to int) {
 	b.t.Helper()
 	return b.Number("select coalesce((spec->>'from')::int, 0) from runs where id = $1", id),
@@ -160,7 +161,7 @@ func TestAConversationThatIsNotThereIsNotFound(t *testing.T) {
 	}
 }
 
-// forgetful loses the first mark: as after a crash between a run and its mark.
+// forgetful loses the first mark, like a crash between a run and its mark.
 type forgetful struct {
 	idle.Agents
 	lost bool
@@ -203,7 +204,7 @@ func TestADaysConversationsAreDistilledButThoseThatAreGone(t *testing.T) {
 		out.Distills[0].Input.WorkspaceKey != b.A.Key {
 		t.Errorf("%+v", out)
 	}
-	// An attempt that is repeated makes no other: the relay starts what nobody started.
+	// A repeated attempt creates no other run: the relay starts those that were not started.
 	again, err := b.ReadDay(t.Context(), reflection, b.A.Key)
 	if err != nil || len(again.Distills) != 0 {
 		t.Errorf("again: %+v, %v", again, err)
@@ -223,7 +224,7 @@ func TestAServiceWithoutAPortIsRefused(t *testing.T) {
 	} {
 		p := b.Ports
 		leave(&p)
-		if _, err := idle.New(p); err == nil || err.Error() != "idle: the port "+name+" is nil" {
+		if _, err := idle.New(p); err == nil || !strings.Contains(err.Error(), "port "+name+" is nil") {
 			t.Errorf("without %s: %v", name, err)
 		}
 	}

@@ -20,8 +20,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// ranked is a chooser that knows nothing of vectors: it takes the first candidates in
-// the order of their ids, turned by a number that learning raises.
+// ranked is a chooser without vectors: it takes the first candidates in the order of their IDs,
+// rotated by a number that learning increases.
 type ranked string
 
 func (r ranked) Hash() string                                { return strings.Repeat("0", 63) + string(r) }
@@ -40,7 +40,7 @@ func (r ranked) Choose(state []float64, candidates []policy.Candidate, how polic
 	return d, nil
 }
 
-// updates counts those of a ranked.
+// updates returns the number of updates of a ranked chooser.
 type updates string
 
 func (u updates) Hash() string { return strings.Repeat("f", 63) + string(u) }
@@ -74,8 +74,8 @@ func (counter) Decode(chooser, optimiser []byte) (policy.Chooser, policy.Optimis
 	return ranked(chooser), updates(optimiser), nil
 }
 
-// Banks are seeded, memories built and trainings run with any policy that chooses and
-// learns: nothing of the services knows the one that Cairn ships.
+// The services work with any policy that chooses and learns: seeding, builds and trainings do not
+// depend on the built-in policy.
 func TestAnotherPolicyCanBePluggedIn(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -115,7 +115,7 @@ func TestAnotherPolicyCanBePluggedIn(t *testing.T) {
 	}
 }
 
-// starter notes the runs that it is to start.
+// starter records the runs that it starts.
 type starter struct{ started []run.Run }
 
 func (s *starter) Start(_ context.Context, _, _ string, r run.Run) error {

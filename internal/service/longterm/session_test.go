@@ -41,7 +41,7 @@ func TestASessionThatIsSentAgainIsKeptOnce(t *testing.T) {
 	wants(t, "only the system", err, fault.InvalidArgument)
 }
 
-// A conversation that is stored already is referred to, and not copied.
+// A stored conversation is referenced, not copied.
 func TestAPartOfAConversationIsASession(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
@@ -157,8 +157,8 @@ func TestASessionHasOneSummary(t *testing.T) {
 	}
 }
 
-// A session that left nothing but a summary is found under its targets, before
-// those that tell nobody.
+// The summary of a session without other memories is found under its targets, before summaries
+// without targets.
 func TestSummariesAreTheWayToASessionWithoutMemories(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
@@ -170,15 +170,15 @@ func TestSummariesAreTheWayToASessionWithoutMemories(t *testing.T) {
 		testkit.Must(t, err)
 		return out[0].ID
 	}
-	nobody := sum(l.session("c"), "The harbour festival was discussed")
+	untargeted := sum(l.session("c"), "The harbour festival was discussed")
 	hers := sum(l.session("a"), "Alice visited the harbour festival",
 		memory.Task{Type: memory.Personal, Target: "ALICE"})
 	his := sum(l.session("b"), "Bob visited the harbour festival", memory.Task{Type: memory.Personal, Target: "bob"})
 	in := longterm.RetrieveArgs{Wants: []longterm.Query{{Query: "harbour festival"}}, Summaries: true}
 	got := l.lines(l.about(memory.Personal, "alice", 0, ""), in)
 	if !strings.Contains(got, hers) || strings.Contains(got, his) ||
-		!strings.HasPrefix(lastLine(got), "memory_id="+nobody) || strings.Count(got, "\n") != 2 {
-		t.Errorf("found\n%s\nhers %s, his %s, nobody's %s", got, hers, his, nobody)
+		!strings.HasPrefix(lastLine(got), "memory_id="+untargeted) || strings.Count(got, "\n") != 2 {
+		t.Errorf("found\n%s\nhers %s, his %s, untargeted %s", got, hers, his, untargeted)
 	}
 	in.Summaries = false
 	if got := l.lines(l.about(memory.Personal, "alice", 0, ""), in); strings.Contains(got, "(summary/") ||

@@ -21,7 +21,7 @@ import (
 // db is the database of a test; the name keeps the embedded field apart from Service.Store.
 type db = pgtest.Store
 
-// long is long-term memory over a fresh database.
+// long is the service over a new database.
 type long struct {
 	*longterm.Service
 	*db
@@ -39,7 +39,7 @@ func setupLong(t *testing.T) *long {
 	return l
 }
 
-// about is a specialist's call for a target, in a run and a session.
+// about returns the actor of a specialist's call for a target, in a run and a session.
 func (l *long) about(t memory.Type, target string, run int64, history string) agent.Actor {
 	a := l.Actor(agent.OriginReflection)
 	a.Run = run
@@ -47,7 +47,7 @@ func (l *long) about(t memory.Type, target string, run int64, history string) ag
 	return a
 }
 
-// add adds memories and gives what became of each.
+// add adds memories and returns the result of each.
 func (l *long) add(a agent.Actor, contents ...string) []longterm.ItemResult {
 	l.t.Helper()
 	var in []longterm.NewMemory
@@ -72,7 +72,7 @@ func (l *long) entry(id string) (e memory.Entry) {
 	return e
 }
 
-// holds is every active long-term entry of the first workspace, and the targets.
+// holds returns every active long-term entry of the first workspace, and the targets.
 func (l *long) holds() string {
 	l.t.Helper()
 	var lines []string
@@ -95,7 +95,7 @@ union all select 'identity ' || v.content from workspaces w join identity_versio
 	return strings.Join(lines, "\n")
 }
 
-// session keeps a session of a few lines and gives its id.
+// session stores a session of a few lines and returns its ID.
 func (l *long) session(lines ...string) string {
 	l.t.Helper()
 	h, err := l.AddHistory(l.t.Context(), l.Actor(agent.OriginReflection), dialog(lines...))
@@ -134,7 +134,7 @@ func statuses(items []longterm.ItemResult) string {
 	return strings.Join(out, " ")
 }
 
-// lostLong is a store whose commits arrive and whose acknowledgements do not.
+// lostLong is a store that commits but loses the acknowledgement.
 type lostLong struct{ longterm.Store }
 
 func (l lostLong) WithLongTerm(ctx context.Context, ws int64, fn func(context.Context, longterm.Tx) error) error {
@@ -144,7 +144,7 @@ func (l lostLong) WithLongTerm(ctx context.Context, ws int64, fn func(context.Co
 	return errLost
 }
 
-// longRows counts all that a call may leave behind.
+// longRows counts the rows that a call can write.
 func (l *long) longRows() string {
 	l.t.Helper()
 	return l.Rows("memories", "memory_revisions", "pending_memories", "soul_versions", "search_docs", "lex_docs",
@@ -164,7 +164,7 @@ func wants(t *testing.T, what string, err error, code fault.Code) {
 	}
 }
 
-// save keeps an entry in prompt memory, which long-term memory must leave alone.
+// save stores an entry in prompt memory, which long-term memory must not change.
 func (l *long) save(store, content string) string {
 	l.t.Helper()
 	prompt := &promptmemory.Service{Ports: promptmemory.Ports{Store: l.db.Memory(), Embedder: l.Embedder,

@@ -26,7 +26,7 @@ func TestUndoBringsBackExactlyWhatWasThere(t *testing.T) {
 
 	run := l.Run()
 	a := func() agent.Actor { return l.about(memory.Personal, "alice", run, two) }
-	l.add(a(), "Plays go", "Likes tea") // the second is known, and refers to the session
+	l.add(a(), "Plays go", "Likes tea") // the second exists and refers to the session
 	_, err = l.UpdateMemories(t.Context(), a(), []longterm.ChangedMemory{
 		{ID: before[0].ID, Content: "Likes green tea"},                                             // merged
 		{Index: 1, ID: before[3].ID, Content: "Lives in Kyoto", Metadata: memory.Metadata{"x": 1}}, // changed
@@ -34,7 +34,7 @@ func TestUndoBringsBackExactlyWhatWasThere(t *testing.T) {
 	testkit.Must(t, err)
 	_, err = l.DeleteMemories(t.Context(), a(), []longterm.DeleteRequest{{ID: before[2].ID}})
 	testkit.Must(t, err)
-	l.add(a(), "Plays chess", "Lives in Osaka") // what others said before, under new ids
+	l.add(a(), "Plays chess", "Lives in Osaka") // the content that others wrote before, under new IDs
 	l.add(l.about(memory.Procedural, "deploy", run, two), "Run the tests")
 	sum := l.about("", "", run, two)
 	_, err = l.AddSummary(t.Context(), sum, longterm.SummaryArgs{Content: "About tea"})
@@ -64,8 +64,8 @@ func TestUndoBringsBackExactlyWhatWasThere(t *testing.T) {
 	}
 }
 
-// Runs that did one work are undone as one, whoever of them wrote last; what somebody
-// else has said in between is left alone.
+// Runs of one request are undone together, whatever order they wrote in. Changes of others in
+// between are skipped.
 func TestRunsAreUndoneAsOne(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
@@ -88,7 +88,7 @@ func TestRunsAreUndoneAsOne(t *testing.T) {
 
 	three, four := l.Run(), l.Run()
 	update(three, before[0].ID, "Likes white tea")
-	update(0, before[0].ID, "Likes red tea") // by a person
+	update(0, before[0].ID, "Likes red tea") // by a user
 	update(four, before[0].ID, "Likes blue tea")
 	out, err = l.Undo(t.Context(), l.User(), longterm.UndoArgs{Run: three, With: []int64{four}})
 	if !strings.Contains(l.holds(), "Likes blue tea") || err == nil &&
@@ -151,7 +151,7 @@ func TestADeletedMemoryCanBeRestored(t *testing.T) {
 	wants(t, "an agent restores", err, fault.OutOfScope)
 }
 
-// The worker dies between its commit and its answer.
+// The worker dies between its commit and its reply.
 func TestALongTermRetryAfterALostAnswerChangesNothing(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -207,8 +207,8 @@ func TestALongTermRetryAfterALostAnswerChangesNothing(t *testing.T) {
 	}
 }
 
-// Any order of adds, updates, deletes, restores and undoings leaves one active
-// row for what is said of a target, and one for each guideline.
+// Any order of adds, updates, deletes, restores and undos leaves one active row per content of a
+// target, and one per guideline.
 func TestNothingIsSaidTwiceWhateverHappens(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
@@ -261,7 +261,7 @@ func TestNothingIsSaidTwiceWhateverHappens(t *testing.T) {
 			t.Fatalf("seed %d: after step %d %d sentences stand twice", seed, i, n)
 		}
 	}
-	// What search finds is what is active, and every version is kept.
+	// Search finds exactly the active memories, and every version is stored.
 	if n := l.Number(`select count(*) from memories m full join search_docs d on d.kind = 'memory' and d.owner_id = ` +
 		`m.id where (m.status = 'active') is distinct from (d.doc is not null)`); n != 0 {
 		t.Errorf("seed %d: %d memories are active and not found, or the other way round", seed, n)

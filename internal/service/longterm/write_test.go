@@ -237,7 +237,7 @@ func TestAWriterWhoseTargetHasGoneToAnotherIsRefused(t *testing.T) {
 	testkit.Must(t, err)
 	wants(t, "the first holder", write(first.Fence, "Likes milk"), fault.VersionConflict)
 	testkit.Must(t, write(second.Fence, "Likes cocoa"))
-	testkit.Must(t, l.FreeLease(t.Context(), a, first)) // which is not its own any more
+	testkit.Must(t, l.FreeLease(t.Context(), a, first)) // no longer its own lease
 	_, err = l.TakeLease(t.Context(), a, "three", 60e9)
 	wants(t, "after another gave it back", err, fault.Unavailable)
 	testkit.Must(t, l.FreeLease(t.Context(), a, second))

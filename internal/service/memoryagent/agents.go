@@ -38,7 +38,7 @@ func (s AgentHooks) Tools(w agentrun.RunView) (agentrun.Tools, error) {
 
 // Subject returns the target, session and author of a run. A specialist extends its lease with each
 // step. If another run has held the lease in between, the entries that the specialist has read may
-// be outdated, and Subject returns an error that ends the run.
+// be outdated. Subject then returns an error, which ends the run.
 func (s AgentHooks) Subject(ctx context.Context, w agentrun.RunView, fence int64) (out agent.MemoryScope, err error) {
 	p, err := pinned(w)
 	if err != nil {

@@ -80,13 +80,13 @@ func (s AgentHooks) Finish(ctx context.Context, w agentrun.RunView, e agentrun.R
 // fallback writes a summary without a model: the speakers and the first line. If the first line
 // cannot be stored, fallback omits it.
 func (s AgentHooks) fallback(ctx context.Context, w agentrun.RunView, a agent.Actor, about []memory.Task) error {
-	said, err := s.messages(ctx, w)
+	messages, err := s.messages(ctx, w)
 	if err != nil {
 		return err
 	}
-	who, first := speakers(said)
-	for call, text := range []string{fmt.Sprintf("A session of %d messages with %s. It began: %s", len(said), who,
-		first), fmt.Sprintf("A session of %d messages.", len(said))} {
+	who, first := speakers(messages)
+	for call, text := range []string{fmt.Sprintf("A session of %d messages with %s. It began: %s", len(messages), who,
+		first), fmt.Sprintf("A session of %d messages.", len(messages))} {
 		a.Op = w.Run.Op("finish", call+1)
 		if _, err = s.LongTerm.AddSummary(ctx, a, longterm.SummaryArgs{Content: text, Targets: about}); err == nil ||
 			fault.Table[fault.CodeOf(err)].Retryable || fault.CodeOf(err) == fault.Internal {
@@ -99,9 +99,9 @@ func (s AgentHooks) fallback(ctx context.Context, w agentrun.RunView, a agent.Ac
 // firstRunes is the length of the first line in a fallback summary, in runes.
 const firstRunes = 200
 
-func speakers(said []transcript.Message) (who, first string) {
+func speakers(messages []transcript.Message) (who, first string) {
 	var names []string
-	for _, m := range said {
+	for _, m := range messages {
 		name := m.Name
 		if name == "" || m.Role == transcript.Tool {
 			name = string(m.Role)

@@ -43,8 +43,8 @@ func (s *Service) SummarizeIdle(ctx context.Context, in Idle) (out *run.Run, err
 		if err != nil {
 			return err
 		}
-		said := memory.Said(c.Messages)
-		if len(said) == 0 {
+		messages := memory.Said(c.Messages)
+		if len(messages) == 0 {
 			return nil
 		}
 		key := fmt.Sprintf("idle/%d/%d-%d", in.Conversation, from, to)
@@ -54,7 +54,7 @@ func (s *Service) SummarizeIdle(ctx context.Context, in Idle) (out *run.Run, err
 		}
 		generation := before.Generation + 1
 		r, err := s.accept(ctx, tx, Request{Workspace: in.Workspace, WorkspaceKey: in.WorkspaceKey, Spec: in.Spec},
-			in.Conversation, said,
+			in.Conversation, messages,
 			NewRun{Kind: run.Summarize, Key: key, Generation: generation, ArgsSHA: sha256.Sum256([]byte(key)),
 				Conversation: in.Conversation,
 				WorkflowID: contract.SummarizeID(in.WorkspaceKey, fmt.Sprintf("idle-%d-%d", in.Conversation, to),

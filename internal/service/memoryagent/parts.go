@@ -40,8 +40,8 @@ func partTokens(l agentrun.Limits) int {
 
 // divide splits a session into parts, between turns where possible. If one request can contain the
 // session, divide returns nil.
-func divide(said []transcript.Message, chars, tokens int) (out []Part) {
-	shown := rendered(said, chars)
+func divide(messages []transcript.Message, chars, tokens int) (out []Part) {
+	shown := rendered(messages, chars)
 	weigh := func(m prompt.Message) (n int) {
 		n = frameTokens + llm.EstimateTokens(m.Content)
 		for _, c := range m.ToolCalls {
@@ -119,8 +119,8 @@ func (p PinnedSpec) parts(kind run.Kind) int {
 	return 1
 }
 
-// divided returns the part of each response of a run, the part of the next response, and the number
-// of the last response about an earlier part.
+// divided assigns the responses of a run to the parts of a long session. It returns the part of each
+// response, the part of the next one, and the number of the last response about an earlier part.
 func divided(w agentrun.RunView, p PinnedSpec) (of []int, next, since int) {
 	n := p.parts(w.Run.Kind)
 	return agentrun.Divided(w.Steps, n, max(2, w.Spec.Budget.Max/n))

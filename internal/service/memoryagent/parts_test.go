@@ -12,7 +12,7 @@ import (
 	"cairn/internal/service/agentrun"
 )
 
-// talk is a session of turns with two messages each.
+// talk returns a session of turns with two messages each.
 func talk(turns int, text string) (out []transcript.Message) {
 	for i := range turns {
 		out = append(out, transcript.Message{Seq: 2 * i, Role: transcript.User, Content: fmt.Sprintf("%d %s", i, text)},
@@ -48,7 +48,7 @@ func TestALongSessionIsDividedBetweenTurns(t *testing.T) {
 			if c.parts == 0 && parts != nil || len(parts) < c.parts {
 				t.Fatalf("%d parts: %+v", len(parts), parts)
 			}
-			next := 0 // the message that is still to come
+			next := 0 // next expected message
 			for i, p := range parts {
 				if p.FromSeq != next || p.ToSeq < p.FromSeq {
 					t.Fatalf("part %d is %+v, and message %d is next", i, p, next)
@@ -97,7 +97,7 @@ func TestPiecesAreAllOfAText(t *testing.T) {
 	}
 }
 
-// A run that breaks off is through with the parts that it has finished.
+// A run that ends early has read the parts that it has finished.
 func TestARunIsThroughWithTheFinishedParts(t *testing.T) {
 	t.Parallel()
 	text, call := agentrun.Step{Content: "So much for that."},

@@ -45,11 +45,11 @@ func (s *Service) history(ctx context.Context, w agentrun.RunView, p PinnedSpec)
 	if p.History != "" || w.Run.Kind == run.Retrieve {
 		return p.History, nil
 	}
-	said, err := s.messages(ctx, w)
+	messages, err := s.messages(ctx, w)
 	if err != nil {
 		return "", err
 	}
-	sum, err := memory.HistorySum(w.Run.Workspace, said)
+	sum, err := memory.HistorySum(w.Run.Workspace, messages)
 	if err != nil {
 		return "", err
 	}
@@ -65,18 +65,18 @@ func (s *Service) history(ctx context.Context, w agentrun.RunView, p PinnedSpec)
 }
 
 // material returns the newest messages that fit, as a model sees them.
-func material(said []transcript.Message, chars, tokens int) []prompt.Message {
-	return newest(rendered(said, chars), tokens)
+func material(messages []transcript.Message, chars, tokens int) []prompt.Message {
+	return newest(rendered(messages, chars), tokens)
 }
 
 // rendered returns messages as a model sees them, with role, name and time. Secrets are removed.
-func rendered(said []transcript.Message, chars int) []prompt.Message {
-	said, _ = guard.NewRedactor(guard.Options{}).Messages(said)
+func rendered(messages []transcript.Message, chars int) []prompt.Message {
+	messages, _ = guard.NewRedactor(guard.Options{}).Messages(messages)
 	at := map[int]time.Time{}
-	for _, m := range said {
+	for _, m := range messages {
 		at[m.Seq] = m.Time
 	}
-	shown := transcript.Material(said, chars)
+	shown := transcript.Material(messages, chars)
 	for i := range shown {
 		shown[i].Content = memory.WithoutData(shown[i].Content)
 		if when := at[shown[i].Index]; !when.IsZero() {

@@ -14,13 +14,13 @@ import (
 	"cairn/internal/service/promptmemory"
 )
 
-// written is what the writes of these tests give.
+// written is the result of a write in these tests.
 type written struct {
 	Content string `json:"content"`
 }
 
-// write runs an effect once under an actor's operation ID, and counts in effects
-// how often it ran. The effect revokes sessions, which a roll-back takes back.
+// write runs an effect once under an actor's operation ID, and counts its runs in effects. The
+// effect revokes sessions, which a rollback reverts.
 func write(db *pgtest.Store, a agent.Actor, args any, effects *int, result error) (written, error) {
 	return memorywrite.Once(db.T.Context(), db.Memory().WithMemory, a, "test_write", args,
 		func(ctx context.Context, tx promptmemory.Tx) (written, error) {
@@ -65,7 +65,7 @@ func TestAWriteNeedsAnOperation(t *testing.T) {
 	}
 }
 
-// A write that fails says which it was, leaves nothing, and may be tried again.
+// A failed write names the operation, has no effect, and can be retried.
 func TestAWriteThatFailsLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Open(t)
@@ -98,7 +98,7 @@ func TestOnlyAPersonMay(t *testing.T) {
 	}
 }
 
-// What a person has seen is no longer tainted; what anybody else writes stays so.
+// A review by a user clears the taint; writes of others stay tainted.
 func TestAWriterIsWhoCalls(t *testing.T) {
 	t.Parallel()
 	a := agent.Actor{Origin: agent.OriginAgent, Tainted: true, Run: 7, Op: "7/step-1/0",
@@ -116,7 +116,7 @@ func TestAWriterIsWhoCalls(t *testing.T) {
 	}
 }
 
-// embedder gives vectors of one number, or fails, or gives too few.
+// embedder returns vectors of one number, fails, or returns too few.
 type embedder struct {
 	fails error
 	short int
@@ -130,7 +130,7 @@ func (e embedder) Embed(_ context.Context, texts []string) ([][]float32, error) 
 	return out, e.fails
 }
 
-// What an embedder does not give is embedded later: a write never waits for it.
+// Missing vectors are added later: a write does not wait for the embedder.
 func TestVectorsAreByTextOrLeftOut(t *testing.T) {
 	t.Parallel()
 	texts := []string{"tea", "milk"}

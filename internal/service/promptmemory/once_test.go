@@ -15,8 +15,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// The worker dies between its commit and its answer: the retry, under the same
-// operation id, gives what the first attempt would have given.
+// The worker dies between its commit and its reply. The retry, under the same operation ID, returns
+// the result of the first attempt.
 func TestARetryAfterALostAnswerChangesNothing(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -82,7 +82,7 @@ func TestARetryAfterALostAnswerChangesNothing(t *testing.T) {
 	}
 }
 
-// stage leaves a write for a person to decide about.
+// stage creates a pending write.
 func (b *bundle) stage(store, content string) int64 {
 	b.t.Helper()
 	a := b.Actor(agent.OriginAgent)
@@ -151,7 +151,7 @@ func TestTwoAttemptsSideBySideHaveOneEffect(t *testing.T) {
 	}
 }
 
-// The app role may add to history and may not rewrite it.
+// The app role can add to the history, but cannot change it.
 func TestEveryVersionIsKept(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -13,7 +13,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// risky is what an honest text might say, and an attack too.
+// risky is a text that may be honest or an attack.
 const risky = "Works at AC\u2060ME"
 
 func TestTheGateHoldsBackWhoItNames(t *testing.T) {
@@ -25,14 +25,14 @@ func TestTheGateHoldsBackWhoItNames(t *testing.T) {
 		tainted bool
 		action  string
 	}{
-		"open for a nudge":              {settings.GateOff, agent.OriginNudge, false, memorywrite.Added},
-		"autonomous, a nudge":           {settings.GateAutonomous, agent.OriginNudge, false, memorywrite.Staged},
-		"autonomous, the agent":         {settings.GateAutonomous, agent.OriginAgent, false, memorywrite.Added},
-		"all, the agent":                {settings.GateAll, agent.OriginAgent, false, memorywrite.Staged},
-		"all, a person":                 {settings.GateAll, agent.OriginUser, false, memorywrite.Added},
-		"open, a tainted agent":         {settings.GateOff, agent.OriginAgent, true, memorywrite.Staged},
-		"open, a tainted nudge":         {settings.GateOff, agent.OriginNudge, true, memorywrite.Staged},
-		"a person beside tainted texts": {settings.GateAll, agent.OriginUser, true, memorywrite.Added},
+		"open for a nudge":            {settings.GateOff, agent.OriginNudge, false, memorywrite.Added},
+		"autonomous, a nudge":         {settings.GateAutonomous, agent.OriginNudge, false, memorywrite.Staged},
+		"autonomous, the agent":       {settings.GateAutonomous, agent.OriginAgent, false, memorywrite.Added},
+		"all, the agent":              {settings.GateAll, agent.OriginAgent, false, memorywrite.Staged},
+		"all, a person":               {settings.GateAll, agent.OriginUser, false, memorywrite.Added},
+		"open, a tainted agent":       {settings.GateOff, agent.OriginAgent, true, memorywrite.Staged},
+		"open, a tainted nudge":       {settings.GateOff, agent.OriginNudge, true, memorywrite.Staged},
+		"a person with tainted texts": {settings.GateAll, agent.OriginUser, true, memorywrite.Added},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -51,7 +51,7 @@ func TestTheGateHoldsBackWhoItNames(t *testing.T) {
 				promptmemory.SaveArgs{Content: "Lives in Osaka"})
 			testkit.Must(t, err)
 			if c.action == memorywrite.Added && out.Action != memorywrite.Unchanged {
-				t.Errorf("what is there already waits for nobody: %+v", out)
+				t.Errorf("an existing entry needs approval: %+v", out)
 			}
 		})
 	}
@@ -166,13 +166,13 @@ func TestWhatTheScanDoubtsWaitsWhenNobodyWatched(t *testing.T) {
 		!strings.HasPrefix(waiting[0].Reason, "risk") {
 		t.Errorf("unwatched: %+v, waiting %+v", out, waiting)
 	}
-	decided, err := b.Approve(t.Context(), b.User(), out.Pending) // the findings were shown: this is the override
+	decided, err := b.Approve(t.Context(), b.User(), out.Pending) // the reviewer saw the findings: this is the override
 	if err != nil || decided.State != "approved" {
 		t.Errorf("%+v, %v", decided, err)
 	}
 }
 
-// What waits counts: staging must not be a way around the quota.
+// Pending entries count: staging must not bypass the quota.
 func TestWhatWaitsCountsAgainstTheRun(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -17,7 +17,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// finds is the contents that a query finds.
+// finds returns the contents that a query finds.
 func (b *bundle) finds(query string, sources ...string) (out []string) {
 	b.t.Helper()
 	found, err := b.Search(b.t.Context(), b.Actor(agent.OriginAgent),
@@ -185,7 +185,7 @@ func TestAPromptIsTheSameForTheSameRows(t *testing.T) {
 	}
 }
 
-// A migration, an import or plain SQL can bring a row past the scans of writing.
+// A migration, an import or plain SQL can create a row without a scan.
 func TestAPoisonedRowReachesNoModel(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// long is a bundle with long-term memory beside it, which a search finds, too.
+// long is a bundle with long-term memory, which search also finds.
 type long struct {
 	*bundle
 	*longterm.Service
@@ -24,7 +24,7 @@ func setupLong(t *testing.T) *long {
 		Finder: b.Service.Finder}}}
 }
 
-// about is a specialist's call for a target, in a run and a session.
+// about returns the actor of a specialist's call for a target, in a run and a session.
 func (l *long) about(t memory.Type, target string, run int64, history string) agent.Actor {
 	a := l.Actor(agent.OriginReflection)
 	a.Run = run
@@ -32,7 +32,7 @@ func (l *long) about(t memory.Type, target string, run int64, history string) ag
 	return a
 }
 
-// add adds memories and gives what became of each.
+// add adds memories and returns the result of each.
 func (l *long) add(a agent.Actor, contents ...string) []longterm.ItemResult {
 	l.t.Helper()
 	var in []longterm.NewMemory
@@ -57,16 +57,16 @@ func (l *long) entry(id string) (e memory.Entry) {
 	return e
 }
 
-// session keeps a session of a few lines and gives its id.
+// session stores a session of a few lines and returns its ID.
 func (l *long) session(lines ...string) string {
 	l.t.Helper()
-	h, err := l.AddHistory(l.t.Context(), l.Actor(agent.OriginReflection), said(lines...))
+	h, err := l.AddHistory(l.t.Context(), l.Actor(agent.OriginReflection), dialog(lines...))
 	testkit.Must(l.t, err)
 	return h.ID
 }
 
-// said is messages of a user and an assistant in turns.
-func said(lines ...string) (out []transcript.Message) {
+// dialog returns alternating messages of a user and an assistant.
+func dialog(lines ...string) (out []transcript.Message) {
 	for i, line := range lines {
 		role := transcript.User
 		if i%2 == 1 {

@@ -11,8 +11,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// What stands in prompts and what is looked up is found in one order, each with
-// where it comes from.
+// Prompt memories and long-term memories are found in one ranking, each with its source.
 func TestASearchFindsPromptAndLongTermMemoriesInOneOrder(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
@@ -66,13 +65,13 @@ func TestASearchFindsPromptAndLongTermMemoriesInOneOrder(t *testing.T) {
 	}
 }
 
-// A memory that a run is shown counts once, however often it asks, so that a good or
-// bad answer can be credited to it.
+// A memory is recorded once per run, however often the run searches, so that feedback can be
+// credited to it.
 func TestASearchCountsWhatARunIsShownOnce(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)
 	id := l.add(l.about(memory.Personal, "alice", l.Run(), ""), "Alice rows on Sundays")[0].ID
-	l.finds("who rows on Sundays") // outside of a run nobody is answered by it
+	l.finds("who rows on Sundays") // outside a run, nothing is recorded
 	asker := l.Actor(agent.OriginAgent)
 	asker.Run = l.Run()
 	for range 2 {
@@ -84,7 +83,7 @@ func TestASearchCountsWhatARunIsShownOnce(t *testing.T) {
 	}
 }
 
-// What untrusted text had a part in says so, and what attacks its reader is not shown.
+// Tainted results are marked, and attacks are not shown.
 func TestASearchTellsOfTaintAndHidesAttacks(t *testing.T) {
 	t.Parallel()
 	l := setupLong(t)

@@ -22,7 +22,7 @@ import (
 // db is the database of a test; the name keeps the embedded field apart from Service.Store.
 type db = pgtest.Store
 
-// bundle is the service over a fresh database with two workspaces.
+// bundle is the service over a new database with two workspaces.
 type bundle struct {
 	*promptmemory.Service
 	*db
@@ -40,13 +40,13 @@ func setup(t *testing.T) *bundle {
 	return b
 }
 
-// in is a call of the actor's run.
+// in returns the actor of a call of the run.
 func in(a agent.Actor, run int64) agent.Actor {
 	a.Run = run
 	return a
 }
 
-// save adds an entry as a person, and wants it added.
+// save adds an entry as a user, and requires that it is added.
 func (b *bundle) save(store, content string) string {
 	b.t.Helper()
 	out, err := b.Save(b.t.Context(), b.User(), promptmemory.SaveArgs{Content: content, Store: store})
@@ -57,7 +57,7 @@ func (b *bundle) save(store, content string) string {
 	return out.IDs[0]
 }
 
-// says is what the first workspace remembers, one entry a line.
+// says returns the memories of the first workspace, one entry per line.
 func (b *bundle) says() string {
 	b.t.Helper()
 	return b.saysIn(b.A)
@@ -82,7 +82,7 @@ func wants(t *testing.T, what string, err error, code fault.Code) {
 	}
 }
 
-// rows counts all that a write may leave behind.
+// rows counts the rows that a write can create.
 func (b *bundle) rows() string {
 	b.t.Helper()
 	return b.Rows("memories", "memory_revisions", "pending_memories", "soul_versions", "search_docs", "lex_docs",
@@ -90,7 +90,7 @@ func (b *bundle) rows() string {
 		"outbox", "tool_op_log")
 }
 
-// lossy is a store whose commits arrive and whose acknowledgements do not.
+// lossy is a store that commits but loses the acknowledgement.
 type lossy struct{ promptmemory.Store }
 
 var errLost = errors.New("the connection broke after the commit")
@@ -102,7 +102,7 @@ func (l lossy) WithMemory(ctx context.Context, ws int64, fn func(context.Context
 	return errLost
 }
 
-// down is an embedder that does not answer.
+// down is an embedder that always fails.
 type down struct{ asked *atomic.Int64 }
 
 func (d down) Embed(context.Context, []string) ([][]float32, error) {

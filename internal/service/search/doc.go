@@ -1,5 +1,5 @@
 // Package search finds what a workspace knows: documents of one projection,
-// ranked by BM25 over postings and by vector distance, fused by reciprocal rank.
+// ranked by BM25 and by vector distance, fused by reciprocal rank.
 package search
 
 import (

@@ -32,7 +32,7 @@ func (p *program) root() *cobra.Command {
 			"a model. One ends with an error when a goal is missed or a promise is broken, and on a signal. Those " +
 			"that run a worker as a\n" +
 			"process of its own (chaos, distill, soak, turns) build it: run them in a clone of Cairn. " +
-			"docs/benchmarks.md tells what they came to.",
+			"docs/reference/benchmarks.md has the latest results.",
 		SilenceUsage: true, SilenceErrors: true,
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

@@ -8,41 +8,40 @@ import (
 	"cairn/internal/domain/memoryskill"
 )
 
-// Rules are what a proposal is held to.
+// Rules are the constraints of a proposal.
 type Rules struct {
-	Edits  int    // most changes of a proposal, 3 by default
-	Origin string // the round, kept with every version that it makes
-	// Added has the vector of each added skill's description by its name, and
-	// Vectors those of the bank by version id. Without them near-duplicates are
-	// not looked for.
+	Edits  int    // maximum number of changes of a proposal, 3 by default
+	Origin string // the round, stored with every version that it creates
+	// Added maps the name of each added skill to the vector of its description. Vectors are those
+	// of the bank by version ID. Without them, near-duplicates are not detected.
 	Added, Vectors map[string][]float64
-	// Stats of the bank by version id let a full bank give up a skill for a new
-	// one. Without them a full bank refuses.
+	// Stats of the bank by version ID allow a full bank to evict a skill for a new one. Without
+	// them, a full bank rejects new skills.
 	Stats map[string]memoryskill.Stats
 }
 
-// DefaultEdits is how many changes a round may make unless told otherwise.
+// DefaultEdits is the default maximum number of changes of a round.
 const DefaultEdits = 3
 
-// Problem is a reason not to apply a proposal, worded so that it can be sent back
-// to who proposed.
+// Problem is a reason not to apply a proposal, in a form that can be sent to the model that
+// proposed it.
 type Problem struct {
-	Change  int        `json:"change"` // index among the changes, −1 for the proposal
+	Change  int        `json:"change"` // index of the change; −1 for the whole proposal
 	Code    fault.Code `json:"code"`
 	Message string     `json:"message"`
 	Hint    string     `json:"hint"`
 }
 
-// Round is a proposal that was applied.
+// Round is an applied proposal.
 type Round struct {
 	Bank     memoryskill.Bank
-	Changes  []memoryskill.Difference // from the bank before
-	Evicted  []string                 // names that made room
-	Warnings []memoryskill.Warning    // of the bank as it is now
+	Changes  []memoryskill.Difference // from the previous bank
+	Evicted  []string                 // names of the evicted skills
+	Warnings []memoryskill.Warning    // about the new bank
 }
 
-// Apply makes the bank that a proposal wants. With any problem nothing is applied
-// and all problems are told, so that one retry can mend them together.
+// Apply returns the bank after a proposal. If there is any problem, nothing is applied, and all
+// problems are returned so that one retry can fix them.
 func Apply(bank memoryskill.Bank, p Proposal, rules Rules) (Round, []Problem) {
 	a := applying{rules: rules, bank: bank, edited: map[string]bool{}}
 	if a.rules.Edits == 0 {
@@ -52,18 +51,18 @@ func Apply(bank memoryskill.Bank, p Proposal, rules Rules) (Round, []Problem) {
 	case p.Action == NoChange && len(p.Changes) == 0:
 		return Round{Bank: bank}, nil
 	case p.Action == NoChange:
-		a.problem(-1, fault.Newf(fault.InvalidArgument, "the proposal says no_change and has %d changes",
+		a.problem(-1, fault.Newf(fault.InvalidArgument, "the proposal has action no_change and %d changes",
 			len(p.Changes)))
 	case p.Action != ApplyChanges:
-		a.problem(-1, fault.New(fault.InvalidArgument, fmt.Sprintf("unknown action %q of a proposal", p.Action),
+		a.problem(-1, fault.New(fault.InvalidArgument, fmt.Sprintf("unknown proposal action %q", p.Action),
 			"use apply_changes or no_change"))
 	case len(p.Changes) == 0:
-		a.problem(-1, fault.New(fault.InvalidArgument, "the proposal has nothing to apply",
-			"send changes, or the action no_change"))
+		a.problem(-1, fault.New(fault.InvalidArgument, "the proposal has no changes",
+			"send changes, or use the action no_change"))
 	case len(p.Changes) > a.rules.Edits:
 		a.problem(-1, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("the proposal has %d changes; %d are allowed", len(p.Changes), a.rules.Edits),
-			"keep the most useful ones"))
+			fmt.Sprintf("the proposal has %d changes, at most %d are allowed", len(p.Changes), a.rules.Edits),
+			"keep only the most useful changes"))
 	}
 	for i, c := range p.Changes {
 		if err := a.change(c); err != nil {
@@ -82,7 +81,7 @@ func Apply(bank memoryskill.Bank, p Proposal, rules Rules) (Round, []Problem) {
 	return round, nil
 }
 
-// applying is a proposal on its way.
+// applying is the state of Apply.
 type applying struct {
 	rules    Rules
 	bank     memoryskill.Bank
@@ -106,21 +105,21 @@ func (a *applying) change(c Change) error {
 		if !there {
 			return fault.Newf(fault.NotFound, "the bank has no skill %q to refine", c.Name)
 		}
-		s = c.Changes.of(current.Skill).Normalised()
+		s = c.Changes.apply(current.Skill).Normalised()
 	default:
 		return fault.New(fault.InvalidArgument,
-			fmt.Sprintf("a change with action %q and other parts than it needs", c.Action),
-			"add_new has skill; refine_existing has name and changes")
+			fmt.Sprintf("invalid members for change action %q", c.Action),
+			"send skill with add_new, or name and changes with refine_existing")
 	}
 	if a.edited[s.Name] {
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("skill %q is changed twice", s.Name),
-			"join both changes into one")
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("skill %q has two changes", s.Name),
+			"merge both changes into one")
 	}
 	a.edited[s.Name] = true
 	if warnings := memoryskill.Lint(s); len(warnings) > 0 {
 		w := warnings[0]
 		return fault.New(fault.InvalidArgument, fmt.Sprintf("skill %q, %s: %s", s.Name, w.Field, w.Message),
-			"reword it, or propose a skill of the other action")
+			"rephrase it, or propose a skill with the other action")
 	}
 	if c.Action == RefineExisting {
 		return a.replace(a.bank.Refine(s, memoryskill.Designer, a.rules.Origin))
@@ -131,8 +130,8 @@ func (a *applying) change(c Change) error {
 func (a *applying) add(s memoryskill.Skill) error {
 	if s.Action != memoryskill.Insert && s.Action != memoryskill.Update {
 		return fault.New(fault.InvalidArgument,
-			fmt.Sprintf("a new skill is for insert or update, not for %q", s.Action),
-			"the primitives delete and noop are enough")
+			fmt.Sprintf("a new skill cannot have action %q", s.Action),
+			"use insert or update; the primitives cover delete and noop")
 	}
 	if vector, there := a.rules.Added[s.Name]; there {
 		if err := memoryskill.CheckDistinct(a.bank, s, vector, a.rules.Vectors); err != nil {
@@ -145,7 +144,7 @@ func (a *applying) add(s memoryskill.Skill) error {
 	return a.replace(a.bank.Add(s, memoryskill.Designer, a.rules.Origin))
 }
 
-// makeRoom removes a skill from a full bank when its statistics say which.
+// makeRoom evicts a skill from a full bank, if there are statistics.
 func (a *applying) makeRoom() error {
 	if a.rules.Stats == nil || a.bank.Len() < a.bank.Capacity() {
 		return nil

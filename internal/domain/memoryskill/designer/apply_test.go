@@ -24,7 +24,7 @@ func skill(name string) memoryskill.Skill {
 	return memoryskill.Skill{
 		Name: name, Title: "T", Action: memoryskill.Insert, Description: "Stores when things happened (" + name + ").",
 		Purpose:   "Answer questions about time.",
-		WhenToUse: []string{"The span tells a date."}, HowToApply: []string{"Write the date into the item."},
+		WhenToUse: []string{"The span states a date."}, HowToApply: []string{"Write the date into the item."},
 		Constraints: []string{"Do not guess a year."},
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// scores are n judgements of which good are 1.
+// scores returns n scores, of which good are 1.
 func scores(n, good int) []float64 {
 	return append(slices.Repeat([]float64{1}, good), make([]float64, n-good)...)
 }

@@ -8,19 +8,19 @@ import (
 
 // Defaults of a buffer.
 const (
-	DefaultWindow = 100   // iterations; about a stage
-	DefaultRoom   = 2_000 // cases
+	DefaultWindow = 100   // in iterations; about one stage
+	DefaultRoom   = 2_000 // in cases
 )
 
-// Buffer holds the failures of the last iterations, one case a query. It is a
-// value: Fail and Succeed leave the buffer they are called on as it is.
+// Buffer holds the failures of recent iterations, one case for each query. It is a value: Fail and
+// Succeed return another buffer.
 type Buffer struct {
 	window, room int
 	cases        map[string]Case
 }
 
-// NewBuffer holds cases of at most window iterations ago, at most room of them,
-// and begins with those given.
+// NewBuffer returns a buffer with the given cases. It keeps cases of the last window iterations, at
+// most room of them.
 func NewBuffer(window, room int, cases ...Case) Buffer {
 	b := Buffer{window: window, room: room, cases: map[string]Case{}}
 	for _, c := range cases {
@@ -29,9 +29,9 @@ func NewBuffer(window, room int, cases ...Case) Buffer {
 	return b
 }
 
-// Fail notes a failure in an iteration. A query that failed before keeps its case,
-// with what happened now and one failure more; failing twice in one iteration,
-// when several episodes asked about one trace, counts once.
+// Fail records a failure in an iteration. A query that failed before keeps its case with the new
+// data and one more failure. Several failures in one iteration, from several episodes of one trace,
+// are one failure.
 func (b Buffer) Fail(c Case, iteration int) Buffer {
 	c.Iteration, c.Failures = iteration, 1
 	if earlier, there := b.cases[c.Key()]; there {
@@ -46,8 +46,8 @@ func (b Buffer) Fail(c Case, iteration int) Buffer {
 	return b
 }
 
-// Succeed notes that a query was answered well: its failures are halved, and at
-// none the case is resolved.
+// Succeed records a good reply to a query. It halves the failures of the case, and removes the case
+// if none are left.
 func (b Buffer) Succeed(key string, iteration int) Buffer {
 	b.cases = maps.Clone(b.cases)
 	if c, there := b.cases[key]; there {
@@ -61,15 +61,15 @@ func (b Buffer) Succeed(key string, iteration int) Buffer {
 	return b
 }
 
-// Cases are what is left in an iteration, ascending by key.
+// Cases returns the cases of the window of an iteration, ascending by key.
 func (b Buffer) Cases(iteration int) []Case {
 	b.cases = maps.Clone(b.cases)
 	b.expire(iteration)
 	return slices.SortedFunc(maps.Values(b.cases), byKey)
 }
 
-// expire drops the cases before the window and, beyond the room, the oldest; of
-// equally old ones those that failed less often.
+// expire removes the cases before the window and the oldest beyond the room. Of equally old ones,
+// it removes those with fewer failures.
 func (b Buffer) expire(iteration int) {
 	maps.DeleteFunc(b.cases, func(_ string, c Case) bool { return c.Iteration < iteration-b.window })
 	if len(b.cases) <= max(0, b.room) {

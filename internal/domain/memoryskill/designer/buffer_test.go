@@ -8,7 +8,7 @@ import (
 	"cairn/internal/domain/memoryskill/designer"
 )
 
-// held writes a buffer as key:failures@iteration.
+// held formats a buffer as key:failures@iteration.
 func held(b designer.Buffer, iteration int) string {
 	var parts []string
 	for _, c := range b.Cases(iteration) {

@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// correctionRunes bounds what is read of a message: who corrects says so at once.
+// correctionRunes is the length of the checked prefix. A correction is at the start of a message.
 const correctionRunes = 400
 
-// How people say that an answer was wrong. What follows is what would have been
-// right, when they say it.
+// Patterns of corrections in messages, and of the correct answer that may follow.
 var (
 	wrongAnswer = regexp.MustCompile(`(?i)^(?:(?:no|nope|actually|sorry|hmm|wait|well)\b[\s,.!:;–—-]*)*(?:(?:that|` +
 		`this|it|your answer|the answer)(?:['’]s| is| was)(?: still| just| all)? (?:not (?:right|true|correct|quite ` +
@@ -38,9 +37,9 @@ var (
 	sentenceStop = regexp.MustCompile(`[.!?;](?:\s|$)|[。！？；\n]`)
 )
 
-// Correction tells whether what was said corrects the answer before it, and what
-// would have been right, as far as it is said. It reads English and Chinese and
-// would rather miss a correction than take a refusal for one.
+// Correction reports whether a message corrects the previous answer, and returns the correct answer
+// if the message contains it. It supports English and Chinese. It prefers to miss a correction over
+// a false detection.
 func Correction(said, answer string) (right string, found bool) {
 	text := strings.TrimSpace(said)
 	if runes := []rune(text); len(runes) > correctionRunes {
@@ -60,7 +59,7 @@ func Correction(said, answer string) (right string, found bool) {
 		return "", false
 	}
 	rest := text[at[1]:]
-	asked := strings.HasSuffix(strings.TrimSpace(answer), "?") // then "no" may be its answer
+	asked := strings.HasSuffix(strings.TrimSpace(answer), "?") // "no" may then answer that question
 	if polite.MatchString(rest) || !stated.MatchString(rest) || asked && !equated.MatchString(rest) {
 		return "", false
 	}
@@ -87,7 +86,7 @@ func rightChinese(rest string) string {
 	return sentence(laterChinese.ReplaceAllString(sentence(rest), ""))
 }
 
-// sentence is the first one, without what ends it.
+// sentence returns the first sentence without its end mark.
 func sentence(text string) string {
 	if at := sentenceStop.FindStringIndex(text); at != nil {
 		text = text[:at[0]]

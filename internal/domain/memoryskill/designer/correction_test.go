@@ -31,7 +31,7 @@ func TestCorrectionsAreHeardAndRefusalsAreNot(t *testing.T) {
 		{"No, my sister will do it.", "Shall I book it?", "", false},
 		{"No, I don't think so.", "It rains.", "", false},
 		{"Actually, can you book it?", "It is free.", "", false},
-		{"Nobody said that's wrong.", "It is free.", "", false},
+		{"No person claims that's wrong.", "It is free.", "", false},
 		{"Where does Vera live?", "", "", false},
 		{"不用了，谢谢", "要我订票吗？", "", false},
 		{"不错，谢谢", "她住在奥斯陆。", "", false},

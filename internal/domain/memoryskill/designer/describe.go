@@ -7,8 +7,8 @@ import (
 	"cairn/internal/domain/memoryskill"
 )
 
-// Describe says in words what a round changed, for those who are not to try it
-// again: which skills, and what refined ones now say besides.
+// Describe returns a text about the changes of a round, so that they are not tried again: the
+// changed skills, and the new texts of refined ones.
 func Describe(changes []memoryskill.Difference) string {
 	var parts []string
 	for _, d := range changes {

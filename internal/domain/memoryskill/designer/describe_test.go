@@ -6,8 +6,8 @@ import (
 	"cairn/internal/domain/memoryskill"
 )
 
-// A refinement is told by what it says: another one of the same skill may still be
-// worth trying.
+// A refinement is described by its text, because another refinement of the same skill may be
+// useful.
 func TestEditsAreToldWithWhatTheyNowSay(t *testing.T) {
 	t.Parallel()
 	before, err := memoryskill.SeedBank(memoryskill.DefaultCapacity, true)

@@ -1,21 +1,20 @@
-// Package designer decides what a bank of memory skills should say next: which
-// failures to look at, whether a proposal may be applied, and whether what came
-// of it is better. The proposals themselves come from a model; everything here is
-// pure and repeats itself.
+// Package designer decides how a bank of memory skills evolves. It selects failures to examine,
+// checks proposals, and compares results. The proposals come from a model. All functions are pure
+// and deterministic.
 //
-// Failed queries gather in a buffer and are mined for a few that stand for the
-// rest, each with the mechanism that failed:
+// Failed queries are collected in a buffer. Mine selects representative cases, and Label determines
+// the failed mechanism of each:
 //
 //	buffer = buffer.Fail(c, iteration)
 //	for _, r := range designer.Mine(buffer.Cases(iteration), vectors, designer.DefaultMining()) { … }
 //	mechanism := designer.Label(c, view)
 //
-// A proposal is decoded strictly and applied whole or not at all:
+// A proposal is decoded strictly, and applied completely or not at all:
 //
 //	proposal, err := designer.Decode(reply)
 //	round, problems := designer.Apply(bank, proposal, designer.Rules{Edits: 3})
 //
-// Stages keep the best snapshot, go back to it, and end the run:
+// Progress keeps the best snapshot of the stages, restores it, and ends the training:
 //
 //	progress, verdict := progress.Close(stage, limits)
 package designer

@@ -26,7 +26,7 @@ func ExampleApply() {
 	insert, _ := round.Bank.Get("insert")
 	fmt.Println("changed:", round.Bank.Hash() != bank.Hash(), insert.Author, insert.Skill.Purpose)
 	// Output:
-	// change 1: skill "delete": purpose holds the placeholder "{span}"
+	// change 1: skill "delete": purpose contains the placeholder "{span}"
 	// changed: false
 	// changed: true designer Store facts that are missing, with their dates.
 }

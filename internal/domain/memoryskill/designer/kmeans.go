@@ -9,14 +9,13 @@ import (
 // Constants of the clustering.
 const (
 	restarts = 10
-	sweeps   = 100 // of Lloyd's algorithm; it has long settled by then
+	sweeps   = 100 // of Lloyd's algorithm, which converges earlier
 )
 
-// Cluster divides points into k groups by k-means, with k-means++ seeding
-// (Arthur and Vassilvitskii 2007), the best of ten starts. The answer is the
-// cluster of each point; clusters are numbered by their first point. Equal points
-// in equal order with an equal seed give equal clusters. With k or fewer points
-// each is a cluster of its own; a k below 1 counts as 1.
+// Cluster divides points into k groups by k-means with k-means++ seeding (Arthur and Vassilvitskii
+// 2007), using the best of ten starts. It returns the cluster of each point. Clusters are numbered
+// by their first point. Equal arguments give equal clusters. With k or fewer points, each point is
+// a cluster. A k below 1 means 1.
 func Cluster(points [][]float64, k int, seed string) []int {
 	n := len(points)
 	if k = max(1, k); n <= k {
@@ -38,8 +37,8 @@ func Cluster(points [][]float64, k int, seed string) []int {
 	return numbered(best)
 }
 
-// plusPlus chooses centers among the points, each with a probability in
-// proportion to its squared distance from the nearest one before.
+// plusPlus selects centers among the points, each with a probability proportional to its squared
+// distance from the nearest earlier center.
 func plusPlus(points [][]float64, k int, stream *keyedrand.Stream) [][]float64 {
 	centers := [][]float64{points[stream.IntN(len(points))]}
 	nearest := make([]float64, len(points))
@@ -55,7 +54,7 @@ func plusPlus(points [][]float64, k int, stream *keyedrand.Stream) [][]float64 {
 		at, chosen := stream.Float64()*total, 0
 		for i, d := range nearest {
 			if d > 0 {
-				chosen = i // the last possible one, should rounding go past the end
+				chosen = i // the last possible one, in case of rounding errors
 			}
 			if at -= d; at < 0 {
 				break
@@ -66,8 +65,8 @@ func plusPlus(points [][]float64, k int, stream *keyedrand.Stream) [][]float64 {
 	return centers
 }
 
-// lloyd moves centers to the means of what is nearest to them until nothing
-// changes. inertia is the sum of squared distances.
+// lloyd moves centers to the means of their nearest points until nothing changes. inertia is the
+// sum of squared distances.
 func lloyd(points, centers [][]float64) (assigned []int, inertia float64) {
 	assigned = make([]int, len(points))
 	for i := range assigned {
@@ -95,7 +94,7 @@ func lloyd(points, centers [][]float64) (assigned []int, inertia float64) {
 	return assigned, inertia
 }
 
-// means are the centers of the clusters. An empty one keeps its center.
+// means returns the centers of the clusters. An empty cluster keeps its center.
 func means(points [][]float64, assigned []int, centers [][]float64) [][]float64 {
 	moved, counts := make([][]float64, len(centers)), make([]float64, len(centers))
 	for c := range moved {
@@ -127,7 +126,7 @@ func distance(a, b []float64) float64 {
 	return sum
 }
 
-// numbered renames clusters by the order in which they first occur.
+// numbered renumbers clusters in the order of their first points.
 func numbered(assigned []int) []int {
 	names := map[int]int{}
 	out := make([]int, len(assigned))

@@ -7,28 +7,27 @@ import (
 	"cairn/internal/domain/lexical"
 )
 
-// Mechanism is what failed, as far as it can be computed.
+// Mechanism is the step that failed, as far as it can be computed.
 type Mechanism string
 
 const (
-	Quality      Mechanism = "quality"      // the answer was in view and not usable
-	Retrieval    Mechanism = "retrieval"    // it was remembered, and not found
-	Storage      Mechanism = "storage"      // it was said, and not remembered
-	Unanswerable Mechanism = "unanswerable" // it was never said
+	Quality      Mechanism = "quality"      // the answer was retrieved but not usable
+	Retrieval    Mechanism = "retrieval"    // the answer was remembered but not retrieved
+	Storage      Mechanism = "storage"      // the answer was stated but not remembered
+	Unanswerable Mechanism = "unanswerable" // the answer was never stated
 )
 
-// View is where an answer can be looked for, besides what the case retrieved.
+// View holds the texts that may contain an answer, in addition to the retrieved memories.
 type View struct {
 	Bank  []string // texts of all memories of the trace's bank
 	Trace []string // texts of the spans
 }
 
-// minEvidence is the share of a passage's words that a text must keep to hold
-// the passage.
+// minEvidence is the share of a passage's words that a text needs to contain the passage.
 const minEvidence = 0.6
 
-// Label looks for the answer in the retrieved memories, in the whole bank and in
-// the trace, in this order, and tells which step lost it.
+// Label searches for the answer in the retrieved memories, the bank and the trace, in this order,
+// and returns the step that lost it.
 func Label(c Case, v View) Mechanism {
 	s := searched(c)
 	switch {
@@ -42,10 +41,10 @@ func Label(c Case, v View) Mechanism {
 	return Unanswerable
 }
 
-// answer is what to look for, as words without stop-words.
+// answer holds the words to search for, without stop-words.
 type answer struct {
-	gold     [][][]string // alternatives, each of parts that must all be found
-	evidence [][]string   // passages, one of which is enough
+	gold     [][][]string // alternatives, each with parts that must all be found
+	evidence [][]string   // passages, one of which is sufficient
 }
 
 func searched(c Case) answer {
@@ -69,9 +68,9 @@ func searched(c Case) answer {
 	return a
 }
 
-// in tells whether the texts hold the answer: a text with most words of a passage
-// of evidence, or, since memories are written in other words than what was said,
-// a text for each part of a right answer with all of the part's words.
+// in reports whether texts contain the answer. A text with most words of an evidence passage is
+// sufficient. Because memories use other words than the conversation, it is also sufficient if each
+// part of a correct answer is in one text with all of its words.
 func (a answer) in(texts []string) bool {
 	var found []map[string]bool
 	for _, text := range texts {

@@ -10,33 +10,33 @@ import (
 	"cairn/internal/domain/memoryskill"
 )
 
-// Mining is how cases are chosen for a designer round.
+// Mining configures the selection of cases for a designer round.
 type Mining struct {
-	Clusters   int                    `json:"clusters"`    // at most
+	Clusters   int                    `json:"clusters"`    // maximum
 	PerCluster int                    `json:"per_cluster"` // hardest cases of each cluster
 	Adaptive   bool                   `json:"adaptive"`    // fewer clusters for few cases: ⌈√(n/2)⌉
 	Difficulty memoryskill.Difficulty `json:"difficulty"`
 	Seed       string                 `json:"seed"`
 }
 
-// DefaultMining chooses up to 15 cases: the hardest three of five clusters.
+// DefaultMining selects up to 15 cases: the three hardest of each of five clusters.
 func DefaultMining() Mining {
 	return Mining{Clusters: 5, PerCluster: 3, Difficulty: memoryskill.Linear, Seed: "42"}
 }
 
-// Representative is a case that stands for others.
+// Representative is a case that represents similar cases.
 type Representative struct {
 	Case
 	Cluster    int
 	Difficulty float64
 }
 
-// Mine chooses the cases that a designer round looks at, cluster by cluster, and
-// then the next hardest of all until Clusters × PerCluster are found. Cases about
-// one question are one. vectors is by case key, of the questions.
+// Mine selects the cases for a designer round: the hardest of each cluster, and then the next
+// hardest until Clusters × PerCluster are selected. Cases with the same question are merged.
+// vectors are those of the questions, by case key.
 func Mine(cases []Case, vectors map[string][]float64, m Mining) ([]Representative, error) {
 	if m.Clusters < 1 || m.PerCluster < 1 {
-		return nil, fault.Newf(fault.InvalidArgument, "mining needs at least one cluster and one case of each")
+		return nil, fault.Newf(fault.InvalidArgument, "mining needs at least one cluster and one case in each")
 	}
 	all, points, err := prepare(cases, vectors, m.Difficulty)
 	if err != nil || len(all) == 0 {
@@ -63,8 +63,7 @@ func Mine(cases []Case, vectors map[string][]float64, m Mining) ([]Representativ
 	return append(chosen, rest[:missing]...), nil
 }
 
-// prepare keeps of each question the case that failed most often, ascending by
-// key.
+// prepare merges cases with the same question to the one with the most failures, ascending by key.
 func prepare(cases []Case, vectors map[string][]float64, d memoryskill.Difficulty) (all []Representative,
 	points [][]float64, err error) {
 	byQuestion := map[string]Case{}

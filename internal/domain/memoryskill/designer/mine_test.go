@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
-// groups are points around k corners that lie far apart.
+// groups returns points around k corners that are far apart.
 func groups(k, each int) [][]float64 {
 	stream := keyedrand.Key{Purpose: "groups"}.Stream()
 	var points [][]float64

@@ -7,33 +7,33 @@ import (
 	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
-// Gate decides whether a candidate replaces the incumbent, by their scores on the
-// same held-out traces.
+// Gate decides whether a candidate replaces the incumbent, from their scores on the same held-out
+// traces.
 type Gate struct {
-	Margin     float64 // how much worse the candidate may be at its lower bound
+	Margin     float64 // how far the lower bound may be below 0
 	Confidence float64 // of the one-sided lower bound, 0–1
 	Resamples  int     // of the bootstrap
 	Seed       string
 }
 
-// DefaultGate asks for 95 % confidence that the candidate is at most 0.02 worse.
+// DefaultGate requires 95 % confidence that the candidate is at most 0.02 worse.
 func DefaultGate() Gate { return Gate{Margin: 0.02, Confidence: 0.95, Resamples: 10_000, Seed: "42"} }
 
-// Comparison is the outcome of a paired evaluation.
+// Comparison is the result of a paired evaluation.
 type Comparison struct {
 	Mean    float64 `json:"mean"`  // of candidate − incumbent
-	Lower   float64 `json:"lower"` // bound of the mean
+	Lower   float64 `json:"lower"` // lower bound of the mean
 	Traces  int     `json:"traces"`
 	Promote bool    `json:"promote"`
 }
 
-// Compare resamples the differences of paired scores (percentile bootstrap, Efron
-// 1979). The candidate is promoted when it is better on average and its lower
-// bound is above −Margin. Scores are parallel, one for each trace.
+// Compare resamples the differences of paired scores (percentile bootstrap, Efron 1979). The
+// candidate is promoted if its mean is better and its lower bound is above −Margin. Both slices
+// have one score for each trace, in the same order.
 func (g Gate) Compare(candidate, incumbent []float64) (Comparison, error) {
 	n := len(candidate)
 	if n == 0 || n != len(incumbent) {
-		return Comparison{}, fault.Newf(fault.InvalidArgument, "a paired comparison of %d and %d scores", n,
+		return Comparison{}, fault.Newf(fault.InvalidArgument, "cannot pair %d scores with %d scores", n,
 			len(incumbent))
 	}
 	if err := g.check(); err != nil {
@@ -60,22 +60,31 @@ func (g Gate) Compare(candidate, incumbent []float64) (Comparison, error) {
 
 func (g Gate) check() error {
 	if g.Resamples < 1 || !(g.Confidence > 0 && g.Confidence < 1) {
-		return fault.Newf(fault.InvalidArgument, "a gate of %d resamples at confidence %v", g.Resamples, g.Confidence)
+		return fault.Newf(
+			fault.InvalidArgument,
+			"invalid gate: %d resamples at confidence %v",
+			g.Resamples,
+			g.Confidence,
+		)
 	}
 	return nil
 }
 
-// CanaryGate asks for 90 % confidence that live outcomes are at most 0.1 worse: they
-// are few, and each is 0 or 1.
+// CanaryGate requires 90 % confidence that live outcomes are at most 0.1 worse. They are few, and
+// each is 0 or 1.
 func CanaryGate() Gate { return Gate{Margin: 0.1, Confidence: 0.9, Resamples: 10_000, Seed: "42"} }
 
-// CompareArms compares scores that are not paired, such as those of live choices: each
-// side is resampled on its own. The candidate is promoted when it is not worse: the
-// lower bound of the difference of means is above −Margin. Traces counts its scores.
+// CompareArms compares unpaired scores, such as those of live choices. Each side is resampled
+// separately. The candidate is promoted if it is not worse: the lower bound of the difference of
+// means is above −Margin. Traces is the number of its scores.
 func (g Gate) CompareArms(candidate, incumbent []float64) (Comparison, error) {
 	if len(candidate) == 0 || len(incumbent) == 0 {
-		return Comparison{}, fault.Newf(fault.InvalidArgument, "a comparison of %d and %d scores", len(candidate),
-			len(incumbent))
+		return Comparison{}, fault.Newf(
+			fault.InvalidArgument,
+			"cannot compare %d scores with %d scores",
+			len(candidate),
+			len(incumbent),
+		)
 	}
 	if err := g.check(); err != nil {
 		return Comparison{}, err

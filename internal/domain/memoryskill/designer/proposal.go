@@ -10,13 +10,13 @@ import (
 	"cairn/internal/domain/memoryskill"
 )
 
-// What a proposal wants.
+// Actions of a proposal.
 const (
 	ApplyChanges = "apply_changes"
 	NoChange     = "no_change"
 )
 
-// What a change does.
+// Actions of a change.
 const (
 	AddNew         = "add_new"
 	RefineExisting = "refine_existing"
@@ -29,17 +29,17 @@ type Proposal struct {
 	Changes []Change `json:"changes,omitempty"`
 }
 
-// Change adds a skill or refines one.
+// Change adds or refines a skill.
 type Change struct {
 	Action  string             `json:"action"`            // AddNew or RefineExisting
 	Skill   *memoryskill.Skill `json:"skill,omitempty"`   // the new skill
-	Name    string             `json:"name,omitempty"`    // of the skill to refine
-	Changes *Refinement        `json:"changes,omitempty"` // what becomes of it
+	Name    string             `json:"name,omitempty"`    // name of the skill to refine
+	Changes *Refinement        `json:"changes,omitempty"` // its new texts
 	Reason  string             `json:"reasoning,omitempty"`
 }
 
-// Refinement is what can be changed of a skill; what is absent stays. A skill's
-// name and action are not among it, nor are its statistics.
+// Refinement holds the new texts of a skill. Absent members are unchanged. The name, action and
+// statistics of a skill cannot be changed.
 type Refinement struct {
 	Title       *string   `json:"title,omitempty"`
 	Description *string   `json:"description,omitempty"`
@@ -49,8 +49,8 @@ type Refinement struct {
 	Constraints *[]string `json:"constraints,omitempty"`
 }
 
-// of is the skill with the refinement in it.
-func (r Refinement) of(s memoryskill.Skill) memoryskill.Skill {
+// apply returns the skill with the refinement applied.
+func (r Refinement) apply(s memoryskill.Skill) memoryskill.Skill {
 	set(&s.Title, r.Title)
 	set(&s.Description, r.Description)
 	set(&s.Purpose, r.Purpose)
@@ -66,19 +66,19 @@ func set[T any](field *T, to *T) {
 	}
 }
 
-// Decode reads a proposal. A key that a proposal does not have is an error, so
-// that an attempt to set an action type or statistics cannot pass unseen.
+// Decode decodes a proposal. An unknown key is an error, so that an attempt to set an action or
+// statistics is detected.
 func Decode(reply []byte) (Proposal, error) {
 	var p Proposal
 	decoder := json.NewDecoder(bytes.NewReader(reply))
 	decoder.DisallowUnknownFields()
-	const hint = "answer with one JSON object of action, summary and changes; a refinement changes title, " +
+	const hint = "send one JSON object with action, summary and changes; a refinement can change title, " +
 		"description, purpose, when_to_use, how_to_apply and constraints"
 	if err := decoder.Decode(&p); err != nil {
-		return Proposal{}, fault.Wrap(err, fault.ModelInvalid, "the proposal cannot be read", hint)
+		return Proposal{}, fault.Wrap(err, fault.ModelInvalid, "invalid proposal", hint)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return Proposal{}, fault.New(fault.ModelInvalid, "something follows the proposal", hint)
+		return Proposal{}, fault.New(fault.ModelInvalid, "unexpected text after the proposal", hint)
 	}
 	return p, nil
 }

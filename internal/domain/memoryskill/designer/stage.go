@@ -7,17 +7,17 @@ import (
 	"cairn/internal/domain/memoryskill"
 )
 
-// Scoring says how the rewards of a stage's iterations become its score.
+// Scoring defines how the rewards of a stage's iterations become its score.
 type Scoring struct {
-	Tail   float64 // share of the iterations at the end that count, 0–1
-	Window int     // average over windows of so many iterations first; 0 is none
+	Tail   float64 // share of the last iterations to use, 0–1
+	Window int     // length of the windows to average first; 0 means none
 }
 
-// DefaultScoring counts the last quarter.
+// DefaultScoring uses the last quarter.
 func DefaultScoring() Scoring { return Scoring{Tail: 0.25} }
 
-// Of is the mean of the rewards from index ⌊n·(1−Tail)⌋ on, or of their windows'
-// means: every run of Window neighbours. Zero without rewards.
+// Of returns the mean of the rewards from index ⌊n·(1−Tail)⌋, or of the means of all windows of
+// Window consecutive rewards. It is 0 without rewards.
 func (s Scoring) Of(rewards []float64) float64 {
 	from := int(math.Floor(float64(len(rewards)) * (1 - s.Tail)))
 	tail := rewards[min(max(0, from), max(0, len(rewards)-1)):]
@@ -39,44 +39,44 @@ func mean(numbers []float64) float64 {
 	return sum / math.Max(1, float64(len(numbers)))
 }
 
-// Stage is what one stage of training came to.
+// Stage is the result of one stage of training.
 type Stage struct {
 	Snapshot memoryskill.Snapshot `json:"snapshot"`
 	Score    float64              `json:"score"`
-	Round    string               `json:"round,omitempty"` // the designer round that led to its bank
-	Cases    []string             `json:"cases,omitempty"` // keys of the cases that the next round looked at
+	Round    string               `json:"round,omitempty"` // the designer round that created its bank
+	Cases    []string             `json:"cases,omitempty"` // keys of the cases that the next round examined
 }
 
-// Limits end a run.
+// Limits of a training run.
 type Limits struct {
-	Evolutions int // designer rounds
-	Patience   int // stages in a row without a better score
+	Evolutions int // maximum number of designer rounds
+	Patience   int // maximum number of consecutive stages without a better score
 }
 
-// Progress is a run's stages and where it stands.
+// Progress holds the stages of a training run and its state.
 type Progress struct {
 	Stages     []Stage  `json:"stages"`
-	Best       int      `json:"best"`              // index of the best stage, meaningless without stages
+	Best       int      `json:"best"`              // index of the best stage; unused without stages
 	Idle       int      `json:"idle"`              // stages since the best
-	Evolutions int      `json:"evolutions"`        // designer rounds so far
-	Pending    string   `json:"pending,omitempty"` // the round that the next stage will tell about
-	Failed     []string `json:"failed,omitempty"`  // rounds since the best that made nothing better
+	Evolutions int      `json:"evolutions"`        // number of designer rounds
+	Pending    string   `json:"pending,omitempty"` // the round that the next stage evaluates
+	Failed     []string `json:"failed,omitempty"`  // rounds since the best that brought no improvement
 }
 
-// Verdict is what to do after a stage.
+// Verdict is the action after a stage.
 type Verdict struct {
 	Improved bool
 	Stop     bool
-	// Restore is the snapshot to go on with, or to end with: bank, policy and
-	// optimiser of the best stage. It is the stage's own when that is the best.
+	// Restore is the snapshot to continue or end with: bank, policy and optimizer of the best
+	// stage, which may be the current stage.
 	Restore memoryskill.Snapshot
-	// Cases are to be looked at again after a step back; nil means to mine anew.
+	// Cases are to be examined again after a rollback; nil means that Mine selects new ones.
 	Cases []string
 }
 
-// Close ends a stage. It is the new best only when its score is strictly higher,
-// or when it is the first. Whatever happens, the best snapshot is the one to keep:
-// a run that stops does so on its best, not on its last.
+// Close ends a stage. It is the new best only if its score is strictly higher, or if it is the
+// first. The verdict always restores the best snapshot, so that a run ends with its best stage and
+// not with its last.
 func (p Progress) Close(s Stage, limits Limits) (Progress, Verdict) {
 	s.Round = p.Pending
 	p.Stages = append(slices.Clip(p.Stages), s)
@@ -97,8 +97,8 @@ func (p Progress) Close(s Stage, limits Limits) (Progress, Verdict) {
 	return p, v
 }
 
-// Evolved notes a designer round after a stage, with the cases it looked at. The
-// next stage tells whether it was worth it.
+// Evolved records a designer round after a stage, with the cases that it examined. The next stage
+// shows whether it was useful.
 func (p Progress) Evolved(round string, cases []string) Progress {
 	p.Evolutions++
 	p.Pending = round

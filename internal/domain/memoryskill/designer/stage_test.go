@@ -51,7 +51,7 @@ func TestARunGoesBackToItsBestAndEndsOnIt(t *testing.T) {
 	end := func(i int, score float64) {
 		p, v = p.Close(designer.Stage{Snapshot: snapshot(i), Score: score}, limits)
 	}
-	end(0, -0.5) // the first is best even when it is bad
+	end(0, -0.5) // the first is best, even if its score is bad
 	if !v.Improved || v.Stop || v.Restore != snapshot(0) {
 		t.Fatalf("%+v", v)
 	}

@@ -8,40 +8,40 @@ import (
 	"cairn/internal/domain/memoryskill"
 )
 
-// Outcome is what became of an action, or of a reply.
+// Outcome is the result of an action, or of a reply.
 type Outcome string
 
 const (
 	OK         Outcome = "ok"
-	NoOp       Outcome = "noop"         // nothing to do, said or unsaid: no failure
+	NoOp       Outcome = "noop"         // nothing to do; not a failure
 	ParseError Outcome = "parse_error"  // a part is missing or too long
-	LLMError   Outcome = "llm_error"    // no reply came
-	Disallowed Outcome = "disallowed"   // no chosen skill is for such an action
+	LLMError   Outcome = "llm_error"    // no reply was received
+	Disallowed Outcome = "disallowed"   // no chosen skill has this action
 	OutOfRange Outcome = "out_of_range" // names a memory that was not shown
-	Superseded Outcome = "superseded"   // another action of the reply stands in its place
-	Duplicate  Outcome = "duplicate"    // a memory says it already
-	Refused    Outcome = "refused"      // the store would not take it
+	Superseded Outcome = "superseded"   // another action of the reply takes precedence
+	Duplicate  Outcome = "duplicate"    // a memory already has this content
+	Refused    Outcome = "refused"      // the store rejected it
 )
 
-// ContentRunes bounds what one memory says. Longer text is refused, for a cut one
-// would say something else.
+// ContentRunes is the maximum length of a memory. Longer text is rejected, because truncation could
+// change its meaning.
 const ContentRunes = 2000
 
-// Action is one change that a model asks for.
+// Action is one change that a model requests.
 type Action struct {
 	Type     memoryskill.Action `json:"type"`
 	Target   string             `json:"target,omitempty"` // handle of the memory to change
 	Content  string             `json:"content,omitempty"`
-	About    string             `json:"about,omitempty"`       // who or what an insert is about
+	About    string             `json:"about,omitempty"`       // target of an insert
 	Kind     string             `json:"memory_type,omitempty"` // personal or procedural
 	Evidence []int              `json:"evidence,omitempty"`    // indices of messages
-	Skill    string             `json:"skill,omitempty"`       // that the model says it follows
+	Skill    string             `json:"skill,omitempty"`       // skill that the model names
 }
 
-// ResolvedAction is an action with what is to become of it.
+// ResolvedAction is an action with its outcome.
 type ResolvedAction struct {
 	Action
-	Outcome Outcome `json:"outcome"` // OK means to be carried out
+	Outcome Outcome `json:"outcome"` // OK means execute it
 	Memory  string  `json:"memory_id,omitempty"`
 	Note    string  `json:"note,omitempty"`
 }
@@ -52,9 +52,9 @@ type SelectedSkill struct {
 	Action memoryskill.Action
 }
 
-// Resolve decides which actions are carried out. handles leads from the short
-// names of the memories that were shown to their ids. Deleting a memory beats
-// changing it, the last change of several wins, and two equal inserts are one.
+// Resolve decides which actions are executed. handles maps the handles of shown memories to their
+// IDs. A delete takes precedence over an update, the last of several updates wins, and equal
+// inserts are merged.
 func Resolve(actions []Action, skills []SelectedSkill, handles map[string]string) []ResolvedAction {
 	out := make([]ResolvedAction, len(actions))
 	for i, a := range actions {
@@ -80,8 +80,8 @@ func Resolve(actions []Action, skills []SelectedSkill, handles map[string]string
 	return out
 }
 
-// Merge settles what several plans, of spans that were shown the same memories,
-// want of one memory: in the order of the spans, as Resolve does within one.
+// Merge resolves conflicts between the plans of several spans that were shown the same memories. It
+// applies the rules of Resolve in the order of the spans.
 func Merge(spans ...[]ResolvedAction) {
 	deleted := map[string]*ResolvedAction{}
 	updated := map[string]*ResolvedAction{}
@@ -104,12 +104,12 @@ func Merge(spans ...[]ResolvedAction) {
 	}
 	for memory, r := range updated {
 		if deleted[memory] != nil {
-			r.Outcome, r.Note = Superseded, "the memory is deleted"
+			r.Outcome, r.Note = Superseded, "memory is deleted by another action"
 		}
 	}
 }
 
-// claim lets one action have a place: the last one, or the first.
+// claim assigns a place to one action: to the last one or to the first.
 func claim(places map[string]*ResolvedAction, place string, r *ResolvedAction, last bool) {
 	loser := r
 	if earlier := places[place]; earlier == nil {
@@ -118,11 +118,11 @@ func claim(places map[string]*ResolvedAction, place string, r *ResolvedAction, l
 	} else if last {
 		places[place], loser = r, earlier
 	}
-	loser.Outcome, loser.Note = Superseded, "another action has its place"
+	loser.Outcome, loser.Note = Superseded, "superseded by another action"
 }
 
-// follows is the skill that an action is laid to: the one that the model names,
-// when that is for such actions, else the first that is.
+// follows returns the skill of an action: the one that the model names, if it has that action, else
+// the first that has it.
 func follows(a Action, skills []SelectedSkill) string {
 	first := ""
 	for _, s := range skills {

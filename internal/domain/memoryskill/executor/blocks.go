@@ -7,9 +7,8 @@ import (
 	"cairn/internal/domain/memoryskill"
 )
 
-// A keyword counts at the start of a line only, after an optional bullet, bold or
-// backticks, and with a separator behind it. Everything else is content, whatever
-// words it has.
+// A keyword is recognized only at the start of a line, after an optional bullet, bold mark or
+// backticks, and before a separator. All other text is content.
 var (
 	keywordLine = regexp.MustCompile("(?i)^[\\s>]*(?:[-*•+]\\s+|\\d+[.)]\\s+)?[*_`]*(action|memory[ _]item|memory[ " +
 		"_]ind(?:ex|ices)|updated[ _]memory)[*_`]*\\s*[:=-][*_`]*\\s*(.*)$")
@@ -18,11 +17,11 @@ var (
 		"action)s?[*_`]*\\s*:?[*_`]*\\s*$")
 	fenceLine = regexp.MustCompile("^\\s*(?:```|~~~)\\w*\\s*$")
 	itemMark  = regexp.MustCompile(`^\s*(?:[-*•+]|\d+[.)])\s+`)
-	// An index is a whole number of its own: of -1 and 1.5 there is no memory.
+	// An index is a whole number. Texts such as -1 and 1.5 name no memory.
 	numbers = regexp.MustCompile(`[-+]?\d+(?:\.\d+)*`)
 )
 
-// unfenced is a reply without the lines that open and close fences.
+// unfenced returns a reply without the lines that open and close fences.
 func unfenced(text string) string {
 	var kept []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -33,17 +32,16 @@ func unfenced(text string) string {
 	return strings.Join(kept, "\n")
 }
 
-// block is one action as it is being read.
+// block is the action that is being parsed.
 type block struct {
 	kind    memoryskill.Action
-	items   []string // under labels
+	items   []string // texts with labels
 	loose   []string // lines without a label
 	targets []string
-	open    bool // the last item goes on
+	open    bool // the last item continues
 }
 
-// fromBlocks reads the grammar of text blocks. broken tells of an action that was
-// begun and has not what it needs.
+// fromBlocks parses text blocks. broken reports an incomplete action.
 func fromBlocks(text string) (out []Action, broken bool) {
 	var current *block
 	flush := func() {
@@ -72,7 +70,7 @@ func fromBlocks(text string) (out []Action, broken bool) {
 			}
 		case keyword == "item":
 			current.items, current.open = append(current.items, rest), true
-		case current.open: // also a line that only looks like an action: content may quote one
+		case current.open: // also a line that only looks like an action, because content may quote one
 			last := len(current.items) - 1
 			current.items[last] += "\n" + line
 		default:
@@ -100,8 +98,8 @@ func readKeyword(line string) (keyword, rest string) {
 	return "item", m[2]
 }
 
-// actions are what a block comes to: several items are several inserts, indices
-// and texts of updates go by pairs.
+// actions returns the actions of a block. Several items are several inserts. Indices and texts of
+// updates are paired.
 func (b block) actions() (out []Action) {
 	items := b.items
 	if len(items) == 0 && b.kind == memoryskill.Insert {

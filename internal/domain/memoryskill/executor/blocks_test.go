@@ -9,7 +9,7 @@ import (
 
 func insert(content string) Action { return Action{Type: memoryskill.Insert, Content: content} }
 
-// What a published parser loses: each case names the defect.
+// Inputs that a published parser loses; each case names the bug.
 func TestBlocksKeepWhatWasSaid(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -87,7 +87,7 @@ func TestOnlyWhatTheChosenSkillsAllowIsCarriedOut(t *testing.T) {
 	}
 }
 
-// With nothing to choose from, or nothing that was shown, nothing is carried out.
+// Without selected skills or shown memories, nothing is executed.
 func TestWithoutSkillsOrMemoriesNothingIsCarriedOut(t *testing.T) {
 	t.Parallel()
 	actions := []Action{{Type: memoryskill.Insert, Content: "x"}, {Type: memoryskill.Delete, Target: "m0"},
@@ -112,8 +112,8 @@ func TestWithoutSkillsOrMemoriesNothingIsCarriedOut(t *testing.T) {
 	}
 }
 
-// A memory that is deleted twice, or changed and deleted, is deleted once, and no
-// other with it.
+// A memory that is deleted twice, or updated and deleted, is deleted once, and no other memory is
+// deleted.
 func TestDeletingBeatsChangingAndHappensOnce(t *testing.T) {
 	t.Parallel()
 	skills := []SelectedSkill{{"delete", memoryskill.Delete}, {"update", memoryskill.Update}}

@@ -8,9 +8,8 @@ import (
 	"cairn/internal/domain/memoryskill"
 )
 
-// Decode reads a reply: a JSON object with actions, else blocks of text. A reply
-// that asks for nothing, an empty one or prose, is a NoOp and no failure; one that
-// begins to ask and cannot be read is a ParseError.
+// Decode decodes a reply: a JSON object with actions, else text blocks. An empty reply, or prose
+// without actions, is NoOp. An incomplete action is ParseError.
 func Decode(reply string) ([]Action, Outcome) {
 	text := strings.TrimSpace(strings.ReplaceAll(reply, "\r\n", "\n"))
 	if actions, found := fromJSON(text); found {
@@ -33,7 +32,7 @@ func outcomeOf(actions []Action) Outcome {
 	return NoOp
 }
 
-// fromJSON reads {"actions": [...]}, a list, or one action; keys in any case.
+// fromJSON parses {"actions": [...]}, a list, or one action. Keys can be in any case.
 func fromJSON(text string) ([]Action, bool) {
 	text = strings.TrimSpace(unfenced(text))
 	start, end := strings.IndexAny(text, "{["), strings.LastIndexAny(text, "}]")
@@ -70,7 +69,7 @@ func fromJSON(text string) ([]Action, bool) {
 	return actions, true
 }
 
-// plain is a text or a number of JSON as text.
+// plain returns a JSON text or number as text.
 func plain(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -82,8 +81,8 @@ func plain(v any) string {
 	return ""
 }
 
-// spread is one object as actions: one that names several memories to delete is
-// several.
+// spread returns the actions of one object. An object that names several memories to delete gives
+// several actions.
 func spread(m map[string]any) (out []Action) {
 	a := action(m)
 	targets, several := m["target"].([]any)
@@ -133,10 +132,10 @@ func lowered(m map[string]any) map[string]any {
 	return out
 }
 
-// HandlePrefix begins the short name of a memory that is shown: m0, m1 and so on.
+// HandlePrefix is the prefix of a memory's handle: m0, m1 and so on.
 const HandlePrefix = "m"
 
-// handle is the short name that a number or a name in brackets means.
+// handle returns the handle for a number or a name in brackets.
 func handle(text string) string {
 	text = strings.ToLower(strings.Trim(strings.TrimSpace(text), "[]()#.`*\"' "))
 	if text != "" && strings.Trim(text, "0123456789") == "" {

@@ -10,50 +10,49 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Ways to cut a session, by name.
+// Names of the ways to divide a session.
 const (
-	Turn        = "turn"         // a message each
-	TurnPair    = "turn-pair"    // two messages each, none in two pairs
-	FullSession = "full-session" // all of it: what the paper trains on
-	FixedLength = "fixed-length" // windows of tokens that overlap: the default
+	Turn        = "turn"         // one message each
+	TurnPair    = "turn-pair"    // two messages each, without overlap
+	FullSession = "full-session" // the whole session: what the paper trains on
+	FixedLength = "fixed-length" // overlapping windows of tokens: the default
 	Paragraph   = "paragraph"    // before each "Document n:", else at blank lines
 )
 
-// Modes are the names of the ways to cut.
+// Modes lists the ways to divide a session.
 var Modes = []string{Turn, TurnPair, FullSession, FixedLength, Paragraph}
 
-// Spanning says how a session is cut.
+// Spanning configures the division of a session.
 type Spanning struct {
-	// Mode is one of Modes. Empty is FixedLength of a run that was accepted before
-	// modes had names: its spans go on without a heading.
+	// Mode is one of Modes. Empty is FixedLength for runs from before modes had names; their spans
+	// have no heading.
 	Mode    string `json:"spans,omitempty"`
-	Tokens  int    `json:"tokens"`  // of a span of FixedLength, estimated; its dates and names do not count
-	Overlap int    `json:"overlap"` // that a span of FixedLength shares with the one before
-	// Pause between two messages ends a session: no span goes on beyond it. 0 is
-	// one session.
+	Tokens  int    `json:"tokens"`  // estimated size of a FixedLength span, without dates and names
+	Overlap int    `json:"overlap"` // tokens that a FixedLength span shares with the previous one
+	// Pause between two messages ends a session; no span crosses it. 0 means one session.
 	Pause time.Duration `json:"pause,omitempty"`
 }
 
-// DefaultSpans are of 512 tokens with 64 shared, of sittings with less than half
-// an hour between two messages.
+// DefaultSpans returns spans of 512 tokens with 64 shared tokens. A pause of half an hour ends a
+// session.
 func DefaultSpans() Spanning {
 	return Spanning{Mode: FixedLength, Tokens: 512, Overlap: 64, Pause: 30 * time.Minute}
 }
 
-// mostTokens bounds a window: what is larger is a session.
+// mostTokens is the maximum size of a window. For larger sizes use FullSession.
 const mostTokens = 1_000_000
 
-// Check refuses a way to cut that does not exist.
+// Check returns fault.InvalidArgument for an invalid division.
 func (s Spanning) Check() error {
 	switch {
 	case s.Mode != "" && !slices.Contains(Modes, s.Mode):
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("sessions cannot be cut by %q", s.Mode),
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("unknown spans mode %q", s.Mode),
 			"use "+strings.Join(Modes[:len(Modes)-1], ", ")+" or "+Modes[len(Modes)-1])
 	case s.fixed() && (s.Tokens < 1 || s.Tokens > mostTokens):
-		return fault.Newf(fault.InvalidArgument, "a span has %d tokens; it has 1 to %d", s.Tokens, mostTokens)
+		return fault.Newf(fault.InvalidArgument, "span size is %d tokens, must be 1 to %d", s.Tokens, mostTokens)
 	case s.Overlap < 0 || s.Pause < 0:
 		return fault.Newf(fault.InvalidArgument,
-			"spans share %d tokens and sessions end at a pause of %s; both are 0 or more", s.Overlap, s.Pause)
+			"span overlap is %d tokens and pause is %s, both must be 0 or more", s.Overlap, s.Pause)
 	}
 	return nil
 }
@@ -62,8 +61,8 @@ func (s Spanning) fixed() bool { return s.Mode == FixedLength || s.Mode == "" }
 
 var document = regexp.MustCompile(`(?m)^Document \d+:`)
 
-// Paragraphs cuts a text before each "Document n:" at the beginning of a line,
-// and where there is none at blank lines. They are trimmed, and none is empty.
+// Paragraphs divides a text before each "Document n:" at the start of a line. If there is none, it
+// divides at blank lines. Paragraphs are trimmed and not empty.
 func Paragraphs(text string) (out []string) {
 	add := func(part string) {
 		if part = strings.TrimSpace(part); part != "" {

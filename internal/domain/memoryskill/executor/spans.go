@@ -9,29 +9,31 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// Part is what a span holds of one message.
+// Part is the part of one message that belongs to a span.
 type Part struct {
 	Seq     int
 	Role    string
-	Speaker string // the name that is known, else empty
+	Speaker string // empty if unknown
 	Time    time.Time
 	Text    string
 }
 
-// Span is a part of a session that is remembered with one model call.
+// Span is a part of a session that one model call processes.
 type Span struct {
-	Number  int    // from 0
-	Heading string // what comes before its text: the session's date and, of several turns, that they are a conversation
+	Number int // from 0
+	// Heading precedes the text. It holds the date of the session and, for several turns, the
+	// marker of a conversation.
+	Heading string
 	Parts   []Part
 }
 
-// FromSeq and ToSeq are the messages that the span touches, both included.
+// FromSeq returns the number of the first message of the span.
 func (s Span) FromSeq() int { return s.Parts[0].Seq }
 
-// ToSeq is the number of the last message of a span.
+// ToSeq returns the number of the last message of the span.
 func (s Span) ToSeq() int { return s.Parts[len(s.Parts)-1].Seq }
 
-// Text is what stands for the span in vector space: its heading and who said what.
+// Text returns the text that is embedded for the span: its heading, speakers and texts.
 func (s Span) Text() string {
 	var lines []string
 	if s.Heading != "" {
@@ -47,8 +49,8 @@ func (s Span) Text() string {
 	return strings.Join(lines, "\n")
 }
 
-// Spans cuts what was said. A cut falls between words, never inside one, and no
-// span goes on into another session.
+// Spans divides messages into spans. It divides between words, and no span crosses the end of a
+// session.
 func Spans(said []transcript.Message, how Spanning) (out []Span) {
 	for _, session := range sessions(said, how.Pause) {
 		title := titled(session, how.Mode)
@@ -60,11 +62,10 @@ func Spans(said []transcript.Message, how Spanning) (out []Span) {
 	return out
 }
 
-// talk is what a heading says of spans that may hold several turns.
+// talk is the marker in the heading of spans with several turns.
 const talk = "Conversation:"
 
-// titled is the date of a session, as far as it is known, and the marker of a
-// conversation.
+// titled returns the heading of a session: its date, if known, and the marker of a conversation.
 func titled(session []transcript.Message, mode string) string {
 	var lines []string
 	for _, m := range session {
@@ -79,7 +80,7 @@ func titled(session []transcript.Message, mode string) string {
 	return strings.Join(lines, "\n")
 }
 
-// sessions divides what was said at its pauses, as far as times are known.
+// sessions divides messages at their pauses, as far as times are known.
 func sessions(said []transcript.Message, pause time.Duration) (out [][]transcript.Message) {
 	start := 0
 	var last time.Time
@@ -95,7 +96,7 @@ func sessions(said []transcript.Message, pause time.Duration) (out [][]transcrip
 	return append(out, said[start:])
 }
 
-// cut makes spans of one session, numbered by the caller.
+// cut returns the spans of one session. The caller numbers them.
 func cut(said []transcript.Message, how Spanning) (out []Span) {
 	if how.fixed() {
 		return windowed(said, how)
@@ -124,7 +125,7 @@ func part(m transcript.Message) Part {
 	return Part{Seq: m.Seq, Role: string(m.Role), Speaker: m.Name, Time: m.Time}
 }
 
-// windowed makes spans of so many tokens of one session.
+// windowed returns the spans of a session as windows of tokens.
 func windowed(said []transcript.Message, how Spanning) []Span {
 	var pieces []piece
 	tokens := 0
@@ -159,7 +160,7 @@ func windowed(said []transcript.Message, how Spanning) []Span {
 	return out
 }
 
-// trimmed drops parts of white space alone.
+// trimmed removes parts that consist of white space.
 func trimmed(parts []Part) (out []Part) {
 	for _, p := range parts {
 		if p.Text = strings.TrimSpace(p.Text); p.Text != "" {
@@ -175,7 +176,7 @@ type piece struct {
 	at      int    // tokens before it
 }
 
-// words cuts a text after white space and around ideographs, and loses nothing.
+// words splits a text after white space and around ideographs. It keeps every byte.
 func words(text string) (out []string) {
 	start, blank := 0, false
 	for i, r := range text {
@@ -193,7 +194,7 @@ func words(text string) (out []string) {
 	return out
 }
 
-// runesPerToken is the usual rule of thumb for languages with spaces.
+// runesPerToken is the usual ratio for languages with spaces.
 const runesPerToken = 4
 
 func weight(word string) int {

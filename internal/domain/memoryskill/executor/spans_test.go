@@ -29,7 +29,7 @@ func TestWindowsStartWhereTheyShould(t *testing.T) {
 	}
 }
 
-// The published vector to its last number, and sizes that make no sense.
+// The published vector, and invalid sizes.
 func TestWindowsCoverWhatThereIs(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -49,8 +49,8 @@ func TestWindowsCoverWhatThereIs(t *testing.T) {
 	}
 }
 
-// No span goes on into another session, however short both are; times that nobody
-// knows divide nothing.
+// No span crosses the end of a session, however short the sessions are. Unknown times end no
+// session.
 func TestSpansNeverCrossAPause(t *testing.T) {
 	t.Parallel()
 	at := func(minutes int) time.Time {
@@ -78,7 +78,7 @@ func TestSpansNeverCrossAPause(t *testing.T) {
 	}
 }
 
-// Together the spans hold every word, whole, with who said it.
+// Together the spans contain every complete word with its speaker.
 func TestSpansLoseNoWord(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("extraordinary remembrance ", 300) + "我们下周二去北京开会"
@@ -112,8 +112,8 @@ func TestSpansLoseNoWord(t *testing.T) {
 	}
 }
 
-// Each mode cuts by its own rule, none over the end of a session, and every span
-// says when its session was; those of several turns, that they are a conversation.
+// Each mode follows its own rule, and no span crosses the end of a session. Every span states the
+// date of its session; spans of several turns state that they are a conversation.
 func TestEachModeCutsByItsOwnRule(t *testing.T) {
 	t.Parallel()
 	at := func(day, minute int) time.Time { return time.Date(2024, 3, day, 9, minute, 0, 0, time.UTC) }
@@ -142,7 +142,7 @@ func TestEachModeCutsByItsOwnRule(t *testing.T) {
 			"Date: 2024-03-02|Conversation:|Ada: Document 2: c", "Date: 2024-03-02|Conversation:|Ada: c|Ben: Six."},
 	} {
 		messages := said
-		if mode == FixedLength { // white space of its own weighs a token there
+		if mode == FixedLength { // white space has the weight of a token there
 			messages = slices.Delete(slices.Clone(said), 2, 3)
 		}
 		spans := Spans(messages, Spanning{Mode: mode, Tokens: 4, Overlap: 1, Pause: time.Hour})
@@ -164,7 +164,7 @@ func TestEachModeCutsByItsOwnRule(t *testing.T) {
 	}
 }
 
-// No byte of what was said is lost by a window, whatever letters it is in.
+// Windows keep every byte, in every script.
 func TestWindowsCutBetweenWordsOnly(t *testing.T) {
 	t.Parallel()
 	text := "Ünïcode näïve 👩‍👩‍👧 " + strings.Repeat("数据库迁移完成 ", 7) + "Ende."
@@ -207,7 +207,7 @@ func TestAWayToCutThatDoesNotExistIsRefused(t *testing.T) {
 	}
 }
 
-// What several spans want of one memory is settled in their order.
+// Conflicts between several spans are resolved in their order.
 func TestPlansOfSeveralSpansAreMerged(t *testing.T) {
 	t.Parallel()
 	plan := func(actions ...ResolvedAction) []ResolvedAction { return actions }

@@ -3,8 +3,8 @@ package executor
 // Window is a range of tokens, To excluded.
 type Window struct{ From, To int }
 
-// Windows cuts n tokens into windows of size that overlap. What fits is one
-// window; there is none that lies wholly inside the one before.
+// Windows divides n tokens into overlapping windows. If n fits into size, there is one window. No
+// window is inside the previous one.
 func Windows(n, size, overlap int) []Window {
 	if size = max(1, size); n <= size {
 		return []Window{{0, n}}

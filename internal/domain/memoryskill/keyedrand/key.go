@@ -5,22 +5,21 @@ import (
 	"encoding/binary"
 )
 
-// Key says what a draw is for. Fields that do not apply stay zero; two draws
-// with equal keys are the same draw, so Purpose separates uses that share the
-// rest.
+// Key identifies the purpose of a draw. Fields that do not apply are zero. Draws with equal keys
+// are equal, so Purpose distinguishes uses with otherwise equal fields.
 type Key struct {
 	Run       string // the training run, or its seed
 	Stage     int
 	Iteration int
 	Episode   int
 	Span      int
-	Skill     string // the skill version's id, never its index in a list
+	Skill     string // ID of the skill version, never its index in a list
 	Purpose   string
 }
 
-// Stream is the sequence of draws for the key, from its start.
+// Stream returns the sequence of draws for the key, from its start.
 func (k Key) Stream() Stream {
-	var room [192]byte // ids longer than this only cost an allocation
+	var room [192]byte // longer IDs cause an allocation
 	text := room[:0]
 	for _, s := range [...]string{k.Run, k.Skill, k.Purpose} {
 		text = binary.LittleEndian.AppendUint64(text, uint64(len(s)))

@@ -1,10 +1,10 @@
-// Package keyedrand draws numbers whose value depends on what they are for, never
-// on who asked first. A generator with a state that goroutines share gives other
-// numbers with every order of scheduling; here each draw is a function of a Key
-// and a position, so a training run repeats itself bit for bit however many
-// workers collect its episodes.
+// Package keyedrand draws random numbers that depend on their purpose and not on the order of
+// calls. A shared generator gives other numbers with every order of goroutines. Here each draw is a
+// function of a Key and a position. A training run is therefore reproducible bit for bit, with any
+// number of workers.
 //
-//	stream := random.Key{Run: "r1", Iteration: 7, Episode: 2, Span: 14, Skill: "insert", Purpose: "gumbel"}.Stream()
+//	key := keyedrand.Key{Run: "r1", Iteration: 7, Episode: 2, Span: 14, Skill: "insert", Purpose: "gumbel"}
+//	stream := key.Stream()
 //	noise := stream.Gumbel()
 package keyedrand
 
@@ -20,7 +20,7 @@ const (
 	rounds      = 10
 )
 
-// philox is the block function of Philox4x32-10: it encrypts a counter.
+// philox is the block function of Philox4x32-10. It encrypts a counter.
 func philox(counter [4]uint32, key [2]uint32) [4]uint32 {
 	for range rounds {
 		high0, low0 := bits.Mul32(multiplier0, counter[0])

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The known answers are those published with Random123, file kat_vectors.
+// The known answers are published with Random123, file kat_vectors.
 func TestPhiloxGivesItsPublishedAnswers(t *testing.T) {
 	t.Parallel()
 	const ones = 0xffffffff

@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// Stream is a position in the draws of one Key. It is a value: a copy goes on
-// by itself from where it was taken. The hash of the key fills Philox's key and
-// the upper half of its counter; the lower half counts blocks.
+// Stream is a position in the draws of one Key. It is a value: a copy continues independently from
+// the same position. The hash of the key is Philox's key and the upper half of its counter; the
+// lower half counts blocks.
 type Stream struct {
 	key, high [2]uint32
 	block     uint64
@@ -27,7 +27,7 @@ func (s *Stream) Uint64() uint64 {
 	return uint64(out[0]) | uint64(out[1])<<32
 }
 
-// Float64 draws from (0, 1), both ends excluded, so that its logarithm exists.
+// Float64 draws from (0, 1). Both ends are excluded, so that the logarithm exists.
 func (s *Stream) Float64() float64 {
 	const ulp = 1.0 / (1 << 53)
 	return (float64(s.Uint64()>>12)*2 + 1) * ulp
@@ -42,14 +42,13 @@ func (s *Stream) Normal() float64 {
 	return radius * math.Cos(2*math.Pi*s.Float64())
 }
 
-// IntN draws from 0 to n−1. n must be positive. The bias of the multiplication
-// is below n/2⁶⁴.
+// IntN draws from 0 to n−1. n must be positive. The bias of the multiplication is below n/2⁶⁴.
 func (s *Stream) IntN(n int) int {
 	high, _ := bits.Mul64(s.Uint64(), uint64(n))
 	return int(high)
 }
 
-// Shuffle permutes n things by swapping them (Fisher and Yates).
+// Shuffle permutes n items with swap (Fisher and Yates).
 func (s *Stream) Shuffle(n int, swap func(i, j int)) {
 	for i := n - 1; i > 0; i-- {
 		swap(i, s.IntN(i+1))

@@ -6,31 +6,30 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Adam's constants besides the learning rate (Kingma and Ba 2015, algorithm 1).
+// Adam's constants, without the learning rate (Kingma and Ba 2015, algorithm 1).
 const (
 	beta1   = 0.9
 	beta2   = 0.999
 	epsilon = 1e-8
 )
 
-// Adam is the optimiser's state for one policy. The zero value is one that has
-// not stepped yet.
+// Adam is the state of the optimizer of one policy. The zero value has made no step.
 type Adam struct {
 	steps         int
 	first, second []float64 // running moments of the gradient
 }
 
-// Steps counts the updates so far.
+// Steps returns the number of updates.
 func (a Adam) Steps() int { return a.steps }
 
-// step moves weights against the gradient and returns the state after it, which
-// shares the moments with a.
+// step moves weights against the gradient and returns the new state, which shares the moments with
+// a.
 func (a Adam) step(weights, gradient []float64, rate float64) Adam {
 	if a.first == nil {
 		a.first, a.second = make([]float64, len(weights)), make([]float64, len(weights))
 	}
 	a.steps++
-	// Both moments begin at zero; dividing by 1 − βᵗ makes up for it.
+	// Both moments start at zero. Dividing by 1 − βᵗ corrects the bias.
 	size := rate / (1 - math.Pow(beta1, float64(a.steps)))
 	root := 1 / math.Sqrt(1-math.Pow(beta2, float64(a.steps)))
 	first, second := a.first[:len(gradient)], a.second[:len(gradient)]
@@ -43,8 +42,8 @@ func (a Adam) step(weights, gradient []float64, rate float64) Adam {
 	return a
 }
 
-// clipNorm scales a gradient down to the norm limit and returns its norm before:
-// factor limit/(norm + 10⁻⁶), at most 1. A limit of 0 leaves it alone.
+// clipNorm scales a gradient to the norm limit and returns its previous norm. The factor is
+// limit/(norm + 10⁻⁶), at most 1. A limit of 0 means no limit.
 func clipNorm(gradient []float64, limit float64) float64 {
 	norm := floats.Norm(gradient, 2)
 	if factor := limit / (norm + 1e-6); limit > 0 && factor < 1 {

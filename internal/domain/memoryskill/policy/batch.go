@@ -9,37 +9,36 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Step is a decision with what came of it.
+// Step is a decision with its reward.
 type Step struct {
 	Decision
 	Reward float64
-	// Credited tells whether Reward is known. A step without credit gets
-	// advantage 0, which is something else than reward 0, and teaches the critic
-	// nothing.
+	// Credited reports whether Reward is known. A step without credit has advantage 0, which
+	// differs from reward 0, and does not train the critic.
 	Credited bool
-	// Done ends an episode: no later reward flows back over it.
+	// Done ends an episode: later rewards do not affect earlier steps.
 	Done bool
-	// Weight is how much the step counts, 0 for 1: see Reweigh.
+	// Weight is the weight of the step; 0 means 1. See Reweigh.
 	Weight float64
 }
 
-// batch is steps as matrices and indices.
+// batch holds steps as matrices and indices.
 type batch struct {
 	states, skills      matrix
-	columns             [][]int // of the candidates, in skills
-	chosen              [][]int // among the candidates
+	columns             [][]int // of the candidates, as rows of skills
+	chosen              [][]int // indices of candidates
 	fresh               [][]bool
 	bias                []float64
-	old                 []float64 // log π of the choice when it was made
-	values              []float64 // the critic's when it was made
+	old                 []float64 // log π of the choice at the decision
+	values              []float64 // of the critic at the decision
 	advantages, returns []float64
 	credited            []bool
 }
 
-// newBatch looks up what the steps name. vectors holds every candidate's.
+// newBatch looks up the candidates of the steps. vectors has the vector of every candidate.
 func newBatch(s Shape, steps []Step, vectors map[string][]float64, gamma, lambda float64) (*batch, error) {
 	if len(steps) == 0 {
-		return nil, fault.Newf(fault.InvalidArgument, "an update needs decisions")
+		return nil, fault.Newf(fault.InvalidArgument, "an update needs at least one decision")
 	}
 	b := &batch{states: newMatrix(len(steps), 2*s.Dim)}
 	rows, err := b.table(s, steps, vectors)
@@ -64,8 +63,8 @@ func newBatch(s Shape, steps []Step, vectors map[string][]float64, gamma, lambda
 	return b, nil
 }
 
-// table lays the vectors of all candidates out, one row for each distinct skill
-// in the order of ids.
+// table collects the vectors of all candidates, with one row for each distinct skill in the order
+// of IDs.
 func (b *batch) table(s Shape, steps []Step, vectors map[string][]float64) (map[string]int, error) {
 	rows := map[string]int{}
 	for _, step := range steps {
@@ -77,7 +76,7 @@ func (b *batch) table(s Shape, steps []Step, vectors map[string][]float64) (map[
 	for i, id := range slices.Sorted(maps.Keys(rows)) {
 		vector, there := vectors[id]
 		if !there {
-			return nil, fault.Newf(fault.NotFound, "skill %q was a candidate and has no vector", id)
+			return nil, fault.Newf(fault.NotFound, "no vector for candidate skill %q", id)
 		}
 		if len(vector) != s.Dim {
 			return nil, fmt.Errorf("skill %q: %w", id, wrongLength(len(vector), s.Dim))
@@ -93,13 +92,13 @@ func (b *batch) add(s Shape, t int, step Step, rows map[string]int) error {
 	case len(step.State) != 2*s.Dim:
 		return fmt.Errorf("decision %q: state: %w", step.ID, wrongLength(len(step.State), 2*s.Dim))
 	case step.Greedy:
-		return fault.Newf(fault.InvalidArgument, "decision %q was greedy: only sampled ones can be learnt from",
+		return fault.Newf(fault.InvalidArgument, "decision %q was greedy, but learning requires sampled decisions",
 			step.ID)
 	case !ascending(step.Candidates):
-		return fault.Newf(fault.InvalidArgument, "decision %q: the candidates are not in ascending order, each once",
+		return fault.Newf(fault.InvalidArgument, "decision %q: the candidates must be distinct and in ascending order",
 			step.ID)
 	case notFinite(step.Reward, step.LogProb, step.Value, step.Bias, step.Weight) || step.Weight < 0:
-		return fault.Newf(fault.InvalidArgument, "decision %q has numbers that are not finite, or a negative weight",
+		return fault.Newf(fault.InvalidArgument, "decision %q has a number that is not finite, or a negative weight",
 			step.ID)
 	}
 	chosen, err := step.indices(step.Chosen)
@@ -107,7 +106,7 @@ func (b *batch) add(s Shape, t int, step Step, rows map[string]int) error {
 		return err
 	}
 	if len(chosen) == 0 || !validChoice(chosen, len(step.Candidates)) {
-		return fault.Newf(fault.InvalidArgument, "decision %q chose nothing, or a skill twice", step.ID)
+		return fault.Newf(fault.InvalidArgument, "decision %q has no choice, or a repeated one", step.ID)
 	}
 	marked, err := step.indices(step.Fresh)
 	if err != nil {

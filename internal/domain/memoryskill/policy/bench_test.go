@@ -7,7 +7,7 @@ import (
 	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
-// BenchmarkDecide counts decisions per second of one worker.
+// BenchmarkDecide measures decisions per second of one worker.
 func BenchmarkDecide(b *testing.B) {
 	for _, head := range []string{Tower, Concat} {
 		for _, size := range []struct{ dim, hidden, skills int }{{worldDim, worldHidden, 8}, {384, 256, 30}} {
@@ -50,8 +50,8 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// BenchmarkUpdate counts updates per second on a batch of 108 decisions. The
-// allocations of eight epochs are those of one.
+// BenchmarkUpdate measures updates per second on a batch of 108 decisions. Eight epochs allocate as
+// much as one.
 func BenchmarkUpdate(b *testing.B) {
 	for _, shape := range []Shape{TowerShape(worldDim, worldHidden), ConcatShape(worldDim, worldHidden)} {
 		for _, epochs := range []int{1, 4, 8} {

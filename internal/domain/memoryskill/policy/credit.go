@@ -6,36 +6,35 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Credits by name: how the scores of a trace's queries become rewards of its
-// decisions.
+// Names of the credits, which convert the scores of a trace's queries to rewards of its decisions.
 const (
-	Provenance    = "provenance"    // to the decisions behind the memories that each query met: the default
-	Terminal      = "terminal"      // the trace's reward on the last decision: the paper's
-	Redistributed = "redistributed" // 60 % on the last, 40 % spread towards the end
-	Shaped        = "shaped"        // Redistributed plus a little for doing what was chosen: the reference program's
+	Provenance    = "provenance"    // to the decisions behind the memories that each query used: the default
+	Terminal      = "terminal"      // the trace's reward to the last decision: the paper's
+	Redistributed = "redistributed" // 60 % to the last, 40 % spread towards the end
+	Shaped        = "shaped"        // Redistributed plus a small process reward: the reference program's
 )
 
-// Credit is a way to give credit, by name, with what it needs.
+// Credit is a way to assign rewards, by name, with its parameters.
 type Credit struct {
 	Name string `json:"name"`
-	// Local is α of Provenance: the weight of a decision's own queries beside
-	// the trace's reward, 0–1.
+	// Local is α of Provenance, 0–1: the weight of a decision's own queries relative to the trace's
+	// reward.
 	Local float64 `json:"local,omitempty"`
 }
 
-// DefaultLocal lets the trace in a little, for what provenance does not see:
-// an item that was left out, or that crowded another one out.
+// DefaultLocal includes the trace's reward with a small weight. It covers what provenance does not
+// show: an item that was omitted, or that displaced another one.
 const DefaultLocal = 0.9
 
-// DefaultCredit is Provenance.
+// DefaultCredit returns Provenance with DefaultLocal.
 func DefaultCredit() Credit { return Credit{Name: Provenance, Local: DefaultLocal} }
 
-// Check refuses a credit that does not exist.
+// Check returns fault.InvalidArgument for an unknown credit or an invalid parameter.
 func (c Credit) Check() error {
 	switch c.Name {
 	case Provenance:
 		if !(c.Local >= 0 && c.Local <= 1) {
-			return fault.Newf(fault.InvalidArgument, "the local share of the credit is %v; it is 0–1", c.Local)
+			return fault.Newf(fault.InvalidArgument, "the local share of the credit is %v, must be 0 to 1", c.Local)
 		}
 	case Terminal, Redistributed, Shaped:
 	default:
@@ -45,37 +44,33 @@ func (c Credit) Check() error {
 	return nil
 }
 
-// Query is a question that was asked of the memory which a trace left behind.
+// Query is a question about the memories of a trace.
 type Query struct {
 	Score float64 // r_q, 0–1
-	// Scored is false when no score came of it: the endpoint was away, the judge
-	// could not be read, or the span that may hold the answer was lost. Such a
-	// query counts for nothing; it is not a 0.
+	// Scored is false if there is no score: the endpoint failed, the judgment was unreadable, or
+	// the span that may contain the answer was lost. Such a query is ignored; it is not a 0.
 	Scored bool
-	// Cited and Retrieved are the decisions behind the memories that the answer
-	// cited, and that the search found. Evidence are those of the spans that hold
-	// the answer, where that is known.
+	// Cited and Retrieved are the decisions behind the memories that the answer cited and that the
+	// search found. Evidence are the decisions of the spans with the answer, if known.
 	Cited, Retrieved, Evidence []string
-	// Taken are the decisions that rewrote or removed memories which held the
-	// answer. Only an episode with Room looks at them.
+	// Taken are the decisions that rewrote or removed memories with the answer. Only an episode
+	// with Room uses them.
 	Taken []string
 }
 
-// Episode is one trace that was remembered and then asked about.
+// Episode is one trace that was stored as memories and then queried.
 type Episode struct {
 	Decisions []Decision // in the order of the spans
-	Effects   []Effect   // of each decision; only Shaped looks at them
-	// Room is of a trace whose store was too small, else nil. Only Provenance looks
-	// at it.
+	Effects   []Effect   // of each decision; only used by Shaped
+	// Room is set for a trace whose store was too small, else nil. Only Provenance uses it.
 	Room    *Room
 	Queries []Query
-	// Lost are the decisions whose span no model remembered: the endpoint was
-	// away, or gave nothing of use. What came of them is not their doing, so they
-	// have no credit.
+	// Lost are the decisions whose span was not processed, because the endpoint failed or its reply
+	// was unusable. They have no credit, because the outcome does not depend on them.
 	Lost []string
 }
 
-// Reward is R, the mean score of the scored queries; false when there are none.
+// Reward returns R, the mean score of the scored queries, and false if there are none.
 func (e Episode) Reward() (float64, bool) {
 	sum, n := 0.0, 0
 	for _, q := range e.Queries {
@@ -90,8 +85,8 @@ func (e Episode) Reward() (float64, bool) {
 	return sum / float64(n), true
 }
 
-// Baseline is the mean score of the scored queries of a batch, what Provenance
-// measures every query against.
+// Baseline returns the mean score of the scored queries of a batch. Provenance compares every query
+// with it.
 func Baseline(episodes []Episode) float64 {
 	var all Episode
 	for _, e := range episodes {
@@ -101,8 +96,7 @@ func Baseline(episodes []Episode) float64 {
 	return mean
 }
 
-// Steps gives the decisions of a batch their rewards, episode after episode in
-// the order given.
+// Steps assigns rewards to the decisions of a batch, episode by episode in the given order.
 func (c Credit) Steps(episodes []Episode) ([]Step, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
@@ -111,18 +105,18 @@ func (c Credit) Steps(episodes []Episode) ([]Step, error) {
 	var steps []Step
 	for _, e := range episodes {
 		if c.Name == Shaped && len(e.Effects) != len(e.Decisions) {
-			return nil, fault.Newf(fault.InvalidArgument, "an episode has %d decisions and tells the effects of %d",
+			return nil, fault.Newf(fault.InvalidArgument, "an episode has %d decisions, but effects for %d",
 				len(e.Decisions), len(e.Effects))
 		}
 		if e.Room != nil && len(e.Room.Held) != len(e.Decisions) {
-			return nil, fault.Newf(fault.InvalidArgument, "an episode has %d decisions and tells of %d what they hold",
+			return nil, fault.Newf(fault.InvalidArgument, "an episode has %d decisions, but room shares for %d",
 				len(e.Decisions), len(e.Room.Held))
 		}
 		var own []Step
 		if c.Name == Provenance {
 			own = provenance(e, baseline, c.Local)
 			if e.Room != nil {
-				own = worth(e)
+				own = roomCredit(e)
 			}
 		} else {
 			own = c.whole(e)
@@ -139,8 +133,7 @@ func (c Credit) Steps(episodes []Episode) ([]Step, error) {
 
 func (e Episode) lost(id string) bool { return slices.Contains(e.Lost, id) }
 
-// whole credits a trace as one episode: its reward is shared by the decisions that
-// were not lost.
+// whole credits a trace as one episode: its reward is shared by the decisions that were not lost.
 func (c Credit) whole(e Episode) []Step {
 	reward, known := e.Reward()
 	steps := make([]Step, len(e.Decisions))

@@ -32,7 +32,7 @@ func TestProcessRewardsDoingWhatWasChosen(t *testing.T) {
 	}
 }
 
-// trace is an episode of four decisions with a mean score of 0.5.
+// trace returns an episode of four decisions with a mean score of 0.5.
 func trace() Episode {
 	return Episode{
 		Decisions: []Decision{{ID: "a"}, {ID: "b"}, {ID: "c"}, {ID: "d"}},
@@ -53,9 +53,8 @@ func TestProvenanceCreditsWhoWroteWhatWasMet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// a: the first query, once although two of its memories were met. b: the
-	// first, and the second by citation. c: the miss of what it saw. d: only a
-	// query without a score.
+	// a: the first query, once although it used two of its memories. b: the first, and the second
+	// by citation. c: the miss of its evidence. d: only an unscored query.
 	want := []float64{.5, .4, -.5, 0}
 	for i, s := range steps {
 		near(t, s.ID, s.Reward, want[i])
@@ -110,14 +109,14 @@ func TestWholeTraceCredits(t *testing.T) {
 	}
 }
 
-// A decision whose span was lost to an outage is masked by every credit: it has
-// none, good or bad, and the reward of the trace goes to the others.
+// A decision whose span was lost to an outage is masked by every credit, and the trace's reward
+// goes to the others.
 func TestALostDecisionHasNoCredit(t *testing.T) {
 	t.Parallel()
 	lost := trace()
 	lost.Lost = []string{"c", "d"}
 	for name, want := range map[string][]float64{
-		Provenance: {.9*.5 + .1*.5, .9*.4 + .1*.5, 0, 0}, // c saw the evidence that was missed
+		Provenance: {.9*.5 + .1*.5, .9*.4 + .1*.5, 0, 0}, // c saw the missed evidence
 		Terminal:   {0, .5, 0, 0}, Redistributed: append(Redistribute(.5, 2), 0, 0),
 		Shaped: append(Redistribute(.5, 2), 0, 0),
 	} {
@@ -138,7 +137,7 @@ func TestALostDecisionHasNoCredit(t *testing.T) {
 	if err != nil || !steps[0].Credited || steps[2].Credited || steps[3].Credited {
 		t.Errorf("with a full store: %+v %v", steps, err)
 	}
-	if own := lost.Own(); own["a"] == 0 || own["b"] == 0 || len(own) != 3 { // and one of elsewhere
+	if own := lost.Own(); own["a"] == 0 || own["b"] == 0 || len(own) != 3 { // including one from elsewhere
 		t.Errorf("scores of decisions: %v", own)
 	}
 	lost.Lost = []string{"a", "b", "c", "d"}
@@ -157,8 +156,8 @@ func TestUnknownCreditIsRefused(t *testing.T) {
 	}
 }
 
-// A full store's room has a price: who filled it with what nobody asks for has
-// less than who wrote nothing.
+// The capacity of a full store has a price: a decision with memories that are never asked for gets
+// less than a decision without memories.
 func TestRoomCostsWhoTakesItUp(t *testing.T) {
 	t.Parallel()
 	full := trace()
@@ -167,7 +166,7 @@ func TestRoomCostsWhoTakesItUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Four scored queries. a and b share the first; b alone is cited by the second.
+	// Four scored queries. a and b share the first; only b is cited by the second.
 	want := []float64{4 * (.5/4 - .4*.5), 4 * (.5/4 + .8/4 - .4*.25), 4 * (-.4 * .25), 0}
 	for i, s := range steps {
 		near(t, s.ID, s.Reward, want[i])

@@ -8,45 +8,45 @@ import (
 	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
-// Decision is one choice of skills for one span, with all that is needed to
-// audit it and to learn from it later. Skills are named by version id, never by
-// index, and their vectors are not kept: they belong to the bank version.
+// Decision is one choice of skills for one span, with the data to audit it and to learn from it
+// later. Skills are identified by version ID, never by index. Their vectors are not stored, because
+// they belong to the bank version.
 type Decision struct {
-	ID         string    `json:"id"`              // what the memories that came of it point back to
-	Policy     string    `json:"policy"`          // hash of the policy that chose
-	Bank       string    `json:"bank"`            // hash of the bank that the candidates are from
+	ID         string    `json:"id"`              // the memories that it led to refer to it
+	Policy     string    `json:"policy"`          // hash of the policy
+	Bank       string    `json:"bank"`            // hash of the bank of the candidates
 	State      []float64 `json:"state"`           // span ‖ memories, 2·D
 	Candidates []string  `json:"candidates"`      // ascending
 	Logits     []float64 `json:"logits"`          // of the candidates, without the bias
-	Fresh      []string  `json:"fresh,omitempty"` // candidates that got the bias
+	Fresh      []string  `json:"fresh,omitempty"` // candidates with the exploration bias
 	Bias       float64   `json:"bias,omitempty"`  // δ, added to the logits of Fresh
 	Chosen     []string  `json:"chosen"`          // in the order of the draw
-	LogProb    float64   `json:"log_prob"`        // of Chosen in this order, with the bias
-	Value      float64   `json:"value"`           // what the critic expected
+	LogProb    float64   `json:"log_prob"`        // of Chosen in this order, including the bias
+	Value      float64   `json:"value"`           // estimate of the critic
 	Greedy     bool      `json:"greedy,omitempty"`
 }
 
-// Choice is how to choose.
+// Choice configures a choice.
 type Choice struct {
-	K           int           // skills to choose; fewer when there are fewer candidates
-	Greedy      bool          // the largest logits, without noise and bias: for evaluation and production
-	Exploration Exploration   // of new skills; the zero value does none
-	Since       int           // iterations since the new skills came, from 0
+	K           int           // skills to choose; fewer if there are fewer candidates
+	Greedy      bool          // take the largest logits, without noise and bias: for evaluation and production
+	Exploration Exploration   // of new skills; the zero value means none
+	Since       int           // iterations since the new skills were added, from 0
 	Key         keyedrand.Key // of the span
 }
 
-// Decide scores the candidates for a state and chooses among them. The caller
-// sets the decision's ID, Policy and Bank.
+// Decide scores the candidates for a state and chooses among them. The caller sets the decision's
+// ID, Policy and Bank.
 func (s *Scorer) Decide(state []float64, how Choice) (Decision, error) {
 	if how.K < 1 {
-		return Decision{}, fault.Newf(fault.InvalidArgument, "choose %d skills: at least one is needed", how.K)
+		return Decision{}, fault.Newf(fault.InvalidArgument, "cannot choose %d skills, at least one is required", how.K)
 	}
 	logits, value, err := s.Score(state)
 	if err != nil {
 		return Decision{}, err
 	}
 	if notFinite(value) || notFinite(logits...) {
-		return Decision{}, fault.Newf(fault.InvalidArgument, "the state leads to logits that are not finite")
+		return Decision{}, fault.Newf(fault.InvalidArgument, "the state gives logits that are not finite")
 	}
 	d := Decision{State: slices.Clone(state), Candidates: s.ids, Logits: logits, Value: value, Greedy: how.Greedy}
 	z := slices.Clone(logits)
@@ -67,13 +67,13 @@ func (s *Scorer) Decide(state []float64, how Choice) (Decision, error) {
 	return d, nil
 }
 
-// indices finds ids among the candidates.
+// indices returns the positions of ids among the candidates.
 func (d Decision) indices(ids []string) ([]int, error) {
 	out := make([]int, len(ids))
 	for j, id := range ids {
 		i, there := slices.BinarySearch(d.Candidates, id)
 		if !there {
-			return nil, fmt.Errorf("decision %q: skill %q is no candidate", d.ID, id)
+			return nil, fmt.Errorf("decision %q: skill %q is not a candidate", d.ID, id)
 		}
 		out[j] = i
 	}

@@ -119,8 +119,8 @@ func TestScorerRefusesWhatItWasNotTrainedFor(t *testing.T) {
 	}
 }
 
-// How memories are fused travels with the policy, under its hash; policies from
-// before keep theirs.
+// The way to fuse memories is stored with the policy and part of its hash. Older policies keep
+// their hash.
 func TestAPolicyKnowsHowItFusesMemories(t *testing.T) {
 	t.Parallel()
 	span, memories := []float64{1, 0}, [][]float64{{1, 0}, {0, 2}}
@@ -152,7 +152,7 @@ func TestAPolicyKnowsHowItFusesMemories(t *testing.T) {
 		t.Errorf("%d hashes of 3 policies", len(hashes))
 	}
 	if p, _ := NewPolicy(plain, keyedrand.Key{}); strings.Contains(string(p.Blob()), "fuse") {
-		t.Error("the header of a plain policy tells of fusing: its hash is another than before")
+		t.Error("the header of a plain policy contains fusing, which changes its hash")
 	}
 	if back, err := weighed.Fused(Mean, 0); err != nil || back != plain {
 		t.Errorf("back to the mean: %+v, %v", back, err)

@@ -1,23 +1,22 @@
-// Package policy learns which memory skills a span of a conversation needs.
-// It is a small actor-critic over embeddings: numbers in, numbers out, nothing
-// touched outside, and equal inputs give equal bits.
+// Package policy learns which memory skills a span of a conversation needs. It is a small
+// actor-critic model over embeddings. It is pure: equal inputs give equal bits.
 //
-// A policy scores the skills of a bank for a state and draws an ordered few:
+// A policy scores the skills of a bank for a state and draws an ordered selection:
 //
-//	policy, err := controller.NewPolicy(controller.TowerShape(dim, 128), random.Key{Run: run})
-//	scorer, err := policy.Scorer(candidates)
-//	decision, err := scorer.Decide(controller.State(span, memories), controller.Choice{K: 3, Key: key})
+//	p, err := policy.NewPolicy(policy.TowerShape(dim, 128), keyedrand.Key{Run: run})
+//	scorer, err := p.Scorer(candidates)
+//	decision, err := scorer.Decide(policy.State(span, memories), policy.Choice{K: 3, Key: key})
 //
-// When the trace has been asked about, its scores become rewards of the
-// decisions, by default of those behind the memories that each query met:
+// After the trace was queried, a Credit converts the scores to rewards of the decisions. The
+// default rewards the decisions behind the memories that each query used:
 //
-//	steps, err := controller.DefaultCredit().Steps(episodes)
+//	steps, err := policy.DefaultCredit().Steps(episodes)
 //
-// A batch of steps makes the next policy, by proximal policy optimisation:
+// Update trains the next policy on a batch of steps, by proximal policy optimization:
 //
-//	next, optimiser, report, err := policy.Update(current, optimiser, steps, vectors, policy.DefaultPPO(), key)
+//	next, optimiser, report, err := policy.Update(p, optimiser, steps, vectors, policy.DefaultPPO(), key)
 //
-// Policies and optimisers are values with a Blob to keep and a Hash to name them.
-// Backward passes are written by hand, for the two heads are eight layers in all;
-// tests hold them against finite differences and published numbers.
+// Policies and optimizer states are values with a Blob for storage and a Hash as name. The backward
+// passes are written by hand, because the two heads have eight layers in total. Tests compare them
+// with finite differences and published numbers.
 package policy

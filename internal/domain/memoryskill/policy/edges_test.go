@@ -11,8 +11,8 @@ import (
 
 var masked = math.Inf(-1)
 
-// A logit of −∞ masks its skill: it is not chosen, has probability 0, and the
-// others are as if it were not there.
+// A logit of −∞ masks its skill: it is not chosen, has probability 0, and does not affect the
+// others.
 func TestAMaskedSkillIsAsIfItWereNotThere(t *testing.T) {
 	t.Parallel()
 	z := []float64{1.2, masked, 0.7, masked, -1.5}
@@ -81,7 +81,7 @@ func TestNothingCanBeChosenWhenAllIsMaskedOrEmpty(t *testing.T) {
 	}
 }
 
-// Whatever the size of the logits, probabilities stay exact.
+// Probabilities are exact for logits of any size.
 func TestHugeLogitsNeitherOverflowNorVanish(t *testing.T) {
 	t.Parallel()
 	for _, scale := range []float64{1e-300, 1, 1e3, 1e300} {
@@ -105,7 +105,7 @@ func TestHugeLogitsNeitherOverflowNorVanish(t *testing.T) {
 	near(t, "a tie of two among many that are hopeless", LogProb([]float64{1e3, 1e3, 0, 0}, []int{1, 0}), -math.Ln2)
 }
 
-// Choosing all of n in every order has probability 1, also for K beyond n.
+// All orders of choosing all of n have a total probability of 1, also for K beyond n.
 func TestOrdersOfAllSkillsSumToOne(t *testing.T) {
 	t.Parallel()
 	for _, z := range [][]float64{{0}, {0, 0}, {3, -2, 0.5, 0.5}, {-700, 0, 700}} {
@@ -120,7 +120,7 @@ func TestOrdersOfAllSkillsSumToOne(t *testing.T) {
 	}
 }
 
-// The bias looks at what can be chosen, and stays between 0 and its cap.
+// The bias depends on the selectable skills, and is between 0 and its maximum.
 func TestBiasAtItsLimits(t *testing.T) {
 	t.Parallel()
 	of := func(target float64) Exploration { return Exploration{Target: target, Window: 10, MaxBias: 2} }
@@ -147,8 +147,8 @@ func TestBiasAtItsLimits(t *testing.T) {
 	}
 }
 
-// As the temperature falls the nearest memories are all, in equal parts when they
-// are equally near; as it rises every memory counts alike.
+// At a low temperature only the nearest memories have weight, equally if they are equally near. At
+// a high temperature every memory has the same weight.
 func TestMemoriesAreWeighedAtTheLimitsOfTemperature(t *testing.T) {
 	t.Parallel()
 	span := []float64{1, 0}

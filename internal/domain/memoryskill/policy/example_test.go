@@ -7,7 +7,7 @@ import (
 	"cairn/internal/domain/memoryskill/policy"
 )
 
-// A policy learns from two questions that dates are to be inserted.
+// A policy learns from two questions that dates must be inserted.
 func ExampleUpdate() {
 	vectors := map[string][]float64{"delete": {0, 1}, "insert": {1, 0}}
 	var candidates []policy.Candidate

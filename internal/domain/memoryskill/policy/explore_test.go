@@ -11,7 +11,7 @@ var (
 	lastTwoNew = []bool{false, false, false, true, true}
 )
 
-// newMass is the probability of the new skills after the bias.
+// newMass returns the probability of the new skills after the bias.
 func newMass(bias float64) (float64, []float64) {
 	z := slices.Clone(biasLogits)
 	addBias(z, lastTwoNew, bias)

@@ -2,13 +2,13 @@ package policy
 
 import "math"
 
-// GAE is generalised advantage estimation (Schulman et al. 2016, eq. 16) over
-// decisions in time order:
+// GAE returns the generalized advantage estimation (Schulman et al. 2016, eq. 16) over decisions in
+// time order:
 //
 //	δ_t = r_t + γ·V_{t+1} − V_t,  A_t = δ_t + γ·λ·A_{t+1}
 //
-// Where done is set an episode ends: nothing flows back over it, and the value
-// after it is 0, as after the last. Returns are A + V. All slices have one length.
+// A decision with done ends an episode: the value after it is 0, as after the last decision, and
+// later rewards do not affect it. Returns are A + V. All slices have the same length.
 func GAE(rewards, values []float64, done []bool, gamma, lambda float64) (advantages, returns []float64) {
 	advantages, returns = make([]float64, len(rewards)), make([]float64, len(rewards))
 	nextValue, nextAdvantage := 0.0, 0.0
@@ -24,9 +24,8 @@ func GAE(rewards, values []float64, done []bool, gamma, lambda float64) (advanta
 	return advantages, returns
 }
 
-// normalise brings the advantages that count to mean 0 and population standard
-// deviation 1; the others become 0. It is done once over the whole batch, never
-// over a minibatch.
+// normalise scales the advantages of the marked decisions to mean 0 and population standard
+// deviation 1. The others become 0. It is applied to the whole batch, never to a minibatch.
 func normalise(advantages []float64, counts []bool) {
 	n, mean := 0.0, 0.0
 	for t, a := range advantages {

@@ -10,7 +10,7 @@ func TestGAEStopsAtTheEndOfAnEpisode(t *testing.T) {
 	const g, l = .9, .5
 	advantages, returns := GAE([]float64{1, 0, 2, -1}, []float64{.5, .4, .3, .2}, []bool{false, false, true, true}, g,
 		l)
-	// By hand, from the back of each episode.
+	// Computed by hand, from the end of each episode.
 	last := 2 - .3
 	second := 0 + g*.3 - .4 + g*l*last
 	first := 1 + g*.4 - .5 + g*l*second
@@ -39,7 +39,7 @@ func TestAdamTakesItsFirstSteps(t *testing.T) {
 	t.Parallel()
 	weights := []float64{1, -1, 0}
 	a := Adam{}.step(weights, []float64{.5, -2, 0}, .1)
-	// The first step is the learning rate against the sign, whatever the size.
+	// The first step has the size of the learning rate, against the sign of the gradient.
 	nearAll(t, "after one", weights, []float64{.9, -.9, 0})
 	a = a.step(weights, []float64{-.5, -2, 0}, .1)
 	first, second := .9*.05-.05, .999*.00025+.00025

@@ -1,8 +1,8 @@
 package policy
 
-// concatHead is z_i = w·relu(A·[h ‖ u_i] + b) + c. The product with the joined
-// vector falls apart, A·[h ‖ u] = A_h·h + A_u·u, so each half is multiplied once
-// for a state or a skill and only the sum is done for each pair.
+// concatHead is z_i = w·relu(A·[h ‖ u_i] + b) + c. The product with the joined vector is a sum,
+// A·[h ‖ u] = A_h·h + A_u·u. Each half is therefore computed once for a state or a skill, and only
+// the sum is computed for each pair.
 type concatHead struct {
 	weights, gradient parameters
 	hidden            int
@@ -22,7 +22,7 @@ func newConcatHead(s Shape, weights, gradient parameters, states, skills int) *c
 
 func (c *concatHead) rectified() bool { return true }
 
-// halves are the columns of A that meet the state and the skill.
+// halves returns the columns of A for the state and for the skill.
 func (c *concatHead) halves(p parameters) (state, skill matrix) {
 	return columns(p.actor1.weights, 0, c.hidden), columns(p.actor1.weights, c.hidden, 2*c.hidden)
 }
@@ -59,7 +59,7 @@ func (c *concatHead) backward(h, dLogits, dh, du matrix) {
 	for i := range dLogits.rows {
 		state, dState := row(c.ofStates, i), row(dStates, i)
 		for j, dz := range row(dLogits, i) {
-			if dz == 0 { // no candidate of this decision
+			if dz == 0 { // not a candidate of this decision
 				continue
 			}
 			skill, dSkill := row(c.ofSkills, j), row(dSkills, j)

@@ -2,10 +2,10 @@ package policy
 
 import "math"
 
-// towerHead is the scaled dot product z_i = κ·(h·u_i)/√H. The last layers of
-// both towers are linear, so that a logit can have either sign.
+// towerHead is the scaled dot product z_i = κ·(h·u_i)/√H. The last layers of both towers are
+// linear, so that a logit can have either sign.
 type towerHead struct {
-	scale, dScale []float64 // κ; dScale is nil when κ stays as it is
+	scale, dScale []float64 // κ; dScale is nil if κ is fixed
 	root          float64   // √H
 	u             matrix
 	dots          matrix // h·u_i

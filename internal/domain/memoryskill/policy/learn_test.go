@@ -32,8 +32,8 @@ func TestDefaultRecipeLearnsWhichSkillsASpanNeeds(t *testing.T) {
 	newSkillIsTakenUp(t, w, run)
 }
 
-// newSkillIsTakenUp adds a skill that one kind of span now needs in place of
-// another, and trains on.
+// newSkillIsTakenUp adds a skill that one kind of span now needs instead of another, and continues
+// the training.
 func newSkillIsTakenUp(t *testing.T, w *world, run *training) {
 	const updates, kind, added = 50, 0, "skill_added"
 	stream := w.newcomer()
@@ -54,7 +54,7 @@ func newSkillIsTakenUp(t *testing.T, w *world, run *training) {
 	}
 }
 
-// Seeds of a world with 1 and with 16 workers give one policy, bit for bit.
+// The same seeds with 1 and with 16 workers give the same policy, bit for bit.
 func TestPolicyDoesNotDependOnTheNumberOfWorkers(t *testing.T) {
 	t.Parallel()
 	hash := func(workers int) (string, string) {
@@ -74,8 +74,8 @@ func TestPolicyDoesNotDependOnTheNumberOfWorkers(t *testing.T) {
 	}
 }
 
-// BenchmarkLearning measures the mean over three worlds, and what the other
-// heads and credits reach there.
+// BenchmarkLearning measures the mean over three worlds, and the results of the other heads and
+// credits.
 func BenchmarkLearning(b *testing.B) {
 	for _, c := range []struct {
 		name   string
@@ -107,8 +107,8 @@ func BenchmarkLearning(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory trains for 200 iterations and compares what is held after 50
-// with what is held in the end.
+// BenchmarkMemory trains for 200 iterations and compares the memory in use after 50 iterations with
+// the final one.
 func BenchmarkMemory(b *testing.B) {
 	held := func() float64 {
 		var m runtime.MemStats

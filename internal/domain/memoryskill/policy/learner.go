@@ -6,54 +6,52 @@ import (
 	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
-// Optimiser is what a Learner keeps between two updates of one chooser.
+// Optimiser is the state of a Learner between two updates of a chooser.
 type Optimiser interface {
-	// Hash names the state. Equal states have equal hashes.
+	// Hash identifies the state. Equal states have equal hashes.
 	Hash() string
-	// Steps counts the updates so far.
+	// Steps returns the number of updates.
 	Steps() int
 }
 
-// Form is the kind of chooser that is wanted.
+// Form describes a kind of chooser.
 type Form struct {
 	Shape       func(dim, hidden int) Shape // of the recipe
-	Dim, Hidden int                         // of a new chooser; one in force keeps its own
-	Fuse        string                      // Mean or SimWeighted; empty is as before
-	Temperature float64                     // of SimWeighted; 0 is the default
+	Dim, Hidden int                         // of a new chooser; an existing one keeps its own
+	Fuse        string                      // Mean or SimWeighted; empty means unchanged
+	Temperature float64                     // of SimWeighted; 0 means the default
 }
 
-// Batch is what one update learns from.
+// Batch is the input of one update.
 type Batch struct {
-	Steps     []Step               // in time order, episode after episode
-	Vectors   map[string][]float64 // of every candidate by id, as Chooser.Vector returns them
+	Steps     []Step               // in time order, episode by episode
+	Vectors   map[string][]float64 // of every candidate by ID, as returned by Chooser.Vector
 	PPO       PPO
 	Key       keyedrand.Key // run and iteration; Purpose is set by the learner
-	MaxWeight float64       // bound of importance weights when other choosers made steps; 0 when none did
+	MaxWeight float64       // bound of importance weights if other choosers made steps; 0 if none did
 }
 
-// Learner makes choosers, improves them from decisions, and writes and reads them.
-// Equal arguments give equal results. PPOLearner is the implementation that Cairn
-// ships.
+// Learner creates choosers, trains them with decisions, and encodes and decodes them. Equal
+// arguments give equal results. PPOLearner is Cairn's implementation.
 type Learner interface {
-	// New makes a chooser that has learnt nothing. Equal keys give equal choosers.
+	// New returns an untrained chooser. Equal keys give equal choosers.
 	New(f Form, key keyedrand.Key) (Chooser, Optimiser, error)
-	// Reform returns c and o when c has form f, and what New makes otherwise.
+	// Reform returns c and o if c has form f, and otherwise the result of New.
 	Reform(c Chooser, o Optimiser, f Form, key keyedrand.Key) (Chooser, Optimiser, error)
-	// Update learns from a batch. The chooser and the optimiser that come in stay as
-	// they are.
+	// Update trains on a batch. It does not modify the given chooser and optimizer.
 	Update(c Chooser, o Optimiser, b Batch) (Chooser, Optimiser, Report, error)
 	// Accepts reports whether c can learn from d, which another chooser may have made.
 	Accepts(c Chooser, d Decision) bool
-	// Encode writes both, to be stored under their hashes.
+	// Encode returns both in the form that is stored under their hashes.
 	Encode(c Chooser, o Optimiser) (chooser, optimiser []byte, err error)
-	// Decode reads what Encode wrote.
+	// Decode decodes the results of Encode.
 	Decode(chooser, optimiser []byte) (Chooser, Optimiser, error)
 }
 
-// PPOLearner trains a Policy by proximal policy optimisation with Adam.
+// PPOLearner trains a Policy by proximal policy optimization with Adam.
 type PPOLearner struct{}
 
-// New draws a policy's weights.
+// New draws the weights of a policy.
 func (PPOLearner) New(f Form, key keyedrand.Key) (Chooser, Optimiser, error) {
 	shape, err := f.Shape(f.Dim, f.Hidden).Fused(f.Fuse, f.Temperature)
 	if err != nil {
@@ -63,7 +61,7 @@ func (PPOLearner) New(f Form, key keyedrand.Key) (Chooser, Optimiser, error) {
 	return p, Adam{}, err
 }
 
-// Reform keeps a policy that has the head of f and fuses memories as f says.
+// Reform keeps a policy with the head and the fusion of f.
 func (l PPOLearner) Reform(c Chooser, o Optimiser, f Form, key keyedrand.Key) (Chooser, Optimiser, error) {
 	p, err := policyOf(c)
 	if err != nil {
@@ -83,7 +81,7 @@ func (l PPOLearner) Reform(c Chooser, o Optimiser, f Form, key keyedrand.Key) (C
 	return l.New(f, key)
 }
 
-// Update weighs steps of other policies, and trains.
+// Update reweighs the steps of other policies, and trains.
 func (PPOLearner) Update(c Chooser, o Optimiser, b Batch) (Chooser, Optimiser, Report, error) {
 	p, err := policyOf(c)
 	if err != nil {
@@ -91,7 +89,7 @@ func (PPOLearner) Update(c Chooser, o Optimiser, b Batch) (Chooser, Optimiser, R
 	}
 	adam, ok := o.(Adam)
 	if !ok {
-		return c, o, Report{}, fmt.Errorf("the optimiser is a %T, not Adam", o)
+		return c, o, Report{}, fmt.Errorf("the optimizer is a %T, not Adam", o)
 	}
 	steps := b.Steps
 	if b.MaxWeight > 0 {
@@ -106,13 +104,13 @@ func updated(p Policy, a Adam, r Report, err error) (Chooser, Optimiser, Report,
 	return p, a, r, err
 }
 
-// Accepts reports whether the decision's state has the length of the policy's.
+// Accepts reports whether the decision's state has the length of the policy's states.
 func (PPOLearner) Accepts(c Chooser, d Decision) bool {
 	p, err := policyOf(c)
 	return err == nil && len(d.State) == 2*p.Shape().Dim
 }
 
-// Encode writes a policy and its optimiser.
+// Encode encodes a policy and its optimizer.
 func (PPOLearner) Encode(c Chooser, o Optimiser) (chooser, optimiser []byte, err error) {
 	p, err := policyOf(c)
 	if err != nil {
@@ -120,12 +118,12 @@ func (PPOLearner) Encode(c Chooser, o Optimiser) (chooser, optimiser []byte, err
 	}
 	adam, ok := o.(Adam)
 	if !ok {
-		return nil, nil, fmt.Errorf("the optimiser is a %T, not Adam", o)
+		return nil, nil, fmt.Errorf("the optimizer is a %T, not Adam", o)
 	}
 	return p.Blob(), adam.Blob(), nil
 }
 
-// Decode reads a policy and its optimiser.
+// Decode decodes a policy and its optimizer.
 func (PPOLearner) Decode(chooser, optimiser []byte) (Chooser, Optimiser, error) {
 	p, err := ParsePolicy(chooser)
 	if err != nil {

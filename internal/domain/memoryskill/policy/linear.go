@@ -2,14 +2,14 @@ package policy
 
 import "gonum.org/v1/gonum/floats"
 
-// linear is a fully connected layer: y = W·x + b. Its numbers are a part of the
-// policy's one vector, or of a gradient's.
+// linear is a fully connected layer: y = W·x + b. Its numbers are part of the vector of a policy,
+// or of a gradient.
 type linear struct {
 	weights matrix // out × in
 	bias    []float64
 }
 
-// forward sets each row of y from the row of x.
+// forward computes each row of y from the row of x.
 func (l linear) forward(x, y matrix) {
 	for i := range y.rows {
 		copy(row(y, i), l.bias)
@@ -17,7 +17,7 @@ func (l linear) forward(x, y matrix) {
 	addProductTransposed(x, l.weights, y)
 }
 
-// accumulate adds ∂loss/∂W = dyᵀ·x and ∂loss/∂b = Σ dy to l, a gradient.
+// accumulate adds ∂loss/∂W = dyᵀ·x and ∂loss/∂b = Σ dy to l, which is a gradient.
 func (l linear) accumulate(x, dy matrix) {
 	addTransposedProduct(dy, x, l.weights)
 	for i := range dy.rows {
@@ -25,7 +25,7 @@ func (l linear) accumulate(x, dy matrix) {
 	}
 }
 
-// input sets dx = dy·W, the gradient of what went in.
+// input sets dx = dy·W, the gradient of the input.
 func (l linear) input(dy, dx matrix) {
 	zero(dx)
 	addProduct(dy, l.weights, dx)
@@ -40,7 +40,7 @@ func relu(m matrix) {
 	}
 }
 
-// reluBackward takes out of dy what relu did not let through; y is its output.
+// reluBackward sets dy to 0 where relu was inactive; y is the output of relu.
 func reluBackward(y, dy matrix) {
 	for i := range y.rows {
 		out, d := row(y, i), row(dy, i)

@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// LogProb is the logarithm of the probability that Top-K sampling without
-// replacement chooses exactly these indices in this order (Plackett and Luce):
+// LogProb returns the log-probability that Top-K sampling without replacement chooses exactly these
+// indices in this order (Plackett and Luce):
 //
 //	log π = Σ_j ( z_{a_j} − logsumexp_{i ∉ {a_1…a_{j−1}}} z_i )
 //
-// Written with what is left instead of 1 − Σp it stays exact when the policy is
-// nearly certain. A logit of −∞ masks its skill. What cannot be drawn, a masked
-// skill, one twice or one that z has not, is −∞; nothing drawn is 0.
+// The form with the remaining logits instead of 1 − Σp is exact even if the policy is nearly
+// certain. A logit of −∞ masks its skill. The result is −∞ for an impossible draw: a masked,
+// repeated or unknown index. It is 0 for no indices.
 func LogProb(z []float64, chosen []int) float64 {
 	return logProb(z, chosen, make([]bool, len(z)))
 }
 
-// logProb is LogProb with a buffer as long as z, which it clears.
+// logProb is LogProb with a buffer of the length of z, which it clears.
 func logProb(z []float64, chosen []int, taken []bool) float64 {
 	clear(taken)
 	sum := 0.0
@@ -32,8 +32,8 @@ func logProb(z []float64, chosen []int, taken []bool) float64 {
 	return sum
 }
 
-// addLogProbGradient adds weight·∂log π/∂z = weight·Σ_j (onehot(a_j) − softmax
-// over what was left at j). taken is as for logProb.
+// addLogProbGradient adds weight·∂log π/∂z = weight·Σ_j (onehot(a_j) − softmax over the remaining
+// logits at j). taken is as for logProb.
 func addLogProbGradient(z []float64, chosen []int, weight float64, taken []bool, gradient []float64) {
 	clear(taken)
 	for _, a := range chosen {
@@ -48,16 +48,15 @@ func addLogProbGradient(z []float64, chosen []int, weight float64, taken []bool,
 	}
 }
 
-// maxSet bounds LogProbSet, whose work doubles with each index.
+// maxSet is the maximum size for LogProbSet. Each index doubles its work.
 const maxSet = 16
 
-// LogProbSet is the logarithm of the probability that Top-K sampling chooses
-// these indices in any order: the sum of LogProb over their permutations, summed
-// over subsets instead, of which there are 2^K and not K!. It is −∞ where LogProb
-// is, and panics above 16 indices.
+// LogProbSet returns the log-probability that Top-K sampling chooses these indices in any order. It
+// is the sum of LogProb over all permutations, computed over the 2^K subsets instead of the K!
+// permutations. It is −∞ where LogProb is, and panics for more than 16 indices.
 func LogProbSet(z []float64, set []int) float64 {
 	if len(set) > maxSet {
-		panic("controller: LogProbSet of more than 16 indices")
+		panic("policy: LogProbSet of more than 16 indices")
 	}
 	if !validChoice(set, len(z)) || slices.ContainsFunc(set, func(a int) bool { return math.IsInf(z[a], -1) }) {
 		return math.Inf(-1)
@@ -83,7 +82,7 @@ func LogProbSet(z []float64, set []int) float64 {
 	return reached[len(reached)-1]
 }
 
-// validChoice tells whether chosen are distinct indices of n logits.
+// validChoice reports whether chosen are distinct indices of n logits.
 func validChoice(chosen []int, n int) bool {
 	for j, a := range chosen {
 		if a < 0 || a >= n || slices.Contains(chosen[:j], a) {

@@ -2,13 +2,13 @@ package policy
 
 import "math"
 
-// Losses are means over decisions.
+// Losses are mean values over decisions.
 type Losses struct {
 	Total   float64 `json:"total"`
 	Policy  float64 `json:"policy"`
-	Value   float64 `json:"value"`   // ½(V−G)², before its coefficient
-	Entropy float64 `json:"entropy"` // of the base distribution, nats
-	KL      float64 `json:"kl"`      // mean(old − new): an estimate that can be negative
+	Value   float64 `json:"value"`   // ½(V−G)², without its coefficient
+	Entropy float64 `json:"entropy"` // of the distribution without bias, in nats
+	KL      float64 `json:"kl"`      // mean(old − new), an estimate that can be negative
 	Clipped float64 `json:"clipped"` // share of ratios outside the clip, 0–1
 }
 
@@ -21,7 +21,7 @@ func (l *Losses) add(o Losses, weight float64) {
 	l.Clipped += weight * o.Clipped
 }
 
-// lossBuffers are as long as the longest list of candidates.
+// lossBuffers have the length of the longest list of candidates.
 type lossBuffers struct {
 	z, dz []float64
 	taken []bool
@@ -31,13 +31,13 @@ func newLossBuffers(skills int) *lossBuffers {
 	return &lossBuffers{z: make([]float64, skills), dz: make([]float64, skills), taken: make([]bool, skills)}
 }
 
-// loss is that of step t of the batch, given the network's logits for all skills
-// and its value:
+// loss returns the losses of step t of the batch. Its inputs are the network's logits for all
+// skills and its value:
 //
 //	loss = −min(ρA, clip(ρ)A) + c_v·½(V−G)² − c_H·H,  ρ = exp(log π − log π_old)
 //
-// (Schulman et al. 2017, eq. 7 and 9). It adds weight times the gradient to
-// dLogits and dValue. The exploration bias is that of the decision, a constant.
+// See Schulman et al. 2017, eq. 7 and 9. It adds weight times the gradient to dLogits and dValue.
+// The exploration bias is that of the decision and constant.
 func (p PPO) loss(b *batch, t int, logits []float64, value, weight float64, dLogits []float64, dValue *float64,
 	buffers *lossBuffers) Losses {
 	columns := b.columns[t]
@@ -57,7 +57,7 @@ func (p PPO) loss(b *batch, t int, logits []float64, value, weight float64, dLog
 		l.Policy = -ratio * advantage
 		addLogProbGradient(z, b.chosen[t], -weight*ratio*advantage, taken, dz)
 	} else {
-		l.Policy = -clipped * advantage // constant in the weights
+		l.Policy = -clipped * advantage // constant with respect to the weights
 	}
 	if ratio != clipped {
 		l.Clipped = 1
@@ -75,9 +75,8 @@ func (p PPO) loss(b *batch, t int, logits []float64, value, weight float64, dLog
 	return l
 }
 
-// valueLoss is ½(V−G)² and its slope in V. With ValueClip c > 0 it is the larger
-// of that and ½(V_old + clip(V−V_old, ±c) − G)², as in the reference
-// implementation of PPO.
+// valueLoss returns ½(V−G)² and its derivative by V. With ValueClip c > 0, it is the maximum of
+// that and ½(V_old + clip(V−V_old, ±c) − G)², as in the reference implementation of PPO.
 func (p PPO) valueLoss(value, old, target float64) (loss, slope float64) {
 	miss := value - target
 	loss, slope = miss*miss/2, miss

@@ -2,11 +2,11 @@ package policy
 
 import "gonum.org/v1/gonum/floats"
 
-// matrix is row-major; a row is one state, one skill or one output unit.
+// matrix is row-major. A row is one state, one skill or one output unit.
 //
-// Products go through gonum's vector kernels row by row. Its general matrix
-// product divides larger ones among goroutines; here the order of every sum is
-// fixed, nothing is allocated, and one update takes one core.
+// Products use gonum's vector kernels row by row. gonum's general matrix product splits large
+// products among goroutines. Here the order of every sum is fixed, nothing is allocated, and an
+// update uses one core.
 type matrix struct {
 	rows, cols, stride int
 	data               []float64
@@ -18,13 +18,13 @@ func newMatrix(rows, cols int) matrix {
 
 func row(m matrix, i int) []float64 { return m.data[i*m.stride : i*m.stride+m.cols] }
 
-// top is the first n rows of m, sharing its numbers.
+// top returns the first n rows of m, which share its numbers.
 func top(m matrix, n int) matrix {
 	m.rows = n
 	return m
 }
 
-// columns is the columns from–to of m, sharing its numbers.
+// columns returns the columns from–to of m, which share its numbers.
 func columns(m matrix, from, to int) matrix {
 	m.cols = to - from
 	m.data = m.data[from:]

@@ -1,11 +1,11 @@
 package policy
 
-// network is one policy's forward and backward pass over minibatches, with
-// buffers that are made once. It is not safe for concurrent use.
+// network is the forward and backward pass of one policy over minibatches, with preallocated
+// buffers. It is not safe for concurrent use.
 type network struct {
 	weights, gradient parameters
 	head              head
-	states, skills    matrix // as they came in
+	states, skills    matrix // inputs
 	s1, h             matrix // state tower
 	k1, u             matrix // skill tower
 	c1, value         matrix // critic
@@ -15,8 +15,8 @@ type network struct {
 	dValue, dLogits   matrix
 }
 
-// newNetwork takes at most states × skills at once. gradient has the length of
-// weights, or is nil when there will be no backward pass.
+// newNetwork returns a network for at most states × skills. gradient has the length of weights, or
+// is nil if backward is not used.
 func newNetwork(s Shape, weights, gradient []float64, states, skills int) *network {
 	n := &network{weights: s.view(weights)}
 	hidden := s.Hidden
@@ -47,8 +47,8 @@ func (n *network) embedSkills(skills matrix) {
 	n.head.skills(u)
 }
 
-// forward evaluates B states against the skills that were embedded last. The
-// results, B × M and B × 1, are overwritten by the next call.
+// forward evaluates B states against the skills that were embedded last. The next call overwrites
+// the results, B × M and B × 1.
 func (n *network) forward(states matrix) (logits, values matrix) {
 	n.states = states
 	s1, h, c1, value := top(n.s1, states.rows), top(n.h, states.rows), top(n.c1, states.rows), top(n.value, states.rows)
@@ -70,8 +70,7 @@ func (n *network) logitsOf(states int) matrix {
 	return columns(top(n.logits, states), 0, n.skills.rows)
 }
 
-// loss clears and returns the places for ∂loss/∂logits and ∂loss/∂values of the
-// last forward pass.
+// loss clears and returns the buffers for ∂loss/∂logits and ∂loss/∂values of the last forward pass.
 func (n *network) loss() (dLogits, dValues matrix) {
 	dLogits = columns(top(n.dLogits, n.states.rows), 0, n.skills.rows)
 	dValues = top(n.dValue, n.states.rows)
@@ -80,7 +79,7 @@ func (n *network) loss() (dLogits, dValues matrix) {
 	return dLogits, dValues
 }
 
-// backward adds the gradient of the last forward pass, given what loss returned.
+// backward adds the gradient of the last forward pass, from the buffers of loss.
 func (n *network) backward() {
 	b, m := n.states.rows, n.skills.rows
 	s1, h, c1 := top(n.s1, b), top(n.h, b), top(n.c1, b)

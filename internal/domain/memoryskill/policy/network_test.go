@@ -25,7 +25,7 @@ func waves(shape Shape) Policy {
 	return p
 }
 
-// oneStep is a batch of one decision whose advantage and return are given.
+// oneStep returns a batch of one decision with a given advantage and return.
 func oneStep(state []float64, skills [][]float64, chosen []int, old, advantage, target float64) *batch {
 	b := &batch{
 		states: newMatrix(1, len(state)), skills: newMatrix(len(skills), len(skills[0])),
@@ -80,9 +80,8 @@ func TestReferenceNetworkHasItsNumberOfWeights(t *testing.T) {
 	}
 }
 
-// Each weight's gradient is compared with the central difference of the loss, on
-// a minibatch with different candidates, biases, clipped ratios and a step
-// without credit.
+// Each weight's gradient is compared with the central difference of the loss, on a minibatch with
+// different candidates, biases, clipped ratios and a step without credit.
 func TestGradientsAreThoseOfTheLoss(t *testing.T) {
 	t.Parallel()
 	learned := TowerShape(3, 5)

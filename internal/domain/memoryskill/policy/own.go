@@ -1,8 +1,8 @@
 package policy
 
-// Own is the mean score of the queries that each decision answers for, by its id:
-// those that met the memories which came of it, or missed what it saw. Decisions
-// that no scored query met, and lost ones, are not in it.
+// Own returns, by decision ID, the mean score of the queries that each decision is responsible for:
+// those that used its memories, or missed its evidence. Lost decisions and decisions without a
+// scored query are absent.
 func (e Episode) Own() map[string]float64 {
 	baseline, _ := e.Reward()
 	sums, counts := map[string]float64{}, map[string]float64{}

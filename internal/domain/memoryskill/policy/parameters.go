@@ -1,7 +1,7 @@
 package policy
 
-// parameters are the layers of a policy as views of one vector, so that the
-// optimiser, the clipping and the file see numbers and the network sees layers.
+// parameters are the layers of a policy as views of one vector. The optimizer, the clipping and the
+// file use the vector, and the network uses the layers.
 type parameters struct {
 	state1, state2   linear
 	skill1, skill2   linear
@@ -27,6 +27,6 @@ func (s Shape) view(vector []float64) parameters {
 		p.actor1, p.actor2 = next(), next()
 	}
 	p.critic1, p.critic2 = next(), next()
-	p.scale = vector // what is left: nothing for Concat
+	p.scale = vector // the rest: empty for Concat
 	return p
 }

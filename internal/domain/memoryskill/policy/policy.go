@@ -6,14 +6,14 @@ import (
 	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
-// Policy is a controller's weights. It is a value: training makes another one.
+// Policy holds the weights of a model. It is a value: training returns another one.
 type Policy struct {
 	shape   Shape
 	weights []float64
 }
 
-// NewPolicy draws weights and biases uniformly from ±1/√(inputs of the layer).
-// Policies of equal shape and key are equal; key.Purpose is set here.
+// NewPolicy draws weights and biases uniformly from ±1/√(inputs of the layer). Policies of equal
+// shape and key are equal. It sets key.Purpose.
 func NewPolicy(shape Shape, key keyedrand.Key) (Policy, error) {
 	if err := shape.Check(); err != nil {
 		return Policy{}, err
@@ -36,5 +36,5 @@ func NewPolicy(shape Shape, key keyedrand.Key) (Policy, error) {
 	return p, nil
 }
 
-// Shape tells what kind of policy it is.
+// Shape returns the shape of the policy.
 func (p Policy) Shape() Shape { return p.shape }

@@ -9,24 +9,23 @@ import (
 	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
-// PPO is how a policy learns from a batch.
+// PPO configures how a policy is trained with a batch.
 type PPO struct {
 	LearningRate float64 `json:"learning_rate"`
 	Gamma        float64 `json:"gamma"`        // discount of later rewards, 0–1
 	Lambda       float64 `json:"lambda"`       // of GAE, 0–1
-	Clip         float64 `json:"clip"`         // ε, how far the ratio may move
+	Clip         float64 `json:"clip"`         // ε, limit of the ratio's change
 	ValueCoef    float64 `json:"value_coef"`   // of ½(V−G)²
-	EntropyCoef  float64 `json:"entropy_coef"` // of the base entropy
-	ValueClip    float64 `json:"value_clip"`   // how far the value may move; 0 is any
+	EntropyCoef  float64 `json:"entropy_coef"` // of the entropy without bias
+	ValueClip    float64 `json:"value_clip"`   // limit of the value's change; 0 means no limit
 	Epochs       int     `json:"epochs"`       // passes over the batch
-	Minibatch    int     `json:"minibatch"`    // decisions in one gradient step
-	MaxNorm      float64 `json:"max_norm"`     // of the gradient; 0 is any
-	TargetKL     float64 `json:"target_kl"`    // ends the update after an epoch beyond it; 0 never does
+	Minibatch    int     `json:"minibatch"`    // decisions of one gradient step
+	MaxNorm      float64 `json:"max_norm"`     // of the gradient; 0 means no limit
+	TargetKL     float64 `json:"target_kl"`    // ends the update after an epoch beyond it; 0 means never
 }
 
-// DefaultPPO is the recipe that learns in the fewest decisions: four epochs and
-// no KL stop, since the log-probability of a whole Top-K moves by more than 0.02
-// in any useful step.
+// DefaultPPO returns the configuration that learns from the fewest decisions: four epochs without a
+// KL stop. The log-probability of a whole Top-K changes by more than 0.02 in any useful step.
 func DefaultPPO() PPO {
 	return PPO{
 		LearningRate: 1e-3, Gamma: 0.99, Lambda: 0.95, Clip: 0.2, ValueCoef: 0.5, EntropyCoef: 0.01,
@@ -34,34 +33,34 @@ func DefaultPPO() PPO {
 	}
 }
 
-// Check refuses settings with which nothing can be learnt.
+// Check returns fault.InvalidArgument for options out of range.
 func (p PPO) Check() error {
-	share := func(x float64) bool { return x >= 0 && x <= 1 } // false of NaN
+	share := func(x float64) bool { return x >= 0 && x <= 1 } // false for NaN
 	if p.Epochs < 1 || p.Minibatch < 1 || !(p.LearningRate > 0) || !(p.Clip > 0) || !share(p.Gamma) ||
 		!share(p.Lambda) || notFinite(p.ValueCoef, p.EntropyCoef, p.ValueClip, p.MaxNorm, p.TargetKL) {
-		return fault.New(fault.InvalidArgument, "the settings of PPO are out of range",
-			"epochs and minibatch are at least 1, learning_rate and clip above 0, gamma and lambda 0–1, and all are "+
+		return fault.New(fault.InvalidArgument, "PPO options out of range",
+			"use epochs and minibatch of at least 1, learning_rate and clip above 0, gamma and lambda 0 to 1, and "+
 				"finite")
 	}
 	return nil
 }
 
-// Report tells how an update went.
+// Report is the result of an update.
 type Report struct {
 	Decisions int     `json:"decisions"`
 	Credited  int     `json:"credited"`
-	Epochs    int     `json:"epochs"`     // done; fewer than asked after a KL stop
-	Steps     int     `json:"steps"`      // of the optimiser
+	Epochs    int     `json:"epochs"`     // completed; fewer than configured after a KL stop
+	Steps     int     `json:"steps"`      // of the optimizer
 	First     Losses  `json:"first"`      // of the first epoch
-	Last      Losses  `json:"last"`       // of the last one done
+	Last      Losses  `json:"last"`       // of the last completed epoch
 	GradNorm  float64 `json:"grad_norm"`  // mean, before clipping
-	StoppedKL bool    `json:"stopped_kl"` // TargetKL ended it
+	StoppedKL bool    `json:"stopped_kl"` // TargetKL ended the update
 }
 
-// Update trains on one batch: steps in time order, episode after episode. vectors
-// holds the vector of every candidate by id. The policy and the optimiser that
-// come in stay as they are; equal arguments give equal results, bit for bit on
-// one CPU architecture. key names the run and iteration; key.Purpose is set here.
+// Update trains on one batch of steps in time order, episode by episode. vectors has the vector of
+// every candidate by ID. The given policy and optimizer are not modified. Equal arguments give
+// equal results, bit for bit on one CPU architecture. key identifies the run and the iteration;
+// Update sets key.Purpose.
 func Update(policy Policy, optimiser Adam, steps []Step, vectors map[string][]float64, p PPO,
 	key keyedrand.Key) (Policy, Adam, Report, error) {
 	if err := cmp.Or(policy.shape.Check(), p.Check()); err != nil {
@@ -73,7 +72,7 @@ func Update(policy Policy, optimiser Adam, steps []Step, vectors map[string][]fl
 	}
 	if optimiser.first != nil && len(optimiser.first) != len(policy.weights) {
 		return policy, optimiser, Report{}, fault.Newf(fault.InvalidArgument,
-			"the optimiser's state belongs to another policy")
+			"the optimizer's state belongs to another policy")
 	}
 	t := newTrainer(policy, optimiser, b, p)
 	report := Report{Decisions: len(steps)}
@@ -98,7 +97,7 @@ func Update(policy Policy, optimiser Adam, steps []Step, vectors map[string][]fl
 	report.GradNorm /= float64(report.Steps)
 	if notFinite(report.GradNorm) || notFinite(t.policy.weights...) {
 		return policy, optimiser, report, fault.New(fault.Internal, "the update diverged: its weights are not finite",
-			"lower the learning rate; the policy is unchanged")
+			"use a lower learning rate; the policy is unchanged")
 	}
 	return t.policy, t.optimiser, report, nil
 }
@@ -131,8 +130,7 @@ func newTrainer(policy Policy, optimiser Adam, b *batch, p PPO) *trainer {
 	return t
 }
 
-// epoch goes through the batch once in a new order. The losses are averaged over
-// its minibatches.
+// epoch processes the batch once in a new order. Losses are averaged over its minibatches.
 func (t *trainer) epoch(stream *keyedrand.Stream, report *Report) Losses {
 	stream.Shuffle(len(t.order), func(i, j int) { t.order[i], t.order[j] = t.order[j], t.order[i] })
 	var mean Losses

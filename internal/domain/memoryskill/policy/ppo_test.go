@@ -10,7 +10,7 @@ import (
 	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
-// sampled is a small batch of credited steps with their policy and vectors.
+// sampled returns a small batch of credited steps with their policy and vectors.
 func sampled(t testing.TB, shape Shape) (Policy, []Step, map[string][]float64) {
 	t.Helper()
 	w := newWorld("sampled")
@@ -43,7 +43,7 @@ func TestUpdateLeavesWhatItWasGiven(t *testing.T) {
 	}
 	again, _, _, err := Update(next, optimiser, steps, vectors, DefaultPPO(), key)
 	if err != nil || optimiser.Hash() != moments || again.Hash() == next.Hash() {
-		t.Errorf("the second update changed the optimiser it was given: %v", err)
+		t.Errorf("the second update changed its optimizer: %v", err)
 	}
 	same, _, _, _ := Update(policy, Adam{}, steps, vectors, DefaultPPO(), key)
 	if same.Hash() != next.Hash() {
@@ -55,8 +55,8 @@ func TestUpdateLeavesWhatItWasGiven(t *testing.T) {
 	}
 }
 
-// A new policy's log-probabilities are those that the decisions recorded, so the
-// first ratios are 1 and the first KL is 0, exploration bias or not.
+// A new policy's log-probabilities equal the recorded ones, so the first ratios are 1 and the first
+// KL is 0, with or without exploration bias.
 func TestRecordedDecisionsAreReproduced(t *testing.T) {
 	t.Parallel()
 	for _, shape := range []Shape{TowerShape(worldDim, 16), ConcatShape(worldDim, 16)} {

@@ -2,15 +2,14 @@ package policy
 
 import "slices"
 
-// provenance credits each decision with what it led to: every memory knows the
-// decision that wrote it, so a query's score minus the baseline goes to the
-// decisions behind the memories it met. With several queries a decision gets
-// their mean; the trace's reward is blended in:
+// provenance rewards each decision for its effects. Every memory refers to the decision that wrote
+// it. A query's score minus the baseline is credited to the decisions behind the memories that it
+// used. A decision with several queries gets their mean, blended with the trace's reward:
 //
 //	r_t = α·mean(r_q − baseline) + (1−α)·R
 //
-// A decision that no query met has no credit. Nothing is left to flow back from
-// later decisions, so each is an episode of its own.
+// A decision without a query has no credit. Rewards do not depend on later decisions, so each
+// decision is its own episode.
 func provenance(e Episode, baseline, local float64) []Step {
 	steps := make([]Step, len(e.Decisions))
 	place := make(map[string]int, len(steps))
@@ -40,10 +39,10 @@ func provenance(e Episode, baseline, local float64) []Step {
 	return steps
 }
 
-// Behind are the decisions that answer for the query, each once: those of the
-// cited memories, else of the retrieved ones. A miss, which is a bad score
-// without the evidence in view, or nothing in view at all, is laid to the
-// decisions that saw the evidence and did not make it findable.
+// Behind returns the decisions that are responsible for the query, each once: those of the cited
+// memories, else of the retrieved ones. A miss is a bad score without the evidence in view, or no
+// retrieved memory. It is attributed to the decisions that saw the evidence and did not make it
+// findable.
 func (q Query) Behind(baseline float64) []string {
 	met := q.Cited
 	if len(met) == 0 {

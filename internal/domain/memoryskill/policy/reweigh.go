@@ -6,26 +6,27 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// DefaultMaxWeight bounds the importance weight of a decision that another policy
-// made: more would let a few lucky draws decide an update.
+// DefaultMaxWeight is the default bound of the importance weight of another policy's decision. With
+// a higher bound, a few improbable draws could dominate an update.
 const DefaultMaxWeight = 2
 
-// leastWeight is that of a choice which the policy all but rules out: 0 would be none.
+// leastWeight is the weight of a choice that the policy nearly excludes. 0 would mean the default
+// weight.
 const leastWeight = 1e-12
 
-// Reweigh prepares steps that other policies made for an update of this one. Each
-// gets the importance weight of its choice,
+// Reweigh prepares steps of other policies for an update of this policy. Each step gets the
+// importance weight of its choice,
 //
 //	w = min(most, π(A|s) / π_behaviour(A|s)),
 //
-// from the log-probability that is kept with the decision, and stands from then on
-// as if this policy had made it, so that Update clips around what the policy is and
-// not around what it was (decoupled objective, Hilton, Cobbe and Schulman 2021, eq.
-// 4, with the weights truncated). vectors holds every candidate's.
+// from the log-probability that is stored with the decision. It is then treated as if this policy
+// had made it, so that Update clips relative to the current policy (decoupled objective, Hilton,
+// Cobbe and Schulman 2021, eq. 4, with truncated weights). vectors has the vector of every
+// candidate.
 func Reweigh(policy Policy, steps []Step, vectors map[string][]float64, most float64) ([]Step, error) {
 	if !(most > 0) || math.IsInf(most, 1) {
 		return nil, fault.Newf(fault.InvalidArgument,
-			"importance weights are bounded by %v; it must be above 0 and finite", most)
+			"the bound of importance weights is %v, must be above 0 and finite", most)
 	}
 	b, err := newBatch(policy.shape, steps, vectors, 1, 1)
 	if err != nil {
@@ -45,7 +46,7 @@ func Reweigh(policy Policy, steps []Step, vectors map[string][]float64, most flo
 		addBias(z, b.fresh[t], b.bias[t])
 		now := LogProb(z, b.chosen[t])
 		if notFinite(now) {
-			return nil, fault.Newf(fault.InvalidArgument, "decision %q is impossible for the policy", step.ID)
+			return nil, fault.Newf(fault.InvalidArgument, "decision %q has probability 0 under the policy", step.ID)
 		}
 		step.Weight = max(leastWeight, min(most, math.Exp(now-step.LogProb)))
 		step.LogProb = now

@@ -8,7 +8,7 @@ import (
 	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
-// stale are credited steps that one policy made, in a world.
+// stale returns credited steps of one policy in a world.
 func stale(t *testing.T, w *world, by Policy) []Step {
 	t.Helper()
 	steps, err := DefaultCredit().Steps(w.iteration(by, 0, 1, Choice{K: worldChosen}))
@@ -34,8 +34,8 @@ func TestAPolicysOwnDecisionsWeighOne(t *testing.T) {
 	}
 }
 
-// The weight is the ratio of probabilities under both policies, and no more than
-// the bound; the step counts from the new one on.
+// The weight is the ratio of probabilities under both policies, up to the bound. The step then
+// belongs to the new policy.
 func TestAnotherPolicysDecisionsWeighTheirRatio(t *testing.T) {
 	t.Parallel()
 	w := newWorld("other")
@@ -88,8 +88,8 @@ func TestAnotherPolicysDecisionsWeighTheirRatio(t *testing.T) {
 	}
 }
 
-// A policy learns from what an older one did, too: the world of the other tests,
-// where every batch was made by the policy of two updates before.
+// A policy also learns from the decisions of an older policy: the world of the other tests, where
+// every batch is from the policy of two updates before.
 func TestAPolicyLearnsFromStaleDecisions(t *testing.T) {
 	t.Parallel()
 	w := newWorld("stale")

@@ -2,26 +2,24 @@ package policy
 
 import "slices"
 
-// Room is what a store that had to give memories up was filled with.
+// Room describes how a store that exceeded its capacity was used.
 type Room struct {
-	// Held is the share of the room that the memories of each decision take up in
-	// the end, 0–1.
+	// Held is the share of the capacity that the memories of each decision use at the end, 0–1.
 	Held []float64
-	// Price is what all of the room would be worth at the margin, in units of a
-	// query's score.
+	// Price is the marginal value of the whole capacity, in units of a query's score.
 	Price float64
 }
 
-// worth credits each decision of a trace whose store was too small with what came
-// of the memories that it wrote, less what the room costs that they take up:
+// roomCredit credits each decision of a trace whose store was too small with the effect of its memories,
+// less the price of the capacity that they use:
 //
 //	r_t = T·(gain_t − price·held_t),  Σ gain_t = R
 //
-// A query's score is shared by the decisions behind what it retrieved, by those
-// that saw the evidence when they are among them. What a bad answer lacks is laid
-// to the decisions that took the memory of it back. A decision that wrote nothing
-// has 0, which is more than one that filled the store with what nobody asks for.
-func worth(e Episode) []Step {
+// A query's score is shared by the decisions behind the retrieved memories, or by those among them
+// that saw the evidence. The missing part of a bad score is attributed to the decisions that
+// removed memories with the answer. A decision without memories has 0, which is more than a
+// decision whose memories are never asked for.
+func roomCredit(e Episode) []Step {
 	_, known := e.Reward()
 	place := make(map[string]int, len(e.Decisions))
 	steps := make([]Step, len(e.Decisions))
@@ -53,7 +51,7 @@ func worth(e Episode) []Step {
 	return steps
 }
 
-// owners are the decisions that a good answer is owed to, each once.
+// owners returns the decisions that a good answer is attributed to, each once.
 func (q Query) owners() []string {
 	met := q.Cited
 	if len(met) == 0 {

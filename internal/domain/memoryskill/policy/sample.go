@@ -8,9 +8,8 @@ import (
 	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
-// TopK is the indices of the k largest scores, largest first; of equal scores the
-// earlier comes first. A score of −∞ masks its place and NaN is none: neither is
-// ever taken, so there are fewer than k when fewer are left.
+// TopK returns the indices of the k largest scores, largest first. Of equal scores, the earlier is
+// first. Scores of −∞ and NaN are never taken, so the result can have fewer than k indices.
 func TopK(scores []float64, k int) []int {
 	order := make([]int, 0, len(scores))
 	for i, x := range scores {
@@ -22,11 +21,10 @@ func TopK(scores []float64, k int) []int {
 	return order[:max(0, min(k, len(order)))]
 }
 
-// SampleTopK draws k skills without replacement, in the law of LogProb: Gumbel
-// noise is added to each logit and the largest are taken (Gumbel-Top-K, Kool,
-// van Hoof and Welling 2019). Each skill's noise depends on its own id, so a
-// skill more or less in the bank leaves the noise of the others as it was.
-// ids are parallel to z; key.Skill and key.Purpose are set here.
+// SampleTopK draws k skills without replacement with the probabilities of LogProb. It adds Gumbel
+// noise to each logit and takes the largest (Gumbel-Top-K, Kool, van Hoof and Welling 2019). The
+// noise of a skill depends on its ID, so that adding or removing a skill does not change the noise
+// of the others. ids are parallel to z. SampleTopK sets key.Skill and key.Purpose.
 func SampleTopK(z []float64, ids []string, k int, key keyedrand.Key) []int {
 	perturbed := make([]float64, len(z))
 	key.Purpose = "gumbel"

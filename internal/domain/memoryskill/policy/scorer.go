@@ -12,12 +12,11 @@ import (
 type Candidate struct {
 	ID     string    // of the skill version
 	Vector []float64 // of its description, D
-	Fresh  bool      // added or refined lately: gets the exploration bias
+	Fresh  bool      // added or refined recently: gets the exploration bias
 }
 
-// Scorer answers how much a policy wants each candidate. What depends on the
-// candidates alone is computed once. It is not safe for concurrent use; make one
-// for each worker.
+// Scorer scores candidates with a policy. It computes the parts that depend only on the candidates
+// once. It is not safe for concurrent use; create one for each worker.
 type Scorer struct {
 	net      *network
 	ids      []string
@@ -26,13 +25,13 @@ type Scorer struct {
 	state    matrix
 }
 
-// Scorer prepares the policy for candidates, in any order.
+// Scorer returns a Scorer for candidates, in any order.
 func (p Policy) Scorer(candidates []Candidate) (*Scorer, error) {
 	if err := p.shape.Check(); err != nil {
 		return nil, err
 	}
 	if len(candidates) == 0 {
-		return nil, fault.Newf(fault.InvalidArgument, "the bank has no skills to choose from")
+		return nil, fault.Newf(fault.InvalidArgument, "the bank has no skills")
 	}
 	sorted := slices.SortedFunc(slices.Values(candidates), func(a, b Candidate) int {
 		return strings.Compare(a.ID, b.ID)
@@ -44,7 +43,7 @@ func (p Policy) Scorer(candidates []Candidate) (*Scorer, error) {
 	skills := newMatrix(len(sorted), p.shape.Dim)
 	for i, c := range sorted {
 		if i > 0 && sorted[i-1].ID == c.ID {
-			return nil, fault.Newf(fault.InvalidArgument, "skill %q is there twice", c.ID)
+			return nil, fault.Newf(fault.InvalidArgument, "duplicate candidate %q", c.ID)
 		}
 		if len(c.Vector) != p.shape.Dim {
 			return nil, fmt.Errorf("skill %q: %w", c.ID, wrongLength(len(c.Vector), p.shape.Dim))
@@ -60,11 +59,11 @@ func (p Policy) Scorer(candidates []Candidate) (*Scorer, error) {
 	return s, nil
 }
 
-// Candidates are the skills' ids in the order of the logits.
+// Candidates returns the IDs of the skills in the order of the logits.
 func (s *Scorer) Candidates() []string { return s.ids }
 
-// Score is the logit of each candidate for a state of 2·D numbers, and the
-// critic's value of the state.
+// Score returns the logit of each candidate for a state of 2·D numbers, and the critic's value of
+// the state.
 func (s *Scorer) Score(state []float64) (logits []float64, value float64, err error) {
 	if len(state) != s.state.cols {
 		return nil, 0, fmt.Errorf("state: %w", wrongLength(len(state), s.state.cols))
@@ -75,6 +74,6 @@ func (s *Scorer) Score(state []float64) (logits []float64, value float64, err er
 }
 
 func wrongLength(got, want int) error {
-	return fault.New(fault.InvalidArgument, fmt.Sprintf("the vector has %d numbers, the policy takes %d", got, want),
-		"use the embedder that the policy was trained with")
+	return fault.New(fault.InvalidArgument, fmt.Sprintf("the vector has %d numbers, the policy requires %d", got, want),
+		"use the embedding model that the policy was trained with")
 }

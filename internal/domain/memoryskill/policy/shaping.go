@@ -4,15 +4,15 @@ import "slices"
 
 // Constants of the reference program's rewards.
 const (
-	lastShare   = 0.6  // of R, on the last decision
-	spreadDecay = 0.9  // a decision earlier gets this much of what the next one gets
-	quota       = 0.10 // most that shaping can add up to over a trace
-	failQuota   = 0.05 // and take away for failed actions
-	idleShare   = 0.2  // of the quota, when what was right was to do nothing
+	lastShare   = 0.6  // of R, for the last decision
+	spreadDecay = 0.9  // factor from each decision to the previous one
+	quota       = 0.10 // maximum sum of the shaping rewards over a trace
+	failQuota   = 0.05 // maximum penalty for failed actions
+	idleShare   = 0.2  // share of the quota if doing nothing was right
 )
 
-// Redistribute spreads R over n decisions: 0.6·R on the last, and 0.4·R over all
-// with weights 0.9^(n−1−i). A single one gets all.
+// Redistribute spreads R over n decisions: 0.6·R to the last, and 0.4·R to all with weights
+// 0.9^(n−1−i). A single decision gets all of R.
 func Redistribute(reward float64, n int) []float64 {
 	if n < 2 {
 		return slices.Repeat([]float64{reward}, max(0, n))
@@ -30,18 +30,18 @@ func Redistribute(reward float64, n int) []float64 {
 	return rewards
 }
 
-// Effect is what became of a decision's actions.
+// Effect is the result of a decision's actions.
 type Effect struct {
 	Selected []string // action types of the chosen skills: insert, update, delete, noop
 	Emitted  []string // action types that were emitted and took effect
-	Failed   bool     // actions were emitted, and all of them failed
+	Failed   bool     // all emitted actions failed
 }
 
 // noop is the action type that changes nothing.
 const noop = "noop"
 
-// Process is the shaping reward of one of n decisions: a share of ±0.10 for
-// emitting the kinds of action that the chosen skills are for.
+// Process returns the shaping reward of one of n decisions: a share of ±0.10 for emitting the kinds
+// of action of the chosen skills.
 func Process(e Effect, n int) float64 {
 	share := quota / float64(max(1, n))
 	selected, emitted := set(e.Selected), set(e.Emitted)

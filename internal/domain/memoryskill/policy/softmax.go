@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// logSumExp is ln Σ exp(z_i) over the i that skip does not hold back, −∞ when
-// none is left. skip may be nil.
+// logSumExp returns ln Σ exp(z_i) over the i that skip does not exclude, and −∞ if none is left.
+// skip may be nil.
 func logSumExp(z []float64, skip []bool) float64 {
 	top, rest := logNorm(z, skip)
 	return top + rest
 }
 
-// logNorm is logSumExp in two parts, the largest z_i and what the others add: of
-// large logits the sum of both would lose the second.
+// logNorm returns logSumExp in two parts: the largest z_i and the rest. The sum of both would lose
+// the rest for large logits.
 func logNorm(z []float64, skip []bool) (top, rest float64) {
 	top = math.Inf(-1)
 	for i, x := range z {
@@ -33,7 +33,7 @@ func logNorm(z []float64, skip []bool) (top, rest float64) {
 	return top, math.Log(sum)
 }
 
-// Softmax is the probability of each logit, 0 of −∞, which masks it. When all are
+// Softmax returns the probability of each logit. It is 0 for −∞, which masks a logit. If all are
 // masked, all are 0.
 func Softmax(z []float64) []float64 {
 	p := make([]float64, len(z))
@@ -47,8 +47,8 @@ func Softmax(z []float64) []float64 {
 	return p
 }
 
-// Entropy is −Σ p·ln p of the softmax over all logits, in nats: that of one
-// draw, not of the Top-K.
+// Entropy returns −Σ p·ln p of the softmax over all logits, in nats. It is the entropy of one draw,
+// not of the Top-K.
 func Entropy(z []float64) float64 {
 	h := 0.0
 	top, rest := logNorm(z, nil)
@@ -71,15 +71,14 @@ func addEntropyGradient(z []float64, weight float64, gradient []float64) {
 	}
 }
 
-// Diagnostics describe how decided a choice was; they are logged and drive
-// nothing.
+// Diagnostics describe the certainty of a choice. They are logged and have no effect.
 type Diagnostics struct {
 	Mass          float64 `json:"mass"`           // m, probability of the chosen under one draw, 0–1
 	Selected      float64 `json:"selected"`       // entropy of the chosen's probabilities, divided by m, in nats
 	BinaryEntropy float64 `json:"binary_entropy"` // entropy of (m, 1−m), in nats
 }
 
-// Diagnose looks at a choice among logits.
+// Diagnose returns the diagnostics of a choice among logits.
 func Diagnose(z []float64, chosen []int) Diagnostics {
 	p := Softmax(z)
 	var d Diagnostics
@@ -93,7 +92,7 @@ func Diagnose(z []float64, chosen []int) Diagnostics {
 	return d
 }
 
-// Diagnostics are those of the choice, with the bias that it was made with.
+// Diagnostics returns the diagnostics of the choice, including its bias.
 func (d Decision) Diagnostics() (Diagnostics, error) {
 	chosen, err := d.indices(d.Chosen)
 	if err != nil {
@@ -110,7 +109,7 @@ func (d Decision) Diagnostics() (Diagnostics, error) {
 	return Diagnose(z, chosen), nil
 }
 
-// DiagnoseAll are the means over the decisions of a batch, 0 without any.
+// DiagnoseAll returns the means over the decisions of a batch, 0 without decisions.
 func DiagnoseAll(episodes []Episode) (mean Diagnostics, err error) {
 	n := 0.0
 	for _, e := range episodes {
@@ -127,7 +126,7 @@ func DiagnoseAll(episodes []Episode) (mean Diagnostics, err error) {
 	return Diagnostics{mean.Mass / n, mean.Selected / n, mean.BinaryEntropy / n}, nil
 }
 
-// surprise is −p·ln p, zero outside (0, 1), where rounding can lead.
+// surprise returns −p·ln p, and zero outside (0, 1), which rounding can reach.
 func surprise(p float64) float64 {
 	if !(p > 0 && p < 1) {
 		return 0

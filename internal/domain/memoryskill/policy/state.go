@@ -2,7 +2,7 @@ package policy
 
 import "math"
 
-// State is what a decision is about, as policies of this shape look at it.
+// State returns the state of a decision, in the form of this shape.
 func (s Shape) State(span []float64, memories [][]float64) []float64 {
 	if s.Fuse == SimWeighted {
 		return StateBySimilarity(span, memories, s.Temperature)
@@ -10,9 +10,8 @@ func (s Shape) State(span []float64, memories [][]float64) []float64 {
 	return State(span, memories)
 }
 
-// State joins what a decision is about: the span's vector and the mean of the
-// vectors of the memories that were retrieved for it, not normalised again. With
-// no memories the second half is zero. All vectors have one length.
+// State joins the span's vector and the mean of the vectors of the retrieved memories, which is not
+// normalized again. Without memories the second half is zero. All vectors have the same length.
 func State(span []float64, memories [][]float64) []float64 {
 	equal := make([]float64, len(memories))
 	for i := range equal {
@@ -24,9 +23,9 @@ func State(span []float64, memories [][]float64) []float64 {
 // minTemperature keeps the softmax of StateBySimilarity finite.
 const minTemperature = 1e-8
 
-// StateBySimilarity weighs the memories by softmax(cos(span, memory)/τ) in place
-// of equally. As τ goes to 0 the nearest memory is all, or the nearest in equal
-// parts; a vector of zeros has similarity 0.
+// StateBySimilarity is State with memories weighted by softmax(cos(span, memory)/τ). As τ
+// approaches 0, only the nearest memory has weight, or several equally near ones. A zero vector has
+// similarity 0.
 func StateBySimilarity(span []float64, memories [][]float64, temperature float64) []float64 {
 	similarities := make([]float64, len(memories))
 	for i, m := range memories {
@@ -60,9 +59,8 @@ func cosine(a, b []float64) float64 {
 	return dot / math.Sqrt(aa*bb)
 }
 
-// Fold makes a vector of dims numbers: each number is added, with a sign of its
-// own, to one place (count sketch, Charikar et al. 2002). Inner products stay what
-// they were on average.
+// Fold returns a vector of dims numbers. Each number of v is added, with its own sign, to one
+// position (count sketch, Charikar et al. 2002). Inner products are preserved on average.
 func Fold(v []float32, dims int) []float64 {
 	out := make([]float64, dims)
 	if len(v) <= dims {
@@ -72,7 +70,7 @@ func Fold(v []float32, dims int) []float64 {
 		return out
 	}
 	for i, x := range v {
-		h := uint64(i+1) * 0x9E3779B97F4A7C15 // Fibonacci hashing: place and sign of i
+		h := uint64(i+1) * 0x9E3779B97F4A7C15 // Fibonacci hashing: position and sign of i
 		h ^= h >> 29
 		if h>>40&1 == 1 {
 			x = -x

@@ -9,9 +9,9 @@ import (
 	"cairn/internal/domain/memoryskill/keyedrand"
 )
 
-// world is a place where it matters which skill meets which span: spans are of
-// six kinds, and for each kind three of eight skills are right. A decision is
-// judged by 31 questions about the trace, each with a noisy yes or no.
+// world is a test environment in which each span needs certain skills. Spans are of six kinds, and
+// for each kind three of eight skills are right. A decision is scored by 31 questions about the
+// trace, each with a noisy yes or no.
 type world struct {
 	seed    string
 	kinds   [][]float64 // unit centroids
@@ -78,7 +78,7 @@ func unit(v []float64) []float64 {
 	return v
 }
 
-// span draws the kind and the state of a span; the memory half is zero.
+// span draws the kind and the state of a span. The memory half of the state is zero.
 func (w *world) span(key keyedrand.Key) (kind int, state []float64) {
 	key.Purpose = "span"
 	stream := key.Stream()
@@ -100,7 +100,7 @@ func (w *world) overlap(kind int, chosen []string) float64 {
 	return float64(n) / float64(len(w.right[kind]))
 }
 
-// episode remembers one trace and asks about it.
+// episode processes one trace and asks questions about it.
 func (w *world) episode(policy Policy, key keyedrand.Key, how Choice) Episode {
 	scorer, err := policy.Scorer(w.skills)
 	if err != nil {
@@ -152,7 +152,7 @@ func (w *world) iteration(policy Policy, iteration, workers int, how Choice) []E
 	return episodes
 }
 
-// training is a policy on its way.
+// training is the state of a training run.
 type training struct {
 	policy    Policy
 	optimiser Adam
@@ -184,8 +184,7 @@ func (w *world) train(t *training, from, to int) {
 	}
 }
 
-// greedy is the mean overlap of the greedy choice with the right one on spans
-// that were not trained on.
+// greedy returns the mean overlap of the greedy choice with the right one on held-out spans.
 func (w *world) greedy(policy Policy) float64 {
 	const spans = 600
 	scorer, err := policy.Scorer(w.skills)
@@ -208,8 +207,7 @@ func (w *world) newcomer() keyedrand.Stream {
 	return keyedrand.Key{Run: w.seed, Purpose: "newcomer"}.Stream()
 }
 
-// chosenFor is the share of spans of a kind for which the greedy choice has the
-// skill.
+// chosenFor returns the share of spans of a kind for which the greedy choice has the skill.
 func (w *world) chosenFor(policy Policy, kind int, skill string) float64 {
 	scorer, err := policy.Scorer(w.skills)
 	if err != nil {

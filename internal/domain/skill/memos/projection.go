@@ -1,4 +1,4 @@
-// Package memos shows skills as clients of MemOS know them.
+// Package memos converts skills to the format of clients of MemOS.
 package memos
 
 import (
@@ -8,18 +8,18 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// MemoryType is what skills are called among memories.
+// MemoryType is the memory type of skills in MemOS.
 const MemoryType = "SkillMemory"
 
-// MemoryItem is a skill as clients of MemOS know it: one item of memory with
-// the fields of its TreeNodeTextualMemoryMetadata.
+// MemoryItem is a skill in MemOS' format: one memory item with the fields of its
+// TreeNodeTextualMemoryMetadata.
 type MemoryItem struct {
 	ID       string         `json:"id"`
 	Memory   string         `json:"memory"` // the description
 	Metadata MemoryMetadata `json:"metadata"`
 }
 
-// MemoryMetadata has exactly MemOS' names (spec/skill-memory.md §1.13).
+// MemoryMetadata has exactly the names of MemOS (spec/skill-memory.md §1.13).
 type MemoryMetadata struct {
 	MemoryType    string            `json:"memory_type"` // MemoryType
 	Type          string            `json:"type"`        // skills
@@ -34,8 +34,8 @@ type MemoryMetadata struct {
 	Preference    []string          `json:"preference"`
 	Examples      []string          `json:"examples"`
 	Tool          []string          `json:"tool"`
-	Scripts       map[string]string `json:"scripts"` // file name → code, null without any
-	Others        map[string]string `json:"others"`  // file name or key → text, null without any
+	Scripts       map[string]string `json:"scripts"` // file name → code, or null
+	Others        map[string]string `json:"others"`  // file name or key → text, or null
 	URL           string            `json:"url"`
 	SkillSource   string            `json:"skill_source"` // auto_create or user_upload
 	Sources       []MemorySource    `json:"sources"`
@@ -53,20 +53,20 @@ type MemoryMetadata struct {
 	History       []any             `json:"history"`
 }
 
-// MemorySource is a message that a skill rests on.
+// MemorySource is a message that is evidence for a skill.
 type MemorySource struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
 }
 
-// defaultConfidence is what MemOS writes for every skill.
+// defaultConfidence is the value that MemOS uses for every skill.
 const defaultConfidence = 0.99
 
-// SkillMetadata is what the store knows of a skill beside its document.
+// SkillMetadata holds the stored properties of a skill that its document does not contain.
 type SkillMetadata struct {
 	ID            string
 	Archived      bool
-	Uploaded      bool     // by a user, not distilled
+	Uploaded      bool     // uploaded by a user, not distilled
 	Confidence    *float64 // nil means MemOS' 0.99
 	URL           string
 	Sources       []transcript.Message
@@ -81,7 +81,7 @@ type SkillMetadata struct {
 	UpdatedAt     time.Time
 }
 
-// Project shows a skill as MemOS would.
+// Project converts a skill to MemOS' format.
 func Project(d skill.Document, files []skill.File, p SkillMetadata) MemoryItem {
 	d = d.Normalised()
 	m := MemoryMetadata{
@@ -125,7 +125,7 @@ func put(texts *map[string]string, key, text string) {
 	(*texts)[key] = text
 }
 
-// list is [] in JSON, never null.
+// list returns [] in JSON, never null.
 func list(items []string) []string { return append([]string{}, items...) }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

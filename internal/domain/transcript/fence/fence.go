@@ -1,7 +1,6 @@
-// Package fence finds Markdown code fences line by line, so that what looks
-// like a heading, a speaker or prose inside a fence is left alone. Parsing,
-// rendering and language detection share it: a text is cut the same way
-// wherever it is looked at.
+// Package fence finds Markdown code fences line by line, so that headings, speakers and prose
+// inside a fence are ignored. Parsing, rendering and language detection share it and divide a text
+// in the same way.
 package fence
 
 import (
@@ -9,29 +8,28 @@ import (
 	"strings"
 )
 
-// Scanner follows the lines of one text. The zero value stands before the
-// first line.
+// Scanner reads the lines of one text. The zero value is positioned before the first line.
 type Scanner struct {
 	marker byte // ` or ~, 0 outside a fence
 	length int  // of the opening run; the closing run is at least as long
 	indent int  // columns before the opening run
 }
 
-// slack is how many columns a fence marker may be indented beyond its
-// container (CommonMark 0.31, §4.5).
+// slack is the number of columns that a fence marker can be indented beyond its container
+// (CommonMark 0.31, §4.5).
 const slack = 3
 
-// maxNesting is how many lists deep a fence is looked for on one line.
+// maxNesting is the depth of nested lists in which a fence is recognized on one line.
 const maxNesting = 16
 
-// markerWidth caps what a list marker adds to the indent, so that the tenth
-// item of a list is read like the ninth.
+// markerWidth limits the indent of a list marker, so that the tenth item of a list is read like the
+// ninth.
 const markerWidth = 3
 
 var listMarker = regexp.MustCompile(`^ {0,3}(?:[-*+]|[0-9]{1,9}[.)]) {1,4}`)
 
-// Line reads the next line, without its newline, and reports whether it
-// belongs to a fence: opening, content or closing.
+// Line reads the next line, without its newline, and reports whether it belongs to a fence:
+// opening, content or closing.
 func (s *Scanner) Line(line string) bool {
 	if s.marker != 0 {
 		if s.closes(line) {
@@ -45,7 +43,7 @@ func (s *Scanner) Line(line string) bool {
 // Open reports whether a fence is open after the lines read so far.
 func (s *Scanner) Open() bool { return s.marker != 0 }
 
-// Closing is the line that closes the open fence, empty when none is open.
+// Closing returns the line that closes the open fence, or an empty text if none is open.
 func (s *Scanner) Closing() string {
 	if s.marker == 0 {
 		return ""
@@ -84,7 +82,7 @@ func (s *Scanner) closes(line string) bool {
 	return marker == s.marker && length >= s.length && strings.TrimSpace(rest[length:]) == ""
 }
 
-// run measures the fence characters that text begins with.
+// run returns the fence character that text starts with and the length of its run.
 func run(text string) (marker byte, length int) {
 	if text == "" || text[0] != '`' && text[0] != '~' {
 		return 0, 0
@@ -95,7 +93,7 @@ func run(text string) (marker byte, length int) {
 	return text[0], length
 }
 
-// Strip removes fenced code, markers included.
+// Strip removes fenced code, including the markers.
 func Strip(text string) string {
 	var kept []string
 	var s Scanner

@@ -1,6 +1,6 @@
-// Package alfworld reads trajectories of ALFWorld that were recorded earlier: a
-// JSON array of objects with the task, its type, the first observation, steps of
-// action and observation, and whether the task was done.
+// Package alfworld reads recorded trajectories of ALFWorld. A file is a JSON array of objects with
+// the task, its type, the first observation, the steps (action and observation), and whether the
+// task succeeded.
 //
 //	[{"id": "g1", "task_type": "pick_and_place", "task": "put a mug on the desk", "observation": "You are in…",
 //	  "steps": [{"action": "go to desk 1", "observation": "On the desk 1…"}], "success": true}]
@@ -23,21 +23,21 @@ type Trajectory struct {
 	ID          string `json:"id"`
 	Type        string `json:"task_type"`
 	Task        string `json:"task"`
-	Observation string `json:"observation"` // the first one
+	Observation string `json:"observation"` // first observation
 	Steps       []Step `json:"steps"`
 	Success     *bool  `json:"success"`
 }
 
-// Step is an action with what was seen then.
+// Step is an action and the observation that follows it.
 type Step struct {
 	Action      string `json:"action"`
 	Observation string `json:"observation"`
 }
 
-// Key names the trajectory: ids repeat between types.
+// Key identifies the trajectory. IDs are unique only within a type.
 func (t Trajectory) Key() string { return t.Type + "::" + t.ID }
 
-// Text is the trajectory as it is remembered.
+// Text returns the trajectory as text for memory.
 func (t Trajectory) Text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Task: %s\nObservation: %s\n", t.Task, t.Observation)
@@ -48,24 +48,24 @@ func (t Trajectory) Text() string {
 	return b.String()
 }
 
-// Open reads the file at path.
+// Open reads trajectories from the file at path.
 func Open(path string) ([]Trajectory, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.InvalidArgument, "the data cannot be opened",
-			"give a file of recorded trajectories")
+		return nil, fault.Wrap(err, fault.InvalidArgument, "cannot open the data file",
+			"use the path of a file with recorded trajectories")
 	}
 	defer file.Close()
 	out, err := Read(file)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.InvalidArgument, path+" holds no trajectories",
-			"it is a JSON array of objects with `id`, `task`, `steps` and `success`")
+		return nil, fault.Wrap(err, fault.InvalidArgument, path+" is not a trajectory file",
+			"use a JSON array of objects with `id`, `task`, `steps` and `success`")
 	}
 	return out, nil
 }
 
-// Read reads trajectories and says where a bad one is bad. One without `success`
-// is refused: not known is not failed.
+// Read reads and validates trajectories. A trajectory without `success` is an error, because an
+// unknown result is not a failure.
 func Read(from io.Reader) (out []Trajectory, err error) {
 	if err := json.NewDecoder(from).Decode(&out); err != nil {
 		return nil, fmt.Errorf("read the JSON: %w", err)
@@ -76,20 +76,19 @@ func Read(from io.Reader) (out []Trajectory, err error) {
 		case t.ID == "" || t.Task == "" || t.Observation == "":
 			return nil, fmt.Errorf("trajectory %d has no id, no task or no first observation", i+1)
 		case t.Success == nil:
-			return nil, fmt.Errorf("trajectory %d does not tell whether the task was done", i+1)
+			return nil, fmt.Errorf("trajectory %d has no success", i+1)
 		case seen[t.Key()]:
-			return nil, fmt.Errorf("trajectory %s is there twice", t.Key())
+			return nil, fmt.Errorf("duplicate trajectory %s", t.Key())
 		}
 		seen[t.Key()] = true
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("there are no trajectories")
+		return nil, fmt.Errorf("file has no trajectories")
 	}
 	return out, nil
 }
 
-// SuccessRate is the share of trajectories whose task was done, 0–1, and the mean
-// number of steps.
+// SuccessRate returns the share of successful trajectories, 0 to 1, and the mean number of steps.
 func SuccessRate(all []Trajectory) (rate, steps float64) {
 	var done []bool
 	for _, t := range all {
@@ -100,8 +99,8 @@ func SuccessRate(all []Trajectory) (rate, steps float64) {
 	return rate, steps
 }
 
-// Pack puts whole trajectories together, in order, as long as they fit into so
-// many tokens. One that is longer stands alone; none is cut.
+// Pack joins whole trajectories, in order, up to the given number of tokens per text. A longer
+// trajectory is a text of its own.
 func Pack(all []Trajectory, tokens int) (out []string) {
 	left := 0
 	for _, t := range all {
@@ -117,9 +116,9 @@ func Pack(all []Trajectory, tokens int) (out []string) {
 	return out
 }
 
-// Choose is the admissible command that a reply means: the one that it is, else
-// the longest that stands in it between words, so that "drawer 10" is not taken
-// for "drawer 1". It is empty when there is none.
+// Choose returns the admissible command that a reply means: an exact match, or the longest command
+// that the reply contains between word boundaries, so that "drawer 10" does not match "drawer 1".
+// It returns "" if there is none.
 func Choose(reply string, admissible []string) (best string) {
 	for line := range strings.Lines(reply) {
 		for _, a := range admissible {

@@ -35,8 +35,8 @@ func TestTrajectoriesAreReadRatedAndPacked(t *testing.T) {
 
 func TestUnknownSuccessIsNoFailure(t *testing.T) {
 	t.Parallel()
-	for change, want := range map[string]string{`,"success":false|`: "trajectory 2 does not tell",
-		`"heat"|"place"`: "twice", `"A room."|""`: "trajectory 1 has"} {
+	for change, want := range map[string]string{`,"success":false|`: "trajectory 2 has no success",
+		`"heat"|"place"`: "duplicate trajectory", `"A room."|""`: "trajectory 1 has"} {
 		from, to, _ := strings.Cut(change, "|")
 		if _, err := Read(strings.NewReader(strings.Replace(file, from, to, 1))); err == nil ||
 			!strings.Contains(err.Error(), want) {

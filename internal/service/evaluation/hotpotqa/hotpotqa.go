@@ -1,6 +1,6 @@
-// Package hotpotqa reads HotpotQA files (hotpotqa.github.io): a question over
-// paragraphs of which few matter. A file may hold several right answers to a
-// question, and its paragraphs as one text.
+// Package hotpotqa reads HotpotQA files (hotpotqa.github.io). A sample is a question and
+// paragraphs, few of which are relevant. A file may contain several correct answers per question,
+// and the paragraphs as one text.
 package hotpotqa
 
 import (
@@ -19,9 +19,9 @@ import (
 type Sample struct {
 	ID         string
 	Question   string
-	Answers    []string // any of them will do
+	Answers    []string // correct answers; any is sufficient
 	Paragraphs []Paragraph
-	Evidence   []int // indices of the paragraphs that hold the answer, ascending, where the file tells
+	Evidence   []int // indexes of the paragraphs with the answer, ascending; empty if the file does not contain them
 }
 
 // Paragraph is one document.
@@ -36,23 +36,23 @@ type wire struct {
 	Context  json.RawMessage     `json:"context"`
 }
 
-// Open reads the file at path.
+// Open reads samples from the file at path.
 func Open(path string) ([]Sample, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.InvalidArgument, "the data cannot be opened",
-			"give a file of HotpotQA, hotpot_dev_distractor_v1.json for instance")
+		return nil, fault.Wrap(err, fault.InvalidArgument, "cannot open the data file",
+			"use a HotpotQA file, for example hotpot_dev_distractor_v1.json")
 	}
 	defer file.Close()
 	out, err := Read(file)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.InvalidArgument, path+" is no HotpotQA file",
-			"it is a JSON array of objects with `question` and `context`")
+		return nil, fault.Wrap(err, fault.InvalidArgument, path+" is not a HotpotQA file",
+			"use a JSON array of objects with `question` and `context`")
 	}
 	return out, nil
 }
 
-// Read reads samples and says where a bad one is bad.
+// Read reads and validates samples.
 func Read(from io.Reader) (out []Sample, err error) {
 	var all []wire
 	if err := json.NewDecoder(from).Decode(&all); err != nil {
@@ -70,7 +70,7 @@ func Read(from io.Reader) (out []Sample, err error) {
 			return nil, fmt.Errorf("question %d has no text or no answer", i+1)
 		}
 		if s.Paragraphs, err = paragraphs(w.Context); err != nil {
-			return nil, fmt.Errorf("question %d has no paragraphs that can be read: %w", i+1, err)
+			return nil, fmt.Errorf("question %d: parse the paragraphs: %w", i+1, err)
 		}
 		if len(s.Paragraphs) == 0 {
 			return nil, fmt.Errorf("question %d has no paragraphs", i+1)
@@ -83,7 +83,7 @@ func Read(from io.Reader) (out []Sample, err error) {
 		out = append(out, s)
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("there are no questions")
+		return nil, fmt.Errorf("file has no questions")
 	}
 	return out, nil
 }
@@ -98,7 +98,7 @@ func (w wire) supports(title string) bool {
 	return false
 }
 
-// paragraphs are pairs of a title and sentences, or one text that is cut before
+// paragraphs parses pairs of a title and sentences. If the context is a text, it is split before
 // each "Document 1:", else at blank lines.
 func paragraphs(raw json.RawMessage) (out []Paragraph, err error) {
 	var text string
@@ -116,7 +116,7 @@ func paragraphs(raw json.RawMessage) (out []Paragraph, err error) {
 		var p Paragraph
 		var sentences []string
 		if len(pair) != 2 || json.Unmarshal(pair[0], &p.Title) != nil || json.Unmarshal(pair[1], &sentences) != nil {
-			return nil, fmt.Errorf("paragraph %d is no title with sentences", i+1)
+			return nil, fmt.Errorf("paragraph %d is not a pair of a title and sentences", i+1)
 		}
 		p.Text = strings.TrimSpace(strings.Join(sentences, ""))
 		out = append(out, p)
@@ -130,8 +130,8 @@ var (
 	sentence = regexp.MustCompile(`(?i)\bthe answer is:?\s+(.+)`)
 )
 
-// Answer is what a reply says: in answer tags, else on a line "Answer:", else
-// after "the answer is", else all of it.
+// Answer extracts the answer of a reply: the text in answer tags, else of a line "Answer:", else
+// after "the answer is", else the whole reply.
 func Answer(reply string) string {
 	for _, form := range []*regexp.Regexp{tagged, lineSaid, sentence} {
 		if found := form.FindStringSubmatch(reply); found != nil {

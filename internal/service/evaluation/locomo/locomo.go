@@ -1,6 +1,5 @@
-// Package locomo reads LoCoMo files (snap-research/locomo): long conversations
-// between two people, in sessions, with questions about them and the turns that
-// hold the answers.
+// Package locomo reads LoCoMo files (snap-research/locomo). A sample is a long conversation between
+// two people, in sessions, with questions and the turns that contain the answers.
 package locomo
 
 import (
@@ -18,7 +17,7 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// Categories of questions. Adversarial ones have no answer in the conversation.
+// Categories of questions. The conversation does not answer adversarial ones.
 const (
 	MultiHop    = 1
 	Temporal    = 2
@@ -34,12 +33,12 @@ type Sample struct {
 	Questions    []Question
 }
 
-// Question is about one conversation.
+// Question is a question about a conversation.
 type Question struct {
 	Text     string
-	Answer   string // empty for adversarial ones
+	Answer   string // empty for adversarial questions
 	Category int
-	Evidence []int // seqs of the turns that hold the answer, ascending; ids that name no turn are left out
+	Evidence []int // sequence numbers of the turns with the answer, ascending, without unknown IDs
 }
 
 type wireSample struct {
@@ -57,26 +56,26 @@ type wireTurn struct {
 	Speaker string `json:"speaker"`
 	ID      string `json:"dia_id"`
 	Text    string `json:"text"`
-	Caption string `json:"blip_caption"` // what the picture shows that came with the turn
+	Caption string `json:"blip_caption"` // description of the picture of the turn
 }
 
-// Open reads the file at path.
+// Open reads samples from the file at path.
 func Open(path string) ([]Sample, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.InvalidArgument, "the data cannot be opened",
-			"give a file of snap-research/locomo's format, locomo10.json for instance")
+		return nil, fault.Wrap(err, fault.InvalidArgument, "cannot open the data file",
+			"use a file of snap-research/locomo, for example locomo10.json")
 	}
 	defer file.Close()
 	samples, err := Read(file)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.InvalidArgument, path+" is no LoCoMo file",
-			"it is a JSON array of objects with `conversation` and `qa`")
+		return nil, fault.Wrap(err, fault.InvalidArgument, path+" is not a LoCoMo file",
+			"use a JSON array of objects with `conversation` and `qa`")
 	}
 	return samples, nil
 }
 
-// Read reads samples and says where a bad one is bad.
+// Read reads and validates samples.
 func Read(from io.Reader) ([]Sample, error) {
 	var wire []wireSample
 	in := json.NewDecoder(from)
@@ -84,10 +83,10 @@ func Read(from io.Reader) ([]Sample, error) {
 		return nil, fmt.Errorf("read the JSON: %w", err)
 	}
 	if _, err := in.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("something follows the array")
+		return nil, fmt.Errorf("unexpected data after the array")
 	}
 	if len(wire) == 0 {
-		return nil, fmt.Errorf("there are no conversations")
+		return nil, fmt.Errorf("file has no conversations")
 	}
 	out := make([]Sample, len(wire))
 	seen := map[string]bool{}
@@ -96,7 +95,7 @@ func Read(from io.Reader) ([]Sample, error) {
 			w.ID = fmt.Sprintf("conversation-%d", i+1)
 		}
 		if seen[w.ID] {
-			return nil, fmt.Errorf("conversation %s is there twice", w.ID)
+			return nil, fmt.Errorf("duplicate conversation %s", w.ID)
 		}
 		seen[w.ID] = true
 		var err error
@@ -111,7 +110,7 @@ func (w wireSample) sample() (Sample, error) {
 	s := Sample{ID: w.ID, Conversation: transcript.Conversation{ID: w.ID}}
 	places := map[string]int{}
 	var first string
-	_ = json.Unmarshal(w.Conversation["speaker_a"], &first) // without it, whoever speaks first
+	_ = json.Unmarshal(w.Conversation["speaker_a"], &first) // if missing, the first speaker is used
 	for _, n := range w.sessions() {
 		at, turns, err := w.session(n)
 		if err != nil {
@@ -122,7 +121,7 @@ func (w wireSample) sample() (Sample, error) {
 				return s, fmt.Errorf("session %d, turn %d has no dia_id or no speaker", n, i+1)
 			}
 			if _, double := places[t.ID]; double {
-				return s, fmt.Errorf("session %d: turn %s is there twice", n, t.ID)
+				return s, fmt.Errorf("session %d: duplicate turn %s", n, t.ID)
 			}
 			if first == "" {
 				first = t.Speaker
@@ -132,7 +131,7 @@ func (w wireSample) sample() (Sample, error) {
 		}
 	}
 	if len(s.Conversation.Messages) == 0 {
-		return s, fmt.Errorf("it has no turns")
+		return s, fmt.Errorf("no turns")
 	}
 	for i, q := range w.QA {
 		if q.Question == "" || q.Category < MultiHop || q.Category > Adversarial {
@@ -146,7 +145,7 @@ func (w wireSample) sample() (Sample, error) {
 
 var sessionKey = regexp.MustCompile(`^session_(\d+)$`)
 
-// sessions are the numbers of the sessions that have turns, ascending.
+// sessions returns the numbers of the sessions that have turns, ascending.
 func (w wireSample) sessions() []int {
 	var out []int
 	for key := range w.Conversation {
@@ -176,7 +175,8 @@ func (w wireSample) session(n int) (at time.Time, turns []wireTurn, err error) {
 	return at, turns, nil
 }
 
-// message gives every turn of a session the session's time: the file knows no other.
+// message returns a turn as a message. All turns have the time of the session, because the file
+// contains no other.
 func (t wireTurn) message(seq int, at time.Time, first bool) transcript.Message {
 	m := transcript.Message{ID: t.ID, Seq: seq, Role: transcript.Assistant, Name: t.Speaker, Content: t.Text, Time: at}
 	if first {
@@ -188,7 +188,7 @@ func (t wireTurn) message(seq int, at time.Time, first bool) transcript.Message 
 	return m
 }
 
-// turnID finds ids in what annotators wrote: "D8:6; D9:17" is two.
+// turnID matches the IDs in an annotation: "D8:6; D9:17" contains two.
 var turnID = regexp.MustCompile(`D\d+:\d+`)
 
 func evidence(raw []string, places map[string]int) []int {

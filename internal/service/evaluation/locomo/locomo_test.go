@@ -32,7 +32,7 @@ func TestSessionsComeInTheOrderOfTheirNumbers(t *testing.T) {
 		t.Errorf("messages %+v", ms)
 	}
 	if want := time.Date(2023, 6, 1, 9, 5, 0, 0, time.UTC); !ms[2].Time.Equal(want) {
-		t.Errorf("said at %v, want %v", ms[2].Time, want)
+		t.Errorf("time %v, want %v", ms[2].Time, want)
 	}
 	if q := samples[0].Questions; len(q) != 2 || !slices.Equal(q[0].Evidence, []int{0, 2}) || len(q[1].Evidence) != 0 ||
 		q[1].Answer != "2023" {
@@ -46,10 +46,10 @@ func TestABadFileSaysWhereItIsBad(t *testing.T) {
 		"no JSON":        {"hello", "JSON"},
 		"no array":       {`{"qa": []}`, "JSON"},
 		"empty":          {`[]`, "no conversations"},
-		"more after it":  {good + "[]", "follows"},
-		"no turns":       {`[{"sample_id": "x", "conversation": {}}]`, "conversation x: it has no turns"},
-		"twice":          {`[` + good[1:len(good)-1] + `,` + good[1:], "s1 is there twice"},
-		"a turn twice":   {strings.Replace(good, "D2:2", "D2:1", 1), "turn D2:1 is there twice"},
+		"more after it":  {good + "[]", "unexpected data"},
+		"no turns":       {`[{"sample_id": "x", "conversation": {}}]`, "conversation x: no turns"},
+		"twice":          {`[` + good[1:len(good)-1] + `,` + good[1:], "duplicate conversation s1"},
+		"a turn twice":   {strings.Replace(good, "D2:2", "D2:1", 1), "duplicate turn D2:1"},
 		"a turn unnamed": {strings.Replace(good, `"dia_id": "D2:2", `, "", 1), "turn 2 has no dia_id"},
 		"a bad time": {strings.Replace(good, "9:05 am on 1 June, 2023", "yesterday", 1),
 			"session 10: read the time"},

@@ -1,5 +1,5 @@
-// Package longmemeval reads LongMemEval files (xiaowu0162/LongMemEval): for each
-// question a history of dated sessions between a user and an assistant.
+// Package longmemeval reads LongMemEval files (xiaowu0162/LongMemEval). A sample is a question and
+// a history of dated sessions between a user and an assistant.
 package longmemeval
 
 import (
@@ -14,19 +14,19 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// Sample is one question with the history that it is asked of.
+// Sample is one question with its history.
 type Sample struct {
 	ID           string
 	Kind         string // for example multi-session or temporal-reasoning
 	Conversation transcript.Conversation
 	Question     string
 	Answer       string
-	Asked        time.Time // the day of the question, zero when unknown
-	Evidence     []int     // seqs of the turns that are marked as holding the answer
+	Asked        time.Time // day of the question; zero if unknown
+	Evidence     []int     // sequence numbers of the turns that contain the answer
 }
 
-// Unanswerable tells whether the history does not hold the answer. The published
-// scores leave such questions out.
+// Unanswerable reports whether the history does not contain the answer. The published scores
+// exclude such questions.
 func (s Sample) Unanswerable() bool { return strings.HasSuffix(s.ID, "_abs") }
 
 type wire struct {
@@ -43,26 +43,26 @@ type wire struct {
 	} `json:"haystack_sessions"`
 }
 
-// dayForm is how the files write a time: 2023/05/20 (Sat) 02:21.
+// dayForm is the time format of the files: 2023/05/20 (Sat) 02:21.
 const dayForm = "2006/01/02 (Mon) 15:04"
 
-// Open reads the file at path.
+// Open reads samples from the file at path.
 func Open(path string) ([]Sample, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.InvalidArgument, "the data cannot be opened",
-			"give a file of LongMemEval, longmemeval_s.json for instance")
+		return nil, fault.Wrap(err, fault.InvalidArgument, "cannot open the data file",
+			"use a LongMemEval file, for example longmemeval_s.json")
 	}
 	defer file.Close()
 	out, err := Read(file)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.InvalidArgument, path+" is no LongMemEval file",
-			"it is a JSON array of objects with `question_id` and `haystack_sessions`")
+		return nil, fault.Wrap(err, fault.InvalidArgument, path+" is not a LongMemEval file",
+			"use a JSON array of objects with `question_id` and `haystack_sessions`")
 	}
 	return out, nil
 }
 
-// Read reads samples and says where a bad one is bad.
+// Read reads and validates samples.
 func Read(from io.Reader) (out []Sample, err error) {
 	var all []wire
 	if err := json.NewDecoder(from).Decode(&all); err != nil {
@@ -71,7 +71,7 @@ func Read(from io.Reader) (out []Sample, err error) {
 	seen := map[string]bool{}
 	for i, w := range all {
 		if w.ID == "" || w.Question == "" || seen[w.ID] {
-			return nil, fmt.Errorf("question %d has no id of its own, or no text", i+1)
+			return nil, fmt.Errorf("question %d has no unique ID or no text", i+1)
 		}
 		seen[w.ID] = true
 		s, err := w.sample()
@@ -81,7 +81,7 @@ func Read(from io.Reader) (out []Sample, err error) {
 		out = append(out, s)
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("there are no questions")
+		return nil, fmt.Errorf("file has no questions")
 	}
 	return out, nil
 }
@@ -107,7 +107,7 @@ func (w wire) sample() (s Sample, err error) {
 		for n, turn := range session {
 			role := transcript.Role(turn.Role)
 			if role != transcript.User && role != transcript.Assistant {
-				return s, fmt.Errorf("session %d, turn %d is neither the user's nor the assistant's", i+1, n+1)
+				return s, fmt.Errorf("session %d, turn %d: role must be user or assistant", i+1, n+1)
 			}
 			seq := len(s.Conversation.Messages)
 			if turn.Answer {
@@ -118,12 +118,12 @@ func (w wire) sample() (s Sample, err error) {
 		}
 	}
 	if len(s.Conversation.Messages) == 0 {
-		return s, fmt.Errorf("it has no history")
+		return s, fmt.Errorf("question has no history")
 	}
 	return s, nil
 }
 
-// text is a string as it is, and a number as it is written.
+// text returns a JSON string as it is, and a number as it is written.
 func text(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {

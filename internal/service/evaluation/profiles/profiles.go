@@ -1,9 +1,8 @@
-// Package profiles measures how the agents of long-term memory work with other
-// names of tools, other ways to think and one or several items in a call: what
-// each way costs in calls and tokens, and what comes of it. The conversation and
-// the questions are made for it. With the offline rules, which keep what users say
-// plainly of themselves, a measurement tells what the rounds cost and that each way
-// remembers and answers; how well a model does with it they do not tell.
+// Package profiles measures the agents of long-term memory with different tool names, ways to
+// reason, and numbers of items per call. It reports the calls, tokens and results of each profile.
+// The conversation and the questions are synthetic. With the offline rules, which only store plain
+// statements, a measurement shows the cost and that each profile works. It does not show the
+// quality with a real model.
 //
 //	rows, err := profiles.Measure(ctx, cairn, profiles.All(), log)
 package profiles
@@ -25,17 +24,17 @@ import (
 	"cairn/internal/service/memoryagent"
 )
 
-// Profile is one way for all agents of a workspace to work.
+// Profile is one configuration of all agents of a workspace.
 type Profile struct {
 	Tools    string `json:"tools"`    // usual or typed
 	Thinking string `json:"thinking"` // native, none, param or tool
-	Calls    string `json:"calls"`    // multiple or single; typed tools take one item anyway
+	Calls    string `json:"calls"`    // multiple or single; typed tools always take one item
 }
 
-// Name is the name of a profile in reports.
+// Name returns the name of a profile in reports.
 func (p Profile) Name() string { return p.Tools + "/" + p.Thinking + "/" + p.Calls }
 
-// All are the ways that differ.
+// All returns all distinct profiles.
 func All() (out []Profile) {
 	for _, shape := range [][2]string{{settings.Usual, settings.MultipleCalls}, {settings.Usual, settings.SingleCalls},
 		{settings.Typed, settings.SingleCalls}} {
@@ -47,7 +46,7 @@ func All() (out []Profile) {
 	return out
 }
 
-// Named are those of All that are named; none names all of them.
+// Named returns the profiles with the given names. No names means all profiles.
 func Named(names []string) (out []Profile, err error) {
 	all := All()
 	if len(names) == 0 {
@@ -60,29 +59,29 @@ func Named(names []string) (out []Profile, err error) {
 			for _, p := range all {
 				known = append(known, p.Name())
 			}
-			return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no profile %q", name),
-				"use some of "+strings.Join(known, ", "))
+			return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid profile %q", name),
+				"use one or more of "+strings.Join(known, ", "))
 		}
 		out = append(out, all[i])
 	}
 	return out, nil
 }
 
-// Row is what came of one profile.
+// Row is the result of one profile.
 type Row struct {
 	Profile
 	ModelCalls int     `json:"model_calls"`
-	Tokens     int64   `json:"tokens"`     // in and out, as the endpoint counts them
-	ToolCalls  int     `json:"tool_calls"` // of the session's agents, and of those that answer
+	Tokens     int64   `json:"tokens"`     // input and output, as reported by the endpoint
+	ToolCalls  int     `json:"tool_calls"` // of the session's agents and of the retrievers
 	Failed     int     `json:"failed_tool_calls"`
-	Memories   int     `json:"memories"` // made
+	Memories   int     `json:"memories"` // number created
 	Status     string  `json:"status"`   // of the session: ok, no_memory, partial or failed
-	Answered   int     `json:"answered"` // questions whose memories or answer hold what is asked for
+	Answered   int     `json:"answered"` // questions whose memories or answer contain the expected text
 	Questions  int     `json:"questions"`
 	Seconds    float64 `json:"seconds"`
 }
 
-// session is what was said, and questions are asked about it.
+// The session of the measurement, and the questions about it.
 var (
 	session = []transcript.Message{
 		{Role: transcript.User,
@@ -102,33 +101,33 @@ var (
 	}
 )
 
-// Workspaces are where profiles are measured, each in one of its own.
+// Workspaces creates one workspace per profile and reads its usage.
 type Workspaces interface {
-	// MakeWorkspace makes a workspace whose agents work as modes say.
+	// MakeWorkspace creates a workspace whose agents use the modes.
 	MakeWorkspace(ctx context.Context, name string, modes settings.Modes) (id int64, key string, err error)
-	// Insights tells what the workspace used within some days up to now.
+	// Insights returns the usage of a workspace in the last days.
 	Insights(ctx context.Context, ws int64, days int) (curate.Insights, error)
-	// ToolCalls counts the calls of tools in all runs of the workspace.
+	// ToolCalls returns the number of tool calls in all runs of a workspace.
 	ToolCalls(ctx context.Context, ws int64) (all, failed int, err error)
 }
 
-// Agents are those of long-term memory.
+// Agents runs the agents of long-term memory.
 type Agents interface {
 	Summarize(ctx context.Context, r memoryagent.Request) (run.Run, error)
 	Report(ctx context.Context, ref run.Ref) (memoryagent.Report, error)
 	Retrieve(ctx context.Context, q memoryagent.Question) (memoryagent.Answer, error)
 }
 
-// Cairn is what is measured.
+// Cairn contains the services to measure.
 type Cairn struct {
 	Workspaces Workspaces
 	Agents     Agents
-	Wait       func(ctx context.Context, workflowID string) error // until a workflow has ended
-	Spec       agentrun.Spec                                      // of every run
+	Wait       func(ctx context.Context, workflowID string) error // waits until a workflow has ended
+	Spec       agentrun.Spec                                      // configuration of each run
 }
 
-// Measure has each profile remember the session and answer the questions, in a
-// workspace of its own.
+// Measure summarizes the session and asks the questions with each profile, each in a new workspace.
+// It writes its progress to log.
 func Measure(ctx context.Context, in Cairn, of []Profile, log io.Writer) ([]Row, error) {
 	var rows []Row
 	for _, p := range of {
@@ -166,11 +165,11 @@ func measure(ctx context.Context, in Cairn, p Profile) (row Row, err error) {
 		if err != nil {
 			return row, err
 		}
-		said := a.Text
+		reply := a.Text
 		for _, m := range a.Memories {
-			said += "\n" + m.Content
+			reply += "\n" + m.Content
 		}
-		if strings.Contains(strings.ToLower(said), strings.ToLower(q.want)) {
+		if strings.Contains(strings.ToLower(reply), strings.ToLower(q.want)) {
 			row.Answered++
 		}
 	}
@@ -187,7 +186,7 @@ func measure(ctx context.Context, in Cairn, p Profile) (row Row, err error) {
 	return row, err
 }
 
-// remember has the session remembered and waits for what comes of it.
+// remember summarizes the session and waits for the result.
 func remember(ctx context.Context, in Cairn, ws int64, key string) (out memoryagent.Report, err error) {
 	r, err := in.Agents.Summarize(ctx, memoryagent.Request{Workspace: ws, WorkspaceKey: key, ID: "session",
 		Messages: slices.Clone(session), Spec: in.Spec})

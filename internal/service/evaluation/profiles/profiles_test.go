@@ -57,7 +57,7 @@ func TestProfilesAreChosenByName(t *testing.T) {
 	}
 }
 
-// stage is a Cairn that does what a test says.
+// stage is a Cairn with scripted results.
 type stage struct {
 	modes   map[string]settings.Modes // by workspace
 	said    []string                  // the first message of each session
@@ -167,7 +167,7 @@ func TestAProfileIsMeasuredInAWorkspaceOfItsOwn(t *testing.T) {
 	}
 }
 
-// A measurement that is repeated finds the session remembered, and waits for nothing.
+// A repeated measurement finds the summarized session and does not wait.
 func TestASessionThatIsRememberedIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	s := &stage{ended: true}

@@ -8,9 +8,8 @@ import (
 	"cairn/internal/service/evaluation/locomo"
 )
 
-// plain is BM25 over single turns, with the mean length of the conversation and
-// nothing else: what ours is compared with. The speakers' names are no words of a
-// question here; as words they cost it 0.02.
+// plain is the baseline: BM25 over single turns, with the mean length of the conversation. The
+// names of the speakers are removed from questions, because they reduce its recall by 0.02.
 type plain struct {
 	names  map[int32]bool
 	docs   []map[int32]int
@@ -38,7 +37,7 @@ func newPlain(s locomo.Sample) plain {
 	return p
 }
 
-// find ranks the turns that share a term with query.
+// find ranks the turns that share a term with query, best first.
 func (p plain) find(query string, limit int) []int {
 	const k1, b = 1.2, 0.75
 	scores, found := make([]float64, len(p.docs)), []int{}

@@ -1,6 +1,6 @@
-// Package retrieval measures how many of the turns that hold an answer are among
-// the first that a search finds: LoCoMo's questions, one workspace for each
-// conversation, through the store and the search that everybody uses.
+// Package retrieval measures the recall of search on LoCoMo: the share of the turns with the answer
+// among the first results. Each conversation has a workspace of its own, and uses the production
+// store and search.
 package retrieval
 
 import (
@@ -15,10 +15,10 @@ import (
 	"cairn/internal/service/search"
 )
 
-// Depth is how many results are asked for.
+// Depth is the number of results per search.
 const Depth = 20
 
-// Recall is the mean share of a question's evidence among the first results.
+// Recall is the mean share of a question's evidence in the first results.
 type Recall struct {
 	At5       float64 `json:"recall_at_5"`
 	At10      float64 `json:"recall_at_10"`
@@ -26,7 +26,7 @@ type Recall struct {
 	Questions int     `json:"questions"`
 }
 
-// Table is recall over all questions, and by category.
+// Table is the recall over all questions and by category.
 type Table struct {
 	Recall
 	Categories map[int]Recall `json:"categories"`
@@ -37,7 +37,7 @@ type Result struct {
 	Table
 	Baseline      Table              `json:"baseline"` // BM25 over single turns
 	Conversations map[string]float64 `json:"recall_at_10_by_conversation"`
-	// questions of the categories measured that name no turn as evidence
+	// Questions of the measured categories without evidence.
 	Skipped     int     `json:"skipped"`
 	Embedder    string  `json:"embedder"`
 	Dims        int     `json:"dimensions"`
@@ -47,27 +47,27 @@ type Result struct {
 	P99         float64 `json:"p99_ms"`
 }
 
-// Store keeps conversations, each in a workspace.
+// Store stores conversations, each in a workspace.
 type Store interface {
 	MakeWorkspace(ctx context.Context, name string) (int64, error)
 	PutConversation(ctx context.Context, ws int64, c transcript.Conversation) error
 }
 
-// Finder is the search of a workspace.
+// Finder searches the documents of a workspace.
 type Finder interface {
 	Find(ctx context.Context, ws int64, r search.Request) ([]search.Result, error)
 }
 
-// Cairn is what is measured.
+// Cairn contains the services to measure.
 type Cairn struct {
 	Store    Store
 	Finder   Finder
-	Embedder string // that its vectors are made with
+	Embedder string // name of the embedding model
 	Dims     int
 }
 
-// Measure stores the samples in workspaces of their own and asks their
-// questions, all categories but the adversarial one.
+// Measure stores each sample in a new workspace and asks its questions of all categories except the
+// adversarial one.
 func Measure(ctx context.Context, of Cairn, samples []locomo.Sample) (Result, error) {
 	r := Result{Conversations: map[string]float64{}, Embedder: of.Embedder, Dims: of.Dims}
 	var ours, baseline sums
@@ -112,7 +112,7 @@ func Measure(ctx context.Context, of Cairn, samples []locomo.Sample) (Result, er
 	return r, nil
 }
 
-// ask returns the seqs of the turns found.
+// ask returns the sequence numbers of the found turns.
 func ask(ctx context.Context, f Finder, ws int64, question string) ([]int, error) {
 	found, err := f.Find(ctx, ws, search.Request{Query: question, Kinds: []string{search.KindTurn}, Limit: Depth})
 	seqs := make([]int, len(found))
@@ -122,7 +122,7 @@ func ask(ctx context.Context, f Finder, ws int64, question string) ([]int, error
 	return seqs, err
 }
 
-// sums adds recall up: of all questions at 0, of a category at its number.
+// sums adds up recall: index 0 for all questions, other indexes by category.
 type sums [locomo.Adversarial]Recall
 
 func (s *sums) add(q locomo.Question, found []int) {
@@ -152,7 +152,7 @@ func (s sums) table() Table {
 	return t
 }
 
-// mean rounds to what the number of questions can tell.
+// mean rounds to the precision that the number of questions allows.
 func (r Recall) mean() Recall {
 	n := math.Max(1, float64(r.Questions))
 	round := func(x float64) float64 { return math.Round(x/n*1e4) / 1e4 }

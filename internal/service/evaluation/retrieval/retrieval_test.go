@@ -15,8 +15,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// Two conversations of the public data are enough to see that nothing is broken;
-// `cairn eval retrieval` measures all of them.
+// Two public conversations show that retrieval works; `cairn eval retrieval` measures all.
 func TestRetrievalBeatsPlainBM25OnLoCoMo(t *testing.T) {
 	t.Parallel()
 	path := samples.Public("locomo/locomo8.json")

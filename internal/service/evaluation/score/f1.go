@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Failed is what stands for an answer that an endpoint could not give.
+// Failed is the answer text if the endpoint failed.
 const Failed = "[error]"
 
 const punctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 
 var articles = regexp.MustCompile(`\b(?:a|an|the|and)\b`)
 
-// Normalise makes answers comparable: no commas, lower case, no ASCII
-// punctuation, no articles, one blank between words. Other letters stay.
+// Normalise normalizes answers for comparison: lower case, without commas, ASCII punctuation and
+// articles, one space between words. Other characters are kept.
 func Normalise(text string) string {
 	text = strings.ToLower(strings.ReplaceAll(text, ",", ""))
 	text = strings.Map(func(r rune) rune {
@@ -26,7 +26,7 @@ func Normalise(text string) string {
 	return strings.Join(strings.Fields(articles.ReplaceAllString(text, " ")), " ")
 }
 
-// Words are the stems of a text's words, normalised.
+// Words returns the stems of the normalized words of a text.
 func Words(text string) []string {
 	words := strings.Fields(Normalise(text))
 	for i, w := range words {
@@ -35,8 +35,8 @@ func Words(text string) []string {
 	return words
 }
 
-// F1 is the harmonic mean of precision and recall over words with their counts,
-// 0–1. It is 0 when no word is shared, also between two empty texts.
+// F1 returns the harmonic mean of precision and recall over words with their counts, 0 to 1. It is
+// 0 if no word is shared, also for two empty texts.
 func F1(prediction, gold string) float64 {
 	if prediction == Failed {
 		return 0
@@ -54,7 +54,7 @@ func F1(prediction, gold string) float64 {
 	return 2 * float64(same) / float64(n+len(said))
 }
 
-// F1Any is that of the right answer that fares best.
+// F1Any returns the F1 with the correct answer that has the highest F1.
 func F1Any(prediction string, gold []string) (best float64) {
 	for _, g := range gold {
 		best = max(best, F1(prediction, g))
@@ -62,8 +62,8 @@ func F1Any(prediction string, gold []string) (best float64) {
 	return best
 }
 
-// F1Parts is for answers that list several things, divided by commas: the mean,
-// over the parts of the right answer, of the best part of the prediction.
+// F1Parts scores answers that are comma-separated lists. It is the mean, over the parts of the
+// correct answer, of the best F1 of a predicted part.
 func F1Parts(prediction, gold string) float64 {
 	parts, sum := strings.Split(gold, ","), 0.0
 	for _, g := range parts {

@@ -2,15 +2,14 @@ package score
 
 import "cairn/internal/domain/lexical"
 
-// kept is the share of a passage's content words from which on a text still holds
-// the passage. By the passage's id alone a store that keeps four words of
-// everything would look best.
+// kept is the minimum share of a passage's content words in a text that still contains the passage.
+// If only IDs were compared, a store with four words of everything would score best.
 const kept = 0.6
 
 // Bag is a set of content words.
 type Bag map[string]bool
 
-// Content are the content words of texts.
+// Content returns the content words of texts.
 func Content(texts ...string) Bag {
 	out := Bag{}
 	for _, text := range texts {
@@ -21,7 +20,7 @@ func Content(texts ...string) Bag {
 	return out
 }
 
-// Share is the part of b that other has, and false of an empty b.
+// Share returns the share of b that other contains, and false if b is empty.
 func (b Bag) Share(other Bag) (float64, bool) {
 	found := 0
 	for w := range b {
@@ -32,7 +31,7 @@ func (b Bag) Share(other Bag) (float64, bool) {
 	return float64(found) / float64(max(1, len(b))), len(b) > 0
 }
 
-// And are the words that both have.
+// And returns the words that both contain.
 func (b Bag) And(other Bag) Bag {
 	out := Bag{}
 	for w := range b {
@@ -43,7 +42,7 @@ func (b Bag) And(other Bag) Bag {
 	return out
 }
 
-// Held tells whether one of the texts keeps the passage.
+// Held reports whether one of the texts contains the passage.
 func Held(passage Bag, texts []Bag) bool {
 	for _, text := range texts {
 		if share, known := passage.Share(text); known && share >= kept {
@@ -53,7 +52,7 @@ func Held(passage Bag, texts []Bag) bool {
 	return false
 }
 
-// Success is the rate of tasks that succeeded, 0–1; false without tasks.
+// Success returns the success rate of tasks, 0 to 1, and false if there are none.
 func Success(done []bool) (float64, bool) {
 	n := 0
 	for _, ok := range done {

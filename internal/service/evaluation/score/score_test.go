@@ -45,7 +45,7 @@ func TestStemsAreThoseOfNLTK(t *testing.T) {
 	}
 }
 
-// Dropping most of a passage's words is seen, dropping its stop-words is not.
+// Dropping most of a passage's content words changes the score; dropping stop words does not.
 func TestEvidenceIsHeldByItsWordsAndNotByItsID(t *testing.T) {
 	t.Parallel()
 	passage := Content("I went to the pottery workshop in Bergen last Friday")

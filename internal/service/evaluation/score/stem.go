@@ -11,9 +11,8 @@ var irregular = map[string]string{"sky": "sky", "skies": "sky", "dying": "die", 
 	"outing": "outing", "outings": "outing", "canning": "canning", "cannings": "canning", "howe": "howe",
 	"proceed": "proceed", "exceed": "exceed", "succeed": "succeed"}
 
-// Stem is Porter's stemmer (1980) with the extensions of NLTK, which published
-// scores were made with. Words are lower case; other letters than a–z count as
-// consonants.
+// Stem is Porter's stemmer (1980) with the extensions of NLTK, with which the published scores were
+// computed. Words must be lower case; characters other than a–z are consonants.
 func Stem(word string) string {
 	if s, ok := irregular[word]; ok {
 		return s
@@ -54,7 +53,7 @@ func hasVowel(w string) bool {
 	return false
 }
 
-// short is a stem that takes an e back: consonant, vowel, consonant at the end.
+// short reports whether a stem ends in consonant, vowel, consonant, and so gets an e back.
 func short(w string) bool {
 	n := len(w)
 	if n == 2 {
@@ -64,13 +63,13 @@ func short(w string) bool {
 		!strings.ContainsRune("wxy", rune(w[n-1]))
 }
 
-// rule turns an ending into another where its condition holds of what is before.
+// rule replaces an ending if its condition holds for the stem.
 type rule struct {
 	from, to string
 	when     func(stem string) bool
 }
 
-// apply lets the first rule decide whose ending the word has.
+// apply applies the first rule whose ending matches; no other rule is tried.
 func apply(w string, rules []rule) string {
 	for _, r := range rules {
 		if stem, ok := strings.CutSuffix(w, r.from); ok {
@@ -124,7 +123,7 @@ func participle(w string) string {
 	return stem
 }
 
-// ending makes y an i after a consonant that does not begin the word.
+// ending replaces y with i after a consonant that is not the first letter.
 func ending(w string) string {
 	return apply(w, []rule{{"y", "i", func(stem string) bool { return len(stem) > 1 && consonant(stem, len(stem)-1) }}})
 }

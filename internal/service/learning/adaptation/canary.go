@@ -13,9 +13,9 @@ import (
 // minScores is the minimum number of scored replies on each side before a canary is judged.
 const minScores = 20
 
-// ChooseCanary returns the head for a build, and the number of the update if its policy is on
-// canary and the build belongs to the canary share. A build always gets the same result. Number 0
-// means the policy of the version.
+// ChooseCanary returns the head for a build and the number of its update. If an update is on canary
+// and the build belongs to the canary share, the head has the policy of the update. Otherwise the
+// number is 0, and the head has the policy of the version. A build always gets the same result.
 func (s *Service) ChooseCanary(ctx context.Context, tx Tx, build string, head bank.Head) (bank.Head, int, error) {
 	chosen, err := tx.Workspace().Settings(ctx)
 	if err != nil || chosen.Memory.Learning.Frozen {
@@ -78,7 +78,7 @@ func (s *Service) judgeCanary(ctx context.Context, tx Tx, row bank.Row) error {
 	case measured.Comparison != nil && measured.Comparison.Promote:
 		return s.promote(ctx, tx, row, u)
 	case worse:
-		return drop("live answers are worse")
+		return drop("live scores are worse")
 	}
 	late, err := tx.Updates().CanaryLate(ctx, u)
 	if err != nil || !late {

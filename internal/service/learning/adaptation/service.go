@@ -2,7 +2,7 @@
 // outcomes and is compared in the shadow on held-out conversations. If it is not worse, it runs as
 // a canary on a share of live builds, and is then promoted.
 //
-//	runs, err := updates.AcceptDue(ctx, due) // judges canaries, and starts what is due
+//	runs, err := updates.AcceptDue(ctx, due) // judges canaries and starts due updates
 package adaptation
 
 import (

@@ -31,7 +31,7 @@ func due(l *pgtest.Learning, least int) runspec.Due {
 	return runspec.Due{Workspace: l.DB.A.ID, WorkspaceKey: l.DB.A.Key, Spec: l.Spec(), Least: least}
 }
 
-// explores lets live choices be drawn.
+// explores enables exploration.
 func explores(l *pgtest.Learning) {
 	l.DB.Choose(func(s *settings.Settings) {
 		s.Memory.Builder = settings.BuilderSkills
@@ -39,8 +39,7 @@ func explores(l *pgtest.Learning) {
 	})
 }
 
-// live builds a session of spans, one choice each, and says of each second one that its
-// answer was good.
+// live builds a session with one choice per span, and rates every second reply as good.
 func live(l *pgtest.Learning, spans int) {
 	t := l.DB.T
 	t.Helper()
@@ -144,7 +143,7 @@ func TestEachStepOfAnUpdateIsDoneOnce(t *testing.T) {
 	if _, over, err := l.Updates.Open(ctx, ref); err != nil || over == nil {
 		t.Errorf("opened when it has ended: %+v, %v", over, err)
 	}
-	_, err = l.Banks.Rollback(ctx, l.DB.A.ID, bank.Default, 1) // nothing to go back to: the canary stays
+	_, err = l.Banks.Rollback(ctx, l.DB.A.ID, bank.Default, 1) // no earlier version: the canary stays
 	testkit.Must(t, err)
 	if none, err := l.Updates.AcceptDue(ctx, due(l, 1)); err != nil || len(none) != 0 {
 		t.Errorf("while one is on canary: %v, %v", none, err)

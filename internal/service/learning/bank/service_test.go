@@ -14,7 +14,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// file is a memory skill as it is imported.
+// file returns a memory skill file.
 func file(name, description string) map[string][]byte {
 	return map[string][]byte{name + ".md": memoryskill.Render(memoryskill.Skill{Name: name, Title: "A skill",
 		Description: description, Purpose: "Keep it.", Action: memoryskill.Insert, WhenToUse: []string{"Always"},
@@ -112,7 +112,7 @@ func TestABankFollowsTheSharedOne(t *testing.T) {
 	wants(t, "itself", err, fault.InvalidArgument)
 	_, err = l.Banks.Import(ctx, shared, bank.Default, file("capture_dates", "Adds dates."))
 	testkit.Must(t, err)
-	for range 2 { // without news it changes nothing
+	for range 2 { // no changes to follow
 		got, err := follow()
 		testkit.Must(t, err)
 		if _, there := got.Bank.Get("capture_dates"); !there || got.Head != 2 {
@@ -133,7 +133,7 @@ func TestABankHasOneWriter(t *testing.T) {
 		})
 	}
 	testkit.Must(t, take("run/1"))
-	testkit.Must(t, take("run/1")) // keeps it
+	testkit.Must(t, take("run/1")) // extends it
 	wants(t, "a second writer", take("run/2"), fault.Unavailable)
 	_, err = l.Banks.Import(t.Context(), l.DB.A.ID, bank.Default, file("capture_dates", "Adds dates."))
 	wants(t, "an import meanwhile", err, fault.Unavailable)

@@ -39,18 +39,18 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error
 	if err := r.Keeping.Check(); err != nil {
 		return out, err
 	}
-	said := memory.Said(r.Messages)
-	if len(said) == 0 {
+	messages := memory.Said(r.Messages)
+	if len(messages) == 0 {
 		return out, fault.New(fault.InvalidArgument, "session has no user, assistant or tool messages",
 			"send at least one message")
 	}
-	for i := range said {
-		said[i].Seq = i
+	for i := range messages {
+		messages[i].Seq = i
 	}
 	args, err := json.Marshal(struct {
 		Messages []transcript.Message
 		Bank     string
-	}{said, r.Bank})
+	}{messages, r.Bank})
 	if err != nil {
 		return out, fmt.Errorf("encode the request: %w", err)
 	}
@@ -59,7 +59,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error
 		r.Trace = fmt.Sprintf("%x", sha[:10])
 	}
 	err = s.ports.Store.InWorkspace(ctx, r.Workspace, func(ctx context.Context, tx Tx) error {
-		out, err = s.acceptTrace(ctx, tx, r, said, sha)
+		out, err = s.acceptTrace(ctx, tx, r, messages, sha)
 		return err
 	})
 	if err == nil {
@@ -70,7 +70,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, err error
 
 // acceptTrace stores the session of a request with its run. If the session has a run, acceptTrace
 // returns it.
-func (s *Service) acceptTrace(ctx context.Context, tx Tx, r Request, said []transcript.Message,
+func (s *Service) acceptTrace(ctx context.Context, tx Tx, r Request, messages []transcript.Message,
 	sha [sha256.Size]byte) (run.Run, error) {
 	before, found, err := tx.Runs().RunOf(ctx, run.Build, r.Trace)
 	if err != nil {
@@ -85,17 +85,17 @@ func (s *Service) acceptTrace(ctx context.Context, tx Tx, r Request, said []tran
 		return before, nil
 	}
 	id, err := tx.Transcripts().PutConversation(ctx,
-		transcript.Conversation{ID: "trace/" + r.Trace, Messages: said}, "import")
+		transcript.Conversation{ID: "trace/" + r.Trace, Messages: messages}, "import")
 	if err != nil {
 		return before, err
 	}
-	return s.accept(ctx, tx, r, said, false, memoryagent.NewRun{Kind: run.Build, Key: r.Trace,
+	return s.accept(ctx, tx, r, messages, false, memoryagent.NewRun{Kind: run.Build, Key: r.Trace,
 		Generation: before.Generation + 1, ArgsSHA: sha, Conversation: id,
 		WorkflowID: contract.BuildID(r.WorkspaceKey, contract.VisibleKey(r.Trace), before.Generation+1)})
 }
 
 // accept stores the run of a build with its pinned configuration.
-func (s *Service) accept(ctx context.Context, tx Tx, r Request, said []transcript.Message, idle bool,
+func (s *Service) accept(ctx context.Context, tx Tx, r Request, messages []transcript.Message, idle bool,
 	n memoryagent.NewRun) (out run.Run, err error) {
 	name := bank.OrDefault(r.Bank)
 	head, err := s.ports.Banks.ReadHead(ctx, tx, name)
@@ -105,11 +105,20 @@ func (s *Service) accept(ctx context.Context, tx Tx, r Request, said []transcrip
 	if head, err = s.pinnedHead(ctx, tx, head); err != nil {
 		return out, err
 	}
-	spec := extraction.Spec{Spec: r.Spec, Keeping: r.Keeping, Lang: runspec.Language(said), Bank: name,
-		BankID: head.ID, Version: head.Version.Number, FromSeq: said[0].Seq, ToSeq: said[len(said)-1].Seq, Idle: idle,
-		Tainted: slices.ContainsFunc(said, func(m transcript.Message) bool {
+	spec := extraction.Spec{
+		Spec:    r.Spec,
+		Keeping: r.Keeping,
+		Lang:    runspec.Language(messages),
+		Bank:    name,
+		BankID:  head.ID,
+		Version: head.Version.Number,
+		FromSeq: messages[0].Seq,
+		ToSeq:   messages[len(messages)-1].Seq,
+		Idle:    idle,
+		Tainted: slices.ContainsFunc(messages, func(m transcript.Message) bool {
 			return m.Role == transcript.Tool && len(guard.Scan(m.Content, guard.Context)) > 0
-		})}
+		}),
+	}
 	if spec.Model, err = spec.Model.WithInstructions(); err != nil {
 		return out, err
 	}

@@ -59,8 +59,8 @@ func (s *Service) acceptIdle(ctx context.Context, tx Tx, in IdleRequest) (*run.R
 	if err != nil {
 		return nil, err
 	}
-	said := memory.Said(whole.Messages)
-	if len(said) == 0 {
+	messages := memory.Said(whole.Messages)
+	if len(messages) == 0 {
 		return nil, nil
 	}
 	head, err := s.ports.Banks.ReadHead(ctx, tx, bank.Default)
@@ -79,7 +79,7 @@ func (s *Service) acceptIdle(ctx context.Context, tx Tx, in IdleRequest) (*run.R
 		return nil, err
 	}
 	generation, place := before.Generation+1, fmt.Sprintf("idle-%d-%d", in.Conversation, to)
-	r, err := s.accept(ctx, tx, Request{Spec: in.Spec, Keeping: in.Keeping}, said, true,
+	r, err := s.accept(ctx, tx, Request{Spec: in.Spec, Keeping: in.Keeping}, messages, true,
 		memoryagent.NewRun{Kind: run.Build, Key: key, Generation: generation, ArgsSHA: sha256.Sum256([]byte(key)),
 			Conversation: in.Conversation, WorkflowID: contract.BuildID(in.WorkspaceKey, place, generation)})
 	return &r, err

@@ -22,7 +22,7 @@ func wants(t *testing.T, what string, err error, code fault.Code) {
 	}
 }
 
-// request asks to remember two messages, each a span of its own.
+// request returns a request with two messages, each in its own span.
 func request(l *pgtest.Learning) build.Request {
 	k := runspec.DefaultSpanOptions()
 	k.Tokens, k.Overlap = 24, 0

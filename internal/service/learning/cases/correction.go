@@ -41,17 +41,17 @@ func RecordCorrections(ctx context.Context, tx Tx, bankID, conversation int64, f
 // recordCorrection creates a case if the message corrects the reply. Questions that are too long
 // are skipped.
 func recordCorrection(ctx context.Context, tx Tx, bankID, conversation int64, asked, answer,
-	said transcript.Message) error {
-	right, found := designer.Correction(said.Content, answer.Content)
+	correction transcript.Message) error {
+	right, found := designer.Correction(correction.Content, answer.Content)
 	if !found {
 		return nil
 	}
 	prediction := []rune(answer.Content)
-	f := FailedQuestion{Op: fmt.Sprintf("corrected/%d/%d", conversation, said.Seq), Source: FromCorrection,
+	f := FailedQuestion{Op: fmt.Sprintf("corrected/%d/%d", conversation, correction.Seq), Source: FromCorrection,
 		Question: asked.Content, Prediction: string(prediction[:min(len(prediction), maxAnswerRunes)]),
 		Conversation: conversation}
 	if right != "" {
-		f.Gold, f.Evidence = []string{right}, []int{said.Seq}
+		f.Gold, f.Evidence = []string{right}, []int{correction.Seq}
 	}
 	turn, _, err := tx.Transcripts().TurnOf(ctx, conversation, asked.ID) // imported messages have none
 	if err != nil {

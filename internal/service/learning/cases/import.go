@@ -40,12 +40,12 @@ func ParseTraces(raw []byte) (out []ImportedTrace, err error) {
 // again has no effect.
 func (s *Service) Import(ctx context.Context, ws int64, name string, in []ImportedTrace) (questions int, err error) {
 	for _, t := range in {
-		said := memory.Said(t.Messages)
-		if t.ID == "" || len(said) == 0 {
+		messages := memory.Said(t.Messages)
+		if t.ID == "" || len(messages) == 0 {
 			return questions, fault.Newf(fault.InvalidArgument, "trace %q has no id or no messages", t.ID)
 		}
-		for i := range said {
-			said[i].Seq = i
+		for i := range messages {
+			messages[i].Seq = i
 		}
 		err := s.ports.Store.InWorkspace(ctx, ws, func(ctx context.Context, tx Tx) error {
 			head, err := s.ports.Banks.ReadHead(ctx, tx, bank.OrDefault(name))
@@ -53,7 +53,7 @@ func (s *Service) Import(ctx context.Context, ws int64, name string, in []Import
 				return err
 			}
 			id, err := tx.Transcripts().PutConversation(ctx,
-				transcript.Conversation{ID: "trace/" + t.ID, Messages: said}, "import")
+				transcript.Conversation{ID: "trace/" + t.ID, Messages: messages}, "import")
 			if err != nil {
 				return err
 			}

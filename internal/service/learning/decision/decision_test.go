@@ -37,7 +37,7 @@ func TestAnAnswerCitesWhatItTakesWordsFrom(t *testing.T) {
 	}
 }
 
-// chosen is a decision of a build, with the run that it is of.
+// chosen stores a decision of a build with its run.
 func chosen(t *testing.T, l *pgtest.Learning) (d decision.Decision) {
 	t.Helper()
 	r, err := l.Builds.Accept(t.Context(), build.Request{Workspace: l.DB.A.ID, Spec: l.Spec(),
@@ -98,7 +98,7 @@ func TestUseAndScoresCountForSkills(t *testing.T) {
 	d := chosen(t, l)
 	var stats map[string]memoryskill.Stats
 	testkit.Must(t, l.Within(func(ctx context.Context, tx cases.Tx) error {
-		testkit.Must(t, decision.CountUse(ctx, tx, d.Bank, []decision.Decision{d})) // not ended: counts nothing
+		testkit.Must(t, decision.CountUse(ctx, tx, d.Bank, []decision.Decision{d})) // not ended: not counted
 		d.Outcome = &decision.SpanOutcome{Outcome: executor.OK}
 		testkit.Must(t, decision.CountUse(ctx, tx, d.Bank, []decision.Decision{d}))
 		testkit.Must(t, decision.CountScore(ctx, tx, []string{d.ID, d.ID, "", "erased"}, 1))

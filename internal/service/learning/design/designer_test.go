@@ -17,7 +17,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// change is a proposal of one new skill.
+// change returns a proposal of one new skill.
 const change = `{"summary": "dates are lost", "changes": [{"action": "add_new", "name": null, "changes": null,
 "reasoning": "lost", "skill": {
 "name": "capture_dates", "title": "Capture dates", "description": "Adds dates and times of plans.", "purpose": ` +

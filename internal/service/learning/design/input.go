@@ -102,10 +102,10 @@ func (d Input) material() (prompt.Material, error) {
 
 // Language returns the language of most cases.
 func Language(cases []MinedCase) string {
-	var said []transcript.Message
+	var messages []transcript.Message
 	for _, c := range cases {
-		said = append(said, transcript.Message{Role: transcript.User,
+		messages = append(messages, transcript.Message{Role: transcript.User,
 			Content: strings.Join(append([]string{c.Question}, c.Gold...), " ")})
 	}
-	return runspec.Language(said)
+	return runspec.Language(messages)
 }

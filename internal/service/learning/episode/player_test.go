@@ -21,7 +21,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// setup is an episode with the primitives and a policy that has learnt nothing.
+// setup returns an episode with the primitives and an untrained policy.
 func setup(t *testing.T) episode.Setup {
 	t.Helper()
 	b, err := memoryskill.SeedBank(memoryskill.DefaultCapacity, true)

@@ -34,7 +34,7 @@ func request(l *pgtest.Learning) evolution.Request {
 	return r
 }
 
-// fails notes a failed question.
+// fails records a failed question.
 func fails(l *pgtest.Learning) {
 	l.DB.T.Helper()
 	_, err := l.Cases.RecordFailure(l.DB.T.Context(), l.DB.A.ID,
@@ -43,7 +43,7 @@ func fails(l *pgtest.Learning) {
 	testkit.Must(l.DB.T, err)
 }
 
-// designs scripts a designer whose new skill makes a model remember what it did not.
+// designs scripts a designer whose new skill extracts a memory that was missed before.
 func designs(l *pgtest.Learning) {
 	l.Script.Say(prompt.Diagnose, `{"failure_patterns": [], "recommendations": [], "summary": "trees are lost"}`)
 	l.Script.Say(prompt.Propose, trees)

@@ -17,15 +17,16 @@ import (
 // prompt. Its answer occurs in these messages but not in the question. It contains no prompt
 // injection, because a transcript can steer the model.
 func checkPairs(pairs []pair, shown []prompt.Message, spans []executor.Span, made []decision.Decision) (out []Probe) {
-	said := map[int]string{}
+	texts := map[int]string{}
 	for _, m := range shown {
-		said[m.Index] += m.Content + "\n"
+		texts[m.Index] += m.Content + "\n"
 	}
 	for _, one := range pairs {
 		p := Probe{Question: strings.TrimSpace(one.Question), Answer: strings.TrimSpace(one.Answer), State: StateOpen}
 		var grounds []string
 		for _, seq := range one.Evidence {
-			if text, there := said[seq]; there && !slices.Contains(p.Evidence, seq) && len(p.Evidence) < maxEvidence {
+			if text, exists := texts[seq]; exists && !slices.Contains(p.Evidence, seq) &&
+				len(p.Evidence) < maxEvidence {
 				p.Evidence, grounds = append(p.Evidence, seq), append(grounds, text)
 			}
 		}

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/service/learning/decision"
 )
 
-// sessions are spans of one message each, which have these texts.
+// sessions returns spans with one message each.
 func sessions(texts ...string) (spans []executor.Span, shown []prompt.Message, made []decision.Decision) {
 	for i, text := range texts {
 		spans = append(spans, executor.Span{Number: i, Parts: []executor.Part{{Seq: i, Role: "user", Text: text}}})
@@ -22,8 +22,7 @@ func sessions(texts ...string) (spans []executor.Span, shown []prompt.Message, m
 	return spans, shown, made
 }
 
-// What a transcript made a model say is asked only when it is a question about that
-// transcript, with an answer from there.
+// Only questions about the transcript, with an answer from it, are asked.
 func TestOnlyGroundedQuestionsAreAsked(t *testing.T) {
 	t.Parallel()
 	spans, shown, made := sessions("The greenhouse has nine lemon trees.", "The cellar key hangs by the kitchen door.",
@@ -70,8 +69,8 @@ func TestOnlyGroundedQuestionsAreAsked(t *testing.T) {
 	}
 }
 
-// Questions are made from spans whose choice was drawn before others, of which a few
-// pages are read, in the order in which they were said; never from a lost one.
+// Questions come from spans with a sampled choice first, in the order of the session, and never
+// from a lost span. The text is limited.
 func TestQuestionsAreMadeFromWhatCanBeLearntFrom(t *testing.T) {
 	t.Parallel()
 	page := strings.Repeat("word ", 480)
@@ -95,7 +94,7 @@ func TestQuestionsAreMadeFromWhatCanBeLearntFrom(t *testing.T) {
 	if len(spansToAsk(nil, one)) != 0 { // erased meanwhile
 		t.Error("spans from nowhere")
 	}
-	// A message that two spans share is behind both.
+	// A message in two spans belongs to the decisions of both.
 	spans[3].Parts = append(spans[3].Parts, spans[2].Parts[0])
 	if got := decisionsBehind([]int{2}, spans, made); !slices.Equal(got, []string{"9/2", "9/3"}) {
 		t.Errorf("behind it are %q", got)

@@ -23,7 +23,7 @@ func wants(t *testing.T, what string, err error, code fault.Code) {
 	}
 }
 
-// probes is a probing whose build has ended.
+// probes returns a probing run whose build has ended.
 func probes(l *pgtest.Learning) run.Ref {
 	t := l.DB.T
 	t.Helper()
@@ -116,7 +116,7 @@ func TestFrozenLearningScoresNothing(t *testing.T) {
 	testkit.Must(t, err)
 	l.DB.Choose(func(s *settings.Settings) { s.Memory.Learning.Frozen = true })
 	testkit.Must(t, l.Probes.Ask(t.Context(), ref, 0))
-	got, err := l.Probes.Close(t.Context(), ref, "", "nobody asked")
+	got, err := l.Probes.Close(t.Context(), ref, "", "not asked")
 	if err != nil || got.Unscored != 1 || got.Errors != 1 || got.Outcome != run.CompletedPartial {
 		t.Errorf("%+v, %v", got, err)
 	}

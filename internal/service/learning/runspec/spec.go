@@ -24,7 +24,7 @@ type Spec struct {
 // Model configures the model calls of a run.
 type Model struct {
 	Name         string            `json:"name"`
-	Instructions map[string]string `json:"instructions"` // rendered system messages by stage and language, for example "remember.en"
+	Instructions map[string]string `json:"instructions"` // rendered system messages, by "stage.language"
 	Repairs      int               `json:"repairs"`      // maximum number of retries after an invalid reply
 }
 
@@ -70,8 +70,8 @@ func Decode[T any](r run.Run) (s T, err error) {
 }
 
 // Language returns the language of the prompt templates for messages.
-func Language(said []transcript.Message) string {
-	if lang.OfMessages(said) == lang.Chinese {
+func Language(messages []transcript.Message) string {
+	if lang.OfMessages(messages) == lang.Chinese {
 		return "zh"
 	}
 	return "en"

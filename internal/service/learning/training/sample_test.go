@@ -9,8 +9,8 @@ import (
 	"cairn/internal/service/learning/cases"
 )
 
-// An episode asks of each category as many questions as its quota is, others in
-// another iteration, and the same ones when it is played again.
+// An episode asks the quota of each category. Another iteration asks other questions; a replay asks
+// the same.
 func TestAnEpisodeAsksASampleOfEachCategory(t *testing.T) {
 	t.Parallel()
 	var questions []cases.Case

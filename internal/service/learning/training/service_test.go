@@ -20,7 +20,7 @@ func wants(t *testing.T, what string, err error, code fault.Code) {
 	}
 }
 
-// request asks for a training of one iteration of two episodes.
+// request returns a request for one iteration of two episodes.
 func request(l *pgtest.Learning) training.Request {
 	r := training.Request{Workspace: l.DB.A.ID, WorkspaceKey: l.DB.A.Key,
 		Spec: training.Spec{Spec: l.Spec(), Stages: 1, Iterations: 1, Episodes: 2}}
@@ -47,7 +47,7 @@ func TestATrainingIsAcceptedOnce(t *testing.T) {
 	first, err := l.Trainings.Accept(t.Context(), request(l))
 	testkit.Must(t, err)
 	parallel := request(l)
-	parallel.Parallel = 3 // changes no result
+	parallel.Parallel = 3 // does not change the result
 	again, err := l.Trainings.Accept(t.Context(), parallel)
 	if err != nil || again.Ref != first.Ref {
 		t.Errorf("%v, then %v, %v", first.Ref, again.Ref, err)
@@ -115,7 +115,7 @@ func TestEachStepOfATrainingIsDoneOnce(t *testing.T) {
 	if _, over, err := l.Trainings.Open(ctx, r.Ref); err != nil || over == nil {
 		t.Errorf("opened when it has ended: %+v, %v", over, err)
 	}
-	if n := l.DB.Number("select count(*) from bank_versions"); n != 1 { // both sides did the same
+	if n := l.DB.Number("select count(*) from bank_versions"); n != 1 { // both sides have equal results
 		t.Errorf("%d versions", n)
 	}
 }

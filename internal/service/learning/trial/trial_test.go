@@ -6,7 +6,7 @@ import (
 	"cairn/internal/service/learning/episode"
 )
 
-// What an outage took from one bank is not held against it, nor against the other.
+// An outage in one episode does not affect the comparison.
 func TestATrialComparesWhatBothBanksAnswered(t *testing.T) {
 	t.Parallel()
 	of := func(scores ...float64) (out []episode.QuestionResult) {
