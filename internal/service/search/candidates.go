@@ -72,6 +72,7 @@ const (
 	leastCandidates = 60     // by words
 	mostCandidates  = 120    // by words, for large limits
 	exactVectors    = 20_000 // filtered documents whose vectors are all compared
+	mostNearest     = 1000   // vectors that are read to find enough that pass a filter
 	mostFilters     = 16     // combinations of filter values that become keys
 )
 
@@ -174,7 +175,7 @@ func (f Finder) read(ctx context.Context, index Reader, r Request, q Query) ([]R
 	if err != nil {
 		return nil, err
 	}
-	near, err := f.nearest(ctx, index, passing, passing.kept(stats), q, limit/2)
+	near, err := f.nearest(ctx, index, passing, stats, q, limit/2)
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +203,7 @@ func wordsOf(terms []int32, s Statistics) []rank.Word {
 
 // nearest returns the closest documents that may pass the filter; none without a
 // vector.
-func (f Finder) nearest(ctx context.Context, index Reader, passing filter, kept int, q Query, limit int) (
+func (f Finder) nearest(ctx context.Context, index Reader, passing filter, stats Statistics, q Query, limit int) (
 	[]Neighbor, error) {
 	if len(q.Vector) == 0 {
 		return nil, nil
@@ -219,14 +220,12 @@ func (f Finder) nearest(ctx context.Context, index Reader, passing filter, kept 
 			for i, h := range hits {
 				in.Docs[i] = h.Doc
 			}
-		} else {
-			in.Limit = min(1000, limit*max(1, 4*statsRatio(kept, len(hits))))
+		} else { // compared without the filter: so many more that enough of them pass
+			in.Limit = min(mostNearest, 4*limit*max(1, stats.Docs/max(1, passing.kept(stats))))
 		}
 	}
 	return index.Nearest(ctx, in)
 }
-
-func statsRatio(a, b int) int { return max(1, a/max(1, b)) }
 
 // documentsOf reads the candidates.
 func documentsOf(ctx context.Context, index Reader, passing filter, hits []lexplan.Hit, near []Neighbor) (
@@ -267,22 +266,38 @@ func results(ctx context.Context, index Reader, r Request, ranked []rank.Scored)
 			ids = append(ids, s.ID)
 		}
 	}
-	found, err := index.Results(ctx, ids)
+	var duplicates []int64
+	for _, id := range ids {
+		duplicates = append(duplicates, scores[id].Also...)
+	}
+	found, err := index.Results(ctx, slices.Concat(ids, duplicates))
 	if err != nil {
 		return nil, err
 	}
+	names := map[int64]string{}
+	for i, id := range duplicates {
+		names[id] = found[len(ids)+i].ID
+	}
 	kept := found[:0]
-	for i, result := range found {
+	for i, result := range found[:len(ids)] {
 		exact := i < len(named)
-		if exact && !(len(r.Kinds) == 0 || slices.Contains(r.Kinds, result.Kind)) ||
-			exact && !(len(r.Types) == 0 || slices.Contains(r.Types, memoryType(result.Type))) {
+		if exact && !r.shows(result) {
 			continue
 		}
 		s := scores[ids[i]]
 		result.Score, result.Cosine, result.Exact = s.Score, s.Cosine, exact
+		for _, id := range s.Also {
+			result.Also = append(result.Also, names[id])
+		}
 		kept = append(kept, result)
 	}
 	return kept[:min(len(kept), r.Limit)], nil
+}
+
+// shows reports whether a document that the query names is of a requested kind and type.
+func (r Request) shows(result Result) bool {
+	return (len(r.Kinds) == 0 || slices.Contains(r.Kinds, result.Kind)) &&
+		(len(r.Types) == 0 || slices.Contains(r.Types, memoryType(result.Type)))
 }
 
 // wordSource is the index as the plan of words reads it.

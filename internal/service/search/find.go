@@ -48,6 +48,7 @@ type Result struct {
 	Score        float64    `json:"score"`  // only the order means something, and only within one search
 	Cosine       float64    `json:"cosine"` // 0 when the vector was not among the nearest
 	Exact        bool       `json:"exact,omitempty"`
+	Also         []string   `json:"also,omitempty" doc:"IDs of near duplicates that are not listed themselves"`
 	Type         string     `json:"type,omitempty"`
 	Target       string     `json:"target,omitempty"` // whom a memory is about, who says a turn
 	EventTime    *time.Time `json:"event_time,omitempty"`

@@ -67,6 +67,7 @@ type Scored struct {
 	Covered float64 // share of the query's idf that the document contains
 	Cosine  float64
 	Parts   Parts
+	Also    []int64 // duplicates of it, best first; they are no results of their own
 }
 
 // Parts are the addends of a score.
@@ -76,6 +77,11 @@ type Parts struct {
 
 func (p Parts) sum() float64 {
 	return p.Words + p.Vector + p.Session + p.Target + p.Date + p.When + p.Question + p.Recent + p.Utility
+}
+
+func (p Parts) times(factor float64) Parts {
+	return Parts{p.Words * factor, p.Vector * factor, p.Session * factor, p.Target * factor, p.Date * factor,
+		p.When * factor, p.Question * factor, p.Recent * factor, p.Utility * factor}
 }
 
 // Weights are the parameters of ranking.
@@ -89,20 +95,25 @@ type Weights struct {
 	Recent     float64 // of a document of today
 	RecentDays float64 // after which Recent has fallen to a third
 	Utility    float64 // per unit of utility above 0.5
-	Cover      float64 // least share of the query's idf for a document to be relevant by words
+	Cover      float64 // least share of the query's idf for a turn to be relevant by words
+	CoverAlone float64 // the same for documents that are not turns
 	Discussed  float64 // the same for a whole session
 	Next       float64 // share of its words that a turn lends to the next one
 	Answer     float64 // the same if the turn is a question
 	Previous   float64 // and to the one before
 	Second     float64 // and to those two places away
 	Alone      float64 // factor of documents that are not turns and have no neighbors
+	// Types are factors of memories by type; 1 for others. Of equally relevant memories, what
+	// was stated comes before what was summarized.
+	Types     map[string]float64
+	Duplicate float64 // Jaccard similarity of words from which on documents are duplicates
 }
 
 // Defaults returns the weights that were chosen on LoCoMo (docs/reference/benchmarks.md).
 func Defaults() Weights {
 	return Weights{RRF: 30, Session: 0.7, Target: 0.4, Day: 0.8, Month: 0.4, When: 0.3, Question: 0.1, Recent: 0.05,
-		RecentDays: 30, Utility: 0.1, Cover: 0.15, Discussed: 0.3, Next: 0.3, Answer: 0.7, Previous: 0.4, Second: 0.2,
-		Alone: 2.1}
+		RecentDays: 30, Utility: 0.1, Cover: 0.15, CoverAlone: 0.3, Discussed: 0.3, Next: 0.3, Answer: 0.7, Previous: 0.4, Second: 0.2,
+		Alone: 2.1, Types: map[string]float64{"procedural": 0.9, "tool": 0.9, "summary": 0.6}, Duplicate: 0.9}
 }
 
 const nameShare = 0.3
@@ -149,7 +160,57 @@ func Rank(documents []Document, q Query, w Weights) []Scored {
 	if !relevant(all, discussed, total, q, w) {
 		return nil
 	}
-	return score(all, total, q, w)
+	return collapse(score(all, total, q, w), all, w)
+}
+
+// mostCompared is how many of the best documents are compared with each other.
+const mostCompared = 50
+
+// collapse joins the memories with nearly the same words into the newest of them. Turns stay: the
+// same words at another place of a conversation are another event.
+func collapse(ranked []Scored, all []candidate, w Weights) []Scored {
+	byID := make(map[int64]candidate, len(all))
+	for _, c := range all {
+		byID[c.ID] = c
+	}
+	var out []Scored
+	for at, s := range ranked {
+		c := byID[s.ID]
+		same := -1
+		if at < mostCompared && !c.Turn {
+			same = slices.IndexFunc(out, func(o Scored) bool {
+				other := byID[o.ID]
+				return !other.Turn && other.Kind == c.Kind && other.Target == c.Target &&
+					jaccard(other.Terms, c.Terms) >= w.Duplicate
+			})
+		}
+		if same < 0 {
+			out = append(out, s)
+			continue
+		}
+		best := &out[same]
+		if c.EventTime.After(byID[best.ID].EventTime) {
+			also := append([]int64{best.ID}, best.Also...)
+			best.ID, best.Also = s.ID, also
+		} else {
+			best.Also = append(best.Also, s.ID)
+		}
+	}
+	return out
+}
+
+// jaccard is the share of the words of both that both have.
+func jaccard(a, b map[int32]float32) float64 {
+	if len(a) == 0 || len(b) == 0 {
+		return 0
+	}
+	common := 0
+	for term := range a {
+		if _, held := b[term]; held {
+			common++
+		}
+	}
+	return float64(common) / float64(len(a)+len(b)-common)
 }
 
 // fits sets how well the session of each turn, or a document alone, fits the query.
@@ -244,7 +305,11 @@ func relevant(all []candidate, discussed, total float64, q Query, w Weights) boo
 }
 
 func answers(c candidate, total float64, q Query, w Weights) bool {
-	return c.own > 0 && c.covered >= w.Cover*total || c.VectorRank > 0 && c.Cosine >= q.MinCosine
+	least := w.CoverAlone
+	if c.Turn {
+		least = w.Cover
+	}
+	return c.own > 0 && c.covered >= least*total || c.VectorRank > 0 && c.Cosine >= q.MinCosine
 }
 
 func score(all []candidate, total float64, q Query, w Weights) (out []Scored) {
@@ -256,6 +321,9 @@ func score(all []candidate, total float64, q Query, w Weights) (out []Scored) {
 			continue
 		}
 		s := Scored{ID: c.ID, Lexical: c.own, Cosine: c.Cosine, Parts: parts(c, at+1, q, w)}
+		if factor, weighted := w.Types[c.Type]; weighted && !c.Turn {
+			s.Parts = s.Parts.times(factor)
+		}
 		s.Score = s.Parts.sum()
 		if total > 0 {
 			s.Covered = c.covered / total
