@@ -188,6 +188,7 @@ func parse(c *cobra.Command, words []string) (problem string) {
 var (
 	variable = regexp.MustCompile(`\b(?:CAIRN|SKILLS?|OPENAI|OSS|MEM0)_[A-Z0-9_]*[A-Z0-9]\b`)
 	setting  = regexp.MustCompile(`settings set ((?:[a-z_.]+=\S*[ \t]*)+)`)
+	dotted   = regexp.MustCompile("`((?:[a-z_]+\\.)+[a-z_]+)(?:=[^`]*)?`")
 )
 
 func TestEveryVariableAndSettingOfTheDocumentationExists(t *testing.T) {
@@ -202,6 +203,13 @@ func TestEveryVariableAndSettingOfTheDocumentationExists(t *testing.T) {
 		for _, name := range variable.FindAllString(p.text, -1) {
 			if !known[name] {
 				t.Errorf("%s: no program reads %s", p.path, name)
+			}
+		}
+		for _, m := range dotted.FindAllStringSubmatch(p.prose(), -1) {
+			group, _, _ := strings.Cut(m[1], ".")
+			isSetting := strings.Contains(string(settings), "| `"+group+".")
+			if isSetting && !strings.Contains(string(settings), "`"+m[1]) {
+				t.Errorf("%s: there is no setting %s", p.path, m[1])
 			}
 		}
 		for _, m := range setting.FindAllStringSubmatch(p.text, -1) {

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,6 +51,9 @@ func runDocument(t *testing.T, path string) {
 	printed, errs := runBlocks(t, folder, environ, blocks)
 	compared := 0
 	for i, b := range blocks {
+		if !slices.Contains([]string{"sh", "sh no-run", "output", "text"}, b.info) {
+			t.Errorf("block %d is marked %q; use sh, sh no-run, output or text", i+1, b.info)
+		}
 		if b.info != "output" {
 			continue
 		}
