@@ -121,7 +121,7 @@ const marker = "\x1e" // separates the output of blocks
 func runBlocks(t *testing.T, folder string, environ []string, blocks []block) (printed []string, errs string) {
 	t.Helper()
 	var script strings.Builder
-	script.WriteString("trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT\n")
+	script.WriteString("trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT\n")
 	for i, b := range blocks {
 		fmt.Fprintf(&script, "printf '%s'\n", marker)
 		switch {
