@@ -176,7 +176,7 @@ func TestABrokenDumpLeavesNothing(t *testing.T) {
 		"cut in a row": {strings.Join(lines[:at], "") + lines[at][:len(lines[at])/2], fmt.Sprintf("line %d:", at+1)},
 		"other kind":   {replaced(at, `"kind":"memory"`, `"kind":"rumour"`), fmt.Sprintf("line %d:", at+1)},
 		"version":      {replaced(0, `"version":1`, `"version":9`), "line 1:"},
-		"nothing":      {"", "the file is empty"},
+		"nothing":      {"", "empty file"},
 		"no dump":      {`{"hello":"world"}`, "line 1:"},
 	} {
 		r := b.do(request{method: http.MethodPost, path: "/v1/memories/load", key: key, body: c.file})
