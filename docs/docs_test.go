@@ -122,6 +122,27 @@ func TestTheReadmeIsShortAndTheChineseOneMatches(t *testing.T) {
 	}
 }
 
+var sourcePath = regexp.MustCompile("`((?:internal|workflows|activities|schemas|worker|starter|deploy|docs)/[^`\\s<>{}*$…]+?)/?`")
+
+func TestEveryPathOfTheDocumentationExists(t *testing.T) {
+	t.Parallel()
+	checked := 0
+	for _, p := range pages(t) {
+		if p.path == "CHANGELOG.md" {
+			continue
+		}
+		for _, m := range sourcePath.FindAllStringSubmatch(p.prose(), -1) {
+			checked++
+			if _, err := os.Stat(filepath.Join("..", m[1])); err != nil {
+				t.Errorf("%s: there is no %s", p.path, m[1])
+			}
+		}
+	}
+	if checked < 40 {
+		t.Errorf("only %d paths found", checked)
+	}
+}
+
 // code returns what a page shows as code, one piece a line.
 func (p page) code() (lines []string) {
 	for _, m := range fence.FindAllStringSubmatch(p.text, -1) {
