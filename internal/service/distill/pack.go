@@ -294,7 +294,7 @@ type packageBytes struct{ archive, markdown []byte }
 // upload stores the bytes of p.
 func (s *Service) upload(ctx context.Context, p Package, made packageBytes) error {
 	puts, ctx := errgroup.WithContext(ctx)
-	puts.Go(func() error { return s.Blobs.Put(ctx, besidePackage(p.Version.PackageKey), made.markdown) })
+	puts.Go(func() error { return s.Blobs.Put(ctx, markdownKey(p.Version.PackageKey), made.markdown) })
 	puts.Go(func() error { return s.Blobs.Put(ctx, p.Version.PackageKey, made.archive) })
 	if err := puts.Wait(); err != nil {
 		return fmt.Errorf("store the package: %w", err)
@@ -321,8 +321,8 @@ func (s *Service) carry(ctx context.Context, p *Package) ([]skill.File, error) {
 	return kept, nil
 }
 
-// besidePackage returns the key of the separate SKILL.md next to a package.
-func besidePackage(key string) string { return path.Join(path.Dir(key), "SKILL.md") }
+// markdownKey returns the key of the separate SKILL.md next to a package.
+func markdownKey(key string) string { return path.Join(path.Dir(key), "SKILL.md") }
 
 // PackageObjects returns the keys of the objects of a package.
-func PackageObjects(key string) []string { return []string{key, besidePackage(key)} }
+func PackageObjects(key string) []string { return []string{key, markdownKey(key)} }

@@ -125,6 +125,6 @@ func (s *Service) reportTask(ctx context.Context, tx Tx, t Task, calls []run.Cal
 		return r, err
 	}
 	r.Description, r.Degraded, r.Violations = v.Description, v.Degraded, v.Violations
-	r.Package, r.SkillMD = s.Blobs.Locate(v.PackageKey), s.Blobs.Locate(besidePackage(v.PackageKey))
+	r.Package, r.SkillMD = s.Blobs.Locate(v.PackageKey), s.Blobs.Locate(markdownKey(v.PackageKey))
 	return r, nil
 }

@@ -116,8 +116,8 @@ func (l *Library) upload(ctx context.Context, ws int64, v skill.Version, archive
 	if err := l.Store.WithLibrary(ctx, ws, record); err != nil {
 		return err
 	}
-	beside := path.Join(path.Dir(v.PackageKey), "SKILL.md")
-	if err := l.Blobs.Put(ctx, beside, markdown); err != nil {
+	mdKey := path.Join(path.Dir(v.PackageKey), "SKILL.md")
+	if err := l.Blobs.Put(ctx, mdKey, markdown); err != nil {
 		return fmt.Errorf("store SKILL.md: %w", err)
 	}
 	if err := l.Blobs.Put(ctx, v.PackageKey, archive); err != nil {
@@ -129,5 +129,5 @@ func (l *Library) upload(ctx context.Context, ws int64, v skill.Version, archive
 	}
 	// The workspace was erased in the meantime, and nothing else refers to the bytes.
 	ctx = context.WithoutCancel(ctx)
-	return errors.Join(err, l.Blobs.Delete(ctx, beside), l.Blobs.Delete(ctx, v.PackageKey))
+	return errors.Join(err, l.Blobs.Delete(ctx, mdKey), l.Blobs.Delete(ctx, v.PackageKey))
 }
