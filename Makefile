@@ -1,21 +1,21 @@
-# Besides Go, make and git, this file installs everything that the project needs:
-# tools with `go install` at pinned versions, servers as `cairn doctor` describes.
+# You need Go, make and git. This file installs the tools with `go install` at pinned
+# versions. Cairn installs the servers; `cairn doctor` checks them.
 
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 GO ?= go
-# No C: programs run on any Linux, and link a tenth faster.
+# Without C, programs run on any Linux, and linking is 10 % faster.
 export CGO_ENABLED ?= 0
 FUZZTIME ?= 1m
-# Tests wait for servers more than they compute: more of them at once than cores.
+# Tests mostly wait for servers, so more of them run in parallel than there are cores.
 PARALLEL ?= 4
-# Programs of tests are linked without symbols and notes for debuggers, which is
-# half of linking; make lint vets them. A slow machine needs more than ten minutes.
+# Test programs are linked without debug information, which halves linking time. They
+# are vetted by make lint. A slow machine needs more than Go's default of ten minutes.
 TEST = GOGC=400 $(GO) test -vet=off -ldflags=-s -timeout 40m -parallel $(PARALLEL) $(1)
-# Experiments in small say that a measurement works, not that Cairn does: make test
-# leaves them out, as it does the tests that say that they are long.
+# Small runs of the experiments check the measurement, not Cairn. make test leaves them
+# out, and also tests that call testkit.Long.
 EXPERIMENTS = $(addprefix $(shell $(GO) list -m)/internal/,service/evaluation service/evaluation/retrieval $(addprefix bench/,distillbench isolation soak sweepbench taubench turnbench))
-# The packages that take longest come first, or one would be left to run alone.
+# The slowest packages come first, so that they do not run alone at the end.
 PACKAGES = ./internal/e2e ./internal/app/cli ./internal/gateway/httpapi ./internal/adapter/postgres $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(EXPERIMENTS))")
 BIN := bin
 BENCH = $(GO) run ./internal/bench/cmd/cairn-bench
@@ -29,7 +29,7 @@ GOLANGCI      := $(TOOLS)/golangci-lint-v2.15.0
 ACTIONLINT    := $(TOOLS)/actionlint-v1.7.12
 
 .PHONY: help
-help: ## Show what can be made
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
@@ -39,11 +39,11 @@ demo: ## Distill a sample conversation into a skill
 	@$(BIN)/cairn demo
 
 .PHONY: test
-test: ## Run the tests on a real Postgres and a real Temporal server, but for the long ones
+test: ## Run the tests, except the long ones, on a real Postgres and Temporal server
 	@$(call TEST,-short) $(PACKAGES)
 
 .PHONY: test-all
-test-all: ## Run every test, the long ones and experiments in small too, as CI does
+test-all: ## Run all tests and small runs of the experiments
 	@$(call TEST) $(PACKAGES) $(EXPERIMENTS)
 
 .PHONY: dev
@@ -60,55 +60,55 @@ race: ## Run all tests under the race detector (needs a C compiler)
 	$(call TEST,$(RACE)) $(PACKAGES) $(EXPERIMENTS)
 
 .PHONY: chaos
-chaos: ## Kill workers, Postgres and Temporal under 200 distillations, then count
+chaos: ## Kill workers, Postgres and Temporal during 200 distillations, then count losses
 	$(BENCH) chaos
 
 .PHONY: soak
-soak: ## Answer 2,000 messages while the worker is killed every 10 s, then count
+soak: ## Answer 2,000 messages while the worker is killed every 10 s, then count losses
 	$(BENCH) soak
 
 .PHONY: isolation
-isolation: ## Do 10,000 operations in 50 workspaces at once and compare every answer with a model
+isolation: ## Compare 10,000 concurrent operations in 50 workspaces with a model of the API
 	$(BENCH) isolation
 
 .PHONY: clients
-clients: build ## Run mem0's npm client, MCP's conformance suite and Inspector, and a skill validator against cairn serve (needs npm)
+clients: build ## Run mem0's npm client, MCP's conformance suite and Inspector, and a skill validator (needs npm)
 	$(BENCH) clients --cairn $(BIN)/cairn --report docs/reference/mcp-conformance.md
 
 .PHONY: bench
-bench: ## Run all benchmarks, the others too when one misses a goal
+bench: ## Run the benchmarks distill, turns, tau and search
 	@$(MAKE) --keep-going bench-distill bench-turns bench-tau bench-search
 
 .PHONY: bench-distill
-bench-distill: ## Measure a distillation against its critical path and a bare workflow
+bench-distill: ## Compare a distillation with its critical path and a bare workflow
 	$(BENCH) distill
 
 .PHONY: bench-turns
-bench-turns: ## Measure turns of 1, 2 and 4 model calls against a bare workflow
+bench-turns: ## Compare turns of 1, 2 and 4 model calls with a bare workflow
 	$(BENCH) turns
 
 .PHONY: bench-tau
-bench-tau: ## Distil the 160 airline trajectories of τ-bench with the offline rules
+bench-tau: ## Distill the 160 airline trajectories of τ-bench with the offline model
 	$(BENCH) tau
 
 .PHONY: bench-search
-bench-search: ## Measure skill search against the bare SQL, and hybrid retrieval beside the bare search by vector
+bench-search: ## Compare skill search with plain SQL, and hybrid retrieval with vector search
 	$(BENCH) search; skills=$$?; \
 	$(BENCH) find --plot docs/reference/retrieval.svg && exit $$skills
 
 .PHONY: bench-sweep
-bench-sweep: ## Sweep 100,000 workspaces that are due at once, beside bare starts, while the worker is killed
+bench-sweep: ## Sweep 100,000 due workspaces while the worker is killed, and compare with plain starts
 	$(BENCH) sweep
 
 .PHONY: bench-policy
-bench-policy: ## Measure what a policy learns in a synthetic world, how fast it decides and learns, and how fast spans are remembered
+bench-policy: ## Measure what a policy learns in a synthetic world, and its speed
 	$(GO) test ./internal/domain/memoryskill/policy -run LearnsWhichSkills -v
 	$(GO) test ./internal/domain/memoryskill/policy -run '^$$' -bench 'Decide|Update' -benchtime 20x
 	$(GO) test ./internal/domain/memoryskill/policy -run '^$$' -bench 'Learning|Memory' -benchtime 1x
 	$(GO) test ./internal/e2e -run '^$$' -bench Spans -benchtime 1x
 
 .PHONY: bench-loop
-bench-loop: ## Measure whether memory skills that learn and evolve remember more than fixed ones
+bench-loop: ## Compare memory skills that learn and evolve with fixed ones
 	$(BENCH) loop
 
 .PHONY: fuzz
@@ -117,7 +117,7 @@ fuzz: ## Run each fuzz target for a minute
 	  echo "$$at"; $(GO) test ./internal/$${at%%:*} -run '^$$' -fuzz "^$${at##*:}$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x || exit 1; done
 
 .PHONY: vulncheck
-vulncheck: ## Look for known vulnerabilities in dependencies (needs the network)
+vulncheck: ## Check dependencies for known vulnerabilities (needs the network)
 	$(GO) run golang.org/x/vuln/cmd/govulncheck@v1.1.4 ./...
 
 .PHONY: module
@@ -125,14 +125,14 @@ module: ## Rename the Go module: make module NAME=git.example.org/team/cairn
 	@$(GO) run .ci/module.go '$(NAME)'
 
 .PHONY: generate
-generate: $(SQLC) ## Write generated files anew
+generate: $(SQLC) ## Write generated code, reference pages and golden help
 	cd schemas && ../$(SQLC) generate
 	CAIRN_CONFIG=/dev/null $(GO) run ./starter serve --openapi schemas/openapi.json
 	$(GO) run ./internal/app/reference/cmd
 	$(GO) test -vet=off ./internal/app/cli -run TestHelpMatches -update
 
 .PHONY: lint
-lint: $(GOLANGCI) $(STATICCHECK) $(WORKFLOWCHECK) $(SQLC) $(ACTIONLINT) ## Check form, wording, vet, golangci-lint, staticcheck, workflow determinism, generated files
+lint: $(GOLANGCI) $(STATICCHECK) $(WORKFLOWCHECK) $(SQLC) $(ACTIONLINT) ## Check style, wording, workflow determinism, workflow files and generated files
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	$(GO) vet ./...
 	$(GOLANGCI) run ./...
@@ -156,7 +156,7 @@ $(ACTIONLINT):
 $(SQLC):
 	@$(call install,github.com/sqlc-dev/sqlc/cmd/sqlc@v1.31.1)
 
-# install builds a tool and names it after its version, so that a new version is a new file.
+# install builds a tool into a file that is named after its version.
 define install
 mkdir -p $(TOOLS) && echo "installing $(1)" && GOBIN=$(abspath $(TOOLS)) $(GO) install $(1) && mv $(TOOLS)/$(notdir $(firstword $(subst @, ,$(1)))) $@
 endef

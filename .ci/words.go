@@ -1,6 +1,6 @@
 // Command words reports words that the style guide replaces, in Markdown, SQL
-// comments, YAML, and in comments and strings of Go. Run it as `go run .ci/words.go`
-// in the repository. It prints one line for each hit and exits with 1 if there is one.
+// comments, YAML, and in comments and strings of Go. The script .ci/words
+// runs it. It prints one line for each hit and exits with 1 if there is one.
 package main
 
 import (
@@ -42,7 +42,8 @@ var replacements = map[string]string{
 var words = func() *regexp.Regexp {
 	var all []string
 	for word := range replacements {
-		all = append(all, regexp.QuoteMeta(word))
+		// A phrase may be wrapped to the next line of a comment.
+		all = append(all, strings.ReplaceAll(regexp.QuoteMeta(word), " ", `(?:\s|//|--)+`))
 	}
 	return regexp.MustCompile(`(?i)\b(?:` + strings.Join(all, "|") + `)\b`)
 }()
@@ -52,7 +53,8 @@ var skipped = regexp.MustCompile(`/testdata/|^internal/domain/prompt/templates/|
 	`/dbsqlc/|^\.ci/words\.go$`)
 
 // allowed are hits that are right: the account of the operating system.
-var allowed = regexp.MustCompile("`nobody`|\"nobody\"|user nobody|account nobody|su nobody")
+var allowed = regexp.MustCompile("`nobody`|\"nobody\"|(?:user|account|su|ID of) nobody|" +
+	"account postgres nor nobody|root for the setup, and nobody")
 
 func main() {
 	list, err := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard").Output()
@@ -133,13 +135,12 @@ func sqlComments(raw []byte) []byte {
 }
 
 func report(path string, text []byte) (hits int) {
-	number := 0
-	for line := range bytes.Lines(text) {
-		number++
-		for _, word := range words.FindAll(allowed.ReplaceAll(line, nil), -1) {
-			hits++
-			fmt.Printf("%s:%d: %s → %s\n", path, number, word, replacements[strings.ToLower(string(word))])
-		}
+	text = allowed.ReplaceAllFunc(text, func(hit []byte) []byte { return bytes.Repeat([]byte{' '}, len(hit)) })
+	for _, at := range words.FindAllIndex(text, -1) {
+		hits++
+		line := 1 + bytes.Count(text[:at[0]], []byte{'\n'})
+		word := strings.Join(strings.Fields(strings.NewReplacer("//", " ", "--", " ").Replace(string(text[at[0]:at[1]]))), " ")
+		fmt.Printf("%s:%d: %s → %s\n", path, line, word, replacements[strings.ToLower(word)])
 	}
 	return hits
 }

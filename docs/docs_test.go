@@ -122,6 +122,27 @@ func TestTheReadmeIsShortAndTheChineseOneMatches(t *testing.T) {
 	}
 }
 
+var sourcePath = regexp.MustCompile("`((?:internal|workflows|activities|schemas|worker|starter|deploy|docs)/[^`\\s<>{}*$…]+?)/?`")
+
+func TestEveryPathOfTheDocumentationExists(t *testing.T) {
+	t.Parallel()
+	checked := 0
+	for _, p := range pages(t) {
+		if p.path == "CHANGELOG.md" {
+			continue
+		}
+		for _, m := range sourcePath.FindAllStringSubmatch(p.prose(), -1) {
+			checked++
+			if _, err := os.Stat(filepath.Join("..", m[1])); err != nil {
+				t.Errorf("%s: there is no %s", p.path, m[1])
+			}
+		}
+	}
+	if checked < 40 {
+		t.Errorf("only %d paths found", checked)
+	}
+}
+
 // code returns what a page shows as code, one piece a line.
 func (p page) code() (lines []string) {
 	for _, m := range fence.FindAllStringSubmatch(p.text, -1) {
@@ -188,6 +209,7 @@ func parse(c *cobra.Command, words []string) (problem string) {
 var (
 	variable = regexp.MustCompile(`\b(?:CAIRN|SKILLS?|OPENAI|OSS|MEM0)_[A-Z0-9_]*[A-Z0-9]\b`)
 	setting  = regexp.MustCompile(`settings set ((?:[a-z_.]+=\S*[ \t]*)+)`)
+	dotted   = regexp.MustCompile("`((?:[a-z_]+\\.)+[a-z_]+)(?:=[^`]*)?`")
 )
 
 func TestEveryVariableAndSettingOfTheDocumentationExists(t *testing.T) {
@@ -202,6 +224,13 @@ func TestEveryVariableAndSettingOfTheDocumentationExists(t *testing.T) {
 		for _, name := range variable.FindAllString(p.text, -1) {
 			if !known[name] {
 				t.Errorf("%s: no program reads %s", p.path, name)
+			}
+		}
+		for _, m := range dotted.FindAllStringSubmatch(p.prose(), -1) {
+			group, _, _ := strings.Cut(m[1], ".")
+			isSetting := strings.Contains(string(settings), "| `"+group+".")
+			if isSetting && !strings.Contains(string(settings), "`"+m[1]) {
+				t.Errorf("%s: there is no setting %s", p.path, m[1])
 			}
 		}
 		for _, m := range setting.FindAllStringSubmatch(p.text, -1) {

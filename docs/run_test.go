@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,6 +51,9 @@ func runDocument(t *testing.T, path string) {
 	printed, errs := runBlocks(t, folder, environ, blocks)
 	compared := 0
 	for i, b := range blocks {
+		if !slices.Contains([]string{"sh", "sh no-run", "output", "text"}, b.info) {
+			t.Errorf("block %d is marked %q; use sh, sh no-run, output or text", i+1, b.info)
+		}
 		if b.info != "output" {
 			continue
 		}
@@ -117,7 +121,7 @@ const marker = "\x1e" // separates the output of blocks
 func runBlocks(t *testing.T, folder string, environ []string, blocks []block) (printed []string, errs string) {
 	t.Helper()
 	var script strings.Builder
-	script.WriteString("trap 'kill $(jobs -p) 2>/dev/null; wait' EXIT\n")
+	script.WriteString("trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT\n")
 	for i, b := range blocks {
 		fmt.Fprintf(&script, "printf '%s'\n", marker)
 		switch {

@@ -45,14 +45,14 @@ import (
 )
 
 func main() {
-	_, err := client.New(client.Config{})
-	fmt.Println(err)
+	c, err := client.New(client.Config{Key: "key"})
+	fmt.Println(err, c.Close())
 }
 `), 0o600))
 	run(t, program, "go", "mod", "init", "example.org/agent")
 	run(t, program, "go", "mod", "edit", "-require", name+"@v0.0.0", "-replace", name+"="+tree)
 	run(t, program, "go", "mod", "tidy")
-	if out := run(t, program, "go", "run", "."); !strings.Contains(out, "cairn keys create") {
+	if out := run(t, program, "go", "run", "."); out != "<nil> <nil>\n" {
 		t.Errorf("the program of another module prints %q", out)
 	}
 }

@@ -217,7 +217,7 @@ func TestEveryNewSkillAndChangeCanWaitForApproval(t *testing.T) {
 	}
 	waiting, err := b.Library.PendingList(t.Context(), b.Workspace.ID, 10)
 	testkit.Must(t, err)
-	if len(waiting) != 1 || waiting[0].Reason != "every change waits for approval" {
+	if len(waiting) != 1 || waiting[0].Reason != "every change needs approval" {
 		t.Fatalf("waiting %+v", waiting)
 	}
 	head, err := b.Library.ApproveChange(t.Context(), b.Workspace.ID, waiting[0].ID)

@@ -160,8 +160,8 @@ func TestAnOutageInATrainingIsTold(t *testing.T) {
 			t.Errorf("%s: shown %+v", c.lost, w.Outcomes)
 		}
 		now := metrics.Read().Learnt["train"]
-		said := strings.Contains(told.String(), fmt.Sprintf("level=WARN msg=\"much of what memory skills would "+
-			"learn from is masked: the endpoint fails\" kind=train masked=%d outcomes=12", c.masked))
+		said := strings.Contains(told.String(), fmt.Sprintf("level=WARN msg=\"learning outcomes masked by "+
+			"endpoint failures\" kind=train masked=%d outcomes=12", c.masked))
 		if said != (c.masked > 0) {
 			t.Errorf("%s: told %q", c.lost, told.String())
 		}

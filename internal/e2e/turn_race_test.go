@@ -106,7 +106,7 @@ func TestAToolThatDoesNotWorkIsTold(t *testing.T) {
 		t.Errorf("answered %+v after %d requests", got, b.Model.Count("turn"))
 	}
 	requests := asked(b, "turn")
-	if first, third := requests[1].Last, requests[3].Last; !strings.Contains(first, "does not work just now") ||
+	if first, third := requests[1].Last, requests[3].Last; !strings.Contains(first, "is unavailable") ||
 		strings.Contains(first, "permission") || !strings.Contains(third, "stop retrying") {
 		t.Errorf("told of the first failure: %s; of the third: %s", first, third)
 	}

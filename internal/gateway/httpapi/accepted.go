@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// startPatience bounds how long an accepted run's caller waits for Temporal;
-	// the relay starts what could not be started.
+	// startPatience bounds how long the caller of an accepted run waits for Temporal.
+	// The relay starts the workflow if this request could not.
 	startPatience = 2 * time.Second
-	// lookEvery is how often a waiting request looks how far something is that
-	// nobody tells of.
+	// lookEvery is how often a waiting request polls something that sends no
+	// notification when it changes.
 	lookEvery = 100 * time.Millisecond
 )
 
-// RunLinks are where to look for a run.
+// RunLinks holds the URLs of a run.
 type RunLinks struct {
 	Self     string `json:"self"`
-	Events   string `json:"events" doc:"Server-sent events until the run has ended"`
-	Temporal string `json:"temporal,omitempty" doc:"Its page in Temporal UI"`
+	Events   string `json:"events" doc:"Server-sent events until the run ends"`
+	Temporal string `json:"temporal,omitempty" doc:"The run's page in Temporal UI"`
 }
 
 func (g *Gateway) runLinks(id int64, workflowID string) RunLinks {
@@ -32,13 +32,12 @@ func (g *Gateway) runLinks(id int64, workflowID string) RunLinks {
 	return RunLinks{Self: self, Events: self + "/events", Temporal: g.Options.WorkflowLink(workflowID)}
 }
 
-// link is the address of a path, relative without PUBLIC_BASE_URL.
+// link returns the URL of a path. It is relative if PUBLIC_BASE_URL is not set.
 func (g *Gateway) link(format string, args ...any) string {
 	return strings.TrimRight(g.Options.PublicBaseURL, "/") + fmt.Sprintf(format, args...)
 }
 
-// accepted starts the workflow of a durable run, and waits for its end as long
-// as the caller wishes to.
+// accepted starts the workflow of a stored run and waits up to wait for its end.
 func (g *Gateway) accepted(ctx context.Context, r run.Run, made bool, wait time.Duration) (*acceptedOutput, error) {
 	if r.Status != run.Ended {
 		g.start(ctx, r)
@@ -69,7 +68,7 @@ func (g *Gateway) accepted(ctx context.Context, r run.Run, made bool, wait time.
 	return out, nil
 }
 
-// start saves the wait for the relay, which drives what is stored in any case.
+// start starts the workflow at once. If it fails, the relay starts the workflow later.
 func (g *Gateway) start(ctx context.Context, r run.Run) {
 	if g.Driver == nil {
 		return
@@ -77,13 +76,12 @@ func (g *Gateway) start(ctx context.Context, r run.Run) {
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
 	if err := g.Driver.Start(ctx, asking(ctx).Workspace.Key, importChannel, r); err != nil {
-		g.Log.Warn("the workflow is left to the relay", "run", r.Ref.Run, "error", err)
+		g.Log.Warn("workflow start deferred to relay", "run", r.Ref.Run, "error", err)
 	}
 }
 
-// await returns the run's status when it has ended, when the caller's patience
-// has, or when the gateway stops. Told is closed when anybody but the database
-// tells of the end.
+// await returns the run's status when the run ends, patience is over, or the gateway
+// stops. The channel told is closed when a source other than the database reports the end.
 func (g *Gateway) await(ctx context.Context, ref run.Ref, patience time.Duration, told <-chan struct{},
 	look func() (run.Status, error)) (status run.Status, err error) {
 	waiting, cancel := context.WithTimeout(ctx, patience)
@@ -96,13 +94,13 @@ func (g *Gateway) await(ctx context.Context, ref run.Ref, patience time.Duration
 		status, err = look()
 		return status, err
 	})
-	if waiting.Err() != nil && ctx.Err() == nil { // enough was waited
+	if waiting.Err() != nil && ctx.Err() == nil { // patience is over
 		err = nil
 	}
 	return status, err
 }
 
-// report is a run's report with addresses where the command line has paths.
+// report returns a run's report with URLs in place of file paths.
 func (g *Gateway) report(ctx context.Context, ref run.Ref) (distill.Report, error) {
 	r, err := g.Distill.Report(ctx, ref)
 	if err != nil {

@@ -17,13 +17,13 @@ import (
 	"cairn/internal/testkit"
 )
 
-// bodies are what routes that want a body are sent.
+// bodies holds a valid body for each route that requires one.
 var bodies = map[string]any{"rollback": map[string]any{"to": 1}, "pin": map[string]any{"pinned": true},
 	"uses": map[string]any{"use_id": "u"}, "backfill": map[string]any{"from": "2026-11-01", "until": "2026-11-02"},
 	"{id}": map[string]any{"content": "c"}}
 
-// Every route that names a thing, asked with another workspace's key and every
-// right, answers as if the thing were not there; lists are empty.
+// Each route that names an object, called with an admin key of another workspace,
+// responds as if the object did not exist; lists are empty.
 func TestAThingOfAnotherWorkspaceIsNotThere(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -72,7 +72,7 @@ func TestAThingOfAnotherWorkspaceIsNotThere(t *testing.T) {
 			t.Errorf("%s: %d: %s", list, res.status, res.body)
 		}
 	}
-	// What the other workspace makes is its own, under the same key of its own.
+	// Objects of the other workspace belong to it, also with an equal idempotency key.
 	res := b.do(request{method: http.MethodPost, path: "/v1/distill", key: key, body: sampleConversation()})
 	var a httpapi.AcceptedRequest
 	res.into(http.StatusAccepted, &a)
@@ -85,7 +85,7 @@ func TestOnlyAGoodKeyIsLetIn(t *testing.T) {
 	t.Parallel()
 	b := idle(t, func(c *config.Config) { c.RateLimit = 0 })
 	for name, header := range map[string]string{"none": "", "another scheme": "Basic Y2Fpcm46Y2Fpcm4=",
-		"no key": "Bearer ", "no key of ours": "Bearer sk-1234",
+		"no key": "Bearer ", "foreign key": "Bearer sk-1234",
 		"an unknown key": "Bearer cairn_" + strings.Repeat("A", 43), "a longer key": "Bearer " + b.key + "A"} {
 		res := b.do(request{path: "/v1/runs", header: map[string]string{"Authorization": header}})
 		if res.refused(fault.Unauthenticated); res.status != http.StatusUnauthorized ||
@@ -108,7 +108,7 @@ func TestOnlyAGoodKeyIsLetIn(t *testing.T) {
 		Principal(t.Context(), b.key); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a gateway that has not seen the key before: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // this gateway remembers it for seconds
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // the gateway caches keys for seconds
 	defer cancel()
 	for b.get("/v1/runs").status == http.StatusOK {
 		select {
@@ -147,7 +147,7 @@ func TestAKeyDoesWhatItsScopesSay(t *testing.T) {
 	}
 }
 
-// Of a key nothing is stored that could be used.
+// The database stores no usable part of a key.
 func TestOnlyTheHashOfAKeyIsStored(t *testing.T) {
 	t.Parallel()
 	b := idle(t)

@@ -8,19 +8,19 @@ import (
 	"cairn/internal/domain/agent"
 )
 
-// IdempotencyKey lets a caller send a change again without doing it again.
+// IdempotencyKey lets a caller send a change again without applying it twice.
 type IdempotencyKey struct {
-	Key string `header:"Idempotency-Key" maxLength:"200" doc:"The same key is the same change: it is done once, and answered alike every time"`
+	Key string `header:"Idempotency-Key" maxLength:"200" doc:"Key of this change. Requests with the same key apply the change once and return the same response"`
 }
 
-// person is whoever holds the key, as the one who writes: the server says so,
-// and no argument does.
+// person returns the key's holder as the user who makes a change. The origin comes from
+// the server, never from an argument.
 func person(ctx context.Context, once IdempotencyKey) agent.Actor {
 	return agent.Actor{Workspace: workspace(ctx), Origin: agent.OriginUser, Op: operation("key", once.Key)}
 }
 
-// operation is the operation id of a call from outside. The prefix keeps the ids
-// that callers choose apart from those of runs and from one another.
+// operation returns the operation ID of an external call. The prefix keeps IDs chosen
+// by callers apart from those of runs and from one another.
 func operation(kind, chosen string) string {
 	if chosen == "" {
 		return kind + "/fresh/" + uuid.NewString()

@@ -15,19 +15,19 @@ import (
 	"cairn/internal/service/apikey"
 )
 
-// bearer is the name of the security scheme in the description.
+// bearer is the name of the security scheme in the OpenAPI document.
 const bearer = "key"
 
 type holderKey struct{}
 
-// asking is who asks: the workspace comes from here and from nowhere else.
+// asking returns the principal of the request. The workspace always comes from it.
 func asking(ctx context.Context) apikey.Principal { return ctx.Value(holderKey{}).(apikey.Principal) }
 
-// workspace is the number of the asking workspace.
+// workspace returns the ID of the principal's workspace.
 func workspace(ctx context.Context) int64 { return asking(ctx).Workspace.ID }
 
-// admit lets a request through whose key is good, has the scope, and has not
-// asked too often. It runs before the body is read.
+// admit passes a request on if its key is valid, has the scope and is within its rate
+// limit. It runs before the body is read.
 func (g *Gateway) admit(scope apikey.Scope) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		r, w := humago.Unwrap(ctx)
@@ -47,8 +47,11 @@ func (g *Gateway) authorize(r *http.Request, scope apikey.Scope) (apikey.Princip
 	}
 	if wait := g.rates.take(h); wait > 0 {
 		seconds := int(math.Ceil(wait.Seconds()))
-		return h, problem(fault.RateLimited, fmt.Sprintf("this key may send %v requests a second", g.Options.RateLimit),
-			"").with("Retry-After", strconv.Itoa(seconds))
+		return h, problem(
+			fault.RateLimited,
+			fmt.Sprintf("rate limit exceeded: %v requests per second for this key", g.Options.RateLimit),
+			"",
+		).with("Retry-After", strconv.Itoa(seconds))
 	}
 	if !scope.Allows(h.Scopes) {
 		return h, outOfScope(scope, h)
@@ -57,24 +60,24 @@ func (g *Gateway) authorize(r *http.Request, scope apikey.Scope) (apikey.Princip
 }
 
 func outOfScope(scope apikey.Scope, h apikey.Principal) *Problem {
-	return problem(fault.OutOfScope, fmt.Sprintf("this needs the scope %s; the key has %s", scope,
+	return problem(fault.OutOfScope, fmt.Sprintf("scope %s required; the key has %s", scope,
 		strings.Join(h.Scopes, ", ")), "")
 }
 
-// authenticate finds out who asks. It does not tell an unknown key from a
-// revoked one.
+// authenticate returns the principal of the request's key. It does not distinguish an
+// unknown key from a revoked one.
 func (g *Gateway) authenticate(r *http.Request) (apikey.Principal, *Problem) {
 	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	key = strings.TrimSpace(key)
 	const challenge = "WWW-Authenticate"
 	if key == "" || !strings.EqualFold(scheme, "Bearer") {
-		return apikey.Principal{}, problem(fault.Unauthenticated, "the request has no key", "").
+		return apikey.Principal{}, problem(fault.Unauthenticated, "missing API key", "").
 			with(challenge, `Bearer realm="cairn"`)
 	}
 	h, err := g.Keys.Principal(r.Context(), key)
 	if fault.CodeOf(err) == fault.NotFound {
-		return h, problem(fault.Unauthenticated, "the key is not good",
-			"it may have been revoked; `cairn keys list` shows the keys of a workspace").
+		return h, problem(fault.Unauthenticated, "invalid API key",
+			"the key may be revoked: list the keys of the workspace with `cairn keys list`").
 			with(challenge, `Bearer realm="cairn", error="invalid_token"`)
 	}
 	if err != nil {

@@ -14,41 +14,41 @@ import (
 const tagBanks = "banks"
 
 type (
-	// BankSummary is a bank in a list.
+	// BankSummary is a bank of memory skills in a list.
 	BankSummary bank.Summary
 	// BankVersion is a version of a bank and its policy.
 	BankVersion bank.Version
-	// MemorySkillText is what a memory skill says.
+	// MemorySkillText is the text of a memory skill.
 	MemorySkillText memoryskill.Skill
 	// PolicyUpdate is an update of a policy from live decisions.
 	PolicyUpdate adaptation.Update
-	// Probe is a question that memory has asked itself.
+	// Probe is a self-test question of memory.
 	Probe probe.Probe
 )
 
-// ProbeList is what memory has asked itself, of the latest session first.
+// ProbeList holds the probes of a workspace, those of the latest session first.
 type ProbeList struct {
 	Probes []Probe `json:"probes"`
 }
 
-// PolicyUpdateList is how updates of a bank's policy fare, the latest first.
+// PolicyUpdateList holds the updates of a bank's policy, the latest first.
 type PolicyUpdateList struct {
 	Updates []PolicyUpdate `json:"updates"`
 }
 
-// MemorySkill is one version of an instruction to the rememberer.
+// MemorySkill is one version of an instruction for extracting memories.
 type MemorySkill struct {
-	ID      string          `json:"id" doc:"Of this version: it never changes"`
+	ID      string          `json:"id" doc:"ID of this version; a version never changes"`
 	Skill   MemorySkillText `json:"skill"`
-	Content string          `json:"content" doc:"SHA-256 of its Markdown"`
-	Parent  string          `json:"parent,omitempty" doc:"The version that it refines"`
+	Content string          `json:"content" doc:"SHA-256 of the skill's Markdown"`
+	Parent  string          `json:"parent,omitempty" doc:"ID of the version that this one refines"`
 	Author  string          `json:"author" enum:"seed,designer,human"`
 	Origin  string          `json:"origin,omitempty"`
-	Scored  int             `json:"scored,omitempty" doc:"Selections that were scored: by questions with known answers, or by feedback on a turn"`
-	Mean    float64         `json:"mean,omitempty" doc:"Of their scores, 0–1"`
+	Scored  int             `json:"scored,omitempty" doc:"Number of scored selections. Scores come from questions with known answers or from feedback on a turn"`
+	Mean    float64         `json:"mean,omitempty" doc:"Mean score of these selections, 0–1"`
 }
 
-// BankList is every bank of the workspace.
+// BankList holds all banks of the workspace.
 type BankList struct {
 	Banks []BankSummary `json:"banks"`
 }
@@ -60,12 +60,12 @@ type BankDetail struct {
 	Skills  []MemorySkill `json:"skills"`
 }
 
-// BankVersionList is a bank's history, the newest first.
+// BankVersionList holds a bank's versions, the newest first.
 type BankVersionList struct {
 	Versions []BankVersion `json:"versions"`
 }
 
-// BankChange is what became of one skill.
+// BankChange describes how one skill changed between two versions of a bank.
 type BankChange struct {
 	Name   string       `json:"name"`
 	Kind   string       `json:"kind" enum:"added,refined,removed"`
@@ -73,28 +73,28 @@ type BankChange struct {
 	After  *MemorySkill `json:"after,omitempty"`
 }
 
-// BankDiff is what changed between two versions.
+// BankDiff describes what changed between two versions of a bank.
 type BankDiff struct {
 	From          int          `json:"from"`
 	To            int          `json:"to"`
-	PolicyChanged bool         `json:"policy_changed" doc:"The weights by which skills are chosen"`
+	PolicyChanged bool         `json:"policy_changed" doc:"Whether the weights that select skills differ"`
 	Changes       []BankChange `json:"changes"`
 }
 
-// BankFiles are a bank's skills as Markdown, by file name.
+// BankFiles holds a bank's skills as Markdown, by file name.
 type BankFiles struct {
 	Files map[string]string `json:"files" minProperties:"1"`
 }
 
-// BankPath names a bank.
+// BankPath is the path parameter that names a bank.
 type BankPath struct {
-	Name string `path:"name" pattern:"^[a-z][a-z0-9_-]{0,63}$" doc:"The bank's name; the one that memories are built with is called default"`
+	Name string `path:"name" pattern:"^[a-z][a-z0-9_-]{0,63}$" doc:"The bank's name. Memories are extracted with the bank default"`
 }
 
-// BankAt names a version of a bank.
+// BankAt is a bank at a version.
 type BankAt struct {
 	BankPath
-	Version int `query:"version" minimum:"0" maximum:"2147483647" doc:"0 is the one in force"`
+	Version int `query:"version" minimum:"0" maximum:"2147483647" doc:"Version number; 0 is the active version"`
 }
 
 func (g *Gateway) bankRoutes() {
@@ -104,33 +104,46 @@ func (g *Gateway) bankRoutes() {
 		summary: "Show a version of a bank with its skills"}, g.showBank)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/versions", id: "listBankVersions", tag: tagBanks,
 		scope: apikey.Read, summary: "List a bank's versions, the newest first"}, g.listBankVersions)
-	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/updates", id: "listPolicyUpdates", tag: tagBanks,
-		scope: apikey.Read, summary: "List what a bank's policy has learnt from live decisions, the latest first",
-		about: "An update is compared in the shadow, tried on canary by a share of the live builds, and then " +
-			"promoted to a version or dropped."}, g.listPolicyUpdates)
+	handle(g, route{
+		method:  http.MethodGet,
+		path:    "/v1/banks/{name}/updates",
+		id:      "listPolicyUpdates",
+		tag:     tagBanks,
+		scope:   apikey.Read,
+		summary: "List the updates of a bank's policy, the latest first",
+		about: "An update learns from live decisions. It is evaluated in shadow mode, then as a canary on a share " +
+			"of live builds, and is then promoted to a version or dropped.",
+	}, g.listPolicyUpdates)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/probes", id: "listProbes", tag: tagBanks,
-		scope: apikey.Read, summary: "List what memory has asked itself, of the latest session first",
-		about: "A question is made from a session that was remembered, put to memory, and scored by the share of " +
-			"its answer's words in what is found; that is an outcome of the decisions behind it. " +
-			"There are none unless the setting memory.learning.probes_per_day is above 0."}, g.listProbes)
+		scope: apikey.Read, summary: "List probes, those of the latest session first",
+		about: "A probe is a question made from a stored session. Memory answers it, and the score is the share of " +
+			"the expected answer's words in the result. The score is an outcome of the decisions that built the " +
+			"memory. Probes run only if the setting memory.learning.probes_per_day is above 0."}, g.listProbes)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/diff", id: "diffBank", tag: tagBanks,
-		scope: apikey.Read, summary: "Show what changed between two versions of a bank"}, g.diffBank)
+		scope: apikey.Read, summary: "Compare two versions of a bank"}, g.diffBank)
 	handle(g, route{method: http.MethodGet, path: "/v1/banks/{name}/export", id: "exportBank", tag: tagBanks,
 		scope: apikey.Read, summary: "Get the skills of a bank as Markdown files"}, g.exportBank)
-	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/rollback", id: "rollbackBank", tag: tagBanks,
-		scope: apikey.Admin, bytes: smallBody, summary: "Go back to what a bank and its policy were",
-		about: "It becomes a new version; to what is in force already it changes nothing."}, g.rollbackBank)
+	handle(g, route{
+		method:  http.MethodPost,
+		path:    "/v1/banks/{name}/rollback",
+		id:      "rollbackBank",
+		tag:     tagBanks,
+		scope:   apikey.Admin,
+		bytes:   smallBody,
+		summary: "Roll back a bank and its policy",
+		about:   "The rollback creates a new version. If the contents equal the active version, nothing changes.",
+	}, g.rollbackBank)
 	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/import", id: "importBank", tag: tagBanks,
-		scope: apikey.Admin, bytes: smallBody, summary: "Read Markdown files into a bank",
-		about: "The bank is made when it is not there. A skill that it has not is added, one that says something " +
-			"else is refined; all files are read in, or none is. What is there already changes nothing."}, g.importBank)
+		scope: apikey.Admin, bytes: smallBody, summary: "Import Markdown files into a bank",
+		about: "The bank is created if it does not exist. A new skill is added, and a skill with a different text " +
+			"is refined. All files are imported or none. Equal skills change nothing."}, g.importBank)
 	handle(g, route{method: http.MethodPost, path: "/v1/banks/{name}/follow", id: "followBank", tag: tagBanks,
 		scope: apikey.Admin, bytes: smallBody,
-		summary: "Base a bank on one that workspaces share, with its own skills laid over",
-		about: "The skills are those of the bank of the workspace \"" + bank.SharedWorkspace +
-			"\" as they are now, but a skill of the workspace's own stands in place of one of its name, or beside " +
-			"them. It becomes a new version; without news there it changes nothing. Nothing of this workspace goes " +
-			"there."}, g.followBank)
+		summary: "Base a bank on a shared bank",
+		about: "The bank takes the current skills of a bank in the workspace \"" + bank.SharedWorkspace +
+			"\". A skill of this workspace overrides a shared skill with the same name; other skills of this " +
+			"workspace are added. The result is a new version; if nothing has changed, the bank stays as it is. " +
+			"No data of this workspace is shared."}, g.followBank)
 }
 
 func (g *Gateway) listBanks(ctx context.Context, _ *struct{}) (*bodyOf[BankList], error) {

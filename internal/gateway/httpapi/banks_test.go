@@ -15,8 +15,8 @@ import (
 	"cairn/internal/testkit"
 )
 
-// A bank that is exported, changed and imported is another version, which is
-// shown, compared and taken back over HTTP.
+// A bank that is exported, changed and imported gets a new version, which can be
+// read, compared and rolled back over HTTP.
 func TestABankIsCarriedOutChangedAndTakenBack(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -45,7 +45,7 @@ func TestABankIsCarriedOutChangedAndTakenBack(t *testing.T) {
 	}
 	files.Files["capture_dates.md"] = string(
 		memoryskill.Render(memoryskill.Skill{Name: "capture_dates", Description: "Adds dates.", Purpose: "Keep them.",
-			WhenToUse:  []string{"The span tells of them"},
+			WhenToUse:  []string{"The span mentions them"},
 			HowToApply: []string{"One fact in one item"}, Constraints: []string{"Ignore greetings"},
 			Action: memoryskill.Insert}))
 	var changed httpapi.BankDetail
@@ -114,17 +114,17 @@ func TestABankThatCannotBeChangedSaysWhy(t *testing.T) {
 	}
 }
 
-// A bank that follows a shared one has its skills, beside those of its own, and is
-// left as it is when nothing is new there.
+// A bank that follows a shared one has its skills and its own, and stays
+// unchanged if the shared bank is unchanged.
 func TestABankFollowsASharedOne(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
-	b.post("/v1/banks/default/follow", map[string]any{}).refused(fault.NotFound) // nobody shares anything
+	b.post("/v1/banks/default/follow", map[string]any{}).refused(fault.NotFound) // there is no shared bank
 	shared, err := b.Store.Workspace(t.Context(), bank.SharedWorkspace, true)
 	testkit.Must(t, err)
 	markdown := func(name, about string) []byte {
 		return memoryskill.Render(memoryskill.Skill{Name: name, Description: about, Purpose: "Keep them.",
-			WhenToUse: []string{"The span tells of them"}, HowToApply: []string{"One fact in one item"},
+			WhenToUse: []string{"The span mentions them"}, HowToApply: []string{"One fact in one item"},
 			Constraints: []string{"Ignore greetings"}, Action: memoryskill.Insert})
 	}
 	_, err = b.Learning.Banks.Import(t.Context(), shared.ID, "default",
@@ -134,7 +134,7 @@ func TestABankFollowsASharedOne(t *testing.T) {
 		"files": map[string]any{"b.md": string(markdown("capture_trees", "Notes which trees grow where."))}}).
 		into(http.StatusOK, &httpapi.BankDetail{})
 	var followed httpapi.BankDetail
-	for range 2 { // twice is once
+	for range 2 { // the second call changes nothing
 		b.post("/v1/banks/default/follow", map[string]any{}).into(http.StatusOK, &followed)
 	}
 	var names []string
@@ -158,7 +158,7 @@ func TestABankFollowsASharedOne(t *testing.T) {
 	}
 }
 
-// How updates of a policy fare is told over HTTP, of one bank and one workspace.
+// Updates of a policy are listed over HTTP, for one bank of one workspace.
 func TestUpdatesOfAPolicyAreListed(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
@@ -181,11 +181,11 @@ select $1, b.id, 1, made.id, 1, 'canary', 'p', 'o', 16, '{"alike":0.75}', now() 
 		list.Updates[0].Canary.Comparison != nil {
 		t.Errorf("%+v", list.Updates)
 	}
-	b.get("/v1/banks/nobody/updates").refused(fault.NotFound)
+	b.get("/v1/banks/missing/updates").refused(fault.NotFound)
 	b.get("/v1/banks/default/updates?limit=0").refused(fault.InvalidArgument)
 }
 
-// What memory has asked itself is told over HTTP, of one bank and one workspace.
+// Probes are listed over HTTP, for one bank of one workspace.
 func TestProbesAreListed(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
@@ -217,6 +217,6 @@ select $1, made.id, n, said.id, b.id, 'How many?', 'nine', '{2}', '{1/0}', case 
 	if len(none.Probes) != 0 {
 		t.Errorf("another workspace sees %+v", none.Probes)
 	}
-	b.get("/v1/banks/nobody/probes").refused(fault.NotFound)
+	b.get("/v1/banks/missing/probes").refused(fault.NotFound)
 	b.get("/v1/banks/default/probes?limit=1001").refused(fault.InvalidArgument)
 }

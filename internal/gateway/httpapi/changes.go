@@ -11,35 +11,35 @@ import (
 
 func (g *Gateway) changeRoutes() {
 	handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/rollback", id: "rollbackSkill", tag: tagSkills,
-		scope: apikey.Write, summary: "Make a new version that says what an old one said"}, g.rollback)
+		scope: apikey.Write, summary: "Roll back a skill to an older version"}, g.rollback)
 	handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/pin", id: "pinSkill", tag: tagSkills,
-		scope: apikey.Write, summary: "Freeze a skill against every change that no person makes, or let it go"}, g.pin)
+		scope: apikey.Write, summary: "Pin a skill, so that only users change it, or unpin it"}, g.pin)
 	handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/uses", id: "useSkill", tag: tagSkills,
-		scope: apikey.Write, summary: "Record that a skill was used, and how it went",
-		about: "The same use_id counts once, so a retry does no harm; the outcome may follow in a later call and " +
-			"moves the skill's reliability."}, g.use)
+		scope: apikey.Write, summary: "Record the use of a skill and its outcome",
+		about: "Calls with the same use_id count once. You can send the outcome in a later call; it " +
+			"updates the skill's reliability."}, g.use)
 	handle(g, route{method: http.MethodPost, path: "/v1/skills/{id}/restore", id: "restoreSkill", tag: tagSkills,
-		scope: apikey.Write, summary: "Put a skill back into use that was archived, quarantined or deleted",
-		about: "A delete can be taken back for the workspace's `limits.undo_days`, seven unless it chose others, by " +
-			"the number or the name that the skill had."}, g.restore)
+		scope: apikey.Write, summary: "Restore an archived, quarantined or deleted skill",
+		about: "You can undo a delete within the setting `limits.undo_days` (default 7). Use " +
+			"the skill's former ID or name."}, g.restore)
 	for _, c := range []struct {
 		verb, id, tag, summary string
 		scope                  apikey.Scope
 		do                     func(l *library.Library, ctx context.Context, ws, id int64) (skill.Head, error)
 	}{
-		{"archive", "archiveSkill", tagSkills, "Take a skill out of use; it keeps its name and its history",
+		{"archive", "archiveSkill", tagSkills, "Archive a skill; it keeps its name and history",
 			apikey.Write, (*library.Library).Archive},
-		{"adopt", "adoptSkill", tagSkills, "Let autonomous writers change a skill", apikey.Write,
+		{"adopt", "adoptSkill", tagSkills, "Allow agents to change a skill", apikey.Write,
 			func(l *library.Library, ctx context.Context, ws, id int64) (skill.Head, error) {
 				return l.Manage(ctx, ws, id, true)
 			}},
-		{"release", "releaseSkill", tagSkills, "Take a skill from the autonomous writers", apikey.Write,
+		{"release", "releaseSkill", tagSkills, "Stop agents from changing a skill", apikey.Write,
 			func(l *library.Library, ctx context.Context, ws, id int64) (skill.Head, error) {
 				return l.Manage(ctx, ws, id, false)
 			}},
-		{"trust", "trustSkill", tagApproval, "Say that untrusted text in a skill has been looked at", apikey.Admin,
+		{"trust", "trustSkill", tagApproval, "Mark untrusted text in a skill as reviewed", apikey.Admin,
 			(*library.Library).Trust},
-		{"approve", "approveSkill", tagApproval, "Make a candidate or a draft active", apikey.Admin,
+		{"approve", "approveSkill", tagApproval, "Activate a candidate or a draft", apikey.Admin,
 			(*library.Library).Approve},
 		{"reject", "rejectSkill", tagApproval, "Archive a candidate or a draft", apikey.Admin,
 			(*library.Library).Reject},
@@ -54,7 +54,7 @@ func (g *Gateway) changeRoutes() {
 	}
 }
 
-// changed answers with the head that a change has left.
+// changed applies a change to a skill and returns the new head.
 func (g *Gateway) changed(ctx context.Context, ref string,
 	change func(ws, id int64) (skill.Head, error)) (*bodyOf[SkillSummary], error) {
 	id, err := g.skillNumber(ctx, ref)
@@ -73,8 +73,8 @@ func (g *Gateway) restore(ctx context.Context, in *SkillPath) (*bodyOf[SkillSumm
 func (g *Gateway) rollback(ctx context.Context, in *struct {
 	SkillPath
 	Body struct {
-		To   int `json:"to" minimum:"1" maximum:"2147483647" doc:"The version whose text is wanted back"`
-		Base int `json:"base,omitempty" minimum:"0" maximum:"2147483647" doc:"The version in force as the caller has seen it; it is a conflict when it is another by now"`
+		To   int `json:"to" minimum:"1" maximum:"2147483647" doc:"The version to restore"`
+		Base int `json:"base,omitempty" minimum:"0" maximum:"2147483647" doc:"The active version that the caller has read; if another version is active, the request fails with a conflict"`
 	}
 }) (*bodyOf[SkillSummary], error) {
 	return g.changed(ctx, in.ID, func(ws, id int64) (skill.Head, error) {
@@ -96,12 +96,12 @@ func (g *Gateway) pin(ctx context.Context, in *struct {
 func (g *Gateway) use(ctx context.Context, in *struct {
 	SkillPath
 	Body struct {
-		ID      string `json:"use_id" minLength:"1" maxLength:"200" doc:"The caller's id of this use"`
-		Version int    `json:"version,omitempty" minimum:"1" maximum:"2147483647" doc:"That was used; the one in force when missing"`
+		ID      string `json:"use_id" minLength:"1" maxLength:"200" doc:"The caller's ID of this use"`
+		Version int    `json:"version,omitempty" minimum:"1" maximum:"2147483647" doc:"Version that was used; default: the active version"`
 		Outcome string `json:"outcome,omitempty" enum:"pass,fail"`
 	}
 }) (*bodyOf[SkillSummary], error) {
-	_, v, err := g.version(ctx, in.ID, in.Body.Version) // the skill and the version must be there
+	_, v, err := g.version(ctx, in.ID, in.Body.Version) // the skill and the version must exist
 	if err != nil {
 		return nil, err
 	}

@@ -12,12 +12,12 @@ import (
 	"cairn/internal/service/apikey"
 )
 
-// CodecPath is where Temporal's programs have payloads encrypted and decrypted:
-// the endpoint that they are given. It is served where there are keys for it.
+// CodecPath is the path of the remote codec: Temporal UI and CLI send payloads to it
+// for encryption and decryption. It is served only if payload keys are configured.
 const CodecPath = "/codec"
 
-// codecRoutes serve the remote codec of Temporal's UI and command line. They are
-// for operators, so they stand beside /metrics, outside of the API's description.
+// codecRoutes registers the remote codec of Temporal UI and CLI. The routes are for
+// operators, so the OpenAPI document does not list them. /metrics is another such route.
 func (g *Gateway) codecRoutes() {
 	if g.Codec == nil {
 		return
@@ -33,12 +33,12 @@ func (g *Gateway) codecRoutes() {
 type codec struct {
 	*Gateway
 	convert http.Handler
-	ui      *url.URL // origin of Temporal UI; nil when nobody has said where it is
+	ui      *url.URL // origin of Temporal UI; nil if TEMPORAL_UI_URL is not set
 }
 
-// serve converts the payloads of one request. An operator's key comes as a bearer
-// token, or as the password that a browser keeps after signIn. Such requests take no
-// share of the key's rate: the UI sends one for each payload that it shows.
+// serve converts the payloads of one request. An operator's key is sent as a bearer
+// token, or as the password that a browser keeps after signIn. Such requests do not count
+// against the key's rate limit, because the UI sends one for each payload that it shows.
 func (c *codec) serve(w http.ResponseWriter, r *http.Request) {
 	if refused := c.admitOrigin(w, r); refused != nil {
 		refused.write(w)
@@ -50,16 +50,16 @@ func (c *codec) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	done := &converted{header: http.Header{}}
 	if c.convert.ServeHTTP(done, r); done.status != 0 && done.status != http.StatusOK {
-		problem(fault.InvalidArgument, strings.TrimSpace(done.body.String()), "send payloads as Temporal's programs "+
+		problem(fault.InvalidArgument, strings.TrimSpace(done.body.String()), "send payloads as Temporal UI and CLI "+
 			"do; what an older key encrypted needs that key in CAIRN_PAYLOAD_KEYS").write(w)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write(done.body.Bytes()) // who does not read it has gone
+	_, _ = w.Write(done.body.Bytes()) // a write error means that the client has disconnected
 }
 
-// preflight answers a browser that asks whether the UI may send a request.
+// preflight answers a CORS preflight request.
 func (c *codec) preflight(w http.ResponseWriter, r *http.Request) {
 	if refused := c.admitOrigin(w, r); refused != nil {
 		refused.write(w)
@@ -71,8 +71,8 @@ func (c *codec) preflight(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// signIn has a browser ask for a key, which it then sends with what Temporal UI asks
-// for: the UI has no other way to hold one unless people sign in to it, too.
+// signIn makes a browser ask for a key, which the browser then sends with the requests of
+// Temporal UI. The UI cannot hold a key in another way unless users sign in to the UI, too.
 func (c *codec) signIn(w http.ResponseWriter, r *http.Request) {
 	if refused := c.operator(r); refused != nil {
 		refused.with("WWW-Authenticate", `Basic realm="cairn: any name, and an admin key as the password", `+
@@ -84,7 +84,7 @@ func (c *codec) signIn(w http.ResponseWriter, r *http.Request) {
 		"address without the last slash,\nand cross-origin credentials are included.")
 }
 
-// operator lets through whose key has the scope admin.
+// operator admits requests whose key has the scope admin.
 func (c *codec) operator(r *http.Request) *Problem {
 	if _, key, basic := r.BasicAuth(); basic {
 		r = r.Clone(r.Context())
@@ -97,8 +97,8 @@ func (c *codec) operator(r *http.Request) *Problem {
 	return refused
 }
 
-// admitOrigin lets the page of Temporal UI read the answer, and refuses other pages:
-// a browser would send its password for them, too. Programs have no origin.
+// admitOrigin allows the page of Temporal UI to read the response and refuses other pages,
+// because a browser would send the password for them, too. Programs send no origin.
 func (c *codec) admitOrigin(w http.ResponseWriter, r *http.Request) *Problem {
 	w.Header().Add("Vary", "Origin")
 	from := r.Header.Get("Origin")
@@ -106,15 +106,15 @@ func (c *codec) admitOrigin(w http.ResponseWriter, r *http.Request) *Problem {
 		return nil
 	}
 	if !sameOrigin(originOf(from), c.ui) {
-		return problem(fault.OutOfScope, "pages of "+from+" may not decrypt",
-			"set TEMPORAL_UI_URL to where people open Temporal UI")
+		return problem(fault.OutOfScope, "origin "+from+" is not allowed to decrypt",
+			"set TEMPORAL_UI_URL to the address of Temporal UI in the browser")
 	}
 	w.Header().Set("Access-Control-Allow-Origin", from)
 	w.Header().Set("Access-Control-Allow-Credentials", "true")
 	return nil
 }
 
-// originOf is the origin of a web address, nil when it has none.
+// originOf returns the origin of a URL, or nil if the URL has none.
 func originOf(address string) *url.URL {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme == "" || u.Host == "" {
@@ -123,8 +123,8 @@ func originOf(address string) *url.URL {
 	return &url.URL{Scheme: strings.ToLower(u.Scheme), Host: strings.ToLower(u.Host)}
 }
 
-// sameOrigin compares origins. This machine has several names, and the UI is opened
-// under any of them.
+// sameOrigin reports whether two origins are equal. All loopback names count as one host,
+// because users open the UI under any of them.
 func sameOrigin(a, b *url.URL) bool {
 	if a == nil || b == nil || a.Scheme != b.Scheme {
 		return false
@@ -137,7 +137,7 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// converted keeps the converter's answer, whose refusals are plain text.
+// converted stores the converter's response, whose errors are plain text.
 type converted struct {
 	header http.Header
 	status int

@@ -21,7 +21,7 @@ func encrypting(c *config.Config) {
 	c.TemporalUI, c.RateLimit = "http://127.0.0.1:8233/", 1
 }
 
-// Temporal's own client of remote codecs reads what workflows carry, with an
+// Temporal's remote codec client decrypts the payloads of workflows with an
 // operator's key.
 func TestTemporalsProgramsDecryptWithAnAdminKey(t *testing.T) {
 	t.Parallel()
@@ -99,7 +99,7 @@ func TestOnlyThePageOfTemporalUIDecrypts(t *testing.T) {
 	}
 	signIn := b.do(request{path: httpapi.CodecPath + "/", header: map[string]string{"Authorization": ""}})
 	if signIn.refused(fault.Unauthenticated); !strings.HasPrefix(signIn.header.Get("WWW-Authenticate"), "Basic ") {
-		t.Errorf("a browser asks nobody for a key: %v", signIn.header)
+		t.Errorf("the browser does not ask for a key: %v", signIn.header)
 	}
 	if in := b.do(request{path: httpapi.CodecPath + "/",
 		header: map[string]string{"Authorization": "Basic " +

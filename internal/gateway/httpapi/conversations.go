@@ -12,51 +12,63 @@ import (
 	"cairn/internal/service/inspect"
 )
 
-// ConversationPath names a conversation.
+// ConversationPath is the path parameter that names a conversation.
 type ConversationPath struct {
-	ID string `path:"id" maxLength:"200" doc:"The caller's id of the thread"`
+	ID string `path:"id" maxLength:"200" doc:"The caller's ID of the conversation"`
 }
 
 // ConversationList is a page of conversations, the latest first.
 type ConversationList struct {
 	Conversations []conversation.View `json:"conversations"`
-	NextCursor    string              `json:"next_cursor,omitempty" doc:"Send it as cursor for the next page; absent on the last one"`
+	NextCursor    string              `json:"next_cursor,omitempty" doc:"Cursor of the next page; absent on the last page"`
 }
 
-// MessageList is a page of a transcript, in the order in which it was said.
+// MessageList is a page of a conversation's messages, the oldest first.
 type MessageList struct {
 	Messages   []conversation.Line `json:"messages"`
-	NextCursor string              `json:"next_cursor,omitempty" doc:"Send it as cursor for the next page; absent on the last one"`
+	NextCursor string              `json:"next_cursor,omitempty" doc:"Cursor of the next page; absent on the last page"`
 }
 
-// CancelResult tells whether there was anything to cancel.
+// CancelResult reports whether a turn was canceled.
 type CancelResult struct {
-	Cancelled bool `json:"cancelled" doc:"False when there is no such turn, or it has ended"`
+	Cancelled bool `json:"cancelled" doc:"False if the turn does not exist or has ended"`
 }
 
 func (g *Gateway) conversationRoutes() {
 	const path = "/v1/conversations/{id}"
 	handle(g, route{method: http.MethodGet, path: "/v1/conversations", id: "listConversations", tag: tagTurns,
-		scope: apikey.Read, summary: "List the conversations, the latest first"}, g.listConversations)
-	handle(g, route{method: http.MethodGet, path: path, id: "showConversation", tag: tagTurns, scope: apikey.Read,
-		summary: "Show a conversation with its counters and reviews",
-		about: "Of each nudge, the review in the background, with what it wrote. While the conversation runs, live " +
-			"is what its workflow knows."}, g.showConversation)
+		scope: apikey.Read, summary: "List conversations, the latest first"}, g.listConversations)
+	handle(g, route{
+		method:  http.MethodGet,
+		path:    path,
+		id:      "showConversation",
+		tag:     tagTurns,
+		scope:   apikey.Read,
+		summary: "Get a conversation with its counters and reviews",
+		about: "Each nudge is listed with its review and the entries that the review wrote. While the workflow " +
+			"runs, live is the workflow's current state.",
+	}, g.showConversation)
 	handle(g, route{method: http.MethodGet, path: path + "/messages", id: "listMessages", tag: tagTurns,
-		scope: apikey.Read, summary: "List the messages of a conversation in the order in which they were said"},
+		scope: apikey.Read, summary: "List the messages of a conversation, the oldest first"},
 		g.listMessages)
 	handle(g, route{method: http.MethodPost, path: path + "/cancel", id: "cancelTurn", tag: tagTurns,
-		scope: apikey.Write, status: http.StatusAccepted, summary: "Stop the turn that is being answered",
-		about: "It is answered with what is there. What it has written stays."}, g.cancelTurn)
-	handle(g, route{method: http.MethodPost, path: path + "/end", id: "endConversation", tag: tagTurns,
-		scope: apikey.Write, summary: "End a conversation",
-		about: "What was not reviewed yet is, when it is worth it. The next message begins the conversation again, " +
-			"with its history."}, g.endConversation)
+		scope: apikey.Write, status: http.StatusAccepted, summary: "Cancel a turn",
+		about: "The turn ends with the reply produced so far. What it wrote stays."}, g.cancelTurn)
+	handle(g, route{
+		method:  http.MethodPost,
+		path:    path + "/end",
+		id:      "endConversation",
+		tag:     tagTurns,
+		scope:   apikey.Write,
+		summary: "End a conversation",
+		about: "Messages that were not reviewed are reviewed if there are enough. The next message reopens the " +
+			"conversation with its history.",
+	}, g.endConversation)
 }
 
 func (g *Gateway) listConversations(ctx context.Context, in *struct {
 	Limit  int    `query:"limit" default:"20" minimum:"1" maximum:"200"`
-	Cursor string `query:"cursor" doc:"next_cursor of the page before"`
+	Cursor string `query:"cursor" doc:"next_cursor of the previous page"`
 }) (*bodyOf[ConversationList], error) {
 	before, err := cursor(in.Cursor, 0)
 	if err != nil {
@@ -79,7 +91,7 @@ func (g *Gateway) showConversation(ctx context.Context, in *ConversationPath) (*
 func (g *Gateway) listMessages(ctx context.Context, in *struct {
 	ConversationPath
 	Limit  int    `query:"limit" default:"100" minimum:"1" maximum:"500"`
-	Cursor string `query:"cursor" doc:"next_cursor of the page before, or the seq of the last message that was seen"`
+	Cursor string `query:"cursor" doc:"next_cursor of the previous page, or the seq of the last message that you have"`
 }) (*bodyOf[MessageList], error) {
 	after, err := cursor(in.Cursor, -1)
 	if err != nil {
@@ -95,7 +107,7 @@ func (g *Gateway) listMessages(ctx context.Context, in *struct {
 
 func (g *Gateway) cancelTurn(ctx context.Context, in *struct {
 	ConversationPath
-	MessageID string `query:"message_id" maxLength:"200" doc:"The turn of this message, whether it is being answered or waits; without it, whichever is being answered"`
+	MessageID string `query:"message_id" maxLength:"200" doc:"Message whose turn is canceled, whether running or queued; default: the running turn"`
 }) (*bodyOf[CancelResult], error) {
 	asked, err := g.Conversations.Cancel(ctx, asking(ctx).Workspace, in.ID, in.MessageID)
 	return &bodyOf[CancelResult]{CancelResult{asked}}, err
@@ -107,15 +119,15 @@ func (g *Gateway) endConversation(ctx context.Context, in *ConversationPath) (*b
 	return &bodyOf[inspect.ConversationDetail]{out}, err
 }
 
-// cursor reads a place in a list; the empty one is where the list begins.
+// cursor parses a list cursor. An empty cursor is the start of the list.
 func cursor(text string, start int64) (int64, error) {
 	if text == "" {
 		return start, nil
 	}
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || n < 0 {
-		return 0, fault.New(fault.InvalidArgument, fmt.Sprintf("query.cursor is %q", text),
-			"send the next_cursor of the page before, or none")
+		return 0, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid query.cursor %q", text),
+			"send the next_cursor of the previous page, or omit cursor")
 	}
 	return n, nil
 }

@@ -18,7 +18,7 @@ import (
 	"cairn/internal/service/schedule"
 )
 
-// seen is what needs a look, or a database that does not answer.
+// seen is a backlog, or a database that does not respond.
 type seen struct{ err error }
 
 func (s seen) Backlog(context.Context) (inspect.Backlog, error) {

@@ -21,20 +21,20 @@ import (
 	"cairn/internal/service/distill"
 )
 
-// DistillRequest is a conversation with its options, in one JSON object. What
-// the query says of an option counts before what the object says.
+// DistillRequest is a conversation with its options in one JSON object. An option in
+// the query takes precedence over the same option in the object.
 type DistillRequest struct {
-	Messages  []DistillMessage `json:"messages" doc:"OpenAI chat messages, tool calls and tool results included"`
-	Title     string           `json:"title,omitempty" doc:"For people; the first user message when empty"`
-	Mode      string           `json:"mode,omitempty" enum:"full,simple" doc:"With or without scripts and reference documents"`
-	Gate      string           `json:"gate,omitempty" enum:"auto,memos,off" doc:"Which conversations are worth distilling"`
-	Extract   string           `json:"extract,omitempty" enum:"auto,always,never" doc:"Whether to ask the gate"`
-	RequestID string           `json:"request_id,omitempty" doc:"The same id is the same request; as the header Idempotency-Key"`
-	Fresh     bool             `json:"fresh,omitempty" doc:"Do it again although the request was made before, and pay again"`
+	Messages  []DistillMessage `json:"messages" doc:"OpenAI chat messages, including tool calls and tool results"`
+	Title     string           `json:"title,omitempty" doc:"Title for display; default: the first user message"`
+	Mode      string           `json:"mode,omitempty" enum:"full,simple" doc:"full creates scripts and reference documents; simple does not"`
+	Gate      string           `json:"gate,omitempty" enum:"auto,memos,off" doc:"Check that decides whether a conversation is worth distilling"`
+	Extract   string           `json:"extract,omitempty" enum:"auto,always,never" doc:"always skips the gate, never ends without skills, auto asks the gate"`
+	RequestID string           `json:"request_id,omitempty" doc:"ID of the request. Requests with the same ID return the same run. Same as the header Idempotency-Key"`
+	Fresh     bool             `json:"fresh,omitempty" doc:"Run a known request again; its model calls are paid again"`
 }
 
-// DistillMessage is an OpenAI chat message. Content is a string, null or a list
-// of parts; other fields are read or ignored as transcript.Parse does.
+// DistillMessage is an OpenAI chat message. Content is a string, null or a list of
+// parts. transcript.Parse reads or ignores other fields.
 type DistillMessage struct {
 	Role       string `json:"role" enum:"user,assistant,tool,system"`
 	Content    any    `json:"content"`
@@ -44,7 +44,7 @@ type DistillMessage struct {
 }
 
 type distillInput struct {
-	IdempotencyKey string `header:"Idempotency-Key" maxLength:"200" doc:"The same key is the same request: it returns the same run"`
+	IdempotencyKey string `header:"Idempotency-Key" maxLength:"200" doc:"Key of the request. Requests with the same key return the same run"`
 	RequestID      string `query:"request_id" maxLength:"200"`
 	Mode           string `query:"mode" enum:"full,simple"`
 	Gate           string `query:"gate" enum:"auto,memos,off"`
@@ -54,14 +54,14 @@ type distillInput struct {
 	RawBody        []byte
 }
 
-// AcceptedRequest is a request that is durable.
+// AcceptedRequest is a request that is stored durably.
 type AcceptedRequest struct {
 	Run        int64           `json:"run"`
-	New        bool            `json:"new" doc:"False when the same request was made before: this is its run"`
+	New        bool            `json:"new" doc:"False if the request was known; run is then the earlier run"`
 	Status     run.Status      `json:"status"`
 	WorkflowID string          `json:"workflow_id"`
 	Links      RunLinks        `json:"links"`
-	Report     *distill.Report `json:"report,omitempty" doc:"When the run ended within the wait"`
+	Report     *distill.Report `json:"report,omitempty" doc:"Present if the run ended within the wait"`
 }
 
 type acceptedOutput struct {
@@ -72,19 +72,26 @@ type acceptedOutput struct {
 
 func (g *Gateway) distillRoutes() {
 	accepted := content("application/json", schemaOf[AcceptedRequest](g))
-	handle(g, route{method: http.MethodPost, path: "/v1/distill", id: "distill", tag: tagDistill, scope: apikey.Write,
+	handle(g, route{
+		method:  http.MethodPost,
+		path:    "/v1/distill",
+		id:      "distill",
+		tag:     tagDistill,
+		scope:   apikey.Write,
 		status:  http.StatusAccepted,
-		summary: "Distil a conversation into skills",
+		summary: "Distill a conversation into skills",
 		about: "Takes one conversation: an object with OpenAI chat messages and options, a bare array of messages, " +
-			"one message a line, a τ-bench trajectory, or text with `name: text` lines. " +
-			"Answers when the request is durable; from then on it is driven to its end. The same request, by its id " +
-			"or else by its content, is the same run.",
+			"one message per line, a τ-bench trajectory, or text with `name: text` lines. Responds when the " +
+			"request is stored durably; the run then continues without the client. A request with the same ID or, " +
+			"without an ID, with the same content returns the same run.",
 		body: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 			"application/json":     {Schema: schemaOf[DistillRequest](g)},
-			"application/x-ndjson": {Schema: text("One message a line")},
+			"application/x-ndjson": {Schema: text("One message per line")},
 			"text/plain":           {Schema: text("`user: …` and `assistant: …` lines")}}},
-		responses: map[string]*huma.Response{"200": {Description: "The run has ended; its report", Content: accepted},
-			"202": {Description: "Accepted", Content: accepted}},
+		responses: map[string]*huma.Response{
+			"200": {Description: "The run has ended; contains its report", Content: accepted},
+			"202": {Description: "Accepted", Content: accepted},
+		},
 	}, g.distill)
 }
 
@@ -108,10 +115,10 @@ func (g *Gateway) distill(ctx context.Context, in *distillInput) (*acceptedOutpu
 	return g.accepted(ctx, r, made, time.Duration(in.Wait)*time.Second)
 }
 
-// importChannel is the channel of conversations that are handed in whole.
+// importChannel is the channel of conversations that are imported as a whole.
 const importChannel = "import"
 
-// options reads those of the body, then those of the query over them.
+// options reads the options of the body, then those of the query, which override them.
 func (in *distillInput) options() (o DistillRequest, err error) {
 	var body struct {
 		DistillRequest
@@ -119,12 +126,15 @@ func (in *distillInput) options() (o DistillRequest, err error) {
 	}
 	var mistyped *json.UnmarshalTypeError
 	if err := json.Unmarshal(in.RawBody, &body); errors.As(err, &mistyped) && mistyped.Field != "" {
-		return o, fault.New(fault.InvalidArgument, fmt.Sprintf("the body's %s is a %s", mistyped.Field, mistyped.Value),
-			"/openapi.json describes the routes")
+		return o, fault.New(
+			fault.InvalidArgument,
+			fmt.Sprintf("invalid type of body.%s: %s", mistyped.Field, mistyped.Value),
+			"compare the body with the schema in /openapi.json",
+		)
 	}
-	o = body.DistillRequest // another mistake is the transcript's, which says where it is
+	o = body.DistillRequest // transcript.Parse reports other errors with their position
 	if in.IdempotencyKey != "" && cmp.Or(in.RequestID, o.RequestID, in.IdempotencyKey) != in.IdempotencyKey {
-		return o, fault.New(fault.InvalidArgument, "the Idempotency-Key and the request_id differ", "send one of them")
+		return o, fault.New(fault.InvalidArgument, "Idempotency-Key and request_id differ", "send only one of them")
 	}
 	o.Mode, o.Gate, o.Extract = cmp.Or(in.Mode, o.Mode), cmp.Or(in.Gate, o.Gate), cmp.Or(in.Extract, o.Extract)
 	o.RequestID, o.Fresh = cmp.Or(in.RequestID, o.RequestID, in.IdempotencyKey), in.Fresh || o.Fresh
@@ -134,29 +144,29 @@ func (in *distillInput) options() (o DistillRequest, err error) {
 	}{{"mode", o.Mode, []string{"full", "simple"}}, {"gate", o.Gate, []string{"auto", "memos", "off"}},
 		{"extract", o.Extract, []string{transcript.ExtractAuto, transcript.ExtractAlways, transcript.ExtractNever}}} {
 		if c.value != "" && !slices.Contains(c.allowed, c.value) {
-			return o, fault.New(fault.InvalidArgument, fmt.Sprintf("%s is %q", c.name, c.value),
+			return o, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid %s %q", c.name, c.value),
 				"use one of: "+strings.Join(c.allowed, ", "))
 		}
 	}
 	return o, nil
 }
 
-// conversation reads the one conversation of the body.
+// conversation parses the one conversation in the body.
 func (in *distillInput) conversation(title string) (c transcript.Conversation, err error) {
 	all, err := transcript.Parse("body", bytes.NewReader(in.RawBody), int64(len(in.RawBody)))
 	if err != nil {
 		return c, err
 	}
 	if len(all) != 1 {
-		return c, fault.New(fault.InvalidArgument, fmt.Sprintf("the body holds %d conversations", len(all)),
-			"send one a request, each with an Idempotency-Key of its own")
+		return c, fault.New(fault.InvalidArgument, fmt.Sprintf("the body contains %d conversations", len(all)),
+			"send one conversation per request, each with its own Idempotency-Key")
 	}
 	c = all[0]
 	c.Title = cmp.Or(title, firstWords(c.Messages), c.Title)
 	return c, nil
 }
 
-// firstWords are what a user asked first, for a list to show.
+// firstWords returns the beginning of the first user message as a title for lists.
 func firstWords(ms []transcript.Message) string {
 	const most = 60
 	for _, m := range ms {

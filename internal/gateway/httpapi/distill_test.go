@@ -82,7 +82,7 @@ func TestTheSameIdempotencyKeyIsTheSameRun(t *testing.T) {
 	if byOption.Run != first.Run {
 		t.Errorf("request_id in the body is run %d", byOption.Run)
 	}
-	// Nothing drives these runs: a wait ends by itself, and says that they have not.
+	// No worker runs, so the waits end by timeout with open runs.
 	b.post("/v1/distill?wait=1&request_id=one", sampleConversation()).into(http.StatusAccepted, &byOption)
 	if byOption.Status != run.Accepted || byOption.Report != nil {
 		t.Errorf("after the wait %+v", byOption)

@@ -1,49 +1,49 @@
-// Package httpapi is Cairn over HTTP: messages are answered, memories are kept,
-// conversations go in, runs are watched, skills are read, changed, approved and
-// carried away; package toolserver offers the tools over MCP, here at /mcp. The routes are declared
-// with huma, so the OpenAPI document (schemas/openapi.json) is what the handlers
-// do, and cannot drift from it.
+// Package httpapi is the HTTP gateway of Cairn. Its routes accept messages and
+// conversations, manage memories and skills, and report on runs. Package mcpserver
+// provides the tools over MCP; this gateway mounts it at /mcp. The routes are declared
+// with huma, so the handlers and the OpenAPI document (schemas/openapi.json) cannot
+// differ.
 //
-//	g := gateway.New(h, gateway.NoMeter)
-//	err := g.Serve(ctx, listener) // until ctx ends, then what is under way
+//	g := httpapi.New(services, options, httpapi.NoMeter)
+//	err := g.Serve(ctx, listener) // until ctx ends and open requests are done
 //
-// # Who is asking
+// # Authentication
 //
-// Every route under /v1 wants `Authorization: Bearer cairn_…`. A key belongs to
-// one workspace and names it: no argument does, so a thing of another workspace
-// is simply not there (404), whatever its number. Of a key only the SHA-256 is
-// stored; `cairn keys create` shows it once. Scopes: read looks, write changes
-// (and looks), admin decides what waits for approval (and does all the rest).
+// Every route under /v1 requires the header `Authorization: Bearer cairn_…`. A key
+// belongs to one workspace, and no argument selects another one: objects of other
+// workspaces are not found (404). The database stores only the SHA-256 of a key;
+// `cairn keys create` shows the key once. The scope read allows reads. The scope write
+// also allows changes. The scope admin also allows approvals and everything else.
 //
-// # What goes wrong
+// # Errors
 //
-// Every error, huma's and the router's own included, has one form,
+// All errors, including those of huma and the router, have one form:
 //
 //	{"code": "not_found", "message": "…", "hint": "…", "retryable": false}
 //
-// beside which stands what a program needs for the next step (fault.Error.Extra),
-// with the status that fault.Table gives its code. What fails inside is logged
-// and not told.
+// Additional members carry data for the next step (fault.Error.Extra). The HTTP status
+// is the one that fault.Table assigns to the code. The cause of an internal error is
+// logged and not sent.
 //
-// # Who writes
+// # Origin of writes
 //
-// Whoever holds a key writes as the user, through the routes and /v1/tools alike;
-// whoever calls a tool over MCP is an agent. No argument says otherwise. A change
-// under an Idempotency-Key is done once.
+// Requests to the routes and to /v1/tools write as the user. Tool calls over MCP write as
+// an agent. No argument changes the origin. A change with an Idempotency-Key is
+// applied once.
 //
-// # What takes long
+// # Long requests
 //
-// POST /v1/turns makes a message durable, brings it to its conversation and waits
-// for the answer, 60 seconds unless the body says otherwise; 202 says that it will
-// be answered, and where to look. The same message_id is the same answer.
+// POST /v1/turns stores a message, sends it to its conversation and waits for the reply,
+// by default 60 seconds. The status 202 means that the reply follows; the response links to
+// it. The same message_id returns the same reply.
 //
-// POST /v1/distill answers when the request is durable, with 202 and the run's
-// number; from then on it is driven to its end, whatever happens to the caller.
-// The same Idempotency-Key is the same run. ?wait=30 waits that long for the
-// report; GET /v1/runs/{id}/events streams how far the run is, and at its end the
-// report, and goes on where a broken stream stopped (Last-Event-ID).
+// POST /v1/distill responds with 202 and the run's ID when the request is stored. The run
+// continues if the caller disconnects. The same Idempotency-Key returns the same run.
+// With ?wait=30 the response includes the report if the run ends within 30 seconds.
+// GET /v1/runs/{id}/events streams the progress and then the report. A client resumes a
+// broken stream with Last-Event-ID.
 //
-// POST /v1/summary_memory and /v1/retrieve_memory have such a stream as their own
-// answer when the body says stream: progress, and at last end with the body of the
-// plain answer, or error. A caller that goes away takes nothing along.
+// POST /v1/summary_memory and /v1/retrieve_memory respond with such a stream if the body
+// sets stream: progress events, and then end with the body of the plain response, or error.
+// The run continues if the caller disconnects.
 package httpapi

@@ -14,40 +14,57 @@ import (
 	"cairn/internal/service/dump"
 )
 
-// lineText is lines of JSON.
+// lineText is the media type of JSON lines.
 const lineText = "application/x-ndjson"
 
-// loadPattern is the route whose body is not bounded: it is read as it comes.
+// loadPattern is the route whose body has no size limit: the handler streams it.
 const loadPattern = "POST /v1/memories/load"
 
-// LoadedMemories is what a load has written.
+// LoadedMemories is the result of a load.
 type LoadedMemories dump.LoadResult
 
 func (g *Gateway) dumpRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/v1/memories/dump", id: "dumpMemories", tag: tagMemory,
-		scope: apikey.Read, summary: "Carry away all that the workspace remembers, as lines of JSON",
-		about: "Targets, sessions with what was said, memories of every type with their history, the identity and " +
-			"the soul, as they are at one moment. " +
-			"The first line is a header, the last one counts the others and has their SHA-256: a dump without it " +
-			"was cut off.",
+	handle(g, route{
+		method:  http.MethodGet,
+		path:    "/v1/memories/dump",
+		id:      "dumpMemories",
+		tag:     tagMemory,
+		scope:   apikey.Read,
+		summary: "Export all memories of the workspace as JSON lines",
+		about: "A dump contains targets, sessions with messages, memories of every type with their history, the " +
+			"identity and the soul, all from one point in time. The first line is a header. The last line has the " +
+			"number and the SHA-256 of the others; a dump without it is incomplete.",
 		responses: map[string]*huma.Response{
-			"200": {Description: "The lines", Content: content(lineText, text("One object a line"))}}}, g.dumpMemories)
-	handle(g, route{method: http.MethodPost, path: "/v1/memories/load", id: "loadMemories", tag: tagMemory,
-		scope: apikey.Admin, summary: "Load what a dump has carried away: all of it or nothing",
-		about: "What is here already stays as it is. A file that is broken is refused with the number of the line, " +
-			"and nothing of it is loaded; dumps of ReMe are read, too. " +
-			"Memories keep their ids, times and histories; those without a vector of the model in force get one in " +
-			"the background.",
-		body: &huma.RequestBody{Required: true, Content: content(lineText, text("One object a line"))}}, g.loadMemories)
+			"200": {
+				Description: "The lines",
+				Content:     content(lineText, text("One object per line")),
+			},
+		},
+	}, g.dumpMemories)
+	handle(g, route{
+		method:  http.MethodPost,
+		path:    "/v1/memories/load",
+		id:      "loadMemories",
+		tag:     tagMemory,
+		scope:   apikey.Admin,
+		summary: "Import a dump, completely or not at all",
+		about: "Existing entries stay unchanged. A damaged file is rejected with the line number and nothing is " +
+			"imported. Dumps of ReMe are accepted, too. Memories keep their IDs, times and histories. Memories " +
+			"without a vector of the current embedding model get one in the background.",
+		body: &huma.RequestBody{
+			Required: true,
+			Content:  content(lineText, text("One object per line")),
+		},
+	}, g.loadMemories)
 	handle(g, route{method: http.MethodPost, path: "/v1/memories/copy", id: "copyMemories", tag: tagMemory,
-		scope: apikey.Admin, bytes: smallBody, summary: "Load what another workspace remembers, whose key is given"},
+		scope: apikey.Admin, bytes: smallBody, summary: "Copy the memories of another workspace"},
 		g.copyMemories)
 }
 
 type dumpOutput struct{ Body func(huma.Context) }
 
 func (g *Gateway) dumpMemories(ctx context.Context, in *struct {
-	Vectors bool `query:"vectors" doc:"With the vectors of memories, for a deployment with the same embedding model"`
+	Vectors bool `query:"vectors" doc:"Include the vectors of memories, for a deployment with the same embedding model"`
 }) (*dumpOutput, error) {
 	ws := workspace(ctx)
 	return &dumpOutput{func(c huma.Context) {
@@ -58,14 +75,14 @@ func (g *Gateway) dumpMemories(ctx context.Context, in *struct {
 		defer control.SetWriteDeadline(time.Time{})
 		if err := g.Dumps.Dump(c.Context(), ws, paced{to, control}, dump.Options{Vectors: in.Vectors}); err != nil {
 			if c.Context().Err() == nil {
-				g.Log.Error("a dump broke off", "error", err)
+				g.Log.Error("dump failed", "error", err)
 			}
-			panic(http.ErrAbortHandler) // half a dump must not look like a whole one
+			panic(http.ErrAbortHandler) // a partial dump must not look complete
 		}
 	}}, nil
 }
 
-// paced writes to a client that must keep taking what it is sent.
+// paced writes to a client and fails if the client stops reading.
 type paced struct {
 	io.Writer
 	control *http.ResponseController
@@ -76,13 +93,13 @@ func (p paced) Write(b []byte) (int, error) {
 	return p.Writer.Write(b)
 }
 
-// loadInput has its body as it comes.
+// loadInput streams its body.
 type loadInput struct {
 	IdempotencyKey
 	body io.Reader
 }
 
-// Resolve is how huma gives the request away before it is answered.
+// Resolve gives the handler access to the request before huma reads the body.
 func (in *loadInput) Resolve(ctx huma.Context) []error {
 	r, _ := humago.Unwrap(ctx)
 	in.body = r.Body
@@ -97,13 +114,13 @@ func (g *Gateway) loadMemories(ctx context.Context, in *loadInput) (*bodyOf[Load
 func (g *Gateway) copyMemories(ctx context.Context, in *struct {
 	IdempotencyKey
 	Body struct {
-		From string `json:"from_key" minLength:"1" doc:"A key of the workspace that is copied, with the scope read"`
+		From string `json:"from_key" minLength:"1" doc:"A key of the source workspace with the scope read"`
 	}
 }) (*bodyOf[LoadedMemories], error) {
 	from, err := g.Keys.Principal(ctx, in.Body.From)
 	if fault.CodeOf(err) == fault.NotFound || err == nil && !apikey.Read.Allows(from.Scopes) {
-		return nil, fault.New(fault.OutOfScope, "from_key is not good",
-			"give a key of the workspace that is to be copied, with the scope read")
+		return nil, fault.New(fault.OutOfScope, "invalid from_key",
+			"send a key of the source workspace with the scope read")
 	}
 	if err != nil {
 		return nil, err

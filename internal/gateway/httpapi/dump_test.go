@@ -66,7 +66,7 @@ func (b *bundle) mixed(n int) {
 	b.do(request{method: http.MethodPut, path: "/v1/soul", body: object{"content": "Answer briefly."}})
 }
 
-// body is a dump without what names its workspace and its bytes.
+// body is a dump without its header and trailer.
 func body(dump []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(dump)), "\n")
 	return strings.Join(lines[1:len(lines)-1], "\n")
@@ -122,7 +122,7 @@ func TestADumpIsLoadedAsItWas(t *testing.T) {
 	if len(found.Memories) == 0 || found.Memories[0].Content != "Changed 40" {
 		t.Errorf("found %+v", found)
 	}
-	// What is sent again, as a session, is known where it was loaded.
+	// A session that is sent again is known after the load.
 	third, err := b.Store.Workspace(t.Context(), "third", true)
 	testkit.Must(t, err)
 	copies := request{method: http.MethodPost, path: "/v1/memories/copy", key: b.makeKey(third, apikey.Admin),
@@ -149,7 +149,7 @@ func TestADumpIsLoadedAsItWas(t *testing.T) {
 		body: object{"from_key": "cairn_nothing"}}).refused(fault.OutOfScope)
 }
 
-// A broken file is one clear error with its line, and leaves nothing.
+// A damaged file causes one error with the line number, and nothing is imported.
 func TestABrokenDumpLeavesNothing(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -166,7 +166,7 @@ func TestABrokenDumpLeavesNothing(t *testing.T) {
 	other, err := b.Store.Workspace(t.Context(), "other", true)
 	testkit.Must(t, err)
 	key := b.makeKey(other, apikey.Admin)
-	end := len(lines) - 2 // after the last line feed there is nothing
+	end := len(lines) - 2 // the text after the last line feed is empty
 	for name, c := range map[string]struct{ file, line string }{
 		"no JSON":    {replaced(at, "{", "{{"), fmt.Sprintf("line %d:", at+1)},
 		"other text": {replaced(at, "Fact", "Fakt"), fmt.Sprintf("line %d:", at+1)},
@@ -176,7 +176,7 @@ func TestABrokenDumpLeavesNothing(t *testing.T) {
 		"cut in a row": {strings.Join(lines[:at], "") + lines[at][:len(lines[at])/2], fmt.Sprintf("line %d:", at+1)},
 		"other kind":   {replaced(at, `"kind":"memory"`, `"kind":"rumour"`), fmt.Sprintf("line %d:", at+1)},
 		"version":      {replaced(0, `"version":1`, `"version":9`), "line 1:"},
-		"nothing":      {"", "the file is empty"},
+		"nothing":      {"", "empty file"},
 		"no dump":      {`{"hello":"world"}`, "line 1:"},
 	} {
 		r := b.do(request{method: http.MethodPost, path: "/v1/memories/load", key: key, body: c.file})
@@ -290,7 +290,7 @@ func TestLongTermMemoriesAreKeptOverHTTP(t *testing.T) {
 	}
 }
 
-// What memories say beside their content chooses them, to be listed and to go.
+// Metadata selects memories to list and to delete.
 func TestMemoriesAreChosenByTheirMetadata(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
@@ -340,7 +340,7 @@ func TestMemoriesAreChosenByTheirMetadata(t *testing.T) {
 	}
 }
 
-// A load that dies in the middle leaves nothing, and is sent again.
+// A load that fails in the middle imports nothing, and can be repeated.
 func TestALoadThatDiesIsSentAgain(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -385,7 +385,7 @@ func TestALoadThatDiesIsSentAgain(t *testing.T) {
 	}
 }
 
-// Vectors of another model are left behind: what is loaded is embedded anew.
+// Vectors of another model are not imported: the memories are embedded again.
 func TestALoadFromAnotherEmbedderIsEmbeddedAnew(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -13,23 +13,23 @@ import (
 
 const tagErase = "erase"
 
-// ErasureReport is an erase with where to look for it. A workspace's own goes
-// with its keys: wait for the report.
+// ErasureReport is an erasure with its links. The erasure of a workspace also removes its
+// keys, so callers wait for the report.
 type ErasureReport struct {
 	erase.Erasure
 	Links *ErasureLinks `json:"links,omitempty"`
 }
 
-// ErasureLinks are where to look for an erase.
+// ErasureLinks holds the URLs of an erasure.
 type ErasureLinks struct {
 	Self     string `json:"self"`
-	Temporal string `json:"temporal,omitempty" doc:"Its page in Temporal UI"`
+	Temporal string `json:"temporal,omitempty" doc:"The erasure's page in Temporal UI"`
 }
 
-// EraseOptions are how an erase is asked for.
+// EraseOptions holds the query parameters of an erasure.
 type EraseOptions struct {
-	DryRun bool `query:"dry_run" doc:"Only count what would go, and list what came of a conversation"`
-	Wait   int  `query:"wait" minimum:"0" maximum:"60" doc:"Seconds to wait for the end"`
+	DryRun bool `query:"dry_run" doc:"Only count the rows to erase and list the entries derived from a conversation"`
+	Wait   int  `query:"wait" minimum:"0" maximum:"60" doc:"Seconds to wait for the end of the erasure"`
 }
 
 type erasedOutput struct {
@@ -41,22 +41,22 @@ func (g *Gateway) eraseRoutes() {
 	accepted := content("application/json", schemaOf[ErasureReport](g))
 	responses := func() map[string]*huma.Response {
 		return map[string]*huma.Response{"202": {Description: "Accepted", Content: accepted},
-			"200": {Description: "The erase has ended, or with dry_run the plan",
+			"200": {Description: "The erasure has ended; with dry_run, the plan",
 				Content: content("application/json",
 					&huma.Schema{OneOf: []*huma.Schema{schemaOf[ErasureReport](g), schemaOf[erase.Plan](g)}})}}
 	}
 	handle(g, route{method: http.MethodDelete, path: "/v1/workspace", id: "eraseWorkspace", tag: tagErase,
 		scope: apikey.Admin, status: http.StatusAccepted, responses: responses(),
-		summary: "Erase the workspace of the key, with everything in it",
-		about: "From the answer on nobody enters it; its keys end with it. What was deleted is counted, and what " +
-			"is left, which must be nothing."}, g.eraseWorkspace)
+		summary: "Erase the workspace of the key and everything in it",
+		about: "After the response, no key opens the workspace. The report counts what was deleted and what " +
+			"remains, which must be 0."}, g.eraseWorkspace)
 	handle(g, route{method: http.MethodDelete, path: "/v1/conversations/{id}", id: "eraseConversation", tag: tagErase,
 		scope: apikey.Admin, status: http.StatusAccepted, responses: responses(),
-		summary: "Erase a conversation: messages, turns, runs, calls of models and tools",
-		about: "What came of it and of nothing else, memories and skills, is kept without its source, quarantined " +
-			"or deleted. A skill with other sources stays."}, g.eraseConversation)
+		summary: "Erase a conversation with its messages, turns, runs, model calls and tool calls",
+		about: "Memories and skills derived only from this conversation are kept without their source, quarantined " +
+			"or deleted. A skill with other sources stays unchanged."}, g.eraseConversation)
 	handle(g, route{method: http.MethodGet, path: "/v1/erasures/{id}", id: "showErasure", tag: tagErase,
-		scope: apikey.Admin, summary: "Show how far an erase is"}, g.showErasure)
+		scope: apikey.Admin, summary: "Get an erasure"}, g.showErasure)
 }
 
 func (g *Gateway) eraseWorkspace(ctx context.Context, in *struct{ EraseOptions }) (*erasedOutput, error) {
@@ -64,8 +64,8 @@ func (g *Gateway) eraseWorkspace(ctx context.Context, in *struct{ EraseOptions }
 }
 
 func (g *Gateway) eraseConversation(ctx context.Context, in *struct {
-	ID      string `path:"id" maxLength:"200" doc:"The conversation's id, as messages were sent with it"`
-	Derived string `query:"derived" enum:"keep,quarantine,delete" default:"keep" doc:"What happens to memories and skills that came of it"`
+	ID      string `path:"id" maxLength:"200" doc:"The conversation ID that messages were sent with"`
+	Derived string `query:"derived" enum:"keep,quarantine,delete" default:"keep" doc:"What happens to memories and skills derived from the conversation"`
 	EraseOptions
 }) (*erasedOutput, error) {
 	id, err := g.Conversations.Find(ctx, workspace(ctx), in.ID)
@@ -95,7 +95,7 @@ func (g *Gateway) erase(ctx context.Context, t erase.Target, o EraseOptions) (*e
 	return out, nil
 }
 
-// startErase saves the wait for the relay, which drives what is accepted.
+// startErase starts the workflow at once. If it fails, the relay starts it later.
 func (g *Gateway) startErase(ctx context.Context, e erase.Erasure) {
 	if g.Driver == nil || e.Ended {
 		return
@@ -103,12 +103,12 @@ func (g *Gateway) startErase(ctx context.Context, e erase.Erasure) {
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
 	if err := g.Driver.Erase(ctx, e.WorkspaceKey, e.ID, e.Conversation); err != nil {
-		g.Log.Warn("the erase is left to the relay", "erasure", e.ID, "error", err)
+		g.Log.Warn("erasure start deferred to relay", "erasure", e.ID, "error", err)
 	}
 }
 
-// awaitErase returns the erase when it has ended, when the caller's patience
-// has, or when the gateway stops.
+// awaitErase returns the erasure when it has ended, patience is over, or the gateway
+// stops.
 func (g *Gateway) awaitErase(ctx context.Context, e erase.Erasure, patience time.Duration) (erase.Erasure, error) {
 	enough := time.NewTimer(patience)
 	defer enough.Stop()
@@ -142,7 +142,7 @@ func (g *Gateway) erasure(e erase.Erasure) ErasureReport {
 }
 
 func (g *Gateway) showErasure(ctx context.Context, in *struct {
-	ID int64 `path:"id" minimum:"1" doc:"The erase's number"`
+	ID int64 `path:"id" minimum:"1" doc:"The erasure's ID"`
 }) (*bodyOf[ErasureReport], error) {
 	e, err := g.Erase.Report(ctx, workspace(ctx), in.ID)
 	if err != nil {

@@ -59,7 +59,7 @@ func TestEveryErrorHasTheOneForm(t *testing.T) {
 	b.get("/openapi.json").into(http.StatusOK, nil)
 }
 
-// A body whose length nobody has announced is bounded all the same.
+// The size limit also applies to a body without Content-Length.
 func TestABodyOfUnknownLengthIsBounded(t *testing.T) {
 	t.Parallel()
 	b := idle(t, func(c *config.Config) { c.RequestBytes = 10_000 })

@@ -13,31 +13,38 @@ import (
 	"cairn/internal/service/inspect"
 )
 
-// AgentProgress is how far a turn or a review is.
+// AgentProgress is the progress of a turn or a review.
 type AgentProgress conversation.Progress
 
 type eventsInput struct {
 	RunPath
-	LastEventID string `header:"Last-Event-ID" doc:"The id of the last event that was seen: the stream goes on after it"`
+	LastEventID string `header:"Last-Event-ID" doc:"ID of the last event that the client received; the stream continues after it"`
 }
 
 func (g *Gateway) eventRoutes() {
-	handle(g, route{method: http.MethodGet, path: "/v1/runs/{id}/events", id: "runEvents", tag: tagRuns,
+	handle(g, route{
+		method:  http.MethodGet,
+		path:    "/v1/runs/{id}/events",
+		id:      "runEvents",
+		tag:     tagRuns,
 		scope:   apikey.Read,
-		summary: "Watch a run until it has ended",
-		about: "Server-sent events: `progress`, with the stages of its tasks or the steps of its agent, whenever " +
-			"they have changed; `end`, with the run's report (of a turn: with the answer), when the run has ended, " +
-			"after which the stream closes. " +
-			"An event's id stands for what it tells, so a stream that was cut goes on where it stopped; one whose " +
-			"`end` was seen is answered with 204, at which a browser's EventSource stops. " +
-			"`error` has the members of any error, when the stream cannot go on; `stopping` says that the gateway " +
-			"stops. The run goes on after either: ask again.",
+		summary: "Stream the events of a run",
+		about: "The server-sent event `progress` carries the stages of the run's tasks or the steps of its agent, " +
+			"whenever they change. The event `end` carries the run's report, or the reply of a turn, when the run " +
+			"has ended, and closes the stream. An event's ID identifies its content, so a broken stream resumes " +
+			"where it stopped. If the client has received `end`, the response is 204, and a browser's EventSource " +
+			"stops. The event `error` carries a standard error if the stream cannot continue. The event `stopping` " +
+			"means that the gateway stops. The run continues after either event: connect again.",
 		responses: map[string]*huma.Response{
-			"200": {Description: "The events; the data of each is how far the run is, of the last one its report",
+			"200": {
+				Description: "The events. The data of each is the progress of the run; the data of the last one is " +
+					"its report",
 				Content: content(eventText, &huma.Schema{
 					OneOf: []*huma.Schema{schemaOf[distill.Progress](g), schemaOf[distill.Report](g),
-						schemaOf[AgentProgress](g), schemaOf[inspect.AgentReport](g)}})},
-			"204": {Description: "The end was seen before"}},
+						schemaOf[AgentProgress](g), schemaOf[inspect.AgentReport](g)}}),
+			},
+			"204": {Description: "The client has received `end`"},
+		},
 	}, g.runEvents)
 }
 

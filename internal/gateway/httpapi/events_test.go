@@ -25,7 +25,7 @@ type sent struct {
 	report   distill.Report   // of the last
 }
 
-// watch reads a run's events until the stream closes; each is told to see.
+// watch reads a run's events until the stream closes; see receives each event.
 func (b *bundle) watch(path, last string, see func(sent)) (status int) {
 	b.T.Helper()
 	req, err := http.NewRequestWithContext(b.T.Context(), http.MethodGet, b.url+path, nil)
@@ -78,7 +78,7 @@ func TestARunIsWatchedUntilItsEnd(t *testing.T) {
 	var events []sent
 	status := b.watch("/v1/runs/1/events", "", func(e sent) {
 		events = append(events, e)
-		if len(e.progress.Tasks) == 1 { // the run stands at its extraction until this was seen
+		if len(e.progress.Tasks) == 1 { // the run waits in the extraction until then
 			b.Model.Release("hold")
 		}
 	})
@@ -97,7 +97,7 @@ func TestARunIsWatchedUntilItsEnd(t *testing.T) {
 		p.Tasks[0].Name == "" || p.Tasks[0].Stage == "" || p.Calls == 0 {
 		t.Errorf("before the end: %+v", p)
 	}
-	// After a cut the stream goes on, and after the end there is nothing to go on with.
+	// A broken stream resumes; after the end there is no content.
 	var rest []sent
 	b.watch("/v1/runs/1/events", events[0].id, func(e sent) { rest = append(rest, e) })
 	if len(rest) != 1 || rest[0].id != end.id {

@@ -8,30 +8,31 @@ import (
 	"cairn/internal/service/feedback"
 )
 
-// FeedbackRequest is what somebody says of an answer.
+// FeedbackRequest is feedback about a reply.
 type FeedbackRequest struct {
-	Rating       string `json:"rating,omitempty" enum:"good,bad" doc:"Of the answer; a correction makes it bad"`
-	Correction   string `json:"correction,omitempty" maxLength:"4000" doc:"What would have been right"`
-	Conversation string `json:"conversation,omitempty" maxLength:"200" doc:"With message_id: the turn that is rated"`
+	Rating       string `json:"rating,omitempty" enum:"good,bad" doc:"Rating of the reply; a correction implies bad"`
+	Correction   string `json:"correction,omitempty" maxLength:"4000" doc:"The correct answer"`
+	Conversation string `json:"conversation,omitempty" maxLength:"200" doc:"With message_id, the turn that is rated"`
 	MessageID    string `json:"message_id,omitempty" maxLength:"200"`
-	Question     string `json:"question,omitempty" maxLength:"2000" doc:"Without a turn: what was asked"`
-	Answer       string `json:"answer,omitempty" maxLength:"4000" doc:"Without a turn: what was answered"`
-	Bank         string `json:"bank,omitempty" maxLength:"64" doc:"The bank of memory skills that is to learn from it; the default one unless said otherwise"`
+	Question     string `json:"question,omitempty" maxLength:"2000" doc:"The question, if no turn is named"`
+	Answer       string `json:"answer,omitempty" maxLength:"4000" doc:"The answer, if no turn is named"`
+	Bank         string `json:"bank,omitempty" maxLength:"64" doc:"The bank of memory skills that learns from the feedback; default: the bank default"`
 }
 
-// FeedbackResult is what it led to.
+// FeedbackResult is the effect of feedback.
 type FeedbackResult struct {
 	Question string `json:"question"`
-	Case     int64  `json:"case,omitempty" doc:"The hard case that a bad answer has become"`
-	Failures int    `json:"failures,omitempty" doc:"How often the question was answered badly"`
+	Case     int64  `json:"case,omitempty" doc:"ID of the hard case that a bad answer creates"`
+	Failures int    `json:"failures,omitempty" doc:"How many times the question was answered badly"`
 }
 
 func (g *Gateway) feedbackRoutes() {
 	handle(g, route{method: http.MethodPost, path: "/v1/feedback", id: "giveFeedback", tag: tagMemory,
 		scope: apikey.Write, bytes: smallBody,
-		summary: "Say whether an answer was good, and what would have been right",
-		about: "A bad answer becomes a hard case, from which the bank of memory skills evolves; a good one halves " +
-			"the failures of its question. Of a turn both count for the memory skills behind what it was shown."},
+		summary: "Send feedback on a reply",
+		about: "A bad answer becomes a hard case, from which the bank of memory skills evolves. A good answer " +
+			"halves the failures of its question. Feedback on a turn is also an outcome of the memory skills that " +
+			"created the memories in its prompt."},
 		g.giveFeedback)
 }
 

@@ -77,8 +77,8 @@ func TestFeedbackThatCannotBeNotedSaysWhy(t *testing.T) {
 		"about nothing":     {map[string]any{"rating": "good"}, fault.InvalidArgument},
 		"good, and corrected": {map[string]any{"rating": "good", "question": "Who?", "correction": "Me."},
 			fault.InvalidArgument},
-		"of a bank not there":  {map[string]any{"rating": "bad", "question": "Who?", "bank": "none"}, fault.NotFound},
-		"of what is no object": {"[]", fault.InvalidArgument},
+		"of a bank not there": {map[string]any{"rating": "bad", "question": "Who?", "bank": "none"}, fault.NotFound},
+		"of an array":         {"[]", fault.InvalidArgument},
 	} {
 		t.Log(name)
 		b.post("/v1/feedback", c.body).refused(c.code)

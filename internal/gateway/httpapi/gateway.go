@@ -10,7 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 )
 
-// Gateway is the HTTP API over services.
+// Gateway serves the HTTP API. It is an http.Handler and is safe for concurrent use.
 type Gateway struct {
 	Services
 	Options Options
@@ -19,21 +19,20 @@ type Gateway struct {
 	api     huma.API
 	meter   Meter
 	rates   *rates
-	closing context.Context // ends when the gateway stops: streams and waits end with it
+	closing context.Context // ends when the gateway stops; streams and waits end with it
 	stop    context.CancelFunc
 }
 
-// Meter counts what the gateway does.
+// Meter records metrics of requests.
 type Meter interface {
-	// Request counts one answered request. Route is the method and the pattern,
-	// never the path, so that there are as many series as routes; it is empty
-	// for what no route takes.
+	// Request records one request. Route is the method and the route pattern, never the
+	// path, which limits the number of series. It is empty if no route matched.
 	Request(route string, status int, took time.Duration)
-	// Handler shows the counts in Prometheus' form; nil shows nothing.
+	// Handler serves the metrics in the Prometheus format. Nil means no metrics.
 	Handler() http.Handler
 }
 
-// NoMeter counts nothing.
+// NoMeter records nothing.
 var NoMeter Meter = noMeter{}
 
 type noMeter struct{}
@@ -41,7 +40,7 @@ type noMeter struct{}
 func (noMeter) Request(string, int, time.Duration) {}
 func (noMeter) Handler() http.Handler              { return nil }
 
-// New makes the gateway of services.
+// New returns a gateway that serves s.
 func New(s Services, o Options, m Meter) *Gateway {
 	g := &Gateway{Services: s, Options: o, mux: http.NewServeMux(), meter: m, rates: newRates(o.RateLimit)}
 	g.closing, g.stop = context.WithCancel(context.Background())
@@ -83,29 +82,29 @@ func New(s Services, o Options, m Meter) *Gateway {
 
 func description() huma.Config {
 	c := huma.DefaultConfig("Cairn", "1")
-	c.Info.Description = "A durable memory and skill engine for AI agents. The workspace comes from the key."
+	c.Info.Description = "A durable memory and skill engine for AI agents. The API key selects the workspace."
 	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		bearer: {Type: "http", Scheme: "bearer",
-			Description: "A key that `cairn keys create` made, with the scopes read, write or admin."}}
-	c.Tags = []*huma.Tag{{Name: tagTurns, Description: "Messages are answered, and what was said is reviewed"},
-		{Name: tagMemory, Description: "What is known of the user, in every prompt"},
-		{Name: tagWorking, Description: "Threads that have grown too long for a model"},
-		{Name: tagSettings, Description: "What the workspace chose for itself"},
-		{Name: tagTools, Description: "What agents can do, for programs"},
-		{Name: tagDistill, Description: "Conversations become skills"},
-		{Name: tagBanks, Description: "Memory skills: how conversations become memories, and the policy that chooses"},
-		{Name: tagRuns, Description: "What became of a request"},
-		{Name: tagSkills, Description: "Skills, their versions and packages"},
-		{Name: tagApproval, Description: "Changes that wait for a person"},
-		{Name: tagSchedules, Description: "What is done again and again"},
-		{Name: tagReflections, Description: "What days of conversations came to"},
-		{Name: tagErase, Description: "Everything of a workspace or conversation, gone and counted"},
-		{Name: tagHealth, Description: "For those who run the gateway"}}
-	c.DocsPath, c.SchemasPath, c.CreateHooks = "", "", nil // no page from foreign servers, no $schema in every answer
+			Description: "An API key from `cairn keys create` with the scope read, write or admin."}}
+	c.Tags = []*huma.Tag{{Name: tagTurns, Description: "Send messages and read conversations"},
+		{Name: tagMemory, Description: "Manage prompt memory and long-term memory"},
+		{Name: tagWorking, Description: "Shorten long threads and read offloaded content"},
+		{Name: tagSettings, Description: "Manage the settings of the workspace"},
+		{Name: tagTools, Description: "List and call the tools of agents"},
+		{Name: tagDistill, Description: "Distill conversations into skills"},
+		{Name: tagBanks, Description: "Manage memory skills and the policy that selects them"},
+		{Name: tagRuns, Description: "Follow and retry runs"},
+		{Name: tagSkills, Description: "Manage skills, their versions and packages"},
+		{Name: tagApproval, Description: "Approve or reject pending changes"},
+		{Name: tagSchedules, Description: "Manage scheduled tasks"},
+		{Name: tagReflections, Description: "Reflect on days of conversations"},
+		{Name: tagErase, Description: "Erase a workspace or a conversation and verify the removal"},
+		{Name: tagHealth, Description: "Health checks for operators"}}
+	c.DocsPath, c.SchemasPath, c.CreateHooks = "", "", nil // no page with foreign scripts, no $schema in responses
 	return c
 }
 
-// Tags group the routes in the description.
+// Tags group the routes in the OpenAPI document.
 const (
 	tagTurns    = "conversations"
 	tagMemory   = "memory"
@@ -118,7 +117,7 @@ const (
 	tagHealth   = "health"
 )
 
-// OpenAPI is the description of the routes as schemas/openapi.json has it.
+// OpenAPI returns the OpenAPI document of the routes, the content of schemas/openapi.json.
 func (g *Gateway) OpenAPI() ([]byte, error) {
 	raw, err := json.MarshalIndent(g.api.OpenAPI(), "", "  ")
 	return append(raw, '\n'), err

@@ -12,37 +12,37 @@ import (
 	"cairn/internal/service/apikey"
 )
 
-// checkPatience bounds each question of a readiness check.
+// checkPatience bounds each check of GET /readyz.
 const checkPatience = 2 * time.Second
 
-// Health is that the process answers.
+// Health is the response of the liveness check.
 type Health struct {
 	Status string `json:"status" enum:"ok"`
 }
 
-// Readiness is whether requests can be served, and if not, what is missing.
+// Readiness reports whether the gateway can serve requests and which checks failed.
 type Readiness struct {
 	Ready  bool    `json:"ready"`
 	Checks []Check `json:"checks"`
-	Schema *Schema `json:"schema,omitempty" doc:"Which version the database's schema has; absent when nobody could tell"`
+	Schema *Schema `json:"schema,omitempty" doc:"Schema version of the database; absent if it could not be read"`
 }
 
-// Check is one thing that the gateway needs.
+// Check is the result of checking one dependency.
 type Check struct {
 	Name    string   `json:"name" enum:"database,temporal,schema"`
 	Ready   bool     `json:"ready"`
-	Millis  int64    `json:"milliseconds" doc:"That the answer took"`
+	Millis  int64    `json:"milliseconds" doc:"Duration of the check in milliseconds"`
 	Problem *Problem `json:"problem,omitempty"`
 }
 
 func (g *Gateway) healthRoutes() {
 	handle(g, route{method: http.MethodGet, path: "/healthz", id: "health", tag: tagHealth,
-		summary: "Tell that the process answers"},
+		summary: "Report liveness"},
 		func(context.Context, *struct{}) (*bodyOf[Health], error) { return &bodyOf[Health]{Health{"ok"}}, nil })
 	handle(g, route{method: http.MethodGet, path: "/readyz", id: "ready", tag: tagHealth,
-		summary: "Tell whether the database, with this program's schema, and Temporal answer",
+		summary: "Report readiness of the database, its schema and Temporal",
 		responses: map[string]*huma.Response{
-			"503": {Description: "Something is missing",
+			"503": {Description: "A check has failed",
 				Content: content("application/json", schemaOf[Readiness](g))}}}, g.ready)
 	if g.Options.Metrics != "off" {
 		g.mux.HandleFunc("GET /metrics", g.metrics)
@@ -88,7 +88,7 @@ func (g *Gateway) ready(ctx context.Context, _ *struct{}) (*struct {
 	return out, nil
 }
 
-// metrics shows the counts, to whom CAIRN_METRICS lets see them.
+// metrics serves the metrics to the callers that CAIRN_METRICS allows.
 func (g *Gateway) metrics(w http.ResponseWriter, r *http.Request) {
 	if g.Options.Metrics == "key" {
 		if _, refused := g.authorize(r, apikey.Admin); refused != nil {
@@ -98,7 +98,7 @@ func (g *Gateway) metrics(w http.ResponseWriter, r *http.Request) {
 	}
 	shown := g.meter.Handler()
 	if shown == nil {
-		problem(fault.NotFound, "this gateway keeps no counts", "").write(w)
+		problem(fault.NotFound, "this gateway records no metrics", "").write(w)
 		return
 	}
 	shown.ServeHTTP(w, r)

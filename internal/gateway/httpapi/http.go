@@ -14,8 +14,8 @@ import (
 // bodyPatience is how long a client may take to send a request's body.
 const bodyPatience = time.Minute
 
-// ServeHTTP answers one request: it bounds it, counts it, and sees to it that
-// what huma does not answer has the same form.
+// ServeHTTP serves one request. It limits the body, records metrics, and gives responses
+// that huma does not write the same form.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	answer := &answer{ResponseWriter: w}
@@ -24,14 +24,14 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		cause := recover()
 		begun := answer.status != 0
 		if cause != nil && !isAbort(cause) {
-			g.Log.Error("a request panicked", "route", pattern, "cause", cause, "stack", string(debug.Stack()))
+			g.Log.Error("request panicked", "route", pattern, "cause", cause, "stack", string(debug.Stack()))
 			if !begun {
 				problem(fault.Internal, "unexpected failure", "").write(answer)
 			}
 		}
 		g.meter.Request(pattern, answer.status, time.Since(began))
 		if cause != nil && begun {
-			panic(http.ErrAbortHandler) // half an answer must not look like a whole one
+			panic(http.ErrAbortHandler) // a partial response must not look complete
 		}
 	}()
 	answer.Header().Set("X-Content-Type-Options", "nosniff")
@@ -39,7 +39,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		unrouted(handler, r).write(answer)
 		return
 	}
-	if pattern == loadPattern { // as long as it likes, as long as it comes
+	if pattern == loadPattern { // no size limit, but it must keep arriving
 		r.Body = &flowing{r.Body, http.NewResponseController(w)}
 		g.mux.ServeHTTP(answer, r)
 		return
@@ -55,19 +55,23 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.mux.ServeHTTP(answer, r)
 }
 
-// unrouted turns the router's refusal into ours.
+// unrouted converts the router's error into a Problem.
 func unrouted(refuse http.Handler, r *http.Request) *Problem {
 	was := &refusal{header: http.Header{}}
 	refuse.ServeHTTP(was, r)
 	if was.status == http.StatusMethodNotAllowed {
-		return problem(fault.MethodNotAllowed, fmt.Sprintf("%s does not take %s", r.URL.Path, r.Method), "").
+		return problem(
+			fault.MethodNotAllowed,
+			fmt.Sprintf("method %[2]s not allowed for %[1]s", r.URL.Path, r.Method),
+			"",
+		).
 			with("Allow", was.header.Get("Allow"))
 	}
-	return problem(fault.NotFound, fmt.Sprintf("there is no route %s %s", r.Method, r.URL.Path),
-		"/openapi.json describes the routes")
+	return problem(fault.NotFound, fmt.Sprintf("no route %s %s", r.Method, r.URL.Path),
+		"see /openapi.json for the routes")
 }
 
-// refusal keeps what the router says of a request that has no route.
+// refusal records the router's response to a request without a route.
 type refusal struct {
 	header http.Header
 	status int
@@ -77,7 +81,8 @@ func (r *refusal) Header() http.Header         { return r.header }
 func (r *refusal) WriteHeader(status int)      { r.status = status }
 func (r *refusal) Write(b []byte) (int, error) { return len(b), nil }
 
-// answer remembers the status. The controller finds the writer beneath it.
+// answer records the status of a response. Unwrap gives http.ResponseController access to
+// the underlying writer.
 type answer struct {
 	http.ResponseWriter
 	status int
@@ -99,19 +104,19 @@ func (a *answer) Write(b []byte) (int, error) {
 	return a.ResponseWriter.Write(b)
 }
 
-// timed is a body that must arrive in time. The deadline is lifted when it has:
-// on a connection, a deadline that passes later would cancel the request.
+// timed is a body with a read deadline. The deadline is removed at the end of the body:
+// on a connection, a later deadline would cancel the request.
 type timed struct {
 	io.ReadCloser
 	lift func()
 }
 
 func body(r io.ReadCloser, c *http.ResponseController) io.ReadCloser {
-	_ = c.SetReadDeadline(time.Now().Add(bodyPatience)) // a connection without deadlines has none to lift
+	_ = c.SetReadDeadline(time.Now().Add(bodyPatience)) // fails on connections without deadlines, which need no reset
 	return &timed{r, func() { _ = c.SetReadDeadline(time.Time{}) }}
 }
 
-// flowing is a body that may be long, and must not stand still.
+// flowing is a body of any length that must keep arriving.
 type flowing struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -134,7 +139,7 @@ func (t *timed) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// isAbort tells that a handler gave its answer up on purpose.
+// isAbort reports whether a handler aborted its response on purpose.
 func isAbort(cause any) bool {
 	err, ok := cause.(error)
 	return ok && errors.Is(err, http.ErrAbortHandler)

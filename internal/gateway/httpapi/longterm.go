@@ -18,34 +18,34 @@ import (
 	"cairn/internal/service/promptmemory"
 )
 
-// NewLongTerm is what makes a new memory a long-term one, which stands in no
-// prompt by itself and is found by retrieval.
+// NewLongTerm holds the fields of a new long-term memory. Long-term memories are not part
+// of prompts; search finds them.
 type NewLongTerm struct {
-	Type       string          `json:"memory_type,omitempty" enum:"personal,procedural,tool" doc:"Of a long-term memory, which is about a target"`
-	Target     string          `json:"memory_target,omitempty" maxLength:"200" doc:"Whom or what it is about; registered when it is new"`
-	WhenToUse  string          `json:"when_to_use,omitempty" doc:"The situation in which it helps; of a tool's guideline: the exact name of the tool"`
+	Type       string          `json:"memory_type,omitempty" enum:"personal,procedural,tool" doc:"Type of a long-term memory"`
+	Target     string          `json:"memory_target,omitempty" maxLength:"200" doc:"Target of a long-term memory; a new target is registered"`
+	WhenToUse  string          `json:"when_to_use,omitempty" doc:"Situation in which the memory helps. For type tool: the exact name of the tool"`
 	Metadata   memory.Metadata `json:"metadata,omitempty"`
-	EventTime  *time.Time      `json:"event_time,omitempty" doc:"When what it says happened"`
+	EventTime  *time.Time      `json:"event_time,omitempty" doc:"Time of the event that the memory describes"`
 	Importance float64         `json:"importance,omitempty"`
 }
 
-// LongTermQuery chooses long-term memories.
+// LongTermQuery selects long-term memories.
 type LongTermQuery struct {
-	Types   []string `query:"memory_types" enum:"personal,procedural,tool,summary" doc:"Long-term memories of these types"`
-	Targets []string `query:"targets,explode" doc:"Long-term memories about these"`
+	Types   []string `query:"memory_types" enum:"personal,procedural,tool,summary" doc:"Select long-term memories of these types"`
+	Targets []string `query:"targets,explode" doc:"Select long-term memories of these targets"`
 	MetadataQuery
-	IDs    []string `query:"ids" maxItems:"100" doc:"These memories, of any type"`
-	Sort   string   `query:"sort" enum:"created,-created" doc:"Long-term memories in the order of their making, or those that were made last first; created when it is left out"`
-	Cursor string   `query:"cursor" doc:"next_cursor of the page before, which had the same sort"`
+	IDs    []string `query:"ids" maxItems:"100" doc:"Select these memories of any type"`
+	Sort   string   `query:"sort" enum:"created,-created" doc:"Order by creation time, ascending (created, the default) or descending (-created)"`
+	Cursor string   `query:"cursor" doc:"next_cursor of the previous page, requested with the same sort"`
 }
 
 func (q LongTermQuery) given() bool {
 	return len(q.Types)+len(q.Targets)+len(q.Metadata)+len(q.IDs)+len(q.Sort)+len(q.Cursor) > 0
 }
 
-// MetadataQuery chooses memories by what they say beside their content.
+// MetadataQuery selects memories by their metadata.
 type MetadataQuery struct {
-	Metadata string `query:"metadata" maxLength:"8000" doc:"A JSON object: long-term memories whose metadata has these members with these values"`
+	Metadata string `query:"metadata" maxLength:"8000" doc:"A JSON object; selects long-term memories whose metadata contains its members"`
 }
 
 func (q MetadataQuery) members() (out memory.Metadata, err error) {
@@ -53,7 +53,7 @@ func (q MetadataQuery) members() (out memory.Metadata, err error) {
 		return nil, nil
 	}
 	if err := json.Unmarshal([]byte(q.Metadata), &out); err != nil || len(out) == 0 {
-		return nil, fault.New(fault.InvalidArgument, "query.metadata is no JSON object with members",
+		return nil, fault.New(fault.InvalidArgument, "query.metadata must be a JSON object with at least one member",
 			`send metadata={"topic":"pets"}, percent-encoded`)
 	}
 	return out, nil
@@ -65,8 +65,8 @@ func (q LongTermQuery) filter() (out memory.Filter, err error) {
 	}
 	if q.Cursor != "" {
 		if out.After, err = strconv.ParseInt(q.Cursor, 10, 64); err != nil || out.After < 0 {
-			return out, fault.New(fault.InvalidArgument, fmt.Sprintf("%q is no cursor", q.Cursor),
-				"send next_cursor of the page before as it is")
+			return out, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid cursor %q", q.Cursor),
+				"send the next_cursor of the previous page unchanged")
 		}
 	}
 	out.Targets, out.Newest = q.Targets, q.Sort == "-created"
@@ -74,13 +74,13 @@ func (q LongTermQuery) filter() (out memory.Filter, err error) {
 	return out, err
 }
 
-// MemoryTargets are who and what there are memories about.
+// MemoryTargets holds the targets of long-term memories.
 type MemoryTargets struct {
 	Targets []memory.Target `json:"targets"`
 	Total   int             `json:"total"`
 }
 
-// DeletedMemories are those that a filter chose.
+// DeletedMemories holds the IDs of the memories that a filter selected.
 type DeletedMemories struct {
 	Deleted []string `json:"deleted"`
 }
@@ -90,28 +90,28 @@ type WorkspaceView dump.Counts
 
 func (g *Gateway) longTermRoutes() {
 	handle(g, route{method: http.MethodDelete, path: "/v1/memories", id: "deleteMemories", tag: tagMemory,
-		scope: apikey.Admin, summary: "Forget all long-term memories that a filter chooses; their history stays"},
+		scope: apikey.Admin, summary: "Delete the long-term memories that match a filter; their history stays"},
 		g.deleteMemories)
 	handle(g, route{method: http.MethodPost, path: "/v1/memories/{id}/restore", id: "restoreMemory", tag: tagMemory,
 		scope: apikey.Write, bytes: smallBody,
-		summary: "Have a long-term memory say again what it said, whatever its status"}, g.restoreMemory)
+		summary: "Restore a version of a long-term memory, whatever its status"}, g.restoreMemory)
 	handle(g, route{method: http.MethodGet, path: "/v1/targets", id: "listTargets", tag: tagMemory, scope: apikey.Read,
-		summary: "List whom and what there are memories about"}, g.listTargets)
+		summary: "List memory targets"}, g.listTargets)
 	handle(g, route{method: http.MethodPut, path: "/v1/targets/{type}/{target}", id: "describeTarget", tag: tagMemory,
-		scope: apikey.Write, bytes: smallBody, summary: "Register a target, or say what is remembered about it"},
+		scope: apikey.Write, bytes: smallBody, summary: "Register a target or change its description"},
 		g.describeTarget)
 	handle(g, route{method: http.MethodGet, path: "/v1/workspace", id: "showWorkspace", tag: tagMemory,
-		scope: apikey.Read, summary: "Show the workspace of the key, with how much there is in it"}, g.showWorkspace)
+		scope: apikey.Read, summary: "Get the workspace of the key with its row counts"}, g.showWorkspace)
 }
 
-// entry reads a memory of any type, long-term ones whole.
+// entry reads a memory of any type.
 func (g *Gateway) entry(ctx context.Context, id string) (memory.Entry, error) {
 	found, err := g.LongTerm.Get(ctx, person(ctx, IdempotencyKey{}), id)
 	if err != nil || len(found) == 1 {
 		return first(found), err
 	}
-	return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("there is no memory %q", id),
-		"GET /v1/memories lists them")
+	return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("memory %q not found", id),
+		"list memories with GET /v1/memories")
 }
 
 func first[T any](all []T) (out T) {
@@ -160,7 +160,7 @@ func (g *Gateway) addLongTerm(ctx context.Context, once IdempotencyKey, m NewMem
 	return promptmemory.WriteResult(w.Body), nil
 }
 
-// written tells of items as writes of prompt memories are told of.
+// written converts the results of long-term writes into the response of a write.
 func written(t memory.Type) func([]longterm.ItemResult, error) (*bodyOf[MemoryWritten], error) {
 	return func(items []longterm.ItemResult, err error) (*bodyOf[MemoryWritten], error) {
 		if err != nil {
@@ -172,7 +172,7 @@ func written(t memory.Type) func([]longterm.ItemResult, error) (*bodyOf[MemoryWr
 			out.IDs = append(out.IDs, i.ID)
 			if i.Merged != "" {
 				out.Warnings = append(out.Warnings,
-					fmt.Sprintf("memory %s said the same and is now part of %s", i.Merged, i.ID))
+					fmt.Sprintf("memory %s had the same content and was merged into %s", i.Merged, i.ID))
 			}
 		}
 		return &bodyOf[MemoryWritten]{out}, nil
@@ -200,7 +200,7 @@ func (g *Gateway) deleteMemories(ctx context.Context, in *struct {
 func (g *Gateway) restoreMemory(ctx context.Context, in *struct {
 	MemoryPath
 	IdempotencyKey
-	Version int `query:"version" minimum:"0" doc:"What it said at this version; what it said last when left out"`
+	Version int `query:"version" minimum:"0" doc:"Version to restore; default: the last one with content"`
 }) (*bodyOf[MemoryWritten], error) {
 	e, err := g.entry(ctx, in.ID)
 	if err != nil {
@@ -220,7 +220,7 @@ func (g *Gateway) describeTarget(ctx context.Context, in *struct {
 	Type   string `path:"type" enum:"personal,procedural"`
 	Target string `path:"target" maxLength:"200"`
 	Body   struct {
-		Description string `json:"description" maxLength:"1000" doc:"One sentence; empty goes back to the sentence of the type"`
+		Description string `json:"description" maxLength:"1000" doc:"One sentence; empty restores the default sentence of the type"`
 	}
 }) (*bodyOf[longterm.RegisteredTarget], error) {
 	who := person(ctx, in.IdempotencyKey)

@@ -16,16 +16,16 @@ import (
 
 type serverKey struct{}
 
-// mcpRoute offers the tools over MCP. There are no sessions: every request is
-// judged by its own key, and any gateway can answer it. It stands beside the
-// described routes, for the protocol describes itself.
+// mcpRoute serves the tools over MCP without sessions: each request authenticates with
+// its own key, and any gateway can serve it. MCP describes itself, so the OpenAPI
+// document does not list the route.
 func (g *Gateway) mcpRoute() {
 	handler := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
 		s, _ := r.Context().Value(serverKey{}).(*mcp.Server)
 		return s
 	}, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true,
 		MaxRequestBodyBytes:        min(g.Options.RequestBytes, mcpBody),
-		DisableLocalhostProtection: true}) // it guards servers without keys
+		DisableLocalhostProtection: true}) // the protection is for servers without keys
 	g.mux.HandleFunc("POST /mcp", func(w http.ResponseWriter, r *http.Request) {
 		refused := g.foreign(r)
 		var s *mcp.Server
@@ -40,9 +40,9 @@ func (g *Gateway) mcpRoute() {
 	})
 }
 
-// foreign refuses a web page of another address, as the protocol asks for. Only
-// pages send an Origin; one that a name was rebound to says its own as Host, so
-// Host proves nothing.
+// foreign refuses a request from a web page of another origin, as MCP requires. Only
+// browsers send an Origin. The check ignores Host, because after DNS rebinding a page
+// sends its own name as Host.
 func (g *Gateway) foreign(r *http.Request) *Problem {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
@@ -54,14 +54,14 @@ func (g *Gateway) foreign(r *http.Request) *Problem {
 		own.Host != "" && page.Scheme == own.Scheme && page.Host == own.Host) {
 		return nil
 	}
-	return problem(fault.OutOfScope, fmt.Sprintf("a page of %.100q may not use /mcp", origin),
-		"set PUBLIC_BASE_URL to the gateway's own address, or send no Origin")
+	return problem(fault.OutOfScope, fmt.Sprintf("origin %.100q is not allowed to use /mcp", origin),
+		"set PUBLIC_BASE_URL to the address of the gateway, or send no Origin header")
 }
 
-// mcpBody is a tool's arguments with what goes round them, in bytes.
+// mcpBody is the maximum size of a tool call with its envelope, in bytes.
 const mcpBody = 2 * smallBody
 
-// mcpServer is the server that a request's key may use.
+// mcpServer returns an MCP server for the request's key.
 func (g *Gateway) mcpServer(r *http.Request) (*mcp.Server, *Problem) {
 	h, refused := g.authorize(r, apikey.Read)
 	if refused != nil {

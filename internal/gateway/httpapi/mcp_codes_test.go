@@ -18,7 +18,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// What each tool is to a client that asks before it lets a model call one.
+// The annotations of each tool, for clients that ask the user before a call.
 var hints = map[string]struct{ readOnly, destructive, idempotent bool }{
 	"skill_list": {readOnly: true, idempotent: true}, "skill_view": {readOnly: true, idempotent: true},
 	"load_meta_skills": {readOnly: true, idempotent: true}, "load_skills": {readOnly: true, idempotent: true},
@@ -88,9 +88,9 @@ func codeOf(t testing.TB, r *mcp.CallToolResult) fault.Code {
 const teaBody = "## When to Use\nSomebody wants tea.\n\n## Procedure\n1. Boil water.\n2. Pour water over the " +
 	"leaves.\n\n## Pitfalls\nCold water.\n\n## Verification\nIt smells of tea.\n"
 
-// The codes that a foreground agent can be told, each with what a program needs
-// for the next step. read_required, not_managed and duplicate_suspect are told to
-// those only whom nobody watches, and they do not come over MCP.
+// The codes that a foreground agent can receive, each with the members for the
+// next step. Only background agents receive read_required, not_managed and
+// duplicate_suspect, and these do not use MCP.
 func TestEveryCodeOfAToolComesOverMCP(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
@@ -111,7 +111,7 @@ func TestEveryCodeOfAToolComesOverMCP(t *testing.T) {
 		arguments any
 		prepare   func()
 		code      fault.Code // empty: it succeeds
-		extra     string     // a member that the error has beside code, message and hint
+		extra     string     // an additional member of the error
 	}{
 		{tool: "skill_save", arguments: save("brew-tea", nil)},
 		{tool: "skill_save", arguments: save("../x", nil), code: fault.InvalidArgument},
@@ -163,7 +163,7 @@ func TestEveryCodeOfAToolComesOverMCP(t *testing.T) {
 	}
 }
 
-// A store that is away is worth another try.
+// If the database is unreachable, the error is retryable.
 func TestAToolThatCannotReachTheStoreSaysUnavailable(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
@@ -181,7 +181,7 @@ func TestAToolThatCannotReachTheStoreSaysUnavailable(t *testing.T) {
 	if r := b.call(s, "skill_list", map[string]any{}, nil); r.IsError {
 		t.Fatalf("%v", r.StructuredContent)
 	}
-	proxy.Cut() // whose key it is the gateway remembers for seconds
+	proxy.Cut() // the gateway caches keys for seconds
 	r := b.call(s, "skill_list", map[string]any{}, nil)
 	content, _ := r.StructuredContent.(map[string]any)
 	failure, _ := content["error"].(map[string]any)

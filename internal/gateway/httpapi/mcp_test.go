@@ -93,7 +93,7 @@ func TestEveryToolIsListedAndCalledOverMCP(t *testing.T) {
 		testkit.Must(t, err)
 		for _, arguments := range []any{worked[tool.Name], map[string]any{"no_such_argument": 1}} {
 			if arguments == nil {
-				continue // of a tool that this test does not know how to call: the failure is checked all the same
+				continue // this test has no valid arguments for the tool; it still checks the failure
 			}
 			r := b.call(s, tool.Name, arguments, nil)
 			if _, wrong := arguments.(map[string]any)["no_such_argument"]; r.IsError != wrong {
@@ -106,8 +106,8 @@ func TestEveryToolIsListedAndCalledOverMCP(t *testing.T) {
 	}
 }
 
-// worked are arguments with which tools succeed, in the order of the registry:
-// a tool without any here is only called wrongly.
+// worked holds valid arguments of tools in the order of the registry:
+// other tools are only called with invalid ones.
 var worked = map[string]any{
 	"read_meta_memory": map[string]any{},
 	"vector_retrieve_memory": map[string]any{
@@ -201,8 +201,8 @@ func TestTheRetrievalProfileReadsLongTermMemory(t *testing.T) {
 	}
 }
 
-// The agent of another program looks after long-term memories itself: it adds, finds,
-// corrects and forgets those of a target, and has sessions made memories of.
+// The agent of another program manages long-term memories: it adds, finds,
+// updates and deletes those of a target, and summarizes sessions.
 func TestTheMemoryProfileChangesLongTermMemory(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 	"cairn/internal/service/apikey"
 )
 
-// mem0Routes serve clients of mem0.
+// mem0Routes serves clients of mem0.
 func (g *Gateway) mem0Routes() {
 	s := mem0api.Services{Keys: g.Keys, Runs: g.Runs, Workspaces: g.Workspaces, Memory: g.Memory, LongTerm: g.LongTerm,
 		Progressive: g.Progressive,
@@ -19,7 +19,7 @@ func (g *Gateway) mem0Routes() {
 	mem0api.Mount(g.mux, s, o, door{g})
 }
 
-// door lets requests of mem0's clients in as any others.
+// door authenticates requests of mem0 clients like all others.
 type door struct{ g *Gateway }
 
 func (d door) Authorize(r *http.Request, scope apikey.Scope) (apikey.Principal, error) {

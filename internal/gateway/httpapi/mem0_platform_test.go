@@ -123,7 +123,7 @@ func TestMem0PlatformClientsAreAnswered(t *testing.T) {
 	m.detail(m.do(http.MethodGet, "/v9/memories/", nil), http.StatusNotFound)
 }
 
-// Keys are Cairn's own, whoever asks for them.
+// Keys that mem0's clients create are keys of Cairn.
 func TestMem0ServersKeysAreCairns(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
@@ -151,8 +151,8 @@ func TestMem0ServersKeysAreCairns(t *testing.T) {
 	m.detail(m.do(http.MethodPost, "/api-keys", object{"label": ""}), http.StatusBadRequest)
 	m.detail(m.do(http.MethodPost, "/api-keys", object{"label": "x", "scopes": []apikey.Scope{"root"}}),
 		http.StatusBadRequest)
-	nobody := mem0{b, "/mem0", map[string]string{"Authorization": ""}}
-	nobody.do(http.MethodGet, "/auth/setup-status", nil).into(http.StatusOK, nil)
-	nobody.detail(nobody.do(http.MethodPost, "/auth/login", object{}), http.StatusNotImplemented)
-	nobody.detail(nobody.do(http.MethodGet, "/auth/me", nil), http.StatusUnauthorized)
+	anonymous := mem0{b, "/mem0", map[string]string{"Authorization": ""}}
+	anonymous.do(http.MethodGet, "/auth/setup-status", nil).into(http.StatusOK, nil)
+	anonymous.detail(anonymous.do(http.MethodPost, "/auth/login", object{}), http.StatusNotImplemented)
+	anonymous.detail(anonymous.do(http.MethodGet, "/auth/me", nil), http.StatusUnauthorized)
 }

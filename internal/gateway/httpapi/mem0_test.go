@@ -178,13 +178,13 @@ func TestMem0ClientsAreToldWhatIsWrong(t *testing.T) {
 	m.detail(m.do(http.MethodGet, "/v1/ping/", nil), http.StatusUnauthorized)
 	m.auth = map[string]string{"Authorization": "Token " + b.makeKey(b.Workspace, apikey.Write)}
 	m.detail(m.do(http.MethodPost, "/reset", nil), http.StatusForbidden)
-	if r := b.get("/memories?user_id=ada"); r.status != http.StatusNotFound { // the root is for those who ask for it
+	if r := b.get("/memories?user_id=ada"); r.status != http.StatusNotFound { // the root must be enabled
 		t.Errorf("at the root: %d", r.status)
 	}
 }
 
-// What is inferred is the summary workflow's work; the platform's routes are at
-// the root when MEM0_COMPAT says so.
+// The summary workflow infers memories. The platform's routes are at
+// the root if MEM0_COMPAT is root.
 func TestMem0ClientsHaveMemoriesInferred(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -214,7 +214,7 @@ func TestMem0ClientsHaveMemoriesInferred(t *testing.T) {
 		made.Results[0].Memory != "Alice flies from Osaka only." {
 		t.Fatalf("added %+v", made)
 	}
-	// What one user says is shown and handed to nobody else's agent.
+	// Messages of one user are not visible to agents of other users.
 	for _, asked := range b.Model.Requests() {
 		if system := string(asked.Body); asked.Stage == "summarize" &&
 			(strings.Contains(system, "personal(bob)") || !strings.Contains(system, "personal(alice)")) {
@@ -229,7 +229,7 @@ func TestMem0ClientsHaveMemoriesInferred(t *testing.T) {
 	if len(all.Results) != 1 || all.Results[0].Metadata["trip"] != "x" || all.Results[0].ID != made.Results[0].ID {
 		t.Errorf("listed %+v", all)
 	}
-	// What an add that nobody waits for has made says all that the add said.
+	// Memories of an asynchronous add have all fields of the request.
 	m.do(http.MethodDelete, "/v1/memories/"+made.Results[0].ID+"/", nil).into(http.StatusOK, nil)
 	m.do(http.MethodPost, "/v3/memories/add/",
 		object{"messages": flying, "user_id": "alice", "metadata": object{"trip": "y"}, "run_id": "r2",
@@ -289,8 +289,8 @@ func TestMem0ClientsHaveMemoriesInferred(t *testing.T) {
 	m.do(http.MethodGet, "/v1/entities/", nil).into(http.StatusOK, nil)
 }
 
-// Without a model the rules infer what is plainly said, for the user that it was
-// said for and for nobody else.
+// Without a model, rules infer memories from plain statements, for the user of the
+// request only.
 func TestMem0ClientsHaveMemoriesInferredWithoutAModel(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

@@ -15,64 +15,64 @@ import (
 )
 
 type (
-	// Memory is an entry of any type.
+	// Memory is a memory of any type.
 	Memory memory.Entry
-	// MemoryRevision is one version of what a memory says.
+	// MemoryRevision is one version of a memory.
 	MemoryRevision memory.Revision
-	// MemoryWritten is what became of a write.
+	// MemoryWritten is the result of a write.
 	MemoryWritten promptmemory.WriteResult
 )
 
-// MemoryList is what is remembered, in the order of its making.
+// MemoryList is a page of memories in the order of their creation.
 type MemoryList struct {
 	Memories []Memory            `json:"memories"`
-	Usage    map[memory.Type]int `json:"usage_percent" doc:"How full each store is"`
-	Next     string              `json:"next_cursor,omitempty" doc:"Of a list of long-term memories: where the next page begins"`
+	Usage    map[memory.Type]int `json:"usage_percent" doc:"Fill level of each store in percent"`
+	Next     string              `json:"next_cursor,omitempty" doc:"Cursor of the next page of long-term memories; absent on the last page"`
 }
 
-// MemoryHistory is what a memory has said, the latest first.
+// MemoryHistory holds the versions of a memory, the latest first.
 type MemoryHistory struct {
 	ID        string           `json:"id"`
 	Revisions []MemoryRevision `json:"revisions"`
 }
 
-// NewMemory is a fact to remember.
+// NewMemory is the request to save a memory.
 type NewMemory struct {
-	Content string `json:"content" minLength:"1" doc:"One fact in one sentence, as a statement and not as an order"`
-	Store   string `json:"store,omitempty" enum:"core,profile" doc:"profile for who the user is, core for what is true; core when left out"`
+	Content string `json:"content" minLength:"1" doc:"One fact in one sentence, phrased as a statement, not as an instruction"`
+	Store   string `json:"store,omitempty" enum:"core,profile" doc:"profile for facts about the user, core (default) for other facts"`
 	NewLongTerm
 }
 
-// MemoryPath names a memory.
+// MemoryPath is the path parameter that names a memory.
 type MemoryPath struct {
-	ID string `path:"id" maxLength:"100" doc:"The memory's id"`
+	ID string `path:"id" maxLength:"100" doc:"The memory's ID"`
 }
 
 func (g *Gateway) memoryRoutes() {
 	const path = "/v1/memories/{id}"
 	written := content("application/json", schemaOf[MemoryWritten](g))
 	handle(g, route{method: http.MethodGet, path: "/v1/memories", id: "listMemories", tag: tagMemory,
-		scope: apikey.Read, summary: "List the memories that stand in every prompt, and how full their stores are; " +
-			"with memory_types, targets or ids, long-term ones"}, g.listMemories)
+		scope: apikey.Read, summary: "List prompt memories with the fill level of their stores; " +
+			"with memory_types, targets or ids, list long-term memories"}, g.listMemories)
 	handle(g, route{method: http.MethodPost, path: "/v1/memories", id: "addMemory", tag: tagMemory, scope: apikey.Write,
-		status: http.StatusCreated, bytes: smallBody, summary: "Remember a fact",
-		about: "A fact that is known already changes nothing. A secret, or a text that reads like an attack, is " +
-			"refused.",
-		responses: map[string]*huma.Response{"200": {Description: "It was known already", Content: written},
-			"201": {Description: "It is remembered", Content: written}}}, g.addMemory)
+		status: http.StatusCreated, bytes: smallBody, summary: "Save a memory",
+		about: "A known fact changes nothing. Text with a secret or with signs of prompt injection is " +
+			"rejected.",
+		responses: map[string]*huma.Response{"200": {Description: "The memory existed", Content: written},
+			"201": {Description: "The memory was saved", Content: written}}}, g.addMemory)
 	handle(g, route{method: http.MethodGet, path: path, id: "showMemory", tag: tagMemory, scope: apikey.Read,
-		summary: "Show a memory, whatever its status"}, g.showMemory)
+		summary: "Get a memory, whatever its status"}, g.showMemory)
 	handle(g, route{method: http.MethodPut, path: path, id: "updateMemory", tag: tagMemory, scope: apikey.Write,
-		bytes: smallBody, summary: "Change what a memory says"}, g.updateMemory)
+		bytes: smallBody, summary: "Change the content of a memory"}, g.updateMemory)
 	handle(g, route{method: http.MethodDelete, path: path, id: "deleteMemory", tag: tagMemory, scope: apikey.Write,
-		summary: "Forget a memory; its history stays"}, g.deleteMemory)
+		summary: "Delete a memory; its history stays"}, g.deleteMemory)
 	handle(g, route{method: http.MethodGet, path: path + "/history", id: "memoryHistory", tag: tagMemory,
-		scope: apikey.Read, summary: "Show what a memory has said, the latest first"}, g.memoryHistory)
+		scope: apikey.Read, summary: "List the versions of a memory, the latest first"}, g.memoryHistory)
 }
 
 func (g *Gateway) listMemories(ctx context.Context, in *struct {
-	Store string `query:"store" enum:"core,profile" doc:"Only this one"`
-	All   bool   `query:"all" doc:"Removed and quarantined ones, too"`
+	Store string `query:"store" enum:"core,profile" doc:"List only this store"`
+	All   bool   `query:"all" doc:"Include removed and quarantined memories"`
 	LongTermQuery
 	Limit int `query:"limit" default:"1000" minimum:"1" maximum:"1000"`
 }) (*bodyOf[MemoryList], error) {
@@ -122,9 +122,9 @@ func (g *Gateway) updateMemory(ctx context.Context, in *struct {
 	MemoryPath
 	IdempotencyKey
 	Body struct {
-		Content  string          `json:"content" minLength:"1" doc:"All of what it says from now on"`
-		Metadata memory.Metadata `json:"metadata,omitempty" doc:"Of a long-term memory: members that change; null takes one away"`
-		Expected *int            `json:"expected_version,omitempty" doc:"Of a long-term memory: the version that the change was made on"`
+		Content  string          `json:"content" minLength:"1" doc:"The complete new content"`
+		Metadata memory.Metadata `json:"metadata,omitempty" doc:"For a long-term memory: metadata members to change; null removes a member"`
+		Expected *int            `json:"expected_version,omitempty" doc:"For a long-term memory: the version that the change is based on"`
 	}
 }) (*bodyOf[MemoryWritten], error) {
 	who := person(ctx, in.IdempotencyKey)

@@ -10,13 +10,13 @@ import (
 )
 
 type (
-	// PendingMemory is a write that waits for a person.
+	// PendingMemory is a memory write that needs approval.
 	PendingMemory promptmemory.Pending
-	// DecidedPending is what became of a write that waited.
+	// DecidedPending is the result of a decision about a pending write.
 	DecidedPending promptmemory.DecisionResult
 )
 
-// PendingMemories are the writes that wait for a person, the oldest first.
+// PendingMemories holds the pending memory writes, the oldest first.
 type PendingMemories struct {
 	Pending []PendingMemory `json:"pending"`
 }
@@ -26,21 +26,28 @@ type pendingMemoryInput struct {
 	IdempotencyKey
 }
 
-// PendingMemoryPath names a write that waits.
+// PendingMemoryPath is the path parameter that names a pending memory write.
 type PendingMemoryPath struct {
-	ID int64 `path:"id" minimum:"1" doc:"The write's number"`
+	ID int64 `path:"id" minimum:"1" doc:"The pending write's ID"`
 }
 
 func (g *Gateway) pendingMemoryRoutes() {
 	const path = "/v1/memories/pending"
 	handle(g, route{method: http.MethodGet, path: path, id: "listPendingMemories", tag: tagApproval, scope: apikey.Read,
-		summary: "List the memory writes that wait for approval, the oldest first"}, g.listPendingMemories)
-	handle(g, route{method: http.MethodPost, path: path + "/{id}/approve", id: "approveMemory", tag: tagApproval,
-		scope: apikey.Admin, summary: "Do what a memory write that waits wanted",
-		about: "It is a conflict, and the write is dropped, when an entry that it changes has moved on since."},
+		summary: "List pending memory writes, the oldest first"}, g.listPendingMemories)
+	handle(g, route{
+		method:  http.MethodPost,
+		path:    path + "/{id}/approve",
+		id:      "approveMemory",
+		tag:     tagApproval,
+		scope:   apikey.Admin,
+		summary: "Approve a pending memory write",
+		about: "If an entry that the write changes has a newer version, the request fails with a conflict and " +
+			"the write is dropped.",
+	},
 		g.approveMemory)
 	handle(g, route{method: http.MethodPost, path: path + "/{id}/reject", id: "rejectMemory", tag: tagApproval,
-		scope: apikey.Admin, summary: "Drop a memory write that waits"}, g.rejectMemory)
+		scope: apikey.Admin, summary: "Reject a pending memory write"}, g.rejectMemory)
 }
 
 func (g *Gateway) listPendingMemories(ctx context.Context, in *struct {

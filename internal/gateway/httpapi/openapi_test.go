@@ -12,7 +12,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// `make generate` writes the file anew.
+// `make generate` rewrites the file.
 func TestTheDescriptionIsWhatTheHandlersAre(t *testing.T) {
 	t.Parallel()
 	c, err := config.Load([]string{"CAIRN_CONFIG=" + os.DevNull}, nil)

@@ -10,25 +10,24 @@ import (
 	"cairn/internal/service/apikey"
 )
 
-// route is what a route's description says beside its types.
+// route describes an operation, except for its types.
 type route struct {
 	method, path string
-	id           string // of the operation, which generated clients name their functions after
+	id           string // operation ID; generated clients name their functions after it
 	summary      string
 	about        string
 	tag          string
-	scope        apikey.Scope // that a key needs; empty is open to everybody
-	status       int          // of success; 0 is 200
-	bytes        int64        // of the body at most; 0 is what every request may have
+	scope        apikey.Scope // required scope of the key; empty means no authentication
+	status       int          // status of success; 0 means 200
+	bytes        int64        // maximum body size; 0 means Options.RequestBytes
 	body         *huma.RequestBody
-	responses    map[string]*huma.Response // where the types do not tell
+	responses    map[string]*huma.Response // responses that the types do not describe
 }
 
-// smallBody bounds what is said to an agent or written by one, in bytes.
+// smallBody is the maximum size of texts for or from an agent, in bytes.
 const smallBody = 512 << 10
 
-// handle adds a route to the gateway. An error of fn becomes a Problem; what is
-// ours to mend is logged.
+// handle registers a route. An error of fn becomes a Problem; server errors are logged.
 func handle[I, O any](g *Gateway, r route, fn func(context.Context, *I) (*O, error)) {
 	limit := g.Options.RequestBytes
 	if r.bytes > 0 {
@@ -48,7 +47,7 @@ func handle[I, O any](g *Gateway, r route, fn func(context.Context, *I) (*O, err
 	if op.Responses == nil {
 		op.Responses = map[string]*huma.Response{}
 	}
-	op.Responses["default"] = &huma.Response{Description: "What went wrong",
+	op.Responses["default"] = &huma.Response{Description: "An error",
 		Content: map[string]*huma.MediaType{"application/json": {Schema: schemaOf[Problem](g)}}}
 	huma.Register(g.api, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := fn(ctx, in)
@@ -59,7 +58,7 @@ func handle[I, O any](g *Gateway, r route, fn func(context.Context, *I) (*O, err
 	})
 }
 
-// problemFrom is err as the caller sees it. What the caller cannot mend is logged.
+// problemFrom converts err for the caller. Errors of the server (status 500 and above) are logged.
 func (g *Gateway) problemFrom(ctx context.Context, doing string, err error) *Problem {
 	p := problemOf(err)
 	if p.status >= http.StatusInternalServerError && p.Code != fault.NotImplemented && ctx.Err() == nil {

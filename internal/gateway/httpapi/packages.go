@@ -16,9 +16,9 @@ import (
 	"cairn/internal/service/apikey"
 )
 
-// PackageQuery says in which form a package is wanted.
+// PackageQuery selects the form of a package.
 type PackageQuery struct {
-	Style       string `query:"style" enum:"hyphen,underscore" doc:"How the folder and the name are written; as the package was made when empty"`
+	Style       string `query:"style" enum:"hyphen,underscore" doc:"Separator in the names of the folder and the skill; default: as stored"`
 	IfNoneMatch string `header:"If-None-Match"`
 }
 
@@ -33,11 +33,11 @@ func (g *Gateway) packageRoutes() {
 			"200": {Description: "The package", Content: content("application/zip", binary("")),
 				Headers: map[string]*huma.Param{"ETag": header("SHA-256 of the bytes"),
 					"Content-Disposition": header("The file's name")}},
-			"304": {Description: "It is the package of If-None-Match"}}
+			"304": {Description: "The package matches If-None-Match"}}
 	}
 	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/package", id: "packageOfSkill", tag: tagSkills,
 		scope: apikey.Read, responses: responses(),
-		summary: "Download the package of the version in force", about: about},
+		summary: "Download the package of the active version", about: about},
 		func(ctx context.Context, in *struct {
 			SkillPath
 			PackageQuery
@@ -55,7 +55,7 @@ func (g *Gateway) packageRoutes() {
 		})
 }
 
-// download reads a package, and checks that the store gave what was put there.
+// download reads a package and verifies that the store returned the bytes that were stored.
 func (g *Gateway) download(ctx context.Context, ref string, number int, in PackageQuery) (*packageOutput, error) {
 	id, err := g.skillNumber(ctx, ref)
 	if err != nil {
@@ -67,13 +67,20 @@ func (g *Gateway) download(ctx context.Context, ref string, number int, in Packa
 	}
 	sum := sha256.Sum256(archive)
 	if in.Style == "" && sum != v.PackageSHA {
-		return nil, fault.New(fault.Internal,
-			fmt.Sprintf("the package of skill %d, version %d is damaged", id, v.Number), "restore it from a copy")
+		return nil, fault.New(
+			fault.Internal,
+			fmt.Sprintf(
+				"damaged package of skill %d, version %d",
+				id,
+				v.Number,
+			),
+			"restore the object store from a backup",
+		)
 	}
 	tag := fmt.Sprintf(`"%x"`, sum)
 	return &packageOutput{Body: func(c huma.Context) {
 		c.SetHeader("ETag", tag)
-		c.SetHeader("Cache-Control", "private, no-cache") // may be kept, and asked for again by its tag
+		c.SetHeader("Cache-Control", "private, no-cache") // clients may store it and must revalidate it by its ETag
 		if matches(in.IfNoneMatch, tag) {
 			c.SetStatus(http.StatusNotModified)
 			return
@@ -82,7 +89,7 @@ func (g *Gateway) download(ctx context.Context, ref string, number int, in Packa
 		c.SetHeader("Content-Length", fmt.Sprint(len(archive)))
 		c.SetHeader("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
 		_, w := humago.Unwrap(c)
-		_, _ = bytes.NewReader(archive).WriteTo(w) // who does not read it has gone
+		_, _ = bytes.NewReader(archive).WriteTo(w) // a write error means that the client has disconnected
 	}}, nil
 }
 

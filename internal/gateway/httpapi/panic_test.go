@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What went wrong inside is for the log, not for the caller.
+// The cause of a panic is logged and not sent.
 func TestAPanicIsAnInternalErrorWithoutDetail(t *testing.T) {
 	var logged bytes.Buffer
 	g := New(Services{Log: slog.New(slog.NewTextHandler(&logged, nil))}, Options{RequestBytes: 1000}, NoMeter)

@@ -9,43 +9,43 @@ import (
 	"cairn/internal/service/library"
 )
 
-// PendingChange is a change that waits for approval. Nothing approves it but a
-// person, and the skill is as it was until then.
+// PendingChange is a change of a skill that needs approval by a user. Until then the skill
+// stays unchanged.
 type PendingChange struct {
 	ID          int64     `json:"id"`
 	SkillID     int64     `json:"skill_id"`
 	Skill       string    `json:"skill"`
-	Base        int       `json:"base_version" doc:"The version that it was made on"`
+	Base        int       `json:"base_version" doc:"The version that the change is based on"`
 	Description string    `json:"description"`
-	Op          string    `json:"op" doc:"What it would do: update, patch, rename, archive or delete"`
-	Gist        string    `json:"gist" doc:"The change in one line"`
-	Reason      string    `json:"reason" doc:"Why it waits"`
+	Op          string    `json:"op" doc:"update, patch, rename, archive or delete"`
+	Gist        string    `json:"gist" doc:"One-line summary of the change"`
+	Reason      string    `json:"reason" doc:"Why the change needs approval"`
 	Origin      string    `json:"origin"`
-	State       string    `json:"state" enum:"pending,expired" doc:"An expired change cannot be approved any more"`
+	State       string    `json:"state" enum:"pending,expired" doc:"An expired change can no longer be approved"`
 	CreatedAt   time.Time `json:"created_at"`
 	ExpiresAt   time.Time `json:"expires_at"`
 	Content
 }
 
-// PendingList is what waits for approval, the oldest first.
+// PendingList holds the pending changes, the oldest first.
 type PendingList struct {
 	Pending []PendingChange `json:"pending"`
 }
 
 type pendingInput struct {
-	ID int64 `path:"id" minimum:"1" doc:"The change's number"`
+	ID int64 `path:"id" minimum:"1" doc:"The change's ID"`
 }
 
 func (g *Gateway) pendingRoutes() {
 	handle(g, route{method: http.MethodGet, path: "/v1/pending", id: "listPending", tag: tagApproval,
-		scope: apikey.Read, summary: "List the changes that wait for approval, the oldest first"}, g.listPending)
+		scope: apikey.Read, summary: "List pending changes, the oldest first"}, g.listPending)
 	handle(g, route{method: http.MethodPost, path: "/v1/pending/{id}/approve", id: "approveChange", tag: tagApproval,
 		scope:   apikey.Admin,
-		summary: "Make a pending change the version in force", about: "When the skill has moved on since, the " +
-			"change is joined with what it says now; it is a conflict where both have changed the same."},
+		summary: "Approve a pending change", about: "If the skill has a newer version, the " +
+			"change is merged with it. If both changed the same lines, the request fails with a conflict."},
 		g.approveChange)
 	handle(g, route{method: http.MethodPost, path: "/v1/pending/{id}/reject", id: "rejectChange", tag: tagApproval,
-		scope: apikey.Admin, status: http.StatusNoContent, summary: "Drop a pending change"}, g.rejectChange)
+		scope: apikey.Admin, status: http.StatusNoContent, summary: "Reject a pending change"}, g.rejectChange)
 }
 
 func (g *Gateway) listPending(ctx context.Context, in *struct {

@@ -14,14 +14,14 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Problem is the one form of every error.
+// Problem is the JSON form of every error.
 type Problem struct {
-	Code      fault.Code `json:"code" doc:"What kind of failure it is; the list is internal/domain/fault's" example:"not_found"`
-	Message   string     `json:"message" doc:"What happened, and to what"`
-	Hint      string     `json:"hint" doc:"One concrete next step"`
+	Code      fault.Code `json:"code" doc:"Stable error code" example:"not_found"`
+	Message   string     `json:"message" doc:"What failed, and the value that caused it"`
+	Hint      string     `json:"hint" doc:"How to fix the problem"`
 	Retryable bool       `json:"retryable" doc:"Whether the same request can succeed later"`
-	// Extra stands beside the other members: what a program needs for the next
-	// step, such as the version in force or the closest lines.
+	// Extra holds additional members for the next step, such as the active version or the
+	// closest lines. MarshalJSON writes them at the top level.
 	Extra map[string]any `json:"-"`
 	_     struct{}       `additionalProperties:"true"`
 
@@ -29,7 +29,7 @@ type Problem struct {
 	header http.Header
 }
 
-// MarshalJSON puts the extras beside the members that every problem has.
+// MarshalJSON adds the members of Extra to the standard ones.
 func (p *Problem) MarshalJSON() ([]byte, error) {
 	out := map[string]any{}
 	maps.Copy(out, p.Extra)
@@ -45,7 +45,7 @@ func problem(code fault.Code, message, hint string) *Problem {
 	return &Problem{Code: code, Message: message, Hint: hint, Retryable: row.Retryable, status: row.HTTP}
 }
 
-// with adds a header to the answer.
+// with adds a header to the response.
 func (p *Problem) with(name, value string) *Problem {
 	if p.header == nil {
 		p.header = http.Header{}
@@ -56,24 +56,24 @@ func (p *Problem) with(name, value string) *Problem {
 
 func (p *Problem) Error() string { return p.Message }
 
-// GetStatus is the status that huma answers with.
+// GetStatus returns the status of the response. Huma calls it.
 func (p *Problem) GetStatus() int { return p.status }
 
-// GetHeaders are the headers that huma answers with.
+// GetHeaders returns the headers of the response. Huma calls it.
 func (p *Problem) GetHeaders() http.Header { return p.header }
 
-// write answers outside of huma.
+// write sends the problem without huma.
 func (p *Problem) write(w http.ResponseWriter) {
 	for name := range p.header {
 		w.Header().Set(name, p.header.Get(name))
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(p.status)
-	_ = json.NewEncoder(w).Encode(p) // who does not read it has gone
+	_ = json.NewEncoder(w).Encode(p) // a write error means that the client has disconnected
 }
 
-// problemOf is err as it may be told. Of trouble inside only the code is told:
-// its causes name hosts and rows, and are for the log.
+// problemOf converts err for the caller. For an internal error it returns only the code,
+// because the causes contain host names and rows. The log has them.
 func problemOf(err error) *Problem {
 	var p *Problem
 	if errors.As(err, &p) {
@@ -84,7 +84,7 @@ func problemOf(err error) *Problem {
 		return tooLong(tooLarge.Limit)
 	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return problem(fault.Unavailable, "the request was not answered in time", "")
+		return problem(fault.Unavailable, "request timed out", "")
 	}
 	f := fault.From(err)
 	if p = problem(f.Code, f.Message, f.Hint); p.status < http.StatusInternalServerError {
@@ -94,14 +94,14 @@ func problemOf(err error) *Problem {
 }
 
 func tooLong(limit int64) *Problem {
-	return problem(fault.TooLarge, fmt.Sprintf("the request has more than %d bytes", limit),
-		"send less at once; CAIRN_REQUEST_BYTES is the limit")
+	return problem(fault.TooLarge, fmt.Sprintf("request body exceeds %d bytes", limit),
+		"send a smaller body, or raise CAIRN_REQUEST_BYTES on the gateway")
 }
 
-// huma makes all its errors through this one variable.
+// Huma creates all its errors through the variable NewError.
 func init() { huma.NewError = fromHuma }
 
-// fromHuma gives huma's own errors our form and our status.
+// fromHuma converts an error of huma into a Problem with Cairn's status.
 func fromHuma(status int, message string, errs ...error) huma.StatusError {
 	for _, err := range errs {
 		var ours *fault.Error
@@ -110,7 +110,7 @@ func fromHuma(status int, message string, errs ...error) huma.StatusError {
 		if errors.As(err, &ours) || errors.As(err, &known) || errors.As(err, &tooLarge) {
 			return problemOf(err)
 		}
-		if detail, ok := err.(huma.ErrorDetailer); ok { // without the value: it may be the whole body
+		if detail, ok := err.(huma.ErrorDetailer); ok { // omits the value, which may be the whole body
 			d := detail.ErrorDetail()
 			message += "; " + strings.TrimPrefix(d.Location+": "+d.Message, ": ")
 		}
@@ -124,7 +124,7 @@ func fromHuma(status int, message string, errs ...error) huma.StatusError {
 		return problem(fault.Unavailable, message, "send the body faster")
 	case status >= http.StatusBadRequest && status < http.StatusInternalServerError:
 		return problem(fault.InvalidArgument, message,
-			"correct it and send it again; /openapi.json describes the routes")
+			"correct the request; see /openapi.json for the schema")
 	}
 	return problem(fault.Internal, "unexpected failure", "")
 }

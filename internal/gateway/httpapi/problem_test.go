@@ -36,8 +36,8 @@ func TestEveryCodeIsAnsweredAsTheTableSays(t *testing.T) {
 	}
 }
 
-// What a program needs for the next step stands beside code and message, and
-// never in their place.
+// Extra members of an error are added to code and message, and
+// never replace them.
 func TestTheExtrasOfAnErrorAreAnswered(t *testing.T) {
 	t.Parallel()
 	err := fault.New(fault.VersionConflict, "it has moved on", "").With("current_version", 7).With("code", "mine")
@@ -56,7 +56,7 @@ func TestTheExtrasOfAnErrorAreAnswered(t *testing.T) {
 			t.Errorf("%s: %s", what, w.Body)
 		}
 	}
-	// Of trouble inside nothing is told.
+	// The cause of an internal error is not sent.
 	if raw, _ := json.Marshal(problemOf(fault.New(fault.Misconfigured, "x", "").
 		With("host", "db.internal"))); strings.Contains(string(raw), "db.internal") {
 		t.Errorf("told: %s", raw)

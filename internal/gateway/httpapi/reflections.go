@@ -15,30 +15,30 @@ import (
 
 const tagReflections = "reflections"
 
-// ReflectionList is a page of dates, the latest first.
+// ReflectionList is a page of reflections, the latest date first.
 type ReflectionList struct {
 	Reflections []reflection.Day `json:"reflections"`
 }
 
-// ReflectBody asks for a date, or for every date from one to another.
+// ReflectBody requests the reflection of one date or of a range of dates.
 type ReflectBody struct {
-	Date string `json:"date,omitempty" doc:"Local date, as 2026-03-01; today when all is left out"`
-	From string `json:"from,omitempty" doc:"First of several dates"`
-	To   string `json:"to,omitempty" doc:"Last of them, included"`
-	Redo bool   `json:"redo,omitempty" doc:"Read it again although it is done, and pay again"`
+	Date string `json:"date,omitempty" doc:"Local date, such as 2026-03-01; default: today"`
+	From string `json:"from,omitempty" doc:"First date of a range"`
+	To   string `json:"to,omitempty" doc:"Last date of the range, inclusive"`
+	Redo bool   `json:"redo,omitempty" doc:"Repeat a finished reflection; its model calls are paid again"`
 }
 
-// AcceptedReflection is one date that is durable.
+// AcceptedReflection is one date whose reflection is stored durably.
 type AcceptedReflection struct {
 	Date   string     `json:"date"`
 	Run    int64      `json:"run"`
 	New    bool       `json:"new"`
 	State  run.Status `json:"state"`
-	Status string     `json:"status,omitempty" doc:"saved, nothing_to_save, empty, partial or failed, once it has ended"`
+	Status string     `json:"status,omitempty" doc:"Result of an ended reflection: saved, nothing_to_save, empty, partial or failed"`
 	Links  RunLinks   `json:"links"`
 }
 
-// AcceptedReflections are the dates that were asked for.
+// AcceptedReflections holds the requested dates.
 type AcceptedReflections struct {
 	Reflections []AcceptedReflection `json:"reflections"`
 }
@@ -50,23 +50,29 @@ type reflectedOutput struct {
 
 func (g *Gateway) reflectionRoutes() {
 	handle(g, route{method: http.MethodGet, path: "/v1/reflections", id: "listReflections", tag: tagReflections,
-		scope: apikey.Read, summary: "List what local dates came to, the latest first"}, g.listReflections)
+		scope: apikey.Read, summary: "List reflections by local date, the latest first"}, g.listReflections)
 	handle(g, route{method: http.MethodGet, path: "/v1/reflections/{date}", id: "showReflection", tag: tagReflections,
-		scope: apikey.Read, summary: "Show a local date with its runs and notes"}, g.showReflection)
+		scope: apikey.Read, summary: "Get the reflection of a local date with its runs and notes"}, g.showReflection)
 	accepted := content("application/json", schemaOf[AcceptedReflections](g))
-	handle(g, route{method: http.MethodPost, path: "/v1/reflections", id: "reflect", tag: tagReflections,
-		scope: apikey.Write, status: http.StatusAccepted,
-		responses: map[string]*huma.Response{"200": {Description: "All of them have ended", Content: accepted},
+	handle(g, route{
+		method: http.MethodPost,
+		path:   "/v1/reflections",
+		id:     "reflect",
+		tag:    tagReflections,
+		scope:  apikey.Write,
+		status: http.StatusAccepted,
+		responses: map[string]*huma.Response{"200": {Description: "All reflections have ended", Content: accepted},
 			"202": {Description: "Accepted", Content: accepted}},
-		summary: "Look back on a day: notes, memories and skills of its conversations",
-		about: "Of today what is unread so far is read, of an earlier date what was said on it. A date that is " +
-			"done stays as it is; one that failed is done again. A workspace that has turned reflection off in its " +
-			"settings is refused: turned_off."}, g.reflect)
+		summary: "Reflect on a day: save notes, memories and skills from its conversations",
+		about: "The reflection of today reads the unread messages, that of an earlier date the messages of the " +
+			"date. A finished date stays unchanged; a failed one is repeated. If the workspace has turned off " +
+			"reflection in its settings, the request fails with turned_off.",
+	}, g.reflect)
 }
 
 func (g *Gateway) listReflections(ctx context.Context, in *struct {
 	From  string `query:"from" doc:"First date"`
-	To    string `query:"to" doc:"Last date, included"`
+	To    string `query:"to" doc:"Last date, inclusive"`
 	Limit int    `query:"limit" default:"30" minimum:"1" maximum:"1000"`
 }) (*bodyOf[ReflectionList], error) {
 	days, err := g.Reflect.List(ctx, workspace(ctx), in.From, in.To, in.Limit)
@@ -74,7 +80,7 @@ func (g *Gateway) listReflections(ctx context.Context, in *struct {
 }
 
 func (g *Gateway) showReflection(ctx context.Context, in *struct {
-	Date string `path:"date" doc:"Local date, as 2026-03-01"`
+	Date string `path:"date" doc:"Local date, such as 2026-03-01"`
 }) (*bodyOf[reflection.DayDetail], error) {
 	d, err := g.Reflect.Show(ctx, workspace(ctx), in.Date)
 	return &bodyOf[reflection.DayDetail]{d}, err
@@ -102,7 +108,7 @@ func (g *Gateway) reflect(ctx context.Context, in *struct {
 			err = add(o)
 		}
 	case in.Body.Date != "":
-		err = fault.New(fault.InvalidArgument, "both a date and several are given", "send date, or from and to")
+		err = fault.New(fault.InvalidArgument, "date and a range are both set", "send either date, or from and to")
 	default:
 		err = g.Reflections.Backfill(ctx, from.Workspace, in.Body.From, in.Body.To, in.Body.Redo, add)
 	}
@@ -124,8 +130,8 @@ func (g *Gateway) reflect(ctx context.Context, in *struct {
 	return out, nil
 }
 
-// awaitReflection returns a run when it has ended, when the caller's patience
-// has, or when the gateway stops.
+// awaitReflection returns a run when it has ended, the time until is reached, or the
+// gateway stops.
 func (g *Gateway) awaitReflection(ctx context.Context, ref run.Ref, until time.Time) (r run.Run, err error) {
 	_, err = g.await(ctx, ref, time.Until(until), nil, func() (run.Status, error) {
 		r, err = g.Reflect.Run(ctx, ref)

@@ -15,32 +15,32 @@ import (
 	"cairn/internal/service/memoryagent"
 )
 
-// RetrieveRequest asks long-term memory.
+// RetrieveRequest is a question to long-term memory.
 type RetrieveRequest struct {
 	AgentOptions
 	RefineOptions
 	OwnWorkspace
 	StreamOption
-	Query        string           `json:"query,omitempty" maxLength:"1000" doc:"When left out, what the user said last in messages, else in trajectories"`
-	Messages     []SessionMessage `json:"messages,omitempty" maxItems:"1000" doc:"What was said before the question"`
-	Trajectories []Trajectory     `json:"trajectories,omitempty" maxItems:"100" doc:"Attempts at the task that the question is about; an agent, and a model that refines, are shown them before the messages"`
-	Metadata     map[string]any   `json:"metadata,omitempty" doc:"Facts about the question; kept with the request and given back, 8 KiB at most"`
-	Mode         string           `json:"mode,omitempty" enum:"fast,agentic,auto" doc:"fast is one search; agentic has an agent look, read and say what it found; auto, when left out, asks the agent when the search finds little"`
-	Targets      []MemoryTarget   `json:"targets,omitempty" maxItems:"16" doc:"That a fast search is about; all of memory when left out"`
-	Time         string           `json:"time_filter,omitempty" maxLength:"17" doc:"Of a fast search: a day as 20260301, or a first and a last day as 20260301,20260331, by when it happened or else was remembered"`
-	TopK         int              `json:"top_k,omitempty" minimum:"1" maximum:"100" doc:"Memories at most; 20 when left out, 5 with rerank, score filter or rewrite"`
-	RequestID    string           `json:"request_id,omitempty" maxLength:"200" doc:"The same id is the same question to an agent; as the header Idempotency-Key"`
-	Wait         *int             `json:"wait,omitempty" minimum:"0" maximum:"120" doc:"Seconds to wait for an agent, 60 when left out; after them a search answers. 0, in mode agentic, answers at once, and /v1/requests/{id} has the answer later"`
+	Query        string           `json:"query,omitempty" maxLength:"1000" doc:"The question; default: the last user message in messages, else in trajectories"`
+	Messages     []SessionMessage `json:"messages,omitempty" maxItems:"1000" doc:"Messages before the question"`
+	Trajectories []Trajectory     `json:"trajectories,omitempty" maxItems:"100" doc:"Attempts at the task of the question. Agents and refining models read them before the messages"`
+	Metadata     map[string]any   `json:"metadata,omitempty" doc:"Facts about the question, up to 8 KiB; stored with the request and returned"`
+	Mode         string           `json:"mode,omitempty" enum:"fast,agentic,auto" doc:"fast runs one search. agentic lets an agent search, read and answer. auto (default) asks the agent if the search finds little"`
+	Targets      []MemoryTarget   `json:"targets,omitempty" maxItems:"16" doc:"Targets of a fast search; default: all of memory"`
+	Time         string           `json:"time_filter,omitempty" maxLength:"17" doc:"Limits a fast search to a day (20260301) or a range of days (20260301,20260331), by the time of the event or else of the memory"`
+	TopK         int              `json:"top_k,omitempty" minimum:"1" maximum:"100" doc:"Maximum number of memories; default 20, or 5 with rerank, score filter or rewrite"`
+	RequestID    string           `json:"request_id,omitempty" maxLength:"200" doc:"ID of a question to an agent. Requests with the same ID return the same answer. Same as the header Idempotency-Key"`
+	Wait         *int             `json:"wait,omitempty" minimum:"0" maximum:"120" doc:"Seconds to wait for an agent, default 60; after that, a search answers. With 0 in mode agentic, the request returns at once, and /v1/requests/{id} has the answer later"`
 }
 
-// RefineOptions are what is done with what a fast search found.
+// RefineOptions are the options for refining the result of a fast search.
 type RefineOptions struct {
-	Rerank     bool     `json:"enable_llm_rerank,omitempty" doc:"A model orders what was found by how well it answers"`
-	Filter     bool     `json:"enable_score_filter,omitempty" doc:"What scores below min_score is left out"`
-	Rewrite    bool     `json:"enable_llm_rewrite,omitempty" doc:"A model writes what is left as one text for the question, which is the answer"`
-	MinScore   *float64 `json:"min_score,omitempty" minimum:"0" maximum:"1" doc:"Of a model's score, else a share of the best one's score; 0.3 when left out"`
-	DeadlineMS int      `json:"deadline_ms,omitempty" minimum:"100" maximum:"60000" doc:"Of rerank and rewrite together; after it the plain answer is given, with a note. The setting memory.deadline_ms, else 4000, when left out"`
-	Skills     *bool    `json:"enable_skill_memory,omitempty" doc:"A fast search over all of memory finds skills, too, as memory_type SkillMemory; true when left out"`
+	Rerank     bool     `json:"enable_llm_rerank,omitempty" doc:"A model orders the results by relevance"`
+	Filter     bool     `json:"enable_score_filter,omitempty" doc:"Results with a score below min_score are left out"`
+	Rewrite    bool     `json:"enable_llm_rewrite,omitempty" doc:"A model writes the remaining results as one text, which is the answer"`
+	MinScore   *float64 `json:"min_score,omitempty" minimum:"0" maximum:"1" doc:"Minimum score: with rerank, of the model's score, else a fraction of the best score; default 0.3"`
+	DeadlineMS int      `json:"deadline_ms,omitempty" minimum:"100" maximum:"60000" doc:"Time limit of rerank and rewrite together, in milliseconds. After it, the response has the plain result and a note. Default: the setting memory.deadline_ms, else 4000"`
+	Skills     *bool    `json:"enable_skill_memory,omitempty" doc:"A fast search over all of memory also returns skills, as memory_type SkillMemory; default true"`
 }
 
 func (o RefineOptions) refine() memoryagent.Refine {
@@ -50,35 +50,35 @@ func (o RefineOptions) refine() memoryagent.Refine {
 
 // OwnWorkspace lets a request name the workspace of its key.
 type OwnWorkspace struct {
-	WorkspaceID string `json:"workspace_id,omitempty" maxLength:"200" doc:"The key's own workspace, which is used when it is left out"`
+	WorkspaceID string `json:"workspace_id,omitempty" maxLength:"200" doc:"The key's workspace; no other value is allowed"`
 }
 
-// check refuses any other workspace: a key opens one.
+// check refuses any other workspace, because a key opens one workspace.
 func (o OwnWorkspace) check(ctx context.Context) error {
 	if own := asking(ctx).Workspace.Name; o.WorkspaceID != "" && o.WorkspaceID != own {
-		return fault.New(fault.OutOfScope, "the key is not one of the workspace that workspace_id names",
-			"leave workspace_id out, or use a key of that workspace")
+		return fault.New(fault.OutOfScope, "workspace_id does not match the workspace of the key",
+			"omit workspace_id, or use a key of that workspace")
 	}
 	return nil
 }
 
-// FoundMemory is a memory or a skill that answers a question.
+// FoundMemory is a memory or a skill in a search result.
 type FoundMemory memoryagent.Found
 
-// MemoryAnswer is what memory has to say.
+// MemoryAnswer is the response to a question.
 type MemoryAnswer struct {
-	Answer   string        `json:"answer" doc:"What an agent said it found, or the text of enable_llm_rewrite; empty for a plain search"`
-	Success  bool          `json:"success" doc:"Something relevant was found, or nothing was needed"`
-	Mode     string        `json:"mode" enum:"fast,agentic" doc:"That answered"`
-	Status   string        `json:"status" doc:"ok, no_retrieval_needed, no_relevant_memory, partial or failed; accepted before there is an answer"`
+	Answer   string        `json:"answer" doc:"The agent's answer, or the text of enable_llm_rewrite; empty for a plain search"`
+	Success  bool          `json:"success" doc:"Whether relevant memories were found, or none were needed"`
+	Mode     string        `json:"mode" enum:"fast,agentic" doc:"The mode that produced the answer"`
+	Status   string        `json:"status" doc:"ok, no_retrieval_needed, no_relevant_memory, partial or failed; accepted while there is no answer"`
 	Memories []FoundMemory `json:"memories"`
-	Sessions []string      `json:"sessions,omitempty" doc:"Transcripts that were read"`
-	Note     string        `json:"note,omitempty" doc:"Why it was not the mode that was asked for, or what was not refined"`
-	Run      int64         `json:"run,omitempty" doc:"Of the agent"`
-	Request  string        `json:"request_id,omitempty" doc:"Under which /v1/requests/{id} tells of the agent's run"`
+	Sessions []string      `json:"sessions,omitempty" doc:"IDs of the transcripts that the agent read"`
+	Note     string        `json:"note,omitempty" doc:"Why another mode answered, or what was not refined"`
+	Run      int64         `json:"run,omitempty" doc:"ID of the agent's run"`
+	Request  string        `json:"request_id,omitempty" doc:"ID of the request for /v1/requests/{id}"`
 	Links    *RunLinks     `json:"links,omitempty"`
 
-	Metadata map[string]any `json:"metadata,omitempty" doc:"As it came with the question"`
+	Metadata map[string]any `json:"metadata,omitempty" doc:"The metadata of the request"`
 }
 
 type memoryAnswerOutput struct {
@@ -90,12 +90,12 @@ func (g *Gateway) retrieveRoutes() {
 	body := content("application/json", schemaOf[MemoryAnswer](g))
 	handle(g, route{method: http.MethodPost, path: "/v1/retrieve_memory", id: "retrieveMemory", tag: tagMemory,
 		scope: apikey.Read, status: http.StatusOK, bytes: smallBody,
-		summary: "Ask long-term memory",
-		about: "Mode fast needs neither a model nor Temporal, unless it is to rerank or rewrite. It finds " +
-			"skills beside memories. An agent that is not done in time is answered for by a search; its run goes " +
-			"on, and /v1/requests/{id} has its answer." + streamAbout,
+		summary: "Query long-term memory",
+		about: "Mode fast needs no model and no Temporal, except for rerank and rewrite. It finds " +
+			"memories and skills. If an agent is not done in time, a search answers; the agent's run " +
+			"continues, and /v1/requests/{id} has its answer." + streamAbout,
 		responses: map[string]*huma.Response{
-			"200": {Description: "The answer. With stream, the events", Content: events[MemoryAnswer](g)},
+			"200": {Description: "The answer; with stream, the events", Content: events[MemoryAnswer](g)},
 			"202": {Description: "Accepted, with wait 0", Content: body}}}, g.retrieveMemory)
 }
 
@@ -123,7 +123,7 @@ func (g *Gateway) retrieveMemory(ctx context.Context, in *retrieveInput) (*repli
 	return &repliedOutput{Body: g.plain(out.Status, out.Body)}, nil
 }
 
-// question is what a request asks.
+// question converts the request.
 func (in *retrieveInput) question(ctx context.Context, g *Gateway) (q memoryagent.Question, err error) {
 	if err := in.Body.OwnWorkspace.check(ctx); err != nil {
 		return q, err
@@ -144,7 +144,7 @@ func (in *retrieveInput) question(ctx context.Context, g *Gateway) (q memoryagen
 	return q, err
 }
 
-// retrieved answers a question within as long as its caller waits.
+// retrieved returns the answer to a question, waiting up to wait for an agent.
 func (g *Gateway) retrieved(ctx context.Context, q memoryagent.Question, wait time.Duration) (*memoryAnswerOutput,
 	error) {
 	if wait == 0 && q.Mode == memoryagent.Agentic {
@@ -170,23 +170,22 @@ func (g *Gateway) retrieved(ctx context.Context, q memoryagent.Question, wait ti
 	return out, nil
 }
 
-// retrieveStream tells how far the agent is that looks, and then the answer. What
-// is wrong with a request, or answered by a search alone, is known before the
-// first event.
+// retrieveStream streams the progress of the agent, and then the answer. Errors in the
+// request, and answers from a search alone, are known before the first event.
 func (g *Gateway) retrieveStream(ctx context.Context, q memoryagent.Question, wait time.Duration) (*repliedOutput,
 	error) {
 	var (
 		answer *memoryAnswerOutput
 		failed error
 		begun  = make(chan run.Ref, 1)
-		done   = make(chan struct{}) // after it, answer and failed are there to be read
+		done   = make(chan struct{}) // closed when answer and failed are set
 	)
 	q.Begun = func(ref run.Ref) { begun <- ref }
 	go func() {
 		defer close(done)
 		defer func() {
 			if cause := recover(); cause != nil {
-				failed = fmt.Errorf("a question panicked: %v\n%s", cause, debug.Stack())
+				failed = fmt.Errorf("retrieval panicked: %v\n%s", cause, debug.Stack())
 			}
 		}()
 		answer, failed = g.retrieved(ctx, q, wait)
@@ -221,7 +220,7 @@ func (g *Gateway) retrieveStream(ctx context.Context, q memoryagent.Question, wa
 	return &repliedOutput{Body: g.streamed("retrieveMemory", "", w, first)}, nil
 }
 
-// asked answers as soon as a question is durable.
+// asked returns as soon as a question is stored durably.
 func (g *Gateway) asked(ctx context.Context, q memoryagent.Question) (*memoryAnswerOutput, error) {
 	r, err := g.Progressive.Ask(ctx, q)
 	if err != nil {
@@ -243,10 +242,10 @@ func answerOf(a memoryagent.Answer) *MemoryAnswer {
 	return out
 }
 
-// oneID is the id of a request, which a header and the body may both give.
+// oneID returns the ID of a request, which the header and the body may both contain.
 func oneID(header, body string) (string, error) {
 	if header != "" && body != "" && header != body {
-		return "", fault.New(fault.InvalidArgument, "the Idempotency-Key and the request_id differ", "send one of them")
+		return "", fault.New(fault.InvalidArgument, "Idempotency-Key and request_id differ", "send only one of them")
 	}
 	if header != "" {
 		return header, nil

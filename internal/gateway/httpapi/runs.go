@@ -13,14 +13,14 @@ import (
 	"cairn/internal/service/inspect"
 )
 
-// RunSummary is a run as the list shows it.
+// RunSummary is a run in a list.
 type RunSummary struct {
 	Run        int64       `json:"run"`
 	Kind       run.Kind    `json:"kind"`
 	Title      string      `json:"conversation"`
 	Request    string      `json:"request"`
-	Generation int         `json:"generation" doc:"Raised by a deliberate redo, which pays again"`
-	Attempt    int         `json:"attempt" doc:"Raised by a retry, which pays for what is missing"`
+	Generation int         `json:"generation" doc:"Increased by a redo, whose model calls are paid again"`
+	Attempt    int         `json:"attempt" doc:"Increased by a retry, which reuses stored replies"`
 	Status     run.Status  `json:"status"`
 	Outcome    run.Outcome `json:"outcome,omitempty"`
 	Reason     string      `json:"reason,omitempty"`
@@ -29,19 +29,19 @@ type RunSummary struct {
 	Links      RunLinks    `json:"links"`
 }
 
-// RunDetail is a run's report with every model call. A turn or a review has no
-// tasks; what its agent did is in agent.
+// RunDetail is a run's report with all model calls. For a turn or a review, Agent holds the
+// steps and there are no tasks.
 type RunDetail struct {
 	inspect.RunReport
 	ModelCalls []RunCall `json:"calls"`
 	Links      RunLinks  `json:"links"`
 }
 
-// RunCall is a model call of a run. Unknown counts the requests that were in
-// flight at a crash, and perhaps paid.
+// RunCall is a model call of a run. Unknown is the number of requests that were in flight
+// at a crash and may have been paid.
 type RunCall struct {
 	Step       string        `json:"step"`
-	Round      int           `json:"round" doc:"0, then one for each repair"`
+	Round      int           `json:"round" doc:"0 for the first request, then one more for each repair"`
 	State      run.CallState `json:"state"`
 	Model      string        `json:"model"`
 	Requests   int           `json:"requests"`
@@ -53,12 +53,12 @@ type RunCall struct {
 	Error      string        `json:"error,omitempty"`
 }
 
-// RunPath names a run. (huma reads embedded parameters of exported types only.)
+// RunPath is the path parameter that names a run. (Huma reads embedded parameters of exported types only.)
 type RunPath struct {
-	ID int64 `path:"id" minimum:"1" doc:"The run's number"`
+	ID int64 `path:"id" minimum:"1" doc:"The run's ID"`
 }
 
-// bodyOf is an answer whose body is all there is to it.
+// bodyOf is a response that consists of a body.
 type bodyOf[T any] struct{ Body T }
 
 // RunList is a page of runs, the newest first.
@@ -70,15 +70,23 @@ func (g *Gateway) runRoutes() {
 	handle(g, route{method: http.MethodGet, path: "/v1/runs", id: "listRuns", tag: tagRuns, scope: apikey.Read,
 		summary: "List the latest runs, newest first"}, g.listRuns)
 	handle(g, route{method: http.MethodGet, path: "/v1/runs/{id}", id: "showRun", tag: tagRuns, scope: apikey.Read,
-		summary: "Show a run with its tasks, or what its agent did, and every model call"}, g.showRun)
+		summary: "Get a run with its tasks or agent steps, and all model calls"}, g.showRun)
 	accepted := content("application/json", schemaOf[AcceptedRequest](g))
-	handle(g, route{method: http.MethodPost, path: "/v1/runs/{id}/retry", id: "retryRun", tag: tagRuns,
-		scope: apikey.Write, status: http.StatusAccepted,
-		responses: map[string]*huma.Response{"200": {Description: "The run has ended; its report", Content: accepted},
-			"202": {Description: "Accepted", Content: accepted}},
-		summary: "Go on with an ended run from its stored replies, or do it again",
-		about: "Failed tasks are tried again, and only what is missing is paid for. With fresh, the run's next " +
-			"generation asks everything again and pays again."}, g.retryRun)
+	handle(g, route{
+		method: http.MethodPost,
+		path:   "/v1/runs/{id}/retry",
+		id:     "retryRun",
+		tag:    tagRuns,
+		scope:  apikey.Write,
+		status: http.StatusAccepted,
+		responses: map[string]*huma.Response{
+			"200": {Description: "The run has ended; contains its report", Content: accepted},
+			"202": {Description: "Accepted", Content: accepted},
+		},
+		summary: "Retry an ended run from its stored replies, or run it again",
+		about: "Failed tasks are retried, and only missing replies are paid for. With fresh, the run's next " +
+			"generation repeats and pays all model calls.",
+	}, g.retryRun)
 }
 
 func (g *Gateway) listRuns(ctx context.Context, in *struct {
@@ -114,7 +122,7 @@ func (g *Gateway) showRun(ctx context.Context, in *RunPath) (*bodyOf[RunDetail],
 
 func (g *Gateway) retryRun(ctx context.Context, in *struct {
 	RunPath
-	Fresh bool `query:"fresh" doc:"A new generation: everything is asked, and paid for, again"`
+	Fresh bool `query:"fresh" doc:"Start a new generation that repeats and pays all model calls"`
 	Wait  int  `query:"wait" minimum:"0" maximum:"60" doc:"Seconds to wait for the report"`
 }) (*acceptedOutput, error) {
 	from := asking(ctx)

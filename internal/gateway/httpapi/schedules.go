@@ -13,41 +13,41 @@ import (
 const tagSchedules = "schedules"
 
 type (
-	// ScheduledTask is a task and when it is due.
+	// ScheduledTask is a task with its due times.
 	ScheduledTask schedule.Task
-	// Firing is a time at which a task was due.
+	// Firing is one due time of a task.
 	Firing schedule.FiringRecord
 )
 
-// ScheduleList are the workspace's scheduled tasks, the built-in ones first.
+// ScheduleList holds the workspace's scheduled tasks, the built-in ones first.
 type ScheduleList struct {
 	Schedules []ScheduledTask `json:"schedules"`
 }
 
-// NewSchedule is a prompt that is answered each time that it is due.
+// NewSchedule is a prompt that is sent at each due time.
 type NewSchedule struct {
 	Name     string `json:"name" maxLength:"64" doc:"Lower-case words joined by hyphens"`
-	Cron     string `json:"cron" maxLength:"200" doc:"Minute, hour, day of the month, month, day of the week; or @daily, @every 2h and the like"`
-	Prompt   string `json:"prompt" doc:"What is to be done each time"`
-	TimeZone string `json:"time_zone,omitempty" doc:"IANA name; else the workspace's"`
-	Channel  string `json:"channel,omitempty" enum:"voice,sms,chat,scheduled" doc:"Decides the budget of model calls; scheduled has 15"`
-	MaxTurns int    `json:"max_turns,omitempty" minimum:"0" maximum:"50" doc:"Model calls, in place of the channel's budget"`
-	CatchUp  int    `json:"catch_up_minutes,omitempty" minimum:"0" maximum:"10080" doc:"A firing that is later than this is skipped; 720 when it is left out"`
-	Overlap  string `json:"overlap,omitempty" enum:"skip,queue" doc:"When the turn before has no answer yet"`
+	Cron     string `json:"cron" maxLength:"200" doc:"Cron expression (minute, hour, day of month, month, day of week), or @daily, @every 2h and similar"`
+	Prompt   string `json:"prompt" doc:"Instructions for each firing"`
+	TimeZone string `json:"time_zone,omitempty" doc:"IANA time zone; default: the workspace's"`
+	Channel  string `json:"channel,omitempty" enum:"voice,sms,chat,scheduled" doc:"Channel, which sets the budget of model calls; scheduled allows 15"`
+	MaxTurns int    `json:"max_turns,omitempty" minimum:"0" maximum:"50" doc:"Maximum number of model calls; 0 or omitted: the channel's budget"`
+	CatchUp  int    `json:"catch_up_minutes,omitempty" minimum:"0" maximum:"10080" doc:"A firing later than this number of minutes is skipped; default 720"`
+	Overlap  string `json:"overlap,omitempty" enum:"skip,queue" doc:"What to do if the previous turn has no reply yet; default skip"`
 }
 
-// Backfill are the local dates whose firings are made up for, both included.
+// Backfill is a range of local dates whose firings are repeated, both inclusive.
 type Backfill struct {
 	From  string `json:"from" format:"date"`
 	Until string `json:"until" format:"date"`
 }
 
-// FiringList are firings and what became of them.
+// FiringList holds firings with their results.
 type FiringList struct {
 	Firings []Firing `json:"firings"`
 }
 
-// NamedSchedule is a task in a path.
+// NamedSchedule is the path parameter that names a task.
 type NamedSchedule struct {
 	ID string `path:"id" maxLength:"64" doc:"The task's name"`
 }
@@ -55,34 +55,48 @@ type NamedSchedule struct {
 func (g *Gateway) scheduleRoutes() {
 	const path = "/v1/schedules"
 	const one = path + "/{id}"
-	handle(g, route{method: http.MethodGet, path: path, id: "listSchedules", tag: tagSchedules, scope: apikey.Read,
-		summary: "List what is done again and again",
-		about: "Every workspace has daily-reflection, which follows the settings time_zone and reflection_cron, " +
-			"weekly-curation, and nightly-evolution, which is about memory skills. " +
-			"starts_at is later than due_at in quiet hours (settings quiet_hours), and by the workspace's place in " +
-			"CAIRN_SWEEP_JITTER. off tells that the settings turn it off."}, g.listSchedules)
-	handle(g, route{method: http.MethodPost, path: path, id: "addSchedule", tag: tagSchedules, scope: apikey.Write,
-		status: http.StatusCreated, bytes: smallBody,
-		summary: "Have a prompt answered again and again",
-		about:   "Each firing is a turn in a conversation of the task's own. Missed firings are one, the latest."},
+	handle(g, route{
+		method:  http.MethodGet,
+		path:    path,
+		id:      "listSchedules",
+		tag:     tagSchedules,
+		scope:   apikey.Read,
+		summary: "List scheduled tasks",
+		about: "Every workspace has the built-in tasks daily-reflection, which uses the settings time_zone and " +
+			"reflection_cron, weekly-curation for skills, and nightly-evolution for memory skills. starts_at is " +
+			"later than due_at by the quiet hours (setting quiet_hours) and by the workspace's share of " +
+			"CAIRN_SWEEP_JITTER. off is true if the settings turn the task off.",
+	}, g.listSchedules)
+	handle(g, route{
+		method:  http.MethodPost,
+		path:    path,
+		id:      "addSchedule",
+		tag:     tagSchedules,
+		scope:   apikey.Write,
+		status:  http.StatusCreated,
+		bytes:   smallBody,
+		summary: "Schedule a prompt",
+		about: "Each firing is a turn in the task's own conversation. If several firings were missed, only the " +
+			"latest runs.",
+	},
 		g.addSchedule)
 	handle(g, route{method: http.MethodGet, path: one, id: "showSchedule", tag: tagSchedules, scope: apikey.Read,
-		summary: "Show a scheduled task"}, g.showSchedule)
+		summary: "Get a scheduled task"}, g.showSchedule)
 	handle(g, route{method: http.MethodDelete, path: one, id: "removeSchedule", tag: tagSchedules, scope: apikey.Write,
 		status:  http.StatusNoContent,
-		summary: "Remove a scheduled task", about: "What it has started goes on, and its conversation stays. " +
+		summary: "Remove a scheduled task", about: "Started turns continue, and the task's conversation stays. " +
 			"Built-in tasks can only be paused."}, g.removeSchedule)
 	handle(g, route{method: http.MethodPost, path: one + "/pause", id: "pauseSchedule", tag: tagSchedules,
-		scope: apikey.Write, summary: "Keep a task from coming due"}, g.pauseSchedule)
+		scope: apikey.Write, summary: "Pause a scheduled task"}, g.pauseSchedule)
 	handle(g, route{method: http.MethodPost, path: one + "/resume", id: "resumeSchedule", tag: tagSchedules,
-		scope: apikey.Write, summary: "Let a task come due again",
-		about: "What it missed is not made up for; the next reflection covers the days between."}, g.resumeSchedule)
+		scope: apikey.Write, summary: "Resume a scheduled task",
+		about: "Missed firings are not repeated. The next reflection covers the days of the pause."}, g.resumeSchedule)
 	handle(g, route{method: http.MethodPost, path: one + "/trigger", id: "triggerSchedule", tag: tagSchedules,
-		scope: apikey.Write, summary: "Fire a task now, beside its cadence"}, g.triggerSchedule)
+		scope: apikey.Write, summary: "Fire a task now, in addition to its schedule"}, g.triggerSchedule)
 	handle(g, route{method: http.MethodPost, path: one + "/backfill", id: "backfillSchedule", tag: tagSchedules,
 		scope: apikey.Write, bytes: smallBody,
-		summary: "Fire a task for each time that it was due in the past",
-		about:   "A firing that was there before is not repeated."}, g.backfillSchedule)
+		summary: "Fire a task for past due times",
+		about:   "Existing firings are not repeated."}, g.backfillSchedule)
 }
 
 func (g *Gateway) listSchedules(ctx context.Context, _ *struct{}) (*bodyOf[ScheduleList], error) {

@@ -6,13 +6,13 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// schemaOf is the schema of a type that no handler's signature names.
+// schemaOf returns the schema of a type that no handler uses in its signature.
 func schemaOf[T any](g *Gateway) *huma.Schema {
 	t := reflect.TypeFor[T]()
 	return g.api.OpenAPI().Components.Schemas.Schema(t, true, t.Name())
 }
 
-// content describes a body of one type.
+// content returns the description of a body with one media type.
 func content(mediaType string, s *huma.Schema) map[string]*huma.MediaType {
 	return map[string]*huma.MediaType{mediaType: {Schema: s}}
 }

@@ -13,35 +13,39 @@ import (
 	"cairn/internal/service/search"
 )
 
-// SearchResults are what answers a query, the best first: skills in results
-// unless other kinds are asked for, all else in found.
+// SearchResults holds the search results, the best first. Results holds skills if the
+// request sets no kinds and no filters; otherwise Found holds the results of all kinds.
 type SearchResults struct {
 	Query   string          `json:"query"`
 	Results []search.Found  `json:"results"`
-	Found   []search.Result `json:"found,omitempty" doc:"What was found when kinds or filters were given, of all kinds in one order."`
+	Found   []search.Result `json:"found,omitempty" doc:"Results of all kinds in one order, if the request sets kinds or filters."`
 }
 
-// searchInput are the parameters of a search.
+// searchInput holds the parameters of a search.
 type searchInput struct {
 	Q            string    `query:"q" required:"true" maxLength:"1000"`
 	Limit        int       `query:"limit" default:"5" minimum:"1" maximum:"50"`
-	Kinds        []string  `query:"kinds" enum:"turn,memory,skill" doc:"What to search; skills alone unless it or a filter is given."`
+	Kinds        []string  `query:"kinds" enum:"turn,memory,skill" doc:"Kinds to search; default: only skills if no filter is set."`
 	Types        []string  `query:"types" doc:"Only memories of these types."`
-	Targets      []string  `query:"targets" doc:"Only memories about, and turns said by, these."`
-	After        time.Time `query:"after" doc:"Only what was said or happened from then on."`
-	Before       time.Time `query:"before" doc:"Only what was said or happened before."`
-	Conversation string    `query:"conversation" doc:"Only turns of this conversation, and what was remembered from it."`
+	Targets      []string  `query:"targets" doc:"Only memories and turns of these targets."`
+	After        time.Time `query:"after" doc:"Only results from this time on."`
+	Before       time.Time `query:"before" doc:"Only results before this time."`
+	Conversation string    `query:"conversation" doc:"Only turns of this conversation and memories from it."`
 }
 
 func (g *Gateway) searchRoutes() {
 	handle(g, route{method: http.MethodGet, path: "/v1/search", id: "search", tag: tagSkills, scope: apikey.Read,
 		summary: "Search the workspace",
-		about:   "An exact name or id comes first; an unrelated query finds nothing."}, g.search)
+		about:   "An exact name or ID comes first. An unrelated query returns no results."}, g.search)
 }
 
 func (g *Gateway) search(ctx context.Context, in *searchInput) (*bodyOf[SearchResults], error) {
 	if strings.TrimSpace(in.Q) == "" {
-		return nil, fault.New(fault.InvalidArgument, "q has no words", "send what to search for")
+		return nil, fault.New(
+			fault.InvalidArgument,
+			"q contains no words",
+			"set q to words to search for, such as q=rollback",
+		)
 	}
 	if in.skillsOnly() {
 		found, err := g.Finder.Skills(ctx, workspace(ctx), in.Q, in.Limit)

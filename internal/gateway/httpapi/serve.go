@@ -16,9 +16,8 @@ const (
 	maxHeader      = 64 << 10 // bytes
 )
 
-// Serve answers on l until ctx ends. Then it takes no more connections, ends
-// streams and waits, and lets the requests that are under way finish for the
-// configured time (CAIRN_STOP_TIMEOUT).
+// Serve accepts connections on l until ctx ends. It then stops accepting, ends streams
+// and waits, and gives open requests Options.StopTimeout (CAIRN_STOP_TIMEOUT) to finish.
 func (g *Gateway) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{Handler: g, ReadHeaderTimeout: headerPatience, IdleTimeout: idleConnection,
 		MaxHeaderBytes: maxHeader,
@@ -35,7 +34,7 @@ func (g *Gateway) Serve(ctx context.Context, l net.Listener) error {
 	finishing, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.Options.StopTimeout)
 	defer cancel()
 	if err := server.Shutdown(finishing); err != nil {
-		g.Log.Warn("requests under way were cut off", "after", g.Options.StopTimeout, "error", err)
+		g.Log.Warn("open requests aborted", "after", g.Options.StopTimeout, "error", err)
 		return server.Close()
 	}
 	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {

@@ -102,7 +102,7 @@ func TestAGatewayIsReadyWhenItsServersAnswer(t *testing.T) {
 		ready.Checks[1].Problem.Code != fault.Unavailable {
 		t.Errorf("without Temporal: %+v", ready)
 	}
-	// What is accepted meanwhile is kept: the relay starts it later.
+	// Requests accepted meanwhile are stored: the relay starts them later.
 	var a httpapi.AcceptedRequest
 	b.post("/v1/distill", sampleConversation()).into(http.StatusAccepted, &a)
 	if !a.New {
@@ -142,13 +142,13 @@ func TestAGatewayIsNotReadyOnASchemaThatItWasNotBuiltFor(t *testing.T) {
 		"cairn migrate")
 	b.admin("drop function cairn.schema_version()")
 	if r := ask(http.StatusServiceUnavailable); r.Schema != nil {
-		t.Errorf("nobody could tell: %+v", r.Schema)
+		t.Errorf("unexpected schema version: %+v", r.Schema)
 	} else {
 		says(r, "older than this program", "cairn migrate")
 	}
 }
 
-// A database that does not answer costs a scrape its patience, and no more.
+// If the database does not respond, a scrape takes scrapePatience and succeeds.
 func TestAScrapeIsBoundedByItsPatience(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

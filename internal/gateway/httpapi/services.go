@@ -29,7 +29,7 @@ import (
 	"cairn/internal/service/tools"
 )
 
-// Services are what the routes offer. To describe the routes, none of them is needed.
+// Services holds the services behind the routes. OpenAPI needs none of them.
 type Services struct {
 	Log           *slog.Logger
 	Keys          *apikey.Service
@@ -53,61 +53,61 @@ type Services struct {
 	Reflections   *reflection.Requests
 	Schedules     *schedule.Service
 	Erase         *erase.Service
-	Offered       *tools.Registry // what other programs may call
+	Offered       *tools.Registry // tools that other programs may call
 	Driver        Driver          // nil without Temporal
 	Embedder      Embedder
-	// Fetch downloads a package by its URL.
+	// Fetch downloads a package from a URL.
 	Fetch  func(ctx context.Context, url string) ([]byte, error)
 	Probes Probes
-	// Codec encrypts and decrypts payloads for Temporal's programs; nil without keys.
+	// Codec encrypts and decrypts payloads for Temporal UI and CLI; nil without keys.
 	Codec http.Handler
 }
 
-// Driver brings what is stored to Temporal. The relay brings what it could not.
+// Driver sends stored work to Temporal. The relay sends what Driver could not.
 type Driver interface {
 	Start(ctx context.Context, workspaceKey, channel string, r run.Run) error
 	Answer(ctx context.Context, workspaceKey string, turn run.Run) (contract.TurnResult, error)
 	Erase(ctx context.Context, workspaceKey string, erasure, conversation int64) error
 }
 
-// Embedder names the space of the vectors.
+// Embedder names the embedding model of the vectors.
 type Embedder interface {
 	Model() string
 	Dims() int
 }
 
-// Probes ask for what the gateway needs.
+// Probes check the dependencies of the gateway.
 type Probes struct {
 	Database func(ctx context.Context) error
 	Temporal func(ctx context.Context) error
-	// Schema is which version the database's schema has, nil when nobody can tell, and
-	// an error when this program does not work on it.
+	// Schema returns the schema version of the database, or nil if it cannot be read.
+	// It returns an error if this program does not support the version.
 	Schema func(ctx context.Context) (*Schema, error)
 }
 
-// Schema is which version the database's schema has, beside this program's.
+// Schema compares the schema version of the database with that of this program.
 type Schema struct {
-	Version int64 `json:"version" doc:"Of the database"`
-	Program int64 `json:"program" doc:"Of the schema that this program was built for"`
+	Version int64 `json:"version" doc:"Schema version of the database"`
+	Program int64 `json:"program" doc:"Schema version that this program supports"`
 }
 
-// Options are the configuration of the gateway.
+// Options is the configuration of the gateway.
 type Options struct {
-	RequestBytes  int64         // of a request's body at most
-	RateLimit     float64       // requests of a key a second, 0 without a bound
-	StopTimeout   time.Duration // that requests under way have when the gateway stops
-	PublicBaseURL string        // that links begin with; empty for relative ones
-	Metrics       string        // who sees the counts: key, open or off
+	RequestBytes  int64         // maximum size of a request body
+	RateLimit     float64       // requests per second of each key; 0 means no limit
+	StopTimeout   time.Duration // time for open requests when the gateway stops
+	PublicBaseURL string        // base of links; empty means relative links
+	Metrics       string        // access to metrics: key, open or off
 	TemporalUI    string
 	MCPName       string
-	NameStyle     string // of exported skills
-	Model         string // that answers, for display
+	NameStyle     string // name style of exported skills: hyphen or underscore
+	Model         string // name of the model, for display
 	OffloadTTL    time.Duration
-	Mem0Compat    string // where mem0's routes are: root, too
+	Mem0Compat    string // "root" serves mem0's routes at / as well
 
-	// WorkflowLink is a workflow's page in Temporal UI, empty when there is none.
+	// WorkflowLink returns a workflow's page in Temporal UI, empty if there is none.
 	WorkflowLink func(workflowID string) string
-	// What new runs are pinned to; empty arguments mean what is configured.
+	// These return the specs of new runs; empty arguments mean the configured values.
 	DistillSpec func(mode, gate, extract string) distill.Spec
 	TurnSpec    func() agentrun.Spec
 	OffloadSpec func() offload.Spec

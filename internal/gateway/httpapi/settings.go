@@ -10,21 +10,28 @@ import (
 	"cairn/internal/service/apikey"
 )
 
-// WorkspaceSettings are all of them, defaults included.
+// WorkspaceSettings holds all settings, including defaults.
 type WorkspaceSettings settings.Document
 
 func (g *Gateway) settingsRoutes() {
 	const path = "/v1/settings"
 	patch := schemaOf[WorkspaceSettings](g)
 	handle(g, route{method: http.MethodGet, path: path, id: "showSettings", tag: tagSettings, scope: apikey.Read,
-		summary: "Show the workspace's settings, defaults included"}, g.showSettings)
-	handle(g, route{method: http.MethodPatch, path: path, id: "changeSettings", tag: tagSettings, scope: apikey.Admin,
-		bytes: smallBody, summary: "Change some of the workspace's settings",
-		about: "A JSON merge patch: what is not named stays, null gives a setting its default back. A turn that was " +
-			"accepted before keeps the settings that it was accepted under.",
-		body: &huma.RequestBody{Required: true, Description: "The members to change; none of them is required",
+		summary: "Get the workspace's settings, including defaults"}, g.showSettings)
+	handle(g, route{
+		method:  http.MethodPatch,
+		path:    path,
+		id:      "changeSettings",
+		tag:     tagSettings,
+		scope:   apikey.Admin,
+		bytes:   smallBody,
+		summary: "Change settings of the workspace",
+		about: "The body is a JSON merge patch: omitted settings stay unchanged, and null resets a setting to its " +
+			"default. A turn that was accepted earlier keeps the settings from the time of its acceptance.",
+		body: &huma.RequestBody{Required: true, Description: "The settings to change; all are optional",
 			Content: map[string]*huma.MediaType{"application/merge-patch+json": {Schema: patch},
-				"application/json": {Schema: patch}}}}, g.changeSettings)
+				"application/json": {Schema: patch}}},
+	}, g.changeSettings)
 }
 
 func (g *Gateway) showSettings(ctx context.Context, _ *struct{}) (*bodyOf[WorkspaceSettings], error) {

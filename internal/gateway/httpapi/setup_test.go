@@ -38,7 +38,7 @@ func setup(t *testing.T, change ...func(*config.Config)) *bundle {
 	return b
 }
 
-// idle is setup without workers: what is accepted stays accepted.
+// idle is setup without workers: accepted runs stay accepted.
 func idle(t *testing.T, change ...func(*config.Config)) *bundle {
 	t.Helper()
 	b := &bundle{Bundle: apptest.OpenIdle(t, change...)}
@@ -172,7 +172,7 @@ func sampleConversation() map[string]any {
 	return map[string]any{"messages": messages}
 }
 
-// distilled distils C1 and returns its skill.
+// distilled distills C1 and returns its skill.
 func (b *bundle) distilled() skill.Head {
 	b.T.Helper()
 	var a httpapi.AcceptedRequest

@@ -14,44 +14,44 @@ import (
 	"cairn/internal/service/library"
 )
 
-// SkillSummary is a skill as the list shows it.
+// SkillSummary is a skill in a list.
 type SkillSummary struct {
 	skill.Head
 	Links SkillLinks `json:"links"`
 }
 
-// SkillLinks are where to look for a skill or one version of it.
+// SkillLinks holds the URLs of a skill or of one of its versions.
 type SkillLinks struct {
 	Self     string `json:"self"`
 	Versions string `json:"versions"`
-	Package  string `json:"package" doc:"A zip that other agents can install"`
+	Package  string `json:"package" doc:"A zip archive that other agents can install"`
 }
 
 // SkillList is a page of skills, by category and then by name.
 type SkillList struct {
 	Skills     []SkillSummary `json:"skills"`
-	NextCursor string         `json:"next_cursor,omitempty" doc:"Send it as cursor for the next page; without it there is none"`
+	NextCursor string         `json:"next_cursor,omitempty" doc:"Cursor of the next page; absent on the last page"`
 }
 
-// SkillDetail is a skill with the version in force.
+// SkillDetail is a skill with its active version.
 type SkillDetail struct {
 	SkillSummary
 	Content
 }
 
-// SkillPath names a skill: by its number, or by its name.
+// SkillPath is the path parameter that names a skill by its ID or name.
 type SkillPath struct {
-	ID string `path:"id" maxLength:"100" doc:"The skill's number or its name"`
+	ID string `path:"id" maxLength:"100" doc:"The skill's ID or name"`
 }
 
 func (g *Gateway) skillRoutes() {
 	handle(g, route{method: http.MethodGet, path: "/v1/skills", id: "listSkills", tag: tagSkills, scope: apikey.Read,
-		summary: "List skills by category and name, in pages",
-		about: "Active, candidate and draft skills, unless a status is named. q keeps those whose name or " +
-			"description holds it; to search by meaning, use /v1/search."}, g.listSkills)
+		summary: "List skills by category and name",
+		about: "By default, the list has active, candidate and draft skills. q selects skills whose name or " +
+			"description contains it; to search by meaning, use /v1/search."}, g.listSkills)
 	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}", id: "showSkill", tag: tagSkills,
-		scope: apikey.Read, summary: "Show a skill with its body and files",
-		about: "With view=memory it has the form of a MemOS memory item.",
+		scope: apikey.Read, summary: "Get a skill with its body and files",
+		about: "With view=memory, the response has the form of a MemOS memory item.",
 		responses: map[string]*huma.Response{
 			"200": {Description: "OK", Content: content("application/json", &huma.Schema{
 				OneOf: []*huma.Schema{schemaOf[SkillDetail](g), schemaOf[memos.MemoryItem](g)}})}},
@@ -62,7 +62,7 @@ func (g *Gateway) listSkills(ctx context.Context, in *struct {
 	Status string `query:"status" enum:"candidate,draft,active,stale,archived,quarantined,all"`
 	Q      string `query:"q" maxLength:"200"`
 	Limit  int    `query:"limit" default:"100" minimum:"1" maximum:"200"`
-	Cursor string `query:"cursor" maxLength:"1000" doc:"next_cursor of the page before"`
+	Cursor string `query:"cursor" maxLength:"1000" doc:"next_cursor of the previous page"`
 }) (*bodyOf[SkillList], error) {
 	filter := library.Filter{Holds: in.Q, Limit: in.Limit, Cursor: in.Cursor}
 	switch in.Status {
@@ -104,10 +104,10 @@ func (g *Gateway) showSkill(ctx context.Context, in *struct {
 	return &bodyOf[any]{SkillDetail{g.summary(head), g.contentOf(v)}}, nil
 }
 
-// version reads a skill and one of its versions, 0 for the one in force.
+// version reads a skill and one of its versions; 0 means the active one.
 func (g *Gateway) version(ctx context.Context, ref string, number int) (head skill.Head, v skill.Version, err error) {
 	err = g.Library.Store.WithLibrary(ctx, workspace(ctx), func(ctx context.Context, tx library.Tx) error {
-		id, _ := strconv.ParseInt(ref, 10, 64) // what is no number is a name
+		id, _ := strconv.ParseInt(ref, 10, 64) // not a number: a name
 		if head, err = library.Head(ctx, tx, id, ref); err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func (g *Gateway) version(ctx context.Context, ref string, number int) (head ski
 	return head, v, err
 }
 
-// skillNumber finds a skill's number; a number is looked up by whoever uses it.
+// skillNumber returns a skill's ID. It does not check that a numeric ID exists.
 func (g *Gateway) skillNumber(ctx context.Context, ref string) (id int64, err error) {
 	if id, err = strconv.ParseInt(ref, 10, 64); err == nil && id > 0 {
 		return id, nil
@@ -133,7 +133,7 @@ func (g *Gateway) skillNumber(ctx context.Context, ref string) (id int64, err er
 	return id, err
 }
 
-// memory shows a skill as MemOS would.
+// memory returns a skill in the form of MemOS.
 func (g *Gateway) memory(ctx context.Context, head skill.Head, v skill.Version) (memos.MemoryItem, error) {
 	p := memos.SkillMetadata{ID: fmt.Sprint(head.ID), Archived: head.Status == skill.Archived,
 		Uploaded: head.Origin == "import", Version: v.Number,

@@ -115,7 +115,7 @@ func TestTheListOfSkillsIsReadInPages(t *testing.T) {
 		t.Errorf("the list is %s", got)
 	}
 	if p := b.get("/v1/skills?cursor=lost").refused(fault.InvalidArgument); !strings.Contains(p.Hint, "next_cursor") {
-		t.Errorf("of a cursor of nobody's: %+v", p)
+		t.Errorf("list with an unknown cursor: %+v", p)
 	}
 }
 

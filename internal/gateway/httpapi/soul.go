@@ -11,43 +11,58 @@ import (
 )
 
 type (
-	// Soul is a version of how the user wants to be answered.
+	// Soul is a version of the user's reply preferences.
 	Soul memory.Soul
-	// SoulWritten is what became of a change of the soul.
+	// SoulWritten is the result of a change of the soul.
 	SoulWritten promptmemory.SoulResult
 )
 
-// SoulHistory are the versions of the soul, the latest first.
+// SoulHistory holds the versions of the soul, the latest first.
 type SoulHistory struct {
 	Versions []Soul `json:"versions"`
 }
 
-// SoulChange is how the user wants to be answered from now on.
+// SoulChange is a change of the user's reply preferences.
 type SoulChange struct {
-	Content  string `json:"content" doc:"Tone, style, language, form of address; empty with replace forgets all of it"`
+	Content  string `json:"content" doc:"Tone, style, language, form of address; empty with replace clears the soul"`
 	Mode     string `json:"mode,omitempty" enum:"replace,append"`
-	Expected *int   `json:"expected_version,omitempty" minimum:"0" doc:"Refuse unless this version is in force"`
+	Expected *int   `json:"expected_version,omitempty" minimum:"0" doc:"Fail unless this version is active"`
 }
 
-// SoulRollback names a version to go back to; 0 said nothing.
+// SoulRollback names the version to restore; version 0 is the empty soul.
 type SoulRollback struct {
 	Version  int  `json:"version" minimum:"0"`
-	Expected *int `json:"expected_version,omitempty" minimum:"0" doc:"Refuse unless this version is in force"`
+	Expected *int `json:"expected_version,omitempty" minimum:"0" doc:"Fail unless this version is active"`
 }
 
 func (g *Gateway) soulRoutes() {
 	const path = "/v1/soul"
-	handle(g, route{method: http.MethodGet, path: path, id: "showSoul", tag: tagMemory, scope: apikey.Read,
-		summary: "Show how the user wants to be answered", about: "Version 0 is none yet."}, g.showSoul)
-	handle(g, route{method: http.MethodPut, path: path, id: "updateSoul", tag: tagMemory, scope: apikey.Write,
-		bytes: smallBody, summary: "Change how the user wants to be answered",
-		about: "It takes effect in the next session: within half an hour, unless CAIRN_SESSION_TTL says otherwise."},
+	handle(g, route{
+		method:  http.MethodGet,
+		path:    path,
+		id:      "showSoul",
+		tag:     tagMemory,
+		scope:   apikey.Read,
+		summary: "Get the soul (the user's reply preferences)",
+		about:   "Version 0 means that no soul is set.",
+	}, g.showSoul)
+	handle(g, route{
+		method:  http.MethodPut,
+		path:    path,
+		id:      "updateSoul",
+		tag:     tagMemory,
+		scope:   apikey.Write,
+		bytes:   smallBody,
+		summary: "Change the soul (the user's reply preferences)",
+		about: "The change takes effect in the next prompt session, after at most CAIRN_SESSION_TTL (default 30 " +
+			"minutes).",
+	},
 		g.updateSoul)
 	handle(g, route{method: http.MethodGet, path: path + "/history", id: "soulHistory", tag: tagMemory,
 		scope: apikey.Read, summary: "List the versions of the soul, the latest first"}, g.soulHistory)
 	handle(g, route{method: http.MethodPost, path: path + "/rollback", id: "rollbackSoul", tag: tagMemory,
 		scope: apikey.Write, bytes: smallBody,
-		summary: "Make a new version of the soul that says what an old one said"}, g.rollbackSoul)
+		summary: "Roll back the soul to an older version"}, g.rollbackSoul)
 }
 
 func (g *Gateway) showSoul(ctx context.Context, _ *struct{}) (*bodyOf[Soul], error) {

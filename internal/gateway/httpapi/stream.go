@@ -17,25 +17,24 @@ import (
 
 const (
 	eventText    = "text/event-stream"
-	eventsEvery  = 250 * time.Millisecond // how often a stream looks for news
-	beatEvery    = 10 * time.Second       // of silence, after which a comment tells that the stream lives
-	writeTimeout = 10 * time.Second       // for one event; a client that takes none for longer has gone
-	comeBack     = 1000                   // milliseconds until a client whose stream was ended early asks again
+	eventsEvery  = 250 * time.Millisecond // poll interval of a stream
+	beatEvery    = 10 * time.Second       // silence after which a comment keeps the stream alive
+	writeTimeout = 10 * time.Second       // for one event; a client that takes longer is disconnected
+	comeBack     = 1000                   // milliseconds after which a client reconnects to a stream that ended early
 )
 
-// StreamOption lets a request be answered with events.
+// StreamOption lets a request choose server-sent events as its response.
 type StreamOption struct {
-	Stream bool `json:"stream,omitempty" doc:"Answer with server-sent events in place of one JSON body"`
+	Stream bool `json:"stream,omitempty" doc:"Respond with server-sent events instead of one JSON body"`
 }
 
-// streamAbout says what they are.
-const streamAbout = " With stream it answers with server-sent events: `progress`, how far the agent's run is, " +
-	"whenever that has changed; at last `end`, with the body of the plain answer, or `error`, with the members of " +
-	"any error. " +
-	"`stopping` says that the gateway stops. A comment every ten seconds keeps the connection alive. The run goes " +
-	"on when the connection does not; /v1/runs/{id}/events has its own events."
+// streamAbout describes the events in the OpenAPI document.
+const streamAbout = " With stream, the response is server-sent events: `progress` carries the progress of the " +
+	"agent's run whenever it changes. The last event is `end` with the body of the plain response, or `error` with " +
+	"a standard error. `stopping` means that the gateway stops. A comment every ten seconds keeps the connection " +
+	"alive. The run continues if the connection ends; /v1/runs/{id}/events streams its events."
 
-// events describes an answer that is a T, or events with one at their end.
+// events describes a response that is a T, or events that end with a T.
 func events[T any](g *Gateway) map[string]*huma.MediaType {
 	all := content("application/json", schemaOf[T](g))
 	all[eventText] = &huma.MediaType{Schema: &huma.Schema{
@@ -43,32 +42,35 @@ func events[T any](g *Gateway) map[string]*huma.MediaType {
 	return all
 }
 
-// repliedOutput is an answer that is one body, or events.
+// repliedOutput is a response that is one body or a stream of events.
 type repliedOutput struct {
 	Location string `header:"Location"`
 	Body     func(huma.Context)
 }
 
-// plain is an answer with one body.
+// plain returns a response with one body.
 func (g *Gateway) plain(status int, body any) func(huma.Context) {
 	return func(c huma.Context) {
 		c.SetHeader("Content-Type", "application/json")
 		c.SetStatus(status)
-		_ = g.api.Marshal(c.BodyWriter(), "application/json", body) // who does not read it has gone
+		_ = g.api.Marshal(
+			c.BodyWriter(),
+			"application/json",
+			body,
+		) // a write error means that the client has disconnected
 	}
 }
 
-// watched is something that goes on, as a stream looks at it. Progress may be
-// asked several times a second, and is nil while there is none to tell; the report
-// is asked for once, at the end.
+// watched is an operation that a stream follows. The stream calls progress several times
+// a second; nil means no progress to report. It calls report once, at the end.
 type watched struct {
 	progress func(context.Context) (progress any, ended bool, err error)
 	report   func(context.Context) (any, error)
-	enough   <-chan time.Time // the caller waits no longer: the report tells how far it is; nil for callers that do
-	news     <-chan struct{}  // closed when it has ended, which saves the look at the progress; nil where nobody tells
+	enough   <-chan time.Time // the caller's wait is over: the report has the state so far; nil means no limit
+	news     <-chan struct{}  // closed when the operation ends, which saves polling; nil if there is no such signal
 }
 
-// event is how far something is at one moment. Its id is of what it says.
+// event is the state of an operation at one moment. Its ID is derived from its content.
 type event struct {
 	id    string
 	data  []byte
@@ -88,7 +90,7 @@ func (w watched) event(ctx context.Context) (e event, err error) {
 	return e, nil
 }
 
-// whole is the last event: it carries the report, which is read this once.
+// whole adds the report to the last event. It reads the report once.
 func (w watched) whole(ctx context.Context, e event) (event, error) {
 	r, err := w.report(ctx)
 	if err != nil {
@@ -100,8 +102,8 @@ func (w watched) whole(ctx context.Context, e event) (event, error) {
 	return e, nil
 }
 
-// streamed is the body of an answer that is events. Seen is the id of the last one
-// that the client has; first is the event to begin with.
+// streamed returns the body of a response with events. Seen is the ID of the last event
+// that the client received; first is the first event to send.
 func (g *Gateway) streamed(doing, seen string, w watched, first event) func(huma.Context) {
 	return func(c huma.Context) {
 		_, to := humago.Unwrap(c)
@@ -115,14 +117,13 @@ func (g *Gateway) streamed(doing, seen string, w watched, first event) func(huma
 			err = s.fail(g.problemFrom(c.Context(), doing, err))
 		}
 		if err != nil && c.Context().Err() == nil {
-			// what it tells of goes on, and the client asks again
-			g.Log.Warn("a stream of events broke off", "operation", doing, "error", err)
+			// the operation continues, and the client connects again
+			g.Log.Warn("event stream interrupted", "operation", doing, "error", err)
 		}
 	}
 }
 
-// follow sends what is new until there is nothing more to come or the gateway
-// stops.
+// follow sends new events until the operation ends or the gateway stops.
 func (g *Gateway) follow(ctx context.Context, s *stream, w watched, e event) (err error) {
 	look, beat := time.NewTicker(eventsEvery), time.NewTicker(beatEvery)
 	defer look.Stop()
@@ -165,16 +166,16 @@ func (g *Gateway) follow(ctx context.Context, s *stream, w watched, e event) (er
 type stream struct {
 	w       io.Writer
 	control *http.ResponseController
-	seen    string // id of the last event that the client has
+	seen    string // ID of the last event that the client received
 }
 
-var errGone = errors.New("the client takes no more events")
+var errGone = errors.New("the client accepts no more events")
 
 func (s *stream) open() error {
 	h := s.w.(http.ResponseWriter).Header()
 	h.Set("Content-Type", eventText)
 	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // proxies would hold events back
+	h.Set("X-Accel-Buffering", "no") // keeps proxies from buffering events
 	return s.write([]byte(": hello\n\n"))
 }
 
@@ -186,7 +187,7 @@ func (s *stream) send(name string, e event) error {
 	return s.write(fmt.Appendf(nil, "%sevent: %s\ndata: %s\n\n", id, name, bytes.TrimSpace(e.data)))
 }
 
-// fail tells the client why there is nothing more to come.
+// fail sends an error as the last event.
 func (s *stream) fail(p *Problem) error {
 	data, err := json.Marshal(p)
 	if err != nil {
@@ -196,7 +197,9 @@ func (s *stream) fail(p *Problem) error {
 }
 
 func (s *stream) write(p []byte) error {
-	_ = s.control.SetWriteDeadline(time.Now().Add(writeTimeout)) // a connection without deadlines waits for ever
+	_ = s.control.SetWriteDeadline(
+		time.Now().Add(writeTimeout),
+	) // fails on connections without deadlines, which then wait without limit
 	_, err := s.w.Write(p)
 	if err == nil {
 		err = s.control.Flush()

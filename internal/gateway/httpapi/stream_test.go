@@ -19,7 +19,7 @@ import (
 	"cairn/internal/testkit"
 )
 
-// streams sends a request with stream set; each event is told to see.
+// streams sends a request with stream set; see receives each event.
 func (b *bundle) streams(ctx context.Context, path string, body object, see func(sent)) (*http.Response, error) {
 	b.T.Helper()
 	body["stream"] = true
@@ -74,7 +74,7 @@ func same(t *testing.T, what string, got, want []byte) {
 	}
 }
 
-// A stream tells how far the agents are and ends with what is answered plainly.
+// A stream reports the progress of the agents and ends with the plain response.
 func TestAgentsOfLongTermMemoryAreStreamed(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -89,7 +89,7 @@ func TestAgentsOfLongTermMemoryAreStreamed(t *testing.T) {
 		return func(e sent) {
 			var p conversation.Progress
 			testkit.Must(t, json.Unmarshal([]byte(e.data), &p))
-			if e.name == "progress" && p.Run > 0 { // whose first response waits until this was seen
+			if e.name == "progress" && p.Run > 0 { // the first response waits until then
 				b.Model.Release(barrier)
 			}
 		}
@@ -128,7 +128,7 @@ func TestAgentsOfLongTermMemoryAreStreamed(t *testing.T) {
 	// A search alone is answered at once.
 	fast := object{"query": "Where does Alice fly from?", "mode": "fast"}
 	all, end = b.streamed("/v1/retrieve_memory", fast)
-	var found httpapi.MemoryAnswer // whose scores the time moves
+	var found httpapi.MemoryAnswer // scores depend on the time
 	if testkit.Must(t, json.Unmarshal([]byte(end.data), &found)); len(all) != 1 || end.name != "end" ||
 		found.Mode != memoryagent.Fast || len(found.Memories) == 0 ||
 		found.Memories[0].Content != "Alice flies from Osaka only." {
@@ -136,7 +136,7 @@ func TestAgentsOfLongTermMemoryAreStreamed(t *testing.T) {
 	}
 }
 
-// Who goes away takes nothing along, and who waits no longer is told how far it is.
+// A disconnect does not stop the run, and after its wait a caller gets the progress.
 func TestARunGoesOnWithoutItsStream(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -173,7 +173,7 @@ func TestARunGoesOnWithoutItsStream(t *testing.T) {
 	}
 }
 
-// What is wrong with a request is a plain error; what goes wrong later an event.
+// An invalid request is a plain error; a later failure is an event.
 func TestAStreamSaysWhatWentWrong(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

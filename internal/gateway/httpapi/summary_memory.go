@@ -17,37 +17,37 @@ import (
 	"cairn/internal/service/memoryagent"
 )
 
-// SessionMessage is a message of a session: an OpenAI chat message, with the
-// moment when it was said where that is known.
+// SessionMessage is a message of a session: an OpenAI chat message with an optional
+// time.
 type SessionMessage struct {
 	DistillMessage
-	Timestamp string `json:"timestamp,omitempty" doc:"When it was said, RFC 3339"`
+	Timestamp string `json:"timestamp,omitempty" doc:"Time of the message, RFC 3339"`
 }
 
 // Trajectory is one attempt of an agent at a task.
 type Trajectory struct {
 	Messages []SessionMessage `json:"messages" minItems:"1"`
-	Score    *float64         `json:"score,omitempty" doc:"How well it went; attempts with scores are compared"`
+	Score    *float64         `json:"score,omitempty" doc:"Score of the attempt; attempts with scores are compared"`
 	TaskID   string           `json:"task_id,omitempty" maxLength:"200"`
-	Metadata map[string]any   `json:"metadata,omitempty" doc:"Facts about the attempt that its messages do not say"`
+	Metadata map[string]any   `json:"metadata,omitempty" doc:"Facts about the attempt that its messages do not contain"`
 }
 
-// MemoryTarget is who or what there are memories about.
+// MemoryTarget is the subject of memories.
 type MemoryTarget struct {
 	Type   string `json:"memory_type" enum:"identity,personal,procedural,tool,summary"`
 	Target string `json:"memory_target" maxLength:"200" doc:"Name of the person, group or domain"`
 }
 
-// AgentOptions are how the agents of one request work; what is left out is as
-// the workspace's settings have it.
+// AgentOptions configures the agents of one request. An omitted option has the value of
+// the workspace's settings.
 type AgentOptions struct {
-	Types          []string `json:"memory_types,omitempty" enum:"identity,personal,procedural,tool,summary,SkillMemory" doc:"Memories of these types alone; SkillMemory is of a fast search"`
-	Multiple       *bool    `json:"enable_multiple,omitempty" doc:"Several items in a call of a tool"`
-	ThinkingParams *bool    `json:"enable_thinking_params,omitempty" doc:"Each call of a tool has a text before its arguments"`
-	ThinkTool      *bool    `json:"add_think_tool,omitempty" doc:"A tool to think in"`
-	ToolMemory     *bool    `json:"enable_tool_memory,omitempty" doc:"The guidelines of tools are a target"`
-	IdentityMemory *bool    `json:"enable_identity_memory,omitempty" doc:"The agent's identity is a target"`
-	SummaryMemory  *bool    `json:"enable_summary_memory,omitempty" doc:"Retrieval looks into digests of sessions, too"`
+	Types          []string `json:"memory_types,omitempty" enum:"identity,personal,procedural,tool,summary,SkillMemory" doc:"Only memories of these types; SkillMemory applies to a fast search"`
+	Multiple       *bool    `json:"enable_multiple,omitempty" doc:"Allow several items in one tool call"`
+	ThinkingParams *bool    `json:"enable_thinking_params,omitempty" doc:"Add a thinking parameter to each tool call"`
+	ThinkTool      *bool    `json:"add_think_tool,omitempty" doc:"Add a tool for thinking"`
+	ToolMemory     *bool    `json:"enable_tool_memory,omitempty" doc:"Include guidelines of tools as a target"`
+	IdentityMemory *bool    `json:"enable_identity_memory,omitempty" doc:"Include the agent's identity as a target"`
+	SummaryMemory  *bool    `json:"enable_summary_memory,omitempty" doc:"Include digests of sessions in retrieval"`
 }
 
 func (o AgentOptions) choices() memoryagent.RequestOptions {
@@ -59,30 +59,30 @@ func (o AgentOptions) choices() memoryagent.RequestOptions {
 	return c
 }
 
-// SummaryRequest is a session to be remembered: messages, a text, or attempts.
+// SummaryRequest is a session to remember: messages, a text, or attempts.
 type SummaryRequest struct {
 	AgentOptions
 	OwnWorkspace
 	StreamOption
-	Metadata     map[string]any   `json:"metadata,omitempty" doc:"Facts about the session; kept with the request and given back, 8 KiB at most"`
-	Query        string           `json:"query,omitempty" maxLength:"100000" doc:"A text to be remembered, in place of messages"`
+	Metadata     map[string]any   `json:"metadata,omitempty" doc:"Facts about the session, up to 8 KiB; stored with the request and returned"`
+	Query        string           `json:"query,omitempty" maxLength:"100000" doc:"A text to remember instead of messages"`
 	Messages     []SessionMessage `json:"messages,omitempty" maxItems:"5000"`
-	Trajectories []Trajectory     `json:"trajectories,omitempty" maxItems:"100" doc:"Attempts at a task, to be compared"`
-	Targets      []MemoryTarget   `json:"targets,omitempty" maxItems:"50" doc:"Registered before the agent begins"`
-	NewTargets   *bool            `json:"allow_new_targets,omitempty" doc:"Whether the agent registers targets of its own; true when left out"`
-	RequestID    string           `json:"request_id,omitempty" maxLength:"200" doc:"The same id is the same request; as the header Idempotency-Key"`
-	Fresh        bool             `json:"fresh,omitempty" doc:"Do it again although the request was made before, and pay again"`
-	Wait         int              `json:"wait,omitempty" minimum:"0" maximum:"120" doc:"Seconds to wait for the end; 0 answers as soon as the session is durable, and streams until the end"`
+	Trajectories []Trajectory     `json:"trajectories,omitempty" maxItems:"100" doc:"Attempts at a task, which are compared"`
+	Targets      []MemoryTarget   `json:"targets,omitempty" maxItems:"50" doc:"Targets to register before the agent starts"`
+	NewTargets   *bool            `json:"allow_new_targets,omitempty" doc:"Whether the agent may register new targets; default true"`
+	RequestID    string           `json:"request_id,omitempty" maxLength:"200" doc:"ID of the request. Requests with the same ID return the same run. Same as the header Idempotency-Key"`
+	Fresh        bool             `json:"fresh,omitempty" doc:"Run a known request again; its model calls are paid again"`
+	Wait         int              `json:"wait,omitempty" minimum:"0" maximum:"120" doc:"Seconds to wait for the end. With 0, the request returns when the session is stored, and a stream lasts until the end"`
 }
 
-// MemoryOperation is one thing that a tool call did, or could not do.
+// MemoryOperation is the result of one write by a tool call.
 type MemoryOperation memoryagent.Operation
 
-// MemoryTask is what a specialist did about one target.
+// MemoryTask is the work of a specialist on one target.
 type MemoryTask struct {
 	MemoryTarget
 	Run        int64             `json:"run"`
-	Part       int               `json:"part,omitempty" doc:"Of a long session, from 1"`
+	Part       int               `json:"part,omitempty" doc:"Part of a long session, from 1"`
 	Status     string            `json:"status"`
 	Added      []string          `json:"added"`
 	Updated    []string          `json:"updated"`
@@ -92,34 +92,34 @@ type MemoryTask struct {
 	Error      string            `json:"error,omitempty"`
 }
 
-// SummaryReport is what came of a session.
+// SummaryReport is the result of remembering a session.
 type SummaryReport struct {
-	Status     string            `json:"status,omitempty" doc:"ok, no_memory, partial or failed, once it has ended"`
+	Status     string            `json:"status,omitempty" doc:"Result of an ended run: ok, no_memory, partial or failed"`
 	Reason     string            `json:"reason,omitempty"`
 	Detail     string            `json:"detail,omitempty"`
 	Text       string            `json:"text,omitempty"`
-	History    string            `json:"ref_memory_id,omitempty" doc:"The session as it is kept"`
+	History    string            `json:"ref_memory_id,omitempty" doc:"ID of the stored session"`
 	MetaAdded  []MemoryTarget    `json:"meta_added"`
 	Digest     string            `json:"summary_id,omitempty"`
-	Fallback   bool              `json:"fallback,omitempty" doc:"The agent left no digest; one was made of the session's beginning"`
+	Fallback   bool              `json:"fallback,omitempty" doc:"True if the agent wrote no digest; the digest is then the beginning of the session"`
 	Tasks      []MemoryTask      `json:"tasks"`
 	Operations []MemoryOperation `json:"operations"`
-	Parts      int               `json:"parts,omitempty" doc:"In which a session was gone through that is too long for one request"`
+	Parts      int               `json:"parts,omitempty" doc:"Number of parts of a session that is too long for one request"`
 	Steps      int               `json:"steps"`
 	Usage      run.Usage         `json:"usage"`
-	Metadata   map[string]any    `json:"metadata,omitempty" doc:"As it came with the session"`
+	Metadata   map[string]any    `json:"metadata,omitempty" doc:"The metadata of the request"`
 }
 
-// MemoryRequest is a request to summarise or to retrieve, with what came of it.
+// MemoryRequest is a request to summarize or retrieve, with its result.
 type MemoryRequest struct {
 	RequestID string         `json:"request_id"`
 	Kind      run.Kind       `json:"kind" enum:"summarize,retrieve"`
 	Run       int64          `json:"run"`
 	State     run.Status     `json:"state" doc:"accepted, running or ended"`
-	Success   bool           `json:"success" doc:"It has ended, and neither failed nor left anything undone"`
-	Answer    string         `json:"answer" doc:"What the agent said in the end"`
-	Summary   *SummaryReport `json:"summary,omitempty" doc:"Of a request to summarise"`
-	Retrieved *MemoryAnswer  `json:"retrieved,omitempty" doc:"Of a request to retrieve that has ended"`
+	Success   bool           `json:"success" doc:"True if the run has ended without failures"`
+	Answer    string         `json:"answer" doc:"The agent's final message"`
+	Summary   *SummaryReport `json:"summary,omitempty" doc:"Result of a request to summarize"`
+	Retrieved *MemoryAnswer  `json:"retrieved,omitempty" doc:"Result of an ended request to retrieve"`
 	Links     RunLinks       `json:"links"`
 }
 
@@ -131,22 +131,28 @@ type memoryRequestOutput struct {
 
 func (g *Gateway) summaryRoutes() {
 	body := content("application/json", schemaOf[MemoryRequest](g))
-	handle(g, route{method: http.MethodPost, path: "/v1/summary_memory", id: "summaryMemory", tag: tagMemory,
-		scope: apikey.Write, status: http.StatusAccepted,
-		summary: "Make long-term memories of a session",
-		about: "Answers when the session is durable; from then on it is driven to its end. wait blocks; " +
-			"/v1/requests/{id} tells what came of it." + streamAbout +
-			" The same request, by its id or else by its content, is the same run.",
+	handle(g, route{
+		method:  http.MethodPost,
+		path:    "/v1/summary_memory",
+		id:      "summaryMemory",
+		tag:     tagMemory,
+		scope:   apikey.Write,
+		status:  http.StatusAccepted,
+		summary: "Remember a session in long-term memory",
+		about: "Responds when the session is stored durably; the run then continues without the client. With wait, " +
+			"the request waits for the end; /v1/requests/{id} returns the result." + streamAbout +
+			" A request with the same ID or, without an ID, with the same content returns the same run.",
 		responses: map[string]*huma.Response{
-			"200": {Description: "It has ended; what came of it. With stream, the events",
-				Content: events[MemoryRequest](g)}, "202": {Description: "Accepted", Content: body}}}, g.summaryMemory)
+			"200": {Description: "The run has ended; contains the result. With stream, the events",
+				Content: events[MemoryRequest](g)}, "202": {Description: "Accepted", Content: body}},
+	}, g.summaryMemory)
 	handle(g, route{method: http.MethodGet, path: "/v1/requests/{id}", id: "showMemoryRequest", tag: tagMemory,
-		scope: apikey.Read, summary: "Show what became of a request to summarise or to retrieve"}, g.showMemoryRequest)
+		scope: apikey.Read, summary: "Get a request to summarize or retrieve"}, g.showMemoryRequest)
 	handle(g, route{method: http.MethodPost, path: "/v1/requests/{id}/undo", id: "undoMemoryRequest", tag: tagMemory,
-		scope: apikey.Write, bytes: smallBody, summary: "Take back what a request to summarise did to long-term memory",
-		about: "Memories say again what they said before it, those that it added are gone, with its digest, its " +
-			"targets and its change of the identity; the session itself stays. What was changed since is left " +
-			"alone, and told as failed."}, g.undoMemoryRequest)
+		scope: apikey.Write, bytes: smallBody, summary: "Undo the changes of a request to summarize",
+		about: "Changed memories get their previous content back. Added memories are removed, as are the digest, the " +
+			"new targets and the change of the identity. The session stays. Entries with later changes stay " +
+			"unchanged and have the status failed."}, g.undoMemoryRequest)
 }
 
 func (g *Gateway) summaryMemory(ctx context.Context, in *struct {
@@ -186,8 +192,8 @@ func (g *Gateway) summaryMemory(ctx context.Context, in *struct {
 	return &repliedOutput{Location: out.Location, Body: g.plain(out.Status, out.Body)}, nil
 }
 
-// summaryStream tells how far a run is until it has ended, or for as long as the
-// caller waits. The run goes on without the caller.
+// summaryStream streams the progress of a run until it ends or the caller's wait is over.
+// The run continues without the caller.
 func (g *Gateway) summaryStream(ctx context.Context, r run.Run, wait time.Duration) (*repliedOutput, error) {
 	w := watched{progress: g.agentProgress(r.Ref), report: func(ctx context.Context) (any, error) {
 		out, err := g.memoryRequest(ctx, r.Ref)
@@ -207,7 +213,7 @@ func (g *Gateway) summaryStream(ctx context.Context, r run.Run, wait time.Durati
 		Body: g.streamed("summaryMemory", "", w, first)}, nil
 }
 
-// waited answers with a run as it stands after as long as the caller waits.
+// waited returns the state of a run after its end or after the caller's wait.
 func (g *Gateway) waited(ctx context.Context, r run.Run, wait time.Duration) (*memoryRequestOutput, error) {
 	if wait > 0 {
 		if _, err := g.await(ctx, r.Ref, wait, nil, func() (run.Status, error) {
@@ -221,7 +227,7 @@ func (g *Gateway) waited(ctx context.Context, r run.Run, wait time.Duration) (*m
 }
 
 func (g *Gateway) showMemoryRequest(ctx context.Context, in *struct {
-	ID string `path:"id" maxLength:"200" doc:"The request's id"`
+	ID string `path:"id" maxLength:"200" doc:"The request's ID"`
 }) (*memoryRequestOutput, error) {
 	r, err := g.Progressive.RequestOf(ctx, workspace(ctx), in.ID)
 	if err != nil {
@@ -234,14 +240,14 @@ func (g *Gateway) showMemoryRequest(ctx context.Context, in *struct {
 	return out, err
 }
 
-// UndoneRequest is what became of the memories that a request had written.
+// UndoneRequest is the result of undoing a request.
 type UndoneRequest struct {
 	RequestID  string            `json:"request_id"`
-	Operations []MemoryOperation `json:"operations" doc:"undone, unchanged or failed, for each memory; a target or the identity has no memory_id"`
+	Operations []MemoryOperation `json:"operations" doc:"One entry per memory with the status undone, unchanged or failed; entries for a target or the identity have no memory_id"`
 }
 
 func (g *Gateway) undoMemoryRequest(ctx context.Context, in *struct {
-	ID string `path:"id" maxLength:"200" doc:"The request's id"`
+	ID string `path:"id" maxLength:"200" doc:"The request's ID"`
 	IdempotencyKey
 }) (*bodyOf[UndoneRequest], error) {
 	items, err := g.Progressive.Undo(ctx, person(ctx, in.IdempotencyKey), in.ID)
@@ -329,7 +335,7 @@ func attemptsOf(all []Trajectory) (out []memoryagent.Trajectory, err error) {
 	return out, nil
 }
 
-// sessionOf reads messages as every other place does that takes some.
+// sessionOf parses messages in the same way as all other routes.
 func sessionOf(name string, messages []SessionMessage) ([]transcript.Message, error) {
 	if len(messages) == 0 {
 		return nil, nil

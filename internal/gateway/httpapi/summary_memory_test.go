@@ -111,7 +111,7 @@ func TestASessionIsSummarisedAndAskedOverHTTP(t *testing.T) {
 	}
 }
 
-// What a request chooses reaches the agents' tools: schemas, targets, trajectories.
+// The options of a request reach the agents' tools: schemas, targets, trajectories.
 func TestTheOptionsOfARequestReachItsAgents(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
@@ -202,8 +202,8 @@ func TestBadRequestsOfLongTermMemoryAreRefused(t *testing.T) {
 		body: object{"query": "x"}}).refused(fault.OutOfScope)
 }
 
-// A question may stand on attempts at its task: whoever looks is shown them, what
-// their user said last is asked when nothing else is, and its facts come back.
+// A question may include attempts at its task: agents read them, the last user
+// message is the default question, and the metadata is returned.
 func TestAQuestionStandsOnAttempts(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
@@ -267,7 +267,7 @@ func TestAQuestionStandsOnAttempts(t *testing.T) {
 		refused(fault.InvalidArgument)
 }
 
-// What a request may say of the workspace, of time and of patience.
+// Options of a request for the workspace, the time range and the deadline.
 func TestASearchIsBoundAsItsRequestSays(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -322,8 +322,8 @@ func TestASearchIsBoundAsItsRequestSays(t *testing.T) {
 		refused(fault.InvalidArgument)
 }
 
-// What a request did is taken back as one: what its specialists added is gone, what
-// they changed says again what it said.
+// A request is undone as a whole: added memories are removed, and changed
+// memories get their previous content back.
 func TestARequestIsUndone(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

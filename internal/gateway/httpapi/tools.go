@@ -17,7 +17,7 @@ import (
 	"cairn/internal/service/tools"
 )
 
-// ToolInfo is what agents are told of a tool.
+// ToolInfo describes a tool as agents see it.
 type ToolInfo struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
@@ -27,7 +27,7 @@ type ToolInfo struct {
 	Destructive bool   `json:"destructive"`
 }
 
-// ToolList is every tool, in the order in which agents are told of them.
+// ToolList holds all tools in the order in which agents see them.
 type ToolList struct {
 	Tools []ToolInfo `json:"tools"`
 }
@@ -37,15 +37,20 @@ func (g *Gateway) toolRoutes() {
 		return &huma.Schema{Type: huma.TypeObject, Description: about, AdditionalProperties: true}
 	}
 	handle(g, route{method: http.MethodGet, path: "/v1/tools", id: "listTools", tag: tagTools, scope: apikey.Read,
-		summary: "List what agents can do"}, g.listTools)
+		summary: "List the tools of agents"}, g.listTools)
 	handle(g, route{method: http.MethodPost, path: "/v1/tools/{name}", id: "callTool", tag: tagTools,
-		scope: apikey.Read, bytes: smallBody, summary: "Do what an agent could do, as the user",
-		about: "The body holds the tool's arguments. A tool that changes something needs the scope write. GET " +
-			"/v1/tools has the schemas.",
+		scope: apikey.Read, bytes: smallBody, summary: "Call a tool as the user",
+		about: "The body contains the tool's arguments. A tool that writes requires the scope write. GET " +
+			"/v1/tools returns the schemas.",
 		body: &huma.RequestBody{Required: true, Content: content("application/json", free("The arguments"))},
 		responses: map[string]*huma.Response{
-			"200": {Description: "The tool's result",
-				Content: content("application/json", free("ok, and what the tool's output schema says"))}}}, g.callTool)
+			"200": {
+				Description: "The tool's result",
+				Content: content(
+					"application/json",
+					free("ok and the members of the tool's output schema"),
+				),
+			}}}, g.callTool)
 }
 
 func (g *Gateway) listTools(context.Context, *struct{}) (*bodyOf[ToolList], error) {
@@ -81,17 +86,17 @@ func (g *Gateway) callTool(ctx context.Context, in *struct {
 	return &toolOutput{r.JSON}, nil
 }
 
-// mayCall refuses a change to a key that only looks.
+// mayCall refuses a writing tool to a key without the scope write.
 func mayCall(scopes []string, named []agent.ToolSpec) error {
 	writes := func(t agent.ToolSpec) bool { return !t.ReadOnly }
 	if slices.ContainsFunc(named, writes) && !apikey.Write.Allows(scopes) {
-		return fault.New(fault.OutOfScope, fmt.Sprintf("this needs the scope %s; the key has %s", apikey.Write,
+		return fault.New(fault.OutOfScope, fmt.Sprintf("scope %s required; the key has %s", apikey.Write,
 			strings.Join(scopes, ", ")), "")
 	}
 	return nil
 }
 
-// failed is a tool's failure in the one form of errors, with its extras.
+// failed converts a tool's failure into an error, including its extra members.
 func failed(r tools.Result) error {
 	var envelope struct {
 		Error map[string]any `json:"error"`

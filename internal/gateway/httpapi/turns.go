@@ -19,32 +19,32 @@ import (
 	"cairn/internal/service/conversation"
 )
 
-// TurnRequest is one incoming message, or an exchange that the caller's own
-// agent has had.
+// TurnRequest is one incoming message, or an exchange that the caller's own agent has
+// already had (an observed turn).
 type TurnRequest struct {
-	Conversation string           `json:"conversation" minLength:"1" maxLength:"200" doc:"The caller's id of the thread; the first message makes it"`
-	MessageID    string           `json:"message_id" minLength:"1" maxLength:"200" doc:"The channel's id of the message: the same message is answered once"`
-	Channel      string           `json:"channel,omitempty" maxLength:"200" doc:"Decides how long an answer may take: voice, sms, chat or scheduled; any other is treated as sms. chat when left out" example:"chat"`
-	Text         string           `json:"text,omitempty" doc:"What was said, in mode answer"`
-	Messages     []DistillMessage `json:"messages,omitempty" maxItems:"200" doc:"What was said and done, in mode observe, the user's message first"`
-	Mode         string           `json:"mode,omitempty" enum:"answer,observe" doc:"observe when an agent of the caller's has answered already: the exchange is recorded, counted and reviewed"`
-	Origin       string           `json:"origin,omitempty" enum:"user,scheduled,heartbeat,subagent" doc:"user when left out; the others count for no review"`
-	MaxTurns     int              `json:"max_turns_override,omitempty" minimum:"1" maximum:"50" doc:"Model responses at most, in place of the channel's budget"`
-	Wait         *int             `json:"wait,omitempty" minimum:"0" maximum:"120" doc:"Seconds to wait for the answer; 60 when left out"`
+	Conversation string           `json:"conversation" minLength:"1" maxLength:"200" doc:"The caller's ID of the conversation; the first message creates it"`
+	MessageID    string           `json:"message_id" minLength:"1" maxLength:"200" doc:"The caller's ID of the message; a message gets one reply"`
+	Channel      string           `json:"channel,omitempty" maxLength:"200" doc:"Channel, which sets the budget: voice, sms, chat (default) or scheduled; any other value has the budget of sms" example:"chat"`
+	Text         string           `json:"text,omitempty" doc:"The user's message, in mode answer"`
+	Messages     []DistillMessage `json:"messages,omitempty" maxItems:"200" doc:"The messages of the exchange in mode observe, the user's message first"`
+	Mode         string           `json:"mode,omitempty" enum:"answer,observe" doc:"answer (default) produces a reply. observe records, counts and reviews an exchange that the caller's agent has answered"`
+	Origin       string           `json:"origin,omitempty" enum:"user,scheduled,heartbeat,subagent" doc:"Origin of the message, default user; other origins start no review"`
+	MaxTurns     int              `json:"max_turns_override,omitempty" minimum:"1" maximum:"50" doc:"Maximum number of model responses, instead of the channel's budget"`
+	Wait         *int             `json:"wait,omitempty" minimum:"0" maximum:"120" doc:"Seconds to wait for the reply; default 60"`
 }
 
-// TurnAnswer is a message with what became of it.
+// TurnAnswer is a turn with its reply.
 type TurnAnswer struct {
 	conversation.TurnStatus
 	Links TurnLinks `json:"links"`
 }
 
-// TurnLinks are where to look for an answer.
+// TurnLinks holds the URLs of a turn.
 type TurnLinks struct {
 	Self         string `json:"self"`
 	Conversation string `json:"conversation"`
 	Run          string `json:"run"`
-	Events       string `json:"events" doc:"Server-sent events until the answer is there"`
+	Events       string `json:"events" doc:"Server-sent events until the turn ends"`
 }
 
 type turnOutput struct {
@@ -59,15 +59,15 @@ func (g *Gateway) turnRoutes() {
 	answer := content("application/json", schemaOf[TurnAnswer](g))
 	handle(g, route{method: http.MethodPost, path: "/v1/turns", id: "turn", tag: tagTurns, scope: apikey.Write,
 		status: http.StatusOK, bytes: smallBody,
-		summary: "Answer one message of a conversation",
-		about: "The message is durable before it is acknowledged, and is answered whatever happens to the caller; " +
-			"turns of a conversation follow each other. " +
-			"The same message gives the same answer, at any time; another text under its id is refused.",
-		responses: map[string]*huma.Response{"200": {Description: "The answer", Content: answer},
-			"202": {Description: "Accepted, and not answered yet", Content: answer}},
+		summary: "Send a message and get the reply",
+		about: "The message is stored durably before the response. The turn continues if the caller disconnects; " +
+			"turns of a conversation run one after another. " +
+			"The same message always returns the same reply. A different text with a known message_id is rejected.",
+		responses: map[string]*huma.Response{"200": {Description: "The reply", Content: answer},
+			"202": {Description: "Accepted, no reply yet", Content: answer}},
 	}, g.turn)
 	handle(g, route{method: http.MethodGet, path: "/v1/conversations/{id}/messages/{message_id}", id: "showTurn",
-		tag: tagTurns, scope: apikey.Read, summary: "Show what became of a message"}, g.showTurn)
+		tag: tagTurns, scope: apikey.Read, summary: "Get the turn of a message"}, g.showTurn)
 }
 
 func (g *Gateway) turn(ctx context.Context, in *struct{ Body TurnRequest }) (*turnOutput, error) {
@@ -100,8 +100,8 @@ func (b TurnRequest) request() (conversation.Request, error) {
 		return r, nil
 	}
 	if b.Mode != contract.Observe {
-		return r, fault.New(fault.InvalidArgument, "messages are for mode observe",
-			"send the text of one message, or set mode to observe")
+		return r, fault.New(fault.InvalidArgument, "messages is only allowed in mode observe",
+			"send text instead of messages, or set mode to observe")
 	}
 	raw, err := json.Marshal(b.Messages)
 	if err != nil {
@@ -117,8 +117,8 @@ func (b TurnRequest) request() (conversation.Request, error) {
 	return r, nil
 }
 
-// answer brings a stored turn to its conversation and waits for its answer as long
-// as the caller wishes to. The relay brings what could not be brought.
+// answer sends a stored turn to its conversation and waits up to wait for the reply. If
+// sending fails, the relay sends the turn later.
 func (g *Gateway) answer(ctx context.Context, r conversation.Request, accepted run.Run, wait time.Duration) error {
 	if g.Driver == nil {
 		return nil
@@ -126,12 +126,12 @@ func (g *Gateway) answer(ctx context.Context, r conversation.Request, accepted r
 	bringing, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(wait, startPatience))
 	stopped := context.AfterFunc(g.closing, cancel)
 	told := make(chan struct{})
-	go func() { // on its own: a caller that leaves, or does not wait, takes nothing back
+	go func() { // continues if the caller disconnects or does not wait
 		defer cancel()
 		defer stopped()
 		defer close(told)
 		if _, err := g.Driver.Answer(bringing, r.WorkspaceKey, accepted); err != nil && bringing.Err() == nil {
-			g.Log.Warn("a turn is left to the relay", "run", accepted.Ref.Run, "error", err)
+			g.Log.Warn("turn start deferred to relay", "run", accepted.Ref.Run, "error", err)
 		}
 	}()
 	if wait == 0 {
@@ -146,7 +146,7 @@ func (g *Gateway) answer(ctx context.Context, r conversation.Request, accepted r
 
 func (g *Gateway) showTurn(ctx context.Context, in *struct {
 	ConversationPath
-	MessageID string `path:"message_id" doc:"The channel's id of the message"`
+	MessageID string `path:"message_id" doc:"The caller's ID of the message"`
 }) (*turnOutput, error) {
 	out, err := g.answered(ctx, in.ID, in.MessageID)
 	if err != nil {
@@ -156,7 +156,7 @@ func (g *Gateway) showTurn(ctx context.Context, in *struct {
 	return out, nil
 }
 
-// answered reads what became of a message.
+// answered reads the turn of a message.
 func (g *Gateway) answered(ctx context.Context, conversation, message string) (*turnOutput, error) {
 	a, err := g.Inbox.Answer(ctx, workspace(ctx), conversation, message)
 	if err != nil {

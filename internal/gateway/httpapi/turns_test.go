@@ -24,7 +24,7 @@ func message(conversation string, n int, text string) map[string]any {
 	return map[string]any{"conversation": conversation, "message_id": fmt.Sprintf("m%d", n), "text": text}
 }
 
-// talking is a gateway whose model says hello to everybody.
+// talking is a gateway whose model greets each user.
 func talking(t *testing.T) *bundle {
 	b := idle(t)
 	b.Start()
@@ -51,7 +51,7 @@ func TestAMessageIsAnsweredOnceOverHTTP(t *testing.T) {
 	b.post("/v1/turns", message("thread/1", 1, "Something else.")).refused(fault.OpReused)
 
 	var detail inspect.ConversationDetail
-	// it hears of the answer a moment later
+	// it receives the reply a moment later
 	for end := time.Now().Add(30 * time.Second); detail.Live == nil || detail.Live.Busy > 0; {
 		if b.get(first.Links.Conversation).into(http.StatusOK, &detail); time.Now().After(end) {
 			t.Fatalf("conversation %+v", detail)
@@ -70,7 +70,7 @@ func TestAMessageIsAnsweredOnceOverHTTP(t *testing.T) {
 	b.post(first.Links.Run+"/retry", nil).refused(fault.InvalidArgument)
 }
 
-// What is accepted is answered, whoever waits for it.
+// An accepted message gets a reply even if the caller disconnects.
 func TestATurnThatNobodyWaitsForIsAnswered(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()
@@ -101,8 +101,8 @@ func TestATurnThatNobodyWaitsForIsAnswered(t *testing.T) {
 	}
 }
 
-// A wait is no reason for a gateway to stay: what was accepted is answered by
-// workers, and found by asking again.
+// A waiting request does not delay the stop of a gateway. Workers produce the reply,
+// and a repeated request returns it.
 func TestAWaitForAnAnswerEndsWhenTheGatewayStops(t *testing.T) {
 	t.Parallel()
 	b := idle(t)
@@ -201,7 +201,7 @@ func TestATurnThatCannotBeMeantIsRefused(t *testing.T) {
 		"a channel": {"channel": "import"}, "an origin": {"origin": "agent"}, "a mode": {"mode": "think"},
 		"a budget": {"max_turns_override": 51}, "a wait": {"wait": 121},
 		"both": {"messages": []any{map[string]any{"role": "user", "content": "hi"}}},
-		"an exchange that nobody began": {"text": "", "mode": "observe",
+		"an exchange without a user message": {"text": "", "mode": "observe",
 			"messages": []any{map[string]any{"role": "assistant", "content": "hi"}}},
 		"an unknown member": {"workspace": "other"},
 	} {

@@ -18,7 +18,7 @@ import (
 	"cairn/internal/service/apikey"
 )
 
-// UploadURL names a package to be fetched.
+// UploadURL names a package to download.
 type UploadURL struct {
 	URL string `json:"url" doc:"A public https address"`
 }
@@ -28,11 +28,11 @@ type UploadFile struct {
 	File string `json:"file" format:"binary" doc:"The zip"`
 }
 
-// UploadResult tells what became of an upload.
+// UploadResult is the result of an upload.
 type UploadResult struct {
 	Skill   SkillSummary `json:"skill"`
-	Pending int64        `json:"pending,omitempty" doc:"The change that waits for approval, when the skill was there before"`
-	Same    bool         `json:"same,omitempty" doc:"The skill says all of it already"`
+	Pending int64        `json:"pending,omitempty" doc:"ID of the pending change, if the skill existed"`
+	Same    bool         `json:"same,omitempty" doc:"True if the skill already has this content"`
 }
 
 type uploadInput struct {
@@ -49,21 +49,21 @@ func (g *Gateway) uploadRoutes() {
 	uploaded := content("application/json", schemaOf[UploadResult](g))
 	handle(g, route{method: http.MethodPost, path: "/v1/skills/upload", id: "uploadSkill", tag: tagSkills,
 		scope: apikey.Write, status: http.StatusAccepted,
-		summary: "Take a skill package that was made elsewhere",
-		about: "A zip as the body, as the field `file` of a form, or behind a URL. Its bytes are kept as they are. " +
-			"A new skill is a candidate, a change of one that is there is pending: both wait for approval, and no " +
-			"search for agents finds them before.",
+		summary: "Import a skill package",
+		about: "Send the zip as the body, as the form field `file`, or as a URL. Its bytes are stored unchanged. A " +
+			"new skill becomes a candidate. A change to an existing skill becomes a pending change. Both need " +
+			"approval; until then, no search by agents finds them.",
 		body: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 			"application/zip":     {Schema: binary("The package")},
 			"multipart/form-data": {Schema: schemaOf[UploadFile](g)},
 			"application/json":    {Schema: schemaOf[UploadURL](g)}}},
 		responses: map[string]*huma.Response{
-			"200": {Description: "The skill says all of it already", Content: uploaded},
-			"202": {Description: "It waits for approval", Content: uploaded}},
+			"200": {Description: "The skill already has this content", Content: uploaded},
+			"202": {Description: "The package needs approval", Content: uploaded}},
 	}, g.upload)
 }
 
-// importOrigin is the origin of what was uploaded; no caller can set another.
+// importOrigin is the origin of uploaded packages. Callers cannot set another origin.
 const importOrigin = "import"
 
 func (g *Gateway) upload(ctx context.Context, in *uploadInput) (*uploadOutput, error) {
@@ -71,7 +71,7 @@ func (g *Gateway) upload(ctx context.Context, in *uploadInput) (*uploadOutput, e
 	if err != nil {
 		return nil, err
 	}
-	const trusted = false // whoever sends it: approving is a step of its own
+	const trusted = false // for every caller, because approval is a separate step
 	made, err := g.Library.Import(ctx, workspace(ctx), archive, importOrigin, trusted)
 	if err != nil {
 		return nil, err
@@ -83,12 +83,12 @@ func (g *Gateway) upload(ctx context.Context, in *uploadInput) (*uploadOutput, e
 	return out, nil
 }
 
-// archive finds the zip in the body, in its form, or behind its URL.
+// archive returns the zip from the body, its form, or its URL.
 func (g *Gateway) archive(ctx context.Context, in *uploadInput) ([]byte, error) {
 	kind, parameters, err := mime.ParseMediaType(in.ContentType)
 	if err != nil && in.ContentType != "" {
 		return nil, fault.Wrap(err, fault.InvalidArgument,
-			fmt.Sprintf("the Content-Type %q cannot be read", in.ContentType), "")
+			fmt.Sprintf("invalid Content-Type %q", in.ContentType), "")
 	}
 	switch kind {
 	case "multipart/form-data":
@@ -96,32 +96,32 @@ func (g *Gateway) archive(ctx context.Context, in *uploadInput) ([]byte, error) 
 	case "application/json":
 		var named UploadURL
 		if err := json.Unmarshal(in.RawBody, &named); err != nil || named.URL == "" {
-			return nil, fault.New(fault.InvalidArgument, "the body names no url",
+			return nil, fault.New(fault.InvalidArgument, "missing url in the body",
 				`send {"url": "https://…"}, or the zip itself as application/zip`)
 		}
 		return g.Fetch(ctx, named.URL)
 	}
-	return in.RawBody, nil // library.Import tells whether it is a zip
+	return in.RawBody, nil // library.Import checks whether it is a zip
 }
 
-// fileOf reads the field `file` of a form, or its only file.
+// fileOf returns the form field `file`, or the form's only file.
 func fileOf(body []byte, boundary string) ([]byte, error) {
-	const hint = "send the zip as the form's field `file`"
+	const hint = "send the zip in the form field `file`"
 	form := multipart.NewReader(bytes.NewReader(body), boundary)
 	for {
 		part, err := form.NextPart()
 		if errors.Is(err, io.EOF) {
-			return nil, fault.New(fault.InvalidArgument, "the form has no file", hint)
+			return nil, fault.New(fault.InvalidArgument, "missing file in the form", hint)
 		}
 		if err != nil {
-			return nil, fault.Wrap(err, fault.InvalidArgument, "the form cannot be read", hint)
+			return nil, fault.Wrap(err, fault.InvalidArgument, "invalid form", hint)
 		}
 		if part.FormName() != "file" && part.FileName() == "" {
 			continue
 		}
 		archive, err := io.ReadAll(io.LimitReader(part, skill.MaxPackage+1))
 		if err != nil {
-			return nil, fault.Wrap(err, fault.InvalidArgument, "the form cannot be read", hint)
+			return nil, fault.Wrap(err, fault.InvalidArgument, "invalid form", hint)
 		}
 		return archive, nil
 	}

@@ -11,21 +11,21 @@ import (
 	"cairn/internal/service/library"
 )
 
-// Content is what a version says, and what it rests on.
+// Content is the content of a version with its sources.
 type Content struct {
 	DisplayName   string         `json:"display_name"`
 	Body          string         `json:"body" doc:"Markdown after the front matter"`
-	SkillMD       string         `json:"skill_md" doc:"SKILL.md as a package has it"`
+	SkillMD       string         `json:"skill_md" doc:"SKILL.md as in a package"`
 	Files         []ContentFile  `json:"files"`
-	Sources       []skill.Source `json:"sources" doc:"The messages that it rests on"`
-	Run           int64          `json:"run,omitempty" doc:"That made it"`
+	Sources       []skill.Source `json:"sources" doc:"The messages that are the evidence"`
+	Run           int64          `json:"run,omitempty" doc:"ID of the run that created the version"`
 	Model         string         `json:"model,omitempty"`
 	ChangeSummary string         `json:"change_summary"`
 	Violations    []string       `json:"violations,omitempty"`
-	Risk          []string       `json:"risk,omitempty" doc:"Findings of the scan"`
-	Quality       *skill.Quality `json:"quality" doc:"A model's score from 0 to 10 with its reason; null when none was given"`
-	Extra         []skill.Extra  `json:"extra,omitempty" doc:"What else the package holds"`
-	Redactions    int            `json:"redactions,omitempty" doc:"Secrets that were kept from the model"`
+	Risk          []string       `json:"risk,omitempty" doc:"Findings of the security scan"`
+	Quality       *skill.Quality `json:"quality" doc:"A model's score from 0 to 10 with its reason; null if there is none"`
+	Extra         []skill.Extra  `json:"extra,omitempty" doc:"Other files in the package"`
+	Redactions    int            `json:"redactions,omitempty" doc:"Number of secrets that were removed before the model call"`
 	PackageSHA256 string         `json:"package_sha256"`
 }
 
@@ -35,7 +35,7 @@ type ContentFile struct {
 	Content string `json:"content"`
 }
 
-// VersionDetail is one full, immutable state of a skill.
+// VersionDetail is one complete, immutable version of a skill.
 type VersionDetail struct {
 	SkillID     int64     `json:"skill_id"`
 	Name        string    `json:"name"`
@@ -50,17 +50,17 @@ type VersionDetail struct {
 	Links SkillLinks `json:"links"`
 }
 
-// VersionList is a skill's history, the latest version first.
+// VersionList holds a skill's versions, the latest first.
 type VersionList struct {
 	Versions []library.VersionInfo `json:"versions"`
 }
 
-// Diff is what changed between two versions.
+// Diff describes the changes between two versions.
 type Diff struct {
-	Diff string `json:"diff" doc:"Unified, of SKILL.md and every file; empty when they say the same"`
+	Diff string `json:"diff" doc:"Unified diff of SKILL.md and all files; empty if the versions are equal"`
 }
 
-// VersionPath names a version of a skill.
+// VersionPath is a skill at a version.
 type VersionPath struct {
 	SkillPath
 	N int `path:"n" minimum:"1" maximum:"2147483647" doc:"The version's number"`
@@ -70,10 +70,10 @@ func (g *Gateway) versionRoutes() {
 	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/versions", id: "listVersions", tag: tagSkills,
 		scope: apikey.Read, summary: "List a skill's versions, the latest first"}, g.listVersions)
 	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/versions/{n}", id: "showVersion", tag: tagSkills,
-		scope: apikey.Read, summary: "Show one version of a skill"}, g.showVersion)
+		scope: apikey.Read, summary: "Get a version of a skill"}, g.showVersion)
 	handle(g, route{method: http.MethodGet, path: "/v1/skills/{id}/diff", id: "diffVersions", tag: tagSkills,
-		scope: apikey.Read, summary: "Show what changed between two versions",
-		about: "Without to, it is the version in force; without from, the version that to was made on."}, g.diff)
+		scope: apikey.Read, summary: "Compare two versions of a skill",
+		about: "to defaults to the active version, and from to the version that to is based on."}, g.diff)
 }
 
 func (g *Gateway) contentOf(v skill.Version) Content {

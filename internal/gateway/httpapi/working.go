@@ -12,93 +12,93 @@ import (
 	"cairn/internal/service/offload"
 )
 
-// OffloadRequest asks for a thread to be shortened.
+// OffloadRequest is the request to shorten a thread.
 type OffloadRequest struct {
 	Messages    []SessionMessage `json:"messages" minItems:"1" maxItems:"5000" doc:"The whole thread"`
-	Mode        string           `json:"mode,omitempty" enum:"compact,compress,auto" doc:"compact puts big tool results away; compress has a model record what is older; auto, when left out, compacts, and compresses when that was not enough"`
-	Session     string           `json:"session,omitempty" maxLength:"200" doc:"Under which all that is put away can be searched together"`
-	TotalTokens int              `json:"max_total_tokens,omitempty" minimum:"1" maximum:"1000000" doc:"Of the older messages: up to here nothing is done; 20000 when left out"`
-	ToolTokens  int              `json:"max_tool_message_tokens,omitempty" minimum:"1" maximum:"1000000" doc:"A tool result above it is put away; 2000 when left out"`
-	KeepRecent  *int             `json:"keep_recent,omitempty" minimum:"0" maximum:"1000" doc:"Messages at the end that are left alone, 10 when left out; the last user's turn always is"`
-	Preview     *int             `json:"preview_chars,omitempty" minimum:"0" maximum:"4000" doc:"Of what is put away that stay, 200 when left out"`
-	GroupTokens int              `json:"group_tokens,omitempty" minimum:"200" maximum:"1000000" doc:"Of the messages that one record stands for; 12000 when left out"`
-	Ratio       float64          `json:"compact_ratio,omitempty" minimum:"0" maximum:"1" doc:"With auto: when compaction leaves more than this part of the tokens, a model compresses; 0.75 when left out"`
-	TTL         int              `json:"ttl_seconds,omitempty" minimum:"1" maximum:"31622400" doc:"For how long what is put away can be had back; a week when left out"`
-	RequestID   string           `json:"request_id,omitempty" maxLength:"200" doc:"The same id is the same request; as the header Idempotency-Key"`
-	Wait        *int             `json:"wait,omitempty" minimum:"0" maximum:"120" doc:"Seconds to wait for a model, 60 when left out; after them the thread comes back as it was, and the same request has the records later"`
+	Mode        string           `json:"mode,omitempty" enum:"compact,compress,auto" doc:"compact offloads large tool results. compress lets a model summarize older messages. auto (default) compacts, then compresses if that is not enough"`
+	Session     string           `json:"session,omitempty" maxLength:"200" doc:"Session name, which groups offloaded content for search"`
+	TotalTokens int              `json:"max_total_tokens,omitempty" minimum:"1" maximum:"1000000" doc:"Token limit of the older messages; up to this limit nothing is done; default 20000"`
+	ToolTokens  int              `json:"max_tool_message_tokens,omitempty" minimum:"1" maximum:"1000000" doc:"A tool result with more tokens is offloaded; default 2000"`
+	KeepRecent  *int             `json:"keep_recent,omitempty" minimum:"0" maximum:"1000" doc:"Number of messages at the end that stay unchanged, default 10; the last user turn always stays unchanged"`
+	Preview     *int             `json:"preview_chars,omitempty" minimum:"0" maximum:"4000" doc:"Characters of offloaded content that stay as a preview; default 200"`
+	GroupTokens int              `json:"group_tokens,omitempty" minimum:"200" maximum:"1000000" doc:"Maximum tokens of the messages in one summary; default 12000"`
+	Ratio       float64          `json:"compact_ratio,omitempty" minimum:"0" maximum:"1" doc:"In mode auto: if compaction leaves more than this fraction of the tokens, a model compresses; default 0.75"`
+	TTL         int              `json:"ttl_seconds,omitempty" minimum:"1" maximum:"31622400" doc:"Seconds for which offloaded content is stored; default: the gateway's setting, one week"`
+	RequestID   string           `json:"request_id,omitempty" maxLength:"200" doc:"ID of the request. Requests with the same ID return the same result. Same as the header Idempotency-Key"`
+	Wait        *int             `json:"wait,omitempty" minimum:"0" maximum:"120" doc:"Seconds to wait for a model, default 60. After that, the response has the original thread; repeat the request to get the shortened one"`
 }
 
-// OffloadedItem is something that was put away.
+// OffloadedItem is one piece of offloaded content.
 type OffloadedItem offload.OffloadedItem
 
-// OffloadAnswer is the thread after it was shortened.
+// OffloadAnswer is the shortened thread.
 type OffloadAnswer struct {
 	Messages     []SessionMessage `json:"messages"`
-	Mode         string           `json:"mode,omitempty" enum:"compact,compress" doc:"What was done; left out when nothing had to be"`
-	TokensBefore int              `json:"tokens_before" doc:"Estimated"`
-	TokensAfter  int              `json:"tokens_after" doc:"Estimated"`
+	Mode         string           `json:"mode,omitempty" enum:"compact,compress" doc:"The mode that was applied; absent if nothing changed"`
+	TokensBefore int              `json:"tokens_before" doc:"Estimated number of tokens before"`
+	TokensAfter  int              `json:"tokens_after" doc:"Estimated number of tokens after"`
 	Offloaded    []OffloadedItem  `json:"offloaded"`
-	Degraded     bool             `json:"degraded" doc:"The messages are the original ones, because of what reason says"`
+	Degraded     bool             `json:"degraded" doc:"True if the messages are the original ones; reason has the cause"`
 	Reason       string           `json:"reason,omitempty"`
-	Run          int64            `json:"run,omitempty" doc:"Of the model's work"`
+	Run          int64            `json:"run,omitempty" doc:"ID of the run that compresses"`
 }
 
-// ReloadRequest asks for what was put away: all that stands behind a handle, or a
-// thread with its tool results back in place.
+// ReloadRequest is the request for offloaded content: that of a handle, or a thread whose
+// tool results are put back in place.
 type ReloadRequest struct {
 	Handle   string           `json:"handle,omitempty" maxLength:"100"`
 	Messages []SessionMessage `json:"messages,omitempty" maxItems:"5000"`
 }
 
-// ReloadAnswer is what was put away.
+// ReloadAnswer is offloaded content.
 type ReloadAnswer struct {
 	Handle   string           `json:"handle,omitempty"`
 	Kind     string           `json:"kind,omitempty" enum:"text,messages"`
 	Label    string           `json:"label,omitempty"`
-	Content  string           `json:"content,omitempty" doc:"Of kind text"`
+	Content  string           `json:"content,omitempty" doc:"The content, for kind text"`
 	Messages []SessionMessage `json:"messages,omitempty"`
 }
 
-// GrepRequest looks for something in what was put away.
+// GrepRequest is a search in offloaded content.
 type GrepRequest struct {
-	Handle  string `json:"handle,omitempty" maxLength:"100" doc:"What to look into"`
-	Session string `json:"session,omitempty" maxLength:"200" doc:"Look into all that the session has put away, or with a handle: it has to be the session's"`
-	Pattern string `json:"pattern" minLength:"1" maxLength:"500" doc:"To look for within a line, whatever the case"`
+	Handle  string `json:"handle,omitempty" maxLength:"100" doc:"Handle of the content to search"`
+	Session string `json:"session,omitempty" maxLength:"200" doc:"Search all content of the session; together with handle, the handle must belong to the session"`
+	Pattern string `json:"pattern" minLength:"1" maxLength:"500" doc:"Text to find within a line, ignoring case"`
 	Regex   bool   `json:"regex,omitempty" doc:"The pattern is a regular expression in RE2 syntax"`
-	Before  *int   `json:"before,omitempty" minimum:"0" maximum:"50" doc:"Lines of context, 5 when left out"`
-	After   *int   `json:"after,omitempty" minimum:"0" maximum:"50" doc:"Lines of context, 5 when left out"`
-	Offset  int    `json:"offset,omitempty" minimum:"0" doc:"Hits to pass over"`
-	Limit   *int   `json:"limit,omitempty" minimum:"1" maximum:"50" doc:"Hits at most, 10 when left out"`
+	Before  *int   `json:"before,omitempty" minimum:"0" maximum:"50" doc:"Lines of context before a hit; default 5"`
+	After   *int   `json:"after,omitempty" minimum:"0" maximum:"50" doc:"Lines of context after a hit; default 5"`
+	Offset  int    `json:"offset,omitempty" minimum:"0" doc:"Number of hits to skip"`
+	Limit   *int   `json:"limit,omitempty" minimum:"1" maximum:"50" doc:"Maximum number of hits; default 10"`
 }
 
-// GrepAnswer is what was found.
+// GrepAnswer holds the hits of a search.
 type GrepAnswer workingmemory.Hits
 
-// ReadRequest asks for lines of what was put away.
+// ReadRequest is the request for lines of offloaded content.
 type ReadRequest struct {
 	Handle string `json:"handle" minLength:"1" maxLength:"100"`
-	Offset int    `json:"offset,omitempty" minimum:"0" doc:"Lines to pass over"`
-	Limit  *int   `json:"limit,omitempty" minimum:"1" maximum:"1000" doc:"Lines at most, 100 when left out"`
+	Offset int    `json:"offset,omitempty" minimum:"0" doc:"Number of lines to skip"`
+	Limit  *int   `json:"limit,omitempty" minimum:"1" maximum:"1000" doc:"Maximum number of lines; default 100"`
 }
 
-// ReadAnswer is some lines.
+// ReadAnswer is a page of lines.
 type ReadAnswer workingmemory.Page
 
 const tagWorking = "working memory"
 
 func (g *Gateway) workingRoutes() {
 	handle(g, route{method: http.MethodPost, path: "/v1/working/offload", id: "offloadMessages", tag: tagWorking,
-		scope: apikey.Write, summary: "Make a thread shorter without losing a word of it",
-		about: "A tool call is never parted from its results, and the last user's turn is never touched. What a " +
-			"model makes is checked; where it is no record of the messages they come back as they were, with " +
+		scope: apikey.Write, summary: "Shorten a thread without losing content",
+		about: "A tool call stays together with its results, and the last user turn stays unchanged. The " +
+			"model's output is validated; if it is invalid, the response has the original messages and " +
 			"degraded. " +
-			"The same request gives the same answer and is paid once."}, g.offload)
+			"The same request returns the same response and is paid once."}, g.offload)
 	handle(g, route{method: http.MethodPost, path: "/v1/working/reload", id: "reloadMessages", tag: tagWorking,
-		scope: apikey.Read, summary: "Have back what was put away"}, g.reload)
+		scope: apikey.Read, summary: "Get offloaded content"}, g.reload)
 	handle(g, route{method: http.MethodPost, path: "/v1/working/grep", id: "grepContent", tag: tagWorking,
-		scope: apikey.Read, bytes: smallBody, summary: "Look for something in what was put away"}, g.grep)
+		scope: apikey.Read, bytes: smallBody, summary: "Search offloaded content"}, g.grep)
 	handle(g, route{method: http.MethodPost, path: "/v1/working/read", id: "readContent", tag: tagWorking,
-		scope: apikey.Read, bytes: smallBody, summary: "Read lines of what was put away"}, g.readLines)
+		scope: apikey.Read, bytes: smallBody, summary: "Read lines of offloaded content"}, g.readLines)
 }
 
 func (g *Gateway) offload(ctx context.Context, in *struct {
@@ -140,17 +140,17 @@ func (g *Gateway) offload(ctx context.Context, in *struct {
 	return &bodyOf[OffloadAnswer]{out}, nil
 }
 
-// threadOf reads messages whose places are kept.
+// threadOf parses messages and keeps their positions.
 func threadOf(in []SessionMessage) ([]transcript.Message, error) {
 	ms, err := sessionOf("messages", in)
 	if err == nil && len(ms) != len(in) {
-		err = fault.Newf(fault.InvalidArgument, "%d of %d messages can be read as those of one thread", len(ms),
+		err = fault.Newf(fault.InvalidArgument, "only %d of %d messages form a valid thread", len(ms),
 			len(in))
 	}
 	return ms, err
 }
 
-// shown are messages as their sender wrote them, but for what was changed.
+// shown returns the shortened messages. Unchanged messages keep the sender's form.
 func shown(in []SessionMessage, read, now []transcript.Message) []SessionMessage {
 	out := make([]SessionMessage, len(now))
 	for i, m := range now {
@@ -183,8 +183,8 @@ func (g *Gateway) reload(ctx context.Context, in *struct{ Body ReloadRequest }) 
 	out := &bodyOf[ReloadAnswer]{}
 	switch b := in.Body; {
 	case b.Handle != "" && len(b.Messages) > 0, b.Handle == "" && len(b.Messages) == 0:
-		return nil, fault.New(fault.InvalidArgument, "give a handle or messages, one of them",
-			"a handle stands in the messages that POST /v1/working/offload answered with")
+		return nil, fault.New(fault.InvalidArgument, "handle and messages are mutually exclusive, and one is required",
+			"copy a handle from the response of POST /v1/working/offload")
 	case b.Handle != "":
 		whole, err := g.Offload.Fetch(ctx, workspace(ctx), workingmemory.Where{Handle: b.Handle})
 		if err != nil {
@@ -224,7 +224,7 @@ func (g *Gateway) readLines(ctx context.Context, in *struct{ Body ReadRequest })
 	return &bodyOf[ReadAnswer]{ReadAnswer(page)}, err
 }
 
-// orUsual is what p points to, or a default.
+// orUsual returns *p, or the default usual if p is nil.
 func orUsual(p *int, usual int) int {
 	if p == nil {
 		return usual

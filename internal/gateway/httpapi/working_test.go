@@ -253,8 +253,8 @@ func paired(t *testing.T, ms []httpapi.SessionMessage) {
 	}
 }
 
-// A model that takes longer than its caller waits, and a worker that is not there
-// yet, cost nothing twice.
+// A model that takes longer than its caller waits, and a worker that is not running
+// yet, cause no second payment.
 func TestAnOffloadGoesOnWithoutItsCaller(t *testing.T) {
 	testkit.Long(t)
 	t.Parallel()

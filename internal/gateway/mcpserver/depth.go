@@ -6,12 +6,12 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// MostDepth is how deep a tool's arguments may be nested. None needs more than
-// four; a decoder's stack is not for a caller to fill.
+// MostDepth is the maximum nesting depth of a tool's arguments. No tool needs more than
+// four levels. The limit protects the stack of the JSON decoder.
 const MostDepth = 32
 
-// Shallow refuses arguments that are nested too deep. It does not tell whether
-// they are JSON.
+// Shallow returns an error if arguments are nested too deep. It does not check that they
+// are valid JSON.
 func Shallow(arguments []byte) error {
 	depth, quoted := 0, false
 	for i := 0; i < len(arguments); i++ {
@@ -24,8 +24,8 @@ func Shallow(arguments []byte) error {
 		case c == '{' || c == '[':
 			if depth++; depth > MostDepth {
 				return fault.New(fault.InvalidArgument,
-					fmt.Sprintf("the arguments are nested more than %d deep", MostDepth),
-					"send a flat object that fits the tool's schema")
+					fmt.Sprintf("arguments are nested more than %d levels deep", MostDepth),
+					"send a flat object that matches the tool's schema")
 			}
 		case c == '}' || c == ']':
 			depth--

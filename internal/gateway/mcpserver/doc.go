@@ -1,13 +1,11 @@
-// Package mcpserver offers the tools of a workspace over the Model Context
-// Protocol, by the protocol's own Go SDK. A server speaks for one workspace, on
-// behalf of whoever holds its key or has started it; no argument of a tool names
-// a workspace or a writer.
+// Package mcpserver serves the tools of a workspace over the Model Context Protocol, with
+// the protocol's Go SDK. A server acts for one workspace. No argument of a tool selects a
+// workspace or the origin of a write.
 //
-//	server, err := toolserver.New(toolserver.Options{Registry: registry, Workspace: ws.ID, MayWrite: true})
+//	server, err := mcpserver.New(mcpserver.Options{Registry: registry, Workspace: ws.ID, MayWrite: true})
 //	err = server.Run(ctx, &mcp.StdioTransport{})
 //
-// A call's result is JSON, once as structuredContent and once as text:
-// {"ok":true,…}, or {"ok":false,"error":{code, message, hint, …}} with isError.
-// A client that sends a call again gives it the same `cairn/idempotency-key` in
-// _meta: then it is done once.
+// The result of a call is JSON, as structuredContent and as text: {"ok":true,…}, or
+// {"ok":false,"error":{code, message, hint, …}} with isError. A client that retries a call
+// sends the same `cairn/idempotency-key` in _meta; the call then takes effect once.
 package mcpserver

@@ -8,22 +8,21 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Profiles of tools. A profile names what it would offer; what the registry does
-// not have is left out.
+// Profiles of tools. A profile lists tool names; names that the registry lacks are skipped.
 const (
 	Default   = "default"
-	Retrieval = "retrieval" // what looks things up, and nothing else
-	Memory    = "memory"    // what looks long-term memory up, and what changes it
-	Skills    = "skills"    // skills step by step: what there is, how it is done, its files
-	All       = "all"       // everything that an agent may call
+	Retrieval = "retrieval" // only searches in memory
+	Memory    = "memory"    // searches in and changes of long-term memory
+	Skills    = "skills"    // skills in three steps: list, instructions, files
+	All       = "all"       // all tools that an agent may call
 )
 
-// Profiles lists them.
+// Profiles lists all profiles.
 var Profiles = []string{Default, Retrieval, Memory, Skills, All}
 
 var lookUp = []string{"read_meta_memory", "vector_retrieve_memory", "read_history_memory"}
 
-// profile are the names of a profile's tools, none for every tool.
+// profile returns the tool names of a profile, or nil for all tools.
 func profile(name string) ([]string, error) {
 	switch name {
 	case "", Default:
@@ -38,6 +37,6 @@ func profile(name string) ([]string, error) {
 	case All:
 		return nil, nil
 	}
-	return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no profile %q", name),
+	return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("unknown profile %q", name),
 		"use one of "+strings.Join(slices.Sorted(slices.Values(Profiles)), ", "))
 }

@@ -17,30 +17,30 @@ import (
 	"cairn/internal/service/tools"
 )
 
-// OnceKey is the member of a call's _meta under which it is done once.
+// OnceKey is the member of a call's _meta that holds its idempotency key.
 const OnceKey = "cairn/idempotency-key"
 
-// maxOnceKey bounds it, in characters.
+// maxOnceKey is the maximum length of an idempotency key, in characters.
 const maxOnceKey = 200
 
-// Registry is where tools come from.
+// Registry lists and calls tools.
 type Registry interface {
 	Offered(o agent.Origin, names ...string) []agent.ToolSpec
 	Call(ctx context.Context, a agent.Actor, name string, arguments json.RawMessage) (tools.Result, error)
 }
 
-// Options say what a server offers, and to whom.
+// Options configures a server.
 type Options struct {
-	Name      string // of the server; cairn when empty
+	Name      string // name of the server; empty means cairn
 	Version   string
 	Registry  Registry
-	Profile   string // of Profiles; the default one when empty
+	Profile   string // one of Profiles; empty means Default
 	Workspace int64
-	MayWrite  bool // false offers what only looks
+	MayWrite  bool // false leaves out tools that write
 	Log       *slog.Logger
 }
 
-// New makes a server. Who calls is an agent: a person would not.
+// New returns an MCP server. All calls have the origin agent.
 func New(o Options) (*mcp.Server, error) {
 	names, err := profile(o.Profile)
 	if err != nil {
@@ -52,7 +52,7 @@ func New(o Options) (*mcp.Server, error) {
 	s := mcp.NewServer(&mcp.Implementation{Name: cmp.Or(o.Name, "cairn"), Title: "Cairn",
 		Version: cmp.Or(o.Version, "dev")}, &mcp.ServerOptions{
 		Instructions: instructions, Logger: o.Log, PageSize: max(len(offered), 1),
-		// a list that never changes: nobody is told of changes
+		// the list never changes, so the server sends no change notifications
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}})
 	for _, t := range offered {
 		described, err := describe(t)
@@ -65,11 +65,11 @@ func New(o Options) (*mcp.Server, error) {
 	return s, nil
 }
 
-const instructions = "What Cairn remembers for this workspace: facts about the user, how they want to be answered, " +
-	"and skills, which say how something is done. " +
-	"Look before you write; a result with ok false says what to do next."
+const instructions = "Memory of Cairn for this workspace: facts about the user, the user's reply preferences, and " +
+	"skills, which are instructions for tasks. " +
+	"Search before you write. If a result has ok false, follow its hint."
 
-// describe is a tool as MCP spells it.
+// describe converts a tool into its MCP form.
 func describe(t agent.ToolSpec) (*mcp.Tool, error) {
 	output, err := envelope(t.Output)
 	if err != nil {
@@ -81,20 +81,19 @@ func describe(t agent.ToolSpec) (*mcp.Tool, error) {
 			IdempotentHint: t.ReadOnly && t.Idempotent, OpenWorldHint: &closed}}, nil
 }
 
-// envelope is the schema of a result: ok, and either the members of the tool's
-// own schema or an error. Clients check failures against it, too, so ok is all
-// that every result has.
+// envelope returns the schema of a result: ok, and either the members of the tool's own
+// schema or an error. Clients validate failures against it, too, so only ok is required.
 func envelope(schema json.RawMessage) (json.RawMessage, error) {
 	var s map[string]any
 	if err := json.Unmarshal(schema, &s); err != nil {
-		return nil, fmt.Errorf("decode the schema of its result: %w", err)
+		return nil, fmt.Errorf("decode the output schema: %w", err)
 	}
 	members, _ := s["properties"].(map[string]any)
 	if members == nil {
 		members = map[string]any{}
 	}
-	members["ok"] = map[string]any{"type": "boolean", "description": "whether it was done"}
-	members["error"] = map[string]any{"type": "object", "description": "why not, with the next step",
+	members["ok"] = map[string]any{"type": "boolean", "description": "whether the call succeeded"}
+	members["error"] = map[string]any{"type": "object", "description": "the error, with a hint for the next step",
 		"required": []string{"code", "message", "retryable"},
 		"properties": map[string]any{"code": map[string]any{"type": "string"},
 			"message": map[string]any{"type": "string"}, "hint": map[string]any{"type": "string"},
@@ -103,8 +102,8 @@ func envelope(schema json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(s)
 }
 
-// caller runs one tool. Whatever goes wrong is a result, so that a model can act
-// on it; of trouble inside only the code is told.
+// caller returns the handler of one tool. Errors become results, so that a model can act
+// on them. For an internal error the result has only the code.
 func (o Options) caller(name string) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		op, err := operation(req.Params.Meta)
@@ -119,9 +118,9 @@ func (o Options) caller(name string) mcp.ToolHandler {
 		if err != nil {
 			f := fault.From(err)
 			if o.Log != nil {
-				o.Log.Error("a tool call failed", "tool", name, "code", f.Code, "error", err)
+				o.Log.Error("tool call failed", "tool", name, "code", f.Code, "error", err)
 			}
-			message := "the call could not be finished; nothing tells whether it took effect"
+			message := "call interrupted: outcome unknown"
 			if f.Code == fault.Internal {
 				message = "unexpected failure"
 			}
@@ -136,7 +135,7 @@ func result(r tools.Result) *mcp.CallToolResult {
 		Content: []mcp.Content{&mcp.TextContent{Text: string(r.JSON)}}}
 }
 
-// operation is the operation id of a call: the client's, or one of its own.
+// operation returns the operation ID of a call: the client's, or a new one.
 func operation(meta mcp.Meta) (string, error) {
 	given, named := meta[OnceKey]
 	if !named {
@@ -145,14 +144,14 @@ func operation(meta mcp.Meta) (string, error) {
 	key, _ := given.(string)
 	if n := utf8.RuneCountInString(key); n == 0 || n > maxOnceKey {
 		return "", fault.New(fault.InvalidArgument,
-			fmt.Sprintf("%s in _meta is no text of 1 to %d characters", OnceKey, maxOnceKey),
-			"give each call an id of its own, and its repetitions the same one")
+			fmt.Sprintf("%s in _meta must be a string of 1 to %d characters", OnceKey, maxOnceKey),
+			"send a unique ID with each call, and the same ID when you retry it")
 	}
 	return "mcp/chosen/" + key, nil
 }
 
-// inOrder lists tools as the registry has them: the SDK sorts them by name, and
-// agents read those first that come first.
+// inOrder lists tools in the order of the registry, because agents read the first tools
+// first. The SDK sorts them by name.
 func inOrder(offered []agent.ToolSpec) mcp.Middleware {
 	place := map[string]int{}
 	for i, t := range offered {

@@ -9,7 +9,7 @@ import (
 	"cairn/internal/service/apikey"
 )
 
-// What each route needs; {id} is a memory that is there.
+// The scope of each route; {id} is an existing memory.
 var scopes = map[apikey.Scope][]string{
 	apikey.Read: {"GET /memories?user_id=ada", "GET /memories/{id}", "GET /memories/{id}/history", "POST /search",
 		"GET /configure", "GET /configure/providers", "GET /entities", "GET /auth/me", "GET /v1/ping/",

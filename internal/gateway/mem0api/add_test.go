@@ -93,7 +93,7 @@ func TestAnAddThatHasEndedIsDoneAgainUnlessItsKeySaysOtherwise(t *testing.T) {
 	}
 }
 
-// Why nothing was inferred is told in mem0's words.
+// Failures of inference have mem0's error codes.
 func TestAnAddWhoseModelFailsSaysWhy(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -128,7 +128,7 @@ func TestAnAddWhoseModelFailsSaysWhy(t *testing.T) {
 		t.Fatalf("%+v", events)
 	}
 	b.client().do(http.MethodGet, "/v1/event/"+events.Results[0].ID+"/", nil).into(&event)
-	if event.Status != "FAILED" || !strings.Contains(event.Detail, "cancelled") {
+	if event.Status != "FAILED" || !strings.Contains(event.Detail, "canceled") {
 		t.Errorf("%+v", event)
 	}
 }
@@ -149,7 +149,7 @@ func TestAnAddAsksItsAgentForWhatItsClientWants(t *testing.T) {
 		}
 	}
 	const alone = `select count(*) from runs where spec->'pinned'->'choices'->'only' = spec->'pinned'->'targets'`
-	if n := b.Number(alone); n != 2 { // nobody else's memories come of what one says
+	if n := b.Number(alone); n != 2 { // messages of one user create no memories of others
 		t.Errorf("%d runs are about their target alone", n)
 	}
 	const guided = `select count(*) from runs where spec->'pinned'->'choices'->>'guidance' = 'Only places.'`

@@ -24,8 +24,8 @@ type call struct {
 	body []byte
 }
 
-// serve answers one request in the form that mem0's clients know, errors too:
-// {"detail": …}. The id in X-Request-ID stands in the log beside a failure.
+// serve serves one request in the form of mem0, also for errors: {"detail": …}. The log
+// entry of a failure contains the ID in X-Request-ID.
 func (a *api) serve(w http.ResponseWriter, r *http.Request, route route) {
 	id := rand.Text()[:16]
 	w.Header().Set("X-Request-ID", id)
@@ -47,7 +47,7 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request, route route) {
 	answerJSON(w, status, told)
 }
 
-// upstreams are mem0's names of what goes wrong behind the server.
+// upstreams maps error codes to mem0's codes for failures behind the server.
 var upstreams = map[fault.Code]string{
 	fault.ModelAuth: "provider_auth_failed", fault.ModelRejected: "provider_bad_request",
 	fault.ModelRefused: "provider_bad_request", fault.ModelContext: "provider_bad_request",
@@ -69,7 +69,7 @@ func (c *call) answered(route route) (any, error) {
 	return route.answer(c)
 }
 
-// keyed is the request with its key where Cairn looks for it.
+// keyed returns the request with its key in the header that Cairn reads.
 func (c *call) keyed() *http.Request {
 	out := c.r.Clone(c.r.Context())
 	if key := c.r.Header.Get("X-API-Key"); key != "" {
@@ -83,30 +83,30 @@ func (c *call) keyed() *http.Request {
 func answerJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // who does not read it has gone
+	_ = json.NewEncoder(w).Encode(v) // a write error means that the client has disconnected
 }
 
-// read decodes the body; members that Cairn does not know are not heard.
+// read decodes the body and ignores unknown members.
 func (c *call) read(into any) error {
 	if len(c.body) == 0 {
 		return nil
 	}
 	var typed *json.UnmarshalTypeError
 	if err := json.Unmarshal(c.body, into); errors.As(err, &typed) {
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("%s is a %s", typed.Field, typed.Value), "")
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid type of %s: %s", typed.Field, typed.Value), "")
 	} else if err != nil {
-		return fault.New(fault.InvalidArgument, "the body is no JSON: "+err.Error(), "")
+		return fault.New(fault.InvalidArgument, "invalid JSON in the body: "+err.Error(), "")
 	}
 	return nil
 }
 
-// person is who holds the key.
+// person returns the holder of the key as the user.
 func (c *call) person() agent.Actor {
 	return agent.Actor{Workspace: c.from.Workspace.ID, Origin: agent.OriginUser,
 		Op: c.door.Operation(c.r.Header.Get("Idempotency-Key"))}
 }
 
-// entity is whom mem0 keeps memories for.
+// entity identifies the owner of memories in mem0.
 type entity struct {
 	User  string `json:"user_id,omitempty"`
 	Agent string `json:"agent_id,omitempty"`
@@ -114,7 +114,7 @@ type entity struct {
 	Run   string `json:"run_id,omitempty"`
 }
 
-// named is the entity of a kind: user, agent, app or run.
+// named returns the field of a kind: user, agent, app or run.
 func (e *entity) named(kind string) *string {
 	return map[string]*string{"user": &e.User, "agent": &e.Agent, "app": &e.App,
 		"run": &e.Run}[strings.TrimSuffix(kind, "_id")]
@@ -124,9 +124,9 @@ var entityKinds = []string{"user", "agent", "app", "run"}
 
 func (e entity) none() bool { return e == entity{} }
 
-// target is where the memories of an entity lie: a user's are facts about a
-// person, an agent's are how things are done, an app or a run of nobody is a
-// person that has its name.
+// target returns the memory target of an entity. A user's memories are personal, an
+// agent's are procedural. An app or a run without a user or agent is a personal target
+// with its name.
 func (e entity) target() memory.Task {
 	switch {
 	case e.User != "":
@@ -140,11 +140,10 @@ func (e entity) target() memory.Task {
 var noEntity = fault.New(fault.InvalidArgument,
 	"At least one identifier (user_id, agent_id, app_id, run_id) is required.", "")
 
-// mem0Facts is the member of the metadata under which an entry keeps what mem0
-// says of it.
+// mem0Facts is the metadata member that stores mem0's fields of an entry.
 const mem0Facts = "mem0"
 
-// facts are what mem0 says of a memory beside its text.
+// facts holds mem0's fields of a memory, except for the text.
 type facts struct {
 	entity
 	Expires  string `json:"expiration_date,omitempty"`
@@ -156,7 +155,7 @@ type facts struct {
 // stamp adds the facts to the caller's metadata.
 func (f facts) stamp(metadata memory.Metadata) memory.Metadata {
 	out := memory.Metadata{}.With(metadata)
-	raw, _ := json.Marshal(f) // texts
+	raw, _ := json.Marshal(f) // marshaling strings cannot fail
 	var plain map[string]any
 	_ = json.Unmarshal(raw, &plain)
 	out[mem0Facts] = plain
@@ -168,7 +167,7 @@ func factsOf(e memory.Entry) (out facts) {
 		raw, _ := json.Marshal(held)
 		_ = json.Unmarshal(raw, &out)
 	}
-	if out.none() { // it was remembered by another way
+	if out.none() { // created outside of mem0
 		switch e.Type {
 		case memory.Personal:
 			out.User = e.Target
@@ -179,5 +178,5 @@ func factsOf(e memory.Entry) (out facts) {
 	return out
 }
 
-// mem0Types are the types of memories that mem0's clients see.
+// mem0Types are the types of memories that mem0 clients see.
 var mem0Types = []memory.Type{memory.Personal, memory.Procedural}

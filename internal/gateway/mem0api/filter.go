@@ -15,20 +15,20 @@ import (
 	"cairn/internal/service/search"
 )
 
-// mem0Query is what a search, a list or a deletion is about.
+// mem0Query is the query of a search, a list or a deletion.
 type mem0Query struct {
 	entity
 	Query       string         `json:"query"`
 	Filters     map[string]any `json:"filters"`
 	TopK        int            `json:"top_k"`
-	Limit       int            `json:"limit"` // top_k, as it was called
+	Limit       int            `json:"limit"` // former name of top_k
 	Page        int            `json:"page"`
 	PageSize    int            `json:"page_size"`
 	Threshold   *float64       `json:"threshold"`
 	ShowExpired bool           `json:"show_expired"`
-	Explain     bool           `json:"explain"`    // tells what a score is made of
-	Metadata    map[string]any `json:"metadata"`   // members that a memory must have
-	From        string         `json:"start_date"` // of its making, both ends included
+	Explain     bool           `json:"explain"`    // includes the parts of a score
+	Metadata    map[string]any `json:"metadata"`   // required metadata members
+	From        string         `json:"start_date"` // range of creation dates, inclusive
 	To          string         `json:"end_date"`
 }
 
@@ -37,7 +37,7 @@ const (
 	mem0Most = 1000
 )
 
-// query reads the body or the parameters.
+// query parses the body or the query parameters.
 func (c *call) query() (q mem0Query, err error) {
 	if err = c.read(&q); err != nil {
 		return q, err
@@ -48,7 +48,7 @@ func (c *call) query() (q mem0Query, err error) {
 	q.Page = max(cmp.Or(q.Page, number("page")), 1)
 	q.ShowExpired = q.ShowExpired || given.Get("show_expired") == "true"
 	if q.TopK < 1 || q.TopK > mem0Most {
-		return q, fault.Newf(fault.InvalidArgument, "top_k is %d, and must be 1 to %d", q.TopK, mem0Most)
+		return q, fault.Newf(fault.InvalidArgument, "invalid top_k %d: must be 1 to %d", q.TopK, mem0Most)
 	}
 	if q.Filters == nil {
 		q.Filters = map[string]any{}
@@ -67,18 +67,18 @@ func (c *call) query() (q mem0Query, err error) {
 		}
 	}
 	q.between()
-	_, err = fits(q.Filters, memory.Entry{}) // what it cannot read is refused, not passed over
+	_, err = fits(q.Filters, memory.Entry{}) // reports invalid filters instead of ignoring them
 	return q, err
 }
 
-// between makes filters of the dates that a list is bounded by.
+// between adds filters for the date range of a list.
 func (q mem0Query) between() {
 	var bounds []any
 	if q.From != "" {
 		bounds = append(bounds, map[string]any{"created_at": map[string]any{"gte": q.From}})
 	}
 	if q.To != "" {
-		// a date alone holds its whole day
+		// a date without a time includes the whole day
 		bounds = append(bounds, map[string]any{"created_at": map[string]any{"lt": q.To + "~"}})
 	}
 	if len(bounds) == 0 {
@@ -90,13 +90,13 @@ func (q mem0Query) between() {
 	q.Filters["AND"] = bounds
 }
 
-// isEntity tells whether a member of a filter names an entity.
+// isEntity reports whether a member of a filter names an entity.
 func isEntity(name string) bool {
 	kind, ok := strings.CutSuffix(name, "_id")
 	return ok && slices.Contains(entityKinds, kind)
 }
 
-// named tells whether a filter says whose memories are meant.
+// named reports whether a filter selects an entity.
 func named(filter any) bool {
 	switch f := filter.(type) {
 	case map[string]any:
@@ -115,17 +115,17 @@ func named(filter any) bool {
 	return false
 }
 
-// targets are those that all of the memories have which a filter can choose;
-// none when it may be any.
+// targets returns the targets that all memories of the query can have, or nil for any
+// target.
 func (q mem0Query) targets() []string {
 	text := func(name string) string { v, _ := q.Filters[name].(string); return v }
 	if user := text("user_id"); user != "" && user != "*" {
 		return []string{user}
 	}
-	return nil // an agent's and a run's may be about users, too
+	return nil // memories of an agent or a run may have users as targets
 }
 
-// stamped are facts that all of the memories have in their metadata.
+// stamped returns the metadata that all memories of the query have.
 func (q mem0Query) stamped() memory.Metadata {
 	for _, name := range []string{"run_id", "app_id"} {
 		if v, _ := q.Filters[name].(string); v != "" && v != "*" {
@@ -135,7 +135,7 @@ func (q mem0Query) stamped() memory.Metadata {
 	return nil
 }
 
-// holds tells whether an entry is one that the query may find.
+// holds reports whether an entry matches the query.
 func (q mem0Query) holds(e memory.Entry) bool {
 	if e.Status != memory.Active || !slices.Contains(mem0Types, e.Type) {
 		return false
@@ -147,7 +147,7 @@ func (q mem0Query) holds(e memory.Entry) bool {
 	return ok && err == nil
 }
 
-// all lists the entries of a query in the order of their making.
+// all lists the entries of a query in the order of their creation.
 func (c *call) all(q mem0Query, most int) (out []memory.Entry, err error) {
 	f := memory.Filter{Types: mem0Types, Targets: q.targets(), Metadata: q.stamped(), Limit: longterm.MostListed}
 	for {
@@ -191,7 +191,7 @@ func (c *call) deleteAll() (any, error) {
 	return message("All relevant memories deleted"), err
 }
 
-// forget deletes what a query holds, and tells how many there were.
+// forget deletes the entries of a query and returns their number.
 func (c *call) forget(q mem0Query) (int, error) {
 	q.ShowExpired = true
 	entries, err := c.all(q, -1)
@@ -226,7 +226,7 @@ func (c *call) search() (any, error) {
 	scores, near := map[string]float64{}, map[string]float64{}
 	for _, f := range found {
 		near[f.ID] = f.Cosine
-		ids, scores[f.ID] = append(ids, f.ID), max(f.Cosine, 0.1) // what words have found is found
+		ids, scores[f.ID] = append(ids, f.ID), max(f.Cosine, 0.1) // a full-text match has at least a low score
 		if f.Exact {
 			scores[f.ID] = 1
 		}
@@ -248,15 +248,15 @@ func (c *call) search() (any, error) {
 	return map[string]any{"results": results}, err
 }
 
-// fits evaluates a filter of mem0: members are and-ed; AND, OR and NOT nest;
-// a member's value is one to equal, * for any, or operators.
+// fits evaluates a mem0 filter. Members are combined with AND; AND, OR and NOT can nest.
+// The value of a member is a value to equal, * for any, or an object of operators.
 func fits(filter any, e memory.Entry) (bool, error) {
 	members, ok := filter.(map[string]any)
 	if !ok {
-		return false, fault.New(fault.InvalidArgument, "a filter is no object", "")
+		return false, fault.New(fault.InvalidArgument, "filter must be a JSON object", "")
 	}
 	all := true
-	for name, want := range members { // all are looked at, so that a wrong one is told of
+	for name, want := range members { // evaluates all members, so that each invalid one is reported
 		var ok bool
 		var err error
 		switch name {
@@ -264,7 +264,7 @@ func fits(filter any, e memory.Entry) (bool, error) {
 			ok, err = combined(name, want, e)
 		case "user_id", "agent_id", "app_id", "run_id":
 			ok, err = compared(mem0Value(e, name), want)
-			// known by its target, which has no case
+			// identified by its target, which ignores case
 			if id, text := want.(string); text && e.Metadata[mem0Facts] == nil {
 				held, _ := mem0Value(e, name).(string)
 				ok = ok || held != "" && strings.EqualFold(held, id)
@@ -302,7 +302,7 @@ func combined(how string, want any, e memory.Entry) (bool, error) {
 	return !some, nil
 }
 
-// mem0Value is what an entry has under a name; nil is nothing.
+// mem0Value returns the value of an entry's field; nil means not set.
 func mem0Value(e memory.Entry, name string) any {
 	f := factsOf(e)
 	switch name {
@@ -350,7 +350,7 @@ func compared(has, want any) (bool, error) {
 func operated(op string, has, value any) (bool, error) {
 	list, isList := value.([]any)
 	if (op == "in" || op == "nin") && !isList {
-		return false, fault.New(fault.InvalidArgument, fmt.Sprintf("the value of %q is no list", op), "")
+		return false, fault.New(fault.InvalidArgument, fmt.Sprintf("value of %q must be a list", op), "")
 	}
 	switch op {
 	case "eq":
@@ -372,8 +372,8 @@ func operated(op string, has, value any) (bool, error) {
 		n := order(has, value)
 		return op == "gt" && n > 0 || op == "gte" && n >= 0 || op == "lt" && n < 0 || op == "lte" && n <= 0, nil
 	}
-	return false, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no operator %q", op),
-		"use eq ne gt gte lt lte in nin contains icontains")
+	return false, fault.New(fault.InvalidArgument, fmt.Sprintf("unknown operator %q", op),
+		"use one of eq, ne, gt, gte, lt, lte, in, nin, contains, icontains")
 }
 
 func within(has any, list []any) bool {
@@ -385,7 +385,7 @@ func within(has any, list []any) bool {
 	return false
 }
 
-// same compares as JSON does.
+// same compares two values after conversion to JSON.
 func same(has, want any) bool {
 	a, _ := json.Marshal(has)
 	b, _ := json.Marshal(want)

@@ -52,7 +52,7 @@ func TestFiltersChooseWhatTheySay(t *testing.T) {
 	}{
 		{object{"user_id": "ada"}, "Miso Rex"},
 		{object{"user_id": "bob"}, "Nori"},
-		{object{"user_id": "nobody"}, ""},
+		{object{"user_id": "missing"}, ""},
 		{object{"user_id": "*"}, "Miso Nori Rex"},
 		{object{"agent_id": "keeper"}, "Feeding"},
 		{object{"app_id": "shop"}, "Nori"},
@@ -95,15 +95,15 @@ func TestFiltersThatCannotBeReadAreRefused(t *testing.T) {
 	t.Parallel()
 	c := setup(t).client()
 	for what, filter := range map[string]any{
-		"another operator":        every(object{"age": object{"near": 3}}),
-		"in without a list":       every(object{"age": object{"in": 3}}),
-		"nin without a list":      every(object{"age": object{"nin": "3"}}),
-		"a text in a conjunction": every(object{"AND": []string{"x"}}),
-		"a number in a negation":  every(object{"NOT": 3}),
-		"a wrong one after right": object{"user_id": "ada", "kind": object{"eq": "cat", "like": "c%"}},
-		"for nobody":              object{"kind": "cat"},
-		"for nobody by negation":  object{"NOT": []object{{"user_id": "ada"}}},
-		"no object":               "user_id = ada",
+		"another operator":           every(object{"age": object{"near": 3}}),
+		"in without a list":          every(object{"age": object{"in": 3}}),
+		"nin without a list":         every(object{"age": object{"nin": "3"}}),
+		"a text in a conjunction":    every(object{"AND": []string{"x"}}),
+		"a number in a negation":     every(object{"NOT": 3}),
+		"a wrong one after right":    object{"user_id": "ada", "kind": object{"eq": "cat", "like": "c%"}},
+		"without an entity":          object{"kind": "cat"},
+		"without an entity, negated": object{"NOT": []object{{"user_id": "ada"}}},
+		"no object":                  "user_id = ada",
 	} {
 		for _, path := range []string{"/v3/memories/", "/search", "/v3/memories/search/"} {
 			p := c.do(http.MethodPost, path, object{"query": "x", "filters": filter}).refused(http.StatusBadRequest)

@@ -18,11 +18,11 @@ import (
 	"cairn/internal/service/memoryagent"
 )
 
-// patience is how long an add waits for what is inferred; an event tells of
-// what takes longer.
+// patience is how long an add waits for its results. After that, clients read the result
+// from an event.
 const patience = 100 * time.Second
 
-// mem0Memory is a memory as mem0's clients read it.
+// mem0Memory is a memory in the form of mem0.
 type mem0Memory struct {
 	ID       string         `json:"id"`
 	Memory   string         `json:"memory"`
@@ -42,13 +42,13 @@ func mem0Of(e memory.Entry) mem0Memory {
 		Metadata: metadata, Created: e.CreatedAt, Updated: e.UpdatedAt, facts: factsOf(e)}
 }
 
-// mem0Event is what was done to one memory.
+// mem0Event is a change of one memory.
 type mem0Event struct {
 	ID     string   `json:"id"`
 	Memory string   `json:"memory"`
 	Event  string   `json:"event"` // ADD UPDATE DELETE NONE
 	Role   string   `json:"role,omitempty"`
-	Data   mem0Said `json:"data"` // the text again, where the platform's clients look
+	Data   mem0Said `json:"data"` // the text again, for clients of mem0's platform
 }
 
 type mem0Said struct {
@@ -62,10 +62,10 @@ type mem0Add struct {
 	Expires  string          `json:"expiration_date"`
 	Infer    *bool           `json:"infer"`
 	Type     string          `json:"memory_type"`
-	At       int64           `json:"timestamp"`           // when it was said, in seconds since 1970
-	Async    *bool           `json:"async_mode"`          // of the platform; false waits
-	Prompt   string          `json:"prompt"`              // what is to be remembered, in words
-	Custom   string          `json:"custom_instructions"` // the same, as the platform calls it
+	At       int64           `json:"timestamp"`           // time of the messages, Unix seconds
+	Async    *bool           `json:"async_mode"`          // used by the platform; false waits for the result
+	Prompt   string          `json:"prompt"`              // instructions on what to remember
+	Custom   string          `json:"custom_instructions"` // the platform's name for prompt
 }
 
 func (c *call) added() (in mem0Add, messages []transcript.Message, err error) {
@@ -79,15 +79,15 @@ func (c *call) added() (in mem0Add, messages []transcript.Message, err error) {
 		return in, nil, err
 	}
 	if in.Type != "" && in.Type != "procedural_memory" {
-		return in, nil, fault.New(fault.InvalidArgument, fmt.Sprintf("memory_type is %q", in.Type),
-			"leave it out, or use procedural_memory")
+		return in, nil, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid memory_type %q", in.Type),
+			"omit memory_type, or use procedural_memory")
 	}
 	var text string
 	if json.Unmarshal(in.Messages, &text) == nil && text != "" {
 		return in, []transcript.Message{{Role: transcript.User, Content: text}}, nil
 	}
 	raw := bytes.TrimSpace(in.Messages)
-	if bytes.HasPrefix(raw, []byte("{")) { // one message alone
+	if bytes.HasPrefix(raw, []byte("{")) { // a single message
 		raw = slicesOf(raw)
 	}
 	all, err := transcript.Parse("messages", bytes.NewReader(raw), int64(len(raw)))
@@ -98,12 +98,12 @@ func (c *call) added() (in mem0Add, messages []transcript.Message, err error) {
 		messages = memory.Said(all[0].Messages)
 	}
 	if len(messages) == 0 {
-		return in, nil, fault.New(fault.InvalidArgument, "messages is empty", "send what was said")
+		return in, nil, fault.New(fault.InvalidArgument, "messages is empty", "send at least one message with content")
 	}
 	return in, messages, nil
 }
 
-// when tells the time of what was said, if the caller told it.
+// when returns the time of the messages, or nil if the caller sent none.
 func (in mem0Add) when() *time.Time {
 	if in.At <= 0 {
 		return nil
@@ -114,17 +114,21 @@ func (in mem0Add) when() *time.Time {
 
 func checkDate(text string) error {
 	if _, err := time.Parse(time.DateOnly, text); text != "" && err != nil {
-		return fault.New(fault.InvalidArgument, "expiration_date is no YYYY-MM-DD", "")
+		return fault.New(
+			fault.InvalidArgument,
+			fmt.Sprintf("invalid expiration_date %q", text),
+			"use the form 2026-12-31",
+		)
 	}
 	return nil
 }
 
 func slicesOf(one []byte) []byte { return append(append([]byte("["), one...), ']') }
 
-// add remembers what was said and waits for what comes of it.
+// add remembers messages and waits for the result.
 func (c *call) add() (any, error) { return c.remember(patience) }
 
-// addLater is add as the platform has it: an event tells what came of it.
+// addLater is add of mem0's platform: clients read the result from an event.
 func (c *call) addLater() (any, error) { return c.remember(0) }
 
 func (c *call) remember(wait time.Duration) (any, error) {
@@ -170,7 +174,7 @@ func (c *call) remember(wait time.Duration) (any, error) {
 	return mem0Queued{out.Status, r.Key, "Memory processing has been queued for background execution", out.Results}, nil
 }
 
-// mem0Queued is the answer to an add that goes on.
+// mem0Queued is the response to an add that continues in the background.
 type mem0Queued struct {
 	Status  string      `json:"status"`
 	Event   string      `json:"event_id"`
@@ -178,9 +182,9 @@ type mem0Queued struct {
 	Results []mem0Event `json:"results"`
 }
 
-// summarize has memories made of what was said. Sent again while it is under
-// way, or with the same Idempotency-Key, it is the same request; sent again
-// later it is looked at again, as mem0 does.
+// summarize starts a run that extracts memories from messages. A repeated request returns
+// the same run if the run is active or the Idempotency-Key is equal. Otherwise it
+// starts a new run, as mem0 does.
 func (c *call) summarize(in mem0Add, messages []transcript.Message) (run.Run, error) {
 	where := in.target()
 	choices := memoryagent.RequestOptions{Types: mem0Types,
@@ -189,7 +193,7 @@ func (c *call) summarize(in mem0Add, messages []transcript.Message) (run.Run, er
 	if in.Type != "" {
 		where.Type, choices.Types = memory.Procedural, []memory.Type{memory.Procedural}
 	}
-	choices.Only = []memory.Task{where} // nobody else's memories come of what one user said
+	choices.Only = []memory.Task{where} // messages of one user create no memories of other users
 	wanted := memoryagent.Request{Workspace: c.from.Workspace.ID, WorkspaceKey: c.from.Workspace.Key,
 		ID: c.r.Header.Get("Idempotency-Key"), Messages: messages,
 		Targets: []memory.Task{where}, KnownOnly: true, Choices: choices, Spec: c.options.TurnSpec()}
@@ -201,7 +205,7 @@ func (c *call) summarize(in mem0Add, messages []transcript.Message) (run.Run, er
 	return r, err
 }
 
-// mem0Came is what a request to remember has come to.
+// mem0Came is the result of a request to remember.
 type mem0Came struct {
 	mem0EventRow
 	Results []mem0Event `json:"results"`
@@ -246,21 +250,21 @@ func (c *call) came(r run.Run) (out mem0Came, err error) {
 	return out, err
 }
 
-// failureOf is why a request came to nothing, as an error of its caller.
+// failureOf returns the error of a failed request.
 func failureOf(r memoryagent.Report) error {
 	switch code := fault.Code(r.Detail); {
 	case r.Reason == agent.OverBudget:
-		return fault.New(fault.QuotaExceeded, "the budget for models is used up", "")
+		return fault.New(fault.QuotaExceeded, "model budget exhausted", "")
 	case r.Reason == agent.Interrupted:
-		return fault.New(fault.Cancelled, "the request was cancelled", "")
+		return fault.New(fault.Cancelled, "request canceled", "")
 	case upstreams[code] != "" && code != fault.Unavailable:
-		return fault.New(code, "the model endpoint refused: "+r.Detail, "")
+		return fault.New(code, "model endpoint rejected the request: "+r.Detail, "")
 	}
-	return fault.New(fault.ModelInvalid, "the model could not be had: "+string(r.Reason)+" "+r.Detail,
-		"`cairn runs show` tells what happened; send it again")
+	return fault.New(fault.ModelInvalid, "model unavailable: "+string(r.Reason)+" "+r.Detail,
+		"inspect the run with `cairn runs show`, then send the request again")
 }
 
-// addAsIs remembers each message as it stands.
+// addAsIs stores each message as a memory without a model.
 func (c *call) addAsIs(in mem0Add, messages []transcript.Message) (any, error) {
 	where := in.target()
 	who := c.person()
@@ -287,7 +291,7 @@ func (c *call) addAsIs(in mem0Add, messages []transcript.Message) (any, error) {
 	return map[string]any{"results": results}, err
 }
 
-// event tells what came of one add.
+// event returns the result of one add.
 func (c *call) event() (any, error) {
 	r, err := c.Progressive.RequestOf(c.r.Context(), c.from.Workspace.ID, c.r.PathValue("id"))
 	if err != nil {
@@ -296,7 +300,7 @@ func (c *call) event() (any, error) {
 	return c.came(r)
 }
 
-// entry is the memory that the path names, if it is one that mem0 sees.
+// entry returns the memory named in the path if mem0 clients may see it.
 func (c *call) entry() (memory.Entry, error) { return c.entryOf(c.r.PathValue("id")) }
 
 func (c *call) get() (any, error) {
@@ -310,7 +314,7 @@ func (c *call) update() (any, error) {
 		Data     string          `json:"data"`
 		Memory   string          `json:"memory"`
 		Metadata memory.Metadata `json:"metadata"`
-		Expires  json.RawMessage `json:"expiration_date"` // null takes it away
+		Expires  json.RawMessage `json:"expiration_date"` // null removes the date
 	}
 	e, err := c.entry()
 	if err == nil {
@@ -319,11 +323,15 @@ func (c *call) update() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if delete(in.Metadata, mem0Facts); len(in.Expires) > 0 { // whom a memory is for does not change
+	if delete(in.Metadata, mem0Facts); len(in.Expires) > 0 { // the owner of a memory cannot change
 		f := factsOf(e)
 		f.Expires = ""
 		if err := json.Unmarshal(in.Expires, &f.Expires); err != nil {
-			return nil, fault.New(fault.InvalidArgument, "expiration_date is no text", "")
+			return nil, fault.New(
+				fault.InvalidArgument,
+				"expiration_date must be a string or null",
+				"use the form 2026-12-31",
+			)
 		}
 		if err := checkDate(f.Expires); err != nil {
 			return nil, err
@@ -335,7 +343,7 @@ func (c *call) update() (any, error) {
 		[]longterm.ChangedMemory{{ID: e.ID, Content: text, Metadata: in.Metadata}}); err != nil {
 		return nil, err
 	}
-	// another says it already, and has become this one's place
+	// another memory has the same content, and this one was merged into it
 	if e, err = c.entry(); fault.CodeOf(err) == fault.NotFound {
 		return message("Memory updated successfully!"), nil
 	}
@@ -368,7 +376,7 @@ func (c *call) history() (any, error) {
 		return nil, err
 	}
 	out, before := []map[string]any{}, any(nil)
-	for i := len(revisions) - 1; i >= 0; i-- { // mem0 tells the first first
+	for i := len(revisions) - 1; i >= 0; i-- { // mem0 lists the oldest first
 		r := revisions[i]
 		event, after := "UPDATE", any(r.Content)
 		switch r.Action {

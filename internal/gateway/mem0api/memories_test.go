@@ -59,7 +59,7 @@ func TestAnAddThatCannotBeReadIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for what, body := range map[string]any{
-		"for nobody":             object{"messages": "x"},
+		"without an entity":      object{"messages": "x"},
 		"without messages":       object{"user_id": "ada"},
 		"with no messages":       object{"user_id": "ada", "messages": []object{}},
 		"with an empty text":     object{"user_id": "ada", "messages": ""},
@@ -187,7 +187,7 @@ func TestAMemoryIsUpdatedByAnyOfItsNames(t *testing.T) {
 	if got := read(); got.Memory != before || got.Expires != "" || got.Metadata["m"] != 2.0 || got.Run != "r1" {
 		t.Errorf("%+v", got)
 	}
-	// Whom a memory is for does not change.
+	// The owner of a memory cannot change.
 	c.do(http.MethodPut, "/memories/"+id, object{"metadata": object{"mem0": object{"user_id": "bob"}}}).into(&entry{})
 	if got := read(); got.User != "ada" || got.Metadata["mem0"] != nil {
 		t.Errorf("%+v", got)
@@ -200,7 +200,7 @@ func TestAMemoryIsUpdatedByAnyOfItsNames(t *testing.T) {
 	}
 }
 
-// A memory that comes to say what another says becomes that one.
+// A memory whose new content equals that of another is merged into it.
 func TestAMemoryThatSaysWhatAnotherSaysBecomesIt(t *testing.T) {
 	t.Parallel()
 	c := setup(t).client()

@@ -13,7 +13,7 @@ import (
 	"cairn/internal/service/longterm"
 )
 
-// What mem0's platform has beside the routes of its self-hosted server.
+// Routes that mem0's platform has in addition to those of its self-hosted server.
 
 func (c *call) ping() (any, error) {
 	return map[string]any{"status": "ok", "org_id": nil, "project_id": c.from.Workspace.Name, "user_email": nil}, nil
@@ -27,10 +27,10 @@ type mem0Page struct {
 	Results  any     `json:"results"`
 }
 
-// mem0PageSize is the length of a page that does not say its own.
+// mem0PageSize is the default page size.
 const mem0PageSize = 50
 
-// pageOf cuts the page out of all that its address names.
+// pageOf returns one page of a list with links to its neighbors.
 func pageOf[T any](c *call, all []T, size, page int) mem0Page {
 	from := min((page-1)*size, len(all))
 	to := min(from+size, len(all))
@@ -61,7 +61,7 @@ func (c *call) addressed() (size, page int, err error) {
 	return size, page, err
 }
 
-// page lists memories with how many there are.
+// page lists memories with their total number.
 func (c *call) page() (any, error) {
 	q, err := c.query()
 	if err != nil {
@@ -75,7 +75,7 @@ func (c *call) page() (any, error) {
 	return pageOf(c, all, q.TopK, q.Page), err
 }
 
-// mem0Entity is whom memories are for.
+// mem0Entity is an owner of memories.
 type mem0Entity struct {
 	ID      string    `json:"id"`
 	Name    string    `json:"name"`
@@ -85,7 +85,7 @@ type mem0Entity struct {
 	Updated time.Time `json:"updated_at"`
 }
 
-// entitiesSeen bounds a list of entities, as mem0's server does.
+// entitiesSeen is the maximum length of a list of entities, as mem0's server does.
 const entitiesSeen = 10_000
 
 func (c *call) known() (out []mem0Entity, err error) {
@@ -108,7 +108,7 @@ func (c *call) entityPage() (any, error) {
 	return pageOf(c, all, size, page), err
 }
 
-// removeEntity forgets all memories of an entity.
+// removeEntity deletes all memories of an entity.
 func (c *call) removeEntity() (any, error) {
 	kind, name := c.r.PathValue("type"), c.r.PathValue("id")
 	if !slices.Contains(entityKinds, kind) {
@@ -127,14 +127,14 @@ type mem0Batch struct {
 	} `json:"memories"`
 }
 
-// batch reads the memories that a request names. One that is not there ends the
-// request before anything is done.
+// batch reads the memories named in a request. If one does not exist, the request fails
+// before any change.
 func (c *call) batch() (in mem0Batch, err error) {
 	if err = c.read(&in); err != nil {
 		return in, err
 	}
 	if n := len(in.Memories); n == 0 || n > mem0Most {
-		return in, fault.Newf(fault.InvalidArgument, "memories has %d members, and must have 1 to %d", n, mem0Most)
+		return in, fault.Newf(fault.InvalidArgument, "invalid number of memories %d: must be 1 to %d", n, mem0Most)
 	}
 	for _, m := range in.Memories {
 		if _, err = c.entryOf(m.ID); err != nil {
@@ -170,7 +170,7 @@ func (c *call) removeMany() (any, error) {
 	return mem0Done("deleted", items, err)
 }
 
-// mem0Done tells how many of a batch were done, and why the others were not.
+// mem0Done returns the number of successful changes in a batch and the errors of the others.
 func mem0Done(what string, items []longterm.ItemResult, err error) (any, error) {
 	done, failed := 0, []longterm.ItemResult{}
 	for _, i := range items {
@@ -187,11 +187,11 @@ func mem0Done(what string, items []longterm.ItemResult, err error) (any, error) 
 	return out, err
 }
 
-// rate keeps what somebody thinks of a memory with it.
+// rate stores feedback about a memory in its metadata.
 func (c *call) rate() (any, error) {
 	var in struct {
 		ID       string  `json:"memory_id"`
-		Feedback *string `json:"feedback"` // null takes it back
+		Feedback *string `json:"feedback"` // null removes the feedback
 		Reason   *string `json:"feedback_reason"`
 	}
 	if err := c.read(&in); err != nil {
@@ -210,7 +210,7 @@ func (c *call) rate() (any, error) {
 		f.Reason = *in.Reason
 	}
 	if !slices.Contains([]string{"", "POSITIVE", "NEGATIVE", "VERY_NEGATIVE"}, f.Feedback) {
-		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("feedback is %q", f.Feedback),
+		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid feedback %q", f.Feedback),
 			"use POSITIVE, NEGATIVE, VERY_NEGATIVE or null")
 	}
 	_, err = c.LongTerm.UpdateMemories(c.r.Context(), c.person(),
@@ -219,7 +219,7 @@ func (c *call) rate() (any, error) {
 		"feedback_reason": in.Reason}, err
 }
 
-// mem0EventRow is what became of one add.
+// mem0EventRow is the result of one add.
 type mem0EventRow struct {
 	ID      string     `json:"id"`
 	Type    string     `json:"event_type"`
@@ -240,7 +240,7 @@ func eventOf(r run.Summary) mem0EventRow {
 	return out
 }
 
-// mem0Status is how far a run is in mem0's words.
+// mem0Status converts the status of a run into mem0's.
 func mem0Status(s run.Status, failed bool) string {
 	switch {
 	case s == run.Running:
@@ -269,7 +269,7 @@ func (c *call) events() (any, error) {
 	return pageOf(c, all, size, page), err
 }
 
-// entryOf is a memory by its id, if it is one that mem0 sees.
+// entryOf returns a memory by its ID if mem0 clients may see it.
 func (c *call) entryOf(id string) (memory.Entry, error) {
 	found, err := c.LongTerm.Get(c.r.Context(), c.person(), id)
 	if err != nil {
@@ -277,7 +277,7 @@ func (c *call) entryOf(id string) (memory.Entry, error) {
 	}
 	if len(found) == 0 || found[0].Status != memory.Active || !slices.Contains(mem0Types, found[0].Type) {
 		return memory.Entry{}, fault.New(fault.NotFound, fmt.Sprintf("Memory not found: %.40q", id),
-			"GET /memories lists them")
+			"list memories with GET /memories")
 	}
 	return found[0], nil
 }

@@ -18,9 +18,9 @@ func TestABatchIsDoneWholeOrNotAtAll(t *testing.T) {
 			t.Errorf("%s: listed %s", out.Message, got)
 		}
 	}
-	nobody := object{"memory_id": "0000000000000000", "text": "x"}
+	missing := object{"memory_id": "0000000000000000", "text": "x"}
 	for _, method := range []string{http.MethodPut, http.MethodDelete} {
-		c.do(method, "/v1/batch/", batch(object{"memory_id": one, "text": "ein"}, nobody)).refused(http.StatusNotFound)
+		c.do(method, "/v1/batch/", batch(object{"memory_id": one, "text": "ein"}, missing)).refused(http.StatusNotFound)
 		c.do(method, "/v1/batch/", batch()).refused(http.StatusBadRequest)
 		c.do(method, "/v1/batch/", batch(make([]object, 1001)...)).refused(http.StatusBadRequest)
 		c.do(method, "/v1/batch/", "[").refused(http.StatusBadRequest)
@@ -63,8 +63,8 @@ func TestWhatSomebodyThinksOfAMemoryIsKeptWithIt(t *testing.T) {
 	rate("POSITIVE", nil)
 	wants("POSITIVE", "")
 	c.do(http.MethodPost, "/v1/feedback/", object{"memory_id": id, "feedback": "FINE"}).refused(http.StatusBadRequest)
-	nobody := object{"memory_id": "0000000000000000", "feedback": "POSITIVE"}
-	c.do(http.MethodPost, "/v1/feedback/", nobody).refused(http.StatusNotFound)
+	missing := object{"memory_id": "0000000000000000", "feedback": "POSITIVE"}
+	c.do(http.MethodPost, "/v1/feedback/", missing).refused(http.StatusNotFound)
 	wants("POSITIVE", "")
 	rate(nil, nil)
 	wants("", "")

@@ -8,15 +8,15 @@ import (
 	"cairn/internal/service/apikey"
 )
 
-// route is a route under a prefix of each mount.
+// route is a route below the prefix of each mount.
 type route struct {
 	pattern string
-	scope   apikey.Scope // that a key needs; empty is open to everybody
-	status  int          // of success; 0 is 200
+	scope   apikey.Scope // required scope of the key; empty means no authentication
+	status  int          // status of success; 0 means 200
 	answer  func(*call) (any, error)
 }
 
-// Mount adds the routes of mem0 to mux, below /mem0 and with Root without that, too.
+// Mount adds the routes of mem0 to mux below /mem0, and also without prefix if o.Root is set.
 func Mount(mux *http.ServeMux, s Services, o Options, d Door) {
 	a := &api{Services: s, options: o, door: d}
 	mounts := []string{"/mem0"}
@@ -38,16 +38,17 @@ func (c *call) unknown() (any, error) {
 		"the routes of mem0 that Cairn has are listed in README.md")
 }
 
-// Accounts, webhooks and whatever else only mem0 has.
+// Hints for accounts, webhooks and other features that only mem0 has.
 const (
-	noAccounts = "Cairn has keys and no accounts: `cairn keys create`, or POST /api-keys with a key of the scope admin"
-	noProfiles = "GET /v1/memories with memory_targets shows what is known of a user"
-	noExport   = "GET /v1/memories/dump streams all memories"
-	noHooks    = "GET /v1/runs/{id}/events streams what happens in a run"
-	noProjects = "PATCH /v1/settings changes a workspace"
+	noAccounts = "Cairn has keys instead of accounts: create one with `cairn keys create`, or with POST /api-keys " +
+		"and an admin key"
+	noProfiles = "list the memories of a user with GET /v1/memories and the parameter targets"
+	noExport   = "export all memories with GET /v1/memories/dump"
+	noHooks    = "follow a run with GET /v1/runs/{id}/events"
+	noProjects = "change the settings of the workspace with PATCH /v1/settings"
 )
 
-var table = []route{ // what the self-hosted server has
+var table = []route{ // routes of the self-hosted server
 	{"POST /memories", apikey.Write, 0, (*call).add},
 	{"GET /memories", apikey.Read, 0, (*call).getAll},
 	{"DELETE /memories", apikey.Admin, 0, (*call).deleteAll},
@@ -71,9 +72,9 @@ var table = []route{ // what the self-hosted server has
 	{"PATCH /auth/me", "", 0, notOffered(noAccounts)},
 	{"POST /auth/{what}", "", 0, notOffered(noAccounts)},
 	{"POST /generate-instructions", "", 0,
-		notOffered("the prompts are Cairn's; memory skills (`cairn bank`) say what is remembered")},
+		notOffered("the prompts cannot be changed; control what is remembered with memory skills, see `cairn bank`")},
 
-	// What the platform has, and its clients call.
+	// Routes of the platform that its clients call.
 	{"GET /v1/ping/{$}", apikey.Read, 0, (*call).ping},
 	{"POST /v3/memories/add/{$}", apikey.Write, 0, (*call).addLater},
 	{"POST /v3/memories/search/{$}", apikey.Read, 0, (*call).search},

@@ -12,8 +12,8 @@ import (
 	"cairn/internal/service/apikey"
 )
 
-// What mem0's self-hosted server tells of itself, of its keys and of what was
-// asked of it.
+// Routes of mem0's self-hosted server for its configuration, its keys and its log of
+// requests.
 
 func (c *call) configuration() (any, error) {
 	return map[string]any{"version": "v1.1", "vector_store": map[string]any{"provider": "pgvector"},
@@ -24,8 +24,8 @@ func (c *call) configuration() (any, error) {
 
 func (c *call) configure() (any, error) {
 	return nil, fault.New(fault.OutOfScope,
-		"models and stores are configured by whoever runs Cairn, for all workspaces",
-		"set them in the environment, see `cairn config`; PATCH /v1/settings changes a workspace")
+		"models and stores are configured by the operator for all workspaces",
+		"set them in the environment, see `cairn config`; change settings of the workspace with PATCH /v1/settings")
 }
 
 func (c *call) providers() (any, error) {
@@ -33,10 +33,10 @@ func (c *call) providers() (any, error) {
 		"vector_store": []string{"pgvector"}}, nil
 }
 
-// setupStatus never asks for an account to be made: there are keys and no accounts.
+// setupStatus reports that no setup is needed, because Cairn has keys instead of accounts.
 func (c *call) setupStatus() (any, error) { return map[string]bool{"needsSetup": false}, nil }
 
-// me is who holds the key.
+// me describes the holder of the key.
 func (c *call) me() (any, error) {
 	role := "member"
 	if apikey.Admin.Allows(c.from.Scopes) {
@@ -46,15 +46,15 @@ func (c *call) me() (any, error) {
 		"scopes": c.from.Scopes}, nil
 }
 
-// mem0Key is a key as mem0 shows it.
+// mem0Key is a key in the form of mem0.
 type mem0Key struct {
 	ID      string    `json:"id"`
-	Key     string    `json:"key,omitempty"` // of a new one only
+	Key     string    `json:"key,omitempty"` // only in the response that creates the key
 	Label   string    `json:"label"`
 	Prefix  string    `json:"key_prefix"`
 	Scopes  []string  `json:"scopes"`
 	Created time.Time `json:"created_at"`
-	Used    *string   `json:"last_used_at"` // is not kept
+	Used    *string   `json:"last_used_at"` // always null, because Cairn does not record it
 }
 
 func mem0KeyOf(k apikey.Key) mem0Key {
@@ -73,7 +73,7 @@ func (c *call) keys() (any, error) {
 	return out, err
 }
 
-// makeKey makes a key that may read and write, unless scopes says otherwise.
+// makeKey creates a key with the scopes read and write, unless the request sets scopes.
 func (c *call) makeKey() (any, error) {
 	in := struct {
 		Label  string         `json:"label"`
@@ -91,27 +91,27 @@ func (c *call) makeKey() (any, error) {
 func (c *call) revokeKey() (any, error) {
 	id, err := strconv.ParseInt(c.r.PathValue("id"), 10, 64)
 	if err != nil {
-		return nil, fault.New(fault.NotFound, "API key not found.", "GET /api-keys lists them")
+		return nil, fault.New(fault.NotFound, "API key not found.", "list keys with GET /api-keys")
 	}
 	return message("API key revoked."), c.Keys.Revoke(c.r.Context(), c.from.Workspace.ID, id)
 }
 
-// mem0Request is a run as mem0 shows requests.
+// mem0Request is a run in the form of mem0's requests.
 type mem0Request struct {
 	ID      string    `json:"id"`
 	Method  string    `json:"method"`
-	Path    string    `json:"path"` // of the route that makes runs of this kind
+	Path    string    `json:"path"` // path of the route that starts runs of this kind
 	Status  int       `json:"status_code"`
-	Latency float64   `json:"latency_ms"` // until it had ended, or until now
+	Latency float64   `json:"latency_ms"` // until the end of the run, or until now
 	Auth    string    `json:"auth_type"`
 	Created time.Time `json:"created_at"`
 }
 
-// startedBy are the routes that make runs.
+// startedBy maps kinds of runs to the routes that start them.
 var startedBy = map[run.Kind]string{run.Summarize: "/memories", run.Retrieve: "/v1/retrieve_memory",
 	run.Turn: "/v1/turns", run.Distill: "/v1/distill"}
 
-// requests are the runs that somebody asked for. Cairn keeps no other log of requests.
+// requests lists the runs that callers started. Cairn has no other log of requests.
 func (c *call) requests() (any, error) {
 	limit, err := c.number("limit", 50, 200)
 	if err != nil {
@@ -140,14 +140,14 @@ func (c *call) requests() (any, error) {
 	return out, err
 }
 
-// runsSeen is how many of a workspace's latest runs are looked through.
+// runsSeen is how many of a workspace's latest runs requests and events search.
 const runsSeen = 1000
 
 func (c *call) latestRuns() (out []run.Summary, err error) {
 	return c.Runs.List(c.r.Context(), c.from.Workspace.ID, runsSeen)
 }
 
-// number reads a parameter of the address.
+// number parses a query parameter.
 func (c *call) number(name string, otherwise, most int) (int, error) {
 	given := c.r.URL.Query().Get(name)
 	if given == "" {
@@ -155,19 +155,19 @@ func (c *call) number(name string, otherwise, most int) (int, error) {
 	}
 	n, err := strconv.Atoi(given)
 	if err != nil || n < 1 || n > most {
-		return 0, fault.Newf(fault.InvalidArgument, "%s is %q, and must be 1 to %d", name, given, most)
+		return 0, fault.Newf(fault.InvalidArgument, "invalid %s %q: must be 1 to %d", name, given, most)
 	}
 	return n, nil
 }
 
 func message(text string) map[string]string { return map[string]string{"message": text} }
 
-// notOffered answers for a route of mem0 whose work Cairn does not do, with what
-// does it instead.
+// notOffered returns a handler for a mem0 route that Cairn does not support. The hint
+// names the alternative.
 func notOffered(instead string) func(*call) (any, error) {
 	return func(c *call) (any, error) {
 		path := c.r.URL.Path
-		return nil, fault.New(fault.NotImplemented, strings.TrimPrefix(path, "/mem0")+" is not offered by Cairn",
+		return nil, fault.New(fault.NotImplemented, strings.TrimPrefix(path, "/mem0")+" is not supported by Cairn",
 			instead)
 	}
 }

@@ -1,7 +1,7 @@
-// Package mem0api speaks to clients of mem0 as a mem0 server does: the routes of its
-// self-hosted server, and those of its platform that its clients use. The workspace is
-// the key's; what mem0 calls user_id, agent_id and run_id is data: whom a memory is
-// about, and members of its metadata.
+// Package mem0api serves clients of mem0: it has the routes of mem0's self-hosted server,
+// and those of mem0's platform that its clients call. The key selects the workspace.
+// mem0's user_id, agent_id and run_id are data: they select a memory's target and are
+// stored in its metadata.
 package mem0api
 
 import (
@@ -20,7 +20,7 @@ import (
 	"cairn/internal/service/search"
 )
 
-// Services are what the routes offer.
+// Services holds the services behind the routes.
 type Services struct {
 	Keys        *apikey.Service
 	Runs        *inspect.Runs
@@ -32,34 +32,34 @@ type Services struct {
 	Embedder    Embedder
 }
 
-// Embedder names the space of the vectors.
+// Embedder names the embedding model of the vectors.
 type Embedder interface {
 	Model() string
 	Dims() int
 }
 
-// Options are the configuration of the routes.
+// Options configures the routes.
 type Options struct {
-	Root     bool   // the routes are without the prefix /mem0, too
-	Model    string // that answers, for display
+	Root     bool   // also serve the routes without the prefix /mem0
+	Model    string // name of the model, for display
 	TurnSpec func() agentrun.Spec
 }
 
-// Door is what the gateway does for every request, whoever's client sends it.
+// Door gives access to what the gateway does for requests of all clients.
 type Door interface {
-	// Authorize finds who asks, and refuses a key that may not.
+	// Authorize authenticates a request and checks the scope of its key.
 	Authorize(r *http.Request, scope apikey.Scope) (apikey.Principal, error)
-	// Refuse is an error as the caller may be told of it.
+	// Refuse converts an error into a response.
 	Refuse(ctx context.Context, doing string, err error) Refusal
-	// Await returns a run's status when it has ended or enough was waited.
+	// Await returns a run's status when the run has ended or patience is over.
 	Await(ctx context.Context, ref run.Ref, patience time.Duration, look func() (run.Status, error)) (run.Status, error)
-	// Operation is the operation id of a change under the key that a caller chose.
+	// Operation returns the operation ID of a change with the caller's idempotency key.
 	Operation(chosen string) string
-	// Link is the address of a path.
+	// Link returns the URL of a path.
 	Link(format string, args ...any) string
 }
 
-// Refusal is an error as the caller may be told of it.
+// Refusal is an error as the caller sees it.
 type Refusal struct {
 	Status        int
 	Header        http.Header
@@ -67,7 +67,7 @@ type Refusal struct {
 	Message, Hint string
 }
 
-// api is what every call works with.
+// api holds the dependencies of all calls.
 type api struct {
 	Services
 	options Options

@@ -81,7 +81,7 @@ func (b *bundle) makeKey(ws tenancy.Workspace, scopes ...apikey.Scope) string {
 	return key
 }
 
-// starter is Temporal, which does at once what it is asked for.
+// starter replaces Temporal and runs work at once.
 type starter struct{ b *bundle }
 
 func (s starter) Start(_ context.Context, _, _ string, r run.Run) error {
@@ -126,12 +126,12 @@ type door struct{ b *bundle }
 func (d door) Authorize(r *http.Request, scope apikey.Scope) (apikey.Principal, error) {
 	key, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !found {
-		return apikey.Principal{}, fault.New(fault.Unauthenticated, "the request has no key", "")
+		return apikey.Principal{}, fault.New(fault.Unauthenticated, "missing API key", "")
 	}
 	from, err := d.b.keys.Principal(r.Context(), key)
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
-		return from, fault.New(fault.Unauthenticated, "the key is not good", "")
+		return from, fault.New(fault.Unauthenticated, "invalid API key", "")
 	case err == nil && !scope.Allows(from.Scopes):
 		return from, fault.New(fault.OutOfScope, "this needs the scope "+string(scope), "")
 	}

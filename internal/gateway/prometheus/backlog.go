@@ -11,21 +11,21 @@ import (
 
 var (
 	runsOpen     = ofKind("cairn_runs_open", "Runs that have not ended.")
-	runsOldest   = ofKind("cairn_runs_open_oldest_seconds", "For how long the oldest open run has been open.")
-	rowsOwed     = ofKind("cairn_outbox_rows", "What was accepted and is not done yet.")
+	runsOldest   = ofKind("cairn_runs_open_oldest_seconds", "Age of the oldest open run.")
+	rowsOwed     = ofKind("cairn_outbox_rows", "Outbox tasks that are not delivered yet.")
 	oldestOwed   = ofKind("cairn_outbox_oldest_seconds", "Age of the oldest row of the outbox.")
 	callsUnknown = prometheus.NewDesc("cairn_model_calls_unknown",
-		"Model calls in flight at a crash and not sent again: perhaps paid.", nil, nil)
-	tasksDue  = ofKind("cairn_tasks_due", "Scheduled tasks that have come due and wait for the sweep.")
-	oldestDue = ofKind("cairn_tasks_due_oldest_seconds", "For how long the oldest due task has waited.")
+		"Model calls that were in flight at a crash and not repeated; they may have been paid.", nil, nil)
+	tasksDue  = ofKind("cairn_tasks_due", "Scheduled tasks that are due and wait for the sweep.")
+	oldestDue = ofKind("cairn_tasks_due_oldest_seconds", "Time since the oldest due task became due.")
 	canaries  = prometheus.NewDesc("cairn_policy_canaries",
-		"Updated policies that a share of the live builds tries.", nil, nil)
+		"Updated policies on canary.", nil, nil)
 	oldestCanary = prometheus.NewDesc("cairn_policy_canaries_oldest_seconds",
-		"For how long the oldest of them has been tried.", nil, nil)
+		"Age of the oldest canary.", nil, nil)
 	daysFailed = prometheus.NewDesc("cairn_reflections_given_up",
 		"Days whose reflection failed three times in a row.", nil, nil)
 	unheard = prometheus.NewDesc("cairn_reflections_unheard",
-		"Workspaces whose days were empty for a week although people talked.", nil, nil)
+		"Workspaces whose reflections were empty for 7 days although they have new messages.", nil, nil)
 	databaseUp = prometheus.NewDesc("cairn_database_up", "Whether the database answered this scrape.", nil, nil)
 )
 
@@ -36,7 +36,7 @@ func ofKind(name, help string) *prometheus.Desc {
 // scrapePatience is how long a scrape waits for the database.
 const scrapePatience = 2 * time.Second
 
-// backlog asks when it is scraped, one statement.
+// backlog reads the backlog with one statement at each scrape.
 type backlog struct{ BacklogReader }
 
 func (l backlog) Describe(out chan<- *prometheus.Desc) {
@@ -53,7 +53,7 @@ func (l backlog) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
 	seen, err := l.Backlog(ctx)
-	if err != nil { // old numbers would look like new ones
+	if err != nil { // reports no old numbers, which would look current
 		show(databaseUp, 0)
 		return
 	}

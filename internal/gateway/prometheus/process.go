@@ -12,21 +12,21 @@ import (
 
 var (
 	blocked = prometheus.NewDesc("cairn_blocked_entries_total",
-		"Looks at kept entries that were not shown, since they would attack their reader.", []string{"store"}, nil)
+		"Reads of stored entries that were withheld because they contain prompt injection.", []string{"store"}, nil)
 	prefix = prometheus.NewDesc("cairn_prefix_changes",
-		"Changes of how the prompts of a conversation begin, by how many there were within an hour.", nil, nil)
+		"Changes of the prompt prefix of a conversation within an hour.", nil, nil)
 	learnt = prometheus.NewDesc("cairn_learning_outcomes_total",
-		"Outcomes of spans and questions that memory skills learn from: scored, or masked since the endpoint failed.",
+		"Outcomes of spans and questions that memory skills learn from: scored, or masked by an endpoint failure.",
 		[]string{"kind", "state"}, nil)
 	alarms = prometheus.NewDesc("cairn_learning_alarms_total",
-		"Iterations of a training and rounds of evolution of which too much was masked.", []string{"kind"}, nil)
+		"Training iterations and evolution rounds with too many masked outcomes.", []string{"kind"}, nil)
 )
 
-// prefixBuckets are numbers of changes within an hour: three are what sessions of
-// half an hour bring with them, more are a reason to look.
+// prefixBuckets are numbers of changes within an hour. Sessions of half an hour cause up to
+// three; investigate higher numbers.
 var prefixBuckets = []int{1, 2, 3, 5, 10, 20}
 
-// process shows what this process has counted.
+// process exports the counters of this process.
 type process struct{}
 
 func (process) Describe(out chan<- *prometheus.Desc) {
@@ -60,18 +60,16 @@ func (process) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstHistogram(prefix, count, float64(sum), buckets)
 }
 
-// OfProcess shows what this process counts, for a worker, which serves no
-// requests:
+// OfProcess returns a handler with the metrics of this process, for a worker, which serves
+// no requests:
 //
-//	cairn_blocked_entries_total{store}  kept entries that were not shown, since they would attack their reader
-//	cairn_prefix_changes                changes of how a conversation's prompts begin, by how many there were within
-//	                                    an hour:
-//	                                    what is above le="3" pays for prompts that providers could have kept
+//	cairn_blocked_entries_total{store}  stored entries that were withheld because they contain prompt injection
+//	cairn_prefix_changes                changes of a conversation's prompt prefix within an hour: above le="3",
+//	                                    prompts are paid that the provider could have cached
 //	cairn_learning_outcomes_total{kind,state}, cairn_learning_alarms_total{kind}
-//	                                    what trainings (kind train) and rounds of evolution (evolve) came to: state
-//	                                    masked is
-//	                                    trouble of the endpoint; an alarm is an iteration or a round with more than
-//	                                    20 % of it
+//	                                    outcomes of trainings (kind train) and evolution rounds (evolve); state
+//	                                    masked is lost to an endpoint failure; an alarm is an iteration or a round
+//	                                    with more than 20 % masked outcomes
 func OfProcess() http.Handler {
 	r := prometheus.NewRegistry()
 	r.MustRegister(process{}, collectors.NewGoCollector(),

@@ -10,28 +10,28 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// scrapeTime bounds reading a scrape's request and answering it.
+// scrapeTime bounds reading and serving a scrape.
 const scrapeTime = 10 * time.Second
 
-// Show serves this process' counts at an address, if there is one, until it is
-// told to stop.
+// Show serves this process's metrics at address until stop is called. If address is empty,
+// it does nothing.
 func Show(address string, log *slog.Logger) (stop func(), err error) {
 	if address == "" {
 		return func() {}, nil
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Misconfigured, "the worker cannot show its counts at "+address,
-			"choose another host:port in CAIRN_WORKER_METRICS, or leave it empty")
+		return nil, fault.Wrap(err, fault.Misconfigured, "cannot serve worker metrics at "+address,
+			"set CAIRN_WORKER_METRICS to a free host:port such as 127.0.0.1:9090, or leave it empty")
 	}
 	routes := http.NewServeMux()
 	routes.Handle("GET /metrics", OfProcess())
 	s := &http.Server{Handler: routes, ReadTimeout: scrapeTime, WriteTimeout: scrapeTime}
 	go func() {
 		if err := s.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
-			log.Error("the counts are not shown any more", "error", err)
+			log.Error("metrics server stopped", "error", err)
 		}
 	}()
-	log.Info("the counts are shown", "address", "http://"+l.Addr().String()+"/metrics")
+	log.Info("metrics server started", "address", "http://"+l.Addr().String()+"/metrics")
 	return func() { _ = s.Close() }, nil
 }

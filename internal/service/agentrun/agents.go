@@ -15,42 +15,42 @@ import (
 	"cairn/internal/service/tools"
 )
 
-// Agent is one more kind of run than turns and reviews. The loop is theirs, too:
-// Step, RunTool and Close drive it, and ask here for what is its own.
+// Agent implements a kind of run other than turns and reviews. Step, RunTool and Close drive the
+// run and call the Agent for what differs between kinds.
 type Agent interface {
-	// Tools of a run, the same to its end.
+	// Tools returns the tools of a run. They do not change during the run.
 	Tools(w RunView) (Tools, error)
-	// Subject is what the calls of a run work on; an error of code
-	// version_conflict ends the run. Fence is of its lease, 0 without one.
+	// Subject returns the memory scope of the run's calls. An error with code version_conflict ends
+	// the run. Fence is the fencing token of the run's lease, 0 without a lease.
 	Subject(ctx context.Context, w RunView, fence int64) (agent.MemoryScope, error)
-	// Brief is what the model is told before a response, with what is true now.
-	// Short asks for less: an endpoint has said that it was too much.
+	// Brief returns the instructions and the current data for the next response. Short asks for
+	// less input because an endpoint has rejected the request as too long.
 	Brief(ctx context.Context, w RunView, short bool) (PromptInput, error)
-	// Finish does what is left when no response follows, before the run is closed.
-	// It may be done again: its effects have operation ids of the run's.
+	// Finish does the remaining work before the run is closed, when no further response follows. It
+	// may be repeated: its effects use operation IDs of the run.
 	Finish(ctx context.Context, w RunView, e RunResult) (json.RawMessage, error)
-	// Result fills in Status and Report from all that the run has done, and from
-	// what Finish has returned. It has no effect.
+	// Result sets Status and Report from the steps of the run and the result of Finish. It has no
+	// side effects.
 	Result(w RunView, finished json.RawMessage, e *RunResult) (run.Outcome, error)
 }
 
-// RunView is a run as its Agent sees it.
+// RunView is the part of a run that its Agent can read.
 type RunView struct {
 	Run   run.Run
 	Spec  Spec
 	Steps []Step
 }
 
-// PromptInput is a request without what the run itself has said and done.
+// PromptInput is a request without the steps of the run itself.
 type PromptInput struct {
 	System     string
 	Messages   []llm.Message
-	Unthinking bool // the endpoint is asked not to reason before it answers
+	Unthinking bool // asks the endpoint not to reason before it replies
 }
 
 func (st *runState) work() RunView { return RunView{st.run, st.spec, st.steps} }
 
-// resolveAgent finds out whose run it is.
+// resolveAgent finds the Agent of the run and its tools.
 func (s *Service) resolveAgent(st *runState) (err error) {
 	st.tools = s.turnTools(st.spec)
 	if a, found := s.Agents[st.run.Kind]; found {
@@ -60,7 +60,7 @@ func (s *Service) resolveAgent(st *runState) (err error) {
 	return err
 }
 
-// turnTools are what the agent that answers turns can do.
+// turnTools returns the tools of the agent that answers turns.
 func (s *Service) turnTools(spec Spec) Tools {
 	if spec.Agent == settings.Remy {
 		return chosen{s.MemoryAgentTools, spec.Toolsets}
@@ -68,7 +68,7 @@ func (s *Service) turnTools(spec Spec) Tools {
 	return chosen{s.Tools, spec.Toolsets}
 }
 
-// chosen are tools without those of groups that were not chosen.
+// chosen filters tools: it hides the tool groups that the workspace did not choose.
 type chosen struct {
 	Tools
 	sets []agent.ToolSet
@@ -87,8 +87,7 @@ func (c chosen) Call(ctx context.Context, a agent.Actor, name string, arguments 
 	return c.Tools.Call(ctx, a, name, arguments)
 }
 
-// withdrawn tells whether a tool is not offered in step n: nobody reflects twice
-// in a row.
+// withdrawn reports whether a tool is not offered in step n. A think call may not follow another one.
 func (st *runState) withdrawn(tool string, n int) bool {
 	if st.agent == nil || tool != tools.Think {
 		return false
@@ -99,15 +98,15 @@ func (st *runState) withdrawn(tool string, n int) bool {
 	})
 }
 
-// offered are the tools of step n.
+// offered returns the tools of step n.
 func (st *runState) offered(n int) []agent.ToolSpec {
 	return slices.DeleteFunc(st.tools.Offered(st.spec.Origin), func(t agent.ToolSpec) bool {
 		return st.withdrawn(t.Name, n)
 	})
 }
 
-// class is how a tool runs in this run. With a pause between them calls are
-// activities, which the workflow can put a timer between.
+// class returns how a tool runs in this run. If the run has an interval between calls, each call is
+// an activity, so that the workflow can put a timer between two calls.
 func (st *runState) class(c agent.Class) agent.Class {
 	if st.spec.Interval > 0 && c == agent.Fast {
 		return agent.Slow
@@ -115,8 +114,8 @@ func (st *runState) class(c agent.Class) agent.Class {
 	return c
 }
 
-// sequence is the order in which calls run, by their positions: as the model made
-// them, or in the order of the tools.
+// sequence returns the positions of calls in the order in which they run: the order of the
+// response, or the order of the tools if the run is ordered.
 func (st *runState) sequence(calls []Call) []int {
 	out := make([]int, len(calls))
 	for i := range out {
@@ -133,7 +132,7 @@ func (st *runState) sequence(calls []Call) []int {
 	return out
 }
 
-// brief asks for the request of a run that has an Agent.
+// brief builds the request of a run that has an Agent.
 func (s *Service) brief(ctx context.Context, st *runState, step agent.Step, note string, short bool) (llm.Request,
 	error) {
 	told, err := st.agent.Brief(ctx, st.work(), short)
@@ -148,7 +147,7 @@ func (s *Service) brief(ctx context.Context, st *runState, step agent.Step, note
 	return r, nil
 }
 
-// subject reads what the run works on, once for each activity.
+// subject reads the memory scope of the run's calls, once per activity.
 func (s *Service) subject(ctx context.Context, st *runState, base Base) (err error) {
 	if st.agent != nil {
 		st.subject, err = st.agent.Subject(ctx, st.work(), base.Fence)
@@ -192,9 +191,9 @@ func (s *Service) closeAgent(ctx context.Context, st *runState, e ending) (out *
 	return out, err
 }
 
-// Reach runs the calls of a response that come before a control call, then that
-// call, and returns its result without storing it: what follows from it is for
-// the workflow. Told is true when the call has a result already.
+// Reach runs the calls of a response that precede a control call, then the control call. It returns
+// the result without storing it: the workflow decides what follows. Told is true if the call
+// already has a result.
 func (s *Service) Reach(ctx context.Context, ref run.Ref, n, position int, base Base) (w RunView, result tools.Result,
 	told bool, err error) {
 	st, c, err := s.control(ctx, ref, n, position)
@@ -224,7 +223,7 @@ func (s *Service) Reach(ctx context.Context, ref run.Ref, n, position int, base 
 	return st.work(), result, true, s.runCall(ctx, st, c)
 }
 
-// Tell stores what the model is told of a control call.
+// Tell stores the result of a control call.
 func (s *Service) Tell(ctx context.Context, ref run.Ref, n, position int, result tools.Result) error {
 	st, c, err := s.control(ctx, ref, n, position)
 	if err != nil || st.run.Status == run.Ended || c.Done {

@@ -16,25 +16,25 @@ import (
 	"cairn/internal/service/tools"
 )
 
-// RunResult is what became of a run. It is the run's stored result.
+// RunResult is the stored result of a run.
 type RunResult struct {
 	Reason   agent.Reason   `json:"reason"`
 	Detail   string         `json:"detail,omitempty"`
 	Steps    int            `json:"steps"`
-	Writes   []Write        `json:"writes,omitempty"` // what took effect
-	Staged   int            `json:"staged,omitempty"` // changes that it has proposed and a person is to decide about
+	Writes   []Write        `json:"writes,omitempty"` // applied changes
+	Staged   int            `json:"staged,omitempty"` // proposed changes that need approval
 	ReplySeq int            `json:"reply_seq"`
 	Counters nudge.Counters `json:"counters"`         // of the conversation, after a turn
-	MayNudge bool           `json:"may_nudge"`        // after a turn: today's cap leaves room
-	Status   string         `json:"status,omitempty"` // of a nudge: saved nothing budget failed
+	MayNudge bool           `json:"may_nudge"`        // after a turn: the daily limit allows a review
+	Status   string         `json:"status,omitempty"` // of a review: saved, nothing, budget or failed
 	Number   int            `json:"turn,omitempty"`
 
-	// Of an agent of long-term memory.
-	Text   string          `json:"text,omitempty"`   // what it said last
-	Report json.RawMessage `json:"report,omitempty"` // what it did
+	// Fields of runs of a memory agent.
+	Text   string          `json:"text,omitempty"`   // last text of the model
+	Report json.RawMessage `json:"report,omitempty"` // set by Agent.Result
 }
 
-// Write is one effect of a tool.
+// Write is one change that a tool call made.
 type Write struct {
 	Tool    string `json:"tool"`
 	Action  string `json:"action"`
@@ -42,18 +42,18 @@ type Write struct {
 	Version int    `json:"version,omitempty"`
 }
 
-// ending is how a run is to be closed.
+// ending describes how a run is closed.
 type ending struct {
 	reason agent.Reason
 	detail string
-	said   *Step                           // the response that closes it, not stored yet
-	answer string                          // empty lets the closing words be found
-	keep   func(context.Context, Tx) error // stores more, once the run is held; a run that has ended is then an error
+	said   *Step  // the response that closes the run, not stored yet
+	answer string // if empty, the reply is taken from earlier steps or a canned text
+	// stores more in the closing transaction; if the run has ended, close returns errEnded
+	keep func(context.Context, Tx) error
 }
 
-// Close ends a run whose last response never came: it was cancelled, its time
-// was over, its model did not answer. What was committed stays, and a turn is
-// answered all the same.
+// Close ends a run without a final response: it was canceled, its time limit passed, or its model
+// did not reply. Committed changes are kept, and a turn still gets a reply.
 func (s *Service) Close(ctx context.Context, ref run.Ref, reason agent.Reason, detail string, base Base) (*RunResult,
 	error) {
 	st, err := s.loadRun(ctx, ref)
@@ -66,8 +66,8 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, reason agent.Reason, d
 	return s.close(ctx, st, base, ending{reason: reason, detail: detail})
 }
 
-// Await returns what became of a run once it has ended; before that it is
-// Unavailable, to be asked again.
+// Await returns the result of a run that has ended. Until then it returns an error with code
+// Unavailable, and the caller retries.
 func (s *Service) Await(ctx context.Context, ref run.Ref) (*RunResult, error) {
 	st := &runState{}
 	err := s.Store.WithRuns(ctx, ref.Workspace, func(ctx context.Context, tx Tx) (err error) {
@@ -83,7 +83,7 @@ func (s *Service) Await(ctx context.Context, ref run.Ref) (*RunResult, error) {
 	return st.ended()
 }
 
-// ended reads what became of a run that has ended.
+// ended decodes the result of a run that has ended.
 func (st *runState) ended() (*RunResult, error) {
 	out := &RunResult{}
 	if err := json.Unmarshal(st.run.Result, out); err != nil {
@@ -92,8 +92,7 @@ func (st *runState) ended() (*RunResult, error) {
 	return out, nil
 }
 
-// close ends a run. When another attempt has ended it, what that one made of it
-// is returned.
+// close ends a run. If another attempt has ended it already, close returns the stored result.
 func (s *Service) close(ctx context.Context, st *runState, base Base, e ending) (out *RunResult, err error) {
 	if st.agent != nil {
 		return s.closeAgent(ctx, st, e)
@@ -116,10 +115,10 @@ func (s *Service) close(ctx context.Context, st *runState, base Base, e ending) 
 	return out, err
 }
 
-// settle reads what a run has done once nobody can add to it any more, and finds
-// out what became of calls whose result was never stored: an effect that took
-// place is told, any other will never take place. Over is true when the run had
-// ended before. Its conversation is locked first, where somebody asks for it.
+// settle locks a run, reads its steps and completes the calls that have no stored result. If the
+// effect of such a call is stored, it becomes the result; otherwise the operation is voided and can
+// no longer take effect. Over is true if the run had already ended. If c is set, the conversation
+// is locked before the run.
 func (st *runState) settle(ctx context.Context, tx Tx, e ending, c *Conversation) (over bool, err error) {
 	id := st.run.Ref.Run
 	if c != nil {
@@ -169,9 +168,9 @@ func (st *runState) settle(ctx context.Context, tx Tx, e ending, c *Conversation
 	return false, nil
 }
 
-// told is a call with its effect as its result, or with why it has none.
+// told returns the call with its stored effect as result, or with the reason why it has none.
 func (c Call) told(effect json.RawMessage, unrun agent.SkipReason) (Call, error) {
-	if len(effect) > 0 && c.Class == agent.Isolated { // it was begun, and no more is written down
+	if len(effect) > 0 && c.Class == agent.Isolated { // the command was started and nothing more is recorded
 		unrun, effect = agent.SkipUnknown, nil
 	}
 	if len(effect) == 0 {
@@ -183,10 +182,10 @@ func (c Call) told(effect json.RawMessage, unrun agent.SkipReason) (Call, error)
 	return c, err
 }
 
-// mayNudge tells whether the day's cap leaves room for a review. While none can
-// be due nobody looks.
+// mayNudge reports whether the daily limit allows another review. It reads the count of today only
+// if a review can be due.
 func mayNudge(ctx context.Context, tx Tx, s nudge.Settings, c nudge.Counters) (bool, error) {
-	c.InFlight = 0 // the conversation may find that the one under way is lost
+	c.InFlight = 0 // the conversation may find that the review in flight is lost
 	if memory, skill := nudge.Due(c, s); s.Off || !memory && !skill {
 		return !s.Off, nil
 	}
@@ -194,7 +193,7 @@ func mayNudge(ctx context.Context, tx Tx, s nudge.Settings, c nudge.Counters) (b
 	return today < s.DailyCap, err
 }
 
-// closeTurn answers, counts and ends a turn, all or nothing.
+// closeTurn stores the reply and the counters of a turn and ends it, in one transaction.
 func (st *runState) closeTurn(ctx context.Context, tx Tx, c Conversation, base Base, e ending) (*RunResult, error) {
 	out := &RunResult{
 		Reason:   e.reason,
@@ -245,8 +244,8 @@ func (st *runState) closeTurn(ctx context.Context, tx Tx, c Conversation, base B
 	return out, tx.Runs().EndRun(ctx, st.run.Ref.Run, outcomeOf(e.reason), e.detail, out)
 }
 
-// words are what the person reads: the model's answer, else what it said before
-// it had to stop, else words of our own with what was done. Silence is no answer.
+// words returns the text of the reply: the final answer of the model, else its last text, else a
+// canned text that lists the changes. It is never empty.
 func (st *runState) words(e ending) string {
 	if e.answer != "" {
 		return e.answer
@@ -263,7 +262,7 @@ func (st *runState) words(e ending) string {
 	return prompt.Canned(st.spec.Lang, st.spec.Channel, string(e.reason), done)
 }
 
-// facts are what the counters of the nudge follow from.
+// facts returns the input for the review counters.
 func (st *runState) facts(e ending, writes []Write) nudge.Turn {
 	f := nudge.Turn{Origin: agent.Origin(st.turn.Origin), Role: "user", Delivered: true,
 		Interrupted: e.reason == agent.Interrupted,
@@ -276,7 +275,7 @@ func (st *runState) facts(e ending, writes []Write) nudge.Turn {
 	return Saves(f, writes)
 }
 
-// Saves adds to the facts of a turn what its writes saved.
+// Saves adds to the facts of a turn whether its writes saved memories or skills.
 func Saves(f nudge.Turn, writes []Write) nudge.Turn {
 	for _, w := range writes {
 		f.SavedMemory = f.SavedMemory || strings.HasPrefix(w.Tool, "memory_")
@@ -285,7 +284,7 @@ func Saves(f nudge.Turn, writes []Write) nudge.Turn {
 	return f
 }
 
-// writes are the calls of the run that changed something.
+// writes returns the applied changes of the run.
 func (st *runState) writes() (out []Write) {
 	for _, s := range st.steps {
 		for _, c := range s.Calls {
@@ -297,10 +296,10 @@ func (st *runState) writes() (out []Write) {
 	return out
 }
 
-// waits is the action of a write that a person is to decide about.
+// waits is the action of a write that needs approval.
 const waits = "staged"
 
-// staged is how many calls of the run have proposed a change that waits.
+// staged returns the number of pending changes that the run has proposed.
 func (st *runState) staged() (n int) {
 	for _, s := range st.steps {
 		for _, c := range s.Calls {
@@ -312,8 +311,7 @@ func (st *runState) staged() (n int) {
 	return n
 }
 
-// Wrote reads from a tool's result what it changed: a staged, an unchanged and a
-// failed write changed nothing.
+// Wrote returns the change that a tool result reports. Staged, unchanged and failed writes report false.
 func Wrote(tool, result string) (Write, bool) {
 	w, ok := said(tool, result)
 	switch w.Action {
@@ -323,7 +321,7 @@ func Wrote(tool, result string) (Write, bool) {
 	return w, ok
 }
 
-// said reads from a tool's result what became of the call, when it did not fail.
+// said decodes the write that a successful tool result reports.
 func said(tool, result string) (Write, bool) {
 	var r struct {
 		OK      bool   `json:"ok"`

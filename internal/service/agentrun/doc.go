@@ -1,7 +1,9 @@
-// Package agentrun is the agent loop: it runs one step of a run at a time, the tool
-// calls of that step, and the end of any agent's run. A step loads the run, runs
-// pending calls, builds a prompt, calls the model and stores what it said; steps and
-// tool calls are rows. Turns of conversations and reviews of them are runs, and so
-// are those of every registered Agent. Each method is one step that may be run again
-// at any time.
+// Package agentrun runs the agent loop: one step of a run at a time, the tool calls of that step,
+// and the end of the run.
+//
+// A step loads the run, runs pending tool calls, builds a prompt, calls the model and stores the
+// response. Steps and tool calls are rows in Postgres. Turns, reviews and the runs of every
+// registered Agent use this loop.
+//
+// Each method is one step of a workflow and may be repeated at any time.
 package agentrun

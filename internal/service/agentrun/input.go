@@ -9,8 +9,8 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// overInput tells that the next request would take a run over what all of its
-// requests may cost together: what they did cost, and a guess at this one.
+// overInput reports whether the next request would exceed the input budget of the run: the tokens
+// of all earlier requests plus an estimate for this one.
 func (s *Service) overInput(ctx context.Context, st *runState, step agent.Step) (over bool, err error) {
 	limit := st.spec.Limits.InputTokens
 	if limit == 0 {
@@ -38,11 +38,11 @@ func tokensOf(r llm.Request) int {
 	return n
 }
 
-// leastChars is what is left of a message at least when a material has to shrink.
+// leastChars is the minimum length of a message that Fitted shortens.
 const leastChars = 100
 
-// Fitted shortens the messages of a material, the longest first, until it has at
-// most so many tokens; what came before goes when that is not enough.
+// Fitted shortens the messages of a material, the longest first, until it has at most the given
+// number of tokens. If that is not enough, it drops the history.
 func Fitted(m prompt.Material, tokens int) prompt.Material {
 	size := func() (n int) {
 		for _, part := range [][]prompt.Message{m.History, m.Messages} {

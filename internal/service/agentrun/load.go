@@ -7,22 +7,22 @@ import (
 	"cairn/internal/domain/run"
 )
 
-// runState is a run under way: what is pinned for it, and what it has done.
+// runState is the state of a run in one activity: its pinned configuration and its stored steps.
 type runState struct {
 	run            run.Run
 	spec           Spec
 	turn           Turn
-	session        Session // of a turn: the one it keeps, else the live one of its channel, else none
-	kept           bool    // it is kept
+	session        Session // of a turn: the one stored with the run, else the live one of its channel, else empty
+	kept           bool    // session is stored with the run
 	steps          []Step
-	tools          Tools             // that this run has
-	agent          Agent             // nil of turns and reviews
-	subject        agent.MemoryScope // of its calls
-	identity, meta string            // of the agent that answers from long-term memory, for the context of a turn
-	earlier        []TurnMessage     // of the turns before, and of this one what the user said
+	tools          Tools             // tools of this run
+	agent          Agent             // nil for turns and reviews
+	subject        agent.MemoryScope // memory scope of the calls
+	identity, meta string            // identity and targets of long-term memory, for the context of a turn
+	earlier        []TurnMessage     // messages of earlier turns and the user message of this turn
 }
 
-// loadRun reads a run with all that its next request is made of.
+// loadRun reads a run and the data for its next request.
 func (s *Service) loadRun(ctx context.Context, ref run.Ref) (st *runState, err error) {
 	st = &runState{}
 	err = s.Store.WithRuns(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
@@ -46,7 +46,7 @@ func (s *Service) loadRun(ctx context.Context, ref run.Ref) (st *runState, err e
 	return st, err
 }
 
-// after is the turn after which what was said is shown word for word.
+// after returns the last turn whose messages are not shown verbatim.
 func (st *runState) after() int {
 	if st.spec.Limits.Window > 0 {
 		return st.turn.Record.Upto
@@ -54,7 +54,7 @@ func (st *runState) after() int {
 	return max(st.turn.Number-1-st.spec.Limits.HistoryTurns, st.turn.Record.Upto)
 }
 
-// step finds a response that is stored.
+// step returns the stored response n.
 func (st *runState) step(n int) (Step, bool) {
 	for _, s := range st.steps {
 		if s.N == n {
@@ -64,9 +64,8 @@ func (st *runState) step(n int) (Step, bool) {
 	return Step{}, false
 }
 
-// history is every call that has run up to response n and is about the same part
-// of the work, in order, as the loop guard looks at it: what was the same for
-// another part is no repetition.
+// history returns the finished calls up to response n, in order, for the loop guard. Calls for
+// earlier parts of the work are left out: repeating them for another part is no loop.
 func (st *runState) history(n int) []agent.CallRecord {
 	var out []agent.CallRecord
 	since, _ := st.reached(n)
@@ -80,7 +79,7 @@ func (st *runState) history(n int) []agent.CallRecord {
 	return out
 }
 
-// actor is on whose behalf a call of this run acts.
+// actor returns the identity under which a call of this run acts.
 func (st *runState) actor(c Call) agent.Actor {
 	a := agent.Actor{Workspace: st.run.Workspace, Origin: st.spec.Origin, Run: st.run.Ref.Run,
 		Conversation: st.run.Conversation, Channel: st.spec.Channel,

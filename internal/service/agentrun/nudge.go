@@ -15,30 +15,29 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// Review asks for what was said after the last review, up to a turn, to be
-// looked through for what is worth keeping.
+// Review requests a review of the messages since the last review, up to a turn.
 type Review struct {
 	Workspace    int64
 	WorkspaceKey string
 	Conversation int64
-	Number       int // of the turn among those that count
-	Turn         int // its place in the conversation: the last one to look at
+	Number       int // number among the counted turns
+	Turn         int // last turn to review, by its place in the conversation
 	Memory       bool
 	Skill        bool
-	Counters     nudge.Counters // of the conversation, this review started
+	Counters     nudge.Counters // of the conversation, after this review was started
 	Spec         Spec
 }
 
-// Reviewing is a review's run.
+// Reviewing is the run of a review.
 type Reviewing struct {
 	Run   run.Run
 	Spec  Spec
-	Ended *RunResult // it has ended before
+	Ended *RunResult // set if the run had already ended
 }
 
-// OpenNudge records a review, once for each turn, with the duty to drive it, and
-// pins all that its model will be told. It has memories built of the conversation if
-// its workspace chose memory skills.
+// OpenNudge records a review, once per turn, with the outbox task that runs it, and pins the
+// prompt. If the workspace uses memory skills, it also starts building memories from the
+// conversation.
 func (s *Service) OpenNudge(ctx context.Context, r Review) (out Reviewing, err error) {
 	if out, err = s.openReview(ctx, r); err == nil && s.Builder != nil {
 		_, err = s.Builder.Build(ctx, contract.IdleInput{Workspace: r.Workspace, WorkspaceKey: r.WorkspaceKey,
@@ -126,7 +125,7 @@ func (s *Service) recordReview(ctx context.Context, r Review, key string, spec S
 		if err != nil {
 			return err
 		}
-		st := &runState{run: made, spec: spec} // nothing is left to read, so nothing is paid for
+		st := &runState{run: made, spec: spec} // no messages to review: end without a model call
 		if _, err := st.closeNudge(ctx, tx, c, ending{reason: agent.Final}); err != nil {
 			return err
 		}
@@ -136,8 +135,8 @@ func (s *Service) recordReview(ctx context.Context, r Review, key string, spec S
 	return made, err
 }
 
-// pinReview renders what the reviewer is told: instructions, tools, and the
-// transcript as data, secrets out of it.
+// pinReview renders the prompt of the review: instructions, tools, and the transcript as data
+// without secrets.
 func (s *Service) pinReview(ctx context.Context, r Review, spec *Spec, said []TurnMessage) (err error) {
 	known, err := s.Memory.Remembered(ctx, r.Workspace)
 	if err != nil {
@@ -162,7 +161,7 @@ func (s *Service) pinReview(ctx context.Context, r Review, spec *Spec, said []Tu
 		material.History, material.Messages = clipped(material.Messages[max(0, older-digestMessages):older]),
 			material.Messages[older:]
 	}
-	// Each response resends the material: all of them together must fit, and what they add.
+	// Each response resends the material, so all requests together must fit the budget.
 	if spec.Material, err = prompt.User(Fitted(material, spec.Limits.InputTokens/(spec.Budget.Max+2))); err != nil {
 		return err
 	}
@@ -171,11 +170,11 @@ func (s *Service) pinReview(ctx context.Context, r Review, spec *Spec, said []Tu
 	return err
 }
 
-// digestChars is what is left of a message that is older than those shown whole.
+// digestChars is the length in characters to which older messages are clipped.
 const digestChars = 200
 
-// digestMessages is how many of those are shown at all: what no review could read
-// in time, for its model was away for long, must not make the next one too long.
+// digestMessages limits the number of older, clipped messages. Without it, messages that pile up
+// while the model is unavailable would make the next review too long.
 const digestMessages = 200
 
 func clipped(in []prompt.Message) []prompt.Message {
@@ -187,16 +186,16 @@ func clipped(in []prompt.Message) []prompt.Message {
 	return out
 }
 
-// Statuses of a nudge.
+// Statuses of a review.
 const (
 	NudgeSaved   = "saved"
 	NudgeNothing = "nothing"
 	NudgeBudget  = "budget"
 	NudgeFailed  = "failed"
-	NudgeCapped  = "capped" // the workspace's reviews of the day are used up: it was not begun
+	NudgeCapped  = "capped" // not started: the daily limit of the workspace is reached
 )
 
-// reviewStatus is the status of a review that ended for a reason, with so many writes.
+// reviewStatus returns the status of a review from the reason of its end and the number of its writes.
 func reviewStatus(reason agent.Reason, writes int) string {
 	switch {
 	case reason == agent.Exhausted || reason == agent.WallClock:
@@ -209,8 +208,7 @@ func reviewStatus(reason agent.Reason, writes int) string {
 	return NudgeNothing
 }
 
-// closeNudge ends a review. What it saved, and what waits for a person, is said with
-// the next answer.
+// closeNudge ends a review. The next reply of the conversation announces its saved and pending changes.
 func (st *runState) closeNudge(ctx context.Context, tx Tx, c Conversation, e ending) (*RunResult, error) {
 	out := &RunResult{
 		Reason:   e.reason,
@@ -238,8 +236,7 @@ func (st *runState) closeNudge(ctx context.Context, tx Tx, c Conversation, e end
 	return out, tx.Runs().EndRun(ctx, st.run.Ref.Run, outcomeOf(e.reason), out.Status, out)
 }
 
-// reviewed is the counters after a review: what a failed one should have read
-// stays unread.
+// reviewed returns the counters after a review. After a failed review, its messages stay unreviewed.
 func reviewed(c nudge.Counters, e *RunResult) nudge.Counters {
 	if e.Status == NudgeFailed {
 		return nudge.Lost(c, e.Number)
@@ -247,8 +244,7 @@ func reviewed(c nudge.Counters, e *RunResult) nudge.Counters {
 	return nudge.Finished(c, e.Number)
 }
 
-// notice tells of what a review has saved: skills by their names, memories by
-// how many they are; and how many changes wait.
+// notice renders what a review has saved: skills by name, memories and pending changes by number.
 func notice(lang string, writes []Write, staged int) string {
 	var skills []string
 	memories := 0

@@ -16,47 +16,47 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// Record stands for the turns of a conversation up to one: requests begin with it.
+// Record is the compaction of the first turns of a conversation. Requests start with it.
 type Record struct {
-	Upto    int // 0 without a record
+	Upto    int // last turn that it covers, 0 without a record
 	Content string
-	Run     int64 // that made it
+	Run     int64 // run that created it
 }
 
-// Compactor makes conversations shorter that do not fit their model.
+// Compactor shortens conversations that do not fit the context window of their model.
 type Compactor interface {
 	Begin(ctx context.Context, o Overflow) (CompactionPlan, error)
 }
 
-// Overflow is a conversation that has grown too long.
+// Overflow describes a conversation that is too long.
 type Overflow struct {
 	Workspace    int64
 	Conversation int64
-	After, Upto  int           // the turn up to which a record stands already, and the last one that goes
-	Said         []TurnMessage // what goes
-	Tokens       int           // of it
+	After, Upto  int           // last turn that a record covers already, and last turn to compact
+	Said         []TurnMessage // messages to compact
+	Tokens       int           // estimated size of Said
 	Lang         string
-	Flush        *Spec // of the review that comes before
-	AtOnce       bool  // nobody can wait for a model
+	Flush        *Spec // review before the compaction
+	AtOnce       bool  // the time limit leaves no room for a model call
 }
 
-// CompactionPlan is the work on a conversation that has grown too long.
+// CompactionPlan is the workflow that shortens a conversation.
 type CompactionPlan struct {
 	WorkflowID string
 	Input      contract.OffloadInput
-	Done       bool // there is nothing to wait for
+	Done       bool // the compaction is complete
 }
 
-// What a request needs beside what was said before: instructions, tools, this
-// turn and the reply; and how far off a guess at tokens may be.
+// Tokens that a request needs in addition to the history: instructions, tools, this turn and the
+// reply; and the margin for errors of the token estimate.
 const (
 	reserveTokens = 20_000
 	marginTokens  = 4_000
 )
 
-// history is how many tokens may be shown of what was said before this turn.
+// history returns the token limit for messages before this turn.
 func (l Limits) history() int {
-	if l.Window == 0 { // pinned before windows were known
+	if l.Window == 0 { // pinned before windows were recorded
 		return l.HistoryTokens
 	}
 	room := l.Room()
@@ -66,30 +66,28 @@ func (l Limits) history() int {
 	return room
 }
 
-// Room is how many tokens the model's window has beside what every request needs;
-// 0 where the window is not known.
+// Room returns the tokens of the model's window that remain for the history, 0 if the window is unknown.
 func (l Limits) Room() int {
 	return l.Window - min(reserveTokens, l.Window/2) - min(marginTokens, l.Window/8)
 }
 
-// recentShare is the part of the history that stays word for word when the rest
-// becomes a record.
+// recentShare is the part of the history that stays verbatim after a compaction.
 const recentShare = 0.5
 
-// urgent is the wall clock of a turn up to which nobody can wait for a model.
+// urgent is the time limit of a turn up to which a compaction may not call a model.
 const urgent = 15 * time.Second
 
-// overflow finds out, before a turn asks anything, whether what was said before
-// fits its model. What does not is to be made shorter: never is it cut.
+// overflow checks, before the first model call of a turn, whether the earlier messages fit the
+// model. If they do not, it starts a compaction; it never truncates them.
 func (s *Service) overflow(ctx context.Context, st *runState, step agent.Step, base Base) (*CompactionPlan, error) {
-	if st.kept { // it was asked already
+	if st.kept { // checked when the session was stored
 		return nil, nil
 	}
 	return s.shorten(ctx, st, step, base, st.spec.Limits.history())
 }
 
-// shorten begins the work on a conversation that has more than so many tokens, if
-// it is a turn's that has not asked anything yet.
+// shorten starts a compaction if the history has more than room tokens. It applies only to a turn
+// before its first model call.
 func (s *Service) shorten(ctx context.Context, st *runState, step agent.Step, base Base, room int) (*CompactionPlan,
 	error) {
 	if st.run.Kind != run.Turn || s.Compactor == nil || !base.Compacts || step.N != 1 || len(st.steps) > 0 ||
@@ -126,8 +124,8 @@ func (s *Service) shorten(ctx context.Context, st *runState, step agent.Step, ba
 	return nil, err
 }
 
-// overflowing is the last turn that has to go for what was said before to have at
-// most so many tokens, 0 when it has, and how many go.
+// overflowing returns the last turn to compact so that the history has at most room tokens, and the
+// number of tokens to compact. It returns 0 if the history fits.
 func (st *runState) overflowing(room int) (upto, tokens int) {
 	total := llm.EstimateTokens(st.turn.Record.Content)
 	sizes := map[int]int{}
@@ -158,9 +156,8 @@ func (st *runState) overflowing(room int) (upto, tokens int) {
 	return upto, tokens
 }
 
-// pinFlush renders what a review is told that comes before turns become a record:
-// all that goes, and what is kept already. It adds to the day's notes and changes
-// nothing.
+// pinFlush renders the prompt of the review before a compaction: the messages to compact and the
+// stored memories. That review only adds to the notes of the day.
 func (s *Service) pinFlush(ctx context.Context, st *runState, o Overflow) (spec Spec, err error) {
 	zone := time.UTC
 	err = s.Store.WithRuns(ctx, o.Workspace, func(ctx context.Context, tx Tx) error {
@@ -199,31 +196,31 @@ func (s *Service) pinFlush(ctx context.Context, st *runState, o Overflow) (spec 
 	return spec, err
 }
 
-// Flush is the review before a compaction, as the loop drives it: its request is
-// pinned as a whole, and what it writes are notes of its date.
+// Flush is the review before a compaction. Its request is pinned as a whole, and it writes notes
+// under its date.
 type Flush struct{ Notes Tools }
 
 var _ Agent = Flush{}
 
-// Tools are those that take notes.
+// Tools returns the tools that write notes.
 func (f Flush) Tools(RunView) (Tools, error) { return f.Notes, nil }
 
-// Subject is the date whose notes are added to.
+// Subject returns the notes of the review's date.
 func (f Flush) Subject(_ context.Context, w RunView, _ int64) (agent.MemoryScope, error) {
 	return agent.MemoryScope{Type: string(memory.Note), Target: w.Spec.Date}, nil
 }
 
-// Brief is the request that was pinned.
+// Brief returns the pinned request.
 func (f Flush) Brief(_ context.Context, w RunView, _ bool) (PromptInput, error) {
 	return PromptInput{System: w.Spec.System, Messages: llm.User(w.Spec.Material)}, nil
 }
 
-// Finish has nothing left to do.
+// Finish does nothing.
 func (f Flush) Finish(context.Context, RunView, RunResult) (json.RawMessage, error) {
 	return json.RawMessage("null"), nil
 }
 
-// Result tells what was noted.
+// Result reports the notes that were written.
 func (f Flush) Result(w RunView, _ json.RawMessage, e *RunResult) (run.Outcome, error) {
 	e.Writes = (&runState{steps: w.Steps}).writes()
 	e.Status, e.Number = reviewStatus(e.Reason, len(e.Writes)), w.Spec.Turn

@@ -2,25 +2,23 @@ package agentrun
 
 import "slices"
 
-// MultipartAgent is an Agent whose work has several parts, which are shown one after
-// another. A response without calls ends a part; it ends the run when there is no
-// more after it.
+// MultipartAgent is an Agent whose work has several parts, which are shown one after another. A
+// response without calls ends a part. It ends the run after the last part.
 type MultipartAgent interface {
-	// Reached tells of the response that follows on those of w: up to which one they
-	// were about earlier parts, and are not shown any more, and whether another part
-	// comes after its own.
+	// Reached describes the response that follows those of w. Since is the last response about an
+	// earlier part; responses up to it are not shown again. More is true if another part follows.
 	Reached(w RunView) (since int, more bool)
 }
 
-// Divided tells to which of several parts, from 0, each response belongs, which one
-// the next response is about, and what the last response about an earlier part was.
-// A part is over when the model has nothing more to do for it, or when it has had
-// its share of the responses; the last one goes on.
+// Divided assigns responses to the parts of the work, counted from 0. Of is the part of each
+// response, next the part of the next response, and since the last response about an earlier part.
+// A part ends with a response without calls or after share responses. The last part has no such
+// limit.
 func Divided(steps []Step, parts, share int) (of []int, next, since int) {
 	in := 0
 	for _, s := range steps {
 		of = append(of, next)
-		if s.Content == "" && len(s.Calls) == 0 { // an endpoint spoilt it
+		if s.Content == "" && len(s.Calls) == 0 { // an endpoint returned nothing usable
 			continue
 		}
 		if in++; next < parts-1 && (len(s.Calls) == 0 || in >= share) {
@@ -30,7 +28,7 @@ func Divided(steps []Step, parts, share int) (of []int, next, since int) {
 	return of, next, since
 }
 
-// reached asks the Agent about response n.
+// reached returns Reached for response n.
 func (st *runState) reached(n int) (since int, more bool) {
 	c, ok := st.agent.(MultipartAgent)
 	if !ok {

@@ -12,32 +12,32 @@ import (
 	"cairn/internal/domain/settings"
 )
 
-// promptPlan is what the model is to be asked in a step.
+// promptPlan is the plan for the model call of a step.
 type promptPlan struct {
-	step     agent.Step   // without tools, when the loop guard wants an answer
-	reason   agent.Reason // of an end, when the model is told to answer without tools
-	note     string       // that it is told before its response
-	more     bool         // another part of the work comes after the one that it is about
+	step     agent.Step   // without tools if the loop guard demands an answer
+	reason   agent.Reason // reason of the end if the model must answer without tools
+	note     string       // instruction before the response
+	more     bool         // another part of the work follows
 	untold   []*Call      // calls whose results are stored with the request
-	response *Step        // that an earlier attempt has stored
-	end      *ending      // nothing is asked: the run ends
+	response *Step        // stored by an earlier attempt
+	end      *ending      // set if the run ends without a model call
 }
 
-// unusable tells that the model has neither answered nor called anything.
+// unusable reports whether the response has neither text nor calls.
 func (p promptPlan) unusable(said Step) bool {
 	return said.Content == "" && (len(said.Calls) == 0 || p.step.Toolless)
 }
 
-// ends is how a response closes its run, nil when it does not.
+// ends returns how a response closes the run, nil if it does not.
 func (p promptPlan) ends(said *Step) *ending {
 	switch {
 	case p.unusable(*said):
 		return nil
-	case p.step.Toolless: // whatever it called will not run
+	case p.step.Toolless: // its calls do not run
 		return &ending{reason: p.reason, said: said, answer: said.Content}
 	case len(said.Calls) == 0 && p.more && !p.step.Last:
 		return nil
-	case len(said.Calls) == 0 && p.more: // the budget ends before the work does
+	case len(said.Calls) == 0 && p.more: // the budget ends before the work
 		return &ending{reason: agent.Exhausted, said: said}
 	case len(said.Calls) == 0:
 		return &ending{reason: agent.Final, said: said, answer: said.Content}
@@ -45,8 +45,8 @@ func (p promptPlan) ends(said *Step) *ending {
 	return nil
 }
 
-// buildPrompt finds out what the model is to be asked, from what became of the calls
-// before. Results that no request follows are stored.
+// buildPrompt plans the model call from the results of earlier calls. Results without a following
+// request are stored at once.
 func (s *Service) buildPrompt(ctx context.Context, st *runState, step agent.Step, calls callResults) (plan promptPlan,
 	err error) {
 	if st.run.Kind == run.Turn && st.session.ID == 0 {
@@ -65,7 +65,7 @@ func (s *Service) buildPrompt(ctx context.Context, st *runState, step agent.Step
 		plan.response = &said
 	}
 	switch {
-	case calls.tripped && st.spec.Budget.RunLast: // nobody waits for an answer
+	case calls.tripped && st.spec.Budget.RunLast: // no caller waits for a reply
 		plan.end = &ending{reason: agent.Guardrail}
 	case calls.tripped:
 		plan.step.Toolless, plan.reason = true, agent.Guardrail
@@ -75,7 +75,7 @@ func (s *Service) buildPrompt(ctx context.Context, st *runState, step agent.Step
 		if err != nil {
 			return plan, err
 		}
-		if over { // what it has saved stays
+		if over { // saved changes are kept
 			plan.end = &ending{reason: agent.Exhausted, detail: "input_tokens"}
 		}
 	}
@@ -90,21 +90,21 @@ func (s *Service) buildPrompt(ctx context.Context, st *runState, step agent.Step
 	return plan, s.storeToolResults(ctx, st, plan.untold)
 }
 
-// loadMemoryContext reads, for a turn that is answered from long-term memory, who the agent
-// is and whom there are memories about: its context tells what its session does not.
+// loadMemoryContext reads the agent's identity and the memory targets for a turn that uses
+// long-term memory. The context of the turn includes them if its session does not.
 func (s *Service) loadMemoryContext(ctx context.Context, st *runState) (err error) {
 	if st.run.Kind != run.Turn || st.turn.Context != "" || st.spec.Agent != settings.Remy {
 		return nil
 	}
 	if st.identity, st.meta, err = s.Memory.About(ctx, st.run.Workspace); err != nil {
-		return fmt.Errorf("read what there are memories about: %w", err)
+		return fmt.Errorf("read the identity and the memory targets: %w", err)
 	}
 	return nil
 }
 
-// pinContext gives a turn, once, what is volatile and so may not stand in its
-// session: the time at which it was accepted, and what has changed since the
-// session was frozen. It is told with the message in every request of the turn.
+// pinContext stores, once per turn, the data that must not be part of the session: the time of
+// acceptance and the changes since the session was frozen. Every request of the turn sends it with
+// the user message.
 func (st *runState) pinContext(ctx context.Context, tx Tx, news SessionChanges) error {
 	zone, err := time.LoadLocation(news.Zone)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/service/ledger"
 )
 
-// Tx is one workspace's rows in one transaction.
+// Tx accesses the rows of one workspace in one transaction.
 type Tx interface {
 	Runs() RunRepository
 	Steps() StepRepository
@@ -29,31 +29,31 @@ type RunRepository interface {
 	PutRun(ctx context.Context, r NewRun) (run.Run, error)
 	RunOf(ctx context.Context, kind run.Kind, key string) (run.Run, bool, error)
 	StartRun(ctx context.Context, id int64) (bool, error)
-	// the same against its end only; false when it has ended
+	// RequireOpenRun locks the run against its end. It returns false if the run has ended.
 	RequireOpenRun(ctx context.Context, id int64) (bool, error)
 	EndRun(ctx context.Context, id int64, outcome run.Outcome, reason string, result any) error
 	EnqueueRun(ctx context.Context, id int64) error
-	InputTokens(ctx context.Context, id int64) (int, error) // that a run's requests have cost
+	InputTokens(ctx context.Context, id int64) (int, error) // input tokens of all requests of the run
 }
 
-// StepRepository reads and writes what the models of runs have said, and the effects of their calls.
+// StepRepository reads and writes model responses and the results of their tool calls.
 type StepRepository interface {
-	LockRun(ctx context.Context, id int64) (run.Run, []Step, error) // until the transaction is over
+	LockRun(ctx context.Context, id int64) (run.Run, []Step, error) // locks the run until the end of the transaction
 	LockTurn(ctx context.Context, conversation, id int64, first int) (Conversation, run.Run, []Step, error)
-	// the turn that the run answers, if it does
+	// Job reads the run, its steps and, for a turn, the turn.
 	Job(ctx context.Context, id int64) (run.Run, []Step, Turn, error)
-	// what a request of a turn is made of
+	// Thread reads the session and the messages for a request of a turn.
 	Thread(ctx context.Context, id int64, channel, lang string, t Turn, after int) (Session, bool, []TurnMessage, error)
-	// false when the run has ended
+	// Resume returns false if the run has ended.
 	Resume(ctx context.Context, id int64, r StepResume) (StepResume, bool, error)
 	PutStep(ctx context.Context, id int64, s Step) error
-	// with what the model is told: the first result that was stored
+	// EndCall stores the result of a call and returns the first stored result.
 	EndCall(ctx context.Context, id int64, c Call) (Call, error)
-	// the effect of an operation; one without can have none any more
+	// VoidOp returns the effect of an operation. An operation without an effect is voided.
 	VoidOp(ctx context.Context, op string) (json.RawMessage, error)
 }
 
-// ConversationRepository is conversations.
+// ConversationRepository reads and writes conversations.
 type ConversationRepository interface {
 	LockConversation(ctx context.Context, id int64) (Conversation, error)
 	SaveCounters(ctx context.Context, c Conversation) error
@@ -64,13 +64,14 @@ type ConversationRepository interface {
 type TurnRepository interface {
 	EndTurn(ctx context.Context, t Turn) error
 	News(ctx context.Context, t Turn, frozen time.Time) (SessionChanges, error)
-	// as it is stored; of a turn that has none and whose run is held
+	// PinContext stores the context of a turn if it has none and returns the stored one. The run
+	// must be locked.
 	PinContext(ctx context.Context, t Turn, told string) (string, error)
 }
 
 // TranscriptRepository reads and writes messages.
 type TranscriptRepository interface {
-	// of a turn, after those that c has
+	// PutMessages appends messages of a turn to the conversation.
 	PutMessages(ctx context.Context, c Conversation, turn int, ms []transcript.Message) error
 	Messages(ctx context.Context, conversation int64, after, to int) ([]TurnMessage, error)
 	IndexSaid(ctx context.Context, c Conversation, ms []transcript.Message) error
@@ -81,15 +82,15 @@ type SessionRepository interface {
 	LiveSession(ctx context.Context, channel, lang string) (Session, bool, error)
 	LockSessions(ctx context.Context, channel string) error
 	SessionEpoch(ctx context.Context) (int64, error)
-	// false when sessions were revoked since its epoch
+	// PutSession returns false if sessions were revoked since the session's epoch.
 	PutSession(ctx context.Context, s Session, lives time.Duration) (Session, bool, error)
-	// the one that the run keeps: the first that was set
+	// KeepSession stores the session of the run and returns the first one stored.
 	KeepSession(ctx context.Context, id int64, s Session) (Session, error)
 	SessionByID(ctx context.Context, id int64) (Session, error)
 	RevokeSessions(ctx context.Context) (int, error)
 }
 
-// WorkspaceRepository reads and writes the workspace.
+// WorkspaceRepository reads the settings and counters of the workspace.
 type WorkspaceRepository interface {
 	Settings(ctx context.Context) (settings.Settings, error)
 	NudgesToday(ctx context.Context) (int, error)

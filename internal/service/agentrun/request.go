@@ -9,8 +9,8 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// request is what the model is asked in a step; responses up to since are not shown. The ledger keeps the bytes that
-// were sent first, so a second attempt never asks something else.
+// request builds the model request of a step. Responses up to since are not shown. The ledger
+// stores the bytes of the first request, so a second attempt sends the same request.
 func (st *runState) request(step agent.Step, note string, since int, short bool) llm.Request {
 	r := llm.Request{Model: st.spec.Model, MaxTokens: st.spec.Limits.MaxTokens,
 		Label: llm.Label{Stage: string(st.run.Kind), Run: fmt.Sprint(st.run.Ref.Run),
@@ -26,7 +26,7 @@ func (st *runState) request(step agent.Step, note string, since int, short bool)
 	if note != "" {
 		r.Messages = append(r.Messages, llm.Message{Role: llm.RoleUser, Content: note})
 	}
-	if st.spec.Origin.Autonomous() { // nobody is there to like one wording better than another
+	if st.spec.Origin.Autonomous() { // autonomous runs need no variety
 		r.Temperature = new(0.0)
 	}
 	if step.Toolless {
@@ -35,10 +35,10 @@ func (st *runState) request(step agent.Step, note string, since int, short bool)
 	return r
 }
 
-// sofar is what this run has said and done after step since and before step n.
+// sofar returns the responses and results of this run after step since and before step n.
 func (st *runState) sofar(n, since int) (out []llm.Message) {
 	for _, s := range st.steps {
-		// an empty response is not shown to its model
+		// Empty responses are not shown to the model.
 		if s.N >= n || s.N <= since || s.Content == "" && len(s.Calls) == 0 {
 			continue
 		}
@@ -58,12 +58,12 @@ func (st *runState) sofar(n, since int) (out []llm.Message) {
 	return out
 }
 
-// conversation is the thread up to the message that is being answered: the record
-// of its beginning, if there is one, and whole turns, the newest that fit. All do,
-// but when a model has said that it was too much, or none has made a record.
+// conversation returns the messages up to the one being answered: the record, if one exists, and
+// the newest whole turns that fit. Turns are dropped only after a model has rejected the request as
+// too long, or if no record could be made.
 func (st *runState) conversation(short bool) []llm.Message {
 	left := st.spec.Limits.history() - llm.EstimateTokens(st.turn.Record.Content)
-	if short { // the model said that it was too much
+	if short { // the model rejected the request as too long
 		left /= shortPart
 	}
 	var turns [][]llm.Message
@@ -91,14 +91,14 @@ func (st *runState) conversation(short bool) []llm.Message {
 	return out
 }
 
-// shortPart divides the history for a model that has said that it was too much.
+// shortPart divides the history limit after a model has rejected the request as too long.
 const shortPart = 4
 
-// thread renders the messages of one turn. The record of a gateway's own agent
-// may lack results, or calls; endpoints refuse a call without its result next to
-// it, and a result without its call.
+// thread renders the messages of one turn. The transcript of an observed turn may lack calls or
+// results. Endpoints reject a call without its result directly after it, and a result without its
+// call.
 func (st *runState) thread(ms []TurnMessage) (out []llm.Message, tokens int) {
-	told := make([]bool, len(ms)) // results that stand beside their call
+	told := make([]bool, len(ms)) // results rendered with their call
 	for i, m := range ms {
 		r := llm.Message{Role: string(m.Role), Content: m.Content}
 		switch m.Role {
@@ -127,7 +127,7 @@ func (st *runState) thread(ms []TurnMessage) (out []llm.Message, tokens int) {
 				append(results, answer)
 			tokens += llm.EstimateTokens(c.Arguments)
 		}
-		if r.Content == "" && len(r.Calls) == 0 { // said nothing
+		if r.Content == "" && len(r.Calls) == 0 { // no text and no calls
 			continue
 		}
 		for _, said := range append([]llm.Message{r}, results...) {
@@ -138,5 +138,5 @@ func (st *runState) thread(ms []TurnMessage) (out []llm.Message, tokens int) {
 	return out, tokens
 }
 
-// noResult stands for the result of a call that nobody has recorded.
+// noResult replaces a missing result of a call in an observed turn.
 const noResult = `{"ok":false,"error":{"code":"not_found","message":"no result was recorded"}}`

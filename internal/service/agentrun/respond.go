@@ -14,17 +14,17 @@ import (
 	"cairn/internal/service/ledger"
 )
 
-// response is what a model said in a step, and what is stored of it.
+// response is the response of a model in a step.
 type response struct {
 	said   Step
 	stored bool
-	ended  *RunResult // the run was closed with it
+	ended  *RunResult // set if the response closed the run
 
-	overflow *CompactionPlan // there is none: the model has said that the conversation is too long for it
+	overflow *CompactionPlan // set if there is no response: the model rejected the conversation as too long
 }
 
-// conclude stores a response and, when it is the last, closes the run; with more
-// in the same transaction, once the run is held.
+// conclude stores a response and closes the run if the response is the last. More runs in the same
+// transaction while the run is locked.
 func (s *Service) conclude(ctx context.Context, st *runState, plan promptPlan, base Base, said *Step,
 	more func(context.Context, Tx) error) (*RunResult, error) {
 	if e := plan.ends(said); e != nil {
@@ -41,9 +41,9 @@ func (s *Service) conclude(ctx context.Context, st *runState, plan promptPlan, b
 	})
 }
 
-// callModel asks the model, unless an earlier attempt has stored its response. When
-// the request was too much a turn's conversation is to be made shorter; what is too
-// much even then is asked once more with less history.
+// callModel calls the model, unless an earlier attempt has stored its response. If the endpoint
+// rejects the request of a turn as too long, the conversation is compacted. Otherwise the request
+// is sent once more with less history.
 func (s *Service) callModel(ctx context.Context, st *runState, plan promptPlan, base Base) (response, error) {
 	if plan.response != nil {
 		return response{said: *plan.response}, nil
@@ -60,7 +60,7 @@ func (s *Service) callModel(ctx context.Context, st *runState, plan promptPlan, 
 	return s.ask(ctx, st, plan, base, "/short", true)
 }
 
-// ask makes one call of the model. Its reply is stored with what follows from it.
+// ask makes one model call. Its reply is stored together with the resulting response.
 func (s *Service) ask(ctx context.Context, st *runState, plan promptPlan, base Base, suffix string,
 	short bool) (out response, err error) {
 	request := func() (llm.Request, error) { return st.request(plan.step, plan.note, 0, short), nil }
@@ -79,8 +79,7 @@ func (s *Service) ask(ctx context.Context, st *runState, plan promptPlan, base B
 	return out, err
 }
 
-// call stores the request with what the model is told by it, sends it and has the
-// reply kept.
+// call stores the request together with pending tool results, sends it and stores the reply.
 func (s *Service) call(ctx context.Context, st *runState, untold []*Call, k run.CallKey,
 	request func() (llm.Request, error), keep ledger.StoreReply) (llm.Reply, error) {
 	var (
@@ -110,8 +109,8 @@ func (s *Service) call(ctx context.Context, st *runState, untold []*Call, k run.
 	return s.Ledger.Execute(ctx, wanted, admission, keep)
 }
 
-// resume holds a run that goes on, and stores what its next request tells. A turn
-// that asks with a session that was revoked is refused.
+// resume locks the run and stores the tool results and the session of its next request. It returns
+// errRevoked if the session was revoked.
 func (st *runState) resume(ctx context.Context, tx Tx, untold []*Call, asks bool) error {
 	in := StepResume{}
 	for _, c := range untold {
@@ -140,7 +139,7 @@ func (st *runState) resume(ctx context.Context, tx Tx, untold []*Call, asks bool
 	for i, c := range out.Calls {
 		*untold[i] = c
 	}
-	if out.Session != in.Session { // another attempt was first to keep one
+	if out.Session != in.Session { // another attempt stored a session first
 		if st.session, err = tx.Sessions().SessionByID(ctx, out.Session); err != nil {
 			return err
 		}
@@ -153,16 +152,15 @@ func (st *runState) resume(ctx context.Context, tx Tx, untold []*Call, asks bool
 	switch {
 	case !pins:
 		return nil
-	case out.Context != "": // by another attempt
+	case out.Context != "": // stored by another attempt
 		st.turn.Context = out.Context
 		return nil
 	}
 	return st.pinContext(ctx, tx, out.News)
 }
 
-// keeper stores a reply with what follows from it, in one transaction. What an
-// agent of long-term memory ends with is read outside of it: its last reply is
-// stored alone.
+// keeper returns the function that stores a reply and the response in one transaction. The last
+// reply of a memory agent is stored alone, because the end of such a run is read outside of it.
 func (s *Service) keeper(st *runState, plan promptPlan, base Base, k run.CallKey, out *response) ledger.StoreReply {
 	return func(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, err error) {
 		said := st.read(plan.step, plan.note, reply)
@@ -174,7 +172,7 @@ func (s *Service) keeper(st *runState, plan promptPlan, base Base, k run.CallKey
 			if stored, err = tx.Calls().StoreReply(ctx, k, reply, cost); err != nil {
 				return err
 			}
-			// The store leaves out what it cannot hold.
+			// The store removes characters that it cannot hold.
 			if said = st.read(plan.step, plan.note, stored); (plan.ends(&said) != nil) != ends {
 				return ledger.ErrReplyExists
 			}
@@ -187,14 +185,14 @@ func (s *Service) keeper(st *runState, plan promptPlan, base Base, k run.CallKey
 	}
 }
 
-// read is a reply as a response of the run.
+// read converts a reply into a step of the run.
 func (st *runState) read(step agent.Step, note string, reply llm.Reply) Step {
 	out := Step{N: step.N, Note: note, Content: strings.TrimSpace(reply.Text), Finish: reply.Finish}
-	if reply.Refusal != "" { // the person is told, in the endpoint's words
+	if reply.Refusal != "" { // the user gets the endpoint's text
 		out.Content = strings.TrimSpace(reply.Refusal)
 		return out
 	}
-	if step.Toolless { // what an endpoint calls although it must not is not run, and not told
+	if step.Toolless { // calls that an endpoint returns in spite of tool_choice none are dropped
 		return out
 	}
 	classes := map[string]agent.Class{}
@@ -203,7 +201,7 @@ func (st *runState) read(step agent.Step, note string, reply llm.Reply) Step {
 	}
 	for i, c := range reply.Calls {
 		class, known := classes[c.Name]
-		if !known { // answered with an error, at once
+		if !known { // gets an error at once
 			class = agent.Fast
 		}
 		out.Calls = append(out.Calls, Call{Step: step.N, Position: i, ID: c.ID, Tool: c.Name, Class: class,

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// asked is what the user said in this turn, at its time. It becomes findable with
-// the answer: what looks something up for the turn is not shown the turn itself.
+// asked returns the user messages of this turn with their time. They are indexed with the reply, so
+// that searches during the turn do not find the turn itself.
 func (st *runState) asked() (out []transcript.Message) {
 	for _, m := range st.earlier {
 		if m.Turn == st.turn.Number {
@@ -18,15 +18,14 @@ func (st *runState) asked() (out []transcript.Message) {
 	return out
 }
 
-// Number gives messages their places in the transcript.
+// Number sets the sequence numbers of messages, starting at from.
 func Number(ms []transcript.Message, from int) {
 	for i := range ms {
 		ms[i].Seq = from + i
 	}
 }
 
-// answer is everything that the transcript keeps of a turn after what its user
-// said: calls and their results, then the answer.
+// answer returns the messages of a turn after the user message: calls, their results and the reply.
 func (st *runState) answer(e ending, notice string) (out []transcript.Message) {
 	for _, s := range st.steps {
 		if len(s.Calls) == 0 {
@@ -53,8 +52,8 @@ func (st *runState) answer(e ending, notice string) (out []transcript.Message) {
 	return out
 }
 
-// MessageID names a message inside its conversation: the first of a turn has
-// the channel's id. The others' cannot be one, for it has no such character.
+// MessageID returns the ID of message i of a turn. The first one has the channel's ID. The others
+// contain a character that channel IDs cannot have.
 func MessageID(of string, i int) string {
 	if i == 0 {
 		return of
@@ -64,7 +63,7 @@ func MessageID(of string, i int) string {
 
 const withinTurn = "\x1f"
 
-// TurnMessageID is the channel's id of the message that the turn of a message answers.
+// TurnMessageID returns the channel's message ID for the ID of any message of a turn.
 func TurnMessageID(id string) string {
 	of, _, _ := strings.Cut(id, withinTurn)
 	return of

@@ -21,43 +21,43 @@ type Store interface {
 	WithRuns(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 }
 
-// Tools are what agents can do.
+// Tools are the tools of an agent.
 type Tools interface {
 	Offered(o agent.Origin, names ...string) []agent.ToolSpec
 	Call(ctx context.Context, a agent.Actor, name string, arguments json.RawMessage) (tools.Result, error)
 }
 
-// Memory is what a session is told of its workspace.
+// Memory reads what the prompt session shows of a workspace.
 type Memory interface {
 	Remembered(ctx context.Context, ws int64) (prompt.SessionContext, error)
-	// About is for the agent that answers from long-term memory: who it is, and
-	// the targets that there are memories about, one a line.
+	// About returns the agent's identity and the memory targets, one per line, for the agent that
+	// answers from long-term memory.
 	About(ctx context.Context, ws int64) (identity, meta string, err error)
 }
 
-// Builder has memories built of what was said in a conversation since the last time.
+// Builder builds memories from the new messages of a conversation.
 type Builder interface {
 	Build(ctx context.Context, in contract.IdleInput) (run int64, err error)
 }
 
-// Ports are what the service works with.
+// Ports are the dependencies of the service.
 type Ports struct {
 	Store            Store
 	Ledger           *ledger.Ledger
 	Tools            Tools
 	Memory           Memory
-	Agents           map[run.Kind]Agent // of further kinds of runs
-	MemoryAgentTools Tools              // of turns that the agent remy answers
+	Agents           map[run.Kind]Agent // for further kinds of runs
+	MemoryAgentTools Tools              // for turns of the agent remy
 
-	Compactor Compactor   // nil where conversations are cut
-	Builder   Builder     // nil where reviews build no memories
-	FlushSpec func() Spec // the configuration of reviews before a compaction
+	Compactor Compactor   // nil truncates long conversations instead
+	Builder   Builder     // nil builds no memories from reviews
+	FlushSpec func() Spec // returns the configuration of reviews before a compaction
 }
 
-// Service runs agents. Each of its ports but Compactor and Builder is required.
+// Service runs agents. All ports except Compactor and Builder are required.
 type Service struct{ Ports }
 
-// New makes the service. A required port that is nil is an error.
+// New returns a Service. It fails if a required port is nil.
 func New(p Ports) (*Service, error) {
 	err := ports.Require("agentrun", map[string]any{"Store": p.Store, "Ledger": p.Ledger, "Tools": p.Tools,
 		"Memory": p.Memory, "FlushSpec": p.FlushSpec})
@@ -67,29 +67,29 @@ func New(p Ports) (*Service, error) {
 	return &Service{Ports: p}, nil
 }
 
-// Conversation is a row as turns need it.
+// Conversation is the row of a conversation with the fields that turns need.
 type Conversation struct {
 	ID       int64
-	Name     string // the gateway's id of it
+	Name     string // ID that the gateway uses
 	Channel  string
 	NextSeq  int
 	NextTurn int
-	Counters nudge.Counters // after the turns that were counted
-	Counts   int            // how many those are
-	Reviewed int            // the last turn that a nudge has read
+	Counters nudge.Counters // after the counted turns
+	Counts   int            // number of counted turns
+	Reviewed int            // last turn that a review has read
 	Notice   string
-	Last     ActivityWindow // zero when it was not read
+	Last     ActivityWindow // zero if it was not read
 }
 
-// ActivityWindow is where a conversation stood when it was read: messages of one sitting
-// follow each other without a long pause.
+// ActivityWindow describes the latest messages of a conversation when it was read. The messages of
+// one session follow each other without a long pause.
 type ActivityWindow struct {
-	Now       time.Time  // by the database's clock
-	Session   int32      // the message that it began with, -1 when nobody has said anything
+	Now       time.Time  // database clock
+	Session   int32      // sequence number of the session's first message, -1 without messages
 	EventTime *time.Time // of the last message
 }
 
-// Turn is one message with what was done to answer it.
+// Turn is one user message and its reply.
 type Turn struct {
 	Conversation int64
 	Number       int
@@ -100,26 +100,26 @@ type Turn struct {
 	Run          int64
 	Context      string
 	FirstSeq     int
-	ReplySeq     int // -1 without an answer
+	ReplySeq     int // -1 without a reply
 	Ended        bool
 	Reason       string
 	Facts        nudge.Turn
 	Tainted      bool
 	AcceptedAt   time.Time
-	Record       Record // of the turns before it, as it stands when its run is read
+	Record       Record // record of earlier turns at the time the run was read
 	EndedAt      *time.Time
 }
 
-// SessionChanges are what has happened that the session of a turn does not hold.
+// SessionChanges are changes that the session of a turn does not contain.
 type SessionChanges struct {
-	Zone     string   // IANA name of the workspace's time zone
-	Changed  []string // skills, since the session was frozen
-	Approved []string // skills whose change this conversation had proposed, since the turn before
+	Zone     string   // IANA time zone of the workspace
+	Changed  []string // skills changed since the session was frozen
+	Approved []string // skills whose changes from this conversation were approved since the previous turn
 	Rejected []string
-	Memories int // proposed changes of memory, decided about since the turn before
+	Memories int // number of pending memory changes decided since the previous turn
 }
 
-// TurnMessage is a message with the turn that it belongs to.
+// TurnMessage is a message with the number of its turn.
 type TurnMessage struct {
 	Turn int
 	transcript.Message
@@ -128,13 +128,13 @@ type TurnMessage struct {
 // Step is one model response of a run.
 type Step struct {
 	N       int
-	Note    string // said to the model before it
+	Note    string // instruction sent before the response
 	Content string
 	Finish  string
 	Calls   []Call
 }
 
-// Call is one tool call of a response. Result is what the model was told of it.
+// Call is one tool call of a response. Result is the text sent to the model.
 type Call struct {
 	Step      int
 	Position  int
@@ -144,24 +144,23 @@ type Call struct {
 	Arguments string
 	Done      bool
 	Result    string
-	Code      string // of a failure
+	Code      string // error code of a failed call
 }
 
-// StepResume is what is stored when a run goes on: what its model is told of calls,
-// and the session that it keeps, 0 to leave that alone. In return it holds what
-// was stored first, and of a turn what its context is made of.
+// StepResume is stored when a run continues: the results of calls and the session to store, 0 for
+// none. The returned value holds what was stored first and, for a turn, the data of its context.
 type StepResume struct {
 	Calls   []Call
 	Session int64
-	Kept    int64 // session that it keeps already, 0 when nobody asks: what it is by now
+	Kept    int64 // session that the run has already, 0 to skip the check; returned as the current one
 
-	Turn    *Turn     // whose context was not pinned, nil of others
-	Frozen  time.Time // its session was
+	Turn    *Turn     // turn whose context is not pinned, nil otherwise
+	Frozen  time.Time // creation time of its session
 	News    SessionChanges
-	Context string // that was pinned meanwhile
+	Context string // context pinned by another attempt
 }
 
-// NewRun is a run to be recorded; one that has its key is returned instead.
+// NewRun is a run to record. If a run with its key exists, that one is returned.
 type NewRun struct {
 	Kind         run.Kind
 	Key          string

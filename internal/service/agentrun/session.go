@@ -16,25 +16,23 @@ import (
 	"cairn/internal/service/tools"
 )
 
-// Session is the exact beginning of every request of a channel for a while:
-// providers keep what they computed of a prompt's beginning, so nothing in it
-// may change from turn to turn.
+// Session is the frozen start of all requests of a channel for a limited time. Providers cache the
+// prefix of a prompt, so it must not change between turns.
 type Session struct {
 	ID        int64
 	Channel   string
 	Lang      string
 	Rendered  string
 	Tools     []llm.Tool
-	SHA       [32]byte // of both
-	Epoch     int64    // of the workspace's sessions, when what it tells was read
+	SHA       [32]byte // of Rendered and Tools
+	Epoch     int64    // epoch of the workspace's sessions when the content was read
 	CreatedAt time.Time
 	ExpiresAt time.Time
 }
 
-// sessions names the sessions that a turn may have: those of its channel, of the
-// agent that answers, of the groups of tools that it may use, and of
-// conversations that have put something away, which alone have the tools that
-// look into it.
+// sessions returns the key of the sessions that a turn may use: channel, agent, tool groups, and
+// whether the conversation has offloaded content. Only sessions of offloaded conversations have the
+// tools that read it.
 func (s Spec) sessions(offloaded bool) string {
 	name := s.Channel
 	if s.Agent != "" {
@@ -51,19 +49,17 @@ func (s Spec) sessions(offloaded bool) string {
 
 func (st *runState) sessions() string { return st.spec.sessions(st.turn.Record.Upto > 0) }
 
-// freezeRounds bounds how often a session is rendered anew because something
-// was taken away meanwhile.
+// freezeRounds limits how often a session is rendered again because sessions were revoked in the meantime.
 const freezeRounds = 5
 
-// freezeSession gives a turn a fresh session, or the one that somebody else froze
-// meanwhile.
+// freezeSession gives the turn a new session, or the one that another turn has stored in the meantime.
 func (s *Service) freezeSession(ctx context.Context, st *runState) error {
 	for range freezeRounds {
 		if stored, err := s.tryFreeze(ctx, st); err != nil || stored {
 			return err
 		}
 	}
-	return fault.New(fault.Unavailable, "what the session tells is being taken away faster than it can be read", "")
+	return fault.New(fault.Unavailable, "prompt session was revoked during each attempt to create it", "")
 }
 
 func (s *Service) tryFreeze(ctx context.Context, st *runState) (stored bool, err error) {
@@ -73,7 +69,7 @@ func (s *Service) tryFreeze(ctx context.Context, st *runState) (stored bool, err
 		return false, err
 	}
 	err = s.Store.WithRuns(ctx, ws, func(ctx context.Context, tx Tx) error {
-		// Whoever froze one while we rendered ours was first.
+		// Another turn may have stored a session while this one was rendered.
 		if err := tx.Sessions().LockSessions(ctx, st.sessions()); err != nil {
 			return err
 		}
@@ -94,7 +90,7 @@ func (s *Service) tryFreeze(ctx context.Context, st *runState) (stored bool, err
 	return stored, err
 }
 
-// freeze renders a session from what is remembered now.
+// freeze renders a session from the current memories and skills.
 func (s *Service) freeze(ctx context.Context, ws int64, spec Spec, offloaded bool) (Session, error) {
 	specs := slices.DeleteFunc(s.turnTools(spec).Offered(spec.Origin), func(t agent.ToolSpec) bool {
 		return !offloaded && slices.Contains(tools.Working, t.Name)
@@ -109,11 +105,11 @@ func (s *Service) freeze(ctx context.Context, ws int64, spec Spec, offloaded boo
 	}
 	known, err := s.Memory.Remembered(ctx, ws)
 	if err != nil {
-		return Session{}, fmt.Errorf("read what is remembered: %w", err)
+		return Session{}, fmt.Errorf("read the session context: %w", err)
 	}
 	if spec.Agent == settings.Remy {
 		if known.Identity, known.Meta, err = s.Memory.About(ctx, ws); err != nil {
-			return Session{}, fmt.Errorf("read what there are memories about: %w", err)
+			return Session{}, fmt.Errorf("read the identity and the memory targets: %w", err)
 		}
 	}
 	if out.Rendered, err = prompt.Session(spec.Lang, spec.Channel, known); err != nil {
@@ -127,7 +123,7 @@ func (s *Service) freeze(ctx context.Context, ws int64, spec Spec, offloaded boo
 	return out, nil
 }
 
-// offered are tools as models are told of them, in their order.
+// offered converts tools to the form of a model request, in their order.
 func offered(specs []agent.ToolSpec) []llm.Tool {
 	out := make([]llm.Tool, len(specs))
 	for i, t := range specs {

@@ -12,31 +12,32 @@ import (
 	"cairn/internal/domain/run"
 )
 
-// Limits bound what one request of an agent may hold.
+// Limits bound the content of a request.
 type Limits struct {
-	HistoryTurns int `json:"history_turns"` // earlier turns that are shown, where Window is 0
-	// of what was said before, together; 0 is as many as the window has room for
+	HistoryTurns int `json:"history_turns"` // earlier turns to show if Window is 0
+	// HistoryTokens limits all earlier messages together. 0 uses the remaining window.
 	HistoryTokens int `json:"history_tokens"`
-	// tokens that the model takes; 0 of runs that were pinned before it was known
+	// Window is the context window of the model in tokens, 0 for runs pinned before it was recorded.
 	Window        int `json:"window,omitempty"`
-	ResultChars   int `json:"result_chars"`   // of one tool result, in prompts; the store keeps all of it
+	ResultChars   int `json:"result_chars"`   // of one tool result in prompts; the store keeps the full result
 	MaxTokens     int `json:"max_tokens"`     // of one response
-	NudgeMessages int `json:"nudge_messages"` // of the unreviewed tail, word for word; older ones are clipped
-	// of all requests of a run that nobody waits for, together; 0 is no limit
+	NudgeMessages int `json:"nudge_messages"` // unreviewed messages to show verbatim; older ones are clipped
+	// InputTokens limits all requests of an autonomous run together. 0 means no limit.
 	InputTokens int `json:"input_tokens,omitempty"`
 }
 
 // Timing bounds the activities of a run.
 type Timing struct {
-	Model     time.Duration `json:"model"`     // one step, its tools included
+	Model     time.Duration `json:"model"`     // one step, including its tools
 	Tool      time.Duration `json:"tool"`      // one tool call
-	Heartbeat time.Duration `json:"heartbeat"` // silence after which a worker is taken for dead
+	Heartbeat time.Duration `json:"heartbeat"` // silence after which a worker counts as dead
 	Database  time.Duration `json:"database"`  // one database step
-	GiveUp    time.Duration `json:"give_up"`   // a step with all its retries; the wall clock of a budget comes first
+	// a step with all its retries; the time limit of a budget applies first
+	GiveUp time.Duration `json:"give_up"`
 }
 
-// Spec is a run's configuration, pinned when the run is made: a deploy changes
-// neither what a run under way is told nor how far it may go.
+// Spec is the configuration of a run, pinned when the run is created. A deployment changes neither
+// the prompt nor the limits of a run in progress.
 type Spec struct {
 	Origin     agent.Origin   `json:"origin"` // agent, nudge
 	Channel    string         `json:"channel"`
@@ -46,42 +47,42 @@ type Spec struct {
 	Settings   nudge.Settings `json:"settings"`
 	Limits     Limits         `json:"limits"`
 	Timing     Timing         `json:"timing"`
-	SessionTTL time.Duration  `json:"session_ttl"` // counted from a session's creation
+	SessionTTL time.Duration  `json:"session_ttl"` // from the creation of a session
 
-	// Of a turn.
-	Number    int    `json:"number,omitempty"` // of a nudge: among the turns that count
+	// Fields of a turn.
+	Number    int    `json:"number,omitempty"` // of a review: number among the counted turns
 	MessageID string `json:"message_id,omitempty"`
 	Mode      string `json:"mode,omitempty"`
 
-	// after a turn, until the conversation is read for long-term memory; 0 is never
+	// Idle is the time after a turn until the conversation is read for long-term memory. 0 means never.
 	Idle time.Duration `json:"idle,omitempty"`
 
-	// Of a nudge: it has no session, its request is pinned as a whole.
+	// Fields of a review. It has no session; its whole request is pinned.
 	System   string     `json:"system,omitempty"`
 	Tools    []llm.Tool `json:"tools,omitempty"`
 	Material string     `json:"material,omitempty"`
-	After    int        `json:"after,omitempty"` // the last turn that was reviewed before
-	Turn     int        `json:"turn,omitempty"`  // the last turn to review
+	After    int        `json:"after,omitempty"` // last turn of the previous review
+	Turn     int        `json:"turn,omitempty"`  // last turn to review
 	FromSeq  int        `json:"from_seq,omitempty"`
 	ToSeq    int        `json:"to_seq,omitempty"`
 	Tainted  bool       `json:"tainted,omitempty"`
-	Date     string     `json:"date,omitempty"` // of a flush: local, as 2026-03-01
+	Date     string     `json:"date,omitempty"` // of a flush: local date, for example 2026-03-01
 
-	// Of an agent of long-term memory, and of the agent that answers turns.
-	Agent    string          `json:"agent,omitempty"`    // who answers: empty for the usual one, or remy
-	Toolsets []agent.ToolSet `json:"toolsets,omitempty"` // of a turn: groups of tools beside the usual ones, sorted
-	Pinned   json.RawMessage `json:"pinned,omitempty"`   // what the Agent of the run's kind is pinned to
+	// Fields of memory agents and of the agent that answers turns.
+	Agent    string          `json:"agent,omitempty"`    // agent that answers: empty for the default one, or remy
+	Toolsets []agent.ToolSet `json:"toolsets,omitempty"` // of a turn: additional groups of tools, sorted
+	Pinned   json.RawMessage `json:"pinned,omitempty"`   // pinned data of the run's Agent
 	Ordered  bool            `json:"ordered,omitempty"`  // calls of one response run in the order of the tools
 	Interval time.Duration   `json:"interval,omitempty"` // between the starts of two calls of one response
 }
 
-// Timeouts bounds the activities of a run, as workflows see it.
+// Timeouts returns the activity timeouts in the form that workflows use.
 func (s Spec) Timeouts() contract.StepTimeouts {
 	t := s.Timing
 	return contract.StepTimeouts{Model: t.Model, Heartbeat: t.Heartbeat, Database: t.Database, GiveUp: t.GiveUp}
 }
 
-// Encode is the form that a run is pinned to.
+// Encode returns the JSON form stored with the run.
 func (s Spec) Encode() (json.RawMessage, error) {
 	raw, err := json.Marshal(s)
 	if err != nil {
@@ -90,7 +91,7 @@ func (s Spec) Encode() (json.RawMessage, error) {
 	return raw, nil
 }
 
-// SpecOf reads the configuration that r is pinned to.
+// SpecOf decodes the pinned configuration of r.
 func SpecOf(r run.Run) (s Spec, err error) {
 	if err = json.Unmarshal(r.Spec, &s); err != nil {
 		err = fmt.Errorf("decode the configuration of run %d: %w", r.Ref.Run, err)

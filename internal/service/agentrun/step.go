@@ -12,26 +12,26 @@ import (
 	"cairn/internal/service/tools"
 )
 
-// Base is where a conversation's counters stand before a turn. Known is false
-// when whoever asks has lost them: then the stored ones are taken.
+// Base holds the counters of a conversation before a turn. If Known is false, the caller has lost
+// them and the stored ones are used.
 type Base struct {
 	Known    bool
 	Counters nudge.Counters
-	Fence    int64 // of the lease under which an agent works
-	Compacts bool  // whoever asks has a conversation made shorter that does not fit
+	Fence    int64 // fencing token of the agent's lease
+	Compacts bool  // the caller can run a compaction
 }
 
-// StepResult is what a step did. Ended is set when it has closed the run.
+// StepResult is the result of a step. Ended is set if the step closed the run.
 type StepResult struct {
 	agent.StepDone
 	Ended *RunResult
 
-	Overflow *CompactionPlan // nothing was asked: the conversation is to be made shorter first
+	Overflow *CompactionPlan // set if the model was not called: compact the conversation first
 }
 
-// Step makes one model response: it runs the calls that the last one left, asks
-// the model and stores what it said. A response that is the answer, or the last
-// that the budget allows, closes the run in the same transaction.
+// Step produces one model response: it runs the pending calls of the previous one, calls the model
+// and stores the response. If the response is the final answer or the last one in the budget, the
+// run is closed in the same transaction.
 func (s *Service) Step(ctx context.Context, ref run.Ref, step agent.Step, base Base) (StepResult, error) {
 	for {
 		out, err := s.attempt(ctx, ref, step, base)
@@ -41,8 +41,8 @@ func (s *Service) Step(ctx context.Context, ref run.Ref, step agent.Step, base B
 	}
 }
 
-// attempt makes a step in five phases. It fails with errEnded or errRevoked when
-// what it has read is no longer true; then the step is attempted anew.
+// attempt makes a step in five phases. It returns errEnded or errRevoked if the loaded state is
+// outdated; the caller then retries.
 func (s *Service) attempt(ctx context.Context, ref run.Ref, step agent.Step, base Base) (out StepResult, err error) {
 	st, err := s.loadRun(ctx, ref)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *Service) attempt(ctx context.Context, ref run.Ref, step agent.Step, bas
 	return s.storeStep(ctx, st, plan, base, out, answer)
 }
 
-// runPendingCalls runs the calls that the response before a step has made.
+// runPendingCalls runs the calls of the previous response.
 func (s *Service) runPendingCalls(ctx context.Context, st *runState, step agent.Step, base Base) (callResults, error) {
 	if err := s.subject(ctx, st, base); err != nil {
 		return callResults{}, err
@@ -90,8 +90,7 @@ func (s *Service) runPendingCalls(ctx context.Context, st *runState, step agent.
 	return s.runCalls(ctx, st, step.N-1, step.Unrun, false)
 }
 
-// storeStep stores a response, unless that was done with its reply, and tells what
-// follows from it.
+// storeStep stores a response, unless it was stored with its reply, and returns the outcome of the step.
 func (s *Service) storeStep(ctx context.Context, st *runState, plan promptPlan, base Base, out StepResult,
 	answer response) (StepResult, error) {
 	var err error
@@ -110,9 +109,9 @@ func (s *Service) storeStep(ctx context.Context, st *runState, plan promptPlan, 
 		out.Final = true
 	case plan.unusable(said): // the loop decides whether to ask again
 		out.Unusable = true
-	case len(said.Calls) == 0: // about a part of the work, and there is another
+	case len(said.Calls) == 0: // one part of the work is complete and another follows
 		out.More = true
-	case plan.step.Last: // the writes of the last response are paid for
+	case plan.step.Last: // the calls of the last response still run
 		if _, err := s.runCalls(ctx, st, plan.step.N, "", true); err != nil {
 			return out, err
 		}
@@ -126,7 +125,7 @@ func (s *Service) storeStep(ctx context.Context, st *runState, plan promptPlan, 
 	return out, nil
 }
 
-// endStep closes the run with a step.
+// endStep closes the run as part of a step.
 func (s *Service) endStep(ctx context.Context, st *runState, base Base, out StepResult, e ending) (StepResult, error) {
 	var err error
 	out.Final = true
@@ -134,9 +133,9 @@ func (s *Service) endStep(ctx context.Context, st *runState, base Base, out Step
 	return out, err
 }
 
-// shown is a tool's name as a workflow knows it: a typed one is the tool that it
-// stands for, and one that the model has made
-// up is its words, of any length.
+// shown returns the name under which workflows know a tool. A typed tool has the name of its base
+// tool. A name that the model invented is replaced by an error code, because it can have any
+// length.
 func (s *Service) shown(st *runState, tool string) string {
 	if len(st.tools.Offered(st.spec.Origin, tool)) == 0 {
 		return string(fault.UnknownTool)
@@ -144,5 +143,5 @@ func (s *Service) shown(st *runState, tool string) string {
 	return tools.Base(tool)
 }
 
-// stepKey is a step's place in operation ids.
+// stepKey returns the part of operation IDs that names a step.
 func stepKey(n int) string { return fmt.Sprintf("step-%d", n) }

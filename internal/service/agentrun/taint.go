@@ -9,9 +9,9 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// tainted tells that untrusted text has entered the window of a run: what it
-// writes then waits for a person, and is marked. What people say is their word;
-// what tools bring in is nobody's, and an instruction in it is an attack.
+// tainted reports whether untrusted text has entered the prompt of the run. Writes of a tainted run
+// are marked and need approval. User messages are trusted. Tool results are not, and instructions
+// in them are treated as attacks.
 func (st *runState) tainted() bool {
 	if st.spec.Tainted || st.turn.Tainted || st.run.Kind != run.Turn {
 		return st.spec.Tainted || st.turn.Tainted
@@ -31,13 +31,13 @@ func (st *runState) tainted() bool {
 	return false
 }
 
-// markTainted stands in the results of our own tools that show what untrusted text
-// had a part in. Inside of a text it would have backslashes.
+// markTainted appears in results of Cairn's own tools that show tainted content. Inside a JSON
+// string its quotes would be escaped.
 const markTainted = `"tainted":true`
 
-// foreign tells that a tool brings in what we have not kept: one of a gateway's own
-// agent, or a program. What ours show was scanned when it was kept, and is again
-// when it is shown.
+// foreign reports whether a tool returns content that Cairn does not store: tools of an observed
+// agent, and programs. Content of Cairn's own tools is scanned when it is stored and when it is
+// shown.
 func (st *runState) foreign(tool string) bool {
 	specs := st.tools.Offered(st.spec.Origin, tool)
 	return len(specs) != 1 || specs[0].Class == agent.Isolated

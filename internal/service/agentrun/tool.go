@@ -16,18 +16,17 @@ import (
 	"cairn/internal/service/tools"
 )
 
-// callResults is what became of the calls of one response.
+// callResults summarizes the calls of one response.
 type callResults struct {
-	unavailable bool    // every one of them: no fault of the task
-	tripped     bool    // the loop guard wants an answer now
-	untold      []*Call // those whose results are stored with the request that tells them
+	unavailable bool    // all of them: not caused by the task
+	tripped     bool    // the loop guard demands an answer now
+	untold      []*Call // calls whose results are stored with the next request
 }
 
-// runCalls runs the calls of response n that have not run, in their order, each
-// under its own operation id. Slow ones have run by themselves before, unless no
-// step follows. With unrun nothing runs, and that is what the model is told. What
-// the model is told of the last call is left to be stored with the request that
-// tells it, when one follows.
+// runCalls runs the calls of response n that have no result, in order, each under its own operation
+// ID. Slow calls have already run in their own activities, unless no step follows. If unrun is set,
+// no call runs and the model gets that reason. If a request follows, the result of the last call is
+// stored with it.
 func (s *Service) runCalls(ctx context.Context, st *runState, n int, unrun agent.SkipReason,
 	last bool) (out callResults, err error) {
 	at := slices.IndexFunc(st.steps, func(s Step) bool { return s.N == n })
@@ -40,7 +39,7 @@ func (s *Service) runCalls(ctx context.Context, st *runState, n int, unrun agent
 		c := &st.steps[at].Calls[i]
 		if !c.Done {
 			why := unrun
-			// its own activity has given up
+			// Its own activity has given up.
 			if why == "" && !last && c.Class != agent.Fast && c.Class != agent.Isolated && c.Tool != tools.Think {
 				why = agent.SkipTimeout
 			}
@@ -65,8 +64,7 @@ func (s *Service) runCalls(ctx context.Context, st *runState, n int, unrun agent
 	return out, nil
 }
 
-// lost is why a call that only a sandboxed worker runs has no result: it was
-// begun, or it never will be.
+// lost returns why a call for a sandboxed worker has no result: it was started, or it never will be.
 func (s *Service) lost(ctx context.Context, st *runState, c Call, last bool) (why agent.SkipReason, err error) {
 	err = s.Store.WithRuns(ctx, st.run.Workspace, func(ctx context.Context, tx Tx) error {
 		begun, err := tx.Steps().VoidOp(ctx, st.run.Op(stepKey(c.Step), c.Position))
@@ -105,8 +103,8 @@ func (s *Service) RunTool(ctx context.Context, ref run.Ref, n, position int, bas
 	return err
 }
 
-// runCall runs one call and stores what the model is told of it. An attempt that never
-// comes so far leaves the effect in the operation log, where the next one finds it.
+// runCall runs one call and stores its result. If an attempt fails before that, the operation log
+// has the effect, and the next attempt finds it.
 func (s *Service) runCall(ctx context.Context, st *runState, c *Call) error {
 	if err := s.execute(ctx, st, c, ""); err != nil {
 		return err
@@ -114,8 +112,7 @@ func (s *Service) runCall(ctx context.Context, st *runState, c *Call) error {
 	return s.storeCall(ctx, st, c)
 }
 
-// execute runs a call, unless something speaks against it, and finds out what the
-// model is told of it.
+// execute runs a call unless a rule prevents it, and sets its result.
 func (s *Service) execute(ctx context.Context, st *runState, c *Call, unrun agent.SkipReason) error {
 	if unrun == "" {
 		unrun = st.judge(*c)
@@ -137,7 +134,7 @@ func (s *Service) execute(ctx context.Context, st *runState, c *Call, unrun agen
 	return nil
 }
 
-// storeCall stores what the model is told of a call.
+// storeCall stores the result of a call.
 func (s *Service) storeCall(ctx context.Context, st *runState, c *Call) error {
 	return s.whileOpen(ctx, st, func(ctx context.Context, tx Tx) (err error) {
 		*c, err = tx.Steps().EndCall(ctx, st.run.Ref.Run, *c)
@@ -145,7 +142,7 @@ func (s *Service) storeCall(ctx context.Context, st *runState, c *Call) error {
 	})
 }
 
-// storeToolResults stores what the model is told of calls when no request follows them.
+// storeToolResults stores the results of calls that no request follows.
 func (s *Service) storeToolResults(ctx context.Context, st *runState, untold []*Call) error {
 	if len(untold) == 0 {
 		return nil
@@ -155,14 +152,14 @@ func (s *Service) storeToolResults(ctx context.Context, st *runState, untold []*
 	})
 }
 
-// errRevoked is a turn whose session was revoked since it was read.
+// errRevoked means that the session of the turn was revoked after it was read.
 var errRevoked = errors.New("the session has been revoked")
 
-// errEnded is a run that another attempt has ended: nothing may be added to it.
+// errEnded means that another attempt has ended the run. Nothing may be added to it.
 var errEnded = errors.New("the run has ended")
 
-// whileOpen runs fn in a transaction in which the run cannot be ended; when it was
-// before, nothing of fn is kept.
+// whileOpen runs fn in a transaction during which the run cannot end. If the run has ended already,
+// the transaction is rolled back with errEnded.
 func (s *Service) whileOpen(ctx context.Context, st *runState, fn func(context.Context, Tx) error) error {
 	return s.Store.WithRuns(ctx, st.run.Workspace, func(ctx context.Context, tx Tx) error {
 		open, err := tx.Runs().RequireOpenRun(ctx, st.run.Ref.Run)
@@ -176,7 +173,7 @@ func (s *Service) whileOpen(ctx context.Context, st *runState, fn func(context.C
 	})
 }
 
-// judge tells why a call is not to run.
+// judge returns why a call must not run, or an empty reason.
 func (st *runState) judge(c Call) agent.SkipReason {
 	switch agent.Judge(st.history(c.Step), c.Tool, agent.ArgsSHA([]byte(c.Arguments))) {
 	case agent.Repeat:
@@ -190,8 +187,8 @@ func (st *runState) judge(c Call) agent.SkipReason {
 	return ""
 }
 
-// use calls the tool. One that takes too long is not waited for: what it did is
-// under its operation id.
+// use calls the tool. If the time limit passes, the call is abandoned; its effect is stored under
+// its operation ID.
 func (s *Service) use(ctx context.Context, st *runState, c Call) (tools.Result, agent.SkipReason, error) {
 	limit, cancel := context.WithTimeout(ctx, st.spec.Timing.Tool)
 	defer cancel()
@@ -202,9 +199,9 @@ func (s *Service) use(ctx context.Context, st *runState, c Call) (tools.Result, 
 		return tools.Result{}, "", err
 	case limit.Err() != nil:
 		return tools.Result{}, agent.SkipTimeout, nil
-	default: // a tool that does not work is told; when it is the database, telling fails as well
-		result = tools.Failure(fault.New(fault.Unavailable, c.Tool+" does not work just now",
-			"go on without it, and say what is still open"))
+	default: // the model gets an error; if the database is down, storing the error fails, too
+		result = tools.Failure(fault.New(fault.Unavailable, c.Tool+" is unavailable",
+			"continue without it and name what is still open"))
 	}
 	failing := append(st.history(c.Step), agent.CallRecord{Tool: c.Tool, Target: target(c), Failed: true})
 	if !result.OK && agent.Done(failing, c.Tool, target(c)) {
@@ -213,7 +210,7 @@ func (s *Service) use(ctx context.Context, st *runState, c Call) (tools.Result, 
 	return result, "", nil
 }
 
-// attempts calls a tool, and again when it may work then.
+// attempts calls a tool and retries errors.
 func attempts(ctx context.Context, t Tools, a agent.Actor, c Call) (result tools.Result, err error) {
 	const most, pause = 3, 100 * time.Millisecond
 	for n := 1; ; n++ {
@@ -228,7 +225,7 @@ func attempts(ctx context.Context, t Tools, a agent.Actor, c Call) (result tools
 	}
 }
 
-// ran tells whether the tool was called.
+// ran reports whether the tool was called.
 func (c Call) ran() bool {
 	switch agent.SkipReason(c.Code) {
 	case agent.SkipBudget, agent.SkipWallClock, agent.SkipGuardrail, agent.SkipRepeated, agent.SkipInterrupted,
@@ -238,7 +235,7 @@ func (c Call) ran() bool {
 	return c.Done
 }
 
-// result is what the model is told of a call: every call has one.
+// result returns the text that the model gets for a call. Every call has one.
 func (c Call) result(unrun agent.SkipReason) string {
 	if c.Done {
 		return c.Result
@@ -246,14 +243,14 @@ func (c Call) result(unrun agent.SkipReason) string {
 	return agent.Answers([]agent.Call{{ID: c.ID, Tool: c.Tool, Arguments: c.Arguments}}, nil, unrun)[0].Content
 }
 
-// target is what a call acts on: the skill or the memory that it names.
+// target returns the skill or memory that the arguments name.
 func target(c Call) string {
 	var named struct{ Name, Match, Store string }
-	_ = json.Unmarshal([]byte(c.Arguments), &named) // what names nothing has no target
+	_ = json.Unmarshal([]byte(c.Arguments), &named) // without a name there is no target
 	return named.Name + named.Match + named.Store
 }
 
-// record is a call as the guards look at it.
+// record converts a call for the loop guard.
 func record(c Call) agent.CallRecord {
 	r := agent.CallRecord{Tool: c.Tool, ArgsSHA: agent.ArgsSHA([]byte(c.Arguments)), Target: target(c),
 		Failed: c.Code != ""}

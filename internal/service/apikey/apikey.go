@@ -1,4 +1,4 @@
-// Package apikey makes API keys and finds out who they speak for.
+// Package apikey creates API keys and authenticates requests by them. It stores only the hashes of keys.
 package apikey
 
 import (
@@ -17,70 +17,70 @@ import (
 	"cairn/internal/domain/tenancy"
 )
 
-// Scope is what a key may do.
+// Scope is a permission of a key.
 type Scope string
 
 const (
-	Read  Scope = "read"  // look
-	Write Scope = "write" // change, and look
-	Admin Scope = "admin" // decide what waits for approval, and all the rest
+	Read  Scope = "read"  // read data
+	Write Scope = "write" // read and change data
+	Admin Scope = "admin" // approve changes, and everything else
 )
 
-// Allows tells whether a key with the given scopes may do what s stands for.
+// Allows reports whether a key with the given scopes has the permission s.
 func (s Scope) Allows(scopes []string) bool {
 	has := func(o Scope) bool { return slices.Contains(scopes, string(o)) }
 	return has(Admin) || has(s) || s == Read && has(Write)
 }
 
 const (
-	keyPrefix = "cairn_" // tells secret scanners, and people, what it is
-	keyBytes  = 32       // random: a key cannot be guessed, so its plain hash is enough
+	keyPrefix = "cairn_" // lets people and secret scanners recognize a key
+	keyBytes  = 32       // random bytes: a key cannot be guessed, so an unsalted hash is enough
 	hintChars = 12
-	// keyMemory is how long a key that was looked up is known without asking
-	// again, and so the longest time that a revoked key is still good.
+	// keyMemory is the time for which a looked-up key is cached. A revoked key may still work for
+	// this long.
 	keyMemory = 3 * time.Second
-	kept      = 10_000 // in memory
+	kept      = 10_000 // maximum number of cached keys
 )
 
-// Key is an API key as it may be shown: of the key itself only the hint is left.
+// Key is the visible part of an API key. Of the key itself it has only the hint.
 type Key struct {
 	ID        int64      `json:"id"`
 	Name      string     `json:"name"`
-	Hint      string     `json:"hint"` // the first characters, to tell keys apart
+	Hint      string     `json:"hint"` // first characters, to distinguish keys
 	Scopes    []string   `json:"scopes"`
 	CreatedAt time.Time  `json:"created_at"`
 	RevokedAt *time.Time `json:"revoked_at,omitempty"`
 }
 
-// Hash is the SHA-256 of a key: all that is stored of it.
+// Hash is the SHA-256 hash of a key, the only stored form.
 type Hash = [sha256.Size]byte
 
-// Principal is who a key speaks for.
+// Principal is the workspace and the scopes of a key.
 type Principal struct {
 	Workspace tenancy.Workspace
 	Key       int64
 	Scopes    []string
 }
 
-// Store keeps the hashes of keys.
+// Store stores the hashes of keys.
 type Store interface {
-	// PutKey stores the hash of a new key; k's id and time are filled in.
+	// PutKey stores the hash of a new key and sets the ID and time of k.
 	PutKey(ctx context.Context, ws int64, k Key, hash Hash) (Key, error)
-	// Keys lists the keys of a workspace in the order of their making, revoked ones too.
+	// Keys returns the keys of a workspace in order of creation, including revoked ones.
 	Keys(ctx context.Context, ws int64) ([]Key, error)
-	// RevokeKey ends a key; NotFound for one that is unknown or has ended before.
+	// RevokeKey revokes a key. It returns NotFound if the key is unknown or already revoked.
 	RevokeKey(ctx context.Context, ws, id int64) error
-	// Principal finds who a key speaks for; NotFound for an unknown or revoked one.
+	// Principal returns the principal of a key. It returns NotFound if the key is unknown or revoked.
 	Principal(ctx context.Context, hash Hash) (Principal, error)
 }
 
-// Ports are what the service works with.
+// Ports are the dependencies of the service.
 type Ports struct {
 	Store Store
 }
 
-// Service makes API keys and finds out who they speak for. Keys are compared by
-// their hashes, in an index: how long that takes tells nothing about a key.
+// Service creates and checks API keys. It looks keys up by hash in an index, so that the duration
+// reveals nothing about a key.
 type Service struct {
 	Ports
 
@@ -88,7 +88,7 @@ type Service struct {
 	known map[Hash]known
 }
 
-// New makes the service. A required port that is nil is an error.
+// New returns a Service. It fails if a required port is nil.
 func New(p Ports) (*Service, error) {
 	err := ports.Require("apikey", map[string]any{"Store": p.Store})
 	if err != nil {
@@ -102,17 +102,17 @@ type known struct {
 	until time.Time
 }
 
-// Create makes a key and returns it; nobody can show it again.
+// Create stores a new key and returns it. The key cannot be displayed again.
 func (k *Service) Create(ctx context.Context, ws int64, name string, scopes []Scope) (key string, made Key, err error) {
 	name = strings.TrimSpace(name)
 	if n := len([]rune(name)); n == 0 || n > 100 {
 		return "", made, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("a key's name has 1 to 100 characters, this one has %d", n), "name it after who will use it")
+			fmt.Sprintf("invalid key name: %d characters", n), "use 1 to 100 characters, for example \"mobile app\"")
 	}
 	made = Key{Name: name}
 	for _, s := range scopes {
 		if s != Read && s != Write && s != Admin {
-			return "", made, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no scope %q", s),
+			return "", made, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid scope %q", s),
 				"use read, write or admin")
 		}
 		if !slices.Contains(made.Scopes, string(s)) {
@@ -120,36 +120,36 @@ func (k *Service) Create(ctx context.Context, ws int64, name string, scopes []Sc
 		}
 	}
 	if len(made.Scopes) == 0 {
-		return "", made, fault.New(fault.InvalidArgument, "a key needs a scope", "use read, write or admin")
+		return "", made, fault.New(fault.InvalidArgument, "missing scope", "use read, write or admin")
 	}
 	random := make([]byte, keyBytes)
-	_, _ = rand.Read(random) // never fails: crypto/rand ends the program instead
+	_, _ = rand.Read(random) // never fails: crypto/rand aborts the process instead
 	key = keyPrefix + base64.RawURLEncoding.EncodeToString(random)
 	made.Hint = key[:hintChars]
 	made, err = k.Store.PutKey(ctx, ws, made, sha256.Sum256([]byte(key)))
 	return key, made, err
 }
 
-// List lists a workspace's keys.
+// List returns the keys of a workspace.
 func (k *Service) List(ctx context.Context, ws int64) ([]Key, error) {
 	return k.Store.Keys(ctx, ws)
 }
 
-// Revoke ends a key. Gateways notice within keyMemory.
+// Revoke revokes a key. Other processes notice it within keyMemory.
 func (k *Service) Revoke(ctx context.Context, ws, id int64) error {
 	return k.Store.RevokeKey(ctx, ws, id)
 }
 
-// Principal finds who a key speaks for; NotFound for a key that is no good.
+// Principal returns the principal of a key. It returns NotFound if the key is invalid.
 func (k *Service) Principal(ctx context.Context, key string) (Principal, error) {
 	if !strings.HasPrefix(key, keyPrefix) || len(key) != len(keyPrefix)+base64.RawURLEncoding.EncodedLen(keyBytes) {
-		return Principal{}, fault.New(fault.NotFound, "this is no key", "")
+		return Principal{}, fault.New(fault.NotFound, "invalid API key", "")
 	}
 	hash := sha256.Sum256([]byte(key))
 	if h, ok := k.remembered(hash); ok {
 		return h, nil
 	}
-	asked := time.Now() // before the look-up: a key that is revoked meanwhile is not remembered for longer
+	asked := time.Now() // before the lookup, so that a key revoked in the meantime is not cached for longer
 	h, err := k.Store.Principal(ctx, hash)
 	if err == nil {
 		k.remember(hash, known{h, asked.Add(keyMemory)})

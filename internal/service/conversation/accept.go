@@ -22,38 +22,38 @@ import (
 	"cairn/internal/service/agentrun"
 )
 
-// Request is one incoming message, or one exchange that a gateway's own agent
-// has had.
+// Request is an incoming message or, in mode observe, an exchange that the caller's agent has had.
 type Request struct {
 	Workspace    int64
 	WorkspaceKey string
-	Conversation string // the gateway's id of the thread
+	Conversation string // ID that the gateway uses for the conversation
 	Channel      string
-	MessageID    string               // the channel's id of the message: the same message is one turn
-	Origin       string               // user; scheduled, heartbeat and subagent turns advance no counter
-	Text         string               // what was said, in mode answer
-	Messages     []transcript.Message // what was said, in mode observe
-	Mode         string
-	MaxTurns     int           // overrides the channel's budget, 1 to 50; 0 leaves it
-	Spec         agentrun.Spec // configuration to pin; of its budget the wall clock, unless 0, replaces the channel's
+	MessageID    string // ID that the channel uses for the message; the same ID is the same turn
+	// user; turns with origin scheduled, heartbeat and subagent do not advance the review counters
+	Origin   string
+	Text     string               // message in mode answer
+	Messages []transcript.Message // messages in mode observe
+	Mode     string
+	MaxTurns int           // replaces the channel's budget, 1 to 50; 0 keeps it
+	Spec     agentrun.Spec // configuration to pin; a wall clock other than 0 replaces the channel's
 }
 
-// AcceptedTurn is a turn that is durable.
+// AcceptedTurn is a turn that is stored.
 type AcceptedTurn struct {
 	Run          run.Run
 	Conversation int64
 	Turn         agentrun.Turn
-	Made         bool // now; else it was accepted before
+	Made         bool // false if the turn was accepted before
 }
 
-// Limits of what is taken.
+// Limits of a request.
 const (
-	maxName     = 200    // runes of a conversation's or a message's id
+	maxName     = 200    // runes of the ID of a conversation or message
 	maxText     = 32_000 // runes of one message
 	maxObserved = 200    // messages of one observed exchange
 )
 
-// imports is the channel of conversations that were brought in, not had here.
+// imports is the channel of imported conversations.
 const imports = "import"
 
 var (
@@ -74,28 +74,28 @@ func (r *Request) check() error {
 	}
 	switch {
 	case !shows(r.Conversation):
-		return fault.New(fault.InvalidArgument, "the conversation's id has characters that cannot be shown",
+		return fault.New(fault.InvalidArgument, "conversation ID has unprintable characters",
 			"use letters, digits and punctuation")
 	case !shows(r.MessageID):
-		return fault.New(fault.InvalidArgument, "the message's id has characters that cannot be shown",
+		return fault.New(fault.InvalidArgument, "message ID has unprintable characters",
 			"use letters, digits and punctuation")
 	case r.Conversation == "" || utf8.RuneCountInString(r.Conversation) > maxName:
 		return fault.New(fault.InvalidArgument,
-			fmt.Sprintf("the conversation's id has %d characters", utf8.RuneCountInString(r.Conversation)),
-			fmt.Sprintf("use 1 to %d", maxName))
+			fmt.Sprintf("invalid conversation ID: %d characters", utf8.RuneCountInString(r.Conversation)),
+			fmt.Sprintf("use 1 to %d characters", maxName))
 	case r.MessageID == "" || utf8.RuneCountInString(r.MessageID) > maxName:
 		return fault.New(fault.InvalidArgument,
-			fmt.Sprintf("the message's id has %d characters", utf8.RuneCountInString(r.MessageID)),
-			fmt.Sprintf("use the channel's id of the message, 1 to %d characters", maxName))
+			fmt.Sprintf("invalid message ID: %d characters", utf8.RuneCountInString(r.MessageID)),
+			fmt.Sprintf("use the message ID of the channel, 1 to %d characters", maxName))
 	case r.Channel == imports || !shows(r.Channel) || utf8.RuneCountInString(r.Channel) > maxName:
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("%.40q is no channel of messages", r.Channel),
-			"use one of "+strings.Join(channels, ", ")+", or the name of another, which is treated as sms")
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid channel %.40q", r.Channel),
+			"use one of "+strings.Join(channels, ", ")+", or another name, which is treated as sms")
 	case !slices.Contains(origins, r.Origin):
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no origin %q", r.Origin),
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid origin %q", r.Origin),
 			"use one of "+strings.Join(origins, ", "))
 	case r.Mode != contract.Answer && r.Mode != contract.Observe:
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no mode %q", r.Mode),
-			"use answer, or observe when an agent of your own has answered")
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid mode %q", r.Mode),
+			"use answer, or observe if your own agent has replied")
 	}
 	if !slices.Contains(channels, r.Channel) {
 		r.Channel = agent.ChannelSMS
@@ -104,7 +104,7 @@ func (r *Request) check() error {
 		return r.checkObserved()
 	}
 	if len(r.Messages) > 0 {
-		return fault.New(fault.InvalidArgument, "messages are for mode observe",
+		return fault.New(fault.InvalidArgument, "messages are allowed only in mode observe",
 			"send the text of one message, or set mode to observe")
 	}
 	return checkText(r.Text)
@@ -116,24 +116,24 @@ func shows(id string) bool {
 
 func (r *Request) checkObserved() error {
 	if r.Text != "" {
-		return fault.New(fault.InvalidArgument, "a text is for mode answer", "send the exchange as messages")
+		return fault.New(fault.InvalidArgument, "text is allowed only in mode answer", "send the exchange as messages")
 	}
 	if len(r.Messages) == 0 || len(r.Messages) > maxObserved {
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("an observed exchange has %d messages", len(r.Messages)),
-			fmt.Sprintf("send 1 to %d", maxObserved))
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("observed exchange has %d messages", len(r.Messages)),
+			fmt.Sprintf("send 1 to %d messages", maxObserved))
 	}
 	if r.Messages[0].Role != transcript.User {
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("an observed exchange begins with %q", r.Messages[0].Role),
-			"begin with what the user said")
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("observed exchange starts with role %q", r.Messages[0].Role),
+			"start with a user message")
 	}
 	for i, m := range r.Messages {
 		if !slices.Contains(roles, m.Role) {
-			return fault.New(fault.InvalidArgument, fmt.Sprintf("message %d has the role %q", i, m.Role),
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("message %d has invalid role %q", i, m.Role),
 				"use user, assistant, tool or system")
 		}
 		if n := utf8.RuneCountInString(m.Content); n > maxText {
-			return fault.New(fault.TooLarge, fmt.Sprintf("message %d has %d characters, at most %d are taken", i, n,
-				maxText), "shorten it")
+			return fault.New(fault.TooLarge, fmt.Sprintf("message %d has %d characters, the limit is %d", i, n,
+				maxText), "shorten the message")
 		}
 	}
 	return nil
@@ -141,18 +141,17 @@ func (r *Request) checkObserved() error {
 
 func checkText(text string) error {
 	if strings.TrimSpace(text) == "" {
-		return fault.New(fault.InvalidArgument, "the message is empty", "send what was said")
+		return fault.New(fault.InvalidArgument, "empty message", "send the text of the message")
 	}
 	if n := utf8.RuneCountInString(text); n > maxText {
-		return fault.New(fault.TooLarge, fmt.Sprintf("the message has %d characters, at most %d are taken", n, maxText),
-			"send it in parts")
+		return fault.New(fault.TooLarge, fmt.Sprintf("message has %d characters, the limit is %d", n, maxText),
+			"split the text into several messages")
 	}
 	return nil
 }
 
-// Accept makes a message durable, with its turn, its run and the duty to drive
-// it. The same message gives the same turn; another text under its id is
-// OpReused.
+// Accept stores a message with its turn, its run and the outbox task that starts the run. The same
+// message returns the same turn. Another text or other options under the same ID return OpReused.
 func (s *Service) Accept(ctx context.Context, r Request) (out AcceptedTurn, err error) {
 	if err := r.check(); err != nil {
 		return out, err
@@ -165,7 +164,7 @@ func (s *Service) Accept(ctx context.Context, r Request) (out AcceptedTurn, err 
 	if r.Spec.Budget.Wall > 0 {
 		spec.Budget.Wall = r.Spec.Budget.Wall
 	}
-	messages := slices.Clone(r.Messages) // they get ids here
+	messages := slices.Clone(r.Messages) // IDs are set below
 	if r.Mode == contract.Answer {
 		messages = []transcript.Message{{Role: transcript.User, Content: r.Text}}
 	}
@@ -195,8 +194,8 @@ func (s *Service) Accept(ctx context.Context, r Request) (out AcceptedTurn, err 
 func acceptedBefore(ctx context.Context, tx Tx, t agentrun.Turn, sha [32]byte) (AcceptedTurn, error) {
 	if t.ArgsSHA != sha {
 		return AcceptedTurn{}, fault.New(fault.OpReused,
-			fmt.Sprintf("message %q was accepted before with another text or other options", t.MessageID),
-			"give each message the id that its channel gave it")
+			fmt.Sprintf("message %q was already accepted with another text or other options", t.MessageID),
+			"use a new message ID, or repeat the original request")
 	}
 	r, err := tx.Runs().Run(ctx, t.Run)
 	return AcceptedTurn{Run: r, Conversation: t.Conversation, Turn: t}, err
@@ -233,7 +232,7 @@ func accept(ctx context.Context, tx Tx, r Request, c agentrun.Conversation, chos
 	if err := tx.Transcripts().PutMessages(ctx, c, c.NextTurn, messages); err != nil {
 		return out, err
 	}
-	if r.Mode == contract.Observe { // what is answered here is indexed with its answer
+	if r.Mode == contract.Observe { // in mode answer, messages are indexed with the reply
 		if err := tx.Transcripts().IndexSaid(ctx, c, messages); err != nil {
 			return out, err
 		}
@@ -242,8 +241,8 @@ func accept(ctx context.Context, tx Tx, r Request, c agentrun.Conversation, chos
 	return out, tx.Conversations().SaveSequence(ctx, c)
 }
 
-// observed tells what a gateway's own agent did: the answer's place, and what
-// the counters follow from.
+// observed returns the position of the reply in an observed exchange, -1 without one, and the facts
+// for the review counters.
 func observed(t agentrun.Turn, messages []transcript.Message) (reply int, facts nudge.Turn) {
 	reply, facts = -1, t.Facts
 	called := map[string]string{}
@@ -280,7 +279,7 @@ func (r Request) sha() (sum [32]byte, err error) {
 	return sha256.Sum256(raw), nil
 }
 
-// titleRunes is how much of the first message names a conversation in lists.
+// titleRunes is the maximum length of a title, which is the start of the first message.
 const titleRunes = 60
 
 func title(messages []transcript.Message) string {

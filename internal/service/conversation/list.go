@@ -7,21 +7,22 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// Line is a message as a transcript shows it.
+// Line is a message of a transcript.
 type Line struct {
-	Seq        int                   `json:"seq"`
-	Turn       int                   `json:"turn,omitempty"` // 0 for one that was handed in with a whole conversation
-	ID         string                `json:"message_id"`     // the channel's, of the message that its turn answers
+	Seq int `json:"seq"`
+	// 0 if the message was imported with a whole conversation
+	Turn       int                   `json:"turn,omitempty"`
+	ID         string                `json:"message_id"` // channel's ID of the message that its turn answers
 	Role       transcript.Role       `json:"role"`
 	Content    string                `json:"content"`
-	Name       string                `json:"name,omitempty"` // the tool of a result, or the speaker
+	Name       string                `json:"name,omitempty"` // tool of a result, or the speaker
 	ToolCalls  []transcript.ToolCall `json:"tool_calls,omitempty"`
 	ToolCallID string                `json:"tool_call_id,omitempty"`
 	CreatedAt  time.Time             `json:"created_at"`
 }
 
-// Progress is how far a run of the agent loop is. Of its tool calls it tells
-// which, not what they were given or gave.
+// Progress is the progress of a run of the agent loop. It names the tool calls but has neither
+// their arguments nor their results.
 type Progress struct {
 	Run     int64          `json:"run"`
 	Kind    run.Kind       `json:"kind"`
@@ -39,5 +40,5 @@ type ToolProgress struct {
 	Step int    `json:"step"`
 	Tool string `json:"tool"`
 	Done bool   `json:"done"`
-	Code string `json:"code,omitempty"` // of a failure
+	Code string `json:"code,omitempty"` // error code of a failed call
 }

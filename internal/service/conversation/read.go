@@ -9,24 +9,25 @@ import (
 
 // Statuses of a turn.
 const (
-	StatusAccepted = "accepted" // durable, and being answered
+	StatusAccepted = "accepted" // stored, without a reply yet
 	StatusEnded    = "ended"
 )
 
-// TurnStatus is a turn as its gateway sees it.
+// TurnStatus is the status of a turn.
 type TurnStatus struct {
 	Conversation string `json:"conversation"`
 	MessageID    string `json:"message_id"`
 	Turn         int    `json:"turn"`
 	Run          int64  `json:"run"`
-	Status       string `json:"status"` // accepted, ended
-	// why it ended: final, budget, wall_clock, interrupted, provider_error, guardrail, over_budget, observed
+	Status       string `json:"status"` // accepted or ended
+	// Reason of the end: final, budget, wall_clock, interrupted, provider_error, guardrail,
+	// over_budget or observed.
 	Reason   string `json:"reason,omitempty"`
 	Reply    string `json:"reply,omitempty"`
-	ReplySeq int    `json:"reply_seq"` // of the answer in the transcript, -1 while there is none
+	ReplySeq int    `json:"reply_seq"` // position of the reply in the transcript, -1 without one
 }
 
-// View is a conversation as lists show it.
+// View is a conversation in a list.
 type View struct {
 	ID         int64          `json:"-"`
 	Name       string         `json:"conversation"`
@@ -40,13 +41,13 @@ type View struct {
 	ClosedAt   *time.Time     `json:"closed_at,omitempty"`
 }
 
-// ReviewView is a nudge as lists show it.
+// ReviewView is a review in a list.
 type ReviewView struct {
 	Run       int64            `json:"run"`
-	Status    string           `json:"status"` // open, saved, nothing, budget, failed
-	Turn      int              `json:"turn"`   // its number among the turns that count
+	Status    string           `json:"status"` // open, saved, nothing, budget or failed
+	Turn      int              `json:"turn"`   // number among the counted turns
 	Writes    []agentrun.Write `json:"writes,omitempty"`
-	Staged    int              `json:"staged,omitempty" doc:"Changes that it has proposed and a person is to decide about"`
+	Staged    int              `json:"staged,omitempty" doc:"Proposed changes that need approval"`
 	Steps     int              `json:"steps"`
 	CreatedAt time.Time        `json:"created_at"`
 	EndedAt   *time.Time       `json:"ended_at,omitempty"`

@@ -10,9 +10,9 @@ import (
 	"cairn/internal/domain/run"
 )
 
-// TurnWorkflows bring turns to their conversations.
+// TurnWorkflows starts the workflows of turns.
 type TurnWorkflows interface {
-	// Answer returns when the turn has ended.
+	// Answer starts the turn and waits for its end.
 	Answer(ctx context.Context, workspaceKey string, turn run.Run) (contract.TurnResult, error)
 }
 
@@ -21,19 +21,19 @@ type Waiter interface {
 	Await(ctx context.Context, id int64, told <-chan struct{}, look func() (run.Status, error)) error
 }
 
-// SenderPorts are what the sender works with.
+// SenderPorts are the dependencies of a Sender.
 type SenderPorts struct {
 	Service   *Service
 	Workflows TurnWorkflows // nil without Temporal
 	Waiter    Waiter
-	Timeout   time.Duration // of reading an answer
+	Timeout   time.Duration // for reading a reply
 	Log       *slog.Logger
 }
 
-// Sender sends messages and waits for their answers.
+// Sender sends messages and waits for their replies.
 type Sender struct{ SenderPorts }
 
-// NewSender makes the sender. A required port that is nil is an error.
+// NewSender returns a Sender. It fails if a required port is nil.
 func NewSender(p SenderPorts) (*Sender, error) {
 	err := ports.Require("message sender", map[string]any{"Service": p.Service, "Waiter": p.Waiter, "Log": p.Log})
 	if err != nil {
@@ -42,9 +42,8 @@ func NewSender(p SenderPorts) (*Sender, error) {
 	return &Sender{SenderPorts: p}, nil
 }
 
-// SendMessage makes a message durable, brings it to its conversation and waits for the
-// answer until ctx ends. A message that is stored and not answered yet is no
-// error: its status tells, and it will be.
+// SendMessage stores a message, starts its turn and waits for the reply until ctx ends. If there is
+// no reply by then, it returns the status accepted and no error; the turn continues.
 func (s *Sender) SendMessage(ctx context.Context, r Request) (out TurnStatus, err error) {
 	accepted, err := s.Service.Accept(ctx, r)
 	if err != nil {
@@ -56,10 +55,9 @@ func (s *Sender) SendMessage(ctx context.Context, r Request) (out TurnStatus, er
 	return s.answerOf(ctx, r)
 }
 
-// Answer brings an accepted message to its conversation and returns its answer as
-// soon as that is stored, which is before its turn's workflow has ended. It
-// returns the message without one when ctx ends before, or when Temporal cannot be
-// asked: then the relay brings it.
+// Answer starts the turn of an accepted message and returns the reply as soon as it is stored,
+// which is before the workflow ends. If ctx ends first, it returns the status without a reply. If
+// Temporal is unavailable, it does so, too, and the relay starts the turn later.
 func (s *Sender) Answer(ctx context.Context, r Request, turn run.Run) (out TurnStatus, err error) {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -67,14 +65,14 @@ func (s *Sender) Answer(ctx context.Context, r Request, turn run.Run) (out TurnS
 	go func() {
 		defer close(told)
 		if _, err := s.Workflows.Answer(waiting, r.WorkspaceKey, turn); err != nil && waiting.Err() == nil {
-			s.Log.Warn("a turn is stored and not answered yet; the relay will bring it to its conversation", "run",
+			s.Log.Warn("turn start deferred to relay", "run",
 				turn.Ref.Run, "error", err)
 			cancel()
 		}
 	}()
 	_ = s.Waiter.Await(waiting, turn.Ref.Run, told, func() (run.Status, error) {
 		out, err = s.answerOf(ctx, r)
-		return run.Status(out.Status), nil // of a database that is away the next look may be better
+		return run.Status(out.Status), nil // on a database error, the next poll may succeed
 	})
 	if err == nil && out.Status == StatusEnded {
 		return out, nil
@@ -82,7 +80,7 @@ func (s *Sender) Answer(ctx context.Context, r Request, turn run.Run) (out TurnS
 	return s.answerOf(ctx, r)
 }
 
-// answerOf reads what became of a message, also for a caller whose time is over.
+// answerOf reads the status of a message, even if ctx has ended.
 func (s *Sender) answerOf(ctx context.Context, r Request) (TurnStatus, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Timeout)
 	defer cancel()

@@ -14,11 +14,11 @@ import (
 // Store opens transactions.
 type Store interface {
 	WithConversations(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
-	// in one round trip: somebody waits
+	// Answer reads the status of a turn in one round trip, because callers wait for it.
 	Answer(ctx context.Context, ws int64, conversation, message string) (TurnStatus, error)
 }
 
-// Tx is one workspace's conversations in one transaction.
+// Tx accesses the conversations of one workspace in one transaction.
 type Tx interface {
 	Conversations() Repository
 	Turns() TurnRepository
@@ -28,8 +28,8 @@ type Tx interface {
 
 // Repository reads and writes conversations.
 type Repository interface {
-	// OpenConversation makes or finds a conversation and locks it, with the turn of
-	// a message, if it has one, and what its workspace chose.
+	// OpenConversation creates or finds a conversation and locks it. It also returns the turn of
+	// the message, nil if it has none, and the settings of the workspace.
 	OpenConversation(ctx context.Context, name, channel, title, message string) (agentrun.Conversation, *agentrun.Turn,
 		settings.Settings, error)
 	LockConversation(ctx context.Context, id int64) (agentrun.Conversation, error)
@@ -39,12 +39,12 @@ type Repository interface {
 
 // TurnRepository writes turns.
 type TurnRepository interface {
-	PutTurn(ctx context.Context, t agentrun.Turn, n agentrun.NewRun) (run.Run, error) // with its run
+	PutTurn(ctx context.Context, t agentrun.Turn, n agentrun.NewRun) (run.Run, error) // also stores its run
 }
 
 // TranscriptRepository writes messages.
 type TranscriptRepository interface {
-	// of a turn, after those that c has
+	// PutMessages appends messages of a turn to the conversation.
 	PutMessages(ctx context.Context, c agentrun.Conversation, turn int, ms []transcript.Message) error
 	IndexSaid(ctx context.Context, c agentrun.Conversation, ms []transcript.Message) error
 }
@@ -54,15 +54,15 @@ type RunRepository interface {
 	Run(ctx context.Context, id int64) (run.Run, error)
 }
 
-// Ports are what the service works with.
+// Ports are the dependencies of the service.
 type Ports struct {
 	Store Store
 }
 
-// Service accepts messages and tells what became of them.
+// Service accepts messages and returns their status.
 type Service struct{ Ports }
 
-// New makes the service. A required port that is nil is an error.
+// New returns a Service. It fails if a required port is nil.
 func New(p Ports) (*Service, error) {
 	err := ports.Require("conversation", map[string]any{"Store": p.Store})
 	if err != nil {
@@ -71,13 +71,13 @@ func New(p Ports) (*Service, error) {
 	return &Service{Ports: p}, nil
 }
 
-// Answer reads what became of a message.
+// Answer returns the status of a message.
 func (s *Service) Answer(ctx context.Context, ws int64, conversation, message string) (TurnStatus, error) {
 	return s.Store.Answer(ctx, ws, conversation, message)
 }
 
-// CloseConversation writes down where a conversation stands when its workflow
-// ends. A review may have ended meanwhile, whose row knows more than the workflow.
+// CloseConversation stores the counters of a conversation when its workflow ends. They are joined
+// with the stored ones, because a review may have ended in the meantime.
 func (s *Service) CloseConversation(ctx context.Context, ws, conversation int64, c nudge.Counters, byUser bool) error {
 	return s.Store.WithConversations(ctx, ws, func(ctx context.Context, tx Tx) error {
 		stored, err := tx.Conversations().LockConversation(ctx, conversation)

@@ -1,8 +1,9 @@
-// Package curate looks after skills that were made while nobody watched: those
-// that nobody uses grow stale and are archived, those that are used again come
-// back, and those that say nearly the same are reported. It deletes nothing, asks
-// no model, and leaves alone what a person made, adopted or pinned, and what a
-// scheduled prompt names.
+// Package curate archives unused skills. Skills that the model saved without a user become stale
+// and are archived if they are not used, and are restored if they are used again. Similar skills
+// are reported.
+//
+// Curation deletes nothing and calls no model. It does not change skills that a user created,
+// adopted or pinned, nor skills that a scheduled prompt names.
 package curate
 
 import (
@@ -15,38 +16,37 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// Action is what is done to a skill.
+// Action is a change of a skill's state.
 type Action string
 
 const (
-	Stale   Action = "stale"   // nobody uses it: the last in prompts
-	Archive Action = "archive" // out of use; its name and history stay
-	Restore Action = "restore" // it is used again
+	Stale   Action = "stale"   // unused: listed last in prompts
+	Archive Action = "archive" // out of use; name and history are kept
+	Restore Action = "restore" // used again
 )
 
-// to is the state that an action leads to.
+// to returns the state that an action leads to.
 func (a Action) to() skill.Status {
 	return map[Action]skill.Status{Stale: skill.Stale, Archive: skill.Archived, Restore: skill.Active}[a]
 }
 
-// Skill is one that may be curated, as far as the rules look at it. Times are
-// ages by the database's clock.
+// Skill holds the fields of a skill that the rules use. Ages are measured by the database clock.
 type Skill struct {
 	ID          int64
 	Name        string
 	Status      skill.Status
 	Managed     bool
 	Pinned      bool
-	Scheduled   bool // a scheduled prompt names it
+	Scheduled   bool // named by a scheduled prompt
 	Eta         float64
 	Trials      int
-	Unused      time.Duration // since it was used last, or its version was written
-	Unchanged   time.Duration // since its state or its pin was set
+	Unused      time.Duration // time since its last use, or since its version was written
+	Unchanged   time.Duration // time since its state or pin was changed
 	Description string
 	BodySHA     string
 }
 
-// SkillChange is what is done to one skill, and why.
+// SkillChange is one change and its reason.
 type SkillChange struct {
 	Skill  int64        `json:"skill"`
 	Name   string       `json:"name"`
@@ -55,16 +55,16 @@ type SkillChange struct {
 	Reason string       `json:"reason"`
 }
 
-// Report is what came of a curation, or would.
+// Report is the result of a curation or of a dry run.
 type Report struct {
 	DryRun  bool          `json:"dry_run"`
-	Looked  int           `json:"looked" doc:"Skills that the rules are about"`
-	Kept    int           `json:"kept" doc:"Of a person, pinned, or named by a scheduled prompt: left alone"`
+	Looked  int           `json:"looked" doc:"Skills that were checked"`
+	Kept    int           `json:"kept" doc:"Skills left unchanged: owned by a user, pinned, or named by a scheduled prompt"`
 	Changes []SkillChange `json:"changes"`
-	Similar []SimilarPair `json:"similar" doc:"Skills that say nearly the same: nothing is done to them"`
+	Similar []SimilarPair `json:"similar" doc:"Pairs of similar skills, reported only"`
 }
 
-// Count counts the changes of a kind.
+// Count returns the number of changes with action a.
 func (r Report) Count(a Action) (n int) {
 	for _, c := range r.Changes {
 		if c.Action == a {
@@ -74,9 +74,9 @@ func (r Report) Count(a Action) (n int) {
 	return n
 }
 
-// Tx is a workspace's skills inside one transaction.
+// Tx accesses the skills of one workspace in one transaction.
 type Tx interface {
-	CuratedSkills(ctx context.Context) ([]Skill, error) // active and stale ones
+	CuratedSkills(ctx context.Context) ([]Skill, error) // active and stale skills
 	SetStatus(ctx context.Context, id int64, was, status skill.Status) error
 	Settings(ctx context.Context) (settings.Settings, error)
 }
@@ -86,16 +86,16 @@ type Store interface {
 	WithCuration(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 }
 
-// Ports are what the service works with.
+// Ports are the dependencies of the service.
 type Ports struct {
 	Store    Store
 	Embedder Embedder
 }
 
-// Service is the use-case.
+// Service curates the skills of workspaces.
 type Service struct{ Ports }
 
-// New makes the service. A required port that is nil is an error.
+// New returns a Service. It fails if a required port is nil.
 func New(p Ports) (*Service, error) {
 	err := ports.Require("curate", map[string]any{"Store": p.Store, "Embedder": p.Embedder})
 	if err != nil {
@@ -104,8 +104,8 @@ func New(p Ports) (*Service, error) {
 	return &Service{Ports: p}, nil
 }
 
-// Curate applies the rules to a workspace, or only tells what they would do. A
-// second time right after the first changes nothing.
+// Curate applies the rules to a workspace. With dryRun it only reports the changes. A repeated call
+// right after the first changes nothing.
 func (s *Service) Curate(ctx context.Context, ws int64, dryRun bool) (out Report, err error) {
 	var skills []Skill
 	err = s.Store.WithCuration(ctx, ws, func(ctx context.Context, tx Tx) error {
@@ -143,11 +143,10 @@ func (s *Service) Curate(ctx context.Context, ws int64, dryRun bool) (out Report
 	return out, err
 }
 
-// mercy is how long a skill whose reliability is below the floor is left alone
-// after somebody restored or changed it.
+// mercy is the time for which a skill with low reliability is kept after it was restored or changed.
 const mercy = 7 * 24 * time.Hour
 
-// Decide applies the rules to one skill.
+// Decide applies the rules to one skill. Due is false if no change is needed.
 func Decide(k Skill, c settings.Curation) (out SkillChange, due bool) {
 	const day = 24 * time.Hour
 	stale, archive := time.Duration(c.StaleDays)*day, time.Duration(c.ArchiveDays)*day
@@ -158,7 +157,7 @@ func Decide(k Skill, c settings.Curation) (out SkillChange, due bool) {
 		out.Action, out.Reason = Archive, fmt.Sprintf("reliability %.2f after %d trials is below %.2f", k.Eta, k.Trials,
 			c.Floor)
 	case k.Status == skill.Stale && k.Unused < stale:
-		out.Action, out.Reason = Restore, fmt.Sprintf("used or written %d days ago", days(k.Unused))
+		out.Action, out.Reason = Restore, fmt.Sprintf("last used or written %d days ago", days(k.Unused))
 	case k.Status == skill.Stale && k.Unused >= archive && k.Unchanged >= archive-stale:
 		out.Action, out.Reason = Archive, fmt.Sprintf("not used for %d days", days(k.Unused))
 	case k.Status == skill.Active && k.Unused >= stale && k.Unchanged >= stale:

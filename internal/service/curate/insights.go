@@ -6,16 +6,16 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// Insights tell what was used, what was not, and what it cost.
+// Insights reports the usage and cost of skills and runs.
 type Insights struct {
 	Days   int          `json:"days"`
-	Skills []SkillUsage `json:"skills" doc:"The most used first"`
-	Runs   []KindUsage  `json:"runs" doc:"By kind of run, the most expensive first"`
-	Saves  []DayCount   `json:"saves" doc:"Versions of skills by day and writer, the latest day first"`
+	Skills []SkillUsage `json:"skills" doc:"Ordered by uses, descending"`
+	Runs   []KindUsage  `json:"runs" doc:"By kind of run, ordered by cost, descending"`
+	Saves  []DayCount   `json:"saves" doc:"Skill versions by day and writer, latest day first"`
 }
 
-// SkillUsage is one skill's. What it cost is what the runs cost that wrote its
-// versions; a run that wrote several skills is shared by them.
+// SkillUsage is the usage of one skill. Its cost is the cost of the runs that wrote its versions.
+// The cost of a run that wrote several skills is divided among them.
 type SkillUsage struct {
 	Name        string       `json:"name"`
 	Status      skill.Status `json:"status"`
@@ -23,7 +23,7 @@ type SkillUsage struct {
 	Managed     bool         `json:"managed,omitempty"`
 	Pinned      bool         `json:"pinned,omitempty"`
 	Version     int          `json:"version"`
-	Uses        int          `json:"uses" doc:"Within the days asked about"`
+	Uses        int          `json:"uses" doc:"Uses within the requested days"`
 	Passes      int          `json:"passes"`
 	Fails       int          `json:"fails"`
 	Ever        int64        `json:"uses_ever"`
@@ -34,7 +34,7 @@ type SkillUsage struct {
 	Micros      int64        `json:"cost_micros" doc:"Micro-dollars, of calls with a known price"`
 }
 
-// KindUsage is what the runs of one kind came to.
+// KindUsage is the usage of one kind of run.
 type KindUsage struct {
 	Kind     string `json:"kind"`
 	Runs     int    `json:"runs"`
@@ -44,15 +44,15 @@ type KindUsage struct {
 	Unpriced int    `json:"unpriced_calls" doc:"Calls of models without a known price"`
 }
 
-// DayCount is how many versions of skills somebody wrote on a day.
+// DayCount is the number of skill versions that one writer saved on a day.
 type DayCount struct {
 	Day      string `json:"day" doc:"Local date"`
 	Origin   string `json:"origin"`
 	Versions int    `json:"versions"`
-	Made     int    `json:"made" doc:"Of these, new skills"`
+	Made     int    `json:"made" doc:"New skills among these versions"`
 }
 
-// Used are the skills that were used within the days asked about, the most used first.
+// Used returns the skills used within the requested days, ordered by uses, descending.
 func (i Insights) Used() (out []SkillUsage) {
 	for _, u := range i.Skills {
 		if u.Uses > 0 {
@@ -62,7 +62,7 @@ func (i Insights) Used() (out []SkillUsage) {
 	return out
 }
 
-// NeverUsed are the skills in force that were not used since they were made.
+// NeverUsed returns the active skills that have not been used since they were created.
 func (i Insights) NeverUsed() (out []SkillUsage) {
 	for _, u := range i.Skills {
 		if u.Ever == 0 && (u.Status == skill.Active || u.Status == skill.Stale) {

@@ -8,28 +8,28 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// SimilarPair is two skills that say nearly the same.
+// SimilarPair is a pair of similar skills.
 type SimilarPair struct {
 	One        string  `json:"one"`
 	Other      string  `json:"other"`
-	Similarity float64 `json:"similarity" doc:"Share of the words of their names, or cosine of their descriptions; 1 for equal bodies"`
+	Similarity float64 `json:"similarity" doc:"Share of common words in the names, or cosine similarity of the descriptions; 1 for equal bodies"`
 	By         string  `json:"by" enum:"body,name,meaning"`
 }
 
-// Embedder gives texts their vectors, of length 1.
+// Embedder returns vectors of length 1 for texts.
 type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
 const (
-	nearCosine = 0.90 // two descriptions that mean the same
-	mostPairs  = 50   // that a report names
+	nearCosine = 0.90 // cosine similarity of descriptions with the same meaning
+	mostPairs  = 50   // limit of pairs in a report
 )
 
-// similar compares every two skills: a workspace has a few hundred. Without the
-// embedder, bodies and names decide.
+// similar compares every pair of skills; a workspace has a few hundred. Without the embedder, only
+// bodies and names are compared.
 func (s *Service) similar(ctx context.Context, skills []Skill) []SimilarPair {
-	out := []SimilarPair{} // an empty list, also in JSON
+	out := []SimilarPair{} // encodes as [], not null
 	texts := make([]string, len(skills))
 	for i, k := range skills {
 		texts[i] = k.Description

@@ -14,37 +14,38 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// Request asks for a conversation to be distilled.
+// Request requests the distillation of a conversation.
 type Request struct {
 	Workspace    int64
 	WorkspaceKey string
-	ID           string // the caller's id of the request; empty takes it from the conversation and the options
+	// ID of the request, set by the caller; if empty, it is derived from the conversation and the options
+	ID           string
 	Conversation transcript.Conversation
 	Channel      string
-	Spec         Spec // configuration to pin; instructions and message range are filled in
-	From         int  // first message to distil; those before it are history
-	Fresh        bool // do it again although the request was made before, and pay again
+	Spec         Spec // configuration to pin; Accept sets the instructions and the message range
+	From         int  // first message to distill; earlier ones are history
+	Fresh        bool // repeat an earlier request, with new model calls
 }
 
-// channels are where conversations come from.
+// channels are the sources of conversations.
 var channels = []string{"voice", "sms", "chat", "scheduled", "import"}
 
-// Accept makes a request durable and returns its run; made tells whether the run
-// is new. The same request gives the same run.
+// Accept stores a request and returns its run. Made reports whether the run is new. The same
+// request returns the same run.
 func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, made bool, err error) {
 	n := len(r.Conversation.Messages)
 	if n == 0 {
 		return run.Run{}, false, fault.New(fault.InvalidArgument, "the conversation has no messages",
-			"send at least one")
+			"send at least one message")
 	}
 	if !slices.Contains(channels, r.Channel) {
-		return run.Run{}, false, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no channel %q", r.Channel),
+		return run.Run{}, false, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid channel %q", r.Channel),
 			"use one of "+strings.Join(channels, ", "))
 	}
 	spec := r.Spec
 	if r.From < 0 || r.From >= n {
 		return run.Run{}, false, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("the first message to distil is %d, the conversation has %d", r.From, n),
+			fmt.Sprintf("invalid first message %d: the conversation has %d messages", r.From, n),
 			fmt.Sprintf("use a position from 0 to %d", n-1))
 	}
 	spec.From, spec.To = r.From, n-1
@@ -72,15 +73,15 @@ func (s *Service) Accept(ctx context.Context, r Request) (out run.Run, made bool
 		}})
 }
 
-// RetryRequest asks for an ended run to be taken up again.
+// RetryRequest requests a retry of an ended run.
 type RetryRequest struct {
 	run.Ref
 	WorkspaceKey string
-	Fresh        bool // a new generation, which asks and pays for everything again
-	Spec         Spec // configuration that a new generation is pinned to; the request's own options stay
+	Fresh        bool // start a new generation, which repeats all model calls
+	Spec         Spec // configuration of a new generation; the options of the request are kept
 }
 
-// Retry opens an ended run again, or makes its next generation.
+// Retry reopens an ended run or creates its next generation.
 func (s *Service) Retry(ctx context.Context, r RetryRequest) (out run.Run, err error) {
 	j, err := s.load(ctx, r.Ref, nil)
 	if err != nil {
@@ -88,8 +89,8 @@ func (s *Service) Retry(ctx context.Context, r RetryRequest) (out run.Run, err e
 	}
 	if j.run.Status != run.Ended {
 		return run.Run{}, fault.New(fault.VersionConflict,
-			fmt.Sprintf("run %d has not ended: it is %s", r.Run, j.run.Status),
-			"it is being driven to its end; `cairn runs show` tells how far it is")
+			fmt.Sprintf("run %d has not ended: status %s", r.Run, j.run.Status),
+			"wait until it has ended; `cairn runs show` prints its progress")
 	}
 	id := func(generation, attempt int) string {
 		return contract.DistillID(r.WorkspaceKey, contract.VisibleKey(j.run.Key), generation, attempt)

@@ -13,23 +13,23 @@ import (
 	"cairn/internal/service/ledger"
 )
 
-// question is one stage's model call with its repairs.
+// question is the model call of one stage, with its repairs.
 type question struct {
-	step     string // its place in the ledger
+	step     string // key in the ledger
 	stage    prompt.Stage
-	role     string // whose model answers: chunk, rewrite, extract, scripts, doc
+	role     string // selects the model: chunk, rewrite, extract, scripts or doc
 	task     string
 	file     string
 	lang     string
 	material prompt.Material
-	decode   func(text string) error // says what is wrong with an answer, in words for the model
-	// what is made of the answer that was decoded last; nil when that takes more than writing it down
+	decode   func(text string) error // an error describes to the model what is wrong with its output
+	// save stores the decoded output. It is nil if that takes more than one write.
 	save   func(ctx context.Context, tx Tx) error
-	opened *ledger.AdmittedCall // in the transaction that read what is asked about
+	opened *ledger.AdmittedCall // call admitted in the transaction that read its input
 }
 
-// open stores q's request with what its transaction does, unless it has to wait
-// for a place among the run's calls.
+// open stores the request of q in the current transaction, unless the run has reached its limit of
+// parallel calls.
 func (s *Service) open(ctx context.Context, tx Tx, j job, q *question) error {
 	req, err := j.request(*q)
 	if err != nil {
@@ -47,9 +47,9 @@ func (s *Service) open(ctx context.Context, tx Tx, j job, q *question) error {
 	return nil
 }
 
-// ask puts q to its model, at most Repairs times more when the answer does not
-// decode, and once more with less text when it was too long for the model. What is
-// made of the answer is stored together with it.
+// ask sends q to its model. If the output does not decode, it asks again, at most Repairs times. If
+// the input is too long, it asks once more with less text. The decoded output is stored together
+// with the reply.
 func (s *Service) ask(ctx context.Context, j job, q question) error {
 	err := s.askRounds(ctx, j, q)
 	var failed *llm.Error
@@ -80,7 +80,7 @@ func (s *Service) askRounds(ctx context.Context, j job, q question) error {
 	}
 	_, problem, err := s.Ledger.Ask(ctx, asked)
 	if err == nil && problem != nil {
-		return fault.New(fault.ModelInvalid, fmt.Sprintf("%s: no usable answer after %d repairs: %v", q.step,
+		return fault.New(fault.ModelInvalid, fmt.Sprintf("%s: no usable output after %d repairs: %v", q.step,
 			j.spec.Limits.Repairs, problem), "")
 	}
 	if err != nil || saved || q.save == nil {
@@ -89,15 +89,15 @@ func (s *Service) askRounds(ctx context.Context, j job, q question) error {
 	return s.Store.Within(ctx, j.run.Workspace, func(ctx context.Context, tx Tx) error { return q.save(ctx, tx) })
 }
 
-// keep stores a reply with what is made of it. One that nothing is made of is the
-// ledger's to store alone.
+// keep stores a reply and its decoded output in one transaction. A reply that does not decode is
+// stored by the ledger alone.
 func (s *Service) keep(ctx context.Context, q question, k run.CallKey, reply llm.Reply, cost *int64) (stored llm.Reply,
 	err error) {
 	err = s.Store.Within(ctx, k.Workspace, func(ctx context.Context, tx Tx) error {
 		if stored, err = tx.Calls().StoreReply(ctx, k, reply, cost); err != nil {
 			return err
 		}
-		// The store leaves out what it cannot hold.
+		// The store removes characters that it cannot hold.
 		if stored.Refusal != "" || q.decode(stored.Text) != nil {
 			return ledger.ErrReplyExists
 		}
@@ -119,7 +119,7 @@ func (j job) request(q question) (llm.Request, error) {
 	}, nil
 }
 
-// shortChars is what is left of each message when a model could not take all.
+// shortChars is the length to which messages are clipped if the input was too long.
 const shortChars = 300
 
 func shortened(m prompt.Material) prompt.Material {

@@ -14,12 +14,12 @@ import (
 	"cairn/internal/service/ledger"
 )
 
-// Chunk picks a run up, divides its conversation into tasks and returns their keys
-// in order, none when the run has ended: it was gated, there is nothing to learn,
-// or there was no usable answer.
+// Chunk opens a run, divides its conversation into tasks and returns their keys in order. It
+// returns none if the run has ended: the gate rejected it, there is nothing to learn, or no usable
+// output.
 func (s *Service) Chunk(ctx context.Context, ref run.Ref) ([]string, error) {
 	var (
-		tasks []Task // of an earlier attempt
+		tasks []Task // created by an earlier attempt
 		open  bool
 		made  []Task
 		asked []question
@@ -51,14 +51,14 @@ func (s *Service) Chunk(ctx context.Context, ref run.Ref) ([]string, error) {
 	return keys(made), nil
 }
 
-// endEmpty ends a run whose conversation nothing can be learnt from.
+// endEmpty ends a run whose conversation contains no task.
 func endEmpty(ctx context.Context, tx Tx, ref run.Ref) error {
 	return tx.Runs().EndRun(ctx, ref.Run, run.NothingToExtract,
-		"the conversation holds no task that could be learnt from", Result{})
+		"the conversation contains no reusable task", Result{})
 }
 
-// division asks for the tasks, window by window when the transcript is too long
-// for one call. With the last one's answer they are made: those of one name are one.
+// division asks for the tasks of the conversation, in several windows if the transcript is too long
+// for one call. The output of the last window creates the tasks; tasks of the same name are joined.
 func (j job) division(made *[]Task) []question {
 	ms := transcript.NonEmpty(j.conv.Messages)
 	if len(ms) == 0 {
@@ -104,7 +104,7 @@ func windowStep(i int) string {
 	return fmt.Sprintf("chunk/%d", i)
 }
 
-// tasks makes the run's tasks of those that a model found before message last.
+// tasks creates the run's tasks from the model output for messages up to last.
 func (j job) tasks(found []json.RawMessage, last int) (out []Task, err error) {
 	raw, err := json.Marshal(append([]json.RawMessage{}, found...)) // never null
 	if err != nil {
@@ -121,8 +121,7 @@ func (j job) tasks(found []json.RawMessage, last int) (out []Task, err error) {
 	return out, nil
 }
 
-// own leaves out what tasks say of messages that are none of the run's: its
-// history has been distilled before.
+// own removes messages of the history from tasks: they were distilled before.
 func (j job) own(tasks []transcript.Task) []transcript.Task {
 	var out []transcript.Task
 	for _, t := range tasks {
@@ -139,7 +138,7 @@ func (j job) own(tasks []transcript.Task) []transcript.Task {
 	return out
 }
 
-// batch is what task keys are made unique by: a run of a request, whatever its generation.
+// batch is the part of task keys that identifies the request. All generations share it.
 func (j job) batch() string { return j.run.Key }
 
 func keys(ts []Task) []string {
@@ -150,9 +149,9 @@ func keys(ts []Task) []string {
 	return out
 }
 
-// windows renders messages into pieces of at most InputTokens: tool outputs are
-// clipped harder first; then the transcript is cut between messages, each
-// window beginning with the last tenth of the one before.
+// windows renders messages into pieces of at most InputTokens. It first clips tool outputs harder.
+// Then it cuts the transcript between messages; each window repeats the last tenth of the previous
+// one.
 func windows(ms []transcript.Message, l Limits) [][]prompt.Message {
 	var rendered []prompt.Message
 	for chars := l.ToolOutputChars; ; chars /= 2 {

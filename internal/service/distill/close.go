@@ -11,20 +11,20 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// Result is what a run's row keeps of how it ended.
+// Result is the stored result of a run.
 type Result struct {
 	Outcome run.Outcome          `json:"-"`
 	Gate    *transcript.Decision `json:"gate,omitempty"`
-	Code    string               `json:"code,omitempty"` // of what ended the run early
+	Code    string               `json:"code,omitempty"` // code of the error that ended the run early
 	Tasks   int                  `json:"tasks"`
 	Created int                  `json:"created"`
 	Updated int                  `json:"updated"`
 	Failed  int                  `json:"failed"`
 }
 
-// EndTask ends a task that no commit ended, with the code and reason of what
-// stopped it; without a code the task must have ended by itself. An attempt that
-// a retry has followed has no say any more.
+// EndTask ends a task that was not committed, with the code and reason of what stopped it. Without
+// a code, the task must have ended already. Calls of an attempt before the latest retry have no
+// effect.
 func (s *Service) EndTask(ctx context.Context, ref run.Ref, attempt int, key, code, reason string) (t Task, err error) {
 	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, err := tx.Runs().RunState(ctx, ref.Run)
@@ -35,7 +35,7 @@ func (s *Service) EndTask(ctx context.Context, ref run.Ref, attempt int, key, co
 			return err
 		}
 		if code == "" {
-			return fmt.Errorf("end task %s: it is only %s", key, t.Stage)
+			return fmt.Errorf("end task %s: stage is %s", key, t.Stage)
 		}
 		t.Outcome, t.Reason = Failed, code+": "+reason
 		return tx.Tasks().EndTask(ctx, t)
@@ -43,8 +43,8 @@ func (s *Service) EndTask(ctx context.Context, ref run.Ref, attempt int, key, co
 	return t, err
 }
 
-// AwaitTask returns when a task has ended, and fails as Unavailable after a
-// moment in which it has not.
+// AwaitTask returns when a task has ended. If it has not ended after a short wait, it fails with
+// Unavailable.
 func (s *Service) AwaitTask(ctx context.Context, ref run.Ref, key string) error {
 	const looks, pause = 20, 250 * time.Millisecond
 	for range looks {
@@ -62,13 +62,12 @@ func (s *Service) AwaitTask(ctx context.Context, ref run.Ref, key string) error 
 		case <-time.After(pause):
 		}
 	}
-	return fault.New(fault.Unavailable, fmt.Sprintf("task %s is still under way", key), "")
+	return fault.New(fault.Unavailable, fmt.Sprintf("task %s has not ended yet", key), "")
 }
 
-// Close ends a run: with the code of what stopped it, or else with what its
-// tasks add up to. A run that has ended stays as it is, and so does one whose
-// next attempt has begun: its steps, such as the commit of its last task, may end
-// it before the workflow that ran them comes to close it.
+// Close ends a run with the code of what stopped it or, without a code, with the summary of its
+// tasks. It does not change a run that has ended, nor one whose next attempt has started. A step,
+// such as the last commit, may end the run before its workflow calls Close.
 func (s *Service) Close(ctx context.Context, ref run.Ref, attempt int, code, reason string) (out Result, err error) {
 	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, err := tx.Runs().RunState(ctx, ref.Run)
@@ -99,8 +98,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, attempt int, code, rea
 	return out, err
 }
 
-// AddUp counts tasks by their outcomes, "" of one that has not ended, and tells
-// what their run comes to.
+// AddUp counts tasks by outcome ("" for a task that has not ended) and derives the result of the run.
 func AddUp(outcomes []Outcome) Result {
 	r := Result{Tasks: len(outcomes)}
 	for _, outcome := range outcomes {
@@ -126,7 +124,7 @@ func AddUp(outcomes []Outcome) Result {
 	return r
 }
 
-// outcomeOf is the outcome of a run that trouble ended before it had tasks.
+// outcomeOf returns the outcome of a run that an error ended before it had tasks.
 func outcomeOf(f *fault.Error) run.Outcome {
 	if f.Code == fault.QuotaExceeded {
 		return run.OverBudget

@@ -8,21 +8,21 @@ import (
 	"cairn/internal/service/search"
 )
 
-// Commit is what a commit needs to know beside the package.
+// Commit holds the arguments of a commit other than the package.
 type Commit struct {
-	Doc      search.Doc   // what search is to find; its owner is filled in
-	Near     search.Query // finds what is too similar to create beside
-	MergeSim float64      // cosine from which it is
-	Keep     int          // versions of the skill, 0 for all
+	Doc      search.Doc   // search document; the owner is set by the store
+	Near     search.Query // finds skills that are too similar for a new one
+	MergeSim float64      // minimum cosine similarity for that
+	Keep     int          // number of versions to keep, 0 for all
 }
 
-// Args are a commit's arguments, as the log of operations remembers them.
+// Args returns the arguments of a commit for the operation log.
 func (c Commit) Args(t Task) any {
 	return map[string]any{"skill": t.Package.Skill, "base": t.Package.Base,
 		"content": fmt.Sprintf("%x", t.Package.Version.ContentSHA)}
 }
 
-// TooNear tells whether one of the hits is what is about to be created.
+// TooNear reports whether a hit is too similar to the skill to create.
 func (c Commit) TooNear(hits []search.Hit) bool {
 	for _, h := range hits {
 		if h.Cosine >= c.MergeSim {
@@ -32,8 +32,8 @@ func (c Commit) TooNear(hits []search.Hit) bool {
 	return false
 }
 
-// CommitResult is what became of a package. Conflict means that nothing was
-// written, and that the task is to be packaged on the head in force now.
+// CommitResult is the result of a commit. Conflict means that nothing was written and that the task
+// must be packaged again on the current head.
 type CommitResult struct {
 	Conflict bool    `json:"conflict,omitempty"`
 	Outcome  Outcome `json:"outcome"`
@@ -41,8 +41,7 @@ type CommitResult struct {
 	Version  int     `json:"version"`
 }
 
-// Publish packages a task and, unless the head is unseen, makes the package the
-// head of its skill, once.
+// Publish packages a task and commits the package, once. If the current head is unseen, it does not commit.
 func (s *Service) Publish(ctx context.Context, ref run.Ref, key string) (c CommitResult, unseen bool, err error) {
 	j, t, made, unseen, err := s.pack(ctx, ref, key)
 	if err != nil || unseen {
@@ -84,7 +83,7 @@ func (s *Service) commit(ctx context.Context, t Task, spec Spec) (CommitResult, 
 		return CommitResult{Outcome: t.Outcome, Skill: t.Skill, Version: t.Version}, nil
 	}
 	if t.Package == nil {
-		return CommitResult{}, fmt.Errorf("commit task %s: it has no package", t.Key)
+		return CommitResult{}, fmt.Errorf("commit task %s: no package", t.Key)
 	}
 	text := t.Package.Version.SearchText()
 	vector := s.embed(ctx, text)

@@ -5,8 +5,7 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// versionOf is a document with its files as a version; who made it, when and
-// from what is filled in by the caller.
+// versionOf converts a document and its files into a version. The caller sets origin, time and evidence.
 func versionOf(name string, d skill.Document, files []skill.File, number, base int, summary string,
 	violations []string) skill.Version {
 	return skill.Version{Name: name, Number: number, Base: base, DisplayName: d.Name, Description: d.Description,
@@ -14,7 +13,7 @@ func versionOf(name string, d skill.Document, files []skill.File, number, base i
 		Files: files, ContentSHA: skill.ContentHash(d, files), ChangeSummary: summary, Violations: violations}
 }
 
-// showVersion is a version as a model sees it, without its handle.
+// showVersion converts a version for a prompt, without its handle.
 func showVersion(v skill.Version) prompt.Candidate {
 	return showDocument(v.Document())
 }
@@ -25,7 +24,7 @@ func showDocument(d skill.Document) prompt.Candidate {
 		Preference: d.Preference, Examples: d.Examples, Scripts: d.Scripts, References: d.References, Tools: d.Tools}
 }
 
-// showDraft is a draft as the writer of its files sees it.
+// showDraft converts a draft for the prompt that writes its files.
 func showDraft(d skill.Draft) prompt.Candidate {
 	c := prompt.Candidate{Name: d.Name, Description: d.Description, Trigger: d.Trigger, Procedure: d.Procedure,
 		Experience: d.Experience,

@@ -15,16 +15,15 @@ import (
 	"cairn/internal/service/ledger"
 )
 
-// Plan counts the files that a draft wants written.
+// Plan is the number of model calls for the files of a draft.
 type Plan struct {
-	Scripts int  // one call writes all of them
-	Docs    int  // one call each
-	Judge   bool // beside them, whether the draft is any good
+	Scripts int  // 1 call writes all scripts
+	Docs    int  // 1 call per document
+	Judge   bool // also judge the draft
 }
 
-// Draft makes a task's draft, beside the skills that it may belong to, and returns the
-// plan of its files. Ended is set when the task is over: nothing reusable, or no
-// usable answer.
+// Draft creates a task's draft from the candidates found by Recall, and returns the plan of its
+// files. Ended is true if the task is over: nothing reusable, or no usable output.
 func (s *Service) Draft(ctx context.Context, ref run.Ref, key string) (plan Plan, ended bool, err error) {
 	var (
 		q question
@@ -33,7 +32,7 @@ func (s *Service) Draft(ctx context.Context, ref run.Ref, key string) (plan Plan
 	)
 	j, t, err := s.loadTask(ctx, ref, key, func(ctx context.Context, tx Tx, j job, t Task) (err error) {
 		switch {
-		case t.Draft != nil: // an earlier attempt was here
+		case t.Draft != nil: // created by an earlier attempt
 		case t.Stage == Chunked:
 			q = j.rewriting(t, &w.query)
 			err = s.open(ctx, tx, j, &q)
@@ -66,16 +65,16 @@ func (s *Service) Draft(ctx context.Context, ref run.Ref, key string) (plan Plan
 	return s.draft(ctx, j, t, d)
 }
 
-// drafting is what a draft is asked for with.
+// drafting is the state of a draft request.
 type drafting struct {
 	memo       [sha256.Size]byte
 	failed     CachedFailure
-	failedOnce bool // the same messages, within the last day
+	failedOnce bool // the same messages failed within the last day
 	q          question
 	made       drafted
 }
 
-// openDraft opens the call of a task that has recalled.
+// openDraft opens the draft call of a task after its recall.
 func (s *Service) openDraft(ctx context.Context, tx Tx, j job, t Task) (d *drafting, err error) {
 	d = &drafting{}
 	stage := extractStage(j.spec)
@@ -93,11 +92,11 @@ func (s *Service) openDraft(ctx context.Context, tx Tx, j job, t Task) (d *draft
 	return d, s.open(ctx, tx, j, &d.q)
 }
 
-// draft asks for it.
+// draft calls the model for the draft.
 func (s *Service) draft(ctx context.Context, j job, t Task, d *drafting) (plan Plan, ended bool, err error) {
 	if d.failedOnce {
 		return Plan{}, true, s.endTask(ctx, t, Failed,
-			fmt.Sprintf("the same messages failed within the last day, and were not asked about again (%s: %s)",
+			fmt.Sprintf("not repeated: the same messages failed within the last day (%s: %s)",
 				d.failed.Code, d.failed.Reason))
 	}
 	if err := s.ask(ctx, j, d.q); err != nil {
@@ -121,13 +120,13 @@ func extractStage(s Spec) prompt.Stage {
 	return prompt.Extract
 }
 
-// drafted is a task with its draft, or at its end.
+// drafted is a task with its draft, or an ended task.
 type drafted struct {
 	task  Task
 	notes []string
 }
 
-// extraction asks for a draft.
+// extraction is the question that asks for a draft.
 func (j job) extraction(t Task, stage prompt.Stage, candidates []prompt.Candidate, made *drafted) question {
 	ms := j.messages(t.Seqs)
 	return question{step: extractStep(t), stage: stage, role: "extract", task: t.Key, lang: t.Lang,
@@ -156,13 +155,12 @@ func (j job) extraction(t Task, stage prompt.Stage, candidates []prompt.Candidat
 		}}
 }
 
-// settle is what a draft makes of its task.
+// settle applies a draft to its task.
 func (j job) settle(t Task, draft skill.Draft, notes []string) drafted {
 	if draft.Target != "" && !slices.ContainsFunc(t.Candidates, func(c Candidate) bool {
 		return c.Handle == draft.Target
 	}) {
-		// A handle that was not shown is never used as a key; what the draft is
-		// like decides instead.
+		// A handle that was not shown is never used as a key. The content of the draft decides instead.
 		notes = append(notes, fmt.Sprintf("rejected_target: %q was not among the skills shown", draft.Target))
 		draft.Target = ""
 	}
@@ -187,13 +185,13 @@ func (j job) settle(t Task, draft skill.Draft, notes []string) drafted {
 	return drafted{task: t, notes: notes}
 }
 
-// skipped is a task that came to nothing.
+// skipped returns the task ended without a skill.
 func (t Task) skipped(reason string) Task {
 	t.Stage, t.Outcome, t.Reason = EndedTask, Skipped, reason
 	return t
 }
 
-// unfit says why a draft makes no skill, empty when it does.
+// unfit returns why a draft cannot become a skill, or an empty string.
 func unfit(d skill.Draft, l Limits) string {
 	switch {
 	case d.Action == skill.Skip && d.Reason != "":
@@ -206,7 +204,7 @@ func unfit(d skill.Draft, l Limits) string {
 	return ""
 }
 
-// lessonsOf is what may be learnt from work that failed.
+// lessonsOf returns the parts of a draft that failed work can teach.
 func lessonsOf(d skill.Draft) skill.Draft {
 	return skill.Draft{Action: d.Action, Target: d.Target, Name: d.Name, Experience: d.Experience, Evidence: d.Evidence,
 		Cited: d.Cited, Confidence: d.Confidence, Reason: d.Reason}
@@ -217,7 +215,7 @@ func (j job) planOf(d skill.Draft) Plan {
 		Judge: j.judged()}
 }
 
-// toolsSeen names the tools that were called, once each, in order.
+// toolsSeen returns the names of the called tools, once each, in order.
 func toolsSeen(ms []transcript.Message) []string {
 	var out []string
 	for _, m := range ms {

@@ -8,18 +8,17 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// private is what models, skills and packages must not see of a conversation:
-// secrets, by their shape, and what belongs to the persons and the case, by
-// where it stands. It lives as long as a step.
+// private holds what models, skills and packages must not contain: secrets, found by their form,
+// and values of the persons and the case, found by their context. It exists for one step.
 type private struct {
 	on         bool
 	redactor   *guard.Redactor
 	values     guard.ValueSet
-	redactions int // secrets in the messages
+	redactions int // number of secrets in the messages
 }
 
-// protect redacts a job's messages, so that no prompt is made of anything else.
-// The same messages give the same placeholders in every step.
+// protect redacts the messages of a job before any prompt is built. The same messages get the same
+// placeholders in every step.
 func (j *job) protect() {
 	if !j.spec.Redact {
 		return
@@ -30,7 +29,7 @@ func (j *job) protect() {
 	j.history, j.conv.Messages, j.private.redactions = history, messages, counts.Total()
 }
 
-// clean takes secrets and a case's own values out of a text.
+// clean removes secrets and values of the case from a text.
 func (p private) clean(text string) string {
 	if !p.on {
 		return text
@@ -47,8 +46,7 @@ func (p private) all(texts []string) []string {
 	return out
 }
 
-// cleanDraft cleans every field of a draft, and says in a note when that
-// changed anything.
+// cleanDraft cleans every field of a draft and returns a note if it changed anything.
 func (p private) cleanDraft(d skill.Draft) (skill.Draft, []string) {
 	if !p.on {
 		return d, nil
@@ -74,11 +72,11 @@ func (p private) cleanDraft(d skill.Draft) (skill.Draft, []string) {
 	if fmt.Sprint(d) == before {
 		return d, nil
 	}
-	return d, []string{"values of this case, or secrets, were taken out of the draft"}
+	return d, []string{"secrets or values of this case were removed from the draft"}
 }
 
-// riskOf scans everything of a version that a later reader will see. What the
-// version that it is made on was approved with is no new risk.
+// riskOf scans all text of a version. Findings that the base version already had when it was
+// approved are not reported.
 func riskOf(v, base skill.Version) []string {
 	d := v.Document()
 	texts := map[string]string{"name": v.DisplayName, "description": v.Description, "body": v.Body}

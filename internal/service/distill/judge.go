@@ -12,16 +12,15 @@ import (
 	"cairn/internal/service/ledger"
 )
 
-// Judge asks a model whether what a task's draft would make is worth keeping,
-// and how well it is made. The score stays with the task for its package. A
-// judge that gives none changes nothing else: the task says why in a note.
+// Judge asks a model to score the skill that a task's draft would create. The score is stored with
+// the task. If the model returns none, the task gets a note and continues.
 func (s *Service) Judge(ctx context.Context, ref run.Ref, key string) error {
 	j, t, err := s.loadTask(ctx, ref, key, nil)
 	if err != nil || t.Stage == EndedTask || t.Quality != nil {
 		return err
 	}
 	if t.Draft == nil {
-		return fmt.Errorf("judge task %s: it has no draft", key)
+		return fmt.Errorf("judge task %s: no draft", key)
 	}
 	shown, err := s.wouldBe(ctx, t)
 	if err != nil {
@@ -42,12 +41,11 @@ func (s *Service) Judge(ctx context.Context, ref run.Ref, key string) error {
 	})
 }
 
-// judged tells whether a run's drafts are judged. Lessons alone are no skill to
-// be judged.
+// judged reports whether drafts of the run are judged. Drafts with lessons only are not.
 func (j job) judged() bool { return j.spec.Quality && !j.lessonsOnly() }
 
-// wouldBe is the skill as a task's draft would leave it: joined with the version
-// that it was written on, where there is one.
+// wouldBe returns the skill that a task's draft would create: the draft joined with its base
+// version, if it has one.
 func (s *Service) wouldBe(ctx context.Context, t Task) (shown prompt.Candidate, err error) {
 	shown = showDraft(*t.Draft)
 	if t.Based.Skill == 0 {
@@ -55,7 +53,7 @@ func (s *Service) wouldBe(ctx context.Context, t Task) (shown prompt.Candidate, 
 	}
 	err = s.Store.Within(ctx, t.Ref.Workspace, func(ctx context.Context, tx Tx) error {
 		base, err := tx.Skills().Version(ctx, t.Based.Skill, t.Based.Version)
-		if isNotFound(err) { // pruned meanwhile: the draft alone has to do
+		if isNotFound(err) { // pruned in the meantime: judge the draft alone
 			return nil
 		}
 		if err != nil {

@@ -12,17 +12,17 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// memoFresh is how long a failure for good is remembered.
+// memoFresh is the time for which a permanent failure is remembered.
 const memoFresh = 24 * time.Hour
 
-// CachedFailure is why the same messages, asked the same way, came to nothing.
+// CachedFailure is the reason why an identical request failed.
 type CachedFailure struct {
 	Code   fault.Code
 	Reason string
 }
 
-// memoKey names what a task's extraction rests on: messages, instructions,
-// model. The conversation's name is not part of it.
+// memoKey hashes the input of a task's extraction: messages, instructions and model. The name of
+// the conversation is not part of it.
 func memoKey(j job, t Task, stage prompt.Stage) ([sha256.Size]byte, error) {
 	ms := j.messages(t.Seqs)
 	texts := make([]transcript.Message, len(ms))
@@ -37,7 +37,7 @@ func memoKey(j job, t Task, stage prompt.Stage) ([sha256.Size]byte, error) {
 	return sha256.Sum256(raw), nil
 }
 
-// remembered looks for a memo. A deliberate redo does not ask for it.
+// remembered looks up a cached failure. A fresh run ignores them.
 func remembered(ctx context.Context, tx Tx, j job, key [sha256.Size]byte) (m CachedFailure, found bool, err error) {
 	if j.run.Generation > 1 {
 		return m, false, nil
@@ -45,8 +45,8 @@ func remembered(ctx context.Context, tx Tx, j job, key [sha256.Size]byte) (m Cac
 	return tx.Tasks().Memo(ctx, key, memoFresh)
 }
 
-// failTask ends a task that no model could do, and remembers what the model did
-// not manage, so that the same material is not paid for again at once.
+// failTask ends a task that no model could complete. It caches failures of the model, so that the
+// same input is not sent again soon.
 func (s *Service) failTask(ctx context.Context, t Task, key [sha256.Size]byte, f *fault.Error) error {
 	t.Outcome, t.Reason = Failed, f.Error()
 	return s.Store.Within(ctx, t.Ref.Workspace, func(ctx context.Context, tx Tx) error {

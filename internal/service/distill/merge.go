@@ -12,25 +12,25 @@ import (
 	"cairn/internal/service/ledger"
 )
 
-// Base is the version that a draft was written on: the model has seen it.
+// Base is the version on which a draft was written.
 type Base struct {
 	Skill   int64
 	Version int
 }
 
-// mergeHandle stands for the head in force in a merge's material.
+// mergeHandle is the handle of the current head in a merge prompt.
 const mergeHandle = "S1"
 
-// Merge joins a task's draft with the head of the skill that it belongs to now,
-// which its model has not seen: the head has moved, or turned out to be of the
-// same name. When no model can, the fields are joined by rules alone.
+// Merge joins a task's draft with the current head of its skill, which the model has not seen: the
+// head has changed, or a skill of the same name was found. If no model can, fixed rules join the
+// fields.
 func (s *Service) Merge(ctx context.Context, ref run.Ref, key string) error {
 	j, t, err := s.loadTask(ctx, ref, key, nil)
 	if err != nil || t.Stage == EndedTask {
 		return err
 	}
 	if t.Draft == nil {
-		return fmt.Errorf("merge task %s: it has no draft", key)
+		return fmt.Errorf("merge task %s: no draft", key)
 	}
 	fresh := skill.NewDocument(*t.Draft)
 	vector := s.embed(ctx, fresh.SearchText())
@@ -44,18 +44,18 @@ func (s *Service) Merge(ctx context.Context, ref run.Ref, key string) error {
 		current = &v
 		return err
 	})
-	if err != nil || current == nil { // gone meanwhile: the package will say what to do
+	if err != nil || current == nil { // deleted in the meantime: Pack decides
 		return err
 	}
-	if !j.lessonsOnly() { // lessons are added to what is there; nothing is to be weighed
+	if !j.lessonsOnly() { // lessons are only added, so no model is needed
 		merged, err := s.merge(ctx, j, t, *current)
 		if _, over := ledger.IsPermanent(err); err != nil && !over {
 			return err
 		}
 		if err == nil && merged.Action != skill.Skip {
 			merged, _ = j.private.cleanDraft(merged)
-			merged.Scripts, merged.Others = t.Draft.Scripts, t.Draft.Others // these are written already
-			// a handle of the recall, not of this request
+			merged.Scripts, merged.Others = t.Draft.Scripts, t.Draft.Others // already written
+			// A handle of the recall, not of this request.
 			merged.Target = t.Draft.Target
 			t.Draft = &merged
 		}

@@ -16,11 +16,9 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// Pack makes a task's draft and files into a version on the head that is in
-// force now, renders and zips it, and uploads the zip. It may be run again at
-// any time before the commit; the last package counts. Unseen is set, and
-// nothing done, when the draft's model has not seen that head: it is to be
-// merged first.
+// Pack converts a task's draft and files into a version on the current head, renders it, zips it
+// and uploads the zip. It may be repeated until the commit; the last package is used. Unseen is
+// true, and nothing is done, if the draft's model has not seen that head: call Merge first.
 func (s *Service) Pack(ctx context.Context, ref run.Ref, key string) (unseen bool, err error) {
 	_, t, made, unseen, err := s.pack(ctx, ref, key)
 	if err != nil || unseen || t.Stage == EndedTask {
@@ -44,7 +42,7 @@ func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t T
 		return j, t, made, false, err
 	}
 	if t.Draft == nil {
-		return j, t, made, false, fmt.Errorf("package task %s: it has no draft", key)
+		return j, t, made, false, fmt.Errorf("package task %s: no draft", key)
 	}
 	for i, w := range written {
 		written[i].Content = j.private.clean(w.Content)
@@ -58,7 +56,7 @@ func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t T
 		return err
 	})
 	if errors.Is(err, errNoSkill) {
-		t = t.skipped("the conversation failed: it may add lessons to a skill, but make none")
+		t = t.skipped("a failed conversation can add lessons to a skill but not create one")
 		return j, t, made, false, s.endTask(ctx, t, t.Outcome, t.Reason)
 	}
 	if err != nil || unseen {
@@ -84,13 +82,13 @@ func (s *Service) pack(ctx context.Context, ref run.Ref, key string) (j job, t T
 	return j, t, made, false, s.record(ctx, t)
 }
 
-// record stores a task's package as pending, before its bytes are uploaded: collection
-// waits, and an erase knows of them.
+// record stores a task's package as pending before the upload, so that garbage collection and
+// erasure know its objects.
 func (s *Service) record(ctx context.Context, t Task) error {
 	return s.Store.Within(ctx, t.Ref.Workspace, func(ctx context.Context, tx Tx) error {
 		held, err := tx.Tasks().HoldTask(ctx, t)
 		if err == nil && !held {
-			err = fault.New(fault.Unavailable, "the task has ended or was erased just now", "")
+			err = fault.New(fault.Unavailable, "task has ended or was erased", "")
 		}
 		if err != nil {
 			return err
@@ -103,8 +101,8 @@ func (s *Service) record(ctx context.Context, t Task) error {
 	})
 }
 
-// discardErased deletes the objects of a package that was erased, itself or its task,
-// while they were uploaded. It returns cause, if there is one.
+// discardErased deletes the uploaded objects of a package if it or its task was erased during the
+// upload. It returns cause, if set.
 func (s *Service) discardErased(ctx context.Context, t Task, cause error) error {
 	ctx = context.WithoutCancel(ctx)
 	ws, sha := t.Ref.Workspace, t.Package.Version.PackageSHA
@@ -113,7 +111,7 @@ func (s *Service) discardErased(ctx context.Context, t Task, cause error) error 
 		erased, err = tx.Packages().AbandonPackage(ctx, t)
 		return err
 	})
-	gone := fault.CodeOf(err) == fault.Erasing || fault.CodeOf(err) == fault.NotFound // the workspace
+	gone := fault.CodeOf(err) == fault.Erasing || fault.CodeOf(err) == fault.NotFound // the workspace was erased
 	if err != nil && !gone {
 		return errors.Join(cause, err)
 	}
@@ -134,13 +132,13 @@ func (s *Service) discardErased(ctx context.Context, t Task, cause error) error 
 	return errors.Join(cause, err)
 }
 
-// errNoSkill says that a draft's lessons belong to no skill that is there.
-var errNoSkill = errors.New("there is no skill to add to")
+// errNoSkill means that there is no skill to which the lessons of a draft belong.
+var errNoSkill = errors.New("no skill to add lessons to")
 
-// originDistill is who wrote the versions that distillation makes.
+// originDistill is the origin of versions that distillation writes.
 const originDistill = "distill"
 
-// attach makes files of what was planned and what was written.
+// attach builds the file list from the plan and the written files.
 func attach(d skill.Draft, written []WrittenFile) (files []skill.File, degraded, violations []string) {
 	reasons := map[string]string{}
 	for kind, plan := range map[string][]skill.FilePlan{Scripts: d.Scripts, Reference: d.Others} {
@@ -164,14 +162,13 @@ func attach(d skill.Draft, written []WrittenFile) (files []skill.File, degraded,
 			degraded[i] = name + ": " + reason
 		}
 	}
-	slices.Sort(degraded) // the two kinds came in no order
+	slices.Sort(degraded) // degraded has two kinds of files in no order
 	slices.Sort(violations)
 	return files, degraded, violations
 }
 
-// rebase decides which skill the draft belongs to and joins it with that
-// skill's head. The model proposes a target, code disposes. A head that the
-// model has not seen is unseen.
+// rebase decides to which skill the draft belongs and joins it with that skill's head. The model
+// only proposes a target. A head that the model has not seen is unseen.
 func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.Document, files []skill.File,
 	vector []float32) (p Package, unseen bool, err error) {
 	head, free, err := s.target(ctx, tx, j, t, fresh, vector)
@@ -182,8 +179,8 @@ func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 		return Package{}, false, errNoSkill
 	}
 	if head == nil {
-		if err := t.Draft.Complete(); err != nil { // an update of something that is not there any more
-			return Package{}, false, fault.Wrap(err, fault.ModelInvalid, "the draft makes no skill of its own", "")
+		if err := t.Draft.Complete(); err != nil { // an update of a skill that no longer exists
+			return Package{}, false, fault.Wrap(err, fault.ModelInvalid, "the draft is not a complete skill", "")
 		}
 		name := skill.Canonical(fresh.Name)
 		if !free {
@@ -221,15 +218,15 @@ func (s *Service) rebase(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 	p.Version.Extra, p.basePackage = current.Extra, current.PackageKey
 	p.Same = p.Version.ContentSHA == current.ContentSHA
 	if p.Same {
-		p.Version.ChangeSummary = "says nothing that the skill does not say already"
+		p.Version.ChangeSummary = "adds nothing to the skill"
 	}
 	p.Version.Violations = append(p.Version.Violations, merged.Flags...)
 	return p, false, nil
 }
 
-// target is the skill to update: the one that the draft was written on, the one
-// of the same name, or the one that is nearly the same. Nil means to create; free then
-// tells that the name was looked for and nobody has it.
+// target returns the skill to update: the one that the draft was written on, one of the same name,
+// or one with high similarity. It returns nil to create a skill; free then reports that the name is
+// unused.
 func (s *Service) target(ctx context.Context, tx Tx, j job, t Task, fresh skill.Document,
 	vector []float32) (head *skill.Head, free bool, err error) {
 	if t.Based.Skill != 0 {
@@ -257,8 +254,8 @@ func (s *Service) target(ctx context.Context, tx Tx, j job, t Task, fresh skill.
 	return nil, free, nil
 }
 
-// usableHead is the skill of an id when a distillation may change it, nil when
-// not, or when it was deleted meanwhile.
+// usableHead returns the skill with the given ID if distillation may change it. It returns nil if
+// not, or if the skill was deleted.
 func usableHead(ctx context.Context, tx Tx, id int64) (*skill.Head, error) {
 	head, err := tx.Skills().SkillHead(ctx, id)
 	if isNotFound(err) {
@@ -267,7 +264,7 @@ func usableHead(ctx context.Context, tx Tx, id int64) (*skill.Head, error) {
 	return usable(&head), err
 }
 
-// usable is h when a distillation may change it, else nil.
+// usable returns h if distillation may change it, else nil.
 func usable(h *skill.Head) *skill.Head {
 	if h.Pinned || h.Status != skill.Active && h.Status != skill.Candidate && h.Status != skill.DraftStatus {
 		return nil
@@ -275,8 +272,8 @@ func usable(h *skill.Head) *skill.Head {
 	return h
 }
 
-// freeName is name, or its first numbered form that no skill holds: the names
-// of archived and pinned skills stay theirs.
+// freeName returns name, or its first numbered variant that no skill has. Archived and pinned
+// skills keep their names.
 func freeName(ctx context.Context, tx Tx, name string) (string, error) {
 	for n := 1; ; n++ {
 		candidate := name
@@ -291,13 +288,13 @@ func freeName(ctx context.Context, tx Tx, name string) (string, error) {
 	}
 }
 
-// packageBytes is the bytes of a package.
+// packageBytes holds the zip and the SKILL.md of a package.
 type packageBytes struct{ archive, markdown []byte }
 
 // upload stores the bytes of p.
 func (s *Service) upload(ctx context.Context, p Package, made packageBytes) error {
 	puts, ctx := errgroup.WithContext(ctx)
-	puts.Go(func() error { return s.Blobs.Put(ctx, besidePackage(p.Version.PackageKey), made.markdown) })
+	puts.Go(func() error { return s.Blobs.Put(ctx, markdownKey(p.Version.PackageKey), made.markdown) })
 	puts.Go(func() error { return s.Blobs.Put(ctx, p.Version.PackageKey, made.archive) })
 	if err := puts.Wait(); err != nil {
 		return fmt.Errorf("store the package: %w", err)
@@ -305,8 +302,8 @@ func (s *Service) upload(ctx context.Context, p Package, made packageBytes) erro
 	return nil
 }
 
-// carry takes what the package of the version before holds beside SKILL.md,
-// scripts and references into this one, and records what had no room.
+// carry copies files of the previous package other than SKILL.md, scripts and references into this
+// one. It records files that exceed the size limits.
 func (s *Service) carry(ctx context.Context, p *Package) ([]skill.File, error) {
 	if len(p.Version.Extra) == 0 {
 		return nil, nil
@@ -324,8 +321,8 @@ func (s *Service) carry(ctx context.Context, p *Package) ([]skill.File, error) {
 	return kept, nil
 }
 
-// besidePackage is where the SKILL.md of a package is kept for people to open.
-func besidePackage(key string) string { return path.Join(path.Dir(key), "SKILL.md") }
+// markdownKey returns the key of the separate SKILL.md next to a package.
+func markdownKey(key string) string { return path.Join(path.Dir(key), "SKILL.md") }
 
-// PackageObjects lists the objects that belong to a package.
-func PackageObjects(key string) []string { return []string{key, besidePackage(key)} }
+// PackageObjects returns the keys of the objects of a package.
+func PackageObjects(key string) []string { return []string{key, markdownKey(key)} }

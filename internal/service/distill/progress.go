@@ -6,19 +6,18 @@ import (
 	"cairn/internal/domain/run"
 )
 
-// Progress is what changes while a run is watched. A Report says it all, and
-// costs many times as much.
+// Progress is the changing part of a run's status. It is much cheaper to read than a Report.
 type Progress struct {
 	Run     int64          `json:"run"`
 	Status  run.Status     `json:"status"`
 	Outcome run.Outcome    `json:"outcome,omitempty"`
-	Attempt int            `json:"attempt"` // raised by a retry
+	Attempt int            `json:"attempt"` // increased by a retry
 	Tasks   []TaskProgress `json:"tasks"`
 	Calls   int            `json:"model_calls"`
 	Tokens  int64          `json:"tokens"`
 }
 
-// TaskProgress is how far one task is.
+// TaskProgress is the progress of one task.
 type TaskProgress struct {
 	Key     string  `json:"key"`
 	Name    string  `json:"task"`
@@ -26,7 +25,7 @@ type TaskProgress struct {
 	Outcome Outcome `json:"outcome,omitempty"`
 }
 
-// Progress tells how far a run is. It may be asked several times a second.
+// Progress returns the progress of a run. It may be called several times per second.
 func (s *Service) Progress(ctx context.Context, ref run.Ref) (p Progress, err error) {
 	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		p, err = tx.Runs().Progress(ctx, ref.Run)

@@ -18,18 +18,18 @@ import (
 	"cairn/internal/service/search"
 )
 
-// fallbackQueryChars is how much of the first request stands in for a rewrite.
+// fallbackQueryChars is the length of the first request that is used if the rewrite fails.
 const fallbackQueryChars = 512
 
-// wanted is what a task's candidates are searched by.
+// wanted is the search query for a task's candidates.
 type wanted struct {
 	query  string
-	vector []float32 // nil when the embedder is down
+	vector []float32 // nil if the embedder is unavailable
 }
 
-// wants asks q, which writes what it decodes into w. Ended is set when the task is over.
+// wants asks q and decodes its output into w. Ended is true if the task is over.
 func (s *Service) wants(ctx context.Context, j job, t Task, q question, w *wanted) (ended bool, err error) {
-	// A model that cannot say it is not worth failing for: the first request says it too.
+	// If the model cannot rewrite the query, the first request is used.
 	err = s.ask(ctx, j, q)
 	if code := fault.CodeOf(err); err != nil && code != fault.ModelInvalid && code != fault.ModelRefused {
 		if f, over := ledger.IsPermanent(err); over {
@@ -44,7 +44,7 @@ func (s *Service) wants(ctx context.Context, j job, t Task, q question, w *wante
 	return false, nil
 }
 
-// recall finds the skills that t may belong to and stores them under handles.
+// recall finds candidate skills for t and stores them under handles.
 func (s *Service) recall(ctx context.Context, tx Tx, j job, t *Task, w wanted) (err error) {
 	t.Query, t.Stage = w.query, Recalled
 	if t.Candidates, err = s.candidates(ctx, tx, j.spec.Limits, w.query, w.vector); err != nil {
@@ -53,8 +53,7 @@ func (s *Service) recall(ctx context.Context, tx Tx, j job, t *Task, w wanted) (
 	return tx.Drafts().SaveRecall(ctx, *t)
 }
 
-// Recall is the first half of Draft. It returns how many skills there are, and ended
-// when the task is over.
+// Recall finds the candidates for Draft. It returns their number, and ended if the task is over.
 func (s *Service) Recall(ctx context.Context, ref run.Ref, key string) (candidates int, ended bool, err error) {
 	var (
 		q question
@@ -81,18 +80,18 @@ func (s *Service) Recall(ctx context.Context, ref run.Ref, key string) (candidat
 
 func rewriteStep(t Task) string { return t.Key + "/rewrite" }
 
-// rewriting asks for one sentence that says what is wanted.
+// rewriting is the question that asks for a search query in one sentence.
 func (j job) rewriting(t Task, query *string) question {
 	return question{step: rewriteStep(t), stage: prompt.Rewrite, role: "rewrite", task: t.Key, lang: t.Lang,
 		material: prompt.Material{Task: t.Name,
 			Messages: transcript.Material(j.messages(t.Seqs), j.spec.Limits.ToolOutputChars), Language: t.Lang},
 		decode: func(text string) error {
-			*query = strings.TrimSpace(strings.ReplaceAll(field(text, "query"), "\x00", "")) // which no store holds
+			*query = strings.TrimSpace(strings.ReplaceAll(field(text, "query"), "\x00", "")) // no store holds NUL
 			return nil
 		}}
 }
 
-// firstRequest is a task's name with what its person asked for first.
+// firstRequest returns the name of a task and the first user message in it.
 func (j job) firstRequest(t Task) string {
 	for _, m := range j.messages(t.Seqs) {
 		if m.Role == transcript.User {
@@ -102,7 +101,7 @@ func (j job) firstRequest(t Task) string {
 	return t.Name
 }
 
-// candidates searches and keeps what is near enough to be shown.
+// candidates searches skills and keeps those above the minimum similarity.
 func (s *Service) candidates(ctx context.Context, tx Tx, l Limits, query string, vector []float32) ([]Candidate,
 	error) {
 	hits, err := tx.Skills().Search(ctx, s.skillQuery(query, vector, 4*l.RecallTopK))
@@ -115,7 +114,7 @@ func (s *Service) candidates(ctx context.Context, tx Tx, l Limits, query string,
 			continue
 		}
 		head, err := tx.Skills().SkillHead(ctx, h.Owner)
-		if isNotFound(err) { // deleted since it was found
+		if isNotFound(err) { // deleted since the search
 			continue
 		}
 		if err != nil {
@@ -129,8 +128,7 @@ func (s *Service) candidates(ctx context.Context, tx Tx, l Limits, query string,
 	return out, nil
 }
 
-// skillQuery looks for skills in force, waiting for approval, or not good enough
-// yet: what is learnt again makes these better.
+// skillQuery searches active skills, candidates and drafts, because new evidence can improve each of them.
 func (s *Service) skillQuery(text string, vector []float32, limit int) search.Query {
 	q := search.Query{Kind: search.KindSkill,
 		States: []string{string(skill.Active), string(skill.Candidate), string(skill.DraftStatus)}, Vector: vector,
@@ -141,8 +139,8 @@ func (s *Service) skillQuery(text string, vector []float32, limit int) search.Qu
 	return q
 }
 
-// embed returns nil when the embedder is down: words are enough to go on, and
-// what is stored meanwhile is embedded later.
+// embed returns nil if the embedder is unavailable. Search then uses only words, and new documents
+// are embedded later.
 func (s *Service) embed(ctx context.Context, text string) []float32 {
 	vs, err := s.Embedder.Embed(ctx, []string{text})
 	if err != nil || len(vs) != 1 {
@@ -151,8 +149,8 @@ func (s *Service) embed(ctx context.Context, text string) []float32 {
 	return vs[0]
 }
 
-// field is a string property of a JSON object in text, or all of text when it
-// is not such an object: small models answer in plain words.
+// field returns a string property of the JSON object in text. If text is not such an object, it
+// returns text: small models reply in plain text.
 func field(text, name string) string {
 	raw, err := llm.ExtractJSON(text)
 	if err != nil {
@@ -166,12 +164,12 @@ func field(text, name string) string {
 	return value
 }
 
-// readCandidates loads the versions that a task's model is shown.
+// readCandidates loads the candidate versions of a task.
 func readCandidates(ctx context.Context, tx Tx, t Task) ([]prompt.Candidate, error) {
 	var out []prompt.Candidate
 	for _, c := range t.Candidates {
 		v, err := tx.Skills().Version(ctx, c.Skill, c.Version)
-		if isNotFound(err) { // pruned between the search and the row that keeps it
+		if isNotFound(err) { // pruned between the search and the write
 			continue
 		}
 		if err != nil {

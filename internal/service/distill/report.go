@@ -11,7 +11,7 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// Report is a run as people and programs are told of it.
+// Report is the full status of a run.
 type Report struct {
 	Run        int64        `json:"run"`
 	Request    string       `json:"request"`
@@ -24,7 +24,7 @@ type Report struct {
 	Tasks      []TaskReport `json:"tasks"`
 	Usage      run.Usage    `json:"usage"`
 	WorkflowID string       `json:"workflow_id"`
-	Link       string       `json:"link,omitempty"` // into Temporal UI
+	Link       string       `json:"link,omitempty"` // to the Temporal UI
 	Seconds    float64      `json:"seconds,omitempty"`
 	Calls      []run.Call   `json:"-"`
 	CreatedAt  time.Time    `json:"created_at"`
@@ -42,11 +42,11 @@ type TaskReport struct {
 	Skill       string         `json:"skill,omitempty"` // canonical name
 	SkillID     int64          `json:"skill_id,omitempty"`
 	Version     int            `json:"version,omitempty"`
-	Status      skill.Status   `json:"status,omitempty"` // of the skill now
+	Status      skill.Status   `json:"status,omitempty"` // current state of the skill
 	Quality     *skill.Quality `json:"quality,omitempty"`
 	Description string         `json:"description,omitempty"`
-	Package     string         `json:"package,omitempty"`  // of the zip
-	SkillMD     string         `json:"skill_md,omitempty"` // of its SKILL.md
+	Package     string         `json:"package,omitempty"`  // location of the zip
+	SkillMD     string         `json:"skill_md,omitempty"` // location of SKILL.md
 	Degraded    []string       `json:"degraded,omitempty"`
 	Violations  []string       `json:"violations,omitempty"`
 	Notes       []string       `json:"notes,omitempty"`
@@ -56,7 +56,7 @@ type TaskReport struct {
 	Link        string         `json:"link,omitempty"`
 }
 
-// Report tells how a run stands.
+// Report returns the full status of a run.
 func (s *Service) Report(ctx context.Context, ref run.Ref) (out Report, err error) {
 	j, err := s.load(ctx, ref, nil)
 	if err != nil {
@@ -125,6 +125,6 @@ func (s *Service) reportTask(ctx context.Context, tx Tx, t Task, calls []run.Cal
 		return r, err
 	}
 	r.Description, r.Degraded, r.Violations = v.Description, v.Degraded, v.Violations
-	r.Package, r.SkillMD = s.Blobs.Locate(v.PackageKey), s.Blobs.Locate(besidePackage(v.PackageKey))
+	r.Package, r.SkillMD = s.Blobs.Locate(v.PackageKey), s.Blobs.Locate(markdownKey(v.PackageKey))
 	return r, nil
 }

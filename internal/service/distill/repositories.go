@@ -12,7 +12,7 @@ import (
 	"cairn/internal/service/search"
 )
 
-// Tx is one workspace's rows in one transaction.
+// Tx accesses the rows of one workspace in one transaction.
 type Tx interface {
 	Runs() RunRepository
 	Tasks() TaskRepository
@@ -35,7 +35,7 @@ type RunRepository interface {
 	Usage(ctx context.Context, id int64) (run.Usage, error)
 }
 
-// TaskRepository reads and writes the tasks of runs, and why material failed.
+// TaskRepository reads and writes tasks and cached failures.
 type TaskRepository interface {
 	RunTask(ctx context.Context, id int64, key string) (run.Run, Task, error)
 	PutTasks(ctx context.Context, ts []Task) error
@@ -47,7 +47,7 @@ type TaskRepository interface {
 	PutMemo(ctx context.Context, key [32]byte, m CachedFailure) error
 }
 
-// DraftRepository reads and writes what is made for a task.
+// DraftRepository reads and writes drafts, files and packages of tasks.
 type DraftRepository interface {
 	SaveRecall(ctx context.Context, t Task) error
 	SaveDraft(ctx context.Context, t Task, notes []string) error
@@ -67,7 +67,7 @@ type TranscriptRepository interface {
 // PackageRepository reads and writes packages.
 type PackageRepository interface {
 	TouchPackage(ctx context.Context, sha [32]byte, key string, bytes int) error
-	AbandonPackage(ctx context.Context, t Task) (bool, error) // true when the task or its package was erased
+	AbandonPackage(ctx context.Context, t Task) (bool, error) // true if the task or its package was erased
 	ForgetPackage(ctx context.Context, sha [32]byte) error
 }
 

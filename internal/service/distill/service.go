@@ -1,9 +1,11 @@
-// Package distill turns conversations into versioned skills: gate, chunk into
-// tasks, recall what is known, extract a draft, write its files, package,
-// commit. Each method is one step that may be run again at any time: what an
-// earlier attempt did is found in the store, and model calls go through the
-// ledger. Domain trouble ends a task or a run with an outcome; an error means
-// that the step is worth trying again.
+// Package distill turns conversations into versioned skills.
+//
+// A run passes a gate, is divided into tasks, and each task recalls similar skills, extracts a
+// draft, writes its files, builds a package and commits it.
+//
+// Each method is one step and may be repeated at any time: stored results are reused, and model
+// calls use the ledger. Permanent problems end a task or a run with an outcome. A returned error
+// means that the step can be retried.
 package distill
 
 import (
@@ -18,43 +20,43 @@ import (
 	"cairn/internal/service/ledger"
 )
 
-// Store keeps runs, tasks and skills.
+// Store opens transactions on runs, tasks and skills.
 type Store interface {
 	Within(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 	Accept(ctx context.Context, a AcceptedRequest) (r run.Run, made bool, err error)
 	CommitVersion(ctx context.Context, t Task, c Commit) (CommitResult, error)
 }
 
-// Embedder turns texts into vectors.
+// Embedder returns vectors for texts.
 type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// Blobs keeps packages under immutable keys.
+// Blobs stores packages under immutable keys.
 type Blobs interface {
 	Put(ctx context.Context, key string, data []byte) error
 	Get(ctx context.Context, key string) ([]byte, error)
 	Delete(ctx context.Context, key string) error
-	Locate(key string) string // for people
+	Locate(key string) string // location to display
 }
 
-// Ports are what the service works with.
+// Ports are the dependencies of the service.
 type Ports struct {
 	Store    Store
 	Ledger   *ledger.Ledger
 	Embedder Embedder
-	Space    int16 // of the embedder's vectors
+	Space    int16 // vector space of the embedder
 	Blobs    Blobs
 }
 
-// Service is the use-case.
+// Service distills conversations.
 type Service struct {
 	Ports
 
-	specs specs // of the runs that were worked on last
+	specs specs // cache of run configurations
 }
 
-// New makes the service. A required port that is nil is an error.
+// New returns a Service. It fails if a required port is nil.
 func New(p Ports) (*Service, error) {
 	err := ports.Require("distill", map[string]any{"Store": p.Store, "Ledger": p.Ledger, "Embedder": p.Embedder,
 		"Blobs": p.Blobs})
@@ -64,17 +66,16 @@ func New(p Ports) (*Service, error) {
 	return &Service{Ports: p}, nil
 }
 
-// job is a run with its pinned configuration and its transcript.
+// job is a run with its configuration and transcript.
 type job struct {
 	run     run.Run
 	spec    Spec
-	conv    transcript.Conversation // the messages of the run
-	history []transcript.Message    // what came before them
+	conv    transcript.Conversation // messages of the run
+	history []transcript.Message    // messages before them
 	private private
 }
 
-// load reads a run, its configuration and its messages. What also does is done in
-// the same transaction.
+// load reads a run, its configuration and its messages, and calls also in the same transaction.
 func (s *Service) load(ctx context.Context, ref run.Ref, also func(ctx context.Context, tx Tx, j job) error) (j job,
 	err error) {
 	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
@@ -90,7 +91,7 @@ func (s *Service) load(ctx context.Context, ref run.Ref, also func(ctx context.C
 	return j, err
 }
 
-// read reads what belongs to a run.
+// read reads the configuration and the messages of a run.
 func (s *Service) read(ctx context.Context, tx Tx, r run.Run) (j job, err error) {
 	ref := r.Ref
 	j.run = r
@@ -110,7 +111,7 @@ func (s *Service) read(ctx context.Context, tx Tx, r run.Run) (j job, err error)
 	return j, nil
 }
 
-// newestHistory is the end of the history that fits, whole messages only.
+// newestHistory returns the newest messages of the history that fit the limit. It does not cut messages.
 func (j job) newestHistory() []prompt.Message {
 	rendered := transcript.Material(transcript.NonEmpty(j.history), j.spec.Limits.ToolOutputChars)
 	left := j.spec.Limits.HistoryChars
@@ -122,12 +123,11 @@ func (j job) newestHistory() []prompt.Message {
 	return rendered
 }
 
-// lessonsOnly tells that the conversation failed: what was done in it is no
-// procedure, but what went wrong is worth remembering.
+// lessonsOnly reports whether the conversation failed. Its procedure is not reusable, but its
+// mistakes are lessons.
 func (j job) lessonsOnly() bool { return j.conv.Reward != nil && *j.conv.Reward <= 0 }
 
-// loadTask is load with one of the run's tasks. What also does is left out when the
-// task has ended.
+// loadTask is load with one task of the run. It does not call also if the task has ended.
 func (s *Service) loadTask(ctx context.Context, ref run.Ref, key string,
 	also func(ctx context.Context, tx Tx, j job, t Task) error) (j job, t Task, err error) {
 	err = s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
@@ -144,7 +144,7 @@ func (s *Service) loadTask(ctx context.Context, ref run.Ref, key string,
 	return j, t, err
 }
 
-// messages are the transcript's messages with the given sequence numbers.
+// messages returns the messages with the given sequence numbers.
 func (j job) messages(seqs []int) []transcript.Message {
 	wanted := make(map[int]bool, len(seqs))
 	for _, s := range seqs {
@@ -159,14 +159,14 @@ func (j job) messages(seqs []int) []transcript.Message {
 	return out
 }
 
-// endRun ends a run that made no tasks.
+// endRun ends a run without tasks.
 func (s *Service) endRun(ctx context.Context, ref run.Ref, outcome run.Outcome, reason string, result any) error {
 	return s.Store.Within(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		return tx.Runs().EndRun(ctx, ref.Run, outcome, reason, result)
 	})
 }
 
-// endTask ends a task that made no version.
+// endTask ends a task without a version.
 func (s *Service) endTask(ctx context.Context, t Task, outcome Outcome, reason string) error {
 	t.Outcome, t.Reason = outcome, reason
 	return s.Store.Within(ctx, t.Ref.Workspace, func(ctx context.Context, tx Tx) error {

@@ -11,33 +11,36 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// Modes of extraction: simple asks for a skill's core fields in one call, full
-// plans and writes scripts and reference documents too.
+// Modes of extraction. Simple asks for the core fields of a skill in one call. Full also plans and
+// writes scripts and reference documents.
 const (
 	Simple = "simple"
 	Full   = "full"
 )
 
-// Options are a request's own choices.
+// Options are the options of a request.
 type Options struct {
 	Mode    string `json:"mode"`              // simple or full
-	Extract string `json:"extract,omitempty"` // auto, always or never: whether to ask the gate
+	Extract string `json:"extract,omitempty"` // auto, always or never: whether to apply the gate
 }
 
 // Limits bound a run.
 type Limits struct {
-	MaxTasks        int     `json:"max_tasks"`
-	ToolOutputChars int     `json:"tool_output_chars"` // of each tool message, in prompts; the store keeps all of it
-	InputTokens     int     `json:"input_tokens"`      // of one chunking call
+	MaxTasks int `json:"max_tasks"`
+	// of each tool message in prompts; the store keeps the full text
+	ToolOutputChars int     `json:"tool_output_chars"`
+	InputTokens     int     `json:"input_tokens"` // of one chunking call
 	RecallTopK      int     `json:"recall_top_k"`
-	RecallMinSim    float64 `json:"recall_min_sim"`   // cosine
-	MergeSim        float64 `json:"merge_sim"`        // cosine from which a new skill is an old one
-	MinConfidence   float64 `json:"min_confidence"`   // below it a draft is no skill; a draft without one is not asked
-	HistoryMessages int     `json:"history_messages"` // before the first message of the run, to fill gaps
-	HistoryChars    int     `json:"history_chars"`    // of these together, the newest first
-	StrictEvidence  bool    `json:"strict_evidence"`  // a draft must cite the messages that it rests on
-	Repairs         int     `json:"repairs"`          // more rounds after an answer that does not fit
-	Parallel        int     `json:"parallel"`         // model calls of the run at once
+	RecallMinSim    float64 `json:"recall_min_sim"` // cosine similarity
+	// cosine similarity from which a draft updates an existing skill
+	MergeSim float64 `json:"merge_sim"`
+	// drafts below it are skipped; drafts without a confidence are accepted
+	MinConfidence   float64 `json:"min_confidence"`
+	HistoryMessages int     `json:"history_messages"` // shown before the first message of the run
+	HistoryChars    int     `json:"history_chars"`    // of these messages together, newest first
+	StrictEvidence  bool    `json:"strict_evidence"`  // a draft must cite its source messages
+	Repairs         int     `json:"repairs"`          // further calls after output that does not decode
+	Parallel        int     `json:"parallel"`         // concurrent model calls of the run
 	MinQuality      float64 `json:"min_quality"`      // 0–10; a new skill below it is a draft
 	KeepVersions    int     `json:"keep_versions"`    // of each skill; 0 keeps all
 }
@@ -45,25 +48,26 @@ type Limits struct {
 // Timing bounds the activities of a run.
 type Timing struct {
 	Model     time.Duration `json:"model"`     // one model step, with its repairs
-	Heartbeat time.Duration `json:"heartbeat"` // silence after which a worker is taken for dead
+	Heartbeat time.Duration `json:"heartbeat"` // silence after which a worker counts as dead
 	Database  time.Duration `json:"database"`  // one database step
 	GiveUp    time.Duration `json:"give_up"`   // a step with all its retries
 }
 
-// Spec is a run's configuration, pinned when the run is accepted: a deploy
-// changes neither what a run under way is told nor how far it may go.
+// Spec is the configuration of a run, pinned when the run is accepted. A deployment changes neither
+// the prompts nor the limits of a run in progress.
 type Spec struct {
 	Options
 	From int             `json:"from"` // first message
-	To   int             `json:"to"`   // last message, included
+	To   int             `json:"to"`   // last message, inclusive
 	Gate transcript.Gate `json:"gate"`
-	// keep secrets from models, and secrets and the case's own values out of skills
-	Redact       bool              `json:"redact"`
-	Quality      bool              `json:"quality"`      // have a model judge each draft
-	Approval     bool              `json:"approval"`     // new skills, and changes of those in force, wait for approval
-	NameStyle    string            `json:"name_style"`   // hyphen or underscore: the package's folder
-	Models       map[string]string `json:"models"`       // by stage
-	Instructions map[string]string `json:"instructions"` // rendered system messages by stage and language: chunk.en
+	// Redact removes secrets from prompts, and secrets and values of the case from skills.
+	Redact    bool              `json:"redact"`
+	Quality   bool              `json:"quality"`    // a model judges each draft
+	Approval  bool              `json:"approval"`   // new skills and changes of active ones need approval
+	NameStyle string            `json:"name_style"` // hyphen or underscore in the folder name of the package
+	Models    map[string]string `json:"models"`     // by stage
+	// rendered system messages by stage and language, for example chunk.en
+	Instructions map[string]string `json:"instructions"`
 	Limits       Limits            `json:"limits"`
 	Timing       Timing            `json:"timing"`
 }
@@ -73,7 +77,7 @@ var languages = []string{"en", "zh"}
 var stages = []prompt.Stage{prompt.Chunk, prompt.Rewrite, prompt.Extract, prompt.ExtractSimple, prompt.Merge,
 	prompt.Scripts, prompt.Doc, prompt.Judge}
 
-// pin renders what models will be told and encodes the configuration with it.
+// pin renders the instructions and encodes the configuration with them.
 func (s Spec) pin() (json.RawMessage, error) {
 	s.Instructions = make(map[string]string, len(stages)*len(languages))
 	for _, stage := range stages {
@@ -92,17 +96,17 @@ func (s Spec) pin() (json.RawMessage, error) {
 	return raw, nil
 }
 
-// Timeouts is how long the run's steps may take.
+// Timeouts returns the activity timeouts of the run's steps.
 func (s Spec) Timeouts() contract.StepTimeouts {
 	t := s.Timing
 	return contract.StepTimeouts{Tasks: s.Limits.Parallel, Model: t.Model, Heartbeat: t.Heartbeat, Database: t.Database,
 		GiveUp: t.GiveUp}
 }
 
-// TimeoutsOf reads the pace from a pinned configuration. It is zero when it cannot be
-// read, or is not whole.
+// TimeoutsOf reads the timeouts of a pinned configuration. It returns the zero value if the
+// configuration is invalid or incomplete.
 func TimeoutsOf(pinned json.RawMessage) contract.StepTimeouts {
-	var s struct { // without the instructions, which are long
+	var s struct { // skips the instructions, which are long
 		Limits struct {
 			Parallel int `json:"parallel"`
 		} `json:"limits"`
@@ -115,7 +119,7 @@ func TimeoutsOf(pinned json.RawMessage) contract.StepTimeouts {
 	return Spec{Limits: Limits{Parallel: s.Limits.Parallel}, Timing: s.Timing}.Timeouts()
 }
 
-// Input is what the workflow of a distillation starts with.
+// Input returns the input of the distillation workflow of r.
 func Input(workspaceKey string, r run.Run) contract.DistillInput {
 	return contract.DistillInput{WorkflowID: r.WorkflowID, Timeouts: TimeoutsOf(r.Spec),
 		RunRef: contract.RunRef{Workspace: r.Ref.Workspace, WorkspaceKey: workspaceKey, Run: r.Ref.Run,

@@ -9,21 +9,19 @@ import (
 	"cairn/internal/domain/run"
 )
 
-// specsKept bounds how many configurations are held: more runs than one worker
-// has under way, at about 20 KB each.
+// specsKept limits the number of cached configurations. It exceeds the number of concurrent runs of
+// a worker; each takes about 20 KB.
 const specsKept = 256
 
-// specs holds the configurations of the runs that were worked on last. A run's
-// never changes, is long, and is wanted by each of its steps. It holds no word of
-// a conversation.
+// specs caches the configurations of recent runs. A configuration never changes, is long, and every
+// step needs it. It contains no text of conversations.
 type specs struct {
 	mu    sync.Mutex
 	known map[run.Ref]Spec
-	order []run.Ref // the oldest first
+	order []run.Ref // oldest first
 }
 
-// of is the configuration of a run that tx has found: who may see the run may
-// see it.
+// of returns the configuration of a run that tx has found, so that access to the run is checked first.
 func (s *specs) of(ctx context.Context, tx Tx, ref run.Ref) (Spec, error) {
 	if spec, ok := s.held(ref); ok {
 		return spec, nil

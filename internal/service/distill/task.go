@@ -9,7 +9,7 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// Stage is how far a task is.
+// Stage is the progress of a task.
 type Stage string
 
 const (
@@ -20,22 +20,22 @@ const (
 	EndedTask Stage = "ended"
 )
 
-// Outcome is what became of a task.
+// Outcome is the result of a task.
 type Outcome string
 
 const (
 	Created   Outcome = "created"
 	Updated   Outcome = "updated"
-	Unchanged Outcome = "unchanged" // the skill says all of it already; its evidence grew
-	Staged    Outcome = "staged"    // a change that waits for approval
+	Unchanged Outcome = "unchanged" // adds only evidence to the skill
+	Staged    Outcome = "staged"    // a pending change
 	Skipped   Outcome = "skipped"   // nothing reusable
 	Failed    Outcome = "failed"
 )
 
-// Task is one reusable piece of a conversation and what was made of it.
+// Task is a reusable part of a conversation and its results.
 type Task struct {
 	Ref        run.Ref
-	Key        string // stable: of the batch and the messages, not of the model's name for it
+	Key        string // derived from the batch and the messages, not from the model's name for it
 	Position   int    // from 0
 	Name       string
 	Seqs       []int
@@ -46,46 +46,46 @@ type Task struct {
 	Query      string
 	Candidates []Candidate
 	Draft      *skill.Draft
-	Based      Base           // the version that the draft was written on, zero for none
-	Quality    *skill.Quality // what the judge thinks of the draft, nil when it was not asked or said nothing
+	Based      Base           // version that the draft was written on, zero for none
+	Quality    *skill.Quality // score of the judge, nil if not judged
 	Package    *Package
 	Skill      int64
 	Version    int
 	Notes      []string
 }
 
-// Candidate is a skill that the model was shown, under a handle.
+// Candidate is a skill shown to the model under a handle.
 type Candidate struct {
 	Handle  string `json:"handle"`
 	Skill   int64  `json:"skill"`
 	Version int    `json:"version"`
 }
 
-// WrittenFile is an optional file as a model wrote it, or why there is none.
+// WrittenFile is an optional file written by a model, or the reason why it is missing.
 type WrittenFile struct {
 	Kind    string // scripts or reference
 	Name    string
 	Content string
-	Reason  string // why it could not be written; empty when it was
+	Reason  string // why it is missing; empty if it was written
 }
 
-// Package is a version made ready to be committed on Base. The document itself
-// is small, so it is kept with the task; the zip is in the object store.
+// Package is a version ready to commit on Base. The document is stored with the task, the zip in
+// the object store.
 type Package struct {
-	Skill   int64         `json:"skill"` // 0 to create
+	Skill   int64         `json:"skill"` // 0 creates a skill
 	Base    int           `json:"base"`
 	Version skill.Version `json:"version"`
 	Bytes   int           `json:"bytes"`
-	Same    bool          `json:"same"` // equal to the head: nothing to commit but evidence
-	// a change of a skill in force that waits for approval: it is risky, or all do
+	Same    bool          `json:"same"` // equal to the head: only evidence to commit
+	// Staged marks a change of an active skill that needs approval, because it is risky or all changes do.
 	Staged bool `json:"staged"`
-	Poor   bool `json:"poor"` // judged below what a skill needs
-	Asks   bool `json:"asks"` // approval is asked for, whatever it says
+	Poor   bool `json:"poor"` // judged below MinQuality
+	Asks   bool `json:"asks"` // approval is required for every change
 
-	basePackage string // key of the package of Base, for what goes on from it
+	basePackage string // key of the package of Base, whose other files are copied
 }
 
-// Status is the state in which a package makes a skill.
+// Status returns the state of a skill created from the package.
 func (p Package) Status() skill.Status {
 	switch {
 	case len(p.Version.Risk) > 0:
@@ -98,9 +98,9 @@ func (p Package) Status() skill.Status {
 	return skill.Active
 }
 
-// StatusAfter is the state of a skill once a package has updated it. A draft
-// leaves that state when the judge finds it better now; a risky one waits for
-// approval, since nobody has looked at it yet.
+// StatusAfter returns the state of a skill after the package has updated it. A draft becomes active
+// if the judge now accepts it. A risky draft becomes a candidate, because no one has reviewed it
+// yet.
 func (p Package) StatusAfter(was skill.Status) skill.Status {
 	if was == skill.DraftStatus && (p.Version.Quality != nil || len(p.Version.Risk) > 0) {
 		return p.Status()
@@ -108,22 +108,22 @@ func (p Package) StatusAfter(was skill.Status) skill.Status {
 	return was
 }
 
-// WaitsFor says why a change waits for approval.
+// WaitsFor returns the reason why a change needs approval.
 func (p Package) WaitsFor() string {
 	if len(p.Version.Risk) > 0 {
 		return "risk: " + strings.Join(p.Version.Risk, "; ")
 	}
-	return "every change waits for approval"
+	return "every change needs approval"
 }
 
-// AcceptedRequest is a conversation with its request, as it is made durable.
+// AcceptedRequest is a request with its conversation, ready to store.
 type AcceptedRequest struct {
 	Workspace    int64
-	Key          string // the caller's id of the request
+	Key          string // ID of the request, set by the caller
 	ArgsSHA      [32]byte
 	Spec         json.RawMessage
 	Conversation transcript.Conversation
 	Channel      string
-	Fresh        bool                                 // a deliberate redo: a new generation
-	WorkflowID   func(generation, attempt int) string // of the run that is made
+	Fresh        bool                                 // repeats a request as a new generation
+	WorkflowID   func(generation, attempt int) string // workflow ID of the created run
 }

@@ -14,7 +14,7 @@ import (
 	"cairn/internal/service/ledger"
 )
 
-// AllScripts asks Write for a task's scripts; documents are numbered from 0.
+// AllScripts selects the scripts in Write. Documents are numbered from 0.
 const AllScripts = -1
 
 // Kinds of files, which are also their folders in a package.
@@ -23,8 +23,8 @@ const (
 	Reference = skill.Reference
 )
 
-// Write writes a task's scripts, or one of its documents. A file that no model
-// can write degrades the skill: the reason is stored in its place.
+// Write writes the scripts of a task or one of its documents. If no model can write a file, the
+// reason is stored instead and the skill is degraded.
 func (s *Service) Write(ctx context.Context, ref run.Ref, key string, doc int) (degraded bool, err error) {
 	var (
 		p part
@@ -54,29 +54,29 @@ func (s *Service) Write(ctx context.Context, ref run.Ref, key string, doc int) (
 	})
 }
 
-// part is those of a draft's files that one call writes.
+// part is the set of planned files that one call writes.
 type part struct {
 	kind string
 	plan []skill.FilePlan
-	step string // of the ledger
+	step string // key in the ledger
 }
 
-// part is what doc stands for, as of Write.
+// part returns the files that doc selects, see Write.
 func (t Task) part(doc int) (part, error) {
 	if t.Draft == nil {
-		return part{}, fmt.Errorf("write files of task %s: it has no draft", t.Key)
+		return part{}, fmt.Errorf("write files of task %s: no draft", t.Key)
 	}
 	if doc == AllScripts {
 		return part{kind: Scripts, plan: unwritten(t.Draft.Scripts, Scripts), step: t.Key + "/scripts"}, nil
 	}
 	docs := unwritten(t.Draft.Others, Reference)
 	if doc >= len(docs) {
-		return part{}, fmt.Errorf("write document %d of task %s: there are %d", doc, t.Key, len(docs))
+		return part{}, fmt.Errorf("write document %d of task %s: only %d documents", doc, t.Key, len(docs))
 	}
 	return part{kind: Reference, plan: docs[doc : doc+1], step: t.Key + "/doc/" + docs[doc].File}, nil
 }
 
-// writing asks for the files of a part.
+// writing is the question that asks for the files of a part.
 func (j job) writing(t Task, p part) question {
 	var files []WrittenFile
 	draft := showDraft(*t.Draft)
@@ -118,8 +118,8 @@ func (j job) writing(t Task, p part) question {
 	return q
 }
 
-// unwritten is the part of a plan that a model has to write: names that may be
-// used, each once, whose text did not come with the draft.
+// unwritten returns the planned files that a model must write: valid names, each once, without text
+// in the draft.
 func unwritten(plan []skill.FilePlan, kind string) []skill.FilePlan {
 	kept, _ := skill.CheckPlan(plan, kind)
 	return slices.DeleteFunc(kept, func(f skill.FilePlan) bool { return f.Code != "" })

@@ -18,10 +18,10 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// mostLine bounds a line, in bytes: a memory with all that it has said.
+// mostLine is the maximum length of a line in bytes: a memory with all its versions.
 const mostLine = 32 << 20
 
-// lines reads a file line by line, with the number of each from 1.
+// lines calls use for each line of a file, with the line number from 1.
 func lines(r io.Reader, use func(n int, raw []byte) error) error {
 	s := bufio.NewScanner(r)
 	s.Buffer(make([]byte, 64<<10), mostLine)
@@ -40,16 +40,16 @@ func lines(r io.Reader, use func(n int, raw []byte) error) error {
 
 func wrong(line int, format string, args ...any) error {
 	return fault.New(fault.InvalidArgument, fmt.Sprintf("line %d: ", line)+fmt.Sprintf(format, args...),
-		"nothing was loaded; correct the file, or dump it again")
+		"correct the file or create the dump again; nothing was loaded")
 }
 
-// checked is what is known of a file that can be loaded.
+// checked describes a file that can be loaded.
 type checked struct {
 	header Header
-	legacy bool // lines of another program, without a header
+	legacy bool // file of another program, without a header
 }
 
-// check reads a whole file and says what is wrong with it.
+// check reads a whole file and returns the first error in it.
 func check(r io.Reader) (out checked, err error) {
 	c := checker{sum: sha256.New(), sessions: map[string]bool{}}
 	if err := lines(r, c.line); err != nil {
@@ -57,24 +57,23 @@ func check(r io.Reader) (out checked, err error) {
 	}
 	switch {
 	case c.n == 0:
-		return out, fault.New(fault.InvalidArgument, "the file is empty", "send what a dump has written")
+		return out, fault.New(fault.InvalidArgument, "empty file", "send a file that `cairn dump` has written")
 	case c.missing > 0:
-		return out, wrong(c.n, "conversation %q lacks %d messages", c.conversation, c.missing)
+		return out, wrong(c.n, "conversation %q has %d messages less than announced", c.conversation, c.missing)
 	case !c.legacy && !c.ended:
-		return out, wrong(c.n, "the file ends here, before its last line")
+		return out, wrong(c.n, "file is truncated: no last line")
 	}
 	return checked{c.header, c.legacy}, nil
 }
 
-// checker holds what lines say of one another. Of sessions it keeps the ids, 16
-// characters each.
+// checker holds the state that lines refer to. It keeps the IDs of all sessions, at 16 characters each.
 type checker struct {
 	n            int
 	header       Header
 	legacy       bool
 	ended        bool
 	sum          hash.Hash
-	conversation string // whose messages come
+	conversation string // conversation whose messages follow
 	seq, missing int
 	sessions     map[string]bool
 }
@@ -88,7 +87,7 @@ func (c *checker) line(n int, raw []byte) error {
 		c.n = n
 	}()
 	if c.ended {
-		return wrong(n, "there is more after the last line of the dump")
+		return wrong(n, "unexpected data after the last line of the dump")
 	}
 	if n == 1 {
 		first, err := isHeader(raw)
@@ -111,7 +110,7 @@ func (c *checker) line(n int, raw []byte) error {
 		Kind string `json:"kind"`
 	}
 	if err := json.Unmarshal(raw, &kind); err != nil {
-		return wrong(n, "it is no JSON: %v", err)
+		return wrong(n, "invalid JSON: %v", err)
 	}
 	if kind.Kind == KindEnd {
 		return c.end(n, raw)
@@ -121,25 +120,25 @@ func (c *checker) line(n int, raw []byte) error {
 		return wrong(n, "%v", err)
 	}
 	if !known {
-		return wrong(n, "there is no kind of line %q", kind.Kind)
+		return wrong(n, "unknown kind of line %q", kind.Kind)
 	}
 	if c.missing > 0 && l.Message == nil {
-		return wrong(n, "conversation %q lacks %d messages", c.conversation, c.missing)
+		return wrong(n, "conversation %q has %d messages less than announced", c.conversation, c.missing)
 	}
 	return c.content(n, l)
 }
 
-// isHeader is nil for the first line of a file that has none.
+// isHeader decodes the header in the first line. It returns nil if the file has none.
 func isHeader(raw []byte) (*Header, error) {
 	var h Header
 	if err := json.Unmarshal(raw, &h); err != nil {
-		return nil, wrong(1, "it is no JSON: %v", err)
+		return nil, wrong(1, "invalid JSON: %v", err)
 	}
 	if h.Kind != KindHeader {
 		return nil, nil
 	}
 	if h.Format != Format || h.Version != Version {
-		return nil, wrong(1, "the file is %s version %d, this program reads %s version %d", h.Format, h.Version, Format,
+		return nil, wrong(1, "unsupported format %s version %d, expected %s version %d", h.Format, h.Version, Format,
 			Version)
 	}
 	return &h, nil
@@ -151,7 +150,7 @@ func (c *checker) end(n int, raw []byte) error {
 		return wrong(n, "%v", err)
 	}
 	if sum := hex.EncodeToString(c.sum.Sum(nil)); e.Lines != n-1 || e.SHA256 != sum {
-		return wrong(n, "the lines before are not those that were dumped: their count or their SHA-256 differs")
+		return wrong(n, "file was changed: the number of lines or the SHA-256 does not match")
 	}
 	c.ended = true
 	return nil
@@ -164,11 +163,11 @@ func (c *checker) content(n int, l one) error {
 	switch {
 	case l.Target != nil:
 		if t := l.Target; !slices.Contains(memory.Registered, memory.Type(t.Type)) || t.Key == "" || t.Display == "" {
-			return wrong(n, "the target has no type, key or name")
+			return wrong(n, "target without type, key or name")
 		}
 	case l.Conversation != nil:
 		if l.Conversation.ID == "" || l.Conversation.Messages < 0 {
-			return wrong(n, "the conversation has no id or count of messages")
+			return wrong(n, "conversation without ID or number of messages")
 		}
 		c.conversation, c.seq, c.missing = l.Conversation.ID, 0, l.Conversation.Messages
 	case l.Message != nil:
@@ -176,13 +175,13 @@ func (c *checker) content(n int, l one) error {
 		if c.missing == 0 || m.Seq != c.seq ||
 			!slices.Contains([]transcript.Role{transcript.User, transcript.Assistant, transcript.Tool,
 				transcript.System}, m.Role) {
-			return wrong(n, "the message does not follow the one before it")
+			return wrong(n, "message out of order")
 		}
 		c.seq, c.missing = c.seq+1, c.missing-1
 	case l.History != nil:
 		if h := l.History; !idForm.MatchString(h.ID) || h.Range.FromSeq < 0 || h.Range.ToSeq < h.Range.FromSeq ||
 			h.Range.Conversation == "" {
-			return wrong(n, "the session has no id or range of messages")
+			return wrong(n, "session without ID or range of messages")
 		}
 		c.sessions[l.History.ID] = true
 	case l.Memory != nil:
@@ -193,7 +192,7 @@ func (c *checker) content(n int, l one) error {
 			d = l.Soul
 		}
 		if d.Version < 1 {
-			return wrong(n, "the document has no version")
+			return wrong(n, "document without version")
 		}
 		return c.refers(n, d.History)
 	}
@@ -205,14 +204,14 @@ func (c *checker) memory(n int, m *Memory) error {
 	switch {
 	case !idForm.MatchString(m.ID) || !slices.Contains(types, m.Type) || m.Content == "" || m.Version < 1 ||
 		len(m.Revisions) == 0:
-		return wrong(n, "the memory has no id, type, content, version or history")
+		return wrong(n, "memory without ID, type, content, version or history")
 	case m.SHA256 != hex.EncodeToString(sum[:]):
-		return wrong(n, "the content of memory %s is not the one that was dumped", m.ID)
+		return wrong(n, "content of memory %s does not match its hash", m.ID)
 	case !slices.Contains([]memory.Status{memory.Active, memory.Superseded, memory.Removed, memory.Quarantined},
 		m.Status):
-		return wrong(n, "memory %s has the status %q", m.ID, m.Status)
+		return wrong(n, "memory %s has invalid status %q", m.ID, m.Status)
 	case len(m.Vector) > 0 && len(m.Vector) != c.header.Dims:
-		return wrong(n, "the vector of memory %s has %d dimensions, not %d", m.ID, len(m.Vector), c.header.Dims)
+		return wrong(n, "vector of memory %s has %d dimensions, expected %d", m.ID, len(m.Vector), c.header.Dims)
 	}
 	return c.refers(n, append(slices.Clone(m.Histories), m.First)...)
 }
@@ -220,7 +219,7 @@ func (c *checker) memory(n int, m *Memory) error {
 func (c *checker) refers(n int, sessions ...string) error {
 	for _, id := range sessions {
 		if id != "" && !c.sessions[id] {
-			return wrong(n, "it refers to session %s, which is not in the file", id)
+			return wrong(n, "session %s not found in the file", id)
 		}
 	}
 	return nil

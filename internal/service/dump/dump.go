@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Counts are how much there is in a workspace.
+// Counts are the numbers of objects in a workspace.
 type Counts struct {
 	Workspace     string `json:"workspace"`
 	Targets       int64  `json:"targets"`
@@ -25,8 +25,8 @@ type Counts struct {
 	Messages      int64  `json:"messages"`
 }
 
-// Source is a workspace as it was at one moment, page by page. Each list begins
-// after what its second argument names.
+// Source is a consistent snapshot of a workspace, read in pages. Each list starts after its second
+// argument.
 type Source interface {
 	Counts(ctx context.Context) (Counts, error)
 	DumpTargets(ctx context.Context, after int64, max int) ([]Target, error)
@@ -38,16 +38,16 @@ type Source interface {
 	DumpSouls(ctx context.Context, after, max int) ([]Document, error)
 }
 
-// page is how many rows are in memory at once.
+// page is the number of rows held in memory.
 const page = 200
 
-// Options choose what a dump holds.
+// Options select the content of a dump.
 type Options struct {
-	Vectors bool // of memories; without them they are embedded anew where they are loaded
+	Vectors bool // include vectors of memories; without them, a load computes them again
 }
 
-// Dump writes a workspace as it is at one moment. What is written when it fails
-// has no last line, and is refused by Load.
+// Dump writes a consistent snapshot of a workspace. If it fails, the output has no last line and
+// Load rejects it.
 func (s *Service) Dump(ctx context.Context, ws int64, to io.Writer, o Options) error {
 	err := s.Store.WithSnapshot(ctx, ws, func(ctx context.Context, from Source) error {
 		w := &writer{to: to, sum: sha256.New()}
@@ -79,8 +79,7 @@ func (s *Service) head(ctx context.Context, from Source, w *writer, o Options) e
 			KindIdentity: c.Identities, KindSoul: c.Souls}})
 }
 
-// pages writes a list that is read page by page; next is what the page after a
-// row begins after.
+// pages writes a list page by page. Next returns the value after which the next page starts.
 func pages[T, K any](w *writer, first K, read func(after K) ([]T, error), next func(T) K, write func(T) error) error {
 	for after := first; ; {
 		rows, err := read(after)
@@ -172,7 +171,7 @@ func dumpDocuments(ctx context.Context, from Source, w *writer, _ Options) error
 	return nil
 }
 
-// writer writes lines and knows what it has written.
+// writer writes lines and keeps their number and hash.
 type writer struct {
 	to    io.Writer
 	sum   hash.Hash

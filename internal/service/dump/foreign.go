@@ -9,8 +9,8 @@ import (
 	"cairn/internal/domain/memory"
 )
 
-// node is a line of ReMe's dumps: a memory, or a row of its vector store, which
-// has most of the memory in its metadata.
+// node is a line of a ReMe dump: a memory, or a row of ReMe's vector store, which has most fields
+// in its metadata.
 type node struct {
 	MemoryID  string          `json:"memory_id"`
 	UniqueID  string          `json:"unique_id"`
@@ -25,16 +25,16 @@ type node struct {
 	Metadata  memory.Metadata `json:"metadata"`
 }
 
-// foreignTypes are the names that other programs have for types of memories.
+// foreignTypes maps names of memory types in other programs.
 var foreignTypes = map[string]memory.Type{"personal": memory.Personal, "procedural": memory.Procedural,
 	"task": memory.Procedural, "tool": memory.Guideline, "summary": memory.Summary}
 
-// foreign reads a line of another program's dump; skip is set for what has no
-// place among memories: identities and raw transcripts.
+// foreign decodes a line of another program's dump. Skip is true for lines that are not memories:
+// identities and raw transcripts.
 func foreign(n int, raw []byte) (out Memory, skip bool, err error) {
 	var v node
 	if err := json.Unmarshal(raw, &v); err != nil {
-		return out, false, wrong(n, "it is no JSON of a memory: %v", err)
+		return out, false, wrong(n, "invalid JSON of a memory: %v", err)
 	}
 	text := func(known string, name string) string {
 		if known == "" {
@@ -48,7 +48,7 @@ func foreign(n int, raw []byte) (out Memory, skip bool, err error) {
 		return out, true, nil
 	}
 	content, _ := v.Content.(string)
-	// of a row of the vector store: what is embedded stands outside
+	// In a row of the vector store, the outer content is the embedded text.
 	if held, ok := v.Metadata["content"].(string); ok && held != "" {
 		v.WhenToUse, content = content, held
 		delete(v.Metadata, "content")
@@ -58,12 +58,12 @@ func foreign(n int, raw []byte) (out Memory, skip bool, err error) {
 		Importance: v.Score, Version: 1, Status: memory.Active, Origin: "import",
 		CreatedAt: moment(text(v.Created, "time_created")), UpdatedAt: moment(text(v.Modified, "time_modified"))}
 	if out.Type == "" || content == "" {
-		return out, false, wrong(n, "it is neither a line of a dump nor a memory of ReMe: memory_type %q", kind)
+		return out, false, wrong(n, "neither a line of a Cairn dump nor a ReMe memory: memory_type %q", kind)
 	}
 	if fixed, ok := memory.FixedTarget(out.Type); ok {
 		out.Target = fixed.Key
 		if out.WhenToUse == "" {
-			return out, false, wrong(n, "the guideline names no tool")
+			return out, false, wrong(n, "guideline without a tool")
 		}
 	}
 	if out.UpdatedAt.Before(out.CreatedAt) {
@@ -79,7 +79,7 @@ func foreign(n int, raw []byte) (out Memory, skip bool, err error) {
 	return out, false, out.Metadata.Check()
 }
 
-// moment reads the local times of ReMe, which tell no zone, as UTC.
+// moment parses the local times of ReMe, which have no zone, as UTC.
 func moment(text string) time.Time {
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05"} {
 		if t, err := time.Parse(layout, text); err == nil {
@@ -89,10 +89,10 @@ func moment(text string) time.Time {
 	return time.Now().UTC().Truncate(time.Microsecond)
 }
 
-// unnamed is the target of memories that tell nobody.
+// unnamed is the target of memories without a target.
 const unnamed = "default"
 
-// foreign loads a line of another program's dump, under an id of ours.
+// foreign loads a line of another program's dump under a new Cairn ID.
 func (l *loading) foreign(ctx context.Context, n int, raw []byte) error {
 	if len(raw) == 0 {
 		return nil

@@ -1,15 +1,14 @@
-// Package dump writes what a workspace remembers as lines of JSON, and reads
-// such lines into a workspace: targets, sessions with what was said in them,
-// memories of every type with all that they have said, the identity and the soul.
+// Package dump exports the memories of a workspace as lines of JSON and imports such files. A dump
+// contains targets, sessions with their messages, memories of every type with all versions, the
+// identity and the soul.
 //
-//	err := service.Dump(ctx, ws, writer, dump.Options{})          // constant memory
-//	loaded, err := service.Load(ctx, actor, reader)               // all of it or nothing
+//	err := service.Dump(ctx, ws, writer, dump.Options{}) // uses constant memory
+//	loaded, err := service.Load(ctx, actor, reader)      // loads everything or nothing
 //
-// A file begins with a header and ends with a line that counts the others and
-// has their SHA-256, so that a file that was cut off or changed is known. It is
-// read whole before anything is written; then one transaction writes it. What is
-// there already stays as it is: a load that was broken off, or whose answer was
-// lost, is sent again.
+// A file starts with a header. It ends with a line that has the number of lines and their SHA-256,
+// so that truncated or changed files are rejected. Load checks the whole file before it writes
+// anything, then writes it in one transaction. Existing rows are not changed, so that a load can be
+// repeated.
 package dump
 
 import (
@@ -20,7 +19,7 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// Format and Version head every file.
+// Format and Version are stored in the header of every file.
 const (
 	Format  = "cairn-memory"
 	Version = 1
@@ -48,11 +47,11 @@ type Header struct {
 	DumpedAt  time.Time        `json:"dumped_at"`
 	Model     string           `json:"embedding_model"`
 	Dims      int              `json:"embedding_dimensions"`
-	Vectors   bool             `json:"vectors"` // memory lines have theirs
+	Vectors   bool             `json:"vectors"` // memory lines include vectors
 	Counts    map[string]int64 `json:"counts"`
 }
 
-// Target is who or what there are memories about.
+// Target is the subject of memories.
 type Target struct {
 	Row         int64      `json:"-"`
 	Kind        string     `json:"kind"`
@@ -66,7 +65,7 @@ type Target struct {
 	SummaryAt   *time.Time `json:"last_summary_at,omitempty"`
 }
 
-// Conversation is followed by its messages.
+// Conversation is followed by lines with its messages.
 type Conversation struct {
 	Row      int64    `json:"-"`
 	Kind     string   `json:"kind"`
@@ -77,7 +76,7 @@ type Conversation struct {
 	Messages int      `json:"messages"`
 }
 
-// Message belongs to the conversation before it.
+// Message belongs to the preceding conversation.
 type Message struct {
 	Kind       string                `json:"kind"`
 	Seq        int                   `json:"seq"`
@@ -99,7 +98,7 @@ func (m Message) message() transcript.Message {
 	return out
 }
 
-// Evidence is a range of a conversation's messages, both ends included.
+// Evidence is a range of messages of a conversation, inclusive.
 type Evidence struct {
 	Conversation string `json:"conversation"`
 	FromSeq      int    `json:"from_seq"`
@@ -115,7 +114,7 @@ type History struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// Memory is one entry of any type, whatever its status.
+// Memory is one memory of any type and status.
 type Memory struct {
 	Key          int64           `json:"-"`
 	Kind         string          `json:"kind"`
@@ -134,8 +133,8 @@ type Memory struct {
 	Tainted      bool            `json:"tainted,omitempty"`
 	Importance   float64         `json:"importance,omitempty"`
 	Targets      []string        `json:"targets,omitempty"`
-	First        string          `json:"ref_memory_id,omitempty"`  // the session that it was first drawn from
-	Histories    []string        `json:"ref_memory_ids,omitempty"` // and all of them, the latest last
+	First        string          `json:"ref_memory_id,omitempty"`  // session from which it was first extracted
+	Histories    []string        `json:"ref_memory_ids,omitempty"` // all sessions it was extracted from, latest last
 	Evidence     *Evidence       `json:"evidence,omitempty"`
 	EventTime    *time.Time      `json:"event_time,omitempty"`
 	CreatedAt    time.Time       `json:"created_at"`
@@ -143,10 +142,10 @@ type Memory struct {
 	Retrieved    int             `json:"retrieve_count,omitempty"`
 	RetrievedAt  *time.Time      `json:"last_retrieved_at,omitempty"`
 	Revisions    []Revision      `json:"revisions"`
-	Vector       []float32       `json:"vector,omitempty"` // of what is embedded
+	Vector       []float32       `json:"vector,omitempty"` // of the embedded text
 }
 
-// Revision is what an entry said at a version.
+// Revision is one version of a memory.
 type Revision struct {
 	Version   int             `json:"version"`
 	Action    memory.Action   `json:"action"`
@@ -162,7 +161,7 @@ type Revision struct {
 	CreatedAt time.Time       `json:"created_at"`
 }
 
-// Document is a version of the identity or of the soul.
+// Document is a version of the identity or the soul.
 type Document struct {
 	Kind      string    `json:"kind"`
 	Version   int       `json:"version"`
@@ -177,11 +176,11 @@ type Document struct {
 // End is the last line.
 type End struct {
 	Kind   string `json:"kind"`
-	Lines  int    `json:"lines"`  // before this one
+	Lines  int    `json:"lines"`  // before this line
 	SHA256 string `json:"sha256"` // of all bytes before this line
 }
 
-// one is a line of any kind, as it is read.
+// one is a decoded line of any kind.
 type one struct {
 	Target       *Target
 	Conversation *Conversation
@@ -192,7 +191,7 @@ type one struct {
 	Soul         *Document
 }
 
-// decode reads a line of a kind that stands between the header and the end.
+// decode decodes a line between the header and the last line.
 func decode(kind string, raw []byte) (out one, known bool, err error) {
 	read := func(into any) error { return json.Unmarshal(raw, into) }
 	switch kind {

@@ -16,30 +16,30 @@ import (
 	"cairn/internal/domain/ports"
 )
 
-// IndexedEntry is an entry that is to be found, with its vector where there is one.
+// IndexedEntry is a memory to index, with its vector if it has one.
 type IndexedEntry struct {
 	Entry  memory.Entry
 	Vector []float32
 }
 
-// Store opens both kinds of transactions.
+// Store opens snapshots to dump and transactions to load.
 type Store interface {
 	WithSnapshot(ctx context.Context, ws int64, fn func(context.Context, Source) error) error
 	WithLoad(ctx context.Context, ws int64, fn func(context.Context, Destination) error) error
 }
 
-// Ports are what the service works with.
+// Ports are the dependencies of the service.
 type Ports struct {
 	Store Store
-	Model string // of the embeddings in force
+	Model string // current embedding model
 	Dims  int
 	Space int16
 }
 
-// Service dumps and loads.
+// Service writes and loads dumps.
 type Service struct{ Ports }
 
-// New makes the service. A required port that is nil is an error.
+// New returns a Service. It fails if a required port is nil.
 func New(p Ports) (*Service, error) {
 	err := ports.Require("dump", map[string]any{"Store": p.Store})
 	if err != nil {
@@ -48,7 +48,7 @@ func New(p Ports) (*Service, error) {
 	return &Service{Ports: p}, nil
 }
 
-// LoadResult is what a load has written.
+// LoadResult counts the loaded objects.
 type LoadResult struct {
 	Memories      int `json:"memories"`
 	Targets       int `json:"targets"`
@@ -57,36 +57,35 @@ type LoadResult struct {
 	Histories     int `json:"histories"`
 	Identities    int `json:"identity_versions"`
 	Souls         int `json:"soul_versions"`
-	Skipped       int `json:"skipped"`     // were there already, or have no place among memories
-	Quarantined   int `json:"quarantined"` // hold a secret or read like an attack, and are shown to no model
+	Skipped       int `json:"skipped"`     // existing, or not a memory
+	Quarantined   int `json:"quarantined"` // contain a secret or an injection attempt; never shown to a model
 	Embedding     int `json:"embedding"`   // get their vectors after the load, in the background
 }
 
-// Load reads a file into the actor's workspace: all of it, or nothing. It is
-// read whole before the first row is written. The same load, by its operation
-// id, is done once.
+// Load imports a file into the actor's workspace, completely or not at all. It checks the whole
+// file before it writes the first row. A load with the same operation ID is done once.
 func (s *Service) Load(ctx context.Context, a agent.Actor, from io.Reader) (out LoadResult, err error) {
 	return s.load(ctx, a, from, func(sum string) map[string]string {
 		return map[string]string{"call": "load", "sha256": sum}
 	})
 }
 
-// load is Load with what makes two of them the same.
+// load is Load with the arguments that identify the operation.
 func (s *Service) load(ctx context.Context, a agent.Actor, from io.Reader,
 	args func(sum string) map[string]string) (out LoadResult, err error) {
 	if a.Origin != agent.OriginUser {
-		return out, fault.New(fault.OutOfScope, "loading a dump is for people", "leave it to the user")
+		return out, fault.New(fault.OutOfScope, "only a user can load a dump", "ask the user to load the dump")
 	}
 	file, err := os.CreateTemp("", "cairn-load-*")
 	if err != nil {
-		return out, fmt.Errorf("keep the file while it is read: %w", err)
+		return out, fmt.Errorf("create a temporary file: %w", err)
 	}
 	defer func() {
 		err = errors.Join(err, file.Close(), os.Remove(file.Name()))
 	}()
 	sum := sha256.New()
 	if _, err := io.Copy(file, io.TeeReader(from, sum)); err != nil {
-		return out, fmt.Errorf("receive the file: %w", err)
+		return out, fmt.Errorf("read the file: %w", err)
 	}
 	again := func() error { _, err := file.Seek(0, io.SeekStart); return err }
 	if err := again(); err != nil {
@@ -119,8 +118,8 @@ func (s *Service) load(ctx context.Context, a agent.Actor, from io.Reader,
 	return out, nil
 }
 
-// Copy loads what another workspace remembers into the actor's. The same copy, by
-// its operation id, is done once, whatever the other remembers meanwhile.
+// Copy loads the memories of another workspace into the actor's workspace. A copy with the same
+// operation ID is done once, even if the other workspace changes.
 func (s *Service) Copy(ctx context.Context, from int64, a agent.Actor) (LoadResult, error) {
 	r, w := io.Pipe()
 	go func() { w.CloseWithError(s.Dump(ctx, from, w, Options{Vectors: true})) }()

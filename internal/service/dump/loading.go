@@ -14,7 +14,7 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// loading is one load. Of what it has read it keeps a page.
+// loading is the state of one load. It holds one page of rows.
 type loading struct {
 	*Service
 	checked
@@ -23,11 +23,11 @@ type loading struct {
 	op  string
 	out LoadResult
 
-	conversation int64 // whose messages come
-	kept         bool  // it was there before: its messages are compared
+	conversation int64 // conversation whose messages follow
+	kept         bool  // the conversation exists; its messages are compared
 	messages     []transcript.Message
 	left         int
-	renamed      map[string]string // sessions that are here under other ids
+	renamed      map[string]string // IDs of existing sessions by their ID in the file
 	index        []IndexedEntry
 	had          map[string]bool // kinds of documents that the workspace has
 	heads        [2]int
@@ -44,12 +44,12 @@ func (l *loading) line(ctx context.Context, n int, raw []byte) error {
 		return wrong(n, "%v", err)
 	}
 	o, known, err := decode(kind.Kind, raw)
-	if err != nil || !known { // the header and the end
+	if err != nil || !known { // header and last line
 		return err
 	}
 	if err := l.one(ctx, o); err != nil {
 		if f := fault.From(err); f.Code != fault.Internal && !fault.Table[f.Code].Retryable {
-			return fault.Wrap(err, f.Code, fmt.Sprintf("line %d cannot be loaded, and so nothing was", n), f.Hint)
+			return fault.Wrap(err, f.Code, fmt.Sprintf("nothing was loaded: line %d is invalid", n), f.Hint)
 		}
 		return fmt.Errorf("load line %d: %w", n, err)
 	}
@@ -91,7 +91,7 @@ func (l *loading) open(ctx context.Context, c Conversation) error {
 	}
 	if has != 0 && has < c.Messages {
 		return fault.New(fault.VersionConflict,
-			fmt.Sprintf("conversation %q is stored already, with %d messages; this one has %d", c.ID, has, c.Messages),
+			fmt.Sprintf("conversation %q already exists with %d messages, the file has %d", c.ID, has, c.Messages),
 			"load it into another workspace")
 	}
 	l.conversation, l.kept, l.left, l.messages = id, has != 0, c.Messages, nil
@@ -118,19 +118,18 @@ func (l *loading) message(ctx context.Context, m transcript.Message) error {
 		return a.Role == b.Role && a.Content == b.Content
 	}) {
 		return fault.New(fault.VersionConflict,
-			fmt.Sprintf("conversation %q is stored already, with other messages", there.ID),
+			fmt.Sprintf("conversation %q already exists with other messages", there.ID),
 			"load it into another workspace")
 	}
 	return nil
 }
 
-// history finds a session by what was said, or keeps it under the id that it has
-// in the file.
+// history finds an existing session with the same messages, or stores the session under its ID in the file.
 func (l *loading) history(ctx context.Context, h History) error {
 	id, found, err := l.to.Rows().FindConversation(ctx, h.Range.Conversation)
 	if err != nil || !found {
 		return errors.Join(err, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("session %s is about conversation %q, which is not in the file", h.ID, h.Range.Conversation),
+			fmt.Sprintf("session %s refers to conversation %q, which is not in the file", h.ID, h.Range.Conversation),
 			""))
 	}
 	c, err := l.to.Present().Conversation(ctx, id, h.Range.FromSeq, h.Range.ToSeq)
@@ -230,8 +229,8 @@ func (l *loading) flush(ctx context.Context) error {
 	return l.to.Documents().IndexLoaded(ctx, all, l.Space)
 }
 
-// poisoned tells that a text would not have been remembered here: whoever reads
-// it later must not be told what to do by a file.
+// poisoned reports whether a memory contains text that Cairn refuses to store: its later readers
+// must not follow instructions from a file.
 func poisoned(m Memory) bool {
 	for _, text := range []string{m.Content, m.WhenToUse, m.Metadata.Text()} {
 		if len(guard.Secrets(text)) > 0 || guard.Verdict(guard.Scan(text, guard.Strict)) == guard.Dangerous {
@@ -241,8 +240,7 @@ func poisoned(m Memory) bool {
 	return false
 }
 
-// evidence is nil when its conversation is not here: what is remembered stands
-// without it.
+// evidence returns nil if its conversation was not loaded. The memory is kept without it.
 func (l *loading) evidence(ctx context.Context, e *Evidence) (*memory.Evidence, error) {
 	if e == nil {
 		return nil, nil

@@ -9,20 +9,19 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Choices of what happens to the memories and skills that came of a
-// conversation and of nothing else. Those with other sources stay, and lose
-// the source that goes.
+// Choices for memories and skills that were derived from the conversation only. Those with other
+// sources are kept and lose this source.
 const (
 	Keep       = "keep"
 	Quarantine = "quarantine"
 	Delete     = "delete"
 )
 
-// Target is what is to be erased.
+// Target is the workspace or conversation to erase.
 type Target struct {
 	Workspace    int64
 	Conversation int64  // 0 for the whole workspace
-	Derived      string // Keep when empty; a whole workspace keeps nothing
+	Derived      string // empty means Keep; a whole workspace keeps nothing
 }
 
 func (t Target) check() (Target, error) {
@@ -31,34 +30,34 @@ func (t Target) check() (Target, error) {
 	}
 	choices := []string{Keep, Quarantine, Delete}
 	if !slices.Contains(choices, t.Derived) {
-		return t, fault.New(fault.InvalidArgument, "what came of a conversation cannot be "+t.Derived,
+		return t, fault.New(fault.InvalidArgument, "invalid choice for derived data: "+t.Derived,
 			"use one of: "+strings.Join(choices, ", "))
 	}
 	return t, nil
 }
 
-// Erasure is one erase, under way or ended. It holds numbers and opaque keys
-// only, for it outlives what was erased.
+// Erasure is the state of one erasure. It contains only numbers and opaque keys, because it is kept
+// after the data is erased.
 type Erasure struct {
 	ID            int64            `json:"erasure"`
 	Workspace     int64            `json:"-"`
-	WorkspaceKey  string           `json:"workspace_key" doc:"Stands for the workspace in workflow ids"`
-	Conversation  int64            `json:"conversation,omitempty" doc:"Its number; 0 is the whole workspace"`
+	WorkspaceKey  string           `json:"workspace_key" doc:"Key of the workspace in workflow IDs"`
+	Conversation  int64            `json:"conversation,omitempty" doc:"ID of the conversation, 0 for the whole workspace"`
 	Derived       string           `json:"derived"`
 	Ended         bool             `json:"ended"`
-	Deleted       map[string]int64 `json:"deleted" doc:"Rows by table"`
-	Remaining     map[string]int64 `json:"remaining" doc:"Rows by table when they were counted last; all 0 when it has ended"`
-	Skills        int64            `json:"derived_skills" doc:"That came of the conversation and of nothing else"`
+	Deleted       map[string]int64 `json:"deleted" doc:"Deleted rows by table"`
+	Remaining     map[string]int64 `json:"remaining" doc:"Remaining rows by table at the last count, all 0 after the end"`
+	Skills        int64            `json:"derived_skills" doc:"Skills derived from this conversation only"`
 	Memories      int64            `json:"derived_memories"`
-	Objects       int              `json:"objects" doc:"Of the package store, counted before the first was deleted"`
+	Objects       int              `json:"objects" doc:"Objects in the package store, counted before the deletion"`
 	ObjectsLeft   int              `json:"objects_left"`
-	Workflows     int              `json:"workflows" doc:"That were open and were stopped"`
+	Workflows     int              `json:"workflows" doc:"Open workflows that were terminated"`
 	WorkflowsLeft int              `json:"workflows_left"`
 	RequestedAt   time.Time        `json:"requested_at"`
 	EndedAt       *time.Time       `json:"ended_at,omitempty"`
 }
 
-// Rows adds up what was deleted.
+// Rows returns the total number of deleted rows.
 func (e Erasure) Rows() (n int64) {
 	for _, of := range e.Deleted {
 		n += of
@@ -66,39 +65,39 @@ func (e Erasure) Rows() (n int64) {
 	return n
 }
 
-// Derivation is a memory or skill that came of a conversation.
+// Derivation is a memory or skill derived from a conversation.
 type Derivation struct {
 	Kind string `json:"kind" enum:"memory,skill"`
 	ID   int64  `json:"id"`
-	Ref  string `json:"ref" doc:"A skill's name, a memory's id"`
-	Sole bool   `json:"sole" doc:"Nothing else stands behind it; what has other sources stays"`
+	Ref  string `json:"ref" doc:"Name of the skill or ID of the memory"`
+	Sole bool   `json:"sole" doc:"True if it has no other source; others are kept"`
 }
 
-// Plan is what an erase would do.
+// Plan describes what an erasure would delete.
 type Plan struct {
-	Rows    map[string]int64 `json:"rows" doc:"By table"`
-	Derived []Derivation     `json:"derived,omitempty" doc:"Of a conversation"`
+	Rows    map[string]int64 `json:"rows" doc:"Rows by table"`
+	Derived []Derivation     `json:"derived,omitempty" doc:"Memories and skills derived from the conversation"`
 }
 
-// Package is where the bytes of a skill's package are.
+// Package identifies the stored package of a skill version.
 type Package struct {
 	SHA [32]byte
 	Key string
 }
 
-// ExternalCounts is what was found outside of the database; nil is not looked at.
+// ExternalCounts counts data outside of the database. Nil means that it was not counted.
 type ExternalCounts struct {
 	Objects       *int
 	ObjectsLeft   *int
-	Stopped       []string // run ids of workflows
+	Stopped       []string // run IDs of workflows
 	WorkflowsLeft *int
 }
 
 // Execution is one open workflow.
 type Execution struct {
 	Workflow string
-	Run      string // Temporal's own id
+	Run      string // Temporal run ID
 }
 
-// WorkflowID is the id of the workflow that erases.
+// WorkflowID returns the ID of the erasure workflow.
 func (e Erasure) WorkflowID() string { return contract.EraseID(e.WorkspaceKey, e.Conversation) }

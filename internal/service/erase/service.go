@@ -9,13 +9,13 @@ import (
 	"cairn/internal/domain/ports"
 )
 
-// Store is the database. An erasure that has ended has nothing more to delete.
+// Store accesses the database. For an erasure that has ended, its methods do nothing.
 type Store interface {
 	ErasureStore
 	RowStore
 }
 
-// ErasureStore keeps how far erasures are.
+// ErasureStore stores the state of erasures.
 type ErasureStore interface {
 	PlanErasure(ctx context.Context, t Target) (Plan, error)
 	AcceptErasure(ctx context.Context, t Target) (int64, error)
@@ -25,46 +25,46 @@ type ErasureStore interface {
 	EndErasure(ctx context.Context, id int64) (bool, error)
 }
 
-// RowStore deletes what an erasure is about.
+// RowStore deletes rows.
 type RowStore interface {
-	ErasedTables(ctx context.Context) ([]string, error) // those that refer to others first
+	ErasedTables(ctx context.Context) ([]string, error) // tables with references to others first
 	EraseRows(ctx context.Context, id int64, table string, most int) (int, error)
 	EraseDerived(ctx context.Context, id int64) error
 	EraseConversation(ctx context.Context, id int64) error
 	ErasedPackages(ctx context.Context, id int64, after [32]byte, most int) ([]Package, error)
-	// ErasePackages deletes the rows of packages whose objects are gone.
+	// ErasePackages deletes the rows of packages whose objects are deleted.
 	ErasePackages(ctx context.Context, id int64, gone []Package) error
 }
 
-// Blobs is where packages are kept.
+// Blobs is the package store.
 type Blobs interface {
 	Exists(ctx context.Context, key string) (bool, error)
 	Delete(ctx context.Context, key string) error
 }
 
-// Workflows are Temporal's.
+// Workflows lists and terminates workflows in Temporal.
 type Workflows interface {
-	// Open lists some of the open workflows of a workspace, or of one of its
-	// conversations; the one that erases is not among them.
+	// Open lists some of the open workflows of a workspace or of one conversation, except the
+	// erasure workflow.
 	Open(ctx context.Context, workspaceKey string, conversation int64) ([]Execution, error)
-	// Terminate stops a workflow; one that has ended is success.
+	// Terminate terminates a workflow. It succeeds if the workflow has already ended.
 	Terminate(ctx context.Context, x Execution) error
 }
 
-// Ports are what the service works with.
+// Ports are the dependencies of the service.
 type Ports struct {
 	Store     Store
 	Blobs     Blobs
 	Workflows Workflows
-	ObjectsOf func(packageKey string) []string // that belong to a package
-	// removes what is left of a workspace's place in the package store
+	ObjectsOf func(packageKey string) []string // keys of the objects of a package
+	// Empty deletes the remains of a workspace in the package store.
 	Empty func(ctx context.Context, workspace int64) error
 }
 
-// Service is the use-case.
+// Service erases workspaces and conversations.
 type Service struct{ Ports }
 
-// New makes the service. A required port that is nil is an error.
+// New returns a Service. It fails if a required port is nil.
 func New(p Ports) (*Service, error) {
 	err := ports.Require("erase", map[string]any{"Store": p.Store, "Blobs": p.Blobs, "Workflows": p.Workflows,
 		"ObjectsOf": p.ObjectsOf, "Empty": p.Empty})
@@ -75,12 +75,12 @@ func New(p Ports) (*Service, error) {
 }
 
 const (
-	rows     = 5000 // deleted in one transaction, which keeps everybody else out of the workspace
+	rows     = 5000 // deleted per transaction, which locks the workspace
 	packages = 10   // whose objects are deleted before their rows
-	page     = 200  // packages looked at in one query
+	page     = 200  // packages per query
 )
 
-// Plan counts what an erase would delete, and lists what came of a conversation.
+// Plan counts what an erasure would delete and lists data derived from a conversation.
 func (s *Service) Plan(ctx context.Context, t Target) (Plan, error) {
 	t, err := t.check()
 	if err != nil {
@@ -89,8 +89,8 @@ func (s *Service) Plan(ctx context.Context, t Target) (Plan, error) {
 	return s.Store.PlanErasure(ctx, t)
 }
 
-// Accept makes an erase durable. From here nobody enters the workspace; a
-// conversation is not found by its name any more.
+// Accept stores an erasure. From then on, the workspace rejects all access, and a conversation
+// cannot be found by its name.
 func (s *Service) Accept(ctx context.Context, t Target) (Erasure, error) {
 	t, err := t.check()
 	if err != nil {
@@ -103,13 +103,13 @@ func (s *Service) Accept(ctx context.Context, t Target) (Erasure, error) {
 	return s.Store.Erasure(ctx, id)
 }
 
-// Fence returns when every writer that was in the workspace has left it.
+// Fence waits until all transactions that were active in the workspace have ended.
 func (s *Service) Fence(ctx context.Context, id int64) error { return s.Store.FenceErasure(ctx, id) }
 
-// lookAgain is how long Temporal's list of workflows is left to follow.
+// lookAgain is the time for which Stop waits for Temporal's list of workflows to be updated.
 const lookAgain = 100 * time.Millisecond
 
-// Stop terminates workflows until none is open. They could not write any more.
+// Stop terminates workflows until none is open. Since Fence they can no longer write.
 func (s *Service) Stop(ctx context.Context, id int64) error {
 	e, err := s.Store.Erasure(ctx, id)
 	if err != nil || e.Ended {
@@ -125,7 +125,8 @@ func (s *Service) Stop(ctx context.Context, id int64) error {
 		for _, x := range open {
 			seen.Stopped = append(seen.Stopped, x.Run)
 		}
-		if err := s.Store.NoteErasure(ctx, id, seen); err != nil { // before they are: a retry does not see them
+		// before they are terminated, because a retry does not see them
+		if err := s.Store.NoteErasure(ctx, id, seen); err != nil {
 			return err
 		}
 		if left == 0 {
@@ -144,7 +145,7 @@ func (s *Service) Stop(ctx context.Context, id int64) error {
 	}
 }
 
-// CountObjects counts the objects that will go, once, before the first does.
+// CountObjects counts the objects to delete, once, before the first is deleted.
 func (s *Service) CountObjects(ctx context.Context, id int64) error {
 	n := 0
 	var after [32]byte
@@ -166,12 +167,12 @@ func (s *Service) CountObjects(ctx context.Context, id int64) error {
 	}
 }
 
-// present counts the objects of a package that are there.
+// present counts the existing objects of a package.
 func (s *Service) present(ctx context.Context, p Package) (n int, err error) {
 	for _, object := range s.ObjectsOf(p.Key) {
 		there, err := s.Blobs.Exists(ctx, object)
 		if err != nil {
-			return 0, fmt.Errorf("look for an object: %w", err)
+			return 0, fmt.Errorf("check an object: %w", err)
 		}
 		if there {
 			n++
@@ -180,12 +181,12 @@ func (s *Service) present(ctx context.Context, p Package) (n int, err error) {
 	return n, nil
 }
 
-// Derived does to what came of a conversation as was chosen.
+// Derived applies the chosen action to data derived from the conversation.
 func (s *Service) Derived(ctx context.Context, id int64) error { return s.Store.EraseDerived(ctx, id) }
 
-// Rows deletes in batches, so that nobody waits long for the workspace. The last
-// of a conversation goes in one transaction: after it nothing can refer to it.
-// What came of it meanwhile is dealt with first, for it refers to what goes.
+// Rows deletes in batches, to lock the workspace only briefly. The last rows of a conversation are
+// deleted in one transaction, after which nothing can refer to it. Data derived from it in the
+// meantime is handled first, because it refers to rows to delete.
 func (s *Service) Rows(ctx context.Context, id int64) error {
 	if err := s.Derived(ctx, id); err != nil {
 		return err
@@ -204,8 +205,8 @@ func (s *Service) Rows(ctx context.Context, id int64) error {
 	return s.Store.EraseConversation(ctx, id)
 }
 
-// Objects deletes packages, their objects first. Nobody uploads one again meanwhile:
-// a package that is being erased is refused.
+// Objects deletes packages, their objects first. No new upload can recreate one, because packages
+// under erasure are rejected.
 func (s *Service) Objects(ctx context.Context, id int64) error {
 	e, err := s.Store.Erasure(ctx, id)
 	if err != nil || e.Ended {
@@ -233,7 +234,7 @@ func (s *Service) Objects(ctx context.Context, id int64) error {
 	return s.Store.NoteErasure(ctx, id, ExternalCounts{ObjectsLeft: &none})
 }
 
-// remove deletes the objects of packages, and looks whether they are gone.
+// remove deletes the objects of packages and checks that they no longer exist.
 func (s *Service) remove(ctx context.Context, ps []Package) error {
 	for _, p := range ps {
 		for _, object := range s.ObjectsOf(p.Key) {
@@ -246,14 +247,14 @@ func (s *Service) remove(ctx context.Context, ps []Package) error {
 			return err
 		}
 		if left > 0 {
-			return fault.New(fault.Unavailable, "the package store still shows an object that was deleted", "")
+			return fault.New(fault.Unavailable, "package store still lists a deleted object", "")
 		}
 	}
 	return nil
 }
 
-// End counts what is left and ends the erasure when that is nothing. It returns how
-// far the erasure is.
+// End counts the remaining rows and ends the erasure if there are none. It returns the state of the
+// erasure.
 func (s *Service) End(ctx context.Context, id int64) (e Erasure, ended bool, err error) {
 	if ended, err = s.Store.EndErasure(ctx, id); err != nil {
 		return e, false, err
@@ -262,12 +263,12 @@ func (s *Service) End(ctx context.Context, id int64) (e Erasure, ended bool, err
 	return e, ended, err
 }
 
-// Report is how far an erasure is, for whoever may know of the workspace. A
-// workspace of 0 is everybody's.
+// Report returns the state of an erasure of the given workspace. A workspace of 0 allows access to
+// every erasure.
 func (s *Service) Report(ctx context.Context, workspace, id int64) (Erasure, error) {
 	e, err := s.Store.Erasure(ctx, id)
 	if err == nil && workspace != 0 && e.Workspace != workspace {
-		return Erasure{}, fault.Newf(fault.NotFound, "there is no erasure %d", id)
+		return Erasure{}, fault.Newf(fault.NotFound, "erasure %d not found", id)
 	}
 	return e, err
 }

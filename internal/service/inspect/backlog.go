@@ -7,19 +7,19 @@ import (
 	"cairn/internal/service/schedule"
 )
 
-// Backlog is what needs a look, counted across workspaces.
+// Backlog counts unfinished work and failures in all workspaces.
 type Backlog struct {
-	Runs         map[run.Kind]Waiting      // open ones; each kind has an entry
-	Duties       map[string]Waiting        // rows of the outbox; each kind has an entry
-	UnknownCalls int64                     // in flight at a crash and not sent again: perhaps paid
-	Due          map[schedule.Kind]Waiting // tasks that the sweep has not taken; each kind has an entry
-	Canaries     Waiting                   // updated policies that a share of the live builds tries
-	FailedDays   int64                     // whose reflections failed so often that they are given up
-	Unheard      int64                     // workspaces whose days were empty for a week although people talked
+	Runs         map[run.Kind]Waiting      // open runs; every kind has an entry
+	Duties       map[string]Waiting        // rows of the outbox; every kind has an entry
+	UnknownCalls int64                     // in flight at a crash and not repeated; possibly billed
+	Due          map[schedule.Kind]Waiting // tasks that the sweep has not taken; every kind has an entry
+	Canaries     Waiting                   // updated policies that part of the live builds tries
+	FailedDays   int64                     // days whose reflections failed permanently
+	Unheard      int64                     // workspaces with messages but a week of empty reflections
 }
 
-// Waiting is how much waits, and for how long the oldest of it has.
+// Waiting is the number of waiting objects and the age of the oldest one.
 type Waiting struct {
 	Count  int64
-	Oldest time.Duration // 0 when nothing waits
+	Oldest time.Duration // 0 if nothing waits
 }

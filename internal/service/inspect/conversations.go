@@ -14,50 +14,48 @@ import (
 	"cairn/internal/service/conversation"
 )
 
-// ConversationDetail is a conversation as it is looked at.
+// ConversationDetail is a conversation with its reviews and live state.
 type ConversationDetail struct {
 	conversation.View
-	Nudges []conversation.ReviewView  `json:"nudges"`         // the latest first
-	Live   *contract.ConversationView `json:"live,omitempty"` // what its workflow knows, while it runs
+	Nudges []conversation.ReviewView  `json:"nudges"`         // latest first
+	Live   *contract.ConversationView `json:"live,omitempty"` // state of its workflow, nil if it is not running
 }
 
 const (
-	// nudgesShown are as many as two days can bring under the usual cap.
+	// nudgesShown covers the reviews of two days under the default daily limit.
 	nudgesShown = 24
-	// livePatience bounds the question to a workflow that runs: the rest of the
-	// answer is in Postgres.
+	// livePatience limits the query to a running workflow. The other fields come from Postgres.
 	livePatience = 2 * time.Second
 )
 
-// Workflows are those of conversations.
+// Workflows accesses the workflows of conversations.
 type Workflows interface {
-	// Runs tells whether a conversation's workflow runs.
+	// Runs reports whether the workflow of a conversation is running.
 	Runs(ctx context.Context, workspaceKey string, conversation int64) (bool, error)
-	// State asks a conversation that runs for what it knows.
+	// State queries the workflow of a conversation.
 	State(ctx context.Context, workspaceKey string, conversation int64) (contract.ConversationView, error)
-	// CancelTurn asks a conversation to answer a turn with what is there.
+	// CancelTurn cancels a turn. The turn ends with a reply from the available results.
 	CancelTurn(ctx context.Context, workspaceKey string, turn run.Run) error
-	// EndRunning tells a conversation that runs to end; it is false for one that does
-	// not run.
+	// EndRunning ends the workflow of a conversation. It returns false if the workflow is not running.
 	EndRunning(ctx context.Context, workspaceKey string, conversation int64) (bool, error)
 }
 
-// Closer closes a conversation whose workflow does not run.
+// Closer closes a conversation whose workflow is not running.
 type Closer interface {
 	CloseConversation(ctx context.Context, ws, conversation int64, seen nudge.Counters, review bool) error
 }
 
-// ConversationPorts are what the view of conversations works with.
+// ConversationPorts are the dependencies of Conversations.
 type ConversationPorts struct {
 	Store     ConversationStore
 	Workflows Workflows // nil without Temporal
 	Closer    Closer
 }
 
-// Conversations shows conversations, and stops what they do.
+// Conversations reads, cancels and ends conversations.
 type Conversations struct{ ConversationPorts }
 
-// NewConversations makes the view of conversations. A required port that is nil is an error.
+// NewConversations returns a Conversations. It fails if a required port is nil.
 func NewConversations(p ConversationPorts) (*Conversations, error) {
 	err := ports.Require("inspect conversations", map[string]any{"Store": p.Store, "Closer": p.Closer})
 	if err != nil {
@@ -66,7 +64,7 @@ func NewConversations(p ConversationPorts) (*Conversations, error) {
 	return &Conversations{ConversationPorts: p}, nil
 }
 
-// List is a page of conversations before one of them, the latest first.
+// List returns a page of conversations before the given one, latest first.
 func (s *Conversations) List(ctx context.Context, ws, before int64, max int) (out []conversation.View, err error) {
 	err = s.Store.ReadConversations(ctx, ws, func(ctx context.Context, q ConversationTx) error {
 		out, err = q.Conversations(ctx, before, max)
@@ -75,8 +73,7 @@ func (s *Conversations) List(ctx context.Context, ws, before int64, max int) (ou
 	return out, err
 }
 
-// Lines are messages of a conversation after one of them, in the order in which they
-// were said.
+// Lines returns messages of a conversation after the given sequence number, in order.
 func (s *Conversations) Lines(ctx context.Context, ws int64, name string, after, max int) (out []conversation.Line,
 	err error) {
 	err = s.Store.ReadConversations(ctx, ws, func(ctx context.Context, q ConversationTx) error {
@@ -90,8 +87,7 @@ func (s *Conversations) Lines(ctx context.Context, ws int64, name string, after,
 	return out, err
 }
 
-// Sources reads the messages that a version of a skill rests on, and the name of the
-// last conversation among them.
+// Sources reads the source messages of a skill version and the name of the last conversation among them.
 func (s *Conversations) Sources(ctx context.Context, ws int64, of []skill.Source) (messages []transcript.Message,
 	last string, err error) {
 	err = s.Store.ReadConversations(ctx, ws, func(ctx context.Context, q ConversationTx) error {
@@ -108,7 +104,7 @@ func (s *Conversations) Sources(ctx context.Context, ws int64, of []skill.Source
 	return messages, last, err
 }
 
-// runs tells whether a conversation's workflow runs.
+// runs reports whether the workflow of a conversation is running.
 func (s *Conversations) runs(ctx context.Context, ws tenancy.Workspace, id int64) (bool, error) {
 	if s.Workflows == nil {
 		return false, nil
@@ -116,9 +112,8 @@ func (s *Conversations) runs(ctx context.Context, ws tenancy.Workspace, id int64
 	return s.Workflows.Runs(ctx, ws.Key, id)
 }
 
-// Show reads a conversation with its reviews and, while it runs,
-// what its workflow knows. The workflow is asked first: of what it knows to have
-// ended, the rows tell.
+// Show returns a conversation with its reviews and, if its workflow is running, its live state. The
+// workflow is queried first, so that everything it reports as ended is already in the rows.
 func (s *Conversations) Show(ctx context.Context, ws tenancy.Workspace, name string) (out ConversationDetail,
 	err error) {
 	id, err := s.Find(ctx, ws.ID, name)
@@ -136,8 +131,8 @@ func (s *Conversations) Show(ctx context.Context, ws tenancy.Workspace, name str
 	return out, err
 }
 
-// live is what the workflow of a conversation knows, nil when it does not run or
-// does not answer: what is stored is the truth.
+// live returns the state of a conversation's workflow. It returns nil if the workflow is not
+// running or does not respond, because the stored rows are sufficient.
 func (s *Conversations) live(ctx context.Context, ws tenancy.Workspace, id int64) *contract.ConversationView {
 	ctx, cancel := context.WithTimeout(ctx, livePatience)
 	defer cancel()
@@ -151,9 +146,8 @@ func (s *Conversations) live(ctx context.Context, ws tenancy.Workspace, id int64
 	return &live
 }
 
-// Cancel asks a conversation to answer with what is there: the turn of a
-// message, whether it is being answered or still waits, or without one whichever
-// is being answered. It is false when none can be.
+// Cancel cancels the turn of a message, running or queued. If message is empty, it cancels the
+// running turn. It returns false if there is no such turn.
 func (s *Conversations) Cancel(ctx context.Context, ws tenancy.Workspace, name, message string) (asked bool,
 	err error) {
 	id, err := s.Find(ctx, ws.ID, name)
@@ -173,11 +167,10 @@ func (s *Conversations) Cancel(ctx context.Context, ws tenancy.Workspace, name, 
 	if live.Answers == "" {
 		return false, nil
 	}
-	return s.cancelMessage(ctx, ws, id, live.Answers) // which its row may know to have ended
+	return s.cancelMessage(ctx, ws, id, live.Answers) // the row may show that it has ended
 }
 
-// cancelMessage cancels the turn of one message unless it has ended, or was only
-// observed.
+// cancelMessage cancels the turn of one message unless it has ended or was observed.
 func (s *Conversations) cancelMessage(ctx context.Context, ws tenancy.Workspace, conversation int64,
 	message string) (bool, error) {
 	var turn run.Run
@@ -198,8 +191,8 @@ func (s *Conversations) cancelMessage(ctx context.Context, ws tenancy.Workspace,
 	return err == nil, err
 }
 
-// End ends a conversation: what was not reviewed is, when it is
-// worth it. The next message begins it again.
+// End ends a conversation. Unreviewed messages are reviewed if a review is due. The next message
+// reopens it.
 func (s *Conversations) End(ctx context.Context, ws tenancy.Workspace, name string) (ConversationDetail, error) {
 	id, err := s.Find(ctx, ws.ID, name)
 	if err != nil {
@@ -221,7 +214,7 @@ func (s *Conversations) End(ctx context.Context, ws tenancy.Workspace, name stri
 	return s.Show(ctx, ws, name)
 }
 
-// Find is the number of a conversation.
+// Find returns the ID of a conversation.
 func (s *Conversations) Find(ctx context.Context, ws int64, name string) (id int64, err error) {
 	err = s.Store.ReadConversations(ctx, ws, func(ctx context.Context, q ConversationTx) error {
 		v, err := q.ConversationView(ctx, name)

@@ -1,5 +1,4 @@
-// Package inspect shows runs, conversations and workspaces as people and programs look
-// at them.
+// Package inspect reads runs, conversations and workspaces for users and programs.
 package inspect
 
 import (
@@ -17,12 +16,12 @@ import (
 	"cairn/internal/service/dump"
 )
 
-// RunStore opens transactions in which runs are read.
+// RunStore opens transactions to read runs.
 type RunStore interface {
 	ReadRuns(ctx context.Context, ws int64, fn func(ctx context.Context, tx RunTx) error) error
 }
 
-// RunTx reads runs and what belongs to them.
+// RunTx reads runs and related rows.
 type RunTx interface {
 	RunReader
 	TurnReader
@@ -38,7 +37,7 @@ type RunReader interface {
 	AgentProgress(ctx context.Context, id int64) (conversation.Progress, error)
 }
 
-// TurnReader reads what belongs to the run of a turn.
+// TurnReader reads the turn of a run.
 type TurnReader interface {
 	ConversationName(ctx context.Context, id int64) (name, title string, err error)
 	TurnOfRun(ctx context.Context, id int64) (agentrun.Turn, error)
@@ -46,7 +45,7 @@ type TurnReader interface {
 	MessageText(ctx context.Context, conversation int64, seq int) (string, error)
 }
 
-// ConversationStore opens transactions in which conversations are read.
+// ConversationStore opens transactions to read conversations.
 type ConversationStore interface {
 	ReadConversations(ctx context.Context, ws int64, fn func(ctx context.Context, tx ConversationTx) error) error
 }
@@ -62,26 +61,24 @@ type ConversationTx interface {
 	Run(ctx context.Context, id int64) (run.Run, error)
 }
 
-// WorkspaceStore reads what belongs to a whole workspace, and its settings.
+// WorkspaceStore reads workspaces and their settings.
 type WorkspaceStore interface {
-	// Workspace finds a workspace by the caller's name for it, and makes it when make
-	// is set.
+	// Workspace finds a workspace by the caller's name for it. If make is set, it creates a missing one.
 	Workspace(ctx context.Context, name string, make bool) (tenancy.Workspace, error)
 	Insights(ctx context.Context, ws int64, span time.Duration) (curate.Insights, error)
 	Counts(ctx context.Context, ws int64) (dump.Counts, error)
 	Entities(ctx context.Context, ws int64, max int) ([]Entity, error)
 	Settings(ctx context.Context, ws int64) (settings.Settings, error)
-	// PatchSettings applies a JSON merge patch; check sees what it leads to before that
-	// is committed.
+	// PatchSettings applies a JSON merge patch. Check validates the resulting settings before the commit.
 	PatchSettings(ctx context.Context, ws int64, patch json.RawMessage,
 		check func(settings.Settings) error) (settings.Settings, error)
 }
 
-// Entity is one whom memories are for, as clients of mem0 name it.
+// Entity is a subject of memories in the terms of mem0.
 type Entity struct {
 	Kind     string // user, agent, app or run
 	Name     string
-	Memories int64 // active ones
+	Memories int64 // number of active memories
 	FirstAt  time.Time
 	LastAt   time.Time
 }

@@ -14,41 +14,41 @@ import (
 	"cairn/internal/service/offload"
 )
 
-// RunReport is a run of any kind as people and programs are told of it.
+// RunReport is the status of a run of any kind.
 type RunReport struct {
 	distill.Report
 	Kind  run.Kind     `json:"kind"`
-	Agent *AgentReport `json:"agent,omitempty"` // of a turn or a review
+	Agent *AgentReport `json:"agent,omitempty"` // set for turns and reviews
 
-	Offload *offload.CompactionResult `json:"offload,omitempty"` // of a thread that was made shorter, once it has ended
+	Offload *offload.CompactionResult `json:"offload,omitempty"` // set for compactions that have ended
 }
 
-// AgentReport is what an agent did in a turn or a review.
+// AgentReport is the status of a turn or a review.
 type AgentReport struct {
 	conversation.Progress
 	Conversation string `json:"conversation"`
 	MessageID    string `json:"message_id,omitempty"` // of a turn
 	Turn         int    `json:"turn,omitempty"`
-	// of a turn: the run that made the record in front of what it was shown
+	// Record is, for a turn, the run that created the record at the start of its prompt.
 	Record int64            `json:"record_run,omitempty"`
 	Reason string           `json:"reason,omitempty"` // why it ended
 	Detail string           `json:"detail,omitempty"`
-	Result string           `json:"result,omitempty"` // of a review: saved, nothing, budget, failed
+	Result string           `json:"result,omitempty"` // of a review: saved, nothing, budget or failed
 	Reply  string           `json:"reply,omitempty"`
 	Writes []agentrun.Write `json:"writes,omitempty"`
-	Staged int              `json:"staged,omitempty" doc:"Changes that it has proposed and a person is to decide about"`
+	Staged int              `json:"staged,omitempty" doc:"Proposed changes that need approval"`
 }
 
-// RunPorts are what the view of runs works with.
+// RunPorts are the dependencies of Runs.
 type RunPorts struct {
 	Store   RunStore
 	Distill *distill.Service
 }
 
-// Runs shows runs of all kinds.
+// Runs reads runs of all kinds.
 type Runs struct{ RunPorts }
 
-// NewRuns makes the view of runs. A required port that is nil is an error.
+// NewRuns returns a Runs. It fails if a required port is nil.
 func NewRuns(p RunPorts) (*Runs, error) {
 	err := ports.Require("inspect runs", map[string]any{"Store": p.Store, "Distill": p.Distill})
 	if err != nil {
@@ -57,7 +57,7 @@ func NewRuns(p RunPorts) (*Runs, error) {
 	return &Runs{RunPorts: p}, nil
 }
 
-// List is the latest runs, the newest first.
+// List returns the latest runs, newest first.
 func (s *Runs) List(ctx context.Context, ws int64, max int) (out []run.Summary, err error) {
 	err = s.Store.ReadRuns(ctx, ws, func(ctx context.Context, q RunTx) error {
 		out, err = q.Runs(ctx, max)
@@ -66,7 +66,7 @@ func (s *Runs) List(ctx context.Context, ws int64, max int) (out []run.Summary, 
 	return out, err
 }
 
-// Progress tells how far the agent of a turn or a review is.
+// Progress returns the progress of a turn or a review.
 func (s *Runs) Progress(ctx context.Context, ref run.Ref) (out conversation.Progress, err error) {
 	err = s.Store.ReadRuns(ctx, ref.Workspace, func(ctx context.Context, q RunTx) error {
 		out, err = q.AgentProgress(ctx, ref.Run)
@@ -75,7 +75,7 @@ func (s *Runs) Progress(ctx context.Context, ref run.Ref) (out conversation.Prog
 	return out, err
 }
 
-// KindOf tells what sort of work a run is.
+// KindOf returns the kind of a run.
 func (s *Runs) KindOf(ctx context.Context, ref run.Ref) (kind run.Kind, err error) {
 	err = s.Store.ReadRuns(ctx, ref.Workspace, func(ctx context.Context, q RunTx) error {
 		r, err := q.RunState(ctx, ref.Run)
@@ -85,17 +85,17 @@ func (s *Runs) KindOf(ctx context.Context, ref run.Ref) (kind run.Kind, err erro
 	return kind, err
 }
 
-// Retriable refuses runs that are not done again by their number.
+// Retriable returns an error for runs that cannot be retried by number.
 func (s *Runs) Retriable(ctx context.Context, ref run.Ref) error {
 	kind, err := s.KindOf(ctx, ref)
 	if err == nil && kind != run.Distill {
-		err = fault.New(fault.InvalidArgument, fmt.Sprintf("run %d is a %s, which is not done again", ref.Run, kind),
-			"say it again, as a new message")
+		err = fault.New(fault.InvalidArgument, fmt.Sprintf("run %d is a %s and cannot be retried", ref.Run, kind),
+			"send the text again as a new message")
 	}
 	return err
 }
 
-// Report tells how a run of any kind stands.
+// Report returns the status of a run of any kind.
 func (s *Runs) Report(ctx context.Context, ref run.Ref) (out RunReport, err error) {
 	if out.Kind, err = s.KindOf(ctx, ref); err != nil {
 		return out, err
@@ -126,7 +126,7 @@ func (s *Runs) Report(ctx context.Context, ref run.Ref) (out RunReport, err erro
 	return out, err
 }
 
-// AgentReport tells how a turn or a review stands.
+// AgentReport returns the status of a turn or a review.
 func (s *Runs) AgentReport(ctx context.Context, ref run.Ref) (out *AgentReport, err error) {
 	err = s.Store.ReadRuns(ctx, ref.Workspace, func(ctx context.Context, q RunTx) error {
 		out, _, err = agentReport(ctx, q, ref)
@@ -145,7 +145,7 @@ func agentReport(ctx context.Context, q RunTx, ref run.Ref) (*AgentReport, disti
 		return nil, distill.Report{}, err
 	}
 	var name, title string
-	if r.Conversation != 0 { // a question is about none
+	if r.Conversation != 0 { // questions have no conversation
 		if name, title, err = q.ConversationName(ctx, r.Conversation); err != nil {
 			return nil, distill.Report{}, err
 		}

@@ -7,22 +7,21 @@ import (
 	"cairn/internal/domain/run"
 )
 
-// pollInterval is how often whoever waits for a run looks at it, told or not.
+// pollInterval is the time between two polls of a run, in addition to notifications.
 const pollInterval = time.Second
 
-// Endings tells of runs that have ended.
+// Endings notifies about runs that have ended.
 type Endings interface {
-	// Ended is closed when the run ends; stop is called when nobody waits any more.
+	// Ended returns a channel that is closed when the run ends. Call stop to end the subscription.
 	Ended(id int64) (ended <-chan struct{}, stop func())
 }
 
 // Waiter waits for runs.
 type Waiter struct{ Endings Endings }
 
-// Await returns when look says that a run has ended, fails with its error, or with
-// ctx's. It looks when the database tells of the run's end, when told is closed,
-// if anything else may tell of it, and from time to time, should their words be
-// lost.
+// Await returns when look reports that the run has ended. It fails with the error of look or ctx.
+// It calls look when the database notifies about the end, when told is closed, and every
+// pollInterval in case a notification is lost.
 func (w Waiter) Await(ctx context.Context, id int64, told <-chan struct{}, look func() (run.Status, error)) error {
 	ended, stop := w.Endings.Ended(id)
 	defer stop()

@@ -12,17 +12,17 @@ import (
 	"cairn/internal/service/dump"
 )
 
-// WorkspacePorts are what the view of workspaces works with.
+// WorkspacePorts are the dependencies of Workspaces.
 type WorkspacePorts struct {
 	Store WorkspaceStore
-	// Check refuses settings of memory that nothing here can follow.
+	// Check rejects memory settings that this installation does not support.
 	Check func(settings.LongTerm) error
 }
 
-// Workspaces shows workspaces and changes their settings.
+// Workspaces reads workspaces and changes their settings.
 type Workspaces struct{ WorkspacePorts }
 
-// NewWorkspaces makes the view of workspaces. A required port that is nil is an error.
+// NewWorkspaces returns a Workspaces. It fails if a required port is nil.
 func NewWorkspaces(p WorkspacePorts) (*Workspaces, error) {
 	err := ports.Require("inspect workspaces", map[string]any{"Store": p.Store, "Check": p.Check})
 	if err != nil {
@@ -31,34 +31,34 @@ func NewWorkspaces(p WorkspacePorts) (*Workspaces, error) {
 	return &Workspaces{WorkspacePorts: p}, nil
 }
 
-// Find is the workspace that a caller names.
+// Find returns the workspace with the given name.
 func (s *Workspaces) Find(ctx context.Context, name string) (tenancy.Workspace, error) {
 	return s.Store.Workspace(ctx, name, false)
 }
 
-// Insights tells what a workspace used and spent within some days up to now.
+// Insights returns the usage and cost of a workspace in the last days.
 func (s *Workspaces) Insights(ctx context.Context, ws int64, days int) (curate.Insights, error) {
 	out, err := s.Store.Insights(ctx, ws, time.Duration(days)*24*time.Hour)
 	out.Days = days
 	return out, err
 }
 
-// Counts tells how much a workspace remembers.
+// Counts returns the numbers of objects in a workspace.
 func (s *Workspaces) Counts(ctx context.Context, ws int64) (dump.Counts, error) {
 	return s.Store.Counts(ctx, ws)
 }
 
-// Entities lists whom memories are for, by kind and name.
+// Entities lists the subjects of memories by kind and name.
 func (s *Workspaces) Entities(ctx context.Context, ws int64, max int) ([]Entity, error) {
 	return s.Store.Entities(ctx, ws, max)
 }
 
-// Settings are what a workspace chose, defaults included.
+// Settings returns the settings of a workspace, including defaults.
 func (s *Workspaces) Settings(ctx context.Context, ws int64) (settings.Settings, error) {
 	return s.Store.Settings(ctx, ws)
 }
 
-// ChangeSettings applies a JSON merge patch to the settings and returns all of them.
+// ChangeSettings applies a JSON merge patch to the settings and returns the result.
 func (s *Workspaces) ChangeSettings(ctx context.Context, ws int64, patch json.RawMessage) (settings.Settings, error) {
 	return s.Store.PatchSettings(ctx, ws, patch, func(all settings.Settings) error { return s.Check(all.Memory) })
 }

@@ -1,9 +1,9 @@
-// Package ledger makes model calls happen once. The exact request is stored
-// before it is sent and the reply before anybody uses it, under the key
-// (workspace, run, step, round): a second attempt returns the stored reply, or
-// sends the stored request again. Between a reply leaving the endpoint and its
-// being stored there is a window that nobody can close; a call caught in it is
-// counted as unknown, never hidden.
+// Package ledger makes each model call once. It stores the exact request before sending it and the
+// reply before anything uses it, under the key (workspace, run, step, round). A second attempt
+// returns the stored reply or sends the stored request again.
+//
+// A crash after the endpoint has replied and before the reply is stored cannot be avoided. Such a
+// call is counted as unknown.
 package ledger
 
 import (
@@ -22,18 +22,18 @@ import (
 	"cairn/internal/domain/run"
 )
 
-// Verdict is what the ledger answers to a request.
+// Verdict is the decision of the ledger about a request.
 type Verdict string
 
 const (
-	Send       Verdict = "send"        // the row is ours: send Admission.Request
-	Stored     Verdict = "stored"      // the reply is known: Admission.Reply
+	Send       Verdict = "send"        // lease acquired: send Admission.Request
+	Stored     Verdict = "stored"      // reply exists: Admission.Reply
 	Busy       Verdict = "busy"        // another attempt holds a live lease
-	Full       Verdict = "full"        // as many calls of this run as allowed are in flight
-	OverBudget Verdict = "over_budget" // the workspace's day is spent
+	Full       Verdict = "full"        // the run has reached its limit of calls in flight
+	OverBudget Verdict = "over_budget" // the daily budget of the workspace is used up
 )
 
-// CallRequest is what a caller wants to send.
+// CallRequest is a call that a caller wants to make.
 type CallRequest struct {
 	Asked    llm.Request
 	Key      run.CallKey
@@ -41,53 +41,53 @@ type CallRequest struct {
 	Lease    time.Duration
 	Request  llm.PreparedRequest
 	SHA      [sha256.Size]byte
-	Reserve  int64 // tokens held against the day's budget until the reply is known
-	Micros   int64 // micro-dollars that they may cost, 0 when the model's price is unknown
-	Parallel int   // calls of this run in flight at once, 0 for any number
+	Reserve  int64 // tokens reserved from the daily budget until the reply is stored
+	Micros   int64 // maximum cost in micro-dollars, 0 if the price is unknown
+	Parallel int   // limit of this run's calls in flight, 0 for none
 }
 
-// Admission is the ledger's answer to a CallRequest.
+// Admission is the response of the ledger to a CallRequest.
 type Admission struct {
 	Verdict Verdict
-	Request llm.PreparedRequest // what is to be sent: the stored bytes, when there were some
+	Request llm.PreparedRequest // request to send: the stored one, if it exists
 	Reply   llm.Reply           // with Stored
-	Wait    time.Duration       // with Busy: until the other's lease runs out
+	Wait    time.Duration       // with Busy: time until the other lease expires
 	Reason  string              // with OverBudget
 }
 
-// Store keeps the ledger's rows. Each method is one transaction, and the clock
-// of leases is the database's.
+// Store accesses the rows of the ledger. Each method is one transaction. Leases use the database clock.
 type Store interface {
 	BeginCall(ctx context.Context, w CallRequest) (Admission, error)
 	ExtendCall(ctx context.Context, k run.CallKey, h run.Holder, lease time.Duration) error
 	ReplaceCall(ctx context.Context, k run.CallKey, h run.Holder, p llm.PreparedRequest, sha [sha256.Size]byte) error
-	// the first stored reply
+	// EndCall stores a reply and returns the first stored one.
 	EndCall(ctx context.Context, k run.CallKey, r llm.Reply, costMicros *int64) (llm.Reply, error)
 	FailCall(ctx context.Context, k run.CallKey, h run.Holder, class, message string, unknown bool) error
 }
 
-// BusyError says that another attempt is at the call now; After it, that
-// attempt has stored a reply or lost its lease.
+// BusyError means that another attempt is making the call. When After has passed, it has stored a
+// reply or lost its lease.
 type BusyError struct{ After time.Duration }
 
 func (e *BusyError) Error() string {
 	return fmt.Sprintf("another attempt is making this call; its lease ends in %s", e.After.Round(time.Millisecond))
 }
 
-// Ports are what the ledger works with.
+// Ports are the dependencies of the ledger.
 type Ports struct {
-	Store         Store
-	Model         llm.Model
-	Prices        llm.Prices
-	Lease         time.Duration // renewed every third of it while a call is open
-	StoreRetryFor time.Duration // how long a paid reply is held while the database is away; 0 gives it up at once
-	Log           *slog.Logger  // hears of requests that were turned down; nil keeps them quiet
+	Store  Store
+	Model  llm.Model
+	Prices llm.Prices
+	Lease  time.Duration // renewed every third of its duration while a call is open
+	// how long to retry storing a reply while the database is unavailable; 0 disables retries
+	StoreRetryFor time.Duration
+	Log           *slog.Logger // logs rejected requests; may be nil
 }
 
-// Ledger calls one model once.
+// Ledger makes calls to one model endpoint.
 type Ledger struct{ Ports }
 
-// New makes the ledger. A required port that is nil is an error.
+// New returns a Ledger. It fails if a required port is nil.
 func New(p Ports) (*Ledger, error) {
 	err := ports.Require("ledger", map[string]any{"Store": p.Store, "Model": p.Model})
 	if err != nil {
@@ -96,9 +96,8 @@ func New(p Ports) (*Ledger, error) {
 	return &Ledger{Ports: p}, nil
 }
 
-// Call returns the reply to req under key k, paying at most once for each reply
-// that could be stored. Parallel bounds the run's calls in flight, 0 for any
-// number; the call waits its turn.
+// Call returns the reply to req under key k. A reply that was stored is never paid for again.
+// Parallel limits the run's calls in flight, 0 for no limit; if the limit is reached, Call waits.
 func (l *Ledger) Call(ctx context.Context, k run.CallKey, req llm.Request, parallel int) (llm.Reply, error) {
 	return l.call(ctx, k, req, parallel, nil)
 }
@@ -116,8 +115,8 @@ func (l *Ledger) call(ctx context.Context, k run.CallKey, req llm.Request, paral
 	return l.Execute(ctx, request, admission, keep)
 }
 
-// Prepare readies a call. A caller that has more to store with the request asks
-// Repository for its Admission, in a transaction of its own, and then Execute.
+// Prepare prepares a call. A caller that stores more in the same transaction gets the admission
+// from Repository and then calls Execute.
 func (l *Ledger) Prepare(k run.CallKey, req llm.Request, parallel int) (CallRequest, error) {
 	prepared, err := l.Model.Prepare(req)
 	if err != nil {
@@ -130,22 +129,22 @@ func (l *Ledger) Prepare(k run.CallKey, req llm.Request, parallel int) (CallRequ
 	return request, nil
 }
 
-// Repository is the ledger's rows in a transaction of a caller's.
+// Repository accesses the ledger in a transaction of the caller.
 type Repository interface {
 	AdmitCall(ctx context.Context, w CallRequest) (Admission, error)
-	// StoreReply fails the transaction with ErrReplyExists when another reply is stored.
+	// StoreReply returns ErrReplyExists, and so fails the transaction, if another reply is stored.
 	StoreReply(ctx context.Context, k run.CallKey, r llm.Reply, costMicros *int64) (llm.Reply, error)
 }
 
-// ErrReplyExists is a reply that another attempt was first to store.
+// ErrReplyExists means that another attempt has stored a reply first.
 var ErrReplyExists = errors.New("another attempt has stored a reply")
 
-// StoreReply stores a reply with what its caller makes of it, all or nothing, and
-// returns it as it is stored.
+// StoreReply stores a reply together with the caller's own data, in one transaction, and returns
+// the stored reply.
 type StoreReply func(ctx context.Context, reply llm.Reply, costMicros *int64) (llm.Reply, error)
 
-// try is keep for replies that may be more than their caller can bear: one that
-// makes it panic is an error, or each further attempt would pay for it again.
+// try calls keep and converts a panic into an error. Otherwise each retry would pay for a reply
+// that the caller cannot handle.
 func (keep StoreReply) try(ctx context.Context, reply llm.Reply, cost *int64) (stored llm.Reply, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -155,9 +154,8 @@ func (keep StoreReply) try(ctx context.Context, reply llm.Reply, cost *int64) (s
 	return keep(ctx, reply, cost)
 }
 
-// Execute returns the reply to a request that got its admission. With keep the reply is
-// stored by it; what keep cannot store is stored alone, so that a reply that its
-// caller can make nothing of is not lost.
+// Execute returns the reply to an admitted request. If keep is set, it stores the reply. If keep
+// fails, the reply is stored alone, so that it is not lost.
 func (l *Ledger) Execute(ctx context.Context, request CallRequest, admission Admission, keep StoreReply) (llm.Reply,
 	error) {
 	k, req := request.Key, request.Asked
@@ -168,7 +166,7 @@ func (l *Ledger) Execute(ctx context.Context, request CallRequest, admission Adm
 		return llm.Reply{}, &BusyError{After: admission.Wait}
 	case OverBudget:
 		return llm.Reply{}, fault.New(fault.QuotaExceeded, admission.Reason,
-			"raise the workspace's budget, or retry the run tomorrow: cairn runs retry")
+			"raise the budget of the workspace, or retry the run tomorrow with `cairn runs retry`")
 	}
 	reply, err := l.send(ctx, request, req, admission.Request)
 	if err != nil {
@@ -178,13 +176,12 @@ func (l *Ledger) Execute(ctx context.Context, request CallRequest, admission Adm
 	if micros, known := l.Prices.Cost(reply.Model, reply.Usage); known {
 		cost = &micros
 	}
-	// The reply is paid: it is stored even when the caller has been cancelled. When
-	// another attempt stored one before, both go on with that one.
+	// The reply is paid for, so it is stored even if the caller was canceled. If another attempt
+	// has stored one first, that one is used.
 	return l.keep(ctx, k, reply, cost, keep)
 }
 
-// keep stores a reply. It is paid, so a database that is away for a moment is
-// waited for.
+// keep stores a reply. Because the reply is paid for, it retries while the database is unavailable.
 func (l *Ledger) keep(ctx context.Context, k run.CallKey, reply llm.Reply, cost *int64, with StoreReply) (llm.Reply,
 	error) {
 	ctx = context.WithoutCancel(ctx)
@@ -210,7 +207,7 @@ func (l *Ledger) keep(ctx context.Context, k run.CallKey, reply llm.Reply, cost 
 	}
 }
 
-// admit asks until a place among the run's calls is free.
+// admit asks for admission until the run is below its limit of calls.
 func (l *Ledger) admit(ctx context.Context, w CallRequest) (Admission, error) {
 	const first, most = 5 * time.Millisecond, 100 * time.Millisecond
 	for wait := first; ; wait = min(2*wait, most) {
@@ -226,9 +223,8 @@ func (l *Ledger) admit(ctx context.Context, w CallRequest) (Admission, error) {
 	}
 }
 
-// send makes the request under a lease that it keeps alive, and writes down a
-// failure. An endpoint that does not know something of the request gets it once
-// more without.
+// send sends the request, renews the lease meanwhile and records a failure. If the endpoint does
+// not support a feature of the request, send tries once more without it.
 func (l *Ledger) send(ctx context.Context, w CallRequest, req llm.Request, p llm.PreparedRequest) (llm.Reply, error) {
 	stop := l.keepLease(ctx, w)
 	defer stop()
@@ -240,7 +236,7 @@ func (l *Ledger) send(ctx context.Context, w CallRequest, req llm.Request, p llm
 		return reply, nil
 	}
 	var failed *llm.Error
-	class, unknown := "", true // a cancelled caller cannot tell what the endpoint did
+	class, unknown := "", true // after cancellation, the outcome at the endpoint is unknown
 	if errors.As(err, &failed) {
 		class, unknown = string(failed.Class), failed.Sent && failed.Status == 0
 		l.logRejected(w, failed)
@@ -252,19 +248,19 @@ func (l *Ledger) send(ctx context.Context, w CallRequest, req llm.Request, p llm
 	return llm.Reply{}, fmt.Errorf("%s: %w", w.Key.Step, err)
 }
 
-// sendInstead stores and sends a plainer request than the one that was turned down.
+// sendInstead stores and sends a simpler request than the rejected one.
 func (l *Ledger) sendInstead(ctx context.Context, w CallRequest, plainer llm.Request) (llm.Reply, error) {
 	prepared, err := l.Model.Prepare(plainer)
 	if err != nil {
-		return llm.Reply{}, fmt.Errorf("prepare a plainer request: %w", err)
+		return llm.Reply{}, fmt.Errorf("prepare a simpler request: %w", err)
 	}
 	if err := l.Store.ReplaceCall(ctx, w.Key, w.Holder, prepared, sha256.Sum256(prepared.Body)); err != nil {
-		return llm.Reply{}, fmt.Errorf("store a plainer request: %w", err)
+		return llm.Reply{}, fmt.Errorf("store a simpler request: %w", err)
 	}
 	return l.Model.Send(ctx, prepared)
 }
 
-// keepLease extends the lease until the returned function is called.
+// keepLease renews the lease until the returned function is called.
 func (l *Ledger) keepLease(ctx context.Context, w CallRequest) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -277,7 +273,7 @@ func (l *Ledger) keepLease(ctx context.Context, w CallRequest) (stop func()) {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				// A missed extension costs at most a second request, which the ledger counts.
+				// A missed renewal costs at most a second request, which the ledger counts.
 				_ = l.Store.ExtendCall(ctx, w.Key, w.Holder, w.Lease)
 			}
 		}
@@ -285,13 +281,13 @@ func (l *Ledger) keepLease(ctx context.Context, w CallRequest) (stop func()) {
 	return func() { cancel(); <-done }
 }
 
-// bytesPerToken is the usual rule of thumb for English JSON.
+// bytesPerToken is an estimate for English JSON.
 const bytesPerToken = 4
 
-// defaultReply is the reply length, in tokens, that is reserved when the request sets none.
+// defaultReply is the number of tokens reserved for the reply if the request sets no limit.
 const defaultReply = 2000
 
-// reserve is what a request may use, as far as can be told before it is sent.
+// reserve estimates the usage of a request before it is sent.
 func reserve(p llm.PreparedRequest, maxTokens int) llm.Usage {
 	if maxTokens == 0 {
 		maxTokens = defaultReply

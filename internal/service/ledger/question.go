@@ -10,28 +10,29 @@ import (
 	"cairn/internal/domain/run"
 )
 
-// Question is a request whose answer has to decode, with its repairs.
+// Question is a request whose reply must decode. Failed replies are repaired in further rounds.
 type Question struct {
 	Run      run.Ref
-	Step     string // its place in the ledger; each repair is another round of it
-	Lang     string // of what a repair says
+	Step     string // key in the ledger; each repair is a further round
+	Lang     string // language of repair messages
 	Request  llm.Request
-	Parallel int                     // as of Call
-	Repairs  int                     // further rounds at most
-	Decode   func(text string) error // says what is wrong with an answer, in words for the model; nil takes any
-	// of the first round, when a transaction of the caller's has asked for its admission
-	Admitted   *AdmittedCall
-	StoreReply func(run.CallKey) StoreReply // stores the reply to a round; nil has it stored alone
+	Parallel int                     // see Ledger.Call
+	Repairs  int                     // maximum number of further rounds
+	Decode   func(text string) error // the error describes the problem to the model; nil accepts any reply
+	// Admitted is the first round, if the caller's transaction has admitted it.
+	Admitted *AdmittedCall
+	// returns the function that stores the reply of a round; nil stores it alone
+	StoreReply func(run.CallKey) StoreReply
 }
 
-// AdmittedCall is a request with the admission that it got in a transaction of its caller's.
+// AdmittedCall is a request with the admission from the caller's transaction.
 type AdmittedCall struct {
 	Request   CallRequest
 	Admission Admission
 }
 
-// Ask puts q to its model, once more for each repair that is allowed while the
-// answer does not decode. The last answer is returned with its problem.
+// Ask sends q to its model and repeats it with a repair message while the reply does not decode. It
+// returns the last reply and its problem.
 func (l *Ledger) Ask(ctx context.Context, q Question) (text string, problem, err error) {
 	req := q.Request
 	for round := 0; ; round++ {
@@ -40,7 +41,7 @@ func (l *Ledger) Ask(ctx context.Context, q Question) (text string, problem, err
 			return "", nil, err
 		}
 		if reply.Refusal != "" {
-			return "", nil, fault.New(fault.ModelRefused, fmt.Sprintf("%s: the model declined", q.Step), "")
+			return "", nil, fault.New(fault.ModelRefused, fmt.Sprintf("%s: model refused", q.Step), "")
 		}
 		if q.Decode != nil {
 			problem = q.Decode(reply.Text)
@@ -64,8 +65,8 @@ func (l *Ledger) round(ctx context.Context, q Question, n int, req llm.Request) 
 	return l.call(ctx, k, req, q.Parallel, keep)
 }
 
-// IsPermanent tells trouble that another attempt would only meet again, as the code
-// and the reason with which a task or a run ends.
+// IsPermanent reports whether retrying cannot fix err. The returned fault has the code and reason
+// with which the task or run ends.
 func IsPermanent(err error) (*fault.Error, bool) {
 	var model *llm.Error
 	if errors.As(err, &model) {

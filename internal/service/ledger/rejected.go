@@ -7,16 +7,16 @@ import (
 	"cairn/internal/domain/prompt"
 )
 
-// HTTP statuses of a request that the endpoint could not read.
+// HTTP statuses of an invalid request.
 const (
 	badRequest    = 400
 	unprocessable = 422
 )
 
-// logRejected logs a request that its endpoint calls bad, with the hashes of
-// its system message's sections: some endpoints turn a prompt down for its
-// wording, and by comparing hashes with those of a request that went through one
-// sees which part it is. The text itself stays in the ledger's row.
+// logRejected logs a request that the endpoint rejects as invalid, with a hash of each section of
+// its system message. Some endpoints reject a prompt because of its wording; comparing the hashes
+// with those of an accepted request shows which section it is. The text itself is only in the
+// ledger.
 func (l *Ledger) logRejected(w CallRequest, failed *llm.Error) {
 	if l.Log == nil || failed.Status != badRequest && failed.Status != unprocessable {
 		return
@@ -25,7 +25,7 @@ func (l *Ledger) logRejected(w CallRequest, failed *llm.Error) {
 	for _, s := range prompt.Sections(w.Asked.System) {
 		sections = append(sections, slog.String(s.Name, s.Hash))
 	}
-	l.Log.Warn("a model endpoint turned a request down", "status", failed.Status, "class", failed.Class, "workspace",
+	l.Log.Warn("model request rejected", "status", failed.Status, "class", failed.Class, "workspace",
 		w.Key.Workspace, "run", w.Key.Run, "step", w.Key.Step,
 		"stage", w.Asked.Label.Stage, "model", w.Asked.Model, "system", prompt.Hash(w.Asked.System),
 		slog.Group("sections", sections...),

@@ -9,14 +9,14 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// decision is whether a permitted write waits for a person, and why.
+// decision is whether a permitted write needs approval, and why.
 type decision struct {
 	staged bool
 	reason string
 }
 
-// decide applies ownership, pin, read-before-write and the approval gate. What
-// it refuses nobody can make good by asking again; what may be right waits.
+// decide applies ownership, pin, read-before-write and the approval gate. It returns an error for
+// writes that are forbidden, and a pending decision for those that a user may approve.
 func decide(a agent.Actor, s Settings, f facts, p plan) (decision, error) {
 	d := decision{}
 	if f.found {
@@ -27,38 +27,37 @@ func decide(a agent.Actor, s Settings, f facts, p plan) (decision, error) {
 			if s.Approval == ApproveNone {
 				return d, notManaged(f.head)
 			}
-			d = decision{true, "it is not managed by autonomous writers"}
+			d = decision{true, "the skill is not managed by autonomous writers"}
 		}
 	}
 	switch {
 	case a.Tainted && a.Origin != agent.OriginUser:
-		d = decision{true, "untrusted text had entered the conversation"}
+		d = decision{true, "the conversation contains untrusted text"}
 	case p.caution && a.Origin.Autonomous():
-		d = decision{true, "the scan asks for a second look"}
+		d = decision{true, "the security scan found a possible risk"}
 	case s.Approval == ApproveAll && a.Origin != agent.OriginUser:
-		d = decision{true, "every change waits for approval here"}
+		d = decision{true, "every change needs approval in this workspace"}
 	}
 	return d, nil
 }
 
-// permitted checks pin, quarantine, what the run has read and the version that
-// the caller has seen.
+// permitted checks pin, quarantine, what the run has read and the version that the caller expects.
 func permitted(a agent.Actor, f facts, expected int) error {
 	h := f.head
 	if h.Pinned && a.Origin.Autonomous() {
 		return fault.New(fault.Protected, fmt.Sprintf("skill %q is pinned", h.Name),
-			"leave it as it is; only a person changes it")
+			"do not change it; only a user can")
 	}
 	if h.Status == skill.Quarantined && a.Origin != agent.OriginUser {
 		return fault.New(fault.Protected, fmt.Sprintf("skill %q is quarantined", h.Name),
-			"leave it as it is until a person has looked at it")
+			"do not change it until a user has reviewed it")
 	}
 	if a.Origin.Autonomous() && f.viewed == 0 {
-		return fault.New(fault.ReadRequired, fmt.Sprintf("this run has not viewed skill %q", h.Name),
-			fmt.Sprintf("call skill_view with name %q, the whole of it, then send the change again", h.Name))
+		return fault.New(fault.ReadRequired, fmt.Sprintf("skill %q was not viewed in this run", h.Name),
+			fmt.Sprintf("call skill_view with name %q and without section, then repeat the change", h.Name))
 	}
 	if expected == 0 && a.Origin.Autonomous() {
-		expected = f.viewed // nobody watches: what was not seen is not changed
+		expected = f.viewed // autonomous writers change only the version they have seen
 	}
 	if expected != 0 && expected != h.Version {
 		return moved(h, expected)
@@ -67,16 +66,16 @@ func permitted(a agent.Actor, f facts, expected int) error {
 }
 
 func notManaged(h skill.Head) error {
-	return fault.New(fault.NotManaged, fmt.Sprintf("skill %q belongs to its user", h.Name),
-		"leave it as it is, or save what is new as a skill of its own")
+	return fault.New(fault.NotManaged, fmt.Sprintf("skill %q is owned by a user", h.Name),
+		"do not change it; save new content as a new skill")
 }
 
-// toolOrigins are the writers whose changes count against the hourly limits;
-// imports and distillations have limits of their own.
+// toolOrigins are the writers that the hourly limits apply to. Imports and distillations have their
+// own limits.
 var toolOrigins = []string{string(agent.OriginUser), string(agent.OriginAgent), string(agent.OriginNudge),
 	string(agent.OriginReflection), string(agent.OriginDesigner)}
 
-// CountedOrigins are the writers whose versions of the last hour are counted.
+// CountedOrigins returns the writers whose versions count toward the hourly limits.
 func CountedOrigins() []string { return toolOrigins }
 
 var unwatchedOrigins = []string{string(agent.OriginNudge), string(agent.OriginReflection), string(agent.OriginDesigner)}
@@ -88,13 +87,13 @@ func withinRates(ctx context.Context, tx Tx, a agent.Actor, s Settings) error {
 	}
 	if a.Origin.Autonomous() && n.Autonomous >= s.AutonomousPerHour {
 		return fault.New(fault.QuotaExceeded,
-			fmt.Sprintf("runs that nobody watches have changed skills %d times within an hour, at most %d are allowed",
+			fmt.Sprintf("autonomous runs have changed skills %d times in the last hour, the limit is %d",
 				n.Autonomous, s.AutonomousPerHour), "stop changing skills in this run")
 	}
 	if n.All >= s.WritesPerHour {
 		return fault.New(fault.QuotaExceeded,
-			fmt.Sprintf("skills were changed %d times within an hour, at most %d are allowed", n.All, s.WritesPerHour),
-			"wait, and put several edits into one change")
+			fmt.Sprintf("skills were changed %d times in the last hour, the limit is %d", n.All, s.WritesPerHour),
+			"wait, and combine several edits into one change")
 	}
 	return nil
 }

@@ -10,40 +10,40 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// BrowseArgs say which skills are wanted.
+// BrowseArgs are the arguments of Browse.
 type BrowseArgs struct {
-	Query           string `json:"query,omitempty" jsonschema:"what the skill should help with; the best come first"`
+	Query           string `json:"query,omitempty" jsonschema:"task that the skill should help with; best match first"`
 	Category        string `json:"category,omitempty" jsonschema:"only skills of this category"`
-	IncludeArchived bool   `json:"include_archived,omitempty" jsonschema:"also what is out of use"`
-	Limit           int    `json:"limit,omitempty" jsonschema:"how many at most"`
-	Cursor          string `json:"cursor,omitempty" jsonschema:"next_cursor of the answer before"`
+	IncludeArchived bool   `json:"include_archived,omitempty" jsonschema:"include archived skills"`
+	Limit           int    `json:"limit,omitempty" jsonschema:"maximum number of skills"`
+	Cursor          string `json:"cursor,omitempty" jsonschema:"next_cursor of the previous page"`
 }
 
-// SkillSummary is a skill in a list: enough to decide whether to view it.
+// SkillSummary is a skill in a list, with enough data to decide whether to view it.
 type SkillSummary struct {
 	Name        string  `json:"name"`
 	Description string  `json:"description"`
 	Category    *string `json:"category"`
 }
 
-// ListResult is a part of the skills.
+// ListResult is a page of skills.
 type ListResult struct {
 	Skills     []SkillSummary `json:"skills"`
-	Categories []string       `json:"categories" jsonschema:"of all skills"`
+	Categories []string       `json:"categories" jsonschema:"categories of all skills"`
 	Count      int            `json:"count"`
-	Total      int            `json:"total" jsonschema:"that fit"`
+	Total      int            `json:"total" jsonschema:"number of matching skills"`
 	NextCursor string         `json:"next_cursor,omitempty"`
 	Hint       string         `json:"hint"`
 }
 
-// CategoryCount is how many skills a category has; "" is of those without one.
+// CategoryCount is the number of skills in a category. The category "" counts skills without one.
 type CategoryCount struct {
 	Category string
 	Skills   int
 }
 
-// Browse lists skills by category and name, or what answers a query, the best
-// first. It counts no use and shows no bodies.
+// Browse lists skills by category and name or, with a query, best match first. It counts no use and
+// returns no bodies.
 func (l *Library) Browse(ctx context.Context, a agent.Actor, in BrowseArgs) (out ListResult, err error) {
 	statuses := []skill.Status{skill.Active, skill.Stale}
 	if in.IncludeArchived {
@@ -85,24 +85,23 @@ func (l *Library) Browse(ctx context.Context, a agent.Actor, in BrowseArgs) (out
 			out.Skills[i].Description = l.shown(ctx, a.Workspace, h)
 		}
 	}
-	out.Count, out.Hint = len(out.Skills), "read one with skill_view before you use or change it"
+	out.Count, out.Hint = len(out.Skills), "read a skill with skill_view before you use or change it"
 	if out.Total == 0 {
-		out.Hint = "nothing fits; a skill can be made with skill_save"
+		out.Hint = "no skill matches; create one with skill_save"
 	}
 	return out, nil
 }
 
-// answering are the skills that answer the query, one page of them, and how many
-// were found.
+// answering returns a page of the skills that match the query, and the number of matches.
 func (l *Library) answering(ctx context.Context, ws int64, in BrowseArgs, statuses []skill.Status) (out []skill.Head,
 	total int, err error) {
 	if in.Cursor != "" {
-		return nil, 0, fault.New(fault.InvalidArgument, "what answers a query has no further pages",
-			"leave cursor out, or ask for more with limit")
+		return nil, 0, fault.New(fault.InvalidArgument, "a query has no further pages",
+			"omit cursor, or increase limit")
 	}
 	limit := cmp.Or(in.Limit, ListedAtOnce)
 	looked := limit
-	if in.Category != "" { // the best of it may stand behind those of others
+	if in.Category != "" { // other categories may rank higher, so read all matches
 		looked = MostListed
 	}
 	found, err := l.Finder.SkillsThatAre(ctx, ws, in.Query, statuses, looked)
@@ -117,8 +116,8 @@ func (l *Library) answering(ctx context.Context, ws int64, in BrowseArgs, status
 	return out[:min(len(out), limit)], len(out), nil
 }
 
-// shown is a description that is safe to read; the skill of one that is not is
-// quarantined.
+// shown returns the description if it is safe to show. Otherwise it quarantines the skill and
+// returns a notice.
 func (l *Library) shown(ctx context.Context, ws int64, h skill.Head) string {
 	text, bad := sanitised(h.ID, h.Description, nil)
 	if !bad {
@@ -133,7 +132,7 @@ func (l *Library) shown(ctx context.Context, ws int64, h skill.Head) string {
 		return text
 	}
 	if text, bad = sanitised(h.ID, h.Description, v.Risk); bad {
-		_, _ = l.quarantine(ctx, ws, h.ID) // the notice stands whether or not this could be written
+		_, _ = l.quarantine(ctx, ws, h.ID) // the notice is shown even if the quarantine fails
 	}
 	return text
 }

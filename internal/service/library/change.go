@@ -11,8 +11,8 @@ import (
 	"cairn/internal/service/search"
 )
 
-// Rollback makes a new version that says what an old one said. Base is the head
-// that the caller has seen; 0 takes the one in force.
+// Rollback creates a new version with the content of an old one. Base is the head that the caller
+// has seen; 0 means the current head.
 func (l *Library) Rollback(ctx context.Context, ws, id int64, to, base int) (skill.Head, error) {
 	return l.change(ctx, ws, id, func(ctx context.Context, tx Tx, head skill.Head) (skill.Head, error) {
 		if base != 0 && base != head.Version {
@@ -28,7 +28,7 @@ func (l *Library) Rollback(ctx context.Context, ws, id int64, to, base int) (ski
 		}
 		if old.ContentSHA == current.ContentSHA && old.Category == current.Category &&
 			slices.Equal(old.Extra, current.Extra) {
-			return head, nil // it says that already
+			return head, nil // the head already has that content
 		}
 		next := old
 		next.ChangeSummary, next.Origin = fmt.Sprintf("rolled back to version %d", to), "user"
@@ -38,21 +38,20 @@ func (l *Library) Rollback(ctx context.Context, ws, id int64, to, base int) (ski
 	})
 }
 
-// Archive takes a skill out of use; it keeps its name and its history.
+// Archive takes a skill out of use. The skill keeps its name and history.
 func (l *Library) Archive(ctx context.Context, ws, id int64) (skill.Head, error) {
 	return l.setStatus(ctx, ws, id, skill.Archived, skill.Active, skill.Candidate, skill.Stale, skill.DraftStatus,
 		skill.Quarantined)
 }
 
-// Restore puts an archived or quarantined skill back into use.
+// Restore reactivates an archived or quarantined skill.
 func (l *Library) Restore(ctx context.Context, ws, id int64) (skill.Head, error) {
 	return l.setStatus(ctx, ws, id, skill.Active, skill.Archived, skill.Stale, skill.Quarantined)
 }
 
-// RestoreNamed is Restore of a skill by its number or name; it also takes a
-// delete back.
+// RestoreNamed is Restore for a skill given by ID or name. It also undoes a deletion.
 func (l *Library) RestoreNamed(ctx context.Context, ws int64, ref string) (head skill.Head, err error) {
-	id, _ := strconv.ParseInt(ref, 10, 64) // what is no number is a name
+	id, _ := strconv.ParseInt(ref, 10, 64) // 0 if ref is a name
 	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
 		head, err = Head(ctx, tx, id, ref)
 		return err
@@ -66,7 +65,7 @@ func (l *Library) RestoreNamed(ctx context.Context, ws int64, ref string) (head 
 	return l.Restore(ctx, ws, head.ID)
 }
 
-// Approve makes a candidate or a draft active.
+// Approve activates a candidate or a draft.
 func (l *Library) Approve(ctx context.Context, ws, id int64) (skill.Head, error) {
 	return l.setStatus(ctx, ws, id, skill.Active, skill.Candidate, skill.DraftStatus)
 }
@@ -76,7 +75,7 @@ func (l *Library) Reject(ctx context.Context, ws, id int64) (skill.Head, error) 
 	return l.setStatus(ctx, ws, id, skill.Archived, skill.Candidate, skill.DraftStatus)
 }
 
-// Pin freezes a skill against every change that no person makes.
+// Pin sets whether only users may change the skill.
 func (l *Library) Pin(ctx context.Context, ws, id int64, pinned bool) (skill.Head, error) {
 	return l.change(ctx, ws, id, func(ctx context.Context, tx Tx, head skill.Head) (skill.Head, error) {
 		head.Pinned = pinned
@@ -84,7 +83,7 @@ func (l *Library) Pin(ctx context.Context, ws, id int64, pinned bool) (skill.Hea
 	})
 }
 
-// Manage gives a skill to the autonomous writers, or takes it from them.
+// Manage sets whether autonomous writers may change the skill.
 func (l *Library) Manage(ctx context.Context, ws, id int64, managed bool) (skill.Head, error) {
 	return l.change(ctx, ws, id, func(ctx context.Context, tx Tx, head skill.Head) (skill.Head, error) {
 		head.Managed = managed
@@ -92,7 +91,7 @@ func (l *Library) Manage(ctx context.Context, ws, id int64, managed bool) (skill
 	})
 }
 
-// Trust says that a person has read a skill into which untrusted text went.
+// Trust removes the tainted mark of a skill that a user has read.
 func (l *Library) Trust(ctx context.Context, ws, id int64) (skill.Head, error) {
 	return l.change(ctx, ws, id, func(ctx context.Context, tx Tx, head skill.Head) (skill.Head, error) {
 		head.Tainted = false
@@ -100,7 +99,7 @@ func (l *Library) Trust(ctx context.Context, ws, id int64) (skill.Head, error) {
 	})
 }
 
-// setStatus moves a skill between states; being there already is success.
+// setStatus changes the state of a skill. It succeeds if the skill already has the state.
 func (l *Library) setStatus(ctx context.Context, ws, id int64, to skill.Status, from ...skill.Status) (skill.Head,
 	error) {
 	return l.change(ctx, ws, id, func(ctx context.Context, tx Tx, head skill.Head) (skill.Head, error) {
@@ -118,13 +117,12 @@ func (l *Library) setStatus(ctx context.Context, ws, id int64, to skill.Status, 
 			}
 		}
 		return head, fault.New(fault.VersionConflict, fmt.Sprintf("skill %q is %s", head.Name, head.Status),
-			fmt.Sprintf("this is for skills that are %v", from))
+			fmt.Sprintf("choose a skill with status %v", from))
 	})
 }
 
-// withdraw takes a skill out of the indexes of running prompts, when it was in
-// them: what a person took away, or what would attack its reader, does not wait
-// for the next session.
+// withdraw removes a skill from the prompts of live sessions if they list it. A skill that a user
+// has removed or that is dangerous does not stay until the next session.
 func withdraw(ctx context.Context, tx Tx, was, to skill.Status) error {
 	listed := func(s skill.Status) bool { return s == skill.Active || s == skill.Stale }
 	if !listed(was) || listed(to) {
@@ -134,7 +132,7 @@ func withdraw(ctx context.Context, tx Tx, was, to skill.Status) error {
 	return err
 }
 
-// change runs fn on a head that stands still.
+// change runs fn on a locked head.
 func (l *Library) change(ctx context.Context, ws, id int64,
 	fn func(context.Context, Tx, skill.Head) (skill.Head, error)) (head skill.Head, err error) {
 	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
@@ -150,14 +148,13 @@ func (l *Library) change(ctx context.Context, ws, id int64,
 	return head, err
 }
 
-// advance commits v as the version after head's. Its package is published: it
-// was uploaded before.
+// advance commits v as the version after head's and publishes its package, which is already uploaded.
 func (l *Library) advance(ctx context.Context, tx Tx, head skill.Head, v skill.Version) (skill.Head, error) {
 	text := v.SearchText()
 	return l.advanceWith(ctx, tx, head, v, text, l.embed(ctx, text))
 }
 
-// advanceWith is advance with what search will know of the version.
+// advanceWith is advance with the search document of the version.
 func (l *Library) advanceWith(ctx context.Context, tx Tx, head skill.Head, v skill.Version, text string,
 	vector []float32) (skill.Head, error) {
 	if err := tx.Packages().PublishPackage(ctx, v.PackageSHA); err != nil {
@@ -175,6 +172,6 @@ func (l *Library) advanceWith(ctx context.Context, tx Tx, head skill.Head, v ski
 func moved(head skill.Head, base int) error {
 	return fault.New(fault.VersionConflict,
 		fmt.Sprintf("skill %q is at version %d, not %d", head.Name, head.Version, base),
-		"look at the version in force, then decide again").
+		"view the current version, then repeat the change").
 		With("current_version", head.Version)
 }

@@ -10,26 +10,25 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// DeleteArgs say which skill is not wanted any more.
+// DeleteArgs are the arguments of Delete.
 type DeleteArgs struct {
-	Name            string `json:"name" jsonschema:"the skill's name"`
-	ExpectedVersion int    `json:"expected_version,omitempty" jsonschema:"refuse unless this version is in force"`
-	AbsorbedInto    string `json:"absorbed_into,omitempty" jsonschema:"the other skill that says now what this one said"`
-	Reason          string `json:"reason,omitempty" jsonschema:"why, in one sentence"`
+	Name            string `json:"name" jsonschema:"name of the skill"`
+	ExpectedVersion int    `json:"expected_version,omitempty" jsonschema:"fail unless this is the current version"`
+	AbsorbedInto    string `json:"absorbed_into,omitempty" jsonschema:"other skill that now has the content of this one"`
+	Reason          string `json:"reason,omitempty" jsonschema:"reason in one sentence"`
 }
 
-// DeleteResult tells what became of a skill that is not wanted any more.
+// DeleteResult is the result of Delete.
 type DeleteResult struct {
 	Action    string     `json:"action" jsonschema:"deleted, archived or staged"`
 	Name      string     `json:"name"`
-	UndoUntil *time.Time `json:"undo_until,omitempty" jsonschema:"until when a person can take the delete back"`
-	PendingID int64      `json:"pending_id,omitempty" jsonschema:"the change that waits for approval"`
-	Warnings  []string   `json:"warnings,omitempty" jsonschema:"what still names the skill"`
+	UndoUntil *time.Time `json:"undo_until,omitempty" jsonschema:"time until which a user can undo the deletion"`
+	PendingID int64      `json:"pending_id,omitempty" jsonschema:"ID of the pending change"`
+	Warnings  []string   `json:"warnings,omitempty" jsonschema:"scheduled tasks that still name the skill"`
 }
 
-// Delete takes a skill away, for good after some days, at once where the workspace
-// keeps nothing. Writers that nobody
-// watches archive instead, and only what another skill has absorbed.
+// Delete deletes a skill. It can be restored during the undo period of the workspace, if there is
+// one. Autonomous writers can only archive a skill that another one has absorbed.
 func (l *Library) Delete(ctx context.Context, a agent.Actor, in DeleteArgs) (out DeleteResult, err error) {
 	s, err := l.settings(ctx, a.Workspace)
 	if err != nil {
@@ -37,8 +36,8 @@ func (l *Library) Delete(ctx context.Context, a agent.Actor, in DeleteArgs) (out
 	}
 	if a.Origin.Autonomous() && in.AbsorbedInto == "" {
 		return out, fault.New(fault.InvalidArgument,
-			"absorbed_into is missing: a run that nobody watches only archives what another skill has absorbed",
-			"put what is worth keeping into another skill, then name that skill in absorbed_into")
+			"absorbed_into is missing: autonomous runs can only archive skills that another skill has absorbed",
+			"move the useful content to another skill, then name that skill in absorbed_into")
 	}
 	err = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		if err := tx.Versions().LockSkills(ctx); err != nil {
@@ -60,7 +59,7 @@ func (l *Library) remove(ctx context.Context, tx Tx, a agent.Actor, s Settings, 
 	}
 	if f.head.Pinned && a.Origin != agent.OriginUser {
 		return out, fault.New(fault.Protected, fmt.Sprintf("skill %q is pinned", f.head.Name),
-			"leave it; only a person deletes a pinned skill")
+			"keep it; only a user can delete a pinned skill")
 	}
 	if a.Origin.Autonomous() && !f.head.Managed {
 		return out, notManaged(f.head)
@@ -105,8 +104,8 @@ func (l *Library) remove(ctx context.Context, tx Tx, a agent.Actor, s Settings, 
 	return out, err
 }
 
-// stillNamed tells of the scheduled tasks whose prompts name a skill. They are a
-// person's words, so nobody rewrites them.
+// stillNamed returns a warning for each scheduled task whose prompt names the skill. Prompts are
+// written by users and are not changed automatically.
 func stillNamed(ctx context.Context, tx Tx, name, into string) (warnings []string, err error) {
 	tasks, err := tx.Uses().TasksNaming(ctx, name)
 	for _, task := range tasks {
@@ -129,7 +128,7 @@ func shelve(ctx context.Context, tx Tx, head skill.Head, into int64) (skill.Head
 	return head, tx.States().SetStatus(ctx, head.ID, was, skill.Archived)
 }
 
-// absorber is the id of the skill that took over, 0 when none is named.
+// absorber returns the ID of the skill that absorbs of, 0 if none is named.
 func absorber(ctx context.Context, tx Tx, of skill.Head, name string) (int64, error) {
 	if name == "" {
 		return 0, nil
@@ -137,8 +136,8 @@ func absorber(ctx context.Context, tx Tx, of skill.Head, name string) (int64, er
 	h, err := Head(ctx, tx, 0, name)
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
-		return 0, fault.New(fault.InvalidArgument, fmt.Sprintf("absorbed_into: there is no skill %q", name),
-			"name a skill that is there; skill_list shows them")
+		return 0, fault.New(fault.InvalidArgument, fmt.Sprintf("absorbed_into: skill %q not found", name),
+			"name an existing skill; list them with skill_list")
 	case err != nil:
 		return 0, err
 	case h.ID == of.ID:
@@ -146,21 +145,21 @@ func absorber(ctx context.Context, tx Tx, of skill.Head, name string) (int64, er
 			"name the other skill")
 	case h.Status != skill.Active && h.Status != skill.Stale:
 		return 0, fault.New(fault.InvalidArgument, fmt.Sprintf("absorbed_into: skill %q is %s", h.Name, h.Status),
-			"name a skill that is in use")
+			"name an active skill")
 	}
 	return h.ID, nil
 }
 
-// undelete takes a delete back. It finds the skill by its number or by the name
-// that it had; another skill may have that name by now.
+// undelete restores a deleted skill, given by its ID or former name. It fails if another skill now
+// has the name.
 func (l *Library) undelete(ctx context.Context, ws, id int64, name string) (head skill.Head, err error) {
 	s, err := l.settings(ctx, ws)
 	if err != nil {
 		return head, err
 	}
 	if s.UndoDays == 0 {
-		return head, fault.New(fault.NotFound, "this workspace keeps nothing that is deleted",
-			"`cairn settings set limits.undo_days=7` keeps what is deleted from then on")
+		return head, fault.New(fault.NotFound, "this workspace does not keep deleted skills",
+			"keep skills deleted in the future with `cairn settings set limits.undo_days=7`")
 	}
 	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if err := tx.Versions().LockSkills(ctx); err != nil {
@@ -171,7 +170,7 @@ func (l *Library) undelete(ctx context.Context, ws, id int64, name string) (head
 			return err
 		}
 		if _, err := tx.Skills().SkillNamed(ctx, gone.Name); err == nil {
-			return fault.New(fault.AlreadyExists, fmt.Sprintf("another skill is called %q by now", gone.Name),
+			return fault.New(fault.AlreadyExists, fmt.Sprintf("another skill has the name %q", gone.Name),
 				"delete or archive that one first")
 		} else if fault.CodeOf(err) != fault.NotFound {
 			return err

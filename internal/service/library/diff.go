@@ -12,9 +12,8 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// Diff shows what changed between two versions of a skill as a unified diff of
-// SKILL.md and every file. To 0 is the head; from 0 is the version that to was
-// made on.
+// Diff returns the changes between two versions of a skill as a unified diff of SKILL.md and every
+// file. If to is 0, it is the head. If from is 0, it is the base version of to.
 func (l *Library) Diff(ctx context.Context, ws, id int64, from, to int) (string, error) {
 	var a, b skill.Version
 	err := l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
@@ -31,7 +30,7 @@ func (l *Library) Diff(ctx context.Context, ws, id int64, from, to int) (string,
 		if from == 0 {
 			from = b.Base
 		}
-		if from == 0 { // a first version: everything is new
+		if from == 0 { // first version: everything is new
 			return nil
 		}
 		a, err = tx.Versions().Version(ctx, id, from)
@@ -43,7 +42,7 @@ func (l *Library) Diff(ctx context.Context, ws, id int64, from, to int) (string,
 	return Unified(l.texts(a), l.texts(b), fmt.Sprintf("v%d", from), fmt.Sprintf("v%d", to)), nil
 }
 
-// texts are a version's files by path, SKILL.md among them.
+// texts returns the files of a version by path, including SKILL.md.
 func (l *Library) texts(v skill.Version) map[string]string {
 	out := map[string]string{}
 	if v.Number == 0 && v.Body == "" {
@@ -54,13 +53,13 @@ func (l *Library) texts(v skill.Version) map[string]string {
 	for _, f := range v.Files {
 		out[f.Path] = f.Content
 	}
-	for _, e := range v.Extra { // may be pictures: that they changed is all that can be shown
+	for _, e := range v.Extra { // may be binary: show only that they changed
 		out[e.Path] = fmt.Sprintf("%d bytes, SHA-256 %x\n", e.Bytes, e.SHA)
 	}
 	return out
 }
 
-// Unified is the diff of two sets of files, by path.
+// Unified returns the unified diff of two sets of files, by path.
 func Unified(a, b map[string]string, nameA, nameB string) string {
 	paths := map[string]bool{}
 	for p := range a {

@@ -15,27 +15,27 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// Skills are disclosed in three steps: what there is (Meta), how something is
-// done (Load), and what its files hold (ReadFile). Each counts, notes and
-// sanitises as View does.
+// Skills are disclosed in three steps: the list of skills (Meta), the text of a skill (Load) and
+// the content of its files (ReadFile). Each step counts uses, records reads and sanitizes text as
+// View does.
 
 // Limits of a disclosure.
 const (
-	MaxLoaded     = 10     // skills of one call
-	maxLoadedText = 60_000 // runes of their texts, after which no further one is read
-	FilePage      = 6_000  // runes of a file that are read at once, unless the call says otherwise
+	MaxLoaded     = 10     // skills per call
+	maxLoadedText = 60_000 // runes of all texts in a call
+	FilePage      = 6_000  // default number of runes per read of a file
 	MaxFilePage   = 100_000
 )
 
-// Meta is the skills that there are, one a line.
+// Meta is the list of skills, one per line.
 type Meta struct {
-	Skills string `json:"skills" jsonschema:"a line for each: - name: description"`
+	Skills string `json:"skills" jsonschema:"one line per skill: - name: description"`
 	Count  int    `json:"count"`
-	More   int    `json:"more" jsonschema:"skills that did not fit"`
+	More   int    `json:"more" jsonschema:"number of skills that did not fit"`
 	Hint   string `json:"hint"`
 }
 
-// Meta lists the skills that a prompt's index would, without its categories.
+// Meta lists the skills of the prompt index, without categories.
 func (l *Library) Meta(ctx context.Context, a agent.Actor) (out Meta, err error) {
 	index, err := l.Index(ctx, a.Workspace)
 	if err != nil {
@@ -43,34 +43,34 @@ func (l *Library) Meta(ctx context.Context, a agent.Actor) (out Meta, err error)
 	}
 	lines := slices.DeleteFunc(index.Lines, func(line string) bool { return !strings.HasPrefix(line, "- ") })
 	out = Meta{Skills: strings.Join(lines, "\n"), Count: index.Shown, More: index.More,
-		Hint: "read those that fit with load_skills before you follow them"}
+		Hint: "read matching skills with load_skills before you follow them"}
 	switch {
 	case out.Count == 0:
-		out.Hint = "there are no skills yet"
+		out.Hint = "no skills exist yet"
 	case out.More > 0:
-		out.Hint += "; skill_list with a query finds the others"
+		out.Hint += "; find the others with skill_list and a query"
 	}
 	return out, nil
 }
 
-// LoadedSkill is one skill of a call, or why it has none.
+// LoadedSkill is one skill of a call, or the reason why it is missing.
 type LoadedSkill struct {
 	Name    string     `json:"name"`
 	Version int        `json:"version,omitempty"`
 	Content string     `json:"content,omitempty"`
 	Tainted bool       `json:"tainted,omitempty"`
-	Files   []string   `json:"files,omitempty" jsonschema:"what load_reference_skills reads"`
-	Code    fault.Code `json:"code,omitempty" jsonschema:"why it could not be read"`
+	Files   []string   `json:"files,omitempty" jsonschema:"files to read with load_reference_skills"`
+	Code    fault.Code `json:"code,omitempty" jsonschema:"error code if it could not be read"`
 	Message string     `json:"message,omitempty"`
 	Hint    string     `json:"hint,omitempty"`
 }
 
-// Load reads skills whole, each for itself: one that cannot be read leaves the
-// others as they are. It fails when none can.
+// Load reads whole skills. A skill that cannot be read does not affect the others. Load fails if
+// none can be read.
 func (l *Library) Load(ctx context.Context, a agent.Actor, names []string) (out []LoadedSkill, err error) {
 	if len(names) == 0 || len(names) > MaxLoaded {
-		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("%d skills are named", len(names)),
-			fmt.Sprintf("name 1 to %d", MaxLoaded))
+		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid number of skills: %d", len(names)),
+			fmt.Sprintf("name 1 to %d skills", MaxLoaded))
 	}
 	failed, runes := error(nil), 0
 	for i, name := range names {
@@ -93,11 +93,11 @@ func (l *Library) Load(ctx context.Context, a agent.Actor, names []string) (out 
 	return out, nil
 }
 
-// load reads one skill after others of the same call, which had so many runes.
+// load reads one skill of a call. Runes is the size of the skills read before it.
 func (l *Library) load(ctx context.Context, a agent.Actor, name string, runes int) (LoadedSkill, error) {
 	if runes >= maxLoadedText {
 		return LoadedSkill{Name: clip(name)}, fault.New(fault.TooLarge,
-			fmt.Sprintf("the skills before it have %d characters", runes), "load it in a call of its own")
+			fmt.Sprintf("the previous skills already have %d characters", runes), "load it in a separate call")
 	}
 	v, err := l.View(ctx, a, ViewArgs{Name: name})
 	if err != nil {
@@ -106,27 +106,27 @@ func (l *Library) load(ctx context.Context, a agent.Actor, name string, runes in
 	return LoadedSkill{Name: v.Name, Version: v.Version, Content: v.Content, Tainted: v.Tainted, Files: v.Files}, nil
 }
 
-// FileArgs say which part of which file is wanted.
+// FileArgs are the arguments of ReadFile.
 type FileArgs struct {
-	Skill  string `json:"skill_name" jsonschema:"the skill's name"`
-	File   string `json:"file_name" jsonschema:"a path inside the skill, such as reference/limits.md"`
-	Offset int    `json:"offset,omitempty" jsonschema:"characters to pass over: next_offset of the answer before"`
-	Limit  int    `json:"limit,omitempty" jsonschema:"characters to read at most"`
+	Skill  string `json:"skill_name" jsonschema:"name of the skill"`
+	File   string `json:"file_name" jsonschema:"path inside the skill, for example reference/limits.md"`
+	Offset int    `json:"offset,omitempty" jsonschema:"characters to skip: next_offset of the previous result"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"maximum number of characters"`
 }
 
 // FileExcerpt is a part of a file.
 type FileExcerpt struct {
 	Skill   string `json:"skill_name"`
 	Version int    `json:"version"`
-	File    string `json:"file_name" jsonschema:"its path inside the skill"`
+	File    string `json:"file_name" jsonschema:"path inside the skill"`
 	Content string `json:"content"`
-	Total   int    `json:"total" jsonschema:"characters of the file"`
-	Next    int    `json:"next_offset,omitempty" jsonschema:"where the rest begins"`
+	Total   int    `json:"total" jsonschema:"number of characters in the file"`
+	Next    int    `json:"next_offset,omitempty" jsonschema:"offset of the remaining text"`
 	Tainted bool   `json:"tainted,omitempty"`
 }
 
-// ReadFile reads a file beside a skill's text. A path that would leave the skill
-// is OutOfScope. It counts as a use, and not as having read the skill.
+// ReadFile reads a file of a skill. A path outside the skill returns OutOfScope. The read counts as
+// a use but not as having viewed the skill.
 func (l *Library) ReadFile(ctx context.Context, a agent.Actor, in FileArgs) (out FileExcerpt, err error) {
 	name, err := inside(in.File)
 	if err != nil {
@@ -141,16 +141,16 @@ func (l *Library) ReadFile(ctx context.Context, a agent.Actor, in FileArgs) (out
 		return out, err
 	}
 	text := f.Content
-	if a.Origin != agent.OriginUser { // as defuse
+	if a.Origin != agent.OriginUser { // as in defuse
 		var bad bool
 		if text, bad = sanitised(head.ID, text, v.Risk); bad {
-			_, _ = l.quarantine(ctx, a.Workspace, head.ID) // the notice stands whether or not this could be written
+			_, _ = l.quarantine(ctx, a.Workspace, head.ID) // the notice is shown even if the quarantine fails
 		}
 	}
 	runes := []rune(text)
 	if in.Offset < 0 || in.Offset > len(runes) {
 		return out, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("offset is %d, the file has %d characters", in.Offset, len(runes)), "begin with 0")
+			fmt.Sprintf("invalid offset %d: the file has %d characters", in.Offset, len(runes)), "start with 0")
 	}
 	end := min(len(runes), in.Offset+min(cmp.Or(in.Limit, FilePage), MaxFilePage))
 	out = FileExcerpt{Skill: head.Name, Version: v.Number, File: f.Path, Content: string(runes[in.Offset:end]),
@@ -162,22 +162,22 @@ func (l *Library) ReadFile(ctx context.Context, a agent.Actor, in FileArgs) (out
 	return out, nil
 }
 
-// inside passes a path that stays inside a skill.
+// inside checks that a path is inside a skill.
 func inside(name string) (string, error) {
 	clean := strings.TrimPrefix(name, "./")
 	switch {
 	case clean == "":
-		return "", fault.New(fault.InvalidArgument, "no file is named",
-			"name one of the skill's files; load_skills lists them")
+		return "", fault.New(fault.InvalidArgument, "missing file_name",
+			"name a file of the skill; load_skills lists them")
 	case !filepath.IsLocal(clean), path.Clean(clean) != clean, strings.ContainsAny(clean, "\\\x00"),
 		!utf8.ValidString(clean):
-		return "", fault.New(fault.OutOfScope, fmt.Sprintf("%q leads out of the skill", clip(name)),
-			"use a path as load_skills lists it, such as reference/limits.md")
+		return "", fault.New(fault.OutOfScope, fmt.Sprintf("path %q is outside the skill", clip(name)),
+			"use a path from the result of load_skills, for example reference/limits.md")
 	}
 	return clean, nil
 }
 
-// file finds a file by its path, or by its name alone when only one has it.
+// file finds a file by its path, or by its base name if only one file has it.
 func (l *Library) file(ctx context.Context, v skill.Version, name string) (skill.File, error) {
 	files, err := l.Files(ctx, v)
 	if err != nil {
@@ -197,15 +197,15 @@ func (l *Library) file(ctx context.Context, v skill.Version, name string) (skill
 	if len(named) == 1 {
 		return named[0], nil
 	}
-	hint := "it has no files beside its text"
+	hint := "the skill has no files"
 	if len(there) > 0 {
-		hint = "it has " + clip(strings.Join(there, ", "))
+		hint = "use one of: " + clip(strings.Join(there, ", "))
 	}
 	return skill.File{}, fault.New(fault.NotFound, fmt.Sprintf("skill %q has no file %q", v.Name, clip(name)), hint)
 }
 
-// Files are all files of a version beside SKILL.md: what its rows hold, and what
-// only its package does.
+// Files returns all files of a version except SKILL.md: those stored in rows and those that only
+// its package has.
 func (l *Library) Files(ctx context.Context, v skill.Version) ([]skill.File, error) {
 	if len(v.Extra) == 0 {
 		return v.Files, nil
@@ -218,15 +218,14 @@ func (l *Library) Files(ctx context.Context, v skill.Version) ([]skill.File, err
 	return slices.Concat(v.Files, extra), err
 }
 
-// SkillFiles is a skill's files, SKILL.md among them, for somebody to work on.
+// SkillFiles is a skill with all files, including SKILL.md, to work on.
 type SkillFiles struct {
 	Name    string
 	Version int
 	Files   []skill.File
 }
 
-// Copy reads the whole package of a skill in force. One that waits for approval,
-// or is out of use, is Protected. It counts as a use.
+// Copy reads the whole package of an active skill. Other states return Protected. It counts as a use.
 func (l *Library) Copy(ctx context.Context, a agent.Actor, name string) (out SkillFiles, err error) {
 	head, v, err := l.read(ctx, a, name, 0, false)
 	if err != nil {
@@ -234,7 +233,7 @@ func (l *Library) Copy(ctx context.Context, a agent.Actor, name string) (out Ski
 	}
 	if head.Status != skill.Active && head.Status != skill.Stale {
 		return out, fault.New(fault.Protected, fmt.Sprintf("skill %q is %s", head.Name, head.Status),
-			"only a skill in force is run; a person decides about it")
+			"use an active skill, or ask the user to approve or restore this one")
 	}
 	files, err := l.Files(ctx, v)
 	if err != nil {

@@ -14,16 +14,15 @@ import (
 	"cairn/internal/service/search"
 )
 
-// ImportResult tells what became of an upload.
+// ImportResult is the result of an import.
 type ImportResult struct {
 	Head    skill.Head `json:"skill"`
-	Pending int64      `json:"pending,omitempty"` // the change that waits for approval, when the skill was there before
-	Same    bool       `json:"same,omitempty"`    // the skill says all of it already
+	Pending int64      `json:"pending,omitempty"` // pending change, if the skill existed
+	Same    bool       `json:"same,omitempty"`    // the skill already has this content
 }
 
-// Import takes a package that somebody made elsewhere. Its bytes are kept as
-// they are. A new skill is a candidate until it is approved, and so is a change
-// of one that is there; trusted makes both at once.
+// Import imports a package and keeps its bytes unchanged. A new skill becomes a candidate, and a
+// change of an existing skill becomes pending. With trusted, both take effect at once.
 func (l *Library) Import(ctx context.Context, ws int64, archive []byte, origin string, trusted bool) (out ImportResult,
 	err error) {
 	u, err := skill.Unpack(archive)
@@ -70,8 +69,7 @@ func (l *Library) Import(ctx context.Context, ws int64, archive []byte, origin s
 	return out, err
 }
 
-// riskOf scans everything of an upload that somebody may read or run, what no
-// section of it shows among it.
+// riskOf scans all text of an upload that is read or run, including files that no section shows.
 func riskOf(u skill.UnpackedPackage) []string {
 	files := map[string]string{}
 	for _, f := range slices.Concat(u.Files, u.Extra) {
@@ -80,7 +78,7 @@ func riskOf(u skill.UnpackedPackage) []string {
 	return guard.CheckSkill(map[string]string{"SKILL.md": u.Markdown}, files).Risk
 }
 
-// importInto makes an upload a version, or a pending one, of a skill that is there.
+// importInto adds an upload to an existing skill, as a version or a pending change.
 func (l *Library) importInto(ctx context.Context, tx Tx, id int64, v skill.Version, trusted bool,
 	out *ImportResult) (err error) {
 	if out.Head, err = tx.Skills().SkillHead(ctx, id); err != nil {
@@ -99,7 +97,8 @@ func (l *Library) importInto(ctx context.Context, tx Tx, id int64, v skill.Versi
 		out.Head, err = l.advance(ctx, tx, out.Head, v)
 		return err
 	}
-	if err := tx.Packages().PublishPackage(ctx, v.PackageSHA); err != nil { // collection must not take what waits
+	// protects the pending package from collection
+	if err := tx.Packages().PublishPackage(ctx, v.PackageSHA); err != nil {
 		return err
 	}
 	out.Pending, err = tx.Pending().PutPending(ctx,
@@ -108,8 +107,8 @@ func (l *Library) importInto(ctx context.Context, tx Tx, id int64, v skill.Versi
 	return err
 }
 
-// upload records the package as pending, then stores its bytes and, beside them, the
-// SKILL.md for people to open. What is recorded and never committed is collected.
+// upload records the package as pending, then stores its bytes and a separate SKILL.md. Packages
+// that are never committed are collected.
 func (l *Library) upload(ctx context.Context, ws int64, v skill.Version, archive, markdown []byte) error {
 	record := func(ctx context.Context, tx Tx) error {
 		return tx.Packages().TouchPackage(ctx, v.PackageSHA, v.PackageKey, len(archive))
@@ -117,8 +116,8 @@ func (l *Library) upload(ctx context.Context, ws int64, v skill.Version, archive
 	if err := l.Store.WithLibrary(ctx, ws, record); err != nil {
 		return err
 	}
-	beside := path.Join(path.Dir(v.PackageKey), "SKILL.md")
-	if err := l.Blobs.Put(ctx, beside, markdown); err != nil {
+	mdKey := path.Join(path.Dir(v.PackageKey), "SKILL.md")
+	if err := l.Blobs.Put(ctx, mdKey, markdown); err != nil {
 		return fmt.Errorf("store SKILL.md: %w", err)
 	}
 	if err := l.Blobs.Put(ctx, v.PackageKey, archive); err != nil {
@@ -128,7 +127,7 @@ func (l *Library) upload(ctx context.Context, ws int64, v skill.Version, archive
 	if code := fault.CodeOf(err); code != fault.Erasing && code != fault.NotFound {
 		return err
 	}
-	// The workspace has been erased meanwhile, and nobody else knows of the bytes.
+	// The workspace was erased in the meantime, and nothing else refers to the bytes.
 	ctx = context.WithoutCancel(ctx)
-	return errors.Join(err, l.Blobs.Delete(ctx, beside), l.Blobs.Delete(ctx, v.PackageKey))
+	return errors.Join(err, l.Blobs.Delete(ctx, mdKey), l.Blobs.Delete(ctx, v.PackageKey))
 }

@@ -11,37 +11,37 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// Limits of the index that every prompt carries.
+// Limits of the index, which is part of every prompt.
 const (
 	indexSkills      = 80
 	indexTokens      = 4_000
 	indexDescription = 160 // runes
-	indexRest        = 16  // tokens for the line that says how many more there are
+	indexRest        = 16  // tokens reserved for the line with the number of omitted skills
 )
 
-// IndexEntry is a skill that an index may show.
+// IndexEntry is a skill for the index.
 type IndexEntry struct {
 	ID          int64
 	Name        string
 	Status      skill.Status
 	Description string
 	Category    string
-	Risk        []string // that its version was accepted with
+	Risk        []string // risks that were accepted with its version
 }
 
-// Index are the skills of a workspace as a prompt lists them: name and
-// description, grouped by category, nothing that changes with use.
+// Index is the list of skills in a prompt: name and description, grouped by category. It has
+// nothing that changes with use.
 type Index struct {
-	Lines []string // headings of categories among them
+	Lines []string // including headings of categories
 	Shown int
-	More  int // skills that did not fit
+	More  int // number of skills that did not fit
 }
 
-// Text is the index as a prompt has it, empty without skills.
+// Text returns the index as prompt text, empty without skills.
 func (x Index) Text() string { return strings.Join(x.Lines, "\n") }
 
-// Index lists the skills for a prompt that is about to be frozen. When there are
-// too many, it keeps pinned ones and those that were used last.
+// Index lists the skills for a new prompt session. If there are too many, it keeps pinned and
+// recently used ones.
 func (l *Library) Index(ctx context.Context, ws int64) (Index, error) {
 	var offered []IndexEntry
 	err := l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
@@ -55,14 +55,14 @@ func (l *Library) Index(ctx context.Context, ws int64) (Index, error) {
 	for i, o := range offered {
 		text, bad := sanitised(o.ID, o.Description, o.Risk)
 		if bad {
-			_, _ = l.quarantine(ctx, ws, o.ID) // the notice stands whether or not this could be written
+			_, _ = l.quarantine(ctx, ws, o.ID) // the notice is shown even if the quarantine fails
 		}
 		lines[i] = fmt.Sprintf("- %s: %s", o.Name, cutRunes(text, indexDescription))
 	}
 	return layOut(offered, lines), nil
 }
 
-// layOut keeps what fits, in the order of offered, and sorts that.
+// layOut keeps the lines that fit, in the order of offered, and sorts them.
 func layOut(offered []IndexEntry, lines []string) Index {
 	kept, tokens := []int{}, 0
 	headed := map[string]bool{"": true}
@@ -97,7 +97,7 @@ func layOut(offered []IndexEntry, lines []string) Index {
 	return x
 }
 
-// cutRunes shortens a text and says so.
+// cutRunes truncates a text and marks it as truncated.
 func cutRunes(text string, limit int) string {
 	r := []rune(strings.Join(strings.Fields(text), " "))
 	if len(r) <= limit {

@@ -11,9 +11,9 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// inspect scans a planned version. Secrets and dangerous texts are refused; what
-// may be honest is a warning, or waits when nobody watches. What the version in
-// force was accepted with is not found anew.
+// inspect scans a planned version. It rejects secrets and dangerous text. Doubtful text is a
+// warning, or needs approval in an autonomous run. Findings that the current version was accepted
+// with are ignored.
 func inspect(a agent.Actor, f facts, p *plan) error {
 	v := &p.version
 	report := guard.CheckSkill(map[string]string{"name": v.Name, "description": v.Description, "category": v.Category,
@@ -29,7 +29,7 @@ func inspect(a agent.Actor, f facts, p *plan) error {
 		return err
 	}
 	v.Risk = report.Risk
-	for _, line := range f.current.Risk { // of files, which no tool changes
+	for _, line := range f.current.Risk { // findings in files, which no tool changes
 		if slices.ContainsFunc(packed(*v), func(file string) bool {
 			return strings.Contains(line, " in "+file+", line ")
 		}) {
@@ -41,12 +41,12 @@ func inspect(a agent.Actor, f facts, p *plan) error {
 	}
 	p.caution = true
 	if !a.Origin.Autonomous() {
-		p.notes = append(p.notes, "the text may be taken for an attack: "+shown(fresh))
+		p.notes = append(p.notes, "the text looks like an attack: "+shown(fresh))
 	}
 	return nil
 }
 
-// packed are the paths of what a version's package holds beside SKILL.md.
+// packed returns the paths in a version's package other than SKILL.md.
 func packed(v skill.Version) (paths []string) {
 	for _, f := range v.Files {
 		paths = append(paths, f.Path)
@@ -57,17 +57,17 @@ func packed(v skill.Version) (paths []string) {
 	return paths
 }
 
-// riskLine is a finding as CheckSkill notes it for whoever approves.
+// riskLine formats a finding for the reviewer, in the format of CheckSkill.
 func riskLine(n guard.Finding) string {
 	return fmt.Sprintf("%s: %s in %s, line %d (%s)", n.Severity, n.Family, n.Where, n.Line, n.ID)
 }
 
 var lineNumber = regexp.MustCompile(`, line \d+ \(`)
 
-// withoutLine is what stays of a finding when text above it changes.
+// withoutLine removes the line number of a finding, which changes with the text above it.
 func withoutLine(risk string) string { return lineNumber.ReplaceAllString(risk, " (") }
 
-// shown names findings by rule and place, never by their text.
+// shown lists findings by rule and position, without their text.
 func shown(findings []guard.Finding) string {
 	var out []string
 	for _, n := range findings[:min(len(findings), 5)] {

@@ -1,16 +1,15 @@
-// Package library keeps a workspace's skills after they were made: history,
-// differences, rollback, archive, approval, import, use. Heads move by
-// compare-and-swap only; what arrives from outside, or looks risky, waits for
-// approval and changes nothing until then.
+// Package library manages the skills of a workspace: history, diffs, rollback, archive, approval,
+// import and use. Heads change only by compare-and-swap. Imported or risky changes need approval
+// and have no effect until then.
 //
-// Save, Browse, View, Patch and Delete are what agents do with skills, each for an
-// actor whose origin decides what it may:
+// Save, Browse, View, Patch and Delete are the skill tools of agents. The origin of the actor
+// decides what is allowed:
 //
 //	saved, err := l.Save(ctx, actor, library.SaveArgs{Name: "deploy-web", …})
-//	// {Action: "created", Version: 1}, or "staged" when a person is to decide
+//	// saved: {Action: "created", Version: 1}, or "staged" if approval is needed
 //	out, err := l.Patch(ctx, actor, library.PatchArgs{Name: "deploy-web", OldString: "r41", NewString: "r42"})
 //
-// Index is the list of skills that a prompt carries.
+// Index is the list of skills in a prompt.
 package library
 
 import (
@@ -27,12 +26,12 @@ type Store interface {
 	WithLibrary(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 }
 
-// Embedder turns texts into vectors.
+// Embedder returns vectors for texts.
 type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// Blobs keeps packages.
+// Blobs stores packages.
 type Blobs interface {
 	Put(ctx context.Context, key string, data []byte) error
 	Get(ctx context.Context, key string) ([]byte, error)
@@ -40,24 +39,24 @@ type Blobs interface {
 	Locate(key string) string
 }
 
-// Ports are what the library works with.
+// Ports are the dependencies of the library.
 type Ports struct {
 	Store     Store
 	Embedder  Embedder
 	Space     int16
 	Blobs     Blobs
-	NameStyle string // of the packages that it renders
-	Finder    Finder // answers lists that ask for something
+	NameStyle string // of rendered packages
+	Finder    Finder // searches skills
 
-	KeepVersions int // of each skill, beside those still needed; 0 keeps all
-	// Settings are a workspace's; nil means DefaultSettings for all.
+	KeepVersions int // versions per skill, plus those still in use; 0 keeps all
+	// Settings returns the settings of a workspace. If nil, all use DefaultSettings.
 	Settings func(ctx context.Context, ws int64) (Settings, error)
 }
 
-// Library is the use-case.
+// Library manages skills.
 type Library struct{ Ports }
 
-// New makes the library. A required port that is nil is an error.
+// New returns a Library. It fails if a required port is nil.
 func New(p Ports) (*Library, error) {
 	err := ports.Require("library", map[string]any{"Store": p.Store, "Embedder": p.Embedder, "Blobs": p.Blobs,
 		"Finder": p.Finder})
@@ -67,12 +66,12 @@ func New(p Ports) (*Library, error) {
 	return &Library{Ports: p}, nil
 }
 
-// Finder finds the skills of some states that answer a text, the best first.
+// Finder searches skills in the given states, best match first.
 type Finder interface {
 	SkillsThatAre(ctx context.Context, ws int64, text string, states []skill.Status, limit int) ([]search.Found, error)
 }
 
-// VersionInfo is a version as a history lists it.
+// VersionInfo is a version in a history.
 type VersionInfo struct {
 	Number        int            `json:"version"`
 	Base          int            `json:"base_version"`
@@ -92,39 +91,39 @@ type VersionInfo struct {
 	CreatedAt     time.Time      `json:"created_at"`
 }
 
-// What a pending change would do beside making a version.
+// Operations of a pending change other than a new version.
 const (
 	OpArchive = "archive"
 	OpDelete  = "delete"
 )
 
-// Pending is a change that waits for approval.
+// Pending is a pending change.
 type Pending struct {
 	ID           int64         `json:"id"`
 	Skill        int64         `json:"skill_id"`
 	Name         string        `json:"name"`
 	Base         int           `json:"base_version"`
 	Version      skill.Version `json:"version"`
-	Op           string        `json:"op"`   // how the version came about, or OpArchive, OpDelete
-	Gist         string        `json:"gist"` // one line
+	Op           string        `json:"op"`   // operation of the version, or OpArchive, OpDelete
+	Gist         string        `json:"gist"` // summary in one line
 	Reason       string        `json:"reason"`
 	Origin       string        `json:"origin"`
-	AbsorbedInto int64         `json:"absorbed_into,omitempty"` // of OpArchive and OpDelete
-	// pending; or expired, which nobody can approve any more
+	AbsorbedInto int64         `json:"absorbed_into,omitempty"` // for OpArchive and OpDelete
+	// State is pending, or expired if it can no longer be approved.
 	State     string    `json:"state"`
 	CreatedAt time.Time `json:"created_at"`
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
-// Use is one use of a skill. ID is the caller's: the same use counts once.
+// Use is one use of a skill. ID is set by the caller; each ID counts once.
 type Use struct {
 	Skill   int64
 	ID      string
 	Version int
-	Outcome string // "", pass or fail; a later call may add it
+	Outcome string // "", pass or fail; a later call may set it
 }
 
-// Head finds a skill by its number or, when id is 0, by its name.
+// Head finds a skill by ID or, if id is 0, by name.
 func Head(ctx context.Context, tx Tx, id int64, name string) (skill.Head, error) {
 	if id != 0 {
 		return tx.Skills().SkillHead(ctx, id)
@@ -136,7 +135,7 @@ func Head(ctx context.Context, tx Tx, id int64, name string) (skill.Head, error)
 	return tx.Skills().SkillHead(ctx, head.ID)
 }
 
-// History lists the versions of a skill, the latest first.
+// History returns the versions of a skill, latest first.
 func (l *Library) History(ctx context.Context, ws, id int64, max int) (out []VersionInfo, err error) {
 	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if _, err := tx.Skills().SkillHead(ctx, id); err != nil {
@@ -148,12 +147,12 @@ func (l *Library) History(ctx context.Context, ws, id int64, max int) (out []Ver
 	return out, err
 }
 
-// RecordUse counts a use of a skill, once for each caller's id.
+// RecordUse counts a use of a skill, once per use ID.
 func (l *Library) RecordUse(ctx context.Context, ws int64, u Use) error {
 	return l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error { return tx.States().Use(ctx, u) })
 }
 
-// embed returns nil when the embedder is down: the vector follows later.
+// embed returns nil if the embedder is unavailable; the relay adds the vector later.
 func (l *Library) embed(ctx context.Context, text string) []float32 {
 	vs, err := l.Embedder.Embed(ctx, []string{text})
 	if err != nil || len(vs) != 1 {

@@ -12,29 +12,28 @@ import (
 )
 
 const (
-	// ListedAtOnce is the length of a page that nobody has named one for.
+	// ListedAtOnce is the default length of a page.
 	ListedAtOnce = 100
-	// MostListed is the longest page.
+	// MostListed is the maximum length of a page.
 	MostListed = 200
 )
 
-// Filter says which skills a list shows, and which page of it.
+// Filter selects skills and a page.
 type Filter struct {
-	Statuses []skill.Status // none for those that are in use or wait: active, candidate and draft
-	Category string         // none for all
-	Holds    string         // in the name or the description, in any case
-	Limit    int            // 1–MostListed; 0 for ListedAtOnce
-	Cursor   string         // of the page before; empty for the first
+	Statuses []skill.Status // empty selects active, candidate and draft
+	Category string         // empty selects all
+	Holds    string         // text in the name or description, case-insensitive
+	Limit    int            // 1–MostListed; 0 means ListedAtOnce
+	Cursor   string         // of the previous page; empty for the first
 }
 
-// Page is a part of a list. Next is the cursor of the page after it, empty when
-// there is none.
+// Page is a page of a list. Next is the cursor of the next page, empty on the last one.
 type Page struct {
 	Skills []skill.Head
 	Next   string
 }
 
-// Listing is a page as the store reads it: Max skills after a place.
+// Listing is the store query of a page: at most Max skills after a position.
 type Listing struct {
 	Statuses []skill.Status
 	Category string
@@ -43,14 +42,14 @@ type Listing struct {
 	Max      int
 }
 
-// Place is where a skill stands in lists: those without a category come first.
+// Place is the position of a skill in a list. Skills without a category come first.
 type Place struct {
 	Category string `json:"c,omitempty"`
 	Name     string `json:"n"`
 }
 
-// List shows a page of skills by category, then by name. A cursor is a place and
-// no count: what was made or archived between two pages shifts neither.
+// List returns a page of skills by category, then by name. The cursor is a position, not a count,
+// so changes between two pages neither skip nor repeat skills.
 func (l *Library) List(ctx context.Context, ws int64, f Filter) (out Page, err error) {
 	limit := f.Limit
 	if limit == 0 {
@@ -58,10 +57,10 @@ func (l *Library) List(ctx context.Context, ws int64, f Filter) (out Page, err e
 	}
 	if limit < 1 || limit > MostListed {
 		return out, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("a page has 1 to %d skills, not %d", MostListed, f.Limit),
-			"ask for less, and go on with the cursor")
+			fmt.Sprintf("invalid limit: must be 1 to %d, got %d", MostListed, f.Limit),
+			"use a smaller limit, and continue with the cursor")
 	}
-	// one more tells whether there is another page
+	// One more skill shows whether another page follows.
 	listing := Listing{Statuses: f.Statuses, Category: f.Category, Holds: strings.TrimSpace(f.Holds), Max: limit + 1}
 	if len(listing.Statuses) == 0 {
 		listing.Statuses = []skill.Status{skill.Active, skill.Candidate, skill.DraftStatus}
@@ -84,7 +83,7 @@ func (l *Library) List(ctx context.Context, ws int64, f Filter) (out Page, err e
 func (p Place) cursor() (string, error) {
 	raw, err := json.Marshal(p)
 	if err != nil {
-		return "", fmt.Errorf("write the cursor: %w", err)
+		return "", fmt.Errorf("encode the cursor: %w", err)
 	}
 	return base64.RawURLEncoding.EncodeToString(raw), nil
 }
@@ -98,8 +97,8 @@ func placeOf(cursor string) (p Place, err error) {
 		err = json.Unmarshal(raw, &p)
 	}
 	if err != nil || p.Name == "" || strings.ContainsRune(p.Category+p.Name, 0) {
-		return Place{}, fault.New(fault.InvalidArgument, "the cursor is none of ours",
-			"send the next_cursor of the page before as it came, or none for the first page")
+		return Place{}, fault.New(fault.InvalidArgument, "invalid cursor",
+			"send next_cursor of the previous page unchanged, or no cursor for the first page")
 	}
 	return p, nil
 }

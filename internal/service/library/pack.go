@@ -8,8 +8,8 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// Package reads the zip of a version, 0 for the head. In another name style
-// than it was made in, it is packed anew.
+// Package returns the zip of a version; 0 means the head. If style differs from the stored name
+// style, the zip is built again.
 func (l *Library) Package(ctx context.Context, ws, id int64, number int, style string) (name string, archive []byte,
 	v skill.Version, err error) {
 	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
@@ -45,8 +45,8 @@ func (l *Library) Package(ctx context.Context, ws, id int64, number int, style s
 	return folder + ".zip", archive, v, err
 }
 
-// pack makes a version's package and uploads it: the commit then only refers to
-// it. What else the package of the version before holds goes on into it.
+// pack builds and uploads the package of a version, so that the commit only refers to it. It copies
+// the other files of the previous package.
 func (l *Library) pack(ctx context.Context, ws int64, v *skill.Version, before string) error {
 	var extra []skill.File
 	if len(v.Extra) > 0 {

@@ -15,33 +15,33 @@ const (
 	FieldDescription = "description"
 )
 
-// PatchArgs are a change of a skill that quotes what is to go.
+// PatchArgs are the arguments of Patch.
 type PatchArgs struct {
-	Name            string `json:"name" jsonschema:"the skill's name"`
-	OldString       string `json:"old_string" jsonschema:"the text to replace, quoted exactly and with enough around it to occur once"`
-	NewString       string `json:"new_string" jsonschema:"what stands there afterwards; empty deletes"`
-	ReplaceAll      bool   `json:"replace_all,omitempty" jsonschema:"replace every place, not only one"`
+	Name            string `json:"name" jsonschema:"name of the skill"`
+	OldString       string `json:"old_string" jsonschema:"exact text to replace, with enough context to occur only once"`
+	NewString       string `json:"new_string" jsonschema:"replacement; empty deletes the text"`
+	ReplaceAll      bool   `json:"replace_all,omitempty" jsonschema:"replace every occurrence"`
 	Field           string `json:"field,omitempty" jsonschema:"content (the default) or description"`
-	ExpectedVersion int    `json:"expected_version,omitempty" jsonschema:"refuse unless this version is in force"`
+	ExpectedVersion int    `json:"expected_version,omitempty" jsonschema:"fail unless this is the current version"`
 }
 
-// PatchOutcome tells what became of a patch.
+// PatchOutcome is the result of a patch.
 type PatchOutcome struct {
 	Action       string   `json:"action" jsonschema:"patched, noop or staged"`
 	Name         string   `json:"name"`
-	Version      int      `json:"version" jsonschema:"the version in force now"`
+	Version      int      `json:"version" jsonschema:"current version"`
 	Replacements int      `json:"replacements"`
-	Strategy     string   `json:"strategy" jsonschema:"how the old text was found: exact, or a looser form"`
-	Lines        []int    `json:"lines" jsonschema:"that changed"`
+	Strategy     string   `json:"strategy" jsonschema:"how the old text was matched: exact, or a looser method"`
+	Lines        []int    `json:"lines" jsonschema:"changed lines"`
 	Warnings     []string `json:"warnings"`
-	PendingID    int64    `json:"pending_id,omitempty" jsonschema:"the change that waits for approval"`
+	PendingID    int64    `json:"pending_id,omitempty" jsonschema:"ID of the pending change"`
 }
 
 // Patch replaces a quoted text in a skill.
 func (l *Library) Patch(ctx context.Context, a agent.Actor, in PatchArgs) (PatchOutcome, error) {
 	if in.Field != "" && in.Field != FieldContent && in.Field != FieldDescription {
 		return PatchOutcome{}, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("field %q is neither content nor description", clip(in.Field)), "")
+			fmt.Sprintf("invalid field %q: use content or description", clip(in.Field)), "")
 	}
 	w, err := l.write(ctx, a, intent{name: in.Name, args: in, plan: func(f facts) (plan, error) {
 		return l.planPatch(ctx, a, in, f)
@@ -66,7 +66,8 @@ func (l *Library) planPatch(ctx context.Context, a agent.Actor, in PatchArgs, f 
 		return p, fault.New(fault.NotFound, fmt.Sprintf("skill %q is archived", f.head.Name),
 			"ask the user to restore it (`cairn skills restore "+f.head.Name+"`)")
 	}
-	if err := permitted(a, f, in.ExpectedVersion); err != nil { // a text that the run may not know needs no excerpts
+	// error messages must not quote text that the run may not read
+	if err := permitted(a, f, in.ExpectedVersion); err != nil {
 		return p, err
 	}
 	description, content := f.current.Description, f.current.Body
@@ -93,7 +94,7 @@ func (l *Library) planPatch(ctx context.Context, a agent.Actor, in PatchArgs, f 
 	}
 	if patched.Strategy != skill.Exact {
 		p.notes = append(p.notes, fmt.Sprintf(
-			"the old text was found in the form %q, not exactly: see that the change is as meant", patched.Strategy))
+			"the old text was matched by %q, not exactly: check the change", patched.Strategy))
 	}
 	p.version = next(a, f, f.head.Name, description, f.current.Category, content)
 	p.version.Op = skill.OpPatch
@@ -108,7 +109,7 @@ func (in PatchArgs) target(v skill.Version) string {
 	return v.Body
 }
 
-// checkPatched holds the whole result to what a save has to be.
+// checkPatched applies the rules of a save to the whole result.
 func checkPatched(a agent.Actor, f facts, content string) (string, []string, error) {
 	content, notes, err := skill.NormalizeContent(content)
 	if err != nil {

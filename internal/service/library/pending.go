@@ -9,8 +9,7 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// PendingList lists the changes that wait for approval, and after them those for
-// which nobody decided in time.
+// PendingList lists pending changes, followed by expired ones.
 func (l *Library) PendingList(ctx context.Context, ws int64, max int) (out []Pending, err error) {
 	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
 		out, err = tx.Pending().PendingList(ctx, max)
@@ -19,15 +18,14 @@ func (l *Library) PendingList(ctx context.Context, ws int64, max int) (out []Pen
 	return out, err
 }
 
-// approveRounds bounds how often a change is joined with a head that moves again.
+// approveRounds limits how often a change is joined with a head that keeps changing.
 const approveRounds = 5
 
-// ApproveChange does what a pending change proposes, under the origin that
-// proposed it. When the head has moved on since, the change is joined with what is
-// there now; where both have changed the same it has failed, and is to be made
-// anew.
+// ApproveChange applies a pending change under the origin that proposed it. If the head has changed
+// since, the change is joined with the new head. If both changed the same part, the change fails
+// and must be proposed again.
 func (l *Library) ApproveChange(ctx context.Context, ws, pending int64) (head skill.Head, err error) {
-	var joined *skill.Version // with the head in force
+	var joined *skill.Version // with the current head
 	for range approveRounds {
 		var p Pending
 		over := false
@@ -61,14 +59,13 @@ func (l *Library) ApproveChange(ctx context.Context, ws, pending int64) (head sk
 		}
 		joined = &v
 	}
-	return head, fault.New(fault.Unavailable, fmt.Sprintf("skill %q is being changed by many at once", head.Name),
-		"approve the change again")
+	return head, fault.New(fault.Unavailable, fmt.Sprintf("skill %q has too many concurrent changes", head.Name),
+		"approve it again")
 }
 
-// joined is a pending change on top of the head. One that cannot be is noted as
-// failed.
+// joined returns a pending change rebased on the head. If that fails, the change is marked as failed.
 func (l *Library) joined(ctx context.Context, ws int64, p Pending, head skill.Head) (v skill.Version, err error) {
-	if p.Op == OpDelete || p.Op == OpArchive { // what is to go is not what was looked at
+	if p.Op == OpDelete || p.Op == OpArchive { // the content to remove differs from what was reviewed
 		err = moved(head, p.Base)
 	} else {
 		v, err = l.rebased(ctx, ws, p, head)
@@ -88,11 +85,11 @@ func (l *Library) joined(ctx context.Context, ws int64, p Pending, head skill.He
 	return v, err
 }
 
-// carryOut does what a pending change proposes.
+// carryOut applies a pending change.
 func (l *Library) carryOut(ctx context.Context, tx Tx, head skill.Head, p Pending) (skill.Head, error) {
 	switch p.Op {
 	case OpDelete:
-		// until when it can be taken back is nobody's answer
+		// No caller needs the end of the undo period.
 		_, err := tx.Deleted().DeleteSkill(ctx, head.ID, p.AbsorbedInto, 0)
 		return head, err
 	case OpArchive:
@@ -101,7 +98,7 @@ func (l *Library) carryOut(ctx context.Context, tx Tx, head skill.Head, p Pendin
 	return l.advance(ctx, tx, head, p.Version)
 }
 
-// RejectChange drops a pending change.
+// RejectChange rejects a pending change.
 func (l *Library) RejectChange(ctx context.Context, ws, pending int64) error {
 	return l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
 		if _, err := tx.Pending().Pending(ctx, pending); err != nil {
@@ -111,7 +108,7 @@ func (l *Library) RejectChange(ctx context.Context, ws, pending int64) error {
 	})
 }
 
-// gist is a change in one line: "patch deploy-web +3/−1 lines".
+// gist summarizes a change in one line, for example "patch deploy-web +3/−1 lines".
 func (l *Library) gist(from, to skill.Version) string {
 	added, removed := 0, 0
 	for line := range strings.SplitSeq(Unified(l.texts(from), l.texts(to), "a", "b"), "\n") {

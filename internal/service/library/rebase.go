@@ -11,9 +11,8 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// rebased is a proposed change on top of a head that has moved since: what the
-// proposal changed, and nothing else, is changed in what is there now. It is
-// refused where both have changed the same.
+// rebased applies a proposed change to a head that has changed since. It changes only what the
+// proposal changed. It returns an error if both changed the same part.
 func (l *Library) rebased(ctx context.Context, ws int64, p Pending, head skill.Head) (v skill.Version, err error) {
 	var base, now skill.Version
 	err = l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error {
@@ -56,7 +55,7 @@ func rebase(base, now, wanted skill.Version) (skill.Version, error) {
 		out.Files, out.Extra = now.Files, now.Extra
 	case !same(now, base):
 		clash = "files"
-	case len(wanted.Extra) > 0: // they are in the package of the version before
+	case len(wanted.Extra) > 0: // they are in the package of the base version
 		clash = "files"
 	}
 	edits, ok := udiff.Merge(udiff.Lines(base.Body, now.Body), udiff.Lines(base.Body, wanted.Body))
@@ -65,8 +64,8 @@ func rebase(base, now, wanted skill.Version) (skill.Version, error) {
 	}
 	if clash != "" {
 		return out, fault.New(fault.VersionConflict,
-			fmt.Sprintf("the change was made on version %d, and its %s has been changed since", base.Number, clash),
-			"reject it, and have it proposed again on the version in force").With("current_version", now.Number)
+			fmt.Sprintf("the change is based on version %d, and its %s has changed since", base.Number, clash),
+			"reject it and propose it again on the current version").With("current_version", now.Number)
 	}
 	body, err := udiff.Apply(base.Body, edits)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"cairn/internal/service/search"
 )
 
-// Tx is one workspace's skills in one transaction.
+// Tx accesses the skills of one workspace in one transaction.
 type Tx interface {
 	Skills() SkillRepository
 	Versions() VersionRepository
@@ -21,7 +21,7 @@ type Tx interface {
 	Operations() OperationRepository
 }
 
-// SkillRepository reads and writes what there is.
+// SkillRepository reads and writes skills.
 type SkillRepository interface {
 	SkillHead(ctx context.Context, id int64) (skill.Head, error)
 	SkillNamed(ctx context.Context, name string) (skill.Head, error)
@@ -55,7 +55,7 @@ type StateRepository interface {
 	Use(ctx context.Context, u Use) error
 }
 
-// PendingRepository reads and writes changes that wait for a person.
+// PendingRepository reads and writes pending changes.
 type PendingRepository interface {
 	PutPending(ctx context.Context, p Pending) (int64, error)
 	Pending(ctx context.Context, id int64) (Pending, error)
@@ -69,24 +69,24 @@ type PackageRepository interface {
 	PublishPackage(ctx context.Context, sha [32]byte) error
 }
 
-// UseRepository reads and writes who reads and names skills.
+// UseRepository reads and writes views, uses and references of skills.
 type UseRepository interface {
 	RecentWrites(ctx context.Context, tools, autonomous []string) (Writes, error)
 	PutView(ctx context.Context, run, skill int64, version int) error
 	LastView(ctx context.Context, run, skill int64) (version int, err error)
-	TasksNaming(ctx context.Context, skill string) ([]string, error) // scheduled tasks whose prompts hold its name
+	TasksNaming(ctx context.Context, skill string) ([]string, error) // scheduled tasks whose prompts contain its name
 }
 
-// DeletedRepository reads and writes skills that are deleted.
+// DeletedRepository reads and writes deleted skills.
 type DeletedRepository interface {
 	SetAbsorbed(ctx context.Context, id, into int64) error
 	DeleteSkill(ctx context.Context, id, absorbedInto int64, window time.Duration) (undoUntil time.Time, err error)
 	Deleted(ctx context.Context, id int64, name string, window time.Duration) (skill.Head, error)
 	Undelete(ctx context.Context, id int64, status skill.Status) error
-	RevokeSessions(ctx context.Context) (int, error) // what prompts were frozen to is read again
+	RevokeSessions(ctx context.Context) (int, error) // live sessions are rendered again
 }
 
-// OperationRepository reads and writes the log of operations.
+// OperationRepository reads and writes the operation log.
 type OperationRepository interface {
 	Once(ctx context.Context, op string, args any, effect func() (json.RawMessage, error)) (json.RawMessage, error)
 	Logged(ctx context.Context, op string, args any) (result json.RawMessage, done bool, err error)

@@ -8,9 +8,8 @@ import (
 	"cairn/internal/domain/guard"
 )
 
-// sanitised is a stored text that is safe to put into a prompt. A text that
-// would attack its reader becomes a line that names the rule, unless the version
-// was accepted with all of what the scan finds.
+// sanitised returns a stored text that is safe for a prompt. A text with an injection attempt is
+// replaced by a line that names the rule, unless all findings were accepted with the version.
 func sanitised(id int64, text string, accepted []string) (safe string, bad bool) {
 	safe, finding := guard.Sanitize("skills", fmt.Sprint(id), text)
 	if finding == nil {

@@ -23,28 +23,27 @@ const (
 	UpdateOnly = "update"
 )
 
-// SaveArgs are a whole skill as an agent writes it.
+// SaveArgs is a whole skill as an agent writes it.
 type SaveArgs struct {
-	Name            string `json:"name" jsonschema:"lower-case words joined by single hyphens, at most 64 characters, such as deploy-web"`
-	Description     string `json:"description" jsonschema:"one line that tells when the skill helps"`
-	Content         string `json:"content" jsonschema:"Markdown with the headings ## When to Use, ## Procedure, ## Pitfalls, ## Verification"`
-	Category        Choice `json:"category,omitzero" jsonschema:"lower-case words joined by hyphens; null for none; left out keeps what is there"`
+	Name            string `json:"name" jsonschema:"lower-case words joined by single hyphens, at most 64 characters, for example deploy-web"`
+	Description     string `json:"description" jsonschema:"one line that states when to use the skill"`
+	Content         string `json:"content" jsonschema:"Markdown with the sections ## When to Use, ## Procedure, ## Pitfalls, ## Verification"`
+	Category        Choice `json:"category,omitzero" jsonschema:"lower-case words joined by hyphens; null removes it; omit to keep the current one"`
 	Mode            string `json:"mode,omitempty" jsonschema:"upsert (the default) creates or replaces"`
-	ExpectedVersion int    `json:"expected_version,omitempty" jsonschema:"refuse unless this version is in force"`
-	AllowSimilar    bool   `json:"allow_similar,omitempty" jsonschema:"create it although a skill much like it is there"`
+	ExpectedVersion int    `json:"expected_version,omitempty" jsonschema:"fail unless this is the current version"`
+	AllowSimilar    bool   `json:"allow_similar,omitempty" jsonschema:"create it even if a similar skill exists"`
 }
 
-// Choice is a text that may be left out, which keeps what is there, or null,
-// which clears it.
+// Choice is an optional text. If it is omitted, the current value is kept; null removes it.
 type Choice struct {
 	Given bool
 	Text  string
 }
 
-// IsZero tells that the text was left out.
+// IsZero reports whether the text was omitted.
 func (c Choice) IsZero() bool { return !c.Given }
 
-// MarshalJSON writes null for an empty text.
+// MarshalJSON encodes an empty text as null.
 func (c Choice) MarshalJSON() ([]byte, error) {
 	if c.Text == "" {
 		return []byte("null"), nil
@@ -52,22 +51,22 @@ func (c Choice) MarshalJSON() ([]byte, error) {
 	return json.Marshal(c.Text)
 }
 
-// UnmarshalJSON takes null for an empty text.
+// UnmarshalJSON decodes null as an empty text.
 func (c *Choice) UnmarshalJSON(raw []byte) error {
 	c.Given, c.Text = true, ""
 	return json.Unmarshal(raw, &c.Text)
 }
 
-// SaveResult tells what became of a save.
+// SaveResult is the result of a save.
 type SaveResult struct {
 	Action    string   `json:"action" jsonschema:"created, updated, unchanged or staged"`
 	Name      string   `json:"name"`
-	Version   int      `json:"version" jsonschema:"the version in force now"`
+	Version   int      `json:"version" jsonschema:"current version"`
 	Warnings  []string `json:"warnings"`
-	PendingID int64    `json:"pending_id,omitempty" jsonschema:"the change that waits for approval"`
+	PendingID int64    `json:"pending_id,omitempty" jsonschema:"ID of the pending change"`
 }
 
-// Save creates a skill, or replaces the text of one.
+// Save creates a skill or replaces its text.
 func (l *Library) Save(ctx context.Context, a agent.Actor, in SaveArgs) (SaveResult, error) {
 	text, err := in.checked(a)
 	if err != nil {
@@ -88,7 +87,7 @@ func (l *Library) Save(ctx context.Context, a agent.Actor, in SaveArgs) (SaveRes
 	}, nil
 }
 
-// text is a save's text, checked for what depends on nothing else.
+// text is the text of a save, with fields that were checked on their own.
 type text struct {
 	description, content string
 	notes                []string
@@ -100,14 +99,14 @@ func (in SaveArgs) checked(a agent.Actor) (t text, err error) {
 	}
 	if c := in.Category.Text; c != "" && skill.Canonical(c) != c {
 		return t, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("category %q is not made of lower-case words joined by hyphens", clip(c)),
+			fmt.Sprintf("invalid category %q: use lower-case words joined by hyphens", clip(c)),
 			fmt.Sprintf("use %q", skill.Canonical(c))).With("suggestion", skill.Canonical(c))
 	}
 	switch in.Mode {
 	case "", Upsert, CreateOnly, UpdateOnly:
 	default:
 		return t, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("mode %q is none of upsert, create, update", clip(in.Mode)), "")
+			fmt.Sprintf("invalid mode %q: use upsert, create or update", clip(in.Mode)), "")
 	}
 	if t.description, err = checkDescription(in.Description); err != nil {
 		return t, err
@@ -119,8 +118,8 @@ func (in SaveArgs) checked(a agent.Actor) (t text, err error) {
 	return t, checkLength(a, t.content)
 }
 
-// MaxDescription bounds a description that a tool writes, in runes: it is a
-// line of every prompt.
+// MaxDescription is the maximum length in runes of a description that a tool writes. Descriptions
+// are part of every prompt.
 const MaxDescription = 240
 
 func checkDescription(given string) (string, error) {
@@ -128,22 +127,22 @@ func checkDescription(given string) (string, error) {
 	n := utf8.RuneCountInString(d)
 	if n < 1 || n > MaxDescription {
 		return "", fault.New(fault.InvalidArgument,
-			fmt.Sprintf("the description has %d characters, 1–%d are allowed", n, MaxDescription),
-			"say in one line when the skill helps").With("size", n).With("limit", MaxDescription)
+			fmt.Sprintf("description has %d characters, 1–%d are allowed", n, MaxDescription),
+			"state in one line when to use the skill").With("size", n).With("limit", MaxDescription)
 	}
 	if !utf8.ValidString(d) || strings.ContainsFunc(d, unicode.IsControl) {
-		return "", fault.New(fault.InvalidArgument, "the description is not one line of plain text",
-			"send one line without line breaks and control characters")
+		return "", fault.New(fault.InvalidArgument, "description is not a single line of plain text",
+			"remove line breaks and control characters")
 	}
 	return d, nil
 }
 
-// checkLength holds what nobody watches to a smaller size.
+// checkLength applies a smaller limit to autonomous writers.
 func checkLength(a agent.Actor, content string) error {
 	n := utf8.RuneCountInString(content)
 	if a.Origin.Autonomous() && n > skill.MaxAutonomousContent {
-		return fault.New(fault.TooLarge, fmt.Sprintf("the content has %d characters, %d are allowed here", n,
-			skill.MaxAutonomousContent), "keep to what the procedure needs").
+		return fault.New(fault.TooLarge, fmt.Sprintf("content has %d characters, the limit is %d", n,
+			skill.MaxAutonomousContent), "keep only what the procedure needs").
 			With("size", n).With("limit", skill.MaxAutonomousContent)
 	}
 	return nil
@@ -180,27 +179,27 @@ func (l *Library) planSave(a agent.Actor, in SaveArgs, t text, f facts) (plan, e
 	return p, err
 }
 
-// fits checks a save's mode against what is there.
+// fits checks the mode of a save against the existing skill.
 func (in SaveArgs) fits(f facts) error {
 	switch {
 	case !f.found && (in.Mode == UpdateOnly || in.ExpectedVersion != 0):
-		return fault.New(fault.NotFound, fmt.Sprintf("there is no skill %q", in.Name),
-			"leave mode and expected_version out to create it")
+		return fault.New(fault.NotFound, fmt.Sprintf("skill %q not found", in.Name),
+			"omit mode and expected_version to create it")
 	case f.found && f.head.Status == skill.Archived:
 		return fault.New(fault.AlreadyExists,
-			fmt.Sprintf("an archived skill of the name %q exists: restore it?", in.Name),
+			fmt.Sprintf("an archived skill %q exists", in.Name),
 			"ask the user to restore it (`cairn skills restore "+in.Name+"`), or choose another name").
 			With("state", f.head.Status).With("version", f.head.Version)
 	case f.found && in.Mode == CreateOnly:
-		return fault.New(fault.AlreadyExists, fmt.Sprintf("skill %q exists in version %d", in.Name, f.head.Version),
-			"view it with skill_view, then change it with skill_patch").
+		return fault.New(fault.AlreadyExists, fmt.Sprintf("skill %q already exists in version %d", in.Name, f.head.Version),
+			"read it with skill_view, then change it with skill_patch").
 			With("state", f.head.Status).With("version", f.head.Version)
 	}
 	return nil
 }
 
-// checkShape holds a content to the four headings. A skill that has another
-// form, because it was distilled or imported, keeps a procedure if it had one.
+// checkShape checks that a content has the four sections. A distilled or imported skill with
+// another form must only keep its procedure.
 func checkShape(f facts, content string) ([]string, error) {
 	notes, err := skill.CheckShape(content)
 	if err == nil || !f.found {
@@ -216,7 +215,7 @@ func checkShape(f facts, content string) ([]string, error) {
 	return nil, nil
 }
 
-// next is the version that a writer wants on top of the one in force.
+// next returns the version that a writer creates on top of the current one.
 func next(a agent.Actor, f facts, name, description, category, body string) skill.Version {
 	v := skill.Version{SkillID: f.head.ID, Name: name, DisplayName: name, Description: description, Category: category,
 		Body: body, Lang: lang.Detect(body),
@@ -233,7 +232,7 @@ func next(a agent.Actor, f facts, name, description, category, body string) skil
 	return v
 }
 
-// list is never nil, so that it is answered as [].
+// list replaces nil by an empty list, which encodes as [].
 func list(in []string) []string {
 	if in == nil {
 		return []string{}
@@ -241,7 +240,7 @@ func list(in []string) []string {
 	return in
 }
 
-// clip shortens what a message repeats.
+// clip shortens a value that a message repeats.
 func clip(s string) string {
 	if r := []rune(s); len(r) > 80 {
 		return string(r[:80]) + "…"

@@ -7,39 +7,39 @@ import (
 	"cairn/internal/domain/settings"
 )
 
-// Approval says whose changes of skills wait for a person.
+// Approval selects which writers' changes need approval.
 type Approval string
 
 const (
-	// ApproveNone stages nothing for its writer's sake: what ownership forbids is
-	// refused. Risky and tainted changes wait nevertheless.
+	// ApproveNone requires no approval because of the writer. Changes that ownership forbids are
+	// rejected. Risky and tainted changes still need approval.
 	ApproveNone Approval = "off"
-	// ApproveForeign stages an autonomous change of a skill that autonomous
-	// writers do not manage. Their own creations and changes need no approval.
+	// ApproveForeign requires approval for autonomous changes of skills that autonomous writers do
+	// not manage. Their own skills need none.
 	ApproveForeign Approval = "autonomous"
-	// ApproveAll stages every write but a person's.
+	// ApproveAll requires approval for every write except a user's.
 	ApproveAll Approval = "all"
 )
 
-// Settings are what a workspace decides about changes of its skills.
+// Settings are the settings of a workspace for changes of its skills.
 type Settings struct {
 	Approval          Approval
-	MaxSkills         int // that are neither archived nor deleted
+	MaxSkills         int // skills that are neither archived nor deleted
 	WritesPerHour     int // of all tools together
-	AutonomousPerHour int // of these, by writers that nobody watches
-	UndoDays          int // in which a delete can be taken back; 0 keeps nothing
+	AutonomousPerHour int // part of WritesPerHour for autonomous writers
+	UndoDays          int // undo period of a deletion in days; 0 disables undo
 }
 
-// undo is how long a delete can be taken back.
+// undo returns the undo period of a deletion.
 func (s Settings) undo() time.Duration { return time.Duration(s.UndoDays) * 24 * time.Hour }
 
-// DefaultSettings are those of a workspace that has decided nothing.
+// DefaultSettings returns the settings of a workspace without its own.
 func DefaultSettings() Settings {
 	return Settings{Approval: ApproveForeign, MaxSkills: 300, WritesPerHour: 30, AutonomousPerHour: 6, UndoDays: 7}
 }
 
-// WorkspaceSettings takes the settings of a workspace from all that it decides. A
-// workspace whose gate is unknown has every write approved.
+// WorkspaceSettings converts the settings of a workspace. An unknown approval mode requires
+// approval for every write.
 func WorkspaceSettings(
 	read func(ctx context.Context, ws int64) (settings.Settings, error),
 ) func(ctx context.Context, ws int64) (Settings, error) {
@@ -57,7 +57,7 @@ func WorkspaceSettings(
 	}
 }
 
-// settings are those of ws.
+// settings returns the settings of ws.
 func (l *Library) settings(ctx context.Context, ws int64) (Settings, error) {
 	if l.Settings == nil {
 		return DefaultSettings(), nil
@@ -65,5 +65,5 @@ func (l *Library) settings(ctx context.Context, ws int64) (Settings, error) {
 	return l.Settings(ctx, ws)
 }
 
-// Writes are how often skills were changed, or changes of them proposed, within an hour.
+// Writes counts changes and proposed changes of skills in the last hour.
 type Writes struct{ All, Autonomous int }

@@ -11,15 +11,14 @@ import (
 	"cairn/internal/service/search"
 )
 
-// indexed is what search will know of a version, and what it knows already that
-// is like it.
+// indexed is the search document of a version, and the existing skills that are similar to it.
 type indexed struct {
 	text   string
 	vector []float32
 	meant  []Similar
 }
 
-// settle writes what was decided, in the transaction of the operation.
+// settle stores the decision in the transaction of the operation.
 func (l *Library) settle(ctx context.Context, tx Tx, a agent.Actor, s Settings, f facts, p plan, d decision,
 	x indexed) (out EditResult, err error) {
 	now, err := readFacts(ctx, tx, a, p.version.Name)
@@ -44,14 +43,14 @@ func (l *Library) settle(ctx context.Context, tx Tx, a agent.Actor, s Settings, 
 			return out, err
 		}
 		out.Version = head.Version
-		if a.Run != 0 { // a run knows what it has written
+		if a.Run != 0 { // a run has seen what it has written
 			return out, tx.Uses().PutView(ctx, a.Run, f.head.ID, out.Version)
 		}
 	}
 	return out, err
 }
 
-// settleNew makes a skill, a candidate when it has to wait.
+// settleNew creates a skill, as a candidate if it needs approval.
 func (l *Library) settleNew(ctx context.Context, tx Tx, a agent.Actor, s Settings, p plan, d decision, x indexed,
 	out *EditResult) error {
 	n, err := tx.Versions().SkillCount(ctx)
@@ -59,8 +58,8 @@ func (l *Library) settleNew(ctx context.Context, tx Tx, a agent.Actor, s Setting
 		return err
 	}
 	if n >= s.MaxSkills {
-		return fault.New(fault.QuotaExceeded, fmt.Sprintf("there are %d skills, at most %d are kept", n, s.MaxSkills),
-			"patch a skill that is there, or archive one that nobody uses")
+		return fault.New(fault.QuotaExceeded, fmt.Sprintf("workspace has %d skills, the limit is %d", n, s.MaxSkills),
+			"patch an existing skill, or archive an unused one")
 	}
 	if !p.similar {
 		near, err := l.near(ctx, tx, p.version, x.meant)
@@ -80,7 +79,7 @@ func (l *Library) settleNew(ctx context.Context, tx Tx, a agent.Actor, s Setting
 	status := skill.Active
 	if d.staged {
 		status = skill.Candidate
-		out.Action, out.Notes = Staged, append(out.Notes, "it is a candidate until a person approves it: "+d.reason)
+		out.Action, out.Notes = Staged, append(out.Notes, "candidate until a user approves it: "+d.reason)
 	}
 	id, err := tx.Versions().CreateSkill(ctx, p.version, status,
 		search.NewDoc(search.KindSkill, 0, string(status), x.text), x.vector, l.Space)
@@ -94,8 +93,7 @@ func (l *Library) settleNew(ctx context.Context, tx Tx, a agent.Actor, s Setting
 	return nil
 }
 
-// settlePending keeps a change for a person to decide on. Its package is live,
-// for collection must not take what waits.
+// settlePending stores a pending change. It publishes the package to protect it from collection.
 func (l *Library) settlePending(ctx context.Context, tx Tx, f facts, p plan, d decision, out *EditResult) (err error) {
 	if err := tx.Packages().PublishPackage(ctx, p.version.PackageSHA); err != nil {
 		return err
@@ -107,7 +105,7 @@ func (l *Library) settlePending(ctx context.Context, tx Tx, f facts, p plan, d d
 	return err
 }
 
-// once runs effect under the operation id op, or plainly when there is none.
+// once runs effect under operation ID op, or without one if op is empty.
 func once[T any](ctx context.Context, tx Tx, op string, args any, out *T, effect func() (T, error)) error {
 	if op == "" {
 		result, err := effect()

@@ -12,7 +12,7 @@ import (
 	"cairn/internal/service/search"
 )
 
-// Similar is a skill that a new one may repeat.
+// Similar is an existing skill that a new one may duplicate.
 type Similar struct {
 	Name       string  `json:"name"`
 	Similarity float64 `json:"similarity"`
@@ -20,17 +20,17 @@ type Similar struct {
 }
 
 func (s Similar) note() string {
-	return fmt.Sprintf("skill %q is much like it (%s, %.2f): one of them may be enough", s.Name, s.By, s.Similarity)
+	return fmt.Sprintf("skill %q is similar (%s, %.2f): one of them may be enough", s.Name, s.By, s.Similarity)
 }
 
-// nearCosine is how near two skills must be in meaning to be taken for one.
+// nearCosine is the minimum cosine similarity of duplicates.
 const nearCosine = 0.90
 
-// maxNamed is how many skills an error names.
+// maxNamed is the maximum number of skills in an error.
 const maxNamed = 5
 
-// near lists the skills that v, which is about to be created, may repeat by its
-// body or its name; meant are those that it repeats by what it says of itself.
+// near lists the skills that v, a new version, may duplicate by body or name. Meant are those it
+// duplicates by description.
 func (l *Library) near(ctx context.Context, tx Tx, v skill.Version, meant []Similar) ([]Similar, error) {
 	var out []Similar
 	add := func(s Similar) {
@@ -61,8 +61,8 @@ func (l *Library) near(ctx context.Context, tx Tx, v skill.Version, meant []Simi
 	return out[:min(len(out), maxNamed)], nil
 }
 
-// meant lists the skills whose descriptions mean what v's does. It asks the
-// embedder, hence no transaction; without one there are none.
+// meant lists the skills whose descriptions have the same meaning as v's. It calls the embedder, so
+// it must run outside of a transaction. Without an embedder it returns none.
 func (l *Library) meant(ctx context.Context, ws int64, v skill.Version, vector []float32) (out []Similar, err error) {
 	if len(vector) == 0 {
 		return nil, nil
@@ -93,7 +93,7 @@ func (l *Library) meant(ctx context.Context, ws int64, v skill.Version, vector [
 	}
 	vectors, err := l.Embedder.Embed(ctx, texts)
 	if err != nil || len(vectors) != len(texts) {
-		return nil, nil // the embedder is down: names and bodies decide
+		return nil, nil // embedder unavailable: compare only names and bodies
 	}
 	for i, h := range heads {
 		cosine := 0.0
@@ -108,23 +108,23 @@ func (l *Library) meant(ctx context.Context, ws int64, v skill.Version, vector [
 }
 
 func duplicate(name string, near []Similar) error {
-	return fault.New(fault.DuplicateSuspect, fmt.Sprintf("%q would repeat skill %q", name, near[0].Name),
-		fmt.Sprintf("view %q with skill_view and patch that one instead", near[0].Name)).
+	return fault.New(fault.DuplicateSuspect, fmt.Sprintf("%q duplicates skill %q", name, near[0].Name),
+		fmt.Sprintf("read %q with skill_view and patch that skill instead", near[0].Name)).
 		With("similar", near)
 }
 
-// unknown says that there is no skill of a name, and which names are nearest.
+// unknown returns an error for an unknown name that suggests the nearest names.
 func (l *Library) unknown(ctx context.Context, tx Tx, name string) error {
 	all, err := tx.Skills().SkillNames(ctx)
 	if err != nil {
 		return err
 	}
-	e := fault.New(fault.NotFound, fmt.Sprintf("there is no skill %q", clip(name)),
-		"the index in your prompt is a snapshot that may be half an hour old; call skill_list")
+	e := fault.New(fault.NotFound, fmt.Sprintf("skill %q not found", clip(name)),
+		"call skill_list; the index in your prompt may be 30 minutes old")
 	if near := nearest(skill.Canonical(name), all); len(near) > 0 {
 		e = e.With("nearest", near)
 		e.Hint = "did you mean " + strings.Join(near, ", ") +
-			"? Otherwise call skill_list: the index in your prompt is a snapshot that may be half an hour old"
+			"? Otherwise call skill_list; the index in your prompt may be 30 minutes old"
 	}
 	return e
 }
@@ -133,8 +133,7 @@ func (l *Library) unknownNow(ctx context.Context, ws int64, name string) error {
 	return l.Store.WithLibrary(ctx, ws, func(ctx context.Context, tx Tx) error { return l.unknown(ctx, tx, name) })
 }
 
-// nearest are the names most like name: by words, or by characters for a typing
-// mistake.
+// nearest returns the names most similar to name, by words or, for typing errors, by characters.
 func nearest(name string, all []skill.Head) []string {
 	type scored struct {
 		name  string
@@ -157,11 +156,10 @@ func nearest(name string, all []skill.Head) []string {
 	return out
 }
 
-// minNearest is the share of words or pairs that a suggestion has in common.
+// minNearest is the minimum similarity of a suggestion.
 const minNearest = 0.3
 
-// pairs is the share of neighbouring characters that two names have in common
-// (Jaccard).
+// pairs returns the Jaccard similarity of the character pairs of two names.
 func pairs(a, b string) float64 {
 	set := func(s string) map[string]bool {
 		out, r := map[string]bool{}, []rune(s)

@@ -12,17 +12,17 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// ViewArgs say which text of which skill is wanted.
+// ViewArgs are the arguments of View.
 type ViewArgs struct {
-	Name    string `json:"name" jsonschema:"the skill's name"`
-	Version int    `json:"version,omitempty" jsonschema:"an older version; the one in force when left out"`
-	Section string `json:"section,omitempty" jsonschema:"only this section"`
+	Name    string `json:"name" jsonschema:"name of the skill"`
+	Version int    `json:"version,omitempty" jsonschema:"older version; omit for the current one"`
+	Section string `json:"section,omitempty" jsonschema:"return only this section"`
 }
 
-// Sections are what a view can be narrowed to.
+// Sections are the valid values of ViewArgs.Section.
 var Sections = []string{"when_to_use", "procedure", "pitfalls", "verification"}
 
-// SkillView is a skill's text with what is known of it.
+// SkillView is the text of a skill with its properties.
 type SkillView struct {
 	Name        string    `json:"name"`
 	Description string    `json:"description"`
@@ -33,14 +33,14 @@ type SkillView struct {
 	Pinned      bool      `json:"pinned"`
 	Managed     bool      `json:"managed"`
 	Tainted     bool      `json:"tainted"`
-	Origin      string    `json:"origin" jsonschema:"who made it"`
+	Origin      string    `json:"origin" jsonschema:"origin of the version"`
 	TimesUsed   int64     `json:"times_used"`
 	UpdatedAt   time.Time `json:"updated_at"`
-	Files       []string  `json:"files,omitempty" jsonschema:"its scripts and references, and what else its package holds"`
+	Files       []string  `json:"files,omitempty" jsonschema:"scripts, references and other files of the package"`
 }
 
-// View reads a skill. A run that has read a version may change it; a use is
-// counted when somebody is at work with the version in force.
+// View reads a skill. A run that has read a whole version may change it. Reading the current
+// version at work counts as a use.
 func (l *Library) View(ctx context.Context, a agent.Actor, in ViewArgs) (out SkillView, err error) {
 	head, v, err := l.read(ctx, a, in.Name, in.Version, in.Section == "")
 	if err != nil {
@@ -53,15 +53,15 @@ func (l *Library) View(ctx context.Context, a agent.Actor, in ViewArgs) (out Ski
 	if err := out.narrow(in.Section, v); err != nil {
 		return out, err
 	}
-	if a.Origin != agent.OriginUser { // a person may look at what would attack an agent
+	if a.Origin != agent.OriginUser { // users may read dangerous text
 		l.defuse(ctx, a.Workspace, head, v, &out)
 	}
 	l.countRead(ctx, a, head, v)
 	return out, nil
 }
 
-// read finds a version of a skill, 0 for the one in force. Who has read a part
-// may not replace the whole: only a whole one is noted as seen by the run.
+// read finds a version of a skill; 0 means the current one. Only a view of the whole skill is
+// recorded for the run, because a run that has read a part must not replace the whole.
 func (l *Library) read(ctx context.Context, a agent.Actor, name string, number int, whole bool) (head skill.Head,
 	v skill.Version, err error) {
 	err = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
@@ -86,14 +86,14 @@ func (l *Library) read(ctx context.Context, a agent.Actor, name string, number i
 	return head, v, err
 }
 
-// countRead counts a use when somebody is at work with the version in force.
+// countRead counts a use if the actor is at work with the current version.
 func (l *Library) countRead(ctx context.Context, a agent.Actor, head skill.Head, v skill.Version) {
 	if !a.Origin.Autonomous() && v.Number == head.Version {
 		l.countUse(ctx, a, head)
 	}
 }
 
-// paths are the files of a version beside SKILL.md.
+// paths returns the files of a version except SKILL.md.
 func paths(v skill.Version) (out []string) {
 	for _, f := range v.Files {
 		out = append(out, f.Path)
@@ -121,31 +121,30 @@ func (o *SkillView) narrow(section string, v skill.Version) error {
 		}
 	}
 	return fault.New(fault.NotFound, fmt.Sprintf("skill %q has no section %q", v.Name, clip(section)),
-		"it has "+strings.Join(there, ", ")+"; leave section out to read all of it")
+		"use one of: "+strings.Join(there, ", ")+"; or omit section to read the whole skill")
 }
 
-// defuse puts a notice in the place of texts that would attack their reader,
-// however they came into the store, and quarantines the skill.
+// defuse replaces dangerous texts by a notice and quarantines the skill.
 func (l *Library) defuse(ctx context.Context, ws int64, head skill.Head, v skill.Version, out *SkillView) {
 	description, bad := sanitised(head.ID, out.Description, v.Risk)
 	content, worse := sanitised(head.ID, out.Content, v.Risk)
 	out.Description, out.Content = description, content
 	if (bad || worse) && v.Number == head.Version {
-		// the notice stands whether or not this could be written
+		// The notice is shown even if the quarantine fails.
 		if h, err := l.quarantine(ctx, ws, head.ID); err == nil {
 			out.State = string(h.Status)
 		}
 	}
 }
 
-// quarantine takes a skill out of use whose text would attack its reader.
+// quarantine quarantines a skill with dangerous text.
 func (l *Library) quarantine(ctx context.Context, ws, id int64) (skill.Head, error) {
 	metrics.Blocked("skills")
 	return l.setStatus(ctx, ws, id, skill.Quarantined, skill.Active, skill.Stale, skill.Candidate, skill.DraftStatus)
 }
 
-// countUse counts one use for a run and skill, and puts a stale skill back into
-// use. A count that fails is not worth failing a read.
+// countUse counts one use per run and skill, and reactivates a stale skill. It ignores errors, so
+// that a read never fails because of the count.
 func (l *Library) countUse(ctx context.Context, a agent.Actor, head skill.Head) {
 	id := ""
 	switch {
@@ -165,7 +164,7 @@ func (l *Library) countUse(ctx context.Context, a agent.Actor, head skill.Head) 
 	})
 }
 
-// category is null for none.
+// category returns nil for an empty category.
 func category(c string) *string {
 	if c == "" {
 		return nil

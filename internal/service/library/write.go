@@ -11,69 +11,69 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// Actions of a write's result.
+// Actions of a write.
 const (
 	Created   = "created"
 	Updated   = "updated"
 	Patched   = "patched"
 	Unchanged = "unchanged"
-	Noop      = "noop" // the patch has been applied before
+	Noop      = "noop" // the patch was already applied
 	Staged    = "staged"
 	Removed   = "deleted"
 	Shelved   = "archived"
 )
 
-// EditResult is what became of a save or a patch.
+// EditResult is the result of a save or a patch.
 type EditResult struct {
 	Action  string
 	Name    string
 	Version int
-	Pending int64 // the change that waits for approval, when there is one
+	Pending int64 // ID of the pending change, 0 without one
 	Notes   []string
 	Edit    Edit // of a patch
 }
 
-// Edit is how a patch changed a text.
+// Edit describes how a patch changed a text.
 type Edit struct {
 	Replacements int
-	Strategy     string // the form in which the old text was found
+	Strategy     string // how the old text was matched
 	Lines        []int
 }
 
-// facts are what a write is decided on. The write commits only while they hold.
+// facts is the state that a write was decided on. The write commits only while it is unchanged.
 type facts struct {
 	found   bool
 	head    skill.Head
 	current skill.Version
-	viewed  int // the latest version that the run has seen
+	viewed  int // latest version that the run has seen
 }
 
-// plan is what a writer wants, checked for what the text itself decides.
+// plan is the requested version, checked as far as its text alone allows.
 type plan struct {
 	version  skill.Version
 	action   string // Created, Updated, Patched; Unchanged and Noop write nothing
 	notes    []string
-	caution  bool // the scan asks for a second look
-	similar  bool // near duplicates are wanted
+	caution  bool // the security scan found a possible risk
+	similar  bool // near duplicates are allowed
 	edit     Edit
 	expected int
 }
 
-// intent is one call of a writing tool.
+// intent is one call of a write tool.
 type intent struct {
 	name string
-	args any // what the log of operations knows the call by
+	args any // arguments in the operation log
 	plan func(facts) (plan, error)
 }
 
-// errMoved says that the facts did not hold until the commit.
-var errMoved = errors.New("the skill has changed meanwhile")
+// errMoved means that the facts changed before the commit.
+var errMoved = errors.New("the skill was changed concurrently")
 
-// maxRounds bounds how often a write is prepared anew because others came first.
+// maxRounds limits how often a write is repeated because of concurrent changes.
 const maxRounds = 50
 
-// write prepares a version outside of any transaction and commits it when what
-// it was decided on still holds; otherwise it begins again.
+// write prepares a version outside of any transaction and commits it if the facts are unchanged.
+// Otherwise it starts again.
 func (l *Library) write(ctx context.Context, a agent.Actor, in intent) (EditResult, error) {
 	s, err := l.settings(ctx, a.Workspace)
 	if err != nil {
@@ -85,8 +85,8 @@ func (l *Library) write(ctx context.Context, a agent.Actor, in intent) (EditResu
 			return out, err
 		}
 	}
-	return EditResult{}, fault.New(fault.Unavailable, fmt.Sprintf("skill %q is being changed by many at once", in.name),
-		"send the change again")
+	return EditResult{}, fault.New(fault.Unavailable, fmt.Sprintf("skill %q has too many concurrent changes", in.name),
+		"repeat the change")
 }
 
 func (l *Library) round(ctx context.Context, a agent.Actor, s Settings, in intent) (out EditResult, err error) {
@@ -132,8 +132,8 @@ func (l *Library) round(ctx context.Context, a agent.Actor, s Settings, in inten
 	return out, err
 }
 
-// logOnly keeps the result of a call that changed nothing: asked again after
-// others have written, it is still this call.
+// logOnly stores the result of a call that changed nothing, so that a repeated call returns the
+// same result.
 func (l *Library) logOnly(
 	ctx context.Context,
 	a agent.Actor,
@@ -149,7 +149,7 @@ func (l *Library) logOnly(
 	return out, err
 }
 
-// facts reads what a call is decided on, or the result that it had before.
+// facts reads the current state, or the logged result of an earlier call.
 func (l *Library) facts(ctx context.Context, a agent.Actor, in intent) (f facts, logged json.RawMessage, err error) {
 	err = l.Store.WithLibrary(ctx, a.Workspace, func(ctx context.Context, tx Tx) error {
 		if a.Op != "" {
@@ -179,7 +179,7 @@ func readFacts(ctx context.Context, tx Tx, a agent.Actor, name string) (f facts,
 	return f, err
 }
 
-// hold tells whether what a write was decided on is still so.
+// hold reports whether the facts are unchanged.
 func (f facts) hold(now facts) bool {
 	a, b := f.head, now.head
 	return f.found == now.found && a.ID == b.ID && a.Version == b.Version && a.Status == b.Status &&

@@ -16,11 +16,11 @@ import (
 	"cairn/internal/service/ledger"
 )
 
-// job is a run with what it works on.
+// job is a run with the data it works on.
 type job struct {
 	run    run.Run
 	spec   Spec
-	record string // that stands for the turns before a conversation's cycle
+	record string // record of the turns before the cycle
 }
 
 func (s *Service) load(ctx context.Context, ref run.Ref) (j job, err error) {
@@ -44,8 +44,8 @@ func (s *Service) load(ctx context.Context, ref run.Ref) (j job, err error) {
 	return j, err
 }
 
-// Compress asks a model for the record of one group. Why there is none is a
-// code, not an error: then the messages stay as they are.
+// Compress asks a model for the record of one group. If there is none, it returns a code instead of
+// an error, and the messages are kept.
 func (s *Service) Compress(ctx context.Context, ref run.Ref, group int) (code string, err error) {
 	j, err := s.load(ctx, ref)
 	if err != nil || j.run.Status == run.Ended {
@@ -55,11 +55,11 @@ func (s *Service) Compress(ctx context.Context, ref run.Ref, group int) (code st
 		return "", fault.Newf(fault.InvalidArgument, "run %d has no group %d", ref.Run, group)
 	}
 	_, reason, err := s.ask(ctx, j, group)
-	code, _, _ = strings.Cut(reason, ":") // what is wrong with an answer is told in its words
+	code, _, _ = strings.Cut(reason, ":") // the rest of the reason is text of the model's output
 	return code, err
 }
 
-// messages are those of a group, after the record of what came before them.
+// messages returns the messages of a group, preceded by the previous record.
 func (s *Service) messages(ctx context.Context, j job, group int) (ms []transcript.Message, err error) {
 	b, err := s.blob(ctx, j.run.Workspace, workingmemory.Where{Handle: j.spec.Groups[group].Handle})
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *Service) messages(ctx context.Context, j job, group int) (ms []transcri
 	return ms, err
 }
 
-// ask puts a group to the model, or finds what it said before.
+// ask asks the model for the record of a group, or reads its stored reply.
 func (s *Service) ask(ctx context.Context, j job, group int) (out workingmemory.Snapshot, reason string, err error) {
 	ms, err := s.messages(ctx, j, group)
 	if fault.CodeOf(err) == fault.NotFound {
@@ -120,8 +120,8 @@ func (s *Service) round(ctx context.Context, j job, group int, ms []transcript.M
 	return out, problem, err
 }
 
-// Await returns what became of a run once it has ended; before that it is
-// Unavailable, to be asked again.
+// Await returns the result of a run that has ended. Until then it returns an error with code
+// Unavailable, and the caller retries.
 func (s *Service) Await(ctx context.Context, ref run.Ref) (out CompactionResult, err error) {
 	err = s.Store.WithOffload(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, err := tx.Runs().Run(ctx, ref.Run)
@@ -137,8 +137,8 @@ func (s *Service) Await(ctx context.Context, ref run.Ref) (out CompactionResult,
 	return out, err
 }
 
-// Close ends a run with its records, or with why there are none. Reasons are
-// the codes that Compress gave for groups; code is set when the workflow gave up.
+// Close ends a run with its records or with the reason why there are none. Reasons are the codes
+// that Compress returned for the groups. Code is set if the workflow gave up.
 func (s *Service) Close(ctx context.Context, ref run.Ref, reasons []string, code, why string) (out CompactionResult,
 	err error) {
 	j, err := s.load(ctx, ref)
@@ -152,7 +152,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, reasons []string, code
 		out.Degraded = code + ": " + why
 	}
 	for _, reason := range reasons {
-		// of an answer that is none the ledger tells more
+		// For unusable output, the ledger has more details.
 		if reason != "" && reason != string(fault.ModelInvalid) && out.Degraded == "" {
 			out.Degraded = reason
 		}
@@ -161,7 +161,7 @@ func (s *Service) Close(ctx context.Context, ref run.Ref, reasons []string, code
 		if out.Degraded != "" {
 			break
 		}
-		snapshot, reason, err := s.ask(ctx, j, i) // finds the reply that Compress has stored
+		snapshot, reason, err := s.ask(ctx, j, i) // reads the reply that Compress has stored
 		if err != nil {
 			return out, err
 		}

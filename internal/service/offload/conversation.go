@@ -16,18 +16,17 @@ import (
 	"cairn/internal/service/memoryagent"
 )
 
-// ConversationCompactor is how conversations are compacted.
+// ConversationCompactor compacts conversations.
 type ConversationCompactor struct {
 	*Service
-	Spec func() Spec // the configuration that a new run is pinned to
+	Spec func() Spec // returns the configuration of a new run
 }
 
 var _ agentrun.Compactor = ConversationCompactor{}
 
-// Begin records that the turns of a conversation up to one are to be stood for by
-// records: what was said is put away word for word, and the run of the work with
-// that of the review before it is made, all or nothing, once for each turn. Of a
-// conversation that cannot wait for a model the work is done at once, by rule.
+// Begin starts the compaction of a conversation up to a turn. In one transaction it stores the
+// messages verbatim and creates the run and, if needed, the run of the review before it, once per
+// turn. If the caller cannot wait for a model, the record is created at once by fixed rules.
 func (c ConversationCompactor) Begin(ctx context.Context, o agentrun.Overflow) (out agentrun.CompactionPlan,
 	err error) {
 	spec := c.Spec()
@@ -73,7 +72,7 @@ func (c ConversationCompactor) Begin(ctx context.Context, o agentrun.Overflow) (
 		return out, err
 	}
 	if made.Status != run.Ended && o.AtOnce {
-		_, err := c.Close(ctx, made.Ref, nil, "wall_clock", "nobody can wait for a model here")
+		_, err := c.Close(ctx, made.Ref, nil, "wall_clock", "the time limit leaves no room for a model call")
 		return agentrun.CompactionPlan{Done: true}, err
 	}
 	out.Done = made.Status == run.Ended
@@ -84,7 +83,7 @@ func (c ConversationCompactor) Begin(ctx context.Context, o agentrun.Overflow) (
 	return out, err
 }
 
-// record makes the run of a cycle, and that of its review.
+// record creates the run of a cycle and the run of its review.
 func (c ConversationCompactor) record(ctx context.Context, tx Tx, o agentrun.Overflow, key, workspace string,
 	spec Spec) (out run.Run, err error) {
 	put := func(kind run.Kind, parent int64, spec any, workflow string) (run.Run, error) {
@@ -110,7 +109,7 @@ func (c ConversationCompactor) record(ctx context.Context, tx Tx, o agentrun.Ove
 	return out, tx.Runs().EnqueueRun(ctx, out.Ref.Run)
 }
 
-// Input is what the workflow of a run starts with.
+// Input returns the input of a run's workflow.
 func Input(workspaceKey string, r run.Run) (in contract.OffloadInput, err error) {
 	spec, err := SpecOf(r)
 	if err != nil {
@@ -128,9 +127,8 @@ func Input(workspaceKey string, r run.Run) (in contract.OffloadInput, err error)
 	return in, nil
 }
 
-// closeCycle stores what a conversation's requests begin with from now on. Where
-// no model has made a record, one is made by rule: what people asked stands in
-// it, and the rest is found in what was put away.
+// closeCycle stores the new record of a conversation. If no model has produced one, it is created
+// by fixed rules: it lists the user messages, and the rest can be found in the offloaded content.
 func (s *Service) closeCycle(ctx context.Context, j job, out *CompactionResult) error {
 	content := strings.Join(out.Records, "\n\n")
 	if out.Degraded != "" {
@@ -167,13 +165,13 @@ func (s *Service) closeCycle(ctx context.Context, j job, out *CompactionResult) 
 	})
 }
 
-// Bounds of a record that is made by rule.
+// Limits of a record created by rules.
 const (
 	ruleRunes = 200 // of one message
-	rulesKept = 24  // messages, the latest
+	rulesKept = 24  // number of messages, the latest
 )
 
-// byRule is a record without a model: what people said, the latest last.
+// byRule creates a record without a model: the latest user messages, in order.
 func byRule(ms []transcript.Message) (s workingmemory.Snapshot) {
 	for _, m := range ms {
 		text := transcript.Clip(strings.Join(strings.Fields(m.Content), " "), ruleRunes)

@@ -22,20 +22,20 @@ import (
 	"cairn/internal/service/memoryagent"
 )
 
-// Request asks for a thread to be shortened.
+// Request requests to shorten a thread.
 type Request struct {
 	Workspace    int64
 	WorkspaceKey string
-	ID           string // the caller's id of the request; empty takes one that the messages and options give
-	Session      string // name under which what is put away is searched together; may be empty
+	ID           string // ID of the request, set by the caller; if empty, it is derived from the messages and options
+	Session      string // name under which the offloaded content is searched together; may be empty
 	Messages     []transcript.Message
 	Options      workingmemory.Options
 	TTL          time.Duration
-	Wait         time.Duration // for a model; after it the messages come back as they were
+	Wait         time.Duration // time limit for the model; after it, the original messages are returned
 	Spec         Spec
 }
 
-// OffloadedItem is something that was put away.
+// OffloadedItem is one piece of offloaded content.
 type OffloadedItem struct {
 	Handle string             `json:"handle"`
 	Kind   workingmemory.Kind `json:"kind"`
@@ -43,20 +43,20 @@ type OffloadedItem struct {
 	Chars  int                `json:"chars"`
 }
 
-// ShortenedThread is a thread after it was shortened. Degraded means that it is the
-// original one, for the reason that is given.
+// ShortenedThread is the result of a request. If Degraded is set, it holds the original messages,
+// and Reason states why.
 type ShortenedThread struct {
 	Messages     []transcript.Message `json:"messages"`
-	Mode         workingmemory.Mode   `json:"mode,omitempty"` // that took effect; empty when nothing had to be done
+	Mode         workingmemory.Mode   `json:"mode,omitempty"` // applied mode; empty if nothing had to be done
 	TokensBefore int                  `json:"tokens_before"`
 	TokensAfter  int                  `json:"tokens_after"`
 	Away         []OffloadedItem      `json:"offloaded"`
 	Degraded     bool                 `json:"degraded"`
 	Reason       string               `json:"reason,omitempty"`
-	Run          int64                `json:"run,omitempty"` // of the model's work, 0 without any
+	Run          int64                `json:"run,omitempty"` // run of the model's work, 0 without one
 }
 
-// Bounds of a request.
+// Limits of a request.
 const (
 	maxSession  = 200 // runes
 	MaxMessages = 5_000
@@ -69,10 +69,10 @@ func (r *Request) check() (err error) {
 	}
 	switch {
 	case len(r.Messages) == 0 || len(r.Messages) > MaxMessages:
-		return fault.Newf(fault.InvalidArgument, "there are %d messages, and must be 1 to %d", len(r.Messages),
+		return fault.Newf(fault.InvalidArgument, "invalid number of messages %d: must be 1 to %d", len(r.Messages),
 			MaxMessages)
 	case r.TTL <= 0 || r.TTL > MaxTTL:
-		return fault.Newf(fault.InvalidArgument, "what is put away would live for %s, and must for up to %s", r.TTL,
+		return fault.Newf(fault.InvalidArgument, "invalid ttl %s: the maximum is %s", r.TTL,
 			MaxTTL)
 	}
 	if err := checkSession(r.Session); err != nil {
@@ -82,14 +82,14 @@ func (r *Request) check() (err error) {
 	for i, m := range r.Messages {
 		for _, c := range m.ToolCalls {
 			if c.ID == "" || called[c.ID] {
-				return fault.Newf(fault.InvalidArgument, "message %d has a tool call without an id of its own", i)
+				return fault.Newf(fault.InvalidArgument, "message %d has a tool call without a unique ID", i)
 			}
 			called[c.ID] = true
 		}
 		if m.Role == transcript.Tool && !called[m.ToolCallID] {
 			return fault.New(fault.InvalidArgument,
-				fmt.Sprintf("message %d is the result of call %q, which no message before it makes", i, m.ToolCallID),
-				"send calls with their results")
+				fmt.Sprintf("message %d is the result of call %q, which no earlier message makes", i, m.ToolCallID),
+				"send each call before its result")
 		}
 	}
 	return nil
@@ -99,16 +99,15 @@ func checkSession(name string) error {
 	if utf8.RuneCountInString(name) > maxSession || !utf8.ValidString(name) ||
 		strings.ContainsFunc(name, unicode.IsControl) {
 		return fault.New(fault.InvalidArgument,
-			"the session's name is too long, or has characters that cannot be shown",
-			fmt.Sprintf("use up to %d characters", maxSession))
+			"session name is too long or has unprintable characters",
+			fmt.Sprintf("use up to %d printable characters", maxSession))
 	}
 	return nil
 }
 
-// Offload shortens a thread. What can act on its input alone fails with an error;
-// what a model or Temporal do not do leaves the messages as they were, degraded.
-// The same request gives the same answer and pays once; one that was degraded is
-// tried again unless the caller gave it an id.
+// Offload shortens a thread. It returns an error only for invalid input. If a model or Temporal
+// fails, it returns the original messages as degraded. The same request returns the same result and
+// is paid for once. A degraded request is tried again, unless the caller has given it an ID.
 func (s *Service) Offload(ctx context.Context, r Request) (out ShortenedThread, err error) {
 	if err := r.check(); err != nil {
 		return out, err
@@ -143,7 +142,7 @@ func (s *Service) Offload(ctx context.Context, r Request) (out ShortenedThread, 
 	if after := workingmemory.Tokens(short); after < out.TokensBefore {
 		out.Messages, out.TokensAfter, out.Mode = short, after, workingmemory.ByCompress
 	} else {
-		out.Degraded, out.Reason = true, "the records are no shorter than the messages"
+		out.Degraded, out.Reason = true, "the records are not shorter than the messages"
 		return out, nil
 	}
 	for _, g := range groups {
@@ -152,7 +151,7 @@ func (s *Service) Offload(ctx context.Context, r Request) (out ShortenedThread, 
 	return out, nil
 }
 
-// put stores what compaction has put away.
+// put stores the offloaded content.
 func (s *Service) put(ctx context.Context, r Request, blobs []workingmemory.Blob, out *ShortenedThread) error {
 	for _, b := range blobs {
 		out.Away = append(out.Away, away(b))
@@ -162,7 +161,7 @@ func (s *Service) put(ctx context.Context, r Request, blobs []workingmemory.Blob
 	})
 }
 
-// unnamed is the session of what was put away under no name.
+// unnamed is the session of content that was offloaded without a name.
 const unnamed = "-"
 
 func putAll(ctx context.Context, tx Tx, session workingmemory.Session, blobs []workingmemory.Blob,
@@ -182,11 +181,11 @@ func away(b workingmemory.Blob) OffloadedItem {
 	return OffloadedItem{Handle: b.Handle(), Kind: b.Kind, Label: b.Label, Chars: utf8.RuneCountInString(b.Content)}
 }
 
-// records has a model make the records of groups, and waits for them.
+// records starts a run that creates the records of groups, and waits for it.
 func (s *Service) records(ctx context.Context, r Request, groups []workingmemory.Group,
 	out *ShortenedThread) (CompactionResult, error) {
 	if s.Starter == nil {
-		return CompactionResult{Degraded: "unavailable: there is no Temporal server"}, nil
+		return CompactionResult{Degraded: "unavailable: Temporal is not configured"}, nil
 	}
 	made, err := s.accept(ctx, r, groups)
 	if err != nil {
@@ -201,7 +200,7 @@ func (s *Service) records(ctx context.Context, r Request, groups []workingmemory
 			err = s.Starter.Ended(waiting, made.WorkflowID)
 		}
 		if waiting.Err() != nil {
-			return CompactionResult{Degraded: "timeout: the records are not made yet; the same request has them later"},
+			return CompactionResult{Degraded: "timeout: the records are not ready; repeat the request later"},
 				nil
 		}
 		if err != nil {
@@ -218,7 +217,7 @@ func (s *Service) result(ctx context.Context, ref run.Ref) (out CompactionResult
 			return err
 		}
 		if r.Status != run.Ended {
-			out = CompactionResult{Degraded: "unavailable: the work was interrupted; the same request goes on with it"}
+			out = CompactionResult{Degraded: "unavailable: the work was interrupted; repeat the request to continue"}
 			return nil
 		}
 		out, err = resultOf(r)
@@ -227,8 +226,7 @@ func (s *Service) result(ctx context.Context, ref run.Ref) (out CompactionResult
 	return out, err
 }
 
-// accept makes the work durable: the groups, the run and the duty to drive it,
-// all or nothing.
+// accept stores the groups, the run and its outbox task in one transaction.
 func (s *Service) accept(ctx context.Context, r Request, groups []workingmemory.Group) (out run.Run, err error) {
 	spec := r.Spec
 	spec.Lang = lang.OfMessages(r.Messages)
@@ -264,7 +262,7 @@ func (s *Service) accept(ctx context.Context, r Request, groups []workingmemory.
 		if found {
 			if known.ArgsSHA != sha {
 				return fault.New(fault.OpReused, fmt.Sprintf(
-					"request %q was made before with other messages or options", key), "use another request id")
+					"request %q was already sent with other messages or options", key), "use another request ID")
 			}
 			if again, err := degraded(known); err != nil || r.ID != "" || !again {
 				out = known
@@ -278,7 +276,7 @@ func (s *Service) accept(ctx context.Context, r Request, groups []workingmemory.
 		if err != nil {
 			return err
 		}
-		if out.Status == run.Ended { // by whoever was first
+		if out.Status == run.Ended { // ended by another request
 			return nil
 		}
 		return tx.Runs().EnqueueRun(ctx, out.Ref.Run)
@@ -286,7 +284,7 @@ func (s *Service) accept(ctx context.Context, r Request, groups []workingmemory.
 	return out, err
 }
 
-// degraded tells that a run has ended without records.
+// degraded reports whether a run has ended without records.
 func degraded(r run.Run) (bool, error) {
 	if r.Status != run.Ended {
 		return false, nil

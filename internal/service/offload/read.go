@@ -9,10 +9,10 @@ import (
 	"cairn/internal/domain/workingmemory"
 )
 
-// mostBlobs is how many blobs of one session are searched, the oldest first.
+// mostBlobs is the maximum number of blobs that a search of a session reads, oldest first.
 const mostBlobs = 5_000
 
-// Content is what stands behind a handle: a text, or messages.
+// Content is the content of a handle: a text or messages.
 type Content struct {
 	Handle   string
 	Kind     workingmemory.Kind
@@ -21,7 +21,7 @@ type Content struct {
 	Messages []transcript.Message
 }
 
-// Fetch gives back what stands behind a handle.
+// Fetch returns the content of a handle.
 func (s *Service) Fetch(ctx context.Context, ws int64, at workingmemory.Where) (out Content, err error) {
 	b, err := s.blob(ctx, ws, at)
 	if err != nil {
@@ -36,11 +36,10 @@ func (s *Service) Fetch(ctx context.Context, ws int64, at workingmemory.Where) (
 	return out, err
 }
 
-// Reload gives a thread its tool results back: each pointer is replaced by what
-// it stands for.
+// Reload restores the tool results of a thread: it replaces each handle by its content.
 func (s *Service) Reload(ctx context.Context, ws int64, ms []transcript.Message) ([]transcript.Message, error) {
 	if len(ms) == 0 || len(ms) > MaxMessages {
-		return nil, fault.Newf(fault.InvalidArgument, "there are %d messages, and must be 1 to %d", len(ms),
+		return nil, fault.Newf(fault.InvalidArgument, "invalid number of messages %d: must be 1 to %d", len(ms),
 			MaxMessages)
 	}
 	out := append([]transcript.Message(nil), ms...)
@@ -58,10 +57,10 @@ func (s *Service) Reload(ctx context.Context, ws int64, ms []transcript.Message)
 	return out, nil
 }
 
-// Read returns lines of what stands behind a handle.
+// Read returns lines of the content of a handle.
 func (s *Service) Read(ctx context.Context, ws int64, at workingmemory.Where, offset, limit int) (workingmemory.Page,
 	error) {
-	if _, err := workingmemory.Read("", offset, limit); err != nil { // before anything is looked for
+	if _, err := workingmemory.Read("", offset, limit); err != nil { // validates the arguments
 		return workingmemory.Page{}, err
 	}
 	b, err := s.blob(ctx, ws, at)
@@ -75,7 +74,7 @@ func (s *Service) Read(ctx context.Context, ws int64, at workingmemory.Where, of
 	return workingmemory.Read(text, offset, limit)
 }
 
-// Grep looks for a pattern behind a handle, or in all that a session has put away.
+// Grep searches a pattern in the content of a handle or in all content of a session.
 func (s *Service) Grep(ctx context.Context, ws int64, at workingmemory.Where,
 	p workingmemory.Pattern) (workingmemory.Hits, error) {
 	f, err := workingmemory.NewFinder(p)
@@ -100,14 +99,14 @@ func (s *Service) Grep(ctx context.Context, ws int64, at workingmemory.Where,
 		return f.Found(), nil
 	}
 	if at.Session.Key() == "" {
-		return workingmemory.Hits{}, fault.New(fault.InvalidArgument, "there is neither a handle nor a session",
-			"name one of them")
+		return workingmemory.Hits{}, fault.New(fault.InvalidArgument, "missing handle and session",
+			"send a handle or a session")
 	}
 	err = s.Store.WithOffload(ctx, ws, func(ctx context.Context, tx Tx) error {
 		all, err := tx.Items().OffloadedBy(ctx, at.Session, mostBlobs)
 		if err == nil && len(all) == 0 {
-			err = fault.New(fault.NotFound, "nothing was put away here, or it has expired",
-				"look at what the conversation itself says")
+			err = fault.New(fault.NotFound, "no offloaded content, or it has expired",
+				"use the messages of the conversation")
 		}
 		if err != nil {
 			return err
@@ -140,8 +139,8 @@ func (s *Service) blob(ctx context.Context, ws int64, at workingmemory.Where) (b
 	err = s.Store.WithOffload(ctx, ws, func(ctx context.Context, tx Tx) error {
 		found := false
 		if b, found, err = tx.Items().Offloaded(ctx, at.Session, sha); err == nil && !found {
-			err = fault.New(fault.NotFound, fmt.Sprintf("nothing stands behind %s", at.Handle),
-				"it was never put away here, or its time is over")
+			err = fault.New(fault.NotFound, fmt.Sprintf("handle %s not found", at.Handle),
+				"use a handle from this conversation that has not expired")
 		}
 		return err
 	})

@@ -10,7 +10,7 @@ import (
 	"cairn/internal/service/memoryagent"
 )
 
-// Tx is one workspace's rows in one transaction.
+// Tx accesses the rows of one workspace in one transaction.
 type Tx interface {
 	Runs() RunRepository
 	Items() ItemRepository
@@ -27,19 +27,19 @@ type RunRepository interface {
 	PutAgentRun(ctx context.Context, r memoryagent.NewRun) (run.Run, error)
 }
 
-// ItemRepository reads and writes what was put away.
+// ItemRepository reads and writes offloaded content.
 type ItemRepository interface {
-	// PutOffloaded puts something away for a session; a ttl of 0 is for as long as the
-	// session's conversation lives.
+	// PutOffloaded stores content for a session. A ttl of 0 keeps it as long as the conversation of
+	// the session.
 	PutOffloaded(ctx context.Context, s workingmemory.Session, b workingmemory.Blob, ttl time.Duration) error
-	// Offloaded finds what was put away and has not expired; with a session, by that one.
+	// Offloaded finds content that has not expired. If s is set, it searches only that session.
 	Offloaded(ctx context.Context, s workingmemory.Session, sha [sha256.Size]byte) (workingmemory.Blob, bool, error)
 	OffloadedBy(ctx context.Context, s workingmemory.Session, most int) ([][sha256.Size]byte, error)
 	PutCompaction(ctx context.Context, c Compaction) error
 	CompactionAt(ctx context.Context, conversation int64, upto int) (Compaction, bool, error)
 }
 
-// WorkspaceRepository reads and writes the workspace.
+// WorkspaceRepository reads the workspace.
 type WorkspaceRepository interface {
 	Key(ctx context.Context) (string, error) // of the workspace
 }

@@ -1,9 +1,10 @@
-// Package offload keeps working memory: threads that have grown too long are put
-// away and stood for by pointers and records (internal/domain/workingmemory says how), and
-// what was put away is searched, read and given back. A record is asked of a
-// model by a run, group by group; each method that a workflow calls may be run
-// again at any time. Whatever a model makes of it, nothing is lost: a record that
-// is none leaves the messages as they were.
+// Package offload shortens long threads and gives access to the removed content. It stores tool
+// results and older messages, and replaces them by handles and records; package
+// internal/domain/workingmemory has the rules. Offloaded content can be searched, read and
+// restored.
+//
+// A run asks a model for records, one per group of messages. Each method that a workflow calls may
+// be repeated at any time. If a model returns no valid record, the messages are kept.
 package offload
 
 import (
@@ -23,23 +24,23 @@ type Store interface {
 	WithOffload(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 }
 
-// Starter brings runs to Temporal.
+// Starter starts workflows in Temporal.
 type Starter interface {
 	Start(ctx context.Context, workspaceKey, channel string, r run.Run) error
-	Ended(ctx context.Context, workflowID string) error // waits for the end of a workflow
+	Ended(ctx context.Context, workflowID string) error // waits until a workflow has ended
 }
 
-// Ports are what the service works with.
+// Ports are the dependencies of the service.
 type Ports struct {
 	Store   Store
 	Ledger  *ledger.Ledger
 	Starter Starter // nil without Temporal
 }
 
-// Service is the use-case.
+// Service shortens threads and reads offloaded content.
 type Service struct{ Ports }
 
-// New makes the service. A required port that is nil is an error.
+// New returns a Service. It fails if a required port is nil.
 func New(p Ports) (*Service, error) {
 	err := ports.Require("offload", map[string]any{"Store": p.Store, "Ledger": p.Ledger})
 	if err != nil {
@@ -48,66 +49,65 @@ func New(p Ports) (*Service, error) {
 	return &Service{Ports: p}, nil
 }
 
-// Spec is a run's configuration, pinned when the run is made.
+// Spec is the configuration of a run, pinned when the run is created.
 type Spec struct {
 	Model  string          `json:"model"`
 	Lang   string          `json:"lang"`
-	System string          `json:"system"` // the instructions as they are sent
+	System string          `json:"system"` // rendered instructions
 	Limits Limits          `json:"limits"`
 	Timing agentrun.Timing `json:"timing"`
 	Groups []Group         `json:"groups"`
-	Cycle  *Cycle          `json:"cycle,omitempty"` // of a conversation
+	Cycle  *Cycle          `json:"cycle,omitempty"` // set for a conversation
 }
 
-// Limits bound what a model is told and asked for.
+// Limits bound the input and output of the model.
 type Limits struct {
-	ResultChars    int `json:"result_chars"`    // of one tool result; the blob keeps all of it
+	ResultChars    int `json:"result_chars"`    // of one tool result; the blob keeps the full result
 	MaterialTokens int `json:"material_tokens"` // of the messages in one request
-	Repairs        int `json:"repairs"`         // more requests at most for an answer that is none
+	Repairs        int `json:"repairs"`         // maximum number of further calls after unusable output
 	ReplyTokens    int `json:"reply_tokens"`
 }
 
-// Group is some messages that one record will stand for.
+// Group is a list of messages that one record replaces.
 type Group struct {
 	Handle   string `json:"handle"`
 	Messages int    `json:"messages"`
 }
 
-// Cycle is the turn of a conversation up to which records stand for it, and the
-// review that comes before.
+// Cycle is one compaction of a conversation, up to a turn, with the review before it.
 type Cycle struct {
-	After  int             `json:"after,omitempty"` // the turn up to which the record before stands, 0 without one
+	After  int             `json:"after,omitempty"` // last turn of the previous record, 0 without one
 	Upto   int             `json:"upto"`
-	Tokens int             `json:"tokens"`          // of what goes
+	Tokens int             `json:"tokens"`          // of the messages to replace
 	Flush  int64           `json:"flush,omitempty"` // run of the review, 0 without one
 	Budget agent.Budget    `json:"budget,omitzero"` // of the review
 	Pace   agentrun.Timing `json:"pace,omitzero"`   // of the review
 }
 
-// Compaction is the record that a conversation's requests begin with.
+// Compaction is the record at the start of a conversation's requests.
 type Compaction struct {
 	Conversation int64
-	Upto         int // turn
+	Upto         int // last turn that it covers
 	Run          int64
 	Content      string
 	Tokens       int
-	Degraded     string // why no model has made it; empty when one has
+	Degraded     string // why no model has created it; empty if one has
 }
 
-// CompactionResult is what became of a run.
+// CompactionResult is the result of a run.
 type CompactionResult struct {
 	Degraded string   `json:"degraded,omitempty"` // why there are no records
-	Records  []string `json:"records,omitempty"`  // one a group
+	Records  []string `json:"records,omitempty"`  // one per group
 	Tokens   int      `json:"tokens"`             // of the records
 
-	// Of a conversation.
+	// Fields of the compaction of a conversation.
 	Upto    int      `json:"upto,omitempty"`
 	Was     int      `json:"tokens_before,omitempty"`
 	Handles []string `json:"handles,omitempty"`
 	Flush   int64    `json:"flush_run,omitempty"`
 }
 
-// SpecOf reads the configuration that r is pinned to.
+// SpecOf decodes the pinned configuration of r.
 func SpecOf(r run.Run) (s Spec, err error) {
 	if err = json.Unmarshal(r.Spec, &s); err != nil {
 		err = fmt.Errorf("decode the configuration of run %d: %w", r.Ref.Run, err)
@@ -115,7 +115,7 @@ func SpecOf(r run.Run) (s Spec, err error) {
 	return s, err
 }
 
-// ResultOf reads what became of a run that has ended.
+// ResultOf decodes the result of a run that has ended.
 func ResultOf(r run.Run) (*CompactionResult, error) {
 	out, err := resultOf(r)
 	return &out, err

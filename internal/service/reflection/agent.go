@@ -16,7 +16,7 @@ import (
 	"cairn/internal/service/agentrun"
 )
 
-// Agent is a reflection as the loop drives it.
+// Agent implements agentrun.Agent for reflections.
 type Agent struct{ *Service }
 
 var (
@@ -24,18 +24,18 @@ var (
 	_ agentrun.MultipartAgent = Agent{}
 )
 
-// Tools of a run: what is written points to messages of the day.
+// Tools returns the tools of a run. Their writes cite messages of the day.
 func (s Agent) Tools(w agentrun.RunView) (agentrun.Tools, error) {
 	p, err := pinned(w)
 	return citing{Tools: s.Service.Tools, spans: p.Spans, date: p.Date}, err
 }
 
-// Subject is set by the tools, from the messages that a call cites.
+// Subject is empty: the tools set it from the messages that a call cites.
 func (s Agent) Subject(context.Context, agentrun.RunView, int64) (out agent.MemoryScope, err error) {
 	return out, nil
 }
 
-// Reached tells how far into the day the next response is.
+// Reached implements agentrun.MultipartAgent with the parts of the day.
 func (s Agent) Reached(w agentrun.RunView) (since int, more bool) {
 	p, err := pinned(w)
 	if err != nil {
@@ -45,8 +45,7 @@ func (s Agent) Reached(w agentrun.RunView) (since int, more bool) {
 	return since, part < parts(p.Spans)-1
 }
 
-// reached is the part that the next response is about, and the last response
-// about the one before.
+// reached returns the part of the next response, and the last response about the previous part.
 func reached(w agentrun.RunView, p PinnedReflection) (part, since int) {
 	n := parts(p.Spans)
 	if n < 2 {
@@ -56,7 +55,7 @@ func reached(w agentrun.RunView, p PinnedReflection) (part, since int) {
 	return part, since
 }
 
-// shownParts is how many parts the model has said something about.
+// shownParts returns the number of parts that have a response.
 func shownParts(w agentrun.RunView, p PinnedReflection) int {
 	if len(w.Steps) == 0 {
 		return 0
@@ -66,11 +65,10 @@ func shownParts(w agentrun.RunView, p PinnedReflection) int {
 	return part + 1
 }
 
-// shortRunes is what is left of a message when an endpoint has said that a part
-// is too long for it.
+// shortRunes is the length to which messages are clipped after an endpoint has rejected a part as too long.
 const shortRunes = 400
 
-// Brief is the part of the day that is looked at now, with what is kept already.
+// Brief returns the current part of the day and the stored memories and notes.
 func (s Agent) Brief(ctx context.Context, w agentrun.RunView, short bool) (out agentrun.PromptInput, err error) {
 	p, err := pinned(w)
 	if err != nil {
@@ -82,7 +80,7 @@ func (s Agent) Brief(ctx context.Context, w agentrun.RunView, short bool) (out a
 	}
 	known, err := s.Memory.Remembered(ctx, w.Run.Workspace)
 	if err != nil {
-		return out, fmt.Errorf("read what is remembered: %w", err)
+		return out, fmt.Errorf("read the session context: %w", err)
 	}
 	part, _ := reached(w, p)
 	m := prompt.Material{Task: p.Date, Memories: known.Entries(), Skills: known.SkillLines(), Language: w.Spec.Lang}
@@ -126,11 +124,11 @@ func (s Agent) Brief(ctx context.Context, w agentrun.RunView, short bool) (out a
 	return out, err
 }
 
-// notesShown are the notes of the day that the model is told of.
+// notesShown is the maximum number of notes of the day in a prompt.
 const notesShown = 50
 
-// material renders a part of the day: secrets and what was only recalled taken
-// out, under the indices that calls cite.
+// material renders a part of the day under the indices that calls cite, without secrets and without
+// recalled content.
 func material(said []Message, spans []Span, zone *time.Location, runes, resultRunes int) (out []prompt.Message) {
 	said = slices.DeleteFunc(said, func(m Message) bool { return !m.Human || m.Empty() })
 	plain := make([]transcript.Message, len(said))
@@ -158,7 +156,7 @@ func material(said []Message, spans []Span, zone *time.Location, runes, resultRu
 	return out
 }
 
-// index is what a message is cited by.
+// index returns the index under which a message is cited.
 func index(spans []Span, conversation int64, seq int) int {
 	for _, s := range spans {
 		if s.Conversation == conversation && s.FromSeq <= seq && seq <= s.ToSeq {

@@ -6,8 +6,8 @@ import (
 	"cairn/internal/domain/run"
 )
 
-// Generation is the one that a person who asks for a date means: the latest, and
-// the next when that one failed or is to be redone.
+// Generation returns the generation for a manual request of a date: the latest, or the next one if
+// the latest failed or redo is set.
 func (s *Service) Generation(ctx context.Context, ws int64, date string, redo bool) (n int, err error) {
 	err = s.Store.WithReflections(ctx, ws, func(ctx context.Context, tx Tx) error {
 		latest, found, err := tx.Runs().RunOf(ctx, run.Reflection, date)
@@ -22,7 +22,7 @@ func (s *Service) Generation(ctx context.Context, ws int64, date string, redo bo
 	return n, err
 }
 
-// Conversations are those that a run reads.
+// Conversations returns the conversations that a run reads.
 func (s *Service) Conversations(ctx context.Context, ref run.Ref) (out []int64, err error) {
 	err = s.Store.WithReflections(ctx, ref.Workspace, func(ctx context.Context, tx Tx) error {
 		r, err := tx.Runs().Run(ctx, ref.Run)

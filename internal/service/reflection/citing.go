@@ -13,25 +13,24 @@ import (
 	"cairn/internal/service/tools"
 )
 
-// citing are tools whose writes say which messages they rest on: one argument
-// more, by which the evidence of what is written is found.
+// citing adds an argument to write tools in which a call cites its source messages.
 type citing struct {
 	agentrun.Tools
 	spans []Span
 	date  string // of the run
 }
 
-// citation is the argument's name.
+// citation is the name of the argument.
 const citation = "messages"
 
-// writers have it.
+// writers are the tools with the argument.
 var writers = []string{tools.NoteAppend, "memory_save", "memory_replace", "memory_batch", "skill_save", "skill_patch"}
 
-// Offered are the tools of a review with note_append, which come first: a day
-// has more to note than to keep for ever.
+// Offered returns the tools of a review, preceded by note_append, because a day yields more notes
+// than lasting memories.
 func (c citing) Offered(o agent.Origin, names ...string) (out []agent.ToolSpec) {
 	for _, t := range c.Tools.Offered(o, names...) {
-		if t.Name != tools.NoteAppend && !t.Allows(agent.OriginNudge) { // deleting is for people and for curation
+		if t.Name != tools.NoteAppend && !t.Allows(agent.OriginNudge) { // only users and curation may delete
 			continue
 		}
 		if slices.Contains(writers, t.Name) {
@@ -60,17 +59,17 @@ func cites(schema json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// Call finds the messages that a write cites, and makes it with them as its evidence.
+// Call resolves the cited messages and calls the tool with them as evidence.
 func (c citing) Call(ctx context.Context, a agent.Actor, name string, arguments json.RawMessage) (tools.Result, error) {
 	if len(c.Offered(a.Origin, name)) == 0 {
 		return tools.Failure(fault.New(fault.UnknownTool, name+" is not offered here",
-			"use one of the tools that are")), nil
+			"use one of the offered tools")), nil
 	}
 	if !slices.Contains(writers, name) {
 		return c.Tools.Call(ctx, a, name, arguments)
 	}
 	var given map[string]json.RawMessage
-	if json.Unmarshal(arguments, &given) != nil { // the tool says what is wrong
+	if json.Unmarshal(arguments, &given) != nil { // the tool reports the error
 		return c.Tools.Call(ctx, a, name, arguments)
 	}
 	var indices []int
@@ -93,19 +92,19 @@ func (c citing) Call(ctx context.Context, a agent.Actor, name string, arguments 
 	return c.Tools.Call(ctx, a, name, rest)
 }
 
-// evidence is the range of the cited messages in the conversation of the first
-// of them, and the date on which that one was said.
+// evidence returns the range of the cited messages in the conversation of the first one, and the
+// date of that message.
 func (c citing) evidence(indices []int) (e memory.Evidence, date string, err error) {
 	if len(indices) == 0 {
-		return e, "", fault.New(fault.InvalidArgument, "no message is cited",
-			"send in `messages` the index of each message of the material that shows it")
+		return e, "", fault.New(fault.InvalidArgument, "missing citation",
+			"list in `messages` the index of each source message")
 	}
 	for i, n := range indices {
 		s, seq, found := cited(c.spans, n)
 		switch {
 		case !found:
-			return e, "", fault.New(fault.InvalidArgument, fmt.Sprintf("there is no message %d", n),
-				"cite the `index` of messages in the material")
+			return e, "", fault.New(fault.InvalidArgument, fmt.Sprintf("message %d not found", n),
+				"cite the `index` of a message in the material")
 		case i == 0:
 			e, date = memory.Evidence{Conversation: s.Conversation, FromSeq: seq, ToSeq: seq}, s.Date
 		case s.Conversation == e.Conversation:

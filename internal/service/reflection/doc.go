@@ -1,12 +1,10 @@
-// Package reflection looks back over a workspace's day. What people said since the
-// last time becomes notes of the day, a few lasting memories and skills, each
-// with the messages that it comes from.
+// Package reflection runs the daily review of a workspace. It turns new messages into notes of the
+// day and a few lasting memories and skills, each with its source messages.
 //
-//	opened, err := service.Open(ctx,
-//		reflection.Request{Workspace: ws, Date: "2026-03-29", Zone: "Europe/Berlin", From: from, To: to})
+//	opened, err := service.Open(ctx, reflection.Request{Workspace: ws, Date: "2026-03-29",
+//		Zone: "Europe/Berlin", From: from, To: to})
 //
-// Open takes up messages: ranges of conversations that belong to one run until
-// it fails. The agent loop of package agentrun does the rest through Agent. What
-// was read moves a mark forward, one for each conversation, when the run has
-// ended well; after a failure the next run reads it again.
+// Open assigns messages to a run: ranges of conversations that no other run reads unless this one
+// fails. Agent then drives the agent loop of package agentrun. When the run has succeeded, the mark
+// of each conversation moves forward. After a failure, the next run reads the messages again.
 package reflection

@@ -11,19 +11,17 @@ import (
 	"cairn/internal/service/agentrun"
 )
 
-// Patience is how many runs in a row may fail before what the first of them
-// could not read is passed over: a day that no model can bear must not keep the
-// days that follow.
+// Patience is the number of consecutive failed runs after which the messages of the first one are
+// skipped. Otherwise a day that no model can process would block all later days.
 const Patience = 3
 
-// finished is what Finish has decided.
+// finished is the stored result of Finish.
 type finished struct {
 	Status string `json:"status"`
 	Report Report `json:"report"`
 }
 
-// Finish moves the marks of what was read, or gives it back when the run has
-// failed.
+// Finish moves the marks of the conversations, or releases the messages if the run has failed.
 func (s Agent) Finish(ctx context.Context, w agentrun.RunView, e agentrun.RunResult) (json.RawMessage, error) {
 	p, err := pinned(w)
 	if err != nil {
@@ -65,15 +63,15 @@ func (s Agent) Finish(ctx context.Context, w agentrun.RunView, e agentrun.RunRes
 		return nil, fmt.Errorf("finish the reflection of %s: %w", p.Date, err)
 	}
 	if out.Report.Alert {
-		s.Log.Error("reflections fail: what they could not read is passed over", "workspace", p.Workspace, "date",
+		s.Log.Error("unread messages skipped after failed reflections", "workspace", p.Workspace, "date",
 			p.Date, "run", id, "failures", out.Report.Failures,
 			"skipped", out.Report.Skipped, "reason", e.Reason, "detail", e.Detail)
 	}
 	return json.Marshal(out)
 }
 
-// failed counts the failures in a row and, when there are too many, passes over
-// what the first of them was to read. A run that somebody cancelled is none.
+// failed counts consecutive failures. If there are too many, it skips the messages of the first
+// one. A canceled run is not a failure.
 func (s Agent) failed(
 	ctx context.Context,
 	tx Tx,
@@ -89,7 +87,7 @@ func (s Agent) failed(
 	if err != nil {
 		return err
 	}
-	until := p.To // of the first in the row
+	until := p.To // of the first failed run
 	r.Failures = 1
 	for _, before := range recent {
 		if before.Ref.Run >= w.Run.Ref.Run || before.Status != run.Ended || before.Outcome == run.CancelledOutcome ||
@@ -136,8 +134,8 @@ func (s Agent) failed(
 	return nil
 }
 
-// mark moves the mark of each conversation of a run as far as nothing is left
-// unread before it. After a run that was looked through, reviews need not read it either.
+// mark moves the mark of each conversation of a run up to its first unread message. With reviewed,
+// reviews need not read these messages either.
 func mark(ctx context.Context, tx Tx, id int64, reviewed bool) error {
 	reads, err := tx.Reads().Reads(ctx, id)
 	if err != nil {
@@ -180,8 +178,8 @@ func mark(ctx context.Context, tx Tx, id int64, reviewed bool) error {
 	return nil
 }
 
-// day writes down what a date has come to: all that its runs have written, and
-// the messages that they were shown first.
+// day stores the result of a date: the writes of all its runs and the number of messages first
+// shown to them.
 func day(ctx context.Context, tx Tx, id int64, p PinnedReflection, status string, r Report) error {
 	runs, err := tx.Days().Reflections(ctx, p.Date, runsShown)
 	if err != nil {
@@ -208,12 +206,12 @@ func day(ctx context.Context, tx Tx, id int64, p PinnedReflection, status string
 	return tx.Days().PutDay(ctx, id, status, r)
 }
 
-// Result is what Finish has decided. No word of the model's is kept: a result is
-// of no single conversation, and outlives those that are erased.
+// Result returns what Finish has stored. It contains no text of the model, because the result is
+// not tied to one conversation and remains after an erasure.
 func (s Agent) Result(_ agentrun.RunView, raw json.RawMessage, e *agentrun.RunResult) (run.Outcome, error) {
 	var f finished
 	if err := json.Unmarshal(raw, &f); err != nil {
-		return "", fmt.Errorf("decode what the reflection came to: %w", err)
+		return "", fmt.Errorf("decode the result of the reflection: %w", err)
 	}
 	report, err := json.Marshal(f.Report)
 	if err != nil {

@@ -20,61 +20,61 @@ import (
 	"cairn/internal/service/memoryagent"
 )
 
-// Request asks for a date to be looked back on.
+// Request requests the reflection of a date.
 type Request struct {
 	Workspace    int64
 	WorkspaceKey string
-	Date         string // local
+	Date         string // local date
 	Zone         string
-	// window of the date; To is not included. Only a backfill is held to From: others read what nobody has read
+	// Window of the date, without To. Only a backfill is limited by From; other requests read all
+	// unread messages.
 	From, To   time.Time
-	Why        string // sweep, now, backfill
-	Generation int    // above 1 a deliberate redo
-	WorkflowID string // of the workflow that asks; empty when it is still to be started
+	Why        string // sweep, now or backfill
+	Generation int    // above 1, a deliberate repetition
+	WorkflowID string // of the calling workflow; empty if it is not started yet
 	Spec       agentrun.Spec
 }
 
-// OpenResult is a reflection's run.
+// OpenResult is the run of a reflection.
 type OpenResult struct {
 	Run   run.Run
 	Spec  agentrun.Spec
-	Ended *agentrun.RunResult // it has ended
-	Made  bool                // now; else it was there
+	Ended *agentrun.RunResult // set if the run has ended
+	Made  bool                // true if the run is new
 }
 
-// PinnedReflection is what a reflection is pinned to, beside what any run is.
+// PinnedReflection is the part of a run's configuration that only reflections have.
 type PinnedReflection struct {
-	Workspace     string    `json:"workspace"` // its opaque key
+	Workspace     string    `json:"workspace"` // opaque workspace key
 	Date          string    `json:"date"`
 	Zone          string    `json:"zone"`
 	From          time.Time `json:"from"`
 	To            time.Time `json:"to"`
 	Why           string    `json:"why"`
-	Again         bool      `json:"again,omitempty"` // reads what earlier generations have read
-	Conversations []int64   `json:"conversations"`   // that it reads: erasing one of them erases what the run was told
+	Again         bool      `json:"again,omitempty"` // also reads messages of earlier generations
+	Conversations []int64   `json:"conversations"`   // conversations it reads; erasing one of them erases the prompt
 	Spans         []Span    `json:"spans"`
-	Messages      int       `json:"messages"`          // that the model is shown
-	Turns         int       `json:"turns"`             // of people among them
-	Left          bool      `json:"left,omitempty"`    // there was more than one run takes up
-	Skipped       int       `json:"skipped,omitempty"` // messages that were too old to be taken up
+	Messages      int       `json:"messages"`          // number of messages shown to the model
+	Turns         int       `json:"turns"`             // number of user messages among them
+	Left          bool      `json:"left,omitempty"`    // one run could not take all messages
+	Skipped       int       `json:"skipped,omitempty"` // messages that were too old
 }
 
 func (r Request) check() (*time.Location, error) {
 	if _, err := time.Parse(time.DateOnly, r.Date); err != nil {
-		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("%q is no date", r.Date), "write it as 2026-03-01")
+		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid date %q", r.Date), "use the format 2026-03-01")
 	}
 	zone, err := recurrence.Zone(r.Zone)
 	if err == nil && !r.From.Before(r.To) {
-		err = fault.New(fault.InvalidArgument, fmt.Sprintf("the window of %s has no length", r.Date),
-			"its end comes after its beginning")
+		err = fault.New(fault.InvalidArgument, fmt.Sprintf("empty window for %s", r.Date),
+			"set an end after the start")
 	}
 	return zone, err
 }
 
-// Open records the reflection of a date, once for each generation, with the duty
-// to drive it, and takes up what there is to read. Where there is nothing the run
-// ends at once. A date whose window reaches further than that of the run before,
-// which somebody did not want to wait for, gets one more generation: of the rest.
+// Open records the reflection of a date, once per generation, with its outbox task, and assigns the
+// messages to read. If there are none, the run ends at once. If the window ends later than that of
+// the previous run, Open creates one more generation for the remaining messages.
 func (s *Service) Open(ctx context.Context, r Request) (out OpenResult, err error) {
 	zone, err := r.check()
 	if err != nil {
@@ -110,29 +110,29 @@ func (s *Service) Open(ctx context.Context, r Request) (out OpenResult, err erro
 	return out, err
 }
 
-// alarm says aloud that a day is empty which should not be.
+// alarm logs an error if a day is unexpectedly empty.
 func (s *Service) alarm(r Request, o OpenResult) error {
 	var report Report
 	if err := json.Unmarshal(o.Ended.Report, &report); err != nil {
 		return fmt.Errorf("decode the report of run %d: %w", o.Run.Ref.Run, err)
 	}
 	if report.Unheard {
-		s.Log.Error("nothing was looked back on for a week although people talked", "workspace", r.WorkspaceKey, "date",
+		s.Log.Error("reflection empty for 7 days", "workspace", r.WorkspaceKey, "date",
 			r.Date, "run", o.Run.Ref.Run)
 	}
 	return nil
 }
 
-// placed is where a request stands among the runs of its date.
+// placed is the position of a request among the runs of its date.
 type placed struct {
-	found      run.Run // that is meant, or the one before
-	generation int     // of the run to be made, 0 when found is meant
-	again      bool    // what earlier generations have read is read once more
+	found      run.Run // matching run, or the previous one
+	generation int     // of the run to create, 0 if found matches
+	again      bool    // read messages of earlier generations again
 }
 
-// place finds the run that is meant, or the generation of the one to be made.
+// place finds the matching run, or the generation of the run to create.
 func place(ctx context.Context, tx Tx, r Request) (placed, error) {
-	if r.WorkflowID != "" { // the run that this workflow, or an earlier one of its id, has opened
+	if r.WorkflowID != "" { // a run that this workflow, or an earlier one with its ID, has opened
 		runs, err := tx.Days().Reflections(ctx, r.Date, runsShown)
 		if err != nil {
 			return placed{}, err
@@ -164,8 +164,8 @@ func place(ctx context.Context, tx Tx, r Request) (placed, error) {
 	return next, nil
 }
 
-// record makes a run of what is to be read. When there is nothing, and the date
-// has a run already, that one is returned.
+// record creates a run with the messages to read. If there are none and the date has a run, it
+// returns that one.
 func record(ctx context.Context, tx Tx, r Request, zone *time.Location, at placed) (made run.Run, isNew bool,
 	err error) {
 	messages, stale, err := collect(ctx, tx, r, at.again)
@@ -189,7 +189,7 @@ func record(ctx context.Context, tx Tx, r Request, zone *time.Location, at place
 	if len(said) > 0 {
 		spec.Lang = lang.OfMessages(said)
 	}
-	// What tools brought in is nobody's word: an instruction in it is an attack.
+	// Tool results are not trusted: an instruction in them is treated as an attack.
 	spec.Tainted = slices.ContainsFunc(said, func(m transcript.Message) bool {
 		return m.Role == transcript.Tool && len(guard.Scan(m.Content, guard.Context)) > 0
 	})
@@ -212,7 +212,7 @@ func record(ctx context.Context, tx Tx, r Request, zone *time.Location, at place
 func put(ctx context.Context, tx Tx, r Request, spec agentrun.Spec, p PinnedReflection, generation int) (made run.Run,
 	err error) {
 	if spec.Pinned, err = json.Marshal(p); err != nil {
-		return made, fmt.Errorf("encode what the reflection is pinned to: %w", err)
+		return made, fmt.Errorf("encode the pinned data of the reflection: %w", err)
 	}
 	raw, err := json.Marshal(spec)
 	if err != nil {
@@ -233,8 +233,7 @@ func (r Request) workflowID(generation int) string {
 	return contract.ReflectionRedoID(r.WorkspaceKey, r.Date, generation)
 }
 
-// recordEmpty ends a run that has nothing to read. What it passes over is done
-// with.
+// recordEmpty ends a run without messages. Skipped messages are marked as done.
 func recordEmpty(ctx context.Context, tx Tx, made run.Run, p PinnedReflection) (run.Run, error) {
 	id := made.Ref.Run
 	if err := tx.Reads().EndReads(ctx, id, parts(p.Spans), readDone); err != nil {
@@ -264,8 +263,7 @@ func recordEmpty(ctx context.Context, tx Tx, made run.Run, p PinnedReflection) (
 	return tx.Runs().Run(ctx, id)
 }
 
-// budget is that of a nightly review, unless the configuration gives another
-// wall clock.
+// budget returns the budget of a nightly review, with the configured time limit if there is one.
 func budget(s agentrun.Spec) agent.Budget {
 	b := agent.ForReflection()
 	if s.Budget.Wall > 0 {
@@ -274,8 +272,8 @@ func budget(s agentrun.Spec) agent.Budget {
 	return b
 }
 
-// collect finds what there is to read, and what lies too far back to be. A date
-// that is made up for has its own messages only.
+// collect returns the messages to read, and ranges that are too old. A backfilled date has only its
+// own messages.
 func collect(ctx context.Context, tx Tx, r Request, again bool) (messages []Message, stale []Read, err error) {
 	w := Window{Until: r.To, Max: maxMessages}
 	if again || r.Why == contract.ReflectionOfBackfill {
@@ -290,8 +288,7 @@ func collect(ctx context.Context, tx Tx, r Request, again bool) (messages []Mess
 	return messages, stale, err
 }
 
-// shown are the messages that a model will see, of the spans of p, whose counts
-// it fills in.
+// shown returns the messages of p's spans that a model sees, and sets the counts of p.
 func shown(messages []Message, p *PinnedReflection) (out []transcript.Message) {
 	for _, m := range messages {
 		in := slices.ContainsFunc(p.Spans, func(s Span) bool {
@@ -315,8 +312,7 @@ func shown(messages []Message, p *PinnedReflection) (out []transcript.Message) {
 	return out
 }
 
-// reads are the spans as ranges, one for each conversation and part where no
-// message is left out in between.
+// reads converts spans to ranges without gaps, per conversation and part.
 func reads(spans []Span) (out []Read) {
 	for _, s := range spans {
 		if n := len(out); n > 0 && out[n-1].Conversation == s.Conversation && out[n-1].Part == s.Part &&
@@ -330,7 +326,7 @@ func reads(spans []Span) (out []Read) {
 	return out
 }
 
-// Input is what the workflow of a run starts with.
+// Input returns the input of a run's workflow.
 func Input(r run.Run) (contract.ReflectionInput, error) {
 	p, err := pinnedOf(r)
 	return contract.ReflectionInput{Workspace: p.Workspace, Date: p.Date, Zone: p.Zone, From: p.From, To: p.To,
@@ -339,7 +335,7 @@ func Input(r run.Run) (contract.ReflectionInput, error) {
 
 func pinned(w agentrun.RunView) (p PinnedReflection, err error) {
 	if err = json.Unmarshal(w.Spec.Pinned, &p); err != nil {
-		err = fmt.Errorf("decode what run %d is pinned to: %w", w.Run.Ref.Run, err)
+		err = fmt.Errorf("decode the pinned data of run %d: %w", w.Run.Ref.Run, err)
 	}
 	return p, err
 }

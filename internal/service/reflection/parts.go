@@ -8,8 +8,8 @@ import (
 	"cairn/internal/domain/transcript"
 )
 
-// Span is a range of messages that are shown together: of one conversation, on
-// one local date. Message Seq is shown as Index First + Seq − FromSeq.
+// Span is a range of messages of one conversation on one local date, shown together. Message Seq
+// has the index First + Seq − FromSeq.
 type Span struct {
 	Conversation int64  `json:"conversation"`
 	FromSeq      int    `json:"from_seq"`
@@ -19,19 +19,18 @@ type Span struct {
 	Part         int    `json:"part"`
 }
 
-// Limits of what one run takes up.
+// Limits of one run.
 const (
-	maxTurns     = 2000               // of people; what is beyond them is left for the next run
-	maxMessages  = 10 * maxTurns      // with what was done to answer them
-	maxAge       = 7 * 24 * time.Hour // before the window: what is older and unread is passed over
+	maxTurns     = 2000               // user messages; the next run takes the rest
+	maxMessages  = 10 * maxTurns      // all messages of these turns
+	maxAge       = 7 * 24 * time.Hour // before the window; older unread messages are skipped
 	partTokens   = 24_000             // of one part of a day
-	messageRunes = 4000               // of one message, as the model is shown it
-	maxParts     = 7                  // two responses each, and one to spare
+	messageRunes = 4000               // of one message in the prompt
+	maxParts     = 7                  // two responses each, and one in reserve
 )
 
-// divide makes spans of messages, which come conversation by conversation. A
-// part holds as many as its budget allows and breaks between turns. All says
-// whether every message has found a place.
+// divide splits messages, ordered by conversation, into spans. Each part holds as many as its token
+// limit allows and ends between turns. All reports whether every message fits.
 func divide(messages []Message, zone *time.Location) (spans []Span, all bool) {
 	part, tokens, index, turns := 0, 0, 1, 0
 	for i, m := range messages {
@@ -67,7 +66,7 @@ func weight(m Message) int {
 	if !m.Human {
 		return 0
 	}
-	const frame = 12 // index, role, name and time
+	const frame = 12 // tokens for index, role, name and time
 	n := llm.EstimateTokens(transcript.Clip(m.Content, messageRunes)) + frame
 	for _, c := range m.ToolCalls {
 		n += llm.EstimateTokens(transcript.Clip(c.Arguments, messageRunes))
@@ -75,7 +74,7 @@ func weight(m Message) int {
 	return n
 }
 
-// parts is how many parts spans have.
+// parts returns the number of parts of spans.
 func parts(spans []Span) int {
 	if len(spans) == 0 {
 		return 0
@@ -83,7 +82,7 @@ func parts(spans []Span) int {
 	return spans[len(spans)-1].Part + 1
 }
 
-// inPart are the spans of one part.
+// inPart returns the spans of one part.
 func inPart(spans []Span, part int) (out []Span) {
 	for _, s := range spans {
 		if s.Part == part {
@@ -93,7 +92,7 @@ func inPart(spans []Span, part int) (out []Span) {
 	return out
 }
 
-// cited finds the message behind an index.
+// cited finds the message with an index.
 func cited(spans []Span, index int) (s Span, seq int, found bool) {
 	for _, s := range spans {
 		if index >= s.First && index <= s.First+s.ToSeq-s.FromSeq {

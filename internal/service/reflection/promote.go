@@ -17,33 +17,32 @@ import (
 	"cairn/internal/service/promptmemory"
 )
 
-// Recall is how often a note was brought back by searches.
+// Recall counts how often searches returned a note.
 type Recall struct {
 	Note      memory.Entry
 	Relevance float64 // mean over queries, 0 to 1
 	Recalls   int
-	Queries   int           // different ones
-	Days      int           // different ones
-	Age       time.Duration // since the last
+	Queries   int           // distinct queries
+	Days      int           // distinct days
+	Age       time.Duration // since the last recall
 }
 
-// What a note must have come to before it is looked at, and the score from which
-// on it becomes a memory.
+// Minimum values for a note to be considered, and the score from which it becomes a memory.
 const (
 	leastRecalls, leastQueries, leastDays = 3, 2, 2
 	promotes                              = 0.7
-	promotedEach                          = 1  // run: a day adds little to what stands in every prompt
-	recallsShown                          = 50 // looked at
+	promotedEach                          = 1  // per run, because every memory is part of every prompt
+	recallsShown                          = 50 // notes considered
 )
 
 const (
-	manyRecalls, manyQueries, manyDays = 10, 5, 4 // more counts no more
+	manyRecalls, manyQueries, manyDays = 10, 5, 4 // values above these do not raise the score
 	halfLife                           = 14 * 24 * time.Hour
-	richRunes                          = 120 // a note of this length says enough to stand alone
+	richRunes                          = 120 // length of a note that is meaningful without context
 )
 
-// Score weighs what speaks for a note, 0 to 1: relevance, frequency, diversity of
-// the queries, recency, spread over days, and how much it says.
+// Score rates a note from 0 to 1 by relevance, frequency, diversity of queries, recency, spread
+// over days, and length.
 func (r Recall) Score() float64 {
 	share := func(n, many int) float64 { return min(1, float64(n)/float64(many)) }
 	frequency := min(1, math.Log1p(float64(r.Recalls))/math.Log1p(manyRecalls))
@@ -53,8 +52,8 @@ func (r Recall) Score() float64 {
 		0.06*share(utf8.RuneCountInString(r.Note.Content), richRunes)
 }
 
-// promote makes a memory of the note that was looked for most, if any was often
-// enough. It only adds: what is remembered is never pushed out by a note.
+// promote turns the note with the highest score into a memory if the score suffices. It only adds:
+// a note never replaces an existing memory.
 func (s Agent) promote(ctx context.Context, w agentrun.RunView, reason agent.Reason) (n int, err error) {
 	if reason != agent.Final && reason != agent.Exhausted {
 		return 0, nil
@@ -65,7 +64,7 @@ func (s Agent) promote(ctx context.Context, w agentrun.RunView, reason agent.Rea
 		return err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("look for notes that are recalled often: %w", err)
+		return 0, fmt.Errorf("find notes that are recalled often: %w", err)
 	}
 	slices.SortStableFunc(found, func(a, b Recall) int { return cmp.Compare(b.Score(), a.Score()) })
 	for _, r := range found {
@@ -80,7 +79,7 @@ func (s Agent) promote(ctx context.Context, w agentrun.RunView, reason agent.Rea
 		written, err := s.Keeper.Save(ctx, a,
 			promptmemory.SaveArgs{Content: r.Note.Content, Store: string(memory.Core)})
 		if code := fault.CodeOf(err); err != nil && (fault.Table[code].Retryable || code == fault.Internal) {
-			return n, fmt.Errorf("make a memory of note %s: %w", r.Note.ID, err)
+			return n, fmt.Errorf("promote note %s to a memory: %w", r.Note.ID, err)
 		}
 		if err == nil && written.Action == memorywrite.Added {
 			n++

@@ -14,7 +14,7 @@ import (
 	"cairn/internal/service/tools"
 )
 
-// Report is what a reflection came to, in numbers.
+// Report is the result of a reflection in numbers.
 type Report struct {
 	Date          string    `json:"date"`
 	Zone          string    `json:"zone"`
@@ -22,22 +22,22 @@ type Report struct {
 	To            time.Time `json:"to"`
 	Why           string    `json:"why"`
 	Conversations int       `json:"conversations"`
-	Messages      int       `json:"messages"` // that the model was to be shown
-	Turns         int       `json:"turns"`    // of people among them
+	Messages      int       `json:"messages"` // selected for the model
+	Turns         int       `json:"turns"`    // user messages among them
 	Parts         int       `json:"parts,omitempty"`
 	PartsRead     int       `json:"parts_read,omitempty"`
 	Notes         int       `json:"notes"`
 	Memories      int       `json:"memories"`
 	Skills        int       `json:"skills"`
-	// notes that became memories: they were looked for again and again
+	// Promoted is the number of notes that became memories because searches returned them often.
 	Promoted int  `json:"promoted,omitempty"`
-	Staged   int  `json:"staged,omitempty"`   // wait for a person
-	Refused  int  `json:"refused,omitempty"`  // calls that failed
-	Skipped  int  `json:"skipped,omitempty"`  // messages that were passed over for good
-	Left     bool `json:"left,omitempty"`     // a rest is for the next run
-	Failures int  `json:"failures,omitempty"` // runs in a row that failed, with this one
-	Alert    bool `json:"alert,omitempty"`    // they were too many: what they could not read is passed over
-	Unheard  bool `json:"unheard,omitempty"`  // the seventh empty day in a row although people talked
+	Staged   int  `json:"staged,omitempty"`   // pending changes
+	Refused  int  `json:"refused,omitempty"`  // failed calls
+	Skipped  int  `json:"skipped,omitempty"`  // messages that will not be read
+	Left     bool `json:"left,omitempty"`     // the next run continues
+	Failures int  `json:"failures,omitempty"` // consecutive failed runs, including this one
+	Alert    bool `json:"alert,omitempty"`    // too many failures: unread messages are skipped
+	Unheard  bool `json:"unheard,omitempty"`  // seventh empty day in a row in spite of messages
 }
 
 func (p PinnedReflection) report() Report {
@@ -46,10 +46,10 @@ func (p PinnedReflection) report() Report {
 		Parts: parts(p.Spans), Skipped: p.Skipped, Left: p.Left}
 }
 
-// Wrote is how many writes took effect.
+// Wrote returns the number of applied writes.
 func (r Report) Wrote() int { return r.Notes + r.Memories + r.Skills + r.Promoted }
 
-// done adds what the calls of a run came to.
+// done adds the results of the calls of a run.
 func (r *Report) done(steps []agentrun.Step) {
 	for _, s := range steps {
 		for _, c := range s.Calls {
@@ -86,8 +86,8 @@ func (r *Report) call(c agentrun.Call) {
 	}
 }
 
-// status judges a run by how its loop ended and what it wrote. Its marks move
-// unless it is Failed.
+// status derives the status of a run from the end of its loop and its writes. Marks move unless it
+// is Failed.
 func (r Report) status(reason agent.Reason) string {
 	switch reason {
 	case agent.Final:
@@ -106,11 +106,11 @@ func (r Report) status(reason agent.Reason) string {
 	return Failed
 }
 
-// Day is what a local date came to.
+// Day is the result of a local date.
 type Day struct {
 	Date          string    `json:"date"`
 	Zone          string    `json:"zone"`
-	Status        string    `json:"status"` // started saved nothing_to_save empty partial failed
+	Status        string    `json:"status"` // started, saved, nothing_to_save, empty, partial or failed
 	To            time.Time `json:"to"`
 	Run           int64     `json:"run,omitempty"`
 	Conversations int       `json:"conversations"`
@@ -126,7 +126,7 @@ type Day struct {
 // DayDetail is a date with its runs and notes.
 type DayDetail struct {
 	Day
-	Runs  []DayRun       `json:"runs"` // the latest first
+	Runs  []DayRun       `json:"runs"` // latest first
 	Notes []memory.Entry `json:"day_notes"`
 }
 
@@ -135,8 +135,8 @@ type DayRun struct {
 	Run        int64      `json:"run"`
 	Generation int        `json:"generation"`
 	WorkflowID string     `json:"workflow_id"`
-	State      run.Status `json:"state"`            // accepted running ended
-	Status     string     `json:"status,omitempty"` // once it has ended
+	State      run.Status `json:"state"`            // accepted, running or ended
+	Status     string     `json:"status,omitempty"` // set when it has ended
 	Reason     string     `json:"reason,omitempty"` // why its loop ended
 	Detail     string     `json:"detail,omitempty"`
 	Report
@@ -146,21 +146,20 @@ type DayRun struct {
 	EndedAt   *time.Time `json:"ended_at,omitempty"`
 }
 
-// UnheardReason stands in the row of a day that is empty and should not be: one
-// that nothing is read of looks like one on which nothing was said.
-const UnheardReason = "the seventh empty day in a row, although people talked"
+// UnheardReason is stored for an empty day that should not be empty. A failure to read messages
+// looks like a day without messages.
+const UnheardReason = "empty for 7 days in a row although messages exist"
 
 const (
 	firstDate, lastDate = "0001-01-01", "9999-12-31"
 	runsShown           = 50
 )
 
-// List tells of the dates from one to another, both included, the latest first.
-// Empty ends are open.
+// List returns the dates of a range, inclusive, latest first. An empty bound is open.
 func (s *Service) List(ctx context.Context, ws int64, from, to string, max int) (out []Day, err error) {
 	for _, d := range []string{from, to} {
 		if _, err := time.Parse(time.DateOnly, d); d != "" && err != nil {
-			return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("%q is no date", d), "write it as 2026-03-01")
+			return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid date %q", d), "use the format 2026-03-01")
 		}
 	}
 	if from == "" {
@@ -176,14 +175,14 @@ func (s *Service) List(ctx context.Context, ws int64, from, to string, max int) 
 	return out, err
 }
 
-// Show tells of one date.
+// Show returns the details of one date.
 func (s *Service) Show(ctx context.Context, ws int64, date string) (out DayDetail, err error) {
 	if _, err := time.Parse(time.DateOnly, date); err != nil {
-		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("%q is no date", date), "write it as 2026-03-01")
+		return out, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid date %q", date), "use the format 2026-03-01")
 	}
 	err = s.Store.WithReflections(ctx, ws, func(ctx context.Context, tx Tx) error {
 		out = DayDetail{Runs: []DayRun{}}
-		// The runs first: one that is seen to have ended is told of in the date's row.
+		// Read the runs first: the row of the date includes every run that has ended.
 		runs, err := tx.Days().Reflections(ctx, date, runsShown)
 		if err != nil {
 			return err
@@ -193,8 +192,8 @@ func (s *Service) Show(ctx context.Context, ws int64, date string) (out DayDetai
 			return err
 		}
 		if len(days) == 0 {
-			return fault.New(fault.NotFound, "nothing has been reflected on "+date,
-				"`cairn reflect now --date "+date+"` does it")
+			return fault.New(fault.NotFound, "no reflection for "+date,
+				"run `cairn reflect now --date "+date+"`")
 		}
 		out.Day = days[0]
 		if out.Notes, err = tx.Notes().NotesOf(ctx, date, notesShown); err != nil {

@@ -11,7 +11,7 @@ import (
 	"cairn/internal/service/memoryagent"
 )
 
-// Tx is one workspace's rows in one transaction.
+// Tx accesses the rows of one workspace in one transaction.
 type Tx interface {
 	Reads() ReadRepository
 	Days() DayRepository
@@ -20,7 +20,7 @@ type Tx interface {
 	Workspace() WorkspaceRepository
 }
 
-// ReadRepository reads and writes what of conversations is read.
+// ReadRepository reads messages and stores which ranges were read.
 type ReadRepository interface {
 	LockReflections(ctx context.Context) error
 	Unread(ctx context.Context, w Window) ([]Message, error)
@@ -28,15 +28,15 @@ type ReadRepository interface {
 	Stale(ctx context.Context, before time.Time) ([]Read, error)
 	PutReads(ctx context.Context, id int64, reads []Read) error
 	Reads(ctx context.Context, id int64) ([]Read, error)
-	EndReads(ctx context.Context, id int64, parts int, state string) error // of the parts before
+	EndReads(ctx context.Context, id int64, parts int, state string) error // of earlier parts
 	SkipRead(ctx context.Context, id int64, r Read) error
 }
 
 // DayRepository reads and writes days.
 type DayRepository interface {
 	FreeReads(ctx context.Context, id int64) error
-	PutDay(ctx context.Context, id int64, status string, r Report) error // what a local date has come to so far
-	// whether the day is the seventh that is empty although people talked
+	PutDay(ctx context.Context, id int64, status string, r Report) error // current result of a local date
+	// Unheard reports whether the day is the seventh empty one in a row in spite of messages.
 	Unheard(ctx context.Context, at time.Time) (bool, error)
 	Days(ctx context.Context, from, to string, max int) ([]Day, error)
 	ContiguousMark(ctx context.Context, conversation int64) (int, error)
@@ -48,7 +48,7 @@ type DayRepository interface {
 // NoteRepository reads and writes notes of days.
 type NoteRepository interface {
 	NotesOf(ctx context.Context, date string, max int) ([]memory.Entry, error)
-	// RecalledNotes lists notes that searches have brought back at least so often.
+	// RecalledNotes lists notes that searches have returned at least this often.
 	RecalledNotes(ctx context.Context, recalls, queries, days, max int) ([]Recall, error)
 }
 

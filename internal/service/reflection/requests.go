@@ -16,30 +16,30 @@ import (
 	"cairn/internal/service/agentrun"
 )
 
-// Workspaces tell what reflections of a workspace go by.
+// Workspaces reads the settings of workspaces.
 type Workspaces interface {
 	WorkspaceByKey(ctx context.Context, key string) (tenancy.Workspace, error)
 	Settings(ctx context.Context, ws int64) (settings.Settings, error)
 }
 
-// Starter brings runs to Temporal.
+// Starter starts workflows in Temporal.
 type Starter interface {
 	Start(ctx context.Context, workspaceKey, channel string, r run.Run) error
 }
 
-// RequestPorts are what the requests works with.
+// RequestPorts are the dependencies of Requests.
 type RequestPorts struct {
 	Service    *Service
 	Workspaces Workspaces
 	Starter    Starter              // nil without Temporal
-	Spec       func() agentrun.Spec // that a new reflection is pinned to
+	Spec       func() agentrun.Spec // returns the configuration of a new reflection
 	Log        *slog.Logger
 }
 
-// Requests are reflections that somebody asks for.
+// Requests starts reflections on demand.
 type Requests struct{ RequestPorts }
 
-// NewRequests makes the requests. A required port that is nil is an error.
+// NewRequests returns a Requests. It fails if a required port is nil.
 func NewRequests(p RequestPorts) (*Requests, error) {
 	err := ports.Require("reflection requests",
 		map[string]any{"Service": p.Service, "Workspaces": p.Workspaces, "Spec": p.Spec, "Log": p.Log})
@@ -49,7 +49,7 @@ func NewRequests(p RequestPorts) (*Requests, error) {
 	return &Requests{RequestPorts: p}, nil
 }
 
-// Open records the reflection that a workflow or a caller asks for.
+// Open records the reflection that a workflow or a caller requests.
 func (r *Requests) Open(ctx context.Context, in contract.ReflectionInput, workflowID string) (OpenResult, error) {
 	ws, err := r.Workspaces.WorkspaceByKey(ctx, in.Workspace)
 	if err != nil {
@@ -60,16 +60,15 @@ func (r *Requests) Open(ctx context.Context, in contract.ReflectionInput, workfl
 		Generation: in.Generation, WorkflowID: workflowID, Spec: r.Spec()})
 }
 
-// DateRequest asks for a date, or for what was said so far.
+// DateRequest selects a date, or the messages of today so far.
 type DateRequest struct {
-	Date string // local, as 2026-03-01; empty is today
-	Redo bool   // read it again although it was, and pay again
+	Date string // local, for example 2026-03-01; empty means today
+	Redo bool   // read the date again, with new model calls
 }
 
-// Now records the reflection of a local date of the workspace and has it
-// started. Of today it reads what is unread so far, of a date that is over what
-// was said on it. A date that is done stays as it is unless a redo is asked for;
-// one that failed is done again.
+// Now records the reflection of a local date and starts it. For today it reads the unread messages;
+// for a past date it reads the messages of that date. A finished date is repeated only with Redo. A
+// failed one is repeated in any case.
 func (r *Requests) Now(ctx context.Context, ws tenancy.Workspace, of DateRequest) (out OpenResult, err error) {
 	in, err := r.window(ctx, ws, of.Date)
 	if err != nil {
@@ -82,13 +81,13 @@ func (r *Requests) Now(ctx context.Context, ws tenancy.Workspace, of DateRequest
 		return out, err
 	}
 	if err := r.Starter.Start(ctx, ws.Key, "", out.Run); err != nil {
-		r.Log.Warn("a reflection is stored and not started yet; the relay will start it", "run", out.Run.Ref.Run,
+		r.Log.Warn("reflection start deferred to relay", "run", out.Run.Ref.Run,
 			"error", err)
 	}
 	return out, nil
 }
 
-// window is what belongs to a local date.
+// window returns the time range of a local date.
 func (r *Requests) window(ctx context.Context, ws tenancy.Workspace, date string) (in contract.ReflectionInput,
 	err error) {
 	chosen, err := r.Workspaces.Settings(ctx, ws.ID)
@@ -96,8 +95,8 @@ func (r *Requests) window(ctx context.Context, ws tenancy.Workspace, date string
 		return in, err
 	}
 	if !chosen.Reflection {
-		return in, fault.New(fault.TurnedOff, "the workspace has turned reflection off in its settings",
-			"turn it on first: cairn settings set reflection=true")
+		return in, fault.New(fault.TurnedOff, "reflection is disabled in the settings of the workspace",
+			"enable it with `cairn settings set reflection=true`")
 	}
 	zoneName := chosen.TimeZone
 	zone, err := recurrence.Zone(zoneName)
@@ -110,7 +109,7 @@ func (r *Requests) window(ctx context.Context, ws tenancy.Workspace, date string
 	if date != "" {
 		d, err := time.Parse(time.DateOnly, date)
 		if err != nil {
-			return in, fault.New(fault.InvalidArgument, fmt.Sprintf("%q is no date", date), "write it as 2026-03-01")
+			return in, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid date %q", date), "use the format 2026-03-01")
 		}
 		day = recurrence.DateOf(d)
 	}
@@ -120,44 +119,43 @@ func (r *Requests) window(ctx context.Context, ws tenancy.Workspace, date string
 	case day == today:
 		in.Why, in.To = contract.ReflectionNow, now.UTC().Truncate(time.Microsecond)
 	case now.Before(in.From):
-		return in, fault.New(fault.InvalidArgument, fmt.Sprintf("%s has not come yet in %s", in.Date, zoneName),
-			"use today or a date before it")
+		return in, fault.New(fault.InvalidArgument, fmt.Sprintf("date %s is in the future in %s", in.Date, zoneName),
+			"use today or a past date")
 	case !in.From.Before(in.To):
 		return in, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("%s has no %s: the clock went over it", zoneName, in.Date), "use the date before or after it")
+			fmt.Sprintf("date %[2]s does not exist in %[1]s", zoneName, in.Date), "use the previous or the next date")
 	}
 	return in, nil
 }
 
-// MaxReflections is how many dates a list has at most.
+// MaxReflections is the maximum number of dates in a list.
 const MaxReflections = 1000
 
-// maxBackfill is how many dates are asked for at once.
+// maxBackfill is the maximum number of dates in one backfill.
 const maxBackfill = 366
 
-// Backfill has each local date from one to another, both included, looked
-// back on for what was said on it and never read. Each is called after a date was
-// recorded, and may wait for it.
+// Backfill reflects on each local date of a range, inclusive, for messages that were never read. It
+// calls each after every recorded date; each may wait for the run.
 func (r *Requests) Backfill(ctx context.Context, ws tenancy.Workspace, from, to string, redo bool,
 	each func(OpenResult) error) error {
 	var days [2]recurrence.Date
 	for i, text := range []string{from, to} {
 		d, err := time.Parse(time.DateOnly, text)
 		if err != nil {
-			return fault.New(fault.InvalidArgument, fmt.Sprintf("%q is no date", text), "write it as 2026-03-01")
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid date %q", text), "use the format 2026-03-01")
 		}
 		days[i] = recurrence.DateOf(d)
 	}
 	if days[1].String() < days[0].String() || days[0].AddDays(maxBackfill-1).String() < days[1].String() {
-		return fault.New(fault.InvalidArgument, fmt.Sprintf("from %s to %s are no dates to go through", from, to),
-			fmt.Sprintf("the last comes after the first, and at most %d are taken at once", maxBackfill))
+		return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid range from %s to %s", from, to),
+			fmt.Sprintf("use an end after the start and at most %d dates", maxBackfill))
 	}
-	if _, err := r.window(ctx, ws, to); err != nil { // before the first is paid for
+	if _, err := r.window(ctx, ws, to); err != nil { // validates the range before the first model call
 		return err
 	}
 	for d := days[0]; d.String() <= days[1].String(); d = d.AddDays(1) {
 		opened, err := r.Now(ctx, ws, DateRequest{Date: d.String(), Redo: redo})
-		if fault.CodeOf(err) == fault.InvalidArgument && d != days[1] { // a date that the zone leaves out
+		if fault.CodeOf(err) == fault.InvalidArgument && d != days[1] { // the date does not exist in the time zone
 			continue
 		}
 		if err == nil {

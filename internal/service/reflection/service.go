@@ -12,36 +12,36 @@ import (
 	"cairn/internal/service/promptmemory"
 )
 
-// Statuses of a reflection. A run that wrote nothing says why: there was nothing
-// to read, or nothing worth keeping.
+// Statuses of a reflection. Empty and nothing_to_save distinguish a day without messages from one
+// without useful content.
 const (
 	Saved   = "saved"
 	Nothing = "nothing_to_save"
-	Empty   = "empty"   // nothing was said: no model was asked
-	Partial = "partial" // something was saved, and the budget or the size of the day left a rest
+	Empty   = "empty"   // no messages: no model call
+	Partial = "partial" // saved, but the budget or the size limit left messages unread
 	Failed  = "failed"
 
-	statusStarted = "started" // of a date whose run is under way
+	statusStarted = "started" // the run of the date is in progress
 )
 
-// Message is one that a reflection may take up.
+// Message is a message that a reflection may read.
 type Message struct {
 	transcript.Message
 	Conversation int64
 	Turn         int
 	Said         time.Time
-	Human        bool // else nobody brought it about, and it is passed over
-	Reviewed     bool // a nudge has looked through it for memories and skills
+	Human        bool // false if no user caused it; then it is skipped
+	Reviewed     bool // a review has read it for memories and skills
 }
 
-// Read is a range of messages that a run takes up.
+// Read is a range of messages of a run.
 type Read struct {
 	Conversation int64
 	FromSeq      int
 	ToSeq        int
 	Part         int
-	State        string // open read skipped
-	Messages     int    // of a range that is passed over
+	State        string // open, read or skipped
+	Messages     int    // of a skipped range
 }
 
 // States of a range.
@@ -51,12 +51,12 @@ const (
 	readSkipped = "skipped"
 )
 
-// Window says which messages a run may take up.
+// Window selects the messages that a run may read.
 type Window struct {
-	Since    time.Time // the zero value is the beginning of time
-	Until    time.Time // not included
-	PastMark bool      // only what comes after each conversation's mark
-	Again    bool      // also what an earlier run has read
+	Since    time.Time // zero means no lower bound
+	Until    time.Time // exclusive
+	PastMark bool      // only messages after the mark of each conversation
+	Again    bool      // include messages that an earlier run has read
 	Max      int
 }
 
@@ -65,24 +65,24 @@ type Store interface {
 	WithReflections(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 }
 
-// Keeper adds lasting memories.
+// Keeper adds memories.
 type Keeper interface {
 	Save(ctx context.Context, a agent.Actor, in promptmemory.SaveArgs) (promptmemory.WriteResult, error)
 }
 
-// Ports are what the service works with.
+// Ports are the dependencies of the service.
 type Ports struct {
 	Store  Store
 	Keeper Keeper
-	Memory agentrun.Memory // what is remembered already
-	Tools  agentrun.Tools  // of the agent: those of reviews, and note_append
+	Memory agentrun.Memory // reads existing memories
+	Tools  agentrun.Tools  // tools of reviews and note_append
 	Log    *slog.Logger
 }
 
-// Service is the use-case.
+// Service runs daily reviews.
 type Service struct{ Ports }
 
-// New makes the service. A required port that is nil is an error.
+// New returns a Service. It fails if a required port is nil.
 func New(p Ports) (*Service, error) {
 	err := ports.Require("reflection", map[string]any{"Store": p.Store, "Keeper": p.Keeper, "Memory": p.Memory,
 		"Tools": p.Tools, "Log": p.Log})

@@ -13,29 +13,29 @@ import (
 
 // Kinds of outbox tasks.
 const (
-	DriveRun = "drive" // key: run id; stays until the run has ended
-	EmbedDoc = "embed" // key: document id; stays until the vector is stored
+	DriveRun = "drive" // key: run ID; stays until the run has ended
+	EmbedDoc = "embed" // key: document ID; stays until the vector is stored
 
-	NotifySettings = "settings" // key: 0; stays until the running conversations have heard
+	NotifySettings = "settings" // key: 0; stays until running conversations are notified
 )
 
-// OutboxTask is a row of the outbox: something that was accepted and is not done yet.
+// OutboxTask is a row of the outbox: accepted work that is not done.
 type OutboxTask struct {
 	Workspace int64
 	ID        int64
 	Kind      string
 	Key       string
 	Attempts  int
-	Claim     time.Duration // after it, another relay may take the task up
+	Claim     time.Duration // after it, another relay may claim the task
 }
 
-// IdlePackage is an upload that no version refers to.
+// IdlePackage is an upload without a skill version.
 type IdlePackage struct {
 	Workspace int64
 	SHA       [sha256.Size]byte
 }
 
-// OpenErasure is one that has not ended.
+// OpenErasure is an erasure that has not ended.
 type OpenErasure struct {
 	ID           int64
 	Workspace    int64
@@ -43,13 +43,13 @@ type OpenErasure struct {
 	Conversation int64 // 0 for the whole workspace
 }
 
-// Store is the outbox.
+// Store accesses the outbox.
 type Store interface {
-	// ClaimOutbox takes up to max tasks that are due, each for the time of its claim.
+	// ClaimOutbox claims up to max due tasks.
 	ClaimOutbox(ctx context.Context, max int) ([]OutboxTask, error)
-	// NoteOutboxTask keeps why a task could not be done yet.
+	// NoteOutboxTask stores why a task could not be done.
 	NoteOutboxTask(ctx context.Context, d OutboxTask, why string) error
-	// InWorkspace runs fn in a transaction that has entered ws.
+	// InWorkspace runs fn in a transaction in workspace ws.
 	InWorkspace(ctx context.Context, ws int64, fn func(ctx context.Context, tx Tx) error) error
 }
 
@@ -58,43 +58,43 @@ type Tx interface {
 	Run(ctx context.Context, id int64) (run.Run, error)
 	Self(ctx context.Context) (tenancy.Workspace, error)
 	Settings(ctx context.Context) (settings.Settings, error)
-	// Channel is where a conversation's messages come from.
+	// Channel returns the channel of a conversation.
 	Channel(ctx context.Context, conversation int64) (string, error)
-	// Running are conversations that had a message within some time.
+	// Running returns conversations that had a message within the given time.
 	Running(ctx context.Context, within time.Duration, max int) ([]int64, error)
 	DocText(ctx context.Context, doc int64) (string, error)
 	PutEmbedding(ctx context.Context, doc int64, space int16, v []float32) error
-	// Settle removes a task that is done.
+	// Settle removes a completed task.
 	Settle(ctx context.Context, kind, key string) error
 }
 
-// Leftovers are what is looked over from time to time.
+// Leftovers finds and removes abandoned data.
 type Leftovers interface {
-	// ExpireCalls shows calls as unknown whose lease ran out longer than grace ago.
+	// ExpireCalls marks calls as unknown whose lease expired longer than grace ago.
 	ExpireCalls(ctx context.Context, grace time.Duration) (int64, error)
 	OpenErasures(ctx context.Context, max int) ([]OpenErasure, error)
-	// IdlePackages lists uploads that have not become live for grace.
+	// IdlePackages lists uploads that have had no version for longer than grace.
 	IdlePackages(ctx context.Context, grace time.Duration, max int) ([]IdlePackage, error)
-	// CollectPackage moves an idle package on: it is condemned, and a grace later its
-	// object, whose key it returns, is to be deleted and the package forgotten.
+	// CollectPackage marks an idle package. If it was marked longer than grace ago, CollectPackage
+	// returns the key of its object: the caller deletes the object and calls ForgetPackage.
 	CollectPackage(ctx context.Context, p IdlePackage, grace time.Duration) (key string, err error)
 	ForgetPackage(ctx context.Context, p IdlePackage) error
-	// DeletedLong lists workspaces with skills that can no longer be restored.
+	// DeletedLong lists workspaces with deleted skills that can no longer be restored.
 	DeletedLong(ctx context.Context, max int) ([]int64, error)
 	// EraseDeleted erases up to max such skills of a workspace.
 	EraseDeleted(ctx context.Context, ws int64, max int) error
-	// PurgeBlobs removes offloaded content whose time is over, some at once; 0 is done.
+	// PurgeBlobs removes a batch of expired offloaded content and returns its size, 0 if none is left.
 	PurgeBlobs(ctx context.Context) (int, error)
 }
 
-// Driver brings work to Temporal.
+// Driver starts workflows in Temporal.
 type Driver interface {
 	Start(ctx context.Context, workspaceKey, channel string, r run.Run) error
 	Erase(ctx context.Context, workspaceKey string, erasure, conversation int64) error
 	Tell(ctx context.Context, workspaceKey string, conversation int64, s contract.SettingsInput) error
 }
 
-// Embedder makes vectors.
+// Embedder computes vectors.
 type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }

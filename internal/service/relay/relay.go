@@ -1,7 +1,7 @@
-// Package relay drives to its end whatever was accepted: runs whose workflow was
-// never started or got lost, documents without a vector, calls whose caller
-// died, uploads that no version came to use. Any number of relays may run; the
-// database hands each duty to one of them at a time.
+// Package relay delivers outbox tasks and cleans up. It starts workflows that were not started or
+// were lost, computes missing vectors, marks abandoned model calls, and removes unused uploads.
+//
+// Any number of relays may run. The database assigns each task to one relay at a time.
 package relay
 
 import (
@@ -20,24 +20,24 @@ import (
 	"cairn/internal/domain/tenancy"
 )
 
-// Ports are what the relay works with.
+// Ports are the dependencies of the relay.
 type Ports struct {
 	Store     Store
 	Leftovers Leftovers
 	Driver    Driver
 	Embedder  Embedder
 	Space     int16
-	Remove    func(ctx context.Context, key string) error // an object of the package store
-	Close     time.Duration                               // after which a conversation without messages has ended
-	Every     time.Duration                               // between looks at an empty outbox
-	Grace     time.Duration                               // of a package that no version refers to
+	Remove    func(ctx context.Context, key string) error // deletes an object of the package store
+	Close     time.Duration                               // time without messages after which a conversation ends
+	Every     time.Duration                               // between polls of an empty outbox
+	Grace     time.Duration                               // before an unused package is collected
 	Log       *slog.Logger
 }
 
-// Relay is the loop and what it works with.
+// Relay delivers outbox tasks in a loop.
 type Relay struct{ Ports }
 
-// New makes the relay. A required port that is nil is an error.
+// New returns a Relay. It fails if a required port is nil.
 func New(p Ports) (*Relay, error) {
 	err := ports.Require("relay", map[string]any{"Store": p.Store, "Leftovers": p.Leftovers, "Driver": p.Driver,
 		"Embedder": p.Embedder, "Remove": p.Remove, "Log": p.Log})
@@ -48,14 +48,14 @@ func New(p Ports) (*Relay, error) {
 }
 
 const (
-	duties   = 8  // that one look takes, to do them side by side
-	packages = 50 // that one look takes
+	duties   = 8  // tasks per pass, done concurrently
+	packages = 50 // packages per pass
 )
 
-// tidyEvery is how often leases and packages are looked over.
+// tidyEvery is the interval of Tidy.
 const tidyEvery = time.Minute
 
-// Run works until ctx ends.
+// Run works until ctx is done.
 func (r *Relay) Run(ctx context.Context) {
 	look, tidy := time.NewTimer(0), time.NewTicker(tidyEvery)
 	defer look.Stop()
@@ -66,12 +66,12 @@ func (r *Relay) Run(ctx context.Context) {
 			return
 		case <-tidy.C:
 			if err := r.Tidy(ctx); err != nil && ctx.Err() == nil {
-				r.Log.Warn("relay: tidy", "error", err)
+				r.Log.Warn("relay cleanup failed", "error", err)
 			}
 		case <-look.C:
 			n, err := r.Pass(ctx)
 			if err != nil && ctx.Err() == nil {
-				r.Log.Warn("relay: pass", "error", err)
+				r.Log.Warn("relay pass failed", "error", err)
 			}
 			wait := r.Every
 			if n == duties {
@@ -82,12 +82,12 @@ func (r *Relay) Run(ctx context.Context) {
 	}
 }
 
-// Pass does duties that are due and returns how many it took. They do not wait
-// for each other, since one whose endpoint is down may take all of its claim.
+// Pass does due tasks and returns their number. They run concurrently, because a task whose
+// endpoint is down may use its whole claim.
 func (r *Relay) Pass(ctx context.Context) (int, error) {
 	claimed, err := r.Store.ClaimOutbox(ctx, duties)
 	if err != nil {
-		return 0, fmt.Errorf("claim duties: %w", err)
+		return 0, fmt.Errorf("claim outbox tasks: %w", err)
 	}
 	var working sync.WaitGroup
 	errs := make([]error, len(claimed))
@@ -98,8 +98,8 @@ func (r *Relay) Pass(ctx context.Context) (int, error) {
 	return len(claimed), errors.Join(errs...)
 }
 
-// attempt does a duty, or notes why it could not. It stops with the claim, so
-// that no two relays are at the same duty.
+// attempt does a task or stores why it failed. It stops when the claim expires, so that no two
+// relays work on the same task.
 func (r *Relay) attempt(ctx context.Context, d OutboxTask) error {
 	claim, cancel := context.WithTimeout(ctx, d.Claim)
 	defer cancel()
@@ -107,10 +107,10 @@ func (r *Relay) attempt(ctx context.Context, d OutboxTask) error {
 	if err == nil {
 		return nil
 	}
-	r.Log.Warn("relay: not done yet", "duty", d.Kind, "key", d.Key, "workspace", d.Workspace, "attempts", d.Attempts,
+	r.Log.Warn("outbox task failed", "kind", d.Kind, "key", d.Key, "workspace", d.Workspace, "attempts", d.Attempts,
 		"error", err)
 	if err := r.Store.NoteOutboxTask(ctx, d, err.Error()); err != nil {
-		return fmt.Errorf("note a duty: %w", err)
+		return fmt.Errorf("record the failure of an outbox task: %w", err)
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func (r *Relay) attempt(ctx context.Context, d OutboxTask) error {
 func (r *Relay) do(ctx context.Context, d OutboxTask) error {
 	id, err := strconv.ParseInt(d.Key, 10, 64)
 	if err != nil {
-		return fmt.Errorf("read the key of a duty: %w", err)
+		return fmt.Errorf("parse the key of an outbox task: %w", err)
 	}
 	switch d.Kind {
 	case DriveRun:
@@ -128,11 +128,11 @@ func (r *Relay) do(ctx context.Context, d OutboxTask) error {
 	case NotifySettings:
 		return r.tell(ctx, d)
 	}
-	return fmt.Errorf("unknown duty %q", d.Kind)
+	return fmt.Errorf("unknown outbox task %q", d.Kind)
 }
 
-// drive makes sure that a run's workflow is under way. The duty stays until the
-// run has ended, so a Temporal that forgot the run is given it again.
+// drive starts the workflow of a run if it is not running. The task stays until the run has ended,
+// so that a Temporal that has lost the workflow gets it again.
 func (r *Relay) drive(ctx context.Context, d OutboxTask, id int64) error {
 	var (
 		todo    run.Run
@@ -149,7 +149,7 @@ func (r *Relay) drive(ctx context.Context, d OutboxTask, id int64) error {
 		if ws, err = q.Self(ctx); err != nil {
 			return err
 		}
-		if todo.Conversation == 0 { // a question is about none
+		if todo.Conversation == 0 { // questions have no conversation
 			return nil
 		}
 		channel, err = q.Channel(ctx, todo.Conversation)
@@ -161,11 +161,11 @@ func (r *Relay) drive(ctx context.Context, d OutboxTask, id int64) error {
 	return r.Driver.Start(ctx, ws.Key, channel, todo)
 }
 
-// tellMost bounds how many conversations of one workspace are told of a change;
-// the others learn of it with their next turn.
+// tellMost limits how many conversations of a workspace are notified about new settings. The others
+// read them in their next turn.
 const tellMost = 1000
 
-// tell brings a change of settings to the conversations that run.
+// tell notifies running conversations about changed settings.
 func (r *Relay) tell(ctx context.Context, d OutboxTask) error {
 	var (
 		ws      tenancy.Workspace
@@ -194,14 +194,14 @@ func (r *Relay) tell(ctx context.Context, d OutboxTask) error {
 	}
 	return r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) error {
 		now, err := q.Settings(ctx)
-		if err != nil || now != chosen { // changed meanwhile: the duty is for that change, too
+		if err != nil || now != chosen { // changed in the meantime: the task also covers that change
 			return err
 		}
 		return q.Settle(ctx, d.Kind, d.Key)
 	})
 }
 
-// embed gives a document the vector it could not get when it was written.
+// embed computes the missing vector of a document.
 func (r *Relay) embed(ctx context.Context, d OutboxTask, doc int64) error {
 	var text string
 	err := r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) (err error) {
@@ -217,7 +217,7 @@ func (r *Relay) embed(ctx context.Context, d OutboxTask, doc int64) error {
 	}
 	return r.Store.InWorkspace(ctx, d.Workspace, func(ctx context.Context, q Tx) error {
 		now, err := q.DocText(ctx, doc)
-		if err != nil || now != text { // changed meanwhile: the change left a duty of its own
+		if err != nil || now != text { // changed in the meantime: the change has its own task
 			return err
 		}
 		if err := q.PutEmbedding(ctx, doc, r.Space, vs[0]); err != nil {
@@ -227,12 +227,12 @@ func (r *Relay) embed(ctx context.Context, d OutboxTask, doc int64) error {
 	})
 }
 
-// callGrace leaves a retry the time to take over a call whose lease ran out
-// before the call is shown as unknown.
+// callGrace gives a retry time to take over a call with an expired lease before the call is marked
+// as unknown.
 const callGrace = time.Minute
 
-// Tidy makes abandoned calls visible, drives erasures to their end, and collects
-// packages without a version.
+// Tidy marks abandoned calls, starts erasure workflows, and collects unused packages, deleted
+// skills and expired content.
 func (r *Relay) Tidy(ctx context.Context) error {
 	if _, err := r.Leftovers.ExpireCalls(ctx, callGrace); err != nil {
 		return fmt.Errorf("expire calls: %w", err)
@@ -241,7 +241,7 @@ func (r *Relay) Tidy(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list idle packages: %w", err)
 	}
-	var errs []error // one that cannot be done now must not keep the others
+	var errs []error // a failure must not block the others
 	open, err := r.Leftovers.OpenErasures(ctx, packages)
 	if err != nil {
 		return fmt.Errorf("list open erasures: %w", err)
@@ -259,7 +259,7 @@ func (r *Relay) Tidy(ctx context.Context) error {
 	return errors.Join(append(errs, r.eraseDeleted(ctx), r.purge(ctx))...)
 }
 
-// collect moves an idle package on. Its object is deleted between two transactions.
+// collect advances an idle package. Its object is deleted between two transactions.
 func (r *Relay) collect(ctx context.Context, p IdlePackage) error {
 	key, err := r.Leftovers.CollectPackage(ctx, p, r.Grace)
 	if err != nil || key == "" {
@@ -273,31 +273,30 @@ func (r *Relay) collect(ctx context.Context, p IdlePackage) error {
 	return r.Leftovers.ForgetPackage(ctx, p)
 }
 
-// removal is how long deleting an object may take. It is shorter than any grace, so
-// that no second collector is at the same package.
+// removal is the time limit for deleting an object. It is shorter than any grace, so that no second
+// relay collects the same package.
 const removal = 20 * time.Second
 
-// eraseDeleted takes what was deleted longer ago than it can be taken back away for
-// good. Packages go with the next pass.
+// eraseDeleted erases skills whose undo period has passed. Their packages are collected in the next pass.
 func (r *Relay) eraseDeleted(ctx context.Context) error {
 	due, err := r.Leftovers.DeletedLong(ctx, packages)
 	if err != nil {
-		return fmt.Errorf("list what was deleted: %w", err)
+		return fmt.Errorf("list workspaces with deleted skills: %w", err)
 	}
 	var errs []error
 	for _, ws := range due {
 		if err := r.Leftovers.EraseDeleted(ctx, ws, deletedAtOnce); err != nil {
-			errs = append(errs, fmt.Errorf("erase what workspace %d has deleted: %w", ws, err))
+			errs = append(errs, fmt.Errorf("erase deleted skills of workspace %d: %w", ws, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// deletedAtOnce bounds what of a workspace goes for good in one transaction; more
-// goes with the next pass.
+// deletedAtOnce limits the skills of a workspace that are erased in one transaction. The next pass
+// continues.
 const deletedAtOnce = 500
 
-// purge takes away what callers have put away for a time that is over.
+// purge removes offloaded content whose retention has passed.
 func (r *Relay) purge(ctx context.Context) error {
 	for {
 		n, err := r.Leftovers.PurgeBlobs(ctx)

@@ -15,25 +15,25 @@ import (
 	"cairn/internal/service/learning/runspec"
 )
 
-// Workflows are those that a slot starts. Each is started once for its name.
+// Workflows starts the workflows of firings. Each is started once per name.
 type Workflows interface {
 	Curate(ctx context.Context, slot string, in contract.CurateInput) (began bool, err error)
 	Reflect(ctx context.Context, in contract.ReflectionInput) (began bool, err error)
-	// Bring takes a stored turn to its conversation.
+	// Bring starts the workflow of a stored turn.
 	Bring(ctx context.Context, workspaceKey string, turn run.Run) error
 }
 
-// DueRuns starts the runs that are due in a workspace.
+// DueRuns starts the due runs of a workspace.
 type DueRuns interface {
 	AcceptDue(ctx context.Context, d runspec.Due) ([]run.Run, error)
 }
 
-// Messages make messages durable.
+// Messages accepts messages.
 type Messages interface {
 	Accept(ctx context.Context, r conversation.Request) (conversation.AcceptedTurn, error)
 }
 
-// SlotStore reads what a slot is about.
+// SlotStore reads the data of a slot.
 type SlotStore interface {
 	ReadSlot(ctx context.Context, ws int64, fn func(ctx context.Context, tx SlotTx) error) error
 }
@@ -44,23 +44,23 @@ type SlotTx interface {
 	OpenTurn(ctx context.Context, conversation, message string) (bool, error)
 }
 
-// DispatcherPorts are what the dispatcher works with.
+// DispatcherPorts are the dependencies of a Dispatcher.
 type DispatcherPorts struct {
 	Store     SlotStore
 	Workflows Workflows // nil without Temporal
-	Rounds    DueRuns   // of evolution
-	Updates   DueRuns   // of policies
+	Rounds    DueRuns   // evolution rounds of banks
+	Updates   DueRuns   // updates of policies
 	Messages  Messages
 	Timeouts  contract.StepTimeouts // of a curation
-	TurnSpec  func() agentrun.Spec  // that a new turn is pinned to
-	LearnSpec func() runspec.Spec   // that a new run that learns is pinned to
+	TurnSpec  func() agentrun.Spec  // returns the configuration of a new turn
+	LearnSpec func() runspec.Spec   // returns the configuration of a new learning run
 	Log       *slog.Logger
 }
 
-// Dispatcher starts what is due.
+// Dispatcher starts due work.
 type Dispatcher struct{ DispatcherPorts }
 
-// NewDispatcher makes the dispatcher. A required port that is nil is an error.
+// NewDispatcher returns a Dispatcher. It fails if a required port is nil.
 func NewDispatcher(p DispatcherPorts) (*Dispatcher, error) {
 	err := ports.Require("schedule dispatcher",
 		map[string]any{"Store": p.Store, "Rounds": p.Rounds, "Updates": p.Updates, "Messages": p.Messages,
@@ -73,14 +73,14 @@ func NewDispatcher(p DispatcherPorts) (*Dispatcher, error) {
 
 var _ Starter = (*Dispatcher)(nil)
 
-// StartSlot starts the workflow or says the prompt of a slot. What it starts is
-// named by the slot, so that a slot which is started twice is started once.
+// StartSlot starts the workflow of a slot or sends its prompt. The workflow or message is named
+// after the slot, so that repeated calls start it once.
 func (s *Dispatcher) StartSlot(ctx context.Context, slot ClaimedFiring) (outcome, reason string, err error) {
 	if slot.Kind == Turn {
 		return s.say(ctx, slot)
 	}
 	if s.Workflows == nil {
-		return "", "", fault.New(fault.Unavailable, "there is no Temporal server to start it", "set TEMPORAL_ADDRESS")
+		return "", "", fault.New(fault.Unavailable, "Temporal is not configured", "set TEMPORAL_ADDRESS")
 	}
 	if slot.Kind == Evolution {
 		return s.evolve(ctx, slot)
@@ -98,26 +98,26 @@ func (s *Dispatcher) StartSlot(ctx context.Context, slot ClaimedFiring) (outcome
 	if err != nil {
 		return "", "", err
 	}
-	if !began && slot.Why != contract.ReflectionOfSweep { // the sweep's own start may have been lost on its way back
-		return Collapsed, slot.Date + " had one before", nil
+	// an earlier start by the sweep may have succeeded without a response
+	if !began && slot.Why != contract.ReflectionOfSweep {
+		return Collapsed, slot.Date + " already has a reflection", nil
 	}
 	return Started, "", nil
 }
 
-// evolve starts a round for each bank about which something new is known, and an
-// update of its policy when enough outcomes of live decisions are. They are stored
-// before any workflow starts.
+// evolve starts a round for each bank with new data, and an update of its policy if enough outcomes
+// of live decisions exist. Both are stored before any workflow starts.
 func (s *Dispatcher) evolve(ctx context.Context, slot ClaimedFiring) (outcome, reason string, err error) {
 	rounds, err := s.Rounds.AcceptDue(ctx, s.due(slot, 1))
 	if err != nil {
-		return "", "", fmt.Errorf("start the rounds: %w", err)
+		return "", "", fmt.Errorf("start the evolution rounds: %w", err)
 	}
 	updates, err := s.Updates.AcceptDue(ctx, s.due(slot, adaptation.MinDecisions))
 	switch {
 	case err != nil:
-		return "", "", fmt.Errorf("start the updates: %w", err)
+		return "", "", fmt.Errorf("start the policy updates: %w", err)
 	case len(rounds)+len(updates) == 0:
-		return Empty, "nothing new is known since the last time, agents build the memories, or learning is frozen", nil
+		return Empty, "no new data, memories are built by agents, or learning is frozen", nil
 	}
 	return Started, "", nil
 }
@@ -126,8 +126,8 @@ func (s *Dispatcher) due(slot ClaimedFiring, least int) runspec.Due {
 	return runspec.Due{Workspace: slot.Workspace, WorkspaceKey: slot.WorkspaceKey, Spec: s.LearnSpec(), Least: least}
 }
 
-// say has a task's prompt answered as a turn. Once the turn is stored it is
-// answered, whoever dies: the relay brings it to its conversation, too.
+// say sends the prompt of a task as a turn. A stored turn is always processed: if the start of its
+// workflow fails, the relay starts it.
 func (s *Dispatcher) say(ctx context.Context, slot ClaimedFiring) (outcome, reason string, err error) {
 	var (
 		t     Task
@@ -146,9 +146,9 @@ func (s *Dispatcher) say(ctx context.Context, slot ClaimedFiring) (outcome, reas
 	case err != nil:
 		return "", "", fmt.Errorf("read the task: %w", err)
 	case !found:
-		return Skipped, "the task was removed", nil
+		return Skipped, "task was removed", nil
 	case open:
-		return Skipped, "the turn before has no answer yet", nil
+		return Skipped, "previous turn has no reply yet", nil
 	}
 	accepted, err := s.Messages.Accept(ctx,
 		conversation.Request{Workspace: slot.Workspace, WorkspaceKey: slot.WorkspaceKey, Conversation: t.Conversation(),
@@ -158,11 +158,11 @@ func (s *Dispatcher) say(ctx context.Context, slot ClaimedFiring) (outcome, reas
 		return "", "", fmt.Errorf("accept the turn: %w", err)
 	}
 	if !accepted.Made && slot.Why != contract.ReflectionOfSweep {
-		return Collapsed, "it was said before", nil
+		return Collapsed, "prompt was already sent", nil
 	}
 	if s.Workflows != nil && !accepted.Turn.Ended {
 		if err := s.Workflows.Bring(ctx, slot.WorkspaceKey, accepted.Run); err != nil {
-			s.Log.Info("a scheduled turn is stored; the relay will bring it to its conversation", "run",
+			s.Log.Info("turn start deferred to relay", "run",
 				accepted.Run.Ref.Run, "error", err)
 		}
 	}

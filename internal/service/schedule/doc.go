@@ -1,15 +1,14 @@
-// Package schedule is what a workspace wants done again and again: the daily
-// reflection and the weekly curation, which every workspace has, and prompts of
-// its own that are answered as turns.
+// Package schedule runs recurring tasks of a workspace: the daily reflection and the weekly
+// curation, which every workspace has, and prompts that are processed as turns.
 //
-// One sweep serves all workspaces. It claims a page of what is due, and in the
-// transaction of the claim moves each task to its next firing:
+// One sweep serves all workspaces. It claims a page of due tasks and, in the same transaction,
+// moves each task to its next firing:
 //
-//	counts, err := sweeper.Page(ctx, "claim-1", 0) // again, after a crash: the same page
+//	counts, err := sweeper.Page(ctx, "claim-1", 0) // repeat after a crash: same page
 //
-// A firing is named by its key, which is its local date where no date has two, so
-// that a clock which goes back does not double it. What was taken is held by a
-// lease until it is started, and the workflow or message that it starts is named
-// by the key, too: taken twice it is one. Firings that were missed are one, the
-// latest, or none when it is later than the task's catch-up.
+// A firing is identified by its key. The key is the local date unless a date has several firings,
+// so that a clock change does not fire a task twice. A lease holds a claimed firing until it is
+// started. The workflow or message that it starts is named after the key, so that a firing claimed
+// twice starts once. If several firings were missed, only the latest is started, or none if it is
+// older than the task's catch-up.
 package schedule

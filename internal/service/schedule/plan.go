@@ -9,20 +9,20 @@ import (
 	"cairn/internal/domain/recurrence"
 )
 
-// Verdict is what the claim found out about a task that came due.
+// Verdict is the result of the claim for a due task.
 type Verdict string
 
 const (
-	Again    Verdict = "again"     // a page took the slot before, and its lease ran out
-	Unknown  Verdict = "plan"      // nobody has planned the task yet
-	Idle     Verdict = "empty"     // there is nothing to do
-	Repeated Verdict = "collapsed" // the date has its reflection already
-	Off      Verdict = "off"       // the workspace wants none
-	Recalled Verdict = "recalled"  // as Again, and the workspace wants none any more
+	Again    Verdict = "again"     // an earlier page has claimed the slot, and its lease expired
+	Unknown  Verdict = "plan"      // the task has no planned firing yet
+	Idle     Verdict = "empty"     // nothing to do
+	Repeated Verdict = "collapsed" // the date already has a reflection
+	Off      Verdict = "off"       // disabled in the workspace
+	Recalled Verdict = "recalled"  // as Again, and disabled since
 	Ready    Verdict = "start"
 )
 
-// Due is a task that came due, as the claim sees it.
+// Due is a due task as read by the claim.
 type Due struct {
 	Workspace    int64
 	WorkspaceKey string
@@ -30,48 +30,47 @@ type Due struct {
 	Kind         Kind
 	Cron, Zone   string
 	CatchUp      time.Duration
-	Next         Firing    // that came due
+	Next         Firing    // the due firing
 	Held         Firing    // with Again and Recalled
-	ReflectedTo  time.Time // watermark of the reflection; zero without one
+	ReflectedTo  time.Time // end of the last reflection, zero without one
 	Quiet        QuietHours
-	Unheard      bool // with Idle: a week of days was empty although people talked
+	Unheard      bool // with Idle: a week of empty days in spite of messages
 	Verdict      Verdict
-	Now          time.Time // the database's
+	Now          time.Time // database clock
 }
 
-// QuietHours are those of the workspace, and its zone, which need not be the
-// task's.
+// QuietHours are the quiet hours and the time zone of the workspace. The zone of a task may differ.
 type QuietHours struct{ From, To, Zone string }
 
 // Firing is one time at which a task is due.
 type Firing struct {
 	At    time.Time
-	Date  string // local, of the wall time that was meant
+	Date  string // local date of the scheduled time
 	Key   string
-	Start time.Time // when the sweep looks at it; of a move's next firing it is set
+	Start time.Time // when the sweep starts it; set for the next firing of an Advance
 }
 
-// Advance is what the claim does to a task: its next firing, and the slot that came
-// due unless the task was only planned, or its slot put off.
+// Advance is the change that the claim makes to a task: its next firing and the due slot. There is
+// no slot if the task was only planned or its slot deferred.
 type Advance struct {
 	Due     Due
 	Next    Firing
 	Slot    Firing
-	Outcome string // empty when the slot is to be started
+	Outcome string // empty if the slot is to be started
 	Reason  string
 }
 
-// Start tells that the slot is held until it is started.
+// Start reports whether the slot is held until it is started.
 func (m Advance) Start() bool { return m.Slot.Key != "" && m.Outcome == "" }
 
-// Planner decides about tasks that came due.
+// Planner plans due tasks.
 type Planner struct {
-	// Jitter is within how much time after a firing the tasks that every workspace
-	// has are started: they are due at the same minute for all of a zone. 0 is at once.
+	// Jitter is the period after a firing over which built-in tasks are started, because all
+	// workspaces of a zone are due in the same minute. 0 starts them at once.
 	Jitter time.Duration
 }
 
-// planner reads each expression of a page once.
+// planner caches the parsed expressions of a page.
 type planner struct {
 	Planner
 	cadences map[[2]string]parsed
@@ -107,7 +106,7 @@ func (p planner) hours(h QuietHours) (recurrence.Quiet, error) {
 	return known.hours, known.err
 }
 
-// Plan decides about a page of tasks; those that are held again stay as they are.
+// Plan plans a page of tasks. Again contains those that are claimed again unchanged.
 func (with Planner) Plan(page []Due) (moves []Advance, again []Due) {
 	p := planner{with, map[[2]string]parsed{}, map[QuietHours]quiet{}}
 	for _, d := range page {
@@ -120,11 +119,11 @@ func (with Planner) Plan(page []Due) (moves []Advance, again []Due) {
 	return moves, again
 }
 
-// unreadable is how long a task whose expression or zone this machine does not
-// know is left alone: another may know it tomorrow.
+// unreadable is the delay before a task with an unknown expression or time zone is tried again,
+// because another machine may know it.
 const unreadable = 24 * time.Hour
 
-// move is false for a slot that is held again.
+// move returns false for a slot that is claimed again.
 func (p planner) move(d Due) (Advance, bool) {
 	s, err := p.cadence(d.Cron, d.Zone)
 	q, unknown := p.hours(d.Quiet)
@@ -139,7 +138,7 @@ func (p planner) move(d Due) (Advance, bool) {
 	case Idle:
 		m.Slot, m.Outcome = d.Next, Empty
 	case Repeated:
-		m.Slot, m.Outcome, m.Reason = d.Next, Collapsed, "the date has its reflection already"
+		m.Slot, m.Outcome, m.Reason = d.Next, Collapsed, "date already has a reflection"
 	case Off:
 		m.Slot, m.Outcome, m.Reason = d.Next, Skipped, turnedOff
 	case Recalled:
@@ -156,10 +155,10 @@ func (p planner) move(d Due) (Advance, bool) {
 	return m, true
 }
 
-const turnedOff = "the workspace has turned it off: settings.reflection"
+const turnedOff = "disabled by the setting reflection"
 
-// ready decides about a firing that there is something to do for: it is put off,
-// or stands for all that were missed in a row and is started or too late.
+// ready decides about a firing with work to do. It is deferred, started in place of all missed
+// firings, or skipped as too late.
 func (p planner) ready(m *Advance, s recurrence.Schedule, q recurrence.Quiet) {
 	d := m.Due
 	start := p.planned(d, q, d.Next).Start
@@ -173,19 +172,19 @@ func (p planner) ready(m *Advance, s recurrence.Schedule, q recurrence.Quiet) {
 	}
 	m.Slot = latest(s, d.Next, d.Now, d.CatchUp)
 	if late := d.Now.Sub(p.planned(d, q, m.Slot).Start); late > d.CatchUp {
-		m.Outcome, m.Reason = Skipped, fmt.Sprintf("%s late, and the task catches up with %s", late.Round(time.Second),
+		m.Outcome, m.Reason = Skipped, fmt.Sprintf("%s late, the catch-up is %s", late.Round(time.Second),
 			d.CatchUp)
 	}
 }
 
-// planned says when a firing is looked at: after the quiet hours, and for the
-// tasks of every workspace at the workspace's place in the jitter.
+// planned returns the firing with its start: after the quiet hours and, for built-in tasks, with
+// the jitter of the workspace.
 func (p planner) planned(d Due, q recurrence.Quiet, f Firing) Firing {
 	f.Start = p.within(d, q, q.After(f.At))
 	return f
 }
 
-// tell fills in when the next firing of a task is looked at.
+// tell sets the start of a task's next firing.
 func (with Planner) tell(t *Task) error {
 	if t.DueAt == nil || t.StartsAt != nil || t.Off || t.PausedAt != nil {
 		return nil
@@ -197,11 +196,10 @@ func (with Planner) tell(t *Task) error {
 	return err
 }
 
-// within spreads starts over the jitter, the same place for a workspace every
-// time, and not into the quiet hours.
+// within adds the jitter, which is constant per workspace and does not extend into the quiet hours.
 func (p planner) within(d Due, q recurrence.Quiet, from time.Time) time.Time {
 	room := p.Jitter
-	if room <= 0 || d.Kind == Turn { // a person chose the time of a prompt
+	if room <= 0 || d.Kind == Turn { // the time of a prompt is exact
 		return from
 	}
 	if !q.None() {
@@ -213,14 +211,14 @@ func (p planner) within(d Due, q recurrence.Quiet, from time.Time) time.Time {
 	return from.Add(time.Duration(h.Sum64()%places) * room / places).Truncate(time.Microsecond)
 }
 
-// NextAfter is a schedule's first firing after an instant.
+// NextAfter returns the first firing of a schedule after an instant.
 func NextAfter(s recurrence.Schedule, after time.Time) Firing {
 	at, date := s.Next(after)
 	return Firing{At: at, Date: date.String(), Key: s.Key(at, date)}
 }
 
-// latest is the last firing that has come, of those that were missed in a row:
-// one stands for all. When none of the catch-up's has, it is the first.
+// latest returns the latest of the missed firings, which replaces all of them. If none is within
+// the catch-up, it returns the first.
 func latest(s recurrence.Schedule, due Firing, now time.Time, catchUp time.Duration) Firing {
 	last := due
 	if now.Sub(due.At) > catchUp {

@@ -11,15 +11,16 @@ import (
 	"cairn/internal/domain/recurrence"
 )
 
-// Tx are a workspace's tasks inside one transaction.
+// Tx accesses the tasks of a workspace in one transaction.
 type Tx interface {
-	ScheduledTasks(ctx context.Context, name string) ([]Task, error) // all without a name
+	ScheduledTasks(ctx context.Context, name string) ([]Task, error) // all tasks if name is empty
 	PutTask(ctx context.Context, d Draft, next Firing) (bool, error)
 	PauseTask(ctx context.Context, id int64) error
 	ResumeTask(ctx context.Context, id int64, next Firing) error
 	RemoveTask(ctx context.Context, id int64) error
-	Clock(ctx context.Context) (now time.Time, zone string, err error) // the database's time, the workspace's zone
-	ReflectedTo(ctx context.Context) (time.Time, error)                // watermark of the reflection; zero without one
+	// database clock and time zone of the workspace
+	Clock(ctx context.Context) (now time.Time, zone string, err error)
+	ReflectedTo(ctx context.Context) (time.Time, error) // end of the last reflection, zero without one
 }
 
 // Store opens transactions.
@@ -27,17 +28,17 @@ type Store interface {
 	WithSchedules(ctx context.Context, ws int64, fn func(context.Context, Tx) error) error
 }
 
-// Ports are what the service works with.
+// Ports are the dependencies of the service.
 type Ports struct {
 	Store   Store
 	Starter Starter
-	Planner Planner // the sweep's: it says when what is due is started
+	Planner Planner // same as the sweep's, to compute start times
 }
 
-// Service is what people and programs do with a workspace's tasks.
+// Service manages the tasks of workspaces.
 type Service struct{ Ports }
 
-// New makes the service. A required port that is nil is an error.
+// New returns a Service. It fails if a required port is nil.
 func New(p Ports) (*Service, error) {
 	err := ports.Require("schedule", map[string]any{"Store": p.Store, "Starter": p.Starter})
 	if err != nil {
@@ -46,7 +47,7 @@ func New(p Ports) (*Service, error) {
 	return &Service{Ports: p}, nil
 }
 
-// List has the built-in tasks first.
+// List returns the tasks, built-in ones first.
 func (s *Service) List(ctx context.Context, ws int64) (out []Task, err error) {
 	err = s.Store.WithSchedules(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
 		out, err = tx.ScheduledTasks(ctx, "")
@@ -60,7 +61,7 @@ func (s *Service) List(ctx context.Context, ws int64) (out []Task, err error) {
 	return out, err
 }
 
-// Get reads one task.
+// Get returns one task.
 func (s *Service) Get(ctx context.Context, ws int64, name string) (t Task, err error) {
 	err = s.Store.WithSchedules(ctx, ws, func(ctx context.Context, tx Tx) (err error) {
 		t, err = s.find(ctx, tx, name)
@@ -71,13 +72,13 @@ func (s *Service) Get(ctx context.Context, ws int64, name string) (t Task, err e
 
 func (s *Service) find(ctx context.Context, tx Tx, name string) (Task, error) {
 	if name == "" {
-		return Task{}, fault.New(fault.InvalidArgument, "the task's name is empty",
-			"`cairn schedule list` shows the names")
+		return Task{}, fault.New(fault.InvalidArgument, "missing task name",
+			"list the names with `cairn schedule list`")
 	}
 	found, err := tx.ScheduledTasks(ctx, name)
 	if err == nil && len(found) == 0 {
-		err = fault.New(fault.NotFound, fmt.Sprintf("there is no scheduled task %q", name),
-			"`cairn schedule list` shows the names")
+		err = fault.New(fault.NotFound, fmt.Sprintf("scheduled task %q not found", name),
+			"list the names with `cairn schedule list`")
 	}
 	if err != nil {
 		return Task{}, err
@@ -85,16 +86,16 @@ func (s *Service) find(ctx context.Context, tx Tx, name string) (Task, error) {
 	return found[0], s.Planner.tell(&found[0])
 }
 
-// wanted refuses to fire what the workspace has turned off.
+// wanted returns an error if the task is disabled in the settings.
 func (t Task) wanted() error {
 	if t.Off {
-		return fault.New(fault.TurnedOff, fmt.Sprintf("%s is turned off in the workspace's settings", t.Name),
-			"turn it on first: cairn settings set reflection=true")
+		return fault.New(fault.TurnedOff, fmt.Sprintf("%s is disabled in the settings of the workspace", t.Name),
+			"enable it with `cairn settings set reflection=true`")
 	}
 	return nil
 }
 
-// Add makes a task whose prompt is answered each time that it is due.
+// Add creates a task that sends a prompt.
 func (s *Service) Add(ctx context.Context, ws int64, d Draft) (t Task, err error) {
 	if d, err = d.settle(); err != nil {
 		return t, err
@@ -118,16 +119,16 @@ func (s *Service) Add(ctx context.Context, ws int64, d Draft) (t Task, err error
 		}
 		if len(known) >= mostTasks {
 			return fault.New(fault.QuotaExceeded,
-				fmt.Sprintf("the workspace has %d scheduled tasks, and may have no more", len(known)),
-				"remove one of them first: cairn schedule remove")
+				fmt.Sprintf("workspace already has %d scheduled tasks, the maximum", len(known)),
+				"remove a task with `cairn schedule remove`")
 		}
 		made, err := tx.PutTask(ctx, d, NextAfter(c, now))
 		if err != nil {
 			return err
 		}
 		if !made {
-			return fault.New(fault.AlreadyExists, fmt.Sprintf("there is a scheduled task %q", d.Name),
-				"choose another name, or remove that one first")
+			return fault.New(fault.AlreadyExists, fmt.Sprintf("scheduled task %q already exists", d.Name),
+				"choose another name, or remove the existing task first")
 		}
 		t, err = s.find(ctx, tx, d.Name)
 		return err
@@ -135,12 +136,12 @@ func (s *Service) Add(ctx context.Context, ws int64, d Draft) (t Task, err error
 	return t, err
 }
 
-// Pause keeps a task from coming due.
+// Pause pauses a task.
 func (s *Service) Pause(ctx context.Context, ws int64, name string) (Task, error) {
 	return s.change(ctx, ws, name, func(tx Tx, t Task) error { return tx.PauseTask(ctx, t.ID) })
 }
 
-// Resume lets a task come due again. What it missed is not made up for.
+// Resume resumes a task. Missed firings are not started.
 func (s *Service) Resume(ctx context.Context, ws int64, name string) (Task, error) {
 	return s.change(ctx, ws, name, func(tx Tx, t Task) error {
 		if t.PausedAt == nil {
@@ -168,7 +169,7 @@ func (s *Service) change(ctx context.Context, ws int64, name string, do func(Tx,
 	return t, err
 }
 
-// Remove deletes a task. What it has started goes on; its conversation stays.
+// Remove deletes a task. Work that it has started continues, and its conversation is kept.
 func (s *Service) Remove(ctx context.Context, ws int64, name string) error {
 	return s.Store.WithSchedules(ctx, ws, func(ctx context.Context, tx Tx) error {
 		t, err := s.find(ctx, tx, name)
@@ -177,14 +178,14 @@ func (s *Service) Remove(ctx context.Context, ws int64, name string) error {
 		}
 		if t.Kind != Turn {
 			return fault.New(fault.InvalidArgument, fmt.Sprintf("%s is built in and cannot be removed", name),
-				"pause it: cairn schedule pause "+name)
+				"pause it with `cairn schedule pause "+name+"`")
 		}
 		return tx.RemoveTask(ctx, t.ID)
 	})
 }
 
-// Trigger fires a task now, beside its cadence, paused or not, in quiet hours or not. The id names the
-// request: sent again it is the same firing. Empty makes one up.
+// Trigger fires a task now, regardless of its schedule, pause or quiet hours. The same id is the
+// same firing. If id is empty, Trigger creates one.
 func (s *Service) Trigger(ctx context.Context, ws int64, workspaceKey, name, id string) (f FiringRecord, err error) {
 	var t Task
 	var reflected time.Time
@@ -223,12 +224,11 @@ func (s *Service) fire(ctx context.Context, slot ClaimedFiring) (FiringRecord, e
 	return FiringRecord{At: slot.At, Date: slot.Date, Key: slot.Key, Outcome: outcome, Reason: reason}, err
 }
 
-// mostBackfill bounds the firings of one backfill.
+// mostBackfill is the maximum number of firings of one backfill.
 const mostBackfill = 100
 
-// Backfill fires a task for each time that it was due in the past, from the first
-// local date to the last, both included. A firing that was there before is the
-// same one.
+// Backfill fires a task for each scheduled time in a range of local dates, inclusive. Firings that
+// already exist are returned unchanged.
 func (s *Service) Backfill(ctx context.Context, ws int64, workspaceKey, name string, from,
 	until recurrence.Date) (out []FiringRecord, err error) {
 	t, err := s.Get(ctx, ws, name)
@@ -249,7 +249,7 @@ func (s *Service) Backfill(ctx context.Context, ws int64, workspaceKey, name str
 	start, end := from.Start(zone), until.AddDays(1).Start(zone)
 	if !start.Before(end) {
 		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("%s is after %s", from, until),
-			"give the earlier date first")
+			"set the earlier date first")
 	}
 	if end.After(t.Now) {
 		end = t.Now
@@ -257,8 +257,8 @@ func (s *Service) Backfill(ctx context.Context, ws int64, workspaceKey, name str
 	firings := c.Preview(start, end, mostBackfill+1)
 	if len(firings) > mostBackfill {
 		return nil, fault.New(fault.TooLarge,
-			fmt.Sprintf("the task was due more than %d times from %s to %s", mostBackfill, from, until),
-			"give fewer dates at once; a task that is due more often than that on one date cannot be made up for")
+			fmt.Sprintf("task has more than %d firings from %s to %s", mostBackfill, from, until),
+			"use a shorter range")
 	}
 	before := start
 	for _, f := range firings {

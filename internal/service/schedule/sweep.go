@@ -13,7 +13,7 @@ import (
 	"cairn/internal/domain/ports"
 )
 
-// ClaimedFiring is a firing that a page has taken and that is to be started.
+// ClaimedFiring is a firing that a page has claimed and that is to be started.
 type ClaimedFiring struct {
 	Workspace    int64
 	WorkspaceKey string
@@ -21,42 +21,42 @@ type ClaimedFiring struct {
 	Kind         Kind
 	Zone         string
 	Firing
-	ReflectedTo time.Time // watermark of the reflection; zero without one
-	Why         string    // flow.ReflectionOfSweep and the others
+	ReflectedTo time.Time // end of the last reflection, zero without one
+	Why         string    // reason, for example contract.ReflectionOfSweep
 }
 
-// ClaimResult is what a claim came to.
+// ClaimResult is the result of a claim.
 type ClaimResult struct {
 	Looked, Taken, Empty, Skipped int
 	More                          bool
-	Slots                         []ClaimedFiring // taken and not dealt with yet
-	Unheard                       []int64         // workspaces whose days were empty for a week although people talked
+	Slots                         []ClaimedFiring // claimed and not settled yet
+	Unheard                       []int64         // workspaces with a week of empty days in spite of messages
 }
 
-// DispatchResult is what became of a slot.
+// DispatchResult is the result of a slot.
 type DispatchResult struct {
 	Slot    ClaimedFiring
 	Outcome string
 	Reason  string
 }
 
-// Claims are the database's side of the sweep.
+// Claims accesses the tasks in the database.
 type Claims interface {
-	// ClaimPage takes up to max tasks that are due and moves them as plan says, in
-	// one transaction. A claim that is known gives its page once more.
+	// ClaimPage claims up to max due tasks and applies plan to them, in one transaction. A repeated
+	// claim returns the same page.
 	ClaimPage(ctx context.Context, claim string, max int, lease time.Duration,
 		plan func([]Due) ([]Advance, []Due)) (ClaimResult, error)
 	// SettleSlots ends slots that the claim still holds.
 	SettleSlots(ctx context.Context, claim string, ended []DispatchResult) error
 }
 
-// Starter starts what is due. Starting is safe to repeat: what it starts is
-// named by the slot.
+// Starter starts due work. It may be called again for a slot, because what it starts is named after
+// the slot.
 type Starter interface {
 	StartSlot(ctx context.Context, s ClaimedFiring) (outcome, reason string, err error)
 }
 
-// SweeperPorts are what the sweeper works with.
+// SweeperPorts are the dependencies of a Sweeper.
 type SweeperPorts struct {
 	Claims  Claims
 	Starter Starter
@@ -64,10 +64,10 @@ type SweeperPorts struct {
 	Log     *slog.Logger
 }
 
-// Sweeper does pages of the sweep.
+// Sweeper processes pages of due tasks.
 type Sweeper struct{ SweeperPorts }
 
-// NewSweeper makes the sweeper. A required port that is nil is an error.
+// NewSweeper returns a Sweeper. It fails if a required port is nil.
 func NewSweeper(p SweeperPorts) (*Sweeper, error) {
 	err := ports.Require("schedule sweeper", map[string]any{"Claims": p.Claims, "Starter": p.Starter, "Log": p.Log})
 	if err != nil {
@@ -77,20 +77,19 @@ func NewSweeper(p SweeperPorts) (*Sweeper, error) {
 }
 
 const (
-	// pageRows are claimed in a fraction of a second, and one in fifty of them to
-	// be started keeps all starters busy.
+	// pageRows tasks are claimed in less than a second. If 2% of them must be started, all starters
+	// are busy.
 	pageRows = 4000
-	// abreast are started at once: Temporal answers each in milliseconds.
+	// abreast is the number of concurrent starts. Temporal handles each in milliseconds.
 	abreast = 16
-	// lease outlives an attempt at a page: another page takes what it left.
+	// lease is longer than an attempt at a page. After it, another page claims the remaining slots.
 	lease = 5 * time.Minute
-	// settleEvery slots are ended in one transaction.
+	// settleEvery is the number of slots ended in one transaction.
 	settleEvery = 64
 )
 
-// Page claims up to rows tasks and starts what they ask for; 0 rows is as many as
-// is good. A slot that cannot be started now stays with its lease, and comes again
-// when that has run out.
+// Page claims up to rows tasks and starts their work; 0 rows uses pageRows. A slot that cannot be
+// started keeps its lease and is claimed again after it expires.
 func (s *Sweeper) Page(ctx context.Context, claim string, rows int) (out contract.SweepCounts, err error) {
 	if rows <= 0 {
 		rows = pageRows
@@ -100,14 +99,14 @@ func (s *Sweeper) Page(ctx context.Context, claim string, rows int) (out contrac
 		return out, fmt.Errorf("claim a page: %w", err)
 	}
 	for _, ws := range page.Unheard {
-		s.Log.Error("sweep: nothing was looked back on for a week although people talked", "workspace", ws)
+		s.Log.Error("reflection empty for 7 days", "workspace", ws)
 	}
 	out = contract.SweepCounts{Looked: page.Looked, Started: page.Taken, Empty: page.Empty, Skipped: page.Skipped,
 		More: page.More}
 	return out, s.start(ctx, claim, page.Slots)
 }
 
-// start starts the slots of a page side by side and settles them as they come.
+// start starts the slots of a page concurrently and settles them as they finish.
 func (s *Sweeper) start(ctx context.Context, claim string, slots []ClaimedFiring) error {
 	todo, done := make(chan ClaimedFiring), make(chan DispatchResult)
 	var working sync.WaitGroup
@@ -134,7 +133,7 @@ func (s *Sweeper) start(ctx context.Context, claim string, slots []ClaimedFiring
 	return errors.Join(s.settle(ctx, claim, done), ctx.Err())
 }
 
-// startOne is false for a slot that is left to its lease.
+// startOne returns false for a slot that stays under its lease.
 func (s *Sweeper) startOne(ctx context.Context, slot ClaimedFiring) (DispatchResult, bool) {
 	outcome, reason, err := s.Starter.StartSlot(ctx, slot)
 	if err == nil {
@@ -143,7 +142,7 @@ func (s *Sweeper) startOne(ctx context.Context, slot ClaimedFiring) (DispatchRes
 	if ctx.Err() != nil {
 		return DispatchResult{}, false
 	}
-	s.Log.Warn("sweep: a task could not be started", "workspace", slot.Workspace, "task", slot.Task, "slot", slot.Key,
+	s.Log.Warn("scheduled task start failed", "workspace", slot.Workspace, "task", slot.Task, "slot", slot.Key,
 		"error", err)
 	code := fault.CodeOf(err)
 	if code == fault.Internal || fault.Table[code].Retryable {
@@ -152,7 +151,7 @@ func (s *Sweeper) startOne(ctx context.Context, slot ClaimedFiring) (DispatchRes
 	return DispatchResult{slot, Failed, fmt.Sprintf("%s: %s", code, fault.From(err).Message)}, true
 }
 
-// settle drains done to its end, also when settling fails: the starters wait for it.
+// settle reads done until it is closed, even after an error, because the starters block on it.
 func (s *Sweeper) settle(ctx context.Context, claim string, done <-chan DispatchResult) error {
 	var (
 		waiting []DispatchResult

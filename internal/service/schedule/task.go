@@ -12,7 +12,7 @@ import (
 	"cairn/internal/domain/recurrence"
 )
 
-// Kind is what a task does.
+// Kind is the kind of work that a task starts.
 type Kind string
 
 const (
@@ -22,79 +22,79 @@ const (
 	Turn       Kind = "turn"
 )
 
-// What became of a firing.
+// Outcomes of a firing.
 const (
 	Started   = "started"
-	Empty     = "empty"     // there was nothing to do
-	Collapsed = "collapsed" // the date has its reflection already
-	Skipped   = "skipped"   // late, or the turn before has no answer yet
+	Empty     = "empty"     // nothing to do
+	Collapsed = "collapsed" // the date already has a reflection
+	Skipped   = "skipped"   // too late, or the previous turn has no reply yet
 	Failed    = "failed"
 )
 
-// Overlap is what happens when the turn before has no answer yet.
+// Overlap modes for a previous turn without a reply.
 const (
 	OverlapSkip  = "skip"
 	OverlapQueue = "queue"
 )
 
-// Task is a row of what is to be done again and again.
+// Task is a recurring task.
 type Task struct {
 	ID       int64         `json:"id"`
 	Name     string        `json:"name"`
 	Kind     Kind          `json:"kind"`
 	Cron     string        `json:"cron"`
-	Zone     string        `json:"time_zone" doc:"IANA name"`
-	Zoned    bool          `json:"own_time_zone" doc:"Set for the task; else the workspace's"`
+	Zone     string        `json:"time_zone" doc:"IANA time zone"`
+	Zoned    bool          `json:"own_time_zone" doc:"True if the task has its own time zone; otherwise it uses the workspace's"`
 	Prompt   string        `json:"prompt,omitempty"`
 	Channel  string        `json:"channel"`
-	MaxTurns int           `json:"max_turns,omitempty" doc:"Model calls; 0 is the channel's budget"`
+	MaxTurns int           `json:"max_turns,omitempty" doc:"Maximum number of model calls; 0 uses the budget of the channel"`
 	CatchUp  time.Duration `json:"-"`
 	Overlap  string        `json:"overlap"`
 	PausedAt *time.Time    `json:"paused_at,omitempty"`
-	DueAt    *time.Time    `json:"due_at,omitempty" doc:"The next firing; absent until the sweep has planned a new task"`
+	DueAt    *time.Time    `json:"due_at,omitempty" doc:"Next firing; absent until the sweep has planned a new task"`
 	DueDate  string        `json:"due_date,omitempty" doc:"Local date of the next firing"`
-	StartsAt *time.Time    `json:"starts_at,omitempty" doc:"When the next firing is started at the earliest: after the quiet hours, and for built-in tasks at the workspace's place in CAIRN_SWEEP_JITTER"`
-	Off      bool          `json:"off" doc:"Turned off in the settings: reflection"`
+	StartsAt *time.Time    `json:"starts_at,omitempty" doc:"Earliest start of the next firing: after the quiet hours and, for built-in tasks, with the delay from CAIRN_SWEEP_JITTER"`
+	Off      bool          `json:"off" doc:"Disabled by the setting reflection"`
 	Last     *FiringRecord `json:"last,omitempty"`
 	Created  time.Time     `json:"created_at"`
 
-	Now          time.Time  `json:"-"` // the database's, when the task was read
+	Now          time.Time  `json:"-"` // database clock when the task was read
 	WorkspaceKey string     `json:"-"`
 	Quiet        QuietHours `json:"-"`
 }
 
-// FiringRecord is a firing and what became of it.
+// FiringRecord is a firing and its outcome.
 type FiringRecord struct {
 	At      time.Time `json:"at"`
 	Date    string    `json:"local_date"`
 	Key     string    `json:"key"`
-	Outcome string    `json:"outcome" doc:"started, empty, collapsed, skipped or failed; absent while it is under way"`
+	Outcome string    `json:"outcome" doc:"started, empty, collapsed, skipped or failed; absent while it is in progress"`
 	Reason  string    `json:"reason,omitempty"`
 }
 
-// Conversation is the thread that a task's prompts are said in.
+// Conversation returns the name of the conversation of the task's prompts.
 func (t Task) Conversation() string { return fmt.Sprintf("schedule/%s/%d", t.Name, t.ID) }
 
-// Cadence is when the task is due.
+// Cadence returns the parsed schedule of the task.
 func (t Task) Cadence() (recurrence.Schedule, error) { return recurrence.Parse(t.Cron, t.Zone) }
 
-// Draft is a task that is to be.
+// Draft is a task to create.
 type Draft struct {
 	Name     string
 	Cron     string
-	Zone     string // empty: the workspace's
+	Zone     string // empty uses the workspace's
 	Prompt   string
-	Channel  string        // empty: scheduled
-	MaxTurns int           // 1–50; 0 leaves the channel's budget
+	Channel  string        // empty uses scheduled
+	MaxTurns int           // 1–50; 0 uses the budget of the channel
 	CatchUp  time.Duration // 0 means 12 h; at most 7 days
-	Overlap  string        // empty: skip
+	Overlap  string        // empty uses skip
 }
 
 const (
 	defaultCatchUp = 12 * time.Hour
 	mostCatchUp    = 7 * 24 * time.Hour
 	mostTasks      = 100    // of one workspace
-	mostPrompt     = 32_000 // runes, as of a message
+	mostPrompt     = 32_000 // runes, same as for a message
 )
 
 var (
@@ -102,7 +102,7 @@ var (
 	channels = []string{"voice", "sms", "chat", "scheduled"}
 )
 
-// settle fills what was left open and refuses what cannot be meant.
+// settle sets defaults and validates the draft.
 func (d Draft) settle() (Draft, error) {
 	if d.Channel == "" {
 		d.Channel = "scheduled"
@@ -115,23 +115,23 @@ func (d Draft) settle() (Draft, error) {
 	}
 	switch {
 	case !names.MatchString(d.Name) || len(d.Name) > 64:
-		return d, fault.New(fault.InvalidArgument, fmt.Sprintf("%q is no name for a scheduled task", d.Name),
-			"use lower-case words and digits joined by hyphens, at most 64 characters, such as morning-report")
+		return d, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid task name %q", d.Name),
+			"use lower-case words and digits joined by hyphens, at most 64 characters, for example morning-report")
 	case strings.TrimSpace(d.Prompt) == "":
-		return d, fault.New(fault.InvalidArgument, "the prompt is empty", "say what is to be done each time")
+		return d, fault.New(fault.InvalidArgument, "empty prompt", "set the prompt that each firing sends")
 	case utf8.RuneCountInString(d.Prompt) > mostPrompt:
-		return d, fault.New(fault.TooLarge, fmt.Sprintf("the prompt has %d characters, at most %d are taken",
-			utf8.RuneCountInString(d.Prompt), mostPrompt), "shorten it")
+		return d, fault.New(fault.TooLarge, fmt.Sprintf("prompt has %d characters, the limit is %d",
+			utf8.RuneCountInString(d.Prompt), mostPrompt), "shorten the prompt")
 	case !slices.Contains(channels, d.Channel):
-		return d, fault.New(fault.InvalidArgument, fmt.Sprintf("there is no channel %q", d.Channel),
+		return d, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid channel %q", d.Channel),
 			"use one of "+strings.Join(channels, ", "))
 	case d.Overlap != OverlapSkip && d.Overlap != OverlapQueue:
-		return d, fault.New(fault.InvalidArgument, fmt.Sprintf("overlap is %q", d.Overlap), "use skip or queue")
+		return d, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid overlap %q", d.Overlap), "use skip or queue")
 	case d.MaxTurns < 0 || d.MaxTurns > 50:
-		return d, fault.New(fault.InvalidArgument, fmt.Sprintf("max_turns is %d", d.MaxTurns),
-			"use 1 to 50, or 0 for the channel's budget")
+		return d, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid max_turns %d", d.MaxTurns),
+			"use 1 to 50, or 0 for the budget of the channel")
 	case d.CatchUp < 0 || d.CatchUp > mostCatchUp:
-		return d, fault.New(fault.InvalidArgument, fmt.Sprintf("the catch-up is %s", d.CatchUp), "use at most 168h")
+		return d, fault.New(fault.InvalidArgument, fmt.Sprintf("invalid catch-up %s", d.CatchUp), "use at most 168h")
 	}
 	return d, nil
 }

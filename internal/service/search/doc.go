@@ -1,5 +1,5 @@
-// Package search finds what a workspace knows: documents of one projection,
-// ranked by BM25 and by vector distance, fused by reciprocal rank.
+// Package search searches a workspace: turns, memories and skills are indexed as documents and
+// ranked by BM25 and by vector distance. Reciprocal rank fusion joins both rankings.
 package search
 
 import (
@@ -16,29 +16,29 @@ type memoryType = memory.Type
 
 // Kinds of documents.
 const (
-	KindSkill  = "skill"  // a skill's head version
-	KindMemory = "memory" // a remembered statement
-	KindTurn   = "turn"   // what a user or an assistant said
-	KindChunk  = "chunk"  // a part of a session
+	KindSkill  = "skill"  // head version of a skill
+	KindMemory = "memory" // memory
+	KindTurn   = "turn"   // message of a user or an assistant
+	KindChunk  = "chunk"  // part of a session
 )
 
-// Doc is a document ready to be indexed.
+// Doc is a document to index.
 type Doc struct {
 	Kind    string
-	Owner   int64  // the row that it stands for
-	Status  string // only documents of wanted states are found
+	Owner   int64  // ID of the indexed row
+	Status  string // searches select documents by status
 	Text    string
-	Terms   []int32   // hashes, ascending: every writer takes rows in one order
-	Weights []float32 // BM25 term-frequency halves, one a term
-	Gone    bool      // the owner is not to be found any more; only Kind, Owner and Seq count
+	Terms   []int32   // hashes in ascending order, so that all writers lock rows in the same order
+	Weights []float32 // BM25 term-frequency factors, one per term
+	Gone    bool      // removes the document; only Kind, Owner and Seq are used
 
-	Seq          int        // of a turn, in the conversation that owns it; 0 of all others
-	Session      int        // of a turn: the Seq that its sitting began with
-	Type, Target string     // of a memory; of a turn, Target is who speaks
-	TargetTerms  []int32    // the words of Target
-	Asks, Dated  bool       // ends with a question; has words of time
-	Conversation *int64     // that it comes from
-	EventTime    *time.Time // when it was said or happened; nil means now
+	Seq          int        // of a turn: sequence number in its conversation; 0 for other kinds
+	Session      int        // of a turn: Seq of the first message of its session
+	Type, Target string     // type and target of a memory; for a turn, Target is the speaker
+	TargetTerms  []int32    // terms of Target
+	Asks, Dated  bool       // ends with a question; contains time words
+	Conversation *int64     // source conversation
+	EventTime    *time.Time // time of the message or event; nil means now
 }
 
 // Fields of filter keys.
@@ -83,7 +83,7 @@ func NewDoc(kind string, owner int64, status, text string) Doc {
 	return d
 }
 
-// About says whom d is about, or who says it.
+// About sets the target or speaker of d.
 func (d Doc) About(name string) Doc {
 	d.Target, d.TargetTerms = name, hashes(name)
 	return d
@@ -97,13 +97,13 @@ func hashes(text string) []int32 {
 	return out
 }
 
-// Query is what is looked for.
+// Query is a search query.
 type Query struct {
 	Kind   string
 	States []string
 	Terms  []int32
-	Vector []float32 // empty when there is no embedder at hand
-	Space  int16     // of Vector
+	Vector []float32 // empty if no embedder is available
+	Space  int16     // vector space of Vector
 	Limit  int
 }
 
@@ -111,19 +111,18 @@ type Query struct {
 type Hit struct {
 	Doc     int64
 	Owner   int64
-	Score   float64 // reciprocal ranks added up
+	Score   float64 // sum of reciprocal ranks
 	Lexical float64 // BM25
-	Hits    int     // query terms that the document holds
-	Terms   int     // query terms that say something in this workspace
+	Hits    int     // number of query terms in the document
+	Terms   int     // number of discriminating query terms in this workspace
 	Cosine  float64
 }
 
-// relevantShare is the share of a query's telling terms that a document must
-// hold to count as found by words alone.
+// relevantShare is the minimum share of discriminating query terms for a match by words alone.
 const relevantShare = 0.5
 
-// Relevant tells whether words alone make h an answer: an unrelated query, whose
-// best document still has some rank, returns nothing.
+// Relevant reports whether h matches by words alone. Without this check, an unrelated query returns
+// its best-ranked document.
 func Relevant(h Hit) bool {
 	return h.Hits > 0 && float64(h.Hits) >= relevantShare*float64(h.Terms) && (h.Hits > 1 || h.Terms == 1)
 }

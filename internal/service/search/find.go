@@ -15,7 +15,7 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// Bounds of a request.
+// Limits of a request.
 const (
 	MostFound    = 100
 	QueryRunes   = 4000
@@ -29,45 +29,45 @@ var Kinds = []string{KindTurn, KindMemory, KindSkill}
 var Types = []memory.Type{memory.Core, memory.Profile, memory.Note, "identity", "personal", "procedural", "tool",
 	"summary"}
 
-// Request says what is looked for. What is left empty filters nothing.
+// Request is a search request. Empty fields filter nothing.
 type Request struct {
 	Query         string
-	Kinds         []string      // of Kinds
-	Types         []memory.Type // of memories; the empty one is what has none, as all else
-	Targets       []string      // whom memories are about, who says turns
-	After, Before time.Time     // when it was said or happened: from After on, and before Before
-	Conversation  string        // external id: its turns and what was remembered from it
+	Kinds         []string      // values of Kinds
+	Types         []memory.Type // memory types; the empty type selects documents that are not memories
+	Targets       []string      // targets of memories and speakers of turns
+	After, Before time.Time     // time of the message or event: at or after After, and before Before
+	Conversation  string        // external ID: its turns and the memories from it
 	Limit         int           // 1 to MostFound; 0 means 10
 }
 
-// Result is a document that answers a query.
+// Result is a found document.
 type Result struct {
 	Kind         string     `json:"kind"`
-	ID           string     `json:"id"` // of a memory; of a skill its name; of a turn conversation#seq
+	ID           string     `json:"id"` // memory ID, skill name, or conversation#seq of a turn
 	Text         string     `json:"text"`
-	Score        float64    `json:"score"`  // only the order means something, and only within one search
-	Cosine       float64    `json:"cosine"` // 0 when the vector was not among the nearest
+	Score        float64    `json:"score"`  // meaningful only as the order within one search
+	Cosine       float64    `json:"cosine"` // cosine similarity, 0 if not among the nearest vectors
 	Exact        bool       `json:"exact,omitempty"`
 	Also         []string   `json:"also,omitempty" doc:"IDs of near duplicates that are not listed themselves"`
 	Type         string     `json:"type,omitempty"`
-	Target       string     `json:"target,omitempty"` // whom a memory is about, who says a turn
+	Target       string     `json:"target,omitempty"` // target of a memory, speaker of a turn
 	EventTime    *time.Time `json:"event_time,omitempty"`
 	Conversation string     `json:"conversation,omitempty"`
-	FromSeq      int        `json:"from_seq"` // messages of Conversation that it is or comes from, both ends included
+	FromSeq      int        `json:"from_seq"` // source messages in Conversation, inclusive
 	ToSeq        int        `json:"to_seq"`
 }
 
-// NameQuery is what the query may be the exact name of.
+// NameQuery holds names that the query may match exactly.
 type NameQuery struct {
 	Skill        string // canonical name
-	Memory       string // id
+	Memory       string // ID
 	Conversation string // with Seq, a turn
 	Seq          int
 }
 
-// Find ranks turns, memories and skills together, best first. Documents that the
-// query names exactly come first. Documents below the relevance floor are left out.
-// If the embedder fails, words alone decide.
+// Find ranks turns, memories and skills together, best match first. An exact name match comes
+// first. Results below the relevance threshold are left out. Without an embedder, only words are
+// compared.
 func (f Finder) Find(ctx context.Context, ws int64, r Request) ([]Result, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -86,30 +86,30 @@ func (f Finder) Find(ctx context.Context, ws int64, r Request) ([]Result, error)
 func (r Request) check() error {
 	if n := utf8.RuneCountInString(r.Query); n == 0 || n > QueryRunes || strings.TrimSpace(r.Query) == "" {
 		return fault.New(fault.InvalidArgument,
-			fmt.Sprintf("a query has 1 to %d characters, this one has %d", QueryRunes, n), "look for a few words")
+			fmt.Sprintf("invalid query: must have 1 to %d characters, got %d", QueryRunes, n), "search for a few words")
 	}
 	if r.Limit < 0 || r.Limit > MostFound {
-		return fault.Newf(fault.InvalidArgument, "limit is %d, and must be 1 to %d", r.Limit, MostFound)
+		return fault.Newf(fault.InvalidArgument, "invalid limit %d: must be 1 to %d", r.Limit, MostFound)
 	}
 	for _, k := range r.Kinds {
 		if !slices.Contains(Kinds, k) {
-			return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no kind %q", k),
-				"use "+strings.Join(Kinds, ", "))
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid kind %q", k),
+				"use one of "+strings.Join(Kinds, ", "))
 		}
 	}
 	for _, t := range r.Types {
 		if t != "" && !slices.Contains(Types, t) {
-			return fault.New(fault.InvalidArgument, fmt.Sprintf("there is no type %q of memories", t),
+			return fault.New(fault.InvalidArgument, fmt.Sprintf("invalid memory type %q", t),
 				"use one of "+fmt.Sprint(Types))
 		}
 	}
 	if !r.After.IsZero() && !r.Before.IsZero() && !r.After.Before(r.Before) {
-		return fault.New(fault.InvalidArgument, "after is not before before", "after is the earlier of the two times")
+		return fault.New(fault.InvalidArgument, "after is not earlier than before", "set after to the earlier time")
 	}
 	return nil
 }
 
-// namedBy reads what query may be the exact name of.
+// namedBy returns the names that query may match exactly.
 func namedBy(query string) NameQuery {
 	query = strings.TrimSpace(query)
 	n := NameQuery{Skill: skill.Canonical(query), Memory: strings.ToLower(query), Seq: -1}
@@ -121,5 +121,5 @@ func namedBy(query string) NameQuery {
 	return n
 }
 
-// TurnID is what a turn is called.
+// TurnID returns the ID of a turn.
 func TurnID(conversation string, seq int) string { return fmt.Sprintf("%s#%d", conversation, seq) }

@@ -7,10 +7,10 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// Index is where documents are kept.
+// Index searches documents.
 type Index interface {
-	// FindSkills ranks skills, the best first; the one whose canonical name is
-	// name comes before all, ranked or not.
+	// FindSkills ranks skills, best match first. The skill with the canonical name comes first,
+	// even without a rank.
 	FindSkills(ctx context.Context, ws int64, q Query, name string) ([]SkillHit, error)
 	// Read calls read in one transaction on the workspace's index.
 	Read(ctx context.Context, ws int64, read func(context.Context, Reader) error) error
@@ -20,26 +20,26 @@ type Index interface {
 type SkillHit struct {
 	Hit
 	Head  skill.Head
-	Named bool // by the query, exactly
+	Named bool // exact name match
 }
 
-// Embedder turns texts into vectors.
+// Embedder returns vectors for texts.
 type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// Finder answers searches.
+// Finder searches the index.
 type Finder struct {
 	Index     Index
 	Embedder  Embedder
 	Space     int16
-	MinCosine float64 // below it, words alone must make a document an answer
-	// VectorShare is what the first place by vector counts beside the first by
-	// words, which is 1: little when the embedder knows no more than the words.
+	MinCosine float64 // below it, a document must match by words alone
+	// VectorShare is the weight of the ranking by vector relative to the ranking by words, which is
+	// 1. Use a small value if the embedder adds little to the words.
 	VectorShare float64
 }
 
-// Found is a skill that answers a query.
+// Found is a found skill.
 type Found struct {
 	Skill  skill.Head `json:"skill"`
 	Score  float64    `json:"score"`
@@ -47,13 +47,13 @@ type Found struct {
 	Exact  bool       `json:"exact,omitempty"` // the query is its name
 }
 
-// Skills finds the active skills that answer text, the best first. The skill whose name is the query comes before all;
-// what is below the relevance floor is left out. Without an embedder words alone decide.
+// Skills searches active skills, best match first. An exact name match comes first. Results below
+// the relevance threshold are left out. Without an embedder, only words are compared.
 func (f Finder) Skills(ctx context.Context, ws int64, text string, limit int) ([]Found, error) {
 	return f.SkillsThatAre(ctx, ws, text, []skill.Status{skill.Active}, limit)
 }
 
-// SkillsThatAre is Skills of those of some states.
+// SkillsThatAre is Skills for other states.
 func (f Finder) SkillsThatAre(ctx context.Context, ws int64, text string, states []skill.Status, limit int) ([]Found,
 	error) {
 	q := Query{Kind: KindSkill, Limit: 4 * limit}
@@ -79,7 +79,7 @@ func (f Finder) SkillsThatAre(ctx context.Context, ws int64, text string, states
 	return out, nil
 }
 
-// fill puts the words and, when an embedder is at hand, the vector of text into q.
+// fill sets the terms and, if an embedder is available, the vector of q.
 func (f Finder) fill(ctx context.Context, q *Query, text string) {
 	q.Space = f.Space
 	for _, t := range lexical.Terms(text) {

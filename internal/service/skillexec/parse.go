@@ -9,22 +9,20 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// maxCommand bounds a command line, in bytes.
+// maxCommand is the maximum length of a command line in bytes.
 const maxCommand = 8 << 10
 
-// meaning is what a shell would make of a character, by which commands are
-// chained, sent elsewhere or replaced by others. There is no shell here, so it is
-// refused: it would not do what whoever wrote it expects.
+// meaning lists characters with a meaning in a shell. There is no shell here, so they are rejected:
+// the command would not do what its author expects.
 const meaning = ";&|<>()$`*?[]{}~#!"
 
-// Parse takes a command line apart into words as a shell would, with quotes and
-// backslashes and nothing else. What a shell would do more with is
-// CommandRefused, and a quote that does not end InvalidArgument.
+// Parse splits a command line into words as a shell does, with quotes and backslashes only. Other
+// shell syntax returns CommandRefused, and an open quote returns InvalidArgument.
 func Parse(command string) (words []string, err error) {
 	if len(command) > maxCommand || !utf8.ValidString(command) {
 		return nil, fault.New(fault.InvalidArgument,
-			fmt.Sprintf("the command has %d bytes, or is no text", len(command)),
-			fmt.Sprintf("use at most %d, and put long input into a file of the skill", maxCommand))
+			fmt.Sprintf("invalid command: %d bytes, or not UTF-8 text", len(command)),
+			fmt.Sprintf("use at most %d bytes of text, and store long input in a file of the skill", maxCommand))
 	}
 	p := parser{}
 	for _, r := range command {
@@ -33,8 +31,8 @@ func Parse(command string) (words []string, err error) {
 		}
 	}
 	if p.quote != 0 || p.escaped {
-		return nil, fault.New(fault.InvalidArgument, "the command ends inside of a quote",
-			"close it, or write the words as parameters")
+		return nil, fault.New(fault.InvalidArgument, "unclosed quote in the command",
+			"close the quote, or send the words as parameters")
 	}
 	p.end()
 	return p.words, nil
@@ -43,15 +41,15 @@ func Parse(command string) (words []string, err error) {
 type parser struct {
 	words   []string
 	word    strings.Builder
-	begun   bool // the word, which may be empty
-	quote   rune // that is open
-	escaped bool // by the backslash before
+	begun   bool // the current word has started; it may be empty
+	quote   rune // open quote, 0 without one
+	escaped bool // a backslash precedes
 }
 
 func (p *parser) take(r rune) error {
 	switch {
 	case unicode.IsControl(r) && r != '\t':
-		return refused(r, "begins another command or cannot be seen")
+		return refused(r, "is a control character")
 	case p.escaped:
 		if p.quote == '"' && r != '"' && r != '\\' && r != '$' && r != '`' {
 			p.add('\\')
@@ -66,7 +64,7 @@ func (p *parser) take(r rune) error {
 		p.begun, p.escaped = true, true
 	case p.quote == '"':
 		if r == '$' || r == '`' {
-			return refused(r, "is replaced by a shell")
+			return refused(r, "is a shell expansion")
 		}
 		p.add(r)
 	case r == '"' || r == '\'':
@@ -74,7 +72,7 @@ func (p *parser) take(r rune) error {
 	case r == ' ' || r == '\t':
 		p.end()
 	case strings.ContainsRune(meaning, r):
-		return refused(r, "has a meaning for a shell")
+		return refused(r, "is shell syntax")
 	default:
 		p.add(r)
 	}
@@ -92,7 +90,7 @@ func (p *parser) end() {
 }
 
 func refused(r rune, why string) error {
-	return fault.New(fault.CommandRefused, fmt.Sprintf("the character %q %s, and there is none", r, why),
-		"run one program; quote the character when it is meant as it stands, or put what is more into a script of "+
+	return fault.New(fault.CommandRefused, fmt.Sprintf("character %q %s, and commands run without a shell", r, why),
+		"run one program; quote the character to use it literally, or use a script of "+
 			"the skill")
 }

@@ -11,21 +11,20 @@ import (
 	"cairn/internal/domain/skill"
 )
 
-// interpreters run the scripts with these extensions, the first that is allowed.
+// interpreters maps file extensions to interpreters. The first allowed one is used.
 var interpreters = map[string][]string{".py": {"python3"}, ".sh": {"bash", "sh"}, ".js": {"node"}}
 
-// plan is the command that is run for the words of a call: an allowed program, or
-// a script of the skill by the interpreter that its extension names. An
-// interpreter runs nothing but such scripts.
+// plan returns the command for the words of a call: an allowed program, or a script of the skill
+// with the interpreter for its extension. Interpreters run only such scripts.
 func plan(words []string, files []skill.File, allowed []string) ([]string, error) {
 	if len(words) == 0 {
-		return nil, fault.New(fault.InvalidArgument, "the command is empty",
-			"name a script of the skill, such as scripts/check.py")
+		return nil, fault.New(fault.InvalidArgument, "empty command",
+			"name a script of the skill, for example scripts/check.py")
 	}
 	for _, w := range words {
 		if slices.Contains(strings.FieldsFunc(w, func(r rune) bool { return r == '/' || r == '=' }), "..") {
-			return nil, fault.New(fault.OutOfScope, fmt.Sprintf("%.80q leads out of the skill's folder", w),
-				"use paths inside of it: the command starts there")
+			return nil, fault.New(fault.OutOfScope, fmt.Sprintf("path %.80q is outside the folder of the skill", w),
+				"use a path relative to that folder")
 		}
 	}
 	program := words[0]
@@ -39,19 +38,19 @@ func plan(words []string, files []skill.File, allowed []string) ([]string, error
 				return slices.Concat([]string{i, script}, words[1:]), nil
 			}
 		}
-		return nil, fault.New(fault.CommandRefused, "no allowed program runs "+script,
-			"allowed are "+strings.Join(allowed, ", "))
+		return nil, fault.New(fault.CommandRefused, "no allowed program can run "+script,
+			"use one of: "+strings.Join(allowed, ", "))
 	}
 	if !slices.Contains(allowed, program) {
-		return nil, fault.New(fault.CommandRefused, fmt.Sprintf("%.80q is not an allowed program", program),
-			"run a script of the skill, or one of "+strings.Join(allowed, ", "))
+		return nil, fault.New(fault.CommandRefused, fmt.Sprintf("program %.80q is not allowed", program),
+			"run a script of the skill, or one of: "+strings.Join(allowed, ", "))
 	}
 	if !interprets(program) {
 		return words, nil
 	}
 	if len(words) < 2 || strings.HasPrefix(words[1], "-") {
-		return nil, fault.New(fault.CommandRefused, program+" runs scripts of the skill and nothing else",
-			"name the script right after it, such as "+program+" scripts/check.py")
+		return nil, fault.New(fault.CommandRefused, program+" can only run scripts of the skill",
+			"put the script directly after it, for example "+program+" scripts/check.py")
 	}
 	script, err := scriptOf(words[1], files)
 	return slices.Concat([]string{program, script}, words[min(2, len(words)):]), err
@@ -70,8 +69,8 @@ func interprets(program string) bool {
 func scriptOf(name string, files []skill.File) (string, error) {
 	clean := strings.TrimPrefix(name, "./")
 	if !filepath.IsLocal(clean) || path.Clean(clean) != clean {
-		return "", fault.New(fault.OutOfScope, fmt.Sprintf("%.80q is no file of the skill", name),
-			"name a script by its path in the skill, such as scripts/check.py")
+		return "", fault.New(fault.OutOfScope, fmt.Sprintf("path %.80q is outside the skill", name),
+			"use the path of a script in the skill, for example scripts/check.py")
 	}
 	var there []string
 	for _, f := range files {
@@ -82,9 +81,9 @@ func scriptOf(name string, files []skill.File) (string, error) {
 			there = append(there, f.Path)
 		}
 	}
-	hint := "it has no scripts"
+	hint := "the skill has no scripts"
 	if len(there) > 0 {
-		hint = "it has " + strings.Join(there, ", ")
+		hint = "use one of: " + strings.Join(there, ", ")
 	}
 	return "", fault.New(fault.NotFound, fmt.Sprintf("the skill has no file %.80q", name), hint)
 }

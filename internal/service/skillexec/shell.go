@@ -1,10 +1,9 @@
-// Package skillexec runs commands of skills: a script that a skill brings along, or
-// an allowed program over its files. There is no shell: words are words. What is
-// run works on a fresh copy of the skill, in a sandbox, at most once for an
-// operation id; that it was begun is written down first, so that after a crash
-// its outcome is said to be unknown, and it is not begun again.
+// Package skillexec runs commands of skills: a script of a skill, or an allowed program on its
+// files. There is no shell. A command runs on a fresh copy of the skill in a sandbox, at most once
+// per operation ID. Its start is recorded first: after a crash, its outcome is unknown and it is
+// not started again.
 //
-//	ran, err := s.Run(ctx, actor, shell.Args{Skill: "brew-tea", Command: "scripts/timer.py --minutes 3"})
+//	ran, err := s.Run(ctx, actor, skillexec.Args{Skill: "brew-tea", Command: "scripts/timer.py --minutes 3"})
 package skillexec
 
 import (
@@ -24,14 +23,14 @@ import (
 	"cairn/internal/service/library"
 )
 
-// Args say what is to be run: a command line, or its words.
+// Args is a command: a command line or a list of words.
 type Args struct {
-	Skill      string   `json:"skill_name" jsonschema:"the skill whose files the command works on"`
+	Skill      string   `json:"skill_name" jsonschema:"name of the skill whose files the command uses"`
 	Command    string   `json:"command,omitempty" jsonschema:"one program with its arguments, without pipes, redirections or variables"`
-	Parameters []string `json:"parameters,omitempty" jsonschema:"the same as a list of words, in place of command"`
+	Parameters []string `json:"parameters,omitempty" jsonschema:"the command as a list of words, instead of command"`
 }
 
-// Ran is what a command that succeeded has said.
+// Ran is the output of a successful command.
 type Ran struct {
 	Skill    string  `json:"skill_name"`
 	Version  int     `json:"version"`
@@ -47,7 +46,7 @@ type Job struct {
 	Argv  []string
 }
 
-// Outcome is what became of a job. Stopped is the limit that ended it.
+// Outcome is the result of a job. Stopped is the limit that ended it.
 type Outcome struct {
 	Exit           int
 	Stopped        string
@@ -55,22 +54,22 @@ type Outcome struct {
 	Elapsed        time.Duration
 }
 
-// Runner runs jobs in sandboxes. An error means that the job was not begun.
+// Runner runs jobs in sandboxes. An error means that the job was not started.
 type Runner interface {
 	Run(ctx context.Context, job Job) (Outcome, error)
 }
 
-// Ports are what the service works with.
+// Ports are the dependencies of the service.
 type Ports struct {
 	Library *library.Library
-	Runner  Runner   // nil where commands are offered and not run: only sandboxed workers have one
-	Allowed []string // programs
+	Runner  Runner   // nil except in sandboxed workers
+	Allowed []string // names of programs
 }
 
-// Service is the use-case.
+// Service runs commands of skills.
 type Service struct{ Ports }
 
-// New makes the service. A required port that is nil is an error.
+// New returns a Service. It fails if a required port is nil.
 func New(p Ports) (*Service, error) {
 	err := ports.Require("skillexec", map[string]any{"Library": p.Library})
 	if err != nil {
@@ -79,9 +78,9 @@ func New(p Ports) (*Service, error) {
 	return &Service{Ports: p}, nil
 }
 
-// Run runs a command. CommandRefused, OutOfScope, NotFound and InvalidArgument
-// mean that nothing was begun; CommandFailed and LimitExceeded carry what was said
-// until then; UnknownOutcome is a command that was begun before.
+// Run runs a command. CommandRefused, OutOfScope, NotFound and InvalidArgument mean that nothing
+// was started. CommandFailed and LimitExceeded include the output so far. UnknownOutcome means that
+// the command was started before.
 func (s *Service) Run(ctx context.Context, a agent.Actor, in Args) (out Ran, err error) {
 	words, err := in.words()
 	if err != nil {
@@ -96,8 +95,8 @@ func (s *Service) Run(ctx context.Context, a agent.Actor, in Args) (out Ran, err
 		return out, err
 	}
 	if s.Runner == nil {
-		return out, fault.New(fault.Misconfigured, "this process runs no commands",
-			"they are run by workers of the queue cairn-sandbox")
+		return out, fault.New(fault.Misconfigured, "this process does not run commands",
+			"start a worker for the queue cairn-sandbox")
 	}
 	if err := s.begin(ctx, a, in); err != nil {
 		return out, err
@@ -113,25 +112,24 @@ func (s *Service) Run(ctx context.Context, a agent.Actor, in Args) (out Ran, err
 
 func (in Args) words() ([]string, error) {
 	if (in.Command == "") == (len(in.Parameters) == 0) {
-		return nil, fault.New(fault.InvalidArgument, "a call has a command or parameters", "send one of them")
+		return nil, fault.New(fault.InvalidArgument, "call needs either command or parameters", "send exactly one of them")
 	}
 	if in.Command != "" {
 		return Parse(in.Command)
 	}
 	for _, w := range in.Parameters {
 		if strings.ContainsRune(w, 0) {
-			return nil, fault.New(fault.InvalidArgument, "a parameter has a character that no program takes",
-				"leave it out")
+			return nil, fault.New(fault.InvalidArgument, "a parameter contains a NUL character",
+				"remove the character")
 		}
 	}
 	return in.Parameters, nil
 }
 
-// begin writes down that the command is begun, once. Whoever finds it written is
-// not the one to run it.
+// begin records the start of the command, once. It returns an error if the start is already recorded.
 func (s *Service) begin(ctx context.Context, a agent.Actor, in Args) error {
 	if a.Op == "" {
-		return fault.New(fault.InvalidArgument, "a command needs an operation id", "run it in a conversation")
+		return fault.New(fault.InvalidArgument, "operation ID is required", "run it in a conversation")
 	}
 	type begun struct {
 		Begun string `json:"begun"`
@@ -143,37 +141,37 @@ func (s *Service) begin(ctx context.Context, a agent.Actor, in Args) error {
 			return err
 		}
 		if err := json.Unmarshal(raw, &stored); err != nil {
-			return fmt.Errorf("decode what was begun: %w", err)
+			return fmt.Errorf("decode the recorded start: %w", err)
 		}
 		if stored != mine {
 			return fault.New(fault.UnknownOutcome,
-				"the command was begun before and interrupted: nobody knows how far it came", "")
+				"command interrupted: outcome unknown", "")
 		}
 		return nil
 	})
 }
 
-// settled is why a command that is written down as begun was not: asking again
-// would find it begun, so no error tells to.
+// settled converts an error after the start was recorded. Retrying cannot help, so no such error
+// may be retryable.
 func settled(err error) error {
 	f := fault.From(err)
 	if row := fault.Table[f.Code]; row.Retryable || f.Code == fault.Internal {
-		return fault.Wrap(err, fault.UnknownOutcome, "the command could not be run", "")
+		return fault.Wrap(err, fault.UnknownOutcome, "command could not be run", "")
 	}
 	return f
 }
 
-// fault is why a command has not succeeded, nil when it has.
+// fault returns the error of a command, nil if it succeeded.
 func (o Outcome) fault(ran Ran) error {
 	var f *fault.Error
 	switch {
 	case o.Stopped == StoppedCancelled:
-		f = fault.New(fault.UnknownOutcome, "the command was interrupted", "")
+		f = fault.New(fault.UnknownOutcome, "command was interrupted", "")
 	case o.Stopped != "":
 		f = fault.New(fault.LimitExceeded, fmt.Sprintf(
-			"the command went over its limit of %s and was ended after %.1f s", o.Stopped, ran.Seconds), "")
+			"command exceeded its limit of %s and was stopped after %.1f s", o.Stopped, ran.Seconds), "")
 	case o.Exit != 0:
-		f = fault.New(fault.CommandFailed, fmt.Sprintf("the command ended with exit code %d", o.Exit), "")
+		f = fault.New(fault.CommandFailed, fmt.Sprintf("command failed with exit code %d", o.Exit), "")
 	default:
 		return nil
 	}
@@ -181,10 +179,10 @@ func (o Outcome) fault(ran Ran) error {
 		With("seconds", ran.Seconds)
 }
 
-// StoppedCancelled is no limit: whoever waited has gone.
+// StoppedCancelled is not a limit: the caller canceled the command.
 const StoppedCancelled = "cancelled"
 
-// plain is output as text that every store and model takes.
+// plain converts output to text that the store and models accept.
 func plain(output string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {

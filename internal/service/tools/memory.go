@@ -11,54 +11,53 @@ import (
 	"cairn/internal/service/promptmemory"
 )
 
-// rememberers may read and write memories: whoever talks with the user, and the
-// reviews that follow.
+// rememberers may read and write memories: users, the agent of a turn, and reviews.
 var rememberers = []agent.Origin{agent.OriginUser, agent.OriginAgent, agent.OriginNudge, agent.OriginReflection}
 
-// where tells models which store a text belongs in.
-const where = " Who the user is or what is true belongs in memory; how something is done belongs in a skill; how to " +
-	"sound belongs in the soul; what is stale within a week belongs in neither."
+// where describes for models which store a text belongs in.
+const where = " Store facts about the user and the world in memory, procedures in a skill, and the way to " +
+	"reply in the soul. Do not store what is outdated within a week."
 
-// Memory are the tools over the prompt memories.
+// Memory returns the tools for prompt memories.
 func Memory(k *promptmemory.Service) ([]Tool, error) {
 	return collect(
 		made(New(agent.ToolSpec{Name: "memory_save", Class: agent.Fast, Origins: rememberers,
-			Description: "Remember one fact for every later conversation. Write a statement in one sentence, not an " +
-				"order to yourself. What is known already changes nothing." + where},
+			Description: "Remember one fact for all later conversations. Write one declarative sentence, not an " +
+				"instruction to yourself. Saving a known fact changes nothing." + where},
 			func(ctx context.Context, a agent.Actor, in saveArgs) (promptmemory.WriteResult, error) {
 				return k.Save(ctx, a, promptmemory.SaveArgs(in))
 			})),
 		made(New(agent.ToolSpec{Name: "memory_replace", Class: agent.Fast, Origins: rememberers, Destructive: true,
-			Description: "Correct a remembered fact: name the entry by its id or by a part of its text, and give " +
-				"its new text in full." + where},
+			Description: "Correct a remembered fact. Select the entry by its ID or a part of its text, and send " +
+				"the complete new text." + where},
 			func(ctx context.Context, a agent.Actor, in replaceArgs) (promptmemory.WriteResult, error) {
 				return k.Replace(ctx, a, promptmemory.ReplaceArgs(in))
 			})),
 		made(New(agent.ToolSpec{Name: "memory_remove", Class: agent.Fast, Origins: rememberers, Destructive: true,
-			Description: "Forget a remembered fact that is wrong, out of date, or that the user wants forgotten: " +
-				"name the entry by its id or by a part of its text."},
+			Description: "Forget a remembered fact that is wrong, outdated, or that the user wants forgotten. " +
+				"Select the entry by its ID or a part of its text."},
 			func(ctx context.Context, a agent.Actor, in removeArgs) (promptmemory.WriteResult, error) {
 				return k.Remove(ctx, a, promptmemory.RemoveArgs(in))
 			})),
 		made(New(agent.ToolSpec{Name: "memory_batch", Class: agent.Fast, Origins: rememberers, Destructive: true,
-			Description: "Do several changes of one store at once, all of them or none. Only the final state must " +
-				"fit, so this is how to make room in a full store: merge or remove entries, then add." + where},
+			Description: "Apply several changes to one store, all or none. Only the final state must fit the " +
+				"limit. To make room in a full store, merge or remove entries, then add." + where},
 			func(ctx context.Context, a agent.Actor, in batchArgs) (promptmemory.WriteResult, error) {
 				return k.Batch(ctx, a, promptmemory.BatchArgs(in))
 			})),
 		made(New(agent.ToolSpec{Name: "memory_search", Class: agent.Fast, Origins: rememberers, ReadOnly: true,
 			Idempotent: true,
-			Description: "Look up what is remembered, by words and meaning, with the messages and sessions that it " +
-				"comes from: what stands in the prompt, and what is known beside it of people, tasks, tools and " +
-				"earlier sessions. Memories saved during this conversation are found here before they stand in the " +
-				"prompt. Nothing near enough gives an empty list."},
+			Description: "Search all memories by words and meaning: those in the prompt, and others about people, " +
+				"tasks, tools and earlier sessions. Each result has its source messages and sessions. " +
+				"Memories saved in this conversation are found before they are in the prompt. " +
+				"Without a match, the list is empty."},
 			func(ctx context.Context, a agent.Actor, in searchArgs) (promptmemory.SearchResult, error) {
 				return k.Search(ctx, a, promptmemory.SearchArgs(in))
 			})),
 	)
 }
 
-// The arguments of the use-cases with their bounds.
+// Arguments of the use cases with limits.
 type (
 	saveArgs    promptmemory.SaveArgs
 	replaceArgs promptmemory.ReplaceArgs
@@ -102,7 +101,7 @@ func (searchArgs) Bound(p map[string]*jsonschema.Schema) {
 
 func boundStore(s *jsonschema.Schema) { s.Enum = []any{string(memory.Core), string(memory.Profile)} }
 
-// boundText bounds a length in characters.
+// boundText limits the length of a text in characters.
 func boundText(s *jsonschema.Schema, least, most int) {
 	if least > 0 {
 		s.MinLength = jsonschema.Ptr(least)
@@ -110,7 +109,7 @@ func boundText(s *jsonschema.Schema, least, most int) {
 	s.MaxLength = jsonschema.Ptr(most)
 }
 
-// making is what New returned.
+// making is the result of New.
 type making struct {
 	tool Tool
 	err  error
@@ -118,7 +117,7 @@ type making struct {
 
 func made(t Tool, err error) making { return making{t, err} }
 
-// collect gives the tools, or the first error.
+// collect returns the tools, or the first error.
 func collect(all ...making) ([]Tool, error) {
 	var out []Tool
 	for _, m := range all {

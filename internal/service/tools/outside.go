@@ -13,14 +13,14 @@ import (
 	"cairn/internal/service/longterm"
 )
 
-// outsiders are the agents of other programs, which look after memories themselves.
+// outsiders are agents of other programs, which manage memories themselves.
 var outsiders = []agent.Origin{agent.OriginUser, agent.OriginAgent}
 
-// TargetRef is the target of a call from outside. Our own agents have theirs from what
-// runs them; no call reaches beyond its workspace either way.
+// TargetRef is the target of a call from another program. Cairn's own agents get theirs from their
+// run. No call has access outside its workspace.
 type TargetRef struct {
-	Type   string `json:"memory_type" jsonschema:"type of the target, as read_meta_memory has it"`
-	Target string `json:"memory_target" jsonschema:"who or what it is about, as read_meta_memory has it; a new one is made; tool_guidelines of type tool"`
+	Type   string `json:"memory_type" jsonschema:"type of the target, as in read_meta_memory"`
+	Target string `json:"memory_target" jsonschema:"name of the target, as in read_meta_memory; a new name creates a target; tool_guidelines for type tool"`
 }
 
 func (t TargetRef) of(a agent.Actor) agent.Actor {
@@ -36,19 +36,19 @@ func boundAbout(p map[string]*jsonschema.Schema) {
 type (
 	outsideAdd struct {
 		TargetRef
-		Content   string         `json:"memory_content" jsonschema:"what is to be remembered: a statement that can be understood by itself"`
-		WhenToUse string         `json:"when_to_use,omitempty" jsonschema:"the situation in which this helps, in one sentence; of a tool's guideline: the exact name of the tool"`
-		Metadata  map[string]any `json:"metadata,omitempty" jsonschema:"facts beside the statement, such as when it was true"`
+		Content   string         `json:"memory_content" jsonschema:"fact to remember: a statement that is clear without context"`
+		WhenToUse string         `json:"when_to_use,omitempty" jsonschema:"situation in which this helps, in one sentence; for a tool guideline: exact name of the tool"`
+		Metadata  map[string]any `json:"metadata,omitempty" jsonschema:"additional facts, for example when the statement was true"`
 	}
 	outsideUpdate struct {
 		TargetRef
-		ID       string         `json:"memory_id" jsonschema:"id of the memory, as vector_retrieve_memory shows it"`
-		Content  string         `json:"memory_content" jsonschema:"all of what it says from now on"`
-		Metadata map[string]any `json:"metadata,omitempty" jsonschema:"members that change; null takes one away, the others stay"`
+		ID       string         `json:"memory_id" jsonschema:"ID of the memory, from vector_retrieve_memory"`
+		Content  string         `json:"memory_content" jsonschema:"complete new text of the memory"`
+		Metadata map[string]any `json:"metadata,omitempty" jsonschema:"fields to change; null removes a field, other fields are kept"`
 	}
 	outsideDelete struct {
 		TargetRef
-		ID string `json:"memory_id" jsonschema:"id of the memory, as vector_retrieve_memory shows it"`
+		ID string `json:"memory_id" jsonschema:"ID of the memory, from vector_retrieve_memory"`
 	}
 )
 
@@ -67,21 +67,21 @@ func (outsideDelete) Bound(p map[string]*jsonschema.Schema) {
 	nonEmpty("memory_id")(p)
 }
 
-// SessionArgs are a session to be remembered, messages or a text.
+// SessionArgs is a session to remember: messages or a text.
 type SessionArgs struct {
-	Messages []SaidMessage `json:"messages,omitempty" jsonschema:"the session in its order"`
-	Query    string        `json:"query,omitempty" jsonschema:"a text to be remembered, in place of messages"`
+	Messages []SaidMessage `json:"messages,omitempty" jsonschema:"messages of the session, in order"`
+	Query    string        `json:"query,omitempty" jsonschema:"text to remember, instead of messages"`
 }
 
 // SaidMessage is a message of a session.
 type SaidMessage struct {
 	Role    string `json:"role" jsonschema:"user, assistant, tool or system"`
-	Name    string `json:"name,omitempty" jsonschema:"who says it"`
+	Name    string `json:"name,omitempty" jsonschema:"name of the speaker"`
 	Content string `json:"content"`
-	Time    string `json:"timestamp,omitempty" jsonschema:"when it was said, RFC 3339"`
+	Time    string `json:"timestamp,omitempty" jsonschema:"time of the message, RFC 3339"`
 }
 
-// Bound bounds what may be sent.
+// Bound limits the size of the arguments.
 func (SessionArgs) Bound(p map[string]*jsonschema.Schema) {
 	m := p["messages"]
 	m.MinItems, m.MaxItems = jsonschema.Ptr(1), jsonschema.Ptr(mostSaid)
@@ -90,13 +90,13 @@ func (SessionArgs) Bound(p map[string]*jsonschema.Schema) {
 	boundText(p["query"], 1, mostText)
 }
 
-// Bounds of a session that a tool is given; the API takes longer ones.
+// Limits of a session in a tool call. The API accepts longer ones.
 const (
 	mostSaid = 1000
 	mostText = 100_000 // characters
 )
 
-// said are the messages as a transcript has them.
+// said converts the messages to a transcript.
 func (s SessionArgs) said() (out []transcript.Message, err error) {
 	for i, m := range s.Messages {
 		one := transcript.Message{Seq: i, Role: transcript.Role(m.Role), Name: m.Name, Content: m.Content}
@@ -104,7 +104,7 @@ func (s SessionArgs) said() (out []transcript.Message, err error) {
 			at, err := time.Parse(time.RFC3339, m.Time)
 			if err != nil {
 				return nil, fault.Newf(fault.InvalidArgument,
-					"the timestamp of message %d is %.40q, and must be RFC 3339", i, m.Time)
+					"message %d has invalid timestamp %.40q: must be RFC 3339", i, m.Time)
 			}
 			one.Time = at
 		}
@@ -113,22 +113,22 @@ func (s SessionArgs) said() (out []transcript.Message, err error) {
 	return out, nil
 }
 
-// AcceptedSession tells that a session is durable, and is being made memories of.
+// AcceptedSession is a stored session from which memories are being built.
 type AcceptedSession struct {
-	RequestID string `json:"request_id" jsonschema:"under which the API's /v1/requests tells what became of it"`
+	RequestID string `json:"request_id" jsonschema:"ID of the request; read its status at /v1/requests of the API"`
 	Status    string `json:"status" jsonschema:"accepted, running or ended"`
 }
 
-// Take has a session made memories of. The same operation gives the same request.
+// Take stores a session and starts building memories from it. The same operation returns the same request.
 type Take func(ctx context.Context, a agent.Actor, messages []transcript.Message, text string) (AcceptedSession, error)
 
-// MemoryServer is what other programs' agents may write of long-term memory, beside
-// what RetrievalServer has them read.
+// MemoryServer returns the tools with which agents of other programs write long-term memory.
+// RetrievalServer has the tools to read it.
 func MemoryServer(l *longterm.Service, take Take) ([]Tool, error) {
 	return collect(
 		made(New(agent.ToolSpec{Name: "add_memory", Class: agent.Fast, Origins: outsiders,
-			Description: "Remember one thing about a person, a kind of task or a tool, for later sessions. What is " +
-				"remembered already is not added twice: look for it first with vector_retrieve_memory. A tool has " +
+			Description: "Remember one thing about a person, a kind of task or a tool, for later sessions. Search " +
+				"for it first with vector_retrieve_memory, and do not add it twice. A tool has only " +
 				"one guideline: adding another replaces it."},
 			func(ctx context.Context, a agent.Actor, in outsideAdd) (itemsResult, error) {
 				done, err := l.AddMemories(ctx, in.of(a),
@@ -136,22 +136,22 @@ func MemoryServer(l *longterm.Service, take Take) ([]Tool, error) {
 				return one(done, err)
 			})),
 		made(New(agent.ToolSpec{Name: "update_memory", Class: agent.Fast, Origins: outsiders, Destructive: true,
-			Description: "Correct or complete one long-term memory. It keeps its id."},
+			Description: "Correct or complete one long-term memory. Its ID does not change."},
 			func(ctx context.Context, a agent.Actor, in outsideUpdate) (itemsResult, error) {
 				done, err := l.UpdateMemories(ctx, in.of(a),
 					[]longterm.ChangedMemory{{ID: in.ID, Content: in.Content, Metadata: in.Metadata}})
 				return one(done, err)
 			})),
 		made(New(agent.ToolSpec{Name: "delete_memory", Class: agent.Fast, Origins: outsiders, Destructive: true,
-			Description: "Forget one long-term memory that is wrong, out of date, or that the user wants forgotten. " +
-				"Where a new statement takes its place, update it instead."},
+			Description: "Forget one long-term memory that is wrong, outdated, or that the user wants forgotten. " +
+				"To replace it by a new statement, update it instead."},
 			func(ctx context.Context, a agent.Actor, in outsideDelete) (itemsResult, error) {
 				done, err := l.DeleteMemories(ctx, in.of(a), []longterm.DeleteRequest{{ID: in.ID}})
 				return one(done, err)
 			})),
 		made(New(agent.ToolSpec{Name: "summary_memory", Class: agent.Fast, Origins: outsiders,
-			Description: "Have a session, or a text, made long-term memories of: agents find out whom and what it " +
-				"tells of and keep what is worth it. It is kept at once; the memories follow in the background."},
+			Description: "Build long-term memories from a session or a text. The call stores the input; agents " +
+				"then extract memories about people, tasks and tools in the background."},
 			func(ctx context.Context, a agent.Actor, in SessionArgs) (AcceptedSession, error) {
 				messages, err := in.said()
 				if err != nil {
@@ -162,7 +162,7 @@ func MemoryServer(l *longterm.Service, take Take) ([]Tool, error) {
 	)
 }
 
-// one is the result of a call with one item.
+// one returns the result of a call with one item.
 func one(done []longterm.ItemResult, err error) (itemsResult, error) {
 	if err != nil {
 		return itemsResult{}, err

@@ -8,61 +8,61 @@ import (
 	"cairn/internal/service/longterm"
 )
 
-// Options choose how the tools of progressive memory are offered to an agent.
+// Options select how the tools of progressive memory are offered to an agent.
 type Options struct {
-	Type             memory.Type // of the memories that the agent writes; tool makes when_to_use required
-	Multiple         bool        // several items in a call; history, summary, identity and meta tools take one anyway
-	Thinking         bool        // a required text before all other arguments
+	Type             memory.Type // type of the memories that the agent writes; tool makes when_to_use required
+	Multiple         bool        // several items per call; history, summary, identity and meta tools always take one
+	Thinking         bool        // adds a required text before all other arguments
 	WhenToUse        bool        // add_memory takes when_to_use
 	Metadata         bool        // add_memory and add_summary_memory take metadata
-	SummaryMemory    bool        // retrieval looks into summaries of sessions, too
-	TypeTarget       bool        // retrieval takes type and target from the call, and not from the agent's scope
-	TopK             int         // memories that one query finds at most; 0 means 20
-	NoRepeats        bool        // retrieval leaves out what the run was shown before
-	ToolMemory       bool        // the tool guidelines are a target
-	IdentityMemory   bool        // the identity is a target
+	SummaryMemory    bool        // retrieval also searches summaries of sessions
+	TypeTarget       bool        // retrieval takes type and target from the call instead of the agent's scope
+	TopK             int         // maximum number of memories per query; 0 means 20
+	NoRepeats        bool        // retrieval leaves out memories that the run has seen
+	ToolMemory       bool        // offers the tool guidelines as a target
+	IdentityMemory   bool        // offers the identity as a target
 	OutputReflection bool        // think_tool repeats the reflection
 
-	Unthinking bool `json:",omitempty"` // the endpoint is asked not to reason before it answers
+	Unthinking bool `json:",omitempty"` // asks the endpoint not to reason before it replies
 
-	Typed bool          `json:",omitempty"` // tools under names that say what they are about, one item a call
-	Types []memory.Type `json:",omitempty"` // that the agent works on, of those that its tools know; empty for all
-	Only  []memory.Task `json:",omitempty"` // targets that are listed and handed to; empty for all
+	Typed bool          `json:",omitempty"` // tools are named after their memory type and take one item per call
+	Types []memory.Type `json:",omitempty"` // memory types of the agent; empty for all that its tools support
+	Only  []memory.Task `json:",omitempty"` // targets to list and hand off to; empty for all
 }
 
-// among are the types of all that the options leave.
+// among returns the types of all that the options allow.
 func (o Options) among(all []memory.Type) []memory.Type {
 	if len(o.Types) == 0 {
 		return all
 	}
 	left := slices.DeleteFunc(slices.Clone(all), func(t memory.Type) bool { return !slices.Contains(o.Types, t) })
-	if len(left) == 0 { // digests alone are wanted: they are found by whom they are about
+	if len(left) == 0 { // only digests are wanted, which are found by their target
 		return all
 	}
 	return left
 }
 
-// DefaultOptions are what an agent has that chose nothing.
+// DefaultOptions returns the options of an agent without its own.
 func DefaultOptions() Options { return Options{Multiple: true, Metadata: true} }
 
-// Profile is the tools of one agent, in the order in which it is told of them.
+// Profile is the list of tools of one agent, in the order in which the model sees them.
 type Profile struct {
 	Options Options
 	Names   []string
 }
 
-// ProgressiveNames are all tools of progressive memory.
+// ProgressiveNames are the names of all tools of progressive memory.
 var ProgressiveNames = []string{"add_memory", "update_memory", "delete_memory", "vector_retrieve_memory",
 	"add_meta_memory", "read_meta_memory", "add_history_memory", "read_history_memory",
 	"add_summary_memory", "read_identity_memory", "update_identity_memory", "think_tool", "hands_off"}
 
-// Tools makes the tools of the profile.
+// Tools returns the tools of the profile.
 func (p Profile) Tools(l *longterm.Service) ([]Tool, error) {
 	var out []Tool
 	for _, name := range p.Names {
 		make := makers[name]
 		if make == nil {
-			return nil, fmt.Errorf("there is no tool %q in progressive memory", name)
+			return nil, fmt.Errorf("unknown tool %q in progressive memory", name)
 		}
 		if p.Options.Typed {
 			all, err := typed(name, p.Options, l)
@@ -81,7 +81,7 @@ func (p Profile) Tools(l *longterm.Service) ([]Tool, error) {
 	return out, nil
 }
 
-// makers make one tool each.
+// makers has the constructor of each tool.
 var makers = map[string]func(Options, *longterm.Service) (Tool, error){
 	"add_memory":             addMemory,
 	"update_memory":          updateMemory,
@@ -98,8 +98,8 @@ var makers = map[string]func(Options, *longterm.Service) (Tool, error){
 	"hands_off":              handsOff,
 }
 
-// Specialist is who looks after the memories of one target. A tool's guidelines
-// are replaced by adding, so nobody deletes them; the identity is a document.
+// Specialist returns the tools that manage the memories of one target type. Guidelines are replaced
+// by adding, so they have no delete tool. The identity is a document.
 func Specialist(t memory.Type) Profile {
 	o := DefaultOptions()
 	o.Type = t
@@ -113,15 +113,15 @@ func Specialist(t memory.Type) Profile {
 	return Profile{Options: o, Names: names}
 }
 
-// MetaSummarizer registers whom a session was about, leaves its digest, and
-// hands the rest off to specialists.
+// MetaSummarizer returns the tools that register the targets of a session, add its digest, and hand
+// off to specialists.
 func MetaSummarizer() Profile {
 	o := DefaultOptions()
 	o.ToolMemory, o.IdentityMemory = true, true
 	return Profile{Options: o, Names: []string{"add_meta_memory", "add_summary_memory", "hands_off"}}
 }
 
-// Retriever answers from memory; the chat agent has the same tools, and the
+// Retriever returns the tools that search memory. The chat agent has the same tools, and the
 // identity in its prompt.
 func Retriever() Profile {
 	o := DefaultOptions()
@@ -129,7 +129,7 @@ func Retriever() Profile {
 	return Profile{Options: o, Names: []string{"vector_retrieve_memory", "read_history_memory"}}
 }
 
-// RetrievalServer is what other programs are offered of memory: to read it.
+// RetrievalServer returns the tools with which other programs read memory.
 func RetrievalServer() Profile {
 	p := Retriever()
 	p.Options.NoRepeats = false

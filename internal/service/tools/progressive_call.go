@@ -14,37 +14,36 @@ import (
 	"cairn/internal/service/longterm"
 )
 
-// The tools of progressive memory have one schema for each set of options, so
-// theirs is made of a typed item: properties that the options leave out are
-// taken away, and with multiple the item becomes a member of a list.
+// The tools of progressive memory have a different schema for each set of options. The schema is
+// built from a typed item: properties that the options exclude are removed, and with several items
+// per call the item becomes the element of a list.
 
 // definition is one tool under one set of options.
 type definition struct {
 	spec   agent.ToolSpec
-	list   string   // name of the list of items; empty: one item is the call
-	member string   // the list holds this one property of the item, and not objects
-	most   int      // items of a call
-	drop   []string // properties that are not offered
-	need   []string // properties that are required beside those of the type
-	beside []string // properties of the call that hold for each of its items
+	list   string   // name of the list; if empty, the call is one item
+	member string   // the list contains this property of the item instead of objects
+	most   int      // maximum number of items in a call
+	drop   []string // properties to remove
+	need   []string // required properties in addition to those of the type
+	shared []string // properties of the call that apply to each item
 	bound  func(p map[string]*jsonschema.Schema)
 }
 
-// thinking is a property that lets a model write down why, before what.
+// thinking is a property for the model's reasoning, placed before all others.
 const thinking = "thinking"
 
-// contextKeys are what the server knows of a call. Models that send them
-// nevertheless are not heard.
+// contextKeys are properties that the server sets. If a model sends them, they are ignored.
 var contextKeys = []string{"workspace_id", "workspace", "memory_type", "memory_target", "ref_memory_id", "author"}
 
-// given is one item that fits its schema.
+// given is one item that matches its schema.
 type given[Item any] struct {
 	Index int
 	Value Item
 }
 
-// progressive makes a tool. use gets the items that fit; what does not fit is
-// in bad, and is for use to tell of.
+// progressive builds a tool. Use gets the valid items; bad has the results of invalid ones, which
+// use reports.
 func progressive[Item, Out any](o Options, d definition,
 	use func(ctx context.Context, a agent.Actor, items []given[Item], bad []longterm.ItemResult) (Out, error)) (Tool,
 	error) {
@@ -87,20 +86,19 @@ func progressive[Item, Out any](o Options, d definition,
 	return Tool{ToolSpec: d.spec, run: run}, nil
 }
 
-// progressiveOrigins may be given tools of progressive memory; which of them an
-// agent has is for its Profile to say.
+// progressiveOrigins may use tools of progressive memory. The Profile of an agent selects them.
 var progressiveOrigins = append(slices.Clone(rememberers), agent.OriginDistill)
 
-// reader takes the arguments of a call apart.
+// reader splits the arguments of a call into items.
 type reader struct {
 	definition
-	call    *jsonschema.Resolved // the call, whatever its items are
-	one     *jsonschema.Resolved // an item with what stands beside the list
+	call    *jsonschema.Resolved // schema of the call with any items
+	one     *jsonschema.Resolved // schema of an item with the properties next to the list
 	atTop   []string             // properties of the call
 	inItems []string
 }
 
-// reader gives the schema of the whole call, too.
+// reader returns the reader and the schema of the whole call.
 func (d definition) reader(o Options, schema func() (*jsonschema.Schema, error)) (*reader, *jsonschema.Schema, error) {
 	item, err := schema()
 	if err != nil {
@@ -135,13 +133,13 @@ func (d definition) reader(o Options, schema func() (*jsonschema.Schema, error))
 	return r, whole, nil
 }
 
-// wrap makes the schema of a call with a list of items; with strict false the
-// items may be anything, for each is looked at by itself.
+// wrap returns the schema of a call with a list of items. If strict is false, items may be
+// anything, because each is checked separately.
 func (d definition) wrap(item *jsonschema.Schema, strict bool) *jsonschema.Schema {
 	item = item.CloneSchemas()
 	out := &jsonschema.Schema{Type: "object", AdditionalProperties: item.AdditionalProperties.CloneSchemas(),
 		Properties: map[string]*jsonschema.Schema{}, Required: []string{d.list}, PropertyOrder: []string{d.list}}
-	for _, name := range d.beside {
+	for _, name := range d.shared {
 		out.Properties[name] = item.Properties[name]
 		out.PropertyOrder = append(out.PropertyOrder, name)
 		drop(item, name)
@@ -167,7 +165,7 @@ func withThinking(s *jsonschema.Schema) *jsonschema.Schema {
 		s.Properties = map[string]*jsonschema.Schema{}
 	}
 	s.Properties[thinking] = &jsonschema.Schema{Type: "string",
-		Description: "what you conclude from what you have seen, and why this call follows"}
+		Description: "your conclusions so far, and why you make this call"}
 	s.PropertyOrder = append([]string{thinking}, s.PropertyOrder...)
 	s.Required = append([]string{thinking}, s.Required...)
 	return s
@@ -180,8 +178,7 @@ func drop(s *jsonschema.Schema, name string) {
 	s.Required = slices.DeleteFunc(slices.Clone(s.Required), is)
 }
 
-// split checks the call and gives its items as they came, each with what stands
-// beside the list.
+// split checks the call and returns its items, each with the properties next to the list.
 func (r *reader) split(arguments json.RawMessage) ([]json.RawMessage, error) {
 	members, err := object(arguments)
 	if err != nil {
@@ -208,8 +205,8 @@ func (r *reader) split(arguments json.RawMessage) ([]json.RawMessage, error) {
 	return list, nil
 }
 
-// joined is one member of the list as an item. What is no object stays as it
-// is, and fails by itself.
+// joined returns an element of the list as an item. An element that is not an object is returned
+// unchanged and fails the item check.
 func (r *reader) joined(raw json.RawMessage, members map[string]json.RawMessage) (json.RawMessage, error) {
 	item := map[string]json.RawMessage{}
 	if r.member != "" {
@@ -218,7 +215,7 @@ func (r *reader) joined(raw json.RawMessage, members map[string]json.RawMessage)
 		return raw, nil
 	}
 	strip(item, r.inItems)
-	for _, name := range r.beside {
+	for _, name := range r.shared {
 		delete(item, name)
 		if v, ok := members[name]; ok {
 			item[name] = v
@@ -243,7 +240,7 @@ func (r *reader) item(raw json.RawMessage, into any) error {
 	return nil
 }
 
-// strip takes away what the server knows better, unless the tool asks for it.
+// strip removes properties that the server sets, unless the tool has them.
 func strip(members map[string]json.RawMessage, known []string) {
 	for _, key := range contextKeys {
 		if !slices.Contains(known, key) {
@@ -255,16 +252,16 @@ func strip(members map[string]json.RawMessage, known []string) {
 func object(raw json.RawMessage) (map[string]json.RawMessage, error) {
 	if len(raw) > maxArguments {
 		return nil, fault.New(fault.TooLarge,
-			fmt.Sprintf("the arguments have %d bytes, at most %d are taken", len(raw), maxArguments),
-			"send less at once")
+			fmt.Sprintf("arguments have %d bytes, the limit is %d", len(raw), maxArguments),
+			"send less data per call")
 	}
 	if len(bytes.TrimSpace(raw)) == 0 {
 		raw = json.RawMessage("{}")
 	}
 	var out map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &out); err != nil || out == nil {
-		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("the arguments are no JSON object: %.80s", raw),
-			"send one JSON object that fits the tool's schema")
+		return nil, fault.New(fault.InvalidArgument, fmt.Sprintf("arguments are not a JSON object: %.80s", raw),
+			"send one JSON object that matches the schema of the tool")
 	}
 	return out, nil
 }
@@ -285,6 +282,6 @@ func check(schema *jsonschema.Resolved, members map[string]json.RawMessage) erro
 }
 
 func unfit(err error) error {
-	return fault.New(fault.InvalidArgument, "the arguments do not fit: "+err.Error(),
-		"send the call again with this put right")
+	return fault.New(fault.InvalidArgument, "invalid arguments: "+err.Error(),
+		"correct the arguments and repeat the call")
 }

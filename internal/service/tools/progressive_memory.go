@@ -11,16 +11,16 @@ import (
 	"cairn/internal/service/longterm"
 )
 
-// Items that one call changes at most.
+// Maximum number of items per call.
 const (
 	mostWritten = 20
 	mostDeleted = 50
 )
 
 type addItem struct {
-	WhenToUse string         `json:"when_to_use,omitempty" jsonschema:"the situation in which this helps, in one sentence; of a tool's guideline: the exact name of the tool"`
-	Content   string         `json:"memory_content" jsonschema:"what is to be remembered: a statement that can be understood by itself"`
-	Metadata  map[string]any `json:"metadata,omitempty" jsonschema:"facts beside the statement, such as when it was true"`
+	WhenToUse string         `json:"when_to_use,omitempty" jsonschema:"situation in which this helps, in one sentence; for a tool guideline: exact name of the tool"`
+	Content   string         `json:"memory_content" jsonschema:"fact to remember: a statement that is clear without context"`
+	Metadata  map[string]any `json:"metadata,omitempty" jsonschema:"additional facts, for example when the statement was true"`
 }
 
 func nonEmpty(names ...string) func(map[string]*jsonschema.Schema) {
@@ -29,23 +29,23 @@ func nonEmpty(names ...string) func(map[string]*jsonschema.Schema) {
 			p[name].MinLength = jsonschema.Ptr(1)
 		}
 		if m := p["metadata"]; m != nil {
-			m.AdditionalProperties = nil // anything, which needs no saying
+			m.AdditionalProperties = nil // anything is allowed, which is the default
 		}
 	}
 }
 
 func addMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "add_memory", Class: agent.Fast,
-		Description: "Remember one thing about the target you look after. What is remembered already is not added " +
-			"twice: look for it first with vector_retrieve_memory."},
+		Description: "Remember one thing about your target. Search for it first with vector_retrieve_memory, " +
+			"and do not add it twice."},
 		bound: nonEmpty("memory_content", "when_to_use")}
 	if o.Multiple {
 		d.list, d.most = "memories", mostWritten
-		d.spec.Description = "Remember several things about the target you look after, each as a memory of its own. " +
-			"What is remembered already is not added twice: look for it first with vector_retrieve_memory."
+		d.spec.Description = "Remember several things about your target, each as a separate memory. " +
+			"Search for them first with vector_retrieve_memory, and do not add them twice."
 	}
 	if o.Type == memory.Guideline {
-		d.spec.Description += " A tool has one guideline: adding one for a tool that has it replaces it."
+		d.spec.Description += " A tool has only one guideline: adding another replaces it."
 	}
 	switch {
 	case o.WhenToUse || o.Type == memory.Guideline:
@@ -73,18 +73,18 @@ func addMemory(o Options, l *longterm.Service) (Tool, error) {
 }
 
 type updateItem struct {
-	ID       string         `json:"memory_id" jsonschema:"id of the memory, as vector_retrieve_memory shows it"`
-	Content  string         `json:"memory_content" jsonschema:"all of what it says from now on"`
-	Metadata map[string]any `json:"metadata,omitempty" jsonschema:"members that change; null takes one away, the others stay"`
+	ID       string         `json:"memory_id" jsonschema:"ID of the memory, from vector_retrieve_memory"`
+	Content  string         `json:"memory_content" jsonschema:"complete new text of the memory"`
+	Metadata map[string]any `json:"metadata,omitempty" jsonschema:"fields to change; null removes a field, other fields are kept"`
 }
 
 func updateMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "update_memory", Class: agent.Fast, Destructive: true,
-		Description: "Correct or complete one memory of the target you look after. It keeps its id."},
+		Description: "Correct or complete one memory of your target. Its ID does not change."},
 		bound: nonEmpty("memory_id", "memory_content")}
 	if o.Multiple {
 		d.list, d.most = "memories", mostWritten
-		d.spec.Description = "Correct or complete memories of the target you look after. They keep their ids."
+		d.spec.Description = "Correct or complete memories of your target. Their IDs do not change."
 	}
 	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[updateItem],
 		bad []longterm.ItemResult) (itemsResult, error) {
@@ -102,18 +102,18 @@ func updateMemory(o Options, l *longterm.Service) (Tool, error) {
 }
 
 type deleteItem struct {
-	ID string `json:"memory_id" jsonschema:"id of the memory, as vector_retrieve_memory shows it"`
+	ID string `json:"memory_id" jsonschema:"ID of the memory, from vector_retrieve_memory"`
 }
 
 func deleteMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "delete_memory", Class: agent.Fast, Destructive: true,
-		Description: "Forget one memory of the target you look after that is wrong or out of date. Where a new " +
-			"statement takes its place, update it instead."},
+		Description: "Forget one memory of your target that is wrong or outdated. To replace it by a new " +
+			"statement, update it instead."},
 		bound: nonEmpty("memory_id")}
 	if o.Multiple {
 		d.list, d.member, d.most = "memory_ids", "memory_id", mostDeleted
-		d.spec.Description = "Forget memories of the target you look after that are wrong or out of date. Where a " +
-			"new statement takes the place of one, update it instead."
+		d.spec.Description = "Forget memories of your target that are wrong or outdated. To replace one by a new " +
+			"statement, update it instead."
 	}
 	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[deleteItem],
 		bad []longterm.ItemResult) (itemsResult, error) {
@@ -132,15 +132,15 @@ func deleteMemory(o Options, l *longterm.Service) (Tool, error) {
 }
 
 type retrieveItem struct {
-	Type   string `json:"memory_type" jsonschema:"type of the target, as the list of targets has it"`
-	Target string `json:"memory_target" jsonschema:"the target, as the list of targets has it"`
-	Query  string `json:"query" jsonschema:"what is looked for, in a few words; of tool guidelines: the exact name of the tool"`
-	Time   string `json:"time_filter,omitempty" jsonschema:"only what happened then: YYYYMMDD, or YYYYMMDD,YYYYMMDD for a first and a last day"`
+	Type   string `json:"memory_type" jsonschema:"type of the target, as in the list of targets"`
+	Target string `json:"memory_target" jsonschema:"name of the target, as in the list of targets"`
+	Query  string `json:"query" jsonschema:"search text, a few words; for tool guidelines: exact name of the tool"`
+	Time   string `json:"time_filter,omitempty" jsonschema:"limit to a day, YYYYMMDD, or to a range of days, YYYYMMDD,YYYYMMDD"`
 }
 
 func vectorRetrieveMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "vector_retrieve_memory", Class: agent.Fast, ReadOnly: true,
-		Idempotent: true, Description: "Look for memories, by words and meaning."},
+		Idempotent: true, Description: "Search memories by words and meaning."},
 		bound: func(p map[string]*jsonschema.Schema) {
 			nonEmpty("memory_target", "query")(p)
 			p["memory_type"].Enum = enum(o.among(memory.HandOffTypes))
@@ -148,15 +148,15 @@ func vectorRetrieveMemory(o Options, l *longterm.Service) (Tool, error) {
 		}}
 	if o.Multiple {
 		d.list, d.most = "query_items", longterm.MostWants
-		d.spec.Description = "Look for memories, by words and meaning, several queries at once; what more than one " +
-			"finds is shown once."
+		d.spec.Description = "Search memories by words and meaning, with several queries. A memory that several " +
+			"queries find is shown once."
 	}
 	if !o.TypeTarget {
 		d.drop = []string{"memory_type", "memory_target"}
-		d.spec.Description += " Only memories of the target you look after are found."
+		d.spec.Description += " Searches only memories of your target."
 	}
 	if o.SummaryMemory {
-		d.spec.Description += " Summaries of sessions are found, too. Where a line is too short, read the session " +
+		d.spec.Description += " Also searches summaries of sessions. If a line has too little detail, read the session " +
 			"of its ref_memory_id with read_history_memory."
 	}
 	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[retrieveItem],

@@ -12,16 +12,16 @@ import (
 	"cairn/internal/service/memorywrite"
 )
 
-// mostPairs is how many targets one call names at most.
+// mostPairs is the maximum number of targets in a call.
 const mostPairs = 20
 
 type metaItem struct {
 	Type        string `json:"memory_type" jsonschema:"personal for a person or group, procedural for a domain of work"`
 	Target      string `json:"memory_target" jsonschema:"name of the person, group or domain"`
-	Description string `json:"description,omitempty" jsonschema:"what is remembered there, in one sentence; usually left out"`
+	Description string `json:"description,omitempty" jsonschema:"content of its memories, in one sentence; usually omitted"`
 }
 
-// metaResult tells which targets there are now.
+// metaResult lists the registered targets.
 type metaResult struct {
 	Text    string                      `json:"text"`
 	Targets []longterm.RegisteredTarget `json:"targets"`
@@ -29,7 +29,7 @@ type metaResult struct {
 
 func addMetaMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "add_meta_memory", Class: agent.Fast, Idempotent: true,
-		Description: "Register one target that memories are kept about. One that is listed already need not be " +
+		Description: "Register one target of memories. Targets that are already listed need not be " +
 			"registered."},
 		bound: func(p map[string]*jsonschema.Schema) {
 			nonEmpty("memory_target")(p)
@@ -37,7 +37,7 @@ func addMetaMemory(o Options, l *longterm.Service) (Tool, error) {
 		}}
 	if o.Multiple {
 		d.list, d.most = "meta_memories", mostPairs
-		d.spec.Description = "Register targets that memories are kept about. Those that are listed already need not " +
+		d.spec.Description = "Register targets of memories. Targets that are already listed need not " +
 			"be registered."
 	}
 	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[metaItem],
@@ -73,19 +73,19 @@ func addMetaMemory(o Options, l *longterm.Service) (Tool, error) {
 	})
 }
 
-// nothing is the arguments of a tool that takes none.
+// nothing is the argument type of tools without arguments.
 type nothing struct{}
 
 func readMetaMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "read_meta_memory", Class: agent.Fast, ReadOnly: true, Idempotent: true,
-		Description: "List the targets that there are memories about, one a line: - type(target): what is remembered."}}
+		Description: "List the targets of memories, one per line: - type(target): content."}}
 	return progressive(o, d, func(ctx context.Context, a agent.Actor, _ []given[nothing],
 		_ []longterm.ItemResult) (longterm.Meta, error) {
 		return l.ReadMeta(ctx, a, longterm.MetaArgs{Tools: o.ToolMemory, Identity: o.IdentityMemory, Only: o.Only})
 	})
 }
 
-// identityResult is the identity as it stands.
+// identityResult is the current identity.
 type identityResult struct {
 	Text    string `json:"text"`
 	Version int    `json:"version"`
@@ -94,7 +94,7 @@ type identityResult struct {
 func readIdentityMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "read_identity_memory", Class: agent.Fast, ReadOnly: true,
 		Idempotent:  true,
-		Description: "Read who you are: the document about your role, personality and present state."}}
+		Description: "Read your identity: the document about your role, personality and current state."}}
 	return progressive(o, d, func(ctx context.Context, a agent.Actor, _ []given[nothing],
 		_ []longterm.ItemResult) (identityResult, error) {
 		v, err := l.ReadIdentity(ctx, a)
@@ -103,13 +103,13 @@ func readIdentityMemory(o Options, l *longterm.Service) (Tool, error) {
 }
 
 type identityItem struct {
-	Content  string `json:"identity_memory" jsonschema:"the whole document from now on: what is left out is gone"`
-	Expected *int   `json:"expected_version,omitempty" jsonschema:"version that you have read; left out, whichever is in force"`
+	Content  string `json:"identity_memory" jsonschema:"complete new document; omitted text is deleted"`
+	Expected *int   `json:"expected_version,omitempty" jsonschema:"version that you have read; omit to replace any version"`
 }
 
 func updateIdentityMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "update_identity_memory", Class: agent.Fast, Destructive: true,
-		Description: "Replace the document about who you are, as a whole. Read it first, and change it only when " +
+		Description: "Replace your identity document as a whole. Read it first, and change it only if " +
 			"something about you has changed."},
 		bound: func(p map[string]*jsonschema.Schema) {
 			nonEmpty("identity_memory")(p)
@@ -125,44 +125,43 @@ func updateIdentityMemory(o Options, l *longterm.Service) (Tool, error) {
 }
 
 type thought struct {
-	Reflection string `json:"reflection" jsonschema:"what is known, what is missing, and what to do next"`
+	Reflection string `json:"reflection" jsonschema:"what you know, what is missing, and what to do next"`
 }
 
-// Think is the tool with which an agent reflects.
+// Think is the tool for reflection between steps.
 const Think = "think_tool"
 
 func thinkTool(o Options, _ *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: Think, Class: agent.Control, ReadOnly: true, Idempotent: true,
-		Description: "Think before you go on: write down what you know, what is missing and what follows. Nothing " +
-			"else happens."},
+		Description: "Think before you continue: write down what you know, what is missing and what follows. " +
+			"The call has no other effect."},
 		bound: nonEmpty("reflection")}
 	return progressive(o, d, func(_ context.Context, _ agent.Actor, items []given[thought],
 		_ []longterm.ItemResult) (textResult, error) {
 		if o.OutputReflection {
 			return textResult{Text: items[0].Value.Reflection}, nil
 		}
-		return textResult{Text: "The reflection is noted. Go on."}, nil
+		return textResult{Text: "Reflection noted. Continue."}, nil
 	})
 }
 
 type taskItem struct {
-	Type   string `json:"memory_type" jsonschema:"type of the target, as the list of targets has it"`
-	Target string `json:"memory_target" jsonschema:"the target, as the list of targets has it"`
+	Type   string `json:"memory_type" jsonschema:"type of the target, as in the list of targets"`
+	Target string `json:"memory_target" jsonschema:"name of the target, as in the list of targets"`
 }
 
-// handsOff reads its call and has no effect: Tasks of its result are for the
-// workflow to run.
+// handsOff checks its call and has no effect. The workflow runs the tasks in its result.
 func handsOff(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "hands_off", Class: agent.Control,
-		Description: "Hand this session to the specialist of one target of the list, who updates its memories."},
+		Description: "Hand this session off to the specialist of a listed target, which updates its memories."},
 		bound: func(p map[string]*jsonschema.Schema) {
 			nonEmpty("memory_target")(p)
 			p["memory_type"].Enum = enum(o.among(memory.HandOffTypes))
 		}}
 	if o.Multiple {
 		d.list, d.most = "memory_tasks", mostPairs
-		d.spec.Description = "Hand this session to the specialists of targets of the list, who update their " +
-			"memories side by side. Name all that the session says something about in one call."
+		d.spec.Description = "Hand this session off to the specialists of listed targets, which update their " +
+			"memories in parallel. Name all targets that the session has facts about in one call."
 	}
 	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[taskItem],
 		bad []longterm.ItemResult) (longterm.HandedOff, error) {

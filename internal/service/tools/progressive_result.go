@@ -8,25 +8,25 @@ import (
 	"cairn/internal/service/longterm"
 )
 
-// itemsResult answers a call that changes memories.
+// itemsResult is the result of a call that changes memories.
 type itemsResult struct {
-	Text  string                `json:"text" jsonschema:"one line for each item"`
+	Text  string                `json:"text" jsonschema:"one line per item"`
 	Items []longterm.ItemResult `json:"items"`
 }
 
-// textResult answers a call with what a model reads.
+// textResult is a result with text for the model.
 type textResult struct {
 	Text string `json:"text"`
 }
 
-// retrieved answers a search.
+// retrieved is the result of a search.
 type retrieved struct {
-	Text   string                `json:"text" jsonschema:"one memory a line"`
+	Text   string                `json:"text" jsonschema:"one memory per line"`
 	IDs    []string              `json:"memory_ids"`
 	Failed []longterm.ItemResult `json:"failed,omitempty"`
 }
 
-// both joins what was done with what did not fit, in the order of the call.
+// both joins the results of valid and invalid items, in the order of the call.
 func both(done, bad []longterm.ItemResult) (itemsResult, error) {
 	all := slices.Concat(done, bad)
 	slices.SortFunc(all, func(a, b longterm.ItemResult) int { return a.Index - b.Index })
@@ -40,7 +40,7 @@ func both(done, bad []longterm.ItemResult) (itemsResult, error) {
 	return itemsResult{Text: strings.Join(lines, "\n"), Items: all}, nil
 }
 
-// line is what a model is told of one item.
+// line formats the result of one item for the model.
 func line(i longterm.ItemResult, numbered bool) string {
 	text := i.Status
 	switch {
@@ -53,7 +53,7 @@ func line(i longterm.ItemResult, numbered bool) string {
 		text += " memory_id=" + i.ID
 	}
 	if i.Merged != "" {
-		text += ", of which " + i.Merged + " is part now"
+		text += ", which now includes " + i.Merged
 	}
 	if numbered {
 		return fmt.Sprintf("item %d: %s", i.Index, text)

@@ -17,10 +17,10 @@ import (
 )
 
 type historyItem struct {
-	Messages []any `json:"messages" jsonschema:"the session's messages in order, as chat APIs have them"`
+	Messages []any `json:"messages" jsonschema:"messages of the session, in order, in the format of chat APIs"`
 }
 
-// historyResult is the session, whose id others refer to.
+// historyResult is the stored session, to whose ID other memories refer.
 type historyResult struct {
 	Text    string         `json:"text"`
 	History memory.History `json:"history"`
@@ -28,7 +28,7 @@ type historyResult struct {
 
 func addHistoryMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "add_history_memory", Class: agent.Fast, Idempotent: true,
-		Description: "Keep the transcript of one session. A session that is sent again is kept once."},
+		Description: "Store the transcript of one session. A repeated session is stored once."},
 		bound: func(p map[string]*jsonschema.Schema) {
 			p["messages"].MinItems, p["messages"].MaxItems = jsonschema.Ptr(1), jsonschema.Ptr(longterm.SessionMessages)
 			p["messages"].Types, p["messages"].Type = nil, "array"
@@ -46,7 +46,7 @@ func addHistoryMemory(o Options, l *longterm.Service) (Tool, error) {
 		}
 		if len(sessions) != 1 {
 			return historyResult{}, fault.New(fault.InvalidArgument,
-				fmt.Sprintf("messages holds %d sessions", len(sessions)), "send the messages of one")
+				fmt.Sprintf("messages contain %d sessions", len(sessions)), "send the messages of one session")
 		}
 		h, err := l.AddHistory(ctx, a, sessions[0].Messages)
 		return historyResult{Text: fmt.Sprintf("kept memory_id=%s, %d messages", h.ID, h.Messages), History: h}, err
@@ -54,22 +54,22 @@ func addHistoryMemory(o Options, l *longterm.Service) (Tool, error) {
 }
 
 type readItem struct {
-	ID        string `json:"memory_id" jsonschema:"ref_memory_id of a memory, or the id of a memory whose session is wanted"`
-	Query     string `json:"query,omitempty" jsonschema:"only the parts of the transcript that answer this"`
-	MaxTokens int    `json:"max_tokens,omitempty" jsonschema:"how much of a transcript is read at once"`
-	Offset    int    `json:"offset,omitempty" jsonschema:"where to go on: next_offset of the page before"`
+	ID        string `json:"memory_id" jsonschema:"ref_memory_id of a memory, or ID of a memory to read its session"`
+	Query     string `json:"query,omitempty" jsonschema:"return only parts of the transcript that match this text"`
+	MaxTokens int    `json:"max_tokens,omitempty" jsonschema:"maximum size of a page in tokens"`
+	Offset    int    `json:"offset,omitempty" jsonschema:"next_offset of the previous page"`
 }
 
-// readResult is transcripts.
+// readResult is the result of reading transcripts.
 type readResult struct {
-	Text     string             `json:"text" jsonschema:"the transcripts, each after a line with its id"`
-	Sessions []longterm.Session `json:"sessions" jsonschema:"what was read, without the text"`
+	Text     string             `json:"text" jsonschema:"transcripts, each after a line with its ID"`
+	Sessions []longterm.Session `json:"sessions" jsonschema:"sessions that were read, without their text"`
 }
 
 func readHistoryMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "read_history_memory", Class: agent.Fast, ReadOnly: true,
-		Idempotent: true, Description: "Read the transcript of the session that a memory was drawn from, page by " +
-			"page, or the parts that answer a query."},
+		Idempotent: true, Description: "Read the transcript of the session that a memory comes from, page by " +
+			"page, or only the parts that match a query."},
 		bound: func(p map[string]*jsonschema.Schema) {
 			nonEmpty("memory_id")(p)
 			p["max_tokens"].Minimum, p["max_tokens"].Maximum = jsonschema.Ptr(100.0),
@@ -79,9 +79,9 @@ func readHistoryMemory(o Options, l *longterm.Service) (Tool, error) {
 		}}
 	if o.Multiple {
 		d.list, d.member, d.most = "memory_ids", "memory_id", longterm.ReadSessions
-		d.beside = []string{"query", "max_tokens", "offset"}
-		d.spec.Description = fmt.Sprintf("Read the transcripts of the sessions that memories were drawn from, at "+
-			"most %d at once, page by page, or the parts that answer a query.", longterm.ReadSessions)
+		d.shared = []string{"query", "max_tokens", "offset"}
+		d.spec.Description = fmt.Sprintf("Read the transcripts of the sessions that memories come from, at "+
+			"most %d per call, page by page, or only the parts that match a query.", longterm.ReadSessions)
 	}
 	return progressive(o, d, func(ctx context.Context, a agent.Actor, items []given[readItem],
 		bad []longterm.ItemResult) (readResult, error) {
@@ -116,13 +116,13 @@ func readHistoryMemory(o Options, l *longterm.Service) (Tool, error) {
 }
 
 type summaryItem struct {
-	Summary  string         `json:"summary_memory" jsonschema:"what the session was about and what came of it, in a few sentences, with names"`
-	Metadata map[string]any `json:"metadata,omitempty" jsonschema:"facts beside the digest"`
+	Summary  string         `json:"summary_memory" jsonschema:"topic and results of the session, in a few sentences, with names"`
+	Metadata map[string]any `json:"metadata,omitempty" jsonschema:"additional facts"`
 }
 
 func addSummaryMemory(o Options, l *longterm.Service) (Tool, error) {
 	d := definition{spec: agent.ToolSpec{Name: "add_summary_memory", Class: agent.Fast,
-		Description: "Leave a short digest of this session, by which it can be found later. A session has one: " +
+		Description: "Store a short digest of this session for later searches. A session has only one: " +
 			"another call replaces it."},
 		bound: nonEmpty("summary_memory")}
 	if !o.Metadata {

@@ -15,19 +15,18 @@ import (
 	"cairn/internal/service/longterm"
 )
 
-// Typed tools are those of progressive memory under names that say what they are
-// about: what a name says is no argument any more. Each takes one item.
+// Typed tools are tools of progressive memory whose names include a memory type or another fixed
+// argument. Each takes one item.
 
-// alias is a typed tool: another tool's name for a part of what it does.
+// alias is a typed tool, which calls another tool with fixed arguments.
 type alias struct {
 	name, of    string
 	description string
-	renamed     map[string]string // the argument's own name, by the one it has here
-	fixed       map[string]string // arguments that the name decides
+	renamed     map[string]string // names of arguments in the other tool, by their names here
+	fixed       map[string]string // arguments given by the name
 }
 
-// aliases are the typed tools that stand for the tool of a profile, none when it
-// keeps its name.
+// aliases returns the typed tools that replace the tool of, none if it keeps its name.
 func aliases(of string, o Options) []alias {
 	switch of {
 	case "vector_retrieve_memory":
@@ -55,10 +54,10 @@ func retrieveAliases(o Options) (out []alias) {
 	}
 	for _, t := range types {
 		a := alias{name: "retrieve_" + string(t) + "_memory", of: "vector_retrieve_memory",
-			description: fmt.Sprintf("Look for %s memories, by words and meaning.", t), fixed: map[string]string{}}
+			description: fmt.Sprintf("Search %s memories by words and meaning.", t), fixed: map[string]string{}}
 		if t == memory.Guideline {
 			a.renamed, a.description = map[string]string{"tool_name": "query"},
-				"Look for the guideline of a tool, by the tool's exact name."
+				"Find the guideline of a tool by its exact name."
 		}
 		if o.TypeTarget {
 			a.fixed["memory_type"] = string(t)
@@ -74,7 +73,7 @@ func retrieveAliases(o Options) (out []alias) {
 	return out
 }
 
-// Base is the tool that a name stands for, whether it is typed or not.
+// Base returns the untyped name of a tool.
 func Base(name string) string {
 	if base, found := bases[name]; found {
 		return base
@@ -82,7 +81,7 @@ func Base(name string) string {
 	return name
 }
 
-// bases has every typed name.
+// bases maps typed names to untyped names.
 var bases = func() map[string]string {
 	out := map[string]string{}
 	for _, of := range ProgressiveNames {
@@ -95,7 +94,7 @@ var bases = func() map[string]string {
 	return out
 }()
 
-// Told is a text for the profile's agent: it names tools as the agent knows them.
+// Told replaces tool names in a text by those that the profile's agent has.
 func (p Profile) Told(text string) string {
 	if !p.Options.Typed {
 		return text
@@ -113,7 +112,7 @@ func (p Profile) Told(text string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// typed makes the tools that stand for one of the profile.
+// typed returns the typed tools for one tool of the profile.
 func typed(of string, o Options, l *longterm.Service) ([]Tool, error) {
 	t, err := makers[of](o, l)
 	if err != nil {
@@ -132,7 +131,7 @@ func typed(of string, o Options, l *longterm.Service) ([]Tool, error) {
 	return out, nil
 }
 
-// tool is t under the alias.
+// tool returns t under the alias.
 func (a alias) tool(t Tool) (Tool, error) {
 	var s jsonschema.Schema
 	if err := json.Unmarshal(t.Input, &s); err != nil {
@@ -171,7 +170,7 @@ func (a alias) tool(t Tool) (Tool, error) {
 		}
 		for name, value := range a.fixed {
 			if slices.Contains(known, name) {
-				members[name], _ = json.Marshal(value) // a string always encodes
+				members[name], _ = json.Marshal(value) // encoding a string never fails
 			}
 		}
 		raw, err := json.Marshal(members)
@@ -183,8 +182,7 @@ func (a alias) tool(t Tool) (Tool, error) {
 	return Tool{ToolSpec: spec, run: run}, nil
 }
 
-// encodedInOrder keeps the order of properties that the untyped tool has, in
-// which thinking comes first.
+// encodedInOrder encodes a schema with the property order of the untyped tool, in which thinking is first.
 func encodedInOrder(s *jsonschema.Schema, untyped json.RawMessage, a alias) (json.RawMessage, error) {
 	order, err := propertyOrder(untyped)
 	if err != nil {
@@ -206,7 +204,7 @@ func encodedInOrder(s *jsonschema.Schema, untyped json.RawMessage, a alias) (jso
 	return encoded(s)
 }
 
-// propertyOrder is the order of a schema's properties as it is written.
+// propertyOrder returns the order of properties in an encoded schema.
 func propertyOrder(schema json.RawMessage) (out []string, err error) {
 	var whole struct {
 		Properties json.RawMessage `json:"properties"`

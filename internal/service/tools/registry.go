@@ -12,24 +12,23 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Registry holds tools in the order in which models are told of them. The order
-// is part of a prompt's cached prefix, so it never depends on chance.
+// Registry holds tools in the order in which models see them. The order is part of the cached
+// prefix of prompts, so it must be deterministic.
 type Registry struct{ tools []Tool }
 
-// NewRegistry takes tools in their order; two of one name are a defect.
+// NewRegistry returns a registry of tools in the given order. It fails if two tools have the same name.
 func NewRegistry(tools ...Tool) (*Registry, error) {
 	r := &Registry{}
 	for _, t := range tools {
 		if _, found := r.find(t.Name); found {
-			return nil, fmt.Errorf("two tools are called %q", t.Name)
+			return nil, fmt.Errorf("duplicate tool name %q", t.Name)
 		}
 		r.tools = append(r.tools, t)
 	}
 	return r, nil
 }
 
-// Offered lists the tools that o may call, in order. With names it lists those
-// of them that are named.
+// Offered returns the tools that o may call, in order. With names, it returns only those.
 func (r *Registry) Offered(o agent.Origin, names ...string) []agent.ToolSpec {
 	var out []agent.ToolSpec
 	for _, t := range r.tools {
@@ -40,16 +39,16 @@ func (r *Registry) Offered(o agent.Origin, names ...string) []agent.ToolSpec {
 	return out
 }
 
-// Call runs a tool. What the caller can act on comes as a result with ok false;
-// an error means that the call is worth trying again.
+// Call runs a tool. Errors that the caller can handle are returned as a result with ok false. A
+// returned error means that the call can be retried.
 func (r *Registry) Call(ctx context.Context, a agent.Actor, name string, arguments json.RawMessage) (Result, error) {
 	t, found := r.find(name)
 	if !found {
-		return Failure(fault.New(fault.UnknownTool, fmt.Sprintf("there is no tool %q", name),
+		return Failure(fault.New(fault.UnknownTool, fmt.Sprintf("unknown tool %q", name),
 			"use one of "+strings.Join(r.names(a.Origin), ", "))), nil
 	}
 	if !t.Allows(a.Origin) {
-		return Failure(fault.New(fault.UnknownTool, fmt.Sprintf("%s is not offered here", name),
+		return Failure(fault.New(fault.UnknownTool, fmt.Sprintf("tool %s is not offered here", name),
 			cmp.Or(t.Instead, "use one of "+strings.Join(r.names(a.Origin), ", ")))), nil
 	}
 	out, err := t.run(ctx, a, arguments)

@@ -8,22 +8,22 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Result is what a model, an MCP client or an HTTP caller gets of a call: the
-// same JSON for all of them, {"ok":true,…} or {"ok":false,"error":{…}}.
+// Result is the result of a call for models, MCP clients and HTTP callers. All get the same JSON:
+// {"ok":true,…} or {"ok":false,"error":{…}}.
 type Result struct {
 	OK   bool
-	Code fault.Code // why not OK
+	Code fault.Code // error code, empty if OK
 	JSON json.RawMessage
 }
 
-// success puts ok before the members of out, which must be an object.
+// success adds ok to the fields of out, which must encode as an object.
 func success(out any) (Result, error) {
 	raw, err := json.Marshal(out)
 	if err != nil {
 		return Result{}, fmt.Errorf("encode a tool's result: %w", err)
 	}
 	if len(raw) < 2 || raw[0] != '{' {
-		return Result{}, fmt.Errorf("a tool's result is no object: %.40s", raw)
+		return Result{}, fmt.Errorf("tool result is not an object: %.40s", raw)
 	}
 	joined := `{"ok":true`
 	if string(raw) != "{}" {
@@ -32,11 +32,10 @@ func success(out any) (Result, error) {
 	return Result{OK: true, JSON: json.RawMessage(joined + "}")}, nil
 }
 
-// Recorded is the result of a call whose effect is in the operation log.
+// Recorded returns the result of a call whose effect is in the operation log.
 func Recorded(effect json.RawMessage) (Result, error) { return success(effect) }
 
-// Failure is the envelope of an error. What a program needs for the next step
-// stands beside code and message.
+// Failure returns the envelope of an error. Extra fields that a program needs are next to code and message.
 func Failure(f *fault.Error) Result {
 	problem := map[string]any{}
 	maps.Copy(problem, f.Extra)
@@ -45,14 +44,13 @@ func Failure(f *fault.Error) Result {
 		problem["hint"] = f.Hint
 	}
 	raw, err := json.Marshal(map[string]any{"ok": false, "error": problem})
-	if err != nil { // an Extra that is no JSON is a defect; the rest is still an answer
+	if err != nil { // an Extra that does not encode is a bug; the other fields are still useful
 		return Failure(fault.New(f.Code, f.Message, f.Hint))
 	}
 	return Result{Code: f.Code, JSON: raw}
 }
 
-// Terminal adds to a failure that trying again is no use: it was the third of
-// its kind in a row.
+// Terminal marks the third consecutive failure of a kind, after which retrying is pointless.
 func Terminal(r Result) Result {
 	var envelope map[string]json.RawMessage
 	if r.OK || json.Unmarshal(r.JSON, &envelope) != nil {

@@ -9,14 +9,14 @@ import (
 	"cairn/internal/service/skillexec"
 )
 
-// Shell is the tool that runs commands of skills. Only the agent of a turn has
-// it: whoever holds a key runs programs of his own.
+// Shell returns the tool that runs commands of skills. Only the agent of a turn has it. Callers
+// with a key can run programs themselves.
 func Shell(s *skillexec.Service) (Tool, error) {
 	return New(agent.ToolSpec{Name: "execute_shell", Class: agent.Isolated, Origins: []agent.Origin{agent.OriginAgent},
 		Set: agent.SetShell,
-		Description: "Run a script of a skill, or a program over its files, on a fresh copy of them. There is no " +
-			"network, no shell and nothing is kept but what is printed. It is run once: after an interruption " +
-			"nobody knows how far it came."},
+		Description: "Run a script of a skill, or a program on its files, in a fresh copy of the skill. There is no " +
+			"network and no shell, and only the printed output is kept. The command runs once: after an " +
+			"interruption, its outcome is unknown."},
 		func(ctx context.Context, a agent.Actor, in shellArgs) (skillexec.Ran, error) {
 			return s.Run(ctx, a, skillexec.Args(in))
 		})

@@ -10,8 +10,7 @@ import (
 	"cairn/internal/service/promptmemory"
 )
 
-// Soul is the tool over how the user wants to be answered. Reviews that nobody
-// watches do not have it.
+// Soul returns the tool for the user's reply preferences. Autonomous reviews do not have it.
 func Soul(k *promptmemory.Service) ([]Tool, error) {
 	return collect(
 		made(New(agent.ToolSpec{
@@ -19,14 +18,12 @@ func Soul(k *promptmemory.Service) ([]Tool, error) {
 			Class:       agent.Fast,
 			Origins:     []agent.Origin{agent.OriginUser, agent.OriginAgent},
 			Destructive: true,
-			Instead: "keep what the user prefers with memory_save, store profile: the soul changes only when the " +
-				"user " +
-				"asks for it",
-			Description: "Change how you sound: tone, style, language, form of address. Only when the user's current " +
-				"message asks for it. It takes effect in the next session, and never overrides the rules above it. " +
-				"How to sound belongs in the soul; who the user is or what is true belongs in memory; how something " +
-				"is " +
-				"done belongs in a skill.",
+			Instead: "save preferences of the user with memory_save, store profile; the soul changes only if " +
+				"the user asks for it",
+			Description: "Change how you reply: tone, style, language, form of address. Only if the user's current " +
+				"message asks for it. The change takes effect in the next session and never overrides the system rules. " +
+				"Store facts about the user and the world in memory, procedures in a skill, and the way to " +
+				"reply in the soul.",
 		},
 			func(ctx context.Context, a agent.Actor, in soulArgs) (promptmemory.SoulResult, error) {
 				return k.SoulUpdate(ctx, a, promptmemory.SoulArgs(in))

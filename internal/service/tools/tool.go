@@ -1,7 +1,6 @@
-// Package tools is the one registry of what agents can do: a typed Go struct is
-// a tool's arguments, its JSON Schema is what models, MCP and HTTP are told, and
-// its handler is one use-case. Failures are results that a model can act on;
-// only trouble of the infrastructure is an error.
+// Package tools is the registry of agent tools. A Go struct defines the arguments of a tool, its
+// JSON Schema is what models, MCP and HTTP clients see, and its handler calls one use case.
+// Failures that the caller can handle are results; only infrastructure failures are errors.
 package tools
 
 import (
@@ -20,20 +19,20 @@ import (
 	"cairn/internal/domain/fault"
 )
 
-// Tool is a spec with what it does. Run returns the result as JSON.
+// Tool is a tool with its specification. Run returns the result as JSON.
 type Tool struct {
 	agent.ToolSpec
 	run func(ctx context.Context, a agent.Actor, arguments json.RawMessage) (any, error)
 }
 
-// SchemaBounder adds to a schema what Go types cannot say: lengths, ranges, enums.
-// It is called on the zero value of a tool's arguments.
+// SchemaBounder adds to a schema what Go types cannot express: lengths, ranges, enums. It is called
+// on the zero value of the arguments.
 type SchemaBounder interface {
 	Bound(properties map[string]*jsonschema.Schema)
 }
 
-// New makes a tool of a use-case. Fields of In without omitempty are required;
-// the jsonschema tag of a field describes it.
+// New builds a tool from a use case. Fields of In without omitempty are required. Their
+// descriptions come from jsonschema tags.
 func New[In, Out any](spec agent.ToolSpec, use func(context.Context, agent.Actor, In) (Out, error)) (Tool, error) {
 	f, err := formOf[In, Out]()
 	if err != nil {
@@ -50,14 +49,14 @@ func New[In, Out any](spec agent.ToolSpec, use func(context.Context, agent.Actor
 	return Tool{ToolSpec: spec, run: run}, nil
 }
 
-// form is what the types of a tool say: its schemas, and how arguments are checked.
+// form holds the schemas of a tool and the check of its arguments.
 type form struct {
 	input, output json.RawMessage
 	check         *jsonschema.Resolved
 }
 
-// forms are kept by their types: a host makes most tools four times, for one agent
-// or another, and to read types costs more than half of opening it.
+// forms caches forms by type. A host builds most tools four times, and reflection on types takes
+// more than half of its startup.
 var forms sync.Map
 
 func formOf[In, Out any]() (form, error) {
@@ -87,8 +86,8 @@ func formOf[In, Out any]() (form, error) {
 	return f, nil
 }
 
-// encoded is a schema of arguments. One without properties says so: endpoints want
-// the member all the same.
+// encoded encodes the schema of arguments. It always includes properties, because endpoints require
+// the field.
 func encoded(s *jsonschema.Schema) (json.RawMessage, error) {
 	if len(s.Properties) == 0 {
 		return json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`), nil
@@ -108,39 +107,38 @@ func schemaOf[T any]() (*jsonschema.Schema, error) {
 	return schema, nil
 }
 
-// maxArguments bounds the arguments of one call, in bytes.
+// maxArguments is the maximum size of the arguments of a call in bytes.
 const maxArguments = 512 << 10
 
-// decode reads arguments that a model may have got wrong, and says how to put
-// them right.
+// decode decodes arguments of a model and returns an error that states how to correct them.
 func decode(check *jsonschema.Resolved, arguments json.RawMessage, into any) error {
 	if len(arguments) > maxArguments {
-		return fault.New(fault.TooLarge, fmt.Sprintf("the arguments have %d bytes, at most %d are taken",
-			len(arguments), maxArguments), "send less at once")
+		return fault.New(fault.TooLarge, fmt.Sprintf("arguments have %d bytes, the limit is %d",
+			len(arguments), maxArguments), "send less data per call")
 	}
 	if len(bytes.TrimSpace(arguments)) == 0 {
 		arguments = json.RawMessage("{}")
 	}
 	var loose any
 	if err := json.Unmarshal(arguments, &loose); err != nil {
-		return fault.New(fault.InvalidArgument, "the arguments are not JSON: "+err.Error(),
-			"send one JSON object that fits the tool's schema")
+		return fault.New(fault.InvalidArgument, "arguments are not valid JSON: "+err.Error(),
+			"send one JSON object that matches the schema of the tool")
 	}
 	if err := check.Validate(loose); err != nil {
-		return fault.New(fault.InvalidArgument, "the arguments do not fit: "+clip(err.Error()),
-			"send the call again with this put right")
+		return fault.New(fault.InvalidArgument, "invalid arguments: "+clip(err.Error()),
+			"correct the arguments and repeat the call")
 	}
 	decoder := json.NewDecoder(bytes.NewReader(arguments))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil && !errors.Is(err, io.EOF) {
-		return fault.New(fault.InvalidArgument, "the arguments do not fit: "+err.Error(),
-			"send the call again with this put right")
+		return fault.New(fault.InvalidArgument, "invalid arguments: "+err.Error(),
+			"correct the arguments and repeat the call")
 	}
 	return nil
 }
 
-// maxComplaint bounds what is said of wrong arguments, in runes: a validator
-// repeats the value that it refuses.
+// maxComplaint is the maximum length of an error about arguments, in runes. Validators repeat the
+// rejected value.
 const maxComplaint = 400
 
 func clip(text string) string {

@@ -15,16 +15,16 @@ const (
 	ReadContent = "read_content"
 )
 
-// Working names the tools that a conversation has once it has put something away.
+// Working names the tools of a conversation with offloaded content.
 var Working = []string{GrepContent, ReadContent}
 
-// PutAway is what conversations have put away.
+// PutAway accesses the offloaded content of conversations.
 type PutAway interface {
 	Grep(ctx context.Context, ws int64, at workingmemory.Where, p workingmemory.Pattern) (workingmemory.Hits, error)
 	Read(ctx context.Context, ws int64, at workingmemory.Where, offset, limit int) (workingmemory.Page, error)
 }
 
-// WorkingMemory are the tools that look into what a conversation has put away.
+// WorkingMemory returns the tools that search offloaded content.
 func WorkingMemory(s PutAway) ([]Tool, error) {
 	origins := []agent.Origin{agent.OriginAgent}
 	where := func(a agent.Actor, handle string) workingmemory.Where {
@@ -33,31 +33,31 @@ func WorkingMemory(s PutAway) ([]Tool, error) {
 	return collect(
 		made(New(agent.ToolSpec{Name: GrepContent, Class: agent.Fast, Origins: origins, ReadOnly: true,
 			Idempotent: true,
-			Description: "Search, word for word, the part of this conversation that is only summed up by now, with " +
-				"the tool results in it. Use it before you say that you do not know what was said or found earlier. " +
-				"Results are lines with their numbers and the lines around them; total tells how many there are, " +
-				"next_offset how to get the next ones."},
+			Description: "Search the original text of the summarized part of this conversation, including tool " +
+				"results. Call it before you state that you do not know an earlier message or result. " +
+				"Returns matching lines with line numbers and context; total is the number of matches, " +
+				"next_offset the offset of the next page."},
 			func(ctx context.Context, a agent.Actor, in grepArgs) (workingmemory.Hits, error) {
 				return s.Grep(ctx, a.Workspace, where(a, in.Handle), in.pattern())
 			})),
 		made(New(agent.ToolSpec{Name: ReadContent, Class: agent.Fast, Origins: origins, ReadOnly: true,
 			Idempotent: true,
-			Description: "Read lines of what was put away under a handle, such as those around a line that " +
+			Description: "Read lines of the content of a handle, for example around a line that " +
 				"grep_content has found."},
 			func(ctx context.Context, a agent.Actor, in readArgs) (workingmemory.Page, error) {
 				return s.Read(ctx, a.Workspace, where(a, in.Handle), in.Offset, or(in.Limit, workingmemory.UsualLines))
 			})))
 }
 
-// grepArgs are the arguments of grep_content; the spec's order.
+// grepArgs are the arguments of grep_content, in the order of the specification.
 type grepArgs struct {
-	Pattern string `json:"pattern" jsonschema:"what to look for within a line, whatever the case"`
-	Handle  string `json:"handle,omitempty" jsonschema:"offload://… of one part; everything that was put away when left out"`
-	Regex   bool   `json:"regex,omitempty" jsonschema:"take the pattern for a regular expression in RE2 syntax"`
-	Before  *int   `json:"before,omitempty" jsonschema:"lines of context before a hit, 5 when left out"`
-	After   *int   `json:"after,omitempty" jsonschema:"lines of context after a hit, 5 when left out"`
-	Offset  int    `json:"offset,omitempty" jsonschema:"hits to pass over"`
-	Limit   *int   `json:"limit,omitempty" jsonschema:"hits at most, 10 when left out"`
+	Pattern string `json:"pattern" jsonschema:"text to find within a line, case-insensitive"`
+	Handle  string `json:"handle,omitempty" jsonschema:"offload://… handle to search; omit to search all offloaded content"`
+	Regex   bool   `json:"regex,omitempty" jsonschema:"treat the pattern as a regular expression in RE2 syntax"`
+	Before  *int   `json:"before,omitempty" jsonschema:"lines of context before a match, default 5"`
+	After   *int   `json:"after,omitempty" jsonschema:"lines of context after a match, default 5"`
+	Offset  int    `json:"offset,omitempty" jsonschema:"number of matches to skip"`
+	Limit   *int   `json:"limit,omitempty" jsonschema:"maximum number of matches, default 10"`
 }
 
 func (in grepArgs) pattern() workingmemory.Pattern {
@@ -75,9 +75,9 @@ func (grepArgs) Bound(p map[string]*jsonschema.Schema) {
 }
 
 type readArgs struct {
-	Handle string `json:"handle" jsonschema:"offload://… as a record or a result of grep_content shows it"`
-	Offset int    `json:"offset,omitempty" jsonschema:"lines to pass over"`
-	Limit  *int   `json:"limit,omitempty" jsonschema:"lines at most, 100 when left out"`
+	Handle string `json:"handle" jsonschema:"offload://… handle from a record or from grep_content"`
+	Offset int    `json:"offset,omitempty" jsonschema:"number of lines to skip"`
+	Limit  *int   `json:"limit,omitempty" jsonschema:"maximum number of lines, default 100"`
 }
 
 func (readArgs) Bound(p map[string]*jsonschema.Schema) {
@@ -89,7 +89,7 @@ func bound(s *jsonschema.Schema, least, most float64) {
 	s.Minimum, s.Maximum = jsonschema.Ptr(least), jsonschema.Ptr(most)
 }
 
-// or is what p points to, or a default.
+// or returns the value of p, or usual if p is nil.
 func or(p *int, usual int) int {
 	if p == nil {
 		return usual
