@@ -55,7 +55,7 @@ func TestFindLooksIntoAllThatAWorkspaceKnows(t *testing.T) {
 	}
 }
 
-// A name that is given exactly comes before all.
+// An exact name match comes first.
 func TestFindKnowsExactNames(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -114,7 +114,7 @@ func TestFindRefusesABadRequest(t *testing.T) {
 	}
 }
 
-// What a query says beside its words is read before the index is asked.
+// Dates and names in the query are parsed before the index is searched.
 func TestFindReadsWhatAQueryNames(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]struct {
