@@ -92,7 +92,7 @@ func reader(t *testing.T, module bool) (folder string, environ []string) {
 	})
 	b.Start()
 	testkit.Must(t, os.MkdirAll(filepath.Join(folder, "bin"), 0o755))
-	testkit.Must(t, os.Symlink(devtest.Program(t, "cairn/starter"), filepath.Join(folder, "bin", "cairn")))
+	testkit.Must(t, os.Symlink(devtest.Program(t, "starter"), filepath.Join(folder, "bin", "cairn")))
 	c := b.Config
 	environ = []string{
 		"HOME=" + folder,
